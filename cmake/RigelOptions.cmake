@@ -1,0 +1,47 @@
+# What a builder can choose, and the flags that follow from it.
+option(RIGEL_TESTS "Build the tests" ON)
+option(RIGEL_BENCHMARKS "Build the benchmarks" ON)
+option(RIGEL_FUZZ "Build libFuzzer targets (clang only); otherwise their corpora are replayed as tests" OFF)
+option(RIGEL_WERROR "Treat warnings as errors" ON)
+set(RIGEL_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# The build tree mirrors the install tree, so that manifests and modules are found by the same rules in both.
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(RIGEL_BACKEND_LIBDIR ${CMAKE_INSTALL_LIBDIR}/hsa/backends)
+set(RIGEL_MANIFEST_DIR ${CMAKE_INSTALL_DATADIR}/hsa/backends.d)
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -fno-semantic-interposition)
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+if(RIGEL_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(RIGEL_SANITIZE)
+  add_compile_options(-fsanitize=${RIGEL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${RIGEL_SANITIZE})
+  if(RIGEL_SANITIZE MATCHES "thread")
+    # GCC's TSan does not model standalone fences; the code that uses them documents why it is right.
+    add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
+  endif()
+else()
+  add_link_options(-Wl,-z,defs -Wl,-z,now -Wl,-z,relro)
+endif()
+
+if(RIGEL_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "RIGEL_FUZZ needs clang: configure with the 'fuzz' preset")
+endif()

@@ -1,0 +1,91 @@
+#include "core/base/log.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+namespace rigel {
+namespace {
+
+constexpr std::array<std::string_view, 4> kLevelNames{"error", "warn", "info", "debug"};
+constexpr std::array<std::string_view, static_cast<size_t>(LogTopic::kCount)> kTopicNames{
+    "manifest", "module", "chain", "api", "queue", "memory", "signal"};
+
+constexpr uint32_t kAll = 0xffffffff;
+constexpr uint32_t kErrorsAndWarnings = 0x0000ffff;
+
+constinit std::atomic<int> log_fd{STDERR_FILENO};
+
+constexpr uint32_t level_mask(size_t level) {
+  // A level includes the graver ones.
+  return level == 3 ? kAll : (1u << (level + 1) * 8) - 1;
+}
+
+constexpr uint32_t topic_mask(size_t topic) { return 0x01010101u << topic; }
+
+bool mask_of_word(std::string_view word, uint32_t& mask) {
+  if (word == "all") return mask |= kAll, true;
+  for (size_t i = 0; i < kLevelNames.size(); ++i) {
+    if (word == kLevelNames[i]) return mask |= level_mask(i), true;
+  }
+  for (size_t i = 0; i < kTopicNames.size(); ++i) {
+    if (word == kTopicNames[i]) return mask |= topic_mask(i), true;
+  }
+  return false;
+}
+
+}  // namespace
+
+namespace detail {
+
+constinit std::atomic<uint32_t> log_mask{kErrorsAndWarnings};
+
+void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexcept {
+  char line[kLogLineBytes + 64];
+  const std::string_view parts[] = {"hsa: ", kLevelNames[static_cast<size_t>(level)], ": ",
+                                    kTopicNames[static_cast<size_t>(topic)], ": ", text, "\n"};
+  size_t size = 0;
+  for (const auto part : parts) {
+    std::memcpy(line + size, part.data(), part.size());
+    size += part.size();
+  }
+  // A log that cannot be written has nowhere to say so.
+  [[maybe_unused]] const auto written = ::write(log_fd.load(std::memory_order_relaxed), line, size);
+}
+
+}  // namespace detail
+
+void configure_log(const char* words) noexcept {
+  if (words == nullptr) {
+    detail::log_mask.store(kErrorsAndWarnings, std::memory_order_relaxed);
+    return;
+  }
+  std::string_view rest(words);
+  if (rest == "none") {
+    detail::log_mask.store(0, std::memory_order_relaxed);
+    return;
+  }
+  uint32_t mask = kErrorsAndWarnings;
+  detail::log_mask.store(mask, std::memory_order_relaxed);
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    const auto word = rest.substr(0, comma);
+    rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
+    if (!word.empty() && !mask_of_word(word, mask)) {
+      log_message(LogLevel::kWarn, LogTopic::kApi, "HSA_LOADER_DEBUG: '{}' is neither a level nor a topic", word);
+    }
+  }
+  detail::log_mask.store(mask, std::memory_order_relaxed);
+}
+
+bool log_to_file(const char* path) noexcept {
+  const int fd = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return false;
+  const int old = log_fd.exchange(fd, std::memory_order_relaxed);
+  if (old != STDERR_FILENO) ::close(old);
+  return true;
+}
+
+}  // namespace rigel

@@ -1,0 +1,55 @@
+// The runtime's log: one line a message, to stderr or a file, by level and topic.
+//
+// Any thread, any time, before hsa_init and after hsa_shut_down too: there is no state to construct or tear
+// down. A message is formatted on the stack and handed to the kernel in one write(2), so that lines of
+// different threads and processes do not mix. Messages longer than 2 KiB are cut.
+//
+// HSA_LOADER_DEBUG names what is shown: levels (error, warn, info, debug) and topics (manifest, module, chain,
+// api, queue, memory, signal), comma separated, or `all`. A topic alone shows all its levels. Errors and
+// warnings are shown unless the variable is `none`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace rigel {
+
+enum class LogLevel : uint8_t { kError, kWarn, kInfo, kDebug };
+enum class LogTopic : uint8_t { kManifest, kModule, kChain, kApi, kQueue, kMemory, kSignal, kCount };
+
+namespace detail {
+// Bit `level * 8 + topic`: one relaxed load and a test decide whether a message is formatted at all.
+extern std::atomic<uint32_t> log_mask;
+void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexcept;
+constexpr size_t kLogLineBytes = 2048;
+}  // namespace detail
+
+inline bool log_enabled(LogLevel level, LogTopic topic) noexcept {
+  const auto bit = static_cast<unsigned>(level) * 8 + static_cast<unsigned>(topic);
+  return (detail::log_mask.load(std::memory_order_relaxed) >> bit & 1u) != 0;
+}
+
+template <class... Args>
+void log_message(LogLevel level, LogTopic topic, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  if (!log_enabled(level, topic)) return;
+  char line[detail::kLogLineBytes];
+  try {
+    const auto end = fmt::format_to_n(line, sizeof line, format, std::forward<Args>(args)...);
+    detail::write_log_line(level, topic, {line, end.size < sizeof line ? end.size : sizeof line});
+  } catch (...) {
+    detail::write_log_line(level, topic, "(a message could not be formatted)");
+  }
+}
+
+/// Sets what is shown from the text of HSA_LOADER_DEBUG (null: the default). Unknown words are ignored
+/// with a warning.
+void configure_log(const char* words) noexcept;
+
+/// Sends the log to `path` (appended to, made if missing) instead of stderr. False if it cannot be opened.
+bool log_to_file(const char* path) noexcept;
+
+}  // namespace rigel

@@ -1,0 +1,55 @@
+#include "core/base/log.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rigel {
+namespace {
+
+class Log : public ::testing::Test {
+ protected:
+  void TearDown() override { configure_log(nullptr); }
+};
+
+TEST_F(Log, ShowsErrorsAndWarningsByDefault) {
+  configure_log(nullptr);
+  EXPECT_TRUE(log_enabled(LogLevel::kError, LogTopic::kQueue));
+  EXPECT_TRUE(log_enabled(LogLevel::kWarn, LogTopic::kManifest));
+  EXPECT_FALSE(log_enabled(LogLevel::kInfo, LogTopic::kManifest));
+}
+
+TEST_F(Log, ATopicShowsAllItsLevels) {
+  configure_log("manifest");
+  EXPECT_TRUE(log_enabled(LogLevel::kDebug, LogTopic::kManifest));
+  EXPECT_FALSE(log_enabled(LogLevel::kInfo, LogTopic::kQueue));
+}
+
+TEST_F(Log, ALevelIncludesTheGraverOnes) {
+  configure_log("info");
+  EXPECT_TRUE(log_enabled(LogLevel::kInfo, LogTopic::kSignal));
+  EXPECT_TRUE(log_enabled(LogLevel::kError, LogTopic::kSignal));
+  EXPECT_FALSE(log_enabled(LogLevel::kDebug, LogTopic::kSignal));
+}
+
+TEST_F(Log, NoneSilencesEverything) {
+  configure_log("none");
+  EXPECT_FALSE(log_enabled(LogLevel::kError, LogTopic::kApi));
+}
+
+TEST_F(Log, NamesAWordItDoesNotKnow) {
+  ::testing::internal::CaptureStderr();
+  configure_log("manifest,bogus");
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("'bogus'"), std::string::npos);
+}
+
+TEST_F(Log, CutsALongMessageInsteadOfOverflowing) {
+  ::testing::internal::CaptureStderr();
+  log_message(LogLevel::kError, LogTopic::kApi, "{}", std::string(100'000, 'x'));
+  const auto text = ::testing::internal::GetCapturedStderr();
+  EXPECT_LT(text.size(), 3000u);
+  EXPECT_EQ(text.back(), '\n');
+}
+
+}  // namespace
+}  // namespace rigel

@@ -1,0 +1,46 @@
+// Results inside the runtime: a value, or the hsa_status_t that the caller of the API will see.
+//
+// The reason for a failure does not travel in the result. It is logged where it is known, with the names and
+// numbers that are known there: `return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not …", n);`.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <utility>
+
+#include <tl/expected.hpp>
+
+#include "core/base/log.hpp"
+
+namespace rigel {
+
+using Status = hsa_status_t;
+
+template <class T>
+using Result = tl::expected<T, Status>;
+
+/// An error result without a message, for a failure that has already been logged.
+inline tl::unexpected<Status> error(Status status) { return tl::unexpected<Status>(status); }
+
+/// Logs why (at debug level: the caller gets a status and decides what it means) and makes an error result.
+/// It converts to Result<T> and to Status.
+class Failure {
+ public:
+  explicit Failure(Status status) : status_(status) {}
+  operator Status() const { return status_; }
+  template <class T>
+  operator Result<T>() const {
+    return tl::unexpected<Status>(status_);
+  }
+
+ private:
+  Status status_;
+};
+
+template <class... Args>
+[[nodiscard]] Failure fail(Status status, fmt::format_string<Args...> format, Args&&... args) {
+  log_message(LogLevel::kDebug, LogTopic::kApi, format, std::forward<Args>(args)...);
+  return Failure(status);
+}
+
+}  // namespace rigel
