@@ -1,0 +1,475 @@
+/* The backend ABI: what a loadable backend of Rigel provides, and what the runtime provides to it.
+ *
+ * A backend is a shared library that knows one family of devices. It exports one function,
+ * `hsa_backend_query_v1`, which returns a constant table of functions in groups; a JSON manifest tells the
+ * runtime where the library is and which devices it claims (docs/backends.md). The runtime is never rebuilt
+ * for a new backend, and a backend needs this header and <hsa/...> only: it links no symbol of the runtime.
+ *
+ * The header is C11 and C++20. hsa_backend.hpp beside it helps in C++.
+ *
+ * Rules of the line between runtime and backend
+ *   Versions   The major version is part of the symbol's name. Within a major version structs only grow: at
+ *              the end, before which nothing moves. Whoever fills a struct sets `struct_size`; whoever reads
+ *              one asks HSABE_HAS before touching a field that the first version did not have.
+ *   Types      Fixed-width integers, sized strings and pointers. No C++ types, exceptions, errno or FILE.
+ *   Ownership  Each side frees what it made. Everything reachable from hsabe_backend_t lives as long as the
+ *              module, and modules are never unloaded. Strings passed to a function are valid for the call.
+ *   Errors     Functions return an hsa_status_t value as int32_t. The text that explains a failure is given
+ *              to `host->events->report` by the thread that is about to return it, once.
+ *   Threads    query, select and describe_kernel: any thread, re-entrant, no side effects. enumerate, open
+ *              and close: never two at once for one backend. All others: concurrently for different queues
+ *              and images, never for the same one. The runtime holds no lock while it calls a backend.
+ *              Services of the host may be called from any thread, from within any call.
+ *   Fork       The runtime calls nothing of a backend in a forked child.
+ *   Lifetime   close is called in the last hsa_shut_down, after every queue and image of the device is gone.
+ *              That may run in a static destructor of somebody else: keep no state with a destructor.
+ */
+#ifndef HSA_BACKEND_HSA_BACKEND_H_
+#define HSA_BACKEND_HSA_BACKEND_H_
+
+#include <hsa/hsa.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define HSABE_STATIC_ASSERT(condition, text) static_assert(condition, text)
+extern "C" {
+#else
+#define HSABE_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+
+#define HSABE_ABI_MAJOR 1u
+#define HSABE_ABI_MINOR 0u
+#define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
+
+/* Where the field `last` of struct T ends. */
+#define HSABE_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
+/* Whether the struct at `p` was filled by somebody who knew the field `f`. */
+#define HSABE_HAS(p, T, f) ((p)->struct_size >= HSABE_END(T, f))
+/* No hidden padding at the end, where a later field could hide without the size showing it. */
+#define HSABE_CHECK(T, last)                                               \
+  HSABE_STATIC_ASSERT(sizeof(T) == HSABE_END(T, last), #T " has padding"); \
+  HSABE_STATIC_ASSERT(sizeof(T) % 8 == 0, #T " is not a multiple of eight bytes")
+
+/* A status: a value of hsa_status_t. */
+typedef int32_t hsabe_status_t;
+
+/* Characters that need not end in a NUL. data may be null when size is 0. */
+typedef struct hsabe_str {
+  const char* data;
+  uint64_t size;
+} hsabe_str_t;
+HSABE_CHECK(hsabe_str_t, size);
+
+/* ------------------------------------------------------------------------------------------------------ */
+/* Host services: what the runtime does for a backend. `self` is passed back as first argument everywhere. */
+
+enum { HSABE_LOG_ERROR = 0, HSABE_LOG_WARN = 1, HSABE_LOG_INFO = 2, HSABE_LOG_DEBUG = 3 };
+
+typedef struct hsabe_host_log {
+  uint64_t struct_size;
+  /* Nonzero if a message of this level would be shown: ask before formatting. */
+  int32_t (*enabled)(void* self, uint32_t level);
+  /* One line, without a line break at its end. */
+  void (*write)(void* self, uint32_t level, hsabe_str_t text);
+} hsabe_host_log_t;
+HSABE_CHECK(hsabe_host_log_t, write);
+
+typedef struct hsabe_host_memory {
+  uint64_t struct_size;
+  /* `size` bytes of zeroed host memory on the device's nearest NUMA node, page aligned, readable and writable
+   * by every agent: for rings and queue structures. OUT_OF_RESOURCES when there is none. */
+  hsabe_status_t (*allocate)(void* self, uint64_t size, void** out);
+  /* Frees what allocate returned. Null is allowed. */
+  void (*release)(void* self, void* pointer);
+} hsabe_host_memory_t;
+HSABE_CHECK(hsabe_host_memory_t, release);
+
+/* What a thread waits for: that `value` compares with the signal's value as `condition` (a value of
+ * hsa_signal_condition_t) says. `signal` is the handle of an hsa_signal_t: the address of an amd_signal_t. */
+typedef struct hsabe_wait {
+  uint64_t signal;
+  int64_t value;
+  uint32_t condition;
+  uint32_t reserved0;
+} hsabe_wait_t;
+HSABE_CHECK(hsabe_wait_t, reserved0);
+
+#define HSABE_WAIT_FOREVER UINT64_MAX
+#define HSABE_WAIT_TIMED_OUT UINT32_MAX
+
+typedef struct hsabe_host_signal {
+  uint64_t struct_size;
+  hsabe_status_t (*create)(void* self, int64_t initial_value, uint64_t* out);
+  void (*destroy)(void* self, uint64_t signal);
+  /* Changes the value with release semantics and wakes whoever waits. Writing to amd_signal_t.value without
+   * these wakes nobody; reading it directly, atomically, is fine and is the fast way to poll. */
+  void (*store)(void* self, uint64_t signal, int64_t value);
+  void (*subtract)(void* self, uint64_t signal, int64_t value);
+  /* Sleeps until one of the waits holds and returns its index, or HSABE_WAIT_TIMED_OUT after `timeout_ns`.
+   * Looks at the values with acquire semantics. Spins for `spin_ns` before it sleeps in the kernel. */
+  uint32_t (*wait_any)(void* self, const hsabe_wait_t* waits, uint32_t count, uint64_t timeout_ns,
+                       uint64_t spin_ns);
+} hsabe_host_signal_t;
+HSABE_CHECK(hsabe_host_signal_t, wait_any);
+
+typedef struct hsabe_host_events {
+  uint64_t struct_size;
+  /* The queue whose hsabe_queue_desc_t had this cookie has stopped because of `status`. The application's
+   * callback runs later, on a thread of the runtime: it may destroy the queue. Once per queue. */
+  void (*queue_error)(void* self, uint64_t queue_cookie, hsabe_status_t status);
+  /* Why the call that this thread is in fails. Ends up in the discovery report or the log. */
+  void (*report)(void* self, hsabe_str_t text);
+} hsabe_host_events_t;
+HSABE_CHECK(hsabe_host_events_t, report);
+
+/* Typed reads of this backend's options: the manifest's `config`, overlaid by the configuration file's
+ * `backends.<name>`. `key` names a member; a missing one, or one of another type, gives the fallback (the
+ * latter with a warning in the log). Strings live as long as the host. */
+typedef struct hsabe_host_config {
+  uint64_t struct_size;
+  int64_t (*get_integer)(void* self, hsabe_str_t key, int64_t fallback);
+  int32_t (*get_boolean)(void* self, hsabe_str_t key, int32_t fallback);
+  hsabe_str_t (*get_string)(void* self, hsabe_str_t key, hsabe_str_t fallback);
+} hsabe_host_config_t;
+HSABE_CHECK(hsabe_host_config_t, get_string);
+
+typedef struct hsabe_host {
+  uint64_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_minor;
+  void* self; /* first argument of every service */
+  const hsabe_host_log_t* log;
+  const hsabe_host_memory_t* memory;
+  const hsabe_host_signal_t* signal;
+  const hsabe_host_events_t* events;
+  const hsabe_host_config_t* config;
+} hsabe_host_t;
+HSABE_CHECK(hsabe_host_t, config);
+
+/* ------------------------------------------------------------------------------------------------------ */
+/* Facts in, capabilities out. */
+
+enum {
+  HSABE_BUS_CPU = 1, /* a NUMA node of this machine */
+  HSABE_BUS_KFD = 2, /* a node of the amdkfd topology */
+  HSABE_BUS_OWN = 3  /* a device that only its backend can find: device->enumerate lists them */
+};
+
+typedef struct hsabe_property {
+  hsabe_str_t name;
+  uint64_t value;
+} hsabe_property_t;
+HSABE_CHECK(hsabe_property_t, value);
+
+/* What is known of a device before it is opened. */
+typedef struct hsabe_node {
+  uint64_t struct_size;
+  uint32_t bus;     /* HSABE_BUS_ */
+  uint32_t node_id; /* CPU: NUMA node number. KFD: topology node number. OWN: whatever the backend likes. */
+  hsabe_str_t name; /* CPU: model name as the kernel gives it. KFD: the node's name. OWN: the backend's. */
+  uint32_t gfx_major; /* the target version, after HSA_OVERRIDE_GFX_VERSION; 0 where there is none */
+  uint32_t gfx_minor;
+  uint32_t gfx_stepping;
+  uint32_t reserved0;
+  /* Everything else that is known, sorted by name. KFD: the node's `properties` file as it stands.
+   * CPU: cpu_cores_count, cpu_max_clock_mhz, cpu_first, cacheline_bytes, memory_bytes. */
+  const hsabe_property_t* properties;
+  uint64_t property_count;
+} hsabe_node_t;
+HSABE_CHECK(hsabe_node_t, property_count);
+
+enum {
+  /* The 64-bit index of the last packet written, to a mapped register (gfx9 and later). */
+  HSABE_DOORBELL_INDEX64 = 1,
+  /* The 32-bit index + 1, to a mapped register, monotonic, under amd_queue_t.legacy_doorbell_lock (gfx8). */
+  HSABE_DOORBELL_INDEX32_LEGACY = 2,
+  /* An ordinary signal that the backend's own thread waits on. */
+  HSABE_DOORBELL_SIGNAL = 3
+};
+
+enum {
+  HSABE_HEAP_HOST = 1,  /* memory of the host's NUMA node `node_id`: the runtime allocates it */
+  HSABE_HEAP_LOCAL = 2, /* the device's own memory: the backend's memory group allocates it */
+  HSABE_HEAP_GROUP = 3  /* group segment: reported, never allocated from */
+};
+
+enum {
+  HSABE_HEAP_FINE_GRAINED = 1u << 0,
+  HSABE_HEAP_COARSE_GRAINED = 1u << 1,
+  HSABE_HEAP_KERNARG = 1u << 2,
+  HSABE_HEAP_HOST_VISIBLE = 1u << 3 /* the host's loads and stores reach it at the same address */
+};
+
+typedef struct hsabe_heap {
+  uint64_t struct_size;
+  uint32_t kind;  /* HSABE_HEAP_ kind */
+  uint32_t flags; /* HSABE_HEAP_ flags */
+  uint64_t size;  /* bytes; HOST: 0 = all of the node's memory */
+  uint64_t granule; /* bytes; 0 = 4096 */
+} hsabe_heap_t;
+HSABE_CHECK(hsabe_heap_t, granule);
+
+typedef struct hsabe_cache {
+  uint64_t struct_size;
+  hsabe_str_t name; /* "L2" */
+  uint32_t level;   /* 1, 2, 3 */
+  uint32_t reserved0;
+  uint64_t size; /* bytes */
+} hsabe_cache_t;
+HSABE_CHECK(hsabe_cache_t, size);
+
+enum {
+  HSABE_FEATURE_KERNEL_DISPATCH = 1u << 0,
+  HSABE_FEATURE_AGENT_DISPATCH = 1u << 1
+};
+
+/* What one device can do. Filled by `select`; pointers are to static storage of the module or, for a device
+ * that is open, live until it is closed. Sizes that are 0 mean the feature is absent. */
+typedef struct hsabe_caps {
+  uint64_t struct_size;
+  hsabe_str_t name;         /* HSA_AGENT_INFO_NAME, at most 63 bytes */
+  hsabe_str_t vendor_name;  /* HSA_AGENT_INFO_VENDOR_NAME, at most 63 bytes */
+  hsabe_str_t product_name; /* HSA_AMD_AGENT_INFO_PRODUCT_NAME, at most 63 bytes */
+  hsabe_str_t uuid;         /* HSA_AMD_AGENT_INFO_UUID, at most 20 bytes; empty: "CPU-XX" or "GPU-XX" */
+  uint32_t device_type;     /* hsa_device_type_t */
+  uint32_t features;        /* HSABE_FEATURE_ */
+  uint32_t doorbell;        /* HSABE_DOORBELL_ */
+  uint32_t profile;         /* hsa_profile_t */
+  uint32_t float_rounding;  /* hsa_default_float_rounding_mode_t of the agent */
+  uint32_t fast_f16;        /* nonzero: half precision is at least as fast as single */
+  /* ISA names, best first, each in the form that hsa_isa_from_name takes. */
+  const hsabe_str_t* isa_names;
+  uint64_t isa_count;
+  const hsabe_heap_t* heaps;
+  uint64_t heap_count;
+  const hsabe_cache_t* caches;
+  uint64_t cache_count;
+  uint64_t quirks; /* bits of the backend's own; shown by tools, not interpreted */
+  uint32_t wavefront_size; /* work-items */
+  uint32_t compute_units;
+  uint32_t workgroup_max_dim[3]; /* work-items */
+  uint32_t workgroup_max_size;   /* work-items */
+  uint32_t grid_max_dim[3];      /* work-items */
+  uint32_t fbarrier_max_size;
+  uint64_t grid_max_size; /* work-items */
+  uint32_t queues_max;
+  uint32_t queue_min_size; /* packets, a power of two */
+  uint32_t queue_max_size; /* packets, a power of two */
+  uint32_t queue_types;    /* bit (1 << hsa_queue_type_t) for each that can be created */
+  uint32_t group_segment_size;       /* bytes a work-group can have */
+  uint32_t private_segment_max_size; /* bytes a work-item can have */
+  uint32_t max_clock_mhz;
+  uint32_t memory_max_clock_mhz;
+  uint32_t memory_width_bits;
+  uint32_t cacheline_size; /* bytes */
+  uint32_t chip_id;
+  uint32_t asic_revision;
+  uint32_t max_waves_per_cu;
+  uint32_t simds_per_cu;
+  uint32_t shader_engines;
+  uint32_t shader_arrays_per_engine;
+  uint32_t bdf_id; /* PCI bus << 8 | device << 3 | function */
+  uint32_t pci_domain;
+} hsabe_caps_t;
+HSABE_CHECK(hsabe_caps_t, pci_domain);
+
+/* ------------------------------------------------------------------------------------------------------ */
+/* Backend groups. A device, a queue and an image are opaque pointers of the backend. */
+
+/* Receives what device->enumerate finds, one call a device; the node is copied. */
+typedef struct hsabe_node_sink {
+  void* self;
+  void (*add)(void* self, const hsabe_node_t* node);
+} hsabe_node_sink_t;
+HSABE_CHECK(hsabe_node_sink_t, add);
+
+/* Required. */
+typedef struct hsabe_device_ops {
+  uint64_t struct_size;
+  /* Optional: lists the devices of the bus HSABE_BUS_OWN. Required of a backend that claims that bus. */
+  hsabe_status_t (*enumerate)(const hsabe_host_t* host, const hsabe_node_sink_t* sink);
+  /* Says what the device of these facts can do. Pure: no I/O, no state. HSA_STATUS_ERROR_INVALID_AGENT: not
+   * a device of this backend after all. The caller zeroes *caps and sets its struct_size. */
+  hsabe_status_t (*select)(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_caps_t* caps);
+  /* Opens the device. `host` outlives it. */
+  hsabe_status_t (*open)(const hsabe_host_t* host, const hsabe_node_t* node, void** device);
+  void (*close)(void* device);
+  /* Optional (null: the system clock). Reads the clock in which the device stamps packets. */
+  hsabe_status_t (*read_clock)(void* device, uint64_t* ticks, uint64_t* ticks_per_second);
+} hsabe_device_ops_t;
+HSABE_CHECK(hsabe_device_ops_t, read_clock);
+
+typedef struct hsabe_queue_desc {
+  uint64_t struct_size;
+  uint64_t cookie;          /* names the queue in events->queue_error */
+  uint64_t doorbell_signal; /* a signal made by the runtime: the queue's doorbell. Its value is -1. */
+  uint32_t packets;         /* a power of two within the device's bounds */
+  uint32_t type;            /* hsa_queue_type32_t */
+  uint32_t private_segment_size; /* bytes a work-item, a hint; UINT32_MAX: none given */
+  uint32_t group_segment_size;   /* bytes a work-group, a hint; UINT32_MAX: none given */
+} hsabe_queue_desc_t;
+HSABE_CHECK(hsabe_queue_desc_t, group_segment_size);
+
+/* The hot path never calls a backend: from this description the runtime writes indices and rings. */
+typedef struct hsabe_queue_info {
+  uint64_t struct_size;
+  void* queue; /* the backend's name for it */
+  /* The amd_queue_t (<hsa/amd_hsa_queue.h>), made and filled in by the backend: type, features, ring, size,
+   * id, doorbell_signal as given. */
+  void* amd_queue;
+  void* doorbell; /* the register, for the two hardware kinds; null for HSABE_DOORBELL_SIGNAL */
+} hsabe_queue_info_t;
+HSABE_CHECK(hsabe_queue_info_t, doorbell);
+
+enum { HSABE_PRIORITY_LOW = 0, HSABE_PRIORITY_NORMAL = 1, HSABE_PRIORITY_HIGH = 2 };
+
+/* Required of a device with a FEATURE_. */
+typedef struct hsabe_queue_ops {
+  uint64_t struct_size;
+  hsabe_status_t (*create)(void* device, const hsabe_queue_desc_t* desc, hsabe_queue_info_t* info);
+  /* Stops the queue, wherever it is, waits until nothing of it runs any more, and frees it. Packets not yet
+   * begun are dropped. */
+  void (*destroy)(void* queue);
+  /* Stops it for good, as hsa_queue_inactivate says; packets not yet begun are dropped. */
+  hsabe_status_t (*inactivate)(void* queue);
+  /* Optional. Turns on time stamps of dispatches: amd_signal_t.start_ts and end_ts, in device ticks. */
+  hsabe_status_t (*set_profiling)(void* queue, int32_t enabled);
+  /* Optional. */
+  hsabe_status_t (*set_priority)(void* queue, uint32_t priority);
+  /* Optional. One bit a compute unit; `bits` is a multiple of 32. */
+  hsabe_status_t (*set_cu_mask)(void* queue, uint32_t bits, const uint32_t* mask);
+} hsabe_queue_ops_t;
+HSABE_CHECK(hsabe_queue_ops_t, set_cu_mask);
+
+/* What a code object says it is for. */
+typedef struct hsabe_code_target {
+  uint64_t struct_size;
+  uint32_t elf_machine; /* e_machine */
+  uint32_t elf_flags;   /* e_flags */
+  uint32_t elf_os_abi;
+  uint32_t elf_abi_version;
+  hsabe_str_t isa_name; /* the ISA's name as derived from the header, empty if there is none */
+  const void* image;    /* the whole file */
+  uint64_t image_size;  /* bytes */
+} hsabe_code_target_t;
+HSABE_CHECK(hsabe_code_target_t, image_size);
+
+/* One loaded segment group of a code object: contiguous. */
+typedef struct hsabe_segment {
+  uint64_t struct_size;
+  uint64_t device_address; /* where the device sees it */
+  void* host_address;      /* where its bytes are now; equal to device_address for host code */
+  uint64_t size;           /* bytes */
+} hsabe_segment_t;
+HSABE_CHECK(hsabe_segment_t, size);
+
+typedef struct hsabe_code_symbol {
+  hsabe_str_t name;
+  uint64_t device_address;
+  uint64_t size; /* bytes */
+} hsabe_code_symbol_t;
+HSABE_CHECK(hsabe_code_symbol_t, size);
+
+typedef struct hsabe_kernel_info {
+  uint64_t struct_size;
+  uint32_t kernarg_size;      /* bytes; 0: unknown, take the metadata's */
+  uint32_t kernarg_alignment; /* bytes */
+  uint32_t group_size;        /* bytes, fixed part */
+  uint32_t private_size;      /* bytes a work-item, fixed part */
+  uint32_t dynamic_callstack; /* nonzero: private_size is only an estimate */
+  uint32_t wavefront_size;
+} hsabe_kernel_info_t;
+HSABE_CHECK(hsabe_kernel_info_t, wavefront_size);
+
+/* Required of a device with HSABE_FEATURE_KERNEL_DISPATCH. */
+typedef struct hsabe_code_ops {
+  uint64_t struct_size;
+  /* 0 if the device cannot run it (and report says why), else how well it fits: higher is better. */
+  uint32_t (*accepts)(void* device, const hsabe_code_target_t* target);
+  /* Optional. The address of a symbol that neither the code object nor the executable defines. */
+  hsabe_status_t (*resolve)(void* device, hsabe_str_t name, uint64_t* address);
+  /* Bytes and relocations are in place: make them executable and visible to instruction fetch.
+   * `symbols` are the defined dynamic symbols. *image names it until `unload`. */
+  hsabe_status_t (*load)(void* device, const hsabe_segment_t* segment, const hsabe_code_symbol_t* symbols,
+                         uint64_t symbol_count, void** image);
+  void (*unload)(void* device, void* image);
+  /* Reads the 64 bytes of a kernel descriptor. */
+  hsabe_status_t (*describe_kernel)(void* device, const void* descriptor, hsabe_kernel_info_t* info);
+} hsabe_code_ops_t;
+HSABE_CHECK(hsabe_code_ops_t, describe_kernel);
+
+/* Required of a device with a heap of kind HSABE_HEAP_LOCAL. */
+typedef struct hsabe_memory_ops {
+  uint64_t struct_size;
+  /* `size` is a multiple of the heap's granule. *address is the same for the device and, if the heap is
+   * HOST_VISIBLE, for the host. */
+  hsabe_status_t (*allocate)(void* device, uint32_t heap, uint64_t size, uint64_t* address);
+  hsabe_status_t (*release)(void* device, uint32_t heap, uint64_t address, uint64_t size);
+  /* Optional where every heap is HOST_VISIBLE. Copies between host memory and the device's, or within the
+   * latter, and returns when it is done. */
+  hsabe_status_t (*copy)(void* device, uint64_t destination, uint64_t source, uint64_t size);
+} hsabe_memory_ops_t;
+HSABE_CHECK(hsabe_memory_ops_t, copy);
+
+/* A named group that this header does not know, for experiments and for vendors. */
+typedef struct hsabe_extension {
+  hsabe_str_t name;
+  const void* table; /* begins with its struct_size */
+} hsabe_extension_t;
+HSABE_CHECK(hsabe_extension_t, table);
+
+enum {
+  HSABE_SANITIZER_NONE = 0,
+  HSABE_SANITIZER_ADDRESS = 1,
+  HSABE_SANITIZER_THREAD = 2,
+  HSABE_SANITIZER_MEMORY = 3
+};
+
+/* Which sanitizer the including file is compiled with. Mixing them in a process fails in ways that take days
+ * to find, so the runtime refuses a module whose value is not its own, unless the module has none. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HSABE_SANITIZER HSABE_SANITIZER_ADDRESS
+#elif defined(__SANITIZE_THREAD__)
+#define HSABE_SANITIZER HSABE_SANITIZER_THREAD
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HSABE_SANITIZER HSABE_SANITIZER_ADDRESS
+#elif __has_feature(thread_sanitizer)
+#define HSABE_SANITIZER HSABE_SANITIZER_THREAD
+#elif __has_feature(memory_sanitizer)
+#define HSABE_SANITIZER HSABE_SANITIZER_MEMORY
+#endif
+#endif
+#ifndef HSABE_SANITIZER
+#define HSABE_SANITIZER HSABE_SANITIZER_NONE
+#endif
+
+typedef struct hsabe_backend {
+  uint64_t struct_size;
+  uint32_t abi_major;   /* HSABE_ABI_MAJOR that the backend was built with */
+  uint32_t abi_minor;   /* HSABE_ABI_MINOR that the backend was built with */
+  hsabe_str_t name;     /* as in the manifest */
+  hsabe_str_t version;  /* for people */
+  hsabe_str_t build_id; /* compared with the manifest's when both are there */
+  uint32_t sanitizer;   /* HSABE_SANITIZER */
+  uint32_t reserved0;
+  const hsabe_device_ops_t* device; /* required */
+  const hsabe_queue_ops_t* queue;
+  const hsabe_code_ops_t* code;
+  const hsabe_memory_ops_t* memory;
+  const hsabe_extension_t* extensions;
+  uint64_t extension_count;
+} hsabe_backend_t;
+HSABE_CHECK(hsabe_backend_t, extension_count);
+
+/* The module's only export. Pure and re-entrant; returns static storage, or null if it cannot serve a host of
+ * this version. A host of a higher minor version serves a backend of a lower one; a backend may serve an older
+ * host by returning a table of that host's minor version. */
+typedef const hsabe_backend_t* (*hsa_backend_query_v1_fn)(uint32_t host_abi_major, uint32_t host_abi_minor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HSA_BACKEND_HSA_BACKEND_H_ */
