@@ -1607,10 +1607,8 @@ hsa_status_t HSA_API hsa_wavefront_get_info(hsa_wavefront_t wavefront, hsa_wavef
  * @retval INVALID_ISA `isa` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
-hsa_status_t HSA_API hsa_isa_iterate_wavefronts(hsa_isa_t isa,
-                                                hsa_status_t (*callback)(hsa_wavefront_t wavefront,
-                                                                         void* data),
-                                                void* data);
+hsa_status_t HSA_API hsa_isa_iterate_wavefronts(
+    hsa_isa_t isa, hsa_status_t (*callback)(hsa_wavefront_t wavefront, void* data), void* data);
 
 /**
  * Tells whether code for one instruction set runs on an agent that has another.
@@ -2044,11 +2042,11 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_iterate_symbols(
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
-hsa_status_t HSA_API hsa_executable_iterate_agent_symbols(
-    hsa_executable_t executable, hsa_agent_t agent,
-    hsa_status_t (*callback)(hsa_executable_t exec, hsa_agent_t agent, hsa_executable_symbol_t symbol,
-                             void* data),
-    void* data);
+hsa_status_t HSA_API
+hsa_executable_iterate_agent_symbols(hsa_executable_t executable, hsa_agent_t agent,
+                                     hsa_status_t (*callback)(hsa_executable_t exec, hsa_agent_t agent,
+                                                              hsa_executable_symbol_t symbol, void* data),
+                                     void* data);
 
 /**
  * Visits the program-allocated variables of an executable.
