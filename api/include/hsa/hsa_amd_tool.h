@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-//
-// Events that the runtime reports to tools through the tools table of hsa_api_trace.h: scratch memory coming and going.
-// A tool puts a function of type hsa_amd_tool_event into a slot of the table in its OnLoad.
-//
-// The functions run on the thread where it happens, one of the runtime's as a rule, while the queue concerned stands
-// still: be quick, do not wait for the GPU, and do not create or destroy queues. Every start is followed by its end on
-// the same thread. The event and what it points to are valid during the call only. Without a function in its slot, an
-// event costs nothing. Facts: AMD's public header and what ROCr's code does with it, August 2025.
-
+// Copyright (c) 2026 The Rigel authors
+/**
+ * @file
+ * Events that the runtime reports to tools: scratch memory coming and going. A tool puts functions of type
+ * ::hsa_amd_tool_event into the tools table of hsa_api_trace.h, in its OnLoad.
+ *
+ * The functions run on the thread where it happens, one of the runtime's as a rule, while the queue concerned
+ * stands still: be quick, don't wait for the GPU, and don't create or destroy queues. Every start is followed
+ * by its end on the same thread. The event and what it points to are valid during the call only. An event
+ * whose slot is empty costs nothing. Facts: AMD's public header, and where ROCr's code of August 2025 raises
+ * them.
+ */
 #ifndef HSA_RUNTIME_AMD_TOOL_EVENTS_H_
 #define HSA_RUNTIME_AMD_TOOL_EVENTS_H_
 
@@ -92,19 +95,19 @@ typedef struct {
 
 /** An event: read the kind through @ref none, then use the member that belongs to it. */
 typedef union {
-  const hsa_amd_tool_event_none_t* none;                                                  /**< Any. */
-  const hsa_amd_event_scratch_alloc_start_t* scratch_alloc_start;                         /**< ALLOC_START. */
-  const hsa_amd_event_scratch_alloc_end_t* scratch_alloc_end;                             /**< ALLOC_END. */
-  const hsa_amd_event_scratch_free_start_t* scratch_free_start;                           /**< FREE_START. */
-  const hsa_amd_event_scratch_free_end_t* scratch_free_end;                               /**< FREE_END. */
-  const hsa_amd_event_scratch_async_reclaim_start_t* scratch_async_reclaim_start;         /**< RECLAIM_START. */
-  const hsa_amd_event_scratch_async_reclaim_end_t* scratch_async_reclaim_end;             /**< RECLAIM_END. */
+  const hsa_amd_tool_event_none_t* none;                                          /**< Any. */
+  const hsa_amd_event_scratch_alloc_start_t* scratch_alloc_start;                 /**< ALLOC_START. */
+  const hsa_amd_event_scratch_alloc_end_t* scratch_alloc_end;                     /**< ALLOC_END. */
+  const hsa_amd_event_scratch_free_start_t* scratch_free_start;                   /**< FREE_START. */
+  const hsa_amd_event_scratch_free_end_t* scratch_free_end;                       /**< FREE_END. */
+  const hsa_amd_event_scratch_async_reclaim_start_t* scratch_async_reclaim_start; /**< RECLAIM_START. */
+  const hsa_amd_event_scratch_async_reclaim_end_t* scratch_async_reclaim_end;     /**< RECLAIM_END. */
 } hsa_amd_tool_event_t;
 
 /** A tool's function for events.
  *
- *  @param[in] event The event, of the kind that its slot in the table is for.
- *  @return HSA_STATUS_SUCCESS. Anything else is logged and has no effect. */
+ * @param[in] event The event, of the kind that its slot in the table is for.
+ * @return HSA_STATUS_SUCCESS. Anything else is logged and has no effect. */
 typedef hsa_status_t (*hsa_amd_tool_event)(hsa_amd_tool_event_t event);
 
 #ifdef __cplusplus

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: MIT
-//
-// The AMD extension of the HSA runtime API: memory pools, copies, locking, sharing, virtual memory, SVM, and what
-// else a ROCm program needs beyond hsa.h. Names, values and layouts are those of ROCr's interface 1.11 (August
-// 2025), a superset of Debian's 5.2.3; words and rules are Rigel's. Layouts, values and signatures are pinned by
-// api/tests/abi_ext_amd_test.cpp.
-//
-// Said once, true of every function below unless its own text says otherwise:
-//  - HSA_STATUS_SUCCESS means that it was done. HSA_STATUS_ERROR_NOT_INITIALIZED: hsa_init has not been called, or
-//    hsa_shut_down ended it. HSA_STATUS_ERROR_OUT_OF_RESOURCES: memory or a driver object ran out.
-//    HSA_STATUS_ERROR is a driver failure that fits nothing else; the log has the reason.
-//  - A pointer may not be NULL: HSA_STATUS_ERROR_INVALID_ARGUMENT. A handle that names nothing gives
-//    HSA_STATUS_ERROR_INVALID_AGENT, _SIGNAL, _QUEUE, or _MEMORY_POOL. Reserved and flag arguments with an unknown
-//    bit give HSA_STATUS_ERROR_INVALID_ARGUMENT.
-//  - On failure nothing has changed and output arguments are untouched.
-//  - Any thread may call at any time; calls on one object take effect one after the other. The exception is
-//    destruction: nobody else may use an object while it is destroyed or freed.
-//  - Arrays and structs passed in are read before the call returns; the caller keeps them. A callback that runs inside
-//    the call runs on the calling thread.
-//
-// "Facts" names where a contract comes from: H, AMD's public header; C, behaviour of ROCr's code; T, ROCr's own tests
-// (rocrtst); P, the page "HSA Runtime API for ROCm" of the ROCm documentation; R, a rule that Rigel adds or, where the
-// others contradict each other, the one that it follows.
-
+// Copyright (c) 2026 The Rigel authors
+/**
+ * @file
+ * The AMD extension of the HSA runtime API: memory pools, copies, locking, sharing, virtual memory, SVM, and
+ * what else a ROCm program needs beyond hsa.h.
+ *
+ * Names, values, layouts and signatures are those of ROCr's interface 1.11 (August 2025), which contains
+ * Debian's 5.2.3 (1.0); a test pins them all. Words and rules are Rigel's. The rules at the top of hsa.h hold
+ * here too (`@retval` leaves out HSA_STATUS_ERROR_), and these, unless a function says otherwise:
+ *
+ *  - Statuses. OUT_OF_RESOURCES: memory or a driver object ran out. ERROR: a driver failure that fits nothing
+ *    else; the log has the reason. On failure nothing has changed and outputs are untouched.
+ *  - Arguments. A pointer may not be NULL, a reserved argument must be 0 or NULL, an unknown flag bit is an
+ *    error: INVALID_ARGUMENT.
+ *  - Threads. Any thread, any time; calls on one object take effect one after the other. Nobody may use an
+ *    object while it is being destroyed or freed.
+ *  - Ownership. Arrays and structs passed in are read before the call returns and stay the caller's.
+ *
+ * "Facts" names where a contract comes from. H: AMD's public header. C: what ROCr's code does. T: what ROCr's
+ * own tests (rocrtst) check. P: the page "HSA Runtime API for ROCm" of the ROCm documentation. R: a rule that
+ * Rigel adds, or follows where the others contradict each other.
+ */
 #ifndef HSA_RUNTIME_EXT_AMD_H_
 #define HSA_RUNTIME_EXT_AMD_H_
 
@@ -31,10 +30,10 @@
 
 /** Version of this interface: the major changes when programs break, the minor with each addition.
  *
- *  1.0 Debian's 5.2.3 · 1.1 dmabuf export · 1.2 copy on a chosen engine · 1.3 extended-scope fine-grained pools ·
- *  1.4 virtual memory · 1.5 memory properties of an agent · 1.6 aligned address reservation · 1.7 wait for all signals ·
- *  1.8 preferred copy engine · 1.9 dmabuf export with flags · 1.10 reservation without registration ·
- *  1.11 clock counters. */
+ * 1.0 Debian's 5.2.3; 1.1 dmabuf export; 1.2 copy on a chosen engine; 1.3 extended-scope fine-grained pools;
+ * 1.4 virtual memory; 1.5 memory properties of an agent; 1.6 aligned address reservation; 1.7 wait for all
+ * signals; 1.8 preferred copy engine; 1.9 dmabuf export with flags; 1.10 reservation without registration;
+ * 1.11 clock counters. */
 #define HSA_AMD_INTERFACE_VERSION_MAJOR 1
 #define HSA_AMD_INTERFACE_VERSION_MINOR 11
 
@@ -70,17 +69,19 @@ typedef enum {
 /** An ::hsa_amd_packet_type_t in the 8 bits that a packet has for it. */
 typedef uint8_t hsa_amd_packet_type8_t;
 
-/** First four bytes of a vendor packet. As with any AQL packet, the 16-bit @ref header is stored last, with release,
- *  once the rest of the packet is in place. Facts: H. */
+/** First four bytes of a vendor packet. As with any AQL packet, the 16-bit @ref header is stored last, with
+ * release, once the rest of the packet is in place. Facts: H. */
 typedef struct hsa_amd_packet_header_s {
-  uint16_t header;                  /**< Type HSA_PACKET_TYPE_VENDOR_SPECIFIC, barrier bit, fence scopes: see
-                                         ::hsa_packet_header_t. */
-  hsa_amd_packet_type8_t AmdFormat; /**< Which vendor packet this is. */
-  uint8_t reserved;                 /**< 0. */
+  /** Type HSA_PACKET_TYPE_VENDOR_SPECIFIC, barrier bit, fence scopes: see ::hsa_packet_header_t. */
+  uint16_t header;
+  /** Which vendor packet this is. */
+  hsa_amd_packet_type8_t AmdFormat;
+  /** 0. */
+  uint8_t reserved;
 } hsa_amd_vendor_packet_header_t;
 
-/** 64-byte packet that holds back its queue until (value of @ref signal & @ref mask) @ref cond @ref value is true.
- *  Facts: H. */
+/** 64-byte packet that holds back its queue until (value of @ref signal & @ref mask) @ref cond @ref value is
+ * true. Facts: H. */
 typedef struct hsa_amd_barrier_value_packet_s {
   hsa_amd_vendor_packet_header_t header; /**< AmdFormat is ::HSA_AMD_PACKET_TYPE_BARRIER_VALUE. */
   uint32_t reserved0;                    /**< 0. */
@@ -94,7 +95,8 @@ typedef struct hsa_amd_barrier_value_packet_s {
   hsa_signal_t completion_signal;        /**< Decremented when the packet is done; handle 0 for none. */
 } hsa_amd_barrier_value_packet_t;
 
-/** Life of a command of the embedded runtime (ERT) of an AIE agent. The host writes NEW, the ERT the rest. Facts: H. */
+/** Life of a command of the embedded runtime (ERT) of an AIE agent. The host writes NEW, the ERT the rest.
+ * Facts: H. */
 typedef enum {
   HSA_AMD_AIE_ERT_STATE_NEW = 1,        /**< Written by the host before it submits. */
   HSA_AMD_AIE_ERT_STATE_QUEUED = 2,     /**< Scheduler: waiting. */
@@ -112,31 +114,32 @@ typedef enum {
 
 /** Operations of the AIE embedded runtime. Facts: H. */
 typedef enum {
-  HSA_AMD_AIE_ERT_START_CU = 0,           /**< Run a work-group on a compute unit. */
-  HSA_AMD_AIE_ERT_START_KERNEL = 0,       /**< Another name of START_CU. */
-  HSA_AMD_AIE_ERT_CONFIGURE = 2,          /**< Set up the scheduler. */
-  HSA_AMD_AIE_ERT_EXIT = 3,               /**< Leave the runtime. */
-  HSA_AMD_AIE_ERT_ABORT = 4,              /**< Cancel a command. */
-  HSA_AMD_AIE_ERT_EXEC_WRITE = 5,         /**< Write registers, then run the named unit. */
-  HSA_AMD_AIE_ERT_CU_STAT = 6,            /**< Read a unit's statistics. */
-  HSA_AMD_AIE_ERT_START_COPYBO = 7,       /**< Copy between buffers, by DMA unit or peer to peer. */
-  HSA_AMD_AIE_ERT_SK_CONFIG = 8,          /**< Load a soft kernel. */
-  HSA_AMD_AIE_ERT_SK_START = 9,           /**< Run a soft kernel. */
-  HSA_AMD_AIE_ERT_SK_UNCONFIG = 10,       /**< Unload a soft kernel. */
-  HSA_AMD_AIE_ERT_INIT_CU = 11,           /**< Prepare a unit. */
-  HSA_AMD_AIE_ERT_START_FA = 12,          /**< Run in "fast adapter" format. */
-  HSA_AMD_AIE_ERT_CLK_CALIB = 13,         /**< Calibrate the clock. */
-  HSA_AMD_AIE_ERT_MB_VALIDATE = 14,       /**< Check the mailbox. */
-  HSA_AMD_AIE_ERT_START_KEY_VAL = 15,     /**< START_CU, with a key and a value. */
-  HSA_AMD_AIE_ERT_ACCESS_TEST_C = 16,     /**< Access test, variant C. */
-  HSA_AMD_AIE_ERT_ACCESS_TEST = 17,       /**< Access test. */
-  HSA_AMD_AIE_ERT_START_DPU = 18,         /**< Run an instruction buffer. */
-  HSA_AMD_AIE_ERT_CMD_CHAIN = 19,         /**< Run a list of commands. */
-  HSA_AMD_AIE_ERT_START_NPU = 20,         /**< Run an instruction buffer on the NPU. */
-  HSA_AMD_AIE_ERT_START_NPU_PREEMPT = 21  /**< START_NPU that can be preempted. */
+  HSA_AMD_AIE_ERT_START_CU = 0,          /**< Run a work-group on a compute unit. */
+  HSA_AMD_AIE_ERT_START_KERNEL = 0,      /**< Another name of START_CU. */
+  HSA_AMD_AIE_ERT_CONFIGURE = 2,         /**< Set up the scheduler. */
+  HSA_AMD_AIE_ERT_EXIT = 3,              /**< Leave the runtime. */
+  HSA_AMD_AIE_ERT_ABORT = 4,             /**< Cancel a command. */
+  HSA_AMD_AIE_ERT_EXEC_WRITE = 5,        /**< Write registers, then run the named unit. */
+  HSA_AMD_AIE_ERT_CU_STAT = 6,           /**< Read a unit's statistics. */
+  HSA_AMD_AIE_ERT_START_COPYBO = 7,      /**< Copy between buffers, by DMA unit or peer to peer. */
+  HSA_AMD_AIE_ERT_SK_CONFIG = 8,         /**< Load a soft kernel. */
+  HSA_AMD_AIE_ERT_SK_START = 9,          /**< Run a soft kernel. */
+  HSA_AMD_AIE_ERT_SK_UNCONFIG = 10,      /**< Unload a soft kernel. */
+  HSA_AMD_AIE_ERT_INIT_CU = 11,          /**< Prepare a unit. */
+  HSA_AMD_AIE_ERT_START_FA = 12,         /**< Run in "fast adapter" format. */
+  HSA_AMD_AIE_ERT_CLK_CALIB = 13,        /**< Calibrate the clock. */
+  HSA_AMD_AIE_ERT_MB_VALIDATE = 14,      /**< Check the mailbox. */
+  HSA_AMD_AIE_ERT_START_KEY_VAL = 15,    /**< START_CU, with a key and a value. */
+  HSA_AMD_AIE_ERT_ACCESS_TEST_C = 16,    /**< Access test, variant C. */
+  HSA_AMD_AIE_ERT_ACCESS_TEST = 17,      /**< Access test. */
+  HSA_AMD_AIE_ERT_START_DPU = 18,        /**< Run an instruction buffer. */
+  HSA_AMD_AIE_ERT_CMD_CHAIN = 19,        /**< Run a list of commands. */
+  HSA_AMD_AIE_ERT_START_NPU = 20,        /**< Run an instruction buffer on the NPU. */
+  HSA_AMD_AIE_ERT_START_NPU_PREEMPT = 21 /**< START_NPU that can be preempted. */
 } hsa_amd_aie_ert_cmd_opcode_t;
 
-/** Payload of ::HSA_AMD_AIE_ERT_START_KERNEL; variable length, see hsa_amd_aie_ert_packet_s::count. Facts: H. */
+/** Payload of ::HSA_AMD_AIE_ERT_START_KERNEL; variable length, see hsa_amd_aie_ert_packet_s::count.
+ * Facts: H. */
 __extension__ typedef struct hsa_amd_aie_ert_start_kernel_data_s {
   void* pdi_addr;  /**< The device image (PDI) to run. */
   uint32_t data[]; /**< Operation, instructions and kernel arguments. */
@@ -146,11 +149,11 @@ __extension__ typedef struct hsa_amd_aie_ert_start_kernel_data_s {
 typedef struct hsa_amd_aie_ert_packet_s {
   hsa_amd_vendor_packet_header_t header; /**< AmdFormat is ::HSA_AMD_PACKET_TYPE_AIE_ERT. */
   __extension__ struct {
-    uint32_t state : 4;   /**< An ::hsa_amd_aie_ert_state. */
-    uint32_t custom : 8;  /**< Means what the operation wants it to. */
-    uint32_t count : 11;  /**< Payload length in 32-bit words. */
-    uint32_t opcode : 5;  /**< An ::hsa_amd_aie_ert_cmd_opcode_t. */
-    uint32_t type : 4;    /**< 0. */
+    uint32_t state : 4;  /**< An ::hsa_amd_aie_ert_state. */
+    uint32_t custom : 8; /**< Means what the operation wants it to. */
+    uint32_t count : 11; /**< Payload length in 32-bit words. */
+    uint32_t opcode : 5; /**< An ::hsa_amd_aie_ert_cmd_opcode_t. */
+    uint32_t type : 4;   /**< 0. */
   };
   uint64_t reserved0;    /**< 0. */
   uint64_t reserved1;    /**< 0. */
@@ -167,19 +170,26 @@ typedef struct hsa_amd_aie_ert_packet_s {
  *  @{
  */
 
-/** Statuses of this extension, in the number space of ::hsa_status_t. The codes up to MEMORY_FAULT and
- *  OUT_OF_REGISTERS also arrive in the error callback of a queue. Facts: H. */
+/** Statuses of this extension, in the number space of ::hsa_status_t. APERTURE_VIOLATION,
+ * ILLEGAL_INSTRUCTION, MEMORY_FAULT and OUT_OF_REGISTERS arrive in the error callback of a queue.
+ * Facts: H. */
 enum {
-  HSA_STATUS_ERROR_INVALID_MEMORY_POOL = 40,       /**< The pool handle names no pool, or not one of the right kind. */
-  HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION = 41, /**< A wave used an address outside every aperture. */
-  HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION = 42,       /**< A wave met an instruction that the ISA doesn't have. */
-  HSA_STATUS_ERROR_MEMORY_FAULT = 43,              /**< An agent touched memory that it may not; details come through
-                                                        ::hsa_amd_register_system_event_handler. */
-  HSA_STATUS_CU_MASK_REDUCED = 44,                 /**< Not an error: the mask is set, less the CUs that the process
-                                                        may not use. */
-  HSA_STATUS_ERROR_OUT_OF_REGISTERS = 45,          /**< A kernel wants more VGPRs than the agent has. */
-  HSA_STATUS_ERROR_RESOURCE_BUSY = 46,             /**< Somebody else has it at the moment; try again later. */
-  HSA_STATUS_ERROR_NOT_SUPPORTED = 47,             /**< This system can't do that at all. */
+  /** The pool handle names no pool, or not one of the right kind. */
+  HSA_STATUS_ERROR_INVALID_MEMORY_POOL = 40,
+  /** A wave used an address outside every aperture. */
+  HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION = 41,
+  /** A wave met an instruction that the ISA doesn't have. */
+  HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION = 42,
+  /** Forbidden memory access; see ::hsa_amd_register_system_event_handler. */
+  HSA_STATUS_ERROR_MEMORY_FAULT = 43,
+  /** Not an error: the mask is set, less the CUs that the process may not use. */
+  HSA_STATUS_CU_MASK_REDUCED = 44,
+  /** A kernel wants more VGPRs than the agent has. */
+  HSA_STATUS_ERROR_OUT_OF_REGISTERS = 45,
+  /** Somebody else has it at the moment; try again later. */
+  HSA_STATUS_ERROR_RESOURCE_BUSY = 46,
+  /** This system can't do that at all. */
+  HSA_STATUS_ERROR_NOT_SUPPORTED = 47,
 };
 
 /** @} */
@@ -188,78 +198,111 @@ enum {
  *  @{
  */
 
-/** What ::HSA_AMD_AGENT_INFO_IOMMU_SUPPORT says. Version 1 can't be used by programs and is reported as NONE. */
+/** What ::HSA_AMD_AGENT_INFO_IOMMU_SUPPORT says. Version 1 can't be used by programs and is reported as
+ * NONE. */
 typedef enum {
   HSA_IOMMU_SUPPORT_NONE = 0, /**< No shared page tables. */
   HSA_IOMMU_SUPPORT_V2 = 1,   /**< The agent walks the process's page tables. */
 } hsa_amd_iommu_version_t;
 
-/** Clocks read by the driver at one moment, for correlating them: ::HSA_AMD_AGENT_INFO_CLOCK_COUNTERS. Facts: H. */
+/** Clocks read by the driver at one moment, to correlate them: ::HSA_AMD_AGENT_INFO_CLOCK_COUNTERS.
+ * Facts: H. */
 typedef struct hsa_amd_clock_counters_s {
-  uint64_t gpu_clock_counter;      /**< Ticks of the agent's clock, ::HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY. */
-  uint64_t cpu_clock_counter;      /**< Ticks of the host's raw clock, nanoseconds on Linux. */
-  uint64_t system_clock_counter;   /**< Ticks of the HSA system clock. */
-  uint64_t system_clock_frequency; /**< Ticks per second of the HSA system clock. */
+  /** Ticks of the agent's clock, ::HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY. */
+  uint64_t gpu_clock_counter;
+  /** Ticks of the host's raw clock, nanoseconds on Linux. */
+  uint64_t cpu_clock_counter;
+  /** Ticks of the HSA system clock. */
+  uint64_t system_clock_counter;
+  /** Ticks per second of the HSA system clock. */
+  uint64_t system_clock_frequency;
 } hsa_amd_clock_counters_t;
 
-/** Attributes for ::hsa_agent_get_info, cast to ::hsa_agent_info_t; the type written is in parentheses. An agent to
- *  which one doesn't apply answers 0 (empty, false). Facts: H C. */
+/** Attributes for ::hsa_agent_get_info, cast to ::hsa_agent_info_t; the type written is in parentheses. An
+ * agent to which one doesn't apply answers 0 (empty, false). Facts: H C. */
 typedef enum hsa_amd_agent_info_s {
-  HSA_AMD_AGENT_INFO_CHIP_ID = 0xA000,                        /**< PCI device id (uint32_t). */
-  HSA_AMD_AGENT_INFO_CACHELINE_SIZE = 0xA001,                 /**< Cache line, bytes (uint32_t). */
-  HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT = 0xA002,             /**< Compute units; cores of a CPU (uint32_t). */
-  HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY = 0xA003,            /**< Top engine clock, MHz (uint32_t). */
-  HSA_AMD_AGENT_INFO_DRIVER_NODE_ID = 0xA004,                 /**< Node number in the KFD's topology (uint32_t). */
-  HSA_AMD_AGENT_INFO_MAX_ADDRESS_WATCH_POINTS = 0xA005,       /**< Address watch points (uint32_t). */
-  HSA_AMD_AGENT_INFO_BDFID = 0xA006,                          /**< PCI bus << 8 | device << 3 | function (uint32_t). */
-  HSA_AMD_AGENT_INFO_MEMORY_WIDTH = 0xA007,                   /**< Deprecated. Memory bus, bits (uint32_t). */
-  HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY = 0xA008,           /**< Top memory clock, MHz (uint32_t). */
-  HSA_AMD_AGENT_INFO_PRODUCT_NAME = 0xA009,                   /**< Marketing name, NUL-terminated (char[64]). */
-  HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU = 0xA00A,               /**< Resident waves of a CU (uint32_t). */
-  HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU = 0xA00B,               /**< SIMDs of a CU (uint32_t). */
-  HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES = 0xA00C,             /**< Shader engines (uint32_t). */
-  HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE = 0xA00D,       /**< Shader arrays of a shader engine (uint32_t). */
-  HSA_AMD_AGENT_INFO_HDP_FLUSH = 0xA00E,                      /**< Host-visible HDP flush registers
-                                                                   (::hsa_amd_hdp_flush_t). Outside the HSA memory
-                                                                   model: for those who know what they do. */
-  HSA_AMD_AGENT_INFO_DOMAIN = 0xA00F,                         /**< PCI domain, completes BDFID (uint32_t). */
-  HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES = 0xA010,             /**< Takes HSA_QUEUE_TYPE_COOPERATIVE (bool). */
-  HSA_AMD_AGENT_INFO_UUID = 0xA011,                           /**< "GPU-" (CPU-, DSP-) and 16 hex digits, or "GPU-XX"
-                                                                   where there is no serial; at most 20 characters
-                                                                   and NUL (char[21]). */
-  HSA_AMD_AGENT_INFO_ASIC_REVISION = 0xA012,                  /**< Stepping of the chip (uint32_t). */
-  HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS = 0xA013,         /**< The host reaches SVM pages that live in the
-                                                                   agent's memory without migrating them (bool). */
-  HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT = 0xA014, /**< CUs to count on for a cooperative dispatch; may
-                                                                   be fewer than COMPUTE_UNIT_COUNT (uint32_t). */
-  HSA_AMD_AGENT_INFO_MEMORY_AVAIL = 0xA015,                   /**< Free bytes of the agent's global pools, now
-                                                                   (uint64_t). */
-  HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY = 0xA016,            /**< Agent clock, Hz, 1 to 400 MHz (uint64_t). */
-  HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID = 0xA107,                 /**< Family number of the kernel driver (uint32_t). */
-  HSA_AMD_AGENT_INFO_UCODE_VERSION = 0xA108,                  /**< Firmware of the command processor (uint32_t). */
-  HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION = 0xA109,             /**< Firmware of the SDMA engines (uint32_t). */
-  HSA_AMD_AGENT_INFO_NUM_SDMA_ENG = 0xA10A,                   /**< SDMA engines; where NUM_SDMA_XGMI_ENG isn't 0,
-                                                                   only those meant for host traffic (uint32_t). */
-  HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG = 0xA10B,              /**< Further SDMA engines, for xGMI peers (uint32_t). */
-  HSA_AMD_AGENT_INFO_IOMMU_SUPPORT = 0xA110,                  /**< (::hsa_amd_iommu_version_t). */
-  HSA_AMD_AGENT_INFO_NUM_XCC = 0xA111,                        /**< Compute dies working as this agent (uint32_t). */
-  HSA_AMD_AGENT_INFO_DRIVER_UID = 0xA112,                     /**< The driver's own id of the GPU (uint32_t). */
-  HSA_AMD_AGENT_INFO_NEAREST_CPU = 0xA113,                    /**< Closest host agent (::hsa_agent_t). */
-  HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES = 0xA114,              /**< Bit set of ::hsa_amd_agent_memory_properties_t,
-                                                                   for ::hsa_flag_isset64 (uint8_t[8]). Since 1.5. */
-  HSA_AMD_AGENT_INFO_AQL_EXTENSIONS = 0xA115,                 /**< Bit set of AQL additions; none is defined
-                                                                   (uint8_t[8]). */
-  HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX = 0xA116,              /**< Largest threshold that
-                                                                   ::hsa_amd_agent_set_async_scratch_limit takes,
-                                                                   bytes for all queues together (uint64_t). */
-  HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT = 0xA117,          /**< That threshold now, bytes (uint64_t). A dispatch
-                                                                   that needs no more keeps its scratch with its
-                                                                   queue; a bigger one gives it back after use. */
-  HSA_AMD_AGENT_INFO_CLOCK_COUNTERS = 0xA118                  /**< (::hsa_amd_clock_counters_t). Since 1.11. */
+  /** PCI device id (uint32_t). */
+  HSA_AMD_AGENT_INFO_CHIP_ID = 0xA000,
+  /** Cache line, bytes (uint32_t). */
+  HSA_AMD_AGENT_INFO_CACHELINE_SIZE = 0xA001,
+  /** Compute units; cores of a CPU (uint32_t). */
+  HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT = 0xA002,
+  /** Top engine clock, MHz (uint32_t). */
+  HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY = 0xA003,
+  /** Node number in the KFD's topology (uint32_t). */
+  HSA_AMD_AGENT_INFO_DRIVER_NODE_ID = 0xA004,
+  /** Address watch points (uint32_t). */
+  HSA_AMD_AGENT_INFO_MAX_ADDRESS_WATCH_POINTS = 0xA005,
+  /** PCI bus << 8 | device << 3 | function (uint32_t). */
+  HSA_AMD_AGENT_INFO_BDFID = 0xA006,
+  /** Deprecated. Memory bus, bits (uint32_t). */
+  HSA_AMD_AGENT_INFO_MEMORY_WIDTH = 0xA007,
+  /** Top memory clock, MHz (uint32_t). */
+  HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY = 0xA008,
+  /** Marketing name, NUL-terminated (char[64]). */
+  HSA_AMD_AGENT_INFO_PRODUCT_NAME = 0xA009,
+  /** Resident waves of a CU (uint32_t). */
+  HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU = 0xA00A,
+  /** SIMDs of a CU (uint32_t). */
+  HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU = 0xA00B,
+  /** Shader engines (uint32_t). */
+  HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES = 0xA00C,
+  /** Shader arrays of a shader engine (uint32_t). */
+  HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE = 0xA00D,
+  /** Host-visible HDP flush registers (::hsa_amd_hdp_flush_t). Outside the HSA memory model: for those who
+   * know what they do. */
+  HSA_AMD_AGENT_INFO_HDP_FLUSH = 0xA00E,
+  /** PCI domain, completes BDFID (uint32_t). */
+  HSA_AMD_AGENT_INFO_DOMAIN = 0xA00F,
+  /** Takes HSA_QUEUE_TYPE_COOPERATIVE (bool). */
+  HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES = 0xA010,
+  /** "GPU-" (CPU-, DSP-) and 16 hex digits, or "GPU-XX" where there is no serial; at most 20 characters and
+   * NUL (char[21]). */
+  HSA_AMD_AGENT_INFO_UUID = 0xA011,
+  /** Stepping of the chip (uint32_t). */
+  HSA_AMD_AGENT_INFO_ASIC_REVISION = 0xA012,
+  /** The host reaches SVM pages that live in the agent's memory without migrating them (bool). */
+  HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS = 0xA013,
+  /** CUs to count on for a cooperative dispatch; may be fewer than COMPUTE_UNIT_COUNT (uint32_t). */
+  HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT = 0xA014,
+  /** Free bytes of the agent's global pools, now (uint64_t). */
+  HSA_AMD_AGENT_INFO_MEMORY_AVAIL = 0xA015,
+  /** Agent clock, Hz, 1 to 400 MHz (uint64_t). */
+  HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY = 0xA016,
+  /** Family number of the kernel driver (uint32_t). */
+  HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID = 0xA107,
+  /** Firmware of the command processor (uint32_t). */
+  HSA_AMD_AGENT_INFO_UCODE_VERSION = 0xA108,
+  /** Firmware of the SDMA engines (uint32_t). */
+  HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION = 0xA109,
+  /** SDMA engines; where NUM_SDMA_XGMI_ENG isn't 0, only those meant for host traffic (uint32_t). */
+  HSA_AMD_AGENT_INFO_NUM_SDMA_ENG = 0xA10A,
+  /** Further SDMA engines, for xGMI peers (uint32_t). */
+  HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG = 0xA10B,
+  /** (::hsa_amd_iommu_version_t). */
+  HSA_AMD_AGENT_INFO_IOMMU_SUPPORT = 0xA110,
+  /** Compute dies working as this agent (uint32_t). */
+  HSA_AMD_AGENT_INFO_NUM_XCC = 0xA111,
+  /** The driver's own id of the GPU (uint32_t). */
+  HSA_AMD_AGENT_INFO_DRIVER_UID = 0xA112,
+  /** Closest host agent (::hsa_agent_t). */
+  HSA_AMD_AGENT_INFO_NEAREST_CPU = 0xA113,
+  /** Bit set of ::hsa_amd_agent_memory_properties_t, for ::hsa_flag_isset64 (uint8_t[8]). Since 1.5. */
+  HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES = 0xA114,
+  /** Bit set of AQL additions; none is defined (uint8_t[8]). */
+  HSA_AMD_AGENT_INFO_AQL_EXTENSIONS = 0xA115,
+  /** Largest threshold that ::hsa_amd_agent_set_async_scratch_limit takes, bytes for all queues together
+   * (uint64_t). */
+  HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX = 0xA116,
+  /** That threshold now, bytes (uint64_t). A dispatch that needs no more keeps its scratch with its queue; a
+   * bigger one gives it back after use. */
+  HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT = 0xA117,
+  /** (::hsa_amd_clock_counters_t). Since 1.11. */
+  HSA_AMD_AGENT_INFO_CLOCK_COUNTERS = 0xA118
 } hsa_amd_agent_info_t;
 
 /** Bits of ::HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES, as masks of its first byte. The bit number for
- *  ::hsa_flag_isset64 is the position (0 for 1 << 0). Facts: H. */
+ * ::hsa_flag_isset64 is the position (0 for 1 << 0). Facts: H. */
 typedef enum hsa_amd_agent_memory_properties_s {
   HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU = (1 << 0), /**< Shares its memory with the host. */
 } hsa_amd_agent_memory_properties_t;
@@ -286,21 +329,27 @@ typedef enum hsa_amd_sdma_engine_id {
 
 /** Registers that flush the host data path, mapped for the host; NULL where there are none. Facts: H. */
 typedef struct hsa_amd_hdp_flush_s {
-  uint32_t* HDP_MEM_FLUSH_CNTL; /**< Store 1: earlier host writes to the agent's memory become visible to it. */
-  uint32_t* HDP_REG_FLUSH_CNTL; /**< The same, for writes to registers. */
+  /** Store 1: earlier host writes to the agent's memory become visible to it. */
+  uint32_t* HDP_MEM_FLUSH_CNTL;
+  /** The same, for writes to registers. */
+  uint32_t* HDP_REG_FLUSH_CNTL;
 } hsa_amd_hdp_flush_t;
 
-/** Attributes for ::hsa_region_get_info, cast to ::hsa_region_info_t; the type written is in parentheses. Facts: H. */
+/** Attributes for ::hsa_region_get_info, cast to ::hsa_region_info_t; the type written is in parentheses.
+ * Facts: H. */
 #ifdef __cplusplus
 typedef enum hsa_amd_region_info_s : int {
 #else
 typedef enum hsa_amd_region_info_s {
 #endif
-  HSA_AMD_REGION_INFO_HOST_ACCESSIBLE = 0xA000,     /**< The host can read and write it (bool). */
-  HSA_AMD_REGION_INFO_BASE = 0xA001,                /**< Where it starts in the flat address space (void*). */
-  HSA_AMD_REGION_INFO_BUS_WIDTH = 0xA002,           /**< Deprecated: ::HSA_AMD_AGENT_INFO_MEMORY_WIDTH (uint32_t). */
-  HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY = 0xA003, /**< Deprecated: ::HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY
-                                                         (uint32_t). */
+  /** The host can read and write it (bool). */
+  HSA_AMD_REGION_INFO_HOST_ACCESSIBLE = 0xA000,
+  /** Where it starts in the flat address space (void*). */
+  HSA_AMD_REGION_INFO_BASE = 0xA001,
+  /** Deprecated: ::HSA_AMD_AGENT_INFO_MEMORY_WIDTH (uint32_t). */
+  HSA_AMD_REGION_INFO_BUS_WIDTH = 0xA002,
+  /** Deprecated: ::HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY (uint32_t). */
+  HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY = 0xA003,
 } hsa_amd_region_info_t;
 
 /** Coherency of an agent's fine-grained region. Only Kaveri could choose. Facts: H. */
@@ -321,21 +370,21 @@ typedef enum hsa_amd_dma_buf_mapping_type_s {
 
 /** Reads the coherency of an agent's fine-grained region.
  *
- *  @param[in] agent A GPU agent.
- *  @param[out] type Receives it.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is not a GPU.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p type is NULL.
- *  Facts: H C. */
+ * @param[in] agent A GPU agent.
+ * @param[out] type Receives it.
+ * @retval INVALID_AGENT @p agent is not a GPU.
+ * @retval INVALID_ARGUMENT @p type is NULL.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type);
 
-/** Deprecated. Chooses the coherency of an agent's fine-grained region. On everything after Kaveri the value is
- *  remembered for ::hsa_amd_coherency_get_type and has no other effect.
+/** Deprecated. Chooses the coherency of an agent's fine-grained region. On everything after Kaveri the value
+ * is remembered for ::hsa_amd_coherency_get_type and has no other effect.
  *
- *  @param[in] agent A GPU agent.
- *  @param[in] type The choice.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is not a GPU.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p type is not one of the two.
- *  Facts: H C. */
+ * @param[in] agent A GPU agent.
+ * @param[in] type The choice.
+ * @retval INVALID_AGENT @p agent is not a GPU.
+ * @retval INVALID_ARGUMENT @p type is not one of the two.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t type);
 
 /** @} */
@@ -358,52 +407,53 @@ typedef struct hsa_amd_profiling_async_copy_time_s {
 
 /** Switches time stamps of a queue's dispatches on or off, for packets submitted from now on.
  *
- *  @param[in] queue The queue.
- *  @param[in] enable 0 is off, everything else on.
- *  @retval HSA_STATUS_ERROR_INVALID_QUEUE @p queue is NULL or none.
- *  Facts: H C (whose code answers NULL with INVALID_QUEUE). */
+ * @param[in] queue The queue.
+ * @param[in] enable 0 is off, everything else on.
+ * @retval INVALID_QUEUE @p queue is NULL or not valid.
+ * @remark Facts: H C (whose code answers NULL with INVALID_QUEUE). */
 hsa_status_t HSA_API hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, int enable);
 
-/** Switches time stamps of asynchronous copies on or off, for the process and for copies submitted from now on. They
- *  are kept with the completion signal, until its next use: see ::hsa_amd_profiling_get_async_copy_time.
+/** Switches time stamps of asynchronous copies on or off, for the process and for copies submitted from now
+ * on. They are kept with the completion signal, until its next use: see
+ * ::hsa_amd_profiling_get_async_copy_time.
  *
- *  @param[in] enable On or off.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES Some agent could not prepare for it.
- *  Facts: H. */
+ * @param[in] enable On or off.
+ * @retval OUT_OF_RESOURCES Some agent could not prepare for it.
+ * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_profiling_async_copy_enable(bool enable);
 
 /** Tells when a completed dispatch ran.
  *
- *  @param[in] agent The agent whose queue took the packet.
- *  @param[in] signal Its completion signal, not used again since. The queue must have had profiling enabled, and the
- *    dispatch have completed: observe the signal with acquire first.
- *  @param[out] time Receives the times; both 0 if none were recorded.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is not one that dispatches.
- *  @retval HSA_STATUS_ERROR_INVALID_SIGNAL @p signal is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p time is NULL.
- *  Facts: H C. */
+ * @param[in] agent The agent whose queue took the packet.
+ * @param[in] signal Its completion signal, not used again since. The queue must have had profiling enabled,
+ *   and the dispatch have completed: observe the signal with acquire first.
+ * @param[out] time Receives the times; both 0 if none were recorded.
+ * @retval INVALID_AGENT @p agent is not one that dispatches.
+ * @retval INVALID_SIGNAL @p signal is not valid.
+ * @retval INVALID_ARGUMENT @p time is NULL.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
                                                          hsa_amd_profiling_dispatch_time_t* time);
 
 /** Tells when a completed asynchronous copy ran.
  *
- *  @param[in] signal Its completion signal, not used again since; observe it with acquire first.
- *  @param[out] time Receives the times.
- *  @retval HSA_STATUS_ERROR_INVALID_SIGNAL @p signal is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p time is NULL.
- *  @retval HSA_STATUS_ERROR The signal has ended no copy that was profiled.
- *  Facts: H C. */
+ * @param[in] signal Its completion signal, not used again since; observe it with acquire first.
+ * @param[out] time Receives the times.
+ * @retval INVALID_SIGNAL @p signal is not valid.
+ * @retval INVALID_ARGUMENT @p time is NULL.
+ * @retval ERROR The signal has ended no copy that was profiled.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal,
                                                            hsa_amd_profiling_async_copy_time_t* time);
 
 /** Converts a tick of an agent's clock (as a kernel reads it) to the HSA system clock.
  *
- *  @param[in] agent The agent that the tick comes from; a wrong one gives a wrong time.
- *  @param[in] agent_tick The tick.
- *  @param[out] system_tick Receives the same moment in ticks of the system clock.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent has no clock of its own.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p system_tick is NULL.
- *  Facts: H C. */
+ * @param[in] agent The agent that the tick comes from; a wrong one gives a wrong time.
+ * @param[in] agent_tick The tick.
+ * @param[out] system_tick Receives the same moment in ticks of the system clock.
+ * @retval INVALID_AGENT @p agent has no clock of its own.
+ * @retval INVALID_ARGUMENT @p system_tick is NULL.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint64_t agent_tick,
                                                                      uint64_t* system_tick);
 
@@ -415,97 +465,98 @@ hsa_status_t HSA_API hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t
 
 /** Flags of ::hsa_amd_signal_create. Facts: H. */
 typedef enum {
-  HSA_AMD_SIGNAL_AMD_GPU_ONLY = 1, /**< Only AMD GPUs will wait on it, so that no interrupt is needed. Counts only when
-                                        no consumers are listed. */
-  HSA_AMD_SIGNAL_IPC = 2,          /**< Other processes may attach, read, write and wait. Profile with it in one
-                                        process at a time. */
+  /** Only AMD GPUs will wait on it, so that no interrupt is needed. Needs an empty list of consumers. */
+  HSA_AMD_SIGNAL_AMD_GPU_ONLY = 1,
+  /** Other processes may attach, read, write and wait. Profile with it in one process at a time. */
+  HSA_AMD_SIGNAL_IPC = 2,
 } hsa_amd_signal_attribute_t;
 
 /** Creates a signal with attributes. The caller owns it and ends it with hsa_signal_destroy.
  *
- *  @param[in] initial_value Its first value.
- *  @param[in] num_consumers Length of @p consumers; 0 means that any agent may wait.
- *  @param[in] consumers The agents that will wait, a hint; others must not. Ignored, and may be NULL, when
- *    @p num_consumers is 0.
- *  @param[in] attributes Any of ::hsa_amd_signal_attribute_t; 0 is what hsa_signal_create does.
- *  @param[out] signal Receives the handle.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p signal is NULL, @p consumers is missing or names an agent twice.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES No memory for it.
- *  Facts: H. */
+ * @param[in] initial_value Its first value.
+ * @param[in] num_consumers Length of @p consumers; 0 means that any agent may wait.
+ * @param[in] consumers The agents that will wait, a hint; others must not. Ignored, and may be NULL,
+ *   when @p num_consumers is 0.
+ * @param[in] attributes Any of ::hsa_amd_signal_attribute_t; 0 is what hsa_signal_create does.
+ * @param[out] signal Receives the handle.
+ * @retval INVALID_ARGUMENT @p signal is NULL, @p consumers is missing or names an agent twice.
+ * @retval OUT_OF_RESOURCES No memory for it.
+ * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_signal_create(hsa_signal_value_t initial_value, uint32_t num_consumers,
                                            const hsa_agent_t* consumers, uint64_t attributes,
                                            hsa_signal_t* signal);
 
 /** Gives the address of a signal's value, for devices that know no HSA. It lives as long as the signal; use
- *  platform atomics on it. A store through it wakes no thread that sleeps on the signal, so the signal must be one
- *  that is polled.
+ * platform atomics on it. A store through it wakes no thread that sleeps on the signal, so the signal must be
+ * one that is polled.
  *
- *  @param[in] signal A signal created with ::HSA_AMD_SIGNAL_AMD_GPU_ONLY or ::HSA_AMD_SIGNAL_IPC.
- *  @param[out] value_ptr Receives the address.
- *  @retval HSA_STATUS_ERROR_INVALID_SIGNAL @p signal is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p value_ptr is NULL, or the signal has neither attribute.
- *  Facts: H C. */
-hsa_status_t HSA_API hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value_ptr);
+ * @param[in] signal A signal created with ::HSA_AMD_SIGNAL_AMD_GPU_ONLY or ::HSA_AMD_SIGNAL_IPC.
+ * @param[out] value_ptr Receives the address.
+ * @retval INVALID_SIGNAL @p signal is not valid.
+ * @retval INVALID_ARGUMENT @p value_ptr is NULL, or the signal has neither attribute.
+ * @remark Facts: H C. */
+hsa_status_t HSA_API hsa_amd_signal_value_pointer(hsa_signal_t signal,
+                                                  volatile hsa_signal_value_t** value_ptr);
 
 /** Handler for ::hsa_amd_signal_async_handler; runs on a thread of the runtime.
  *
- *  @param[in] value The value that satisfied the condition.
- *  @param[in] arg What was registered.
- *  @return true to stay registered, false to be done.
- *  Facts: H. */
+ * @param[in] value The value that satisfied the condition.
+ * @param[in] arg What was registered.
+ * @return true to stay registered, false to be done.
+ * @remark Facts: H. */
 typedef bool (*hsa_amd_signal_handler)(hsa_signal_value_t value, void* arg);
 
-/** Calls a handler when a signal meets a condition. Handlers run one at a time, in no promised order, on the runtime's
- *  event thread: a slow one delays the others, and one that waits for another hangs. Registering twice means being
- *  called twice. The signal may be destroyed once its handler has returned false.
+/** Calls a handler when a signal meets a condition. Handlers run one at a time, in no promised order, on the
+ * runtime's event thread: a slow one delays the others, and one that waits for another hangs. Registering
+ * twice means being called twice. The signal may be destroyed once its handler has returned false.
  *
- *  The handler sees the memory that the signaller released before its store.
+ * The handler sees the memory that the signaller released before its store.
  *
- *  @param[in] signal The signal to watch; it must be one that a host thread can wait on.
- *  @param[in] cond How its value is compared with @p value.
- *  @param[in] value What to compare with.
- *  @param[in] handler Called when it is true.
- *  @param[in] arg Passed on; may be NULL.
- *  @retval HSA_STATUS_ERROR_INVALID_SIGNAL @p signal is none, or the host can't wait on it
- *    (::HSA_AMD_SIGNAL_AMD_GPU_ONLY).
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p handler is NULL.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES The driver gives no more events.
- *  Facts: H C; memory order: R. */
+ * @param[in] signal The signal to watch; it must be one that a host thread can wait on.
+ * @param[in] cond How its value is compared with @p value.
+ * @param[in] value What to compare with.
+ * @param[in] handler Called when it is true.
+ * @param[in] arg Passed on; may be NULL.
+ * @retval INVALID_SIGNAL @p signal is not valid, or the host can't wait on it
+ *   (::HSA_AMD_SIGNAL_AMD_GPU_ONLY).
+ * @retval INVALID_ARGUMENT @p handler is NULL.
+ * @retval OUT_OF_RESOURCES The driver gives no more events.
+ * @remark Facts: H C; memory order: R. */
 hsa_status_t HSA_API hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t cond,
                                                   hsa_signal_value_t value, hsa_amd_signal_handler handler,
                                                   void* arg);
 
-/** Waits until each signal has met its condition. They need not hold at the same moment: each is checked off when it is
- *  seen. Relaxed: follow with an acquire fence if data depends on it. A zero or dead handle counts as satisfied with
- *  value 0.
+/** Waits until each signal has met its condition. They need not hold at the same moment: each is checked off
+ * when it is seen. Relaxed: follow with an acquire fence if data depends on it. A zero or dead handle counts
+ * as satisfied with value 0.
  *
- *  @param[in] signal_count Length of the arrays.
- *  @param[in] signals The signals.
- *  @param[in] conds Entry i is how signal i is compared.
- *  @param[in] values Entry i is what signal i is compared with.
- *  @param[in] timeout_hint Longest wait, in ticks of the HSA system clock; UINT64_MAX for ever.
- *  @param[in] wait_hint Sleep or spin.
- *  @param[out] satisfying_values Entry i receives the value that satisfied signal i; may be NULL.
- *  @return 0 when all are satisfied; UINT32_MAX on timeout, or when the runtime is not initialized.
- *  @since 1.7. Facts: H; not initialized: R (ROCr ends the process). */
+ * @param[in] signal_count Length of the arrays.
+ * @param[in] signals The signals.
+ * @param[in] conds Entry i is how signal i is compared.
+ * @param[in] values Entry i is what signal i is compared with.
+ * @param[in] timeout_hint Longest wait, in ticks of the HSA system clock; UINT64_MAX for ever.
+ * @param[in] wait_hint Sleep or spin.
+ * @param[out] satisfying_values Entry i receives the value that satisfied signal i; may be NULL.
+ * @return 0 when all are satisfied; UINT32_MAX on timeout, or when the runtime is not initialized.
+ * @since 1.7. Facts: H; not initialized: R (ROCr ends the process). */
 uint32_t HSA_API hsa_amd_signal_wait_all(uint32_t signal_count, hsa_signal_t* signals,
                                          hsa_signal_condition_t* conds, hsa_signal_value_t* values,
                                          uint64_t timeout_hint, hsa_wait_state_t wait_hint,
                                          hsa_signal_value_t* satisfying_values);
 
-/** Waits until some signal has met its condition. Relaxed, as ::hsa_amd_signal_wait_all. A zero or dead handle is left
- *  out; the other entries keep their place in @p conds and @p values.
+/** Waits until some signal has met its condition. Relaxed, as ::hsa_amd_signal_wait_all. A zero or dead
+ * handle is left out; the other entries keep their place in @p conds and @p values.
  *
- *  @param[in] signal_count Length of the arrays.
- *  @param[in] signals The signals.
- *  @param[in] conds Entry i is how signal i is compared.
- *  @param[in] values Entry i is what signal i is compared with.
- *  @param[in] timeout_hint Longest wait, in ticks of the HSA system clock; UINT64_MAX for ever.
- *  @param[in] wait_hint Sleep or spin.
- *  @param[out] satisfying_value Receives the value that satisfied; may be NULL.
- *  @return Index of a satisfied signal; UINT32_MAX on timeout, without any live signal, or when the runtime is not
- *    initialized.
- *  Facts: H; places, timeout and not initialized: R. */
+ * @param[in] signal_count Length of the arrays.
+ * @param[in] signals The signals.
+ * @param[in] conds Entry i is how signal i is compared.
+ * @param[in] values Entry i is what signal i is compared with.
+ * @param[in] timeout_hint Longest wait, in ticks of the HSA system clock; UINT64_MAX for ever.
+ * @param[in] wait_hint Sleep or spin.
+ * @param[out] satisfying_value Receives the value that satisfied; may be NULL.
+ * @return Index of a satisfied signal; UINT32_MAX on timeout, without any live signal, or when the runtime is
+ *   not initialized.
+ * @remark Facts: H; places, timeout and not initialized: R. */
 uint32_t HSA_API hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t* signals,
                                          hsa_signal_condition_t* conds, hsa_signal_value_t* values,
                                          uint64_t timeout_hint, hsa_wait_state_t wait_hint,
@@ -515,51 +566,56 @@ uint32_t HSA_API hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t* si
 
 /** Runs a function once on the thread that serves ::hsa_amd_signal_async_handler, under the same rules.
  *
- *  @param[in] callback The function.
- *  @param[in] arg Passed on; may be NULL.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p callback is NULL.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES The driver gives no more events.
- *  Facts: H. */
+ * @param[in] callback The function.
+ * @param[in] arg Passed on; may be NULL.
+ * @retval INVALID_ARGUMENT @p callback is NULL.
+ * @retval OUT_OF_RESOURCES The driver gives no more events.
+ * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_async_function(void (*callback)(void* arg), void* arg);
 
 /** \addtogroup ext-images Images and samplers
  *  @{
  */
 
-/** An image layout in the vendor's own terms. Longer than it looks, by an amount that only the format knows: pass it by
- *  pointer, never copy it. Facts: H. */
+/** An image layout in the vendor's own terms. Longer than it looks, by an amount that only the format knows:
+ * pass it by pointer, never copy it. Facts: H. */
 typedef struct hsa_amd_image_descriptor_s {
   uint32_t version;  /**< Version of the format. */
   uint32_t deviceID; /**< PCI vendor id << 16 | PCI device id. */
   uint32_t data[1];  /**< The first word of the rest. */
 } hsa_amd_image_descriptor_t;
 
-/** Makes an image over memory that is already laid out in a vendor format, without touching the data; for images shared
- *  with a graphics API. The caller ends it with hsa_ext_image_destroy and keeps the memory until then.
+/** Makes an image over memory that is already laid out in a vendor format, without touching the data; for
+ * images shared with a graphics API. The caller ends it with hsa_ext_image_destroy and keeps the memory until
+ * then.
  *
- *  @param[in] agent The agent that will use it.
- *  @param[in] image_descriptor Geometry and format.
- *  @param[in] image_layout The vendor's layout.
- *  @param[in] image_data The memory.
- *  @param[in] access_permission What kernels may do with it.
- *  @param[out] image Receives the handle.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT A pointer is NULL, or layout, geometry and permission don't go together.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES No memory for the image object.
- *  Facts: H. */
-hsa_status_t HSA_API hsa_amd_image_create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
-                                          const hsa_amd_image_descriptor_t* image_layout, const void* image_data,
-                                          hsa_access_permission_t access_permission, hsa_ext_image_t* image);
+ * @param[in] agent The agent that will use it.
+ * @param[in] image_descriptor Geometry and format.
+ * @param[in] image_layout The vendor's layout.
+ * @param[in] image_data The memory.
+ * @param[in] access_permission What kernels may do with it.
+ * @param[out] image Receives the handle.
+ * @retval INVALID_AGENT @p agent is not valid.
+ * @retval INVALID_ARGUMENT A pointer is NULL, or layout, geometry and permission don't go together.
+ * @retval OUT_OF_RESOURCES No memory for the image object.
+ * @remark Facts: H. */
+hsa_status_t HSA_API hsa_amd_image_create(hsa_agent_t agent,
+                                          const hsa_ext_image_descriptor_t* image_descriptor,
+                                          const hsa_amd_image_descriptor_t* image_layout,
+                                          const void* image_data, hsa_access_permission_t access_permission,
+                                          hsa_ext_image_t* image);
 
 /** Reads a size limit of an agent's images.
  *
- *  @param[in] agent The agent.
- *  @param[in] attribute One of HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS to HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS.
- *  @param[out] value Receives it, of the attribute's type.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p value is NULL, or @p attribute is another one.
- *  Facts: C (H names INVALID_QUEUE here, a slip). */
-hsa_status_t HSA_API hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent_info_t attribute, void* value);
+ * @param[in] agent The agent.
+ * @param[in] attribute One of HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS to
+ *   HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS.
+ * @param[out] value Receives it, of the attribute's type.
+ * @retval INVALID_AGENT @p agent is not valid.
+ * @retval INVALID_ARGUMENT @p value is NULL, or @p attribute is another one.
+ * @remark Facts: C (H names INVALID_QUEUE here, a slip). */
+hsa_status_t HSA_API hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent_info_t attribute,
+                                                    void* value);
 
 /** @} */
 
@@ -567,30 +623,30 @@ hsa_status_t HSA_API hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent
  *  @{
  */
 
-/** Restricts a queue to some compute units, for dispatches from now on. What HSA_CU_MASK takes from the process stays
- *  taken.
+/** Restricts a queue to some compute units, for dispatches from now on. What HSA_CU_MASK takes from the
+ * process stays taken.
  *
- *  @param[in] queue The queue.
- *  @param[in] num_cu_mask_count Length of @p cu_mask in bits, a multiple of 32; 0 lifts the restriction. CUs past the
- *    end are disabled.
- *  @param[in] cu_mask Bit i of word i / 32 is CU i. NULL only with 0. Where CUs come in pairs (work-group
- *    processors, gfx10 and later), both of a pair or neither.
- *  @retval HSA_STATUS_CU_MASK_REDUCED Done, without the CUs that HSA_CU_MASK forbids.
- *  @retval HSA_STATUS_ERROR_INVALID_QUEUE @p queue is NULL, none, or has no CUs to choose from.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT Wrong length, missing mask, or half a pair.
- *  Facts: H C. */
+ * @param[in] queue The queue.
+ * @param[in] num_cu_mask_count Length of @p cu_mask in bits, a multiple of 32; 0 lifts the restriction. CUs
+ *   past the end are disabled.
+ * @param[in] cu_mask Bit i of word i / 32 is CU i. NULL only with 0. Where CUs come in pairs (work-group
+ *   processors, gfx10 and later), both of a pair or neither.
+ * @retval HSA_STATUS_CU_MASK_REDUCED Done, without the CUs that HSA_CU_MASK forbids.
+ * @retval INVALID_QUEUE @p queue is NULL, not valid, or has no CUs to choose from.
+ * @retval INVALID_ARGUMENT Wrong length, missing mask, or half a pair.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_queue_cu_set_mask(const hsa_queue_t* queue, uint32_t num_cu_mask_count,
                                                const uint32_t* cu_mask);
 
 /** Reads the compute units that a queue may use.
  *
- *  @param[in] queue The queue.
- *  @param[in] num_cu_mask_count Length of @p cu_mask in bits, a multiple of 32 and not 0;
- *    ::HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT rounded up gets them all.
- *  @param[out] cu_mask Receives the first bits; those past the last CU are 0.
- *  @retval HSA_STATUS_ERROR_INVALID_QUEUE @p queue is NULL, none, or has no CUs to choose from.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT Wrong length, or @p cu_mask is NULL.
- *  Facts: H C. */
+ * @param[in] queue The queue.
+ * @param[in] num_cu_mask_count Length of @p cu_mask in bits, a multiple of 32 and not 0;
+ *   ::HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT rounded up gets them all.
+ * @param[out] cu_mask Receives the first bits; those past the last CU are 0.
+ * @retval INVALID_QUEUE @p queue is NULL, not valid, or has no CUs to choose from.
+ * @retval INVALID_ARGUMENT Wrong length, or @p cu_mask is NULL.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t num_cu_mask_count,
                                                uint32_t* cu_mask);
 
@@ -608,21 +664,24 @@ typedef enum {
   HSA_AMD_SEGMENT_GROUP = 3,    /**< One work-group's own. */
 } hsa_amd_segment_t;
 
-/** A pool: some physical memory of an agent together with one way of accessing it; two ways are two pools, two NUMA
- *  nodes as well. Memory is taken from the pool's place if the operating system lets it; it may be moved later.
- *  Valid from hsa_init to the last hsa_shut_down. Facts: H. */
+/** A pool: some physical memory of an agent together with one way of accessing it; two ways are two pools,
+ * two NUMA nodes as well. Memory is taken from the pool's place if the operating system lets it; it may be
+ * moved later. Valid from hsa_init to the last hsa_shut_down. Facts: H. */
 typedef struct hsa_amd_memory_pool_s {
   uint64_t handle; /**< Opaque. */
 } hsa_amd_memory_pool_t;
 
 /** Flags of a global pool. At most one of the three graininess flags is set. Facts: H. */
 typedef enum hsa_amd_memory_pool_global_flag_s {
-  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT = 1,                 /**< Good for kernel arguments. */
-  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED = 2,                 /**< Follows the HSA memory model at once. */
-  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED = 4,               /**< One agent writes at a time, and hands over. */
-  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED = 8,  /**< Fine-grained, and device-scope atomics act
-                                                                         at system scope; where the platform can't,
-                                                                         the agent needs help of its own. Since 1.3. */
+  /** Good for kernel arguments. */
+  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT = 1,
+  /** Follows the HSA memory model at once. */
+  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED = 2,
+  /** One agent writes at a time, and hands over. */
+  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED = 4,
+  /** Fine-grained, and device-scope atomics act at system scope; where the platform can't, the agent needs
+   * help of its own. Since 1.3. */
+  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED = 8,
 } hsa_amd_memory_pool_global_flag_t;
 
 /** Where the memory of a pool is. Facts: H. */
@@ -633,151 +692,165 @@ typedef enum hsa_amd_memory_pool_location_s {
 
 /** Attributes for ::hsa_amd_memory_pool_get_info; the type written is in parentheses. Facts: H. */
 typedef enum {
-  HSA_AMD_MEMORY_POOL_INFO_SEGMENT = 0,                  /**< (::hsa_amd_segment_t). */
-  HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS = 1,             /**< ::hsa_amd_memory_pool_global_flag_t, combined; means
-                                                              nothing outside the global segment (uint32_t). */
-  HSA_AMD_MEMORY_POOL_INFO_SIZE = 2,                     /**< Bytes (size_t). */
-  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED = 5,    /**< ::hsa_amd_memory_pool_allocate works; never for group
-                                                              and private (bool). The next two and REC_GRANULE mean
-                                                              something only then. */
-  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE = 6,    /**< Sizes are rounded up to it, bytes (size_t). */
-  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT = 7,  /**< Of returned addresses; a power of two (size_t). */
-  HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL = 15,       /**< No agent answers NEVER_ALLOWED (bool). */
-  HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE = 16,          /**< Most bytes that one can have (size_t). */
-  HSA_AMD_MEMORY_POOL_INFO_LOCATION = 17,                /**< (::hsa_amd_memory_pool_location_t). */
-  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE = 18, /**< Size to use multiples of, to waste nothing; bytes
-                                                              (size_t). */
+  /** (::hsa_amd_segment_t). */
+  HSA_AMD_MEMORY_POOL_INFO_SEGMENT = 0,
+  /** ::hsa_amd_memory_pool_global_flag_t, combined; means nothing outside the global segment (uint32_t). */
+  HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS = 1,
+  /** Bytes (size_t). */
+  HSA_AMD_MEMORY_POOL_INFO_SIZE = 2,
+  /** ::hsa_amd_memory_pool_allocate works; never for group and private (bool). The next two and REC_GRANULE
+   * mean something only then. */
+  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED = 5,
+  /** Sizes are rounded up to it, bytes (size_t). */
+  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE = 6,
+  /** Of returned addresses; a power of two (size_t). */
+  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT = 7,
+  /** No agent answers NEVER_ALLOWED (bool). */
+  HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL = 15,
+  /** Most bytes that one can have (size_t). */
+  HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE = 16,
+  /** (::hsa_amd_memory_pool_location_t). */
+  HSA_AMD_MEMORY_POOL_INFO_LOCATION = 17,
+  /** Size to use multiples of, to waste nothing; bytes (size_t). */
+  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE = 18,
 } hsa_amd_memory_pool_info_t;
 
 /** Flags of ::hsa_amd_memory_pool_allocate, to be combined. Facts: H. */
 typedef enum hsa_amd_memory_pool_flag_s {
-  HSA_AMD_MEMORY_POOL_STANDARD_FLAG = 0,          /**< As the pool says. */
-  HSA_AMD_MEMORY_POOL_PCIE_FLAG = (1 << 0),       /**< Fine-grained, ordered per link only: atomics need not be
-                                                       visible at system scope. */
-  HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG = (1 << 1), /**< One physical piece. */
-  HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG = (1 << 2), /**< Code may run from it. */
+  /** As the pool says. */
+  HSA_AMD_MEMORY_POOL_STANDARD_FLAG = 0,
+  /** Fine-grained, ordered per link only: atomics need not be visible at system scope. */
+  HSA_AMD_MEMORY_POOL_PCIE_FLAG = (1 << 0),
+  /** One physical piece. */
+  HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG = (1 << 1),
+  /** Code may run from it. */
+  HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG = (1 << 2),
 } hsa_amd_memory_pool_flag_t;
 
 /** Reads an attribute of a pool.
  *
- *  @param[in] memory_pool The pool.
- *  @param[in] attribute Which.
- *  @param[out] value Receives it; must have room for the attribute's type.
- *  @retval HSA_STATUS_ERROR_INVALID_MEMORY_POOL @p memory_pool is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p value is NULL, or there is no such attribute for this pool.
- *  Facts: H C. */
+ * @param[in] memory_pool The pool.
+ * @param[in] attribute Which.
+ * @param[out] value Receives it; must have room for the attribute's type.
+ * @retval INVALID_MEMORY_POOL @p memory_pool is not valid.
+ * @retval INVALID_ARGUMENT @p value is NULL, or there is no such attribute for this pool.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t memory_pool,
                                                   hsa_amd_memory_pool_info_t attribute, void* value);
 
-/** Calls a function for each pool that belongs to an agent. An agent may be able to use other agents' pools too: ask
- *  ::hsa_amd_agent_memory_pool_get_info.
+/** Calls a function for each pool that belongs to an agent. An agent may be able to use other agents' pools
+ * too: ask ::hsa_amd_agent_memory_pool_get_info.
  *
- *  @param[in] agent The agent.
- *  @param[in] callback Called with each pool and @p data, in the same order every time. A status other than
- *    HSA_STATUS_SUCCESS ends the iteration.
- *  @param[in] data Passed on; may be NULL.
- *  @return What @p callback returned last, or:
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p callback is NULL.
- *  Facts: H. */
+ * @param[in] agent The agent.
+ * @param[in] callback Called with each pool and @p data, in the same order every time. A status other than
+ *   HSA_STATUS_SUCCESS ends the iteration.
+ * @param[in] data Passed on; may be NULL.
+ * @return What @p callback returned last, or:
+ * @retval INVALID_AGENT @p agent is not valid.
+ * @retval INVALID_ARGUMENT @p callback is NULL.
+ * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_agent_iterate_memory_pools(
     hsa_agent_t agent, hsa_status_t (*callback)(hsa_amd_memory_pool_t memory_pool, void* data), void* data);
 
-/** Allocates memory from a pool. At first the pool's agent can use it, and those whose access is ALLOWED_BY_DEFAULT;
- *  see ::hsa_amd_agents_allow_access. The caller owns it until ::hsa_amd_memory_pool_free. Contents are undefined.
+/** Allocates memory from a pool. At first the pool's agent can use it, and those whose access is
+ * ALLOWED_BY_DEFAULT; see ::hsa_amd_agents_allow_access. The caller owns it until ::hsa_amd_memory_pool_free.
+ * Contents are undefined.
  *
- *  @param[in] memory_pool A pool with RUNTIME_ALLOC_ALLOWED.
- *  @param[in] size Bytes, not 0; rounded up to RUNTIME_ALLOC_GRANULE.
- *  @param[in] flags Any of ::hsa_amd_memory_pool_flag_t.
- *  @param[out] ptr Receives the address, aligned to RUNTIME_ALLOC_ALIGNMENT.
- *  @retval HSA_STATUS_ERROR_INVALID_MEMORY_POOL @p memory_pool is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION The pool doesn't allocate, or not that much (ALLOC_MAX_SIZE).
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p size is 0, @p ptr is NULL, or @p flags has an unknown bit.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES None left.
- *  Facts: H C (H still asks for flags of 0); unknown bits: R. */
-hsa_status_t HSA_API hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t memory_pool, size_t size, uint32_t flags,
-                                                  void** ptr);
+ * @param[in] memory_pool A pool with RUNTIME_ALLOC_ALLOWED.
+ * @param[in] size Bytes, not 0; rounded up to RUNTIME_ALLOC_GRANULE.
+ * @param[in] flags Any of ::hsa_amd_memory_pool_flag_t.
+ * @param[out] ptr Receives the address, aligned to RUNTIME_ALLOC_ALIGNMENT.
+ * @retval INVALID_MEMORY_POOL @p memory_pool is not valid.
+ * @retval INVALID_ALLOCATION The pool doesn't allocate, or not that much (ALLOC_MAX_SIZE).
+ * @retval INVALID_ARGUMENT @p size is 0, @p ptr is NULL, or @p flags has an unknown bit.
+ * @retval OUT_OF_RESOURCES None left.
+ * @remark Facts: H C (H still asks for flags of 0); unknown bits: R. */
+hsa_status_t HSA_API hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t memory_pool, size_t size,
+                                                  uint32_t flags, void** ptr);
 
-/** Frees memory from ::hsa_amd_memory_pool_allocate, after its deallocation callbacks have run. No agent may be using
- *  it: the runtime doesn't wait for packets or copies.
+/** Frees memory from ::hsa_amd_memory_pool_allocate, after its deallocation callbacks have run. No agent may
+ * be using it: the runtime doesn't wait for packets or copies.
  *
- *  @param[in] ptr The start of an allocation, or NULL for nothing to do.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION @p ptr is no such start, or already freed.
- *  Facts: H C (H leaves the last undefined). */
+ * @param[in] ptr The start of an allocation, or NULL for nothing to do.
+ * @retval INVALID_ALLOCATION @p ptr is no such start, or already freed.
+ * @remark Facts: H C (H leaves the last undefined). */
 hsa_status_t HSA_API hsa_amd_memory_pool_free(void* ptr);
 
-/** Copies memory, asynchronously. The copy starts once every dependency has been seen at 0, and ends by decrementing
- *  @p completion_signal by 1; a failure on the way sets it to a negative value instead. Copies are ordered by signals
- *  only, never by submission.
+/** Copies memory, asynchronously. The copy starts once every dependency has been seen at 0, and ends by
+ * decrementing @p completion_signal by 1; a failure on the way sets it to a negative value instead. Copies
+ * are ordered by signals only, never by submission.
  *
- *  Engines may stand outside the agents' coherence: whoever wrote @p src must have released it to system scope before,
- *  whoever reads @p dst must acquire at system scope after seeing the completion.
+ * Engines may stand outside the agents' coherence: whoever wrote @p src must have released it to system scope
+ * before, whoever reads @p dst must acquire at system scope after seeing the completion.
  *
- *  @param[out] dst Where to.
- *  @param[in] dst_agent Agent of @p dst. It, or @p src_agent, must be able to access both buffers. Handle 0 lets the
- *    runtime look it up, which takes time.
- *  @param[in] src Where from; must not overlap @p dst.
- *  @param[in] src_agent Agent of @p src; as @p dst_agent.
- *  @param[in] size Bytes. 0 does nothing: the signal isn't decremented either.
- *  @param[in] num_dep_signals Length of @p dep_signals.
- *  @param[in] dep_signals Signals to wait for; they live until the copy has started. NULL if, and only if, the length
- *    is 0. None may depend on this copy.
- *  @param[in] completion_signal The signal to decrement; lives until then.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An agent is none, or none was found that reaches both buffers.
- *  @retval HSA_STATUS_ERROR_INVALID_SIGNAL A signal is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p dst or @p src is NULL, or the list doesn't fit its length.
- *  Facts: H C (H answers a completion signal of 0 with INVALID_ARGUMENT, C with INVALID_SIGNAL, and so does Rigel). */
+ * @param[out] dst Where to.
+ * @param[in] dst_agent Agent of @p dst. It, or @p src_agent, must be able to access both buffers. Handle 0
+ *   lets the runtime look it up, which takes time.
+ * @param[in] src Where from; must not overlap @p dst.
+ * @param[in] src_agent Agent of @p src; as @p dst_agent.
+ * @param[in] size Bytes. 0 does nothing: the signal isn't decremented either.
+ * @param[in] num_dep_signals Length of @p dep_signals.
+ * @param[in] dep_signals Signals to wait for; they live until the copy has started. Ignored when the length
+ *   is 0. None may depend on this copy.
+ * @param[in] completion_signal The signal to decrement; lives until then.
+ * @retval INVALID_AGENT An agent is not valid, or none was found that reaches both buffers.
+ * @retval INVALID_SIGNAL A signal is not valid.
+ * @retval INVALID_ARGUMENT @p dst or @p src is NULL, or the list is missing.
+ * @remark Facts: H C (C refuses a list of length 0; H answers a completion signal of 0 with INVALID_ARGUMENT,
+ *   C with INVALID_SIGNAL, and so does Rigel). */
 hsa_status_t HSA_API hsa_amd_memory_async_copy(void* dst, hsa_agent_t dst_agent, const void* src,
                                                hsa_agent_t src_agent, size_t size, uint32_t num_dep_signals,
-                                               const hsa_signal_t* dep_signals, hsa_signal_t completion_signal);
+                                               const hsa_signal_t* dep_signals,
+                                               hsa_signal_t completion_signal);
 
-/** ::hsa_amd_memory_async_copy on an SDMA engine of the caller's choice. The plain function picks engines on its own, so
- *  mixing the two can put both on one engine.
+/** ::hsa_amd_memory_async_copy on an SDMA engine of the caller's choice. The plain function picks engines on
+ * its own, so mixing the two can put both on one engine.
  *
- *  @param[out] dst Where to.
- *  @param[in] dst_agent Agent of @p dst.
- *  @param[in] src Where from.
- *  @param[in] src_agent Agent of @p src.
- *  @param[in] size Bytes.
- *  @param[in] num_dep_signals Length of @p dep_signals.
- *  @param[in] dep_signals Signals to wait for.
- *  @param[in] completion_signal The signal to decrement.
- *  @param[in] engine_id One engine, free according to ::hsa_amd_memory_copy_engine_status.
- *  @param[in] force_copy_on_sdma Use SDMA even within one agent, where a kernel would be taken otherwise.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT As there, or @p engine_id is not exactly one engine of the agent.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT,HSA_STATUS_ERROR_INVALID_SIGNAL As there.
- *  @since 1.2. Facts: H C. */
-hsa_status_t HSA_API hsa_amd_memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent, const void* src,
-                                                         hsa_agent_t src_agent, size_t size,
-                                                         uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
-                                                         hsa_signal_t completion_signal,
-                                                         hsa_amd_sdma_engine_id_t engine_id,
-                                                         bool force_copy_on_sdma);
+ * @param[out] dst Where to.
+ * @param[in] dst_agent Agent of @p dst.
+ * @param[in] src Where from.
+ * @param[in] src_agent Agent of @p src.
+ * @param[in] size Bytes.
+ * @param[in] num_dep_signals Length of @p dep_signals.
+ * @param[in] dep_signals Signals to wait for.
+ * @param[in] completion_signal The signal to decrement.
+ * @param[in] engine_id One engine, free according to ::hsa_amd_memory_copy_engine_status.
+ * @param[in] force_copy_on_sdma Use SDMA even within one agent, where a kernel would be taken otherwise.
+ * @retval INVALID_ARGUMENT As there, or @p engine_id is not exactly one engine of the agent.
+ * @retval INVALID_AGENT, INVALID_SIGNAL As there.
+ * @since 1.2. Facts: H C. */
+hsa_status_t HSA_API hsa_amd_memory_async_copy_on_engine(
+    void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent, size_t size,
+    uint32_t num_dep_signals, const hsa_signal_t* dep_signals, hsa_signal_t completion_signal,
+    hsa_amd_sdma_engine_id_t engine_id, bool force_copy_on_sdma);
 
-/** Tells which SDMA engines are free for copies from one agent to another. A snapshot: it may be old when it arrives.
+/** Tells which SDMA engines are free for copies from one agent to another. A snapshot: it may be old when it
+ * arrives.
  *
- *  @param[in] dst_agent Where to.
- *  @param[in] src_agent Where from; another agent, and one of the two a GPU.
- *  @param[out] engine_ids_mask Receives ::hsa_amd_sdma_engine_id_t, combined; 0 when none is free.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES None is free (the mask is written).
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An agent is none, both are the same, or neither is a GPU.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p engine_ids_mask is NULL.
- *  @since 1.2. Facts: H C; two host agents and NULL: R. */
+ * @param[in] dst_agent Where to.
+ * @param[in] src_agent Where from; another agent, and one of the two a GPU.
+ * @param[out] engine_ids_mask Receives ::hsa_amd_sdma_engine_id_t, combined; 0 when none is free.
+ * @retval OUT_OF_RESOURCES None is free (the mask is written).
+ * @retval INVALID_AGENT An agent is not valid, both are the same, or neither is a GPU.
+ * @retval INVALID_ARGUMENT @p engine_ids_mask is NULL.
+ * @since 1.2. Facts: H C; two host agents and NULL: R. */
 hsa_status_t HSA_API hsa_amd_memory_copy_engine_status(hsa_agent_t dst_agent, hsa_agent_t src_agent,
                                                        uint32_t* engine_ids_mask);
 
 /** Tells which SDMA engines have the best bandwidth for copies from one agent to another, free or not.
  *
- *  @param[in] dst_agent Where to.
- *  @param[in] src_agent Where from; another agent, and one of the two a GPU.
- *  @param[out] recommended_ids_mask Receives ::hsa_amd_sdma_engine_id_t, combined; 0 when it makes no difference.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An agent is none, both are the same, or neither is a GPU.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p recommended_ids_mask is NULL.
- *  @since 1.8. Facts: H C; two host agents and NULL: R. */
+ * @param[in] dst_agent Where to.
+ * @param[in] src_agent Where from; another agent, and one of the two a GPU.
+ * @param[out] recommended_ids_mask Receives ::hsa_amd_sdma_engine_id_t, combined; 0 when it makes no
+ *   difference.
+ * @retval INVALID_AGENT An agent is not valid, both are the same, or neither is a GPU.
+ * @retval INVALID_ARGUMENT @p recommended_ids_mask is NULL.
+ * @since 1.8. Facts: H C; two host agents and NULL: R. */
 hsa_status_t HSA_API hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t dst_agent, hsa_agent_t src_agent,
                                                               uint32_t* recommended_ids_mask);
 
-/** A box of memory for ::hsa_amd_memory_async_copy_rect; each member a multiple of 4. Provisional. Facts: H. */
+/** A box of memory for ::hsa_amd_memory_async_copy_rect; each member a multiple of 4. Provisional.
+ * Facts: H. */
 typedef struct hsa_pitched_ptr_s {
   void* base;   /**< Address of (0, 0, 0). */
   size_t pitch; /**< Bytes from row to row. */
@@ -793,29 +866,29 @@ typedef enum {
 } hsa_amd_copy_direction_t;
 
 /** Copies a box of memory asynchronously, by SDMA. Provisional. Signals and visibility are as with
- *  ::hsa_amd_memory_async_copy.
+ * ::hsa_amd_memory_async_copy.
  *
- *  @param[in] dst Where to.
- *  @param[in] dst_offset Corner of the box in @p dst: x in bytes, y in rows, z in layers.
- *  @param[in] src Where from; the boxes must not overlap.
- *  @param[in] src_offset Corner of the box in @p src.
- *  @param[in] range Extent: bytes, rows, layers. With any of them 0 nothing is copied and nothing signalled.
- *  @param[in] copy_agent The GPU that copies; it can access both boxes.
- *  @param[in] dir Direction.
- *  @param[in] num_dep_signals Length of @p dep_signals.
- *  @param[in] dep_signals Signals to wait for; NULL if, and only if, the length is 0.
- *  @param[in] completion_signal The signal to decrement.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p copy_agent is no GPU, or one whose SDMA can't do boxes (gfx8).
- *  @retval HSA_STATUS_ERROR_INVALID_SIGNAL A signal is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT A pointer is NULL, something is no multiple of 4, or @p dir is
- *    ::hsaHostToHost.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES SDMA is switched off.
- *  Facts: H C. */
-hsa_status_t HSA_API hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* dst_offset,
-                                                    const hsa_pitched_ptr_t* src, const hsa_dim3_t* src_offset,
-                                                    const hsa_dim3_t* range, hsa_agent_t copy_agent,
-                                                    hsa_amd_copy_direction_t dir, uint32_t num_dep_signals,
-                                                    const hsa_signal_t* dep_signals,
+ * @param[in] dst Where to.
+ * @param[in] dst_offset Corner of the box in @p dst: x in bytes, y in rows, z in layers.
+ * @param[in] src Where from; the boxes must not overlap.
+ * @param[in] src_offset Corner of the box in @p src.
+ * @param[in] range Extent: bytes, rows, layers. With any of them 0 nothing is copied and nothing signalled.
+ * @param[in] copy_agent The GPU that copies; it can access both boxes.
+ * @param[in] dir Direction.
+ * @param[in] num_dep_signals Length of @p dep_signals.
+ * @param[in] dep_signals Signals to wait for; ignored when the length is 0.
+ * @param[in] completion_signal The signal to decrement.
+ * @retval INVALID_AGENT @p copy_agent is no GPU, or one whose SDMA can't do boxes (gfx8).
+ * @retval INVALID_SIGNAL A signal is not valid.
+ * @retval INVALID_ARGUMENT A pointer is NULL, something is no multiple of 4, or @p dir is ::hsaHostToHost.
+ * @retval OUT_OF_RESOURCES SDMA is switched off.
+ * @remark Facts: H C. */
+hsa_status_t HSA_API hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* dst,
+                                                    const hsa_dim3_t* dst_offset,
+                                                    const hsa_pitched_ptr_t* src,
+                                                    const hsa_dim3_t* src_offset, const hsa_dim3_t* range,
+                                                    hsa_agent_t copy_agent, hsa_amd_copy_direction_t dir,
+                                                    uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
                                                     hsa_signal_t completion_signal);
 
 /** Whether an agent can use the memory of a pool. Facts: H. */
@@ -849,195 +922,216 @@ typedef struct hsa_amd_memory_pool_link_info_s {
 
 /** Attributes for ::hsa_amd_agent_memory_pool_get_info; the type written is in parentheses. Facts: H C. */
 typedef enum {
-  /** (::hsa_amd_memory_pool_access_t). Never NEVER_ALLOWED for an agent's own pools; always so for other agents'
-   *  pools outside the global segment. */
+  /** (::hsa_amd_memory_pool_access_t). Never NEVER_ALLOWED for an agent's own pools; always so for other
+   * agents' pools outside the global segment. */
   HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS = 0,
   /** Hops on the way; 0 for own pools and for NEVER_ALLOWED (uint32_t). */
   HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS = 1,
   /** The hops, from the agent on (NUM_LINK_HOPS of ::hsa_amd_memory_pool_link_info_t). With 0 hops nothing is
-   *  written but room for one is required: ROCr clears one entry. */
+   * written but room for one is required: ROCr clears one entry. */
   HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO = 2
 } hsa_amd_agent_memory_pool_info_t;
 
 /** Reads an attribute of an agent together with a pool.
  *
- *  @param[in] agent The agent.
- *  @param[in] memory_pool The pool, of any agent.
- *  @param[in] attribute Which.
- *  @param[out] value Receives it; must have room.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is none.
- *  @retval HSA_STATUS_ERROR_INVALID_MEMORY_POOL @p memory_pool is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p value is NULL, or there is no such attribute.
- *  Facts: C (H lists no errors). */
+ * @param[in] agent The agent.
+ * @param[in] memory_pool The pool, of any agent.
+ * @param[in] attribute Which.
+ * @param[out] value Receives it; must have room.
+ * @retval INVALID_AGENT @p agent is not valid.
+ * @retval INVALID_MEMORY_POOL @p memory_pool is not valid.
+ * @retval INVALID_ARGUMENT @p value is NULL, or there is no such attribute.
+ * @remark Facts: C (H lists no errors). */
 hsa_status_t HSA_API hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t memory_pool,
-                                                        hsa_amd_agent_memory_pool_info_t attribute, void* value);
+                                                        hsa_amd_agent_memory_pool_info_t attribute,
+                                                        void* value);
 
-/** Says which agents can use an allocation: those listed, and the agent that it belongs to; others lose access. An agent
- *  that had it and keeps it isn't disturbed meanwhile. Small allocations share pages: there an agent that needs the
- *  neighbour keeps its access to both.
+/** Says which agents can use an allocation: those listed, and the agent that it belongs to; others lose
+ * access. An agent that had it and keeps it isn't disturbed meanwhile. Small allocations share pages: there
+ * an agent that needs the neighbour keeps its access to both.
  *
- *  @param[in] num_agents Length of @p agents, not 0.
- *  @param[in] agents The agents.
- *  @param[in] flags Reserved; NULL.
- *  @param[in] ptr Memory from ::hsa_amd_memory_pool_allocate, or mapped with ::hsa_amd_vmem_map (read and write access
- *    is added to the whole run of adjoining mappings around @p ptr).
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An entry is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT No agents, @p flags or a NULL @p ptr was given, or the pool of @p ptr is
- *    NEVER_ALLOWED for an agent listed.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION @p ptr is no such memory.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES An agent could not map it.
- *  Facts: H C; unknown memory: R. */
+ * @param[in] num_agents Length of @p agents, not 0.
+ * @param[in] agents The agents.
+ * @param[in] flags Reserved; NULL.
+ * @param[in] ptr Memory from ::hsa_amd_memory_pool_allocate, or mapped with ::hsa_amd_vmem_map (read and
+ *   write access is added, to the mapping around @p ptr and those that adjoin it above).
+ * @retval INVALID_AGENT An entry is not valid.
+ * @retval INVALID_ARGUMENT No agents, @p flags or a NULL @p ptr was given, or the pool of @p ptr is
+ *   NEVER_ALLOWED for an agent listed.
+ * @retval INVALID_ALLOCATION @p ptr is no such memory.
+ * @retval OUT_OF_RESOURCES An agent could not map it.
+ * @remark Facts: H C; unknown memory: R. */
 hsa_status_t HSA_API hsa_amd_agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents,
                                                  const uint32_t* flags, const void* ptr);
 
 /** Tells whether memory of one pool can be moved to another by ::hsa_amd_memory_migrate.
  *
- *  @param[in] src_memory_pool Where it is.
- *  @param[in] dst_memory_pool Where it should go.
- *  @param[out] result Receives the answer.
- *  @retval HSA_STATUS_ERROR_INVALID_MEMORY_POOL A pool is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p result is NULL.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES Nothing can be migrated on this system (@p result is false).
- *  Facts: H C (ROCr always answers the last). */
+ * @param[in] src_memory_pool Where it is.
+ * @param[in] dst_memory_pool Where it should go.
+ * @param[out] result Receives the answer.
+ * @retval INVALID_MEMORY_POOL A pool is not valid.
+ * @retval INVALID_ARGUMENT @p result is NULL.
+ * @retval OUT_OF_RESOURCES Nothing can be migrated on this system (@p result is false).
+ * @remark Facts: H C (ROCr always answers the last). */
 hsa_status_t HSA_API hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t src_memory_pool,
                                                      hsa_amd_memory_pool_t dst_memory_pool, bool* result);
 
-/** Moves an allocation to another pool, keeping its address. Afterwards only the agent of that pool can use it. Nobody
- *  may touch it meanwhile; it must have been released to system scope before, and is after.
+/** Moves an allocation to another pool, keeping its address. Afterwards only the agent of that pool can use
+ * it. Nobody may touch it meanwhile; it must have been released to system scope before, and is after.
  *
- *  @param[in] ptr Start of an allocation.
- *  @param[in] memory_pool Where to.
- *  @param[in] flags Reserved; 0.
- *  @retval HSA_STATUS_ERROR_INVALID_MEMORY_POOL @p memory_pool is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p ptr is NULL, or @p flags isn't 0.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES It can't be moved there, or there is no room.
- *  Facts: H C (ROCr always answers the last). */
-hsa_status_t HSA_API hsa_amd_memory_migrate(const void* ptr, hsa_amd_memory_pool_t memory_pool, uint32_t flags);
+ * @param[in] ptr Start of an allocation.
+ * @param[in] memory_pool Where to.
+ * @param[in] flags Reserved; 0.
+ * @retval INVALID_MEMORY_POOL @p memory_pool is not valid.
+ * @retval INVALID_ARGUMENT @p ptr is NULL, or @p flags isn't 0.
+ * @retval OUT_OF_RESOURCES It can't be moved there, or there is no room.
+ * @remark Facts: H C (ROCr always answers the last). */
+hsa_status_t HSA_API hsa_amd_memory_migrate(const void* ptr, hsa_amd_memory_pool_t memory_pool,
+                                            uint32_t flags);
 
-/** Pins ordinary host memory and makes it usable by agents, coarse-grained. Locking the same memory again is allowed and
- *  nests; the addresses may differ, and accesses through two of them are not coherent with each other.
+/** Pins ordinary host memory and makes it usable by agents, coarse-grained. Locking the same memory again is
+ * allowed and nests; the addresses may differ, and accesses through two of them are not coherent with each
+ * other.
  *
- *  @param[in] host_ptr Memory from malloc, mmap and the like; it must stay until it is unlocked.
- *  @param[in] size Bytes, not 0.
- *  @param[in] agents The agents; NULL for all.
- *  @param[in] num_agent Length of @p agents; 0 if, and only if, it is NULL.
- *  @param[out] agent_ptr Receives the address for the agents; NULL on failure.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An entry is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p size is 0, a pointer is NULL, or the list doesn't fit its length.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES It could not be pinned or mapped.
- *  @retval HSA_STATUS_ERROR The driver refuses this memory, for one because it is HSA memory already.
- *  Facts: H C. */
+ * @param[in] host_ptr Memory from malloc, mmap and the like; it must stay until it is unlocked.
+ * @param[in] size Bytes, not 0.
+ * @param[in] agents The agents; NULL for all.
+ * @param[in] num_agent Length of @p agents; 0 if, and only if, it is NULL.
+ * @param[out] agent_ptr Receives the address for the agents; NULL on failure.
+ * @retval INVALID_AGENT An entry is not valid.
+ * @retval INVALID_ARGUMENT @p size is 0, a pointer is NULL, or the list doesn't fit its length.
+ * @retval OUT_OF_RESOURCES It could not be pinned or mapped.
+ * @retval ERROR The driver refuses this memory, for one because it is HSA memory already.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
                                          void** agent_ptr);
 
 /** ::hsa_amd_memory_lock, with the access properties (graininess, atomics, links) of a host pool instead of
- *  coarse-grained ones. Placement and page size stay what they are.
+ * coarse-grained ones. Placement and page size stay what they are.
  *
- *  @param[in] host_ptr Memory from malloc, mmap and the like; it must stay until it is unlocked.
- *  @param[in] size Bytes, not 0.
- *  @param[in] agents The agents; NULL for all.
- *  @param[in] num_agent Length of @p agents; 0 if, and only if, it is NULL.
- *  @param[in] pool A global pool of a host agent.
- *  @param[in] flags Reserved; 0.
- *  @param[out] agent_ptr Receives the address for the agents; NULL on failure.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An entry is none, or can't access @p pool.
- *  @retval HSA_STATUS_ERROR_INVALID_MEMORY_POOL @p pool is none, or not a host agent's.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT As ::hsa_amd_memory_lock, or @p flags isn't 0.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES It could not be pinned or mapped.
- *  @retval HSA_STATUS_ERROR The driver refuses this memory.
- *  Facts: H C. */
-hsa_status_t HSA_API hsa_amd_memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
-                                                 hsa_amd_memory_pool_t pool, uint32_t flags, void** agent_ptr);
+ * @param[in] host_ptr Memory from malloc, mmap and the like; it must stay until it is unlocked.
+ * @param[in] size Bytes, not 0.
+ * @param[in] agents The agents; NULL for all.
+ * @param[in] num_agent Length of @p agents; 0 if, and only if, it is NULL.
+ * @param[in] pool A global pool of a host agent.
+ * @param[in] flags Reserved; 0.
+ * @param[out] agent_ptr Receives the address for the agents; NULL on failure.
+ * @retval INVALID_AGENT An entry is not valid, or can't access @p pool.
+ * @retval INVALID_MEMORY_POOL @p pool is not valid, or not a host agent's.
+ * @retval INVALID_ARGUMENT As ::hsa_amd_memory_lock, or @p flags isn't 0.
+ * @retval OUT_OF_RESOURCES It could not be pinned or mapped.
+ * @retval ERROR The driver refuses this memory.
+ * @remark Facts: H C. */
+hsa_status_t HSA_API hsa_amd_memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_t* agents,
+                                                 int num_agent, hsa_amd_memory_pool_t pool, uint32_t flags,
+                                                 void** agent_ptr);
 
 /** Undoes one ::hsa_amd_memory_lock or ::hsa_amd_memory_lock_to_pool. No agent may still be using it.
  *
- *  @param[in] host_ptr The host address that was locked.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION That address isn't locked.
- *  Facts: H; the error: R (H and C leave it undefined). */
+ * @param[in] host_ptr The host address that was locked.
+ * @retval INVALID_ALLOCATION That address isn't locked.
+ * @remark Facts: H; the error: R (H and C leave it undefined). */
 hsa_status_t HSA_API hsa_amd_memory_unlock(void* host_ptr);
 
 /** Fills memory with a 32-bit value, and returns when it is done and visible to the host.
  *
- *  @param[out] ptr Memory from ::hsa_amd_memory_pool_allocate, locked memory, or a mapping; a multiple of 4.
- *  @param[in] value The value.
- *  @param[in] count How many uint32_t; 0 does nothing.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p ptr is NULL or misaligned.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION The range doesn't lie within one allocation.
- *  Facts: H C. */
+ * @param[out] ptr Memory from ::hsa_amd_memory_pool_allocate, locked memory, or a mapping; a multiple of 4.
+ * @param[in] value The value.
+ * @param[in] count How many uint32_t; 0 does nothing.
+ * @retval INVALID_ARGUMENT @p ptr is NULL or misaligned.
+ * @retval INVALID_ALLOCATION The range doesn't lie within one allocation.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_memory_fill(void* ptr, uint32_t value, size_t count);
 
-/** Maps a buffer of a graphics API, given as a dmabuf, for agents. Mapping it twice makes two mappings, maybe at two
- *  addresses, that are not coherent: use system-scope fences between them and towards the other API. Ended with
- *  ::hsa_amd_interop_unmap_buffer; the file descriptor stays the caller's and may be closed at once.
+/** Maps a buffer of a graphics API, given as a dmabuf, for agents. Mapping it twice makes two mappings, maybe
+ * at two addresses, that are not coherent: use system-scope fences between them and towards the other API.
+ * Ended with ::hsa_amd_interop_unmap_buffer; the file descriptor stays the caller's and may be closed at
+ * once.
  *
- *  @param[in] num_agents Length of @p agents, not 0.
- *  @param[in] agents The agents.
- *  @param[in] interop_handle The dmabuf's file descriptor.
- *  @param[in] flags Reserved; 0.
- *  @param[out] size Receives the size, bytes.
- *  @param[out] ptr Receives the address.
- *  @param[out] metadata_size Receives the length of the metadata, bytes; may be NULL.
- *  @param[out] metadata Receives the exporter's metadata, valid as long as the mapping; may be NULL.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An entry is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT A pointer is NULL, no agents, @p flags, or the handle is no dmabuf.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES An agent could not map it.
- *  Facts: H C (C answers a bad handle with HSA_STATUS_ERROR). */
+ * @param[in] num_agents Length of @p agents, not 0.
+ * @param[in] agents The agents.
+ * @param[in] interop_handle The dmabuf's file descriptor.
+ * @param[in] flags Reserved; 0.
+ * @param[out] size Receives the size, bytes.
+ * @param[out] ptr Receives the address.
+ * @param[out] metadata_size Receives the length of the metadata, bytes; may be NULL.
+ * @param[out] metadata Receives the exporter's metadata, valid as long as the mapping; may be NULL.
+ * @retval INVALID_AGENT An entry is not valid.
+ * @retval INVALID_ARGUMENT A pointer is NULL, there are no agents, @p flags isn't 0, or the handle is no
+ *   dmabuf.
+ * @retval OUT_OF_RESOURCES An agent could not map it.
+ * @remark Facts: H C (C answers a bad handle with HSA_STATUS_ERROR). */
 hsa_status_t HSA_API hsa_amd_interop_map_buffer(uint32_t num_agents, hsa_agent_t* agents, int interop_handle,
-                                                uint32_t flags, size_t* size, void** ptr, size_t* metadata_size,
-                                                const void** metadata);
+                                                uint32_t flags, size_t* size, void** ptr,
+                                                size_t* metadata_size, const void** metadata);
 
 /** Ends a mapping of ::hsa_amd_interop_map_buffer, and its metadata.
  *
- *  @param[in] ptr Its address, or NULL for nothing to do.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION There is no such mapping.
- *  Facts: H C; the error: R. */
+ * @param[in] ptr Its address, or NULL for nothing to do.
+ * @retval INVALID_ALLOCATION There is no such mapping.
+ * @remark Facts: H C; the error: R. */
 hsa_status_t HSA_API hsa_amd_interop_unmap_buffer(void* ptr);
 
 /** What a pointer points to. Facts: H. */
 typedef enum {
-  HSA_EXT_POINTER_TYPE_UNKNOWN = 0,      /**< Nothing that the runtime knows: plain host memory, or none. */
-  HSA_EXT_POINTER_TYPE_HSA = 1,          /**< Allocated by the runtime. */
-  HSA_EXT_POINTER_TYPE_LOCKED = 2,       /**< Host memory that was locked. The host can always use it, listed or not. */
-  HSA_EXT_POINTER_TYPE_GRAPHICS = 3,     /**< Mapped from a graphics API. */
-  HSA_EXT_POINTER_TYPE_IPC = 4,          /**< Attached from another process. */
-  HSA_EXT_POINTER_TYPE_RESERVED_ADDR = 5 /**< A reserved address with nothing mapped. */
+  /** Nothing that the runtime knows: plain host memory, or none. */
+  HSA_EXT_POINTER_TYPE_UNKNOWN = 0,
+  /** Allocated by the runtime. */
+  HSA_EXT_POINTER_TYPE_HSA = 1,
+  /** Host memory that was locked. The host can always use it, listed or not. */
+  HSA_EXT_POINTER_TYPE_LOCKED = 2,
+  /** Mapped from a graphics API. */
+  HSA_EXT_POINTER_TYPE_GRAPHICS = 3,
+  /** Attached from another process. */
+  HSA_EXT_POINTER_TYPE_IPC = 4,
+  /** A reserved address with nothing mapped. */
+  HSA_EXT_POINTER_TYPE_RESERVED_ADDR = 5
 } hsa_amd_pointer_type_t;
 
-/** What ::hsa_amd_pointer_info knows. With type UNKNOWN only @ref size and @ref type mean something. Grows at its end,
- *  guarded by @ref size. Facts: H. */
+/** What ::hsa_amd_pointer_info knows. With type UNKNOWN only @ref size and @ref type mean something. Grows at
+ * its end, guarded by @ref size. Facts: H. */
 typedef struct hsa_amd_pointer_info_s {
-  uint32_t size;               /**< In: sizeof of the caller's struct. Out: bytes written, at most that. */
-  hsa_amd_pointer_type_t type; /**< What it is. */
-  void* agentBaseAddress;      /**< Start of the allocation, for agents that aren't the host. */
-  void* hostBaseAddress;       /**< Start of the allocation, for the host. */
-  size_t sizeInBytes;          /**< Length of the allocation, as it was asked for. */
-  void* userData;              /**< Set by ::hsa_amd_pointer_info_set_userdata, NULL before. */
-  hsa_agent_t agentOwner;      /**< Agent of the pool; one of them if several share it equally; 0 if it isn't visible
-                                    to this process. */
-  uint32_t global_flags;       /**< ::hsa_amd_memory_pool_global_flag_t of the allocation. */
+  /** In: sizeof of the caller's struct. Out: bytes written, at most that. */
+  uint32_t size;
+  /** What it is. */
+  hsa_amd_pointer_type_t type;
+  /** Start of the allocation, for agents that aren't the host. */
+  void* agentBaseAddress;
+  /** Start of the allocation, for the host. */
+  void* hostBaseAddress;
+  /** Length of the allocation, as it was asked for. */
+  size_t sizeInBytes;
+  /** Set by ::hsa_amd_pointer_info_set_userdata, NULL before. */
+  void* userData;
+  /** Agent of the pool; one of them if several share it equally; 0 if it isn't visible to this process. */
+  hsa_agent_t agentOwner;
+  /** ::hsa_amd_memory_pool_global_flag_t of the allocation. */
+  uint32_t global_flags;
 } hsa_amd_pointer_info_t;
 
-/** Describes the allocation that an address lies in, and optionally who can use it. An unknown address is no error: its
- *  type is ::HSA_EXT_POINTER_TYPE_UNKNOWN.
+/** Describes the allocation that an address lies in, and optionally who can use it. An unknown address is no
+ * error: its type is ::HSA_EXT_POINTER_TYPE_UNKNOWN.
  *
- *  @param[in] ptr Any address in the allocation.
- *  @param[in,out] info The description; its size must be set.
- *  @param[in] alloc Called once, on this thread and without locks held, for the array behind @p accessible: bytes in,
- *    memory of the caller's out. May be NULL; then, and when another of the last three is NULL, no list is made.
- *  @param[out] num_agents_accessible Receives the length of the list. May be NULL.
- *  @param[out] accessible Receives the list, which the caller frees. May be NULL.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p ptr or @p info is NULL, or the size is 0.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES @p alloc returned NULL.
- *  Facts: H C. */
-hsa_status_t HSA_API hsa_amd_pointer_info(const void* ptr, hsa_amd_pointer_info_t* info, void* (*alloc)(size_t),
-                                          uint32_t* num_agents_accessible, hsa_agent_t** accessible);
+ * @param[in] ptr Any address in the allocation.
+ * @param[in,out] info The description; its size must be set.
+ * @param[in] alloc Called once, on this thread and without locks held, for the array behind @p accessible:
+ *   bytes in, memory of the caller's out. May be NULL; then, and when another of the last three is NULL, no
+ *   list is made.
+ * @param[out] num_agents_accessible Receives the length of the list. May be NULL.
+ * @param[out] accessible Receives the list, which the caller frees. May be NULL.
+ * @retval INVALID_ARGUMENT @p ptr or @p info is NULL, or the size is 0.
+ * @retval OUT_OF_RESOURCES @p alloc returned NULL.
+ * @remark Facts: H C. */
+hsa_status_t HSA_API hsa_amd_pointer_info(const void* ptr, hsa_amd_pointer_info_t* info,
+                                          void* (*alloc)(size_t), uint32_t* num_agents_accessible,
+                                          hsa_agent_t** accessible);
 
 /** Attaches a value of the caller's to an allocation; ::hsa_amd_pointer_info returns it.
  *
- *  @param[in] ptr Start of the allocation.
- *  @param[in] userdata The value; NULL removes it.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p ptr starts nothing known.
- *  Facts: H C. */
+ * @param[in] ptr Start of the allocation.
+ * @param[in] userdata The value; NULL removes it.
+ * @retval INVALID_ARGUMENT @p ptr starts nothing known.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_pointer_info_set_userdata(const void* ptr, void* userdata);
 
 /** Names an allocation across processes; copy it by any means. Facts: H. */
@@ -1045,38 +1139,39 @@ typedef struct hsa_amd_ipc_memory_s {
   uint32_t handle[8]; /**< Opaque. */
 } hsa_amd_ipc_memory_t;
 
-/** Makes an allocation available to other processes. The name works while some process has the memory: keep it until
- *  the other side has attached. Two calls may give the same name or two.
+/** Makes an allocation available to other processes. The name works while some process has the memory: keep
+ * it until the other side has attached. Two calls may give the same name or two.
  *
- *  @param[in] ptr Start of an allocation; device memory of a GPU.
- *  @param[in] len Its full length, bytes, as it was asked for.
- *  @param[out] handle Receives the name.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p ptr is no such start, @p len is not all of it, or @p handle is NULL.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES The driver could not export it.
- *  Facts: H. */
+ * @param[in] ptr Start of an allocation; device memory of a GPU.
+ * @param[in] len Its full length, bytes, as it was asked for.
+ * @param[out] handle Receives the name.
+ * @retval INVALID_ARGUMENT @p ptr is no such start, @p len is not all of it, or @p handle is NULL.
+ * @retval OUT_OF_RESOURCES The driver could not export it.
+ * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memory_t* handle);
 
 /** Maps memory of another process. Attaching again may give another address; each needs its own
- *  ::hsa_amd_ipc_memory_detach.
+ * ::hsa_amd_ipc_memory_detach.
  *
- *  @param[in] handle Its name, from ::hsa_amd_ipc_memory_create.
- *  @param[in] len Its full length, bytes.
- *  @param[in] num_agents Length of @p mapping_agents; 0 for all agents.
- *  @param[in] mapping_agents The agents that get access; ignored when the length is 0.
- *  @param[out] mapped_ptr Receives the address.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An entry is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT The name is stale or malformed, @p len is wrong, a pointer is NULL, or an
- *    agent can't reach the memory.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES An agent could not map it.
- *  Facts: H C. */
-hsa_status_t HSA_API hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t len, uint32_t num_agents,
-                                               const hsa_agent_t* mapping_agents, void** mapped_ptr);
+ * @param[in] handle Its name, from ::hsa_amd_ipc_memory_create.
+ * @param[in] len Its full length, bytes.
+ * @param[in] num_agents Length of @p mapping_agents; 0 for all agents.
+ * @param[in] mapping_agents The agents that get access; ignored when the length is 0.
+ * @param[out] mapped_ptr Receives the address.
+ * @retval INVALID_AGENT An entry is not valid.
+ * @retval INVALID_ARGUMENT The name is stale or malformed, @p len is wrong, a pointer is NULL, or an agent
+ *   can't reach the memory.
+ * @retval OUT_OF_RESOURCES An agent could not map it.
+ * @remark Facts: H C. */
+hsa_status_t HSA_API hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t len,
+                                               uint32_t num_agents, const hsa_agent_t* mapping_agents,
+                                               void** mapped_ptr);
 
 /** Undoes one ::hsa_amd_ipc_memory_attach.
  *
- *  @param[in] mapped_ptr The address that it gave.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT It gave no such address.
- *  Facts: H. */
+ * @param[in] mapped_ptr The address that it gave.
+ * @retval INVALID_ARGUMENT It gave no such address.
+ * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_ipc_memory_detach(void* mapped_ptr);
 
 /** @} */
@@ -1090,21 +1185,22 @@ typedef hsa_amd_ipc_memory_t hsa_amd_ipc_signal_t;
 
 /** Makes a signal available to other processes; keep it until the other side has attached.
  *
- *  @param[in] signal A signal created with ::HSA_AMD_SIGNAL_IPC.
- *  @param[out] handle Receives the name.
- *  @retval HSA_STATUS_ERROR_INVALID_SIGNAL @p signal is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT It has no such attribute, or @p handle is NULL.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES The driver could not export it.
- *  Facts: H C. */
+ * @param[in] signal A signal created with ::HSA_AMD_SIGNAL_IPC.
+ * @param[out] handle Receives the name.
+ * @retval INVALID_SIGNAL @p signal is not valid.
+ * @retval INVALID_ARGUMENT It has no such attribute, or @p handle is NULL.
+ * @retval OUT_OF_RESOURCES The driver could not export it.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_ipc_signal_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle);
 
-/** Opens a signal of another process. Attaching again may give another handle; each is ended with hsa_signal_destroy.
+/** Opens a signal of another process. Attaching again may give another handle; each is ended with
+ * hsa_signal_destroy.
  *
- *  @param[in] handle Its name, from ::hsa_amd_ipc_signal_create.
- *  @param[out] signal Receives the handle.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT The name is stale or malformed, or a pointer is NULL.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES It could not be mapped.
- *  Facts: H. */
+ * @param[in] handle Its name, from ::hsa_amd_ipc_signal_create.
+ * @param[out] signal Receives the handle.
+ * @retval INVALID_ARGUMENT The name is stale or malformed, or a pointer is NULL.
+ * @retval OUT_OF_RESOURCES It could not be mapped.
+ * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t* handle, hsa_signal_t* signal);
 
 /** What happened to a GPU. Facts: H. */
@@ -1116,14 +1212,22 @@ typedef enum hsa_amd_event_type_s {
 
 /** Bits of hsa_amd_gpu_memory_fault_info_s::fault_reason_mask. Facts: H. */
 __extension__ typedef enum {
-  HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT = 1 << 0, /**< No page there, or a privileged one. */
-  HSA_AMD_MEMORY_FAULT_READ_ONLY = 1 << 1,        /**< Wrote to a read-only page. */
-  HSA_AMD_MEMORY_FAULT_NX = 1 << 2,               /**< Executed a page that isn't code. */
-  HSA_AMD_MEMORY_FAULT_HOST_ONLY = 1 << 3,        /**< The page is the host's alone. */
-  HSA_AMD_MEMORY_FAULT_DRAMECC = 1 << 4,          /**< Uncorrectable DRAM error. */
-  HSA_AMD_MEMORY_FAULT_IMPRECISE = 1 << 5,        /**< The address is only near it. */
-  HSA_AMD_MEMORY_FAULT_SRAMECC = 1 << 6,          /**< Uncorrectable error in registers or caches; no address. */
-  HSA_AMD_MEMORY_FAULT_HANG = 1U << 31            /**< Reset after a hang of unknown cause. */
+  /** No page there, or a privileged one. */
+  HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT = 1 << 0,
+  /** Wrote to a read-only page. */
+  HSA_AMD_MEMORY_FAULT_READ_ONLY = 1 << 1,
+  /** Executed a page that isn't code. */
+  HSA_AMD_MEMORY_FAULT_NX = 1 << 2,
+  /** The page is the host's alone. */
+  HSA_AMD_MEMORY_FAULT_HOST_ONLY = 1 << 3,
+  /** Uncorrectable DRAM error. */
+  HSA_AMD_MEMORY_FAULT_DRAMECC = 1 << 4,
+  /** The address is only near it. */
+  HSA_AMD_MEMORY_FAULT_IMPRECISE = 1 << 5,
+  /** Uncorrectable error in registers or caches; no address. */
+  HSA_AMD_MEMORY_FAULT_SRAMECC = 1 << 6,
+  /** Reset after a hang of unknown cause. */
+  HSA_AMD_MEMORY_FAULT_HANG = 1U << 31
 } hsa_amd_memory_fault_reason_t;
 
 /** Data of ::HSA_AMD_GPU_MEMORY_FAULT_EVENT. Facts: H. */
@@ -1175,21 +1279,22 @@ typedef struct hsa_amd_event_s {
 
 /** Handler for ::hsa_amd_register_system_event_handler; runs on a thread of the runtime.
  *
- *  @param[in] event What happened; valid during the call.
- *  @param[in] data What was registered.
- *  @return HSA_STATUS_SUCCESS if the handler has dealt with it; anything else leaves it to the default.
- *  Facts: H C. */
+ * @param[in] event What happened; valid during the call.
+ * @param[in] data What was registered.
+ * @return HSA_STATUS_SUCCESS if the handler has dealt with it; anything else leaves it to the default.
+ * @remark Facts: H C. */
 typedef hsa_status_t (*hsa_amd_system_event_callback_t)(const hsa_amd_event_t* event, void* data);
 
-/** Registers a handler for failures of GPUs, until the last hsa_shut_down. Several handlers are all called, in the order
- *  of their registration. Without one, or when none returns HSA_STATUS_SUCCESS, the runtime prints the event and ends
- *  the process: waves have computed rubbish by then.
+/** Registers a handler for failures of GPUs, until the last hsa_shut_down. Several handlers are all called,
+ * in the order of their registration. Without one, or when none returns HSA_STATUS_SUCCESS, the runtime
+ * prints the event and ends the process: waves have computed rubbish by then.
  *
- *  @param[in] callback The handler.
- *  @param[in] data Passed on; may be NULL.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p callback is NULL.
- *  Facts: C (H promises HSA_STATUS_ERROR for a second handler; ROCr takes it, and tools rely on that). */
-hsa_status_t HSA_API hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback, void* data);
+ * @param[in] callback The handler.
+ * @param[in] data Passed on; may be NULL.
+ * @retval INVALID_ARGUMENT @p callback is NULL.
+ * @remark Facts: C (H promises HSA_STATUS_ERROR for a second handler; ROCr takes it). */
+hsa_status_t HSA_API hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback,
+                                                           void* data);
 
 /** @} */
 
@@ -1206,20 +1311,22 @@ typedef enum hsa_amd_queue_priority_s {
 
 /** Changes the priority of a queue, for dispatches from now on.
  *
- *  @param[in] queue The queue.
- *  @param[in] priority The priority.
- *  @retval HSA_STATUS_ERROR_INVALID_QUEUE @p queue is none, is no compute queue, or is dead after an error.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p queue is NULL, or @p priority is none of the three.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES The driver refused.
- *  Facts: H C. */
+ * @param[in] queue The queue.
+ * @param[in] priority The priority.
+ * @retval INVALID_QUEUE @p queue is not valid, is no compute queue, or is dead after an error.
+ * @retval INVALID_ARGUMENT @p queue is NULL, or @p priority is none of the three.
+ * @retval OUT_OF_RESOURCES The driver refused.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority);
 
 /** Where a queue's parts are placed; to be combined. Facts: H. */
 typedef enum {
-  HSA_AMD_QUEUE_CREATE_SYSTEM_MEM = 0,                  /**< Ring and descriptor in host memory (default). */
-  HSA_AMD_QUEUE_CREATE_DEVICE_MEM_RING_BUF = (1 << 0),  /**< Ring in the agent's fine-grained memory. */
-  HSA_AMD_QUEUE_CREATE_DEVICE_MEM_QUEUE_DESCRIPTOR = (1 << 1), /**< Descriptor there too. Not across PCIe, which
-                                                             carries no read-modify-write of the host's. */
+  /** Ring and descriptor in host memory (default). */
+  HSA_AMD_QUEUE_CREATE_SYSTEM_MEM = 0,
+  /** Ring in the agent's fine-grained memory. */
+  HSA_AMD_QUEUE_CREATE_DEVICE_MEM_RING_BUF = (1 << 0),
+  /** Descriptor there too. Not across PCIe, which carries no read-modify-write of the host's. */
+  HSA_AMD_QUEUE_CREATE_DEVICE_MEM_QUEUE_DESCRIPTOR = (1 << 1),
 } hsa_amd_queue_create_flag_t;
 
 /** @} */
@@ -1230,30 +1337,32 @@ typedef enum {
 
 /** Handler for ::hsa_amd_register_deallocation_callback; runs on the thread that frees.
  *
- *  @param[in] ptr The address that was registered.
- *  @param[in] user_data What was registered with it.
- *  Facts: H. */
+ * @param[in] ptr The address that was registered.
+ * @param[in] user_data What was registered with it.
+ * @remark Facts: H. */
 typedef void (*hsa_amd_deallocation_callback_t)(void* ptr, void* user_data);
 
-/** Asks to be told, once, when memory is about to be freed by ::hsa_amd_memory_pool_free. The registration ends with the
- *  call.
+/** Asks to be told, once, when memory is about to be freed by ::hsa_amd_memory_pool_free. The registration
+ * ends with the call.
  *
- *  @param[in] ptr Any address in an allocation.
- *  @param[in] callback The handler. The memory still exists while it runs; it may call this API.
- *  @param[in] user_data Passed on; may be NULL.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION @p ptr lies in no allocation.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p ptr or @p callback is NULL.
- *  Facts: H C. */
-hsa_status_t HSA_API hsa_amd_register_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback,
+ * @param[in] ptr Any address in an allocation.
+ * @param[in] callback The handler. The memory still exists while it runs; it may call this API.
+ * @param[in] user_data Passed on; may be NULL.
+ * @retval INVALID_ALLOCATION @p ptr lies in no allocation.
+ * @retval INVALID_ARGUMENT @p ptr or @p callback is NULL.
+ * @remark Facts: H C. */
+hsa_status_t HSA_API hsa_amd_register_deallocation_callback(void* ptr,
+                                                            hsa_amd_deallocation_callback_t callback,
                                                             void* user_data);
 
 /** Takes back ::hsa_amd_register_deallocation_callback: all registrations of the pair.
  *
- *  @param[in] ptr The same address.
- *  @param[in] callback The same handler.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT There is none, or an argument is NULL.
- *  Facts: H C. */
-hsa_status_t HSA_API hsa_amd_deregister_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback);
+ * @param[in] ptr The same address.
+ * @param[in] callback The same handler.
+ * @retval INVALID_ARGUMENT There is none, or an argument is NULL.
+ * @remark Facts: H C. */
+hsa_status_t HSA_API hsa_amd_deregister_deallocation_callback(void* ptr,
+                                                              hsa_amd_deallocation_callback_t callback);
 
 /** Memory model of an SVM range. Facts: H. */
 typedef enum hsa_amd_svm_model_s {
@@ -1262,27 +1371,34 @@ typedef enum hsa_amd_svm_model_s {
   HSA_AMD_SVM_GLOBAL_FLAG_INDETERMINATE = 2   /**< Only as an answer: both occur in the range. */
 } hsa_amd_svm_model_t;
 
-/** Attributes of SVM ranges: ordinary host memory that agents use by page fault or mapping. The type of the value is in
- *  parentheses. "Set only" and "get only" are said; the others do both. Facts: H C. */
+/** Attributes of SVM ranges: ordinary host memory that agents use by page fault or mapping. The type of the
+ * value is in parentheses. "Set only" and "get only" are said; the others do both. Facts: H C. */
 typedef enum hsa_amd_svm_attribute_s {
-  HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG = 0,           /**< Memory model (::hsa_amd_svm_model_t). */
-  HSA_AMD_SVM_ATTRIB_READ_ONLY = 1,             /**< GPUs only read: each may keep a copy (bool). */
-  HSA_AMD_SVM_ATTRIB_HIVE_LOCAL = 2,            /**< Migrate within the xGMI hive if possible (bool). */
-  HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY = 3, /**< log2 of the pages moved at once; at most 18 (uint64_t). */
-  HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION = 4,    /**< Where migration goes; 0 for anywhere (::hsa_agent_t). */
-  HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION = 5,     /**< Get only. Target of the latest ::hsa_amd_svm_prefetch_async on
-                                                     the range; 0 if none, or not one for all of it
-                                                     (::hsa_agent_t). */
-  HSA_AMD_SVM_ATTRIB_READ_MOSTLY = 6,           /**< Reads are far more frequent (bool). */
-  HSA_AMD_SVM_ATTRIB_GPU_EXEC = 7,              /**< GPUs may run code from it (bool). Set only: R, as C. */
-  HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE = 0x200,  /**< Set only. That agent may use it; this may fault and migrate
-                                                     pages (::hsa_agent_t). */
-  HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE = 0x201, /**< Set only. That agent may use it where it is, without
-                                                     faults and migration (::hsa_agent_t). */
-  HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS = 0x202,   /**< Set only. That agent may not; it faults for good
-                                                     (::hsa_agent_t). */
-  HSA_AMD_SVM_ATTRIB_ACCESS_QUERY = 0x203,      /**< Get only. In: the agent. Out: the attribute itself becomes one
-                                                     of the three above (::hsa_agent_t). */
+  /** Memory model (::hsa_amd_svm_model_t). */
+  HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG = 0,
+  /** GPUs only read: each may keep a copy (bool). */
+  HSA_AMD_SVM_ATTRIB_READ_ONLY = 1,
+  /** Migrate within the xGMI hive if possible (bool). */
+  HSA_AMD_SVM_ATTRIB_HIVE_LOCAL = 2,
+  /** log2 of the pages moved at once; at most 18 (uint64_t). */
+  HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY = 3,
+  /** Where migration goes; 0 for anywhere (::hsa_agent_t). */
+  HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION = 4,
+  /** Get only. Target of the latest ::hsa_amd_svm_prefetch_async on the range; 0 if none, or not one for all
+   * of it (::hsa_agent_t). */
+  HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION = 5,
+  /** Reads are far more frequent (bool). */
+  HSA_AMD_SVM_ATTRIB_READ_MOSTLY = 6,
+  /** GPUs may run code from it (bool). Set only: R, as C. */
+  HSA_AMD_SVM_ATTRIB_GPU_EXEC = 7,
+  /** Set only. That agent may use it; this may fault and migrate pages (::hsa_agent_t). */
+  HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE = 0x200,
+  /** Set only. That agent may use it where it is, without faults and migration (::hsa_agent_t). */
+  HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE = 0x201,
+  /** Set only. That agent may not; it faults for good (::hsa_agent_t). */
+  HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS = 0x202,
+  /** Get only. In: the agent. Out: the attribute itself becomes one of the three above (::hsa_agent_t). */
+  HSA_AMD_SVM_ATTRIB_ACCESS_QUERY = 0x203,
 } hsa_amd_svm_attribute_t;
 
 /** One attribute and its value. Facts: H. */
@@ -1291,49 +1407,53 @@ typedef struct hsa_amd_svm_attribute_pair_s {
   uint64_t value;     /**< Its value: an integer, 0 or 1, or the handle of an agent. */
 } hsa_amd_svm_attribute_pair_t;
 
-/** Sets attributes of a range of host memory. Without HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT an agent must be
- *  made ACCESSIBLE or ACCESSIBLE_IN_PLACE here before it may use the range.
+/** Sets attributes of a range of host memory. Without HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT an agent
+ * must be made ACCESSIBLE or ACCESSIBLE_IN_PLACE here before it may use the range.
  *
- *  @param[in] ptr Start, rounded down to a page.
- *  @param[in] size Bytes; the end is rounded up to a page.
- *  @param[in] attribute_list What to set; each attribute, and each agent, at most once.
- *  @param[in] attribute_count Length of the list.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT A value names no agent.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT An attribute or value is unknown or can't be set; NULL.
- *  @retval HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS An attribute or agent comes twice.
- *  @retval HSA_STATUS_ERROR The driver refused, for one because it has no SVM.
- *  Facts: H C. */
-hsa_status_t HSA_API hsa_amd_svm_attributes_set(void* ptr, size_t size, hsa_amd_svm_attribute_pair_t* attribute_list,
+ * @param[in] ptr Start, rounded down to a page.
+ * @param[in] size Bytes; the end is rounded up to a page.
+ * @param[in] attribute_list What to set; each attribute, and each agent, at most once.
+ * @param[in] attribute_count Length of the list.
+ * @retval INVALID_AGENT A value names no agent.
+ * @retval INVALID_ARGUMENT An attribute or value is unknown or can't be set; NULL.
+ * @retval INCOMPATIBLE_ARGUMENTS An attribute or agent comes twice.
+ * @retval ERROR The driver refused, for one because it has no SVM.
+ * @remark Facts: H C. */
+hsa_status_t HSA_API hsa_amd_svm_attributes_set(void* ptr, size_t size,
+                                                hsa_amd_svm_attribute_pair_t* attribute_list,
                                                 size_t attribute_count);
 
 /** Reads attributes of a range of host memory.
  *
- *  @param[in] ptr Start, rounded down to a page.
- *  @param[in] size Bytes; the end is rounded up to a page.
- *  @param[in,out] attribute_list The attributes wanted; their values are filled in. For ACCESS_QUERY the value is the
- *    agent, and the attribute is overwritten.
- *  @param[in] attribute_count Length of the list.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT A value names no agent.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT An attribute is unknown or can't be read; NULL.
- *  @retval HSA_STATUS_ERROR The driver refused, for one because it has no SVM.
- *  Facts: C (H forbids PREFETCH_LOCATION in a sentence, while its own enumerator and ROCr offer it). */
-hsa_status_t HSA_API hsa_amd_svm_attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair_t* attribute_list,
+ * @param[in] ptr Start, rounded down to a page.
+ * @param[in] size Bytes; the end is rounded up to a page.
+ * @param[in,out] attribute_list The attributes wanted; their values are filled in. For ACCESS_QUERY the value
+ *   is the agent, and the attribute is overwritten.
+ * @param[in] attribute_count Length of the list.
+ * @retval INVALID_AGENT A value names no agent.
+ * @retval INVALID_ARGUMENT An attribute is unknown or can't be read; NULL.
+ * @retval ERROR The driver refused, for one because it has no SVM.
+ * @remark Facts: C (H forbids PREFETCH_LOCATION in a sentence, while its own enumerator and ROCr offer
+ *   it). */
+hsa_status_t HSA_API hsa_amd_svm_attributes_get(void* ptr, size_t size,
+                                                hsa_amd_svm_attribute_pair_t* attribute_list,
                                                 size_t attribute_count);
 
-/** Moves a range of host memory to an agent, asynchronously: it starts once every dependency has been seen at 0, and
- *  ends by decrementing @p completion_signal by 1; a failure sets that to a negative value.
+/** Moves a range of host memory to an agent, asynchronously: it starts once every dependency has been seen at
+ * 0, and ends by decrementing @p completion_signal by 1; a failure sets that to a negative value.
  *
- *  @param[in] ptr Start, rounded down to a page.
- *  @param[in] size Bytes; the end is rounded up to a page.
- *  @param[in] agent Where to.
- *  @param[in] num_dep_signals Length of @p dep_signals.
- *  @param[in] dep_signals Signals to wait for; ignored, and may be NULL, when the length is 0.
- *  @param[in] completion_signal The signal to decrement; handle 0 for none.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is none.
- *  @retval HSA_STATUS_ERROR_INVALID_SIGNAL A signal is none.
- *  Facts: H; errors: R (C checks nothing). */
-hsa_status_t HSA_API hsa_amd_svm_prefetch_async(void* ptr, size_t size, hsa_agent_t agent, uint32_t num_dep_signals,
-                                                const hsa_signal_t* dep_signals, hsa_signal_t completion_signal);
+ * @param[in] ptr Start, rounded down to a page.
+ * @param[in] size Bytes; the end is rounded up to a page.
+ * @param[in] agent Where to.
+ * @param[in] num_dep_signals Length of @p dep_signals.
+ * @param[in] dep_signals Signals to wait for; ignored, and may be NULL, when the length is 0.
+ * @param[in] completion_signal The signal to decrement; handle 0 for none.
+ * @retval INVALID_AGENT @p agent is not valid.
+ * @retval INVALID_SIGNAL A signal is not valid.
+ * @remark Facts: H; errors: R (C checks nothing). */
+hsa_status_t HSA_API hsa_amd_svm_prefetch_async(void* ptr, size_t size, hsa_agent_t agent,
+                                                uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
+                                                hsa_signal_t completion_signal);
 
 /** @} */
 
@@ -1342,35 +1462,35 @@ hsa_status_t HSA_API hsa_amd_svm_prefetch_async(void* ptr, size_t size, hsa_agen
  */
 
 /** Takes the streaming performance monitor (SPM) of a GPU for this process alone. Recording begins with
- *  ::hsa_amd_spm_set_dest_buffer.
+ * ::hsa_amd_spm_set_dest_buffer.
  *
- *  @param[in] preferred_agent The GPU.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT It is no GPU.
- *  @retval HSA_STATUS_ERROR The driver refused: taken already, or not there.
- *  Facts: H C. */
+ * @param[in] preferred_agent The GPU.
+ * @retval INVALID_AGENT It is no GPU.
+ * @retval ERROR The driver refused: taken already, or not there.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_spm_acquire(hsa_agent_t preferred_agent);
 
 /** Gives the SPM of a GPU back and stops recording. When this returns, the data is in the last buffer.
  *
- *  @param[in] preferred_agent The GPU.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT It is no GPU.
- *  @retval HSA_STATUS_ERROR The driver refused, for one because it wasn't taken.
- *  Facts: H C. */
+ * @param[in] preferred_agent The GPU.
+ * @retval INVALID_AGENT It is no GPU.
+ * @retval ERROR The driver refused, for one because it wasn't taken.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_spm_release(hsa_agent_t preferred_agent);
 
-/** Gives the SPM a buffer to record into, and takes the previous one back. The driver writes to the buffer until the next
- *  such call or ::hsa_amd_spm_release; leave it alone until then.
+/** Gives the SPM a buffer to record into, and takes the previous one back. The driver writes to the buffer
+ * until the next such call or ::hsa_amd_spm_release; leave it alone until then.
  *
- *  @param[in] preferred_agent The GPU, acquired before.
- *  @param[in] size_in_bytes Size of @p dest.
- *  @param[in,out] timeout In: how long to wait for the previous buffer to fill, ms; 0 not at all. Out: what was left.
- *    Running out is no error: the buffer then holds a part.
- *  @param[out] size_copied Receives the bytes recorded in the previous buffer.
- *  @param[out] dest Memory that the host can access, malloc'ed or HSA; NULL stops recording.
- *  @param[out] is_data_loss Receives whether the previous buffer was too small.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT It is no GPU.
- *  @retval HSA_STATUS_ERROR The driver refused, for one because it wasn't acquired.
- *  Facts: H C. */
+ * @param[in] preferred_agent The GPU, acquired before.
+ * @param[in] size_in_bytes Size of @p dest.
+ * @param[in,out] timeout In: how long to wait for the previous buffer to fill, ms; 0 not at all. Out: what
+ *   was left. Running out is no error: the buffer then holds a part.
+ * @param[out] size_copied Receives the bytes recorded in the previous buffer.
+ * @param[out] dest Memory that the host can access, malloc'ed or HSA; NULL stops recording.
+ * @param[out] is_data_loss Receives whether the previous buffer was too small.
+ * @retval INVALID_AGENT It is no GPU.
+ * @retval ERROR The driver refused, for one because it wasn't acquired.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_spm_set_dest_buffer(hsa_agent_t preferred_agent, size_t size_in_bytes,
                                                  uint32_t* timeout, uint32_t* size_copied, void* dest,
                                                  bool* is_data_loss);
@@ -1383,90 +1503,95 @@ hsa_status_t HSA_API hsa_amd_spm_set_dest_buffer(hsa_agent_t preferred_agent, si
 
 /** ::hsa_amd_portable_export_dmabuf_v2 with ::HSA_AMD_DMABUF_MAPPING_TYPE_NONE; its older form.
  *
- *  @param[in] ptr Start of the range.
- *  @param[in] size Bytes, not 0; within one allocation.
- *  @param[out] dmabuf Receives a file descriptor, the caller's to close.
- *  @param[out] offset Receives where @p ptr is in the buffer, bytes.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT A pointer is NULL, or @p size is 0.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION The range doesn't lie in one allocation.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT It is memory of an agent that can't export, as host memory.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES No file descriptor.
- *  @since 1.1. Facts: H C. */
-hsa_status_t HSA_API hsa_amd_portable_export_dmabuf(const void* ptr, size_t size, int* dmabuf, uint64_t* offset);
+ * @param[in] ptr Start of the range.
+ * @param[in] size Bytes, not 0; within one allocation.
+ * @param[out] dmabuf Receives a file descriptor, the caller's to close.
+ * @param[out] offset Receives where @p ptr is in the buffer, bytes.
+ * @retval INVALID_ARGUMENT A pointer is NULL, or @p size is 0.
+ * @retval INVALID_ALLOCATION The range doesn't lie in one allocation.
+ * @retval INVALID_AGENT It is memory of an agent that can't export, as host memory.
+ * @retval OUT_OF_RESOURCES No file descriptor.
+ * @since 1.1. Facts: H C. */
+hsa_status_t HSA_API hsa_amd_portable_export_dmabuf(const void* ptr, size_t size, int* dmabuf,
+                                                    uint64_t* offset);
 
-/** Exports memory of a GPU as a dmabuf, for other APIs and devices. The memory exists as long as a descriptor or a mapping
- *  of it does, even if it is freed here. Sharing is at most as coherent as the pool, and what the importer makes of it.
+/** Exports memory of a GPU as a dmabuf, for other APIs and devices. The memory exists as long as a descriptor
+ * or a mapping of it does, even if it is freed here. Sharing is at most as coherent as the pool, and what the
+ * importer makes of it.
  *
- *  @param[in] ptr Start of the range.
- *  @param[in] size Bytes, not 0; within one allocation from a pool.
- *  @param[out] dmabuf Receives a file descriptor, the caller's to close.
- *  @param[out] offset Receives where @p ptr is in the buffer, bytes.
- *  @param[in] flags Any of ::hsa_amd_dma_buf_mapping_type_t.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT A pointer is NULL, @p size is 0, or @p flags has an unknown bit.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION The range doesn't lie in one allocation.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT It is memory of an agent that can't export, as host memory.
- *  @retval HSA_STATUS_ERROR_NOT_SUPPORTED PCIe was asked for, and the host can't see all of that GPU's memory.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES No file descriptor.
- *  @since 1.9. Facts: H C; unknown bits: R. */
-hsa_status_t HSA_API hsa_amd_portable_export_dmabuf_v2(const void* ptr, size_t size, int* dmabuf, uint64_t* offset,
-                                                       uint64_t flags);
+ * @param[in] ptr Start of the range.
+ * @param[in] size Bytes, not 0; within one allocation from a pool.
+ * @param[out] dmabuf Receives a file descriptor, the caller's to close.
+ * @param[out] offset Receives where @p ptr is in the buffer, bytes.
+ * @param[in] flags Any of ::hsa_amd_dma_buf_mapping_type_t.
+ * @retval INVALID_ARGUMENT A pointer is NULL, @p size is 0, or @p flags has an unknown bit.
+ * @retval INVALID_ALLOCATION The range doesn't lie in one allocation.
+ * @retval INVALID_AGENT It is memory of an agent that can't export, as host memory.
+ * @retval NOT_SUPPORTED PCIe was asked for, and the host can't see all of that GPU's memory.
+ * @retval OUT_OF_RESOURCES No file descriptor.
+ * @since 1.9. Facts: H C; unknown bits: R. */
+hsa_status_t HSA_API hsa_amd_portable_export_dmabuf_v2(const void* ptr, size_t size, int* dmabuf,
+                                                       uint64_t* offset, uint64_t flags);
 
-/** Closes a descriptor of an exported dmabuf. Do so once the other side has imported it: mappings keep the memory alive.
+/** Closes a descriptor of an exported dmabuf. Do so once the other side has imported it: mappings keep the
+ * memory alive.
  *
- *  @param[in] dmabuf The descriptor.
- *  @retval HSA_STATUS_ERROR_RESOURCE_FREE It could not be closed, as it was closed before.
- *  @since 1.1. Facts: H C. */
+ * @param[in] dmabuf The descriptor.
+ * @retval RESOURCE_FREE It could not be closed, as it was closed before.
+ * @since 1.1. Facts: H C. */
 hsa_status_t HSA_API hsa_amd_portable_close_dmabuf(int dmabuf);
 
 /** Flags of ::hsa_amd_vmem_address_reserve and ::hsa_amd_vmem_address_reserve_align. Facts: H C. */
 typedef enum hsa_amd_vmem_address_reserve_flag_s {
-  HSA_AMD_VMEM_ADDRESS_NO_REGISTER = (1UL << 0), /**< Reserve host addresses only, unknown to the driver: usable as
-                                                      plain lazily filled host memory. Since 1.10. */
+  /** Reserve host addresses only, unknown to the driver: usable as plain lazily filled host memory. Since
+   * 1.10. */
+  HSA_AMD_VMEM_ADDRESS_NO_REGISTER = (1UL << 0),
 } hsa_amd_vmem_address_reserve_flag_t;
 
-/** Reserves virtual addresses. Virtual memory is used in this order:
- *  reserve addresses → create a handle (physical memory) → map it → grant access; then unmap, release the handle, free
- *  the addresses. HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED says whether the system has it.
+/** Reserves virtual addresses. Virtual memory is used in this order: reserve addresses, then create a handle
+ * (physical memory), then map it, then grant access; then unmap, release the handle, free the addresses.
+ * HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED says whether the system has it.
  *
- *  AMD means to replace this function by ::hsa_amd_vmem_address_reserve_align, which is the same with alignment 0.
+ * AMD means to replace this function by ::hsa_amd_vmem_address_reserve_align, which is the same with
+ * alignment 0.
  *
- *  @param[out] va Receives the start: @p address if it is free, otherwise a place of the runtime's choice.
- *  @param[in] size Bytes, a multiple of the page size and not 0.
- *  @param[in] address Wanted start, page aligned; 0 for none.
- *  @param[in] flags Any of ::hsa_amd_vmem_address_reserve_flag_t.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p va is NULL, @p size is 0 or no multiple, or @p flags has an unknown bit.
- *  @retval HSA_STATUS_ERROR_NOT_SUPPORTED The system has no virtual memory management (ROCr: INVALID_ARGUMENT);
- *    NO_REGISTER works without.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES No range of that size is left.
- *  @since 1.4. Facts: H P C; argument checks: R (C checks only for size 0). */
+ * @param[out] va Receives the start: @p address if it is free, otherwise a place of the runtime's choice.
+ * @param[in] size Bytes, a multiple of the page size and not 0.
+ * @param[in] address Wanted start, page aligned; 0 for none.
+ * @param[in] flags Any of ::hsa_amd_vmem_address_reserve_flag_t.
+ * @retval INVALID_ARGUMENT @p va is NULL, @p size is 0 or no multiple, or @p flags has an unknown bit.
+ * @retval NOT_SUPPORTED The system has no virtual memory management (ROCr: INVALID_ARGUMENT); NO_REGISTER
+ *   works without.
+ * @retval OUT_OF_RESOURCES No range of that size is left.
+ * @since 1.4. Facts: H P C; argument checks: R (C checks only for size 0). */
 hsa_status_t HSA_API hsa_amd_vmem_address_reserve(void** va, size_t size, uint64_t address, uint64_t flags);
 
 /** ::hsa_amd_vmem_address_reserve with an alignment.
  *
- *  @param[out] va Receives the start, aligned: @p address if it is free and aligned, otherwise another place.
- *  @param[in] size Bytes, a multiple of the page size and not 0.
- *  @param[in] address Wanted start; 0 for none.
- *  @param[in] alignment Bytes, a power of two and at least a page; 0 for a page.
- *  @param[in] flags Any of ::hsa_amd_vmem_address_reserve_flag_t.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT As there, or @p alignment is no such number.
- *  @retval HSA_STATUS_ERROR_NOT_SUPPORTED,HSA_STATUS_ERROR_OUT_OF_RESOURCES As there.
- *  @since 1.6. Facts: H C; argument checks, and NO_REGISTER without virtual memory management: R. */
+ * @param[out] va Receives the start, aligned: @p address if it is free and aligned, otherwise another place.
+ * @param[in] size Bytes, a multiple of the page size and not 0.
+ * @param[in] address Wanted start; 0 for none.
+ * @param[in] alignment Bytes, a power of two and at least a page; 0 for a page.
+ * @param[in] flags Any of ::hsa_amd_vmem_address_reserve_flag_t.
+ * @retval INVALID_ARGUMENT As there, or @p alignment is no such number.
+ * @retval NOT_SUPPORTED, OUT_OF_RESOURCES As there.
+ * @since 1.6. Facts: H C; argument checks, and NO_REGISTER without virtual memory management: R. */
 hsa_status_t HSA_API hsa_amd_vmem_address_reserve_align(void** va, size_t size, uint64_t address,
                                                         uint64_t alignment, uint64_t flags);
 
 /** Gives a reservation back, all of it at once.
  *
- *  @param[in] va Its start.
- *  @param[in] size Its size.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION No reservation starts there.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p va is NULL, or @p size isn't its size.
- *  @retval HSA_STATUS_ERROR_RESOURCE_FREE Something is mapped in it; it stays.
- *  @since 1.4. Facts: H P C. */
+ * @param[in] va Its start.
+ * @param[in] size Its size.
+ * @retval INVALID_ALLOCATION No reservation starts there.
+ * @retval INVALID_ARGUMENT @p va is NULL, or @p size isn't its size.
+ * @retval RESOURCE_FREE Something is mapped in it; it stays.
+ * @since 1.4. Facts: H P C. */
 hsa_status_t HSA_API hsa_amd_vmem_address_free(void* va, size_t size);
 
-/** Physical memory that has no address yet. Equal handles are the same memory. It exists until it has been released as
- *  often as it was created, retained and imported, and nothing maps it, and no descriptor exported from it is open in any
- *  process. Facts: H C. */
+/** Physical memory that has no address yet. Equal handles are the same memory. It exists until it has been
+ * released as often as it was created, retained and imported, and nothing maps it, and no descriptor exported
+ * from it is open in any process. Facts: H C. */
 typedef struct hsa_amd_vmem_alloc_handle_s {
   uint64_t handle; /**< Opaque. */
 } hsa_amd_vmem_alloc_handle_t;
@@ -1479,54 +1604,55 @@ typedef enum {
 
 /** Allocates physical memory. The caller owns one reference, ended by ::hsa_amd_vmem_handle_release.
  *
- *  @param[in] pool A pool with RUNTIME_ALLOC_ALLOWED.
- *  @param[in] size Bytes, a multiple of RUNTIME_ALLOC_GRANULE and not 0; of RUNTIME_ALLOC_REC_GRANULE wastes least.
- *  @param[in] type Kind.
- *  @param[in] flags Reserved; 0.
- *  @param[out] memory_handle Receives the handle.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p pool is none, @p size is 0 or no multiple, @p type is unknown, @p flags
- *    isn't 0, or @p memory_handle is NULL.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION The pool doesn't allocate.
- *  @retval HSA_STATUS_ERROR_NOT_SUPPORTED The system has no virtual memory management (ROCr: INVALID_ARGUMENT).
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES Not that much is left.
- *  @since 1.4. Facts: H P C (C accepts any flags and checks no NULL). */
-hsa_status_t HSA_API hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type,
-                                                uint64_t flags, hsa_amd_vmem_alloc_handle_t* memory_handle);
+ * @param[in] pool A pool with RUNTIME_ALLOC_ALLOWED.
+ * @param[in] size Bytes, a multiple of RUNTIME_ALLOC_GRANULE and not 0; of RUNTIME_ALLOC_REC_GRANULE wastes
+ *   least.
+ * @param[in] type Kind.
+ * @param[in] flags Reserved; 0.
+ * @param[out] memory_handle Receives the handle.
+ * @retval INVALID_ARGUMENT @p pool is not valid, @p size is 0 or no multiple, @p type is unknown, @p flags
+ *   isn't 0, or @p memory_handle is NULL.
+ * @retval INVALID_ALLOCATION The pool doesn't allocate.
+ * @retval NOT_SUPPORTED The system has no virtual memory management (ROCr: INVALID_ARGUMENT).
+ * @retval OUT_OF_RESOURCES Not that much is left.
+ * @since 1.4. Facts: H P C (C accepts any flags and checks no NULL). */
+hsa_status_t HSA_API hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size,
+                                                hsa_amd_memory_type_t type, uint64_t flags,
+                                                hsa_amd_vmem_alloc_handle_t* memory_handle);
 
 /** Drops one reference to a handle. Allowed while it is mapped: the mapping keeps the memory alive.
  *
- *  @param[in] memory_handle The handle.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION It is none, or has no references left.
- *  @since 1.4. Facts: H P C T. */
+ * @param[in] memory_handle The handle.
+ * @retval INVALID_ALLOCATION It is not valid, or has no references left.
+ * @since 1.4. Facts: H P C T. */
 hsa_status_t HSA_API hsa_amd_vmem_handle_release(hsa_amd_vmem_alloc_handle_t memory_handle);
 
-/** Puts memory at a reserved address. Nobody can access it until ::hsa_amd_vmem_set_access. A handle may be mapped many
- *  times: the same bytes then appear at several addresses.
+/** Puts memory at a reserved address. Nobody can access it until ::hsa_amd_vmem_set_access. A handle may be
+ * mapped many times: the same bytes then appear at several addresses.
  *
- *  @param[in] va Start, page aligned; the range lies in one reservation, and nothing is mapped in it.
- *  @param[in] size Bytes, a multiple of the page size, not 0, and at most the size of the handle, whose beginning is
- *    mapped. (H and P ask for exactly its size; ROCr and its tests map less, and checks nothing. More is refused:
- *    nothing is ever mapped beyond the memory.)
- *  @param[in] in_offset Reserved; 0. (C ignores it.)
- *  @param[in] memory_handle The memory.
- *  @param[in] flags Reserved; 0.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT The range, the handle, @p in_offset or @p flags isn't as said.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT The driver of the agent that owns the memory can't map it, as it is with host
- *    memory in the KFD.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES The driver has no room for it.
- *  @since 1.4. Facts: H P C T; sizes and reserved arguments: R. */
+ * @param[in] va Start, page aligned; the range lies in one reservation, and nothing is mapped in it.
+ * @param[in] size Bytes, a multiple of the page size, not 0, and at most the size of the handle, whose
+ *   beginning is mapped. (H and P ask for exactly its size; ROCr's tests map less, and ROCr checks nothing.
+ *   More is refused: nothing is ever mapped beyond the memory.)
+ * @param[in] in_offset Reserved; 0. (C ignores it.)
+ * @param[in] memory_handle The memory.
+ * @param[in] flags Reserved; 0.
+ * @retval INVALID_ARGUMENT The range, the handle, @p in_offset or @p flags isn't as said.
+ * @retval INVALID_AGENT The driver of the agent that owns the memory can't map it, as it is with host memory
+ *   in the KFD.
+ * @retval OUT_OF_RESOURCES The driver has no room for it.
+ * @since 1.4. Facts: H P C T; sizes and reserved arguments: R. */
 hsa_status_t HSA_API hsa_amd_vmem_map(void* va, size_t size, size_t in_offset,
                                       hsa_amd_vmem_alloc_handle_t memory_handle, uint64_t flags);
 
-/** Takes mappings away, with everybody's access to them. All or none: a driver failure half-way is repaired or leaves
- *  the rest mapped as before.
+/** Takes mappings away, with everybody's access to them. The range is checked before anything is touched.
  *
- *  @param[in] va Start of a mapping.
- *  @param[in] size Bytes of one or more whole mappings that adjoin.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION No mapping starts at @p va.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p va is NULL, or @p size is 0, ends inside a mapping, or spans a gap. (As H
- *    and P; ROCr answers INVALID_ALLOCATION.)
- *  @since 1.4. Facts: H P C T. */
+ * @param[in] va Start of a mapping.
+ * @param[in] size Bytes of one or more whole mappings that adjoin.
+ * @retval INVALID_ALLOCATION No mapping starts at @p va.
+ * @retval INVALID_ARGUMENT @p va is NULL, or @p size is 0, ends inside a mapping, or spans a gap. (As H and
+ *   P; ROCr answers INVALID_ALLOCATION.)
+ * @since 1.4. Facts: H P C T. */
 hsa_status_t HSA_API hsa_amd_vmem_unmap(void* va, size_t size);
 
 /** One agent's permission, for ::hsa_amd_vmem_set_access. Facts: H. */
@@ -1535,80 +1661,84 @@ typedef struct hsa_amd_memory_access_desc_s {
   hsa_agent_t agent_handle;            /**< The agent; host agents too. */
 } hsa_amd_memory_access_desc_t;
 
-/** Says what agents may do with mapped memory. Agents in @p desc get what it says; all others keep what they have. All or
- *  nothing: on failure every permission is as before. (P says that a call overwrites the permissions of all agents, H
- *  that it leaves unlisted ones alone, and that is what ROCr does, its tests check, and HIP, which grants agent by agent,
- *  depends on. Revoke with HSA_ACCESS_PERMISSION_NONE.)
+/** Says what agents may do with mapped memory. Agents in @p desc get what it says; all others keep what they
+ * have. All or nothing: on failure every permission is as before. (P says that a call overwrites the
+ * permissions of all agents, H that it leaves unlisted ones alone. That is what ROCr does and its tests
+ * check, and what a caller depends on that grants access agent by agent, as HIP does. Revoke with
+ * HSA_ACCESS_PERMISSION_NONE.)
  *
- *  @param[in] va Start of a mapping.
- *  @param[in] size Bytes of one or more whole mappings that adjoin.
- *  @param[in] desc The permissions; an agent named twice gets the last.
- *  @param[in] desc_cnt Length of @p desc, not 0.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT An entry names none, or one that can't reach the memory.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT The range isn't in a reservation, @p size is 0 or ends inside a mapping,
- *    @p desc is NULL or empty, or a permission is unknown.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION Something in the range isn't mapped.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES An agent could not map it.
- *  @since 1.4. Facts: H P C T; all or nothing, and the end: R. */
+ * @param[in] va Start of a mapping.
+ * @param[in] size Bytes of one or more whole mappings that adjoin.
+ * @param[in] desc The permissions; an agent named twice gets the last.
+ * @param[in] desc_cnt Length of @p desc, not 0.
+ * @retval INVALID_AGENT An entry names none, or one that can't reach the memory.
+ * @retval INVALID_ARGUMENT The range isn't in a reservation, @p size is 0 or ends inside a mapping, @p desc
+ *   is NULL or empty, or a permission is unknown.
+ * @retval INVALID_ALLOCATION Something in the range isn't mapped.
+ * @retval OUT_OF_RESOURCES An agent could not map it.
+ * @since 1.4. Facts: H P C T; all or nothing, and the end: R. */
 hsa_status_t HSA_API hsa_amd_vmem_set_access(void* va, size_t size, const hsa_amd_memory_access_desc_t* desc,
                                              size_t desc_cnt);
 
 /** Reads what an agent may do with mapped memory.
  *
- *  @param[in] va Any address in a mapping.
- *  @param[out] perms Receives it: NONE for an agent that was never given anything, and whenever the call fails.
- *  @param[in] agent_handle The agent; host agents too (ROCr: GPUs only).
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT It is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION Nothing is mapped at @p va. (H and P use this also for an agent that was
- *    never given anything; ROCr answers SUCCESS with NONE, and its tests check that.)
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT A pointer is NULL.
- *  @since 1.4. Facts: C T, against H P. */
-hsa_status_t HSA_API hsa_amd_vmem_get_access(void* va, hsa_access_permission_t* perms, hsa_agent_t agent_handle);
+ * @param[in] va Any address in a mapping.
+ * @param[out] perms Receives it: NONE for an agent that was never given anything, and whenever the call
+ *   fails.
+ * @param[in] agent_handle The agent; host agents too (ROCr: GPUs only).
+ * @retval INVALID_AGENT It is not valid.
+ * @retval INVALID_ALLOCATION Nothing is mapped at @p va. (H and P use this also for an agent that was never
+ *   given anything; ROCr answers SUCCESS with NONE, and its tests check that.)
+ * @retval INVALID_ARGUMENT A pointer is NULL.
+ * @since 1.4. Facts: C T, against H P. */
+hsa_status_t HSA_API hsa_amd_vmem_get_access(void* va, hsa_access_permission_t* perms,
+                                             hsa_agent_t agent_handle);
 
-/** Exports memory as a dmabuf, which another process (or this one) can import. Send the descriptor over a Unix socket.
- *  Each open descriptor keeps the memory alive; closing it takes no reference from the handle. (H and P say that closing
- *  the last one releases the handle; it ends only the descriptor's share.)
+/** Exports memory as a dmabuf, which another process (or this one) can import. Send the descriptor over a
+ * Unix socket. Each open descriptor keeps the memory alive; closing it takes no reference from the handle. (H
+ * and P say that closing the last one releases the handle; it ends only the descriptor's share.)
  *
- *  @param[out] dmabuf_fd Receives the descriptor, the caller's to close; -1 on failure.
- *  @param[in] handle The memory.
- *  @param[in] flags Reserved; 0.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION @p handle is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p dmabuf_fd is NULL, or @p flags isn't 0.
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES No file descriptor.
- *  @since 1.4. Facts: H P C; lifetime and flags: R. */
+ * @param[out] dmabuf_fd Receives the descriptor, the caller's to close; -1 on failure.
+ * @param[in] handle The memory.
+ * @param[in] flags Reserved; 0.
+ * @retval INVALID_ALLOCATION @p handle is not valid.
+ * @retval INVALID_ARGUMENT @p dmabuf_fd is NULL, or @p flags isn't 0.
+ * @retval OUT_OF_RESOURCES No file descriptor.
+ * @since 1.4. Facts: H P C; lifetime and flags: R. */
 hsa_status_t HSA_API hsa_amd_vmem_export_shareable_handle(int* dmabuf_fd, hsa_amd_vmem_alloc_handle_t handle,
                                                           uint64_t flags);
 
-/** Makes a handle from a dmabuf of ::hsa_amd_vmem_export_shareable_handle. The descriptor stays the caller's and may be
- *  closed at once. Importing the same memory again gives the same handle and one more reference.
+/** Makes a handle from a dmabuf of ::hsa_amd_vmem_export_shareable_handle. The descriptor stays the caller's
+ * and may be closed at once. Importing the same memory again gives the same handle and one more reference.
  *
- *  @param[in] dmabuf_fd The descriptor.
- *  @param[out] handle Receives the handle; ended by ::hsa_amd_vmem_handle_release.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p handle is NULL, or the number can't be a descriptor (negative).
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION The descriptor is closed, no dmabuf, or of memory that no visible GPU can
- *    use. (As H and P; ROCr answers INCOMPATIBLE_ARGUMENTS in part.)
- *  @retval HSA_STATUS_ERROR_OUT_OF_RESOURCES The driver has no room for it.
- *  @since 1.4. Facts: H P C T. */
+ * @param[in] dmabuf_fd The descriptor.
+ * @param[out] handle Receives the handle; ended by ::hsa_amd_vmem_handle_release.
+ * @retval INVALID_ARGUMENT @p handle is NULL, or the number can't be a descriptor (negative).
+ * @retval INVALID_ALLOCATION The descriptor is closed, no dmabuf, or of memory that no visible GPU can use.
+ *   (As H and P; ROCr answers INCOMPATIBLE_ARGUMENTS in part.)
+ * @retval OUT_OF_RESOURCES The driver has no room for it.
+ * @since 1.4. Facts: H P C T. */
 hsa_status_t HSA_API hsa_amd_vmem_import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_handle_t* handle);
 
-/** Finds the handle behind a mapped address and adds a reference to it, to be ended by ::hsa_amd_vmem_handle_release; it
- *  works, and brings the handle back, even if that was released in the meantime.
+/** Finds the handle behind a mapped address and adds a reference to it, to be ended by
+ * ::hsa_amd_vmem_handle_release; it works, and brings the handle back, even if that was released in the
+ * meantime.
  *
- *  @param[out] memory_handle Receives the handle that was mapped.
- *  @param[in] addr Any address in the mapping (ROCr: its start).
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION Nothing is mapped there.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT A pointer is NULL.
- *  @since 1.4. Facts: H P C. */
+ * @param[out] memory_handle Receives the handle that was mapped.
+ * @param[in] addr Any address in the mapping (ROCr: its start).
+ * @retval INVALID_ALLOCATION Nothing is mapped there.
+ * @retval INVALID_ARGUMENT A pointer is NULL.
+ * @since 1.4. Facts: H P C. */
 hsa_status_t HSA_API hsa_amd_vmem_retain_alloc_handle(hsa_amd_vmem_alloc_handle_t* memory_handle, void* addr);
 
 /** Tells what a handle was made of.
  *
- *  @param[in] memory_handle The handle.
- *  @param[out] pool Receives its pool; of imported memory, a pool of the GPU that it is on.
- *  @param[out] type Receives its kind.
- *  @retval HSA_STATUS_ERROR_INVALID_ALLOCATION It is none.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT A pointer is NULL.
- *  @since 1.4. Facts: H P C. */
+ * @param[in] memory_handle The handle.
+ * @param[out] pool Receives its pool; of imported memory, a pool of the GPU that it is on.
+ * @param[out] type Receives its kind.
+ * @retval INVALID_ALLOCATION It is not valid.
+ * @retval INVALID_ARGUMENT A pointer is NULL.
+ * @since 1.4. Facts: H P C. */
 hsa_status_t HSA_API hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_alloc_handle_t memory_handle,
                                                                    hsa_amd_memory_pool_t* pool,
                                                                    hsa_amd_memory_type_t* type);
@@ -1619,44 +1749,49 @@ hsa_status_t HSA_API hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_
  *  @{
  */
 
-/** Sets how much scratch a dispatch may need and still leave it with its queue afterwards; bigger ones give it back at
- *  once. Raising the limit allocates nothing. Lowering it takes scratch back from queues that hold more, and blocks until
- *  dispatches that use it have ended.
+/** Sets how much scratch a dispatch may need and still leave it with its queue afterwards; bigger ones give
+ * it back at once. Raising the limit allocates nothing. Lowering it takes scratch back from queues that hold
+ * more, and blocks until dispatches that use it have ended.
  *
- *  @param[in] agent A GPU.
- *  @param[in] threshold Bytes for all queues of the agent together, at most ::HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX.
- *  @retval HSA_STATUS_ERROR_INVALID_AGENT @p agent is no GPU.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT Too much, or the GPU can't give scratch back while it runs.
- *  Facts: H C. */
+ * @param[in] agent A GPU.
+ * @param[in] threshold Bytes for all queues of the agent together, at most
+ *   ::HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX.
+ * @retval INVALID_AGENT @p agent is no GPU.
+ * @retval INVALID_ARGUMENT Too much, or the GPU can't give scratch back while it runs.
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_agent_set_async_scratch_limit(hsa_agent_t agent, size_t threshold);
 
 /** Attributes for ::hsa_amd_queue_get_info; the type written is in parentheses. Facts: H C. */
 typedef enum {
-  HSA_AMD_QUEUE_INFO_AGENT,       /**< The agent that the queue runs on (::hsa_agent_t). */
-  HSA_AMD_QUEUE_INFO_DOORBELL_ID, /**< Address of the hardware doorbell, which identifies the queue (uint64_t). */
+  /** The agent that the queue runs on (::hsa_agent_t). */
+  HSA_AMD_QUEUE_INFO_AGENT,
+  /** Address of the hardware doorbell, which identifies the queue (uint64_t). */
+  HSA_AMD_QUEUE_INFO_DOORBELL_ID,
 } hsa_queue_info_attribute_t;
 
 /** Reads an attribute of a queue.
  *
- *  @param[in] queue The queue.
- *  @param[in] attribute Which.
- *  @param[out] value Receives it; must have room for the attribute's type.
- *  @retval HSA_STATUS_ERROR_INVALID_QUEUE @p queue is NULL, none, or has no such attribute, as a soft queue.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p value is NULL, or there is no such attribute.
- *  Facts: C; NULL: R. */
-hsa_status_t HSA_API hsa_amd_queue_get_info(hsa_queue_t* queue, hsa_queue_info_attribute_t attribute, void* value);
+ * @param[in] queue The queue.
+ * @param[in] attribute Which.
+ * @param[out] value Receives it; must have room for the attribute's type.
+ * @retval INVALID_QUEUE @p queue is NULL, not valid, or has no such attribute, as a soft queue.
+ * @retval INVALID_ARGUMENT @p value is NULL, or there is no such attribute.
+ * @remark Facts: C; NULL: R. */
+hsa_status_t HSA_API hsa_amd_queue_get_info(hsa_queue_t* queue, hsa_queue_info_attribute_t attribute,
+                                            void* value);
 
 /** What ::hsa_amd_enable_logging can log: bit numbers for ::hsa_flag_set64. Facts: H. */
 typedef enum hsa_amd_log_flag_s {
-  HSA_AMD_LOG_FLAG_BLIT_KERNEL_PKTS = 0, /**< AQL packets that the runtime itself submits for copies and fills. */
+  /** AQL packets that the runtime itself submits for copies and fills. */
+  HSA_AMD_LOG_FLAG_BLIT_KERNEL_PKTS = 0,
 } hsa_amd_log_flag_t;
 
 /** Chooses what is logged, and where to. Each call replaces the one before, for the whole process.
  *
- *  @param[in] flags Bit set of ::hsa_amd_log_flag_t, uint8_t[8]; all 0 logs nothing.
- *  @param[in] file A FILE* that stays open until another is set; NULL for stderr.
- *  @retval HSA_STATUS_ERROR_INVALID_ARGUMENT @p flags is NULL.
- *  Facts: H C; NULL: R. */
+ * @param[in] flags Bit set of ::hsa_amd_log_flag_t, uint8_t[8]; all 0 logs nothing.
+ * @param[in] file A FILE* that stays open until another is set; NULL for stderr.
+ * @retval INVALID_ARGUMENT @p flags is NULL.
+ * @remark Facts: H C; NULL: R. */
 hsa_status_t HSA_API hsa_amd_enable_logging(uint8_t* flags, void* file);
 
 /** @} */
