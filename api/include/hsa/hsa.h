@@ -190,7 +190,7 @@ typedef enum {
 /**
  * Names a status in words, for logs.
  *
- * Works for core and extension codes alike.
+ * Works for core and extension codes alike, and whether or not the runtime is initialized.
  * @param status [in] code to explain.
  * @param status_string [out] receives a static string that is never freed. Not NULL.
  * @retval INVALID_ARGUMENT `status` is unknown or `status_string` is NULL.
@@ -264,7 +264,7 @@ typedef enum {
   HSA_MACHINE_MODEL_LARGE = 1  /**< 64 bits */
 } hsa_machine_model_t;
 
-/** Feature level of the HSA specification (SAR 1.4, HSAIL PRM 16.2). */
+/** Feature level of the HSA specification (HSAIL PRM 16). */
 typedef enum {
   HSA_PROFILE_BASE = 0, /**< relaxed requirements, as for a discrete GPU without system-wide shared memory */
   HSA_PROFILE_FULL = 1  /**< any pointer of the process works on the agent */
@@ -473,7 +473,8 @@ typedef enum {
   HSA_AGENT_INFO_QUEUE_MAX_SIZE = 14,
   /** ::hsa_queue_type32_t: which producers its queues can have. */
   HSA_AGENT_INFO_QUEUE_TYPE = 15,
-  /** uint32_t: NUMA node. @deprecated The rest of the API has no notion of NUMA. */
+  /** uint32_t: number of the driver's topology node; the PRM has the NUMA node.
+   *  @deprecated The rest of the API has no notion of NUMA. */
   HSA_AGENT_INFO_NODE = 16,
   /** ::hsa_device_type_t. */
   HSA_AGENT_INFO_DEVICE = 17,
@@ -608,7 +609,7 @@ hsa_status_t HSA_API hsa_agent_major_extension_supported(uint16_t extension, hsa
 /** @defgroup signals Signals
  *
  *  A signal is an integer that agents and host threads share, change atomically and wait on. It is how
- *  completion is announced and how work depends on work. PRM 2.4, SAR 2.4 (signalling) and 2.2 (atomics).
+ *  completion is announced and how work depends on work. PRM 2.4, SAR 2.5 (signals) and 2.6 (atomics).
  *
  *  A kernel or packet processor changes the value the same way as these functions do, so all of them
  *  together form one modification order. The name says which order applies to other memory:
@@ -962,7 +963,7 @@ typedef enum {
 } hsa_queue_feature_t;
 
 /**
- * The public part of a queue, SAR 2.8.1. Read-only for the application and constant; the indices are
+ * The public part of a queue, SAR 2.8. Read-only for the application and constant; the indices are
  * elsewhere, behind the index functions.
  */
 typedef struct hsa_queue_s {
@@ -1205,7 +1206,7 @@ typedef enum {
   HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS = 2 /**< the other bits of `setup` are 0 */
 } hsa_kernel_dispatch_packet_setup_width_t;
 
-/** Runs a kernel over a grid of work-items. SAR 2.9.6. */
+/** Runs a kernel over a grid of work-items. */
 typedef struct hsa_kernel_dispatch_packet_s {
   HSA_ANONYMOUS_ union {
     HSA_ANONYMOUS_ struct {
@@ -1244,7 +1245,7 @@ typedef struct hsa_kernel_dispatch_packet_s {
   hsa_signal_t completion_signal; /**< decremented at completion; 0: none */
 } hsa_kernel_dispatch_packet_t;
 
-/** Has an agent run one of its built-in or the application's functions. SAR 2.9.7. */
+/** Has an agent run one of its built-in or the application's functions. */
 typedef struct hsa_agent_dispatch_packet_s {
   uint16_t header; /**< as in every packet */
   uint16_t type;   /**< which function; 0x8000 and up are the application's, below is reserved */
@@ -1264,7 +1265,7 @@ typedef struct hsa_agent_dispatch_packet_s {
   hsa_signal_t completion_signal; /**< decremented at completion; 0: none */
 } hsa_agent_dispatch_packet_t;
 
-/** Completes once all its dependencies are 0; holds back packets with the barrier bit. SAR 2.9.8. */
+/** Completes once all its dependencies are 0; holds back packets with the barrier bit. */
 typedef struct hsa_barrier_and_packet_s {
   uint16_t header; /**< as in every packet */
   uint16_t reserved0;
@@ -1275,7 +1276,7 @@ typedef struct hsa_barrier_and_packet_s {
   hsa_signal_t completion_signal; /**< decremented at completion; 0: none */
 } hsa_barrier_and_packet_t;
 
-/** Completes once any of its dependencies is 0; laid out like ::hsa_barrier_and_packet_t. SAR 2.9.9. */
+/** Completes once any of its dependencies is 0; laid out like ::hsa_barrier_and_packet_t. */
 typedef struct hsa_barrier_or_packet_s {
   uint16_t header; /**< as in every packet */
   uint16_t reserved0;
@@ -1406,10 +1407,10 @@ hsa_status_t HSA_API hsa_memory_copy(void* dst, const void* src, size_t size);
  * segment the behaviour is undefined. Making the owner the owner again may change its permission.
  * @param ptr [in] start of a buffer from ::hsa_memory_allocate, all of which changes hands. Not NULL.
  * @param agent [in] new owner, who must be able to reach the buffer's region.
- * @param access [in] what the owner will do.
+ * @param access [in] what the owner will do: RO, WO or RW.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval OUT_OF_RESOURCES the move failed for want of memory.
- * @retval INVALID_ARGUMENT NULL `ptr` or unknown `access`.
+ * @retval INVALID_ARGUMENT NULL `ptr` or another `access`.
  */
 hsa_status_t HSA_API hsa_memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_access_permission_t access);
 
