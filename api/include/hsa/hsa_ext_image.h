@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: MIT
+
+/**
+ * @file
+ * HSA extension "images", version 1: images and samplers that kernels access through special instructions.
+ * HSA Runtime Programmer's Reference Manual 1.2, chapter 3 ("PRM"); what formats, geometries and modes mean
+ * is defined in the HSA Programmer's Reference Manual, chapter 7 ("HSAIL PRM").
+ *
+ * The rules of hsa.h hold, and these:
+ *
+ * - An image handle is an agent's view of image data, memory that the application allocates and owns, as
+ * large and aligned as the agent asks (::hsa_ext_image_data_get_info). Creating, destroying or copying a
+ * handle changes no data. The data must outlive the handles. - Image and sampler handles belong to the agent
+ * that they were created for. Kernels find them in their arguments. - Copy, import, export and clear have
+ * finished when they return. They do not wait for kernels: the application sees to it that none is accessing
+ * the same data. Coordinates outside the image are undefined behaviour. - Elements are counted in x, y, z,
+ * which are width, height and depth; in arrays, the last coordinate is the layer. - Two image descriptors
+ * match when they are equal, an sRGB channel order counting as its linear counterpart. Handles with matching
+ * descriptors (and layouts, if explicit) may share data if the agent reports
+ * ::HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT for the format, and otherwise only if their access
+ * permission is the same.
+ */
+
+#ifndef HSA_EXT_IMAGE_H
+#define HSA_EXT_IMAGE_H
+
+#include "hsa.h"
+
+#undef HSA_API
+#ifdef HSA_EXPORT_IMAGES
+#define HSA_API HSA_API_EXPORT
+#else
+#define HSA_API HSA_API_IMPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @defgroup images Images and samplers
+ *  @{
+ */
+
+/** Statuses that the extension adds to ::hsa_status_t. */
+enum {
+  /** The agent has no such images: format, geometry and permission do not go together. */
+  HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED = 0x3000,
+  /** The image is too large in some dimension. */
+  HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED = 0x3001,
+  /** A row or slice pitch is invalid, or the agent cannot do it. */
+  HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED = 0x3002,
+  /** A sampler descriptor is invalid, or the agent cannot do it. */
+  HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED = 0x3003
+};
+
+/**
+ * Attributes that the extension adds to ::hsa_agent_info_t. Limits are in image elements; the least that an
+ * agent with images must support is given in brackets.
+ */
+enum {
+  /** Largest 1D image [16384]. Type size_t. */
+  HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS = 0x3000,
+  /** Largest layer of a 1DA image [16384]. Type size_t. */
+  HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS = 0x3001,
+  /** Largest 1DB image [65536]. Type size_t. */
+  HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS = 0x3002,
+  /** Largest width and height of a 2D image [16384 each]. Type size_t[2]. */
+  HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS = 0x3003,
+  /** Largest width and height of a 2DA image [16384 each]. Type size_t[2]. */
+  HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS = 0x3004,
+  /** Largest width and height of a 2DDEPTH image [16384 each]. Type size_t[2]. */
+  HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS = 0x3005,
+  /** Largest width and height of a 2DADEPTH image [16384 each]. Type size_t[2]. */
+  HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS = 0x3006,
+  /** Largest width, height and depth of a 3D image [2048 each]. Type size_t[3]. */
+  HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS = 0x3007,
+  /** Most layers of an array [2048]. Type size_t. */
+  HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS = 0x3008,
+  /** Most read-only image handles that can exist at a time [128]. Type size_t. */
+  HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES = 0x3009,
+  /** Most write-only and read-write image handles together that can exist at a time [64]. Type size_t. */
+  HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES = 0x300A,
+  /** Most sampler handles that can exist at a time [16]. Type size_t. */
+  HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS = 0x300B,
+  /** Row pitches of linear images are multiples of this, a power of two, in bytes. Type size_t. */
+  HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT = 0x300C
+};
+
+/** An image, as one agent sees it. */
+typedef struct hsa_ext_image_s {
+  /** Opaque. */
+  uint64_t handle;
+} hsa_ext_image_t;
+
+/** Shape of an image (HSAIL PRM, "Image Geometry"). Values are BRIG's. */
+typedef enum {
+  /** A row: x. */
+  HSA_EXT_IMAGE_GEOMETRY_1D = 0,
+  /** A plane: x, y. */
+  HSA_EXT_IMAGE_GEOMETRY_2D = 1,
+  /** A volume: x, y, z. */
+  HSA_EXT_IMAGE_GEOMETRY_3D = 2,
+  /** An array of rows: x, layer. */
+  HSA_EXT_IMAGE_GEOMETRY_1DA = 3,
+  /** An array of planes: x, y, layer. */
+  HSA_EXT_IMAGE_GEOMETRY_2DA = 4,
+  /** A row in a buffer: x. May be much longer than 1D; always linear. */
+  HSA_EXT_IMAGE_GEOMETRY_1DB = 5,
+  /** A plane of depths: x, y. */
+  HSA_EXT_IMAGE_GEOMETRY_2DDEPTH = 6,
+  /** An array of planes of depths: x, y, layer. */
+  HSA_EXT_IMAGE_GEOMETRY_2DADEPTH = 7
+} hsa_ext_image_geometry_t;
+
+/**
+ * How a channel is stored and what kernels see (HSAIL PRM, "Channel Type"). Values are BRIG's. SNORM and
+ * UNORM are integers in memory and floats in kernels, from -1 to 1 and from 0 to 1.
+ */
+typedef enum {
+  /** 8 bits, signed, normalised. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT8 = 0,
+  /** 16 bits, signed, normalised. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT16 = 1,
+  /** 8 bits, normalised. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8 = 2,
+  /** 16 bits, normalised. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT16 = 3,
+  /** 24 bits, normalised, in 32. For depth. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT24 = 4,
+  /** Three channels of 5 bits in 16, normalised. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_SHORT_555 = 5,
+  /** Three channels of 5, 6 and 5 bits in 16, normalised. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_SHORT_565 = 6,
+  /** Three channels of 10 bits in 32, normalised. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_SHORT_101010 = 7,
+  /** 8 bits, signed integer. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT8 = 8,
+  /** 16 bits, signed integer. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT16 = 9,
+  /** 32 bits, signed integer. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT32 = 10,
+  /** 8 bits, unsigned integer. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT8 = 11,
+  /** 16 bits, unsigned integer. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT16 = 12,
+  /** 32 bits, unsigned integer. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT32 = 13,
+  /** 16-bit float; 32 bits in kernels. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_HALF_FLOAT = 14,
+  /** 32-bit float. */
+  HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT = 15
+} hsa_ext_image_channel_type_t;
+
+/** Fixed-width form of ::hsa_ext_image_channel_type_t. */
+typedef uint32_t hsa_ext_image_channel_type32_t;
+
+/**
+ * Channels of an element in memory, lowest address first (HSAIL PRM, "Channel Order"). Values are BRIG's. An
+ * x is a channel that is stored but not used; an S before the letters says that red, green and blue are sRGB
+ * in memory and linear in kernels.
+ */
+typedef enum {
+  /** Alpha. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_A = 0,
+  /** Red. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_R = 1,
+  /** Red, x. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_RX = 2,
+  /** Red, green. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_RG = 3,
+  /** Red, green, x. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_RGX = 4,
+  /** Red, alpha. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_RA = 5,
+  /** Red, green, blue. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_RGB = 6,
+  /** Red, green, blue, x. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_RGBX = 7,
+  /** Red, green, blue, alpha. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA = 8,
+  /** Blue, green, red, alpha. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_BGRA = 9,
+  /** Alpha, red, green, blue. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_ARGB = 10,
+  /** Alpha, blue, green, red. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_ABGR = 11,
+  /** sRGB of RGB. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_SRGB = 12,
+  /** sRGB of RGBX. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_SRGBX = 13,
+  /** sRGB of RGBA. Alpha is linear. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_SRGBA = 14,
+  /** sRGB of BGRA. Alpha is linear. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_SBGRA = 15,
+  /** One value, which kernels see in all four channels. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_INTENSITY = 16,
+  /** One value, which kernels see in red, green and blue. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_LUMINANCE = 17,
+  /** Depth. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_DEPTH = 18,
+  /** Depth and stencil. */
+  HSA_EXT_IMAGE_CHANNEL_ORDER_DEPTH_STENCIL = 19
+} hsa_ext_image_channel_order_t;
+
+/** Fixed-width form of ::hsa_ext_image_channel_order_t. */
+typedef uint32_t hsa_ext_image_channel_order32_t;
+
+/** What an image element looks like. */
+typedef struct hsa_ext_image_format_s {
+  /** An ::hsa_ext_image_channel_type_t. */
+  hsa_ext_image_channel_type32_t channel_type;
+  /** An ::hsa_ext_image_channel_order_t. */
+  hsa_ext_image_channel_order32_t channel_order;
+} hsa_ext_image_format_t;
+
+/** What an image looks like, on any agent. */
+typedef struct hsa_ext_image_descriptor_s {
+  /** Its shape. */
+  hsa_ext_image_geometry_t geometry;
+  /** Elements in a row. */
+  size_t width;
+  /** Rows, for planes and volumes; otherwise 0. */
+  size_t height;
+  /** Planes, for volumes; otherwise 0. */
+  size_t depth;
+  /** Layers, for arrays; otherwise 0. */
+  size_t array_size;
+  /** Its elements. */
+  hsa_ext_image_format_t format;
+} hsa_ext_image_descriptor_t;
+
+/** What an agent can do with a kind of image; to be combined. */
+typedef enum {
+  /** Nothing. */
+  HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED = 0x0,
+  /** Read-only images. */
+  HSA_EXT_IMAGE_CAPABILITY_READ_ONLY = 0x1,
+  /** Write-only images. */
+  HSA_EXT_IMAGE_CAPABILITY_WRITE_ONLY = 0x2,
+  /** Read-write images. */
+  HSA_EXT_IMAGE_CAPABILITY_READ_WRITE = 0x4,
+  /** Atomic operations on elements. @deprecated */
+  HSA_EXT_IMAGE_CAPABILITY_READ_MODIFY_WRITE = 0x8,
+  /** The data looks the same whatever the access permission. */
+  HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT = 0x10
+} hsa_ext_image_capability_t;
+
+/**
+ * How elements are arranged in image data. Agents that know the same explicit layout can share data, each
+ * through a handle of its own.
+ */
+typedef enum {
+  /** The agent's own choice, which may depend on geometry, format, size and access permission. */
+  HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE = 0x0,
+  /**
+   * Elements of a row one after the other; rows at multiples of the row pitch; planes and layers at multiples
+   * of the slice pitch. Lower coordinates at lower addresses.
+   */
+  HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR = 0x1
+} hsa_ext_image_data_layout_t;
+
+/**
+ * What an agent can do with images of opaque layout.
+ *
+ * @param agent [in] the agent.
+ * @param geometry [in] shape.
+ * @param image_format [in] format. Not NULL.
+ * @param capability_mask [out] set of ::hsa_ext_image_capability_t. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT NULL `image_format` or `capability_mask`.
+ */
+hsa_status_t HSA_API hsa_ext_image_get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
+                                                  const hsa_ext_image_format_t* image_format,
+                                                  uint32_t* capability_mask);
+
+/**
+ * What an agent can do with images of an explicit layout.
+ *
+ * @param agent [in] the agent.
+ * @param geometry [in] shape.
+ * @param image_format [in] format. Not NULL.
+ * @param image_data_layout [in] layout; not OPAQUE.
+ * @param capability_mask [out] set of ::hsa_ext_image_capability_t. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT NULL `image_format` or `capability_mask`, or OPAQUE.
+ */
+hsa_status_t HSA_API hsa_ext_image_get_capability_with_layout(hsa_agent_t agent,
+                                                              hsa_ext_image_geometry_t geometry,
+                                                              const hsa_ext_image_format_t* image_format,
+                                                              hsa_ext_image_data_layout_t image_data_layout,
+                                                              uint32_t* capability_mask);
+
+/** What memory an image needs. */
+typedef struct hsa_ext_image_data_info_s {
+  /** Bytes. */
+  size_t size;
+  /** Alignment in bytes, a power of two. */
+  size_t alignment;
+} hsa_ext_image_data_info_t;
+
+/**
+ * What memory an image of opaque layout needs. The answer is the same for all access permissions if the
+ * agent's layout does not depend on them; it may differ between agents, and between runtimes.
+ *
+ * @param agent [in] the agent that will access the image.
+ * @param image_descriptor [in] the image. Not NULL.
+ * @param access_permission [in] what kernels will do with it.
+ * @param image_data_info [out] size and alignment. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, or no such permission.
+ */
+hsa_status_t HSA_API hsa_ext_image_data_get_info(hsa_agent_t agent,
+                                                 const hsa_ext_image_descriptor_t* image_descriptor,
+                                                 hsa_access_permission_t access_permission,
+                                                 hsa_ext_image_data_info_t* image_data_info);
+
+/**
+ * What memory an image of an explicit layout needs. The same question has the same answer everywhere.
+ *
+ * @param agent [in] the agent that will access the image.
+ * @param image_descriptor [in] the image. Not NULL.
+ * @param access_permission [in] what kernels will do with it.
+ * @param image_data_layout [in] layout; not OPAQUE.
+ * @param image_data_row_pitch [in] bytes from one row to the next: a multiple of the element's size, at least
+ *        width times that; linear, also a multiple of ::HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT
+ *        of every agent whose kernels will access the image. 0: width times element size.
+ * @param image_data_slice_pitch [in] bytes from one plane or layer to the next: a multiple of the row pitch,
+ *        at least height times that (1DA: at least the row pitch). 0: the least. Must be 0 for other
+ *        geometries.
+ * @param image_data_info [out] size and alignment. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images in this layout.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED a pitch breaks a rule above, or the agent cannot do
+ *        it.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, no such permission, or OPAQUE.
+ */
+hsa_status_t HSA_API hsa_ext_image_data_get_info_with_layout(
+    hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
+    hsa_access_permission_t access_permission, hsa_ext_image_data_layout_t image_data_layout,
+    size_t image_data_row_pitch, size_t image_data_slice_pitch, hsa_ext_image_data_info_t* image_data_info);
+
+/**
+ * Creates an image of opaque layout over existing data, whose contents stay as they are.
+ *
+ * @param agent [in] the agent whose kernels will access the image.
+ * @param image_descriptor [in] the image. Not NULL.
+ * @param image_data [in] its data: as large and aligned as ::hsa_ext_image_data_get_info says, and accessible
+ *        to `agent`. Not NULL. Owned by the application, which keeps it until the handle is destroyed.
+ * @param access_permission [in] what kernels will do with it; the image type in the kernel must be the same.
+ * @param image [out] the new handle; destroy it with ::hsa_ext_image_destroy. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent.
+ * @retval OUT_OF_RESOURCES out of memory or handles.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, or no such
+ *        permission.
+ */
+hsa_status_t HSA_API hsa_ext_image_create(hsa_agent_t agent,
+                                          const hsa_ext_image_descriptor_t* image_descriptor,
+                                          const void* image_data, hsa_access_permission_t access_permission,
+                                          hsa_ext_image_t* image);
+
+/**
+ * Creates an image of an explicit layout over existing data, whose contents stay as they are.
+ *
+ * @param agent [in] the agent whose kernels will access the image.
+ * @param image_descriptor [in] the image. Not NULL.
+ * @param image_data [in] its data: as large and aligned as ::hsa_ext_image_data_get_info_with_layout says,
+ *        and accessible to `agent`. Not NULL. Owned by the application, which keeps it until the handle is
+ *        destroyed.
+ * @param access_permission [in] what kernels will do with it; the image type in the kernel must be the same.
+ * @param image_data_layout [in] layout; not OPAQUE.
+ * @param image_data_row_pitch [in] as for ::hsa_ext_image_data_get_info_with_layout.
+ * @param image_data_slice_pitch [in] as for ::hsa_ext_image_data_get_info_with_layout.
+ * @param image [out] the new handle; destroy it with ::hsa_ext_image_destroy. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images in this layout.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED a pitch is invalid, or the agent cannot do it.
+ * @retval OUT_OF_RESOURCES out of memory or handles.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, no such
+ *        permission, or OPAQUE.
+ */
+hsa_status_t HSA_API hsa_ext_image_create_with_layout(
+    hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor, const void* image_data,
+    hsa_access_permission_t access_permission, hsa_ext_image_data_layout_t image_data_layout,
+    size_t image_data_row_pitch, size_t image_data_slice_pitch, hsa_ext_image_t* image);
+
+/**
+ * Destroys an image handle. The data stays as it is. No kernel or image operation may be using the handle.
+ *
+ * @param agent [in] the handle's agent.
+ * @param image [in] the handle.
+ * @retval INVALID_AGENT `agent` is not valid.
+ */
+hsa_status_t HSA_API hsa_ext_image_destroy(hsa_agent_t agent, hsa_ext_image_t image);
+
+/**
+ * Copies a block of elements from one image to another of the same format (sRGB counting as linear: values
+ * are copied as they are). Geometries may differ, as long as the block fits in both: a rectangle can go from
+ * a 2D image into a plane of a 3D one.
+ *
+ * @param agent [in] the agent of both handles.
+ * @param src_image [in] image to copy from.
+ * @param src_offset [in] first element to copy. Not NULL.
+ * @param dst_image [in] image to copy to. Its data must not overlap that of `src_image`.
+ * @param dst_offset [in] where that element goes. Not NULL.
+ * @param range [in] elements in x, y, z. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT NULL `src_offset`, `dst_offset` or `range`.
+ */
+hsa_status_t HSA_API hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_image_t src_image,
+                                        const hsa_dim3_t* src_offset, hsa_ext_image_t dst_image,
+                                        const hsa_dim3_t* dst_offset, const hsa_dim3_t* range);
+
+/** A block of elements. */
+typedef struct hsa_ext_image_region_s {
+  /** Its first element. */
+  hsa_dim3_t offset;
+  /** Its elements in x, y, z; in arrays, the last dimension counts layers. */
+  hsa_dim3_t range;
+} hsa_ext_image_region_t;
+
+/**
+ * Copies a block of elements from linear memory into an image.
+ *
+ * @param agent [in] the handle's agent.
+ * @param src_memory [in] elements in the image's format, not overlapping its data. Not NULL.
+ * @param src_row_pitch [in] bytes from one row to the next in `src_memory`. Less than a row of the block:
+ *        exactly a row.
+ * @param src_slice_pitch [in] bytes from one plane or layer to the next in `src_memory`. Less than the rows
+ *        of a plane: exactly those (1DA: exactly one row pitch). Ignored for other geometries.
+ * @param dst_image [in] the image.
+ * @param image_region [in] the block in the image. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT NULL `src_memory` or `image_region`.
+ */
+hsa_status_t HSA_API hsa_ext_image_import(hsa_agent_t agent, const void* src_memory, size_t src_row_pitch,
+                                          size_t src_slice_pitch, hsa_ext_image_t dst_image,
+                                          const hsa_ext_image_region_t* image_region);
+
+/**
+ * Copies a block of elements from an image into linear memory.
+ *
+ * @param agent [in] the handle's agent.
+ * @param src_image [in] the image.
+ * @param dst_memory [out] where elements go, in the image's format. Must not overlap its data. Not NULL.
+ * @param dst_row_pitch [in] bytes from one row to the next in `dst_memory`. Less than a row of the block:
+ *        exactly a row.
+ * @param dst_slice_pitch [in] bytes from one plane or layer to the next in `dst_memory`. Less than the rows
+ *        of a plane: exactly those (1DA: exactly one row pitch). Ignored for other geometries.
+ * @param image_region [in] the block in the image. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT NULL `dst_memory` or `image_region`.
+ */
+hsa_status_t HSA_API hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t src_image, void* dst_memory,
+                                          size_t dst_row_pitch, size_t dst_slice_pitch,
+                                          const hsa_ext_image_region_t* image_region);
+
+/**
+ * Gives all elements of a block one value.
+ *
+ * @param agent [in] the handle's agent.
+ * @param image [in] the image.
+ * @param data [in] the value as a kernel would store it: an array with one element for each channel that
+ *        kernels see, each a 32-bit float, signed or unsigned integer, as the channel type says. Not NULL.
+ * @param image_region [in] the block. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT NULL `data` or `image_region`.
+ */
+hsa_status_t HSA_API hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_image_t image, const void* data,
+                                         const hsa_ext_image_region_t* image_region);
+
+/** A sampler, for one agent. */
+typedef struct hsa_ext_sampler_s {
+  /** Opaque. */
+  uint64_t handle;
+} hsa_ext_sampler_t;
+
+/** What a coordinate outside the image means (HSAIL PRM, "Addressing Mode"). Values are BRIG's. */
+typedef enum {
+  /** Nothing: the kernel promises that there are none. */
+  HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED = 0,
+  /** The element at the edge. */
+  HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE = 1,
+  /** The border colour. */
+  HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER = 2,
+  /** The image repeats. */
+  HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT = 3,
+  /** The image repeats, every other copy mirrored. */
+  HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT = 4
+} hsa_ext_sampler_addressing_mode_t;
+
+/** Fixed-width form of ::hsa_ext_sampler_addressing_mode_t. */
+typedef uint32_t hsa_ext_sampler_addressing_mode32_t;
+
+/** Scale of coordinates (HSAIL PRM, "Coordinate Normalization Mode"). Values are BRIG's. */
+typedef enum {
+  /** In elements. */
+  HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED = 0,
+  /** From 0 to 1 over the whole image. */
+  HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED = 1
+} hsa_ext_sampler_coordinate_mode_t;
+
+/** Fixed-width form of ::hsa_ext_sampler_coordinate_mode_t. */
+typedef uint32_t hsa_ext_sampler_coordinate_mode32_t;
+
+/** How the value at a coordinate is found (HSAIL PRM, "Filter Mode"). Values are BRIG's. */
+typedef enum {
+  /** The nearest element's. */
+  HSA_EXT_SAMPLER_FILTER_MODE_NEAREST = 0,
+  /** Interpolated between the 2, 4 or 8 elements around it. */
+  HSA_EXT_SAMPLER_FILTER_MODE_LINEAR = 1
+} hsa_ext_sampler_filter_mode_t;
+
+/** Fixed-width form of ::hsa_ext_sampler_filter_mode_t. */
+typedef uint32_t hsa_ext_sampler_filter_mode32_t;
+
+/** What a sampler does, on any agent. */
+typedef struct hsa_ext_sampler_descriptor_s {
+  /** An ::hsa_ext_sampler_coordinate_mode_t. */
+  hsa_ext_sampler_coordinate_mode32_t coordinate_mode;
+  /** An ::hsa_ext_sampler_filter_mode_t. */
+  hsa_ext_sampler_filter_mode32_t filter_mode;
+  /** An ::hsa_ext_sampler_addressing_mode_t, for all axes. */
+  hsa_ext_sampler_addressing_mode32_t address_mode;
+} hsa_ext_sampler_descriptor_t;
+
+/** What a sampler does, on any agent, with a mode for each axis. */
+typedef struct hsa_ext_sampler_descriptor_v2_s {
+  /** An ::hsa_ext_sampler_coordinate_mode_t. */
+  hsa_ext_sampler_coordinate_mode32_t coordinate_mode;
+  /** An ::hsa_ext_sampler_filter_mode_t. */
+  hsa_ext_sampler_filter_mode32_t filter_mode;
+  /** An ::hsa_ext_sampler_addressing_mode_t for each of x, y and z. */
+  hsa_ext_sampler_addressing_mode32_t address_modes[3];
+} hsa_ext_sampler_descriptor_v2_t;
+
+/**
+ * Creates a sampler.
+ *
+ * @param agent [in] the agent whose kernels will use it.
+ * @param sampler_descriptor [in] what it does. Not NULL.
+ * @param sampler [out] the new handle; destroy it with ::hsa_ext_sampler_destroy. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED the descriptor is invalid, or the agent cannot
+ *        do it.
+ * @retval OUT_OF_RESOURCES out of memory or handles.
+ * @retval INVALID_ARGUMENT NULL `sampler_descriptor` or `sampler`.
+ */
+hsa_status_t HSA_API hsa_ext_sampler_create(hsa_agent_t agent,
+                                            const hsa_ext_sampler_descriptor_t* sampler_descriptor,
+                                            hsa_ext_sampler_t* sampler);
+
+/**
+ * Creates a sampler with an addressing mode for each axis. An AMD addition, with parameters and statuses as
+ * for ::hsa_ext_sampler_create.
+ *
+ * @param agent [in] the agent whose kernels will use it.
+ * @param sampler_descriptor [in] what it does. Not NULL.
+ * @param sampler [out] the new handle; destroy it with ::hsa_ext_sampler_destroy. Not NULL.
+ */
+hsa_status_t HSA_API hsa_ext_sampler_create_v2(hsa_agent_t agent,
+                                               const hsa_ext_sampler_descriptor_v2_t* sampler_descriptor,
+                                               hsa_ext_sampler_t* sampler);
+
+/**
+ * Destroys a sampler. No kernel may be using it.
+ *
+ * @param agent [in] the handle's agent.
+ * @param sampler [in] the handle.
+ * @retval INVALID_AGENT `agent` is not valid.
+ */
+hsa_status_t HSA_API hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t sampler);
+
+/** This header has the function table of version 1.00. */
+#define hsa_ext_images_1_00
+
+/**
+ * Functions of the extension as of version 1.00, as hsa_system_get_extension_table fills them in. Each is the
+ * function of the same name.
+ */
+typedef struct hsa_ext_images_1_00_pfn_s {
+  hsa_status_t (*hsa_ext_image_get_capability)(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
+                                               const hsa_ext_image_format_t* image_format,
+                                               uint32_t* capability_mask);
+  hsa_status_t (*hsa_ext_image_data_get_info)(hsa_agent_t agent,
+                                              const hsa_ext_image_descriptor_t* image_descriptor,
+                                              hsa_access_permission_t access_permission,
+                                              hsa_ext_image_data_info_t* image_data_info);
+  hsa_status_t (*hsa_ext_image_create)(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
+                                       const void* image_data, hsa_access_permission_t access_permission,
+                                       hsa_ext_image_t* image);
+  hsa_status_t (*hsa_ext_image_destroy)(hsa_agent_t agent, hsa_ext_image_t image);
+  hsa_status_t (*hsa_ext_image_copy)(hsa_agent_t agent, hsa_ext_image_t src_image,
+                                     const hsa_dim3_t* src_offset, hsa_ext_image_t dst_image,
+                                     const hsa_dim3_t* dst_offset, const hsa_dim3_t* range);
+  hsa_status_t (*hsa_ext_image_import)(hsa_agent_t agent, const void* src_memory, size_t src_row_pitch,
+                                       size_t src_slice_pitch, hsa_ext_image_t dst_image,
+                                       const hsa_ext_image_region_t* image_region);
+  hsa_status_t (*hsa_ext_image_export)(hsa_agent_t agent, hsa_ext_image_t src_image, void* dst_memory,
+                                       size_t dst_row_pitch, size_t dst_slice_pitch,
+                                       const hsa_ext_image_region_t* image_region);
+  hsa_status_t (*hsa_ext_image_clear)(hsa_agent_t agent, hsa_ext_image_t image, const void* data,
+                                      const hsa_ext_image_region_t* image_region);
+  hsa_status_t (*hsa_ext_sampler_create)(hsa_agent_t agent,
+                                         const hsa_ext_sampler_descriptor_t* sampler_descriptor,
+                                         hsa_ext_sampler_t* sampler);
+  hsa_status_t (*hsa_ext_sampler_destroy)(hsa_agent_t agent, hsa_ext_sampler_t sampler);
+} hsa_ext_images_1_00_pfn_t;
+
+/** This header has the function table of version 1. */
+#define hsa_ext_images_1
+
+/**
+ * Functions of the extension, as hsa_system_get_major_extension_table fills them in, as far as the caller has
+ * room. Each is the function of the same name.
+ */
+typedef struct hsa_ext_images_1_pfn_s {
+  hsa_status_t (*hsa_ext_image_get_capability)(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
+                                               const hsa_ext_image_format_t* image_format,
+                                               uint32_t* capability_mask);
+  hsa_status_t (*hsa_ext_image_data_get_info)(hsa_agent_t agent,
+                                              const hsa_ext_image_descriptor_t* image_descriptor,
+                                              hsa_access_permission_t access_permission,
+                                              hsa_ext_image_data_info_t* image_data_info);
+  hsa_status_t (*hsa_ext_image_create)(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
+                                       const void* image_data, hsa_access_permission_t access_permission,
+                                       hsa_ext_image_t* image);
+  hsa_status_t (*hsa_ext_image_destroy)(hsa_agent_t agent, hsa_ext_image_t image);
+  hsa_status_t (*hsa_ext_image_copy)(hsa_agent_t agent, hsa_ext_image_t src_image,
+                                     const hsa_dim3_t* src_offset, hsa_ext_image_t dst_image,
+                                     const hsa_dim3_t* dst_offset, const hsa_dim3_t* range);
+  hsa_status_t (*hsa_ext_image_import)(hsa_agent_t agent, const void* src_memory, size_t src_row_pitch,
+                                       size_t src_slice_pitch, hsa_ext_image_t dst_image,
+                                       const hsa_ext_image_region_t* image_region);
+  hsa_status_t (*hsa_ext_image_export)(hsa_agent_t agent, hsa_ext_image_t src_image, void* dst_memory,
+                                       size_t dst_row_pitch, size_t dst_slice_pitch,
+                                       const hsa_ext_image_region_t* image_region);
+  hsa_status_t (*hsa_ext_image_clear)(hsa_agent_t agent, hsa_ext_image_t image, const void* data,
+                                      const hsa_ext_image_region_t* image_region);
+  hsa_status_t (*hsa_ext_sampler_create)(hsa_agent_t agent,
+                                         const hsa_ext_sampler_descriptor_t* sampler_descriptor,
+                                         hsa_ext_sampler_t* sampler);
+  hsa_status_t (*hsa_ext_sampler_destroy)(hsa_agent_t agent, hsa_ext_sampler_t sampler);
+  hsa_status_t (*hsa_ext_image_get_capability_with_layout)(hsa_agent_t agent,
+                                                           hsa_ext_image_geometry_t geometry,
+                                                           const hsa_ext_image_format_t* image_format,
+                                                           hsa_ext_image_data_layout_t image_data_layout,
+                                                           uint32_t* capability_mask);
+  hsa_status_t (*hsa_ext_image_data_get_info_with_layout)(
+      hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
+      hsa_access_permission_t access_permission, hsa_ext_image_data_layout_t image_data_layout,
+      size_t image_data_row_pitch, size_t image_data_slice_pitch, hsa_ext_image_data_info_t* image_data_info);
+  hsa_status_t (*hsa_ext_image_create_with_layout)(
+      hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor, const void* image_data,
+      hsa_access_permission_t access_permission, hsa_ext_image_data_layout_t image_data_layout,
+      size_t image_data_row_pitch, size_t image_data_slice_pitch, hsa_ext_image_t* image);
+  hsa_status_t (*hsa_ext_sampler_create_v2)(hsa_agent_t agent,
+                                            const hsa_ext_sampler_descriptor_v2_t* sampler_descriptor,
+                                            hsa_ext_sampler_t* sampler);
+} hsa_ext_images_1_pfn_t;
+/** @} */
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // HSA_EXT_IMAGE_H
