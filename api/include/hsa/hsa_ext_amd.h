@@ -41,9 +41,8 @@
 extern "C" {
 #endif
 
-/** \addtogroup aql Architected Queuing Language
- *  @{
- */
+/** @addtogroup aql
+ * @{ */
 
 /** Sets bit @p bit (0..63) of the uint8_t[8] bit set at @p value. Not atomic. */
 static inline void hsa_flag_set64(uint8_t* value, uint32_t bit) {
@@ -166,9 +165,8 @@ typedef struct hsa_amd_aie_ert_packet_s {
 
 /** @} */
 
-/** \defgroup error-codes Error codes
- *  @{
- */
+/** @addtogroup status
+ * @{ */
 
 /** Statuses of this extension, in the number space of ::hsa_status_t. APERTURE_VIOLATION,
  * ILLEGAL_INSTRUCTION, MEMORY_FAULT and OUT_OF_REGISTERS arrive in the error callback of a queue.
@@ -194,9 +192,8 @@ enum {
 
 /** @} */
 
-/** \addtogroup memory Memory
- *  @{
- */
+/** @addtogroup memory
+ * @{ */
 
 /** What ::HSA_AMD_AGENT_INFO_IOMMU_SUPPORT says. Version 1 can't be used by programs and is reported as
  * NONE. */
@@ -279,7 +276,7 @@ typedef enum hsa_amd_agent_info_s {
   HSA_AMD_AGENT_INFO_NUM_SDMA_ENG = 0xA10A,
   /** Further SDMA engines, for xGMI peers (uint32_t). */
   HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG = 0xA10B,
-  /** (::hsa_amd_iommu_version_t). */
+  /** Page tables shared with the process (::hsa_amd_iommu_version_t). */
   HSA_AMD_AGENT_INFO_IOMMU_SUPPORT = 0xA110,
   /** Compute dies working as this agent (uint32_t). */
   HSA_AMD_AGENT_INFO_NUM_XCC = 0xA111,
@@ -297,7 +294,7 @@ typedef enum hsa_amd_agent_info_s {
   /** That threshold now, bytes (uint64_t). A dispatch that needs no more keeps its scratch with its queue; a
    * bigger one gives it back after use. */
   HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT = 0xA117,
-  /** (::hsa_amd_clock_counters_t). Since 1.11. */
+  /** The clocks, read together (::hsa_amd_clock_counters_t). Since 1.11. */
   HSA_AMD_AGENT_INFO_CLOCK_COUNTERS = 0xA118
 } hsa_amd_agent_info_t;
 
@@ -389,9 +386,8 @@ hsa_status_t HSA_API hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coher
 
 /** @} */
 
-/** \defgroup profile Profiling
- *  @{
- */
+/** @defgroup profiling Profiling
+ * @{ */
 
 /** When a dispatch ran, in ticks of the HSA system clock (HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY). Facts: H. */
 typedef struct hsa_amd_profiling_dispatch_time_s {
@@ -459,9 +455,8 @@ hsa_status_t HSA_API hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t
 
 /** @} */
 
-/** \defgroup status Runtime notifications
- *  @{
- */
+/** @addtogroup signals
+ * @{ */
 
 /** Flags of ::hsa_amd_signal_create. Facts: H. */
 typedef enum {
@@ -573,9 +568,8 @@ uint32_t HSA_API hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t* si
  * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_async_function(void (*callback)(void* arg), void* arg);
 
-/** \addtogroup ext-images Images and samplers
- *  @{
- */
+/** @addtogroup images
+ * @{ */
 
 /** An image layout in the vendor's own terms. Longer than it looks, by an amount that only the format knows:
  * pass it by pointer, never copy it. Facts: H. */
@@ -619,9 +613,8 @@ hsa_status_t HSA_API hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent
 
 /** @} */
 
-/** \addtogroup queue Queues
- *  @{
- */
+/** @addtogroup queue
+ * @{ */
 
 /** Restricts a queue to some compute units, for dispatches from now on. What HSA_CU_MASK takes from the
  * process stays taken.
@@ -652,9 +645,8 @@ hsa_status_t HSA_API hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_
 
 /** @} */
 
-/** \addtogroup memory Memory
- *  @{
- */
+/** @addtogroup memory
+ * @{ */
 
 /** Segment that a pool serves. Facts: H. */
 typedef enum {
@@ -671,7 +663,7 @@ typedef struct hsa_amd_memory_pool_s {
   uint64_t handle; /**< Opaque. */
 } hsa_amd_memory_pool_t;
 
-/** Flags of a global pool. At most one of the three graininess flags is set. Facts: H. */
+/** Flags of a global pool. At most one of the three grain flags is set. Facts: H. */
 typedef enum hsa_amd_memory_pool_global_flag_s {
   /** Good for kernel arguments. */
   HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT = 1,
@@ -692,7 +684,7 @@ typedef enum hsa_amd_memory_pool_location_s {
 
 /** Attributes for ::hsa_amd_memory_pool_get_info; the type written is in parentheses. Facts: H. */
 typedef enum {
-  /** (::hsa_amd_segment_t). */
+  /** Segment that it serves (::hsa_amd_segment_t). */
   HSA_AMD_MEMORY_POOL_INFO_SEGMENT = 0,
   /** ::hsa_amd_memory_pool_global_flag_t, combined; means nothing outside the global segment (uint32_t). */
   HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS = 1,
@@ -709,7 +701,7 @@ typedef enum {
   HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL = 15,
   /** Most bytes that one can have (size_t). */
   HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE = 16,
-  /** (::hsa_amd_memory_pool_location_t). */
+  /** Where it is (::hsa_amd_memory_pool_location_t). */
   HSA_AMD_MEMORY_POOL_INFO_LOCATION = 17,
   /** Size to use multiples of, to waste nothing; bytes (size_t). */
   HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE = 18,
@@ -922,8 +914,8 @@ typedef struct hsa_amd_memory_pool_link_info_s {
 
 /** Attributes for ::hsa_amd_agent_memory_pool_get_info; the type written is in parentheses. Facts: H C. */
 typedef enum {
-  /** (::hsa_amd_memory_pool_access_t). Never NEVER_ALLOWED for an agent's own pools; always so for other
-   * agents' pools outside the global segment. */
+  /** Whether the agent can use the pool (::hsa_amd_memory_pool_access_t). Never NEVER_ALLOWED for an agent's
+   * own pools; always so for other agents' pools outside the global segment. */
   HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS = 0,
   /** Hops on the way; 0 for own pools and for NEVER_ALLOWED (uint32_t). */
   HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS = 1,
@@ -960,7 +952,7 @@ hsa_status_t HSA_API hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_a
  *   NEVER_ALLOWED for an agent listed.
  * @retval INVALID_ALLOCATION @p ptr is no such memory.
  * @retval OUT_OF_RESOURCES An agent could not map it.
- * @remark Facts: H C; unknown memory: R. */
+ * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents,
                                                  const uint32_t* flags, const void* ptr);
 
@@ -1006,7 +998,7 @@ hsa_status_t HSA_API hsa_amd_memory_migrate(const void* ptr, hsa_amd_memory_pool
 hsa_status_t HSA_API hsa_amd_memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
                                          void** agent_ptr);
 
-/** ::hsa_amd_memory_lock, with the access properties (graininess, atomics, links) of a host pool instead of
+/** ::hsa_amd_memory_lock, with the access properties (grain, atomics, links) of a host pool instead of
  * coarse-grained ones. Placement and page size stay what they are.
  *
  * @param[in] host_ptr Memory from malloc, mmap and the like; it must stay until it is unlocked.
@@ -1176,9 +1168,8 @@ hsa_status_t HSA_API hsa_amd_ipc_memory_detach(void* mapped_ptr);
 
 /** @} */
 
-/** \addtogroup status Runtime notifications
- *  @{
- */
+/** @addtogroup signals
+ * @{ */
 
 /** Names a signal across processes. Facts: H. */
 typedef hsa_amd_ipc_memory_t hsa_amd_ipc_signal_t;
@@ -1298,9 +1289,8 @@ hsa_status_t HSA_API hsa_amd_register_system_event_handler(hsa_amd_system_event_
 
 /** @} */
 
-/** \addtogroup queue Queues
- *  @{
- */
+/** @addtogroup queue
+ * @{ */
 
 /** Priority of a queue's dispatches and waves. Facts: H. */
 typedef enum hsa_amd_queue_priority_s {
@@ -1331,9 +1321,8 @@ typedef enum {
 
 /** @} */
 
-/** \addtogroup memory Memory
- *  @{
- */
+/** @addtogroup memory
+ * @{ */
 
 /** Handler for ::hsa_amd_register_deallocation_callback; runs on the thread that frees.
  *
@@ -1457,9 +1446,8 @@ hsa_status_t HSA_API hsa_amd_svm_prefetch_async(void* ptr, size_t size, hsa_agen
 
 /** @} */
 
-/** \addtogroup profile Profiling
- *  @{
- */
+/** @addtogroup profiling
+ * @{ */
 
 /** Takes the streaming performance monitor (SPM) of a GPU for this process alone. Recording begins with
  * ::hsa_amd_spm_set_dest_buffer.
@@ -1497,9 +1485,8 @@ hsa_status_t HSA_API hsa_amd_spm_set_dest_buffer(hsa_agent_t preferred_agent, si
 
 /** @} */
 
-/** \addtogroup memory Memory
- *  @{
- */
+/** @addtogroup memory
+ * @{ */
 
 /** ::hsa_amd_portable_export_dmabuf_v2 with ::HSA_AMD_DMABUF_MAPPING_TYPE_NONE; its older form.
  *
@@ -1745,9 +1732,8 @@ hsa_status_t HSA_API hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_
 
 /** @} */
 
-/** \addtogroup queue Queues
- *  @{
- */
+/** @addtogroup queue
+ * @{ */
 
 /** Sets how much scratch a dispatch may need and still leave it with its queue afterwards; bigger ones give
  * it back at once. Raising the limit allocates nothing. Lowering it takes scratch back from queues that hold
