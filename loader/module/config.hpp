@@ -1,0 +1,80 @@
+// The runtime's configuration file: log, driver transport, backends and tool plugins.
+// The format is described in docs/configuration.md and docs/schemas/runtime-config.json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "loader/module/loader_environment.hpp"
+#include "loader/module/options.hpp"
+
+namespace rigel {
+
+class Diagnostics;
+class DiscoveryReport;
+
+struct LogConfig {
+  std::string level;  // words as in HSA_LOADER_DEBUG, which goes before it; empty: not given
+  std::string to;     // "stderr", or a path in which %p is the process id; empty: not given
+};
+
+/// What stands between the runtime and the hardware instead of /dev/kfd.
+struct DriverConfig {
+  std::string library;
+  Options config;
+};
+
+struct BackendOptions {
+  std::string name;
+  Options options;
+};
+
+struct BackendsConfig {
+  std::vector<std::string> disable;   // patterns
+  std::vector<std::string> required;  // names
+  std::vector<BackendOptions> options;
+
+  /// The options given to the backend `name`; none if it is not mentioned.
+  Options options_of(std::string_view name) const;
+};
+
+enum class PluginAbi : uint8_t {
+  kRigel,     // hsa_tool_query_v1
+  kHsaTools,  // OnLoad and OnUnload, as ROCr's tools have them
+};
+
+struct PluginConfig {
+  std::string name;
+  std::string library;
+  PluginAbi abi = PluginAbi::kRigel;
+  bool enabled = true;
+  bool fail_on_error = false;          // on_error: "fail"; else the plugin is skipped
+  std::vector<std::string> intercept;  // patterns of function names
+  Options config;
+};
+
+struct RuntimeConfig {
+  std::string path;  // real path of the file; empty: there is none, and everything else is as built
+  LogConfig log;
+  std::optional<DriverConfig> driver;
+  BackendsConfig backends;
+  std::vector<PluginConfig> plugins;  // the first is the outermost
+
+  /// The folder that relative paths of the file begin at.
+  std::string folder() const;
+};
+
+/// Reads a configuration. If `diagnostics` has errors afterwards, it is not to be used.
+RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics);
+
+/// Finds and reads the configuration: HSA_PLUGIN_CONFIG (`none`: no file at all), else runtime.json in the
+/// user's folder, else in the system's. No file is an empty configuration. A file that is there, or asked
+/// for, and cannot be used is HSA_STATUS_ERROR_INVALID_FILE: half of somebody's wishes would be worse than a
+/// refusal that says why. First step of coming up; also reports the variables that an elevated process
+/// ignores.
+Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, DiscoveryReport& report);
+
+}  // namespace rigel

@@ -1,0 +1,43 @@
+#include "loader/module/dynamic_module.hpp"
+
+#include <dlfcn.h>
+
+#define BOOST_DLL_USE_STD_FS 1
+#include <boost/dll/shared_library.hpp>
+
+#include "loader/module/elf_check.hpp"
+
+namespace rigel {
+namespace {
+
+std::string linker_error() {
+  const char* const text = ::dlerror();
+  return text != nullptr ? text : "the dynamic linker gives no reason";
+}
+
+}  // namespace
+
+Explained<DynamicModule> DynamicModule::open(const std::string& path) {
+  if (!path.starts_with('/')) return tl::unexpected(path + ": not an absolute path");
+  if (auto good = check_shared_library(path); !good) return tl::unexpected(path + ": " + good.error());
+
+  namespace dll = boost::dll;
+  std::error_code code;
+  ::dlerror();  // forget what others left
+  dll::shared_library library;
+  library.load(path, code, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+  // The code says "bad file descriptor" whatever happened; the text is only good until the next call.
+  if (code) return tl::unexpected(linker_error());
+
+  // Boost.DLL closes its handle when it goes out of scope, and has no mode to pin a library. This second
+  // handle is ours and is never closed.
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+  if (handle == nullptr) return tl::unexpected(linker_error());
+  return DynamicModule(handle);
+}
+
+void* DynamicModule::symbol(const char* name) const {
+  return ::dlsym(handle_, name);
+}
+
+}  // namespace rigel

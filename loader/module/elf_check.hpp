@@ -1,0 +1,18 @@
+// Looking at a shared library before the dynamic linker does: dlopen reports a wrong architecture in words
+// that help nobody, and a truncated file kills the process with SIGBUS.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "loader/module/text.hpp"
+
+namespace rigel {
+
+/// What this process runs on, as manifests say it: "x86_64", "aarch64".
+std::string_view host_arch();
+
+/// Whether the file is a shared library for this process, as far as its headers tell.
+Explained<void> check_shared_library(const std::string& path);
+
+}  // namespace rigel

@@ -1,0 +1,124 @@
+#include "loader/module/files.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace rigel {
+namespace {
+
+Explained<void> check_one(const std::string& path, uid_t owner, bool may_be_sticky) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    return tl::unexpected(fmt::format("{}: {}", path, error_text(errno)));
+  if (status.st_uid != 0 && status.st_uid != owner) {
+    return tl::unexpected(fmt::format("{} belongs to user {}, not to root", path, status.st_uid));
+  }
+  const bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (others_write && !(may_be_sticky && (status.st_mode & S_ISVTX) != 0)) {
+    return tl::unexpected(
+        fmt::format("{} is writable by group or others (mode {:o})", path, status.st_mode & 07777));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string error_text(int code) {
+  char buffer[128];
+  return strerror_r(code, buffer, sizeof buffer);
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Explained<std::string> real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
+  if (!resolved) return tl::unexpected(error_text(errno));
+  return std::string(resolved.get());
+}
+
+std::string folder_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash == path.npos) return ".";
+  return std::string(path.substr(0, std::max<size_t>(slash, 1)));
+}
+
+std::string_view file_name_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == path.npos ? path : path.substr(slash + 1);
+}
+
+Explained<std::string> read_small_file(const std::string& path, size_t limit) {
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) return tl::unexpected(error_text(errno));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return tl::unexpected(error_text(errno));
+  if (!S_ISREG(status.st_mode)) return tl::unexpected(std::string("not a regular file"));
+  const auto too_big = [&] {
+    return tl::unexpected(fmt::format("{} bytes; at most {} are read", status.st_size, limit));
+  };
+  if (static_cast<uint64_t>(status.st_size) > limit) return too_big();
+
+  // One byte more than it should have, to see the end even if the file grows meanwhile.
+  std::string content(static_cast<size_t>(status.st_size) + 1, '\0');
+  size_t size = 0;
+  for (;;) {
+    const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return tl::unexpected(error_text(errno));
+    }
+    if (got == 0) break;
+    size += static_cast<size_t>(got);
+    if (size > limit) return too_big();
+    if (size == content.size()) content.resize(size * 2);
+  }
+  content.resize(size);
+  return content;
+}
+
+Explained<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
+  if (!folder) return tl::unexpected(error_text(errno));
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const std::string_view name(entry->d_name);
+    if (name.ends_with(suffix) && !name.starts_with('.')) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_folder(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool exists(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+Explained<void> check_trusted(const std::string& path, uid_t owner) {
+  if (auto own = check_one(path, owner, false); !own) return own;
+  bool may_be_sticky = false;
+  for (std::string folder = folder_of(path);; folder = folder_of(folder)) {
+    if (auto above = check_one(folder, owner, may_be_sticky); !above) return above;
+    if (folder == "/") return {};
+    may_be_sticky = true;
+  }
+}
+
+}  // namespace rigel

@@ -1,0 +1,272 @@
+#include "loader/module/json_reader.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "loader/module/options_data.hpp"
+#include "loader/module/text.hpp"
+
+namespace rigel {
+namespace {
+
+using nlohmann::json;
+
+// A hostile or garbled file may have any number of faults; nobody reads more than these.
+constexpr size_t kMaxDiagnostics = 32;
+
+// Builds the document from the parser's events. The library's own builder would neither stop at a depth, nor
+// see a key twice, nor keep the parser's message without throwing it.
+class Builder {
+ public:
+  explicit Builder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(json::number_integer_t value) { return put(value); }
+  bool number_unsigned(json::number_unsigned_t value) { return put(value); }
+  bool number_float(json::number_float_t value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(json::binary_t&) { return false; }
+
+  bool start_object(size_t) { return push(json::object()); }
+  bool start_array(size_t) { return push(json::array()); }
+  bool end_object() { return pop(); }
+  bool end_array() { return pop(); }
+
+  bool key(std::string& name) {
+    const auto [place, is_new] = open_.back()->emplace(name, nullptr);
+    if (!is_new) {
+      diagnostics_.error("", fmt::format("the key {} occurs twice in one object", in_quotes(name)));
+      return false;
+    }
+    member_ = &*place;
+    return true;
+  }
+
+  bool parse_error(size_t, const std::string&, const json::exception& problem) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": the number is for programmers.
+    std::string_view text(problem.what());
+    if (const size_t end = text.find("] "); end != text.npos) text.remove_prefix(end + 2);
+    constexpr size_t kLongest = 240;
+    std::string line(text.substr(0, kLongest));
+    for (char& c : line) {
+      if (static_cast<unsigned char>(c) < 0x20) c = '?';
+    }
+    diagnostics_.error("", line);
+    return false;
+  }
+
+  json take() { return std::move(root_); }
+
+ private:
+  // Where a value goes: the root, the end of the open array, or the place of the last key.
+  template <class Value>
+  json* place(Value&& value) {
+    if (open_.empty()) {
+      root_ = std::forward<Value>(value);
+      return &root_;
+    }
+    if (open_.back()->is_array()) {
+      open_.back()->push_back(std::forward<Value>(value));
+      return &open_.back()->back();
+    }
+    *member_ = std::forward<Value>(value);
+    return member_;
+  }
+
+  template <class Value>
+  bool put(Value&& value) {
+    place(std::forward<Value>(value));
+    return true;
+  }
+
+  bool push(json container) {
+    if (open_.size() == kMaxJsonDepth) {
+      diagnostics_.error("", fmt::format("nested more than {} levels deep", kMaxJsonDepth));
+      return false;
+    }
+    open_.push_back(place(std::move(container)));
+    return true;
+  }
+
+  bool pop() {
+    open_.pop_back();
+    return true;
+  }
+
+  json root_;
+  std::vector<json*> open_;  // from the root to the innermost open array or object
+  json* member_ = nullptr;   // the member of the innermost object whose value comes next
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void Diagnostics::add(bool is_error, std::string_view where, std::string_view text) {
+  errors_ += is_error ? 1 : 0;
+  if (entries_.size() == kMaxDiagnostics) {
+    entries_.push_back({is_error, "and more"});
+    return;
+  }
+  if (entries_.size() > kMaxDiagnostics) {
+    entries_.back().is_error |= is_error;
+    return;
+  }
+  entries_.push_back({is_error, where.empty() ? std::string(text) : fmt::format("{}: {}", where, text)});
+}
+
+std::optional<json> parse_json(std::string_view text, Diagnostics& diagnostics) {
+  if (text.size() > kMaxJsonBytes) {
+    diagnostics.error("", fmt::format("{} bytes; at most {} are read", text.size(), kMaxJsonBytes));
+    return std::nullopt;
+  }
+  Builder builder(diagnostics);
+  if (!json::sax_parse(text.begin(), text.end(), &builder)) return std::nullopt;
+  return builder.take();
+}
+
+ObjectReader::ObjectReader(const json* value, std::string pointer, Diagnostics& diagnostics)
+    : object_(value), pointer_(std::move(pointer)), diagnostics_(&diagnostics) {
+  if (value != nullptr && !value->is_object()) {
+    diagnostics_->error(pointer_.empty() ? "/" : pointer_,
+                        fmt::format("should be an object but is {}", value->type_name()));
+    object_ = nullptr;
+  }
+}
+
+std::string ObjectReader::at(std::string_view key) const {
+  std::string out = pointer_ + '/';
+  for (const char c : key.substr(0, 80)) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+  }
+  return out;
+}
+
+bool ObjectReader::has(std::string_view key) const {
+  return object_ != nullptr && object_->find(key) != object_->end();
+}
+
+bool ObjectReader::is_known(std::string_view key) const {
+  return std::find(known_.begin(), known_.end(), key) != known_.end();
+}
+
+const json* ObjectReader::member(std::string_view key, Presence presence) {
+  known_.push_back(key);
+  if (object_ == nullptr) return nullptr;  // said already
+  const auto found = object_->find(key);
+  if (found != object_->end()) return &*found;
+  if (presence == kRequired) diagnostics_->error(at(key), "is missing");
+  return nullptr;
+}
+
+void ObjectReader::wrong_type(std::string_view key, std::string_view wanted, const json& value) const {
+  diagnostics_->error(at(key), fmt::format("should be {} but is {}", wanted, value.type_name()));
+}
+
+std::string ObjectReader::string(std::string_view key, Presence presence, std::string_view fallback) {
+  const auto* value = member(key, presence);
+  if (value == nullptr) return std::string(fallback);
+  if (!value->is_string()) {
+    wrong_type(key, "a string", *value);
+    return std::string(fallback);
+  }
+  const auto& text = value->get_ref<const std::string&>();
+  // A NUL would end the text for whatever C function sees it next.
+  if (text.find('\0') != text.npos) diagnostics_->error(at(key), "contains a NUL character");
+  if (presence == kRequired && text.empty()) diagnostics_->error(at(key), "is empty");
+  return text;
+}
+
+int64_t ObjectReader::integer(std::string_view key, Presence presence, int64_t fallback, int64_t least,
+                              int64_t most) {
+  const auto* value = member(key, presence);
+  if (value == nullptr) return fallback;
+  if (!value->is_number_integer()) {
+    wrong_type(key, "an integer", *value);
+    return fallback;
+  }
+  const bool fits = !value->is_number_unsigned() || value->get<uint64_t>() <= uint64_t{INT64_MAX};
+  const int64_t number = fits ? value->get<int64_t>() : INT64_MAX;
+  if (!fits || number < least || number > most) {
+    diagnostics_->error(at(key),
+                        fmt::format("should be between {} and {} but is {}", least, most, value->dump()));
+    return fallback;
+  }
+  return number;
+}
+
+bool ObjectReader::boolean(std::string_view key, bool fallback) {
+  const auto* value = member(key, kOptional);
+  if (value == nullptr) return fallback;
+  if (value->is_boolean()) return value->get<bool>();
+  wrong_type(key, "true or false", *value);
+  return fallback;
+}
+
+std::vector<std::string> ObjectReader::strings(std::string_view key) {
+  std::vector<std::string> out;
+  const auto elements = array(key, kOptional);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i].is_string()) {
+      out.push_back(elements[i].get_ref<const std::string&>());
+    } else {
+      diagnostics_->error(fmt::format("{}/{}", at(key), i),
+                          fmt::format("should be a string but is {}", elements[i].type_name()));
+    }
+  }
+  return out;
+}
+
+ObjectReader ObjectReader::object(std::string_view key, Presence presence) {
+  return ObjectReader(member(key, presence), at(key), *diagnostics_);
+}
+
+Options ObjectReader::options(std::string_view key, std::string owner) {
+  const auto* value = member(key, kOptional);
+  if (value == nullptr) return {};
+  if (value->is_object()) return make_options(*value, std::move(owner));
+  wrong_type(key, "an object", *value);
+  return {};
+}
+
+std::span<const json> ObjectReader::array(std::string_view key, Presence presence) {
+  const auto* value = member(key, presence);
+  if (value == nullptr) return {};
+  if (value->is_array()) return value->get_ref<const json::array_t&>();
+  wrong_type(key, "an array", *value);
+  return {};
+}
+
+void ObjectReader::warn_about_unknown_keys() const {
+  for_each_other([&](const std::string& key, const json&) {
+    diagnostics_->warning(at(key), "unknown key" + suggestion(key, known_));
+  });
+}
+
+void check_format_version(ObjectReader& reader, std::string_view key, uint32_t major) {
+  const std::string text = reader.string(key, ObjectReader::kRequired);
+  if (text.empty()) return;
+  uint32_t found_major = 0;
+  uint32_t minor = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, found_major);
+  const bool dotted = first.ec == std::errc{} && first.ptr != end && *first.ptr == '.';
+  const auto second = dotted ? std::from_chars(first.ptr + 1, end, minor) : first;
+  if (!dotted || second.ec != std::errc{} || second.ptr != end) {
+    reader.diagnostics().error(reader.at(key), in_quotes(text) + " is not a version such as '1.0'");
+  } else if (found_major != major) {
+    reader.diagnostics().error(
+        reader.at(key),
+        fmt::format("format {} is not known; this runtime reads format {}", in_quotes(text), major));
+  }
+}
+
+}  // namespace rigel

@@ -1,0 +1,98 @@
+// Reading JSON that somebody else wrote: parsing within limits, and typed access that says what is wrong and
+// where instead of throwing. Used by the files of this folder only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "loader/module/options.hpp"
+
+namespace rigel {
+
+constexpr size_t kMaxJsonBytes = 1 << 20;
+constexpr size_t kMaxJsonDepth = 32;
+
+/// What is wrong with a file. Errors make it useless, warnings do not.
+class Diagnostics {
+ public:
+  struct Entry {
+    bool is_error;
+    std::string text;  // "/backend/priority: should be an integer but is string"
+  };
+
+  void error(std::string_view where, std::string_view text) { add(true, where, text); }
+  void warning(std::string_view where, std::string_view text) { add(false, where, text); }
+
+  bool has_errors() const { return errors_ != 0; }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  void add(bool is_error, std::string_view where, std::string_view text);
+
+  std::vector<Entry> entries_;
+  size_t errors_ = 0;
+};
+
+/// The document, or nothing and an error. Duplicate keys, more than kMaxJsonBytes and deeper nesting than
+/// kMaxJsonDepth are errors.
+std::optional<nlohmann::json> parse_json(std::string_view text, Diagnostics& diagnostics);
+
+/// Typed access to the members of one object; remembers which were asked for, so that the others can be
+/// warned about. Every complaint names the JSON pointer.
+class ObjectReader {
+ public:
+  enum Presence { kOptional, kRequired };
+
+  /// `value` may be null (absent), and of any type: if it is not an object that is an error, and all members
+  /// are absent. Both `value` and `diagnostics` outlive the reader.
+  ObjectReader(const nlohmann::json* value, std::string pointer, Diagnostics& diagnostics);
+
+  std::string string(std::string_view key, Presence presence, std::string_view fallback = {});
+  int64_t integer(std::string_view key, Presence presence, int64_t fallback, int64_t least, int64_t most);
+  bool boolean(std::string_view key, bool fallback);
+  std::vector<std::string> strings(std::string_view key);
+  ObjectReader object(std::string_view key, Presence presence);
+  /// The member as Options of `owner`.
+  Options options(std::string_view key, std::string owner);
+  /// The elements of an array.
+  std::span<const nlohmann::json> array(std::string_view key, Presence presence);
+
+  bool has(std::string_view key) const;
+  const nlohmann::json* value() const { return object_; }
+  const std::string& pointer() const { return pointer_; }
+  /// The JSON pointer of a member.
+  std::string at(std::string_view key) const;
+  Diagnostics& diagnostics() const { return *diagnostics_; }
+
+  /// Calls `visit(key, value)` for each member that has not been asked for.
+  template <class Visit>
+  void for_each_other(Visit&& visit) const {
+    if (object_ == nullptr) return;
+    for (auto it = object_->begin(); it != object_->end(); ++it) {
+      if (!is_known(it.key())) visit(it.key(), it.value());
+    }
+  }
+
+  void warn_about_unknown_keys() const;
+
+ private:
+  const nlohmann::json* member(std::string_view key, Presence presence);
+  void wrong_type(std::string_view key, std::string_view wanted, const nlohmann::json& value) const;
+  bool is_known(std::string_view key) const;
+
+  const nlohmann::json* object_;  // null: absent or not an object
+  std::string pointer_;
+  Diagnostics* diagnostics_;
+  std::vector<std::string_view> known_;
+};
+
+/// Checks "major.minor" of a file's format: a major version other than `major` is an error.
+void check_format_version(ObjectReader& reader, std::string_view key, uint32_t major);
+
+}  // namespace rigel

@@ -1,0 +1,199 @@
+#include "loader/module/loaded_backend.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "loader/module/dynamic_module.hpp"
+
+namespace rigel {
+namespace {
+
+constexpr uint64_t kMaxStructSize = 64 * 1024;  // a larger size is not a size
+constexpr uint64_t kMaxText = 256;
+constexpr uint64_t kMaxExtensions = 64;
+
+auto no(std::string why) {
+  return tl::unexpected(std::move(why));
+}
+
+// Copies the struct at `from`, of whatever size its author knew, into the runtime's own. `least` is where it
+// ended in version 1.0.
+template <class T>
+Explained<T> copy_sized(const T* from, uint64_t least, const char* what) {
+  T own{};
+  const uint64_t size = from->struct_size;
+  if (size < least || size > kMaxStructSize) {
+    return no(fmt::format("{} says that it has {} bytes; version 1.0 has {}", what, size, least));
+  }
+  std::memcpy(&own, from, static_cast<size_t>(std::min<uint64_t>(size, sizeof own)));
+  return own;
+}
+
+Explained<std::string> copy_text(hsabe_str_t text, const char* what) {
+  if (text.size > kMaxText || (text.data == nullptr && text.size != 0)) {
+    return no(fmt::format("its {} is not a string ({} bytes at {})", what, text.size, fmt::ptr(text.data)));
+  }
+  return text.size == 0 ? std::string() : std::string(text.data, static_cast<size_t>(text.size));
+}
+
+// The first function that a group of version 1.0 must have and this one has not; null if it is complete.
+const char* missing(const hsabe_device_ops_t& group) {
+  if (group.select == nullptr) return "select";
+  if (group.open == nullptr) return "open";
+  return group.close == nullptr ? "close" : nullptr;
+}
+
+const char* missing(const hsabe_queue_ops_t& group) {
+  if (group.create == nullptr) return "create";
+  if (group.destroy == nullptr) return "destroy";
+  return group.inactivate == nullptr ? "inactivate" : nullptr;
+}
+
+const char* missing(const hsabe_code_ops_t& group) {
+  if (group.accepts == nullptr) return "accepts";
+  if (group.load == nullptr) return "load";
+  if (group.unload == nullptr) return "unload";
+  return group.describe_kernel == nullptr ? "describe_kernel" : nullptr;
+}
+
+const char* missing(const hsabe_memory_ops_t& group) {
+  if (group.allocate == nullptr) return "allocate";
+  return group.release == nullptr ? "release" : nullptr;
+}
+
+template <class T>
+Explained<void> copy_group(const T* from, uint64_t least, const char* what, T& to) {
+  if (from == nullptr) return {};
+  const auto own = copy_sized(from, least, what);
+  if (!own) return no(own.error());
+  if (const char* const name = missing(*own))
+    return no(fmt::format("{} lacks the function '{}'", what, name));
+  to = *own;
+  return {};
+}
+
+std::string_view sanitizer_name(uint32_t sanitizer) {
+  switch (sanitizer) {
+    case HSABE_SANITIZER_NONE:
+      return "no sanitizer";
+    case HSABE_SANITIZER_ADDRESS:
+      return "AddressSanitizer";
+    case HSABE_SANITIZER_THREAD:
+      return "ThreadSanitizer";
+    case HSABE_SANITIZER_MEMORY:
+      return "MemorySanitizer";
+    default:
+      return "an unknown sanitizer";
+  }
+}
+
+Explained<const hsabe_backend_t*> query(hsa_backend_query_v1_fn function) {
+  try {
+    if (const auto* table = function(HSABE_ABI_MAJOR, HSABE_ABI_MINOR)) return table;
+    return no(
+        fmt::format("it cannot serve a runtime of backend ABI {}.{}", HSABE_ABI_MAJOR, HSABE_ABI_MINOR));
+  } catch (const std::exception& problem) {
+    return no(fmt::format("its query throws: {}", problem.what()));
+  } catch (...) {
+    return no("its query throws");
+  }
+}
+
+// What has been loaded in this process, by path. Never destroyed: the runtime may be shut down from a
+// destructor that runs after those of this library.
+struct Cache {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<const LoadedBackend>, std::less<>> by_path;  // under mutex
+};
+
+Cache& cache() {
+  static Cache& instance = *new Cache;
+  return instance;
+}
+
+}  // namespace
+
+Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::string path) {
+  const auto own = copy_sized(table, HSABE_END(hsabe_backend_t, extension_count), "the table");
+  if (!own) return no(own.error());
+  if (own->abi_major != HSABE_ABI_MAJOR) {
+    return no(fmt::format("built for backend ABI {}.{}, this runtime has {}.{}", own->abi_major,
+                          own->abi_minor, HSABE_ABI_MAJOR, HSABE_ABI_MINOR));
+  }
+  if (own->sanitizer != HSABE_SANITIZER_NONE && own->sanitizer != HSABE_SANITIZER) {
+    return no(fmt::format("built with {}, this runtime with {}", sanitizer_name(own->sanitizer),
+                          sanitizer_name(HSABE_SANITIZER)));
+  }
+
+  LoadedBackend backend;
+  backend.path = std::move(path);
+  backend.abi_minor = own->abi_minor;
+  const struct {
+    hsabe_str_t from;
+    const char* what;
+    std::string& to;
+  } texts[] = {{own->name, "name", backend.name},
+               {own->version, "version", backend.version},
+               {own->build_id, "build_id", backend.build_id}};
+  for (const auto& text : texts) {
+    auto copy = copy_text(text.from, text.what);
+    if (!copy) return no(copy.error());
+    text.to = std::move(*copy);
+  }
+
+  if (own->device == nullptr) return no("the device group is missing");
+  for (const auto& group : {
+           copy_group(own->device, HSABE_END(hsabe_device_ops_t, read_clock), "the device group",
+                      backend.device),
+           copy_group(own->queue, HSABE_END(hsabe_queue_ops_t, set_cu_mask), "the queue group",
+                      backend.queue),
+           copy_group(own->code, HSABE_END(hsabe_code_ops_t, describe_kernel), "the code group",
+                      backend.code),
+           copy_group(own->memory, HSABE_END(hsabe_memory_ops_t, copy), "the memory group", backend.memory),
+       }) {
+    if (!group) return no(group.error());
+  }
+
+  if (own->extension_count > kMaxExtensions || (own->extension_count != 0 && own->extensions == nullptr)) {
+    return no(fmt::format("{} extensions at {}", own->extension_count,
+                          fmt::ptr(static_cast<const void*>(own->extensions))));
+  }
+  for (uint64_t i = 0; i < own->extension_count; ++i) {
+    const auto& extension = own->extensions[i];
+    if (auto name = copy_text(extension.name, "extension's name"); !name) return no(name.error());
+    if (extension.table != nullptr) backend.extensions.push_back(extension);
+  }
+  return backend;
+}
+
+tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& path) {
+  {
+    const std::lock_guard lock(cache().mutex);
+    if (const auto found = cache().by_path.find(path); found != cache().by_path.end())
+      return found->second.get();
+  }
+  // No lock while code of the module runs. Two threads that get here both do the same, and one copy stays.
+  const auto module = DynamicModule::open(path);
+  if (!module) return tl::unexpected(LoadFailure{false, module.error()});
+  const auto function = module->function<std::remove_pointer_t<hsa_backend_query_v1_fn>>(HSABE_ENTRY_SYMBOL);
+  if (function == nullptr) {
+    return tl::unexpected(LoadFailure{true, fmt::format("{} does not export {}", path, HSABE_ENTRY_SYMBOL)});
+  }
+  const auto table = query(function);
+  if (!table) return tl::unexpected(LoadFailure{true, table.error()});
+  auto backend = read_backend_table(*table, path);
+  if (!backend) return tl::unexpected(LoadFailure{true, backend.error()});
+
+  const std::lock_guard lock(cache().mutex);
+  auto& place = cache().by_path[path];
+  if (!place) place = std::make_unique<const LoadedBackend>(std::move(*backend));
+  return place.get();
+}
+
+}  // namespace rigel

@@ -1,0 +1,138 @@
+#include "loader/module/loader_environment.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "core/base/environment.hpp"
+#include "loader/module/files.hpp"
+#include "loader/module/report.hpp"
+
+namespace rigel {
+namespace {
+
+// Variables that select code. The user's XDG folder and HOME are not in the list: they are set on every
+// desktop and nobody expects a privileged program to follow them.
+constexpr std::array kCodeVariables{"HSA_BACKEND_MANIFESTS", "HSA_ADD_BACKEND_MANIFESTS",
+                                    "HSA_BACKENDS_SELECT", "HSA_PLUGIN_CONFIG"};
+
+// The file that is mapped at `address`. dladdr gives the name that the library was opened under, which, if it
+// is relative, meant a working directory that may be gone: then the kernel's own list is read instead.
+std::string file_at(const void* address) {
+  Dl_info info{};
+  if (::dladdr(address, &info) != 0 && info.dli_fname != nullptr && info.dli_fname[0] == '/')
+    return info.dli_fname;
+
+  const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), &std::fclose);
+  if (!maps) return {};
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  char line[8192];
+  while (std::fgets(line, sizeof line, maps.get()) != nullptr) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2 || wanted < begin || wanted >= end)
+      continue;
+    const std::string_view text(line);
+    const size_t slash = text.find('/');
+    return slash == text.npos ? std::string() : std::string(text.substr(slash, text.find('\n') - slash));
+  }
+  return {};
+}
+
+std::string join(std::string_view folder, std::string_view relative) {
+  return (std::filesystem::path(folder) / relative).lexically_normal().string();
+}
+
+}  // namespace
+
+LoaderEnvironment LoaderEnvironment::of_process(const void* address) {
+  LoaderEnvironment out;
+  out.variable = [](const char* name) { return environment(name); };
+  out.elevated = is_elevated();
+  out.system_folder = "/etc/hsa";
+  out.set_library(file_at(address));
+  return out;
+}
+
+void LoaderEnvironment::set_library(const std::string& path) {
+  const auto real = real_path(path);
+  if (!real) return;
+  library_folder = folder_of(*real);
+  manifest_folder = join(library_folder, RIGEL_MANIFESTS_FROM_LIBRARY);
+  backend_folder = join(library_folder, RIGEL_BACKENDS_FROM_LIBRARY);
+  plugin_folder = join(library_folder, "hsa/plugins");
+}
+
+const char* LoaderEnvironment::get(const char* name) const {
+  const char* value = variable ? variable(name) : nullptr;
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+const char* LoaderEnvironment::trusted(const char* name) const {
+  return elevated ? nullptr : get(name);
+}
+
+std::string LoaderEnvironment::user_folder() const {
+  // The base-directory specification: a relative value is as good as none.
+  if (const char* config = trusted("XDG_CONFIG_HOME"); config != nullptr && *config == '/')
+    return join(config, "hsa");
+  if (const char* home = trusted("HOME"); home != nullptr && *home == '/') return join(home, ".config/hsa");
+  return {};
+}
+
+void LoaderEnvironment::report_ignored_variables(DiscoveryReport& report) const {
+  if (!elevated) return;
+  std::string names;
+  for (const char* name : kCodeVariables) {
+    const char* value = get(name);
+    if (value == nullptr || std::string_view(value) == "none") continue;
+    names += names.empty() ? "" : ", ";
+    names += name;
+  }
+  if (!names.empty()) {
+    report.add(Stage::kConfig, Outcome::kWarning, "environment",
+               fmt::format("{} ignored: this process runs with elevated rights", names));
+  }
+}
+
+Explained<std::string> LoaderEnvironment::find_library(
+    const std::string& library, const std::string& folder,
+    std::initializer_list<std::string_view> more_folders) const {
+  std::string path;
+  if (library.starts_with('/')) {
+    path = library;
+  } else {
+    path = join(folder, library);
+    if (library.find('/') == library.npos && !exists(path)) {
+      for (const auto other : more_folders) {
+        if (other.empty()) continue;
+        if (auto elsewhere = join(other, library); exists(elsewhere)) {
+          path = std::move(elsewhere);
+          break;
+        }
+      }
+    }
+  }
+  const auto real = real_path(path);
+  if (!real) {
+    std::string also;
+    if (library.find('/') == library.npos) {
+      for (const auto other : more_folders) also += other.empty() ? "" : fmt::format(", nor in {}", other);
+    }
+    return tl::unexpected(fmt::format("{}: {}{}", path, real.error(), also));
+  }
+  if (auto permitted = check_permitted(*real); !permitted) return tl::unexpected(permitted.error());
+  return *real;
+}
+
+Explained<void> LoaderEnvironment::check_permitted(const std::string& path) const {
+  return elevated ? check_trusted(path, owner) : Explained<void>{};
+}
+
+}  // namespace rigel

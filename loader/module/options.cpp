@@ -1,0 +1,94 @@
+#include "loader/module/options.hpp"
+
+#include "core/base/log.hpp"
+#include "loader/module/options_data.hpp"
+#include "loader/module/text.hpp"
+
+namespace rigel {
+namespace {
+
+const nlohmann::json* member(const std::shared_ptr<const Options::Data>& data, std::string_view key) {
+  if (!data) return nullptr;
+  const auto found = data->object.find(key);
+  return found == data->object.end() ? nullptr : &*found;
+}
+
+void warn_about_type(const Options::Data& data, std::string_view key, std::string_view wanted,
+                     const nlohmann::json& value) {
+  log_message(LogLevel::kWarn, LogTopic::kManifest, "{}: option {} should be {} but is {}: ignored",
+              data.owner, in_quotes(key), wanted, value.type_name());
+}
+
+}  // namespace
+
+Options make_options(nlohmann::json object, std::string owner) {
+  auto text = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Options(std::make_shared<const Options::Data>(
+      Options::Data{std::move(object), std::move(text), std::move(owner)}));
+}
+
+int64_t Options::integer(std::string_view key, int64_t fallback) const {
+  const auto* value = member(data_, key);
+  if (value == nullptr) return fallback;
+  const bool fits = !value->is_number_unsigned() || value->get<uint64_t>() <= uint64_t{INT64_MAX};
+  if (value->is_number_integer() && fits) return value->get<int64_t>();
+  warn_about_type(*data_, key, "an integer of 64 bits", *value);
+  return fallback;
+}
+
+bool Options::boolean(std::string_view key, bool fallback) const {
+  const auto* value = member(data_, key);
+  if (value == nullptr) return fallback;
+  if (value->is_boolean()) return value->get<bool>();
+  warn_about_type(*data_, key, "true or false", *value);
+  return fallback;
+}
+
+std::string_view Options::string(std::string_view key, std::string_view fallback) const {
+  const auto* value = member(data_, key);
+  if (value == nullptr) return fallback;
+  if (value->is_string()) return value->get_ref<const std::string&>();
+  warn_about_type(*data_, key, "a string", *value);
+  return fallback;
+}
+
+std::vector<std::string_view> Options::strings(std::string_view key) const {
+  const auto* value = member(data_, key);
+  if (value == nullptr) return {};
+  if (value->is_string()) return {value->get_ref<const std::string&>()};
+  std::vector<std::string_view> out;
+  if (value->is_array()) {
+    for (const auto& element : *value) {
+      if (!element.is_string()) break;
+      out.push_back(element.get_ref<const std::string&>());
+    }
+    if (out.size() == value->size()) return out;
+  }
+  warn_about_type(*data_, key, "an array of strings", *value);
+  return {};
+}
+
+bool Options::has(std::string_view key) const {
+  return member(data_, key) != nullptr;
+}
+
+std::vector<std::string_view> Options::keys() const {
+  std::vector<std::string_view> out;
+  if (!data_) return out;
+  for (auto it = data_->object.begin(); it != data_->object.end(); ++it) out.push_back(it.key());
+  return out;
+}
+
+std::string_view Options::json() const {
+  return data_ ? std::string_view(data_->text) : "{}";
+}
+
+Options Options::overlaid_by(const Options& over) const {
+  if (!over.data_) return *this;
+  if (!data_) return over;
+  auto merged = data_->object;
+  merged.update(over.data_->object, /*merge_objects=*/true);
+  return make_options(std::move(merged), data_->owner);
+}
+
+}  // namespace rigel

@@ -1,0 +1,64 @@
+// The discovery report: one line for each thing the runtime met on its way up, what became of it, and why.
+//
+// The loader adds lines for files and modules, the core for nodes and devices; rigel-info and the log show
+// them. A line goes to the log at the moment it is added: failures and warnings where they are seen by
+// default, the rest at info and debug. Any thread may add at any time; lines keep the order of arrival.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rigel {
+
+/// The steps of coming up, roughly in the order in which they are taken.
+enum class Stage : uint8_t {
+  kConfig,      // the configuration file and the environment
+  kSearched,    // a folder or list that was looked through
+  kFound,       // a manifest file
+  kPermitted,   // may it be used: ownership, filters, architecture, ABI
+  kParsed,      // is it a manifest
+  kDriver,      // the way to the hardware: /dev/kfd or a transport
+  kNode,        // a node of the topology
+  kSelected,    // which backend serves a node
+  kOpened,      // the library of a backend
+  kNegotiated,  // its table of functions
+  kDevice,      // the device itself
+  kTool,        // a plugin of the interception chain
+};
+
+enum class Outcome : uint8_t { kOk, kSkipped, kWarning, kFailed };
+
+std::string_view name_of(Stage stage) noexcept;
+std::string_view name_of(Outcome outcome) noexcept;
+
+struct ReportLine {
+  Stage stage;
+  Outcome outcome;
+  std::string subject;  // a file, a backend, a node
+  std::string text;     // what there is to say about it; may be empty
+};
+
+class DiscoveryReport {
+ public:
+  void add(Stage stage, Outcome outcome, std::string_view subject, std::string_view text = {});
+
+  /// A copy of the lines so far.
+  std::vector<ReportLine> lines() const;
+
+  /// For people: one line each, in columns.
+  std::string to_text() const;
+
+  /// For programs: an array of objects with the members stage, outcome, subject and text.
+  std::string to_json() const;
+
+  void clear();
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<ReportLine> lines_;  // under mutex_
+};
+
+}  // namespace rigel

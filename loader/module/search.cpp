@@ -1,0 +1,207 @@
+#include "loader/module/search.hpp"
+
+#include <hsa_backend/hsa_backend.h>
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "loader/module/elf_check.hpp"
+#include "loader/module/files.hpp"
+#include "loader/module/json_reader.hpp"
+#include "loader/module/text.hpp"
+
+namespace rigel {
+namespace {
+
+constexpr std::string_view kSuffix = ".json";
+
+// One pattern that keeps backends out or lets them in, and where it comes from.
+struct Pattern {
+  std::string text;
+  std::string_view source;
+  bool used = false;
+};
+
+bool matches_any(std::vector<Pattern>& patterns, std::string_view name, const Pattern** which) {
+  bool found = false;
+  for (auto& pattern : patterns) {
+    if (!glob_matches(pattern.text, name)) continue;
+    pattern.used = true;
+    if (!found) *which = &pattern;
+    found = true;
+  }
+  return found;
+}
+
+class Search {
+ public:
+  Search(const LoaderEnvironment& environment, const BackendsConfig& config, DiscoveryReport& report)
+      : environment_(environment), report_(report) {
+    add_patterns(select_, environment.trusted("HSA_BACKENDS_SELECT"), "HSA_BACKENDS_SELECT");
+    add_patterns(disable_, environment.get("HSA_BACKENDS_DISABLE"), "HSA_BACKENDS_DISABLE");
+    for (const auto& pattern : config.disable) disable_.push_back({pattern, "the configuration file"});
+  }
+
+  std::vector<FoundManifest> run() {
+    if (const char* only = environment_.trusted("HSA_BACKEND_MANIFESTS")) {
+      read_list(only, "HSA_BACKEND_MANIFESTS");
+    } else {
+      if (const char* more = environment_.trusted("HSA_ADD_BACKEND_MANIFESTS")) {
+        read_list(more, "HSA_ADD_BACKEND_MANIFESTS");
+      }
+      if (const std::string user = environment_.user_folder(); !user.empty())
+        read_default_folder(user + "/backends.d");
+      if (!environment_.system_folder.empty())
+        read_default_folder(environment_.system_folder + "/backends.d");
+      if (!environment_.manifest_folder.empty()) read_default_folder(environment_.manifest_folder);
+    }
+    report_unused(select_, Outcome::kWarning);
+    report_unused(disable_, Outcome::kSkipped);
+    return std::move(found_);
+  }
+
+ private:
+  static void add_patterns(std::vector<Pattern>& to, const char* list, const char* source) {
+    if (list == nullptr) return;
+    for (const auto piece : split(list, ',')) to.push_back({std::string(piece), source});
+  }
+
+  void read_list(std::string_view list, std::string_view variable) {
+    for (const auto piece : split(list, ':')) {
+      const std::string path(piece);
+      if (is_folder(path)) {
+        read_folder(path);
+      } else if (exists(path)) {
+        read_file(path);
+      } else {
+        report_.add(Stage::kSearched, Outcome::kFailed, path,
+                    fmt::format("named by {}, is not there", variable));
+      }
+    }
+  }
+
+  void read_default_folder(const std::string& path) {
+    if (exists(path)) {
+      read_folder(path);
+    } else {
+      report_.add(Stage::kSearched, Outcome::kSkipped, path, "is not there");
+    }
+  }
+
+  void read_folder(const std::string& path) {
+    const auto names = list_folder(path, kSuffix);
+    if (!names) {
+      report_.add(Stage::kSearched, Outcome::kFailed, path, names.error());
+      return;
+    }
+    report_.add(Stage::kSearched, Outcome::kOk, path, fmt::format("{} manifests", names->size()));
+    for (const auto& name : *names) {
+      if (!read_file(path + '/' + name)) return;
+    }
+  }
+
+  // False if no more files are to be read.
+  bool read_file(const std::string& file) {
+    const auto real = real_path(file);
+    if (!real) {
+      report_.add(Stage::kFound, Outcome::kFailed, file, real.error());
+      return true;
+    }
+    if (!seen_.insert(*real).second) {
+      report_.add(Stage::kFound, Outcome::kSkipped, file, "has been read already");
+      return true;
+    }
+    if (seen_.size() > kMaxManifests) {
+      if (seen_.size() == kMaxManifests + 1) {
+        report_.add(
+            Stage::kFound, Outcome::kFailed, file,
+            fmt::format("more than {} manifests: this and all further ones are not read", kMaxManifests));
+      }
+      return false;
+    }
+    report_.add(Stage::kFound, Outcome::kOk, file, *real == file ? "" : "is " + *real);
+    if (const auto permitted = environment_.check_permitted(*real); !permitted) {
+      report_.add(Stage::kPermitted, Outcome::kFailed, file, permitted.error());
+      return true;
+    }
+    const auto text = read_small_file(*real, kMaxJsonBytes);
+    if (!text) {
+      report_.add(Stage::kParsed, Outcome::kFailed, file, text.error());
+      return true;
+    }
+    Diagnostics diagnostics;
+    Manifest manifest = parse_manifest(*text, diagnostics);
+    for (const auto& entry : diagnostics.entries()) {
+      report_.add(Stage::kParsed, entry.is_error ? Outcome::kFailed : Outcome::kWarning, file, entry.text);
+    }
+    if (!diagnostics.has_errors()) judge({std::move(manifest), file, *real});
+    return true;
+  }
+
+  // Whether a readable manifest is also in force.
+  void judge(FoundManifest found) {
+    const Manifest& manifest = found.manifest;
+    report_.add(Stage::kParsed, Outcome::kOk, found.file, "backend " + manifest.name);
+    const auto leave_out = [&](Outcome outcome, const std::string& why) {
+      report_.add(Stage::kPermitted, outcome, manifest.name, why);
+    };
+
+    const auto earlier = std::find_if(found_.begin(), found_.end(), [&](const FoundManifest& one) {
+      return one.manifest.name == manifest.name;
+    });
+    if (earlier != found_.end()) {
+      return leave_out(Outcome::kSkipped, fmt::format("{}: {} came first", found.file, earlier->file));
+    }
+    if (manifest.abi_major != HSABE_ABI_MAJOR || manifest.abi_min_minor > HSABE_ABI_MINOR) {
+      return leave_out(Outcome::kFailed, fmt::format("{}: needs backend ABI {}.{}, this runtime has {}.{}",
+                                                     found.file, manifest.abi_major, manifest.abi_min_minor,
+                                                     HSABE_ABI_MAJOR, HSABE_ABI_MINOR));
+    }
+    if (!manifest.arch.empty() && manifest.arch != host_arch()) {
+      return leave_out(Outcome::kSkipped,
+                       fmt::format("{}: for {}, this process is {}", found.file, manifest.arch, host_arch()));
+    }
+    const Pattern* pattern = nullptr;
+    if (matches_any(disable_, manifest.name, &pattern)) {
+      return leave_out(Outcome::kSkipped,
+                       fmt::format("disabled by '{}' in {}", pattern->text, pattern->source));
+    }
+    if (!select_.empty() && !matches_any(select_, manifest.name, &pattern)) {
+      return leave_out(Outcome::kSkipped, "not in HSA_BACKENDS_SELECT");
+    }
+    if (const char* name = manifest.disable_environment.c_str(); *name != '\0') {
+      const char* const value = environment_.get(name);
+      if (value != nullptr && std::string_view(value) != "0") {
+        return leave_out(Outcome::kSkipped, fmt::format("disabled by {}", name));
+      }
+    }
+    report_.add(Stage::kPermitted, Outcome::kOk, manifest.name);
+    found_.push_back(std::move(found));
+  }
+
+  void report_unused(const std::vector<Pattern>& patterns, Outcome outcome) {
+    for (const auto& pattern : patterns) {
+      if (pattern.used) continue;
+      report_.add(Stage::kConfig, outcome, pattern.source,
+                  in_quotes(pattern.text) + " matches no backend that was found");
+    }
+  }
+
+  const LoaderEnvironment& environment_;
+  DiscoveryReport& report_;
+  std::vector<Pattern> select_;
+  std::vector<Pattern> disable_;
+  std::set<std::string> seen_;  // real paths
+  std::vector<FoundManifest> found_;
+};
+
+}  // namespace
+
+std::vector<FoundManifest> find_manifests(const LoaderEnvironment& environment, const BackendsConfig& config,
+                                          DiscoveryReport& report) {
+  return Search(environment, config, report).run();
+}
+
+}  // namespace rigel

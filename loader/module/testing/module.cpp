@@ -1,0 +1,114 @@
+// Backends that serve no device, one for each way in which a module can be right or wrong. CMakeLists.txt
+// compiles this file once for each with RIGEL_TEST_<way> defined.
+#include <hsa_backend/hsa_backend.hpp>
+
+#include <stdexcept>
+
+namespace {
+
+hsabe_status_t select(const hsabe_host_t*, const hsabe_node_t*, hsabe_caps_t*) {
+  return HSA_STATUS_SUCCESS;
+}
+hsabe_status_t open(const hsabe_host_t*, const hsabe_node_t*, void**) {
+  return HSA_STATUS_ERROR;
+}
+void close(void*) {}
+hsabe_status_t enumerate(const hsabe_host_t*, const hsabe_node_sink_t*) {
+  return HSA_STATUS_SUCCESS;
+}
+
+constexpr hsabe_device_ops_t kDevice{
+    .struct_size =
+#ifdef RIGEL_TEST_SHORT_GROUP
+        HSABE_END(hsabe_device_ops_t, select),
+#else
+        sizeof(hsabe_device_ops_t),
+#endif
+    .enumerate =
+#ifdef RIGEL_TEST_OWN_BUS
+        enumerate,
+#else
+        nullptr,
+#endif
+    .select = select,
+    .open = open,
+#ifdef RIGEL_TEST_NO_CLOSE
+    .close = nullptr,
+#else
+    .close = close,
+#endif
+    .read_clock = nullptr,
+};
+
+// The next minor version of the table, as a backend newer than this runtime would return it.
+struct Table {
+  hsabe_backend_t known;
+  uint64_t later_field;
+};
+
+constexpr Table kTable{
+    .known =
+        {
+#if defined(RIGEL_TEST_SHORT_TABLE)
+            .struct_size = HSABE_END(hsabe_backend_t, device),
+#elif defined(RIGEL_TEST_NEWER_MINOR)
+            .struct_size = sizeof(Table),
+#else
+            .struct_size = sizeof(hsabe_backend_t),
+#endif
+#ifdef RIGEL_TEST_WRONG_MAJOR
+            .abi_major = HSABE_ABI_MAJOR + 1,
+#else
+            .abi_major = HSABE_ABI_MAJOR,
+#endif
+#ifdef RIGEL_TEST_NEWER_MINOR
+            .abi_minor = HSABE_ABI_MINOR + 1,
+#else
+            .abi_minor = HSABE_ABI_MINOR,
+#endif
+            .name = hsabe::str("test"),
+            .version = hsabe::str("1.2.3"),
+            .build_id = hsabe::str("cafe"),
+#ifdef RIGEL_TEST_SANITIZER
+            .sanitizer =
+                HSABE_SANITIZER == HSABE_SANITIZER_MEMORY ? HSABE_SANITIZER_THREAD : HSABE_SANITIZER_MEMORY,
+#else
+            .sanitizer = HSABE_SANITIZER,
+#endif
+            .reserved0 = 0,
+#ifdef RIGEL_TEST_NO_DEVICE
+            .device = nullptr,
+#else
+            .device = &kDevice,
+#endif
+            .queue = nullptr,
+            .code = nullptr,
+            .memory = nullptr,
+            .extensions = nullptr,
+            .extension_count = 0,
+        },
+    .later_field = 0x1234,
+};
+
+[[maybe_unused]] void* const kUsed[] = {reinterpret_cast<void*>(close), reinterpret_cast<void*>(enumerate)};
+
+}  // namespace
+
+#ifdef RIGEL_TEST_UNDEFINED
+extern "C" int rigel_test_function_that_nobody_defines();
+#endif
+
+#ifndef RIGEL_TEST_NO_QUERY
+HSABE_EXPORT const hsabe_backend_t* hsa_backend_query_v1([[maybe_unused]] uint32_t host_major,
+                                                         [[maybe_unused]] uint32_t host_minor) {
+#if defined(RIGEL_TEST_THROWS)
+  throw std::runtime_error("the moon is full");
+#elif defined(RIGEL_TEST_NULL)
+  return nullptr;
+#elif defined(RIGEL_TEST_UNDEFINED)
+  return rigel_test_function_that_nobody_defines() == 0 ? &kTable.known : nullptr;
+#else
+  return host_major == HSABE_ABI_MAJOR ? &kTable.known : nullptr;
+#endif
+}
+#endif
