@@ -6,18 +6,18 @@
 
 namespace {
 
-hsabe_status_t select(const hsabe_host_t*, const hsabe_node_t*, hsabe_caps_t*) {
+[[maybe_unused]] hsabe_status_t select(const hsabe_host_t*, const hsabe_node_t*, hsabe_caps_t*) {
   return HSA_STATUS_SUCCESS;
 }
-hsabe_status_t open(const hsabe_host_t*, const hsabe_node_t*, void**) {
+[[maybe_unused]] hsabe_status_t open(const hsabe_host_t*, const hsabe_node_t*, void**) {
   return HSA_STATUS_ERROR;
 }
-void close(void*) {}
-hsabe_status_t enumerate(const hsabe_host_t*, const hsabe_node_sink_t*) {
+[[maybe_unused]] void close(void*) {}
+[[maybe_unused]] hsabe_status_t enumerate(const hsabe_host_t*, const hsabe_node_sink_t*) {
   return HSA_STATUS_SUCCESS;
 }
 
-constexpr hsabe_device_ops_t kDevice{
+[[maybe_unused]] constexpr hsabe_device_ops_t kDevice{
     .struct_size =
 #ifdef RIGEL_TEST_SHORT_GROUP
         HSABE_END(hsabe_device_ops_t, select),
@@ -46,7 +46,7 @@ struct Table {
   uint64_t later_field;
 };
 
-constexpr Table kTable{
+[[maybe_unused]] constexpr Table kTable{
     .known =
         {
 #if defined(RIGEL_TEST_SHORT_TABLE)
@@ -89,8 +89,6 @@ constexpr Table kTable{
         },
     .later_field = 0x1234,
 };
-
-[[maybe_unused]] void* const kUsed[] = {reinterpret_cast<void*>(close), reinterpret_cast<void*>(enumerate)};
 
 }  // namespace
 
