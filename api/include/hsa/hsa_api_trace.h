@@ -648,7 +648,9 @@ template <typename Table>
 static inline void copyChildTable(const HsaApiTable* src, HsaApiTable* dest, Table* HsaApiTable::*child,
                                   size_t offset) {
   if (dest->version.minor_id < offset + sizeof(Table*) || dest->*child == nullptr) return;
-  copyElement(&(dest->*child)->version, src->*child != nullptr ? &(src->*child)->version : nullptr);
+  // Tables may be shorter than their type here: only the version is certain to exist.
+  copyElement(reinterpret_cast<ApiTableVersion*>(dest->*child),
+              reinterpret_cast<const ApiTableVersion*>(src->*child));
 }
 
 /**
