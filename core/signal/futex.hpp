@@ -1,0 +1,33 @@
+// Sleeping in the kernel on a 32-bit word, and waking who sleeps there (futex(2), private to the process).
+//
+// A wake-up may come for no reason, and waking an address where nobody sleeps, or that has been unmapped,
+// does no harm: callers look at their word again, and may wake after the word's owner has moved on.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace rigel {
+
+/// Longer sleeps are cut to this many nanoseconds: callers loop over their own deadline anyway.
+constexpr uint64_t kLongestFutexSleepNs = 3600ull * 1'000'000'000;
+
+/// Sleeps for at most `timeout_ns` while the word is `expected`. Returns early for any reason or none.
+inline void futex_wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) noexcept {
+  if (timeout_ns > kLongestFutexSleepNs) timeout_ns = kLongestFutexSleepNs;
+  const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),
+                         static_cast<long>(timeout_ns % 1'000'000'000)};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
+}
+
+/// Wakes one thread that sleeps on the word at `address`, if there is one.
+inline void futex_wake_one(const void* address) noexcept {
+  syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace rigel

@@ -1,0 +1,72 @@
+// Where one thread sleeps until others have let it go: a count of permits still missing, in one futex word.
+//
+// Owned by the sleeping thread, usually on its stack, for one wait. `post` is called by whoever has the
+// reason to wake it, and is divided in two: the count goes down while the caller still holds the lock that
+// keeps the parker alive; the system call, which only needs the address, is made after that lock is released.
+// Everything before a post happens before the return of the park that it ended.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/base/clock.hpp"
+#include "core/signal/futex.hpp"
+
+namespace rigel {
+
+class Parker {
+ public:
+  enum class Until : uint8_t {
+    kFirst,  ///< the first post lets the thread go, however many may come
+    kLast,   ///< as many posts as were expected, and never more, are needed
+  };
+
+  explicit Parker(Until until, uint32_t posts = 1) noexcept : word_(posts), until_(until) {}
+  Parker(const Parker&) = delete;
+  Parker& operator=(const Parker&) = delete;
+
+  /// Counts one post. True if the owner sleeps and the caller must wake it with futex_wake_one(address()).
+  [[nodiscard]] bool post() noexcept {
+    const uint32_t old = until_ == Until::kFirst ? word_.exchange(0) : word_.fetch_sub(1);
+    return old == (kAsleep | 1);
+  }
+
+  const void* address() const noexcept { return &word_; }
+
+  /// Owner only, and only while nobody can post: expects `posts` posts from here on.
+  void expect(uint32_t posts) noexcept { word_.store(posts, std::memory_order_relaxed); }
+
+  /// Owner only, kFirst: expects another post, while others may be posting. What the owner looks at after
+  /// this shows everything that came before a post that this has undone.
+  void rearm() noexcept { word_.exchange(1); }
+
+  /// Owner only: whether every post has come.
+  bool released() const noexcept { return (word_.load(std::memory_order_acquire) & ~kAsleep) == 0; }
+
+  /// Owner only: sleeps until released or until system_time_ns() is `deadline`. False if time ran out.
+  bool park(uint64_t deadline) noexcept {
+    uint32_t word = word_.load(std::memory_order_acquire);
+    while ((word & ~kAsleep) != 0) {
+      const uint64_t now = deadline == UINT64_MAX ? 0 : system_time_ns();
+      if (now >= deadline) {
+        word_.fetch_and(~kAsleep, std::memory_order_relaxed);
+        return released();
+      }
+      if ((word & kAsleep) == 0 &&
+          !word_.compare_exchange_weak(word, word | kAsleep, std::memory_order_acquire)) {
+        continue;
+      }
+      futex_wait(word_, word | kAsleep, deadline - now);
+      word = word_.load(std::memory_order_acquire);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kAsleep = 0x80000000;
+
+  std::atomic<uint32_t> word_;
+  const Until until_;
+};
+
+}  // namespace rigel

@@ -1,0 +1,248 @@
+#include "core/signal/signal.hpp"
+
+#include <hsa/amd_hsa_queue.h>
+#include <sched.h>
+
+#include "core/base/log.hpp"
+#include "core/base/spin.hpp"
+#include "core/signal/wait_node.hpp"
+
+namespace rigel {
+namespace {
+
+constinit std::atomic<const SignalHooks*> signal_hooks{nullptr};
+
+using State = WaitNode::State;
+
+// The threads to be woken once a wake lock has been released: waking is a system call.
+class WakeUps {
+ public:
+  bool full() const noexcept { return count_ == kCapacity; }
+  void add(const void* address) noexcept { addresses_[count_++] = address; }
+  void send() noexcept {
+    for (; count_ != 0; --count_) futex_wake_one(addresses_[count_ - 1]);
+  }
+
+ private:
+  static constexpr uint32_t kCapacity = 32;
+  uint32_t count_ = 0;
+  const void* addresses_[kCapacity];
+};
+
+// All of these under the wake lock.
+
+void insert(Signal& signal, WaitNode& node) {
+  const bool first = signal.waiters == nullptr;
+  node.previous = nullptr;
+  node.next = signal.waiters;
+  if (!first) signal.waiters->previous = &node;
+  signal.waiters = &node;
+  if (!first) return;
+  signal.attention.fetch_or(Signal::kWaiters);
+  if (signal.has_attribute(kSignalHooked)) [[unlikely]] {
+    if (const auto* hooks = signal_hooks.load(std::memory_order_acquire)) hooks->waiting_began(signal);
+  }
+}
+
+void remove(Signal& signal, WaitNode& node) {
+  if (node.next != nullptr) node.next->previous = node.previous;
+  if (node.previous != nullptr) {
+    node.previous->next = node.next;
+  } else {
+    signal.waiters = node.next;
+  }
+  if (signal.waiters != nullptr) return;
+  signal.attention.fetch_and(~Signal::kWaiters, std::memory_order_relaxed);
+  if (signal.has_attribute(kSignalHooked)) [[unlikely]] {
+    if (const auto* hooks = signal_hooks.load(std::memory_order_acquire)) hooks->waiting_ended(signal);
+  }
+}
+
+void release_thread(Signal& signal, WaitNode& node, State state, WakeUps& wake_ups) {
+  remove(signal, node);
+  if (node.parker->post()) wake_ups.add(node.parker->address());
+  node.state.store(state, std::memory_order_release);  // the last touch: see wait_node.hpp
+}
+
+void send_handler(HandlerNode& node, State state, bool fires, WakeUps& wake_ups) {
+  node.state.store(state, std::memory_order_relaxed);
+  node.fires = fires;
+  const void* address = node.queue->address();
+  if (node.queue->push(node)) wake_ups.add(address);
+}
+
+void ring_legacy_doorbell(Signal& signal, uint64_t packet_index) {
+  auto& queue = *signal.abi.queue_ptr;
+  // Shared with devices: any agent may submit to the queue.
+  const std::atomic_ref lock(const_cast<uint32_t&>(queue.legacy_doorbell_lock));
+  for (uint32_t spins = 0, expected = 0; !lock.compare_exchange_weak(expected, 1, std::memory_order_acquire);
+       expected = 0) {
+    ++spins % 64 == 0 ? static_cast<void>(sched_yield()) : cpu_relax();
+  }
+  const uint64_t end = packet_index + 1;
+  const std::atomic_ref furthest(const_cast<uint64_t&>(queue.max_legacy_doorbell_dispatch_id_plus_1));
+  if (end > furthest.load(std::memory_order_relaxed)) {  // not a duplicate, not backwards
+    // The hardware reads this word as its write pointer when the queue is mapped: after the packets, before
+    // the doorbell.
+    furthest.store(end, std::memory_order_release);
+    uint32_t bell = static_cast<uint32_t>(end);
+    if (signal.has_attribute(kSignalDoorbellInDwords)) {
+      constexpr uint32_t kDwordsPerPacket = 16;
+      const uint64_t packets = uint64_t{queue.hsa_queue.size}
+                               << signal.has_attribute(kSignalRingIsDoubleMapped);
+      bell = static_cast<uint32_t>((end & (packets - 1)) * kDwordsPerPacket);
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    *signal.abi.legacy_hardware_doorbell_ptr = bell;
+  }
+  lock.store(0, std::memory_order_release);
+}
+
+}  // namespace
+
+void install_signal_hooks(const SignalHooks* hooks) noexcept {
+  signal_hooks.store(hooks, std::memory_order_release);
+}
+
+void Signal::notify() noexcept {
+  // For signals with kFence this is the signaller's half of the bargain; for others, where it comes after the
+  // fact, it orders the caller's change before what is read under the lock.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if ((attention.load(std::memory_order_relaxed) & kWaiters) == 0) return;
+  for (bool more = true; more;) {
+    WakeUps wake_ups;
+    more = false;
+    wake_lock.lock();
+    const int64_t now = load<std::memory_order_acquire>();
+    for (WaitNode *node = waiters, *next; node != nullptr; node = next) {
+      next = node->next;
+      if (node->state.load(std::memory_order_relaxed) != State::kArmed) continue;
+      if (!holds(node->condition, now, node->compare)) continue;
+      if (wake_ups.full()) {
+        more = true;
+        break;
+      }
+      node->seen = now;
+      if (node->owner == WaitNode::Owner::kThread) {
+        release_thread(*this, *node, State::kSatisfied, wake_ups);
+      } else {
+        send_handler(static_cast<HandlerNode&>(*node), State::kReady, true, wake_ups);
+      }
+    }
+    wake_lock.unlock();
+    wake_ups.send();
+  }
+}
+
+void Signal::store_elsewhere(int64_t new_value) noexcept {
+  if (kind() == AMD_SIGNAL_KIND_LEGACY_DOORBELL) {
+    ring_legacy_doorbell(*this, static_cast<uint64_t>(new_value));
+  } else {
+    misused("store");
+  }
+}
+
+int64_t Signal::misused(const char* operation) const noexcept {
+  const int64_t what = kind();
+  log_message(LogLevel::kError, LogTopic::kSignal, "{} on {}: ignored (signal {:#x})", operation,
+              what == AMD_SIGNAL_KIND_INVALID ? "a signal that was destroyed" : "a doorbell",
+              reinterpret_cast<uint64_t>(this));
+  return 0;
+}
+
+bool needs_polling(const Signal& signal) noexcept {
+  if (signal.has_attribute(kSignalSilent)) return true;
+  return (signal.attention.load(std::memory_order_relaxed) & Signal::kFence) == 0 &&
+         !asymmetric_fence::available();
+}
+
+bool link_waiter(Signal& signal, WaitNode& node, uint32_t generation) noexcept {
+  signal.wake_lock.lock();
+  node.state.store(State::kArmed, std::memory_order_relaxed);
+  insert(signal, node);
+  // Destruction moves the generation on and then looks at `attention`; this is the other order. One of the
+  // two sees the other.
+  const bool live = signal.generation.load() == generation;
+  if (!live) {
+    remove(signal, node);
+    node.state.store(State::kUnlinked, std::memory_order_relaxed);
+  }
+  signal.wake_lock.unlock();
+  return live;
+}
+
+bool unlink_waiter(Signal& signal, WaitNode& node) noexcept {
+  if (node.state.load(std::memory_order_acquire) != State::kArmed) return false;
+  signal.wake_lock.lock();
+  const bool armed = node.state.load(std::memory_order_relaxed) == State::kArmed;
+  if (armed) {
+    remove(signal, node);
+    node.state.store(State::kUnlinked, std::memory_order_relaxed);
+  }
+  signal.wake_lock.unlock();
+  return armed;
+}
+
+bool rearm_handler(Signal& signal, HandlerNode& node) noexcept {
+  WakeUps wake_ups;
+  signal.wake_lock.lock();
+  const bool live = node.state.load(std::memory_order_relaxed) != State::kSignalGone;
+  if (live) {
+    // The node has been linked all the time, so every signaller since has come through `notify`, and either
+    // finds it armed or is visible here: no fence is needed.
+    const int64_t now = signal.load<std::memory_order_acquire>();
+    if (holds(node.condition, now, node.compare)) {
+      node.seen = now;
+      send_handler(node, State::kReady, true, wake_ups);
+    } else {
+      node.state.store(State::kArmed, std::memory_order_relaxed);
+    }
+  }
+  signal.wake_lock.unlock();
+  wake_ups.send();
+  return live;
+}
+
+void unlink_handler(Signal& signal, HandlerNode& node) noexcept {
+  signal.wake_lock.lock();
+  const State state = node.state.load(std::memory_order_relaxed);
+  if (state == State::kArmed || state == State::kReady) {
+    remove(signal, node);
+    node.state.store(State::kUnlinked, std::memory_order_relaxed);
+  }
+  signal.wake_lock.unlock();
+}
+
+void release_waiters(Signal& signal) noexcept {
+  if ((signal.attention.load() & Signal::kWaiters) == 0) return;
+  for (bool more = true; more;) {
+    WakeUps wake_ups;
+    more = false;
+    signal.wake_lock.lock();
+    const int64_t last = signal.load<std::memory_order_acquire>();
+    while (signal.waiters != nullptr) {
+      if (wake_ups.full()) {
+        more = true;
+        break;
+      }
+      WaitNode& node = *signal.waiters;
+      if (node.owner == WaitNode::Owner::kThread) {
+        node.seen = 0;
+        release_thread(signal, node, State::kSignalGone, wake_ups);
+        continue;
+      }
+      remove(signal, node);
+      if (node.state.load(std::memory_order_relaxed) == State::kReady) {
+        node.state.store(State::kSignalGone, std::memory_order_relaxed);
+        continue;
+      }
+      const bool fires = holds(node.condition, last, node.compare);
+      if (fires) node.seen = last;
+      send_handler(static_cast<HandlerNode&>(node), State::kSignalGone, fires, wake_ups);
+    }
+    signal.wake_lock.unlock();
+    wake_ups.send();
+  }
+}
+
+}  // namespace rigel

@@ -1,0 +1,254 @@
+#include "core/signal/signal_pool.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+#include "core/base/log.hpp"
+#include "core/signal/wait_node.hpp"
+
+namespace rigel {
+namespace signal_pool {
+namespace {
+
+constexpr uint32_t kMaxSlabs = 4096;
+constexpr uint32_t kSlotBits = 14;
+static_assert(size_t{1} << kSlotBits == kSignalsPerSlab);
+
+// Free signals are a stack. Its head is the index of the top signal plus one (0: empty) in the low bits, and
+// above it a tag that changes with each pop and push, so that a head that was read before is not mistaken for
+// one that looks the same now (a tag comes again after 137 thousand million operations).
+constexpr uint64_t kIndexMask = (uint64_t{1} << 27) - 1;
+constexpr uint64_t kTagUnit = kIndexMask + 1;
+static_assert(uint64_t{kMaxSlabs} << kSlotBits <= kIndexMask);
+
+struct alignas(64) FreeList {
+  std::atomic<uint64_t> head{0};
+};
+
+// How many signals are carved out of a slab at once when none is free: a page of them.
+constexpr uint32_t kCarved = 32;
+
+constinit FreeList free_list;
+constinit std::array<std::atomic<Signal*>, kMaxSlabs> slabs{};
+constinit std::atomic<uint32_t> first_index{0};  // of the slabs of the current allocator
+
+// Which addresses are slabs: open addressing by slab number of the address, entries only added.
+constexpr uint32_t kRegistryBits = 13;
+static_assert(1u << kRegistryBits >= 2 * kMaxSlabs);
+constinit std::array<std::atomic<uintptr_t>, size_t{1} << kRegistryBits> registry{};
+
+void* map_anonymous_slab(void*) noexcept {
+  // Twice the size has an aligned slab in it; the rest is given back.
+  void* const mapped = mmap(nullptr, 2 * kSlabBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(mapped);
+  const size_t misaligned = reinterpret_cast<uintptr_t>(mapped) % kSlabBytes;
+  const size_t before = misaligned == 0 ? 0 : kSlabBytes - misaligned;
+  if (before != 0) munmap(begin, before);
+  munmap(begin + before + kSlabBytes, kSlabBytes - before);
+  return begin + before;
+}
+
+constexpr SlabAllocator kAnonymousSlabs{map_anonymous_slab, nullptr, nullptr, true};
+
+// What is changed under the lock that adds slabs.
+struct Growth {
+  WakeLock lock;
+  const SlabAllocator* allocator = &kAnonymousSlabs;
+  uint32_t slab_count = 0;                // ever
+  uint32_t first_slab = 0;                // of the current allocator
+  uint32_t first_known = 0;               // of those that belong to this process
+  uint32_t slots_used = kSignalsPerSlab;  // of the last slab
+  std::array<bool, kMaxSlabs> inherited_by_fork{};
+};
+constinit Growth growth;
+
+Signal& at(uint32_t index) noexcept {
+  return slabs[index >> kSlotBits].load(std::memory_order_relaxed)[index & (kSignalsPerSlab - 1)];
+}
+
+Signal* pop() noexcept {
+  uint64_t head = free_list.head.load(std::memory_order_acquire);
+  while ((head & kIndexMask) != 0) {
+    Signal& top = at(static_cast<uint32_t>(head & kIndexMask) - 1);
+    // If somebody else pops it first, this is read from a signal in use, and the tag is another.
+    const uint64_t next = top.next_free.load(std::memory_order_relaxed);
+    const uint64_t popped = ((head & ~kIndexMask) + kTagUnit) | next;
+    if (free_list.head.compare_exchange_weak(head, popped, std::memory_order_acquire)) return &top;
+  }
+  return nullptr;
+}
+
+// Pushes a chain that is linked by next_free from first to last.
+void push(Signal& first, Signal& last) noexcept {
+  uint64_t head = free_list.head.load(std::memory_order_relaxed);
+  uint64_t pushed;
+  do {
+    last.next_free.store(static_cast<uint32_t>(head & kIndexMask), std::memory_order_relaxed);
+    pushed = ((head & ~kIndexMask) + kTagUnit) | (first.index + 1);
+  } while (!free_list.head.compare_exchange_weak(head, pushed, std::memory_order_release,
+                                                 std::memory_order_relaxed));
+}
+
+size_t registry_slot(uintptr_t slab) noexcept {
+  return (slab / kSlabBytes) * 0x9e3779b97f4a7c15u >> (64 - kRegistryBits);
+}
+
+void register_slab(uintptr_t slab) noexcept {
+  size_t slot = registry_slot(slab);
+  while (registry[slot].load(std::memory_order_relaxed) != 0) slot = (slot + 1) % registry.size();
+  registry[slot].store(slab, std::memory_order_release);
+}
+
+bool is_slab(uintptr_t slab) noexcept {
+  for (size_t slot = registry_slot(slab);; slot = (slot + 1) % registry.size()) {
+    const uintptr_t entry = registry[slot].load(std::memory_order_acquire);
+    if (entry == 0) return false;
+    if (entry == slab) return true;
+  }
+}
+
+// Under growth.lock.
+bool add_slab() noexcept {
+  if (growth.slab_count == kMaxSlabs) {
+    log_message(LogLevel::kError, LogTopic::kSignal, "no more than {} signals", kMaxSlabs * kSignalsPerSlab);
+    return false;
+  }
+  void* const slab = growth.allocator->allocate(growth.allocator->context);
+  if (slab == nullptr || reinterpret_cast<uintptr_t>(slab) % kSlabBytes != 0) {
+    log_message(LogLevel::kError, LogTopic::kSignal,
+                "no memory for signals: {} of {} slabs, allocator gave {}", growth.slab_count, kMaxSlabs,
+                slab);
+    return false;
+  }
+  slabs[growth.slab_count].store(static_cast<Signal*>(slab), std::memory_order_relaxed);
+  growth.inherited_by_fork[growth.slab_count] = growth.allocator->inherited_by_fork;
+  ++growth.slab_count;
+  growth.slots_used = 0;
+  register_slab(reinterpret_cast<uintptr_t>(slab));
+  return true;
+}
+
+// Makes signals out of new memory: one is returned, and a few more become free.
+Signal* carve() noexcept {
+  const std::lock_guard lock(growth.lock);
+  if (Signal* signal = pop()) return signal;  // another thread has been here
+  if (growth.slots_used == kSignalsPerSlab && !add_slab()) return nullptr;
+  const uint32_t begin = ((growth.slab_count - 1) << kSlotBits) + growth.slots_used;
+  growth.slots_used += kCarved;
+  for (uint32_t i = begin; i < begin + kCarved; ++i) {
+    Signal& signal = at(i);
+    signal.index = i;
+    signal.next_free.store(i + 2, std::memory_order_relaxed);  // the next one's index, plus one
+  }
+  push(at(begin + 1), at(begin + kCarved - 1));
+  return &at(begin);
+}
+static_assert(kSignalsPerSlab % kCarved == 0);
+
+void forget_free_signals() noexcept {
+  growth.first_slab = growth.slab_count;
+  growth.slots_used = kSignalsPerSlab;
+  first_index.store(growth.slab_count << kSlotBits, std::memory_order_relaxed);
+  // The tag goes on, for those who have read the head before.
+  uint64_t head = free_list.head.load(std::memory_order_relaxed);
+  while (!free_list.head.compare_exchange_weak(head, (head & ~kIndexMask) + kTagUnit)) {
+  }
+}
+
+}  // namespace
+
+void install_allocator(const SlabAllocator* allocator) noexcept {
+  if (allocator == nullptr) allocator = &kAnonymousSlabs;
+  const std::lock_guard lock(growth.lock);
+  if (allocator == growth.allocator) return;
+  if (growth.allocator->retire != nullptr) {
+    for (uint32_t i = growth.first_slab; i < growth.slab_count; ++i) {
+      growth.allocator->retire(growth.allocator->context, slabs[i].load(std::memory_order_relaxed));
+    }
+  }
+  growth.allocator = allocator;
+  forget_free_signals();
+}
+
+Signal* create(int64_t initial_value, uint32_t attributes, amd_signal_kind_t kind) noexcept {
+  Signal* signal = pop();
+  if (signal == nullptr) [[unlikely]] {
+    signal = carve();
+    if (signal == nullptr) return nullptr;
+  }
+  if ((attributes & kSignalApiAttributes) != 0) attributes |= kSignalSilent;
+  // Atomically where somebody who comes late to the memory's former signal may still look: see signal.hpp.
+  // The list of waiters and its lock are left alone: they are in order, and such people may be using them.
+  amd_signal_t& abi = signal->abi;
+  std::atomic_ref(const_cast<int64_t&>(abi.value)).store(initial_value, std::memory_order_relaxed);
+  abi.event_mailbox_ptr = 0;
+  abi.event_id = 0;
+  abi.reserved1 = 0;
+  abi.start_ts = 0;
+  abi.end_ts = 0;
+  abi.reserved2 = 0;
+  abi.reserved3[0] = 0;
+  abi.reserved3[1] = 0;
+  signal->copy_start_ts = 0;
+  signal->copy_end_ts = 0;
+  signal->hook_data[0] = 0;
+  signal->hook_data[1] = 0;
+  signal->attributes.store(attributes, std::memory_order_relaxed);
+  signal->attention.store(asymmetric_fence::available() ? 0 : Signal::kFence, std::memory_order_relaxed);
+  std::atomic_ref(abi.kind).store(kind, std::memory_order_relaxed);
+  signal->generation.store(signal->generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  return signal;
+}
+
+bool destroy(Signal& signal) noexcept {
+  uint32_t generation = signal.generation.load(std::memory_order_relaxed);
+  if (generation % 2 == 0 || !signal.generation.compare_exchange_strong(generation, generation + 1))
+    return false;
+  std::atomic_ref(signal.abi.kind).store(AMD_SIGNAL_KIND_INVALID, std::memory_order_relaxed);
+  release_waiters(signal);
+  if (signal.index >= first_index.load(std::memory_order_relaxed)) push(signal, signal);
+  return true;
+}
+
+size_t capacity() noexcept {
+  const std::lock_guard lock(growth.lock);
+  return (size_t{growth.slab_count} << kSlotBits) - (kSignalsPerSlab - growth.slots_used);
+}
+
+void reset_after_fork() noexcept {
+  growth.lock.reset_after_fork();
+  for (uint32_t i = growth.first_known; i < growth.slab_count; ++i) {
+    if (!growth.inherited_by_fork[i]) continue;
+    // Waiters were threads of the parent, and locks may have been held. Whoever still stores to such a signal
+    // must not walk or wait for either. (Reading leaves the pages shared with the parent.)
+    for (uint32_t slot = 0; slot < kSignalsPerSlab; ++slot) {
+      Signal& signal = at((i << kSlotBits) + slot);
+      if ((signal.attention.load(std::memory_order_relaxed) & Signal::kWaiters) == 0) continue;
+      signal.wake_lock.reset_after_fork();
+      signal.waiters = nullptr;
+      signal.attention.fetch_and(~Signal::kWaiters, std::memory_order_relaxed);
+    }
+  }
+  for (auto& entry : registry) entry.store(0, std::memory_order_relaxed);
+  growth.first_known = growth.slab_count;
+  growth.allocator = &kAnonymousSlabs;
+  forget_free_signals();
+  asymmetric_fence::reset_after_fork();
+}
+
+}  // namespace signal_pool
+
+Signal* Signal::from_handle(hsa_signal_t handle) noexcept {
+  const uintptr_t address = handle.handle;
+  if (address % sizeof(Signal) != 0) return nullptr;
+  if (!signal_pool::is_slab(address & ~(uintptr_t{signal_pool::kSlabBytes} - 1))) return nullptr;
+  auto* const signal = reinterpret_cast<Signal*>(address);
+  return signal->generation.load(std::memory_order_acquire) % 2 == 1 ? signal : nullptr;
+}
+
+}  // namespace rigel

@@ -1,0 +1,363 @@
+#include "core/signal/wait.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/signal/signal_pool.hpp"
+
+namespace rigel {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kEq = HSA_SIGNAL_CONDITION_EQ;
+constexpr auto kNe = HSA_SIGNAL_CONDITION_NE;
+constexpr auto kLt = HSA_SIGNAL_CONDITION_LT;
+constexpr auto kGte = HSA_SIGNAL_CONDITION_GTE;
+constexpr uint64_t kMillisecond = 1'000'000;
+constexpr Spin kNoSpin{0};
+
+// Signals that go with the test.
+class Signals {
+ public:
+  explicit Signals(size_t count, int64_t value = 1, uint32_t attributes = 0) {
+    for (size_t i = 0; i < count; ++i) all_.push_back(signal_pool::create(value, attributes));
+  }
+  ~Signals() {
+    for (Signal* signal : all_) signal_pool::destroy(*signal);
+  }
+  Signal& operator[](size_t i) { return *all_[i]; }
+  std::vector<WaitTerm> terms(SignalCondition condition, int64_t compare) {
+    std::vector<WaitTerm> terms;
+    for (Signal* signal : all_) terms.push_back({signal, condition, compare});
+    return terms;
+  }
+
+ private:
+  std::vector<Signal*> all_;
+};
+
+uint32_t any(const std::vector<WaitTerm>& terms, uint64_t timeout = kWaitForever, int64_t* value = nullptr) {
+  return wait_any(terms.data(), static_cast<uint32_t>(terms.size()), timeout, kNoSpin, value);
+}
+
+bool all(const std::vector<WaitTerm>& terms, uint64_t timeout = kWaitForever, int64_t* values = nullptr) {
+  return wait_all(terms.data(), static_cast<uint32_t>(terms.size()), timeout, kNoSpin, values);
+}
+
+// Until somebody sleeps on the signal.
+void await_sleeper(const Signal& signal) {
+  while ((signal.attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(2ms);
+}
+
+TEST(Wait, ReturnsAtOnceWhatHoldsAlready) {
+  Signals signal(1, 5);
+  EXPECT_EQ(wait(signal[0], kEq, 5), 5);
+  EXPECT_EQ(wait(signal[0], kNe, 4), 5);
+  EXPECT_EQ(wait(signal[0], kLt, 6), 5);
+  EXPECT_EQ(wait(signal[0], kGte, 5), 5);
+}
+
+TEST(Wait, ReturnsTheValueAfterItsTime) {
+  Signals signal(1, 5);
+  EXPECT_EQ(wait(signal[0], kEq, 0, 0), 5);
+  const uint64_t before = system_time_ns();
+  EXPECT_EQ(wait(signal[0], kEq, 0, 5 * kMillisecond), 5);
+  EXPECT_GE(system_time_ns() - before, 5 * kMillisecond);
+  EXPECT_EQ(wait(signal[0], kEq, 0, 3 * kMillisecond, Spin::active()), 5);
+  EXPECT_EQ(wait(signal[0], kEq, 0, 3 * kMillisecond, kNoSpin), 5);
+}
+
+TEST(Wait, ReturnsAtOnceForAConditionThatIsNone) {
+  Signals signal(1, 5);
+  EXPECT_EQ(wait(signal[0], 17, 0), 5);
+}
+
+struct Change {
+  const char* name;
+  std::function<void(Signal&)> make;
+};
+
+class WaitIsEndedBy : public testing::TestWithParam<Change> {};
+
+TEST_P(WaitIsEndedBy, AChange) {
+  Signals signal(1, 0b10);
+  std::thread sleeper([&] { EXPECT_EQ(wait(signal[0], kNe, 0b10, kWaitForever, kNoSpin), 0b11); });
+  await_sleeper(signal[0]);
+  GetParam().make(signal[0]);
+  sleeper.join();
+  EXPECT_EQ(signal[0].attention.load() & Signal::kWaiters, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, WaitIsEndedBy,
+                         testing::Values(Change{"Store", [](Signal& s) { s.store(0b11); }},
+                                         Change{"Exchange", [](Signal& s) { s.exchange(0b11); }},
+                                         Change{"CompareExchange",
+                                                [](Signal& s) { s.compare_exchange(0b10, 0b11); }},
+                                         Change{"Add", [](Signal& s) { s.add(1); }},
+                                         Change{"Subtract", [](Signal& s) { s.subtract(-1); }},
+                                         Change{"Or", [](Signal& s) { s.bit_or(1); }},
+                                         Change{"Xor", [](Signal& s) { s.bit_xor(1); }},
+                                         Change{"And",
+                                                [](Signal& s) {
+                                                  s.silent_store(0b111);
+                                                  s.bit_and(0b011);
+                                                }},
+                                         Change{"NotifyAfterASilentStore",
+                                                [](Signal& s) {
+                                                  s.silent_store(0b11);
+                                                  s.notify();
+                                                }}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Wait, SleepsThroughChangesThatDoNotSatisfy) {
+  Signals signal(1, 10);
+  std::atomic<bool> returned{false};
+  std::thread sleeper([&] {
+    EXPECT_EQ(wait(signal[0], kLt, 1, kWaitForever, kNoSpin), 0);
+    returned = true;
+  });
+  await_sleeper(signal[0]);
+  for (int64_t value = 9; value > 0; --value) signal[0].store(value);
+  EXPECT_FALSE(returned);
+  signal[0].store(0);
+  sleeper.join();
+}
+
+TEST(Wait, WakesEverybodyWhomAChangeSatisfies) {
+  constexpr int kSleepers = 70;  // more than are woken in one go
+  Signals signal(1, 0);
+  std::atomic<int> asleep{0};
+  std::vector<std::thread> sleepers;
+  for (int i = 0; i < kSleepers; ++i) {
+    sleepers.emplace_back([&] {
+      ++asleep;
+      EXPECT_EQ(wait(signal[0], kEq, 1, kWaitForever, kNoSpin), 1);
+    });
+  }
+  while (asleep != kSleepers) std::this_thread::yield();
+  std::this_thread::sleep_for(5ms);
+  signal[0].store(1);
+  for (auto& sleeper : sleepers) sleeper.join();
+}
+
+TEST(Wait, SeesSilentSignalsWithoutNotification) {
+  Signals signal(1, 1, kSignalGpuOnly);
+  std::thread sleeper([&] { EXPECT_EQ(wait(signal[0], kEq, 0, kWaitForever, kNoSpin), 0); });
+  await_sleeper(signal[0]);
+  signal[0].silent_store(0);
+  sleeper.join();
+}
+
+TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyed) {
+  Signal* signal = signal_pool::create(5);
+  std::thread sleeper([&] { EXPECT_EQ(wait(*signal, kEq, 6, kWaitForever, kNoSpin), 0); });
+  await_sleeper(*signal);
+  EXPECT_TRUE(signal_pool::destroy(*signal));
+  sleeper.join();
+}
+
+TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyedWhileItSpins) {
+  Signal* signal = signal_pool::create(5);
+  std::atomic<bool> started{false};
+  std::thread spinner([&] {
+    started = true;
+    EXPECT_EQ(wait(*signal, kEq, 6, kWaitForever, Spin{1000 * kMillisecond}), 0);
+  });
+  while (!started) std::this_thread::yield();
+  std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(signal_pool::destroy(*signal));
+  spinner.join();
+}
+
+TEST(Wait, OnADeadSignalOrADoorbellReturnsZero) {
+  Signal* signal = signal_pool::create(5);
+  signal_pool::destroy(*signal);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(wait(*signal, kEq, 5), 0);
+  testing::internal::GetCapturedStderr();
+}
+
+TEST(WaitAny, ReturnsTheIndexAndValueOfWhatHolds) {
+  Signals signals(5, 1);
+  signals[3].store(0);
+  int64_t value = -1;
+  EXPECT_EQ(any(signals.terms(kEq, 0), kWaitForever, &value), 3u);
+  EXPECT_EQ(value, 0);
+}
+
+TEST(WaitAny, TimesOut) {
+  Signals signals(3, 1);
+  EXPECT_EQ(any(signals.terms(kEq, 0), 0), kWaitTimedOut);
+  EXPECT_EQ(any(signals.terms(kEq, 0), 3 * kMillisecond), kWaitTimedOut);
+}
+
+TEST(WaitAny, IsWokenByAnyOfItsSignals) {
+  for (const size_t count : {2u, 16u, 17u, 100u}) {
+    for (const size_t which : {size_t{0}, count / 2, count - 1}) {
+      Signals signals(count, 1);
+      std::thread sleeper([&] { EXPECT_EQ(any(signals.terms(kEq, 0)), which); });
+      await_sleeper(signals[count - 1]);
+      signals[which].store(0);
+      sleeper.join();
+      for (size_t i = 0; i < count; ++i) EXPECT_EQ(signals[i].attention.load() & Signal::kWaiters, 0u);
+    }
+  }
+}
+
+TEST(WaitAny, IgnoresNullSignals) {
+  Signals signals(1, 1);
+  const std::vector<WaitTerm> terms{{nullptr, kEq, 0}, {&signals[0], kEq, 0}, {nullptr, kEq, 1}};
+  EXPECT_EQ(any(terms, kMillisecond), kWaitTimedOut);
+  signals[0].store(0);
+  EXPECT_EQ(any(terms), 1u);
+  EXPECT_EQ(any({{nullptr, kEq, 0}}), kWaitTimedOut) << "at once, though the timeout is infinite";
+  EXPECT_EQ(any({}), kWaitTimedOut);
+}
+
+TEST(WaitAny, GoesOnWithTheRestWhenASignalIsDestroyed) {
+  Signals signals(2, 1);
+  Signal* doomed = signal_pool::create(1);
+  std::atomic<bool> returned{false};
+  std::thread sleeper([&] {
+    EXPECT_EQ(any({{doomed, kEq, 0}, {&signals[0], kEq, 0}, {&signals[1], kEq, 0}}), 2u);
+    returned = true;
+  });
+  await_sleeper(signals[1]);
+  signal_pool::destroy(*doomed);
+  std::this_thread::sleep_for(2ms);
+  EXPECT_FALSE(returned);
+  signals[1].store(0);
+  sleeper.join();
+}
+
+TEST(WaitAny, ReturnsWhenItsLastSignalIsDestroyed) {
+  Signal* one = signal_pool::create(1);
+  Signal* two = signal_pool::create(1);
+  std::thread sleeper([&] { EXPECT_EQ(any({{one, kEq, 0}, {two, kEq, 0}}), kWaitTimedOut); });
+  await_sleeper(*two);
+  signal_pool::destroy(*one);
+  signal_pool::destroy(*two);
+  sleeper.join();
+}
+
+TEST(WaitAny, TakesTheSameSignalTwice) {
+  Signals signals(1, 1);
+  std::thread sleeper([&] { EXPECT_EQ(any({{&signals[0], kEq, 5}, {&signals[0], kGte, 6}}), 1u); });
+  await_sleeper(signals[0]);
+  signals[0].store(7);
+  sleeper.join();
+}
+
+TEST(WaitAll, WaitsForEverySignal) {
+  constexpr size_t kCount = 40;
+  Signals signals(kCount, 1);
+  std::atomic<bool> returned{false};
+  std::thread sleeper([&] {
+    int64_t values[kCount];
+    EXPECT_TRUE(all(signals.terms(kLt, 1), kWaitForever, values));
+    for (size_t i = 0; i < kCount; ++i) EXPECT_EQ(values[i], -static_cast<int64_t>(i));
+    returned = true;
+  });
+  await_sleeper(signals[kCount - 1]);
+  for (size_t i = 0; i < kCount; ++i) {
+    EXPECT_FALSE(returned);
+    signals[i].store(-static_cast<int64_t>(i));
+  }
+  sleeper.join();
+}
+
+TEST(WaitAll, RemembersWhatHasHeldOnce) {
+  Signals signals(2, 1);
+  std::thread sleeper([&] { EXPECT_TRUE(all(signals.terms(kEq, 0))); });
+  await_sleeper(signals[1]);
+  signals[0].store(0);
+  signals[0].store(1);
+  signals[1].store(0);
+  sleeper.join();
+}
+
+TEST(WaitAll, TimesOutAndReportsTheValues) {
+  Signals signals(2, 3);
+  signals[0].store(0);
+  int64_t values[2] = {-1, -1};
+  EXPECT_FALSE(all(signals.terms(kEq, 0), 2 * kMillisecond, values));
+  EXPECT_EQ(values[0], 0);
+  EXPECT_EQ(values[1], 3);
+}
+
+TEST(WaitAll, TakesNullSignalsForSatisfied) {
+  Signals signals(1, 0);
+  int64_t values[2] = {-1, -1};
+  EXPECT_TRUE(all({{nullptr, kEq, 5}, {&signals[0], kEq, 0}}, kWaitForever, values));
+  EXPECT_EQ(values[0], 0);
+  EXPECT_TRUE(all({}));
+}
+
+TEST(WaitAll, TakesADestroyedSignalForSatisfied) {
+  Signals signals(1, 1);
+  Signal* doomed = signal_pool::create(1);
+  std::thread sleeper([&] {
+    int64_t values[2] = {-1, -1};
+    EXPECT_TRUE(all({{doomed, kEq, 7}, {&signals[0], kEq, 0}}, kWaitForever, values));
+    EXPECT_EQ(values[0], 0);
+  });
+  await_sleeper(signals[0]);
+  signal_pool::destroy(*doomed);
+  signals[0].store(0);
+  sleeper.join();
+}
+
+TEST(Wait, LastLookHappensBeforeTheValueWasSeen) {
+  // A plain variable, published by the signal: the thread sanitizer judges.
+  for (int round = 0; round < 50; ++round) {
+    Signals signal(1, 0);
+    int payload = 0;
+    std::thread publisher([&] {
+      if (round % 2 == 0) await_sleeper(signal[0]);
+      payload = round;
+      signal[0].store<std::memory_order_release>(1);
+    });
+    wait(signal[0], kEq, 1, kWaitForever, round % 2 == 0 ? kNoSpin : Spin::blocked());
+    EXPECT_EQ(payload, round);
+    publisher.join();
+  }
+}
+
+// Without membarrier.
+class WaitWithoutMembarrier : public testing::Test {
+ protected:
+  WaitWithoutMembarrier() { asymmetric_fence::refuse_for_tests(true); }
+  ~WaitWithoutMembarrier() override { asymmetric_fence::refuse_for_tests(false); }
+};
+
+TEST_F(WaitWithoutMembarrier, SignallersMakeTheFence) {
+  Signals signal(1, 1);
+  EXPECT_EQ(signal[0].attention.load(), Signal::kFence);
+  std::thread sleeper([&] { EXPECT_EQ(wait(signal[0], kEq, 0, kWaitForever, kNoSpin), 0); });
+  await_sleeper(signal[0]);
+  signal[0].store(0);
+  sleeper.join();
+  EXPECT_EQ(signal[0].attention.load(), Signal::kFence);
+}
+
+TEST(Wait, PollsSignalsThatAreOlderThanTheLossOfMembarrier) {
+  Signals signal(1, 1);
+  ASSERT_EQ(signal[0].attention.load(), 0u);
+  asymmetric_fence::refuse_for_tests(true);
+  std::thread sleeper([&] { EXPECT_EQ(wait(signal[0], kEq, 0, kWaitForever, kNoSpin), 0); });
+  await_sleeper(signal[0]);
+  signal[0].silent_store(0);  // stands for a store whose look for waiters came too early
+  sleeper.join();
+  asymmetric_fence::refuse_for_tests(false);
+}
+
+}  // namespace
+}  // namespace rigel
