@@ -6,6 +6,7 @@
 
 #include <hsa/hsa.h>
 
+#include <concepts>
 #include <utility>
 
 #include <tl/expected.hpp>
@@ -27,7 +28,12 @@ inline tl::unexpected<Status> error(Status status) { return tl::unexpected<Statu
 class Failure {
  public:
   explicit Failure(Status status) : status_(status) {}
-  operator Status() const { return status_; }
+  /// A template so that it converts to Status alone. A plain conversion would go on to any number, and a Result
+  /// of a number would then hold the status as its value.
+  template <std::same_as<Status> T>
+  operator T() const {
+    return status_;
+  }
   template <class T>
   operator Result<T>() const {
     return tl::unexpected<Status>(status_);
