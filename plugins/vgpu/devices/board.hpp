@@ -1,0 +1,94 @@
+// A board: everything that amdkfd and the command processors need to know of a GPU, as data.
+//
+// The boards of this folder (one JSON file each) are compiled in; a user can bring files of his own. A file
+// is checked against the schema that read_board() embodies: every key is required unless said otherwise, an
+// unknown key, a wrong type or a value out of range is an error that names the key by its path
+// ("shader.simd_count"). Numbers may be written as strings with 0x. Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+namespace rigel::vgpu {
+
+struct Cache {
+  enum class Type : uint8_t { kData, kInstruction, kScalar };
+  uint32_t level = 1;
+  Type type = Type::kData;
+  uint32_t size_kb = 0;
+  uint32_t line_bytes = 64;
+  uint32_t shared_by_cus = 0;  ///< 0: by all.
+};
+
+struct Board {
+  std::string name;                 ///< "vega10"
+  std::string marketing_name;       ///< "Radeon Instinct MI25"
+  uint32_t gfx_target_version = 0;  ///< major * 10000 + minor * 100 + stepping
+  struct {
+    uint32_t vendor_id, device_id, revision, subsystem_vendor_id, subsystem_device_id;
+  } pci{};
+  uint32_t family_id = 0;
+  uint32_t external_revision = 0;
+  uint32_t asic_revision = 0;
+  struct {
+    uint32_t simd_count, simd_per_cu, array_count, arrays_per_engine, cu_per_array, max_waves_per_simd,
+        wave_front_size, lds_kb, max_scratch_slots_per_cu;
+  } shader{};
+  struct {
+    uint32_t engine_mhz, memory_mhz, reference_khz;
+  } clocks{};
+  struct {
+    uint64_t vram_mb;
+    uint32_t width_bits;
+    uint64_t small_bar_mb;  ///< How much of VRAM the host sees without a large BAR.
+  } memory{};
+  struct {
+    uint32_t engines, queues_per_engine;
+  } sdma{};
+  struct {
+    uint32_t compute, gws;
+  } queues{};
+  uint32_t capability = 0;  ///< The topology's word, without the bits that derive from other fields.
+  struct {
+    uint32_t mec, sdma;
+  } firmware{};
+  uint32_t gb_addr_config = 0;
+  std::vector<Cache> caches;
+
+  uint32_t gfx_major() const { return gfx_target_version / 10000; }
+  uint32_t gfx_minor() const { return gfx_target_version / 100 % 100; }
+  uint32_t gfx_stepping() const { return gfx_target_version % 100; }
+  /// "gfx900"; the stepping is hexadecimal.
+  std::string gfx_name() const;
+  uint32_t compute_units() const { return shader.simd_count / shader.simd_per_cu; }
+  uint32_t shader_engines() const { return shader.array_count / shader.arrays_per_engine; }
+  uint32_t doorbell_bytes() const { return gfx_major() < 9 ? 4 : 8; }
+  /// What a process owns of the doorbell aperture.
+  uint32_t doorbell_slice_bytes() const { return doorbell_bytes() * 1024; }
+  /// The context save area that CREATE_QUEUE asks for.
+  struct SaveArea {
+    uint32_t control_stack_bytes;
+    uint32_t context_bytes;  ///< ctx_save_restore_size
+    uint32_t debug_bytes;    ///< follows the context in the allocation
+  };
+  SaveArea save_area() const;
+};
+
+/// A board, or the error: "vega10.json: shader.simd_count: …".
+using BoardOr = tl::expected<Board, std::string>;
+
+/// Reads one board from JSON text. `source` begins error messages.
+BoardOr read_board(std::string_view json, std::string_view source);
+
+/// The boards compiled in, in a fixed order.
+std::vector<std::string_view> built_in_board_names();
+
+/// A board by what a user calls it: its name, its gfx name (the first such board), or the path of a file
+/// (anything with a slash or ending in .json).
+BoardOr find_board(std::string_view what);
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,112 @@
+#include "plugins/vgpu/devices/board.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "plugins/vgpu/devices/built_in_boards.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+nlohmann::json vega10() {
+  for (const auto& file : kBuiltInBoards) {
+    if (file.name == "vega10") return nlohmann::json::parse(file.json);
+  }
+  return {};
+}
+
+std::string error_of(const nlohmann::json& json) {
+  const BoardOr board = read_board(json.dump(), "mine.json");
+  return board ? "" : board.error();
+}
+
+TEST(Board, EveryBuiltInBoardPassesItsSchema) {
+  for (const auto& file : kBuiltInBoards) {
+    const BoardOr board = read_board(file.json, file.name);
+    ASSERT_TRUE(board) << board.error();
+    EXPECT_EQ(board->name, file.name);
+  }
+}
+
+TEST(Board, GfxNamesHaveAHexadecimalStepping) {
+  Board board;
+  board.gfx_target_version = 90010;
+  EXPECT_EQ(board.gfx_name(), "gfx90a");
+  board.gfx_target_version = 100300;
+  EXPECT_EQ(board.gfx_name(), "gfx1030");
+}
+
+TEST(Board, IsFoundByNameAndByGfxName) {
+  EXPECT_EQ(find_board("polaris10")->name, "polaris10");
+  EXPECT_EQ(find_board("gfx803")->name, "fiji") << "the first board of that name";
+  EXPECT_EQ(find_board("gfx1030")->name, "navi21");
+}
+
+TEST(Board, WhatIsNotThereIsNamedWithWhatIs) {
+  const BoardOr board = find_board("gfx9999");
+  ASSERT_FALSE(board);
+  EXPECT_THAT(board.error(), HasSubstr("gfx9999"));
+  EXPECT_THAT(board.error(), HasSubstr("vega20 (gfx906)"));
+}
+
+// The sizes that ROCr's thunk computes for these chips; the driver rejects queues that bring others.
+TEST(Board, SaveAreaSizesAreTheThunks) {
+  struct Row {
+    const char* name;
+    uint32_t control, context, debug;
+  };
+  for (const Row& row :
+       {Row{"fiji", 0x5000, 0x1545000, 0x10000}, Row{"polaris10", 0x3000, 0xbf7000, 0xb400},
+        Row{"vega10", 0x5000, 0x1545000, 0x10000}, Row{"vega20", 0x5000, 0x13f1000, 0x10000},
+        Row{"navi10", 0x4000, 0xd4c000, 0xa000}, Row{"navi21", 0x7000, 0x1a97000, 0x14000}}) {
+    const auto area = find_board(row.name)->save_area();
+    EXPECT_EQ(area.control_stack_bytes, row.control) << row.name;
+    EXPECT_EQ(area.context_bytes, row.context) << row.name;
+    EXPECT_EQ(area.debug_bytes, row.debug) << row.name;
+  }
+}
+
+TEST(BoardSchema, AMissingKeyIsNamedByItsPath) {
+  auto json = vega10();
+  json["shader"].erase("simd_count");
+  EXPECT_EQ(error_of(json), "mine.json: shader.simd_count: is missing");
+}
+
+TEST(BoardSchema, AnUnknownKeyIsNamed) {
+  auto json = vega10();
+  json["memory"]["vram_gb"] = 4;
+  EXPECT_EQ(error_of(json), "mine.json: memory.vram_gb: is not a key of this schema");
+}
+
+TEST(BoardSchema, AWrongTypeIsNamed) {
+  auto json = vega10();
+  json["sdma"]["engines"] = "two";
+  EXPECT_THAT(error_of(json), HasSubstr("sdma.engines: must be a number"));
+  json = vega10();
+  json["pci"] = 3;
+  EXPECT_EQ(error_of(json), "mine.json: pci: must be an object");
+}
+
+TEST(BoardSchema, AValueOutOfRangeIsNamedWithItsBounds) {
+  auto json = vega10();
+  json["caches"][1]["level"] = 7;
+  EXPECT_EQ(error_of(json), "mine.json: caches[1].level: is 7, must be between 1 and 3");
+}
+
+TEST(BoardSchema, NumbersThatContradictEachOtherAreRejected) {
+  auto json = vega10();
+  json["shader"]["cu_per_array"] = 2;
+  EXPECT_THAT(error_of(json), HasSubstr("shader.simd_count: has more compute units"));
+}
+
+TEST(BoardSchema, BrokenJsonIsAnErrorOfTheFile) {
+  const BoardOr board = read_board("{\"name\": ", "mine.json");
+  ASSERT_FALSE(board);
+  EXPECT_THAT(board.error(), HasSubstr("mine.json: "));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu

@@ -1,0 +1,16 @@
+// The board files of this folder, compiled in: built_in_boards.cpp is made from them by CMake.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace rigel::vgpu {
+
+struct BuiltInBoard {
+  std::string_view name;
+  std::string_view json;
+};
+
+extern const std::array<BuiltInBoard, 6> kBuiltInBoards;
+
+}  // namespace rigel::vgpu

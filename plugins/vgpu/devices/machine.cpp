@@ -1,0 +1,108 @@
+#include "plugins/vgpu/devices/machine.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint32_t kFirstRenderMinor = 128;
+constexpr size_t kMaxGpus = 64;
+
+std::vector<std::string_view> split(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t at = text.find(by);
+    parts.push_back(text.substr(0, at));
+    if (at == text.npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+tl::expected<uint64_t, std::string> parse_size(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  const unsigned shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
+  if (error != std::errc{} || (shift == 0 && !unit.empty()) || number > (uint64_t{1} << 40 >> shift)) {
+    return tl::unexpected(fmt::format("\"{}\" is not a size (a number with K, M or G)", text));
+  }
+  return number << shift;
+}
+
+// 16 bits that tell GPUs apart and are never 0, like the kernel's hash.
+uint32_t make_gpu_id(const Gpu& gpu) {
+  uint64_t h = 0xcbf29ce484222325;
+  for (uint64_t word : {uint64_t{gpu.board.pci.device_id}, uint64_t{gpu.location_id}, gpu.vram_bytes >> 20}) {
+    h = (h ^ word) * 0x100000001b3;
+    h ^= h >> 29;
+  }
+  const auto id = static_cast<uint32_t>(h & 0xffff);
+  return id == 0 ? 1 : id;
+}
+
+tl::expected<Gpu, std::string> parse_gpu(std::string_view text) {
+  const auto parts = split(text, ':');
+  BoardOr board = find_board(parts[0]);
+  if (!board) return tl::unexpected(board.error());
+  Gpu gpu;
+  gpu.board = std::move(*board);
+  gpu.vram_bytes = gpu.board.memory.vram_mb * kMiB;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const std::string_view option = parts[i];
+    if (option.starts_with("vram=")) {
+      const auto size = parse_size(option.substr(5));
+      if (!size) return tl::unexpected(fmt::format("{}: vram: {}", parts[0], size.error()));
+      if (*size < 16 * kMiB) return tl::unexpected(fmt::format("{}: vram: at least 16M", parts[0]));
+      gpu.vram_bytes = *size / 4096 * 4096;
+    } else if (option == "bar=large" || option == "bar=small") {
+      gpu.large_bar = option == "bar=large";
+    } else {
+      return tl::unexpected(
+          fmt::format("{}: unknown option \"{}\" (vram=<size>, bar=large|small)", parts[0], option));
+    }
+  }
+  return gpu;
+}
+
+}  // namespace
+
+uint64_t Gpu::visible_bytes() const {
+  return large_bar ? vram_bytes : std::min(vram_bytes, board.memory.small_bar_mb * kMiB);
+}
+
+MachineOr parse_machine(std::string_view boards, PeerLink peers) {
+  Machine machine;
+  machine.peers = peers;
+  if (boards.empty() || boards == "none") return machine;
+  for (std::string_view text : split(boards, ',')) {
+    auto gpu = parse_gpu(text);
+    if (!gpu) return tl::unexpected(gpu.error());
+    if (machine.gpus.size() == kMaxGpus) return tl::unexpected(fmt::format("at most {} boards", kMaxGpus));
+    const auto index = static_cast<uint32_t>(machine.gpus.size());
+    gpu->node = index + 1;
+    gpu->render_minor = kFirstRenderMinor + index;
+    gpu->location_id = (3 + index * 3) << 8;
+    gpu->unique_id = 0x5247000000000000 | uint64_t{gpu->board.pci.device_id} << 16 | (index + 1);
+    if (peers == PeerLink::kXgmi) gpu->hive_id = 0x5247486976650001;
+    gpu->gpu_id = make_gpu_id(*gpu);
+    const auto taken = [&](const Gpu& other) { return other.gpu_id == gpu->gpu_id; };
+    while (std::any_of(machine.gpus.begin(), machine.gpus.end(), taken)) {
+      gpu->gpu_id = gpu->gpu_id % 0xffff + 1;
+    }
+    machine.gpus.push_back(std::move(*gpu));
+  }
+  return machine;
+}
+
+tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text) {
+  if (text == "none") return PeerLink::kNone;
+  if (text == "pcie" || text.empty()) return PeerLink::kPcie;
+  if (text == "xgmi") return PeerLink::kXgmi;
+  return tl::unexpected(fmt::format("unknown link \"{}\" (none, pcie, xgmi)", text));
+}
+
+}  // namespace rigel::vgpu

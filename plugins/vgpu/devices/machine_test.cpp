@@ -1,0 +1,68 @@
+#include "plugins/vgpu/devices/machine.hpp"
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rigel::vgpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Machine, NoneHasNoGpu) {
+  EXPECT_TRUE(parse_machine("none", PeerLink::kPcie)->gpus.empty());
+  EXPECT_TRUE(parse_machine("", PeerLink::kPcie)->gpus.empty());
+}
+
+TEST(Machine, BoardsBecomeNodesInTheirOrder) {
+  const auto machine = parse_machine("gfx906,gfx803,navi21", PeerLink::kPcie);
+  ASSERT_TRUE(machine) << machine.error();
+  ASSERT_EQ(machine->gpus.size(), 3u);
+  EXPECT_EQ(machine->gpus[0].board.name, "vega20");
+  EXPECT_EQ(machine->gpus[2].board.name, "navi21");
+  EXPECT_EQ(machine->gpus[0].node, 1u);
+  EXPECT_EQ(machine->gpus[2].render_minor, 130u);
+}
+
+TEST(Machine, GpusOfOneKindStillHaveDifferentIds) {
+  std::string boards = "gfx900";
+  for (int i = 0; i < 31; ++i) boards += ",gfx900";
+  const auto machine = parse_machine(boards, PeerLink::kPcie);
+  ASSERT_TRUE(machine);
+  std::set<uint64_t> ids, places, uniques;
+  for (const Gpu& gpu : machine->gpus) {
+    EXPECT_NE(gpu.gpu_id, 0u);
+    EXPECT_LE(gpu.gpu_id, 0xffffu);
+    ids.insert(gpu.gpu_id);
+    places.insert(gpu.location_id);
+    uniques.insert(gpu.unique_id);
+  }
+  EXPECT_EQ(ids.size(), 32u);
+  EXPECT_EQ(places.size(), 32u);
+  EXPECT_EQ(uniques.size(), 32u);
+}
+
+TEST(Machine, MemoryAndBarAreOptionsOfABoard) {
+  const auto machine = parse_machine("gfx900:vram=512M:bar=small", PeerLink::kPcie);
+  ASSERT_TRUE(machine) << machine.error();
+  EXPECT_EQ(machine->gpus[0].vram_bytes, 512u << 20);
+  EXPECT_FALSE(machine->gpus[0].large_bar);
+  EXPECT_EQ(machine->gpus[0].visible_bytes(), 256u << 20);
+}
+
+TEST(Machine, ErrorsNameWhatIsWrong) {
+  EXPECT_THAT(parse_machine("gfx900:vram=lots", PeerLink::kPcie).error(), HasSubstr("vram: \"lots\""));
+  EXPECT_THAT(parse_machine("gfx900:colour=red", PeerLink::kPcie).error(), HasSubstr("colour=red"));
+  EXPECT_THAT(parse_machine("gfx900,,gfx906", PeerLink::kPcie).error(), HasSubstr("no board \"\""));
+  EXPECT_THAT(parse_machine("gfx900:vram=99999999999G", PeerLink::kPcie).error(), HasSubstr("vram"));
+  EXPECT_THAT(parse_machine("./missing.json", PeerLink::kPcie).error(), HasSubstr("cannot be read"));
+}
+
+TEST(Machine, LinksHaveNames) {
+  EXPECT_EQ(parse_peer_link("xgmi").value(), PeerLink::kXgmi);
+  EXPECT_THAT(parse_peer_link("wire").error(), HasSubstr("wire"));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
