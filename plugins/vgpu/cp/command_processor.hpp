@@ -21,11 +21,8 @@
 
 namespace rigel::vgpu {
 
-/// What the command processors of a chip have in common. gfx8: SDMA v3; gfx9: v4; gfx10: v5.
-enum class Generation : uint8_t { kGfx8, kGfx9, kGfx10 };
-
 struct DeviceConfig {
-  Generation generation = Generation::kGfx9;
+  uint32_t gfx_target_version = 90000;    ///< As in KFD's topology: 80003, 90006, 100300, …
   uint32_t sdma_engines = 2;
   uint32_t shader_engines = 4;
   uint32_t max_lds_bytes = 65536;         ///< Of a work-group.
@@ -48,10 +45,13 @@ struct QueueConfig {
   uint32_t sdma_engine = 0;
   uint32_t priority = 7;       ///< 0 … 15, higher first.
   uint32_t percentage = 100;   ///< 0: suspended.
-  /// Host address of the doorbell slot if the program stores to memory: 4 bytes on gfx8, 8 from gfx9 on, filled
-  /// with ones (all-ones means never rung). Null if every ring arrives by ring_doorbell(). The slot is read
-  /// atomically, by workers that are awake; for the time that they sleep see DeviceBus::watch_doorbells().
-  const void* doorbell = nullptr;
+  /// Host address of the doorbell slot if the program stores to memory: 4 bytes on gfx8, 8 from gfx9 on, all
+  /// ones while nobody rings. Null if every ring arrives by ring_doorbell(). A worker that is awake takes a
+  /// value out of the slot by an atomic exchange with all ones, so that no later ring looks like an old one;
+  /// whoever watches while workers sleep (DeviceBus::watch_doorbells) calls wake() when a slot is not all ones.
+  /// Memory keeps only the last of several rings: for AQL from gfx9 on, where several producers may ring in
+  /// any order, a ring that is taken from memory therefore also looks at the write index.
+  void* doorbell = nullptr;
 };
 
 /// Why a queue cannot be created or changed. kNone is success.
