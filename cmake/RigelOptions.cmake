@@ -53,3 +53,7 @@ endif()
 if(RIGEL_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "RIGEL_FUZZ needs clang: configure with the 'fuzz' preset")
 endif()
+if(RIGEL_FUZZ)
+  # Coverage in every library, not only in the targets' own files: it is what the fuzzer steers by.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
