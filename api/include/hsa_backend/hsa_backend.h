@@ -20,7 +20,8 @@
  *              and close: never two at once for one backend. All others: concurrently for different queues
  *              and images, never for the same one. The runtime holds no lock while it calls a backend.
  *              Services of the host may be called from any thread, from within any call.
- *   Fork       The runtime calls nothing of a backend in a forked child.
+ *   Fork       In a forked child the runtime never touches a device, queue or image that the parent opened. It
+ *              may open devices anew: keep state in the device, not in variables of the module.
  *   Lifetime   close is called in the last hsa_shut_down, after every queue and image of the device is gone.
  *              That may run in a static destructor of somebody else: keep no state with a destructor.
  */
@@ -402,9 +403,9 @@ HSABE_CHECK(hsabe_code_ops_t, describe_kernel);
 /* Required of a device with a heap of kind HSABE_HEAP_LOCAL. */
 typedef struct hsabe_memory_ops {
   uint64_t struct_size;
-  /* `size` is a multiple of the heap's granule. *address is the same for the device and, if the heap is
-   * HOST_VISIBLE, for the host. */
-  hsabe_status_t (*allocate)(void* device, uint32_t heap, uint64_t size, uint64_t* address);
+  /* `heap` is the index in caps.heaps, `size` a multiple of its granule, `alignment` a power of two and at
+   * least the granule. *address is the same for the device and, if the heap is HOST_VISIBLE, for the host. */
+  hsabe_status_t (*allocate)(void* device, uint32_t heap, uint64_t size, uint64_t alignment, uint64_t* address);
   hsabe_status_t (*release)(void* device, uint32_t heap, uint64_t address, uint64_t size);
   /* Optional where every heap is HOST_VISIBLE. Copies between host memory and the device's, or within the
    * latter, and returns when it is done. */

@@ -1,0 +1,26 @@
+// The runtime's own implementation of every API function: rigel::api::hsa_x does the work of ::hsa_x.
+//
+// The exported functions do not call these directly but through the current API table (tables.hpp), so that
+// tools can wrap them. An implementation may assume that the runtime is initialised (the table of a closed
+// runtime answers without it), except hsa_init, hsa_shut_down and hsa_status_string. Those that return a status
+// may throw: tables.cpp fences them. The others do not.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_api_trace.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_finalize.h>
+#include <hsa/hsa_ext_image.h>
+#include <hsa/hsa_ven_amd_pc_sampling.h>
+
+#include <type_traits>
+
+namespace rigel::api {
+
+#define RIGEL_API(table, result, name, parameters, arguments) \
+  result name parameters noexcept(!std::is_same_v<result, hsa_status_t>);
+#define RIGEL_API_TABLE_ONLY(table, result, name, parameters, arguments) result name parameters;
+#define RIGEL_API_EXPORT_ONLY(group, result, name, parameters, arguments) result name parameters;
+#include "api/entry/functions.inc"
+
+}  // namespace rigel::api

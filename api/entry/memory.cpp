@@ -1,0 +1,101 @@
+// Regions, pools, allocations and pointers: the work is in core/memory.
+#include "api/entry/functions.hpp"
+#include "core/runtime/runtime.hpp"
+
+namespace rigel::api {
+namespace {
+
+MemoryManager& memory() { return Runtime::current().memory(); }
+
+}  // namespace
+
+hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value) {
+  return memory().region_get_info(region, attribute, value);
+}
+
+hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*),
+                                       void* data) {
+  return memory().agent_iterate_regions(agent, callback, data);
+}
+
+hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size, void** ptr) {
+  return memory().memory_allocate(region, size, ptr);
+}
+
+hsa_status_t hsa_memory_free(void* ptr) { return memory().memory_free(ptr); }
+
+hsa_status_t hsa_memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_access_permission_t access) {
+  return memory().memory_assign_agent(ptr, agent, access);
+}
+
+hsa_status_t hsa_memory_register(void* ptr, size_t size) { return memory().memory_register(ptr, size); }
+
+hsa_status_t hsa_memory_deregister(void* ptr, size_t size) { return memory().memory_deregister(ptr, size); }
+
+hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t memory_pool, hsa_amd_memory_pool_info_t attribute,
+                                          void* value) {
+  return memory().memory_pool_get_info(memory_pool, attribute, value);
+}
+
+hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
+                                                hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*), void* data) {
+  return memory().agent_iterate_memory_pools(agent, callback, data);
+}
+
+hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t memory_pool, size_t size, uint32_t flags,
+                                          void** ptr) {
+  return memory().memory_pool_allocate(memory_pool, size, flags, ptr);
+}
+
+hsa_status_t hsa_amd_memory_pool_free(void* ptr) { return memory().memory_pool_free(ptr); }
+
+hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t memory_pool,
+                                                hsa_amd_agent_memory_pool_info_t attribute, void* value) {
+  return memory().agent_memory_pool_get_info(agent, memory_pool, attribute, value);
+}
+
+hsa_status_t hsa_amd_agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents, const uint32_t* flags,
+                                         const void* ptr) {
+  return memory().agents_allow_access(num_agents, agents, flags, ptr);
+}
+
+hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t src_memory_pool,
+                                             hsa_amd_memory_pool_t dst_memory_pool, bool* result) {
+  return memory().memory_pool_can_migrate(src_memory_pool, dst_memory_pool, result);
+}
+
+hsa_status_t hsa_amd_memory_migrate(const void* ptr, hsa_amd_memory_pool_t memory_pool, uint32_t flags) {
+  return memory().memory_migrate(ptr, memory_pool, flags);
+}
+
+hsa_status_t hsa_amd_memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
+                                 void** agent_ptr) {
+  return memory().memory_lock(host_ptr, size, agents, num_agent, agent_ptr);
+}
+
+hsa_status_t hsa_amd_memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
+                                         hsa_amd_memory_pool_t pool, uint32_t flags, void** agent_ptr) {
+  return memory().memory_lock_to_pool(host_ptr, size, agents, num_agent, pool, flags, agent_ptr);
+}
+
+hsa_status_t hsa_amd_memory_unlock(void* host_ptr) { return memory().memory_unlock(host_ptr); }
+
+hsa_status_t hsa_amd_pointer_info(const void* ptr, hsa_amd_pointer_info_t* info, void* (*alloc)(size_t),
+                                  uint32_t* num_agents_accessible, hsa_agent_t** accessible) {
+  return memory().pointer_info(ptr, info, alloc, num_agents_accessible, accessible);
+}
+
+hsa_status_t hsa_amd_pointer_info_set_userdata(const void* ptr, void* userdata) {
+  return memory().pointer_info_set_userdata(ptr, userdata);
+}
+
+hsa_status_t hsa_amd_register_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback,
+                                                    void* user_data) {
+  return memory().register_deallocation_callback(ptr, callback, user_data);
+}
+
+hsa_status_t hsa_amd_deregister_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback) {
+  return memory().deregister_deallocation_callback(ptr, callback);
+}
+
+}  // namespace rigel::api

@@ -1,0 +1,14 @@
+// The functions that answer only that they are not available, made from the list.
+#include "api/entry/functions.hpp"
+#include "core/base/status.hpp"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+namespace rigel::api {
+
+#define RIGEL_API_UNAVAILABLE(table, result, name, parameters, arguments, status, reason) \
+  result name parameters { return fail(static_cast<result>(status), #name ": " reason); }
+#define RIGEL_API_TABLE_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
+#include "api/entry/functions.inc"
+
+}  // namespace rigel::api

@@ -1,0 +1,117 @@
+// What memory management knows of agents: who there is, where each sits and how it reaches the others.
+//
+// The directory is filled while the runtime starts, before any other thread sees it, and only read
+// afterwards; it owns nothing but copies of plain facts, so topology, backends and tests fill it alike.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace rigel {
+
+/// A set of agents, by their index in the directory.
+class AgentSet {
+ public:
+  static constexpr size_t kCapacity = 256;
+
+  void add(size_t index) noexcept { words_[index / 64] |= uint64_t{1} << index % 64; }
+  bool has(size_t index) const noexcept { return (words_[index / 64] >> index % 64 & 1) != 0; }
+  bool empty() const noexcept { return *this == AgentSet{}; }
+
+  AgentSet& operator|=(const AgentSet& other) noexcept {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    return *this;
+  }
+  friend bool operator==(const AgentSet&, const AgentSet&) = default;
+
+  size_t count() const noexcept {
+    size_t total = 0;
+    for (const uint64_t word : words_) total += static_cast<size_t>(__builtin_popcountll(word));
+    return total;
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (size_t i = 0; i < words_.size(); ++i) {
+      for (uint64_t word = words_[i]; word != 0; word &= word - 1) {
+        visit(i * 64 + static_cast<size_t>(__builtin_ctzll(word)));
+      }
+    }
+  }
+
+ private:
+  std::array<uint64_t, kCapacity / 64> words_{};
+};
+
+struct AgentFacts {
+  hsa_agent_t handle{};
+  hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
+  uint32_t node = 0;  ///< the topology's node number
+  uint64_t hive = 0;  ///< devices with the same hive, if not 0, share a coherent fabric
+};
+
+/// The way from an agent's node to another node. Details are of the whole way, reported as one hop.
+struct LinkFacts {
+  uint32_t hops = 0;
+  hsa_amd_memory_pool_link_info_t info{};
+};
+
+class AgentDirectory {
+ public:
+  struct Entry {
+    AgentFacts facts;
+    size_t index = 0;
+    std::atomic<hsa_amd_coherency_type_t> coherency{HSA_AMD_COHERENCY_TYPE_COHERENT};
+  };
+
+  /// False if the directory is full or has the handle already.
+  bool add(const AgentFacts& facts) {
+    if (entries_.size() == AgentSet::kCapacity || find(facts.handle) != nullptr) return false;
+    Entry& entry = entries_.emplace_back();
+    entry.facts = facts;
+    entry.index = entries_.size() - 1;
+    if (facts.type == HSA_DEVICE_TYPE_CPU) hosts_.add(entry.index);
+    return true;
+  }
+
+  void add_link(uint32_t from_node, uint32_t to_node, const LinkFacts& link) {
+    links_[{from_node, to_node}] = link;
+  }
+
+  Entry* find(hsa_agent_t agent) noexcept {
+    for (Entry& entry : entries_) {
+      if (entry.facts.handle.handle == agent.handle) return &entry;
+    }
+    return nullptr;
+  }
+  const Entry* find(hsa_agent_t agent) const noexcept {
+    return const_cast<AgentDirectory*>(this)->find(agent);
+  }
+
+  /// The way between two nodes, or null: the same node, or no way known.
+  const LinkFacts* link(uint32_t from_node, uint32_t to_node) const noexcept {
+    if (from_node == to_node) return nullptr;
+    const auto found = links_.find({from_node, to_node});
+    return found == links_.end() ? nullptr : &found->second;
+  }
+
+  size_t size() const noexcept { return entries_.size(); }
+  const AgentFacts& operator[](size_t index) const noexcept { return entries_[index].facts; }
+  /// Every CPU agent.
+  const AgentSet& hosts() const noexcept { return hosts_; }
+
+ private:
+  std::deque<Entry> entries_;
+  std::map<std::pair<uint32_t, uint32_t>, LinkFacts> links_;
+  AgentSet hosts_;
+};
+
+}  // namespace rigel

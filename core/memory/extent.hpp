@@ -1,0 +1,136 @@
+// An extent: one block from a provider and the allocations in it. Either equal-sized objects of some pages
+// each (a slab), or one object alone.
+//
+// Who touches what:
+//  * `Published` is read by anybody, at any time, without a lock: a pointer query runs beside allocations and
+//    frees. It is guarded by a sequence counter that is odd while the one writer changes something; a reader
+//    that saw it odd or changed tries again. Extents and records are never unmapped while the map lives, only
+//    reused, so that a late reader finds a mismatch, never a hole.
+//  * Everything else belongs to the extent's allocator, under its lock.
+//
+// Ordering: the writer makes the counter odd, then stores the fields with release, then makes it even with
+// release. The reader loads the counter and the fields with acquire, then the counter again. A field that
+// comes from a later write brings that write's odd counter with it, so the two counters differ. No fence is
+// needed, and on x86 every one of these is a plain move.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/memory/agents.hpp"
+#include "core/memory/provider.hpp"
+
+namespace rigel {
+
+class Heap;
+class PageAllocator;
+
+constexpr size_t kPageBits = 12;
+constexpr size_t kPageSize = size_t{1} << kPageBits;
+/// Extents start at multiples of this, and no two share one: the unit of the address map.
+constexpr size_t kUnitBits = 21;
+constexpr size_t kUnitSize = size_t{1} << kUnitBits;
+constexpr size_t kPagesPerUnit = kUnitSize / kPageSize;
+
+/// What is remembered beside an allocation. Something on the side (a callback, an access list) is kept in
+/// tables of the memory manager; a mark says that it is worth looking there.
+enum AllocationMark : uint32_t {
+  kHasCallbacks = 1u << 0,
+  kHasAccessList = 1u << 1,
+};
+
+/// Slabs' records come as zero pages from the kernel, so they are plain integers, every one of them accessed
+/// atomically.
+class ObjectRecord {
+ public:
+  uint64_t size() const noexcept { return load(size_); }  ///< as requested, in bytes; 0: nothing lives here
+  void* user_data() const noexcept { return reinterpret_cast<void*>(load(user_data_)); }
+  uint32_t marks() const noexcept { return static_cast<uint32_t>(load(marks_)); }
+
+  // Within an Extent::Change.
+  void set_size(uint64_t value) noexcept { store(size_, value); }
+  void set_user_data(void* value) noexcept { store(user_data_, reinterpret_cast<uintptr_t>(value)); }
+  void set_marks(uint32_t value) noexcept { store(marks_, value); }
+
+ private:
+  static uint64_t load(const uint64_t& field) noexcept {
+    return std::atomic_ref<uint64_t>(const_cast<uint64_t&>(field)).load(std::memory_order_acquire);
+  }
+  static void store(uint64_t& field, uint64_t value) noexcept {
+    std::atomic_ref<uint64_t>(field).store(value, std::memory_order_release);
+  }
+
+  uint64_t size_ = 0;
+  uint64_t user_data_ = 0;
+  uint64_t marks_ = 0;
+};
+
+/// One live allocation, as a reader saw it.
+struct AllocationView {
+  uintptr_t base = 0;
+  size_t size = 0;  ///< as requested, in bytes
+  void* user_data = nullptr;
+  uint32_t marks = 0;
+  const Heap* heap = nullptr;
+};
+
+class Extent {
+ public:
+  struct Published {
+    std::atomic<uint64_t> sequence{0};
+    std::atomic<uintptr_t> base{0};
+    std::atomic<size_t> size{0};
+    std::atomic<uint32_t> object_pages{0};  ///< 0: the whole extent is one object
+    std::atomic<uint32_t> object_count{0};
+    std::atomic<ObjectRecord*> records{nullptr};
+    std::atomic<const Heap*> heap{nullptr};
+    std::atomic<PageAllocator*> owner{nullptr};
+  };
+
+  /// Opens and closes a change of what readers see. One at a time, under the owner's lock.
+  class Change {
+   public:
+    explicit Change(Extent& extent) noexcept
+        : sequence_(extent.published.sequence), value_(sequence_.load(std::memory_order_relaxed)) {
+      sequence_.store(value_ + 1, std::memory_order_relaxed);
+    }
+    ~Change() { sequence_.store(value_ + 2, std::memory_order_release); }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+    template <class T>
+    static void set(std::atomic<T>& field, T value) noexcept {
+      field.store(value, std::memory_order_release);
+    }
+
+   private:
+    std::atomic<uint64_t>& sequence_;
+    const uint64_t value_;
+  };
+
+  /// The live allocation around `address`, if there is one. Any thread, no lock.
+  std::optional<AllocationView> view(uintptr_t address) const noexcept;
+
+  /// The index of the object at `offset` bytes from the base.
+  static uint32_t object_index(size_t offset, uint32_t object_pages) noexcept {
+    return object_pages == 0 ? 0 : static_cast<uint32_t>(offset >> kPageBits) / object_pages;
+  }
+
+  Published published;
+  ObjectRecord sole;  ///< the record of an extent that is one object
+
+  // The owner's, under its lock.
+  Backing backing;
+  uint32_t flags = 0;  ///< what the provider was asked for
+  uint32_t live = 0;
+  uint32_t size_class = 0;
+  ObjectRecord* slab_records = nullptr;  ///< kept from the first time it is a slab until it is unmapped
+  Extent* previous = nullptr;
+  Extent* next = nullptr;
+  AgentSet granted;  ///< whom the provider was told to let in: the union of what its allocations ask for
+  uint64_t free_objects[kPagesPerUnit / 64] = {};
+};
+
+}  // namespace rigel

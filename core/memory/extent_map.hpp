@@ -1,0 +1,78 @@
+// From an address to its extent, in two loads: a radix tree over 2 MiB units of the address space. It also
+// owns the extents' own storage, which is reused but never returned before the map ends, so that readers need
+// no lock.
+//
+// find: any thread, lock-free. insert and erase: the allocator that owns the extent, under its lock;
+// different allocators at the same time are fine. take_*/give_*: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/memory/extent.hpp"
+
+namespace rigel {
+
+class ExtentMap {
+ public:
+  ExtentMap();
+  ~ExtentMap();
+  ExtentMap(const ExtentMap&) = delete;
+  ExtentMap& operator=(const ExtentMap&) = delete;
+
+  /// The extent whose units cover `address`, or null. The extent may end before the address does.
+  Extent* find(uintptr_t address) const noexcept {
+    if (address >> kAddressBits != 0 || root_ == nullptr) return nullptr;
+    Extent** leaf = std::atomic_ref(root_[leaf_index(address)]).load(std::memory_order_acquire);
+    if (leaf == nullptr) return nullptr;
+    return std::atomic_ref(leaf[unit_index(address)]).load(std::memory_order_acquire);
+  }
+
+  std::optional<AllocationView> view(uintptr_t address) const noexcept {
+    const Extent* extent = find(address);
+    return extent == nullptr ? std::nullopt : extent->view(address);
+  }
+
+  /// Makes `extent` the answer for every unit of [base, base + size). False if there is no memory for the
+  /// tree, or the addresses are not of a kind that this machine hands out; nothing is changed then.
+  bool insert(Extent& extent, uintptr_t base, size_t size) noexcept;
+  void erase(uintptr_t base, size_t size) noexcept;
+
+  /// An extent nobody uses, or null when out of memory.
+  Extent* take_extent();
+  void give_extent(Extent* extent) noexcept;
+
+  /// Records for a slab's objects, all dead. Null when out of memory.
+  ObjectRecord* take_records();
+  /// Takes records back, all dead, and their pages from the process.
+  void give_records(ObjectRecord* records) noexcept;
+
+ private:
+  static constexpr size_t kAddressBits = 48;
+  static constexpr size_t kLeafBits = 14;
+  static constexpr size_t kRootBits = kAddressBits - kUnitBits - kLeafBits;
+  static constexpr size_t kRecordSlotsPerBlock = 64;
+
+  static size_t leaf_index(uintptr_t address) noexcept { return address >> (kUnitBits + kLeafBits); }
+  static size_t unit_index(uintptr_t address) noexcept {
+    return address >> kUnitBits & ((size_t{1} << kLeafBits) - 1);
+  }
+  Extent** leaf_for(uintptr_t address) noexcept;
+
+  // Root and leaves are zero pages of the kernel's, most of them never touched; every entry is accessed
+  // atomically.
+  Extent*** const root_;
+
+  std::mutex mutex_;  // guards what follows
+  std::deque<Extent> extents_;
+  Extent* free_extents_ = nullptr;  // linked through `next`
+  std::vector<void*> record_blocks_;
+  std::vector<ObjectRecord*> free_records_;
+};
+
+}  // namespace rigel

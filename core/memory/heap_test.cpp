@@ -1,0 +1,266 @@
+#include "core/memory/heap.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/memory/memory_fixture.hpp"
+
+namespace rigel {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::kCpu0;
+using testing::kCpu1;
+using testing::kGpu0;
+using testing::kGpu1;
+using testing::kNobody;
+
+class Heaps : public ::testing::Test {
+ protected:
+  Heaps() {
+    testing::add_agents(memory);
+    testing::add_hosts(memory);
+  }
+
+  std::vector<uint32_t> pool_flags(hsa_agent_t agent) {
+    std::vector<hsa_amd_memory_pool_t> pools;
+    EXPECT_EQ(memory.agent_iterate_memory_pools(
+                  agent,
+                  [](hsa_amd_memory_pool_t pool, void* data) {
+                    static_cast<std::vector<hsa_amd_memory_pool_t>*>(data)->push_back(pool);
+                    return HSA_STATUS_SUCCESS;
+                  },
+                  &pools),
+              HSA_STATUS_SUCCESS);
+    std::vector<uint32_t> flags;
+    for (const auto pool : pools) flags.push_back(ask<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS));
+    return flags;
+  }
+
+  template <class T>
+  T ask(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t attribute) {
+    T value{};
+    EXPECT_EQ(memory.memory_pool_get_info(pool, attribute, &value), HSA_STATUS_SUCCESS) << attribute;
+    return value;
+  }
+
+  template <class T>
+  T ask_region(hsa_region_t region, int attribute) {
+    T value{};
+    EXPECT_EQ(memory.region_get_info(region, static_cast<hsa_region_info_t>(attribute), &value),
+              HSA_STATUS_SUCCESS)
+        << attribute;
+    return value;
+  }
+
+  hsa_amd_memory_pool_access_t access(hsa_agent_t agent, hsa_amd_memory_pool_t pool) {
+    hsa_amd_memory_pool_access_t value{};
+    EXPECT_EQ(memory.agent_memory_pool_get_info(agent, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
+              HSA_STATUS_SUCCESS);
+    return value;
+  }
+
+  hsa_amd_memory_pool_t add_device_heap(hsa_agent_t agent, uint32_t flags,
+                                        hsa_amd_segment_t segment = HSA_AMD_SEGMENT_GLOBAL) {
+    HeapFacts facts;
+    facts.segment = segment;
+    facts.global_flags = flags;
+    facts.owner = agent;
+    facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
+    facts.host_accessible = false;
+    facts.size = 64 << 10;
+    return memory.add_heap(facts, nullptr).pool();
+  }
+
+  MemoryManager memory;
+};
+
+TEST_F(Heaps, ACpuAgentHasFineExtendedKernargAndCoarsePools) {
+  EXPECT_THAT(pool_flags(kCpu0), ElementsAre(2u, 8u, 3u, 4u));
+  EXPECT_THAT(pool_flags(kCpu1), ElementsAre(2u, 8u, 3u, 4u));
+}
+
+TEST_F(Heaps, AnAgentWithoutMemoryHasNoPools) {
+  EXPECT_THAT(pool_flags(kGpu0), ElementsAre());
+}
+
+TEST_F(Heaps, ACpuAgentListsTheRegionsOfAllCpuAgents) {
+  size_t count = 0;
+  const auto visit = [](hsa_region_t, void* data) {
+    ++*static_cast<size_t*>(data);
+    return HSA_STATUS_SUCCESS;
+  };
+  EXPECT_EQ(memory.agent_iterate_regions(kCpu1, visit, &count), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(count, 8u);
+  count = 0;
+  EXPECT_EQ(memory.agent_iterate_regions(kGpu0, visit, &count), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(count, 0u);
+}
+
+TEST_F(Heaps, IterationStopsWithTheCallbacksStatus) {
+  size_t count = 0;
+  const auto stop = [](hsa_amd_memory_pool_t, void* data) {
+    return ++*static_cast<size_t*>(data) == 2 ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
+  };
+  EXPECT_EQ(memory.agent_iterate_memory_pools(kCpu0, stop, &count), HSA_STATUS_INFO_BREAK);
+  EXPECT_EQ(count, 2u);
+}
+
+TEST_F(Heaps, IterationChecksItsArguments) {
+  EXPECT_EQ(memory.agent_iterate_memory_pools(kCpu0, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.agent_iterate_regions(kCpu0, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  const auto pool = [](hsa_amd_memory_pool_t, void*) { return HSA_STATUS_SUCCESS; };
+  const auto region = [](hsa_region_t, void*) { return HSA_STATUS_SUCCESS; };
+  EXPECT_EQ(memory.agent_iterate_memory_pools(kNobody, pool, nullptr), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(memory.agent_iterate_regions(kNobody, region, nullptr), HSA_STATUS_ERROR_INVALID_AGENT);
+}
+
+TEST_F(Heaps, AHiddenHeapIsNotListedButItsHandleWorks) {
+  HeapFacts facts;
+  facts.owner = kGpu0;
+  facts.visible = false;
+  const auto pool = memory.add_heap(facts, nullptr).pool();
+  EXPECT_THAT(pool_flags(kGpu0), ElementsAre());
+  EXPECT_EQ(ask<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS), 0u);
+}
+
+TEST_F(Heaps, AnswerEveryPoolAttribute) {
+  const auto pool = testing::fine_pool(memory);
+  EXPECT_EQ(ask<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT), HSA_AMD_SEGMENT_GLOBAL);
+  EXPECT_EQ(ask<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS), 2u);
+  EXPECT_EQ(ask<size_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE), testing::kNodeBytes);
+  EXPECT_TRUE(ask<bool>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED));
+  EXPECT_EQ(ask<size_t>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE), 4096u);
+  EXPECT_EQ(ask<size_t>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT), 4096u);
+  EXPECT_EQ(ask<size_t>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE), 4096u);
+  EXPECT_TRUE(ask<bool>(pool, HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL));
+  EXPECT_EQ(ask<size_t>(pool, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE), 2 * testing::kNodeBytes);
+  EXPECT_EQ(ask<hsa_amd_memory_pool_location_t>(pool, HSA_AMD_MEMORY_POOL_INFO_LOCATION),
+            HSA_AMD_MEMORY_POOL_LOCATION_CPU);
+}
+
+TEST_F(Heaps, AnswerEveryRegionAttribute) {
+  const hsa_region_t region{testing::fine_pool(memory).handle};
+  EXPECT_EQ(ask_region<hsa_region_segment_t>(region, HSA_REGION_INFO_SEGMENT), HSA_REGION_SEGMENT_GLOBAL);
+  EXPECT_EQ(ask_region<uint32_t>(region, HSA_REGION_INFO_GLOBAL_FLAGS), 2u);
+  EXPECT_EQ(ask_region<size_t>(region, HSA_REGION_INFO_SIZE), testing::kNodeBytes);
+  EXPECT_EQ(ask_region<size_t>(region, HSA_REGION_INFO_ALLOC_MAX_SIZE), 2 * testing::kNodeBytes);
+  EXPECT_EQ(ask_region<uint32_t>(region, HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE), 0u);
+  EXPECT_TRUE(ask_region<bool>(region, HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED));
+  EXPECT_EQ(ask_region<size_t>(region, HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE), 4096u);
+  EXPECT_EQ(ask_region<size_t>(region, HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT), 4096u);
+  EXPECT_TRUE(ask_region<bool>(region, HSA_AMD_REGION_INFO_HOST_ACCESSIBLE));
+  EXPECT_EQ(ask_region<void*>(region, HSA_AMD_REGION_INFO_BASE), nullptr);
+  EXPECT_EQ(ask_region<uint32_t>(region, HSA_AMD_REGION_INFO_BUS_WIDTH), 0u);
+  EXPECT_EQ(ask_region<uint32_t>(region, HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY), 0u);
+}
+
+TEST_F(Heaps, QueriesRefuseWhatTheyDoNotKnow) {
+  const auto pool = testing::fine_pool(memory);
+  uint64_t value = 0;
+  EXPECT_EQ(memory.memory_pool_get_info(pool, static_cast<hsa_amd_memory_pool_info_t>(99), &value),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.region_get_info({pool.handle}, static_cast<hsa_region_info_t>(99), &value),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.region_get_info({pool.handle}, HSA_REGION_INFO_SIZE, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  for (const uint64_t handle : {uint64_t{0}, uint64_t{1}, pool.handle + 1, uint64_t{0xdeadbeef}}) {
+    EXPECT_EQ(memory.memory_pool_get_info({handle}, HSA_AMD_MEMORY_POOL_INFO_SIZE, &value),
+              static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL));
+    EXPECT_EQ(memory.region_get_info({handle}, HSA_REGION_INFO_SIZE, &value),
+              HSA_STATUS_ERROR_INVALID_REGION);
+  }
+}
+
+TEST_F(Heaps, AGroupSegmentIsDescribedButNotAllocatable) {
+  const auto pool = add_device_heap(kGpu0, 0, HSA_AMD_SEGMENT_GROUP);
+  EXPECT_EQ(ask<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT), HSA_AMD_SEGMENT_GROUP);
+  EXPECT_FALSE(ask<bool>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED));
+  EXPECT_EQ(ask<size_t>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE), 0u);
+  EXPECT_FALSE(ask<bool>(pool, HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL));
+  hsa_amd_memory_pool_location_t location;
+  EXPECT_EQ(memory.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_LOCATION, &location),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  void* ptr = nullptr;
+  EXPECT_EQ(memory.memory_pool_allocate(pool, 64, 0, &ptr), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(memory.memory_allocate({pool.handle}, 64, &ptr), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(access(kGpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
+  EXPECT_EQ(access(kCpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+}
+
+TEST_F(Heaps, SystemMemoryIsOpenToCpuAgentsAndOnRequestToOthers) {
+  const auto pool = testing::fine_pool(memory, kCpu0);
+  EXPECT_EQ(access(kCpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
+  EXPECT_EQ(access(kCpu1, pool), HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
+  EXPECT_EQ(access(kGpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+}
+
+TEST_F(Heaps, AnAgentWithoutALinkNeverReachesThePool) {
+  memory.agents().add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
+  EXPECT_EQ(access(kNobody, testing::fine_pool(memory)), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+}
+
+TEST_F(Heaps, ADevicesFineGrainedMemoryIsForItsHiveOnly) {
+  const auto coarse = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+  const auto extended = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED);
+  const auto fine = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
+  for (const hsa_agent_t agent : {kGpu1, kCpu0}) {
+    EXPECT_EQ(access(agent, coarse), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+    EXPECT_EQ(access(agent, extended), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+    EXPECT_EQ(access(agent, fine), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+  }
+
+  MemoryManager hive;
+  hive.agents().add({.handle = kGpu0, .type = HSA_DEVICE_TYPE_GPU, .node = 2, .hive = 7});
+  hive.agents().add({.handle = kGpu1, .type = HSA_DEVICE_TYPE_GPU, .node = 3, .hive = 7});
+  hive.agents().add_link(3, 2, {.hops = 1, .info = {}});
+  HeapFacts facts;
+  facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
+  facts.owner = kGpu0;
+  facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
+  const Heap& heap = hive.add_heap(facts, nullptr);
+  EXPECT_EQ(heap.access(hive.agents(), hive.agents().find(kGpu1)->facts),
+            HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+}
+
+TEST_F(Heaps, TheWayToAPoolIsReportedAsOneHop) {
+  const auto pool = testing::fine_pool(memory, kCpu0);
+  uint32_t hops = 99;
+  EXPECT_EQ(
+      memory.agent_memory_pool_get_info(kGpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS, &hops),
+      HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hops, 1u);
+  hsa_amd_memory_pool_link_info_t link{};
+  EXPECT_EQ(memory.agent_memory_pool_get_info(kGpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, &link),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(link.link_type, HSA_AMD_LINK_INFO_TYPE_PCIE);
+  EXPECT_EQ(link.numa_distance, 20u);
+
+  EXPECT_EQ(
+      memory.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS, &hops),
+      HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hops, 0u) << "an agent's own memory is no hop away";
+  link.numa_distance = 12345;
+  EXPECT_EQ(memory.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, &link),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(link.numa_distance, 12345u) << "the caller has room for as many elements as there are hops";
+}
+
+TEST_F(Heaps, AgentQueriesCheckTheirArguments) {
+  const auto pool = testing::fine_pool(memory);
+  uint64_t value = 0;
+  EXPECT_EQ(memory.agent_memory_pool_get_info(kNobody, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
+            HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(memory.agent_memory_pool_get_info(kCpu0, {0}, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
+            static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL));
+  EXPECT_EQ(memory.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.agent_memory_pool_get_info(kCpu0, pool, static_cast<hsa_amd_agent_memory_pool_info_t>(9),
+                                              &value),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace rigel

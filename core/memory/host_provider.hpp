@@ -1,0 +1,27 @@
+// Host memory: anonymous pages, preferably of one NUMA node.
+#pragma once
+
+#include <cstdint>
+
+#include "core/memory/provider.hpp"
+
+namespace rigel {
+
+class HostProvider final : public MemoryProvider {
+ public:
+  static constexpr int kAnyNode = -1;
+
+  /// Pages come from `numa_node` as long as it has some, from another otherwise; kAnyNode leaves the choice
+  /// to the kernel, which is right for a machine with one node.
+  explicit HostProvider(int numa_node = kAnyNode) : numa_node_(numa_node) {}
+
+  Result<Backing> map(const BlockRequest& request) override;
+  void unmap(const Backing& backing) noexcept override;
+  /// Every agent that can reach host memory without a driver's help reaches all of it.
+  Status set_access(const Backing& backing, const AgentSet& agents) override;
+
+ private:
+  const int numa_node_;
+};
+
+}  // namespace rigel

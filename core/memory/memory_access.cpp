@@ -1,0 +1,297 @@
+// Who may reach memory, what a pointer is, and the application's own memory that was locked.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/memory/memory_manager.hpp"
+
+namespace rigel {
+
+Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents,
+                                          const uint32_t* flags, const void* ptr) {
+  if (num_agents == 0 || agents == nullptr || flags != nullptr || ptr == nullptr) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  Extent* extent = extents_.find(address);
+  const auto view = extent == nullptr ? std::nullopt : extent->view(address);
+  if (!view || view->base != address) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is not the start of an allocation", ptr);
+  }
+  PageAllocator* allocator = extent->published.owner.load(std::memory_order_acquire);
+  if (allocator == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+
+  AgentSet allowed;
+  for (uint32_t i = 0; i < num_agents; ++i) {
+    const auto* agent = agents_.find(agents[i]);
+    if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (view->heap->access(agents_, agent->facts) == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED) {
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "an agent on node {} can never reach this pool",
+                  agent->facts.node);
+    }
+    allowed.add(agent->index);
+  }
+
+  const std::lock_guard changes(access_mutex_);
+  const Status status = allocator->grant(*extent, address, allowed);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  const std::lock_guard lock(aside_mutex_);
+  aside_[address].access = allowed;
+  if (allocator->change_marks(*extent, address, kHasAccessList, 0)) return HSA_STATUS_SUCCESS;
+  aside_.erase(address);
+  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+Status MemoryManager::memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_amd_memory_pool_t to,
+                                              bool* result) {
+  if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (find_heap(from.handle) == nullptr || find_heap(to.handle) == nullptr) {
+    return Status(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+  }
+  *result = false;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::memory_migrate(const void* ptr, hsa_amd_memory_pool_t pool, uint32_t flags) {
+  if (ptr == nullptr || flags != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const Heap* heap = find_heap(pool.handle);
+  if (heap == nullptr) return Status(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+  const auto view = extents_.view(reinterpret_cast<uintptr_t>(ptr));
+  if (!view || view->base != reinterpret_cast<uintptr_t>(ptr)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (view->heap == heap) return HSA_STATUS_SUCCESS;
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "buffers do not move between pools");
+}
+
+Status MemoryManager::memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_access_permission_t access) {
+  if (ptr == nullptr || access < HSA_ACCESS_PERMISSION_RO || access > HSA_ACCESS_PERMISSION_RW) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  // Coarse-grained memory is coherent between the runtime's own copies and dispatches, which do the flushing,
+  // so who owns a buffer changes nothing.
+  return agents_.find(agent) == nullptr ? HSA_STATUS_ERROR_INVALID_AGENT : HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::memory_register(void* ptr, size_t size) {
+  return size == 0 && ptr != nullptr ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::memory_deregister(void*, size_t) {
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type) {
+  const auto* entry = agents_.find(agent);
+  if (entry == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+  if (type == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (entry->facts.type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_ERROR_INVALID_AGENT;
+  *type = entry->coherency.load(std::memory_order_relaxed);
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t type) {
+  auto* entry = agents_.find(agent);
+  if (entry == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+  if (type != HSA_AMD_COHERENCY_TYPE_COHERENT && type != HSA_AMD_COHERENCY_TYPE_NONCOHERENT) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  if (entry->facts.type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_ERROR_INVALID_AGENT;
+  // Deprecated and without effect on every device since Kaveri, but what was set can be read back.
+  entry->coherency.store(type, std::memory_order_relaxed);
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
+                                  void** agent_ptr) {
+  // Without a pool, accesses are as in the first host's coarse-grained memory.
+  const Heap* heap = nullptr;
+  for (const HeapSlot& slot : heaps_) {
+    if (!slot.heap.is_system()) continue;
+    if (heap == nullptr) heap = &slot.heap;
+    if ((slot.heap.facts().global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) == 0) continue;
+    heap = &slot.heap;
+    break;
+  }
+  if (heap == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  return lock_range(host_ptr, size, agents, num_agent, *heap, agent_ptr);
+}
+
+Status MemoryManager::memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
+                                          hsa_amd_memory_pool_t pool, uint32_t flags, void** agent_ptr) {
+  if (flags != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const Heap* heap = find_heap(pool.handle);
+  if (heap == nullptr || !heap->is_system()) return Status(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+  return lock_range(host_ptr, size, agents, num_agent, *heap, agent_ptr);
+}
+
+Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent,
+                                 const Heap& heap, void** agent_ptr) {
+  const auto start = reinterpret_cast<uintptr_t>(host_ptr);
+  if (size == 0 || host_ptr == nullptr || agent_ptr == nullptr || num_agent < 0 ||
+      (agents == nullptr) != (num_agent == 0) || start + size < start) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  *agent_ptr = nullptr;
+
+  AgentSet allowed;
+  if (num_agent == 0) {
+    for (size_t i = 0; i < agents_.size(); ++i) allowed.add(i);
+  }
+  bool devices = num_agent == 0 && agents_.size() > agents_.hosts().count();
+  for (int i = 0; i < num_agent; ++i) {
+    const auto* agent = agents_.find(agents[i]);
+    if (agent == nullptr || heap.access(agents_, agent->facts) == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED) {
+      return HSA_STATUS_ERROR_INVALID_AGENT;
+    }
+    allowed.add(agent->index);
+    devices |= agent->facts.type != HSA_DEVICE_TYPE_CPU;
+  }
+
+  // Locking what is not there would only be found out when an agent touches it. This asks the kernel for
+  // every mapping of the range and does nothing else.
+  const uintptr_t first_page = start & ~(kPageSize - 1);
+  const size_t span = (start + size - first_page + kPageSize - 1) & ~(kPageSize - 1);
+  if (msync(reinterpret_cast<void*>(first_page), span, MS_ASYNC) != 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} cannot be locked: {}", size, host_ptr,
+                std::strerror(errno));
+  }
+
+  void* address = host_ptr;
+  const bool pinned = devices && pinner_ != nullptr;
+  if (pinned) {
+    const auto result = pinner_->pin(host_ptr, size, allowed, heap.facts().global_flags);
+    if (!result) return result.error();
+    address = *result;
+  }
+  try {
+    const std::unique_lock lock(locked_mutex_);
+    locked_.insert(start, size, {++lock_serial_, address, &heap, allowed, nullptr, pinned});
+  } catch (...) {
+    if (pinned) pinner_->unpin(host_ptr, size, address);
+    throw;
+  }
+  *agent_ptr = address;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::memory_unlock(void* host_ptr) {
+  RangeMap<LockedRange>::Entry* latest = nullptr;
+  RangeMap<LockedRange>::Entry gone{};
+  {
+    const std::unique_lock lock(locked_mutex_);
+    locked_.visit_starting(reinterpret_cast<uintptr_t>(host_ptr), [&](RangeMap<LockedRange>::Entry& entry) {
+      if (latest == nullptr || entry.value.serial > latest->value.serial) latest = &entry;
+    });
+    if (latest == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is not locked", host_ptr);
+    gone = *latest;
+    locked_.erase(*latest);
+  }
+  if (gone.value.pinned) pinner_->unpin(host_ptr, gone.size, gone.value.agent_address);
+  return HSA_STATUS_SUCCESS;
+}
+
+std::optional<RangeMap<MemoryManager::LockedRange>::Entry> MemoryManager::locked_around(
+    uintptr_t address) const {
+  const std::shared_lock lock(locked_mutex_);
+  std::optional<RangeMap<LockedRange>::Entry> latest;
+  locked_.visit_around(address, [&](const RangeMap<LockedRange>::Entry& entry) {
+    if (!latest || entry.value.serial > latest->value.serial) latest = entry;
+  });
+  return latest;
+}
+
+AgentSet MemoryManager::accessible_agents(const AllocationView& view) const {
+  AgentSet set;
+  for (size_t i = 0; i < agents_.size(); ++i) {
+    if (view.heap->access(agents_, agents_[i]) == HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT) set.add(i);
+  }
+  if ((view.marks & kHasAccessList) != 0) {
+    const std::lock_guard lock(aside_mutex_);
+    const auto found = aside_.find(view.base);
+    if (found != aside_.end() && found->second.access) set |= *found->second.access;
+  }
+  return set;
+}
+
+Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info, void* (*alloc)(size_t),
+                                   uint32_t* num_agents_accessible, hsa_agent_t** accessible) {
+  if (ptr == nullptr || info == nullptr || info->size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const bool list_wanted = alloc != nullptr && num_agents_accessible != nullptr && accessible != nullptr;
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+
+  hsa_amd_pointer_info_t answer{};
+  AgentSet reachable;
+  if (const auto view = extents_.view(address)) {
+    const HeapFacts& facts = view->heap->facts();
+    answer.type = HSA_EXT_POINTER_TYPE_HSA;
+    answer.agentBaseAddress = reinterpret_cast<void*>(view->base);
+    answer.hostBaseAddress = facts.host_accessible ? answer.agentBaseAddress : nullptr;
+    answer.sizeInBytes = view->size;
+    answer.userData = view->user_data;
+    answer.agentOwner = facts.owner;
+    answer.global_flags = facts.global_flags;
+    if (list_wanted) reachable = accessible_agents(*view);
+  } else if (const auto locked = locked_around(address)) {
+    answer.type = HSA_EXT_POINTER_TYPE_LOCKED;
+    answer.agentBaseAddress = locked->value.agent_address;
+    answer.hostBaseAddress = reinterpret_cast<void*>(locked->start);
+    answer.sizeInBytes = locked->size;
+    answer.userData = locked->value.user_data;
+    answer.agentOwner = locked->value.heap->facts().owner;
+    answer.global_flags = locked->value.heap->facts().global_flags;
+    reachable = locked->value.agents;
+    reachable |= agents_.hosts();
+  }
+
+  // The caller's structure may be an older, shorter one.
+  answer.size = std::min<uint32_t>(info->size, sizeof answer);
+  std::memcpy(info, &answer, answer.size);
+  if (!list_wanted) return HSA_STATUS_SUCCESS;
+
+  *num_agents_accessible = 0;
+  *accessible = nullptr;
+  const size_t count = reachable.count();
+  if (count == 0) return HSA_STATUS_SUCCESS;
+  auto* list = static_cast<hsa_agent_t*>(alloc(count * sizeof(hsa_agent_t)));
+  if (list == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the caller's allocator failed");
+  size_t next = 0;
+  reachable.for_each([&](size_t index) { list[next++] = agents_[index].handle; });
+  *num_agents_accessible = static_cast<uint32_t>(count);
+  *accessible = list;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::pointer_info_set_userdata(const void* ptr, void* user_data) {
+  if (ptr == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  Extent* extent = extents_.find(address);
+  PageAllocator* allocator =
+      extent == nullptr ? nullptr : extent->published.owner.load(std::memory_order_acquire);
+  if (allocator != nullptr && allocator->set_user_data(*extent, address, user_data))
+    return HSA_STATUS_SUCCESS;
+
+  const std::unique_lock lock(locked_mutex_);
+  RangeMap<LockedRange>::Entry* latest = nullptr;
+  locked_.visit_starting(address, [&](RangeMap<LockedRange>::Entry& entry) {
+    if (latest == nullptr || entry.value.serial > latest->value.serial) latest = &entry;
+  });
+  if (latest == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is not known", ptr);
+  latest->value.user_data = user_data;
+  return HSA_STATUS_SUCCESS;
+}
+
+Placement MemoryManager::locate(const void* ptr) const {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  if (const auto view = extents_.view(address)) {
+    const HeapFacts& facts = view->heap->facts();
+    return {HSA_EXT_POINTER_TYPE_HSA, view->base, view->size, facts.owner, facts.host_accessible};
+  }
+  if (const auto locked = locked_around(address)) {
+    return {HSA_EXT_POINTER_TYPE_LOCKED, locked->start, locked->size, locked->value.heap->facts().owner,
+            true};
+  }
+  return {};
+}
+
+}  // namespace rigel

@@ -1,0 +1,229 @@
+#include "core/memory/memory_manager.hpp"
+
+#include <algorithm>
+
+#include "core/memory/host_provider.hpp"
+
+namespace rigel {
+namespace {
+
+constexpr uint32_t kHostAllocationFlags = HSA_AMD_MEMORY_POOL_PCIE_FLAG | HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG;
+
+}  // namespace
+
+MemoryManager::~MemoryManager() {
+  if (pinner_ == nullptr) return;
+  locked_.visit_all([this](RangeMap<LockedRange>::Entry& entry) {
+    if (!entry.value.pinned) return;
+    pinner_->unpin(reinterpret_cast<void*>(entry.start), entry.size, entry.value.agent_address);
+  });
+}
+
+const Heap& MemoryManager::add_heap(const HeapFacts& facts, std::unique_ptr<MemoryProvider> provider) {
+  HeapFacts actual = facts;
+  actual.allocatable = provider != nullptr;
+  HeapSlot& slot = heaps_.emplace_back(actual);
+  if (provider) slot.allocator = std::make_unique<PageAllocator>(slot.heap, std::move(provider), extents_);
+  return slot.heap;
+}
+
+void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes) {
+  size_t total = 0;
+  for (const HostNode& node : nodes) total += node.size & ~(kPageSize - 1);
+  for (const HostNode& node : nodes) {
+    HeapFacts facts;
+    facts.allocation_flags = kHostAllocationFlags;
+    facts.owner = node.agent;
+    facts.size = node.size & ~(kPageSize - 1);
+    // When a node is full its neighbours help out.
+    facts.allocation_limit = total;
+    facts.granule = facts.recommended_granule = kPageSize;
+    facts.bus_width_bits = node.bus_width_bits;
+    facts.max_clock_mhz = node.max_clock_mhz;
+    const int numa_node = nodes.size() > 1 ? static_cast<int>(node.numa_node) : HostProvider::kAnyNode;
+    constexpr uint32_t kFine = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
+    for (const uint32_t flags : {kFine, uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED},
+                                 kFine | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
+                                 uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED}}) {
+      facts.global_flags = flags;
+      add_heap(facts, std::make_unique<HostProvider>(numa_node));
+    }
+  }
+}
+
+MemoryManager::HeapSlot* MemoryManager::find_slot(uint64_t handle) noexcept {
+  for (HeapSlot& slot : heaps_) {
+    if (slot.heap.region().handle == handle) return &slot;
+  }
+  return nullptr;
+}
+
+const Heap* MemoryManager::find_heap(uint64_t handle) const noexcept {
+  HeapSlot* slot = const_cast<MemoryManager*>(this)->find_slot(handle);
+  return slot == nullptr ? nullptr : &slot->heap;
+}
+
+const Heap* MemoryManager::find_heap_of(hsa_agent_t agent, uint32_t global_flags) const noexcept {
+  for (const HeapSlot& slot : heaps_) {
+    const HeapFacts& facts = slot.heap.facts();
+    if (facts.visible && facts.segment == HSA_AMD_SEGMENT_GLOBAL && facts.owner.handle == agent.handle &&
+        (facts.global_flags & global_flags) == global_flags) {
+      return &slot.heap;
+    }
+  }
+  return nullptr;
+}
+
+Status MemoryManager::agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*),
+                                            void* data) {
+  if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto* entry = agents_.find(agent);
+  if (entry == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+  const bool host = entry->facts.type == HSA_DEVICE_TYPE_CPU;
+  for (const HeapSlot& slot : heaps_) {
+    const HeapFacts& facts = slot.heap.facts();
+    if (!facts.visible || !(facts.owner.handle == agent.handle || (host && slot.heap.is_system()))) continue;
+    const Status status = callback(slot.heap.region(), data);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::agent_iterate_memory_pools(hsa_agent_t agent,
+                                                 hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
+                                                 void* data) {
+  if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (agents_.find(agent) == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+  for (const HeapSlot& slot : heaps_) {
+    if (!slot.heap.facts().visible || slot.heap.facts().owner.handle != agent.handle) continue;
+    const Status status = callback(slot.heap.pool(), data);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value) {
+  const Heap* heap = find_heap(region.handle);
+  return heap == nullptr ? HSA_STATUS_ERROR_INVALID_REGION : heap->region_info(attribute, value);
+}
+
+Status MemoryManager::memory_pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t attribute,
+                                           void* value) {
+  const Heap* heap = find_heap(pool.handle);
+  return heap == nullptr ? Status(HSA_STATUS_ERROR_INVALID_MEMORY_POOL) : heap->pool_info(attribute, value);
+}
+
+Status MemoryManager::agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
+                                                 hsa_amd_agent_memory_pool_info_t attribute, void* value) {
+  const auto* entry = agents_.find(agent);
+  if (entry == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+  const Heap* heap = find_heap(pool.handle);
+  if (heap == nullptr) return Status(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+  return heap->agent_info(agents_, entry->facts, attribute, value);
+}
+
+Status MemoryManager::allocate(HeapSlot& slot, size_t size, uint32_t flags, void** ptr) {
+  if (slot.allocator == nullptr) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "nothing can be allocated in this region or pool");
+  }
+  const HeapFacts& facts = slot.heap.facts();
+  if (size > facts.allocation_limit) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} bytes are more than the pool's limit of {}", size,
+                facts.allocation_limit);
+  }
+  const auto address = slot.allocator->allocate(size, flags);
+  if (!address) return address.error();
+  *ptr = *address;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::memory_allocate(hsa_region_t region, size_t size, void** ptr) {
+  if (ptr == nullptr || size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  HeapSlot* slot = find_slot(region.handle);
+  return slot == nullptr ? HSA_STATUS_ERROR_INVALID_REGION : allocate(*slot, size, 0, ptr);
+}
+
+Status MemoryManager::memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,
+                                           void** ptr) {
+  if (ptr == nullptr || size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  HeapSlot* slot = find_slot(pool.handle);
+  if (slot == nullptr) return Status(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+  if ((flags & ~slot->heap.facts().allocation_flags) != 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the pool cannot honour allocation flags {:#x}", flags);
+  }
+  // How writes travel over PCIe does not change what host memory is made of.
+  if (slot->heap.is_system()) flags &= ~uint32_t{HSA_AMD_MEMORY_POOL_PCIE_FLAG};
+  return allocate(*slot, size, flags, ptr);
+}
+
+Status MemoryManager::memory_free(void* ptr) {
+  if (ptr == nullptr) return HSA_STATUS_SUCCESS;
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  Extent* extent = extents_.find(address);
+  PageAllocator* allocator =
+      extent == nullptr ? nullptr : extent->published.owner.load(std::memory_order_acquire);
+  const auto marks = allocator == nullptr ? std::nullopt : allocator->retire(*extent, address);
+  if (!marks) {
+    if (locked_around(address))
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is locked, not allocated", ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not the start of an allocation", ptr);
+  }
+  if (*marks == 0) return HSA_STATUS_SUCCESS;
+
+  // The allocation is out of sight, so the callbacks cannot free it again, and nobody else gets its addresses
+  // yet.
+  Aside aside;
+  {
+    const std::lock_guard lock(aside_mutex_);
+    if (auto found = aside_.extract(address)) aside = std::move(found.mapped());
+  }
+  struct Reclaim {
+    PageAllocator& allocator;
+    Extent& extent;
+    uintptr_t address;
+    ~Reclaim() { allocator.reclaim(extent, address); }
+  } const reclaim{*allocator, *extent, address};
+  for (const Callback& callback : aside.callbacks) callback.function(callback.ptr, callback.user_data);
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback,
+                                                     void* user_data) {
+  if (ptr == nullptr || callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  Extent* extent = extents_.find(address);
+  const auto view = extent == nullptr ? std::nullopt : extent->view(address);
+  if (!view) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is in no allocation", ptr);
+  PageAllocator* allocator = extent->published.owner.load(std::memory_order_acquire);
+
+  const std::lock_guard lock(aside_mutex_);
+  auto& callbacks = aside_[view->base].callbacks;
+  callbacks.push_back({ptr, callback, user_data});
+  if (allocator != nullptr && allocator->change_marks(*extent, view->base, kHasCallbacks, 0)) {
+    return HSA_STATUS_SUCCESS;
+  }
+  // It was freed since the look at it.
+  callbacks.pop_back();
+  if (callbacks.empty()) aside_.erase(view->base);
+  return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+}
+
+Status MemoryManager::deregister_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback) {
+  if (ptr == nullptr || callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto view = extents_.view(reinterpret_cast<uintptr_t>(ptr));
+  if (!view) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const std::lock_guard lock(aside_mutex_);
+  const auto found = aside_.find(view->base);
+  if (found == aside_.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto matches = [&](const Callback& entry) { return entry.ptr == ptr && entry.function == callback; };
+  return std::erase_if(found->second.callbacks, matches) == 0 ? HSA_STATUS_ERROR_INVALID_ARGUMENT
+                                                              : HSA_STATUS_SUCCESS;
+}
+
+void MemoryManager::trim() {
+  for (HeapSlot& slot : heaps_) {
+    if (slot.allocator) slot.allocator->trim();
+  }
+}
+
+}  // namespace rigel

@@ -1,0 +1,191 @@
+// Memory as the HSA API shows it: regions and pools, allocations, who may reach them, and what a pointer is.
+//
+// Each function is the API function of the same name, without the check that the runtime is open and without
+// the catching of exceptions, which the exported function does (std::bad_alloc:
+// HSA_STATUS_ERROR_OUT_OF_RESOURCES; a callback's own exception passes through). Statuses are those of the
+// manual; where the manual leaves the behaviour undefined, the function says what happens here.
+//
+// The runtime owns one manager. While it starts it adds agents, links and heaps; from then on those never
+// change and every function may be called from any thread. Callbacks of the application run on the calling
+// thread with no lock held, so they may call back.
+//
+// Everything that is still allocated is unmapped when the manager ends.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/memory/agents.hpp"
+#include "core/memory/extent_map.hpp"
+#include "core/memory/heap.hpp"
+#include "core/memory/page_allocator.hpp"
+#include "core/memory/provider.hpp"
+#include "core/memory/range_map.hpp"
+
+namespace rigel {
+
+/// A NUMA node's memory and the CPU agent that owns it.
+struct HostNode {
+  hsa_agent_t agent{};
+  uint32_t numa_node = 0;
+  size_t size = 0;  ///< in bytes
+  uint32_t bus_width_bits = 0;
+  uint32_t max_clock_mhz = 0;
+};
+
+/// What memory management knows of an address, for whoever moves data.
+struct Placement {
+  hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_UNKNOWN;
+  uintptr_t base = 0;
+  size_t size = 0;      ///< in bytes, from `base`
+  hsa_agent_t owner{};  ///< 0 if unknown
+  bool host_accessible = true;
+};
+
+class MemoryManager {
+ public:
+  MemoryManager() = default;
+  ~MemoryManager();
+  MemoryManager(const MemoryManager&) = delete;
+  MemoryManager& operator=(const MemoryManager&) = delete;
+
+  // While the runtime starts.
+
+  AgentDirectory& agents() noexcept { return agents_; }
+  const AgentDirectory& agents() const noexcept { return agents_; }
+
+  /// A heap without a provider is only described: nothing can be allocated in it.
+  const Heap& add_heap(const HeapFacts& facts, std::unique_ptr<MemoryProvider> provider);
+
+  /// Adds the heaps that every CPU agent has, of ordinary memory: fine-grained, extended-scope fine-grained,
+  /// kernarg and coarse-grained, in this order. With one node, the kernel chooses where pages are.
+  void add_host_heaps(const std::vector<HostNode>& nodes);
+
+  /// From here on, locked memory is made reachable by `pinner`.
+  void set_pinner(std::unique_ptr<HostPinner> pinner) { pinner_ = std::move(pinner); }
+
+  // Regions and pools.
+
+  /// A CPU agent lists the system's heaps of all CPU agents, any other agent its own.
+  Status agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*), void* data);
+  Status agent_iterate_memory_pools(hsa_agent_t agent, hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
+                                    void* data);
+  Status region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value);
+  Status memory_pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t attribute, void* value);
+  Status agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
+                                    hsa_amd_agent_memory_pool_info_t attribute, void* value);
+
+  // Allocation.
+
+  Status memory_allocate(hsa_region_t region, size_t size, void** ptr);
+  /// A flag that the pool cannot honour is HSA_STATUS_ERROR_INVALID_ARGUMENT.
+  Status memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** ptr);
+  /// Either function frees what either allocated. Null is nothing to do. What is no live allocation's first
+  /// byte is HSA_STATUS_ERROR_INVALID_ALLOCATION, and what the runtime knows but did not allocate
+  /// (locked, imported, reserved) HSA_STATUS_ERROR_INVALID_ARGUMENT. Deallocation callbacks run first.
+  Status memory_free(void* ptr);
+  Status memory_pool_free(void* ptr) { return memory_free(ptr); }
+
+  Status register_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback, void* user_data);
+  Status deregister_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback);
+
+  // Access.
+
+  Status agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents, const uint32_t* flags,
+                             const void* ptr);
+  /// No pool's buffers move to another pool.
+  Status memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_amd_memory_pool_t to, bool* result);
+  /// To the pool where the buffer is: nothing to do. To another: HSA_STATUS_ERROR_OUT_OF_RESOURCES.
+  Status memory_migrate(const void* ptr, hsa_amd_memory_pool_t pool, uint32_t flags);
+  Status memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_access_permission_t access);
+  /// Hints; every CPU agent reaches what the application allocates.
+  Status memory_register(void* ptr, size_t size);
+  Status memory_deregister(void* ptr, size_t size);
+  Status coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type);
+  Status coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t type);
+
+  // Locking the application's own memory.
+
+  Status memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent, void** agent_ptr);
+  Status memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
+                             hsa_amd_memory_pool_t pool, uint32_t flags, void** agent_ptr);
+  /// Undoes the latest lock that starts at `host_ptr`. Not locked: HSA_STATUS_ERROR_INVALID_ARGUMENT.
+  Status memory_unlock(void* host_ptr);
+
+  // Pointers.
+
+  Status pointer_info(const void* ptr, hsa_amd_pointer_info_t* info, void* (*alloc)(size_t),
+                      uint32_t* num_agents_accessible, hsa_agent_t** accessible);
+  Status pointer_info_set_userdata(const void* ptr, void* user_data);
+
+  // For the runtime's other parts.
+
+  /// The heap that a handle names, or null. Handles are never dereferenced before they are found here.
+  const Heap* find_heap(uint64_t handle) const noexcept;
+  /// What is known of an address; type UNKNOWN (the application's own host memory) if nothing is.
+  Placement locate(const void* ptr) const;
+  /// The first visible heap of `agent` with all of `global_flags`, or null.
+  const Heap* find_heap_of(hsa_agent_t agent, uint32_t global_flags) const noexcept;
+  /// Gives unused memory back to the system.
+  void trim();
+
+ private:
+  struct HeapSlot {
+    HeapSlot(const HeapFacts& facts) : heap(facts) {}
+    Heap heap;
+    std::unique_ptr<PageAllocator> allocator;  // null: only described
+  };
+  struct Callback {
+    void* ptr;
+    hsa_amd_deallocation_callback_t function;
+    void* user_data;
+  };
+  /// What few allocations have, keyed by their first byte; a mark on the allocation says to look here.
+  struct Aside {
+    std::vector<Callback> callbacks;
+    std::optional<AgentSet> access;
+  };
+  struct LockedRange {
+    uint64_t serial;  // the later lock wins where locks overlap
+    void* agent_address;
+    const Heap* heap;
+    AgentSet agents;
+    void* user_data;
+    bool pinned;  // a device was asked for, so the pinner was
+  };
+
+  HeapSlot* find_slot(uint64_t handle) noexcept;
+  Status allocate(HeapSlot& slot, size_t size, uint32_t flags, void** ptr);
+  Status lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent, const Heap& heap,
+                    void** agent_ptr);
+  std::optional<RangeMap<LockedRange>::Entry> locked_around(uintptr_t address) const;
+  AgentSet accessible_agents(const AllocationView& view) const;
+
+  AgentDirectory agents_;
+  ExtentMap extents_;
+  std::deque<HeapSlot> heaps_;  // addresses are handles
+  std::unique_ptr<HostPinner> pinner_;
+
+  mutable std::mutex aside_mutex_;
+  std::unordered_map<uintptr_t, Aside> aside_;
+
+  std::mutex access_mutex_;  // one change of access at a time
+
+  mutable std::shared_mutex locked_mutex_;
+  mutable RangeMap<LockedRange> locked_;
+  uint64_t lock_serial_ = 0;
+};
+
+}  // namespace rigel

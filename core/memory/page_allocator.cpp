@@ -1,0 +1,368 @@
+#include "core/memory/page_allocator.hpp"
+
+#include <algorithm>
+
+namespace rigel {
+namespace {
+
+constexpr size_t kMinReserveBytes = 32 << 20;
+constexpr size_t kReserveShare = 8;  // of the mapped bytes, one in so many may be reserve
+constexpr size_t kReserveCount = 64;
+constexpr size_t kIdleSlabs = 4;
+
+constexpr size_t round_up(size_t value, size_t multiple) {
+  return (value + multiple - 1) & ~(multiple - 1);
+}
+
+}  // namespace
+
+void PageAllocator::List::push_front(Extent* extent) noexcept {
+  extent->previous = nullptr;
+  extent->next = head;
+  (head == nullptr ? tail : head->previous) = extent;
+  head = extent;
+}
+
+void PageAllocator::List::remove(Extent* extent) noexcept {
+  (extent->previous == nullptr ? head : extent->previous->next) = extent->next;
+  (extent->next == nullptr ? tail : extent->next->previous) = extent->previous;
+  extent->previous = extent->next = nullptr;
+}
+
+PageAllocator::PageAllocator(const Heap& heap, std::unique_ptr<MemoryProvider> provider, ExtentMap& map)
+    : heap_(heap), provider_(std::move(provider)), map_(map) {}
+
+PageAllocator::~PageAllocator() {
+  const auto end = [this](List& list) {
+    while (Extent* extent = list.head) {
+      list.remove(extent);
+      unpublish(extent);
+      provider_->unmap(extent->backing);
+    }
+  };
+  for (List& list : open_) end(list);
+  end(full_);
+  end(reserve_);
+}
+
+Result<void*> PageAllocator::allocate(size_t size, uint32_t flags) {
+  const size_t pages = (size - 1) / kPageSize + 1;
+  if (flags == 0 && pages <= kLargestClassPages) return allocate_object(size, size_class_of(pages));
+  return allocate_block(size, flags);
+}
+
+Result<void*> PageAllocator::allocate_object(size_t size, uint32_t size_class) {
+  std::unique_lock lock(mutex_);
+  List& open = open_[size_class];
+  if (open.head == nullptr) {
+    const auto extent = obtain(lock, {.size = kUnitSize, .alignment = kUnitSize});
+    if (!extent) return error(extent.error());
+    if (!publish_slab(*extent, size_class)) {
+      to_reserve(*extent);
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for the books of {} bytes of pool memory",
+                  size);
+    }
+    open.push_front(*extent);
+    ++idle_slabs_;
+  }
+
+  Extent* slab = open.head;
+  uint32_t index = 0;
+  for (uint32_t word = 0;; ++word) {
+    // A slab with room has a bit set.
+    if (slab->free_objects[word] == 0) continue;
+    index = word * 64 + static_cast<uint32_t>(__builtin_ctzll(slab->free_objects[word]));
+    slab->free_objects[word] &= slab->free_objects[word] - 1;
+    break;
+  }
+  if (slab->live++ == 0) --idle_slabs_;
+  if (slab->live == objects_per_slab(size_class)) {
+    open.remove(slab);
+    full_.push_front(slab);
+  }
+  ++allocations_;
+  ObjectRecord& record = slab->published.records.load(std::memory_order_relaxed)[index];
+  {
+    const Extent::Change change(*slab);
+    record.set_user_data(nullptr);
+    record.set_marks(0);
+    record.set_size(size);
+  }
+  return static_cast<unsigned char*>(slab->backing.address) +
+         size_t{index} * kClassPages[size_class] * kPageSize;
+}
+
+Result<void*> PageAllocator::allocate_block(size_t size, uint32_t flags) {
+  const size_t bytes = round_up(size, heap_.facts().granule);
+  std::unique_lock lock(mutex_);
+  const auto extent =
+      obtain(lock, {.size = bytes, .alignment = kUnitSize, .flags = flags, .one_object = true});
+  if (!extent) return error(extent.error());
+  if (!publish_block(*extent, size)) {
+    to_reserve(*extent);
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for the books of {} bytes of pool memory",
+                size);
+  }
+  full_.push_front(*extent);
+  ++allocations_;
+  return (*extent)->backing.address;
+}
+
+/// A block in no list: from the reserve or, with the lock open meanwhile, from the provider.
+Result<Extent*> PageAllocator::obtain(std::unique_lock<std::mutex>& lock, const BlockRequest& request) {
+  for (Extent* extent = reserve_.head; extent != nullptr; extent = extent->next) {
+    if (extent->backing.size != request.size || extent->flags != request.flags) continue;
+    reserve_.remove(extent);
+    reserve_bytes_ -= extent->backing.size;
+    --reserve_count_;
+    return extent;
+  }
+
+  lock.unlock();
+  auto backing = provider_->map(request);
+  if (!backing && backing.error() == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
+    trim();
+    backing = provider_->map(request);
+  }
+  Extent* extent = backing ? map_.take_extent() : nullptr;
+  if (backing && extent == nullptr) provider_->unmap(*backing);
+  lock.lock();
+  if (!backing) return error(backing.error());
+  if (extent == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for the books of a block");
+  extent->backing = *backing;
+  extent->flags = request.flags;
+  extent->granted = {};
+  mapped_bytes_ += backing->size;
+  return extent;
+}
+
+bool PageAllocator::publish_slab(Extent* extent, uint32_t size_class) {
+  if (extent->slab_records == nullptr) extent->slab_records = map_.take_records();
+  if (extent->slab_records == nullptr) return false;
+  const auto base = reinterpret_cast<uintptr_t>(extent->backing.address);
+  const uint32_t count = objects_per_slab(size_class);
+  extent->size_class = size_class;
+  extent->live = 0;
+  for (uint32_t word = 0; word < std::size(extent->free_objects); ++word) {
+    const uint32_t objects = count > word * 64 ? std::min(count - word * 64, 64u) : 0;
+    extent->free_objects[word] = objects == 64 ? ~uint64_t{0} : (uint64_t{1} << objects) - 1;
+  }
+  {
+    const Extent::Change change(*extent);
+    change.set(extent->published.owner, this);
+    change.set(extent->published.heap, &heap_);
+    change.set(extent->published.base, base);
+    change.set(extent->published.size, extent->backing.size);
+    change.set(extent->published.object_pages, uint32_t{kClassPages[size_class]});
+    change.set(extent->published.object_count, count);
+    change.set(extent->published.records, extent->slab_records);
+  }
+  if (map_.insert(*extent, base, extent->backing.size)) return true;
+  unpublish(extent);
+  return false;
+}
+
+bool PageAllocator::publish_block(Extent* extent, size_t size) {
+  const auto base = reinterpret_cast<uintptr_t>(extent->backing.address);
+  extent->live = 1;
+  {
+    const Extent::Change change(*extent);
+    change.set(extent->published.owner, this);
+    change.set(extent->published.heap, &heap_);
+    change.set(extent->published.base, base);
+    change.set(extent->published.size, extent->backing.size);
+    change.set(extent->published.object_pages, 0u);
+    change.set(extent->published.object_count, 1u);
+    change.set(extent->published.records, &extent->sole);
+    extent->sole.set_user_data(nullptr);
+    extent->sole.set_marks(0);
+    extent->sole.set_size(size);
+  }
+  if (map_.insert(*extent, base, extent->backing.size)) return true;
+  unpublish(extent);
+  return false;
+}
+
+/// Takes an extent out of readers' sight. Its records must be dead, or nobody must be left to care.
+void PageAllocator::unpublish(Extent* extent) noexcept {
+  if (extent->published.records.load(std::memory_order_relaxed) == nullptr) return;
+  map_.erase(extent->published.base.load(std::memory_order_relaxed),
+             extent->published.size.load(std::memory_order_relaxed));
+  {
+    const Extent::Change change(*extent);
+    change.set(extent->published.owner, static_cast<PageAllocator*>(nullptr));
+    change.set(extent->published.heap, static_cast<const Heap*>(nullptr));
+    change.set(extent->published.base, uintptr_t{0});
+    change.set(extent->published.size, size_t{0});
+    change.set(extent->published.object_count, 0u);
+    change.set(extent->published.records, static_cast<ObjectRecord*>(nullptr));
+    extent->sole.set_size(0);
+  }
+}
+
+/// The record of the live allocation that starts at `base`, or null. Under the lock.
+ObjectRecord* PageAllocator::record_at(const Extent& extent, uintptr_t base, uint32_t& index) const noexcept {
+  constexpr auto relaxed = std::memory_order_relaxed;
+  const auto& published = extent.published;
+  // The extent may have changed hands between the caller's look into the map and the lock.
+  if (published.owner.load(relaxed) != this) return nullptr;
+  const size_t offset = base - published.base.load(relaxed);
+  if (offset >= published.size.load(relaxed)) return nullptr;
+  const uint32_t pages = published.object_pages.load(relaxed);
+  index = Extent::object_index(offset, pages);
+  if (index >= published.object_count.load(relaxed)) return nullptr;
+  ObjectRecord& record = published.records.load(relaxed)[index];
+  return record.size() != 0 && offset == size_t{index} * pages * kPageSize ? &record : nullptr;
+}
+
+std::optional<uint32_t> PageAllocator::retire(Extent& extent, uintptr_t base) {
+  std::unique_lock lock(mutex_);
+  uint32_t index = 0;
+  ObjectRecord* record = record_at(extent, base, index);
+  if (record == nullptr) return std::nullopt;
+  const uint32_t marks = record->marks();
+  {
+    const Extent::Change change(extent);
+    record->set_size(0);
+  }
+  if (marks != 0) return marks;
+  put_back(&extent, index);
+  Extent* surplus = take_surplus(false);
+  lock.unlock();
+  if (surplus != nullptr) release(surplus);
+  return marks;
+}
+
+void PageAllocator::reclaim(Extent& extent, uintptr_t base) {
+  std::unique_lock lock(mutex_);
+  const size_t offset = base - extent.published.base.load(std::memory_order_relaxed);
+  put_back(&extent,
+           Extent::object_index(offset, extent.published.object_pages.load(std::memory_order_relaxed)));
+  Extent* surplus = take_surplus(false);
+  lock.unlock();
+  if (surplus != nullptr) release(surplus);
+}
+
+void PageAllocator::put_back(Extent* extent, uint32_t index) noexcept {
+  --allocations_;
+  --extent->live;
+  if (extent->published.object_pages.load(std::memory_order_relaxed) == 0) {
+    full_.remove(extent);
+    to_reserve(extent);
+    return;
+  }
+  extent->free_objects[index / 64] |= uint64_t{1} << index % 64;
+  List& open = open_[extent->size_class];
+  if (extent->live + 1 == objects_per_slab(extent->size_class)) {
+    full_.remove(extent);
+    open.push_front(extent);
+  }
+  if (extent->live != 0) return;
+  // Some empty slabs stay as they are, so that an allocation that comes and goes alone does not make and
+  // unmake one each time.
+  if (idle_slabs_ < kIdleSlabs && open.head == extent && open.tail == extent) {
+    ++idle_slabs_;
+  } else {
+    open.remove(extent);
+    to_reserve(extent);
+  }
+}
+
+void PageAllocator::to_reserve(Extent* extent) noexcept {
+  unpublish(extent);
+  reserve_.push_front(extent);
+  reserve_bytes_ += extent->backing.size;
+  ++reserve_count_;
+}
+
+/// Takes what the reserve has too much of, oldest first: a chain through `next`. To be released without the
+/// lock.
+Extent* PageAllocator::take_surplus(bool everything) noexcept {
+  if (everything) {
+    for (List& open : open_) {
+      for (Extent *extent = open.head, *next = nullptr; extent != nullptr; extent = next) {
+        next = extent->next;
+        if (extent->live != 0) continue;
+        open.remove(extent);
+        --idle_slabs_;
+        to_reserve(extent);
+      }
+    }
+  }
+  const size_t limit = everything ? 0 : std::max(kMinReserveBytes, mapped_bytes_ / kReserveShare);
+  const size_t count = everything ? 0 : kReserveCount;
+  Extent* surplus = nullptr;
+  while (reserve_bytes_ > limit || reserve_count_ > count) {
+    Extent* extent = reserve_.tail;
+    reserve_.remove(extent);
+    reserve_bytes_ -= extent->backing.size;
+    mapped_bytes_ -= extent->backing.size;
+    --reserve_count_;
+    extent->next = surplus;
+    surplus = extent;
+  }
+  return surplus;
+}
+
+void PageAllocator::release(Extent* surplus) noexcept {
+  while (surplus != nullptr) {
+    Extent* next = surplus->next;
+    provider_->unmap(surplus->backing);
+    surplus->backing = {};
+    if (surplus->slab_records != nullptr) map_.give_records(surplus->slab_records);
+    surplus->slab_records = nullptr;
+    map_.give_extent(surplus);
+    surplus = next;
+  }
+}
+
+void PageAllocator::trim() {
+  std::unique_lock lock(mutex_);
+  Extent* surplus = take_surplus(true);
+  lock.unlock();
+  release(surplus);
+}
+
+bool PageAllocator::set_user_data(Extent& extent, uintptr_t base, void* user_data) {
+  const std::lock_guard lock(mutex_);
+  uint32_t index = 0;
+  ObjectRecord* record = record_at(extent, base, index);
+  if (record == nullptr) return false;
+  const Extent::Change change(extent);
+  record->set_user_data(user_data);
+  return true;
+}
+
+bool PageAllocator::change_marks(Extent& extent, uintptr_t base, uint32_t set, uint32_t clear) {
+  const std::lock_guard lock(mutex_);
+  uint32_t index = 0;
+  ObjectRecord* record = record_at(extent, base, index);
+  if (record == nullptr) return false;
+  const Extent::Change change(extent);
+  record->set_marks((record->marks() | set) & ~clear);
+  return true;
+}
+
+Status PageAllocator::grant(Extent& extent, uintptr_t address, const AgentSet& agents) {
+  std::unique_lock lock(mutex_);
+  uint32_t index = 0;
+  if (record_at(extent, address, index) == nullptr) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  AgentSet all = extent.granted;
+  all |= agents;
+  if (extent.live == 1) all = agents;  // nobody else's allocation needs what was granted before
+  if (all == extent.granted) return HSA_STATUS_SUCCESS;
+  const Backing backing = extent.backing;
+  lock.unlock();
+  const Status status = provider_->set_access(backing, all);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  lock.lock();
+  if (record_at(extent, address, index) != nullptr) extent.granted = all;
+  return HSA_STATUS_SUCCESS;
+}
+
+PageAllocator::Footprint PageAllocator::footprint() const {
+  const std::lock_guard lock(mutex_);
+  return {mapped_bytes_, reserve_bytes_ + idle_slabs_ * kUnitSize, allocations_};
+}
+
+}  // namespace rigel

@@ -1,0 +1,102 @@
+// Serves one heap: cuts its provider's blocks into allocations of whole pages.
+//
+// Up to 1 MiB an allocation is an object in a slab, a 2 MiB block of equal-sized objects; above, or with
+// special flags, it has a block of its own. So a million small allocations are a few thousand mappings, and
+// most allocations and frees are a few stores under a lock, without a system call. Memory that was freed goes
+// back to the provider, except for a bounded reserve: a few empty slabs, and blocks worth at most 32 MiB or
+// an eighth of what is in use. What is in reserve keeps its old contents.
+//
+// All functions: any thread. One mutex guards the books; the provider is never called under it, so a slow
+// unmap delays only its caller. Readers of the address map take no lock at all (extent.hpp).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "core/base/status.hpp"
+#include "core/memory/extent_map.hpp"
+#include "core/memory/heap.hpp"
+#include "core/memory/provider.hpp"
+#include "core/memory/size_classes.hpp"
+
+namespace rigel {
+
+class PageAllocator {
+ public:
+  PageAllocator(const Heap& heap, std::unique_ptr<MemoryProvider> provider, ExtentMap& map);
+  /// Unmaps everything, live allocations too.
+  ~PageAllocator();
+  PageAllocator(const PageAllocator&) = delete;
+  PageAllocator& operator=(const PageAllocator&) = delete;
+
+  /// `size` bytes, at least 1 and at most the heap's limit; `flags` as in BlockRequest.
+  Result<void*> allocate(size_t size, uint32_t flags);
+
+  /// Ends the allocation that starts at `base`, which lies in `extent` (found in the map a moment ago; it may
+  /// have changed since). The result is empty if there is none. Otherwise it is the allocation's marks: with
+  /// none its memory is free already; with some it is no longer visible, and stays out of reach until
+  /// `reclaim`.
+  std::optional<uint32_t> retire(Extent& extent, uintptr_t base);
+  void reclaim(Extent& extent, uintptr_t base);
+
+  /// False if no allocation starts at `base`.
+  bool set_user_data(Extent& extent, uintptr_t base, void* user_data);
+  bool change_marks(Extent& extent, uintptr_t base, uint32_t set, uint32_t clear);
+
+  /// Lets `agents` reach the allocation around `address`, and whoever was let in to its block before. Callers
+  /// take turns.
+  Status grant(Extent& extent, uintptr_t address, const AgentSet& agents);
+
+  /// Gives the reserve back to the provider.
+  void trim();
+
+  struct Footprint {
+    size_t mapped_bytes = 0;    ///< held from the provider
+    size_t reserved_bytes = 0;  ///< of these, in blocks without an allocation
+    size_t allocations = 0;
+  };
+  Footprint footprint() const;
+
+  const Heap& heap() const noexcept { return heap_; }
+
+ private:
+  // A list of extents through their links.
+  struct List {
+    Extent* head = nullptr;
+    Extent* tail = nullptr;
+    void push_front(Extent* extent) noexcept;
+    void remove(Extent* extent) noexcept;
+  };
+
+  Result<void*> allocate_object(size_t size, uint32_t size_class);
+  Result<void*> allocate_block(size_t size, uint32_t flags);
+  Result<Extent*> obtain(std::unique_lock<std::mutex>& lock, const BlockRequest& request);
+  bool publish_slab(Extent* extent, uint32_t size_class);
+  bool publish_block(Extent* extent, size_t size);
+  void unpublish(Extent* extent) noexcept;
+  void put_back(Extent* extent, uint32_t index) noexcept;
+  void to_reserve(Extent* extent) noexcept;
+  Extent* take_surplus(bool everything) noexcept;
+  void release(Extent* surplus) noexcept;
+  ObjectRecord* record_at(const Extent& extent, uintptr_t base, uint32_t& index) const noexcept;
+
+  const Heap& heap_;
+  const std::unique_ptr<MemoryProvider> provider_;
+  ExtentMap& map_;
+
+  mutable std::mutex mutex_;                   // guards what follows, and the extents' private parts
+  std::array<List, kClassPages.size()> open_;  // slabs with room, by class
+  List full_;                                  // slabs without room and single blocks
+  List reserve_;                               // blocks without a slab or allocation, latest first
+  size_t reserve_bytes_ = 0;
+  size_t reserve_count_ = 0;
+  size_t idle_slabs_ = 0;  // open slabs without an allocation
+  size_t mapped_bytes_ = 0;
+  size_t allocations_ = 0;
+};
+
+}  // namespace rigel

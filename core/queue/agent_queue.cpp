@@ -1,0 +1,168 @@
+// A queue whose packets a backend processes.
+#include <algorithm>
+#include <bit>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/queue/queue.hpp"
+#include "core/signal/signal_pool.hpp"
+
+namespace rigel {
+namespace {
+
+class AgentQueue final : public Queue {
+ public:
+  AgentQueue(const Agent& agent, const QueueRequest& request, Signal& doorbell)
+      : agent_(agent), callback_(request.callback), data_(request.data), doorbell_(doorbell) {
+    const uint32_t words = (agent.caps().compute_units + 31) / 32;
+    cu_mask_.assign(std::max(words, 1u), 0);
+    for (uint32_t unit = 0; unit < agent.caps().compute_units; ++unit) cu_mask_[unit / 32] |= 1u << unit % 32;
+  }
+
+  ~AgentQueue() override {
+    if (info_.queue != nullptr) agent_.backend().queue.destroy(info_.queue);
+    signal_pool::destroy(doorbell_);
+  }
+
+  Status start(const QueueRequest& request, uint64_t cookie) {
+    const hsabe_queue_desc_t desc{sizeof desc,
+                                  cookie,
+                                  doorbell_.handle().handle,
+                                  request.size,
+                                  request.type,
+                                  request.private_segment_size,
+                                  request.group_segment_size};
+    info_.struct_size = sizeof info_;
+    const auto status =
+        static_cast<Status>(agent_.backend().queue.create(agent_.device(), &desc, &info_));
+    if (status != HSA_STATUS_SUCCESS) {
+      info_ = {};
+      return status;
+    }
+    amd_queue_ = static_cast<amd_queue_t*>(info_.amd_queue);
+    if (doorbell_.kind() != AMD_SIGNAL_KIND_USER) {
+      doorbell_.abi.hardware_doorbell_ptr = static_cast<volatile uint64_t*>(info_.doorbell);
+      doorbell_.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
+    }
+    return HSA_STATUS_SUCCESS;
+  }
+
+  const Agent* agent() const override { return &agent_; }
+
+  uint64_t doorbell_id() const override {
+    return info_.doorbell != nullptr ? reinterpret_cast<uint64_t>(info_.doorbell) : doorbell_.handle().handle;
+  }
+
+  Status inactivate() override { return static_cast<Status>(agent_.backend().queue.inactivate(info_.queue)); }
+
+  Status set_profiling(bool enabled) override {
+    const auto operation = agent_.backend().queue.set_profiling;
+    if (operation == nullptr) return fail(HSA_STATUS_ERROR, "this agent's queues cannot stamp times");
+    return static_cast<Status>(operation(info_.queue, enabled));
+  }
+
+  Status set_priority(uint32_t priority) override {
+    const auto operation = agent_.backend().queue.set_priority;
+    // The priority is a wish: an agent whose queues have none has fulfilled every one.
+    return operation == nullptr ? HSA_STATUS_SUCCESS : static_cast<Status>(operation(info_.queue, priority));
+  }
+
+  Status set_cu_mask(uint32_t bits, const uint32_t* mask) override {
+    const auto operation = agent_.backend().queue.set_cu_mask;
+    if (operation == nullptr) {
+      return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "this agent's queues cannot be bound to compute units");
+    }
+    const auto status = static_cast<Status>(operation(info_.queue, bits, mask));
+    if (status == HSA_STATUS_SUCCESS || status == static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED)) {
+      const std::lock_guard lock(mutex_);
+      for (size_t i = 0; i < cu_mask_.size(); ++i) cu_mask_[i] = i < bits / 32 ? mask[i] : 0;
+    }
+    return status;
+  }
+
+  Status get_cu_mask(uint32_t bits, uint32_t* mask) const override {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < bits / 32; ++i) mask[i] = i < cu_mask_.size() ? cu_mask_[i] : 0;
+    return HSA_STATUS_SUCCESS;
+  }
+
+  void raise(hsa_status_t status) override {
+    if (callback_ == nullptr) {
+      log_message(LogLevel::kError, LogTopic::kQueue, "queue {} has stopped with status {:#x}; it has no error callback",
+                  handle()->id, static_cast<uint32_t>(status));
+      return;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return;
+      raising_ = std::this_thread::get_id();
+    }
+    callback_(status, handle(), data_);
+    const std::lock_guard lock(mutex_);
+    raising_ = {};
+    raised_.notify_all();
+  }
+
+  void close() override {
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    raised_.wait(lock, [this] { return raising_ == std::thread::id{} || raising_ == std::this_thread::get_id(); });
+  }
+
+ private:
+  const Agent& agent_;
+  const QueueErrorCallback callback_;
+  void* const data_;
+  Signal& doorbell_;
+  hsabe_queue_info_t info_{};
+
+  mutable std::mutex mutex_;          // the fields below
+  std::condition_variable raised_;    // raising_ has become nobody
+  std::thread::id raising_;           // the thread that is in the callback
+  bool closed_ = false;
+  std::vector<uint32_t> cu_mask_;
+};
+
+Status check(const Agent& agent, const QueueRequest& request) {
+  const hsabe_caps_t& caps = agent.caps();
+  if (!agent.dispatches_kernels() && (caps.features & HSABE_FEATURE_AGENT_DISPATCH) == 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues");
+  }
+  if (!std::has_single_bit(request.size)) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not a power of two", request.size);
+  }
+  if (request.size < caps.queue_min_size || request.size > caps.queue_max_size) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not between {} and {} packets", request.size,
+                caps.queue_min_size, caps.queue_max_size);
+  }
+  if (request.type > HSA_QUEUE_TYPE_COOPERATIVE) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no queue type {}", request.type);
+  }
+  if ((caps.queue_types & 1u << request.type) == 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues of type {}", request.type);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+amd_signal_kind_t doorbell_kind(uint32_t doorbell) {
+  switch (doorbell) {
+    case HSABE_DOORBELL_INDEX64: return AMD_SIGNAL_KIND_DOORBELL;
+    case HSABE_DOORBELL_INDEX32_LEGACY: return AMD_SIGNAL_KIND_LEGACY_DOORBELL;
+    default: return AMD_SIGNAL_KIND_USER;
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request, uint64_t cookie) {
+  if (const Status status = check(agent, request); status != HSA_STATUS_SUCCESS) return error(status);
+  Signal* doorbell = signal_pool::create(-1, 0, doorbell_kind(agent.caps().doorbell));
+  if (doorbell == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");
+  auto queue = std::make_shared<AgentQueue>(agent, request, *doorbell);
+  if (const Status status = queue->start(request, cookie); status != HSA_STATUS_SUCCESS) return error(status);
+  return queue;
+}
+
+}  // namespace rigel

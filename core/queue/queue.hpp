@@ -1,0 +1,106 @@
+// Queues as the application knows them: who made one, what its errors call, and how it ends.
+//
+// The packets' path never comes here (core/queue/aql_index.hpp, and the doorbell's signal). A Queue is made by
+// hsa_queue_create, hsa_soft_queue_create or by the runtime itself, found by its hsa_queue_t address, and ended
+// by hsa_queue_destroy. All functions may be called from any thread.
+#pragma once
+
+#include <hsa/amd_hsa_queue.h>
+#include <hsa_backend/hsa_backend.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/topology/agent.hpp"
+
+namespace rigel {
+
+using QueueErrorCallback = void (*)(hsa_status_t status, hsa_queue_t* source, void* data);
+
+struct QueueRequest {
+  uint32_t size = 0;  ///< packets
+  hsa_queue_type32_t type = HSA_QUEUE_TYPE_MULTI;
+  QueueErrorCallback callback = nullptr;
+  void* data = nullptr;
+  uint32_t private_segment_size = UINT32_MAX;  ///< bytes a work-item, UINT32_MAX: none given
+  uint32_t group_segment_size = UINT32_MAX;    ///< bytes a work-group, UINT32_MAX: none given
+};
+
+struct SoftQueueRequest {
+  void* memory = nullptr;  ///< soft_queue_bytes(size) bytes of the region, aligned to a packet
+  uint32_t size = 0;       ///< packets
+  hsa_queue_type32_t type = HSA_QUEUE_TYPE_MULTI;
+  uint32_t features = 0;
+  hsa_signal_t doorbell{};
+};
+
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  hsa_queue_t* handle() const { return &amd_queue_->hsa_queue; }
+  amd_queue_t* amd_queue() const { return amd_queue_; }
+
+  /// The agent that consumes the packets; null for a soft queue.
+  virtual const Agent* agent() const { return nullptr; }
+  /// What tells its doorbell from every other: the register's address, or the signal's where there is none.
+  virtual uint64_t doorbell_id() const { return amd_queue_->hsa_queue.doorbell_signal.handle; }
+  virtual Status inactivate() = 0;
+  virtual Status set_profiling(bool enabled) = 0;
+  virtual Status set_priority(uint32_t hsabe_priority) = 0;
+  virtual Status set_cu_mask(uint32_t bits, const uint32_t* mask) = 0;
+  virtual Status get_cu_mask(uint32_t bits, uint32_t* mask) const = 0;
+  /// Tells the application that the queue has stopped. Runs the callback on the calling thread, which is the
+  /// asynchronous handlers' own; not after `close` has returned.
+  virtual void raise(hsa_status_t) {}
+  /// No callback starts after this returns, and none is running, unless this is called from within it.
+  virtual void close() {}
+
+ protected:
+  Queue() = default;
+  amd_queue_t* amd_queue_ = nullptr;
+};
+
+/// The live queues of a runtime.
+class QueueTable {
+ public:
+  /// Registers the queue and gives it its id.
+  void insert(std::shared_ptr<Queue> queue, uint64_t cookie);
+  std::shared_ptr<Queue> find(const hsa_queue_t* queue) const;
+  std::shared_ptr<Queue> find_cookie(uint64_t cookie) const;
+  std::shared_ptr<Queue> remove(const hsa_queue_t* queue);
+  std::vector<std::shared_ptr<Queue>> clear();
+  /// How many queues the agent has.
+  uint32_t count(const Agent& agent) const;
+
+  uint64_t next_cookie() { return next_cookie_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  struct Entry {
+    std::shared_ptr<Queue> queue;
+    uint64_t cookie = 0;
+  };
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<const hsa_queue_t*, Entry> queues_;
+  std::atomic<uint64_t> next_cookie_{1};
+};
+
+/// A queue whose packets the agent's backend processes. Statuses as hsa_queue_create's. The caller has checked
+/// that the agent's limit is not reached, and inserts the result with the same cookie.
+Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request, uint64_t cookie);
+
+/// The memory that a soft queue needs: its structure and its ring.
+size_t soft_queue_bytes(uint32_t packets);
+
+/// A queue whose packets the application processes. `release` gets the memory back when the queue ends.
+std::shared_ptr<Queue> create_soft_queue(const SoftQueueRequest& request, std::function<void(void*)> release);
+
+}  // namespace rigel

@@ -1,0 +1,53 @@
+#include <mutex>
+
+#include "core/queue/queue.hpp"
+
+namespace rigel {
+
+void QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie) {
+  hsa_queue_t* handle = queue->handle();
+  handle->id = cookie;  // unique in the life of the process, as the manual asks
+  const std::unique_lock lock(mutex_);
+  queues_.emplace(handle, Entry{std::move(queue), cookie});
+}
+
+std::shared_ptr<Queue> QueueTable::find(const hsa_queue_t* queue) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = queues_.find(queue);
+  return found == queues_.end() ? nullptr : found->second.queue;
+}
+
+std::shared_ptr<Queue> QueueTable::find_cookie(uint64_t cookie) const {
+  const std::shared_lock lock(mutex_);
+  for (const auto& [handle, entry] : queues_) {  // errors are rare, a second index would not be
+    if (entry.cookie == cookie) return entry.queue;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Queue> QueueTable::remove(const hsa_queue_t* queue) {
+  const std::unique_lock lock(mutex_);
+  const auto found = queues_.find(queue);
+  if (found == queues_.end()) return nullptr;
+  auto removed = std::move(found->second.queue);
+  queues_.erase(found);
+  return removed;
+}
+
+std::vector<std::shared_ptr<Queue>> QueueTable::clear() {
+  const std::unique_lock lock(mutex_);
+  std::vector<std::shared_ptr<Queue>> all;
+  all.reserve(queues_.size());
+  for (auto& [handle, entry] : queues_) all.push_back(std::move(entry.queue));
+  queues_.clear();
+  return all;
+}
+
+uint32_t QueueTable::count(const Agent& agent) const {
+  const std::shared_lock lock(mutex_);
+  uint32_t count = 0;
+  for (const auto& [handle, entry] : queues_) count += entry.queue->agent() == &agent;
+  return count;
+}
+
+}  // namespace rigel

@@ -1,0 +1,127 @@
+// Coming up: from manifests and nodes to open agents, each step with its line in the report. One bad backend or
+// device never takes the others down.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/driver/kfd_probe.hpp"
+#include "core/runtime/runtime.hpp"
+#include "core/topology/host_nodes.hpp"
+
+namespace rigel {
+namespace {
+
+std::string subject_of(const Node& node) {
+  switch (node.bus) {
+    case HSABE_BUS_CPU: return fmt::format("cpu node {} ({})", node.node_id, node.name);
+    case HSABE_BUS_KFD: return fmt::format("kfd node {} ({})", node.node_id, node.name);
+    default: return fmt::format("device {} ({})", node.node_id, node.name);
+  }
+}
+
+// A failed call into a backend, in the words of the backend if it gave any.
+std::string explain(std::string_view what, hsabe_status_t status) {
+  const std::string report = HostServices::take_report();
+  return fmt::format("{} failed with status {:#x}{}{}", what, static_cast<uint32_t>(status),
+                     report.empty() ? "" : ": ", report);
+}
+
+}  // namespace
+
+Status Runtime::discover() {
+  environment_ = LoaderEnvironment::of_process(reinterpret_cast<const void*>(&Runtime::acquire));
+  auto config = load_config(environment_, report_);
+  if (!config) return config.error();
+  config_ = std::move(*config);
+  backends_.discover(environment_, config_, report_);
+  discover_host_nodes();
+  discover_kfd();
+  discover_own_devices();
+  return backends_.conclude(report_);
+}
+
+void Runtime::discover_host_nodes() {
+  for (Node& node : read_host_nodes()) add_device(std::move(node));
+}
+
+void Runtime::discover_kfd() {
+  const KfdProbe probe = probe_kfd();
+  switch (probe.answer) {
+    case KfdProbe::Answer::kAbsent: report_.add(Stage::kDriver, Outcome::kSkipped, "/dev/kfd", probe.text); return;
+    case KfdProbe::Answer::kForbidden:
+    case KfdProbe::Answer::kNotKfd: report_.add(Stage::kDriver, Outcome::kFailed, "/dev/kfd", probe.text); return;
+    case KfdProbe::Answer::kPresent: break;
+  }
+  report_.add(Stage::kDriver, Outcome::kWarning, "/dev/kfd",
+              probe.text + "; this version of the runtime does not drive its devices");
+}
+
+void Runtime::discover_own_devices() {
+  for (const Backend* backend : backends_.enumerators()) {
+    const auto loaded = backends_.open(*backend, report_);
+    if (!loaded || (*loaded)->device.enumerate == nullptr) continue;
+    std::vector<Node> found;
+    const hsabe_node_sink_t sink{&found, [](void* self, const hsabe_node_t* node) {
+                                   Node copy = copy_node(*node);
+                                   copy.bus = HSABE_BUS_OWN;
+                                   static_cast<std::vector<Node>*>(self)->push_back(std::move(copy));
+                                 }};
+    services_.emplace_back(*this, backend->manifest.name, backend->options, 0);
+    const hsabe_status_t status = (*loaded)->device.enumerate(services_.back().host(), &sink);
+    if (status != HSA_STATUS_SUCCESS) {
+      report_.add(Stage::kNode, Outcome::kFailed, backend->manifest.name, explain("enumerate", status));
+      continue;
+    }
+    report_.add(Stage::kNode, Outcome::kOk, backend->manifest.name, fmt::format("found {} devices", found.size()));
+    for (const Node& node : found) open_device(node, *backend, **loaded);
+  }
+}
+
+void Runtime::add_device(Node node) {
+  const std::string subject = subject_of(node);
+  const NodeView view(node);
+  report_.add(Stage::kNode, Outcome::kOk, subject);
+  for (const Backend* backend : backends_.candidates(*view.get(), subject, report_)) {
+    const auto loaded = backends_.open(*backend, report_);
+    if (loaded && open_device(node, *backend, **loaded)) return;
+  }
+  report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it");
+}
+
+bool Runtime::open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
+  const std::string subject = subject_of(node);
+  const std::string& name = backend.manifest.name;
+  HostServices& services = services_.emplace_back(*this, name, backend.options,
+                                                  node.bus == HSABE_BUS_CPU ? node.node_id : 0);
+  const NodeView view(node);
+  hsabe_caps_t caps{};
+  caps.struct_size = sizeof caps;
+  const hsabe_status_t status = loaded.device.select(services.host(), view.get(), &caps);
+  if (status != HSA_STATUS_SUCCESS) {
+    report_.add(Stage::kSelected, Outcome::kFailed, subject, name + ": " + explain("select", status));
+    return false;
+  }
+  auto capabilities = check_capabilities(loaded, caps);
+  if (!capabilities) {
+    report_.add(Stage::kSelected, Outcome::kFailed, subject, fmt::format("{}: {}", name, capabilities.error()));
+    return false;
+  }
+  std::vector<const Isa*> isas;
+  for (const auto isa : capabilities->isa_names) isas.push_back(intern_isa(std::string(isa), caps));
+  Agent& agent = agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities), std::move(isas));
+  if (const Status opened = agent.open(); opened != HSA_STATUS_SUCCESS) {
+    report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
+    agents_.pop_back();
+    return false;
+  }
+  report_.add(Stage::kDevice, Outcome::kOk, subject,
+              fmt::format("open, by {} {}", loaded.name, loaded.version));
+  return true;
+}
+
+const Isa* Runtime::intern_isa(std::string name, const hsabe_caps_t& caps) {
+  if (const Isa* known = find_isa(name)) return known;
+  return &isas_.emplace_back(std::move(name), caps);
+}
+
+}  // namespace rigel

@@ -1,0 +1,43 @@
+// The runtime's side of the backend ABI: the services that one device's backend is given.
+//
+// One HostServices is made for each device before it is opened, and lives until it is closed. The services may
+// be called from any thread.
+#pragma once
+
+#include <hsa_backend/hsa_backend.h>
+
+#include <string>
+#include <string_view>
+
+#include "loader/module/options.hpp"
+
+namespace rigel {
+
+class Runtime;
+
+class HostServices {
+ public:
+  /// `node` is the NUMA node that the device's host memory comes from.
+  HostServices(Runtime& runtime, std::string backend, Options options, uint32_t node);
+  HostServices(const HostServices&) = delete;
+  HostServices& operator=(const HostServices&) = delete;
+
+  const hsabe_host_t* host() const { return &host_; }
+
+  Runtime& runtime() const { return runtime_; }
+  const std::string& backend() const { return backend_; }
+  const Options& options() const { return options_; }
+  uint32_t node() const { return node_; }
+
+  /// What the backend reported on this thread since the last call, and forgets it.
+  static std::string take_report();
+
+ private:
+  Runtime& runtime_;
+  const std::string backend_;
+  const Options options_;
+  const uint32_t node_;
+  hsabe_host_t host_;
+};
+
+}  // namespace rigel

@@ -1,0 +1,181 @@
+#include "core/runtime/runtime.hpp"
+
+#include <hsa/hsa_ext_amd.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "core/base/environment.hpp"
+#include "core/base/log.hpp"
+#include "core/signal/signal_pool.hpp"
+
+namespace rigel {
+namespace {
+
+// The process's runtime and its references. Constant-initialised: hsa_init may be called by a constructor that
+// runs before ours would, and hsa_shut_down by a destructor that runs after.
+struct Process {
+  std::mutex mutex;
+  Runtime* runtime = nullptr;         // owned
+  std::atomic<bool> closing = false;  // the last reference is gone, the destructor is still at work
+  int32_t references = 0;
+  bool forks_handled = false;
+  const ApiGate* gate = nullptr;
+};
+
+// Storage that is never destroyed.
+union ProcessStorage {
+  constexpr ProcessStorage() : process() {}
+  ~ProcessStorage() {}
+  Process process;
+};
+constinit ProcessStorage storage;
+
+Process& process() { return storage.process; }
+
+void before_fork() { process().mutex.lock(); }
+
+void after_fork_in_parent() { process().mutex.unlock(); }
+
+void after_fork_in_child() {
+  Process& self = process();
+  if (self.gate != nullptr) self.gate->close();
+  // The parent's runtime is left where it is: the threads that hold its locks are not in this process.
+  self.runtime = nullptr;
+  self.references = 0;
+  self.closing = false;
+  signal_pool::reset_after_fork();
+  self.mutex.unlock();
+}
+
+uint64_t available_memory(const Agent& agent) {
+  if (agent.is_cpu()) {
+    return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  }
+  uint64_t size = 0;
+  for (const hsabe_heap_t& heap : agent.heaps()) {
+    if (heap.kind == HSABE_HEAP_LOCAL) size += heap.size;
+  }
+  return size;
+}
+
+}  // namespace
+
+Runtime* Runtime::current_ = nullptr;
+
+Status Runtime::acquire(const ApiGate& gate) {
+  Process& self = process();
+  std::unique_lock lock(self.mutex);
+  while (self.closing) {
+    lock.unlock();
+    self.closing.wait(true);
+    lock.lock();
+  }
+  if (self.references > 0) {
+    if (self.references == INT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
+    ++self.references;
+    return HSA_STATUS_SUCCESS;
+  }
+  if (!self.forks_handled) {
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for fork handlers");
+    }
+    self.forks_handled = true;
+  }
+  auto runtime = start();
+  if (!runtime) return runtime.error();
+  self.runtime = current_ = runtime->release();
+  self.gate = &gate;
+  self.references = 1;
+  gate.open();
+  return HSA_STATUS_SUCCESS;
+}
+
+Status Runtime::release() {
+  Process& self = process();
+  std::unique_lock lock(self.mutex);
+  if (self.references == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  if (--self.references > 0) return HSA_STATUS_SUCCESS;
+  self.gate->close();
+  self.closing = true;
+  lock.unlock();  // a handler that is still running may call in; it gets NOT_INITIALIZED
+  delete self.runtime;
+  lock.lock();
+  self.runtime = current_ = nullptr;
+  self.closing = false;
+  self.closing.notify_all();
+  return HSA_STATUS_SUCCESS;
+}
+
+Result<std::unique_ptr<Runtime>> Runtime::start() {
+  configure_log(environment("HSA_LOADER_DEBUG"));
+  std::unique_ptr<Runtime> runtime(new Runtime);
+  if (const Status status = runtime->discover(); status != HSA_STATUS_SUCCESS) return error(status);
+  runtime->add_heaps();
+  runtime->start_services();
+  return runtime;
+}
+
+void Runtime::start_services() {}
+
+Runtime::~Runtime() {
+  // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
+  for (const auto& queue : queues_.clear()) queue->close();
+}
+
+const Agent* Runtime::find_agent(hsa_agent_t handle) const {
+  for (const Agent& agent : agents_) {
+    if (agent.handle().handle == handle.handle) return &agent;
+  }
+  return nullptr;
+}
+
+const Isa* Runtime::find_isa(hsa_isa_t handle) const {
+  for (const Isa& isa : isas_) {
+    if (isa.handle().handle == handle.handle) return &isa;
+  }
+  return nullptr;
+}
+
+const Isa* Runtime::find_isa(std::string_view name) const {
+  for (const Isa& isa : isas_) {
+    if (isa.name() == name) return &isa;
+  }
+  return nullptr;
+}
+
+const Isa* Runtime::find_isa_of(hsa_wavefront_t wavefront) const {
+  for (const Isa& isa : isas_) {
+    if (isa.wavefront().handle == wavefront.handle) return &isa;
+  }
+  return nullptr;
+}
+
+const Cache* Runtime::find_cache(hsa_cache_t handle) const {
+  for (const Agent& agent : agents_) {
+    for (const Cache& cache : agent.caches()) {
+      if (reinterpret_cast<uint64_t>(&cache) == handle.handle) return &cache;
+    }
+  }
+  return nullptr;
+}
+
+Status Runtime::agent_info(hsa_agent_t handle, uint32_t attribute, void* value) {
+  const Agent* agent = find_agent(handle);
+  if (agent == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", handle.handle);
+  AgentSurroundings surroundings;
+  for (const Agent& other : agents_) {
+    if (!other.is_cpu()) continue;
+    surroundings.nearest_cpu = other.handle();
+    break;
+  }
+  if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL) surroundings.memory_available = available_memory(*agent);
+  return agent->info(attribute, value, surroundings);
+}
+
+void Runtime::queue_failed(uint64_t, Status) {}
+
+}  // namespace rigel

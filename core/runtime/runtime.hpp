@@ -1,0 +1,96 @@
+// The runtime: everything that lives between the first hsa_init and the last hsa_shut_down.
+//
+// acquire and release count references and may be called from any thread. Whoever holds a reference may use
+// `current()`; the API functions behind the open tables (api/entry/tables.hpp) all do. What the members offer is
+// thread safe by their own headers.
+//
+// After fork the child has no runtime: the tables are closed, so every call answers NOT_INITIALIZED, and
+// hsa_init starts a new one. The parent's is left alone where it is, because the threads that its locks and
+// devices belong to do not exist in the child.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/memory/memory_manager.hpp"
+#include "core/queue/queue.hpp"
+#include "core/runtime/host_services.hpp"
+#include "core/runtime/system_events.hpp"
+#include "core/topology/agent.hpp"
+#include "loader/module/registry.hpp"
+
+namespace rigel {
+
+/// The API tables, as far as the runtime is concerned: when calls may come in.
+struct ApiGate {
+  void (*open)();
+  void (*close)();
+};
+
+class Runtime {
+ public:
+  /// hsa_init: starts the runtime for the first reference, and opens the gate for it. `gate` lives for ever.
+  static Status acquire(const ApiGate& gate);
+  /// hsa_shut_down: NOT_INITIALIZED without a reference; ends the runtime with the last one.
+  static Status release();
+  /// The running runtime. Only for who holds a reference.
+  static Runtime& current() noexcept { return *current_; }
+
+  /// Starts a runtime apart from the process's own, for tests.
+  static Result<std::unique_ptr<Runtime>> start();
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  const std::deque<Agent>& agents() const { return agents_; }
+  /// The agent of a handle, or null: every handle that comes from outside is looked up.
+  const Agent* find_agent(hsa_agent_t handle) const;
+  const Isa* find_isa(hsa_isa_t handle) const;
+  const Isa* find_isa(std::string_view name) const;
+  const Isa* find_isa_of(hsa_wavefront_t wavefront) const;
+  const Cache* find_cache(hsa_cache_t handle) const;
+
+  Status agent_info(hsa_agent_t agent, uint32_t attribute, void* value);
+
+  MemoryManager& memory() { return memory_; }
+  QueueTable& queues() { return queues_; }
+  DiscoveryReport& report() { return report_; }
+  SystemEvents& system_events() { return system_events_; }
+
+  /// For HostServices: memory that all agents reach, near a NUMA node.
+  Result<void*> allocate_system_memory(uint64_t size, uint32_t node);
+  void free_system_memory(void* pointer);
+  /// A backend says that a queue has stopped: the application's callback is run by the dispatcher.
+  void queue_failed(uint64_t cookie, Status status);
+
+ private:
+  Runtime() = default;
+
+  Status discover();
+  void discover_host_nodes();
+  void discover_kfd();
+  void discover_own_devices();
+  /// Finds the backend of a device and opens it: at most one agent, the reasons in the report.
+  void add_device(Node node);
+  bool open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded);
+  void add_heaps();
+  void start_services();
+  const Isa* intern_isa(std::string name, const hsabe_caps_t& caps);
+
+  static Runtime* current_;
+
+  DiscoveryReport report_;
+  LoaderEnvironment environment_;
+  RuntimeConfig config_;
+  BackendRegistry backends_;
+  std::deque<Isa> isas_;
+  std::deque<HostServices> services_;
+  std::deque<Agent> agents_;
+  MemoryManager memory_;
+  QueueTable queues_;
+  SystemEvents system_events_;
+};
+
+}  // namespace rigel

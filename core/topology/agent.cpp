@@ -1,0 +1,70 @@
+#include "core/topology/agent.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/base/query.hpp"
+
+namespace rigel {
+namespace {
+
+__extension__ using Wide = __int128;  // two clocks' product does not fit in 64 bits
+
+}  // namespace
+
+Status Cache::info(hsa_cache_info_t attribute, void* value) const {
+  if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  switch (static_cast<uint32_t>(attribute)) {
+    case HSA_CACHE_INFO_NAME_LENGTH: return answer(value, static_cast<uint32_t>(name.size()));
+    case HSA_CACHE_INFO_NAME: return answer(value, name.c_str());  // the pointer, as ROCr gives it
+    case HSA_CACHE_INFO_LEVEL: return answer(value, level);
+    case HSA_CACHE_INFO_SIZE: return answer(value, size);
+  }
+  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+Agent::Agent(Node node, const LoadedBackend& backend, const hsabe_host_t& host, Capabilities capabilities,
+             std::vector<const Isa*> isas)
+    : node_(std::move(node)),
+      backend_(backend),
+      host_(host),
+      capabilities_(std::move(capabilities)),
+      isas_(std::move(isas)) {
+  for (const hsabe_cache_t& cache : capabilities_.caches) {
+    caches_.push_back({std::string(cache.name.data, cache.name.size), static_cast<uint8_t>(cache.level),
+                       static_cast<uint32_t>(std::min<uint64_t>(cache.size, UINT32_MAX))});
+  }
+}
+
+Agent::~Agent() {
+  if (device_ != nullptr) backend_.device.close(device_);
+}
+
+Status Agent::open() {
+  const NodeView view(node_);
+  const auto status = static_cast<Status>(backend_.device.open(&host_, view.get(), &device_));
+  if (status != HSA_STATUS_SUCCESS) device_ = nullptr;
+  return status;
+}
+
+Status Agent::read_clock(uint64_t& ticks, uint64_t& ticks_per_second) const {
+  if (backend_.device.read_clock != nullptr) {
+    return static_cast<Status>(backend_.device.read_clock(device_, &ticks, &ticks_per_second));
+  }
+  ticks = system_time_ns();
+  ticks_per_second = kSystemClockHz;
+  return HSA_STATUS_SUCCESS;
+}
+
+uint64_t Agent::to_system_time(uint64_t ticks) const {
+  if (ticks == 0 || backend_.device.read_clock == nullptr) return ticks;
+  uint64_t now_ticks = 0;
+  uint64_t frequency = 0;
+  const uint64_t now = system_time_ns();
+  if (read_clock(now_ticks, frequency) != HSA_STATUS_SUCCESS || frequency == 0) return 0;
+  const auto distance = static_cast<Wide>(now_ticks) - static_cast<Wide>(ticks);
+  return static_cast<uint64_t>(now - distance * kSystemClockHz / frequency);
+}
+
+}  // namespace rigel
