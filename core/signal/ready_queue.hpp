@@ -12,7 +12,9 @@
 namespace rigel {
 
 struct ReadyItem {
+  enum class Kind : uint8_t { kHandler, kFunction };
   ReadyItem* next_ready = nullptr;
+  Kind kind = Kind::kHandler;
 };
 
 class ReadyQueue {

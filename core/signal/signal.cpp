@@ -183,6 +183,19 @@ bool unlink_waiter(Signal& signal, WaitNode& node) noexcept {
   return armed;
 }
 
+bool take_handler(Signal& signal, HandlerNode& node, int64_t& value) noexcept {
+  signal.wake_lock.lock();
+  value = node.seen;
+  if (node.state.load(std::memory_order_relaxed) == State::kReady) {
+    // Still the same signal, and the news may be better.
+    const int64_t now = signal.load<std::memory_order_acquire>();
+    if (holds(node.condition, now, node.compare)) value = now;
+  }
+  const bool fires = node.fires;
+  signal.wake_lock.unlock();
+  return fires;
+}
+
 bool rearm_handler(Signal& signal, HandlerNode& node) noexcept {
   WakeUps wake_ups;
   signal.wake_lock.lock();

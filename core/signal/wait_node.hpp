@@ -55,6 +55,10 @@ bool link_waiter(Signal& signal, WaitNode& node, uint32_t generation) noexcept;
 /// (and then it is done with the node).
 bool unlink_waiter(Signal& signal, WaitNode& node) noexcept;
 
+/// The dispatcher's, with a node that came out of the queue: whether the handler is to be called, and with
+/// what value.
+bool take_handler(Signal& signal, HandlerNode& node, int64_t& value) noexcept;
+
 /// The dispatcher's, after a handler has run: arms the node again, and sends it to the queue at once if its
 /// condition holds. False if the signal has gone.
 bool rearm_handler(Signal& signal, HandlerNode& node) noexcept;

@@ -1,0 +1,327 @@
+#include "core/signal/async_dispatcher.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+#include "core/base/clock.hpp"
+#include "core/base/log.hpp"
+#include "core/base/spin.hpp"
+#include "core/signal/wait_node.hpp"
+
+namespace rigel {
+namespace {
+
+// After it has called something, the thread looks for more this long before it sleeps: putting it to sleep
+// and waking it costs it and the signaller more.
+constexpr uint64_t kSpinNs = 5'000;
+
+// Between two looks at signals that change in silence.
+constexpr uint64_t kShortestPollNs = 50'000;
+constexpr uint64_t kLongestPollNs = 1'000'000;
+
+struct Registration : HandlerNode {
+  Signal* signal = nullptr;
+  hsa_amd_signal_handler handler = nullptr;
+  void* argument = nullptr;
+  bool polled = false;
+  Registration* previous_registered = nullptr;
+  Registration* next_registered = nullptr;
+};
+
+struct Function : ReadyItem {
+  void (*function)(void*) = nullptr;
+  void* argument = nullptr;
+};
+
+}  // namespace
+
+// One thread and what it works on. Shared by the dispatcher and the thread, which may outlive it when it is
+// stopped in a handler.
+class AsyncDispatcher::Worker {
+ public:
+  // Null if there is no memory or no thread to be had.
+  static std::shared_ptr<Worker> start() noexcept {
+    try {
+      auto worker = std::make_shared<Worker>();
+      // The thread's own reference. Signals of the process are for the program's threads.
+      auto* reference = new std::shared_ptr<Worker>(worker);
+      sigset_t all;
+      sigset_t before;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, &before);
+      const int failure = pthread_create(&worker->thread_, nullptr, enter, reference);
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      if (failure == 0) {
+        pthread_setname_np(worker->thread_, "hsa-async");
+        return worker;
+      }
+      delete reference;
+      log_message(LogLevel::kError, LogTopic::kSignal, "no thread for asynchronous handlers: error {}",
+                  failure);
+    } catch (...) {
+      log_message(LogLevel::kError, LogTopic::kSignal, "no memory for the thread for asynchronous handlers");
+    }
+    return nullptr;
+  }
+
+  Status watch(Signal& signal, SignalCondition condition, int64_t compare, hsa_amd_signal_handler handler,
+               void* argument) noexcept {
+    auto* registration = new (std::nothrow) Registration;
+    if (registration == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    registration->condition = condition;
+    registration->compare = compare;
+    registration->owner = WaitNode::Owner::kHandler;
+    registration->queue = &queue_;
+    registration->signal = &signal;
+    registration->handler = handler;
+    registration->argument = argument;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping()) {
+        delete registration;
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+      }
+      const uint32_t generation = signal.generation.load(std::memory_order_acquire);
+      if (generation % 2 == 0 || !link_waiter(signal, *registration, generation)) {
+        delete registration;
+        return HSA_STATUS_ERROR_INVALID_SIGNAL;
+      }
+      enlist(*registration);
+      asymmetric_fence::heavy();
+      registration->polled = needs_polling(signal);
+      if (registration->polled) {
+        polled_ += 1;
+        poke();
+      }
+    }
+    // The last look. From here on the registration may be gone: it is the signal's list that is looked at.
+    signal.notify();
+    return HSA_STATUS_SUCCESS;
+  }
+
+  Status post(void (*function)(void*), void* argument) noexcept {
+    auto* item = new (std::nothrow) Function;
+    if (item == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    item->kind = ReadyItem::Kind::kFunction;
+    item->function = function;
+    item->argument = argument;
+    const std::lock_guard lock(mutex_);
+    if (stopping_) {
+      delete item;
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
+    if (queue_.push(*item)) futex_wake_one(queue_.address());
+    return HSA_STATUS_SUCCESS;
+  }
+
+  bool is_this_thread() const noexcept { return pthread_equal(pthread_self(), thread_) != 0; }
+  bool is_of_this_process() const noexcept { return process_ == getpid(); }
+
+  void stop() noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      poke();
+    }
+    if (is_this_thread()) {
+      pthread_detach(thread_);
+    } else {
+      pthread_join(thread_, nullptr);
+    }
+  }
+
+ private:
+  static void* enter(void* reference) noexcept {
+    const std::unique_ptr<std::shared_ptr<Worker>> worker(static_cast<std::shared_ptr<Worker>*>(reference));
+    (*worker)->work();
+    return nullptr;
+  }
+
+  void work() noexcept {
+    uint64_t poll_ns = kShortestPollNs;
+    bool idle = false;
+    while (!stopping()) {
+      if (call_what_is_due()) {
+        idle = false;
+        poll_ns = kShortestPollNs;
+      } else if (!idle) {
+        spin();
+        idle = true;
+      } else if (polled_.load() != 0) {
+        sleep(system_time_ns() + poll_ns);
+        poll_ns = std::min(2 * poll_ns, kLongestPollNs);
+        look_at_silent_signals();
+      } else {
+        sleep(UINT64_MAX);
+      }
+    }
+    finish();
+  }
+
+  bool stopping() const noexcept { return stopping_.load(); }
+
+  void spin() const noexcept {
+    const uint64_t end = system_time_ns() + kSpinNs;
+    while (queue_.empty() && system_time_ns() < end) cpu_relax();
+  }
+
+  void sleep(uint64_t deadline) noexcept {
+    queue_.prepare_to_sleep();
+    if (!queue_.empty() || stopping()) return;
+    if (deadline == UINT64_MAX && polled_.load() != 0) return;
+    queue_.sleep(deadline);
+  }
+
+  bool call_what_is_due() noexcept {
+    ReadyItem* item = queue_.take_all();
+    if (item == nullptr) return false;
+    while (item != nullptr) {
+      ReadyItem* const next = item->next_ready;  // the item may be back in the queue, or gone, afterwards
+      if (item->kind == ReadyItem::Kind::kFunction) {
+        call(static_cast<Function&>(*item));
+      } else if (!stopping()) {
+        call(static_cast<Registration&>(static_cast<HandlerNode&>(*item)));
+      }
+      item = next;
+    }
+    return true;
+  }
+
+  void call(Function& item) noexcept {
+    item.function(item.argument);
+    delete &item;
+  }
+
+  void call(Registration& registration) noexcept {
+    int64_t value;
+    const bool fires = take_handler(*registration.signal, registration, value);
+    const bool again = fires && registration.handler(value, registration.argument);
+    if (again && rearm_handler(*registration.signal, registration)) return;
+    unlink_handler(*registration.signal, registration);
+    const std::lock_guard lock(mutex_);
+    delist(registration);
+    delete &registration;
+  }
+
+  void look_at_silent_signals() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (auto* item = registered_; item != nullptr; item = item->next_registered) {
+      if (item->polled) item->signal->notify();
+    }
+  }
+
+  // The end of the thread.
+  void finish() noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      // Signallers push under the signal's lock, so a registration that is out of its list is pushed no more.
+      for (auto* item = registered_; item != nullptr; item = item->next_registered) {
+        unlink_handler(*item->signal, *item);
+      }
+    }
+    // Since stopping_ was set nobody posts any more either: these are the last. Handlers are passed over.
+    call_what_is_due();
+    const std::lock_guard lock(mutex_);
+    while (registered_ != nullptr) {
+      Registration* const registration = registered_;
+      delist(*registration);
+      delete registration;
+    }
+  }
+
+  // Both under mutex_.
+  void enlist(Registration& registration) noexcept {
+    registration.next_registered = registered_;
+    if (registered_ != nullptr) registered_->previous_registered = &registration;
+    registered_ = &registration;
+  }
+
+  void delist(Registration& registration) noexcept {
+    if (registration.polled) polled_ -= 1;
+    if (registration.next_registered != nullptr) {
+      registration.next_registered->previous_registered = registration.previous_registered;
+    }
+    if (registration.previous_registered != nullptr) {
+      registration.previous_registered->next_registered = registration.next_registered;
+    } else {
+      registered_ = registration.next_registered;
+    }
+  }
+
+  void poke() noexcept {
+    if (queue_.poke()) futex_wake_one(queue_.address());
+  }
+
+  pthread_t thread_{};
+  const pid_t process_ = getpid();
+  ReadyQueue queue_;
+  // Guards the list of registrations, and posting against the end. Before a wake lock, never after one.
+  std::mutex mutex_;
+  Registration* registered_ = nullptr;
+  std::atomic<uint32_t> polled_{0};  // how many of them are
+  std::atomic<bool> stopping_{false};
+};
+
+std::shared_ptr<AsyncDispatcher::Worker> AsyncDispatcher::worker() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (worker_ == nullptr) worker_ = Worker::start();
+  return worker_;
+}
+
+Status AsyncDispatcher::watch(Signal& signal, SignalCondition condition, int64_t compare,
+                              hsa_amd_signal_handler handler, void* argument) noexcept {
+  if (handler == nullptr || condition > HSA_SIGNAL_CONDITION_GTE) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (signal.kind() != AMD_SIGNAL_KIND_USER) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  const auto worker_now = worker();
+  if (worker_now == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  return worker_now->watch(signal, condition, compare, handler, argument);
+}
+
+Status AsyncDispatcher::post(void (*function)(void*), void* argument) noexcept {
+  if (function == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto worker_now = worker();
+  if (worker_now == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  return worker_now->post(function, argument);
+}
+
+void AsyncDispatcher::quiesce() noexcept {
+  std::shared_ptr<Worker> worker_now;
+  {
+    const std::lock_guard lock(mutex_);
+    worker_now = worker_;
+  }
+  if (worker_now == nullptr || worker_now->is_this_thread() || !worker_now->is_of_this_process()) return;
+  Parker parker(Parker::Until::kFirst);
+  const auto release = [](void* waiting) {
+    auto& waiter = *static_cast<Parker*>(waiting);
+    const void* const address = waiter.address();
+    if (waiter.post()) futex_wake_one(address);
+  };
+  if (worker_now->post(release, &parker) == HSA_STATUS_SUCCESS) parker.park(UINT64_MAX);
+}
+
+void AsyncDispatcher::stop() noexcept {
+  std::shared_ptr<Worker> last;
+  {
+    const std::lock_guard lock(mutex_);
+    last = std::move(worker_);
+  }
+  if (last == nullptr) return;
+  if (last->is_of_this_process()) {
+    last->stop();
+  } else {
+    // A copy of the parent's, whose locks may be held forever.
+    new std::shared_ptr<Worker>(std::move(last));
+  }
+}
+
+void AsyncDispatcher::reset_after_fork() noexcept {
+  new (&mutex_) std::mutex;
+  if (worker_ != nullptr) new std::shared_ptr<Worker>(std::move(worker_));
+}
+
+}  // namespace rigel

@@ -1,0 +1,13 @@
+// The `signal` part of what the runtime offers its backends (hsa_backend.h).
+//
+// The table is constant and works for as long as the process lives; it needs no `self`. A backend is trusted
+// to pass handles of live signals, except to destroy.
+#pragma once
+
+#include <hsa_backend/hsa_backend.h>
+
+namespace rigel {
+
+const hsabe_host_signal_t& host_signal_services() noexcept;
+
+}  // namespace rigel

@@ -1,0 +1,118 @@
+#include "core/signal/signal_api.hpp"
+
+#include "core/signal/signal_arguments.hpp"
+#include "core/signal/signal_pool.hpp"
+#include "core/signal/wait_terms.hpp"
+
+namespace rigel::signal_api {
+namespace {
+
+// Terms for the lists that a program gives. False if they make no sense, or there is no memory.
+bool assemble(WaitTerms& terms, uint32_t count, const hsa_signal_t* signals,
+              const hsa_signal_condition_t* conditions, const hsa_signal_value_t* values) noexcept {
+  const char* reason = nullptr;
+  if (count != 0 && (signals == nullptr || conditions == nullptr || values == nullptr)) {
+    reason = "a null list";
+  } else if (!terms.resize(count)) {
+    reason = "no memory";
+  } else {
+    for (uint32_t i = 0; i < count; ++i) {
+      terms[i] = {Signal::from_handle(signals[i]), condition_of(conditions[i]), values[i]};
+      if (terms[i].condition > HSA_SIGNAL_CONDITION_GTE) reason = "a condition that is none";
+    }
+  }
+  if (reason == nullptr) return true;
+  log_message(LogLevel::kError, LogTopic::kSignal, "wait for {} signals: {}", count, reason);
+  return false;
+}
+
+}  // namespace
+
+Status create(hsa_signal_value_t initial_value, uint32_t consumer_count, const hsa_agent_t* consumers,
+              uint64_t attributes, hsa_signal_t* signal) noexcept try {
+  if (signal == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "create a signal: nowhere to return it");
+  if ((attributes & ~uint64_t{kSignalApiAttributes}) != 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "create a signal: attributes {:#x}", attributes);
+  }
+  if (consumer_count != 0) {
+    if (consumers == nullptr || has_repeated_handle(consumers, consumer_count)) {
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "create a signal: {} consumers, {}", consumer_count,
+                  consumers == nullptr ? "null" : "one of them twice");
+    }
+    attributes &= ~uint64_t{kSignalGpuOnly};
+  }
+  const Signal* created = signal_pool::create(initial_value, static_cast<uint32_t>(attributes));
+  if (created == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  *signal = created->handle();
+  return HSA_STATUS_SUCCESS;
+} catch (...) {
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "create a signal: no memory to check {} consumers",
+              consumer_count);
+}
+
+Status destroy(hsa_signal_t signal) noexcept {
+  if (signal.handle == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "destroy a signal: handle 0");
+  Signal* found = Signal::from_handle(signal);
+  if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER || !signal_pool::destroy(*found)) {
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "destroy a signal: {:#x} is {}", signal.handle,
+                found == nullptr ? "none" : "a doorbell, or has been destroyed meanwhile");
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+Status value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value) noexcept {
+  if (value == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "pointer to a value: nowhere to return it");
+  Signal* found = Signal::from_handle(signal);
+  if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER) {
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "pointer to a value: {:#x} is no signal", signal.handle);
+  }
+  if (!found->has_attribute(kSignalApiAttributes)) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                "pointer to a value: signal {:#x} is neither GPU_ONLY nor IPC", signal.handle);
+  }
+  *value = &found->abi.value;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_signal_value_t wait(hsa_signal_t signal, const hsa_signal_condition_t& condition,
+                        hsa_signal_value_t compare_value, uint64_t timeout_hint,
+                        hsa_wait_state_t hint) noexcept {
+  Signal* found = Signal::from_handle(signal);
+  if (found == nullptr) {
+    log_message(LogLevel::kError, LogTopic::kSignal, "wait for {:#x}, which is no signal", signal.handle);
+    return 0;
+  }
+  return rigel::wait(*found, condition_of(condition), compare_value, timeout_hint, Spin::hinted(hint));
+}
+
+uint32_t wait_any(uint32_t count, const hsa_signal_t* signals, const hsa_signal_condition_t* conditions,
+                  const hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t hint,
+                  hsa_signal_value_t* satisfying_value) noexcept {
+  WaitTerms terms;
+  if (!assemble(terms, count, signals, conditions, values)) return UINT32_MAX;
+  return rigel::wait_any(terms.data(), count, timeout_hint, Spin::hinted(hint), satisfying_value);
+}
+
+uint32_t wait_all(uint32_t count, const hsa_signal_t* signals, const hsa_signal_condition_t* conditions,
+                  const hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t hint,
+                  hsa_signal_value_t* satisfying_values) noexcept {
+  WaitTerms terms;
+  if (!assemble(terms, count, signals, conditions, values)) return UINT32_MAX;
+  return rigel::wait_all(terms.data(), count, timeout_hint, Spin::hinted(hint), satisfying_values)
+             ? 0
+             : UINT32_MAX;
+}
+
+Status watch(AsyncDispatcher& dispatcher, hsa_signal_t signal, const hsa_signal_condition_t& condition,
+             hsa_signal_value_t value, hsa_amd_signal_handler handler, void* argument) noexcept {
+  if (handler == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "asynchronous handler: it is null");
+  Signal* found = Signal::from_handle(signal);
+  if (found == nullptr) {
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "asynchronous handler: {:#x} is no signal", signal.handle);
+  }
+  return dispatcher.watch(*found, condition_of(condition), value, handler, argument);
+}
+
+}  // namespace rigel::signal_api

@@ -1,0 +1,52 @@
+// The signal functions of the API that check their arguments, on handles: what hsa_signal_create and its
+// neighbours do once the runtime is known to be initialised. (Loads, stores and arithmetic check nothing and
+// are members of Signal.)
+//
+// Any thread. Pointers may be null and handles wrong: that is what is checked.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include "core/base/status.hpp"
+#include "core/signal/async_dispatcher.hpp"
+
+namespace rigel::signal_api {
+
+/// hsa_signal_create and hsa_amd_signal_create. INVALID_ARGUMENT for a null `signal`, consumers that are null
+/// though there are some, a consumer named twice, or attributes that do not exist; OUT_OF_RESOURCES.
+/// HSA_AMD_SIGNAL_AMD_GPU_ONLY counts only if no consumers are named, as its description says.
+Status create(hsa_signal_value_t initial_value, uint32_t consumer_count, const hsa_agent_t* consumers,
+              uint64_t attributes, hsa_signal_t* signal) noexcept;
+
+/// hsa_signal_destroy. INVALID_ARGUMENT for handle 0, INVALID_SIGNAL for any other that is no live signal,
+/// and for doorbells, which end with their queue.
+Status destroy(hsa_signal_t signal) noexcept;
+
+/// hsa_amd_signal_value_pointer. INVALID_ARGUMENT for a null pointer, and for a signal without the GPU_ONLY
+/// or IPC attribute: changes through the pointer would wake nobody. INVALID_SIGNAL for what is no live
+/// signal.
+Status value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value) noexcept;
+
+/// hsa_signal_wait_*. `timeout_hint` in system timestamp ticks. A wrong handle returns 0 at once.
+hsa_signal_value_t wait(hsa_signal_t signal, const hsa_signal_condition_t& condition,
+                        hsa_signal_value_t compare_value, uint64_t timeout_hint,
+                        hsa_wait_state_t hint) noexcept;
+
+/// hsa_amd_signal_wait_any: the index of a signal that satisfies, and in `satisfying_value`, if not null, its
+/// value. UINT32_MAX after the timeout, and at once if no signal is live or the arguments make no sense.
+uint32_t wait_any(uint32_t count, const hsa_signal_t* signals, const hsa_signal_condition_t* conditions,
+                  const hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t hint,
+                  hsa_signal_value_t* satisfying_value) noexcept;
+
+/// hsa_amd_signal_wait_all: 0 when all have satisfied, UINT32_MAX after the timeout, and at once if the
+/// arguments make no sense. Signals that are not live count as satisfied, with value 0.
+uint32_t wait_all(uint32_t count, const hsa_signal_t* signals, const hsa_signal_condition_t* conditions,
+                  const hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t hint,
+                  hsa_signal_value_t* satisfying_values) noexcept;
+
+/// hsa_amd_signal_async_handler. INVALID_SIGNAL for a wrong handle; otherwise as AsyncDispatcher::watch.
+Status watch(AsyncDispatcher& dispatcher, hsa_signal_t signal, const hsa_signal_condition_t& condition,
+             hsa_signal_value_t value, hsa_amd_signal_handler handler, void* argument) noexcept;
+
+}  // namespace rigel::signal_api
