@@ -31,6 +31,14 @@ if(RIGEL_WERROR)
   add_compile_options(-Werror)
 endif()
 
+# Says, before the name of a test, which build it is of: tools/check runs several builds' tests together.
+set(RIGEL_TEST_PREFIX "")
+if(RIGEL_SANITIZE MATCHES "address")
+  set(RIGEL_TEST_PREFIX "asan:")
+elseif(RIGEL_SANITIZE MATCHES "thread")
+  set(RIGEL_TEST_PREFIX "tsan:")
+endif()
+
 if(RIGEL_SANITIZE)
   add_compile_options(-fsanitize=${RIGEL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RIGEL_SANITIZE})
@@ -44,4 +52,8 @@ endif()
 
 if(RIGEL_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "RIGEL_FUZZ needs clang: configure with the 'fuzz' preset")
+endif()
+if(RIGEL_FUZZ)
+  # Coverage in every library, not only in the targets' own files: it is what the fuzzer steers by.
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -18,10 +18,10 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
   Extent* extent = extents_.find(address);
   const auto view = extent == nullptr ? std::nullopt : extent->view(address);
   if (!view || view->base != address) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is not the start of an allocation", ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not the start of an allocation", ptr);
   }
   PageAllocator* allocator = extent->published.owner.load(std::memory_order_acquire);
-  if (allocator == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (allocator == nullptr) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
 
   AgentSet allowed;
   for (uint32_t i = 0; i < num_agents; ++i) {
@@ -41,7 +41,7 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
   aside_[address].access = allowed;
   if (allocator->change_marks(*extent, address, kHasAccessList, 0)) return HSA_STATUS_SUCCESS;
   aside_.erase(address);
-  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  return HSA_STATUS_ERROR_INVALID_ALLOCATION;
 }
 
 Status MemoryManager::memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_amd_memory_pool_t to,
@@ -51,7 +51,7 @@ Status MemoryManager::memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_am
     return Status(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
   }
   *result = false;
-  return HSA_STATUS_SUCCESS;
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 Status MemoryManager::memory_migrate(const void* ptr, hsa_amd_memory_pool_t pool, uint32_t flags) {
@@ -153,7 +153,7 @@ Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t*
   const uintptr_t first_page = start & ~(kPageSize - 1);
   const size_t span = (start + size - first_page + kPageSize - 1) & ~(kPageSize - 1);
   if (msync(reinterpret_cast<void*>(first_page), span, MS_ASYNC) != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} cannot be locked: {}", size, host_ptr,
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes at {} cannot be locked: {}", size, host_ptr,
                 std::strerror(errno));
   }
 
@@ -183,7 +183,7 @@ Status MemoryManager::memory_unlock(void* host_ptr) {
     locked_.visit_starting(reinterpret_cast<uintptr_t>(host_ptr), [&](RangeMap<LockedRange>::Entry& entry) {
       if (latest == nullptr || entry.value.serial > latest->value.serial) latest = &entry;
     });
-    if (latest == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is not locked", host_ptr);
+    if (latest == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not locked", host_ptr);
     gone = *latest;
     locked_.erase(*latest);
   }

@@ -105,7 +105,7 @@ class MemoryManager {
 
   Status agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents, const uint32_t* flags,
                              const void* ptr);
-  /// No pool's buffers move to another pool.
+  /// No pool's buffers move to another pool: false, and HSA_STATUS_ERROR_OUT_OF_RESOURCES.
   Status memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_amd_memory_pool_t to, bool* result);
   /// To the pool where the buffer is: nothing to do. To another: HSA_STATUS_ERROR_OUT_OF_RESOURCES.
   Status memory_migrate(const void* ptr, hsa_amd_memory_pool_t pool, uint32_t flags);
@@ -121,7 +121,7 @@ class MemoryManager {
   Status memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent, void** agent_ptr);
   Status memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
                              hsa_amd_memory_pool_t pool, uint32_t flags, void** agent_ptr);
-  /// Undoes the latest lock that starts at `host_ptr`. Not locked: HSA_STATUS_ERROR_INVALID_ARGUMENT.
+  /// Undoes the latest lock that starts at `host_ptr`. Not locked: HSA_STATUS_ERROR_INVALID_ALLOCATION.
   Status memory_unlock(void* host_ptr);
 
   // Pointers.

@@ -145,8 +145,8 @@ TEST_F(Pointers, AllowAccessChecksItsArguments) {
   EXPECT_EQ(memory.agents_allow_access(1, nullptr, nullptr, ptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(memory.agents_allow_access(1, &kGpu0, &flags, ptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(allow({kGpu0}, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(allow({kGpu0}, ptr + 4096), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(allow({kGpu0}, &flags), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(allow({kGpu0}, ptr + 4096), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(allow({kGpu0}, &flags), HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(allow({kNobody}, ptr), HSA_STATUS_ERROR_INVALID_AGENT);
   memory.agents().add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
   EXPECT_EQ(allow({kNobody}, ptr), HSA_STATUS_ERROR_INVALID_ARGUMENT) << "there is no link to this agent";
@@ -210,7 +210,7 @@ TEST_F(Pointers, LocksOverlapAndEachIsUndoneAlone) {
   EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info(own.data() + 10).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
   EXPECT_EQ(info(own.data() + 1200).sizeInBytes, 500u);
-  EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(memory.memory_unlock(own.data() + 1000), HSA_STATUS_SUCCESS);
 }
 
@@ -240,7 +240,7 @@ TEST_F(Pointers, LockChecksItsArguments) {
             static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL));
   EXPECT_EQ(memory.memory_lock_to_pool(own, 64, nullptr, 0, pool, 1, &out),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
 TEST_F(Pointers, MemoryThatIsNotThereCannotBeLocked) {
@@ -249,7 +249,7 @@ TEST_F(Pointers, MemoryThatIsNotThereCannotBeLocked) {
   munmap(static_cast<unsigned char*>(hole) + 4096, 4096);
   void* out = nullptr;
   EXPECT_EQ(memory.memory_lock(hole, 4096, nullptr, 0, &out), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(memory.memory_lock(hole, 4097, nullptr, 0, &out), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.memory_lock(hole, 4097, nullptr, 0, &out), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   munmap(hole, 4096);
 }
 
@@ -301,7 +301,7 @@ TEST_F(Pointers, MigrationIsRefusedWithTheManualsStatuses) {
   const auto here = pool;
   const auto there = testing::pool_of(memory, kCpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
   bool result = true;
-  EXPECT_EQ(memory.memory_pool_can_migrate(here, there, &result), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.memory_pool_can_migrate(here, there, &result), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   EXPECT_FALSE(result);
   EXPECT_EQ(memory.memory_pool_can_migrate(here, there, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(memory.memory_pool_can_migrate({1}, there, &result),

@@ -1,0 +1,10 @@
+// The backend as the runtime sees it.
+#pragma once
+
+#include <hsa_backend/hsa_backend.hpp>
+
+namespace rigel::cpu {
+
+extern const hsabe_backend_t kBackend;
+
+}  // namespace rigel::cpu

@@ -1,0 +1,64 @@
+// The code objects loaded on a device: which it accepts, which kernels and agent functions they have, and
+// whether what a packet names is one of them.
+//
+// Any thread. A queue's thread looks kernels up through a cache of its own, which it drops when `generation`
+// has changed; so a lookup on the way of a packet takes no lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <hsa_cpu/abi.h>
+#include <hsa_backend/hsa_backend.hpp>
+
+namespace rigel::cpu {
+
+struct Kernel {
+  uint64_t object = 0;  // the address of its descriptor
+  hsa_cpu_entry_t entry = nullptr;
+  uint32_t group_size = 0;
+  uint32_t private_size = 0;
+  uint32_t kernarg_size = 0;
+  uint16_t required_size[3] = {0, 0, 0};
+};
+
+struct Image;
+
+class CodeStore {
+ public:
+  explicit CodeStore(const hsabe_host_t* host);
+  ~CodeStore();
+
+  uint32_t accepts(const hsabe_code_target_t& target) const;
+  hsabe_status_t resolve(std::string_view name, uint64_t* address) const;
+  hsabe_status_t load(const hsabe_segment_t& segment, const hsabe_code_symbol_t* symbols,
+                      uint64_t symbol_count, void** image);
+  void unload(void* image) noexcept;
+
+  /// False if no loaded code object has a kernel descriptor at that address.
+  bool find_kernel(uint64_t object, Kernel* kernel) const noexcept;
+  /// Null if no loaded code object has a function for that type of agent dispatch packet.
+  hsa_cpu_agent_function_t find_agent_function(uint16_t type) const noexcept;
+  /// Changes when a kernel that could be found no longer can.
+  uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+
+ private:
+  hsabe_status_t read_symbols(const hsabe_segment_t& segment, const hsabe_code_symbol_t* symbols,
+                              uint64_t symbol_count, Image* image) const;
+
+  const hsabe_host_t* const host_;
+  std::vector<void*> libraries_;  // what undefined symbols are looked up in
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<uint64_t, Kernel> kernels_;                            // mutex_
+  std::unordered_map<uint16_t, hsa_cpu_agent_function_t> agent_functions_;  // mutex_
+  std::atomic<uint64_t> generation_{0};
+};
+
+/// Reads a kernel descriptor.
+hsabe_status_t describe_kernel(const hsabe_host_t* host, const void* descriptor, hsabe_kernel_info_t* info);
+
+}  // namespace rigel::cpu

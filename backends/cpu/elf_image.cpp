@@ -1,0 +1,172 @@
+#include "backends/cpu/elf_image.hpp"
+
+#include <elf.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <hsa_cpu/abi.h>
+
+namespace rigel::cpu {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+std::optional<Bytes> slice(Bytes bytes, uint64_t offset, uint64_t size) {
+  if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
+  return bytes.subspan(offset, size);
+}
+
+template <class T>
+std::optional<T> read(Bytes bytes, uint64_t offset) {
+  const auto source = slice(bytes, offset, sizeof(T));
+  if (!source) return std::nullopt;
+  T value;
+  std::memcpy(&value, source->data(), sizeof value);
+  return value;
+}
+
+std::optional<Elf64_Ehdr> read_header(Bytes bytes) {
+  const auto header = read<Elf64_Ehdr>(bytes, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) return std::nullopt;
+  return header;
+}
+
+// Null when the table is not inside the bytes.
+std::optional<std::vector<Elf64_Phdr>> read_program_headers(Bytes bytes, const Elf64_Ehdr& header) {
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return std::nullopt;
+  const auto table = slice(bytes, header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  if (!table) return std::nullopt;
+  std::vector<Elf64_Phdr> headers(header.e_phnum);
+  if (!headers.empty()) std::memcpy(headers.data(), table->data(), table->size());
+  return headers;
+}
+
+constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+void read_note_segment(Bytes segment, uint64_t alignment, Notes* notes) {
+  uint64_t offset = 0;
+  while (const auto header = read<Elf64_Nhdr>(segment, offset)) {
+    const uint64_t name_at = offset + sizeof *header;
+    const uint64_t text_at = align_up(name_at + header->n_namesz, alignment);
+    offset = align_up(text_at + header->n_descsz, alignment);
+    const auto name = slice(segment, name_at, header->n_namesz);
+    if (!name || !slice(segment, text_at, header->n_descsz)) {
+      notes->problem = "a note reaches beyond its segment";
+      return;
+    }
+    constexpr char kName[] = HSA_CPU_NOTE_NAME;
+    if (header->n_type != HSA_CPU_NOTE_TYPE || name->size() != sizeof kName ||
+        std::memcmp(name->data(), kName, sizeof kName) != 0) {
+      continue;
+    }
+    const auto note = read<hsa_cpu_note_t>(segment, text_at);
+    if (!note || header->n_descsz < sizeof *note) {
+      notes->problem = "an HSA-CPU note is too short";
+      return;
+    }
+    if (notes->found && note->abi_major != notes->abi_major) {
+      notes->problem = "its parts were compiled for different versions of the kernel ABI";
+      return;
+    }
+    notes->found = true;
+    notes->abi_major = note->abi_major;
+    notes->features |= note->features;
+  }
+}
+
+int protection_of(uint32_t flags) {
+  return ((flags & PF_R) ? PROT_READ : 0) | ((flags & PF_W) ? PROT_WRITE : 0) |
+         ((flags & PF_X) ? PROT_EXEC : 0);
+}
+
+}  // namespace
+
+Notes read_notes(Bytes file) noexcept try {
+  Notes notes;
+  const auto header = read_header(file);
+  if (!header) {
+    notes.problem = "not a little-endian 64-bit ELF file";
+    return notes;
+  }
+  const auto program_headers = read_program_headers(file, *header);
+  if (!program_headers) {
+    notes.problem = "its program headers are outside of the file";
+    return notes;
+  }
+  for (const Elf64_Phdr& part : *program_headers) {
+    if (part.p_type != PT_NOTE) continue;
+    const auto segment = slice(file, part.p_offset, part.p_filesz);
+    if (!segment) {
+      notes.problem = "a note segment is outside of the file";
+      return notes;
+    }
+    read_note_segment(*segment, part.p_align == 8 ? 8 : 4, &notes);
+    if (notes.problem) return notes;
+  }
+  return notes;
+} catch (...) {
+  Notes notes;
+  notes.problem = "out of memory";
+  return notes;
+}
+
+PageRanges read_page_ranges(Bytes image, uint64_t page_size) {
+  PageRanges result;
+  const auto header = read_header(image);
+  const auto program_headers = header ? read_program_headers(image, *header) : std::nullopt;
+  if (!program_headers) {
+    result.ranges.push_back({0, align_up(image.size(), page_size), PROT_READ | PROT_EXEC});
+    return result;
+  }
+
+  uint64_t base = UINT64_MAX;
+  for (const Elf64_Phdr& part : *program_headers) {
+    if (part.p_type == PT_LOAD) base = std::min(base, part.p_vaddr & ~(page_size - 1));
+  }
+  // Where the part lies in the image; none, with a problem, if it is not inside.
+  const auto place = [&](const Elf64_Phdr& part) -> std::optional<PageRange> {
+    const uint64_t begin = part.p_vaddr - base;
+    if (part.p_vaddr < base || begin > image.size() || part.p_memsz > image.size() - begin) {
+      result.problem = "a segment is outside of the loaded image";
+      return std::nullopt;
+    }
+    return PageRange{begin, begin + part.p_memsz, protection_of(part.p_flags)};
+  };
+
+  for (const Elf64_Phdr& part : *program_headers) {
+    if (part.p_type != PT_LOAD || part.p_memsz == 0) continue;
+    auto range = place(part);
+    if (!range) return result;
+    range->begin &= ~(page_size - 1);
+    range->end = align_up(range->end, page_size);
+    if ((range->protection & PROT_WRITE) && (range->protection & PROT_EXEC)) {
+      result.problem = "a segment is writable and executable";
+      return result;
+    }
+    for (const PageRange& other : result.ranges) {
+      if (range->begin < other.end && other.begin < range->end && range->protection != other.protection) {
+        result.problem = "segments of different protection share a page: link with -z separate-code";
+        return result;
+      }
+    }
+    result.ranges.push_back(*range);
+  }
+  // Read-only after relocation: part of a writable range, so it comes behind it. Only whole pages of it.
+  for (const Elf64_Phdr& part : *program_headers) {
+    if (part.p_type != PT_GNU_RELRO) continue;
+    auto range = place(part);
+    if (!range) return result;
+    range->begin &= ~(page_size - 1);
+    range->end &= ~(page_size - 1);
+    if (range->begin < range->end) result.ranges.push_back({range->begin, range->end, PROT_READ});
+  }
+  return result;
+}
+
+}  // namespace rigel::cpu

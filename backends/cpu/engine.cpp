@@ -1,0 +1,241 @@
+#include "backends/cpu/engine.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace rigel::cpu {
+namespace {
+
+// Waking a helper that sleeps costs the owner a system call and the helper a trip through the scheduler;
+// one that is looking finds the grid in the time that a cache line travels.
+constexpr double kWakeNs = 5'000;
+constexpr double kNoticeNs = 500;
+// Long enough to make the shared counter cheap, short enough to notice soon how long the rest will take.
+constexpr double kChunkNs = 5'000;
+// Each thread gets this many chunks or more, so that all end at about the same time.
+constexpr uint64_t kChunksPerThread = 4;
+// The owner has nothing else to do than to wait for the last helper, whose chunk is nearly over.
+constexpr uint64_t kEndSpinNs = 20'000;
+
+constexpr uint32_t kOwnerSleeps = 1u << 31;
+
+uint64_t run_chunks(Grid& grid, std::atomic<uint64_t>& next, uint64_t chunk, const hsa_cpu_worker_t* worker) {
+  uint64_t done = 0;
+  for (;;) {
+    const uint64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
+    if (first >= grid.groups) break;
+    const uint64_t count = std::min(chunk, grid.groups - first);
+    grid.entry(&grid.dispatch, worker, first, count);
+    done += count;
+    if (grid.cancelled && grid.cancelled->load(std::memory_order_relaxed)) {
+      next.store(grid.groups, std::memory_order_relaxed);
+    }
+  }
+  drain_stores();
+  return done;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------------------------
+
+Worker::~Worker() {
+  for (const Arena& arena : {group_, private_}) {
+    if (arena.base) munmap(arena.base, arena.size + static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  }
+}
+
+// The memory ends where an unmapped page begins, so that most overruns fault instead of going unnoticed.
+void* Worker::take(Arena& arena, uint64_t size) noexcept {
+  constexpr uint64_t kStep = 64 * 1024, kAlignment = 64;
+  if (size > arena.size) {
+    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    const uint64_t grown = (size + kStep - 1) / kStep * kStep;
+    void* const memory = mmap(nullptr, grown + page, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    mprotect(static_cast<char*>(memory) + grown, page, PROT_NONE);
+    if (arena.base) munmap(arena.base, arena.size + page);
+    arena = {memory, grown};
+  }
+  return static_cast<char*>(arena.base) + (arena.size - (size + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+bool Worker::prepare(uint64_t group_size, uint64_t private_size) noexcept {
+  view_.group_segment = group_size ? take(group_, group_size) : nullptr;
+  view_.private_segment = private_size ? take(private_, private_size) : nullptr;
+  return (view_.group_segment || !group_size) && (view_.private_segment || !private_size);
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// The owner's side.
+
+Engine::Engine(const cpu_set_t& processors, uint32_t helpers, uint64_t spin_ns)
+    : processors_(processors),
+      helper_count_(helpers),
+      ticks_per_ns_(rigel::cpu::ticks_per_ns()),
+      spin_ticks_(static_cast<uint64_t>(static_cast<double>(spin_ns) * ticks_per_ns_)) {
+  threads_.reserve(helpers);
+}
+
+Engine::~Engine() {
+  stop_.store(true, std::memory_order_relaxed);
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake(epoch_, UINT32_MAX);
+  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+}
+
+bool Engine::run(Grid& grid, Worker& self, Cost& cost) noexcept {
+  if (cost.per_group >= 0 && worth_sharing(cost.per_group * static_cast<double>(grid.groups - 1))) {
+    return run_shared(grid, 0, cost.per_group, self, cost);
+  }
+  const uint64_t begin = ticks();
+  double per_group = cost.per_group;
+  for (uint64_t done = 0;;) {
+    const uint64_t count = per_group < 0 ? 1 : chunk_of(per_group, grid.groups - done);
+    grid.entry(&grid.dispatch, self.view(), done, count);
+    done += count;
+    per_group = static_cast<double>(ticks() - begin) / static_cast<double>(done);
+    if (done == grid.groups) break;
+    if (grid.is_cancelled()) return false;
+    if (worth_sharing(per_group * static_cast<double>(grid.groups - done - 1))) {
+      return run_shared(grid, done, per_group, self, cost);
+    }
+  }
+  drain_stores();
+  cost.add(per_group);
+  return true;
+}
+
+uint64_t Engine::chunk_of(double ticks_per_group, uint64_t groups) const noexcept {
+  const double chunk = kChunkNs * ticks_per_ns_ / std::max(ticks_per_group, 1e-3);
+  return chunk >= static_cast<double>(groups) ? groups : std::max<uint64_t>(static_cast<uint64_t>(chunk), 1);
+}
+
+bool Engine::worth_sharing(double ticks_left) const noexcept {
+  if (helper_count_ == 0) return false;
+  const bool somebody_looks = looking_.load(std::memory_order_relaxed) > 0;
+  return ticks_left > 2 * (somebody_looks ? kNoticeNs : kWakeNs) * ticks_per_ns_;
+}
+
+bool Engine::run_shared(Grid& grid, uint64_t done, double ticks_per_group, Worker& self,
+                        Cost& cost) noexcept {
+  const uint64_t left = grid.groups - done;
+  const double ticks_left = ticks_per_group * static_cast<double>(left);
+  const double useful = std::min(ticks_left / (kWakeNs * ticks_per_ns_), static_cast<double>(left - 1));
+  const auto wanted = static_cast<uint32_t>(std::clamp(useful, 1.0, static_cast<double>(helper_count_)));
+
+  const uint64_t fair = std::max<uint64_t>(left / ((wanted + 1) * kChunksPerThread), 1);
+  grid.chunk_ = std::min(chunk_of(ticks_per_group, left), fair);
+  grid.next_.store(done, std::memory_order_relaxed);
+  publish(grid, wanted);
+
+  const uint64_t begin = ticks();
+  const uint64_t own = run_chunks(grid, grid.next_, grid.chunk_, self.view());
+  if (own > 0) cost.add(static_cast<double>(ticks() - begin) / static_cast<double>(own));
+  retire(grid);
+  return !grid.is_cancelled();
+}
+
+void Engine::publish(Grid& grid, uint32_t wanted) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!started_) start_helpers();
+    grid.next_shared_ = shared_;
+    shared_ = &grid;
+  }
+  // Pairs with wait_for_work: either the helper sees the new epoch, or we see that it sleeps.
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  const uint32_t looking = looking_.load(std::memory_order_relaxed);
+  if (wanted > looking && sleeping_.load(std::memory_order_seq_cst) > 0) futex_wake(epoch_, wanted - looking);
+}
+
+void Engine::retire(Grid& grid) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    Grid** link = &shared_;
+    while (*link != &grid) link = &(*link)->next_shared_;
+    *link = grid.next_shared_;
+  }
+  // Nobody can join any more. Wait for those inside.
+  const uint64_t begin = ticks(), patience = static_cast<uint64_t>(kEndSpinNs * ticks_per_ns_);
+  uint32_t inside = grid.inside_.load(std::memory_order_acquire);
+  while (inside != 0 && ticks() - begin < patience) {
+    relax();
+    inside = grid.inside_.load(std::memory_order_acquire);
+  }
+  if (inside == 0) return;
+  inside = grid.inside_.fetch_or(kOwnerSleeps, std::memory_order_acquire) | kOwnerSleeps;
+  while (inside != kOwnerSleeps) {
+    futex_wait(grid.inside_, inside);
+    inside = grid.inside_.load(std::memory_order_acquire);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// The helpers' side.
+
+void Engine::start_helpers() noexcept {
+  started_ = true;
+  for (uint32_t i = 0; i < helper_count_; ++i) {
+    pthread_t thread;
+    const auto main = [](void* engine) -> void* {
+      static_cast<Engine*>(engine)->help();
+      return nullptr;
+    };
+    if (!start_thread(&thread, "rigel-cpu-", i, processors_, main, this)) return;  // with fewer, then
+    threads_.push_back(thread);
+  }
+}
+
+void Engine::help() noexcept {
+  Worker self;
+  for (;;) {
+    const uint32_t seen = epoch_.load(std::memory_order_acquire);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    if (Grid* const grid = join()) {
+      const bool ready = self.prepare(grid->dispatch.group_segment_size, grid->private_size);
+      if (ready) run_chunks(*grid, grid->next_, grid->chunk_, self.view());
+      leave(*grid);
+      if (ready) continue;  // without memory, look again only when something changes
+    }
+    wait_for_work(seen);
+  }
+}
+
+// The most urgent grid that still has work, and among those the one with the fewest threads.
+Grid* Engine::join() noexcept {
+  const std::lock_guard lock(mutex_);
+  Grid* best = nullptr;
+  for (Grid* grid = shared_; grid; grid = grid->next_shared_) {
+    if (grid->next_.load(std::memory_order_relaxed) >= grid->groups) continue;
+    const auto inside = [](const Grid* of) { return of->inside_.load(std::memory_order_relaxed); };
+    if (!best || grid->priority > best->priority ||
+        (grid->priority == best->priority && inside(grid) < inside(best))) {
+      best = grid;
+    }
+  }
+  if (best) best->inside_.fetch_add(1, std::memory_order_relaxed);
+  return best;
+}
+
+void Engine::leave(Grid& grid) noexcept {
+  // The grid may be gone once it is left; waking needs its address only.
+  const std::atomic<uint32_t>& inside = grid.inside_;
+  if (grid.inside_.fetch_sub(1, std::memory_order_release) == (kOwnerSleeps | 1)) futex_wake(inside, 1);
+}
+
+void Engine::wait_for_work(uint32_t seen) noexcept {
+  looking_.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t begin = ticks();
+  while (epoch_.load(std::memory_order_acquire) == seen && ticks() - begin < spin_ticks_) relax();
+  looking_.fetch_sub(1, std::memory_order_relaxed);
+  if (epoch_.load(std::memory_order_acquire) != seen) return;
+  sleeping_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wait(epoch_, seen);
+  sleeping_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace rigel::cpu

@@ -1,0 +1,10 @@
+#include <hsa_cpu/kernel.hpp>
+
+#include "backends/cpu/kernels/args.hpp"
+
+HSA_CPU_KERNEL(vector_copy, samples::VectorCopyArgs) {
+  group.for_each([&](auto item) {
+    const size_t i = item.global_id(0);
+    if (i < args.count) args.to[i] = args.from[i];
+  });
+}

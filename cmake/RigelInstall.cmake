@@ -1,0 +1,40 @@
+# What `cmake --install` puts where. Everything is found relative to where it is: by the runtime itself (backends
+# and manifests), by the CMake package and by pkg-config, so that an installed tree can be moved as a whole.
+# Modules install themselves (rigel_add_backend, tools).
+include(CMakePackageConfigHelpers)
+
+# What users ask for: the version of the runtime's interface as ROCr counts it, not the project's.
+set(RIGEL_HSA_PACKAGE_VERSION 1.18.0)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/api/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(NOT TARGET hsa-runtime64)
+  return()
+endif()
+
+install(TARGETS hsa-runtime64
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
+install(TARGETS hsa-runtime64
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_ONLY)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hsa-runtime64)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/install/hsa-runtime64-config.cmake.in
+  ${PROJECT_BINARY_DIR}/package/hsa-runtime64-config.cmake
+  INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR RIGEL_BACKEND_LIBDIR RIGEL_MANIFEST_DIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/hsa-runtime64-config-version.cmake
+  VERSION ${RIGEL_HSA_PACKAGE_VERSION} COMPATIBILITY SameMajorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/package/hsa-runtime64-config.cmake
+  ${PROJECT_BINARY_DIR}/package/hsa-runtime64-config-version.cmake
+  DESTINATION ${package_dir})
+if(EXISTS ${PROJECT_SOURCE_DIR}/cmake/RigelCpuKernels.cmake)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/RigelCpuKernels.cmake DESTINATION ${package_dir})
+endif()
+
+file(RELATIVE_PATH RIGEL_PKGCONFIG_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/install/hsa-runtime64.pc.in
+  ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,635 @@
+#include "loader/code_object/code_object.hpp"
+
+#include <elf.h>
+#include <hsa/amd_hsa_elf.h>
+#include <hsa/amd_hsa_kernel_code.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_map>
+
+#include "loader/code_object/bounds.hpp"
+#include "loader/code_object/code_identity.hpp"
+#include "loader/code_object/code_image.hpp"
+#include "loader/code_object/elf_file.hpp"
+#include "loader/code_object/kernel_descriptor.hpp"
+#include "loader/code_object/metadata.hpp"
+#include "loader/code_object/rejection.hpp"
+
+namespace rigel {
+namespace {
+
+// More than any linker writes (a dozen), and few enough to search them one by one.
+constexpr uint16_t kMaxProgramHeaders = 128;
+// Larger than the memory of the largest board's single allocation; keeps sums of sizes far from overflow.
+constexpr uint64_t kMaxImageSize = uint64_t{1} << 36;
+// Linkers use the largest page, 2 MiB on x86-64.
+constexpr uint64_t kMaxSegmentAlignment = uint64_t{1} << 21;
+// Instruction fetch of AMD GPUs starts at multiples of this.
+constexpr uint64_t kAmdCodeAlignment = 256;
+constexpr uint32_t kMinKernargAlignment = 16;
+
+constexpr std::string_view kDescriptorSuffix = ".kd";
+constexpr std::string_view kMetadataNoteName = "AMDGPU";
+constexpr uint32_t kMetadataNoteType = 32;
+
+/// The entries of a dynamic section that tell where things are.
+enum DynamicEntry : uint8_t {
+  kSymbolTable,
+  kSymbolSize,
+  kStringTable,
+  kStringTableSize,
+  kHash,
+  kRela,
+  kRelaSize,
+  kRelaEntrySize,
+  kPltRela,
+  kPltRelaSize,
+  kPltKind,
+  kDynamicEntryCount,
+};
+
+std::optional<DynamicEntry> dynamic_entry(int64_t tag) {
+  switch (tag) {
+    case DT_SYMTAB:
+      return kSymbolTable;
+    case DT_SYMENT:
+      return kSymbolSize;
+    case DT_STRTAB:
+      return kStringTable;
+    case DT_STRSZ:
+      return kStringTableSize;
+    case DT_HASH:
+      return kHash;
+    case DT_RELA:
+      return kRela;
+    case DT_RELASZ:
+      return kRelaSize;
+    case DT_RELAENT:
+      return kRelaEntrySize;
+    case DT_JMPREL:
+      return kPltRela;
+    case DT_PLTRELSZ:
+      return kPltRelaSize;
+    case DT_PLTREL:
+      return kPltKind;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// What notes are padded to: 4 bytes, except in segments that ask for 8.
+constexpr uint64_t note_padding(uint64_t segment_alignment) {
+  return segment_alignment == 8 ? 8 : 4;
+}
+
+}  // namespace
+
+/// Fills a CodeObject step by step; each step relies on what the ones before have checked.
+class CodeObjectParser {
+ public:
+  CodeObjectParser(std::span<const std::byte> bytes, std::string* reason) : reject_(reason) {
+    object_.bytes_ = bytes;
+  }
+
+  Result<CodeObject> parse() {
+    auto file = ElfFile::open(object_.bytes_, reject_);
+    if (!file) return tl::unexpected(file.error());
+    file_ = &*file;
+    using Step = Result<void> (CodeObjectParser::*)();
+    constexpr Step kSteps[] = {&CodeObjectParser::read_header,  &CodeObjectParser::read_program_headers,
+                               &CodeObjectParser::lay_out,      &CodeObjectParser::identify,
+                               &CodeObjectParser::read_dynamic, &CodeObjectParser::read_symbols,
+                               &CodeObjectParser::read_needed,  &CodeObjectParser::read_relocations,
+                               &CodeObjectParser::read_kernels};
+    for (const Step step : kSteps) {
+      const auto done = (this->*step)();
+      if (!done) return tl::unexpected(done.error());
+    }
+    return std::move(object_);
+  }
+
+ private:
+  Result<void> read_header();
+  Result<void> read_program_headers();
+  Result<void> add_segment(const Elf64_Phdr& header);
+  Result<void> add_notes(const Elf64_Phdr& header);
+  Result<void> lay_out();
+  Result<void> identify();
+  Result<void> read_dynamic();
+  Result<void> read_symbols();
+  Result<uint64_t> count_symbols();
+  Result<void> add_symbol(const Elf64_Sym& symbol);
+  Result<void> place_symbol(const Elf64_Sym& symbol, CodeSymbol& placed);
+  Result<CodeSymbol::Kind> kind_of(const Elf64_Sym& symbol, std::string_view name);
+  Result<void> read_needed();
+  Result<void> read_relocations();
+  Result<void> add_relocations(DynamicEntry table, DynamicEntry size, std::string_view what);
+  Result<void> add_relocation(const Elf64_Rela& relocation);
+  Result<void> read_kernels();
+  Result<void> add_kernel(uint32_t index);
+  void add_metadata();
+
+  bool is_host_code() const { return object_.identity_.machine != CodeMachine::kAmdGpu; }
+  const CodeSegment* find_segment(uint64_t address, uint64_t size) const;
+  /// `count` elements of a table that a dynamic entry puts at `address`.
+  template <class T>
+  Result<std::span<const T>> table_at(uint64_t address, uint64_t count, std::string_view what);
+  std::optional<std::string_view> name_at(uint64_t offset) const;
+
+  const Rejection reject_;
+  CodeObject object_;
+  const ElfFile* file_ = nullptr;
+  std::optional<Elf64_Phdr> dynamic_header_;
+  std::array<std::optional<uint64_t>, kDynamicEntryCount> dynamic_;
+  std::vector<uint64_t> needed_offsets_;
+  std::string_view strings_;
+};
+
+Result<void> CodeObjectParser::read_header() {
+  const Elf64_Ehdr& header = file_->header();
+  if (header.e_type == ET_REL) return reject_("a relocatable file: it has to be linked first");
+  if (header.e_type != ET_DYN) return reject_("ELF type {} is not a shared object", header.e_type);
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return reject_("program headers of {} bytes", header.e_phentsize);
+  }
+  if (header.e_phnum > kMaxProgramHeaders) return reject_("{} program headers are too many", header.e_phnum);
+  // Sections matter only where the number of symbols has to be taken from them, but a file that ends before
+  // them has been cut short.
+  if (header.e_shoff != 0 && header.e_shnum != 0) {
+    if (header.e_shentsize != sizeof(Elf64_Shdr))
+      return reject_("section headers of {} bytes", header.e_shentsize);
+    const auto sections =
+        file_->array<Elf64_Shdr>(header.e_shoff, header.e_shnum, "section headers", reject_);
+    if (!sections) return tl::unexpected(sections.error());
+  }
+  return {};
+}
+
+Result<void> CodeObjectParser::read_program_headers() {
+  const Elf64_Ehdr& header = file_->header();
+  const auto headers = file_->array<Elf64_Phdr>(header.e_phoff, header.e_phnum, "program headers", reject_);
+  if (!headers) return tl::unexpected(headers.error());
+  for (const Elf64_Phdr& entry : *headers) {
+    Result<void> done;
+    switch (entry.p_type) {
+      case PT_LOAD:
+        done = add_segment(entry);
+        break;
+      case PT_NOTE:
+        done = add_notes(entry);
+        break;
+      case PT_DYNAMIC:
+        if (dynamic_header_) return reject_("two dynamic sections");
+        dynamic_header_ = entry;
+        break;
+      case PT_TLS:
+        if (entry.p_memsz != 0) return reject_("thread-local variables, which kernels have not");
+        break;
+      default:
+        break;
+    }
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> CodeObjectParser::add_segment(const Elf64_Phdr& header) {
+  const size_t index = object_.segments_.size();
+  if (header.p_filesz > header.p_memsz) {
+    return reject_("segment {} has {} bytes in the file for {} in memory", index, header.p_filesz,
+                   header.p_memsz);
+  }
+  if (!lies_within(header.p_offset, header.p_filesz, file_->size())) {
+    return reject_("segment {} ({} bytes at offset {:#x}) runs past the end of the file", index,
+                   header.p_filesz, header.p_offset);
+  }
+  if (!checked_add(header.p_vaddr, header.p_memsz))
+    return reject_("segment {} wraps around the address space", index);
+  const uint64_t alignment = std::max<uint64_t>(header.p_align, 1);
+  if (!is_power_of_two(alignment) || alignment > kMaxSegmentAlignment) {
+    return reject_("segment {} is aligned to {}", index, header.p_align);
+  }
+  if ((header.p_vaddr - header.p_offset) % alignment != 0) {
+    return reject_("segment {}: address {:#x} and offset {:#x} differ modulo the alignment {}", index,
+                   header.p_vaddr, header.p_offset, alignment);
+  }
+  if (header.p_memsz == 0) return {};
+  if (!object_.segments_.empty()) {
+    const CodeSegment& last = object_.segments_.back();
+    if (header.p_vaddr < last.address + last.memory_size) {
+      return reject_("segment {} at {:#x} begins before the end of the one before it", index, header.p_vaddr);
+    }
+  }
+  object_.segments_.push_back({.address = header.p_vaddr,
+                               .memory_size = header.p_memsz,
+                               .file_offset = header.p_offset,
+                               .file_size = header.p_filesz,
+                               .alignment = alignment,
+                               .readable = (header.p_flags & PF_R) != 0,
+                               .writable = (header.p_flags & PF_W) != 0,
+                               .executable = (header.p_flags & PF_X) != 0});
+  return {};
+}
+
+Result<void> CodeObjectParser::add_notes(const Elf64_Phdr& header) {
+  if (!lies_within(header.p_offset, header.p_filesz, file_->size())) {
+    return reject_("notes run past the end of the file");
+  }
+  const uint64_t padding = note_padding(header.p_align);
+  const auto padded = [padding](uint64_t size) { return (size + padding - 1) / padding * padding; };
+  auto rest = object_.bytes_.subspan(header.p_offset, header.p_filesz);
+  while (rest.size() >= sizeof(Elf64_Nhdr)) {
+    const auto note = read_unaligned<Elf64_Nhdr>(rest.data());
+    // The sizes have 32 bits: these sums cannot overflow.
+    const uint64_t description = padded(sizeof note + uint64_t{note.n_namesz});
+    const uint64_t end = description + note.n_descsz;
+    if (end > rest.size()) return reject_("note {} runs past the end of its segment", object_.notes_.size());
+    std::string_view name(reinterpret_cast<const char*>(rest.data()) + sizeof note, note.n_namesz);
+    while (!name.empty() && name.back() == '\0') name.remove_suffix(1);
+    object_.notes_.push_back(
+        {.name = name, .type = note.n_type, .description = rest.subspan(description, note.n_descsz)});
+    // The last one may go without its padding.
+    rest = rest.subspan(std::min<uint64_t>(padded(end), rest.size()));
+  }
+  return {};
+}
+
+Result<void> CodeObjectParser::lay_out() {
+  if (object_.segments_.empty()) return reject_("nothing to load");
+  uint64_t alignment = kAmdCodeAlignment;
+  for (const CodeSegment& segment : object_.segments_) alignment = std::max(alignment, segment.alignment);
+  const CodeSegment& last = object_.segments_.back();
+  const uint64_t start = align_down(object_.segments_.front().address, alignment);
+  const uint64_t size = last.address + last.memory_size - start;
+  if (size > kMaxImageSize) return reject_("{} bytes of memory are more than a code object may need", size);
+  object_.layout_ = {.address = start, .size = size, .alignment = alignment};
+  return {};
+}
+
+Result<void> CodeObjectParser::identify() {
+  auto identity = identify_code(file_->header(), object_.notes_, reject_);
+  if (!identity) return tl::unexpected(identity.error());
+  object_.identity_ = std::move(*identity);
+  return {};
+}
+
+Result<void> CodeObjectParser::read_dynamic() {
+  if (!dynamic_header_) return reject_("no dynamic section: it was not linked as a shared object");
+  const auto entries = file_->array<Elf64_Dyn>(
+      dynamic_header_->p_offset, dynamic_header_->p_filesz / sizeof(Elf64_Dyn), "dynamic section", reject_);
+  if (!entries) return tl::unexpected(entries.error());
+  for (const Elf64_Dyn& entry : *entries) {
+    if (entry.d_tag == DT_NULL) break;
+    if (const auto known = dynamic_entry(entry.d_tag)) {
+      if (dynamic_[*known]) return reject_("dynamic tag {} is there twice", entry.d_tag);
+      dynamic_[*known] = entry.d_un.d_val;
+      continue;
+    }
+    switch (entry.d_tag) {
+      case DT_NEEDED:
+        needed_offsets_.push_back(entry.d_un.d_val);
+        break;
+      case DT_INIT:
+      case DT_FINI:
+      case DT_INIT_ARRAY:
+      case DT_FINI_ARRAY:
+      case DT_PREINIT_ARRAY:
+        object_.has_initializers_ = true;
+        break;
+      case DT_REL:
+        return reject_("relocations without addends, which this machine does not use");
+      case DT_RELR:
+        return reject_("packed relative relocations: link with -z nopack-relative-relocs");
+      default:
+        break;
+    }
+  }
+  return {};
+}
+
+template <class T>
+Result<std::span<const T>> CodeObjectParser::table_at(uint64_t address, uint64_t count,
+                                                      std::string_view what) {
+  if (count > file_->size() / sizeof(T))
+    return reject_("{}: {} entries are more than the file holds", what, count);
+  const auto bytes = object_.file_bytes(address, count * sizeof(T));
+  if (bytes.empty() && count != 0) {
+    return reject_("{}: {} entries at address {:#x} are not in the file", what, count, address);
+  }
+  const auto offset = bytes.empty() ? 0 : static_cast<uint64_t>(bytes.data() - object_.bytes_.data());
+  return file_->array<T>(offset, count, what, reject_);
+}
+
+std::optional<std::string_view> CodeObjectParser::name_at(uint64_t offset) const {
+  if (offset >= strings_.size()) return std::nullopt;
+  // The table ends in a zero byte, which was checked when it was found.
+  return std::string_view(strings_.data() + offset);
+}
+
+Result<uint64_t> CodeObjectParser::count_symbols() {
+  // The classic hash table has one chain entry for each symbol: its second word is their number.
+  if (dynamic_[kHash]) {
+    const auto words = table_at<Elf64_Word>(*dynamic_[kHash], 2, "symbol hash table");
+    if (!words) return tl::unexpected(words.error());
+    return (*words)[1];
+  }
+  const Elf64_Ehdr& header = file_->header();
+  if (header.e_shoff != 0 && header.e_shnum != 0) {
+    const auto sections =
+        file_->array<Elf64_Shdr>(header.e_shoff, header.e_shnum, "section headers", reject_);
+    if (!sections) return tl::unexpected(sections.error());
+    for (const Elf64_Shdr& section : *sections) {
+      if (section.sh_type == SHT_DYNSYM && section.sh_addr == *dynamic_[kSymbolTable]) {
+        return section.sh_size / sizeof(Elf64_Sym);
+      }
+    }
+  }
+  return reject_("neither a hash table nor a section tells the number of symbols");
+}
+
+Result<void> CodeObjectParser::read_symbols() {
+  if (dynamic_[kStringTable]) {
+    const uint64_t size = dynamic_[kStringTableSize].value_or(0);
+    const auto bytes = object_.file_bytes(*dynamic_[kStringTable], size);
+    if (bytes.empty() || bytes.back() != std::byte{0}) return reject_("the string table is broken");
+    strings_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  if (!dynamic_[kSymbolTable]) return {};
+  if (dynamic_[kSymbolSize].value_or(sizeof(Elf64_Sym)) != sizeof(Elf64_Sym)) {
+    return reject_("symbols of {} bytes", *dynamic_[kSymbolSize]);
+  }
+  const auto count = count_symbols();
+  if (!count) return tl::unexpected(count.error());
+  const auto symbols = table_at<Elf64_Sym>(*dynamic_[kSymbolTable], *count, "symbol table");
+  if (!symbols) return tl::unexpected(symbols.error());
+  object_.symbols_.reserve(symbols->size());
+  for (const Elf64_Sym& symbol : *symbols) {
+    const auto done = add_symbol(symbol);
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<CodeSymbol::Kind> CodeObjectParser::kind_of(const Elf64_Sym& symbol, std::string_view name) {
+  using Kind = CodeSymbol::Kind;
+  const bool version2 = object_.identity_.version == 2;
+  switch (ELF64_ST_TYPE(symbol.st_info)) {
+    case STT_NOTYPE:
+      return Kind::kNone;
+    case STT_OBJECT:
+    case STT_COMMON:
+      return Kind::kVariable;
+    case STT_FUNC:
+      return Kind::kFunction;
+    case STT_TLS:
+      return reject_("symbol {} is thread-local", name);
+    case STT_AMDGPU_HSA_KERNEL:  // the number of STT_GNU_IFUNC
+      if (version2) return Kind::kKernelObject;
+      return reject_("symbol {} is an indirect function, whose resolver would have to be called", name);
+    case STT_AMDGPU_HSA_INDIRECT_FUNCTION:
+      return version2 ? Kind::kIndirectFunction : Kind::kOther;
+    default:
+      return Kind::kOther;
+  }
+}
+
+Result<void> CodeObjectParser::place_symbol(const Elf64_Sym& symbol, CodeSymbol& placed) {
+  using Kind = CodeSymbol::Kind;
+  using Place = CodeSymbol::Place;
+  if (symbol.st_shndx == SHN_UNDEF) {
+    placed.place = Place::kUndefined;
+    return {};
+  }
+  if (symbol.st_shndx == SHN_ABS) {
+    placed.place = Place::kAbsolute;
+    return {};
+  }
+  if (symbol.st_shndx >= SHN_LORESERVE && symbol.st_shndx != SHN_XINDEX) {
+    placed.place = Place::kReserved;
+    return {};
+  }
+  if (const CodeSegment* segment = find_segment(symbol.st_value, symbol.st_size)) {
+    placed.place = Place::kSegment;
+    placed.segment = static_cast<uint32_t>(segment - object_.segments_.data());
+    return {};
+  }
+  if (placed.kind != Kind::kNone && placed.kind != Kind::kOther) {
+    return reject_("symbol {} ({} bytes at {:#x}) lies outside of the segments", placed.name, symbol.st_size,
+                   symbol.st_value);
+  }
+  placed.place = Place::kNowhere;
+  return {};
+}
+
+Result<void> CodeObjectParser::add_symbol(const Elf64_Sym& symbol) {
+  const auto name = symbol.st_name == 0 ? std::string_view("") : name_at(symbol.st_name);
+  if (!name)
+    return reject_("the name of symbol {} lies outside of the string table", object_.symbols_.size());
+  const auto kind = kind_of(symbol, *name);
+  if (!kind) return tl::unexpected(kind.error());
+
+  CodeSymbol added{};
+  added.name = *name;
+  added.value = symbol.st_value;
+  added.size = symbol.st_size;
+  added.kind = *kind;
+  const auto binding = ELF64_ST_BIND(symbol.st_info);
+  added.binding = binding == STB_LOCAL  ? CodeSymbol::Binding::kLocal
+                  : binding == STB_WEAK ? CodeSymbol::Binding::kWeak
+                                        : CodeSymbol::Binding::kGlobal;
+  const auto done = place_symbol(symbol, added);
+  if (!done) return done;
+  const auto visibility = ELF64_ST_VISIBILITY(symbol.st_other);
+  const bool visible = visibility == STV_DEFAULT || visibility == STV_PROTECTED;
+  added.exported = visible && added.place == CodeSymbol::Place::kSegment &&
+                   added.binding != CodeSymbol::Binding::kLocal && !added.name.empty();
+  added.preemptible = added.exported && visibility == STV_DEFAULT;
+  object_.symbols_.push_back(added);
+  return {};
+}
+
+Result<void> CodeObjectParser::read_needed() {
+  for (const uint64_t offset : needed_offsets_) {
+    const auto name = name_at(offset);
+    if (!name) return reject_("the name of a needed library lies outside of the string table");
+    object_.needed_.push_back(*name);
+  }
+  return {};
+}
+
+Result<void> CodeObjectParser::read_relocations() {
+  if (dynamic_[kPltRela] && dynamic_[kPltKind].value_or(DT_RELA) != DT_RELA) {
+    return reject_("procedure linkage relocations without addends");
+  }
+  if (dynamic_[kRelaEntrySize].value_or(sizeof(Elf64_Rela)) != sizeof(Elf64_Rela)) {
+    return reject_("relocations of {} bytes", *dynamic_[kRelaEntrySize]);
+  }
+  const auto done = add_relocations(kRela, kRelaSize, "relocations");
+  if (!done) return done;
+  return add_relocations(kPltRela, kPltRelaSize, "procedure linkage relocations");
+}
+
+Result<void> CodeObjectParser::add_relocations(DynamicEntry table, DynamicEntry size, std::string_view what) {
+  if (!dynamic_[table]) return {};
+  const uint64_t bytes = dynamic_[size].value_or(0);
+  if (bytes % sizeof(Elf64_Rela) != 0) return reject_("{} of {} bytes in all", what, bytes);
+  const auto relocations = table_at<Elf64_Rela>(*dynamic_[table], bytes / sizeof(Elf64_Rela), what);
+  if (!relocations) return tl::unexpected(relocations.error());
+  object_.relocations_.reserve(object_.relocations_.size() + relocations->size());
+  for (const Elf64_Rela& relocation : *relocations) {
+    const auto done = add_relocation(relocation);
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> CodeObjectParser::add_relocation(const Elf64_Rela& relocation) {
+  const uint32_t type = ELF64_R_TYPE(relocation.r_info);
+  const uint32_t symbol = ELF64_R_SYM(relocation.r_info);
+  const size_t index = object_.relocations_.size();
+  const RelocationKind kind = relocation_kind(object_.identity_.machine, type);
+  if (!kind.rule) return reject_("relocation {}: type {} {}", index, type, kind.why_not);
+  if (symbol != 0) {
+    if (symbol >= object_.symbols_.size())
+      return reject_("relocation {} names symbol {}, which is not there", index, symbol);
+    if (object_.symbols_[symbol].place == CodeSymbol::Place::kReserved) {
+      return reject_("relocation {} needs an address of {}, which has none", index,
+                     object_.symbols_[symbol].name);
+    }
+  }
+  if (*kind.rule != RelocationRule::kNothing) {
+    const CodeSegment* segment = find_segment(relocation.r_offset, relocation_width(*kind.rule));
+    if (segment == nullptr)
+      return reject_("relocation {} patches {:#x}, outside of the segments", index, relocation.r_offset);
+    // GPU code may hold addresses as literals. Host code that does was not compiled as position independent.
+    if (is_host_code() && !segment->writable) {
+      return reject_("relocation {} patches {:#x} in a read-only segment: compile with -fPIC", index,
+                     relocation.r_offset);
+    }
+  }
+  object_.relocations_.push_back(
+      {.address = relocation.r_offset, .addend = relocation.r_addend, .type = type, .symbol = symbol});
+  return {};
+}
+
+Result<void> CodeObjectParser::read_kernels() {
+  for (uint32_t i = 0; i < object_.symbols_.size(); ++i) {
+    const CodeSymbol& symbol = object_.symbols_[i];
+    if (!symbol.exported) continue;
+    const bool has_descriptor =
+        symbol.kind == CodeSymbol::Kind::kVariable || symbol.kind == CodeSymbol::Kind::kNone;
+    const bool is_kernel = object_.identity_.version == 2
+                               ? symbol.kind == CodeSymbol::Kind::kKernelObject
+                               : has_descriptor && symbol.name.ends_with(kDescriptorSuffix);
+    if (!is_kernel) continue;
+    const auto done = add_kernel(i);
+    if (!done) return done;
+  }
+  add_metadata();
+  return {};
+}
+
+Result<void> CodeObjectParser::add_kernel(uint32_t index) {
+  const CodeSymbol& symbol = object_.symbols_[index];
+  CodeKernel kernel{};
+  kernel.symbol = index;
+  kernel.kernarg_alignment = kMinKernargAlignment;
+  int64_t entry_offset = 0;
+  if (object_.identity_.version == 2) {
+    kernel.descriptor_size = sizeof(amd_kernel_code_t);
+    const auto bytes = object_.file_bytes(symbol.value, kernel.descriptor_size);
+    if (bytes.empty()) return reject_("kernel {} is not in the file", symbol.name);
+    const auto code = read_unaligned<amd_kernel_code_t>(bytes.data());
+    entry_offset = code.kernel_code_entry_byte_offset;
+    kernel.kernarg_size =
+        static_cast<uint32_t>(std::min<uint64_t>(code.kernarg_segment_byte_size, UINT32_MAX));
+    if (code.kernarg_segment_alignment > 31) {
+      return reject_("kernel {} wants its arguments aligned to 2^{}", symbol.name,
+                     code.kernarg_segment_alignment);
+    }
+    kernel.kernarg_alignment = std::max(kMinKernargAlignment, uint32_t{1} << code.kernarg_segment_alignment);
+    kernel.group_size = code.workgroup_group_segment_byte_size;
+    kernel.private_size = code.workitem_private_segment_byte_size;
+    kernel.wavefront_size = code.wavefront_size == AMD_POWERTWO_32 ? 32 : 64;
+    kernel.dynamic_callstack =
+        (code.kernel_code_properties & AMD_KERNEL_CODE_PROPERTIES_IS_DYNAMIC_CALLSTACK) != 0;
+  } else {
+    kernel.descriptor_size = sizeof(KernelDescriptor);
+    const auto bytes = object_.file_bytes(symbol.value, kernel.descriptor_size);
+    if (bytes.empty() || (symbol.size != 0 && symbol.size != kernel.descriptor_size)) {
+      return reject_("{} is not a kernel descriptor of {} bytes", symbol.name, kernel.descriptor_size);
+    }
+    const auto descriptor = read_unaligned<KernelDescriptor>(bytes.data());
+    entry_offset = descriptor.kernel_code_entry_byte_offset;
+    kernel.kernarg_size = descriptor.kernarg_size;
+    kernel.group_size = descriptor.group_segment_fixed_size;
+    kernel.private_size = descriptor.private_segment_fixed_size;
+    kernel.wavefront_size = (descriptor.kernel_code_properties & kKernelUsesWave32) != 0 ? 32 : 64;
+    kernel.dynamic_callstack = (descriptor.kernel_code_properties & kKernelUsesDynamicStack) != 0;
+  }
+  if (symbol.value % kKernelDescriptorAlignment != 0) {
+    return reject_("kernel descriptor {} at {:#x} is not aligned to {}", symbol.name, symbol.value,
+                   kKernelDescriptorAlignment);
+  }
+  // Modulo 2^64, as an address may well lie below its descriptor; the segment decides.
+  kernel.entry = symbol.value + static_cast<uint64_t>(entry_offset);
+  const CodeSegment* segment = find_segment(kernel.entry, 1);
+  if (segment == nullptr || !segment->executable) {
+    return reject_("kernel {} begins at {:#x}, which is not in an executable segment", symbol.name,
+                   kernel.entry);
+  }
+  if (!is_host_code() && kernel.entry % kAmdCodeAlignment != 0) {
+    return reject_("kernel {} begins at {:#x}, which is not aligned to {}", symbol.name, kernel.entry,
+                   kAmdCodeAlignment);
+  }
+  object_.kernels_.push_back(kernel);
+  return {};
+}
+
+void CodeObjectParser::add_metadata() {
+  const auto note = std::find_if(object_.notes_.begin(), object_.notes_.end(), [](const CodeNote& candidate) {
+    return candidate.type == kMetadataNoteType && candidate.name == kMetadataNoteName;
+  });
+  if (note == object_.notes_.end() || object_.kernels_.empty()) return;
+  std::unordered_map<std::string_view, KernelMetadata> by_symbol;
+  for (const KernelMetadata& facts : read_kernel_metadata(note->description))
+    by_symbol.emplace(facts.symbol, facts);
+  for (CodeKernel& kernel : object_.kernels_) {
+    const auto found = by_symbol.find(object_.symbols_[kernel.symbol].name);
+    if (found == by_symbol.end()) continue;
+    const KernelMetadata& facts = found->second;
+    // Compilers before LLVM 11 left the size in the descriptor at 0.
+    if (kernel.kernarg_size == 0) kernel.kernarg_size = facts.kernarg_size.value_or(0);
+    const uint32_t alignment = facts.kernarg_alignment.value_or(0);
+    if (is_power_of_two(alignment)) kernel.kernarg_alignment = std::max(kernel.kernarg_alignment, alignment);
+    kernel.dynamic_callstack |= facts.dynamic_callstack.value_or(false);
+  }
+}
+
+const CodeSegment* CodeObjectParser::find_segment(uint64_t address, uint64_t size) const {
+  const auto found =
+      std::find_if(object_.segments_.begin(), object_.segments_.end(),
+                   [=](const CodeSegment& segment) { return segment.contains(address, size); });
+  return found == object_.segments_.end() ? nullptr : &*found;
+}
+
+bool CodeSegment::contains(uint64_t at, uint64_t size) const {
+  return at >= address && lies_within(at - address, size, memory_size);
+}
+
+std::span<const std::byte> CodeObject::file_bytes(uint64_t address, uint64_t size) const {
+  for (const CodeSegment& segment : segments_) {
+    if (address >= segment.address && lies_within(address - segment.address, size, segment.file_size)) {
+      return bytes_.subspan(segment.file_offset + (address - segment.address), size);
+    }
+  }
+  return {};
+}
+
+Result<CodeObject> CodeObject::parse(std::span<const std::byte> bytes, std::string* reason) {
+  return CodeObjectParser(bytes, reason).parse();
+}
+
+}  // namespace rigel

@@ -1,0 +1,54 @@
+// Names of the processors that code is made for, as the AMDGPU user guide of LLVM spells them ("Target ID"):
+// `gfx90a:sramecc+:xnack-` is a processor with two features that the code insists on; a feature that is not
+// named may be on or off.
+//
+// Pure functions over constant tables, for any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rigel {
+
+/// What precedes the target id in the name of an AMD GPU's ISA.
+constexpr std::string_view kAmdIsaPrefix = "amdgcn-amd-amdhsa--";
+
+/// A setting of the processor that code can depend on.
+enum class TargetFeature : uint8_t {
+  kAny,  ///< works with both, or there is no such setting
+  kOff,
+  kOn,
+};
+
+struct TargetId {
+  std::string_view processor;
+  TargetFeature sramecc = TargetFeature::kAny;
+  TargetFeature xnack = TargetFeature::kAny;
+
+  bool operator==(const TargetId&) const = default;
+};
+
+/// A value of EF_AMDGPU_MACH.
+struct AmdProcessor {
+  uint8_t mach;
+  bool has_sramecc;  ///< the processor has the setting
+  bool has_xnack;
+  std::string_view name;
+};
+
+/// The processor with that number, or null: a file may be newer than this table.
+const AmdProcessor* find_amd_processor(uint32_t mach);
+
+/// `text` is a target id with or without kAmdIsaPrefix. The result refers to it. None if it is neither.
+std::optional<TargetId> parse_target_id(std::string_view text);
+
+/// The canonical spelling, without prefix.
+std::string to_string(const TargetId& target);
+
+/// Whether code for `code` runs where `agent` says what is on and off: same processor, and nothing insisted
+/// on that is otherwise. Which generic processors an agent serves is for its backend to know.
+bool runs_on(const TargetId& code, const TargetId& agent);
+
+}  // namespace rigel

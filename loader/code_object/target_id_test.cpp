@@ -1,0 +1,60 @@
+#include "loader/code_object/target_id.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rigel {
+namespace {
+
+constexpr auto kAny = TargetFeature::kAny;
+constexpr auto kOff = TargetFeature::kOff;
+constexpr auto kOn = TargetFeature::kOn;
+
+TEST(TargetId, IsReadWithAndWithoutThePrefixOfTheIsa) {
+  const TargetId expected{"gfx90a", kOn, kOff};
+  EXPECT_EQ(parse_target_id("gfx90a:sramecc+:xnack-"), expected);
+  EXPECT_EQ(parse_target_id("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"), expected);
+}
+
+TEST(TargetId, FeaturesMayComeInAnyOrderAndAreWrittenInOne) {
+  EXPECT_EQ(to_string(*parse_target_id("gfx908:xnack+:sramecc-")), "gfx908:sramecc-:xnack+");
+  EXPECT_EQ(to_string(*parse_target_id("gfx9-4-generic")), "gfx9-4-generic");
+}
+
+TEST(TargetId, NonsenseIsNone) {
+  for (const char* text :
+       {"", ":", ":xnack+", "gfx900:", "gfx900:xnack", "gfx900:xnack*", "gfx900:+", "gfx900:cumode+",
+        "gfx900:xnack+:xnack-", "gfx900::xnack+", "amdgcn-amd-amdhsa--"}) {
+    EXPECT_FALSE(parse_target_id(text)) << text;
+  }
+}
+
+TEST(TargetId, EveryProcessorIsFoundByItsNumber) {
+  EXPECT_EQ(find_amd_processor(0x2c)->name, "gfx900");
+  EXPECT_EQ(find_amd_processor(0x3a)->name, "gfx602");
+  EXPECT_EQ(find_amd_processor(0x5f)->name, "gfx9-4-generic");
+  size_t known = 0;
+  for (uint32_t mach = 0; mach <= 0x1ff; ++mach) {
+    const AmdProcessor* processor = find_amd_processor(mach);
+    if (processor == nullptr) continue;
+    ++known;
+    EXPECT_EQ(processor->mach, mach);
+    EXPECT_EQ(to_string(*parse_target_id(processor->name)), processor->name);
+  }
+  EXPECT_EQ(known, 56u);
+  EXPECT_EQ(find_amd_processor(0), nullptr);
+  EXPECT_EQ(find_amd_processor(0x27), nullptr);
+}
+
+TEST(TargetId, CodeRunsWhereNothingItInsistsOnIsOtherwise) {
+  const TargetId agent{"gfx90a", kOn, kOff};
+  EXPECT_TRUE(runs_on({"gfx90a", kAny, kAny}, agent));
+  EXPECT_TRUE(runs_on({"gfx90a", kOn, kOff}, agent));
+  EXPECT_FALSE(runs_on({"gfx90a", kOff, kAny}, agent));
+  EXPECT_FALSE(runs_on({"gfx90a", kAny, kOn}, agent));
+  EXPECT_FALSE(runs_on({"gfx908", kAny, kAny}, agent));
+  // An agent without the setting cannot meet a demand for it.
+  EXPECT_FALSE(runs_on({"gfx1030", kAny, kOn}, {"gfx1030", kAny, kAny}));
+}
+
+}  // namespace
+}  // namespace rigel

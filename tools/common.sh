@@ -1,0 +1,42 @@
+# Sourced by the commands beside it: where the tree is, and how to get what it needs.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=${JOBS:-$(nproc)}
+
+step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif command -v sudo >/dev/null; then sudo "$@"
+  else fail "this needs root and there is no sudo: $*"
+  fi
+}
+
+# need <purpose>...: installs the packages that tools/dependencies lists for these purposes and that are missing.
+need() {
+  local purposes=" $* " purpose package why missing=()
+  local all=()
+  while read -r purpose package why; do
+    case "$purposes" in *" $purpose "*) all+=("$package") ;; esac
+  done < <(grep -v '^#' "$root/tools/dependencies")
+  if ! command -v dpkg-query >/dev/null; then
+    echo "This is no Debian, so nothing is installed. What Debian calls these must be there: ${all[*]}"
+    return
+  fi
+  for package in "${all[@]}"; do
+    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  command -v apt-get >/dev/null || fail "missing, and there is no apt-get to install them: ${missing[*]}"
+  step "Installing ${missing[*]}"
+  as_root apt-get -qq update || echo "apt-get update failed; trying with the lists that are there"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" ||
+    fail "could not install: ${missing[*]} (listed, with reasons, in tools/dependencies)"
+}
+
+# Address-space randomisation of recent kernels is more than the sanitizers of GCC 12 and clang 14 know.
+without_aslr() {
+  if setarch "$(uname -m)" -R true 2>/dev/null; then setarch "$(uname -m)" -R "$@"; else "$@"; fi
+}
