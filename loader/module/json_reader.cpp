@@ -130,7 +130,7 @@ std::optional<json> parse_json(std::string_view text, Diagnostics& diagnostics) 
 ObjectReader::ObjectReader(const json* value, std::string pointer, Diagnostics& diagnostics)
     : object_(value), pointer_(std::move(pointer)), diagnostics_(&diagnostics) {
   if (value != nullptr && !value->is_object()) {
-    diagnostics_->error(pointer_.empty() ? "/" : pointer_,
+    diagnostics_->error(pointer_.empty() ? "the document" : pointer_,
                         fmt::format("should be an object but is {}", value->type_name()));
     object_ = nullptr;
   }

@@ -1,9 +1,10 @@
 #include "loader/module/registry.hpp"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
-#include <fmt/format.h>
-
+#include "loader/module/testing/manifests.hpp"
 #include "loader/module/testing/scratch_world.hpp"
 
 namespace rigel {
@@ -12,15 +13,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
-hsabe_node_t kfd_node(uint32_t major, uint32_t minor, uint32_t stepping) {
+hsabe_node_t node_on(uint32_t bus, GfxVersion version = {}) {
   hsabe_node_t node{};
   node.struct_size = sizeof node;
-  node.bus = HSABE_BUS_KFD;
-  node.gfx_major = major;
-  node.gfx_minor = minor;
-  node.gfx_stepping = stepping;
+  node.bus = bus;
+  node.gfx_major = version.major;
+  node.gfx_minor = version.minor;
+  node.gfx_stepping = version.stepping;
   return node;
 }
 
@@ -28,31 +28,25 @@ std::string test_module(std::string_view way) {
   return fmt::format("{}/module_{}.so", RIGEL_TEST_MODULES, way);
 }
 
-constexpr std::string_view kClaim = R"({"bus": "kfd", "gfx_min": "9.0.0", "gfx_max": "9.0.12"})";
-
 class Registry : public ScratchWorld {
  protected:
-  std::string manifest(std::string_view name, std::string_view library, std::string_view more = "",
-                       std::string_view claim = kClaim) {
-    return fmt::format(R"({{"manifest_version": "1.0", "backend": {{"name": "{}", "library": "{}",
-      "abi": {{"major": 1}}, "claims": [{}]{}}}}})",
-                       name, library, claim, more);
-  }
+  void install(const std::string& file, const std::string& text) { write(installed / file, text); }
 
-  void install(std::string_view file, std::string_view text) { write(installed / file, text); }
-
-  void discover() { registry.discover(environment, config, report); }
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> out;
-    for (const auto* backend : registry.backends()) out.push_back(backend->manifest.name);
-    return out;
-  }
-
-  const LoadedBackend* open_only() {
+  /// Installs and discovers one backend, `test`, and opens it.
+  const LoadedBackend* open_only(const std::string& library, std::string_view more = "",
+                                 std::string_view claims = kClaimsGfx9) {
+    install("50-test.json", manifest_text("test", library, more, claims));
+    registry.discover(environment, config, report);
     const auto all = registry.backends();
-    EXPECT_EQ(all.size(), 1u);
-    return registry.open(*all.at(0), report).value_or(nullptr);
+    if (all.size() != 1) return nullptr;
+    return registry.open(*all[0], report).value_or(nullptr);
+  }
+
+  std::vector<std::string> claimants(const hsabe_node_t& node) {
+    std::vector<std::string> names;
+    for (const auto* backend : registry.candidates(node, "the node", report))
+      names.push_back(backend->manifest.name);
+    return names;
   }
 
   RuntimeConfig config;
@@ -60,17 +54,227 @@ class Registry : public ScratchWorld {
 };
 
 TEST_F(Registry, OpensTheModuleOfAMatchingManifest) {
-  install("50-test.json", manifest("test", test_module("good")));
-  discover();
-  const auto found = registry.candidates(kfd_node(9, 0, 6), "node 1", report);
+  install("50-test.json", manifest_text("test", test_module("good")));
+  registry.discover(environment, config, report);
+  const auto found = registry.candidates(node_on(HSABE_BUS_KFD, {9, 0, 6}), "node 1", report);
   ASSERT_EQ(found.size(), 1u);
   const auto loaded = registry.open(*found[0], report);
   ASSERT_TRUE(loaded) << report.to_text();
+  EXPECT_EQ((*loaded)->name, "test");
   EXPECT_EQ((*loaded)->version, "1.2.3");
+  EXPECT_EQ((*loaded)->path, test_module("good"));
   EXPECT_NE((*loaded)->device.select, nullptr);
   EXPECT_FALSE((*loaded)->has_queue());
-  EXPECT_THAT(failures(), IsEmpty());
+  EXPECT_EQ((*loaded)->queue.create, nullptr);
   EXPECT_EQ(registry.conclude(report), HSA_STATUS_SUCCESS);
+  EXPECT_THAT(failures(), IsEmpty());
+  EXPECT_THAT(warnings(), IsEmpty());
+  EXPECT_THAT(
+      lines(Outcome::kOk),
+      ElementsAre(
+          "searched ~/etc/backends.d: 0 manifests", "searched ~/prefix/share/hsa/backends.d: 1 manifests",
+          "found ~/prefix/share/hsa/backends.d/50-test.json: ",
+          "parsed ~/prefix/share/hsa/backends.d/50-test.json: backend test",
+          "permitted test: ", "selected node 1: gfx version 9.0.6: test (priority 100, 50-test.json)",
+          "opened test: " + test_module("good"), "negotiated test: version '1.2.3', backend ABI 1.0"));
+}
+
+TEST_F(Registry, OpensNothingThatNoDeviceNeeds) {
+  std::filesystem::copy_file(test_module("good"), root / "unneeded.so");
+  install("50-test.json", manifest_text("test", (root / "unneeded.so").string()));
+  registry.discover(environment, config, report);
+  EXPECT_THAT(claimants(node_on(HSABE_BUS_KFD, {10, 3, 0})), IsEmpty());
+  EXPECT_THAT(claimants(node_on(HSABE_BUS_CPU)), IsEmpty());
+  EXPECT_EQ(registry.conclude(report), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(::dlopen((root / "unneeded.so").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
+  EXPECT_THAT(skipped(), ElementsAre("selected the node: no backend claims gfx version 10.3.0",
+                                     "selected the node: no backend claims bus cpu",
+                                     "selected test: no device that it claims"));
+}
+
+TEST_F(Registry, TheHighestPriorityGetsTheNodeAndTheReportNamesTheOthers) {
+  install("30-low.json", manifest_text("low", "x.so", R"(, "priority": -5)"));
+  install("50-b.json", manifest_text("second_by_file"));
+  install("40-c.json", manifest_text("first_by_file"));
+  install("90-high.json", manifest_text("high", "x.so", R"(, "priority": 101)"));
+  install("10-other.json", manifest_text("other", "x.so", "", R"({"bus": "cpu"})"));
+  registry.discover(environment, config, report);
+  EXPECT_THAT(claimants(node_on(HSABE_BUS_KFD, {9, 0, 0})),
+              ElementsAre("high", "first_by_file", "second_by_file", "low"));
+  EXPECT_EQ(
+      report.lines().back().text,
+      "gfx version 9.0.0: high (priority 101, 90-high.json); also claimed by first_by_file (priority 100, "
+      "40-c.json), second_by_file (priority 100, 50-b.json), low (priority -5, 30-low.json)");
+}
+
+TEST_F(Registry, ListsTheBackendsThatFindTheirOwnDevices) {
+  install("10-a.json", manifest_text("a"));
+  install("20-b.json", manifest_text("b", "x.so", "", R"({"bus": "own"})"));
+  registry.discover(environment, config, report);
+  const auto found = registry.enumerators();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0]->manifest.name, "b");
+}
+
+struct BadModule {
+  const char* way;
+  const char* stage;
+  const char* text;
+};
+
+void PrintTo(const BadModule& module, std::ostream* out) {
+  *out << module.way;
+}
+
+class RefusedModule : public Registry, public ::testing::WithParamInterface<BadModule> {};
+
+TEST_P(RefusedModule, LeavesALineAndStopsNoOther) {
+  const auto& [way, stage, text] = GetParam();
+  install("10-bad.json", manifest_text("bad", test_module(way)));
+  install("20-good.json", manifest_text("good", test_module("good")));
+  registry.discover(environment, config, report);
+  const auto found = registry.candidates(node_on(HSABE_BUS_KFD, {9, 0, 0}), "node", report);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_FALSE(registry.open(*found[0], report));
+  EXPECT_TRUE(registry.open(*found[1], report));
+  EXPECT_THAT(failures(), ElementsAre(HasSubstr(fmt::format("{} bad: ", stage))));
+  EXPECT_THAT(failures(), ElementsAre(HasSubstr(text)));
+
+  EXPECT_FALSE(registry.open(*found[0], report)) << "a failure is remembered";
+  EXPECT_EQ(failures().size(), 1u) << "and reported once";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, RefusedModule,
+    ::testing::Values(
+        BadModule{"short_table", "negotiated", "the table says that it has 80 bytes; version 1.0 has 120"},
+        BadModule{"short_group", "negotiated",
+                  "the device group says that it has 24 bytes; version 1.0 has 48"},
+        BadModule{"no_device", "negotiated", "the device group is missing"},
+        BadModule{"no_close", "negotiated", "the device group lacks the function 'close'"},
+        BadModule{"no_destroy", "negotiated", "the queue group lacks the function 'destroy'"},
+        BadModule{"wrong_major", "negotiated", "built for backend ABI 2.0, this runtime has 1.0"},
+        BadModule{"sanitizer", "negotiated", "Sanitizer, this runtime with"},
+        BadModule{"throws", "negotiated", "its query throws: the moon is full"},
+        BadModule{"null", "negotiated", "it cannot serve a runtime of backend ABI 1.0"},
+        BadModule{"bad_name", "negotiated", "its name is not a string"},
+        BadModule{"no_query", "negotiated", "does not export hsa_backend_query_v1"},
+        BadModule{"undefined", "opened", "undefined symbol"},
+        BadModule{"that_is_not_there", "opened", "module_that_is_not_there.so: No such file or directory"}),
+    [](const auto& module) { return std::string(module.param.way); });
+
+TEST_F(Registry, TakesATableOfANewerMinorVersion) {
+  const auto* loaded = open_only(test_module("newer_minor"));
+  ASSERT_NE(loaded, nullptr) << report.to_text();
+  EXPECT_EQ(loaded->abi_minor, HSABE_ABI_MINOR + 1);
+}
+
+TEST_F(Registry, ANullGroupIsAnAbsentFeature) {
+  const auto* loaded = open_only(test_module("good"));
+  ASSERT_NE(loaded, nullptr);
+  EXPECT_FALSE(loaded->has_queue());
+  EXPECT_FALSE(loaded->has_code());
+  EXPECT_FALSE(loaded->has_memory());
+  EXPECT_EQ(loaded->queue.set_cu_mask, nullptr);
+  EXPECT_EQ(loaded->code.load, nullptr);
+}
+
+TEST_F(Registry, ABackendOfItsOwnBusMustEnumerate) {
+  EXPECT_EQ(open_only(test_module("good"), "", R"({"bus": "own"})"), nullptr);
+  EXPECT_THAT(failures(), ElementsAre(HasSubstr("lacks the function 'enumerate'")));
+}
+
+TEST_F(Registry, ABackendOfItsOwnBusThatEnumeratesIsOpened) {
+  EXPECT_NE(open_only(test_module("own_bus"), "", R"({"bus": "own"})"), nullptr) << report.to_text();
+}
+
+TEST_F(Registry, WarnsWhenManifestAndModuleAreOfDifferentBuilds) {
+  EXPECT_NE(open_only(test_module("good"), R"(, "build_id": "beef")"), nullptr);
+  EXPECT_THAT(warnings(),
+              ElementsAre("negotiated test: the manifest is of build 'beef', the module of build 'cafe'"));
+}
+
+TEST_F(Registry, WarnsWhenTheModuleHasAnotherName) {
+  install("a.json", manifest_text("other", test_module("good")));
+  registry.discover(environment, config, report);
+  EXPECT_TRUE(registry.open(*registry.backends()[0], report));
+  EXPECT_THAT(warnings(), ElementsAre("negotiated other: the module calls itself 'test'"));
+}
+
+TEST_F(Registry, FindsARelativeLibraryFromWhereTheManifestReallyIs) {
+  std::filesystem::create_directories(root / "package/lib");
+  std::filesystem::copy_file(test_module("good"), root / "package/lib/x.so");
+  const auto file = write("package/share/x.json", manifest_text("test", "../lib/x.so"));
+  std::filesystem::create_symlink(file, installed / "x.json");
+  registry.discover(environment, config, report);
+  const auto loaded = registry.open(*registry.backends().at(0), report);
+  ASSERT_TRUE(loaded) << report.to_text();
+  EXPECT_EQ((*loaded)->path, root / "package/lib/x.so");
+}
+
+TEST_F(Registry, FindsABareLibraryInTheBackendFolder) {
+  std::filesystem::copy_file(test_module("good"), root / "prefix/lib/hsa/backends/bare.so");
+  EXPECT_NE(open_only("bare.so"), nullptr) << report.to_text();
+}
+
+TEST_F(Registry, RefusesALibraryThatOthersCouldHaveWrittenInAnElevatedProcess) {
+  const auto library = root / "prefix/lib/hsa/backends/loose.so";
+  std::filesystem::copy_file(test_module("good"), library);
+  install("50-test.json", manifest_text("test", "loose.so"));
+  for (const auto& path : {root / "etc/backends.d", root / "prefix/lib/hsa/backends", installed}) {
+    ::chmod(path.c_str(), 0755);
+  }
+  ::chmod((installed / "50-test.json").c_str(), 0644);
+  ::chmod(library.c_str(), 0775);
+  environment.elevated = true;
+  registry.discover(environment, config, report);
+  ASSERT_EQ(registry.backends().size(), 1u) << report.to_text();
+  EXPECT_FALSE(registry.open(*registry.backends()[0], report));
+  EXPECT_THAT(failures(), ElementsAre(HasSubstr("loose.so is writable by group or others (mode 775)")));
+}
+
+TEST_F(Registry, AModuleIsLoadedOnceForAllLivesOfTheRuntime) {
+  const auto* first = open_only(test_module("good"));
+  BackendRegistry second_life;
+  second_life.discover(environment, config, report);
+  EXPECT_EQ(second_life.open(*second_life.backends().at(0), report).value_or(nullptr), first);
+}
+
+TEST_F(Registry, OptionsOfTheConfigurationGoOverThoseOfTheManifest) {
+  install("a.json", manifest_text("test", "x.so", R"(, "config": {"sdma": "auto", "max_queues": 128})"));
+  variables["HSA_PLUGIN_CONFIG"] = write("runtime.json", R"({"config_version": "1.0", "backends": {
+    "test": {"sdma": "off", "max_queue": 4}, "tset": {}}})");
+  registry.discover(environment, *load_config(environment, report), report);
+  const auto& options = registry.backends().at(0)->options;
+  EXPECT_EQ(options.string("sdma", ""), "off");
+  EXPECT_EQ(options.integer("max_queues", 0), 128);
+  EXPECT_THAT(warnings(),
+              ElementsAre("config test: option 'max_queue' is not in its manifest, did you mean "
+                          "'max_queues'?",
+                          "config ~/runtime.json: /backends/tset: no such backend, did you mean 'test'?"));
+}
+
+TEST_F(Registry, ARequiredBackendThatIsNotInUseIsAnError) {
+  config.backends.required = {"test"};
+  EXPECT_NE(open_only(test_module("good")), nullptr);
+  EXPECT_EQ(registry.conclude(report), HSA_STATUS_SUCCESS);
+
+  BackendRegistry untouched;
+  untouched.discover(environment, config, report);
+  EXPECT_EQ(untouched.conclude(report), HSA_STATUS_ERROR);
+  EXPECT_THAT(failures(), ElementsAre("config test: is required and is not in use"));
+}
+
+TEST_F(Registry, ARequiredBackendThatIsNotThereIsAnError) {
+  config.backends.required = {"tset"};
+  EXPECT_NE(open_only(test_module("good")), nullptr);
+  EXPECT_EQ(registry.conclude(report), HSA_STATUS_ERROR);
+  EXPECT_THAT(failures(), ElementsAre("config tset: is required and was not found, did you mean 'test'?"));
+}
+
+TEST_F(Registry, DoesNotTakeABackendOfAnotherRegistry) {
+  const Backend foreign;
+  EXPECT_FALSE(registry.open(foreign, report));
 }
 
 }  // namespace

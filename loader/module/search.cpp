@@ -83,10 +83,10 @@ class Search {
   }
 
   void read_default_folder(const std::string& path) {
-    if (exists(path)) {
+    if (const auto real = real_path(path); real) {
       read_folder(path);
     } else {
-      report_.add(Stage::kSearched, Outcome::kSkipped, path, "is not there");
+      report_.add(Stage::kSearched, Outcome::kSkipped, path, real.error());
     }
   }
 

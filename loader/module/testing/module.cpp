@@ -40,6 +40,25 @@ namespace {
     .read_clock = nullptr,
 };
 
+#ifdef RIGEL_TEST_NO_DESTROY
+hsabe_status_t create(void*, const hsabe_queue_desc_t*, hsabe_queue_info_t*) {
+  return HSA_STATUS_ERROR;
+}
+hsabe_status_t inactivate(void*) {
+  return HSA_STATUS_SUCCESS;
+}
+
+constexpr hsabe_queue_ops_t kQueue{
+    .struct_size = sizeof(hsabe_queue_ops_t),
+    .create = create,
+    .destroy = nullptr,
+    .inactivate = inactivate,
+    .set_profiling = nullptr,
+    .set_priority = nullptr,
+    .set_cu_mask = nullptr,
+};
+#endif
+
 // The next minor version of the table, as a backend newer than this runtime would return it.
 struct Table {
   hsabe_backend_t known;
@@ -66,7 +85,11 @@ struct Table {
 #else
             .abi_minor = HSABE_ABI_MINOR,
 #endif
+#ifdef RIGEL_TEST_BAD_NAME
+            .name = {nullptr, 4},
+#else
             .name = hsabe::str("test"),
+#endif
             .version = hsabe::str("1.2.3"),
             .build_id = hsabe::str("cafe"),
 #ifdef RIGEL_TEST_SANITIZER
@@ -81,7 +104,11 @@ struct Table {
 #else
             .device = &kDevice,
 #endif
+#ifdef RIGEL_TEST_NO_DESTROY
+            .queue = &kQueue,
+#else
             .queue = nullptr,
+#endif
             .code = nullptr,
             .memory = nullptr,
             .extensions = nullptr,

@@ -1,0 +1,90 @@
+// What docs/configuration.md and the schemas say is what the parsers do.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "loader/module/config.hpp"
+#include "loader/module/json_reader.hpp"
+#include "loader/module/manifest.hpp"
+
+namespace rigel {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+std::string read(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(RIGEL_TEST_DOCS "/" + path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> complaints(const json& document) {
+  Diagnostics diagnostics;
+  if (document.contains("config_version")) {
+    parse_config(document.dump(), diagnostics);
+  } else {
+    parse_manifest(document.dump(), diagnostics);
+  }
+  std::vector<std::string> out;
+  for (const auto& entry : diagnostics.entries()) out.push_back(entry.text);
+  return out;
+}
+
+TEST(Documentation, ItsExamplesAreReadWithoutAComplaint) {
+  const std::string page = read("configuration.md");
+  int examples = 0;
+  constexpr std::string_view kFence = "```json\n";
+  for (size_t at = page.find(kFence); at != page.npos; at = page.find(kFence, at)) {
+    at += kFence.size();
+    const auto document = json::parse(page.substr(at, page.find("```", at) - at));
+    EXPECT_THAT(complaints(document), ::testing::IsEmpty()) << document;
+    ++examples;
+  }
+  EXPECT_EQ(examples, 2);
+}
+
+// An object with every member that a schema lists, null where it is not an object or an array of objects.
+json skeleton(const json& schema) {
+  if (schema.contains("properties")) {
+    auto object = json::object();
+    for (const auto& [key, value] : schema["properties"].items()) object[key] = skeleton(value);
+    return object;
+  }
+  if (schema.contains("items") && schema["items"].contains("properties")) {
+    return json::array({skeleton(schema["items"])});
+  }
+  return nullptr;
+}
+
+void collect_keys(const json& object, std::set<std::string>& keys) {
+  if (object.is_object()) {
+    for (const auto& [key, value] : object.items()) keys.insert(key);
+  }
+  for (const auto& member : object) {
+    if (member.is_structured()) collect_keys(member, keys);
+  }
+}
+
+TEST(Documentation, TheParserAndThePageKnowEveryKeyOfTheSchemas) {
+  const std::string page = read("configuration.md");
+  for (const char* name : {"backend-manifest", "runtime-config"}) {
+    json document = skeleton(json::parse(read(std::string("schemas/") + name + ".json")));
+    std::set<std::string> keys;
+    collect_keys(document, keys);
+    EXPECT_GT(keys.size(), 10u);
+    for (const auto& key : keys) EXPECT_THAT(page, HasSubstr(key)) << name;
+
+    document[document.contains("config_version") ? "config_version" : "manifest_version"] = "1.0";
+    const auto all = complaints(document);
+    EXPECT_FALSE(all.empty()) << "null is no good value";
+    for (const auto& complaint : all) EXPECT_THAT(complaint, Not(HasSubstr("unknown key"))) << name;
+  }
+}
+
+}  // namespace
+}  // namespace rigel

@@ -1,0 +1,120 @@
+#include "loader/module/dynamic_module.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <gmock/gmock.h>
+
+#include <fmt/format.h>
+
+#include "loader/module/elf_check.hpp"
+#include "loader/module/testing/scratch_world.hpp"
+
+namespace rigel {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Module : public ScratchWorld {
+ protected:
+  void SetUp() override {
+    ScratchWorld::SetUp();
+    const std::ifstream file(fmt::format("{}/module_good.so", RIGEL_TEST_MODULES), std::ios::binary);
+    std::stringstream bytes;
+    bytes << file.rdbuf();
+    good = bytes.str();
+    ASSERT_GT(good.size(), sizeof(Elf64_Ehdr));
+  }
+
+  // The good module with its ELF header changed.
+  template <class Change>
+  std::string changed(Change&& change) {
+    Elf64_Ehdr header;
+    std::memcpy(&header, good.data(), sizeof header);
+    change(header);
+    std::string bytes = good;
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return write("changed.so", bytes);
+  }
+
+  static std::string failure(const std::string& path) {
+    const auto module = DynamicModule::open(path);
+    return module ? "opened" : module.error();
+  }
+
+  std::string good;
+};
+
+TEST_F(Module, OpensAndFindsItsSymbols) {
+  const auto module = DynamicModule::open(write("good.so", good));
+  ASSERT_TRUE(module) << module.error();
+  EXPECT_NE(module->symbol("hsa_backend_query_v1"), nullptr);
+  EXPECT_EQ(module->symbol("hsa_backend_query_v2"), nullptr);
+}
+
+TEST_F(Module, KeepsItsSymbolsToItself) {
+  ASSERT_TRUE(DynamicModule::open(write("good.so", good)));
+  EXPECT_EQ(::dlsym(RTLD_DEFAULT, "hsa_backend_query_v1"), nullptr);
+}
+
+TEST_F(Module, StaysWhateverIsClosed) {
+  const std::string path = write("pinned.so", good);
+  ASSERT_TRUE(DynamicModule::open(path));
+  // Take away every reference that could be held; a module that is not pinned would be gone.
+  for (int i = 0; i < 8; ++i) {
+    void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    ASSERT_NE(handle, nullptr);
+    ::dlclose(handle);
+    ::dlclose(handle);
+  }
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  EXPECT_NE(handle, nullptr);
+}
+
+TEST_F(Module, MustBeNamedByAnAbsolutePath) {
+  EXPECT_EQ(failure("libm.so.6"), "libm.so.6: not an absolute path");
+  EXPECT_EQ(failure(""), ": not an absolute path");
+}
+
+TEST_F(Module, MustBeThere) {
+  EXPECT_THAT(failure(root / "none.so"), HasSubstr("No such file or directory"));
+}
+
+TEST_F(Module, MustBeAnElfFile) {
+  EXPECT_THAT(failure(write("text.so", "INPUT(libfoo.so)\n")), HasSubstr("text.so: not an ELF file"));
+  EXPECT_THAT(failure(write("empty.so", "")), HasSubstr("not an ELF file"));
+  EXPECT_THAT(failure(root), HasSubstr("not a regular file"));
+}
+
+TEST_F(Module, MustBeForThisProcess) {
+  EXPECT_THAT(failure(changed([](auto& header) { header.e_ident[EI_CLASS] = ELFCLASS32; })),
+              HasSubstr("a library of 32 bits in a process of 64"));
+  EXPECT_THAT(failure(changed([](auto& header) { header.e_ident[EI_DATA] = ELFDATA2MSB; })),
+              HasSubstr("of the other byte order"));
+  EXPECT_THAT(failure(changed([](auto& header) { header.e_machine = EM_AMDGPU; })),
+              HasSubstr("built for another architecture (ELF machine 224"));
+}
+
+TEST_F(Module, MustBeASharedLibrary) {
+  EXPECT_THAT(failure(changed([](auto& header) { header.e_type = ET_REL; })),
+              HasSubstr("not a shared library (ELF type 1)"));
+  EXPECT_THAT(failure(changed([](auto& header) { header.e_phnum = 0; })), HasSubstr("0 program headers"));
+  // The first header only: whatever it is, it is not the dynamic section.
+  EXPECT_THAT(failure(changed([](auto& header) { header.e_phnum = 1; })), HasSubstr("no dynamic section"));
+}
+
+TEST_F(Module, MustBeWhole) {
+  EXPECT_THAT(failure(write("a.so", good.substr(0, 40))), HasSubstr("truncated in its ELF header"));
+  EXPECT_THAT(failure(write("b.so", good.substr(0, 100))),
+              HasSubstr("truncated before its program headers end"));
+  EXPECT_THAT(failure(write("c.so", good.substr(0, 0x1100))), HasSubstr("truncated: a segment ends at byte"));
+  EXPECT_THAT(failure(changed([](auto& header) { header.e_phoff = ~0ull - 100; })),
+              HasSubstr("truncated before its program headers end"));
+}
+
+TEST_F(Module, TellsWhatTheDynamicLinkerSaid) {
+  EXPECT_THAT(failure(fmt::format("{}/module_undefined.so", RIGEL_TEST_MODULES)),
+              HasSubstr("undefined symbol: rigel_test_function_that_nobody_defines"));
+}
+
+}  // namespace
+}  // namespace rigel

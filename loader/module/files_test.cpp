@@ -1,0 +1,106 @@
+#include "loader/module/files.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "loader/module/testing/scratch_world.hpp"
+
+namespace rigel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Files : public ScratchWorld {};
+
+TEST_F(Files, ReadsAFileUpToItsLimit) {
+  const auto file = write("a", "0123456789");
+  EXPECT_EQ(read_small_file(file, 10), "0123456789");
+  EXPECT_EQ(read_small_file(file, 9).error(), "10 bytes; at most 9 are read");
+  EXPECT_EQ(read_small_file(write("empty", ""), 10), "");
+}
+
+TEST_F(Files, ReadsAFileWhoseSizeTheKernelDoesNotKnow) {
+  const auto text = read_small_file("/proc/self/status", 1 << 20);
+  ASSERT_TRUE(text);
+  EXPECT_THAT(*text, HasSubstr("Name:"));
+}
+
+TEST_F(Files, NeverWaitsForAPipe) {
+  const std::string pipe = root / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_small_file(pipe, 10).error(), "not a regular file");
+  EXPECT_EQ(read_small_file("/dev/zero", 10).error(), "not a regular file");
+  EXPECT_EQ(read_small_file(root, 10).error(), "not a regular file");
+}
+
+TEST_F(Files, SaysWhyAFileCannotBeRead) {
+  EXPECT_EQ(read_small_file(root / "none", 10).error(), "No such file or directory");
+}
+
+TEST_F(Files, ListsAFolderSortedByBytes) {
+  for (const char* name : {"b.json", "a.json", "B.json", ".hidden.json", "c.json~", "10.json", "9.json"}) {
+    write(std::string("folder/") + name, "");
+  }
+  EXPECT_THAT(*list_folder(root / "folder", ".json"),
+              ElementsAre("10.json", "9.json", "B.json", "a.json", "b.json"));
+  EXPECT_FALSE(list_folder(root / "none", ".json"));
+}
+
+TEST_F(Files, SplitsPaths) {
+  EXPECT_EQ(folder_of("/a/b"), "/a");
+  EXPECT_EQ(folder_of("/a"), "/");
+  EXPECT_EQ(folder_of("a"), ".");
+  EXPECT_EQ(file_name_of("/a/b.json"), "b.json");
+  EXPECT_EQ(file_name_of("b.json"), "b.json");
+}
+
+class Trust : public ScratchWorld {
+ protected:
+  void SetUp() override {
+    ScratchWorld::SetUp();
+    file = write("outer/inner/file", "x");
+    for (const char* folder : {"outer", "outer/inner"}) ::chmod((root / folder).c_str(), 0755);
+    ::chmod(file.c_str(), 0644);
+  }
+  auto check() { return check_trusted(file, environment.owner); }
+  std::string file;
+};
+
+TEST_F(Trust, IsGivenToWhatOnlyTheOwnerWrites) {
+  EXPECT_TRUE(check()) << check().error();
+}
+
+TEST_F(Trust, IsNotGivenToAFileThatOthersWrite) {
+  ::chmod(file.c_str(), 0664);
+  EXPECT_THAT(check().error(), HasSubstr("file is writable by group or others (mode 664)"));
+  ::chmod(file.c_str(), 0646);
+  EXPECT_FALSE(check());
+}
+
+TEST_F(Trust, IsNotGivenToAFolderThatOthersWrite) {
+  ::chmod((root / "outer/inner").c_str(), 0775);
+  EXPECT_THAT(check().error(), HasSubstr("inner is writable"));
+  ::chmod((root / "outer/inner").c_str(), 01777);
+  EXPECT_THAT(check().error(), HasSubstr("inner is writable")) << "others could add files to it";
+}
+
+TEST_F(Trust, IsNotGivenBelowAFolderThatOthersWriteUnlessItIsSticky) {
+  ::chmod((root / "outer").c_str(), 0777);
+  EXPECT_THAT(check().error(), HasSubstr("outer is writable"));
+  ::chmod((root / "outer").c_str(), 01777);
+  EXPECT_TRUE(check()) << check().error();
+}
+
+TEST_F(Trust, IsNotGivenToAnotherOwner) {
+  constexpr uid_t kSomebody = 54321;
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(file.c_str(), kSomebody, static_cast<gid_t>(-1)), 0);
+  } else {
+    environment.owner = kSomebody;
+  }
+  EXPECT_THAT(check().error(), HasSubstr("not to root"));
+}
+
+}  // namespace
+}  // namespace rigel

@@ -1,0 +1,83 @@
+#include "loader/module/options.hpp"
+
+#include <gmock/gmock.h>
+
+#include "loader/module/options_data.hpp"
+
+namespace rigel {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Options options(const char* text) {
+  return make_options(json::parse(text), "backend test");
+}
+
+TEST(Options, GiveTypedValues) {
+  const auto given = options(R"({"i": -7, "b": true, "s": "text", "l": ["x", "y"]})");
+  EXPECT_EQ(given.integer("i", 0), -7);
+  EXPECT_TRUE(given.boolean("b", false));
+  EXPECT_EQ(given.string("s", ""), "text");
+  EXPECT_THAT(given.strings("l"), ElementsAre("x", "y"));
+  EXPECT_THAT(given.strings("s"), ElementsAre("text"));
+}
+
+TEST(Options, GiveTheFallbackForWhatIsMissingInSilence) {
+  ::testing::internal::CaptureStderr();
+  for (const auto& none : {Options(), options("{}")}) {
+    EXPECT_EQ(none.integer("i", 3), 3);
+    EXPECT_TRUE(none.boolean("b", true));
+    EXPECT_EQ(none.string("s", "other"), "other");
+    EXPECT_THAT(none.strings("l"), IsEmpty());
+    EXPECT_FALSE(none.has("i"));
+    EXPECT_EQ(none.json(), "{}");
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Options, GiveTheFallbackForAnotherTypeAndSaySo) {
+  const auto given =
+      options(R"({"i": "7", "b": 1, "s": true, "l": ["x", 2], "f": 1.5, "big": 9223372036854775808})");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(given.integer("i", 3), 3);
+  EXPECT_EQ(given.integer("f", 3), 3);
+  EXPECT_EQ(given.integer("big", 3), 3);
+  EXPECT_FALSE(given.boolean("b", false));
+  EXPECT_EQ(given.string("s", "other"), "other");
+  EXPECT_THAT(given.strings("l"), IsEmpty());
+  const auto log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("backend test: option 'i' should be an integer"));
+  EXPECT_THAT(log, HasSubstr("'b' should be true or false but is number"));
+  EXPECT_THAT(log, HasSubstr("'l' should be an array of strings"));
+}
+
+TEST(Options, TakeTheWholeRangeOfIntegers) {
+  const auto given = options(R"({"least": -9223372036854775808, "most": 9223372036854775807})");
+  EXPECT_EQ(given.integer("least", 0), INT64_MIN);
+  EXPECT_EQ(given.integer("most", 0), INT64_MAX);
+}
+
+TEST(Options, OverlayMemberByMember) {
+  const auto base = options(R"({"a": 1, "b": 2, "deep": {"x": 1, "y": 2}})");
+  const auto over = options(R"({"b": 3, "c": 4, "deep": {"y": 5}})");
+  const auto both = base.overlaid_by(over);
+  EXPECT_EQ(both.integer("a", 0), 1);
+  EXPECT_EQ(both.integer("b", 0), 3);
+  EXPECT_EQ(both.integer("c", 0), 4);
+  EXPECT_EQ(json::parse(both.json())["deep"], json::parse(R"({"x": 1, "y": 5})"));
+  EXPECT_EQ(base.integer("b", 0), 2) << "the base must not change";
+  EXPECT_EQ(Options().overlaid_by(over).integer("c", 0), 4);
+  EXPECT_EQ(base.overlaid_by(Options()).integer("b", 0), 2);
+}
+
+TEST(Options, AreReadAtTheirOwnLevelOnly) {
+  const auto given = options(R"({"a": {"b": 1}})");
+  EXPECT_FALSE(given.has("b"));
+  EXPECT_FALSE(given.has("a/b"));
+}
+
+}  // namespace
+}  // namespace rigel
