@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/environment.hpp"
@@ -26,15 +27,10 @@ struct Process {
   const ApiGate* gate = nullptr;
 };
 
-// Storage that is never destroyed.
-union ProcessStorage {
-  constexpr ProcessStorage() : process() {}
-  ~ProcessStorage() {}
-  Process process;
-};
-constinit ProcessStorage storage;
+static_assert(std::is_trivially_destructible_v<Process>, "it is used until the very end of the process");
+constinit Process the_process;
 
-Process& process() { return storage.process; }
+Process& process() { return the_process; }
 
 void before_fork() { process().mutex.lock(); }
 
