@@ -1,120 +1,86 @@
-// Signals: making and ending them, waiting, groups and asynchronous handlers.
-#include <algorithm>
-
-#include <boost/container/small_vector.hpp>
+// Signals: making and ending them, waiting, groups and asynchronous handlers. The work is in core/signal.
+#include "core/signal/signal_api.hpp"
 
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
-#include "core/signal/signal_pool.hpp"
-#include "core/signal/wait.hpp"
 
 namespace rigel::api {
-namespace {
-
-Failure no_such_signal(hsa_signal_t signal) {
-  return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "{:#x} is no signal", signal.handle);
-}
-
-// Consumers are a hint that nothing here needs; a list that cannot be one is refused all the same.
-Status check_consumers(uint32_t count, const hsa_agent_t* consumers) {
-  if (count == 0) return HSA_STATUS_SUCCESS;
-  if (consumers == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} consumers, but no list", count);
-  for (uint32_t i = 0; i < count; ++i) {
-    if (Runtime::current().find_agent(consumers[i]) == nullptr) {
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "consumer {} is no agent", i);
-    }
-    for (uint32_t j = 0; j < i; ++j) {
-      if (consumers[i].handle == consumers[j].handle) {
-        return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "consumers {} and {} are the same agent", j, i);
-      }
-    }
-  }
-  return HSA_STATUS_SUCCESS;
-}
-
-Status create(hsa_signal_value_t initial_value, uint32_t attributes, hsa_signal_t* signal) {
-  Signal* created = signal_pool::create(initial_value, attributes);
-  if (created == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a signal");
-  *signal = created->handle();
-  return HSA_STATUS_SUCCESS;
-}
-
-using WaitTerms = boost::container::small_vector<WaitTerm, 16>;
-
-WaitTerms make_terms(uint32_t count, const hsa_signal_t* signals, const hsa_signal_condition_t* conditions,
-                     const hsa_signal_value_t* values) {
-  WaitTerms terms;
-  terms.reserve(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    terms.push_back({Signal::from_handle(signals[i]), conditions[i], values[i]});
-  }
-  return terms;
-}
-
-}  // namespace
 
 hsa_status_t hsa_signal_create(hsa_signal_value_t initial_value, uint32_t num_consumers,
                                const hsa_agent_t* consumers, hsa_signal_t* signal) {
-  return api::hsa_amd_signal_create(initial_value, num_consumers, consumers, 0, signal);
+  return signal_api::create(initial_value, num_consumers, consumers, 0, signal);
 }
 
 hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial_value, uint32_t num_consumers,
                                    const hsa_agent_t* consumers, uint64_t attributes, hsa_signal_t* signal) {
-  if (signal == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "signal is NULL");
-  if ((attributes & ~uint64_t{kSignalApiAttributes}) != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "signal attributes {:#x} are not known", attributes);
-  }
-  if (const Status status = check_consumers(num_consumers, consumers); status != HSA_STATUS_SUCCESS) return status;
-  return create(initial_value, static_cast<uint32_t>(attributes), signal);
+  return signal_api::create(initial_value, num_consumers, consumers, attributes, signal);
 }
 
-hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
-  if (signal.handle == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "signal handle 0");
-  Signal* found = Signal::from_handle(signal);
-  // A queue's doorbell is the queue's.
-  if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER || !signal_pool::destroy(*found)) {
-    return no_such_signal(signal);
-  }
-  return HSA_STATUS_SUCCESS;
-}
+hsa_status_t hsa_signal_destroy(hsa_signal_t signal) { return signal_api::destroy(signal); }
 
 hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value_ptr) {
-  Signal* found = Signal::from_handle(signal);
-  if (found == nullptr) return no_such_signal(signal);
-  if (value_ptr == nullptr || !found->has_attribute(kSignalApiAttributes)) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "only a signal that is polled gives the address of its value");
-  }
-  *value_ptr = &found->abi.value;
-  return HSA_STATUS_SUCCESS;
+  return signal_api::value_pointer(signal, value_ptr);
 }
 
-// --- Waiting ---------------------------------------------------------------------------------------------
-
+// Both orders acquire: a relaxed wait is not worth another path.
 hsa_signal_value_t hsa_signal_wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
                                              hsa_signal_value_t compare_value, uint64_t timeout_hint,
                                              hsa_wait_state_t wait_state_hint) noexcept {
-  return wait(Signal::of_live(signal), condition, compare_value, timeout_hint, Spin::hinted(wait_state_hint));
+  return signal_api::wait(signal, condition, compare_value, timeout_hint, wait_state_hint);
 }
 
 hsa_signal_value_t hsa_signal_wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition,
                                            hsa_signal_value_t compare_value, uint64_t timeout_hint,
                                            hsa_wait_state_t wait_state_hint) noexcept {
-  return wait(Signal::of_live(signal), condition, compare_value, timeout_hint, Spin::hinted(wait_state_hint));
+  return signal_api::wait(signal, condition, compare_value, timeout_hint, wait_state_hint);
 }
 
 uint32_t hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t* signals, hsa_signal_condition_t* conds,
                                  hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t wait_hint,
                                  hsa_signal_value_t* satisfying_value) noexcept {
-  const WaitTerms terms = make_terms(signal_count, signals, conds, values);
-  return wait_any(terms.data(), signal_count, timeout_hint, Spin::hinted(wait_hint), satisfying_value);
+  return signal_api::wait_any(signal_count, signals, conds, values, timeout_hint, wait_hint, satisfying_value);
 }
 
 uint32_t hsa_amd_signal_wait_all(uint32_t signal_count, hsa_signal_t* signals, hsa_signal_condition_t* conds,
                                  hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t wait_hint,
                                  hsa_signal_value_t* satisfying_values) noexcept {
-  const WaitTerms terms = make_terms(signal_count, signals, conds, values);
-  const bool all = wait_all(terms.data(), signal_count, timeout_hint, Spin::hinted(wait_hint), satisfying_values);
-  return all ? 0 : UINT32_MAX;
+  return signal_api::wait_all(signal_count, signals, conds, values, timeout_hint, wait_hint, satisfying_values);
+}
+
+hsa_status_t hsa_signal_group_create(uint32_t num_signals, const hsa_signal_t* signals, uint32_t num_consumers,
+                                     const hsa_agent_t* consumers, hsa_signal_group_t* signal_group) {
+  return Runtime::current().signal_groups().create(num_signals, signals, num_consumers, consumers, signal_group);
+}
+
+hsa_status_t hsa_signal_group_destroy(hsa_signal_group_t signal_group) {
+  return Runtime::current().signal_groups().destroy(signal_group);
+}
+
+hsa_status_t hsa_signal_group_wait_any_scacquire(hsa_signal_group_t signal_group,
+                                                 const hsa_signal_condition_t* conditions,
+                                                 const hsa_signal_value_t* compare_values,
+                                                 hsa_wait_state_t wait_state_hint, hsa_signal_t* signal,
+                                                 hsa_signal_value_t* value) {
+  return Runtime::current().signal_groups().wait_any(signal_group, conditions, compare_values, wait_state_hint,
+                                                     signal, value);
+}
+
+hsa_status_t hsa_signal_group_wait_any_relaxed(hsa_signal_group_t signal_group,
+                                               const hsa_signal_condition_t* conditions,
+                                               const hsa_signal_value_t* compare_values,
+                                               hsa_wait_state_t wait_state_hint, hsa_signal_t* signal,
+                                               hsa_signal_value_t* value) {
+  return Runtime::current().signal_groups().wait_any(signal_group, conditions, compare_values, wait_state_hint,
+                                                     signal, value);
+}
+
+hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t cond,
+                                          hsa_signal_value_t value, hsa_amd_signal_handler handler, void* arg) {
+  return signal_api::watch(Runtime::current().dispatcher(), signal, cond, value, handler, arg);
+}
+
+hsa_status_t hsa_amd_async_function(void (*callback)(void* arg), void* arg) {
+  return Runtime::current().dispatcher().post(callback, arg);
 }
 
 }  // namespace rigel::api

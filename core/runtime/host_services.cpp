@@ -4,13 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include <boost/container/small_vector.hpp>
-
 #include "core/base/log.hpp"
 #include "core/runtime/runtime.hpp"
-#include "core/signal/signal.hpp"
-#include "core/signal/signal_pool.hpp"
-#include "core/signal/wait.hpp"
+#include "core/signal/host_services.hpp"
 
 namespace rigel {
 namespace {
@@ -49,36 +45,6 @@ void memory_release(void* self, void* pointer) {
   if (pointer != nullptr) services(self).runtime().free_system_memory(pointer);
 }
 
-// --- signals ---------------------------------------------------------------------------------------------
-
-hsabe_status_t signal_create(void*, int64_t initial_value, uint64_t* out) {
-  Signal* signal = signal_pool::create(initial_value);
-  if (signal == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  *out = signal->handle().handle;
-  return HSA_STATUS_SUCCESS;
-}
-
-void signal_destroy(void*, uint64_t signal) { signal_pool::destroy(Signal::of_live({signal})); }
-
-void signal_store(void*, uint64_t signal, int64_t value) {
-  Signal::of_live({signal}).store<std::memory_order_release>(value);
-}
-
-void signal_subtract(void*, uint64_t signal, int64_t value) {
-  Signal::of_live({signal}).subtract<std::memory_order_release>(value);
-}
-
-static_assert(HSABE_WAIT_FOREVER == kWaitForever && HSABE_WAIT_TIMED_OUT == kWaitTimedOut);
-
-uint32_t signal_wait_any(void*, const hsabe_wait_t* waits, uint32_t count, uint64_t timeout_ns, uint64_t spin_ns) {
-  boost::container::small_vector<WaitTerm, 8> terms;
-  for (uint32_t i = 0; i < count; ++i) {
-    terms.push_back({Signal::from_handle({waits[i].signal}),
-                     static_cast<hsa_signal_condition_t>(waits[i].condition), waits[i].value});
-  }
-  return wait_any(terms.data(), count, timeout_ns, Spin{spin_ns}, nullptr);
-}
-
 // --- events and options ----------------------------------------------------------------------------------
 
 void queue_error(void* self, uint64_t cookie, hsabe_status_t status) {
@@ -102,8 +68,6 @@ hsabe_str_t get_string(void* self, hsabe_str_t key, hsabe_str_t fallback) {
 
 constexpr hsabe_host_log_t kLog{sizeof kLog, log_enabled_service, log_write};
 constexpr hsabe_host_memory_t kMemory{sizeof kMemory, memory_allocate, memory_release};
-constexpr hsabe_host_signal_t kSignal{sizeof kSignal, signal_create,   signal_destroy,
-                                      signal_store,   signal_subtract, signal_wait_any};
 constexpr hsabe_host_events_t kEvents{sizeof kEvents, queue_error, report};
 constexpr hsabe_host_config_t kConfig{sizeof kConfig, get_integer, get_boolean, get_string};
 
@@ -114,7 +78,7 @@ HostServices::HostServices(Runtime& runtime, std::string backend, Options option
       backend_(std::move(backend)),
       options_(std::move(options)),
       node_(node),
-      host_{sizeof host_, HSABE_ABI_MAJOR, HSABE_ABI_MINOR, this, &kLog, &kMemory, &kSignal, &kEvents, &kConfig} {}
+      host_{sizeof host_, HSABE_ABI_MAJOR, HSABE_ABI_MINOR, this, &kLog, &kMemory, &host_signal_services(), &kEvents, &kConfig} {}
 
 std::string HostServices::take_report() {
   std::string text(report_text, report_size);

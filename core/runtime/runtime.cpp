@@ -120,6 +120,7 @@ void Runtime::start_services() {}
 Runtime::~Runtime() {
   // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
   for (const auto& queue : queues_.clear()) queue->close();
+  dispatcher_.stop();
 }
 
 const Agent* Runtime::find_agent(hsa_agent_t handle) const {
@@ -172,6 +173,23 @@ Status Runtime::agent_info(hsa_agent_t handle, uint32_t attribute, void* value) 
   return agent->info(attribute, value, surroundings);
 }
 
-void Runtime::queue_failed(uint64_t, Status) {}
+void Runtime::queue_failed(uint64_t cookie, Status status) {
+  struct Failed {
+    QueueTable& queues;
+    uint64_t cookie;
+    Status status;
+  };
+  auto failed = std::make_unique<Failed>(Failed{queues_, cookie, status});
+  const auto raise = [](void* argument) {
+    const std::unique_ptr<Failed> what(static_cast<Failed*>(argument));
+    if (const auto queue = what->queues.find_cookie(what->cookie)) queue->raise(what->status);
+  };
+  if (dispatcher_.post(raise, failed.get()) == HSA_STATUS_SUCCESS) {
+    failed.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
+  } else {
+    log_message(LogLevel::kError, LogTopic::kQueue, "a queue has stopped with status {:#x} and nobody can be told",
+                static_cast<uint32_t>(status));
+  }
+}
 
 }  // namespace rigel

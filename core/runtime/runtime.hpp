@@ -18,6 +18,8 @@
 #include "core/queue/queue.hpp"
 #include "core/runtime/host_services.hpp"
 #include "core/runtime/system_events.hpp"
+#include "core/signal/async_dispatcher.hpp"
+#include "core/signal/signal_group.hpp"
 #include "core/topology/agent.hpp"
 #include "loader/module/registry.hpp"
 
@@ -56,6 +58,8 @@ class Runtime {
 
   MemoryManager& memory() { return memory_; }
   QueueTable& queues() { return queues_; }
+  AsyncDispatcher& dispatcher() { return dispatcher_; }
+  SignalGroups& signal_groups() { return signal_groups_; }
   DiscoveryReport& report() { return report_; }
   SystemEvents& system_events() { return system_events_; }
 
@@ -89,6 +93,8 @@ class Runtime {
   std::deque<HostServices> services_;
   std::deque<Agent> agents_;
   MemoryManager memory_;
+  AsyncDispatcher dispatcher_;
+  SignalGroups signal_groups_;
   QueueTable queues_;
   SystemEvents system_events_;
 };
