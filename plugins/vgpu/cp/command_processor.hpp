@@ -2,11 +2,11 @@
 // engines. kfd's queue ioctls create, change and destroy queues here; doorbells make them run.
 //
 // Threads. In threaded mode the micro engine and each SDMA engine have one worker thread, started with the
-// first queue; a worker serves its queues in turns (higher priority first, round robin within a priority) and sleeps
-// when there is nothing to do. A queue that waits (barrier, poll, scratch, a running kernel) gives way to
-// the others. In manual mode there are no threads: step() does one step of one runnable queue, chosen
-// by a seeded generator, so that a test can go through orders and repeat them. All functions are safe from
-// any thread; in manual mode a test serialises step() itself.
+// first queue; a worker serves its queues in turns (higher priority first, round robin within a priority) and
+// sleeps when there is nothing to do. A queue that waits (barrier, poll, scratch, a running kernel) gives way
+// to the others. In manual mode there are no threads: step() does one step of one runnable queue, chosen by a
+// seeded generator, so that a test can go through orders and repeat them. All functions are safe from any
+// thread; in manual mode a test serialises step() itself.
 //
 // Memory order: see device_bus.hpp. Ownership: the bus and the sink outlive this object; host doorbell slots
 // outlive their queue.
@@ -22,35 +22,35 @@
 namespace rigel::vgpu {
 
 struct DeviceConfig {
-  uint32_t gfx_target_version = 90000;    ///< As in KFD's topology: 80003, 90006, 100300, …
+  uint32_t gfx_target_version = 90000;  ///< As in KFD's topology: 80003, 90006, 100300, …
   uint32_t sdma_engines = 2;
   uint32_t shader_engines = 4;
-  uint32_t max_lds_bytes = 65536;         ///< Of a work-group.
-  uint32_t max_work_group_size = 1024;    ///< In work-items.
-  uint64_t flat_group_base = 0;           ///< lds_base of GET_PROCESS_APERTURES_NEW.
-  uint64_t flat_private_base = 0;         ///< scratch_base of the same.
-  bool threads = true;                    ///< False: manual mode.
-  uint64_t seed = 0;                      ///< Manual mode: chooses the order of queues.
+  uint32_t max_lds_bytes = 65536;       ///< Of a work-group.
+  uint32_t max_work_group_size = 1024;  ///< In work-items.
+  uint64_t flat_group_base = 0;         ///< lds_base of GET_PROCESS_APERTURES_NEW.
+  uint64_t flat_private_base = 0;       ///< scratch_base of the same.
+  bool threads = true;                  ///< False: manual mode.
+  uint64_t seed = 0;                    ///< Manual mode: chooses the order of queues.
 };
 
 enum class QueueKind : uint8_t { kPm4, kSdma, kAql };
 
 struct QueueConfig {
-  uint32_t queue_id = 0;       ///< Unique on this GPU; chosen by the caller.
+  uint32_t queue_id = 0;  ///< Unique on this GPU; chosen by the caller.
   QueueKind kind = QueueKind::kAql;
   uint64_t ring_va = 0;
-  uint64_t ring_bytes = 0;     ///< As in CREATE_QUEUE: a power of two; twice the real ring for AQL on gfx8.
-  uint64_t read_pointer_va = 0;   ///< Where the read index is reported; for AQL it also finds the amd_queue_t.
+  uint64_t ring_bytes = 0;       ///< As in CREATE_QUEUE: a power of two; twice the real ring for AQL on gfx8.
+  uint64_t read_pointer_va = 0;  ///< Where the read index is reported; for AQL it also finds the amd_queue_t.
   uint64_t write_pointer_va = 0;  ///< Where the write index is looked up when the queue is (re)mapped.
   uint32_t sdma_engine = 0;
-  uint32_t priority = 7;       ///< 0 … 15, higher first.
-  uint32_t percentage = 100;   ///< 0: suspended.
+  uint32_t priority = 7;      ///< 0 … 15, higher first.
+  uint32_t percentage = 100;  ///< 0: suspended.
   /// Host address of the doorbell slot if the program stores to memory: 4 bytes on gfx8, 8 from gfx9 on, all
   /// ones while nobody rings. Null if every ring arrives by ring_doorbell(). A worker that is awake takes a
   /// value out of the slot by an atomic exchange with all ones, so that no later ring looks like an old one;
-  /// whoever watches while workers sleep (DeviceBus::watch_doorbells) calls wake() when a slot is not all ones.
-  /// Memory keeps only the last of several rings: for AQL from gfx9 on, where several producers may ring in
-  /// any order, a ring that is taken from memory therefore also looks at the write index.
+  /// whoever watches while workers sleep (DeviceBus::watch_doorbells) calls wake() when a slot is not all
+  /// ones. Memory keeps only the last of several rings: for AQL from gfx9 on, where several producers may
+  /// ring in any order, a ring that is taken from memory therefore also looks at the write index.
   void* doorbell = nullptr;
 };
 
@@ -76,8 +76,8 @@ class CommandProcessor {
   /// kernel that still ran has been cancelled. Packets not yet executed are not executed.
   QueueRequestError destroy_queue(uint32_t queue_id);
 
-  /// A doorbell write, with the value that the program stored. A queue id that does not exist is ignored, as a
-  /// write to a doorbell that no queue owns is.
+  /// A doorbell write, with the value that the program stored. A queue id that does not exist is ignored, as
+  /// a write to a doorbell that no queue owns is.
   void ring_doorbell(uint32_t queue_id, uint64_t value) noexcept;
 
   /// Makes sleeping workers look at the doorbell slots and at what their queues wait for.
@@ -86,8 +86,8 @@ class CommandProcessor {
   /// SET_SCRATCH_BACKING_VA: where gfx8 scratch offsets count from.
   void set_scratch_base(uint64_t va) noexcept;
 
-  /// Manual mode: one step (a packet, a part of a copy, a look at a wait) of one queue. False if no queue made
-  /// progress: all are empty, stopped, suspended, or wait for something outside.
+  /// Manual mode: one step (a packet, a part of a copy, a look at a wait) of one queue. False if no queue
+  /// made progress: all are empty, stopped, suspended, or wait for something outside.
   bool step();
 
   /// Manual mode: steps until nothing makes progress, at most `limit` times. Returns the number of steps.

@@ -3,10 +3,10 @@
 // process sees it (one VMID); tests implement it over a plain buffer.
 //
 // Threads. Every function may be called from any thread at any time between the start of the first processor
-// and the return of its destructor. translate() is called inside a TranslationScope only. Everything that tells
-// (report_fault, raise_interrupt, take_queue_error, queue_stopped, trace) is called outside of scopes and
-// without any lock of the processors held, so an implementation may take its own locks there; it must not call
-// back into the processors from within, other than CommandProcessor::ring_doorbell() and wake().
+// and the return of its destructor. translate() is called inside a TranslationScope only. Everything that
+// tells (report_fault, raise_interrupt, take_queue_error, queue_stopped, trace) is called outside of scopes
+// and without any lock of the processors held, so an implementation may take its own locks there; it must not
+// call back into the processors from within, other than CommandProcessor::ring_doorbell() and wake().
 //
 // Memory order. A host pointer from translate() is shared with threads of the program that do not know about
 // us. Processors follow the rules that hardware gives programs:
@@ -49,9 +49,9 @@ struct VmFault {
 
 /// Who interrupts. What KFD makes of `context_id` differs: see the interrupt tables of amdkfd.
 enum class InterruptSource : uint8_t {
-  kEndOfPipe,  ///< A completion or RELEASE_MEM on a compute queue: context id = event id.
-  kSdmaTrap,   ///< An SDMA TRAP packet: context id = event id, 28 bits.
-  kWaveMessage ///< s_sendmsg of a wave (trap handler): context id = the message's payload.
+  kEndOfPipe,   ///< A completion or RELEASE_MEM on a compute queue: context id = event id.
+  kSdmaTrap,    ///< An SDMA TRAP packet: context id = event id, 28 bits.
+  kWaveMessage  ///< s_sendmsg of a wave (trap handler): context id = the message's payload.
 };
 
 /// Error bits of `queue_inactive_signal`; each is also one exception code of the newer reporting.

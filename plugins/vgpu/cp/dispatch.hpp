@@ -1,8 +1,8 @@
 // A kernel dispatch as the command processor hands it to the shader cores, and the hook that takes it.
 //
 // The command processor has read the packet and the kernel object, checked them, made sure that scratch is
-// there, and worked out every register that a wave starts with other than the work-group ids and the work-item
-// ids. The shader cores run it on threads of their own and answer once.
+// there, and worked out every register that a wave starts with other than the work-group ids and the
+// work-item ids. The shader cores run it on threads of their own and answer once.
 #pragma once
 
 #include <array>
@@ -20,18 +20,18 @@ constexpr uint32_t kMaxUserSgprs = 32;
 
 struct Dispatch {
   uint32_t queue_id = 0;
-  uint64_t packet_id = 0;          ///< Index of the packet in its queue.
-  uint64_t packet_va = 0;          ///< Where the AQL packet lies; 0 for a dispatch by PM4.
-  uint64_t queue_va = 0;           ///< The amd_queue_t; 0 for a PM4 queue.
-  uint64_t kernel_object_va = 0;   ///< Kernel descriptor or amd_kernel_code_t; 0 for a dispatch by PM4.
-  uint64_t entry_va = 0;           ///< First instruction.
+  uint64_t packet_id = 0;         ///< Index of the packet in its queue.
+  uint64_t packet_va = 0;         ///< Where the AQL packet lies; 0 for a dispatch by PM4.
+  uint64_t queue_va = 0;          ///< The amd_queue_t; 0 for a PM4 queue.
+  uint64_t kernel_object_va = 0;  ///< Kernel descriptor or amd_kernel_code_t; 0 for a dispatch by PM4.
+  uint64_t entry_va = 0;          ///< First instruction.
   uint64_t kernarg_va = 0;
 
   uint32_t work_group_size[3] = {1, 1, 1};  ///< In work-items.
   uint32_t grid_size[3] = {1, 1, 1};        ///< In work-items; the last work-group may be partial.
   uint32_t wave_size = 64;
-  uint32_t lds_bytes = 0;             ///< Group segment of one work-group.
-  uint32_t private_bytes = 0;         ///< Scratch of one lane.
+  uint32_t lds_bytes = 0;      ///< Group segment of one work-group.
+  uint32_t private_bytes = 0;  ///< Scratch of one lane.
 
   // Registers, as the kernel object gives them, with what the command processor adds (LDS granules, trap).
   uint32_t pgm_rsrc1 = 0;
@@ -39,21 +39,22 @@ struct Dispatch {
   uint32_t pgm_rsrc3 = 0;
   uint32_t code_properties = 0;
 
-  /// s0 … s(user_sgpr_count-1) of every wave. The work-group id, work-group info and scratch wave offset SGPRs
-  /// that pgm_rsrc2 enables follow them, and are the shader cores' to fill in.
+  /// s0 … s(user_sgpr_count-1) of every wave. The work-group id, work-group info and scratch wave offset
+  /// SGPRs that pgm_rsrc2 enables follow them, and are the shader cores' to fill in.
   std::array<uint32_t, kMaxUserSgprs> user_sgprs{};
   uint32_t user_sgpr_count = 0;
 
   // Scratch of the queue at the time of the launch.
-  uint64_t scratch_va = 0;             ///< Absolute address; 0 if the queue has none.
+  uint64_t scratch_va = 0;  ///< Absolute address; 0 if the queue has none.
   uint64_t scratch_bytes = 0;
-  uint32_t scratch_wave_bytes = 0;     ///< Of one wave slot, from COMPUTE_TMPRING_SIZE.
-  uint32_t scratch_waves = 0;          ///< Slots, from COMPUTE_TMPRING_SIZE.
-  uint64_t flat_group_base = 0;        ///< LDS aperture.
-  uint64_t flat_private_base = 0;      ///< Scratch aperture.
+  uint32_t scratch_wave_bytes = 0;  ///< Of one wave slot, from COMPUTE_TMPRING_SIZE.
+  uint32_t scratch_waves = 0;       ///< Slots, from COMPUTE_TMPRING_SIZE.
+  uint64_t flat_group_base = 0;     ///< LDS aperture.
+  uint64_t flat_private_base = 0;   ///< Scratch aperture.
 
-  bool acquire_system = false;  ///< The packet's acquire fence is wider than nothing: drop cached code and data.
-  bool trap_handler = false;    ///< queue_properties: waves start with traps enabled.
+  bool acquire_system =
+      false;  ///< The packet's acquire fence is wider than nothing: drop cached code and data.
+  bool trap_handler = false;  ///< queue_properties: waves start with traps enabled.
 };
 
 /// What became of a dispatch.

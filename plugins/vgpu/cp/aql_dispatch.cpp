@@ -1,0 +1,212 @@
+#include "plugins/vgpu/cp/aql_dispatch.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rigel::vgpu {
+namespace {
+
+// Kernel object.
+constexpr uint64_t kEntryOffset = offsetof(amd_kernel_code_t, kernel_code_entry_byte_offset);
+constexpr uint64_t kRsrc3 = 44;  // of a descriptor; high half of an unused field of amd_kernel_code_t
+constexpr uint64_t kRsrc1 = offsetof(amd_kernel_code_t, compute_pgm_rsrc1);
+constexpr uint64_t kRsrc2 = offsetof(amd_kernel_code_t, compute_pgm_rsrc2);
+constexpr uint64_t kProperties = offsetof(amd_kernel_code_t, kernel_code_properties);
+static_assert(kEntryOffset == 16 && kRsrc1 == 48 && kRsrc2 == 52 && kProperties == 56);
+
+struct KernelObject {
+  int64_t entry_offset;
+  uint32_t rsrc1, rsrc2, rsrc3;
+  uint16_t properties;
+};
+
+bool read_kernel_object(GpuMemory& memory, uint64_t va, KernelObject& object) {
+  return memory.read(va + kEntryOffset, &object.entry_offset, sizeof object.entry_offset) &&
+         memory.read(va + kRsrc1, &object.rsrc1, 4) && memory.read(va + kRsrc2, &object.rsrc2, 4) &&
+         memory.read(va + kRsrc3, &object.rsrc3, 4) && memory.read(va + kProperties, &object.properties, 2);
+}
+
+// Whether one work-group's waves fit the vector registers of a compute unit (gfx10: of a pair, in WGP mode).
+bool registers_fit(Generation generation, const KernelObject& object, uint32_t wave_size,
+                   uint64_t work_items) {
+  const uint64_t waves = (work_items + wave_size - 1) / wave_size;
+  const uint32_t granules = (object.rsrc1 & 0x3f) + 1;
+  if (generation != Generation::kGfx10) return (waves + 3) / 4 * granules * 4 <= 256;
+  const bool wgp_mode = (object.rsrc1 >> 29 & 1) != 0;
+  const uint64_t simds = wgp_mode ? 4 : 2;
+  return (waves + simds - 1) / simds * granules * 8 <= (wave_size == 32 ? 1024u : 512u);
+}
+
+class UserSgprs {
+ public:
+  explicit UserSgprs(Dispatch& dispatch) : dispatch_(dispatch) {}
+  void push(uint32_t value) {
+    if (count_ < kMaxUserSgprs) dispatch_.user_sgprs[count_] = value;
+    ++count_;
+  }
+  void push64(uint64_t value) {
+    push(static_cast<uint32_t>(value));
+    push(static_cast<uint32_t>(value >> 32));
+  }
+
+ private:
+  Dispatch& dispatch_;
+  uint32_t count_ = 0;
+};
+
+DispatchPlan error(QueueError code, std::string reason) {
+  DispatchPlan plan;
+  plan.kind = DispatchPlan::Kind::kError;
+  plan.error = code;
+  plan.reason = std::move(reason);
+  return plan;
+}
+
+DispatchPlan fault() {
+  DispatchPlan plan;
+  plan.kind = DispatchPlan::Kind::kFault;
+  return plan;
+}
+
+}  // namespace
+
+DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint64_t queue_va,
+                           const aql::Packet& packet, uint64_t packet_va, uint64_t id) {
+  DispatchPlan plan;
+  Dispatch& d = plan.dispatch;
+  d.packet_va = packet_va;
+  d.packet_id = id;
+  const Generation generation = context.generation;
+
+  // Geometry
+  // -------------------------------------------------------------------------------------------------
+  const uint32_t dimensions = packet.setup() & 3;
+  if (dimensions == 0) return error(QueueError::kBadDimensions, "dispatch of 0 dimensions");
+  d.work_group_size[0] = packet.words[1] & 0xffff;
+  d.work_group_size[1] = packet.words[1] >> 16;
+  d.work_group_size[2] = packet.words[2] & 0xffff;
+  uint64_t work_items = 1;
+  for (uint32_t i = 0; i < 3; ++i) {
+    d.grid_size[i] = packet.words[3 + i];
+    if (d.work_group_size[i] == 0 || d.grid_size[i] == 0) {
+      return error(QueueError::kBadDimensions,
+                   fmt::format("dispatch with size 0 in dimension {}: grid {}, work-group {}", i,
+                               d.grid_size[i], d.work_group_size[i]));
+    }
+    if (i >= dimensions && (d.work_group_size[i] != 1 || d.grid_size[i] != 1)) {
+      return error(
+          QueueError::kBadDimensions,
+          fmt::format("dispatch of {} dimensions with size other than 1 in dimension {}", dimensions, i));
+    }
+    work_items *= d.work_group_size[i];
+  }
+  if (work_items > context.config.max_work_group_size) {
+    return error(QueueError::kWorkGroupTooLarge, fmt::format("work-group of {} work-items, at most {} fit",
+                                                             work_items, context.config.max_work_group_size));
+  }
+  d.private_bytes = packet.words[6];
+  d.lds_bytes = packet.words[7];
+  if (d.lds_bytes > context.config.max_lds_bytes) {
+    return error(QueueError::kGroupMemory, fmt::format("group segment of {} bytes, at most {} fit",
+                                                       d.lds_bytes, context.config.max_lds_bytes));
+  }
+
+  // Kernel
+  // ---------------------------------------------------------------------------------------------------
+  d.kernel_object_va = packet.quad(8);
+  d.kernarg_va = packet.quad(10);
+  if (d.kernel_object_va == 0 || d.kernel_object_va % 64 != 0) {
+    return error(QueueError::kBadCodeObject,
+                 fmt::format("kernel object at {:#x}, which is not one", d.kernel_object_va));
+  }
+  KernelObject object{};
+  if (!read_kernel_object(memory, d.kernel_object_va, object)) return fault();
+  d.entry_va = d.kernel_object_va + static_cast<uint64_t>(object.entry_offset);
+  if (object.entry_offset == 0 || d.entry_va % 256 != 0) {
+    return error(QueueError::kBadCodeObject,
+                 fmt::format("kernel object at {:#x} with its code at {:#x}, which is not aligned to 256",
+                             d.kernel_object_va, d.entry_va));
+  }
+  const bool wave32 = generation == Generation::kGfx10 &&
+                      (object.properties & AMD_KERNEL_CODE_PROPERTIES_ENABLE_WAVEFRONT_SIZE32) != 0;
+  d.wave_size = wave32 ? 32 : 64;
+  if (!registers_fit(generation, object, d.wave_size, work_items)) {
+    return error(
+        QueueError::kTooManyRegisters,
+        fmt::format("a work-group of {} work-items needs more VGPRs than a compute unit has", work_items));
+  }
+
+  // Scratch
+  // --------------------------------------------------------------------------------------------------
+  uint32_t tmpring = 0, lane_bytes = 0;
+  uint64_t location = 0;
+  uint32_t descriptor[4] = {};
+  if (!memory.load(queue_va + aql::kQueueProperties, plan.queue_properties) ||
+      !memory.load(queue_va + aql::kQueueTmpringSize, tmpring) ||
+      !memory.load(queue_va + aql::kQueueScratchLaneBytes, lane_bytes) ||
+      !memory.load(queue_va + aql::kQueueScratchLocation, location) ||
+      !memory.read(queue_va + aql::kQueueScratchDescriptor, descriptor, sizeof descriptor)) {
+    return fault();
+  }
+  // The queue states bytes for a lane of 64; a wave of 32 lanes finds twice that for each.
+  const uint64_t lane_capacity = uint64_t{lane_bytes} * 64 / d.wave_size;
+  if (d.private_bytes > lane_capacity) {
+    plan.kind = DispatchPlan::Kind::kNeedsScratch;
+    plan.error = wave32 ? QueueError::kScratchWave32 : QueueError::kScratchWave64;
+    return plan;
+  }
+  d.scratch_waves = tmpring & 0xfff;
+  d.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
+  d.scratch_bytes = uint64_t{d.scratch_waves} * d.scratch_wave_bytes;
+  if (d.scratch_bytes != 0) {
+    d.scratch_va = location;
+    if (generation == Generation::kGfx8) {
+      d.scratch_va += context.scratch_base.load(std::memory_order_relaxed);
+    }
+  }
+
+  // Registers
+  // ------------------------------------------------------------------------------------------------
+  d.pgm_rsrc1 = object.rsrc1;
+  d.pgm_rsrc2 = object.rsrc2;
+  d.pgm_rsrc3 = object.rsrc3;
+  d.code_properties = object.properties;
+  const uint32_t lds_granules = (d.lds_bytes + 511) / 512;
+  d.pgm_rsrc2 = (d.pgm_rsrc2 & ~(0x1ffu << 15)) | lds_granules << 15;
+  d.trap_handler = (plan.queue_properties & aql::kPropertyTrapHandler) != 0;
+  if (d.trap_handler) d.pgm_rsrc2 |= 1u << 6;
+  d.user_sgpr_count = std::min(object.rsrc2 >> 1 & 0x1f, kMaxUserSgprs);
+  d.flat_group_base = context.config.flat_group_base;
+  d.flat_private_base = context.config.flat_private_base;
+  d.queue_va = queue_va;
+  d.acquire_system = aql::acquire_scope(packet.header()) != 0;
+  const auto groups = [&](int i) {
+    return static_cast<uint32_t>((uint64_t{d.grid_size[i]} + d.work_group_size[i] - 1) /
+                                 d.work_group_size[i]);
+  };
+  UserSgprs sgprs(d);
+  const auto wants = [&](uint32_t property) { return (object.properties & property) != 0; };
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER)) {
+    for (const uint32_t word : descriptor) sgprs.push(word);
+  }
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_DISPATCH_PTR)) sgprs.push64(d.packet_va);
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_QUEUE_PTR)) sgprs.push64(queue_va);
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_KERNARG_SEGMENT_PTR)) sgprs.push64(d.kernarg_va);
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_DISPATCH_ID)) sgprs.push64(d.packet_id);
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_FLAT_SCRATCH_INIT)) {
+    if (generation == Generation::kGfx8) {
+      sgprs.push(static_cast<uint32_t>(location));
+      sgprs.push(lane_bytes);
+    } else {
+      sgprs.push64(location);
+    }
+  }
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_PRIVATE_SEGMENT_SIZE)) sgprs.push(d.private_bytes);
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_X)) sgprs.push(groups(0));
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_Y)) sgprs.push(groups(1));
+  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_Z)) sgprs.push(groups(2));
+  return plan;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,93 @@
+// An AQL queue: the packet processor.
+//
+// A packet is looked at only after a doorbell that covers it, and is taken when its header says that it is
+// there. Packets start in order; dispatches run beside what follows unless a barrier bit says otherwise,
+// and slots are given back in order, each when its packet and all before it have ended (a kernel may read its
+// packet while it runs).
+//
+// Doorbells. gfx9 on: 64 bits, the index of a packet; several producers may ring in any order, the highest
+// counts. gfx8: 32 bits, the index plus one; rings that go back are dropped, and the ring is mapped twice.
+//
+// The queue structure is found as firmware finds it: from the read index's address and the offset stored
+// after it.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "plugins/vgpu/cp/aql_packets.hpp"
+#include "plugins/vgpu/cp/pm4_interpreter.hpp"
+
+namespace rigel::vgpu {
+
+class AqlQueue final : public ComputeQueue {
+ public:
+  AqlQueue(QueueContext& context, const QueueConfig& config, std::function<void()> wake);
+
+  void ring(uint64_t value) noexcept override;
+  void set_ring(uint64_t va, uint64_t bytes) override;
+
+ private:
+  /// A packet that has started and whose slot is not yet given back.
+  struct Started {
+    bool done = false;
+    bool scratch_once = false;
+    uint64_t completion_signal = 0;
+    uint64_t start_ts = 0;
+  };
+
+  bool ready() const override;
+  Outcome run(uint32_t budget) override;
+  bool read_write_pointer() override;
+  void ring_from_slot(uint64_t value) noexcept override;
+  void deliver() override;
+
+  bool find_queue();
+  bool take_results();
+  bool retire();
+  Outcome run_packet();
+  Outcome execute(const aql::Packet& packet);
+  Outcome barrier(const aql::Packet& packet, bool all);
+  Outcome barrier_value(const aql::Packet& packet);
+  Outcome run_pm4();
+  Outcome begin_pm4(const aql::Packet& packet);
+  Outcome dispatch(const aql::Packet& packet);
+  Outcome wait_for_scratch();
+  Outcome ask(QueueError request);
+
+  void start_packet(const aql::Packet& packet);
+  Outcome end_packet();
+  bool complete(const Started& packet);
+  bool send_signal(uint64_t signal, uint64_t value);
+  Outcome error(QueueError code, std::string reason);
+
+  uint64_t slot_va(uint64_t id) const { return config_.ring_va + (id & (slots_ - 1)) * aql::kPacketBytes; }
+  void raise_limit(uint64_t limit) noexcept;
+
+  std::atomic<uint64_t> limit_{0};   // packets below this were covered by a doorbell
+  std::atomic<uint32_t> rung32_{0};  // gfx8: the doorbell as it was written
+  std::atomic<bool> look_at_write_index_{false};
+
+  uint64_t slots_;
+  uint64_t queue_va_ = 0;  // 0 until looked for
+  uint64_t read_id_ = 0;
+  uint64_t next_id_ = 0;
+  bool published_ = true;  // read_id_ is in memory
+
+  std::deque<Started> started_;  // packets read_id_ … next_id_ - 1
+  // Packet next_id_, if begun:
+  bool begun_ = false;
+  uint32_t properties_ = 0;
+  uint64_t start_ts_ = 0;
+  uint32_t satisfied_ = 0;  // dependencies of a barrier-AND that were seen at 0
+  bool in_pm4_ = false;
+  uint64_t pm4_signal_ = 0;
+  Pm4Interpreter pm4_;
+
+  std::optional<QueueError> asked_;  // scratch request that has not been answered
+  bool reclaim_ = false;             // scratch that serves once is to be given back
+  std::optional<QueueError> error_;  // to be delivered
+  bool error_told_ = false;
+};
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,702 @@
+#include "plugins/vgpu/cp/test_device.hpp"
+
+namespace rigel::vgpu::testing {
+namespace {
+
+class AqlQueue : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  uint32_t gfx() const { return GetParam(); }
+  bool gfx8() const { return gfx() < 90000; }
+
+  FakeBus bus;
+  HeldDispatches shaders;
+  CommandProcessor cp{manual(GetParam()), bus, shaders};
+  Signals signals{bus, 16};
+  TestAqlQueue queue{bus, cp, GetParam(), 1};
+  Buffer inactive_mailbox = bus.allocate(8);
+
+  /// A kernel object that passes every check, with the given code properties.
+  uint64_t kernel(uint32_t properties = 0, uint32_t rsrc2 = 0) {
+    const Buffer object = bus.allocate(512);
+    *object.at<int64_t>(16) = 256;
+    *object.at<uint32_t>(48) = 3;  // 16 VGPRs (gfx10: 32)
+    *object.at<uint32_t>(52) = rsrc2;
+    *object.at<uint16_t>(56) = static_cast<uint16_t>(properties);
+    return object.va;
+  }
+  aql::Packet dispatch(uint64_t object, uint64_t completion = 0, bool barrier_bit = false) const {
+    aql::Packet packet{};
+    packet.words[0] =
+        HSA_PACKET_TYPE_KERNEL_DISPATCH | (barrier_bit ? 1u << 8 : 0) | 2u << 9 | 2u << 11 | 3u << 16;
+    packet.words[1] = 64 | 2u << 16;
+    packet.words[2] = 1;
+    packet.words[3] = 640, packet.words[4] = 3, packet.words[5] = 1;
+    set_quad(packet, 8, object);
+    set_quad(packet, 10, 0x1234567890);
+    set_quad(packet, 14, completion);
+    return packet;
+  }
+  void use_inactive_signal(size_t i) {
+    queue.amd().queue_inactive_signal.handle = signals.handle(i);
+    signals[i].event_mailbox_ptr = inactive_mailbox.va;
+    signals[i].event_id = 77;
+  }
+  /// Sends a packet that must stop the queue with `code`, and checks how the program is told.
+  void expect_error(const aql::Packet& packet, uint32_t code, const std::string& word) {
+    use_inactive_signal(15);
+    queue.submit(packet);
+    cp.run();
+    EXPECT_EQ(signals.value(15), static_cast<int64_t>(code)) << bus.stopped(1);
+    EXPECT_NE(bus.stopped(1).find(word), std::string::npos) << bus.stopped(1);
+    EXPECT_EQ(*inactive_mailbox.at<uint64_t>(), 77u);
+    ASSERT_EQ(bus.interrupts().size(), 1u);
+    EXPECT_EQ(bus.interrupts()[0].context_id, 77u);
+    EXPECT_EQ(queue.read_index(), 0u);
+  }
+};
+
+TEST_P(AqlQueue, CompletesABarrierBySignalMailboxAndInterrupt) {
+  const Buffer mailbox = bus.allocate(8);
+  *mailbox.at<uint64_t>() = UINT64_MAX;
+  signals.set(0, 1);
+  signals[0].event_mailbox_ptr = mailbox.va;
+  signals[0].event_id = 42;
+  queue.submit(barrier_packet({}, signals.handle(0)));
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+  EXPECT_EQ(*mailbox.at<uint64_t>(), 42u);
+  ASSERT_EQ(bus.interrupts().size(), 1u);
+  EXPECT_EQ(bus.interrupts()[0].source, InterruptSource::kEndOfPipe);
+  EXPECT_EQ(bus.interrupts()[0].context_id, 42u);
+  EXPECT_EQ(queue.read_index(), 1u);
+  EXPECT_EQ(queue.header(0), aql::kInvalidHeader);
+}
+
+TEST_P(AqlQueue, RaisesNoInterruptForASignalWithoutMailbox) {
+  signals.set(0, 5);
+  queue.submit(barrier_packet({}, signals.handle(0)));
+  cp.run();
+  EXPECT_EQ(signals.value(0), 4);
+  EXPECT_TRUE(bus.interrupts().empty());
+}
+
+TEST_P(AqlQueue, ActsOnlyAfterADoorbell) {
+  signals.set(0, 1);
+  queue.write(barrier_packet({}, signals.handle(0)));
+  cp.run();  // the first step looks at the write pointer, as mapping a queue does
+  queue.write(barrier_packet({}, signals.handle(0)));
+  EXPECT_EQ(cp.run(), 0u);
+  queue.ring(1);
+  cp.run();
+  EXPECT_EQ(queue.read_index(), 2u);
+}
+
+TEST_P(AqlQueue, WaitsForAPacketThatWasRungForBeforeItWasWritten) {
+  signals.set(0, 1);
+  cp.run();
+  queue.ring(0);
+  EXPECT_EQ(cp.run(), 0u);
+  queue.write(barrier_packet({}, signals.handle(0)));
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+}
+
+TEST_P(AqlQueue, TakesRingsInAnyOrder) {
+  signals.set(0, 3);
+  cp.run();
+  for (int i = 0; i < 3; ++i) queue.write(barrier_packet({}, signals.handle(0)));
+  queue.ring(2);
+  queue.ring(0);
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+  EXPECT_EQ(queue.read_index(), 3u);
+}
+
+TEST_P(AqlQueue, WrapsAtTheEndOfTheRing) {
+  signals.set(0, 1000);
+  for (uint64_t i = 0; i < queue.capacity() * 5ull; ++i) {
+    queue.submit(barrier_packet({}, signals.handle(0)));
+    cp.run();
+    ASSERT_EQ(queue.read_index(), i + 1);
+  }
+  EXPECT_EQ(signals.value(0), 1000 - static_cast<int64_t>(queue.capacity()) * 5);
+}
+
+TEST_P(AqlQueue, RunsAFullRing) {
+  signals.set(0, queue.capacity());
+  for (uint32_t i = 0; i < queue.capacity(); ++i) queue.write(barrier_packet({}, signals.handle(0)));
+  queue.ring(queue.capacity() - 1);
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+}
+
+TEST_P(AqlQueue, DoesNotRunAPacketTwiceForAWildDoorbell) {
+  signals.set(0, 10);
+  cp.run();
+  queue.write(barrier_packet({}, signals.handle(0)));
+  queue.ring(10000);
+  cp.run();
+  EXPECT_EQ(signals.value(0), 9);
+  EXPECT_EQ(queue.read_index(), 1u);
+}
+
+TEST_P(AqlQueue, BarrierAndWaitsForAllDependencies) {
+  for (size_t i = 0; i < 5; ++i) signals.set(i, 1);
+  signals.set(5, 1);
+  queue.submit(
+      barrier_packet({signals.handle(0), 0, signals.handle(1), signals.handle(2)}, signals.handle(5)));
+  cp.run();
+  signals.set(0, 0), signals.set(1, 0);
+  cp.run();
+  EXPECT_EQ(signals.value(5), 1);
+  signals.set(2, 0);
+  cp.run();
+  EXPECT_EQ(signals.value(5), 0);
+}
+
+TEST_P(AqlQueue, BarrierAndNeedsEachDependencyOnceNotAllAtTheSameTime) {
+  signals.set(0, 0), signals.set(1, 1), signals.set(5, 1);
+  queue.submit(barrier_packet({signals.handle(0), signals.handle(1)}, signals.handle(5)));
+  cp.run();
+  signals.set(0, 3), signals.set(1, 0);
+  cp.run();
+  EXPECT_EQ(signals.value(5), 0);
+}
+
+TEST_P(AqlQueue, BarrierOrWaitsForOneDependency) {
+  signals.set(0, 1), signals.set(1, 1), signals.set(5, 1);
+  queue.submit(barrier_packet({signals.handle(0), signals.handle(1)}, signals.handle(5), false,
+                              HSA_PACKET_TYPE_BARRIER_OR));
+  cp.run();
+  EXPECT_EQ(signals.value(5), 1);
+  signals.set(1, 0);
+  cp.run();
+  EXPECT_EQ(signals.value(5), 0);
+}
+
+TEST_P(AqlQueue, BarrierOrWithoutDependenciesCompletes) {
+  signals.set(5, 1);
+  queue.submit(barrier_packet({}, signals.handle(5), false, HSA_PACKET_TYPE_BARRIER_OR));
+  cp.run();
+  EXPECT_EQ(signals.value(5), 0);
+}
+
+TEST_P(AqlQueue, WritesTimestampsIfProfiling) {
+  queue.amd().queue_properties = aql::kPropertyProfiling;
+  signals.set(0, 1);
+  queue.submit(barrier_packet({}, signals.handle(0)));
+  cp.run();
+  EXPECT_GE(signals[0].start_ts, 1000u);
+  EXPECT_GT(signals[0].end_ts, signals[0].start_ts);
+}
+
+TEST_P(AqlQueue, LeavesTimestampsAloneOtherwise) {
+  signals.set(0, 1);
+  queue.submit(barrier_packet({}, signals.handle(0)));
+  cp.run();
+  EXPECT_EQ(signals[0].start_ts, 0u);
+  EXPECT_EQ(signals[0].end_ts, 0u);
+}
+
+TEST_P(AqlQueue, ReportsAFaultForADependencyThatIsNotMapped) {
+  queue.submit(barrier_packet({0xdead0000}, 0));
+  cp.run();
+  ASSERT_EQ(bus.faults().size(), 1u);
+  EXPECT_EQ(bus.faults()[0].va, 0xdead0008u);
+  EXPECT_EQ(bus.faults()[0].reason, FaultReason::kNotPresent);
+  EXPECT_EQ(bus.faults()[0].queue_id, 1u);
+  EXPECT_NE(bus.stopped(1).find("dependency"), std::string::npos);
+}
+
+TEST_P(AqlQueue, ReportsAFaultForAReadOnlyCompletionSignal) {
+  const Buffer constant = bus.allocate(64, false);
+  queue.submit(barrier_packet({}, constant.va));
+  cp.run();
+  ASSERT_EQ(bus.faults().size(), 1u);
+  EXPECT_EQ(bus.faults()[0].reason, FaultReason::kReadOnly);
+}
+
+TEST_P(AqlQueue, GoesOnServingOthersAfterOneFaulted) {
+  TestAqlQueue other{bus, cp, gfx(), 2};
+  signals.set(0, 1);
+  queue.submit(barrier_packet({0xdead0000}, 0));
+  other.submit(barrier_packet({}, signals.handle(0)));
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+  EXPECT_EQ(bus.stopped(2), "");
+}
+
+TEST_P(AqlQueue, RefusesAgentDispatch) {
+  expect_error(barrier_packet({}, 0, false, HSA_PACKET_TYPE_AGENT_DISPATCH), 0x20, "AGENT_DISPATCH");
+}
+
+TEST_P(AqlQueue, RefusesUnknownTypes) {
+  expect_error(barrier_packet({}, 0, false, 9), 0x20, "type 9");
+}
+
+TEST_P(AqlQueue, RefusesUnknownVendorPackets) {
+  aql::Packet packet{};
+  packet.words[0] = 0x33u << 16;
+  expect_error(packet, gfx8() ? 0x20 : 0x100, gfx8() ? "vendor" : "format 51");
+}
+
+TEST_P(AqlQueue, LeavesAnErrorToTheDriverIfItTakesIt) {
+  bus.takes_errors = true;
+  use_inactive_signal(15);
+  queue.submit(barrier_packet({}, 0, false, 9));
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0);
+  ASSERT_EQ(bus.errors().size(), 1u);
+  EXPECT_EQ(bus.errors()[0], QueueError::kBadPacket);
+}
+
+// Dispatches
+// -------------------------------------------------------------------------------------------------
+
+TEST_P(AqlQueue, HandsADispatchToTheShaderCores) {
+  const uint64_t object = kernel();
+  signals.set(0, 1);
+  queue.submit(dispatch(object, signals.handle(0)));
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  const Dispatch d = shaders.get(0);
+  EXPECT_EQ(d.queue_id, 1u);
+  EXPECT_EQ(d.entry_va, object + 256);
+  EXPECT_EQ(d.kernarg_va, 0x1234567890u);
+  EXPECT_EQ(d.grid_size[0], 640u);
+  EXPECT_EQ(d.work_group_size[1], 2u);
+  EXPECT_EQ(d.packet_va, queue.slot_va(0));
+  EXPECT_EQ(d.queue_va, queue.queue_va());
+  EXPECT_TRUE(d.acquire_system);
+  EXPECT_EQ(signals.value(0), 1);
+  EXPECT_EQ(queue.read_index(), 0u);
+  shaders.end(0);
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+  EXPECT_EQ(queue.read_index(), 1u);
+}
+
+TEST_P(AqlQueue, LoadsUserSgprsInOrder) {
+  queue.amd().scratch_resource_descriptor[0] = 0x11;
+  queue.amd().scratch_resource_descriptor[3] = 0x44;
+  queue.amd().scratch_backing_memory_location = 0x5500001000;
+  queue.amd().scratch_wave64_lane_byte_size = 64;
+  queue.amd().compute_tmpring_size = 32 | 4u << 12;
+  cp.set_scratch_base(0x900000000);
+  const uint64_t object = kernel(0x7f, 14u << 1);
+  aql::Packet packet = dispatch(object);
+  packet.words[6] = 16;    // private
+  packet.words[7] = 1000;  // group
+  queue.submit(barrier_packet({}));
+  queue.submit(packet);
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  const Dispatch d = shaders.get(0);
+  EXPECT_EQ(d.user_sgpr_count, 14u);
+  EXPECT_EQ(d.user_sgprs[0], 0x11u);
+  EXPECT_EQ(d.user_sgprs[3], 0x44u);
+  EXPECT_EQ(d.user_sgprs[4], low(queue.slot_va(1)));
+  EXPECT_EQ(d.user_sgprs[6], low(queue.queue_va()));
+  EXPECT_EQ(d.user_sgprs[7], high(queue.queue_va()));
+  EXPECT_EQ(d.user_sgprs[8], 0x34567890u);
+  EXPECT_EQ(d.user_sgprs[9], 0x12u);
+  EXPECT_EQ(d.user_sgprs[10], 1u);  // dispatch id
+  EXPECT_EQ(d.user_sgprs[12], 0x00001000u);
+  EXPECT_EQ(d.user_sgprs[13], gfx8() ? 64u : 0x55u);
+  EXPECT_EQ(d.pgm_rsrc2 >> 15 & 0x1ff, 2u);
+  EXPECT_EQ(d.lds_bytes, 1000u);
+  EXPECT_EQ(d.scratch_va, gfx8() ? 0x5e00001000u : 0x5500001000u);
+  EXPECT_EQ(d.scratch_waves, 32u);
+  EXPECT_EQ(d.scratch_wave_bytes, 4096u);
+}
+
+TEST_P(AqlQueue, KnowsWave32OnGfx10Only) {
+  queue.submit(dispatch(kernel(1u << 10)));
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  EXPECT_EQ(shaders.get(0).wave_size, gfx() >= 100000 ? 32u : 64u);
+}
+
+TEST_P(AqlQueue, TellsTheShaderCoresOfTheTrapHandler) {
+  queue.amd().queue_properties = aql::kPropertyTrapHandler;
+  queue.submit(dispatch(kernel()));
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  EXPECT_TRUE(shaders.get(0).trap_handler);
+  EXPECT_EQ(shaders.get(0).pgm_rsrc2 >> 6 & 1, 1u);
+}
+
+TEST_P(AqlQueue, RunsDispatchesTogetherUnlessTheBarrierBitSaysOtherwise) {
+  const uint64_t object = kernel();
+  queue.submit(dispatch(object));
+  queue.submit(dispatch(object));
+  queue.submit(dispatch(object, 0, true));
+  cp.run();
+  ASSERT_EQ(shaders.count(), 2u);
+  shaders.end(0);
+  cp.run();
+  EXPECT_EQ(shaders.count(), 1u);
+  shaders.end(0);
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  EXPECT_EQ(shaders.get(0).packet_id, 2u);
+}
+
+TEST_P(AqlQueue, GivesSlotsBackInOrder) {
+  const uint64_t object = kernel();
+  signals.set(0, 1), signals.set(1, 1), signals.set(2, 1);
+  queue.submit(dispatch(object, signals.handle(0)));
+  queue.submit(dispatch(object, signals.handle(1)));
+  queue.submit(barrier_packet({}, signals.handle(2)));
+  cp.run();
+  shaders.end(1);
+  cp.run();
+  EXPECT_EQ(signals.value(1), 0);
+  EXPECT_EQ(signals.value(2), 0);
+  EXPECT_EQ(signals.value(0), 1);
+  EXPECT_EQ(queue.read_index(), 0u);
+  shaders.end(0);
+  cp.run();
+  EXPECT_EQ(queue.read_index(), 3u);
+}
+
+TEST_P(AqlQueue, RefusesADispatchOfNoDimensions) {
+  aql::Packet packet = dispatch(kernel());
+  packet.words[0] &= 0xffff;
+  expect_error(packet, 0x2, "dimensions");
+}
+
+TEST_P(AqlQueue, RefusesAnEmptyGrid) {
+  aql::Packet packet = dispatch(kernel());
+  packet.words[4] = 0;
+  expect_error(packet, 0x2, "dimension 1");
+}
+
+TEST_P(AqlQueue, RefusesTooMuchGroupMemory) {
+  aql::Packet packet = dispatch(kernel());
+  packet.words[7] = 65537;
+  expect_error(packet, 0x4, "65537");
+}
+
+TEST_P(AqlQueue, RefusesANullKernel) {
+  expect_error(dispatch(0), 0x8, "kernel object");
+}
+
+TEST_P(AqlQueue, RefusesATooLargeWorkGroup) {
+  aql::Packet packet = dispatch(kernel());
+  packet.words[1] = 1024 | 2u << 16;
+  expect_error(packet, 0x40, "2048");
+}
+
+TEST_P(AqlQueue, RefusesAWorkGroupThatNeedsMoreRegistersThanThereAre) {
+  const Buffer object = bus.allocate(512);
+  *object.at<int64_t>(16) = 256;
+  *object.at<uint32_t>(48) = 63;
+  aql::Packet packet = dispatch(object.va);
+  packet.words[1] = 1024 | 1u << 16;
+  expect_error(packet, 0x80, "VGPR");
+}
+
+TEST_P(AqlQueue, FaultsOnAKernelObjectThatIsNotMapped) {
+  queue.submit(dispatch(0x77770000));
+  cp.run();
+  ASSERT_EQ(bus.faults().size(), 1u);
+  EXPECT_EQ(bus.faults()[0].va & ~0xfffull, 0x77770000u);
+}
+
+TEST_P(AqlQueue, PassesOnWhatAShaderReports) {
+  use_inactive_signal(15);
+  queue.submit(dispatch(kernel()));
+  cp.run();
+  DispatchResult result;
+  result.kind = DispatchResult::Kind::kError;
+  result.error = QueueError::kTrap;
+  result.reason = "s_trap 3";
+  shaders.end(0, result);
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0x80000000);
+  EXPECT_NE(bus.stopped(1).find("s_trap 3"), std::string::npos);
+}
+
+TEST_P(AqlQueue, ReportsAFaultOfAShader) {
+  queue.submit(dispatch(kernel()));
+  cp.run();
+  DispatchResult result;
+  result.kind = DispatchResult::Kind::kFault;
+  result.fault = {0x4000, Access::kWrite, FaultReason::kNotPresent, 0};
+  shaders.end(0, result);
+  cp.run();
+  ASSERT_EQ(bus.faults().size(), 1u);
+  EXPECT_EQ(bus.faults()[0].queue_id, 1u);
+}
+
+TEST_P(AqlQueue, WithoutShaderCoresADispatchIsAnErrorThatSaysSo) {
+  NoShaderCores none;
+  CommandProcessor bare(manual(gfx()), bus, none);
+  TestAqlQueue lonely(bus, bare, gfx(), 9);
+  lonely.amd().queue_inactive_signal.handle = signals.handle(3);
+  lonely.submit(dispatch(kernel()));
+  bare.run();
+  EXPECT_EQ(signals.value(3), 0x40000000);
+  EXPECT_NE(bus.stopped(9).find("no shader cores"), std::string::npos);
+}
+
+// Scratch
+// ----------------------------------------------------------------------------------------------------
+
+TEST_P(AqlQueue, AsksForScratchAndRetries) {
+  use_inactive_signal(15);
+  aql::Packet packet = dispatch(kernel());
+  packet.words[6] = 32;
+  queue.submit(barrier_packet({}));
+  queue.submit(packet);
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0x1);
+  EXPECT_EQ(queue.read_index(), 1u) << "the packet that asks is the one at the read index";
+  EXPECT_EQ(shaders.count(), 0u);
+  queue.amd().scratch_wave64_lane_byte_size = 32;
+  queue.amd().compute_tmpring_size = 16 | 2u << 12;
+  queue.amd().scratch_backing_memory_location = 0x3000;
+  cp.run();
+  EXPECT_EQ(shaders.count(), 0u) << "not before the signal is 0 again";
+  signals.set(15, 0);
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  EXPECT_EQ(shaders.get(0).private_bytes, 32u);
+  EXPECT_EQ(bus.stopped(1), "");
+}
+
+TEST_P(AqlQueue, AsksAgainIfWhatItGotIsNotEnough) {
+  use_inactive_signal(15);
+  aql::Packet packet = dispatch(kernel());
+  packet.words[6] = 32;
+  queue.submit(packet);
+  cp.run();
+  signals.set(15, 0);
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0x1);
+}
+
+TEST_P(AqlQueue, AsksWithTheWaveSize) {
+  if (gfx() < 100000) GTEST_SKIP() << "wave32 begins with gfx10";
+  use_inactive_signal(15);
+  queue.amd().scratch_wave64_lane_byte_size = 32;
+  aql::Packet packet = dispatch(kernel(1u << 10));
+  packet.words[6] = 64;  // a lane of a wave of 32 has twice the bytes
+  queue.submit(packet);
+  packet.words[6] = 65;
+  queue.submit(packet);
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  shaders.end(0);
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0x400);
+}
+
+TEST_P(AqlQueue, WaitsForEarlierDispatchesBeforeItAsks) {
+  use_inactive_signal(15);
+  queue.submit(dispatch(kernel()));
+  aql::Packet packet = dispatch(kernel());
+  packet.words[6] = 32;
+  queue.submit(packet);
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0);
+  shaders.end(0);
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0x1);
+}
+
+TEST_P(AqlQueue, GivesBackScratchThatServesOnce) {
+  use_inactive_signal(15);
+  queue.amd().scratch_wave64_lane_byte_size = 32;
+  queue.amd().queue_properties = aql::kPropertyScratchOnce;
+  aql::Packet packet = dispatch(kernel());
+  packet.words[6] = 32;
+  queue.submit(packet);
+  queue.submit(barrier_packet({}));
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0);
+  shaders.end(0);
+  cp.run();
+  EXPECT_EQ(signals.value(15), 0x200);
+  signals.set(15, 0);  // the property may be cleared later than the signal
+  cp.run();
+  EXPECT_EQ(queue.read_index(), 2u);
+  EXPECT_EQ(signals.value(15), 0);
+}
+
+// Vendor packets
+// ---------------------------------------------------------------------------------------------
+
+TEST_P(AqlQueue, BarrierValueCompares) {
+  if (gfx8()) GTEST_SKIP() << "gfx9 and later";
+  struct Case {
+    uint32_t condition;
+    int64_t value, mask, reference;
+    bool holds;
+  };
+  const Case cases[] = {
+      {HSA_SIGNAL_CONDITION_EQ, 0x15, 0xf, 5, true}, {HSA_SIGNAL_CONDITION_EQ, 4, -1, 5, false},
+      {HSA_SIGNAL_CONDITION_NE, 4, -1, 5, true},     {HSA_SIGNAL_CONDITION_LT, -3, -1, 0, true},
+      {HSA_SIGNAL_CONDITION_LT, 0, -1, 0, false},    {HSA_SIGNAL_CONDITION_GTE, 0, -1, 0, true},
+      {HSA_SIGNAL_CONDITION_GTE, -1, -1, 0, false}};
+  uint64_t done = 0;
+  for (const Case& c : cases) {
+    signals.set(0, c.value), signals.set(1, 1);
+    aql::Packet packet{};
+    packet.words[0] = 2u << 16;
+    set_quad(packet, 2, signals.handle(0));
+    set_quad(packet, 4, static_cast<uint64_t>(c.reference));
+    set_quad(packet, 6, static_cast<uint64_t>(c.mask));
+    packet.words[8] = c.condition;
+    set_quad(packet, 14, signals.handle(1));
+    queue.submit(packet);
+    cp.run();
+    EXPECT_EQ(signals.value(1) == 0, c.holds) << c.condition << " " << c.value;
+    // Make it hold, so that the next case has its turn.
+    signals.set(0, c.condition == HSA_SIGNAL_CONDITION_LT   ? -100
+                   : c.condition == HSA_SIGNAL_CONDITION_NE ? 9
+                                                            : 5);
+    cp.run();
+    EXPECT_EQ(queue.read_index(), ++done);
+  }
+}
+
+TEST_P(AqlQueue, RunsAnIndirectBuffer) {
+  const Buffer target = bus.allocate(64);
+  const Buffer ib = bus.allocate(64);
+  const uint32_t words[] = {0xc0033700, 5u << 8, low(target.va), high(target.va), 0xcafe};
+  std::memcpy(ib.host, words, sizeof words);
+  signals.set(0, 1);
+  aql::Packet packet{};
+  const uint32_t jump[] = {0xc0023f00, low(ib.va), high(ib.va), 5 | 1u << 23};
+  if (gfx8()) {
+    packet.words[0] = 0xc0031000;  // NOP of 5 dwords
+    std::memcpy(packet.words + 5, jump, sizeof jump);
+    packet.words[9] = 0xc0054900;  // RELEASE_MEM, event index AQL
+    packet.words[10] = 7u << 8;
+  } else {
+    packet.words[0] = 1u << 16;
+    std::memcpy(packet.words + 1, jump, sizeof jump);
+    packet.words[5] = 10;
+    set_quad(packet, 14, signals.handle(0));
+  }
+  queue.submit(packet);
+  cp.run();
+  EXPECT_EQ(*target.at<uint32_t>(), 0xcafeu) << bus.stopped(1);
+  EXPECT_EQ(queue.read_index(), 1u);
+  EXPECT_EQ(queue.header(0), aql::kInvalidHeader);
+  EXPECT_EQ(signals.value(0), gfx8() ? 1 : 0);
+}
+
+TEST_P(AqlQueue, StopsAtUnknownPm4AndNamesIt) {
+  const Buffer ib = bus.allocate(64);
+  *ib.at<uint32_t>() = 0xc000ee00;
+  aql::Packet packet{};
+  const uint32_t jump[] = {0xc0023f00, low(ib.va), high(ib.va), 2 | 1u << 23};
+  if (gfx8()) {
+    packet.words[0] = 0xc00a1000;
+    std::memcpy(packet.words + 12, jump, sizeof jump);
+  } else {
+    packet.words[0] = 1u << 16;
+    std::memcpy(packet.words + 1, jump, sizeof jump);
+  }
+  expect_error(packet, 0x100, "0xee");
+}
+
+// Life
+// -------------------------------------------------------------------------------------------------------
+
+TEST_P(AqlQueue, IsSilentWhileSuspended) {
+  cp.run();
+  signals.set(0, 2);
+  ASSERT_EQ(cp.update_queue(1, 0, 0, 7, 0), QueueRequestError::kNone);
+  queue.submit(barrier_packet({}, signals.handle(0)));
+  EXPECT_EQ(cp.run(), 0u);
+  ASSERT_EQ(cp.update_queue(1, 0, 0, 7, 100), QueueRequestError::kNone);
+  cp.run();
+  EXPECT_EQ(signals.value(0), 1);
+}
+
+TEST_P(AqlQueue, CancelsWhatRunsWhenItIsDestroyed) {
+  signals.set(0, 1);
+  queue.submit(dispatch(kernel(), signals.handle(0)));
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  ASSERT_EQ(cp.destroy_queue(1), QueueRequestError::kNone);
+  EXPECT_EQ(shaders.count(), 0u);
+  EXPECT_EQ(signals.value(0), 1);
+  EXPECT_EQ(cp.destroy_queue(1), QueueRequestError::kNoSuchQueue);
+}
+
+TEST_P(AqlQueue, TakesDoorbellsFromMemory) {
+  const Buffer doorbells = bus.allocate(64);
+  std::memset(doorbells.host, 0xff, 64);
+  TestAqlQueue slotted(bus, cp, gfx(), 5, 64, 7, doorbells.host);
+  cp.run();
+  signals.set(0, 2);
+  slotted.write(barrier_packet({}, signals.handle(0)));
+  slotted.write(barrier_packet({}, signals.handle(0)));
+  EXPECT_EQ(cp.run(), 0u);
+  if (gfx8()) {
+    *doorbells.at<uint32_t>() = 2;
+  } else {
+    // The ring of packet 1 came first and was overwritten by the late one of packet 0.
+    *doorbells.at<uint64_t>() = 0;
+  }
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+  EXPECT_EQ(*doorbells.at<uint32_t>(), UINT32_MAX);
+}
+
+TEST_P(AqlQueue, DropsLegacyRingsThatGoBack) {
+  if (!gfx8()) GTEST_SKIP() << "gfx8";
+  signals.set(0, 2);
+  queue.submit(barrier_packet({}, signals.handle(0)));
+  queue.submit(barrier_packet({}, signals.handle(0)));
+  cp.run();
+  cp.ring_doorbell(1, 1);
+  EXPECT_EQ(cp.run(), 0u);
+  EXPECT_EQ(bus.stopped(1), "");
+}
+
+TEST_P(AqlQueue, TracesWhatItDoes) {
+  bus.traces = true;
+  signals.set(0, 1);
+  queue.submit(barrier_packet({}, signals.handle(0), true));
+  cp.run();
+  ASSERT_FALSE(bus.lines().empty());
+  EXPECT_NE(bus.lines()[0].find("BARRIER_AND barrier acquire 2"), std::string::npos) << bus.lines()[0];
+}
+
+INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103));
+
+TEST(QueueRequests, AreChecked) {
+  FakeBus bus;
+  NoShaderCores none;
+  CommandProcessor cp(manual(kGfx9), bus, none);
+  TestAqlQueue queue(bus, cp, kGfx9, 1);
+  QueueConfig config = queue.config();
+  EXPECT_EQ(cp.create_queue(config), QueueRequestError::kIdInUse);
+  config.queue_id = 2;
+  config.ring_bytes = 4095;
+  EXPECT_EQ(cp.create_queue(config), QueueRequestError::kBadRing);
+  config.ring_bytes = 4096;
+  config.ring_va += 64;
+  EXPECT_EQ(cp.create_queue(config), QueueRequestError::kBadRing);
+  config.ring_va -= 64;
+  config.read_pointer_va += 4;
+  EXPECT_EQ(cp.create_queue(config), QueueRequestError::kBadValue);
+  config.read_pointer_va -= 4;
+  config.priority = 16;
+  EXPECT_EQ(cp.create_queue(config), QueueRequestError::kBadValue);
+  config.priority = 15;
+  config.kind = QueueKind::kSdma;
+  config.sdma_engine = 2;
+  EXPECT_EQ(cp.create_queue(config), QueueRequestError::kNoSuchEngine);
+  EXPECT_EQ(cp.update_queue(99, 0, 0, 7, 100), QueueRequestError::kNoSuchQueue);
+  cp.ring_doorbell(99, 0);  // nobody's doorbell
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::testing

@@ -1,0 +1,24 @@
+// The memory atomics that PM4's ATOMIC_MEM and SDMA's ATOMIC share: one 7-bit code names the operation.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "plugins/vgpu/cp/gpu_memory.hpp"
+
+namespace rigel::vgpu {
+
+enum class AtomicStatus : uint8_t { kDone, kCompareFailed, kFault, kUnknown };
+
+struct AtomicResult {
+  AtomicStatus status = AtomicStatus::kUnknown;
+  uint64_t old = 0;
+};
+
+/// Does operation `code` at `va`. kCompareFailed: a compare-and-swap that found another value (and left it).
+AtomicResult do_atomic(GpuMemory& memory, uint32_t code, uint64_t va, uint64_t source, uint64_t compare);
+
+/// Name of an operation, or empty if it is not one that do_atomic() knows.
+std::string_view atomic_name(uint32_t code);
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,163 @@
+#include "plugins/vgpu/cp/command_processor.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include <unistd.h>
+
+#include "plugins/vgpu/cp/aql_queue.hpp"
+#include "plugins/vgpu/cp/engine.hpp"
+#include "plugins/vgpu/cp/pm4_queue.hpp"
+#include "plugins/vgpu/cp/sdma_queue.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kRingAlignment = 256;
+constexpr uint64_t kLargestRing = uint64_t{1} << 32;
+constexpr uint32_t kHighestPriority = 15;
+
+bool ring_is_good(uint64_t va, uint64_t bytes) {
+  return va != 0 && va % kRingAlignment == 0 && std::has_single_bit(bytes) && bytes >= kRingAlignment &&
+         bytes <= kLargestRing && va <= UINT64_MAX - bytes;
+}
+
+}  // namespace
+
+class CommandProcessor::Impl {
+ public:
+  Impl(const DeviceConfig& config, DeviceBus& bus, DispatchSink& sink)
+      : context(config, bus, sink), random(config.seed) {
+    engines.push_back(std::make_unique<Engine>("vgpu-cp", context, engines));
+    for (uint32_t i = 0; i < config.sdma_engines; ++i) {
+      engines.push_back(std::make_unique<Engine>(fmt::format("vgpu-sdma{}", i), context, engines));
+    }
+  }
+
+  struct Item {
+    std::shared_ptr<Queue> queue;
+    Engine* engine = nullptr;
+  };
+
+  Item find(uint32_t id) {
+    std::shared_lock lock(mutex);
+    const auto found = queues.find(id);
+    return found == queues.end() ? Item{} : found->second;
+  }
+
+  QueueContext context;
+  std::vector<std::unique_ptr<Engine>> engines;  // [0] is the micro engine; constant once built
+  std::shared_mutex mutex;
+  std::unordered_map<uint32_t, Item> queues;  // under mutex
+  std::mt19937_64 random;                     // manual mode
+  const pid_t process = getpid();
+};
+
+CommandProcessor::CommandProcessor(const DeviceConfig& config, DeviceBus& bus, DispatchSink& sink)
+    : impl_(std::make_unique<Impl>(config, bus, sink)) {}
+
+CommandProcessor::~CommandProcessor() {
+  // After a fork the workers do not exist, and the locks may be held by nobody: nothing can be taken down.
+  if (getpid() != impl_->process) {
+    static_cast<void>(impl_.release());
+    return;
+  }
+  std::vector<uint32_t> ids;
+  for (const auto& [id, item] : impl_->queues) ids.push_back(id);
+  for (const uint32_t id : ids) destroy_queue(id);
+}
+
+QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {
+  if (!ring_is_good(config.ring_va, config.ring_bytes)) return QueueRequestError::kBadRing;
+  if (config.priority > kHighestPriority || config.percentage > 100 || config.read_pointer_va % 8 != 0 ||
+      config.write_pointer_va % 8 != 0) {
+    return QueueRequestError::kBadValue;
+  }
+  if (config.kind == QueueKind::kAql && config.read_pointer_va == 0) return QueueRequestError::kBadValue;
+  if (config.kind == QueueKind::kSdma && config.sdma_engine + 1 >= impl_->engines.size()) {
+    return QueueRequestError::kNoSuchEngine;
+  }
+  const size_t index = config.kind == QueueKind::kSdma ? config.sdma_engine + 1 : 0;
+  Engine* engine = impl_->engines[index].get();
+  std::shared_ptr<Queue> queue;
+  const auto wake = [engine] { engine->wake(); };
+  switch (config.kind) {
+    case QueueKind::kAql:
+      queue = std::make_shared<AqlQueue>(impl_->context, config, wake);
+      break;
+    case QueueKind::kPm4:
+      queue = std::make_shared<Pm4Queue>(impl_->context, config, wake);
+      break;
+    case QueueKind::kSdma:
+      queue = std::make_shared<SdmaQueue>(impl_->context, config);
+      break;
+  }
+  {
+    std::unique_lock lock(impl_->mutex);
+    if (!impl_->queues.try_emplace(config.queue_id, Impl::Item{queue, engine}).second) {
+      return QueueRequestError::kIdInUse;
+    }
+  }
+  engine->add(std::move(queue), config.percentage == 0);
+  return QueueRequestError::kNone;
+}
+
+QueueRequestError CommandProcessor::update_queue(uint32_t queue_id, uint64_t ring_va, uint64_t ring_bytes,
+                                                 uint32_t priority, uint32_t percentage) {
+  const Impl::Item item = impl_->find(queue_id);
+  if (item.queue == nullptr) return QueueRequestError::kNoSuchQueue;
+  if (priority > kHighestPriority || percentage > 100) return QueueRequestError::kBadValue;
+  if (ring_bytes != 0 && !ring_is_good(ring_va, ring_bytes)) return QueueRequestError::kBadRing;
+  item.engine->change(*item.queue, percentage == 0, [&](Queue& queue) {
+    queue.set_priority(priority);
+    if (ring_bytes != 0) queue.set_ring(ring_va, ring_bytes);
+  });
+  return QueueRequestError::kNone;
+}
+
+QueueRequestError CommandProcessor::destroy_queue(uint32_t queue_id) {
+  Impl::Item item;
+  {
+    std::unique_lock lock(impl_->mutex);
+    const auto found = impl_->queues.find(queue_id);
+    if (found == impl_->queues.end()) return QueueRequestError::kNoSuchQueue;
+    item = std::move(found->second);
+    impl_->queues.erase(found);
+  }
+  item.engine->remove(*item.queue);
+  item.queue->drain();
+  return QueueRequestError::kNone;
+}
+
+void CommandProcessor::ring_doorbell(uint32_t queue_id, uint64_t value) noexcept {
+  std::shared_lock lock(impl_->mutex);
+  const auto found = impl_->queues.find(queue_id);
+  if (found == impl_->queues.end()) return;
+  found->second.queue->ring(value);
+  found->second.engine->wake();
+}
+
+void CommandProcessor::wake() noexcept {
+  for (const auto& engine : impl_->engines) engine->wake();
+}
+
+void CommandProcessor::set_scratch_base(uint64_t va) noexcept {
+  impl_->context.scratch_base.store(va, std::memory_order_relaxed);
+}
+
+bool CommandProcessor::step() {
+  std::vector<Engine*> order;
+  for (const auto& engine : impl_->engines) order.push_back(engine.get());
+  std::shuffle(order.begin(), order.end(), impl_->random);
+  return std::any_of(order.begin(), order.end(), [&](Engine* engine) { return engine->step(impl_->random); });
+}
+
+uint64_t CommandProcessor::run(uint64_t limit) {
+  uint64_t steps = 0;
+  while (steps < limit && step()) ++steps;
+  return steps;
+}
+
+}  // namespace rigel::vgpu

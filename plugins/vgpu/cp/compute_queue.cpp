@@ -1,0 +1,52 @@
+#include "plugins/vgpu/cp/compute_queue.hpp"
+
+#include <utility>
+
+namespace rigel::vgpu {
+
+void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token) {
+  ++running_;
+  starts_.push_back({std::move(dispatch), token});
+}
+
+void ComputeQueue::deliver() {
+  for (Start& start : std::exchange(starts_, {})) {
+    {
+      std::lock_guard lock(mutex_);
+      ++outstanding_;
+    }
+    auto self = shared_from_this();
+    context_.sink.start(start.dispatch, [self, token = start.token](DispatchResult result) {
+      {
+        std::lock_guard lock(self->mutex_);
+        self->finished_.push_back({token, std::move(result)});
+        self->finished_count_.fetch_add(1, std::memory_order_release);
+      }
+      self->wake_();
+      // Last: drain() may return, and the engine go away, as soon as this is seen.
+      std::lock_guard lock(self->mutex_);
+      --self->outstanding_;
+      self->all_done_.notify_all();
+    });
+  }
+}
+
+std::vector<ComputeQueue::Finished> ComputeQueue::take_finished() {
+  if (!has_finished()) return {};
+  std::lock_guard lock(mutex_);
+  finished_count_.store(0, std::memory_order_relaxed);
+  running_ -= static_cast<uint32_t>(finished_.size());
+  return std::exchange(finished_, {});
+}
+
+void ComputeQueue::drain() {
+  {
+    std::lock_guard lock(mutex_);
+    if (outstanding_ == 0) return;
+  }
+  context_.sink.cancel(id());
+  std::unique_lock lock(mutex_);
+  all_done_.wait(lock, [&] { return outstanding_ == 0; });
+}
+
+}  // namespace rigel::vgpu

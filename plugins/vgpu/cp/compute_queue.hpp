@@ -1,0 +1,56 @@
+// What the two kinds of compute queue (AQL, PM4) share: dispatches under way, and PM4 streams, which an
+// AQL queue runs too.
+//
+// A dispatch is started after the step that found it, outside of translation scopes, and ends on whatever
+// thread the shader cores have: its result is put on a list, the engine is woken, and the next step takes it.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "plugins/vgpu/cp/queue.hpp"
+
+namespace rigel::vgpu {
+
+class ComputeQueue : public Queue, public std::enable_shared_from_this<ComputeQueue> {
+ public:
+  /// `wake` wakes the engine that steps this queue; called from any thread until drain() returns.
+  ComputeQueue(QueueContext& context, const QueueConfig& config, std::function<void()> wake)
+      : Queue(context, config), wake_(std::move(wake)) {}
+
+  void drain() override;
+
+  /// Starts a dispatch when the step ends. `token` comes back with its result.
+  void start_dispatch(Dispatch dispatch, uint64_t token);
+  uint32_t running_dispatches() const { return running_; }
+
+ protected:
+  struct Finished {
+    uint64_t token;
+    DispatchResult result;
+  };
+
+  bool has_finished() const { return finished_count_.load(std::memory_order_acquire) != 0; }
+  std::vector<Finished> take_finished();
+  void deliver() override;
+
+  // The PM4 interpreter works on behalf of its queue.
+  friend class Pm4Interpreter;
+
+ private:
+  struct Start {
+    Dispatch dispatch;
+    uint64_t token;
+  };
+
+  const std::function<void()> wake_;
+  std::vector<Start> starts_;
+  uint32_t running_ = 0;  // begun and not yet taken by take_finished(); the stepping thread's
+  std::atomic<uint32_t> finished_count_{0};
+  std::mutex mutex_;
+  std::condition_variable all_done_;
+  uint32_t outstanding_ = 0;        // under mutex_: started and not yet answered
+  std::vector<Finished> finished_;  // under mutex_
+};
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,195 @@
+#include "plugins/vgpu/cp/engine.hpp"
+
+#include <algorithm>
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+namespace rigel::vgpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr uint32_t kBudget = 16;  // packets of one queue before the others get a turn
+constexpr auto kSpin = 50us;      // how long doorbells are watched by spinning
+constexpr auto kShortestPoll = 20us;
+constexpr auto kLongestPoll = 1000us;
+constexpr uint32_t kRoundsOfPriority = 32;  // every so many rounds lower priorities get a turn even so
+
+void pause_cpu() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+}  // namespace
+
+Engine::~Engine() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake();
+  if (worker_.joinable()) worker_.join();
+}
+
+void Engine::add(std::shared_ptr<Queue> queue, bool suspended) {
+  std::unique_lock lock(mutex_);
+  entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended, Outcome::kIdle}));
+  sort();
+  if (context_.config.threads && !worker_.joinable()) {
+    // Signals are the program's business: its handlers must not run here.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    worker_ = std::thread([this] { work(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(worker_.native_handle(), name_.substr(0, 15).c_str());
+  }
+  lock.unlock();
+  wake();
+}
+
+void Engine::remove(const Queue& queue) {
+  std::unique_lock lock(mutex_);
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const auto& entry) { return entry->queue.get() == &queue; });
+  if (found == entries_.end()) return;
+  const std::shared_ptr<Entry> entry = *found;
+  entry->suspended = true;  // for a round that goes over an older list
+  entries_.erase(found);
+  wait_until_not_running(lock, *entry);
+}
+
+void Engine::wait_until_not_running(std::unique_lock<std::mutex>& lock, const Entry& entry) {
+  ++waiting_;
+  stepped_.wait(lock, [&] { return running_ != &entry; });
+  --waiting_;
+}
+
+void Engine::sort() {
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [](const auto& a, const auto& b) { return a->queue->priority() > b->queue->priority(); });
+}
+
+void Engine::wake() noexcept {
+  wakes_.fetch_add(1, std::memory_order_seq_cst);
+  if (!sleeping_.load(std::memory_order_seq_cst)) return;
+  { std::lock_guard lock(mutex_); }  // the worker is either before its last look or asleep
+  woken_.notify_all();
+}
+
+// The worker
+// -------------------------------------------------------------------------------------------------
+
+void Engine::work() {
+  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // ns: polls are short
+  std::unique_lock lock(mutex_);
+  Clock::time_point last_progress = Clock::now();
+  bool was_progress = true;
+  while (!stop_) {
+    const uint32_t seen = wakes_.load(std::memory_order_seq_cst);
+    const Round done = round(lock);
+    if (done.progress) {
+      was_progress = true;
+      for (const auto& peer : peers_) {
+        if (peer.get() != this && peer->polling_.load(std::memory_order_seq_cst)) peer->wake();
+      }
+      continue;
+    }
+    const auto now = Clock::now();
+    if (was_progress) last_progress = now;
+    was_progress = false;
+    if (now - last_progress < kSpin) {
+      lock.unlock();
+      for (int i = 0; i < 8; ++i) pause_cpu();
+      lock.lock();
+      continue;
+    }
+    const uint32_t before = wakes_.load(std::memory_order_seq_cst);
+    sleep(lock, seen, done.polling, now - last_progress);
+    // Something rang: what it was may need a moment to arrive, so spin again before the next sleep.
+    if (wakes_.load(std::memory_order_seq_cst) != before) was_progress = true;
+  }
+}
+
+Engine::Round Engine::round(std::unique_lock<std::mutex>& lock) {
+  Round result;
+  ++rounds_;
+  const bool everyone = rounds_ % kRoundsOfPriority == 0;
+  const Entries entries = entries_;
+  for (size_t begin = 0; begin < entries.size() && !stop_;) {
+    const uint32_t priority = entries[begin]->queue->priority();
+    size_t end = begin;
+    while (end < entries.size() && entries[end]->queue->priority() == priority) ++end;
+    const size_t count = end - begin;
+    for (size_t i = 0; i < count; ++i) {
+      Entry& entry = *entries[begin + (i + rounds_) % count];
+      if (entry.suspended || !entry.queue->has_work()) continue;
+      const Outcome outcome = step_entry(lock, entry, kBudget);
+      result.progress |= outcome == Outcome::kProgress;
+      result.polling |= outcome == Outcome::kPolling;
+    }
+    if (result.progress && !everyone) break;
+    begin = end;
+  }
+  return result;
+}
+
+Outcome Engine::step_entry(std::unique_lock<std::mutex>& lock, Entry& entry, uint32_t budget) {
+  running_ = &entry;
+  lock.unlock();
+  const Outcome outcome = entry.queue->step(budget);
+  lock.lock();
+  running_ = nullptr;
+  entry.last = outcome;
+  if (waiting_ != 0) stepped_.notify_all();
+  return outcome;
+}
+
+void Engine::sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polling, Clock::duration quiet) {
+  lock.unlock();
+  context_.bus.watch_doorbells();
+  lock.lock();
+  // A last look: rings stored before the watch began. Queues that wait would always say yes.
+  const bool rung = std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
+    return !entry->suspended && entry->last == Outcome::kIdle && entry->queue->has_work();
+  });
+  if (!rung && !stop_) {
+    polling_.store(polling, std::memory_order_seq_cst);
+    sleeping_.store(true, std::memory_order_seq_cst);
+    const auto woken = [&] { return stop_ || wakes_.load(std::memory_order_seq_cst) != seen; };
+    if (polling) {
+      const auto wait = std::clamp<Clock::duration>(quiet / 8, kShortestPoll, kLongestPoll);
+      woken_.wait_for(lock, wait, woken);
+    } else {
+      woken_.wait(lock, woken);
+    }
+    sleeping_.store(false, std::memory_order_seq_cst);
+    polling_.store(false, std::memory_order_seq_cst);
+  }
+  lock.unlock();
+  context_.bus.doorbells_unwatched();
+  lock.lock();
+}
+
+// Manual mode
+// ------------------------------------------------------------------------------------------------
+
+bool Engine::step(std::mt19937_64& random) {
+  std::unique_lock lock(mutex_);
+  Entries order = entries_;
+  std::shuffle(order.begin(), order.end(), random);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a->queue->priority() > b->queue->priority(); });
+  for (const auto& entry : order) {
+    if (entry->suspended || !entry->queue->has_work()) continue;
+    if (step_entry(lock, *entry, 1) == Outcome::kProgress) return true;
+  }
+  return false;
+}
+
+}  // namespace rigel::vgpu

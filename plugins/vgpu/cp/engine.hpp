@@ -1,0 +1,102 @@
+// An engine serves queues in turns: the micro engine those with compute packets, each SDMA engine its own.
+//
+// Threads. In threaded mode one worker, started with the first queue. The worker holds `mutex_` only between
+// steps; whoever changes a queue takes it and waits until that queue is not being stepped. In manual mode
+// step() does what the worker would.
+//
+// Waiting. After the last progress the worker spins for a moment. Then it sleeps: until wake() if nothing is
+// to be polled, otherwise for a time that grows with how long nothing has happened, up to a millisecond, so
+// that an idle GPU costs nothing and a dependency that has just been stored is seen at once.
+//
+// Memory order: wake() and sleeping are sequentially consistent with each other: either the worker sees
+// that it was woken before it sleeps, or the waker sees that it sleeps.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plugins/vgpu/cp/queue.hpp"
+
+namespace rigel::vgpu {
+
+class Engine {
+ public:
+  /// `peers` are all engines of the GPU; progress on one wakes those that poll.
+  Engine(std::string name, QueueContext& context, const std::vector<std::unique_ptr<Engine>>& peers)
+      : name_(std::move(name)), context_(context), peers_(peers) {}
+  ~Engine();
+
+  void add(std::shared_ptr<Queue> queue, bool suspended);
+
+  /// On return the queue is not stepped any more.
+  void remove(const Queue& queue);
+
+  /// Calls `change(queue)` while the queue is not being stepped, then suspends or resumes it.
+  template <class Change>
+  void change(const Queue& queue, bool suspended, Change&& change) {
+    std::unique_lock lock(mutex_);
+    for (const auto& entry : entries_) {
+      if (entry->queue.get() != &queue) continue;
+      wait_until_not_running(lock, *entry);
+      change(*entry->queue);
+      if (entry->suspended && !suspended) entry->queue->remap();
+      entry->suspended = suspended;
+      sort();
+      break;
+    }
+    lock.unlock();
+    wake();
+  }
+
+  void wake() noexcept;
+
+  /// Manual mode: one step of one queue, in an order that `random` chooses among equal priorities.
+  bool step(std::mt19937_64& random);
+
+ private:
+  struct Entry {
+    std::shared_ptr<Queue> queue;
+    bool suspended = false;
+    Outcome last = Outcome::kIdle;
+  };
+  using Entries = std::vector<std::shared_ptr<Entry>>;
+  using Clock = std::chrono::steady_clock;
+
+  void work();
+  /// One turn of the queues; says whether something was done, and whether something has to be polled.
+  struct Round {
+    bool progress = false;
+    bool polling = false;
+  };
+  Round round(std::unique_lock<std::mutex>& lock);
+  Outcome step_entry(std::unique_lock<std::mutex>& lock, Entry& entry, uint32_t budget);
+  void sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polling, Clock::duration quiet);
+  void wait_until_not_running(std::unique_lock<std::mutex>& lock, const Entry& entry);
+  void sort();
+
+  const std::string name_;
+  QueueContext& context_;
+  const std::vector<std::unique_ptr<Engine>>& peers_;
+
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::condition_variable stepped_;
+  Entries entries_;  // under mutex_; replaced whole, so that a round can go on over the old one
+  const Entry* running_ = nullptr;  // under mutex_
+  uint32_t waiting_ = 0;            // under mutex_: threads in wait_until_not_running()
+  bool stop_ = false;               // under mutex_
+  uint32_t rounds_ = 0;             // the worker's
+  std::thread worker_;              // under mutex_ until it runs
+
+  std::atomic<uint32_t> wakes_{0};
+  std::atomic<bool> sleeping_{false};
+  std::atomic<bool> polling_{false};  // asleep, but a queue waits for memory that a peer may write
+};
+
+}  // namespace rigel::vgpu

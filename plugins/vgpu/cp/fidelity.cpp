@@ -1,0 +1,123 @@
+#include "plugins/vgpu/cp/fidelity.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint8_t k8 = 1, k9 = 2, k10 = 4, kAll = 7, kFrom9 = 6;
+constexpr auto kExact = Fidelity::kExact;
+constexpr auto kApprox = Fidelity::kApproximate;
+constexpr auto kAbsent = Fidelity::kAbsent;
+constexpr auto kAql = PacketSet::kAql;
+constexpr auto kPm4 = PacketSet::kPm4;
+constexpr auto kSdma = PacketSet::kSdma;
+
+constexpr FidelityRow kRows[] = {
+    // AQL ------------------------------------------------------------------------------------------------
+    {kAql, 0x000, k8, "PM4 in a slot", "", kExact, ""},
+    {kAql, 0x001, kAll, "INVALID", "", kExact, "holds the queue until a producer writes the packet"},
+    {kAql, 0x002, kAll, "KERNEL_DISPATCH", "", kExact, ""},
+    {kAql, 0x002, kAll, "KERNEL_DISPATCH", "header.acquire", kApprox,
+     "memory is coherent: only order is kept"},
+    {kAql, 0x002, kAll, "KERNEL_DISPATCH", "header.release", kApprox,
+     "memory is coherent: only order is kept"},
+    {kAql, 0x002, kAll, "KERNEL_DISPATCH", "registers check", kApprox,
+     "counts VGPRs of one work-group per CU"},
+    {kAql, 0x002, kAll, "KERNEL_DISPATCH", "slot", kApprox,
+     "given back when the kernel and all before it ended"},
+    {kAql, 0x003, kAll, "BARRIER_AND", "", kExact, ""},
+    {kAql, 0x004, kAll, "AGENT_DISPATCH", "", kExact, "a queue error, as on hardware"},
+    {kAql, 0x005, kAll, "BARRIER_OR", "", kExact, ""},
+    {kAql, 0x101, kFrom9, "AMD PM4_IB", "", kExact, ""},
+    {kAql, 0x101, kFrom9, "AMD PM4_IB", "dw_cnt_remain", kApprox, "not looked at"},
+    {kAql, 0x102, kFrom9, "AMD BARRIER_VALUE", "", kExact, ""},
+    // PM4 ------------------------------------------------------------------------------------------------
+    {kPm4, 0x10, kAll, "NOP", "", kExact, ""},
+    {kPm4, 0x15, kAll, "DISPATCH_DIRECT", "", kExact, ""},
+    {kPm4, 0x15, kAll, "DISPATCH_DIRECT", "COMPUTE_START_*", kAbsent, ""},
+    {kPm4, 0x15, kAll, "DISPATCH_DIRECT", "initiator order and cache bits", kApprox, "not looked at"},
+    {kPm4, 0x16, kAll, "DISPATCH_INDIRECT", "", kExact, ""},
+    {kPm4, 0x1d, kAll, "ATOMIC_GDS", "", kAbsent, ""},
+    {kPm4, 0x1e, kAll, "ATOMIC_MEM", "", kExact, ""},
+    {kPm4, 0x1e, kAll, "ATOMIC_MEM", "float operations", kAbsent, ""},
+    {kPm4, 0x22, kAll, "COND_EXEC", "", kExact, ""},
+    {kPm4, 0x23, kFrom9, "PRED_EXEC", "", kExact, "there is one die, number 0"},
+    {kPm4, 0x37, kAll, "WRITE_DATA", "", kExact, ""},
+    {kPm4, 0x37, kAll, "WRITE_DATA", "register destinations", kApprox,
+     "compute and user-configuration registers"},
+    {kPm4, 0x37, kAll, "WRITE_DATA", "GDS destination", kAbsent, ""},
+    {kPm4, 0x3c, kAll, "WAIT_REG_MEM", "", kExact, ""},
+    {kPm4, 0x3c, kAll, "WAIT_REG_MEM", "register space", kApprox, "stops if the register can never match"},
+    {kPm4, 0x3c, kAll, "WAIT_REG_MEM", "write-wait-write", kAbsent, ""},
+    {kPm4, 0x3c, kAll, "WAIT_REG_MEM", "poll interval", kApprox, "polls as the worker's waits go"},
+    {kPm4, 0x3f, kAll, "INDIRECT_BUFFER", "", kExact, "two levels, and chains"},
+    {kPm4, 0x40, kAll, "COPY_DATA", "", kExact, ""},
+    {kPm4, 0x40, kAll, "COPY_DATA", "performance counters", kApprox, "plain storage: they never count"},
+    {kPm4, 0x40, kAll, "COPY_DATA", "GDS", kAbsent, ""},
+    {kPm4, 0x42, kAll, "PFP_SYNC_ME", "", kExact, "compute queues have one fetcher"},
+    {kPm4, 0x46, kAll, "EVENT_WRITE", "", kExact, ""},
+    {kPm4, 0x46, kAll, "EVENT_WRITE", "performance and trace events", kApprox,
+     "accepted; nothing is counted"},
+    {kPm4, 0x47, k8, "EVENT_WRITE_EOP", "", kApprox, "the stream waits until the pipe has drained"},
+    {kPm4, 0x49, kAll, "RELEASE_MEM", "", kApprox, "the stream waits until the pipe has drained"},
+    {kPm4, 0x49, kAll, "RELEASE_MEM", "conditional interrupts", kAbsent, ""},
+    {kPm4, 0x49, kAll, "RELEASE_MEM", "GDS data", kAbsent, ""},
+    {kPm4, 0x50, kAll, "DMA_DATA", "", kExact, ""},
+    {kPm4, 0x50, kAll, "DMA_DATA", "registers, GDS, fixed addresses", kAbsent, ""},
+    {kPm4, 0x58, kAll, "ACQUIRE_MEM", "", kApprox, "memory is coherent: only order is kept"},
+    {kPm4, 0x76, kAll, "SET_SH_REG", "", kExact, "compute registers; others stop the queue"},
+    {kPm4, 0x79, kAll, "SET_UCONFIG_REG", "", kApprox, "plain storage"},
+    {kPm4, 0x93, kFrom9, "WAIT_REG_MEM64", "", kExact, "memory only"},
+    {kPm4, 0x9b, k10, "SET_SH_REG_INDEX", "", kExact, "the index is not looked at"},
+    // SDMA -----------------------------------------------------------------------------------------------
+    {kSdma, 0x0000, kAll, "NOP", "", kExact, ""},
+    {kSdma, 0x0001, kAll, "COPY_LINEAR", "", kExact, ""},
+    {kSdma, 0x0001, kAll, "COPY_LINEAR", "endian swap", kAbsent, ""},
+    {kSdma, 0x0001, kAll, "COPY_LINEAR", "cache policy, snoop", kApprox, "memory is coherent"},
+    {kSdma, 0x0101, kAll, "COPY_TILED", "", kAbsent, ""},
+    {kSdma, 0x0301, kAll, "COPY_SOA", "", kAbsent, ""},
+    {kSdma, 0x0401, kAll, "COPY_LINEAR_SUB_WINDOW", "", kExact, ""},
+    {kSdma, 0x0501, kAll, "COPY_TILED_SUB_WINDOW", "", kAbsent, ""},
+    {kSdma, 0x0601, kAll, "COPY_T2T_SUB_WINDOW", "", kAbsent, ""},
+    {kSdma, 0x0701, kFrom9, "COPY_DIRTY_PAGE", "", kAbsent, ""},
+    {kSdma, 0x0801, kFrom9, "COPY_LINEAR_PHYSICAL", "", kAbsent, "privileged"},
+    {kSdma, 0x0002, kAll, "WRITE_LINEAR", "", kExact, ""},
+    {kSdma, 0x0102, kAll, "WRITE_TILED", "", kAbsent, ""},
+    {kSdma, 0x0004, kAll, "INDIRECT", "", kExact, "one level"},
+    {kSdma, 0x0005, kAll, "FENCE", "", kExact, ""},
+    {kSdma, 0x0006, kAll, "TRAP", "", kExact, ""},
+    {kSdma, 0x0007, kAll, "SEMAPHORE", "", kAbsent, ""},
+    {kSdma, 0x0008, kAll, "POLL_REGMEM", "", kExact, ""},
+    {kSdma, 0x0008, kAll, "POLL_REGMEM", "interval, retry count", kApprox, "polls until it holds"},
+    {kSdma, 0x0008, kAll, "POLL_REGMEM", "registers", kApprox, "HDP flush and function 0 pass; others stop"},
+    {kSdma, 0x0108, kFrom9, "POLL_REG_WRITE_MEM", "", kAbsent, ""},
+    {kSdma, 0x0208, kFrom9, "POLL_DBIT_WRITE_MEM", "", kAbsent, ""},
+    {kSdma, 0x0308, kFrom9, "POLL_MEM_VERIFY", "", kAbsent, ""},
+    {kSdma, 0x0009, kAll, "COND_EXE", "", kExact, ""},
+    {kSdma, 0x000a, kAll, "ATOMIC", "", kExact, ""},
+    {kSdma, 0x000a, kAll, "ATOMIC", "float operations", kAbsent, ""},
+    {kSdma, 0x000b, kAll, "CONST_FILL", "", kExact, ""},
+    {kSdma, 0x010b, kFrom9, "DATA_FILL_MULTI", "", kAbsent, ""},
+    {kSdma, 0x000c, kAll, "PTEPDE", "", kAbsent, "privileged"},
+    {kSdma, 0x000d, kAll, "TIMESTAMP_SET", "", kAbsent, ""},
+    {kSdma, 0x010d, kAll, "TIMESTAMP_GET", "", kApprox, "the global clock"},
+    {kSdma, 0x020d, kAll, "TIMESTAMP_GET_GLOBAL", "", kExact, ""},
+    {kSdma, 0x000e, kAll, "SRBM_WRITE", "", kAbsent, "privileged"},
+    {kSdma, 0x000f, kAll, "PRE_EXE", "", kAbsent, "privileged"},
+    {kSdma, 0x0010, kFrom9, "DUMMY_TRAP", "", kExact, ""},
+    {kSdma, 0x0111, k10, "GCR", "", kApprox, "memory is coherent: only order is kept"},
+};
+
+}  // namespace
+
+std::span<const FidelityRow> fidelity_rows() {
+  return kRows;
+}
+
+std::string_view packet_name(PacketSet set, uint32_t code) {
+  for (const FidelityRow& row : kRows) {
+    if (row.set == set && row.code == code) return row.packet;
+  }
+  return "unknown";
+}
+
+}  // namespace rigel::vgpu

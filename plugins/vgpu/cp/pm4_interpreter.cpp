@@ -1,0 +1,528 @@
+#include "plugins/vgpu/cp/pm4_interpreter.hpp"
+
+#include <algorithm>
+
+#include "plugins/vgpu/cp/atomics.hpp"
+#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/cp/pm4_packets.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kPieceBytes = uint64_t{1} << 20;  // of a DMA_DATA, between looks at other queues
+
+}  // namespace
+
+void Pm4Interpreter::begin(std::span<const uint32_t> words) {
+  std::copy(words.begin(), words.end(), words_.begin());
+  depth_ = 0;
+  levels_[0] = Level{true, 0, 0, words.size(), 0};
+  released_slot_ = false;
+  copied_ = 0;
+}
+
+void Pm4Interpreter::begin_ring(uint64_t va, uint64_t dwords, uint64_t position) {
+  depth_ = 0;
+  levels_[0] = Level{false, va, position, position, dwords - 1};
+}
+
+void Pm4Interpreter::move_ring(uint64_t va, uint64_t dwords) {
+  levels_[0].va = va;
+  levels_[0].ring_mask = dwords - 1;
+}
+
+void Pm4Interpreter::set_ring_end(uint64_t position) {
+  levels_[0].end = position;
+}
+
+bool Pm4Interpreter::at_end() const {
+  return depth_ == 0 && levels_[0].position >= levels_[0].end;
+}
+
+bool Pm4Interpreter::fetch(uint64_t offset, uint32_t count, uint32_t* to) {
+  const Level& level = levels_[depth_];
+  const uint64_t at = level.position + offset;
+  if (level.inline_words) {
+    std::copy_n(words_.begin() + static_cast<ptrdiff_t>(at), count, to);
+    return true;
+  }
+  if (level.ring_mask == 0) return queue_.memory_.read(level.va + at * 4, to, uint64_t{count} * 4);
+  const uint64_t begin = at & level.ring_mask;
+  const uint64_t first = std::min<uint64_t>(count, level.ring_mask + 1 - begin);
+  return queue_.memory_.read(level.va + begin * 4, to, first * 4) &&
+         queue_.memory_.read(level.va, to + first, (count - first) * 4);
+}
+
+Outcome Pm4Interpreter::fail(std::string reason) {
+  queue_.stop("PM4: " + std::move(reason));
+  return Outcome::kStopped;
+}
+
+Outcome Pm4Interpreter::memory_fault(std::string_view packet) {
+  return queue_.fault_here(fmt::format("PM4 {}", packet));
+}
+
+void Pm4Interpreter::advance(uint64_t dwords) {
+  levels_[depth_].position += dwords;
+  while (depth_ > 0 && levels_[depth_].position >= levels_[depth_].end) --depth_;
+}
+
+Outcome Pm4Interpreter::run_packet() {
+  const Level& level = levels_[depth_];
+  const uint64_t left = level.end - level.position;
+  uint32_t header = 0;
+  if (!fetch(0, 1, &header)) return memory_fault("fetch");
+  if (pm4::type(header) == 2) {  // a filler of one dword
+    advance(1);
+    return Outcome::kProgress;
+  }
+  if (pm4::type(header) != 3) {
+    return fail(fmt::format("header {:#010x} is of type {}, which compute queues do not take", header,
+                            pm4::type(header)));
+  }
+  if (pm4::opcode(header) == pm4::kNop && pm4::count(header) == pm4::kNopAlone) {
+    advance(1);
+    return Outcome::kProgress;
+  }
+  const uint32_t words = pm4::count(header) + 1;
+  if (uint64_t{words} + 1 > left) {
+    if (depth_ == 0 && level.ring_mask != 0) return Outcome::kIdle;
+    return fail(fmt::format("packet {} of {} dwords runs past the end of its buffer",
+                            packet_name(PacketSet::kPm4, pm4::opcode(header)), words + 1));
+  }
+  body_.resize(words);
+  if (!fetch(1, words, body_.data())) return memory_fault("fetch");
+  const uint32_t depth = depth_;
+  skip_ = 0;
+  const Outcome outcome = execute(header, body_);
+  if (outcome != Outcome::kProgress) return outcome;
+  // What is to be skipped has to be there before it can be skipped; in a buffer a skip ends at its end.
+  if (depth_ == 0 && levels_[0].ring_mask != 0 && uint64_t{words} + 1 + skip_ > left) {
+    if (words + 1 + skip_ > levels_[0].ring_mask + 1) return fail("a skip over more than the ring");
+    return Outcome::kIdle;
+  }
+  if (queue_.tracing(TraceTopic::kPm4)) {
+    queue_.trace(TraceTopic::kPm4, "{}{} {:#x}", std::string(depth * 2, ' '),
+                 packet_name(PacketSet::kPm4, pm4::opcode(header)), fmt::join(body_, " "));
+  }
+  if (copied_ == 0 && pm4::opcode(header) != pm4::kIndirectBuffer) advance(uint64_t{words} + 1 + skip_);
+  return outcome;
+}
+
+Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body) {
+  const uint32_t op = pm4::opcode(header);
+  const auto takes = [&](size_t least, size_t most) { return body.size() >= least && body.size() <= most; };
+  const auto wrong_size = [&] {
+    return fail(fmt::format("{} has {} dwords", packet_name(PacketSet::kPm4, op), body.size() + 1));
+  };
+  const bool gfx8 = queue_.generation() == Generation::kGfx8;
+  switch (op) {
+    case pm4::kNop:
+    case pm4::kPfpSyncMe:
+      return Outcome::kProgress;
+    case pm4::kWriteData:
+      return takes(4, 0x4000) ? write_data(body) : wrong_size();
+    case pm4::kCopyData:
+      return takes(5, 5) ? copy_data(body) : wrong_size();
+    case pm4::kWaitRegMem:
+      return takes(6, 6) ? wait_reg_mem(body, false) : wrong_size();
+    case pm4::kWaitRegMem64:
+      if (gfx8) break;
+      return takes(8, 8) ? wait_reg_mem(body, true) : wrong_size();
+    case pm4::kIndirectBuffer:
+      return takes(3, 3) ? indirect_buffer(body) : wrong_size();
+    case pm4::kAcquireMem: {
+      // Everything is coherent here, so what an acquire does is order: later accesses of this queue come
+      // after.
+      const size_t words = queue_.generation() == Generation::kGfx10 ? 7 : 6;
+      if (!takes(words, words)) return wrong_size();
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      return Outcome::kProgress;
+    }
+    case pm4::kEventWrite:
+      return takes(1, 3) ? event_write(body) : wrong_size();
+    case pm4::kEventWriteEop:
+      if (!gfx8) break;
+      return takes(5, 5) ? event_write_eop(body) : wrong_size();
+    case pm4::kReleaseMem:
+      return takes(gfx8 ? 6 : 7, gfx8 ? 6 : 7) ? release_mem(body) : wrong_size();
+    case pm4::kDmaData:
+      return takes(6, 6) ? dma_data(body) : wrong_size();
+    case pm4::kAtomicMem:
+      return takes(8, 8) ? atomic_mem(body) : wrong_size();
+    case pm4::kCondExec:
+      return takes(4, 4) ? cond_exec(body) : wrong_size();
+    case pm4::kPredExec:
+      if (gfx8) break;
+      if (!takes(1, 1)) return wrong_size();
+      // A mask of dies; there is one, number 0.
+      if ((body[0] >> 24 & 1) == 0) skip_ = body[0] & 0x3fff;
+      return Outcome::kProgress;
+    case pm4::kSetShRegIndex:
+      if (queue_.generation() != Generation::kGfx10) break;
+      [[fallthrough]];
+    case pm4::kSetShReg:
+      if (!takes(2, 0x400)) return wrong_size();
+      return set_registers("SET_SH_REG", pm4::kShStart, pm4::kComputeStart, pm4::kComputeEnd, body);
+    case pm4::kSetUconfigReg:
+      if (!takes(2, 0x4000)) return wrong_size();
+      return set_registers("SET_UCONFIG_REG", pm4::kUconfigStart, pm4::kUconfigStart, pm4::kUconfigEnd, body);
+    case pm4::kDispatchDirect: {
+      if (!takes(4, 4)) return wrong_size();
+      const uint32_t dims[3] = {body[0], body[1], body[2]};
+      return dispatch(dims, body[3]);
+    }
+    case pm4::kDispatchIndirect: {
+      if (!takes(3, 3)) return wrong_size();
+      uint32_t dims[3];
+      if (!queue_.memory_.read(pm4::address(body[0] & ~3u, body[1]), dims, sizeof dims)) {
+        return memory_fault("DISPATCH_INDIRECT");
+      }
+      return dispatch(dims, body[2]);
+    }
+    default:
+      break;
+  }
+  return fail(
+      fmt::format("opcode {:#04x} ({}) is not known on this GPU", op, packet_name(PacketSet::kPm4, op)));
+}
+
+Outcome Pm4Interpreter::write_data(std::span<const uint32_t> body) {
+  const uint32_t select = body[0] >> 8 & 0xf;
+  const bool one_address = (body[0] >> 16 & 1) != 0;
+  const auto data = body.subspan(3);
+  if (select == 0) {
+    for (size_t i = 0; i < data.size(); ++i) {
+      const uint32_t address = (body[1] & 0x3ffff) + (one_address ? 0 : static_cast<uint32_t>(i));
+      if (!write_register(address, data[i])) {
+        return fail(fmt::format("WRITE_DATA to register {:#x}, which is not modelled", address));
+      }
+    }
+    return Outcome::kProgress;
+  }
+  if (select != 1 && select != 2 && select != 5) {
+    return fail(fmt::format("WRITE_DATA to destination {}", select));
+  }
+  const uint64_t va = pm4::address(body[1] & ~3u, body[2]);
+  for (size_t i = 0; i < data.size(); ++i) {
+    if (!queue_.memory_.store<uint32_t>(va + (one_address ? 0 : i * 4), data[i])) {
+      return memory_fault("WRITE_DATA");
+    }
+  }
+  return Outcome::kProgress;
+}
+
+Outcome Pm4Interpreter::copy_data(std::span<const uint32_t> body) {
+  const uint32_t from = body[0] & 0xf, to = body[0] >> 8 & 0xf;
+  const bool wide = (body[0] >> 16 & 1) != 0;
+  uint64_t value = 0;
+  switch (from) {
+    case 0:
+    case 4: {
+      uint32_t low = 0, high = 0;
+      if (!read_register(body[1], low) || (wide && !read_register(body[1] + 1, high))) {
+        return fail(fmt::format("COPY_DATA from register {:#x}, which is not modelled", body[1]));
+      }
+      value = pm4::address(low, high);
+      break;
+    }
+    case 1:
+    case 2: {
+      const uint64_t va = pm4::address(body[1], body[2]);
+      uint32_t narrow = 0;
+      if (!(wide ? queue_.memory_.load(va, value) : queue_.memory_.load(va, narrow))) {
+        return memory_fault("COPY_DATA");
+      }
+      if (!wide) value = narrow;
+      break;
+    }
+    case 5:
+      value = wide ? pm4::address(body[1], body[2]) : body[1];
+      break;
+    case 6:
+      value = atomic_return_;
+      break;
+    case 9:
+      value = queue_.context_.bus.gpu_clock();
+      break;
+    default:
+      return fail(fmt::format("COPY_DATA from source {}", from));
+  }
+  switch (to) {
+    case 0:
+    case 4:
+      if (!write_register(body[3], static_cast<uint32_t>(value)) ||
+          (wide && !write_register(body[3] + 1, static_cast<uint32_t>(value >> 32)))) {
+        return fail(fmt::format("COPY_DATA to register {:#x}, which is not modelled", body[3]));
+      }
+      return Outcome::kProgress;
+    case 1:
+    case 2:
+    case 5: {
+      const uint64_t va = pm4::address(body[3], body[4]);
+      const bool stored = wide ? queue_.memory_.store<uint64_t>(va, value)
+                               : queue_.memory_.store<uint32_t>(va, static_cast<uint32_t>(value));
+      return stored ? Outcome::kProgress : memory_fault("COPY_DATA");
+    }
+    default:
+      return fail(fmt::format("COPY_DATA to destination {}", to));
+  }
+}
+
+Outcome Pm4Interpreter::wait_reg_mem(std::span<const uint32_t> body, bool wide) {
+  const std::string_view name = wide ? "WAIT_REG_MEM64" : "WAIT_REG_MEM";
+  const uint32_t function = body[0] & 7, space = body[0] >> 4 & 3, operation = body[0] >> 6 & 3;
+  const uint64_t reference = wide ? pm4::address(body[3], body[4]) : body[3];
+  const uint64_t mask = wide ? pm4::address(body[5], body[6]) : body[4];
+  if (function == 7) return fail(fmt::format("{} with comparison 7", name));
+  if (space == 1 && (operation == 0 || operation == 3)) {
+    const uint64_t va = pm4::address(body[1], body[2]);
+    uint64_t value = 0;
+    uint32_t narrow = 0;
+    if (!(wide ? queue_.memory_.load(va, value) : queue_.memory_.load(va, narrow))) return memory_fault(name);
+    if (!wide) value = narrow;
+    return pm4::compare(function, value & mask, reference) ? Outcome::kProgress : Outcome::kPolling;
+  }
+  if (space == 0 && operation == 0 && !wide) {
+    uint32_t value = 0;
+    if (!read_register(body[1] & 0x3ffff, value)) {
+      return fail(fmt::format("{} on register {:#x}, which is not modelled", name, body[1] & 0x3ffff));
+    }
+    if (pm4::compare(function, value & mask, reference)) return Outcome::kProgress;
+    return fail(fmt::format("{} on register {:#x} can never pass: nothing but this queue changes it", name,
+                            body[1] & 0x3ffff));
+  }
+  return fail(fmt::format("{} with memory space {} and operation {}", name, space, operation));
+}
+
+Outcome Pm4Interpreter::indirect_buffer(std::span<const uint32_t> body) {
+  const uint64_t va = pm4::address(body[0] & ~3u, body[1] & 0xffff);
+  const uint64_t dwords = body[2] & 0xfffff;
+  const bool chain = (body[2] >> 20 & 1) != 0;
+  if (chain && depth_ != 0) {  // takes the place of the buffer that names it
+    levels_[depth_] = Level{false, va, 0, dwords, 0};
+    advance(0);
+    return Outcome::kProgress;
+  }
+  if (depth_ + 1 == levels_.size()) return fail("INDIRECT_BUFFER nested too deeply");
+  // The caller's position moves on first: the callee may end the level.
+  levels_[depth_].position += 4;
+  levels_[++depth_] = Level{false, va, 0, dwords, 0};
+  if (dwords == 0) advance(0);
+  return Outcome::kProgress;
+}
+
+Outcome Pm4Interpreter::event_write(std::span<const uint32_t> body) {
+  const uint32_t event = body[0] & 0x3f;
+  switch (event) {
+    case pm4::kCsPartialFlush:
+      return queue_.running_dispatches() == 0 ? Outcome::kProgress : Outcome::kAsleep;
+    case pm4::kCacheFlush:
+    case pm4::kCacheFlushAndInv:
+    case pm4::kPerfcounterStart:
+    case pm4::kPerfcounterStop:
+    case pm4::kPerfcounterSample:
+    case pm4::kThreadTraceStart:
+    case pm4::kThreadTraceStop:
+    case pm4::kThreadTraceMarker:
+    case pm4::kThreadTraceFinish:
+      return Outcome::kProgress;
+    default:
+      return fail(fmt::format("EVENT_WRITE of event {:#04x}", event));
+  }
+}
+
+Outcome Pm4Interpreter::release_mem(std::span<const uint32_t> body) {
+  const uint32_t event = body[0] & 0x3f, index = body[0] >> 8 & 0xf;
+  const bool gfx8 = queue_.generation() == Generation::kGfx8;
+  if (gfx8 && index == pm4::kEventIndexAql) {
+    if (queue_.running_dispatches() != 0) return Outcome::kAsleep;
+    released_slot_ = true;
+    return Outcome::kProgress;
+  }
+  if (index != pm4::kEventIndexEndOfPipe && index != pm4::kEventIndexShaderDone) {
+    return fail(fmt::format("RELEASE_MEM with event index {}", index));
+  }
+  if (event != pm4::kCacheFlushTs && event != pm4::kCacheFlushAndInvTs && event != pm4::kBottomOfPipeTs &&
+      event != pm4::kCsDone) {
+    return fail(fmt::format("RELEASE_MEM of event {:#04x}", event));
+  }
+  if ((body[1] >> 16 & 3) > 1) return fail(fmt::format("RELEASE_MEM to destination {}", body[1] >> 16 & 3));
+  const uint32_t context_id = gfx8 ? body[4] & 0x0fffffff : body[6];
+  return end_of_pipe("RELEASE_MEM", pm4::address(body[2], body[3]), body[1] >> 29,
+                     pm4::address(body[4], body[5]), body[1] >> 24 & 7, context_id);
+}
+
+Outcome Pm4Interpreter::event_write_eop(std::span<const uint32_t> body) {
+  return end_of_pipe("EVENT_WRITE_EOP", pm4::address(body[1], body[2] & 0xffff), body[2] >> 29,
+                     pm4::address(body[3], body[4]), body[2] >> 24 & 3, body[3] & 0x0fffffff);
+}
+
+Outcome Pm4Interpreter::end_of_pipe(std::string_view packet, uint64_t va, uint32_t data_select, uint64_t data,
+                                    uint32_t interrupt_select, uint32_t context_id) {
+  // Hardware goes on and writes when the pipe has drained; here the stream waits for that.
+  if (queue_.running_dispatches() != 0) return Outcome::kAsleep;
+  if (interrupt_select > 4)
+    return fail(fmt::format("{} with interrupt selection {}", packet, interrupt_select));
+  bool stored = true;
+  switch (data_select) {
+    case 0:
+      break;
+    case 1:
+      stored = queue_.memory_.store<uint32_t>(va, static_cast<uint32_t>(data));
+      break;
+    case 2:
+      stored = queue_.memory_.store<uint64_t>(va, data);
+      break;
+    case 3:
+    case 4:
+      stored = queue_.memory_.store<uint64_t>(va, queue_.context_.bus.gpu_clock());
+      break;
+    default:
+      return fail(fmt::format("{} with data selection {}", packet, data_select));
+  }
+  if (!stored) return memory_fault(packet);
+  if (interrupt_select == 1 || interrupt_select == 2 || interrupt_select == 4) {
+    queue_.interrupt(InterruptSource::kEndOfPipe, context_id);
+  }
+  return Outcome::kProgress;
+}
+
+Outcome Pm4Interpreter::dma_data(std::span<const uint32_t> body) {
+  const uint32_t from = body[0] >> 29 & 3, to = body[0] >> 20 & 3;
+  const uint32_t command = body[5];
+  const uint32_t byte_mask = queue_.generation() == Generation::kGfx8 ? 0x1fffff : 0x3ffffff;
+  if (to != 0 && to != 3) return fail(fmt::format("DMA_DATA to destination {}", to));
+  if (from == 1) return fail("DMA_DATA from GDS");
+  // Bits 29:26: registers rather than memory, or addresses that do not move.
+  if ((command >> 26 & 0xf) != 0)
+    return fail(fmt::format("DMA_DATA with command {:#x}", command >> 26 & 0xf));
+  const uint64_t bytes = command & byte_mask;
+  const uint64_t piece = std::min(bytes - copied_, kPieceBytes);
+  const uint64_t target = pm4::address(body[3], body[4]) + copied_;
+  const bool done = from == 2 ? queue_.memory_.fill(target, body[1], piece)
+                              : queue_.memory_.copy(target, pm4::address(body[1], body[2]) + copied_, piece);
+  if (!done) return memory_fault("DMA_DATA");
+  copied_ += piece;
+  if (copied_ == bytes) copied_ = 0;
+  return Outcome::kProgress;
+}
+
+Outcome Pm4Interpreter::atomic_mem(std::span<const uint32_t> body) {
+  const uint32_t code = body[0] & 0x7f, command = body[0] >> 8 & 0xf;
+  if (command > 1) return fail(fmt::format("ATOMIC_MEM with command {}", command));
+  const AtomicResult result = do_atomic(queue_.memory_, code, pm4::address(body[1], body[2]),
+                                        pm4::address(body[3], body[4]), pm4::address(body[5], body[6]));
+  switch (result.status) {
+    case AtomicStatus::kFault:
+      return memory_fault("ATOMIC_MEM");
+    case AtomicStatus::kUnknown:
+      return fail(fmt::format("ATOMIC_MEM with operation {:#x}", code));
+    case AtomicStatus::kCompareFailed:
+      if (command == 1) return Outcome::kPolling;
+      break;
+    case AtomicStatus::kDone:
+      break;
+  }
+  atomic_return_ = result.old;
+  return Outcome::kProgress;
+}
+
+Outcome Pm4Interpreter::cond_exec(std::span<const uint32_t> body) {
+  uint32_t condition = 0;
+  if (!queue_.memory_.load(pm4::address(body[0] & ~3u, body[1]), condition)) return memory_fault("COND_EXEC");
+  if (condition == 0) skip_ = body[3] & 0x3fff;
+  return Outcome::kProgress;
+}
+
+Outcome Pm4Interpreter::set_registers(std::string_view packet, uint32_t space_start, uint32_t first,
+                                      uint32_t end, std::span<const uint32_t> body) {
+  const uint32_t start = space_start + (body[0] & 0xffff);
+  for (uint32_t i = 1; i < body.size(); ++i) {
+    const uint32_t address = start + i - 1;
+    if (address < first || address >= end || !write_register(address, body[i])) {
+      return fail(fmt::format("{} of register {:#x}, which is not modelled", packet, address));
+    }
+  }
+  return Outcome::kProgress;
+}
+
+Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) {
+  if ((initiator & pm4::kComputeShaderEnable) == 0) return Outcome::kProgress;  // a launch of nothing
+  Dispatch launch;
+  launch.queue_id = queue_.id();
+  launch.packet_id = dispatches_++;
+  launch.entry_va = pm4::address(compute_register(pm4::kPgmLo), compute_register(pm4::kPgmHi) & 0xff) << 8;
+  launch.pgm_rsrc1 = compute_register(pm4::kPgmRsrc1);
+  launch.pgm_rsrc2 = compute_register(pm4::kPgmRsrc2);
+  launch.pgm_rsrc3 = queue_.generation() == Generation::kGfx10 ? compute_register(pm4::kPgmRsrc3) : 0;
+  launch.wave_size = queue_.generation() == Generation::kGfx10 && (initiator & pm4::kWave32) != 0 ? 32 : 64;
+  uint64_t work_items = 1;
+  for (uint32_t i = 0; i < 3; ++i) {
+    const uint32_t size = compute_register(pm4::kNumThreadX + i) & 0xffff;
+    if (size == 0) return fail("dispatch with COMPUTE_NUM_THREAD of 0");
+    if (compute_register(pm4::kStartX + i) != 0) return fail("dispatch with COMPUTE_START other than 0");
+    launch.work_group_size[i] = size;
+    work_items *= size;
+    const uint64_t grid = (initiator & pm4::kUseThreadDimensions) != 0 ? dims[i] : uint64_t{dims[i]} * size;
+    if (grid > UINT32_MAX) return fail("dispatch of more than 2^32 work-items in one dimension");
+    if (grid == 0) return Outcome::kProgress;
+    launch.grid_size[i] = static_cast<uint32_t>(grid);
+  }
+  if (work_items > queue_.context_.config.max_work_group_size) {
+    return fail(fmt::format("dispatch with work-groups of {} work-items", work_items));
+  }
+  launch.lds_bytes = (launch.pgm_rsrc2 >> 15 & 0x1ff) * 512;
+  launch.user_sgpr_count = std::min<uint32_t>(launch.pgm_rsrc2 >> 1 & 0x1f, 16);
+  for (uint32_t i = 0; i < launch.user_sgpr_count; ++i) {
+    launch.user_sgprs[i] = compute_register(pm4::kUserData0 + i);
+  }
+  const uint32_t tmpring = compute_register(pm4::kTmpringSize);
+  launch.scratch_waves = tmpring & 0xfff;
+  launch.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
+  launch.scratch_bytes = uint64_t{launch.scratch_waves} * launch.scratch_wave_bytes;
+  launch.private_bytes = launch.scratch_wave_bytes / launch.wave_size;
+  if (launch.scratch_bytes != 0) {
+    launch.scratch_va = queue_.generation() == Generation::kGfx8
+                            ? queue_.context_.scratch_base.load(std::memory_order_relaxed)
+                            : pm4::address(compute_register(pm4::kScratchBaseLo),
+                                           compute_register(pm4::kScratchBaseHi) & 0xff)
+                                  << 8;
+  }
+  launch.flat_group_base = queue_.context_.config.flat_group_base;
+  launch.flat_private_base = queue_.context_.config.flat_private_base;
+  launch.acquire_system = true;
+  queue_.start_dispatch(launch, UINT64_MAX);  // PM4 knows its dispatches by their number only
+  return Outcome::kProgress;
+}
+
+uint32_t Pm4Interpreter::compute_register(uint32_t address) const {
+  return compute_[address - pm4::kComputeStart];
+}
+
+bool Pm4Interpreter::read_register(uint32_t address, uint32_t& value) const {
+  if (address >= pm4::kComputeStart && address < pm4::kComputeEnd) {
+    value = compute_[address - pm4::kComputeStart];
+    return true;
+  }
+  if (address >= pm4::kUconfigStart && address < pm4::kUconfigEnd) {
+    const auto found = uconfig_.find(address);
+    value = found == uconfig_.end() ? 0 : found->second;
+    return true;
+  }
+  return false;
+}
+
+bool Pm4Interpreter::write_register(uint32_t address, uint32_t value) {
+  if (address >= pm4::kComputeStart && address < pm4::kComputeEnd) {
+    compute_[address - pm4::kComputeStart] = value;
+    return true;
+  }
+  if (address >= pm4::kUconfigStart && address < pm4::kUconfigEnd) {
+    uconfig_[address] = value;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace rigel::vgpu

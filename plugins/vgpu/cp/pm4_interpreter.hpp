@@ -1,0 +1,92 @@
+// Runs PM4: the stream of a compute PM4 queue, an indirect buffer that an AQL packet names, or the words of
+// an AQL slot on gfx8. Knows the packets that HSA runtimes and profilers emit; any other stops the queue, by
+// name.
+//
+// Belongs to one compute queue and is run in its steps. Registers (compute state, and the user-configuration
+// space as plain storage) live as long as the object, as they do on a queue.
+#pragma once
+
+#include <array>
+#include <span>
+#include <unordered_map>
+
+#include "plugins/vgpu/cp/compute_queue.hpp"
+
+namespace rigel::vgpu {
+
+class Pm4Interpreter {
+ public:
+  explicit Pm4Interpreter(ComputeQueue& queue) : queue_(queue) {}
+
+  /// Begins a stream of at most 16 dwords, which are copied. What was left of another one is dropped.
+  void begin(std::span<const uint32_t> words);
+
+  /// Makes a ring the stream: positions are in dwords, count up, and wrap in the ring.
+  void begin_ring(uint64_t va, uint64_t dwords, uint64_t position);
+  void move_ring(uint64_t va, uint64_t dwords);
+  void set_ring_end(uint64_t position);
+  uint64_t ring_position() const { return levels_[0].position; }
+
+  /// Whether there is nothing left to run.
+  bool at_end() const;
+
+  /// Whether an indirect buffer runs.
+  bool in_buffer() const { return depth_ != 0; }
+
+  /// Runs one packet, or a part of a long one. kStopped: failed() says why. kIdle: the ring holds only
+  /// the beginning of a packet so far.
+  Outcome run_packet();
+
+  /// Whether a gfx8 RELEASE_MEM gave back the AQL slot since begin().
+  bool released_slot() const { return released_slot_; }
+
+ private:
+  struct Level {
+    bool inline_words = false;  // the words are in `words_`
+    uint64_t va = 0;            // of word 0
+    uint64_t position = 0;      // in dwords
+    uint64_t end = 0;
+    uint64_t ring_mask = 0;  // dwords - 1, or 0 if not a ring
+  };
+
+  bool fetch(uint64_t offset, uint32_t count, uint32_t* to);
+  Outcome fail(std::string reason);
+  Outcome memory_fault(std::string_view packet);
+  void advance(uint64_t dwords);
+  Outcome execute(uint32_t header, std::span<const uint32_t> body);
+
+  Outcome write_data(std::span<const uint32_t> body);
+  Outcome copy_data(std::span<const uint32_t> body);
+  Outcome wait_reg_mem(std::span<const uint32_t> body, bool wide);
+  Outcome indirect_buffer(std::span<const uint32_t> body);
+  Outcome event_write(std::span<const uint32_t> body);
+  Outcome release_mem(std::span<const uint32_t> body);
+  Outcome event_write_eop(std::span<const uint32_t> body);
+  Outcome end_of_pipe(std::string_view packet, uint64_t va, uint32_t data_select, uint64_t data,
+                      uint32_t interrupt_select, uint32_t context_id);
+  Outcome dma_data(std::span<const uint32_t> body);
+  Outcome atomic_mem(std::span<const uint32_t> body);
+  Outcome cond_exec(std::span<const uint32_t> body);
+  Outcome set_registers(std::string_view packet, uint32_t space_start, uint32_t first, uint32_t end,
+                        std::span<const uint32_t> body);
+  Outcome dispatch(const uint32_t (&dims)[3], uint32_t initiator);
+
+  bool read_register(uint32_t address, uint32_t& value) const;
+  bool write_register(uint32_t address, uint32_t value);
+  uint32_t compute_register(uint32_t address) const;
+
+  ComputeQueue& queue_;
+  std::array<Level, 3> levels_{};
+  uint32_t depth_ = 0;  // index of the level that runs
+  std::array<uint32_t, 16> words_{};
+  std::vector<uint32_t> body_;
+  std::array<uint32_t, 0x80> compute_{};
+  std::unordered_map<uint32_t, uint32_t> uconfig_;
+  uint64_t atomic_return_ = 0;
+  uint64_t copied_ = 0;  // bytes of the DMA_DATA that runs
+  uint32_t skip_ = 0;    // dwords after the packet that runs, by COND_EXEC or PRED_EXEC
+  uint64_t dispatches_ = 0;
+  bool released_slot_ = false;
+};
+
+}  // namespace rigel::vgpu

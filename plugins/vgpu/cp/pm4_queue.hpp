@@ -1,0 +1,31 @@
+// A compute queue whose ring holds PM4. Indices are in dwords: on gfx8 32 bits, wrapped into the ring; from
+// gfx9 on the write index counts up in 64 bits. The read index is reported in 32 bits, wrapped, on all of
+// them.
+#pragma once
+
+#include "plugins/vgpu/cp/pm4_interpreter.hpp"
+
+namespace rigel::vgpu {
+
+class Pm4Queue final : public ComputeQueue {
+ public:
+  Pm4Queue(QueueContext& context, const QueueConfig& config, std::function<void()> wake);
+
+  void ring(uint64_t value) noexcept override;
+  void set_ring(uint64_t va, uint64_t bytes) override;
+
+ private:
+  bool ready() const override;
+  Outcome run(uint32_t budget) override;
+  bool read_write_pointer() override;
+
+  uint64_t ring_dwords() const { return config_.ring_bytes / 4; }
+
+  Pm4Interpreter interpreter_;
+  std::atomic<uint64_t> rung_{0};
+  uint64_t reported_ = 0;
+  bool starved_ = false;  // the ring ended in the middle of a packet when it was rung at starved_at_
+  uint64_t starved_at_ = 0;
+};
+
+}  // namespace rigel::vgpu

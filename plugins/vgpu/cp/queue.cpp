@@ -1,0 +1,77 @@
+#include "plugins/vgpu/cp/queue.hpp"
+
+namespace rigel::vgpu {
+
+Outcome Queue::step(uint32_t budget) {
+  take_doorbell();
+  if (!look_at_write_pointer_ && !ready()) return stopped_ ? Outcome::kStopped : Outcome::kIdle;
+  Outcome outcome;
+  {
+    GpuMemory::Scope scope(memory_);
+    if (look_at_write_pointer_) {
+      look_at_write_pointer_ = false;
+      if (config_.write_pointer_va != 0 && !read_write_pointer()) {
+        stop_fault(memory_.fault(), "the write pointer");
+      }
+    }
+    outcome = run(budget);
+  }
+  tell();
+  return outcome;
+}
+
+void Queue::take_doorbell() noexcept {
+  if (config_.doorbell == nullptr) return;
+  if (generation() == Generation::kGfx8) {
+    std::atomic_ref<uint32_t> slot(*static_cast<uint32_t*>(config_.doorbell));
+    if (slot.load(std::memory_order_relaxed) == UINT32_MAX) return;
+    ring_from_slot(slot.exchange(UINT32_MAX, std::memory_order_acq_rel));
+  } else {
+    std::atomic_ref<uint64_t> slot(*static_cast<uint64_t*>(config_.doorbell));
+    if (slot.load(std::memory_order_relaxed) == UINT64_MAX) return;
+    ring_from_slot(slot.exchange(UINT64_MAX, std::memory_order_acq_rel));
+  }
+}
+
+void Queue::stop(std::string reason) {
+  if (stopped_) return;  // the first reason is the one that explains
+  stopped_ = true;
+  reason_ = std::move(reason);
+}
+
+void Queue::stop_fault(const VmFault& fault, std::string_view what) {
+  if (stopped_) return;
+  static constexpr std::string_view kReasons[] = {"", "not mapped", "read-only", "not executable"};
+  static constexpr std::string_view kAccesses[] = {"read", "write", "fetch"};
+  faulted_ = true;
+  fault_ = fault;
+  fault_.queue_id = id();
+  stop(fmt::format("memory fault: {} at {:#x} ({}), {}", kAccesses[static_cast<unsigned>(fault.access)],
+                   fault.va, kReasons[static_cast<unsigned>(fault.reason)], what));
+}
+
+void Queue::tell() {
+  for (const auto& [topic, line] : lines_) context_.bus.trace(topic, line);
+  lines_.clear();
+  deliver();
+  for (const Interrupt& raised : interrupts_) {
+    context_.bus.raise_interrupt(raised.source, raised.context_id, id());
+  }
+  interrupts_.clear();
+  if (stopped_ && !stop_told_) {
+    stop_told_ = true;
+    if (tracing(TraceTopic::kQueue)) {
+      context_.bus.trace(TraceTopic::kQueue, fmt::format("queue {}: stopped: {}", id(), reason_));
+    }
+    context_.bus.queue_stopped(id(), reason_);
+    if (faulted_) context_.bus.report_fault(fault_);
+  }
+}
+
+void Queue::deliver() {}
+
+void Queue::trace_line(TraceTopic topic, std::string line) {
+  lines_.emplace_back(topic, fmt::format("queue {}: {}", id(), line));
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,149 @@
+// One queue of a GPU, whatever its packets: doorbells, stopping, and what a step leaves to tell.
+//
+// Threads. step() is called by one thread at a time (an engine's worker, or a test that steps); ring() and
+// the hooks that say so by any thread. A step runs inside one translation scope; what it has to tell
+// (interrupts, faults, errors, dispatches to start) is collected and told after the scope has ended, in
+// order.
+//
+// Ownership: an engine owns its queues; a running dispatch shares in its own.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plugins/vgpu/cp/command_processor.hpp"
+#include "plugins/vgpu/cp/gpu_memory.hpp"
+
+namespace rigel::vgpu {
+
+enum class Generation : uint8_t { kGfx8, kGfx9, kGfx10 };
+
+constexpr Generation generation_of(uint32_t gfx_target_version) {
+  if (gfx_target_version >= 100000) return Generation::kGfx10;
+  return gfx_target_version >= 90000 ? Generation::kGfx9 : Generation::kGfx8;
+}
+
+/// What queues share of the device that they are part of.
+struct QueueContext {
+  DeviceConfig config;
+  Generation generation;
+  DeviceBus& bus;
+  DispatchSink& sink;
+  std::atomic<uint64_t> scratch_base{0};
+
+  QueueContext(const DeviceConfig& device, DeviceBus& device_bus, DispatchSink& device_sink)
+      : config(device),
+        generation(generation_of(device.gfx_target_version)),
+        bus(device_bus),
+        sink(device_sink) {}
+};
+
+/// What a step came to.
+enum class Outcome : uint8_t {
+  kProgress,  ///< Something was done; there may be more.
+  kIdle,      ///< Nothing to do until the next doorbell.
+  kPolling,   ///< Waits for memory to change: look again soon.
+  kAsleep,    ///< Waits for a dispatch to end, which wakes the engine.
+  kStopped    ///< Stopped for good by an error.
+};
+
+class Queue {
+ public:
+  Queue(QueueContext& context, const QueueConfig& config)
+      : context_(context), config_(config), memory_(context.bus, config.queue_id) {}
+  virtual ~Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  /// Does up to `budget` packets (or pieces of one) and tells what there is to tell.
+  Outcome step(uint32_t budget);
+
+  /// A doorbell write, with the value as it was written.
+  virtual void ring(uint64_t value) noexcept = 0;
+
+  /// Whether a step might find something to do: a ring that no step has seen, work that is left. Cheap; may
+  /// be called from the thread that may call step() only.
+  bool has_work() {
+    take_doorbell();
+    return look_at_write_pointer_ || ready();
+  }
+
+  /// The queue is (again) mapped: the next step looks up the write pointer in memory, because rings while it
+  /// was not mapped were lost.
+  void remap() { look_at_write_pointer_ = true; }
+
+  /// A new ring; the queue is not being stepped. Indices go on from where they are, as on hardware.
+  virtual void set_ring(uint64_t va, uint64_t bytes) {
+    config_.ring_va = va;
+    config_.ring_bytes = bytes;
+  }
+
+  /// Ends what runs on behalf of this queue outside of steps, and waits for it. No step runs, nor will one.
+  virtual void drain() {}
+
+  uint32_t id() const { return config_.queue_id; }
+  uint32_t priority() const { return config_.priority; }
+  void set_priority(uint32_t priority) { config_.priority = priority; }
+  bool stopped() const { return stopped_; }
+
+ protected:
+  virtual bool ready() const = 0;
+  virtual Outcome run(uint32_t budget) = 0;
+  /// The write pointer's value in memory, looked up at (re)mapping; ring() with it unless it means nothing
+  /// new.
+  virtual bool read_write_pointer() = 0;
+  /// A ring was taken from the doorbell slot; others may have been overwritten there.
+  virtual void ring_from_slot(uint64_t value) noexcept { ring(value); }
+  /// Tells what a step of the derived class left; called outside of scopes.
+  virtual void deliver();
+
+  // What a step may leave to tell.
+  void interrupt(InterruptSource source, uint32_t context_id) { interrupts_.push_back({source, context_id}); }
+  void stop(std::string reason);
+  void stop_fault(const VmFault& fault, std::string_view what);
+  Outcome fault_here(std::string_view what) {
+    stop_fault(memory_.fault(), what);
+    return Outcome::kStopped;
+  }
+
+  bool faulted() const { return faulted_; }
+
+  bool tracing(TraceTopic topic) const { return context_.bus.trace_enabled(topic); }
+  template <class... Args>
+  void trace(TraceTopic topic, fmt::format_string<Args...> format, Args&&... args) {
+    if (!tracing(topic)) return;
+    trace_line(topic, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  Generation generation() const { return context_.generation; }
+
+  QueueContext& context_;
+  QueueConfig config_;
+  GpuMemory memory_;
+
+ private:
+  struct Interrupt {
+    InterruptSource source;
+    uint32_t context_id;
+  };
+
+  void take_doorbell() noexcept;
+  void trace_line(TraceTopic topic, std::string line);
+  void tell();
+
+  bool look_at_write_pointer_ = true;
+  bool stopped_ = false;
+  bool stop_told_ = false;
+  bool faulted_ = false;
+  VmFault fault_;
+  std::string reason_;
+  std::vector<Interrupt> interrupts_;
+  std::vector<std::pair<TraceTopic, std::string>> lines_;
+};
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,399 @@
+#include "plugins/vgpu/cp/sdma_queue.hpp"
+
+#include <algorithm>
+
+#include "plugins/vgpu/cp/atomics.hpp"
+#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/cp/pm4_packets.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+
+// gfx90a and gfx10.3 on count up to a gigabyte in one packet, others four megabytes.
+constexpr uint32_t copy_count_mask(uint32_t gfx_target_version) {
+  const bool wide =
+      gfx_target_version >= 100300 ||
+      (gfx_target_version >= 90010 && gfx_target_version != 90012 && gfx_target_version < 100000);
+  return wide ? 0x3fffffff : 0x3fffff;
+}
+
+uint64_t address(const std::array<uint32_t, sdma::kMaxFixedDwords>& words, size_t at) {
+  return uint64_t{words[at + 1]} << 32 | words[at];
+}
+
+}  // namespace
+
+SdmaQueue::SdmaQueue(QueueContext& context, const QueueConfig& config)
+    : Queue(context, config), count_mask_(copy_count_mask(context.config.gfx_target_version)) {}
+
+void SdmaQueue::ring(uint64_t value) noexcept {
+  rung_.store(value, std::memory_order_release);
+}
+
+bool SdmaQueue::read_write_pointer() {
+  if (version3()) {
+    uint32_t value = 0;
+    if (!memory_.load(config_.write_pointer_va, value)) return false;
+    if (value != 0) ring(value);
+    return true;
+  }
+  uint64_t value = 0;
+  if (!memory_.load(config_.write_pointer_va, value)) return false;
+  if (value > rung_.load(std::memory_order_relaxed)) ring(value);
+  return true;
+}
+
+bool SdmaQueue::ready() const {
+  if (stopped()) return false;
+  if (in_buffer_ || more_) return true;
+  const uint64_t rung = rung_.load(std::memory_order_acquire);
+  if (starved_ && rung == starved_at_) return false;
+  return version3() ? ((rung - position_) & (config_.ring_bytes - 1)) != 0 : rung > position_;
+}
+
+Outcome SdmaQueue::run(uint32_t budget) {
+  if (stopped()) return Outcome::kStopped;
+  const uint64_t rung = rung_.load(std::memory_order_acquire);
+  limit_ =
+      version3() ? position_ + ((rung - position_) & (config_.ring_bytes - 1)) : std::max(rung, position_);
+  if (limit_ - position_ > config_.ring_bytes || limit_ % 4 != 0) {
+    return fail(
+        fmt::format("write index {:#x} does not follow from the read index {:#x} in a ring of {:#x} bytes",
+                    rung, position_, config_.ring_bytes));
+  }
+  starved_ = false;
+  Outcome outcome = Outcome::kIdle;
+  bool progress = false;
+  for (; budget != 0 && (in_buffer_ || position_ < limit_); --budget) {
+    outcome = run_packet();
+    if (outcome == Outcome::kIdle) starved_ = true, starved_at_ = rung;
+    if (outcome != Outcome::kProgress) break;
+    progress = true;
+  }
+  if (!report_read_pointer()) return fault_here("the read pointer");
+  if (stopped()) return Outcome::kStopped;
+  return progress ? Outcome::kProgress : outcome;
+}
+
+bool SdmaQueue::report_read_pointer() {
+  if (position_ == reported_ || config_.read_pointer_va == 0) return true;
+  reported_ = position_;
+  if (!version3()) return memory_.store<uint64_t>(config_.read_pointer_va, position_);
+  return memory_.store<uint32_t>(config_.read_pointer_va,
+                                 static_cast<uint32_t>(position_ & (config_.ring_bytes - 1)));
+}
+
+uint64_t SdmaQueue::left_dwords() const {
+  return in_buffer_ ? buffer_dwords_ - buffer_position_ : (limit_ - position_) / 4;
+}
+
+bool SdmaQueue::fetch(uint64_t offset, uint32_t count, uint32_t* to) {
+  if (in_buffer_) return memory_.read(buffer_va_ + (buffer_position_ + offset) * 4, to, uint64_t{count} * 4);
+  const uint64_t begin = (position_ + offset * 4) & (config_.ring_bytes - 1);
+  const uint64_t first = std::min<uint64_t>(uint64_t{count} * 4, config_.ring_bytes - begin);
+  return memory_.read(config_.ring_va + begin, to, first) &&
+         memory_.read(config_.ring_va, to + first / 4, uint64_t{count} * 4 - first);
+}
+
+void SdmaQueue::advance(uint64_t dwords) {
+  if (!in_buffer_) {
+    position_ = std::min(position_ + dwords * 4, limit_);
+    return;
+  }
+  buffer_position_ += dwords;
+  if (buffer_position_ >= buffer_dwords_) in_buffer_ = false;
+}
+
+Outcome SdmaQueue::fail(std::string reason) {
+  stop("SDMA: " + std::move(reason));
+  return Outcome::kStopped;
+}
+
+Outcome SdmaQueue::memory_fault(uint32_t code) {
+  return fault_here(fmt::format("SDMA {}", packet_name(PacketSet::kSdma, code)));
+}
+
+uint32_t SdmaQueue::packet_dwords(uint32_t header) const {
+  switch (sdma::code(header)) {
+    case sdma::kNop:
+      return 1;
+    case sdma::kCopyLinear:
+      return (header & sdma::kBroadcast) != 0 ? 9 : 7;
+    case sdma::kCopySubWindow:
+      return 13;
+    case sdma::kWriteLinear:
+      return 4;
+    case sdma::kIndirect:
+      return 6;
+    case sdma::kFence:
+      return 4;
+    case sdma::kTrap:
+      return 2;
+    case sdma::kPollRegmem:
+      return 6;
+    case sdma::kCondExe:
+      return 5;
+    case sdma::kAtomic:
+      return 8;
+    case sdma::kConstFill:
+      return 5;
+    case sdma::kTimestampGet:
+    case sdma::kTimestampGetGlobal:
+      return 3;
+    case sdma::kDummyTrap:
+      return version3() ? 0 : 2;
+    case sdma::kGcr:
+      return generation() == Generation::kGfx10 ? 5 : 0;
+    default:
+      return 0;
+  }
+}
+
+Outcome SdmaQueue::run_packet() {
+  Words words{};
+  if (!fetch(0, 1, words.data())) return memory_fault(sdma::kNop);
+  const uint32_t code = sdma::code(words[0]);
+  const uint32_t fixed = packet_dwords(words[0]);
+  if (fixed == 0) {
+    return fail(fmt::format("packet {:#010x} ({}) is not known on this GPU", words[0],
+                            packet_name(PacketSet::kSdma, code)));
+  }
+  const uint64_t left = left_dwords();
+  const auto too_short = [&] {
+    if (!in_buffer_) return Outcome::kIdle;
+    return fail(
+        fmt::format("{} runs past the end of its indirect buffer", packet_name(PacketSet::kSdma, code)));
+  };
+  if (fixed > left) return too_short();
+  if (!fetch(1, fixed - 1, words.data() + 1)) return memory_fault(code);
+  tail_dwords_ = 0;
+  if (code == sdma::kNop) tail_dwords_ = words[0] >> 16 & 0x3fff;
+  if (code == sdma::kWriteLinear) {
+    tail_dwords_ = version3() ? words[3] & 0x3fffff : (words[3] & 0xfffff) + 1;
+  }
+  if (fixed + tail_dwords_ > left) {
+    // A packet that can never fit would keep the queue waiting in silence.
+    if (!in_buffer_ && (fixed + tail_dwords_) * 4 > config_.ring_bytes) {
+      return fail(fmt::format("{} of {} dwords is larger than the ring", packet_name(PacketSet::kSdma, code),
+                              fixed + tail_dwords_));
+    }
+    return too_short();
+  }
+  more_ = false;
+  const bool was_in_buffer = in_buffer_;
+  const Outcome outcome = execute(words, code);
+  if (outcome != Outcome::kProgress || more_) return outcome;
+  done_ = 0;
+  describe(words, code, fixed + tail_dwords_);
+  if (code == sdma::kIndirect) {
+    // Counted as read when it is entered: its own words are done with.
+    position_ += uint64_t{fixed} * 4;
+    buffer_va_ = address(words, 1) & ~uint64_t{31};
+    buffer_dwords_ = words[3] & 0xfffff;
+    buffer_position_ = 0;
+    in_buffer_ = buffer_dwords_ != 0;
+    return outcome;
+  }
+  if (was_in_buffer && fixed + tail_dwords_ > left)
+    tail_dwords_ = left - fixed;  // a skip ends with its buffer
+  advance(fixed + tail_dwords_);
+  return outcome;
+}
+
+Outcome SdmaQueue::execute(const Words& words, uint32_t code) {
+  switch (code) {
+    case sdma::kNop:
+    case sdma::kDummyTrap:
+    case sdma::kGcr:
+      return Outcome::kProgress;
+    case sdma::kCopyLinear:
+      return copy_linear(words);
+    case sdma::kCopySubWindow:
+      return copy_sub_window(words);
+    case sdma::kWriteLinear:
+      return write_linear(words);
+    case sdma::kConstFill:
+      return const_fill(words);
+    case sdma::kPollRegmem:
+      return poll(words);
+    case sdma::kAtomic:
+      return atomic(words);
+    case sdma::kCondExe:
+      return cond_exe(words);
+    case sdma::kIndirect:
+      return in_buffer_ ? fail("INDIRECT inside an indirect buffer") : Outcome::kProgress;
+    case sdma::kFence:
+      return memory_.store<uint32_t>(address(words, 1), words[3]) ? Outcome::kProgress : memory_fault(code);
+    case sdma::kTrap:
+      interrupt(InterruptSource::kSdmaTrap, words[1] & 0x0fffffff);
+      return Outcome::kProgress;
+    default:  // both TIMESTAMP_GETs
+      return memory_.store<uint64_t>(address(words, 1), context_.bus.gpu_clock()) ? Outcome::kProgress
+                                                                                  : memory_fault(code);
+  }
+}
+
+Outcome SdmaQueue::copy_linear(const Words& words) {
+  // From version 5 on these bits are a cache policy.
+  if (generation() != Generation::kGfx10 && (words[2] & 0x03030000) != 0) {
+    return fail(fmt::format("COPY_LINEAR with endian swap {:#010x}", words[2]));
+  }
+  const uint64_t bytes = uint64_t{words[1] & count_mask_} + (version3() ? 0 : 1);
+  const uint64_t piece = std::min(bytes - done_, kPieceBytes);
+  const uint64_t from = address(words, 3) + done_;
+  if (!memory_.copy(address(words, 5) + done_, from, piece)) return memory_fault(sdma::kCopyLinear);
+  if ((words[0] & sdma::kBroadcast) != 0 && !memory_.copy(address(words, 7) + done_, from, piece)) {
+    return memory_fault(sdma::kCopyLinear);
+  }
+  done_ += piece;
+  more_ = done_ < bytes;
+  return Outcome::kProgress;
+}
+
+Outcome SdmaQueue::copy_sub_window(const Words& words) {
+  if (generation() != Generation::kGfx10 && (words[12] & 0x03030000) != 0) {
+    return fail(fmt::format("COPY_LINEAR_SUB_WINDOW with endian swap {:#010x}", words[12]));
+  }
+  const uint32_t element = words[0] >> 29;
+  if (element > 4) return fail(fmt::format("COPY_LINEAR_SUB_WINDOW with element size {}", element));
+  struct Side {
+    uint64_t start, pitch, slice;
+  };
+  const auto side = [&](size_t at) {
+    const uint64_t x = words[at + 2] & 0x3fff, y = words[at + 2] >> 16 & 0x3fff, z = words[at + 3] & 0x7ff;
+    const uint64_t pitch = uint64_t{version3() ? words[at + 3] >> 16 & 0x3fff : words[at + 3] >> 13} + 1;
+    const uint64_t slice = uint64_t{words[at + 4] & 0xfffffff} + 1;
+    return Side{address(words, at) + ((z * slice + y * pitch + x) << element), pitch << element,
+                slice << element};
+  };
+  const Side from = side(1), to = side(6);
+  const uint64_t row_bytes = (uint64_t{words[11] & 0x3fff} + 1) << element;
+  const uint64_t height = (words[11] >> 16 & 0x3fff) + 1, depth = (words[12] & 0x7ff) + 1;
+  for (uint64_t copied = 0; done_ < height * depth && copied < kPieceBytes; ++done_, copied += row_bytes) {
+    const uint64_t y = done_ % height, z = done_ / height;
+    if (!memory_.copy(to.start + z * to.slice + y * to.pitch, from.start + z * from.slice + y * from.pitch,
+                      row_bytes)) {
+      return memory_fault(sdma::kCopySubWindow);
+    }
+  }
+  more_ = done_ < height * depth;
+  return Outcome::kProgress;
+}
+
+Outcome SdmaQueue::write_linear(const Words& words) {
+  if ((words[3] >> 24 & 3) != 0 && generation() != Generation::kGfx10) {
+    return fail(fmt::format("WRITE_LINEAR with endian swap {:#010x}", words[3]));
+  }
+  const uint64_t to = address(words, 1);
+  const uint64_t bytes = tail_dwords_ * 4;
+  if (in_buffer_) {
+    return memory_.copy(to, buffer_va_ + (buffer_position_ + 4) * 4, bytes)
+               ? Outcome::kProgress
+               : memory_fault(sdma::kWriteLinear);
+  }
+  const uint64_t begin = (position_ + 16) & (config_.ring_bytes - 1);
+  const uint64_t first = std::min(bytes, config_.ring_bytes - begin);
+  const bool written = memory_.copy(to, config_.ring_va + begin, first) &&
+                       memory_.copy(to + first, config_.ring_va, bytes - first);
+  return written ? Outcome::kProgress : memory_fault(sdma::kWriteLinear);
+}
+
+Outcome SdmaQueue::const_fill(const Words& words) {
+  const uint32_t size = words[0] >> 30;
+  if (size == 3) return fail("CONST_FILL with fill size 3");
+  uint32_t pattern = words[3];
+  if (size == 0) pattern = (pattern & 0xff) * 0x01010101u;
+  if (size == 1) pattern = (pattern & 0xffff) * 0x00010001u;
+  // Versions 4 and 5 count one less; low bits that do not make a whole element are ignored on all.
+  const uint64_t count = words[4] & count_mask_;
+  const uint64_t bytes = ((count >> size) + (version3() ? 0 : 1)) << size;
+  const uint64_t piece = std::min(bytes - done_, kPieceBytes);
+  if (!memory_.fill(address(words, 1) + done_, pattern, piece)) return memory_fault(sdma::kConstFill);
+  done_ += piece;
+  more_ = done_ < bytes;
+  return Outcome::kProgress;
+}
+
+Outcome SdmaQueue::poll(const Words& words) {
+  const uint32_t function = words[0] >> 28 & 7;
+  if ((words[0] & sdma::kMemPoll) == 0) {
+    // Flushing the host data path is what runtimes use the register form for; there is nothing to flush.
+    if ((words[0] & sdma::kHdpFlush) != 0 || function == 0) return Outcome::kProgress;
+    return fail(fmt::format("POLL_REGMEM of register {:#x}, which is not modelled", words[1]));
+  }
+  if (function == 7) return fail("POLL_REGMEM with comparison 7");
+  uint32_t value = 0;
+  if (!memory_.load(address(words, 1), value)) return memory_fault(sdma::kPollRegmem);
+  return pm4::compare(function, value & words[4], words[3]) ? Outcome::kProgress : Outcome::kPolling;
+}
+
+Outcome SdmaQueue::atomic(const Words& words) {
+  const uint32_t code = words[0] >> 25;
+  const AtomicResult result =
+      do_atomic(memory_, code, address(words, 1), address(words, 3), address(words, 5));
+  switch (result.status) {
+    case AtomicStatus::kFault:
+      return memory_fault(sdma::kAtomic);
+    case AtomicStatus::kUnknown:
+      return fail(fmt::format("ATOMIC with operation {:#x}", code));
+    case AtomicStatus::kCompareFailed:
+      return (words[0] & sdma::kAtomicLoop) != 0 ? Outcome::kPolling : Outcome::kProgress;
+    case AtomicStatus::kDone:
+      break;
+  }
+  return Outcome::kProgress;
+}
+
+Outcome SdmaQueue::cond_exe(const Words& words) {
+  uint32_t value = 0;
+  if (!memory_.load(address(words, 1), value)) return memory_fault(sdma::kCondExe);
+  if (value == words[3]) return Outcome::kProgress;
+  const uint64_t skip = words[4] & 0x3fff;
+  const uint64_t left = left_dwords();
+  if ((5 + skip) * 4 > config_.ring_bytes && !in_buffer_) return fail("COND_EXE over more than the ring");
+  if (!in_buffer_ && 5 + skip > left) return Outcome::kIdle;  // what is to be skipped is not all there
+  tail_dwords_ = skip;
+  return Outcome::kProgress;
+}
+
+void SdmaQueue::describe(const Words& words, uint32_t code, uint64_t dwords) {
+  if (!tracing(TraceTopic::kSdma)) return;
+  const auto name = packet_name(PacketSet::kSdma, code);
+  switch (code) {
+    case sdma::kCopyLinear:
+      trace(TraceTopic::kSdma, "{} {:#x} -> {:#x}, {:#x} bytes", name, address(words, 3), address(words, 5),
+            uint64_t{words[1] & count_mask_} + (version3() ? 0 : 1));
+      break;
+    case sdma::kConstFill:
+      trace(TraceTopic::kSdma, "{} {:#x} with {:#010x}, count {:#x}", name, address(words, 1), words[3],
+            words[4]);
+      break;
+    case sdma::kWriteLinear:
+      trace(TraceTopic::kSdma, "{} {} dwords to {:#x}", name, dwords - 4, address(words, 1));
+      break;
+    case sdma::kFence:
+      trace(TraceTopic::kSdma, "{} {:#x} = {:#x}", name, address(words, 1), words[3]);
+      break;
+    case sdma::kTrap:
+      trace(TraceTopic::kSdma, "{} {}", name, words[1] & 0x0fffffff);
+      break;
+    case sdma::kPollRegmem:
+      trace(TraceTopic::kSdma, "{} ({:#x} & {:#x}) held against {:#x}, function {}", name, address(words, 1),
+            words[4], words[3], words[0] >> 28 & 7);
+      break;
+    case sdma::kAtomic:
+      trace(TraceTopic::kSdma, "{} {} {:#x}, {:#x}", name, atomic_name(words[0] >> 25), address(words, 1),
+            address(words, 3));
+      break;
+    case sdma::kIndirect:
+      trace(TraceTopic::kSdma, "{} {:#x}, {} dwords", name, address(words, 1), words[3] & 0xfffff);
+      break;
+    default:
+      trace(TraceTopic::kSdma, "{}, {} dwords", name, dwords);
+      break;
+  }
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,67 @@
+// A copy-engine queue: SDMA version 3, 4 or 5 after the GPU's generation.
+//
+// Indices are in bytes. Version 3: 32 bits, wrapped into the ring. Versions 4 and 5: 64 bits, counting up.
+// Long copies and fills are done in pieces of a megabyte, one a step, so that queues of one engine share it
+// and a queue can be stopped within a fraction of a millisecond.
+#pragma once
+
+#include <array>
+
+#include "plugins/vgpu/cp/queue.hpp"
+#include "plugins/vgpu/cp/sdma_packets.hpp"
+
+namespace rigel::vgpu {
+
+class SdmaQueue final : public Queue {
+ public:
+  SdmaQueue(QueueContext& context, const QueueConfig& config);
+
+  void ring(uint64_t value) noexcept override;
+
+ private:
+  using Words = std::array<uint32_t, sdma::kMaxFixedDwords>;
+
+  bool ready() const override;
+  Outcome run(uint32_t budget) override;
+  bool read_write_pointer() override;
+
+  Outcome run_packet();
+  Outcome execute(const Words& words, uint32_t code);
+  Outcome copy_linear(const Words& words);
+  Outcome copy_sub_window(const Words& words);
+  Outcome write_linear(const Words& words);
+  Outcome const_fill(const Words& words);
+  Outcome poll(const Words& words);
+  Outcome atomic(const Words& words);
+  Outcome cond_exe(const Words& words);
+
+  bool report_read_pointer();
+  bool fetch(uint64_t offset, uint32_t count, uint32_t* to);
+  uint64_t left_dwords() const;
+  void advance(uint64_t dwords);
+  uint32_t packet_dwords(uint32_t header) const;
+  Outcome fail(std::string reason);
+  Outcome memory_fault(uint32_t code);
+  void describe(const Words& words, uint32_t code, uint64_t dwords);
+
+  bool version3() const { return generation() == Generation::kGfx8; }
+
+  const uint32_t count_mask_;  // of COPY_LINEAR
+  std::atomic<uint64_t> rung_{0};
+  uint64_t position_ = 0;  // bytes, counting up on all versions
+  uint64_t limit_ = 0;
+  uint64_t reported_ = 0;
+  bool starved_ = false;  // the ring ended in the middle of a packet when it was rung at starved_at_
+  uint64_t starved_at_ = 0;
+
+  bool in_buffer_ = false;
+  uint64_t buffer_va_ = 0;
+  uint64_t buffer_dwords_ = 0;
+  uint64_t buffer_position_ = 0;
+
+  uint64_t done_ = 0;         // bytes or rows of the packet that runs
+  bool more_ = false;         // it has more
+  uint64_t tail_dwords_ = 0;  // dwords after the fixed part: WRITE data, NOP filler, skipped by COND_EXE
+};
+
+}  // namespace rigel::vgpu
