@@ -1,5 +1,6 @@
 #include "core/signal/wait.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,9 +20,14 @@ using State = WaitNode::State;
 
 constexpr uint64_t kLongestSpinNs = 50'000;
 constexpr uint64_t kShortestSpinNs = 2'000;
+constexpr uint64_t kPoliteAfterNs = 10'000;
 // Between two looks at a signal that changes in silence: short at first, for what is nearly done.
 constexpr uint64_t kShortestPollNs = 50'000;
 constexpr uint64_t kLongestPollNs = 1'000'000;
+
+uint64_t after(uint64_t start, uint64_t ns) noexcept {
+  return start + std::min(ns, UINT64_MAX - start);
+}
 
 // How long a blocked wait of this thread spins. Waits that had to sleep halve it, waits that did not restore
 // it: a thread that always waits for milliseconds should not spin for long each time.
@@ -97,10 +103,10 @@ class Wait {
     if (look()) return true;
     if (timeout_ns == 0) return false;
     const uint64_t start = system_time_ns();
-    deadline_ = start + std::min(timeout_ns, UINT64_MAX - start);
+    deadline_ = after(start, timeout_ns);
     const bool adaptive = spin.ns == Spin::blocked().ns;
     if (adaptive) spin.ns = adaptive_spin_ns;
-    if (spin_until(std::min(deadline_, start + spin.ns))) {
+    if (spin_until(start, std::min(deadline_, after(start, spin.ns)))) {
       if (adaptive) adaptive_spin_ns = kLongestSpinNs;
       return true;
     }
@@ -130,17 +136,19 @@ class Wait {
     return !one_open || (one_met && quantifier_ == Quantifier::kAny);
   }
 
-  bool spin_until(uint64_t end) noexcept {
+  bool spin_until(uint64_t start, uint64_t end) noexcept {
     if (spinning_is_pointless()) return false;
     // Reading the clock is as dear as several looks at a few signals.
     const uint32_t looks =
         std::max<uint32_t>(1, 8 / static_cast<uint32_t>(std::min<size_t>(entries_.size(), 8)));
-    do {
+    for (uint64_t now = start; now < end; now = system_time_ns()) {
+      // What takes longer may be waiting for this processor.
+      if (now - start > kPoliteAfterNs) sched_yield();
       for (uint32_t i = 0; i < looks; ++i) {
         cpu_relax();
         if (look()) return true;
       }
-    } while (system_time_ns() < end);
+    }
     return false;
   }
 
@@ -263,7 +271,7 @@ static_assert(std::is_trivially_destructible_v<Entry>);
 template <class Look>
 bool wait_by_polling(uint64_t timeout_ns, Look look) noexcept {
   const uint64_t start = system_time_ns();
-  const uint64_t deadline = start + std::min(timeout_ns, UINT64_MAX - start);
+  const uint64_t deadline = after(start, timeout_ns);
   for (;;) {
     if (look()) return true;
     const uint64_t now = system_time_ns();
