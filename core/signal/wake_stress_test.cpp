@@ -210,14 +210,15 @@ TEST(WakeStress, HandlersAndDestruction) {
   AsyncDispatcher dispatcher;
   std::atomic<uint64_t> calls{0};
   struct Job {
-    std::atomic<uint64_t>* calls;
+    explicit Job(std::atomic<uint64_t>& counter) : calls(counter) {}
+    std::atomic<uint64_t>& calls;
     std::atomic<int> state{0};
   };
   const auto handler = [](hsa_signal_value_t value, void* argument) {
     auto& job = *static_cast<Job*>(argument);
     EXPECT_EQ(value, 0);
     EXPECT_EQ(job.state.fetch_add(1), 0) << "called twice";
-    ++*job.calls;
+    ++job.calls;
     return false;
   };
   std::vector<std::thread> threads;
@@ -227,7 +228,7 @@ TEST(WakeStress, HandlersAndDestruction) {
       std::vector<std::unique_ptr<Job>> jobs;
       uint32_t round = i;
       for (const auto end = Clock::now() + kDuration; Clock::now() < end; ++round) {
-        jobs.push_back(std::make_unique<Job>(&calls));
+        jobs.push_back(std::make_unique<Job>(calls));
         Signal* signal = signal_pool::create(1);
         ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, handler, jobs.back().get()), HSA_STATUS_SUCCESS);
         // A third never satisfies, the others do so just before the end.
