@@ -235,7 +235,7 @@ TEST_P(SignalOperation, WakesAThreadThatSleeps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, SignalOperation, testing::ValuesIn(kOperations),
-                         [](const testing::TestParamInfo<Operation>& info) { return info.param.name; });
+                         [](const testing::TestParamInfo<Operation>& test) { return test.param.name; });
 
 TEST_F(Signal, CompareAndSwapsOfManyThreadsAllCount) {
   constexpr int kThreads = 4;

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WaitFunction{"relaxed_blocked", hsa_signal_wait_relaxed, HSA_WAIT_STATE_BLOCKED},
                     WaitFunction{"relaxed_active", hsa_signal_wait_relaxed, HSA_WAIT_STATE_ACTIVE},
                     WaitFunction{"acquire_blocked", hsa_signal_wait_acquire, HSA_WAIT_STATE_BLOCKED}),
-    [](const testing::TestParamInfo<WaitFunction>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<WaitFunction>& test) { return test.param.name; });
 
 // --- Groups ----------------------------------------------------------------------------------------------
 

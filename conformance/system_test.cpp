@@ -155,31 +155,6 @@ TEST_F(Extensions, HaveNames) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_extension_get_name(HSA_EXTENSION_IMAGES, nullptr));
 }
 
-TEST_F(Extensions, LoaderIsSupportedAndItsTableIsFilled) {
-  bool supported = false;
-  uint16_t minor = 0;
-  ASSERT_HSA(hsa_system_major_extension_supported(HSA_EXTENSION_AMD_LOADER, 1, &minor, &supported));
-  ASSERT_TRUE(supported);
-  hsa_ven_amd_loader_1_01_pfn_t table{};
-  ASSERT_HSA(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof table, &table));
-  EXPECT_NE(table.hsa_ven_amd_loader_query_host_address, nullptr);
-  EXPECT_NE(table.hsa_ven_amd_loader_query_segment_descriptors, nullptr);
-  EXPECT_NE(table.hsa_ven_amd_loader_query_executable, nullptr);
-  EXPECT_NE(table.hsa_ven_amd_loader_executable_iterate_loaded_code_objects, nullptr);
-  EXPECT_NE(table.hsa_ven_amd_loader_loaded_code_object_get_info, nullptr);
-}
-
-TEST_F(Extensions, ATableIsFilledNoFurtherThanTheCallersReaches) {
-  struct {
-    hsa_ven_amd_loader_1_00_pfn_t table;
-    void* guard;
-  } buffer{};
-  ASSERT_HSA(
-      hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof buffer.table, &buffer.table));
-  EXPECT_NE(buffer.table.hsa_ven_amd_loader_query_executable, nullptr);
-  EXPECT_EQ(buffer.guard, nullptr);
-}
-
 TEST_F(Extensions, MajorVersionsThatDoNotExistAreNotSupported) {
   bool supported = true;
   uint16_t minor = 77;
