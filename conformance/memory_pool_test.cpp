@@ -65,6 +65,8 @@ TEST_P(Pool, AnswersNewerAttributes) {
     const Query query([pool](int attribute, void* value) {
       return hsa_amd_memory_pool_get_info(pool, static_cast<hsa_amd_memory_pool_info_t>(attribute), value);
     });
+    if (pool_info<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT) != HSA_AMD_SEGMENT_GLOBAL)
+      continue;
     uint64_t probe[4];
     if (query(HSA_AMD_MEMORY_POOL_INFO_LOCATION, probe) == HSA_STATUS_ERROR_INVALID_ARGUMENT) {
       GTEST_SKIP() << "this runtime is older than these attributes";
