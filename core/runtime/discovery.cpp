@@ -1,5 +1,5 @@
-// Coming up: from manifests and nodes to open agents, each step with its line in the report. One bad backend or
-// device never takes the others down.
+// Coming up: from manifests and nodes to open agents, each step with its line in the report. One bad backend
+// or device never takes the others down.
 #include <fmt/format.h>
 
 #include <utility>
@@ -13,9 +13,12 @@ namespace {
 
 std::string subject_of(const Node& node) {
   switch (node.bus) {
-    case HSABE_BUS_CPU: return fmt::format("cpu node {} ({})", node.node_id, node.name);
-    case HSABE_BUS_KFD: return fmt::format("kfd node {} ({})", node.node_id, node.name);
-    default: return fmt::format("device {} ({})", node.node_id, node.name);
+    case HSABE_BUS_CPU:
+      return fmt::format("cpu node {} ({})", node.node_id, node.name);
+    case HSABE_BUS_KFD:
+      return fmt::format("kfd node {} ({})", node.node_id, node.name);
+    default:
+      return fmt::format("device {} ({})", node.node_id, node.name);
   }
 }
 
@@ -47,10 +50,15 @@ void Runtime::discover_host_nodes() {
 void Runtime::discover_kfd() {
   const KfdProbe probe = probe_kfd();
   switch (probe.answer) {
-    case KfdProbe::Answer::kAbsent: report_.add(Stage::kDriver, Outcome::kSkipped, "/dev/kfd", probe.text); return;
+    case KfdProbe::Answer::kAbsent:
+      report_.add(Stage::kDriver, Outcome::kSkipped, "/dev/kfd", probe.text);
+      return;
     case KfdProbe::Answer::kForbidden:
-    case KfdProbe::Answer::kNotKfd: report_.add(Stage::kDriver, Outcome::kFailed, "/dev/kfd", probe.text); return;
-    case KfdProbe::Answer::kPresent: break;
+    case KfdProbe::Answer::kNotKfd:
+      report_.add(Stage::kDriver, Outcome::kFailed, "/dev/kfd", probe.text);
+      return;
+    case KfdProbe::Answer::kPresent:
+      break;
   }
   report_.add(Stage::kDriver, Outcome::kWarning, "/dev/kfd",
               probe.text + "; this version of the runtime does not drive its devices");
@@ -72,7 +80,8 @@ void Runtime::discover_own_devices() {
       report_.add(Stage::kNode, Outcome::kFailed, backend->manifest.name, explain("enumerate", status));
       continue;
     }
-    report_.add(Stage::kNode, Outcome::kOk, backend->manifest.name, fmt::format("found {} devices", found.size()));
+    report_.add(Stage::kNode, Outcome::kOk, backend->manifest.name,
+                fmt::format("found {} devices", found.size()));
     for (const Node& node : found) open_device(node, *backend, **loaded);
   }
 }
@@ -91,8 +100,8 @@ void Runtime::add_device(Node node) {
 bool Runtime::open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
   const std::string subject = subject_of(node);
   const std::string& name = backend.manifest.name;
-  HostServices& services = services_.emplace_back(*this, name, backend.options,
-                                                  node.bus == HSABE_BUS_CPU ? node.node_id : 0);
+  HostServices& services =
+      services_.emplace_back(*this, name, backend.options, node.bus == HSABE_BUS_CPU ? node.node_id : 0);
   const NodeView view(node);
   hsabe_caps_t caps{};
   caps.struct_size = sizeof caps;
@@ -103,12 +112,14 @@ bool Runtime::open_device(const Node& node, const Backend& backend, const Loaded
   }
   auto capabilities = check_capabilities(loaded, caps);
   if (!capabilities) {
-    report_.add(Stage::kSelected, Outcome::kFailed, subject, fmt::format("{}: {}", name, capabilities.error()));
+    report_.add(Stage::kSelected, Outcome::kFailed, subject,
+                fmt::format("{}: {}", name, capabilities.error()));
     return false;
   }
   std::vector<const Isa*> isas;
   for (const auto isa : capabilities->isa_names) isas.push_back(intern_isa(std::string(isa), caps));
-  Agent& agent = agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities), std::move(isas));
+  Agent& agent =
+      agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities), std::move(isas));
   if (const Status opened = agent.open(); opened != HSA_STATUS_SUCCESS) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
     agents_.pop_back();
