@@ -1,9 +1,15 @@
 // Coming up: from manifests and nodes to open agents, each step with its line in the report. One bad backend
 // or device never takes the others down.
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include <utility>
 
+#include "core/base/environment.hpp"
+#include "core/base/log.hpp"
 #include "core/driver/kfd_probe.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/topology/host_nodes.hpp"
@@ -22,6 +28,14 @@ std::string subject_of(const Node& node) {
   }
 }
 
+// %p in a path is the process's number.
+std::string with_process_id(std::string path) {
+  for (size_t at = path.find("%p"); at != path.npos; at = path.find("%p", at)) {
+    path.replace(at, 2, std::to_string(::getpid()));
+  }
+  return path;
+}
+
 // A failed call into a backend, in the words of the backend if it gave any.
 std::string explain(std::string_view what, hsabe_status_t status) {
   const std::string report = HostServices::take_report();
@@ -36,11 +50,41 @@ Status Runtime::discover() {
   auto config = load_config(environment_, report_);
   if (!config) return config.error();
   config_ = std::move(*config);
+  if (const Status status = apply_config(); status != HSA_STATUS_SUCCESS) return status;
   backends_.discover(environment_, config_, report_);
   discover_host_nodes();
   discover_kfd();
   discover_own_devices();
   return backends_.conclude(report_);
+}
+
+Status Runtime::apply_config() {
+  if (environment("HSA_LOADER_DEBUG") == nullptr && !config_.log.level.empty()) {
+    configure_log(config_.log.level.c_str());
+  }
+  if (!config_.log.to.empty() && config_.log.to != "stderr") {
+    const std::string path = with_process_id(config_.log.to);
+    if (!log_to_file(path.c_str())) {
+      report_.add(Stage::kConfig, Outcome::kWarning, path,
+                  fmt::format("the log stays on stderr: {}", std::strerror(errno)));
+    }
+  }
+  // What the file asks for and this version does not have is said, not skipped in silence.
+  if (config_.driver) {
+    report_.add(Stage::kDriver, Outcome::kFailed, config_.driver->library,
+                "driver transports are not supported by this version");
+  }
+  bool may_start = true;
+  for (const PluginConfig& plugin : config_.plugins) {
+    if (!plugin.enabled) continue;
+    report_.add(Stage::kTool, Outcome::kFailed, plugin.name, "tools are not supported by this version");
+    may_start &= !plugin.fail_on_error;
+  }
+  if (const char* tools = trusted_environment("HSA_TOOLS_LIB"); tools != nullptr && *tools != '\0') {
+    report_.add(Stage::kTool, Outcome::kFailed, tools,
+                "HSA_TOOLS_LIB: tools are not supported by this version");
+  }
+  return may_start ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
 }
 
 void Runtime::discover_host_nodes() {

@@ -78,6 +78,7 @@ class Runtime {
   Runtime() = default;
 
   Status discover();
+  Status apply_config();
   void discover_host_nodes();
   void discover_kfd();
   void discover_own_devices();
