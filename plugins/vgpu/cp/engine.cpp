@@ -95,7 +95,9 @@ void Engine::work() {
     const Round done = round(lock);
     if (done.progress) {
       was_progress = true;
-      wake_peers(lock);
+      for (const auto& peer : peers_) {
+        if (peer.get() != this && peer->polling_.load(std::memory_order_seq_cst)) peer->wake();
+      }
       continue;
     }
     const auto now = Clock::now();
@@ -111,16 +113,6 @@ void Engine::work() {
     sleep(lock, seen, done.polling, now - last_progress);
     // Something rang: what it was may need a moment to arrive, so spin again before the next sleep.
     if (wakes_.load(std::memory_order_seq_cst) != before) was_progress = true;
-  }
-}
-
-// What was done may be what another engine's queue waits for.
-void Engine::wake_peers(std::unique_lock<std::mutex>& lock) {
-  for (const auto& peer : peers_) {
-    if (peer.get() == this || !peer->polling_.load(std::memory_order_seq_cst)) continue;
-    lock.unlock();  // it may be waking us
-    peer->wake();
-    lock.lock();
   }
 }
 

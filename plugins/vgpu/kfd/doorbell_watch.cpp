@@ -1,0 +1,264 @@
+#include "plugins/vgpu/kfd/doorbell_watch.hpp"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+#define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace rigel::vgpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+// After a ring was seen: more are likely, and stopping each of them would cost more than looking.
+constexpr auto kStayAwake = microseconds(2000);
+// How long the repeated store is waited for with closed eyes to the clock.
+constexpr auto kStoreLands = microseconds(200);
+constexpr auto kLookInterval = microseconds(30);
+// Without userfaultfd: the price of a look is a few microseconds.
+constexpr auto kIdleInterval = microseconds(1000);
+
+bool rung(const void* address, uint32_t bytes) {
+  if (bytes == 4) {
+    return static_cast<const std::atomic<uint32_t>*>(address)->load(std::memory_order_acquire) != ~0u;
+  }
+  return static_cast<const std::atomic<uint64_t>*>(address)->load(std::memory_order_acquire) != ~uint64_t{0};
+}
+
+// ioctl(2) itself: the preload face hooks the function.
+template <class T>
+bool uffd_ioctl(int fd, unsigned long request, T& argument) {
+  return syscall(SYS_ioctl, fd, request, &argument) == 0;
+}
+
+}  // namespace
+
+DoorbellWatch::DoorbellWatch(Log& log, std::function<void(uint32_t)> wake, bool allow_userfaultfd)
+    : log_(log), wake_(std::move(wake)), allow_userfaultfd_(allow_userfaultfd) {}
+
+DoorbellWatch::~DoorbellWatch() {
+  stop();
+}
+
+void DoorbellWatch::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+    kick();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+bool DoorbellWatch::open_userfaultfd() {
+  uffd_tried_ = true;
+  if (!allow_userfaultfd_) return false;
+  const long fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+  if (fd < 0) {
+    log_(LogCategory::kDoorbell, "userfaultfd is not available ({}): sleeping doorbells are polled",
+         strerror(errno));
+    return false;
+  }
+  InternalFd low(static_cast<int>(fd));
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
+  if (!uffd_ioctl(low.get(), UFFDIO_API, api)) {
+    log_(LogCategory::kDoorbell,
+         "userfaultfd cannot protect shared memory here: sleeping doorbells are polled");
+    return false;
+  }
+  auto high = InternalFd::duplicate(low.get());
+  InternalFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  auto high_event = InternalFd::duplicate(event.get());
+  if (!high || !high_event) return false;
+  uffd_ = std::move(*high);
+  kick_ = std::move(*high_event);
+  return true;
+}
+
+void DoorbellWatch::add_slot(uint32_t gpu, const void* slot, uint32_t bytes) {
+  const std::lock_guard lock(mutex_);
+  slots_.push_back({gpu, slot, bytes});
+  if (!thread_.joinable()) {
+    // The program's signal handlers have no business on this thread.
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  }
+  changed_.notify_all();
+}
+
+void DoorbellWatch::remove_slot(uint32_t gpu, const void* slot) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(slots_, [&](const Slot& s) { return s.gpu == gpu && s.address == slot; });
+}
+
+void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!uffd_tried_) open_userfaultfd();
+  MappedPages mapping{gpu, static_cast<std::byte*>(address), bytes, false};
+  if (uffd_) {
+    madvise(address, bytes, MADV_POPULATE_WRITE);
+    uffdio_register range{};
+    range.range.start = reinterpret_cast<uint64_t>(address);
+    range.range.len = bytes;
+    range.mode = UFFDIO_REGISTER_MODE_WP;
+    mapping.registered = uffd_ioctl(uffd_.get(), UFFDIO_REGISTER, range);
+    if (!mapping.registered) {
+      log_(LogCategory::kDoorbell, "doorbells at {} cannot be protected: {}", address, strerror(errno));
+    }
+  }
+  mappings_.push_back(mapping);
+  kick();
+}
+
+void DoorbellWatch::remove_mapping(void* address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto* const begin = static_cast<std::byte*>(address);
+  std::erase_if(mappings_, [&](const MappedPages& m) {
+    return m.address < begin + bytes && begin < m.address + m.bytes;
+  });
+}
+
+void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (sleeping_.size() <= gpu) sleeping_.resize(gpu + 1);
+  ++sleeping_[gpu];
+  if (!armed_) changed_.notify_one();
+}
+
+void DoorbellWatch::worker_wakes(uint32_t gpu) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (gpu < sleeping_.size() && sleeping_[gpu] > 0) --sleeping_[gpu];
+}
+
+bool DoorbellWatch::wanted() const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [&](const Slot& s) { return s.gpu < sleeping_.size() && sleeping_[s.gpu] > 0; });
+}
+
+// Wakes the processors of every GPU that has been rung. Under the lock; wake_ takes none of ours.
+bool DoorbellWatch::scan() {
+  bool found = false;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!rung(slots_[i].address, slots_[i].bytes)) continue;
+    found = true;
+    wake_(slots_[i].gpu);
+  }
+  return found;
+}
+
+void DoorbellWatch::protect(bool on) {
+  armed_ = on;
+  for (MappedPages& mapping : mappings_) {
+    if (!mapping.registered) continue;
+    uffdio_writeprotect range{};
+    range.range.start = reinterpret_cast<uint64_t>(mapping.address);
+    range.range.len = mapping.bytes;
+    range.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+    if (!uffd_ioctl(uffd_.get(), UFFDIO_WRITEPROTECT, range) && errno != EAGAIN) mapping.registered = false;
+  }
+}
+
+void DoorbellWatch::kick() noexcept {
+  if (!waiting_for_fault_) return;
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(kick_.get(), &one, sizeof one);
+}
+
+void DoorbellWatch::wait_for_fault(std::unique_lock<std::mutex>& lock) {
+  waiting_for_fault_ = true;
+  lock.unlock();
+  pollfd files[] = {{uffd_.get(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
+  poll(files, 2, -1);
+  uffd_msg message;
+  bool fault = false;
+  uint64_t address = 0;
+  while (::read(uffd_.get(), &message, sizeof message) == sizeof message) {
+    if (message.event != UFFD_EVENT_PAGEFAULT) continue;
+    fault = true;
+    address = message.arg.pagefault.address;
+  }
+  uint64_t count = 0;
+  [[maybe_unused]] const auto drained = ::read(kick_.get(), &count, sizeof count);
+  lock.lock();
+  waiting_for_fault_ = false;
+  if (!fault) return;
+  // The processors take their time to wake up, in which the store lands.
+  for (const MappedPages& m : mappings_) {
+    const uint64_t begin = reinterpret_cast<uint64_t>(m.address);
+    if (address >= begin && address < begin + m.bytes) wake_(m.gpu);
+  }
+}
+
+void DoorbellWatch::run() {
+  pthread_setname_np(pthread_self(), "vgpu-doorbells");
+  prctl(PR_SET_TIMERSLACK, 1);
+  std::unique_lock lock(mutex_);
+  auto awake_until = Clock::time_point{};
+  while (!stop_) {
+    if (!wanted()) {
+      changed_.wait(lock);
+      continue;
+    }
+    auto now = Clock::now();
+    if (scan()) awake_until = now + kStayAwake;
+    if (now < awake_until) {
+      lock.unlock();
+      std::this_thread::sleep_for(kLookInterval);
+      lock.lock();
+      continue;
+    }
+    const bool all_protected =
+        !mappings_.empty() &&
+        std::all_of(mappings_.begin(), mappings_.end(), [](const MappedPages& m) { return m.registered; });
+    if (!all_protected) {
+      changed_.wait_for(lock, kIdleInterval);
+      continue;
+    }
+    protect(true);
+    if (scan()) {  // rung before the protection was up
+      protect(false);
+      awake_until = Clock::now() + kStayAwake;
+      continue;
+    }
+    wait_for_fault(lock);
+    protect(false);
+    now = Clock::now();
+    awake_until = now + kStayAwake;
+    for (const auto until = now + kStoreLands; !stop_ && !scan() && Clock::now() < until;) {
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
+    }
+  }
+  if (armed_) protect(false);
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,227 @@
+// The virtual GPU as a driver transport: libhsa_driver_vgpu.so.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include <pthread.h>
+#include <nlohmann/json.hpp>
+
+#include "hsa_plugin/hsa_driver.h"
+#include "plugins/vgpu/kfd/system.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+struct Driver {
+  const hsadrv_host_t* host;
+  std::unique_ptr<System> system;
+};
+
+System& system_of(void* driver) {
+  return *static_cast<Driver*>(driver)->system;
+}
+
+// Drivers that fork must know of. Constant-initialised; the vector is leaked on purpose: no destructor runs
+// at exit.
+constinit std::mutex drivers_mutex;
+constinit std::vector<Driver*>* drivers = nullptr;
+constinit bool fork_handled = false;
+
+void watch_fork(Driver* driver) {
+  const std::lock_guard lock(drivers_mutex);
+  if (drivers == nullptr) drivers = new std::vector<Driver*>;
+  drivers->push_back(driver);
+  if (fork_handled) return;
+  fork_handled = true;
+  pthread_atfork(
+      [] {
+        drivers_mutex.lock();
+        for (Driver* d : *drivers) d->system->before_fork();
+      },
+      [] {
+        for (Driver* d : *drivers) d->system->after_fork_in_parent();
+        drivers_mutex.unlock();
+      },
+      [] {
+        for (Driver* d : *drivers) d->system->abandon_in_child();
+        drivers->clear();
+        drivers_mutex.unlock();
+      });
+}
+
+void say(const hsadrv_host_t* host, uint32_t level, std::string_view text) {
+  if (host != nullptr && host->log != nullptr) host->log(host->self, level, {text.data(), text.size()});
+}
+
+// {"gpus": "gfx906,gfx1030", "link": "xgmi", "threads": false, "seed": 7, "userfaultfd": false, "log":
+// "queue"}
+void read_config(std::string_view text, SystemSettings& settings) {
+  if (text.empty()) return;
+  const auto json = nlohmann::json::parse(text);
+  for (const auto& [key, value] : json.items()) {
+    if (key == "gpus") {
+      settings.gpus = value.get<std::string>();
+    } else if (key == "link") {
+      settings.link = value.get<std::string>();
+    } else if (key == "log") {
+      settings.log = value.get<std::string>();
+    } else if (key == "log_file") {
+      settings.log_file = value.get<std::string>();
+    } else if (key == "threads") {
+      settings.options.threads = value.get<bool>();
+    } else if (key == "seed") {
+      settings.options.seed = value.get<uint64_t>();
+    } else if (key == "userfaultfd") {
+      settings.options.userfaultfd = value.get<bool>();
+    } else {
+      throw std::invalid_argument("\"" + key + "\" is not an option of the virtual GPU");
+    }
+  }
+}
+
+int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) {
+  try {
+    auto driver = std::make_unique<Driver>();
+    driver->host = host;
+    SystemSettings settings = SystemSettings::from_environment();
+    read_config({config.data, config.size}, settings);
+    auto system = make_system(settings);
+    if (!system) {
+      say(host, HSADRV_LOG_ERROR, "vgpu: " + system.error());
+      return -EINVAL;
+    }
+    driver->system = std::move(*system);
+    if (host != nullptr && host->log != nullptr) {
+      driver->system->log().set_sink(
+          [](void* self, LogCategory category, std::string_view line) {
+            const bool loud = category == LogCategory::kWarning || category == LogCategory::kFault;
+            say(static_cast<const hsadrv_host_t*>(self), loud ? HSADRV_LOG_WARN : HSADRV_LOG_DEBUG, line);
+          },
+          const_cast<hsadrv_host_t*>(host));
+    }
+    watch_fork(driver.get());
+    *out = driver.release();
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  } catch (const std::exception& error) {
+    say(host, HSADRV_LOG_ERROR, std::string("vgpu: configuration: ") + error.what());
+    return -EINVAL;
+  }
+}
+
+void close_driver(void* handle) {
+  auto* const driver = static_cast<Driver*>(handle);
+  {
+    const std::lock_guard lock(drivers_mutex);
+    std::erase(*drivers, driver);
+  }
+  delete driver;
+}
+
+int32_t op_open(void* driver, const char* path, int32_t flags) {
+  try {
+    System& system = system_of(driver);
+    const std::string canonical = system.files().canonical(path);
+    if (system.files().owns(canonical)) return system.open(canonical, flags);
+    // Anything else is the machine's: /proc/cpuinfo, the caches of the processor.
+    const int fd = ::open(path, flags & ~O_CREAT);
+    return fd < 0 ? -errno : fd;
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+}
+
+int32_t op_close(void* driver, int32_t fd) {
+  return system_of(driver).close(fd);
+}
+
+int32_t op_dup(void* driver, int32_t fd, int32_t minimum) {
+  try {
+    return system_of(driver).duplicate(fd, minimum);
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+}
+
+int32_t op_ioctl(void* driver, int32_t fd, uint64_t request, void* argument) {
+  return system_of(driver).ioctl(fd, request, argument);
+}
+
+int32_t op_mmap(void* driver, void* address, uint64_t size, int32_t protection, int32_t flags, int32_t fd,
+                uint64_t offset, void** out) {
+  try {
+    return system_of(driver).mmap(address, size, protection, flags, fd, offset, out);
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+}
+
+int32_t op_munmap(void* driver, void* address, uint64_t size) {
+  return system_of(driver).munmap(address, size);
+}
+
+int64_t op_read_file(void* driver, const char* path, void* buffer, uint64_t capacity) {
+  const int32_t fd = op_open(driver, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fd;
+  uint64_t filled = 0;
+  int64_t result = 0;
+  while (filled < capacity) {
+    const ssize_t got = ::read(fd, static_cast<char*>(buffer) + filled, capacity - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) result = -errno;
+    if (got <= 0) break;
+    filled += static_cast<uint64_t>(got);
+  }
+  op_close(driver, fd);
+  return result < 0 ? result : static_cast<int64_t>(filled);
+}
+
+int32_t op_list_dir(void* driver, const char* path, const hsadrv_dir_sink_t* sink) {
+  try {
+    const FileTree& tree = system_of(driver).files();
+    const std::string canonical = tree.canonical(path);
+    const FileNode* const node = tree.find(canonical);
+    if (node == nullptr) return -ENOENT;
+    if (node->kind != FileNode::Kind::kFolder) return -ENOTDIR;
+    for (const std::string& name : tree.list(canonical)) sink->entry(sink->self, {name.data(), name.size()});
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+}
+
+int32_t op_attach(void* driver, void* doorbell, hsadrv_doorbell_t* out) {
+  const auto hook = system_of(driver).process().attach_doorbell(doorbell);
+  if (!hook) return -hook.error();
+  out->ring = hook->ring;
+  out->context = hook->context;
+  return 0;
+}
+
+constexpr hsadrv_ops_t kOps{sizeof(hsadrv_ops_t), op_open,    op_close, op_dup, op_ioctl, op_mmap, op_munmap,
+                            op_read_file,         op_list_dir};
+constexpr hsadrv_doorbell_ops_t kDoorbellOps{sizeof(hsadrv_doorbell_ops_t), op_attach};
+constexpr hsadrv_driver_t kDriver{sizeof(hsadrv_driver_t),
+                                  HSADRV_ABI_MAJOR,
+                                  HSADRV_ABI_MINOR,
+                                  {"vgpu", 4},
+                                  {"1", 1},
+                                  open_driver,
+                                  close_driver,
+                                  &kOps,
+                                  &kDoorbellOps};
+
+}  // namespace
+}  // namespace rigel::vgpu
+
+extern "C" __attribute__((visibility("default"))) const hsadrv_driver_t* hsa_driver_query_v1(
+    uint32_t host_abi_major, uint32_t) {
+  return host_abi_major == HSADRV_ABI_MAJOR ? &rigel::vgpu::kDriver : nullptr;
+}

@@ -1,0 +1,103 @@
+// The events of a process: what CREATE_EVENT makes and WAIT_EVENTS waits for, with the driver's semantics.
+//
+//  - set: an auto-reset event stays signalled only if nobody waits; every waiter of the moment is activated.
+//  - wait: an event that is signalled on entry is taken at once (and reset if auto-reset).
+//  - ages: each set makes an event older; a waiter that brings the age it last saw does not sleep if it
+//  missed
+//    one. Without ages, two waiters on one auto-reset event can lose a wake-up: that is the interface's
+//    fault, and is kept.
+//  - the event page: one 64-bit slot for each signal event, all ones while nothing happened. A processor
+//  stores
+//    to the slot and then interrupts; the interrupt looks for slots that changed.
+//
+// Threads: all functions from any thread; wait() sleeps without holding anything. The page's slots are
+// shared with processors and are only accessed atomically.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/memory_object.hpp"
+
+namespace rigel::vgpu {
+
+class Events {
+ public:
+  Events() = default;
+  ~Events() { interrupt_all(); }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  /// Uses `page` for the slots. EINVAL if there is one already, or it is too small for one.
+  Errno set_page(std::shared_ptr<MemoryObject> page);
+  /// The page for mmap: made if missing. Null if it is made of the program's memory.
+  ErrnoOr<std::shared_ptr<MemoryObject>> page_for_mmap();
+
+  struct Created {
+    uint32_t id = 0;
+    uint32_t slot = 0;
+  };
+  ErrnoOr<Created> create(uint32_t type, bool auto_reset);
+  Errno destroy(uint32_t id);
+  /// SET_EVENT and RESET_EVENT: signal and debug events only.
+  Errno set(uint32_t id);
+  Errno reset(uint32_t id);
+
+  /// WAIT_EVENTS. `events` is updated in place. `result` is a KFD_WAIT_ value.
+  Errno wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result);
+
+  /// An interrupt with `context_id`, of which `valid_bits` low bits count.
+  void interrupt(uint32_t context_id, unsigned valid_bits) noexcept;
+  /// A page fault: every memory event hears of it. False if there is none.
+  bool memory_fault(const kfd_memory_exception& fault) noexcept;
+  /// An error that stopped hardware: every hardware-exception event hears of it.
+  bool hw_exception(const kfd_hw_exception& exception) noexcept;
+  /// Sets an event of any kind by id (queue errors of RUNTIME_ENABLE).
+  void signal(uint32_t id) noexcept;
+
+  /// Ends all waits with EINTR-like results: the process is going away.
+  void interrupt_all() noexcept;
+
+ private:
+  struct Waiter;
+  struct Event {
+    uint32_t type = 0;
+    bool auto_reset = false;
+    bool signalled = false;
+    uint64_t age = 1;
+    std::vector<Waiter*> waiters;
+    kfd_memory_exception memory{};
+    kfd_hw_exception hw{};
+  };
+  // One event of one wait() call.
+  struct Waiter {
+    struct Wait* wait = nullptr;
+    Event* event = nullptr;  // null: destroyed
+    bool activated = false;
+    uint64_t age = 0;
+  };
+
+  static bool is_signal(uint32_t type) { return type == KFD_EVENT_SIGNAL || type == KFD_EVENT_DEBUG_EVENT; }
+  std::atomic<uint64_t>* slot(uint32_t id) const;
+  Errno make_page();
+  void set_locked(Event& event);
+  void interrupt_slot(uint32_t id, Event& event);
+
+  std::mutex mutex_;
+  std::map<uint32_t, std::unique_ptr<Event>> events_;
+  uint32_t next_signal_ = 1;
+  uint32_t next_other_ = 0x40000000;
+  std::shared_ptr<MemoryObject> page_;
+  uint32_t slots_ = 0;
+  bool page_from_program_ = false;
+  bool closing_ = false;
+  std::vector<struct Wait*> waits_;
+};
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,89 @@
+#include "plugins/vgpu/kfd/file_tree.hpp"
+
+namespace rigel::vgpu {
+
+void FileTree::add(std::string path, FileNode node) {
+  // Parents that nobody made are folders which the real system shares with us.
+  for (size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0;
+       slash = path.rfind('/', slash - 1)) {
+    nodes_.try_emplace(path.substr(0, slash), FileNode{.kind = FileNode::Kind::kFolder});
+  }
+  nodes_.insert_or_assign(std::move(path), std::move(node));
+}
+
+void FileTree::add_file(std::string path, std::string content) {
+  add(std::move(path), {.content = std::move(content)});
+}
+
+void FileTree::add_kfd(std::string path) {
+  add(std::move(path), {.kind = FileNode::Kind::kKfd});
+}
+
+void FileTree::add_render_node(std::string path, uint32_t minor) {
+  add(std::move(path), {.kind = FileNode::Kind::kRenderNode, .minor = minor});
+}
+
+void FileTree::add_folder(std::string path) {
+  owned_.insert(path);
+  add(std::move(path), {.kind = FileNode::Kind::kFolder});
+}
+
+void FileTree::add_link(std::string from, std::string to) {
+  links_.emplace(std::move(from), std::move(to));
+}
+
+std::string FileTree::canonical(std::string_view path) const {
+  std::string out;
+  out.reserve(path.size());
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, end - at);
+    at = end + 1;
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      out.resize(out.empty() ? 0 : out.rfind('/'));
+      continue;
+    }
+    out += '/';
+    out += part;
+    // A link in the middle of a path is followed where it stands, so that ".." after it means what it should.
+    if (at < path.size()) {
+      if (const auto it = links_.find(out); it != links_.end()) out = it->second;
+    }
+  }
+  if (const auto it = links_.find(out); it != links_.end()) out = it->second;
+  return out.empty() ? "/" : out;
+}
+
+const FileNode* FileTree::find(std::string_view canonical_path) const {
+  const auto it = nodes_.find(canonical_path);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+bool FileTree::owns(std::string_view canonical_path) const {
+  const FileNode* const node = find(canonical_path);
+  if (node != nullptr && node->kind != FileNode::Kind::kFolder) return true;
+  for (std::string_view path = canonical_path; !path.empty();) {
+    if (owned_.contains(path)) return true;
+    path = path.substr(0, path.rfind('/'));
+  }
+  return false;
+}
+
+std::vector<std::string> FileTree::list(std::string_view canonical_path) const {
+  std::vector<std::string> names;
+  std::string prefix(canonical_path);
+  prefix += '/';
+  for (auto it = nodes_.lower_bound(prefix); it != nodes_.end() && it->first.starts_with(prefix); ++it) {
+    const std::string_view rest = std::string_view(it->first).substr(prefix.size());
+    if (rest.find('/') == rest.npos) names.emplace_back(rest);
+  }
+  return names;
+}
+
+const std::string* FileTree::link_target(std::string_view path) const {
+  const auto it = links_.find(path);
+  return it == links_.end() ? nullptr : &it->second;
+}
+
+}  // namespace rigel::vgpu

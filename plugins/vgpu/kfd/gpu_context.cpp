@@ -1,0 +1,264 @@
+#include "plugins/vgpu/kfd/gpu_context.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+#include "plugins/vgpu/kfd/doorbell_watch.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+// The exception codes of the driver's queue error reporting, by what the processors call the error.
+uint32_t exception_code(QueueError error) {
+  switch (error) {
+    case QueueError::kBadDimensions:
+      return 16;
+    case QueueError::kGroupMemory:
+      return 17;
+    case QueueError::kBadCodeObject:
+      return 18;
+    case QueueError::kBadPacket:
+      return 20;
+    case QueueError::kWorkGroupTooLarge:
+      return 21;
+    case QueueError::kTooManyRegisters:
+      return 22;
+    case QueueError::kBadVendorPacket:
+      return 23;
+    case QueueError::kAperture:
+      return 6;
+    case QueueError::kIllegalInstruction:
+      return 4;
+    case QueueError::kTrap:
+      return 2;
+    case QueueError::kScratchWave64:
+    case QueueError::kScratchWave32:
+    case QueueError::kReclaimScratch:
+      return 0;
+  }
+  return 0;
+}
+
+// How many bits of an interrupt's context id name an event.
+unsigned valid_id_bits(const Board& board, InterruptSource source) {
+  const bool soc15 = board.gfx_major() >= 9;
+  switch (source) {
+    case InterruptSource::kEndOfPipe:
+      return soc15 ? 32 : 28;
+    case InterruptSource::kSdmaTrap:
+      return 28;
+    case InterruptSource::kWaveMessage:
+      return soc15 ? 24 : 8;
+  }
+  return 0;
+}
+
+LogCategory category_of(TraceTopic topic) {
+  switch (topic) {
+    case TraceTopic::kQueue:
+      return LogCategory::kQueue;
+    case TraceTopic::kAql:
+      return LogCategory::kAql;
+    case TraceTopic::kPm4:
+      return LogCategory::kPm4;
+    case TraceTopic::kSdma:
+      return LogCategory::kSdma;
+    case TraceTopic::kDispatch:
+      return LogCategory::kDispatch;
+  }
+  return LogCategory::kQueue;
+}
+
+}  // namespace
+
+GpuContext::GpuContext(const Gpu& gpu, uint32_t index, Events& events, Log& log, DoorbellWatch& watch,
+                       MakeShaderCores cores, bool threads, uint64_t seed)
+    : gpu_(gpu),
+      index_(index),
+      events_(events),
+      log_(log),
+      watch_(watch),
+      make_cores_(cores),
+      threads_(threads),
+      seed_(seed) {}
+
+GpuContext::~GpuContext() {
+  // The processors go first: they use everything else.
+  processor_.store(nullptr, std::memory_order_release);
+  owned_processor_.reset();
+  cores_.reset();
+}
+
+GpuApertures GpuContext::apertures() const {
+  constexpr uint64_t k4GiB = uint64_t{1} << 32;
+  constexpr uint64_t kGpuVmBase = 0x1000000;
+  if (gpu_.board.gfx_major() >= 9) {
+    const uint64_t lds = uint64_t{1} << 48;
+    const uint64_t scratch = uint64_t{2} << 48;
+    return {lds, lds + k4GiB - 1, scratch, scratch + k4GiB - 1, kGpuVmBase, (uint64_t{1} << 47) - 1};
+  }
+  const uint64_t lds = uint64_t{1} << 61;
+  const uint64_t scratch = lds + k4GiB;
+  return {lds, lds + k4GiB - 1, scratch, scratch + k4GiB - 1, kGpuVmBase, (uint64_t{1} << 40) - 1};
+}
+
+void GpuContext::unmap(uint64_t va, uint64_t bytes) {
+  table_.unmap(va, bytes);
+  epoch_.fetch_add(1, std::memory_order_acq_rel);
+  scopes_.wait_until_quiet();
+}
+
+ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::doorbells() {
+  const std::lock_guard lock(lazy_);
+  if (doorbells_ == nullptr) {
+    auto page = MemoryObject::allocate(MemoryObject::Kind::kDoorbell, gpu_.board.doorbell_slice_bytes(), 0,
+                                       index_, gpu_.gpu_id);
+    if (!page) return page;
+    // Packet 0 rings with the value 0: a slot that was never rung must look different.
+    std::memset((*page)->host(), 0xff, (*page)->bytes());
+    doorbells_ = std::move(*page);
+  }
+  return doorbells_;
+}
+
+ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::mmio_page() {
+  const std::lock_guard lock(lazy_);
+  if (mmio_ == nullptr) {
+    auto page =
+        MemoryObject::allocate(MemoryObject::Kind::kMmio, PageTable::kPageBytes, 0, index_, gpu_.gpu_id);
+    if (!page) return page;
+    mmio_ = std::move(*page);
+  }
+  return mmio_;
+}
+
+CommandProcessor& GpuContext::processor() {
+  const std::lock_guard lock(lazy_);
+  if (owned_processor_ == nullptr) {
+    const Board& board = gpu_.board;
+    DeviceConfig config;
+    config.gfx_target_version = board.gfx_target_version;
+    config.sdma_engines = board.sdma.engines;
+    config.shader_engines = board.shader_engines();
+    config.max_lds_bytes = board.shader.lds_kb * 1024;
+    config.flat_group_base = apertures().lds_base;
+    config.flat_private_base = apertures().scratch_base;
+    config.threads = threads_;
+    config.seed = seed_;
+    cores_ = make_cores_(gpu_, *this);
+    owned_processor_ = std::make_unique<CommandProcessor>(config, *this, *cores_);
+    processor_.store(owned_processor_.get(), std::memory_order_release);
+  }
+  return *owned_processor_;
+}
+
+void GpuContext::note_queue(uint32_t queue_id, QueueNote note) {
+  const std::lock_guard lock(notes_mutex_);
+  notes_[queue_id] = note;
+}
+
+void GpuContext::forget_queue(uint32_t queue_id) {
+  const std::lock_guard lock(notes_mutex_);
+  notes_.erase(queue_id);
+}
+
+void GpuContext::report_fault(const VmFault& fault) noexcept {
+  constexpr const char* kReasons[] = {"none", "not present", "read only", "no execute"};
+  constexpr const char* kAccesses[] = {"read", "write", "execute"};
+  log_(LogCategory::kFault, "gpu {} (node {}): queue {} cannot {} {:#x}: {}", gpu_.board.name, gpu_.node,
+       fault.queue_id, kAccesses[static_cast<size_t>(fault.access)], fault.va,
+       kReasons[static_cast<size_t>(fault.reason)]);
+  kfd_memory_exception exception{};
+  exception.va = fault.va & ~(PageTable::kPageBytes - 1);
+  exception.gpu_id = gpu_.gpu_id;
+  exception.not_present = fault.reason == FaultReason::kNotPresent;
+  exception.read_only = fault.reason == FaultReason::kReadOnly;
+  exception.no_execute = fault.reason == FaultReason::kNoExecute;
+  if (!events_.memory_fault(exception)) {
+    log_(LogCategory::kWarning, "gpu {} (node {}): a memory fault at {:#x} that nobody waits for",
+         gpu_.board.name, gpu_.node, fault.va);
+  }
+}
+
+void GpuContext::raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept {
+  log_(LogCategory::kEvent, "interrupt {} of queue {}, context id {:#x}", static_cast<int>(source), queue_id,
+       context_id);
+  events_.interrupt(context_id, valid_id_bits(gpu_.board, source));
+}
+
+bool GpuContext::read(uint64_t va, void* to, size_t bytes) {
+  const TranslationScope scope(*this);
+  for (auto* out = static_cast<std::byte*>(to); bytes > 0;) {
+    const Translation t = translate(va, bytes, Access::kRead);
+    if (t.host == nullptr) return false;
+    std::memcpy(out, t.host, t.bytes);
+    out += t.bytes;
+    va += t.bytes;
+    bytes -= t.bytes;
+  }
+  return true;
+}
+
+bool GpuContext::take_queue_error(uint32_t queue_id, QueueError error) noexcept {
+  QueueNote note;
+  {
+    const std::lock_guard lock(notes_mutex_);
+    const auto it = notes_.find(queue_id);
+    if (it == notes_.end()) return false;
+    note = it->second;
+  }
+  const uint32_t code = exception_code(error);
+  if (!note.runtime_enabled || note.save_area_va == 0 || code == 0) return false;
+  // In the header of the context save area: where the reason goes, and which event says so.
+  struct {
+    uint64_t reason_va;
+    uint32_t event_id;
+    uint32_t reserved;
+  } where{};
+  constexpr uint64_t kErrorReasonOffset = 24;
+  if (!read(note.save_area_va + kErrorReasonOffset, &where, sizeof where) || where.reason_va == 0)
+    return false;
+  {
+    const TranslationScope scope(*this);
+    const Translation t = translate(where.reason_va, 8, Access::kWrite);
+    if (t.host == nullptr || t.bytes < 8 || where.reason_va % 8 != 0) return false;
+    reinterpret_cast<std::atomic<uint64_t>*>(t.host)->fetch_or(uint64_t{1} << (code - 1),
+                                                               std::memory_order_release);
+  }
+  events_.signal(where.event_id);
+  return true;
+}
+
+void GpuContext::queue_stopped(uint32_t queue_id, std::string_view reason) noexcept {
+  log_(LogCategory::kWarning, "gpu {} (node {}): queue {} stopped: {}", gpu_.board.name, gpu_.node, queue_id,
+       reason);
+}
+
+uint64_t GpuContext::gpu_clock() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  // Seconds and the rest apart, so that nothing overflows: exact to a tick.
+  const uint64_t khz = gpu_.board.clocks.reference_khz;
+  return static_cast<uint64_t>(now.tv_sec) * khz * 1000 +
+         static_cast<uint64_t>(now.tv_nsec) * khz / 1'000'000;
+}
+
+void GpuContext::watch_doorbells() noexcept {
+  watch_.worker_sleeps(index_);
+}
+
+void GpuContext::doorbells_unwatched() noexcept {
+  watch_.worker_wakes(index_);
+}
+
+bool GpuContext::trace_enabled(TraceTopic topic) const noexcept {
+  return log_.enabled(category_of(topic));
+}
+
+void GpuContext::trace(TraceTopic topic, std::string_view line) noexcept {
+  log_(category_of(topic), "gpu {}: {}", index_, line);
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,118 @@
+// One GPU as one process sees it: its address space, its doorbells, its command processors. This is the bus
+// that the processors (plugins/vgpu/cp) work on.
+//
+// Threads. The DeviceBus functions: any thread, as device_bus.hpp says; they take no lock of the process.
+// map() and unmap(): under the process's memory lock; unmap() waits for translation scopes, which never wait
+// for anything. The queue registry has a lock of its own that is never held while a processor is called.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "plugins/vgpu/cp/command_processor.hpp"
+#include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/kfd/events.hpp"
+#include "plugins/vgpu/kfd/log.hpp"
+#include "plugins/vgpu/kfd/memory_object.hpp"
+#include "plugins/vgpu/kfd/page_table.hpp"
+#include "plugins/vgpu/kfd/scopes.hpp"
+
+namespace rigel::vgpu {
+
+class DoorbellWatch;
+
+/// Makes what runs the kernels of one GPU. The bus outlives it.
+using MakeShaderCores = std::unique_ptr<DispatchSink> (*)(const Gpu& gpu, DeviceBus& bus);
+
+struct GpuApertures {
+  uint64_t lds_base, lds_limit, scratch_base, scratch_limit, gpuvm_base, gpuvm_limit;
+};
+
+class GpuContext final : public DeviceBus {
+ public:
+  GpuContext(const Gpu& gpu, uint32_t index, Events& events, Log& log, DoorbellWatch& watch,
+             MakeShaderCores cores, bool threads, uint64_t seed);
+  ~GpuContext() override;
+
+  const Gpu& gpu() const { return gpu_; }
+  uint32_t index() const { return index_; }
+  GpuApertures apertures() const;
+
+  // Memory, under the process's memory lock.
+  bool acquired() const { return drm_file_ != 0; }
+  uint64_t drm_file() const { return drm_file_; }
+  void set_drm_file(uint64_t id) { drm_file_ = id; }
+  PageTable& table() { return table_; }
+  /// Takes away [va, va + bytes) and waits until nobody uses it.
+  void unmap(uint64_t va, uint64_t bytes);
+  uint64_t vram_used = 0;
+
+  // Doorbells.
+  /// The process's slice, made if missing.
+  ErrnoOr<std::shared_ptr<MemoryObject>> doorbells();
+  ErrnoOr<std::shared_ptr<MemoryObject>> mmio_page();
+
+  // Queues.
+  /// The command processors, made with the first queue.
+  CommandProcessor& processor();
+  CommandProcessor* processor_if_made() noexcept { return processor_.load(std::memory_order_acquire); }
+
+  /// What the bus needs of a queue when a processor tells it something.
+  struct QueueNote {
+    uint64_t save_area_va = 0;  ///< The context save area: its header says where exceptions are reported.
+    bool runtime_enabled = false;
+  };
+  void note_queue(uint32_t queue_id, QueueNote note);
+  void forget_queue(uint32_t queue_id);
+
+  // DeviceBus.
+  Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
+    return table_.translate(va, bytes, access);
+  }
+  void begin_translations() noexcept override { scopes_.enter(); }
+  void end_translations() noexcept override { scopes_.leave(); }
+  uint64_t translation_epoch() const noexcept override { return epoch_.load(std::memory_order_acquire); }
+  void report_fault(const VmFault& fault) noexcept override;
+  void raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept override;
+  bool take_queue_error(uint32_t queue_id, QueueError error) noexcept override;
+  void queue_stopped(uint32_t queue_id, std::string_view reason) noexcept override;
+  uint64_t gpu_clock() noexcept override;
+  void watch_doorbells() noexcept override;
+  void doorbells_unwatched() noexcept override;
+  bool trace_enabled(TraceTopic topic) const noexcept override;
+  void trace(TraceTopic topic, std::string_view line) noexcept override;
+
+ private:
+  /// Copies to or from GPU memory, if all of it is there.
+  bool read(uint64_t va, void* to, size_t bytes);
+
+  const Gpu& gpu_;
+  const uint32_t index_;
+  Events& events_;
+  Log& log_;
+  DoorbellWatch& watch_;
+  const MakeShaderCores make_cores_;
+  const bool threads_;
+  const uint64_t seed_;
+
+  uint64_t drm_file_ = 0;
+  PageTable table_;
+  Scopes scopes_;
+  std::atomic<uint64_t> epoch_{1};
+
+  std::mutex lazy_;  // guards the making of the three below
+  std::shared_ptr<MemoryObject> doorbells_;
+  std::shared_ptr<MemoryObject> mmio_;
+  std::unique_ptr<DispatchSink> cores_;
+  std::unique_ptr<CommandProcessor> owned_processor_;
+  std::atomic<CommandProcessor*> processor_{nullptr};
+
+  std::mutex notes_mutex_;
+  std::map<uint32_t, QueueNote> notes_;
+};
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,240 @@
+#include "plugins/vgpu/kfd/ioctl.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "hsa_plugin/kfd_abi.h"
+
+namespace rigel::vgpu {
+namespace {
+
+// What the arguments look like in the trace. After the call: out fields are filled.
+template <class T, class... Fields>
+std::string fields(const void* arguments, fmt::format_string<const Fields&...> format,
+                   Fields T::*... members) {
+  const T& a = *static_cast<const T*>(arguments);
+  return fmt::format(format, (a.*members)...);
+}
+
+template <class T>
+const T& as(const void* arguments) {
+  return *static_cast<const T*>(arguments);
+}
+
+std::string show_create_queue(const void* p) {
+  const auto& a = as<kfd_create_queue>(p);
+  return fmt::format(
+      "gpu={:#x} type={} ring={:#x}+{:#x} wptr={:#x} rptr={:#x} eop={:#x}+{:#x} cwsr={:#x}+{:#x} -> "
+      "queue={} doorbell={:#x}",
+      a.gpu_id, a.queue_type, a.ring_base_address, a.ring_size, a.write_pointer_address,
+      a.read_pointer_address, a.eop_buffer_address, a.eop_buffer_size, a.ctx_save_restore_address,
+      a.ctx_save_restore_size, a.queue_id, a.doorbell_offset);
+}
+std::string show_queue(const void* p) {
+  return fields(p, "queue={}", &kfd_destroy_queue::queue_id);
+}
+std::string show_update_queue(const void* p) {
+  return fields(p, "queue={} ring={:#x}+{:#x} percentage={} priority={}", &kfd_update_queue::queue_id,
+                &kfd_update_queue::ring_base_address, &kfd_update_queue::ring_size,
+                &kfd_update_queue::queue_percentage, &kfd_update_queue::queue_priority);
+}
+std::string show_create_event(const void* p) {
+  return fields(p, "type={} auto_reset={} -> id={:#x} slot={}", &kfd_create_event::event_type,
+                &kfd_create_event::auto_reset, &kfd_create_event::event_id,
+                &kfd_create_event::event_slot_index);
+}
+std::string show_event(const void* p) {
+  return fields(p, "id={:#x}", &kfd_event_ref::event_id);
+}
+std::string show_wait(const void* p) {
+  return fields(p, "n={} all={} timeout={} -> result={}", &kfd_wait_events::num_events,
+                &kfd_wait_events::wait_for_all, &kfd_wait_events::timeout, &kfd_wait_events::wait_result);
+}
+std::string show_alloc(const void* p) {
+  const auto& a = as<kfd_alloc_memory>(p);
+  constexpr const char* kKinds[] = {"VRAM", "GTT", "USERPTR", "DOORBELL", "MMIO"};
+  std::string kind;
+  for (unsigned i = 0; i < 5; ++i) {
+    if ((a.flags >> i & 1) != 0) kind += kKinds[i];
+  }
+  return fmt::format("gpu={:#x} {} flags={:#x} va={:#x}+{:#x} -> handle={:#x} offset={:#x}", a.gpu_id, kind,
+                     a.flags, a.va_addr, a.size, a.handle, a.mmap_offset);
+}
+std::string show_free(const void* p) {
+  return fields(p, "handle={:#x}", &kfd_free_memory::handle);
+}
+std::string show_map(const void* p) {
+  return fields(p, "handle={:#x} devices={} done={}", &kfd_map_memory::handle, &kfd_map_memory::n_devices,
+                &kfd_map_memory::n_success);
+}
+std::string show_acquire(const void* p) {
+  return fields(p, "gpu={:#x} drm_fd={}", &kfd_acquire_vm::gpu_id, &kfd_acquire_vm::drm_fd);
+}
+std::string show_version(const void* p) {
+  return fields(p, "-> {}.{}", &kfd_get_version::major, &kfd_get_version::minor);
+}
+std::string show_svm(const void* p) {
+  return fields(p, "{:#x}+{:#x} op={} attributes={}", &kfd_svm::start_addr, &kfd_svm::size, &kfd_svm::op,
+                &kfd_svm::nattr);
+}
+std::string show_export(const void* p) {
+  return fields(p, "handle={:#x} -> fd={}", &kfd_export_dmabuf::handle, &kfd_export_dmabuf::dmabuf_fd);
+}
+std::string show_import(const void* p) {
+  return fields(p, "gpu={:#x} fd={} va={:#x} -> handle={:#x}", &kfd_import_dmabuf::gpu_id,
+                &kfd_import_dmabuf::dmabuf_fd, &kfd_import_dmabuf::va_addr, &kfd_import_dmabuf::handle);
+}
+std::string show_scratch(const void* p) {
+  return fields(p, "gpu={:#x} va={:#x}", &kfd_set_scratch_backing_va::gpu_id,
+                &kfd_set_scratch_backing_va::va_addr);
+}
+
+using I = KfdIoctls;
+constexpr auto kExact = Faithful::kExact;
+constexpr auto kApproximate = Faithful::kApproximate;
+constexpr auto kAbsent = Faithful::kAbsent;
+
+template <class T>
+constexpr uint32_t bytes_of = sizeof(T);
+
+constexpr auto kTable = std::to_array<IoctlEntry>({
+    {KFD_NR_GET_VERSION, "GET_VERSION", bytes_of<kfd_get_version>, kExact, "1.17", I::get_version,
+     show_version},
+    {KFD_NR_CREATE_QUEUE, "CREATE_QUEUE", bytes_of<kfd_create_queue>, kExact,
+     "buffers are checked as kernels from 6.12 on do", I::create_queue, show_create_queue},
+    {KFD_NR_DESTROY_QUEUE, "DESTROY_QUEUE", bytes_of<kfd_destroy_queue>, kExact, "", I::destroy_queue,
+     show_queue},
+    {KFD_NR_SET_MEMORY_POLICY, "SET_MEMORY_POLICY", bytes_of<kfd_set_memory_policy>, kApproximate,
+     "checked; memory is always coherent", I::set_memory_policy, nullptr},
+    {KFD_NR_GET_CLOCK_COUNTERS, "GET_CLOCK_COUNTERS", bytes_of<kfd_get_clock_counters>, kExact, "",
+     I::get_clock_counters, nullptr},
+    {KFD_NR_GET_PROCESS_APERTURES, "GET_PROCESS_APERTURES", bytes_of<kfd_get_process_apertures>, kExact, "",
+     I::get_process_apertures, nullptr},
+    {KFD_NR_UPDATE_QUEUE, "UPDATE_QUEUE", bytes_of<kfd_update_queue>, kExact, "", I::update_queue,
+     show_update_queue},
+    {KFD_NR_CREATE_EVENT, "CREATE_EVENT", bytes_of<kfd_create_event>, kExact, "", I::create_event,
+     show_create_event},
+    {KFD_NR_DESTROY_EVENT, "DESTROY_EVENT", bytes_of<kfd_event_ref>, kExact, "", I::destroy_event,
+     show_event},
+    {KFD_NR_SET_EVENT, "SET_EVENT", bytes_of<kfd_event_ref>, kExact, "", I::set_event, show_event},
+    {KFD_NR_RESET_EVENT, "RESET_EVENT", bytes_of<kfd_event_ref>, kExact, "", I::reset_event, show_event},
+    {KFD_NR_WAIT_EVENTS, "WAIT_EVENTS", bytes_of<kfd_wait_events>, kApproximate,
+     "a signal does not interrupt the wait", I::wait_events, show_wait},
+    {KFD_NR_DBG_REGISTER, "DBG_REGISTER", 8, kExact, "EPERM, as everywhere since 5.15", I::not_permitted,
+     nullptr},
+    {KFD_NR_DBG_UNREGISTER, "DBG_UNREGISTER", 8, kExact, "EPERM", I::not_permitted, nullptr},
+    {KFD_NR_DBG_ADDRESS_WATCH, "DBG_ADDRESS_WATCH", 16, kExact, "EPERM", I::not_permitted, nullptr},
+    {KFD_NR_DBG_WAVE_CONTROL, "DBG_WAVE_CONTROL", 16, kExact, "EPERM", I::not_permitted, nullptr},
+    {KFD_NR_SET_SCRATCH_BACKING_VA, "SET_SCRATCH_BACKING_VA", bytes_of<kfd_set_scratch_backing_va>, kExact,
+     "", I::set_scratch_backing_va, show_scratch},
+    {KFD_NR_GET_TILE_CONFIG, "GET_TILE_CONFIG", bytes_of<kfd_get_tile_config>, kApproximate,
+     "GB_ADDR_CONFIG of the board; the mode tables are empty", I::get_tile_config, nullptr},
+    {KFD_NR_SET_TRAP_HANDLER, "SET_TRAP_HANDLER", bytes_of<kfd_set_trap_handler>, kApproximate,
+     "accepted; nothing traps before there are shader cores", I::set_trap_handler, nullptr},
+    {KFD_NR_GET_PROCESS_APERTURES_NEW, "GET_PROCESS_APERTURES_NEW", bytes_of<kfd_get_process_apertures_new>,
+     kExact, "", I::get_process_apertures_new, nullptr},
+    {KFD_NR_ACQUIRE_VM, "ACQUIRE_VM", bytes_of<kfd_acquire_vm>, kExact, "", I::acquire_vm, show_acquire},
+    {KFD_NR_ALLOC_MEMORY, "ALLOC_MEMORY_OF_GPU", bytes_of<kfd_alloc_memory>, kApproximate,
+     "VRAM is counted per process, not per machine", I::alloc_memory, show_alloc},
+    {KFD_NR_FREE_MEMORY, "FREE_MEMORY_OF_GPU", bytes_of<kfd_free_memory>, kExact, "", I::free_memory,
+     show_free},
+    {KFD_NR_MAP_MEMORY, "MAP_MEMORY_TO_GPU", bytes_of<kfd_map_memory>, kExact, "", I::map_memory, show_map},
+    {KFD_NR_UNMAP_MEMORY, "UNMAP_MEMORY_FROM_GPU", bytes_of<kfd_map_memory>, kExact, "", I::unmap_memory,
+     show_map},
+    {KFD_NR_SET_CU_MASK, "SET_CU_MASK", bytes_of<kfd_set_cu_mask>, kApproximate,
+     "checked and kept; nothing is scheduled by it", I::set_cu_mask, nullptr},
+    {KFD_NR_GET_QUEUE_WAVE_STATE, "GET_QUEUE_WAVE_STATE", bytes_of<kfd_get_queue_wave_state>, kApproximate,
+     "a stopped queue has no waves", I::get_queue_wave_state, nullptr},
+    {KFD_NR_GET_DMABUF_INFO, "GET_DMABUF_INFO", bytes_of<kfd_get_dmabuf_info>, kApproximate,
+     "of the virtual GPU's own buffers; there is no metadata", I::get_dmabuf_info, nullptr},
+    {KFD_NR_IMPORT_DMABUF, "IMPORT_DMABUF", bytes_of<kfd_import_dmabuf>, kExact, "", I::import_dmabuf,
+     show_import},
+    {KFD_NR_ALLOC_QUEUE_GWS, "ALLOC_QUEUE_GWS", bytes_of<kfd_alloc_queue_gws>, kExact, "", I::alloc_queue_gws,
+     nullptr},
+    {KFD_NR_SMI_EVENTS, "SMI_EVENTS", bytes_of<kfd_smi_events>, kApproximate,
+     "a file from which no event is ever read", I::smi_events, nullptr},
+    {KFD_NR_SVM, "SVM", bytes_of<kfd_svm>, kApproximate, "memory does not migrate; locations are remembered",
+     I::svm, show_svm},
+    {KFD_NR_SET_XNACK_MODE, "SET_XNACK_MODE", bytes_of<kfd_set_xnack_mode>, kExact, "no board retries faults",
+     I::set_xnack_mode, nullptr},
+    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kAbsent, "ENOTTY", I::not_there, nullptr},
+    {KFD_NR_AVAILABLE_MEMORY, "AVAILABLE_MEMORY", bytes_of<kfd_available_memory>, kExact, "",
+     I::available_memory, nullptr},
+    {KFD_NR_EXPORT_DMABUF, "EXPORT_DMABUF", bytes_of<kfd_export_dmabuf>, kApproximate,
+     "the descriptor is a memory file, not a dma-buf", I::export_dmabuf, show_export},
+    {KFD_NR_RUNTIME_ENABLE, "RUNTIME_ENABLE", bytes_of<kfd_runtime_enable>, kApproximate,
+     "queue errors are reported as asked; there is no debugger to tell", I::runtime_enable, nullptr},
+    {KFD_NR_DBG_TRAP, "DBG_TRAP", 32, kAbsent, "EINVAL, as without the hardware scheduler", I::no_debugger,
+     nullptr},
+    {KFD_NR_IPC_IMPORT_HANDLE, "IPC_IMPORT_HANDLE", bytes_of<kfd_ipc_import_handle>, kApproximate,
+     "the exporting process must be alive and of the same user", I::ipc_import, nullptr},
+    {KFD_NR_IPC_EXPORT_HANDLE, "IPC_EXPORT_HANDLE", bytes_of<kfd_ipc_export_handle>, kApproximate,
+     "names the buffer as long as this process lives", I::ipc_export, nullptr},
+    {KFD_NR_DBG_TRAP_OLD, "DBG_TRAP (old)", 32, kAbsent, "ENOTTY, as in upstream kernels", I::not_there,
+     nullptr},
+    {KFD_NR_CROSS_MEMORY_COPY, "CROSS_MEMORY_COPY", 48, kAbsent, "ENOTTY, as in upstream kernels",
+     I::not_there, nullptr},
+    {KFD_NR_RLC_SPM, "RLC_SPM", 32, kAbsent, "ENOTTY, as in upstream kernels", I::not_there, nullptr},
+    {KFD_NR_PC_SAMPLE, "PC_SAMPLE", 32, kAbsent, "ENOTTY, as in upstream kernels", I::not_there, nullptr},
+});
+
+constexpr uint32_t kMaxBytes = 512;
+static_assert(std::all_of(kTable.begin(), kTable.end(),
+                          [](const IoctlEntry& e) { return e.bytes <= kMaxBytes; }));
+static_assert(std::is_sorted(kTable.begin(), kTable.end(),
+                             [](const IoctlEntry& a, const IoctlEntry& b) { return a.number < b.number; }));
+
+// Every ioctl of amdkfd is at least readable or writable; the direction says what is copied.
+constexpr uint32_t kDirectionIn = 1;   // the kernel's _IOC_WRITE: the program writes
+constexpr uint32_t kDirectionOut = 2;  // _IOC_READ
+
+}  // namespace
+
+std::span<const IoctlEntry> kfd_ioctls() {
+  return kTable;
+}
+
+const IoctlEntry* find_kfd_ioctl(uint32_t number) {
+  const auto it = std::lower_bound(kTable.begin(), kTable.end(), number,
+                                   [](const IoctlEntry& e, uint32_t n) { return e.number < n; });
+  return it != kTable.end() && it->number == number ? &*it : nullptr;
+}
+
+int Process::ioctl(uint64_t request, void* argument) {
+  const auto number = static_cast<uint32_t>(request & 0xff);
+  const auto type = static_cast<uint32_t>(request >> 8 & 0xff);
+  const auto bytes = static_cast<uint32_t>(request >> 16 & 0x3fff);
+  const auto direction = static_cast<uint32_t>(request >> 30 & 3);
+  const IoctlEntry* const entry = type == KFD_ABI_IOCTL_TYPE ? find_kfd_ioctl(number) : nullptr;
+  if (entry == nullptr) {
+    log_(LogCategory::kWarning, "ioctl {:#x} (type {:#x} number {:#x}) is not one of amdkfd: ENOTTY", request,
+         type, number);
+    return -ENOTTY;
+  }
+  alignas(8) std::byte copy[kMaxBytes] = {};
+  const uint32_t shared = std::min(bytes, entry->bytes);
+  // The argument block itself is read like any other memory of the program; only what it points to is
+  // suspected.
+  if (shared != 0 && reinterpret_cast<uintptr_t>(argument) < 4096) return -EFAULT;
+  if ((direction & kDirectionIn) != 0) std::memcpy(copy, argument, shared);
+  const IoctlCall call{copy, argument, bytes};
+  Errno error = 0;
+  try {
+    error = entry->run(*this, call);
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
+  }
+  if ((direction & kDirectionOut) != 0) std::memcpy(argument, copy, shared);
+  if (log_.enabled(LogCategory::kIoctl)) {
+    const std::string what = entry->describe == nullptr ? "" : entry->describe(copy);
+    log_(LogCategory::kIoctl, "{}({}) = {}{}", entry->name, what, -error,
+         error == 0 ? "" : fmt::format(" {}", strerrorname_np(error)));
+  }
+  return -error;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,76 @@
+// Ioctls about events. The semantics are in events.hpp.
+#include <cerrno>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/user_copy.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+template <class T>
+T& args(const IoctlCall& call) {
+  return *static_cast<T*>(call.arguments);
+}
+
+constexpr uint32_t kMaxWaits = 1u << 16;
+
+}  // namespace
+
+Errno KfdIoctls::create_event(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_create_event>(call);
+  if (a.event_page_offset != 0) {
+    // Where GPUs have memory of their own, user mode brings the page, as a buffer they can write to.
+    std::shared_ptr<MemoryObject> page;
+    {
+      const std::lock_guard lock(process.memory_mutex_);
+      const Buffer* const buffer = process.find_buffer(a.event_page_offset);
+      if (buffer == nullptr || buffer->object->kind() != MemoryObject::Kind::kGtt) return EINVAL;
+      page = buffer->object;
+    }
+    if (const Errno error = process.events_.set_page(std::move(page)); error != 0) return error;
+  }
+  const auto event = process.events_.create(a.event_type, a.auto_reset != 0);
+  if (!event) return event.error();
+  a.event_id = event->id;
+  a.event_slot_index = event->slot;
+  a.event_trigger_data = event->slot == 0 ? 0 : event->id;
+  a.event_page_offset = event->slot == 0 ? 0 : KFD_MMAP_TYPE_EVENTS;
+  return 0;
+}
+
+Errno KfdIoctls::destroy_event(Process& process, const IoctlCall& call) {
+  return process.events_.destroy(args<kfd_event_ref>(call).event_id);
+}
+
+Errno KfdIoctls::set_event(Process& process, const IoctlCall& call) {
+  return process.events_.set(args<kfd_event_ref>(call).event_id);
+}
+
+Errno KfdIoctls::reset_event(Process& process, const IoctlCall& call) {
+  return process.events_.reset(args<kfd_event_ref>(call).event_id);
+}
+
+Errno KfdIoctls::wait_events(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_wait_events>(call);
+  if (a.num_events > kMaxWaits) return ENOMEM;
+  // Nearly every wait is for a few events.
+  constexpr uint32_t kFew = 16;
+  kfd_event_data few[kFew];
+  std::vector<kfd_event_data> many;
+  kfd_event_data* events = few;
+  if (a.num_events > kFew) {
+    many.resize(a.num_events);
+    events = many.data();
+  }
+  const size_t bytes = a.num_events * sizeof(kfd_event_data);
+  if (const Errno error = copy_from_program(events, a.events_ptr, bytes); error != 0) return error;
+  if (const Errno error =
+          process.events_.wait(events, a.num_events, a.wait_for_all != 0, a.timeout, a.wait_result);
+      error != 0) {
+    return error;
+  }
+  return a.wait_result == KFD_WAIT_COMPLETE ? copy_to_program(a.events_ptr, events, bytes) : 0;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,142 @@
+// Ioctls about buffers: allocate, free, map, unmap.
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/user_copy.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+template <class T>
+T& args(const IoctlCall& call) {
+  return *static_cast<T*>(call.arguments);
+}
+
+constexpr uint64_t kPage = PageTable::kPageBytes;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 44;
+
+using Kind = MemoryObject::Kind;
+using ObjectOr = ErrnoOr<std::shared_ptr<MemoryObject>>;
+
+// The memory behind a new buffer. The memory lock is held.
+ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& a, uint64_t bytes) {
+  const auto kinds = a.flags & KFD_MEM_KINDS;
+  if (std::popcount(kinds) != 1) return tl::unexpected(EINVAL);
+  switch (kinds) {
+    case KFD_MEM_VRAM: {
+      if ((a.flags & KFD_MEM_PUBLIC) != 0 && !gpu.gpu().large_bar) return tl::unexpected(EINVAL);
+      if (const Errno error = process.take_vram(gpu, bytes); error != 0) return tl::unexpected(error);
+      auto object = MemoryObject::allocate(Kind::kVram, bytes, a.flags, gpu.index(), gpu.gpu().gpu_id);
+      if (!object) gpu.vram_used -= bytes;
+      return object;
+    }
+    case KFD_MEM_GTT:
+      return MemoryObject::allocate(Kind::kGtt, bytes, a.flags, gpu.index(), gpu.gpu().gpu_id);
+    case KFD_MEM_USERPTR:
+      if (a.mmap_offset == 0 || a.mmap_offset % kPage != 0) return tl::unexpected(EINVAL);
+      if (!program_has(a.mmap_offset, bytes)) return tl::unexpected(EFAULT);
+      return MemoryObject::of_program(reinterpret_cast<std::byte*>(a.mmap_offset), bytes, a.flags,
+                                      gpu.index(), gpu.gpu().gpu_id);
+    case KFD_MEM_DOORBELL:
+      if (a.size != gpu.gpu().board.doorbell_slice_bytes()) return tl::unexpected(EINVAL);
+      return gpu.doorbells();
+    case KFD_MEM_MMIO_REMAP:
+      if (a.size != kPage) return tl::unexpected(EINVAL);
+      return gpu.mmio_page();
+    default:
+      return tl::unexpected(EINVAL);
+  }
+}
+
+}  // namespace
+
+Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_alloc_memory>(call);
+  if (a.size == 0 || a.size > kMaxBytes) return EINVAL;
+  const std::lock_guard lock(process.memory_mutex_);
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr || !gpu->acquired()) return EINVAL;
+  const uint64_t va_bytes = (a.size + kPage - 1) & ~(kPage - 1);
+  if (process.svm_.overlaps(a.va_addr / kPage, (a.va_addr / kPage) + va_bytes / kPage)) return EADDRINUSE;
+
+  Buffer buffer;
+  buffer.va = a.va_addr;
+  buffer.va_bytes = va_bytes;
+  buffer.flags = a.flags;
+  buffer.gpu_index = gpu->index();
+  // The ring of a gfx8 AQL queue: memory of half the size, which GPUs see twice in a row.
+  if (buffer.double_mapped() && va_bytes / kPage % 2 != 0) return EINVAL;
+  auto object = make_object(process, *gpu, a, buffer.double_mapped() ? va_bytes / 2 : va_bytes);
+  if (!object) return object.error();
+  buffer.object = std::move(*object);
+
+  switch (buffer.object->kind()) {
+    case Kind::kVram:
+    case Kind::kGtt:
+      buffer.mmap_offset = process.make_mmap_offset(buffer.object);
+      break;
+    case Kind::kDoorbell:
+      a.mmap_offset = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(a.gpu_id);
+      break;
+    case Kind::kMmio:
+      a.mmap_offset = KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(a.gpu_id);
+      break;
+    case Kind::kUserptr:
+      break;
+  }
+  if (buffer.mmap_offset != 0) a.mmap_offset = buffer.mmap_offset;
+  const auto handle = process.add_buffer(std::move(buffer));
+  if (!handle) return handle.error();
+  a.handle = *handle;
+  return 0;
+}
+
+Errno KfdIoctls::free_memory(Process& process, const IoctlCall& call) {
+  const std::lock_guard lock(process.memory_mutex_);
+  Buffer* const buffer = process.find_buffer(args<kfd_free_memory>(call).handle);
+  return buffer == nullptr ? EINVAL : process.release_buffer(*buffer);
+}
+
+Errno KfdIoctls::change_mapping(Process& process, kfd_map_memory& a, bool map) {
+  constexpr uint32_t kMaxDevices = 1024;
+  if (a.n_devices == 0 || a.n_devices > kMaxDevices || a.n_success > a.n_devices) return EINVAL;
+  const auto ids = array_from_program<uint32_t>(a.device_ids_array_ptr, a.n_devices);
+  if (!ids) return ids.error();
+  const std::lock_guard lock(process.memory_mutex_);
+  Buffer* const buffer = process.find_buffer(a.handle);
+  if (buffer == nullptr) return EINVAL;
+  if (!map && buffer->queue_uses != 0) return EBUSY;
+  while (a.n_success < a.n_devices) {
+    GpuContext* const gpu = process.gpu_by_id((*ids)[a.n_success]);
+    if (gpu == nullptr || !gpu->acquired()) return EINVAL;
+    if (map) {
+      if (const Errno error = process.map_buffer(*buffer, *gpu); error != 0) return error;
+    } else {
+      process.unmap_buffer(*buffer, *gpu);
+    }
+    ++a.n_success;
+  }
+  return 0;
+}
+
+Errno KfdIoctls::map_memory(Process& process, const IoctlCall& call) {
+  return change_mapping(process, args<kfd_map_memory>(call), true);
+}
+
+Errno KfdIoctls::unmap_memory(Process& process, const IoctlCall& call) {
+  return change_mapping(process, args<kfd_map_memory>(call), false);
+}
+
+Errno KfdIoctls::available_memory(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_available_memory>(call);
+  const std::lock_guard lock(process.memory_mutex_);
+  const GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  a.available = gpu->gpu().vram_bytes - gpu->vram_used;
+  return 0;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,174 @@
+// Ioctls about the driver, the GPU as a whole, and clocks.
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/user_copy.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+template <class T>
+T& args(const IoctlCall& call) {
+  return *static_cast<T*>(call.arguments);
+}
+
+uint64_t nanoseconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+kfd_apertures apertures_of(const GpuContext& gpu) {
+  const GpuApertures a = gpu.apertures();
+  return {a.lds_base,   a.lds_limit,   a.scratch_base,   a.scratch_limit,
+          a.gpuvm_base, a.gpuvm_limit, gpu.gpu().gpu_id, 0};
+}
+
+}  // namespace
+
+Errno KfdIoctls::get_version(Process&, const IoctlCall& call) {
+  args<kfd_get_version>(call) = {KFD_ABI_VERSION_MAJOR, KFD_ABI_VERSION_MINOR};
+  return 0;
+}
+
+Errno KfdIoctls::get_clock_counters(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_get_clock_counters>(call);
+  // An unknown GPU is no error: its counter is 0. User mode asks so for the CPU's clock alone.
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  a.gpu_clock_counter = gpu == nullptr ? 0 : gpu->gpu_clock();
+  a.cpu_clock_counter = nanoseconds(CLOCK_MONOTONIC_RAW);
+  a.system_clock_counter = nanoseconds(CLOCK_BOOTTIME);
+  a.system_clock_freq = 1'000'000'000;
+  return 0;
+}
+
+Errno KfdIoctls::get_process_apertures(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_get_process_apertures>(call);
+  a.num_of_nodes = 0;
+  for (size_t i = 0; i < process.gpu_count() && i < KFD_APERTURES_OLD_MAX; ++i) {
+    a.apertures[a.num_of_nodes++] = apertures_of(process.gpu(i));
+  }
+  return 0;
+}
+
+Errno KfdIoctls::get_process_apertures_new(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_get_process_apertures_new>(call);
+  const auto count = static_cast<uint32_t>(process.gpu_count());
+  if (a.num_of_nodes == 0) {
+    a.num_of_nodes = count;
+    return 0;
+  }
+  std::vector<kfd_apertures> out;
+  for (uint32_t i = 0; i < count && i < a.num_of_nodes; ++i) out.push_back(apertures_of(process.gpu(i)));
+  if (const Errno error = copy_to_program(a.apertures_ptr, out.data(), out.size() * sizeof out[0]);
+      error != 0) {
+    return error;
+  }
+  a.num_of_nodes = static_cast<uint32_t>(out.size());
+  return 0;
+}
+
+Errno KfdIoctls::acquire_vm(Process& process, const IoctlCall& call) {
+  const auto& a = args<kfd_acquire_vm>(call);
+  const auto file = process.files_.render_node(static_cast<int>(a.drm_fd));
+  if (!file) return EINVAL;
+  const std::lock_guard lock(process.memory_mutex_);
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr || file->gpu_index != gpu->index()) return EINVAL;
+  if (gpu->acquired()) return gpu->drm_file() == file->file_id ? 0 : EBUSY;
+  gpu->set_drm_file(file->file_id);
+  return 0;
+}
+
+Errno KfdIoctls::set_memory_policy(Process& process, const IoctlCall& call) {
+  const auto& a = args<kfd_set_memory_policy>(call);
+  const auto known = [](uint32_t policy) {
+    return policy == KFD_CACHE_POLICY_COHERENT || policy == KFD_CACHE_POLICY_NONCOHERENT;
+  };
+  if (!known(a.default_policy) || !known(a.alternate_policy)) return EINVAL;
+  return process.gpu_by_id(a.gpu_id) == nullptr ? EINVAL : 0;
+}
+
+Errno KfdIoctls::set_scratch_backing_va(Process& process, const IoctlCall& call) {
+  const auto& a = args<kfd_set_scratch_backing_va>(call);
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  // User mode gives what the register SH_HIDDEN_PRIVATE_BASE holds: the address without its low 16 bits.
+  gpu->processor().set_scratch_base(a.va_addr << 16);
+  return 0;
+}
+
+Errno KfdIoctls::set_trap_handler(Process& process, const IoctlCall& call) {
+  const auto& a = args<kfd_set_trap_handler>(call);
+  return process.gpu_by_id(a.gpu_id) == nullptr ? EINVAL : 0;
+}
+
+Errno KfdIoctls::get_tile_config(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_get_tile_config>(call);
+  const GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  a.gb_addr_config = gpu->gpu().board.gb_addr_config;
+  a.num_banks = 0;
+  a.num_ranks = 0;
+  // 32 and 16 modes existed up to gfx8; from gfx9 on the tables mean nothing.
+  constexpr uint32_t kModes[32] = {};
+  a.num_tile_configs = std::min<uint32_t>(a.num_tile_configs, 32);
+  a.num_macro_tile_configs = std::min<uint32_t>(a.num_macro_tile_configs, 16);
+  if (const Errno error = copy_to_program(a.tile_config_ptr, kModes, a.num_tile_configs * 4); error != 0) {
+    return error;
+  }
+  return copy_to_program(a.macro_tile_config_ptr, kModes, a.num_macro_tile_configs * 4);
+}
+
+Errno KfdIoctls::set_xnack_mode(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_set_xnack_mode>(call);
+  const std::lock_guard lock(process.queue_mutex_);
+  if (a.xnack_enabled >= 0) {
+    if (!process.queues_.empty()) return EBUSY;
+    if (a.xnack_enabled != 0) return EPERM;  // none of the boards can retry faults of one process only
+  }
+  a.xnack_enabled = process.xnack_ ? 1 : 0;
+  return 0;
+}
+
+Errno KfdIoctls::runtime_enable(Process& process, const IoctlCall& call) {
+  const auto& a = args<kfd_runtime_enable>(call);
+  const bool enable = (a.mode_mask & KFD_RUNTIME_ENABLE_MODE_ENABLE) != 0;
+  const std::lock_guard lock(process.queue_mutex_);
+  if (enable && process.runtime_enabled_) return EBUSY;
+  process.runtime_enabled_ = enable;
+  for (auto& [id, queue] : process.queues_) queue->gpu->note_queue(id, {queue->save_area_va, enable});
+  return 0;
+}
+
+Errno KfdIoctls::smi_events(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_smi_events>(call);
+  if (process.gpu_by_id(a.gpu_id) == nullptr) return EINVAL;
+  const InternalFd file(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!file) return errno;
+  const auto fd = process.files_.give_to_program(file.get(), true);
+  if (!fd) return fd.error();
+  a.anon_fd = static_cast<uint32_t>(*fd);
+  return 0;
+}
+
+Errno KfdIoctls::not_permitted(Process&, const IoctlCall&) {
+  return EPERM;
+}
+
+Errno KfdIoctls::no_debugger(Process& process, const IoctlCall&) {
+  process.log_(LogCategory::kIoctl, "the virtual GPU has no debugger interface");
+  return EINVAL;
+}
+
+Errno KfdIoctls::not_there(Process&, const IoctlCall&) {
+  return ENOTTY;
+}
+
+}  // namespace rigel::vgpu

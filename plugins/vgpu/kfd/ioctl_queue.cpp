@@ -1,0 +1,322 @@
+// Ioctls about queues.
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/user_copy.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+template <class T>
+T& args(const IoctlCall& call) {
+  return *static_cast<T*>(call.arguments);
+}
+
+constexpr uint64_t kPage = PageTable::kPageBytes;
+constexpr uint32_t kMaxQueues = 1024;  // of one process
+constexpr uint64_t kEopBytes = 4096;
+
+// Doorbells from gfx9 on, as amdkfd lays them out: the SDMA engines' are at fixed places, those of odd queues
+// half a slice further on; compute queues take the lowest that is free of the rest.
+constexpr uint32_t kSdmaDoorbells = 0xf0;
+constexpr uint32_t kDoorbellsOfSdmaEngine = 0x0a;
+constexpr uint32_t kReservedBegin = 0xe0;
+constexpr uint32_t kReservedEnd = 0x200;
+constexpr uint32_t kMirror = 512;
+
+bool is_sdma(uint32_t type) {
+  return type == KFD_QUEUE_SDMA || type == KFD_QUEUE_SDMA_BY_ENGINE;
+}
+
+Errno errno_of(QueueRequestError error) {
+  switch (error) {
+    case QueueRequestError::kNone:
+      return 0;
+    case QueueRequestError::kNoSuchQueue:
+      return EINVAL;
+    case QueueRequestError::kIdInUse:
+      return EBUSY;
+    case QueueRequestError::kBadRing:
+      return EINVAL;
+    case QueueRequestError::kNoSuchEngine:
+      return EINVAL;
+    case QueueRequestError::kBadValue:
+      return EINVAL;
+  }
+  return EINVAL;
+}
+
+Errno check_numbers(const kfd_create_queue& a) {
+  if ((a.queue_percentage & 0xff) > KFD_QUEUE_PERCENTAGE_MAX || a.queue_priority > KFD_QUEUE_PRIORITY_MAX)
+    return EINVAL;
+  if (a.ring_base_address == 0 || !program_has(a.ring_base_address, 1)) return EFAULT;
+  if (a.ring_size != 0 && !std::has_single_bit(a.ring_size)) return EINVAL;
+  if (a.ring_size < KFD_QUEUE_RING_MIN) return EINVAL;
+  if (!program_has(a.read_pointer_address, 4) || !program_has(a.write_pointer_address, 4)) return EFAULT;
+  if (a.eop_buffer_address != 0 && !program_has(a.eop_buffer_address, 4)) return EFAULT;
+  if (a.ctx_save_restore_address != 0 && !program_has(a.ctx_save_restore_address, 4)) return EFAULT;
+  return a.queue_type <= KFD_QUEUE_SDMA_BY_ENGINE ? 0 : EINVAL;
+}
+
+}  // namespace
+
+Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_create_queue>(call);
+  if (const Errno error = check_numbers(a); error != 0) return error;
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  const Board& board = gpu->gpu().board;
+  if (a.queue_type == KFD_QUEUE_SDMA_XGMI) return ENOMEM;  // no board has SDMA engines for XGMI alone
+  const auto warn = [&](const char* what) {
+    process.log_(LogCategory::kWarning, "CREATE_QUEUE: {}", what);
+    return EINVAL;
+  };
+
+  const std::lock_guard lock(process.queue_mutex_);
+  auto queue = std::make_unique<Process::Queue>();
+  queue->type = a.queue_type;
+  queue->gpu = gpu;
+  queue->ring_va = a.ring_base_address;
+  queue->ring_bytes = a.ring_size;
+  queue->percentage = a.queue_percentage & 0xff;
+  queue->priority = a.queue_priority;
+  queue->save_area_va = a.ctx_save_restore_address;
+
+  // The buffers that hardware will read and write on its own must be there, and stay there.
+  std::vector<Buffer*> held;
+  const std::lock_guard memory_lock(process.memory_mutex_);
+  if (!gpu->acquired()) return EINVAL;
+  const bool gfx8_aql = board.gfx_major() == 8 && a.queue_type == KFD_QUEUE_AQL;
+  const auto hold = [&](uint64_t va, uint64_t bytes) {
+    Buffer* const buffer = process.buffer_at(*gpu, va, bytes);
+    if (buffer != nullptr) held.push_back(buffer);
+    return buffer != nullptr;
+  };
+  if (!hold(a.write_pointer_address, 0))
+    return warn("the write pointer is not in a buffer mapped to this GPU");
+  if (!hold(a.read_pointer_address, 0)) return warn("the read pointer is not in a buffer mapped to this GPU");
+  if (!hold(a.ring_base_address, gfx8_aql ? a.ring_size / 2 : a.ring_size)) {
+    return warn("the ring is not a buffer of its own, of its size, mapped to this GPU");
+  }
+  if (!is_sdma(a.queue_type)) {
+    if (a.eop_buffer_address != 0) {
+      if (a.eop_buffer_size != kEopBytes) return warn("the end-of-pipe buffer has not 4096 bytes");
+      if (!hold(a.eop_buffer_address, kEopBytes)) {
+        return warn("the end-of-pipe buffer is not a buffer of its own, of its size, mapped to this GPU");
+      }
+    }
+    if (a.ctx_save_restore_address != 0) {
+      const Board::SaveArea area = board.save_area();
+      if (a.ctl_stack_size != area.control_stack_bytes) return warn("ctl_stack_size is not the chip's");
+      if (a.ctx_save_restore_size < area.context_bytes) return warn("ctx_save_restore_size is too small");
+      const uint64_t bytes = uint64_t{a.ctx_save_restore_size} + area.debug_bytes;
+      if (!hold(a.ctx_save_restore_address, bytes)) {
+        // Newer user mode gives it as a shared range.
+        bool shared = true;
+        process.svm_.visit(a.ctx_save_restore_address / kPage, (a.ctx_save_restore_address + bytes) / kPage,
+                           [&](uint64_t, uint64_t, const SvmAttributes* range) {
+                             shared &=
+                                 range != nullptr && (range->access | range->in_place).test(gpu->index());
+                           });
+        if (!shared) return warn("the context save area is neither a buffer of its size nor a shared range");
+      }
+    }
+  }
+
+  while (queue->id < kMaxQueues && process.queues_.contains(queue->id)) ++queue->id;
+  if (queue->id == kMaxQueues) return ENOMEM;
+
+  auto& taken = process.doorbells_taken_[gpu->index()];
+  auto& sdma_taken = process.sdma_taken_[gpu->index()];
+  uint32_t engine = 0;
+  if (is_sdma(a.queue_type)) {
+    const uint32_t engines = board.sdma.engines;
+    uint32_t slot = 0;
+    if (a.queue_type == KFD_QUEUE_SDMA_BY_ENGINE) {
+      if (a.sdma_engine_id >= engines) return EINVAL;
+      slot = a.sdma_engine_id;
+    }
+    const uint32_t step = a.queue_type == KFD_QUEUE_SDMA_BY_ENGINE ? engines : 1;
+    while (slot < engines * board.sdma.queues_per_engine && sdma_taken.test(slot)) slot += step;
+    if (slot >= engines * board.sdma.queues_per_engine) return ENOMEM;
+    queue->sdma = true;
+    queue->sdma_slot = slot;
+    engine = slot % engines;
+  }
+  if (board.doorbell_bytes() == 4) {
+    queue->doorbell = queue->id;  // the queue's number decides, and user mode knows it
+  } else if (queue->sdma) {
+    const uint32_t number = queue->sdma_slot / board.sdma.engines;
+    queue->doorbell = kSdmaDoorbells + engine * kDoorbellsOfSdmaEngine + number / 2 + number % 2 * kMirror;
+  } else {
+    const auto reserved = [](uint32_t i) {
+      const uint32_t low = i % kMirror;
+      return low >= kReservedBegin && low < kReservedEnd;
+    };
+    while (queue->doorbell < taken.size() && (taken.test(queue->doorbell) || reserved(queue->doorbell))) {
+      ++queue->doorbell;
+    }
+    if (queue->doorbell == taken.size()) return ENOSPC;
+  }
+
+  const auto slice = gpu->doorbells();
+  if (!slice) return slice.error();
+  const uint32_t doorbell_bytes = board.doorbell_bytes();
+  queue->doorbell_slot = (*slice)->host() + uint64_t{queue->doorbell} * doorbell_bytes;
+  if (doorbell_bytes == 4) {
+    reinterpret_cast<std::atomic<uint32_t>*>(queue->doorbell_slot)->store(~0u, std::memory_order_relaxed);
+  } else {
+    reinterpret_cast<std::atomic<uint64_t>*>(queue->doorbell_slot)
+        ->store(~uint64_t{0}, std::memory_order_relaxed);
+  }
+
+  QueueConfig config;
+  config.queue_id = queue->id;
+  config.kind = a.queue_type == KFD_QUEUE_AQL ? QueueKind::kAql
+                : queue->sdma                 ? QueueKind::kSdma
+                                              : QueueKind::kPm4;
+  config.ring_va = a.ring_base_address;
+  config.ring_bytes = a.ring_size;
+  config.read_pointer_va = a.read_pointer_address;
+  config.write_pointer_va = a.write_pointer_address;
+  config.sdma_engine = engine;
+  config.priority = a.queue_priority;
+  config.percentage = queue->percentage;
+  config.doorbell = queue->doorbell_slot;
+  gpu->note_queue(queue->id, {queue->save_area_va, process.runtime_enabled_});
+  if (const Errno error = errno_of(gpu->processor().create_queue(config)); error != 0) {
+    gpu->forget_queue(queue->id);
+    return error;
+  }
+  for (Buffer* buffer : held) {
+    ++buffer->queue_uses;
+    queue->buffers.push_back(buffer->handle);
+  }
+  taken.set(queue->doorbell);
+  if (queue->sdma) sdma_taken.set(queue->sdma_slot);
+  process.watch_.add_slot(gpu->index(), queue->doorbell_slot, doorbell_bytes);
+  queue->slot_watched = true;
+
+  a.queue_id = queue->id;
+  a.doorbell_offset = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(a.gpu_id);
+  if (doorbell_bytes == 8) a.doorbell_offset |= uint64_t{queue->doorbell} * doorbell_bytes;
+  process.queues_.emplace(queue->id, std::move(queue));
+  return 0;
+}
+
+// Under the queue lock; takes the memory lock for what the queue held. The queue is gone afterwards.
+void Process::destroy_queue(Queue& queue) {
+  GpuContext& gpu = *queue.gpu;
+  if (queue.slot_watched) watch_.remove_slot(gpu.index(), queue.doorbell_slot);
+  gpu.processor().destroy_queue(queue.id);
+  gpu.forget_queue(queue.id);
+  doorbells_taken_[gpu.index()].reset(queue.doorbell);
+  if (queue.sdma) sdma_taken_[gpu.index()].reset(queue.sdma_slot);
+  {
+    const std::lock_guard lock(memory_mutex_);
+    for (const uint64_t handle : queue.buffers) {
+      if (Buffer* const buffer = find_buffer(handle)) --buffer->queue_uses;
+    }
+  }
+  queues_.erase(queue.id);
+}
+
+Errno KfdIoctls::destroy_queue(Process& process, const IoctlCall& call) {
+  const std::lock_guard lock(process.queue_mutex_);
+  const auto it = process.queues_.find(args<kfd_destroy_queue>(call).queue_id);
+  if (it == process.queues_.end()) return EINVAL;
+  process.destroy_queue(*it->second);
+  return 0;
+}
+
+Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
+  const auto& a = args<kfd_update_queue>(call);
+  if ((a.queue_percentage & 0xff) > KFD_QUEUE_PERCENTAGE_MAX || a.queue_priority > KFD_QUEUE_PRIORITY_MAX)
+    return EINVAL;
+  if (a.ring_base_address != 0 && !program_has(a.ring_base_address, 1)) return EFAULT;
+  if (a.ring_size != 0 && !std::has_single_bit(a.ring_size)) return EINVAL;
+  if (a.ring_size != 0 && a.ring_size < KFD_QUEUE_RING_MIN) return EINVAL;
+  const std::lock_guard lock(process.queue_mutex_);
+  const auto it = process.queues_.find(a.queue_id);
+  if (it == process.queues_.end()) return EFAULT;
+  Process::Queue& queue = *it->second;
+  const uint32_t percentage = a.queue_percentage & 0xff;
+  // A null ring is how user mode says "stop": the queue is kept for later.
+  const bool new_ring = a.ring_base_address != 0 && a.ring_size != 0;
+  if (new_ring && (a.ring_base_address != queue.ring_va || a.ring_size != queue.ring_bytes)) {
+    const std::lock_guard memory_lock(process.memory_mutex_);
+    const bool doubled = queue.gpu->gpu().board.gfx_major() == 8 && queue.type == KFD_QUEUE_AQL;
+    Buffer* const ring =
+        process.buffer_at(*queue.gpu, a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size);
+    if (ring == nullptr) return EINVAL;
+    ++ring->queue_uses;
+    queue.buffers.push_back(ring->handle);
+  }
+  const auto error = queue.gpu->processor().update_queue(a.queue_id, new_ring ? a.ring_base_address : 0,
+                                                         new_ring ? a.ring_size : 0, a.queue_priority,
+                                                         new_ring ? percentage : 0);
+  if (error != QueueRequestError::kNone) return errno_of(error);
+  if (new_ring) {
+    queue.ring_va = a.ring_base_address;
+    queue.ring_bytes = a.ring_size;
+  }
+  queue.percentage = new_ring ? percentage : 0;
+  queue.priority = a.queue_priority;
+  return 0;
+}
+
+Errno KfdIoctls::set_cu_mask(Process& process, const IoctlCall& call) {
+  const auto& a = args<kfd_set_cu_mask>(call);
+  constexpr uint32_t kMaxBits = 1024;
+  if (a.num_cu_mask == 0 || a.num_cu_mask % 32 != 0) return EINVAL;
+  const uint32_t bits = std::min(a.num_cu_mask, kMaxBits);
+  auto mask = array_from_program<uint32_t>(a.cu_mask_ptr, bits / 32);
+  if (!mask) return mask.error();
+  const std::lock_guard lock(process.queue_mutex_);
+  const auto it = process.queues_.find(a.queue_id);
+  if (it == process.queues_.end()) return EFAULT;
+  // RDNA enables compute units in pairs: work-group processors.
+  if (it->second->gpu->gpu().board.gfx_major() >= 10) {
+    for (const uint32_t word : *mask) {
+      if ((word & 0x55555555) != (word >> 1 & 0x55555555)) return EINVAL;
+    }
+  }
+  it->second->cu_mask = std::move(*mask);
+  return 0;
+}
+
+Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_get_queue_wave_state>(call);
+  const std::lock_guard lock(process.queue_mutex_);
+  const auto it = process.queues_.find(a.queue_id);
+  if (it == process.queues_.end() || it->second->type != KFD_QUEUE_AQL || it->second->save_area_va == 0)
+    return EINVAL;
+  if (it->second->percentage != 0) return EINVAL;
+  a.ctl_stack_used_size = 0;
+  a.save_area_used_size = 0;
+  return 0;
+}
+
+Errno KfdIoctls::alloc_queue_gws(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_alloc_queue_gws>(call);
+  const std::lock_guard lock(process.queue_mutex_);
+  const auto it = process.queues_.find(a.queue_id);
+  if (it == process.queues_.end() || it->second->sdma) return EINVAL;
+  const uint32_t all = it->second->gpu->gpu().board.queues.gws;
+  if (all == 0) return ENODEV;
+  if (a.num_gws > all) return EINVAL;
+  if (a.num_gws != 0 && it->second->gws != 0) return EINVAL;
+  for (const auto& [id, other] : process.queues_) {
+    // One queue of a process has them all, as in the driver.
+    if (a.num_gws != 0 && other->gws != 0 && other->gpu == it->second->gpu) return EBUSY;
+  }
+  it->second->gws = a.num_gws;
+  a.first_gws = 0;
+  return 0;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,119 @@
+// Ioctls about memory that other processes and other drivers share.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/user_copy.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+template <class T>
+T& args(const IoctlCall& call) {
+  return *static_cast<T*>(call.arguments);
+}
+
+// What is in the four words of an IPC handle: where another process finds the file, and how it knows the
+// file.
+struct ShareHandle {
+  uint32_t pid, fd;
+  uint64_t nonce;
+};
+static_assert(sizeof(ShareHandle) == 16);
+
+// An import: its VRAM belongs to whoever made it, and where that GPU is not here, to the one that asks.
+Buffer imported_buffer(std::shared_ptr<MemoryObject> object, uint64_t va, const GpuContext& gpu) {
+  Buffer buffer;
+  buffer.va = va;
+  buffer.va_bytes = object->bytes();
+  buffer.flags = (object->flags() & KFD_MEM_KINDS) | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE;
+  buffer.gpu_index = gpu.index();
+  buffer.object = std::move(object);
+  return buffer;
+}
+
+}  // namespace
+
+Errno KfdIoctls::get_dmabuf_info(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_get_dmabuf_info>(call);
+  const auto description = MemoryObject::describe(static_cast<int>(a.dmabuf_fd));
+  if (!description) return description.error();
+  a.size = description->bytes;
+  a.gpu_id = process.gpu_by_id(description->gpu_id) != nullptr ? description->gpu_id : 0;
+  a.flags = description->flags & (KFD_MEM_KINDS | KFD_MEM_PUBLIC);
+  a.metadata_size = 0;
+  return 0;
+}
+
+Errno KfdIoctls::import_dmabuf(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_import_dmabuf>(call);
+  const std::lock_guard lock(process.memory_mutex_);
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr || !gpu->acquired()) return EINVAL;
+  auto object = MemoryObject::import(static_cast<int>(a.dmabuf_fd));
+  if (!object) return object.error();
+  Buffer buffer = imported_buffer(std::move(*object), a.va_addr, *gpu);
+  buffer.mmap_offset = process.make_mmap_offset(buffer.object);
+  const auto handle = process.add_buffer(std::move(buffer));
+  if (!handle) return handle.error();
+  a.handle = *handle;
+  return 0;
+}
+
+Errno KfdIoctls::export_dmabuf(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_export_dmabuf>(call);
+  std::shared_ptr<MemoryObject> object;
+  {
+    const std::lock_guard lock(process.memory_mutex_);
+    const Buffer* const buffer = process.find_buffer(a.handle);
+    if (buffer == nullptr) return EINVAL;
+    if (buffer->object->fd() < 0 || buffer->object->kind() > MemoryObject::Kind::kGtt) return EINVAL;
+    object = buffer->object;
+  }
+  const auto fd = process.files_.give_to_program(object->fd(), (a.flags & O_CLOEXEC) != 0);
+  if (!fd) return fd.error();
+  a.dmabuf_fd = static_cast<uint32_t>(*fd);
+  return 0;
+}
+
+Errno KfdIoctls::ipc_export(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_ipc_export_handle>(call);
+  const std::lock_guard lock(process.memory_mutex_);
+  const Buffer* const buffer = process.find_buffer(a.handle);
+  if (buffer == nullptr || process.gpu_by_id(a.gpu_id) == nullptr) return EINVAL;
+  if (buffer->object->fd() < 0 || buffer->object->kind() > MemoryObject::Kind::kGtt) return EINVAL;
+  const ShareHandle handle{static_cast<uint32_t>(getpid()), static_cast<uint32_t>(buffer->object->fd()),
+                           buffer->object->nonce()};
+  std::copy_n(reinterpret_cast<const uint32_t*>(&handle), 4, a.share_handle);
+  return 0;
+}
+
+Errno KfdIoctls::ipc_import(Process& process, const IoctlCall& call) {
+  auto& a = args<kfd_ipc_import_handle>(call);
+  ShareHandle handle{};
+  std::copy_n(a.share_handle, 4, reinterpret_cast<uint32_t*>(&handle));
+  const std::lock_guard lock(process.memory_mutex_);
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr || !gpu->acquired()) return EINVAL;
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%u/fd/%u", handle.pid, handle.fd);
+  const InternalFd file(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC)));
+  if (!file) return EINVAL;
+  auto object = MemoryObject::import(file.get());
+  if (!object || (*object)->nonce() != handle.nonce) return EINVAL;
+  a.flags = (*object)->flags();
+  Buffer buffer = imported_buffer(std::move(*object), a.va_addr, *gpu);
+  buffer.mmap_offset = process.make_mmap_offset(buffer.object);
+  a.mmap_offset = buffer.mmap_offset;
+  const auto added = process.add_buffer(std::move(buffer));
+  if (!added) return added.error();
+  a.handle = *added;
+  return 0;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,222 @@
+// The SVM ioctl: attributes of shared ranges, and the mappings that follow from them.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/user_copy.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kPage = PageTable::kPageBytes;
+constexpr uint32_t kMaxAttributes = 1024;
+
+bool has_svm(const GpuContext& gpu) {
+  return (gpu.gpu().board.capability & KFD_CAP_SVM) != 0;
+}
+
+}  // namespace
+
+// Makes the page tables say what the attributes of [first, end) say.
+void Process::apply_svm(uint64_t first_page, uint64_t end_page) {
+  svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t end, const SvmAttributes* attributes) {
+    const uint64_t va = first * kPage;
+    const uint64_t bytes = (end - first) * kPage;
+    for (auto& gpu : gpus_) {
+      if (!has_svm(*gpu)) continue;
+      if (gpu->table().any_mapped(va, bytes)) gpu->unmap(va, bytes);
+      if (attributes == nullptr || !(attributes->access | attributes->in_place).test(gpu->index())) continue;
+      const PageTable::Rights rights{.write = (attributes->flags & KFD_SVM_FLAG_GPU_RO) == 0,
+                                     .execute = (attributes->flags & KFD_SVM_FLAG_GPU_EXEC) != 0};
+      const Errno error = map_range(*gpu, va, bytes, reinterpret_cast<std::byte*>(va), rights);
+      if (error != 0)
+        log_(LogCategory::kWarning, "svm range {:#x}+{:#x}: {}", va, bytes, strerrorname_np(error));
+    }
+  });
+}
+
+Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
+                                    std::span<kfd_svm_attribute> attributes) {
+  const uint64_t first = header.start_addr / kPage;
+  const uint64_t end = first + header.size / kPage;
+  const auto location_known = [&](uint32_t value) {
+    return value == KFD_SVM_LOCATION_SYSMEM || value == KFD_SVM_LOCATION_UNDEFINED ||
+           process.gpu_by_id(value) != nullptr;
+  };
+  for (const kfd_svm_attribute& attribute : attributes) {
+    switch (attribute.type) {
+      case KFD_SVM_ATTR_PREFERRED_LOC:
+        if (!location_known(attribute.value)) return EINVAL;
+        break;
+      case KFD_SVM_ATTR_PREFETCH_LOC:
+        if (attribute.value == KFD_SVM_LOCATION_UNDEFINED || !location_known(attribute.value)) return EINVAL;
+        break;
+      case KFD_SVM_ATTR_ACCESS:
+      case KFD_SVM_ATTR_ACCESS_IN_PLACE:
+      case KFD_SVM_ATTR_NO_ACCESS: {
+        const GpuContext* const gpu = process.gpu_by_id(attribute.value);
+        if (gpu == nullptr || !has_svm(*gpu)) return EINVAL;
+        break;
+      }
+      case KFD_SVM_ATTR_SET_FLAGS:
+      case KFD_SVM_ATTR_CLR_FLAGS:
+        if ((attribute.value & ~KFD_SVM_FLAGS_KNOWN) != 0) return EINVAL;
+        break;
+      case KFD_SVM_ATTR_GRANULARITY:
+        break;
+      default:
+        return EINVAL;
+    }
+  }
+  if (!program_has(header.start_addr, header.size)) return EFAULT;
+  for (size_t i = 0; i < process.gpu_count(); ++i) {
+    // A buffer and a shared range cannot be in one place. Shared ranges of before are no obstacle.
+    bool taken = false;
+    process.svm_.visit(first, end, [&](uint64_t from, uint64_t to, const SvmAttributes* known) {
+      taken |= known == nullptr && process.gpu(i).table().any_mapped(from * kPage, (to - from) * kPage);
+    });
+    if (taken) return EADDRINUSE;
+  }
+  process.svm_.update(first, end, [&](SvmAttributes& range) {
+    for (const kfd_svm_attribute& attribute : attributes) {
+      const GpuContext* const gpu = process.gpu_by_id(attribute.value);
+      switch (attribute.type) {
+        case KFD_SVM_ATTR_PREFERRED_LOC:
+          range.preferred = attribute.value;
+          break;
+        case KFD_SVM_ATTR_PREFETCH_LOC:
+          range.prefetch = attribute.value;
+          break;
+        case KFD_SVM_ATTR_ACCESS:
+          range.access.set(gpu->index());
+          range.in_place.reset(gpu->index());
+          break;
+        case KFD_SVM_ATTR_ACCESS_IN_PLACE:
+          range.in_place.set(gpu->index());
+          range.access.reset(gpu->index());
+          break;
+        case KFD_SVM_ATTR_NO_ACCESS:
+          range.access.reset(gpu->index());
+          range.in_place.reset(gpu->index());
+          break;
+        case KFD_SVM_ATTR_SET_FLAGS:
+          range.flags |= attribute.value;
+          break;
+        case KFD_SVM_ATTR_CLR_FLAGS:
+          range.flags &= ~attribute.value;
+          break;
+        case KFD_SVM_ATTR_GRANULARITY:
+          range.granularity = static_cast<uint8_t>(std::min(attribute.value, 0x1bu));
+          break;
+        default:
+          break;
+      }
+    }
+  });
+  process.apply_svm(first, end);
+  return 0;
+}
+
+Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
+                                    std::span<kfd_svm_attribute> attributes) {
+  const uint64_t first = header.start_addr / kPage;
+  const uint64_t end = first + header.size / kPage;
+  for (kfd_svm_attribute& attribute : attributes) {
+    switch (attribute.type) {
+      case KFD_SVM_ATTR_PREFERRED_LOC:
+      case KFD_SVM_ATTR_PREFETCH_LOC:
+      case KFD_SVM_ATTR_SET_FLAGS:
+      case KFD_SVM_ATTR_CLR_FLAGS:
+      case KFD_SVM_ATTR_GRANULARITY:
+        break;
+      case KFD_SVM_ATTR_ACCESS:
+        if (process.gpu_by_id(attribute.value) == nullptr) return EINVAL;
+        break;
+      default:
+        return EINVAL;
+    }
+  }
+  // The intersection of what the pages have.
+  bool begun = false;
+  SvmAttributes all;
+  uint32_t any_flags = 0;
+  process.svm_.visit(first, end, [&](uint64_t, uint64_t, const SvmAttributes* known) {
+    const SvmAttributes here = known == nullptr ? SvmAttributes{} : *known;
+    if (!begun) {
+      all = here;
+      any_flags = here.flags;
+      begun = true;
+      return;
+    }
+    if (all.preferred != here.preferred) all.preferred = KFD_SVM_LOCATION_UNDEFINED;
+    if (all.prefetch != here.prefetch) all.prefetch = KFD_SVM_LOCATION_UNDEFINED;
+    all.flags &= here.flags;
+    any_flags |= here.flags;
+    all.granularity = std::min(all.granularity, here.granularity);
+    // Access that is in place in one part and by migration in another is access.
+    const auto some = (all.access | all.in_place) & (here.access | here.in_place);
+    all.in_place &= here.in_place;
+    all.access = some & ~all.in_place;
+  });
+  for (kfd_svm_attribute& attribute : attributes) {
+    switch (attribute.type) {
+      case KFD_SVM_ATTR_PREFERRED_LOC:
+        attribute.value = all.preferred;
+        break;
+      case KFD_SVM_ATTR_PREFETCH_LOC:
+        attribute.value = all.prefetch;
+        break;
+      case KFD_SVM_ATTR_SET_FLAGS:
+        attribute.value = all.flags;
+        break;
+      case KFD_SVM_ATTR_CLR_FLAGS:
+        attribute.value = ~any_flags & KFD_SVM_FLAGS_KNOWN;
+        break;
+      case KFD_SVM_ATTR_GRANULARITY:
+        attribute.value = all.granularity;
+        break;
+      case KFD_SVM_ATTR_ACCESS: {
+        const uint32_t index = process.gpu_by_id(attribute.value)->index();
+        attribute.type = all.in_place.test(index) ? KFD_SVM_ATTR_ACCESS_IN_PLACE
+                         : all.access.test(index) ? KFD_SVM_ATTR_ACCESS
+                                                  : KFD_SVM_ATTR_NO_ACCESS;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return 0;
+}
+
+Errno KfdIoctls::svm(Process& process, const IoctlCall& call) {
+  const auto& header = *static_cast<kfd_svm*>(call.arguments);
+  const std::lock_guard lock(process.memory_mutex_);
+  bool supported = false;
+  for (auto& gpu : process.gpus_) supported |= has_svm(*gpu);
+  if (!supported) return EPERM;
+  if (header.start_addr % kPage != 0 || header.size % kPage != 0 || header.size == 0) return EINVAL;
+  if (header.start_addr >= uint64_t{1} << 47 || header.size > (uint64_t{1} << 47) - header.start_addr)
+    return EINVAL;
+  if (header.nattr > kMaxAttributes) return EINVAL;
+  // The attributes follow the header, in the size that the request says.
+  const uint64_t bytes = uint64_t{header.nattr} * sizeof(kfd_svm_attribute);
+  if (call.program_bytes < sizeof header + bytes) return EINVAL;
+  const uint64_t at = reinterpret_cast<uint64_t>(call.program_arguments) + sizeof header;
+  auto attributes = array_from_program<kfd_svm_attribute>(at, header.nattr);
+  if (!attributes) return attributes.error();
+  switch (header.op) {
+    case KFD_SVM_SET_ATTR:
+      return set_svm_attributes(process, header, *attributes);
+    case KFD_SVM_GET_ATTR: {
+      const Errno error = get_svm_attributes(process, header, *attributes);
+      return error != 0 ? error : copy_to_program(at, attributes->data(), bytes);
+    }
+    default:
+      return EINVAL;
+  }
+}
+
+}  // namespace rigel::vgpu

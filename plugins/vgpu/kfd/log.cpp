@@ -1,0 +1,66 @@
+#include "plugins/vgpu/kfd/log.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <iterator>
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr std::string_view kNames[] = {"warning",  "file",  "ioctl", "memory", "event", "queue",
+                                       "doorbell", "fault", "aql",   "pm4",    "sdma",  "dispatch"};
+static_assert(std::size(kNames) == static_cast<size_t>(LogCategory::kCount));
+
+}  // namespace
+
+Log::Log(const char* words, const char* path) noexcept {
+  const std::string_view text = words == nullptr ? "" : words;
+  mask_ = 1u << static_cast<unsigned>(LogCategory::kWarning);
+  // A raw system call: the preload face has open() hooked.
+  if (path != nullptr && *path != 0) {
+    const long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd >= 0) fd_ = static_cast<int>(fd);
+  }
+  bool unknown = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    at = end + 1;
+    bool known = word.empty();
+    if (word == "all") mask_ = ~0u, known = true;
+    if (word == "none") mask_ = 0, known = true;
+    for (size_t i = 0; i < std::size(kNames); ++i) {
+      if (word == kNames[i]) mask_ |= 1u << i, known = true;
+    }
+    unknown |= !known;
+  }
+  if (unknown) {
+    (*this)(
+        LogCategory::kWarning,
+        "VGPU_LOG={}: the categories are all, none, file, ioctl, memory, event, queue, doorbell, fault, aql, "
+        "pm4, sdma, dispatch",
+        text);
+  }
+}
+
+Log::~Log() {
+  if (fd_ != 2) syscall(SYS_close, fd_);
+}
+
+void Log::write(LogCategory category, std::string_view text) noexcept {
+  if (sink_ != nullptr) return sink_(sink_self_, category, text);
+  char head[64];
+  const auto end = fmt::format_to_n(head, sizeof head, "vgpu[{}] {}: ", syscall(SYS_gettid),
+                                    kNames[static_cast<size_t>(category)]);
+  char newline = '\n';
+  const iovec parts[] = {{head, std::min<size_t>(end.size, sizeof head)},
+                         {const_cast<char*>(text.data()), text.size()},
+                         {&newline, 1}};
+  [[maybe_unused]] const auto written = writev(fd_, parts, 3);
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,74 @@
+// What the virtual GPU says: lines by category, chosen by VGPU_LOG (comma separated, `all`, `none`), written
+// to stderr, to the file that VGPU_LOG_FILE names, or to the sink that a host gave.
+//
+// Warnings (a queue stopped, a fault, a request that real hardware would refuse loudly) are shown unless
+// VGPU_LOG is `none`. Any thread; a line is one write(2). Created before the threads that use it and
+// destroyed after them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace rigel::vgpu {
+
+enum class LogCategory : uint8_t {
+  kWarning,
+  kFile,
+  kIoctl,
+  kMemory,
+  kEvent,
+  kQueue,
+  kDoorbell,
+  kFault,
+  kAql,
+  kPm4,
+  kSdma,
+  kDispatch,
+  kCount
+};
+
+class Log {
+ public:
+  using Sink = void (*)(void* self, LogCategory category, std::string_view line);
+
+  /// `words` as in VGPU_LOG; null is as good as empty. `path` may be null. Words that are no category are
+  /// answered with a warning that lists the categories.
+  Log(const char* words, const char* path) noexcept;
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  /// Lines go to `sink` from now on. Before other threads use the log.
+  void set_sink(Sink sink, void* self) noexcept { sink_ = sink, sink_self_ = self; }
+
+  bool enabled(LogCategory category) const noexcept {
+    return (mask_ >> static_cast<unsigned>(category) & 1) != 0;
+  }
+
+  template <class... Args>
+  void operator()(LogCategory category, fmt::format_string<Args...> format, Args&&... args) noexcept {
+    if (!enabled(category)) return;
+    char line[1024];
+    try {
+      const auto end = fmt::format_to_n(line, sizeof line, format, std::forward<Args>(args)...);
+      write(category, {line, end.size < sizeof line ? end.size : sizeof line});
+    } catch (...) {
+      write(category, "(a message could not be formatted)");
+    }
+  }
+
+  void write(LogCategory category, std::string_view text) noexcept;
+
+ private:
+  uint32_t mask_ = 0;
+  int fd_ = 2;
+  Sink sink_ = nullptr;
+  void* sink_self_ = nullptr;
+};
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,193 @@
+#include "plugins/vgpu/kfd/memory_object.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "hsa_plugin/kfd_abi.h"
+
+// System calls that the preload face hooks are made by number here: the device's files are none of its
+// business.
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr int kHighFd = 700;  // descriptors of a program look natural if ours are not among the low numbers
+// Which descriptors are the device's own; those beyond are not protected.
+constexpr int kMarkedFds = 65536;
+constinit std::array<std::atomic<uint64_t>, kMarkedFds / 64> marks{};
+
+void mark(int fd, bool on) noexcept {
+  if (fd < 0 || fd >= kMarkedFds) return;
+  const uint64_t bit = uint64_t{1} << (fd % 64);
+  if (on) {
+    marks[fd / 64].fetch_or(bit, std::memory_order_relaxed);
+  } else {
+    marks[fd / 64].fetch_and(~bit, std::memory_order_relaxed);
+  }
+}
+
+// Descriptors can be many: one an object. When the soft limit is in the way it is raised as far as it may be.
+int duplicate_high(int fd) noexcept {
+  auto dup = [&](int lowest) { return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest)); };
+  int high = dup(kHighFd);
+  if (high >= 0) return high;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0) high = dup(kHighFd);
+  }
+  return high >= 0 ? high : dup(3);
+}
+
+uint64_t make_nonce() noexcept {
+  static std::atomic<uint64_t> counter{0};
+  uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce)
+    nonce = 0x9e3779b97f4a7c15ull * getpid();
+  return nonce ^ counter.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A file describes itself by its name, which every process that has a descriptor can read, and which leaves
+// its size to be that of the buffer.
+constexpr char kNameFormat[] = "vgpu-buffer.%lx.%x.%x.%x.%lx";
+
+}  // namespace
+
+InternalFd::InternalFd(int fd) noexcept : fd_(fd) {
+  mark(fd, true);
+}
+
+bool InternalFd::is_internal(int fd) noexcept {
+  return fd >= 0 && fd < kMarkedFds && (marks[fd / 64].load(std::memory_order_relaxed) >> (fd % 64) & 1) != 0;
+}
+
+InternalFd& InternalFd::operator=(InternalFd&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+InternalFd::~InternalFd() {
+  if (fd_ < 0) return;
+  mark(fd_, false);
+  syscall(SYS_close, fd_);
+}
+
+int InternalFd::release() noexcept {
+  mark(fd_, false);
+  return std::exchange(fd_, -1);
+}
+
+ErrnoOr<InternalFd> InternalFd::duplicate(int fd) noexcept {
+  const int high = duplicate_high(fd);
+  if (high < 0) return tl::unexpected(errno);
+  return InternalFd(high);
+}
+
+ErrnoOr<InternalFd> InternalFd::anonymous(const char* name, uint64_t bytes) noexcept {
+  InternalFd low(static_cast<int>(syscall(SYS_memfd_create, name, MFD_CLOEXEC)));
+  if (!low) return tl::unexpected(errno);
+  if (ftruncate(low.get(), static_cast<off_t>(bytes)) != 0) return tl::unexpected(errno);
+  return duplicate(low.get());
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : address_(std::exchange(other.address_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (address_ != nullptr) syscall(SYS_munmap, address_, bytes_);
+}
+
+ErrnoOr<Mapping> Mapping::of_file(int fd, uint64_t bytes, uint64_t offset) noexcept {
+  const long address = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+  if (address == -1) return tl::unexpected(errno);
+  return Mapping(reinterpret_cast<std::byte*>(address), bytes);
+}
+
+ErrnoOr<std::shared_ptr<MemoryObject>> MemoryObject::allocate(Kind kind, uint64_t bytes, uint32_t flags,
+                                                              uint32_t gpu_index, uint32_t gpu_id) {
+  auto object = std::make_shared<MemoryObject>(kind);
+  object->description_ = {bytes, flags, gpu_index, make_nonce(), gpu_id};
+  char name[128];
+  std::snprintf(name, sizeof name, kNameFormat, bytes, flags, gpu_index, gpu_id, object->description_.nonce);
+  auto fd = InternalFd::anonymous(name, bytes);
+  if (!fd) return tl::unexpected(fd.error());
+  auto mapping = Mapping::of_file(fd->get(), bytes);
+  if (!mapping) return tl::unexpected(mapping.error());
+  struct stat status {};
+  if (syscall(SYS_fstat, fd->get(), &status) == 0) object->inode_ = status.st_ino;
+  object->host_ = mapping->get();
+  object->mapping_ = std::move(*mapping);
+  object->fd_ = std::move(*fd);
+  return object;
+}
+
+std::shared_ptr<MemoryObject> MemoryObject::of_program(std::byte* address, uint64_t bytes, uint32_t flags,
+                                                       uint32_t gpu_index, uint32_t gpu_id) {
+  auto object = std::make_shared<MemoryObject>(Kind::kUserptr);
+  object->description_ = {bytes, flags, gpu_index, 0, gpu_id};
+  object->host_ = address;
+  return object;
+}
+
+ErrnoOr<MemoryObject::Description> MemoryObject::describe(int fd) {
+  struct stat status {};
+  if (syscall(SYS_fstat, fd, &status) != 0) return tl::unexpected(EBADF);
+  char path[64], name[256];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  const long length = syscall(SYS_readlink, path, name, sizeof name - 1);
+  if (length <= 0) return tl::unexpected(EINVAL);
+  name[length] = 0;
+  constexpr char kPrefix[] = "/memfd:";
+  if (std::strncmp(name, kPrefix, sizeof kPrefix - 1) != 0) return tl::unexpected(EINVAL);
+  Description d;
+  if (std::sscanf(name + sizeof kPrefix - 1, kNameFormat, &d.bytes, &d.flags, &d.gpu_index, &d.gpu_id,
+                  &d.nonce) != 5) {
+    return tl::unexpected(EINVAL);
+  }
+  // A name is only a name: what it says must fit the file.
+  const uint32_t kind = d.flags & KFD_MEM_KINDS;
+  if (!S_ISREG(status.st_mode) || d.bytes == 0 || d.bytes != static_cast<uint64_t>(status.st_size) ||
+      d.bytes % kPage != 0 || (kind != KFD_MEM_VRAM && kind != KFD_MEM_GTT)) {
+    return tl::unexpected(EINVAL);
+  }
+  return d;
+}
+
+ErrnoOr<std::shared_ptr<MemoryObject>> MemoryObject::import(int fd) {
+  auto description = describe(fd);
+  if (!description) return tl::unexpected(description.error());
+  auto own = InternalFd::duplicate(fd);
+  if (!own) return tl::unexpected(own.error());
+  auto mapping = Mapping::of_file(own->get(), description->bytes);
+  if (!mapping) return tl::unexpected(mapping.error());
+  auto object =
+      std::make_shared<MemoryObject>((description->flags & KFD_MEM_VRAM) != 0 ? Kind::kVram : Kind::kGtt);
+  struct stat status {};
+  if (syscall(SYS_fstat, own->get(), &status) == 0) object->inode_ = status.st_ino;
+  object->imported_ = true;
+  object->description_ = *description;
+  object->host_ = mapping->get();
+  object->mapping_ = std::move(*mapping);
+  object->fd_ = std::move(*own);
+  return object;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,280 @@
+#include "plugins/vgpu/kfd/process.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "hsa_plugin/kfd_abi.h"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kPage = PageTable::kPageBytes;
+
+uint64_t pages_up(uint64_t bytes) {
+  return (bytes + kPage - 1) & ~(kPage - 1);
+}
+
+std::unique_ptr<DispatchSink> no_shader_cores(const Gpu&, DeviceBus&) {
+  return std::make_unique<NoShaderCores>();
+}
+
+}  // namespace
+
+bool Buffer::double_mapped() const {
+  return (flags & KFD_MEM_AQL_QUEUE) != 0;
+}
+
+Process::Process(const Machine& machine, const ProcessOptions& options, OpenFiles& files, Log& log)
+    : machine_(machine),
+      options_(options),
+      files_(files),
+      log_(log),
+      watch_(
+          log,
+          [this](uint32_t gpu) {
+            if (CommandProcessor* cp = gpus_[gpu]->processor_if_made()) cp->wake();
+          },
+          options.userfaultfd) {
+  const MakeShaderCores cores =
+      options.make_shader_cores == nullptr ? no_shader_cores : options.make_shader_cores;
+  for (const Gpu& gpu : machine.gpus) {
+    gpus_.push_back(std::make_unique<GpuContext>(gpu, static_cast<uint32_t>(gpus_.size()), events_, log,
+                                                 watch_, cores, options.threads, options.seed));
+  }
+}
+
+Process::~Process() {
+  events_.interrupt_all();
+  watch_.stop();
+  {
+    const std::lock_guard lock(queue_mutex_);
+    while (!queues_.empty()) destroy_queue(*queues_.begin()->second);
+  }
+  gpus_.clear();
+}
+
+GpuContext* Process::gpu_by_id(uint32_t gpu_id) {
+  for (auto& gpu : gpus_) {
+    if (gpu->gpu().gpu_id == gpu_id) return gpu.get();
+  }
+  return nullptr;
+}
+
+// Buffers ------------------------------------------------------------------------------------------------
+
+Buffer* Process::find_buffer(uint64_t handle) {
+  const auto it = buffers_.find(handle);
+  return it == buffers_.end() ? nullptr : &it->second;
+}
+
+Buffer* Process::buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) {
+  // Several buffers can begin at one address, as long as no GPU has two of them.
+  for (auto it = buffers_by_va_.upper_bound(va); it != buffers_by_va_.begin();) {
+    --it;
+    Buffer* const buffer = find_buffer(it->second);
+    if (!buffer->mapped.test(gpu.index())) continue;
+    if (va >= buffer->va + buffer->va_bytes) return nullptr;
+    if (bytes == 0) return buffer;
+    const uint64_t piece = buffer->double_mapped() ? buffer->va_bytes / 2 : buffer->va_bytes;
+    return va == buffer->va && pages_up(bytes) == piece ? buffer : nullptr;
+  }
+  return nullptr;
+}
+
+ErrnoOr<uint64_t> Process::add_buffer(Buffer buffer) {
+  const uint32_t number = next_handle_++;
+  const uint64_t handle = uint64_t{gpus_[buffer.gpu_index]->gpu().gpu_id} << 32 | number;
+  buffer.handle = handle;
+  buffers_by_va_.emplace(buffer.va, handle);
+  if (buffer.object->kind() == MemoryObject::Kind::kUserptr) {
+    userptrs_.emplace(reinterpret_cast<uint64_t>(buffer.object->host()), handle);
+    longest_userptr_ = std::max(longest_userptr_, buffer.object->bytes());
+  }
+  buffers_.emplace(handle, std::move(buffer));
+  return handle;
+}
+
+Errno Process::take_vram(GpuContext& gpu, uint64_t bytes) {
+  if (bytes > gpu.gpu().vram_bytes - gpu.vram_used) return ENOMEM;
+  gpu.vram_used += bytes;
+  return 0;
+}
+
+Errno Process::map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host,
+                         PageTable::Rights rights) {
+  const GpuApertures apertures = gpu.apertures();
+  if (bytes == 0 || va % kPage != 0 || bytes % kPage != 0) return EINVAL;
+  if (va < kPage || va > apertures.gpuvm_limit || bytes - 1 > apertures.gpuvm_limit - va) return EINVAL;
+  if (gpu.table().any_mapped(va, bytes)) return EINVAL;
+  try {
+    gpu.table().map(va, bytes, host, rights);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+  return 0;
+}
+
+Errno Process::map_buffer(Buffer& buffer, GpuContext& gpu) {
+  if (buffer.mapped.test(gpu.index())) return 0;
+  const MemoryObject& object = *buffer.object;
+  if (object.kind() == MemoryObject::Kind::kVram && buffer.gpu_index != gpu.index()) {
+    const GpuContext& owner = *gpus_[buffer.gpu_index];
+    const bool reachable =
+        machine_.peers == PeerLink::kXgmi || (machine_.peers == PeerLink::kPcie && owner.gpu().large_bar);
+    if (!reachable) return EINVAL;
+  }
+  const PageTable::Rights rights{.write = (buffer.flags & KFD_MEM_WRITABLE) != 0,
+                                 .execute = (buffer.flags & KFD_MEM_EXECUTABLE) != 0};
+  const uint64_t piece = buffer.double_mapped() ? buffer.va_bytes / 2 : buffer.va_bytes;
+  if (const Errno error = map_range(gpu, buffer.va, piece, object.host(), rights); error != 0) return error;
+  if (buffer.double_mapped()) {
+    if (const Errno error = map_range(gpu, buffer.va + piece, piece, object.host(), rights); error != 0) {
+      gpu.unmap(buffer.va, piece);
+      return error;
+    }
+  }
+  buffer.mapped.set(gpu.index());
+  return 0;
+}
+
+void Process::unmap_buffer(Buffer& buffer, GpuContext& gpu) {
+  if (!buffer.mapped.test(gpu.index())) return;
+  gpu.unmap(buffer.va, buffer.va_bytes);
+  buffer.mapped.reset(gpu.index());
+}
+
+Errno Process::release_buffer(Buffer& buffer) {
+  if (buffer.queue_uses != 0) return EBUSY;
+  for (auto& gpu : gpus_) unmap_buffer(buffer, *gpu);
+  if (buffer.mmap_offset != 0) drop_mmap_offset(buffer.mmap_offset);
+  if (buffer.object->kind() == MemoryObject::Kind::kVram && !buffer.object->imported()) {
+    gpus_[buffer.gpu_index]->vram_used -= buffer.object->bytes();
+  }
+  const auto forget = [&](std::multimap<uint64_t, uint64_t>& index, uint64_t key) {
+    auto [it, end] = index.equal_range(key);
+    while (it != end && it->second != buffer.handle) ++it;
+    if (it != end) index.erase(it);
+  };
+  forget(buffers_by_va_, buffer.va);
+  if (buffer.object->kind() == MemoryObject::Kind::kUserptr) {
+    forget(userptrs_, reinterpret_cast<uint64_t>(buffer.object->host()));
+  }
+  buffers_.erase(buffer.handle);
+  return 0;
+}
+
+// mmap ---------------------------------------------------------------------------------------------------
+
+uint64_t Process::make_mmap_offset(const std::shared_ptr<MemoryObject>& object) {
+  const uint64_t offset = next_offset_;
+  next_offset_ += pages_up(object->bytes()) + kPage;  // a gap, so that no mapping runs into the next
+  offsets_.emplace(offset, object);
+  return offset;
+}
+
+void Process::drop_mmap_offset(uint64_t offset) {
+  offsets_.erase(offset);
+}
+
+ErrnoOr<Process::MmapTarget> Process::render_mmap(uint64_t offset, uint64_t bytes) {
+  const std::lock_guard lock(memory_mutex_);
+  auto it = offsets_.upper_bound(offset);
+  if (it == offsets_.begin()) return tl::unexpected(EINVAL);
+  --it;
+  const auto object = it->second.lock();
+  const uint64_t inside = offset - it->first;
+  if (object == nullptr || inside >= object->bytes() || bytes > object->bytes() - inside) {
+    return tl::unexpected(EINVAL);
+  }
+  return MmapTarget{object, inside};
+}
+
+ErrnoOr<std::shared_ptr<MemoryObject>> Process::kfd_mmap(uint64_t offset, uint64_t bytes) {
+  const uint64_t type = offset & (uint64_t{3} << KFD_MMAP_TYPE_SHIFT);
+  if (type == KFD_MMAP_TYPE_EVENTS) {
+    if (bytes > KFD_EVENT_PAGE_BYTES) return tl::unexpected(EINVAL);
+    return events_.page_for_mmap();
+  }
+  GpuContext* const gpu = gpu_by_id(static_cast<uint32_t>(offset >> KFD_MMAP_GPU_ID_SHIFT & 0xffff));
+  if (gpu == nullptr) return tl::unexpected(ENODEV);
+  if (type == KFD_MMAP_TYPE_DOORBELL) {
+    if (bytes != gpu->gpu().board.doorbell_slice_bytes()) return tl::unexpected(EINVAL);
+    return gpu->doorbells();
+  }
+  if (type == KFD_MMAP_TYPE_MMIO) {
+    if (bytes != kPage) return tl::unexpected(EINVAL);
+    return gpu->mmio_page();
+  }
+  return tl::unexpected(EINVAL);
+}
+
+void Process::doorbells_mapped(uint32_t gpu_index, void* address, uint64_t bytes) {
+  const std::lock_guard lock(queue_mutex_);
+  doorbell_mappings_.push_back({gpu_index, static_cast<std::byte*>(address), bytes});
+  watch_.add_mapping(gpu_index, address, bytes);
+}
+
+void Process::before_munmap(void* address, uint64_t bytes) {
+  const uint64_t begin = reinterpret_cast<uint64_t>(address);
+  const uint64_t end = begin + bytes;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    const auto overlaps = [&](const DoorbellMapping& m) {
+      const uint64_t start = reinterpret_cast<uint64_t>(m.address);
+      return start < end && begin < start + m.bytes;
+    };
+    if (std::erase_if(doorbell_mappings_, overlaps) != 0) watch_.remove_mapping(address, bytes);
+  }
+  // Memory of the program that GPUs were given: what the kernel's notifier does. A GPU that still uses it
+  // faults.
+  const std::lock_guard lock(memory_mutex_);
+  if (!userptrs_.empty()) {
+    const uint64_t from = begin > longest_userptr_ ? begin - longest_userptr_ : 0;
+    for (auto it = userptrs_.lower_bound(from); it != userptrs_.end() && it->first < end; ++it) {
+      Buffer* const buffer = find_buffer(it->second);
+      const uint64_t first = std::max(begin, it->first);
+      const uint64_t last = std::min(end, it->first + buffer->object->bytes());
+      if (first >= last) continue;
+      for (auto& gpu : gpus_) {
+        if (!buffer->mapped.test(gpu->index())) continue;
+        const uint64_t va = buffer->va + (first - it->first);
+        gpu->unmap(va & ~(kPage - 1), pages_up(last - first));
+        if (buffer->double_mapped())
+          gpu->unmap((va & ~(kPage - 1)) + buffer->va_bytes / 2, pages_up(last - first));
+      }
+    }
+  }
+  if (!svm_.empty() && svm_.overlaps(begin / kPage, pages_up(end) / kPage)) {
+    for (auto& gpu : gpus_) gpu->unmap(begin & ~(kPage - 1), pages_up(end) - (begin & ~(kPage - 1)));
+    svm_.erase(begin / kPage, pages_up(end) / kPage);
+  }
+}
+
+void Process::render_node_closed(uint64_t) {
+  // The address space outlives the file that it was acquired with: amdkfd holds a reference to the file.
+}
+
+ErrnoOr<Process::DoorbellHook> Process::attach_doorbell(void* address) {
+  const std::lock_guard lock(queue_mutex_);
+  auto* const at = static_cast<std::byte*>(address);
+  for (const DoorbellMapping& mapping : doorbell_mappings_) {
+    if (at < mapping.address || at >= mapping.address + mapping.bytes) continue;
+    const auto offset = static_cast<uint64_t>(at - mapping.address);
+    for (auto& [id, queue] : queues_) {
+      const uint32_t bytes = queue->gpu->gpu().board.doorbell_bytes();
+      if (queue->gpu->index() != mapping.gpu_index || uint64_t{queue->doorbell} * bytes != offset) continue;
+      if (queue->slot_watched) {
+        watch_.remove_slot(mapping.gpu_index, queue->doorbell_slot);
+        queue->slot_watched = false;
+      }
+      const auto ring = [](void* context, uint64_t value) {
+        auto* const q = static_cast<Queue*>(context);
+        q->gpu->processor_if_made()->ring_doorbell(q->id, value);
+      };
+      return DoorbellHook{ring, queue.get()};
+    }
+  }
+  return tl::unexpected(EINVAL);
+}
+
+}  // namespace rigel::vgpu

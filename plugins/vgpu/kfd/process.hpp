@@ -1,0 +1,183 @@
+// What amdkfd keeps for one process: address spaces, buffers, queues, events, shared ranges; and the ioctls
+// on it.
+//
+// Threads: ioctl() from any thread. One lock guards the memory side (buffers, handles, page tables, ranges)
+// and one the queues; the memory lock may be taken while the queue lock is held, never the other way round.
+// Neither is held while an ioctl waits for events. The queue lock is held while a processor creates or
+// destroys a queue; processors never take either.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/kfd/doorbell_watch.hpp"
+#include "plugins/vgpu/kfd/events.hpp"
+#include "plugins/vgpu/kfd/gpu_context.hpp"
+#include "plugins/vgpu/kfd/log.hpp"
+#include "plugins/vgpu/kfd/memory_object.hpp"
+#include "plugins/vgpu/kfd/svm_ranges.hpp"
+
+namespace rigel::vgpu {
+
+/// What the process needs to know of the files that its program has open.
+class OpenFiles {
+ public:
+  virtual ~OpenFiles() = default;
+  struct RenderNode {
+    uint64_t file_id;  ///< Tells open files apart; 0 is none.
+    uint32_t gpu_index;
+  };
+  /// EBADF or EINVAL if `fd` is not a render node of this machine.
+  virtual ErrnoOr<RenderNode> render_node(int fd) = 0;
+  /// A descriptor for the program, of the same file as `fd`.
+  virtual ErrnoOr<int> give_to_program(int fd, bool close_on_exec) = 0;
+};
+
+/// What a program may choose of a virtual machine.
+struct ProcessOptions {
+  MakeShaderCores make_shader_cores =
+      nullptr;              ///< Null: there are none, and a dispatch ends in a queue error.
+  bool threads = true;      ///< False: processors run only when they are stepped.
+  uint64_t seed = 0;        ///< Order of steps without threads.
+  bool userfaultfd = true;  ///< Whether sleeping doorbells may be watched by it.
+};
+
+/// A buffer that a handle names.
+struct Buffer {
+  uint64_t handle = 0;
+  uint64_t va = 0;
+  uint64_t va_bytes = 0;
+  uint32_t flags = 0;
+  uint32_t gpu_index = 0;    ///< Whose it is.
+  uint64_t mmap_offset = 0;  ///< Of the render node; 0 if it cannot be mapped there.
+  std::shared_ptr<MemoryObject> object;
+  std::bitset<64> mapped;   ///< By which GPUs.
+  uint32_t queue_uses = 0;  ///< Queues that need it: it cannot be freed before them.
+  bool double_mapped() const;
+};
+
+class Process {
+ public:
+  Process(const Machine& machine, const ProcessOptions& options, OpenFiles& files, Log& log);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// An ioctl on /dev/kfd: 0 or a negated error number.
+  int ioctl(uint64_t request, void* argument);
+
+  GpuContext& gpu(size_t index) { return *gpus_[index]; }
+  size_t gpu_count() const { return gpus_.size(); }
+  GpuContext* gpu_by_id(uint32_t gpu_id);
+  Events& events() { return events_; }
+  Log& log() { return log_; }
+  const Machine& machine() const { return machine_; }
+  std::mutex& memory_mutex() { return memory_mutex_; }
+
+  /// What mmap of /dev/kfd at `offset` shows. `bytes` is the length asked for.
+  ErrnoOr<std::shared_ptr<MemoryObject>> kfd_mmap(uint64_t offset, uint64_t bytes);
+  /// What mmap of a render node at `offset` shows, and where in the object.
+  struct MmapTarget {
+    std::shared_ptr<MemoryObject> object;
+    uint64_t offset = 0;
+  };
+  ErrnoOr<MmapTarget> render_mmap(uint64_t offset, uint64_t bytes);
+  /// Gives an object an offset on the render nodes.
+  uint64_t make_mmap_offset(const std::shared_ptr<MemoryObject>& object);
+  void drop_mmap_offset(uint64_t offset);
+
+  /// The program has mapped a doorbell page, or has taken [address, address + bytes) away, whatever was
+  /// there.
+  void doorbells_mapped(uint32_t gpu_index, void* address, uint64_t bytes);
+  void before_munmap(void* address, uint64_t bytes);
+
+  /// See hsadrv_doorbell_ops_t. EINVAL: no queue there.
+  struct DoorbellHook {
+    void (*ring)(void* context, uint64_t value) = nullptr;
+    void* context = nullptr;
+  };
+  ErrnoOr<DoorbellHook> attach_doorbell(void* address);
+
+  /// A file was closed for the last time: what belongs to it goes.
+  void render_node_closed(uint64_t file_id);
+
+  /// Maps [va, va + bytes) of a GPU to host memory, for the render nodes. Memory lock held. EINVAL if
+  /// something is there or the range is not the GPU's.
+  Errno map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
+
+  /// VRAM of a GPU: takes `bytes`, or ENOMEM. Memory lock held.
+  Errno take_vram(GpuContext& gpu, uint64_t bytes);
+
+ private:
+  friend struct KfdIoctls;  // the ioctls' functions, in the files ioctl_*.cpp
+
+  struct Queue {
+    uint32_t id = 0;
+    uint32_t type = 0;
+    GpuContext* gpu = nullptr;
+    uint32_t doorbell = 0;   // index in the slice
+    uint32_t sdma_slot = 0;  // engine + engines * queue
+    bool sdma = false;
+    bool slot_watched = false;
+    std::byte* doorbell_slot = nullptr;
+    uint64_t ring_va = 0;
+    uint64_t ring_bytes = 0;
+    uint32_t percentage = 0;
+    uint32_t priority = 0;
+    uint64_t save_area_va = 0;
+    std::vector<uint32_t> cu_mask;
+    uint32_t gws = 0;
+    std::vector<uint64_t> buffers;  // that it holds
+  };
+  Buffer* find_buffer(uint64_t handle);
+  /// The buffer that is mapped to `gpu` at exactly [va, va + bytes); or, if `bytes` is 0, around va.
+  Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes);
+  ErrnoOr<uint64_t> add_buffer(Buffer buffer);
+  Errno map_buffer(Buffer& buffer, GpuContext& gpu);
+  void unmap_buffer(Buffer& buffer, GpuContext& gpu);
+  Errno release_buffer(Buffer& buffer);
+  void destroy_queue(Queue& queue);
+  void apply_svm(uint64_t first_page, uint64_t end_page);
+
+  const Machine& machine_;
+  const ProcessOptions options_;
+  OpenFiles& files_;
+  Log& log_;
+  Events events_;
+  DoorbellWatch watch_;
+  std::vector<std::unique_ptr<GpuContext>> gpus_;
+
+  std::mutex memory_mutex_;
+  std::unordered_map<uint64_t, Buffer> buffers_;     // by handle
+  std::multimap<uint64_t, uint64_t> buffers_by_va_;  // va → handle
+  uint32_t next_handle_ = 1;
+  std::multimap<uint64_t, uint64_t> userptrs_;  // program's address → handle
+  uint64_t longest_userptr_ = 0;
+  std::map<uint64_t, std::weak_ptr<MemoryObject>> offsets_;  // mmap offset → object
+  uint64_t next_offset_ = uint64_t{1} << 32;
+  SvmRanges svm_;
+
+  std::mutex queue_mutex_;
+  std::map<uint32_t, std::unique_ptr<Queue>> queues_;    // by id
+  std::array<std::bitset<1024>, 64> doorbells_taken_{};  // by GPU
+  std::array<std::bitset<256>, 64> sdma_taken_{};        // by GPU: engine + engines * queue
+  bool xnack_ = false;
+  bool runtime_enabled_ = false;
+
+  struct DoorbellMapping {
+    uint32_t gpu_index;
+    std::byte* address;
+    uint64_t bytes;
+  };
+  std::vector<DoorbellMapping> doorbell_mappings_;  // under the queue lock
+};
+
+}  // namespace rigel::vgpu

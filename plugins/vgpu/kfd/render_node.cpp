@@ -1,0 +1,523 @@
+#include "plugins/vgpu/kfd/render_node.hpp"
+
+#include <amdgpu_drm.h>
+#include <drm.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/user_copy.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kPage = PageTable::kPageBytes;
+constexpr uint32_t kDriverBase = 0x40;  // amdgpu's own requests begin here
+constexpr uint32_t kMaxBytes = 512;
+constexpr uint32_t kVmPageNoAlloc = 1u << 9;  // newer than some distributions' header
+
+uint64_t pages_up(uint64_t bytes) {
+  return (bytes + kPage - 1) & ~(kPage - 1);
+}
+
+// Copies as much of a result as the program has room for, as AMDGPU_INFO does.
+Errno give(const drm_amdgpu_info& a, const void* result, size_t bytes) {
+  return copy_to_program(a.return_pointer, result, std::min<size_t>(a.return_size, bytes));
+}
+
+// DRM strings: as much as fits, and the full length back.
+Errno give_string(char* to, size_t& capacity, std::string_view text) {
+  const size_t fits = std::min(capacity, text.size());
+  capacity = text.size();
+  return to == nullptr || fits == 0 ? 0 : copy_to_program(reinterpret_cast<uint64_t>(to), text.data(), fits);
+}
+
+}  // namespace
+
+struct DrmIoctls {
+  static Errno version(RenderNode&, void* p) {
+    auto& a = *static_cast<drm_version*>(p);
+    a.version_major = 3;
+    a.version_minor = 57;
+    a.version_patchlevel = 0;
+    const auto put = [](char* to, __kernel_size_t& length, std::string_view text) {
+      size_t capacity = length;
+      const Errno error = give_string(to, capacity, text);
+      length = static_cast<__kernel_size_t>(capacity);
+      return error;
+    };
+    if (const Errno error = put(a.name, a.name_len, "amdgpu"); error != 0) return error;
+    if (const Errno error = put(a.date, a.date_len, "20150101"); error != 0) return error;
+    return put(a.desc, a.desc_len, "AMD GPU");
+  }
+
+  static Errno get_cap(RenderNode&, void* p) {
+    auto& a = *static_cast<drm_get_cap*>(p);
+    switch (a.capability) {
+      case DRM_CAP_PRIME:
+        a.value = DRM_PRIME_CAP_IMPORT | DRM_PRIME_CAP_EXPORT;
+        return 0;
+      case DRM_CAP_SYNCOBJ:
+      case DRM_CAP_SYNCOBJ_TIMELINE:
+        a.value = 0;
+        return 0;
+      case DRM_CAP_TIMESTAMP_MONOTONIC:
+        a.value = 1;
+        return 0;
+      default:
+        return EINVAL;
+    }
+  }
+
+  static Errno not_for_render_nodes(RenderNode&, void*) { return EACCES; }
+
+  static Errno gem_close(RenderNode& node, void* p) {
+    const auto& a = *static_cast<drm_gem_close*>(p);
+    const std::lock_guard lock(node.mutex_);
+    const auto it = node.gems_.find(a.handle);
+    if (it == node.gems_.end()) return EINVAL;
+    node.close_gem(it->second);
+    node.gems_.erase(it);
+    return 0;
+  }
+
+  static Errno prime_handle_to_fd(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_prime_handle*>(p);
+    if ((a.flags & ~static_cast<uint32_t>(DRM_CLOEXEC | DRM_RDWR)) != 0) return EINVAL;
+    const std::lock_guard lock(node.mutex_);
+    const auto it = node.gems_.find(a.handle);
+    if (it == node.gems_.end()) return ENOENT;
+    if (it->second.object->fd() < 0) return EPERM;  // the program's own memory
+    const auto fd = node.files_.give_to_program(it->second.object->fd(), (a.flags & DRM_CLOEXEC) != 0);
+    if (!fd) return fd.error();
+    a.fd = *fd;
+    return 0;
+  }
+
+  static Errno prime_fd_to_handle(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_prime_handle*>(p);
+    auto object = MemoryObject::import(a.fd);
+    if (!object) return object.error();
+    const std::lock_guard lock(node.mutex_);
+    // One buffer has one handle in a file, however often it comes in.
+    for (const auto& [handle, gem] : node.gems_) {
+      if (gem.object->inode() == (*object)->inode() && gem.object->nonce() == (*object)->nonce()) {
+        a.handle = handle;
+        return 0;
+      }
+    }
+    RenderNode::Gem gem;
+    gem.domains =
+        (*object)->kind() == MemoryObject::Kind::kVram ? AMDGPU_GEM_DOMAIN_VRAM : AMDGPU_GEM_DOMAIN_GTT;
+    gem.object = std::move(*object);
+    a.handle = node.add_gem(std::move(gem));
+    return 0;
+  }
+
+  static Errno gem_create(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_amdgpu_gem_create*>(p);
+    const auto in = a.in;
+    constexpr uint64_t kDomains = AMDGPU_GEM_DOMAIN_VRAM | AMDGPU_GEM_DOMAIN_GTT;
+    if (in.bo_size == 0 || in.bo_size > (uint64_t{1} << 44) || (in.domains & kDomains) == 0 ||
+        (in.domains & ~kDomains) != 0) {
+      return EINVAL;
+    }
+    const uint64_t bytes = pages_up(in.bo_size);
+    const bool vram = (in.domains & AMDGPU_GEM_DOMAIN_VRAM) != 0;
+    GpuContext& gpu = node.process_.gpu(node.gpu_index_);
+    RenderNode::Gem gem;
+    gem.domains = in.domains;
+    gem.domain_flags = in.domain_flags;
+    gem.alignment = in.alignment;
+    if (vram) {
+      const std::lock_guard lock(node.process_.memory_mutex());
+      if (const Errno error = node.process_.take_vram(gpu, bytes); error != 0) return error;
+      gem.counted = true;
+    }
+    const uint32_t flags = (vram ? KFD_MEM_VRAM : KFD_MEM_GTT) | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE |
+                           ((in.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS) != 0 ? 0u : KFD_MEM_PUBLIC);
+    auto object = MemoryObject::allocate(vram ? MemoryObject::Kind::kVram : MemoryObject::Kind::kGtt, bytes,
+                                         flags, node.gpu_index_, gpu.gpu().gpu_id);
+    if (!object) {
+      const std::lock_guard lock(node.process_.memory_mutex());
+      if (gem.counted) gpu.vram_used -= bytes;
+      return object.error();
+    }
+    gem.object = std::move(*object);
+    const std::lock_guard lock(node.mutex_);
+    a = {};
+    a.out.handle = node.add_gem(std::move(gem));
+    return 0;
+  }
+
+  static Errno gem_userptr(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_amdgpu_gem_userptr*>(p);
+    if (a.addr % kPage != 0 || a.size % kPage != 0 || a.size == 0) return EINVAL;
+    if (!program_has(a.addr, a.size)) return EFAULT;
+    RenderNode::Gem gem;
+    gem.domains = AMDGPU_GEM_DOMAIN_GTT;
+    gem.object = MemoryObject::of_program(reinterpret_cast<std::byte*>(a.addr), a.size,
+                                          KFD_MEM_USERPTR | KFD_MEM_WRITABLE, node.gpu_index_, 0);
+    const std::lock_guard lock(node.mutex_);
+    a.handle = node.add_gem(std::move(gem));
+    return 0;
+  }
+
+  static Errno gem_mmap(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_amdgpu_gem_mmap*>(p);
+    const std::lock_guard lock(node.mutex_);
+    const auto it = node.gems_.find(a.in.handle);
+    if (it == node.gems_.end()) return ENOENT;
+    RenderNode::Gem& gem = it->second;
+    if (gem.object->fd() < 0 || (gem.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS) != 0) return EPERM;
+    if (gem.mmap_offset == 0) {
+      const std::lock_guard memory_lock(node.process_.memory_mutex());
+      gem.mmap_offset = node.process_.make_mmap_offset(gem.object);
+    }
+    a = {};
+    a.out.addr_ptr = gem.mmap_offset;
+    return 0;
+  }
+
+  static Errno gem_wait_idle(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_amdgpu_gem_wait_idle*>(p);
+    const std::lock_guard lock(node.mutex_);
+    if (!node.gems_.contains(a.in.handle)) return ENOENT;
+    a = {};  // no command stream of this interface ever runs: always idle
+    return 0;
+  }
+
+  static Errno gem_metadata(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_amdgpu_gem_metadata*>(p);
+    const std::lock_guard lock(node.mutex_);
+    const auto it = node.gems_.find(a.handle);
+    if (it == node.gems_.end()) return ENOENT;
+    RenderNode::Gem& gem = it->second;
+    if (a.op == AMDGPU_GEM_METADATA_OP_GET_METADATA) {
+      a.data.flags = gem.metadata_flags;
+      a.data.tiling_info = gem.tiling;
+      a.data.data_size_bytes = static_cast<uint32_t>(gem.metadata.size() * 4);
+      std::copy(gem.metadata.begin(), gem.metadata.end(), a.data.data);
+      return 0;
+    }
+    if (a.op != AMDGPU_GEM_METADATA_OP_SET_METADATA) return EINVAL;
+    if (a.data.data_size_bytes > sizeof a.data.data) return EINVAL;
+    gem.metadata_flags = a.data.flags;
+    gem.tiling = a.data.tiling_info;
+    gem.metadata.assign(a.data.data, a.data.data + (a.data.data_size_bytes + 3) / 4);
+    return 0;
+  }
+
+  static Errno gem_op(RenderNode& node, void* p) {
+    const auto& a = *static_cast<drm_amdgpu_gem_op*>(p);
+    const std::lock_guard lock(node.mutex_);
+    const auto it = node.gems_.find(a.handle);
+    if (it == node.gems_.end()) return ENOENT;
+    RenderNode::Gem& gem = it->second;
+    if (a.op == AMDGPU_GEM_OP_SET_PLACEMENT) {
+      gem.domains = a.value & (AMDGPU_GEM_DOMAIN_VRAM | AMDGPU_GEM_DOMAIN_GTT);
+      return 0;
+    }
+    if (a.op != AMDGPU_GEM_OP_GET_GEM_CREATE_INFO) return EINVAL;
+    drm_amdgpu_gem_create_in info{};
+    info.bo_size = gem.object->bytes();
+    info.alignment = gem.alignment;
+    info.domains = gem.domains;
+    info.domain_flags = gem.domain_flags;
+    return copy_to_program(a.value, &info, sizeof info);
+  }
+
+  static Errno gem_va(RenderNode& node, void* p) {
+    const auto& a = *static_cast<drm_amdgpu_gem_va*>(p);
+    constexpr uint32_t kKnown = AMDGPU_VM_DELAY_UPDATE | AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE |
+                                AMDGPU_VM_PAGE_EXECUTABLE | AMDGPU_VM_MTYPE_MASK | kVmPageNoAlloc;
+    if ((a.flags & ~kKnown & ~static_cast<uint32_t>(AMDGPU_VM_PAGE_PRT)) != 0) return EINVAL;
+    if (a.va_address % kPage != 0 || a.map_size % kPage != 0 || a.offset_in_bo % kPage != 0) return EINVAL;
+    if (a.va_address >= uint64_t{1} << 48 || a.map_size > (uint64_t{1} << 48) - a.va_address) return EINVAL;
+    GpuContext& gpu = node.process_.gpu(node.gpu_index_);
+    const std::lock_guard lock(node.mutex_);
+    const std::lock_guard memory_lock(node.process_.memory_mutex());
+    // Only pages that buffers of this file put there can be taken away again.
+    const auto unmap = [&](RenderNode::Gem& gem, auto&& which) {
+      return std::erase_if(gem.mappings, [&](const RenderNode::VaMapping& m) {
+        if (!which(m)) return false;
+        gpu.unmap(m.va, m.bytes);
+        return true;
+      });
+    };
+    if (a.operation == AMDGPU_VA_OP_CLEAR) {
+      for (auto& [handle, gem] : node.gems_) {
+        unmap(gem, [&](const auto& m) {
+          return m.va < a.va_address + a.map_size && a.va_address < m.va + m.bytes;
+        });
+      }
+      return 0;
+    }
+    const auto it = node.gems_.find(a.handle);
+    if (it == node.gems_.end()) return (a.flags & AMDGPU_VM_PAGE_PRT) != 0 ? EINVAL : ENOENT;
+    RenderNode::Gem& gem = it->second;
+    switch (a.operation) {
+      case AMDGPU_VA_OP_UNMAP:
+        return unmap(gem, [&](const auto& m) { return m.va == a.va_address; }) == 0 ? EINVAL : 0;
+      case AMDGPU_VA_OP_REPLACE:
+        for (auto& [handle, other] : node.gems_) {
+          unmap(other, [&](const auto& m) {
+            return m.va < a.va_address + a.map_size && a.va_address < m.va + m.bytes;
+          });
+        }
+        [[fallthrough]];
+      case AMDGPU_VA_OP_MAP: {
+        if (a.map_size == 0 || a.offset_in_bo > gem.object->bytes() ||
+            a.map_size > gem.object->bytes() - a.offset_in_bo) {
+          return EINVAL;
+        }
+        const PageTable::Rights rights{.write = (a.flags & AMDGPU_VM_PAGE_WRITEABLE) != 0,
+                                       .execute = (a.flags & AMDGPU_VM_PAGE_EXECUTABLE) != 0};
+        const Errno error = node.process_.map_range(gpu, a.va_address, a.map_size,
+                                                    gem.object->host() + a.offset_in_bo, rights);
+        if (error != 0) return error;
+        gem.mappings.push_back({a.va_address, a.map_size});
+        return 0;
+      }
+      default:
+        return EINVAL;
+    }
+  }
+
+  static Errno info(RenderNode& node, void* p);
+  static Errno device_info(const GpuContext& gpu, const drm_amdgpu_info& a);
+};
+
+Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
+  const Board& b = gpu.gpu().board;
+  drm_amdgpu_info_device d{};
+  d.device_id = b.pci.device_id;
+  d.chip_rev = b.asic_revision;
+  d.external_rev = b.external_revision;
+  d.pci_rev = b.pci.revision;
+  d.family = b.family_id;
+  d.num_shader_engines = b.shader_engines();
+  d.num_shader_arrays_per_engine = b.shader.arrays_per_engine;
+  d.gpu_counter_freq = b.clocks.reference_khz;
+  d.max_engine_clock = b.clocks.engine_mhz * 1000;
+  d.max_memory_clock = b.clocks.memory_mhz * 1000;
+  d.cu_active_number = b.compute_units();
+  uint32_t left = d.cu_active_number;
+  for (uint32_t engine = 0; engine < d.num_shader_engines; ++engine) {
+    for (uint32_t array = 0; array < d.num_shader_arrays_per_engine; ++array) {
+      const uint32_t cus = std::min(left, b.shader.cu_per_array);
+      left -= cus;
+      d.cu_bitmap[engine % 4][(array + engine / 4 * 2) % 4] = cus == 32 ? ~0u : (1u << cus) - 1;
+    }
+  }
+  d.enabled_rb_pipes_mask = (1u << d.num_shader_engines) - 1;
+  d.num_rb_pipes = d.num_shader_engines;
+  d.num_hw_gfx_contexts = 8;
+  d.virtual_address_offset = 1 << 20;
+  d.virtual_address_max = uint64_t{1} << (b.gfx_major() >= 9 ? 47 : 40);
+  d.virtual_address_alignment = kPage;
+  d.pte_fragment_size = 1 << 21;
+  d.gart_page_size = kPage;
+  d.ce_ram_size = 32768;
+  d.vram_type = b.memory.width_bits >= 2048 ? AMDGPU_VRAM_TYPE_HBM
+                : b.gfx_major() >= 10       ? AMDGPU_VRAM_TYPE_GDDR6
+                                            : AMDGPU_VRAM_TYPE_GDDR5;
+  d.vram_bit_width = b.memory.width_bits;
+  d.wave_front_size = b.shader.wave_front_size;
+  d.num_shader_visible_vgprs = 256;
+  d.num_cu_per_sh = b.shader.cu_per_array;
+  d.num_tcc_blocks = 16;
+  if (b.gfx_major() >= 9) {
+    d.high_va_offset = 0xffff800000000000;
+    d.high_va_max = 0xffffffffffe00000;
+  }
+  return give(a, &d, sizeof d);
+}
+
+Errno DrmIoctls::info(RenderNode& node, void* p) {
+  const auto& a = *static_cast<drm_amdgpu_info*>(p);
+  if (a.return_size == 0 || a.return_pointer == 0) return EINVAL;
+  GpuContext& gpu = node.process_.gpu(node.gpu_index_);
+  const Gpu& facts = gpu.gpu();
+  const auto number = [&](uint64_t value) { return give(a, &value, sizeof value); };
+  const auto vram_used = [&] {
+    const std::lock_guard lock(node.process_.memory_mutex());
+    return gpu.vram_used;
+  };
+  constexpr uint64_t kGttBytes = uint64_t{8} << 30;
+  switch (a.query) {
+    case AMDGPU_INFO_ACCEL_WORKING: {
+      const uint32_t yes = 1;
+      return give(a, &yes, sizeof yes);
+    }
+    case AMDGPU_INFO_DEV_INFO:
+      return device_info(gpu, a);
+    case AMDGPU_INFO_TIMESTAMP:
+      return number(gpu.gpu_clock());
+    case AMDGPU_INFO_VRAM_USAGE:
+      return number(vram_used());
+    case AMDGPU_INFO_VIS_VRAM_USAGE:
+      return number(std::min(vram_used(), facts.visible_bytes()));
+    case AMDGPU_INFO_GTT_USAGE:
+    case AMDGPU_INFO_NUM_BYTES_MOVED:
+    case AMDGPU_INFO_NUM_EVICTIONS:
+    case AMDGPU_INFO_NUM_VRAM_CPU_PAGE_FAULTS:
+      return number(0);
+    case AMDGPU_INFO_VRAM_LOST_COUNTER: {
+      const uint32_t none = 0;
+      return give(a, &none, sizeof none);
+    }
+    case AMDGPU_INFO_VRAM_GTT: {
+      drm_amdgpu_info_vram_gtt m{};
+      m.vram_size = facts.vram_bytes;
+      m.vram_cpu_accessible_size = facts.visible_bytes();
+      m.gtt_size = kGttBytes;
+      return give(a, &m, sizeof m);
+    }
+    case AMDGPU_INFO_MEMORY: {
+      drm_amdgpu_memory_info m{};
+      m.vram.total_heap_size = m.vram.usable_heap_size = facts.vram_bytes;
+      m.vram.heap_usage = vram_used();
+      m.vram.max_allocation = facts.vram_bytes * 3 / 4;
+      m.cpu_accessible_vram.total_heap_size = m.cpu_accessible_vram.usable_heap_size = facts.visible_bytes();
+      m.cpu_accessible_vram.heap_usage = std::min<uint64_t>(m.vram.heap_usage, facts.visible_bytes());
+      m.cpu_accessible_vram.max_allocation = facts.visible_bytes() * 3 / 4;
+      m.gtt.total_heap_size = m.gtt.usable_heap_size = kGttBytes;
+      m.gtt.max_allocation = kGttBytes * 3 / 4;
+      return give(a, &m, sizeof m);
+    }
+    case AMDGPU_INFO_FW_VERSION: {
+      drm_amdgpu_info_firmware f{};
+      if (a.query_fw.fw_type == AMDGPU_INFO_FW_GFX_MEC) f.ver = facts.board.firmware.mec;
+      if (a.query_fw.fw_type == AMDGPU_INFO_FW_SDMA) f.ver = facts.board.firmware.sdma;
+      return give(a, &f, sizeof f);
+    }
+    case AMDGPU_INFO_READ_MMR_REG: {
+      constexpr uint32_t kGbAddrConfig = 0x263e, kGbAddrConfigOld = 0x2644;
+      const uint64_t count = a.read_mmr_reg.count;
+      if (count > 128 || count * 4 > a.return_size) return EINVAL;
+      std::array<uint32_t, 128> values{};
+      for (uint64_t i = 0; i < count; ++i) {
+        const uint32_t reg = a.read_mmr_reg.dword_offset + static_cast<uint32_t>(i);
+        // Others that may be read (tiling, raster configuration) have no meaning without a display or
+        // rasteriser.
+        if (reg == kGbAddrConfig || reg == kGbAddrConfigOld) values[i] = facts.board.gb_addr_config;
+      }
+      return copy_to_program(a.return_pointer, values.data(), count * 4);
+    }
+    case AMDGPU_INFO_HW_IP_COUNT: {
+      const bool dma = a.query_hw_ip.type == AMDGPU_HW_IP_DMA;
+      const uint32_t count = dma || a.query_hw_ip.type == AMDGPU_HW_IP_COMPUTE ? 1 : 0;
+      return give(a, &count, sizeof count);
+    }
+    case AMDGPU_INFO_HW_IP_INFO: {
+      if (a.query_hw_ip.type >= AMDGPU_HW_IP_NUM) return EINVAL;
+      drm_amdgpu_info_hw_ip ip{};
+      if (a.query_hw_ip.type == AMDGPU_HW_IP_COMPUTE) {
+        ip.hw_ip_version_major = facts.board.gfx_major();
+        ip.hw_ip_version_minor = facts.board.gfx_minor();
+      }
+      return give(a, &ip, sizeof ip);  // no rings: command streams are not taken here
+    }
+    default:
+      node.process_.log()(LogCategory::kIoctl, "AMDGPU_INFO query {:#x} is not answered: EINVAL", a.query);
+      return EINVAL;
+  }
+}
+
+namespace {
+
+constexpr auto kExact = Faithful::kExact;
+constexpr auto kApproximate = Faithful::kApproximate;
+using D = DrmIoctls;
+
+constexpr auto kTable = std::to_array<DrmIoctlEntry>({
+    {0x00, "VERSION", sizeof(drm_version), kExact, "amdgpu 3.57", D::version},
+    {0x02, "GET_MAGIC", sizeof(drm_auth), kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x07, "SET_VERSION", sizeof(drm_set_version), kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x09, "GEM_CLOSE", sizeof(drm_gem_close), kExact, "", D::gem_close},
+    {0x0c, "GET_CAP", sizeof(drm_get_cap), kApproximate, "PRIME; no sync objects", D::get_cap},
+    {0x2d, "PRIME_HANDLE_TO_FD", sizeof(drm_prime_handle), kApproximate,
+     "the descriptor is a memory file, not a dma-buf", D::prime_handle_to_fd},
+    {0x2e, "PRIME_FD_TO_HANDLE", sizeof(drm_prime_handle), kApproximate, "of the virtual GPU's own buffers",
+     D::prime_fd_to_handle},
+    {kDriverBase + DRM_AMDGPU_GEM_CREATE, "AMDGPU_GEM_CREATE", sizeof(drm_amdgpu_gem_create), kExact, "",
+     D::gem_create},
+    {kDriverBase + DRM_AMDGPU_GEM_MMAP, "AMDGPU_GEM_MMAP", sizeof(drm_amdgpu_gem_mmap), kExact, "",
+     D::gem_mmap},
+    {kDriverBase + DRM_AMDGPU_INFO, "AMDGPU_INFO", sizeof(drm_amdgpu_info), kApproximate,
+     "what compute asks for; EINVAL for the rest", D::info},
+    {kDriverBase + DRM_AMDGPU_GEM_METADATA, "AMDGPU_GEM_METADATA", sizeof(drm_amdgpu_gem_metadata),
+     kApproximate, "does not travel with an exported buffer", D::gem_metadata},
+    {kDriverBase + DRM_AMDGPU_GEM_WAIT_IDLE, "AMDGPU_GEM_WAIT_IDLE", sizeof(drm_amdgpu_gem_wait_idle), kExact,
+     "", D::gem_wait_idle},
+    {kDriverBase + DRM_AMDGPU_GEM_VA, "AMDGPU_GEM_VA", sizeof(drm_amdgpu_gem_va), kApproximate,
+     "no partially resident textures", D::gem_va},
+    {kDriverBase + DRM_AMDGPU_GEM_OP, "AMDGPU_GEM_OP", sizeof(drm_amdgpu_gem_op), kExact, "", D::gem_op},
+    {kDriverBase + DRM_AMDGPU_GEM_USERPTR, "AMDGPU_GEM_USERPTR", sizeof(drm_amdgpu_gem_userptr), kExact, "",
+     D::gem_userptr},
+});
+static_assert(std::all_of(kTable.begin(), kTable.end(),
+                          [](const DrmIoctlEntry& e) { return e.bytes <= kMaxBytes; }));
+
+}  // namespace
+
+std::span<const DrmIoctlEntry> drm_ioctls() {
+  return kTable;
+}
+
+RenderNode::RenderNode(Process& process, uint32_t gpu_index, uint64_t file_id, OpenFiles& files)
+    : process_(process), files_(files), gpu_index_(gpu_index), file_id_(file_id) {}
+
+RenderNode::~RenderNode() {
+  for (auto& [handle, gem] : gems_) close_gem(gem);
+  process_.render_node_closed(file_id_);
+}
+
+uint32_t RenderNode::add_gem(Gem gem) {
+  uint32_t handle = 1;
+  while (gems_.contains(handle)) ++handle;
+  gems_.emplace(handle, std::move(gem));
+  return handle;
+}
+
+void RenderNode::close_gem(Gem& gem) {
+  GpuContext& gpu = process_.gpu(gpu_index_);
+  const std::lock_guard lock(process_.memory_mutex());
+  for (const VaMapping& m : gem.mappings) gpu.unmap(m.va, m.bytes);
+  if (gem.mmap_offset != 0) process_.drop_mmap_offset(gem.mmap_offset);
+  if (gem.counted) gpu.vram_used -= gem.object->bytes();
+}
+
+int RenderNode::ioctl(uint64_t request, void* argument) {
+  const auto number = static_cast<uint32_t>(request & 0xff);
+  const auto bytes = static_cast<uint32_t>(request >> 16 & 0x3fff);
+  const auto direction = static_cast<uint32_t>(request >> 30 & 3);
+  const auto it =
+      std::find_if(kTable.begin(), kTable.end(), [&](const auto& e) { return e.number == number; });
+  if ((request >> 8 & 0xff) != DRM_IOCTL_BASE || it == kTable.end()) {
+    process_.log()(LogCategory::kIoctl, "DRM ioctl {:#x} (number {:#x}) is not answered: EINVAL", request,
+                   number);
+    return -((request >> 8 & 0xff) == DRM_IOCTL_BASE ? EINVAL : ENOTTY);
+  }
+  alignas(8) std::byte copy[kMaxBytes] = {};
+  const uint32_t shared = std::min(bytes, it->bytes);
+  if (shared != 0 && reinterpret_cast<uintptr_t>(argument) < 4096) return -EFAULT;
+  if ((direction & 1) != 0) std::memcpy(copy, argument, shared);
+  Errno error = 0;
+  try {
+    error = it->run(*this, copy);
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
+  }
+  if ((direction & 2) != 0) std::memcpy(argument, copy, shared);
+  process_.log()(LogCategory::kIoctl, "drm {} = {}{}{}", it->name, -error, error == 0 ? "" : " ",
+                 error == 0 ? "" : strerrorname_np(error));
+  return -error;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,75 @@
+// An open amdgpu render node: the DRM ioctls that libdrm_amdgpu issues for what ROCm needs (identity,
+// buffers, address space, sharing), and none of the graphics ones.
+//
+// Threads: ioctl() from any thread; a lock of its own guards the handles, and the process's memory lock is
+// taken inside it. Ownership: buffers live until their handle is closed and nobody else holds them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/process.hpp"
+
+namespace rigel::vgpu {
+
+class RenderNode;
+
+struct DrmIoctlEntry {
+  uint32_t number;
+  std::string_view name;
+  uint32_t bytes;
+  Faithful faithful;
+  std::string_view note;
+  Errno (*run)(RenderNode&, void* arguments);
+};
+
+std::span<const DrmIoctlEntry> drm_ioctls();
+
+class RenderNode {
+ public:
+  RenderNode(Process& process, uint32_t gpu_index, uint64_t file_id, OpenFiles& files);
+  ~RenderNode();
+  RenderNode(const RenderNode&) = delete;
+  RenderNode& operator=(const RenderNode&) = delete;
+
+  uint32_t gpu_index() const { return gpu_index_; }
+  uint64_t file_id() const { return file_id_; }
+
+  /// 0 or a negated error number.
+  int ioctl(uint64_t request, void* argument);
+
+ private:
+  friend struct DrmIoctls;
+  struct VaMapping {
+    uint64_t va, bytes;
+  };
+  struct Gem {
+    std::shared_ptr<MemoryObject> object;
+    uint64_t domains = 0;
+    uint64_t domain_flags = 0;
+    uint64_t alignment = 0;
+    uint64_t mmap_offset = 0;
+    uint64_t metadata_flags = 0;
+    uint64_t tiling = 0;
+    std::vector<uint32_t> metadata;
+    std::vector<VaMapping> mappings;
+    bool counted = false;  // its VRAM is taken from the GPU's
+  };
+  void close_gem(Gem& gem);
+  uint32_t add_gem(Gem gem);
+
+  Process& process_;
+  OpenFiles& files_;
+  const uint32_t gpu_index_;
+  const uint64_t file_id_;
+  std::mutex mutex_;
+  std::map<uint32_t, Gem> gems_;
+};
+
+}  // namespace rigel::vgpu

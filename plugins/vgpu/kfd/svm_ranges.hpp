@@ -1,0 +1,84 @@
+// The attributes of shared virtual memory: ranges of pages that the SVM ioctl names, split and merged so that
+// each has one set of attributes.
+//
+// Not thread safe: under the process's memory lock.
+#pragma once
+
+#include <algorithm>
+#include <bitset>
+#include <cstdint>
+#include <iterator>
+#include <map>
+
+#include "hsa_plugin/kfd_abi.h"
+
+namespace rigel::vgpu {
+
+struct SvmAttributes {
+  uint32_t preferred = KFD_SVM_LOCATION_UNDEFINED;
+  uint32_t prefetch = KFD_SVM_LOCATION_UNDEFINED;
+  uint32_t flags = KFD_SVM_FLAG_HOST_ACCESS | KFD_SVM_FLAG_COHERENT;
+  uint8_t granularity = 9;
+  std::bitset<64> access;    ///< By GPU index: may be given access, by migration if need be.
+  std::bitset<64> in_place;  ///< By GPU index: has access where the memory is.
+  bool operator==(const SvmAttributes&) const = default;
+};
+
+class SvmRanges {
+ public:
+  struct Range {
+    uint64_t end_page;
+    SvmAttributes attributes;
+  };
+
+  /// Calls `change` for the attributes of every range in [first, end), which covers it without gaps
+  /// afterwards.
+  template <class Change>
+  void update(uint64_t first, uint64_t end, Change&& change) {
+    split(first);
+    split(end);
+    for (uint64_t page = first; page < end;) {
+      auto it = ranges_.lower_bound(page);
+      if (it == ranges_.end() || it->first != page) {
+        const uint64_t gap_end = it == ranges_.end() ? end : std::min(end, it->first);
+        it = ranges_.emplace_hint(it, page, Range{gap_end, {}});
+      }
+      change(it->second.attributes);
+      page = it->second.end_page;
+    }
+    merge(first, end);
+  }
+
+  /// Calls `see(first, end, attributes)` for every range and gap (null attributes) of [first, end).
+  template <class See>
+  void visit(uint64_t first, uint64_t end, See&& see) const {
+    for (uint64_t page = first; page < end;) {
+      auto it = ranges_.upper_bound(page);
+      if (it != ranges_.begin()) {
+        const auto before = std::prev(it);
+        if (before->second.end_page > page) {
+          const uint64_t stop = std::min(end, before->second.end_page);
+          see(page, stop, &before->second.attributes);
+          page = stop;
+          continue;
+        }
+      }
+      const uint64_t stop = it == ranges_.end() ? end : std::min(end, it->first);
+      see(page, stop, static_cast<const SvmAttributes*>(nullptr));
+      page = stop;
+    }
+  }
+
+  bool overlaps(uint64_t first, uint64_t end) const;
+  /// Forgets what is in [first, end): the program has given the memory back.
+  void erase(uint64_t first, uint64_t end);
+  bool empty() const { return ranges_.empty(); }
+  size_t size() const { return ranges_.size(); }
+
+ private:
+  void split(uint64_t page);
+  void merge(uint64_t first, uint64_t end);
+  std::map<uint64_t, Range> ranges_;  // by first page
+};
+
+}  // namespace rigel::vgpu

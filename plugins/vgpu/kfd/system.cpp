@@ -1,0 +1,263 @@
+#include "plugins/vgpu/kfd/system.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "hsa_plugin/kfd_abi.h"
+
+// System calls are made by number where the preload face hooks the function.
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint32_t kKfdMajor = 240;
+
+int errno_or(long result) {
+  return result == -1 ? -errno : static_cast<int>(result);
+}
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+System::System(Machine machine, const ProcessOptions& options, const HostFacts& host,
+               std::unique_ptr<Log> log)
+    : machine_(std::move(machine)),
+      log_(std::move(log)),
+      tree_(make_file_tree(machine_, host)),
+      process_(machine_, options, *this, *log_) {}
+
+System::~System() {
+  decltype(files_) files;
+  {
+    const std::lock_guard lock(files_mutex_);
+    files.swap(files_);
+  }
+  files.clear();  // render nodes use the process
+}
+
+std::shared_ptr<System::OpenFile> System::find(int fd) const {
+  const std::shared_lock lock(files_mutex_);
+  const auto it = files_.find(fd);
+  return it == files_.end() ? nullptr : it->second;
+}
+
+bool System::has(int fd) const {
+  const std::shared_lock lock(files_mutex_);
+  return files_.contains(fd);
+}
+
+int System::open(std::string_view path, int flags) {
+  if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
+  const FileNode* const node = tree_.find(path);
+  if (node == nullptr) return -ENOENT;
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  if (node->kind == FileNode::Kind::kFolder && writes) return -EISDIR;
+  if (node->kind == FileNode::Kind::kFile && writes) return -EACCES;
+  if (node->kind != FileNode::Kind::kFolder && (flags & O_DIRECTORY) != 0) return -ENOTDIR;
+
+  const std::string name(path.substr(path.rfind('/') + 1));
+  const int fd =
+      errno_or(syscall(SYS_memfd_create, name.c_str(), (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0));
+  if (fd < 0) return fd;
+  if (node->kind == FileNode::Kind::kFile) {
+    const auto written = pwrite(fd, node->content.data(), node->content.size(), 0);
+    if (written != static_cast<ssize_t>(node->content.size())) {
+      syscall(SYS_close, fd);
+      return -ENOMEM;
+    }
+  }
+  // A plain file is what its descriptor says, and nobody tells us when stdio closes it.
+  if (node->kind == FileNode::Kind::kFile) return fd;
+  auto file = std::make_shared<OpenFile>();
+  file->kind = node->kind;
+  file->path = path;
+  file->minor = node->minor;
+  {
+    const std::lock_guard lock(files_mutex_);
+    file->id = next_file_id_++;
+    if (node->kind == FileNode::Kind::kRenderNode) {
+      const uint32_t index = node->minor - machine_.gpus[0].render_minor;
+      file->node = std::make_unique<vgpu::RenderNode>(process_, index, file->id, *this);
+    }
+    files_[fd] = file;
+  }
+  (*log_)(LogCategory::kFile, "open {} = {}", path, fd);
+  return fd;
+}
+
+void System::forget(int fd) {
+  std::shared_ptr<OpenFile> last;  // released outside of the lock: closing a render node takes others
+  const std::lock_guard lock(files_mutex_);
+  const auto it = files_.find(fd);
+  if (it == files_.end()) return;
+  last = std::move(it->second);
+  files_.erase(it);
+}
+
+int System::close(int fd) {
+  forget(fd);
+  return errno_or(syscall(SYS_close, fd));
+}
+
+void System::note_duplicate(int from, int to) {
+  if (from == to) return;
+  std::shared_ptr<OpenFile> replaced;
+  const std::lock_guard lock(files_mutex_);
+  if (const auto old = files_.find(to); old != files_.end()) {
+    replaced = std::move(old->second);
+    files_.erase(old);
+  }
+  if (const auto it = files_.find(from); it != files_.end()) files_[to] = it->second;
+}
+
+int System::duplicate(int fd, int minimum) {
+  if (!has(fd)) return -EBADF;
+  const int copy = errno_or(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, minimum));
+  if (copy >= 0) note_duplicate(fd, copy);
+  return copy;
+}
+
+int System::ioctl(int fd, uint64_t request, void* argument) {
+  if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
+  const auto file = find(fd);
+  if (file == nullptr) return -EBADF;
+  switch (file->kind) {
+    case FileNode::Kind::kKfd:
+      return process_.ioctl(request, argument);
+    case FileNode::Kind::kRenderNode:
+      return file->node->ioctl(request, argument);
+    default:
+      return -ENOTTY;
+  }
+}
+
+int System::mmap(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset,
+                 void** out) {
+  const auto file = fd < 0 ? nullptr : find(fd);
+  const auto real = [&](int real_flags, int real_fd, uint64_t real_offset) {
+    const long result = syscall(SYS_mmap, address, bytes, protection, real_flags, real_fd, real_offset);
+    if (result == -1) return -errno;
+    *out = reinterpret_cast<void*>(result);
+    return 0;
+  };
+  if (file == nullptr) return real(flags, fd, offset);
+  if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
+  if (bytes == 0) return -EINVAL;
+  const uint64_t length = (bytes + 4095) & ~uint64_t{4095};
+  if (file->kind == FileNode::Kind::kKfd) {
+    auto object = process_.kfd_mmap(offset, length);
+    if (!object) return -object.error();
+    const int result = real((flags & ~MAP_TYPE) | MAP_SHARED, (*object)->fd(), 0);
+    if (result == 0 && (*object)->kind() == MemoryObject::Kind::kDoorbell) {
+      process_.doorbells_mapped((*object)->gpu_index(), *out, length);
+    }
+    return result;
+  }
+  if (file->kind != FileNode::Kind::kRenderNode) return -ENODEV;
+  const auto target = process_.render_mmap(offset, length);
+  if (!target) {
+    log_->operator()(LogCategory::kMemory, "mmap of a render node at {:#x}+{:#x}: {}", offset, bytes,
+                     strerrorname_np(target.error()));
+    return -target.error();
+  }
+  const MemoryObject& object = *target->object;
+  const bool visible = object.kind() != MemoryObject::Kind::kVram || (object.flags() & KFD_MEM_PUBLIC) != 0;
+  if (!visible) {
+    // The program reserves the addresses and cannot look at what is there.
+    if (protection != PROT_NONE) return -EPERM;
+    return real((flags & ~MAP_TYPE) | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+  return real((flags & ~MAP_TYPE) | MAP_SHARED, object.fd(), target->offset);
+}
+
+int System::munmap(void* address, uint64_t bytes) {
+  if (!abandoned_.load(std::memory_order_acquire)) process_.before_munmap(address, bytes);
+  return errno_or(syscall(SYS_munmap, address, bytes));
+}
+
+void System::fill(const FileNode& node, struct stat& out) {
+  out = {};
+  out.st_nlink = 1;
+  out.st_blksize = 4096;
+  switch (node.kind) {
+    case FileNode::Kind::kFile:
+      out.st_mode = S_IFREG | 0444;
+      out.st_size = static_cast<off_t>(node.content.size());
+      break;
+    case FileNode::Kind::kFolder:
+      out.st_mode = S_IFDIR | 0755;
+      out.st_nlink = 2;
+      break;
+    case FileNode::Kind::kKfd:
+      out.st_mode = S_IFCHR | 0666;
+      out.st_rdev = makedev(kKfdMajor, 0);
+      break;
+    case FileNode::Kind::kRenderNode:
+      out.st_mode = S_IFCHR | 0666;
+      out.st_rdev = makedev(kDrmMajor, node.minor);
+      break;
+  }
+}
+
+bool System::stat(std::string_view path, struct stat& out) const {
+  const FileNode* const node = tree_.find(path);
+  if (node == nullptr) return false;
+  fill(*node, out);
+  return true;
+}
+
+bool System::stat(int fd, struct stat& out) const {
+  const auto file = find(fd);
+  return file != nullptr && stat(file->path, out);
+}
+
+std::string System::folder_of(int fd) const {
+  const auto file = find(fd);
+  return file != nullptr && file->kind == FileNode::Kind::kFolder ? file->path : "";
+}
+
+ErrnoOr<OpenFiles::RenderNode> System::render_node(int fd) {
+  const auto file = find(fd);
+  if (file == nullptr) return tl::unexpected(EBADF);
+  if (file->node == nullptr) return tl::unexpected(EINVAL);
+  return OpenFiles::RenderNode{file->id, file->node->gpu_index()};
+}
+
+ErrnoOr<int> System::give_to_program(int fd, bool close_on_exec) {
+  const long copy = syscall(SYS_fcntl, fd, close_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
+  if (copy < 0) return tl::unexpected(errno);
+  return static_cast<int>(copy);
+}
+
+SystemSettings SystemSettings::from_environment() {
+  SystemSettings settings;
+  settings.gpus = environment("VGPU_GPUS");
+  settings.link = environment("VGPU_LINK");
+  settings.log = environment("VGPU_LOG");
+  settings.log_file = environment("VGPU_LOG_FILE");
+  settings.options.userfaultfd = environment("VGPU_UFFD") != "0";
+  return settings;
+}
+
+tl::expected<std::unique_ptr<System>, std::string> make_system(const SystemSettings& settings) {
+  const auto link = parse_peer_link(settings.link);
+  if (!link) return tl::unexpected(link.error());
+  auto machine = parse_machine(settings.gpus, *link);
+  if (!machine) return tl::unexpected(machine.error());
+  auto log = std::make_unique<Log>(settings.log.c_str(), settings.log_file.c_str());
+  return std::make_unique<System>(std::move(*machine), settings.options, HostFacts::read(), std::move(log));
+}
+
+}  // namespace rigel::vgpu

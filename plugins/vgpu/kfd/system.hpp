@@ -1,0 +1,108 @@
+// The virtual GPU as a program meets it: the system calls on its files. Both faces (the driver transport and
+// the preload library) are thin layers over this.
+//
+// Every file is a real descriptor, backed by an anonymous file, so that the program can duplicate, poll, pass
+// and inherit it; what it stands for is in a table here. Errors are negated error numbers; errno is not used.
+//
+// Threads: all functions from any thread. Fork: the parent calls before_fork() and after_fork_in_parent(); in
+// the child abandon_in_child() makes every operation on inherited descriptors fail with EBADF and nothing
+// else of this object may be used: it is leaked there, because threads that held its locks are gone.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/kfd/file_tree.hpp"
+#include "plugins/vgpu/kfd/process.hpp"
+#include "plugins/vgpu/kfd/render_node.hpp"
+#include "plugins/vgpu/kfd/topology.hpp"
+
+namespace rigel::vgpu {
+
+class System final : public OpenFiles {
+ public:
+  System(Machine machine, const ProcessOptions& options, const HostFacts& host, std::unique_ptr<Log> log);
+  ~System() override;
+  System(const System&) = delete;
+  System& operator=(const System&) = delete;
+
+  /// What a path of the program is to us.
+  const FileTree& files() const { return tree_; }
+
+  /// Opens a canonical path that files().owns().
+  int open(std::string_view path, int flags);
+  /// Whether `fd` is one of ours.
+  bool has(int fd) const;
+  /// close(2), of a descriptor of ours.
+  int close(int fd);
+  /// Forgets a descriptor that somebody else closes or replaces.
+  void forget(int fd);
+  /// `to` has become a duplicate of `from`, if that is ours.
+  void note_duplicate(int from, int to);
+  int duplicate(int fd, int minimum);
+  int ioctl(int fd, uint64_t request, void* argument);
+  int mmap(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset, void** out);
+  int munmap(void* address, uint64_t bytes);
+  /// fstat(2) and stat(2), for files whose backing would give them away: device nodes, and folders.
+  bool stat(int fd, struct stat& out) const;
+  bool stat(std::string_view canonical_path, struct stat& out) const;
+  /// The folder that a descriptor stands for, or empty.
+  std::string folder_of(int fd) const;
+
+  Process& process() { return process_; }
+  Log& log() { return *log_; }
+
+  void before_fork() { files_mutex_.lock(); }
+  void after_fork_in_parent() { files_mutex_.unlock(); }
+  void abandon_in_child() {
+    abandoned_.store(true, std::memory_order_release);
+    files_mutex_.unlock();
+  }
+
+  // OpenFiles.
+  ErrnoOr<RenderNode> render_node(int fd) override;
+  ErrnoOr<int> give_to_program(int fd, bool close_on_exec) override;
+
+ private:
+  struct OpenFile {
+    FileNode::Kind kind;
+    std::string path;
+    uint64_t id = 0;
+    uint32_t minor = 0;
+    std::unique_ptr<vgpu::RenderNode> node;
+  };
+  std::shared_ptr<OpenFile> find(int fd) const;
+  static void fill(const FileNode& node, struct stat& out);
+
+  const Machine machine_;
+  std::unique_ptr<Log> log_;
+  const FileTree tree_;
+  Process process_;
+  mutable std::shared_mutex files_mutex_;
+  std::map<int, std::shared_ptr<OpenFile>> files_;
+  uint64_t next_file_id_ = 1;
+  std::atomic<bool> abandoned_{false};
+};
+
+/// Makes an system from what VGPU_GPUS, VGPU_LINK, VGPU_SEED, VGPU_UFFD, VGPU_LOG and VGPU_LOG_FILE say, or
+/// an error for people.
+struct SystemSettings {
+  std::string gpus;
+  std::string link;
+  std::string log;
+  std::string log_file;
+  ProcessOptions options;
+  static SystemSettings from_environment();
+};
+tl::expected<std::unique_ptr<System>, std::string> make_system(const SystemSettings& settings);
+
+}  // namespace rigel::vgpu

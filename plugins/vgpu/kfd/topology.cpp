@@ -1,0 +1,244 @@
+#include "plugins/vgpu/kfd/topology.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "hsa_plugin/kfd_abi.h"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr const char* kTopology = "/sys/devices/virtual/kfd/kfd/topology";
+
+enum HeapType : uint32_t { kSystem = 0, kPublic = 1, kPrivate = 2 };
+enum LinkType : uint32_t { kPciExpress = 2, kXgmi = 11 };
+
+// "name value" lines.
+class Properties {
+ public:
+  Properties& operator()(const char* name, uint64_t value) {
+    fmt::format_to(std::back_inserter(text_), "{} {}\n", name, value);
+    return *this;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string bank(uint32_t heap, uint64_t bytes, uint32_t width, uint32_t clock) {
+  return Properties()("heap_type", heap)("size_in_bytes", bytes)("flags", 0)("width", width)("mem_clk_max",
+                                                                                             clock)
+      .take();
+}
+
+std::string link(uint32_t type, uint32_t from, uint32_t to, uint32_t weight, uint32_t bandwidth) {
+  // Flags bit 0 says that the others hold; none of them says that the link lacks something, atomics least of
+  // all.
+  return Properties()("type", type)("version_major", 0)("version_minor", 0)("node_from", from)("node_to", to)(
+             "weight", weight)("min_latency", 0)("max_latency", 0)("min_bandwidth", bandwidth != 0 ? 312 : 0)(
+             "max_bandwidth", bandwidth)("recommended_transfer_size", 0)("recommended_sdma_engine_id_mask",
+                                                                         0)("flags", 1)
+      .take();
+}
+
+uint32_t cache_type_bits(Cache::Type type) {
+  constexpr uint32_t kDataBit = 1, kInstructionBit = 2, kSimdBit = 8;
+  switch (type) {
+    case Cache::Type::kData:
+      return kDataBit | kSimdBit;
+    case Cache::Type::kInstruction:
+      return kInstructionBit | kSimdBit;
+    case Cache::Type::kScalar:
+      return kDataBit | kSimdBit;
+  }
+  return 0;
+}
+
+// One entry for each group of compute units that shares the cache.
+size_t add_caches(FileTree& tree, const std::string& node, const Gpu& gpu) {
+  const Board& board = gpu.board;
+  const uint32_t cus = board.compute_units();
+  size_t count = 0;
+  for (const Cache& cache : board.caches) {
+    const uint32_t shared = cache.shared_by_cus == 0 ? cus : cache.shared_by_cus;
+    for (uint32_t first = 0; first < cus; first += shared) {
+      std::string siblings;
+      for (uint32_t cu = 0; cu < 32; ++cu) siblings += cu < std::min(shared, cus - first) ? "1," : "0,";
+      siblings.back() = '\n';
+      const uint64_t id = 0x80000000u + gpu.node * 0x1000u + first * board.shader.simd_per_cu;
+      std::string text = Properties()("processor_id_low", id)("level", cache.level)("size", cache.size_kb)(
+                             "cache_line_size", cache.line_bytes)("cache_lines_per_tag", 1)("association", 1)(
+                             "latency", 0)("type", cache_type_bits(cache.type))
+                             .take();
+      tree.add_file(fmt::format("{}/caches/{}/properties", node, count++), text + "sibling_map " + siblings);
+    }
+  }
+  return count;
+}
+
+std::string gpu_properties(const Gpu& gpu, size_t caches, size_t io_links, size_t p2p_links) {
+  const Board& b = gpu.board;
+  const auto& s = b.shader;
+  return Properties()("cpu_cores_count", 0)("simd_count", s.simd_count)("mem_banks_count", 1)(
+             "caches_count", caches)("io_links_count", io_links)("p2p_links_count", p2p_links)(
+             "cpu_core_id_base", 0)("simd_id_base", 0x80000000u + gpu.node * 0x1000u)(
+             "max_waves_per_simd", s.max_waves_per_simd)("lds_size_in_kb", s.lds_kb)("gds_size_in_kb", 0)(
+             "num_gws", b.queues.gws)("wave_front_size", s.wave_front_size)("array_count", s.array_count)(
+             "simd_arrays_per_engine", s.arrays_per_engine)("cu_per_simd_array", s.cu_per_array)(
+             "simd_per_cu", s.simd_per_cu)("max_slots_scratch_cu", s.max_scratch_slots_per_cu)(
+             "gfx_target_version", b.gfx_target_version)("vendor_id", b.pci.vendor_id)(
+             "device_id", b.pci.device_id)("location_id", gpu.location_id)("domain", 0)(
+             "drm_render_minor", gpu.render_minor)("hive_id", gpu.hive_id)(
+             "num_sdma_engines", b.sdma.engines)("num_sdma_xgmi_engines", 0)(
+             "num_sdma_queues_per_engine", b.sdma.queues_per_engine)("num_cp_queues", b.queues.compute)(
+             "max_engine_clk_fcompute", b.clocks.engine_mhz)("local_mem_size", 0)(
+             "fw_version", b.firmware.mec)("capability", capability_of(gpu))("debug_prop", 0)(
+             "sdma_fw_version", b.firmware.sdma)("unique_id", gpu.unique_id)("num_xcc", 1)(
+             "max_engine_clk_ccompute", 2400)
+      .take();
+}
+
+void add_gpu(FileTree& tree, const Machine& machine, const Gpu& gpu) {
+  const Board& b = gpu.board;
+  const std::string node = fmt::format("{}/nodes/{}", kTopology, gpu.node);
+  for (const char* folder : {"mem_banks", "caches", "io_links", "p2p_links", "perf"}) {
+    tree.add_folder(fmt::format("{}/{}", node, folder));
+  }
+  const uint32_t heap = gpu.large_bar ? kPublic : kPrivate;
+  tree.add_file(node + "/mem_banks/0/properties",
+                bank(heap, gpu.vram_bytes, b.memory.width_bits, b.clocks.memory_mhz));
+  tree.add_file(node + "/mem_banks/0/used_memory", "0\n");
+  const size_t caches = add_caches(tree, node, gpu);
+
+  size_t io_links = 0;
+  size_t p2p_links = 0;
+  tree.add_file(fmt::format("{}/io_links/{}/properties", node, io_links++),
+                link(kPciExpress, gpu.node, 0, 20, 31504));
+  for (const Gpu& peer : machine.gpus) {
+    if (peer.node == gpu.node || machine.peers == PeerLink::kNone) continue;
+    if (machine.peers == PeerLink::kXgmi) {
+      tree.add_file(fmt::format("{}/io_links/{}/properties", node, io_links++),
+                    link(kXgmi, gpu.node, peer.node, 15, 50000));
+    } else if (peer.large_bar) {
+      // Over PCIe a GPU reaches as much of its peer as the peer's BAR shows: all or, as the driver sees it,
+      // nothing.
+      tree.add_file(fmt::format("{}/p2p_links/{}/properties", node, p2p_links++),
+                    link(kPciExpress, gpu.node, peer.node, 40, 31504));
+    }
+  }
+  tree.add_file(node + "/gpu_id", fmt::format("{}\n", gpu.gpu_id));
+  tree.add_file(node + "/name", b.name + "\n");
+  tree.add_file(node + "/properties", gpu_properties(gpu, caches, io_links, p2p_links));
+
+  // What libdrm wants to know of the device node.
+  const std::string render = fmt::format("renderD{}", gpu.render_minor);
+  tree.add_render_node("/dev/dri/" + render, gpu.render_minor);
+  const uint32_t bus = gpu.location_id >> 8;
+  const std::string pci_name = fmt::format("0000:{:02x}:00.0", bus);
+  const std::string pci = fmt::format("/sys/devices/pci0000:00/{}", pci_name);
+  tree.add_folder(pci);
+  tree.add_file(pci + "/vendor", fmt::format("0x{:04x}\n", b.pci.vendor_id));
+  tree.add_file(pci + "/device", fmt::format("0x{:04x}\n", b.pci.device_id));
+  tree.add_file(pci + "/revision", fmt::format("0x{:02x}\n", b.pci.revision));
+  tree.add_file(pci + "/subsystem_vendor", fmt::format("0x{:04x}\n", b.pci.subsystem_vendor_id));
+  tree.add_file(pci + "/subsystem_device", fmt::format("0x{:04x}\n", b.pci.subsystem_device_id));
+  tree.add_file(pci + "/class", "0x038000\n");
+  tree.add_file(pci + "/unique_id", fmt::format("{:016x}\n", gpu.unique_id));
+  tree.add_file(pci + "/mem_info_vram_total", fmt::format("{}\n", gpu.vram_bytes));
+  tree.add_file(pci + "/mem_info_vis_vram_total", fmt::format("{}\n", gpu.visible_bytes()));
+  tree.add_file(pci + "/numa_node", "-1\n");
+  tree.add_file(
+      pci + "/uevent",
+      fmt::format("DRIVER=amdgpu\nPCI_CLASS=38000\nPCI_ID={:04X}:{:04X}\nPCI_SUBSYS_ID={:04X}:{:04X}\n"
+                  "PCI_SLOT_NAME={}\n",
+                  b.pci.vendor_id, b.pci.device_id, b.pci.subsystem_vendor_id, b.pci.subsystem_device_id,
+                  pci_name));
+  tree.add_file(fmt::format("{}/drm/{}/dev", pci, render),
+                fmt::format("{}:{}\n", kDrmMajor, gpu.render_minor));
+  tree.add_file(fmt::format("{}/drm/{}/uevent", pci, render),
+                fmt::format("MAJOR={}\nMINOR={}\nDEVNAME=dri/{}\nDEVTYPE=drm_minor\n", kDrmMajor,
+                            gpu.render_minor, render));
+  const std::string drm_node = fmt::format("{}/drm/{}", pci, render);
+  tree.add_link(drm_node + "/device", pci);
+  tree.add_link(pci + "/subsystem", "/sys/bus/pci");
+  tree.add_link(pci + "/driver", "/sys/bus/pci/drivers/amdgpu");
+  tree.add_link(fmt::format("/sys/dev/char/{}:{}", kDrmMajor, gpu.render_minor), drm_node);
+  tree.add_link("/sys/class/drm/" + render, drm_node);
+  tree.add_link("/sys/bus/pci/devices/" + pci_name, pci);
+}
+
+}  // namespace
+
+HostFacts HostFacts::read() {
+  HostFacts facts;
+  facts.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  facts.memory_bytes = static_cast<uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) * 4096;
+  // The thunk names the CPU node by finding its first core's APIC id in /proc/cpuinfo.
+  if (FILE* file = std::fopen("/proc/cpuinfo", "re")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, file) != nullptr) {
+      if (std::strncmp(line, "apicid", 6) != 0) continue;
+      if (std::sscanf(line, "apicid : %u", &facts.first_apic_id) == 1) break;
+    }
+    std::fclose(file);
+  }
+  return facts;
+}
+
+uint32_t capability_of(const Gpu& gpu) {
+  return gpu.board.capability | (gpu.board.asic_revision & 15) << 22;
+}
+
+FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
+  FileTree tree;
+  tree.add_folder("/sys/devices/virtual/kfd");
+  tree.add_link("/sys/class/kfd/kfd", "/sys/devices/virtual/kfd/kfd");
+  tree.add_file(fmt::format("{}/generation_id", kTopology), "2\n");
+  tree.add_file(fmt::format("{}/system_properties", kTopology),
+                "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
+  tree.add_kfd("/dev/kfd");
+  // A render node of real hardware has no place on this machine.
+  tree.add_folder("/dev/dri");
+  // What says that the driver is there: lsmod and whoever looks at its folder.
+  tree.add_folder("/sys/module/amdgpu");
+  tree.add_folder("/sys/module/amdgpu/holders");
+  tree.add_file("/sys/module/amdgpu/initstate", "live\n");
+  tree.add_file("/sys/module/amdgpu/refcnt", "0\n");
+  tree.add_file("/sys/module/amdgpu/coresize", "8388608\n");
+  tree.add_file("/sys/module/amdgpu/taint", "\n");
+  tree.add_file("/proc/modules", "amdgpu 8388608 0 - Live 0x0000000000000000\n");
+
+  const std::string cpu = fmt::format("{}/nodes/0", kTopology);
+  for (const char* folder : {"mem_banks", "caches", "io_links", "p2p_links"}) {
+    tree.add_folder(fmt::format("{}/{}", cpu, folder));
+  }
+  tree.add_file(cpu + "/mem_banks/0/properties", bank(kSystem, host.memory_bytes, 64, 0));
+  size_t links = 0;
+  for (const Gpu& gpu : machine.gpus) {
+    tree.add_file(fmt::format("{}/io_links/{}/properties", cpu, links++),
+                  link(kPciExpress, 0, gpu.node, 20, 31504));
+  }
+  tree.add_file(cpu + "/gpu_id", "0\n");
+  tree.add_file(cpu + "/name", "\n");
+  tree.add_file(
+      cpu + "/properties",
+      Properties()("cpu_cores_count", host.cpus)("simd_count", 0)("mem_banks_count", 1)("caches_count", 0)(
+          "io_links_count", links)("p2p_links_count", 0)("cpu_core_id_base", host.first_apic_id)(
+          "simd_id_base", 0)("max_waves_per_simd", 0)("lds_size_in_kb", 0)("gds_size_in_kb", 0)("num_gws", 0)(
+          "wave_front_size", 0)("array_count", 0)("simd_arrays_per_engine", 0)("cu_per_simd_array", 0)(
+          "simd_per_cu", 0)("max_slots_scratch_cu", 0)("gfx_target_version", 0)("vendor_id", 0)(
+          "device_id", 0)("location_id", 0)("domain", 0)("drm_render_minor", 0)("hive_id", 0)(
+          "num_sdma_engines", 0)("num_sdma_xgmi_engines", 0)("num_sdma_queues_per_engine", 0)(
+          "num_cp_queues", 0)("max_engine_clk_ccompute", 2400)
+          .take());
+  for (const Gpu& gpu : machine.gpus) add_gpu(tree, machine, gpu);
+  return tree;
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,27 @@
+// Reads and writes of memory that the program named by address, with the kernel's answer to a bad address:
+// EFAULT.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plugins/vgpu/kfd/memory_object.hpp"
+
+namespace rigel::vgpu {
+
+Errno copy_from_program(void* to, uint64_t from, size_t bytes) noexcept;
+Errno copy_to_program(uint64_t to, const void* from, size_t bytes) noexcept;
+
+/// Whether all pages of [address, address + bytes) are mapped.
+bool program_has(uint64_t address, uint64_t bytes) noexcept;
+
+template <class T>
+ErrnoOr<std::vector<T>> array_from_program(uint64_t from, size_t count) {
+  std::vector<T> array(count);
+  if (const Errno error = copy_from_program(array.data(), from, count * sizeof(T)); error != 0) {
+    return tl::unexpected(error);
+  }
+  return array;
+}
+
+}  // namespace rigel::vgpu

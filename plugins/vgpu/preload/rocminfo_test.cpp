@@ -1,0 +1,148 @@
+// Debian's unmodified rocminfo, on every board and on mixtures of them.
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/preload/run_program.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string vgpu_run() {
+  const char* const path = std::getenv("VGPU_RUN");
+  return path == nullptr ? "vgpu-run" : path;
+}
+
+// What rocminfo says of one agent: its lines "Key: value", as far as the first of each key.
+using Agent = std::map<std::string, std::string>;
+
+std::string trim(std::string text) {
+  text.erase(0, text.find_first_not_of(" \t"));
+  text.erase(text.find_last_not_of(" \t\r") + 1);
+  return text;
+}
+
+std::vector<Agent> agents_of(const std::string& out) {
+  std::vector<Agent> agents;
+  size_t begin = 0;
+  while (begin < out.size()) {
+    const size_t end = std::min(out.find('\n', begin), out.size());
+    const std::string line = trim(out.substr(begin, end - begin));
+    begin = end + 1;
+    if (line.starts_with("Agent ") && line.size() < 12) agents.emplace_back();
+    const size_t colon = line.find(':');
+    if (agents.empty() || colon == line.npos) continue;
+    agents.back().emplace(trim(line.substr(0, colon)), trim(line.substr(colon + 1)));
+  }
+  return agents;
+}
+
+class Rocminfo : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_program("rocminfo")) GTEST_SKIP() << "rocminfo is not installed";
+  }
+  std::vector<Agent> gpus(const std::string& boards, const std::string& link = "pcie") {
+    const ProgramResult result = run_program({vgpu_run(), "--gpu", boards, "--link", link, "rocminfo"});
+    EXPECT_EQ(result.status, 0) << result.out;
+    EXPECT_THAT(result.out, HasSubstr("ROCk module is loaded"));
+    std::vector<Agent> gpus;
+    for (Agent& agent : agents_of(result.out)) {
+      if (agent["Device Type"] == "GPU") gpus.push_back(std::move(agent));
+    }
+    return gpus;
+  }
+  static std::vector<std::string> names(std::vector<Agent> agents) {
+    std::vector<std::string> names;
+    for (Agent& agent : agents) names.push_back(agent["Name"]);
+    return names;
+  }
+};
+
+struct Expected {
+  const char* board;
+  const char* gfx;
+  const char* compute_units;
+  const char* simds_per_cu;
+  const char* wavefront;
+  const char* chip;
+  const char* clock;
+};
+
+class RocminfoBoard : public Rocminfo, public ::testing::WithParamInterface<Expected> {};
+
+TEST_P(RocminfoBoard, IsListedWithItsProperties) {
+  const Expected& expected = GetParam();
+  auto agents = gpus(expected.board);
+  ASSERT_EQ(agents.size(), 1u);
+  Agent& agent = agents[0];
+  EXPECT_EQ(agent["Name"], expected.gfx);
+  EXPECT_EQ(agent["Vendor Name"], "AMD");
+  EXPECT_EQ(agent["Feature"], "KERNEL_DISPATCH");
+  EXPECT_EQ(agent["Compute Unit"], expected.compute_units);
+  EXPECT_EQ(agent["SIMDs per CU"], expected.simds_per_cu);
+  EXPECT_THAT(agent["Wavefront Size"], HasSubstr(expected.wavefront));
+  EXPECT_THAT(agent["Chip ID"], HasSubstr(expected.chip));
+  EXPECT_EQ(agent["Max Clock Freq. (MHz)"], expected.clock);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RocminfoBoard,
+                         ::testing::Values(Expected{"fiji", "gfx803", "64", "4", "64", "0x7300", "1000"},
+                                           Expected{"polaris10", "gfx803", "36", "4", "64", "0x67df", "1366"},
+                                           Expected{"vega10", "gfx900", "64", "4", "64", "0x6860", "1500"},
+                                           Expected{"vega20", "gfx906", "60", "4", "64", "0x66af", "1801"},
+                                           Expected{"navi10", "gfx1010", "40", "2", "32", "0x731f", "2100"},
+                                           Expected{"navi21", "gfx1030", "80", "2", "32", "0x73bf", "2660"}),
+                         [](const auto& row) { return std::string(row.param.board); });
+
+TEST_F(Rocminfo, TwoMixedBoardsAreListedInOrder) {
+  EXPECT_THAT(names(gpus("gfx906,gfx1030")), ElementsAre("gfx906", "gfx1030"));
+}
+
+TEST_F(Rocminfo, FourMixedBoardsAreListedInOrder) {
+  EXPECT_THAT(names(gpus("gfx900,gfx803,navi10,polaris10", "none")),
+              ElementsAre("gfx900", "gfx803", "gfx1010", "gfx803"));
+}
+
+TEST_F(Rocminfo, AnXgmiHiveIsListed) {
+  EXPECT_THAT(names(gpus("gfx906,gfx906", "xgmi")), ElementsAre("gfx906", "gfx906"));
+}
+
+TEST_F(Rocminfo, WithoutGpuThereIsTheProcessorOnly) {
+  EXPECT_THAT(gpus("none"), IsEmpty());
+}
+
+TEST_F(Rocminfo, MemorySizeIsTheOneAskedFor) {
+  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=1G", "rocminfo"});
+  EXPECT_THAT(result.out, HasSubstr("1048576(0x100000) KB"));
+}
+
+TEST(VgpuRun, AMistakeIsAMessageAndNotAProgramWithoutGpus) {
+  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx9999", "true"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.out, HasSubstr("no board \"gfx9999\""));
+}
+
+TEST(VgpuRun, PassesTheProgramsStatusOn) {
+  EXPECT_EQ(run_program({vgpu_run(), "sh", "-c", "exit 7"}).status, 7);
+  EXPECT_EQ(run_program({vgpu_run(), "/no/such/program"}).status, 127);
+}
+
+TEST(VgpuRun, PrintsTheFidelityOfEveryTable) {
+  const ProgramResult result = run_program({vgpu_run(), "--fidelity"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.out, HasSubstr("CREATE_QUEUE"));
+  EXPECT_THAT(result.out, HasSubstr("AMDGPU_GEM_VA"));
+  EXPECT_THAT(result.out, HasSubstr("absent"));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu

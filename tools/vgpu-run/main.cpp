@@ -1,0 +1,140 @@
+// vgpu-run: runs a program on a virtual machine with GPUs.
+//
+//   vgpu-run --gpu gfx906,gfx1030:vram=4G rocminfo
+//
+// It checks what was asked for, so that a mistake is a message and not a program without GPUs, then sets the
+// environment of the preload library and becomes the program.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/render_node.hpp"
+
+namespace {
+
+using namespace rigel::vgpu;
+
+constexpr int kUsage = 2;
+constexpr int kNoProgram = 127;
+
+constexpr const char* kHelp =
+    "usage: vgpu-run [options] program [arguments]\n"
+    "\n"
+    "  --gpu LIST      boards, comma separated: a name (vega20), a gfx name (gfx906) or the path of a .json "
+    "file,\n"
+    "                  each with options: :vram=SIZE (K, M, G), :bar=small. Default gfx900; none: no GPU\n"
+    "  --link KIND     how the GPUs reach each other: pcie (default), xgmi, none\n"
+    "  --log LIST      what to show: all, file, ioctl, memory, event, queue, doorbell, fault, aql, pm4, "
+    "sdma, dispatch\n"
+    "  --log-file PATH where (default: stderr)\n"
+    "  --boards        list the boards\n"
+    "  --fidelity      print what of the hardware's and driver's interfaces is exact, approximate and "
+    "absent\n";
+
+int complain(const std::string& text) {
+  std::fprintf(stderr, "vgpu-run: %s\n", text.c_str());
+  return kUsage;
+}
+
+int list_boards() {
+  for (const std::string_view name : built_in_board_names()) {
+    const BoardOr board = find_board(name);
+    if (!board) return complain(board.error());
+    std::printf("%-10s %-8s %3u compute units  %6llu MiB  %s\n", board->name.c_str(),
+                board->gfx_name().c_str(), board->compute_units(),
+                static_cast<unsigned long long>(board->memory.vram_mb), board->marketing_name.c_str());
+  }
+  return 0;
+}
+
+void print_row(std::string_view set, std::string_view name, int fidelity, std::string_view note) {
+  constexpr const char* kWords[] = {"exact", "approximate", "absent"};
+  std::printf("%-6.*s %-34.*s %-12s %.*s\n", static_cast<int>(set.size()), set.data(),
+              static_cast<int>(name.size()), name.data(), kWords[fidelity], static_cast<int>(note.size()),
+              note.data());
+}
+
+int print_fidelity() {
+  for (const IoctlEntry& e : kfd_ioctls()) print_row("kfd", e.name, static_cast<int>(e.faithful), e.note);
+  for (const DrmIoctlEntry& e : drm_ioctls()) print_row("drm", e.name, static_cast<int>(e.faithful), e.note);
+  for (const FidelityRow& row : fidelity_rows()) {
+    constexpr const char* kSets[] = {"aql", "pm4", "sdma"};
+    std::string name(row.packet);
+    if (!row.field.empty()) name += "." + std::string(row.field);
+    print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity), row.note);
+  }
+  return 0;
+}
+
+// Beside us in the build tree and when installed: bin/vgpu-run, lib/libvgpu_preload.so.
+std::string find_preload() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  const auto library = self.parent_path().parent_path() / VGPU_LIBDIR / "libvgpu_preload.so";
+  return std::filesystem::exists(library, error) ? library.string() : "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string gpus = "gfx900";
+  std::string link = "pcie";
+  int at = 1;
+  for (; at < argc && argv[at][0] == '-'; ++at) {
+    const std::string_view option = argv[at];
+    if (option == "--") {
+      ++at;
+      break;
+    }
+    if (option == "--help" || option == "-h") return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
+    if (option == "--boards") return list_boards();
+    if (option == "--fidelity") return print_fidelity();
+    const size_t equals = option.find('=');
+    const std::string_view name = option.substr(0, equals);
+    if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file") {
+      return complain("unknown option \"" + std::string(option) + "\" (--help lists them)");
+    }
+    std::string value;
+    if (equals != option.npos) {
+      value = option.substr(equals + 1);
+    } else if (at + 1 < argc) {
+      value = argv[++at];
+    } else {
+      return complain(std::string(name) + " needs a value");
+    }
+    if (name == "--gpu") gpus = value;
+    if (name == "--link") link = value;
+    if (name == "--log") setenv("VGPU_LOG", value.c_str(), 1);
+    if (name == "--log-file") setenv("VGPU_LOG_FILE", std::filesystem::absolute(value).c_str(), 1);
+  }
+  const auto peers = parse_peer_link(link);
+  if (!peers) return complain(peers.error());
+  const auto machine = parse_machine(gpus, *peers);
+  if (!machine) return complain(machine.error());
+  if (at == argc) return std::fputs(kHelp, stderr), kUsage;
+
+  const std::string preload = find_preload();
+  if (preload.empty())
+    return complain("libvgpu_preload.so is not where it belongs, in ../" VGPU_LIBDIR " of this program");
+  std::string libraries = preload;
+  if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != 0) {
+    libraries += ":" + std::string(others);
+  }
+  setenv("VGPU_GPUS", gpus.c_str(), 1);
+  setenv("VGPU_LINK", link.c_str(), 1);
+  setenv("LD_PRELOAD", libraries.c_str(), 1);
+  execvp(argv[at], argv + at);
+  const int error = errno;
+  std::fprintf(stderr, "vgpu-run: %s: %s\n", argv[at], std::strerror(error));
+  return kNoProgram;
+}
