@@ -116,7 +116,7 @@ TEST(CpuCaches, AreInOrder) {
   for (const hsabe_cache_t& cache : host_caches()) {
     EXPECT_GE(cache.level, level);
     EXPECT_GT(cache.size, 0u);
-    EXPECT_EQ(hsabe::view(cache.name), "L" + std::to_string(cache.level));
+    EXPECT_EQ(hsabe::view(cache.name), std::string("L").append(std::to_string(cache.level)));
     level = cache.level;
   }
 }

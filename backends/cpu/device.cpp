@@ -28,6 +28,6 @@ Device::Device(const hsabe_host_t* host_, const hsabe_node_t* node)
       spin_ns(CPU_COUNT(&processors) > 1 ? options.spin_ns : 0),
       spin_ticks(static_cast<uint64_t>(static_cast<double>(spin_ns) * ticks_per_ns())),
       code(host_),
-      engine(processors, thread_count(options, processors) - 1, spin_ns) {}
+      engine(processors, thread_count(options, processors) - 1, spin_ticks) {}
 
 }  // namespace rigel::cpu

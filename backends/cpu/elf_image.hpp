@@ -27,6 +27,8 @@ struct PageRange {
   uint64_t begin;  // offset into the image, bytes
   uint64_t end;
   int protection;
+
+  bool operator==(const PageRange&) const = default;
 };
 
 struct PageRanges {

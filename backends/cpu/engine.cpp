@@ -8,17 +8,16 @@
 namespace rigel::cpu {
 namespace {
 
-// Waking a helper that sleeps costs the owner a system call and the helper a trip through the scheduler;
-// one that is looking finds the grid in the time that a cache line travels.
+// Waking a helper that sleeps costs the owner a system call and the helper a trip through the scheduler; one
+// that is looking finds the grid in the time that a few cache lines travel. At best. What it costs on a
+// machine that is virtual, or busy, is learned; but beyond some size every grid is shared.
 constexpr double kWakeNs = 5'000;
 constexpr double kNoticeNs = 500;
+constexpr double kMostNs = 100'000;
 // Long enough to make the shared counter cheap, short enough to notice soon how long the rest will take.
 constexpr double kChunkNs = 5'000;
 // Each thread gets this many chunks or more, so that all end at about the same time.
 constexpr uint64_t kChunksPerThread = 4;
-// The owner has nothing else to do than to wait for the last helper, whose chunk is nearly over.
-constexpr uint64_t kEndSpinNs = 20'000;
-
 constexpr uint32_t kOwnerSleeps = 1u << 31;
 
 uint64_t run_chunks(Grid& grid, std::atomic<uint64_t>& next, uint64_t chunk, const hsa_cpu_worker_t* worker) {
@@ -69,14 +68,27 @@ bool Worker::prepare(uint64_t group_size, uint64_t private_size) noexcept {
   return (view_.group_segment || !group_size) && (view_.private_segment || !private_size);
 }
 
+void SharingCost::learn(double measured) noexcept {
+  constexpr double kWeight = 0.25;
+  const double now = ticks();
+  ticks_.store(std::clamp(now + (measured - now) * kWeight, least_, most_), std::memory_order_relaxed);
+}
+
+void SharingCost::forget() noexcept {
+  constexpr double kKept = 0.99;
+  ticks_.store(std::max(ticks() * kKept, least_), std::memory_order_relaxed);
+}
+
 // ---------------------------------------------------------------------------------------------------------
 // The owner's side.
 
-Engine::Engine(const cpu_set_t& processors, uint32_t helpers, uint64_t spin_ns)
+Engine::Engine(const cpu_set_t& processors, uint32_t helpers, uint64_t spin_ticks)
     : processors_(processors),
       helper_count_(helpers),
       ticks_per_ns_(rigel::cpu::ticks_per_ns()),
-      spin_ticks_(static_cast<uint64_t>(static_cast<double>(spin_ns) * ticks_per_ns_)) {
+      spin_ticks_(spin_ticks),
+      wake_cost_(kWakeNs * ticks_per_ns_, kMostNs * ticks_per_ns_),
+      notice_cost_(kNoticeNs * ticks_per_ns_, kMostNs * ticks_per_ns_) {
   threads_.reserve(helpers);
 }
 
@@ -114,29 +126,45 @@ uint64_t Engine::chunk_of(double ticks_per_group, uint64_t groups) const noexcep
   return chunk >= static_cast<double>(groups) ? groups : std::max<uint64_t>(static_cast<uint64_t>(chunk), 1);
 }
 
-bool Engine::worth_sharing(double ticks_left) const noexcept {
+SharingCost& Engine::sharing_cost() noexcept {
+  return looking_.load(std::memory_order_relaxed) > 0 ? notice_cost_ : wake_cost_;
+}
+
+bool Engine::worth_sharing(double ticks_left) noexcept {
   if (helper_count_ == 0) return false;
-  const bool somebody_looks = looking_.load(std::memory_order_relaxed) > 0;
-  return ticks_left > 2 * (somebody_looks ? kNoticeNs : kWakeNs) * ticks_per_ns_;
+  SharingCost& cost = sharing_cost();
+  if (ticks_left > 2 * cost.ticks()) return true;
+  cost.forget();
+  return false;
 }
 
 bool Engine::run_shared(Grid& grid, uint64_t done, double ticks_per_group, Worker& self,
                         Cost& cost) noexcept {
+  SharingCost& sharing = sharing_cost();
   const uint64_t left = grid.groups - done;
   const double ticks_left = ticks_per_group * static_cast<double>(left);
-  const double useful = std::min(ticks_left / (kWakeNs * ticks_per_ns_), static_cast<double>(left - 1));
+  const double useful = std::min(ticks_left / sharing.ticks(), static_cast<double>(left - 1));
   const auto wanted = static_cast<uint32_t>(std::clamp(useful, 1.0, static_cast<double>(helper_count_)));
 
   const uint64_t fair = std::max<uint64_t>(left / ((wanted + 1) * kChunksPerThread), 1);
   grid.chunk_ = std::min(chunk_of(ticks_per_group, left), fair);
   grid.next_.store(done, std::memory_order_relaxed);
-  publish(grid, wanted);
 
   const uint64_t begin = ticks();
+  publish(grid, wanted);
+  const uint64_t work = ticks();
   const uint64_t own = run_chunks(grid, grid.next_, grid.chunk_, self.view());
-  if (own > 0) cost.add(static_cast<double>(ticks() - begin) / static_cast<double>(own));
-  retire(grid);
-  return !grid.is_cancelled();
+  const uint64_t worked = ticks();
+  retire(grid, self);
+  if (grid.is_cancelled()) return false;
+
+  // The helpers may have left nothing to us.
+  const double per_group =
+      own > 0 ? static_cast<double>(worked - work) / static_cast<double>(own) : ticks_per_group;
+  if (own > 0) cost.add(per_group);
+  const double ideal = per_group * static_cast<double>(left) / (wanted + 1);
+  sharing.learn(static_cast<double>(ticks() - begin) - ideal);
+  return true;
 }
 
 void Engine::publish(Grid& grid, uint32_t wanted) noexcept {
@@ -152,7 +180,7 @@ void Engine::publish(Grid& grid, uint32_t wanted) noexcept {
   if (wanted > looking && sleeping_.load(std::memory_order_seq_cst) > 0) futex_wake(epoch_, wanted - looking);
 }
 
-void Engine::retire(Grid& grid) noexcept {
+void Engine::retire(Grid& grid, Worker& self) noexcept {
   {
     const std::lock_guard lock(mutex_);
     Grid** link = &shared_;
@@ -160,14 +188,8 @@ void Engine::retire(Grid& grid) noexcept {
     *link = grid.next_shared_;
   }
   // Nobody can join any more. Wait for those inside.
-  const uint64_t begin = ticks(), patience = static_cast<uint64_t>(kEndSpinNs * ticks_per_ns_);
-  uint32_t inside = grid.inside_.load(std::memory_order_acquire);
-  while (inside != 0 && ticks() - begin < patience) {
-    relax();
-    inside = grid.inside_.load(std::memory_order_acquire);
-  }
-  if (inside == 0) return;
-  inside = grid.inside_.fetch_or(kOwnerSleeps, std::memory_order_acquire) | kOwnerSleeps;
+  if (self.patience.wait([&grid] { return grid.inside_.load(std::memory_order_acquire) == 0; })) return;
+  uint32_t inside = grid.inside_.fetch_or(kOwnerSleeps, std::memory_order_acquire) | kOwnerSleeps;
   while (inside != kOwnerSleeps) {
     futex_wait(grid.inside_, inside);
     inside = grid.inside_.load(std::memory_order_acquire);
@@ -191,7 +213,7 @@ void Engine::start_helpers() noexcept {
 }
 
 void Engine::help() noexcept {
-  Worker self;
+  Worker self(spin_ticks_);
   for (;;) {
     const uint32_t seen = epoch_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
@@ -201,7 +223,7 @@ void Engine::help() noexcept {
       leave(*grid);
       if (ready) continue;  // without memory, look again only when something changes
     }
-    wait_for_work(seen);
+    wait_for_work(seen, self);
   }
 }
 
@@ -227,12 +249,11 @@ void Engine::leave(Grid& grid) noexcept {
   if (grid.inside_.fetch_sub(1, std::memory_order_release) == (kOwnerSleeps | 1)) futex_wake(inside, 1);
 }
 
-void Engine::wait_for_work(uint32_t seen) noexcept {
+void Engine::wait_for_work(uint32_t seen, Worker& self) noexcept {
   looking_.fetch_add(1, std::memory_order_relaxed);
-  const uint64_t begin = ticks();
-  while (epoch_.load(std::memory_order_acquire) == seen && ticks() - begin < spin_ticks_) relax();
+  const bool found = self.patience.wait([&] { return epoch_.load(std::memory_order_acquire) != seen; });
   looking_.fetch_sub(1, std::memory_order_relaxed);
-  if (epoch_.load(std::memory_order_acquire) != seen) return;
+  if (found) return;
   sleeping_.fetch_add(1, std::memory_order_seq_cst);
   futex_wait(epoch_, seen);
   sleeping_.fetch_sub(1, std::memory_order_relaxed);

@@ -3,7 +3,8 @@
 // A grid is owned by one thread, the one that calls Engine::run. It starts on the work-groups itself. When
 // what is left looks like more work than waking somebody costs, it shares the grid: the engine's helpers then
 // take chunks of work-groups off one atomic counter, as the owner does, until none is left. Small grids never
-// leave their owner's core. What a work-group of a kernel costs is remembered by the caller (Cost).
+// leave their owner's core. What a work-group of a kernel costs is remembered by the caller (Cost); what
+// sharing costs, the engine learns from how long shared grids took compared with what they ought to.
 //
 // Memory order: what the owner did before `run` happens before every work-group, through the mutex under
 // which helpers find the grid. What work-groups wrote happens before `run` returns, through Grid::inside_.
@@ -28,7 +29,7 @@ namespace rigel::cpu {
 /// What a thread needs to run work-groups: its group and private memory. Each thread has its own.
 class Worker {
  public:
-  Worker() = default;
+  explicit Worker(uint64_t spin_ticks) noexcept : patience(spin_ticks) {}
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -36,6 +37,9 @@ class Worker {
   /// Gets ready for kernels with these segments, in bytes a work-group. False if there is no memory.
   bool prepare(uint64_t group_size, uint64_t private_size) noexcept;
   const hsa_cpu_worker_t* view() const noexcept { return &view_; }
+
+  /// For the thread's waiting on others of the engine.
+  Patience patience;
 
  private:
   struct Arena {
@@ -58,6 +62,24 @@ struct Cost {
     constexpr double kWeight = 0.25;
     per_group = per_group < 0 ? measured : per_group + (measured - per_group) * kWeight;
   }
+};
+
+/// What sharing a grid costs beyond the work itself, in ticks, as far as is known. Any thread; a lost update
+/// does not matter.
+class SharingCost {
+ public:
+  SharingCost(double least, double most) noexcept : least_(least), most_(most), ticks_(least) {}
+
+  double ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
+  /// A grid was shared and took this much longer than its work divided by its threads.
+  void learn(double measured) noexcept;
+  /// A grid was not shared because of the cost: with time, it is worth another try.
+  void forget() noexcept;
+
+ private:
+  const double least_;
+  const double most_;
+  std::atomic<double> ticks_;
 };
 
 /// One kernel dispatch on its way.
@@ -85,8 +107,8 @@ class Grid {
 
 class Engine {
  public:
-  /// `spin_ns`: how long an idle helper looks for work before it sleeps.
-  Engine(const cpu_set_t& processors, uint32_t helpers, uint64_t spin_ns);
+  /// `spin_ticks`: how long, at most, an idle helper looks for work before it sleeps.
+  Engine(const cpu_set_t& processors, uint32_t helpers, uint64_t spin_ticks);
   ~Engine();
 
   /// Runs all work-groups of `grid` on this thread and helpers. False if it was cancelled before the end.
@@ -97,21 +119,24 @@ class Engine {
 
  private:
   uint64_t chunk_of(double ticks_per_group, uint64_t groups) const noexcept;
-  bool worth_sharing(double ticks_left) const noexcept;
+  SharingCost& sharing_cost() noexcept;
+  bool worth_sharing(double ticks_left) noexcept;
   bool run_shared(Grid& grid, uint64_t done, double ticks_per_group, Worker& self, Cost& cost) noexcept;
   void publish(Grid& grid, uint32_t wanted) noexcept;
-  void retire(Grid& grid) noexcept;
+  void retire(Grid& grid, Worker& self) noexcept;
 
   void start_helpers() noexcept;
   void help() noexcept;
   Grid* join() noexcept;
   static void leave(Grid& grid) noexcept;
-  void wait_for_work(uint32_t seen) noexcept;
+  void wait_for_work(uint32_t seen, Worker& self) noexcept;
 
   const cpu_set_t processors_;
   const uint32_t helper_count_;
   const double ticks_per_ns_;
   const uint64_t spin_ticks_;
+  SharingCost wake_cost_;    // while helpers sleep
+  SharingCost notice_cost_;  // while one is looking for work
 
   std::mutex mutex_;
   Grid* shared_ = nullptr;  // mutex_: those with work left, and some whose owners are about to retire them

@@ -53,7 +53,12 @@ hsabe_status_t Queue::create(Device& device, const hsabe_queue_desc_t& desc, hsa
 }
 
 Queue::Queue(Device& device, const hsabe_queue_desc_t& desc) noexcept
-    : device_(device), cookie_(desc.cookie), doorbell_(desc.doorbell_signal), kernels_(device.code) {}
+    : device_(device),
+      cookie_(desc.cookie),
+      doorbell_(desc.doorbell_signal),
+      patience_(device.spin_ticks),
+      kernels_(device.code),
+      worker_(device.spin_ticks) {}
 
 hsabe_status_t Queue::start(const hsabe_queue_desc_t& desc) {
   const hsabe_host_t* const host = device_.host;
@@ -136,14 +141,7 @@ bool Queue::wait_for_packet(const uint16_t* header) noexcept {
   const auto ready = [header] {
     return packet_type(__atomic_load_n(header, __ATOMIC_ACQUIRE)) != HSA_PACKET_TYPE_INVALID;
   };
-  if (ready()) return !is_stopping();
-  const uint64_t begin = ticks(), patience = device_.spin_ticks;
-  for (;;) {
-    if (is_stopping()) return false;
-    if (ready()) return true;
-    if (ticks() - begin >= patience) break;
-    relax();
-  }
+  if (patience_.wait([&] { return ready() || is_stopping(); })) return !is_stopping();
   const hsabe_host_t* const host = device_.host;
   for (;;) {
     __atomic_exchange_n(value_of(doorbell_), kAsleep, __ATOMIC_SEQ_CST);

@@ -7,9 +7,9 @@
 // do. A packet is copied and its slot given back (header INVALID, then the read index, both with release)
 // before it is run. All that a packet wrote is visible to whoever sees its completion signal change.
 //
-// When there is nothing to do the thread looks at the next packet's header for a short while and then sleeps
-// on the doorbell. Before it does it marks the doorbell (kAsleep), so that any value which a producer
-// writes is a change, whatever the order in which several producers ring.
+// When there is nothing to do the thread looks at the next packet's header for a short while, as long as that
+// pays (Patience), and then sleeps on the doorbell. Before it does it marks the doorbell (kAsleep), so that
+// any value which a producer writes is a change, whatever the order in which several producers ring.
 //
 // A packet that is wrong stops the queue: the thread tells the runtime why, leaves the packet in the ring,
 // with the read index on it, and waits for destroy.
@@ -92,6 +92,7 @@ class Queue {
   std::atomic<uint32_t> priority_{HSABE_PRIORITY_NORMAL};
 
   // The thread's own.
+  Patience patience_;  // for the next packet
   KernelCache kernels_;
   Worker worker_;
 };

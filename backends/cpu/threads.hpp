@@ -46,6 +46,43 @@ inline uint64_t ticks() noexcept {
 /// Its rate. Measured, or asked for, in the first call, which takes 50 microseconds.
 double ticks_per_ns() noexcept;
 
+/// Looking at a value for a while before sleeping on it, in one thread.
+///
+/// It pays when whoever changes the value runs on another core, and is worse than useless when they wait for
+/// this very core. Nobody can tell which; so a look that was in vain makes the next one shorter, and one that
+/// was not makes it long again. Now and then a long one is tried, to find out that things have changed.
+class Patience {
+ public:
+  explicit Patience(uint64_t most_ticks) noexcept : most_(most_ticks), now_(most_ticks) {}
+
+  /// True as soon as `ready()` is; false when it is time to sleep.
+  template <class Ready>
+  bool wait(Ready&& ready) noexcept {
+    if (ready()) return true;
+    const bool probe = ++vain_ % kProbeEvery == 0;
+    const uint64_t patience = probe ? most_ : now_;
+    const uint64_t begin = ticks();
+    do {
+      relax();
+      if (ready()) {
+        now_ = most_;
+        vain_ = 0;
+        return true;
+      }
+    } while (ticks() - begin < patience);
+    now_ = now_ / 2 > most_ / kShortest ? now_ / 2 : most_ / kShortest;
+    return false;
+  }
+
+ private:
+  static constexpr uint64_t kShortest = 16;  // one in so many of the longest
+  static constexpr uint32_t kProbeEvery = 32;
+
+  const uint64_t most_;
+  uint64_t now_;
+  uint32_t vain_ = 0;  // looks in a row
+};
+
 /// Nanoseconds of CLOCK_BOOTTIME, the HSA system clock.
 uint64_t system_time_ns() noexcept;
 

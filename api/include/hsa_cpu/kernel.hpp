@@ -1,13 +1,12 @@
 // Kernels for the CPU backend in C++: a kernel is what one work-group does, with a loop over its work-items
 // for each stretch between barriers.
 //
-//   struct SaxpyArgs { float a; uint32_t n; const float* x; float* y; };   // the kernarg segment, byte by
-//   byte
+//   struct SaxpyArgs { float a; uint32_t n; const float* x; float* y; };  // as in the kernarg segment
 //
 //   HSA_CPU_KERNEL(saxpy, SaxpyArgs) {
-//     group.for_each([&](auto item) {
+//     group.for_each_below(args.n, [&](auto item) {
 //       const size_t i = item.global_id(0);
-//       if (i < args.n) args.y[i] += args.a * args.x[i];
+//       args.y[i] += args.a * args.x[i];
 //     });
 //   }
 //
@@ -17,7 +16,9 @@
 //   hsa_cpu::Shared<Tile>   group memory laid out as Tile, one for each work-group: group.shared()
 //
 // Inside, `group` (Group<...>) and `args` (a copy of the arguments) are there, and
-//   * code outside of for_each runs once for the work-group, its variables belong to the work-group;
+//   * code outside of for_each (and its like, for_each_first and for_each_below) runs once for the
+//   work-group, its
+//     variables belong to the work-group;
 //   * the body of for_each runs once for each work-item, in any order and several at a time in the lanes of a
 //     vector: two work-items of one for_each must not race, exactly as between two barriers on a GPU;
 //   * the end of a for_each is a barrier, with everything written before it visible after it;
@@ -173,14 +174,20 @@ class Group {
   /// Runs `body(Item)` for each work-item; a barrier.
   template <class Body>
   void for_each(Body&& body) const {
-    if constexpr (kFixed) {
-      constexpr auto& full = Shape::kRequired;
-      if (size_[0] == full[0] && size_[1] == full[1] && size_[2] == full[2]) {
-        loop(body, full[0], full[1], full[2]);
-        return;
-      }
-    }
-    loop(body, size_[0], size_[1], size_[2]);
+    run(body, size_[0]);
+  }
+
+  /// The same for the work-items with local_id(0) < count. An `if` in the body says it too, but costs the
+  /// vector loop a mask for each load and store.
+  template <class Body>
+  void for_each_first(size_t count, Body&& body) const {
+    run(body, count < size_[0] ? count : size_[0]);
+  }
+
+  /// The same for the work-items with global_id(0) < limit.
+  template <class Body>
+  void for_each_below(size_t limit, Body&& body) const {
+    for_each_first(limit > base_[0] ? limit - base_[0] : 0, body);
   }
 
   const hsa_cpu_dispatch_t& dispatch() const { return dispatch_; }
@@ -206,6 +213,19 @@ class Group {
     base_[d] = id_[d] * full_size(d);
     const size_t left = grid_size(d) - base_[d];
     size_[d] = left < full_size(d) ? left : full_size(d);
+  }
+
+  // Constants as bounds when the kernel has a size of its own and the work-group is a full one.
+  template <class Body>
+  void run(Body& body, size_t nx) const {
+    if constexpr (kFixed) {
+      constexpr auto& full = Shape::kRequired;
+      if (nx == full[0] && size_[1] == full[1] && size_[2] == full[2]) {
+        loop(body, full[0], full[1], full[2]);
+        return;
+      }
+    }
+    loop(body, nx, size_[1], size_[2]);
   }
 
   template <class Body>

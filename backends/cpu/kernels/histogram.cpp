@@ -14,9 +14,8 @@ struct Counts {
 HSA_CPU_KERNEL(histogram, samples::HistogramArgs, hsa_cpu::Shared<Counts>) {
   Counts& counts = group.shared();
   for (uint32_t& bin : counts.bins) bin = 0;
-  group.for_each([&](auto item) {
-    const size_t i = item.global_id(0);
-    if (i < args.count) hsa_cpu::group_atomic_add(counts.bins[args.values[i]], 1);
+  group.for_each_below(args.count, [&](auto item) {
+    hsa_cpu::group_atomic_add(counts.bins[args.values[item.global_id(0)]], 1);
   });
   for (uint32_t bin = 0; bin < samples::kBins; ++bin) {
     if (counts.bins[bin] != 0) hsa_cpu::atomic_add(args.bins[bin], counts.bins[bin]);

@@ -3,8 +3,8 @@
 #include "backends/cpu/kernels/args.hpp"
 
 HSA_CPU_KERNEL(saxpy, samples::SaxpyArgs) {
-  group.for_each([&](auto item) {
+  group.for_each_below(args.count, [&](auto item) {
     const size_t i = item.global_id(0);
-    if (i < args.count) args.y[i] += args.a * args.x[i];
+    args.y[i] += args.a * args.x[i];
   });
 }

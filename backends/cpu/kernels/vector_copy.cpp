@@ -3,8 +3,8 @@
 #include "backends/cpu/kernels/args.hpp"
 
 HSA_CPU_KERNEL(vector_copy, samples::VectorCopyArgs) {
-  group.for_each([&](auto item) {
+  group.for_each_below(args.count, [&](auto item) {
     const size_t i = item.global_id(0);
-    if (i < args.count) args.to[i] = args.from[i];
+    args.to[i] = args.from[i];
   });
 }
