@@ -9,6 +9,10 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()
 
+# Lines are enough for stack traces of sanitizers and profilers, at half the cost of full debug information.
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -42,6 +46,11 @@ endif()
 if(RIGEL_SANITIZE)
   add_compile_options(-fsanitize=${RIGEL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RIGEL_SANITIZE})
+  if(RIGEL_SANITIZE MATCHES "undefined")
+    # The API's enumerations are C's: callers can pass any int, which is then refused with a status. Compilers
+    # that are not told -fstrict-enums give such a value no licence either.
+    add_compile_options(-fno-sanitize=enum)
+  endif()
   if(RIGEL_SANITIZE MATCHES "thread")
     # GCC's TSan does not model standalone fences; the code that uses them documents why it is right.
     add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)

@@ -6,20 +6,25 @@
 namespace rigel::api {
 namespace {
 
-const Agent* find_agent(hsa_agent_t handle) { return Runtime::current().find_agent(handle); }
+const Agent* find_agent(hsa_agent_t handle) {
+  return Runtime::current().find_agent(handle);
+}
 
 Failure no_such_agent(hsa_agent_t agent) {
   return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
 }
 
-Failure no_such_isa(hsa_isa_t isa) { return fail(HSA_STATUS_ERROR_INVALID_ISA, "{:#x} is no ISA", isa.handle); }
+Failure no_such_isa(hsa_isa_t isa) {
+  return fail(HSA_STATUS_ERROR_INVALID_ISA, "{:#x} is no ISA", isa.handle);
+}
 
 }  // namespace
 
 hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*), void* data) {
   if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   for (const Agent& agent : Runtime::current().agents()) {
-    if (const hsa_status_t status = callback(agent.handle(), data); status != HSA_STATUS_SUCCESS) return status;
+    if (const hsa_status_t status = callback(agent.handle(), data); status != HSA_STATUS_SUCCESS)
+      return status;
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -38,7 +43,8 @@ hsa_status_t hsa_agent_get_exception_policies(hsa_agent_t agent, hsa_profile_t p
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_agent_iterate_caches(hsa_agent_t agent, hsa_status_t (*callback)(hsa_cache_t, void*), void* data) {
+hsa_status_t hsa_agent_iterate_caches(hsa_agent_t agent, hsa_status_t (*callback)(hsa_cache_t, void*),
+                                      void* data) {
   const Agent* found = find_agent(agent);
   if (found == nullptr) return no_such_agent(agent);
   if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -65,8 +71,9 @@ hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t version_major,
-                                                 uint16_t* version_minor, bool* result) {
+hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t agent,
+                                                 uint16_t version_major, uint16_t* version_minor,
+                                                 bool* result) {
   if (result == nullptr || version_minor == nullptr || extension_name(extension) == nullptr) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
@@ -86,12 +93,14 @@ hsa_status_t hsa_isa_from_name(const char* name, hsa_isa_t* isa) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*callback)(hsa_isa_t, void*), void* data) {
+hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*callback)(hsa_isa_t, void*),
+                                    void* data) {
   const Agent* found = find_agent(agent);
   if (found == nullptr) return no_such_agent(agent);
   if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   for (const Isa* isa : found->isas()) {
-    if (const hsa_status_t status = callback(isa->handle(), data); status != HSA_STATUS_SUCCESS) return status;
+    if (const hsa_status_t status = callback(isa->handle(), data); status != HSA_STATUS_SUCCESS)
+      return status;
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -132,7 +141,8 @@ hsa_status_t hsa_isa_iterate_wavefronts(hsa_isa_t isa, hsa_status_t (*callback)(
 
 hsa_status_t hsa_wavefront_get_info(hsa_wavefront_t wavefront, hsa_wavefront_info_t attribute, void* value) {
   const Isa* found = Runtime::current().find_isa_of(wavefront);
-  if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_WAVEFRONT, "{:#x} is no wavefront", wavefront.handle);
+  if (found == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_WAVEFRONT, "{:#x} is no wavefront", wavefront.handle);
   return found->wavefront_info(attribute, value);
 }
 

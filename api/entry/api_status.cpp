@@ -45,7 +45,9 @@ struct Printer {
 int main() {
   Printer printer;
   std::puts("# Status of the API\n");
-  std::puts("Generated from `api/entry/functions.inc` by `api_status`; do not edit. A function that is not available");
+  std::puts(
+      "Generated from `api/entry/functions.inc` by `api_status`; do not edit. A function that is not "
+      "available");
   std::puts("answers the status that its documentation gives for an agent or a system without the feature.");
 #define RIGEL_API(table, result, name, parameters, arguments) printer.row(#table, #name, "works");
 #define RIGEL_API_TABLE_ONLY(table, result, name, parameters, arguments) \

@@ -12,8 +12,8 @@ struct Extension {
   uint16_t major;
   uint16_t minor;
   const void* table;
-  size_t table_size;                         ///< bytes
-  size_t (*size_of_minor)(uint16_t minor);   ///< bytes of the table as it was in an earlier minor version
+  size_t table_size;                        ///< bytes
+  size_t (*size_of_minor)(uint16_t minor);  ///< bytes of the table as it was in an earlier minor version
 };
 
 std::span<const Extension> supported_extensions();

@@ -10,8 +10,8 @@
 
 namespace rigel::api {
 
-/// `Fenced<&function>::call` is the function, with its exceptions turned into statuses. A function that returns
-/// no status is noexcept by its declaration, and is itself.
+/// `Fenced<&function>::call` is the function, with its exceptions turned into statuses. A function that
+/// returns no status is noexcept by its declaration, and is itself.
 template <auto kFunction, class Type = decltype(kFunction)>
 struct Fenced {
   static constexpr auto call = kFunction;

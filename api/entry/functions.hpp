@@ -2,8 +2,8 @@
 //
 // The exported functions do not call these directly but through the current API table (tables.hpp), so that
 // tools can wrap them. An implementation may assume that the runtime is initialised (the table of a closed
-// runtime answers without it), except hsa_init, hsa_shut_down and hsa_status_string. Those that return a status
-// may throw: tables.cpp fences them. The others do not.
+// runtime answers without it), except hsa_init, hsa_shut_down and hsa_status_string. Those that return a
+// status may throw: tables.cpp fences them. The others do not.
 #pragma once
 
 #include <hsa/hsa.h>

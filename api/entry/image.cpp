@@ -17,13 +17,15 @@ Status no_capability(hsa_agent_t agent, const hsa_ext_image_format_t* format, ui
 }  // namespace
 
 hsa_status_t hsa_ext_image_get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t,
-                                          const hsa_ext_image_format_t* image_format, uint32_t* capability_mask) {
+                                          const hsa_ext_image_format_t* image_format,
+                                          uint32_t* capability_mask) {
   return no_capability(agent, image_format, capability_mask);
 }
 
 hsa_status_t hsa_ext_image_get_capability_with_layout(hsa_agent_t agent, hsa_ext_image_geometry_t,
                                                       const hsa_ext_image_format_t* image_format,
-                                                      hsa_ext_image_data_layout_t, uint32_t* capability_mask) {
+                                                      hsa_ext_image_data_layout_t,
+                                                      uint32_t* capability_mask) {
   return no_capability(agent, image_format, capability_mask);
 }
 

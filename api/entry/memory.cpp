@@ -5,7 +5,9 @@
 namespace rigel::api {
 namespace {
 
-MemoryManager& memory() { return Runtime::current().memory(); }
+MemoryManager& memory() {
+  return Runtime::current().memory();
+}
 
 }  // namespace
 
@@ -22,23 +24,30 @@ hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size, void** ptr) {
   return memory().memory_allocate(region, size, ptr);
 }
 
-hsa_status_t hsa_memory_free(void* ptr) { return memory().memory_free(ptr); }
+hsa_status_t hsa_memory_free(void* ptr) {
+  return memory().memory_free(ptr);
+}
 
 hsa_status_t hsa_memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_access_permission_t access) {
   return memory().memory_assign_agent(ptr, agent, access);
 }
 
-hsa_status_t hsa_memory_register(void* ptr, size_t size) { return memory().memory_register(ptr, size); }
+hsa_status_t hsa_memory_register(void* ptr, size_t size) {
+  return memory().memory_register(ptr, size);
+}
 
-hsa_status_t hsa_memory_deregister(void* ptr, size_t size) { return memory().memory_deregister(ptr, size); }
+hsa_status_t hsa_memory_deregister(void* ptr, size_t size) {
+  return memory().memory_deregister(ptr, size);
+}
 
-hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t memory_pool, hsa_amd_memory_pool_info_t attribute,
-                                          void* value) {
+hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t memory_pool,
+                                          hsa_amd_memory_pool_info_t attribute, void* value) {
   return memory().memory_pool_get_info(memory_pool, attribute, value);
 }
 
 hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
-                                                hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*), void* data) {
+                                                hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
+                                                void* data) {
   return memory().agent_iterate_memory_pools(agent, callback, data);
 }
 
@@ -47,15 +56,17 @@ hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t memory_pool, siz
   return memory().memory_pool_allocate(memory_pool, size, flags, ptr);
 }
 
-hsa_status_t hsa_amd_memory_pool_free(void* ptr) { return memory().memory_pool_free(ptr); }
+hsa_status_t hsa_amd_memory_pool_free(void* ptr) {
+  return memory().memory_pool_free(ptr);
+}
 
 hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t memory_pool,
                                                 hsa_amd_agent_memory_pool_info_t attribute, void* value) {
   return memory().agent_memory_pool_get_info(agent, memory_pool, attribute, value);
 }
 
-hsa_status_t hsa_amd_agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents, const uint32_t* flags,
-                                         const void* ptr) {
+hsa_status_t hsa_amd_agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents,
+                                         const uint32_t* flags, const void* ptr) {
   return memory().agents_allow_access(num_agents, agents, flags, ptr);
 }
 
@@ -78,7 +89,9 @@ hsa_status_t hsa_amd_memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_
   return memory().memory_lock_to_pool(host_ptr, size, agents, num_agent, pool, flags, agent_ptr);
 }
 
-hsa_status_t hsa_amd_memory_unlock(void* host_ptr) { return memory().memory_unlock(host_ptr); }
+hsa_status_t hsa_amd_memory_unlock(void* host_ptr) {
+  return memory().memory_unlock(host_ptr);
+}
 
 hsa_status_t hsa_amd_pointer_info(const void* ptr, hsa_amd_pointer_info_t* info, void* (*alloc)(size_t),
                                   uint32_t* num_agents_accessible, hsa_agent_t** accessible) {

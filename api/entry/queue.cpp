@@ -9,7 +9,9 @@
 namespace rigel::api {
 namespace {
 
-QueueTable& queues() { return Runtime::current().queues(); }
+QueueTable& queues() {
+  return Runtime::current().queues();
+}
 
 // The live queue of a handle. NULL is an argument that nobody should pass; anything else that is no queue may
 // have been one.
@@ -28,7 +30,8 @@ Result<std::shared_ptr<Queue>> live_or_invalid_queue(const hsa_queue_t* queue) {
 }
 
 Status check_cu_mask(uint32_t bits, const uint32_t* mask) {
-  if (bits % 32 != 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bits are not whole words of a CU mask", bits);
+  if (bits % 32 != 0)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bits are not whole words of a CU mask", bits);
   if (bits != 0 && mask == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the CU mask is NULL");
   return HSA_STATUS_SUCCESS;
 }
@@ -37,26 +40,29 @@ Status check_cu_mask(uint32_t bits, const uint32_t* mask) {
 
 hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                               void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
-                              uint32_t private_segment_size, uint32_t group_segment_size, hsa_queue_t** queue) {
+                              uint32_t private_segment_size, uint32_t group_segment_size,
+                              hsa_queue_t** queue) {
   if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_queue_create: queue is NULL");
   const Agent* found = Runtime::current().find_agent(agent);
   if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
   if (found->caps().queues_max != 0 && queues().count(*found) >= found->caps().queues_max) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent's {} queues are all in use", found->caps().queues_max);
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent's {} queues are all in use",
+                found->caps().queues_max);
   }
   const uint64_t cookie = queues().next_cookie();
-  auto created = create_agent_queue(*found, {size, type, callback, data, private_segment_size, group_segment_size},
-                                    cookie);
+  auto created = create_agent_queue(
+      *found, {size, type, callback, data, private_segment_size, group_segment_size}, cookie);
   if (!created) return created.error();
   *queue = (*created)->handle();
   queues().insert(std::move(*created), cookie);
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue_type32_t type, uint32_t features,
-                                   hsa_signal_t doorbell_signal, hsa_queue_t** queue) {
+hsa_status_t hsa_soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue_type32_t type,
+                                   uint32_t features, hsa_signal_t doorbell_signal, hsa_queue_t** queue) {
   constexpr uint32_t kFeatures = HSA_QUEUE_FEATURE_KERNEL_DISPATCH | HSA_QUEUE_FEATURE_AGENT_DISPATCH;
-  if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_soft_queue_create: queue is NULL");
+  if (queue == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_soft_queue_create: queue is NULL");
   if (!std::has_single_bit(size)) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not a power of two", size);
   }
@@ -66,7 +72,8 @@ hsa_status_t hsa_soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue
   if (features == 0 || (features & ~kFeatures) != 0) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue features {:#x} are not known", features);
   }
-  if (doorbell_signal.handle == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the doorbell is no signal");
+  if (doorbell_signal.handle == 0)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the doorbell is no signal");
   if (Signal::from_handle(doorbell_signal) == nullptr) {
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the doorbell {:#x} is no signal", doorbell_signal.handle);
   }
@@ -99,9 +106,12 @@ hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priori
   const auto found = live(queue);
   if (!found) return found.error();
   switch (priority) {
-    case HSA_AMD_QUEUE_PRIORITY_LOW: return (*found)->set_priority(HSABE_PRIORITY_LOW);
-    case HSA_AMD_QUEUE_PRIORITY_NORMAL: return (*found)->set_priority(HSABE_PRIORITY_NORMAL);
-    case HSA_AMD_QUEUE_PRIORITY_HIGH: return (*found)->set_priority(HSABE_PRIORITY_HIGH);
+    case HSA_AMD_QUEUE_PRIORITY_LOW:
+      return (*found)->set_priority(HSABE_PRIORITY_LOW);
+    case HSA_AMD_QUEUE_PRIORITY_NORMAL:
+      return (*found)->set_priority(HSABE_PRIORITY_NORMAL);
+    case HSA_AMD_QUEUE_PRIORITY_HIGH:
+      return (*found)->set_priority(HSABE_PRIORITY_HIGH);
   }
   return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no priority {}", static_cast<int>(priority));
 }
@@ -114,7 +124,8 @@ hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t* queue, uint32_t num_cu
   return status == HSA_STATUS_SUCCESS ? (*found)->set_cu_mask(num_cu_mask_count, cu_mask) : status;
 }
 
-hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t num_cu_mask_count, uint32_t* cu_mask) {
+hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t num_cu_mask_count,
+                                       uint32_t* cu_mask) {
   const auto found = live_or_invalid_queue(queue);
   if (!found) return found.error();
   if (num_cu_mask_count == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a CU mask of no bits");
@@ -129,8 +140,10 @@ hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, hsa_queue_info_attribute
   const Agent* agent = (*found)->agent();
   if (agent == nullptr) return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
   switch (attribute) {
-    case HSA_AMD_QUEUE_INFO_AGENT: return answer(value, agent->handle());
-    case HSA_AMD_QUEUE_INFO_DOORBELL_ID: return answer(value, (*found)->doorbell_id());
+    case HSA_AMD_QUEUE_INFO_AGENT:
+      return answer(value, agent->handle());
+    case HSA_AMD_QUEUE_INFO_DOORBELL_ID:
+      return answer(value, (*found)->doorbell_id());
   }
   return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queues have no attribute {}", static_cast<int>(attribute));
 }

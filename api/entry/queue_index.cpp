@@ -31,13 +31,14 @@ void hsa_queue_store_read_index_screlease(const hsa_queue_t* queue, uint64_t val
   read_index(queue).store(value, release);
 }
 
-#define RIGEL_WRITE_INDEX_UPDATE(suffix, order, failure)                                                     \
-  uint64_t hsa_queue_add_write_index_##suffix(const hsa_queue_t* queue, uint64_t value) noexcept {           \
-    return write_index(queue).fetch_add(value, order);                                                       \
-  }                                                                                                          \
-  uint64_t hsa_queue_cas_write_index_##suffix(const hsa_queue_t* queue, uint64_t expected, uint64_t value) noexcept { \
-    write_index(queue).compare_exchange_strong(expected, value, order, failure);                             \
-    return expected;                                                                                         \
+#define RIGEL_WRITE_INDEX_UPDATE(suffix, order, failure)                                           \
+  uint64_t hsa_queue_add_write_index_##suffix(const hsa_queue_t* queue, uint64_t value) noexcept { \
+    return write_index(queue).fetch_add(value, order);                                             \
+  }                                                                                                \
+  uint64_t hsa_queue_cas_write_index_##suffix(const hsa_queue_t* queue, uint64_t expected,         \
+                                              uint64_t value) noexcept {                           \
+    write_index(queue).compare_exchange_strong(expected, value, order, failure);                   \
+    return expected;                                                                               \
   }
 
 RIGEL_WRITE_INDEX_UPDATE(relaxed, relaxed, relaxed)

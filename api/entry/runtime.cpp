@@ -26,20 +26,31 @@ constexpr ApiGate kGate{open_gate, publish_closed_tables};
 
 }  // namespace
 
-hsa_status_t hsa_init() { return Runtime::acquire(kGate); }
+hsa_status_t hsa_init() {
+  return Runtime::acquire(kGate);
+}
 
-hsa_status_t hsa_shut_down() { return Runtime::release(); }
+hsa_status_t hsa_shut_down() {
+  return Runtime::release();
+}
 
 hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
   if (value == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_system_get_info: value is null");
   switch (static_cast<uint32_t>(attribute)) {
-    case HSA_SYSTEM_INFO_VERSION_MAJOR: return answer(value, kSpecificationMajor);
-    case HSA_SYSTEM_INFO_VERSION_MINOR: return answer(value, kSpecificationMinor);
-    case HSA_SYSTEM_INFO_TIMESTAMP: return answer(value, system_time_ns());
-    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: return answer(value, kSystemClockHz);
-    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: return answer(value, UINT64_MAX);
-    case HSA_SYSTEM_INFO_ENDIANNESS: return answer(value, HSA_ENDIANNESS_LITTLE);
-    case HSA_SYSTEM_INFO_MACHINE_MODEL: return answer(value, HSA_MACHINE_MODEL_LARGE);
+    case HSA_SYSTEM_INFO_VERSION_MAJOR:
+      return answer(value, kSpecificationMajor);
+    case HSA_SYSTEM_INFO_VERSION_MINOR:
+      return answer(value, kSpecificationMinor);
+    case HSA_SYSTEM_INFO_TIMESTAMP:
+      return answer(value, system_time_ns());
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
+      return answer(value, kSystemClockHz);
+    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
+      return answer(value, UINT64_MAX);
+    case HSA_SYSTEM_INFO_ENDIANNESS:
+      return answer(value, HSA_ENDIANNESS_LITTLE);
+    case HSA_SYSTEM_INFO_MACHINE_MODEL:
+      return answer(value, HSA_MACHINE_MODEL_LARGE);
     case HSA_SYSTEM_INFO_EXTENSIONS: {
       uint8_t mask[kExtensionMaskBytes] = {};
       for (const Extension& extension : supported_extensions()) {
@@ -50,16 +61,25 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
       }
       return answer(value, mask);
     }
-    case HSA_AMD_SYSTEM_INFO_BUILD_VERSION: return answer(value, static_cast<const char*>("rigel " RIGEL_VERSION));
+    case HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
+      return answer(value, static_cast<const char*>("rigel " RIGEL_VERSION));
     // Only CPU agents are there to share memory with, and they share all of it.
-    case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED: return answer(value, false);
-    case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT: return answer(value, false);
-    case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED: return answer(value, false);
-    case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED: return answer(value, false);
-    case HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED: return answer(value, false);
-    case HSA_AMD_SYSTEM_INFO_XNACK_ENABLED: return answer(value, false);
-    case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR: return answer(value, uint16_t{HSA_AMD_INTERFACE_VERSION_MAJOR});
-    case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR: return answer(value, uint16_t{HSA_AMD_INTERFACE_VERSION_MINOR});
+    case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
+      return answer(value, false);
+    case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
+      return answer(value, false);
+    case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED:
+      return answer(value, false);
+    case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED:
+      return answer(value, false);
+    case HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
+      return answer(value, false);
+    case HSA_AMD_SYSTEM_INFO_XNACK_ENABLED:
+      return answer(value, false);
+    case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR:
+      return answer(value, uint16_t{HSA_AMD_INTERFACE_VERSION_MAJOR});
+    case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR:
+      return answer(value, uint16_t{HSA_AMD_INTERFACE_VERSION_MINOR});
   }
   return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "system info: attribute {:#x} is unknown",
               static_cast<uint32_t>(attribute));
@@ -71,8 +91,8 @@ hsa_status_t hsa_extension_get_name(uint16_t extension, const char** name) {
   return *name == nullptr ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t version_major, uint16_t version_minor,
-                                            bool* result) {
+hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t version_major,
+                                            uint16_t version_minor, bool* result) {
   if (result == nullptr || extension_name(extension) == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const Extension* found = find_extension(extension);
   *result = found != nullptr && found->major == version_major && found->minor >= version_minor;
@@ -90,24 +110,25 @@ hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t v
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t version_major, size_t table_length,
-                                                  void* table) {
+hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t version_major,
+                                                  size_t table_length, void* table) {
   const Extension* found = find_extension(extension);
   if (table == nullptr || table_length == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (found == nullptr || found->major != version_major) {
-    return fail(HSA_STATUS_ERROR, "extension {:#x} in major version {} is not supported", extension, version_major);
+    return fail(HSA_STATUS_ERROR, "extension {:#x} in major version {} is not supported", extension,
+                version_major);
   }
   std::memcpy(table, found->table, std::min<size_t>(table_length, found->table_size));
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t version_major, uint16_t version_minor,
-                                            void* table) {
+hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t version_major,
+                                            uint16_t version_minor, void* table) {
   const Extension* found = find_extension(extension);
   if (table == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (found == nullptr || found->major != version_major || found->minor < version_minor) {
-    return fail(HSA_STATUS_ERROR, "extension {:#x} in version {}.{} is not supported", extension, version_major,
-                version_minor);
+    return fail(HSA_STATUS_ERROR, "extension {:#x} in version {}.{} is not supported", extension,
+                version_major, version_minor);
   }
   // The caller has room for the table of the version that it asks for, and no more.
   std::memcpy(table, found->table, found->size_of_minor(version_minor));

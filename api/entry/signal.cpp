@@ -16,7 +16,9 @@ hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial_value, uint32_t nu
   return signal_api::create(initial_value, num_consumers, consumers, attributes, signal);
 }
 
-hsa_status_t hsa_signal_destroy(hsa_signal_t signal) { return signal_api::destroy(signal); }
+hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
+  return signal_api::destroy(signal);
+}
 
 hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value_ptr) {
   return signal_api::value_pointer(signal, value_ptr);
@@ -36,20 +38,24 @@ hsa_signal_value_t hsa_signal_wait_relaxed(hsa_signal_t signal, hsa_signal_condi
 }
 
 uint32_t hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t* signals, hsa_signal_condition_t* conds,
-                                 hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t wait_hint,
-                                 hsa_signal_value_t* satisfying_value) noexcept {
-  return signal_api::wait_any(signal_count, signals, conds, values, timeout_hint, wait_hint, satisfying_value);
+                                 hsa_signal_value_t* values, uint64_t timeout_hint,
+                                 hsa_wait_state_t wait_hint, hsa_signal_value_t* satisfying_value) noexcept {
+  return signal_api::wait_any(signal_count, signals, conds, values, timeout_hint, wait_hint,
+                              satisfying_value);
 }
 
 uint32_t hsa_amd_signal_wait_all(uint32_t signal_count, hsa_signal_t* signals, hsa_signal_condition_t* conds,
-                                 hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t wait_hint,
-                                 hsa_signal_value_t* satisfying_values) noexcept {
-  return signal_api::wait_all(signal_count, signals, conds, values, timeout_hint, wait_hint, satisfying_values);
+                                 hsa_signal_value_t* values, uint64_t timeout_hint,
+                                 hsa_wait_state_t wait_hint, hsa_signal_value_t* satisfying_values) noexcept {
+  return signal_api::wait_all(signal_count, signals, conds, values, timeout_hint, wait_hint,
+                              satisfying_values);
 }
 
-hsa_status_t hsa_signal_group_create(uint32_t num_signals, const hsa_signal_t* signals, uint32_t num_consumers,
-                                     const hsa_agent_t* consumers, hsa_signal_group_t* signal_group) {
-  return Runtime::current().signal_groups().create(num_signals, signals, num_consumers, consumers, signal_group);
+hsa_status_t hsa_signal_group_create(uint32_t num_signals, const hsa_signal_t* signals,
+                                     uint32_t num_consumers, const hsa_agent_t* consumers,
+                                     hsa_signal_group_t* signal_group) {
+  return Runtime::current().signal_groups().create(num_signals, signals, num_consumers, consumers,
+                                                   signal_group);
 }
 
 hsa_status_t hsa_signal_group_destroy(hsa_signal_group_t signal_group) {
@@ -61,8 +67,8 @@ hsa_status_t hsa_signal_group_wait_any_scacquire(hsa_signal_group_t signal_group
                                                  const hsa_signal_value_t* compare_values,
                                                  hsa_wait_state_t wait_state_hint, hsa_signal_t* signal,
                                                  hsa_signal_value_t* value) {
-  return Runtime::current().signal_groups().wait_any(signal_group, conditions, compare_values, wait_state_hint,
-                                                     signal, value);
+  return Runtime::current().signal_groups().wait_any(signal_group, conditions, compare_values,
+                                                     wait_state_hint, signal, value);
 }
 
 hsa_status_t hsa_signal_group_wait_any_relaxed(hsa_signal_group_t signal_group,
@@ -70,12 +76,13 @@ hsa_status_t hsa_signal_group_wait_any_relaxed(hsa_signal_group_t signal_group,
                                                const hsa_signal_value_t* compare_values,
                                                hsa_wait_state_t wait_state_hint, hsa_signal_t* signal,
                                                hsa_signal_value_t* value) {
-  return Runtime::current().signal_groups().wait_any(signal_group, conditions, compare_values, wait_state_hint,
-                                                     signal, value);
+  return Runtime::current().signal_groups().wait_any(signal_group, conditions, compare_values,
+                                                     wait_state_hint, signal, value);
 }
 
 hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t cond,
-                                          hsa_signal_value_t value, hsa_amd_signal_handler handler, void* arg) {
+                                          hsa_signal_value_t value, hsa_amd_signal_handler handler,
+                                          void* arg) {
   return signal_api::watch(Runtime::current().dispatcher(), signal, cond, value, handler, arg);
 }
 

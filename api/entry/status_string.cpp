@@ -17,10 +17,12 @@ constexpr StatusText kTexts[] = {
     {HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
      "HSA_STATUS_ERROR_INVALID_QUEUE_CREATION: The agent does not have queues of the requested kind."},
     {HSA_STATUS_ERROR_INVALID_ALLOCATION,
-     "HSA_STATUS_ERROR_INVALID_ALLOCATION: Memory of this kind or size cannot be allocated here, or the address "
+     "HSA_STATUS_ERROR_INVALID_ALLOCATION: Memory of this kind or size cannot be allocated here, or the "
+     "address "
      "is not that of an allocation."},
     {HSA_STATUS_ERROR_INVALID_AGENT, "HSA_STATUS_ERROR_INVALID_AGENT: The agent is not one of this runtime."},
-    {HSA_STATUS_ERROR_INVALID_REGION, "HSA_STATUS_ERROR_INVALID_REGION: The region is not one of this runtime."},
+    {HSA_STATUS_ERROR_INVALID_REGION,
+     "HSA_STATUS_ERROR_INVALID_REGION: The region is not one of this runtime."},
     {HSA_STATUS_ERROR_INVALID_SIGNAL, "HSA_STATUS_ERROR_INVALID_SIGNAL: The signal does not exist."},
     {HSA_STATUS_ERROR_INVALID_QUEUE, "HSA_STATUS_ERROR_INVALID_QUEUE: The queue does not exist."},
     {HSA_STATUS_ERROR_OUT_OF_RESOURCES,
@@ -35,7 +37,8 @@ constexpr StatusText kTexts[] = {
     {HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
      "HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS: The arguments are valid, but not together."},
     {HSA_STATUS_ERROR_INVALID_INDEX, "HSA_STATUS_ERROR_INVALID_INDEX: The index is out of range."},
-    {HSA_STATUS_ERROR_INVALID_ISA, "HSA_STATUS_ERROR_INVALID_ISA: The instruction set is unknown or does not fit."},
+    {HSA_STATUS_ERROR_INVALID_ISA,
+     "HSA_STATUS_ERROR_INVALID_ISA: The instruction set is unknown or does not fit."},
     {HSA_STATUS_ERROR_INVALID_ISA_NAME,
      "HSA_STATUS_ERROR_INVALID_ISA_NAME: No instruction set of this runtime has this name."},
     {HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
@@ -84,9 +87,11 @@ constexpr StatusText kTexts[] = {
     {HSA_STATUS_ERROR_NOT_SUPPORTED, "HSA_STATUS_ERROR_NOT_SUPPORTED: Not supported on this system."},
     {HSA_EXT_STATUS_ERROR_INVALID_PROGRAM,
      "HSA_EXT_STATUS_ERROR_INVALID_PROGRAM: The finalizer's program does not exist."},
-    {HSA_EXT_STATUS_ERROR_INVALID_MODULE, "HSA_EXT_STATUS_ERROR_INVALID_MODULE: The HSAIL module is malformed."},
+    {HSA_EXT_STATUS_ERROR_INVALID_MODULE,
+     "HSA_EXT_STATUS_ERROR_INVALID_MODULE: The HSAIL module is malformed."},
     {HSA_EXT_STATUS_ERROR_INCOMPATIBLE_MODULE,
-     "HSA_EXT_STATUS_ERROR_INCOMPATIBLE_MODULE: The HSAIL module's machine model or profile is not the program's."},
+     "HSA_EXT_STATUS_ERROR_INCOMPATIBLE_MODULE: The HSAIL module's machine model or profile is not the "
+     "program's."},
     {HSA_EXT_STATUS_ERROR_MODULE_ALREADY_INCLUDED,
      "HSA_EXT_STATUS_ERROR_MODULE_ALREADY_INCLUDED: The program has the HSAIL module already."},
     {HSA_EXT_STATUS_ERROR_SYMBOL_MISMATCH,

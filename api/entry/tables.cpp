@@ -34,7 +34,8 @@ constexpr ApiTableVersion version(uint32_t major, uint32_t step) {
 
 constexpr void set_versions(ApiTables& tables) {
   tables.root.version = version<HsaApiTable>(HSA_API_TABLE_MAJOR_VERSION, HSA_API_TABLE_STEP_VERSION);
-  tables.core.version = version<CoreApiTable>(HSA_CORE_API_TABLE_MAJOR_VERSION, HSA_CORE_API_TABLE_STEP_VERSION);
+  tables.core.version =
+      version<CoreApiTable>(HSA_CORE_API_TABLE_MAJOR_VERSION, HSA_CORE_API_TABLE_STEP_VERSION);
   tables.amd_ext.version =
       version<AmdExtTable>(HSA_AMD_EXT_API_TABLE_MAJOR_VERSION, HSA_AMD_EXT_API_TABLE_STEP_VERSION);
   tables.finalizer_ext.version =
@@ -87,10 +88,16 @@ HsaApiTable* prepare_open_tables() noexcept {
   return &open_tables.root;
 }
 
-bool is_open() noexcept { return current_tables.load(std::memory_order_acquire) != &closed_tables; }
+bool is_open() noexcept {
+  return current_tables.load(std::memory_order_acquire) != &closed_tables;
+}
 
-void publish_open_tables() noexcept { current_tables.store(&open_tables, std::memory_order_release); }
+void publish_open_tables() noexcept {
+  current_tables.store(&open_tables, std::memory_order_release);
+}
 
-void publish_closed_tables() noexcept { current_tables.store(&closed_tables, std::memory_order_release); }
+void publish_closed_tables() noexcept {
+  current_tables.store(&closed_tables, std::memory_order_release);
+}
 
 }  // namespace rigel::api

@@ -7,7 +7,9 @@
 namespace rigel::api {
 
 #define RIGEL_API_UNAVAILABLE(table, result, name, parameters, arguments, status, reason) \
-  result name parameters { return fail(static_cast<result>(status), #name ": " reason); }
+  result name parameters {                                                                \
+    return fail(static_cast<result>(status), #name ": " reason);                          \
+  }
 #define RIGEL_API_TABLE_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
 #include "api/entry/functions.inc"
 

@@ -27,14 +27,17 @@ KfdProbe probe_kfd(const char* path) {
     switch (errno) {
       case ENOENT:
       case ENXIO:
-      case ENODEV: return {KfdProbe::Answer::kAbsent, 0, 0, "no amdgpu driver is loaded"};
+      case ENODEV:
+        return {KfdProbe::Answer::kAbsent, 0, 0, "no amdgpu driver is loaded"};
       case EACCES:
       case EPERM:
-        return {KfdProbe::Answer::kForbidden, 0, 0,
-                "this process may not open it: is the user in the group that owns it (render or video), and does "
-                "the container pass the device?"};
+        return {
+            KfdProbe::Answer::kForbidden, 0, 0,
+            "this process may not open it: is the user in the group that owns it (render or video), and does "
+            "the container pass the device?"};
       default:
-        return {KfdProbe::Answer::kForbidden, 0, 0, fmt::format("cannot be opened: {}", std::strerror(errno))};
+        return {KfdProbe::Answer::kForbidden, 0, 0,
+                fmt::format("cannot be opened: {}", std::strerror(errno))};
     }
   }
   GetVersion version{};
@@ -42,8 +45,9 @@ KfdProbe probe_kfd(const char* path) {
   const int problem = errno;
   ::close(fd);
   if (result != 0) {
-    return {KfdProbe::Answer::kNotKfd, 0, 0,
-            fmt::format("is not an amdkfd device: asked for its version, it says: {}", std::strerror(problem))};
+    return {
+        KfdProbe::Answer::kNotKfd, 0, 0,
+        fmt::format("is not an amdkfd device: asked for its version, it says: {}", std::strerror(problem))};
   }
   return {KfdProbe::Answer::kPresent, version.major, version.minor,
           fmt::format("amdkfd interface {}.{}", version.major, version.minor)};

@@ -14,8 +14,8 @@ struct KfdProbe {
   std::string text;  ///< one line for the discovery report
 };
 
-/// Opens `path`, asks for the interface's version and closes it again. A device that opens but does not answer
-/// as the driver would is kNotKfd.
+/// Opens `path`, asks for the interface's version and closes it again. A device that opens but does not
+/// answer as the driver would is kNotKfd.
 KfdProbe probe_kfd(const char* path = "/dev/kfd");
 
 }  // namespace rigel

@@ -35,8 +35,7 @@ class AgentQueue final : public Queue {
                                   request.private_segment_size,
                                   request.group_segment_size};
     info_.struct_size = sizeof info_;
-    const auto status =
-        static_cast<Status>(agent_.backend().queue.create(agent_.device(), &desc, &info_));
+    const auto status = static_cast<Status>(agent_.backend().queue.create(agent_.device(), &desc, &info_));
     if (status != HSA_STATUS_SUCCESS) {
       info_ = {};
       return status;
@@ -90,8 +89,9 @@ class AgentQueue final : public Queue {
 
   void raise(hsa_status_t status) override {
     if (callback_ == nullptr) {
-      log_message(LogLevel::kError, LogTopic::kQueue, "queue {} has stopped with status {:#x}; it has no error callback",
-                  handle()->id, static_cast<uint32_t>(status));
+      log_message(LogLevel::kError, LogTopic::kQueue,
+                  "queue {} has stopped with status {:#x}; it has no error callback", handle()->id,
+                  static_cast<uint32_t>(status));
       return;
     }
     {
@@ -108,7 +108,8 @@ class AgentQueue final : public Queue {
   void close() override {
     std::unique_lock lock(mutex_);
     closed_ = true;
-    raised_.wait(lock, [this] { return raising_ == std::thread::id{} || raising_ == std::this_thread::get_id(); });
+    raised_.wait(lock,
+                 [this] { return raising_ == std::thread::id{} || raising_ == std::this_thread::get_id(); });
   }
 
  private:
@@ -118,9 +119,9 @@ class AgentQueue final : public Queue {
   Signal& doorbell_;
   hsabe_queue_info_t info_{};
 
-  mutable std::mutex mutex_;          // the fields below
-  std::condition_variable raised_;    // raising_ has become nobody
-  std::thread::id raising_;           // the thread that is in the callback
+  mutable std::mutex mutex_;        // the fields below
+  std::condition_variable raised_;  // raising_ has become nobody
+  std::thread::id raising_;         // the thread that is in the callback
   bool closed_ = false;
   std::vector<uint32_t> cu_mask_;
 };
@@ -134,8 +135,8 @@ Status check(const Agent& agent, const QueueRequest& request) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not a power of two", request.size);
   }
   if (request.size < caps.queue_min_size || request.size > caps.queue_max_size) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not between {} and {} packets", request.size,
-                caps.queue_min_size, caps.queue_max_size);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not between {} and {} packets",
+                request.size, caps.queue_min_size, caps.queue_max_size);
   }
   if (request.type > HSA_QUEUE_TYPE_COOPERATIVE) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no queue type {}", request.type);
@@ -148,15 +149,19 @@ Status check(const Agent& agent, const QueueRequest& request) {
 
 amd_signal_kind_t doorbell_kind(uint32_t doorbell) {
   switch (doorbell) {
-    case HSABE_DOORBELL_INDEX64: return AMD_SIGNAL_KIND_DOORBELL;
-    case HSABE_DOORBELL_INDEX32_LEGACY: return AMD_SIGNAL_KIND_LEGACY_DOORBELL;
-    default: return AMD_SIGNAL_KIND_USER;
+    case HSABE_DOORBELL_INDEX64:
+      return AMD_SIGNAL_KIND_DOORBELL;
+    case HSABE_DOORBELL_INDEX32_LEGACY:
+      return AMD_SIGNAL_KIND_LEGACY_DOORBELL;
+    default:
+      return AMD_SIGNAL_KIND_USER;
   }
 }
 
 }  // namespace
 
-Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request, uint64_t cookie) {
+Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request,
+                                                  uint64_t cookie) {
   if (const Status status = check(agent, request); status != HSA_STATUS_SUCCESS) return error(status);
   Signal* doorbell = signal_pool::create(-1, 0, doorbell_kind(agent.caps().doorbell));
   if (doorbell == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");

@@ -1,8 +1,8 @@
 // Queues as the application knows them: who made one, what its errors call, and how it ends.
 //
-// The packets' path never comes here (core/queue/aql_index.hpp, and the doorbell's signal). A Queue is made by
-// hsa_queue_create, hsa_soft_queue_create or by the runtime itself, found by its hsa_queue_t address, and ended
-// by hsa_queue_destroy. All functions may be called from any thread.
+// The packets' path never comes here (core/queue/aql_index.hpp, and the doorbell's signal). A Queue is made
+// by hsa_queue_create, hsa_soft_queue_create or by the runtime itself, found by its hsa_queue_t address, and
+// ended by hsa_queue_destroy. All functions may be called from any thread.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -93,9 +93,10 @@ class QueueTable {
   std::atomic<uint64_t> next_cookie_{1};
 };
 
-/// A queue whose packets the agent's backend processes. Statuses as hsa_queue_create's. The caller has checked
-/// that the agent's limit is not reached, and inserts the result with the same cookie.
-Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request, uint64_t cookie);
+/// A queue whose packets the agent's backend processes. Statuses as hsa_queue_create's. The caller has
+/// checked that the agent's limit is not reached, and inserts the result with the same cookie.
+Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request,
+                                                  uint64_t cookie);
 
 /// The memory that a soft queue needs: its structure and its ring.
 size_t soft_queue_bytes(uint32_t packets);

@@ -27,15 +27,20 @@ class SoftQueue final : public Queue {
     // Every slot says, in the header of its packet, that nothing is in it yet.
     constexpr uint16_t kInvalid = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
     std::memset(ring, 0, request.size * kPacketBytes);
-    for (uint32_t i = 0; i < request.size; ++i) std::memcpy(ring + i * kPacketBytes, &kInvalid, sizeof kInvalid);
+    for (uint32_t i = 0; i < request.size; ++i)
+      std::memcpy(ring + i * kPacketBytes, &kInvalid, sizeof kInvalid);
   }
 
   ~SoftQueue() override { release_(memory_); }
 
   // Whoever consumes the packets is the application: there is nothing here to stop, stamp or bind.
   Status inactivate() override { return HSA_STATUS_SUCCESS; }
-  Status set_profiling(bool) override { return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent"); }
-  Status set_priority(uint32_t) override { return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent"); }
+  Status set_profiling(bool) override {
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
+  }
+  Status set_priority(uint32_t) override {
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
+  }
   Status set_cu_mask(uint32_t, const uint32_t*) override {
     return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
   }
@@ -50,9 +55,12 @@ class SoftQueue final : public Queue {
 
 }  // namespace
 
-size_t soft_queue_bytes(uint32_t packets) { return sizeof(amd_queue_t) + packets * kPacketBytes; }
+size_t soft_queue_bytes(uint32_t packets) {
+  return sizeof(amd_queue_t) + packets * kPacketBytes;
+}
 
-std::shared_ptr<Queue> create_soft_queue(const SoftQueueRequest& request, std::function<void(void*)> release) {
+std::shared_ptr<Queue> create_soft_queue(const SoftQueueRequest& request,
+                                         std::function<void(void*)> release) {
   return std::make_shared<SoftQueue>(request, std::move(release));
 }
 

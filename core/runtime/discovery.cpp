@@ -1,9 +1,15 @@
-// Coming up: from manifests and nodes to open agents, each step with its line in the report. One bad backend or
-// device never takes the others down.
+// Coming up: from manifests and nodes to open agents, each step with its line in the report. One bad backend
+// or device never takes the others down.
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include <utility>
 
+#include "core/base/environment.hpp"
+#include "core/base/log.hpp"
 #include "core/driver/kfd_probe.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/topology/host_nodes.hpp"
@@ -13,10 +19,21 @@ namespace {
 
 std::string subject_of(const Node& node) {
   switch (node.bus) {
-    case HSABE_BUS_CPU: return fmt::format("cpu node {} ({})", node.node_id, node.name);
-    case HSABE_BUS_KFD: return fmt::format("kfd node {} ({})", node.node_id, node.name);
-    default: return fmt::format("device {} ({})", node.node_id, node.name);
+    case HSABE_BUS_CPU:
+      return fmt::format("cpu node {} ({})", node.node_id, node.name);
+    case HSABE_BUS_KFD:
+      return fmt::format("kfd node {} ({})", node.node_id, node.name);
+    default:
+      return fmt::format("device {} ({})", node.node_id, node.name);
   }
+}
+
+// %p in a path is the process's number.
+std::string with_process_id(std::string path) {
+  for (size_t at = path.find("%p"); at != path.npos; at = path.find("%p", at)) {
+    path.replace(at, 2, std::to_string(::getpid()));
+  }
+  return path;
 }
 
 // A failed call into a backend, in the words of the backend if it gave any.
@@ -33,11 +50,41 @@ Status Runtime::discover() {
   auto config = load_config(environment_, report_);
   if (!config) return config.error();
   config_ = std::move(*config);
+  if (const Status status = apply_config(); status != HSA_STATUS_SUCCESS) return status;
   backends_.discover(environment_, config_, report_);
   discover_host_nodes();
   discover_kfd();
   discover_own_devices();
   return backends_.conclude(report_);
+}
+
+Status Runtime::apply_config() {
+  if (environment("HSA_LOADER_DEBUG") == nullptr && !config_.log.level.empty()) {
+    configure_log(config_.log.level.c_str());
+  }
+  if (!config_.log.to.empty() && config_.log.to != "stderr") {
+    const std::string path = with_process_id(config_.log.to);
+    if (!log_to_file(path.c_str())) {
+      report_.add(Stage::kConfig, Outcome::kWarning, path,
+                  fmt::format("the log stays on stderr: {}", std::strerror(errno)));
+    }
+  }
+  // What the file asks for and this version does not have is said, not skipped in silence.
+  if (config_.driver) {
+    report_.add(Stage::kDriver, Outcome::kFailed, config_.driver->library,
+                "driver transports are not supported by this version");
+  }
+  bool may_start = true;
+  for (const PluginConfig& plugin : config_.plugins) {
+    if (!plugin.enabled) continue;
+    report_.add(Stage::kTool, Outcome::kFailed, plugin.name, "tools are not supported by this version");
+    may_start &= !plugin.fail_on_error;
+  }
+  if (const char* tools = trusted_environment("HSA_TOOLS_LIB"); tools != nullptr && *tools != '\0') {
+    report_.add(Stage::kTool, Outcome::kFailed, tools,
+                "HSA_TOOLS_LIB: tools are not supported by this version");
+  }
+  return may_start ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
 }
 
 void Runtime::discover_host_nodes() {
@@ -47,10 +94,15 @@ void Runtime::discover_host_nodes() {
 void Runtime::discover_kfd() {
   const KfdProbe probe = probe_kfd();
   switch (probe.answer) {
-    case KfdProbe::Answer::kAbsent: report_.add(Stage::kDriver, Outcome::kSkipped, "/dev/kfd", probe.text); return;
+    case KfdProbe::Answer::kAbsent:
+      report_.add(Stage::kDriver, Outcome::kSkipped, "/dev/kfd", probe.text);
+      return;
     case KfdProbe::Answer::kForbidden:
-    case KfdProbe::Answer::kNotKfd: report_.add(Stage::kDriver, Outcome::kFailed, "/dev/kfd", probe.text); return;
-    case KfdProbe::Answer::kPresent: break;
+    case KfdProbe::Answer::kNotKfd:
+      report_.add(Stage::kDriver, Outcome::kFailed, "/dev/kfd", probe.text);
+      return;
+    case KfdProbe::Answer::kPresent:
+      break;
   }
   report_.add(Stage::kDriver, Outcome::kWarning, "/dev/kfd",
               probe.text + "; this version of the runtime does not drive its devices");
@@ -72,7 +124,8 @@ void Runtime::discover_own_devices() {
       report_.add(Stage::kNode, Outcome::kFailed, backend->manifest.name, explain("enumerate", status));
       continue;
     }
-    report_.add(Stage::kNode, Outcome::kOk, backend->manifest.name, fmt::format("found {} devices", found.size()));
+    report_.add(Stage::kNode, Outcome::kOk, backend->manifest.name,
+                fmt::format("found {} devices", found.size()));
     for (const Node& node : found) open_device(node, *backend, **loaded);
   }
 }
@@ -91,8 +144,8 @@ void Runtime::add_device(Node node) {
 bool Runtime::open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
   const std::string subject = subject_of(node);
   const std::string& name = backend.manifest.name;
-  HostServices& services = services_.emplace_back(*this, name, backend.options,
-                                                  node.bus == HSABE_BUS_CPU ? node.node_id : 0);
+  HostServices& services =
+      services_.emplace_back(*this, name, backend.options, node.bus == HSABE_BUS_CPU ? node.node_id : 0);
   const NodeView view(node);
   hsabe_caps_t caps{};
   caps.struct_size = sizeof caps;
@@ -103,12 +156,14 @@ bool Runtime::open_device(const Node& node, const Backend& backend, const Loaded
   }
   auto capabilities = check_capabilities(loaded, caps);
   if (!capabilities) {
-    report_.add(Stage::kSelected, Outcome::kFailed, subject, fmt::format("{}: {}", name, capabilities.error()));
+    report_.add(Stage::kSelected, Outcome::kFailed, subject,
+                fmt::format("{}: {}", name, capabilities.error()));
     return false;
   }
   std::vector<const Isa*> isas;
   for (const auto isa : capabilities->isa_names) isas.push_back(intern_isa(std::string(isa), caps));
-  Agent& agent = agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities), std::move(isas));
+  Agent& agent =
+      agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities), std::move(isas));
   if (const Status opened = agent.open(); opened != HSA_STATUS_SUCCESS) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
     agents_.pop_back();

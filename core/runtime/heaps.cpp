@@ -68,8 +68,8 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
 void Runtime::add_heaps() {
   std::vector<HostNode> hosts;
   for (const Agent& agent : agents_) {
-    memory_.agents().add({agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type),
-                          agent.node().node_id, 0});
+    memory_.agents().add(
+        {agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type), agent.node().node_id, 0});
     if (agent.is_cpu()) {
       const auto size = agent.node().properties.find("memory_bytes");
       hosts.push_back({agent.handle(), agent.node().node_id,
@@ -93,7 +93,8 @@ Result<void*> Runtime::allocate_system_memory(uint64_t size, uint32_t node) {
   const Heap* heap = nullptr;
   for (const Agent& agent : agents_) {
     if (!agent.is_cpu()) continue;
-    const Heap* candidate = memory_.find_heap_of(agent.handle(), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
+    const Heap* candidate =
+        memory_.find_heap_of(agent.handle(), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
     if (candidate != nullptr && (heap == nullptr || agent.node().node_id == node)) heap = candidate;
   }
   if (heap == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "there is no system memory pool");
@@ -104,6 +105,8 @@ Result<void*> Runtime::allocate_system_memory(uint64_t size, uint32_t node) {
   return memory;
 }
 
-void Runtime::free_system_memory(void* pointer) { memory_.memory_free(pointer); }
+void Runtime::free_system_memory(void* pointer) {
+  memory_.memory_free(pointer);
+}
 
 }  // namespace rigel

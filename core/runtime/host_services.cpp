@@ -11,9 +11,15 @@
 namespace rigel {
 namespace {
 
-HostServices& services(void* self) { return *static_cast<HostServices*>(self); }
-std::string_view view(hsabe_str_t text) { return {text.data, static_cast<size_t>(text.size)}; }
-hsabe_str_t str(std::string_view text) { return {text.data(), text.size()}; }
+HostServices& services(void* self) {
+  return *static_cast<HostServices*>(self);
+}
+std::string_view view(hsabe_str_t text) {
+  return {text.data, static_cast<size_t>(text.size)};
+}
+hsabe_str_t str(std::string_view text) {
+  return {text.data(), text.size()};
+}
 
 // A report is read by the core on the thread that made it, right after the call that failed. Plain bytes: a
 // thread may end after the runtime has.
@@ -23,9 +29,13 @@ constinit thread_local size_t report_size = 0;
 
 // --- log -------------------------------------------------------------------------------------------------
 
-LogLevel level_of(uint32_t level) { return static_cast<LogLevel>(std::min<uint32_t>(level, HSABE_LOG_DEBUG)); }
+LogLevel level_of(uint32_t level) {
+  return static_cast<LogLevel>(std::min<uint32_t>(level, HSABE_LOG_DEBUG));
+}
 
-int32_t log_enabled_service(void*, uint32_t level) { return log_enabled(level_of(level), LogTopic::kModule); }
+int32_t log_enabled_service(void*, uint32_t level) {
+  return log_enabled(level_of(level), LogTopic::kModule);
+}
 
 void log_write(void* self, uint32_t level, hsabe_str_t text) {
   log_message(level_of(level), LogTopic::kModule, "{}: {}", services(self).backend(), view(text));
@@ -78,7 +88,8 @@ HostServices::HostServices(Runtime& runtime, std::string backend, Options option
       backend_(std::move(backend)),
       options_(std::move(options)),
       node_(node),
-      host_{sizeof host_, HSABE_ABI_MAJOR, HSABE_ABI_MINOR, this, &kLog, &kMemory, &host_signal_services(), &kEvents, &kConfig} {}
+      host_{sizeof host_, HSABE_ABI_MAJOR,         HSABE_ABI_MINOR, this,    &kLog,
+            &kMemory,     &host_signal_services(), &kEvents,        &kConfig} {}
 
 std::string HostServices::take_report() {
   std::string text(report_text, report_size);

@@ -1,7 +1,7 @@
 // The runtime's side of the backend ABI: the services that one device's backend is given.
 //
-// One HostServices is made for each device before it is opened, and lives until it is closed. The services may
-// be called from any thread.
+// One HostServices is made for each device before it is opened, and lives until it is closed. The services
+// may be called from any thread.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>

@@ -16,8 +16,8 @@
 namespace rigel {
 namespace {
 
-// The process's runtime and its references. Constant-initialised: hsa_init may be called by a constructor that
-// runs before ours would, and hsa_shut_down by a destructor that runs after.
+// The process's runtime and its references. Constant-initialised: hsa_init may be called by a constructor
+// that runs before ours would, and hsa_shut_down by a destructor that runs after.
 struct Process {
   std::mutex mutex;
   Runtime* runtime = nullptr;         // owned
@@ -30,11 +30,17 @@ struct Process {
 static_assert(std::is_trivially_destructible_v<Process>, "it is used until the very end of the process");
 constinit Process the_process;
 
-Process& process() { return the_process; }
+Process& process() {
+  return the_process;
+}
 
-void before_fork() { process().mutex.lock(); }
+void before_fork() {
+  process().mutex.lock();
+}
 
-void after_fork_in_parent() { process().mutex.unlock(); }
+void after_fork_in_parent() {
+  process().mutex.unlock();
+}
 
 void after_fork_in_child() {
   Process& self = process();
@@ -49,7 +55,8 @@ void after_fork_in_child() {
 
 uint64_t available_memory(const Agent& agent) {
   if (agent.is_cpu()) {
-    return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
+           static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   }
   uint64_t size = 0;
   for (const hsabe_heap_t& heap : agent.heaps()) {
@@ -115,12 +122,18 @@ Result<std::unique_ptr<Runtime>> Runtime::start() {
   return runtime;
 }
 
-void Runtime::start_services() {}
+void Runtime::start_services() {
+  copies_ = std::make_unique<CopyEngine>(memory_);
+  code_targets_ = std::make_unique<AgentCodeTargets>(*this);
+  executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
+}
 
 Runtime::~Runtime() {
   // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
   for (const auto& queue : queues_.clear()) queue->close();
   dispatcher_.stop();
+  copies_.reset();
+  executables_.reset();
 }
 
 const Agent* Runtime::find_agent(hsa_agent_t handle) const {
@@ -187,7 +200,8 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
   if (dispatcher_.post(raise, failed.get()) == HSA_STATUS_SUCCESS) {
     failed.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
   } else {
-    log_message(LogLevel::kError, LogTopic::kQueue, "a queue has stopped with status {:#x} and nobody can be told",
+    log_message(LogLevel::kError, LogTopic::kQueue,
+                "a queue has stopped with status {:#x} and nobody can be told",
                 static_cast<uint32_t>(status));
   }
 }

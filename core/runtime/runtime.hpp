@@ -1,8 +1,8 @@
 // The runtime: everything that lives between the first hsa_init and the last hsa_shut_down.
 //
 // acquire and release count references and may be called from any thread. Whoever holds a reference may use
-// `current()`; the API functions behind the open tables (api/entry/tables.hpp) all do. What the members offer is
-// thread safe by their own headers.
+// `current()`; the API functions behind the open tables (api/entry/tables.hpp) all do. What the members offer
+// is thread safe by their own headers.
 //
 // After fork the child has no runtime: the tables are closed, so every call answers NOT_INITIALIZED, and
 // hsa_init starts a new one. The parent's is left alone where it is, because the threads that its locks and
@@ -14,8 +14,11 @@
 #include <memory>
 #include <vector>
 
+#include "core/copy/copy_engine.hpp"
+#include "core/executable/executable_registry.hpp"
 #include "core/memory/memory_manager.hpp"
 #include "core/queue/queue.hpp"
+#include "core/runtime/agent_code_target.hpp"
 #include "core/runtime/host_services.hpp"
 #include "core/runtime/system_events.hpp"
 #include "core/signal/async_dispatcher.hpp"
@@ -57,6 +60,8 @@ class Runtime {
   Status agent_info(hsa_agent_t agent, uint32_t attribute, void* value);
 
   MemoryManager& memory() { return memory_; }
+  CopyEngine& copies() { return *copies_; }
+  ExecutableRegistry& executables() { return *executables_; }
   QueueTable& queues() { return queues_; }
   AsyncDispatcher& dispatcher() { return dispatcher_; }
   SignalGroups& signal_groups() { return signal_groups_; }
@@ -73,6 +78,7 @@ class Runtime {
   Runtime() = default;
 
   Status discover();
+  Status apply_config();
   void discover_host_nodes();
   void discover_kfd();
   void discover_own_devices();
@@ -95,6 +101,9 @@ class Runtime {
   MemoryManager memory_;
   AsyncDispatcher dispatcher_;
   SignalGroups signal_groups_;
+  std::unique_ptr<CopyEngine> copies_;
+  std::unique_ptr<AgentCodeTargets> code_targets_;
+  std::unique_ptr<ExecutableRegistry> executables_;
   QueueTable queues_;
   SystemEvents system_events_;
 };

@@ -1,7 +1,8 @@
-// Who is told of what happens to the system as a whole: GPU faults, and queues that the runtime makes for itself.
+// Who is told of what happens to the system as a whole: GPU faults, and queues that the runtime makes for
+// itself.
 //
-// Handlers are registered by the application or a tool from any thread and stay until the runtime ends. They are
-// called on the thread that learnt of the event, without a lock held.
+// Handlers are registered by the application or a tool from any thread and stay until the runtime ends. They
+// are called on the thread that learnt of the event, without a lock held.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -31,7 +32,8 @@ class SystemEvents {
       handlers = handlers_;
     }
     bool handled = false;
-    for (const Handler& handler : handlers) handled |= handler.callback(&event, handler.data) == HSA_STATUS_SUCCESS;
+    for (const Handler& handler : handlers)
+      handled |= handler.callback(&event, handler.data) == HSA_STATUS_SUCCESS;
     return handled;
   }
 

@@ -52,7 +52,7 @@ TEST_F(SignalGroupTest, WaitEndsWhenASignalChanges) {
               HSA_STATUS_SUCCESS);
     EXPECT_EQ(which_.handle, signals_[2].handle);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  while (Signal::of_live(signals_[2]).attention.load() == 0) std::this_thread::yield();
   EXPECT_EQ(groups_.destroy(group), HSA_STATUS_SUCCESS) << "a group may go while it is waited on";
   Signal::of_live(signals_[2]).store(0);
   waiter.join();

@@ -64,6 +64,7 @@ struct Growth {
   uint32_t first_known = 0;               // of those that belong to this process
   uint32_t slots_used = kSignalsPerSlab;  // of the last slab
   std::array<bool, kMaxSlabs> inherited_by_fork{};
+  std::array<uint16_t, kMaxSlabs> slots_carved{};  // of each slab
 };
 constinit Growth growth;
 
@@ -140,6 +141,7 @@ Signal* carve() noexcept {
   if (growth.slots_used == kSignalsPerSlab && !add_slab()) return nullptr;
   const uint32_t begin = ((growth.slab_count - 1) << kSlotBits) + growth.slots_used;
   growth.slots_used += kCarved;
+  growth.slots_carved[growth.slab_count - 1] = static_cast<uint16_t>(growth.slots_used);
   for (uint32_t i = begin; i < begin + kCarved; ++i) {
     Signal& signal = at(i);
     signal.index = i;
@@ -226,7 +228,7 @@ void reset_after_fork() noexcept {
     if (!growth.inherited_by_fork[i]) continue;
     // Waiters were threads of the parent, and locks may have been held. Whoever still stores to such a signal
     // must not walk or wait for either. (Reading leaves the pages shared with the parent.)
-    for (uint32_t slot = 0; slot < kSignalsPerSlab; ++slot) {
+    for (uint32_t slot = 0; slot < growth.slots_carved[i]; ++slot) {
       Signal& signal = at((i << kSlotBits) + slot);
       if ((signal.attention.load(std::memory_order_relaxed) & Signal::kWaiters) == 0) continue;
       signal.wake_lock.reset_after_fork();
@@ -234,7 +236,9 @@ void reset_after_fork() noexcept {
       signal.attention.fetch_and(~Signal::kWaiters, std::memory_order_relaxed);
     }
   }
-  for (auto& entry : registry) entry.store(0, std::memory_order_relaxed);
+  for (auto& entry : registry) {
+    if (entry.load(std::memory_order_relaxed) != 0) entry.store(0, std::memory_order_relaxed);
+  }
   growth.first_known = growth.slab_count;
   growth.allocator = &kAnonymousSlabs;
   forget_free_signals();

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -329,6 +330,45 @@ TEST(Wait, LastLookHappensBeforeTheValueWasSeen) {
     EXPECT_EQ(payload, round);
     publisher.join();
   }
+}
+
+struct Hooked {
+  static inline int began = 0;
+  static inline int ended = 0;
+};
+
+TEST(Wait, TellsTheHooksWhenItBeginsAndEnds) {
+  static constexpr SignalHooks hooks{[](Signal& signal) noexcept {
+                                       ++Hooked::began;
+                                       signal.hook_data[0] = 1;
+                                     },
+                                     [](Signal& signal) noexcept {
+                                       ++Hooked::ended;
+                                       signal.hook_data[0] = 0;
+                                     }};
+  Hooked::began = 0;
+  Hooked::ended = 0;
+  install_signal_hooks(&hooks);
+  {
+    Signals hooked(1, 1, kSignalHooked);
+    Signals plain(1, 1);
+    EXPECT_EQ(any({{&hooked[0], kEq, 0}, {&hooked[0], kEq, 5}, {&plain[0], kEq, 0}}, kMillisecond),
+              kWaitTimedOut);
+    EXPECT_EQ(Hooked::began, 1) << "once for the signal, not for each waiter";
+    EXPECT_EQ(Hooked::ended, 1);
+    std::thread sleeper([&] { wait(hooked[0], kEq, 0, kWaitForever, kNoSpin); });
+    await_sleeper(hooked[0]);
+    {
+      const std::lock_guard lock(hooked[0].wake_lock);
+      EXPECT_EQ(hooked[0].hook_data[0], 1u);
+    }
+    hooked[0].store(0);
+    sleeper.join();
+    EXPECT_EQ(hooked[0].hook_data[0], 0u);
+    EXPECT_EQ(Hooked::began, 2);
+    EXPECT_EQ(Hooked::ended, 2);
+  }
+  install_signal_hooks(nullptr);
 }
 
 // Without membarrier.

@@ -16,10 +16,14 @@ __extension__ using Wide = __int128;  // two clocks' product does not fit in 64 
 Status Cache::info(hsa_cache_info_t attribute, void* value) const {
   if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   switch (static_cast<uint32_t>(attribute)) {
-    case HSA_CACHE_INFO_NAME_LENGTH: return answer(value, static_cast<uint32_t>(name.size()));
-    case HSA_CACHE_INFO_NAME: return answer(value, name.c_str());  // the pointer, as ROCr gives it
-    case HSA_CACHE_INFO_LEVEL: return answer(value, level);
-    case HSA_CACHE_INFO_SIZE: return answer(value, size);
+    case HSA_CACHE_INFO_NAME_LENGTH:
+      return answer(value, static_cast<uint32_t>(name.size()));
+    case HSA_CACHE_INFO_NAME:
+      return answer(value, name.c_str());  // the pointer, as ROCr gives it
+    case HSA_CACHE_INFO_LEVEL:
+      return answer(value, level);
+    case HSA_CACHE_INFO_SIZE:
+      return answer(value, size);
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }

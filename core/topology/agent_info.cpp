@@ -16,7 +16,9 @@ constexpr size_t kNameBytes = 64;
 constexpr size_t kUuidBytes = 21;  // "GPU-" and sixteen digits
 constexpr size_t kExtensionMaskBytes = 128;
 
-std::string_view view(hsabe_str_t text) { return {text.data, static_cast<size_t>(text.size)}; }
+std::string_view view(hsabe_str_t text) {
+  return {text.data, static_cast<size_t>(text.size)};
+}
 
 uint32_t property32(const Node& node, std::string_view name) {
   const auto found = node.properties.find(name);
@@ -26,43 +28,60 @@ uint32_t property32(const Node& node, std::string_view name) {
 }  // namespace
 
 Status Agent::info(uint32_t attribute, void* value, const AgentSurroundings& surroundings) const {
-  if (value == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info {}: value is null", attribute);
+  if (value == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info {}: value is null", attribute);
   switch (attribute) {
-    case HSA_AGENT_INFO_NAME: return answer_string(value, view(caps().name), kNameBytes);
-    case HSA_AGENT_INFO_VENDOR_NAME: return answer_string(value, view(caps().vendor_name), kNameBytes);
+    case HSA_AGENT_INFO_NAME:
+      return answer_string(value, view(caps().name), kNameBytes);
+    case HSA_AGENT_INFO_VENDOR_NAME:
+      return answer_string(value, view(caps().vendor_name), kNameBytes);
     case HSA_AGENT_INFO_FEATURE: {
       uint32_t features = 0;
       if (caps().features & HSABE_FEATURE_KERNEL_DISPATCH) features |= HSA_AGENT_FEATURE_KERNEL_DISPATCH;
       if (caps().features & HSABE_FEATURE_AGENT_DISPATCH) features |= HSA_AGENT_FEATURE_AGENT_DISPATCH;
       return answer(value, static_cast<hsa_agent_feature_t>(features));
     }
-    case HSA_AGENT_INFO_MACHINE_MODEL: return answer(value, HSA_MACHINE_MODEL_LARGE);
-    case HSA_AGENT_INFO_PROFILE: return answer(value, static_cast<hsa_profile_t>(caps().profile));
+    case HSA_AGENT_INFO_MACHINE_MODEL:
+      return answer(value, HSA_MACHINE_MODEL_LARGE);
+    case HSA_AGENT_INFO_PROFILE:
+      return answer(value, static_cast<hsa_profile_t>(caps().profile));
     case HSA_AGENT_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
     case HSA_AGENT_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES:
       return answer(value, static_cast<hsa_default_float_rounding_mode_t>(caps().float_rounding));
-    case HSA_AGENT_INFO_FAST_F16_OPERATION: return answer(value, caps().fast_f16 != 0);
-    case HSA_AGENT_INFO_WAVEFRONT_SIZE: return answer(value, caps().wavefront_size);
+    case HSA_AGENT_INFO_FAST_F16_OPERATION:
+      return answer(value, caps().fast_f16 != 0);
+    case HSA_AGENT_INFO_WAVEFRONT_SIZE:
+      return answer(value, caps().wavefront_size);
     case HSA_AGENT_INFO_WORKGROUP_MAX_DIM: {
       uint16_t dim[3];
-      for (int i = 0; i < 3; ++i) dim[i] = static_cast<uint16_t>(std::min(caps().workgroup_max_dim[i], 0xffffu));
+      for (int i = 0; i < 3; ++i)
+        dim[i] = static_cast<uint16_t>(std::min(caps().workgroup_max_dim[i], 0xffffu));
       return answer(value, dim);
     }
-    case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE: return answer(value, caps().workgroup_max_size);
+    case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE:
+      return answer(value, caps().workgroup_max_size);
     case HSA_AGENT_INFO_GRID_MAX_DIM:
-      return answer(value, hsa_dim3_t{caps().grid_max_dim[0], caps().grid_max_dim[1], caps().grid_max_dim[2]});
+      return answer(value,
+                    hsa_dim3_t{caps().grid_max_dim[0], caps().grid_max_dim[1], caps().grid_max_dim[2]});
     case HSA_AGENT_INFO_GRID_MAX_SIZE:  // 32 bits in the manual, though a grid can be larger
       return answer(value, static_cast<uint32_t>(std::min<uint64_t>(caps().grid_max_size, UINT32_MAX)));
-    case HSA_AGENT_INFO_FBARRIER_MAX_SIZE: return answer(value, caps().fbarrier_max_size);
-    case HSA_AGENT_INFO_QUEUES_MAX: return answer(value, caps().queues_max);
-    case HSA_AGENT_INFO_QUEUE_MIN_SIZE: return answer(value, caps().queue_min_size);
-    case HSA_AGENT_INFO_QUEUE_MAX_SIZE: return answer(value, caps().queue_max_size);
+    case HSA_AGENT_INFO_FBARRIER_MAX_SIZE:
+      return answer(value, caps().fbarrier_max_size);
+    case HSA_AGENT_INFO_QUEUES_MAX:
+      return answer(value, caps().queues_max);
+    case HSA_AGENT_INFO_QUEUE_MIN_SIZE:
+      return answer(value, caps().queue_min_size);
+    case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
+      return answer(value, caps().queue_max_size);
     case HSA_AGENT_INFO_QUEUE_TYPE: {
       const bool multi = (caps().queue_types & 1u << HSA_QUEUE_TYPE_MULTI) != 0;
-      return answer(value, static_cast<hsa_queue_type32_t>(multi ? HSA_QUEUE_TYPE_MULTI : HSA_QUEUE_TYPE_SINGLE));
+      return answer(value,
+                    static_cast<hsa_queue_type32_t>(multi ? HSA_QUEUE_TYPE_MULTI : HSA_QUEUE_TYPE_SINGLE));
     }
-    case HSA_AGENT_INFO_NODE: return answer(value, node_.node_id);
-    case HSA_AGENT_INFO_DEVICE: return answer(value, static_cast<hsa_device_type_t>(caps().device_type));
+    case HSA_AGENT_INFO_NODE:
+      return answer(value, node_.node_id);
+    case HSA_AGENT_INFO_DEVICE:
+      return answer(value, static_cast<hsa_device_type_t>(caps().device_type));
     case HSA_AGENT_INFO_CACHE_SIZE: {
       uint32_t sizes[4] = {};
       for (const Cache& cache : caches_) {
@@ -70,73 +89,105 @@ Status Agent::info(uint32_t attribute, void* value, const AgentSurroundings& sur
       }
       return answer(value, sizes);
     }
-    case HSA_AGENT_INFO_ISA: return answer(value, isas_.empty() ? hsa_isa_t{0} : isas_.front()->handle());
+    case HSA_AGENT_INFO_ISA:
+      return answer(value, isas_.empty() ? hsa_isa_t{0} : isas_.front()->handle());
     case HSA_AGENT_INFO_EXTENSIONS: {
       const uint8_t mask[kExtensionMaskBytes] = {};  // bit n: extension n is supported, for the first 1,024
       return answer(value, mask);
     }
-    case HSA_AGENT_INFO_VERSION_MAJOR: return answer(value, uint16_t{1});
-    case HSA_AGENT_INFO_VERSION_MINOR: return answer(value, uint16_t{1});
-    default: return amd_info(attribute, value, surroundings);
+    case HSA_AGENT_INFO_VERSION_MAJOR:
+      return answer(value, uint16_t{1});
+    case HSA_AGENT_INFO_VERSION_MINOR:
+      return answer(value, uint16_t{1});
+    default:
+      return amd_info(attribute, value, surroundings);
   }
 }
 
 Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings& surroundings) const {
   switch (attribute) {
-    case HSA_AMD_AGENT_INFO_CHIP_ID: return answer(value, caps().chip_id);
-    case HSA_AMD_AGENT_INFO_CACHELINE_SIZE: return answer(value, caps().cacheline_size);
-    case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT: return answer(value, caps().compute_units);
-    case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY: return answer(value, caps().max_clock_mhz);
-    case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID: return answer(value, node_.node_id);
+    case HSA_AMD_AGENT_INFO_CHIP_ID:
+      return answer(value, caps().chip_id);
+    case HSA_AMD_AGENT_INFO_CACHELINE_SIZE:
+      return answer(value, caps().cacheline_size);
+    case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
+      return answer(value, caps().compute_units);
+    case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY:
+      return answer(value, caps().max_clock_mhz);
+    case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID:
+      return answer(value, node_.node_id);
     case HSA_AMD_AGENT_INFO_MAX_ADDRESS_WATCH_POINTS: {
       // KFD gives the logarithm, in bits 11:8 of the capability word.
       const uint32_t capability = property32(node_, "capability");
       const uint32_t points = capability & 1u << 7 ? 1u << (capability >> 8 & 0xf) : 0;
       return answer(value, points);
     }
-    case HSA_AMD_AGENT_INFO_BDFID: return answer(value, caps().bdf_id);
-    case HSA_AMD_AGENT_INFO_MEMORY_WIDTH: return answer(value, caps().memory_width_bits);
-    case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY: return answer(value, caps().memory_max_clock_mhz);
-    case HSA_AMD_AGENT_INFO_PRODUCT_NAME: return answer_string(value, view(caps().product_name), kNameBytes);
-    case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU: return answer(value, caps().max_waves_per_cu);
-    case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU: return answer(value, caps().simds_per_cu);
-    case HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES: return answer(value, caps().shader_engines);
-    case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE: return answer(value, caps().shader_arrays_per_engine);
-    case HSA_AMD_AGENT_INFO_HDP_FLUSH: return answer(value, hsa_amd_hdp_flush_t{nullptr, nullptr});
-    case HSA_AMD_AGENT_INFO_DOMAIN: return answer(value, caps().pci_domain);
+    case HSA_AMD_AGENT_INFO_BDFID:
+      return answer(value, caps().bdf_id);
+    case HSA_AMD_AGENT_INFO_MEMORY_WIDTH:
+      return answer(value, caps().memory_width_bits);
+    case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY:
+      return answer(value, caps().memory_max_clock_mhz);
+    case HSA_AMD_AGENT_INFO_PRODUCT_NAME:
+      return answer_string(value, view(caps().product_name), kNameBytes);
+    case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU:
+      return answer(value, caps().max_waves_per_cu);
+    case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU:
+      return answer(value, caps().simds_per_cu);
+    case HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES:
+      return answer(value, caps().shader_engines);
+    case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE:
+      return answer(value, caps().shader_arrays_per_engine);
+    case HSA_AMD_AGENT_INFO_HDP_FLUSH:
+      return answer(value, hsa_amd_hdp_flush_t{nullptr, nullptr});
+    case HSA_AMD_AGENT_INFO_DOMAIN:
+      return answer(value, caps().pci_domain);
     case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
       return answer(value, (caps().queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE) != 0);
     case HSA_AMD_AGENT_INFO_UUID: {
       const auto unknown = is_cpu() ? "CPU-XX" : "GPU-XX";
       return answer_string(value, caps().uuid.size != 0 ? view(caps().uuid) : unknown, kUuidBytes);
     }
-    case HSA_AMD_AGENT_INFO_ASIC_REVISION: return answer(value, caps().asic_revision);
-    case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS: return answer(value, is_cpu());
+    case HSA_AMD_AGENT_INFO_ASIC_REVISION:
+      return answer(value, caps().asic_revision);
+    case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
+      return answer(value, is_cpu());
     case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
       return answer(value, caps().queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE ? caps().compute_units : 0);
-    case HSA_AMD_AGENT_INFO_MEMORY_AVAIL: return answer(value, surroundings.memory_available);
+    case HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
+      return answer(value, surroundings.memory_available);
     case HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY: {
       uint64_t ticks = 0;
       uint64_t frequency = 0;
       const Status status = read_clock(ticks, frequency);
       return status == HSA_STATUS_SUCCESS ? answer(value, frequency) : status;
     }
-    case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID: return answer(value, property32(node_, "family_id"));
-    case HSA_AMD_AGENT_INFO_UCODE_VERSION: return answer(value, property32(node_, "fw_version"));
-    case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION: return answer(value, property32(node_, "sdma_fw_version"));
-    case HSA_AMD_AGENT_INFO_NUM_SDMA_ENG: return answer(value, property32(node_, "num_sdma_engines"));
-    case HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG: return answer(value, property32(node_, "num_sdma_xgmi_engines"));
-    case HSA_AMD_AGENT_INFO_IOMMU_SUPPORT: return answer(value, HSA_IOMMU_SUPPORT_NONE);
-    case HSA_AMD_AGENT_INFO_NUM_XCC: return answer(value, is_cpu() ? 0u : std::max(1u, property32(node_, "num_xcc")));
-    case HSA_AMD_AGENT_INFO_DRIVER_UID: return answer(value, property32(node_, "gpu_id"));
-    case HSA_AMD_AGENT_INFO_NEAREST_CPU: return answer(value, is_cpu() ? handle() : surroundings.nearest_cpu);
+    case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID:
+      return answer(value, property32(node_, "family_id"));
+    case HSA_AMD_AGENT_INFO_UCODE_VERSION:
+      return answer(value, property32(node_, "fw_version"));
+    case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION:
+      return answer(value, property32(node_, "sdma_fw_version"));
+    case HSA_AMD_AGENT_INFO_NUM_SDMA_ENG:
+      return answer(value, property32(node_, "num_sdma_engines"));
+    case HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG:
+      return answer(value, property32(node_, "num_sdma_xgmi_engines"));
+    case HSA_AMD_AGENT_INFO_IOMMU_SUPPORT:
+      return answer(value, HSA_IOMMU_SUPPORT_NONE);
+    case HSA_AMD_AGENT_INFO_NUM_XCC:
+      return answer(value, is_cpu() ? 0u : std::max(1u, property32(node_, "num_xcc")));
+    case HSA_AMD_AGENT_INFO_DRIVER_UID:
+      return answer(value, property32(node_, "gpu_id"));
+    case HSA_AMD_AGENT_INFO_NEAREST_CPU:
+      return answer(value, is_cpu() ? handle() : surroundings.nearest_cpu);
     case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES:
     case HSA_AMD_AGENT_INFO_AQL_EXTENSIONS: {
       const uint8_t none[8] = {};
       return answer(value, none);
     }
     case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX:
-    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT: return answer(value, uint64_t{0});
+    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT:
+      return answer(value, uint64_t{0});
     case HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {
       hsa_amd_clock_counters_t counters{};
       uint64_t frequency = 0;
@@ -147,12 +198,14 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
       counters.system_clock_frequency = kSystemClockHz;
       return answer(value, counters);
     }
-    default: return image_info(attribute, value);
+    default:
+      return image_info(attribute, value);
   }
 }
 
 Status Agent::image_info(uint32_t attribute, void* value) const {
-  if (value == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info {}: value is null", attribute);
+  if (value == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info {}: value is null", attribute);
   switch (attribute) {
     case HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS:
     case HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS:
@@ -161,7 +214,8 @@ Status Agent::image_info(uint32_t attribute, void* value) const {
     case HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES:
     case HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES:
     case HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS:
-    case HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT: return answer(value, uint32_t{0});
+    case HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT:
+      return answer(value, uint32_t{0});
     case HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS:
     case HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS:
     case HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS:
@@ -173,7 +227,8 @@ Status Agent::image_info(uint32_t attribute, void* value) const {
       const uint32_t none[3] = {};
       return answer(value, none);
     }
-    default: return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info: attribute {:#x} is unknown", attribute);
+    default:
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info: attribute {:#x} is unknown", attribute);
   }
 }
 

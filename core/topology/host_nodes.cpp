@@ -103,7 +103,8 @@ void add_cpu_facts(Node& node, const CpuList& cpus, const std::string& root) {
 }  // namespace
 
 std::vector<Node> read_host_nodes(const std::string& root) {
-  const std::string cpuinfo = read_file(root + "/proc/cpuinfo", 4096);  // the first processor's entry is enough
+  const std::string cpuinfo =
+      read_file(root + "/proc/cpuinfo", 4096);  // the first processor's entry is enough
   const std::string model(value_of_line(cpuinfo, "model name"));
   const auto current_mhz = leading_number(value_of_line(cpuinfo, "cpu MHz"));
 
@@ -128,9 +129,9 @@ std::vector<Node> read_host_nodes(const std::string& root) {
     Node node;
     node.bus = HSABE_BUS_CPU;
     const auto kilobytes = leading_number(value_of_line(read_file(root + "/proc/meminfo"), "MemTotal"));
-    node.properties["memory_bytes"] =
-        kilobytes ? *kilobytes * 1024
-                  : static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    node.properties["memory_bytes"] = kilobytes ? *kilobytes * 1024
+                                                : static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                                      static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
     add_cpu_facts(node, {static_cast<uint64_t>(::sysconf(_SC_NPROCESSORS_ONLN)), 0}, root);
     nodes.push_back(std::move(node));
   }

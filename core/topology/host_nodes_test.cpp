@@ -26,7 +26,8 @@ class HostNodes : public ::testing::Test {
   void write_node(int number, const std::string& cpus, const std::string& kilobytes) {
     const std::string path = "/sys/devices/system/node/node" + std::to_string(number);
     write(path + "/cpulist", cpus + "\n");
-    write(path + "/meminfo", "Node " + std::to_string(number) + " MemTotal:   " + kilobytes + " kB\nNode 0 MemFree: 1 kB\n");
+    write(path + "/meminfo",
+          "Node " + std::to_string(number) + " MemTotal:   " + kilobytes + " kB\nNode 0 MemFree: 1 kB\n");
   }
 
   std::string root_;

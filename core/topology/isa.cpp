@@ -8,8 +8,8 @@
 namespace rigel {
 namespace {
 
-// One bit of hsa_exception_policy_t a profile. Traps need a trap handler that an application can install; none
-// of HSA's agents here offers one, so no policy is supported beyond the default of not detecting.
+// One bit of hsa_exception_policy_t a profile. Traps need a trap handler that an application can install;
+// none of HSA's agents here offers one, so no policy is supported beyond the default of not detecting.
 constexpr uint16_t kNoExceptionPolicies = 0;
 
 }  // namespace
@@ -31,10 +31,14 @@ Isa::Isa(std::string name, const hsabe_caps_t& agent)
 Status Isa::info(hsa_isa_info_t attribute, void* value) const {
   if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   switch (static_cast<uint32_t>(attribute)) {
-    case HSA_ISA_INFO_NAME_LENGTH: return answer(value, static_cast<uint32_t>(name_.size() + 1));
-    case HSA_ISA_INFO_NAME: return answer_name(value, name_);
-    case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return answer(value, uint32_t{1});
-    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return answer(value, wavefront_size_);
+    case HSA_ISA_INFO_NAME_LENGTH:
+      return answer(value, static_cast<uint32_t>(name_.size() + 1));
+    case HSA_ISA_INFO_NAME:
+      return answer_name(value, name_);
+    case HSA_ISA_INFO_CALL_CONVENTION_COUNT:
+      return answer(value, uint32_t{1});
+    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE:
+      return answer(value, wavefront_size_);
     case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT: {
       const uint32_t waves = (workgroup_max_size_ + wavefront_size_ - 1) / std::max(wavefront_size_, 1u);
       return answer(value, waves);
@@ -56,12 +60,18 @@ Status Isa::info(hsa_isa_info_t attribute, void* value) const {
       const bool modes[3] = {false, false, float_rounding_ == HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR};
       return answer(value, modes);
     }
-    case HSA_ISA_INFO_FAST_F16_OPERATION: return answer(value, fast_f16_);
-    case HSA_ISA_INFO_WORKGROUP_MAX_DIM: return answer(value, workgroup_max_dim_);
-    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE: return answer(value, workgroup_max_size_);
-    case HSA_ISA_INFO_GRID_MAX_DIM: return answer(value, grid_max_dim_);
-    case HSA_ISA_INFO_GRID_MAX_SIZE: return answer(value, grid_max_size_);
-    case HSA_ISA_INFO_FBARRIER_MAX_SIZE: return answer(value, fbarrier_max_size_);
+    case HSA_ISA_INFO_FAST_F16_OPERATION:
+      return answer(value, fast_f16_);
+    case HSA_ISA_INFO_WORKGROUP_MAX_DIM:
+      return answer(value, workgroup_max_dim_);
+    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
+      return answer(value, workgroup_max_size_);
+    case HSA_ISA_INFO_GRID_MAX_DIM:
+      return answer(value, grid_max_dim_);
+    case HSA_ISA_INFO_GRID_MAX_SIZE:
+      return answer(value, grid_max_size_);
+    case HSA_ISA_INFO_FBARRIER_MAX_SIZE:
+      return answer(value, fbarrier_max_size_);
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }

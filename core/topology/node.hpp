@@ -27,8 +27,8 @@ class NodeView {
     for (const auto& [name, value] : node.properties) {
       properties_.push_back({{name.data(), name.size()}, value});
     }
-    view_ = {sizeof view_,   node.bus,       node.node_id,       {node.name.data(), node.name.size()},
-             node.gfx_major, node.gfx_minor, node.gfx_stepping,  0,
+    view_ = {sizeof view_,       node.bus,          node.node_id,      {node.name.data(), node.name.size()},
+             node.gfx_major,     node.gfx_minor,    node.gfx_stepping, 0,
              properties_.data(), properties_.size()};
   }
   NodeView(const NodeView&) = delete;

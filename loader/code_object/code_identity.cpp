@@ -157,8 +157,9 @@ Result<void> identify_host(CodeIdentity& identity, const Rejection& reject) {
   if (identity.os_abi != ELFOSABI_NONE && identity.os_abi != ELFOSABI_GNU) {
     return reject("host code for OS ABI {}", identity.os_abi);
   }
-  identity.isa_name =
-      identity.machine == CodeMachine::kX86_64 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu";
+  // The least of its kind: an ELF header does not say which extensions the code uses.
+  identity.isa_name = identity.machine == CodeMachine::kX86_64 ? "x86_64-unknown-linux-gnu--x86-64"
+                                                               : "aarch64-unknown-linux-gnu--armv8-a";
   return {};
 }
 

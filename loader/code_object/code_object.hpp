@@ -36,8 +36,8 @@ struct CodeIdentity {
   uint32_t version = 0;
   /// Revision of a generic processor that the code needs at least. 0 if the processor is not a generic one.
   uint32_t generic_version = 0;
-  /// Name of the ISA, `amdgcn-amd-amdhsa--gfx90a:xnack+` or `x86_64-unknown-linux-gnu`. Empty for an AMD GPU
-  /// that is newer than the table of names: its backend goes by `flags`.
+  /// Name of the ISA, `amdgcn-amd-amdhsa--gfx90a:xnack+` or `x86_64-unknown-linux-gnu--x86-64`. Empty for an
+  /// AMD GPU that is newer than the table of names: its backend goes by `flags`.
   std::string isa_name;
   /// Only known of code that came from HSAIL.
   std::optional<hsa_profile_t> profile;

@@ -177,12 +177,12 @@ std::string isa_name_of(const ElfBuilder& elf) {
   return object ? object->identity().isa_name : "(refused)";
 }
 
-TEST(CodeIdentity, HostCodeIsNamedByItsTriple) {
+TEST(CodeIdentity, HostCodeIsNamedByTheLeastProcessorOfItsKind) {
   ElfBuilder elf;
-  EXPECT_EQ(isa_name_of(elf), "x86_64-unknown-linux-gnu");
+  EXPECT_EQ(isa_name_of(elf), "x86_64-unknown-linux-gnu--x86-64");
   elf.machine = EM_AARCH64;
   elf.os_abi = ELFOSABI_GNU;
-  EXPECT_EQ(isa_name_of(elf), "aarch64-unknown-linux-gnu");
+  EXPECT_EQ(isa_name_of(elf), "aarch64-unknown-linux-gnu--armv8-a");
 }
 
 TEST(CodeIdentity, Version3KnowsOnAndOffOnly) {

@@ -94,7 +94,7 @@ TEST(CompiledHostCode, IsReadAndRelocated) {
   const auto file = read_seed("host_x86_64");
   const auto object = CodeObject::parse(std::as_bytes(std::span(file)));
   ASSERT_TRUE(object);
-  EXPECT_EQ(object->identity().isa_name, "x86_64-unknown-linux-gnu");
+  EXPECT_EQ(object->identity().isa_name, "x86_64-unknown-linux-gnu--x86-64");
   ASSERT_EQ(object->kernels().size(), 1u);
   EXPECT_EQ(object->kernels()[0].kernarg_size, 8u);
   EXPECT_TRUE(object->needed().empty());

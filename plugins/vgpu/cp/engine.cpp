@@ -95,9 +95,7 @@ void Engine::work() {
     const Round done = round(lock);
     if (done.progress) {
       was_progress = true;
-      for (const auto& peer : peers_) {
-        if (peer.get() != this && peer->polling_.load(std::memory_order_seq_cst)) peer->wake();
-      }
+      wake_peers(lock);
       continue;
     }
     const auto now = Clock::now();
@@ -113,6 +111,16 @@ void Engine::work() {
     sleep(lock, seen, done.polling, now - last_progress);
     // Something rang: what it was may need a moment to arrive, so spin again before the next sleep.
     if (wakes_.load(std::memory_order_seq_cst) != before) was_progress = true;
+  }
+}
+
+// What was done may be what another engine's queue waits for.
+void Engine::wake_peers(std::unique_lock<std::mutex>& lock) {
+  for (const auto& peer : peers_) {
+    if (peer.get() == this || !peer->polling_.load(std::memory_order_seq_cst)) continue;
+    lock.unlock();  // it may be waking us
+    peer->wake();
+    lock.lock();
   }
 }
 

@@ -75,6 +75,7 @@ class Engine {
     bool polling = false;
   };
   Round round(std::unique_lock<std::mutex>& lock);
+  void wake_peers(std::unique_lock<std::mutex>& lock);
   Outcome step_entry(std::unique_lock<std::mutex>& lock, Entry& entry, uint32_t budget);
   void sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polling, Clock::duration quiet);
   void wait_until_not_running(std::unique_lock<std::mutex>& lock, const Entry& entry);

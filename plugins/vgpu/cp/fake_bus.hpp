@@ -78,7 +78,10 @@ class FakeBus : public DeviceBus {
     const uint64_t left = found->second.bytes - offset;
     return {found->second.host + offset, bytes < left ? bytes : left, FaultReason::kNone};
   }
-  void begin_translations() noexcept override { mutex_.lock_shared(); }
+  void begin_translations() noexcept override {
+    mutex_.lock_shared();
+    scopes.fetch_add(1, std::memory_order_relaxed);
+  }
   void end_translations() noexcept override { mutex_.unlock_shared(); }
   uint64_t translation_epoch() const noexcept override { return epoch_.load(); }
 
@@ -122,6 +125,7 @@ class FakeBus : public DeviceBus {
   bool takes_errors = false;
   bool traces = false;
   std::atomic<int> watchers{0};
+  std::atomic<uint64_t> scopes{0};
 
  private:
   struct Object {

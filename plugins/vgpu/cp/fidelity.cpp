@@ -3,7 +3,7 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint8_t k8 = 1, k9 = 2, k10 = 4, kAll = 7, kFrom9 = 6;
+constexpr uint8_t k8 = 1, k10 = 4, kAll = 7, kFrom9 = 6;  // gfx9 is 2
 constexpr auto kExact = Fidelity::kExact;
 constexpr auto kApprox = Fidelity::kApproximate;
 constexpr auto kAbsent = Fidelity::kAbsent;

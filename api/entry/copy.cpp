@@ -1,0 +1,63 @@
+// Copies and fills. The work is in core/copy.
+#include "api/entry/functions.hpp"
+#include "core/runtime/runtime.hpp"
+
+namespace rigel::api {
+
+hsa_status_t hsa_memory_copy(void* dst, const void* src, size_t size) {
+  return Runtime::current().copies().memory_copy(dst, src, size);
+}
+
+hsa_status_t hsa_amd_profiling_async_copy_enable(bool enable) {
+  return Runtime::current().copies().profiling_async_copy_enable(enable);
+}
+
+hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal,
+                                                   hsa_amd_profiling_async_copy_time_t* time) {
+  return Runtime::current().copies().profiling_get_async_copy_time(signal, time);
+}
+
+hsa_status_t hsa_amd_memory_async_copy(void* dst, hsa_agent_t dst_agent, const void* src,
+                                       hsa_agent_t src_agent, size_t size, uint32_t num_dep_signals,
+                                       const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
+  return Runtime::current().copies().memory_async_copy(dst, dst_agent, src, src_agent, size, num_dep_signals,
+                                                       dep_signals, completion_signal);
+}
+
+hsa_status_t hsa_amd_memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent, const void* src,
+                                                 hsa_agent_t src_agent, size_t size, uint32_t num_dep_signals,
+                                                 const hsa_signal_t* dep_signals,
+                                                 hsa_signal_t completion_signal,
+                                                 hsa_amd_sdma_engine_id_t engine_id,
+                                                 bool force_copy_on_sdma) {
+  return Runtime::current().copies().memory_async_copy_on_engine(
+      dst, dst_agent, src, src_agent, size, num_dep_signals, dep_signals, completion_signal, engine_id,
+      force_copy_on_sdma);
+}
+
+hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t dst_agent, hsa_agent_t src_agent,
+                                               uint32_t* engine_ids_mask) {
+  return Runtime::current().copies().memory_copy_engine_status(dst_agent, src_agent, engine_ids_mask);
+}
+
+hsa_status_t hsa_amd_memory_fill(void* ptr, uint32_t value, size_t count) {
+  return Runtime::current().copies().memory_fill(ptr, value, count);
+}
+
+hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* dst_offset,
+                                            const hsa_pitched_ptr_t* src, const hsa_dim3_t* src_offset,
+                                            const hsa_dim3_t* range, hsa_agent_t copy_agent,
+                                            hsa_amd_copy_direction_t dir, uint32_t num_dep_signals,
+                                            const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
+  return Runtime::current().copies().memory_async_copy_rect(dst, dst_offset, src, src_offset, range,
+                                                            copy_agent, dir, num_dep_signals, dep_signals,
+                                                            completion_signal);
+}
+
+hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t dst_agent, hsa_agent_t src_agent,
+                                                      uint32_t* recommended_ids_mask) {
+  return Runtime::current().copies().memory_get_preferred_copy_engine(dst_agent, src_agent,
+                                                                      recommended_ids_mask);
+}
+
+}  // namespace rigel::api

@@ -1,0 +1,227 @@
+// Asynchronous copies: dependencies, completion, times, boxes.
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "support/agents.hpp"
+#include "support/memory.hpp"
+#include "support/optional_function.hpp"
+#include "support/signals.hpp"
+
+namespace conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr uint32_t kAnyGrain = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED |
+                               HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED |
+                               HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED;
+
+class AsyncCopy : public AgentTest {
+ protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    const auto pool = find_pool(agent(), kAnyGrain);
+    if (!pool) GTEST_SKIP() << "no pool allocates";
+    pool_ = *pool;
+  }
+
+  PoolMemory buffer(size_t size) { return allocate(pool_, size, agent()); }
+  hsa_status_t copy(void* to, const void* from, size_t size, const std::vector<hsa_signal_t>& after,
+                    hsa_signal_t done) {
+    return hsa_amd_memory_async_copy(to, agent(), from, agent(), size, static_cast<uint32_t>(after.size()),
+                                     after.empty() ? nullptr : after.data(), done);
+  }
+
+  hsa_amd_memory_pool_t pool_{};
+};
+
+std::vector<unsigned char> pattern(size_t size, unsigned seed = 1) {
+  std::vector<unsigned char> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<unsigned char>(i * 31 + i / 257 + seed);
+  return bytes;
+}
+
+TEST_P(AsyncCopy, MovesTheBytesAndDecrementsTheSignal) {
+  for (const size_t size : {size_t{1}, size_t{4095}, size_t{1} << 16, (size_t{5} << 20) + 3}) {
+    const PoolMemory from = buffer(size);
+    const PoolMemory to = buffer(size + 1);
+    const auto bytes = pattern(size);
+    std::memcpy(from.get(), bytes.data(), size);
+    std::memset(to.get(), 0, size + 1);
+    const ScopedSignal done(3);
+    ASSERT_HSA(copy(to.get(), from.get(), size, {}, done));
+    ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 2));
+    EXPECT_EQ(std::memcmp(to.get(), bytes.data(), size), 0);
+    EXPECT_EQ(static_cast<unsigned char*>(to.get())[size], 0);
+  }
+}
+
+TEST_P(AsyncCopy, WaitsForEachDependency) {
+  const PoolMemory from = buffer(4096);
+  const PoolMemory to = buffer(4096);
+  std::memset(from.get(), 1, 4096);
+  std::memset(to.get(), 0, 4096);
+  const ScopedSignal first(1);
+  const ScopedSignal second(1);
+  const ScopedSignal done(1);
+  ASSERT_HSA(copy(to.get(), from.get(), 4096, {first, second}, done));
+  hsa_signal_store_screlease(second, 0);
+  std::this_thread::sleep_for(3ms);
+  EXPECT_EQ(done.value(), 1);
+  EXPECT_EQ(*static_cast<char*>(to.get()), 0);
+  std::memset(from.get(), 2, 4096);
+  hsa_signal_store_screlease(first, 0);
+  ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  EXPECT_EQ(*static_cast<char*>(to.get()), 2) << "what was written before the last dependency was fulfilled";
+}
+
+TEST_P(AsyncCopy, ChainsThroughSignals) {
+  constexpr size_t kLinks = 50;
+  std::vector<PoolMemory> buffers;
+  std::vector<ScopedSignal> signals;
+  for (size_t i = 0; i <= kLinks; ++i) {
+    buffers.push_back(buffer(4096));
+    std::memset(buffers.back().get(), 0, 4096);
+    signals.emplace_back(1);
+  }
+  // Submitted last first: only the signals order them.
+  for (size_t i = kLinks; i > 0; --i) {
+    ASSERT_HSA(copy(buffers[i].get(), buffers[i - 1].get(), 4096, {signals[i - 1]}, signals[i]));
+  }
+  std::memset(buffers[0].get(), 0x42, 4096);
+  hsa_signal_store_screlease(signals[0], 0);
+  ASSERT_TRUE(wait_for(signals[kLinks], HSA_SIGNAL_CONDITION_EQ, 0));
+  EXPECT_EQ(static_cast<char*>(buffers[kLinks].get())[4095], 0x42);
+}
+
+TEST_P(AsyncCopy, ManyAtOnceAllComplete) {
+  constexpr size_t kCopies = 500;
+  const PoolMemory from = buffer(kCopies * 64);
+  const PoolMemory to = buffer(kCopies * 64);
+  const auto bytes = pattern(kCopies * 64);
+  std::memcpy(from.get(), bytes.data(), bytes.size());
+  const ScopedSignal done(kCopies);
+  for (size_t i = 0; i < kCopies; ++i) {
+    ASSERT_HSA(
+        copy(static_cast<char*>(to.get()) + i * 64, static_cast<char*>(from.get()) + i * 64, 64, {}, done));
+  }
+  ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  EXPECT_EQ(std::memcmp(to.get(), bytes.data(), bytes.size()), 0);
+}
+
+TEST_P(AsyncCopy, OfNothingDoesNothing) {
+  const PoolMemory memory = buffer(64);
+  const ScopedSignal done(1);
+  EXPECT_HSA(copy(memory.get(), static_cast<char*>(memory.get()) + 32, 0, {}, done));
+  std::this_thread::sleep_for(2ms);
+  EXPECT_EQ(done.value(), 1);
+}
+
+TEST_P(AsyncCopy, RefusesNullsAndForeignHandles) {
+  const PoolMemory memory = buffer(64);
+  void* const to = static_cast<char*>(memory.get()) + 32;
+  const ScopedSignal done(1);
+  const hsa_signal_t none{0};
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, copy(nullptr, memory.get(), 32, {}, done));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, copy(to, nullptr, 32, {}, done));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_memory_async_copy(to, agent(), memory.get(), agent(), 32, 1, nullptr, done));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT,
+                hsa_amd_memory_async_copy(to, {1}, memory.get(), agent(), 32, 0, nullptr, done));
+  EXPECT_STATUS_IN(copy(to, memory.get(), 32, {}, none), HSA_STATUS_ERROR_INVALID_SIGNAL,
+                   HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(done.value(), 1);
+}
+
+TEST_P(AsyncCopy, IsTimedWhenAskedTo) {
+  const PoolMemory from = buffer(1 << 20);
+  const PoolMemory to = buffer(1 << 20);
+  std::memset(from.get(), 1, 1 << 20);
+  const ScopedSignal done(1);
+  ASSERT_HSA(hsa_amd_profiling_async_copy_enable(true));
+  uint64_t before = 0;
+  uint64_t after = 0;
+  ASSERT_HSA(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &before));
+  ASSERT_HSA(copy(to.get(), from.get(), 1 << 20, {}, done));
+  ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  ASSERT_HSA(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &after));
+  hsa_amd_profiling_async_copy_time_t time{};
+  EXPECT_HSA(hsa_amd_profiling_get_async_copy_time(done, &time));
+  EXPECT_LE(time.start, time.end);
+  EXPECT_GE(time.start, before);
+  EXPECT_LE(time.end, after);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_profiling_get_async_copy_time(done, nullptr));
+  EXPECT_HSA(hsa_amd_profiling_async_copy_enable(false));
+}
+
+// --- Boxes -----------------------------------------------------------------------------------------------
+
+TEST_P(AsyncCopy, MovesABox) {
+  constexpr size_t kPitch = 256;
+  constexpr size_t kSlice = kPitch * 16;
+  constexpr size_t kSize = kSlice * 8;
+  const PoolMemory from = buffer(kSize);
+  const PoolMemory to = buffer(kSize);
+  const auto bytes = pattern(kSize);
+  std::memcpy(from.get(), bytes.data(), kSize);
+  std::memset(to.get(), 0, kSize);
+  const hsa_pitched_ptr_t destination{to.get(), kPitch, kSlice};
+  const hsa_pitched_ptr_t source{from.get(), kPitch, kSlice};
+  const hsa_dim3_t from_corner{8, 2, 1};
+  const hsa_dim3_t to_corner{64, 4, 3};
+  const hsa_dim3_t range{96, 5, 4};
+  const ScopedSignal done(1);
+  const hsa_status_t status = hsa_amd_memory_async_copy_rect(
+      &destination, &to_corner, &source, &from_corner, &range, agent(), hsaDeviceToDevice, 0, nullptr, done);
+  if (status == HSA_STATUS_ERROR_INVALID_AGENT || status == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
+    GTEST_SKIP() << "the agent copies no boxes: " << status_name(status);
+  }
+  ASSERT_HSA(status);
+  ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  std::vector<unsigned char> expected(kSize, 0);
+  for (size_t z = 0; z < range.z; ++z) {
+    for (size_t y = 0; y < range.y; ++y) {
+      std::memcpy(&expected[(to_corner.z + z) * kSlice + (to_corner.y + y) * kPitch + to_corner.x],
+                  &bytes[(from_corner.z + z) * kSlice + (from_corner.y + y) * kPitch + from_corner.x],
+                  range.x);
+    }
+  }
+  EXPECT_EQ(std::memcmp(to.get(), expected.data(), kSize), 0);
+}
+
+TEST_P(AsyncCopy, RefusesBoxesThatAreNone) {
+  const PoolMemory memory = buffer(4096);
+  const hsa_pitched_ptr_t box{memory.get(), 64, 1024};
+  const hsa_dim3_t corner{0, 0, 0};
+  const hsa_dim3_t range{4, 1, 1};
+  const ScopedSignal done(1);
+  const auto copy = [&](const hsa_pitched_ptr_t* to, const hsa_dim3_t* extent) {
+    return hsa_amd_memory_async_copy_rect(to, &corner, &box, &corner, extent, agent(), hsaDeviceToDevice, 0,
+                                          nullptr, done);
+  };
+  EXPECT_STATUS_IN(copy(nullptr, &range), HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_STATUS_IN(copy(&box, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(done.value(), 1);
+}
+
+INSTANTIATE_FOR_AGENTS(AsyncCopy);
+
+class CopyEngines : public HsaTest {};
+
+TEST_F(CopyEngines, OfTheHostAloneAreRefused) {
+  const auto agents = all_agents();
+  hsa_agent_t host{};
+  for (const hsa_agent_t agent : agents) {
+    if (agent_info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU) host = agent;
+  }
+  REQUIRE_HSA(hsa_amd_memory_copy_engine_status);
+  uint32_t mask = 0;
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_memory_copy_engine_status(host, host, &mask));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_memory_copy_engine_status({1}, host, &mask));
+}
+
+}  // namespace
+}  // namespace conformance

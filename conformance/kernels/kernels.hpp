@@ -1,0 +1,67 @@
+// The kernels that the tests dispatch: names and arguments, the same for every ISA. How one is written for a
+// family of ISAs is in the files beside this one; each makes a code object with all of them.
+#pragma once
+
+#include <cstdint>
+
+namespace conformance {
+
+/// copy: to[i] = from[i] for each work-item i < count of a one-dimensional grid.
+struct CopyArgs {
+  const uint32_t* from;
+  uint32_t* to;
+  uint32_t count;
+  uint32_t reserved;
+};
+
+/// identify: each work-item writes, at its flat place in the grid (x fastest), what it was told about itself.
+struct WorkItemIdentity {
+  uint32_t global[3];
+  uint32_t local[3];
+  uint32_t group[3];
+  uint32_t group_size[3];  // of its own, maybe partial, work-group
+  uint32_t visits;         // incremented
+  uint32_t reserved[3];
+};
+struct IdentifyArgs {
+  WorkItemIdentity* items;
+};
+
+/// reverse: each work-group of 64 reverses its 64 words by way of group memory, with a barrier between.
+struct ReverseArgs {
+  uint32_t* words;
+};
+constexpr uint32_t kReverseGroup = 64;
+
+/// dynamic_sum: each work-group adds up its words in group memory that the packet asks for, 4 bytes a
+/// work-item.
+struct DynamicSumArgs {
+  const uint32_t* words;
+  uint32_t* sums;  // one a work-group
+};
+
+/// count: every work-item increments the counter atomically.
+struct CountArgs {
+  uint32_t* counter;
+};
+
+/// wait_for: spins until *flag is not 0, then writes it to *seen. One work-item.
+struct WaitArgs {
+  const uint32_t* flag;
+  uint32_t* seen;
+};
+
+/// scale: out[i] = in[i] * factor, with the code object's own variable `factor`, which starts as 3.
+struct ScaleArgs {
+  const uint32_t* in;
+  uint32_t* out;
+  uint32_t count;
+  uint32_t reserved;
+};
+
+/// empty: nothing.
+struct EmptyArgs {
+  uint64_t reserved;
+};
+
+}  // namespace conformance

@@ -1,0 +1,233 @@
+// hsa_init and hsa_shut_down: references, threads, and what every function answers while the runtime is not
+// there. No test here may leave a reference behind.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "support/optional_function.hpp"
+#include "support/session.hpp"
+#include "support/status.hpp"
+
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_finalize.h>
+#include <hsa/hsa_ext_image.h>
+#include <hsa/hsa_ven_amd_pc_sampling.h>
+
+namespace conformance {
+namespace {
+
+// --- Every function without a runtime --------------------------------------------------------------------
+
+enum class Answer { kMissing, kNoStatus, kStatus };
+
+struct CallResult {
+  Answer answer = Answer::kMissing;
+  hsa_status_t status = HSA_STATUS_SUCCESS;
+};
+
+template <class Result, class... Args>
+CallResult call_with_zeros(Result (*function)(Args...)) {
+  if (function == nullptr) return {};
+  if constexpr (std::is_same_v<Result, hsa_status_t>) {
+    return {Answer::kStatus, function(std::remove_cv_t<Args>{}...)};
+  } else {
+    function(std::remove_cv_t<Args>{}...);
+    return {Answer::kNoStatus, {}};
+  }
+}
+
+struct ApiFunction {
+  const char* name;
+  CallResult (*call)();
+
+  friend void PrintTo(const ApiFunction& function, std::ostream* out) { *out << function.name; }
+};
+
+std::vector<ApiFunction> functions_that_need_a_runtime() {
+  std::vector<ApiFunction> functions = {
+#define FUNCTION(name) {#name, [] { return call_with_zeros(OPTIONAL_HSA(name)); }},
+#include "functions.inc"
+  };
+  std::erase_if(functions, [](const ApiFunction& function) {
+    const std::string_view name = function.name;
+    return name == "hsa_init" || name == "hsa_status_string";
+  });
+  return functions;
+}
+
+std::string name_of_function(const testing::TestParamInfo<ApiFunction>& info) {
+  return info.param.name;
+}
+
+// Calls it in a child, so that a crash is a failed test and not the end of all.
+void expect_not_initialized(const ApiFunction& function) {
+  enum { kAsExpected = 0, kAbsent = 2, kWrong = 3 };
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    const CallResult result = function.call();
+    if (result.answer == Answer::kMissing) _exit(kAbsent);
+    const bool wrong = result.answer == Answer::kStatus && result.status != HSA_STATUS_ERROR_NOT_INITIALIZED;
+    if (wrong) {
+      const std::string name = status_name(result.status) + "\n";
+      if (write(STDERR_FILENO, name.data(), name.size()) < 0) _exit(kWrong);
+    }
+    _exit(wrong ? kWrong : kAsExpected);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  ASSERT_TRUE(WIFEXITED(state)) << "it ends the process with signal " << WTERMSIG(state);
+  if (WEXITSTATUS(state) == kAbsent) GTEST_SKIP() << "not exported by this runtime";
+  EXPECT_EQ(WEXITSTATUS(state), kAsExpected)
+      << "it answers something else than HSA_STATUS_ERROR_NOT_INITIALIZED";
+}
+
+class BeforeInit : public testing::TestWithParam<ApiFunction> {};
+
+TEST_P(BeforeInit, Refuses) {
+  expect_not_initialized(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(, BeforeInit, testing::ValuesIn(functions_that_need_a_runtime()), name_of_function);
+
+class AfterShutDown : public testing::TestWithParam<ApiFunction> {};
+
+TEST_P(AfterShutDown, Refuses) {
+  {
+    const Session session;
+    if (session.status() != HSA_STATUS_SUCCESS) GTEST_SKIP() << "hsa_init: " << status_name(session.status());
+  }
+  expect_not_initialized(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(, AfterShutDown, testing::ValuesIn(functions_that_need_a_runtime()),
+                         name_of_function);
+
+// --- References ------------------------------------------------------------------------------------------
+
+class Lifecycle : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Session session;
+    if (session.status() != HSA_STATUS_SUCCESS) GTEST_SKIP() << "hsa_init: " << status_name(session.status());
+  }
+
+  static hsa_status_t query() {
+    uint16_t major = 0;
+    return hsa_system_get_info(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
+  }
+};
+
+TEST_F(Lifecycle, CallsWorkBetweenInitAndShutDown) {
+  ASSERT_HSA(hsa_init());
+  EXPECT_HSA(query());
+  EXPECT_HSA(hsa_shut_down());
+  EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, query());
+}
+
+TEST_F(Lifecycle, EveryInitNeedsItsShutDown) {
+  for (int i = 0; i < 5; ++i) ASSERT_HSA(hsa_init());
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_HSA(hsa_shut_down());
+    EXPECT_HSA(query());
+  }
+  EXPECT_HSA(hsa_shut_down());
+  EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, query());
+}
+
+TEST_F(Lifecycle, OneShutDownTooManyIsRefusedAndHarmless) {
+  EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, hsa_shut_down());
+  ASSERT_HSA(hsa_init());
+  EXPECT_HSA(hsa_shut_down());
+  EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, hsa_shut_down());
+  ASSERT_HSA(hsa_init());
+  EXPECT_HSA(query());
+  EXPECT_HSA(hsa_shut_down());
+}
+
+TEST_F(Lifecycle, StartsAgainAsOftenAsAsked) {
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_HSA(hsa_init());
+    ASSERT_HSA(query());
+    ASSERT_HSA(hsa_shut_down());
+  }
+}
+
+TEST_F(Lifecycle, ThreadsMayInitialiseAndShutDownAtOnce) {
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&failures] {
+      for (int i = 0; i < 25; ++i) {
+        hsa_signal_t signal{};
+        bool good = hsa_init() == HSA_STATUS_SUCCESS;
+        good = good && query() == HSA_STATUS_SUCCESS;
+        good = good && hsa_signal_create(1, 0, nullptr, &signal) == HSA_STATUS_SUCCESS;
+        good = good && hsa_signal_load_relaxed(signal) == 1;
+        good = good && hsa_signal_destroy(signal) == HSA_STATUS_SUCCESS;
+        good = hsa_shut_down() == HSA_STATUS_SUCCESS && good;
+        if (!good) ++failures;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, query());
+}
+
+// The manual promises nothing about fork. A child that may have none of the parent's threads must hear a
+// status at once, whatever was going on, and the parent must not notice.
+TEST_F(Lifecycle, AForkedChildIsToldAndTheParentGoesOn) {
+  ASSERT_HSA(hsa_init());
+  hsa_signal_t signal{};
+  ASSERT_HSA(hsa_signal_create(3, 0, nullptr, &signal));
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    alarm(20);
+    _exit(query() == HSA_STATUS_ERROR_NOT_INITIALIZED ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0) << "the child saw something else: " << state;
+  EXPECT_EQ(hsa_signal_load_relaxed(signal), 3);
+  EXPECT_HSA(hsa_signal_destroy(signal));
+  EXPECT_HSA(hsa_shut_down());
+}
+
+TEST_F(Lifecycle, AForkedChildMayStartItsOwnRuntime) {
+  ASSERT_HSA(hsa_init());
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    alarm(20);
+    hsa_signal_t signal{};
+    bool good = hsa_init() == HSA_STATUS_SUCCESS && query() == HSA_STATUS_SUCCESS;
+    good = good && hsa_signal_create(1, 0, nullptr, &signal) == HSA_STATUS_SUCCESS;
+    good = good && hsa_signal_destroy(signal) == HSA_STATUS_SUCCESS;
+    _exit(hsa_shut_down() == HSA_STATUS_SUCCESS && good ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0) << "the child could not: " << state;
+  EXPECT_HSA(query());
+  EXPECT_HSA(hsa_shut_down());
+}
+
+TEST(StatusString, IsThereWithoutARuntime) {
+  const char* text = nullptr;
+  EXPECT_HSA(hsa_status_string(HSA_STATUS_ERROR_NOT_INITIALIZED, &text));
+  ASSERT_NE(text, nullptr);
+  EXPECT_NE(*text, '\0');
+}
+
+}  // namespace
+}  // namespace conformance

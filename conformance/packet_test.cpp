@@ -1,0 +1,236 @@
+// Barrier packets, and packets that are wrong: what stops a queue, who is told, and that nobody else notices.
+#include <ostream>
+#include <thread>
+
+#include "kernels/kernels.hpp"
+#include "support/dispatch_test.hpp"
+
+namespace conformance {
+namespace {
+
+class Barrier : public DispatchTest {};
+
+TEST_P(Barrier, AndWaitsForAll) {
+  const ScopedSignal first(1);
+  const ScopedSignal second(1);
+  const ScopedSignal done(1);
+  hsa_barrier_and_packet_t packet = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done);
+  packet.dep_signal[0] = first;
+  packet.dep_signal[4] = second;
+  submit(queue(), packet);
+  hsa_signal_store_screlease(second, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  EXPECT_EQ(done.value(), 1);
+  hsa_signal_store_screlease(first, 0);
+  EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+}
+
+TEST_P(Barrier, OrWaitsForAny) {
+  const ScopedSignal first(1);
+  const ScopedSignal second(1);
+  const ScopedSignal done(1);
+  hsa_barrier_and_packet_t packet = barrier_packet(HSA_PACKET_TYPE_BARRIER_OR, done);
+  packet.dep_signal[1] = first;
+  packet.dep_signal[3] = second;
+  submit(queue(), packet);
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  EXPECT_EQ(done.value(), 1);
+  hsa_signal_store_screlease(second, 0);
+  EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+}
+
+TEST_P(Barrier, OfNoSignalsIsFulfilled) {
+  EXPECT_TRUE(run(barrier_packet(HSA_PACKET_TYPE_BARRIER_AND)));
+  EXPECT_TRUE(run(barrier_packet(HSA_PACKET_TYPE_BARRIER_OR)));
+}
+
+TEST_P(Barrier, ValueComparesMaskedBits) {
+  const struct {
+    hsa_signal_condition_t condition;
+    hsa_signal_value_t value;
+    hsa_signal_value_t before;
+    hsa_signal_value_t after;
+  } cases[] = {{HSA_SIGNAL_CONDITION_EQ, 0x5, 0xf4, 0xf5},
+               {HSA_SIGNAL_CONDITION_NE, 0x5, 0xf5, 0xf4},
+               {HSA_SIGNAL_CONDITION_LT, 0x5, 0xf5, 0xf4},
+               {HSA_SIGNAL_CONDITION_GTE, 0x5, 0xf4, 0xf5}};
+  for (const auto& example : cases) {
+    const ScopedSignal watched(example.before);
+    const ScopedSignal done(1);
+    hsa_amd_barrier_value_packet_t packet{};
+    packet.header.header = packet_header(HSA_PACKET_TYPE_VENDOR_SPECIFIC);
+    packet.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+    packet.signal = watched;
+    packet.value = example.value;
+    packet.mask = 0xf;
+    packet.cond = example.condition;
+    packet.completion_signal = done;
+    submit(queue(), packet);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_EQ(done.value(), 1) << "condition " << example.condition;
+    hsa_signal_store_screlease(watched, example.after);
+    EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0)) << "condition " << example.condition;
+  }
+}
+
+TEST_P(Barrier, ChainsOfManyQueuesResolve) {
+  constexpr int kQueues = 4;
+  constexpr int kRounds = 50;
+  ScopedQueue queues[kQueues];
+  for (ScopedQueue& each : queues) {
+    each.create(agent(), queue()->size);
+    ASSERT_NE(each.get(), nullptr);
+  }
+  std::vector<ScopedSignal> signals;
+  for (int i = 0; i <= kRounds; ++i) signals.emplace_back(1);
+  for (int i = 0; i < kRounds; ++i) {
+    hsa_barrier_and_packet_t packet = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, signals[i + 1]);
+    packet.dep_signal[0] = signals[i];
+    submit(queues[i % kQueues].get(), packet);
+  }
+  hsa_signal_store_screlease(signals[0], 0);
+  EXPECT_TRUE(wait_for(signals[kRounds], HSA_SIGNAL_CONDITION_EQ, 0));
+}
+
+INSTANTIATE_FOR_AGENTS(Barrier);
+
+// --- Packets that are wrong ------------------------------------------------------------------------------
+
+class WrongPacket : public DispatchTest {
+ protected:
+  /// Submits it: the queue must stop, its callback be told one of the statuses, and others go on.
+  template <class Packet>
+  void expect_error(const Packet& packet, std::initializer_list<hsa_status_t> statuses, const char* what) {
+    ScopedQueue victim;
+    victim.create(agent(), queue()->size);
+    ASSERT_NE(victim.get(), nullptr);
+    const ScopedSignal after(1);
+    submit(victim.get(), packet);
+    submit(victim.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, after));
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (victim.errors().count == 0 && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    EXPECT_EQ(victim.errors().count, 1) << what;
+    EXPECT_EQ(victim.errors().queue, victim.get()) << what;
+    bool known = false;
+    for (const hsa_status_t status : statuses) known = known || victim.errors().status == status;
+    EXPECT_TRUE(known) << what << ": told " << status_name(victim.errors().status);
+    EXPECT_EQ(after.value(), 1) << what << ": the packet behind it ran";
+    victim.destroy();
+    EXPECT_TRUE(run(barrier_packet(HSA_PACKET_TYPE_BARRIER_AND))) << what << ": another queue stopped too";
+    EXPECT_EQ(errors().count, 0) << what;
+  }
+
+  hsa_kernel_dispatch_packet_t good() {
+    return dispatch_packet(kernels_.kernel("empty"), kernarg(EmptyArgs{}), 1, 1);
+  }
+};
+
+TEST_P(WrongPacket, TypesThatDoNotExistStopTheQueue) {
+  for (int type = 6; type <= 0xff; type += type < 16 ? 1 : 31) {
+    hsa_barrier_and_packet_t packet = barrier_packet(type);
+    expect_error(packet, {HSA_STATUS_ERROR_INVALID_PACKET_FORMAT}, ("type " + std::to_string(type)).c_str());
+  }
+}
+
+TEST_P(WrongPacket, VendorFormatsThatDoNotExistStopTheQueue) {
+  for (const int format : {0, 7, 0x42, 0xff}) {
+    hsa_amd_barrier_value_packet_t packet{};
+    packet.header.header = packet_header(HSA_PACKET_TYPE_VENDOR_SPECIFIC);
+    packet.header.AmdFormat = static_cast<uint8_t>(format);
+    expect_error(packet, {HSA_STATUS_ERROR_INVALID_PACKET_FORMAT},
+                 ("format " + std::to_string(format)).c_str());
+  }
+}
+
+TEST_P(WrongPacket, GridsThatAreNoneStopTheQueue) {
+  const auto statuses = {HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                         HSA_STATUS_ERROR_INVALID_PACKET_FORMAT};
+  hsa_kernel_dispatch_packet_t packet = good();
+  packet.setup = 0;
+  expect_error(packet, statuses, "no dimensions");
+  packet = good();
+  packet.grid_size_x = 0;
+  expect_error(packet, statuses, "an empty grid");
+  packet = good();
+  packet.workgroup_size_x = 0;
+  expect_error(packet, statuses, "an empty work-group");
+  packet = good();
+  packet.setup = 2;
+  packet.grid_size_y = 0;
+  expect_error(packet, statuses, "an empty second dimension");
+}
+
+TEST_P(WrongPacket, WorkgroupsThatAreTooLargeStopTheQueue) {
+  hsa_kernel_dispatch_packet_t packet = good();
+  packet.setup = 3;
+  packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1000;
+  packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1000;
+  expect_error(packet, {HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS},
+               "a thousand million work-items");
+}
+
+TEST_P(WrongPacket, MoreGroupMemoryThanThereIsStopsTheQueue) {
+  hsa_kernel_dispatch_packet_t packet = good();
+  packet.group_segment_size = 0xf0000000;
+  expect_error(packet, {HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_OUT_OF_RESOURCES},
+               "four gigabytes of group memory");
+}
+
+TEST_P(WrongPacket, KernelsThatAreNoneStopTheQueue) {
+  if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_CPU) {
+    GTEST_SKIP() << "a device that reads a wrong address faults, which is for another test";
+  }
+  hsa_kernel_dispatch_packet_t packet = good();
+  packet.kernel_object = 0;
+  expect_error(packet, {HSA_STATUS_ERROR_INVALID_CODE_OBJECT}, "no kernel");
+  packet.kernel_object = 64;
+  expect_error(packet, {HSA_STATUS_ERROR_INVALID_CODE_OBJECT}, "an address where nothing is");
+  packet.kernel_object = good().kernel_object + 8;
+  expect_error(packet, {HSA_STATUS_ERROR_INVALID_CODE_OBJECT}, "an address inside a descriptor");
+}
+
+TEST_P(WrongPacket, AgentFunctionsThatDoNotExistStopTheQueue) {
+  if ((agent_info<uint32_t>(agent(), HSA_AGENT_INFO_FEATURE) & HSA_AGENT_FEATURE_AGENT_DISPATCH) == 0) {
+    GTEST_SKIP() << "the agent takes no agent dispatches";
+  }
+  hsa_agent_dispatch_packet_t packet{};
+  packet.header = packet_header(HSA_PACKET_TYPE_AGENT_DISPATCH);
+  packet.type = 0xfffe;
+  expect_error(packet, {HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, HSA_STATUS_ERROR_INVALID_ARGUMENT},
+               "function 0xfffe");
+}
+
+TEST_P(WrongPacket, AQueueWithoutACallbackStopsQuietly) {
+  hsa_queue_t* victim = nullptr;
+  ASSERT_HSA(hsa_queue_create(agent(), queue()->size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+                              UINT32_MAX, &victim));
+  const ScopedSignal after(1);
+  submit(victim, barrier_packet(0x77));
+  submit(victim, barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, after));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(after.value(), 1);
+  EXPECT_HSA(hsa_queue_destroy(victim));
+}
+
+TEST_P(WrongPacket, AnInvalidPacketIsWaitedFor) {
+  const uint64_t index = hsa_queue_add_write_index_relaxed(queue(), 1);
+  hsa_signal_store_screlease(queue()->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue()), index);
+  EXPECT_EQ(errors().count, 0);
+  const ScopedSignal done(1);
+  hsa_barrier_and_packet_t packet = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done);
+  char* const slot = static_cast<char*>(queue()->base_address) + 64 * (index % queue()->size);
+  std::memcpy(slot + 4, reinterpret_cast<char*>(&packet) + 4, 60);
+  uint32_t first = 0;
+  std::memcpy(&first, &packet, 4);
+  std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(slot)).store(first, std::memory_order_release);
+  hsa_signal_store_screlease(queue()->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+  EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+}
+
+INSTANTIATE_FOR_AGENTS(WrongPacket);
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,345 @@
+// Queues: making and ending them, soft queues, indices, and what can be set on one.
+#include <atomic>
+#include <bit>
+#include <ostream>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "support/agents.hpp"
+#include "support/memory.hpp"
+#include "support/optional_function.hpp"
+#include "support/queues.hpp"
+#include "support/signals.hpp"
+
+namespace conformance {
+namespace {
+
+hsa_status_t create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, hsa_queue_t** queue) {
+  return hsa_queue_create(agent, size, type, nullptr, nullptr, UINT32_MAX, UINT32_MAX, queue);
+}
+
+class Queue : public AgentTest {
+ protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    smallest_ = agent_info<uint32_t>(agent(), HSA_AGENT_INFO_QUEUE_MIN_SIZE);
+    largest_ = agent_info<uint32_t>(agent(), HSA_AGENT_INFO_QUEUE_MAX_SIZE);
+    if (largest_ == 0) GTEST_SKIP() << "the agent has no queues";
+  }
+
+  uint32_t smallest_ = 0;
+  uint32_t largest_ = 0;
+};
+
+TEST_P(Queue, IsAsTheManualDescribesIt) {
+  ScopedQueue queue;
+  queue.create(agent(), largest_);
+  ASSERT_NE(queue.get(), nullptr);
+  const hsa_queue_t& public_part = *queue.get();
+  EXPECT_EQ(public_part.type, static_cast<uint32_t>(HSA_QUEUE_TYPE_MULTI));
+  EXPECT_NE(public_part.features & (HSA_QUEUE_FEATURE_KERNEL_DISPATCH | HSA_QUEUE_FEATURE_AGENT_DISPATCH),
+            0u);
+  EXPECT_EQ(public_part.size, largest_);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(public_part.base_address) % 64, 0u);
+  EXPECT_NE(public_part.doorbell_signal.handle, 0u);
+  EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue.get()), 0u);
+  EXPECT_EQ(hsa_queue_load_write_index_relaxed(queue.get()), 0u);
+}
+
+TEST_P(Queue, StartsWithInvalidPackets) {
+  ScopedQueue queue;
+  queue.create(agent(), smallest_);
+  ASSERT_NE(queue.get(), nullptr);
+  const char* const ring = static_cast<const char*>(queue.get()->base_address);
+  for (uint32_t i = 0; i < queue.get()->size; ++i) {
+    uint16_t header = 0;
+    std::memcpy(&header, ring + 64 * i, sizeof header);
+    ASSERT_EQ(header & 0xff, HSA_PACKET_TYPE_INVALID) << i;
+  }
+}
+
+TEST_P(Queue, ComesInEverySizeThatTheAgentHas) {
+  for (uint32_t size = smallest_; size != 0 && size <= largest_; size *= 4) {
+    hsa_queue_t* queue = nullptr;
+    ASSERT_HSA(create(agent(), size, HSA_QUEUE_TYPE_SINGLE, &queue)) << size;
+    EXPECT_EQ(queue->size, size);
+    EXPECT_HSA(hsa_queue_destroy(queue));
+  }
+}
+
+TEST_P(Queue, SizesThatAreNoneAreRefused) {
+  hsa_queue_t* queue = nullptr;
+  for (const uint32_t size : {uint32_t{0}, uint32_t{3}, smallest_ + 1, largest_ - 1, UINT32_MAX}) {
+    if (std::has_single_bit(size)) continue;
+    EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, create(agent(), size, HSA_QUEUE_TYPE_MULTI, &queue))
+        << size;
+  }
+  if (largest_ < uint32_t{1} << 31) {
+    EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                  create(agent(), largest_ * 2, HSA_QUEUE_TYPE_MULTI, &queue));
+  }
+  EXPECT_EQ(queue, nullptr);
+}
+
+TEST_P(Queue, OtherArgumentsThatAreNoneAreRefused) {
+  hsa_queue_t* queue = nullptr;
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, create(agent(), smallest_, HSA_QUEUE_TYPE_MULTI, nullptr));
+  EXPECT_STATUS_IN(create(agent(), smallest_, 77, &queue), HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                   HSA_STATUS_ERROR_INVALID_QUEUE_CREATION);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, create({1}, smallest_, HSA_QUEUE_TYPE_MULTI, &queue));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, create({0}, smallest_, HSA_QUEUE_TYPE_MULTI, &queue));
+  EXPECT_EQ(queue, nullptr);
+}
+
+TEST_P(Queue, IdsDiffer) {
+  ScopedQueue first;
+  ScopedQueue second;
+  first.create(agent(), smallest_);
+  second.create(agent(), smallest_);
+  ASSERT_NE(first.get(), nullptr);
+  ASSERT_NE(second.get(), nullptr);
+  EXPECT_NE(first.get()->id, second.get()->id);
+}
+
+TEST_P(Queue, ComesAndGoesManyTimesFromManyThreads) {
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        hsa_queue_t* queue = nullptr;
+        if (create(agent(), smallest_, HSA_QUEUE_TYPE_MULTI, &queue) != HSA_STATUS_SUCCESS) {
+          ++wrong;
+        } else if (hsa_queue_destroy(queue) != HSA_STATUS_SUCCESS) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(Queue, IsRefusedOnceItIsDestroyed) {
+  hsa_queue_t* queue = nullptr;
+  ASSERT_HSA(create(agent(), smallest_, HSA_QUEUE_TYPE_MULTI, &queue));
+  ASSERT_HSA(hsa_queue_destroy(queue));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_queue_destroy(queue));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_queue_inactivate(queue));
+}
+
+TEST_P(Queue, CompletesNothingOnceItIsInactive) {
+  ScopedQueue queue;
+  queue.create(agent(), smallest_);
+  ASSERT_NE(queue.get(), nullptr);
+  ASSERT_HSA(hsa_queue_inactivate(queue.get()));
+  const ScopedSignal done(1);
+  submit(queue.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(done.value(), 1);
+  EXPECT_EQ(queue.errors().count, 0) << "to be inactive is no error";
+}
+
+TEST_P(Queue, TakesPriorities) {
+  ScopedQueue queue;
+  queue.create(agent(), smallest_);
+  ASSERT_NE(queue.get(), nullptr);
+  for (const auto priority :
+       {HSA_AMD_QUEUE_PRIORITY_LOW, HSA_AMD_QUEUE_PRIORITY_NORMAL, HSA_AMD_QUEUE_PRIORITY_HIGH}) {
+    EXPECT_HSA(hsa_amd_queue_set_priority(queue.get(), priority));
+  }
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_queue_set_priority(queue.get(), static_cast<hsa_amd_queue_priority_t>(9)));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_queue_set_priority(nullptr, HSA_AMD_QUEUE_PRIORITY_LOW));
+}
+
+TEST_P(Queue, TellsItsAgent) {
+  REQUIRE_HSA(hsa_amd_queue_get_info);
+  ScopedQueue queue;
+  queue.create(agent(), smallest_);
+  ASSERT_NE(queue.get(), nullptr);
+  hsa_agent_t owner{};
+  EXPECT_HSA(hsa_amd_queue_get_info(queue.get(), HSA_AMD_QUEUE_INFO_AGENT, &owner));
+  EXPECT_EQ(owner.handle, agent().handle);
+  uint64_t doorbell[4];
+  EXPECT_HSA(hsa_amd_queue_get_info(queue.get(), HSA_AMD_QUEUE_INFO_DOORBELL_ID, doorbell));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_queue_get_info(queue.get(), static_cast<hsa_queue_info_attribute_t>(77), doorbell));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE,
+                hsa_amd_queue_get_info(nullptr, HSA_AMD_QUEUE_INFO_AGENT, &owner));
+}
+
+TEST_P(Queue, RefusesCuMasksThatAreNone) {
+  ScopedQueue queue;
+  queue.create(agent(), smallest_);
+  ASSERT_NE(queue.get(), nullptr);
+  const uint32_t mask = UINT32_MAX;
+  EXPECT_STATUS_IN(hsa_amd_queue_cu_set_mask(queue.get(), 31, &mask), HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                   HSA_STATUS_ERROR_INVALID_QUEUE);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_amd_queue_cu_set_mask(nullptr, 32, &mask));
+}
+
+INSTANTIATE_FOR_AGENTS(Queue);
+
+class NoQueue : public HsaTest {};
+
+TEST_F(NoQueue, IsRefused) {
+  hsa_queue_t foreign{};
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_queue_destroy(nullptr));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_queue_inactivate(nullptr));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_queue_destroy(&foreign));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_queue_inactivate(&foreign));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_amd_profiling_set_profiler_enabled(nullptr, 1));
+}
+
+// --- Soft queues and indices -----------------------------------------------------------------------------
+
+class SoftQueue : public HsaTest {
+ protected:
+  void SetUp() override {
+    HsaTest::SetUp();
+    if (IsSkipped()) return;
+    for (const hsa_agent_t agent : all_agents()) {
+      if (agent_info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_CPU) continue;
+      const auto region = find_region(agent, HSA_REGION_GLOBAL_FLAG_FINE_GRAINED);
+      if (region) region_ = *region;
+    }
+    if (region_.handle == 0) GTEST_SKIP() << "no host agent has a fine-grained region";
+    ASSERT_HSA(hsa_signal_create(0, 0, nullptr, &doorbell_));
+    ASSERT_HSA(hsa_soft_queue_create(region_, 64, HSA_QUEUE_TYPE_MULTI, HSA_QUEUE_FEATURE_AGENT_DISPATCH,
+                                     doorbell_, &queue_));
+  }
+  void TearDown() override {
+    if (queue_ != nullptr) {
+      EXPECT_HSA(hsa_queue_destroy(queue_));
+    }
+    if (doorbell_.handle != 0) {
+      EXPECT_HSA(hsa_signal_destroy(doorbell_));
+    }
+  }
+
+  hsa_region_t region_{};
+  hsa_signal_t doorbell_{};
+  hsa_queue_t* queue_ = nullptr;
+};
+
+TEST_F(SoftQueue, IsWhatWasAskedFor) {
+  EXPECT_EQ(queue_->type, static_cast<uint32_t>(HSA_QUEUE_TYPE_MULTI));
+  EXPECT_EQ(queue_->features, static_cast<uint32_t>(HSA_QUEUE_FEATURE_AGENT_DISPATCH));
+  EXPECT_EQ(queue_->size, 64u);
+  EXPECT_EQ(queue_->doorbell_signal.handle, doorbell_.handle);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(queue_->base_address) % 64, 0u);
+  for (uint32_t i = 0; i < 64; ++i) {
+    uint16_t header = 0;
+    std::memcpy(&header, static_cast<char*>(queue_->base_address) + 64 * i, sizeof header);
+    EXPECT_EQ(header & 0xff, HSA_PACKET_TYPE_INVALID);
+  }
+}
+
+TEST_F(SoftQueue, CreationRefusesWhatCannotBe) {
+  hsa_queue_t* queue = nullptr;
+  const auto make = [&](hsa_region_t region, uint32_t size, uint32_t type, hsa_signal_t doorbell) {
+    return hsa_soft_queue_create(region, size, type, HSA_QUEUE_FEATURE_AGENT_DISPATCH, doorbell, &queue);
+  };
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, make(region_, 0, HSA_QUEUE_TYPE_MULTI, doorbell_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, make(region_, 63, HSA_QUEUE_TYPE_MULTI, doorbell_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, make(region_, 64, 9, doorbell_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, make(region_, 64, HSA_QUEUE_TYPE_MULTI, {0}));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_REGION, make({1}, 64, HSA_QUEUE_TYPE_MULTI, doorbell_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_soft_queue_create(region_, 64, HSA_QUEUE_TYPE_MULTI, HSA_QUEUE_FEATURE_AGENT_DISPATCH,
+                                      doorbell_, nullptr));
+}
+
+TEST_F(SoftQueue, WriteIndexIsStoredAddedToAndSwapped) {
+  EXPECT_EQ(hsa_queue_load_write_index_scacquire(queue_), 0u);
+  hsa_queue_store_write_index_relaxed(queue_, 5);
+  EXPECT_EQ(hsa_queue_load_write_index_relaxed(queue_), 5u);
+  hsa_queue_store_write_index_screlease(queue_, 6);
+  hsa_queue_store_write_index_release(queue_, 7);
+  EXPECT_EQ(hsa_queue_load_write_index_acquire(queue_), 7u);
+
+  uint64_t expected = 7;
+  for (const auto add : {hsa_queue_add_write_index_relaxed, hsa_queue_add_write_index_scacquire,
+                         hsa_queue_add_write_index_screlease, hsa_queue_add_write_index_scacq_screl,
+                         hsa_queue_add_write_index_acquire, hsa_queue_add_write_index_release,
+                         hsa_queue_add_write_index_acq_rel}) {
+    EXPECT_EQ(add(queue_, 3), expected);
+    expected += 3;
+  }
+  for (const auto swap : {hsa_queue_cas_write_index_relaxed, hsa_queue_cas_write_index_scacquire,
+                          hsa_queue_cas_write_index_screlease, hsa_queue_cas_write_index_scacq_screl,
+                          hsa_queue_cas_write_index_acquire, hsa_queue_cas_write_index_release,
+                          hsa_queue_cas_write_index_acq_rel}) {
+    EXPECT_EQ(swap(queue_, expected + 1, 0), expected) << "no swap";
+    EXPECT_EQ(swap(queue_, expected, expected + 1), expected);
+    ++expected;
+    EXPECT_EQ(hsa_queue_load_write_index_relaxed(queue_), expected);
+  }
+  EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue_), 0u) << "the other index is not touched";
+}
+
+TEST_F(SoftQueue, ReadIndexIsStoredAndLoaded) {
+  hsa_queue_store_read_index_relaxed(queue_, 5);
+  EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue_), 5u);
+  hsa_queue_store_read_index_screlease(queue_, UINT64_MAX - 1);
+  EXPECT_EQ(hsa_queue_load_read_index_scacquire(queue_), UINT64_MAX - 1);
+  hsa_queue_store_read_index_release(queue_, 9);
+  EXPECT_EQ(hsa_queue_load_read_index_acquire(queue_), 9u);
+  EXPECT_EQ(hsa_queue_load_write_index_relaxed(queue_), 0u);
+}
+
+TEST_F(SoftQueue, ReservationsOfManyThreadsDoNotOverlap) {
+  constexpr int kThreads = 4;
+  constexpr int kTimes = 5000;
+  std::vector<std::vector<uint64_t>> indices(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kTimes; ++i) indices[t].push_back(hsa_queue_add_write_index_relaxed(queue_, 1));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<uint64_t> all;
+  for (const auto& each : indices) all.insert(each.begin(), each.end());
+  EXPECT_EQ(all.size(), static_cast<size_t>(kThreads * kTimes));
+  EXPECT_EQ(*all.rbegin(), static_cast<uint64_t>(kThreads * kTimes - 1));
+}
+
+// The application on both sides of the protocol.
+TEST_F(SoftQueue, CarriesPacketsFromProducersToAConsumer) {
+  constexpr int kProducers = 3;
+  constexpr int kPackets = 1500;
+  std::vector<std::thread> producers;
+  for (int p = 0; p < kProducers; ++p) {
+    producers.emplace_back([&, p] {
+      for (int i = 0; i < kPackets; ++i) {
+        hsa_agent_dispatch_packet_t packet{};
+        packet.header = packet_header(HSA_PACKET_TYPE_AGENT_DISPATCH);
+        packet.arg[0] = static_cast<uint64_t>(p);
+        packet.arg[1] = static_cast<uint64_t>(i);
+        submit(queue_, packet);
+      }
+    });
+  }
+  std::vector<uint64_t> next(kProducers, 0);
+  bool in_order = true;
+  for (uint64_t read = 0; read < kProducers * kPackets; ++read) {
+    auto* const packet =
+        static_cast<hsa_agent_dispatch_packet_t*>(queue_->base_address) + read % queue_->size;
+    std::atomic_ref<uint16_t> header(packet->header);
+    while ((header.load(std::memory_order_acquire) & 0xff) == HSA_PACKET_TYPE_INVALID)
+      std::this_thread::yield();
+    in_order = in_order && packet->arg[0] < kProducers && packet->arg[1] == next[packet->arg[0]]++;
+    header.store(HSA_PACKET_TYPE_INVALID, std::memory_order_relaxed);
+    hsa_queue_store_read_index_screlease(queue_, read + 1);
+  }
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_TRUE(in_order);
+}
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,86 @@
+#include "support/status.hpp"
+
+#include <cstdio>
+
+#include <hsa/hsa_ext_amd.h>
+
+namespace conformance {
+namespace {
+
+struct Name {
+  int value;
+  const char* name;
+};
+
+#define CONFORMANCE_NAME(value) \
+  { value, #value }
+constexpr Name kNames[] = {
+    CONFORMANCE_NAME(HSA_STATUS_SUCCESS),
+    CONFORMANCE_NAME(HSA_STATUS_INFO_BREAK),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_ALLOCATION),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_AGENT),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_REGION),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_SIGNAL),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_QUEUE),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_RESOURCE_FREE),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_NOT_INITIALIZED),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_REFCOUNT_OVERFLOW),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_INDEX),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_ISA),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_ISA_NAME),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_CODE_OBJECT),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_EXECUTABLE),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_FROZEN_EXECUTABLE),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_VARIABLE_UNDEFINED),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_EXCEPTION),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_CODE_SYMBOL),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_FILE),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_CACHE),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_WAVEFRONT),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_RUNTIME_STATE),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_FATAL),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_INVALID_MEMORY_POOL),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION),
+    CONFORMANCE_NAME(HSA_STATUS_ERROR_MEMORY_FAULT),
+    CONFORMANCE_NAME(HSA_STATUS_CU_MASK_REDUCED),
+};
+#undef CONFORMANCE_NAME
+
+}  // namespace
+
+std::string status_name(hsa_status_t status) {
+  char number[16];
+  std::snprintf(number, sizeof number, "%#x", static_cast<unsigned>(status));
+  for (const Name& name : kNames) {
+    if (name.value == static_cast<int>(status)) return std::string(name.name) + " (" + number + ")";
+  }
+  return number;
+}
+
+testing::AssertionResult succeeds(const char* call, hsa_status_t status) {
+  if (status == HSA_STATUS_SUCCESS) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << call << " returned " << status_name(status);
+}
+
+testing::AssertionResult returns(const char* expected_text, const char* call,
+                                 std::initializer_list<hsa_status_t> expected, hsa_status_t status) {
+  for (const hsa_status_t allowed : expected) {
+    if (status == allowed) return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure() << call << " returned " << status_name(status) << ", not "
+                                     << expected_text;
+}
+
+}  // namespace conformance

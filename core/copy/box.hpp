@@ -1,0 +1,44 @@
+// A box of memory: rows of bytes in layers, as hsa_amd_memory_async_copy_rect describes them. Pure
+// arithmetic, checked once; what follows the check cannot overflow or leave the boxes.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/status.hpp"
+
+namespace rigel {
+
+/// One side of a copy: where its first row begins, and how far it is to the next row and layer.
+struct BoxSide {
+  unsigned char* start = nullptr;
+  size_t pitch = 0;   ///< in bytes
+  size_t slice = 0;   ///< in bytes
+  size_t extent = 0;  ///< in bytes, from `start` to the end of the last row
+};
+
+struct Box {
+  BoxSide destination;
+  BoxSide source;
+  size_t width = 0;   ///< of a row, in bytes
+  size_t height = 0;  ///< rows in a layer
+  size_t depth = 0;   ///< layers
+
+  bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
+  size_t rows() const noexcept { return height * depth; }
+};
+
+/// Checks and combines the arguments of hsa_amd_memory_async_copy_rect, none of them null. INVALID_ARGUMENT
+/// if an address, pitch or slice is no multiple of 4, a row or layer is wider than its pitch or slice, a
+/// second layer has no slice, or the box leaves the address space. An empty range makes an empty box.
+Result<Box> make_box(const hsa_pitched_ptr_t& destination, const hsa_dim3_t& destination_offset,
+                     const hsa_pitched_ptr_t& source, const hsa_dim3_t& source_offset,
+                     const hsa_dim3_t& range);
+
+/// Copies `count` rows from row `first` on, with the calling thread.
+void copy_rows(const Box& box, size_t first, size_t count) noexcept;
+
+}  // namespace rigel

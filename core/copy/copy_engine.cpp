@@ -1,0 +1,477 @@
+#include "core/copy/copy_engine.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/copy/block_copy.hpp"
+#include "core/signal/parker.hpp"
+
+namespace rigel {
+namespace {
+
+// Up to this many bytes the host copies at once, on whatever thread: handing over takes longer.
+constexpr size_t kInlineBytes = 8 << 10;
+// From this size on a copy is shared by threads, in pieces large enough for the block move.
+constexpr size_t kShareBytes = 8 << 20;
+constexpr size_t kPieceBytes = 4 << 20;
+constexpr size_t kBounceBytes = 4 << 20;
+constexpr unsigned kMostThreads = 2;
+
+unsigned thread_count() {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  return processors > 1 ? kMostThreads : 1;
+}
+
+bool overlap(const BoxSide& a, const BoxSide& b) {
+  const auto a_start = reinterpret_cast<uintptr_t>(a.start);
+  const auto b_start = reinterpret_cast<uintptr_t>(b.start);
+  return a_start < b_start + b.extent && b_start < a_start + a.extent;
+}
+
+Box row(void* destination, const void* source, size_t size) {
+  auto* from = static_cast<unsigned char*>(const_cast<void*>(source));
+  return {{static_cast<unsigned char*>(destination), size, 0, size}, {from, size, 0, size}, size, 1, 1};
+}
+
+uint32_t pieces_of(const Box& box) {
+  const size_t bytes = box.width * box.rows();
+  // Contents are undefined if the sides overlap, but a memmove in one piece is the best answer there is.
+  if (bytes < kShareBytes || overlap(box.destination, box.source)) return 1;
+  const size_t pieces = bytes / kPieceBytes;
+  return static_cast<uint32_t>(
+      std::min(box.rows() == 1 ? pieces : std::min(pieces, box.rows()), size_t{1} << 16));
+}
+
+// The part of a host copy that one piece stands for.
+void copy_piece(const Box& box, uint32_t index, uint32_t pieces) {
+  const size_t units = box.rows() == 1 ? box.width : box.rows();
+  const auto edge = [&](size_t i) { return units / pieces * i + std::min<size_t>(i, units % pieces); };
+  const size_t begin = edge(index);
+  const size_t count = edge(index + 1) - begin;
+  if (box.rows() == 1) {
+    copy_bytes(box.destination.start + begin, box.source.start + begin, count);
+  } else {
+    copy_rows(box, begin, count);
+  }
+}
+
+void stamp(Signal& completion, uint64_t start, uint64_t end) {
+  completion.copy_start_ts = start;
+  completion.copy_end_ts = end;
+}
+
+// A copy whose caller waits for it, with the help of the copy threads.
+class SharedCopy final : public CopyTask {
+ public:
+  explicit SharedCopy(const Box& box) : CopyTask(pieces_of(box)), box_(box), pieces_(pieces_of(box)) {}
+  void wait() noexcept { done_.park(UINT64_MAX); }
+
+ private:
+  void run(uint32_t index) noexcept override { copy_piece(box_, index, pieces_); }
+  void finish() noexcept override {
+    const void* address = done_.address();
+    if (done_.post()) futex_wake_one(address);
+  }
+
+  const Box box_;
+  const uint32_t pieces_;
+  Parker done_{Parker::Until::kFirst};
+};
+
+}  // namespace
+
+/// An asynchronous copy, from its submission to its completion. Owns itself: deleted when it is done.
+class CopyEngine::Job final : public CopyTask {
+ public:
+  Job(CopyEngine& engine, const Box& box, DeviceCopier* device, Signal& completion, bool profiled,
+      std::vector<Signal*> dependencies)
+      : CopyTask(device == nullptr ? pieces_of(box) : 1),
+        engine_(engine),
+        box_(box),
+        pieces_(device == nullptr ? pieces_of(box) : 1),
+        device_(device),
+        completion_(completion),
+        generation_(completion.generation.load(std::memory_order_relaxed)),
+        dependencies_(std::move(dependencies)),
+        profiled_(profiled) {}
+
+  /// Looks at the dependencies that have not been seen at 0 yet, and either watches the first that is not or
+  /// goes on to copy. On success the job is no longer the caller's; on failure it is.
+  Status advance() noexcept {
+    for (; next_ < dependencies_.size(); ++next_) {
+      Signal& signal = *dependencies_[next_];
+      const int64_t value = signal.load<std::memory_order_acquire>();
+      if (value == 0) continue;
+      if (value < 0) {
+        complete(HSA_STATUS_ERROR);
+        return HSA_STATUS_SUCCESS;
+      }
+      engine_.enlist(*this);
+      return engine_.dependencies_.watch(signal, HSA_SIGNAL_CONDITION_LT, 1, on_dependency, this);
+    }
+    start();
+    return HSA_STATUS_SUCCESS;
+  }
+
+ private:
+  friend class CopyEngine;
+
+  static bool on_dependency(hsa_signal_value_t value, void* argument) {
+    Job& job = *static_cast<Job*>(argument);
+    if (value == 0) {
+      ++job.next_;
+      if (job.advance() != HSA_STATUS_SUCCESS) job.complete(HSA_STATUS_ERROR);
+    } else {
+      job.complete(HSA_STATUS_ERROR);
+    }
+    return false;
+  }
+
+  void start() noexcept {
+    engine_.delist(*this);
+    const bool small = device_ == nullptr && box_.width * box_.rows() <= kInlineBytes;
+    if (!small && engine_.threads_.submit(*this)) return;
+    for (uint32_t i = 0; i < pieces_; ++i) run(i);
+    finish();
+  }
+
+  void run(uint32_t index) noexcept override {
+    if (profiled_) {
+      uint64_t none = 0;
+      start_ns_.compare_exchange_strong(none, system_time_ns(), std::memory_order_relaxed);
+    }
+    if (device_ == nullptr) {
+      copy_piece(box_, index, pieces_);
+    } else {
+      status_ = box_.rows() == 1 ? device_->copy(box_.destination.start, box_.source.start, box_.width)
+                                 : device_->copy_box(box_);
+    }
+  }
+
+  void finish() noexcept override { complete(status_); }
+
+  void complete(Status status) noexcept {
+    engine_.delist(*this);
+    // A signal that was destroyed under the copy is nobody's, or somebody else's by now.
+    if (completion_.generation.load(std::memory_order_relaxed) == generation_) {
+      if (status == HSA_STATUS_SUCCESS) {
+        if (profiled_) stamp(completion_, start_ns_.load(std::memory_order_relaxed), system_time_ns());
+        completion_.subtract<std::memory_order_release>(1);
+      } else {
+        log_message(LogLevel::kInfo, LogTopic::kMemory,
+                    "a copy failed, or waited for one that did: status {:#x}", static_cast<unsigned>(status));
+        completion_.store<std::memory_order_release>(-static_cast<int64_t>(status));
+      }
+    }
+    delete this;
+  }
+
+  CopyEngine& engine_;
+  const Box box_;
+  const uint32_t pieces_;
+  DeviceCopier* const device_;
+  Signal& completion_;
+  const uint32_t generation_;
+  const std::vector<Signal*> dependencies_;
+  size_t next_ = 0;  // dependencies before this one have been seen at 0
+  const bool profiled_;
+  Status status_ = HSA_STATUS_SUCCESS;
+  std::atomic<uint64_t> start_ns_{0};
+
+  // The engine's list of jobs that wait for signals, under its lock.
+  Job* previous_waiting_ = nullptr;
+  Job* next_waiting_ = nullptr;
+  bool waiting_ = false;
+};
+
+CopyEngine::CopyEngine(const MemoryManager& memory) : memory_(memory), threads_(thread_count()) {}
+
+CopyEngine::~CopyEngine() {
+  dependencies_.stop();
+  while (Job* job = jobs_) {
+    delist(*job);
+    delete job;
+  }
+}
+
+void CopyEngine::enlist(Job& job) noexcept {
+  if (job.waiting_) return;
+  const std::lock_guard lock(jobs_mutex_);
+  job.waiting_ = true;
+  job.next_waiting_ = jobs_;
+  if (jobs_ != nullptr) jobs_->previous_waiting_ = &job;
+  jobs_ = &job;
+}
+
+void CopyEngine::delist(Job& job) noexcept {
+  if (!job.waiting_) return;
+  const std::lock_guard lock(jobs_mutex_);
+  job.waiting_ = false;
+  (job.previous_waiting_ == nullptr ? jobs_ : job.previous_waiting_->next_waiting_) = job.next_waiting_;
+  if (job.next_waiting_ != nullptr) job.next_waiting_->previous_waiting_ = job.previous_waiting_;
+  job.previous_waiting_ = job.next_waiting_ = nullptr;
+}
+
+void CopyEngine::add_device(hsa_agent_t agent, std::unique_ptr<DeviceCopier> copier) {
+  devices_[agent.handle] = std::move(copier);
+}
+
+DeviceCopier* CopyEngine::device_of(hsa_agent_t agent) const noexcept {
+  const auto found = devices_.find(agent.handle);
+  return found == devices_.end() ? nullptr : found->second.get();
+}
+
+/// What runs past the end of an allocation is refused. Allocations reach to the end of their last page.
+Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& placement) {
+  if (placement.type != HSA_EXT_POINTER_TYPE_HSA) return HSA_STATUS_SUCCESS;
+  const size_t offset = reinterpret_cast<uintptr_t>(ptr) - placement.base;
+  const size_t usable = (placement.size + kPageSize - 1) & ~(kPageSize - 1);
+  if (size <= usable - offset) return HSA_STATUS_SUCCESS;
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
+              ptr, placement.size);
+}
+
+/// The device that copies, or null for the host.
+Result<DeviceCopier*> CopyEngine::route(const BoxSide& destination, hsa_agent_t dst_agent,
+                                        const BoxSide& source, hsa_agent_t src_agent) const {
+  const Placement to = memory_.locate(destination.start);
+  const Placement from = memory_.locate(source.start);
+  Status status = check_bounds(destination.start, destination.extent, to);
+  if (status == HSA_STATUS_SUCCESS) status = check_bounds(source.start, source.extent, from);
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+
+  if (dst_agent.handle == 0) dst_agent = to.owner;
+  if (src_agent.handle == 0) src_agent = from.owner;
+  for (const hsa_agent_t agent : {src_agent, dst_agent, from.owner, to.owner}) {
+    if (DeviceCopier* device = device_of(agent)) return device;
+  }
+  if (to.host_accessible && from.host_accessible) return nullptr;
+  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}", fmt::ptr(destination.start),
+              fmt::ptr(source.start));
+}
+
+Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
+  if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (size == 0) return HSA_STATUS_SUCCESS;
+  const Placement to = memory_.locate(dst);
+  const Placement from = memory_.locate(src);
+  Status status = check_bounds(dst, size, to);
+  if (status == HSA_STATUS_SUCCESS) status = check_bounds(src, size, from);
+  if (status != HSA_STATUS_SUCCESS) return status;
+
+  DeviceCopier* to_device = device_of(to.owner);
+  DeviceCopier* from_device = device_of(from.owner);
+  if (to_device != nullptr && from_device != nullptr && to_device != from_device) {
+    return copy_through_host(*to_device, dst, *from_device, src, size);
+  }
+  if (DeviceCopier* device = from_device != nullptr ? from_device : to_device)
+    return device->copy(dst, src, size);
+  if (!to.host_accessible || !from.host_accessible) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent copies between {} and {}", dst, src);
+  }
+  if (size < kShareBytes) {
+    copy_bytes(dst, src, size);
+  } else {
+    SharedCopy copy(row(dst, src, size));
+    threads_.share(copy);
+    copy.wait();
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+/// Between devices of which neither need reach the other's memory.
+Status CopyEngine::copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src,
+                                     size_t size) {
+  std::vector<unsigned char> bounce(std::min(size, kBounceBytes));
+  for (size_t at = 0; at < size; at += bounce.size()) {
+    const size_t part = std::min(bounce.size(), size - at);
+    Status status = from.copy(bounce.data(), static_cast<const unsigned char*>(src) + at, part);
+    if (status == HSA_STATUS_SUCCESS)
+      status = to.copy(static_cast<unsigned char*>(dst) + at, bounce.data(), part);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
+  if (ptr == nullptr || reinterpret_cast<uintptr_t>(ptr) % sizeof value != 0) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  if (count == 0) return HSA_STATUS_SUCCESS;
+  const Placement placement = memory_.locate(ptr);
+  const size_t offset = reinterpret_cast<uintptr_t>(ptr) - placement.base;
+  if (placement.type == HSA_EXT_POINTER_TYPE_UNKNOWN || count > (placement.size - offset) / sizeof value) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} words at {} are not within one allocation", count,
+                ptr);
+  }
+  if (DeviceCopier* device = device_of(placement.owner)) return device->fill(ptr, value, count);
+  if (!placement.host_accessible) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent fills memory at {}", ptr);
+  }
+  fill_words(ptr, value, count);
+  return HSA_STATUS_SUCCESS;
+}
+
+bool CopyEngine::is_agent(hsa_agent_t agent) const noexcept {
+  return agent.handle == 0 || memory_.agents().find(agent) != nullptr;
+}
+
+Status CopyEngine::memory_async_copy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
+                                     size_t size, uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
+                                     hsa_signal_t completion_signal) {
+  if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!is_agent(dst_agent) || !is_agent(src_agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
+  const Box box = row(dst, src, size);
+  const auto device = size == 0 ? nullptr : route(box.destination, dst_agent, box.source, src_agent);
+  if (!device) return device.error();
+  return submit(box, *device, 0, num_dep_signals, dep_signals, completion_signal);
+}
+
+Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent, const void* src,
+                                               hsa_agent_t src_agent, size_t size, uint32_t num_dep_signals,
+                                               const hsa_signal_t* dep_signals,
+                                               hsa_signal_t completion_signal,
+                                               hsa_amd_sdma_engine_id_t engine_id, bool force_copy_on_sdma) {
+  if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!is_agent(dst_agent) || !is_agent(src_agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
+  const Box box = row(dst, src, size);
+  const auto device = route(box.destination, dst_agent, box.source, src_agent);
+  if (!device) return device.error();
+  const auto engine = static_cast<uint32_t>(engine_id);
+  const uint32_t all = *device == nullptr ? 0 : (*device)->engines(dst_agent, src_agent).all;
+  if (std::popcount(engine) != 1 || (engine & all) == 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is not one engine of {:#x}", engine, all);
+  }
+  const bool any_way = dst_agent.handle == src_agent.handle && !force_copy_on_sdma;
+  return submit(box, *device, any_way ? 0 : engine, num_dep_signals, dep_signals, completion_signal);
+}
+
+Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* dst_offset,
+                                          const hsa_pitched_ptr_t* src, const hsa_dim3_t* src_offset,
+                                          const hsa_dim3_t* range, hsa_agent_t copy_agent,
+                                          hsa_amd_copy_direction_t dir, uint32_t num_dep_signals,
+                                          const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
+  if (dst == nullptr || dst_offset == nullptr || src == nullptr || src_offset == nullptr ||
+      range == nullptr) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  if (dir != hsaHostToDevice && dir != hsaDeviceToHost && dir != hsaDeviceToDevice) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  const auto* agent = memory_.agents().find(copy_agent);
+  if (agent == nullptr || agent->facts.type == HSA_DEVICE_TYPE_CPU) return HSA_STATUS_ERROR_INVALID_AGENT;
+  DeviceCopier* device = device_of(copy_agent);
+  if (device == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent has no copy engine");
+  const auto box = make_box(*dst, *dst_offset, *src, *src_offset, *range);
+  if (!box) return box.error();
+  if (!box->empty()) {
+    Status status =
+        check_bounds(box->destination.start, box->destination.extent, memory_.locate(box->destination.start));
+    if (status == HSA_STATUS_SUCCESS) {
+      status = check_bounds(box->source.start, box->source.extent, memory_.locate(box->source.start));
+    }
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  return submit(*box, device, 0, num_dep_signals, dep_signals, completion_signal);
+}
+
+/// Checks the signals of an asynchronous copy whose other arguments are right, and sets it going. An empty
+/// copy touches no signal.
+Status CopyEngine::submit(const Box& box, DeviceCopier* device, uint32_t engines, uint32_t num_dep_signals,
+                          const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
+  if (num_dep_signals > 0 && dep_signals == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto live = [](hsa_signal_t handle) {
+    Signal* signal = Signal::from_handle(handle);
+    return signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER ? signal : nullptr;
+  };
+  bool ready = true;
+  for (uint32_t i = 0; i < num_dep_signals; ++i) {
+    Signal* signal = live(dep_signals[i]);
+    if (signal == nullptr) return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency {} is not a signal", i);
+    ready = ready && signal->load<std::memory_order_acquire>() == 0;
+  }
+  Signal* completion = live(completion_signal);
+  if (completion == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
+  if (box.empty()) return HSA_STATUS_SUCCESS;
+
+  const bool profiled = profiling_.load(std::memory_order_relaxed);
+  if (device == nullptr && ready && box.width * box.rows() <= kInlineBytes) {
+    const uint64_t start = profiled ? system_time_ns() : 0;
+    copy_piece(box, 0, 1);
+    if (profiled) stamp(*completion, start, system_time_ns());
+    completion->subtract<std::memory_order_release>(1);
+    return HSA_STATUS_SUCCESS;
+  }
+
+  std::vector<Signal*> dependencies;
+  if (!ready || device != nullptr) {
+    dependencies.reserve(num_dep_signals);
+    for (uint32_t i = 0; i < num_dep_signals; ++i) dependencies.push_back(&Signal::of_live(dep_signals[i]));
+  }
+  if (device != nullptr) {
+    const auto taken = device->submit({box, dependencies, completion, engines, profiled});
+    if (!taken) return taken.error();
+    if (*taken) return HSA_STATUS_SUCCESS;
+  }
+  auto job = std::make_unique<Job>(*this, box, device, *completion, profiled, std::move(dependencies));
+  const Status status = job->advance();
+  if (status == HSA_STATUS_SUCCESS) {
+    static_cast<void>(job.release());
+  } else {
+    delist(*job);
+  }
+  return status;
+}
+
+/// The device that copies between two agents, of which one is no host. Null if it has no engines.
+Result<DeviceCopier*> CopyEngine::copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const {
+  const auto* to = memory_.agents().find(dst_agent);
+  const auto* from = memory_.agents().find(src_agent);
+  if (to == nullptr || from == nullptr || to == from ||
+      (to->facts.type == HSA_DEVICE_TYPE_CPU && from->facts.type == HSA_DEVICE_TYPE_CPU)) {
+    return error(HSA_STATUS_ERROR_INVALID_AGENT);
+  }
+  return device_of(from->facts.type == HSA_DEVICE_TYPE_CPU ? dst_agent : src_agent);
+}
+
+Status CopyEngine::memory_copy_engine_status(hsa_agent_t dst_agent, hsa_agent_t src_agent,
+                                             uint32_t* engine_ids_mask) {
+  if (engine_ids_mask == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto device = copier_between(dst_agent, src_agent);
+  if (!device) return device.error();
+  *engine_ids_mask = *device == nullptr ? 0 : (*device)->engines(dst_agent, src_agent).free;
+  return *engine_ids_mask == 0 ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
+}
+
+Status CopyEngine::memory_get_preferred_copy_engine(hsa_agent_t dst_agent, hsa_agent_t src_agent,
+                                                    uint32_t* recommended_ids_mask) {
+  if (recommended_ids_mask == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto device = copier_between(dst_agent, src_agent);
+  if (!device) return device.error();
+  *recommended_ids_mask = *device == nullptr ? 0 : (*device)->engines(dst_agent, src_agent).preferred;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status CopyEngine::profiling_async_copy_enable(bool enable) {
+  profiling_.store(enable, std::memory_order_relaxed);
+  return HSA_STATUS_SUCCESS;
+}
+
+Status CopyEngine::profiling_get_async_copy_time(hsa_signal_t signal,
+                                                 hsa_amd_profiling_async_copy_time_t* time) {
+  if (time == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const Signal* completed = Signal::from_handle(signal);
+  if (completed == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  if (completed->copy_end_ts == 0) {
+    return fail(HSA_STATUS_ERROR, "the signal has ended no copy that was profiled");
+  }
+  *time = {completed->copy_start_ts, completed->copy_end_ts};
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace rigel

@@ -1,0 +1,137 @@
+#include "core/copy/copy_threads.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "core/base/clock.hpp"
+#include "core/base/log.hpp"
+#include "core/base/spin.hpp"
+
+namespace rigel {
+namespace {
+
+// After its last piece a thread looks for more this long before it sleeps: about what waking it would take.
+constexpr uint64_t kSpinNs = 5'000;
+
+}  // namespace
+
+CopyThreads::~CopyThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+}
+
+bool CopyThreads::submit(CopyTask& task) noexcept {
+  return enqueue(task);
+}
+
+bool CopyThreads::enqueue(CopyTask& task) noexcept {
+  const uint32_t pieces = task.pieces_;  // the task may be gone as soon as the lock is open
+  unsigned wanted = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const uint32_t waiting = queued_.load(std::memory_order_relaxed) + pieces;
+    while (waiting > idle_ && threads_.size() < most_threads_ && threads_.size() < waiting) {
+      if (!start_thread()) break;
+    }
+    if (threads_.empty()) return false;
+    (newest_ == nullptr ? oldest_ : newest_->next_) = &task;
+    newest_ = &task;
+    queued_.store(waiting, std::memory_order_relaxed);
+    wanted = std::min<unsigned>(pieces, idle_);
+  }
+  for (; wanted > 0; --wanted) wake_.notify_one();
+  return true;
+}
+
+void CopyThreads::share(CopyTask& task) noexcept {
+  // Held until the caller is through, so that the task cannot end while it is still looked at here.
+  task.unfinished_.fetch_add(1, std::memory_order_relaxed);
+  if (!enqueue(task)) {
+    for (uint32_t i = 0; i < task.pieces_; ++i) task.run_and_count(i);
+  } else {
+    for (;;) {
+      uint32_t index = 0;
+      {
+        const std::lock_guard lock(mutex_);
+        if (take(index, &task) == nullptr) break;
+      }
+      task.run_and_count(index);
+    }
+  }
+  if (task.unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) task.finish();
+}
+
+CopyTask* CopyThreads::take(uint32_t& index, CopyTask* only) noexcept {
+  CopyTask* task = only == nullptr ? oldest_ : only;
+  if (task == nullptr || task->taken_ == task->pieces_) return nullptr;
+  index = task->taken_++;
+  queued_.store(queued_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  if (task->taken_ == task->pieces_) {
+    CopyTask* previous = nullptr;
+    for (CopyTask* at = oldest_; at != task; at = at->next_) previous = at;
+    (previous == nullptr ? oldest_ : previous->next_) = task->next_;
+    if (newest_ == task) newest_ = previous;
+  }
+  return task;
+}
+
+bool CopyThreads::start_thread() noexcept {
+  try {
+    threads_.reserve(most_threads_);
+  } catch (const std::exception&) {
+    return false;
+  }
+  // Signals of the process are for the program's threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int failure = pthread_create(&thread, nullptr, enter, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failure != 0) {
+    log_message(LogLevel::kWarn, LogTopic::kMemory, "no thread for copies: error {}", failure);
+    return false;
+  }
+  pthread_setname_np(thread, "hsa-copy");
+  threads_.push_back(thread);
+  return true;
+}
+
+void* CopyThreads::enter(void* self) {
+  static_cast<CopyThreads*>(self)->work();
+  return nullptr;
+}
+
+void CopyThreads::work() noexcept {
+  for (;;) {
+    uint32_t index = 0;
+    CopyTask* task = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      task = take(index, nullptr);
+      if (task == nullptr && stopping_) return;
+    }
+    if (task != nullptr) {
+      task->run_and_count(index);
+      continue;
+    }
+
+    for (const uint64_t until = system_time_ns() + kSpinNs;
+         queued_.load(std::memory_order_relaxed) == 0 && system_time_ns() < until;) {
+      cpu_relax();
+    }
+    std::unique_lock lock(mutex_);
+    ++idle_;
+    wake_.wait(lock, [this] { return oldest_ != nullptr || stopping_; });
+    --idle_;
+  }
+}
+
+}  // namespace rigel

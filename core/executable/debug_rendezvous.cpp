@@ -1,0 +1,74 @@
+#include "core/executable/debug_rendezvous.hpp"
+
+#include <cstddef>
+#include <mutex>
+
+static_assert(sizeof(RigelDebugRendezvous) == sizeof(r_debug));
+static_assert(offsetof(RigelDebugRendezvous, map) == offsetof(r_debug, r_map));
+static_assert(offsetof(RigelDebugRendezvous, breakpoint) == offsetof(r_debug, r_brk));
+static_assert(offsetof(RigelDebugRendezvous, state) == offsetof(r_debug, r_state));
+static_assert(offsetof(RigelDebugRendezvous, loader_base) == offsetof(r_debug, r_ldbase));
+
+namespace rigel {
+namespace {
+
+// The protocol between runtime, trap handler and debugger. Debuggers that do not know it leave the process
+// alone.
+constexpr int32_t kProtocolVersion = 11;
+
+constinit std::mutex list_mutex;
+constinit link_map* list_tail = nullptr;
+
+}  // namespace
+
+extern "C" {
+
+/// Debuggers break here. It must stay a function of its own, called from here only.
+__attribute__((noinline)) void _loader_debug_state() {
+  asm volatile("" ::: "memory");
+}
+
+constinit RigelDebugRendezvous _amdgpu_r_debug{kProtocolVersion, nullptr, &_loader_debug_state,
+                                               r_debug::RT_CONSISTENT, 0};
+}
+
+namespace {
+
+/// Announces a change of the list, lets `change` do it, and announces that it is done.
+template <class Change>
+void announce(int32_t kind, Change change) {
+  const std::lock_guard lock(list_mutex);
+  _amdgpu_r_debug.state = kind;
+  _loader_debug_state();
+  change();
+  _amdgpu_r_debug.state = r_debug::RT_CONSISTENT;
+  _loader_debug_state();
+}
+
+}  // namespace
+
+DebugEntry::DebugEntry(std::string uri, int64_t load_delta) : uri_(std::move(uri)) {
+  map_.l_addr = static_cast<uint64_t>(load_delta);
+  map_.l_name = uri_.data();
+}
+
+void DebugEntry::add() {
+  announce(r_debug::RT_ADD, [this] {
+    map_.l_prev = list_tail;
+    (list_tail != nullptr ? list_tail->l_next : _amdgpu_r_debug.map) = &map_;
+    list_tail = &map_;
+    listed_ = true;
+  });
+}
+
+void DebugEntry::remove() {
+  if (!listed_) return;
+  announce(r_debug::RT_DELETE, [this] {
+    (map_.l_prev != nullptr ? map_.l_prev->l_next : _amdgpu_r_debug.map) = map_.l_next;
+    (map_.l_next != nullptr ? map_.l_next->l_prev : list_tail) = map_.l_prev;
+    map_.l_next = map_.l_prev = nullptr;
+    listed_ = false;
+  });
+}
+
+}  // namespace rigel

@@ -1,0 +1,142 @@
+// An executable: code objects loaded for agents, variables of the application, and the symbols of both.
+//
+// It is filled while it is unfrozen and only read afterwards. Every member may be called from any thread. One
+// lock guards an executable: loading, defining, freezing and the end take it exclusively, queries share it.
+// Different executables share no lock while they load. The application's callbacks are never called with a
+// lock held.
+//
+// External symbols of a code object are bound when it is loaded, in this order: what is defined for the
+// agent, what is defined for the program, what the agent's target knows. What is defined later does not
+// count.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ven_amd_loader.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <shared_mutex>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/handle_table.hpp"
+#include "core/base/status.hpp"
+#include "core/executable/code_object_reader.hpp"
+#include "core/executable/code_target.hpp"
+#include "core/executable/loaded_code_object.hpp"
+#include "core/executable/loaded_ranges.hpp"
+#include "core/executable/symbol_facts.hpp"
+
+namespace rigel {
+
+class Executable;
+
+/// A symbol of an executable: part of it, and as long-lived.
+struct ExecutableSymbol {
+  SymbolFacts facts;
+  hsa_agent_t agent;  ///< handle 0: of the program
+  uint64_t address;   ///< on the device: of the variable, the kernel descriptor or the function
+  bool weak;          ///< yields to another definition of its name
+  const Executable* executable;
+  uint64_t handle = 0;  ///< made when it is first given out; guarded by Executable::handles_mutex_
+
+  /// INVALID_ARGUMENT for attributes that it does not have.
+  Status get_info(uint32_t attribute, void* value) const;
+};
+
+/// What all executables of a runtime have in common.
+struct ExecutableTables {
+  HandleTable<Executable> executables{HandleKind::kExecutable};
+  HandleTable<ExecutableSymbol> symbols{HandleKind::kExecutableSymbol};
+  HandleTable<LoadedCodeObject> loaded{HandleKind::kLoadedCodeObject};
+  LoadedRanges ranges;
+};
+
+class Executable : public std::enable_shared_from_this<Executable> {
+ public:
+  Executable(ExecutableTables& tables, hsa_profile_t profile, hsa_default_float_rounding_mode_t rounding_mode)
+      : tables_(tables), profile_(profile), rounding_mode_(rounding_mode) {}
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  /// Puts it into the table of executables. Once, before anything else.
+  hsa_executable_t publish();
+
+  hsa_executable_t handle() const { return handle_; }
+  bool is_frozen() const { return frozen_.load(std::memory_order_acquire); }
+
+  /// Loads a code object for the agent of `target`, or for the program if that has none.
+  Result<hsa_loaded_code_object_t> load(CodeTarget& target, std::shared_ptr<const CodeObjectReader> reader);
+
+  /// Defines a variable of the application; agent handle 0: of the program.
+  Status define_variable(hsa_agent_t agent, hsa_variable_segment_t segment, std::string_view name,
+                         void* address);
+
+  Status freeze();
+  Status get_info(hsa_executable_info_t attribute, void* value) const;
+  /// 0 if profile, machine model and rounding mode of all parts agree.
+  Status validate(uint32_t* result) const;
+
+  /// The symbol of a name, `module::name` or `name`, for an agent; handle 0: of the program. A kernel is
+  /// found by the name of its function, too. INVALID_SYMBOL_NAME if there is none.
+  Result<hsa_executable_symbol_t> find_symbol(std::string_view name, hsa_agent_t agent);
+  bool has_program_symbol(std::string_view name) const;
+
+  enum class Which { kAll, kOfProgram, kOfAgent };
+  /// Handles of symbols in the order in which they were loaded. INVALID_EXECUTABLE if it has been retired.
+  Result<std::vector<hsa_executable_symbol_t>> symbols(Which which, hsa_agent_t agent = {});
+
+  std::vector<std::shared_ptr<LoadedCodeObject>> loaded_code_objects() const;
+  /// For who needs several executables to stand still.
+  std::shared_lock<std::shared_mutex> hold() const { return std::shared_lock(mutex_); }
+  /// Only while held.
+  void append_segments(std::vector<hsa_ven_amd_loader_segment_descriptor_t>& segments) const;
+
+  /// The end: frees code and memory and ends all handles. Later calls of others answer INVALID_EXECUTABLE.
+  void retire();
+
+ private:
+  struct Key {
+    uint64_t agent;
+    std::string_view name;  // of the symbol that it leads to
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const {
+      return std::hash<std::string_view>()(key.name) ^ std::hash<uint64_t>()(key.agent);
+    }
+  };
+  struct Entry {
+    std::string full_name;
+    ExecutableSymbol symbol;
+  };
+
+  // The following want the lock, shared or exclusive as they are const or not.
+  Entry* find(std::string_view name, hsa_agent_t agent) const;
+  Status check_changeable() const;
+  Status check_fits(const CodeTarget& target, const CodeObject& object) const;
+  void add(ExecutableSymbol symbol);
+  Status check_new_names(const std::vector<DescribedSymbol>& described, const CodeObject& object,
+                         hsa_agent_t agent) const;
+
+  hsa_executable_symbol_t handle_of(ExecutableSymbol& symbol);
+
+  ExecutableTables& tables_;
+  const hsa_profile_t profile_;
+  const hsa_default_float_rounding_mode_t rounding_mode_;
+  hsa_executable_t handle_{};
+
+  mutable std::shared_mutex mutex_;
+  // Written under mutex_; read without it where an older answer is as good.
+  std::atomic<bool> frozen_{false};
+  bool retired_ = false;
+  std::vector<std::shared_ptr<LoadedCodeObject>> loaded_;
+  std::deque<Entry> entries_;  // does not move what it holds
+  std::unordered_map<Key, Entry*, Hash> by_name_;
+
+  std::mutex handles_mutex_;
+};
+
+}  // namespace rigel

@@ -1,0 +1,36 @@
+// Refusals that the API functions of this folder share.
+#pragma once
+
+#include "core/base/status.hpp"
+
+namespace rigel {
+
+inline Failure null_argument(const char* function) {
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{}: a null pointer", function);
+}
+
+inline Failure no_such(Status status, const char* what, uint64_t handle) {
+  return fail(status, "{:#x} is no {}", handle, what);
+}
+
+inline Failure no_executable(hsa_executable_t executable) {
+  return no_such(HSA_STATUS_ERROR_INVALID_EXECUTABLE, "executable", executable.handle);
+}
+
+inline Failure frozen_executable() {
+  return fail(HSA_STATUS_ERROR_FROZEN_EXECUTABLE, "the executable is frozen");
+}
+
+inline Failure no_agent(hsa_agent_t agent) {
+  return no_such(HSA_STATUS_ERROR_INVALID_AGENT, "agent that runs code", agent.handle);
+}
+
+inline Failure no_reader(hsa_code_object_reader_t reader) {
+  return no_such(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER, "code object reader", reader.handle);
+}
+
+inline Failure no_code_object(hsa_code_object_t code_object) {
+  return no_such(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "code object", code_object.handle);
+}
+
+}  // namespace rigel

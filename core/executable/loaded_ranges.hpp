@@ -1,0 +1,44 @@
+// Which loaded code object an address on a device belongs to. Profilers ask this for every dispatch, so it
+// takes one shared lock and a search among all code objects, not a walk over executables.
+//
+// Device addresses are unique in a process: agents share one address space. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+
+#include "core/executable/loaded_code_object.hpp"
+
+namespace rigel {
+
+class LoadedRanges {
+ public:
+  void add(std::shared_ptr<const LoadedCodeObject> object) {
+    const std::unique_lock lock(mutex_);
+    const uint64_t address = object->device_address();
+    by_address_.insert_or_assign(address, std::move(object));
+  }
+
+  void remove(const LoadedCodeObject& object) {
+    const std::unique_lock lock(mutex_);
+    by_address_.erase(object.device_address());
+  }
+
+  /// Null if no loaded code object has that address.
+  std::shared_ptr<const LoadedCodeObject> find(uint64_t device_address) const {
+    const std::shared_lock lock(mutex_);
+    auto next = by_address_.upper_bound(device_address);
+    if (next == by_address_.begin()) return nullptr;
+    const auto& object = std::prev(next)->second;
+    return device_address - object->device_address() < object->size() ? object : nullptr;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<const LoadedCodeObject>> by_address_;
+};
+
+}  // namespace rigel

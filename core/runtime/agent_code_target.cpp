@@ -1,0 +1,174 @@
+#include "core/runtime/agent_code_target.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "core/runtime/host_services.hpp"
+#include "core/runtime/runtime.hpp"
+
+namespace rigel {
+
+struct AgentCodeTarget::Block {
+  void* host = nullptr;  // from the system's memory, or
+  uint64_t local = 0;    // from the device's own
+  uint64_t local_size = 0;
+  uint32_t heap = 0;
+  void* image = nullptr;  // the backend's, once loaded
+};
+
+namespace {
+
+hsabe_str_t str(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// Logs what the backend has said and passes its status on.
+Status refused(std::string_view what, hsabe_status_t status) {
+  return fail(static_cast<Status>(status), "{}: {}", what, HostServices::take_report());
+}
+
+}  // namespace
+
+uint32_t AgentCodeTarget::accepts(const CodeObject& object) {
+  const CodeIdentity& identity = object.identity();
+  const hsabe_code_target_t target{sizeof target,         static_cast<uint32_t>(identity.machine),
+                                   identity.flags,        identity.os_abi,
+                                   identity.abi_version,  str(identity.isa_name),
+                                   object.bytes().data(), object.bytes().size()};
+  const uint32_t score = agent_.backend().code.accepts(agent_.device(), &target);
+  if (score == 0) {
+    log_message(LogLevel::kInfo, LogTopic::kApi, "the agent refuses a code object for '{}': {}",
+                identity.isa_name, HostServices::take_report());
+  }
+  return score;
+}
+
+Result<CodeMemory> AgentCodeTarget::allocate(uint64_t size, uint64_t alignment) {
+  auto block = std::make_unique<Block>();
+  CodeMemory memory;
+  memory.size = size;
+  Status status = HSA_STATUS_SUCCESS;
+  const auto& heaps = agent_.heaps();
+  const auto local = std::find_if(heaps.begin(), heaps.end(),
+                                  [](const hsabe_heap_t& heap) { return heap.kind == HSABE_HEAP_LOCAL; });
+  if (local != heaps.end()) {
+    status = allocate_local(static_cast<uint32_t>(local - heaps.begin()), size, alignment, *block, memory);
+  } else {
+    status = allocate_host(size, alignment, *block, memory);
+  }
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+  memory.cookie = block.release();
+  return memory;
+}
+
+Status AgentCodeTarget::allocate_local(uint32_t heap, uint64_t size, uint64_t alignment, Block& block,
+                                       CodeMemory& memory) {
+  const hsabe_heap_t& facts = agent_.heaps()[heap];
+  const uint64_t granule = facts.granule == 0 ? 4096 : facts.granule;
+  block.heap = heap;
+  block.local_size = (size + granule - 1) / granule * granule;
+  const hsabe_status_t status = agent_.backend().memory.allocate(agent_.device(), heap, block.local_size,
+                                                                 std::max(alignment, granule), &block.local);
+  if (status != HSA_STATUS_SUCCESS) return refused("no memory for code", status);
+  memory.device_address = block.local;
+  if (facts.flags & HSABE_HEAP_HOST_VISIBLE) memory.host_address = reinterpret_cast<std::byte*>(block.local);
+  return HSA_STATUS_SUCCESS;
+}
+
+Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
+  constexpr uint64_t kPage = 4096;  // what the system's memory is aligned to
+  const uint64_t slack = alignment > kPage ? alignment - kPage : 0;
+  const auto allocated = runtime_.allocate_system_memory(size + slack, agent_.node().node_id);
+  if (!allocated) return allocated.error();
+  block.host = *allocated;
+  memory.device_address = (reinterpret_cast<uint64_t>(*allocated) + slack) & ~(alignment - 1);
+  memory.host_address = reinterpret_cast<std::byte*>(memory.device_address);
+  return HSA_STATUS_SUCCESS;
+}
+
+void AgentCodeTarget::release(const CodeMemory& memory) noexcept {
+  const std::unique_ptr<Block> block(static_cast<Block*>(memory.cookie));
+  if (block->image != nullptr) agent_.backend().code.unload(agent_.device(), block->image);
+  if (block->host != nullptr) {
+    runtime_.free_system_memory(block->host);
+  } else {
+    agent_.backend().memory.release(agent_.device(), block->heap, block->local, block->local_size);
+  }
+}
+
+std::optional<uint64_t> AgentCodeTarget::resolve(std::string_view name) {
+  uint64_t address = 0;
+  const auto operation = agent_.backend().code.resolve;
+  if (operation == nullptr || operation(agent_.device(), str(name), &address) != HSA_STATUS_SUCCESS) {
+    return std::nullopt;
+  }
+  return address;
+}
+
+Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, CodeKernel& kernel) {
+  hsabe_kernel_info_t info{};
+  info.struct_size = sizeof info;
+  const hsabe_status_t status =
+      agent_.backend().code.describe_kernel(agent_.device(), descriptor.data(), &info);
+  if (status != HSA_STATUS_SUCCESS) return refused("a kernel descriptor is refused", status);
+  if (info.kernarg_size != 0) kernel.kernarg_size = info.kernarg_size;
+  if (info.kernarg_alignment != 0) kernel.kernarg_alignment = info.kernarg_alignment;
+  kernel.group_size = info.group_size;
+  kernel.private_size = info.private_size;
+  kernel.dynamic_callstack = info.dynamic_callstack != 0;
+  if (info.wavefront_size != 0) kernel.wavefront_size = info.wavefront_size;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
+  if (memory.host_address == nullptr) {
+    const hsabe_status_t copied =
+        agent_.backend().memory.copy(agent_.device(), memory.device_address,
+                                     reinterpret_cast<uint64_t>(code.contents.data()), code.contents.size());
+    if (copied != HSA_STATUS_SUCCESS) return refused("code cannot be copied to the device", copied);
+  }
+  const hsabe_segment_t segment{sizeof segment, memory.device_address,
+                                const_cast<std::byte*>(code.contents.data()), memory.size};
+  std::vector<hsabe_code_symbol_t> symbols;
+  symbols.reserve(code.exports.size());
+  for (const CodeExport& symbol : code.exports) {
+    symbols.push_back({str(symbol.name), symbol.device_address, symbol.size});
+  }
+  auto& block = *static_cast<Block*>(memory.cookie);
+  const hsabe_status_t status =
+      agent_.backend().code.load(agent_.device(), &segment, symbols.data(), symbols.size(), &block.image);
+  if (status != HSA_STATUS_SUCCESS) {
+    block.image = nullptr;
+    return refused("a code object cannot be loaded", status);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+AgentCodeTargets::AgentCodeTargets(Runtime& runtime) : runtime_(runtime) {
+  for (const Agent& agent : runtime.agents()) {
+    if (agent.dispatches_kernels()) targets_.emplace_back(runtime, agent);
+  }
+}
+
+CodeTarget* AgentCodeTargets::target_of(hsa_agent_t agent) {
+  for (AgentCodeTarget& target : targets_) {
+    if (target.agent().handle == agent.handle) return &target;
+  }
+  return nullptr;
+}
+
+CodeTarget* AgentCodeTargets::program_target() {
+  for (AgentCodeTarget& target : targets_) {
+    if (runtime_.find_agent(target.agent())->is_cpu()) return &target;
+  }
+  return nullptr;
+}
+
+Result<hsa_isa_t> AgentCodeTargets::isa_from_name(std::string_view name) {
+  const Isa* isa = runtime_.find_isa(name);
+  if (isa == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "no agent has the ISA '{}'", name);
+  return isa->handle();
+}
+
+}  // namespace rigel

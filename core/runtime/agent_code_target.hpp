@@ -1,0 +1,51 @@
+// The code group of an agent's backend, as executables use it.
+#pragma once
+
+#include <deque>
+
+#include "core/executable/code_target.hpp"
+#include "core/topology/agent.hpp"
+
+namespace rigel {
+
+class Runtime;
+
+class AgentCodeTarget final : public CodeTarget {
+ public:
+  /// `runtime` and `agent` outlive the target.
+  AgentCodeTarget(Runtime& runtime, const Agent& agent) : runtime_(runtime), agent_(agent) {}
+
+  hsa_agent_t agent() const override { return agent_.handle(); }
+  uint32_t accepts(const CodeObject& object) override;
+  Result<CodeMemory> allocate(uint64_t size, uint64_t alignment) override;
+  void release(const CodeMemory& memory) noexcept override;
+  std::optional<uint64_t> resolve(std::string_view name) override;
+  Status describe_kernel(std::span<const std::byte> descriptor, CodeKernel& kernel) override;
+  Status finish(CodeMemory& memory, const FinishedCode& code) override;
+
+ private:
+  struct Block;  // what CodeMemory::cookie points to
+
+  Status allocate_local(uint32_t heap, uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
+  Status allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
+
+  Runtime& runtime_;
+  const Agent& agent_;
+};
+
+/// The runtime's agents as targets of executables.
+class AgentCodeTargets final : public CodeTargets {
+ public:
+  explicit AgentCodeTargets(Runtime& runtime);
+
+  CodeTarget* target_of(hsa_agent_t agent) override;
+  /// The variables that all agents share live where a CPU agent's code does.
+  CodeTarget* program_target() override;
+  Result<hsa_isa_t> isa_from_name(std::string_view name) override;
+
+ private:
+  Runtime& runtime_;
+  std::deque<AgentCodeTarget> targets_;
+};
+
+}  // namespace rigel

@@ -1,0 +1,8 @@
+// Any bytes as PM4 streams: whatever they say, the device stays whole and stops at most the queue.
+#include "plugins/vgpu/cp/fuzz_device.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  rigel::vgpu::testing::FuzzDevice device(data, size);
+  device.run_words(rigel::vgpu::QueueKind::kPm4);
+  return 0;
+}

@@ -1,0 +1,17 @@
+// The two ways in which rigel-info shows what it found.
+#pragma once
+
+#include <string>
+
+#include "inventory.hpp"
+
+namespace rigel_info {
+
+/// For people: a block for the runtime and one for each agent.
+std::string to_text(const Inventory& inventory);
+
+/// For programs: one object; sizes in bytes; what a runtime does not tell is not there. `report` (JSON, or
+/// empty) becomes its member "report".
+std::string to_json(const Inventory& inventory, const std::string& report);
+
+}  // namespace rigel_info
