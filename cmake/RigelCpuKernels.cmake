@@ -16,8 +16,13 @@ function(rigel_add_cpu_kernels name)
     set(ARG_OUTPUT ${name})
   endif()
   add_library(${name} MODULE ${ARG_SOURCES})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE rigel_api)
+  if(TARGET rigel_api)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE rigel_api)
+  else()  # on an installed runtime; a code object links no library of it
+    target_include_directories(${name} PRIVATE ${HSA_RUNTIME64_INCLUDE_DIR})
+    target_compile_features(${name} PRIVATE cxx_std_20)
+  endif()
   set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${ARG_OUTPUT} SUFFIX ".hsaco"
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   target_compile_options(${name} PRIVATE -march=${ARG_ARCH} -O3 -fno-sanitize=all

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# debian_headers.sh <folder of libhsa-runtime64.so.1> <list_agents.c> <installed folder of hsa/hsa.h>
+# A program compiled against Debian's own headers, and linked with its library, runs on ours.
+. "$(dirname "$0")/common.sh"
+libdir=$1 source=$2 include=$3
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cc -std=c99 -Wall -Werror -isystem "$include" -o "$scratch/program" "$source" -lhsa-runtime64 ||
+  { complain "it does not compile"; finish; }
+used=$(LD_LIBRARY_PATH=$libdir ldd "$scratch/program" | awk '/libhsa-runtime64/ { print $3 }')
+[ "$(realpath "$used")" = "$(realpath "$libdir/libhsa-runtime64.so.1")" ] || complain "it runs on $used"
+expect "$(LD_LIBRARY_PATH=$libdir "$scratch/program")" '^agent 0: CPU, ' "what it prints"
+finish

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# exports.sh <libhsa-runtime64.so> <api/entry/functions.inc> <conformance/functions.inc>
+# The library exports the API's functions and _amdgpu_r_debug, all in the version node ROCR_1, and nothing else. The
+# list that the conformance tests have is the same.
+. "$(dirname "$0")/common.sh"
+library=$1 list=$2 public_list=$3
+
+# Lines of readelf: number, value, size, type, bind, visibility, section, name@@version.
+exported=$(readelf --dyn-syms --wide "$library" | awk '$5 ~ /GLOBAL|WEAK/ && $7 != "UND" && NF >= 8 { print $8 }')
+versions=$(sed -n 's/.*@@*//p' <<<"$exported" | sort -u)
+names=$(sed 's/@.*//' <<<"$exported" | grep -vx ROCR_1 | sort)
+[ "$versions" = ROCR_1 ] || complain "version nodes: $versions"
+unversioned=$(grep -v @ <<<"$exported" | grep -vx ROCR_1 || true)
+[ -z "$unversioned" ] || complain "without a version: $unversioned"
+
+wanted=$(tr '\n' ' ' <"$list" | grep -oE 'RIGEL_API(_UNAVAILABLE|_EXPORT_ONLY|_ALIAS)?\( *[a-z_0-9]+, *[a-z0-9_]+, *hsa_[a-z0-9_]+' |
+  sed 's/.*[, ]//' | sort)
+[ "$(wc -l <<<"$wanted")" = 258 ] || complain "the API's list has $(wc -l <<<"$wanted") functions, not 258"
+difference=$(diff <(printf '%s\n_amdgpu_r_debug\n' "$wanted" | sort) <(printf '%s\n' "$names") || true)
+[ -z "$difference" ] || complain "the list (<) and the library (>) differ:"$'\n'"$difference"
+
+difference=$(diff <(printf '%s\n' "$wanted") <(sed -n 's/^FUNCTION(\(.*\))$/\1/p' "$public_list" | sort) || true)
+[ -z "$difference" ] || complain "the lists of api/entry (<) and of conformance (>) differ:"$'\n'"$difference"
+finish

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# installed_tree.sh <build folder> <root of the sources> <scratch folder> <what>
+# Installs the build, moves the tree to another place, and there
+#   program   builds a program with find_package and one with pkg-config, and runs both
+#   backend   builds the sample backend, drops its manifest in, and sees its device
+#   samples   builds the sample vector_copy and runs it
+#   tools     runs rigel-info
+. "$(dirname "$0")/common.sh"
+build=$1 root=$2 scratch=$3/$4 what=$4
+
+rm -rf "$scratch"
+mkdir -p "$scratch"
+cmake --install "$build" --prefix "$scratch/first place" >"$scratch/install.log" || { cat "$scratch/install.log"; exit 1; }
+mv "$scratch/first place" "$scratch/here"
+prefix=$scratch/here
+libdir=$(dirname "$(find "$prefix" -name libhsa-runtime64.so.1)")
+# Nothing may lead back to the build: the runtime finds its backends from where it is.
+unset LD_LIBRARY_PATH HSA_BACKEND_MANIFESTS HSA_ADD_BACKEND_MANIFESTS
+
+configure() {  # <source> <build>
+  cmake -S "$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF >"$2.log" 2>&1 && cmake --build "$2" >>"$2.log" 2>&1 ||
+    { cat "$2.log"; exit 1; }
+  grep -q "hsa-runtime64_DIR:PATH=$prefix" "$2/CMakeCache.txt" || complain "another hsa-runtime64 was found than ours"
+}
+
+case $what in
+  program)
+    mkdir "$scratch/source"
+    cp "$root/tools/checks/list_agents.c" "$scratch/source/"
+    cat >"$scratch/source/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(list_agents C)
+find_package(hsa-runtime64 1.0 REQUIRED)
+add_executable(list_agents list_agents.c)
+target_link_libraries(list_agents hsa-runtime64::hsa-runtime64)
+CMAKE
+    configure "$scratch/source" "$scratch/build"
+    expect "$("$scratch/build/list_agents")" '^agent 0: CPU, ' "the program built with find_package"
+
+    export PKG_CONFIG_PATH=$libdir/pkgconfig
+    # shellcheck disable=SC2046  # words are meant
+    cc -o "$scratch/by_pkg_config" "$scratch/source/list_agents.c" $(pkg-config --cflags --libs hsa-runtime64)
+    expect "$(LD_LIBRARY_PATH=$libdir "$scratch/by_pkg_config")" '^agent 0: CPU, ' "the program built with pkg-config"
+    expect "$(pkg-config --modversion hsa-runtime64)" '^1\.' "the version"
+    for header in hsa/hsa.h hsa/hsa_ext_amd.h hsa_backend/hsa_backend.h hsa_plugin/hsa_driver.h hsa_cpu/kernel.hpp \
+      hsa_rigel/hsa_ven_rigel_report.h; do
+      [ -f "$prefix/include/$header" ] || complain "$header is not installed"
+    done
+    ;;
+  backend)
+    configure "$root/docs/samples/backend" "$scratch/build"
+    export LD_LIBRARY_PATH=$libdir
+    info=$prefix/bin/rigel-info
+    expect "$("$info")" '^Agent 0: CPU' "before"
+    "$info" | grep -q 'Sample accelerator' && complain "the device is there before its backend"
+    # Twice: by the environment, and by a file dropped into the folder of manifests.
+    expect "$(HSA_ADD_BACKEND_MANIFESTS=$scratch/build "$info")" '^Agent 1: .*Sample accelerator' "by the environment"
+    expect "$(HSA_ADD_BACKEND_MANIFESTS=$scratch/build "$info")" 'pool +global +1 MiB' "its memory"
+    cmake --install "$scratch/build" >"$scratch/install_backend.log" || { cat "$scratch/install_backend.log"; exit 1; }
+    expect "$("$info")" '^Agent 1: .*Sample accelerator' "dropped in"
+    expect "$("$info" --report)" 'ok +device .*open, by sample' "the report"
+    expect "$(HSA_BACKENDS_DISABLE=sample "$info" --report)" 'sample' "disabled"
+    HSA_BACKENDS_DISABLE=sample "$info" | grep -q 'Sample accelerator' && complain "it is there though it is disabled"
+    ;;
+  samples)
+    configure "$root/docs/samples/vector_copy" "$scratch/build"
+    expect "$("$scratch/build/vector_copy" 100000)" 'the copy is right' "vector_copy"
+    ;;
+  tools)
+    expect "$("$prefix/bin/rigel-info")" '^Agent 0: CPU' "rigel-info"
+    expect "$("$prefix/bin/rigel-info" --report)" "$prefix/.*backends.d" "the place that manifests come from"
+    ;;
+esac
+finish

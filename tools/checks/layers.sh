@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# layers.sh <root of the sources>
+# Arrows point one way, and what is known of a GPU generation is known in one place.
+. "$(dirname "$0")/common.sh"
+cd "$1"
+
+sources() { find "$@" -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' 2>/dev/null; }
+forbid() {  # <who> <pattern of includes> <folder>...
+  local who=$1 pattern=$2 found
+  shift 2
+  found=$(sources "$@" | xargs -r grep -nE "^ *# *include +[\"<]($pattern)" || true)
+  [ -z "$found" ] || complain "$who must not see this:"$'\n'"$found"
+}
+forbid "the loader" 'core/(dispatch|signal|queue|memory|copy|topology|driver|runtime|executable)/|api/entry/|backends/|plugins/' loader
+forbid "the core" 'api/entry/|backends/|plugins/' core
+forbid "the base" '(core/[^b]|loader/|api/entry/|backends/|plugins/)' core/base
+forbid "a backend" '(core|loader|api/entry|plugins)/' backends
+forbid "a plugin" '(core|loader|api/entry|backends)/' plugins
+forbid "the public API" '(core|loader|api/entry|backends|plugins|tools)/' api/include
+forbid "conformance, a tool or a sample" '(core|loader|api/entry|backends|plugins)/' conformance tools docs/samples
+
+# A comparison with a gfx version belongs to a backend or the virtual GPU, never to the core.
+found=$(sources api/entry core loader tools conformance |
+  xargs -r grep -nE 'gfx_?(major|minor|stepping|version|target_version)[A-Za-z_]*(\(\))? *([<>]=?|[!=]=)|([<>]=?|[!=]=) *[A-Za-z_.>-]*gfx_?(major|minor|stepping|version)' |
+  grep -v '_test\.cpp:' | grep -v '^loader/module/' || true)
+[ -z "$found" ] || complain "comparisons with a gfx version:"$'\n'"$found"
+finish
