@@ -28,8 +28,9 @@ __attribute__((noinline)) void _loader_debug_state() {
   asm volatile("" ::: "memory");
 }
 
-constinit RigelDebugRendezvous _amdgpu_r_debug{kProtocolVersion, nullptr, &_loader_debug_state,
-                                               r_debug::RT_CONSISTENT, 0};
+// (GCC forgets the declaration's visibility for an object that is initialised here.)
+constinit __attribute__((visibility("default"))) RigelDebugRendezvous _amdgpu_r_debug{
+    kProtocolVersion, nullptr, &_loader_debug_state, r_debug::RT_CONSISTENT, 0};
 }
 
 namespace {

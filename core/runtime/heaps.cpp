@@ -47,6 +47,7 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
   facts.owner = agent.handle();
   facts.location = agent.is_cpu() ? HSA_AMD_MEMORY_POOL_LOCATION_CPU : HSA_AMD_MEMORY_POOL_LOCATION_GPU;
   facts.size = heap.size;
+  facts.allocation_limit = heap.size;  // in the group segment: of a work-group
   facts.granule = heap.granule == 0 ? 4096 : heap.granule;
   facts.recommended_granule = facts.granule;
   facts.bus_width_bits = agent.caps().memory_width_bits;
@@ -57,7 +58,6 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
     facts.host_accessible = false;
   } else {
     facts.global_flags = global_flags(heap.flags);
-    facts.allocation_limit = heap.size;
     facts.host_accessible = (heap.flags & HSABE_HEAP_HOST_VISIBLE) != 0;
   }
   return facts;

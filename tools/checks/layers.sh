@@ -17,7 +17,9 @@ forbid "the base" '(core/[^b]|loader/|api/entry/|backends/|plugins/)' core/base
 forbid "a backend" '(core|loader|api/entry|plugins)/' backends
 forbid "a plugin" '(core|loader|api/entry|backends)/' plugins
 forbid "the public API" '(core|loader|api/entry|backends|plugins|tools)/' api/include
-forbid "conformance, a tool or a sample" '(core|loader|api/entry|backends|plugins)/' conformance tools docs/samples
+forbid "conformance or a sample" '(core|loader|api/entry|backends|plugins)/' conformance docs/samples
+# vgpu-run is the command of the virtual GPU, so it sees that plugin.
+forbid "a tool" '(core|loader|api/entry|backends|plugins/[^v])/?' tools
 
 # A comparison with a gfx version belongs to a backend or the virtual GPU, never to the core.
 found=$(sources api/entry core loader tools conformance |

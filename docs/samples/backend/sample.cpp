@@ -81,13 +81,13 @@ void close(void* device) { delete static_cast<Device*>(device); }
 
 // --- Memory ----------------------------------------------------------------------------------------------
 
-hsabe_status_t allocate(void* pointer, uint32_t, uint64_t size, uint64_t* address) {
+hsabe_status_t allocate(void* pointer, uint32_t, uint64_t size, uint64_t alignment, uint64_t* address) {
   auto& device = *static_cast<Device*>(pointer);
   const std::lock_guard lock(device.mutex);
   if (size > device.size - device.used) {
     return hsabe::fail(device.host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the sample device's memory is used up");
   }
-  void* const memory = std::aligned_alloc(kGranule, size);
+  void* const memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   if (memory == nullptr) return hsabe::fail(device.host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no host memory");
   device.used += size;
   *address = reinterpret_cast<uint64_t>(memory);
