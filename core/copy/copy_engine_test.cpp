@@ -205,18 +205,20 @@ TEST_F(Copies, ThatStillWaitAtTheEndAreDropped) {
 }
 
 TEST_F(Copies, ThatHaveBegunAreFinishedAtTheEnd) {
-  const auto from = noise(size_t{16} << 20);
+  constexpr size_t kCopies = 20, kBytes = 800'000;
+  const auto from = noise(kCopies * kBytes);
   std::vector<unsigned char> to(from.size());
-  Completion done(20);
+  Completion done(kCopies);
   {
     CopyEngine passing(memory);
-    for (int i = 0; i < 20; ++i) {
-      ASSERT_EQ(
-          passing.memory_async_copy(to.data(), kCpu0, from.data(), kCpu0, from.size() / 20, 0, nullptr, done),
-          HSA_STATUS_SUCCESS);
+    for (size_t i = 0; i < kCopies; ++i) {
+      ASSERT_EQ(passing.memory_async_copy(to.data() + i * kBytes, kCpu0, from.data() + i * kBytes, kCpu0,
+                                          kBytes, 0, nullptr, done),
+                HSA_STATUS_SUCCESS);
     }
   }
   EXPECT_EQ(done->load(), 0);
+  EXPECT_EQ(to, from);
 }
 
 TEST_F(Copies, OfManyThreadsAllComplete) {

@@ -1,7 +1,9 @@
 #include "core/memory/host_provider.hpp"
 
+#include <fcntl.h>
 #include <hsa/hsa_ext_amd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -67,7 +69,76 @@ void prefer_node(void* address, size_t size, int node) {
               std::strerror(errno));
 }
 
+// Nobody can make the file shorter under a mapping, which would be a bus error in whoever touches it next.
+constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+class MemoryFile final : public PhysicalMemory {
+ public:
+  MemoryFile(int descriptor, int numa_node) : descriptor_(descriptor), numa_node_(numa_node) {}
+  ~MemoryFile() override { close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  Status map(void* address, size_t size) override {
+    if (mmap(address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, descriptor_, 0) == MAP_FAILED) {
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "mapping {} bytes at {}: {}", size, address,
+                  std::strerror(errno));
+    }
+    prefer_node(address, size, numa_node_);
+    return HSA_STATUS_SUCCESS;
+  }
+
+  // The caller puts a reservation over it, which takes this mapping away without leaving a hole meanwhile.
+  void unmap(void*, size_t) noexcept override {}
+
+  Status set_access(void* address, size_t size, const MappingAccess& access) override {
+    const int protection = (access.host_reads ? PROT_READ : 0) | (access.host_writes ? PROT_WRITE : 0);
+    if (mprotect(address, size, protection) == 0) return HSA_STATUS_SUCCESS;
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "access to {} bytes at {}: {}", size, address,
+                std::strerror(errno));
+  }
+
+  Result<int> export_descriptor() override {
+    const int descriptor = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+    if (descriptor >= 0) return descriptor;
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a descriptor for memory: {}", std::strerror(errno));
+  }
+
+ private:
+  const int descriptor_;
+  const int numa_node_;
+};
+
 }  // namespace
+
+Result<std::unique_ptr<PhysicalMemory>> HostProvider::create_physical(size_t size) {
+  const int descriptor = memfd_create("hsa-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor < 0)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a memory file: {}", std::strerror(errno));
+  auto memory = std::make_unique<MemoryFile>(descriptor, numa_node_);
+  if (ftruncate(descriptor, static_cast<off_t>(size)) != 0 ||
+      fcntl(descriptor, F_ADD_SEALS, kFixedSize) != 0) {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a memory file of {} bytes: {}", size,
+                std::strerror(errno));
+  }
+  return Result<std::unique_ptr<PhysicalMemory>>(std::move(memory));
+}
+
+Result<MemoryProvider::Imported> HostProvider::import_physical(int descriptor) {
+  const int seals = fcntl(descriptor, F_GET_SEALS);
+  struct stat about {};
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(descriptor, &about) != 0 || about.st_size <= 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "descriptor {} is no memory file of fixed size",
+                descriptor);
+  }
+  const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a descriptor for memory: {}", std::strerror(errno));
+  Imported imported;
+  imported.memory = std::make_unique<MemoryFile>(copy, numa_node_);
+  imported.size = static_cast<size_t>(about.st_size);
+  return imported;
+}
 
 Result<Backing> HostProvider::map(const BlockRequest& request) {
   const bool executable = (request.flags & HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG) != 0;

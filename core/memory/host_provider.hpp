@@ -20,6 +20,10 @@ class HostProvider final : public MemoryProvider {
   /// Every agent that can reach host memory without a driver's help reaches all of it.
   Status set_access(const Backing& backing, const AgentSet& agents) override;
 
+  /// Memory files (memfd_create(2)), which can be mapped more than once and handed to another process.
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) override;
+  Result<Imported> import_physical(int descriptor) override;
+
  private:
   const int numa_node_;
 };

@@ -17,6 +17,9 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   Extent* extent = extents_.find(address);
   const auto view = extent == nullptr ? std::nullopt : extent->view(address);
+  if (!view) {
+    if (const auto status = virtual_memory_.allow_access(address, agents, num_agents)) return *status;
+  }
   if (!view || view->base != address) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not the start of an allocation", ptr);
   }
@@ -232,6 +235,16 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
     answer.agentOwner = facts.owner;
     answer.global_flags = facts.global_flags;
     if (list_wanted) reachable = accessible_agents(*view);
+  } else if (const auto mapped = virtual_memory_.view(address)) {
+    answer.type = mapped->type;
+    answer.agentBaseAddress = answer.hostBaseAddress = reinterpret_cast<void*>(mapped->base);
+    answer.sizeInBytes = mapped->size;
+    answer.userData = mapped->user_data;
+    if (mapped->heap != nullptr) {
+      answer.agentOwner = mapped->heap->facts().owner;
+      answer.global_flags = mapped->heap->facts().global_flags;
+    }
+    reachable = mapped->agents;
   } else if (const auto locked = locked_around(address)) {
     answer.type = HSA_EXT_POINTER_TYPE_LOCKED;
     answer.agentBaseAddress = locked->value.agent_address;
@@ -270,6 +283,7 @@ Status MemoryManager::pointer_info_set_userdata(const void* ptr, void* user_data
       extent == nullptr ? nullptr : extent->published.owner.load(std::memory_order_acquire);
   if (allocator != nullptr && allocator->set_user_data(*extent, address, user_data))
     return HSA_STATUS_SUCCESS;
+  if (virtual_memory_.set_user_data(address, user_data)) return HSA_STATUS_SUCCESS;
 
   const std::unique_lock lock(locked_mutex_);
   RangeMap<LockedRange>::Entry* latest = nullptr;
@@ -286,6 +300,11 @@ Placement MemoryManager::locate(const void* ptr) const {
   if (const auto view = extents_.view(address)) {
     const HeapFacts& facts = view->heap->facts();
     return {HSA_EXT_POINTER_TYPE_HSA, view->base, view->size, facts.owner, facts.host_accessible};
+  }
+  if (const auto mapped = virtual_memory_.view(address)) {
+    // A copy may run over mappings that adjoin.
+    return {mapped->type, mapped->run_base, mapped->run_size,
+            mapped->heap == nullptr ? hsa_agent_t{} : mapped->heap->facts().owner, mapped->host_accessible};
   }
   if (const auto locked = locked_around(address)) {
     return {HSA_EXT_POINTER_TYPE_LOCKED, locked->start, locked->size, locked->value.heap->facts().owner,

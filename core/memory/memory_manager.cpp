@@ -58,6 +58,18 @@ MemoryManager::HeapSlot* MemoryManager::find_slot(uint64_t handle) noexcept {
   return nullptr;
 }
 
+VirtualMemory::HeapSource::Entry MemoryManager::heap(uint64_t handle) noexcept {
+  HeapSlot* slot = find_slot(handle);
+  if (slot == nullptr) return {};
+  return {&slot->heap, slot->allocator == nullptr ? nullptr : &slot->allocator->provider()};
+}
+
+std::vector<VirtualMemory::HeapSource::Entry> MemoryManager::heaps() {
+  std::vector<Entry> all;
+  for (HeapSlot& slot : heaps_) all.push_back(heap(slot.heap.pool().handle));
+  return all;
+}
+
 const Heap* MemoryManager::find_heap(uint64_t handle) const noexcept {
   HeapSlot* slot = const_cast<MemoryManager*>(this)->find_slot(handle);
   return slot == nullptr ? nullptr : &slot->heap;
@@ -164,8 +176,9 @@ Status MemoryManager::memory_free(void* ptr) {
       extent == nullptr ? nullptr : extent->published.owner.load(std::memory_order_acquire);
   const auto marks = allocator == nullptr ? std::nullopt : allocator->retire(*extent, address);
   if (!marks) {
-    if (locked_around(address))
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is locked, not allocated", ptr);
+    if (locked_around(address) || virtual_memory_.view(address)) {
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is locked, reserved or mapped, not allocated", ptr);
+    }
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not the start of an allocation", ptr);
   }
   if (*marks == 0) return HSA_STATUS_SUCCESS;

@@ -33,6 +33,7 @@
 #include "core/memory/page_allocator.hpp"
 #include "core/memory/provider.hpp"
 #include "core/memory/range_map.hpp"
+#include "core/memory/virtual_memory.hpp"
 
 namespace rigel {
 
@@ -54,10 +55,10 @@ struct Placement {
   bool host_accessible = true;
 };
 
-class MemoryManager {
+class MemoryManager final : private VirtualMemory::HeapSource {
  public:
   MemoryManager() = default;
-  ~MemoryManager();
+  ~MemoryManager() override;
   MemoryManager(const MemoryManager&) = delete;
   MemoryManager& operator=(const MemoryManager&) = delete;
 
@@ -130,6 +131,9 @@ class MemoryManager {
                       uint32_t* num_agents_accessible, hsa_agent_t** accessible);
   Status pointer_info_set_userdata(const void* ptr, void* user_data);
 
+  /// The functions hsa_amd_vmem_*.
+  VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+
   // For the runtime's other parts.
 
   /// The heap that a handle names, or null. Handles are never dereferenced before they are found here.
@@ -166,6 +170,9 @@ class MemoryManager {
     bool pinned;  // a device was asked for, so the pinner was
   };
 
+  Entry heap(uint64_t handle) noexcept override;
+  std::vector<Entry> heaps() override;
+
   HeapSlot* find_slot(uint64_t handle) noexcept;
   Status allocate(HeapSlot& slot, size_t size, uint32_t flags, void** ptr);
   Status lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent, const Heap& heap,
@@ -182,6 +189,8 @@ class MemoryManager {
   std::unordered_map<uintptr_t, Aside> aside_;
 
   std::mutex access_mutex_;  // one change of access at a time
+
+  VirtualMemory virtual_memory_{agents_, *this};
 
   mutable std::shared_mutex locked_mutex_;
   mutable RangeMap<LockedRange> locked_;

@@ -47,7 +47,9 @@ PageAllocator::~PageAllocator() {
 
 Result<void*> PageAllocator::allocate(size_t size, uint32_t flags) {
   const size_t pages = (size - 1) / kPageSize + 1;
-  if (flags == 0 && pages <= kLargestClassPages) return allocate_object(size, size_class_of(pages));
+  // Objects are aligned to pages, no more.
+  const bool cut = flags == 0 && heap_.facts().granule <= kPageSize;
+  if (cut && pages <= kLargestClassPages) return allocate_object(size, size_class_of(pages));
   return allocate_block(size, flags);
 }
 

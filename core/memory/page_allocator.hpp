@@ -62,6 +62,7 @@ class PageAllocator {
   Footprint footprint() const;
 
   const Heap& heap() const noexcept { return heap_; }
+  MemoryProvider& provider() noexcept { return *provider_; }
 
  private:
   // A list of extents through their links.

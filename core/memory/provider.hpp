@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "core/base/status.hpp"
 #include "core/memory/agents.hpp"
@@ -28,6 +29,30 @@ struct BlockRequest {
   bool one_object = false;  ///< the block is one allocation, so it will be used as a whole: large pages pay
 };
 
+/// What the host may do with mapped memory, and which agents may do anything, by their index.
+struct MappingAccess {
+  bool host_reads = false;
+  bool host_writes = false;
+  AgentSet readers;
+  AgentSet writers;
+};
+
+/// Memory without an address: what a handle of the virtual memory API names. It exists as long as the object,
+/// its mappings, or an exported descriptor. Calls never overlap.
+class PhysicalMemory {
+ public:
+  virtual ~PhysicalMemory() = default;
+
+  /// Puts its first `size` bytes at reserved addresses, for nobody to access yet.
+  virtual Status map(void* address, size_t size) = 0;
+  /// Makes what `map` mapped reserved addresses again.
+  virtual void unmap(void* address, size_t size) noexcept = 0;
+  /// Says who may do what with a mapping. On failure, what was before still holds.
+  virtual Status set_access(void* address, size_t size, const MappingAccess& access) = 0;
+  /// A new descriptor, the caller's to close.
+  virtual Result<int> export_descriptor() = 0;
+};
+
 class MemoryProvider {
  public:
   virtual ~MemoryProvider() = default;
@@ -41,6 +66,20 @@ class MemoryProvider {
 
   /// Lets exactly these agents, besides the owner, reach the block.
   virtual Status set_access(const Backing& backing, const AgentSet& agents) = 0;
+
+  // Virtual memory, for providers that have it.
+
+  virtual Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) {
+    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "no {} bytes without an address in this pool", size);
+  }
+
+  struct Imported {
+    std::unique_ptr<PhysicalMemory> memory;
+    size_t size = 0;  ///< in bytes
+  };
+  /// The memory behind a descriptor that another process exported. Whoever it belongs to closes the
+  /// descriptor. INVALID_ALLOCATION if it is no memory of a kind that this provider knows.
+  virtual Result<Imported> import_physical(int) { return error(HSA_STATUS_ERROR_INVALID_ALLOCATION); }
 };
 
 /// Lets devices reach memory that the application got from its own allocator. Absent where there are only CPU

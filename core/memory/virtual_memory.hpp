@@ -1,0 +1,137 @@
+// The virtual memory API: reserved addresses, memory without an address, and the mapping of one to the other.
+//
+// Functions are those of the API with `hsa_amd_vmem_` before their name, with the statuses that
+// <hsa/hsa_ext_amd.h> gives them. Any thread; one lock guards everything, as these are calls that cost system
+// calls anyway. The memory manager owns this and asks it about pointers.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/memory/agents.hpp"
+#include "core/memory/heap.hpp"
+#include "core/memory/provider.hpp"
+
+namespace rigel {
+
+/// What is at an address, in the eyes of virtual memory.
+struct VirtualView {
+  hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_UNKNOWN;  ///< HSA if mapped, else RESERVED_ADDR
+  uintptr_t base = 0;
+  size_t size = 0;             ///< in bytes; of the one mapping, or the reservation
+  uintptr_t run_base = 0;      ///< of all mappings that adjoin
+  size_t run_size = 0;         ///< in bytes
+  const Heap* heap = nullptr;  ///< null if not mapped
+  AgentSet agents;             ///< who may do something
+  bool host_accessible = false;
+  void* user_data = nullptr;
+};
+
+class VirtualMemory {
+ public:
+  /// How heaps are found: by handle (null if there is none), and for importing, all of them.
+  struct HeapSource {
+    virtual ~HeapSource() = default;
+    struct Entry {
+      const Heap* heap = nullptr;
+      MemoryProvider* provider = nullptr;  ///< null: nothing can be allocated
+    };
+    virtual Entry heap(uint64_t handle) noexcept = 0;
+    virtual std::vector<Entry> heaps() = 0;
+  };
+
+  VirtualMemory(const AgentDirectory& agents, HeapSource& heaps) : agents_(agents), heaps_(heaps) {}
+  /// Unmaps and releases everything.
+  ~VirtualMemory();
+  VirtualMemory(const VirtualMemory&) = delete;
+  VirtualMemory& operator=(const VirtualMemory&) = delete;
+
+  Status address_reserve(void** va, size_t size, uint64_t address, uint64_t flags) {
+    return address_reserve_align(va, size, address, 0, flags);
+  }
+  Status address_reserve_align(void** va, size_t size, uint64_t address, uint64_t alignment, uint64_t flags);
+  Status address_free(void* va, size_t size);
+
+  Status handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type, uint64_t flags,
+                       hsa_amd_vmem_alloc_handle_t* memory_handle);
+  Status handle_release(hsa_amd_vmem_alloc_handle_t memory_handle);
+  Status retain_alloc_handle(hsa_amd_vmem_alloc_handle_t* memory_handle, void* addr);
+  Status get_alloc_properties_from_handle(hsa_amd_vmem_alloc_handle_t memory_handle,
+                                          hsa_amd_memory_pool_t* pool, hsa_amd_memory_type_t* type);
+  Status export_shareable_handle(int* dmabuf_fd, hsa_amd_vmem_alloc_handle_t handle, uint64_t flags);
+  Status import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_handle_t* handle);
+
+  Status map(void* va, size_t size, size_t in_offset, hsa_amd_vmem_alloc_handle_t memory_handle,
+             uint64_t flags);
+  Status unmap(void* va, size_t size);
+  Status set_access(void* va, size_t size, const hsa_amd_memory_access_desc_t* desc, size_t desc_cnt);
+  Status get_access(void* va, hsa_access_permission_t* perms, hsa_agent_t agent_handle);
+
+  // For the memory manager.
+
+  std::optional<VirtualView> view(uintptr_t address) const;
+  /// hsa_amd_agents_allow_access on a mapped address. Empty if nothing is mapped there.
+  std::optional<Status> allow_access(uintptr_t address, const hsa_agent_t* agents, uint32_t count);
+  /// False if no mapping starts at `address`.
+  bool set_user_data(uintptr_t address, void* user_data);
+
+ private:
+  struct Memory {
+    uint64_t id = 0;
+    const Heap* heap = nullptr;
+    size_t size = 0;
+    hsa_amd_memory_type_t type = MEMORY_TYPE_NONE;
+    std::unique_ptr<PhysicalMemory> physical;
+    uint64_t references = 0;  // 0: the handle is dead, though mappings may keep the memory
+    uint64_t mappings = 0;
+    std::optional<std::pair<uint64_t, uint64_t>>
+        identity;  // device and inode, once a descriptor has been seen
+  };
+  struct Reservation {
+    size_t size = 0;
+    bool plain = false;  // usable as host memory where nothing is mapped
+  };
+  using Permissions = std::map<size_t, hsa_access_permission_t>;  // by agent index; none: never set
+  struct Mapping {
+    size_t size = 0;
+    Memory* memory = nullptr;
+    Permissions permissions;
+    void* user_data = nullptr;
+  };
+  using Mappings = std::map<uintptr_t, Mapping>;
+  using Reservations = std::map<uintptr_t, Reservation>;
+
+  Memory* live(hsa_amd_vmem_alloc_handle_t handle) noexcept;
+  Memory& add(const Heap& heap, size_t size, hsa_amd_memory_type_t type,
+              std::unique_ptr<PhysicalMemory> physical);
+  void drop_if_unused(Memory* memory) noexcept;
+  void unmap_one(Mappings::iterator mapping) noexcept;
+  Mappings::iterator mapping_around(uintptr_t address);
+  Reservations::const_iterator reservation_around(uintptr_t address, size_t size) const;
+  /// The mappings that make up exactly [start, start + size), or why they do not.
+  Result<std::vector<Mappings::iterator>> mappings_of(uintptr_t start, size_t size);
+  Status change_access(const std::vector<Mappings::iterator>& mappings,
+                       const std::vector<std::pair<size_t, hsa_access_permission_t>>& changes);
+  Status apply(Mappings::iterator mapping, const Permissions& permissions) const;
+
+  const AgentDirectory& agents_;
+  HeapSource& heaps_;
+
+  mutable std::shared_mutex mutex_;  // guards what follows
+  uint64_t next_id_ = 1;
+  std::map<uint64_t, Memory> memories_;
+  Reservations reservations_;
+  Mappings mappings_;
+};
+
+}  // namespace rigel

@@ -1,0 +1,504 @@
+#include "core/memory/virtual_memory.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+
+#include "core/memory/memory_fixture.hpp"
+
+namespace rigel {
+namespace {
+
+using testing::kCpu0;
+using testing::kCpu1;
+using testing::kGpu0;
+using testing::kNobody;
+
+constexpr size_t kPage = 4096;
+
+class Virtual : public ::testing::Test {
+ protected:
+  Virtual() {
+    testing::add_agents(memory);
+    testing::add_hosts(memory);
+  }
+
+  unsigned char* reserve(size_t size, uint64_t address = 0, uint64_t alignment = 0) {
+    void* va = nullptr;
+    EXPECT_EQ(vmem.address_reserve_align(&va, size, address, alignment, 0), HSA_STATUS_SUCCESS);
+    return static_cast<unsigned char*>(va);
+  }
+
+  hsa_amd_vmem_alloc_handle_t create(size_t size) {
+    hsa_amd_vmem_alloc_handle_t handle{};
+    EXPECT_EQ(vmem.handle_create(testing::fine_pool(memory), size, MEMORY_TYPE_NONE, 0, &handle),
+              HSA_STATUS_SUCCESS);
+    return handle;
+  }
+
+  Status allow(void* va, size_t size, hsa_access_permission_t permission, hsa_agent_t agent = kCpu0) {
+    const hsa_amd_memory_access_desc_t desc{permission, agent};
+    return vmem.set_access(va, size, &desc, 1);
+  }
+
+  hsa_access_permission_t permission_of(void* va, hsa_agent_t agent) {
+    hsa_access_permission_t permission = HSA_ACCESS_PERMISSION_RW;
+    EXPECT_EQ(vmem.get_access(va, &permission, agent), HSA_STATUS_SUCCESS);
+    return permission;
+  }
+
+  hsa_amd_pointer_info_t info(const void* ptr) {
+    hsa_amd_pointer_info_t answer{};
+    answer.size = sizeof answer;
+    EXPECT_EQ(memory.pointer_info(ptr, &answer, nullptr, nullptr, nullptr), HSA_STATUS_SUCCESS);
+    return answer;
+  }
+
+  MemoryManager memory;
+  VirtualMemory& vmem = memory.virtual_memory();
+};
+
+TEST_F(Virtual, MemoryIsReservedCreatedMappedUsedAndGivenBack) {
+  unsigned char* va = reserve(4 * kPage);
+  const auto handle = create(2 * kPage);
+  EXPECT_EQ(vmem.map(va + kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(allow(va + kPage, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  va[kPage] = 1;
+  va[3 * kPage - 1] = 2;
+  EXPECT_EQ(vmem.unmap(va + kPage, 2 * kPage), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.handle_release(handle), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.address_free(va, 4 * kPage), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(Virtual, ReservationsHonourAlignmentAndAddress) {
+  unsigned char* va = reserve(kPage, 0, size_t{64} << 20);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(va) % (size_t{64} << 20), 0u);
+  EXPECT_EQ(vmem.address_free(va, kPage), HSA_STATUS_SUCCESS);
+  unsigned char* again = reserve(kPage, reinterpret_cast<uintptr_t>(va));
+  EXPECT_EQ(again, va) << "it was free";
+  unsigned char* other = reserve(kPage, reinterpret_cast<uintptr_t>(va));
+  EXPECT_NE(other, va) << "it was taken, so another place is found";
+  unsigned char* elsewhere = reserve(kPage, reinterpret_cast<uintptr_t>(va) + 1);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(elsewhere) % kPage, 0u);
+  for (auto* each : {again, other, elsewhere}) EXPECT_EQ(vmem.address_free(each, kPage), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(Virtual, ReservingChecksItsArguments) {
+  void* va = nullptr;
+  EXPECT_EQ(vmem.address_reserve(nullptr, kPage, 0, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.address_reserve(&va, 0, 0, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.address_reserve(&va, kPage + 1, 0, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.address_reserve(&va, kPage, 0, 2), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.address_reserve_align(&va, kPage, 0, 3 * kPage, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.address_reserve_align(&va, kPage, 0, 512, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.address_reserve(&va, size_t{1} << 62, 0, 0), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(vmem.address_reserve_align(&va, kPage, 0, uint64_t{1} << 63, 0),
+            HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+}
+
+TEST_F(Virtual, APlainReservationIsOrdinaryMemory) {
+  void* va = nullptr;
+  ASSERT_EQ(vmem.address_reserve(&va, 2 * kPage, 0, HSA_AMD_VMEM_ADDRESS_NO_REGISTER), HSA_STATUS_SUCCESS);
+  auto* bytes = static_cast<unsigned char*>(va);
+  bytes[0] = bytes[2 * kPage - 1] = 7;
+  EXPECT_EQ(info(va).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+  const auto handle = create(kPage);
+  EXPECT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.unmap(va, kPage), HSA_STATUS_SUCCESS);
+  bytes[0] = 8;
+  EXPECT_EQ(vmem.address_free(va, 2 * kPage), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.handle_release(handle), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(Virtual, FreeingAddressesChecks) {
+  unsigned char* va = reserve(2 * kPage);
+  EXPECT_EQ(vmem.address_free(nullptr, kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.address_free(va + kPage, kPage), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(vmem.address_free(va, kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  const auto handle = create(kPage);
+  ASSERT_EQ(vmem.map(va + kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.address_free(va, 2 * kPage), HSA_STATUS_ERROR_RESOURCE_FREE);
+  EXPECT_EQ(vmem.unmap(va + kPage, kPage), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.address_free(va, 2 * kPage), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.address_free(va, 2 * kPage), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+TEST_F(Virtual, CreatingAHandleChecksItsArguments) {
+  hsa_amd_vmem_alloc_handle_t handle{};
+  const auto pool = testing::fine_pool(memory);
+  EXPECT_EQ(vmem.handle_create({1}, kPage, MEMORY_TYPE_NONE, 0, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.handle_create(pool, 0, MEMORY_TYPE_NONE, 0, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.handle_create(pool, 100, MEMORY_TYPE_NONE, 0, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.handle_create(pool, kPage, static_cast<hsa_amd_memory_type_t>(7), 0, &handle),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_NONE, 1, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_NONE, 0, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.handle_create(pool, size_t{1} << 62, MEMORY_TYPE_NONE, 0, &handle),
+            HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  HeapFacts facts;
+  facts.segment = HSA_AMD_SEGMENT_GROUP;
+  facts.owner = kGpu0;
+  const auto group = memory.add_heap(facts, nullptr).pool();
+  EXPECT_EQ(vmem.handle_create(group, kPage, MEMORY_TYPE_NONE, 0, &handle),
+            HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+TEST_F(Virtual, MappingChecksItsArguments) {
+  unsigned char* va = reserve(4 * kPage);
+  const auto handle = create(2 * kPage);
+  EXPECT_EQ(vmem.map(nullptr, kPage, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.map(va, 0, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.map(va + 1, kPage, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.map(va, 100, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.map(va, kPage, kPage, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.map(va, kPage, 0, handle, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.map(va, kPage, 0, {5}, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.map(va, 3 * kPage, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT)
+      << "more than the memory";
+  EXPECT_EQ(vmem.map(va + 3 * kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT)
+      << "past the reservation";
+  EXPECT_EQ(vmem.map(va + kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  for (const size_t page : {0, 1, 2}) {
+    EXPECT_EQ(vmem.map(va + page * kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT)
+        << page;
+  }
+  EXPECT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.map(va + 3 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(Virtual, MemoryMappedTwiceIsTheSameMemory) {
+  unsigned char* va = reserve(2 * kPage);
+  const auto handle = create(kPage);
+  ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va + kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  va[5] = 42;
+  EXPECT_EQ(va[kPage + 5], 42);
+}
+
+TEST_F(Virtual, NobodyGetsAtMappedMemoryBeforeItIsAllowed) {
+  unsigned char* va = reserve(kPage);
+  const auto handle = create(kPage);
+  ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  EXPECT_DEATH(va[0] = 1, "");
+  ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RO), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(va[0], 0);
+  EXPECT_DEATH(va[0] = 1, "");
+  ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  va[0] = 1;
+  ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RO, kCpu1), HSA_STATUS_SUCCESS);
+  va[0] = 2;  // the other agent keeps what it has
+  ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_NONE), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(va[0], 2);
+  EXPECT_DEATH(va[0] = 3, "");
+}
+
+TEST_F(Virtual, AccessIsKeptForEachAgentAndMapping) {
+  unsigned char* va = reserve(2 * kPage);
+  const auto handle = create(kPage);
+  ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va + kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(permission_of(va, kCpu0), HSA_ACCESS_PERMISSION_NONE) << "never set";
+  const hsa_amd_memory_access_desc_t desc[] = {{HSA_ACCESS_PERMISSION_RW, kCpu0},
+                                               {HSA_ACCESS_PERMISSION_RO, kGpu0},
+                                               {HSA_ACCESS_PERMISSION_RO, kCpu0}};
+  EXPECT_EQ(vmem.set_access(va, kPage, desc, 3), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(permission_of(va + 100, kCpu0), HSA_ACCESS_PERMISSION_RO) << "the last of two counts";
+  EXPECT_EQ(permission_of(va, kGpu0), HSA_ACCESS_PERMISSION_RO);
+  EXPECT_EQ(permission_of(va + kPage, kGpu0), HSA_ACCESS_PERMISSION_NONE);
+  EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(permission_of(va + kPage, kCpu0), HSA_ACCESS_PERMISSION_RW);
+  EXPECT_EQ(permission_of(va, kGpu0), HSA_ACCESS_PERMISSION_RO);
+}
+
+TEST_F(Virtual, AccessChecksItsArguments) {
+  unsigned char* va = reserve(4 * kPage);
+  const auto handle = create(2 * kPage);
+  ASSERT_EQ(vmem.map(va, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  const hsa_amd_memory_access_desc_t good{HSA_ACCESS_PERMISSION_RW, kCpu0};
+  EXPECT_EQ(vmem.set_access(va, 0, &good, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.set_access(va, 2 * kPage, nullptr, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.set_access(va, 2 * kPage, &good, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.set_access(va, 8 * kPage, &good, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT)
+      << "past the reservation";
+  EXPECT_EQ(vmem.set_access(va, kPage, &good, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT)
+      << "ends inside a mapping";
+  EXPECT_EQ(vmem.set_access(va + kPage, kPage, &good, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT)
+      << "begins inside";
+  EXPECT_EQ(vmem.set_access(va, 3 * kPage, &good, 1), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(vmem.set_access(va + 2 * kPage, kPage, &good, 1), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RW, kNobody), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(allow(va, 2 * kPage, static_cast<hsa_access_permission_t>(4)), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+
+  hsa_access_permission_t permission = HSA_ACCESS_PERMISSION_RW;
+  EXPECT_EQ(vmem.get_access(va, nullptr, kCpu0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.get_access(nullptr, &permission, kCpu0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.get_access(va, &permission, kNobody), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(vmem.get_access(va + 2 * kPage, &permission, kCpu0), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(permission, HSA_ACCESS_PERMISSION_NONE);
+}
+
+TEST_F(Virtual, UnmappingTakesWholeAdjoiningMappingsOrNothing) {
+  unsigned char* va = reserve(6 * kPage);
+  const auto handle = create(2 * kPage);
+  ASSERT_EQ(vmem.map(va, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va + 2 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va + 4 * kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.unmap(nullptr, kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.unmap(va, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.unmap(va, kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.unmap(va, 6 * kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT) << "there is a gap";
+  EXPECT_EQ(vmem.unmap(va + kPage, kPage), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(vmem.unmap(va + 3 * kPage, kPage), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(vmem.unmap(va, 3 * kPage), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(info(va).type, HSA_EXT_POINTER_TYPE_RESERVED_ADDR);
+  EXPECT_EQ(vmem.unmap(va + 4 * kPage, 2 * kPage), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(Virtual, AHandleLivesAsLongAsItIsReferredTo) {
+  unsigned char* va = reserve(kPage);
+  const auto handle = create(kPage);
+  ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.handle_release(handle), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.handle_release(handle), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  va[0] = 9;  // the mapping keeps the memory
+
+  hsa_amd_vmem_alloc_handle_t again{};
+  EXPECT_EQ(vmem.retain_alloc_handle(&again, va + 100), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(again.handle, handle.handle);
+  EXPECT_EQ(vmem.unmap(va, kPage), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va, kPage, 0, again, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(va[0], 9);
+  EXPECT_EQ(vmem.handle_release(again), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.unmap(va, kPage), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.map(va, kPage, 0, again, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.retain_alloc_handle(&again, va), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(vmem.retain_alloc_handle(nullptr, va), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(Virtual, AHandleKnowsItsPoolAndType) {
+  hsa_amd_vmem_alloc_handle_t handle{};
+  const auto pool = testing::pool_of(memory, kCpu1, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+  ASSERT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_PINNED, 0, &handle), HSA_STATUS_SUCCESS);
+  hsa_amd_memory_pool_t of{};
+  hsa_amd_memory_type_t type{};
+  EXPECT_EQ(vmem.get_alloc_properties_from_handle(handle, &of, &type), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(of.handle, pool.handle);
+  EXPECT_EQ(type, MEMORY_TYPE_PINNED);
+  EXPECT_EQ(vmem.get_alloc_properties_from_handle(handle, nullptr, &type), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.get_alloc_properties_from_handle({3}, &of, &type), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(vmem.handle_release(handle), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.get_alloc_properties_from_handle(handle, &of, &type), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+TEST_F(Virtual, ImportingOnesOwnMemoryIsOneMoreReference) {
+  const auto handle = create(kPage);
+  int descriptor = -1;
+  ASSERT_EQ(vmem.export_shareable_handle(&descriptor, handle, 0), HSA_STATUS_SUCCESS);
+  hsa_amd_vmem_alloc_handle_t again{};
+  EXPECT_EQ(vmem.import_shareable_handle(descriptor, &again), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(again.handle, handle.handle);
+  close(descriptor);
+  EXPECT_EQ(vmem.handle_release(handle), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.handle_release(again), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.handle_release(again), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+TEST_F(Virtual, MemoryIsSharedWithAnotherProcess) {
+  int descriptor = -1;
+  const auto handle = create(2 * kPage);
+  unsigned char* va = reserve(2 * kPage);
+  ASSERT_EQ(vmem.map(va, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  std::strcpy(reinterpret_cast<char*>(va), "from the parent");
+  ASSERT_EQ(vmem.export_shareable_handle(&descriptor, handle, 0), HSA_STATUS_SUCCESS);
+  const pid_t child = fork();
+  if (child == 0) {
+    // A runtime of its own, to which the descriptor is all there is.
+    MemoryManager fresh;
+    testing::add_agents(fresh);
+    testing::add_hosts(fresh);
+    VirtualMemory& own = fresh.virtual_memory();
+    hsa_amd_vmem_alloc_handle_t imported{};
+    void* at = nullptr;
+    const hsa_amd_memory_access_desc_t desc{HSA_ACCESS_PERMISSION_RW, kCpu0};
+    const bool good = own.import_shareable_handle(descriptor, &imported) == HSA_STATUS_SUCCESS &&
+                      own.address_reserve(&at, 2 * kPage, 0, 0) == HSA_STATUS_SUCCESS &&
+                      own.map(at, 2 * kPage, 0, imported, 0) == HSA_STATUS_SUCCESS &&
+                      own.set_access(at, 2 * kPage, &desc, 1) == HSA_STATUS_SUCCESS &&
+                      std::strcmp(static_cast<char*>(at), "from the parent") == 0;
+    if (good) std::strcpy(static_cast<char*>(at) + kPage, "from the child");
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_STREQ(reinterpret_cast<char*>(va + kPage), "from the child");
+  close(descriptor);
+}
+
+TEST_F(Virtual, ExportAndImportCheckTheirArguments) {
+  const auto handle = create(kPage);
+  int descriptor = 5;
+  hsa_amd_vmem_alloc_handle_t imported{};
+  EXPECT_EQ(vmem.export_shareable_handle(nullptr, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.export_shareable_handle(&descriptor, handle, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.export_shareable_handle(&descriptor, {77}, 0), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(descriptor, -1);
+  EXPECT_EQ(vmem.import_shareable_handle(-1, &imported), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.import_shareable_handle(0, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(vmem.import_shareable_handle(9999, &imported), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  const int file = open("/dev/null", O_RDWR | O_CLOEXEC);
+  EXPECT_EQ(vmem.import_shareable_handle(file, &imported), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  close(file);
+  const int growing = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  EXPECT_EQ(ftruncate(growing, kPage), 0);
+  EXPECT_EQ(vmem.import_shareable_handle(growing, &imported), HSA_STATUS_ERROR_INVALID_ALLOCATION)
+      << "it could be made shorter under us";
+  close(growing);
+}
+
+TEST_F(Virtual, PointersKnowWhatIsMapped) {
+  unsigned char* va = reserve(4 * kPage);
+  const auto handle = create(kPage);
+  auto answer = info(va + 100);
+  EXPECT_EQ(answer.type, HSA_EXT_POINTER_TYPE_RESERVED_ADDR);
+  EXPECT_EQ(answer.agentBaseAddress, va);
+  EXPECT_EQ(answer.sizeInBytes, 4 * kPage);
+  ASSERT_EQ(vmem.map(va + kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  answer = info(va + kPage + 100);
+  EXPECT_EQ(answer.type, HSA_EXT_POINTER_TYPE_HSA);
+  EXPECT_EQ(answer.agentBaseAddress, va + kPage);
+  EXPECT_EQ(answer.sizeInBytes, kPage);
+  EXPECT_EQ(answer.agentOwner.handle, kCpu0.handle);
+  EXPECT_EQ(answer.global_flags, uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED});
+  EXPECT_EQ(memory.pointer_info_set_userdata(va + kPage, va), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(info(va + kPage + 5).userData, va);
+  EXPECT_EQ(info(va + 2 * kPage).type, HSA_EXT_POINTER_TYPE_RESERVED_ADDR);
+  EXPECT_EQ(memory.memory_free(va + kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+
+  ASSERT_EQ(vmem.map(va + 2 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  EXPECT_FALSE(memory.locate(va + kPage).host_accessible);
+  ASSERT_EQ(allow(va + kPage, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  const Placement placement = memory.locate(va + 2 * kPage + 7);
+  EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(va + kPage)) << "copies may span mappings";
+  EXPECT_EQ(placement.size, 2 * kPage);
+  EXPECT_TRUE(placement.host_accessible);
+}
+
+TEST_F(Virtual, AgentsAreAllowedAccessTheOldWayToo) {
+  unsigned char* va = reserve(4 * kPage);
+  const auto handle = create(kPage);
+  for (const size_t page : {0, 1, 3}) {
+    ASSERT_EQ(vmem.map(va + page * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  }
+  ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RO, kGpu0), HSA_STATUS_SUCCESS);
+  const hsa_agent_t agents[] = {kCpu0, kGpu0};
+  EXPECT_EQ(memory.agents_allow_access(2, agents, nullptr, va), HSA_STATUS_SUCCESS);
+  va[kPage] = 1;
+  EXPECT_EQ(permission_of(va, kGpu0), HSA_ACCESS_PERMISSION_RW);
+  EXPECT_EQ(permission_of(va + kPage, kGpu0), HSA_ACCESS_PERMISSION_RW) << "mappings above that adjoin count";
+  EXPECT_EQ(permission_of(va + 3 * kPage, kGpu0), HSA_ACCESS_PERMISSION_NONE);
+  EXPECT_EQ(memory.agents_allow_access(1, &kNobody, nullptr, va), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(memory.agents_allow_access(1, &kCpu0, nullptr, va + 2 * kPage),
+            HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+// A device whose virtual memory can be made to refuse.
+class Refusing final : public PhysicalMemory {
+ public:
+  explicit Refusing(bool& refuses) : refuses_(refuses) {}
+  Status map(void*, size_t) override {
+    return refuses_ ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
+  }
+  void unmap(void*, size_t) noexcept override {}
+  Status set_access(void*, size_t, const MappingAccess&) override {
+    return refuses_ ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
+  }
+  Result<int> export_descriptor() override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
+
+ private:
+  bool& refuses_;
+};
+
+class RefusingProvider final : public MemoryProvider {
+ public:
+  explicit RefusingProvider(bool& refuses) : refuses_(refuses) {}
+  Result<Backing> map(const BlockRequest&) override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
+  void unmap(const Backing&) noexcept override {}
+  Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t) override {
+    return Result<std::unique_ptr<PhysicalMemory>>(std::make_unique<Refusing>(refuses_));
+  }
+
+ private:
+  bool& refuses_;
+};
+
+TEST_F(Virtual, AccessIsSetForAllMappingsOrNone) {
+  bool refuses = false;
+  HeapFacts facts;
+  facts.owner = kGpu0;
+  facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
+  facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
+  facts.size = facts.allocation_limit = 1 << 30;
+  const auto pool = memory.add_heap(facts, std::make_unique<RefusingProvider>(refuses)).pool();
+  hsa_amd_vmem_alloc_handle_t device{};
+  ASSERT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_NONE, 0, &device), HSA_STATUS_SUCCESS);
+  const auto host = create(kPage);
+  unsigned char* va = reserve(3 * kPage);
+  ASSERT_EQ(vmem.map(va, kPage, 0, host, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va + kPage, kPage, 0, device, 0), HSA_STATUS_SUCCESS);
+  refuses = true;
+  EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(permission_of(va, kCpu0), HSA_ACCESS_PERMISSION_NONE);
+  EXPECT_DEATH(va[0] = 1, "");
+  EXPECT_EQ(vmem.map(va + 2 * kPage, kPage, 0, device, 0), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  refuses = false;
+  EXPECT_EQ(vmem.map(va + 2 * kPage, kPage, 0, device, 0), HSA_STATUS_SUCCESS)
+      << "a failed mapping leaves no trace";
+}
+
+TEST_F(Virtual, BehavesLikeAModelUnderRandomUse) {
+  constexpr size_t kPages = 16;
+  std::mt19937 random(11);
+  unsigned char* va = reserve(kPages * kPage);
+  const auto handle = create(4 * kPage);
+  ASSERT_EQ(vmem.address_free(nullptr, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  std::vector<int> model(kPages, 0);  // 0: free, else the number of the mapping
+  int next = 1;
+  for (int step = 0; step < 3000; ++step) {
+    const size_t first = random() % kPages;
+    const size_t count = 1 + random() % 5;
+    if (random() % 2 == 0) {
+      bool fits = count <= 4 && first + count <= kPages;
+      for (size_t i = first; fits && i < first + count; ++i) fits = model[i] == 0;
+      ASSERT_EQ(vmem.map(va + first * kPage, count * kPage, 0, handle, 0) == HSA_STATUS_SUCCESS, fits)
+          << step;
+      if (fits) std::fill_n(model.begin() + static_cast<long>(first), count, next++);
+    } else {
+      const size_t end = first + count;
+      bool whole = end <= kPages;
+      for (size_t i = first; whole && i < end; ++i) whole = model[i] != 0;
+      whole = whole && (first == 0 || model[first - 1] != model[first]) &&
+              (end == kPages || model[end] != model[end - 1]);
+      ASSERT_EQ(vmem.unmap(va + first * kPage, count * kPage) == HSA_STATUS_SUCCESS, whole) << step;
+      if (whole) std::fill_n(model.begin() + static_cast<long>(first), count, 0);
+    }
+    const size_t probe = random() % kPages;
+    ASSERT_EQ(info(va + probe * kPage).type,
+              model[probe] == 0 ? HSA_EXT_POINTER_TYPE_RESERVED_ADDR : HSA_EXT_POINTER_TYPE_HSA);
+  }
+}
+
+}  // namespace
+}  // namespace rigel
