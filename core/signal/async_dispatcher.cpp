@@ -128,7 +128,10 @@ class AsyncDispatcher::Worker {
       poke();
     }
     if (is_this_thread()) {
+      // The handler that this is in goes on, and then the thread ends. What belongs to it besides ends here:
+      // the caller may free what functions work on.
       pthread_detach(thread_);
+      finish();
     } else {
       pthread_join(thread_, nullptr);
     }
@@ -177,18 +180,23 @@ class AsyncDispatcher::Worker {
   }
 
   bool call_what_is_due() noexcept {
-    ReadyItem* item = queue_.take_all();
-    if (item == nullptr) return false;
-    while (item != nullptr) {
-      ReadyItem* const next = item->next_ready;  // the item may be back in the queue, or gone, afterwards
-      if (item->kind == ReadyItem::Kind::kFunction) {
-        call(static_cast<Function&>(*item));
-      } else if (!stopping()) {
-        call(static_cast<Registration&>(static_cast<HandlerNode&>(*item)));
-      }
-      item = next;
-    }
+    due_ = queue_.take_all();
+    if (due_ == nullptr) return false;
+    call_due();
     return true;
+  }
+
+  // Also called by `finish` within one of the calls that this makes.
+  void call_due() noexcept {
+    while (due_ != nullptr) {
+      ReadyItem& item = *due_;
+      due_ = item.next_ready;  // the item may be back in the queue, or gone, afterwards
+      if (item.kind == ReadyItem::Kind::kFunction) {
+        call(static_cast<Function&>(item));
+      } else if (!stopping()) {
+        call(static_cast<Registration&>(static_cast<HandlerNode&>(item)));
+      }
+    }
   }
 
   void call(Function& item) noexcept {
@@ -199,8 +207,10 @@ class AsyncDispatcher::Worker {
   void call(Registration& registration) noexcept {
     int64_t value;
     const bool fires = take_handler(*registration.signal, registration, value);
+    running_ = &registration;
     const bool again = fires && registration.handler(value, registration.argument);
-    if (again && rearm_handler(*registration.signal, registration)) return;
+    running_ = nullptr;
+    if (again && !finished_ && rearm_handler(*registration.signal, registration)) return;
     unlink_handler(*registration.signal, registration);
     const std::lock_guard lock(mutex_);
     delist(registration);
@@ -214,8 +224,10 @@ class AsyncDispatcher::Worker {
     }
   }
 
-  // The end of the thread.
+  // The end, of the thread or in the last call that it makes: afterwards nothing is called any more.
   void finish() noexcept {
+    if (finished_) return;
+    finished_ = true;
     {
       const std::lock_guard lock(mutex_);
       // Signallers push under the signal's lock, so a registration that is out of its list is pushed no more.
@@ -224,12 +236,14 @@ class AsyncDispatcher::Worker {
       }
     }
     // Since stopping_ was set nobody posts any more either: these are the last. Handlers are passed over.
+    call_due();
     call_what_is_due();
     const std::lock_guard lock(mutex_);
-    while (registered_ != nullptr) {
-      Registration* const registration = registered_;
-      delist(*registration);
-      delete registration;
+    for (Registration *item = registered_, *next; item != nullptr; item = next) {
+      next = item->next_registered;
+      if (item == running_) continue;
+      delist(*item);
+      delete item;
     }
   }
 
@@ -264,6 +278,10 @@ class AsyncDispatcher::Worker {
   Registration* registered_ = nullptr;
   std::atomic<uint32_t> polled_{0};  // how many of them are
   std::atomic<bool> stopping_{false};
+  // The thread's own.
+  ReadyItem* due_ = nullptr;         // what it has taken from the queue and not called yet
+  Registration* running_ = nullptr;  // whose handler it is in
+  bool finished_ = false;
 };
 
 std::shared_ptr<AsyncDispatcher::Worker> AsyncDispatcher::worker() noexcept {
