@@ -17,13 +17,16 @@ constexpr uint32_t kAll = 0xffffffff;
 constexpr uint32_t kErrorsAndWarnings = 0x0000ffff;
 
 constinit std::atomic<int> log_fd{STDERR_FILENO};
+constinit std::atomic<int> file_fd{-1};  // of the file that was named last; once there is one, always open
 
 constexpr uint32_t level_mask(size_t level) {
   // A level includes the graver ones.
   return level == 3 ? kAll : (1u << (level + 1) * 8) - 1;
 }
 
-constexpr uint32_t topic_mask(size_t topic) { return 0x01010101u << topic; }
+constexpr uint32_t topic_mask(size_t topic) {
+  return 0x01010101u << topic;
+}
 
 bool mask_of_word(std::string_view word, uint32_t& mask) {
   if (word == "all") return mask |= kAll, true;
@@ -44,8 +47,10 @@ constinit std::atomic<uint32_t> log_mask{kErrorsAndWarnings};
 
 void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexcept {
   char line[kLogLineBytes + 64];
-  const std::string_view parts[] = {"hsa: ", kLevelNames[static_cast<size_t>(level)], ": ",
-                                    kTopicNames[static_cast<size_t>(topic)], ": ", text, "\n"};
+  const std::string_view parts[] = {"hsa: ", kLevelNames[static_cast<size_t>(level)],
+                                    ": ",    kTopicNames[static_cast<size_t>(topic)],
+                                    ": ",    text,
+                                    "\n"};
   size_t size = 0;
   for (const auto part : parts) {
     std::memcpy(line + size, part.data(), part.size());
@@ -74,7 +79,8 @@ void configure_log(const char* words) noexcept {
     const auto word = rest.substr(0, comma);
     rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
     if (!word.empty() && !mask_of_word(word, mask)) {
-      log_message(LogLevel::kWarn, LogTopic::kApi, "HSA_LOADER_DEBUG: '{}' is neither a level nor a topic", word);
+      log_message(LogLevel::kWarn, LogTopic::kApi, "HSA_LOADER_DEBUG: '{}' is neither a level nor a topic",
+                  word);
     }
   }
   detail::log_mask.store(mask, std::memory_order_relaxed);
@@ -83,9 +89,20 @@ void configure_log(const char* words) noexcept {
 bool log_to_file(const char* path) noexcept {
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) return false;
-  const int old = log_fd.exchange(fd, std::memory_order_relaxed);
-  if (old != STDERR_FILENO) ::close(old);
+  int file = -1;
+  if (!file_fd.compare_exchange_strong(file, fd, std::memory_order_relaxed)) {
+    // Another thread may be about to write to the earlier file: the new one takes over its descriptor. Had it
+    // been closed, the line could end up in whatever file of the application gets the number next.
+    const bool moved = ::dup3(fd, file, O_CLOEXEC) == file;
+    ::close(fd);
+    if (!moved) return false;
+  }
+  log_fd.store(file_fd.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return true;
+}
+
+void log_to_stderr() noexcept {
+  log_fd.store(STDERR_FILENO, std::memory_order_relaxed);
 }
 
 }  // namespace rigel

@@ -4,9 +4,9 @@
 // down. A message is formatted on the stack and handed to the kernel in one write(2), so that lines of
 // different threads and processes do not mix. Messages longer than 2 KiB are cut.
 //
-// HSA_LOADER_DEBUG names what is shown: levels (error, warn, info, debug) and topics (manifest, module, chain,
-// api, queue, memory, signal), comma separated, or `all`. A topic alone shows all its levels. Errors and
-// warnings are shown unless the variable is `none`.
+// HSA_LOADER_DEBUG names what is shown: levels (error, warn, info, debug) and topics (manifest, module,
+// chain, api, queue, memory, signal), comma separated, or `all`. A topic alone shows all its levels. Errors
+// and warnings are shown unless the variable is `none`.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,8 @@ inline bool log_enabled(LogLevel level, LogTopic topic) noexcept {
 }
 
 template <class... Args>
-void log_message(LogLevel level, LogTopic topic, fmt::format_string<Args...> format, Args&&... args) noexcept {
+void log_message(LogLevel level, LogTopic topic, fmt::format_string<Args...> format,
+                 Args&&... args) noexcept {
   if (!log_enabled(level, topic)) return;
   char line[detail::kLogLineBytes];
   try {
@@ -51,5 +52,6 @@ void configure_log(const char* words) noexcept;
 
 /// Sends the log to `path` (appended to, made if missing) instead of stderr. False if it cannot be opened.
 bool log_to_file(const char* path) noexcept;
+void log_to_stderr() noexcept;
 
 }  // namespace rigel

@@ -1,7 +1,9 @@
 #include "core/base/log.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <string>
 
 namespace rigel {
@@ -49,6 +51,29 @@ TEST_F(Log, CutsALongMessageInsteadOfOverflowing) {
   const auto text = ::testing::internal::GetCapturedStderr();
   EXPECT_LT(text.size(), 3000u);
   EXPECT_EQ(text.back(), '\n');
+}
+
+TEST_F(Log, GoesToTheFileThatWasNamedLastAndBack) {
+  std::string names[2] = {::testing::TempDir() + "rigel-log-a-XXXXXX",
+                          ::testing::TempDir() + "rigel-log-b-XXXXXX"};
+  for (std::string& name : names) {
+    ::close(::mkstemp(name.data()));
+    ASSERT_TRUE(log_to_file(name.c_str()));
+    log_message(LogLevel::kError, LogTopic::kApi, "to {}", name);
+  }
+  EXPECT_FALSE(log_to_file("/nonexistent/log"));
+  log_to_stderr();
+  ::testing::internal::CaptureStderr();
+  log_message(LogLevel::kError, LogTopic::kApi, "back");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "hsa: error: api: back\n");
+  for (const std::string& name : names) {
+    std::ifstream file(name);
+    std::string line;
+    std::getline(file, line);
+    EXPECT_EQ(line, "hsa: error: api: to " + name);
+    EXPECT_FALSE(std::getline(file, line)) << "one line each";
+    ::unlink(name.c_str());
+  }
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ Status Runtime::apply_config() {
   if (environment("HSA_LOADER_DEBUG") == nullptr && !config_.log.level.empty()) {
     configure_log(config_.log.level.c_str());
   }
+  log_to_stderr();  // wherever an earlier life of the runtime sent it
   if (!config_.log.to.empty() && config_.log.to != "stderr") {
     const std::string path = with_process_id(config_.log.to);
     if (!log_to_file(path.c_str())) {
@@ -169,6 +170,7 @@ bool Runtime::open_device(const Node& node, const Backend& backend, const Loaded
     agents_.pop_back();
     return false;
   }
+  backends_.note_device(backend);
   report_.add(Stage::kDevice, Outcome::kOk, subject,
               fmt::format("open, by {} {}", loaded.name, loaded.version));
   return true;

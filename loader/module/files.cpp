@@ -80,9 +80,10 @@ Explained<std::string> read_small_file(const std::string& path, size_t limit) {
       if (errno == EINTR) continue;
       return tl::unexpected(error_text(errno));
     }
-    if (got == 0) break;
     size += static_cast<size_t>(got);
     if (size > limit) return too_big();
+    // A short read is the end, unless the kernel makes the content up and says that its size is 0.
+    if (got == 0 || (size < content.size() && status.st_size != 0)) break;
     if (size == content.size()) content.resize(size * 2);
   }
   content.resize(size);
@@ -104,6 +105,11 @@ Explained<std::vector<std::string>> list_folder(const std::string& path, std::st
 bool is_folder(const std::string& path) noexcept {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool is_link(const std::string& path) noexcept {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
 }
 
 bool exists(const std::string& path) noexcept {

@@ -43,6 +43,7 @@ Explained<std::string> read_small_file(const std::string& path, size_t limit);
 Explained<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix);
 
 bool is_folder(const std::string& path) noexcept;
+bool is_link(const std::string& path) noexcept;
 bool exists(const std::string& path) noexcept;
 
 /// Whether nobody but root and `owner` could have written the file, put it where it is, or replaced a folder

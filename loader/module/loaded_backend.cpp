@@ -1,45 +1,18 @@
 #include "loader/module/loaded_backend.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include <fmt/format.h>
 
-#include "loader/module/dynamic_module.hpp"
-
 namespace rigel {
 namespace {
 
-constexpr uint64_t kMaxStructSize = 64 * 1024;  // a larger size is not a size
-constexpr uint64_t kMaxText = 256;
 constexpr uint64_t kMaxExtensions = 64;
 
 auto no(std::string why) {
   return tl::unexpected(std::move(why));
-}
-
-// Copies the struct at `from`, of whatever size its author knew, into the runtime's own. `least` is where it
-// ended in version 1.0.
-template <class T>
-Explained<T> copy_sized(const T* from, uint64_t least, const char* what) {
-  T own{};
-  const uint64_t size = from->struct_size;
-  if (size < least || size > kMaxStructSize) {
-    return no(fmt::format("{} says that it has {} bytes; version 1.0 has {}", what, size, least));
-  }
-  std::memcpy(&own, from, static_cast<size_t>(std::min<uint64_t>(size, sizeof own)));
-  return own;
-}
-
-Explained<std::string> copy_text(hsabe_str_t text, const char* what) {
-  if (text.size > kMaxText || (text.data == nullptr && text.size != 0)) {
-    return no(fmt::format("its {} is not a string ({} bytes at {})", what, text.size, fmt::ptr(text.data)));
-  }
-  return text.size == 0 ? std::string() : std::string(text.data, static_cast<size_t>(text.size));
 }
 
 // The first function that a group of version 1.0 must have and this one has not; null if it is complete.
@@ -90,18 +63,6 @@ std::string_view sanitizer_name(uint32_t sanitizer) {
       return "MemorySanitizer";
     default:
       return "an unknown sanitizer";
-  }
-}
-
-Explained<const hsabe_backend_t*> query(hsa_backend_query_v1_fn function) {
-  try {
-    if (const auto* table = function(HSABE_ABI_MAJOR, HSABE_ABI_MINOR)) return table;
-    return no(
-        fmt::format("it cannot serve a runtime of backend ABI {}.{}", HSABE_ABI_MAJOR, HSABE_ABI_MINOR));
-  } catch (const std::exception& problem) {
-    return no(fmt::format("its query throws: {}", problem.what()));
-  } catch (...) {
-    return no("its query throws");
   }
 }
 
@@ -179,14 +140,9 @@ tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& 
       return found->second.get();
   }
   // No lock while code of the module runs. Two threads that get here both do the same, and one copy stays.
-  const auto module = DynamicModule::open(path);
-  if (!module) return tl::unexpected(LoadFailure{false, module.error()});
-  const auto function = module->function<std::remove_pointer_t<hsa_backend_query_v1_fn>>(HSABE_ENTRY_SYMBOL);
-  if (function == nullptr) {
-    return tl::unexpected(LoadFailure{true, fmt::format("{} does not export {}", path, HSABE_ENTRY_SYMBOL)});
-  }
-  const auto table = query(function);
-  if (!table) return tl::unexpected(LoadFailure{true, table.error()});
+  const auto table =
+      query_module<hsabe_backend_t>(path, HSABE_ENTRY_SYMBOL, HSABE_ABI_MAJOR, HSABE_ABI_MINOR);
+  if (!table) return tl::unexpected(table.error());
   auto backend = read_backend_table(*table, path);
   if (!backend) return tl::unexpected(LoadFailure{true, backend.error()});
 

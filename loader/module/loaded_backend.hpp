@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "loader/module/module_query.hpp"
 #include "loader/module/text.hpp"
 
 namespace rigel {
@@ -38,12 +39,6 @@ struct LoadedBackend {
 
 /// Copies and checks a table as a module's query returned it. `path` is only noted.
 Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::string path);
-
-/// How far loading came before it failed, and why.
-struct LoadFailure {
-  bool was_opened;
-  std::string text;
-};
 
 /// Opens the library at a real path and negotiates with it, or returns what an earlier call made of it.
 tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& path);

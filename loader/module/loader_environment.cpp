@@ -66,6 +66,7 @@ void LoaderEnvironment::set_library(const std::string& path) {
   library_folder = folder_of(*real);
   manifest_folder = join(library_folder, RIGEL_MANIFESTS_FROM_LIBRARY);
   backend_folder = join(library_folder, RIGEL_BACKENDS_FROM_LIBRARY);
+  driver_folder = join(library_folder, "hsa/drivers");
   plugin_folder = join(library_folder, "hsa/plugins");
 }
 

@@ -29,6 +29,7 @@ struct LoaderEnvironment {
   std::string library_folder;   // of libhsa-runtime64.so, symbolic links resolved
   std::string manifest_folder;  // ../share/hsa/backends.d from there
   std::string backend_folder;   // hsa/backends from there
+  std::string driver_folder;    // hsa/drivers from there
   std::string plugin_folder;    // hsa/plugins from there
 
   /// The environment of this process. `address` is any address in the runtime's library.

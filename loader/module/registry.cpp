@@ -43,6 +43,7 @@ struct BackendRegistry::Entry {
   Backend backend;
   State state = kUntried;
   bool wanted = false;  // some device was offered to it
+  bool in_use = false;  // it has opened one
   const LoadedBackend* loaded = nullptr;
 };
 
@@ -179,6 +180,10 @@ Result<const LoadedBackend*> BackendRegistry::open(const Backend& backend, Disco
   return &table;
 }
 
+void BackendRegistry::note_device(const Backend& backend) {
+  if (Entry* const entry = entry_of(backend)) entry->in_use = true;
+}
+
 Status BackendRegistry::conclude(DiscoveryReport& report) const {
   for (const auto& entry : entries_) {
     if (entry->wanted) continue;
@@ -188,11 +193,11 @@ Status BackendRegistry::conclude(DiscoveryReport& report) const {
   for (const auto& name : required_) {
     const auto found = std::find_if(entries_.begin(), entries_.end(),
                                     [&](const auto& entry) { return entry->backend.manifest.name == name; });
-    if (found != entries_.end() && (*found)->state == Entry::kOpen) continue;
+    if (found != entries_.end() && (*found)->in_use) continue;
     const auto names = names_of(backends());
     report.add(Stage::kConfig, Outcome::kFailed, name,
                found == entries_.end() ? "is required and was not found" + suggestion(name, names)
-                                       : std::string("is required and is not in use"));
+                                       : std::string("is required and has opened no device"));
     status = HSA_STATUS_ERROR;
   }
   return status;

@@ -7,7 +7,8 @@
 //   for (const Backend* one : backends.candidates(node, subject, report)) {
 //     auto loaded = backends.open(*one, report);                // once; a failure is remembered
 //     if (!loaded) continue;
-//     ... select_device(**loaded, host, node, ...), device.open; the first that succeeds serves the node
+//     ... select, check_capabilities, open; the first that succeeds serves the node
+//     backends.note_device(*one);
 //   }
 //   status = backends.conclude(report);                         // what was required and is not there
 //
@@ -63,8 +64,11 @@ class BackendRegistry {
   /// the life of the registry.
   Result<const LoadedBackend*> open(const Backend& backend, DiscoveryReport& report);
 
+  /// Notes that the backend has opened a device: it is in use.
+  void note_device(const Backend& backend);
+
   /// For the end of discovery: reports backends that no device wanted, and fails with HSA_STATUS_ERROR if one
-  /// that the configuration requires has not been opened.
+  /// that the configuration requires is not in use.
   Status conclude(DiscoveryReport& report) const;
 
  private:

@@ -92,24 +92,30 @@ class Search {
 
   void read_folder(const std::string& path) {
     const auto names = list_folder(path, kSuffix);
-    if (!names) {
-      report_.add(Stage::kSearched, Outcome::kFailed, path, names.error());
+    const auto real = real_path(path);
+    if (!names || !real) {
+      report_.add(Stage::kSearched, Outcome::kFailed, path, names ? real.error() : names.error());
       return;
     }
     report_.add(Stage::kSearched, Outcome::kOk, path, fmt::format("{} manifests", names->size()));
     for (const auto& name : *names) {
-      if (!read_file(path + '/' + name)) return;
+      const std::string file = path + '/' + name;
+      // Resolving a path asks the kernel about each of its folders; of a plain file the answer is known.
+      const bool go_on = is_link(file) ? read_file(file) : read_real_file(file, *real + '/' + name);
+      if (!go_on) return;
     }
   }
 
   // False if no more files are to be read.
   bool read_file(const std::string& file) {
     const auto real = real_path(file);
-    if (!real) {
-      report_.add(Stage::kFound, Outcome::kFailed, file, real.error());
-      return true;
-    }
-    if (!seen_.insert(*real).second) {
+    if (real) return read_real_file(file, *real);
+    report_.add(Stage::kFound, Outcome::kFailed, file, real.error());
+    return true;
+  }
+
+  bool read_real_file(const std::string& file, const std::string& real) {
+    if (!seen_.insert(real).second) {
       report_.add(Stage::kFound, Outcome::kSkipped, file, "has been read already");
       return true;
     }
@@ -121,12 +127,12 @@ class Search {
       }
       return false;
     }
-    report_.add(Stage::kFound, Outcome::kOk, file, *real == file ? "" : "is " + *real);
-    if (const auto permitted = environment_.check_permitted(*real); !permitted) {
+    report_.add(Stage::kFound, Outcome::kOk, file, real == file ? "" : "is " + real);
+    if (const auto permitted = environment_.check_permitted(real); !permitted) {
       report_.add(Stage::kPermitted, Outcome::kFailed, file, permitted.error());
       return true;
     }
-    const auto text = read_small_file(*real, kMaxJsonBytes);
+    const auto text = read_small_file(real, kMaxJsonBytes);
     if (!text) {
       report_.add(Stage::kParsed, Outcome::kFailed, file, text.error());
       return true;
@@ -136,7 +142,7 @@ class Search {
     for (const auto& entry : diagnostics.entries()) {
       report_.add(Stage::kParsed, entry.is_error ? Outcome::kFailed : Outcome::kWarning, file, entry.text);
     }
-    if (!diagnostics.has_errors()) judge({std::move(manifest), file, *real});
+    if (!diagnostics.has_errors()) judge({std::move(manifest), file, real});
     return true;
   }
 

@@ -31,6 +31,7 @@ class ScratchWorld : public ::testing::Test {
     environment.owner = ::geteuid();
     environment.system_folder = root / "etc";
     environment.library_folder = root / "prefix/lib";
+    environment.driver_folder = root / "prefix/lib/hsa/drivers";
     environment.backend_folder = root / "prefix/lib/hsa/backends";
     environment.manifest_folder = installed;
   }

@@ -1,0 +1,71 @@
+// The line between the runtime and a module of any kind: asking the module's only export for its table, and
+// taking the structs behind it, each of which begins with the size that its author knew. Used by the files of
+// this folder only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "loader/module/dynamic_module.hpp"
+#include "loader/module/text.hpp"
+
+namespace rigel {
+
+constexpr uint64_t kMaxStructSize = 64 * 1024;  // a larger size is not a size
+constexpr uint64_t kMaxModuleText = 256;
+
+/// How far loading came before it failed, and why.
+struct LoadFailure {
+  bool was_opened;
+  std::string text;
+};
+
+/// Opens the library at an absolute path and calls its query for the table of this version. A query that
+/// throws, against the rules, is a failure like others. The caller holds no lock.
+template <class Table>
+tl::expected<const Table*, LoadFailure> query_module(const std::string& path, const char* symbol,
+                                                     uint32_t major, uint32_t minor) {
+  const auto opened_but = [](std::string why) { return tl::unexpected(LoadFailure{true, std::move(why)}); };
+  const auto module = DynamicModule::open(path);
+  if (!module) return tl::unexpected(LoadFailure{false, module.error()});
+  auto* const query = module->template function<const Table*(uint32_t, uint32_t)>(symbol);
+  if (query == nullptr) return opened_but(fmt::format("{} does not export {}", path, symbol));
+  try {
+    if (const Table* table = query(major, minor)) return table;
+    return opened_but(fmt::format("it cannot serve a runtime of ABI {}.{}", major, minor));
+  } catch (const std::exception& problem) {
+    return opened_but(fmt::format("its query throws: {}", problem.what()));
+  } catch (...) {
+    return opened_but("its query throws");
+  }
+}
+
+/// Copies the struct at `from` into the runtime's own, zero where the author's is shorter. `least` is where
+/// it ended in version 1.0.
+template <class T>
+Explained<T> copy_sized(const T* from, uint64_t least, const char* what) {
+  T own{};
+  const uint64_t size = from->struct_size;
+  if (size < least || size > kMaxStructSize) {
+    return tl::unexpected(fmt::format("{} says that it has {} bytes; version 1.0 has {}", what, size, least));
+  }
+  std::memcpy(&own, from, static_cast<size_t>(std::min<uint64_t>(size, sizeof own)));
+  return own;
+}
+
+/// Copies a sized string: hsabe_str_t or its like.
+template <class Str>
+Explained<std::string> copy_text(const Str& text, const char* what) {
+  if (text.size > kMaxModuleText || (text.data == nullptr && text.size != 0)) {
+    return tl::unexpected(
+        fmt::format("its {} is not a string ({} bytes at {})", what, text.size, fmt::ptr(text.data)));
+  }
+  return text.size == 0 ? std::string() : std::string(text.data, static_cast<size_t>(text.size));
+}
+
+}  // namespace rigel

@@ -1,0 +1,62 @@
+// What discovery costs at start-up: reading the manifests of an ordinary installation, and a module's first
+// opening left out, opening it.
+#include "loader/module/registry.hpp"
+
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "loader/module/testing/manifests.hpp"
+
+namespace rigel {
+namespace {
+
+class Installation {
+ public:
+  Installation() {
+    std::string pattern = std::filesystem::temp_directory_path() / "rigel-loader-XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+    constexpr std::string_view kMore =
+        R"(, "arch": "x86_64", "build_id": "9f3c0d51", "config": {"sdma": "auto", "max_queues": 128})";
+    for (const char* name : {"cpu", "gfx8", "gfx9", "gfx10", "other"}) {
+      std::ofstream(root_ / (std::string(name) + ".json"))
+          << manifest_text(name, std::string(RIGEL_TEST_MODULES) + "/module_good.so", kMore);
+    }
+    environment.variable = [](const char*) -> const char* { return nullptr; };
+    environment.manifest_folder = root_;
+  }
+  ~Installation() { std::filesystem::remove_all(root_); }
+
+  LoaderEnvironment environment;
+
+ private:
+  std::filesystem::path root_;
+};
+
+void discover_five_manifests(benchmark::State& state) {
+  const Installation installation;
+  for (auto _ : state) {
+    DiscoveryReport report;
+    BackendRegistry registry;
+    registry.discover(installation.environment, RuntimeConfig{}, report);
+    benchmark::DoNotOptimize(registry.backends().size());
+  }
+}
+BENCHMARK(discover_five_manifests);
+
+void discover_and_open_again(benchmark::State& state) {
+  const Installation installation;
+  for (auto _ : state) {
+    DiscoveryReport report;
+    BackendRegistry registry;
+    registry.discover(installation.environment, RuntimeConfig{}, report);
+    benchmark::DoNotOptimize(registry.open(*registry.backends().front(), report));
+  }
+}
+BENCHMARK(discover_and_open_again);
+
+}  // namespace
+}  // namespace rigel
