@@ -10,3 +10,5 @@ skip() { printf 'skipped: %s\n' "$*"; exit 77; }
 
 # expect <text> <pattern> <what it is about>
 expect() { grep -qE -- "$2" <<<"$1" || complain "$3: no '$2' in:"$'\n'"$1"; }
+# expect_not <text> <pattern> <what it is about>
+expect_not() { ! grep -qE -- "$2" <<<"$1" || complain "$3: '$2' in:"$'\n'"$1"; }

@@ -17,6 +17,6 @@ output=$(run rocminfo) || complain "rocminfo failed: $output"
 expect "$output" 'Runtime Version: +1\.1' "the runtime"
 expect "$output" 'Device Type: +CPU' "the agent"
 expect "$output" 'Pool 1' "its memory"
-expect "$output" 'KERNEL_DISPATCH|Kernel Dispatch|Feature' "its features"
+expect "$output" 'Features: +KERNEL_DISPATCH' "its features"
 expect "$(run "$info" --report)" 'failed +driver +/dev/kfd: is not an amdkfd device' "the report"
 finish
