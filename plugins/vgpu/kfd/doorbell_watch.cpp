@@ -182,7 +182,14 @@ void DoorbellWatch::protect(bool on) {
     range.range.start = reinterpret_cast<uint64_t>(mapping.address);
     range.range.len = mapping.bytes;
     range.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-    if (!uffd_ioctl(uffd_.get(), UFFDIO_WRITEPROTECT, range) && errno != EAGAIN) mapping.registered = false;
+    bool done = uffd_ioctl(uffd_.get(), UFFDIO_WRITEPROTECT, range);
+    // EAGAIN: the program's mappings are changing at this moment. Leaving a page protected would stop the
+    // program.
+    while (!done && errno == EAGAIN) {
+      std::this_thread::yield();
+      done = uffd_ioctl(uffd_.get(), UFFDIO_WRITEPROTECT, range);
+    }
+    if (!done) mapping.registered = false;
   }
 }
 

@@ -1,0 +1,167 @@
+#include "plugins/vgpu/kfd/events.hpp"
+
+#include <cerrno>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace rigel::vgpu {
+namespace {
+
+std::atomic<uint64_t>& slot(Events& events, uint32_t id) {
+  return reinterpret_cast<std::atomic<uint64_t>*>((*events.page_for_mmap())->host())[id];
+}
+
+struct Waited {
+  Errno error;
+  uint32_t result;
+};
+
+Waited wait_for(Events& events, uint32_t id, uint32_t timeout_ms, uint64_t* age = nullptr) {
+  kfd_event_data data{};
+  data.event_id = id;
+  if (age != nullptr) data.last_event_age = *age;
+  Waited waited{};
+  waited.error = events.wait(&data, 1, false, timeout_ms, waited.result);
+  if (age != nullptr) *age = data.last_event_age;
+  return waited;
+}
+
+TEST(Events, SignalIdsAreSlotsFromOneOn) {
+  Events events;
+  EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 1u);
+  EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 2u);
+  EXPECT_GE(events.create(KFD_EVENT_MEMORY, false)->id, 0x40000000u);
+  EXPECT_EQ(events.destroy(1), 0);
+  EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 1u) << "the lowest free one";
+}
+
+TEST(Events, ThereAreAsManyAsThePageHasSlots) {
+  Events events;
+  for (uint32_t i = 1; i < KFD_SIGNAL_EVENTS_MAX; ++i) ASSERT_TRUE(events.create(KFD_EVENT_SIGNAL, true));
+  EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true).error(), ENOSPC);
+}
+
+TEST(Events, AnAutoResetEventIsTakenByTheFirstWait) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  EXPECT_EQ(events.set(id), 0);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
+}
+
+TEST(Events, AManualResetEventStaysSetUntilReset) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, false)->id;
+  events.set(id);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
+  events.reset(id);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
+}
+
+TEST(Events, AnUnknownEventIsInvalid) {
+  Events events;
+  EXPECT_EQ(events.set(7), EINVAL);
+  EXPECT_EQ(events.destroy(7), EINVAL);
+  EXPECT_EQ(wait_for(events, 7, UINT32_MAX).error, EINVAL);
+  EXPECT_EQ(events.create(99, false).error(), EINVAL);
+}
+
+TEST(Events, DestroyingAnEventEndsItsWaitWithAnError) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    events.destroy(id);
+  });
+  const Waited waited = wait_for(events, id, UINT32_MAX);
+  other.join();
+  // Either it was waiting, or the event was gone before it looked.
+  EXPECT_TRUE(waited.error == EIO || waited.error == EINVAL);
+  EXPECT_EQ(waited.result, KFD_WAIT_FAIL);
+}
+
+// Two waiters on one auto-reset event lose a wake-up; ages are what saves the second.
+TEST(Events, AStaleAgeDoesNotSleep) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  uint64_t age = 1;
+  events.set(id);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE) << "somebody else takes it";
+  EXPECT_EQ(wait_for(events, id, 0, &age).result, KFD_WAIT_COMPLETE) << "we missed it, and hear so";
+  EXPECT_EQ(age, 2u);
+  EXPECT_EQ(wait_for(events, id, 0, &age).result, KFD_WAIT_TIMEOUT);
+}
+
+TEST(Events, AnInterruptSetsTheEventWhoseSlotWasWritten) {
+  Events events;
+  const uint32_t a = events.create(KFD_EVENT_SIGNAL, true)->id;
+  const uint32_t b = events.create(KFD_EVENT_SIGNAL, true)->id;
+  slot(events, b).store(b, std::memory_order_release);
+  events.interrupt(b, 32);
+  EXPECT_EQ(wait_for(events, a, 0).result, KFD_WAIT_TIMEOUT);
+  EXPECT_EQ(wait_for(events, b, 0).result, KFD_WAIT_COMPLETE);
+  EXPECT_EQ(slot(events, b).load(), ~uint64_t{0});
+}
+
+TEST(Events, AnInterruptWithoutAWrittenSlotIsIgnored) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  events.interrupt(id, 32);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
+}
+
+TEST(Events, AnInterruptWithABadIdFindsTheSlotByLooking) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  slot(events, id).store(1, std::memory_order_release);
+  events.interrupt(0xfff, 8);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
+}
+
+TEST(Events, AMemoryFaultReachesEveryMemoryEvent) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_MEMORY, false)->id;
+  kfd_memory_exception fault{};
+  fault.va = 0x1234000;
+  fault.not_present = 1;
+  EXPECT_TRUE(events.memory_fault(fault));
+  kfd_event_data data{};
+  data.event_id = id;
+  uint32_t result = 0;
+  EXPECT_EQ(events.wait(&data, 1, false, 0, result), 0);
+  EXPECT_EQ(data.memory_exception.va, 0x1234000u);
+  EXPECT_EQ(data.memory_exception.not_present, 1u);
+}
+
+TEST(Events, WaitingForAllNeedsAll) {
+  Events events;
+  kfd_event_data data[2]{};
+  for (auto& d : data) d.event_id = events.create(KFD_EVENT_SIGNAL, false)->id;
+  events.set(data[0].event_id);
+  uint32_t result = 0;
+  events.wait(data, 2, true, 0, result);
+  EXPECT_EQ(result, KFD_WAIT_TIMEOUT);
+  events.wait(data, 2, false, 0, result);
+  EXPECT_EQ(result, KFD_WAIT_COMPLETE);
+  std::thread other([&] { events.set(data[1].event_id); });
+  events.wait(data, 2, true, UINT32_MAX, result);
+  other.join();
+  EXPECT_EQ(result, KFD_WAIT_COMPLETE);
+}
+
+TEST(Events, EverySetOfManyThreadsIsSeenByAWaiterWithAges) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  constexpr int kSets = 500;
+  std::thread setter([&] {
+    for (int i = 0; i < kSets; ++i) events.set(id);
+  });
+  uint64_t age = 1;
+  while (age < kSets + 1) ASSERT_EQ(wait_for(events, id, 10000, &age).result, KFD_WAIT_COMPLETE);
+  setter.join();
+}
+
+}  // namespace
+}  // namespace rigel::vgpu

@@ -1,0 +1,473 @@
+#include "plugins/vgpu/kfd/system.hpp"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "plugins/vgpu/kfd/test_system.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kVa = 0x10000000;
+constexpr uint32_t kRw = KFD_MEM_WRITABLE;
+
+TEST(KfdIoctl, UnknownNumbersAreENOTTY) {
+  TestSystem t;
+  uint64_t argument[64] = {};
+  for (const uint32_t number : {0x00u, 0x27u, 0x7fu, 0x86u, 0xffu})
+    EXPECT_EQ(t.call(number, argument), -ENOTTY);
+  EXPECT_EQ(t.system->ioctl(t.kfd, 0x5401, argument), -ENOTTY) << "another driver's";
+}
+
+TEST(KfdIoctl, ANumberIsKnownInWhateverSizeItComes) {
+  TestSystem t;
+  struct {
+    uint32_t words[32];
+  } longer;
+  std::memset(&longer, 0xee, sizeof longer);
+  EXPECT_EQ(t.call(KFD_NR_GET_VERSION, longer), 0);
+  EXPECT_EQ(longer.words[0], 1u);
+  EXPECT_EQ(longer.words[2], 0xeeeeeeeeu) << "what the driver does not know is left alone";
+}
+
+TEST(KfdIoctl, PointersThatLeadNowhereAreEFAULT) {
+  TestSystem t("gfx900,gfx906");
+  kfd_get_process_apertures_new apertures{0x10, 2, 0};
+  EXPECT_EQ(t.call(KFD_NR_GET_PROCESS_APERTURES_NEW, apertures), -EFAULT);
+  kfd_wait_events wait{0xdeadbeef000, 1, 0, 0, 0};
+  EXPECT_EQ(t.call(KFD_NR_WAIT_EVENTS, wait), -EFAULT);
+  EXPECT_EQ(t.system->ioctl(t.kfd, 3u << 30 | 8u << 16 | 'K' << 8 | KFD_NR_SET_EVENT, nullptr), -EFAULT);
+}
+
+TEST(KfdIoctl, AperturesAskedWithoutRoomTellTheNumber) {
+  TestSystem t("gfx900,gfx803,gfx1030");
+  kfd_get_process_apertures_new a{};
+  EXPECT_EQ(t.call(KFD_NR_GET_PROCESS_APERTURES_NEW, a), 0);
+  EXPECT_EQ(a.num_of_nodes, 3u);
+  kfd_apertures out[3]{};
+  a.apertures_ptr = reinterpret_cast<uint64_t>(out);
+  EXPECT_EQ(t.call(KFD_NR_GET_PROCESS_APERTURES_NEW, a), 0);
+  EXPECT_EQ(out[0].lds_base, uint64_t{1} << 48);
+  EXPECT_EQ(out[1].lds_base, uint64_t{1} << 61);
+  EXPECT_EQ(out[2].gpu_id, t.gpu_id(2));
+}
+
+TEST(KfdMemory, NothingIsAllocatedBeforeTheAddressSpaceIsAcquired) {
+  TestSystem t;
+  EXPECT_EQ(t.allocate(KFD_MEM_GTT | kRw, 4096, kVa).error, -EINVAL);
+}
+
+TEST(KfdMemory, AnAddressSpaceHasOneFile) {
+  TestSystem t;
+  t.acquire();
+  const int second = t.system->open("/dev/dri/renderD128", O_RDWR);
+  kfd_acquire_vm a{static_cast<uint32_t>(t.render[0]), t.gpu_id()};
+  EXPECT_EQ(t.call(KFD_NR_ACQUIRE_VM, a), 0) << "the same file again";
+  const int copy = t.system->duplicate(t.render[0], 0);
+  a.drm_fd = static_cast<uint32_t>(copy);
+  EXPECT_EQ(t.call(KFD_NR_ACQUIRE_VM, a), 0) << "a duplicate is the same file";
+  a.drm_fd = static_cast<uint32_t>(second);
+  EXPECT_EQ(t.call(KFD_NR_ACQUIRE_VM, a), -EBUSY);
+  a.drm_fd = 0;
+  EXPECT_EQ(t.call(KFD_NR_ACQUIRE_VM, a), -EINVAL) << "no render node";
+  t.system->close(copy);
+  t.system->close(second);
+}
+
+TEST(KfdMemory, ExactlyOneKindIsAllocated) {
+  TestSystem t;
+  t.acquire();
+  EXPECT_EQ(t.allocate(kRw, 4096, kVa).error, -EINVAL);
+  EXPECT_EQ(t.allocate(KFD_MEM_GTT | KFD_MEM_VRAM, 4096, kVa).error, -EINVAL);
+  EXPECT_EQ(t.allocate(KFD_MEM_GTT, 0, kVa).error, -EINVAL);
+  EXPECT_EQ(t.allocate(KFD_MEM_DOORBELL, 4096, kVa).error, -EINVAL) << "the slice has 8192 bytes";
+  EXPECT_EQ(t.allocate(KFD_MEM_MMIO_REMAP, 8192, kVa).error, -EINVAL);
+  EXPECT_EQ(t.allocate(KFD_MEM_USERPTR, 4096, kVa, 0x7000).error, -EFAULT) << "nothing is there";
+}
+
+TEST(KfdMemory, GpusSeeWhatIsMappedToThemAndNothingElse) {
+  TestSystem t("gfx900:vram=64M,gfx906:vram=64M");
+  t.acquire();
+  const auto a = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 8192, kVa);
+  ASSERT_EQ(a.error, 0);
+  EXPECT_EQ(t.look(kVa, 8, Access::kRead).host, nullptr) << "allocated is not mapped";
+  EXPECT_EQ(t.map(a.handle), 0);
+  EXPECT_NE(t.look(kVa, 8, Access::kWrite).host, nullptr);
+  EXPECT_EQ(t.look(kVa, 8, Access::kExecute).reason, FaultReason::kNoExecute);
+  EXPECT_EQ(t.look(kVa, 8, Access::kRead, 1).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.look(kVa + 8192, 8, Access::kRead).host, nullptr);
+  EXPECT_EQ(t.map(a.handle, 1), 0);
+  EXPECT_NE(t.look(kVa, 8, Access::kRead, 1).host, nullptr);
+  EXPECT_EQ(t.free(a.handle), 0) << "freeing unmaps";
+  EXPECT_EQ(t.look(kVa, 8, Access::kRead).host, nullptr);
+  EXPECT_EQ(t.free(a.handle), -EINVAL);
+}
+
+TEST(KfdMemory, TheProgramAndTheGpuShareABuffer) {
+  TestSystem t;
+  t.acquire();
+  const auto a = t.allocate(KFD_MEM_GTT | kRw, 4096, kVa);
+  ASSERT_EQ(t.map(a.handle), 0);
+  void* p = nullptr;
+  ASSERT_EQ(t.system->mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, t.render[0], a.offset, &p), 0);
+  std::memcpy(p, "hello", 6);
+  EXPECT_STREQ(reinterpret_cast<const char*>(t.look(kVa, 6, Access::kRead).host), "hello");
+  EXPECT_EQ(t.system->munmap(p, 4096), 0);
+  EXPECT_EQ(t.system->mmap(nullptr, 8192, PROT_READ, MAP_SHARED, t.render[0], a.offset, &p), -EINVAL)
+      << "too long";
+}
+
+TEST(KfdMemory, InvisibleVramCanOnlyBeReserved) {
+  TestSystem t("gfx900:vram=64M:bar=small");
+  t.acquire();
+  EXPECT_EQ(t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC, 4096, kVa).error, -EINVAL);
+  const auto a = t.allocate(KFD_MEM_VRAM | kRw, 4096, kVa);
+  ASSERT_EQ(a.error, 0);
+  void* p = nullptr;
+  EXPECT_EQ(t.system->mmap(nullptr, 4096, PROT_READ, MAP_SHARED, t.render[0], a.offset, &p), -EPERM);
+  EXPECT_EQ(t.system->mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE, t.render[0], a.offset, &p), 0);
+  t.system->munmap(p, 4096);
+}
+
+TEST(KfdMemory, VramEnds) {
+  TestSystem t("gfx900:vram=16M");
+  t.acquire();
+  const auto a = t.allocate(KFD_MEM_VRAM, 12 << 20, kVa);
+  EXPECT_EQ(a.error, 0);
+  EXPECT_EQ(t.allocate(KFD_MEM_VRAM, 8 << 20, kVa + (64 << 20)).error, -ENOMEM);
+  kfd_available_memory available{0, t.gpu_id(), 0};
+  t.call(KFD_NR_AVAILABLE_MEMORY, available);
+  EXPECT_EQ(available.available, 4u << 20);
+  t.free(a.handle);
+  EXPECT_EQ(t.allocate(KFD_MEM_VRAM, 16 << 20, kVa).error, 0);
+}
+
+TEST(KfdMemory, TheRingOfAnOldQueueIsSeenTwice) {
+  TestSystem t("gfx803:vram=64M");
+  t.acquire();
+  const auto a = t.allocate(KFD_MEM_GTT | kRw | KFD_MEM_AQL_QUEUE, 8192, kVa);
+  ASSERT_EQ(t.map(a.handle), 0);
+  EXPECT_EQ(t.look(kVa, 8, Access::kRead).host, t.look(kVa + 4096, 8, Access::kRead).host);
+}
+
+TEST(KfdMemory, MemoryThatTheProgramGivesBackFaults) {
+  TestSystem t;
+  t.acquire();
+  const auto shared = t.share(16384);
+  const auto va = reinterpret_cast<uint64_t>(shared.address);
+  EXPECT_EQ(t.look(va, 16384, Access::kRead).bytes, 16384u);
+  t.system->munmap(shared.address + 4096, 4096);
+  EXPECT_EQ(t.look(va, 16384, Access::kRead).bytes, 4096u);
+  EXPECT_EQ(t.look(va + 4096, 8, Access::kRead).reason, FaultReason::kNotPresent);
+}
+
+TEST(KfdMemory, PeersNeedALink) {
+  TestSystem t("gfx900:vram=64M,gfx906:vram=64M", PeerLink::kNone);
+  t.acquire();
+  const auto vram = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 4096, kVa);
+  EXPECT_EQ(t.map(vram.handle, 1), -EINVAL);
+  const auto gtt = t.allocate(KFD_MEM_GTT | kRw, 4096, kVa + 4096);
+  EXPECT_EQ(t.map(gtt.handle, 1), 0) << "host memory is everybody's";
+}
+
+TEST(KfdSvm, AttributesAreTheIntersectionOfThePages) {
+  TestSystem t;
+  t.acquire();
+  void* const p = ::mmap(nullptr, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto va = reinterpret_cast<uint64_t>(p);
+  struct {
+    kfd_svm header;
+    kfd_svm_attribute attributes[2];
+  } a{{va, 8192, KFD_SVM_SET_ATTR, 2},
+      {{KFD_SVM_ATTR_ACCESS, t.gpu_id()}, {KFD_SVM_ATTR_PREFERRED_LOC, t.gpu_id()}}};
+  ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
+  EXPECT_EQ(t.look(va, 16384, Access::kWrite).bytes, 8192u) << "access maps";
+  a = {{va, 8192, KFD_SVM_GET_ATTR, 2}, {{KFD_SVM_ATTR_ACCESS, t.gpu_id()}, {KFD_SVM_ATTR_PREFERRED_LOC, 0}}};
+  ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
+  EXPECT_EQ(a.attributes[0].type, uint32_t{KFD_SVM_ATTR_ACCESS});
+  EXPECT_EQ(a.attributes[1].value, t.gpu_id());
+  a = {{va, 16384, KFD_SVM_GET_ATTR, 2},
+       {{KFD_SVM_ATTR_ACCESS, t.gpu_id()}, {KFD_SVM_ATTR_PREFERRED_LOC, 0}}};
+  ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
+  EXPECT_EQ(a.attributes[0].type, uint32_t{KFD_SVM_ATTR_NO_ACCESS}) << "half of it has none";
+  EXPECT_EQ(a.attributes[1].value, KFD_SVM_LOCATION_UNDEFINED);
+  EXPECT_EQ(t.allocate(KFD_MEM_GTT, 4096, va).error, -EADDRINUSE);
+  t.system->munmap(p, 16384);
+  EXPECT_EQ(t.look(va, 8, Access::kRead).host, nullptr);
+}
+
+TEST(KfdSvm, OldChipsHaveNone) {
+  TestSystem t("gfx803");
+  kfd_svm a{kVa, 4096, KFD_SVM_GET_ATTR, 0};
+  EXPECT_EQ(t.call(KFD_NR_SVM, a), -EPERM);
+}
+
+// Queues -------------------------------------------------------------------------------------------------
+
+class KfdQueue : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    t.acquire();
+    pointers = t.share(4096).address;
+    ring = t.share(65536).address;
+    eop = t.share(4096).address;
+    const auto area = t.system->process().gpu(0).gpu().board.save_area();
+    save = t.share(area.context_bytes + area.debug_bytes).address;
+    std::memset(ring, 1, 65536);  // AQL: every packet invalid
+    a.ring_base_address = at(ring);
+    a.write_pointer_address = at(pointers) + 0x38;
+    a.read_pointer_address = at(pointers) + 0x80;
+    a.ring_size = 65536;
+    a.gpu_id = t.gpu_id();
+    a.queue_type = KFD_QUEUE_AQL;
+    a.queue_percentage = 100;
+    a.queue_priority = 7;
+    a.eop_buffer_address = at(eop);
+    a.eop_buffer_size = 4096;
+    a.ctx_save_restore_address = at(save);
+    a.ctx_save_restore_size = area.context_bytes;
+    a.ctl_stack_size = area.control_stack_bytes;
+    const uint32_t offset = 0x80;
+    std::memcpy(pointers + 0x88, &offset, 4);  // amd_queue_t.read_dispatch_id_field_base_byte_offset
+    const uint32_t size = 1024;
+    std::memcpy(pointers + 0x18, &size, 4);
+  }
+  static uint64_t at(const std::byte* p) { return reinterpret_cast<uint64_t>(p); }
+  int create() { return t.call(KFD_NR_CREATE_QUEUE, a); }
+  TestSystem t{"gfx900:vram=64M"};
+  std::byte *pointers{}, *ring{}, *eop{}, *save{};
+  kfd_create_queue a{};
+};
+
+TEST_F(KfdQueue, IsCreatedAndDestroyed) {
+  ASSERT_EQ(create(), 0);
+  kfd_destroy_queue d{a.queue_id, 0};
+  EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
+  EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), -EINVAL);
+}
+
+TEST_F(KfdQueue, BuffersThatAreNotAsTheyShouldBeAreRefused) {
+  const kfd_create_queue good = a;
+  const auto refused = [&](auto&& change) {
+    a = good;
+    change();
+    return create();
+  };
+  EXPECT_EQ(refused([&] { a.ring_size = 60000; }), -EINVAL) << "no power of two";
+  EXPECT_EQ(refused([&] { a.ring_size = 512; }), -EINVAL) << "too small";
+  EXPECT_EQ(refused([&] { a.ring_size = 32768; }), -EINVAL) << "not the buffer's size";
+  EXPECT_EQ(refused([&] { a.ring_base_address += 4096; }), -EINVAL) << "not where the buffer begins";
+  EXPECT_EQ(refused([&] { a.ring_base_address = 0x10; }), -EFAULT);
+  EXPECT_EQ(refused([&] { a.eop_buffer_size = 8192; }), -EINVAL);
+  EXPECT_EQ(refused([&] { a.ctl_stack_size += 4096; }), -EINVAL);
+  EXPECT_EQ(refused([&] { a.ctx_save_restore_size -= 4096; }), -EINVAL);
+  EXPECT_EQ(refused([&] { a.queue_percentage = 101; }), -EINVAL);
+  EXPECT_EQ(refused([&] { a.queue_priority = 16; }), -EINVAL);
+  EXPECT_EQ(refused([&] { a.gpu_id = 0; }), -EINVAL);
+  EXPECT_EQ(refused([&] { a.queue_type = 9; }), -EINVAL);
+  EXPECT_EQ(refused([&] {}), 0);
+}
+
+TEST_F(KfdQueue, ItsBuffersCannotBeTakenAway) {
+  const auto ring2 = t.share(65536);
+  std::memset(ring2.address, 1, 65536);
+  a.ring_base_address = at(ring2.address);
+  ASSERT_EQ(create(), 0);
+  EXPECT_EQ(t.free(ring2.handle), -EBUSY);
+  EXPECT_EQ(t.map(ring2.handle, 0, false), -EBUSY);
+  kfd_destroy_queue d{a.queue_id, 0};
+  t.call(KFD_NR_DESTROY_QUEUE, d);
+  EXPECT_EQ(t.free(ring2.handle), 0);
+}
+
+TEST_F(KfdQueue, ABarrierRungThroughMemoryAndThroughTheHookCompletes) {
+  ASSERT_EQ(create(), 0);
+  void* page = nullptr;
+  const uint64_t base = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(t.gpu_id());
+  ASSERT_EQ(t.system->mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, t.kfd, base, &page), 0);
+  auto* const doorbell =
+      reinterpret_cast<std::atomic<uint64_t>*>(static_cast<std::byte*>(page) + (a.doorbell_offset & 0x1fff));
+  auto* const signal = reinterpret_cast<std::atomic<int64_t>*>(t.share(4096).address + 8);
+  auto* const write_index = reinterpret_cast<std::atomic<uint64_t>*>(pointers + 0x38);
+  const auto submit = [&](uint64_t index, auto&& ring_it) {
+    signal->store(1);
+    std::byte* const packet = ring + index % 1024 * 64;
+    std::memset(packet + 2, 0, 62);
+    const uint64_t handle = reinterpret_cast<uint64_t>(signal) - 8;
+    std::memcpy(packet + 56, &handle, 8);
+    write_index->store(index + 1, std::memory_order_release);
+    reinterpret_cast<std::atomic<uint16_t>*>(packet)->store(3 | 1 << 8, std::memory_order_release);
+    ring_it(index);
+    for (int i = 0; i < 200000 && signal->load(std::memory_order_acquire) != 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    return signal->load();
+  };
+  for (uint64_t i = 0; i < 20; ++i) {
+    ASSERT_EQ(submit(i, [&](uint64_t v) { doorbell->store(v, std::memory_order_release); }), 0) << i;
+    if (i % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // let it fall asleep
+  }
+  const auto hook = t.system->process().attach_doorbell(doorbell);
+  ASSERT_TRUE(hook);
+  for (uint64_t i = 20; i < 40; ++i) {
+    ASSERT_EQ(submit(i, [&](uint64_t v) { hook->ring(hook->context, v); }), 0) << i;
+  }
+  kfd_destroy_queue d{a.queue_id, 0};
+  EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
+  EXPECT_FALSE(t.system->process().attach_doorbell(doorbell)) << "no queue there any more";
+}
+
+TEST_F(KfdQueue, SdmaEnginesHaveAsManyQueuesAsTheBoardSays) {
+  a.queue_type = KFD_QUEUE_SDMA;
+  std::memset(ring, 0, 65536);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(create(), 0) << i;
+  EXPECT_EQ(create(), -ENOMEM);
+  a.queue_type = KFD_QUEUE_SDMA_XGMI;
+  EXPECT_EQ(create(), -ENOMEM);
+}
+
+// Sharing ------------------------------------------------------------------------------------------------
+
+int send_fd(int socket, int fd) {
+  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const c = CMSG_FIRSTHDR(&message);
+  c->cmsg_level = SOL_SOCKET;
+  c->cmsg_type = SCM_RIGHTS;
+  c->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
+  return static_cast<int>(sendmsg(socket, &message, 0));
+}
+
+int receive_fd(int socket) {
+  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (recvmsg(socket, &message, 0) != 1) return -1;
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+  return fd;
+}
+
+// The child maps what the parent exported, by descriptor and by IPC handle, and answers in it.
+int child(int socket) {
+  TestSystem t;
+  t.acquire();
+  const int fd = receive_fd(socket);
+  kfd_get_dmabuf_info info{};
+  info.dmabuf_fd = static_cast<uint32_t>(fd);
+  if (t.call(KFD_NR_GET_DMABUF_INFO, info) != 0 || info.size != 8192) return 10;
+  kfd_import_dmabuf import{kVa, 0, t.gpu_id(), static_cast<uint32_t>(fd)};
+  if (t.call(KFD_NR_IMPORT_DMABUF, import) != 0 || t.map(import.handle) != 0) return 11;
+  const Translation seen = t.look(kVa, 8, Access::kWrite);
+  if (seen.host == nullptr || std::memcmp(seen.host, "parent", 7) != 0) return 12;
+  std::memcpy(seen.host, "child", 6);
+  kfd_ipc_import_handle ipc{};
+  if (read(socket, ipc.share_handle, 16) != 16) return 13;
+  ipc.gpu_id = t.gpu_id();
+  ipc.va_addr = kVa + 0x100000;
+  if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != 0 || t.map(ipc.handle) != 0) return 14;
+  if (std::memcmp(t.look(kVa + 0x100000, 6, Access::kRead).host, "child", 6) != 0) return 15;
+  ipc.share_handle[2] ^= 1;
+  if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != -EINVAL) return 16;
+  return 0;
+}
+
+TEST(KfdShare, ABufferCrossesProcesses) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const pid_t pid = fork();
+  if (pid == 0) _exit(child(ends[1]));
+  TestSystem t;
+  t.acquire();
+  const auto a = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 8192, kVa);
+  ASSERT_EQ(t.map(a.handle), 0);
+  std::memcpy(t.look(kVa, 8, Access::kWrite).host, "parent", 7);
+  kfd_export_dmabuf exported{a.handle, O_CLOEXEC | O_RDWR, 0};
+  ASSERT_EQ(t.call(KFD_NR_EXPORT_DMABUF, exported), 0);
+  EXPECT_EQ(lseek(static_cast<int>(exported.dmabuf_fd), 0, SEEK_END), 8192) << "libdrm asks so for the size";
+  ASSERT_EQ(send_fd(ends[0], static_cast<int>(exported.dmabuf_fd)), 1);
+  ::close(static_cast<int>(exported.dmabuf_fd));
+  kfd_ipc_export_handle ipc{a.handle, {}, t.gpu_id(), 0};
+  ASSERT_EQ(t.call(KFD_NR_IPC_EXPORT_HANDLE, ipc), 0);
+  ASSERT_EQ(write(ends[0], ipc.share_handle, 16), 16);
+  int status = -1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_STREQ(reinterpret_cast<const char*>(t.look(kVa, 8, Access::kRead).host), "child");
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(KfdShare, AnyOtherDescriptorIsRefused) {
+  TestSystem t;
+  t.acquire();
+  kfd_import_dmabuf import{kVa, 0, t.gpu_id(), static_cast<uint32_t>(t.kfd)};
+  EXPECT_EQ(t.call(KFD_NR_IMPORT_DMABUF, import), -EINVAL);
+  import.dmabuf_fd = 9999;
+  EXPECT_EQ(t.call(KFD_NR_IMPORT_DMABUF, import), -EBADF);
+}
+
+TEST(KfdFork, DescriptorsOfTheParentAreDeadInTheChild) {
+  TestSystem t;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    t.system->before_fork();
+    t.system->abandon_in_child();
+    kfd_get_version v{};
+    _exit(t.call(KFD_NR_GET_VERSION, v) == -EBADF ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  kfd_get_version v{};
+  EXPECT_EQ(t.call(KFD_NR_GET_VERSION, v), 0);
+}
+
+TEST(Topology, EveryPropertyIsANumberThatReadersCanParse) {
+  TestSystem t("gfx906,gfx803,gfx1030", PeerLink::kXgmi);
+  int files = 0;
+  for (const auto& [path, node] : t.system->files().nodes()) {
+    if (!path.ends_with("/properties")) continue;
+    ++files;
+    EXPECT_LT(node.content.size(), 4096u) << path << ": readers take one page";
+    const char* p = node.content.c_str();
+    while (*p != 0) {
+      char name[64];
+      unsigned long long value = 0;
+      int used = 0;
+      ASSERT_EQ(sscanf(p, "%63s %llu%n", name, &value, &used), 2) << path << ": " << p;
+      p = std::strchr(p, '\n') + 1;
+    }
+  }
+  EXPECT_GT(files, 10);
+}
+
+TEST(FileTree, LinksAndDotsLeadToOneName) {
+  TestSystem t;
+  const FileTree& tree = t.system->files();
+  EXPECT_EQ(tree.canonical("//sys/class/kfd/kfd/./topology//nodes/../nodes/1"),
+            "/sys/devices/virtual/kfd/kfd/topology/nodes/1");
+  EXPECT_TRUE(tree.owns("/sys/devices/virtual/kfd/kfd/topology/nodes/99"));
+  EXPECT_FALSE(tree.owns("/sys/class/net"));
+  EXPECT_EQ(tree.find(tree.canonical("/sys/dev/char/226:128/device/vendor"))->content, "0x1002\n");
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
