@@ -67,6 +67,7 @@ CommandProcessor::~CommandProcessor() {
   std::vector<uint32_t> ids;
   for (const auto& [id, item] : impl_->queues) ids.push_back(id);
   for (const uint32_t id : ids) destroy_queue(id);
+  for (const auto& engine : impl_->engines) engine->stop();
 }
 
 QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {

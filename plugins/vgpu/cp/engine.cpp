@@ -27,7 +27,9 @@ void pause_cpu() noexcept {
 
 }  // namespace
 
-Engine::~Engine() {
+Engine::~Engine() { stop(); }
+
+void Engine::stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;

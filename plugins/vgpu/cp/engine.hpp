@@ -32,6 +32,9 @@ class Engine {
       : name_(std::move(name)), context_(context), peers_(peers) {}
   ~Engine();
 
+  /// Ends the worker. All engines of a GPU stop before any of them goes: a worker wakes its peers.
+  void stop();
+
   void add(std::shared_ptr<Queue> queue, bool suspended);
 
   /// On return the queue is not stepped any more.
