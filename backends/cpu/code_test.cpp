@@ -56,11 +56,11 @@ class CpuCode : public ::testing::Test {
     }
     ~Page() { munmap(memory, 4096); }
 
-    hsabe_status_t load(Rig& rig, const hsa_cpu_descriptor_t& descriptor, uint64_t offset = 0) {
+    hsabe_status_t load(Rig& device, const hsa_cpu_descriptor_t& descriptor, uint64_t offset = 0) {
       mprotect(memory, 4096, PROT_READ | PROT_WRITE);
       if (offset <= 4096 - sizeof descriptor) std::memcpy(memory + offset, &descriptor, sizeof descriptor);
       const hsabe_code_symbol_t symbol{hsabe::str("k.kd"), segment.device_address + offset, 64};
-      return rig.backend().code->load(rig.device(), &segment, &symbol, 1, &image);
+      return device.backend().code->load(device.device(), &segment, &symbol, 1, &image);
     }
 
     char* memory;
