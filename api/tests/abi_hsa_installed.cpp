@@ -32,10 +32,14 @@ constexpr AbiFact kFacts[] = {
 }  // namespace
 }  // namespace installed
 
-AbiFacts abi_hsa_facts_as_installed() { return {installed::kFacts, std::size(installed::kFacts)}; }
+AbiFacts abi_hsa_facts_as_installed() {
+  return {installed::kFacts, std::size(installed::kFacts)};
+}
 
 #else
 
-AbiFacts abi_hsa_facts_as_installed() { return {nullptr, 0}; }
+AbiFacts abi_hsa_facts_as_installed() {
+  return {nullptr, 0};
+}
 
 #endif

@@ -8,14 +8,19 @@
 
 namespace rigel {
 
-bool is_elevated() noexcept { return getauxval(AT_SECURE) != 0; }
+bool is_elevated() noexcept {
+  return getauxval(AT_SECURE) != 0;
+}
 
-const char* environment(const char* name) noexcept { return std::getenv(name); }
+const char* environment(const char* name) noexcept {
+  return std::getenv(name);
+}
 
 const char* trusted_environment(const char* name) noexcept {
   const char* value = std::getenv(name);
   if (value != nullptr && is_elevated()) {
-    log_message(LogLevel::kWarn, LogTopic::kModule, "{} is ignored: this process runs with elevated rights", name);
+    log_message(LogLevel::kWarn, LogTopic::kModule, "{} is ignored: this process runs with elevated rights",
+                name);
     return nullptr;
   }
   return value;

@@ -1,7 +1,8 @@
 // Results inside the runtime: a value, or the hsa_status_t that the caller of the API will see.
 //
 // The reason for a failure does not travel in the result. It is logged where it is known, with the names and
-// numbers that are known there: `return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not …", n);`.
+// numbers that are known there: `return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not …",
+// n);`.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -21,15 +22,17 @@ template <class T>
 using Result = tl::expected<T, Status>;
 
 /// An error result without a message, for a failure that has already been logged.
-inline tl::unexpected<Status> error(Status status) { return tl::unexpected<Status>(status); }
+inline tl::unexpected<Status> error(Status status) {
+  return tl::unexpected<Status>(status);
+}
 
 /// Logs why (at debug level: the caller gets a status and decides what it means) and makes an error result.
 /// It converts to Result<T> and to Status.
 class Failure {
  public:
   explicit Failure(Status status) : status_(status) {}
-  /// A template so that it converts to Status alone. A plain conversion would go on to any number, and a Result
-  /// of a number would then hold the status as its value.
+  /// A template so that it converts to Status alone. A plain conversion would go on to any number, and a
+  /// Result of a number would then hold the status as its value.
   template <std::same_as<Status> T>
   operator T() const {
     return status_;

@@ -60,9 +60,9 @@ class AsyncDispatcher {
   void quiesce() noexcept;
 
   /// Takes all handlers from their signals, calls the functions that were posted before, and ends the thread.
-  /// Handlers that were due are dropped. Nothing is called after this returns, and the dispatcher is as new. In
-  /// a handler it does the same, and the thread ends after the handler. In a forked child of the process that
-  /// used it, nothing is called or waited for.
+  /// Handlers that were due are dropped. Nothing is called after this returns, and the dispatcher is as new.
+  /// In a handler it does the same, and the thread ends after the handler. In a forked child of the process
+  /// that used it, nothing is called or waited for.
   void stop() noexcept;
 
   /// In a forked child, while it has one thread: as new. What there was is the parent's.

@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char* redirect(const char* path) { return strcmp(path, "/dev/kfd") == 0 ? "/dev/null" : path; }
+static const char* redirect(const char* path) {
+  return strcmp(path, "/dev/kfd") == 0 ? "/dev/null" : path;
+}
 
 #define WRAP_OPEN(name)                                                               \
   __attribute__((visibility("default"))) int name(const char* path, int flags, ...) { \

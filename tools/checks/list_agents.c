@@ -1,4 +1,5 @@
-/* Says "agent <number>: <type>, <name>" for each agent. Nothing newer than ROCr 5.2.3 is used, and C99 is enough. */
+/* Says "agent <number>: <type>, <name>" for each agent. Nothing newer than ROCr 5.2.3 is used, and C99 is
+ * enough. */
 #include <hsa/hsa.h>
 #include <stdio.h>
 

@@ -20,10 +20,10 @@
  *              and close: never two at once for one backend. All others: concurrently for different queues
  *              and images, never for the same one. The runtime holds no lock while it calls a backend.
  *              Services of the host may be called from any thread, from within any call.
- *   Fork       In a forked child the runtime never touches a device, queue or image that the parent opened. It
- *              may open devices anew: keep state in the device, not in variables of the module.
- *   Lifetime   close is called in the last hsa_shut_down, after every queue and image of the device is gone.
- *              That may run in a static destructor of somebody else: keep no state with a destructor.
+ *   Fork       In a forked child the runtime never touches a device, queue or image that the parent opened.
+ * It may open devices anew: keep state in the device, not in variables of the module. Lifetime   close is
+ * called in the last hsa_shut_down, after every queue and image of the device is gone. That may run in a
+ * static destructor of somebody else: keep no state with a destructor.
  */
 #ifndef HSA_BACKEND_HSA_BACKEND_H_
 #define HSA_BACKEND_HSA_BACKEND_H_
@@ -166,9 +166,9 @@ HSABE_CHECK(hsabe_property_t, value);
 /* What is known of a device before it is opened. */
 typedef struct hsabe_node {
   uint64_t struct_size;
-  uint32_t bus;     /* HSABE_BUS_ */
-  uint32_t node_id; /* CPU: NUMA node number. KFD: topology node number. OWN: whatever the backend likes. */
-  hsabe_str_t name; /* CPU: model name as the kernel gives it. KFD: the node's name. OWN: the backend's. */
+  uint32_t bus;       /* HSABE_BUS_ */
+  uint32_t node_id;   /* CPU: NUMA node number. KFD: topology node number. OWN: whatever the backend likes. */
+  hsabe_str_t name;   /* CPU: model name as the kernel gives it. KFD: the node's name. OWN: the backend's. */
   uint32_t gfx_major; /* the target version, after HSA_OVERRIDE_GFX_VERSION; 0 where there is none */
   uint32_t gfx_minor;
   uint32_t gfx_stepping;
@@ -204,9 +204,9 @@ enum {
 
 typedef struct hsabe_heap {
   uint64_t struct_size;
-  uint32_t kind;  /* HSABE_HEAP_ kind */
-  uint32_t flags; /* HSABE_HEAP_ flags */
-  uint64_t size;  /* bytes; HOST: 0 = all of the node's memory */
+  uint32_t kind;    /* HSABE_HEAP_ kind */
+  uint32_t flags;   /* HSABE_HEAP_ flags */
+  uint64_t size;    /* bytes; HOST: 0 = all of the node's memory */
   uint64_t granule; /* bytes; 0 = 4096 */
 } hsabe_heap_t;
 HSABE_CHECK(hsabe_heap_t, granule);
@@ -220,10 +220,7 @@ typedef struct hsabe_cache {
 } hsabe_cache_t;
 HSABE_CHECK(hsabe_cache_t, size);
 
-enum {
-  HSABE_FEATURE_KERNEL_DISPATCH = 1u << 0,
-  HSABE_FEATURE_AGENT_DISPATCH = 1u << 1
-};
+enum { HSABE_FEATURE_KERNEL_DISPATCH = 1u << 0, HSABE_FEATURE_AGENT_DISPATCH = 1u << 1 };
 
 /* What one device can do. Filled by `select`; pointers are to static storage of the module or, for a device
  * that is open, live until it is closed. Sizes that are 0 mean the feature is absent. */
@@ -246,7 +243,7 @@ typedef struct hsabe_caps {
   uint64_t heap_count;
   const hsabe_cache_t* caches;
   uint64_t cache_count;
-  uint64_t quirks; /* bits of the backend's own; shown by tools, not interpreted */
+  uint64_t quirks;         /* bits of the backend's own; shown by tools, not interpreted */
   uint32_t wavefront_size; /* work-items */
   uint32_t compute_units;
   uint32_t workgroup_max_dim[3]; /* work-items */
@@ -255,9 +252,9 @@ typedef struct hsabe_caps {
   uint32_t fbarrier_max_size;
   uint64_t grid_max_size; /* work-items */
   uint32_t queues_max;
-  uint32_t queue_min_size; /* packets, a power of two */
-  uint32_t queue_max_size; /* packets, a power of two */
-  uint32_t queue_types;    /* bit (1 << hsa_queue_type_t) for each that can be created */
+  uint32_t queue_min_size;           /* packets, a power of two */
+  uint32_t queue_max_size;           /* packets, a power of two */
+  uint32_t queue_types;              /* bit (1 << hsa_queue_type_t) for each that can be created */
   uint32_t group_segment_size;       /* bytes a work-group can have */
   uint32_t private_segment_max_size; /* bytes a work-item can have */
   uint32_t max_clock_mhz;
@@ -303,10 +300,10 @@ HSABE_CHECK(hsabe_device_ops_t, read_clock);
 
 typedef struct hsabe_queue_desc {
   uint64_t struct_size;
-  uint64_t cookie;          /* names the queue in events->queue_error */
-  uint64_t doorbell_signal; /* a signal made by the runtime: the queue's doorbell. Its value is -1. */
-  uint32_t packets;         /* a power of two within the device's bounds */
-  uint32_t type;            /* hsa_queue_type32_t */
+  uint64_t cookie;               /* names the queue in events->queue_error */
+  uint64_t doorbell_signal;      /* a signal made by the runtime: the queue's doorbell. Its value is -1. */
+  uint32_t packets;              /* a power of two within the device's bounds */
+  uint32_t type;                 /* hsa_queue_type32_t */
   uint32_t private_segment_size; /* bytes a work-item, a hint; UINT32_MAX: none given */
   uint32_t group_segment_size;   /* bytes a work-group, a hint; UINT32_MAX: none given */
 } hsabe_queue_desc_t;
@@ -405,7 +402,8 @@ typedef struct hsabe_memory_ops {
   uint64_t struct_size;
   /* `heap` is the index in caps.heaps, `size` a multiple of its granule, `alignment` a power of two and at
    * least the granule. *address is the same for the device and, if the heap is HOST_VISIBLE, for the host. */
-  hsabe_status_t (*allocate)(void* device, uint32_t heap, uint64_t size, uint64_t alignment, uint64_t* address);
+  hsabe_status_t (*allocate)(void* device, uint32_t heap, uint64_t size, uint64_t alignment,
+                             uint64_t* address);
   hsabe_status_t (*release)(void* device, uint32_t heap, uint64_t address, uint64_t size);
   /* Optional where every heap is HOST_VISIBLE. Copies between host memory and the device's, or within the
    * latter, and returns when it is done. */
@@ -465,8 +463,8 @@ typedef struct hsabe_backend {
 HSABE_CHECK(hsabe_backend_t, extension_count);
 
 /* The module's only export. Pure and re-entrant; returns static storage, or null if it cannot serve a host of
- * this version. A host of a higher minor version serves a backend of a lower one; a backend may serve an older
- * host by returning a table of that host's minor version. */
+ * this version. A host of a higher minor version serves a backend of a lower one; a backend may serve an
+ * older host by returning a table of that host's minor version. */
 typedef const hsabe_backend_t* (*hsa_backend_query_v1_fn)(uint32_t host_abi_major, uint32_t host_abi_minor);
 
 #ifdef __cplusplus

@@ -13,8 +13,12 @@
 
 namespace hsabe {
 
-constexpr hsabe_str_t str(std::string_view text) { return {text.data(), text.size()}; }
-constexpr std::string_view view(hsabe_str_t text) { return {text.data, static_cast<size_t>(text.size)}; }
+constexpr hsabe_str_t str(std::string_view text) {
+  return {text.data(), text.size()};
+}
+constexpr std::string_view view(hsabe_str_t text) {
+  return {text.data, static_cast<size_t>(text.size)};
+}
 
 /// Explains the failure that the caller is about to return, and returns it.
 inline hsabe_status_t fail(const hsabe_host_t* host, hsabe_status_t status, std::string_view why) noexcept {

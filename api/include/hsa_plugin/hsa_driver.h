@@ -1,10 +1,10 @@
 /* The driver-transport ABI: how Rigel reaches the amdkfd driver, at the granularity of system calls.
  *
  * A transport is a shared library that stands where the kernel stands. It exports one function,
- * `hsa_driver_query_v1`, which returns a constant table; every operation has the meaning of the system call it is
- * named after, on the files that ROCm's user mode touches: /dev/kfd, the amdgpu render nodes, the topology
- * below /sys/devices/virtual/kfd/kfd. The runtime's own transport makes the real calls; the virtual GPU
- * (libhsa_driver_vgpu.so) answers them in software. Everything above the line is the same code for both.
+ * `hsa_driver_query_v1`, which returns a constant table; every operation has the meaning of the system call
+ * it is named after, on the files that ROCm's user mode touches: /dev/kfd, the amdgpu render nodes, the
+ * topology below /sys/devices/virtual/kfd/kfd. The runtime's own transport makes the real calls; the virtual
+ * GPU (libhsa_driver_vgpu.so) answers them in software. Everything above the line is the same code for both.
  *
  * The header is C11 and C++20.
  *

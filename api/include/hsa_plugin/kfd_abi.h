@@ -1,8 +1,8 @@
 /* The amdkfd interface: the ioctls of /dev/kfd, their arguments and the numbers in them.
  *
  * Who talks through a driver transport (hsa_driver.h) needs it on one side, who implements one on the other.
- * The layouts are the kernel's, up to KFD 1.17; the kernel's own header is not used because distributions ship
- * versions of it that lack half of this. C11 and C++20.
+ * The layouts are the kernel's, up to KFD 1.17; the kernel's own header is not used because distributions
+ * ship versions of it that lack half of this. C11 and C++20.
  *
  * The kernel looks at the number and the size of a request, not at the whole word: arguments that are shorter
  * than the kernel's are extended with zeros, longer ones are cut. So may these structs grow.
@@ -80,7 +80,13 @@ struct kfd_get_version {
 };
 KFD_ABI_SIZE(struct kfd_get_version, 8);
 
-enum { KFD_QUEUE_PM4 = 0, KFD_QUEUE_SDMA = 1, KFD_QUEUE_AQL = 2, KFD_QUEUE_SDMA_XGMI = 3, KFD_QUEUE_SDMA_BY_ENGINE = 4 };
+enum {
+  KFD_QUEUE_PM4 = 0,
+  KFD_QUEUE_SDMA = 1,
+  KFD_QUEUE_AQL = 2,
+  KFD_QUEUE_SDMA_XGMI = 3,
+  KFD_QUEUE_SDMA_BY_ENGINE = 4
+};
 enum { KFD_QUEUE_PERCENTAGE_MAX = 100, KFD_QUEUE_PRIORITY_MAX = 15, KFD_QUEUE_RING_MIN = 1024 };
 
 struct kfd_create_queue {
@@ -123,7 +129,8 @@ struct kfd_get_clock_counters {
 KFD_ABI_SIZE(struct kfd_get_clock_counters, 40);
 
 struct kfd_apertures {
-  uint64_t lds_base, lds_limit, scratch_base, scratch_limit, gpuvm_base, gpuvm_limit; /* limits are inclusive */
+  uint64_t lds_base, lds_limit, scratch_base, scratch_limit, gpuvm_base,
+      gpuvm_limit; /* limits are inclusive */
   uint32_t gpu_id, pad;
 };
 KFD_ABI_SIZE(struct kfd_apertures, 56);

@@ -23,12 +23,13 @@ typedef enum {
 } hsa_ven_rigel_report_format_t;
 
 typedef struct hsa_ven_rigel_report_1_pfn_s {
-  /* Hands the report to `callback`, once, on the calling thread; `text` ends in a NUL that `size` (bytes) does
-   * not count and is valid for the call. Returns what the callback returns.
+  /* Hands the report to `callback`, once, on the calling thread; `text` ends in a NUL that `size` (bytes)
+   * does not count and is valid for the call. Returns what the callback returns.
    * HSA_STATUS_ERROR_INVALID_ARGUMENT: an unknown format or a null callback.
    * HSA_STATUS_ERROR_NOT_INITIALIZED: hsa_init has not been called. */
   hsa_status_t (*hsa_ven_rigel_discovery_report)(hsa_ven_rigel_report_format_t format,
-                                                 hsa_status_t (*callback)(const char* text, size_t size, void* data),
+                                                 hsa_status_t (*callback)(const char* text, size_t size,
+                                                                          void* data),
                                                  void* data);
 } hsa_ven_rigel_report_1_pfn_t;
 

@@ -9,7 +9,9 @@ using namespace rigel::cpu::testing;
 HSA_CPU_KERNEL(empty, hsa_cpu::NoArgs) {}
 
 // As little as a work-group can do without being optimised away together with its loop.
-HSA_CPU_KERNEL(nearly_empty, hsa_cpu::NoArgs) { asm volatile("" : : "r"(group.base(0))); }
+HSA_CPU_KERNEL(nearly_empty, hsa_cpu::NoArgs) {
+  asm volatile("" : : "r"(group.base(0)));
+}
 
 HSA_CPU_KERNEL(record_ids, RecordIdsArgs) {
   group.for_each([&](auto item) {

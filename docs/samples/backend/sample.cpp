@@ -1,6 +1,6 @@
-// A backend for devices that do not exist: each has some memory of its own, which is really the host's, and takes no
-// packets. It is the smallest backend that shows the parts: finding devices, saying what they can do, opening them, and
-// memory. docs/backends.md explains the parts that it lacks.
+// A backend for devices that do not exist: each has some memory of its own, which is really the host's, and
+// takes no packets. It is the smallest backend that shows the parts: finding devices, saying what they can
+// do, opening them, and memory. docs/backends.md explains the parts that it lacks.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <algorithm>
@@ -30,7 +30,8 @@ uint64_t memory_bytes(const hsabe_host_t* host) {
 
 // --- Devices ---------------------------------------------------------------------------------------------
 
-// Nobody else can know of these devices, so the backend lists them. Any facts that `select` needs go with the node.
+// Nobody else can know of these devices, so the backend lists them. Any facts that `select` needs go with the
+// node.
 hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink) {
   const int64_t count = host->config->get_integer(host->self, str("devices"), 1);
   for (int64_t i = 0; i < count; ++i) {
@@ -47,8 +48,8 @@ hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink
   return HSA_STATUS_SUCCESS;
 }
 
-// Facts in, capabilities out, and nothing else: no device is needed to test it. What it points to is static, except the
-// heap, whose size is a fact of the node; the runtime copies it before the thread can call again.
+// Facts in, capabilities out, and nothing else: no device is needed to test it. What it points to is static,
+// except the heap, whose size is a fact of the node; the runtime copies it before the thread can call again.
 hsabe_status_t select(const hsabe_host_t*, const hsabe_node_t* node, hsabe_caps_t* caps) {
   thread_local hsabe_heap_t heap;
   heap = {};
@@ -77,7 +78,9 @@ hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** d
   });
 }
 
-void close(void* device) { delete static_cast<Device*>(device); }
+void close(void* device) {
+  delete static_cast<Device*>(device);
+}
 
 // --- Memory ----------------------------------------------------------------------------------------------
 
@@ -85,7 +88,8 @@ hsabe_status_t allocate(void* pointer, uint32_t, uint64_t size, uint64_t alignme
   auto& device = *static_cast<Device*>(pointer);
   const std::lock_guard lock(device.mutex);
   if (size > device.size - device.used) {
-    return hsabe::fail(device.host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the sample device's memory is used up");
+    return hsabe::fail(device.host, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                       "the sample device's memory is used up");
   }
   void* const memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   if (memory == nullptr) return hsabe::fail(device.host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no host memory");

@@ -1,4 +1,5 @@
-// A kernel for the CPU agent. It becomes an ELF code object with a kernel descriptor, as a kernel for a GPU does.
+// A kernel for the CPU agent. It becomes an ELF code object with a kernel descriptor, as a kernel for a GPU
+// does.
 #include <hsa_cpu/kernel.hpp>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Copies a vector with a kernel, in the steps that every HSA program takes: find an agent, load the code, allocate,
-// fill a packet, ring the doorbell, wait.
+// Copies a vector with a kernel, in the steps that every HSA program takes: find an agent, load the code,
+// allocate, fill a packet, ring the doorbell, wait.
 //
 //   vector_copy [<number of words>]
 #include <hsa/hsa.h>
@@ -88,7 +88,8 @@ T* allocate(hsa_amd_memory_pool_t pool, size_t count) {
 }
 
 std::vector<char> read_kernels() {
-  const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "vector_copy_kernels.hsaco";
+  const auto path =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "vector_copy_kernels.hsaco";
   std::ifstream file(path, std::ios::binary);
   if (!file) check(HSA_STATUS_ERROR_INVALID_FILE, path.c_str());
   return {std::istreambuf_iterator<char>(file), {}};
@@ -128,7 +129,8 @@ int main(int argc, char** argv) {
   hsa_executable_symbol_t symbol{};
   uint64_t kernel = 0;
   CHECK(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader));
-  CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+  CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
+                                  &executable));
   CHECK(hsa_executable_load_agent_code_object(executable, *agent, reader, nullptr, nullptr));
   CHECK(hsa_executable_freeze(executable, nullptr));
   CHECK(hsa_executable_get_symbol_by_name(executable, "vector_copy.kd", &*agent, &symbol));
@@ -147,7 +149,8 @@ int main(int argc, char** argv) {
   // The queue, a signal for the end, and the packet: all but its first word, which is published last.
   hsa_queue_t* queue = nullptr;
   hsa_signal_t done{};
-  CHECK(hsa_queue_create(*agent, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue));
+  CHECK(
+      hsa_queue_create(*agent, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue));
   CHECK(hsa_signal_create(1, 0, nullptr, &done));
   CHECK(hsa_amd_profiling_set_profiler_enabled(queue, 1));
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
@@ -171,7 +174,8 @@ int main(int argc, char** argv) {
   hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
 
   // A wait may end early for no reason, hence the loop.
-  while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) >= 1) {
+  while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) >=
+         1) {
   }
 
   const bool same = std::memcmp(from, to, count * sizeof *from) == 0;
@@ -182,7 +186,8 @@ int main(int argc, char** argv) {
   CHECK(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &frequency));
   CHECK(hsa_agent_get_info(*agent, HSA_AGENT_INFO_NAME, name));
   std::printf("vector_copy: packet %llu of queue %llu, %u work-items in work-groups of 256 on %s\n",
-              static_cast<unsigned long long>(index), static_cast<unsigned long long>(queue->id), count, name);
+              static_cast<unsigned long long>(index), static_cast<unsigned long long>(queue->id), count,
+              name);
   std::printf("vector_copy: %zu bytes in %.1f us; the copy is %s\n", count * sizeof *from,
               1e6 * static_cast<double>(time.end - time.start) / static_cast<double>(frequency),
               same ? "right" : "WRONG");

@@ -27,7 +27,9 @@ void pause_cpu() noexcept {
 
 }  // namespace
 
-Engine::~Engine() { stop(); }
+Engine::~Engine() {
+  stop();
+}
 
 void Engine::stop() {
   {

@@ -1,5 +1,5 @@
-// What the fuzz targets share: a device in manual mode with 64 KiB at a low address, so that random packets hit
-// memory now and then, and the input as packets and as that memory's content.
+// What the fuzz targets share: a device in manual mode with 64 KiB at a low address, so that random packets
+// hit memory now and then, and the input as packets and as that memory's content.
 #pragma once
 
 #include <algorithm>
