@@ -41,8 +41,10 @@ TEST(KfdIoctl, PointersThatLeadNowhereAreEFAULT) {
   TestSystem t("gfx900,gfx906");
   kfd_get_process_apertures_new apertures{0x10, 2, 0};
   EXPECT_EQ(t.call(KFD_NR_GET_PROCESS_APERTURES_NEW, apertures), -EFAULT);
-  kfd_wait_events wait{0xdeadbeef000, 1, 0, 0, 0};
+  void* const nowhere = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  kfd_wait_events wait{reinterpret_cast<uint64_t>(nowhere), 1, 0, 0, 0};
   EXPECT_EQ(t.call(KFD_NR_WAIT_EVENTS, wait), -EFAULT);
+  ::munmap(nowhere, 4096);
   EXPECT_EQ(t.system->ioctl(t.kfd, 3u << 30 | 8u << 16 | 'K' << 8 | KFD_NR_SET_EVENT, nullptr), -EFAULT);
 }
 
