@@ -6,6 +6,13 @@
 
 #include "support/expectations.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+// The tests fork, and a child may start a runtime, with threads, of its own.
+extern "C" const char* __tsan_default_options() {
+  return "die_after_fork=0";
+}
+#endif
+
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   conformance::Expectations expectations;
