@@ -12,6 +12,9 @@ endif()
 # Lines are enough for stack traces of sanitizers and profilers, at half the cost of full debug information.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+if(RIGEL_SANITIZE)  # whose code is several times as large, and as long in the compiler
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+endif()
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)

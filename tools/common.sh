@@ -4,6 +4,9 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=${JOBS:-$(nproc)}
 
+# Clones of one tree share what ccache has compiled.
+export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
+
 step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 

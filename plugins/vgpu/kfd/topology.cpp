@@ -12,7 +12,6 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kMiB = 1 << 20;
 constexpr const char* kTopology = "/sys/devices/virtual/kfd/kfd/topology";
 
 enum HeapType : uint32_t { kSystem = 0, kPublic = 1, kPrivate = 2 };
