@@ -359,22 +359,27 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
       range == nullptr) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  if (dir != hsaHostToDevice && dir != hsaDeviceToHost && dir != hsaDeviceToDevice) {
+  if (dir != hsaHostToHost && dir != hsaHostToDevice && dir != hsaDeviceToHost && dir != hsaDeviceToDevice) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   const auto* agent = memory_.agents().find(copy_agent);
-  if (agent == nullptr || agent->facts.type == HSA_DEVICE_TYPE_CPU) return HSA_STATUS_ERROR_INVALID_AGENT;
-  DeviceCopier* device = device_of(copy_agent);
-  if (device == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent has no copy engine");
+  if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+  // A CPU agent copies what the host reaches, in whatever direction that is said to be.
+  DeviceCopier* device = nullptr;
+  if (agent->facts.type != HSA_DEVICE_TYPE_CPU) {
+    if (dir == hsaHostToHost) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    device = device_of(copy_agent);
+    if (device == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent has no copy engine");
+  }
   const auto box = make_box(*dst, *dst_offset, *src, *src_offset, *range);
   if (!box) return box.error();
   if (!box->empty()) {
-    Status status =
-        check_bounds(box->destination.start, box->destination.extent, memory_.locate(box->destination.start));
-    if (status == HSA_STATUS_SUCCESS) {
-      status = check_bounds(box->source.start, box->source.extent, memory_.locate(box->source.start));
+    for (const BoxSide* side : {&box->destination, &box->source}) {
+      const Placement placement = memory_.locate(side->start);
+      const Status status = check_bounds(side->start, side->extent, placement);
+      if (status != HSA_STATUS_SUCCESS) return status;
+      if (device == nullptr && !placement.host_accessible) return HSA_STATUS_ERROR_INVALID_AGENT;
     }
-    if (status != HSA_STATUS_SUCCESS) return status;
   }
   return submit(*box, device, 0, num_dep_signals, dep_signals, completion_signal);
 }

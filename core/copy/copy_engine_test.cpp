@@ -467,7 +467,6 @@ TEST_F(DeviceCopies, BoxesAreCopiedByADevice) {
     return engine.memory_async_copy_rect(&target, &target_at, &source, &source_at, extent, agent, direction,
                                          0, nullptr, done);
   };
-  EXPECT_EQ(copy(&range, kCpu0, hsaDeviceToHost), HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(copy(&range, kNobody, hsaDeviceToHost), HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(copy(&range, kGpu0, hsaHostToHost), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(copy(nullptr, kGpu0, hsaDeviceToHost), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -480,6 +479,26 @@ TEST_F(DeviceCopies, BoxesAreCopiedByADevice) {
     for (unsigned x = 0; x < 3; ++x) EXPECT_EQ(to[16 * (2 + y) + 4 + x], 32 + 8 * (1 + y) + 1 + x);
   }
   EXPECT_EQ(std::count(to, to + 64, 0), 58);
+}
+
+TEST_F(DeviceCopies, BoxesOfHostMemoryAreCopiedByACpuAgent) {
+  alignas(4) unsigned char from[64] = {}, to[64] = {};
+  for (unsigned i = 0; i < 64; ++i) from[i] = static_cast<unsigned char>(i);
+  const hsa_pitched_ptr_t source{from, 8, 32}, target{to, 16, 0};
+  const hsa_dim3_t source_at{1, 1, 1}, target_at{4, 2, 0}, range{3, 2, 1};
+  for (const auto direction : {hsaHostToHost, hsaHostToDevice, hsaDeviceToHost, hsaDeviceToDevice}) {
+    std::fill(to, to + 64, 0);
+    Completion done;
+    EXPECT_EQ(engine.memory_async_copy_rect(&target, &target_at, &source, &source_at, &range, kCpu0,
+                                            direction, 0, nullptr, done),
+              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(done.wait(), 0);
+    for (unsigned y = 0; y < 2; ++y) {
+      for (unsigned x = 0; x < 3; ++x) EXPECT_EQ(to[16 * (2 + y) + 4 + x], 32 + 8 * (1 + y) + 1 + x);
+    }
+    EXPECT_EQ(std::count(to, to + 64, 0), 58);
+  }
+  EXPECT_EQ(first.copies, 0);
 }
 
 TEST_F(DeviceCopies, BoxesStayWithinAllocations) {

@@ -851,13 +851,14 @@ typedef struct hsa_pitched_ptr_s {
 
 /** Direction of ::hsa_amd_memory_async_copy_rect. Provisional. Facts: H. */
 typedef enum {
-  hsaHostToHost = 0,    /**< Refused. */
+  hsaHostToHost = 0,    /**< Within host memory: a CPU agent only. */
   hsaHostToDevice = 1,  /**< Host to GPU. */
   hsaDeviceToHost = 2,  /**< GPU to host. */
   hsaDeviceToDevice = 3 /**< GPU to GPU, or within one. */
 } hsa_amd_copy_direction_t;
 
-/** Copies a box of memory asynchronously, by SDMA. Provisional. Signals and visibility are as with
+/** Copies a box of memory asynchronously, by SDMA or by the host. Provisional. Signals and visibility are as
+ * with
  * ::hsa_amd_memory_async_copy.
  *
  * @param[in] dst Where to.
@@ -865,14 +866,16 @@ typedef enum {
  * @param[in] src Where from; the boxes must not overlap.
  * @param[in] src_offset Corner of the box in @p src.
  * @param[in] range Extent: bytes, rows, layers. With any of them 0 nothing is copied and nothing signalled.
- * @param[in] copy_agent The GPU that copies; it can access both boxes.
- * @param[in] dir Direction.
+ * @param[in] copy_agent The agent that copies; it can access both boxes. With a CPU agent the host does.
+ * @param[in] dir Direction; a CPU agent takes any.
  * @param[in] num_dep_signals Length of @p dep_signals.
  * @param[in] dep_signals Signals to wait for; ignored when the length is 0.
  * @param[in] completion_signal The signal to decrement.
- * @retval INVALID_AGENT @p copy_agent is no GPU, or one whose SDMA can't do boxes (gfx8).
+ * @retval INVALID_AGENT @p copy_agent is no agent, is a GPU whose SDMA can't do boxes (gfx8), or can't access
+ * a box. (ROCr refuses CPU agents.)
  * @retval INVALID_SIGNAL A signal is not valid.
- * @retval INVALID_ARGUMENT A pointer is NULL, something is no multiple of 4, or @p dir is ::hsaHostToHost.
+ * @retval INVALID_ARGUMENT A pointer is NULL, something is no multiple of 4, or @p dir is ::hsaHostToHost for
+ * a GPU.
  * @retval OUT_OF_RESOURCES SDMA is switched off.
  * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* dst,
