@@ -470,6 +470,7 @@ TEST(AsyncDispatcher, StartsAfreshInAForkedChild) {
     return false;
   };
   ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, call_body, &body), HSA_STATUS_SUCCESS);
+  dispatcher.quiesce();  // its thread is up: ASan's allocator stays locked in a child forked while it starts
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
