@@ -43,7 +43,7 @@ class Runtime {
   /// The running runtime. Only for who holds a reference.
   static Runtime& current() noexcept { return *current_; }
 
-  /// Starts a runtime apart from the process's own, for tests.
+  /// Starts a runtime. `acquire` makes it the process's.
   static Result<std::unique_ptr<Runtime>> start();
   ~Runtime();
   Runtime(const Runtime&) = delete;
