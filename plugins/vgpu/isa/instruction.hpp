@@ -1,0 +1,139 @@
+// A decoded AMDGCN instruction: what the decoder makes and everything else reads (disassembler, translator,
+// reference model, tests). One form for all three generations and all encodings of an operation: v_add_f32 as
+// VOP2, VOP3, SDWA or DPP has the same Op and the same operands, and differs in its modifiers.
+//
+// Plain data, no pointers; copy it freely.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/vgpu/isa/op.hpp"  // enum class Op: one enumerator an operation
+
+namespace rigel::vgpu::isa {
+
+/// Instruction sets. Within one, the chips differ in which instructions they have: see IsaTarget.
+enum class Family : uint8_t { kGfx8, kGfx9, kGfx10 };
+
+enum class Encoding : uint8_t {
+  kSop1, kSop2, kSopk, kSopc, kSopp, kSmem,
+  kVop1, kVop2, kVopc, kVop3, kVop3p,
+  kVintrp, kDs, kFlat, kGlobal, kScratch, kMubuf, kMtbuf, kMimg, kExp
+};
+
+/// How a value of an operand is to be read: decides what an inline constant means and how wide it is.
+enum class Type : uint8_t {
+  kNone,
+  kB16, kI16, kU16, kF16,
+  kB32, kI32, kU32, kF32,
+  kB64, kI64, kU64, kF64,
+  kV2B16, kV2I16, kV2U16, kV2F16,  ///< Two halves of one register.
+  kMask,                           ///< A lane mask: one scalar register for wave32, two for wave64.
+  kB96, kB128, kB160, kB256, kB512, kB1024,  ///< Groups of registers.
+};
+
+/// Source codes of the hardware (nine bits). Scalar registers stand where the generation has them: see
+/// scalar_code in registers.hpp for the ones that moved.
+namespace code {
+constexpr uint16_t kVccLo = 106, kVccHi = 107;
+constexpr uint16_t kM0 = 124;
+constexpr uint16_t kNull = 125;  ///< gfx10
+constexpr uint16_t kExecLo = 126, kExecHi = 127;
+constexpr uint16_t kZero = 128;  ///< 128 … 192: 0 … 64; 193 … 208: -1 … -16
+constexpr uint16_t kSharedBase = 235, kSharedLimit = 236, kPrivateBase = 237, kPrivateLimit = 238;
+constexpr uint16_t kPopsExitingWaveId = 239;
+constexpr uint16_t kHalf = 240;  ///< 240 … 247: 0.5 -0.5 1 -1 2 -2 4 -4; 248: 1/(2 pi)
+constexpr uint16_t kInv2Pi = 248;
+constexpr uint16_t kVccz = 251, kExecz = 252, kScc = 253;
+constexpr uint16_t kLdsDirect = 254;
+constexpr uint16_t kLiteral = 255;
+constexpr uint16_t kVgpr = 256;  ///< 256 … 511: v0 … v255
+constexpr uint16_t kNone = 0xffff;
+}  // namespace code
+
+struct Operand {
+  uint16_t code = code::kNone;  ///< Source code of the hardware; destinations and addresses use it as well.
+  Type type = Type::kNone;
+  uint8_t dwords = 0;  ///< Registers it covers; 0: absent.
+
+  constexpr bool exists() const { return code != code::kNone; }
+  constexpr bool is_vgpr() const { return code >= code::kVgpr && code != code::kNone; }
+  constexpr bool is_scalar_register() const { return code < code::kZero; }
+  constexpr bool is_literal() const { return code == code::kLiteral; }
+  constexpr uint16_t vgpr() const { return static_cast<uint16_t>(code - code::kVgpr); }
+};
+
+/// Sub-dword select of SDWA; the numbers of the encoding.
+enum class SdwaSel : uint8_t { kByte0, kByte1, kByte2, kByte3, kWord0, kWord1, kDword };
+enum class SdwaUnused : uint8_t { kPad, kSext, kPreserve };
+
+enum class LaneMode : uint8_t { kNone, kSdwa, kDpp, kDpp8 };
+
+/// One instruction.
+///
+/// Operands of arithmetic. dst[0] is the result, dst[1] a second one (carry out, div_scale's mask). src[0..2]
+/// are S0, S1, S2 of the ISA manuals. Implied registers stand there as well, so that all encodings of an
+/// operation look alike: the carry-in VCC of v_addc is src[2], VCC written by a VOPC is dst[0], EXEC written by
+/// a v_cmpx is dst[0] (gfx10) or dst[1] (gfx8, gfx9, beside the mask in dst[0]), the destination that a
+/// v_fmac/v_mac adds to is src[2], SCC is implied by the Op alone. v_madmk/v_madak have their constant as the
+/// source that the manual says (S1 or S2), a literal.
+///
+/// Operands of memory instructions have names instead (below); dst and src are empty.
+///
+/// Literals: at most one value, `literal`; every operand with the code kLiteral means it. A literal of a
+/// 64-bit type is extended as the manual says by whoever reads it (f64: high half; i64: sign; u64/b64: zero).
+struct Instruction {
+  Op op{};
+  Encoding encoding{};
+  uint8_t bytes = 0;  ///< 4 … 20, the literal and the SDWA/DPP word included.
+  Operand dst[2];
+  Operand src[3];
+  uint32_t literal = 0;
+
+  // Arithmetic modifiers. Bit i belongs to src[i]; op_sel bit 3 to the destination.
+  uint8_t abs = 0;
+  uint8_t neg = 0;      ///< VOP3P: of the low half.
+  uint8_t neg_hi = 0;   ///< VOP3P.
+  uint8_t op_sel = 0;   ///< VOP3 of 16-bit operations on gfx9 and later; VOP3P: source of the low half.
+  uint8_t op_sel_hi = 0;  ///< VOP3P: source of the high half.
+  bool clamp = false;
+  uint8_t omod = 0;  ///< 0: none, 1: ×2, 2: ×4, 3: ÷2
+
+  LaneMode lanes = LaneMode::kNone;
+  // SDWA
+  SdwaSel dst_sel = SdwaSel::kDword;
+  SdwaUnused dst_unused = SdwaUnused::kPad;
+  SdwaSel src_sel[2] = {SdwaSel::kDword, SdwaSel::kDword};
+  uint8_t sext = 0;  ///< Bit i: src[i] is sign-extended.
+  // DPP
+  uint16_t dpp_ctrl = 0;
+  uint8_t row_mask = 0xf;
+  uint8_t bank_mask = 0xf;
+  bool bound_ctrl = false;       ///< BOUND_CTRL: lanes without a source read 0.
+  bool fetch_inactive = false;   ///< FI (gfx10).
+  uint32_t dpp8 = 0;             ///< Eight selectors of three bits, lane 0 lowest.
+
+  // Immediates of scalar instructions: SIMM16 of SOPK and SOPP, zero-extended; SOPK with a literal
+  // (s_setreg_imm32_b32) has it in `literal`.
+  uint16_t simm16 = 0;
+
+  // Memory.
+  Operand vaddr;    ///< FLAT, MUBUF, MTBUF, DS (its ADDR).
+  Operand vdata;    ///< What is stored, or the operand of an atomic. DS: DATA0. SMEM stores: SDATA.
+  Operand vdata2;   ///< DS: DATA1.
+  Operand vdst;     ///< What is loaded or returned, if anything is. SMEM: SDATA. MUBUF loads: VDATA.
+  Operand saddr;    ///< FLAT's SADDR, SMEM's SBASE, MUBUF's SRSRC.
+  Operand soffset;  ///< MUBUF's SOFFSET, SMEM's register offset.
+  int32_t offset = 0;   ///< In bytes. DS with two offsets: OFFSET0, in units of the access.
+  uint32_t offset1 = 0; ///< DS with two offsets: OFFSET1.
+  bool glc = false, slc = false, dlc = false, lds = false, gds = false;
+  bool offen = false, idxen = false, addr64 = false, tfe = false;
+  bool nv = false;
+  uint8_t dfmt = 0, nfmt = 0;  ///< MTBUF on gfx8 and gfx9.
+  uint8_t format = 0;          ///< MTBUF on gfx10: the unified format.
+  // MIMG and EXP keep what only the disassembler needs.
+  uint8_t dmask = 0, dim = 0;
+  bool unorm = false, a16 = false, d16 = false, r128 = false, lwe = false, da = false;
+  Operand extra[4];  ///< MIMG: further address registers of the NSA form, SSAMP. EXP: the sources.
+};
+
+}  // namespace rigel::vgpu::isa
