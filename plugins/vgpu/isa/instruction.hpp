@@ -15,20 +15,54 @@ namespace rigel::vgpu::isa {
 enum class Family : uint8_t { kGfx8, kGfx9, kGfx10 };
 
 enum class Encoding : uint8_t {
-  kSop1, kSop2, kSopk, kSopc, kSopp, kSmem,
-  kVop1, kVop2, kVopc, kVop3, kVop3p,
-  kVintrp, kDs, kFlat, kGlobal, kScratch, kMubuf, kMtbuf, kMimg, kExp
+  kSop1,
+  kSop2,
+  kSopk,
+  kSopc,
+  kSopp,
+  kSmem,
+  kVop1,
+  kVop2,
+  kVopc,
+  kVop3,
+  kVop3p,
+  kVintrp,
+  kDs,
+  kFlat,
+  kGlobal,
+  kScratch,
+  kMubuf,
+  kMtbuf,
+  kMimg,
+  kExp
 };
 
 /// How a value of an operand is to be read: decides what an inline constant means and how wide it is.
 enum class Type : uint8_t {
   kNone,
-  kB16, kI16, kU16, kF16,
-  kB32, kI32, kU32, kF32,
-  kB64, kI64, kU64, kF64,
-  kV2B16, kV2I16, kV2U16, kV2F16,  ///< Two halves of one register.
-  kMask,                           ///< A lane mask: one scalar register for wave32, two for wave64.
-  kB96, kB128, kB160, kB256, kB512, kB1024,  ///< Groups of registers.
+  kB16,
+  kI16,
+  kU16,
+  kF16,
+  kB32,
+  kI32,
+  kU32,
+  kF32,
+  kB64,
+  kI64,
+  kU64,
+  kF64,
+  kV2B16,
+  kV2I16,
+  kV2U16,
+  kV2F16,  ///< Two halves of one register.
+  kMask,   ///< A lane mask: one scalar register for wave32, two for wave64.
+  kB96,
+  kB128,
+  kB160,
+  kB256,
+  kB512,
+  kB1024,  ///< Groups of registers.
 };
 
 /// Source codes of the hardware (nine bits). Scalar registers stand where the generation has them: see
@@ -72,8 +106,8 @@ enum class LaneMode : uint8_t { kNone, kSdwa, kDpp, kDpp8 };
 ///
 /// Operands of arithmetic. dst[0] is the result, dst[1] a second one (carry out, div_scale's mask). src[0..2]
 /// are S0, S1, S2 of the ISA manuals. Implied registers stand there as well, so that all encodings of an
-/// operation look alike: the carry-in VCC of v_addc is src[2], VCC written by a VOPC is dst[0], EXEC written by
-/// a v_cmpx is dst[0] (gfx10) or dst[1] (gfx8, gfx9, beside the mask in dst[0]), the destination that a
+/// operation look alike: the carry-in VCC of v_addc is src[2], VCC written by a VOPC is dst[0], EXEC written
+/// by a v_cmpx is dst[0] (gfx10) or dst[1] (gfx8, gfx9, beside the mask in dst[0]), the destination that a
 /// v_fmac/v_mac adds to is src[2], SCC is implied by the Op alone. v_madmk/v_madak have their constant as the
 /// source that the manual says (S1 or S2), a literal.
 ///
@@ -91,9 +125,9 @@ struct Instruction {
 
   // Arithmetic modifiers. Bit i belongs to src[i]; op_sel bit 3 to the destination.
   uint8_t abs = 0;
-  uint8_t neg = 0;      ///< VOP3P: of the low half.
-  uint8_t neg_hi = 0;   ///< VOP3P.
-  uint8_t op_sel = 0;   ///< VOP3 of 16-bit operations on gfx9 and later; VOP3P: source of the low half.
+  uint8_t neg = 0;        ///< VOP3P: of the low half.
+  uint8_t neg_hi = 0;     ///< VOP3P.
+  uint8_t op_sel = 0;     ///< VOP3 of 16-bit operations on gfx9 and later; VOP3P: source of the low half.
   uint8_t op_sel_hi = 0;  ///< VOP3P: source of the high half.
   bool clamp = false;
   uint8_t omod = 0;  ///< 0: none, 1: ×2, 2: ×4, 3: ÷2
@@ -108,23 +142,23 @@ struct Instruction {
   uint16_t dpp_ctrl = 0;
   uint8_t row_mask = 0xf;
   uint8_t bank_mask = 0xf;
-  bool bound_ctrl = false;       ///< BOUND_CTRL: lanes without a source read 0.
-  bool fetch_inactive = false;   ///< FI (gfx10).
-  uint32_t dpp8 = 0;             ///< Eight selectors of three bits, lane 0 lowest.
+  bool bound_ctrl = false;      ///< BOUND_CTRL: lanes without a source read 0.
+  bool fetch_inactive = false;  ///< FI (gfx10).
+  uint32_t dpp8 = 0;            ///< Eight selectors of three bits, lane 0 lowest.
 
   // Immediates of scalar instructions: SIMM16 of SOPK and SOPP, zero-extended; SOPK with a literal
   // (s_setreg_imm32_b32) has it in `literal`.
   uint16_t simm16 = 0;
 
   // Memory.
-  Operand vaddr;    ///< FLAT, MUBUF, MTBUF, DS (its ADDR).
-  Operand vdata;    ///< What is stored, or the operand of an atomic. DS: DATA0. SMEM stores: SDATA.
-  Operand vdata2;   ///< DS: DATA1.
-  Operand vdst;     ///< What is loaded or returned, if anything is. SMEM: SDATA. MUBUF loads: VDATA.
-  Operand saddr;    ///< FLAT's SADDR, SMEM's SBASE, MUBUF's SRSRC.
-  Operand soffset;  ///< MUBUF's SOFFSET, SMEM's register offset.
-  int32_t offset = 0;   ///< In bytes. DS with two offsets: OFFSET0, in units of the access.
-  uint32_t offset1 = 0; ///< DS with two offsets: OFFSET1.
+  Operand vaddr;         ///< FLAT, MUBUF, MTBUF, DS (its ADDR).
+  Operand vdata;         ///< What is stored, or the operand of an atomic. DS: DATA0. SMEM stores: SDATA.
+  Operand vdata2;        ///< DS: DATA1.
+  Operand vdst;          ///< What is loaded or returned, if anything is. SMEM: SDATA. MUBUF loads: VDATA.
+  Operand saddr;         ///< FLAT's SADDR, SMEM's SBASE, MUBUF's SRSRC.
+  Operand soffset;       ///< MUBUF's SOFFSET, SMEM's register offset.
+  int32_t offset = 0;    ///< In bytes. DS with two offsets: OFFSET0, in units of the access.
+  uint32_t offset1 = 0;  ///< DS with two offsets: OFFSET1.
   bool glc = false, slc = false, dlc = false, lds = false, gds = false;
   bool offen = false, idxen = false, addr64 = false, tfe = false;
   bool nv = false;

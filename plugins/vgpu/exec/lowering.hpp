@@ -1,0 +1,77 @@
+// Lowering: one decoded instruction becomes micro-operations. The translator calls lower(); it asks, by
+// encoding, one of three parts, each with a folder-level file of its own:
+//   scalar   SOP*, control flow, messages, registers of the hardware      lower_scalar()
+//   vector   VOP*, with SDWA, DPP, readlane and friends                   lower_vector()
+//   memory   SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF                lower_memory()
+//
+// Code is translated for one float mode: FP_ROUND, FP_DENORM, DX10_CLAMP and IEEE of MODE are known here, and
+// whoever changes them at run time (s_setreg, s_round_mode, s_denorm_mode) ends the block, so that the next
+// one is looked up under the new mode. Handlers never ask.
+//
+// MXCSR. While a wave runs, MXCSR has the rounding and the denormal mode (FTZ and DAZ) of its *single
+// precision*; the scheduler and whoever changes the mode see to it. Handlers of double and half precision
+// whose mode differs from that set it and put it back: a variant chosen here, not a test at run time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "plugins/vgpu/exec/micro_op.hpp"
+#include "plugins/vgpu/exec/registers.hpp"
+#include "plugins/vgpu/isa/instruction.hpp"
+#include "plugins/vgpu/isa/target.hpp"
+
+namespace rigel::vgpu::exec {
+
+/// The widest vectors of the machine, found once; each level has its own build of the handlers.
+enum class SimdLevel : uint8_t { kBaseline, kAvx2, kAvx512 };
+
+/// Bits of MODE that code is translated for.
+struct FloatMode {
+  uint8_t round32 = 0;   ///< 0 nearest even, 1 +inf, 2 -inf, 3 zero
+  uint8_t round64 = 0;   ///< of double and half
+  uint8_t denorm32 = 3;  ///< Bit 0: inputs are kept, bit 1: results are kept; 0: flushed.
+  uint8_t denorm64 = 3;  ///< of double and half
+  bool dx10_clamp = true;
+  bool ieee = true;
+
+  static constexpr FloatMode from_mode(uint32_t mode) {
+    return {static_cast<uint8_t>(mode & 3),
+            static_cast<uint8_t>(mode >> 2 & 3),
+            static_cast<uint8_t>(mode >> 4 & 3),
+            static_cast<uint8_t>(mode >> 6 & 3),
+            (mode >> 8 & 1) != 0,
+            (mode >> 9 & 1) != 0};
+  }
+  friend constexpr bool operator==(const FloatMode&, const FloatMode&) = default;
+};
+
+/// Takes the micro-operations of one instruction.
+class Emitter {
+ public:
+  virtual ~Emitter() = default;
+  /// Appends a zeroed operation; fill it in. Valid until the next call.
+  virtual MicroOp& emit(Handler handler) = 0;
+  /// Memory that lives as long as the block, for what does not fit a MicroOp.
+  virtual void* allocate(uint64_t bytes, uint64_t alignment) = 0;
+};
+
+struct LoweringContext {
+  isa::Target target;
+  RegisterLayout layout;
+  FloatMode mode;
+  SimdLevel level = SimdLevel::kBaseline;
+  uint64_t pc = 0;  ///< Address of the instruction.
+  /// The block ends after this instruction: lower_scalar() sets it for what changes the program counter,
+  /// the float mode, or gives control away.
+  bool ends_block = false;
+};
+
+/// Empty, or why the instruction cannot be executed: it becomes an illegal-instruction report that says so.
+using Refusal = std::string_view;
+
+Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,66 @@
+// A micro-operation: what the interpreter executes. The translator lowers each AMDGCN instruction to one or
+// more of them, and a basic block to a run of them that ends in one which chooses the next block.
+//
+// Threaded code. A handler does its work and calls the next one's handler as a tail call, so that a block
+// runs without a central loop. What every handler needs travels in argument registers: the operation, the
+// wave, the wave's registers and its EXEC mask. Where tail calls are not to be had (unoptimised builds,
+// sanitizers) the same handlers return after each operation and run_block() goes round: see RIGEL_NEXT.
+//
+// Why micro-operations. Modifiers compose instead of multiplying handlers: a DPP instruction is a fetch of
+// the permuted source to a temporary row, the plain operation under a narrowed EXEC, and the restoration of
+// EXEC; SDWA is extraction, the plain operation and an insertion; sources such as SCC or VCCZ are copied to a
+// temporary scalar first. Forms that compilers emit often may have handlers of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rigel::vgpu::exec {
+
+struct Wave;
+struct MicroOp;
+
+/// `exec` is EXEC at this point (bits above the wave size are zero); the copy in the scalar file equals it,
+/// except between the halves of a narrowed operation. `registers` is wave->registers.
+using Handler = void (*)(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
+
+/// A source: the byte offset of a scalar or of a vector row in the wave's registers, or a constant. Which of
+/// the two is decided when lowering: by the handler that is chosen, not by a flag here. Constants are
+/// complete: an inline 1.0 in a half-precision operation is 0x3c00, in a double-precision one the double.
+union Source {
+  uint64_t constant = 0;
+  uint32_t offset;
+};
+
+struct alignas(64) MicroOp {
+  Handler handler = nullptr;
+  Source src[3];
+  uint32_t dst = 0;   ///< Byte offset in the wave's registers.
+  uint32_t dst2 = 0;  ///< The second destination, e.g. of the carry.
+  uint64_t imm =
+      0;  ///< The handler's own: an offset, a target block, a pointer to modifiers in the block's arena.
+  uint32_t aux = 0;  ///< The handler's own: small fields.
+  /// Position of the instruction in its block, in bytes: s_getpc, traces and fault reports.
+  uint32_t code_offset = 0;
+  const void* block = nullptr;  ///< The Block it belongs to.
+};
+static_assert(sizeof(MicroOp) == 64);
+
+// RIGEL_NEXT(op, wave, registers, exec): end of a handler; goes on with `op`.
+// RIGEL_LEAVE(op, wave): end of a handler that gives control back to the scheduler (barrier, end, fault,
+// budget spent); the wave will go on with `op`. Why it left is in the wave.
+#if defined(__clang__) && defined(__OPTIMIZE__)
+#define RIGEL_THREADED_CODE 1
+#define RIGEL_NEXT(op, wave, registers, exec) \
+  [[clang::musttail]] return (op)->handler((op), (wave), (registers), (exec))
+#elif defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define RIGEL_THREADED_CODE 1
+#define RIGEL_NEXT(op, wave, registers, exec) return (op)->handler((op), (wave), (registers), (exec))
+#else
+#define RIGEL_THREADED_CODE 0
+#define RIGEL_NEXT(op, wave, registers, exec) return rigel::vgpu::exec::leave_to((op), (wave), (exec))
+#endif
+#define RIGEL_LEAVE(op, wave) return rigel::vgpu::exec::leave_to((op), (wave), 0)
+
+}  // namespace rigel::vgpu::exec

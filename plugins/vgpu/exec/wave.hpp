@@ -1,0 +1,85 @@
+// A wave and its work-group, as the handlers see them. A work-group runs on one worker thread at a time, its
+// waves in turns; so nothing here is shared between threads while a handler runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plugins/vgpu/exec/micro_op.hpp"
+#include "plugins/vgpu/exec/registers.hpp"
+
+namespace rigel::vgpu::exec {
+
+class Memory;  // memory.hpp: GPU addresses to host pointers, one for each worker
+class Core;    // what handlers ask of the device: blocks, messages, clocks
+struct WorkGroup;
+
+/// Why a wave gave control back.
+enum class Stop : uint8_t {
+  kRunning,
+  kBudget,   ///< Its turn is over; it goes on later.
+  kBarrier,  ///< s_barrier
+  kSleep,    ///< s_sleep, or a wait that another wave has to end
+  kEnd,      ///< s_endpgm
+  kFault,    ///< A memory access that failed: Wave::fault_*
+  kIllegal,  ///< An instruction that cannot be executed
+  kTrap,     ///< s_trap without a handler to take it
+};
+
+struct Wave {
+  const MicroOp* op = nullptr;  ///< Where to go on.
+  std::byte* registers = nullptr;
+  Memory* memory = nullptr;  ///< Of the worker that runs it; set before each turn.
+  WorkGroup* group = nullptr;
+  Core* core = nullptr;
+  uint32_t scc = 0;   ///< 0 or 1
+  uint32_t mode = 0;  ///< MODE, as the hardware lays it out
+  /// Counts down at every taken backward branch and call; the wave leaves with kBudget below zero.
+  int64_t budget = 0;
+  Stop stop = Stop::kRunning;
+  RegisterLayout layout;
+
+  // Flat addressing. Apertures are 4 GiB each: an address whose high half equals these is LDS or scratch.
+  uint32_t shared_aperture_hi = 0;
+  uint32_t private_aperture_hi = 0;
+  /// Scratch of this wave: absolute address of lane 0's first dword, and bytes of one lane. Flat and scratch
+  /// accesses are swizzled: dword i of lane l lies at base + i * wave_size * 4 + l * 4.
+  uint64_t scratch_va = 0;
+  uint32_t scratch_lane_bytes = 0;
+
+  // Who it is: registers of the hardware and reports.
+  uint32_t id_in_group = 0;
+  uint32_t hw_id = 0;
+  uint64_t launched_exec = 0;  ///< EXEC at the start: lanes that exist.
+
+  // Why it stopped.
+  uint64_t fault_va = 0;
+  uint8_t fault_access = 0;  ///< vgpu::Access
+  uint8_t fault_reason = 0;  ///< vgpu::FaultReason
+  uint8_t trap_id = 0;
+  const char* illegal_reason = nullptr;  ///< Lives as long as the block.
+
+  uint64_t instructions = 0;  ///< Executed so far, counted block by block.
+
+  uint32_t* scalars() { return reinterpret_cast<uint32_t*>(registers); }
+  uint64_t exec() { return pair(126) & mask(); }
+  uint64_t pair(uint32_t code) { return scalars()[code] | uint64_t{scalars()[code + 1]} << 32; }
+  uint64_t mask() const { return layout.wave_size == 64 ? ~uint64_t{0} : 0xffffffffu; }
+};
+
+struct WorkGroup {
+  std::byte* lds = nullptr;  ///< Aligned to 64 bytes; at least 64 readable bytes follow.
+  uint32_t lds_bytes = 0;    ///< As allocated: accesses beyond read 0 and write nothing.
+  uint32_t id[3] = {};
+  Wave* waves = nullptr;
+  uint32_t wave_count = 0;
+  uint32_t waves_at_barrier = 0;
+  uint32_t waves_ended = 0;
+};
+
+/// See RIGEL_NEXT and RIGEL_LEAVE.
+inline void leave_to(const MicroOp* op, Wave* wave, uint64_t) {
+  wave->op = op;
+}
+
+}  // namespace rigel::vgpu::exec
