@@ -21,9 +21,9 @@
  *              and images, never for the same one. The runtime holds no lock while it calls a backend.
  *              Services of the host may be called from any thread, from within any call.
  *   Fork       In a forked child the runtime never touches a device, queue or image that the parent opened.
- * It may open devices anew: keep state in the device, not in variables of the module. Lifetime   close is
- * called in the last hsa_shut_down, after every queue and image of the device is gone. That may run in a
- * static destructor of somebody else: keep no state with a destructor.
+ *              It may open devices anew: keep state in the device, not in variables of the module.
+ *   Lifetime   close is called in the last hsa_shut_down, after every queue and image of the device is gone.
+ *              That may run in a static destructor of somebody else: keep no state with a destructor.
  */
 #ifndef HSA_BACKEND_HSA_BACKEND_H_
 #define HSA_BACKEND_HSA_BACKEND_H_
