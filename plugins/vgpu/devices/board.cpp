@@ -1,5 +1,6 @@
 #include "plugins/vgpu/devices/board.hpp"
 
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -31,21 +32,20 @@ class ObjectReader {
 
   template <class T>
   T number(const char* key, uint64_t low = 0, uint64_t high = std::numeric_limits<uint32_t>::max()) {
-    const json& value = member(key);
-    uint64_t n = 0;
-    if (value.is_number_unsigned()) {
-      n = value.get<uint64_t>();
-    } else if (value.is_string()) {
-      const auto& text = value.get_ref<const std::string&>();
-      const char* const end = text.data() + text.size();
-      if (!text.starts_with("0x")) fail(key, "must be a number or a string that begins with 0x");
-      const auto result = std::from_chars(text.data() + 2, end, n, 16);
-      if (result.ec != std::errc{} || result.ptr != end) fail(key, "is not a hexadecimal number");
-    } else {
-      fail(key, "must be a number, 0 or more");
+    return static_cast<T>(to_number(key, member(key), low, high));
+  }
+
+  /// An array of exactly N words.
+  template <size_t N>
+  std::array<uint32_t, N> words(const char* key) {
+    const json& values = array(key);
+    if (values.size() != N) fail(key, fmt::format("has {} entries, must have {}", values.size(), N));
+    std::array<uint32_t, N> result{};
+    for (size_t i = 0; i < N; ++i) {
+      result[i] = static_cast<uint32_t>(
+          to_number(fmt::format("{}[{}]", key, i), values[i], 0, std::numeric_limits<uint32_t>::max()));
     }
-    if (n < low || n > high) fail(key, fmt::format("is {}, must be between {} and {}", n, low, high));
-    return static_cast<T>(n);
+    return result;
   }
 
   std::string text(const char* key) {
@@ -75,6 +75,23 @@ class ObjectReader {
   std::string prefix() const { return path_.empty() ? "" : path_ + "."; }
 
  private:
+  uint64_t to_number(std::string_view key, const json& value, uint64_t low, uint64_t high) const {
+    uint64_t n = 0;
+    if (value.is_number_unsigned()) {
+      n = value.get<uint64_t>();
+    } else if (value.is_string()) {
+      const auto& text = value.get_ref<const std::string&>();
+      const char* const end = text.data() + text.size();
+      if (!text.starts_with("0x")) fail(key, "must be a number or a string that begins with 0x");
+      const auto result = std::from_chars(text.data() + 2, end, n, 16);
+      if (result.ec != std::errc{} || result.ptr != end) fail(key, "is not a hexadecimal number");
+    } else {
+      fail(key, "must be a number, 0 or more");
+    }
+    if (n < low || n > high) fail(key, fmt::format("is {}, must be between {} and {}", n, low, high));
+    return n;
+  }
+
   const json& member(const char* key) {
     asked_.insert(key);
     const auto it = object_.find(key);
@@ -176,6 +193,14 @@ Board read(const json& value) {
   board.firmware.sdma = firmware.number<uint32_t>("sdma", 0, 1023);
   firmware.finish();
   board.gb_addr_config = root.number<uint32_t>("gb_addr_config");
+  if (board.gfx_major() < 9) {
+    ObjectReader tiling = root.object("tiling");
+    board.tiling.banks = tiling.number<uint32_t>("banks", 0, 3);
+    board.tiling.ranks = tiling.number<uint32_t>("ranks", 0, 3);
+    board.tiling.modes = tiling.words<32>("modes");
+    board.tiling.macro_modes = tiling.words<16>("macro_modes");
+    tiling.finish();
+  }
 
   size_t i = 0;
   for (const json& cache : root.array("caches")) {

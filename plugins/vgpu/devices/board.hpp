@@ -6,6 +6,7 @@
 // ("shader.simd_count"). Numbers may be written as strings with 0x. Pure functions; any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -57,6 +58,13 @@ struct Board {
     uint32_t mec, sdma;
   } firmware{};
   uint32_t gb_addr_config = 0;
+  /// Up to gfx8 images are laid out by tables that the driver fills: words of GB_TILE_MODE and
+  /// GB_MACROTILE_MODE, and log2 of the memory's banks / 4 and of its ranks. Zeros from gfx9 on.
+  struct {
+    uint32_t banks, ranks;
+    std::array<uint32_t, 32> modes;
+    std::array<uint32_t, 16> macro_modes;
+  } tiling{};
   std::vector<Cache> caches;
 
   uint32_t gfx_major() const { return gfx_target_version / 10000; }

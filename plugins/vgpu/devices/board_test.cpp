@@ -102,6 +102,19 @@ TEST(BoardSchema, NumbersThatContradictEachOtherAreRejected) {
   EXPECT_THAT(error_of(json), HasSubstr("shader.simd_count: has more compute units"));
 }
 
+TEST(BoardSchema, TilingBelongsToOldChipsAndIsComplete) {
+  const Board fiji = *find_board("fiji");
+  constexpr uint32_t kLinearAligned = 1;
+  EXPECT_EQ(fiji.tiling.modes[8] >> 2 & 15, kLinearAligned) << "where every driver has it";
+  auto json = vega10();
+  json["tiling"] = {{"banks", 0}};
+  EXPECT_THAT(error_of(json), HasSubstr("tiling: is not a key of this schema"));
+  json["gfx_target_version"] = 80003;
+  EXPECT_THAT(error_of(json), HasSubstr("tiling.ranks: is missing"));
+  json["tiling"] = {{"banks", 0}, {"ranks", 0}, {"modes", {1, 2}}};
+  EXPECT_THAT(error_of(json), HasSubstr("tiling.modes: has 2 entries, must have 32"));
+}
+
 TEST(BoardSchema, BrokenJsonIsAnErrorOfTheFile) {
   const BoardOr board = read_board("{\"name\": ", "mine.json");
   ASSERT_FALSE(board);

@@ -132,7 +132,7 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
     {KFD_NR_SET_SCRATCH_BACKING_VA, "SET_SCRATCH_BACKING_VA", bytes_of<kfd_set_scratch_backing_va>, kExact,
      "", I::set_scratch_backing_va, show_scratch},
     {KFD_NR_GET_TILE_CONFIG, "GET_TILE_CONFIG", bytes_of<kfd_get_tile_config>, kApproximate,
-     "GB_ADDR_CONFIG of the board; the mode tables are empty", I::get_tile_config, nullptr},
+     "banks and ranks are those that the mode tables imply", I::get_tile_config, nullptr},
     {KFD_NR_SET_TRAP_HANDLER, "SET_TRAP_HANDLER", bytes_of<kfd_set_trap_handler>, kApproximate,
      "accepted; nothing traps before there are shader cores", I::set_trap_handler, nullptr},
     {KFD_NR_GET_PROCESS_APERTURES_NEW, "GET_PROCESS_APERTURES_NEW", bytes_of<kfd_get_process_apertures_new>,

@@ -113,17 +113,16 @@ Errno KfdIoctls::get_tile_config(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_get_tile_config>(call);
   const GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
-  a.gb_addr_config = gpu->gpu().board.gb_addr_config;
-  a.num_banks = 0;
-  a.num_ranks = 0;
-  // 32 and 16 modes existed up to gfx8; from gfx9 on the tables mean nothing.
-  constexpr uint32_t kModes[32] = {};
-  a.num_tile_configs = std::min<uint32_t>(a.num_tile_configs, 32);
-  a.num_macro_tile_configs = std::min<uint32_t>(a.num_macro_tile_configs, 16);
-  if (const Errno error = copy_to_program(a.tile_config_ptr, kModes, a.num_tile_configs * 4); error != 0) {
-    return error;
-  }
-  return copy_to_program(a.macro_tile_config_ptr, kModes, a.num_macro_tile_configs * 4);
+  const Board& board = gpu->gpu().board;
+  a.gb_addr_config = board.gb_addr_config;
+  a.num_banks = board.tiling.banks;
+  a.num_ranks = board.tiling.ranks;
+  const auto& tiling = board.tiling;
+  a.num_tile_configs = std::min<uint32_t>(a.num_tile_configs, tiling.modes.size());
+  a.num_macro_tile_configs = std::min<uint32_t>(a.num_macro_tile_configs, tiling.macro_modes.size());
+  const Errno error = copy_to_program(a.tile_config_ptr, tiling.modes.data(), a.num_tile_configs * 4);
+  if (error != 0) return error;
+  return copy_to_program(a.macro_tile_config_ptr, tiling.macro_modes.data(), a.num_macro_tile_configs * 4);
 }
 
 Errno KfdIoctls::set_xnack_mode(Process& process, const IoctlCall& call) {
