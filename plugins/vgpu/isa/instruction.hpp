@@ -7,12 +7,9 @@
 
 #include <cstdint>
 
-#include "plugins/vgpu/isa/op.hpp"  // enum class Op: one enumerator an operation
+#include "plugins/vgpu/isa/op.hpp"  // enum class Family; enum class Op: one enumerator an operation
 
 namespace rigel::vgpu::isa {
-
-/// Instruction sets. Within one, the chips differ in which instructions they have: see IsaTarget.
-enum class Family : uint8_t { kGfx8, kGfx9, kGfx10 };
 
 enum class Encoding : uint8_t {
   kSop1,
