@@ -4,6 +4,9 @@
 //   vector   VOP*, with SDWA, DPP, readlane and friends                   lower_vector()
 //   memory   SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF                lower_memory()
 //
+// The three parts are compiled once for each SIMD level, in the namespace of the level, together with the
+// handlers that they choose from: see simd.hpp.
+//
 // Code is translated for one float mode: FP_ROUND, FP_DENORM, DX10_CLAMP and IEEE of MODE are known here, and
 // whoever changes them at run time (s_setreg, s_round_mode, s_denorm_mode) ends the block, so that the next
 // one is looked up under the new mode. Handlers never ask.
@@ -70,8 +73,21 @@ struct LoweringContext {
 /// Empty, or why the instruction cannot be executed: it becomes an illegal-instruction report that says so.
 using Refusal = std::string_view;
 
-Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
-Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
-Refusal lower_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+/// Hands the instruction to the part that its encoding belongs to, of the level that the context names.
+Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+
+/// The best level of this machine; RIGEL_VGPU_SIMD (baseline, avx2, avx512) asks for a lower one. Found once.
+SimdLevel best_simd_level();
+
+#define RIGEL_DECLARE_LOWERING(level)                                                                \
+  namespace level {                                                                                  \
+  Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
+  Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
+  Refusal lower_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
+  }
+RIGEL_DECLARE_LOWERING(simd_baseline)
+RIGEL_DECLARE_LOWERING(simd_avx2)
+RIGEL_DECLARE_LOWERING(simd_avx512)
+#undef RIGEL_DECLARE_LOWERING
 
 }  // namespace rigel::vgpu::exec

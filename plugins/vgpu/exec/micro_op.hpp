@@ -4,7 +4,7 @@
 // Threaded code. A handler does its work and calls the next one's handler as a tail call, so that a block
 // runs without a central loop. What every handler needs travels in argument registers: the operation, the
 // wave, the wave's registers and its EXEC mask. Where tail calls are not to be had (unoptimised builds,
-// sanitizers) the same handlers return after each operation and run_block() goes round: see RIGEL_NEXT.
+// sanitizers) the same handlers return after each operation and run_wave() goes round: see RIGEL_NEXT.
 //
 // Why micro-operations. Modifiers compose instead of multiplying handlers: a DPP instruction is a fetch of
 // the permuted source to a temporary row, the plain operation under a narrowed EXEC, and the restoration of
@@ -47,20 +47,31 @@ struct alignas(64) MicroOp {
 static_assert(sizeof(MicroOp) == 64);
 
 // RIGEL_NEXT(op, wave, registers, exec): end of a handler; goes on with `op`.
+// RIGEL_NEXT_BLOCK(op, wave, registers, exec): the same at the end of a block, where `op` is another block's
+// first operation. Compilers that cannot be made to do a tail call may have left a frame on the stack for
+// some handlers; here it goes, so that the stack is never deeper than a block is long.
 // RIGEL_LEAVE(op, wave): end of a handler that gives control back to the scheduler (barrier, end, fault,
-// budget spent); the wave will go on with `op`. Why it left is in the wave.
-#if defined(__clang__) && defined(__OPTIMIZE__)
-#define RIGEL_THREADED_CODE 1
+// budget spent); the wave will go on with `op`, with EXEC as it is in the scalar file. Why it left is in
+// Wave::stop, which is not kRunning.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RIGEL_SANITIZED_CODE 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RIGEL_SANITIZED_CODE 1
+#endif
+#endif
+
+#if defined(RIGEL_SANITIZED_CODE) || !defined(__OPTIMIZE__)
+#define RIGEL_NEXT(op, wave, registers, exec) return rigel::vgpu::exec::go_on_with((op), (wave), (exec))
+#define RIGEL_NEXT_BLOCK(op, wave, registers, exec) RIGEL_NEXT(op, wave, registers, exec)
+#elif defined(__clang__)
 #define RIGEL_NEXT(op, wave, registers, exec) \
   [[clang::musttail]] return (op)->handler((op), (wave), (registers), (exec))
-#elif defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define RIGEL_THREADED_CODE 1
-#define RIGEL_NEXT(op, wave, registers, exec) return (op)->handler((op), (wave), (registers), (exec))
+#define RIGEL_NEXT_BLOCK(op, wave, registers, exec) RIGEL_NEXT(op, wave, registers, exec)
 #else
-#define RIGEL_THREADED_CODE 0
-#define RIGEL_NEXT(op, wave, registers, exec) return rigel::vgpu::exec::leave_to((op), (wave), (exec))
+#define RIGEL_NEXT(op, wave, registers, exec) return (op)->handler((op), (wave), (registers), (exec))
+#define RIGEL_NEXT_BLOCK(op, wave, registers, exec) return rigel::vgpu::exec::go_on_with((op), (wave), (exec))
 #endif
-#define RIGEL_LEAVE(op, wave) return rigel::vgpu::exec::leave_to((op), (wave), 0)
+#define RIGEL_LEAVE(op, wave) return rigel::vgpu::exec::leave_at((op), (wave))
 
 }  // namespace rigel::vgpu::exec

@@ -27,14 +27,16 @@ enum class Stop : uint8_t {
 };
 
 struct Wave {
-  const MicroOp* op = nullptr;  ///< Where to go on.
+  const MicroOp* op = nullptr;   ///< Where to go on.
+  uint64_t travelling_exec = 0;  ///< EXEC on its way from one handler to the next where both return.
   std::byte* registers = nullptr;
   Memory* memory = nullptr;  ///< Of the worker that runs it; set before each turn.
   WorkGroup* group = nullptr;
   Core* core = nullptr;
   uint32_t scc = 0;   ///< 0 or 1
   uint32_t mode = 0;  ///< MODE, as the hardware lays it out
-  /// Counts down at every taken backward branch and call; the wave leaves with kBudget below zero.
+  /// Instructions until the end of its turn. Counted down at the end of each block; below zero the wave
+  /// leaves with kBudget at the next branch that goes back, call or return.
   int64_t budget = 0;
   Stop stop = Stop::kRunning;
   RegisterLayout layout;
@@ -59,8 +61,6 @@ struct Wave {
   uint8_t trap_id = 0;
   const char* illegal_reason = nullptr;  ///< Lives as long as the block.
 
-  uint64_t instructions = 0;  ///< Executed so far, counted block by block.
-
   uint32_t* scalars() { return reinterpret_cast<uint32_t*>(registers); }
   uint64_t exec() { return pair(126) & mask(); }
   uint64_t pair(uint32_t code) { return scalars()[code] | uint64_t{scalars()[code + 1]} << 32; }
@@ -77,9 +77,24 @@ struct WorkGroup {
   uint32_t waves_ended = 0;
 };
 
-/// See RIGEL_NEXT and RIGEL_LEAVE.
-inline void leave_to(const MicroOp* op, Wave* wave, uint64_t) {
+/// See RIGEL_NEXT and RIGEL_NEXT_BLOCK.
+inline void go_on_with(const MicroOp* op, Wave* wave, uint64_t exec) {
   wave->op = op;
+  wave->travelling_exec = exec;
+}
+
+/// See RIGEL_LEAVE.
+inline void leave_at(const MicroOp* op, Wave* wave) {
+  wave->op = op;
+}
+
+/// Runs a wave until it stops; why is in Wave::stop.
+inline void run_wave(Wave* wave) {
+  wave->stop = Stop::kRunning;
+  wave->travelling_exec = wave->exec();
+  do {
+    wave->op->handler(wave->op, wave, wave->registers, wave->travelling_exec);
+  } while (wave->stop == Stop::kRunning);
 }
 
 }  // namespace rigel::vgpu::exec

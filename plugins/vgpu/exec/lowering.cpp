@@ -1,0 +1,89 @@
+#include "plugins/vgpu/exec/lowering.hpp"
+
+#include <cstdlib>
+
+namespace rigel::vgpu::exec {
+namespace {
+
+SimdLevel find_simd_level() {
+  SimdLevel best = SimdLevel::kBaseline;
+#if RIGEL_SIMD_LEVEL_COUNT == 3
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+    best = SimdLevel::kAvx2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+      best = SimdLevel::kAvx512;
+    }
+  }
+#endif
+  const char* const text = std::getenv("RIGEL_VGPU_SIMD");
+  const std::string_view asked = text == nullptr ? "" : text;
+  if (asked == "baseline") return SimdLevel::kBaseline;
+  if (asked == "avx2" && best == SimdLevel::kAvx512) return SimdLevel::kAvx2;
+  return best;
+}
+
+enum class Part : uint8_t { kScalar, kVector, kMemory, kNone };
+
+Part part_of(isa::Encoding encoding) {
+  using isa::Encoding;
+  switch (encoding) {
+    case Encoding::kSop1:
+    case Encoding::kSop2:
+    case Encoding::kSopk:
+    case Encoding::kSopc:
+    case Encoding::kSopp:
+      return Part::kScalar;
+    case Encoding::kVop1:
+    case Encoding::kVop2:
+    case Encoding::kVopc:
+    case Encoding::kVop3:
+    case Encoding::kVop3p:
+      return Part::kVector;
+    case Encoding::kSmem:
+    case Encoding::kDs:
+    case Encoding::kFlat:
+    case Encoding::kGlobal:
+    case Encoding::kScratch:
+    case Encoding::kMubuf:
+    case Encoding::kMtbuf:
+      return Part::kMemory;
+    case Encoding::kVintrp:
+    case Encoding::kMimg:
+    case Encoding::kExp:
+      return Part::kNone;
+  }
+  return Part::kNone;
+}
+
+using Lower = Refusal (*)(const isa::Instruction&, LoweringContext&, Emitter&);
+
+struct Level {
+  Lower parts[3];
+};
+
+constexpr Level kLevels[] = {
+    {{simd_baseline::lower_scalar, simd_baseline::lower_vector, simd_baseline::lower_memory}},
+#if RIGEL_SIMD_LEVEL_COUNT == 3
+    {{simd_avx2::lower_scalar, simd_avx2::lower_vector, simd_avx2::lower_memory}},
+    {{simd_avx512::lower_scalar, simd_avx512::lower_vector, simd_avx512::lower_memory}},
+#endif
+};
+
+}  // namespace
+
+SimdLevel best_simd_level() {
+  static const SimdLevel level = find_simd_level();
+  return level;
+}
+
+Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const Part part = part_of(instruction.encoding);
+  if (part == Part::kNone) return "graphics instructions are not executed";
+  return kLevels[static_cast<size_t>(context.level)].parts[static_cast<size_t>(part)](instruction, context,
+                                                                                      out);
+}
+
+}  // namespace rigel::vgpu::exec
