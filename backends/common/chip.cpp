@@ -1,0 +1,20 @@
+#include "backends/common/chip.hpp"
+
+#include <algorithm>
+
+namespace rigel::gfx {
+
+const Chip* find_chip(const Family& family, GfxVersion version) {
+  const auto found = std::find_if(family.chips.begin(), family.chips.end(),
+                                  [&](const Chip& chip) { return chip.version == version; });
+  return found != family.chips.end() ? &*found : nullptr;
+}
+
+std::string_view find_code_name(const Family& family, uint32_t device_id) {
+  const auto found = std::find_if(family.boards.begin(), family.boards.end(), [&](const Board& board) {
+    return device_id >= board.first && device_id <= board.last;
+  });
+  return found != family.boards.end() ? found->code_name : std::string_view{};
+}
+
+}  // namespace rigel::gfx

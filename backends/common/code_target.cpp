@@ -1,0 +1,130 @@
+#include "backends/common/code_target.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include <hsa/amd_hsa_kernel_code.h>
+#include <hsa/hsa.h>
+
+#include "backends/common/select.hpp"
+
+namespace rigel::gfx {
+namespace {
+
+constexpr uint32_t kMachineAmdgpu = 224;
+constexpr uint32_t kOsAbiHsa = 64;
+constexpr uint32_t kAbiVersion2 = 0, kAbiVersion3 = 1, kAbiVersion4 = 2, kAbiVersion6 = 4;
+
+constexpr uint32_t kMachMask = 0xff;
+constexpr uint32_t kV2Xnack = 1u << 0;
+constexpr uint32_t kV3Xnack = 1u << 8, kV3Sramecc = 1u << 9;
+constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // two bits each, v4 and later
+constexpr uint32_t kGenericVersionShift = 24;
+
+/// What code says of a feature, as two bits of e_flags say it.
+enum Setting : uint32_t { kUnsupported = 0, kAny = 1, kOff = 2, kOn = 3 };
+
+struct CodeFeatures {
+  Setting xnack = kUnsupported;
+  Setting sramecc = kUnsupported;
+};
+
+CodeFeatures features_of(uint32_t abi_version, uint32_t flags, const Chip& chip) {
+  const auto one_bit = [](bool has, bool set) { return !has ? kUnsupported : set ? kOn : kOff; };
+  if (abi_version >= kAbiVersion4)
+    return {static_cast<Setting>(flags >> kXnackShift & 3), static_cast<Setting>(flags >> kSrameccShift & 3)};
+  if (abi_version == kAbiVersion3)
+    return {one_bit(chip.features.has_xnack, (flags & kV3Xnack) != 0),
+            one_bit(chip.features.has_sramecc, (flags & kV3Sramecc) != 0)};
+  // Version 2 says nothing of sramecc: its code was made for both.
+  return {one_bit(chip.features.has_xnack, (flags & kV2Xnack) != 0), kAny};
+}
+
+bool agrees(Setting code, bool has, bool on) {
+  return !has || code == kAny || code == kUnsupported || (code == kOn) == on;
+}
+
+template <class T>
+T field(const void* base, size_t offset) {
+  T value;
+  std::memcpy(&value, static_cast<const std::byte*>(base) + offset, sizeof(value));
+  return value;
+}
+
+// Offsets of the kernel descriptor; see LLVM's AMDGPU user guide, "Kernel Descriptor".
+constexpr size_t kGroupSize = 0, kPrivateSize = 4, kKernargSize = 8, kProperties = 56;
+constexpr uint16_t kWave32 = 1u << 10, kDynamicStack = 1u << 11;
+constexpr uint32_t kKernargAlignment = 16;
+
+}  // namespace
+
+Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& target, std::string* why) {
+  const auto refuse = [&](std::string reason) {
+    if (why != nullptr) *why = std::move(reason);
+    return kFitNone;
+  };
+  if (target.elf_machine != kMachineAmdgpu) return refuse("not code for an AMD GPU");
+  if (target.elf_os_abi != kOsAbiHsa) return refuse("not code for the HSA operating-system ABI");
+  if (target.elf_abi_version > kAbiVersion6)
+    return refuse("code object version " + std::to_string(target.elf_abi_version + 2) + " is not known");
+
+  // Version 2 gives the processor in a note, from which the runtime derives the name.
+  const std::string agent(hsabe::view(isa_name(chip, facts)));
+  const std::string named(hsabe::view(target.isa_name));
+  const auto mismatch = [&] {
+    return refuse("code for " + (named.empty() ? "an unknown processor" : named) + " does not run on " +
+                  agent);
+  };
+  const uint32_t mach = target.elf_flags & kMachMask;
+  bool generic = false;
+  if (target.elf_abi_version == kAbiVersion2) {
+    std::string_view processor = hsabe::view(target.isa_name);
+    constexpr std::string_view kPrefix = "amdgcn-amd-amdhsa--";
+    if (processor.starts_with(kPrefix)) processor.remove_prefix(kPrefix.size());
+    if (processor.substr(0, processor.find(':')) != chip.processor) return mismatch();
+  } else if (mach != chip.mach) {
+    generic = chip.generic_mach != 0 && mach == chip.generic_mach;
+    if (!generic) return mismatch();
+    if (target.elf_abi_version != kAbiVersion6 || target.elf_flags >> kGenericVersionShift == 0)
+      return refuse("generic code without a version");
+  }
+
+  const CodeFeatures code = features_of(target.elf_abi_version, target.elf_flags, chip);
+  const bool sramecc_on = (facts.capability & kCapabilitySramEcc) != 0;
+  if (!agrees(code.xnack, chip.features.has_xnack, facts.xnack) ||
+      !agrees(code.sramecc, chip.features.has_sramecc, sramecc_on))
+    return mismatch();
+  const bool exact = (!chip.features.has_xnack || code.xnack >= kOff) &&
+                     (!chip.features.has_sramecc || code.sramecc >= kOff);
+  if (generic) return exact ? kFitGenericExact : kFitGeneric;
+  return exact ? kFitExact : kFitAny;
+}
+
+hsabe_status_t describe_kernel(const Family& family, const void* descriptor, bool v2,
+                               hsabe_kernel_info_t* info) {
+  if (v2) {
+    info->kernarg_size = static_cast<uint32_t>(
+        field<uint64_t>(descriptor, offsetof(amd_kernel_code_t, kernarg_segment_byte_size)));
+    info->group_size =
+        field<uint32_t>(descriptor, offsetof(amd_kernel_code_t, workgroup_group_segment_byte_size));
+    info->private_size =
+        field<uint32_t>(descriptor, offsetof(amd_kernel_code_t, workitem_private_segment_byte_size));
+    info->wavefront_size =
+        1u << (field<uint8_t>(descriptor, offsetof(amd_kernel_code_t, wavefront_size)) & 7);
+    info->dynamic_callstack =
+        (field<uint32_t>(descriptor, offsetof(amd_kernel_code_t, kernel_code_properties)) &
+         AMD_KERNEL_CODE_PROPERTIES_IS_DYNAMIC_CALLSTACK) != 0;
+  } else {
+    info->group_size = field<uint32_t>(descriptor, kGroupSize);
+    info->private_size = field<uint32_t>(descriptor, kPrivateSize);
+    info->kernarg_size = field<uint32_t>(descriptor, kKernargSize);
+    const auto properties = field<uint16_t>(descriptor, kProperties);
+    info->wavefront_size = family.wave_size == 32 && (properties & kWave32) != 0 ? 32 : 64;
+    info->dynamic_callstack = (properties & kDynamicStack) != 0;
+  }
+  info->kernarg_alignment = kKernargAlignment;
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace rigel::gfx

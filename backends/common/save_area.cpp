@@ -1,0 +1,50 @@
+#include "backends/common/save_area.hpp"
+
+#include <algorithm>
+
+namespace rigel::gfx {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint32_t kSgprBytesPerCu = 0x4000;
+constexpr uint32_t kLdsBytesPerCu = 0x10000;
+constexpr uint32_t kHardwareRegisterBytesPerCu = 0x1000;
+constexpr uint32_t kDebugBytesPerWave = 32;
+constexpr uint32_t kWavesPerEngineMax = 512;  ///< where engines limit them: before gfx10
+
+constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+}  // namespace
+
+SaveArea save_area(const Family& family, const Chip& chip, const NodeFacts& facts) {
+  SaveArea area;
+  if ((find_quirks(family.quirks, facts) & kQuirkNoWaveSave) != 0) return area;
+  const uint64_t cus = facts.compute_units() / facts.xcc_count;
+  uint64_t waves = cus * family.waves_per_cu;
+  if (family.wave_size == 64) waves = std::min<uint64_t>(waves, facts.engines() * kWavesPerEngineMax);
+
+  uint64_t stack = align_up(sizeof(SaveAreaHeader) + waves * family.control_stack_bytes_per_wave + 8, kPage);
+  if (family.control_stack_max != 0) stack = std::min<uint64_t>(stack, family.control_stack_max);
+  const uint64_t per_cu =
+      uint64_t{chip.vgpr_bytes_per_cu} + kSgprBytesPerCu + kLdsBytesPerCu + kHardwareRegisterBytesPerCu;
+  uint64_t total = stack + align_up(cus * per_cu, kPage);
+
+  // A kernel that says what it wants is right about its own check.
+  if (facts.control_stack_bytes != 0) stack = facts.control_stack_bytes;
+  if (facts.save_area_bytes != 0) total = facts.save_area_bytes;
+
+  area.control_stack_bytes = static_cast<uint32_t>(stack);
+  area.area_bytes = static_cast<uint32_t>(total);
+  area.debug_bytes = static_cast<uint32_t>(align_up(waves * kDebugBytesPerWave, 64));
+  area.allocation_bytes = align_up((total + area.debug_bytes) * facts.xcc_count, kPage);
+  return area;
+}
+
+uint32_t end_of_pipe_bytes(const Family& family, const NodeFacts& facts) {
+  if (facts.end_of_pipe_bytes != 0) return facts.end_of_pipe_bytes;
+  return (find_quirks(family.quirks, facts) & kQuirkLargeEndOfPipe) != 0 ? 0x8000 : 0x1000;
+}
+
+}  // namespace rigel::gfx

@@ -1,0 +1,179 @@
+#include "backends/common/select.hpp"
+
+#include <gtest/gtest.h>
+#include <hsa/hsa.h>
+
+#include "backends/common/testing/nodes.hpp"
+#include "backends/gfx10/chips.hpp"
+#include "backends/gfx8/chips.hpp"
+#include "backends/gfx9/chips.hpp"
+
+namespace rigel::gfx {
+namespace {
+
+struct Selected {
+  hsabe_status_t status;
+  hsabe_caps_t caps;
+  std::string why;
+
+  std::string_view isa() const { return hsabe::view(caps.isa_names[0]); }
+  std::string_view product() const { return hsabe::view(caps.product_name); }
+};
+
+Selected select_node(const Family& family, testing::Node node) {
+  Selected result{};
+  result.caps.struct_size = sizeof(result.caps);
+  const char* why = "";
+  result.status = select(family, node.get(), &result.caps, &why);
+  result.why = why;
+  return result;
+}
+
+TEST(Select, DescribesAVega10) {
+  const Selected vega = select_node(gfx9::kFamily, testing::vega10());
+  ASSERT_EQ(vega.status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsabe::view(vega.caps.name), "gfx900");
+  EXPECT_EQ(hsabe::view(vega.caps.vendor_name), "AMD");
+  EXPECT_EQ(vega.product(), "Vega10");
+  EXPECT_EQ(vega.isa(), "amdgcn-amd-amdhsa--gfx900:xnack-");
+  EXPECT_EQ(vega.caps.isa_count, 1u);
+  EXPECT_EQ(vega.caps.device_type, static_cast<uint32_t>(HSA_DEVICE_TYPE_GPU));
+  EXPECT_EQ(vega.caps.doorbell, HSABE_DOORBELL_INDEX64);
+  EXPECT_EQ(vega.caps.compute_units, 64u);
+  EXPECT_EQ(vega.caps.max_waves_per_cu, 40u);
+  EXPECT_EQ(vega.caps.wavefront_size, 64u);
+  EXPECT_EQ(vega.caps.queue_max_size, 131072u);
+  EXPECT_EQ(vega.caps.queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE, 0u);
+  EXPECT_EQ(vega.caps.bdf_id, 0x300u);
+}
+
+TEST(Select, DescribesAFijiWithItsOlderQueues) {
+  const Selected fiji = select_node(gfx8::kFamily, testing::fiji());
+  ASSERT_EQ(fiji.status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(fiji.isa(), "amdgcn-amd-amdhsa--gfx803");
+  EXPECT_EQ(fiji.product(), "Fiji");
+  EXPECT_EQ(fiji.caps.doorbell, HSABE_DOORBELL_INDEX32_LEGACY);
+  EXPECT_EQ(fiji.caps.queue_max_size, 65536u);
+  EXPECT_EQ(fiji.caps.quirks, kQuirkRingDoubled | kQuirkRingDoubledByDriver | kQuirkSdmaUnstable);
+}
+
+TEST(Select, DescribesANavi21) {
+  const Selected navi = select_node(gfx10::kFamily, testing::navi21().set("num_gws", 64));
+  ASSERT_EQ(navi.status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(navi.isa(), "amdgcn-amd-amdhsa--gfx1030");
+  EXPECT_EQ(navi.caps.wavefront_size, 32u);
+  EXPECT_EQ(navi.caps.compute_units, 80u);
+  EXPECT_EQ(navi.caps.max_waves_per_cu, 32u);
+  EXPECT_EQ(navi.caps.quirks, 0u);
+  EXPECT_NE(navi.caps.queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE, 0u);
+}
+
+TEST(Select, NamesFeaturesAsTheyAre) {
+  const uint64_t capability = 0x2280;
+  EXPECT_EQ(select_node(gfx9::kFamily, testing::vega20()).isa(), "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack-");
+  EXPECT_EQ(
+      select_node(gfx9::kFamily, testing::vega20().set("capability", capability | kCapabilitySramEcc)).isa(),
+      "amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-");
+  EXPECT_EQ(select_node(gfx9::kFamily, testing::vega20().set("xnack_enabled", 1)).isa(),
+            "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack+");
+  EXPECT_EQ(select_node(gfx10::kFamily, testing::navi10()).isa(), "amdgcn-amd-amdhsa--gfx1010:xnack-");
+  // A chip without the setting has it in no name.
+  EXPECT_EQ(select_node(gfx10::kFamily, testing::navi21().set("xnack_enabled", 1)).isa(),
+            "amdgcn-amd-amdhsa--gfx1030");
+}
+
+TEST(Select, TakesAnApuWithAtsToRetryFaults) {
+  auto carrizo = testing::make_node({8, 0, 1}, {0x9874, 8, 4, 1, 1, 10, 64, 1});
+  carrizo.set("capability", 0x1280 | kCapabilityAts).set("cpu_cores_count", 4);
+  const Selected selected = select_node(gfx8::kFamily, carrizo);
+  EXPECT_EQ(selected.isa(), "amdgcn-amd-amdhsa--gfx801:xnack+");
+  EXPECT_EQ(selected.caps.profile, static_cast<uint32_t>(HSA_PROFILE_FULL));
+  EXPECT_EQ(selected.product(), "Carrizo");
+}
+
+TEST(Select, TellsBoardsOfOneTargetApart) {
+  EXPECT_EQ(select_node(gfx8::kFamily, testing::polaris10()).product(), "Polaris10");
+  EXPECT_EQ(select_node(gfx8::kFamily, testing::polaris10().set("device_id", 0x699f)).product(), "Polaris12");
+  // A board that this table is too old for is named after its target.
+  EXPECT_EQ(select_node(gfx8::kFamily, testing::polaris10().set("device_id", 0x1234)).product(), "gfx803");
+}
+
+TEST(Select, RefusesWhatIsNotOfTheFamily) {
+  EXPECT_EQ(select_node(gfx9::kFamily, testing::fiji()).status, HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(select_node(gfx8::kFamily, testing::vega10()).status, HSA_STATUS_ERROR_INVALID_AGENT);
+  const Selected empty = select_node(gfx9::kFamily, testing::vega10().set("simd_count", 0));
+  EXPECT_EQ(empty.status, HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(empty.why, "the node has no compute units");
+  // The target version of a Vega on a board with 32-bit doorbells: an override that cannot work.
+  EXPECT_EQ(select_node(gfx9::kFamily, testing::vega10().set("capability", 0x1280)).status,
+            HSA_STATUS_ERROR_INVALID_AGENT);
+  testing::Node host = testing::vega10();
+  host.get().bus = HSABE_BUS_CPU;
+  EXPECT_EQ(select_node(gfx9::kFamily, host).status, HSA_STATUS_ERROR_INVALID_AGENT);
+}
+
+TEST(Quirks, EndWithTheFirmwareThatFixedThem) {
+  EXPECT_NE(find_quirks(gfx8::kFamily.quirks, testing::fiji().set("fw_version", 684).facts()) &
+                kQuirkCodeCacheByFirmware,
+            0u);
+  EXPECT_EQ(find_quirks(gfx8::kFamily.quirks, testing::fiji().set("fw_version", 685).facts()) &
+                kQuirkCodeCacheByFirmware,
+            0u);
+  // 10 bits of the property are the version.
+  EXPECT_EQ(find_quirks(gfx8::kFamily.quirks, testing::fiji().set("fw_version", 0x10000 | 800).facts()) &
+                kQuirkScratchOnceNeedsRelease,
+            0u);
+}
+
+TEST(Quirks, BelongToChips) {
+  const auto quirks = [](const Family& family, GfxVersion version) {
+    return find_quirks(family.quirks, testing::make_node(version, {0, 8, 4, 1, 1, 10, 64, 2}).facts());
+  };
+  for (const Chip& chip : gfx9::kFamily.chips) {
+    SCOPED_TRACE(chip.processor);
+    EXPECT_EQ((quirks(gfx9::kFamily, chip.version) & kQuirkSdmaPollTwice) != 0, chip.processor != "gfx90a");
+    EXPECT_EQ((quirks(gfx9::kFamily, chip.version) & kQuirkSdmaSmallSubmission) != 0,
+              chip.version <= (GfxVersion{9, 0, 4}) || chip.processor == "gfx90c");
+  }
+  for (const Chip& chip : gfx10::kFamily.chips) {
+    SCOPED_TRACE(chip.processor);
+    EXPECT_EQ((quirks(gfx10::kFamily, chip.version) & kQuirkNoSdma) != 0, chip.processor == "gfx1013");
+    EXPECT_EQ((quirks(gfx10::kFamily, chip.version) & kQuirkNoSdmaHdpFlush) != 0, chip.version.minor == 1);
+  }
+}
+
+class Families : public ::testing::TestWithParam<const Family*> {};
+
+TEST_P(Families, HaveRowsThatAgreeWithThemselves) {
+  const Family& family = *GetParam();
+  for (const Chip& chip : family.chips) {
+    SCOPED_TRACE(chip.processor);
+    char spelled[16];
+    std::snprintf(spelled, sizeof(spelled), "gfx%u%u%x", chip.version.major, chip.version.minor,
+                  chip.version.stepping);
+    EXPECT_EQ(chip.processor, spelled);
+    EXPECT_EQ(find_chip(family, chip.version), &chip);
+    for (const hsabe_str_t& name : chip.isa_names) {
+      EXPECT_TRUE(hsabe::view(name).starts_with("amdgcn-amd-amdhsa--" + std::string(chip.processor)));
+      EXPECT_EQ(hsabe::view(name).find("xnack") != std::string_view::npos, chip.features.has_xnack);
+      EXPECT_EQ(hsabe::view(name).find("sramecc") != std::string_view::npos, chip.features.has_sramecc);
+    }
+    auto node = testing::make_node(chip.version, {0, 8, 2, 2, 1, 10, family.wave_size,
+                                                  family.doorbell == HSABE_DOORBELL_INDEX64 ? 2u : 1u});
+    EXPECT_EQ(select_node(family, node).status, HSA_STATUS_SUCCESS);
+  }
+}
+
+TEST_P(Families, HaveBoardsInOrderAndApart) {
+  uint32_t next = 0;
+  for (const Board& board : GetParam()->boards) {
+    EXPECT_GE(board.first, next) << board.code_name;
+    EXPECT_LE(board.first, board.last);
+    next = board.last + 1;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::Values(&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily));
+
+}  // namespace
+}  // namespace rigel::gfx
