@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -217,10 +218,10 @@ int Process::ioctl(uint64_t request, void* argument) {
   }
   alignas(8) std::byte copy[kMaxBytes] = {};
   const uint32_t shared = std::min(bytes, entry->bytes);
-  // The argument block itself is read like any other memory of the program; only what it points to is
-  // suspected.
-  if (shared != 0 && reinterpret_cast<uintptr_t>(argument) < 4096) return -EFAULT;
-  if ((direction & kDirectionIn) != 0) std::memcpy(copy, argument, shared);
+  const auto program = reinterpret_cast<uint64_t>(argument);
+  if ((direction & kDirectionIn) != 0) {
+    if (const Errno error = copy_from_program(copy, program, shared); error != 0) return -error;
+  }
   const IoctlCall call{copy, argument, bytes};
   Errno error = 0;
   try {
@@ -228,7 +229,8 @@ int Process::ioctl(uint64_t request, void* argument) {
   } catch (const std::bad_alloc&) {
     error = ENOMEM;
   }
-  if ((direction & kDirectionOut) != 0) std::memcpy(argument, copy, shared);
+  // Results go back even with an error: how far a call came is one of them.
+  if ((direction & kDirectionOut) != 0 && copy_to_program(program, copy, shared) != 0) error = EFAULT;
   if (log_.enabled(LogCategory::kIoctl)) {
     const std::string what = entry->describe == nullptr ? "" : entry->describe(copy);
     log_(LogCategory::kIoctl, "{}({}) = {}{}", entry->name, what, -error,

@@ -506,15 +506,15 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
   }
   alignas(8) std::byte copy[kMaxBytes] = {};
   const uint32_t shared = std::min(bytes, it->bytes);
-  if (shared != 0 && reinterpret_cast<uintptr_t>(argument) < 4096) return -EFAULT;
-  if ((direction & 1) != 0) std::memcpy(copy, argument, shared);
+  const auto program = reinterpret_cast<uint64_t>(argument);
+  if ((direction & 1) != 0 && copy_from_program(copy, program, shared) != 0) return -EFAULT;
   Errno error = 0;
   try {
     error = it->run(*this, copy);
   } catch (const std::bad_alloc&) {
     error = ENOMEM;
   }
-  if ((direction & 2) != 0) std::memcpy(argument, copy, shared);
+  if ((direction & 2) != 0 && copy_to_program(program, copy, shared) != 0) error = EFAULT;
   process_.log()(LogCategory::kIoctl, "drm {} = {}{}{}", it->name, -error, error == 0 ? "" : " ",
                  error == 0 ? "" : strerrorname_np(error));
   return -error;

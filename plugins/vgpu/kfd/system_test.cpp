@@ -61,6 +61,29 @@ TEST(KfdIoctl, AperturesAskedWithoutRoomTellTheNumber) {
   EXPECT_EQ(out[2].gpu_id, t.gpu_id(2));
 }
 
+TEST(KfdIoctl, ArgumentsThatAreNotThereAreFaults) {
+  TestSystem t;
+  t.acquire();
+  constexpr uint64_t kTwoPages = 8192;
+  auto* const p = static_cast<std::byte*>(
+      ::mmap(nullptr, kTwoPages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(mprotect(p + 4096, 4096, PROT_NONE), 0);
+  const auto at = [&](uint32_t number, uint64_t bytes, void* argument) {
+    return t.system->ioctl(t.kfd, 3u << 30 | bytes << 16 | KFD_ABI_IOCTL_TYPE << 8 | number, argument);
+  };
+  const uint64_t bytes = sizeof(kfd_alloc_memory);
+  EXPECT_EQ(at(KFD_NR_ALLOC_MEMORY, bytes, nullptr), -EFAULT);
+  EXPECT_EQ(at(KFD_NR_ALLOC_MEMORY, bytes, reinterpret_cast<void*>(0x7000)), -EFAULT);
+  EXPECT_EQ(at(KFD_NR_ALLOC_MEMORY, bytes, p + 4096 - 8), -EFAULT) << "the second half is not there";
+  EXPECT_EQ(at(KFD_NR_ALLOC_MEMORY, bytes, p + 4096 - bytes), -EINVAL) << "all of it is, and says nothing";
+  EXPECT_EQ(at(KFD_NR_GET_VERSION, sizeof(kfd_get_version), p), 0);
+  ASSERT_EQ(mprotect(p, 4096, PROT_READ), 0);
+  EXPECT_EQ(at(KFD_NR_GET_VERSION, sizeof(kfd_get_version), p), -EFAULT) << "the answer has no place";
+  constexpr uint64_t kDrmVersion = 3u << 30 | 64u << 16 | 'd' << 8;
+  EXPECT_EQ(t.system->ioctl(t.render[0], kDrmVersion, reinterpret_cast<void*>(0x7000)), -EFAULT);
+  ::munmap(p, kTwoPages);
+}
+
 TEST(KfdMemory, NothingIsAllocatedBeforeTheAddressSpaceIsAcquired) {
   TestSystem t;
   EXPECT_EQ(t.allocate(KFD_MEM_GTT | kRw, 4096, kVa).error, -EINVAL);

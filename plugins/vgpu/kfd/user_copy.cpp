@@ -1,5 +1,6 @@
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -16,6 +17,33 @@ bool plausible(uint64_t address, size_t bytes) {
   return address >= 4096 && address < kUserLimit && bytes < kUserLimit - address;
 }
 
+struct StackRange {
+  uint64_t low, high;  // high 0: not known yet
+};
+constinit thread_local StackRange own_stack{0, 0};
+
+void find_own_stack() noexcept {
+  own_stack = {0, 1};  // where it cannot be found nothing is in it
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* low = nullptr;
+  size_t bytes = 0;
+  if (pthread_attr_getstack(&attributes, &low, &bytes) == 0 && bytes != 0) {
+    own_stack = {reinterpret_cast<uint64_t>(low), reinterpret_cast<uint64_t>(low) + bytes};
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+// Between the frame that runs and the end of its stack everything is there and can be written: most arguments
+// are such variables of a caller, and need no system call. On a stack that is not the thread's own (a
+// coroutine's, a signal handler's) nothing is known.
+bool is_in_callers_frame(uint64_t address, size_t bytes) noexcept {
+  if (own_stack.high == 0) find_own_stack();
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  return here >= own_stack.low && here < own_stack.high && address > here && address < own_stack.high &&
+         bytes <= own_stack.high - address;
+}
+
 }  // namespace
 
 // process_vm_readv on ourselves answers a bad address with an error where a load would end the process. Some
@@ -23,6 +51,10 @@ bool plausible(uint64_t address, size_t bytes) {
 Errno copy_from_program(void* to, uint64_t from, size_t bytes) noexcept {
   if (bytes == 0) return 0;
   if (!plausible(from, bytes)) return EFAULT;
+  if (is_in_callers_frame(from, bytes)) {
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+    return 0;
+  }
   const iovec local{to, bytes};
   const iovec remote{reinterpret_cast<void*>(from), bytes};
   const ssize_t copied = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
@@ -35,6 +67,10 @@ Errno copy_from_program(void* to, uint64_t from, size_t bytes) noexcept {
 Errno copy_to_program(uint64_t to, const void* from, size_t bytes) noexcept {
   if (bytes == 0) return 0;
   if (!plausible(to, bytes)) return EFAULT;
+  if (is_in_callers_frame(to, bytes)) {
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    return 0;
+  }
   const iovec local{const_cast<void*>(from), bytes};
   const iovec remote{reinterpret_cast<void*>(to), bytes};
   const ssize_t copied = process_vm_writev(getpid(), &local, 1, &remote, 1, 0);
