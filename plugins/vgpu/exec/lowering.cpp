@@ -65,10 +65,10 @@ struct Level {
 };
 
 constexpr Level kLevels[] = {
-    {{simd_baseline::lower_scalar, simd_baseline::lower_vector, simd_baseline::lower_memory}},
+    {{lower_scalar, simd_baseline::lower_vector, simd_baseline::lower_memory}},
 #if RIGEL_SIMD_LEVEL_COUNT == 3
-    {{simd_avx2::lower_scalar, simd_avx2::lower_vector, simd_avx2::lower_memory}},
-    {{simd_avx512::lower_scalar, simd_avx512::lower_vector, simd_avx512::lower_memory}},
+    {{lower_scalar, simd_avx2::lower_vector, simd_avx2::lower_memory}},
+    {{lower_scalar, simd_avx512::lower_vector, simd_avx512::lower_memory}},
 #endif
 };
 

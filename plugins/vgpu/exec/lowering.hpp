@@ -4,8 +4,8 @@
 //   vector   VOP*, with SDWA, DPP, readlane and friends                   lower_vector()
 //   memory   SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF                lower_memory()
 //
-// The three parts are compiled once for each SIMD level, in the namespace of the level, together with the
-// handlers that they choose from: see simd.hpp.
+// The last two are compiled once for each SIMD level, in the namespace of the level, together with the
+// handlers that they choose from: see simd.hpp. Operands are resolved with operands.hpp.
 //
 // Code is translated for one float mode: FP_ROUND, FP_DENORM, DX10_CLAMP and IEEE of MODE are known here, and
 // whoever changes them at run time (s_setreg, s_round_mode, s_denorm_mode) ends the block, so that the next
@@ -49,6 +49,8 @@ struct FloatMode {
   friend constexpr bool operator==(const FloatMode&, const FloatMode&) = default;
 };
 
+struct Link;  // block.hpp
+
 /// Takes the micro-operations of one instruction.
 class Emitter {
  public:
@@ -57,6 +59,8 @@ class Emitter {
   virtual MicroOp& emit(Handler handler) = 0;
   /// Memory that lives as long as the block, for what does not fit a MicroOp.
   virtual void* allocate(uint64_t bytes, uint64_t alignment) = 0;
+  /// The way from this instruction to the one at `pc`, for a branch; its handler follows it.
+  virtual Link* link(uint64_t pc) = 0;
 };
 
 struct LoweringContext {
@@ -64,9 +68,13 @@ struct LoweringContext {
   RegisterLayout layout;
   FloatMode mode;
   SimdLevel level = SimdLevel::kBaseline;
-  uint64_t pc = 0;  ///< Address of the instruction.
-  /// The block ends after this instruction: lower_scalar() sets it for what changes the program counter,
-  /// the float mode, or gives control away.
+  uint64_t pc = 0;        ///< Address of the instruction.
+  uint32_t position = 0;  ///< Its number in the block.
+  /// s_set_gpr_idx_on: bits 0 … 2 say that VGPRs read as src[0 … 2], bit 3 that VGPRs written as dst[0] of
+  /// vector instructions are M0[7:0] registers further on.
+  uint8_t gpr_index = 0;
+  /// Nothing is executed after this instruction other than by a link or find_code(): lower_scalar() sets it
+  /// for what always branches, ends the wave, or changes what code is translated for.
   bool ends_block = false;
 };
 
@@ -79,9 +87,10 @@ Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emi
 /// The best level of this machine; RIGEL_VGPU_SIMD (baseline, avx2, avx512) asks for a lower one. Found once.
 SimdLevel best_simd_level();
 
+Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+
 #define RIGEL_DECLARE_LOWERING(level)                                                                \
   namespace level {                                                                                  \
-  Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
   Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
   Refusal lower_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
   }

@@ -1,0 +1,68 @@
+// Translated code as handlers see it: blocks of micro-operations and the links between them.
+//
+// A block is what was translated in one go from one address on: a stretch of code with everything in it that
+// branches inside it reach. Its micro-operations lie one after the other. Branches within a block have their
+// links filled in when it is made; a link that leaves it is filled in when it is first followed. Blocks are
+// immutable otherwise, and live as long as their Code (code.hpp).
+//
+// Threads: any number of waves on any threads. A link's target is stored with release and loaded with
+// acquire.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "plugins/vgpu/exec/micro_op.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec {
+
+class Code;
+
+/// What code is translated for: FloatMode's bits of MODE, and what s_set_gpr_idx_on has switched on.
+constexpr uint32_t kFloatModeBits = 0x3ff;
+constexpr uint32_t kGprIndexEnable = 1u << 27;  ///< GPR_IDX_EN of MODE
+constexpr uint32_t kGprIndexShift = 10;         ///< Where M0[15:12] stand in Block::variant.
+
+/// The variant of code that a wave executes at present.
+inline uint32_t variant_of(Wave& wave) {
+  uint32_t variant = wave.mode & kFloatModeBits;
+  if ((wave.mode & kGprIndexEnable) != 0) variant |= (wave.scalars()[124] >> 12 & 0xf) << kGprIndexShift;
+  return variant;
+}
+
+struct Block {
+  Code* code = nullptr;
+  uint64_t pc = 0;       ///< Of the first instruction.
+  uint32_t bytes = 0;    ///< From the first to the end of the last instruction.
+  uint32_t variant = 0;  ///< See variant_of().
+  const MicroOp* ops = nullptr;
+  uint32_t op_count = 0;
+  const std::byte* image = nullptr;  ///< The bytes that were translated.
+};
+
+struct Link {
+  std::atomic<const MicroOp*> target{nullptr};
+  uint64_t pc = 0;
+  /// What following it takes off Wave::budget: how far the block has come, less where the target stands in
+  /// it. So budgets count executed instructions exactly, without a count in each operation.
+  int64_t cost = 0;
+};
+
+inline const Block& block_of(const MicroOp* op) {
+  return *static_cast<const Block*>(op->block);
+}
+
+/// Address of the instruction that an operation belongs to.
+inline uint64_t pc_of(const MicroOp* op) {
+  return block_of(op).pc + op->code_offset;
+}
+
+/// The code that a link of `from`'s block leads to, translated if it has to be; the link remembers it. Code
+/// that cannot be fetched is an operation that says so when it is executed: never null.
+const MicroOp* follow(Wave* wave, const MicroOp* from, Link* link);
+
+/// The code at `pc` for the wave's present variant.
+const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc);
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,37 @@
+// What handlers ask of the device beyond memory: its clocks, its messages, its trap handler. The scheduler
+// implements it, one object for each dispatch; tests implement what they need.
+//
+// Threads: any worker, while one of the dispatch's waves runs on it, inside a translation scope.
+#pragma once
+
+#include <cstdint>
+
+namespace rigel::vgpu::exec {
+
+struct Wave;
+
+class Core {
+ public:
+  virtual ~Core() = default;
+
+  /// s_memrealtime: ticks of the reference clock, as GET_CLOCK_COUNTERS reports them.
+  virtual uint64_t reference_clock() = 0;
+
+  /// s_memtime and SHADER_CYCLES: cycles of the shader clock. Never goes backwards.
+  virtual uint64_t shader_clock() = 0;
+
+  /// s_sendmsg with an interrupt for the host: `payload` is M0's.
+  virtual void send_interrupt(Wave& wave, uint32_t payload) = 0;
+
+  /// s_icache_inv: from here on, code that was written since the dispatch began is seen.
+  virtual void invalidate_instructions(Wave& wave) = 0;
+
+  /// Where traps go, 0 if the process has no handler, and its data.
+  struct TrapHandler {
+    uint64_t code_va = 0;    ///< TBA
+    uint64_t memory_va = 0;  ///< TMA
+  };
+  virtual TrapHandler trap_handler() = 0;
+};
+
+}  // namespace rigel::vgpu::exec

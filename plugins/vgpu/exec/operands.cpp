@@ -1,0 +1,170 @@
+#include "plugins/vgpu/exec/operands.hpp"
+
+#include <bit>
+
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+using isa::Type;
+namespace code = isa::code;
+
+// 0.5 -0.5 1 -1 2 -2 4 -4 1/(2 pi), in the three precisions.
+constexpr uint16_t kHalf[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+constexpr uint32_t kSingle[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+constexpr uint64_t kDouble[] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
+                                0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
+                                0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
+
+bool is_half(Type type) {
+  switch (type) {
+    case Type::kB16:
+    case Type::kI16:
+    case Type::kU16:
+    case Type::kF16:
+    case Type::kV2B16:
+    case Type::kV2I16:
+    case Type::kV2U16:
+    case Type::kV2F16:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_packed(Type type) {
+  return type == Type::kV2B16 || type == Type::kV2I16 || type == Type::kV2U16 || type == Type::kV2F16;
+}
+
+uint32_t& scalar_at(std::byte* registers, uint32_t offset) {
+  return *reinterpret_cast<uint32_t*>(registers + offset);
+}
+
+void put(std::byte* registers, const MicroOp* op, uint32_t value) {
+  scalar_at(registers, op->dst) = value;
+  scalar_at(registers, op->dst + 4) = 0;
+}
+
+void copy_scc(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  put(registers, op, wave->scc);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void copy_execz(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  put(registers, op, exec == 0 ? 1 : 0);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void copy_vccz(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  put(registers, op, (wave->pair(code::kVccLo) & wave->mask()) == 0 ? 1 : 0);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Apertures are 4 GiB each, aligned to that: bases end in 32 zeros, limits in 32 ones.
+void copy_aperture(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const bool shared = op->aux == code::kSharedBase || op->aux == code::kSharedLimit;
+  const bool limit = op->aux == code::kSharedLimit || op->aux == code::kPrivateLimit;
+  scalar_at(registers, op->dst) = limit ? ~0u : 0;
+  scalar_at(registers, op->dst + 4) = shared ? wave->shared_aperture_hi : wave->private_aperture_hi;
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+}  // namespace
+
+bool constant_of(const isa::Operand& operand, const isa::Instruction& instruction, uint64_t& bits) {
+  const uint16_t c = operand.code;
+  const bool wide = operand.dwords == 2 || operand.type == Type::kB64 || operand.type == Type::kI64 ||
+                    operand.type == Type::kU64 || operand.type == Type::kF64;
+  int64_t integer = 0;
+  if (c >= code::kZero && c <= 192) {
+    integer = c - code::kZero;
+  } else if (c >= 193 && c <= 208) {
+    integer = 192 - int64_t{c};
+  } else if (c >= code::kHalf && c <= code::kInv2Pi) {
+    const unsigned i = c - code::kHalf;
+    bits = is_half(operand.type) ? kHalf[i] : wide ? kDouble[i] : kSingle[i];
+    return true;
+  } else if (operand.is_literal()) {
+    bits = instruction.literal;
+    if (operand.type == Type::kF64) bits <<= 32;
+    if (operand.type == Type::kI64) bits = static_cast<uint64_t>(int64_t{static_cast<int32_t>(bits)});
+    if (is_half(operand.type) && !is_packed(operand.type)) bits &= 0xffff;
+    return true;
+  } else {
+    return false;
+  }
+  bits = static_cast<uint64_t>(integer);
+  if (!wide) bits = is_half(operand.type) && !is_packed(operand.type) ? bits & 0xffff : bits & 0xffffffff;
+  return true;
+}
+
+PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instruction,
+                     const LoweringContext& context, Emitter& out, uint32_t temporary) {
+  PlaceOf result;
+  if (constant_of(operand, instruction, result.place.source.constant)) {
+    result.place.is_constant = true;
+    return result;
+  }
+  result.place.source.constant = 0;
+  if (operand.is_vgpr()) {
+    result.ok = operand.vgpr() + (operand.dwords == 0 ? 1u : operand.dwords) <= context.layout.vgprs;
+    result.place.source.offset = context.layout.vgpr_offset(operand.vgpr());
+    return result;
+  }
+  if (operand.code == code::kNull) {
+    result.ok = context.target.family() == isa::Family::kGfx10;
+    result.place.is_constant = true;
+    return result;
+  }
+  if (operand.is_scalar_register()) {
+    result.place.source.offset = scalar_offset(operand.code);
+    return result;
+  }
+  Handler handler = nullptr;
+  switch (operand.code) {
+    case code::kScc:
+      handler = copy_scc;
+      break;
+    case code::kExecz:
+      handler = copy_execz;
+      break;
+    case code::kVccz:
+      handler = copy_vccz;
+      break;
+    case code::kSharedBase:
+    case code::kSharedLimit:
+    case code::kPrivateBase:
+    case code::kPrivateLimit:
+      if (context.target.family() != isa::Family::kGfx8) handler = copy_aperture;
+      break;
+    default:
+      break;
+  }
+  if (handler == nullptr) {
+    result.ok = false;
+    return result;
+  }
+  MicroOp& op = out.emit(handler);
+  op.dst = scalar_offset(kScalarTemporary + temporary);
+  op.aux = operand.code;
+  result.place.source.offset = op.dst;
+  return result;
+}
+
+bool destination_offset(const isa::Operand& operand, const LoweringContext& context, uint32_t& offset) {
+  if (operand.is_vgpr()) {
+    offset = context.layout.vgpr_offset(operand.vgpr());
+    return operand.vgpr() + (operand.dwords == 0 ? 1u : operand.dwords) <= context.layout.vgprs;
+  }
+  if (!operand.is_scalar_register()) return false;
+  if (operand.code == code::kNull) {
+    offset = scalar_offset(kSinkSlot);
+    return context.target.family() == isa::Family::kGfx10;
+  }
+  offset = scalar_offset(operand.code);
+  return true;
+}
+
+}  // namespace rigel::vgpu::exec
