@@ -61,9 +61,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
         break;
       }
       case KFD_SVM_ATTR_SET_FLAGS:
-      case KFD_SVM_ATTR_CLR_FLAGS:
-        if ((attribute.value & ~KFD_SVM_FLAGS_KNOWN) != 0) return EINVAL;
-        break;
+      case KFD_SVM_ATTR_CLR_FLAGS:  // bits that nobody knows too: user mode clears all but those it means
       case KFD_SVM_ATTR_GRANULARITY:
         break;
       default:
