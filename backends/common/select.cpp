@@ -27,10 +27,10 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
   const Chip* chip = find_chip(family, facts.version);
   if (chip == nullptr) return refuse("no chip of this family has that target version");
   if (facts.compute_units() == 0) return refuse("the node has no compute units");
-  const uint32_t expected_doorbell = family.doorbell == HSABE_DOORBELL_INDEX64 ? 2 : 1;
-  // Tonga's are of the older type with the same meaning for AQL queues.
-  if (facts.doorbell_type() > expected_doorbell || (expected_doorbell == 2 && facts.doorbell_type() != 2))
-    return refuse("the node's doorbells are of another generation");
+  const uint32_t doorbell_type = family.doorbell == HSABE_DOORBELL_INDEX64 ? 2 : 1;
+  if (facts.doorbell_type() == 0 && doorbell_type == 1)
+    return refuse("the node's doorbells take dwords of the ring, not packets: no such queue can be rung yet");
+  if (facts.doorbell_type() != doorbell_type) return refuse("the node's doorbells are of another generation");
 
   const std::string_view code_name = find_code_name(family, facts.device_id);
   caps->name = hsabe::str(chip->processor);

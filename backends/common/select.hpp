@@ -8,7 +8,7 @@ namespace rigel::gfx {
 constexpr uint32_t kQueueMinPackets = 64;
 constexpr uint32_t kQueueMaxPackets = 131072;
 constexpr uint32_t kQueuesMax = 128;
-constexpr uint32_t kPrivateSegmentMax = 262128;  ///< bytes a work-item: 13 bits of KiB for 64 lanes, less one
+constexpr uint32_t kPrivateSegmentMax = 262128;  ///< bytes a work-item, as ROCr says
 constexpr uint32_t kWorkgroupMaxSize = 1024;
 
 /// Fills *caps for the device of these facts. HSA_STATUS_ERROR_INVALID_AGENT, with the reason in *why (static

@@ -1,0 +1,116 @@
+#include "backends/common/scratch.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/common/testing/nodes.hpp"
+
+namespace rigel::gfx {
+namespace {
+
+using ::testing::ElementsAre;
+
+ScratchDispatch dispatch(uint32_t grid, uint32_t workgroup, uint32_t bytes, uint32_t lanes = 64) {
+  return {{grid, 1, 1}, {workgroup, 1, 1}, bytes, lanes};
+}
+
+TEST(ScratchNeed, IsForEveryWaveSlotOfTheDevice) {
+  const auto vega = scratch_device(testing::vega10().facts());
+  const auto need = scratch_need(vega, dispatch(1 << 20, 256, 100));
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->lane_bytes, 112u);  // 64 lanes make whole KiB
+  EXPECT_EQ(need->wave_bytes, 7168u);
+  EXPECT_EQ(need->waves_per_group, 4u);
+  EXPECT_EQ(need->device_waves, 64u * 32);
+  EXPECT_EQ(need->device_bytes, 64u * 32 * 7168);
+  EXPECT_EQ(need->dispatch_bytes, need->device_bytes);
+}
+
+TEST(ScratchNeed, IsLessForASmallDispatch) {
+  const auto vega = scratch_device(testing::vega10().facts());
+  const auto need = scratch_need(vega, dispatch(1000, 256, 16));
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->dispatch_waves, 4u * 4);  // four work-groups, one to an engine
+  EXPECT_EQ(scratch_need(vega, dispatch(1, 1, 16))->dispatch_waves, 4u);  // but every engine is given slots
+}
+
+TEST(ScratchNeed, GivesEnginesOfGfx10WorkInRuns) {
+  const auto navi = scratch_device(testing::navi10().facts());
+  ASSERT_TRUE(navi.interleaves);
+  // Two work-groups of 32: 8 of them fit in a run of 256 work-items, on each of four arrays.
+  EXPECT_EQ(scratch_need(navi, dispatch(64, 32, 32, 32))->dispatch_waves, 4u * 8);
+}
+
+TEST(ScratchNeed, CountsWithEnginesOfUnequalSize) {
+  auto node = testing::make_node({9, 0, 0}, {0x687f, 14, 4, 4, 1, 10, 64, 2});
+  const auto device = scratch_device(node.facts());
+  EXPECT_EQ(device.slots(), 16u * 32);
+  // 28 work-groups, two for each compute unit: 28 - 2 * 2 even ones are 6 an engine, and 2 more on the large.
+  EXPECT_EQ(scratch_need(device, dispatch(28 * 64, 64, 16))->dispatch_waves, 4u * 8);
+}
+
+TEST(ScratchNeed, HasTheLimitOfTheRegister) {
+  const auto vega = scratch_device(testing::vega10().facts());
+  EXPECT_TRUE(scratch_need(vega, dispatch(64, 64, 131056)));
+  EXPECT_FALSE(scratch_need(vega, dispatch(64, 64, 131072)));
+  EXPECT_TRUE(scratch_need(vega, dispatch(64, 64, 131072, 32)));
+}
+
+TEST(ScratchNeed, TakesAnyGrid) {
+  const auto vega = scratch_device(testing::vega10().facts());
+  const ScratchDispatch huge{{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {1, 1, 1}, 16, 64};
+  EXPECT_EQ(scratch_need(vega, huge)->dispatch_waves, 64u * 32);
+  EXPECT_TRUE(scratch_need(vega, {{0, 0, 0}, {0, 0, 0}, 16, 64}));
+}
+
+TEST(ScratchLimit, GoesDownByWorkGroupsThenByEngines) {
+  const ScratchDevice device{.compute_units = 4, .engines = 4, .slots_per_cu = 32};
+  ScratchNeed need;
+  need.waves_per_group = 8;
+  std::vector<uint32_t> steps;
+  for (uint32_t waves = 128; (waves = fewer_scratch_waves(device, need, waves)) != 0;) steps.push_back(waves);
+  EXPECT_THAT(steps, ElementsAre(96, 64, 32, 28, 24, 20, 16, 12, 8));
+}
+
+TEST(ScratchLimit, EndsWhenNotOneWorkGroupFits) {
+  const ScratchDevice device{.compute_units = 2, .engines = 2, .slots_per_cu = 32};
+  ScratchNeed need;
+  need.waves_per_group = 16;
+  EXPECT_EQ(fewer_scratch_waves(device, need, 16), 0u);
+  EXPECT_EQ(fewer_scratch_waves(device, need, 0), 0u);
+}
+
+constexpr ScratchMemory kMemory{.va = 0x1234'5678'9000, .bytes = 0x100000, .wave_bytes = 2048};
+
+TEST(ScratchResource, DescribesSwizzledMemory) {
+  // Word 3: X Y Z W, UINT, 32 bits, elements of 4 bytes, index stride 64, thread id.
+  EXPECT_THAT(scratch_resource_gfx8(kMemory, false),
+              ElementsAre(0x56789000, 0x80001234, 0x100000, 0x00ea4fac));
+  EXPECT_EQ(scratch_resource_gfx8(kMemory, true)[3], 0x01ea4facu);
+  // Format 20 (32 UINT), thread id, resource level, no bounds check.
+  EXPECT_THAT(scratch_resource_gfx10(kMemory), ElementsAre(0x56789000, 0x80001234, 0x100000, 0x21814fac));
+}
+
+TEST(ScratchRegister, HasWavesAndTheirSize) {
+  const ScratchDevice device{.compute_units = 64, .engines = 4, .slots_per_cu = 32};
+  EXPECT_EQ(tmpring_size(device, kMemory), 512u | 2u << 12);
+  EXPECT_EQ(tmpring_size(device, {}), 0u);
+  ScratchMemory odd = kMemory;
+  odd.bytes = 2048 * 7;  // what does not share out evenly is left
+  EXPECT_EQ(tmpring_size(device, odd) & 0xfff, 4u);
+  odd.bytes = uint64_t{2048} * 5000;
+  EXPECT_EQ(tmpring_size(device, odd) & 0xfff, 2048u);
+}
+
+TEST(ScratchQueue, IsToldOfItsMemory) {
+  amd_queue_t queue{};
+  set_scratch(queue, kMemory, {1, 2, 3, 4}, 77, 0x9000);
+  EXPECT_THAT(queue.scratch_resource_descriptor, ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(queue.compute_tmpring_size, 77u);
+  EXPECT_EQ(queue.scratch_backing_memory_location, 0x9000u);
+  EXPECT_EQ(queue.scratch_backing_memory_byte_size, 0x100000u);
+  EXPECT_EQ(queue.scratch_wave64_lane_byte_size, 32u);
+}
+
+}  // namespace
+}  // namespace rigel::gfx

@@ -1,0 +1,328 @@
+#include "backends/common/sdma.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace rigel::gfx {
+namespace {
+
+// Op in bits 7:0, sub-op in 15:8.
+constexpr uint32_t kCopyLinear = 0x0001;
+constexpr uint32_t kCopyRect = 0x0401;
+constexpr uint32_t kFence = 0x0005;
+constexpr uint32_t kTrap = 0x0006;
+constexpr uint32_t kPollRegmem = 0x0008;
+constexpr uint32_t kAtomic = 0x000a;
+constexpr uint32_t kConstFill = 0x000b;
+constexpr uint32_t kTimestampGetGlobal = 0x020d;
+constexpr uint32_t kUserGcr = 0x0111;
+
+constexpr uint32_t kBroadcast = 1u << 27;
+constexpr uint32_t kFillDword = 2u << 30;
+constexpr uint32_t kMemoryUncached = 3u << 16;  // MTYPE of a fence
+constexpr uint32_t kPollMemory = 1u << 31;
+constexpr uint32_t kPollEqual = 3u << 28;
+constexpr uint32_t kPollInterval = 10, kPollRetryForever = 0xfff << 16;
+constexpr uint32_t kAdd64 = 47u << 25;
+constexpr uint32_t kTrapContextMask = 0x0fffffff;
+
+// Word 2 of a cache request, whose control begins in bit 16.
+constexpr uint32_t kGcrWriteBackScalar = 1u << 22;
+constexpr uint32_t kGcrInvalidateScalar = 1u << 23;
+constexpr uint32_t kGcrInvalidateVector = 1u << 24;
+constexpr uint32_t kGcrInvalidateL1 = 1u << 25;
+constexpr uint32_t kGcrInvalidateL2 = 1u << 30;
+constexpr uint32_t kGcrWriteBackL2 = 1u << 31;
+
+// Limits of a rectangular copy, in elements.
+constexpr uint64_t kRectPitchMax = 1u << 19;
+constexpr uint64_t kRectSliceMax = 1u << 28;
+constexpr uint32_t kRectWidthMax = 1u << 14;
+constexpr uint32_t kRectHeightMax = 1u << 14;
+constexpr uint32_t kRectDepthMax = 1u << 11;
+constexpr uint32_t kElementMax = 4;  // log2 of bytes
+
+constexpr uint32_t low(uint64_t value) {
+  return static_cast<uint32_t>(value);
+}
+constexpr uint32_t high(uint64_t value) {
+  return static_cast<uint32_t>(value >> 32);
+}
+constexpr uint64_t packets(uint64_t bytes, uint64_t most) {
+  return (bytes + most - 1) / most;
+}
+
+/// log2 of the largest element that divides `bytes`.
+uint32_t element_of(uint64_t bytes) {
+  return static_cast<uint32_t>(std::countr_zero(bytes | 1u << kElementMax));
+}
+
+/// Calls tile(x, y, z, element, columns, rows, layers) for every tile of a rectangle. Rows are cut into runs
+/// of elements as large as the addresses, pitches and what is left of the row allow.
+template <class Tile>
+void for_each_tile(const SdmaRect& rect, Tile&& tile) {
+  uint32_t largest = element_of(rect.source_pitch | rect.destination_pitch);
+  if (rect.depth > 1) largest = std::min(largest, element_of(rect.source_slice | rect.destination_slice));
+  for (uint32_t z = 0; z < rect.depth; z += kRectDepthMax) {
+    for (uint32_t y = 0; y < rect.height; y += kRectHeightMax) {
+      for (uint32_t x = 0; x < rect.width;) {
+        // Tiles begin at a dword; what is before is an offset in elements.
+        const uint32_t left = rect.width - x;
+        const uint32_t begin =
+            std::min(largest, element_of(((rect.source + x) | (rect.destination + x)) & 3));
+        uint32_t element = std::min(begin, element_of(left));
+        // A row that is longer than one tile goes in larger elements, and its rest in smaller ones.
+        if (left >> element > kRectWidthMax) element = begin;
+        const uint32_t columns = std::min(left >> element, kRectWidthMax);
+        tile(x, y, z, element, columns, std::min(rect.height - y, kRectHeightMax),
+             std::min(rect.depth - z, kRectDepthMax));
+        x += columns << element;
+      }
+    }
+  }
+}
+
+/// The smallest element of any tile: pitches and slices must fit when counted in it.
+uint32_t smallest_element(const SdmaRect& rect) {
+  uint32_t smallest = kElementMax;
+  for_each_tile(rect, [&](uint32_t, uint32_t, uint32_t, uint32_t element, uint32_t, uint32_t, uint32_t) {
+    smallest = std::min(smallest, element);
+  });
+  return smallest;
+}
+
+}  // namespace
+
+size_t SdmaEncoder::copy_dwords(uint64_t bytes) const {
+  return packets(bytes, copy_max_) * kCopyDwords;
+}
+
+uint32_t* SdmaEncoder::copy(uint32_t* to, uint64_t destination, uint64_t source, uint64_t bytes) const {
+  while (bytes != 0) {
+    const auto part = static_cast<uint32_t>(std::min<uint64_t>(bytes, copy_max_));
+    *to++ = kCopyLinear;
+    *to++ = count(part);
+    *to++ = 0;
+    *to++ = low(source);
+    *to++ = high(source);
+    *to++ = low(destination);
+    *to++ = high(destination);
+    source += part, destination += part, bytes -= part;
+  }
+  return to;
+}
+
+size_t SdmaEncoder::broadcast_dwords(uint64_t bytes) const {
+  return packets(bytes, copy_max_) * kBroadcastDwords;
+}
+
+uint32_t* SdmaEncoder::broadcast(uint32_t* to, uint64_t first, uint64_t second, uint64_t source,
+                                 uint64_t bytes) const {
+  while (bytes != 0) {
+    const auto part = static_cast<uint32_t>(std::min<uint64_t>(bytes, copy_max_));
+    *to++ = kCopyLinear | kBroadcast;
+    *to++ = count(part);
+    *to++ = 0;
+    *to++ = low(source);
+    *to++ = high(source);
+    *to++ = low(first);
+    *to++ = high(first);
+    *to++ = low(second);
+    *to++ = high(second);
+    source += part, first += part, second += part, bytes -= part;
+  }
+  return to;
+}
+
+size_t SdmaEncoder::fill_dwords(uint64_t bytes) const {
+  return packets(bytes, kFillMax) * kFillDwords;
+}
+
+uint32_t* SdmaEncoder::fill(uint32_t* to, uint64_t destination, uint32_t value, uint64_t bytes) const {
+  while (bytes != 0) {
+    const auto part = static_cast<uint32_t>(std::min<uint64_t>(bytes, kFillMax));
+    *to++ = kConstFill | kFillDword;
+    *to++ = low(destination);
+    *to++ = high(destination);
+    *to++ = value;
+    *to++ = version_ == SdmaVersion::kV3 ? part : part - 4;
+    destination += part, bytes -= part;
+  }
+  return to;
+}
+
+size_t SdmaEncoder::rect_dwords(const SdmaRect& rect) const {
+  if (version_ == SdmaVersion::kV3) return 0;
+  if (rect.width == 0 || rect.height == 0 || rect.depth == 0) return 0;
+  if (((rect.source_pitch | rect.destination_pitch) & 3) != 0) return 0;
+  if (rect.width > rect.source_pitch || rect.width > rect.destination_pitch) return 0;
+  const bool layers = rect.depth > 1;
+  if (layers && ((rect.source_slice | rect.destination_slice) & 3) != 0) return 0;
+  const uint32_t element = smallest_element(rect);
+  if (std::max(rect.source_pitch, rect.destination_pitch) >> element > kRectPitchMax) return 0;
+  if (layers) {
+    if (std::max(rect.source_slice, rect.destination_slice) >> element > kRectSliceMax) return 0;
+    if (rect.source_slice == 0 || rect.destination_slice == 0) return 0;
+  }
+  size_t tiles = 0;
+  for_each_tile(rect, [&](uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) { ++tiles; });
+  return tiles * kRectDwords;
+}
+
+uint32_t* SdmaEncoder::rect(uint32_t* to, const SdmaRect& rect) const {
+  const bool layers = rect.depth > 1;
+  for_each_tile(rect, [&](uint32_t x, uint32_t y, uint32_t z, uint32_t element, uint32_t columns,
+                          uint32_t rows, uint32_t depth) {
+    const auto side = [&](uint64_t base, uint64_t pitch, uint64_t slice) {
+      const uint64_t va = base + x + y * pitch + z * slice;
+      *to++ = low(va & ~uint64_t{3});
+      *to++ = high(va);
+      *to++ = low(va & 3) >> element;
+      *to++ = low((pitch >> element) - 1) << 13;
+      *to++ = layers ? low((slice >> element) - 1) : 0;
+    };
+    *to++ = kCopyRect | element << 29;
+    side(rect.source, rect.source_pitch, rect.source_slice);
+    side(rect.destination, rect.destination_pitch, rect.destination_slice);
+    *to++ = (columns - 1) | (rows - 1) << 16;
+    *to++ = depth - 1;
+  });
+  return to;
+}
+
+uint32_t* SdmaEncoder::poll_equal(uint32_t* to, uint64_t va, uint32_t reference, uint32_t mask) const {
+  for (size_t i = 0; i < polls(); ++i) {
+    *to++ = kPollRegmem | kPollEqual | kPollMemory;
+    *to++ = low(va);
+    *to++ = high(va);
+    *to++ = reference;
+    *to++ = mask;
+    *to++ = kPollInterval | kPollRetryForever;
+  }
+  return to;
+}
+
+size_t SdmaEncoder::wait_zero_dwords(int64_t current) const {
+  if (current == 0) return 0;
+  return high(static_cast<uint64_t>(current)) != 0 ? 2 * poll_dwords() : poll_dwords();
+}
+
+uint32_t* SdmaEncoder::wait_zero(uint32_t* to, uint64_t va, int64_t current) const {
+  if (current == 0) return to;
+  if (high(static_cast<uint64_t>(current)) != 0) to = poll_equal(to, va + 4, 0);
+  return poll_equal(to, va, 0);
+}
+
+uint32_t* SdmaEncoder::fence(uint32_t* to, uint64_t va, uint32_t value) const {
+  *to++ = kFence | (version_ == SdmaVersion::kV5 ? kMemoryUncached : 0);
+  *to++ = low(va);
+  *to++ = high(va);
+  *to++ = value;
+  return to;
+}
+
+uint32_t* SdmaEncoder::atomic_add64(uint32_t* to, uint64_t va, int64_t addend) const {
+  *to++ = kAtomic | kAdd64;
+  *to++ = low(va);
+  *to++ = high(va);
+  *to++ = low(static_cast<uint64_t>(addend));
+  *to++ = high(static_cast<uint64_t>(addend));
+  *to++ = 0;
+  *to++ = 0;
+  *to++ = 0;
+  return to;
+}
+
+uint32_t* SdmaEncoder::trap(uint32_t* to, uint32_t context) const {
+  *to++ = kTrap;
+  *to++ = context & kTrapContextMask;
+  return to;
+}
+
+uint32_t* SdmaEncoder::timestamp(uint32_t* to, uint64_t va) const {
+  *to++ = kTimestampGetGlobal;
+  *to++ = low(va);
+  *to++ = high(va);
+  return to;
+}
+
+size_t SdmaEncoder::completion_dwords(const SdmaCompletion& completion) const {
+  size_t dwords = 0;
+  if (completion.value_va != 0) dwords += completion.atomics ? kAtomicDwords : 2 * kFenceDwords;
+  if (completion.mailbox_va != 0) dwords += kFenceDwords + kTrapDwords;
+  return dwords;
+}
+
+uint32_t* SdmaEncoder::completion(uint32_t* to, const SdmaCompletion& completion) const {
+  if (completion.value_va != 0) {
+    if (completion.atomics) {
+      to = atomic_add64(to, completion.value_va, -1);
+    } else {
+      // The upper half first: whoever sees the lower one sees both.
+      const auto value = static_cast<uint64_t>(completion.plain_value);
+      to = fence(to, completion.value_va + 4, high(value));
+      to = fence(to, completion.value_va, low(value));
+    }
+  }
+  if (completion.mailbox_va != 0) {
+    to = fence(to, completion.mailbox_va, completion.event_id);
+    to = trap(to, completion.event_id);
+  }
+  return to;
+}
+
+bool SdmaEncoder::hdp_flush(bool wanted) const {
+  return wanted && version_ != SdmaVersion::kV3 && (quirks_ & kQuirkNoSdmaHdpFlush) == 0;
+}
+
+size_t SdmaEncoder::begin_dwords(bool flush) const {
+  return (hdp_flush(flush) ? kPollDwords : 0) + (version_ == SdmaVersion::kV5 ? kCacheDwords : 0);
+}
+
+uint32_t* SdmaEncoder::begin(uint32_t* to, bool flush) const {
+  if (hdp_flush(flush)) {  // a register poll that the engine knows to mean this
+    *to++ = kPollRegmem;
+    *to++ = 0;
+    *to++ = 0x80000000;
+    *to++ = 0;
+    *to++ = 0;
+    *to++ = 0;
+  }
+  if (version_ == SdmaVersion::kV5) {
+    *to++ = kUserGcr;
+    *to++ = 0;
+    // What is dirty goes to memory before it is dropped.
+    *to++ = kGcrInvalidateScalar | kGcrInvalidateVector | kGcrInvalidateL1 | kGcrInvalidateL2 |
+            kGcrWriteBackScalar | kGcrWriteBackL2;
+    *to++ = 0;
+    *to++ = 0;
+  }
+  return to;
+}
+
+size_t SdmaEncoder::end_dwords() const {
+  return version_ == SdmaVersion::kV5 ? kCacheDwords : 0;
+}
+
+uint32_t* SdmaEncoder::end(uint32_t* to) const {
+  if (version_ != SdmaVersion::kV5) return to;
+  *to++ = kUserGcr;
+  *to++ = 0;
+  *to++ = kGcrWriteBackScalar | kGcrWriteBackL2;
+  *to++ = 0;
+  *to++ = 0;
+  return to;
+}
+
+uint32_t* SdmaEncoder::nop(uint32_t* to, size_t dwords) const {
+  constexpr size_t kCountMax = 0x3fff;
+  while (dwords != 0) {
+    const size_t part = version_ == SdmaVersion::kV3 ? 1 : std::min(dwords, kCountMax + 1);
+    *to++ = static_cast<uint32_t>(part - 1) << 16;
+    to = std::fill_n(to, part - 1, 0u);
+    dwords -= part;
+  }
+  return to;
+}
+
+}  // namespace rigel::gfx
