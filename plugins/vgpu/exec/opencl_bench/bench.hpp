@@ -1,0 +1,36 @@
+// What the parts of the benchmark share: a piece of work, and a device that does it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rigel::vgpu::bench {
+
+/// Memory that both devices reach. An output has one copy for each, so that the results can be compared.
+struct Buffer {
+  void* memory = nullptr;
+  size_t bytes = 0;
+  bool output = false;
+};
+
+using Argument = std::variant<Buffer, int32_t, float>;
+
+/// How the results of two devices have to agree.
+enum class Agreement { kExact, kFloat };
+
+struct Case {
+  std::string name;             ///< Also the kernel's.
+  bool streaming = false;       ///< Bound by memory: judged by another limit.
+  size_t grid[3] = {1, 1, 1};   ///< work-items
+  size_t group[3] = {1, 1, 1};  ///< work-items
+  std::vector<Argument> arguments;
+  Agreement agreement = Agreement::kExact;
+};
+
+[[noreturn]] void fail(const std::string& what);
+
+}  // namespace rigel::vgpu::bench

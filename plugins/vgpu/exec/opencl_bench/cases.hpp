@@ -1,0 +1,13 @@
+// The cases of the benchmark, with their data.
+#pragma once
+
+#include <functional>
+
+#include "plugins/vgpu/exec/opencl_bench/bench.hpp"
+
+namespace rigel::vgpu::bench {
+
+/// `allocate` gives zeroed memory that lives as long as the cases.
+std::vector<Case> make_cases(const std::function<void*(size_t bytes)>& allocate);
+
+}  // namespace rigel::vgpu::bench

@@ -1,0 +1,40 @@
+// Runs cases on the first GPU agent of whatever HSA runtime the program finds. One thread only.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include "plugins/vgpu/exec/opencl_bench/bench.hpp"
+
+namespace rigel::vgpu::bench {
+
+class Gpu {
+ public:
+  /// Loads `<folder>/kernels_<target>.co` for the agent's target.
+  explicit Gpu(const std::string& folder);
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  /// Zeroed host memory that the GPU reaches at the same address. Lives as long as this object.
+  void* allocate(size_t bytes);
+
+  /// Makes `run` ready for this case. The argument block stays until the next prepare().
+  void prepare(const Case& work);
+  /// Runs it once and waits in the kernel, without spinning longer than the runtime does.
+  void run();
+
+  const std::string& target() const { return target_; }
+
+ private:
+  hsa_agent_t gpu_{}, cpu_{};
+  hsa_amd_memory_pool_t host_pool_{}, kernarg_pool_{};
+  hsa_executable_t executable_{};
+  hsa_queue_t* queue_ = nullptr;
+  hsa_signal_t done_{};
+  hsa_kernel_dispatch_packet_t packet_{};
+  std::byte* kernarg_ = nullptr;
+  std::string target_;
+};
+
+}  // namespace rigel::vgpu::bench

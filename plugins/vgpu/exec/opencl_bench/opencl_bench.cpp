@@ -1,0 +1,165 @@
+// OpenCL C kernels on the virtual GPU and on the machine's CPU by PoCL: the same source, the same data, one
+// run, results compared.
+//
+//   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [kernel…]
+//
+// Shows the smallest CPU time (of all threads but the one that waits), how many times as fast the virtual GPU
+// is, and geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
+// time, to see how it scales.
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "plugins/vgpu/exec/opencl_bench/cases.hpp"
+#include "plugins/vgpu/exec/opencl_bench/gpu.hpp"
+#include "plugins/vgpu/exec/opencl_bench/opencl.hpp"
+
+namespace rigel::vgpu::bench {
+
+void fail(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::exit(1);
+}
+
+namespace {
+
+double seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+struct Options {
+  int repetitions = 7;
+  bool wall = false;
+  std::vector<std::string> kernels;
+
+  bool chosen(const std::string& name) const {
+    return kernels.empty() || std::find(kernels.begin(), kernels.end(), name) != kernels.end();
+  }
+};
+
+template <class Device>
+double run_once(Device& device, bool wall) {
+  const auto cost = [&] {
+    return wall ? seconds(CLOCK_MONOTONIC)
+                : seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID);
+  };
+  const double begin = cost();
+  device.run();
+  return (cost() - begin) * 1e3;
+}
+
+// Outputs of the case with `memory` of its own; the case keeps the original ones.
+Case with_outputs(const Case& work, const std::function<void*(size_t)>& allocate) {
+  Case other = work;
+  for (Argument& argument : other.arguments) {
+    auto* buffer = std::get_if<Buffer>(&argument);
+    if (buffer != nullptr && buffer->output) buffer->memory = allocate(buffer->bytes);
+  }
+  return other;
+}
+
+void clear_outputs(const Case& work) {
+  for (const Argument& argument : work.arguments) {
+    const auto* buffer = std::get_if<Buffer>(&argument);
+    if (buffer != nullptr && buffer->output) std::memset(buffer->memory, 0, buffer->bytes);
+  }
+}
+
+bool agree(const Case& one, const Case& two) {
+  for (size_t i = 0; i < one.arguments.size(); ++i) {
+    const auto* left = std::get_if<Buffer>(&one.arguments[i]);
+    const auto* right = std::get_if<Buffer>(&two.arguments[i]);
+    if (left == nullptr || !left->output) continue;
+    if (one.agreement == Agreement::kExact) {
+      if (std::memcmp(left->memory, right->memory, left->bytes) != 0) return false;
+      continue;
+    }
+    // The two compilers contract and order sums differently; mandelbrot's counts differ at its edge. Wrong
+    // answers are far off in most elements.
+    const auto* l = static_cast<const float*>(left->memory);
+    const auto* r = static_cast<const float*>(right->memory);
+    const size_t count = left->bytes / sizeof(float);
+    size_t far = 0;
+    for (size_t k = 0; k < count; ++k) {
+      if (!(std::abs(l[k] - r[k]) <= 1e-3f * (1 + std::abs(l[k])))) ++far;
+    }
+    if (far > count / 1000) return false;
+  }
+  return true;
+}
+
+struct Mean {
+  double log_sum = 0;
+  int count = 0;
+  void add(double ratio) { log_sum += std::log(ratio), ++count; }
+  double value() const { return count == 0 ? 0 : std::exp(log_sum / count); }
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) fail("cannot read " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+int run(const Options& options, const std::string& folder) {
+  Gpu gpu(folder);
+  OpenCl opencl(read_file(folder + "/kernels.cl"));
+  const auto allocate = [&](size_t bytes) { return gpu.allocate(bytes); };
+  std::printf("%s and %s, %s in milliseconds\n", gpu.target().c_str(), opencl.name().c_str(),
+              options.wall ? "elapsed time" : "CPU time");
+  std::printf("%-12s %10s %10s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "times");
+  Mean streaming, computing;
+  bool right = true;
+  for (const Case& work : make_cases(allocate)) {
+    if (!options.chosen(work.name)) continue;
+    const Case reference = with_outputs(work, allocate);
+    gpu.prepare(work);
+    opencl.prepare(reference);
+    run_once(gpu, false);  // translation and compilation
+    run_once(opencl, false);
+    double best = INFINITY, best_opencl = INFINITY;
+    for (int i = 0; i < options.repetitions; ++i) {
+      clear_outputs(work), clear_outputs(reference);
+      best = std::min(best, run_once(gpu, options.wall));
+      best_opencl = std::min(best_opencl, run_once(opencl, options.wall));
+    }
+    const bool same = agree(work, reference);
+    right = right && same;
+    (work.streaming ? streaming : computing).add(best_opencl / best);
+    std::printf("%-12s %10.3f %10.3f %8.2f%s\n", work.name.c_str(), best, best_opencl, best_opencl / best,
+                same ? "" : "  THE RESULTS DIFFER");
+    std::fflush(stdout);
+  }
+  std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d)\n", computing.value(),
+              computing.count, streaming.value(), streaming.count);
+  return right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::bench
+
+int main(int argc, char** argv) {
+  rigel::vgpu::bench::Options options;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--repetitions") == 0 && i + 1 < argc) {
+      options.repetitions = std::max(1, std::atoi(argv[++i]));
+    } else if (std::strcmp(argv[i], "--wall") == 0) {
+      options.wall = true;
+    } else if (argv[i][0] == '-') {
+      rigel::vgpu::bench::fail("usage: vgpu_opencl_bench [--repetitions N] [--wall] [kernel...]");
+    } else {
+      options.kernels.emplace_back(argv[i]);
+    }
+  }
+  return rigel::vgpu::bench::run(options, RIGEL_OPENCL_BENCH_FOLDER);
+}
