@@ -1,0 +1,107 @@
+// Blocks that wait for each other: a barrier of all blocks made from atomics, and the one of a cooperative
+// launch. Both need all blocks resident at once, and waiting ones to let others run.
+
+// After the runtime's header, which it needs and does not include.
+// clang-format off
+#include "check.hpp"
+#include <hip/hip_cooperative_groups.h>
+// clang-format on
+
+namespace cg = cooperative_groups;
+
+constexpr unsigned kRounds = 6;
+
+// Each round every work-item adds its neighbour's value, of the next block: wrong unless all have finished.
+template <typename Barrier>
+__device__ void rounds(unsigned* values, Barrier barrier) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+  for (unsigned r = 0; r < kRounds; ++r) {
+    unsigned* from = values + (r % 2) * n;
+    unsigned* to = values + (1 - r % 2) * n;
+    const unsigned neighbour =
+        __hip_atomic_load(&from[(i + blockDim.x) % n], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    const unsigned own = __hip_atomic_load(&from[i], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    __hip_atomic_store(&to[i], own * 5 + neighbour, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    barrier(r);
+  }
+}
+
+static std::vector<unsigned> rounds_on_host(std::vector<unsigned> values, unsigned block) {
+  const size_t n = values.size();
+  for (unsigned r = 0; r < kRounds; ++r) {
+    std::vector<unsigned> next(n);
+    for (size_t i = 0; i < n; ++i) next[i] = values[i] * 5 + values[(i + block) % n];
+    values = next;
+  }
+  return values;
+}
+
+__global__ void by_atomics(unsigned* values, unsigned* arrived) {
+  rounds(values, [&](unsigned round) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __hip_atomic_fetch_add(arrived, 1u, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+      while (__hip_atomic_load(arrived, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) <
+             gridDim.x * (round + 1)) {
+        __builtin_amdgcn_s_sleep(1);
+      }
+    }
+    __syncthreads();
+  });
+}
+
+__global__ void by_cooperation(unsigned* values) {
+  rounds(values, [](unsigned) { cg::this_grid().sync(); });
+}
+
+static std::vector<unsigned> initial(size_t count) {
+  Random random(count);
+  std::vector<unsigned> values(count);
+  for (unsigned& value : values) value = static_cast<unsigned>(random.bits());
+  return values;
+}
+
+static void check_atomics(unsigned blocks, unsigned block) {
+  const std::vector<unsigned> start = initial(blocks * block);
+  std::vector<unsigned> both = start;
+  both.resize(2 * start.size());
+  const DeviceArray<unsigned> values(both), arrived(1, 0);
+  by_atomics<<<blocks, block>>>(values.data(), arrived.data());
+  HIP_FINISH();
+  std::vector<unsigned> result = values.read();
+  result.resize(start.size());
+  expect_equal("a barrier of " + std::to_string(blocks) + " blocks by atomics", rounds_on_host(start, block),
+               result);
+}
+
+static void check_cooperation(unsigned blocks, unsigned block) {
+  const std::vector<unsigned> start = initial(blocks * block);
+  std::vector<unsigned> both = start;
+  both.resize(2 * start.size());
+  const DeviceArray<unsigned> values(both);
+  unsigned* pointer = values.data();
+  void* arguments[] = {&pointer};
+  HIP_OK(hipLaunchCooperativeKernel(reinterpret_cast<void*>(by_cooperation), dim3(blocks), dim3(block),
+                                    arguments, 0, nullptr));
+  HIP_FINISH();
+  std::vector<unsigned> result = values.read();
+  result.resize(start.size());
+  expect_equal("a cooperative launch of " + std::to_string(blocks) + " blocks", rounds_on_host(start, block),
+               result);
+}
+
+int main() {
+  check_atomics(1, 64);
+  check_atomics(8, 256);
+  check_atomics(32, 100);
+  int cooperative = 0;
+  HIP_OK(hipDeviceGetAttribute(&cooperative, hipDeviceAttributeCooperativeLaunch, 0));
+  if (cooperative != 0) {
+    check_cooperation(1, 64);
+    check_cooperation(8, 256);
+    check_cooperation(30, 128);
+  } else {
+    std::printf("this device has no cooperative launches\n");
+  }
+  return verdict("grid_barrier");
+}
