@@ -1,0 +1,125 @@
+// A HIP program that knows nothing of the virtual GPU: copies in every direction, streams and events, with
+// the data checked. It has no kernels of its own; HIP and ROCr bring theirs.
+//
+//   hip_program copies|streams
+//
+// Exit status 0: all was as it should be.
+#include <hip/hip_runtime_api.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+void check(hipError_t error, const char* what) {
+  if (error == hipSuccess) return;
+  std::printf("%s: %s\n", what, hipGetErrorName(error));
+  std::exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+using Bytes = std::vector<unsigned char>;
+
+Bytes pattern(size_t bytes, unsigned seed) {
+  Bytes data(bytes);
+  for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<unsigned char>((i * 2654435761u + seed) >> 11);
+  return data;
+}
+
+void expect_same(const void* a, const void* b, size_t bytes, const std::string& what) {
+  if (std::memcmp(a, b, bytes) == 0) return;
+  std::printf("%s of %zu bytes: the data is not the same\n", what.c_str(), bytes);
+  std::exit(1);
+}
+
+void copies() {
+  for (const size_t bytes :
+       {size_t{1}, size_t{4096}, size_t{65537}, size_t{1} << 20, (size_t{5} << 20) + 13, size_t{32} << 20}) {
+    const Bytes source = pattern(bytes, static_cast<unsigned>(bytes));
+    Bytes back(bytes);
+    void *device = nullptr, *other = nullptr, *pinned = nullptr;
+    CHECK(hipMalloc(&device, bytes));
+    CHECK(hipMalloc(&other, bytes));
+    CHECK(hipHostMalloc(&pinned, bytes, 0));
+    CHECK(hipMemcpy(device, source.data(), bytes, hipMemcpyHostToDevice));
+    CHECK(hipMemcpy(back.data(), device, bytes, hipMemcpyDeviceToHost));
+    expect_same(back.data(), source.data(), bytes, "host to device to host");
+    CHECK(hipMemcpy(pinned, device, bytes, hipMemcpyDeviceToHost));
+    expect_same(pinned, source.data(), bytes, "device to pinned host");
+    CHECK(hipMemcpy(other, device, bytes, hipMemcpyDeviceToDevice));
+    CHECK(hipDeviceSynchronize());
+    std::memset(pinned, 0, bytes);
+    CHECK(hipMemcpy(pinned, other, bytes, hipMemcpyDeviceToHost));
+    expect_same(pinned, source.data(), bytes, "device to device");
+    std::fill(back.begin(), back.end(), 0);
+    CHECK(hipMemcpy(back.data(), source.data(), bytes, hipMemcpyHostToHost));
+    expect_same(back.data(), source.data(), bytes, "host to host");
+    CHECK(hipFree(device));
+    CHECK(hipFree(other));
+    CHECK(hipHostFree(pinned));
+  }
+}
+
+void streams() {
+  constexpr size_t kStreams = 4, kBytes = 1 << 20;
+  struct Lane {
+    hipStream_t stream;
+    hipEvent_t begin, end;
+    void *in, *out, *device;
+  };
+  std::vector<Lane> lanes(kStreams);
+  for (size_t i = 0; i < kStreams; ++i) {
+    Lane& lane = lanes[i];
+    CHECK(hipStreamCreate(&lane.stream));
+    CHECK(hipEventCreate(&lane.begin));
+    CHECK(hipEventCreate(&lane.end));
+    CHECK(hipHostMalloc(&lane.in, kBytes, 0));
+    CHECK(hipHostMalloc(&lane.out, kBytes, 0));
+    CHECK(hipMalloc(&lane.device, kBytes));
+    std::memcpy(lane.in, pattern(kBytes, static_cast<unsigned>(i)).data(), kBytes);
+    std::memset(lane.out, 0, kBytes);
+  }
+  for (size_t i = 0; i < kStreams; ++i) {
+    Lane& lane = lanes[i];
+    if (i > 0) CHECK(hipStreamWaitEvent(lane.stream, lanes[i - 1].end, 0));
+    CHECK(hipEventRecord(lane.begin, lane.stream));
+    CHECK(hipMemcpyAsync(lane.device, lane.in, kBytes, hipMemcpyHostToDevice, lane.stream));
+    CHECK(hipMemcpyAsync(lane.out, lane.device, kBytes, hipMemcpyDeviceToHost, lane.stream));
+    CHECK(hipEventRecord(lane.end, lane.stream));
+  }
+  for (Lane& lane : lanes) {
+    CHECK(hipStreamSynchronize(lane.stream));
+    CHECK(hipEventQuery(lane.end));
+    expect_same(lane.out, lane.in, kBytes, "a stream's copy");
+    float milliseconds = -1;
+    CHECK(hipEventElapsedTime(&milliseconds, lane.begin, lane.end));
+    if (milliseconds < 0) {
+      std::printf("time runs backwards\n");
+      std::exit(1);
+    }
+    CHECK(hipEventDestroy(lane.begin));
+    CHECK(hipEventDestroy(lane.end));
+    CHECK(hipStreamDestroy(lane.stream));
+    CHECK(hipHostFree(lane.in));
+    CHECK(hipHostFree(lane.out));
+    CHECK(hipFree(lane.device));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "copies") {
+    copies();
+  } else if (what == "streams") {
+    streams();
+  } else {
+    std::printf("what?\n");
+    return 2;
+  }
+  return 0;
+}

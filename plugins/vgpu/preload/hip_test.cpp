@@ -1,0 +1,41 @@
+// Debian's HIP on the virtual GPU. ROCr loads code objects, HIP's own among them, with a kernel: where there
+// are no shader cores HIP cannot begin.
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/preload/run_program.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+std::string vgpu_run() {
+  const char* const path = std::getenv("VGPU_RUN");
+  return path == nullptr ? "vgpu-run" : path;
+}
+
+class HipOn : public ::testing::TestWithParam<const char*> {
+ protected:
+  void passes(const std::string& what) {
+    const ProgramResult result = run_program({vgpu_run(), "--gpu", GetParam(), HIP_PROGRAM, what}, 240);
+    if (result.out.find("no shader cores") != std::string::npos) {
+      GTEST_SKIP() << "this build of the virtual GPU runs no kernels on " << GetParam();
+    }
+    EXPECT_EQ(result.status, 0) << result.out;
+  }
+};
+
+TEST_P(HipOn, CopiesInEveryDirection) {
+  passes("copies");
+}
+
+TEST_P(HipOn, StreamsAndEventsKeepTheirOrder) {
+  passes("streams");
+}
+
+INSTANTIATE_TEST_SUITE_P(, HipOn, ::testing::Values("gfx803", "gfx900", "gfx906", "gfx1010", "gfx1030"),
+                         [](const auto& row) { return std::string(row.param); });
+
+}  // namespace
+}  // namespace rigel::vgpu
