@@ -50,6 +50,7 @@ static_assert(sizeof(MicroOp) == 64);
 // RIGEL_NEXT_BLOCK(op, wave, registers, exec): the same at the end of a block, where `op` is another block's
 // first operation. Compilers that cannot be made to do a tail call may have left a frame on the stack for
 // some handlers; here it goes, so that the stack is never deeper than a block is long.
+// RIGEL_NEXT_SLOW(handler, op, wave, registers, exec): hands the same operation over to another handler.
 // RIGEL_LEAVE(op, wave): end of a handler that gives control back to the scheduler (barrier, end, fault,
 // budget spent); the wave will go on with `op`, with EXEC as it is in the scalar file. Why it left is in
 // Wave::stop, which is not kRunning.
@@ -61,17 +62,20 @@ static_assert(sizeof(MicroOp) == 64);
 #endif
 #endif
 
+#define RIGEL_GO_ON(o, w, r, e) return ((void)(r), ::rigel::vgpu::exec::go_on_with((o), (w), (e)))
 #if defined(RIGEL_SANITIZED_CODE) || !defined(__OPTIMIZE__)
-#define RIGEL_NEXT(op, wave, registers, exec) return rigel::vgpu::exec::go_on_with((op), (wave), (exec))
-#define RIGEL_NEXT_BLOCK(op, wave, registers, exec) RIGEL_NEXT(op, wave, registers, exec)
+#define RIGEL_NEXT(o, w, r, e) RIGEL_GO_ON(o, w, r, e)
+#define RIGEL_NEXT_BLOCK(o, w, r, e) RIGEL_GO_ON(o, w, r, e)
+#define RIGEL_NEXT_SLOW(handler, o, w, r, e) return (handler)((o), (w), (r), (e))
 #elif defined(__clang__)
-#define RIGEL_NEXT(op, wave, registers, exec) \
-  [[clang::musttail]] return (op)->handler((op), (wave), (registers), (exec))
-#define RIGEL_NEXT_BLOCK(op, wave, registers, exec) RIGEL_NEXT(op, wave, registers, exec)
+#define RIGEL_NEXT(o, w, r, e) [[clang::musttail]] return (o)->handler((o), (w), (r), (e))
+#define RIGEL_NEXT_BLOCK(o, w, r, e) RIGEL_NEXT(o, w, r, e)
+#define RIGEL_NEXT_SLOW(handler, o, w, r, e) [[clang::musttail]] return (handler)((o), (w), (r), (e))
 #else
-#define RIGEL_NEXT(op, wave, registers, exec) return (op)->handler((op), (wave), (registers), (exec))
-#define RIGEL_NEXT_BLOCK(op, wave, registers, exec) return rigel::vgpu::exec::go_on_with((op), (wave), (exec))
+#define RIGEL_NEXT(o, w, r, e) return (o)->handler((o), (w), (r), (e))
+#define RIGEL_NEXT_BLOCK(o, w, r, e) RIGEL_GO_ON(o, w, r, e)
+#define RIGEL_NEXT_SLOW(handler, o, w, r, e) return (handler)((o), (w), (r), (e))
 #endif
-#define RIGEL_LEAVE(op, wave) return rigel::vgpu::exec::leave_at((op), (wave))
+#define RIGEL_LEAVE(o, w) return ::rigel::vgpu::exec::leave_at((o), (w))
 
 }  // namespace rigel::vgpu::exec

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "plugins/vgpu/exec/micro_op.hpp"
 #include "plugins/vgpu/exec/registers.hpp"
@@ -24,6 +25,7 @@ enum class Stop : uint8_t {
   kFault,    ///< A memory access that failed: Wave::fault_*
   kIllegal,  ///< An instruction that cannot be executed
   kTrap,     ///< s_trap without a handler to take it
+  kHalt,     ///< s_sethalt: it goes on when a debugger says so, that is, not before it is cancelled
 };
 
 struct Wave {
@@ -33,8 +35,10 @@ struct Wave {
   Memory* memory = nullptr;  ///< Of the worker that runs it; set before each turn.
   WorkGroup* group = nullptr;
   Core* core = nullptr;
-  uint32_t scc = 0;   ///< 0 or 1
-  uint32_t mode = 0;  ///< MODE, as the hardware lays it out
+  uint32_t scc = 0;          ///< 0 or 1
+  uint32_t mode = 0;         ///< MODE, as the hardware lays it out
+  uint32_t status = 0;       ///< STATUS, without the bits that follow from other state
+  uint32_t trap_status = 0;  ///< TRAPSTS
   /// Instructions until the end of its turn. Counted down at the end of each block; below zero the wave
   /// leaves with kBudget at the next branch that goes back, call or return.
   int64_t budget = 0;
@@ -51,7 +55,8 @@ struct Wave {
 
   // Who it is: registers of the hardware and reports.
   uint32_t id_in_group = 0;
-  uint32_t hw_id = 0;
+  uint32_t hw_id = 0;          ///< HW_ID, HW_ID1
+  uint32_t hw_id2 = 0;         ///< HW_ID2
   uint64_t launched_exec = 0;  ///< EXEC at the start: lanes that exist.
 
   // Why it stopped.
@@ -63,7 +68,12 @@ struct Wave {
 
   uint32_t* scalars() { return reinterpret_cast<uint32_t*>(registers); }
   uint64_t exec() { return pair(126) & mask(); }
-  uint64_t pair(uint32_t code) { return scalars()[code] | uint64_t{scalars()[code + 1]} << 32; }
+  /// One access of 64 bits, as pairs are written: two halves would wait for each other.
+  uint64_t pair(uint32_t code) {
+    uint64_t value;
+    std::memcpy(&value, scalars() + code, sizeof value);
+    return value;
+  }
   uint64_t mask() const { return layout.wave_size == 64 ? ~uint64_t{0} : 0xffffffffu; }
 };
 

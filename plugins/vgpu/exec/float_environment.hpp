@@ -1,0 +1,39 @@
+// MXCSR for a wave's MODE: the rounding and denormal mode of its single precision. See lowering.hpp.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace rigel::vgpu::exec {
+
+/// All exceptions masked, as MXCSR is when a thread starts.
+constexpr uint32_t kDefaultMxcsr = 0x1f80;
+
+constexpr uint32_t mxcsr_of(uint32_t mode) {
+  constexpr uint32_t kRounding[] = {0, 2, 1, 3};  // nearest, +inf, -inf, zero as MXCSR counts them
+  uint32_t value = kDefaultMxcsr | kRounding[mode & 3] << 13;
+  if ((mode >> 4 & 1) == 0) value |= 1u << 6;   // denormal inputs are zero
+  if ((mode >> 5 & 1) == 0) value |= 1u << 15;  // denormal results are zero
+  return value;
+}
+
+inline void set_mxcsr(uint32_t value) {
+#if defined(__x86_64__)
+  _mm_setcsr(value);
+#else
+  (void)value;
+#endif
+}
+
+inline uint32_t get_mxcsr() {
+#if defined(__x86_64__)
+  return _mm_getcsr();
+#else
+  return kDefaultMxcsr;
+#endif
+}
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,45 @@
+// Inside of the scalar part: what its files share. lower_scalar() asks each in turn.
+#pragma once
+
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/operands.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::scalar {
+
+constexpr uint32_t kVcc = 106, kM0 = 124, kExec = 126;
+
+/// Answer of a file that does not know the operation.
+constexpr Refusal kNotMine = "?";
+
+Refusal lower_alu(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_mask(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_control(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_state(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+
+template <class T>
+inline T& at(std::byte* registers, uint32_t offset) {
+  return *reinterpret_cast<T*>(registers + offset);
+}
+
+/// A source of 32 or 64 bits that is a constant or lies in the scalar file.
+template <class T, bool kConstant>
+inline T read(const MicroOp* op, unsigned i, std::byte* registers) {
+  if constexpr (kConstant) return static_cast<T>(op->src[i].constant);
+  return at<T>(registers, op->src[i].offset);
+}
+
+/// Whether `dwords` scalars from byte `offset` on include a half of EXEC.
+constexpr bool touches_exec(uint32_t offset, uint32_t dwords) {
+  return offset + dwords * 4 > scalar_offset(kExec) && offset < scalar_offset(kExec + 2);
+}
+
+/// The travelling EXEC becomes what the scalar file says.
+void take_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
+
+/// The next block is what the wave's variant says is at the address after this instruction.
+void change_variant(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
+void emit_change_variant(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+
+}  // namespace rigel::vgpu::exec::scalar

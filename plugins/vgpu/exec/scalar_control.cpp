@@ -1,0 +1,253 @@
+// Branches, calls, barriers and ends.
+#include "plugins/vgpu/exec/scalar.hpp"
+
+namespace rigel::vgpu::exec::scalar {
+namespace {
+
+using isa::Op;
+using u32 = uint32_t;
+using u64 = uint64_t;
+
+// Following a link
+// ---------------------------------------------------------------------------------------------------
+
+// The rare half of a branch: the first time, or the end of the wave's turn.
+[[gnu::noinline]] void branch_slowly(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  Link* const link = reinterpret_cast<Link*>(op->imm);
+  const MicroOp* next = link->target.load(std::memory_order_acquire);
+  if (next == nullptr) next = follow(wave, op, link);
+  wave->budget -= link->cost;
+  if (wave->budget < 0) {
+    wave->stop = Stop::kBudget;
+    RIGEL_LEAVE(next, wave);
+  }
+  RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+enum class When : uint8_t { kAlways, kScc0, kScc1, kVccz, kVccnz, kExecz, kExecnz };
+
+template <When kWhen>
+bool taken(Wave* wave, std::byte* registers, uint64_t exec, uint64_t mask) {
+  switch (kWhen) {
+    case When::kAlways:
+      return true;
+    case When::kScc0:
+      return wave->scc == 0;
+    case When::kScc1:
+      return wave->scc != 0;
+    case When::kVccz:
+      return (at<u64>(registers, scalar_offset(kVcc)) & mask) == 0;
+    case When::kVccnz:
+      return (at<u64>(registers, scalar_offset(kVcc)) & mask) != 0;
+    case When::kExecz:
+      return exec == 0;
+    case When::kExecnz:
+      return exec != 0;
+  }
+}
+
+template <When kWhen>
+void branch(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if (!taken<kWhen>(wave, registers, exec, op->src[0].constant)) RIGEL_NEXT(op + 1, wave, registers, exec);
+  Link* const link = reinterpret_cast<Link*>(op->imm);
+  const MicroOp* const next = link->target.load(std::memory_order_acquire);
+  const int64_t left = wave->budget - link->cost;
+  if (next == nullptr || left < 0) [[unlikely]]
+    RIGEL_NEXT_SLOW(branch_slowly, op, wave, registers, exec);
+  wave->budget = left;
+  RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+void emit_branch(Handler handler, uint64_t target, const LoweringContext& context, Emitter& out) {
+  Link* const link = out.link(target);
+  MicroOp& op = out.emit(handler);
+  op.imm = reinterpret_cast<u64>(link);
+  op.src[0].constant = context.layout.wave_size == 64 ? ~u64{0} : 0xffffffffu;
+}
+
+uint64_t branch_target(const isa::Instruction& instruction, const LoweringContext& context) {
+  return context.pc + 4 + static_cast<u64>(int64_t{static_cast<int16_t>(instruction.simm16)} * 4);
+}
+
+// Addresses from registers
+// ---------------------------------------------------------------------------------------------------
+
+// imm: instructions executed since the block began.
+void jump_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const u64 pc = at<u64>(registers, op->src[0].offset) & ~u64{3};
+  const MicroOp* const next = find_code(wave, op, pc);
+  wave->budget -= static_cast<int64_t>(op->imm);
+  if (wave->budget < 0) {
+    wave->stop = Stop::kBudget;
+    RIGEL_LEAVE(next, wave);
+  }
+  RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+void put_address(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  at<u64>(registers, op->dst) = op->src[0].constant;
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void copy_address(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  at<u64>(registers, op->dst) = at<u64>(registers, op->src[0].offset);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+Refusal lower_address(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const bool reads = instruction.op == Op::s_setpc_b64 || instruction.op == Op::s_swappc_b64;
+  uint32_t target = scalar_offset(kScalarTemporary + 4);
+  if (reads) {
+    const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
+    if (!a.ok || a.place.is_constant) return "a program counter that is not in registers";
+    if (instruction.op == Op::s_swappc_b64) {  // which may write the registers that it reads
+      MicroOp& copy = out.emit(copy_address);
+      copy.src[0] = a.place.source;
+      copy.dst = target;
+    } else {
+      target = a.place.source.offset;
+    }
+  }
+  if (instruction.op != Op::s_setpc_b64) {
+    uint32_t dst = 0;
+    if (!destination_offset(instruction.dst[0], context, dst)) return "a destination that is no register";
+    MicroOp& op = out.emit(put_address);
+    op.dst = dst;
+    op.src[0].constant = context.pc + instruction.bytes;
+  }
+  if (instruction.op == Op::s_call_b64) {
+    emit_branch(branch<When::kAlways>, branch_target(instruction, context), context, out);
+    context.ends_block = true;
+  } else if (reads) {
+    MicroOp& op = out.emit(jump_to);
+    op.src[0].offset = target;
+    op.imm = context.position + 1;
+    context.ends_block = true;
+  }
+  return {};
+}
+
+// gfx10: the two halves of a wave of 64, one after the other
+// ---------------------------------------------------------------------------------------------------
+
+void subvector_begin(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  u32& low = at<u32>(registers, scalar_offset(kExec));
+  u32& high = at<u32>(registers, scalar_offset(kExec + 1));
+  if (exec == 0) RIGEL_NEXT_SLOW(branch_slowly, op, wave, registers, exec);
+  if (low == 0) {
+    at<u32>(registers, op->dst) = 0;
+  } else {
+    at<u32>(registers, op->dst) = high;
+    high = 0;
+  }
+  RIGEL_NEXT(op + 1, wave, registers, wave->exec());
+}
+
+void subvector_end(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
+  u32& low = at<u32>(registers, scalar_offset(kExec));
+  u32& high = at<u32>(registers, scalar_offset(kExec + 1));
+  u32& saved = at<u32>(registers, op->dst);
+  if (high != 0) {
+    low = saved;
+  } else if (saved != 0) {
+    high = saved;
+    saved = low;
+    low = 0;
+    RIGEL_NEXT_SLOW(branch_slowly, op, wave, registers, wave->exec());
+  }
+  RIGEL_NEXT(op + 1, wave, registers, wave->exec());
+}
+
+// Giving control back
+// ---------------------------------------------------------------------------------------------------
+
+void end_program(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->budget -= static_cast<int64_t>(op->imm);
+  wave->stop = Stop::kEnd;
+  RIGEL_LEAVE(op, wave);
+}
+
+void barrier(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kBarrier;
+  RIGEL_LEAVE(op + 1, wave);
+}
+
+}  // namespace
+
+// State
+// ---------------------------------------------------------------------------------------------------
+
+void change_variant(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->budget -= static_cast<int64_t>(op->imm);
+  const MicroOp* const next = find_code(wave, op, op->src[0].constant);
+  RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+void emit_change_variant(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  MicroOp& op = out.emit(change_variant);
+  op.src[0].constant = context.pc + instruction.bytes;
+  op.imm = context.position + 1;
+  context.ends_block = true;
+}
+
+Refusal lower_control(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const auto conditional = [&](Handler handler) -> Refusal {
+    emit_branch(handler, branch_target(instruction, context), context, out);
+    return {};
+  };
+  switch (instruction.op) {
+    case Op::s_branch:
+      context.ends_block = true;
+      return conditional(branch<When::kAlways>);
+    case Op::s_cbranch_scc0:
+      return conditional(branch<When::kScc0>);
+    case Op::s_cbranch_scc1:
+      return conditional(branch<When::kScc1>);
+    case Op::s_cbranch_vccz:
+      return conditional(branch<When::kVccz>);
+    case Op::s_cbranch_vccnz:
+      return conditional(branch<When::kVccnz>);
+    case Op::s_cbranch_execz:
+      return conditional(branch<When::kExecz>);
+    case Op::s_cbranch_execnz:
+      return conditional(branch<When::kExecnz>);
+    case Op::s_cbranch_cdbgsys:
+    case Op::s_cbranch_cdbguser:
+    case Op::s_cbranch_cdbgsys_or_user:
+    case Op::s_cbranch_cdbgsys_and_user:
+      return {};  // the debugger's conditions are never set
+    case Op::s_cbranch_g_fork:
+    case Op::s_cbranch_i_fork:
+    case Op::s_cbranch_join:
+      return "forks and joins of the fork stack are not executed";
+    case Op::s_getpc_b64:
+    case Op::s_setpc_b64:
+    case Op::s_swappc_b64:
+    case Op::s_call_b64:
+      return lower_address(instruction, context, out);
+    case Op::s_subvector_loop_begin:
+    case Op::s_subvector_loop_end: {
+      uint32_t dst = 0;
+      const isa::Operand& saved = instruction.dst[0].exists() ? instruction.dst[0] : instruction.src[0];
+      if (!destination_offset(saved, context, dst)) return "a destination that is no register";
+      if (context.layout.wave_size != 64) return "a subvector loop in a wave of 32";
+      Link* const link = out.link(branch_target(instruction, context));
+      MicroOp& op = out.emit(instruction.op == Op::s_subvector_loop_begin ? subvector_begin : subvector_end);
+      op.imm = reinterpret_cast<u64>(link);
+      op.dst = dst;
+      return {};
+    }
+    case Op::s_endpgm:
+    case Op::s_endpgm_saved:
+      out.emit(end_program).imm = context.position + 1;
+      context.ends_block = true;
+      return {};
+    case Op::s_barrier:
+      out.emit(barrier);
+      return {};
+    default:
+      return kNotMine;
+  }
+}
+
+}  // namespace rigel::vgpu::exec::scalar

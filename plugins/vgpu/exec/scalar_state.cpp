@@ -1,0 +1,339 @@
+// Registers of the hardware, modes, messages, traps, and what only waits or hints.
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/float_environment.hpp"
+#include "plugins/vgpu/exec/scalar.hpp"
+
+namespace rigel::vgpu::exec::scalar {
+namespace {
+
+using isa::Family;
+using isa::Op;
+using u32 = uint32_t;
+using u64 = uint64_t;
+
+// s_getreg, s_setreg
+// ---------------------------------------------------------------------------------------------------
+
+enum HardwareRegister : u32 {
+  kMode = 1,
+  kStatus = 2,
+  kTrapStatus = 3,
+  kHwId = 4,
+  kGprAlloc = 5,
+  kLdsAlloc = 6,
+  kIbStatus = 7,
+  kShMemBases = 15,
+  kTbaLo = 16,
+  kTbaHi = 17,
+  kTmaLo = 18,
+  kTmaHi = 19,
+  kFlatScratchLo = 20,
+  kFlatScratchHi = 21,
+  kXnackMask = 22,
+  kHwId1 = 23,
+  kHwId2 = 24,
+  kShaderCycles = 29,
+};
+
+bool register_exists(u32 id, const isa::Target& target) {
+  const Family family = target.family();
+  if (id >= kMode && id <= kIbStatus) return id != kHwId || family != Family::kGfx10 || target.minor == 1;
+  switch (id) {
+    case kShMemBases:
+    case kTbaLo:
+    case kTbaHi:
+    case kTmaLo:
+    case kTmaHi:
+      return family != Family::kGfx8;
+    case kFlatScratchLo:
+    case kFlatScratchHi:
+      return family == Family::kGfx10;
+    case kXnackMask:
+      return family == Family::kGfx10 && target.minor == 1;
+    case kHwId1:
+    case kHwId2:
+      return family == Family::kGfx10;
+    case kShaderCycles:
+      return family == Family::kGfx10 && target.minor == 3;
+    default:
+      return false;
+  }
+}
+
+constexpr u32 kModeMask = 0x1fffffff;
+
+u32 read_register(u32 id, Wave* wave, uint64_t exec) {
+  const u32* const scalars = wave->scalars();
+  switch (id) {
+    case kMode:
+      return wave->mode;
+    case kStatus: {
+      u32 status = wave->scc | wave->status;
+      if (exec == 0) status |= 1u << 9;
+      if ((wave->pair(kVcc) & wave->mask()) == 0) status |= 1u << 10;
+      return status | 1u << 16;  // VALID
+    }
+    case kTrapStatus:
+      return wave->trap_status;
+    case kHwId:
+    case kHwId1:
+      return wave->hw_id;
+    case kHwId2:
+      return wave->hw_id2;
+    case kGprAlloc: {
+      const u32 granule = wave->layout.wave_size == 32 ? 8 : 4;
+      return (wave->layout.vgprs / granule - 1) << 8;
+    }
+    case kLdsAlloc:
+      return (wave->group == nullptr ? 0 : (wave->group->lds_bytes + 511) / 512) << 12;
+    case kShMemBases:
+      return wave->private_aperture_hi >> 16 | (wave->shared_aperture_hi & 0xffff0000);
+    case kTbaLo:
+      return static_cast<u32>(wave->core->trap_handler().code_va >> 8);
+    case kTbaHi:
+      return static_cast<u32>(wave->core->trap_handler().code_va >> 40);
+    case kTmaLo:
+      return static_cast<u32>(wave->core->trap_handler().memory_va >> 8);
+    case kTmaHi:
+      return static_cast<u32>(wave->core->trap_handler().memory_va >> 40);
+    case kFlatScratchLo:
+      return scalars[kFlatScratchSlot];
+    case kFlatScratchHi:
+      return scalars[kFlatScratchSlot + 1];
+    case kShaderCycles:
+      return static_cast<u32>(wave->core->shader_clock()) & 0xfffff;
+    default:
+      return 0;  // IB_STS, XNACK_MASK: nothing is outstanding
+  }
+}
+
+// aux: the register; src[1].constant: offset; src[2].constant: mask of its width.
+void get_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  at<u32>(registers, op->dst) =
+      read_register(op->aux, wave, exec) >> op->src[1].constant & static_cast<u32>(op->src[2].constant);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void put_register(u32 id, Wave* wave, u32 value, u32 mask) {
+  switch (id) {
+    case kMode:
+      wave->mode = ((wave->mode & ~mask) | (value & mask)) & kModeMask;
+      set_mxcsr(mxcsr_of(wave->mode));
+      break;
+    case kTrapStatus:
+      wave->trap_status = (wave->trap_status & ~mask) | (value & mask);
+      break;
+    case kFlatScratchLo:
+    case kFlatScratchHi: {
+      u32& half = wave->scalars()[kFlatScratchSlot + id - kFlatScratchLo];
+      half = (half & ~mask) | (value & mask);
+      break;
+    }
+    default:
+      break;  // the others are read-only outside of trap handlers
+  }
+}
+
+template <bool kConstant>
+void set_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const u32 shift = static_cast<u32>(op->src[1].constant);
+  const u32 mask = static_cast<u32>(op->src[2].constant) << shift;
+  put_register(op->aux, wave, read<u32, kConstant>(op, 0, registers) << shift, mask);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+Refusal lower_register(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const u32 id = instruction.simm16 & 0x3f;
+  const u32 shift = instruction.simm16 >> 6 & 0x1f;
+  const u32 width = (instruction.simm16 >> 11 & 0x1f) + 1;
+  const u32 mask = width == 32 ? ~0u : (1u << width) - 1;
+  if (!register_exists(id, context.target)) return "a hardware register that this GPU does not have";
+  if (instruction.op == Op::s_getreg_b32) {
+    uint32_t dst = 0;
+    if (!destination_offset(instruction.dst[0], context, dst)) return "a destination that is no register";
+    MicroOp& op = out.emit(get_register);
+    op.dst = dst;
+    op.aux = id;
+    op.src[1].constant = shift;
+    op.src[2].constant = mask;
+    if (touches_exec(dst, 1)) out.emit(take_exec);
+    return {};
+  }
+  PlaceOf a;
+  if (instruction.op == Op::s_setreg_imm32_b32) {
+    a.place.is_constant = true;
+    a.place.source.constant = instruction.literal;
+  } else {
+    const isa::Operand& source = instruction.src[0].exists() ? instruction.src[0] : instruction.dst[0];
+    a = source_place(source, instruction, context, out, 0);
+    if (!a.ok) return "a source that this GPU does not have";
+  }
+  MicroOp& op = out.emit(a.place.is_constant ? set_register<true> : set_register<false>);
+  op.src[0] = a.place.source;
+  op.src[1].constant = shift;
+  op.src[2].constant = mask;
+  op.aux = id;
+  if (id == kMode) emit_change_variant(instruction, context, out);
+  return {};
+}
+
+// s_round_mode, s_denorm_mode. src[0].constant: the bits; src[1].constant: which.
+void set_mode_bits(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  put_register(kMode, wave, static_cast<u32>(op->src[0].constant), static_cast<u32>(op->src[1].constant));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Messages, waits
+// ---------------------------------------------------------------------------------------------------
+
+void send_message(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->core->send_interrupt(*wave, wave->scalars()[kM0]);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+Refusal lower_message(const isa::Instruction& instruction, Emitter& out) {
+  constexpr u32 kInterrupt = 1, kSaveWave = 4, kGetDoorbell = 10, kOrderedDone = 9, kEarlyPrimsDone = 8;
+  const u32 message = instruction.simm16 & 0xf;
+  if (message == kInterrupt) {
+    out.emit(send_message);
+    return {};
+  }
+  if (message == kSaveWave) return {};
+  if (message == kGetDoorbell) return "the message that asks for the doorbell is not answered";
+  if (message == kOrderedDone || message == kEarlyPrimsDone || message == 2 || message == 3) {
+    return "graphics messages are not sent";
+  }
+  return "a message that compute waves do not send";
+}
+
+void give_way(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kSleep;
+  RIGEL_LEAVE(op + 1, wave);
+}
+
+void halt(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kHalt;
+  RIGEL_LEAVE(op + 1, wave);
+}
+
+void invalidate_instructions(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->core->invalidate_instructions(*wave);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Traps
+// ---------------------------------------------------------------------------------------------------
+
+constexpr u32 kTtmpGfx8 = 112, kTtmpGfx9 = 108;
+constexpr u32 kPrivileged = 1u << 5;
+
+// aux: the trap's number; imm: instructions since the block began; dst: TTMP0.
+void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const Core::TrapHandler handler = wave->core->trap_handler();
+  if (handler.code_va == 0) {
+    wave->stop = Stop::kTrap;
+    wave->trap_id = static_cast<uint8_t>(op->aux);
+    RIGEL_LEAVE(op, wave);
+  }
+  const u64 pc = pc_of(op);
+  at<u32>(registers, op->dst) = static_cast<u32>(pc);
+  at<u32>(registers, op->dst + 4) = static_cast<u32>(pc >> 32 & 0xffff) | op->aux << 16;
+  wave->status |= kPrivileged;
+  wave->budget -= static_cast<int64_t>(op->imm);
+  const MicroOp* const next = find_code(wave, op, handler.code_va);
+  RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->status &= ~kPrivileged;
+  wave->budget -= static_cast<int64_t>(op->imm);
+  const MicroOp* const next = find_code(wave, op, at<u64>(registers, op->src[0].offset) & 0xfffffffffffc);
+  RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+}  // namespace
+
+Refusal lower_state(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  switch (instruction.op) {
+    case Op::s_getreg_b32:
+    case Op::s_setreg_b32:
+    case Op::s_setreg_imm32_b32:
+      return lower_register(instruction, context, out);
+    case Op::s_round_mode:
+    case Op::s_denorm_mode: {
+      const u32 shift = instruction.op == Op::s_round_mode ? 0 : 4;
+      MicroOp& op = out.emit(set_mode_bits);
+      op.src[0].constant = u64{instruction.simm16 & 0xfu} << shift;
+      op.src[1].constant = u64{0xf} << shift;
+      emit_change_variant(instruction, context, out);
+      return {};
+    }
+
+    // Memory operations have happened when the next instruction begins: there is nothing to wait for.
+    case Op::s_waitcnt:
+    case Op::s_waitcnt_vscnt:
+    case Op::s_waitcnt_vmcnt:
+    case Op::s_waitcnt_expcnt:
+    case Op::s_waitcnt_lgkmcnt:
+    case Op::s_waitcnt_depctr:
+    case Op::s_wait_idle:
+    case Op::s_nop:
+    case Op::s_clause:
+    case Op::s_inst_prefetch:
+    case Op::s_version:
+    case Op::s_setprio:
+    case Op::s_wakeup:
+    case Op::s_incperflevel:
+    case Op::s_decperflevel:
+    case Op::s_ttracedata:
+    case Op::s_ttracedata_imm:
+      return {};
+    case Op::s_icache_inv:
+      out.emit(invalidate_instructions);
+      emit_change_variant(instruction, context, out);
+      return {};
+    case Op::s_sleep:
+      out.emit(give_way);
+      return {};
+    case Op::s_sethalt:
+      if ((instruction.simm16 & 1) != 0) out.emit(halt);
+      return {};
+    case Op::s_sendmsg:
+      return lower_message(instruction, out);
+    case Op::s_sendmsghalt: {
+      const Refusal refusal = lower_message(instruction, out);
+      if (refusal.empty()) out.emit(halt);
+      return refusal;
+    }
+    case Op::s_trap: {
+      MicroOp& op = out.emit(trap);
+      op.aux = instruction.simm16 & 0xff;
+      op.imm = context.position;
+      op.dst = scalar_offset(context.target.family() == Family::kGfx8 ? kTtmpGfx8 : kTtmpGfx9);
+      return {};
+    }
+    case Op::s_rfe_b64: {
+      const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
+      if (!a.ok || a.place.is_constant) return "a program counter that is not in registers";
+      MicroOp& op = out.emit(return_from_trap);
+      op.src[0] = a.place.source;
+      op.imm = context.position + 1;
+      context.ends_block = true;
+      return {};
+    }
+    case Op::s_rfe_restore_b64:
+      return "returning from a context switch is not executed";
+    case Op::s_setkill:
+      return "killing waves is not executed";
+    case Op::s_setvskip:
+      return "skipping vector instructions is not executed";
+    case Op::s_code_end:
+      return "the end of the code";
+    case Op::s_endpgm_ordered_ps_done:
+      return "graphics instructions are not executed";
+    default:
+      return kNotMine;
+  }
+}
+
+}  // namespace rigel::vgpu::exec::scalar
