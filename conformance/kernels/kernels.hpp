@@ -2,7 +2,7 @@
 // family of ISAs is in the files beside this one; each makes a code object with all of them.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>  // not <cstdint>: compilers for GPUs come without a C++ library
 
 namespace conformance {
 
