@@ -1,0 +1,68 @@
+#include "backends/common/blit.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rigel::gfx {
+namespace {
+
+constexpr uint64_t kUnit = 16;
+constexpr uint32_t kUnitsAtATime = 4;
+/// More work-groups than are resident only take turns.
+constexpr uint32_t kGroupsPerCu = 8;
+
+constexpr uint32_t kVgprs = 28;  // of every kernel here
+
+BlitLaunch launch(BlitKernel kernel, uint64_t destination, uint64_t source, uint64_t bytes, uint64_t head,
+                  uint32_t compute_units) {
+  const uint64_t main = (bytes - head) / kUnit * kUnit;
+  const uint64_t groups = std::clamp<uint64_t>((main / kUnit + kBlitGroupSize - 1) / kBlitGroupSize, 1,
+                                               uint64_t{std::max(compute_units, 1u)} * kGroupsPerCu);
+  BlitLaunch launch{kernel, static_cast<uint32_t>(groups) * kBlitGroupSize, {}};
+  const uint64_t stride = launch.work_items * kUnit;
+  const uint64_t ahead = (kUnitsAtATime - 1) * stride;
+  launch.arguments = {.destination = destination,
+                      .source = source,
+                      .main_bytes = main,
+                      .unrolled_end = main > ahead ? main - ahead : 0,
+                      .stride = static_cast<uint32_t>(stride),
+                      .head_bytes = static_cast<uint32_t>(head),
+                      .tail_bytes = static_cast<uint32_t>(bytes - head - main),
+                      .value = 0};
+  return launch;
+}
+
+}  // namespace
+
+BlitLaunch blit_copy(uint64_t destination, uint64_t source, uint64_t bytes, uint32_t compute_units) {
+  // Stores are of whole dwords; loads, too, if both sides allow it at once.
+  const uint64_t head = std::min(-destination & 3, bytes);
+  const bool aligned = ((source + head) & 3) == 0;
+  return launch(aligned ? BlitKernel::kCopyAligned : BlitKernel::kCopyMisaligned, destination, source, bytes,
+                head, compute_units);
+}
+
+BlitLaunch blit_fill(uint64_t destination, uint32_t value, uint64_t count, uint32_t compute_units) {
+  BlitLaunch fill = launch(BlitKernel::kFill, destination, 0, count * 4, 0, compute_units);
+  fill.arguments.value = value;
+  return fill;
+}
+
+void write_blit_code(std::span<const uint32_t> code, const Chip& chip, void* to) {
+  auto* const bytes = static_cast<std::byte*>(to);
+  std::memcpy(bytes, code.data(), code.size_bytes());
+  if (chip.vgprs_per_lane <= 256) return;
+  // One file of registers in granules of 8, of which the accumulators are what is behind the offset.
+  constexpr size_t kRsrc3 = 44, kRsrc1 = 48;
+  constexpr uint32_t kVgprMask = 0x3f, kGranules = (kVgprs + 7) / 8 - 1, kAccumOffset = (kVgprs + 3) / 4 - 1;
+  for (size_t i = 0; i < kBlitKernels; ++i) {
+    std::byte* const descriptor = bytes + i * kBlitDescriptorBytes;
+    uint32_t rsrc1 = 0;
+    std::memcpy(&rsrc1, descriptor + kRsrc1, sizeof(rsrc1));
+    rsrc1 = (rsrc1 & ~kVgprMask) | kGranules;
+    std::memcpy(descriptor + kRsrc1, &rsrc1, sizeof(rsrc1));
+    std::memcpy(descriptor + kRsrc3, &kAccumOffset, sizeof(kAccumOffset));
+  }
+}
+
+}  // namespace rigel::gfx

@@ -1,0 +1,53 @@
+// The kernels that copy and fill memory, and how they are launched. The code is common/kernels/blit.s, as
+// words for each generation. Pure; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "backends/common/chip.hpp"
+
+namespace rigel::gfx {
+
+enum class BlitKernel : uint32_t { kCopyAligned = 0, kCopyMisaligned = 1, kFill = 2 };
+constexpr size_t kBlitKernels = 3;
+
+constexpr uint32_t kBlitGroupSize = 256;      ///< work-items of every launch's work-groups
+constexpr uint64_t kBlitCodeAlignment = 256;  ///< of the code in memory
+constexpr uint64_t kBlitDescriptorBytes = 64;
+/// Kernel descriptors are the first thing of the code, in the order of BlitKernel.
+constexpr uint64_t blit_descriptor_offset(BlitKernel kernel) {
+  return static_cast<uint64_t>(kernel) * kBlitDescriptorBytes;
+}
+
+/// As the kernels read it; 16 bytes aligned.
+struct BlitArguments {
+  uint64_t destination;
+  uint64_t source;
+  uint64_t main_bytes;    ///< whole units of 16 bytes, behind the head
+  uint64_t unrolled_end;  ///< work-items whose offset is below it have four units left
+  uint32_t stride;        ///< bytes from one unit of a work-item to the next
+  uint32_t head_bytes;    ///< 0 … 3
+  uint32_t tail_bytes;    ///< 0 … 15
+  uint32_t value;         ///< of a fill
+};
+static_assert(sizeof(BlitArguments) == 48);
+
+struct BlitLaunch {
+  BlitKernel kernel;
+  uint32_t work_items;  ///< the grid's first and only dimension
+  BlitArguments arguments;
+};
+
+/// A copy of any bytes from anywhere to anywhere else; the ranges do not overlap. No launch for no bytes.
+BlitLaunch blit_copy(uint64_t destination, uint64_t source, uint64_t bytes, uint32_t compute_units);
+
+/// Stores `value` in `count` dwords; the destination is a multiple of 4.
+BlitLaunch blit_fill(uint64_t destination, uint32_t value, uint64_t count, uint32_t compute_units);
+
+/// Writes the code for `chip` to `to`, which has room for all of `code` and alignment kBlitCodeAlignment
+/// where the device sees it. Chips with accumulation registers get descriptors of their own.
+void write_blit_code(std::span<const uint32_t> code, const Chip& chip, void* to);
+
+}  // namespace rigel::gfx

@@ -1,0 +1,12 @@
+// Code for gfx8, as words.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace rigel::gfx8 {
+
+/// The kernels of common/blit.hpp.
+std::span<const uint32_t> blit_code();
+
+}  // namespace rigel::gfx8

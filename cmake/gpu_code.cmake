@@ -1,0 +1,21 @@
+# Assembles SOURCE for PROCESSOR and compares with WORDS, or with UPDATE writes it. See RigelGpuCode.cmake.
+get_filename_component(folder ${SOURCE} DIRECTORY)
+execute_process(
+  COMMAND ${LLVM_MC} -triple=amdgcn-amd-amdhsa -mcpu=${PROCESSOR} -filetype=obj -I ${folder} ${SOURCE} -o ${WORK}.o
+  COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${LLVM_OBJCOPY} -O binary --only-section=.text ${WORK}.o ${WORK}.bin COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${WORK}.bin hex HEX)
+string(REGEX REPLACE "(..)(..)(..)(..)" "0x\\4\\3\\2\\1, " text "${hex}")
+set(word "0x........, ")
+string(REGEX REPLACE "(${word}${word}${word}${word}${word}${word}${word}0x........), ?" "\\1,\n" text "${text}")
+string(REGEX REPLACE ", $" ",\n" text "${text}")
+get_filename_component(name ${SOURCE} NAME)
+set(text "// ${name} for ${PROCESSOR}: written by the target update_gpu_code.\n${text}")
+if(UPDATE)
+  file(WRITE ${WORDS} "${text}")
+  return()
+endif()
+file(READ ${WORDS} checked_in)
+if(NOT checked_in STREQUAL text)
+  message(FATAL_ERROR "${WORDS} is not what ${SOURCE} assembles to: build the target update_gpu_code")
+endif()
