@@ -1,0 +1,143 @@
+// Two builds of libhsa-runtime64 side by side: the same measurements, in turns, in processes of their own.
+//
+//   hsa_compare [--rounds N] [--filter TEXT] [--with COMMAND…] <folder of one library> <folder of the other>
+//   hsa_compare --with vgpu-run --gpu gfx900 -- build/lib /usr/lib/x86_64-linux-gnu
+//
+// Prints the least time of each, and how many times as fast the first is. What stands after --with, up to --,
+// runs this program's children (to give them a virtual GPU).
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare/measurements.hpp"
+
+namespace {
+
+constexpr const char* kChild = "--measure";
+
+int usage() {
+  std::fprintf(stderr,
+               "usage: hsa_compare [--rounds N] [--filter TEXT] [--with COMMAND... --] <library folder> "
+               "<library folder>\n");
+  return 2;
+}
+
+std::string own_path() {
+  char path[4096] = "";
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  return length > 0 ? std::string(path, static_cast<size_t>(length)) : std::string();
+}
+
+// The child: one measurement, one line.
+int measure(const std::string& name) {
+  const std::string path = own_path();
+  for (const auto& measurement : compare::measurements(path.substr(0, path.rfind('/')))) {
+    if (measurement.name != name) continue;
+    std::printf("ns %.3f\n", measurement.run());
+    return 0;
+  }
+  return 2;
+}
+
+// Nanoseconds, or a negative number if the child could not.
+double run_child(const std::vector<std::string>& wrapper, const std::string& folder,
+                 const std::string& name) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    if (std::getenv("HSA_COMPARE_VERBOSE") == nullptr) {
+      const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+      dup2(null, STDERR_FILENO);
+    }
+    setenv("LD_LIBRARY_PATH", folder.c_str(), 1);
+    std::vector<std::string> words = wrapper;
+    words.insert(words.end(), {own_path(), kChild, name});
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    alarm(60);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[256];
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  double ns = -1;
+  const size_t at = text.find("ns ");
+  if (at == std::string::npos || std::sscanf(text.c_str() + at, "ns %lf", &ns) != 1) return -1;
+  return ns;
+}
+
+std::string show(double ns) {
+  char text[32];
+  if (!(ns >= 0) || std::isinf(ns)) return "-";
+  if (ns < 1e3)
+    std::snprintf(text, sizeof text, "%.1f ns", ns);
+  else if (ns < 1e6)
+    std::snprintf(text, sizeof text, "%.2f us", ns / 1e3);
+  else
+    std::snprintf(text, sizeof text, "%.2f ms", ns / 1e6);
+  return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], kChild) == 0) return measure(argv[2]);
+  int rounds = 3;
+  std::string filter;
+  std::vector<std::string> wrapper;
+  std::vector<std::string> folders;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--rounds" && i + 1 < argc) {
+      rounds = std::max(1, std::atoi(argv[++i]));
+    } else if (word == "--filter" && i + 1 < argc) {
+      filter = argv[++i];
+    } else if (word == "--with") {
+      while (++i < argc && std::strcmp(argv[i], "--") != 0) wrapper.emplace_back(argv[i]);
+    } else {
+      folders.push_back(word);
+    }
+  }
+  if (folders.size() != 2) return usage();
+
+  std::printf("%-42s %12s %12s %8s\n", "", "first", "second", "times");
+  double log_sum = 0;
+  int count = 0;
+  for (const auto& measurement : compare::measurements({})) {
+    if (measurement.name.find(filter) == std::string::npos) continue;
+    double best[2] = {INFINITY, INFINITY};
+    for (int round = 0; round < rounds; ++round) {
+      for (int side = 0; side < 2; ++side) {
+        const double ns = run_child(wrapper, folders[static_cast<size_t>(side)], measurement.name);
+        if (ns >= 0) best[side] = std::min(best[side], ns);
+      }
+    }
+    const double ratio = best[1] / best[0];
+    const bool both = std::isfinite(best[0]) && std::isfinite(best[1]);
+    if (both) log_sum += std::log(ratio), ++count;
+    std::printf("%-42s %12s %12s %8s\n", measurement.name.c_str(), show(best[0]).c_str(),
+                show(best[1]).c_str(), both ? std::to_string(ratio).substr(0, 5).c_str() : "-");
+    std::fflush(stdout);
+  }
+  if (count > 0) std::printf("geometric mean of %d: %.2f\n", count, std::exp(log_sum / count));
+  return 0;
+}

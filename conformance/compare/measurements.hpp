@@ -1,0 +1,20 @@
+// What is measured of a runtime: each measurement is a name and a function that gives nanoseconds.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace compare {
+
+struct Measurement {
+  std::string name;
+  /// Nanoseconds of one operation, the least of many; negative: this runtime or agent cannot do it.
+  std::function<double()> run;
+};
+
+/// The measurements for the first GPU agent, or the first agent that dispatches if there is no GPU. With its
+/// own runtime reference each; `kernels` is the folder of the code objects.
+std::vector<Measurement> measurements(const std::string& kernels);
+
+}  // namespace compare
