@@ -1,4 +1,4 @@
-# rigel_add_gpu_code(<test> SOURCE <file.s> PROCESSOR <gfx...> WORDS <file.inc>)
+# rigel_add_gpu_code(<test> SOURCE <file.s> PROCESSOR <gfx...> WORDS <file.inc> [DEFINE <symbol=value>])
 # Code for an AMD GPU that is written in assembly and checked in as words, so that no assembler is needed to build.
 # Where LLVM's is there, a test assembles the source and compares, and `cmake --build . --target update_gpu_code`
 # writes the words anew.
@@ -7,14 +7,14 @@ find_program(RIGEL_LLVM_OBJCOPY NAMES llvm-objcopy-19 llvm-objcopy-18 llvm-objco
   llvm-objcopy-15 llvm-objcopy-14 llvm-objcopy)
 
 function(rigel_add_gpu_code test)
-  cmake_parse_arguments(ARG "" "SOURCE;PROCESSOR;WORDS" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "SOURCE;PROCESSOR;WORDS;DEFINE" "" ${ARGN})
   if(NOT RIGEL_LLVM_MC OR NOT RIGEL_LLVM_OBJCOPY OR NOT RIGEL_TESTS)
     return()
   endif()
   get_filename_component(source ${ARG_SOURCE} ABSOLUTE)
   get_filename_component(words ${ARG_WORDS} ABSOLUTE)
   set(command ${CMAKE_COMMAND} -DLLVM_MC=${RIGEL_LLVM_MC} -DLLVM_OBJCOPY=${RIGEL_LLVM_OBJCOPY}
-    -DSOURCE=${source} -DPROCESSOR=${ARG_PROCESSOR} -DWORDS=${words}
+    -DSOURCE=${source} -DPROCESSOR=${ARG_PROCESSOR} -DDEFINE=${ARG_DEFINE} -DWORDS=${words}
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/${test})
   add_test(NAME ${RIGEL_TEST_PREFIX}gpu_code.${test}_is_what_the_source_says
     COMMAND ${command} -P ${PROJECT_SOURCE_DIR}/cmake/gpu_code.cmake)

@@ -1,7 +1,10 @@
 # Assembles SOURCE for PROCESSOR and compares with WORDS, or with UPDATE writes it. See RigelGpuCode.cmake.
 get_filename_component(folder ${SOURCE} DIRECTORY)
+if(DEFINE)
+  set(define -defsym ${DEFINE})
+endif()
 execute_process(
-  COMMAND ${LLVM_MC} -triple=amdgcn-amd-amdhsa -mcpu=${PROCESSOR} -filetype=obj -I ${folder} ${SOURCE} -o ${WORK}.o
+  COMMAND ${LLVM_MC} -triple=amdgcn-amd-amdhsa -mcpu=${PROCESSOR} ${define} -filetype=obj -I ${folder} ${SOURCE} -o ${WORK}.o
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${LLVM_OBJCOPY} -O binary --only-section=.text ${WORK}.o ${WORK}.bin COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${WORK}.bin hex HEX)

@@ -4,9 +4,15 @@
 #include <cstdint>
 #include <span>
 
+#include "backends/common/node_facts.hpp"
+
 namespace rigel::gfx10 {
 
 /// The kernels of common/blit.hpp.
 std::span<const uint32_t> blit_code();
+
+/// The handler of common/trap.hpp for chips of that version. `exceptions`: the driver takes errors of waves
+/// from its interrupts; the handler has no data then.
+std::span<const uint32_t> trap_code(gfx::GfxVersion version, bool exceptions);
 
 }  // namespace rigel::gfx10

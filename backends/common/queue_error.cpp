@@ -1,0 +1,79 @@
+#include "backends/common/queue_error.hpp"
+
+#include <iterator>
+
+#include <hsa/hsa_ext_amd.h>
+
+namespace rigel::gfx {
+namespace {
+
+struct Row {
+  uint64_t bits;
+  hsa_status_t status;
+  std::string_view what;
+};
+
+// The first that fits counts: what a wave did comes before what a packet said.
+constexpr Row kInactiveCodes[] = {
+    {kInactiveAperture, static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION),
+     "a wave used an address outside of its aperture"},
+    {kInactiveIllegalInstruction, static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION),
+     "a wave met an illegal instruction"},
+    {kInactiveTrap, HSA_STATUS_ERROR_EXCEPTION, "a wave trapped"},
+    {kInactiveDimensions, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "a dispatch has no work-items"},
+    {kInactiveGroupMemory, HSA_STATUS_ERROR_INVALID_ALLOCATION, "a dispatch has too large a group segment"},
+    {kInactiveCodeObject, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "a dispatch's kernel object is not one"},
+    {kInactivePacketFormat | kInactiveVendorPacket, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
+     "a packet is of no known format"},
+    {kInactiveGroupSize, HSA_STATUS_ERROR_INVALID_ARGUMENT, "a dispatch's work-groups are too large"},
+    {kInactiveRegisters, static_cast<hsa_status_t>(HSA_STATUS_ERROR_OUT_OF_REGISTERS),
+     "a dispatch's work-groups need more registers than there are"},
+};
+
+constexpr uint64_t exception(uint32_t number) {
+  return uint64_t{1} << (number - 1);
+}
+
+// Numbers of amdkfd's exceptions of queues and devices.
+constexpr Row kExceptions[] = {
+    {exception(4), static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION),
+     "a wave met an illegal instruction"},
+    {exception(6), static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION),
+     "a wave used an address outside of its aperture"},
+    {exception(5) | exception(33), static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT),
+     "an address could not be translated"},
+    {exception(1) | exception(2) | exception(3), HSA_STATUS_ERROR_EXCEPTION, "a wave trapped"},
+    {exception(16), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "a dispatch has no work-items"},
+    {exception(17), HSA_STATUS_ERROR_INVALID_ALLOCATION, "a dispatch has too large a group segment"},
+    {exception(18), HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "a dispatch's kernel object is not one"},
+    {exception(20) | exception(23), HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "a packet is of no known format"},
+    {exception(21), HSA_STATUS_ERROR_INVALID_ARGUMENT, "a dispatch's work-groups are too large"},
+    {exception(22), HSA_STATUS_ERROR_INVALID_ISA,
+     "a dispatch's work-groups need more registers than there are"},
+    {exception(31), HSA_STATUS_ERROR, "the queue could not be preempted"},
+    {exception(34) | exception(35), HSA_STATUS_ERROR, "the device has a hardware error"},
+    {exception(50), HSA_STATUS_ERROR, "the device is gone"},
+};
+
+template <size_t kRows>
+QueueError find(const Row (&rows)[kRows], uint64_t bits) {
+  for (const Row& row : rows) {
+    if ((bits & row.bits) != 0) return {row.status, row.what};
+  }
+  if (bits == 0) return {};
+  return {HSA_STATUS_ERROR, "the device reports an error that is not known"};
+}
+
+}  // namespace
+
+QueueError error_of_inactive_code(uint64_t code) {
+  constexpr uint64_t kNoErrors = kInactiveScratchWave64 | kInactiveScratchWave32 | kInactiveScratchReturned;
+  return find(kInactiveCodes, code & ~kNoErrors);
+}
+
+QueueError error_of_exceptions(uint64_t bits) {
+  constexpr uint64_t kNoErrors = exception(36);  // a new queue, for debuggers
+  return find(kExceptions, bits & ~kNoErrors);
+}
+
+}  // namespace rigel::gfx
