@@ -4,7 +4,12 @@
   llvm-tblgen-19 -I llvm/include -I llvm/lib/Target/AMDGPU llvm/lib/Target/AMDGPU/AMDGPU.td --dump-json > amdgpu.json
   generate_tables.py amdgpu.json
 
-writes op.inc. The tables are checked in, so that a build needs neither LLVM nor this program.
+writes op.inc (operations), shapes.inc (what instructions look alike in) and instructions.inc (one line an
+instruction, encoding and generation). They are checked in, so that a build needs neither LLVM nor this program.
+
+A shape is an encoding with its fixed bits, the bits that fields are read from, and its operands. An instruction is a
+shape with the values of the fixed bits, and the chips that have it. Where a field appears in an encoding is no matter
+of the tables: decoder.cpp knows it, as the ISA manuals do.
 """
 import collections
 import json
@@ -82,7 +87,8 @@ class Dump:
         """(name, record, chips) of each real instruction that some chip of ours has."""
         for name in sorted(self.records["!instanceof"]["Instruction"]):
             record = self.records[name]
-            if record["isPseudo"] or record["isCodeGenOnly"] or record["DecoderNamespace"] not in NAMESPACES:
+            if record["isPseudo"] or record["isCodeGenOnly"] or record["isAsmParserOnly"] or \
+                    record["DecoderNamespace"] not in NAMESPACES:
                 continue
             chips = (1 << len(CHIPS)) - 1
             for predicate in record["Predicates"]:
@@ -148,12 +154,430 @@ def write_operations(folder, instructions, operations):
     (folder / "op.inc").write_text("\n".join(lines) + "\n")
 
 
+# Fields of the description that no operand of ours comes from.
+IGNORED_FIELDS = {"SOffsetEn", "Offset"}
+NAMES_OF_SLOTS = {
+    "dst0": {"vdst", "sdst"}, "src0": {"src0", "vsrc"}, "src1": {"src1"}, "src2": {"src2"},
+}
+VECTOR_TYPES = {"f16": ("kF16", 1), "f32": ("kF32", 1), "f64": ("kF64", 2), "i16": ("kB16", 1), "i32": ("kB32", 1),
+                "i64": ("kB64", 2), "v2f16": ("kV2F16", 1), "v2i16": ("kV2B16", 1), "v2f32": ("kF32", 2),
+                "v2i32": ("kB32", 2)}
+GROUPS = {1: "kB32", 2: "kB64", 3: "kB96", 4: "kB128", 5: "kB160", 6: "kB192", 8: "kB256", 16: "kB512", 32: "kB1024"}
+IMMEDIATES = {"FP16": "kF16", "FP32": "kF32", "FP64": "kF64", "INT16": "kB16", "INT32": "kB32", "INT64": "kB64",
+              "V2INT16": "kV2B16", "V2FP16": "kV2F16", "V2INT32": "kB32", "V2FP32": "kF32", "BF16": "kB16",
+              "V2BF16": "kV2B16", "FP32_DEFERRED": "kF32", "FP16_DEFERRED": "kF16"}
+
+
+class Layout:
+    """The bits of an instruction: which are fixed and to what, and which belong to fields."""
+
+    def __init__(self, record):
+        self.mask = self.value = self.live = 0
+        self.fields = collections.defaultdict(int)
+        arguments = {a[1] for kind in ("InOperandList", "OutOperandList") for a in record[kind]["args"]}
+        for i, bit in enumerate(record["Inst"][:64]):
+            if isinstance(bit, int):
+                self.mask |= 1 << i
+                self.value |= bit << i
+            elif bit is not None and "var" in bit and bit["var"] not in IGNORED_FIELDS:
+                if bit["var"] in arguments or bit["kind"] == "varbit":
+                    self.live |= 1 << i
+                    self.fields[bit["var"]] |= 1 << i
+        if record["Size"] == 4:
+            self.mask &= 0xffffffff
+            self.value &= 0xffffffff
+
+
+class Operands:
+    """How the operand classes of the description read: a register file, a type and a number of dwords."""
+
+    def __init__(self, records):
+        self.records = records
+
+    def dwords(self, register_class):
+        record = self.records[register_class]
+        if record["Size"]:
+            return record["Size"] // 32
+        widths = {"i1": 64, "f64": 64, "i64": 64, "i32": 32, "f32": 32, "i16": 32, "f16": 32}
+        for value_type in record["RegTypes"]:
+            name = value_type["def"]
+            if name in widths and name != "i1":
+                return max(1, widths[name] // 32)
+            vector = re.match(r"v(\d+)[if](\d+)$", name)
+            if vector:
+                return max(1, int(vector[1]) * int(vector[2]) // 32)
+        raise ValueError(register_class)
+
+    def read(self, name, value_type):
+        """(file, type, dwords) of an operand class, or None for what isn't a register or a constant."""
+        record = self.records[name]
+        if "RegisterClass" in record["!superclasses"]:
+            register_class, immediate = name, None
+        elif "RegisterOperand" in record["!superclasses"]:
+            register_class = record["RegClass"]["def"]
+            immediate = re.match(r"OPERAND_REG_(IMM|INLINE_C|INLINE_AC)_(.*)", record["OperandType"])
+        else:
+            return None
+        method = record.get("DecoderMethod", "")
+        if name == "SDWAVopcDst":
+            return "kSdwaMask", "kMask", 0
+        if name in ("VOPDstS64orS32", "SSrc_i1") or register_class in ("SReg_1", "SReg_1_XEXEC"):
+            return ("kSource" if immediate else "kMask"), "kMask", 0
+        dwords = self.dwords(register_class)
+        type_ = IMMEDIATES[immediate[2]] if immediate else None
+        if type_ is None or type_ in ("kB32", "kB64"):
+            known = VECTOR_TYPES.get(value_type)
+            type_ = known[0] if known and known[1] == dwords else GROUPS.get(dwords, "kB32")
+        if register_class.startswith("AReg") or register_class.startswith("AGPR"):
+            file = "kAcc"
+        elif name.startswith("AVSrc"):
+            file = "kVectorOrAcc"
+        elif register_class.startswith(("VGPR", "VReg", "AV_")) and "Src" not in method:
+            file = "kVector"
+        elif register_class.startswith(("SReg", "SGPR")) and not immediate:
+            file = "kScalar"
+        else:
+            file = "kSource"
+        if name.startswith(("ADst", "VDst")):
+            file = "kAcc" if name[0] == "A" else "kVector"
+        elif file == "kAcc" and "Src" in name:
+            file = "kAccSource"
+        return file, type_, dwords
+
+
+def refine(op, operands):
+    """Signs of integers: the description knows only widths, the names tell more."""
+    tokens = set(re.findall(r"(?<=_)([iu])(16|32|64)(?=_|$)", op))
+    refined = []
+    for file, type_, dwords in operands:
+        width = re.match(r"kB(16|32|64)$", type_)
+        signs = {sign for sign, bits in tokens if width and bits == width[1]}
+        if len(signs) == 1 and dwords in (1, 2):
+            type_ = f"k{signs.pop().upper()}{width[1]}"
+        refined.append((file, type_, dwords))
+    return refined
+
+
+class Row:
+    """One instruction in one encoding."""
+
+    def __init__(self, name, record, chips, op, operands, value_types, packed, selects_destination):
+        self.name, self.record, self.chips, self.op = name, record, chips, op
+        self.mnemonic = mnemonic_of(record)
+        self.kind = kind_of(record)
+        self.layout = Layout(record)
+        self.mask, self.value, self.live = self.layout.mask, self.layout.value, self.layout.live
+        self.dwords = record["Size"] // 4
+        self.flags = set()
+        self.slots = {}
+        self.named = {}
+        text = record["AsmString"]
+        for kind in ("OutOperandList", "InOperandList"):
+            for argument, field in record[kind]["args"]:
+                read = operands.read(argument["def"], value_types.get(field))
+                if read:
+                    self.named[field] = read
+        if self.kind in ("SDWA", "DPP"):
+            self.flags.add({"SDWA": "kSdwa", "DPP": "kDpp8" if "dpp8" in text else "kDpp"}[self.kind])
+        if self.kind in MEMORY:
+            self._slots_memory(record, text)
+        else:
+            self._slots_arithmetic(record, text, packed, selects_destination)
+        self.encoding = self._encoding()
+
+    def _slots_arithmetic(self, record, text, packed, selects_destination):
+        ins = [a[1] for a in record["InOperandList"]["args"]]
+        outs = [a[1] for a in record["OutOperandList"]["args"]]
+        defs, uses = ({r["def"] for r in record[k]} for k in ("Defs", "Uses"))
+        vcc = ("kVcc", "kMask", 0)
+        compare = self.op.startswith("v_cmp")
+        if "vdst" in outs:
+            self.slots["dst0"] = self.named["vdst"]
+            if "vdst1" in outs:  # v_swap: both change
+                self.slots["dst1"] = ("kSameAsSrc0",) + self.named["vdst1"][1:]
+            elif "sdst" in outs:
+                self.slots["dst1"] = self.named["sdst"]
+            elif "VCC" in defs and not compare:
+                self.slots["dst1"] = vcc
+        elif "vdst" in ins:  # v_movreld: beside the register of its number
+            self.slots["dst0"] = self.named["vdst"]
+        elif "sdst" in outs:
+            self.slots["dst0"] = self.named["sdst"]
+        if compare:
+            if "dst0" not in self.slots:
+                self.slots["dst0"] = vcc if "VCC" in defs else ("kExec", "kMask", 0)
+            elif "vcc," in text:
+                self.slots["dst0"] = vcc
+            if self.op.startswith("v_cmpx") and self.slots["dst0"][0] != "kExec":
+                self.slots["dst1"] = ("kExec", "kMask", 0)
+        for i in range(3):
+            if f"src{i}" in ins and f"src{i}" in self.named:
+                self.slots[f"src{i}"] = self.named[f"src{i}"]
+        if self.kind == "VINTRP" and "vsrc" in self.named:
+            self.slots["src0"] = self.named["vsrc"]
+        if "sdst" in ins and self.kind == "SOP1":  # s_movreld: beside the register of its number
+            self.slots["dst0"] = self.named["sdst"]
+        elif "sdst" in ins:  # SOPK and the like read their destination field
+            self.slots["src0"] = ("kScalarDst",) + self.named["sdst"][1:]
+        constraints = record["Constraints"]
+        if re.search(r"\$vdst = \$src2|\$src2 = \$vdst", constraints):
+            self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
+        if re.search(r"\$vdst = \$src1", constraints):
+            self.slots["src1"] = ("kSameAsDst",) + self.slots["dst0"][1:]
+        if "$vdst = $vdst_in" in constraints and "src2" not in self.slots:
+            self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
+        if re.search(r"\$sdst = \$src0", constraints):
+            self.slots["src0"] = ("kSameAsDst",) + self.slots["dst0"][1:]
+        if "VCC" in uses and "src2" not in self.slots and self.kind not in ("SOP1", "SOP2", "SOPP"):
+            self.slots["src2"] = vcc
+        if "imm" in ins and self.kind == "VOP2":  # v_madmk: S1, v_madak: S2
+            constant = ("kLiteral",) + self.slots["src0"][1:]
+            if text.index("$imm") < text.index("$src1"):
+                self.slots["src1"], self.slots["src2"] = constant, self.slots["src1"]
+                self.flags.add("kConstantSecond")
+            else:
+                self.slots["src2"] = constant
+                self.flags.add("kConstantThird")
+        for field in ("src0", "src1", "src2"):  # what isn't shown isn't a modifier
+            if field + "_modifiers" in self.layout.fields and f"${field}_modifiers" not in text \
+                    and self.kind != "VOP3P":
+                keep = 0x7800 if "$op_sel" in text else 0
+                self.live &= ~(self.layout.fields[field + "_modifiers"] & ~keep)
+        if record.get("IsSingle") == 1 or record["VOP3P"] == 1 or re.match(r"[a-z0-9_]+ \$vdst", text):
+            self.flags.add("kNoSuffix")
+        if "$op_sel" in text:
+            self.flags.add("kOpSel")
+            if self.op.startswith("v_permlane"):
+                self.flags.add("kOpSelOfTwo")
+            elif selects_destination:
+                self.flags.add("kOpSelOfDst")
+        if packed:
+            self.flags.add("kPacked")
+        if "_mix" in self.op and record["VOP3P"] == 1:
+            self.flags.add("kMix")
+        if "$attr" in text:
+            self.flags.add("kInterpolation")
+        if record["IsMAI"] == 1 or "$cbsz" in text:
+            self.flags.add("kMatrix")
+        for field, flag in (("SOPPBrTarget", "kBranch"), ("SWaitCnt", "kWaitCount"), ("SendMsg", "kMessage"),
+                            ("hwreg", "kHardwareRegister"), ("DepCtr", "kDependency"), ("Endpgm", "kEndProgram"),
+                            ("VersionImm", "kVersion"), ("GPRIdxMode", "kIndexMode"), ("s16imm", "kSigned"),
+                            ("u16imm", "kUnsigned"), ("i16imm", "kConstant"), ("i32imm", "kConstant")):
+            if any(a[0]["def"] == field for a in record["InOperandList"]["args"]):
+                self.flags.add(flag)
+        if self.op == "s_set_gpr_idx_on":
+            self.slots.pop("src1", None)
+
+    def _slots_memory(self, record, text):
+        """dst0: what comes back; src0: the address; src1, src2: what goes out."""
+        named = self.named
+        for slot, fields in (("dst0", ("vdst", "sdst")), ("src0", ("vaddr", "vaddr0", "addr")),
+                             ("src1", ("vdata", "data0", "sdata")), ("src2", ("data1",))):
+            for field in fields:
+                if field in named and (field in self.layout.fields or self.kind != "DS"):
+                    self.slots[slot] = named[field]
+        if self.kind == "SMRD" and "sbase" in named:
+            self.slots["src0"] = named["sbase"]
+        if self.kind == "SMRD" and "i8imm" in {a[0]["def"] for a in record["InOperandList"]["args"]}:
+            self.flags.add("kImmediateData")
+        if "$offset0" in text:
+            self.flags.add("kTwoOffsets")
+        if self.kind == "DS" and text.endswith(" gds"):
+            self.flags.add("kAlwaysGds")
+        if "offset" in self.layout.fields and record["DS"] == 1 and "Swizzle" in str(record["InOperandList"]):
+            self.flags.add("kSwizzle")
+        if record["IsAtomicRet"] == 1 or record["IsAtomicNoRet"] == 1:
+            self.flags.add("kAtomic")
+        if record["mayStore"] == 1 and not record["mayLoad"]:
+            self.flags.add("kStore")
+        if text.endswith(" lds") or " lds$" in text:
+            self.flags.add("kLds")
+        if self.kind == "MIMG":
+            for field, flag in (("ssamp", "kSampler"), ("d16", "kD16"), ("vdst", "kAtomic"), ("dim", "kDim")):
+                if field in named or field in self.layout.fields:
+                    self.flags.add(flag)
+            if record["Gather4"] == 1:
+                self.flags.add("kGather")
+            addresses = len([f for f in named if re.match(r"vaddr\d+$", f)])
+            if addresses > 1:
+                self.flags.add("kNsa")
+                self.slots["src0"] = ("kVector", "kB32", addresses)
+            if "intersect_ray" in self.op:
+                self.flags.add("kRay")
+            self.slots["src1"] = named.get("vdata", named.get("vdst"))
+
+    def _encoding(self):
+        direct = {"VOP3": "kVop3", "VOP3P": "kVop3p", "VINTRP": "kVintrp", "SOP1": "kSop1", "SOP2": "kSop2",
+                  "SOPC": "kSopc", "SOPK": "kSopk", "SOPP": "kSopp", "SMRD": "kSmem", "DS": "kDs", "MUBUF": "kMubuf",
+                  "MTBUF": "kMtbuf", "MIMG": "kMimg", "EXP": "kExp"}
+        if self.kind in direct:
+            return "kVop3p" if self.kind == "VOP3" and self.value >> 23 & 0x1ff == 0x1a7 else direct[self.kind]
+        if self.kind == "FLAT":
+            return {0: "kFlat", 1: "kScratch", 2: "kGlobal"}[self.value >> 14 & 3]
+        return {0x3e: "kVopc", 0x3f: "kVop1"}.get(self.value >> 25 & 0x3f, "kVop2")
+
+    def shape(self):
+        slots = [self.slots.get(slot) for slot in ("dst0", "dst1", "src0", "src1", "src2")]
+        present = [slot for slot in slots if slot]
+        refined = iter(refine(self.op, present)) if self.kind not in MEMORY else iter(present)
+        slots = tuple(next(refined) if slot else None for slot in slots)
+        return self.encoding, self.dwords, self.mask, self.live, slots, tuple(sorted(self.flags))
+
+
+def merge_addressing(rows):
+    """One row for the addressing modes of a memory operation, which the description lists one by one: buffers
+    (offset, index), scalar memory (immediate, register, both), FLAT with and without SADDR; and for atomics that
+    return and that don't. The bits that tell them apart become live."""
+    def free(row):
+        gfx10 = row.chips >> 13 != 0
+        if row.kind == "MUBUF":
+            bits = 0x3000 | (1 << 55 if row.slots.get("src1") or "kLds" in row.flags else 0)
+            return bits | (0x4000 if "kAtomic" in row.flags else 0)
+        if row.kind == "MTBUF":
+            return 0x3000
+        if row.kind == "SMRD":
+            bits = 0x10000 if "atomic" in row.op else 0
+            if "offset" in row.layout.fields or "soffset" in row.layout.fields:
+                bits |= 0xfe1fffff << 32 | (0 if gfx10 else 0x24000)
+            return bits
+        if row.kind == "FLAT":
+            bits = 0x7f << 48 if row.encoding != "kFlat" else 0
+            return bits | (0x10000 if "kAtomic" in row.flags else 0)
+        return 0
+
+    groups = collections.OrderedDict()
+    for row in rows:
+        bits = free(row)
+        key = (row.op, row.encoding, row.chips if row.kind in ("MUBUF", "MTBUF") else families_key(row.chips),
+               row.mask & ~bits, row.value & ~bits, "kLds" in row.flags) if bits else (row.name,)
+        groups.setdefault(key, []).append(row)
+    merged = []
+    for group in groups.values():
+        row = group[0]
+        if len(group) > 1:
+            fixed = row.mask
+            for other in group:
+                fixed &= other.mask
+            bits = free(row)
+            differ = 0
+            for other in group:
+                differ |= (other.value ^ row.value) & bits | (other.mask ^ row.mask) & bits
+                differ |= other.live & bits
+            for other in group:
+                row.live |= other.live | differ
+                row.chips |= other.chips
+                row.flags |= other.flags
+                for slot, operand in other.slots.items():
+                    have = row.slots.get(slot)
+                    if have is None or slot == "src0" and operand[2] > have[2] or operand[2] < have[2]:
+                        row.slots[slot] = operand if have is None or slot != "src0" or operand[2] > have[2] else have
+            row.mask = row.mask & fixed & ~differ
+            row.value &= row.mask
+        merged.append(row)
+    return merged
+
+
+def families_key(chips):
+    return "gfx10" if chips >> 13 else "gfx8"
+
+
+def number(bits):
+    return sum(bit << i for i, bit in enumerate(bits)) if isinstance(bits, list) else bits
+
+
+def write_images(folder, dump, rows):
+    """What the sizes of an image operation's registers follow from: its kinds of addresses, and the numbers of data
+    and address registers that there are forms for."""
+    forms = collections.defaultdict(set)
+    for name in dump.records["!instanceof"]["MIMG"]:
+        record = dump.records[name]
+        if not record["isPseudo"] and isinstance(record.get("MIMGEncoding"), dict):
+            key = record["BaseOpcode"]["def"], record["MIMGEncoding"]["def"]
+            forms[key].add((number(record["VDataDwords"]), number(record["VAddrDwords"])))
+    lines = {}
+    for row in rows:
+        if row.kind != "MIMG":
+            continue
+        base = dump.records[row.record["BaseOpcode"]["def"]]
+
+        def sizes(which, *encodings):
+            return sum(1 << n for n in {form[which] for e in encodings for form in forms[base["!name"], e]})
+
+        facts = [number(base[field]) for field in ("NumExtraArgs", "Gradients", "G16", "Coordinates", "LodOrClampOrMip")]
+        lines[row.op] = facts + [f"{sizes(0, *e):#x}" for e in (("MIMGEncGfx6", "MIMGEncGfx8"), ("MIMGEncGfx90a",),
+                                                                ("MIMGEncGfx10Default",))]
+        lines[row.op].append(f"{sizes(1, 'MIMGEncGfx10Default'):#x}")
+    text = ["// Generated by generate_tables.py. RIGEL_IMAGE(operation, further addresses, gradients, 16-bit gradients,",
+            "// coordinates, LOD or clamp or mip level; numbers of data registers that gfx8 and gfx9, gfx90a, gfx10 have,",
+            "// numbers of address registers that gfx10 has, one bit a number)"]
+    text += [f"RIGEL_IMAGE({op}, {', '.join(map(str, facts))})" for op, facts in sorted(lines.items())]
+    (folder / "images.inc").write_text("\n".join(text) + "\n")
+
+
+def value_types_of(dump):
+    """{name of a pseudo instruction: {field: value type}}."""
+    types = {}
+    for name in dump.records["!instanceof"]["Instruction"]:
+        record = dump.records[name]
+        if record["isPseudo"] and record.get("PseudoInstr") and isinstance(record.get("Pfl"), dict):
+            profile = dump.records[record["Pfl"]["def"]]
+            fields = {"vdst": "DstVT", "sdst": "DstVT", "src0": "Src0VT", "src1": "Src1VT", "src2": "Src2VT"}
+            types[record["PseudoInstr"]] = {f: profile[k]["def"] for f, k in fields.items()
+                                            if isinstance(profile.get(k), dict)}
+    return types
+
+
+def write_tables(folder, dump, instructions, operations):
+    operands = Operands(dump.records)
+    value_types = value_types_of(dump)
+    pseudos = [r for r in map(dump.records.get, dump.records["!instanceof"]["Instruction"])
+               if r["isPseudo"] and r.get("PseudoInstr")]
+    packed = {r["PseudoInstr"] for r in pseudos if r["IsPacked"] == 1}
+    selects_destination = {r["PseudoInstr"] for r in pseudos if r["VOP3_OPSEL"] == 1}
+    rows, seen = [], set()
+    for name, record, chips in instructions:
+        pseudo = record.get("PseudoInstr")
+        row = Row(name, record, chips, operations[name], operands, value_types.get(pseudo, {}), pseudo in packed,
+                  pseudo in selects_destination)
+        key = (row.mask, row.value, chips, row.kind)
+        if key in seen or any(p["def"] in ("isWave32", "isWave64", "has16BankLDS") for p in record["Predicates"]):
+            continue
+        seen.add(key)
+        rows.append(row)
+    write_images(folder, dump, rows)
+    rows = merge_addressing(rows)
+    shapes, lines = {}, []
+    counts = collections.Counter()
+    for row in sorted(rows, key=lambda r: (families_key(r.chips) == "gfx10", r.op, r.encoding, r.name)):
+        shape = row.shape()
+        if shape not in shapes:
+            prefix = shape[0][1:].lower() + "".join(sorted(f[1:].lower() for f in row.flags & {"kSdwa", "kDpp", "kDpp8"}))
+            counts[prefix] += 1
+            shapes[shape] = f"{prefix}_{counts[prefix]}"
+        word0, word1 = row.value & 0xffffffff, row.value >> 32
+        mnemonic = f", {row.mnemonic}" if row.mnemonic != row.op else f", {row.op}"
+        lines.append(f"RIGEL_INSTRUCTION({row.op}{mnemonic}, {shapes[shape]}, {row.chips:#08x}, {word0:#010x}, "
+                     f"{word1:#010x})")
+    (folder / "instructions.inc").write_text("\n".join(
+        ["// Generated by generate_tables.py. RIGEL_INSTRUCTION(operation, mnemonic, shape, chips, fixed bits of the",
+         "// first dword, of the second). Chips, from bit 0: " + " ".join(CHIPS)] + lines) + "\n")
+    text = ["// Generated by generate_tables.py. RIGEL_SHAPE(name, encoding, dwords, mask of the fixed bits, mask of the",
+            "// fields, two destinations, three sources, flags)"]
+    for (encoding, dwords, mask, live, slots, flags), name in shapes.items():
+        spelled = ", ".join(f"RIGEL_OPERAND({s[0]}, {s[1]}, {s[2]})" if s else "RIGEL_NO_OPERAND" for s in slots)
+        text.append(f"RIGEL_SHAPE({name}, {encoding}, {dwords}, {mask:#018x}, {live:#018x}, {spelled}, "
+                    f"{' | '.join('flag::' + f for f in flags) or 0})")
+    (folder / "shapes.inc").write_text("\n".join(text) + "\n")
+    print(f"{len(lines)} instructions, {len(shapes)} shapes, {len(set(operations.values()))} operations")
+
+
 def main():
     folder = pathlib.Path(__file__).resolve().parent
     dump = Dump(sys.argv[1])
     instructions = list(dump.instructions())
     operations = name_operations(instructions)
     write_operations(folder, instructions, operations)
+    write_tables(folder, dump, instructions, operations)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ enum class Type : uint8_t {
   kB96,
   kB128,
   kB160,
+  kB192,
   kB256,
   kB512,
   kB1024,  ///< Groups of registers.
@@ -78,6 +79,7 @@ constexpr uint16_t kVccz = 251, kExecz = 252, kScc = 253;
 constexpr uint16_t kLdsDirect = 254;
 constexpr uint16_t kLiteral = 255;
 constexpr uint16_t kVgpr = 256;  ///< 256 … 511: v0 … v255
+constexpr uint16_t kAgpr = 512;  ///< 512 … 767: a0 … a255 of gfx908 and gfx90a; not a code of the hardware.
 constexpr uint16_t kNone = 0xffff;
 }  // namespace code
 
@@ -87,7 +89,8 @@ struct Operand {
   uint8_t dwords = 0;  ///< Registers it covers; 0: absent.
 
   constexpr bool exists() const { return code != code::kNone; }
-  constexpr bool is_vgpr() const { return code >= code::kVgpr && code != code::kNone; }
+  constexpr bool is_vgpr() const { return code >= code::kVgpr && code < code::kAgpr; }
+  constexpr bool is_agpr() const { return code >= code::kAgpr && code != code::kNone; }
   constexpr bool is_scalar_register() const { return code < code::kZero; }
   constexpr bool is_literal() const { return code == code::kLiteral; }
   constexpr uint16_t vgpr() const { return static_cast<uint16_t>(code - code::kVgpr); }
@@ -157,14 +160,28 @@ struct Instruction {
   int32_t offset = 0;    ///< In bytes. DS with two offsets: OFFSET0, in units of the access.
   uint32_t offset1 = 0;  ///< DS with two offsets: OFFSET1.
   bool glc = false, slc = false, dlc = false, lds = false, gds = false;
-  bool offen = false, idxen = false, addr64 = false, tfe = false;
+  bool offen = false;  ///< MUBUF, MTBUF: OFFEN. SMEM: there is an immediate offset.
+  bool idxen = false, addr64 = false, tfe = false;
   bool nv = false;
   uint8_t dfmt = 0, nfmt = 0;  ///< MTBUF on gfx8 and gfx9.
-  uint8_t format = 0;          ///< MTBUF on gfx10: the unified format.
+  uint8_t format = 0;          ///< MTBUF: the whole field; on gfx10 the unified format.
   // MIMG and EXP keep what only the disassembler needs.
   uint8_t dmask = 0, dim = 0;
   bool unorm = false, a16 = false, d16 = false, r128 = false, lwe = false, da = false;
-  Operand extra[4];  ///< MIMG: further address registers of the NSA form, SSAMP. EXP: the sources.
+  Operand extra[4];       ///< MIMG: SSAMP. EXP: the sources.
+  uint8_t nsa_count = 0;  ///< MIMG of gfx10, NSA form: registers that follow vaddr …
+  uint8_t nsa[12] = {};   ///< … and their numbers.
+  // EXP
+  uint8_t target = 0, enable = 0;
+  bool done = false, compressed = false, valid_mask = false;
+  // Interpolation
+  uint8_t attribute = 0, channel = 0;
+  bool high = false;
+  // MFMA of gfx908 and gfx90a
+  uint8_t cbsz = 0, abid = 0, blgp = 0;
+  bool scc = false;  ///< Cache policy of gfx90a.
+
+  uint16_t row = 0;  ///< The line of the family's table; for the disassembler.
 };
 
 }  // namespace rigel::vgpu::isa

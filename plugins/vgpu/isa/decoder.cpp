@@ -1,0 +1,718 @@
+#include "plugins/vgpu/isa/decoder.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "plugins/vgpu/isa/tables.hpp"
+
+namespace rigel::vgpu::isa {
+
+namespace {
+
+using tables::File;
+using tables::OperandShape;
+using tables::Row;
+using tables::Shape;
+namespace flag = tables::flag;
+
+constexpr uint16_t kDpp8Code = 233, kDpp8FetchInactiveCode = 234;
+
+/// DIM of gfx10.
+struct ImageDimension {
+  uint8_t coordinates, gradients;
+};
+constexpr ImageDimension kImageDimensions[8] = {{1, 2}, {2, 4}, {3, 6}, {3, 4},
+                                                {2, 2}, {3, 4}, {3, 4}, {4, 4}};
+
+/// Reads the fields of one instruction. Bits that the shape doesn't call fields read as zero.
+class Reader {
+ public:
+  Reader(const Target& target, const Row& row, const Shape& shape, const uint32_t* words, size_t count,
+         uint64_t bits, Instruction& out)
+      : target_(target),
+        family_(target.family()),
+        gfx90a_(target.major == 9 && target.minor == 0 && target.stepping == 10),
+        row_(row),
+        shape_(shape),
+        words_(words),
+        count_(count),
+        bits_(bits & shape.live),
+        out_(out),
+        next_(shape.dwords) {}
+
+  DecodeStatus read();
+
+ private:
+  unsigned field(unsigned low, unsigned width) const {
+    return static_cast<unsigned>(bits_ >> low) & ((1u << width) - 1);
+  }
+  bool bit(unsigned at) const { return ((bits_ >> at) & 1) != 0; }
+  bool gfx10() const { return family_ == Family::kGfx10; }
+
+  // Each reads an operand out of a field; false if the field means nothing.
+  bool operand(Operand& out, const OperandShape& shape, unsigned field);
+  bool vector(Operand& out, unsigned number, unsigned dwords, bool acc = false);
+  bool scalar(Operand& out, unsigned code, unsigned dwords) const;
+  bool source(Operand& out, unsigned code, unsigned dwords);
+  bool dst(size_t i, unsigned field) { return operand(out_.dst[i], shape_.dst[i], field); }
+  bool src(size_t i, unsigned field) { return operand(out_.src[i], shape_.src[i], field); }
+  bool implied();
+  bool literal();
+
+  bool scalar_instruction();
+  bool vop12c();
+  bool sdwa();
+  bool dpp();
+  bool vop3();
+  bool vop3p();
+  bool interpolation();
+  bool smem();
+  bool ds();
+  bool flat();
+  bool mubuf();
+  bool mtbuf();
+  bool buffer_address();
+  bool mimg();
+  void size_image_registers();
+  bool exp();
+
+  const Target& target_;
+  const Family family_;
+  const bool gfx90a_;
+  const Row& row_;
+  const Shape& shape_;
+  const uint32_t* const words_;
+  const size_t count_;
+  const uint64_t bits_;
+  Instruction& out_;
+  size_t next_;  ///< Dwords read so far.
+  bool has_literal_ = false;
+  bool truncated_ = false;
+};
+
+bool Reader::literal() {
+  if (has_literal_) return true;
+  if (next_ >= count_) {
+    truncated_ = true;
+    return false;
+  }
+  has_literal_ = true;
+  out_.literal = words_[next_++];
+  return true;
+}
+
+bool Reader::vector(Operand& out, unsigned number, unsigned dwords, bool acc) {
+  if (number + dwords > 256) return false;
+  out.code = static_cast<uint16_t>((acc ? code::kAgpr : code::kVgpr) + number);
+  out.dwords = static_cast<uint8_t>(dwords);
+  return true;
+}
+
+/// Groups of scalar registers begin at a multiple of their size, of four at most: the hardware ignores lower
+/// bits.
+bool Reader::scalar(Operand& out, unsigned value, unsigned dwords) const {
+  const unsigned last_sgpr = gfx10() ? 105 : 101;
+  const unsigned first_ttmp = family_ == Family::kGfx8 ? 112 : 108;
+  const unsigned alignment = dwords == 1 ? 1 : dwords == 2 ? 2 : 4;
+  out.dwords = static_cast<uint8_t>(dwords);
+  if (value <= last_sgpr) {
+    out.code = static_cast<uint16_t>(value / alignment * alignment);
+    return out.code + dwords <= 106;
+  }
+  if (value >= first_ttmp && value <= 123) {
+    out.code = static_cast<uint16_t>(first_ttmp + (value - first_ttmp) / alignment * alignment);
+    return out.code - first_ttmp + dwords <= 16;
+  }
+  out.code = static_cast<uint16_t>(value);
+  if (value >= code::kSharedBase && value <= code::kPopsExitingWaveId) return dwords <= 2;
+  if (value >= code::kVccz && value <= code::kScc) return dwords <= 2;
+  if (value == code::kLdsDirect) return dwords == 1;
+  if (dwords == 1) return value >= 102 && value <= 127;
+  if (dwords != 2) return false;
+  return value == 102 || value == 104 || value == 106 || value == 108 || value == 110 ||
+         value == code::kNull || value == code::kExecLo;
+}
+
+bool Reader::source(Operand& out, unsigned value, unsigned dwords) {
+  if (value >= code::kVgpr) return vector(out, value - code::kVgpr, dwords);
+  if (value >= code::kZero && value <= 208) {
+    out.code = static_cast<uint16_t>(value);
+    out.dwords = static_cast<uint8_t>(dwords);
+    return true;
+  }
+  if (value >= code::kHalf && value <= code::kInv2Pi) {
+    out.code = static_cast<uint16_t>(value);
+    out.dwords = static_cast<uint8_t>(dwords);
+    return true;
+  }
+  if (value == code::kLiteral) {
+    out.code = code::kLiteral;
+    out.dwords = static_cast<uint8_t>(dwords);
+    return literal();
+  }
+  return scalar(out, value, dwords);
+}
+
+bool Reader::operand(Operand& out, const OperandShape& shape, unsigned field) {
+  if (shape.file == File::kNone) return true;
+  out.type = shape.type;
+  const unsigned dwords = shape.type == Type::kMask ? (target_.wave32 ? 1 : 2) : shape.dwords;
+  switch (shape.file) {
+    case File::kVector:
+      return vector(out, field & 0xff, dwords);
+    case File::kAcc:
+      return vector(out, field & 0xff, dwords, true);
+    case File::kAccSource:
+      return (field & 0x100) != 0 ? vector(out, field & 0xff, dwords, true) : source(out, field, dwords);
+    case File::kVectorOrAcc:
+      return (field & 0x100) != 0 ? vector(out, field & 0xff, dwords, (field & 0x200) != 0)
+                                  : source(out, field & 0x1ff, dwords);
+    case File::kScalar:
+    case File::kScalarDst:
+      return field <= 127 && scalar(out, field, dwords);
+    case File::kMask:
+      return source(out, field, dwords);
+    case File::kSource:
+      return source(out, field, dwords);
+    case File::kSdwaMask:
+      out.code = code::kVccLo;
+      out.dwords = static_cast<uint8_t>(dwords);
+      return (field & 0x80) == 0 || scalar(out, field & 0x7f, dwords);
+    case File::kLiteral:
+      out.code = code::kLiteral;
+      out.dwords = static_cast<uint8_t>(dwords);
+      return true;
+    case File::kVcc:
+    case File::kExec:
+      out.code = shape.file == File::kVcc ? code::kVccLo : code::kExecLo;
+      out.dwords = static_cast<uint8_t>(dwords);
+      return true;
+    case File::kSameAsDst:
+      out.code = out_.dst[0].code;
+      break;
+    case File::kSameAsSrc0:
+      out.code = out_.src[0].code;
+      break;
+    case File::kNone:
+      break;
+  }
+  out.dwords = static_cast<uint8_t>(dwords);
+  return true;
+}
+
+/// Operands without a field, once those with one are there.
+bool Reader::implied() {
+  for (size_t i = 0; i != 2; ++i) {
+    if (shape_.dst[i].file >= File::kVcc && !dst(i, 0)) return false;
+  }
+  for (size_t i = 0; i != 3; ++i) {
+    if (shape_.src[i].file >= File::kLiteral && shape_.src[i].file != File::kScalarDst && !src(i, 0))
+      return false;
+  }
+  return true;
+}
+
+bool Reader::scalar_instruction() {
+  const unsigned destination = field(16, 7);
+  switch (out_.encoding) {
+    case Encoding::kSop1:
+      return dst(0, destination) && src(0, field(0, 8)) && implied();
+    case Encoding::kSop2:
+      return dst(0, destination) && src(0, field(0, 8)) && src(1, field(8, 8)) && implied();
+    case Encoding::kSopc:
+      out_.simm16 = static_cast<uint16_t>(shape_.has(flag::kIndexMode) ? field(8, 8) : 0);
+      return src(0, field(0, 8)) && src(1, field(8, 8));
+    case Encoding::kSopk:
+      out_.simm16 = static_cast<uint16_t>(field(0, 16));
+      if (shape_.dwords == 2) out_.literal = words_[1];
+      return dst(0, destination) && (shape_.src[0].file != File::kScalarDst || src(0, destination)) &&
+             implied();
+    default:
+      out_.simm16 = static_cast<uint16_t>(field(0, 16));
+      return true;
+  }
+}
+
+bool Reader::vop12c() {
+  if (shape_.has(flag::kSdwa)) return sdwa();
+  if (shape_.has(flag::kDpp | flag::kDpp8)) return dpp();
+  if (shape_.has(flag::kConstantSecond | flag::kConstantThird)) {
+    out_.literal = words_[1];
+    has_literal_ = true;
+  }
+  const bool second = shape_.has(flag::kConstantSecond);
+  return (shape_.dst[0].file >= File::kVcc || dst(0, field(17, 8))) && src(0, field(0, 9)) &&
+         (shape_.src[second ? 2 : 1].file >= File::kLiteral || src(second ? 2 : 1, field(9, 8))) && implied();
+}
+
+bool Reader::sdwa() {
+  out_.lanes = LaneMode::kSdwa;
+  // Without the field, the whole register.
+  const auto select = [this](unsigned low, SdwaSel& sel) {
+    if (((shape_.live >> low) & 7) != 7) return true;
+    sel = static_cast<SdwaSel>(field(low, 3));
+    return sel <= SdwaSel::kDword;
+  };
+  if (out_.encoding == Encoding::kVopc) {
+    if (shape_.dst[0].file < File::kVcc && !dst(0, field(40, 8))) return false;
+  } else {
+    if (!select(40, out_.dst_sel) || field(43, 2) == 3) return false;
+    out_.dst_unused = static_cast<SdwaUnused>(field(43, 2));
+    if (!dst(0, field(17, 8))) return false;
+  }
+  out_.clamp = out_.encoding == Encoding::kVopc && shape_.dst[0].file == File::kSdwaMask ? false : bit(45);
+  out_.omod = static_cast<uint8_t>(shape_.dst[0].file == File::kSdwaMask ? 0 : field(46, 2));
+  if (!select(48, out_.src_sel[0]) || !select(56, out_.src_sel[1])) return false;
+  out_.sext = static_cast<uint8_t>(field(51, 1) | field(59, 1) << 1);
+  out_.neg = static_cast<uint8_t>(field(52, 1) | field(60, 1) << 1);
+  out_.abs = static_cast<uint8_t>(field(53, 1) | field(61, 1) << 1);
+  // A VGPR, or with the bit above (gfx9 and later) a scalar code.
+  const auto read = [this](size_t i, unsigned number, bool is_scalar) {
+    if (shape_.src[i].file == File::kNone || shape_.src[i].file >= File::kLiteral) return true;
+    OperandShape shape = shape_.src[i];
+    shape.file = File::kSource;
+    if (is_scalar && number == code::kLiteral) return false;
+    return operand(out_.src[i], shape, is_scalar ? number : number + code::kVgpr);
+  };
+  return read(0, field(32, 8), bit(55)) && read(1, field(9, 8), bit(63)) && implied();
+}
+
+bool Reader::dpp() {
+  if (shape_.has(flag::kDpp8)) {
+    const unsigned code = field(0, 9);
+    if (code != kDpp8Code && code != kDpp8FetchInactiveCode) return false;
+    out_.lanes = LaneMode::kDpp8;
+    out_.fetch_inactive = code == kDpp8FetchInactiveCode;
+    out_.dpp8 = field(40, 24);
+  } else {
+    out_.lanes = LaneMode::kDpp;
+    out_.dpp_ctrl = static_cast<uint16_t>(field(40, 9));
+    out_.fetch_inactive = bit(50);
+    out_.bound_ctrl = bit(51);
+    out_.neg = static_cast<uint8_t>(field(52, 1) | field(54, 1) << 1);
+    out_.abs = static_cast<uint8_t>(field(53, 1) | field(55, 1) << 1);
+    out_.bank_mask = static_cast<uint8_t>(field(56, 4));
+    out_.row_mask = static_cast<uint8_t>(field(60, 4));
+  }
+  return (shape_.dst[0].file >= File::kVcc || dst(0, field(17, 8))) && src(0, field(32, 8)) &&
+         (shape_.src[1].file >= File::kLiteral || src(1, field(9, 8))) && implied();
+}
+
+bool Reader::vop3() {
+  if (shape_.has(flag::kInterpolation)) return interpolation();
+  const bool two = shape_.dst[1].file == File::kMask;  // the second destination has the place of ABS
+  if (shape_.has(flag::kMatrix)) {
+    out_.cbsz = static_cast<uint8_t>(field(8, 3));
+    out_.abid = static_cast<uint8_t>(field(11, 4));
+    out_.blgp = static_cast<uint8_t>(field(61, 3));
+    return dst(0, field(0, 8)) && src(0, field(32, 9) | field(59, 1) << 9) &&
+           src(1, field(41, 9) | field(60, 1) << 9) && src(2, field(50, 9));
+  }
+  if (!two) {
+    out_.abs = static_cast<uint8_t>(field(8, 3));
+    out_.op_sel = static_cast<uint8_t>(field(11, 4));
+  }
+  out_.clamp = bit(15);
+  out_.omod = static_cast<uint8_t>(field(59, 2));
+  out_.neg = static_cast<uint8_t>(field(61, 3));
+  return (shape_.dst[0].file >= File::kVcc || dst(0, field(0, 8))) && (!two || dst(1, field(8, 7))) &&
+         src(0, field(32, 9)) && (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
+         (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
+}
+
+bool Reader::vop3p() {
+  if (shape_.has(flag::kMatrix)) return vop3();
+  out_.neg = static_cast<uint8_t>(field(61, 3));
+  if (shape_.has(flag::kMix)) {
+    out_.abs = static_cast<uint8_t>(field(8, 3));  // what NEG_HI is elsewhere
+  } else {
+    out_.neg_hi = static_cast<uint8_t>(field(8, 3));
+  }
+  out_.op_sel = static_cast<uint8_t>(field(11, 3));
+  out_.op_sel_hi = static_cast<uint8_t>(field(59, 2) | field(14, 1) << 2);
+  out_.clamp = bit(15);
+  return dst(0, field(0, 8)) && src(0, field(32, 9)) &&
+         (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
+         (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
+}
+
+bool Reader::interpolation() {
+  if (out_.encoding == Encoding::kVintrp) {
+    out_.attribute = static_cast<uint8_t>(field(10, 6));
+    out_.channel = static_cast<uint8_t>(field(8, 2));
+    out_.simm16 = static_cast<uint16_t>(field(0, 8));  // v_interp_mov: which parameter
+    return dst(0, field(18, 8)) && src(0, field(0, 8)) && implied();
+  }
+  out_.attribute = static_cast<uint8_t>(field(32, 6));
+  out_.channel = static_cast<uint8_t>(field(38, 2));
+  out_.high = bit(40);
+  out_.clamp = bit(15);
+  out_.omod = static_cast<uint8_t>(field(59, 2));
+  out_.abs = static_cast<uint8_t>(field(9, 1) | field(10, 1) << 2);
+  out_.neg = static_cast<uint8_t>(field(62, 1) | field(63, 1) << 2);
+  out_.simm16 = static_cast<uint16_t>(field(41, 9));
+  return dst(0, field(0, 8)) && src(0, field(41, 9)) &&
+         (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
+}
+
+bool Reader::smem() {
+  out_.glc = bit(16);
+  out_.dlc = gfx10() && bit(14);
+  const unsigned data = field(6, 7);
+  const OperandShape& sent = shape_.src[1];
+  const OperandShape& returned = shape_.dst[0];
+  const bool atomic = shape_.has(flag::kAtomic);
+  if (shape_.has(flag::kImmediateData)) {
+    out_.simm16 = static_cast<uint16_t>(data);
+  } else if (atomic) {
+    const OperandShape& shape = sent.file != File::kNone ? sent : returned;
+    if (!operand(out_.vdata, shape, data)) return false;
+    if (out_.glc) out_.vdst = out_.vdata;
+  } else if (!operand(out_.vdata, sent, data) || !operand(out_.vdst, returned, data)) {
+    return false;
+  }
+  if (shape_.src[0].file == File::kNone) return true;
+  if (!operand(out_.saddr, shape_.src[0], field(0, 6) << 1)) return false;
+
+  const uint64_t raw = uint64_t{words_[0]} | uint64_t{words_[1]} << 32;
+  const auto immediate = static_cast<uint32_t>(raw >> 32) & 0x1fffff;
+  const auto signed_immediate = static_cast<int32_t>(immediate << 11) >> 11;
+  const unsigned high_register = static_cast<unsigned>(raw >> 57) & 0x7f;
+  const OperandShape soffset{File::kScalar, Type::kB32, 1};
+  if (gfx10()) {
+    out_.offset = signed_immediate;
+    out_.offen = high_register == code::kNull || signed_immediate != 0;
+    return high_register == code::kNull || operand(out_.soffset, soffset, high_register);
+  }
+  const bool has_immediate = ((raw >> 17) & 1) != 0;
+  const bool has_register = family_ == Family::kGfx9 && ((raw >> 14) & 1) != 0;
+  out_.offen = has_immediate;
+  if (has_immediate) {
+    out_.offset = family_ == Family::kGfx8 ? static_cast<int32_t>(immediate & 0xfffff) : signed_immediate;
+    return !has_register || operand(out_.soffset, soffset, high_register);
+  }
+  return operand(out_.soffset, soffset, has_register ? high_register : immediate & 0x7f);
+}
+
+bool Reader::ds() {
+  if (shape_.has(flag::kTwoOffsets)) {
+    out_.offset = static_cast<int32_t>(field(0, 8));
+    out_.offset1 = field(8, 8);
+  } else {
+    out_.offset = static_cast<int32_t>(field(0, 16));
+  }
+  out_.gds = shape_.has(flag::kAlwaysGds) || bit(gfx10() ? 17 : 16);
+  const bool acc = gfx90a_ && bit(25);
+  const auto data = [&](Operand& out, const OperandShape& shape, unsigned number) {
+    if (shape.file == File::kNone) return true;
+    out.type = shape.type;
+    return vector(out, number, shape.dwords, acc);
+  };
+  // The barriers of GWS have their data where others have the address.
+  const bool data_first = shape_.src[0].file == File::kNone && ((shape_.live >> 32) & 0xff) != 0;
+  return operand(out_.vaddr, shape_.src[0], field(32, 8)) &&
+         data(out_.vdata, shape_.src[1], field(data_first ? 32 : 40, 8)) &&
+         data(out_.vdata2, shape_.src[2], field(48, 8)) && data(out_.vdst, shape_.dst[0], field(56, 8));
+}
+
+bool Reader::flat() {
+  out_.glc = bit(16) || (shape_.has(flag::kAtomic) && (row_.value & shape_.mask & 0x10000) != 0);
+  out_.slc = bit(17);
+  out_.dlc = gfx10() && bit(12);
+  out_.scc = gfx90a_ && bit(25);
+  out_.lds = shape_.has(flag::kLds);
+  const bool acc = gfx90a_ && bit(55);
+  out_.nv = family_ == Family::kGfx9 && !gfx90a_ && bit(55);
+  const unsigned offset_bits = gfx10() ? 12 : 13;
+  out_.offset = static_cast<int32_t>(field(0, offset_bits));
+  if (out_.encoding != Encoding::kFlat) {
+    const unsigned unused = 32 - offset_bits;
+    out_.offset = static_cast<int32_t>(static_cast<uint32_t>(out_.offset) << unused) >> unused;
+  }
+  // SADDR: one code means none; gfx1030's scratch has another for no address at all.
+  const unsigned none = gfx10() ? 0x7d : 0x7f;
+  bool has_vaddr = shape_.src[0].file != File::kNone, has_saddr = false;
+  if (out_.encoding != Encoding::kFlat) {
+    const unsigned saddr = static_cast<unsigned>(words_[1] >> 16) & 0x7f;
+    const bool scratch = out_.encoding == Encoding::kScratch;
+    has_saddr = saddr != none;
+    if (scratch && gfx10() && saddr == 0x7f && target_.minor >= 3) has_saddr = has_vaddr = false;
+    if (has_saddr) {
+      const unsigned dwords = scratch ? 1 : 2;
+      const OperandShape shape{File::kScalar, dwords == 2 ? Type::kB64 : Type::kB32,
+                               static_cast<uint8_t>(dwords)};
+      if (!operand(out_.saddr, shape, saddr)) return false;
+      if (scratch) has_vaddr = false;
+    }
+  }
+  if (has_vaddr) {
+    const unsigned dwords = out_.encoding == Encoding::kScratch || has_saddr ? 1 : 2;
+    out_.vaddr.type = dwords == 2 ? Type::kB64 : Type::kB32;
+    if (!vector(out_.vaddr, field(32, 8), dwords)) return false;
+  }
+  const auto data = [&](Operand& out, const OperandShape& shape, unsigned number) {
+    if (shape.file == File::kNone) return true;
+    out.type = shape.type;
+    return vector(out, number, shape.dwords, acc);
+  };
+  if (!data(out_.vdata, shape_.src[1], field(40, 8))) return false;
+  return (shape_.has(flag::kAtomic) && !out_.glc) || data(out_.vdst, shape_.dst[0], field(56, 8));
+}
+
+/// What MUBUF and MTBUF have in common.
+bool Reader::buffer_address() {
+  out_.offset = static_cast<int32_t>(field(0, 12));
+  out_.offen = bit(12);
+  out_.idxen = bit(13);
+  out_.glc = bit(14);
+  if (out_.offen || out_.idxen) {
+    const unsigned dwords = out_.offen && out_.idxen ? 2 : 1;
+    out_.vaddr.type = dwords == 2 ? Type::kB64 : Type::kB32;
+    const auto number = static_cast<unsigned>(words_[1]) & 0xff;
+    if (!vector(out_.vaddr, number, dwords)) return false;
+  }
+  out_.saddr.type = Type::kB128;
+  out_.soffset.type = Type::kB32;
+  return scalar(out_.saddr, field(48, 5) << 2, 4) && source(out_.soffset, field(56, 8), 1);
+}
+
+bool Reader::mubuf() {
+  const OperandShape& shape = shape_.src[1];
+  if (((shape_.live >> 56) & 0xff) == 0) {  // cache control: no operands
+    out_.glc = bit(14);
+    out_.slc = gfx10() ? bit(54) : bit(17);
+    out_.scc = gfx90a_ && bit(15);
+    return true;
+  }
+  if (!buffer_address()) return false;
+  if (!shape_.has(flag::kAtomic)) out_.glc = bit(14);
+  out_.lds = shape_.has(flag::kLds);
+  out_.slc = gfx10() ? bit(54) : bit(17);
+  out_.dlc = gfx10() && bit(15);
+  out_.scc = gfx90a_ && bit(15);
+  out_.tfe = !gfx90a_ && bit(55);
+  if (shape.file == File::kNone) return true;
+  Operand data;
+  data.type = shape.type;
+  if (!vector(data, field(40, 8), shape.dwords + (out_.tfe ? 1u : 0u), gfx90a_ && bit(55))) return false;
+  const bool atomic = shape_.has(flag::kAtomic);
+  if (atomic || shape_.has(flag::kStore)) out_.vdata = data;
+  if (atomic ? out_.glc : !shape_.has(flag::kStore)) out_.vdst = data;
+  return true;
+}
+
+bool Reader::mtbuf() {
+  if (!buffer_address()) return false;
+  out_.slc = bit(54);
+  out_.dlc = gfx10() && bit(15);
+  out_.scc = gfx90a_ && bit(53);
+  out_.format = static_cast<uint8_t>(field(19, 7));
+  if (!gfx10()) {
+    out_.dfmt = static_cast<uint8_t>(field(19, 4));
+    out_.nfmt = static_cast<uint8_t>(field(23, 3));
+  }
+  const OperandShape& shape = shape_.src[1];
+  Operand& data = shape_.has(flag::kStore) ? out_.vdata : out_.vdst;
+  data.type = shape.type;
+  return vector(data, field(40, 8), shape.dwords, gfx90a_ && bit(55));
+}
+
+bool Reader::mimg() {
+  out_.dmask = static_cast<uint8_t>(field(8, 4));
+  out_.unorm = bit(12);
+  out_.glc = bit(13);
+  out_.dlc = gfx10() && bit(7);
+  out_.scc = gfx90a_ && bit(7);
+  out_.da = bit(14);
+  (family_ == Family::kGfx9 ? out_.a16 : out_.r128) = bit(15);
+  out_.tfe = !gfx90a_ && bit(16);
+  out_.lwe = bit(17);
+  out_.slc = bit(25);
+  out_.dim = static_cast<uint8_t>(field(3, 3));
+  if (gfx10()) out_.a16 = bit(62);
+  out_.d16 = bit(63);
+  const bool ray = shape_.has(flag::kRay);
+  if (ray) out_.a16 = ((row_.value >> 62) & 1) != 0;
+  out_.saddr.type = ray ? Type::kB128 : Type::kB256;
+  if (!scalar(out_.saddr, field(48, 5) << 2, ray ? 4 : 8)) return false;
+  if (shape_.has(flag::kSampler)) {
+    out_.extra[0].type = Type::kB128;
+    if (!scalar(out_.extra[0], field(53, 5) << 2, 4)) return false;
+  }
+
+  size_image_registers();
+  out_.vdst.type = Type::kB32;
+  if (!vector(out_.vdst, field(40, 8), out_.vdst.dwords, gfx90a_ && bit(16))) return false;
+  if (shape_.has(flag::kStore | flag::kAtomic)) out_.vdata = out_.vdst;
+  if (shape_.has(flag::kStore) && !shape_.has(flag::kAtomic)) out_.vdst = Operand{};
+  out_.vaddr.type = Type::kB32;
+  if (shape_.has(flag::kNsa)) {
+    const size_t further = static_cast<size_t>(row_.value >> 1) & 3;
+    if (next_ + further > count_) {
+      truncated_ = true;
+      return false;
+    }
+    for (size_t i = 0; i != further * 4; ++i)
+      out_.nsa[i] = static_cast<uint8_t>(words_[next_ + i / 4] >> (i % 4 * 8));
+    next_ += further;
+  }
+  return vector(out_.vaddr, field(32, 8), out_.vaddr.dwords);
+}
+
+/// How many registers of data and addresses an image instruction has: what its modifiers ask for, if there is
+/// a form with that many, and else what the table's form has.
+void Reader::size_image_registers() {
+  const bool nsa = shape_.has(flag::kNsa);
+  const unsigned listed = shape_.src[0].dwords;
+  out_.vdst.dwords = shape_.src[1].dwords;
+  out_.vaddr.dwords = static_cast<uint8_t>(nsa ? 1 : listed);
+  out_.nsa_count = static_cast<uint8_t>(nsa ? listed - 1 : 0);
+  const tables::Image* image = tables::image(row_.op);
+  if (image == nullptr || shape_.has(flag::kRay)) return;
+
+  unsigned data =
+      shape_.has(flag::kGather) ? 4u : std::max(1u, static_cast<unsigned>(std::popcount(out_.dmask)));
+  const bool unpacked = family_ == Family::kGfx8 && target_.minor == 0;
+  if (out_.d16 && !unpacked) data = (data + 1) / 2;
+  if (out_.tfe) ++data;
+  const uint32_t sizes = gfx10() ? image->data_gfx10 : gfx90a_ ? image->data_gfx90a : image->data_gfx8;
+  if (((sizes >> data) & 1) == 0) return;
+  if (shape_.has(flag::kAtomic) && data == 4 && (sizes & 2) != 0) data = 5;  // as LLVM has it
+  if (field(40, 8) + data > 256) return;
+
+  unsigned addresses = listed;
+  if (gfx10()) {
+    const ImageDimension& dimension = kImageDimensions[out_.dim];
+    const unsigned coordinates = (image->coordinates ? dimension.coordinates : 0u) + (image->level ? 1u : 0u);
+    addresses = image->further + (out_.a16 ? (coordinates + 1) / 2 : coordinates);
+    if (image->gradients)
+      addresses += image->half_gradients ? (dimension.gradients / 2u + 1) & ~1u : dimension.gradients;
+    if (nsa) {
+      if (addresses > listed) return;
+      out_.nsa_count = static_cast<uint8_t>(addresses - 1);
+    } else {
+      if (addresses > 12) addresses = 16;
+      if (((image->addresses_gfx10 >> addresses) & 1) == 0 || field(32, 8) + addresses > 256) return;
+      out_.vaddr.dwords = static_cast<uint8_t>(addresses);
+    }
+  }
+  out_.vdst.dwords = static_cast<uint8_t>(data);
+}
+
+bool Reader::exp() {
+  out_.enable = static_cast<uint8_t>(field(0, 4));
+  out_.target = static_cast<uint8_t>(field(4, 6));
+  out_.compressed = bit(10);
+  out_.done = (row_.value >> 11 & 1) != 0;
+  out_.valid_mask = bit(12);
+  for (unsigned i = 0; i != 4; ++i) {
+    out_.extra[i].type = Type::kB32;
+    if (!vector(out_.extra[i], field(32 + 8 * i, 8), 1)) return false;
+  }
+  return true;
+}
+
+DecodeStatus Reader::read() {
+  out_ = Instruction{};
+  out_.op = row_.op;
+  out_.encoding = shape_.encoding;
+  bool good = false;
+  switch (shape_.encoding) {
+    case Encoding::kSop1:
+    case Encoding::kSop2:
+    case Encoding::kSopk:
+    case Encoding::kSopc:
+    case Encoding::kSopp:
+      good = scalar_instruction();
+      break;
+    case Encoding::kSmem:
+      good = smem();
+      break;
+    case Encoding::kVop1:
+    case Encoding::kVop2:
+    case Encoding::kVopc:
+      good = vop12c();
+      break;
+    case Encoding::kVop3:
+      good = vop3();
+      break;
+    case Encoding::kVop3p:
+      good = vop3p();
+      break;
+    case Encoding::kVintrp:
+      good = interpolation();
+      break;
+    case Encoding::kDs:
+      good = ds();
+      break;
+    case Encoding::kFlat:
+    case Encoding::kGlobal:
+    case Encoding::kScratch:
+      good = flat();
+      break;
+    case Encoding::kMubuf:
+      good = mubuf();
+      break;
+    case Encoding::kMtbuf:
+      good = mtbuf();
+      break;
+    case Encoding::kMimg:
+      good = mimg();
+      break;
+    case Encoding::kExp:
+      good = exp();
+      break;
+  }
+  if (truncated_) return DecodeStatus::kTruncated;
+  if (!good) return DecodeStatus::kBadOperand;
+  out_.bytes = static_cast<uint8_t>(next_ * 4);
+  return DecodeStatus::kOk;
+}
+
+}  // namespace
+
+std::string_view reason(DecodeStatus status) {
+  switch (status) {
+    case DecodeStatus::kOk:
+      return "decoded";
+    case DecodeStatus::kTruncated:
+      return "the code ends within the instruction";
+    case DecodeStatus::kIllegal:
+      return "no instruction of this chip";
+    case DecodeStatus::kBadOperand:
+      return "a reserved operand or modifier";
+    case DecodeStatus::kUnknownTarget:
+      return "no chip that the tables know";
+  }
+  return "?";
+}
+
+DecodeStatus decode(const Target& target, const uint32_t* words, size_t count, Instruction& instruction) {
+  const uint32_t chip = chip_bit(target);
+  if (chip == 0) return DecodeStatus::kUnknownTarget;
+  if (count == 0) return DecodeStatus::kTruncated;
+  const uint64_t bits = words[0] | (count > 1 ? uint64_t{words[1]} << 32 : 0);
+  DecodeStatus status = DecodeStatus::kIllegal;
+  const auto rows = tables::rows();
+  const auto shapes = tables::shapes();
+  for (const uint16_t index : tables::candidates(target.family(), bits)) {
+    const Row& row = rows[index];
+    if ((row.chips & chip) == 0) continue;
+    const Shape& shape = shapes[row.shape];
+    if (shape.dwords > count) {
+      const bool dpp8 = (bits & 0x1ff) == kDpp8Code || (bits & 0x1ff) == kDpp8FetchInactiveCode;
+      if (((bits ^ row.value) & shape.mask & 0xffffffff) == 0 && (!shape.has(flag::kDpp8) || dpp8))
+        return DecodeStatus::kTruncated;
+      continue;
+    }
+    if (((bits ^ row.value) & shape.mask) != 0) continue;
+    status = Reader(target, row, shape, words, count, bits, instruction).read();
+    if (status == DecodeStatus::kOk) {
+      instruction.row = index;
+      return status;
+    }
+  }
+  return status;
+}
+
+}  // namespace rigel::vgpu::isa

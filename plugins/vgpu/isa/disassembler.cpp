@@ -1,0 +1,511 @@
+#include "plugins/vgpu/isa/disassembler.hpp"
+
+#include <utility>
+
+#include "plugins/vgpu/isa/operand_text.hpp"
+#include "plugins/vgpu/isa/tables.hpp"
+
+namespace rigel::vgpu::isa {
+
+namespace {
+
+using tables::File;
+using tables::Shape;
+namespace flag = tables::flag;
+
+/// Writes one instruction.
+class Writer {
+ public:
+  Writer(const Target& target, const Instruction& instruction, const Shape& shape)
+      : target_(target), family_(target.family()), in_(instruction), shape_(shape) {}
+
+  std::string write();
+
+ private:
+  // Operands are separated by commas; the first comes after a space.
+  void separate() { text_ += std::exchange(first_, false) ? " " : ", "; }
+  void operand(const Operand& operand) {
+    separate();
+    append_operand(text_, target_, operand, in_.literal);
+  }
+  void operand_if(const Operand& operand) {
+    if (operand.exists()) this->operand(operand);
+  }
+  void word(std::string_view word) {
+    separate();
+    text_ += word;
+  }
+  void modifier(bool present, std::string_view name) {
+    if (present) text_ += name;
+  }
+  void modifier(std::string_view name, int64_t value) {
+    text_ += name;
+    append_number(text_, value);
+  }
+
+  void scalar();
+  void vector();
+  void source(size_t i);
+  void vector_modifiers();
+  void lane_modifiers();
+  void per_source(std::string_view name, unsigned bits, unsigned normally, unsigned count);
+  unsigned sources() const;
+  void interpolation();
+  void smem();
+  void ds();
+  void flat();
+  void buffer();
+  void image();
+  void exp();
+  void cache_policy();
+  std::string_view suffix() const;
+
+  const Target& target_;
+  const Family family_;
+  const Instruction& in_;
+  const Shape& shape_;
+  std::string text_;
+  bool first_ = true;
+};
+
+std::string_view Writer::suffix() const {
+  switch (in_.lanes) {
+    case LaneMode::kSdwa:  // comparisons on gfx8 don't say it
+      return shape_.src[0].file == File::kNone || (in_.encoding == Encoding::kVopc && target_.major == 8)
+                 ? ""
+                 : "_sdwa";
+    case LaneMode::kDpp:
+    case LaneMode::kDpp8:
+      return shape_.dst[0].file == File::kNone ? "" : "_dpp";
+    case LaneMode::kNone:
+      break;
+  }
+  if (shape_.has(flag::kNoSuffix)) return "";
+  switch (in_.encoding) {
+    case Encoding::kVop3:
+      return shape_.dst[0].file == File::kNone ? "" : "_e64";
+    case Encoding::kVop1:
+    case Encoding::kVop2:
+      return shape_.dst[0].file == File::kNone ? "" : "_e32";
+    case Encoding::kVintrp:
+    case Encoding::kVopc:
+      return "_e32";
+    default:
+      return "";
+  }
+}
+
+/// What belongs to a source is written around it.
+void Writer::source(size_t i) {
+  const bool negated =
+      ((in_.neg >> i) & 1) != 0 && (in_.encoding != Encoding::kVop3p || shape_.has(flag::kMix));
+  const bool absolute = ((in_.abs >> i) & 1) != 0, extended = ((in_.sext >> i) & 1) != 0;
+  const Operand& value = in_.src[i];
+  const bool constant =
+      value.code == code::kLiteral || (value.code >= code::kZero && value.code <= code::kInv2Pi &&
+                                       (value.code <= 208 || value.code >= code::kHalf));
+  const bool in_words = negated && !absolute && constant;  // -1 would be another constant
+  separate();
+  if (negated) text_ += in_words ? "neg(" : "-";
+  if (absolute) text_ += '|';
+  if (extended) text_ += "sext(";
+  if (shape_.src[i].file == File::kLiteral) {
+    const bool half = value.type == Type::kF16 && (in_.literal <= 0xffff || in_.literal >= 0xffff8000);
+    append_hex(text_, half ? in_.literal & 0xffff : in_.literal);
+  } else {
+    append_operand(text_, target_, value, in_.literal);
+  }
+  if (extended) text_ += ')';
+  if (absolute) text_ += '|';
+  if (in_words) text_ += ')';
+}
+
+unsigned Writer::sources() const {
+  unsigned count = 0;
+  while (count != 3 && shape_.src[count].file != File::kNone) ++count;
+  return count;
+}
+
+/// " name:[a,b,c]", unless all are as normally.
+void Writer::per_source(std::string_view name, unsigned bits, unsigned normally, unsigned count) {
+  const unsigned mask = (1u << count) - 1;
+  if ((bits & mask) == (normally & mask)) return;
+  text_ += name;
+  for (unsigned i = 0; i != count; ++i) {
+    text_ += i == 0 ? '[' : ',';
+    text_ += ((bits >> i) & 1) != 0 ? '1' : '0';
+  }
+  text_ += ']';
+}
+
+void Writer::vector() {
+  const bool swap = shape_.dst[1].file == File::kSameAsSrc0;
+  const bool hides_mask = shape_.dst[1].file == File::kExec || swap;
+  if (shape_.dst[0].file != File::kNone && shape_.dst[0].file != File::kExec) operand(in_.dst[0]);
+  if (shape_.dst[1].file != File::kNone && !hides_mask) operand(in_.dst[1]);
+  for (size_t i = 0; i != 3; ++i) {
+    const File file = shape_.src[i].file;
+    if (file == File::kNone || file == File::kSameAsDst) continue;
+    source(i);
+  }
+  if (in_.lanes != LaneMode::kNone) {
+    lane_modifiers();
+  } else {
+    vector_modifiers();
+  }
+}
+
+void Writer::vector_modifiers() {
+  if (shape_.has(flag::kMatrix)) {
+    if (in_.cbsz != 0) modifier(" cbsz:", in_.cbsz);
+    if (in_.abid != 0) modifier(" abid:", in_.abid);
+    if (in_.blgp != 0) modifier(" blgp:", in_.blgp);
+    return;
+  }
+  unsigned count = sources();
+  if (count != 0 && shape_.src[count - 1].file == File::kSameAsDst) --count;
+  if (in_.encoding == Encoding::kVop3p) {
+    per_source(" op_sel:", in_.op_sel, 0, count);
+    per_source(" op_sel_hi:", in_.op_sel_hi, shape_.has(flag::kPacked) ? 7 : 0, count);
+    if (!shape_.has(flag::kMix)) {
+      per_source(" neg_lo:", in_.neg, 0, count);
+      per_source(" neg_hi:", in_.neg_hi, 0, count);
+    }
+  } else if (shape_.has(flag::kOpSelOfTwo)) {
+    per_source(" op_sel:", in_.op_sel, 0, 2);
+  } else if (shape_.has(flag::kOpSel)) {
+    const bool destination = shape_.has(flag::kOpSelOfDst);
+    const unsigned low = in_.op_sel & ((1u << count) - 1);
+    const unsigned top = destination ? (in_.op_sel >> 3 & 1u) << count : 0;
+    per_source(" op_sel:", low | top, 0, count + (destination ? 1 : 0));
+  }
+  modifier(in_.clamp, " clamp");
+  constexpr std::string_view kOmod[] = {"", " mul:2", " mul:4", " div:2"};
+  text_ += kOmod[in_.omod & 3];
+}
+
+void Writer::lane_modifiers() {
+  constexpr std::string_view kSelects[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
+                                           "WORD_0", "WORD_1", "DWORD",  "?"};
+  constexpr std::string_view kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"};
+  const auto select = [&](std::string_view name, SdwaSel sel) {
+    text_ += name;
+    text_ += kSelects[static_cast<size_t>(sel) & 7];
+  };
+  if (in_.lanes == LaneMode::kSdwa) {
+    if (shape_.src[0].file == File::kNone) return;
+    modifier(in_.clamp, " clamp");
+    constexpr std::string_view kOmod[] = {"", " mul:2", " mul:4", " div:2"};
+    text_ += kOmod[in_.omod & 3];
+    if (in_.encoding != Encoding::kVopc && ((shape_.live >> 40) & 7) == 7) {
+      select(" dst_sel:", in_.dst_sel);
+      text_ += " dst_unused:";
+      text_ += kUnused[static_cast<size_t>(in_.dst_unused) & 3];
+    }
+    select(" src0_sel:", in_.src_sel[0]);
+    if (((shape_.live >> 56) & 7) == 7) select(" src1_sel:", in_.src_sel[1]);
+    return;
+  }
+  text_ += ' ';
+  if (in_.lanes == LaneMode::kDpp8) {
+    text_ += "dpp8:";
+    for (unsigned i = 0; i != 8; ++i) {
+      text_ += i == 0 ? '[' : ',';
+      append_number(text_, (in_.dpp8 >> (3 * i)) & 7);
+    }
+    text_ += ']';
+  } else {
+    const auto is_double = [](const tables::OperandShape& shape) {
+      return shape.dwords == 2 && shape.type != Type::kMask;
+    };
+    const bool doubles = is_double(shape_.dst[0]) || is_double(shape_.src[0]) || is_double(shape_.src[1]);
+    append_lane_permutation(text_, target_, in_.dpp_ctrl, doubles);
+    text_ += " row_mask:";
+    append_hex(text_, in_.row_mask);
+    text_ += " bank_mask:";
+    append_hex(text_, in_.bank_mask);
+    modifier(in_.bound_ctrl, " bound_ctrl:1");
+  }
+  modifier(in_.fetch_inactive, " fi:1");
+}
+
+void Writer::interpolation() {
+  operand(in_.dst[0]);
+  if (in_.op == Op::v_interp_mov_f32) {
+    constexpr std::string_view kParameters[] = {"p10", "p20", "p0"};
+    if (in_.simm16 < 3) {
+      word(kParameters[in_.simm16]);
+    } else {
+      separate();
+      modifier("invalid_param_", in_.simm16);
+    }
+  } else {
+    source(0);
+  }
+  separate();
+  modifier("attr", in_.attribute);
+  text_ += '.';
+  text_ += "xyzw"[in_.channel & 3];
+  if (in_.encoding == Encoding::kVintrp) return;
+  if (shape_.src[2].file != File::kNone && shape_.src[2].file != File::kSameAsDst) source(2);
+  modifier(in_.high, " high");
+  vector_modifiers();
+}
+
+void Writer::scalar() {
+  const auto immediate = [&] {
+    if (shape_.has(flag::kBranch)) {
+      separate();
+      append_number(text_, in_.simm16);
+    } else if (shape_.has(flag::kWaitCount)) {
+      separate();
+      append_wait_count(text_, family_, in_.simm16);
+    } else if (shape_.has(flag::kMessage)) {
+      separate();
+      append_message(text_, family_, in_.simm16);
+    } else if (shape_.has(flag::kHardwareRegister)) {
+      separate();
+      append_hardware_register(text_, target_, in_.simm16);
+    } else if (shape_.has(flag::kDependency)) {
+      separate();
+      append_dependency_counters(text_, target_, in_.simm16);
+    } else if (shape_.has(flag::kVersion)) {
+      separate();
+      append_version(text_, in_.simm16);
+    } else if (shape_.has(flag::kIndexMode)) {
+      separate();
+      append_index_mode(text_, in_.simm16);
+    } else if (shape_.has(flag::kEndProgram)) {
+      if (in_.simm16 != 0) modifier(" ", in_.simm16);
+    } else if (shape_.has(flag::kConstant)) {
+      separate();
+      append_constant(text_, in_.simm16);
+    } else if (shape_.has(flag::kSigned | flag::kUnsigned)) {
+      separate();
+      append_hex(text_, in_.simm16);
+    }
+  };
+  if (shape_.has(flag::kHardwareRegister) && shape_.dst[0].file == File::kNone) {  // s_setreg
+    immediate();
+    if (in_.encoding == Encoding::kSopk && shape_.dwords == 2) {
+      separate();
+      append_hex(text_, in_.literal);
+    } else {
+      operand(in_.src[0]);
+    }
+    return;
+  }
+  operand_if(in_.dst[0]);
+  for (size_t i = 0; i != 3; ++i) {
+    const File file = shape_.src[i].file;
+    if (file != File::kNone && file != File::kSameAsDst && file != File::kVcc) operand(in_.src[i]);
+  }
+  immediate();
+}
+
+void Writer::cache_policy() {
+  modifier(in_.glc, " glc");
+  modifier(in_.slc, " slc");
+  modifier(in_.dlc, " dlc");
+  modifier(in_.scc, " scc");
+}
+
+void Writer::smem() {
+  if (shape_.has(flag::kImmediateData)) {
+    separate();
+    append_number(text_, in_.simm16);
+  } else {
+    operand_if(in_.vdst.exists() ? in_.vdst : in_.vdata);
+  }
+  if (!in_.saddr.exists()) return;
+  operand(in_.saddr);
+  separate();
+  if (in_.soffset.exists()) append_operand(text_, target_, in_.soffset, 0);
+  const bool both = in_.soffset.exists() && in_.offen;
+  if (both) text_ += " offset:";
+  if (!in_.soffset.exists() && in_.offset == 0 && target_.major == 10) {
+    text_ += "null";  // of two ways to read the same bits, LLVM's
+  } else if (both || !in_.soffset.exists()) {
+    append_hex(text_, in_.offset);
+  }
+  cache_policy();
+}
+
+void Writer::ds() {
+  operand_if(in_.vdst);
+  operand_if(in_.vaddr);
+  operand_if(in_.vdata);
+  operand_if(in_.vdata2);
+  if (shape_.has(flag::kTwoOffsets)) {
+    if (in_.offset != 0) modifier(" offset0:", in_.offset);
+    if (in_.offset1 != 0) modifier(" offset1:", in_.offset1);
+  } else if (in_.offset != 0) {
+    text_ += " offset:";
+    if (shape_.has(flag::kSwizzle)) {
+      append_swizzle(text_, static_cast<uint16_t>(in_.offset));
+    } else {
+      append_number(text_, in_.offset);
+    }
+  }
+  modifier(in_.gds, " gds");
+}
+
+void Writer::flat() {
+  operand_if(in_.vdst);
+  const bool scratch = in_.encoding == Encoding::kScratch;
+  if (in_.vaddr.exists()) {
+    operand(in_.vaddr);
+  } else if (scratch) {
+    word("off");
+  }
+  operand_if(in_.vdata);
+  if (in_.encoding != Encoding::kFlat) {
+    if (in_.saddr.exists()) {
+      operand(in_.saddr);
+    } else {
+      word("off");
+    }
+  }
+  if (in_.offset != 0) modifier(" offset:", in_.offset);
+  cache_policy();
+  modifier(in_.lds, " lds");
+}
+
+void Writer::buffer() {
+  if (!in_.saddr.exists()) return;
+  const Operand& data = in_.vdst.exists() ? in_.vdst : in_.vdata;
+  operand_if(data);
+  const bool from_lds = in_.op == Op::buffer_store_lds_dword;
+  if (in_.vaddr.exists()) {
+    operand(in_.vaddr);
+  } else if (!from_lds) {
+    word("off");
+  }
+  operand(in_.saddr);
+  operand(in_.soffset);
+  if (in_.encoding == Encoding::kMtbuf) append_buffer_format(text_, family_, in_.format);
+  modifier(in_.idxen, " idxen");
+  modifier(in_.offen, " offen");
+  if (in_.offset != 0) modifier(" offset:", in_.offset);
+  if (from_lds) text_ += " lds";
+  cache_policy();
+  modifier(in_.tfe, " tfe");
+  modifier(in_.lds && !from_lds, " lds");
+}
+
+void Writer::image() {
+  operand(in_.vdst.exists() ? in_.vdst : in_.vdata);
+  if (shape_.has(flag::kNsa)) {
+    separate();
+    text_ += '[';
+    append_operand(text_, target_, in_.vaddr, 0);
+    for (unsigned i = 0; i != in_.nsa_count; ++i) modifier(", v", in_.nsa[i]);
+    text_ += ']';
+  } else {
+    operand(in_.vaddr);
+  }
+  operand(in_.saddr);
+  if (shape_.has(flag::kRay)) {
+    modifier(in_.a16, " a16");
+    return;
+  }
+  operand_if(in_.extra[0]);
+  if (in_.dmask != 0) {
+    text_ += " dmask:";
+    append_hex(text_, in_.dmask);
+  }
+  if (shape_.has(flag::kDim)) {
+    constexpr std::string_view kDimensions[] = {"1D",       "2D",       "3D",      "CUBE",
+                                                "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"};
+    text_ += " dim:SQ_RSRC_IMG_";
+    text_ += kDimensions[in_.dim & 7];
+  }
+  modifier(in_.unorm, " unorm");
+  cache_policy();
+  modifier(in_.r128, " r128");
+  modifier(in_.a16, " a16");
+  modifier(in_.tfe, " tfe");
+  modifier(in_.lwe, " lwe");
+  modifier(in_.da, " da");
+  modifier(in_.d16, " d16");
+}
+
+void Writer::exp() {
+  text_ += ' ';
+  append_export_target(text_, family_, in_.target);
+  for (unsigned i = 0; i != 4; ++i) {
+    separate();
+    if (((in_.enable >> i) & 1) == 0) {
+      text_ += "off";
+    } else {
+      append_operand(text_, target_, in_.extra[in_.compressed ? i / 2 : i], 0);
+    }
+  }
+  modifier(in_.done, " done");
+  modifier(in_.compressed, " compr");
+  modifier(in_.valid_mask, " vm");
+}
+
+std::string Writer::write() {
+  text_ = tables::mnemonic(in_.row);
+  text_ += suffix();
+  switch (in_.encoding) {
+    case Encoding::kSop1:
+    case Encoding::kSop2:
+    case Encoding::kSopk:
+    case Encoding::kSopc:
+    case Encoding::kSopp:
+      scalar();
+      break;
+    case Encoding::kSmem:
+      smem();
+      break;
+    case Encoding::kVop1:
+    case Encoding::kVop2:
+    case Encoding::kVopc:
+    case Encoding::kVop3:
+    case Encoding::kVop3p:
+      if (shape_.has(flag::kInterpolation)) {
+        interpolation();
+      } else {
+        vector();
+      }
+      break;
+    case Encoding::kVintrp:
+      interpolation();
+      break;
+    case Encoding::kDs:
+      ds();
+      break;
+    case Encoding::kFlat:
+    case Encoding::kGlobal:
+    case Encoding::kScratch:
+      flat();
+      break;
+    case Encoding::kMubuf:
+    case Encoding::kMtbuf:
+      buffer();
+      break;
+    case Encoding::kMimg:
+      image();
+      break;
+    case Encoding::kExp:
+      exp();
+      break;
+  }
+  return std::move(text_);
+}
+
+}  // namespace
+
+std::string_view mnemonic(const Target&, const Instruction& instruction) {
+  return tables::mnemonic(instruction.row);
+}
+
+std::string disassemble(const Target& target, const Instruction& instruction) {
+  const auto rows = tables::rows();
+  if (instruction.op == Op::none || instruction.row >= rows.size()) return "?";
+  return Writer(target, instruction, tables::shapes()[rows[instruction.row].shape]).write();
+}
+
+}  // namespace rigel::vgpu::isa

@@ -1,0 +1,610 @@
+#include "plugins/vgpu/isa/operand_text.hpp"
+
+#include <bit>
+#include <iterator>
+#include <string_view>
+
+namespace rigel::vgpu::isa {
+
+namespace {
+
+constexpr std::string_view kInlineFloats[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
+                                              "-2.0", "4.0",  "-4.0", "0.15915494"};
+constexpr uint16_t kInlineHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+constexpr uint32_t kInlineSingles[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                       0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+constexpr uint64_t kInlineDoubles[] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
+                                       0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
+                                       0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
+constexpr std::string_view kInversePiOfDouble = "0.15915494309189532";
+
+bool is_small(int64_t value) {
+  return value >= -16 && value <= 64;
+}
+
+template <typename T, size_t kCount>
+bool append_float(std::string& text, const T (&known)[kCount], T value) {
+  for (size_t i = 0; i != kCount; ++i) {
+    if (known[i] == value) {
+      text += sizeof(T) == 8 && i == 8 ? kInversePiOfDouble : kInlineFloats[i];
+      return true;
+    }
+  }
+  return false;
+}
+
+void append_immediate(std::string& text, uint32_t value) {
+  if (is_small(static_cast<int32_t>(value))) {
+    append_number(text, static_cast<int32_t>(value));
+  } else if (!append_float(text, kInlineSingles, value)) {
+    append_hex(text, value);
+  }
+}
+
+void append_half(std::string& text, uint32_t value) {
+  if (is_small(static_cast<int16_t>(value))) {
+    append_number(text, static_cast<int16_t>(value));
+  } else if (!append_float(text, kInlineHalves, static_cast<uint16_t>(value))) {
+    append_hex(text, value & 0xffff);
+  }
+}
+
+void append_short(std::string& text, uint32_t value) {
+  if (is_small(static_cast<int32_t>(value))) {
+    append_number(text, static_cast<int32_t>(value));
+  } else if (!append_float(text, kInlineSingles, value)) {
+    append_hex(text, value & 0xffff);
+  }
+}
+
+void append_pair(std::string& text, uint32_t value, bool floats) {
+  if (is_small(static_cast<int32_t>(value))) {
+    append_number(text, static_cast<int32_t>(value));
+    return;
+  }
+  const bool named = floats
+                         ? value <= 0xffff && append_float(text, kInlineHalves, static_cast<uint16_t>(value))
+                         : append_float(text, kInlineSingles, value);
+  if (!named) append_hex(text, value);
+}
+
+void append_literal(std::string& text, Type type, uint32_t value) {
+  switch (type) {
+    case Type::kF16:
+      append_half(text, value);
+      break;
+    case Type::kB16:
+    case Type::kI16:
+    case Type::kU16:
+      append_short(text, value);
+      break;
+    case Type::kV2F16:
+      append_pair(text, value, true);
+      break;
+    case Type::kV2B16:
+    case Type::kV2I16:
+    case Type::kV2U16:
+      append_pair(text, value, false);
+      break;
+    case Type::kF64:
+      if (value == 0) {
+        text += '0';
+      } else if (!append_float(text, kInlineDoubles, uint64_t{value} << 32)) {
+        append_hex(text, value);
+      }
+      break;
+    case Type::kB64:
+    case Type::kI64:
+    case Type::kU64:
+      if (value <= 64) {
+        append_number(text, value);
+      } else {
+        append_hex(text, value);
+      }
+      break;
+    default:
+      append_immediate(text, value);
+      break;
+  }
+}
+
+void append_inline_float(std::string& text, Type type, size_t index) {
+  switch (type) {
+    case Type::kB16:
+    case Type::kI16:
+    case Type::kU16:
+      append_short(text, kInlineHalves[index]);
+      break;
+    case Type::kF64:
+    case Type::kB64:
+    case Type::kI64:
+    case Type::kU64:
+      append_float(text, kInlineDoubles, kInlineDoubles[index]);
+      break;
+    default:
+      text += kInlineFloats[index];
+      break;
+  }
+}
+
+void append_group(std::string& text, std::string_view letter, unsigned first, unsigned dwords) {
+  text += letter;
+  if (dwords == 1) {
+    append_number(text, first);
+    return;
+  }
+  text += '[';
+  append_number(text, first);
+  text += ':';
+  append_number(text, first + dwords - 1);
+  text += ']';
+}
+
+std::string_view special_name(uint16_t code, bool whole) {
+  switch (code) {
+    case 102:
+      return whole ? "flat_scratch" : "flat_scratch_lo";
+    case 103:
+      return "flat_scratch_hi";
+    case 104:
+      return whole ? "xnack_mask" : "xnack_mask_lo";
+    case 105:
+      return "xnack_mask_hi";
+    case 106:
+      return whole ? "vcc" : "vcc_lo";
+    case 107:
+      return "vcc_hi";
+    case 108:
+      return whole ? "tba" : "tba_lo";
+    case 109:
+      return "tba_hi";
+    case 110:
+      return whole ? "tma" : "tma_lo";
+    case 111:
+      return "tma_hi";
+    case 124:
+      return "m0";
+    case 125:
+      return "null";
+    case 126:
+      return whole ? "exec" : "exec_lo";
+    case 127:
+      return "exec_hi";
+    case 235:
+      return "src_shared_base";
+    case 236:
+      return "src_shared_limit";
+    case 237:
+      return "src_private_base";
+    case 238:
+      return "src_private_limit";
+    case 239:
+      return "src_pops_exiting_wave_id";
+    case 251:
+      return "src_vccz";
+    case 252:
+      return "src_execz";
+    case 253:
+      return "src_scc";
+    case 254:
+      return "src_lds_direct";
+    default:
+      return "?";
+  }
+}
+
+/// A field of some bits with a name and a value in parentheses; those at their default are left out.
+struct Counter {
+  std::string_view name;
+  uint16_t low, width;
+};
+
+unsigned bits_of(unsigned value, unsigned low, unsigned width) {
+  return (value >> low) & ((1u << width) - 1);
+}
+
+}  // namespace
+
+void append_number(std::string& text, int64_t value) {
+  text += std::to_string(value);
+}
+
+void append_hex(std::string& text, int64_t value) {
+  auto magnitude = static_cast<uint64_t>(value);
+  if (value < 0) {
+    text += '-';
+    magnitude = 0 - magnitude;
+  }
+  text += "0x";
+  for (int digits = magnitude == 0 ? 1 : (67 - std::countl_zero(magnitude)) / 4; digits != 0; --digits)
+    text += "0123456789abcdef"[(magnitude >> (4 * (digits - 1))) & 15];
+}
+
+void append_constant(std::string& text, uint32_t value) {
+  append_immediate(text, value);
+}
+
+void append_operand(std::string& text, const Target& target, const Operand& operand, uint32_t literal) {
+  const uint16_t code = operand.code;
+  const unsigned dwords = operand.dwords;
+  const unsigned first_ttmp = target.major == 8 ? 112 : 108;
+  if (operand.is_agpr()) {
+    append_group(text, "a", code - code::kAgpr, dwords);
+  } else if (operand.is_vgpr()) {
+    append_group(text, "v", code - code::kVgpr, dwords);
+  } else if (code == code::kLiteral) {
+    append_literal(text, operand.type, literal);
+  } else if (code >= code::kHalf && code <= code::kInv2Pi) {
+    append_inline_float(text, operand.type, code - code::kHalf);
+  } else if (code >= code::kZero && code <= 208) {
+    append_number(text, code <= 192 ? code - 128 : 192 - code);
+  } else if (code >= first_ttmp && code <= 123) {
+    append_group(text, "ttmp", code - first_ttmp, dwords);
+  } else if (code <= (target.major == 10 ? 105 : 101)) {
+    append_group(text, "s", code, dwords);
+  } else {
+    text += special_name(code, dwords == 2);
+  }
+}
+
+void append_wait_count(std::string& text, Family family, uint16_t value) {
+  const bool wide = family != Family::kGfx8;
+  const unsigned lgkm_width = family == Family::kGfx10 ? 6 : 4;
+  const unsigned vm = bits_of(value, 0, 4) | (wide ? bits_of(value, 14, 2) << 4 : 0);
+  const unsigned exp = bits_of(value, 4, 3);
+  const unsigned lgkm = bits_of(value, 8, lgkm_width);
+  const bool no_vm = vm == (wide ? 63 : 15), no_exp = exp == 7, no_lgkm = lgkm == (1u << lgkm_width) - 1;
+  const bool all = no_vm && no_exp && no_lgkm;
+  const size_t begin = text.size();
+  const auto append = [&](std::string_view name, unsigned count) {
+    if (text.size() != begin) text += ' ';
+    text += name;
+    text += '(';
+    append_number(text, count);
+    text += ')';
+  };
+  if (!no_vm || all) append("vmcnt", vm);
+  if (!no_exp || all) append("expcnt", exp);
+  if (!no_lgkm || all) append("lgkmcnt", lgkm);
+}
+
+void append_message(std::string& text, Family family, uint16_t value) {
+  constexpr std::string_view kNames[16] = {"",
+                                           "MSG_INTERRUPT",
+                                           "MSG_GS",
+                                           "MSG_GS_DONE",
+                                           "MSG_SAVEWAVE",
+                                           "MSG_STALL_WAVE_GEN",
+                                           "MSG_HALT_WAVES",
+                                           "MSG_ORDERED_PS_DONE",
+                                           "MSG_EARLY_PRIM_DEALLOC",
+                                           "MSG_GS_ALLOC_REQ",
+                                           "MSG_GET_DOORBELL",
+                                           "MSG_GET_DDID",
+                                           "",
+                                           "",
+                                           "",
+                                           "MSG_SYSMSG"};
+  constexpr std::string_view kStreamOperations[] = {"GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"};
+  constexpr std::string_view kSystemOperations[] = {"", "SYSMSG_OP_ECC_ERR_INTERRUPT", "SYSMSG_OP_REG_RD",
+                                                    "SYSMSG_OP_HOST_TRAP_ACK", "SYSMSG_OP_TTRACE_PC"};
+  const unsigned id = bits_of(value, 0, 4), operation = bits_of(value, 4, 3), stream = bits_of(value, 8, 2);
+  std::string_view name = kNames[id];
+  if (id >= 5 && id <= 11 && (family == Family::kGfx8 || (id == 11 && family != Family::kGfx10))) name = {};
+  std::string_view operation_name;
+  bool valid = !name.empty();
+  if (id == 15) {
+    if (operation < std::size(kSystemOperations)) operation_name = kSystemOperations[operation];
+    if (operation == 3 && family != Family::kGfx8) operation_name = {};
+    valid = valid && !operation_name.empty() && stream == 0;
+  } else if (id == 2 || id == 3) {
+    if (operation < std::size(kStreamOperations)) operation_name = kStreamOperations[operation];
+    valid = !operation_name.empty() && (operation != 0 || (id == 3 && stream == 0));
+  } else {
+    valid = valid && operation == 0 && stream == 0;
+  }
+  if (!valid && (id | operation << 4 | stream << 8) != value) {
+    append_number(text, value);
+    return;
+  }
+  text += "sendmsg(";
+  if (valid) {
+    text += name;
+    if (!operation_name.empty()) {
+      text += ", ";
+      text += operation_name;
+      if (id != 15 && operation != 0) {
+        text += ", ";
+        append_number(text, stream);
+      }
+    }
+  } else {
+    append_number(text, id);
+    text += ", ";
+    append_number(text, operation);
+    text += ", ";
+    append_number(text, stream);
+  }
+  text += ')';
+}
+
+void append_hardware_register(std::string& text, const Target& target, uint16_t value) {
+  struct Register {
+    uint8_t id;
+    uint8_t families;  // bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …
+    std::string_view name;
+  };
+  constexpr Register kRegisters[] = {
+      {1, 15, "HW_REG_MODE"},         {2, 15, "HW_REG_STATUS"},        {3, 15, "HW_REG_TRAPSTS"},
+      {4, 3, "HW_REG_HW_ID"},         {5, 15, "HW_REG_GPR_ALLOC"},     {6, 15, "HW_REG_LDS_ALLOC"},
+      {7, 15, "HW_REG_IB_STS"},       {15, 14, "HW_REG_SH_MEM_BASES"}, {16, 14, "HW_REG_TBA_LO"},
+      {17, 14, "HW_REG_TBA_HI"},      {18, 14, "HW_REG_TMA_LO"},       {19, 14, "HW_REG_TMA_HI"},
+      {20, 12, "HW_REG_FLAT_SCR_LO"}, {21, 12, "HW_REG_FLAT_SCR_HI"},  {22, 4, "HW_REG_XNACK_MASK"},
+      {23, 12, "HW_REG_HW_ID1"},      {24, 12, "HW_REG_HW_ID2"},       {25, 12, "HW_REG_POPS_PACKER"},
+      {29, 8, "HW_REG_SHADER_CYCLES"}};
+  const unsigned id = bits_of(value, 0, 6), offset = bits_of(value, 6, 5), width = bits_of(value, 11, 5) + 1;
+  const unsigned family = target.major == 8 ? 0 : target.major == 9 ? 1 : target.minor < 3 ? 2 : 3;
+  text += "hwreg(";
+  std::string_view name;
+  for (const Register& known : kRegisters) {
+    if (known.id == id && ((known.families >> family) & 1) != 0) name = known.name;
+  }
+  if (name.empty()) {
+    append_number(text, id);
+  } else {
+    text += name;
+  }
+  if (width != 32 || offset != 0) {
+    text += ", ";
+    append_number(text, offset);
+    text += ", ";
+    append_number(text, width);
+  }
+  text += ')';
+}
+
+void append_dependency_counters(std::string& text, const Target& target, uint16_t value) {
+  constexpr Counter kCounters[] = {{"depctr_hold_cnt", 7, 1}, {"depctr_sa_sdst", 0, 1},
+                                   {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
+                                   {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},
+                                   {"depctr_vm_vsrc", 2, 3}};
+  const size_t first = target.minor >= 3 ? 0 : 1;  // the first is gfx1030's
+  unsigned known = 0;
+  bool other_than_default = false;
+  for (size_t i = first; i != std::size(kCounters); ++i) {
+    const unsigned mask = (1u << kCounters[i].width) - 1;
+    known |= mask << kCounters[i].low;
+    if (bits_of(value, kCounters[i].low, kCounters[i].width) != mask) other_than_default = true;
+  }
+  if ((value & ~known) != 0) {
+    append_hex(text, value);
+    return;
+  }
+  bool separate = false;
+  for (size_t i = first; i != std::size(kCounters); ++i) {
+    const unsigned count = bits_of(value, kCounters[i].low, kCounters[i].width);
+    if (other_than_default && count == (1u << kCounters[i].width) - 1) continue;
+    if (separate) text += ' ';
+    separate = true;
+    text += kCounters[i].name;
+    text += '(';
+    append_number(text, count);
+    text += ')';
+  }
+}
+
+void append_version(std::string& text, uint16_t value) {
+  constexpr std::string_view kVersions[] = {"UC_VERSION_GFX7",  "UC_VERSION_GFX8",  "UC_VERSION_GFX9",
+                                            "UC_VERSION_GFX10", "UC_VERSION_GFX11", "UC_VERSION_GFX12"};
+  constexpr unsigned kCodes[] = {0, 1, 2, 4, 6, 9};
+  if ((value & 0x1f00) != 0) {
+    append_hex(text, value);
+    return;
+  }
+  std::string_view version;
+  for (size_t i = 0; i != std::size(kCodes); ++i) {
+    if (kCodes[i] == (value & 0xffu)) version = kVersions[i];
+  }
+  if (version.empty()) {
+    append_number(text, value & 0xff);
+  } else {
+    text += version;
+  }
+  if ((value & 0x2000) != 0) text += "|UC_VERSION_W64_BIT";
+  if ((value & 0x4000) != 0) text += "|UC_VERSION_W32_BIT";
+  if ((value & 0x8000) != 0) text += "|UC_VERSION_MDP_BIT";
+}
+
+void append_index_mode(std::string& text, uint16_t value) {
+  constexpr std::string_view kModes[] = {"SRC0", "SRC1", "SRC2", "DST"};
+  if (value > 15) {
+    append_hex(text, value);
+    return;
+  }
+  text += "gpr_idx(";
+  bool separate = false;
+  for (size_t i = 0; i != 4; ++i) {
+    if (((value >> i) & 1) == 0) continue;
+    if (separate) text += ',';
+    separate = true;
+    text += kModes[i];
+  }
+  text += ')';
+}
+
+void append_swizzle(std::string& text, uint16_t value) {
+  if ((value & 0xff00) == 0x8000) {
+    text += "swizzle(QUAD_PERM";
+    for (unsigned i = 0; i != 4; ++i) {
+      text += ',';
+      append_number(text, bits_of(value, 2 * i, 2));
+    }
+    text += ')';
+    return;
+  }
+  if ((value & 0x8000) != 0) {
+    append_number(text, value);
+    return;
+  }
+  const unsigned keep = bits_of(value, 0, 5), set = bits_of(value, 5, 5), flip = bits_of(value, 10, 5);
+  const unsigned group = 32 - keep;
+  if (keep == 31 && set == 0 && std::has_single_bit(flip)) {
+    text += "swizzle(SWAP,";
+    append_number(text, flip);
+  } else if (keep == 31 && set == 0 && flip != 0 && std::has_single_bit(flip + 1)) {
+    text += "swizzle(REVERSE,";
+    append_number(text, flip + 1);
+  } else if (group > 1 && std::has_single_bit(group) && set < group && flip == 0) {
+    text += "swizzle(BROADCAST,";
+    append_number(text, group);
+    text += ',';
+    append_number(text, set);
+  } else {
+    // Each bit of the lane's number: 0, 1, kept or inverted.
+    text += "swizzle(BITMASK_PERM,\"";
+    for (unsigned bit = 16; bit != 0; bit >>= 1) {
+      const bool of_zero = ((set ^ flip) & bit) != 0;
+      const bool of_one = (((keep | set) ^ flip) & bit) != 0;
+      text += of_zero == of_one ? (of_zero ? '1' : '0') : (of_zero ? 'i' : 'p');
+    }
+    text += '"';
+  }
+  text += ')';
+}
+
+void append_lane_permutation(std::string& text, const Target& target, uint16_t control, bool doubles) {
+  const bool gfx10 = target.major == 10;
+  const bool gfx90a = target.major == 9 && target.stepping == 10;
+  const auto with_count = [&](std::string_view name) {
+    text += name;
+    append_number(text, control & 15);
+  };
+  const auto before_gfx10 = [&](std::string_view name, std::string_view how) {
+    if (gfx10) {
+      text += "/* ";
+      text += name;
+      text += " is not supported starting from GFX10 */";
+    } else {
+      text += name;
+      text += how;
+    }
+  };
+  if (doubles && !(control >= 0x150 && control <= 0x15f)) {
+    text += " /* DP ALU dpp only supports row_newbcast */";
+  } else if (control <= 0xff) {
+    text += "quad_perm:[";
+    for (unsigned i = 0; i != 4; ++i) {
+      if (i != 0) text += ',';
+      append_number(text, bits_of(control, 2 * i, 2));
+    }
+    text += ']';
+  } else if (control >= 0x101 && control <= 0x10f) {
+    with_count("row_shl:");
+  } else if (control >= 0x111 && control <= 0x11f) {
+    with_count("row_shr:");
+  } else if (control >= 0x121 && control <= 0x12f) {
+    with_count("row_ror:");
+  } else if (control == 0x130) {
+    before_gfx10("wave_shl", ":1");
+  } else if (control == 0x134) {
+    before_gfx10("wave_rol", ":1");
+  } else if (control == 0x138) {
+    before_gfx10("wave_shr", ":1");
+  } else if (control == 0x13c) {
+    before_gfx10("wave_ror", ":1");
+  } else if (control == 0x140) {
+    text += "row_mirror";
+  } else if (control == 0x141) {
+    text += "row_half_mirror";
+  } else if (control == 0x142) {
+    before_gfx10("row_bcast", ":15");
+  } else if (control == 0x143) {
+    before_gfx10("row_bcast", ":31");
+  } else if (control >= 0x150 && control <= 0x15f) {
+    if (gfx10 || gfx90a) {
+      with_count(gfx10 ? "row_share:" : "row_newbcast:");
+    } else {
+      text += " /* row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10 */";
+    }
+  } else if (control >= 0x160 && control <= 0x16f) {
+    if (gfx10) {
+      with_count("row_xmask:");
+    } else {
+      text += "/* row_xmask is not supported on ASICs earlier than GFX10 */";
+    }
+  } else {
+    text += "/* Invalid dpp_ctrl value */";
+  }
+}
+
+void append_buffer_format(std::string& text, Family family, uint8_t format) {
+  constexpr std::string_view kData[] = {"INVALID",     "8",          "16",          "8_8",
+                                        "32",          "16_16",      "10_11_11",    "11_11_10",
+                                        "10_10_10_2",  "2_10_10_10", "8_8_8_8",     "32_32",
+                                        "16_16_16_16", "32_32_32",   "32_32_32_32", "RESERVED_15"};
+  constexpr std::string_view kNumbers[] = {"UNORM", "SNORM", "USCALED",    "SSCALED",
+                                           "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
+  if (format == 1) return;
+  text += " format:";
+  if (family != Family::kGfx10) {
+    const unsigned data = bits_of(format, 0, 4), number = bits_of(format, 4, 3);
+    text += '[';
+    if (data != 1) {
+      text += "BUF_DATA_FORMAT_";
+      text += kData[data];
+      if (number != 0) text += ',';
+    }
+    if (number != 0) {
+      text += "BUF_NUM_FORMAT_";
+      text += kNumbers[number];
+    }
+    text += ']';
+    return;
+  }
+  // The unified formats are the data formats in order, each with the number formats that it has.
+  constexpr uint8_t kNumbersOf[] = {0x3f, 0xbf, 0x3f, 0xb0, 0xbf, 0xbf, 0xbf,
+                                    0x3f, 0x3f, 0x3f, 0xb0, 0xbf, 0xb0, 0xb0};
+  if (format == 0) {
+    text += "[BUF_FMT_INVALID]";
+    return;
+  }
+  unsigned unified = 1;
+  for (unsigned data = 0; data != std::size(kNumbersOf); ++data) {
+    for (unsigned number = 0; number != 8; ++number) {
+      if (((kNumbersOf[data] >> number) & 1) == 0) continue;
+      if (unified++ != format) continue;
+      text += "[BUF_FMT_";
+      text += kData[data + 1];
+      text += '_';
+      text += kNumbers[number];
+      text += ']';
+      return;
+    }
+  }
+  append_number(text, format);
+}
+
+void append_export_target(std::string& text, Family family, uint8_t target) {
+  const bool gfx10 = family == Family::kGfx10;
+  if (target <= 7) {
+    text += "mrt";
+    append_number(text, target);
+  } else if (target == 8) {
+    text += "mrtz";
+  } else if (target == 9) {
+    text += "null";
+  } else if (target >= 12 && target <= (gfx10 ? 16 : 15)) {
+    text += "pos";
+    append_number(text, target - 12);
+  } else if (target == 20 && gfx10) {
+    text += "prim";
+  } else if (target >= 32) {
+    text += "param";
+    append_number(text, target - 32);
+  } else {
+    text += "invalid_target_";
+    append_number(text, target);
+  }
+}
+
+}  // namespace rigel::vgpu::isa

@@ -1,0 +1,209 @@
+#include "plugins/vgpu/isa/tables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+
+namespace rigel::vgpu::isa::tables {
+
+namespace {
+
+#define RIGEL_OPERAND(file, type, dwords) \
+  OperandShape {                          \
+    File::file, Type::type, dwords        \
+  }
+#define RIGEL_NO_OPERAND \
+  OperandShape {}
+
+constexpr Shape kShapes[] = {
+#define RIGEL_SHAPE(name, encoding, dwords, mask, live, dst0, dst1, src0, src1, src2, flags) \
+  {Encoding::encoding, dwords, mask, live, {dst0, dst1}, {src0, src1, src2}, flags},
+#include "plugins/vgpu/isa/shapes.inc"
+#undef RIGEL_SHAPE
+};
+
+enum ShapeIndex : uint16_t {
+#define RIGEL_SHAPE(name, ...) name,
+#include "plugins/vgpu/isa/shapes.inc"
+#undef RIGEL_SHAPE
+};
+
+constexpr Row kRows[] = {
+#define RIGEL_INSTRUCTION(op, mnemonic, shape, chips, word0, word1) \
+  {word0 | (uint64_t{word1} << 32), chips, shape, Op::op},
+#include "plugins/vgpu/isa/instructions.inc"
+#undef RIGEL_INSTRUCTION
+};
+
+constexpr std::string_view kMnemonics[] = {
+#define RIGEL_INSTRUCTION(op, mnemonic, shape, chips, word0, word1) #mnemonic,
+#include "plugins/vgpu/isa/instructions.inc"
+#undef RIGEL_INSTRUCTION
+};
+
+constexpr Image kImages[] = {
+#define RIGEL_IMAGE(op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses) \
+  {Op::op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses},
+#include "plugins/vgpu/isa/images.inc"
+#undef RIGEL_IMAGE
+};
+
+constexpr uint32_t kGfx10Chips = 0xffe000;
+
+// A slot is an encoding and an opcode. First slots of the encodings; those of one bit less (0…) need no more
+// than the first dword's top bits.
+enum Base : uint16_t {
+  kVop2Slots = 0,
+  kVopcSlots = kVop2Slots + 64,
+  kVop1Slots = kVopcSlots + 256,
+  kSop2Slots = kVop1Slots + 256,
+  kSopkSlots = kSop2Slots + 128,
+  kSop1Slots = kSopkSlots + 32,
+  kSopcSlots = kSop1Slots + 256,
+  kSoppSlots = kSopcSlots + 128,
+  kSmemSlots = kSoppSlots + 128,
+  kVintrpSlots = kSmemSlots + 256,
+  kVop3Slots = kVintrpSlots + 4,
+  kVop3pSlots = kVop3Slots + 1024,
+  kDsSlots = kVop3pSlots + 128,
+  kFlatSlots = kDsSlots + 256,
+  kMubufSlots = kFlatSlots + 512,
+  kMtbufSlots = kMubufSlots + 256,
+  kMimgSlots = kMtbufSlots + 16,
+  kExpSlot = kMimgSlots + 256,
+  kNoSlot,
+  kSlots
+};
+
+constexpr unsigned field(uint64_t bits, unsigned low, unsigned width) {
+  return static_cast<unsigned>(bits >> low) & ((1u << width) - 1);
+}
+
+constexpr unsigned slot(bool gfx10, uint64_t bits) {
+  switch (field(bits, 30, 2)) {
+    case 0:
+    case 1: {
+      const unsigned op = field(bits, 25, 6);
+      if (op == 0x3e) return kVopcSlots + field(bits, 17, 8);
+      if (op == 0x3f) return kVop1Slots + field(bits, 9, 8);
+      return kVop2Slots + op;
+    }
+    case 2: {
+      const unsigned op = field(bits, 23, 7);
+      if (op == 0x7d) return kSop1Slots + field(bits, 8, 8);
+      if (op == 0x7e) return kSopcSlots + field(bits, 16, 7);
+      if (op == 0x7f) return kSoppSlots + field(bits, 16, 7);
+      if (op >= 0x60) return kSopkSlots + field(bits, 23, 5);
+      return kSop2Slots + op;
+    }
+    default:
+      break;
+  }
+  switch (field(bits, 26, 4) | (gfx10 ? 0x10 : 0)) {
+    case 0x00:
+      return kSmemSlots + field(bits, 18, 8);
+    case 0x01:
+      return kExpSlot;
+    case 0x04:
+      return kVop3Slots + field(bits, 16, 10);
+    case 0x05:
+      return kVintrpSlots + field(bits, 16, 2);
+    case 0x06:
+      return kDsSlots + field(bits, 17, 8);
+    case 0x0a:
+      return kMtbufSlots + field(bits, 15, 4);
+    case 0x0c:
+      return kMimgSlots + field(bits, 18, 7);
+    case 0x12:
+      return kVintrpSlots + field(bits, 16, 2);
+    case 0x13:
+      return kVop3pSlots + field(bits, 16, 7);
+    case 0x15:
+      return kVop3Slots + field(bits, 16, 10);
+    case 0x16:
+      return kDsSlots + field(bits, 18, 8);
+    case 0x1a:
+      return kMtbufSlots + field(bits, 16, 3) + (field(bits, 53, 1) << 3);
+    case 0x1c:
+      return kMimgSlots + field(bits, 18, 7) + (field(bits, 0, 1) << 7);
+    case 0x1d:
+      return kSmemSlots + field(bits, 18, 8);
+    case 0x1e:
+      return kExpSlot;
+    case 0x07:
+    case 0x17:
+      return kFlatSlots + field(bits, 18, 7) + (field(bits, 14, 2) << 7);
+    case 0x08:
+      return kMubufSlots + field(bits, 18, 7);  // the top bit is no part of the opcode before gfx10
+    case 0x18:
+      return kMubufSlots + field(bits, 18, 8);
+    default:
+      return kNoSlot;
+  }
+}
+
+// The rows of one family, ordered by slot: those of slot s are order[first[s]] to order[first[s + 1]].
+struct Index {
+  std::array<uint16_t, kSlots + 1> first{};
+  std::array<uint16_t, std::size(kRows)> order{};
+};
+
+constexpr Index make_index(bool gfx10) {
+  Index index;
+  std::array<uint16_t, kSlots + 1> next{};
+  for (const Row& row : kRows) {
+    if (((row.chips & kGfx10Chips) != 0) == gfx10) ++index.first[slot(gfx10, row.value) + 1];
+  }
+  for (size_t s = 0; s != kSlots; ++s) {
+    index.first[s + 1] = static_cast<uint16_t>(index.first[s + 1] + index.first[s]);
+    next[s] = index.first[s];
+  }
+  for (size_t i = 0; i != std::size(kRows); ++i) {
+    const Row& row = kRows[i];
+    if (((row.chips & kGfx10Chips) != 0) != gfx10) continue;
+    // Into its place among those of the slot: more fixed bits first.
+    const unsigned s = slot(gfx10, row.value);
+    const int bits = std::popcount(kShapes[row.shape].mask);
+    uint16_t at = next[s]++;
+    for (; at != index.first[s]; --at) {
+      const uint16_t before = index.order[at - 1];
+      if (std::popcount(kShapes[kRows[before].shape].mask) >= bits) break;
+      index.order[at] = before;
+    }
+    index.order[at] = static_cast<uint16_t>(i);
+  }
+  return index;
+}
+
+constexpr Index kGcnIndex = make_index(false);
+constexpr Index kGfx10Index = make_index(true);
+
+}  // namespace
+
+std::span<const Row> rows() {
+  return kRows;
+}
+
+std::span<const Shape> shapes() {
+  return kShapes;
+}
+
+std::string_view mnemonic(uint16_t row) {
+  return row < std::size(kMnemonics) ? kMnemonics[row] : "?";
+}
+
+const Image* image(Op op) {
+  const auto* found = std::lower_bound(std::begin(kImages), std::end(kImages), op,
+                                       [](const Image& image, Op wanted) { return image.op < wanted; });
+  return found != std::end(kImages) && found->op == op ? found : nullptr;
+}
+
+std::span<const uint16_t> candidates(Family family, uint64_t bits) {
+  const bool gfx10 = family == Family::kGfx10;
+  const Index& index = gfx10 ? kGfx10Index : kGcnIndex;
+  const unsigned s = slot(gfx10, bits);
+  return std::span(index.order).subspan(index.first[s], index.first[s + 1] - index.first[s]);
+}
+
+}  // namespace rigel::vgpu::isa::tables
