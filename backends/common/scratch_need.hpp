@@ -14,9 +14,9 @@
 
 namespace rigel::gfx {
 
-constexpr uint64_t kScratchGranule = 1024;                    ///< what a wave's scratch is counted in
-constexpr uint64_t kScratchWaveMax = 8191 * kScratchGranule;  ///< 13 bits
-constexpr uint32_t kScratchWavesMax = 4095;                   ///< 12 bits
+constexpr uint64_t kScratchUnit = 1024;                    ///< what a wave's scratch is counted in
+constexpr uint64_t kScratchWaveMax = 8191 * kScratchUnit;  ///< 13 bits
+constexpr uint32_t kScratchWavesMax = 4095;                ///< 12 bits
 
 /// What the formulas need of a device.
 struct ScratchDevice {

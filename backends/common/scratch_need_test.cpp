@@ -1,4 +1,4 @@
-#include "backends/common/scratch.hpp"
+#include "backends/common/scratch_need.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

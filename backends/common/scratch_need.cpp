@@ -1,4 +1,4 @@
-#include "backends/common/scratch.hpp"
+#include "backends/common/scratch_need.hpp"
 
 #include <algorithm>
 
@@ -63,7 +63,7 @@ ScratchDevice scratch_device(const NodeFacts& facts) {
 std::optional<ScratchNeed> scratch_need(const ScratchDevice& device, const ScratchDispatch& dispatch) {
   ScratchNeed need;
   const uint64_t lanes = dispatch.lanes_per_wave;
-  need.lane_bytes = round_up(dispatch.private_bytes, kScratchGranule / lanes);
+  need.lane_bytes = round_up(dispatch.private_bytes, kScratchUnit / lanes);
   need.wave_bytes = need.lane_bytes * lanes;
   if (need.wave_bytes > kScratchWaveMax) return std::nullopt;
 
@@ -118,7 +118,7 @@ uint32_t tmpring_size(const ScratchDevice& device, const ScratchMemory& memory) 
   uint64_t waves = memory.bytes / memory.wave_bytes;
   waves = std::min({waves, uint64_t{device.compute_units} * device.slots_per_cu, uint64_t{kScratchWavesMax}});
   waves -= waves % device.engines;  // each engine has its share
-  return static_cast<uint32_t>(waves) | static_cast<uint32_t>(memory.wave_bytes / kScratchGranule)
+  return static_cast<uint32_t>(waves) | static_cast<uint32_t>(memory.wave_bytes / kScratchUnit)
                                             << kWaveSizeShift;
 }
 
