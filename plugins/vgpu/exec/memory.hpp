@@ -1,0 +1,109 @@
+// Memory as the waves of one worker see it: GPU addresses to host pointers, over a DeviceBus.
+//
+// One object belongs to one worker thread, which uses it inside a Memory::Scope (a turn of a wave, or a few).
+// Only the worker's own thread touches it; what keeps pointers valid is the scope, and what other threads
+// unmap shows as a new epoch when the next scope begins, which empties the tables.
+//
+// Two tables. The first is indexed by who asks: an instruction of a kernel walks one object, so the extent
+// that it used last is nearly always the one it needs, and a hit costs two comparisons, whatever the number
+// of buffers. Behind it lies a list of extents, searched in full. Extents are as large as what was asked for
+// so far lies in one piece: they start with 2 MiB and grow when neighbours turn out to be contiguous, so that
+// one lookup serves all lanes of a gather over a large buffer.
+//
+// Memory order. Waves access memory by ordinary x86 loads and stores; read-modify-writes are host atomics. So
+// all that the memory model of AMDGPU orders by waiting (s_waitcnt before a release, after an acquire) holds
+// already: x86 keeps loads in order, stores in order, and a store after every earlier load; waits and
+// write-backs do nothing. What x86 does let pass is a load before an earlier store to another place. Programs
+// that rely on that order have sequentially consistent operations, and code generators make of these
+//  - read-modify-writes: lock-prefixed here, which is a full fence;
+//  - a wait and then a load with GLC, as all loads of agent or system scope are: those fence before they
+//  load;
+//  - a fence, which ends in an invalidation of caches (buffer_wbinvl1*, buffer_gl*_inv): a full fence here.
+// Work-groups run on one thread, so nothing narrower than that can be out of order. Naturally aligned dwords
+// and pairs of dwords are accessed by instructions that don't tear them: vector loads and stores, gathers of
+// elements as wide as the access.
+#pragma once
+
+#include <array>
+
+#include "plugins/vgpu/cp/device_bus.hpp"
+
+namespace rigel::vgpu::exec {
+
+class Memory {
+ public:
+  explicit Memory(DeviceBus& bus) : bus_(bus) { forget(); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  class Scope {
+   public:
+    explicit Scope(Memory& memory) : scope_(memory.bus_) { memory.refresh(); }
+
+   private:
+    TranslationScope scope_;
+  };
+
+  /// Host address of [va, va + bytes) if all of it may be accessed and lies in one piece; else null, which is
+  /// not yet a fault: ask run(). `site` tells instructions apart; any pointer will do, or none.
+  [[gnu::always_inline]] std::byte* find(const void* site, uint64_t va, uint64_t bytes, Access access) {
+    const Extent& extent = sites_[slot(site, access)];
+    const uint64_t into = va - extent.begin;
+    if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]] {
+      return extent.host + into;
+    }
+    return find_slow(site, va, bytes, access);
+  }
+
+  /// What lies at `va` in one piece, `bytes` of it at most, or why it cannot be accessed.
+  Translation run(uint64_t va, uint64_t bytes, Access access) {
+    Translation found = bus_.translate(va, bytes, access);
+    if (found.host == nullptr && found.reason == FaultReason::kNone) found.reason = FaultReason::kNotPresent;
+    return found;
+  }
+
+  /// Copies, of any length and alignment, across objects. False: `fault` has the first byte that cannot be
+  /// accessed; what lies before it has been copied.
+  bool read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access = Access::kRead);
+  bool write(uint64_t va, const void* from, uint64_t bytes, VmFault& fault);
+
+  DeviceBus& bus() { return bus_; }
+
+ private:
+  struct Extent {
+    uint64_t begin = 0;
+    uint64_t bytes = 0;
+    std::byte* host = nullptr;
+  };
+  static constexpr size_t kSites = 64;  // for each kind of access
+  static constexpr size_t kExtents = 32;
+  static constexpr size_t kKinds = 3;
+  static constexpr uint64_t kRegionBytes = uint64_t{2} << 20;
+
+  struct Extents {
+    std::array<Extent, kExtents> list;
+    size_t next = 0;  // the one that gives way
+  };
+
+  static size_t slot(const void* site, Access access) {
+    return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
+  }
+  void refresh() {
+    const uint64_t now = bus_.translation_epoch();
+    if (now == epoch_) return;
+    forget();
+    epoch_ = now;
+  }
+  void forget();
+  std::byte* find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
+  Extent* cover(uint64_t va, Access access);
+  static uint64_t distance(const Extent& extent);
+  static Extent* merge(Extents& extents, const Extent& found);
+
+  DeviceBus& bus_;
+  uint64_t epoch_ = ~uint64_t{0};
+  std::array<Extent, kSites * kKinds> sites_;
+  std::array<Extents, kKinds> extents_;
+};
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,137 @@
+// What atomic operations make of the old value, for global memory and LDS alike, and the host atomics that do
+// it to global memory.
+//
+// Floating point: memory and LDS round to nearest even, whatever MODE says. LDS follows MODE's denormals;
+// memory flushes those of single precision that an addition sees or makes, and keeps those of other types.
+// Minimum and maximum are a comparison and a choice, as the manuals write them: (new < old) ? new : old; so a
+// NaN in memory stays, and a NaN operand changes nothing. Comparisons of -0 and +0 hold for equal.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "plugins/vgpu/exec/memory_ops/rows.hpp"
+#include "plugins/vgpu/exec/memory_ops/shape.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+/// Sets the floating-point environment for a memory operation, and puts the wave's back.
+class FloatEnvironment {
+ public:
+  enum Flags : uint32_t { kKeepDenormals = 0x1f80, kFlushDenormals = 0x9fc0 };
+  explicit FloatEnvironment(uint32_t wanted) : before_(__builtin_ia32_stmxcsr()) {
+    __builtin_ia32_ldmxcsr(wanted);
+  }
+  ~FloatEnvironment() { __builtin_ia32_ldmxcsr(before_); }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+  const uint32_t before_;
+};
+
+constexpr bool is_float(Atomic atomic) {
+  return atomic == Atomic::kFloatAdd || atomic == Atomic::kFloatMin || atomic == Atomic::kFloatMax ||
+         atomic == Atomic::kFloatCmpSwap || atomic == Atomic::kPackedAddF16;
+}
+
+constexpr bool has_two_operands(Atomic atomic) {
+  return atomic == Atomic::kCmpSwap || atomic == Atomic::kFloatCmpSwap || atomic == Atomic::kMaskOr ||
+         atomic == Atomic::kWrap;
+}
+
+/// Halves are added in single precision, which is exact enough to round once.
+uint32_t add_packed_halves(uint32_t a, uint32_t b);
+
+/// The new value. Compare-and-swap: `source` goes in if the old one equals `other`.
+template <Atomic kAtomic, class T>
+inline T next_value(T old, T source, [[maybe_unused]] T other) {
+  using Signed = std::make_signed_t<T>;
+  using Float = std::conditional_t<sizeof(T) == 4, float, double>;
+  [[maybe_unused]] const auto f = [](T bits) { return std::bit_cast<Float>(bits); };
+  if constexpr (kAtomic == Atomic::kSwap) return source;
+  if constexpr (kAtomic == Atomic::kCmpSwap) return old == other ? source : old;
+  if constexpr (kAtomic == Atomic::kAdd) return old + source;
+  if constexpr (kAtomic == Atomic::kSub) return old - source;
+  if constexpr (kAtomic == Atomic::kReverseSub) return source - old;
+  if constexpr (kAtomic == Atomic::kSmin) {
+    return static_cast<Signed>(source) < static_cast<Signed>(old) ? source : old;
+  }
+  if constexpr (kAtomic == Atomic::kUmin) return source < old ? source : old;
+  if constexpr (kAtomic == Atomic::kSmax) {
+    return static_cast<Signed>(source) > static_cast<Signed>(old) ? source : old;
+  }
+  if constexpr (kAtomic == Atomic::kUmax) return source > old ? source : old;
+  if constexpr (kAtomic == Atomic::kAnd) return old & source;
+  if constexpr (kAtomic == Atomic::kOr) return old | source;
+  if constexpr (kAtomic == Atomic::kXor) return old ^ source;
+  if constexpr (kAtomic == Atomic::kInc) return old >= source ? 0 : old + 1;
+  if constexpr (kAtomic == Atomic::kDec) return old == 0 || old > source ? source : old - 1;
+  if constexpr (kAtomic == Atomic::kClampSub) return old < source ? 0 : old - source;
+  if constexpr (kAtomic == Atomic::kMaskOr) return (old & ~source) | other;
+  if constexpr (kAtomic == Atomic::kWrap) return old >= source ? old - source : old + other;
+  if constexpr (kAtomic == Atomic::kCondXchg) {
+    const auto half = [](uint32_t was, uint32_t is) { return is >> 31 != 0 ? is & 0x7fffffff : was; };
+    const uint64_t was = old, is = source;
+    const uint64_t high = half(static_cast<uint32_t>(was >> 32), static_cast<uint32_t>(is >> 32));
+    return static_cast<T>(half(static_cast<uint32_t>(was), static_cast<uint32_t>(is)) | high << 32);
+  }
+  if constexpr (kAtomic == Atomic::kFloatCmpSwap) return f(old) == f(other) ? source : old;
+  if constexpr (kAtomic == Atomic::kFloatMin) return f(source) < f(old) ? source : old;
+  if constexpr (kAtomic == Atomic::kFloatMax) return f(source) > f(old) ? source : old;
+  if constexpr (kAtomic == Atomic::kFloatAdd) return std::bit_cast<T>(f(old) + f(source));
+  if constexpr (kAtomic == Atomic::kPackedAddF16) {
+    return add_packed_halves(static_cast<uint32_t>(old), static_cast<uint32_t>(source));
+  }
+}
+
+/// Calls `with(std::integral_constant<Atomic, …>)` for the operation.
+template <class With>
+inline void with_atomic(Atomic atomic, With with) {
+#define RIGEL_CASE(name) \
+  case Atomic::name:     \
+    return with(std::integral_constant<Atomic, Atomic::name>())
+  switch (atomic) {
+    RIGEL_CASE(kSwap);
+    RIGEL_CASE(kCmpSwap);
+    RIGEL_CASE(kAdd);
+    RIGEL_CASE(kSub);
+    RIGEL_CASE(kReverseSub);
+    RIGEL_CASE(kSmin);
+    RIGEL_CASE(kUmin);
+    RIGEL_CASE(kSmax);
+    RIGEL_CASE(kUmax);
+    RIGEL_CASE(kAnd);
+    RIGEL_CASE(kOr);
+    RIGEL_CASE(kXor);
+    RIGEL_CASE(kInc);
+    RIGEL_CASE(kDec);
+    RIGEL_CASE(kClampSub);
+    RIGEL_CASE(kMaskOr);
+    RIGEL_CASE(kWrap);
+    RIGEL_CASE(kCondXchg);
+    RIGEL_CASE(kFloatCmpSwap);
+    RIGEL_CASE(kFloatMin);
+    RIGEL_CASE(kFloatMax);
+    RIGEL_CASE(kFloatAdd);
+    RIGEL_CASE(kPackedAddF16);
+  }
+#undef RIGEL_CASE
+}
+
+/// Does it to memory that others may access, and gives the old value.
+template <Atomic kAtomic, class T>
+inline T atomically(T* place, T source, T other) {
+  if constexpr (kAtomic == Atomic::kAdd) return __atomic_fetch_add(place, source, __ATOMIC_SEQ_CST);
+  if constexpr (kAtomic == Atomic::kSub) return __atomic_fetch_sub(place, source, __ATOMIC_SEQ_CST);
+  if constexpr (kAtomic == Atomic::kSwap) return __atomic_exchange_n(place, source, __ATOMIC_SEQ_CST);
+  T seen = kAtomic == Atomic::kCmpSwap ? other : __atomic_load_n(place, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(place, &seen, next_value<kAtomic>(seen, source, other), false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    if constexpr (kAtomic == Atomic::kCmpSwap) break;
+  }
+  return seen;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

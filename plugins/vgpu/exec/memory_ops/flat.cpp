@@ -1,0 +1,241 @@
+// FLAT, GLOBAL and SCRATCH.
+#include "plugins/vgpu/exec/memory_ops/atomics.hpp"
+#include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/memory_ops/rows.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+// Details of an instruction; the fast handlers have what they need in the MicroOp as well: src[0] the address
+// rows, src[1] the scalar address, src[2] the data, dst the result, aux the offset.
+struct FlatAccess {
+  Shape shape;
+  DataRows rows;
+  bool has_vaddr = false;
+  bool has_saddr = false;
+  uint32_t vaddr = 0;
+  uint32_t saddr = 0;
+  int32_t offset = 0;
+  int32_t global_offset = 0;  // FLAT: of lanes in global memory
+};
+
+bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, const uint32_t* offsets,
+                    uint64_t exec) {
+  SwizzledSpan span;
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    const uint32_t offset = offsets[lane];
+    if (uint64_t{offset} + access.shape.bytes > wave->scratch_lane_bytes) {
+      const uint64_t va = uint64_t{wave->private_aperture_hi} << 32 | offset;
+      const Access kind = access.shape.verb == Verb::kLoad ? Access::kRead : Access::kWrite;
+      return stop_with(wave, {va, kind, FaultReason::kNotPresent, 0});
+    }
+    span.base[lane] = wave->scratch_va + lane * uint64_t{4};
+    span.offset[lane] = offset;
+  }
+  for (uint64_t& active : span.active) active = exec;
+  span.element_bytes = 4;
+  span.element_stride = uint64_t{wave->layout.wave_size} * 4;
+  return access_swizzled(op, wave, access.shape, span, access.rows);
+}
+
+template <unsigned W>
+void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset, Span& span) {
+  uint64_t base = static_cast<uint64_t>(int64_t{offset});
+  if (access.has_saddr) base += scalar64(wave->registers, access.saddr);
+  if (access.shape.addtid) {
+    for (unsigned lane = 0; lane < W; ++lane) span.va[lane] = base + lane * 4;
+    return;
+  }
+  const uint32_t* const low = row(wave->registers, access.vaddr);
+  if (!access.has_vaddr) {
+    for (unsigned lane = 0; lane < W; ++lane) span.va[lane] = base;
+  } else if (access.has_saddr) {
+    for (unsigned lane = 0; lane < W; ++lane) span.va[lane] = base + low[lane];
+  } else {
+    for (unsigned lane = 0; lane < W; ++lane) {
+      span.va[lane] = base + (low[lane] | uint64_t{low[W + lane]} << 32);
+    }
+  }
+}
+
+void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset, Span& span) {
+  wave->layout.wave_size == 64 ? global_addresses<64>(access, wave, offset, span)
+                               : global_addresses<32>(access, wave, offset, span);
+}
+
+[[gnu::noinline]] bool global_general(const MicroOp* op, Wave* wave, uint64_t exec) {
+  const auto& access = details<FlatAccess>(op);
+  Span span;
+  global_addresses(access, wave, access.offset, span);
+  span.all_dwords(exec);
+  return access_span(op, wave, access.shape, span, access.rows);
+}
+
+[[gnu::noinline]] bool scratch_general(const MicroOp* op, Wave* wave, uint64_t exec) {
+  const auto& access = details<FlatAccess>(op);
+  alignas(64) uint32_t offsets[64];
+  const uint32_t base =
+      static_cast<uint32_t>(access.offset) + (access.has_saddr ? scalar(wave->registers, access.saddr) : 0);
+  const uint32_t* const own = row(wave->registers, access.vaddr);
+  for (unsigned lane = 0; lane < wave->layout.wave_size; ++lane) {
+    offsets[lane] = base + (access.has_vaddr ? own[lane] : 0);
+  }
+  return access_private(op, wave, access, offsets, exec);
+}
+
+// Each lane's address says which memory it means.
+[[gnu::noinline]] bool flat_general(const MicroOp* op, Wave* wave, uint64_t exec) {
+  const auto& access = details<FlatAccess>(op);
+  Span span;
+  global_addresses(access, wave, access.offset, span);
+  uint64_t shared = 0, own = 0;
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    const auto high = static_cast<uint32_t>(span.va[lane] >> 32);
+    if (high == wave->shared_aperture_hi) shared |= uint64_t{1} << lane;
+    if (high == wave->private_aperture_hi) own |= uint64_t{1} << lane;
+  }
+  const uint64_t global = exec & ~shared & ~own;
+  if ((shared | own) != 0) {
+    alignas(64) uint32_t offsets[64];
+    for (unsigned lane = 0; lane < 64; ++lane) offsets[lane] = 0;
+    for (uint64_t left = shared | own; left != 0; left &= left - 1) {
+      offsets[first_lane(left)] = static_cast<uint32_t>(span.va[first_lane(left)]);
+    }
+    // The data may be where the addresses are; both are still to be read by lanes of their own only.
+    if (shared != 0) {
+      access_lds(wave, access.shape, offsets, shared, wave->group->lds_bytes, access.rows);
+    }
+    if (own != 0 && !access_private(op, wave, access, offsets, own)) return false;
+    if (global == 0) return true;
+  }
+  if (access.global_offset != access.offset) {
+    const auto back = static_cast<uint64_t>(int64_t{access.global_offset} - access.offset);
+    for (uint64_t& va : span.va) va += back;
+  }
+  span.all_dwords(global);
+  return access_span(op, wave, access.shape, span, access.rows);
+}
+
+enum class Segment : uint8_t { kFlat, kGlobal };
+
+// Dwords of lanes that follow each other, which is what most kernels do most of the time.
+template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase, bool kStore>
+void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  constexpr uint32_t kStep = N * 4;
+  constexpr bool (*kGeneral)(const MicroOp*, Wave*, uint64_t) =
+      kSegment == Segment::kFlat ? &flat_general : &global_general;
+  if (exec != 0) [[likely]] {
+    const unsigned first = first_lane(exec);
+    const uint32_t* const low = row(registers, op->src[0].offset);
+    const uint32_t start = low[first];
+    const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
+    bool follow = start <= 0xffffffff - bytes && is_ramp<W>(low, exec, start - first * kStep, kStep);
+    uint64_t va = static_cast<uint64_t>(int64_t{static_cast<int32_t>(op->aux)}) + start;
+    if constexpr (kScalarBase) {
+      va += scalar64(registers, op->src[1].offset);
+    } else {
+      const uint32_t high = low[W + first];
+      follow = follow && is_uniform<W>(low + W, exec, high);
+      if constexpr (kSegment == Segment::kFlat) {
+        follow = follow && high != wave->shared_aperture_hi && high != wave->private_aperture_hi;
+      }
+      va += uint64_t{high} << 32;
+    }
+    std::byte* host = nullptr;
+    if (follow) [[likely]] {
+      host = wave->memory->find(op, va, bytes, kStore ? Access::kWrite : Access::kRead);
+    }
+    if (host != nullptr) [[likely]] {
+      if constexpr (kStore) {
+        store_consecutive<W, N>(registers + op->src[2].offset, host - first * kStep, exec);
+      } else {
+        load_consecutive<W, N>(registers + op->dst, host - first * kStep, exec);
+      }
+    } else if (!kGeneral(op, wave, exec)) {
+      RIGEL_LEAVE(op, wave);
+    }
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+template <Segment kSegment, unsigned W, bool kScalarBase, bool kStore>
+Handler dwords_handler(unsigned count) {
+  static constexpr Handler kHandlers[] = {
+      dwords<kSegment, W, 1, kScalarBase, kStore>, dwords<kSegment, W, 2, kScalarBase, kStore>,
+      dwords<kSegment, W, 3, kScalarBase, kStore>, dwords<kSegment, W, 4, kScalarBase, kStore>};
+  return kHandlers[count - 1];
+}
+
+template <Segment kSegment>
+Handler dwords_handler(const FlatAccess& access, unsigned wave_size) {
+  const unsigned count = access.shape.dwords();
+  const bool store = access.shape.verb == Verb::kStore;
+  const auto of_width = [&]<unsigned W>() {
+    if constexpr (kSegment == Segment::kGlobal) {
+      if (access.has_saddr) {
+        return store ? dwords_handler<kSegment, W, true, true>(count)
+                     : dwords_handler<kSegment, W, true, false>(count);
+      }
+    }
+    return store ? dwords_handler<kSegment, W, false, true>(count)
+                 : dwords_handler<kSegment, W, false, false>(count);
+  };
+  return wave_size == 64 ? of_width.template operator()<64>() : of_width.template operator()<32>();
+}
+
+}  // namespace
+
+Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const auto shape = shape_of(instruction.op);
+  if (!shape) return "flat instruction that is not executed";
+  if (instruction.lds) return "flat loads to LDS are not executed";
+  const RegisterLayout& layout = context.layout;
+  const isa::Encoding encoding = instruction.encoding;
+  const bool null_base = instruction.saddr.code == isa::code::kNull;  // gfx10
+  FlatAccess access;
+  access.shape = *shape;
+  access.has_saddr = instruction.saddr.exists() && !null_base;
+  access.has_vaddr = instruction.vaddr.exists() && instruction.vaddr.is_vgpr();
+  access.offset = access.global_offset = instruction.offset;
+  // On gfx10.1, accesses by FLAT to global memory leave the offset out: a bug of the hardware.
+  if (encoding == isa::Encoding::kFlat && context.target.major == 10 && context.target.minor == 1) {
+    access.global_offset = 0;
+  }
+  const bool two_operands = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
+  const unsigned data_dwords = shape->dwords() * (two_operands ? 2 : 1);
+  const unsigned address_dwords = encoding == isa::Encoding::kScratch || access.has_saddr ? 1 : 2;
+  if (!in_file(instruction.vaddr, address_dwords, layout) ||
+      !in_file(instruction.vdata, data_dwords, layout) ||
+      !in_file(instruction.vdst, shape->dwords(), layout)) {
+    return kRefuseRegister;
+  }
+  if (access.has_vaddr) access.vaddr = layout.vgpr_offset(instruction.vaddr.vgpr());
+  if (access.has_saddr) access.saddr = scalar_offset(instruction.saddr.code);
+  if (instruction.vdata.is_vgpr()) access.rows.data = layout.vgpr_offset(instruction.vdata.vgpr());
+  if (instruction.vdst.is_vgpr()) access.rows.result = layout.vgpr_offset(instruction.vdst.vgpr());
+  access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
+
+  if (instruction.glc && shape->verb == Verb::kLoad && encoding != isa::Encoding::kScratch) out.emit(fence);
+  Handler handler = nullptr;
+  const bool fast = shape->verb != Verb::kAtomic && shape->bytes >= 4 && access.has_vaddr && !shape->addtid;
+  if (encoding == isa::Encoding::kScratch) {
+    handler = general_handler<scratch_general>;
+  } else if (encoding == isa::Encoding::kGlobal) {
+    handler =
+        fast ? dwords_handler<Segment::kGlobal>(access, layout.wave_size) : general_handler<global_general>;
+  } else {
+    handler = fast ? dwords_handler<Segment::kFlat>(access, layout.wave_size) : general_handler<flat_general>;
+  }
+  MicroOp& op = out.emit(handler);
+  op.src[0].offset = access.vaddr;
+  op.src[1].offset = access.saddr;
+  op.src[2].offset = access.rows.data;
+  op.dst = access.rows.result;
+  op.aux = static_cast<uint32_t>(access.global_offset);
+  op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
+  return {};
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

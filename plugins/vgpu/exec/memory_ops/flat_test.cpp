@@ -1,0 +1,348 @@
+// FLAT, GLOBAL and SCRATCH against the plainest possible model.
+#include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
+#include "plugins/vgpu/exec/memory_ops/shape.hpp"
+
+namespace rigel::vgpu::exec::testing {
+namespace {
+
+using isa::Encoding;
+using isa::Instruction;
+using isa::Op;
+
+constexpr unsigned kAddress = 2, kData = 8, kResult = 16;
+
+Instruction global(Op op) {
+  Instruction i;
+  i.op = op;
+  i.encoding = Encoding::kGlobal;
+  i.vaddr = vgpr_operand(kAddress, 2);
+  const Shape shape = *shape_of(op);
+  if (shape.verb == Verb::kLoad) {
+    i.vdst = vgpr_operand(kResult, shape.dwords());
+  } else {
+    i.vdata = vgpr_operand(kData, shape.dwords());
+  }
+  return i;
+}
+
+class Flat : public ::testing::TestWithParam<Level> {};
+INSTANTIATE_TEST_SUITE_P(Levels, Flat, ::testing::ValuesIn(all_levels()), level_name);
+
+constexpr Op kLoads[] = {
+    Op::global_load_ubyte,        Op::global_load_sbyte,        Op::global_load_ushort,
+    Op::global_load_sshort,       Op::global_load_dword,        Op::global_load_dwordx2,
+    Op::global_load_dwordx3,      Op::global_load_dwordx4,      Op::global_load_ubyte_d16,
+    Op::global_load_sbyte_d16,    Op::global_load_ubyte_d16_hi, Op::global_load_short_d16,
+    Op::global_load_sbyte_d16_hi, Op::global_load_short_d16_hi};
+constexpr Op kStores[] = {Op::global_store_byte,        Op::global_store_short,
+                          Op::global_store_dword,       Op::global_store_dwordx2,
+                          Op::global_store_dwordx3,     Op::global_store_dwordx4,
+                          Op::global_store_byte_d16_hi, Op::global_store_short_d16_hi};
+
+// What a lane's registers become by a load from `from`.
+std::vector<uint32_t> loaded(Op op, const std::byte* from, uint32_t before) {
+  const Shape shape = *shape_of(op);
+  std::vector<uint32_t> values(shape.dwords());
+  std::memcpy(values.data(), from, shape.bytes);
+  const std::string_view name = isa::name(op);
+  if (name.find("sbyte") != name.npos) values[0] = static_cast<uint32_t>(static_cast<int8_t>(values[0]));
+  if (name.find("sshort") != name.npos) values[0] = static_cast<uint32_t>(static_cast<int16_t>(values[0]));
+  if (name.ends_with("_d16")) values[0] = (before & 0xffff0000) | (values[0] & 0xffff);
+  if (name.ends_with("_d16_hi")) values[0] = (before & 0xffff) | values[0] << 16;
+  return values;
+}
+
+enum class Base { kVector, kScalar };
+
+void check_loads(Level level, Base base, uint32_t unit, uint32_t skew) {
+  for (const Op op : kLoads) {
+    for (const auto& pattern : patterns(200)) {
+      for (const uint64_t exec : execs()) {
+        Machine m(level);
+        const Buffer buffer = m.bus.allocate(2 * kPage);
+        for (uint64_t i = 0; i < buffer.bytes; ++i) buffer.host[i] = static_cast<std::byte>(i * 7 + i / 256);
+        m.set_exec(exec);
+        const uint32_t step = unit == 0 ? std::max<uint32_t>(shape_of(op)->bytes, 1) : unit;
+        Instruction i = global(op);
+        i.offset = -16;
+        for (unsigned lane = 0; lane < level.wave_size; ++lane) {
+          const uint64_t offset = 16 + skew + pattern[lane] * step;
+          base == Base::kVector ? m.set_address(kAddress, lane, buffer.va + offset)
+                                : m.set_address(kAddress, lane, 0xdead00000000 | offset);
+          for (unsigned d = 0; d < 4; ++d) m.vgpr(kResult + d)[lane] = 0x11111111 * (d + 1);
+        }
+        if (base == Base::kScalar) {
+          i.saddr = sgpr_operand(4, 2);
+          i.vaddr.dwords = 1;
+          m.set_scalar64(4, buffer.va);
+        }
+        ASSERT_EQ(m.run(i), Stop::kEnd);
+        for (unsigned lane = 0; lane < level.wave_size; ++lane) {
+          const auto expected = loaded(op, buffer.host + skew + pattern[lane] * step, 0x11111111);
+          for (unsigned d = 0; d < expected.size(); ++d) {
+            ASSERT_EQ(m.vgpr(kResult + d)[lane], m.active(lane) ? expected[d] : 0x11111111 * (d + 1))
+                << isa::name(op) << " lane " << lane << " dword " << d << " exec " << std::hex << exec;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Flat, LoadsOfEveryWidthAndPattern) {
+  check_loads(GetParam(), Base::kVector, 0, 0);
+}
+TEST_P(Flat, LoadsThatAreNotAlignedAndCrossPages) {
+  check_loads(GetParam(), Base::kVector, 17, 1);
+}
+TEST_P(Flat, LoadsFromAScalarBase) {
+  check_loads(GetParam(), Base::kScalar, 0, 0);
+}
+
+void check_stores(Level level, Base base, uint32_t unit, uint32_t skew) {
+  for (const Op op : kStores) {
+    for (const auto& pattern : patterns(200)) {
+      for (const uint64_t exec : execs()) {
+        Machine m(level);
+        const Shape shape = *shape_of(op);
+        const Buffer buffer = m.bus.allocate(2 * kPage);
+        std::vector<std::byte> expected(buffer.bytes);
+        for (uint64_t i = 0; i < buffer.bytes; ++i) buffer.host[i] = expected[i] = static_cast<std::byte>(i);
+        m.set_exec(exec);
+        const uint32_t step = unit == 0 ? shape.bytes : unit;
+        Instruction i = global(op);
+        i.offset = 16;
+        for (unsigned lane = 0; lane < level.wave_size; ++lane) {
+          const uint64_t offset = skew + pattern[lane] * step;
+          base == Base::kVector ? m.set_address(kAddress, lane, buffer.va + offset - 16)
+                                : m.set_address(kAddress, lane, offset);
+          std::vector<uint32_t> values;
+          for (unsigned d = 0; d < 4; ++d) {
+            m.vgpr(kData + d)[lane] = 0x01020304 * (lane + 1) + d;
+            values.push_back(m.vgpr(kData + d)[lane]);
+          }
+          if (!m.active(lane)) continue;
+          if (shape.high) values[0] >>= 16;
+          std::memcpy(expected.data() + offset, values.data(), shape.bytes);
+        }
+        if (base == Base::kScalar) {
+          i.saddr = sgpr_operand(4, 2);
+          i.vaddr.dwords = 1;
+          m.set_scalar64(4, buffer.va - 16);
+        }
+        ASSERT_EQ(m.run(i), Stop::kEnd);
+        const bool overlaps = unit != 0 && unit < shape.bytes;
+        if (overlaps) continue;
+        ASSERT_EQ(std::memcmp(buffer.host, expected.data(), buffer.bytes), 0)
+            << isa::name(op) << " exec " << std::hex << exec;
+      }
+    }
+  }
+}
+
+TEST_P(Flat, StoresOfEveryWidthAndPattern) {
+  check_stores(GetParam(), Base::kVector, 0, 0);
+}
+TEST_P(Flat, StoresThatAreNotAlignedAndCrossPages) {
+  check_stores(GetParam(), Base::kVector, 17, 3);
+}
+TEST_P(Flat, StoresToAScalarBase) {
+  check_stores(GetParam(), Base::kScalar, 0, 0);
+}
+
+TEST_P(Flat, LanesInSeveralBuffers) {
+  Machine m(GetParam());
+  const Buffer a = m.bus.allocate(kPage), b = m.bus.allocate(kPage);
+  for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i, b.at<uint32_t>()[i] = 10000 + i;
+  for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) {
+    m.set_address(kAddress, lane, (lane % 2 == 0 ? a.va : b.va) + lane * 8);
+  }
+  ASSERT_EQ(m.run(global(Op::global_load_dwordx2)), Stop::kEnd);
+  for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) {
+    EXPECT_EQ(m.vgpr(kResult + 1)[lane], (lane % 2 == 0 ? 0 : 10000) + lane * 2 + 1);
+  }
+}
+
+TEST_P(Flat, LoadIntoItsOwnAddress) {
+  Machine m(GetParam());
+  const Buffer a = m.bus.allocate(kPage);
+  for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i;
+  for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) {
+    m.set_address(kAddress, lane, a.va + lane * 24);
+  }
+  Instruction i = global(Op::global_load_dwordx2);
+  i.vdst = i.vaddr;
+  ASSERT_EQ(m.run(i), Stop::kEnd);
+  for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) {
+    EXPECT_EQ(m.vgpr(kAddress)[lane], lane * 6);
+    EXPECT_EQ(m.vgpr(kAddress + 1)[lane], lane * 6 + 1);
+  }
+}
+
+TEST_P(Flat, TheLowestFaultingLaneStopsTheWave) {
+  Machine m(GetParam());
+  const Buffer a = m.bus.allocate(kPage);
+  for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) {
+    m.set_address(kAddress, lane, a.va + kPage - 80 + lane * 4);
+  }
+  ASSERT_EQ(m.run(global(Op::global_load_dword)), Stop::kFault);
+  EXPECT_EQ(m.wave.fault_va, a.va + kPage);
+  EXPECT_EQ(m.wave.fault_access, static_cast<uint8_t>(Access::kRead));
+  EXPECT_EQ(m.wave.fault_reason, static_cast<uint8_t>(FaultReason::kNotPresent));
+  m.set_exec(0xfffff);  // the lanes that are inside
+  EXPECT_EQ(m.run(global(Op::global_load_dword)), Stop::kEnd);
+}
+
+TEST_P(Flat, StoresToReadOnlyMemoryFault) {
+  Machine m(GetParam());
+  const Buffer a = m.bus.allocate(kPage, false);
+  for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) m.set_address(kAddress, lane, a.va + lane * 4);
+  ASSERT_EQ(m.run(global(Op::global_store_dword)), Stop::kFault);
+  EXPECT_EQ(m.wave.fault_va, a.va);
+  EXPECT_EQ(m.wave.fault_access, static_cast<uint8_t>(Access::kWrite));
+  EXPECT_EQ(m.wave.fault_reason, static_cast<uint8_t>(FaultReason::kReadOnly));
+  EXPECT_EQ(m.run(global(Op::global_load_dword)), Stop::kEnd);
+}
+
+TEST_P(Flat, TranslationsGoWithTheMapping) {
+  Machine m(GetParam());
+  const Buffer a = m.bus.allocate(kPage);
+  for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) m.set_address(kAddress, lane, a.va + lane * 4);
+  ASSERT_EQ(m.run(global(Op::global_load_dword)), Stop::kEnd);
+  m.bus.unmap(a);
+  EXPECT_EQ(m.run(global(Op::global_load_dword)), Stop::kFault);
+}
+
+TEST_P(Flat, WildAddressesFault) {
+  Machine m(GetParam());
+  for (const uint64_t va : {uint64_t{0}, ~uint64_t{0}, ~uint64_t{0} - 100, uint64_t{1} << 63}) {
+    for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) m.set_address(kAddress, lane, va + lane * 4);
+    EXPECT_EQ(m.run(global(Op::global_load_dwordx4)), Stop::kFault);
+    EXPECT_EQ(m.run(global(Op::global_store_byte)), Stop::kFault);
+    EXPECT_EQ(m.wave.fault_va, va);
+  }
+}
+
+TEST_P(Flat, AperturesLeadToLdsAndScratch) {
+  for (const Op op : {Op::flat_load_dword, Op::flat_load_dwordx2, Op::flat_load_ushort}) {
+    Machine m(GetParam());
+    const uint32_t width = GetParam().wave_size;
+    const Buffer a = m.bus.allocate(kPage), scratch = m.bus.allocate(8 * kPage);
+    m.wave.scratch_va = scratch.va;
+    m.wave.scratch_lane_bytes = 128;
+    for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i, m.lds_dwords()[i] = 20000 + i;
+    for (uint32_t i = 0; i < 8192; ++i) scratch.at<uint32_t>()[i] = 40000 + i;
+    for (uint32_t lane = 0; lane < width; ++lane) {
+      constexpr uint64_t kShared = uint64_t{0x10000} << 32, kPrivate = uint64_t{0x20000} << 32;
+      const uint64_t base = lane % 3 == 0 ? a.va : lane % 3 == 1 ? kShared : kPrivate;
+      m.set_address(kAddress, lane, base + (lane % 3 == 2 ? 16 : lane * 8));
+    }
+    Instruction i = global(op);
+    i.encoding = Encoding::kFlat;
+    ASSERT_EQ(m.run(i), Stop::kEnd);
+    for (uint32_t lane = 0; lane < width; ++lane) {
+      const uint32_t first = lane % 3 == 0   ? lane * 2
+                             : lane % 3 == 1 ? 20000 + lane * 2
+                                             : 40000 + 4 * width + lane;
+      EXPECT_EQ(m.vgpr(kResult)[lane], first) << lane;
+      if (op == Op::flat_load_dwordx2) {
+        EXPECT_EQ(m.vgpr(kResult + 1)[lane], lane % 3 == 2 ? first + width : first + 1) << lane;
+      }
+    }
+  }
+}
+
+TEST_P(Flat, ScratchIsSwizzled) {
+  Machine m(GetParam());
+  const uint32_t width = GetParam().wave_size;
+  const Buffer scratch = m.bus.allocate(8 * kPage);
+  m.wave.scratch_va = scratch.va;
+  m.wave.scratch_lane_bytes = 64;
+  for (unsigned lane = 0; lane < width; ++lane) {
+    m.vgpr(kAddress)[lane] = lane % 2 == 0 ? 8 : 9;  // odd lanes' dwords lie in two elements
+    for (unsigned d = 0; d < 2; ++d) m.vgpr(kData + d)[lane] = 0x01020304 * (lane + 1) + d;
+  }
+  Instruction store = global(Op::scratch_store_dwordx2);
+  store.encoding = Encoding::kScratch;
+  store.vaddr = vgpr_operand(kAddress);
+  store.offset = 4;
+  ASSERT_EQ(m.run(store), Stop::kEnd);
+  for (uint32_t lane = 0; lane < width; ++lane) {
+    uint8_t bytes[64];
+    for (uint32_t i = 0; i < 64; ++i) {
+      bytes[i] = static_cast<uint8_t>(scratch.host[i / 4 * width * 4 + lane * 4 + i % 4]);
+    }
+    uint32_t values[2];
+    std::memcpy(values, bytes + (lane % 2 == 0 ? 12 : 13), 8);
+    EXPECT_EQ(values[0], 0x01020304 * (lane + 1));
+    EXPECT_EQ(values[1], 0x01020304 * (lane + 1) + 1);
+  }
+  Instruction load = global(Op::scratch_load_dwordx2);
+  load.encoding = Encoding::kScratch;
+  load.vaddr = vgpr_operand(kAddress);
+  load.offset = 4;
+  ASSERT_EQ(m.run(load), Stop::kEnd);
+  for (uint32_t lane = 0; lane < width; ++lane) {
+    EXPECT_EQ(m.vgpr(kResult + 1)[lane], 0x01020304 * (lane + 1) + 1);
+  }
+}
+
+TEST_P(Flat, ScratchAtAScalarOffset) {
+  Machine m(GetParam());
+  const uint32_t width = GetParam().wave_size;
+  const Buffer scratch = m.bus.allocate(8 * kPage);
+  m.wave.scratch_va = scratch.va;
+  m.wave.scratch_lane_bytes = 64;
+  m.set_scalar(7, 20);
+  for (unsigned lane = 0; lane < width; ++lane) m.vgpr(kData)[lane] = lane + 5;
+  Instruction store = global(Op::scratch_store_dword);
+  store.encoding = Encoding::kScratch;
+  store.vaddr = {};
+  store.saddr = sgpr_operand(7);
+  store.offset = -4;
+  ASSERT_EQ(m.run(store), Stop::kEnd);
+  for (unsigned lane = 0; lane < width; ++lane) EXPECT_EQ(scratch.at<uint32_t>()[4 * width + lane], lane + 5);
+  m.set_scalar(7, 65);
+  EXPECT_EQ(m.run(store), Stop::kFault);
+  EXPECT_EQ(m.wave.fault_va, (uint64_t{0x20000} << 32) + 61);
+}
+
+TEST_P(Flat, OffsetsOfFlatAreIgnoredInGlobalMemoryOnGfx101) {
+  for (const uint8_t minor : {1, 3}) {
+    Machine m(GetParam(), {10, minor, 0});
+    const Buffer a = m.bus.allocate(kPage);
+    for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i;
+    for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
+      m.set_address(kAddress, lane, a.va + lane * 8);
+    Instruction i = global(Op::flat_load_dword);
+    i.encoding = Encoding::kFlat;
+    i.offset = 40;
+    ASSERT_EQ(m.run(i), Stop::kEnd);
+    EXPECT_EQ(m.vgpr(kResult)[3], minor == 1 ? 6u : 16u);
+  }
+}
+
+TEST_P(Flat, AddTidLoadsAreConsecutive) {
+  Machine m(GetParam(), {10, 3, 0});
+  const Buffer a = m.bus.allocate(kPage);
+  for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i;
+  m.set_scalar64(4, a.va);
+  Instruction i = global(Op::global_load_dword_addtid);
+  i.vaddr = {};
+  i.saddr = sgpr_operand(4, 2);
+  i.offset = 8;
+  ASSERT_EQ(m.run(i), Stop::kEnd);
+  for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) EXPECT_EQ(m.vgpr(kResult)[lane], lane + 2);
+}
+
+TEST_P(Flat, RegistersThatTheWaveDoesNotHaveAreRefused) {
+  Machine m(GetParam());
+  Instruction i = global(Op::global_load_dwordx4);
+  i.vdst = vgpr_operand(Machine::kVgprs - 3, 4);
+  EXPECT_NE(m.refusal(i), "");
+  i.vdst = vgpr_operand(Machine::kVgprs - 4, 4);
+  EXPECT_EQ(m.refusal(i), "");
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::testing

@@ -1,0 +1,426 @@
+// DS: the work-group's local memory. Work-groups run on one thread, so nothing here is atomic.
+//
+// An element that does not lie below the limit in whole loads as zero and is not stored: each of the two of a
+// two-address instruction for itself. The limit is what was allocated; on gfx8 M0 lowers it. Addresses wrap
+// at 2^32. Elements that are not aligned are accessed where they are on gfx9 and later, and by atomics and on
+// gfx8 at the address aligned down.
+#include <algorithm>
+#include <optional>
+
+#include "plugins/vgpu/exec/memory_ops/atomics.hpp"
+#include "plugins/vgpu/exec/memory_ops/lds.hpp"
+#include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/memory_ops/rows.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+// Details; fast handlers have in the MicroOp: src[0] the addresses, src[2] the data, dst the result, aux the
+// offset, dst2 whether M0 limits.
+struct LdsAccess {
+  Shape shape;
+  DataRows rows;
+  uint32_t second_data = 0;  // second operand or, of a pair, the second element
+  uint32_t address = 0;
+  uint32_t offsets[2] = {};
+  uint32_t alignment = 1;
+  bool m0_limits = false;
+  uint32_t mxcsr = FloatEnvironment::kKeepDenormals;
+};
+
+uint32_t limit_of(const Wave* wave, bool m0_limits) {
+  const uint32_t bytes = wave->group->lds_bytes;
+  return m0_limits ? std::min(bytes, scalar(wave->registers, scalar_offset(isa::code::kM0))) : bytes;
+}
+
+uint64_t lanes_in_range(const uint32_t* offsets, uint64_t exec, uint32_t bytes, uint32_t limit) {
+  if (limit < bytes) return 0;
+  uint64_t inside = 0;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    inside |= uint64_t{offsets[lane] <= limit - bytes} << lane;
+  }
+  return inside & exec;
+}
+
+template <unsigned W>
+void load_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
+                   uint64_t inside, uint32_t result) {
+  const std::byte* const lds = wave->group->lds;
+  uint32_t* const to = row(wave->registers, result);
+  if (shape.bytes < 4) {
+    for_lanes<W>(exec, [&](unsigned lane) {
+      uint32_t value = 0;
+      if ((inside >> lane & 1) != 0) std::memcpy(&value, lds + offsets[lane], shape.bytes);
+      to[lane] = narrow_to_register(shape, value, to[lane]);
+    });
+    return;
+  }
+  const unsigned dwords = shape.dwords();
+  for (unsigned d = 0; d < dwords; ++d) {
+    gather<W>(to + d * W, lds + d * 4, offsets, inside);
+    if (inside != exec) fill_row<W>(to + d * W, 0, exec & ~inside);
+  }
+}
+
+template <unsigned W>
+void store_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t inside,
+                    uint32_t data) {
+  std::byte* const lds = wave->group->lds;
+  const uint32_t* const from = row(wave->registers, data);
+  if (shape.bytes < 4) {
+    for_lanes<W>(inside, [&](unsigned lane) {
+      const uint32_t value = narrow_from_register(shape, from[lane]);
+      std::memcpy(lds + offsets[lane], &value, shape.bytes);
+    });
+    return;
+  }
+  for (unsigned d = 0; d < shape.dwords(); ++d) scatter<W>(from + d * W, lds + d * 4, offsets, inside);
+}
+
+template <class T>
+T operand(const uint32_t* data, unsigned lane, unsigned width) {
+  if constexpr (sizeof(T) == 4) {
+    return data[lane];
+  } else {
+    return data[lane] | uint64_t{data[width + lane]} << 32;
+  }
+}
+
+template <class T>
+void put_result(uint32_t* to, unsigned lane, unsigned width, T value) {
+  to[lane] = static_cast<uint32_t>(value);
+  if constexpr (sizeof(T) == 8) to[width + lane] = static_cast<uint32_t>(value >> 32);
+}
+
+// Compare-and-store has its operands the other way round: the first is what is expected.
+template <Atomic kAtomic, class T>
+T next_in_lds(T old, T first, T second) {
+  if constexpr (kAtomic == Atomic::kCmpSwap || kAtomic == Atomic::kFloatCmpSwap) std::swap(first, second);
+  return next_value<kAtomic>(old, first, second);
+}
+
+struct LdsOperands {
+  uint32_t first = 0;  // rows
+  uint32_t second = 0;
+  uint32_t result = 0;
+  bool returns = false;
+  bool reversed = true;  // see next_in_lds; FLAT is not
+};
+
+template <Atomic kAtomic, class T>
+void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t exec, uint64_t inside,
+                     const LdsOperands& operands) {
+  const unsigned width = wave->layout.wave_size;
+  std::byte* const lds = wave->group->lds;
+  const uint32_t* const first = row(wave->registers, operands.first);
+  const uint32_t* const second = row(wave->registers, operands.second);
+  uint32_t* const result = row(wave->registers, operands.result);
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    T old = 0;
+    if ((inside >> lane & 1) != 0) {
+      std::byte* const place = lds + offsets[lane];
+      const T a = operand<T>(first, lane, width);
+      const T b = has_two_operands(kAtomic) ? operand<T>(second, lane, width) : 0;
+      old = load_as<T>(place);
+      store_as(place,
+               operands.reversed ? next_in_lds<kAtomic, T>(old, a, b) : next_value<kAtomic, T>(old, a, b));
+    }
+    if (operands.returns) put_result(result, lane, width, old);
+  }
+}
+
+void atomic_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
+                     uint64_t inside, const LdsOperands& operands, uint32_t mxcsr) {
+  std::optional<FloatEnvironment> environment;
+  if (is_float(shape.atomic)) environment.emplace(mxcsr);
+  with_atomic(shape.atomic, [&](auto atomic) {
+    if (shape.bytes == 8) {
+      atomic_elements<atomic.value, uint64_t>(wave, offsets, exec, inside, operands);
+    } else {
+      atomic_elements<atomic.value, uint32_t>(wave, offsets, exec, inside, operands);
+    }
+  });
+}
+
+struct Offsets {
+  alignas(64) uint32_t of[64];
+};
+
+template <unsigned W>
+void make_offsets(const Wave* wave, const LdsAccess& access, unsigned which, Offsets& offsets) {
+  const uint32_t mask = ~(access.alignment - 1);
+  uint32_t base = access.offsets[which];
+  if (access.shape.addtid) {
+    base += scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff;
+    for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = (base + lane * 4) & mask;
+  } else {
+    const uint32_t* const own = row(wave->registers, access.address);
+    for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = (base + own[lane]) & mask;
+  }
+  for (unsigned lane = W; lane < 64; ++lane) offsets.of[lane] = 0;
+}
+
+// Where the operand of a src2 instruction lies, relative to its result.
+uint32_t second_source(uint32_t address, uint32_t offset) {
+  const auto relative =
+      (offset & 0x8000) != 0 ? static_cast<int32_t>(address) >> 17 : static_cast<int32_t>(offset << 17) >> 17;
+  return address + static_cast<uint32_t>(relative) * 4;
+}
+
+template <unsigned W>
+void source2(Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t limit) {
+  const uint32_t bytes = access.shape.bytes;
+  const uint32_t* const addresses = row(wave->registers, access.address);
+  std::optional<FloatEnvironment> environment;
+  if (is_float(access.shape.atomic)) environment.emplace(access.mxcsr);
+  std::byte* const lds = wave->group->lds;
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const uint32_t address = addresses[first_lane(left)];
+    const uint32_t b = second_source(address, access.offsets[0]) & ~(bytes - 1);
+    const uint32_t a = ((access.offsets[0] & 0x8000) != 0 ? address & 0x1ffff : address) & ~(bytes - 1);
+    if (limit < bytes || a > limit - bytes) continue;
+    uint64_t source = 0, old = 0;
+    if (b <= limit - bytes) std::memcpy(&source, lds + b, bytes);
+    std::memcpy(&old, lds + a, bytes);
+    with_atomic(access.shape.atomic, [&](auto atomic) {
+      if (bytes == 8) {
+        store_as(lds + a, next_value<atomic.value, uint64_t>(old, source, 0));
+      } else {
+        store_as(lds + a, next_value<atomic.value, uint32_t>(static_cast<uint32_t>(old),
+                                                             static_cast<uint32_t>(source), 0));
+      }
+    });
+  }
+}
+
+template <unsigned W>
+bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
+  const uint32_t limit = limit_of(wave, access.m0_limits);
+  const Shape& shape = access.shape;
+  if (shape.source2) {
+    source2<W>(wave, access, exec, limit);
+    return true;
+  }
+  const unsigned elements = shape.pair ? 2 : 1;
+  Offsets offsets[2];
+  for (unsigned i = 0; i < elements; ++i) make_offsets<W>(wave, access, i, offsets[i]);
+  for (unsigned i = 0; i < elements; ++i) {
+    const uint64_t inside = lanes_in_range(offsets[i].of, exec, shape.bytes, limit);
+    const uint32_t data = i == 0 ? access.rows.data : access.second_data;
+    const uint32_t result = access.rows.result + i * shape.dwords() * W * 4;
+    switch (shape.verb) {
+      case Verb::kLoad:
+        load_elements<W>(wave, shape, offsets[i].of, exec, inside, result);
+        break;
+      case Verb::kStore:
+        store_elements<W>(wave, shape, offsets[i].of, inside, data);
+        break;
+      case Verb::kAtomic:
+        atomic_elements(wave, shape, offsets[i].of, exec, inside,
+                        {data, access.second_data, result, shape.returns, true}, access.mxcsr);
+        break;
+    }
+  }
+  return true;
+}
+
+[[gnu::noinline]] bool lds_general(const MicroOp* op, Wave* wave, uint64_t exec) {
+  const auto& access = details<LdsAccess>(op);
+  return wave->layout.wave_size == 64 ? lds_any<64>(wave, access, exec) : lds_any<32>(wave, access, exec);
+}
+
+#if RIGEL_SIMD_LEVEL == 2
+// Loads dwords of lanes that jump about, but, 16 at a time, within 256 bytes: broadcasts, rows of tiles, the
+// strides and exchanges of sorts and transforms. They are permutations of four vectors, several times as fast
+// as gathers.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline bool load_near(std::byte* rows, const std::byte* lds, const uint32_t* addresses,
+                                             uint32_t offset, uint32_t limit, uint64_t exec) {
+  constexpr uint32_t kWindow = 256;
+  if (limit < kWindow) return false;
+  const uint32_t last_window = (limit - kWindow) & ~63u;
+  __m512i out[W / 16][N];
+  for (unsigned i = 0; i < W; i += 16) {
+    const auto mask = static_cast<__mmask16>(exec >> i);
+    if (mask == 0) continue;
+    const __m512i at =
+        _mm512_add_epi32(_mm512_load_si512(addresses + i), _mm512_set1_epi32(static_cast<int>(offset)));
+    const uint32_t some = (addresses[i + first_lane(mask)] + offset) & ~63u;
+    const uint32_t window = std::min(some < 64 ? 0 : some - 64, last_window);
+    const __m512i into = _mm512_sub_epi32(at, _mm512_set1_epi32(static_cast<int>(window)));
+    const __mmask16 far = _mm512_mask_cmpgt_epu32_mask(mask, into, _mm512_set1_epi32(kWindow - 4 * N));
+    const __mmask16 odd = _mm512_mask_test_epi32_mask(mask, into, _mm512_set1_epi32(3));
+    if ((far | odd) != 0) return false;
+    __m512i index = _mm512_srli_epi32(into, 2);
+    const std::byte* const from = lds + window;
+    const __m512i v0 = _mm512_loadu_si512(from), v1 = _mm512_loadu_si512(from + 64),
+                  v2 = _mm512_loadu_si512(from + 128), v3 = _mm512_loadu_si512(from + 192);
+    for (unsigned d = 0; d < N; ++d) {
+      const __m512i low = _mm512_permutex2var_epi32(v0, index, v1);
+      const __m512i high = _mm512_permutex2var_epi32(v2, index, v3);
+      out[i / 16][d] =
+          _mm512_mask_blend_epi32(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high);
+      index = _mm512_add_epi32(index, _mm512_set1_epi32(1));
+    }
+  }
+  for (unsigned i = 0; i < W; i += 16) {
+    const auto mask = static_cast<__mmask16>(exec >> i);
+    for (unsigned d = 0; d < N; ++d)
+      _mm512_mask_store_epi32(row(rows, (d * W + i) * 4), mask, out[i / 16][d]);
+  }
+  return true;
+}
+#endif
+
+template <unsigned W, unsigned N, bool kStore>
+void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  constexpr uint32_t kStep = N * 4;
+  if (exec != 0) [[likely]] {
+    const uint32_t limit = limit_of(wave, op->dst2 != 0);
+    const unsigned first = first_lane(exec);
+    const uint32_t* const addresses = row(registers, op->src[0].offset);
+    const uint32_t start = addresses[first] + op->aux;
+    const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
+    // On gfx8, where M0 limits, what is not aligned is another place: left to the general way.
+    const bool fits = bytes <= limit && start <= limit - bytes && (op->dst2 == 0 || start % 16 == 0);
+    if (fits && is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) [[likely]] {
+      std::byte* const lane0 = wave->group->lds + start - first * kStep;
+      if constexpr (kStore) {
+        store_consecutive<W, N>(registers + op->src[2].offset, lane0, exec);
+      } else {
+        load_consecutive<W, N>(registers + op->dst, lane0, exec);
+      }
+    } else {
+#if RIGEL_SIMD_LEVEL == 2
+      if constexpr (!kStore) {
+        if ((op->dst2 == 0 || N == 1) &&
+            load_near<W, N>(registers + op->dst, wave->group->lds, addresses, op->aux, limit, exec)) {
+          RIGEL_NEXT(op + 1, wave, registers, exec);
+        }
+      }
+#endif
+      lds_general(op, wave, exec);
+    }
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+template <unsigned W, bool kStore>
+Handler dwords_handler(unsigned count) {
+  static constexpr Handler kHandlers[] = {dwords<W, 1, kStore>, dwords<W, 2, kStore>, dwords<W, 3, kStore>,
+                                          dwords<W, 4, kStore>};
+  return kHandlers[count - 1];
+}
+
+// Append and consume: the number of active lanes is added to or taken from a counter.
+void count_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if (exec != 0) {
+    const uint32_t limit = limit_of(wave, op->dst2 != 0);
+    const uint32_t at =
+        ((scalar(registers, scalar_offset(isa::code::kM0)) & 0xffff) + op->aux) & ~uint32_t{3};
+    uint32_t old = 0;
+    if (limit >= 4 && at <= limit - 4) {
+      const auto lanes = static_cast<uint32_t>(std::popcount(exec));
+      old = load_as<uint32_t>(wave->group->lds + at);
+      store_as(wave->group->lds + at, op->imm != 0 ? old + lanes : old - lanes);
+    }
+    for_lanes<64>(exec, [&](unsigned lane) { row(registers, op->dst)[lane] = old; });
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+}  // namespace
+
+void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, uint32_t limit,
+                const DataRows& rows) {
+  Offsets aligned;
+  const uint32_t mask = shape.verb == Verb::kAtomic ? ~(shape.bytes - 1u) : ~0u;
+  for (unsigned lane = 0; lane < 64; ++lane) aligned.of[lane] = offsets[lane] & mask;
+  const uint64_t inside = lanes_in_range(aligned.of, exec, shape.bytes, limit);
+  const bool wide = wave->layout.wave_size == 64;
+  switch (shape.verb) {
+    case Verb::kLoad:
+      wide ? load_elements<64>(wave, shape, aligned.of, exec, inside, rows.result)
+           : load_elements<32>(wave, shape, aligned.of, exec, inside, rows.result);
+      break;
+    case Verb::kStore:
+      wide ? store_elements<64>(wave, shape, aligned.of, inside, rows.data)
+           : store_elements<32>(wave, shape, aligned.of, inside, rows.data);
+      break;
+    case Verb::kAtomic: {
+      const uint32_t second = rows.data + shape.dwords() * wave->layout.row_bytes();
+      atomic_elements(wave, shape, aligned.of, exec, inside,
+                      {rows.data, second, rows.result, rows.returns, false},
+                      FloatEnvironment::kKeepDenormals);
+      break;
+    }
+  }
+}
+
+Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  using isa::Op;
+  const RegisterLayout& layout = context.layout;
+  const Op name = instruction.op;
+  if (name == Op::ds_nop) return {};
+  if (is_lane_exchange(name)) return lower_lane_exchange(instruction, context, out);
+  if (isa::name(name).starts_with("ds_gws_")) return "global wave sync is not there";
+  if (instruction.gds || name == Op::ds_ordered_count) return "global data share (GDS) is not there";
+  const bool gfx8 = context.target.family() == isa::Family::kGfx8;
+  if (name == Op::ds_append || name == Op::ds_consume) {
+    if (!in_file(instruction.vdst, 1, layout)) return kRefuseRegister;
+    MicroOp& op = out.emit(count_lanes);
+    op.dst = layout.vgpr_offset(instruction.vdst.vgpr());
+    op.dst2 = gfx8;
+    op.aux = static_cast<uint32_t>(instruction.offset);
+    op.imm = name == Op::ds_append;
+    return {};
+  }
+  const auto shape = shape_of(name);
+  if (!shape) return "DS instruction that is not executed";
+
+  LdsAccess access;
+  access.shape = *shape;
+  const unsigned elements = shape->pair ? 2 : 1;
+  if (!in_file(instruction.vaddr, 1, layout) || !in_file(instruction.vdata, shape->dwords(), layout) ||
+      !in_file(instruction.vdata2, shape->dwords(), layout) ||
+      !in_file(instruction.vdst, shape->dwords() * elements, layout)) {
+    return kRefuseRegister;
+  }
+  const auto rows_of = [&](const isa::Operand& operand) {
+    return operand.is_vgpr() ? layout.vgpr_offset(operand.vgpr()) : 0;
+  };
+  access.address = rows_of(instruction.vaddr);
+  access.rows.data = rows_of(instruction.vdata);
+  access.rows.result = rows_of(instruction.vdst);
+  access.second_data = rows_of(instruction.vdata2);
+  const uint32_t unit = shape->pair ? shape->bytes * (shape->far_pair ? 64u : 1u) : 1u;
+  access.offsets[0] = static_cast<uint32_t>(instruction.offset) * unit;
+  access.offsets[1] = instruction.offset1 * unit;
+  access.m0_limits = gfx8;
+  if (gfx8 || shape->verb == Verb::kAtomic) access.alignment = shape->bytes == 12 ? 16 : shape->bytes;
+  const uint8_t denormals = shape->bytes == 8 ? context.mode.denorm64 : context.mode.denorm32;
+  access.mxcsr = 0x1f80u | ((denormals & 1) == 0 ? 0x40u : 0u) | ((denormals & 2) == 0 ? 0x8000u : 0u);
+
+  Handler handler = general_handler<lds_general>;
+  if (shape->verb != Verb::kAtomic && shape->bytes >= 4 && !shape->pair && !shape->addtid) {
+    const bool store = shape->verb == Verb::kStore;
+    if (layout.wave_size == 64) {
+      handler =
+          store ? dwords_handler<64, true>(shape->dwords()) : dwords_handler<64, false>(shape->dwords());
+    } else {
+      handler =
+          store ? dwords_handler<32, true>(shape->dwords()) : dwords_handler<32, false>(shape->dwords());
+    }
+  }
+  MicroOp& op = out.emit(handler);
+  op.src[0].offset = access.address;
+  op.src[2].offset = access.rows.data;
+  op.dst = access.rows.result;
+  op.dst2 = access.m0_limits;
+  op.aux = access.offsets[0];
+  op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
+  return {};
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,94 @@
+// The parts of lower_memory(), by kind of memory, and what they share.
+#pragma once
+
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/memory_ops/shape.hpp"
+#include "plugins/vgpu/exec/memory_ops/span.hpp"
+#include "plugins/vgpu/exec/simd.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+
+/// A full fence: see memory.hpp.
+void fence(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
+
+/// Accesses the work-group's LDS at these byte offsets; each element in whole, or not at all where it does
+/// not fit below `limit` (loads give 0).
+void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, uint32_t limit,
+                const DataRows& rows);
+
+/// Memory of the block for a handler's details.
+template <class T>
+T& allocate(Emitter& out, const T& value) {
+  static_assert(std::is_trivially_destructible_v<T>);
+  return *new (out.allocate(sizeof(T), alignof(T))) T(value);
+}
+
+template <class T>
+const T& details(const MicroOp* op) {
+  return *reinterpret_cast<const T*>(op->imm);
+}
+
+/// Calls `general(op, wave, exec)`, which does all of an instruction and says whether the wave goes on.
+template <bool (*kGeneral)(const MicroOp*, Wave*, uint64_t)>
+void general_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if (exec != 0 && !kGeneral(op, wave, exec)) RIGEL_LEAVE(op, wave);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+/// A scalar operand: a register, or a constant.
+struct ScalarSource {
+  uint32_t constant = 0;
+  uint32_t offset = 0;
+  bool is_register = false;
+
+  uint32_t read(const std::byte* registers) const {
+    uint32_t value = constant;
+    if (is_register) std::memcpy(&value, registers + offset, sizeof value);
+    return value;
+  }
+};
+
+/// Absent operands and gfx10's NULL are 0. False: something that memory instructions cannot have.
+inline bool scalar_source(const isa::Operand& operand, isa::Family family, ScalarSource& source) {
+  const uint16_t code = operand.code;
+  source = {};
+  if (!operand.exists() || (family == isa::Family::kGfx10 && code == isa::code::kNull)) return true;
+  if (operand.is_scalar_register()) {
+    source.offset = scalar_offset(code);
+    source.is_register = true;
+    return true;
+  }
+  if (code <= 192) {
+    source.constant = code - 128u;
+  } else if (code <= 208) {
+    source.constant = 192u - code;
+  } else if (code >= 240 && code <= 248) {
+    constexpr uint32_t kFloats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                    0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+    source.constant = kFloats[code - 240];
+  } else {
+    return false;
+  }
+  return true;
+}
+
+constexpr const char* kRefuseRegister = "memory instruction names a register that the wave does not have";
+
+/// Whether the registers exist; absent operands do.
+inline bool in_file(const isa::Operand& operand, unsigned dwords, const RegisterLayout& layout) {
+  if (!operand.exists()) return true;
+  if (operand.is_vgpr()) return operand.vgpr() + dwords <= layout.vgprs;
+  return operand.code + dwords <= isa::code::kZero;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

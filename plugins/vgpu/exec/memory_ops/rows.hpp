@@ -1,0 +1,399 @@
+// Rows of a wave against memory: the loops over lanes that memory handlers are made of, with AVX-512 forms
+// of those that matter. A row is W dwords, one a lane, aligned to 64 bytes. Included by files that are
+// compiled for each SIMD level.
+//
+// `host` is always the address of something that all active lanes lie within; what inactive lanes would
+// touch is not touched.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "plugins/vgpu/exec/micro_op.hpp"
+#include "plugins/vgpu/exec/simd.hpp"
+
+#if RIGEL_SIMD_LEVEL == 2
+#pragma GCC diagnostic push  // GCC's own "undefined" vectors
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+#pragma GCC diagnostic pop
+#endif
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+template <unsigned W>
+constexpr uint64_t kAllLanes = W == 64 ? ~uint64_t{0} : 0xffffffffu;
+
+inline uint32_t* row(std::byte* registers, uint32_t offset) {
+  return reinterpret_cast<uint32_t*>(__builtin_assume_aligned(registers + offset, 64));
+}
+
+inline uint32_t scalar(const std::byte* registers, uint32_t offset) {
+  uint32_t value;
+  std::memcpy(&value, registers + offset, sizeof value);
+  return value;
+}
+
+inline uint64_t scalar64(const std::byte* registers, uint32_t offset) {
+  uint64_t value;
+  std::memcpy(&value, registers + offset, sizeof value);
+  return value;
+}
+
+template <class T>
+inline T load_as(const std::byte* host) {
+  T value;
+  std::memcpy(&value, host, sizeof value);
+  return value;
+}
+
+template <class T>
+inline void store_as(std::byte* host, T value) {
+  std::memcpy(host, &value, sizeof value);
+}
+
+inline unsigned first_lane(uint64_t exec) {
+  return static_cast<unsigned>(std::countr_zero(exec));
+}
+inline unsigned last_lane(uint64_t exec) {
+  return 63u - static_cast<unsigned>(std::countl_zero(exec));
+}
+
+/// Calls `each(lane)` for the active lanes, lowest first.
+template <unsigned W, class Each>
+[[gnu::always_inline]] inline void for_lanes(uint64_t exec, Each each) {
+  if (exec == kAllLanes<W>) {
+    for (unsigned lane = 0; lane < W; ++lane) each(lane);
+  } else {
+    for (uint64_t left = exec; left != 0; left &= left - 1) each(first_lane(left));
+  }
+}
+
+/// Whether active lanes' values are `start + lane * step` (modulo 2^32).
+template <unsigned W>
+[[gnu::always_inline]] inline bool is_ramp(const uint32_t* values, uint64_t exec, uint32_t start,
+                                           uint32_t step) {
+#if RIGEL_SIMD_LEVEL == 2
+  const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  __m512i expected = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(start)),
+                                      _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int>(step))));
+  const __m512i chunk = _mm512_set1_epi32(static_cast<int>(step * 16));
+  __m512i wrong = _mm512_setzero_si512();
+  if (exec == kAllLanes<W>) {
+    for (unsigned i = 0; i < W; i += 16) {
+      wrong = _mm512_or_si512(wrong, _mm512_xor_si512(_mm512_load_si512(values + i), expected));
+      expected = _mm512_add_epi32(expected, chunk);
+    }
+  } else {
+    for (unsigned i = 0; i < W; i += 16) {
+      const auto mask = static_cast<__mmask16>(exec >> i);
+      wrong = _mm512_or_si512(wrong, _mm512_maskz_xor_epi32(mask, _mm512_load_si512(values + i), expected));
+      expected = _mm512_add_epi32(expected, chunk);
+    }
+  }
+  return _mm512_test_epi32_mask(wrong, wrong) == 0;
+#else
+  uint32_t wrong = 0;
+  if (exec == kAllLanes<W>) {
+    for (unsigned lane = 0; lane < W; ++lane) wrong |= values[lane] ^ (start + lane * step);
+  } else {
+    for_lanes<W>(exec, [&](unsigned lane) { wrong |= values[lane] ^ (start + lane * step); });
+  }
+  return wrong == 0;
+#endif
+}
+
+template <unsigned W>
+[[gnu::always_inline]] inline bool is_uniform(const uint32_t* values, uint64_t exec, uint32_t value) {
+#if RIGEL_SIMD_LEVEL == 2
+  const __m512i expected = _mm512_set1_epi32(static_cast<int>(value));
+  __m512i wrong = _mm512_setzero_si512();
+  if (exec == kAllLanes<W>) {
+    for (unsigned i = 0; i < W; i += 16) {
+      wrong = _mm512_or_si512(wrong, _mm512_xor_si512(_mm512_load_si512(values + i), expected));
+    }
+  } else {
+    for (unsigned i = 0; i < W; i += 16) {
+      const auto mask = static_cast<__mmask16>(exec >> i);
+      wrong = _mm512_or_si512(wrong, _mm512_maskz_xor_epi32(mask, _mm512_load_si512(values + i), expected));
+    }
+  }
+  return _mm512_test_epi32_mask(wrong, wrong) == 0;
+#else
+  uint32_t wrong = 0;
+  if (exec == kAllLanes<W>) {
+    for (unsigned lane = 0; lane < W; ++lane) wrong |= values[lane] ^ value;
+  } else {
+    for_lanes<W>(exec, [&](unsigned lane) { wrong |= values[lane] ^ value; });
+  }
+  return wrong == 0;
+#endif
+}
+
+template <unsigned W>
+[[gnu::always_inline]] inline void fill_row(uint32_t* to, uint32_t value, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  for (unsigned i = 0; i < W; i += 16) {
+    _mm512_mask_store_epi32(to + i, static_cast<__mmask16>(exec >> i),
+                            _mm512_set1_epi32(static_cast<int>(value)));
+  }
+#else
+  for_lanes<W>(exec, [&](unsigned lane) { to[lane] = value; });
+#endif
+}
+
+#if RIGEL_SIMD_LEVEL == 2
+// Lanes' masks for vectors of memory in which each lane has N dwords.
+template <unsigned N>
+inline uint64_t spread(uint64_t lanes16) {
+  if constexpr (N == 1) {
+    return lanes16;
+  } else if constexpr (N == 2) {
+    return _pdep_u64(lanes16, 0x5555555555555555) * 3;
+  } else if constexpr (N == 3) {
+    return _pdep_u64(lanes16, 0x1249249249249249) * 7;
+  } else {
+    return _pdep_u64(lanes16, 0x1111111111111111) * 15;
+  }
+}
+
+// Which dword of N vectors of 16 comes where. Of two sources each: `low` chooses from vectors 0 and 1,
+// `high` from 2 and 3, and `from_high` which of them counts.
+struct Shuffle {
+  alignas(64) uint32_t low[16];
+  alignas(64) uint32_t high[16];
+  uint16_t from_high;
+};
+template <unsigned N>
+struct Shuffles {
+  Shuffle of[N];
+};
+template <unsigned N>
+constexpr Shuffles<N> gathering() {  // row d, lane i: element i * N + d of memory
+  Shuffles<N> result{};
+  for (unsigned d = 0; d < N; ++d) {
+    for (unsigned i = 0; i < 16; ++i) {
+      const unsigned element = i * N + d;
+      result.of[d].low[i] = element % 32;
+      result.of[d].high[i] = element % 32;
+      if (element >= 32) result.of[d].from_high = static_cast<uint16_t>(result.of[d].from_high | 1u << i);
+    }
+  }
+  return result;
+}
+template <unsigned N>
+constexpr Shuffles<N> scattering() {  // vector j of memory, element i: lane e / N of row e % N
+  Shuffles<N> result{};
+  for (unsigned j = 0; j < N; ++j) {
+    for (unsigned i = 0; i < 16; ++i) {
+      const unsigned element = j * 16 + i;
+      const unsigned source = element % N * 16 + element / N;
+      result.of[j].low[i] = source % 32;
+      result.of[j].high[i] = source % 32;
+      if (source >= 32) result.of[j].from_high = static_cast<uint16_t>(result.of[j].from_high | 1u << i);
+    }
+  }
+  return result;
+}
+template <unsigned N>
+inline constexpr Shuffles<N> kGathering = gathering<N>();
+template <unsigned N>
+inline constexpr Shuffles<N> kScattering = scattering<N>();
+
+template <unsigned N>
+[[gnu::always_inline]] inline __m512i shuffle(const __m512i (&v)[N], const Shuffle& how) {
+  const __m512i low = _mm512_permutex2var_epi32(v[0], _mm512_load_si512(how.low), v[1]);
+  if constexpr (N == 2) {
+    return low;
+  } else {
+    const __m512i high = _mm512_permutex2var_epi32(v[2], _mm512_load_si512(how.high), v[N - 1]);
+    return _mm512_mask_blend_epi32(how.from_high, low, high);
+  }
+}
+#endif
+
+/// Loads N dwords of each lane from consecutive places: lane 0's would be at `host`.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void load_consecutive(std::byte* rows, const std::byte* host, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  auto* const to = row(rows, 0);
+  for (unsigned i = 0; i < W; i += 16, host += 64 * N) {
+    __m512i in[N];
+    const auto mask = static_cast<__mmask16>(exec >> i);
+    if (exec == kAllLanes<W>) {
+      for (unsigned j = 0; j < N; ++j) in[j] = _mm512_loadu_si512(host + j * 64);
+    } else {
+      const uint64_t wide = spread<N>(mask);
+      for (unsigned j = 0; j < N; ++j) {
+        in[j] = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(wide >> (j * 16)), host + j * 64);
+      }
+    }
+    for (unsigned d = 0; d < N; ++d) {
+      __m512i out;
+      if constexpr (N == 1) {
+        out = in[0];
+      } else {
+        out = shuffle<N>(in, kGathering<N>.of[d]);
+      }
+      if (exec == kAllLanes<W>) {
+        _mm512_store_si512(to + d * W + i, out);
+      } else {
+        _mm512_mask_store_epi32(to + d * W + i, mask, out);
+      }
+    }
+  }
+#else
+  auto* const to = row(rows, 0);
+  if (N == 1 && exec == kAllLanes<W>) {
+    std::memcpy(to, host, W * 4);
+    return;
+  }
+  for_lanes<W>(exec, [&](unsigned lane) {
+    uint32_t value[N];
+    // Two dwords at a time, so that aligned pairs are not torn.
+    for (unsigned d = 0; d + 1 < N; d += 2) {
+      const auto both = load_as<uint64_t>(host + lane * size_t{N * 4} + d * 4);
+      value[d] = static_cast<uint32_t>(both);
+      value[d + 1] = static_cast<uint32_t>(both >> 32);
+    }
+    if constexpr (N % 2 == 1) value[N - 1] = load_as<uint32_t>(host + lane * size_t{N * 4} + (N - 1) * 4);
+    for (unsigned d = 0; d < N; ++d) to[d * W + lane] = value[d];
+  });
+#endif
+}
+
+/// Stores N dwords of each lane to consecutive places: lane 0's would go to `host`.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void store_consecutive(std::byte* rows, std::byte* host, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  const auto* const from = row(rows, 0);
+  for (unsigned i = 0; i < W; i += 16, host += 64 * N) {
+    __m512i in[N];
+    for (unsigned d = 0; d < N; ++d) in[d] = _mm512_load_si512(from + d * W + i);
+    const uint64_t wide = exec == kAllLanes<W> ? ~uint64_t{0} : spread<N>(static_cast<__mmask16>(exec >> i));
+    for (unsigned j = 0; j < N; ++j) {
+      __m512i out;
+      if constexpr (N == 1) {
+        out = in[0];
+      } else {
+        out = shuffle<N>(in, kScattering<N>.of[j]);
+      }
+      if (exec == kAllLanes<W>) {
+        _mm512_storeu_si512(host + j * 64, out);
+      } else {
+        _mm512_mask_storeu_epi32(host + j * 64, static_cast<__mmask16>(wide >> (j * 16)), out);
+      }
+    }
+  }
+#else
+  const auto* const from = row(rows, 0);
+  if (N == 1 && exec == kAllLanes<W>) {
+    std::memcpy(host, from, W * 4);
+    return;
+  }
+  for_lanes<W>(exec, [&](unsigned lane) {
+    std::byte* const to = host + lane * size_t{N * 4};
+    for (unsigned d = 0; d + 1 < N; d += 2) {
+      store_as<uint64_t>(to + d * 4, from[d * W + lane] | uint64_t{from[(d + 1) * W + lane]} << 32);
+    }
+    if constexpr (N % 2 == 1) store_as<uint32_t>(to + (N - 1) * 4, from[(N - 1) * W + lane]);
+  });
+#endif
+}
+
+#if RIGEL_SIMD_LEVEL == 2
+// Gathers take signed indices: offsets are seen from the middle of their 4 GiB.
+constexpr uint32_t kMiddle = 0x80000000;
+inline const std::byte* middle(const std::byte* host) {
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<uintptr_t>(host) + kMiddle);
+}
+inline __m512i from_middle(const uint32_t* offsets) {
+  return _mm512_xor_si512(_mm512_load_si512(offsets), _mm512_set1_epi32(static_cast<int>(kMiddle)));
+}
+#endif
+
+/// Loads a dword of each lane from `host + offsets[lane]`. `to` may be `offsets`.
+template <unsigned W>
+[[gnu::always_inline]] inline void gather(uint32_t* to, const std::byte* host, const uint32_t* offsets,
+                                          uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  const std::byte* const base = middle(host);
+  for (unsigned i = 0; i < W; i += 16) {
+    const auto mask = static_cast<__mmask16>(exec >> i);
+    const __m512i values =
+        _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, from_middle(offsets + i), base, 1);
+    _mm512_mask_store_epi32(to + i, mask, values);
+  }
+#else
+  for_lanes<W>(exec, [&](unsigned lane) { to[lane] = load_as<uint32_t>(host + offsets[lane]); });
+#endif
+}
+
+/// The same with two dwords, which are not torn. `low` may be `offsets`.
+template <unsigned W>
+[[gnu::always_inline]] inline void gather2(uint32_t* low, uint32_t* high, const std::byte* host,
+                                           const uint32_t* offsets, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  const std::byte* const base = middle(host);
+  for (unsigned i = 0; i < W; i += 16) {
+    const auto mask = static_cast<__mmask16>(exec >> i);
+    const __m512i index = from_middle(offsets + i);
+    const __m512i a = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), static_cast<__mmask8>(mask),
+                                                  _mm512_castsi512_si256(index), base, 1);
+    const __m512i b = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), static_cast<__mmask8>(mask >> 8),
+                                                  _mm512_extracti64x4_epi64(index, 1), base, 1);
+    const __m512i both[2] = {a, b};
+    _mm512_mask_store_epi32(low + i, mask, shuffle<2>(both, kGathering<2>.of[0]));
+    _mm512_mask_store_epi32(high + i, mask, shuffle<2>(both, kGathering<2>.of[1]));
+  }
+#else
+  for_lanes<W>(exec, [&](unsigned lane) {
+    const auto both = load_as<uint64_t>(host + offsets[lane]);
+    low[lane] = static_cast<uint32_t>(both);
+    high[lane] = static_cast<uint32_t>(both >> 32);
+  });
+#endif
+}
+
+/// Stores a dword of each lane to `host + offsets[lane]`; of lanes that hit the same place, the highest wins.
+template <unsigned W>
+[[gnu::always_inline]] inline void scatter(const uint32_t* from, std::byte* host, const uint32_t* offsets,
+                                           uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  auto* const base = const_cast<std::byte*>(middle(host));
+  for (unsigned i = 0; i < W; i += 16) {
+    _mm512_mask_i32scatter_epi32(base, static_cast<__mmask16>(exec >> i), from_middle(offsets + i),
+                                 _mm512_load_si512(from + i), 1);
+  }
+#else
+  for_lanes<W>(exec, [&](unsigned lane) { store_as(host + offsets[lane], from[lane]); });
+#endif
+}
+
+template <unsigned W>
+[[gnu::always_inline]] inline void scatter2(const uint32_t* low, const uint32_t* high, std::byte* host,
+                                            const uint32_t* offsets, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  auto* const base = const_cast<std::byte*>(middle(host));
+  for (unsigned i = 0; i < W; i += 16) {
+    const auto mask = static_cast<__mmask16>(exec >> i);
+    const __m512i index = from_middle(offsets + i);
+    const __m512i rows[2] = {_mm512_load_si512(low + i), _mm512_load_si512(high + i)};
+    _mm512_mask_i32scatter_epi64(base, static_cast<__mmask8>(mask), _mm512_castsi512_si256(index),
+                                 shuffle<2>(rows, kScattering<2>.of[0]), 1);
+    _mm512_mask_i32scatter_epi64(base, static_cast<__mmask8>(mask >> 8), _mm512_extracti64x4_epi64(index, 1),
+                                 shuffle<2>(rows, kScattering<2>.of[1]), 1);
+  }
+#else
+  for_lanes<W>(exec, [&](unsigned lane) {
+    store_as<uint64_t>(host + offsets[lane], low[lane] | uint64_t{high[lane]} << 32);
+  });
+#endif
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

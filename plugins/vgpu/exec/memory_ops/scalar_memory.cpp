@@ -1,0 +1,219 @@
+// SMEM: loads, stores and atomics of scalar registers, clocks and scalar caches.
+//
+// Every part of an address is taken without its two lowest bits, as the manuals say. Buffers are checked
+// dword by dword; what lies beyond loads as zero and is not stored.
+#include <algorithm>
+
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/memory_ops/atomics.hpp"
+#include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/memory_ops/rows.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+struct ScalarAccess {
+  Shape shape;
+  uint32_t base = 0;  // offset of the address or the buffer descriptor
+  uint32_t data = 0;
+  bool buffer = false;
+  bool returns = false;
+  ScalarSource soffset;
+  uint32_t soffset_scale = 1;
+  int32_t offset = 0;
+};
+
+// An address and how many bytes from there on may be accessed.
+struct Place {
+  uint64_t va;
+  uint64_t bytes;
+};
+
+Place place_of(const ScalarAccess& access, const std::byte* registers) {
+  constexpr uint64_t kDword = ~uint64_t{3};
+  const uint64_t base = scalar64(registers, access.base);
+  const uint64_t offset = (static_cast<uint64_t>(int64_t{access.offset}) & kDword) +
+                          uint64_t{access.soffset.read(registers) & ~3u} * access.soffset_scale;
+  if (!access.buffer) return {(base & kDword) + offset, ~uint64_t{0}};
+  const uint64_t stride = base >> 48 & 0x3fff;
+  const uint64_t records = scalar(registers, access.base + 8);
+  const uint64_t size = stride == 0 ? records : records * stride;
+  return {(base & 0xffffffffffff & kDword) + offset, offset < size ? size - offset : 0};
+}
+
+[[gnu::noinline]] bool load_general(const MicroOp* op, Wave* wave) {
+  const auto& access = details<ScalarAccess>(op);
+  const Place place = place_of(access, wave->registers);
+  const uint64_t bytes = std::min<uint64_t>(access.shape.bytes, place.bytes & ~uint64_t{3});
+  uint32_t values[16] = {};
+  VmFault fault;
+  if (!wave->memory->read(place.va, values, bytes, fault)) return stop_with(wave, fault);
+  std::memcpy(wave->registers + access.data, values, access.shape.bytes);
+  return true;
+}
+
+// src[0] the address, src[1] the register offset (or a constant 0), imm the details, aux the offset.
+template <unsigned N, bool kRegisterOffset>
+void load(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  uint64_t va = (scalar64(registers, op->src[0].offset) & ~uint64_t{3}) +
+                static_cast<uint64_t>(int64_t{static_cast<int32_t>(op->aux)});
+  if constexpr (kRegisterOffset) va += scalar(registers, op->src[1].offset) & ~3u;
+  if (const std::byte* host = wave->memory->find(op, va, N * 4, Access::kRead)) [[likely]] {
+    std::memcpy(registers + op->dst, host, N * 4);
+  } else if (!load_general(op, wave)) {
+    RIGEL_LEAVE(op, wave);
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+template <bool kRegisterOffset>
+Handler load_handler(unsigned dwords) {
+  switch (dwords) {
+    case 1:
+      return load<1, kRegisterOffset>;
+    case 2:
+      return load<2, kRegisterOffset>;
+    case 4:
+      return load<4, kRegisterOffset>;
+    case 8:
+      return load<8, kRegisterOffset>;
+    default:
+      return load<16, kRegisterOffset>;
+  }
+}
+
+bool store_general(const MicroOp* op, Wave* wave) {
+  const auto& access = details<ScalarAccess>(op);
+  const Place place = place_of(access, wave->registers);
+  const uint64_t bytes = std::min<uint64_t>(access.shape.bytes, place.bytes & ~uint64_t{3});
+  VmFault fault;
+  return wave->memory->write(place.va, wave->registers + access.data, bytes, fault) || stop_with(wave, fault);
+}
+
+template <Atomic kAtomic, class T>
+bool atomic(const MicroOp* op, Wave* wave, const ScalarAccess& access, uint64_t va) {
+  va &= ~uint64_t{sizeof(T) - 1};
+  std::byte* const host = wave->memory->find(op, va, sizeof(T), Access::kWrite);
+  if (host == nullptr) {
+    return stop_with(wave, {va, Access::kWrite, wave->memory->run(va, sizeof(T), Access::kWrite).reason, 0});
+  }
+  T operands[2] = {};
+  std::memcpy(operands, wave->registers + access.data, sizeof(T) * (has_two_operands(kAtomic) ? 2 : 1));
+  const T old = atomically<kAtomic>(reinterpret_cast<T*>(host), operands[0], operands[1]);
+  if (access.returns) std::memcpy(wave->registers + access.data, &old, sizeof old);
+  return true;
+}
+
+bool atomic_general(const MicroOp* op, Wave* wave) {
+  const auto& access = details<ScalarAccess>(op);
+  const Place place = place_of(access, wave->registers);
+  if (place.bytes < access.shape.bytes) {
+    if (access.returns) std::memset(wave->registers + access.data, 0, access.shape.bytes);
+    return true;
+  }
+  bool done = false;
+  with_atomic(access.shape.atomic, [&](auto which) {
+    done = access.shape.bytes == 8 ? atomic<which.value, uint64_t>(op, wave, access, place.va)
+                                   : atomic<which.value, uint32_t>(op, wave, access, place.va);
+  });
+  return done;
+}
+
+// Scalar memory does not ask EXEC.
+template <bool (*kGeneral)(const MicroOp*, Wave*)>
+void whole(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if (!kGeneral(op, wave)) RIGEL_LEAVE(op, wave);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void memtime(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  store_as<uint64_t>(registers + op->dst, wave->core->shader_clock());
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void memrealtime(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  store_as<uint64_t>(registers + op->dst, wave->core->reference_clock());
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void wave_id_in_group(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  store_as<uint32_t>(registers + op->dst, wave->id_in_group);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+}  // namespace
+
+Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  using isa::Op;
+  const isa::Family family = context.target.family();
+  const auto to_scalar = [&](Handler handler) {
+    out.emit(handler).dst = scalar_offset(instruction.vdst.code);
+  };
+  switch (instruction.op) {
+    case Op::s_dcache_inv:
+    case Op::s_dcache_inv_vol:
+    case Op::s_dcache_wb:
+    case Op::s_dcache_wb_vol:
+    case Op::s_gl1_inv:
+      out.emit(fence);
+      return {};
+    case Op::s_dcache_discard:  // drops cache lines that nobody will read: nothing is cached
+    case Op::s_dcache_discard_x2:
+    case Op::s_atc_probe:  // fetches translations ahead
+    case Op::s_atc_probe_buffer:
+      return {};
+    case Op::s_memtime:
+      to_scalar(memtime);
+      return {};
+    case Op::s_memrealtime:
+      to_scalar(memrealtime);
+      return {};
+    case Op::s_get_waveid_in_workgroup:
+      to_scalar(wave_id_in_group);
+      return {};
+    default:
+      break;
+  }
+  const auto shape = shape_of(instruction.op);
+  if (!shape) return "scalar memory instruction that is not executed";
+  const std::string_view name = isa::name(instruction.op);
+  ScalarAccess access;
+  access.shape = *shape;
+  access.base = scalar_offset(instruction.saddr.code);
+  const isa::Operand& data = shape->verb == Verb::kLoad ? instruction.vdst : instruction.vdata;
+  const isa::Operand& where = data.exists() ? data : instruction.vdst;
+  if (!where.is_scalar_register() || !instruction.saddr.is_scalar_register()) return kRefuseRegister;
+  access.data = scalar_offset(where.code);
+  access.buffer = name.starts_with("s_buffer_");
+  access.returns = instruction.glc;
+  access.offset = instruction.offset;
+  if (!scalar_source(instruction.soffset, family, access.soffset)) return kRefuseRegister;
+  if (name.starts_with("s_scratch_")) access.soffset_scale = 64;
+
+  Handler handler = nullptr;
+  if (shape->verb == Verb::kStore) {
+    handler = whole<store_general>;
+  } else if (shape->verb == Verb::kAtomic) {
+    handler = whole<atomic_general>;
+  } else if (access.buffer || access.soffset_scale != 1) {
+    handler = whole<load_general>;
+  } else {
+    handler = access.soffset.is_register ? load_handler<true>(shape->dwords())
+                                         : load_handler<false>(shape->dwords());
+  }
+  if (instruction.glc && shape->verb == Verb::kLoad) out.emit(fence);
+  MicroOp& op = out.emit(handler);
+  op.src[0].offset = access.base;
+  op.src[1].offset = access.soffset.offset;
+  op.dst = access.data;
+  op.aux = static_cast<uint32_t>((access.offset & ~3) + static_cast<int32_t>(access.soffset.constant & ~3u));
+  op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
+  return {};
+}
+
+void fence(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

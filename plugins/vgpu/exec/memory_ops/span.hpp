@@ -1,0 +1,98 @@
+// The general way to do a vector memory instruction: first every lane's address is worked out (a Span), by
+// whatever addressing the instruction has; then one of three functions moves the data. Handlers of common
+// forms try something faster first and come here with what is left.
+//
+// A lane that faults stops the wave: Wave::fault_* name the lowest lane's first byte that cannot be accessed,
+// and the function answers false. What other lanes did by then stays done, as on hardware.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/memory_ops/shape.hpp"
+#include "plugins/vgpu/exec/simd.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+struct Span {
+  alignas(64) uint64_t va[64];  ///< Of the first byte; only those of active lanes count.
+  uint64_t active[4] = {};      ///< Lanes that access dword k; each a subset of the one before.
+  uint64_t dword_stride = 4;    ///< From one dword of a lane to its next: more where memory is swizzled.
+
+  void all_dwords(uint64_t exec) {
+    for (uint64_t& lanes : active) lanes = exec;
+  }
+};
+
+/// Lanes in swizzled memory: elements of one lane lie `element_stride` apart, its neighbours' in between.
+struct SwizzledSpan {
+  uint64_t base[64];    ///< Of the lane's byte 0.
+  uint64_t offset[64];  ///< In the lane's own memory.
+  uint64_t active[4] = {};
+  uint64_t element_bytes = 4;  ///< A power of two.
+  uint64_t element_stride = 4;
+
+  uint64_t address(unsigned lane, uint64_t at) const {
+    return base[lane] + at / element_bytes * element_stride + at % element_bytes;
+  }
+};
+
+/// Where the data are, in the wave's registers: first of `Shape::dwords()` rows. Atomics: the operand's rows
+/// (two operands for compare-and-swap), and where the old value goes.
+struct DataRows {
+  uint32_t data = 0;
+  uint32_t result = 0;
+  bool returns = false;
+};
+
+/// Loads to `result`. Lanes of active[0] that are not in active[k] are left alone.
+bool load_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
+bool store_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
+/// Atomic against everybody; lanes one after the other. Addresses are aligned down, as memory does.
+bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
+
+inline bool access_span(const void* site, Wave* wave, const Shape& shape, const Span& span,
+                        const DataRows& rows) {
+  if (span.active[0] == 0) return true;
+  switch (shape.verb) {
+    case Verb::kLoad:
+      return load_span(site, wave, shape, span, rows);
+    case Verb::kStore:
+      return store_span(site, wave, shape, span, rows);
+    case Verb::kAtomic:
+      break;
+  }
+  return atomic_span(site, wave, shape, span, rows);
+}
+
+/// The same in swizzled memory; accesses need not be aligned.
+bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& swizzled,
+                     const DataRows& rows);
+
+/// Notes a fault in the wave, and is false.
+inline bool stop_with(Wave* wave, const VmFault& fault) {
+  wave->stop = Stop::kFault;
+  wave->fault_va = fault.va;
+  wave->fault_access = static_cast<uint8_t>(fault.access);
+  wave->fault_reason = static_cast<uint8_t>(fault.reason);
+  return false;
+}
+
+/// A sub-dword value of memory as it comes into a register that had `before`.
+inline uint32_t narrow_to_register(const Shape& shape, uint32_t value, uint32_t before) {
+  if (shape.sign) {
+    value = shape.bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(value))
+                             : static_cast<uint32_t>(static_cast<int16_t>(value));
+  }
+  if (!shape.d16) return value;
+  return shape.high ? value << 16 | (before & 0xffff) : (before & 0xffff0000) | (value & 0xffff);
+}
+
+/// What a sub-dword store writes, in its low bits.
+inline uint32_t narrow_from_register(const Shape& shape, uint32_t value) {
+  return shape.high ? value >> 16 : value;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
