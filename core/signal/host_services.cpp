@@ -45,7 +45,7 @@ uint32_t wait_any(void*, const hsabe_wait_t* waits, uint32_t count, uint64_t tim
 }
 
 constexpr hsabe_host_signal_t kServices{
-    sizeof(hsabe_host_signal_t), create, destroy, store, subtract, wait_any};
+    sizeof(hsabe_host_signal_t), create, destroy, store, subtract, wait_any, nullptr, nullptr};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 namespace rigel {
 
+/// `watch` and `settle` are null: they are a runtime's.
 const hsabe_host_signal_t& host_signal_services() noexcept;
 
 }  // namespace rigel

@@ -53,7 +53,8 @@ void remove(Signal& signal, WaitNode& node) {
   }
   if (signal.waiters != nullptr) return;
   signal.attention.fetch_and(~Signal::kWaiters, std::memory_order_relaxed);
-  if (signal.has_attribute(kSignalHooked)) [[unlikely]] {
+  // Who comes late may have begun to wait on a signal that is another's by now, with other attributes.
+  if (signal.has_attribute(kSignalHooked) || signal.hook_data[0] != 0) [[unlikely]] {
     if (const auto* hooks = signal_hooks.load(std::memory_order_acquire)) hooks->waiting_ended(signal);
   }
 }

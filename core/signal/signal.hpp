@@ -114,7 +114,7 @@ class alignas(128) Signal {
   std::atomic<uint32_t> next_free;
   /// SignalAttributes.
   std::atomic<uint32_t> attributes;
-  /// For the owner of the SignalHooks. Zero at creation.
+  /// The hooks' own. Zero in new memory; a signal that is made of an old one's leaves it as it is.
   uint64_t hook_data[2];
 
   // Bits of `attention`.

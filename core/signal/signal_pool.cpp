@@ -35,6 +35,10 @@ constinit FreeList free_list;
 constinit std::array<std::atomic<Signal*>, kMaxSlabs> slabs{};
 constinit std::atomic<uint32_t> first_index{0};  // of the slabs of the current allocator
 
+// How devices announce that they have changed a signal. The mailbox is set last and cleared first.
+constinit std::atomic<uint64_t> interrupt_mailbox{0};
+constinit std::atomic<uint32_t> interrupt_event{0};
+
 // Which addresses are slabs: open addressing by slab number of the address, entries only added.
 constexpr uint32_t kRegistryBits = 13;
 static_assert(1u << kRegistryBits >= 2 * kMaxSlabs);
@@ -177,6 +181,12 @@ void install_allocator(const SlabAllocator* allocator) noexcept {
   forget_free_signals();
 }
 
+void set_interrupt(uint64_t mailbox, uint32_t event_id) noexcept {
+  interrupt_mailbox.store(0, std::memory_order_release);
+  interrupt_event.store(event_id, std::memory_order_release);
+  interrupt_mailbox.store(mailbox, std::memory_order_release);
+}
+
 Signal* create(int64_t initial_value, uint32_t attributes, amd_signal_kind_t kind) noexcept {
   Signal* signal = pop();
   if (signal == nullptr) [[unlikely]] {
@@ -185,11 +195,15 @@ Signal* create(int64_t initial_value, uint32_t attributes, amd_signal_kind_t kin
   }
   if ((attributes & kSignalApiAttributes) != 0) attributes |= kSignalSilent;
   // Atomically where somebody who comes late to the memory's former signal may still look: see signal.hpp.
-  // The list of waiters and its lock are left alone: they are in order, and such people may be using them.
+  // The list of waiters, its lock and the hooks' data are left alone: they are in order, and such people may
+  // be using them.
   amd_signal_t& abi = signal->abi;
   std::atomic_ref(const_cast<int64_t&>(abi.value)).store(initial_value, std::memory_order_relaxed);
-  abi.event_mailbox_ptr = 0;
-  abi.event_id = 0;
+  const uint64_t mailbox = interrupt_mailbox.load(std::memory_order_acquire);
+  const bool interrupts = mailbox != 0 && kind == AMD_SIGNAL_KIND_USER && (attributes & kSignalSilent) == 0;
+  if (interrupts) attributes |= kSignalHooked;
+  abi.event_mailbox_ptr = interrupts ? mailbox : 0;
+  abi.event_id = interrupts ? interrupt_event.load(std::memory_order_relaxed) : 0;
   abi.reserved1 = 0;
   abi.start_ts = 0;
   abi.end_ts = 0;
@@ -198,8 +212,6 @@ Signal* create(int64_t initial_value, uint32_t attributes, amd_signal_kind_t kin
   abi.reserved3[1] = 0;
   signal->copy_start_ts = 0;
   signal->copy_end_ts = 0;
-  signal->hook_data[0] = 0;
-  signal->hook_data[1] = 0;
   signal->attributes.store(attributes, std::memory_order_relaxed);
   signal->attention.store(asymmetric_fence::available() ? 0 : Signal::kFence, std::memory_order_relaxed);
   std::atomic_ref(abi.kind).store(kind, std::memory_order_relaxed);
@@ -241,6 +253,7 @@ void reset_after_fork() noexcept {
   }
   growth.first_known = growth.slab_count;
   growth.allocator = &kAnonymousSlabs;
+  interrupt_mailbox.store(0, std::memory_order_relaxed);
   forget_free_signals();
   asymmetric_fence::reset_after_fork();
 }

@@ -1,0 +1,167 @@
+#include "core/driver/device_signals.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "core/signal/signal.hpp"
+#include "core/signal/signal_pool.hpp"
+#include "core/signal/wake_lock.hpp"
+
+namespace rigel {
+namespace {
+
+// The slabs of this process, and who pins them. Constant-initialised, never destroyed.
+struct Slabs {
+  std::mutex mutex;
+  void* list[4096] = {};
+  size_t count = 0;
+  DeviceSignals* owner = nullptr;
+  uint64_t address_limit = 0;
+};
+constinit Slabs slabs;
+
+// Signals that somebody waits for: a ring through their hook_data, {next, previous}, with a head that is no
+// signal. Linked and unlinked under the signal's own wake lock and this one.
+struct Ring {
+  uint64_t link[2];
+};
+constinit WakeLock ring_lock;
+constinit Ring ring{};
+
+uint64_t* links_of(uint64_t node) noexcept {
+  if (node == reinterpret_cast<uint64_t>(&ring)) return ring.link;
+  return reinterpret_cast<Signal*>(node)->hook_data;
+}
+
+void waiting_began(Signal& signal) noexcept {
+  const auto head = reinterpret_cast<uint64_t>(&ring);
+  const auto self = reinterpret_cast<uint64_t>(&signal);
+  const std::lock_guard lock(ring_lock);
+  if (signal.hook_data[0] != 0) return;
+  if (ring.link[0] == 0) ring.link[0] = ring.link[1] = head;
+  signal.hook_data[0] = ring.link[0];
+  signal.hook_data[1] = head;
+  links_of(ring.link[0])[1] = self;
+  ring.link[0] = self;
+}
+
+void waiting_ended(Signal& signal) noexcept {
+  const std::lock_guard lock(ring_lock);
+  if (signal.hook_data[0] == 0) return;
+  links_of(signal.hook_data[1])[0] = signal.hook_data[0];
+  links_of(signal.hook_data[0])[1] = signal.hook_data[1];
+  signal.hook_data[0] = signal.hook_data[1] = 0;
+}
+
+constexpr SignalHooks kHooks{waiting_began, waiting_ended};
+
+}  // namespace
+
+void* DeviceSignals::allocate_slab(void*) noexcept {
+  const std::lock_guard lock(slabs.mutex);
+  if (slabs.count == std::size(slabs.list)) return nullptr;
+  constexpr size_t kBytes = signal_pool::kSlabBytes;
+  void* slab = nullptr;
+  if (slabs.owner != nullptr) {
+    // Where the GPUs can address it, at the host's own address.
+    const Kfd& kfd = slabs.owner->kfd_;
+    void* const place = kfd.reserve(kBytes, kBytes);
+    if (place == nullptr) return nullptr;
+    slab = kfd.transport().mmap(place, kBytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (slab == nullptr) {
+      kfd.release_addresses(place, kBytes);
+      return nullptr;
+    }
+    if (slabs.owner->pin_slab(slab) != HSA_STATUS_SUCCESS) {
+      kfd.release_addresses(slab, kBytes);
+      return nullptr;
+    }
+  } else {
+    void* const raw = ::mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) return nullptr;
+    const auto at = (reinterpret_cast<uintptr_t>(raw) + kBytes - 1) & ~(kBytes - 1);
+    slab = reinterpret_cast<void*>(at);
+    const size_t before = at - reinterpret_cast<uintptr_t>(raw);
+    if (before != 0) ::munmap(raw, before);
+    ::munmap(static_cast<std::byte*>(slab) + kBytes, kBytes - before);
+  }
+  slabs.list[slabs.count++] = slab;
+  return slab;
+}
+
+Status DeviceSignals::pin_slab(void* slab) {
+  const auto handle =
+      kfd_.pin(*kfd_.gpus().front(), slab, signal_pool::kSlabBytes,
+               KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE | KFD_MEM_COHERENT | KFD_MEM_NO_SUBSTITUTE,
+               reinterpret_cast<uint64_t>(slab));
+  if (!handle) return handle.error();
+  const Status status = kfd_.map(*handle, kfd_.all_gpu_ids());
+  if (status != HSA_STATUS_SUCCESS) {
+    kfd_.free_handle(*handle);
+    return status;
+  }
+  try {
+    handles_.push_back(*handle);
+  } catch (const std::bad_alloc&) {
+    kfd_.free_handle(*handle);
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, uint64_t mailbox, uint32_t event_id) {
+  std::unique_ptr<DeviceSignals> self(new DeviceSignals(kfd));
+  {
+    const std::lock_guard lock(slabs.mutex);
+    for (size_t i = 0; i < slabs.count; ++i) {
+      if (const Status status = self->pin_slab(slabs.list[i]); status != HSA_STATUS_SUCCESS) {
+        return error(status);
+      }
+    }
+    slabs.owner = self.get();
+  }
+  static constexpr signal_pool::SlabAllocator kAllocator{allocate_slab, nullptr, nullptr, true};
+  signal_pool::install_allocator(&kAllocator);
+  install_signal_hooks(&kHooks);  // they stay: signals that are waited for outlive a runtime
+  signal_pool::set_interrupt(mailbox, event_id);
+  return self;
+}
+
+DeviceSignals::~DeviceSignals() {
+  {
+    const std::lock_guard lock(slabs.mutex);
+    if (slabs.owner == this) {
+      slabs.owner = nullptr;
+      signal_pool::set_interrupt(0, 0);
+    }
+  }
+  for (const uint64_t handle : handles_) kfd_.free_handle(handle);
+}
+
+void DeviceSignals::announce() {
+  {
+    const std::lock_guard lock(ring_lock);
+    const auto head = reinterpret_cast<uint64_t>(&ring);
+    waited_for_.clear();
+    for (uint64_t node = ring.link[0]; node != 0 && node != head; node = links_of(node)[0]) {
+      waited_for_.push_back(reinterpret_cast<Signal*>(node));
+    }
+  }
+  // Signals' memory stays, so it does not matter that some may have been destroyed since.
+  for (Signal* signal : waited_for_) signal->notify();
+}
+
+void DeviceSignals::reset_after_fork() noexcept {
+  new (&slabs.mutex) std::mutex;
+  slabs.owner = nullptr;
+  slabs.count = 0;  // the parent's signals are no signals here
+  ring_lock.reset_after_fork();
+  ring = {};
+}
+
+}  // namespace rigel

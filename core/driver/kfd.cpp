@@ -1,0 +1,277 @@
+#include "core/driver/kfd.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace rigel {
+namespace {
+
+constexpr uint64_t kNaturalLimit = (uint64_t{1} << 47) - 1;
+
+std::string text_of(int negated_errno) {
+  return std::strerror(-negated_errno);
+}
+
+uint64_t request_word(uint32_t number, size_t size) {
+  constexpr uint64_t kReadWrite = 3u << 30;
+  return kReadWrite | uint64_t{size} << 16 | uint64_t{KFD_ABI_IOCTL_TYPE} << 8 | number;
+}
+
+std::string why_not_open(int problem) {
+  switch (problem) {
+    case -ENOENT:
+    case -ENXIO:
+    case -ENODEV:
+      return kNoDriver;
+    case -EACCES:
+    case -EPERM:
+      return "this process may not open it: is the user in the group that owns it (render or video), and "
+             "does "
+             "the container pass the device?";
+    default:
+      return "cannot be opened: " + text_of(problem);
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// The connection that was given up last, and whose it is: a forked child cannot use its parent's. In use
+// until the very end of the process.
+constinit std::mutex kept_mutex;
+constinit Kfd* kept = nullptr;
+constinit pid_t kept_by = 0;
+
+std::unique_ptr<Kfd> take_kept() {
+  const std::lock_guard lock(kept_mutex);
+  Kfd* const kfd = std::exchange(kept, nullptr);
+  return std::unique_ptr<Kfd>(kept_by == getpid() ? kfd : nullptr);
+}
+
+}  // namespace
+
+void Kfd::give_up(std::unique_ptr<Kfd> kfd) {
+  if (kfd == nullptr || !kfd->transport_->is_system()) return;
+  while (!kfd->gpus_.empty()) kfd->drop_last_gpu();
+  const std::lock_guard lock(kept_mutex);
+  kept = kfd.release();
+  kept_by = getpid();
+}
+
+Result<std::unique_ptr<Kfd>> Kfd::open(std::unique_ptr<Transport> transport, std::string& why) {
+  if (transport->is_system()) {
+    if (auto known = take_kept()) return known;
+  }
+  const int fd = transport->open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  if (fd < 0) {
+    why = why_not_open(fd);
+    return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  }
+  std::unique_ptr<Kfd> kfd(new Kfd(std::move(transport), fd));
+  if (const int problem = kfd->call(KFD_NR_GET_VERSION, kfd->version_); problem != 0) {
+    why = "is not an amdkfd device: asked for its version, it says: " + text_of(problem);
+    return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  }
+  return kfd;
+}
+
+Kfd::~Kfd() {
+  if (event_page_.address != nullptr) free(event_page_);
+  for (KfdGpu& gpu : acquired_) close_gpu(gpu);
+  transport_->close(fd_);
+}
+
+int Kfd::call(uint32_t number, void* argument, size_t size) const {
+  return transport_->ioctl(fd_, request_word(number, size), argument);
+}
+
+// GPUs ---------------------------------------------------------------------------------------------------
+
+Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
+  const auto refuse = [&](std::string text) {
+    why = std::move(text);
+    return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  };
+  const auto apertures = apertures_of(node.gpu_id);
+  if (!apertures) return refuse("the kernel gives this process no address space on it");
+  const auto known = std::find_if(acquired_.begin(), acquired_.end(),
+                                  [&](const KfdGpu& one) { return one.gpu_id == node.gpu_id; });
+  if (known == acquired_.end()) {
+    const std::string path = fmt::format("/dev/dri/renderD{}", node.property("drm_render_minor"));
+    const int fd = transport_->open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return refuse(fmt::format("{}: {}", path, why_not_open(fd)));
+    kfd_acquire_vm acquire{static_cast<uint32_t>(fd), node.gpu_id};
+    if (const int problem = call(KFD_NR_ACQUIRE_VM, acquire); problem != 0) {
+      transport_->close(fd);
+      return refuse("its address space cannot be acquired: " + text_of(problem));
+    }
+    acquired_.emplace_back().render_fd = fd;
+  }
+  KfdGpu& gpu = known == acquired_.end() ? acquired_.back() : *known;
+  gpu.gpu_id = node.gpu_id;
+  gpu.node = node.number;
+  gpu.doorbell_bytes = (node.property("capability") >> KFD_CAP_DOORBELL_TYPE_SHIFT & 3) == 2 ? 8 : 4;
+  gpu.apertures = *apertures;
+  gpu.host_sees_all = node.local_bytes() != 0 && node.public_bytes() == node.local_bytes();
+  gpus_.push_back(&gpu);
+  address_limit_ = std::min(address_limit_, apertures->gpuvm_limit);
+
+  // Coarse-grained memory may be cached, what lies in the alternate aperture (none of ours does) may not.
+  kfd_set_memory_policy policy{};
+  policy.gpu_id = gpu.gpu_id;
+  policy.default_policy = KFD_CACHE_POLICY_NONCOHERENT;
+  policy.alternate_policy = KFD_CACHE_POLICY_COHERENT;
+  if (const int problem = call(KFD_NR_SET_MEMORY_POLICY, policy); problem != 0) {
+    drop_last_gpu();
+    return refuse("its memory policy cannot be set: " + text_of(problem));
+  }
+  return &gpu;
+}
+
+void Kfd::close_gpu(KfdGpu& gpu) {
+  if (gpu.doorbells != nullptr) free({gpu.doorbells, gpu.doorbell_slice(), gpu.doorbell_handle});
+  if (gpu.registers != nullptr) free({gpu.registers, 4096, gpu.registers_handle});
+  transport_->close(gpu.render_fd);
+}
+
+void Kfd::drop_last_gpu() {
+  gpus_.pop_back();
+  address_limit_ = kNaturalLimit;
+  for (const KfdGpu* gpu : gpus_) address_limit_ = std::min(address_limit_, gpu->apertures.gpuvm_limit);
+}
+
+Result<kfd_apertures> Kfd::apertures_of(uint32_t gpu_id) const {
+  kfd_get_process_apertures_new arguments{};
+  int problem = call(KFD_NR_GET_PROCESS_APERTURES_NEW, arguments);  // how many?
+  std::vector<kfd_apertures> all(arguments.num_of_nodes);
+  if (problem == 0 && !all.empty()) {
+    arguments.apertures_ptr = reinterpret_cast<uint64_t>(all.data());
+    problem = call(KFD_NR_GET_PROCESS_APERTURES_NEW, arguments);
+  }
+  if (problem != 0) {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "GET_PROCESS_APERTURES: {}", text_of(problem));
+  }
+  for (const kfd_apertures& one : all) {
+    if (one.gpu_id == gpu_id) return one;
+  }
+  return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+}
+
+KfdGpu* Kfd::find_gpu(uint32_t gpu_id) {
+  for (KfdGpu* gpu : gpus_) {
+    if (gpu->gpu_id == gpu_id) return gpu;
+  }
+  return nullptr;
+}
+
+KfdGpu* Kfd::gpu_of_node(uint32_t node) {
+  for (KfdGpu* gpu : gpus_) {
+    if (gpu->node == node) return gpu;
+  }
+  return nullptr;
+}
+
+std::vector<uint32_t> Kfd::all_gpu_ids() const {
+  std::vector<uint32_t> ids;
+  for (const KfdGpu* gpu : gpus_) ids.push_back(gpu->gpu_id);
+  return ids;
+}
+
+// Maps a page that KFD shows at `offset` of /dev/kfd, for the host and, as a memory object, for the GPU.
+void* Kfd::map_special(const KfdGpu& gpu, uint32_t kind, uint64_t size, uint64_t offset, uint64_t& handle) {
+  void* const address = reserve(size, size);
+  if (address == nullptr) return nullptr;
+  kfd_alloc_memory arguments{};
+  arguments.va_addr = reinterpret_cast<uint64_t>(address);
+  arguments.size = size;
+  arguments.gpu_id = gpu.gpu_id;
+  arguments.flags = kind | KFD_MEM_WRITABLE | KFD_MEM_COHERENT | KFD_MEM_NO_SUBSTITUTE;
+  const auto object = alloc_object(arguments);
+  if (object) {
+    const uint32_t id = gpu.gpu_id;
+    // The object says where it is; older kernels tell the doorbells' place with the queue only.
+    const uint64_t from = arguments.mmap_offset != 0 ? arguments.mmap_offset : offset;
+    if (map(*object, {&id, 1}) == HSA_STATUS_SUCCESS &&
+        transport_->mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, from) !=
+            nullptr) {
+      handle = *object;
+      return address;
+    }
+    free_handle(*object);
+  }
+  release_addresses(address, size);
+  return nullptr;
+}
+
+void* Kfd::doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id) {
+  const uint64_t slice = gpu.doorbell_slice();
+  const std::lock_guard lock(gpu.mutex);
+  if (gpu.doorbells == nullptr) {
+    gpu.doorbells = map_special(gpu, KFD_MEM_DOORBELL, slice, offset & ~(slice - 1), gpu.doorbell_handle);
+    if (gpu.doorbells == nullptr) {
+      log_message(LogLevel::kError, LogTopic::kQueue, "the doorbells of node {} cannot be mapped", gpu.node);
+      return nullptr;
+    }
+  }
+  // Four-byte doorbells are found by the queue's number, the others by the offset.
+  const uint64_t inside = gpu.doorbell_bytes == 4 ? uint64_t{queue_id} * 4 : offset & (slice - 1);
+  return static_cast<std::byte*>(gpu.doorbells) + inside;
+}
+
+void* Kfd::registers(KfdGpu& gpu) {
+  const std::lock_guard lock(gpu.mutex);
+  if (gpu.registers == nullptr) {
+    gpu.registers = map_special(gpu, KFD_MEM_MMIO_REMAP, 4096,
+                                KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(gpu.gpu_id), gpu.registers_handle);
+  }
+  return gpu.registers;
+}
+
+Result<KfdBlock> Kfd::event_page(bool& is_new) {
+  is_new = event_page_.address == nullptr;
+  if (is_new) {
+    const auto page = allocate(
+        *gpus_.front(), {.flags = KFD_MEM_GTT | KFD_MEM_WRITABLE | KFD_MEM_COHERENT | KFD_MEM_NO_SUBSTITUTE,
+                         .size = KFD_EVENT_PAGE_BYTES});
+    if (!page) return page;
+    event_page_ = *page;
+  }
+  const Status status = map(event_page_.handle, all_gpu_ids());
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+  return event_page_;
+}
+
+Result<kfd_get_clock_counters> Kfd::clocks(const KfdGpu* gpu) const {
+  kfd_get_clock_counters arguments{};
+  arguments.gpu_id = gpu == nullptr ? 0 : gpu->gpu_id;
+  if (const int problem = call(KFD_NR_GET_CLOCK_COUNTERS, arguments); problem != 0) {
+    return fail(HSA_STATUS_ERROR, "GET_CLOCK_COUNTERS: {}", text_of(problem));
+  }
+  return arguments;
+}
+
+Result<uint64_t> Kfd::available_memory(const KfdGpu& gpu) const {
+  kfd_available_memory arguments{};
+  arguments.gpu_id = gpu.gpu_id;
+  if (const int problem = call(KFD_NR_AVAILABLE_MEMORY, arguments); problem != 0) {
+    return fail(HSA_STATUS_ERROR, "AVAILABLE_MEMORY: {}", text_of(problem));
+  }
+  return arguments.available;
+}
+
+bool Kfd::xnack_enabled() const {
+  kfd_set_xnack_mode arguments{-1};
+  return call(KFD_NR_SET_XNACK_MODE, arguments) == 0 && arguments.xnack_enabled > 0;
+}
+
+}  // namespace rigel

@@ -1,0 +1,159 @@
+// The process's one connection to amdkfd, over a transport: what the kernel has of this process (GPUs with
+// their address spaces, memory objects, mappings, queues' doorbells) and the ioctls on it.
+//
+// The runtime opens one while it starts, adds the GPUs that it will use, and gives it up last of all.
+// `add_gpu` is called by one thread, before any other thread knows the connection; everything else from any
+// thread. No lock is held during an ioctl, but for the making of a GPU's doorbell page.
+//
+// The kernel ties some things to the process and not to the open file: which render node's address space a
+// GPU has, and the page of events. So a connection to the kernel itself is kept when the runtime gives it up,
+// and found again when it starts anew. A forked child makes its own.
+//
+// Addresses. A memory object has the same address for the host and for every GPU. So it lies where all of
+// them can address it: below `address_limit`, which is 47 bits from gfx9 on and 40 bits before.
+#pragma once
+
+#include <hsa_plugin/kfd_abi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/driver/kfd_topology.hpp"
+#include "core/driver/transport.hpp"
+
+namespace rigel {
+
+/// A GPU that this process may use: its render node is open, its address space acquired.
+struct KfdGpu {
+  uint32_t gpu_id = 0;
+  uint32_t node = 0;
+  int render_fd = -1;
+  uint32_t doorbell_bytes = 8;
+  kfd_apertures apertures{};
+  bool host_sees_all = false;  ///< every byte of its memory can be mapped by the host
+
+  // The doorbell page and the page of registers, made when first asked for.
+  std::mutex mutex;
+  void* doorbells = nullptr;
+  uint64_t doorbell_handle = 0;
+  void* registers = nullptr;
+  uint64_t registers_handle = 0;
+
+  uint64_t doorbell_slice() const { return doorbell_bytes == 4 ? 4096 : 8192; }
+};
+
+/// Why Kfd::open fails on a machine without the driver.
+inline constexpr const char* kNoDriver = "no amdgpu driver is loaded";
+
+enum class HostAccess : uint8_t { kNone, kReadWrite };
+
+/// A memory object with an address.
+struct KfdBlock {
+  void* address = nullptr;
+  uint64_t size = 0;  ///< bytes
+  uint64_t handle = 0;
+  bool at_reserved = false;  ///< its addresses go back to a reservation, not to the system
+};
+
+struct KfdBlockRequest {
+  uint32_t flags = 0;  ///< one kind of KFD_MEM_KINDS and attributes
+  uint64_t size = 0;   ///< bytes, a multiple of a page
+  uint64_t alignment = 4096;
+  HostAccess host = HostAccess::kReadWrite;
+  void* address = nullptr;  ///< where, within addresses that were reserved; null: anywhere
+};
+
+class Kfd {
+ public:
+  /// Opens /dev/kfd and asks for its version. On failure `why` says what is wrong, for the report.
+  static Result<std::unique_ptr<Kfd>> open(std::unique_ptr<Transport> transport, std::string& why);
+  /// Ends a connection, or keeps it for the next `open`. Nothing that it has made is in use any more.
+  static void give_up(std::unique_ptr<Kfd> kfd);
+  ~Kfd();
+  Kfd(const Kfd&) = delete;
+  Kfd& operator=(const Kfd&) = delete;
+
+  const Transport& transport() const { return *transport_; }
+  const kfd_get_version& version() const { return version_; }
+  bool at_least(uint32_t major, uint32_t minor) const {
+    return version_.major > major || (version_.major == major && version_.minor >= minor);
+  }
+
+  /// An ioctl on /dev/kfd: 0 or a negated errno.
+  int call(uint32_t number, void* argument, size_t size) const;
+  template <class T>
+  int call(uint32_t number, T& arguments) const {
+    return call(number, &arguments, sizeof arguments);
+  }
+
+  // GPUs.
+
+  Result<KfdGpu*> add_gpu(const KfdNode& node, std::string& why);
+  /// Takes back the GPU that was added last: somebody else found something wrong with it.
+  void drop_last_gpu();
+  const std::vector<KfdGpu*>& gpus() const { return gpus_; }
+  KfdGpu* find_gpu(uint32_t gpu_id);
+  KfdGpu* gpu_of_node(uint32_t node);
+  std::vector<uint32_t> all_gpu_ids() const;
+
+  /// Where the doorbell lies that CREATE_QUEUE gave an offset for. Null if the page cannot be mapped.
+  void* doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id);
+  /// The page of registers that user mode may write (cache flushes over PCIe): null if there is none.
+  void* registers(KfdGpu& gpu);
+
+  /// The page of the process's events, which all GPUs reach. `is_new`: the kernel does not know it yet. Not
+  /// before the last GPU has been added.
+  Result<KfdBlock> event_page(bool& is_new);
+
+  /// Clocks of one moment. gpu may be null: the GPU's counter is then 0.
+  Result<kfd_get_clock_counters> clocks(const KfdGpu* gpu) const;
+  /// Bytes of its memory that are free, as far as the kernel tells.
+  Result<uint64_t> available_memory(const KfdGpu& gpu) const;
+  /// Whether this process's GPU code may fault and go on. False where the kernel does not know the question.
+  bool xnack_enabled() const;
+
+  // Addresses.
+
+  uint64_t address_limit() const { return address_limit_; }
+  /// Addresses that nobody uses, for the host inaccessible. Null: there are none left.
+  void* reserve(uint64_t size, uint64_t alignment) const;
+  void release_addresses(void* address, uint64_t size) const;
+
+  // Memory objects.
+
+  /// Makes one at a fresh address. It is mapped to no GPU yet.
+  Result<KfdBlock> allocate(const KfdGpu& gpu, const KfdBlockRequest& request) const;
+  /// An object over the process's own memory, in pages. `gpu_address` is where GPUs will see it.
+  Result<uint64_t> pin(const KfdGpu& gpu, void* host, uint64_t size, uint32_t flags,
+                       uint64_t gpu_address) const;
+  Status map(uint64_t handle, std::span<const uint32_t> gpu_ids) const;
+  Status unmap(uint64_t handle, std::span<const uint32_t> gpu_ids) const;
+  /// Takes an object and its addresses away. GPUs see it no longer.
+  void free(const KfdBlock& block) const;
+  void free_handle(uint64_t handle) const;
+
+ private:
+  Kfd(std::unique_ptr<Transport> transport, int fd) : transport_(std::move(transport)), fd_(fd) {}
+  Result<kfd_apertures> apertures_of(uint32_t gpu_id) const;
+  Result<uint64_t> alloc_object(kfd_alloc_memory& arguments) const;
+  void* map_special(const KfdGpu& gpu, uint32_t kind, uint64_t size, uint64_t offset, uint64_t& handle);
+  void close_gpu(KfdGpu& gpu);
+
+  const std::unique_ptr<Transport> transport_;
+  const int fd_;
+  kfd_get_version version_{};
+  std::deque<KfdGpu> acquired_;  // once and for all
+  std::vector<KfdGpu*> gpus_;    // in use
+  KfdBlock event_page_;
+  uint64_t address_limit_ = (uint64_t{1} << 47) - 1;
+  mutable std::atomic<uint64_t> low_hint_{0};  // where to look for addresses below 40 bits
+};
+
+}  // namespace rigel

@@ -1,0 +1,111 @@
+#include "core/driver/kfd_events.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace rigel {
+namespace {
+
+// The runtime's threads take none of the application's signals.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbacks) {
+  std::unique_ptr<KfdEvents> events(new KfdEvents(kfd, std::move(callbacks)));
+  bool is_new = false;
+  const auto page = kfd.event_page(is_new);
+  if (!page) return error(page.error());
+  const auto signal = events->create_event(KFD_EVENT_SIGNAL, is_new ? page->handle : 0);
+  if (!signal) return error(signal.error());
+  events->signal_event_ = *signal;
+  events->mailbox_ = reinterpret_cast<uint64_t>(page->address) + uint64_t{*signal} * 8;
+  const auto memory = events->create_event(KFD_EVENT_MEMORY, 0);
+  if (!memory) return error(memory.error());
+  events->memory_event_ = *memory;
+  const auto hardware = events->create_event(KFD_EVENT_HW_EXCEPTION, 0);
+  if (!hardware) return error(hardware.error());
+  events->hardware_event_ = *hardware;
+  return events;
+}
+
+KfdEvents::~KfdEvents() {
+  stop();
+  for (const uint32_t id : {hardware_event_, memory_event_, signal_event_}) {
+    kfd_event_ref gone{id, 0};
+    if (id != 0) kfd_.call(KFD_NR_DESTROY_EVENT, gone);
+  }
+}
+
+Result<uint32_t> KfdEvents::create_event(uint32_t type, uint64_t page_handle) {
+  kfd_create_event arguments{};
+  arguments.event_page_offset = page_handle;
+  arguments.event_type = type;
+  arguments.auto_reset = 1;
+  const int problem = kfd_.call(KFD_NR_CREATE_EVENT, arguments);
+  if (problem == 0) return arguments.event_id;
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "CREATE_EVENT of type {}: {}", type,
+              std::strerror(-problem));
+}
+
+Status KfdEvents::start() {
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable()) return HSA_STATUS_SUCCESS;
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error& problem) {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no thread for the kernel's events: {}", problem.what());
+  }
+  pthread_setname_np(thread_.native_handle(), "hsa-events");
+  return HSA_STATUS_SUCCESS;
+}
+
+void KfdEvents::stop() {
+  const std::lock_guard lock(mutex_);
+  if (!thread_.joinable()) return;
+  stopping_.store(true, std::memory_order_release);
+  kfd_event_ref wake{signal_event_, 0};
+  kfd_.call(KFD_NR_SET_EVENT, wake);  // stays set until the thread looks
+  thread_.join();
+}
+
+void KfdEvents::work() {
+  while (!stopping_.load(std::memory_order_acquire)) {
+    kfd_event_data events[3]{};
+    events[0].event_id = signal_event_;
+    events[1].event_id = memory_event_;
+    events[2].event_id = hardware_event_;
+    kfd_wait_events wait{reinterpret_cast<uint64_t>(events), 3, 0, UINT32_MAX, 0};
+    const int problem = kfd_.call(KFD_NR_WAIT_EVENTS, wait);
+    if (problem != 0) {
+      // In a forked child, or when the device is gone: nothing will ever come.
+      log_message(LogLevel::kError, LogTopic::kSignal, "the kernel's events cannot be waited for: {}",
+                  std::strerror(-problem));
+      return;
+    }
+    // Which of them it was is seen by what it left; looking at signals in vain is cheap.
+    callbacks_.signalled();
+    const kfd_memory_exception& fault = events[1].memory_exception;
+    if (fault.gpu_id != 0) callbacks_.memory_fault(fault);
+    const kfd_hw_exception& failure = events[2].hw_exception;
+    if (failure.gpu_id != 0) callbacks_.hardware_failed(failure);
+  }
+}
+
+}  // namespace rigel

@@ -1,0 +1,67 @@
+// What the kernel tells this process: that a device has signalled, that a GPU could not reach memory, that
+// hardware has failed.
+//
+// One thread waits for all of it, and is the only one that ever waits in the kernel's events. With two
+// waiters on an event that resets itself, one could take the other's wake-up; here there is no other. Whoever
+// waits for a signal sleeps on the signal, and this thread wakes it (device_signals.hpp).
+//
+// The thread starts with `start`, when the first queue is made, and ends with the object. Its callbacks run
+// on it, one at a time, without a lock; they may do what the runtime's threads may, but not end this object.
+#pragma once
+
+#include <hsa_plugin/kfd_abi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "core/base/status.hpp"
+#include "core/driver/kfd.hpp"
+
+namespace rigel {
+
+class KfdEvents {
+ public:
+  struct Callbacks {
+    /// A device has stored to the mailbox and interrupted, perhaps more than once.
+    std::function<void()> signalled;
+    std::function<void(const kfd_memory_exception&)> memory_fault;
+    std::function<void(const kfd_hw_exception&)> hardware_failed;
+  };
+
+  /// Makes the page of mailboxes, which every GPU of the connection reaches, and the events.
+  static Result<std::unique_ptr<KfdEvents>> create(Kfd& kfd, Callbacks callbacks);
+  ~KfdEvents();
+  KfdEvents(const KfdEvents&) = delete;
+  KfdEvents& operator=(const KfdEvents&) = delete;
+
+  /// Where devices store `event_id` before they interrupt with it.
+  uint64_t mailbox() const { return mailbox_; }
+  uint32_t event_id() const { return signal_event_; }
+
+  /// Starts the thread, if it does not run yet. OUT_OF_RESOURCES if there is none to be had.
+  Status start();
+  /// Ends the thread: no callback runs any more. Once, before what they use goes.
+  void stop();
+
+ private:
+  KfdEvents(Kfd& kfd, Callbacks callbacks) : kfd_(kfd), callbacks_(std::move(callbacks)) {}
+  Result<uint32_t> create_event(uint32_t type, uint64_t page_handle);
+  void work();
+
+  Kfd& kfd_;
+  const Callbacks callbacks_;
+  uint64_t mailbox_ = 0;
+  uint32_t signal_event_ = 0;
+  uint32_t memory_event_ = 0;
+  uint32_t hardware_event_ = 0;
+
+  std::mutex mutex_;  // guards thread_
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace rigel

@@ -1,0 +1,231 @@
+// The connection to amdkfd, against the virtual GPU as an in-process transport.
+#include "core/driver/kfd.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "core/driver/device_signals.hpp"
+#include "core/driver/kfd_events.hpp"
+#include "core/signal/signal_pool.hpp"
+#include "core/signal/wait.hpp"
+#include "loader/module/loaded_driver.hpp"
+#include "loader/module/module_query.hpp"
+
+namespace rigel {
+namespace {
+
+std::unique_ptr<Transport> start_vgpu(const std::string& gpus) {
+  const auto table = query_module<hsadrv_driver_t>(RIGEL_VGPU_DRIVER, HSADRV_ENTRY_SYMBOL, HSADRV_ABI_MAJOR,
+                                                   HSADRV_ABI_MINOR);
+  if (!table) return nullptr;
+  const auto driver = read_driver_table(*table, RIGEL_VGPU_DRIVER);
+  if (!driver) return nullptr;
+  std::string why;
+  auto transport = Transport::start(*driver, R"({"gpus": ")" + gpus + R"("})", why);
+  return transport ? std::move(*transport) : nullptr;
+}
+
+std::unique_ptr<Kfd> open_vgpu(const std::string& gpus) {
+  auto transport = start_vgpu(gpus);
+  if (transport == nullptr) return nullptr;
+  std::string why;
+  auto kfd = Kfd::open(std::move(transport), why);
+  if (!kfd) return nullptr;
+  const auto topology = read_kfd_topology((*kfd)->transport());
+  if (!topology) return nullptr;
+  for (const KfdNode& node : topology->nodes) {
+    if (node.is_gpu() && !(*kfd)->add_gpu(node, why)) return nullptr;
+  }
+  return std::move(*kfd);
+}
+
+/// A transport over a folder of nothing: every file is missing or odd.
+std::string why_not(const char* path) {
+  struct Elsewhere {
+    static int32_t open(void* path, const char*, int32_t flags) {
+      return system_transport_ops().open(nullptr, static_cast<const char*>(path), flags);
+    }
+  };
+  static const char* elsewhere;
+  elsewhere = path;
+  static hsadrv_ops_t ops = system_transport_ops();
+  ops.open = Elsewhere::open;
+  LoadedDriver loaded;
+  loaded.name = "elsewhere";
+  loaded.ops = ops;
+  loaded.table.open_driver = [](const hsadrv_host_t*, hsadrv_str_t, void** driver) {
+    *driver = const_cast<char*>(elsewhere);
+    return 0;
+  };
+  loaded.table.close_driver = [](void*) {};
+  std::string why;
+  auto transport = Transport::start(loaded, "", why);
+  if (!transport) return why;
+  return Kfd::open(std::move(*transport), why) ? "it opens" : why;
+}
+
+TEST(Kfd, SaysThatNoDriverIsThere) {
+  EXPECT_EQ(why_not("/dev/no-such-device"), "no amdgpu driver is loaded");
+}
+
+TEST(Kfd, TellsADeviceThatIsNoKfd) {
+  EXPECT_NE(why_not("/dev/null").find("not an amdkfd device"), std::string::npos);
+}
+
+TEST(Kfd, TellsAFolderFromADevice) {
+  EXPECT_NE(why_not("/").find("cannot be opened"), std::string::npos);
+}
+
+TEST(KfdTopology, StopsAtALineThatIsNone) {
+  const auto properties = parse_kfd_properties("a 1\nb 18446744073709551615\nsomething else\nc 3\n");
+  ASSERT_EQ(properties.size(), 2u);
+  EXPECT_EQ(properties.at("b"), UINT64_MAX);
+}
+
+TEST(KfdTopology, HasNodesWithBanksCachesAndLinks) {
+  const auto transport = start_vgpu("gfx900,gfx1030:bar=small");
+  ASSERT_NE(transport, nullptr);
+  const auto topology = read_kfd_topology(*transport);
+  ASSERT_TRUE(topology);
+  ASSERT_EQ(topology->nodes.size(), 3u);
+  EXPECT_FALSE(topology->nodes[0].is_gpu());
+  const KfdNode& vega = topology->nodes[1];
+  EXPECT_TRUE(vega.is_gpu());
+  EXPECT_EQ(vega.property("gfx_target_version"), 90000u);
+  EXPECT_EQ(vega.local_bytes(), vega.public_bytes());
+  EXPECT_GT(vega.local_bytes(), 0u);
+  ASSERT_EQ(vega.caches.size(), 2u) << "one of each level";
+  EXPECT_EQ(vega.caches[0].size, 16u << 10);
+  EXPECT_EQ(vega.caches[1].size, 4u << 20);
+  ASSERT_FALSE(vega.links.empty());
+  EXPECT_EQ(vega.links[0].to, 0u);
+  EXPECT_EQ(topology->nodes[2].public_bytes(), 0u) << "the host sees little of it";
+}
+
+class KfdBoards : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(KfdBoards, HostAndGpuShareOneAddress) {
+  const auto kfd = open_vgpu(GetParam());
+  ASSERT_NE(kfd, nullptr);
+  const auto block =
+      kfd->allocate(*kfd->gpus().front(), {.flags = KFD_MEM_GTT | KFD_MEM_WRITABLE, .size = 8192});
+  ASSERT_TRUE(block);
+  EXPECT_LE(reinterpret_cast<uint64_t>(block->address) + 8191, kfd->address_limit());
+  std::memset(block->address, 1, 8192);
+  EXPECT_EQ(kfd->map(block->handle, kfd->all_gpu_ids()), HSA_STATUS_SUCCESS);
+  kfd->free(*block);
+}
+
+TEST_P(KfdBoards, ReservesAddressesAsAligned) {
+  const auto kfd = open_vgpu(GetParam());
+  ASSERT_NE(kfd, nullptr);
+  for (const uint64_t alignment : {uint64_t{4096}, uint64_t{2} << 20}) {
+    void* const first = kfd->reserve(3 << 20, alignment);
+    void* const second = kfd->reserve(3 << 20, alignment);
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(reinterpret_cast<uint64_t>(second) % alignment, 0u);
+    EXPECT_LE(reinterpret_cast<uint64_t>(second) + (3 << 20) - 1, kfd->address_limit());
+    kfd->release_addresses(first, 3 << 20);
+    kfd->release_addresses(second, 3 << 20);
+  }
+}
+
+TEST_P(KfdBoards, RunsOutOfVideoMemoryWithAStatus) {
+  const auto kfd = open_vgpu(GetParam());
+  ASSERT_NE(kfd, nullptr);
+  const KfdGpu& gpu = *kfd->gpus().front();
+  const auto before = kfd->available_memory(gpu);
+  ASSERT_TRUE(before);
+  const KfdBlockRequest request{
+      .flags = KFD_MEM_VRAM | KFD_MEM_WRITABLE, .size = *before + 4096, .host = HostAccess::kNone};
+  EXPECT_EQ(kfd->allocate(gpu, request).error(), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(kfd->available_memory(gpu).value(), *before);
+}
+
+TEST_P(KfdBoards, ReadsClocksThatGoOn) {
+  const auto kfd = open_vgpu(GetParam());
+  ASSERT_NE(kfd, nullptr);
+  const auto first = kfd->clocks(kfd->gpus().front());
+  ASSERT_TRUE(first);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto second = kfd->clocks(kfd->gpus().front());
+  ASSERT_TRUE(second);
+  EXPECT_GT(second->gpu_clock_counter, first->gpu_clock_counter);
+  EXPECT_GT(second->system_clock_counter, first->system_clock_counter);
+  EXPECT_FALSE(kfd->xnack_enabled());
+}
+
+TEST_P(KfdBoards, MapsRegistersOnce) {
+  const auto kfd = open_vgpu(GetParam());
+  ASSERT_NE(kfd, nullptr);
+  KfdGpu* const gpu = kfd->gpu_of_node(1);
+  ASSERT_NE(gpu, nullptr);
+  void* const page = kfd->registers(*gpu);
+  ASSERT_NE(page, nullptr);
+  EXPECT_EQ(kfd->registers(*gpu), page);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KfdBoards,
+                         ::testing::Values("gfx803:vram=64M", "gfx900:vram=64M", "gfx1030:vram=64M",
+                                           "gfx900:vram=64M,gfx803:vram=64M"));
+
+TEST(KfdEvents, WakeWhoWaitsForASignalThatADeviceChanges) {
+  const auto kfd = open_vgpu("gfx900:vram=64M,gfx803:vram=64M");
+  ASSERT_NE(kfd, nullptr);
+  std::atomic<int> woken = 0;
+  std::unique_ptr<DeviceSignals> signals;
+  auto events = KfdEvents::create(*kfd, {.signalled =
+                                             [&] {
+                                               ++woken;
+                                               signals->announce();
+                                             },
+                                         .memory_fault = [](const kfd_memory_exception&) {},
+                                         .hardware_failed = [](const kfd_hw_exception&) {}});
+  ASSERT_TRUE(events);
+  auto began = DeviceSignals::begin(*kfd, (*events)->mailbox(), (*events)->event_id());
+  ASSERT_TRUE(began);
+  signals = std::move(*began);
+  ASSERT_EQ((*events)->start(), HSA_STATUS_SUCCESS);
+  Signal* const signal = signal_pool::create(1);
+  ASSERT_NE(signal, nullptr);
+  EXPECT_EQ(signal->abi.event_mailbox_ptr, (*events)->mailbox());
+  std::thread device([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    // As a GPU does it: the value, the mailbox, the interrupt. (Nothing else tells the host.)
+    std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).fetch_sub(1);
+    std::atomic_ref(*reinterpret_cast<uint64_t*>((*events)->mailbox())).store((*events)->event_id());
+    kfd_event_ref interrupt{(*events)->event_id(), 0};
+    kfd->call(KFD_NR_SET_EVENT, interrupt);
+  });
+  EXPECT_EQ(wait(*signal, HSA_SIGNAL_CONDITION_EQ, 0), 0);
+  device.join();
+  EXPECT_GE(woken, 1);
+  signal_pool::destroy(*signal);
+  (*events)->stop();
+}
+
+TEST(DeviceSignals, AreSeenAnewByEachLifeOfTheRuntime) {
+  for (int life = 0; life < 3; ++life) {
+    const auto kfd = open_vgpu("gfx803:vram=64M");
+    ASSERT_NE(kfd, nullptr);
+    const auto signals = DeviceSignals::begin(*kfd, 0x1000, 7);
+    ASSERT_TRUE(signals);
+    Signal* const signal = signal_pool::create(1);
+    ASSERT_NE(signal, nullptr);
+    EXPECT_EQ(signal->abi.event_id, 7u);
+    signal_pool::destroy(*signal);
+  }
+  Signal* const later = signal_pool::create(1);
+  EXPECT_EQ(later->abi.event_mailbox_ptr, 0u) << "no device is there to announce it";
+  signal_pool::destroy(*later);
+}
+
+}  // namespace
+}  // namespace rigel

@@ -1,0 +1,73 @@
+// The topology that amdkfd shows in sysfs, read whole: nodes with their memory banks, caches and links.
+//
+// Read once while the runtime starts, by one thread; plain values afterwards.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/driver/transport.hpp"
+
+namespace rigel {
+
+using KfdProperties = std::map<std::string, uint64_t, std::less<>>;
+
+struct KfdBank {
+  enum Heap : uint32_t { kSystem = 0, kPublic = 1, kPrivate = 2 };
+  uint32_t heap = kSystem;
+  uint64_t size = 0;  ///< bytes
+  uint32_t width_bits = 0;
+  uint32_t max_clock_mhz = 0;
+};
+
+struct KfdCache {
+  uint32_t level = 0;
+  uint32_t type = 0;  ///< bits: 0 data, 1 instruction, 2 CPU, 3 HSA
+  uint64_t size = 0;  ///< bytes
+  uint64_t line_bytes = 0;
+};
+
+struct KfdLink {
+  uint32_t type = 0;  ///< 2 PCIe, 11 XGMI, as in hsa_amd_link_info_type_t
+  uint32_t from = 0;
+  uint32_t to = 0;
+  uint32_t weight = 0;
+  uint32_t min_latency = 0;
+  uint32_t max_latency = 0;
+  uint32_t min_bandwidth = 0;
+  uint32_t max_bandwidth = 0;
+  uint32_t flags = 0;  ///< bit 0: the others hold; 1: not coherent; 2: no 32-bit atomics; 3: no 64-bit ones
+  uint32_t recommended_engines = 0;
+};
+
+struct KfdNode {
+  uint32_t number = 0;
+  uint32_t gpu_id = 0;  ///< 0: a CPU
+  std::string name;
+  KfdProperties properties;
+  std::vector<KfdBank> banks;
+  std::vector<KfdCache> caches;  ///< of a GPU: the first of each level
+  std::vector<KfdLink> links;    ///< that begin here, direct and by way of others
+
+  bool is_gpu() const { return gpu_id != 0; }
+  uint64_t property(std::string_view key, uint64_t fallback = 0) const;
+  /// VRAM in bytes: all of it, and what the host reaches.
+  uint64_t local_bytes() const;
+  uint64_t public_bytes() const;
+};
+
+struct KfdTopology {
+  std::vector<KfdNode> nodes;  ///< by number; those that this process may not see are left out
+};
+
+/// Reads "name value" lines; stops at the first that is none.
+KfdProperties parse_kfd_properties(std::string_view text);
+
+/// HSA_STATUS_ERROR_OUT_OF_RESOURCES if there is none, or it will not stand still to be read.
+Result<KfdTopology> read_kfd_topology(const Transport& transport);
+
+}  // namespace rigel

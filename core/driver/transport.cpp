@@ -1,0 +1,96 @@
+#include "core/driver/transport.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/log.hpp"
+#include "loader/module/loaded_driver.hpp"
+
+namespace rigel {
+namespace {
+
+constexpr size_t kMaxFileBytes = 64 << 10;
+
+LogLevel level_of(uint32_t level) {
+  return static_cast<LogLevel>(std::min<uint32_t>(level, HSADRV_LOG_DEBUG));
+}
+
+}  // namespace
+
+Transport::Transport(std::string name, const hsadrv_ops_t& ops)
+    : name_(std::move(name)),
+      ops_(ops),
+      host_{sizeof host_, HSADRV_ABI_MAJOR, HSADRV_ABI_MINOR, this, log_line} {}
+
+Transport::~Transport() {
+  if (close_driver_ != nullptr) close_driver_(driver_);
+}
+
+void Transport::log_line(void* self, uint32_t level, hsadrv_str_t text) {
+  log_message(level_of(level), LogTopic::kModule, "driver {}: {}", static_cast<Transport*>(self)->name_,
+              std::string_view(text.data, static_cast<size_t>(text.size)));
+}
+
+std::unique_ptr<Transport> Transport::system() {
+  return std::unique_ptr<Transport>(new Transport("kfd", system_transport_ops()));
+}
+
+Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, std::string_view config,
+                                                    std::string& why) {
+  std::unique_ptr<Transport> transport(new Transport(loaded.name, loaded.ops));
+  const int32_t problem =
+      loaded.table.open_driver(&transport->host_, {config.data(), config.size()}, &transport->driver_);
+  if (problem != 0) {
+    why = fmt::format("it cannot be started: {}", std::strerror(-problem));
+    return error(HSA_STATUS_ERROR);
+  }
+  transport->close_driver_ = loaded.table.close_driver;
+  return transport;
+}
+
+int Transport::ioctl(int fd, uint64_t request, void* argument) const {
+  int result;
+  do {
+    result = ops_.ioctl(driver_, fd, request, argument);
+  } while (result == -EINTR || result == -EAGAIN);
+  return result;
+}
+
+void* Transport::mmap(void* address, uint64_t size, int protection, int flags, int fd, uint64_t offset,
+                      int* problem) const {
+  void* mapped = nullptr;
+  const int result = ops_.mmap(driver_, address, size, protection, flags, fd, offset, &mapped);
+  if (problem != nullptr) *problem = result;
+  return result < 0 ? nullptr : mapped;
+}
+
+std::string Transport::read_file(const std::string& path) const {
+  std::string text(4096, '\0');
+  for (;;) {
+    const int64_t size = ops_.read_file(driver_, path.c_str(), text.data(), text.size());
+    if (size < 0) return {};
+    if (static_cast<size_t>(size) < text.size() || text.size() >= kMaxFileBytes) {
+      text.resize(static_cast<size_t>(size));
+      return text;
+    }
+    text.resize(text.size() * 4);
+  }
+}
+
+std::vector<std::string> Transport::list_dir(const std::string& path) const {
+  std::vector<std::string> names;
+  const hsadrv_dir_sink_t sink{&names, [](void* self, hsadrv_str_t name) {
+                                 static_cast<std::vector<std::string>*>(self)->emplace_back(
+                                     name.data, static_cast<size_t>(name.size));
+                               }};
+  if (ops_.list_dir(driver_, path.c_str(), &sink) != 0) names.clear();
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  return names;
+}
+
+}  // namespace rigel

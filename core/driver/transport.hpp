@@ -1,0 +1,66 @@
+// A driver transport in use: the system calls on /dev/kfd, the render nodes and their folders in sysfs, as
+// functions. Behind them is the kernel or a module that stands in its place (hsa_plugin/hsa_driver.h).
+//
+// Any thread; the caller holds no lock that an operation might wait for. Results are those of the system
+// calls, with the negated errno in the place of -1. Whoever opens a file closes it, before the transport
+// ends.
+#pragma once
+
+#include <hsa_plugin/hsa_driver.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.hpp"
+
+namespace rigel {
+
+struct LoadedDriver;
+
+class Transport {
+ public:
+  /// The kernel's own: real system calls.
+  static std::unique_ptr<Transport> system();
+  /// Starts a loaded transport with its options, a JSON object. Fails with HSA_STATUS_ERROR and the reason in
+  /// `why`.
+  static Result<std::unique_ptr<Transport>> start(const LoadedDriver& loaded, std::string_view config,
+                                                  std::string& why);
+  ~Transport();
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  const std::string& name() const { return name_; }
+  /// Behind it is the kernel, which knows this process as long as it lives.
+  bool is_system() const { return close_driver_ == nullptr; }
+
+  int open(const std::string& path, int flags) const { return ops_.open(driver_, path.c_str(), flags); }
+  int close(int fd) const { return ops_.close(driver_, fd); }
+  /// Repeats what was interrupted.
+  int ioctl(int fd, uint64_t request, void* argument) const;
+  /// Null and the negated errno in *problem (if it is wanted) on failure.
+  void* mmap(void* address, uint64_t size, int protection, int flags, int fd, uint64_t offset,
+             int* problem = nullptr) const;
+  int munmap(void* address, uint64_t size) const { return ops_.munmap(driver_, address, size); }
+  /// The whole of a small file, at most 64 KiB; empty if it cannot be read.
+  std::string read_file(const std::string& path) const;
+  /// The entries of a folder, sorted as numbers where they are numbers. Empty if it cannot be read.
+  std::vector<std::string> list_dir(const std::string& path) const;
+
+ private:
+  Transport(std::string name, const hsadrv_ops_t& ops);
+  static void log_line(void* self, uint32_t level, hsadrv_str_t text);
+
+  const std::string name_;
+  const hsadrv_ops_t ops_;
+  hsadrv_host_t host_;
+  void* driver_ = nullptr;
+  void (*close_driver_)(void*) = nullptr;
+};
+
+/// The operations of Transport::system().
+const hsadrv_ops_t& system_transport_ops() noexcept;
+
+}  // namespace rigel
