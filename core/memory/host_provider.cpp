@@ -140,10 +140,18 @@ Result<MemoryProvider::Imported> HostProvider::import_physical(int descriptor) {
   return imported;
 }
 
+void* HostProvider::place(size_t size, size_t alignment, int protection) const {
+  if (reserve_ == nullptr) return map_aligned(size, alignment, protection);
+  void* const address = reserve_(context_, size, alignment);
+  if (address == nullptr || mprotect(address, size, protection) == 0) return address;
+  munmap(address, size);
+  return nullptr;
+}
+
 Result<Backing> HostProvider::map(const BlockRequest& request) {
   const bool executable = (request.flags & HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG) != 0;
   const int protection = PROT_READ | PROT_WRITE | (executable ? PROT_EXEC : 0);
-  void* address = map_aligned(request.size, request.alignment, protection);
+  void* address = place(request.size, request.alignment, protection);
   if (address == nullptr) {
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes of host memory: {}", request.size,
                 std::strerror(errno));

@@ -7,13 +7,18 @@
 
 namespace rigel {
 
-class HostProvider final : public MemoryProvider {
+class HostProvider : public MemoryProvider {
  public:
   static constexpr int kAnyNode = -1;
 
   /// Pages come from `numa_node` as long as it has some, from another otherwise; kAnyNode leaves the choice
   /// to the kernel, which is right for a machine with one node.
   explicit HostProvider(int numa_node = kAnyNode) : numa_node_(numa_node) {}
+
+  /// The same at addresses that `reserve` gives: mapped, inaccessible, aligned; null if there are none.
+  using Reserve = void* (*)(void* context, size_t size, size_t alignment);
+  HostProvider(int numa_node, Reserve reserve, void* context)
+      : numa_node_(numa_node), reserve_(reserve), context_(context) {}
 
   Result<Backing> map(const BlockRequest& request) override;
   void unmap(const Backing& backing) noexcept override;
@@ -25,7 +30,11 @@ class HostProvider final : public MemoryProvider {
   Result<Imported> import_physical(int descriptor) override;
 
  private:
+  void* place(size_t size, size_t alignment, int protection) const;
+
   const int numa_node_;
+  const Reserve reserve_ = nullptr;
+  void* const context_ = nullptr;
 };
 
 }  // namespace rigel

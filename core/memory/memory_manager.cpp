@@ -1,8 +1,7 @@
 #include "core/memory/memory_manager.hpp"
 
 #include <algorithm>
-
-#include "core/memory/host_provider.hpp"
+#include <utility>
 
 namespace rigel {
 namespace {
@@ -27,7 +26,8 @@ const Heap& MemoryManager::add_heap(const HeapFacts& facts, std::unique_ptr<Memo
   return slot.heap;
 }
 
-void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes) {
+void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes,
+                                   const MakeHostProvider& make_provider) {
   size_t total = 0;
   for (const HostNode& node : nodes) total += node.size & ~(kPageSize - 1);
   for (const HostNode& node : nodes) {
@@ -46,7 +46,7 @@ void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes) {
                                  kFine | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
                                  uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED}}) {
       facts.global_flags = flags;
-      add_heap(facts, std::make_unique<HostProvider>(numa_node));
+      add_heap(facts, make_provider(flags, numa_node));
     }
   }
 }
@@ -152,7 +152,33 @@ Status MemoryManager::allocate(HeapSlot& slot, size_t size, uint32_t flags, void
 Status MemoryManager::memory_allocate(hsa_region_t region, size_t size, void** ptr) {
   if (ptr == nullptr || size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   HeapSlot* slot = find_slot(region.handle);
-  return slot == nullptr ? HSA_STATUS_ERROR_INVALID_REGION : allocate(*slot, size, 0, ptr);
+  if (slot == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
+  const Status status = allocate(*slot, size, 0, ptr);
+  if (status != HSA_STATUS_SUCCESS || !slot->heap.is_system()) return status;
+  // A region of the system is every agent's; of a pool, agents are let in one by one.
+  const Status opened = open_to_devices(*slot, *ptr);
+  if (opened != HSA_STATUS_SUCCESS) memory_free(std::exchange(*ptr, nullptr));
+  return opened;
+}
+
+Status MemoryManager::open_to_devices(HeapSlot& slot, void* ptr) {
+  AgentSet devices;
+  for (size_t i = 0; i < agents_.size(); ++i) {
+    if (agents_[i].type != HSA_DEVICE_TYPE_CPU &&
+        slot.heap.access(agents_, agents_[i]) != HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED) {
+      devices.add(i);
+    }
+  }
+  if (devices.empty()) return HSA_STATUS_SUCCESS;
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  Extent* extent = extents_.find(address);
+  const std::lock_guard changes(access_mutex_);
+  const Status status = slot.allocator->grant(*extent, address, devices);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  const std::lock_guard lock(aside_mutex_);
+  aside_[address].access = devices;
+  slot.allocator->change_marks(*extent, address, kHasAccessList, 0);
+  return HSA_STATUS_SUCCESS;
 }
 
 Status MemoryManager::memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,

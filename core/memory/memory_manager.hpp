@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +31,7 @@
 #include "core/memory/agents.hpp"
 #include "core/memory/extent_map.hpp"
 #include "core/memory/heap.hpp"
+#include "core/memory/host_provider.hpp"
 #include "core/memory/page_allocator.hpp"
 #include "core/memory/provider.hpp"
 #include "core/memory/range_map.hpp"
@@ -72,7 +74,12 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
   /// Adds the heaps that every CPU agent has, of ordinary memory: fine-grained, extended-scope fine-grained,
   /// kernarg and coarse-grained, in this order. With one node, the kernel chooses where pages are.
-  void add_host_heaps(const std::vector<HostNode>& nodes);
+  void add_host_heaps(const std::vector<HostNode>& nodes) {
+    add_host_heaps(nodes, [](uint32_t, int numa_node) { return std::make_unique<HostProvider>(numa_node); });
+  }
+  /// The same with providers of the caller's, made for global flags and a NUMA node (or kAnyNode).
+  using MakeHostProvider = std::function<std::unique_ptr<MemoryProvider>(uint32_t, int)>;
+  void add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider);
 
   /// From here on, locked memory is made reachable by `pinner`.
   void set_pinner(std::unique_ptr<HostPinner> pinner) { pinner_ = std::move(pinner); }
@@ -175,6 +182,7 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
   HeapSlot* find_slot(uint64_t handle) noexcept;
   Status allocate(HeapSlot& slot, size_t size, uint32_t flags, void** ptr);
+  Status open_to_devices(HeapSlot& slot, void* ptr);
   Status lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent, const Heap& heap,
                     void** agent_ptr);
   std::optional<RangeMap<LockedRange>::Entry> locked_around(uintptr_t address) const;

@@ -1,0 +1,205 @@
+#include "core/memory/kfd_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include <hsa/hsa_ext_amd.h>
+
+#include "core/base/log.hpp"
+
+namespace rigel {
+namespace {
+
+constexpr uint64_t kHostLimit = (uint64_t{1} << 47) - 1;
+constexpr uint32_t kEveryRight = KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE | KFD_MEM_NO_SUBSTITUTE;
+
+void* reserve_addresses(void* kfd, size_t size, size_t alignment) {
+  return static_cast<Kfd*>(kfd)->reserve(size, alignment);
+}
+
+std::vector<uint32_t> without(const std::vector<uint32_t>& all, const std::vector<uint32_t>& gone) {
+  std::vector<uint32_t> left;
+  std::set_difference(all.begin(), all.end(), gone.begin(), gone.end(), std::back_inserter(left));
+  return left;
+}
+
+}  // namespace
+
+uint32_t kfd_attributes_of(uint32_t global_flags) {
+  if (global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED) return KFD_MEM_EXT_COHERENT;
+  return global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED ? 0 : KFD_MEM_COHERENT;
+}
+
+std::vector<uint32_t> KfdAgents::gpus_of(const AgentSet& agents) const {
+  std::vector<uint32_t> gpus;
+  for (const auto& [index, gpu] : gpus_) {
+    if (agents.has(index)) gpus.push_back(gpu);
+  }
+  std::sort(gpus.begin(), gpus.end());
+  return gpus;
+}
+
+Status KfdMapping::change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus) {
+  const auto more = without(gpus, mapped_);
+  if (const Status status = kfd.map(handle, more); status != HSA_STATUS_SUCCESS) {
+    static_cast<void>(kfd.unmap(handle, more));  // some may have been mapped
+    return status;
+  }
+  const auto gone = without(mapped_, gpus);
+  mapped_ = gpus;
+  return kfd.unmap(handle, gone);
+}
+
+// Host memory --------------------------------------------------------------------------------------------
+
+KfdHostProvider::KfdHostProvider(const KfdAgents& agents, uint32_t attributes, int numa_node)
+    // Where GPUs see fewer addresses than the host, memory has to lie among those.
+    : HostProvider(numa_node, agents.kfd().address_limit() < kHostLimit ? reserve_addresses : nullptr,
+                   &agents.kfd()),
+      agents_(agents),
+      attributes_(attributes) {}
+
+void KfdHostProvider::unmap(const Backing& backing) noexcept {
+  uint64_t handle = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(backing.address); found != known_.end()) {
+      handle = found->second.handle;
+      known_.erase(found);
+    }
+  }
+  if (handle != 0) agents_.kfd().free_handle(handle);
+  HostProvider::unmap(backing);
+}
+
+Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agents) {
+  const auto gpus = agents_.gpus_of(agents);
+  const Kfd& kfd = agents_.kfd();
+  // The calls for one block come one at a time; the lock keeps the others' books apart.
+  Known known;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(backing.address); found != known_.end()) known = found->second;
+  }
+  if (known.handle == 0) {
+    if (gpus.empty()) return HSA_STATUS_SUCCESS;
+    const auto handle = kfd.pin(*kfd.gpus().front(), backing.address, backing.size, kEveryRight | attributes_,
+                                reinterpret_cast<uint64_t>(backing.address));
+    if (!handle) return handle.error();
+    known.handle = *handle;
+  }
+  const Status status = known.mapping.change(kfd, known.handle, gpus);
+  const std::lock_guard lock(mutex_);
+  known_[backing.address] = std::move(known);
+  return status;
+}
+
+// A GPU's memory -----------------------------------------------------------------------------------------
+
+Result<Backing> KfdLocalProvider::map(const BlockRequest& request) {
+  uint32_t flags = KFD_MEM_VRAM | kEveryRight | attributes_;
+  if (gpu_.host_sees_all) flags |= KFD_MEM_PUBLIC;
+  if (request.flags & HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG) flags |= KFD_MEM_CONTIGUOUS;
+  const Kfd& kfd = agents_.kfd();
+  const auto block =
+      kfd.allocate(gpu_, {.flags = flags,
+                          .size = request.size,
+                          .alignment = request.alignment,
+                          .host = gpu_.host_sees_all ? HostAccess::kReadWrite : HostAccess::kNone});
+  if (!block) return error(block.error());
+  KfdMapping mapping;
+  Status status = mapping.change(kfd, block->handle, {gpu_.gpu_id});
+  if (status == HSA_STATUS_SUCCESS) {
+    const std::lock_guard lock(mutex_);
+    mappings_.emplace(block->handle, std::move(mapping));
+    return Backing{block->address, block->size, block->handle};
+  }
+  kfd.free(*block);
+  return error(status);
+}
+
+void KfdLocalProvider::unmap(const Backing& backing) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    mappings_.erase(backing.cookie);
+  }
+  agents_.kfd().free({backing.address, backing.size, backing.cookie});
+}
+
+Status KfdLocalProvider::set_access(const Backing& backing, const AgentSet& agents) {
+  auto gpus = agents_.gpus_of(agents);
+  if (!std::binary_search(gpus.begin(), gpus.end(), gpu_.gpu_id)) {
+    gpus.insert(std::upper_bound(gpus.begin(), gpus.end(), gpu_.gpu_id), gpu_.gpu_id);
+  }
+  KfdMapping mapping;
+  {
+    const std::lock_guard lock(mutex_);
+    mapping = mappings_[backing.cookie];
+  }
+  const Status status = mapping.change(agents_.kfd(), backing.cookie, gpus);
+  const std::lock_guard lock(mutex_);
+  mappings_[backing.cookie] = std::move(mapping);
+  return status;
+}
+
+// The application's memory -------------------------------------------------------------------------------
+
+Result<uint64_t> KfdPinner::pin_at(uint64_t page, uint64_t span, uint64_t gpu_address, uint32_t flags,
+                                   const std::vector<uint32_t>& gpus) const {
+  const Kfd& kfd = agents_.kfd();
+  const auto handle = kfd.pin(*kfd.gpus().front(), reinterpret_cast<void*>(page), span, flags, gpu_address);
+  if (!handle) return handle;
+  KfdMapping mapping;
+  const Status status = mapping.change(kfd, *handle, gpus);
+  if (status == HSA_STATUS_SUCCESS) return handle;
+  kfd.free_handle(*handle);
+  return error(status);
+}
+
+Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, uint32_t global_flags) {
+  const auto gpus = agents_.gpus_of(agents);
+  if (gpus.empty()) return host;
+  constexpr uint64_t kPage = 4096;
+  const Kfd& kfd = agents_.kfd();
+  const auto start = reinterpret_cast<uint64_t>(host);
+  const uint64_t page = start & ~(kPage - 1);
+  const uint64_t span = (start + size + kPage - 1 - page) & ~(kPage - 1);
+  const uint32_t flags = kEveryRight | kfd_attributes_of(global_flags);
+  Pin pin;
+  pin.span = span;
+  if (page + span - 1 <= kfd.address_limit()) {
+    if (const auto handle = pin_at(page, span, page, flags, gpus)) pin.handle = *handle;
+  }
+  if (pin.handle == 0) {
+    // GPUs cannot address it there, or something is there already: the same pages, locked before.
+    pin.addresses = kfd.reserve(span, kPage);
+    if (pin.addresses == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses to lock at");
+    const auto handle = pin_at(page, span, reinterpret_cast<uint64_t>(pin.addresses), flags, gpus);
+    if (!handle) {
+      kfd.release_addresses(pin.addresses, span);
+      return error(handle.error());
+    }
+    pin.handle = *handle;
+  }
+  const uint64_t seen =
+      (pin.addresses == nullptr ? page : reinterpret_cast<uint64_t>(pin.addresses)) + (start - page);
+  const std::lock_guard lock(mutex_);
+  pins_.emplace(seen, pin);
+  return reinterpret_cast<void*>(seen);
+}
+
+void KfdPinner::unpin(void*, size_t, void* agent_address) noexcept {
+  Pin pin;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = pins_.find(reinterpret_cast<uint64_t>(agent_address));
+    if (found == pins_.end()) return;  // no GPU was let in
+    pin = found->second;
+    pins_.erase(found);
+  }
+  agents_.kfd().free_handle(pin.handle);
+  if (pin.addresses != nullptr) agents_.kfd().release_addresses(pin.addresses, pin.span);
+}
+
+}  // namespace rigel

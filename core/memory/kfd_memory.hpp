@@ -1,0 +1,110 @@
+// Memory that GPUs of amdkfd reach: their own, the host's, and the application's.
+//
+// Host memory stays what it is, anonymous pages. A block is made known to the driver (as a userptr object)
+// when an agent is first let in, and stays known until it is unmapped: allocations that only the host uses
+// cost the driver nothing, and those that GPUs use cost it one call for many of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "core/driver/kfd.hpp"
+#include "core/memory/agents.hpp"
+#include "core/memory/host_provider.hpp"
+#include "core/memory/provider.hpp"
+
+namespace rigel {
+
+/// Which agents, by their index in the directory, are GPUs of the connection. Filled while the runtime
+/// starts, constant afterwards.
+class KfdAgents {
+ public:
+  explicit KfdAgents(Kfd& kfd) : kfd_(kfd) {}
+
+  void add(size_t agent, const KfdGpu& gpu) { gpus_[agent] = gpu.gpu_id; }
+  Kfd& kfd() const { return kfd_; }
+  /// The GPUs among `agents`, sorted.
+  std::vector<uint32_t> gpus_of(const AgentSet& agents) const;
+
+ private:
+  Kfd& kfd_;
+  std::map<size_t, uint32_t> gpus_;
+};
+
+/// Which GPUs a memory object is mapped to. Not thread safe.
+class KfdMapping {
+ public:
+  /// Maps it to exactly these GPUs. On failure those that were mapped before still are.
+  Status change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus);
+
+ private:
+  std::vector<uint32_t> mapped_;  // sorted
+};
+
+/// Host memory in a system with GPUs.
+class KfdHostProvider final : public HostProvider {
+ public:
+  /// `attributes`: KFD_MEM_COHERENT or KFD_MEM_UNCACHED, or neither.
+  KfdHostProvider(const KfdAgents& agents, uint32_t attributes, int numa_node);
+
+  void unmap(const Backing& backing) noexcept override;
+  Status set_access(const Backing& backing, const AgentSet& agents) override;
+
+ private:
+  struct Known {
+    uint64_t handle = 0;
+    KfdMapping mapping;
+  };
+  const KfdAgents& agents_;
+  const uint32_t attributes_;
+  std::mutex mutex_;  // guards what follows
+  std::unordered_map<void*, Known> known_;
+};
+
+/// A GPU's own memory.
+class KfdLocalProvider final : public MemoryProvider {
+ public:
+  KfdLocalProvider(const KfdAgents& agents, const KfdGpu& gpu, uint32_t attributes)
+      : agents_(agents), gpu_(gpu), attributes_(attributes) {}
+
+  Result<Backing> map(const BlockRequest& request) override;
+  void unmap(const Backing& backing) noexcept override;
+  Status set_access(const Backing& backing, const AgentSet& agents) override;
+
+ private:
+  const KfdAgents& agents_;
+  const KfdGpu& gpu_;
+  const uint32_t attributes_;
+  std::mutex mutex_;                                   // guards what follows
+  std::unordered_map<uint64_t, KfdMapping> mappings_;  // by handle
+};
+
+/// Locks the application's memory.
+class KfdPinner final : public HostPinner {
+ public:
+  explicit KfdPinner(const KfdAgents& agents) : agents_(agents) {}
+
+  Result<void*> pin(void* host, size_t size, const AgentSet& agents, uint32_t global_flags) override;
+  void unpin(void* host, size_t size, void* agent_address) noexcept override;
+
+ private:
+  struct Pin {
+    uint64_t handle = 0;
+    void* addresses = nullptr;  // that were reserved for it, if GPUs see it elsewhere
+    uint64_t span = 0;
+  };
+  Result<uint64_t> pin_at(uint64_t page, uint64_t span, uint64_t gpu_address, uint32_t flags,
+                          const std::vector<uint32_t>& gpus) const;
+
+  const KfdAgents& agents_;
+  std::mutex mutex_;                             // guards what follows
+  std::unordered_multimap<uint64_t, Pin> pins_;  // by the address that GPUs see
+};
+
+/// The driver's attributes for memory of a pool.
+uint32_t kfd_attributes_of(uint32_t global_flags);
+
+}  // namespace rigel
