@@ -102,6 +102,7 @@ constinit const hsabe_backend_t kBackend = {
     .memory = nullptr,
     .extensions = nullptr,
     .extension_count = 0,
+    .copy = nullptr,
 };
 
 }  // namespace rigel::cpu

@@ -48,7 +48,7 @@ class CpuCode : public ::testing::Test {
     Page()
         : memory(static_cast<char*>(
               mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-      segment = {sizeof segment, reinterpret_cast<uint64_t>(memory), memory, 4096};
+      segment = {sizeof segment, reinterpret_cast<uint64_t>(memory), memory, 4096, nullptr, 0};
       good = {};
       good.magic = HSA_CPU_DESCRIPTOR_MAGIC;
       good.abi_major = HSA_CPU_ABI_MAJOR;

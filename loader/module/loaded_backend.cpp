@@ -40,6 +40,10 @@ const char* missing(const hsabe_memory_ops_t& group) {
   return group.release == nullptr ? "release" : nullptr;
 }
 
+const char* missing(const hsabe_copy_ops_t& group) {
+  return group.submit == nullptr ? "submit" : nullptr;
+}
+
 template <class T>
 Explained<void> copy_group(const T* from, uint64_t least, const char* what, T& to) {
   if (from == nullptr) return {};
@@ -117,6 +121,7 @@ Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::s
            copy_group(own->code, HSABE_END(hsabe_code_ops_t, describe_kernel), "the code group",
                       backend.code),
            copy_group(own->memory, HSABE_END(hsabe_memory_ops_t, copy), "the memory group", backend.memory),
+           copy_group(own->copy, HSABE_END(hsabe_copy_ops_t, engines), "the copy group", backend.copy),
        }) {
     if (!group) return no(group.error());
   }

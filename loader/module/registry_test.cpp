@@ -76,7 +76,7 @@ TEST_F(Registry, OpensTheModuleOfAMatchingManifest) {
           "found ~/prefix/share/hsa/backends.d/50-test.json: ",
           "parsed ~/prefix/share/hsa/backends.d/50-test.json: backend test",
           "permitted test: ", "selected node 1: gfx version 9.0.6: test (priority 100, 50-test.json)",
-          "opened test: " + test_module("good"), "negotiated test: version '1.2.3', backend ABI 1.0"));
+          "opened test: " + test_module("good"), "negotiated test: version '1.2.3', backend ABI 1.1"));
 }
 
 TEST_F(Registry, OpensNothingThatNoDeviceNeeds) {
@@ -153,10 +153,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadModule{"no_device", "negotiated", "the device group is missing"},
         BadModule{"no_close", "negotiated", "the device group lacks the function 'close'"},
         BadModule{"no_destroy", "negotiated", "the queue group lacks the function 'destroy'"},
-        BadModule{"wrong_major", "negotiated", "built for backend ABI 2.0, this runtime has 1.0"},
+        BadModule{"wrong_major", "negotiated", "built for backend ABI 2.1, this runtime has 1.1"},
         BadModule{"sanitizer", "negotiated", "Sanitizer, this runtime with"},
         BadModule{"throws", "negotiated", "its query throws: the moon is full"},
-        BadModule{"null", "negotiated", "it cannot serve a runtime of ABI 1.0"},
+        BadModule{"null", "negotiated", "it cannot serve a runtime of ABI 1.1"},
         BadModule{"bad_name", "negotiated", "its name is not a string"},
         BadModule{"no_query", "negotiated", "does not export hsa_backend_query_v1"},
         BadModule{"undefined", "opened", "undefined symbol"},

@@ -29,6 +29,7 @@
 #define HSA_BACKEND_HSA_BACKEND_H_
 
 #include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,7 +41,7 @@ extern "C" {
 #endif
 
 #define HSABE_ABI_MAJOR 1u
-#define HSABE_ABI_MINOR 0u
+#define HSABE_ABI_MINOR 1u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -111,8 +112,14 @@ typedef struct hsabe_host_signal {
    * Looks at the values with acquire semantics. Spins for `spin_ns` before it sleeps in the kernel. */
   uint32_t (*wait_any)(void* self, const hsabe_wait_t* waits, uint32_t count, uint64_t timeout_ns,
                        uint64_t spin_ns);
+  /* Since 1.1. Calls `handler(value, argument)` on a thread of the runtime when the condition holds; as often
+   * as it returns true. The last call is over when `settle` returns after the signal was destroyed. A
+   * handler may wait for a device, but not for the application. */
+  hsabe_status_t (*watch)(void* self, const hsabe_wait_t* wait, hsa_amd_signal_handler handler,
+                          void* argument);
+  void (*settle)(void* self);
 } hsabe_host_signal_t;
-HSABE_CHECK(hsabe_host_signal_t, wait_any);
+HSABE_CHECK(hsabe_host_signal_t, settle);
 
 typedef struct hsabe_host_events {
   uint64_t struct_size;
@@ -135,6 +142,69 @@ typedef struct hsabe_host_config {
 } hsabe_host_config_t;
 HSABE_CHECK(hsabe_host_config_t, get_string);
 
+/* Since 1.1: what the runtime does for a device on the KFD bus (HSABE_BUS_KFD), whose kernel driver it is
+ * connected to. The device's address space has been acquired; memory pools are the runtime's own affair. */
+
+enum {
+  HSABE_BLOCK_HOST = 1, /* host memory that the driver allocates */
+  HSABE_BLOCK_LOCAL = 2 /* the device's own */
+};
+enum {
+  HSABE_BLOCK_HOST_ACCESS = 1u << 0, /* the host reads and writes it at the same address. HOST always has it;
+                                      * LOCAL only where driver facts say host_sees_local */
+  HSABE_BLOCK_EXECUTABLE = 1u << 1,
+  HSABE_BLOCK_COHERENT = 1u << 2, /* fine-grained */
+  HSABE_BLOCK_UNCACHED = 1u << 3,
+  HSABE_BLOCK_TWICE = 1u << 4 /* a ring: `size` bytes of addresses, over which half as much memory lies twice
+                               * in a row for the device; the host sees it once */
+};
+
+typedef struct hsabe_block {
+  uint64_t struct_size;
+  void* address; /* for the host, if it has access, and for the device */
+  uint64_t size; /* bytes of addresses */
+  uint64_t handle;
+  uint64_t at_reserved; /* nonzero: of allocate_at */
+} hsabe_block_t;
+HSABE_CHECK(hsabe_block_t, at_reserved);
+
+typedef struct hsabe_driver_facts {
+  uint64_t struct_size;
+  uint32_t version_major; /* of the amdkfd interface */
+  uint32_t version_minor;
+  uint32_t gpu_id;
+  uint32_t host_sees_local;  /* nonzero: the host can be given access to every byte of the device's memory */
+  uint64_t group_aperture;   /* first address of the group segment's aperture */
+  uint64_t private_aperture; /* of the private segment's */
+  uint64_t address_limit;    /* the last address that every GPU can use */
+} hsabe_driver_facts_t;
+HSABE_CHECK(hsabe_driver_facts_t, address_limit);
+
+typedef struct hsabe_host_driver {
+  uint64_t struct_size;
+  void (*facts)(void* self, hsabe_driver_facts_t* facts);
+  /* An ioctl on /dev/kfd by its number, repeated while it is interrupted. 0 or -errno. The argument is a
+   * struct of <hsa_plugin/kfd_abi.h>, or a shorter or longer version of it. */
+  int32_t (*ioctl)(void* self, uint32_t number, void* argument, uint64_t size);
+  /* `size` bytes, a multiple of a page, mapped to this device. Contents are undefined. */
+  hsabe_status_t (*allocate)(void* self, uint32_t kind, uint32_t flags, uint64_t size, uint64_t alignment,
+                             hsabe_block_t* out);
+  /* The same within addresses that `reserve` gave; they stay reserved. */
+  hsabe_status_t (*allocate_at)(void* self, uint32_t kind, uint32_t flags, void* address, uint64_t size,
+                                hsabe_block_t* out);
+  void (*release)(void* self, const hsabe_block_t* block);
+  /* Addresses without memory. release_addresses frees them, after the blocks in them. */
+  hsabe_status_t (*reserve)(void* self, uint64_t size, uint64_t alignment, void** address);
+  void (*release_addresses)(void* self, void* address, uint64_t size);
+  /* The doorbell of a queue of this device, by what CREATE_QUEUE has returned. Null if it cannot be mapped.
+   * The first call begins to listen to the driver's events: call it before a packet is submitted. */
+  void* (*doorbell)(void* self, uint64_t doorbell_offset, uint32_t queue_id);
+  /* The page of registers that user mode may write, or null: at 0 the one that flushes the host data path's
+   * memory accesses, at 4 the one for its registers. */
+  void* (*registers)(void* self);
+} hsabe_host_driver_t;
+HSABE_CHECK(hsabe_host_driver_t, registers);
+
 typedef struct hsabe_host {
   uint64_t struct_size;
   uint32_t abi_major;
@@ -145,8 +215,9 @@ typedef struct hsabe_host {
   const hsabe_host_signal_t* signal;
   const hsabe_host_events_t* events;
   const hsabe_host_config_t* config;
+  const hsabe_host_driver_t* driver; /* since 1.1; null for a device of another bus */
 } hsabe_host_t;
-HSABE_CHECK(hsabe_host_t, config);
+HSABE_CHECK(hsabe_host_t, driver);
 
 /* ------------------------------------------------------------------------------------------------------ */
 /* Facts in, capabilities out. */
@@ -173,7 +244,8 @@ typedef struct hsabe_node {
   uint32_t gfx_minor;
   uint32_t gfx_stepping;
   uint32_t reserved0;
-  /* Everything else that is known, sorted by name. KFD: the node's `properties` file as it stands.
+  /* Everything else that is known, sorted by name. KFD: the node's `properties` file as it stands, and
+   * xnack_enabled: whether this process's GPU code may fault and go on.
    * CPU: cpu_cores_count, cpu_max_clock_mhz, cpu_first, cacheline_bytes, memory_bytes. */
   const hsabe_property_t* properties;
   uint64_t property_count;
@@ -353,14 +425,29 @@ typedef struct hsabe_code_target {
 } hsabe_code_target_t;
 HSABE_CHECK(hsabe_code_target_t, image_size);
 
+enum { HSABE_PROTECT_READ = 1u << 0, HSABE_PROTECT_WRITE = 1u << 1, HSABE_PROTECT_EXECUTE = 1u << 2 };
+
+/* A part of loaded code that may be accessed in one way. */
+typedef struct hsabe_segment_part {
+  uint64_t struct_size;
+  uint64_t offset; /* bytes, from the segment's begin */
+  uint64_t size;   /* bytes */
+  uint32_t protection;
+  uint32_t reserved0;
+} hsabe_segment_part_t;
+HSABE_CHECK(hsabe_segment_part_t, reserved0);
+
 /* One loaded segment group of a code object: contiguous. */
 typedef struct hsabe_segment {
   uint64_t struct_size;
   uint64_t device_address; /* where the device sees it */
   void* host_address;      /* where its bytes are now; equal to device_address for host code */
   uint64_t size;           /* bytes */
+  /* Since 1.1: how its parts may be accessed, by offset; what is in none may be accessed in no way. */
+  const hsabe_segment_part_t* parts;
+  uint64_t part_count;
 } hsabe_segment_t;
-HSABE_CHECK(hsabe_segment_t, size);
+HSABE_CHECK(hsabe_segment_t, part_count);
 
 typedef struct hsabe_code_symbol {
   hsabe_str_t name;
@@ -411,6 +498,45 @@ typedef struct hsabe_memory_ops {
 } hsabe_memory_ops_t;
 HSABE_CHECK(hsabe_memory_ops_t, copy);
 
+/* Since 1.1. A copy that a device makes on its own: it waits for signals, moves bytes and says so. Addresses
+ * are as the device sees them; it has access to both sides. */
+typedef struct hsabe_copy {
+  uint64_t struct_size;
+  uint64_t destination;
+  uint64_t source;
+  uint64_t width;             /* bytes a row */
+  uint64_t height;            /* rows a slice; 1 for a plain copy */
+  uint64_t depth;             /* slices */
+  uint64_t destination_pitch; /* bytes from row to row; only with more than one */
+  uint64_t destination_slice; /* bytes from slice to slice; only with more than one */
+  uint64_t source_pitch;
+  uint64_t source_slice;
+  const uint64_t* dependencies; /* handles of signals: each must be seen at 0 first */
+  uint64_t dependency_count;
+  uint64_t completion; /* handle of a signal: minus 1 when the bytes are there for all to see */
+  uint64_t start_time; /* where the device stamps its clock before and after: 32-byte aligned; 0: nowhere */
+  uint64_t end_time;
+  uint32_t from_host; /* nonzero: the source is host memory */
+  uint32_t to_host;   /* nonzero: the destination is */
+  uint32_t engines;   /* bits of hsa_amd_sdma_engine_id_t, one of which is to do it; 0: whichever is best */
+  uint32_t reserved0;
+} hsabe_copy_t;
+HSABE_CHECK(hsabe_copy_t, reserved0);
+
+/* Since 1.1. Optional. */
+typedef struct hsabe_copy_ops {
+  uint64_t struct_size;
+  /* Begins a copy and returns. HSA_STATUS_ERROR_OUT_OF_RESOURCES: the device cannot do this one so, and
+   * nothing has happened. Any thread, several at a time. */
+  hsabe_status_t (*submit)(void* device, const hsabe_copy_t* copy);
+  /* Begins to write `count` words of 32 bits at an address aligned to them; `completion` as above. */
+  hsabe_status_t (*fill)(void* device, uint64_t destination, uint32_t value, uint64_t count,
+                         uint64_t completion);
+  /* Which engines there are (bits of hsa_amd_sdma_engine_id_t), and which of them have nothing to do. */
+  void (*engines)(void* device, uint32_t* all, uint32_t* idle);
+} hsabe_copy_ops_t;
+HSABE_CHECK(hsabe_copy_ops_t, engines);
+
 /* A named group that this header does not know, for experiments and for vendors. */
 typedef struct hsabe_extension {
   hsabe_str_t name;
@@ -459,8 +585,9 @@ typedef struct hsabe_backend {
   const hsabe_memory_ops_t* memory;
   const hsabe_extension_t* extensions;
   uint64_t extension_count;
+  const hsabe_copy_ops_t* copy; /* since 1.1 */
 } hsabe_backend_t;
-HSABE_CHECK(hsabe_backend_t, extension_count);
+HSABE_CHECK(hsabe_backend_t, copy);
 
 /* The module's only export. Pure and re-entrant; returns static storage, or null if it cannot serve a host of
  * this version. A host of a higher minor version serves a backend of a lower one; a backend may serve an

@@ -160,7 +160,9 @@ class FakeHost {
       [](void* self, uint64_t signal, int64_t value) { of(self).subtract(signal, value); },
       [](void* self, const hsabe_wait_t* waits, uint32_t count, uint64_t timeout_ns, uint64_t spin_ns) {
         return of(self).wait_any(waits, count, timeout_ns, spin_ns);
-      }};
+      },
+      nullptr,  // the CPU watches no signals
+      nullptr};
   hsabe_host_events_t events_{sizeof(hsabe_host_events_t),
                               [](void* self, uint64_t cookie, hsabe_status_t status) {
                                 FakeHost& host = of(self);
@@ -188,7 +190,8 @@ class FakeHost {
                       &memory_,
                       &signal_,
                       &events_,
-                      &config_};
+                      &config_,
+                      nullptr};
 };
 
 }  // namespace rigel::cpu::testing

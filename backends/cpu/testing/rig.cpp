@@ -30,7 +30,8 @@ View view_of(void* library, const std::vector<std::byte>& file) {
   for (unsigned i = 0; i < header->e_phnum; ++i) {
     if (parts[i].p_type == PT_LOAD) end = std::max(end, parts[i].p_vaddr + parts[i].p_memsz);
   }
-  view.segment = {sizeof(hsabe_segment_t), map->l_addr, reinterpret_cast<void*>(map->l_addr), end};
+  view.segment = {
+      sizeof(hsabe_segment_t), map->l_addr, reinterpret_cast<void*>(map->l_addr), end, nullptr, 0};
 
   const auto* const sections = reinterpret_cast<const Elf64_Shdr*>(file.data() + header->e_shoff);
   for (unsigned i = 0; i < header->e_shnum; ++i) {

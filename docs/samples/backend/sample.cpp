@@ -128,7 +128,8 @@ constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    nullptr,  // no code
                                    &kMemory,
                                    nullptr,
-                                   0};
+                                   0,
+                                   nullptr};  // no copies of its own
 
 }  // namespace
 

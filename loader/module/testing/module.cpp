@@ -113,6 +113,7 @@ struct Table {
             .memory = nullptr,
             .extensions = nullptr,
             .extension_count = 0,
+            .copy = nullptr,
         },
     .later_field = 0x1234,
 };

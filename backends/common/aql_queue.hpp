@@ -1,0 +1,68 @@
+// A user-mode queue of AQL packets that the GPU's command processor consumes.
+//
+// Made and ended by any thread, not both at once for one queue. What runs beside is the handler of its
+// inactive signal, on a thread of the runtime: by that signal the processor asks for scratch memory and says
+// why it has stopped. The handler has ended when the destructor returns.
+//
+// Order: the processor is stopped (DESTROY_QUEUE waits for it) before any memory of the queue is given back.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include <hsa/amd_hsa_queue.h>
+
+#include "backends/common/gpu_device.hpp"
+#include "backends/common/scratch.hpp"
+
+namespace rigel::gfx {
+
+class AqlQueue {
+ public:
+  static hsabe_status_t create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info);
+  ~AqlQueue();
+  AqlQueue(const AqlQueue&) = delete;
+  AqlQueue& operator=(const AqlQueue&) = delete;
+
+  const hsabe_host_t* host() const { return device_.host; }
+  hsabe_status_t inactivate();
+  hsabe_status_t set_profiling(bool enabled);
+  hsabe_status_t set_priority(uint32_t priority);
+  hsabe_status_t set_cu_mask(uint32_t bits, const uint32_t* mask);
+
+ private:
+  AqlQueue(Device& device, uint64_t cookie) : device_(device), cookie_(cookie) {}
+  hsabe_status_t start(const hsabe_queue_desc_t& desc, void** doorbell);
+  void fill_in(const hsabe_queue_desc_t& desc);
+  hsabe_status_t update(uint32_t percentage);
+  static bool on_inactive(hsa_signal_value_t value, void* self);
+  bool serve(uint64_t reason);
+  /// False if there is no memory for it, however few waves may run at a time.
+  bool give_scratch(uint64_t private_bytes, uint32_t lanes);
+  void take_scratch();
+  void put_scratch(const ScratchPlan& plan);
+  /// The packet that the processor is at.
+  const hsa_kernel_dispatch_packet_t& current_packet() const;
+  void stop_with(hsa_status_t status);
+
+  Device& device_;
+  const uint64_t cookie_;
+  QueueMemory memory_;
+  amd_queue_t* queue_ = nullptr;  // in memory_.control
+  uint64_t inactive_ = 0;         // signal
+  uint32_t queue_id_ = 0;
+  bool created_ = false;
+  uint32_t ring_bytes_ = 0;  // as the driver is told
+
+  std::mutex mutex_;  // guards what follows, and the driver's idea of the queue
+  uint32_t priority_ = 0;
+  bool stopped_ = false;
+  Block scratch_;
+};
+
+/// What the runtime calls a queue's error, by the value of its inactive signal.
+hsa_status_t status_of_inactive(uint64_t reason);
+
+}  // namespace rigel::gfx

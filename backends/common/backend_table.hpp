@@ -1,0 +1,102 @@
+// The tables of a backend for AMD GPUs: the C side of what the files here do, with nothing thrown across. A
+// backend is its family's facts and one line that makes these.
+#pragma once
+
+#include <memory>
+
+#include <hsa_backend/hsa_backend.hpp>
+
+#include "backends/common/aql_queue.hpp"
+#include "backends/common/code_store.hpp"
+#include "backends/common/gpu_device.hpp"
+#include "backends/common/select.hpp"
+
+namespace rigel::gfx {
+
+template <const Family& kFamily>
+struct BackendTable {
+  static Device& as_device(void* device) { return *static_cast<Device*>(device); }
+  static AqlQueue& as_queue(void* queue) { return *static_cast<AqlQueue*>(queue); }
+
+  static constexpr hsabe_device_ops_t kDevice = {
+      .struct_size = sizeof(hsabe_device_ops_t),
+      .enumerate = nullptr,
+      .select = [](const hsabe_host_t* host, const hsabe_node_t* node, hsabe_caps_t* caps) -> hsabe_status_t {
+        const char* why = "";
+        const hsabe_status_t status = gfx::select(kFamily, *node, caps, &why);
+        return status == HSA_STATUS_SUCCESS ? status : hsabe::fail(host, status, why);
+      },
+      .open = [](const hsabe_host_t* host, const hsabe_node_t* node, void** device) -> hsabe_status_t {
+        return hsabe::guarded(host, [&] {
+          std::unique_ptr<Device> opened;
+          const hsabe_status_t status = Device::open(kFamily, host, *node, opened);
+          *device = opened.release();
+          return status;
+        });
+      },
+      .close = [](void* device) { delete &as_device(device); },
+      .read_clock = [](void* device, uint64_t* ticks, uint64_t* per_second) -> hsabe_status_t {
+        return as_device(device).read_clock(ticks, per_second);
+      },
+  };
+
+  static constexpr hsabe_queue_ops_t kQueue = {
+      .struct_size = sizeof(hsabe_queue_ops_t),
+      .create = [](void* device, const hsabe_queue_desc_t* desc, hsabe_queue_info_t* info) -> hsabe_status_t {
+        return hsabe::guarded(as_device(device).host,
+                              [&] { return AqlQueue::create(as_device(device), *desc, info); });
+      },
+      .destroy = [](void* queue) { delete &as_queue(queue); },
+      .inactivate = [](void* queue) -> hsabe_status_t { return as_queue(queue).inactivate(); },
+      .set_profiling = [](void* queue, int32_t enabled) -> hsabe_status_t {
+        return as_queue(queue).set_profiling(enabled != 0);
+      },
+      .set_priority = [](void* queue, uint32_t priority) -> hsabe_status_t {
+        return as_queue(queue).set_priority(priority);
+      },
+      .set_cu_mask = [](void* queue, uint32_t bits, const uint32_t* mask) -> hsabe_status_t {
+        return hsabe::guarded(as_queue(queue).host(), [&] { return as_queue(queue).set_cu_mask(bits, mask); });
+      },
+  };
+
+  static constexpr hsabe_code_ops_t kCode = {
+      .struct_size = sizeof(hsabe_code_ops_t),
+      .accepts = [](void* device, const hsabe_code_target_t* target) -> uint32_t {
+        uint32_t fit = 0;
+        hsabe::guarded(as_device(device).host, [&]() -> hsabe_status_t {
+          fit = code_fit(as_device(device), *target);
+          return HSA_STATUS_SUCCESS;
+        });
+        return fit;
+      },
+      .resolve = nullptr,
+      .load = [](void* device, const hsabe_segment_t* segment, const hsabe_code_symbol_t*, uint64_t,
+                 void** image) -> hsabe_status_t { return load_code(as_device(device), *segment, image); },
+      .unload = [](void*, void*) {},
+      .describe_kernel = [](void*, const void* descriptor, hsabe_kernel_info_t* info) -> hsabe_status_t {
+        return describe_kernel(kFamily, descriptor, false, info);
+      },
+  };
+
+  static constexpr hsabe_backend_t make(std::string_view name) {
+    return {
+        .struct_size = sizeof(hsabe_backend_t),
+        .abi_major = HSABE_ABI_MAJOR,
+        .abi_minor = HSABE_ABI_MINOR,
+        .name = hsabe::str(name),
+        .version = hsabe::str(RIGEL_VERSION),
+        .build_id = {},
+        .sanitizer = HSABE_SANITIZER,
+        .reserved0 = 0,
+        .device = &kDevice,
+        .queue = &kQueue,
+        .code = &kCode,
+        .memory = nullptr,
+        .extensions = nullptr,
+        .extension_count = 0,
+        .copy = nullptr,
+    };
+  }
+};
+
+}  // namespace rigel::gfx

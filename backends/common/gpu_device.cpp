@@ -1,0 +1,228 @@
+#include "backends/common/gpu_device.hpp"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <hsa_plugin/kfd_abi.h>
+
+#include "backends/common/quirks.hpp"
+
+namespace rigel::gfx {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr size_t kSpareQueues = 8;
+constexpr uint64_t kScratchPoolBytes = uint64_t{4} << 30;  // what 32 bits of offset reach
+constexpr uint64_t kScratchAlignment = 64 << 10;           // the base's register holds no lower bits
+
+constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+hsabe_driver_facts_t facts_of(const hsabe_host_t* host) {
+  hsabe_driver_facts_t facts{};
+  facts.struct_size = sizeof facts;
+  host->driver->facts(host->self, &facts);
+  return facts;
+}
+
+// Facts outlive the node that they were read from.
+NodeFacts own_facts(const hsabe_node_t& node) {
+  NodeFacts facts = read_node_facts(node);
+  facts.name = {};
+  return facts;
+}
+
+}  // namespace
+
+hsabe_status_t refuse(const hsabe_host_t* host, hsabe_status_t status, const char* format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return hsabe::fail(host, status, text);
+}
+
+// Blocks -------------------------------------------------------------------------------------------------
+
+hsabe_status_t Block::allocate(const hsabe_host_t* host, uint32_t kind, uint32_t flags, uint64_t size,
+                               Block& out) {
+  out.reset();
+  const hsabe_status_t status =
+      host->driver->allocate(host->self, kind, flags, align_up(size, kPage), kPage, &out.block_);
+  if (status == HSA_STATUS_SUCCESS) out.host_ = host;
+  return status;
+}
+
+hsabe_status_t Block::allocate_at(const hsabe_host_t* host, uint32_t kind, uint32_t flags, void* address,
+                                  uint64_t size, Block& out) {
+  out.reset();
+  const hsabe_status_t status =
+      host->driver->allocate_at(host->self, kind, flags, address, align_up(size, kPage), &out.block_);
+  if (status == HSA_STATUS_SUCCESS) out.host_ = host;
+  return status;
+}
+
+void Block::reset() {
+  if (host_ != nullptr) host_->driver->release(host_->self, &block_);
+  host_ = nullptr;
+}
+
+// The device ---------------------------------------------------------------------------------------------
+
+Device::Device(const Family& device_family, const hsabe_host_t* device_host, const Chip& device_chip,
+               const NodeFacts& node_facts)
+    : host(device_host),
+      family(device_family),
+      chip(device_chip),
+      facts(node_facts),
+      quirks(find_quirks(device_family.quirks, node_facts)),
+      driver(facts_of(device_host)) {}
+
+hsabe_status_t Device::open(const Family& family, const hsabe_host_t* host, const hsabe_node_t& node,
+                            std::unique_ptr<Device>& out) {
+  if (!HSABE_HAS(host, hsabe_host_t, driver) || host->driver == nullptr) {
+    return refuse(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a device of the amdkfd bus");
+  }
+  const NodeFacts facts = own_facts(node);
+  const Chip* chip = find_chip(family, facts.version);
+  if (chip == nullptr) return refuse(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a chip of this family");
+  std::unique_ptr<Device> device(new Device(family, host, *chip, facts));
+  if (family.sdma == SdmaVersion::kV3) {
+    if (const auto status = device->reserve_scratch_pool(); status != HSA_STATUS_SUCCESS) return status;
+  }
+  kfd_get_clock_counters clocks{};
+  clocks.gpu_id = device->driver.gpu_id;
+  if (const int32_t problem = device->ioctl(KFD_NR_GET_CLOCK_COUNTERS, clocks); problem != 0) {
+    return refuse(host, HSA_STATUS_ERROR, "its clock cannot be read: %s", std::strerror(-problem));
+  }
+  device->first_ticks_ = clocks.gpu_clock_counter;
+  device->first_ns_ = clocks.system_clock_counter;
+  out = std::move(device);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t Device::reserve_scratch_pool() {
+  const hsabe_status_t status =
+      host->driver->reserve(host->self, kScratchPoolBytes, kScratchAlignment, &scratch_pool_);
+  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no addresses for scratch memory");
+  kfd_set_scratch_backing_va arguments{scratch_base() >> 16, driver.gpu_id, 0};
+  const int32_t problem = ioctl(KFD_NR_SET_SCRATCH_BACKING_VA, arguments);
+  if (problem == 0) return HSA_STATUS_SUCCESS;
+  return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "SET_SCRATCH_BACKING_VA: %s",
+                std::strerror(-problem));
+}
+
+Device::~Device() {
+  spare_.clear();
+  if (scratch_pool_ != nullptr) {
+    host->driver->release_addresses(host->self, scratch_pool_, kScratchPoolBytes);
+  }
+}
+
+hsabe_status_t Device::read_clock(uint64_t* ticks, uint64_t* ticks_per_second) {
+  kfd_get_clock_counters clocks{};
+  clocks.gpu_id = driver.gpu_id;
+  if (const int32_t problem = ioctl(KFD_NR_GET_CLOCK_COUNTERS, clocks); problem != 0) {
+    return refuse(host, HSA_STATUS_ERROR, "GET_CLOCK_COUNTERS: %s", std::strerror(-problem));
+  }
+  *ticks = clocks.gpu_clock_counter;
+  const std::lock_guard lock(mutex_);
+  // The driver does not tell the frequency. Two readings far enough apart do; the known ones are multiples
+  // of a megahertz, or of a quarter for crystals of old.
+  constexpr uint64_t kSettledNs = 2'000'000;
+  uint64_t now_ns = clocks.system_clock_counter;
+  while (frequency_ == 0 && now_ns - first_ns_ < kSettledNs) {
+    if (ioctl(KFD_NR_GET_CLOCK_COUNTERS, clocks) != 0) break;
+    now_ns = clocks.system_clock_counter;
+    *ticks = clocks.gpu_clock_counter;
+  }
+  if (frequency_ == 0 && now_ns > first_ns_) {
+    const double exact = static_cast<double>(*ticks - first_ticks_) * 1e9 / static_cast<double>(now_ns - first_ns_);
+    constexpr double kStep = 250'000;
+    const double rounded = static_cast<double>(static_cast<uint64_t>(exact / kStep + 0.5)) * kStep;
+    frequency_ = static_cast<uint64_t>(rounded > 0 && std::abs(exact - rounded) < exact * 0.005 ? rounded : exact);
+  }
+  *ticks_per_second = frequency_;
+  return HSA_STATUS_SUCCESS;
+}
+
+// Queue memory -------------------------------------------------------------------------------------------
+
+hsabe_status_t Device::take_queue_memory(uint64_t ring_bytes, QueueMemory& out) {
+  {
+    const std::lock_guard lock(mutex_);
+    // One with a ring of the size, or else any: the ring is the smaller part.
+    auto best = std::find_if(spare_.begin(), spare_.end(),
+                             [&](const QueueMemory& one) { return one.ring.size() == ring_bytes; });
+    if (best == spare_.end() && !spare_.empty()) best = spare_.end() - 1;
+    if (best != spare_.end()) {
+      out = std::move(*best);
+      spare_.erase(best);
+    }
+  }
+  const auto get = [&](Block& block, uint32_t kind, uint32_t flags, uint64_t size) -> hsabe_status_t {
+    if (block || size == 0) return HSA_STATUS_SUCCESS;
+    return Block::allocate(host, kind, flags, size, block);
+  };
+  uint32_t ring_flags = HSABE_BLOCK_COHERENT | HSABE_BLOCK_EXECUTABLE;
+  if (has_quirk(kQuirkRingDoubled)) ring_flags |= HSABE_BLOCK_TWICE;
+  if (out.ring && out.ring.size() != ring_bytes) out.ring.reset();
+  const SaveArea save = save_area(family, chip, facts);
+  hsabe_status_t status = get(out.control, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT, kPage);
+  if (status == HSA_STATUS_SUCCESS) status = get(out.ring, HSABE_BLOCK_HOST, ring_flags, ring_bytes);
+  if (status == HSA_STATUS_SUCCESS) {
+    status = get(out.end_of_pipe, HSABE_BLOCK_LOCAL, 0, end_of_pipe_bytes(family, facts));
+  }
+  if (status == HSA_STATUS_SUCCESS) {
+    status = get(out.save_area, HSABE_BLOCK_HOST, HSABE_BLOCK_EXECUTABLE, save.allocation_bytes);
+  }
+  return status;
+}
+
+void Device::give_queue_memory(QueueMemory memory) {
+  const std::lock_guard lock(mutex_);
+  if (spare_.size() < kSpareQueues) spare_.push_back(std::move(memory));
+}
+
+// Scratch ------------------------------------------------------------------------------------------------
+
+hsabe_status_t Device::allocate_scratch(uint64_t size, Block& out) {
+  size = align_up(size, kScratchAlignment);
+  if (scratch_pool_ == nullptr) {
+    return Block::allocate(host, HSABE_BLOCK_LOCAL, HSABE_BLOCK_EXECUTABLE, size, out);
+  }
+  uint64_t begin = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    auto next = scratch_used_.begin();
+    for (; next != scratch_used_.end() && next->begin - begin < size; ++next) {
+      begin = next->begin + next->size;
+    }
+    if (size > kScratchPoolBytes - begin) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    scratch_used_.insert(next, {begin, size});
+  }
+  const hsabe_status_t status =
+      Block::allocate_at(host, HSABE_BLOCK_LOCAL, HSABE_BLOCK_EXECUTABLE,
+                         static_cast<std::byte*>(scratch_pool_) + begin, size, out);
+  if (status != HSA_STATUS_SUCCESS) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(scratch_used_, [&](const Span& span) { return span.begin == begin; });
+  }
+  return status;
+}
+
+void Device::free_scratch(Block block) {
+  if (!block) return;
+  const uint64_t begin = block.address() - scratch_base();
+  block.reset();
+  if (scratch_pool_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(scratch_used_, [&](const Span& span) { return span.begin == begin; });
+}
+
+}  // namespace rigel::gfx
