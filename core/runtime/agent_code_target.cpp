@@ -128,8 +128,18 @@ Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
                                      reinterpret_cast<uint64_t>(code.contents.data()), code.contents.size());
     if (copied != HSA_STATUS_SUCCESS) return refused("code cannot be copied to the device", copied);
   }
-  const hsabe_segment_t segment{sizeof segment, memory.device_address,
-                                const_cast<std::byte*>(code.contents.data()), memory.size};
+  std::vector<hsabe_segment_part_t> parts;
+  parts.reserve(code.segments.size());
+  for (const CodeSegment& part : code.segments) {
+    const uint32_t protection = (part.readable ? uint32_t{HSABE_PROTECT_READ} : 0u) |
+                                (part.writable ? uint32_t{HSABE_PROTECT_WRITE} : 0u) |
+                                (part.executable ? uint32_t{HSABE_PROTECT_EXECUTE} : 0u);
+    parts.push_back(
+        {sizeof(hsabe_segment_part_t), part.address - code.link_address, part.memory_size, protection, 0});
+  }
+  const hsabe_segment_t segment{
+      sizeof segment, memory.device_address, const_cast<std::byte*>(code.contents.data()),
+      memory.size,    parts.data(),          parts.size()};
   std::vector<hsabe_code_symbol_t> symbols;
   symbols.reserve(code.exports.size());
   for (const CodeExport& symbol : code.exports) {

@@ -10,7 +10,6 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
-#include "core/driver/kfd_probe.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/topology/host_nodes.hpp"
 
@@ -71,10 +70,6 @@ Status Runtime::apply_config() {
     }
   }
   // What the file asks for and this version does not have is said, not skipped in silence.
-  if (config_.driver) {
-    report_.add(Stage::kDriver, Outcome::kFailed, config_.driver->library,
-                "driver transports are not supported by this version");
-  }
   bool may_start = true;
   for (const PluginConfig& plugin : config_.plugins) {
     if (!plugin.enabled) continue;
@@ -93,20 +88,66 @@ void Runtime::discover_host_nodes() {
 }
 
 void Runtime::discover_kfd() {
-  const KfdProbe probe = probe_kfd();
-  switch (probe.answer) {
-    case KfdProbe::Answer::kAbsent:
-      report_.add(Stage::kDriver, Outcome::kSkipped, "/dev/kfd", probe.text);
-      return;
-    case KfdProbe::Answer::kForbidden:
-    case KfdProbe::Answer::kNotKfd:
-      report_.add(Stage::kDriver, Outcome::kFailed, "/dev/kfd", probe.text);
-      return;
-    case KfdProbe::Answer::kPresent:
-      break;
+  gpus_ = Gpus::open(config_, environment_, report_);
+  if (gpus_ == nullptr) return;
+  for (const Node& node : gpus_->visible_nodes(report_)) {
+    const std::string subject = subject_of(node);
+    const NodeView view(node);
+    report_.add(Stage::kNode, Outcome::kOk, subject);
+    bool open = false;
+    for (const Backend* backend : backends_.candidates(*view.get(), subject, report_)) {
+      const auto loaded = backends_.open(*backend, report_);
+      open = loaded && open_gpu(node, *backend, **loaded);
+      if (open) break;
+    }
+    if (!open) report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it: it is left out");
   }
-  report_.add(Stage::kDriver, Outcome::kWarning, "/dev/kfd",
-              probe.text + "; this version of the runtime does not drive its devices");
+  // Nothing is left of a driver without GPUs that are used.
+  if (gpus_->kfd().gpus().empty()) gpus_.reset();
+  begin_gpus();
+}
+
+void Runtime::begin_gpus() {
+  if (gpus_ == nullptr) return;
+  const Status status =
+      gpus_->begin({.signalled = {},
+                    .memory_fault = [this](const kfd_memory_exception& fault) { memory_fault(fault); },
+                    .hardware_failed = [this](const kfd_hw_exception& why) { hardware_failed(why); }});
+  if (status == HSA_STATUS_SUCCESS) return;
+  // Without events and signals that they can reach, GPUs are of no use.
+  report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events cannot be had: its GPUs are left out");
+  while (!agents_.empty() && agents_.back().node().bus == HSABE_BUS_KFD) agents_.pop_back();
+  gpus_.reset();
+}
+
+// A device is opened in the end, but needs its place with the driver first, and gives it back if it fails.
+bool Runtime::open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
+  std::string why;
+  const auto gpu = gpus_->kfd().add_gpu(*gpus_->find_node(node.node_id), why);
+  if (!gpu) {
+    report_.add(Stage::kDevice, Outcome::kFailed, subject_of(node), why);
+    return false;
+  }
+  if (open_device(node, backend, loaded, *gpu)) return true;
+  gpus_->kfd().drop_last_gpu();
+  return false;
+}
+
+void Runtime::complete(Capabilities& capabilities, const KfdNode& node) const {
+  hsabe_caps_t& caps = capabilities.caps;
+  for (const KfdBank& bank : node.banks) {
+    if (bank.heap == KfdBank::kSystem) continue;
+    if (caps.memory_width_bits == 0) caps.memory_width_bits = bank.width_bits;
+    if (caps.memory_max_clock_mhz == 0) caps.memory_max_clock_mhz = bank.max_clock_mhz;
+  }
+  if (!capabilities.caches.empty()) return;
+  static constexpr std::string_view kNames[] = {"L0", "L1", "L2", "L3", "L4"};
+  for (const KfdCache& cache : node.caches) {
+    if (cache.level == 0 || cache.level >= std::size(kNames)) continue;
+    const std::string_view name = kNames[cache.level];
+    capabilities.caches.push_back(
+        {sizeof(hsabe_cache_t), {name.data(), name.size()}, cache.level, 0, cache.size});
+  }
 }
 
 void Runtime::discover_own_devices() {
@@ -142,11 +183,12 @@ void Runtime::add_device(Node node) {
   report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it");
 }
 
-bool Runtime::open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
+bool Runtime::open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
+                          KfdGpu* gpu) {
   const std::string subject = subject_of(node);
   const std::string& name = backend.manifest.name;
   HostServices& services =
-      services_.emplace_back(*this, name, backend.options, node.bus == HSABE_BUS_CPU ? node.node_id : 0);
+      services_.emplace_back(*this, name, backend.options, node.bus == HSABE_BUS_CPU ? node.node_id : 0, gpu);
   const NodeView view(node);
   hsabe_caps_t caps{};
   caps.struct_size = sizeof caps;
@@ -161,6 +203,7 @@ bool Runtime::open_device(const Node& node, const Backend& backend, const Loaded
                 fmt::format("{}: {}", name, capabilities.error()));
     return false;
   }
+  if (gpu != nullptr) complete(*capabilities, *gpus_->find_node(node.node_id));
   std::vector<const Isa*> isas;
   for (const auto isa : capabilities->isa_names) isas.push_back(intern_isa(std::string(isa), caps));
   Agent& agent =

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/base/environment.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel {
@@ -65,11 +66,75 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
 
 }  // namespace
 
+void Runtime::add_links() {
+  for (const KfdNode& node : gpus_->topology().nodes) {
+    for (const KfdLink& link : node.links) {
+      constexpr uint32_t kOverride = 1, kNotCoherent = 2, kNo32BitAtomics = 4, kNo64BitAtomics = 8;
+      const uint32_t flags = link.flags & kOverride ? link.flags : 0;
+      LinkFacts facts{.hops = 1, .info = {}};
+      facts.info.min_latency = link.min_latency;
+      facts.info.max_latency = link.max_latency;
+      facts.info.min_bandwidth = link.min_bandwidth;
+      facts.info.max_bandwidth = link.max_bandwidth;
+      facts.info.atomic_support_32bit = (flags & kNo32BitAtomics) == 0;
+      facts.info.atomic_support_64bit = (flags & kNo64BitAtomics) == 0;
+      facts.info.coherent_support = (flags & kNotCoherent) == 0;
+      facts.info.link_type = static_cast<hsa_amd_link_info_type_t>(
+          link.type == 11 ? HSA_AMD_LINK_INFO_TYPE_XGMI : HSA_AMD_LINK_INFO_TYPE_PCIE);
+      facts.info.numa_distance = link.weight;
+      memory_.agents().add_link(link.from, link.to, facts);
+      // The way back is listed where the host sees all of the device, and is the same.
+      if (memory_.agents().link(link.to, link.from) == nullptr) {
+        memory_.agents().add_link(link.to, link.from, facts);
+      }
+    }
+  }
+}
+
+// A GPU's own memory, as ROCr lists it. The pool of extended scope stays unlisted: HIP up to 5.x takes any
+// pool that is not fine-grained for the ordinary one.
+void Runtime::add_gpu_heaps(const Agent& agent) {
+  const KfdNode& node = *gpus_->find_node(agent.node().node_id);
+  const KfdGpu& gpu = *gpus_->kfd().gpu_of_node(node.number);
+  HeapFacts facts;
+  facts.owner = agent.handle();
+  facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
+  facts.allocation_flags = HSA_AMD_MEMORY_POOL_PCIE_FLAG | HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG |
+                           HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG;
+  facts.host_accessible = gpu.host_sees_all;
+  facts.size = facts.allocation_limit = node.local_bytes();
+  facts.granule = 4096;
+  facts.recommended_granule = 2 << 20;
+  facts.bus_width_bits = agent.caps().memory_width_bits;
+  facts.max_clock_mhz = agent.caps().memory_max_clock_mhz;
+  const char* force = environment("HSA_FORCE_FINE_GRAIN_PCIE");
+  const bool fine_listed =
+      node.property("hive_id") != 0 || (force != nullptr && std::string_view(force) == "1");
+  const struct {
+    uint32_t flags;
+    bool visible;
+  } pools[] = {{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, true},
+               {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED, false},
+               {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, fine_listed}};
+  for (const auto& pool : pools) {
+    if (facts.size == 0) break;  // it lives in the host's memory
+    facts.global_flags = pool.flags;
+    facts.visible = pool.visible;
+    memory_.add_heap(facts,
+                     std::make_unique<KfdLocalProvider>(gpus_->agents(), gpu, kfd_attributes_of(pool.flags)));
+  }
+}
+
 void Runtime::add_heaps() {
   std::vector<HostNode> hosts;
   for (const Agent& agent : agents_) {
     memory_.agents().add(
-        {agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type), agent.node().node_id, 0});
+        {agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type), agent.node().node_id,
+         agent.node().bus == HSABE_BUS_KFD ? gpus_->find_node(agent.node().node_id)->property("hive_id")
+                                           : 0});
+    if (agent.node().bus == HSABE_BUS_KFD) {
+      gpus_->agents().add(memory_.agents().size() - 1, *gpus_->kfd().gpu_of_node(agent.node().node_id));
+    }
     if (agent.is_cpu()) {
       const auto size = agent.node().properties.find("memory_bytes");
       hosts.push_back({agent.handle(), agent.node().node_id,
@@ -77,8 +142,17 @@ void Runtime::add_heaps() {
                        agent.caps().memory_width_bits, agent.caps().memory_max_clock_mhz});
     }
   }
-  memory_.add_host_heaps(hosts);
+  if (gpus_ == nullptr) {
+    memory_.add_host_heaps(hosts);
+  } else {
+    add_links();
+    memory_.add_host_heaps(hosts, [this](uint32_t flags, int numa_node) {
+      return std::make_unique<KfdHostProvider>(gpus_->agents(), kfd_attributes_of(flags), numa_node);
+    });
+    memory_.set_pinner(std::make_unique<KfdPinner>(gpus_->agents()));
+  }
   for (const Agent& agent : agents_) {
+    if (agent.node().bus == HSABE_BUS_KFD) add_gpu_heaps(agent);
     for (uint32_t i = 0; i < agent.heaps().size(); ++i) {
       const hsabe_heap_t& heap = agent.heaps()[i];
       if (heap.kind == HSABE_HEAP_HOST) continue;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/log.hpp"
+#include "core/runtime/gpus.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/signal/host_services.hpp"
 
@@ -55,6 +56,112 @@ void memory_release(void* self, void* pointer) {
   if (pointer != nullptr) services(self).runtime().free_system_memory(pointer);
 }
 
+// --- signals ---------------------------------------------------------------------------------------------
+
+hsabe_status_t signal_watch(void* self, const hsabe_wait_t* wait, hsa_amd_signal_handler handler,
+                            void* argument) {
+  Signal* const signal = Signal::from_handle({wait->signal});
+  if (signal == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  return services(self).runtime().driver_dispatcher().watch(*signal, wait->condition, wait->value, handler,
+                                                            argument);
+}
+
+void signal_settle(void* self) {
+  services(self).runtime().driver_dispatcher().quiesce();
+}
+
+hsabe_host_signal_t signal_services() {
+  hsabe_host_signal_t group = host_signal_services();
+  group.watch = signal_watch;
+  group.settle = signal_settle;
+  return group;
+}
+
+// --- the driver ------------------------------------------------------------------------------------------
+
+Kfd& kfd(void* self) {
+  return services(self).runtime().gpus()->kfd();
+}
+
+void driver_facts(void* self, hsabe_driver_facts_t* facts) {
+  const KfdGpu& gpu = *services(self).gpu();
+  const Kfd& driver = kfd(self);
+  const hsabe_driver_facts_t own{
+      sizeof own,        driver.version().major, driver.version().minor,     gpu.gpu_id,
+      gpu.host_sees_all, gpu.apertures.lds_base, gpu.apertures.scratch_base, driver.address_limit()};
+  const uint64_t size = std::min<uint64_t>(facts->struct_size, sizeof own);
+  std::memcpy(facts, &own, size);
+  facts->struct_size = size;
+}
+
+int32_t driver_ioctl(void* self, uint32_t number, void* argument, uint64_t size) {
+  return kfd(self).call(number, argument, static_cast<size_t>(size));
+}
+
+uint32_t kfd_flags_of(uint32_t kind, uint32_t flags) {
+  uint32_t result = KFD_MEM_WRITABLE | KFD_MEM_NO_SUBSTITUTE;
+  result |= kind == HSABE_BLOCK_LOCAL ? KFD_MEM_VRAM : KFD_MEM_GTT;
+  if (kind == HSABE_BLOCK_LOCAL && (flags & HSABE_BLOCK_HOST_ACCESS)) result |= KFD_MEM_PUBLIC;
+  if (flags & HSABE_BLOCK_EXECUTABLE) result |= KFD_MEM_EXECUTABLE;
+  if (flags & HSABE_BLOCK_COHERENT) result |= KFD_MEM_COHERENT;
+  if (flags & HSABE_BLOCK_UNCACHED) result |= KFD_MEM_UNCACHED;
+  if (flags & HSABE_BLOCK_TWICE) result |= KFD_MEM_AQL_QUEUE;
+  return result;
+}
+
+hsabe_status_t allocate_block(void* self, uint32_t kind, uint32_t flags, void* address, uint64_t size,
+                              uint64_t alignment, hsabe_block_t* out) {
+  const KfdGpu& gpu = *services(self).gpu();
+  if (kind != HSABE_BLOCK_HOST && kind != HSABE_BLOCK_LOCAL) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const bool seen = kind == HSABE_BLOCK_HOST || (flags & HSABE_BLOCK_HOST_ACCESS) != 0;
+  if (seen && kind == HSABE_BLOCK_LOCAL && !gpu.host_sees_all) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto block = kfd(self).allocate(gpu, {.flags = kfd_flags_of(kind, flags),
+                                              .size = size,
+                                              .alignment = alignment,
+                                              .host = seen ? HostAccess::kReadWrite : HostAccess::kNone,
+                                              .address = address});
+  if (!block) return block.error();
+  const Status status = kfd(self).map(block->handle, {&gpu.gpu_id, 1});
+  if (status != HSA_STATUS_SUCCESS) {
+    kfd(self).free(*block);
+    return status;
+  }
+  *out = {sizeof *out, block->address, block->size, block->handle, block->at_reserved};
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t driver_allocate(void* self, uint32_t kind, uint32_t flags, uint64_t size, uint64_t alignment,
+                               hsabe_block_t* out) {
+  return allocate_block(self, kind, flags, nullptr, size, alignment, out);
+}
+
+hsabe_status_t driver_allocate_at(void* self, uint32_t kind, uint32_t flags, void* address, uint64_t size,
+                                  hsabe_block_t* out) {
+  return allocate_block(self, kind, flags, address, size, 0, out);
+}
+
+void driver_release(void* self, const hsabe_block_t* block) {
+  kfd(self).free({block->address, block->size, block->handle, block->at_reserved != 0});
+}
+
+hsabe_status_t driver_reserve(void* self, uint64_t size, uint64_t alignment, void** address) {
+  *address = kfd(self).reserve(size, alignment);
+  return *address == nullptr ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
+}
+
+void driver_release_addresses(void* self, void* address, uint64_t size) {
+  kfd(self).release_addresses(address, size);
+}
+
+void* driver_doorbell(void* self, uint64_t offset, uint32_t queue_id) {
+  if (services(self).runtime().gpus()->listen() != HSA_STATUS_SUCCESS) return nullptr;
+  return kfd(self).doorbell(*services(self).gpu(), offset, queue_id);
+}
+
+void* driver_registers(void* self) {
+  return kfd(self).registers(*services(self).gpu());
+}
+
 // --- events and options ----------------------------------------------------------------------------------
 
 void queue_error(void* self, uint64_t cookie, hsabe_status_t status) {
@@ -79,17 +186,23 @@ hsabe_str_t get_string(void* self, hsabe_str_t key, hsabe_str_t fallback) {
 constexpr hsabe_host_log_t kLog{sizeof kLog, log_enabled_service, log_write};
 constexpr hsabe_host_memory_t kMemory{sizeof kMemory, memory_allocate, memory_release};
 constexpr hsabe_host_events_t kEvents{sizeof kEvents, queue_error, report};
+constexpr hsabe_host_driver_t kDriver{
+    sizeof kDriver,     driver_facts,    driver_ioctl,   driver_allocate,
+    driver_allocate_at, driver_release,  driver_reserve, driver_release_addresses,
+    driver_doorbell,    driver_registers};
 constexpr hsabe_host_config_t kConfig{sizeof kConfig, get_integer, get_boolean, get_string};
 
 }  // namespace
 
-HostServices::HostServices(Runtime& runtime, std::string backend, Options options, uint32_t node)
+HostServices::HostServices(Runtime& runtime, std::string backend, Options options, uint32_t node, KfdGpu* gpu)
     : runtime_(runtime),
       backend_(std::move(backend)),
       options_(std::move(options)),
       node_(node),
-      host_{sizeof host_, HSABE_ABI_MAJOR,         HSABE_ABI_MINOR, this,    &kLog,
-            &kMemory,     &host_signal_services(), &kEvents,        &kConfig} {}
+      gpu_(gpu),
+      signal_(signal_services()),
+      host_{sizeof host_, HSABE_ABI_MAJOR, HSABE_ABI_MINOR, this,     &kLog,
+            &kMemory,     &signal_,        &kEvents,        &kConfig, gpu == nullptr ? nullptr : &kDriver} {}
 
 std::string HostServices::take_report() {
   std::string text(report_text, report_size);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/driver/kfd.hpp"
 #include "loader/module/options.hpp"
 
 namespace rigel {
@@ -17,8 +18,9 @@ class Runtime;
 
 class HostServices {
  public:
-  /// `node` is the NUMA node that the device's host memory comes from.
-  HostServices(Runtime& runtime, std::string backend, Options options, uint32_t node);
+  /// `node` is the NUMA node that the device's host memory comes from; `gpu` the device if it is one of
+  /// amdkfd's.
+  HostServices(Runtime& runtime, std::string backend, Options options, uint32_t node, KfdGpu* gpu = nullptr);
   HostServices(const HostServices&) = delete;
   HostServices& operator=(const HostServices&) = delete;
 
@@ -28,6 +30,7 @@ class HostServices {
   const std::string& backend() const { return backend_; }
   const Options& options() const { return options_; }
   uint32_t node() const { return node_; }
+  KfdGpu* gpu() const { return gpu_; }
 
   /// What the backend reported on this thread since the last call, and forgets it.
   static std::string take_report();
@@ -37,6 +40,8 @@ class HostServices {
   const std::string backend_;
   const Options options_;
   const uint32_t node_;
+  KfdGpu* const gpu_;
+  const hsabe_host_signal_t signal_;
   hsabe_host_t host_;
 };
 

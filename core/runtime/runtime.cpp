@@ -49,11 +49,18 @@ void after_fork_in_child() {
   self.runtime = nullptr;
   self.references = 0;
   self.closing = false;
+  DeviceSignals::reset_after_fork();
   signal_pool::reset_after_fork();
   self.mutex.unlock();
 }
 
-uint64_t available_memory(const Agent& agent) {
+uint64_t available_memory(const Agent& agent, Gpus* gpus) {
+  if (KfdGpu* gpu = gpus == nullptr ? nullptr : gpus->kfd().gpu_of_node(agent.node().node_id);
+      gpu != nullptr && !agent.is_cpu()) {
+    if (const auto available = gpus->kfd().available_memory(*gpu)) return *available;
+    const KfdNode* node = gpus->find_node(agent.node().node_id);  // an older kernel
+    return node == nullptr ? 0 : node->local_bytes();
+  }
   if (agent.is_cpu()) {
     return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
            static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -134,6 +141,8 @@ Runtime::~Runtime() {
   dispatcher_.stop();
   copies_.reset();
   executables_.reset();
+  if (gpus_ != nullptr) gpus_->stop_listening();
+  driver_dispatcher_.stop();
 }
 
 const Agent* Runtime::find_agent(hsa_agent_t handle) const {
@@ -182,7 +191,8 @@ Status Runtime::agent_info(hsa_agent_t handle, uint32_t attribute, void* value) 
     surroundings.nearest_cpu = other.handle();
     break;
   }
-  if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL) surroundings.memory_available = available_memory(*agent);
+  if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
+    surroundings.memory_available = available_memory(*agent, gpus_.get());
   return agent->info(attribute, value, surroundings);
 }
 

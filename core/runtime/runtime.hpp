@@ -19,6 +19,7 @@
 #include "core/memory/memory_manager.hpp"
 #include "core/queue/queue.hpp"
 #include "core/runtime/agent_code_target.hpp"
+#include "core/runtime/gpus.hpp"
 #include "core/runtime/host_services.hpp"
 #include "core/runtime/system_events.hpp"
 #include "core/signal/async_dispatcher.hpp"
@@ -64,6 +65,10 @@ class Runtime {
   ExecutableRegistry& executables() { return *executables_; }
   QueueTable& queues() { return queues_; }
   AsyncDispatcher& dispatcher() { return dispatcher_; }
+  /// For what drivers and devices have to be told of: never held up by a handler of the application.
+  AsyncDispatcher& driver_dispatcher() { return driver_dispatcher_; }
+  /// Null without GPUs of amdkfd.
+  Gpus* gpus() { return gpus_.get(); }
   SignalGroups& signal_groups() { return signal_groups_; }
   DiscoveryReport& report() { return report_; }
   SystemEvents& system_events() { return system_events_; }
@@ -84,8 +89,17 @@ class Runtime {
   void discover_own_devices();
   /// Finds the backend of a device and opens it: at most one agent, the reasons in the report.
   void add_device(Node node);
-  bool open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded);
+  bool open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
+                   KfdGpu* gpu = nullptr);
+  bool open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded);
+  /// What the topology knows of a GPU and its backend need not say.
+  void complete(Capabilities& capabilities, const KfdNode& node) const;
+  void begin_gpus();
   void add_heaps();
+  void add_links();
+  void add_gpu_heaps(const Agent& agent);
+  void memory_fault(const kfd_memory_exception& fault);
+  void hardware_failed(const kfd_hw_exception& failure);
   void start_services();
   const Isa* intern_isa(std::string name, const hsabe_caps_t& caps);
 
@@ -95,6 +109,8 @@ class Runtime {
   LoaderEnvironment environment_;
   RuntimeConfig config_;
   BackendRegistry backends_;
+  std::unique_ptr<Gpus> gpus_;  // outlives the agents and the memory
+  AsyncDispatcher driver_dispatcher_;
   std::deque<Isa> isas_;
   std::deque<HostServices> services_;
   std::deque<Agent> agents_;

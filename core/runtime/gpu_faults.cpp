@@ -1,0 +1,69 @@
+// What happens when a GPU touches memory that it may not, or breaks.
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/environment.hpp"
+#include "core/runtime/runtime.hpp"
+
+namespace rigel {
+namespace {
+
+const Agent* agent_of(const std::deque<Agent>& agents, Gpus& gpus, uint32_t gpu_id) {
+  const KfdGpu* gpu = gpus.kfd().find_gpu(gpu_id);
+  if (gpu == nullptr) return nullptr;
+  for (const Agent& agent : agents) {
+    if (agent.node().bus == HSABE_BUS_KFD && agent.node().node_id == gpu->node) return &agent;
+  }
+  return nullptr;
+}
+
+// A wait for the GPU would never end: without somebody who deals with it, the process does, as with ROCr.
+[[noreturn]] void give_up(const std::string& text) {
+  const char* silent = environment("HSA_ENABLE_VM_FAULT_MESSAGE");
+  if (silent == nullptr || std::string_view(silent) != "0") std::fprintf(stderr, "%s\n", text.c_str());
+  std::abort();
+}
+
+}  // namespace
+
+void Runtime::memory_fault(const kfd_memory_exception& fault) {
+  const Agent* agent = agent_of(agents_, *gpus_, fault.gpu_id);
+  hsa_amd_event_t event{};
+  event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+  event.memory_fault.agent = agent == nullptr ? hsa_agent_t{} : agent->handle();
+  event.memory_fault.virtual_address = fault.va;
+  uint32_t reasons = 0;
+  std::string text;
+  const auto reason = [&](bool holds, uint32_t bit, const char* words) {
+    if (!holds) return;
+    reasons |= bit;
+    text += text.empty() ? words : fmt::format(", {}", words);
+  };
+  reason(fault.not_present != 0, HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT,
+         "Page not present or supervisor privilege");
+  reason(fault.read_only != 0, HSA_AMD_MEMORY_FAULT_READ_ONLY, "Write access to a read-only page");
+  reason(fault.no_execute != 0, HSA_AMD_MEMORY_FAULT_NX, "Execute access to a page marked NX");
+  reason(fault.imprecise != 0, HSA_AMD_MEMORY_FAULT_IMPRECISE, "Imprecise address");
+  event.memory_fault.fault_reason_mask = reasons;
+  if (system_events_.raise(event)) return;
+  give_up(
+      fmt::format("Memory access fault by GPU node-{} (Agent handle: {:#x}) on address {:#x}. Reason: {}.",
+                  agent == nullptr ? 0 : agent->node().node_id, event.memory_fault.agent.handle, fault.va,
+                  text.empty() ? "Unknown" : text));
+}
+
+void Runtime::hardware_failed(const kfd_hw_exception& failure) {
+  const Agent* agent = agent_of(agents_, *gpus_, failure.gpu_id);
+  hsa_amd_event_t event{};
+  event.event_type = HSA_AMD_GPU_HW_EXCEPTION_EVENT;
+  event.hw_exception.agent = agent == nullptr ? hsa_agent_t{} : agent->handle();
+  event.hw_exception.reset_type = HSA_AMD_HW_EXCEPTION_RESET_TYPE_OTHER;
+  event.hw_exception.reset_cause = static_cast<hsa_amd_hw_exception_reset_cause_t>(
+      failure.reset_cause == 0 ? HSA_AMD_HW_EXCEPTION_CAUSE_GPU_HANG : HSA_AMD_HW_EXCEPTION_CAUSE_ECC);
+  if (system_events_.raise(event)) return;
+  give_up(fmt::format("HW exception by GPU node-{} (Agent handle: {:#x}): reset cause {}.",
+                      agent == nullptr ? 0 : agent->node().node_id, event.hw_exception.agent.handle,
+                      failure.reset_cause));
+}
+
+}  // namespace rigel

@@ -1,0 +1,189 @@
+#include "core/runtime/gpus.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "core/base/environment.hpp"
+#include "core/base/log.hpp"
+#include "loader/module/loaded_driver.hpp"
+
+namespace rigel {
+namespace {
+
+// The transport that stands in the kernel's place: HSA_DRIVER names a library, or `kfd` for none.
+std::unique_ptr<Transport> open_transport(const RuntimeConfig& config, const LoaderEnvironment& environment,
+                                          DiscoveryReport& report) {
+  RuntimeConfig chosen = config;
+  if (const char* name = environment.trusted("HSA_DRIVER"); name != nullptr) {
+    if (std::string_view(name) == "kfd") {
+      chosen.driver.reset();
+    } else if (!chosen.driver || chosen.driver->library != name) {
+      chosen.driver = DriverConfig{name, {}};
+    }
+  }
+  if (!chosen.driver) return Transport::system();
+  const auto loaded = load_driver(chosen, environment, report);
+  if (!loaded) return nullptr;
+  std::string why;
+  const std::string options(chosen.driver->config.json());
+  auto transport = Transport::start(*loaded, options, why);
+  if (transport) return std::move(*transport);
+  report.add(Stage::kDriver, Outcome::kFailed, chosen.driver->library, why);
+  return nullptr;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::optional<TargetVersion> parse_target_version(std::string_view text) {
+  TargetVersion numbers;
+  for (uint32_t* part : {&numbers.major, &numbers.minor, &numbers.stepping}) {
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), *part);
+    if (problem != std::errc{} || end == text.data()) return std::nullopt;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    const bool last = part == &numbers.stepping;
+    if (last != text.empty()) return std::nullopt;
+    if (!last) {
+      if (text.front() != '.') return std::nullopt;
+      text.remove_prefix(1);
+    }
+  }
+  if (numbers.major > 63 || numbers.minor > 255 || numbers.stepping > 255) return std::nullopt;
+  return numbers;
+}
+
+std::vector<size_t> parse_visible_devices(std::string_view list, const std::vector<uint64_t>& unique_ids) {
+  std::vector<size_t> chosen;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    const std::string_view word = trimmed(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    size_t index = unique_ids.size();
+    if (word.substr(0, 4) == "GPU-") {
+      for (size_t i = 0; i < unique_ids.size(); ++i) {
+        const std::string uuid = fmt::format("GPU-{:016x}", unique_ids[i]);
+        if (unique_ids[i] != 0 && word.size() > 4 && uuid.compare(0, word.size(), word) == 0) {
+          if (index != unique_ids.size()) return chosen;  // names two
+          index = i;
+        }
+      }
+    } else {
+      const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), index);
+      if (problem != std::errc{} || end != word.data() + word.size() || word.empty()) return chosen;
+    }
+    if (index >= unique_ids.size() || std::find(chosen.begin(), chosen.end(), index) != chosen.end()) {
+      return chosen;
+    }
+    chosen.push_back(index);
+  }
+  return chosen;
+}
+
+std::unique_ptr<Gpus> Gpus::open(const RuntimeConfig& config, const LoaderEnvironment& environment,
+                                 DiscoveryReport& report) {
+  auto transport = open_transport(config, environment, report);
+  if (transport == nullptr) return nullptr;
+  const std::string subject = transport->name() == "kfd" ? "/dev/kfd" : transport->name();
+  std::string why;
+  auto kfd = Kfd::open(std::move(transport), why);
+  if (!kfd) {
+    const bool absent = why == kNoDriver;
+    report.add(Stage::kDriver, absent ? Outcome::kSkipped : Outcome::kFailed, subject, why);
+    return nullptr;
+  }
+  std::unique_ptr<Gpus> gpus(new Gpus(std::move(*kfd)));
+  const auto& version = gpus->kfd().version();
+  report.add(Stage::kDriver, Outcome::kOk, subject,
+             fmt::format("amdkfd interface {}.{}", version.major, version.minor));
+  auto topology = read_kfd_topology(gpus->kfd().transport());
+  if (!topology) {
+    report.add(Stage::kDriver, Outcome::kFailed, subject, "its topology cannot be read");
+    return nullptr;
+  }
+  gpus->topology_ = std::move(*topology);
+  return gpus;
+}
+
+Gpus::~Gpus() {
+  stop_listening();
+  signals_.reset();
+  events_.reset();
+  Kfd::give_up(std::move(kfd_));
+}
+
+const KfdNode* Gpus::find_node(uint32_t number) const {
+  for (const KfdNode& node : topology_.nodes) {
+    if (node.number == number) return &node;
+  }
+  return nullptr;
+}
+
+std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
+  std::vector<const KfdNode*> nodes;
+  std::vector<uint64_t> unique_ids;
+  for (const KfdNode& node : topology_.nodes) {
+    if (!node.is_gpu()) continue;
+    nodes.push_back(&node);
+    unique_ids.push_back(node.property("unique_id"));
+  }
+  // Set but empty hides all of them.
+  if (const char* list = environment("ROCR_VISIBLE_DEVICES"); list != nullptr && !nodes.empty()) {
+    std::vector<const KfdNode*> chosen;
+    for (const size_t index : parse_visible_devices(list, unique_ids)) chosen.push_back(nodes[index]);
+    report.add(Stage::kNode, Outcome::kSkipped, "ROCR_VISIBLE_DEVICES",
+               fmt::format("'{}' shows {} of {} GPUs", list, chosen.size(), nodes.size()));
+    nodes = std::move(chosen);
+  }
+  const bool xnack = !nodes.empty() && kfd_->xnack_enabled();
+  std::vector<Node> result;
+  for (const KfdNode* node : nodes) {
+    Node facts;
+    facts.bus = HSABE_BUS_KFD;
+    facts.node_id = node->number;
+    facts.name = node->name;
+    facts.properties = node->properties;
+    facts.properties["xnack_enabled"] = xnack;
+    const auto packed = static_cast<uint32_t>(node->property("gfx_target_version"));
+    TargetVersion version{packed / 10000, packed / 100 % 100, packed % 100};
+    const std::string one = fmt::format("HSA_OVERRIDE_GFX_VERSION_{}", node->number);
+    for (const char* name : {one.c_str(), "HSA_OVERRIDE_GFX_VERSION"}) {
+      const char* text = environment(name);
+      if (text == nullptr || *text == '\0') continue;
+      if (const auto wanted = parse_target_version(text)) {
+        version = *wanted;
+        report.add(Stage::kNode, Outcome::kWarning, fmt::format("kfd node {}", node->number),
+                   fmt::format("{}: taken for a gfx version {}", name, text));
+      } else {
+        report.add(Stage::kConfig, Outcome::kWarning, name,
+                   fmt::format("'{}' is no version like 9.0.6: ignored", text));
+      }
+      break;
+    }
+    facts.gfx_major = version.major;
+    facts.gfx_minor = version.minor;
+    facts.gfx_stepping = version.stepping;
+    result.push_back(std::move(facts));
+  }
+  return result;
+}
+
+Status Gpus::begin(KfdEvents::Callbacks callbacks) {
+  callbacks.signalled = [this] { signals_->announce(); };
+  auto events = KfdEvents::create(*kfd_, std::move(callbacks));
+  if (!events) return events.error();
+  events_ = std::move(*events);
+  auto signals = DeviceSignals::begin(*kfd_, events_->mailbox(), events_->event_id());
+  if (!signals) return signals.error();
+  signals_ = std::move(*signals);
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace rigel

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# rocminfo_gpus.sh <folder of libhsa-runtime64.so.1> <vgpu-run> <rigel-info>
+# Debian's unmodified rocminfo shows GPUs of three generations on our library: virtual boards, which the runtime reaches
+# through its own transport, as it does a real driver.
+. "$(dirname "$0")/common.sh"
+libdir=$1 vgpu_run=$2 info=$3
+command -v rocminfo >/dev/null || skip "rocminfo is not installed"
+
+run() { env LD_LIBRARY_PATH="$libdir" "$vgpu_run" --gpu gfx803,gfx900,gfx906,gfx1010,gfx1030 "$@" 2>&1; }
+output=$(run rocminfo) || complain "rocminfo failed: $output"
+for isa in gfx803 gfx900:xnack- gfx906:sramecc[-+]:xnack- gfx1010:xnack- gfx1030; do
+  expect "$output" "amdgcn-amd-amdhsa--$isa" "an agent for $isa"
+done
+expect "$output" 'FLAGS: COARSE GRAINED' "their memory"
+expect "$output" 'Device Type: +CPU' "the CPU agent"
+expect "$(ROCR_VISIBLE_DEVICES=1 run rocminfo)" 'gfx900' "the GPU that is made visible"
+hidden=$(ROCR_VISIBLE_DEVICES=1 run rocminfo)
+[[ $hidden != *gfx803* ]] || complain "a GPU shows that ROCR_VISIBLE_DEVICES hides"
+expect "$(HSA_OVERRIDE_GFX_VERSION_1=9.0.0 HSA_LOADER_DEBUG=none run "$info" --report)" \
+  'kfd node 1.*taken for a gfx version 9.0.0' "the overridden version in the report"
+# In the same process, through the transport that the environment names.
+inside=$(env LD_LIBRARY_PATH="$libdir" HSA_DRIVER=libhsa_driver_vgpu.so VGPU_GPUS=gfx1030 "$info" --report 2>&1)
+expect "$inside" 'ok +driver +vgpu: amdkfd interface' "the transport"
+expect "$inside" 'ok +device +kfd node 1' "its device"
+finish
