@@ -39,6 +39,8 @@ struct Board {
   std::string_view code_name;
 };
 
+struct Generation;
+
 /// What all chips of a family have in common.
 struct Family {
   std::string_view name;
@@ -50,9 +52,10 @@ struct Family {
   uint32_t wave_size;     ///< preferred
   uint32_t waves_per_cu;  ///< that amdkfd reckons with when it saves a compute unit
   uint32_t control_stack_bytes_per_wave;
-  uint32_t control_stack_max;  ///< bytes; 0: no limit
-  uint32_t sgprs_per_wave;     ///< addressable, without VCC and the like
-  uint32_t workgroup_lds_max;  ///< bytes
+  uint32_t control_stack_max;    ///< bytes; 0: no limit
+  uint32_t sgprs_per_wave;       ///< addressable, without VCC and the like
+  uint32_t workgroup_lds_max;    ///< bytes
+  const Generation* generation;  ///< what its queues and copies are made of
 };
 
 /// The chip with that version, or null.

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/common/pm4.hpp"
+#include "backends/common/generation.hpp"
 #include "backends/common/testing/boards.hpp"
 
 namespace rigel::gfx {
@@ -15,13 +15,10 @@ using testing::eventually;
 
 class Packets : public testing::EveryBoard {};
 
-std::vector<uint32_t> invalidate_code(uint32_t generation) {
-  if (generation >= 10) {
-    const auto words = pm4::invalidate_code_gcr();
-    return {words.begin(), words.end()};
-  }
-  const auto words = pm4::invalidate_code();
-  return {words.begin(), words.end()};
+std::vector<uint32_t> invalidate_code(const Family& family) {
+  std::vector<uint32_t> words(kPm4PacketMax);
+  words.resize(static_cast<size_t>(family.generation->invalidate_code(words.data()) - words.data()));
+  return words;
 }
 
 template <size_t kDwords>
@@ -42,7 +39,7 @@ TEST_P(Packets, RunPm4InAnAqlQueue) {
   const auto va = reinterpret_cast<uint64_t>(data);
   // More often than the ring has slots.
   for (uint32_t round = 1; round <= 2 * queue.capacity() + 3; ++round) {
-    std::vector<uint32_t> words = invalidate_code(gpu().facts().version.major);
+    std::vector<uint32_t> words = invalidate_code(gpu().family());
     append(words, pm4::write_data(va, round));
     append(words, pm4::wait_mem(va, pm4::Compare::kEqual, round, UINT32_MAX));
     append(words, pm4::write_data(va + 4, round + 1));
@@ -60,19 +57,10 @@ TEST_P(Packets, ReleaseMemory) {
                           .value = 0x1234'5678'9abc'def0,
                           .data = pm4::ReleaseData::kQuad};
   const pm4::Release clock{.va = reinterpret_cast<uint64_t>(data + 1), .data = pm4::ReleaseData::kClock};
-  std::vector<uint32_t> words;
-  for (const pm4::Release& release : {quad, clock}) {
-    switch (gpu().facts().version.major) {
-      case 8:
-        append(words, pm4::release_mem_gfx8(release));
-        break;
-      case 9:
-        append(words, pm4::release_mem_gfx9(release));
-        break;
-      default:
-        append(words, pm4::release_mem_gfx10(release));
-    }
-  }
+  std::vector<uint32_t> words(2 * kPm4PacketMax);
+  const Generation& generation = *gpu().family().generation;
+  uint32_t* const end = generation.release(generation.release(words.data(), quad), clock);
+  words.resize(static_cast<size_t>(end - words.data()));
   ASSERT_TRUE(queue.run_pm4(words));
   EXPECT_TRUE(eventually([&] { return data[0] == 0x1234'5678'9abc'def0 && data[1] != 0; }));
 }

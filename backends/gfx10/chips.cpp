@@ -2,6 +2,8 @@
 
 #include <hsa/amd_hsa_elf.h>
 
+#include "backends/gfx10/generation.hpp"
+
 namespace rigel::gfx10 {
 namespace {
 
@@ -72,6 +74,7 @@ constinit const gfx::Family kFamily = {
     .control_stack_max = 0x7000,
     .sgprs_per_wave = 106,
     .workgroup_lds_max = 65536,
+    .generation = &kGeneration,
 };
 
 }  // namespace rigel::gfx10

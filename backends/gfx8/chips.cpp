@@ -2,6 +2,8 @@
 
 #include <hsa/amd_hsa_elf.h>
 
+#include "backends/gfx8/generation.hpp"
+
 namespace rigel::gfx8 {
 namespace {
 
@@ -85,6 +87,7 @@ constinit const gfx::Family kFamily = {
     .control_stack_max = 0,
     .sgprs_per_wave = 102,
     .workgroup_lds_max = 65536,
+    .generation = &kGeneration,
 };
 
 }  // namespace rigel::gfx8

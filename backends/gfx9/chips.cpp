@@ -2,6 +2,8 @@
 
 #include <hsa/amd_hsa_elf.h>
 
+#include "backends/gfx9/generation.hpp"
+
 namespace rigel::gfx9 {
 namespace {
 
@@ -83,6 +85,7 @@ constinit const gfx::Family kFamily = {
     .control_stack_max = 0,
     .sgprs_per_wave = 102,
     .workgroup_lds_max = 65536,
+    .generation = &kGeneration,
 };
 
 }  // namespace rigel::gfx9

@@ -13,7 +13,7 @@
 #include <hsa/hsa.h>
 #include <hsa_plugin/kfd_abi.h>
 
-#include "backends/common/pm4.hpp"
+#include "backends/common/generation.hpp"
 #include "backends/common/save_area.hpp"
 
 namespace rigel::gfx::testing {
@@ -233,13 +233,10 @@ bool VirtualAqlQueue::run_pm4(const std::vector<uint32_t>& words) {
   if (words.size() > kPm4Dwords) throw std::runtime_error("too much PM4");
   std::memcpy(pm4_, words.data(), words.size() * 4);
   const auto dwords = static_cast<uint32_t>(words.size());
-  if (gpu_.facts().version.major == 8) {
-    const uint64_t index = submit(pm4::aql_slot_gfx8(address(pm4_), dwords));
-    return eventually([&] { return read_index() > index; });
-  }
+  const Generation& generation = *gpu_.family().generation;
   const VirtualSignal done(gpu_, 1);
-  submit(pm4::aql_slot_vendor(address(pm4_), dwords, done.handle(), 0));
-  return eventually([&] { return done.value() == 0; });
+  const uint64_t index = submit(generation.pm4_slot(address(pm4_), dwords, done.handle(), 0));
+  return eventually([&] { return generation.pm4_completes ? done.value() == 0 : read_index() > index; });
 }
 
 void VirtualAqlQueue::launch_only(const void* descriptor, uint32_t work_items, uint32_t group_size,

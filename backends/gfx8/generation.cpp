@@ -1,0 +1,47 @@
+#include "backends/gfx8/generation.hpp"
+
+#include <algorithm>
+
+#include "backends/gfx8/code.hpp"
+
+namespace rigel::gfx8 {
+namespace {
+
+template <size_t kDwords>
+uint32_t* put(uint32_t* to, const gfx::pm4::Packet<kDwords>& packet) {
+  static_assert(kDwords <= gfx::kPm4PacketMax);
+  return std::copy(packet.begin(), packet.end(), to);
+}
+
+std::span<const uint32_t> trap_code_of(gfx::GfxVersion, bool exceptions) {
+  if (exceptions) return {};
+  return trap_code();
+}
+
+uint32_t* invalidate_code(uint32_t* to) {
+  return put(to, gfx::pm4::invalidate_code());
+}
+
+uint32_t* release(uint32_t* to, const gfx::pm4::Release& release) {
+  return put(to, gfx::pm4::release_mem_gfx8(release));
+}
+
+gfx::pm4::Slot pm4_slot(uint64_t va, uint32_t dwords, uint64_t, uint32_t) {
+  return gfx::pm4::aql_slot_gfx8(va, dwords);
+}
+
+}  // namespace
+
+constinit const gfx::Generation kGeneration = {
+    .blit_code = blit_code,
+    .trap_code = trap_code_of,
+    .invalidate_code = invalidate_code,
+    .release = release,
+    .pm4_slot = pm4_slot,
+    .pm4_completes = false,
+    .scratch_resource = gfx::scratch_resource_gfx8,
+    .scratch_by_pool = true,
+    .cu_pairs = false,
+};
+
+}  // namespace rigel::gfx8
