@@ -1,0 +1,265 @@
+// A client of the driver, as a runtime is one: memory that GPUs can use, AQL and SDMA queues, by nothing but
+// the system calls. For stress tests and benchmarks; what fails ends the program with a message.
+//
+// For GPUs from gfx9 on, whose doorbells are 64 bits wide. Threads: a Client from any thread, a ClientQueue
+// from one at a time. Ownership: queues and memory go before their client.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/system.hpp"
+
+namespace rigel::vgpu {
+
+[[noreturn]] inline void give_up(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::abort();
+}
+
+class Client {
+ public:
+  explicit Client(const std::string& gpus, ProcessOptions options = {}) {
+    auto machine = parse_machine(gpus, PeerLink::kPcie);
+    if (!machine) give_up(machine.error());
+    HostFacts host;
+    host.memory_bytes = uint64_t{1} << 32;
+    system_ = std::make_unique<System>(std::move(*machine), options, host, std::make_unique<Log>("none", ""));
+    kfd_ = system_->open("/dev/kfd", O_RDWR | O_CLOEXEC);
+    for (uint32_t i = 0; i < gpu_count(); ++i) {
+      render_.push_back(system_->open("/dev/dri/renderD" + std::to_string(128 + i), O_RDWR | O_CLOEXEC));
+      kfd_acquire_vm a{static_cast<uint32_t>(render_.back()), gpu_id(i)};
+      must(KFD_NR_ACQUIRE_VM, a, "ACQUIRE_VM");
+      const uint64_t bytes = system_->process().gpu(i).gpu().board.doorbell_slice_bytes();
+      void* page = nullptr;
+      if (system_->mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kfd_,
+                        KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(gpu_id(i)), &page) != 0) {
+        give_up("doorbells cannot be mapped");
+      }
+      doorbells_.push_back(static_cast<std::byte*>(page));
+    }
+  }
+  ~Client() {
+    for (uint32_t i = 0; i < gpu_count(); ++i) {
+      system_->munmap(doorbells_[i], system_->process().gpu(i).gpu().board.doorbell_slice_bytes());
+    }
+    for (const int fd : render_) system_->close(fd);
+    system_->close(kfd_);
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  System& system() { return *system_; }
+  uint32_t gpu_count() { return static_cast<uint32_t>(system_->process().gpu_count()); }
+  uint32_t gpu_id(uint32_t i) { return system_->process().gpu(i).gpu().gpu_id; }
+  std::byte* doorbells(uint32_t gpu) { return doorbells_[gpu]; }
+  int render(uint32_t gpu) { return render_[gpu]; }
+
+  template <class T>
+  int call(uint32_t number, T& arguments) {
+    return system_->ioctl(kfd_, 3u << 30 | uint64_t{sizeof(T)} << 16 | KFD_ABI_IOCTL_TYPE << 8 | number,
+                          &arguments);
+  }
+  template <class T>
+  void must(uint32_t number, T& arguments, const char* what) {
+    if (const int error = call(number, arguments); error != 0) {
+      give_up(std::string(what) + ": " + strerrorname_np(-error));
+    }
+  }
+
+  /// Memory of the program that every GPU can use, at its own address.
+  struct Memory {
+    std::byte* host = nullptr;
+    uint64_t handle = 0, bytes = 0;
+    uint64_t va() const { return reinterpret_cast<uint64_t>(host); }
+    template <class T>
+    std::atomic<T>& at(size_t offset) const {
+      return *reinterpret_cast<std::atomic<T>*>(host + offset);
+    }
+  };
+  Memory share(uint64_t bytes) {
+    bytes = (bytes + 4095) & ~uint64_t{4095};
+    void* const p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const auto va = reinterpret_cast<uint64_t>(p);
+    return {static_cast<std::byte*>(p),
+            allocate(0, KFD_MEM_USERPTR | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE, bytes, va, va), bytes};
+  }
+  void release(const Memory& memory) {
+    free(memory.handle);
+    ::munmap(memory.host, memory.bytes);
+  }
+
+  /// A buffer that is mapped to every GPU: its handle.
+  uint64_t allocate(uint32_t gpu, uint32_t flags, uint64_t bytes, uint64_t va, uint64_t program = 0) {
+    kfd_alloc_memory a{va, bytes, 0, program, gpu_id(gpu), flags};
+    must(KFD_NR_ALLOC_MEMORY, a, "ALLOC_MEMORY");
+    std::vector<uint32_t> ids;
+    for (uint32_t i = 0; i < gpu_count(); ++i) ids.push_back(gpu_id(i));
+    kfd_map_memory m{a.handle, reinterpret_cast<uint64_t>(ids.data()), gpu_count(), 0};
+    must(KFD_NR_MAP_MEMORY, m, "MAP_MEMORY");
+    return a.handle;
+  }
+  void free(uint64_t handle) {
+    kfd_free_memory f{handle};
+    must(KFD_NR_FREE_MEMORY, f, "FREE_MEMORY");
+  }
+
+ private:
+  std::unique_ptr<System> system_;
+  int kfd_ = -1;
+  std::vector<int> render_;
+  std::vector<std::byte*> doorbells_;
+};
+
+/// A signal in memory, as AQL knows it: its handle is its address, its value in the second word.
+class ClientSignal {
+ public:
+  ClientSignal(const Client::Memory& memory, size_t index) : at_(memory.host + index * 64) {}
+  uint64_t handle() const { return reinterpret_cast<uint64_t>(at_); }
+  uint64_t value_va() const { return handle() + 8; }
+  std::atomic<int64_t>& value() const { return *reinterpret_cast<std::atomic<int64_t>*>(at_ + 8); }
+  void wait(const char* what) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    for (int i = 0; value().load(std::memory_order_acquire) > 0; ++i) {
+      if (i < 20000) {
+        __builtin_ia32_pause();
+        continue;
+      }
+      std::this_thread::yield();
+      if (i % 1024 == 0 && std::chrono::steady_clock::now() > end) give_up(std::string(what) + ": not done");
+    }
+  }
+
+ private:
+  std::byte* at_;
+};
+
+class ClientQueue {
+ public:
+  static constexpr uint32_t kBytes = 65536, kPackets = kBytes / 64;
+
+  ClientQueue(Client& client, uint32_t gpu, bool sdma, bool hooked)
+      : client_(client), sdma_(sdma), ring_(client.share(kBytes)), pointers_(client.share(4096)) {
+    const Board::SaveArea area = client.system().process().gpu(gpu).gpu().board.save_area();
+    kfd_create_queue a{};
+    if (sdma) {
+      std::memset(ring_.host, 0, kBytes);
+    } else {
+      for (uint32_t i = 0; i < kPackets; ++i) ring_.at<uint16_t>(i * 64).store(1, std::memory_order_relaxed);
+      eop_ = client.share(4096);
+      save_ = client.share(area.context_bytes + area.debug_bytes);
+      a.eop_buffer_address = eop_.va();
+      a.eop_buffer_size = 4096;
+      a.ctx_save_restore_address = save_.va();
+      a.ctx_save_restore_size = area.context_bytes;
+      a.ctl_stack_size = area.control_stack_bytes;
+    }
+    pointers_.at<uint32_t>(0x88).store(0x80);  // amd_queue_t: from the read index to its beginning
+    a.ring_base_address = ring_.va();
+    a.write_pointer_address = pointers_.va() + 0x38;
+    a.read_pointer_address = pointers_.va() + 0x80;
+    a.ring_size = kBytes;
+    a.gpu_id = client.gpu_id(gpu);
+    a.queue_type = sdma ? KFD_QUEUE_SDMA : KFD_QUEUE_AQL;
+    a.queue_percentage = 100;
+    a.queue_priority = 7;
+    client.must(KFD_NR_CREATE_QUEUE, a, "CREATE_QUEUE");
+    id_ = a.queue_id;
+    doorbell_ =
+        reinterpret_cast<std::atomic<uint64_t>*>(client.doorbells(gpu) + (a.doorbell_offset & 0x1fff));
+    if (hooked) hook_ = *client.system().process().attach_doorbell(doorbell_);
+  }
+  ~ClientQueue() {
+    kfd_destroy_queue d{id_, 0};
+    client_.must(KFD_NR_DESTROY_QUEUE, d, "DESTROY_QUEUE");
+    for (const Client::Memory* memory : {&ring_, &pointers_, &eop_, &save_}) {
+      if (memory->host != nullptr) client_.release(*memory);
+    }
+  }
+  ClientQueue(const ClientQueue&) = delete;
+  ClientQueue& operator=(const ClientQueue&) = delete;
+
+  /// An AQL barrier-AND packet; `completion` 0: none.
+  void barrier(std::initializer_list<uint64_t> after, uint64_t completion, bool in_order = true) {
+    constexpr uint16_t kBarrierAnd = 3, kInOrder = 1 << 8;
+    while (next_ - pointers_.at<uint64_t>(0x80).load(std::memory_order_acquire) >= kPackets) {
+      std::this_thread::yield();
+    }
+    std::byte* const packet = ring_.host + next_ % kPackets * 64;
+    std::memset(packet + 2, 0, 62);
+    size_t at = 8;
+    for (const uint64_t handle : after) std::memcpy(packet + at, &handle, 8), at += 8;
+    std::memcpy(packet + 56, &completion, 8);
+    reinterpret_cast<std::atomic<uint16_t>*>(packet)->store(
+        static_cast<uint16_t>(kBarrierAnd | (in_order ? kInOrder : 0)), std::memory_order_release);
+    ring(next_++);
+  }
+
+  /// A copy by packets of at most 4 MiB, then one less in the signal.
+  void copy(uint64_t to, uint64_t from, uint64_t bytes, const ClientSignal& done) {
+    constexpr uint64_t kLargest = 0x3fffe0;
+    while (bytes > 0) {
+      const uint64_t piece = std::min(bytes, kLargest);
+      put({1, static_cast<uint32_t>(piece - 1), 0, low(from), high(from), low(to), high(to)});
+      from += piece;
+      to += piece;
+      bytes -= piece;
+    }
+    constexpr uint32_t kAtomicAdd64 = 10 | 47u << 25;
+    put({kAtomicAdd64, low(done.value_va()), high(done.value_va()), ~0u, ~0u, 0, 0, 0});
+    pointers_.at<uint64_t>(0x38).store(next_, std::memory_order_release);
+    ring(next_);
+  }
+
+ private:
+  static uint32_t low(uint64_t v) { return static_cast<uint32_t>(v); }
+  static uint32_t high(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
+
+  void put(std::initializer_list<uint32_t> words) {
+    const uint64_t bytes = words.size() * 4;
+    while (kBytes - next_ % kBytes < bytes) {  // packets do not wrap: zeros are NOPs
+      await_room(4);
+      std::memset(ring_.host + next_ % kBytes, 0, 4);
+      next_ += 4;
+    }
+    await_room(bytes);
+    std::memcpy(ring_.host + next_ % kBytes, words.begin(), bytes);
+    next_ += bytes;
+  }
+  void await_room(uint64_t bytes) {
+    while (next_ + bytes - pointers_.at<uint64_t>(0x80).load(std::memory_order_acquire) >= kBytes) {
+      std::this_thread::yield();
+    }
+  }
+  void ring(uint64_t value) {
+    if (hook_.ring != nullptr) {
+      hook_.ring(hook_.context, value);
+    } else {
+      doorbell_->store(value, std::memory_order_release);
+    }
+  }
+
+  Client& client_;
+  const bool sdma_;
+  Client::Memory ring_, pointers_, eop_, save_;
+  uint32_t id_ = 0;
+  std::atomic<uint64_t>* doorbell_ = nullptr;
+  Process::DoorbellHook hook_{};
+  uint64_t next_ = 0;
+};
+
+}  // namespace rigel::vgpu
