@@ -153,7 +153,7 @@ class ClientQueue {
   static constexpr uint32_t kBytes = 65536, kPackets = kBytes / 64;
 
   ClientQueue(Client& client, uint32_t gpu, bool sdma, bool hooked)
-      : client_(client), sdma_(sdma), ring_(client.share(kBytes)), pointers_(client.share(4096)) {
+      : client_(client), ring_(client.share(kBytes)), pointers_(client.share(4096)) {
     const Board::SaveArea area = client.system().process().gpu(gpu).gpu().board.save_area();
     kfd_create_queue a{};
     if (sdma) {
@@ -254,7 +254,6 @@ class ClientQueue {
   }
 
   Client& client_;
-  const bool sdma_;
   Client::Memory ring_, pointers_, eop_, save_;
   uint32_t id_ = 0;
   std::atomic<uint64_t>* doorbell_ = nullptr;
