@@ -47,8 +47,15 @@ constexpr Table kBare{
     [](Handle h, int64_t v) { bare(h).fetch_add(v, kRelaxed); },
 };
 
-// The same again: how far two calls to the same operation are apart is how far the ratio can be believed.
-constexpr Table kControl = kBare;
+// The same again, in code of its own: how far two calls to the same operation are apart is how far the ratio
+// can be believed.
+constexpr Table kControl{
+    [](Handle h) { return bare(h).load(kRelaxed); },
+    [](Handle h) { return bare(h).load(kAcquire); },
+    [](Handle h, int64_t v) { bare(h).store(v, kRelaxed); },
+    [](Handle h, int64_t v) { bare(h).store(v, kRelease); },
+    [](Handle h, int64_t v) { bare(h).fetch_add(v, kRelaxed); },
+};
 
 constexpr Table kSignal{
     [](Handle h) { return Signal::of_live(h).load<kRelaxed>(); },
@@ -58,46 +65,46 @@ constexpr Table kSignal{
     [](Handle h, int64_t v) { Signal::of_live(h).add<kRelaxed>(v); },
 };
 
-std::atomic<const Table*> current_table{&kBare};
+// The exported functions, once for each table: a program knows one table, and so its jumps have one target.
+// Jumps that had several would be predicted later, and all but the first target would seem slower.
+template <const Table& kTable>
+struct Exported {
+  static inline std::atomic<const Table*> current{&kTable};
+  static const Table& table() { return *current.load(kAcquire); }
 
-// The exported functions.
-const Table& table() {
-  return *current_table.load(kAcquire);
-}
-[[gnu::noinline]] int64_t exported_load(Handle h) {
-  return table().load(h);
-}
-[[gnu::noinline]] int64_t exported_load_acquire(Handle h) {
-  return table().load_acquire(h);
-}
-[[gnu::noinline]] void exported_store(Handle h, int64_t v) {
-  table().store(h, v);
-}
-[[gnu::noinline]] void exported_store_release(Handle h, int64_t v) {
-  table().store_release(h, v);
-}
-[[gnu::noinline]] void exported_add(Handle h, int64_t v) {
-  table().add(h, v);
-}
+  [[gnu::noinline, gnu::aligned(64)]] static int64_t load(Handle h) { return table().load(h); }
+  [[gnu::noinline, gnu::aligned(64)]] static int64_t load_acquire(Handle h) {
+    return table().load_acquire(h);
+  }
+  [[gnu::noinline, gnu::aligned(64)]] static void store(Handle h, int64_t v) { table().store(h, v); }
+  [[gnu::noinline, gnu::aligned(64)]] static void store_release(Handle h, int64_t v) {
+    table().store_release(h, v);
+  }
+  [[gnu::noinline, gnu::aligned(64)]] static void add(Handle h, int64_t v) { table().add(h, v); }
+};
+
+constexpr int kBatch = 20'000;
 
 template <class Operation>
+[[gnu::noinline, gnu::aligned(64)]] double time_batch(Handle handle, Operation operation) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < kBatch; ++i) operation(handle);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// `operation(exported functions, handle)`.
+template <class Operation>
 void compare(benchmark::State& state, Operation operation) {
-  constexpr int kBatch = 20'000;
   Signal* signal = signal_pool::create(0);
   const Handle handle = signal->handle();
-  const auto time_batch = [&](const Table& implementation) {
-    current_table.store(&implementation);
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kBatch; ++i) operation(handle);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
   double best_bare = 1;
   double best_control = 1;
   double best_signal = 1;
   for (auto _ : state) {
-    best_bare = std::min(best_bare, time_batch(kBare));
-    best_control = std::min(best_control, time_batch(kControl));
-    const double time = time_batch(kSignal);
+    best_bare = std::min(best_bare, time_batch(handle, [&](Handle h) { operation(Exported<kBare>{}, h); }));
+    best_control =
+        std::min(best_control, time_batch(handle, [&](Handle h) { operation(Exported<kControl>{}, h); }));
+    const double time = time_batch(handle, [&](Handle h) { operation(Exported<kSignal>{}, h); });
     best_signal = std::min(best_signal, time);
     state.SetIterationTime(time / kBatch);
   }
@@ -109,19 +116,19 @@ void compare(benchmark::State& state, Operation operation) {
 }
 
 void BM_load_relaxed(benchmark::State& state) {
-  compare(state, [](Handle h) { benchmark::DoNotOptimize(exported_load(h)); });
+  compare(state, [](auto exported, Handle h) { benchmark::DoNotOptimize(exported.load(h)); });
 }
 void BM_load_scacquire(benchmark::State& state) {
-  compare(state, [](Handle h) { benchmark::DoNotOptimize(exported_load_acquire(h)); });
+  compare(state, [](auto exported, Handle h) { benchmark::DoNotOptimize(exported.load_acquire(h)); });
 }
 void BM_store_relaxed(benchmark::State& state) {
-  compare(state, [](Handle h) { exported_store(h, 1); });
+  compare(state, [](auto exported, Handle h) { exported.store(h, 1); });
 }
 void BM_store_screlease(benchmark::State& state) {
-  compare(state, [](Handle h) { exported_store_release(h, 1); });
+  compare(state, [](auto exported, Handle h) { exported.store_release(h, 1); });
 }
 void BM_add_relaxed(benchmark::State& state) {
-  compare(state, [](Handle h) { exported_add(h, 1); });
+  compare(state, [](auto exported, Handle h) { exported.add(h, 1); });
 }
 BENCHMARK(BM_load_relaxed)->UseManualTime()->Iterations(300);
 BENCHMARK(BM_load_scacquire)->UseManualTime()->Iterations(300);
