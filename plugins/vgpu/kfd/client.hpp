@@ -26,6 +26,14 @@
 
 namespace rigel::vgpu {
 
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
 [[noreturn]] inline void give_up(const std::string& what) {
   std::fprintf(stderr, "%s\n", what.c_str());
   std::abort();
@@ -181,7 +189,9 @@ class ClientQueue {
     id_ = a.queue_id;
     doorbell_ =
         reinterpret_cast<std::atomic<uint64_t>*>(client.doorbells(gpu) + (a.doorbell_offset & 0x1fff));
-    if (hooked) hook_ = *client.system().process().attach_doorbell(doorbell_);
+    // A doorbell page is at one address for the program and at another for the device. ThreadSanitizer cannot
+    // see that a store to the one is read at the other, and only AQL packets carry an order of their own.
+    if (hooked || (sdma && kThreadSanitizer)) hook_ = *client.system().process().attach_doorbell(doorbell_);
   }
   ~ClientQueue() {
     kfd_destroy_queue d{id_, 0};

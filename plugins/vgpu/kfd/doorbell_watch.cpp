@@ -30,6 +30,16 @@
 namespace rigel::vgpu {
 namespace {
 
+// ThreadSanitizer's runtime stores for the program while it holds locks that our thread needs to let the
+// store go.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kStoresCanBeStopped = false;
+#elif defined(__has_feature)
+constexpr bool kStoresCanBeStopped = !__has_feature(thread_sanitizer);
+#else
+constexpr bool kStoresCanBeStopped = true;
+#endif
+
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
@@ -75,7 +85,7 @@ void DoorbellWatch::stop() {
 
 bool DoorbellWatch::open_userfaultfd() {
   uffd_tried_ = true;
-  if (!allow_userfaultfd_) return false;
+  if (!allow_userfaultfd_ || !kStoresCanBeStopped) return false;
   const long fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
   if (fd < 0) {
     log_(LogCategory::kDoorbell, "userfaultfd is not available ({}): sleeping doorbells are polled",
