@@ -32,6 +32,9 @@ class Core {
     uint64_t memory_va = 0;  ///< TMA
   };
   virtual TrapHandler trap_handler() = 0;
+
+  /// Before each instruction of code that is translated to be traced.
+  virtual void trace(Wave&, uint64_t /*pc*/) {}
 };
 
 }  // namespace rigel::vgpu::exec

@@ -31,6 +31,7 @@ struct RegisterLayout {
   constexpr uint32_t vgpr_offset(uint32_t index) const { return kScalarBytes + index * row_bytes(); }
   constexpr uint32_t temporary_offset(uint32_t index) const { return vgpr_offset(vgprs + index); }
   constexpr uint32_t bytes() const { return vgpr_offset(vgprs + kTemporaryRows); }
+  friend constexpr bool operator==(const RegisterLayout&, const RegisterLayout&) = default;
 };
 
 }  // namespace rigel::vgpu::exec

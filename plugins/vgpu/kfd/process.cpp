@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/exec/shader_cores.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -12,10 +13,6 @@ constexpr uint64_t kPage = PageTable::kPageBytes;
 
 uint64_t pages_up(uint64_t bytes) {
   return (bytes + kPage - 1) & ~(kPage - 1);
-}
-
-std::unique_ptr<DispatchSink> no_shader_cores(const Gpu&, DeviceBus&) {
-  return std::make_unique<NoShaderCores>();
 }
 
 }  // namespace
@@ -36,7 +33,7 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
           },
           options.userfaultfd) {
   const MakeShaderCores cores =
-      options.make_shader_cores == nullptr ? no_shader_cores : options.make_shader_cores;
+      options.make_shader_cores == nullptr ? exec::make_shader_cores : options.make_shader_cores;
   for (const Gpu& gpu : machine.gpus) {
     gpus_.push_back(std::make_unique<GpuContext>(gpu, static_cast<uint32_t>(gpus_.size()), events_, log,
                                                  watch_, cores, options.threads, options.seed));

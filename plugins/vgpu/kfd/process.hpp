@@ -43,8 +43,7 @@ class OpenFiles {
 
 /// What a program may choose of a virtual machine.
 struct ProcessOptions {
-  MakeShaderCores make_shader_cores =
-      nullptr;              ///< Null: there are none, and a dispatch ends in a queue error.
+  MakeShaderCores make_shader_cores = nullptr;  ///< Null: plugins/vgpu/exec.
   bool threads = true;      ///< False: processors run only when they are stepped.
   uint64_t seed = 0;        ///< Order of steps without threads.
   bool userfaultfd = true;  ///< Whether sleeping doorbells may be watched by it.

@@ -1,0 +1,294 @@
+#include "plugins/vgpu/exec/code.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory_resource>
+#include <set>
+
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/isa/decoder.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+constexpr uint32_t kMaxInstructions = 2048;  // of a block; then another begins
+
+// What stands for code that cannot be executed
+// ---------------------------------------------------------------------------------------------------
+
+void illegal(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kIllegal;
+  wave->illegal_reason = reinterpret_cast<const char*>(op->imm);
+  RIGEL_LEAVE(op, wave);
+}
+
+void unfetchable(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kFault;
+  wave->fault_va = op->imm;
+  wave->fault_access = static_cast<uint8_t>(Access::kExecute);
+  wave->fault_reason = static_cast<uint8_t>(op->aux);
+  RIGEL_LEAVE(op, wave);
+}
+
+void go_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  Link* const link = reinterpret_cast<Link*>(op->imm);
+  const MicroOp* next = link->target.load(std::memory_order_acquire);
+  if (next == nullptr) next = follow(wave, op, link);
+  wave->budget -= link->cost;
+  RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+void trace_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->core->trace(*wave, pc_of(op));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Bytes of code
+// ---------------------------------------------------------------------------------------------------
+
+// Reads code from memory as far as it is needed, and remembers what it read.
+class Fetcher {
+ public:
+  Fetcher(DeviceBus& bus, uint64_t pc) : bus_(bus), pc_(pc) {}
+
+  /// Makes [offset, offset + bytes) readable as far as memory goes; says how much of it is.
+  size_t fetch(size_t offset, size_t bytes) {
+    while (image_.size() < offset + bytes) {
+      // A line at a time, so that little more is read than is executed.
+      const Translation found = bus_.translate(pc_ + image_.size(), 64, Access::kExecute);
+      if (found.host == nullptr) {
+        reason_ = found.reason == FaultReason::kNone ? FaultReason::kNotPresent : found.reason;
+        break;
+      }
+      image_.insert(image_.end(), found.host, found.host + found.bytes);
+    }
+    return image_.size() <= offset ? 0 : std::min(bytes, image_.size() - offset);
+  }
+  const std::byte* at(size_t offset) const { return image_.data() + offset; }
+  FaultReason reason() const { return reason_; }
+
+ private:
+  DeviceBus& bus_;
+  const uint64_t pc_;
+  std::vector<std::byte> image_;
+  FaultReason reason_ = FaultReason::kNotPresent;
+};
+
+}  // namespace
+
+// One translation
+// ---------------------------------------------------------------------------------------------------
+
+struct Code::Translation final : Emitter {
+  Translation(const CodeKey& code_key, DeviceBus& bus, uint64_t pc, uint32_t variant)
+      : key(code_key), fetcher(bus, pc) {
+    block.pc = pc;
+    block.variant = variant;
+  }
+
+  MicroOp& emit(Handler handler) override {
+    MicroOp& op = emitted.emplace_back();
+    op.handler = handler;
+    op.code_offset = offset;
+    op.block = &block;
+    return op;
+  }
+
+  void* allocate(uint64_t bytes, uint64_t alignment) override { return arena.allocate(bytes, alignment); }
+
+  Link* link(uint64_t pc) override {
+    Link* const made = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
+    made->pc = pc;
+    made->cost = int64_t{position} + 1;
+    links.push_back(made);
+    if (pc > block.pc + offset) forward.insert(pc);
+    return made;
+  }
+
+  const char* keep(std::string_view text) {
+    char* const copy = static_cast<char*>(arena.allocate(text.size() + 1, 1));
+    std::memcpy(copy, text.data(), text.size());
+    copy[text.size()] = 0;
+    return copy;
+  }
+
+  void run() {
+    context.target = key.target;
+    context.layout = key.layout;
+    context.level = key.level;
+    context.mode = FloatMode::from_mode(block.variant & kFloatModeBits);
+    context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
+    do {
+      if (position == kMaxInstructions) {
+        emit_go_to(block.pc + offset);
+        if (!skip_to_next_path()) break;
+      }
+    } while (step());
+    finish();
+  }
+
+ private:
+  struct Place {
+    uint32_t op = 0;
+    uint32_t position = 0;
+  };
+
+  /// One instruction. False: the block ends here.
+  bool step() {
+    forward.erase(block.pc + offset);
+    places.emplace(offset, Place{static_cast<uint32_t>(emitted.size()), position});
+    const size_t available = fetcher.fetch(offset, isa::kMaxInstructionDwords * 4);
+    if (available < 4) {
+      MicroOp& op = emit(unfetchable);
+      op.imm = block.pc + offset + available;
+      op.aux = static_cast<uint32_t>(fetcher.reason());
+      complete = false;
+      return skip_to_next_path();
+    }
+    uint32_t words[isa::kMaxInstructionDwords] = {};
+    std::memcpy(words, fetcher.at(offset), available);
+    isa::Instruction instruction;
+    const isa::DecodeStatus status = isa::decode(key.target, words, available / 4, instruction);
+    if (status != isa::DecodeStatus::kOk) {
+      end = std::max(end, offset + 4);
+      return refuse(isa::reason(status));
+    }
+    end = std::max(end, offset + instruction.bytes);
+    if (key.traced) emit(trace_instruction);
+    const size_t before = emitted.size();
+    context.pc = block.pc + offset;
+    context.position = position;
+    context.ends_block = false;
+    const Refusal refusal = lower(instruction, context, *this);
+    if (!refusal.empty()) {
+      emitted.resize(before);
+      return refuse(refusal);
+    }
+    offset += instruction.bytes;
+    ++position;
+    return !context.ends_block || skip_to_next_path();
+  }
+
+  bool refuse(std::string_view why) {
+    emit(illegal).imm = reinterpret_cast<uint64_t>(keep(why));
+    return skip_to_next_path();
+  }
+
+  // After a way out: goes on where the nearest branch over it leads, if that is near.
+  bool skip_to_next_path() {
+    constexpr uint64_t kNear = 256;
+    const auto next = forward.lower_bound(block.pc + offset);
+    if (position >= kMaxInstructions || next == forward.end() || *next - (block.pc + offset) > kNear) {
+      return false;
+    }
+    offset = static_cast<uint32_t>(*next - block.pc);
+    return true;
+  }
+
+  void emit_go_to(uint64_t pc) {
+    Link* const out = link(pc);
+    out->cost = position;
+    emit(go_to).imm = reinterpret_cast<uint64_t>(out);
+  }
+
+  void finish() {
+    ops = static_cast<MicroOp*>(arena.allocate(emitted.size() * sizeof(MicroOp), alignof(MicroOp)));
+    std::copy(emitted.begin(), emitted.end(), ops);
+    block.ops = ops;
+    block.op_count = static_cast<uint32_t>(emitted.size());
+    block.bytes = end;
+    std::byte* const image = static_cast<std::byte*>(arena.allocate(std::max<size_t>(end, 1), 8));
+    const size_t fetched = fetcher.fetch(0, end);
+    if (fetched != 0) std::memcpy(image, fetcher.at(0), fetched);
+    block.bytes = static_cast<uint32_t>(fetched);
+    block.image = image;
+    for (Link* const way : links) {
+      const auto place = places.find(static_cast<uint32_t>(way->pc - block.pc));
+      if (way->pc < block.pc || way->pc - block.pc > UINT32_MAX || place == places.end()) continue;
+      way->target.store(ops + place->second.op, std::memory_order_relaxed);
+      way->cost -= place->second.position;
+    }
+    emitted = {};
+    links = {};
+    places = {};
+    forward = {};
+  }
+
+ public:
+  const CodeKey& key;
+  Block block;
+  bool complete = true;  // all of it could be fetched
+
+ private:
+  Fetcher fetcher;
+  LoweringContext context;
+  std::pmr::monotonic_buffer_resource arena;
+  std::vector<MicroOp> emitted;
+  std::vector<Link*> links;
+  std::unordered_map<uint32_t, Place> places;  // by offset
+  std::set<uint64_t> forward;                  // targets of branches that lie ahead
+  MicroOp* ops = nullptr;
+  uint32_t offset = 0;
+  uint32_t position = 0;
+  uint32_t end = 0;
+};
+
+// Code
+// ---------------------------------------------------------------------------------------------------
+
+Code::Code(const CodeKey& key, DeviceBus& bus) : key_(key), bus_(bus) {}
+
+Code::~Code() = default;
+
+const MicroOp* Code::find(uint64_t pc, uint32_t variant) {
+  std::atomic<const Block*>& cached = cache_[hash(pc, variant) % kCached];
+  const Block* block = cached.load(std::memory_order_acquire);
+  if (block == nullptr || block->pc != pc || block->variant != variant) {
+    block = find_or_translate(pc, variant);
+    cached.store(block, std::memory_order_release);
+  }
+  return block->ops;
+}
+
+const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find({pc, variant});
+  if (found != blocks_.end()) return found->second;
+  auto translation = std::make_unique<Translation>(key_, bus_, pc, variant);
+  translation->block.code = this;
+  translation->run();
+  const Block* const block = &translation->block;
+  translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);
+  blocks_.emplace(BlockKey{pc, variant}, block);
+  translations_.push_back(std::move(translation));
+  return block;
+}
+
+bool Code::is_current() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& translation : translations_) {
+    const Block& block = translation->block;
+    if (!translation->complete) return false;  // what was missing may be there now
+    for (uint32_t done = 0; done < block.bytes;) {
+      const vgpu::Translation memory = bus_.translate(block.pc + done, block.bytes - done, Access::kExecute);
+      if (memory.host == nullptr || std::memcmp(memory.host, block.image + done, memory.bytes) != 0) {
+        return false;
+      }
+      done += static_cast<uint32_t>(memory.bytes);
+    }
+  }
+  return true;
+}
+
+const MicroOp* follow(Wave*, const MicroOp* from, Link* link) {
+  const Block& block = block_of(from);
+  const MicroOp* const target = block.code->find(link->pc, block.variant);
+  link->target.store(target, std::memory_order_release);
+  return target;
+}
+
+const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc) {
+  return block_of(from).code->find(pc, variant_of(*wave));
+}
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,84 @@
+// The translated code of one kernel: its blocks, found from the entry on as they are executed.
+//
+// Code is decoded along the paths that it takes, never past an unconditional branch that nothing jumps
+// behind: what lies between functions is not code. An instruction that cannot be decoded or executed is
+// translated to an operation that says so when a wave gets there.
+//
+// Stale code. A program may free a kernel and load another one to the same address. So what was translated is
+// compared with memory before each dispatch (is_current()); it is a few cache lines for most kernels.
+//
+// Threads: find() and follow() from any worker inside a translation scope; they take a lock when something
+// has to be translated. Blocks live as long as the Code, which its dispatches keep.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/isa/target.hpp"
+
+namespace rigel::vgpu::exec {
+
+/// What translations of one kernel have in common.
+struct CodeKey {
+  uint64_t entry_va = 0;
+  isa::Target target;
+  RegisterLayout layout;
+  SimdLevel level = SimdLevel::kBaseline;
+  /// Each instruction is preceded by a call of the tracer.
+  bool traced = false;
+
+  friend bool operator==(const CodeKey&, const CodeKey&) = default;
+};
+
+class Code {
+ public:
+  Code(const CodeKey& key, DeviceBus& bus);
+  ~Code();
+
+  const CodeKey& key() const { return key_; }
+
+  /// The first operation of the block at `pc`; never null.
+  const MicroOp* find(uint64_t pc, uint32_t variant);
+
+  /// Whether memory still has the code that was translated.
+  bool is_current();
+
+  /// How many bytes of code have been translated.
+  uint64_t translated_bytes() const { return translated_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Translation;
+  struct BlockKey {
+    uint64_t pc;
+    uint32_t variant;
+    bool operator==(const BlockKey&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const BlockKey& key) const { return hash(key.pc, key.variant); }
+  };
+  static size_t hash(uint64_t pc, uint32_t variant) {
+    return static_cast<size_t>((pc >> 2 ^ uint64_t{variant} << 20) * 0x9e3779b97f4a7c15u >> 32);
+  }
+
+  const Block* find_or_translate(uint64_t pc, uint32_t variant);
+
+  const CodeKey key_;
+  DeviceBus& bus_;
+
+  static constexpr size_t kCached = 256;
+  std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: what was looked up last
+
+  std::mutex mutex_;
+  std::unordered_map<BlockKey, const Block*, Hash> blocks_;  // under mutex_
+  std::vector<std::unique_ptr<Translation>> translations_;   // under mutex_
+  std::atomic<uint64_t> translated_bytes_{0};
+};
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,157 @@
+#include "plugins/vgpu/exec/group.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "plugins/vgpu/exec/float_environment.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kLdsSlack = 64;  // readable bytes behind the LDS
+
+constexpr size_t rounded(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+size_t lds_bytes(const Launch& launch) {
+  return rounded(launch.dispatch().lds_bytes + kLdsSlack);
+}
+
+// Handlers leave the upper halves of the vector registers dirty, which slows code without AVX down.
+inline void leave_vector_code(SimdLevel level) {
+#if defined(__x86_64__)
+  if (level != SimdLevel::kBaseline) asm volatile("vzeroupper" ::: "memory");
+#else
+  (void)level;
+#endif
+}
+
+}  // namespace
+
+Group::Group(const Launch& launch)
+    : layout_(launch.layout()), lds_room_(static_cast<uint32_t>(lds_bytes(launch))) {
+  const uint32_t waves = launch.waves_per_group();
+  // Rows of several waves on the same lines of a cache that is indexed by address would fight for them.
+  const size_t wave_bytes = rounded(layout_.bytes()) + kAlignment * 5;
+  bytes_ = wave_bytes * waves + lds_room_;
+  memory_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes_)));
+  if (memory_ == nullptr) throw std::bad_alloc();
+  std::memset(memory_, 0, rounded(bytes_));
+  waves_.resize(waves);
+  states_.resize(waves);
+  slots_.resize(waves);
+  for (uint32_t i = 0; i < waves; ++i) waves_[i].registers = memory_ + wave_bytes * i;
+  work_group_.lds = memory_ + wave_bytes * waves;
+  work_group_.waves = waves_.data();
+}
+
+Group::~Group() {
+  std::free(memory_);
+}
+
+bool Group::fits(const Launch& launch) const {
+  return layout_ == launch.layout() && waves_.size() == launch.waves_per_group() &&
+         lds_room_ == lds_bytes(launch);
+}
+
+bool Group::reserve(std::shared_ptr<Launch> launch) {
+  has_slots_ = launch->scratch() != nullptr;
+  if (has_slots_ && !launch->scratch()->take(static_cast<uint32_t>(waves_.size()), slots_.data())) {
+    has_slots_ = false;
+    return false;
+  }
+  launch_ = std::move(launch);
+  started_ = false;
+  return true;
+}
+
+void Group::start(uint64_t index) {
+  started_ = true;
+  index_ = index;
+  failed_ = nullptr;
+  instructions_ = 0;
+  launch_->start_group(work_group_, index, has_slots_ ? slots_.data() : nullptr);
+  for (State& state : states_) state = State::kReady;
+}
+
+void Group::end() {
+  if (has_slots_) launch_->scratch()->give_back(static_cast<uint32_t>(waves_.size()), slots_.data());
+  has_slots_ = false;
+  launch_.reset();
+}
+
+Group::Outcome Group::run(Memory& memory, int64_t turn) {
+  const uint32_t count = work_group_.wave_count;
+  const uint32_t mxcsr = get_mxcsr();
+  uint32_t present = mxcsr;
+  uint64_t executed = 0;
+  Outcome outcome = Outcome::kHalted;
+  for (bool again = true; again;) {
+    again = false;
+    bool turn_over = false, sleeping = false;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (states_[i] != State::kReady) continue;
+      Wave& wave = waves_[i];
+      wave.memory = &memory;
+      wave.budget = turn;
+      if (const uint32_t wanted = mxcsr_of(wave.mode); wanted != present) set_mxcsr(wanted);
+      run_wave(&wave);
+      present = mxcsr_of(wave.mode);
+      executed += static_cast<uint64_t>(turn - wave.budget);
+      switch (wave.stop) {
+        case Stop::kEnd:
+          states_[i] = State::kEnded;
+          ++work_group_.waves_ended;
+          break;
+        case Stop::kBarrier:
+          states_[i] = State::kAtBarrier;
+          ++work_group_.waves_at_barrier;
+          break;
+        case Stop::kRunning:
+        case Stop::kBudget:
+          turn_over = true;
+          break;
+        case Stop::kSleep:
+          sleeping = true;
+          break;
+        case Stop::kHalt:
+          states_[i] = State::kHalted;
+          break;
+        case Stop::kFault:
+        case Stop::kIllegal:
+        case Stop::kTrap:
+          failed_ = &wave;
+          break;
+      }
+      if (failed_ != nullptr) break;
+    }
+    if (failed_ != nullptr) {
+      outcome = Outcome::kFailed;
+    } else if (work_group_.waves_ended == count) {
+      outcome = Outcome::kEnded;
+    } else if (work_group_.waves_at_barrier != 0 &&
+               work_group_.waves_at_barrier + work_group_.waves_ended == count) {
+      for (State& state : states_) {
+        if (state == State::kAtBarrier) state = State::kReady;
+      }
+      work_group_.waves_at_barrier = 0;
+      again = executed < static_cast<uint64_t>(turn) * count;
+      outcome = Outcome::kTurnOver;
+    } else if (turn_over) {
+      outcome = Outcome::kTurnOver;
+    } else if (sleeping) {
+      outcome = Outcome::kSleeping;
+    } else {
+      outcome = Outcome::kHalted;
+    }
+  }
+  leave_vector_code(launch_->device().level);
+  set_mxcsr(mxcsr);
+  instructions_ += executed;
+  last_instructions_ = executed;
+  return outcome;
+}
+
+}  // namespace rigel::vgpu::exec

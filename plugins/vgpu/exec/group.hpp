@@ -1,0 +1,81 @@
+// A resident work-group: its waves, their registers, its LDS; and how it is run.
+//
+// One worker at a time has a group; the scheduler's lock orders one worker's turn before the next one's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "plugins/vgpu/exec/launch.hpp"
+#include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec {
+
+/// Instructions that a wave executes before the others get a turn.
+constexpr int64_t kTurn = 1 << 14;
+
+class Group {
+ public:
+  /// Room for work-groups like the launch's.
+  explicit Group(const Launch& launch);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  /// Whether this has the room that the launch's work-groups need.
+  bool fits(const Launch& launch) const;
+
+  /// Takes what a work-group of the launch needs. False: there is no scratch for its waves now.
+  bool reserve(std::shared_ptr<Launch> launch);
+
+  /// Takes on work-group `index` of the launch. On a worker, inside a scope: code may have to be translated.
+  void start(uint64_t index);
+  bool started() const { return started_; }
+  void set_unstarted() { started_ = false; }
+
+  enum class Outcome : uint8_t {
+    kEnded,     ///< All waves have ended.
+    kTurnOver,  ///< A wave has had its turn; there is more to do.
+    kSleeping,  ///< All waves that could go on wait for something (s_sleep).
+    kHalted,    ///< The waves that are left have been halted: only cancelling helps.
+    kFailed     ///< A wave failed: `failed_wave()`.
+  };
+  /// A turn of at most about `turn` instructions a wave, on this thread. Inside a scope of `memory`.
+  Outcome run(Memory& memory, int64_t turn = kTurn);
+
+  /// Gives up what it holds for its launch.
+  void end();
+
+  Launch& launch() const { return *launch_; }
+  const std::shared_ptr<Launch>& shared_launch() const { return launch_; }
+  uint64_t index() const { return index_; }
+  WorkGroup& work_group() { return work_group_; }
+  const Wave& failed_wave() const { return *failed_; }
+  /// Instructions that its waves have executed, and those of the last run().
+  uint64_t instructions() const { return instructions_; }
+  uint64_t last_instructions() const { return last_instructions_; }
+
+ private:
+  enum class State : uint8_t { kReady, kAtBarrier, kEnded, kHalted };
+
+  size_t bytes_ = 0;
+  std::byte* memory_ = nullptr;
+  RegisterLayout layout_;
+  uint32_t lds_room_ = 0;
+  std::vector<Wave> waves_;
+  std::vector<State> states_;
+  std::vector<uint32_t> slots_;
+  WorkGroup work_group_;
+  std::shared_ptr<Launch> launch_;
+  uint64_t index_ = 0;
+  bool has_slots_ = false;
+  bool started_ = false;
+  const Wave* failed_ = nullptr;
+  uint64_t instructions_ = 0;
+  uint64_t last_instructions_ = 0;
+};
+
+}  // namespace rigel::vgpu::exec

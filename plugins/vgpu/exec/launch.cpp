@@ -1,0 +1,204 @@
+#include "plugins/vgpu/exec/launch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "plugins/vgpu/isa/instruction.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+// MODE at launch, from COMPUTE_PGM_RSRC1 and 2.
+uint32_t initial_mode(const Dispatch& dispatch, const isa::Target& target) {
+  const uint32_t rsrc1 = dispatch.pgm_rsrc1;
+  uint32_t mode = rsrc1 >> 12 & 0xff;
+  mode |= (rsrc1 >> 21 & 1) << 8;                          // DX10_CLAMP
+  mode |= (rsrc1 >> 23 & 1) << 9;                          // IEEE
+  mode |= (dispatch.pgm_rsrc2 >> 24 & 0x7f) << 12;         // EXCP_EN
+  if (target.major >= 9) mode |= (rsrc1 >> 26 & 1) << 23;  // FP16_OVFL
+  return mode;
+}
+
+bool packs_work_item_ids(const isa::Target& target) {
+  return target.major == 9 && target.minor == 0 && target.stepping == 10;
+}
+
+uint32_t allocated_vgprs(const Dispatch& dispatch, const isa::Target& target) {
+  const bool eights = dispatch.wave_size == 32 || packs_work_item_ids(target);
+  return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
+}
+
+}  // namespace
+
+Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, DispatchSink::Done done,
+               std::shared_ptr<ScratchSlots> scratch)
+    : device_(device), bus_(bus), dispatch_(dispatch), done_(std::move(done)), scratch_(std::move(scratch)) {
+  layout_.wave_size = dispatch_.wave_size;
+  layout_.vgprs = allocated_vgprs(dispatch_, device_.target);
+  id_rows_ = packs_work_item_ids(device_.target) ? 1 : std::min((dispatch_.pgm_rsrc2 >> 11 & 3) + 1, 3u);
+  mode_ = initial_mode(dispatch_, device_.target);
+  groups_ = 1;
+  for (int i = 0; i < 3; ++i) {
+    group_count_[i] = static_cast<uint32_t>(
+        (uint64_t{dispatch_.grid_size[i]} + dispatch_.work_group_size[i] - 1) / dispatch_.work_group_size[i]);
+    groups_ *= group_count_[i];
+  }
+  full_ =
+      make_shape(dispatch_.work_group_size[0], dispatch_.work_group_size[1], dispatch_.work_group_size[2]);
+  waves_per_group_ = full_.waves;
+
+  uint64_t per_unit = std::max(device_.waves_per_compute_unit / waves_per_group_, 1u);
+  if (dispatch_.lds_bytes != 0) {
+    per_unit =
+        std::min<uint64_t>(per_unit, std::max(device_.lds_bytes_per_compute_unit / dispatch_.lds_bytes, 1u));
+  }
+  resident_limit_ = per_unit * device_.compute_units;
+}
+
+Launch::Shape Launch::make_shape(uint32_t x, uint32_t y, uint32_t z) const {
+  Shape shape{{x, y, z}, 0, {}};
+  const uint32_t items = x * y * z;
+  const uint32_t lanes = layout_.wave_size;
+  shape.waves = (items + lanes - 1) / lanes;
+  shape.ids.resize(size_t{shape.waves} * id_rows_ * lanes);
+  const bool packed = packs_work_item_ids(device_.target);
+  for (uint32_t item = 0; item < items; ++item) {
+    const uint32_t id[3] = {item % x, item / x % y, item / x / y};
+    uint32_t* const rows = shape.ids.data() + size_t{item / lanes} * id_rows_ * lanes + item % lanes;
+    if (packed) {
+      rows[0] = id[0] | id[1] << 10 | id[2] << 20;
+    } else {
+      for (uint32_t row = 0; row < id_rows_; ++row) rows[size_t{row} * lanes] = id[row];
+    }
+  }
+  return shape;
+}
+
+uint64_t Launch::live_lanes(const Shape& shape, uint32_t wave) const {
+  const uint32_t lanes = layout_.wave_size;
+  const uint32_t left = shape.size[0] * shape.size[1] * shape.size[2] - wave * lanes;
+  if (left < lanes) return (uint64_t{1} << left) - 1;
+  return lanes == 64 ? ~uint64_t{0} : 0xffffffffu;
+}
+
+void Launch::start_group(WorkGroup& group, uint64_t index, const uint32_t* slots) {
+  group.id[0] = static_cast<uint32_t>(index % group_count_[0]);
+  const uint64_t rest = index / group_count_[0];
+  group.id[1] = static_cast<uint32_t>(rest % group_count_[1]);
+  group.id[2] = static_cast<uint32_t>(rest / group_count_[1]);
+
+  // At the far ends of the grid work-groups are smaller.
+  uint32_t size[3];
+  bool partial = false;
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t first = uint64_t{group.id[i]} * dispatch_.work_group_size[i];
+    size[i] = static_cast<uint32_t>(
+        std::min<uint64_t>(dispatch_.work_group_size[i], dispatch_.grid_size[i] - first));
+    partial |= size[i] != dispatch_.work_group_size[i];
+  }
+  Shape smaller;
+  if (partial) smaller = make_shape(size[0], size[1], size[2]);
+  const Shape& shape = partial ? smaller : full_;
+  group.wave_count = shape.waves;
+  group.lds_bytes = dispatch_.lds_bytes;
+  group.waves_at_barrier = 0;
+  group.waves_ended = 0;
+
+  const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
+  const MicroOp* const entry = code_->find(dispatch_.entry_va, mode_ & kFloatModeBits);
+  const size_t row_bytes = layout_.row_bytes();
+  for (uint32_t w = 0; w < shape.waves; ++w) {
+    Wave& wave = group.waves[w];
+    std::byte* const registers = wave.registers;
+    wave.op = entry;
+    wave.group = &group;
+    wave.core = this;
+    wave.scc = 0;
+    wave.mode = mode_;
+    wave.status = (shape.waves > 1 ? 1u << 11 : 0) | (dispatch_.trap_handler ? 1u << 6 : 0);
+    wave.trap_status = 0;
+    wave.stop = Stop::kRunning;
+    wave.layout = layout_;
+    wave.shared_aperture_hi = static_cast<uint32_t>(dispatch_.flat_group_base >> 32);
+    wave.private_aperture_hi = static_cast<uint32_t>(dispatch_.flat_private_base >> 32);
+    wave.id_in_group = w;
+    wave.launched_exec = live_lanes(shape, w);
+    const uint64_t scratch_offset = slots == nullptr ? 0 : uint64_t{slots[w]} * dispatch_.scratch_wave_bytes;
+    wave.scratch_va = dispatch_.scratch_va == 0 ? 0 : dispatch_.scratch_va + scratch_offset;
+    wave.scratch_lane_bytes = dispatch_.scratch_wave_bytes / layout_.wave_size;
+    const uint32_t unit = static_cast<uint32_t>(index % device_.compute_units);
+    if (device_.target.major >= 10) {
+      wave.hw_id =
+          (w & 31) | (w & 3) << 8 | (unit & 15) << 10 | (unit >> 4 & 1) << 16 | (unit >> 5 & 3) << 18;
+      wave.hw_id2 = (dispatch_.queue_id & 15) | (index & 31) << 16;
+    } else {
+      wave.hw_id = (w & 15) | (w & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 3) << 13 | (index & 15) << 16 |
+                   (dispatch_.queue_id & 7) << 24;
+    }
+
+    uint32_t* const s = wave.scalars();
+    std::memcpy(s, dispatch_.user_sgprs.data(), dispatch_.user_sgpr_count * sizeof(uint32_t));
+    uint32_t next = dispatch_.user_sgpr_count;
+    for (uint32_t i = 0; i < 3; ++i) {
+      if ((rsrc2 >> (7 + i) & 1) != 0) s[next++] = group.id[i];
+    }
+    if ((rsrc2 >> 10 & 1) != 0) s[next++] = shape.waves | (w == 0 ? 1u << 31 : 0);
+    if ((rsrc2 & 1) != 0) s[next++] = static_cast<uint32_t>(scratch_offset);
+    const uint64_t zero = 0;
+    std::memcpy(s + isa::code::kVccLo, &zero, 8);
+    std::memcpy(s + isa::code::kExecLo, &wave.launched_exec, 8);
+
+    std::memcpy(registers + layout_.vgpr_offset(0),
+                shape.ids.data() + size_t{w} * id_rows_ * layout_.wave_size,
+                row_bytes * std::min(id_rows_, layout_.vgprs));
+  }
+}
+
+void Launch::set_code(std::shared_ptr<Code> code) {
+  const std::lock_guard lock(mutex_);
+  code_ = code.get();
+  codes_.push_back(std::move(code));
+}
+
+bool Launch::fail(DispatchResult result) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_.load(std::memory_order_relaxed)) return false;
+    result_ = std::move(result);
+    stopped_.store(true, std::memory_order_relaxed);
+  }
+  // Those that never start have ended.
+  const uint64_t started = std::min(next_.exchange(groups_, std::memory_order_relaxed), groups_);
+  const uint64_t dropped = groups_ - started;
+  return dropped != 0 && ended_.fetch_add(dropped, std::memory_order_acq_rel) + dropped == groups_;
+}
+
+bool Launch::group_ended(uint64_t instructions) {
+  instructions_.fetch_add(instructions, std::memory_order_relaxed);
+  return ended_.fetch_add(1, std::memory_order_acq_rel) + 1 == groups_;
+}
+
+void Launch::finish() {
+  DispatchResult result;
+  {
+    const std::lock_guard lock(mutex_);
+    result = std::move(result_);
+  }
+  const DispatchSink::Done done = std::move(done_);
+  done(std::move(result));
+}
+
+uint64_t Launch::shader_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void Launch::send_interrupt(Wave&, uint32_t payload) {
+  bus_.raise_interrupt(InterruptSource::kWaveMessage, payload, dispatch_.queue_id);
+}
+
+void Launch::invalidate_instructions(Wave&) {}
+
+}  // namespace rigel::vgpu::exec

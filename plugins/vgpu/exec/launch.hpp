@@ -1,0 +1,110 @@
+// A dispatch on its way through the shader cores: what its waves start with, how far it has come, what became
+// of it.
+//
+// Threads. A Launch is made by the processor's thread and then shared: take() and the rest by any worker.
+// What waves start with does not change. The first failure is kept; others are dropped.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "plugins/vgpu/cp/dispatch.hpp"
+#include "plugins/vgpu/exec/code.hpp"
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/scratch_slots.hpp"
+
+namespace rigel::vgpu::exec {
+
+/// What launches need to know of the GPU.
+struct Device {
+  isa::Target target;
+  uint32_t compute_units = 1;
+  uint32_t waves_per_compute_unit = 40;
+  uint32_t lds_bytes_per_compute_unit = 65536;
+  SimdLevel level = SimdLevel::kBaseline;
+  bool traced = false;  ///< Core::trace() is called before each instruction.
+};
+
+class Launch final : public Core {
+ public:
+  Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, DispatchSink::Done done,
+         std::shared_ptr<ScratchSlots> scratch);
+
+  const Dispatch& dispatch() const { return dispatch_; }
+  const Device& device() const { return device_; }
+  const RegisterLayout& layout() const { return layout_; }
+  uint64_t groups() const { return groups_; }
+  uint32_t waves_per_group() const { return waves_per_group_; }
+  /// How many work-groups the GPU has room for at once.
+  uint64_t resident_limit() const { return resident_limit_; }
+  ScratchSlots* scratch() { return scratch_.get(); }
+
+  /// The code, checked against memory. Set before the first wave starts.
+  void set_code(std::shared_ptr<Code> code);
+  Code& code() { return *code_; }
+
+  /// The next work-group, in order; groups() or more when all have started.
+  uint64_t take() { return next_.fetch_add(1, std::memory_order_relaxed); }
+  bool all_taken() const { return next_.load(std::memory_order_relaxed) >= groups_; }
+
+  /// Gives a work-group's waves their initial registers. `group.lds`, the waves' registers and scratch slots
+  /// are set.
+  void start_group(WorkGroup& group, uint64_t index, const uint32_t* slots);
+
+  /// Ends it early: no other work-group starts. The first result counts. True: there was no work-group left
+  /// that has not ended, and the caller calls finish().
+  bool fail(DispatchResult result);
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+
+  /// A work-group is through. True for the last one: the caller then calls finish().
+  bool group_ended(uint64_t instructions);
+  void finish();
+  uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
+
+  // Core
+  uint64_t reference_clock() override { return bus_.gpu_clock(); }
+  uint64_t shader_clock() override;
+  void send_interrupt(Wave& wave, uint32_t payload) override;
+  void invalidate_instructions(Wave& wave) override;
+  TrapHandler trap_handler() override { return {}; }
+
+  /// Work-groups that have started and not ended. Under the scheduler's lock.
+  uint64_t resident = 0;
+
+ private:
+  struct Shape {  // of a work-group: full ones are alike
+    uint32_t size[3];
+    uint32_t waves;
+    std::vector<uint32_t> ids;  // rows of v0 (v1, v2) of each wave
+  };
+  Shape make_shape(uint32_t x, uint32_t y, uint32_t z) const;
+  uint64_t live_lanes(const Shape& shape, uint32_t wave) const;
+
+  const Device device_;
+  DeviceBus& bus_;
+  const Dispatch dispatch_;
+  DispatchSink::Done done_;
+  const std::shared_ptr<ScratchSlots> scratch_;
+  RegisterLayout layout_;
+  uint32_t id_rows_ = 1;  // VGPRs that hold work-item ids
+  uint32_t mode_ = 0;
+  uint32_t group_count_[3] = {};
+  uint64_t groups_ = 0;
+  uint32_t waves_per_group_ = 0;
+  uint64_t resident_limit_ = 0;
+  Shape full_;
+
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Code>> codes_;  // under mutex_; waves may be in any of them
+  Code* code_ = nullptr;
+  DispatchResult result_;  // under mutex_
+
+  std::atomic<uint64_t> next_{0};
+  std::atomic<uint64_t> ended_{0};
+  std::atomic<bool> stopped_{false};
+  std::atomic<uint64_t> instructions_{0};
+};
+
+}  // namespace rigel::vgpu::exec

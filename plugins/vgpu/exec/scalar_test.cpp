@@ -1,0 +1,175 @@
+// Scalar instructions, as the assembler encodes them.
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/exec/test_wave.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+using testing::gfx;
+using testing::TestWave;
+
+TEST(Scalar, LoopsUntilTheConditionFails) {
+  TestWave t(gfx(9, 0, 0));
+  // s0 = 5; s1 = 0; do { s1 += s0; s0 -= 1; } while (s0 != 0)
+  EXPECT_EQ(t.run({0xbe800085, 0xbe810080, 0x80010001, 0x80808100, 0xbf078000, 0xbf85fffc}), Stop::kEnd);
+  EXPECT_EQ(t.s(0), 0u);
+  EXPECT_EQ(t.s(1), 15u);
+  EXPECT_EQ(t.executed, 2 + 5 * 4 + 1);
+}
+
+TEST(Scalar, ComputesAsTheManualSays) {
+  TestWave t(gfx(9, 0, 0));
+  t.s(0) = 0xffffffff;
+  t.s(1) = 2;
+  t.s(2) = 0xfffffffe;
+  t.s(3) = 1;
+  t.s(4) = 0x80000000;
+  t.s(5) = 1;
+  t.s(6) = 0x00000f80;
+  t.s(7) = 0x12345678;
+  t.s(8) = 0xfff00000;
+  t.s(9) = 0x80000005;
+  t.set_exec(0);
+  EXPECT_EQ(
+      t.run({0x800a0100, 0x850b8081, 0x820c0302, 0x850d8081, 0x818e0504, 0x850f8081, 0x9310ff06, 0x00080004,
+             0x9392ff06, 0x0024001c, 0xbe941408, 0xbe951106, 0x98160100, 0x85178081, 0xbe983709, 0xbe9a0706,
+             0xbe9c2806, 0x951d0504, 0x969e0504, 0xb01f8000, 0xb31f8001, 0x852080fd, 0xbea201c3, 0xbea401f2,
+             0xbea601ff, 0x80000000, 0xbea800fc, 0xbeaa01eb, 0xbeac01ee}),
+      Stop::kEnd);
+  EXPECT_EQ(t.s(10), 1u) << "s_add_u32";
+  EXPECT_EQ(t.s(11), 1u) << "its carry";
+  EXPECT_EQ(t.s(12), 0u) << "s_addc_u32 with carry in";
+  EXPECT_EQ(t.s(13), 1u) << "its carry";
+  EXPECT_EQ(t.s(14), 0x7fffffffu) << "s_sub_i32";
+  EXPECT_EQ(t.s(15), 1u) << "its overflow";
+  EXPECT_EQ(t.s(16), 0xfffffff8u) << "s_bfe_i32, offset 4, width 8";
+  EXPECT_EQ(t.s64(18), 0x1234567800000f80u >> 28 & 0xfffffffff) << "s_bfe_u64, offset 28, width 36";
+  EXPECT_EQ(t.s(20), 12u) << "s_flbit_i32";
+  EXPECT_EQ(t.s(21), 7u) << "s_ff1_i32_b64";
+  EXPECT_EQ(t.s(22), 0xfffffffau) << "s_lshl3_add_u32";
+  EXPECT_EQ(t.s(23), 1u) << "its carry";
+  EXPECT_EQ(t.s64(24), 0xc000000000000033u) << "s_bitreplicate_b64_b32";
+  EXPECT_EQ(t.s(26), 0x00000ff0u) << "s_wqm_b64";
+  EXPECT_EQ(t.s(27), 0xffffffffu) << "s_wqm_b64";
+  EXPECT_EQ(t.s(28), 0b110u) << "s_quadmask_b32";
+  EXPECT_EQ(t.s(29), 0x7fffffffu) << "s_absdiff_i32";
+  EXPECT_EQ(t.s(30), 0xffffffffu) << "s_mul_hi_i32";
+  EXPECT_EQ(t.s(31), 0xffff8000u) << "s_movk_i32";
+  EXPECT_EQ(t.s(32), 1u) << "s_cmpk_lt_i32; SCC as a source";
+  EXPECT_EQ(t.s64(34), ~uint64_t{2}) << "a negative inline constant of 64 bits";
+  EXPECT_EQ(t.s64(36), 0x3ff0000000000000u) << "1.0 of 64 bits";
+  EXPECT_EQ(t.s64(38), 0x80000000u) << "a literal of a 64-bit operation";
+  EXPECT_EQ(t.s(40), 1u) << "EXECZ as a source";
+  EXPECT_EQ(t.s64(42), uint64_t{0x10000} << 32) << "the aperture of the LDS";
+  EXPECT_EQ(t.s64(44), (uint64_t{0x20000} << 32) + 0xffffffff) << "the end of the scratch aperture";
+}
+
+TEST(Scalar, SavesAndRestoresExec) {
+  TestWave t(gfx(9, 0, 0));
+  const std::vector<uint32_t> program = {0xbe8001ff, 0x000000ff, 0xbe822000,
+                                         0xbf880001, 0xbe840081, 0x87fe027e};
+  t.set_exec(0xfff0);
+  EXPECT_EQ(t.run(program), Stop::kEnd);
+  EXPECT_EQ(t.s64(2), 0xfff0u);
+  EXPECT_EQ(t.wave.scc, 1u);
+  EXPECT_EQ(t.s(4), 1u);
+  EXPECT_EQ(t.s64(126), 0xfff0u);
+
+  t.s(4) = 0;
+  t.set_exec(0xff00);
+  EXPECT_EQ(t.run(program), Stop::kEnd);
+  EXPECT_EQ(t.s(4), 0u) << "no lane was left";
+  EXPECT_EQ(t.s64(126), 0xff00u);
+}
+
+TEST(Scalar, WavesOf32UseTheLowHalfOfExec) {
+  TestWave t(gfx(10, 1, 0), 32);
+  EXPECT_EQ(t.run({0xbe8003ff, 0x000000ff, 0xbe823c00, 0xbe83037e, 0xbefe0302}), Stop::kEnd);
+  EXPECT_EQ(t.s(2), 0xffffffffu);
+  EXPECT_EQ(t.s(3), 0xffu);
+  EXPECT_EQ(t.s64(126), 0xffffffffu);
+}
+
+TEST(Scalar, CallsAndReturnsThroughRegisters) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xbe841c00, 0x80049804, 0x82058005, 0xbe9e1e04, 0x8000ff00, 0x00000100, 0xbf810000,
+                   0xbf800000, 0xbe800087, 0xbe801d1e}),
+            Stop::kEnd);
+  EXPECT_EQ(t.s(0), 0x107u);
+  EXPECT_EQ(t.s64(30), t.code_buffer.va + 16);
+  EXPECT_EQ(t.executed, 4 + 3 + 2);
+}
+
+TEST(Scalar, CallsByOffset) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xba9e0002, 0x80008100, 0xbf810000, 0xbe8000a9, 0xbe801d1e}), Stop::kEnd);
+  EXPECT_EQ(t.s(0), 42u);
+}
+
+TEST(Scalar, ModeIsReadAndWrittenByFields) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xb880f801, 0xba001801, 0x0000000f, 0xb8813801}), Stop::kEnd);
+  EXPECT_EQ(t.s(0), 0x3f0u);
+  EXPECT_EQ(t.s(1), 0xffu);
+  EXPECT_EQ(t.wave.mode, 0x3ffu);
+}
+
+TEST(Scalar, TrapsWithoutAHandlerStopTheWave) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xbe800081, 0xbf920002, 0xbe810081}), Stop::kTrap);
+  EXPECT_EQ(t.wave.trap_id, 2);
+  EXPECT_EQ(t.s(1), 0u);
+}
+
+TEST(Scalar, TrapsGoToTheHandlerAndReturn) {
+  TestWave t(gfx(9, 0, 0));
+  t.trap.code_va = t.code_buffer.va + 4096;
+  t.put({0x9288ff6d, 0x00080010, 0x866dff6d, 0x0000ffff, 0x806c846c, 0x826d806d, 0xbe801f6c}, 4096);
+  EXPECT_EQ(t.run({0xbe800081, 0xbf920002, 0xbe810081}), Stop::kEnd);
+  EXPECT_EQ(t.s(8), 2u) << "the trap's number, from TTMP1";
+  EXPECT_EQ(t.s(1), 1u) << "went on behind the trap";
+}
+
+TEST(Scalar, SleepsHaltsAndSendsMessages) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xbf8e0001, 0xbf8d0001, 0xbefc0087, 0xbf900001}), Stop::kSleep);
+  EXPECT_EQ(t.go_on(), Stop::kHalt);
+  EXPECT_EQ(t.go_on(), Stop::kEnd);
+  EXPECT_EQ(t.messages, std::vector<uint32_t>{7});
+}
+
+TEST(Scalar, MovesRelativeToM0) {
+  TestWave t(gfx(9, 0, 0));
+  t.s(2) = 77;
+  EXPECT_EQ(t.run({0xbefc0082, 0xbe942a00, 0xbe942c89}), Stop::kEnd);
+  EXPECT_EQ(t.s(20), 77u);
+  EXPECT_EQ(t.s(22), 9u);
+}
+
+TEST(Scalar, VgprIndexingIsPartOfMode) {
+  TestWave t(gfx(9, 0, 0));
+  t.s(0) = 0x103;
+  EXPECT_EQ(t.run({0xbf110900}), Stop::kEnd);
+  EXPECT_EQ(t.s(124), 0x9003u);
+  EXPECT_EQ(variant_of(t.wave) >> kGprIndexShift, 9u);
+  EXPECT_EQ(t.run({0xbf110900, 0xbf9c0000}), Stop::kEnd);
+  EXPECT_EQ(variant_of(t.wave) >> kGprIndexShift, 0u);
+}
+
+TEST(Scalar, SubvectorLoopsRunTheHalvesOneAfterTheOther) {
+  TestWave t(gfx(10, 1, 0));
+  const std::vector<uint32_t> program = {0xbd800003, 0x80018101, 0xbe82047e, 0xbe00fffd, 0xbe84047e};
+  t.set_exec(0x1234567800000001);
+  EXPECT_EQ(t.run(program), Stop::kEnd);
+  EXPECT_EQ(t.s(1), 2u) << "passes";
+  EXPECT_EQ(t.s64(2), 0x1234567800000000u) << "EXEC of the second pass";
+  EXPECT_EQ(t.s64(4), 0x1234567800000001u) << "EXEC behind the loop";
+  t.s(1) = 0;
+  t.set_exec(0);
+  EXPECT_EQ(t.run(program), Stop::kEnd);
+  EXPECT_EQ(t.s(1), 0u);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,368 @@
+#include "plugins/vgpu/exec/scheduler.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "plugins/vgpu/exec/report.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kSlice = 1 << 16;      // instructions of one scope
+constexpr int64_t kInlineTurn = 1 << 11;  // instructions a wave, on the thread of the caller of start()
+constexpr uint64_t kInlineSlice = 1 << 14;
+constexpr uint64_t kInlineWaves = 8;  // more than these are the workers'
+constexpr auto kSpin = 30us;          // before a worker sleeps
+constexpr size_t kSpareGroups = 4;    // that a worker keeps
+constexpr size_t kCachedCodes = 256;
+
+uint32_t default_workers() {
+  if (const char* const text = std::getenv("RIGEL_VGPU_THREADS")) {
+    const long count = std::strtol(text, nullptr, 10);
+    if (count > 0 && count <= 1024) return static_cast<uint32_t>(count);
+  }
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return std::max(1u, static_cast<uint32_t>(CPU_COUNT(&set)));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+void pause_cpu() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+}  // namespace
+
+struct Scheduler::Executor {
+  explicit Executor(DeviceBus& bus) : memory(bus) {}
+
+  GroupPointer room_for(const Launch& launch) {
+    for (auto it = spare.begin(); it != spare.end(); ++it) {
+      if (!(*it)->fits(launch)) continue;
+      GroupPointer found = std::move(*it);
+      spare.erase(it);
+      return found;
+    }
+    return std::make_unique<Group>(launch);
+  }
+  void keep(GroupPointer group) {
+    if (spare.size() == kSpareGroups) spare.erase(spare.begin());
+    spare.push_back(std::move(group));
+  }
+
+  Memory memory;
+  std::vector<GroupPointer> spare;
+  uint32_t idle_slices = 0;  // in a row in which waves only waited
+};
+
+Scheduler::Scheduler(const Device& device, DeviceBus& bus, const SchedulerOptions& options)
+    : device_(device),
+      bus_(bus),
+      worker_count_(options.workers != 0 ? options.workers : default_workers()),
+      inline_(options.inline_dispatches) {}
+
+Scheduler::~Scheduler() {
+  std::vector<LaunchPointer> live;
+  {
+    const std::lock_guard lock(mutex_);
+    live = live_;
+  }
+  for (const LaunchPointer& launch : live) {
+    DispatchResult result;
+    result.kind = DispatchResult::Kind::kCancelled;
+    stop_launch(launch, std::move(result));
+  }
+  Lock lock(mutex_);
+  stop_ = true;
+  news_.fetch_add(1);
+  woken_.notify_all();
+  std::vector<std::thread> workers = std::move(workers_);
+  lock.unlock();
+  for (std::thread& worker : workers) worker.join();
+}
+
+// Taking dispatches
+// ---------------------------------------------------------------------------------------------------
+
+std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uint32_t waves_per_group) {
+  if (dispatch.scratch_va == 0 || dispatch.private_bytes == 0 || dispatch.scratch_waves == 0) return nullptr;
+  const std::lock_guard lock(code_mutex_);
+  std::erase_if(slots_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<ScratchSlots>& known = slots_[{dispatch.scratch_va, dispatch.scratch_waves}];
+  std::shared_ptr<ScratchSlots> slots = known.lock();
+  if (slots == nullptr) {
+    slots = std::make_shared<ScratchSlots>(std::max(dispatch.scratch_waves, waves_per_group));
+    known = slots;
+  }
+  return slots;
+}
+
+std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
+  const CodeKey key{launch.dispatch().entry_va, device_.target, launch.layout(), device_.level,
+                    device_.traced};
+  CodeKey wanted = key;
+  wanted.target.wave32 = launch.layout().wave_size == 32;
+  const TranslationScope scope(bus_);
+  const std::lock_guard lock(code_mutex_);
+  ++code_clock_;
+  for (Cached& cached : codes_) {
+    if (!(cached.code->key() == wanted)) continue;
+    if (!cached.code->is_current()) cached.code = std::make_shared<Code>(wanted, bus_);
+    cached.used = code_clock_;
+    return cached.code;
+  }
+  if (codes_.size() == kCachedCodes) {
+    const auto oldest = std::min_element(codes_.begin(), codes_.end(),
+                                         [](const Cached& a, const Cached& b) { return a.used < b.used; });
+    codes_.erase(oldest);
+  }
+  codes_.push_back({std::make_shared<Code>(wanted, bus_), code_clock_});
+  return codes_.back().code;
+}
+
+void Scheduler::start(const Dispatch& dispatch, Done done) {
+  uint64_t items = 1;
+  for (const uint32_t size : dispatch.work_group_size) items *= size;
+  const uint32_t waves = static_cast<uint32_t>((items + dispatch.wave_size - 1) / dispatch.wave_size);
+  const auto launch =
+      std::make_shared<Launch>(device_, bus_, dispatch, std::move(done), slots_for(dispatch, waves));
+  launch->set_code(code_for(*launch));
+  {
+    const std::lock_guard lock(mutex_);
+    live_.push_back(launch);
+  }
+  if (inline_ && launch->groups() * launch->waves_per_group() <= kInlineWaves && begin_inline(launch)) return;
+  const std::lock_guard lock(mutex_);
+  start_workers();
+  launches_.push_back(launch);
+  news_.fetch_add(1);
+  for (uint64_t i = 0; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
+}
+
+// Begins a small dispatch on this thread. True: nothing of it is left to be started.
+bool Scheduler::begin_inline(const LaunchPointer& launch) {
+  const std::unique_lock mine(inline_mutex_, std::try_to_lock);
+  if (!mine.owns_lock()) return false;
+  if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_);
+  Executor& executor = *inline_executor_;
+  GroupPointer group = executor.room_for(*launch);
+  if (!group->reserve(launch)) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++launch->resident;
+  }
+  run_slice(executor, std::move(group), kInlineTurn, kInlineSlice);
+  return launch->all_taken();
+}
+
+void Scheduler::cancel(uint32_t queue_id) {
+  std::vector<LaunchPointer> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const LaunchPointer& launch : live_) {
+      if (launch->dispatch().queue_id == queue_id) found.push_back(launch);
+    }
+  }
+  for (const LaunchPointer& launch : found) {
+    DispatchResult result;
+    result.kind = DispatchResult::Kind::kCancelled;
+    stop_launch(launch, std::move(result));
+  }
+}
+
+// Ending them
+// ---------------------------------------------------------------------------------------------------
+
+void Scheduler::stop_launch(const LaunchPointer& launch, DispatchResult result) {
+  bool last = launch->fail(std::move(result));
+  std::vector<GroupPointer> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto take = [&](auto& list) {
+      for (auto it = list.begin(); it != list.end();) {
+        if (&(*it)->launch() != launch.get()) {
+          ++it;
+          continue;
+        }
+        dropped.push_back(std::move(*it));
+        it = list.erase(it);
+      }
+    };
+    take(aside_);
+    take(halted_);
+    launch->resident -= dropped.size();
+  }
+  for (const GroupPointer& group : dropped) {
+    last |= launch->group_ended(group->instructions());
+    group->end();
+  }
+  if (last) finish(launch);
+}
+
+void Scheduler::finish(const LaunchPointer& launch) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(live_, launch);
+    std::erase(launches_, launch);
+  }
+  if (bus_.trace_enabled(TraceTopic::kDispatch)) bus_.trace(TraceTopic::kDispatch, describe_end(*launch));
+  launch->finish();
+}
+
+// Workers
+// ---------------------------------------------------------------------------------------------------
+
+void Scheduler::start_workers() {
+  if (!workers_.empty() || stop_) return;
+  // Signals are the program's business: its handlers must not run here.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (uint32_t i = 0; i < worker_count_; ++i) {
+    executors_.push_back(std::make_unique<Executor>(bus_));
+    workers_.emplace_back([this, executor = executors_.back().get()] { work(*executor); });
+    pthread_setname_np(workers_.back().native_handle(), "vgpu-shader");
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Scheduler::work(Executor& executor) {
+  Lock lock(mutex_);
+  while (!stop_) {
+    const uint64_t seen = news_.load();
+    GroupPointer group = pick(lock, executor);
+    if (group != nullptr) {
+      lock.unlock();
+      run_slice(executor, std::move(group), kTurn, kSlice);
+      lock.lock();
+      continue;
+    }
+    if (news_.load() != seen) continue;
+    lock.unlock();
+    const auto until = Clock::now() + kSpin;
+    while (news_.load(std::memory_order_relaxed) == seen && Clock::now() < until) {
+      for (int i = 0; i < 16; ++i) pause_cpu();
+    }
+    lock.lock();
+    if (news_.load() != seen || stop_) continue;
+    ++sleeping_;
+    woken_.wait(lock, [&] { return stop_ || news_.load() != seen; });
+    --sleeping_;
+  }
+}
+
+Scheduler::GroupPointer Scheduler::pick(Lock& lock, Executor& executor) {
+  // In turns, so that neither those that wait for others nor those that others wait for are left behind.
+  resume_next_ = !resume_next_;
+  if (!resume_next_ || aside_.empty()) {
+    if (GroupPointer group = pick_new(lock, executor)) return group;
+  }
+  if (aside_.empty()) return nullptr;
+  GroupPointer group = std::move(aside_.front());
+  aside_.pop_front();
+  return group;
+}
+
+Scheduler::GroupPointer Scheduler::pick_new(Lock& lock, Executor& executor) {
+  for (size_t tries = launches_.size(); tries > 0 && !launches_.empty(); --tries) {
+    const LaunchPointer launch = std::move(launches_.front());
+    launches_.pop_front();
+    if (launch->all_taken()) continue;
+    launches_.push_back(launch);  // dispatches take turns
+    if (launch->resident >= launch->resident_limit()) continue;
+    ++launch->resident;
+    lock.unlock();
+    GroupPointer group = executor.room_for(*launch);
+    const bool reserved = group->reserve(launch);
+    lock.lock();
+    if (reserved) return group;
+    --launch->resident;
+    executor.keep(std::move(group));
+  }
+  return nullptr;
+}
+
+void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice) {
+  const LaunchPointer launch = group->shared_launch();
+  Group::Outcome outcome = Group::Outcome::kEnded;
+  bool last = false;
+  {
+    const Memory::Scope scope(executor.memory);
+    for (uint64_t spent = 0; !last;) {
+      if (!group->started()) {
+        const uint64_t index = launch->take();
+        if (index >= launch->groups()) break;
+        group->start(index);
+      }
+      outcome = group->run(executor.memory, turn);
+      if (outcome != Group::Outcome::kEnded || launch->stopped()) break;
+      last = launch->group_ended(group->instructions());
+      group->set_unstarted();
+      spent += group->last_instructions() + 16;  // work-groups that do nothing take time as well
+      if (spent >= slice) break;
+    }
+  }
+
+  const bool done = !group->started();  // and it took no other
+  if (outcome == Group::Outcome::kFailed) stop_launch(launch, describe_failure(*group));
+  if (done || outcome == Group::Outcome::kFailed || outcome == Group::Outcome::kEnded || launch->stopped()) {
+    if (!done) last = launch->group_ended(group->instructions());
+    let_go(executor, std::move(group));
+    executor.idle_slices = 0;
+    if (last) finish(launch);
+    return;
+  }
+  const bool waits = outcome == Group::Outcome::kSleeping;
+  bool alone = false;
+  {
+    const std::lock_guard lock(mutex_);
+    // Under the lock, so that whoever stops the launch either sees the group here or is seen.
+    if (launch->stopped()) {
+      last = launch->group_ended(group->instructions());
+      group->end();
+      --launch->resident;
+    } else if (outcome == Group::Outcome::kHalted) {
+      halted_.push_back(std::move(group));
+    } else {
+      alone = aside_.empty();
+      aside_.push_back(std::move(group));
+      start_workers();  // in case that this is an inline dispatch
+      if (!alone || &executor == inline_executor_.get()) {
+        news_.fetch_add(1);
+        if (sleeping_ != 0) woken_.notify_one();
+      }
+    }
+  }
+  if (last) finish(launch);
+  if (&executor == inline_executor_.get()) return;
+  // Waves that only wait, for the host perhaps, leave the processor to those that they wait for.
+  executor.idle_slices = alone ? executor.idle_slices + 1 : 0;
+  if (executor.idle_slices > (waits ? 64 : 16)) sched_yield();
+  if (waits && executor.idle_slices > 1024) std::this_thread::sleep_for(20us);
+}
+
+void Scheduler::let_go(Executor& executor, GroupPointer group) {
+  const LaunchPointer launch = group->shared_launch();
+  group->end();
+  executor.keep(std::move(group));
+  const std::lock_guard lock(mutex_);
+  --launch->resident;
+  if (!launch->all_taken()) {  // there is room for another
+    news_.fetch_add(1);
+    if (sleeping_ != 0) woken_.notify_one();
+  }
+}
+
+}  // namespace rigel::vgpu::exec

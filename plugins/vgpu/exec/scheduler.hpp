@@ -1,0 +1,104 @@
+// The shader cores of one GPU: workers that run the waves of dispatches.
+//
+// Order. Work-groups of a dispatch start in order. A work-group runs on one worker until its waves have had
+// their turn; what is not done by then is set aside and goes on later, on any worker, so that waves that spin
+// (for another work-group, another dispatch, the host) never keep others from running. As many work-groups
+// as the board has room for are resident; workers alternate between starting one and resuming one.
+//
+// Threads. A dispatch that is small is begun by the caller of start(), who has the time for one short turn;
+// what is left of it, and all others, are the workers'. Workers are made with the first dispatch that needs
+// them, spin for a moment when there is nothing to do, then sleep. start(), cancel(): any thread, outside of
+// translation scopes. `done` is called without locks and outside of scopes.
+//
+// Memory order. What happened before start() is seen by the waves; what waves wrote is seen by whoever `done`
+// tells. Scopes last for a turn or a few, and nobody in a scope waits for anything but the translation of
+// code.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "plugins/vgpu/cp/dispatch.hpp"
+#include "plugins/vgpu/exec/group.hpp"
+#include "plugins/vgpu/exec/launch.hpp"
+
+namespace rigel::vgpu::exec {
+
+struct SchedulerOptions {
+  /// Threads that run waves; 0: one for each processor of the machine, or RIGEL_VGPU_THREADS of the
+  /// environment.
+  uint32_t workers = 0;
+  /// Whether the caller of start() may begin a small dispatch.
+  bool inline_dispatches = true;
+};
+
+class Scheduler final : public DispatchSink {
+ public:
+  Scheduler(const Device& device, DeviceBus& bus, const SchedulerOptions& options = {});
+  /// Cancels what runs.
+  ~Scheduler() override;
+
+  void start(const Dispatch& dispatch, Done done) override;
+  void cancel(uint32_t queue_id) override;
+
+ private:
+  struct Executor;
+  using LaunchPointer = std::shared_ptr<Launch>;
+  using GroupPointer = std::unique_ptr<Group>;
+  using Lock = std::unique_lock<std::mutex>;
+
+  std::shared_ptr<Code> code_for(const Launch& launch);
+  std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch, uint32_t waves_per_group);
+  bool begin_inline(const LaunchPointer& launch);
+
+  void start_workers();
+  void work(Executor& executor);
+  /// The next group to run, to be started or set aside before; null if there is none.
+  GroupPointer pick(Lock& lock, Executor& executor);
+  GroupPointer pick_new(Lock& lock, Executor& executor);
+  /// Runs a group and, when it ends, those after it, until a slice is over; then puts it where it belongs.
+  void run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice);
+  void set_aside(GroupPointer group);
+  void let_go(Executor& executor, GroupPointer group);
+  /// Ends a launch early, with the groups of it that are not running.
+  void stop_launch(const LaunchPointer& launch, DispatchResult result);
+  void finish(const LaunchPointer& launch);
+
+  const Device device_;
+  DeviceBus& bus_;
+  const uint32_t worker_count_;
+  const bool inline_;
+
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::deque<LaunchPointer> launches_;  // under mutex_; those with work-groups that have not started
+  std::vector<LaunchPointer> live_;     // under mutex_; all that have not ended
+  std::deque<GroupPointer> aside_;      // under mutex_
+  std::vector<GroupPointer> halted_;    // under mutex_
+  bool stop_ = false;                   // under mutex_
+  uint32_t sleeping_ = 0;               // under mutex_
+  bool resume_next_ = false;            // under mutex_; whose turn it is: start a group or resume one
+  std::vector<std::unique_ptr<Executor>> executors_;  // under mutex_
+  std::vector<std::thread> workers_;                  // under mutex_
+  std::atomic<uint64_t> news_{0};                     // changes when there may be something to pick
+
+  std::mutex code_mutex_;
+  struct Cached {
+    std::shared_ptr<Code> code;
+    uint64_t used = 0;
+  };
+  std::vector<Cached> codes_;                                                   // under code_mutex_
+  uint64_t code_clock_ = 0;                                                     // under code_mutex_
+  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<ScratchSlots>> slots_;  // under code_mutex_
+
+  std::mutex inline_mutex_;
+  std::unique_ptr<Executor> inline_executor_;  // under inline_mutex_
+};
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,42 @@
+// The scratch memory of one queue: a ring of slots, one for each wave in flight. All dispatches of the queue
+// share it. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace rigel::vgpu::exec {
+
+class ScratchSlots {
+ public:
+  explicit ScratchSlots(uint32_t count) : count_(count) {
+    free_.reserve(count);
+    for (uint32_t i = count; i > 0; --i) free_.push_back(i - 1);
+  }
+
+  uint32_t count() const { return count_; }
+
+  /// Takes `count` slots, or none.
+  bool take(uint32_t count, uint32_t* slots) {
+    const std::lock_guard lock(mutex_);
+    if (free_.size() < count) return false;
+    for (uint32_t i = 0; i < count; ++i) {
+      slots[i] = free_.back();
+      free_.pop_back();
+    }
+    return true;
+  }
+
+  void give_back(uint32_t count, const uint32_t* slots) {
+    const std::lock_guard lock(mutex_);
+    for (uint32_t i = count; i > 0; --i) free_.push_back(slots[i - 1]);
+  }
+
+ private:
+  const uint32_t count_;
+  std::mutex mutex_;
+  std::vector<uint32_t> free_;  // under mutex_
+};
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,23 @@
+#include "plugins/vgpu/exec/shader_cores.hpp"
+
+#include "plugins/vgpu/exec/scheduler.hpp"
+
+namespace rigel::vgpu::exec {
+
+Device device_of(const Board& board) {
+  Device device;
+  device.target.major = static_cast<uint8_t>(board.gfx_major());
+  device.target.minor = static_cast<uint8_t>(board.gfx_minor());
+  device.target.stepping = static_cast<uint8_t>(board.gfx_stepping());
+  device.compute_units = board.compute_units();
+  device.waves_per_compute_unit = board.shader.simd_per_cu * board.shader.max_waves_per_simd;
+  device.lds_bytes_per_compute_unit = board.shader.lds_kb * 1024;
+  device.level = best_simd_level();
+  return device;
+}
+
+std::unique_ptr<DispatchSink> make_shader_cores(const Gpu& gpu, DeviceBus& bus) {
+  return std::make_unique<Scheduler>(device_of(gpu.board), bus);
+}
+
+}  // namespace rigel::vgpu::exec
