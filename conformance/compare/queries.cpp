@@ -133,7 +133,7 @@ constexpr Attribute kAgent[] = {
 
 constexpr Attribute kCache[] = {
     VALUE(HSA_CACHE_INFO_NAME_LENGTH),
-    TEXT(HSA_CACHE_INFO_NAME),
+    IDENTITY(HSA_CACHE_INFO_NAME),  // a pointer to the text
     VALUE(HSA_CACHE_INFO_LEVEL),
     VALUE(HSA_CACHE_INFO_SIZE),
 };
