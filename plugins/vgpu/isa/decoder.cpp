@@ -92,6 +92,7 @@ class Reader {
 
 bool Reader::literal() {
   if (has_literal_) return true;
+  if (!gfx10() && next_ >= 2) return false;  // instructions of eight bytes have none before gfx10
   if (next_ >= count_) {
     truncated_ = true;
     return false;
@@ -165,13 +166,13 @@ bool Reader::operand(Operand& out, const OperandShape& shape, unsigned field) {
     case File::kAccSource:
       return (field & 0x100) != 0 ? vector(out, field & 0xff, dwords, true) : source(out, field, dwords);
     case File::kVectorOrAcc:
-      return (field & 0x100) != 0 ? vector(out, field & 0xff, dwords, (field & 0x200) != 0)
-                                  : source(out, field & 0x1ff, dwords);
+      return (field & 0x100) != 0 && vector(out, field & 0xff, dwords, (field & 0x200) != 0);
     case File::kScalar:
     case File::kScalarDst:
-      return field <= 127 && scalar(out, field, dwords);
     case File::kMask:
-      return source(out, field, dwords);
+      return field <= 127 && scalar(out, field, dwords);
+    case File::kVectorSource:
+      return (field >= code::kVgpr || field == code::kLdsDirect) && source(out, field, dwords);
     case File::kSource:
       return source(out, field, dwords);
     case File::kSdwaMask:
@@ -401,7 +402,7 @@ bool Reader::ds() {
   } else {
     out_.offset = static_cast<int32_t>(field(0, 16));
   }
-  out_.gds = shape_.has(flag::kAlwaysGds) || bit(gfx10() ? 17 : 16);
+  out_.gds = shape_.has(flag::kAlwaysGds) || (!gfx90a_ && bit(gfx10() ? 17 : 16));
   const bool acc = gfx90a_ && bit(25);
   const auto data = [&](Operand& out, const OperandShape& shape, unsigned number) {
     if (shape.file == File::kNone) return true;
@@ -540,6 +541,10 @@ bool Reader::mimg() {
     if (!scalar(out_.extra[0], field(53, 5) << 2, 4)) return false;
   }
 
+  Operand listed;  // the form in the table must fit in any case
+  if (!vector(listed, field(40, 8), shape_.src[1].dwords) ||
+      (!shape_.has(flag::kNsa) && !vector(listed, field(32, 8), shape_.src[0].dwords)))
+    return false;
   size_image_registers();
   out_.vdst.type = Type::kB32;
   if (!vector(out_.vdst, field(40, 8), out_.vdst.dwords, gfx90a_ && bit(16))) return false;
@@ -588,7 +593,7 @@ void Reader::size_image_registers() {
     if (image->gradients)
       addresses += image->half_gradients ? (dimension.gradients / 2u + 1) & ~1u : dimension.gradients;
     if (nsa) {
-      if (addresses > listed) return;
+      if (((image->nsa_addresses_gfx10 >> addresses) & 1) == 0 || addresses > listed) return;
       out_.nsa_count = static_cast<uint8_t>(addresses - 1);
     } else {
       if (addresses > 12) addresses = 16;
@@ -613,7 +618,8 @@ bool Reader::exp() {
 }
 
 DecodeStatus Reader::read() {
-  out_ = Instruction{};
+  static constexpr Instruction kBlank{};  // copied whole, which is faster than member by member
+  out_ = kBlank;
   out_.op = row_.op;
   out_.encoding = shape_.encoding;
   bool good = false;
@@ -693,22 +699,19 @@ DecodeStatus decode(const Target& target, const uint32_t* words, size_t count, I
   if (count == 0) return DecodeStatus::kTruncated;
   const uint64_t bits = words[0] | (count > 1 ? uint64_t{words[1]} << 32 : 0);
   DecodeStatus status = DecodeStatus::kIllegal;
-  const auto rows = tables::rows();
-  const auto shapes = tables::shapes();
-  for (const uint16_t index : tables::candidates(target.family(), bits)) {
-    const Row& row = rows[index];
-    if ((row.chips & chip) == 0) continue;
-    const Shape& shape = shapes[row.shape];
-    if (shape.dwords > count) {
+  for (const tables::Candidate& candidate : tables::candidates(target.family(), bits)) {
+    if ((candidate.chips & chip) == 0) continue;
+    const uint64_t differ = (bits ^ candidate.value) & candidate.mask;
+    if (candidate.dwords > count) {
       const bool dpp8 = (bits & 0x1ff) == kDpp8Code || (bits & 0x1ff) == kDpp8FetchInactiveCode;
-      if (((bits ^ row.value) & shape.mask & 0xffffffff) == 0 && (!shape.has(flag::kDpp8) || dpp8))
-        return DecodeStatus::kTruncated;
+      if (static_cast<uint32_t>(differ) == 0 && (!candidate.dpp8 || dpp8)) return DecodeStatus::kTruncated;
       continue;
     }
-    if (((bits ^ row.value) & shape.mask) != 0) continue;
-    status = Reader(target, row, shape, words, count, bits, instruction).read();
+    if (differ != 0) continue;
+    const Row& row = tables::rows()[candidate.row];
+    status = Reader(target, row, tables::shapes()[row.shape], words, count, bits, instruction).read();
     if (status == DecodeStatus::kOk) {
-      instruction.row = index;
+      instruction.row = candidate.row;
       return status;
     }
   }

@@ -313,7 +313,7 @@ void Writer::cache_policy() {
 void Writer::smem() {
   if (shape_.has(flag::kImmediateData)) {
     separate();
-    append_number(text_, in_.simm16);
+    append_constant(text_, in_.simm16);
   } else {
     operand_if(in_.vdst.exists() ? in_.vdst : in_.vdata);
   }

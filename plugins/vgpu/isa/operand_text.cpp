@@ -405,14 +405,19 @@ void append_version(std::string& text, uint16_t value) {
   for (size_t i = 0; i != std::size(kCodes); ++i) {
     if (kCodes[i] == (value & 0xffu)) version = kVersions[i];
   }
-  if (version.empty()) {
-    append_number(text, value & 0xff);
-  } else {
-    text += version;
+  std::string expression(version);
+  if (version.empty()) append_number(expression, value & 0xff);
+  constexpr Counter kBits[] = {
+      {"UC_VERSION_W64_BIT", 13, 1}, {"UC_VERSION_W32_BIT", 14, 1}, {"UC_VERSION_MDP_BIT", 15, 1}};
+  bool compound = false;
+  for (const Counter& bit : kBits) {
+    if (bits_of(value, bit.low, bit.width) == 0) continue;
+    if (compound) expression = '(' + expression + ')';
+    compound = true;
+    expression += '|';
+    expression += bit.name;
   }
-  if ((value & 0x2000) != 0) text += "|UC_VERSION_W64_BIT";
-  if ((value & 0x4000) != 0) text += "|UC_VERSION_W32_BIT";
-  if ((value & 0x8000) != 0) text += "|UC_VERSION_MDP_BIT";
+  text += expression;
 }
 
 void append_index_mode(std::string& text, uint16_t value) {

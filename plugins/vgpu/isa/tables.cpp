@@ -43,8 +43,8 @@ constexpr std::string_view kMnemonics[] = {
 };
 
 constexpr Image kImages[] = {
-#define RIGEL_IMAGE(op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses) \
-  {Op::op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses},
+#define RIGEL_IMAGE(op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses, nsa) \
+  {Op::op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses, nsa},
 #include "plugins/vgpu/isa/images.inc"
 #undef RIGEL_IMAGE
 };
@@ -143,14 +143,22 @@ constexpr unsigned slot(bool gfx10, uint64_t bits) {
   }
 }
 
-// The rows of one family, ordered by slot: those of slot s are order[first[s]] to order[first[s + 1]].
+constexpr size_t count_rows(bool gfx10) {
+  size_t count = 0;
+  for (const Row& row : kRows) count += ((row.chips & kGfx10Chips) != 0) == gfx10 ? 1 : 0;
+  return count;
+}
+
+// The rows of one family, ordered by slot: those of slot s are rows[first[s]] to rows[first[s + 1]].
+template <bool kGfx10>
 struct Index {
   std::array<uint16_t, kSlots + 1> first{};
-  std::array<uint16_t, std::size(kRows)> order{};
+  std::array<Candidate, count_rows(kGfx10)> rows{};
 };
 
-constexpr Index make_index(bool gfx10) {
-  Index index;
+template <bool gfx10>
+constexpr Index<gfx10> make_index() {
+  Index<gfx10> index;
   std::array<uint16_t, kSlots + 1> next{};
   for (const Row& row : kRows) {
     if (((row.chips & kGfx10Chips) != 0) == gfx10) ++index.first[slot(gfx10, row.value) + 1];
@@ -164,20 +172,21 @@ constexpr Index make_index(bool gfx10) {
     if (((row.chips & kGfx10Chips) != 0) != gfx10) continue;
     // Into its place among those of the slot: more fixed bits first.
     const unsigned s = slot(gfx10, row.value);
-    const int bits = std::popcount(kShapes[row.shape].mask);
+    const Shape& shape = kShapes[row.shape];
     uint16_t at = next[s]++;
     for (; at != index.first[s]; --at) {
-      const uint16_t before = index.order[at - 1];
-      if (std::popcount(kShapes[kRows[before].shape].mask) >= bits) break;
-      index.order[at] = before;
+      const Candidate& before = index.rows[at - 1u];
+      if (std::popcount(before.mask) >= std::popcount(shape.mask)) break;
+      index.rows[at] = before;
     }
-    index.order[at] = static_cast<uint16_t>(i);
+    index.rows[at] = {
+        shape.mask, row.value, row.chips, static_cast<uint16_t>(i), shape.dwords, shape.has(flag::kDpp8)};
   }
   return index;
 }
 
-constexpr Index kGcnIndex = make_index(false);
-constexpr Index kGfx10Index = make_index(true);
+constexpr Index kGcnIndex = make_index<false>();
+constexpr Index kGfx10Index = make_index<true>();
 
 }  // namespace
 
@@ -199,11 +208,13 @@ const Image* image(Op op) {
   return found != std::end(kImages) && found->op == op ? found : nullptr;
 }
 
-std::span<const uint16_t> candidates(Family family, uint64_t bits) {
+std::span<const Candidate> candidates(Family family, uint64_t bits) {
   const bool gfx10 = family == Family::kGfx10;
-  const Index& index = gfx10 ? kGfx10Index : kGcnIndex;
   const unsigned s = slot(gfx10, bits);
-  return std::span(index.order).subspan(index.first[s], index.first[s + 1] - index.first[s]);
+  if (gfx10)
+    return {kGfx10Index.rows.data() + kGfx10Index.first[s],
+            kGfx10Index.rows.data() + kGfx10Index.first[s + 1]};
+  return {kGcnIndex.rows.data() + kGcnIndex.first[s], kGcnIndex.rows.data() + kGcnIndex.first[s + 1]};
 }
 
 }  // namespace rigel::vgpu::isa::tables

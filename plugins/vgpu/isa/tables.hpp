@@ -13,15 +13,16 @@ namespace rigel::vgpu::isa::tables {
 /// How the bits of an operand's field read.
 enum class File : uint8_t {
   kNone,
-  kVector,       ///< The number of a VGPR.
-  kAcc,          ///< The number of an AGPR.
-  kAccSource,    ///< A source whose registers are AGPRs.
-  kVectorOrAcc,  ///< A source; a bit beyond it makes the VGPR an AGPR.
-  kScalar,       ///< The code of a scalar register.
-  kSource,       ///< A code of nine bits (eight in scalar instructions).
-  kMask,         ///< The code of the scalar registers of a lane mask.
-  kSdwaMask,     ///< The same, or VCC if the top bit is clear.
-  kLiteral,      ///< The constant behind the instruction.
+  kVector,        ///< The number of a VGPR.
+  kAcc,           ///< The number of an AGPR.
+  kAccSource,     ///< A source whose registers are AGPRs.
+  kVectorOrAcc,   ///< A source; a bit beyond it makes the VGPR an AGPR.
+  kScalar,        ///< The code of a scalar register.
+  kVectorSource,  ///< A source that must be a VGPR.
+  kSource,        ///< A code of nine bits (eight in scalar instructions).
+  kMask,          ///< The code of the scalar registers of a lane mask.
+  kSdwaMask,      ///< The same, or VCC if the top bit is clear.
+  kLiteral,       ///< The constant behind the instruction.
   // Without a field of their own:
   kVcc,
   kExec,
@@ -83,7 +84,7 @@ struct Image {
   uint8_t further;  ///< Addresses before the coordinates: offset, bias, comparison.
   bool gradients, half_gradients, coordinates, level;
   uint32_t data_gfx8, data_gfx90a, data_gfx10;  ///< Bit n: there is a form with n data registers.
-  uint32_t addresses_gfx10;
+  uint32_t addresses_gfx10, nsa_addresses_gfx10;
 };
 
 std::span<const Row> rows();
@@ -91,8 +92,17 @@ std::span<const Shape> shapes();
 std::string_view mnemonic(uint16_t row);
 const Image* image(Op op);
 
+/// What must be looked at to find the row of an instruction, in one place.
+struct Candidate {
+  uint64_t mask, value;  ///< The fixed bits.
+  uint32_t chips;
+  uint16_t row;
+  uint8_t dwords;
+  bool dpp8;  ///< Its first nine bits are no field of the mask, but one of two codes.
+};
+
 /// The rows that an instruction beginning with `bits` can be, the most special first. Chips and fixed bits
 /// are still to be looked at.
-std::span<const uint16_t> candidates(Family family, uint64_t bits);
+std::span<const Candidate> candidates(Family family, uint64_t bits);
 
 }  // namespace rigel::vgpu::isa::tables

@@ -1,5 +1,6 @@
 #include "plugins/vgpu/isa/target.hpp"
 
+#include <array>
 #include <iterator>
 
 namespace rigel::vgpu::isa {
@@ -16,6 +17,16 @@ constexpr Target kChips[] = {
     {10, 1, 0}, {10, 1, 1}, {10, 1, 2}, {10, 1, 3},                                      // RDNA
     {10, 3, 0}, {10, 3, 1}, {10, 3, 2}, {10, 3, 3}, {10, 3, 4}, {10, 3, 5}, {10, 3, 6},  // RDNA 2
 };
+
+constexpr size_t key_of(const Target& chip) {
+  return (chip.major - 8u) * 64 + chip.minor * 16u + chip.stepping;
+}
+
+constexpr auto kChipBits = [] {
+  std::array<uint32_t, 192> bits{};
+  for (size_t i = 0; i != std::size(kChips); ++i) bits[key_of(kChips[i])] = 1u << i;
+  return bits;
+}();
 
 }  // namespace
 
@@ -50,12 +61,8 @@ std::string name(const Target& target) {
 }
 
 uint32_t chip_bit(const Target& target) {
-  for (uint32_t i = 0; i != std::size(kChips); ++i) {
-    const Target& chip = kChips[i];
-    if (chip.major == target.major && chip.minor == target.minor && chip.stepping == target.stepping)
-      return 1u << i;
-  }
-  return 0;
+  if (target.major < 8 || target.major > 10 || target.minor > 3 || target.stepping > 15) return 0;
+  return kChipBits[key_of(target)];
 }
 
 }  // namespace rigel::vgpu::isa
