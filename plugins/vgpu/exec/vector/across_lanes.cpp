@@ -1,0 +1,216 @@
+// Operations that are not a function of one lane, or not on a register that the instruction names: readlane,
+// writelane, permlane, mbcnt, movrel, swap. And those that do nothing, or are refused.
+#include "plugins/vgpu/exec/vector/integer_math.hpp"
+#include "plugins/vgpu/exec/vector/lower.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+uint32_t& dword(std::byte* registers, uint64_t offset) {
+  return *reinterpret_cast<uint32_t*>(registers + offset);
+}
+
+void do_nothing(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void copy_scalar(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  dword(registers, op->dst) = uniform_value<uint32_t>(op, registers, 0);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Without an active lane, lane 0.
+void read_first_lane(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const auto lane = static_cast<uint32_t>(exec == 0 ? 0 : std::countr_zero(exec));
+  dword(registers, op->dst) = dword(registers, op->src[0].offset + lane * 4);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+uint32_t lane_mask_of(const MicroOp* op) {
+  return (op->aux & aux::kWave64) != 0 ? 63 : 31;
+}
+
+void read_lane(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const uint32_t lane = uniform_value<uint32_t>(op, registers, 1) & lane_mask_of(op);
+  dword(registers, op->dst) = dword(registers, op->src[0].offset + lane * 4);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void write_lane(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const uint32_t lane = uniform_value<uint32_t>(op, registers, 1) & lane_mask_of(op);
+  dword(registers, op->dst + lane * 4) = uniform_value<uint32_t>(op, registers, 0);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// imm: bit 0: inactive lanes are read as well, bit 1: otherwise they count as 0, bit 2: from the other row.
+void permute_rows(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const uint64_t choice =
+      uniform_value<uint32_t>(op, registers, 1) | uint64_t{uniform_value<uint32_t>(op, registers, 2)} << 32;
+  const uint32_t lanes = lane_mask_of(op) + 1;
+  const uint32_t other = (op->imm & 4) != 0 ? 16 : 0;
+  uint32_t values[64];
+  std::memcpy(values, registers + op->src[0].offset, lanes * 4);
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    if ((exec >> lane & 1) == 0) continue;
+    const uint32_t source = ((lane & ~15u) ^ other) | static_cast<uint32_t>(choice >> (lane & 15) * 4 & 15);
+    const bool readable = (op->imm & 1) != 0 || (exec >> source & 1) != 0;
+    if (readable || (op->imm & 2) != 0) dword(registers, op->dst + lane * 4) = readable ? values[source] : 0;
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Bits of the source below the lane, of its low or high half; imm is 0 or 32.
+void count_below(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const Lanes<U32, Kind::kAny> a(op, registers, 0, 0), b(op, registers, 1, 0);
+  each_chunk<kLanes>(
+      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+        U32 below;
+        for (int i = 0; i < kLanes; ++i) {
+          const int64_t count = static_cast<int64_t>(lane) + i - static_cast<int64_t>(op->imm);
+          below[i] = count <= 0 ? 0 : count >= 32 ? ~0u : (1u << count) - 1;
+        }
+        put(registers + op->dst + lane * 4, population(a.at(lane) & below) + b.at(lane), bits);
+      });
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void swap_rows(std::byte* a, std::byte* b, uint32_t aux, uint64_t exec) {
+  each_chunk<kLanes>(
+      aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+        const U32 from_a = load<U32>(a + lane * 4), from_b = load<U32>(b + lane * 4);
+        put(a + lane * 4, from_b, bits);
+        put(b + lane * 4, from_a, bits);
+      });
+}
+
+void swap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  swap_rows(registers + op->dst, registers + op->src[0].offset, op->aux, exec);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Rows relative to M0. imm: where the first row is and, above, how many there are. Beyond them, the first row
+// is read and nothing is written.
+enum class Relative : uint8_t { kSource, kDestination, kBoth, kBothOwn, kSwap };
+
+template <Relative R>
+void move_relative(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const uint32_t m0 = dword(registers, scalar_offset(isa::code::kM0));
+  const uint64_t first = op->imm & 0xffffffff, rows = op->imm >> 32;
+  const uint32_t bytes = row_bytes(op);
+  const bool own = R == Relative::kBothOwn || R == Relative::kSwap;
+  const uint64_t by_source = own ? m0 & 0x3ff : m0, by_destination = own ? m0 >> 16 & 0x3ff : m0;
+  uint64_t from = op->src[0].offset, to = op->dst;
+  bool writes = true;
+  if (R != Relative::kDestination) {
+    from = first + ((from - first) / bytes + by_source < rows ? from - first + by_source * bytes : 0);
+  }
+  if (R != Relative::kSource) {
+    writes = (to - first) / bytes + by_destination < rows;
+    to = writes ? to + by_destination * bytes : to;
+  }
+  if (writes && R == Relative::kSwap) {
+    swap_rows(registers + to, registers + from, op->aux, exec);
+  } else if (writes) {
+    const bool uniform = (op->aux & aux::kUniform) != 0;
+    const U32 value = uniform ? splat_dword<U32>(uniform_place(op, registers, 0)) : U32{};
+    each_chunk<kLanes>(
+        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+          put(registers + to + lane * 4, uniform ? value : load<U32>(registers + from + lane * 4), bits);
+        });
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+/// Emits `handler` with the first `count` sources and dst[0].
+Refusal emit_simple(Lowering& lowering, Handler handler, unsigned count) {
+  if (!lowering.place_sources(count)) return "a source that cannot be read";
+  if (!destination_offset(lowering.instruction.dst[0], lowering.context, lowering.dst)) {
+    return "a destination that cannot be written";
+  }
+  const isa::LaneMode lanes = lowering.instruction.lanes;
+  const bool dpp = lanes == isa::LaneMode::kDpp || lanes == isa::LaneMode::kDpp8;
+  if (dpp) {
+    if (const Refusal refusal = begin_dpp(lowering); !refusal.empty()) return refusal;
+  }
+  lowering.emit(handler);
+  if (dpp) end_dpp(lowering);
+  return {};
+}
+
+Refusal emit_relative(Lowering& lowering, Handler handler) {
+  const RegisterLayout& layout = lowering.context.layout;
+  lowering.imm = layout.vgpr_offset(0) | uint64_t{layout.vgprs} << 32;
+  return emit_simple(lowering, handler, 1);
+}
+
+/// A lane is read from a vector register; a scalar is the same in all of them.
+Refusal emit_read(Lowering& lowering, Handler handler, unsigned count) {
+  const bool vector = lowering.instruction.src[0].is_vgpr();
+  return emit_simple(lowering, vector ? handler : copy_scalar, count);
+}
+
+Refusal emit_permute(Lowering& lowering, unsigned other_row) {
+  lowering.imm = (lowering.instruction.op_sel & 3u) | other_row;
+  return emit_simple(lowering, permute_rows, 3);
+}
+
+}  // namespace
+
+std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
+  switch (lowering.instruction.op) {
+    case Op::v_nop:
+    case Op::v_clrexcp:
+    case Op::v_pipeflush:
+      lowering.out.emit(do_nothing);
+      return Refusal{};
+    case Op::v_readfirstlane_b32:
+      return emit_read(lowering, read_first_lane, 1);
+    case Op::v_readlane_b32:
+      return emit_read(lowering, read_lane, 2);
+    case Op::v_writelane_b32:
+      return emit_simple(lowering, write_lane, 2);
+    case Op::v_permlane16_b32:
+      return emit_permute(lowering, 0);
+    case Op::v_permlanex16_b32:
+      return emit_permute(lowering, 4);
+    case Op::v_mbcnt_lo_u32_b32:
+      return emit_simple(lowering, count_below, 2);
+    case Op::v_mbcnt_hi_u32_b32:
+      lowering.imm = 32;
+      return emit_simple(lowering, count_below, 2);
+    case Op::v_swap_b32:
+      return emit_simple(lowering, swap, 1);
+    case Op::v_movrels_b32:
+      return emit_relative(lowering, move_relative<Relative::kSource>);
+    case Op::v_movreld_b32:
+      return emit_relative(lowering, move_relative<Relative::kDestination>);
+    case Op::v_movrelsd_b32:
+      return emit_relative(lowering, move_relative<Relative::kBoth>);
+    case Op::v_movrelsd_2_b32:
+      return emit_relative(lowering, move_relative<Relative::kBothOwn>);
+    case Op::v_swaprel_b32:
+      return emit_relative(lowering, move_relative<Relative::kSwap>);
+    case Op::v_interp_p1_f32:
+    case Op::v_interp_p2_f32:
+    case Op::v_interp_mov_f32:
+    case Op::v_interp_p1ll_f16:
+    case Op::v_interp_p1lv_f16:
+    case Op::v_interp_p2_f16:
+    case Op::v_interp_p2_legacy_f16:
+      return "interpolation needs a pixel shader's attributes";
+    case Op::v_accvgpr_read_b32:
+    case Op::v_accvgpr_write_b32:
+    case Op::v_accvgpr_mov_b32:
+      return "accumulation registers are not there";
+    case Op::v_screen_partition_4se_b32:
+      return "there are no screen partitions";
+    default:
+      break;
+  }
+  if (isa::name(lowering.instruction.op).starts_with("v_mfma")) return "matrix instructions are not executed";
+  return std::nullopt;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

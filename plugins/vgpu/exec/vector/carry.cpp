@@ -1,0 +1,73 @@
+// Operations that read or write a lane mask: sums with carry, selection, and the 64-bit multiply-add.
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+#include "plugins/vgpu/exec/vector/integer_math.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+using Sum = WithTest<U32, Test>;
+using Sum64 = WithTest<U64, Test64>;
+
+Sum add(U32 a, U32 b) {
+  const U32 sum = a + b;
+  return {sum, {bits_as<I32>(sum < a)}};
+}
+Sum sub(U32 a, U32 b) {
+  return {a - b, {bits_as<I32>(a < b)}};
+}
+// A mask is -1 where it is set: subtracting it adds the carry.
+Sum add_carry(U32 a, U32 b, Mask carry) {
+  const U32 partial = a + b;
+  const U32 sum = partial - bits_as<U32>(carry.v);
+  return {sum, {bits_as<I32>(partial < a) | bits_as<I32>(sum < partial)}};
+}
+Sum sub_borrow(U32 a, U32 b, Mask borrow) {
+  const U32 partial = a - b;
+  const U32 difference = partial + bits_as<U32>(borrow.v);
+  return {difference, {bits_as<I32>(a < b) | bits_as<I32>(difference > partial)}};
+}
+
+// With clamp the result stops at the ends; the carry is the same.
+Sum stopped_high(Sum sum) {
+  return {sum.value | bits_as<U32>(sum.test.v), sum.test};
+}
+Sum stopped_low(Sum sum) {
+  return {sum.value & ~bits_as<U32>(sum.test.v), sum.test};
+}
+
+Sum64 mad_unsigned(U32h a, U32h b, U64 c) {
+  const U64 sum = whole_product(a, b) + c;
+  return {sum, {bits_as<I64>(sum < c)}};
+}
+Sum64 mad_signed(I32h a, I32h b, I64 c) {
+  const I64 product = convert<I64>(a) * convert<I64>(b);
+  const I64 sum = bits_as<I64>(bits_as<U64>(product) + bits_as<U64>(c));
+  const I64 overflow = (product ^ sum) & (c ^ sum);
+  return {bits_as<U64>(sum), {overflow < 0}};
+}
+
+constexpr Entry kTable[] = {
+    saturating<([](U32 a, U32 b) { return stopped_high(add(a, b)); })>(hot<add>(Op::v_add_co_u32)),
+    saturating<([](U32 a, U32 b) { return stopped_low(sub(a, b)); })>(hot<sub>(Op::v_sub_co_u32)),
+    saturating<([](U32 a, U32 b) { return stopped_low(sub(b, a)); })>(
+        hot<([](U32 a, U32 b) { return sub(b, a); })>(Op::v_subrev_co_u32)),
+    saturating<([](U32 a, U32 b, Mask c) { return stopped_high(add_carry(a, b, c)); })>(
+        hot<add_carry>(Op::v_addc_u32)),
+    saturating<([](U32 a, U32 b, Mask c) { return stopped_low(sub_borrow(a, b, c)); })>(
+        hot<sub_borrow>(Op::v_subb_u32)),
+    saturating<([](U32 a, U32 b, Mask c) { return stopped_low(sub_borrow(b, a, c)); })>(
+        hot<([](U32 a, U32 b, Mask c) { return sub_borrow(b, a, c); })>(Op::v_subbrev_u32)),
+    hot<([](F32 a, F32 b, Mask mask) { return select(mask.v, b, a); })>(Op::v_cndmask_b32),
+    hot<mad_unsigned>(Op::v_mad_u64_u32),
+    rare<mad_signed>(Op::v_mad_i64_i32),
+};
+
+}  // namespace
+
+Table carry_operations() {
+  return kTable;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,63 @@
+// v_cmp and v_cmpx of floating point, and v_cmp_class. Denormals count as the mode says.
+#include "plugins/vgpu/exec/vector/float_math.hpp"
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+#define RIGEL_COMPARE(how, name, type, test, expression)                                                \
+  how<([](type a, type b) { return test{bits_as<decltype(test::v)>(expression)}; })>(Op::v_cmp_##name), \
+      how<([](type a, type b) { return test{bits_as<decltype(test::v)>(expression)}; }), true>(         \
+          Op::v_cmpx_##name)
+
+#define RIGEL_COMPARISONS(how, suffix, type, test, v)                                    \
+  RIGEL_COMPARE(how, lt_##suffix, type, test, (v(a) < v(b))),                            \
+      RIGEL_COMPARE(how, eq_##suffix, type, test, (v(a) == v(b))),                       \
+      RIGEL_COMPARE(how, le_##suffix, type, test, (v(a) <= v(b))),                       \
+      RIGEL_COMPARE(how, gt_##suffix, type, test, (v(a) > v(b))),                        \
+      RIGEL_COMPARE(rare, lg_##suffix, type, test, ((v(a) < v(b)) | (v(a) > v(b)))),     \
+      RIGEL_COMPARE(how, ge_##suffix, type, test, (v(a) >= v(b))),                       \
+      RIGEL_COMPARE(rare, o_##suffix, type, test, ((v(a) == v(a)) & (v(b) == v(b)))),    \
+      RIGEL_COMPARE(rare, u_##suffix, type, test, ((v(a) != v(a)) | (v(b) != v(b)))),    \
+      RIGEL_COMPARE(rare, nge_##suffix, type, test, (~(v(a) >= v(b)))),                  \
+      RIGEL_COMPARE(rare, nlg_##suffix, type, test, (~((v(a) < v(b)) | (v(a) > v(b))))), \
+      RIGEL_COMPARE(rare, ngt_##suffix, type, test, (~(v(a) > v(b)))),                   \
+      RIGEL_COMPARE(rare, nle_##suffix, type, test, (~(v(a) <= v(b)))),                  \
+      RIGEL_COMPARE(how, neq_##suffix, type, test, (v(a) != v(b))),                      \
+      RIGEL_COMPARE(rare, nlt_##suffix, type, test, (~(v(a) < v(b)))),                   \
+      RIGEL_COMPARE(rare, f_##suffix, type, test, ((v(a) < v(b)) & (v(a) > v(b)))),      \
+      RIGEL_COMPARE(rare, tru_##suffix, type, test, (~((v(a) < v(b)) & (v(a) > v(b)))))
+#define RIGEL_ITSELF(operand) operand
+#define RIGEL_INNER(operand) operand.v
+
+Test class32(F32 a, U32 classes) {
+  return {bits_as<I32>(is_in_class<Format32>(bits_as<U32>(a), classes))};
+}
+Test class16(HalfBits a, U32 classes) {
+  return {bits_as<I32>(is_in_class<Format16>(a.v, classes))};
+}
+Test64 class64(F64 a, U32h classes) {
+  return {bits_as<I64>(is_in_class<Format64>(bits_as<U64>(a), zero_extended(classes)))};
+}
+
+constexpr Entry kTable[] = {
+    RIGEL_COMPARISONS(hot, f32, F32, Test, RIGEL_ITSELF),
+    RIGEL_COMPARISONS(rare, f64, F64, Test64, RIGEL_ITSELF),
+    RIGEL_COMPARISONS(rare, f16, Half, Test, RIGEL_INNER),
+    rare<class32>(Op::v_cmp_class_f32),
+    rare<class32, true>(Op::v_cmpx_class_f32),
+    rare<class16>(Op::v_cmp_class_f16),
+    rare<class16, true>(Op::v_cmpx_class_f16),
+    rare<class64>(Op::v_cmp_class_f64),
+    rare<class64, true>(Op::v_cmpx_class_f64),
+};
+
+}  // namespace
+
+Table compare_float_operations() {
+  return kTable;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,186 @@
+// Conversions between formats. To integers they saturate, and NaN becomes 0.
+#include "plugins/vgpu/exec/vector/float_math.hpp"
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+#include "plugins/vgpu/exec/vector/integer_math.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+// Toward zero. What is out of range is replaced before, because the host's result would differ.
+I32 to_signed(F32 a) {
+  const I32 in_range = (a < 0x1p31f) & (a >= -0x1p31f);
+  const I32 whole = convert<I32>(select(in_range, a, F32{}));
+  const I32 limit = a > 0 ? I32{} + 0x7fffffff : I32{} + INT32_MIN;
+  const I32 number = a == a;
+  return in_range ? whole : limit & number;
+}
+
+U32 to_unsigned(F32 a) {
+  const I32 upper = a >= 0x1p31f;
+  const I32 in_range = (a > 0) & (a < 0x1p32f);
+  const F32 reduced = select(in_range, select(upper, a - 0x1p31f, a), F32{});
+  const U32 whole = bits_as<U32>(convert<I32>(reduced)) ^ (bits_as<U32>(upper) & 0x80000000);
+  const U32 limit = bits_as<U32>(a > 0);
+  return bits_as<U32>(select(in_range, bits_as<I32>(whole), bits_as<I32>(limit)));
+}
+
+I32h to_signed(F64 a) {
+  const F64 low = a > -0x1p31 ? a : F64{} - 0x1p31;
+  const F64 limited = low < 0x1.fffffffcp30 ? low : F64{} + 0x1.fffffffcp30;
+  const F64 number = a == a ? limited : F64{};
+  return convert<I32h>(number);
+}
+
+U32h to_unsigned(F64 a) {
+  const F64 low = a > 0 ? a : F64{};
+  const F64 limited = low < 0x1.fffffffep31 ? low : F64{} + 0x1.fffffffep31;
+  // In the last digits of a number between 2^52 and 2^53 stands the integer.
+  const F64 shifted = round_to_integer<Rounding::kTowardZero>(limited) + 0x1p52;
+  return low_dwords(bits_as<U64>(shifted));
+}
+
+F32 from_unsigned(U32 a) {
+#if RIGEL_SIMD_LEVEL == 2
+  return convert<F32>(a);
+#else
+  // Both parts and the first product are exact; the sum rounds.
+  return convert<F32>(bits_as<I32>(a >> 16)) * 0x1p16f + convert<F32>(bits_as<I32>(a & 0xffff));
+#endif
+}
+
+F64 from_unsigned(U32h a) {
+  return bits_as<F64>(zero_extended(a) | 0x4330000000000000) - 0x1p52;
+}
+
+template <unsigned Byte>
+F32 from_byte(U32 a) {
+  return convert<F32>(bits_as<I32>((a >> (Byte * 8)) & 0xff));
+}
+
+// [-1, 1] to 16 bits, to nearest even.
+I32 to_signed_normal(F32 a) {
+  const F32 low = a > -1 ? a : F32{} - 1;
+  const F32 limited_value = low < 1 ? low : F32{} + 1;
+  const F32 number = a == a ? limited_value : F32{};
+  return convert<I32>(round_to_integer<Rounding::kNearestEven>(number * 32767.0f));
+}
+U32 to_unsigned_normal(F32 a) {
+  const F32 low = a > 0 ? a : F32{};
+  const F32 limited_value = low < 1 ? low : F32{} + 1;
+  return bits_as<U32>(convert<I32>(round_to_integer<Rounding::kNearestEven>(limited_value * 65535.0f)));
+}
+
+U32 pair(U32 low, U32 high) {
+  return (low & 0xffff) | (high << 16);
+}
+U32 pair(I32 low, I32 high) {
+  return pair(bits_as<U32>(low), bits_as<U32>(high));
+}
+
+U32 to_byte(F32 a) {
+  const F32 low = a > 0 ? a : F32{};
+  const F32 limited_value = low < 255 ? low : F32{} + 255;
+  return bits_as<U32>(convert<I32>(round_to_integer<Rounding::kNearestEven>(limited_value)));
+}
+U32 with_byte(F32 a, U32 byte, U32 into) {
+  const U32 shift = (byte & 3) * 8;
+  return (into & ~((U32{} + 0xff) << shift)) | (to_byte(a) << shift);
+}
+
+constexpr Entry in_single_mode(Entry entry) {
+  return with_unit(entry, FloatUnit::kNone);
+}
+
+constexpr Entry kTable[] = {
+    rare<([](F32 a) { return to_signed(a); })>(Op::v_cvt_i32_f32),
+    rare<([](F32 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f32),
+    rare<([](F32 a, Control control) {
+      if (control.flush_inputs32()) a = bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a)));
+      return to_signed(round_to_integer<Rounding::kDown>(a));
+    })>(Op::v_cvt_flr_i32_f32),
+    rare<([](F32 a, Control control) {
+      if (control.flush_inputs32()) a = bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a)));
+      // floor(a + 1/2) without the rounding of the sum.
+      const F32 whole = round_to_integer<Rounding::kDown>(a);
+      return to_signed(a - whole >= 0.5f ? whole + 1 : whole);
+    })>(Op::v_cvt_rpi_i32_f32),
+    rare<([](I32 a) { return convert<F32>(a); })>(Op::v_cvt_f32_i32),
+    rare<([](U32 a) { return from_unsigned(a); })>(Op::v_cvt_f32_u32),
+    rare<([](F64 a) { return to_signed(a); })>(Op::v_cvt_i32_f64),
+    rare<([](F64 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f64),
+    in_single_mode(rare<([](I32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_i32)),
+    in_single_mode(rare<([](U32h a) { return from_unsigned(a); })>(Op::v_cvt_f64_u32)),
+    in_single_mode(rare<([](F64 a) { return convert<F32h>(a); })>(Op::v_cvt_f32_f64)),
+    in_single_mode(rare<([](F32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_f32)),
+    rare<from_byte<0>>(Op::v_cvt_f32_ubyte0),
+    rare<from_byte<1>>(Op::v_cvt_f32_ubyte1),
+    rare<from_byte<2>>(Op::v_cvt_f32_ubyte2),
+    rare<from_byte<3>>(Op::v_cvt_f32_ubyte3),
+    // Sixteenths from -8/16 on.
+    rare<([](U32 a) { return convert<F32>(bits_as<I32>(a << 28) >> 28) * 0.0625f; })>(Op::v_cvt_off_f32_i4),
+
+    in_single_mode(hot<([](F32 a) { return Half{a}; })>(Op::v_cvt_f16_f32)),
+    hot<([](Half a) { return a.v; })>(Op::v_cvt_f32_f16),
+    rare<([](U16 a) { return Half{convert<F32>(bits_as<I32>(a.v))}; })>(Op::v_cvt_f16_u16),
+    rare<([](I16 a) { return Half{convert<F32>(a.v)}; })>(Op::v_cvt_f16_i16),
+    rare<([](Half a) { return U16{min_of(to_unsigned(a.v), U32{} + 0xffff)}; })>(Op::v_cvt_u16_f16),
+    rare<([](Half a) { return I16{limited(to_signed(a.v), -0x8000, 0x7fff)}; })>(Op::v_cvt_i16_f16),
+    rare<([](Half a) { return I16{to_signed_normal(a.v)}; })>(Op::v_cvt_norm_i16_f16),
+    rare<([](Half a) { return U16{to_unsigned_normal(a.v)}; })>(Op::v_cvt_norm_u16_f16),
+
+    hot<([](F32 a, F32 b) { return pair(single_to_half(a, 3), single_to_half(b, 3)); })>(
+        Op::v_cvt_pkrtz_f16_f32),
+    rare<([](F32 a, F32 b) { return pair(to_signed_normal(a), to_signed_normal(b)); })>(
+        Op::v_cvt_pknorm_i16_f32),
+    rare<([](F32 a, F32 b) { return pair(to_unsigned_normal(a), to_unsigned_normal(b)); })>(
+        Op::v_cvt_pknorm_u16_f32),
+    rare<([](Half a, Half b) { return pair(to_signed_normal(a.v), to_signed_normal(b.v)); })>(
+        Op::v_cvt_pknorm_i16_f16),
+    rare<([](Half a, Half b) { return pair(to_unsigned_normal(a.v), to_unsigned_normal(b.v)); })>(
+        Op::v_cvt_pknorm_u16_f16),
+    rare<([](I32 a, I32 b) { return pair(limited(a, -0x8000, 0x7fff), limited(b, -0x8000, 0x7fff)); })>(
+        Op::v_cvt_pk_i16_i32),
+    rare<([](U32 a, U32 b) { return pair(min_of(a, U32{} + 0xffff), min_of(b, U32{} + 0xffff)); })>(
+        Op::v_cvt_pk_u16_u32),
+    rare<with_byte>(Op::v_cvt_pk_u8_f32),
+    rare<([](HalfBits a, HalfBits b) { return pair(a.v, b.v); })>(Op::v_pack_b32_f16),
+    rare<([](U32 a) {
+      const U32 low = bits_as<U32>(limited(bits_as<I32>(a << 16) >> 16, 0, 255));
+      const U32 high = bits_as<U32>(limited(bits_as<I32>(a) >> 16, 0, 255));
+      return U16{low | (high << 8)};
+    })>(Op::v_sat_pk_u8_i16),
+};
+
+// Replaces one byte of its destination; the others stay.
+void accumulate_byte(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const Control control{op->aux};
+  const Input<F32, Kind::kAny, true> value(op, registers, 0);
+  const Input<U32, Kind::kAny, true> byte(op, registers, 1);
+  each_chunk<kLanes>(
+      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+        std::byte* const at = registers + op->dst + lane * 4;
+        put(at, with_byte(value.at(lane, control), byte.at(lane, control), load<U32>(at)), bits);
+      });
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+constexpr Entry kAccumulating[] = {[] {
+  Entry entry{Op::v_cvt_pkaccum_u8_f32};
+  entry.sources = entry.row_sources = 2;
+  entry.float_sources = true;
+  entry.generic = accumulate_byte;
+  return entry;
+}()};
+
+}  // namespace
+
+Table convert_operations() {
+  return kTable;
+}
+Table accumulate_operations() {
+  return kAccumulating;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,93 @@
+// Half precision, one value in each lane.
+#include "plugins/vgpu/exec/vector/float_math.hpp"
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+#include "plugins/vgpu/exec/vector/integer_math.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+template <bool Max>
+HalfBits extreme16(HalfBits a, HalfBits b, Control control) {
+  return {extreme<Format16, Max>(a.v, b.v, control.ieee(), control.flush_inputs16())};
+}
+template <bool Max>
+HalfBits extreme3_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
+  return {extreme3<Format16, Max>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
+}
+
+Half fma(Half a, Half b, Half c) {
+  return {fused_to_odd(a.v, b.v, c.v)};
+}
+
+// Not fused: the product is rounded to half. These have no denormals in any mode.
+Half mad(HalfBits a, HalfBits b, HalfBits c, Control control) {
+  const F32 product = half_to_single(flush_half(a.v)) * half_to_single(flush_half(b.v));
+  const U32 rounded = flush_half(single_to_half(product, control.round16()));
+  const F32 sum = half_to_single(rounded) + half_to_single(flush_half(c.v));
+  return {half_to_single(flush_half(single_to_half(sum, control.round16())))};
+}
+
+template <Rounding R>
+Half rounded(Half a) {
+  return {round_to_integer<R>(a.v)};
+}
+
+struct Parts {
+  I32 exponent;
+  F32 mantissa;
+};
+// All halves are normal numbers in single precision.
+Parts parts_of(F32 a) {
+  const U32 bits = bits_as<U32>(a), magnitude = bits & 0x7fffffff;
+  const I32 special = (magnitude == 0) | (magnitude >= 0x7f800000);
+  const U32 half = (bits & 0x807fffff) | 0x3f000000;
+  return {special ? I32{} : bits_as<I32>(magnitude >> 23) - 126, bits_as<F32>(special ? bits : half)};
+}
+
+constexpr Entry kTable[] = {
+    rare<([](Half a, Half b) { return Half{a.v + b.v}; })>(Op::v_add_f16),
+    rare<([](Half a, Half b) { return Half{a.v - b.v}; })>(Op::v_sub_f16),
+    rare<([](Half a, Half b) { return Half{b.v - a.v}; })>(Op::v_subrev_f16),
+    rare<([](Half a, Half b) { return Half{a.v * b.v}; })>(Op::v_mul_f16),
+    rare<fma>(Op::v_fma_f16),
+    rare<fma>(Op::v_fma_legacy_f16),
+    rare<fma>(Op::v_fmac_f16),
+    rare<fma>(Op::v_fmaak_f16),
+    rare<fma>(Op::v_fmamk_f16),
+    rare<mad>(Op::v_mad_f16),
+    rare<mad>(Op::v_mad_legacy_f16),
+    rare<mad>(Op::v_mac_f16),
+    rare<mad>(Op::v_madak_f16),
+    rare<mad>(Op::v_madmk_f16),
+    rare<extreme16<false>>(Op::v_min_f16),
+    rare<extreme16<true>>(Op::v_max_f16),
+    rare<extreme3_16<false>>(Op::v_min3_f16),
+    rare<extreme3_16<true>>(Op::v_max3_f16),
+    rare<([](HalfBits a, HalfBits b, HalfBits c, Control control) {
+      return HalfBits{median<Format16>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
+    })>(Op::v_med3_f16),
+    rare<rounded<Rounding::kDown>>(Op::v_floor_f16),
+    rare<rounded<Rounding::kUp>>(Op::v_ceil_f16),
+    rare<rounded<Rounding::kTowardZero>>(Op::v_trunc_f16),
+    rare<rounded<Rounding::kNearestEven>>(Op::v_rndne_f16),
+    rare<([](Half a) {
+      const F32 part = a.v - round_to_integer<Rounding::kDown>(a.v);
+      return Half{part > 0x1.ffcp-1f ? F32{} + 0x1.ffcp-1f : part};
+    })>(Op::v_fract_f16),
+    rare<([](Half a) { return I16{parts_of(a.v).exponent}; })>(Op::v_frexp_exp_i16_f16),
+    rare<([](Half a) { return Half{parts_of(a.v).mantissa}; })>(Op::v_frexp_mant_f16),
+    rare<([](Half a, I16 b) {
+      const I32 steps = limited(b.v, -60, 60);
+      return Half{a.v * bits_as<F32>((steps + 127) << 23)};
+    })>(Op::v_ldexp_f16),
+};
+
+}  // namespace
+
+Table float16_operations() {
+  return kTable;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,147 @@
+// Single precision: sums, products, minima and maxima, rounding to integers, parts of numbers.
+#include "plugins/vgpu/exec/vector/float_math.hpp"
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+#include "plugins/vgpu/exec/vector/integer_math.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+template <bool Max>
+F32 extreme32(F32 a, F32 b, Control control) {
+  return bits_as<F32>(
+      extreme<Format32, Max>(bits_as<U32>(a), bits_as<U32>(b), control.ieee(), control.flush_inputs32()));
+}
+template <bool Max>
+F32 extreme3_32(F32 a, F32 b, F32 c, Control control) {
+  return bits_as<F32>(extreme3<Format32, Max>(bits_as<U32>(a), bits_as<U32>(b), bits_as<U32>(c),
+                                              control.ieee(), control.flush_inputs32()));
+}
+
+F32 flushed(F32 a, Control control) {
+  return control.flush_inputs32() ? bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a))) : a;
+}
+
+template <Rounding R>
+F32 rounded(F32 a, Control control) {
+  return round_to_integer<R>(flushed(a, control));
+}
+
+// DX9: zero times anything is +0.
+F32 legacy_product(F32 a, F32 b) {
+  const I32 zero = (a == 0) | (b == 0);
+  return zero ? F32{} : a * b;
+}
+
+F32 magnitude_of(F32 a) {
+  return bits_as<F32>(bits_as<U32>(a) & 0x7fffffff);
+}
+F32 by_major_axis(F32 x, F32 y, F32 z, F32 if_x, F32 if_y, F32 if_z) {
+  const F32 ax = magnitude_of(x), ay = magnitude_of(y), az = magnitude_of(z);
+  const F32 other = ay >= ax ? if_y : if_x;
+  return (az >= ax) & (az >= ay) ? if_z : other;
+}
+
+struct Parts {
+  I32 exponent;
+  F32 mantissa;  ///< At least 1/2, below 1.
+};
+Parts parts_of(F32 a) {
+  const I32 is_denormal = (bits_as<U32>(a) & 0x7f800000) == 0;
+  const F32 scaled = is_denormal ? a * 0x1p32f : a;  // A zero if denormals are not kept.
+  const U32 bits = bits_as<U32>(scaled);
+  const U32 magnitude = bits & 0x7fffffff;
+  const I32 exponent = bits_as<I32>(magnitude >> 23) - (is_denormal ? I32{} + 158 : I32{} + 126);
+  const U32 half = (bits & 0x807fffff) | 0x3f000000;
+  const U32 quiet = magnitude > 0x7f800000 ? bits | 0x400000 : bits;
+  const I32 special = (magnitude == 0) | (magnitude >= 0x7f800000);
+  return {special ? I32{} : exponent, bits_as<F32>(special ? quiet : half)};
+}
+
+constexpr Entry flushing(Entry entry) {
+  return with_unit(entry, FloatUnit::kFlushing);
+}
+
+constexpr Entry kTable[] = {
+    hot<([](F32 a, F32 b) { return a + b; })>(Op::v_add_f32),
+    hot<([](F32 a, F32 b) { return a - b; })>(Op::v_sub_f32),
+    hot<([](F32 a, F32 b) { return b - a; })>(Op::v_subrev_f32),
+    hot<([](F32 a, F32 b) { return a * b; })>(Op::v_mul_f32),
+    rare<legacy_product>(Op::v_mul_legacy_f32),
+    hot<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fma_f32),
+    hot<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fmac_f32),
+    rare<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fmaak_f32),
+    rare<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fmamk_f32),
+    rare<([](F32 a, F32 b, F32 c) {
+      const I32 zero = (a == 0) | (b == 0);
+      return zero ? F32{} + c : fused(a, b, c);
+    })>(Op::v_fma_legacy_f32),
+    rare<([](F32 a, F32 b, F32 c) {
+      const I32 zero = (a == 0) | (b == 0);
+      return zero ? F32{} + c : fused(a, b, c);
+    })>(Op::v_fmac_legacy_f32),
+    // Not fused, and without denormals in any mode.
+    flushing(hot<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_mad_f32)),
+    flushing(hot<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_mac_f32)),
+    flushing(rare<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_madak_f32)),
+    flushing(rare<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_madmk_f32)),
+    flushing(rare<([](F32 a, F32 b, F32 c) { return legacy_product(a, b) + c; })>(Op::v_mad_legacy_f32)),
+    flushing(rare<([](F32 a, F32 b, F32 c) { return legacy_product(a, b) + c; })>(Op::v_mac_legacy_f32)),
+
+    hot<extreme32<false>>(Op::v_min_f32),
+    hot<extreme32<true>>(Op::v_max_f32),
+    rare<extreme3_32<false>>(Op::v_min3_f32),
+    rare<extreme3_32<true>>(Op::v_max3_f32),
+    rare<([](F32 a, F32 b, F32 c, Control control) {
+      return bits_as<F32>(median<Format32>(bits_as<U32>(a), bits_as<U32>(b), bits_as<U32>(c), control.ieee(),
+                                           control.flush_inputs32()));
+    })>(Op::v_med3_f32),
+
+    rare<rounded<Rounding::kDown>>(Op::v_floor_f32),
+    rare<rounded<Rounding::kUp>>(Op::v_ceil_f32),
+    rare<rounded<Rounding::kTowardZero>>(Op::v_trunc_f32),
+    rare<rounded<Rounding::kNearestEven>>(Op::v_rndne_f32),
+    rare<([](F32 a, Control control) {
+      a = flushed(a, control);
+      const F32 part = a - round_to_integer<Rounding::kDown>(a);
+      return part >= 1 ? F32{} + 0x1.fffffep-1f : part;  // Tiny negative numbers would round to 1.
+    })>(Op::v_fract_f32),
+    rare<([](F32 a) { return parts_of(a).exponent; })>(Op::v_frexp_exp_i32_f32),
+    rare<([](F32 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f32),
+    // In double precision the product is exact.
+    rare<([](F32 a, I32 b) {
+      const I32 steps = limited(b, -300, 300);
+      const auto scaled = [](F32h x, I32h exponent) {
+        return convert<F32h>(convert<F64>(x) * bits_as<F64>((convert<I64>(exponent) + 1023) << 52));
+      };
+      return joined<F32>(scaled(low_half<F32h>(a), low_half<I32h>(steps)),
+                         scaled(high_half<F32h>(a), high_half<I32h>(steps)));
+    })>(Op::v_ldexp_f32),
+
+    // Cube maps: the face, twice the major axis, and the coordinates on the face.
+    rare<([](F32 x, F32 y, F32 z) {
+      const F32 negative_z = z < 0 ? F32{} + 5 : F32{} + 4;
+      const F32 negative_y = y < 0 ? F32{} + 3 : F32{} + 2;
+      const F32 negative_x = x < 0 ? F32{} + 1 : F32{};
+      return by_major_axis(x, y, z, negative_x, negative_y, negative_z);
+    })>(Op::v_cubeid_f32),
+    rare<([](F32 x, F32 y, F32 z) { return 2 * by_major_axis(x, y, z, x, y, z); })>(Op::v_cubema_f32),
+    rare<([](F32 x, F32 y, F32 z) {
+      const F32 on_x = x < 0 ? z : -z;
+      const F32 on_z = z < 0 ? -x : x;
+      return by_major_axis(x, y, z, on_x, x, on_z);
+    })>(Op::v_cubesc_f32),
+    rare<([](F32 x, F32 y, F32 z) {
+      const F32 on_y = y < 0 ? -z : z;
+      return by_major_axis(x, y, z, -y, on_y, -y);
+    })>(Op::v_cubetc_f32),
+};
+
+}  // namespace
+
+Table float32_operations() {
+  return kTable;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

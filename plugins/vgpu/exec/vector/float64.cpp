@@ -1,0 +1,81 @@
+// Double precision.
+#include "plugins/vgpu/exec/vector/float_math.hpp"
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+template <bool Max>
+F64 extreme64(F64 a, F64 b, Control control) {
+  return bits_as<F64>(
+      extreme<Format64, Max>(bits_as<U64>(a), bits_as<U64>(b), control.ieee(), control.flush_inputs16()));
+}
+
+F64 flushed(F64 a, Control control) {
+  return control.flush_inputs16() ? bits_as<F64>(flush_denormals<Format64>(bits_as<U64>(a))) : a;
+}
+
+template <Rounding R>
+F64 rounded(F64 a, Control control) {
+  return round_to_integer<R>(flushed(a, control));
+}
+
+F64 power_of_two(I64 exponent) {
+  return bits_as<F64>((exponent + 1023) << 52);
+}
+
+struct Parts {
+  I64 exponent;
+  F64 mantissa;  ///< At least 1/2, below 1; zeros, infinities and NaNs are themselves, with exponent 0.
+};
+Parts parts_of(F64 a) {
+  const I64 is_denormal = (bits_as<U64>(a) & 0x7ff0000000000000) == 0;
+  const F64 scaled = is_denormal ? a * 0x1p64 : a;  // A zero if denormals are not kept.
+  const U64 bits = bits_as<U64>(scaled);
+  const U64 magnitude = bits & 0x7fffffffffffffff;
+  const I64 exponent = bits_as<I64>(magnitude >> 52) - (is_denormal ? I64{} + 1086 : I64{} + 1022);
+  const U64 half = (bits & 0x800fffffffffffff) | 0x3fe0000000000000;
+  const U64 quiet = magnitude > 0x7ff0000000000000 ? bits | 0x8000000000000 : bits;
+  const I64 special = (magnitude == 0) | (magnitude >= 0x7ff0000000000000);
+  return {special ? I64{} : exponent, bits_as<F64>(special ? quiet : half)};
+}
+
+// The mantissa times two powers: the first product is exact, the second rounds.
+F64 scaled(F64 a, I32h steps) {
+  const Parts parts = parts_of(a);
+  I64 exponent = parts.exponent + convert<I64>(steps);
+  exponent = exponent > 1100 ? I64{} + 1100 : exponent < -1200 ? I64{} - 1200 : exponent;
+  const I64 first = exponent > 1000 ? I64{} + 1000 : exponent < -1021 ? I64{} - 1021 : exponent;
+  return parts.mantissa * power_of_two(first) * power_of_two(exponent - first);
+}
+
+constexpr Entry kTable[] = {
+    hot<([](F64 a, F64 b) { return a + b; })>(Op::v_add_f64),
+    hot<([](F64 a, F64 b) { return a * b; })>(Op::v_mul_f64),
+    hot<([](F64 a, F64 b, F64 c) { return fused(a, b, c); })>(Op::v_fma_f64),
+    rare<([](F64 a, F64 b, F64 c) { return fused(a, b, c); })>(Op::v_fmac_f64),
+    rare<extreme64<false>>(Op::v_min_f64),
+    rare<extreme64<true>>(Op::v_max_f64),
+    rare<rounded<Rounding::kDown>>(Op::v_floor_f64),
+    rare<rounded<Rounding::kUp>>(Op::v_ceil_f64),
+    rare<rounded<Rounding::kTowardZero>>(Op::v_trunc_f64),
+    rare<rounded<Rounding::kNearestEven>>(Op::v_rndne_f64),
+    rare<([](F64 a, Control control) {
+      a = flushed(a, control);
+      const F64 part = a - round_to_integer<Rounding::kDown>(a);
+      return part >= 1 ? F64{} + 0x1.fffffffffffffp-1 : part;
+    })>(Op::v_fract_f64),
+    rare<([](F64 a) { return convert<I32h>(parts_of(a).exponent); })>(Op::v_frexp_exp_i32_f64),
+    rare<([](F64 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f64),
+    rare<scaled>(Op::v_ldexp_f64),
+};
+
+}  // namespace
+
+Table float64_operations() {
+  return kTable;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

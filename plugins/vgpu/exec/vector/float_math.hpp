@@ -1,0 +1,104 @@
+// Floating-point functions whose treatment of NaN, zero and denormals the hardware's manuals prescribe: on
+// bits, so that they do not depend on MXCSR.
+#pragma once
+
+#include "plugins/vgpu/exec/vector/values.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+template <class Bits, uint64_t Infinity, uint64_t Quiet, uint64_t Sign>
+struct Format {
+  using Unsigned = Bits;
+  using Element = std::remove_reference_t<decltype(std::declval<Bits&>()[0])>;
+  static constexpr Element kInfinity = Infinity, kQuiet = Quiet, kSign = Sign, kMagnitude = Sign - 1;
+  static constexpr Element kDenormals = Infinity & (~Infinity + 1);  ///< The least normal number.
+};
+using Format16 = Format<U32, 0x7c00, 0x200, 0x8000>;
+using Format32 = Format<U32, 0x7f800000, 0x400000, 0x80000000>;
+using Format64 = Format<U64, 0x7ff0000000000000, 0x8000000000000, 0x8000000000000000>;
+
+template <class Fm, class V>
+[[gnu::always_inline]] inline auto is_nan(V x) {
+  return (x & Fm::kMagnitude) > Fm::kInfinity;
+}
+template <class Fm, class V>
+[[gnu::always_inline]] inline auto is_signaling(V x) {
+  return ((x & Fm::kMagnitude) > Fm::kInfinity) & ((x & Fm::kQuiet) == 0);
+}
+template <class Fm, class V>
+[[gnu::always_inline]] inline V flush_denormals(V x) {
+  return (x & Fm::kInfinity) == 0 ? x & (V{} + Fm::kSign) : x;
+}
+/// Unsigned numbers in the order of the values; -0 is below +0.
+template <class Fm, class V>
+[[gnu::always_inline]] inline V order(V x) {
+  return (x & Fm::kSign) != 0 ? (V{} + Fm::kMagnitude + Fm::kSign) - x : x | (V{} + Fm::kSign);
+}
+
+/// v_min and v_max. With IEEE, a signaling NaN becomes the result, quieted; otherwise a NaN loses to a
+/// number.
+template <class Fm, bool Max, class V>
+[[gnu::always_inline]] inline V extreme(V a, V b, bool ieee, bool flush) {
+  if (flush) {
+    a = flush_denormals<Fm>(a);
+    b = flush_denormals<Fm>(b);
+  }
+  const V ka = order<Fm>(a), kb = order<Fm>(b);
+  V result;
+  if constexpr (Max) {
+    result = ka > kb ? a : b;
+  } else {
+    result = ka < kb ? a : b;
+  }
+  result = is_nan<Fm>(b) ? a : result;
+  result = is_nan<Fm>(a) ? b : result;
+  if (ieee) {
+    result = is_signaling<Fm>(b) ? b | (V{} + Fm::kQuiet) : result;
+    result = is_signaling<Fm>(a) ? a | (V{} + Fm::kQuiet) : result;
+  }
+  return result;
+}
+
+template <class Fm, bool Max, class V>
+[[gnu::always_inline]] inline V extreme3(V a, V b, V c, bool ieee, bool flush) {
+  return extreme<Fm, Max>(extreme<Fm, Max>(a, b, ieee, flush), c, ieee, flush);
+}
+
+/// v_med3: the least of the three if one is a NaN; else what is left when the greatest goes, the greater one.
+template <class Fm, class V>
+[[gnu::always_inline]] inline V median(V a, V b, V c, bool ieee, bool flush) {
+  const V least = extreme3<Fm, false>(a, b, c, ieee, flush);
+  if (flush) {
+    a = flush_denormals<Fm>(a);
+    b = flush_denormals<Fm>(b);
+    c = flush_denormals<Fm>(c);
+  }
+  const V ka = order<Fm>(a), kb = order<Fm>(b), kc = order<Fm>(c);
+  const V low_ab = ka < kb ? a : b, high_ab = ka < kb ? b : a;
+  const V high_key = ka < kb ? kb : ka, low_key = ka < kb ? ka : kb;
+  V middle = kc < high_key ? c : high_ab;
+  middle = kc < low_key ? low_ab : middle;
+  return (is_nan<Fm>(a) | is_nan<Fm>(b) | is_nan<Fm>(c)) != 0 ? least : middle;
+}
+
+/// The classes of v_cmp_class that x is in: signaling and quiet NaN, then from -infinity to +infinity.
+template <class Fm, class V, class Classes>
+[[gnu::always_inline]] inline auto is_in_class(V x, Classes classes) {
+  const V zero{};
+  const V magnitude = x & Fm::kMagnitude;
+  const auto negative = (x & Fm::kSign) != 0;
+  V bit = zero + 0x100;  // a positive normal number
+  bit = magnitude < Fm::kDenormals ? zero + 0x80 : bit;
+  bit = magnitude == 0 ? zero + 0x40 : bit;
+  bit = magnitude == Fm::kInfinity ? zero + 0x200 : bit;
+  V below = zero + 0x8;
+  below = magnitude < Fm::kDenormals ? zero + 0x10 : below;
+  below = magnitude == 0 ? zero + 0x20 : below;
+  below = magnitude == Fm::kInfinity ? zero + 0x4 : below;
+  bit = negative ? below : bit;
+  bit = is_nan<Fm>(x) ? zero + 2 : bit;
+  bit = is_signaling<Fm>(x) ? zero + 1 : bit;
+  return (bit & classes) != 0;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,84 @@
+// Integer operations on 16-bit and 64-bit lanes.
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+#include "plugins/vgpu/exec/vector/integer_math.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+U16 limited_unsigned(I32 v) {
+  return {bits_as<U32>(limited(v, 0, 0xffff))};
+}
+I16 limited_signed(I32 v) {
+  return {limited(v, -0x8000, 0x7fff)};
+}
+I32 as_signed(U16 a) {
+  return bits_as<I32>(a.v);
+}
+
+// Up to 0xfffe0001 + 0xffff: below 1 << 32.
+U16 mad_u16(U16 a, U16 b, U16 c) {
+  return {a.v * b.v + c.v};
+}
+U16 mad_u16_clamped(U16 a, U16 b, U16 c) {
+  return {min_of(a.v * b.v + c.v, U32{} + 0xffff)};
+}
+I16 mad_i16(I16 a, I16 b, I16 c) {
+  return {a.v * b.v + c.v};
+}
+I16 mad_i16_clamped(I16 a, I16 b, I16 c) {
+  return limited_signed(a.v * b.v + c.v);
+}
+
+constexpr Entry add_u16(Op op) {
+  return saturating<([](U16 a, U16 b) { return limited_unsigned(as_signed(a) + as_signed(b)); })>(
+      rare<([](U16 a, U16 b) { return U16{a.v + b.v}; })>(op));
+}
+constexpr Entry sub_u16(Op op) {
+  return saturating<([](U16 a, U16 b) { return limited_unsigned(as_signed(a) - as_signed(b)); })>(
+      rare<([](U16 a, U16 b) { return U16{a.v - b.v}; })>(op));
+}
+
+constexpr Entry kTable[] = {
+    add_u16(Op::v_add_u16),
+    add_u16(Op::v_add_nc_u16),
+    sub_u16(Op::v_sub_u16),
+    sub_u16(Op::v_sub_nc_u16),
+    saturating<([](U16 a, U16 b) { return limited_unsigned(as_signed(b) - as_signed(a)); })>(
+        rare<([](U16 a, U16 b) { return U16{b.v - a.v}; })>(Op::v_subrev_u16)),
+    saturating<([](I16 a, I16 b) { return limited_signed(a.v + b.v); })>(
+        rare<([](I16 a, I16 b) { return I16{a.v + b.v}; })>(Op::v_add_i16)),
+    saturating<([](I16 a, I16 b) { return limited_signed(a.v - b.v); })>(
+        rare<([](I16 a, I16 b) { return I16{a.v - b.v}; })>(Op::v_sub_i16)),
+    rare<([](U16 a, U16 b) { return U16{a.v * b.v}; })>(Op::v_mul_lo_u16),
+    saturating<mad_u16_clamped>(rare<mad_u16>(Op::v_mad_u16)),
+    saturating<mad_u16_clamped>(rare<mad_u16>(Op::v_mad_legacy_u16)),
+    saturating<mad_i16_clamped>(rare<mad_i16>(Op::v_mad_i16)),
+    saturating<mad_i16_clamped>(rare<mad_i16>(Op::v_mad_legacy_i16)),
+    rare<([](U16 a, U16 b) { return U16{b.v << (a.v & 15)}; })>(Op::v_lshlrev_b16),
+    rare<([](U16 a, U16 b) { return U16{b.v >> (a.v & 15)}; })>(Op::v_lshrrev_b16),
+    rare<([](U16 a, I16 b) { return I16{b.v >> bits_as<I32>(a.v & 15)}; })>(Op::v_ashrrev_i16),
+    rare<([](U16 a, U16 b) { return U16{min_of(a.v, b.v)}; })>(Op::v_min_u16),
+    rare<([](U16 a, U16 b) { return U16{max_of(a.v, b.v)}; })>(Op::v_max_u16),
+    rare<([](I16 a, I16 b) { return I16{min_of(a.v, b.v)}; })>(Op::v_min_i16),
+    rare<([](I16 a, I16 b) { return I16{max_of(a.v, b.v)}; })>(Op::v_max_i16),
+    rare<([](U16 a, U16 b, U16 c) { return U16{min_of(min_of(a.v, b.v), c.v)}; })>(Op::v_min3_u16),
+    rare<([](U16 a, U16 b, U16 c) { return U16{max_of(max_of(a.v, b.v), c.v)}; })>(Op::v_max3_u16),
+    rare<([](U16 a, U16 b, U16 c) { return U16{middle_of(a.v, b.v, c.v)}; })>(Op::v_med3_u16),
+    rare<([](I16 a, I16 b, I16 c) { return I16{min_of(min_of(a.v, b.v), c.v)}; })>(Op::v_min3_i16),
+    rare<([](I16 a, I16 b, I16 c) { return I16{max_of(max_of(a.v, b.v), c.v)}; })>(Op::v_max3_i16),
+    rare<([](I16 a, I16 b, I16 c) { return I16{middle_of(a.v, b.v, c.v)}; })>(Op::v_med3_i16),
+
+    hot<([](U32h a, U64 b) { return b << zero_extended(a & 63); })>(Op::v_lshlrev_b64),
+    hot<([](U32h a, U64 b) { return b >> zero_extended(a & 63); })>(Op::v_lshrrev_b64),
+    hot<([](U32h a, I64 b) { return b >> bits_as<I64>(zero_extended(a & 63)); })>(Op::v_ashrrev_i64),
+};
+
+}  // namespace
+
+Table integer16_64_operations() {
+  return kTable;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,232 @@
+// DPP and SDWA: operations of their own before and after the one that they modify.
+#include "plugins/vgpu/exec/vector/lower.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Family;
+using isa::SdwaSel;
+using isa::SdwaUnused;
+
+/// Where each lane gets its value from.
+struct DppPlan {
+  uint8_t source[64];  ///< The lane itself where there is none.
+  uint64_t available;  ///< Lanes that have a source.
+  uint64_t writes;     ///< Lanes that row_mask and bank_mask let write.
+  bool zero_if_none;   ///< bound_ctrl: a lane without a source reads 0; otherwise it isn't written.
+  bool fetch_inactive;
+  bool within_rows;  ///< Every row of 16 by the same pattern.
+  alignas(64) uint32_t pattern[16];
+};
+
+bool fill_sources(DppPlan& plan, const isa::Instruction& instruction, Family family, int wave_size) {
+  const unsigned ctrl = instruction.dpp_ctrl;
+  const bool gfx10 = family == Family::kGfx10;
+  plan.within_rows = true;
+  for (int lane = 0; lane < wave_size; ++lane) {
+    const int row = lane & ~15, at = lane & 15, n = static_cast<int>(ctrl & 15);
+    int source = -1;
+    if (instruction.lanes == isa::LaneMode::kDpp8) {
+      source = (lane & ~7) | static_cast<int>(instruction.dpp8 >> (lane & 7) * 3 & 7);
+    } else if (ctrl < 0x100) {
+      source = (lane & ~3) | static_cast<int>(ctrl >> (lane & 3) * 2 & 3);
+    } else if (ctrl > 0x100 && ctrl < 0x110) {
+      source = at + n < 16 ? lane + n : -1;
+    } else if (ctrl > 0x110 && ctrl < 0x120) {
+      source = at - n >= 0 ? lane - n : -1;
+    } else if (ctrl > 0x120 && ctrl < 0x130) {
+      source = row | ((at - n) & 15);
+    } else if (ctrl == 0x140) {
+      source = row | (15 - at);
+    } else if (ctrl == 0x141) {
+      source = (lane & ~7) | (7 - (lane & 7));
+    } else if (gfx10 && ctrl >= 0x150 && ctrl < 0x160) {
+      source = row | n;
+    } else if (gfx10 && ctrl >= 0x160 && ctrl < 0x170) {
+      source = row | (at ^ n);
+    } else if (!gfx10) {
+      plan.within_rows = false;
+      switch (ctrl) {
+        case 0x130:
+          source = lane + 1 < wave_size ? lane + 1 : -1;
+          break;
+        case 0x134:
+          source = (lane + 1) % wave_size;
+          break;
+        case 0x138:
+          source = lane - 1;
+          break;
+        case 0x13c:
+          source = (lane + wave_size - 1) % wave_size;
+          break;
+        case 0x142:
+          source = row - 1;
+          break;
+        case 0x143:
+          source = lane >= 32 ? 31 : -1;
+          break;
+        default:
+          return false;
+      }
+    } else {
+      return false;
+    }
+    plan.source[lane] = static_cast<uint8_t>(source < 0 ? lane : source);
+    if (source >= 0) plan.available |= uint64_t{1} << lane;
+    if (lane < 16) plan.pattern[lane] = plan.source[lane] & 15u;
+  }
+  return true;
+}
+
+void fetch_dpp(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const auto* const plan = reinterpret_cast<const DppPlan*>(op->imm);
+  const uint32_t lanes = (op->aux & aux::kWave64) != 0 ? 64 : 32;
+  const std::byte* const from = registers + op->src[0].offset;
+  std::byte* const to = registers + op->dst;
+  uint64_t available = plan->available;
+  if (!plan->fetch_inactive && !is_full(op->aux, exec)) {
+    uint64_t active = 0;
+    for (uint32_t lane = 0; lane < lanes; ++lane) active |= (exec >> plan->source[lane] & 1) << lane;
+    available &= active;
+  }
+#if RIGEL_SIMD_LEVEL == 2
+  if (plan->within_rows) {
+    const __m512i pattern = _mm512_load_si512(plan->pattern);
+    for (uint32_t lane = 0; lane < lanes; lane += 16) {
+      const auto mask = static_cast<__mmask16>(available >> lane);
+      _mm512_store_si512(to + lane * 4,
+                         _mm512_maskz_permutexvar_epi32(mask, pattern, _mm512_load_si512(from + lane * 4)));
+    }
+  } else
+#endif
+  {
+    const auto* const values = reinterpret_cast<const uint32_t*>(from);
+    auto* const results = reinterpret_cast<uint32_t*>(to);
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      results[lane] = (available >> lane & 1) != 0 ? values[plan->source[lane]] : 0;
+    }
+  }
+  exec &= plan->writes & (plan->zero_if_none ? ~uint64_t{0} : available);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void restore_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
+  RIGEL_NEXT(op + 1, wave, registers, wave->exec());
+}
+
+struct Part {
+  unsigned shift, width;
+};
+
+constexpr Part part_of(SdwaSel sel) {
+  switch (sel) {
+    case SdwaSel::kByte0:
+    case SdwaSel::kByte1:
+    case SdwaSel::kByte2:
+    case SdwaSel::kByte3:
+      return {static_cast<unsigned>(sel) * 8, 8};
+    case SdwaSel::kWord0:
+      return {0, 16};
+    case SdwaSel::kWord1:
+      return {16, 16};
+    case SdwaSel::kDword:
+      break;
+  }
+  return {0, 32};
+}
+
+// imm: how far to the left so that the part's top is the register's, how far to the right then.
+template <class V>
+void extract_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const auto left = static_cast<uint32_t>(op->imm & 31), right = static_cast<uint32_t>(op->imm >> 8 & 31);
+  const Lanes<U32, Kind::kAny> source(op, registers, 0, 0);
+  const uint32_t lanes = (op->aux & aux::kWave64) != 0 ? 64 : 32;
+  for (uint32_t lane = 0; lane < lanes; lane += kLanes) {
+    const V shifted = bits_as<V>(source.at(lane) << left);
+    store(registers + op->dst + lane * 4, shifted >> static_cast<int>(right));
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// imm: shift and width of the part, and what becomes of the other bits.
+void insert_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const auto shift = static_cast<uint32_t>(op->imm & 31), width = static_cast<uint32_t>(op->imm >> 8 & 63);
+  const auto unused = static_cast<SdwaUnused>(op->imm >> 16);
+  const uint32_t mask = (width == 32 ? ~0u : (1u << width) - 1) << shift;
+  const std::byte* const from = registers + op->src[0].offset;
+  std::byte* const to = registers + op->dst;
+  each_chunk<kLanes>(
+      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+        U32 value = load<U32>(from + lane * 4) << shift;
+        if (unused == SdwaUnused::kSext) {
+          const uint32_t above = 32 - shift - width;
+          value = bits_as<U32>(bits_as<I32>(value << above) >> static_cast<int>(above));
+        } else {
+          value = value & mask;
+          if (unused == SdwaUnused::kPreserve) value = value | (load<U32>(to + lane * 4) & ~mask);
+        }
+        put(to + lane * 4, value, bits);
+      });
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+}  // namespace
+
+Refusal begin_dpp(Lowering& lowering) {
+  const isa::Instruction& instruction = lowering.instruction;
+  if (instruction.src[0].dwords == 2) return "DPP of a 64-bit operand";
+  if (lowering.src[0].is_uniform) return "DPP of an operand that is no vector register";
+  auto* const plan = static_cast<DppPlan*>(lowering.out.allocate(sizeof(DppPlan), alignof(DppPlan)));
+  *plan = {};
+  const bool dpp8 = instruction.lanes == isa::LaneMode::kDpp8;
+  if (!fill_sources(*plan, instruction, lowering.context.target.family(),
+                    static_cast<int>(lowering.context.layout.wave_size))) {
+    return "a DPP control that the target does not have";
+  }
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    const bool row = dpp8 || (instruction.row_mask >> lane / 16 & 1) != 0;
+    const bool bank = dpp8 || (instruction.bank_mask >> lane / 4 % 4 & 1) != 0;
+    if (row && bank) plan->writes |= uint64_t{1} << lane;
+  }
+  plan->zero_if_none = dpp8 || instruction.bound_ctrl;
+  plan->fetch_inactive = instruction.fetch_inactive;
+
+  MicroOp& op = lowering.out.emit(fetch_dpp);
+  op.src[0] = lowering.src[0].source;
+  op.dst = lowering.context.layout.temporary_offset(kSourceRow);
+  op.aux = lowering.aux;
+  op.imm = reinterpret_cast<uint64_t>(plan);
+  lowering.src[0].source.offset = op.dst;
+  return {};
+}
+
+void end_dpp(Lowering& lowering) {
+  lowering.out.emit(restore_exec);
+}
+
+void extract_sdwa(Lowering& lowering, unsigned source) {
+  const isa::Instruction& instruction = lowering.instruction;
+  const Part part = part_of(instruction.src_sel[source]);
+  const bool extends = (instruction.sext >> source & 1) != 0;
+  MicroOp& op = lowering.out.emit(extends ? extract_part<I32> : extract_part<U32>);
+  Input32& input = lowering.src[source];
+  op.src[0] = input.source;
+  op.aux = (lowering.aux & aux::kWave64) | (input.is_uniform ? aux::kUniform : 0) |
+           (input.is_constant ? aux::kConstant : 0);
+  op.dst = lowering.context.layout.temporary_offset(kSourceRow + source * 2);
+  op.imm = (32 - part.shift - part.width) | (32 - part.width) << 8;
+  input = {};
+  input.source.offset = op.dst;
+}
+
+void insert_sdwa(Lowering& lowering, uint32_t from, uint32_t to) {
+  const isa::Instruction& instruction = lowering.instruction;
+  const Part part = part_of(instruction.dst_sel);
+  MicroOp& op = lowering.out.emit(insert_part);
+  op.src[0].offset = from;
+  op.dst = to;
+  op.aux = lowering.aux;
+  op.imm = part.shift | part.width << 8 | uint64_t{static_cast<uint8_t>(instruction.dst_unused)} << 16;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,278 @@
+// Vectors of lanes, as wide as the SIMD level allows: the types that the handlers of vector operations are
+// written in. Arithmetic is the compiler's; here is what it has no operator for.
+//
+// A chunk of 32-bit lanes is one machine vector. 64-bit lanes come half as many at a time, made of two rows.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#if RIGEL_SIMD_LEVEL > 0
+#include <immintrin.h>
+#endif
+
+#include "plugins/vgpu/exec/simd.hpp"
+
+#if defined(__clang__)
+#define RIGEL_UNROLL _Pragma("unroll")
+#else
+#define RIGEL_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+constexpr int kLanes = RIGEL_SIMD_LEVEL == 2 ? 16 : RIGEL_SIMD_LEVEL == 1 ? 8 : 4;
+
+using U32 [[gnu::vector_size(kLanes * 4)]] = uint32_t;
+using I32 [[gnu::vector_size(kLanes * 4)]] = int32_t;
+using F32 [[gnu::vector_size(kLanes * 4)]] = float;
+using U64 [[gnu::vector_size(kLanes * 4)]] = uint64_t;
+using I64 [[gnu::vector_size(kLanes * 4)]] = int64_t;
+using F64 [[gnu::vector_size(kLanes * 4)]] = double;
+// 32-bit lanes that accompany 64-bit ones.
+using U32h [[gnu::vector_size(kLanes * 2)]] = uint32_t;
+using I32h [[gnu::vector_size(kLanes * 2)]] = int32_t;
+using F32h [[gnu::vector_size(kLanes * 2)]] = float;
+// Two 16-bit values of each lane, four bytes of each lane.
+using U16x2 [[gnu::vector_size(kLanes * 4)]] = uint16_t;
+using I16x2 [[gnu::vector_size(kLanes * 4)]] = int16_t;
+using U8x4 [[gnu::vector_size(kLanes * 4)]] = uint8_t;
+using I8x4 [[gnu::vector_size(kLanes * 4)]] = int8_t;
+
+/// What a row's lanes look like: as many of them, as wide.
+template <class V>
+constexpr int kCount = sizeof(V) / sizeof(std::declval<V>()[0]);
+
+template <class To, class From>
+[[gnu::always_inline]] inline To bits_as(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, value);
+}
+
+template <class To, class From>
+[[gnu::always_inline]] inline To convert(From value) {
+  return __builtin_convertvector(value, To);
+}
+
+template <class V>
+[[gnu::always_inline]] inline V load(const std::byte* from) {
+  V value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class V>
+[[gnu::always_inline]] inline void store(std::byte* to, V value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+template <class V, class Scalar>
+[[gnu::always_inline]] inline V splat(Scalar value) {
+  return value - V{};
+}
+
+template <class Mask, class V>
+[[gnu::always_inline]] inline V select(Mask mask, V yes, V no) {
+  return mask ? yes : no;
+}
+
+namespace detail {
+template <class V>
+struct LaneBits {
+  alignas(sizeof(V)) uint32_t bit[kCount<V>];
+  constexpr LaneBits() : bit() {
+    for (int lane = 0; lane < kCount<V>; ++lane) bit[lane] = uint32_t{1} << lane;
+  }
+};
+template <class V>
+constexpr LaneBits<V> kLaneBits;
+}  // namespace detail
+
+/// -1 in the lanes whose bit is set, 0 elsewhere. V is U32 or U32h.
+template <class V>
+[[gnu::always_inline]] inline auto lane_mask(uint32_t bits) {
+  const V bit = load<V>(reinterpret_cast<const std::byte*>(detail::kLaneBits<V>.bit));
+  return (bit & splat<V>(bits)) != 0;
+}
+
+/// The same for 64-bit lanes.
+[[gnu::always_inline]] inline I64 lane_mask64(uint32_t bits) {
+  U64 bit;
+  for (int lane = 0; lane < kLanes / 2; ++lane) bit[lane] = uint64_t{1} << lane;
+  return (bit & splat<U64>(uint64_t{bits})) != 0;
+}
+
+/// Lanes that are -1 become set bits; lanes must be -1 or 0.
+[[gnu::always_inline]] inline uint32_t mask_bits(I32 mask) {
+#if RIGEL_SIMD_LEVEL == 2
+  return _mm512_movepi32_mask(reinterpret_cast<__m512i>(mask));
+#elif RIGEL_SIMD_LEVEL == 1
+  return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
+#else
+  uint32_t bits = 0;
+  for (int lane = 0; lane < kLanes; ++lane) bits |= static_cast<uint32_t>(mask[lane] & 1) << lane;
+  return bits;
+#endif
+}
+[[gnu::always_inline]] inline uint32_t mask_bits(I64 mask) {
+#if RIGEL_SIMD_LEVEL == 2
+  return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask));
+#elif RIGEL_SIMD_LEVEL == 1
+  return static_cast<uint32_t>(_mm256_movemask_pd(reinterpret_cast<__m256d>(mask)));
+#else
+  uint32_t bits = 0;
+  for (int lane = 0; lane < kLanes / 2; ++lane) bits |= static_cast<uint32_t>(mask[lane] & 1) << lane;
+  return bits;
+#endif
+}
+
+/// a * b + c, rounded once.
+[[gnu::always_inline]] inline F32 fused(F32 a, F32 b, F32 c) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<F32>(
+      _mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
+#elif RIGEL_SIMD_LEVEL == 1
+  return reinterpret_cast<F32>(
+      _mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+#else
+  for (int lane = 0; lane < kLanes; ++lane) a[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
+  return a;
+#endif
+}
+[[gnu::always_inline]] inline F64 fused(F64 a, F64 b, F64 c) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<F64>(_mm512_fmadd_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b),
+                                               reinterpret_cast<__m512d>(c)));
+#elif RIGEL_SIMD_LEVEL == 1
+  return reinterpret_cast<F64>(_mm256_fmadd_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b),
+                                               reinterpret_cast<__m256d>(c)));
+#else
+  for (int lane = 0; lane < kLanes / 2; ++lane) a[lane] = __builtin_fma(a[lane], b[lane], c[lane]);
+  return a;
+#endif
+}
+
+[[gnu::always_inline]] inline F32 square_root(F32 x) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<F32>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(x)));
+#elif RIGEL_SIMD_LEVEL == 1
+  return reinterpret_cast<F32>(_mm256_sqrt_ps(reinterpret_cast<__m256>(x)));
+#else
+  for (int lane = 0; lane < kLanes; ++lane) x[lane] = __builtin_sqrtf(x[lane]);
+  return x;
+#endif
+}
+[[gnu::always_inline]] inline F64 square_root(F64 x) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<F64>(_mm512_maskz_sqrt_pd(0xff, reinterpret_cast<__m512d>(x)));
+#elif RIGEL_SIMD_LEVEL == 1
+  return reinterpret_cast<F64>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(x)));
+#else
+  for (int lane = 0; lane < kLanes / 2; ++lane) x[lane] = __builtin_sqrt(x[lane]);
+  return x;
+#endif
+}
+
+/// To an integer, in the direction of the name; keeps the sign of zero. Denormals have to be dealt with
+/// before.
+enum class Rounding : uint8_t { kNearestEven, kDown, kUp, kTowardZero };
+
+#if RIGEL_SIMD_LEVEL == 0
+template <class Scalar>
+inline Scalar round_half_even(Scalar x) {
+  Scalar whole = static_cast<Scalar>(__builtin_trunc(x));
+  const Scalar rest = x < whole ? whole - x : x - whole;
+  const bool odd = __builtin_trunc(whole / 2) * 2 != whole;
+  if (rest > Scalar(0.5) || (rest == Scalar(0.5) && odd)) whole += x < 0 ? -1 : 1;
+  return static_cast<Scalar>(__builtin_copysign(whole, x));
+}
+#endif
+
+template <Rounding R>
+[[gnu::always_inline]] inline F32 round_to_integer(F32 x) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<F32>(
+      _mm512_maskz_roundscale_ps(0xffff, reinterpret_cast<__m512>(x), static_cast<int>(R) | 8));
+#elif RIGEL_SIMD_LEVEL == 1
+  return reinterpret_cast<F32>(_mm256_round_ps(reinterpret_cast<__m256>(x), static_cast<int>(R) | 8));
+#else
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const float v = x[lane];
+    x[lane] = R == Rounding::kDown         ? __builtin_floorf(v)
+              : R == Rounding::kUp         ? __builtin_ceilf(v)
+              : R == Rounding::kTowardZero ? __builtin_truncf(v)
+                                           : round_half_even(v);
+  }
+  return x;
+#endif
+}
+template <Rounding R>
+[[gnu::always_inline]] inline F64 round_to_integer(F64 x) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<F64>(
+      _mm512_maskz_roundscale_pd(0xff, reinterpret_cast<__m512d>(x), static_cast<int>(R) | 8));
+#elif RIGEL_SIMD_LEVEL == 1
+  return reinterpret_cast<F64>(_mm256_round_pd(reinterpret_cast<__m256d>(x), static_cast<int>(R) | 8));
+#else
+  for (int lane = 0; lane < kLanes / 2; ++lane) {
+    const double v = x[lane];
+    x[lane] = R == Rounding::kDown         ? __builtin_floor(v)
+              : R == Rounding::kUp         ? __builtin_ceil(v)
+              : R == Rounding::kTowardZero ? __builtin_trunc(v)
+                                           : round_half_even(v);
+  }
+  return x;
+#endif
+}
+
+/// 64-bit lanes out of their halves, and back.
+[[gnu::always_inline]] inline U64 zero_extended(U32h v) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<U64>(_mm512_maskz_cvtepu32_epi64(0xff, reinterpret_cast<__m256i>(v)));
+#elif RIGEL_SIMD_LEVEL == 1
+  return reinterpret_cast<U64>(_mm256_cvtepu32_epi64(reinterpret_cast<__m128i>(v)));
+#else
+  return convert<U64>(v);
+#endif
+}
+[[gnu::always_inline]] inline U64 widened(U32h low, U32h high) {
+  return zero_extended(low) | zero_extended(high) << 32;
+}
+[[gnu::always_inline]] inline U32h low_dwords(U64 v) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<U32h>(_mm512_maskz_cvtepi64_epi32(0xff, reinterpret_cast<__m512i>(v)));
+#else
+  return convert<U32h>(v);
+#endif
+}
+
+/// Lanes 0 … and the rest of 32-bit lanes as two halves, and back.
+template <class H, class V>
+[[gnu::always_inline]] inline H low_half(V v) {
+  H half;
+  std::memcpy(&half, &v, sizeof half);
+  return half;
+}
+template <class H, class V>
+[[gnu::always_inline]] inline H high_half(V v) {
+  H half;
+  std::memcpy(&half, reinterpret_cast<const std::byte*>(&v) + sizeof half, sizeof half);
+  return half;
+}
+template <class V, class H>
+[[gnu::always_inline]] inline V joined(H low, H high) {
+  V v;
+  std::memcpy(&v, &low, sizeof low);
+  std::memcpy(reinterpret_cast<std::byte*>(&v) + sizeof low, &high, sizeof high);
+  return v;
+}
+
+/// f(F64) on each half of single-precision lanes, which become doubles and single again.
+template <class F>
+[[gnu::always_inline]] inline F32 in_double(F32 x, F f) {
+  return joined<F32>(convert<F32h>(f(convert<F64>(low_half<F32h>(x)))),
+                     convert<F32h>(f(convert<F64>(high_half<F32h>(x)))));
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,271 @@
+// lower_vector(): VOP1, VOP2, VOPC, VOP3 and VOP3P with all their modifiers.
+#include "plugins/vgpu/exec/vector/lower.hpp"
+
+#include <array>
+
+#include "plugins/vgpu/exec/float_environment.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Family;
+using isa::LaneMode;
+using isa::Op;
+
+using Entries = std::array<const Entry*, isa::kOpCount>;
+
+const Entry* find_entry(Op op) {
+  static const Entries entries = [] {
+    Entries all{};
+    for (const Table table :
+         {integer32_operations(), integer16_64_operations(), float32_operations(), float64_operations(),
+          float16_operations(), convert_operations(), accumulate_operations(), carry_operations(),
+          compare_integer_operations(), compare_float_operations()}) {
+      for (const Entry& entry : table) all[static_cast<size_t>(entry.op)] = &entry;
+    }
+    return all;
+  }();
+  return entries[static_cast<size_t>(op)];
+}
+
+void load_mxcsr(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  set_mxcsr(op->aux);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+constexpr uint32_t mxcsr_with(uint32_t round, uint32_t denorm) {
+  return mxcsr_of(round | denorm << 4);
+}
+
+/// Brings MXCSR to what an operation needs and, at the end, back to the mode of single precision.
+class FloatUnitScope {
+ public:
+  FloatUnitScope(Lowering& lowering, FloatUnit unit) : lowering_(lowering) {
+    const FloatMode& mode = lowering.context.mode;
+    usual_ = mxcsr_with(mode.round32, mode.denorm32);
+    needed_ = usual_;
+    if (unit == FloatUnit::kDouble) needed_ = mxcsr_with(mode.round64, mode.denorm64);
+    if (unit == FloatUnit::kNearest) needed_ = mxcsr_with(0, mode.denorm32);
+    if (unit == FloatUnit::kFlushing) needed_ = mxcsr_with(mode.round32, 0);
+    if (needed_ != usual_) lowering_.out.emit(load_mxcsr).aux = needed_;
+  }
+  FloatUnitScope(const FloatUnitScope&) = delete;
+  FloatUnitScope& operator=(const FloatUnitScope&) = delete;
+  void close() {
+    if (needed_ != usual_) lowering_.out.emit(load_mxcsr).aux = usual_;
+  }
+
+ private:
+  Lowering& lowering_;
+  uint32_t usual_, needed_;
+};
+
+/// Whether a 16-bit result leaves the other half of its register alone. gfx10: always. gfx9: what has op_sel
+/// and the multiply-adds that came with it; the operations of gfx8 clear it.
+bool keeps_other_half(Op op, const isa::Instruction& instruction, Family family) {
+  if (family == Family::kGfx8) return false;
+  if (family == Family::kGfx10) return true;
+  switch (op) {
+    case Op::v_mac_f16:
+    case Op::v_madak_f16:
+    case Op::v_madmk_f16:
+      return true;
+    case Op::v_mad_legacy_f16:
+    case Op::v_mad_legacy_u16:
+    case Op::v_mad_legacy_i16:
+    case Op::v_fma_legacy_f16:
+    case Op::v_div_fixup_legacy_f16:
+      return false;
+    case Op::v_mad_f16:
+    case Op::v_mad_u16:
+    case Op::v_mad_i16:
+    case Op::v_fma_f16:
+    case Op::v_div_fixup_f16:
+    case Op::v_add_i16:
+    case Op::v_sub_i16:
+    case Op::v_min3_f16:
+    case Op::v_max3_f16:
+    case Op::v_med3_f16:
+    case Op::v_min3_i16:
+    case Op::v_max3_i16:
+    case Op::v_med3_i16:
+    case Op::v_min3_u16:
+    case Op::v_max3_u16:
+    case Op::v_med3_u16:
+      return instruction.encoding == isa::Encoding::kVop3;
+    default:
+      return false;
+  }
+}
+
+bool is_extreme(Op op) {
+  switch (op) {
+    case Op::v_min_f32:
+    case Op::v_max_f32:
+    case Op::v_min3_f32:
+    case Op::v_max3_f32:
+    case Op::v_med3_f32:
+    case Op::v_min_f16:
+    case Op::v_max_f16:
+    case Op::v_min_f64:
+    case Op::v_max_f64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// SDWA and op_sel of a source that is 16 bits wide anyway are a flag; other selections an extraction.
+void select_parts(Lowering& lowering, const Entry& entry) {
+  const isa::Instruction& instruction = lowering.instruction;
+  if (instruction.lanes == LaneMode::kSdwa) {
+    for (unsigned i = 0; i < 2 && i < entry.row_sources; ++i) {
+      const isa::SdwaSel sel = instruction.src_sel[i];
+      const bool extends = (instruction.sext >> i & 1) != 0;
+      if ((entry.half_sources >> i & 1) != 0 &&
+          (sel == isa::SdwaSel::kWord0 || sel == isa::SdwaSel::kWord1)) {
+        if (sel == isa::SdwaSel::kWord1) lowering.aux |= aux::kHigh << i;
+      } else if (sel != isa::SdwaSel::kDword || extends) {
+        extract_sdwa(lowering, i);
+      }
+    }
+  } else if (instruction.encoding == isa::Encoding::kVop3) {
+    lowering.aux |= (instruction.op_sel & 7u) * aux::kHigh;
+  }
+}
+
+void add_modifiers(Lowering& lowering, const Entry& entry) {
+  const isa::Instruction& instruction = lowering.instruction;
+  const FloatMode& mode = lowering.context.mode;
+  if (entry.float_sources) {
+    lowering.aux |= (instruction.abs & 7u) * aux::kAbs | (instruction.neg & 7u) * aux::kNeg;
+  }
+  if (entry.float_result) {
+    const bool single = entry.result_rows == 1 && !entry.half_result;
+    const bool denormals = ((single ? mode.denorm32 : mode.denorm64) & 2) != 0;
+    if (!mode.ieee && !denormals) lowering.aux |= uint32_t{instruction.omod} << aux::kOmodShift;
+    if (instruction.clamp) lowering.aux |= aux::kClamp;
+  }
+}
+
+/// Where a 16-bit result goes within its register. SDWA results that need more go through a temporary row.
+bool place_half_result(Lowering& lowering, const Entry& entry) {
+  const isa::Instruction& instruction = lowering.instruction;
+  const Family family = lowering.context.target.family();
+  const bool sdwa = instruction.lanes == LaneMode::kSdwa;
+  if (sdwa && instruction.dst_sel != isa::SdwaSel::kDword) {
+    const bool preserves = instruction.dst_unused == isa::SdwaUnused::kPreserve;
+    if (entry.half_result && preserves && instruction.dst_sel == isa::SdwaSel::kWord0) {
+      lowering.aux |= aux::kKeepHigh;
+      return true;
+    }
+    if (entry.half_result && preserves && instruction.dst_sel == isa::SdwaSel::kWord1) {
+      lowering.aux |= aux::kHighResult;
+      return true;
+    }
+    return false;
+  }
+  if (!entry.half_result) return true;
+  if (!sdwa && instruction.encoding == isa::Encoding::kVop3 && (instruction.op_sel & 8) != 0) {
+    lowering.aux |= aux::kHighResult;
+  } else if (keeps_other_half(entry.op, instruction, family)) {
+    lowering.aux |= aux::kKeepHigh;
+  }
+  return true;
+}
+
+Handler choose(const Lowering& lowering, const Entry& entry) {
+  if (lowering.instruction.clamp && !entry.float_result && entry.clamped != nullptr) return entry.clamped;
+  constexpr uint32_t kModifiers = 7 * aux::kAbs | 7 * aux::kNeg | aux::kPost | 7 * aux::kHigh;
+  if ((lowering.aux & kModifiers) != 0) return entry.generic;
+  unsigned kinds = 0;
+  for (unsigned i = 0; i < entry.row_sources; ++i) kinds |= (lowering.src[i].is_uniform ? 1u : 0u) << i;
+  const Handler fast = entry.fast[kinds];
+  return fast != nullptr ? fast : entry.generic;
+}
+
+Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
+  const isa::Instruction& instruction = lowering.instruction;
+  LoweringContext& context = lowering.context;
+  if (!lowering.place_sources(entry.sources < 3 ? entry.sources : 3)) return "a source that cannot be read";
+  const bool to_exec = entry.form == Form::kCompareToExec;
+  // gfx10's v_cmpx has no result but EXEC.
+  if (to_exec && context.target.family() == Family::kGfx10) {
+    lowering.dst = scalar_offset(kSinkSlot);
+  } else if (!destination_offset(instruction.dst[0], context, lowering.dst)) {
+    return "a destination that cannot be written";
+  }
+  if (entry.has_test && !destination_offset(instruction.dst[1], context, lowering.dst2)) {
+    return "a second destination that cannot be written";
+  }
+  if (entry.sources == 4) lowering.dst2 = scalar_offset(isa::code::kVccLo);
+  if (instruction.clamp && !entry.float_result && entry.clamped == nullptr && entry.form == Form::kLanewise) {
+    return "clamp of an operation that has none";
+  }
+
+  select_parts(lowering, entry);
+  add_modifiers(lowering, entry);
+  const uint32_t destination = lowering.dst;
+  const bool direct = place_half_result(lowering, entry) || entry.form != Form::kLanewise;
+  if (!direct) lowering.dst = context.layout.temporary_offset(kResultRow);
+  if (context.target.family() == Family::kGfx8 && is_extreme(entry.op)) {
+    lowering.aux &= ~(aux::kFlushInputs32 | aux::kFlushInputs16);
+  }
+
+  const bool dpp = instruction.lanes == LaneMode::kDpp || instruction.lanes == LaneMode::kDpp8;
+  if (dpp) {
+    if (const Refusal refusal = begin_dpp(lowering); !refusal.empty()) return refusal;
+  }
+  FloatUnitScope unit(lowering, entry.unit);
+  lowering.emit(choose(lowering, entry));
+  unit.close();
+  if (!direct) insert_sdwa(lowering, lowering.dst, destination);
+  if (dpp) end_dpp(lowering);
+  return {};
+}
+
+}  // namespace
+
+uint32_t base_aux(const LoweringContext& context) {
+  const FloatMode& mode = context.mode;
+  return (context.layout.wave_size == 64 ? aux::kWave64 : 0) | (mode.dx10_clamp ? aux::kDx10Clamp : 0) |
+         (mode.ieee ? aux::kIeee : 0) | uint32_t{mode.round64} << aux::kRound16Shift |
+         ((mode.denorm64 & 1) != 0 ? 0 : aux::kFlushInputs16) |
+         ((mode.denorm64 & 2) != 0 ? 0 : aux::kFlushResults16) |
+         ((mode.denorm32 & 1) != 0 ? 0 : aux::kFlushInputs32) |
+         ((mode.denorm32 & 2) != 0 ? 0 : aux::kFlushResults32);
+}
+
+bool Lowering::place_sources(unsigned count) {
+  for (unsigned i = 0; i < count; ++i) {
+    const isa::Operand& operand = instruction.src[i];
+    const PlaceOf found = source_place(operand, instruction, context, out, i * 2);
+    if (!found.ok) return false;
+    src[i] = {found.place.source, found.place.is_constant, !operand.is_vgpr()};
+  }
+  return true;
+}
+
+MicroOp& Lowering::emit(Handler handler) {
+  MicroOp& op = out.emit(handler);
+  op.aux = aux;
+  for (unsigned i = 0; i < 3; ++i) {
+    op.src[i] = src[i].source;
+    if (src[i].is_uniform) op.aux |= aux::kUniform << i;
+    if (src[i].is_constant) op.aux |= aux::kConstant << i;
+  }
+  op.dst = dst;
+  op.dst2 = dst2;
+  op.imm = imm;
+  return op;
+}
+
+Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0};
+  if (const std::optional<Refusal> refusal = lower_across_lanes(lowering)) return *refusal;
+  const Entry* const entry = find_entry(instruction.op);
+  if (entry == nullptr) return "a vector operation that is not executed";
+  return lower_lanes(lowering, *entry);
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,384 @@
+// Operands of vector operations: how the lanes of a source come out of its row or scalar, with its modifiers,
+// and how results go back to a row under EXEC. The type of a function's parameter says how it is read:
+//
+//   U32 I32 F32      a row of 32-bit values
+//   U64 I64 F64      two rows; functions that have such a parameter see half as many lanes at a time, and
+//   U32h I32h F32h   their 32-bit operands are these
+//   U16 I16 Half     the low or (op_sel) the high half of a row's dwords, extended to 32 bits; halves become
+//                    single precision, and results are rounded once: see half.hpp
+//   HalfBits         a half as it is
+//   Mask, Mask64     one bit of a scalar for each lane, as -1 or 0, in 32-bit or 64-bit lanes
+//   Control          the last parameter: modes
+//
+// Modifiers are data (MicroOp::aux), so that one handler does for all of them. Handlers of operations that
+// compilers emit often have a second form without: see fast_lanes() in handlers.hpp.
+#pragma once
+
+#include <type_traits>
+
+#include "plugins/vgpu/exec/micro_op.hpp"
+#include "plugins/vgpu/exec/vector/half.hpp"
+#include "plugins/vgpu/exec/vector/lanes.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+/// Fields of MicroOp::aux in vector operations. Bit i of a field of three belongs to source i.
+namespace aux {
+constexpr uint32_t kUniform = 1u << 0;   ///< The source is a scalar or a constant, the same in all lanes.
+constexpr uint32_t kConstant = 1u << 3;  ///< It is a constant.
+constexpr uint32_t kWave64 = 1u << 6;
+constexpr uint32_t kHasSecond = 1u << 7;  ///< dst2 is there.
+constexpr uint32_t kAbs = 1u << 8;
+constexpr uint32_t kNeg = 1u << 11;
+constexpr uint32_t kOmodShift = 14;  ///< Two bits, as in Instruction::omod
+constexpr uint32_t kClamp = 1u << 16;
+constexpr uint32_t kDx10Clamp = 1u << 17;
+constexpr uint32_t kIeee = 1u << 18;
+constexpr uint32_t kRound16Shift = 19;  ///< Two bits
+constexpr uint32_t kFlushInputs16 = 1u << 21;
+constexpr uint32_t kFlushResults16 = 1u << 22;
+constexpr uint32_t kFlushInputs32 = 1u << 23;
+constexpr uint32_t kFlushResults32 = 1u << 24;
+constexpr uint32_t kHigh = 1u << 25;        ///< The source is the high half of its dword.
+constexpr uint32_t kHighResult = 1u << 28;  ///< The result goes to the high half; the low one stays.
+constexpr uint32_t kKeepHigh = 1u << 29;    ///< The result goes to the low half; the high one stays.
+constexpr uint32_t kPost = kClamp | 3u << kOmodShift;
+}  // namespace aux
+
+/// The modes of an operation that depends on them.
+struct Control {
+  uint32_t aux;
+
+  constexpr bool ieee() const { return (aux & aux::kIeee) != 0; }
+  constexpr bool dx10_clamp() const { return (aux & aux::kDx10Clamp) != 0; }
+  constexpr unsigned round16() const { return aux >> aux::kRound16Shift & 3; }
+  constexpr bool flush_inputs16() const { return (aux & aux::kFlushInputs16) != 0; }
+  constexpr bool flush_results16() const { return (aux & aux::kFlushResults16) != 0; }
+  constexpr bool flush_inputs32() const { return (aux & aux::kFlushInputs32) != 0; }
+  constexpr bool wave64() const { return (aux & aux::kWave64) != 0; }
+};
+
+// 16-bit operands, extended.
+struct U16 {
+  U32 v;
+};
+struct I16 {
+  I32 v;
+};
+struct Half {
+  F32 v;
+};
+
+/// A half whose bits are wanted: in the low 16.
+struct HalfBits {
+  U32 v;
+};
+
+// A scalar with one bit for each lane: -1 or 0. Stands after the other sources; the fourth is at dst2.
+struct Mask {
+  I32 v;
+};
+struct Mask64 {
+  I64 v;
+};
+
+// Results: one bit for each lane goes to a scalar.
+struct Test {
+  I32 v;
+};
+struct Test64 {
+  I64 v;
+};
+/// A value and a test, which goes to dst2.
+template <class T, class M>
+struct WithTest {
+  using Value = T;
+  T value;
+  M test;
+};
+
+template <class T>
+constexpr bool kIsMask = std::is_same_v<T, Mask> || std::is_same_v<T, Mask64>;
+template <class T>
+constexpr bool kIsTest = std::is_same_v<T, Test> || std::is_same_v<T, Test64>;
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, HalfBits> || std::is_same_v<T, U16> ||
+                         std::is_same_v<T, I16>;
+template <class T>
+constexpr bool kIs64 = std::is_same_v<T, U64> || std::is_same_v<T, I64> || std::is_same_v<T, F64>;
+template <class T>
+constexpr bool kIsFloat = std::is_same_v<T, Half> || std::is_same_v<T, HalfBits> || std::is_same_v<T, F32> ||
+                          std::is_same_v<T, F64> || std::is_same_v<T, F32h>;
+template <class T>
+constexpr int kLanesOf = kIs64<T> || std::is_same_v<T, Mask64> || std::is_same_v<T, U32h> ||
+                                 std::is_same_v<T, I32h> || std::is_same_v<T, F32h>
+                             ? kLanes / 2
+                             : kLanes;
+
+/// Where the scalar or constant of source `index` is.
+[[gnu::always_inline]] inline const std::byte* uniform_place(const MicroOp* op, const std::byte* registers,
+                                                             unsigned index) {
+  return (op->aux & (aux::kConstant << index)) != 0 ? reinterpret_cast<const std::byte*>(&op->src[index])
+                                                    : registers + op->src[index].offset;
+}
+template <class T>
+[[gnu::always_inline]] inline T uniform_value(const MicroOp* op, const std::byte* registers, unsigned index) {
+  T value;
+  std::memcpy(&value, uniform_place(op, registers, index), sizeof value);
+  return value;
+}
+
+template <class V>
+[[gnu::always_inline]] inline V splat_dword(const std::byte* from) {
+  uint32_t value;
+  std::memcpy(&value, from, sizeof value);
+  return bits_as<V>(splat<std::conditional_t<sizeof(V) == sizeof(U32), U32, U32h>>(value));
+}
+
+[[gnu::always_inline]] inline uint32_t row_bytes(const MicroOp* op) {
+  return (op->aux & aux::kWave64) != 0 ? 256 : 128;
+}
+
+/// How a handler was specialised for a source.
+enum class Kind : uint8_t { kAny, kRow, kUniform };
+
+/// 32-bit lanes of a source: dword `part` of each lane.
+template <class V, Kind K>
+class Lanes;
+
+template <class V>
+class Lanes<V, Kind::kRow> {
+ public:
+  [[gnu::always_inline]] Lanes(const MicroOp* op, const std::byte* registers, unsigned index, uint32_t part)
+      : at_(registers + op->src[index].offset + part * row_bytes(op)) {}
+  [[gnu::always_inline]] V at(size_t lane) const { return load<V>(at_ + lane * 4); }
+
+ private:
+  const std::byte* at_;
+};
+
+template <class V>
+class Lanes<V, Kind::kUniform> {
+ public:
+  [[gnu::always_inline]] Lanes(const MicroOp* op, const std::byte* registers, unsigned index, uint32_t part)
+      : value_(splat_dword<V>(uniform_place(op, registers, index) + part * 4)) {}
+  [[gnu::always_inline]] V at(size_t) const { return value_; }
+
+ private:
+  V value_;
+};
+
+/// Of unknown kind: if it is uniform, all chunks read one slot.
+template <class V>
+class Lanes<V, Kind::kAny> {
+ public:
+  [[gnu::always_inline]] Lanes(const MicroOp* op, const std::byte* registers, unsigned index, uint32_t part) {
+    if ((op->aux & (aux::kUniform << index)) != 0) {
+      slot_ = splat_dword<V>(uniform_place(op, registers, index) + part * 4);
+      at_ = reinterpret_cast<const std::byte*>(&slot_);
+    } else {
+      at_ = registers + op->src[index].offset + part * row_bytes(op);
+      step_ = 4;
+    }
+  }
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+  [[gnu::always_inline]] V at(size_t lane) const { return load<V>(at_ + lane * step_); }
+
+ private:
+  V slot_;
+  const std::byte* at_;
+  size_t step_ = 0;
+};
+
+/// A source of parameter type T. Modified: abs, neg and op_sel are looked at.
+template <class T, Kind K, bool Modified>
+class Input {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : lanes_(op, registers, index, 0) {
+    if constexpr (Modified && kIsFloat<T>) {
+      clear_ = (op->aux & (aux::kAbs << index)) != 0 ? 0x7fffffff : 0xffffffff;
+      flip_ = (op->aux & (aux::kNeg << index)) != 0 ? 0x80000000 : 0;
+    }
+  }
+  [[gnu::always_inline]] T at(size_t lane, Control) const {
+    if constexpr (Modified && kIsFloat<T>) {
+      using Bits = std::conditional_t<std::is_same_v<T, F32>, U32, U32h>;
+      return bits_as<T>((bits_as<Bits>(lanes_.at(lane)) & clear_) ^ flip_);
+    } else {
+      return lanes_.at(lane);
+    }
+  }
+
+ private:
+  Lanes<T, K> lanes_;
+  uint32_t clear_ = 0, flip_ = 0;
+};
+
+template <class T, Kind K, bool Modified>
+requires kIs64<T>
+class Input<T, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : low_(op, registers, index, 0), high_(op, registers, index, 1) {
+    if constexpr (Modified && kIsFloat<T>) {
+      clear_ = (op->aux & (aux::kAbs << index)) != 0 ? 0x7fffffff : 0xffffffff;
+      flip_ = (op->aux & (aux::kNeg << index)) != 0 ? 0x80000000 : 0;
+    }
+  }
+  [[gnu::always_inline]] T at(size_t lane, Control) const {
+    U32h high = high_.at(lane);
+    if constexpr (Modified && kIsFloat<T>) high = (high & clear_) ^ flip_;
+    return bits_as<T>(widened(low_.at(lane), high));
+  }
+
+ private:
+  Lanes<U32h, K> low_, high_;
+  uint32_t clear_ = 0, flip_ = 0;
+};
+
+template <class T, bool Modified>
+requires kIs64<T>
+class Input<T, Kind::kUniform, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : value_(bits_as<T>(splat<U64>(uniform_value<uint64_t>(op, registers, index)))) {}
+  [[gnu::always_inline]] T at(size_t, Control) const { return value_; }
+
+ private:
+  T value_;
+};
+
+template <class T, Kind K, bool Modified>
+requires kIsHalf<T>
+class Input<T, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : lanes_(op, registers, index, 0) {
+    if constexpr (Modified) {
+      shift_ = (op->aux & (aux::kHigh << index)) != 0 ? 16 : 0;
+      clear_ = (op->aux & (aux::kAbs << index)) != 0 ? 0x7fff : 0xffff;
+      flip_ = (op->aux & (aux::kNeg << index)) != 0 ? 0x8000 : 0;
+    }
+  }
+  [[gnu::always_inline]] T at(size_t lane, Control control) const {
+    U32 bits = lanes_.at(lane);
+    if constexpr (Modified) bits = bits >> shift_;
+    if constexpr (std::is_same_v<T, U16>) {
+      return U16{bits & 0xffff};
+    } else if constexpr (std::is_same_v<T, I16>) {
+      return I16{bits_as<I32>(bits << 16) >> 16};
+    } else if constexpr (std::is_same_v<T, HalfBits>) {
+      if constexpr (Modified) bits = (bits & clear_) ^ flip_;
+      return HalfBits{bits & 0xffff};
+    } else {
+      if constexpr (Modified) bits = (bits & clear_) ^ flip_;
+      if (control.flush_inputs16()) bits = flush_half(bits);
+      return Half{half_to_single(bits)};
+    }
+  }
+
+ private:
+  Lanes<U32, K> lanes_;
+  uint32_t shift_ = 0, clear_ = 0, flip_ = 0;
+};
+
+template <class T, Kind K, bool Modified>
+requires kIsMask<T>
+class Input<T, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index) {
+    std::memcpy(&bits_, index < 3 ? uniform_place(op, registers, index) : registers + op->dst2, sizeof bits_);
+  }
+  [[gnu::always_inline]] T at(size_t lane, Control) const {
+    const auto bits = static_cast<uint32_t>(bits_ >> lane);
+    if constexpr (std::is_same_v<T, Mask>) {
+      return Mask{lane_mask<U32>(bits)};
+    } else {
+      return Mask64{lane_mask64(bits)};
+    }
+  }
+
+ private:
+  uint64_t bits_;
+};
+
+/// Puts a vector into a row; `bits` says for which of its lanes.
+template <class V>
+[[gnu::always_inline]] inline void put(std::byte* at, V value, uint32_t bits) {
+  constexpr uint32_t kAll = (uint32_t{1} << kCount<V>)-1;
+  if (bits != kAll) {
+    using Bits = std::conditional_t<sizeof(V) == sizeof(U32), U32, U32h>;
+    value = bits_as<V>(select(lane_mask<Bits>(bits), bits_as<Bits>(value), load<Bits>(at)));
+  }
+  store(at, value);
+}
+
+/// omod and clamp. Lowering leaves omod out where the mode ignores it.
+template <class F>
+[[gnu::always_inline]] inline F modified_result(F value, Control control) {
+  if ((control.aux & aux::kPost) == 0) return value;
+  if (const unsigned omod = control.aux >> aux::kOmodShift & 3; omod != 0) {
+    value = value * (omod == 1 ? 2.0f : omod == 2 ? 4.0f : 0.5f);
+    value = value == 0 ? F{} : value;  // -0 becomes +0
+  }
+  if ((control.aux & aux::kClamp) != 0) {
+    const F clamped = value > 0 ? (value < 1 ? value : F{} + 1) : F{};
+    value = control.dx10_clamp() ? clamped : (value != value ? value : clamped);
+  }
+  return value;
+}
+
+/// The bits of a half result.
+[[gnu::always_inline]] inline U32 half_bits(F32 value, Control control) {
+  U32 bits = single_to_half(value, control.round16());
+  if (control.flush_results16()) bits = flush_half(bits);
+  return bits;
+}
+
+/// A destination of result type T.
+template <class T, bool Modified>
+class Output {
+ public:
+  [[gnu::always_inline]] Output(const MicroOp* op, std::byte* registers) : at_(registers + op->dst) {
+    if constexpr (kIs64<T>) high_ = row_bytes(op);
+    if constexpr (kIsHalf<T>) {
+      shift_ = (op->aux & aux::kHighResult) != 0 ? 16 : 0;
+      keep_ = (op->aux & aux::kHighResult) != 0 ? 0xffff : (op->aux & aux::kKeepHigh) != 0 ? 0xffff0000 : 0;
+    }
+  }
+
+  [[gnu::always_inline]] void put_at(size_t lane, T value, uint32_t bits, Control control) const {
+    std::byte* const at = at_ + lane * 4;
+    if constexpr (kIs64<T>) {
+      if constexpr (Modified && kIsFloat<T>) value = modified_result(value, control);
+      const U64 whole = bits_as<U64>(value);
+      put(at, low_dwords(whole), bits);
+      put(at + high_, low_dwords(whole >> 32), bits);
+    } else if constexpr (kIsHalf<T>) {
+      U32 low;
+      if constexpr (std::is_same_v<T, HalfBits>) {
+        low = value.v;
+        if (Modified && (control.aux & aux::kPost) != 0) {
+          low = half_bits(modified_result(half_to_single(low), control), control);
+        }
+      } else if constexpr (std::is_same_v<T, Half>) {
+        low = half_bits(modified_result(value.v, control), control);
+      } else {
+        low = bits_as<U32>(value.v) & 0xffff;
+      }
+      if (keep_ != 0) low = (low << shift_) | (load<U32>(at) & keep_);
+      put(at, low, bits);
+    } else {
+      if constexpr (Modified && kIsFloat<T>) value = modified_result(value, control);
+      put(at, value, bits);
+    }
+  }
+
+ private:
+  std::byte* at_;
+  uint32_t high_ = 0, shift_ = 0, keep_ = 0;
+};
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
