@@ -114,6 +114,7 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
     MicroOp& op = out.emit(put_address);
     op.dst = dst;
     op.src[0].constant = context.pc + instruction.bytes;
+    if (touches_exec(dst, 2)) out.emit(take_exec);
   }
   if (instruction.op == Op::s_call_b64) {
     emit_branch(branch<When::kAlways>, branch_target(instruction, context), context, out);

@@ -54,7 +54,8 @@ void save_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
   slot = now;
   at<T>(registers, op->dst) = kKeepNew ? now : old;
   wave->scc = now != 0;
-  RIGEL_NEXT(op + 1, wave, registers, u64{now} & op->imm);
+  // 32 bits written in a wave of 64 leave the upper lanes as they are.
+  RIGEL_NEXT(op + 1, wave, registers, sizeof(T) == 8 ? u64{now} & op->imm : wave->exec());
 }
 
 template <class T, Combine kHow, bool kKeepNew = false>

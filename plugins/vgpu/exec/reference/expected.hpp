@@ -1,0 +1,83 @@
+// Operations that are not compared with the model, and why. An operation on neither list must be compared.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "plugins/vgpu/isa/op.hpp"
+
+namespace rigel::vgpu::exec::reference {
+
+struct Exception {
+  isa::Op op;
+  std::string_view reason;
+};
+
+/// Not even run alone: they need the code around them, or another wave.
+constexpr Exception kNotRun[] = {
+    {isa::Op::s_endpgm, "ends or parks the wave"},
+    {isa::Op::s_endpgm_saved, "ends or parks the wave"},
+    {isa::Op::s_endpgm_ordered_ps_done, "ends or parks the wave"},
+    {isa::Op::s_sleep, "ends or parks the wave"},
+    {isa::Op::s_barrier, "ends or parks the wave"},
+    {isa::Op::s_trap, "ends or parks the wave"},
+    {isa::Op::s_sethalt, "ends or parks the wave"},
+    {isa::Op::s_wakeup, "ends or parks the wave"},
+    {isa::Op::s_code_end, "ends or parks the wave"},
+    {isa::Op::s_branch, "branches"},
+    {isa::Op::s_cbranch_scc0, "branches"},
+    {isa::Op::s_cbranch_scc1, "branches"},
+    {isa::Op::s_cbranch_vccz, "branches"},
+    {isa::Op::s_cbranch_vccnz, "branches"},
+    {isa::Op::s_cbranch_execz, "branches"},
+    {isa::Op::s_cbranch_execnz, "branches"},
+    {isa::Op::s_cbranch_cdbgsys, "branches"},
+    {isa::Op::s_cbranch_cdbguser, "branches"},
+    {isa::Op::s_cbranch_cdbgsys_or_user, "branches"},
+    {isa::Op::s_cbranch_cdbgsys_and_user, "branches"},
+    {isa::Op::s_cbranch_g_fork, "branches"},
+    {isa::Op::s_cbranch_i_fork, "branches"},
+    {isa::Op::s_cbranch_join, "branches"},
+    {isa::Op::s_setpc_b64, "branches"},
+    {isa::Op::s_swappc_b64, "branches"},
+    {isa::Op::s_call_b64, "branches"},
+    {isa::Op::s_rfe_b64, "branches"},
+    {isa::Op::s_rfe_restore_b64, "branches"},
+    {isa::Op::s_subvector_loop_begin, "branches"},
+    {isa::Op::s_subvector_loop_end, "branches"},
+    {isa::Op::s_sendmsg, "asks the device"},
+    {isa::Op::s_sendmsghalt, "asks the device"},
+    {isa::Op::s_icache_inv, "asks the device"},
+    {isa::Op::s_get_waveid_in_workgroup, "asks the device"},
+    {isa::Op::s_getreg_b32, "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_setreg_b32, "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_setreg_imm32_b32,
+     "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_round_mode, "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_denorm_mode, "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_set_gpr_idx_on, "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_set_gpr_idx_off,
+     "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_set_gpr_idx_mode,
+     "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_set_gpr_idx_idx,
+     "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_setvskip, "reads or changes registers of the hardware and what code is translated for"},
+    {isa::Op::s_incperflevel, "performance counters and traces"},
+    {isa::Op::s_decperflevel, "performance counters and traces"},
+    {isa::Op::s_ttracedata, "performance counters and traces"},
+    {isa::Op::s_ttracedata_imm, "performance counters and traces"},
+};
+
+/// Run, but not modelled.
+constexpr Exception kNotModelled[] = {
+    {isa::Op::s_setkill, "is refused: a debugger's"},
+};
+
+template <typename List>
+bool is_in_list(const List& list, isa::Op op) {
+  return std::any_of(std::begin(list), std::end(list), [op](const Exception& e) { return e.op == op; });
+}
+
+}  // namespace rigel::vgpu::exec::reference

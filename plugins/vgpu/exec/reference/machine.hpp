@@ -1,0 +1,20 @@
+// The other side of the comparison: lowers one instruction as the translator does and runs its
+// micro-operations on a wave that looks like the model's state.
+#pragma once
+
+#include <string>
+
+#include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/reference/model.hpp"
+
+namespace rigel::vgpu::exec::reference {
+
+struct MachineResult {
+  std::string refusal;     ///< Why it could not be lowered; empty if it ran.
+  bool consistent = true;  ///< EXEC as handed on equals EXEC in the scalar file at the end.
+};
+
+/// Runs `instruction` on `state` in place, with the handlers of the level.
+MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel level, State& state);
+
+}  // namespace rigel::vgpu::exec::reference

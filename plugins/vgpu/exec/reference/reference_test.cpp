@@ -1,0 +1,235 @@
+// Every operation of the tables, with fields, operands and modes drawn at random: decoded, lowered and run by
+// the handlers of every level of vector instructions, and by the model. All registers must be equal to the
+// bit where the ISA manuals say what they are; what else is right is the model's LaneNote.
+//
+// RIGEL_DRAWS is how often each line of the tables is drawn for each target (default 12); RIGEL_SEED varies
+// it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "plugins/vgpu/exec/reference/draw.hpp"
+#include "plugins/vgpu/exec/reference/expected.hpp"
+#include "plugins/vgpu/exec/reference/machine.hpp"
+#include "plugins/vgpu/isa/disassembler.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using isa::Encoding;
+using isa::Op;
+
+uint64_t number_from_environment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
+}
+
+struct Chip {
+  const char* name;
+  bool wave32;
+};
+constexpr Chip kChips[] = {{"gfx803", false}, {"gfx900", false},  {"gfx906", false}, {"gfx1010", false},
+                           {"gfx1010", true}, {"gfx1030", false}, {"gfx1030", true}};
+
+isa::Target target_of(const Chip& chip) {
+  isa::Target target = *isa::target_of(chip.name);
+  target.wave32 = chip.wave32;
+  return target;
+}
+
+constexpr const char* kLevelNames[] = {"baseline", "avx2", "avx512"};
+
+std::string hex(uint64_t x) {
+  std::ostringstream text;
+  text << "0x" << std::hex << x;
+  return text.str();
+}
+
+bool is_first_destination(const isa::Instruction& in, unsigned n) {
+  return in.dst[0].is_vgpr() && in.dst[0].dwords <= 2 && n >= in.dst[0].vgpr() &&
+         n < in.dst[0].vgpr() + in.dst[0].dwords;
+}
+
+std::string operands_of(const isa::Instruction& in, const State& s, unsigned lane) {
+  std::ostringstream text;
+  for (unsigned i = 0; i < 3; ++i) {
+    const isa::Operand& operand = in.src[i];
+    if (!operand.exists()) continue;
+    text << "\n    src[" << i << "] (code " << operand.code << ", type " << static_cast<int>(operand.type)
+         << ") ";
+    if (operand.is_vgpr()) {
+      for (unsigned part = operand.dwords; part-- > 0;)
+        text << hex(s.vgpr[operand.vgpr() + part][lane]) << ' ';
+    } else {
+      text << hex(scalar_value(operand, in, s));
+    }
+  }
+  if (in.dst[0].is_vgpr()) text << "\n    old dst " << hex(s.vgpr[in.dst[0].vgpr()][lane]);
+  return text.str();
+}
+
+/// Empty if the machine's state is one that the model allows.
+std::string difference(const isa::Instruction& in, const State& before, const State& expected,
+                       const State& actual) {
+  std::ostringstream text;
+  const bool gfx10 = expected.target.family() == isa::Family::kGfx10;
+  for (unsigned code = 0; code < 128; ++code) {
+    if (gfx10 && code == isa::code::kNull) continue;
+    if (expected.scalar[code] == actual.scalar[code]) continue;
+    text << "  scalar " << code << " is " << hex(actual.scalar[code]) << ", not "
+         << hex(expected.scalar[code]) << " (was " << hex(before.scalar[code]) << ")";
+    const uint32_t wrong = expected.scalar[code] ^ actual.scalar[code];
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      if ((wrong >> lane & 1) != 0 && in.dst[0].type == isa::Type::kMask) {
+        text << " lane " << lane << operands_of(in, before, lane);
+        break;
+      }
+    }
+    return text.str() + (in.dst[0].is_vgpr() ? "" : operands_of(in, before, 0));
+  }
+  if (expected.scc != actual.scc) {
+    text << "  SCC is " << actual.scc << ", not " << expected.scc << operands_of(in, before, 0);
+    return text.str();
+  }
+  for (unsigned n = 0; n < expected.vgpr.size(); ++n) {
+    for (unsigned lane = 0; lane < expected.wave_size; ++lane) {
+      uint64_t e = expected.vgpr[n][lane], a = actual.vgpr[n][lane];
+      if (e == a) continue;
+      if (is_first_destination(in, n)) {
+        if (in.dst[0].dwords == 2) {
+          const unsigned low = in.dst[0].vgpr();
+          e = expected.vgpr[low][lane] | uint64_t{expected.vgpr[low + 1][lane]} << 32;
+          a = actual.vgpr[low][lane] | uint64_t{actual.vgpr[low + 1][lane]} << 32;
+        }
+        if (expected.notes[lane].allows(e, a)) continue;
+      }
+      text << "  v" << n << " of lane " << lane << " is " << hex(a) << ", not " << hex(e)
+           << ((before.exec() >> lane & 1) != 0 ? "" : " (an inactive lane)")
+           << operands_of(in, before, lane);
+      return text.str();
+    }
+  }
+  return {};
+}
+
+struct Tally {
+  unsigned compared = 0, refused = 0, not_modelled = 0, wrong = 0;
+  std::string refusal, first_failure;
+};
+
+using Tallies = std::map<Op, Tally>;
+
+std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel level, const State& before,
+                     const uint32_t (&words)[5]) {
+  std::ostringstream text;
+  text << isa::name(in.op) << " on " << chip.name << (chip.wave32 ? " wave32" : "") << ", "
+       << kLevelNames[static_cast<int>(level)] << ": " << isa::disassemble(before.target, in) << " ["
+       << hex(words[0]) << " " << hex(words[1]) << "], MODE " << hex(before.mode) << ", EXEC "
+       << hex(before.exec());
+  if (in.lanes == isa::LaneMode::kDpp)
+    text << ", DPP " << hex(in.dpp_ctrl) << (in.bound_ctrl ? " BC" : "") << (in.fetch_inactive ? " FI" : "");
+  return text.str();
+}
+
+/// What the comparison leaves out because the manuals contradict themselves or each other.
+bool is_unspecified(const isa::Instruction& in) {
+  const auto relative = {Op::s_movrels_b32, Op::s_movrels_b64, Op::s_movreld_b32, Op::s_movreld_b64,
+                         Op::s_movrelsd_2_b32};
+  if (std::find(relative.begin(), relative.end(), in.op) != relative.end()) {
+    // Beyond the SGPRs.
+    if (in.src[0].code > 80 || in.dst[0].code > 80) return true;
+  }
+  for (const isa::Operand& operand : in.src) {
+    const bool is_float_constant = operand.code >= isa::code::kHalf && operand.code <= isa::code::kInv2Pi;
+    const bool is_integer_16 = operand.type == isa::Type::kI16 || operand.type == isa::Type::kU16 ||
+                               operand.type == isa::Type::kB16 || operand.type == isa::Type::kV2I16 ||
+                               operand.type == isa::Type::kV2U16 || operand.type == isa::Type::kV2B16;
+    // A floating-point constant where 16-bit integers are read.
+    if (is_float_constant && is_integer_16) return true;
+    // Apertures and others that no program reads this way.
+    if (operand.code >= isa::code::kSharedBase && operand.code <= isa::code::kPopsExitingWaveId) return true;
+    if (operand.code == isa::code::kLdsDirect) return true;
+    // A constant that v_*_mix reads as a half.
+    if (in.encoding == Encoding::kVop3p && operand.exists() && !operand.is_vgpr() &&
+        operand.type == isa::Type::kF32)
+      return true;
+  }
+  return false;
+}
+
+void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies) {
+  const isa::Target target = target_of(chip);
+  const uint64_t draws = number_from_environment("RIGEL_DRAWS", 12);
+  const char* only = std::getenv("RIGEL_OP");
+  Draw draw(number_from_environment("RIGEL_SEED", 1) * 1000 + target.major * 16u + target.stepping +
+            (chip.wave32 ? 8 : 0));
+  const auto rows = isa::tables::rows();
+  for (uint16_t row = 0; row < rows.size(); ++row) {
+    if ((rows[row].chips & isa::chip_bit(target)) == 0) continue;
+    if (!encodings.contains(isa::tables::shapes()[rows[row].shape].encoding)) continue;
+    if (only != nullptr && isa::name(rows[row].op) != only) continue;
+    Tally& tally = tallies[rows[row].op];
+    uint64_t done = 0;
+    for (unsigned attempt = 0; attempt < draws * 40 && done < draws; ++attempt) {
+      isa::Instruction in;
+      uint32_t words[5];
+      if (!draw.instruction(target, row, in, words) || is_unspecified(in)) continue;
+      const State before = draw.state(target);
+      State expected = before;
+      expected.pc = 0x1000;
+      ++done;
+      const bool modelled = execute(in, expected) == Outcome::kDone;
+      if (!modelled) ++tally.not_modelled;
+      if (is_in_list(kNotRun, in.op)) continue;
+      for (unsigned level = 0; level <= static_cast<unsigned>(best_simd_level()); ++level) {
+        State actual = before;
+        actual.pc = 0x1000;
+        const MachineResult result = run_on_machine(in, static_cast<SimdLevel>(level), actual);
+        if (!result.refusal.empty()) {
+          ++tally.refused;
+          tally.refusal = result.refusal;
+          continue;
+        }
+        if (!modelled) continue;
+        ++tally.compared;
+        std::string wrong = difference(in, before, expected, actual);
+        if (wrong.empty() && !result.consistent) wrong = "  EXEC was handed on wrong";
+        if (wrong.empty()) continue;
+        if (tally.wrong++ == 0) {
+          tally.first_failure =
+              describe(in, chip, static_cast<SimdLevel>(level), before, words) + "\n" + wrong;
+        }
+      }
+    }
+  }
+}
+
+void expect_no_difference(const std::set<Encoding>& encodings) {
+  Tallies tallies;
+  for (const Chip& chip : kChips) run(chip, encodings, tallies);
+  for (const auto& [op, tally] : tallies) {
+    const bool known = is_in_list(kNotRun, op) || is_in_list(kNotModelled, op);
+    if (tally.wrong != 0) {
+      ADD_FAILURE() << tally.wrong << " of " << tally.compared << " runs differ. The first:\n"
+                    << tally.first_failure;
+    } else if (tally.compared == 0 && !known) {
+      ADD_FAILURE() << isa::name(op) << " was not compared: "
+                    << (tally.not_modelled != 0 ? "the model doesn't know it"
+                        : tally.refusal.empty() ? "never drawn"
+                                                : tally.refusal);
+    } else if (tally.compared != 0 && known) {
+      ADD_FAILURE() << isa::name(op) << " is compared now: take it off the list";
+    }
+  }
+}
+
+TEST(Reference, ScalarInstructionsDoWhatTheManualsSay) {
+  expect_no_difference({Encoding::kSop1, Encoding::kSop2, Encoding::kSopk, Encoding::kSopc, Encoding::kSopp});
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::reference

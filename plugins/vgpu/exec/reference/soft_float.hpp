@@ -1,0 +1,99 @@
+// Floating-point arithmetic written out: numbers are taken apart into integers, computed with exactly, and
+// rounded once. Slow and obvious on purpose: the reference for handlers that use the processor's own.
+//
+// Values travel as the bits of their format in a uint64_t. Which NaN an operation gives is not specified by
+// the ISA manuals beyond that it is quiet; here it is the first operand's, quieted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace rigel::vgpu::exec::reference {
+
+struct Format {
+  int exponent_bits;
+  int fraction_bits;
+
+  constexpr int bits() const { return 1 + exponent_bits + fraction_bits; }
+  constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  constexpr uint64_t sign_bit() const { return uint64_t{1} << (bits() - 1); }
+  constexpr uint64_t infinity() const { return ((uint64_t{1} << exponent_bits) - 1) << fraction_bits; }
+  constexpr uint64_t quiet_bit() const { return uint64_t{1} << (fraction_bits - 1); }
+  constexpr uint64_t one() const { return static_cast<uint64_t>(bias()) << fraction_bits; }
+  constexpr uint64_t largest() const { return infinity() - 1; }
+  constexpr bool operator==(const Format&) const = default;
+};
+constexpr Format kHalf{5, 10}, kSingle{8, 23}, kDouble{11, 52};
+
+/// How one format is rounded and what happens to its denormals: MODE's fields.
+struct Rules {
+  uint8_t round = 0;  ///< 0 nearest even, 1 +inf, 2 -inf, 3 zero
+  bool keep_inputs = true;
+  bool keep_results = true;
+};
+
+/// An integer of 256 bits.
+struct Wide {
+  std::array<uint64_t, 4> limb{};
+};
+
+/// A value without rounding: (-1)^negative * magnitude * 2^exponent.
+struct Exact {
+  bool negative = false;
+  Wide magnitude;
+  int exponent = 0;
+};
+
+bool is_nan(Format f, uint64_t x);
+bool is_signalling(Format f, uint64_t x);
+bool is_infinite(Format f, uint64_t x);
+bool is_zero(Format f, uint64_t x);
+bool is_denormal(Format f, uint64_t x);
+bool is_negative(Format f, uint64_t x);
+uint64_t quieted(Format f, uint64_t x);
+uint64_t default_nan(Format f);
+/// The exponent's field.
+int exponent_field(Format f, uint64_t x);
+
+/// x, or a zero of its sign if it is a denormal that the rules flush.
+uint64_t flushed_input(Format f, uint64_t x, const Rules& rules);
+
+/// Of a finite x.
+Exact exact_of(Format f, uint64_t x);
+Exact exact_of(uint64_t integer, bool negative);
+bool is_zero(const Exact& x);
+Exact product(const Exact& a, const Exact& b);
+/// Exact as far as rounding to a format goes. A zero sum has no sign yet (positive).
+Exact sum(const Exact& a, const Exact& b);
+Exact scaled(Exact x, int exponent);
+
+/// Rounds to the format. Zero keeps its sign.
+uint64_t rounded(Format f, const Exact& x, const Rules& rules);
+
+/// Rounds to an integer (a value, not a format): as rules.round says.
+struct Integer {
+  bool negative = false;
+  Wide magnitude;
+};
+Integer rounded_to_integer(const Exact& x, uint8_t round);
+
+uint64_t add(Format f, uint64_t a, uint64_t b, const Rules& rules);
+uint64_t multiply(Format f, uint64_t a, uint64_t b, const Rules& rules);
+uint64_t fused(Format f, uint64_t a, uint64_t b, uint64_t c, const Rules& rules);
+
+/// From one format to another.
+uint64_t converted(Format from, uint64_t x, const Rules& from_rules, Format to, const Rules& to_rules);
+/// To an integral value of the same format; zeros keep the sign of x.
+uint64_t integral(Format f, uint64_t x, uint8_t round, const Rules& rules);
+/// To an integer of `bits` bits, saturated; NaN becomes 0.
+uint64_t to_integer(Format f, uint64_t x, uint8_t round, unsigned bits, bool is_signed, const Rules& rules);
+uint64_t from_integer(Format f, uint64_t x, bool is_signed, unsigned bits, const Rules& rules);
+
+/// -1: a < b, 0: equal, 1: a > b, 2: unordered. Inputs are not flushed here.
+int compare(Format f, uint64_t a, uint64_t b);
+
+long double to_long_double(Format f, uint64_t x);
+/// To nearest even, denormals kept.
+uint64_t from_long_double(Format f, long double x);
+
+}  // namespace rigel::vgpu::exec::reference

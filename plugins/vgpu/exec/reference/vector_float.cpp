@@ -1,0 +1,509 @@
+// Floating-point operations of one lane.
+#include <algorithm>
+#include <cmath>
+
+#include "plugins/vgpu/exec/reference/lane.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using isa::Op;
+
+uint64_t negated(Format f, uint64_t x) {
+  return x ^ f.sign_bit();
+}
+uint64_t absolute(Format f, uint64_t x) {
+  return x & ~f.sign_bit();
+}
+
+// DX9: zero times anything is zero.
+uint64_t legacy_product(Format f, uint64_t a, uint64_t b, const Rules& rules) {
+  if (is_zero(f, flushed_input(f, a, rules)) || is_zero(f, flushed_input(f, b, rules))) return 0;
+  return multiply(f, a, b, rules);
+}
+
+// Not fused, and denormals are flushed whatever the mode says.
+uint64_t multiplied_and_added(Format f, uint64_t a, uint64_t b, uint64_t c, uint8_t round) {
+  const Rules rules{round, false, false};
+  return add(f, multiply(f, a, b, rules), c, rules);
+}
+
+// A function that the manuals specify as an approximation: one unit either way, and denormals as they are or
+// as zeros, in and out.
+template <typename Function>
+void approximate(Lane& lane, Format f, Function function) {
+  const auto with_neighbours = [&](uint64_t x) {
+    const uint64_t value = is_nan(f, x) ? quieted(f, x) : from_long_double(f, function(to_long_double(f, x)));
+    lane.accept(value);
+    if (!is_nan(f, value)) {
+      if (!is_infinite(f, value)) lane.accept(value + 1);
+      if (!is_zero(f, value)) lane.accept(value - 1);
+      if (is_denormal(f, value) || is_denormal(f, value - 1) || is_zero(f, value))
+        lane.accept(value & f.sign_bit());
+    }
+    return value;
+  };
+  const uint64_t x = lane.s[0];
+  if (is_denormal(f, x)) with_neighbours(x & f.sign_bit());
+  const uint64_t value = with_neighbours(flushed_input(f, x, lane.state.rules(f)));
+  if (is_denormal(f, x)) with_neighbours(x);
+  lane.set(value);
+}
+
+constexpr long double kTwoPi = 6.283185307179586476925286766559L;
+
+// sin and cos lose relative precision near their zeros, as the hardware does: an absolute error counts.
+template <typename Function>
+void approximate_angle(Lane& lane, Format f, Function function) {
+  const uint64_t x = flushed_input(f, lane.s[0], lane.state.rules(f));
+  if (is_nan(f, x) || is_infinite(f, x)) {
+    lane.set(is_nan(f, x) ? quieted(f, x) : default_nan(f));
+    return;
+  }
+  const long double turns = to_long_double(f, x);
+  const long double fraction = turns - std::floor(turns);
+  const long double value = function(fraction * kTwoPi);
+  lane.set(from_long_double(f, value));
+  // Beyond 256 turns single precision answers 0, or what the function is.
+  lane.accept(0);
+  lane.accept(f.one());
+  approximate(lane, f, [&](long double) { return value; });
+  const long double slack = f == kHalf ? 0x1p-11L : 0x1p-23L;
+  const uint64_t low = from_long_double(f, value - slack), high = from_long_double(f, value + slack);
+  // Everything between: as an interval of bits on either side of zero.
+  for (int i = 0; i <= 256; ++i) lane.accept(from_long_double(f, value - slack + 2 * slack * i / 256));
+  lane.accept(low);
+  lane.accept(high);
+}
+
+uint64_t fraction_of(Lane& lane, Format f, const Rules& rules) {
+  const uint64_t x = lane.s[0];
+  if (is_infinite(f, x)) {
+    lane.accept(default_nan(f));
+    lane.accept(0);
+    return default_nan(f);
+  }
+  const uint64_t floor = integral(f, x, 2, rules);
+  const uint64_t value = add(f, x, negated(f, floor), rules);
+  if (value == f.one()) lane.accept(f.one() - 1);
+  if (is_zero(f, value)) {
+    lane.accept(0);
+    lane.accept(f.sign_bit());
+  }
+  return value;
+}
+
+int exponent_of(Format f, uint64_t x) {
+  const Exact e = exact_of(f, x);
+  int length = 64;
+  while ((e.magnitude.limb[0] >> (length - 1) & 1) == 0) --length;
+  return e.exponent + length;
+}
+
+uint64_t ldexp(Format f, uint64_t x, int64_t n, const Rules& rules) {
+  x = flushed_input(f, x, rules);
+  if (is_nan(f, x)) return quieted(f, x);
+  if (is_infinite(f, x) || is_zero(f, x)) return x;
+  const int bounded = static_cast<int>(std::clamp<int64_t>(n, -10'000, 10'000));
+  return rounded(f, scaled(exact_of(f, x), bounded), rules);
+}
+
+bool cube(Lane& lane) {
+  const Format f = kSingle;
+  const Rules rules = lane.state.single();
+  const uint64_t x = flushed_input(f, lane.s[0], rules), y = flushed_input(f, lane.s[1], rules),
+                 z = flushed_input(f, lane.s[2], rules);
+  const auto at_least = [f](uint64_t a, uint64_t b) {
+    const int order = compare(f, absolute(f, a), absolute(f, b));
+    return order == 0 || order == 1;
+  };
+  const auto below_zero = [f](uint64_t a) { return compare(f, a, 0) == -1; };
+  const bool is_z = at_least(z, x) && at_least(z, y), is_y = !is_z && at_least(y, x);
+  switch (lane.in.op) {
+    case Op::v_cubeid_f32: {
+      const unsigned face = is_z   ? (below_zero(z) ? 5 : 4)
+                            : is_y ? (below_zero(y) ? 3 : 2)
+                                   : (below_zero(x) ? 1 : 0);
+      lane.set(from_integer(f, face, false, 32, rules));
+      return true;
+    }
+    case Op::v_cubesc_f32:
+      lane.set(is_z ? (below_zero(z) ? negated(f, x) : x) : is_y ? x : (below_zero(x) ? z : negated(f, z)));
+      break;
+    case Op::v_cubetc_f32:
+      lane.set(is_z ? negated(f, y) : is_y ? (below_zero(y) ? negated(f, z) : z) : negated(f, y));
+      break;
+    case Op::v_cubema_f32:
+      lane.set(add(f, is_z ? z : is_y ? y : x, is_z ? z : is_y ? y : x, rules));
+      break;
+    default:
+      return false;
+  }
+  if (is_nan(f, lane.d)) lane.accept(quieted(f, lane.d));
+  return true;
+}
+
+// S1 is the denominator, S2 the numerator, S0 whichever of them is to be scaled.
+void div_scale(Lane& lane, Format f) {
+  const Rules rules = lane.state.rules(f);
+  const bool single = f == kSingle;
+  const uint64_t s0 = flushed_input(f, lane.s[0], rules), s1 = flushed_input(f, lane.s[1], rules),
+                 s2 = flushed_input(f, lane.s[2], rules);
+  const int step = single ? 64 : 128, far = single ? 96 : 768;
+  const int e1 = exponent_field(f, s1), e2 = exponent_field(f, s2);
+  const auto is_tiny_quotient = [&](uint64_t n, uint64_t d) {
+    // Whether n / d is a denormal, told by 80-bit arithmetic.
+    if (is_nan(f, n) || is_nan(f, d) || is_infinite(f, n) || is_infinite(f, d)) return false;
+    const long double q = std::fabs(to_long_double(f, n) / to_long_double(f, d));
+    return q != 0 && q < std::ldexp(1.0L, 1 - f.bias());
+  };
+  uint64_t d = s0;
+  bool vcc = false;
+  if (is_zero(f, s2) || is_zero(f, s1)) {
+    d = default_nan(f);
+  } else if (e2 - e1 >= far) {
+    vcc = true;
+    if (s0 == s1) d = ldexp(f, s0, step, rules);
+  } else if (is_denormal(f, s1)) {
+    d = ldexp(f, s0, step, rules);
+  } else if (is_tiny_quotient(f.one(), s1) && is_tiny_quotient(s2, s1)) {
+    vcc = true;
+    if (s0 == s1) d = ldexp(f, s0, step, rules);
+  } else if (is_tiny_quotient(f.one(), s1)) {
+    d = ldexp(f, s0, -step, rules);
+  } else if (is_tiny_quotient(s2, s1)) {
+    vcc = true;
+    if (s0 == s2) d = ldexp(f, s0, step, rules);
+  } else if (e2 <= (single ? 23 : 53)) {
+    d = ldexp(f, s0, step, rules);
+  }
+  lane.set(d);
+  lane.d1 = vcc;
+}
+
+void div_fixup(Lane& lane, Format f) {
+  const Rules rules = lane.state.rules(f);
+  const uint64_t s0 = lane.s[0], s1 = flushed_input(f, lane.s[1], rules),
+                 s2 = flushed_input(f, lane.s[2], rules);
+  const uint64_t sign = (s1 ^ s2) & f.sign_bit();
+  const uint64_t magnitude = absolute(f, s0);
+  if (is_nan(f, s2)) return lane.set(quieted(f, s2));
+  if (is_nan(f, s1)) return lane.set(quieted(f, s1));
+  if (is_zero(f, s1) && is_zero(f, s2)) return lane.set(default_nan(f));
+  if (is_infinite(f, s1) && is_infinite(f, s2)) return lane.set(default_nan(f));
+  if (is_zero(f, s1) || is_infinite(f, s2)) return lane.set(sign | f.infinity());
+  if (is_infinite(f, s1) || is_zero(f, s2)) return lane.set(sign);
+  const int difference = exponent_field(f, s2) - exponent_field(f, s1);
+  if (f != kHalf && difference < (f == kSingle ? -150 : -1075)) {
+    // Underflow, as the rounding mode has it: zero or the smallest number.
+    const bool away = (rules.round == 1 && sign == 0) || (rules.round == 2 && sign != 0);
+    lane.accept(sign);
+    lane.accept(sign | 1);
+    return lane.set(away && rules.keep_results ? sign | 1 : sign);
+  }
+  if (f != kHalf && exponent_field(f, s1) == (1 << f.exponent_bits) - 1) return lane.set(sign | f.infinity());
+  lane.set(sign | magnitude);
+  if (is_nan(f, s0)) lane.accept(sign | quieted(f, magnitude));
+  if (is_denormal(f, s0)) lane.accept(sign);
+}
+
+// 2/pi from bit 1200 down: 53 bits from where S1 says.
+uint64_t trig_preop(Lane& lane) {
+  static const uint64_t kTwoOverPi[] = {
+      // The first 1216 bits after the binary point.
+      0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
+      0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
+      0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+      0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
+  const int field = exponent_field(kDouble, lane.s[0]);
+  int shift = static_cast<int>(lane.s[1] & 31) * 53;
+  if (field > 1077) shift += field - 1077;
+  uint64_t bits = 0;
+  for (int i = 0; i < 53; ++i) {
+    const int place = shift + i;  // from the top
+    const uint64_t bit = place < 1201 ? kTwoOverPi[place / 64] >> (63 - place % 64) & 1 : 0;
+    bits = bits << 1 | bit;
+  }
+  int scale = -53 - shift;
+  if (field >= 1968) scale += 128;
+  Exact e{false, {{bits, 0, 0, 0}}, scale};
+  return rounded(kDouble, e, lane.state.other());
+}
+
+}  // namespace
+
+uint64_t minimum(Format f, uint64_t a, uint64_t b, const State& state) {
+  // Before gfx9 these left denormals alone.
+  if (state.target.major >= 9) {
+    a = flushed_input(f, a, state.rules(f));
+    b = flushed_input(f, b, state.rules(f));
+  }
+  if (state.ieee() && is_signalling(f, a)) return quieted(f, a);
+  if (state.ieee() && is_signalling(f, b)) return quieted(f, b);
+  if (is_nan(f, a)) return b;
+  if (is_nan(f, b)) return a;
+  if (is_zero(f, a) && is_zero(f, b)) return is_negative(f, a) ? a : b;
+  return compare(f, a, b) < 0 ? a : b;
+}
+
+uint64_t maximum(Format f, uint64_t a, uint64_t b, const State& state) {
+  if (state.target.major >= 9) {
+    a = flushed_input(f, a, state.rules(f));
+    b = flushed_input(f, b, state.rules(f));
+  }
+  if (state.ieee() && is_signalling(f, a)) return quieted(f, a);
+  if (state.ieee() && is_signalling(f, b)) return quieted(f, b);
+  if (is_nan(f, a)) return b;
+  if (is_nan(f, b)) return a;
+  if (is_zero(f, a) && is_zero(f, b)) return is_negative(f, a) ? b : a;
+  return compare(f, a, b) > 0 ? a : b;
+}
+
+uint64_t modified_result(Format f, uint64_t x, const isa::Instruction& in, const State& state) {
+  const Rules rules = state.rules(f);
+  if (in.omod != 0 && !state.ieee() && !rules.keep_results) {
+    const int power = in.omod == 1 ? 1 : in.omod == 2 ? 2 : -1;
+    x = ldexp(f, x, power, rules);
+    if (is_zero(f, x)) x = 0;
+  }
+  if (in.clamp) {
+    if (is_nan(f, x)) return state.dx10_clamp() ? 0 : x;
+    if (compare(f, x, 0) <= 0) return 0;
+    if (compare(f, x, f.one()) > 0) return f.one();
+  }
+  return x;
+}
+
+bool compute_float(Lane& lane) {
+  Format f{};
+  if (!format_of(lane.in.dst[0].type, f) && !format_of(lane.in.src[0].type, f)) return false;
+  const State& state = lane.state;
+  const Rules rules = state.rules(f);
+  const uint64_t a = lane.s[0], b = lane.s[1], c = lane.s[2];
+  switch (lane.in.op) {
+    case Op::v_add_f16:
+    case Op::v_add_f32:
+    case Op::v_add_f64:
+      lane.set(add(f, a, b, rules));
+      return true;
+    case Op::v_sub_f16:
+    case Op::v_sub_f32:
+      lane.set(add(f, a, negated(f, b), rules));
+      return true;
+    case Op::v_subrev_f16:
+    case Op::v_subrev_f32:
+      lane.set(add(f, b, negated(f, a), rules));
+      return true;
+    case Op::v_mul_f16:
+    case Op::v_mul_f32:
+    case Op::v_mul_f64:
+      lane.set(multiply(f, a, b, rules));
+      return true;
+    case Op::v_mul_legacy_f32:
+      lane.set(legacy_product(f, a, b, rules));
+      return true;
+    case Op::v_mullit_f32: {
+      // D3D's lit: -FLT_MAX from c <= 0, from a or b NaN or infinite… as the manual says.
+      const uint64_t largest = f.sign_bit() | f.largest();
+      const bool odd = b == largest || b == (f.sign_bit() | f.infinity()) || is_nan(f, b) ||
+                       compare(f, c, 0) <= 0 || is_nan(f, c);
+      lane.set(odd ? largest : legacy_product(f, a, b, rules));
+      return true;
+    }
+    case Op::v_mac_f32:
+    case Op::v_mad_f32:
+    case Op::v_madmk_f32:
+    case Op::v_madak_f32:
+    case Op::v_mac_f16:
+    case Op::v_mad_f16:
+    case Op::v_mad_legacy_f16:
+    case Op::v_madmk_f16:
+    case Op::v_madak_f16:
+      lane.set(multiplied_and_added(f, a, b, c, rules.round));
+      return true;
+    case Op::v_mad_legacy_f32:
+    case Op::v_mac_legacy_f32: {
+      const Rules flush{rules.round, false, false};
+      lane.set(add(f, legacy_product(f, a, b, flush), c, flush));
+      return true;
+    }
+    case Op::v_fma_f16:
+    case Op::v_fma_f32:
+    case Op::v_fma_f64:
+    case Op::v_fma_legacy_f16:
+    case Op::v_fmac_f16:
+    case Op::v_fmac_f32:
+    case Op::v_fmac_f64:
+    case Op::v_fmaak_f16:
+    case Op::v_fmaak_f32:
+    case Op::v_fmamk_f16:
+    case Op::v_fmamk_f32:
+      lane.set(fused(f, a, b, c, rules));
+      return true;
+    case Op::v_fma_legacy_f32:
+    case Op::v_fmac_legacy_f32:
+      if (is_zero(f, flushed_input(f, a, rules)) || is_zero(f, flushed_input(f, b, rules))) {
+        lane.set(add(f, 0, c, rules));
+      } else {
+        lane.set(fused(f, a, b, c, rules));
+      }
+      return true;
+    case Op::v_min_f16:
+    case Op::v_min_f32:
+    case Op::v_min_f64:
+      lane.set(minimum(f, a, b, state));
+      return true;
+    case Op::v_max_f16:
+    case Op::v_max_f32:
+    case Op::v_max_f64:
+      lane.set(maximum(f, a, b, state));
+      return true;
+    case Op::v_min3_f16:
+    case Op::v_min3_f32:
+      lane.set(minimum(f, minimum(f, a, b, state), c, state));
+      return true;
+    case Op::v_max3_f16:
+    case Op::v_max3_f32:
+      lane.set(maximum(f, maximum(f, a, b, state), c, state));
+      return true;
+    case Op::v_med3_f16:
+    case Op::v_med3_f32: {
+      if (is_nan(f, a) || is_nan(f, b) || is_nan(f, c)) {
+        lane.set(minimum(f, minimum(f, a, b, state), c, state));
+        return true;
+      }
+      const uint64_t largest = maximum(f, maximum(f, a, b, state), c, state);
+      const uint64_t fa = flushed_input(f, a, rules), fb = flushed_input(f, b, rules);
+      if (compare(f, largest, fa) == 0) {
+        lane.set(maximum(f, b, c, state));
+      } else if (compare(f, largest, fb) == 0) {
+        lane.set(maximum(f, a, c, state));
+      } else {
+        lane.set(maximum(f, a, b, state));
+      }
+      if (is_zero(f, lane.d)) lane.accept(lane.d ^ f.sign_bit());
+      return true;
+    }
+    case Op::v_trunc_f16:
+    case Op::v_trunc_f32:
+    case Op::v_trunc_f64:
+      lane.set(integral(f, a, 3, rules));
+      return true;
+    case Op::v_ceil_f16:
+    case Op::v_ceil_f32:
+    case Op::v_ceil_f64:
+      lane.set(integral(f, a, 1, rules));
+      return true;
+    case Op::v_floor_f16:
+    case Op::v_floor_f32:
+    case Op::v_floor_f64:
+      lane.set(integral(f, a, 2, rules));
+      return true;
+    case Op::v_rndne_f16:
+    case Op::v_rndne_f32:
+    case Op::v_rndne_f64:
+      lane.set(integral(f, a, 0, rules));
+      return true;
+    case Op::v_fract_f16:
+    case Op::v_fract_f32:
+    case Op::v_fract_f64:
+      lane.set(fraction_of(lane, f, rules));
+      return true;
+    case Op::v_frexp_mant_f16:
+    case Op::v_frexp_mant_f32:
+    case Op::v_frexp_mant_f64: {
+      const uint64_t x = flushed_input(f, a, rules);
+      if (is_nan(f, x)) {
+        lane.set(quieted(f, x));
+        lane.accept(x);
+      } else if (is_infinite(f, x) || is_zero(f, x)) {
+        lane.set(x);
+      } else {
+        lane.set(rounded(f, scaled(exact_of(f, x), -exponent_of(f, x)), rules));
+      }
+      return true;
+    }
+    case Op::v_ldexp_f16:
+      lane.set(ldexp(f, a, static_cast<int16_t>(b), rules));
+      return true;
+    case Op::v_ldexp_f32:
+    case Op::v_ldexp_f64:
+      lane.set(ldexp(f, a, static_cast<int32_t>(b), rules));
+      return true;
+    case Op::v_rcp_f16:
+    case Op::v_rcp_f32:
+    case Op::v_rcp_f64:
+    case Op::v_rcp_iflag_f32:
+      approximate(lane, f, [](long double x) { return 1 / x; });
+      return true;
+    case Op::v_rsq_f16:
+    case Op::v_rsq_f32:
+    case Op::v_rsq_f64:
+      approximate(lane, f, [](long double x) { return x == 0 ? 1 / x : 1 / std::sqrt(x); });
+      return true;
+    case Op::v_sqrt_f16:
+    case Op::v_sqrt_f32:
+    case Op::v_sqrt_f64:
+      approximate(lane, f, [](long double x) { return std::sqrt(x); });
+      return true;
+    case Op::v_exp_f16:
+    case Op::v_exp_f32:
+    case Op::v_exp_legacy_f32:
+      approximate(lane, f, [](long double x) { return std::exp2(x); });
+      return true;
+    case Op::v_log_f16:
+    case Op::v_log_f32:
+    case Op::v_log_legacy_f32:
+      approximate(lane, f,
+                  [](long double x) { return x == 0 ? -static_cast<long double>(INFINITY) : std::log2(x); });
+      return true;
+    case Op::v_sin_f16:
+    case Op::v_sin_f32:
+      approximate_angle(lane, f, [](long double x) { return std::sin(x); });
+      return true;
+    case Op::v_cos_f16:
+    case Op::v_cos_f32:
+      approximate_angle(lane, f, [](long double x) { return std::cos(x); });
+      return true;
+    case Op::v_div_scale_f32:
+    case Op::v_div_scale_f64:
+      div_scale(lane, f);
+      return true;
+    case Op::v_div_fmas_f32:
+    case Op::v_div_fmas_f64: {
+      // Scaled back by a power of two after rounding.
+      const bool scale = (state.mask_at(isa::code::kVccLo) >> lane.number & 1) != 0;
+      const uint64_t value = fused(f, a, b, c, rules);
+      lane.set(scale ? ldexp(f, value, f == kSingle ? 32 : 64, rules) : value);
+      return true;
+    }
+    case Op::v_div_fixup_f16:
+    case Op::v_div_fixup_legacy_f16:
+    case Op::v_div_fixup_f32:
+    case Op::v_div_fixup_f64:
+      div_fixup(lane, f);
+      return true;
+    case Op::v_trig_preop_f64:
+      lane.set(trig_preop(lane));
+      return true;
+    case Op::v_cubeid_f32:
+    case Op::v_cubesc_f32:
+    case Op::v_cubetc_f32:
+    case Op::v_cubema_f32:
+      return cube(lane);
+    case Op::v_frexp_exp_i16_f16:
+    case Op::v_frexp_exp_i32_f32:
+    case Op::v_frexp_exp_i32_f64: {
+      format_of(lane.in.src[0].type, f);
+      const uint64_t x = flushed_input(f, a, state.rules(f));
+      const bool odd = is_nan(f, x) || is_infinite(f, x) || is_zero(f, x);
+      const int exponent = odd ? 0 : exponent_of(f, x);
+      lane.set(f == kHalf ? static_cast<uint16_t>(exponent) : static_cast<uint32_t>(exponent));
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace rigel::vgpu::exec::reference
