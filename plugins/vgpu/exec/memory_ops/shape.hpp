@@ -39,8 +39,8 @@ enum class Atomic : uint8_t {
 
 struct Shape {
   Verb verb = Verb::kLoad;
-  uint8_t bytes = 4;  ///< In memory, of one lane (scalar memory: of the wave): 1, 2, or dwords. Of one
-                      ///< element for the two-address forms of DS.
+  uint8_t bytes = 4;      ///< In memory, of one lane (scalar memory: of the wave): 1, 2, or dwords. Of one
+                          ///< element for the two-address forms of DS.
   bool sign = false;      ///< Sub-dword loads: extended with the sign.
   bool d16 = false;       ///< Goes to or comes from one half of the register, and leaves the other alone.
   bool high = false;      ///< The upper half.

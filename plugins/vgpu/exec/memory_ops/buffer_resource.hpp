@@ -1,0 +1,82 @@
+// Buffer descriptors (V#): four scalar registers that say where a buffer is, how its records lie and what of
+// it may be accessed. The layout differs between generations, and more so what is out of range:
+//
+//  gfx8    bytes if there is no stride or no swizzle, else records and the stride
+//  gfx9    bytes unless the instruction has an index and there is a stride; then records
+//          Both count the scalar offset when they count bytes, and look at where a dword begins.
+//  gfx10   OOB_SELECT says; the scalar offset does not count, and a dword must fit in whole.
+//
+// Plain loads and stores are checked dword by dword, formats and atomics in whole.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/vgpu/isa/op.hpp"
+
+namespace rigel::vgpu::exec {
+
+struct BufferResource {
+  uint64_t base = 0;
+  uint32_t stride = 0;  ///< Bytes from one record to the next.
+  uint32_t records = 0;
+  bool swizzled = false;
+  bool add_tid = false;  ///< The lane's number is added to the index.
+  uint8_t element_bytes = 4;
+  uint8_t index_stride = 8;                    ///< Records whose elements are interleaved.
+  uint8_t select[4] = {};                      ///< 0, 1, or 4 … 7 for the components
+  uint8_t data_format = 0, number_format = 0;  ///< gfx8, gfx9
+  uint8_t format = 0;                          ///< gfx10
+  uint8_t out_of_bounds = 0;                   ///< gfx10: OOB_SELECT
+
+  static constexpr BufferResource decode(const uint32_t (&words)[4], isa::Family family) {
+    BufferResource r;
+    r.base = words[0] | uint64_t{words[1] & 0xffff} << 32;
+    r.stride = words[1] >> 16 & 0x3fff;
+    r.swizzled = words[1] >> 31 != 0;
+    r.records = words[2];
+    for (unsigned i = 0; i < 4; ++i) r.select[i] = words[3] >> 3 * i & 7;
+    r.index_stride = static_cast<uint8_t>(8u << (words[3] >> 21 & 3));
+    r.add_tid = (words[3] >> 23 & 1) != 0;
+    if (family == isa::Family::kGfx10) {
+      r.format = words[3] >> 12 & 0x7f;
+      r.out_of_bounds = words[3] >> 28 & 3;
+      return r;
+    }
+    r.number_format = words[3] >> 12 & 7;
+    r.data_format = words[3] >> 15 & 0xf;
+    if (r.add_tid) r.stride |= uint32_t{r.data_format} << 14;
+    if (family == isa::Family::kGfx8) r.element_bytes = static_cast<uint8_t>(2u << (words[3] >> 19 & 3));
+    return r;
+  }
+
+  /// How many bytes of an access at `offset` of record `index` are in range, from its first on; whoever
+  /// accesses in whole compares with the size. `scalar` is the scalar offset.
+  constexpr uint64_t in_range(uint64_t index, uint64_t offset, uint64_t scalar, bool has_index,
+                              isa::Family family) const {
+    const auto left = [](uint64_t limit, uint64_t at) { return at < limit ? limit - at : 0; };
+    constexpr uint64_t kAll = 16;
+    if (family != isa::Family::kGfx10) {
+      const bool structured =
+          family == isa::Family::kGfx8 ? stride != 0 && swizzled : stride != 0 && has_index;
+      // Any dword that begins in range counts.
+      if (!structured) return dwords_up(left(records, offset + index * stride + scalar));
+      if (index >= records) return 0;
+      return swizzled ? dwords_up(left(stride, offset)) : kAll;
+    }
+    switch (out_of_bounds) {
+      case 0:
+        return index >= records ? 0 : left(stride, offset);
+      case 1:
+        return index >= records ? 0 : kAll;
+      case 2:
+        return records == 0 ? 0 : kAll;
+      default:
+        if (swizzled && stride != 0) return index >= records ? 0 : left(stride, offset);
+        return left(records, offset + (has_index ? index * stride : 0));
+    }
+  }
+
+  static constexpr uint64_t dwords_up(uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; }
+};
+
+}  // namespace rigel::vgpu::exec
