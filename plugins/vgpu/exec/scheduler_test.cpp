@@ -1,0 +1,294 @@
+// Dispatches through the scheduler: what waves start with, that all of them get on, how dispatches end.
+// Programs are for gfx900; s[0:1] is the address of a buffer.
+#include "plugins/vgpu/exec/scheduler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <future>
+
+#include "plugins/vgpu/cp/fake_bus.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+using Words = std::vector<uint32_t>;
+using Kind = DispatchResult::Kind;
+
+// buffer[id] = id + 100
+const Words kStoreId = {0x8e038202, 0x8004ff02, 0x00000064, 0xc0400100,
+                        0x00000003, 0xc0840000, 0,          0xbf810000};
+// Group 0 waits until group 1 has stored 77 to [0], then copies it to [8].
+const Words kConsumeWhatTheNextProduces = {0xbf068002, 0xbf840008, 0xc0030100, 0,          0xbf8cc07f,
+                                           0xbf068004, 0xbf85fffb, 0xc0420100, 8,          0xbf810000,
+                                           0xbe8400ff, 0x0000004d, 0xc0420100, 0x00000000, 0xbf810000};
+// A ticket lock ([0] next ticket, [4] now serving) around [8] += 3.
+const Words kTicketLock = {0xbe840081, 0xc20b0100, 0,          0xc0030140, 4,          0xbf8cc07f,
+                           0xbf060504, 0xbf84fffb, 0xc0030180, 8,          0xbf8cc07f, 0x80068306,
+                           0xc0420180, 8,          0x80058105, 0xc0420140, 4,          0xbf810000};
+// [0] += 1; waits, sleeping, until [0] is s3; [4] += 1.
+const Words kGridBarrier = {0xbe840081, 0xc20a0100, 0,          0xbf8e0001, 0xc0030140, 0,         0xbf8cc07f,
+                            0xbf0a0305, 0xbf85fffa, 0xbe840081, 0xc20a0100, 4,          0xbf810000};
+// Each wave adds one to its group's counter at [64 + 4 * group]; behind a barrier the counter must be the
+// number of waves, or [0] counts an error.
+const Words kGroupBarrier = {0x8e048202, 0x8004c004, 0x80040004, 0x82058001, 0xbe860081,
+                             0xc20a0182, 0,          0xbf8cc07f, 0xbf8a0000, 0xc00301c2,
+                             0,          0xbf8cc07f, 0x8608bf03, 0xbf070807, 0xbf840003,
+                             0xbe860081, 0xc20a0180, 0,          0xbf810000};
+const Words kReadUnmapped = {0xbf800000, 0xbe8401ff, 0x00001000, 0xc0020182, 0, 0xbf810000};
+const Words kSpin = {0xbf82ffff};
+const Words kSpinAsleep = {0xbf8e000a, 0xbf82fffe};
+const Words kHalt = {0xbf8d0001, 0xbf810000};
+const Words kWaitForFlag = {0xc0030100, 0, 0xbf8cc07f, 0xbf068004, 0xbf85fffb, 0xbf810000};
+const Words kSetFlag = {0xbe840081, 0xc0420100, 0, 0xbf810000};
+// buffer[id] = s3
+const Words kStoreS3 = {0x8e048202, 0xc04000c0, 4, 0xbf810000};
+// 64 bytes for work-group (0, 0, z): s0 … s6, MODE, EXEC
+const Words kStoreRegisters = {0x9214c004, 0x80140014, 0x82158001, 0xc04a000a, 0x00,       0xc046010a,
+                               0x10,       0xc042018a, 0x18,       0xb896f801, 0xc042058a, 0x1c,
+                               0xbe98017e, 0xc046060a, 0x20,       0xbf810000};
+
+struct Parameter {
+  uint32_t workers;
+  bool inline_dispatches;
+};
+
+class SchedulerTest : public ::testing::TestWithParam<Parameter> {
+ protected:
+  SchedulerTest() {
+    device_.compute_units = 4;
+    device_.level = best_simd_level();
+    make();
+    buffer_ = bus_.allocate(65536);
+  }
+  void make() {
+    scheduler_ = std::make_unique<Scheduler>(
+        device_, bus_, SchedulerOptions{GetParam().workers, GetParam().inline_dispatches});
+  }
+
+  /// A dispatch of one-dimensional work-groups of 64 with s[0:1] = the buffer and s2 = the work-group's id.
+  Dispatch dispatch(const Words& program, uint32_t groups) {
+    const vgpu::testing::Buffer code = bus_.allocate(program.size() * 4);
+    std::memcpy(code.host, program.data(), program.size() * 4);
+    Dispatch d;
+    d.queue_id = 1;
+    d.entry_va = code.va;
+    d.work_group_size[0] = 64;
+    d.grid_size[0] = groups * 64;
+    d.pgm_rsrc1 = 0xf0 << 12;
+    d.user_sgprs[0] = static_cast<uint32_t>(buffer_.va);
+    d.user_sgprs[1] = static_cast<uint32_t>(buffer_.va >> 32);
+    d.user_sgpr_count = 2;
+    d.pgm_rsrc2 = 1u << 7;
+    return d;
+  }
+
+  std::future<DispatchResult> start(const Dispatch& d) {
+    auto promise = std::make_shared<std::promise<DispatchResult>>();
+    auto result = promise->get_future();
+    scheduler_->start(d, [promise](DispatchResult r) { promise->set_value(std::move(r)); });
+    return result;
+  }
+  DispatchResult run(const Dispatch& d) { return start(d).get(); }
+
+  uint32_t word(uint64_t index) { return buffer_.at<uint32_t>()[index]; }
+  void store(uint64_t index, uint32_t value) {
+    std::atomic_ref(buffer_.at<uint32_t>()[index]).store(value, std::memory_order_release);
+  }
+
+  vgpu::testing::FakeBus bus_;
+  Device device_;
+  vgpu::testing::Buffer buffer_;
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+TEST_P(SchedulerTest, EveryWorkGroupRunsOnce) {
+  EXPECT_EQ(run(dispatch(kStoreId, 1000)).kind, Kind::kDone);
+  for (uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(word(i), i + 100) << i;
+}
+
+TEST_P(SchedulerTest, SmallDispatchesRunAsWell) {
+  for (uint32_t groups = 1; groups < 12; ++groups) {
+    std::memset(buffer_.host, 0, buffer_.bytes);
+    EXPECT_EQ(run(dispatch(kStoreId, groups)).kind, Kind::kDone);
+    for (uint32_t i = 0; i < groups; ++i) EXPECT_EQ(word(i), i + 100) << i;
+    EXPECT_EQ(word(groups), 0u);
+  }
+}
+
+TEST_P(SchedulerTest, WavesStartWithTheirRegisters) {
+  Dispatch d = dispatch(kStoreRegisters, 1);
+  d.work_group_size[0] = 5;
+  d.work_group_size[1] = 3;
+  d.work_group_size[2] = 2;
+  d.grid_size[0] = 5;
+  d.grid_size[1] = 3;
+  d.grid_size[2] = 3;  // the second group has half of its work-items
+  d.pgm_rsrc1 |= 1u << 21 | 1u << 23;
+  d.pgm_rsrc2 = 1 | 7u << 7 | 1u << 10;
+  d.scratch_va = 0x100000;
+  d.private_bytes = 16;
+  d.scratch_wave_bytes = 1024;
+  d.scratch_waves = 4;
+  EXPECT_EQ(run(d).kind, Kind::kDone);
+  for (uint32_t z = 0; z < 2; ++z) {
+    const uint32_t* const row = buffer_.at<uint32_t>() + z * 16;
+    EXPECT_EQ(row[0] | uint64_t{row[1]} << 32, buffer_.va);
+    EXPECT_EQ(row[2], 0u) << "id x";
+    EXPECT_EQ(row[3], 0u) << "id y";
+    EXPECT_EQ(row[4], z) << "id z";
+    EXPECT_EQ(row[5], 0x80000001u) << "first wave of one";
+    EXPECT_EQ(row[6] % 1024, 0u) << "scratch wave offset";
+    EXPECT_LT(row[6], 4096u);
+    EXPECT_EQ(row[7], 0x3f0u) << "MODE";
+    EXPECT_EQ(row[8], (1u << (z == 0 ? 30 : 15)) - 1) << "EXEC";
+    EXPECT_EQ(row[9], 0u);
+  }
+}
+
+TEST_P(SchedulerTest, WavesOfAGroupMeetAtBarriers) {
+  Dispatch d = dispatch(kGroupBarrier, 100);
+  d.work_group_size[0] = 500;
+  d.grid_size[0] = 50 * 500 + 100;  // the last group has 2 waves instead of 8
+  d.pgm_rsrc2 |= 1u << 10;
+  EXPECT_EQ(run(d).kind, Kind::kDone);
+  EXPECT_EQ(word(0), 0u) << "waves that went through too early";
+  for (uint32_t i = 0; i < 50; ++i) EXPECT_EQ(word(16 + i), 8u);
+  EXPECT_EQ(word(16 + 50), 2u);
+}
+
+TEST_P(SchedulerTest, AGroupMayWaitForALaterOne) {
+  EXPECT_EQ(run(dispatch(kConsumeWhatTheNextProduces, 2)).kind, Kind::kDone);
+  EXPECT_EQ(word(2), 77u);
+}
+
+TEST_P(SchedulerTest, LocksBetweenGroupsAreHandedOn) {
+  EXPECT_EQ(run(dispatch(kTicketLock, 150)).kind, Kind::kDone);
+  EXPECT_EQ(word(2), 150u * 3);
+}
+
+TEST_P(SchedulerTest, AllGroupsThatTheBoardHasRoomForMeet) {
+  const uint32_t groups = device_.compute_units * device_.waves_per_compute_unit;
+  Dispatch d = dispatch(kGridBarrier, groups);
+  d.user_sgprs[2] = 0;
+  d.pgm_rsrc2 = 0;
+  d.user_sgprs[3] = groups;
+  d.user_sgpr_count = 4;
+  EXPECT_EQ(run(d).kind, Kind::kDone);
+  EXPECT_EQ(word(1), groups);
+}
+
+TEST_P(SchedulerTest, NoMoreGroupsStartThanThereIsRoomFor) {
+  device_.compute_units = 1;
+  device_.waves_per_compute_unit = 3;
+  make();
+  Dispatch d = dispatch(kGridBarrier, 4);  // waits for a fourth that cannot start
+  d.pgm_rsrc2 = 0;
+  d.user_sgprs[3] = 4;
+  d.user_sgpr_count = 4;
+  auto result = start(d);
+  while (std::atomic_ref(buffer_.at<uint32_t>()[0]).load() < 3) std::this_thread::yield();
+  EXPECT_EQ(result.wait_for(std::chrono::milliseconds(5)), std::future_status::timeout);
+  EXPECT_EQ(std::atomic_ref(buffer_.at<uint32_t>()[0]).load(), 3u);
+  store(0, 4);
+  EXPECT_EQ(result.get().kind, Kind::kDone);
+}
+
+TEST_P(SchedulerTest, DispatchesWaitForOthers) {
+  auto waiting = start(dispatch(kWaitForFlag, 3));
+  auto many = start(dispatch(kWaitForFlag, 500));
+  EXPECT_EQ(run(dispatch(kSetFlag, 1)).kind, Kind::kDone);
+  EXPECT_EQ(waiting.get().kind, Kind::kDone);
+  EXPECT_EQ(many.get().kind, Kind::kDone);
+}
+
+TEST_P(SchedulerTest, DispatchesWaitForTheHost) {
+  auto waiting = start(dispatch(kWaitForFlag, 10));
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(5)), std::future_status::timeout);
+  store(0, 1);
+  EXPECT_EQ(waiting.get().kind, Kind::kDone);
+}
+
+TEST_P(SchedulerTest, ScratchIsSharedByTheWavesInFlight) {
+  Dispatch d = dispatch(kStoreS3, 1000);
+  d.pgm_rsrc2 |= 1;
+  d.scratch_va = 0x100000;
+  d.private_bytes = 16;
+  d.scratch_wave_bytes = 2048;
+  d.scratch_waves = 3;
+  EXPECT_EQ(run(d).kind, Kind::kDone);
+  for (uint32_t i = 0; i < 1000; ++i) EXPECT_TRUE(word(i) % 2048 == 0 && word(i) < 3 * 2048) << word(i);
+}
+
+TEST_P(SchedulerTest, FaultsSayWhatWhereAndWho) {
+  const Dispatch d = dispatch(kReadUnmapped, 20);
+  const DispatchResult result = run(d);
+  EXPECT_EQ(result.kind, Kind::kFault);
+  EXPECT_EQ(result.fault.va, 0x1000u);
+  EXPECT_EQ(result.fault.access, Access::kRead);
+  EXPECT_EQ(result.fault.reason, FaultReason::kNotPresent);
+  EXPECT_EQ(result.fault.queue_id, 1u);
+  EXPECT_NE(result.reason.find("entry + 0xc"), std::string::npos) << result.reason;
+}
+
+TEST_P(SchedulerTest, IllegalInstructionsAreErrors) {
+  const DispatchResult result = run(dispatch({0xbf800000, 0xffffffff}, 20));
+  EXPECT_EQ(result.kind, Kind::kError);
+  EXPECT_EQ(result.error, QueueError::kIllegalInstruction);
+  EXPECT_NE(result.reason.find("entry + 0x4"), std::string::npos) << result.reason;
+}
+
+TEST_P(SchedulerTest, CancelEndsWhatSpinsSleepsAndHalts) {
+  for (const Words& program : {kSpin, kSpinAsleep, kHalt}) {
+    for (const uint32_t groups : {1u, 300u}) {
+      auto result = start(dispatch(program, groups));
+      EXPECT_EQ(result.wait_for(std::chrono::milliseconds(2)), std::future_status::timeout);
+      scheduler_->cancel(2);
+      EXPECT_EQ(result.wait_for(std::chrono::milliseconds(2)), std::future_status::timeout)
+          << "another queue";
+      scheduler_->cancel(1);
+      EXPECT_EQ(result.get().kind, Kind::kCancelled);
+    }
+  }
+}
+
+TEST_P(SchedulerTest, GoingAwayCancels) {
+  auto one = start(dispatch(kSpin, 1));
+  auto many = start(dispatch(kSpin, 100));
+  scheduler_.reset();
+  EXPECT_EQ(one.get().kind, Kind::kCancelled);
+  EXPECT_EQ(many.get().kind, Kind::kCancelled);
+}
+
+TEST_P(SchedulerTest, CodeThatWasReplacedIsNotRunAgain) {
+  const Dispatch d = dispatch(kStoreId, 20);
+  EXPECT_EQ(run(d).kind, Kind::kDone);
+  std::byte* const code = bus_.translate(d.entry_va, 64, Access::kWrite).host;
+  const uint32_t two_hundred = 200;
+  std::memcpy(code + 8, &two_hundred, 4);
+  EXPECT_EQ(run(d).kind, Kind::kDone);
+  for (uint32_t i = 0; i < 20; ++i) EXPECT_EQ(word(i), i + 200);
+}
+
+TEST_P(SchedulerTest, AHundredDispatchesOfSeveralQueuesGoOnTogether) {
+  std::vector<std::future<DispatchResult>> results;
+  const Dispatch d = dispatch(kTicketLock, 7);
+  for (uint32_t i = 0; i < 100; ++i) {
+    Dispatch copy = d;
+    copy.queue_id = i % 5;
+    results.push_back(start(copy));
+  }
+  for (auto& result : results) EXPECT_EQ(result.get().kind, Kind::kDone);
+  EXPECT_EQ(word(2), 700u * 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, SchedulerTest,
+                         ::testing::Values(Parameter{1, true}, Parameter{1, false}, Parameter{2, true},
+                                           Parameter{2, false}),
+                         [](const auto& choice) {
+                           return std::string(choice.param.workers == 1 ? "One" : "Two") +
+                                  (choice.param.inline_dispatches ? "AndTheCaller" : "");
+                         });
+
+}  // namespace
+}  // namespace rigel::vgpu::exec
