@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugins/vgpu/exec/guest_access.hpp"
+
 namespace rigel::vgpu::exec {
 
 void Memory::forget() {
@@ -69,6 +71,7 @@ std::byte* Memory::find_slow(const void* site, uint64_t va, uint64_t bytes, Acce
 }
 
 bool Memory::read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access) {
+  const GuestAccess guest;
   auto* out = static_cast<std::byte*>(to);
   while (bytes != 0) {
     const Translation found = run(va, bytes, access);
@@ -83,6 +86,7 @@ bool Memory::read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access 
 }
 
 bool Memory::write(uint64_t va, const void* from, uint64_t bytes, VmFault& fault) {
+  const GuestAccess guest;
   const auto* in = static_cast<const std::byte*>(from);
   while (bytes != 0) {
     const Translation found = run(va, bytes, Access::kWrite);
