@@ -63,6 +63,7 @@ class Reader {
   bool vop12c();
   bool sdwa();
   bool dpp();
+  bool knows_lane_permutation(unsigned control) const;
   bool vop3();
   bool vop3p();
   bool interpolation();
@@ -278,6 +279,21 @@ bool Reader::sdwa() {
   return read(0, field(32, 8), bit(55)) && read(1, field(9, 8), bit(63)) && implied();
 }
 
+/// Whether this chip has the DPP_CTRL, for operands of this size.
+bool Reader::knows_lane_permutation(unsigned control) const {
+  const auto is_double = [](const OperandShape& shape) {
+    return shape.dwords == 2 && shape.type != Type::kMask;
+  };
+  const bool to_all = control >= 0x150 && control <= 0x15f;  // row_share, row_newbcast
+  if (is_double(shape_.dst[0]) || is_double(shape_.src[0]) || is_double(shape_.src[1])) return to_all;
+  if (control <= 0xff || control == 0x140 || control == 0x141) return true;
+  if (control >= 0x101 && control <= 0x12f) return (control & 15) != 0;
+  if (to_all) return gfx10() || gfx90a_;
+  if (control >= 0x160 && control <= 0x16f) return gfx10();
+  return !gfx10() && (control == 0x130 || control == 0x134 || control == 0x138 || control == 0x13c ||
+                      control == 0x142 || control == 0x143);
+}
+
 bool Reader::dpp() {
   if (shape_.has(flag::kDpp8)) {
     const unsigned code = field(0, 9);
@@ -288,6 +304,7 @@ bool Reader::dpp() {
   } else {
     out_.lanes = LaneMode::kDpp;
     out_.dpp_ctrl = static_cast<uint16_t>(field(40, 9));
+    if (!knows_lane_permutation(out_.dpp_ctrl)) return false;
     out_.fetch_inactive = bit(50);
     out_.bound_ctrl = bit(51);
     out_.neg = static_cast<uint8_t>(field(52, 1) | field(54, 1) << 1);

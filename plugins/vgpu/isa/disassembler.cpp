@@ -215,11 +215,7 @@ void Writer::lane_modifiers() {
     }
     text_ += ']';
   } else {
-    const auto is_double = [](const tables::OperandShape& shape) {
-      return shape.dwords == 2 && shape.type != Type::kMask;
-    };
-    const bool doubles = is_double(shape_.dst[0]) || is_double(shape_.src[0]) || is_double(shape_.src[1]);
-    append_lane_permutation(text_, target_, in_.dpp_ctrl, doubles);
+    append_lane_permutation(text_, family_, in_.dpp_ctrl);
     text_ += " row_mask:";
     append_hex(text_, in_.row_mask);
     text_ += " bank_mask:";

@@ -477,68 +477,52 @@ void append_swizzle(std::string& text, uint16_t value) {
   text += ')';
 }
 
-void append_lane_permutation(std::string& text, const Target& target, uint16_t control, bool doubles) {
-  const bool gfx10 = target.major == 10;
-  const bool gfx90a = target.major == 9 && target.stepping == 10;
+void append_lane_permutation(std::string& text, Family family, uint16_t control) {
+  constexpr std::string_view kRows[] = {"row_shl:", "row_shr:", "row_ror:"};
   const auto with_count = [&](std::string_view name) {
     text += name;
     append_number(text, control & 15);
   };
-  const auto before_gfx10 = [&](std::string_view name, std::string_view how) {
-    if (gfx10) {
-      text += "/* ";
-      text += name;
-      text += " is not supported starting from GFX10 */";
-    } else {
-      text += name;
-      text += how;
-    }
-  };
-  if (doubles && !(control >= 0x150 && control <= 0x15f)) {
-    text += " /* DP ALU dpp only supports row_newbcast */";
-  } else if (control <= 0xff) {
+  if (control <= 0xff) {
     text += "quad_perm:[";
     for (unsigned i = 0; i != 4; ++i) {
       if (i != 0) text += ',';
       append_number(text, bits_of(control, 2 * i, 2));
     }
     text += ']';
-  } else if (control >= 0x101 && control <= 0x10f) {
-    with_count("row_shl:");
-  } else if (control >= 0x111 && control <= 0x11f) {
-    with_count("row_shr:");
-  } else if (control >= 0x121 && control <= 0x12f) {
-    with_count("row_ror:");
-  } else if (control == 0x130) {
-    before_gfx10("wave_shl", ":1");
-  } else if (control == 0x134) {
-    before_gfx10("wave_rol", ":1");
-  } else if (control == 0x138) {
-    before_gfx10("wave_shr", ":1");
-  } else if (control == 0x13c) {
-    before_gfx10("wave_ror", ":1");
-  } else if (control == 0x140) {
-    text += "row_mirror";
-  } else if (control == 0x141) {
-    text += "row_half_mirror";
-  } else if (control == 0x142) {
-    before_gfx10("row_bcast", ":15");
-  } else if (control == 0x143) {
-    before_gfx10("row_bcast", ":31");
-  } else if (control >= 0x150 && control <= 0x15f) {
-    if (gfx10 || gfx90a) {
-      with_count(gfx10 ? "row_share:" : "row_newbcast:");
-    } else {
-      text += " /* row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10 */";
-    }
-  } else if (control >= 0x160 && control <= 0x16f) {
-    if (gfx10) {
-      with_count("row_xmask:");
-    } else {
-      text += "/* row_xmask is not supported on ASICs earlier than GFX10 */";
-    }
+  } else if (control < 0x130) {
+    with_count(kRows[bits_of(control, 4, 4) % 3]);
+  } else if (control >= 0x160) {
+    with_count("row_xmask:");
+  } else if (control >= 0x150) {
+    with_count(family == Family::kGfx10 ? "row_share:" : "row_newbcast:");
   } else {
-    text += "/* Invalid dpp_ctrl value */";
+    switch (control) {
+      case 0x130:
+        text += "wave_shl:1";
+        break;
+      case 0x134:
+        text += "wave_rol:1";
+        break;
+      case 0x138:
+        text += "wave_shr:1";
+        break;
+      case 0x13c:
+        text += "wave_ror:1";
+        break;
+      case 0x140:
+        text += "row_mirror";
+        break;
+      case 0x141:
+        text += "row_half_mirror";
+        break;
+      case 0x142:
+        text += "row_bcast:15";
+        break;
+      default:
+        text += "row_bcast:31";
+        break;
+    }
   }
 }
 

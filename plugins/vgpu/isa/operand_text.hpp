@@ -28,8 +28,8 @@ void append_index_mode(std::string& text, uint16_t value);
 
 /// The offset of ds_swizzle_b32.
 void append_swizzle(std::string& text, uint16_t value);
-/// DPP_CTRL.
-void append_lane_permutation(std::string& text, const Target& target, uint16_t control, bool doubles);
+/// DPP_CTRL, one that the decoder lets through.
+void append_lane_permutation(std::string& text, Family family, uint16_t control);
 /// " format:[…]" of a typed buffer instruction, unless it is the default.
 void append_buffer_format(std::string& text, Family family, uint8_t format);
 /// The target of an export.

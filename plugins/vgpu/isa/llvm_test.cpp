@@ -1,0 +1,252 @@
+// Against LLVM 19's tools, where they are installed: random encodings of every instruction, and the device
+// code in libraries of the system.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/disassembler.hpp"
+#include "plugins/vgpu/isa/tables.hpp"
+
+namespace rigel::vgpu::isa {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string tool(const char* name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string file = folder + "/" + name;
+    if (access(file.c_str(), X_OK) == 0) return file;
+  }
+  return {};
+}
+
+/// A folder that goes with the test.
+class Scratch {
+ public:
+  Scratch() : path_(fs::temp_directory_path() / ("rigel-isa-" + std::to_string(getpid()))) {
+    fs::create_directory(path_);
+  }
+  ~Scratch() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::vector<std::string> output_of(const std::string& command) {
+  std::vector<std::string> lines;
+  const auto close = [](FILE* pipe) { pclose(pipe); };
+  const std::unique_ptr<FILE, decltype(close)> pipe(popen(command.c_str(), "r"), close);
+  if (!pipe) return lines;
+  char* line = nullptr;
+  size_t size = 0;
+  for (ssize_t length; (length = getline(&line, &size, pipe.get())) > 0;)
+    lines.emplace_back(line, static_cast<size_t>(length));
+  std::free(line);
+  return lines;
+}
+
+/// Spaces as the disassembler writes them; without a remark at the end.
+std::string tidy(std::string_view text) {
+  if (const size_t remark = text.find("//"); remark != std::string_view::npos) text = text.substr(0, remark);
+  std::string tidied;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\t' || c == '\n';
+    if (!space) {
+      tidied += c;
+    } else if (!tidied.empty() && tidied.back() != ' ') {
+      tidied += ' ';
+    }
+  }
+  while (!tidied.empty() && tidied.back() == ' ') tidied.pop_back();
+  return tidied;
+}
+
+struct Sample {
+  std::vector<uint32_t> words;
+  std::string text;  ///< Empty: refused.
+};
+
+/// Encodings of every row that the target has, with random fields.
+std::vector<Sample> samples_of(const Target& target, unsigned each) {
+  std::mt19937_64 random(20);
+  std::vector<Sample> samples;
+  for (const tables::Row& row : tables::rows()) {
+    if ((row.chips & chip_bit(target)) == 0) continue;
+    const tables::Shape& shape = tables::shapes()[row.shape];
+    for (unsigned i = 0; i != each; ++i) {
+      const uint64_t bits = row.value | (random() & shape.live & ~shape.mask);
+      Sample sample{
+          {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(random()),
+           static_cast<uint32_t>(random()), static_cast<uint32_t>(random())},
+          {}};
+      Instruction instruction;
+      const bool good =
+          decode(target, sample.words.data(), sample.words.size(), instruction) == DecodeStatus::kOk;
+      if (!good && shape.has(tables::flag::kSdwa)) continue;  // LLVM's tools don't survive reserved selects
+      if (good) sample.text = disassemble(target, instruction);
+      sample.words.resize(good ? instruction.bytes / 4 : 2);
+      samples.push_back(std::move(sample));
+    }
+  }
+  return samples;
+}
+
+constexpr const char* kMark = "s_nop 0x7abc";
+
+void compare_random(const Target& target) {
+  const std::string mc = tool("llvm-mc-19");
+  if (mc.empty()) GTEST_SKIP() << "no llvm-mc-19";
+  const Scratch scratch;
+  const std::vector<Sample> samples = samples_of(target, 4);
+  {
+    std::ofstream input(scratch.file("code"));
+    for (const Sample& sample : samples) {
+      char separator = '[';
+      for (const uint32_t word : sample.words) {
+        for (unsigned i = 0; i != 4; ++i, separator = ',')
+          input << separator << "0x" << std::hex << (word >> (8 * i) & 255);
+      }
+      input << "]\n[0xbc,0x7a,0x80,0xbf]\n";
+    }
+  }
+  const std::string wave =
+      target.major == 10 ? (target.wave32 ? " -mattr=+wavefrontsize32" : " -mattr=+wavefrontsize64") : "";
+  const auto lines = output_of(mc + " -triple=amdgcn -mcpu=" + name(target) + wave + " -disassemble " +
+                               scratch.file("code") + " 2>/dev/null");
+  std::vector<std::string> texts(1);
+  for (const std::string& line : lines) {
+    const std::string text = tidy(line);
+    if (text == kMark) {
+      texts.emplace_back();
+    } else if (!text.empty() && text[0] != '.') {
+      texts.back() += text;
+    }
+  }
+  ASSERT_EQ(texts.size(), samples.size() + 1);
+  size_t wrong = 0;
+  for (size_t i = 0; i != samples.size(); ++i) {
+    const std::string& llvm = texts[i];
+    const std::string& ours = samples[i].text;
+    if (ours == llvm || (ours.empty() && llvm == "v_illegal")) continue;
+    // What no register is that, LLVM writes all the same, sometimes with a remark.
+    if (llvm.find("/*Invalid") != std::string::npos) continue;
+    if (ours.empty() && llvm.find("/*") != std::string::npos) continue;
+    if (ours.empty() && (llvm.find("src_") != std::string::npos || llvm.find("null") != std::string::npos))
+      continue;
+    if (++wrong <= 10) ADD_FAILURE() << name(target) << "\n  LLVM: " << llvm << "\n  ours: " << ours;
+  }
+  EXPECT_EQ(wrong, 0u) << "of " << samples.size();
+}
+
+TEST(IsaAgainstLlvm, Gfx803) {
+  compare_random({8, 0, 3});
+}
+TEST(IsaAgainstLlvm, Gfx810) {
+  compare_random({8, 1, 0});
+}
+TEST(IsaAgainstLlvm, Gfx900) {
+  compare_random({9, 0, 0});
+}
+TEST(IsaAgainstLlvm, Gfx906) {
+  compare_random({9, 0, 6});
+}
+TEST(IsaAgainstLlvm, Gfx908) {
+  compare_random({9, 0, 8});
+}
+TEST(IsaAgainstLlvm, Gfx90a) {
+  compare_random({9, 0, 10});
+}
+TEST(IsaAgainstLlvm, Gfx1010) {
+  compare_random({10, 1, 0});
+}
+TEST(IsaAgainstLlvm, Gfx1030) {
+  compare_random({10, 3, 0});
+}
+TEST(IsaAgainstLlvm, Gfx1030Wave32) {
+  compare_random({10, 3, 0, true});
+}
+
+/// Code objects inside a library: [target, bytes].
+std::vector<std::pair<std::string, std::string>> bundled_code(const std::string& file) {
+  constexpr std::string_view kMagic = "__CLANG_OFFLOAD_BUNDLE__";
+  std::ifstream stream(file, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(stream)), {});
+  std::vector<std::pair<std::string, std::string>> found;
+  const auto number = [&](size_t at) {
+    uint64_t value = 0;
+    if (at + 8 <= bytes.size()) std::memcpy(&value, bytes.data() + at, 8);
+    return value;
+  };
+  for (size_t at = bytes.find(kMagic); at != std::string::npos; at = bytes.find(kMagic, at + 1)) {
+    size_t entry = at + kMagic.size() + 8;
+    for (uint64_t count = number(entry - 8); count != 0 && count < 100; --count) {
+      const uint64_t offset = number(entry), size = number(entry + 8), length = number(entry + 16);
+      if (length > 200 || entry + 24 + length > bytes.size()) break;
+      const std::string triple = bytes.substr(entry + 24, length);
+      entry += 24 + length;
+      const size_t chip = triple.rfind("gfx");
+      if (chip == std::string::npos || at + offset + size > bytes.size()) continue;
+      found.emplace_back(triple.substr(chip), bytes.substr(at + offset, size));
+    }
+  }
+  return found;
+}
+
+TEST(IsaAgainstLlvm, RocRandReadsAlike) {
+  const std::string objdump = tool("llvm-objdump-19");
+  const std::string library = "/usr/lib/x86_64-linux-gnu/librocrand.so.1.1";
+  if (objdump.empty() || !fs::exists(library)) GTEST_SKIP() << "no llvm-objdump-19 or no rocRAND";
+  const Scratch scratch;
+  size_t instructions = 0, wrong = 0;
+  for (const auto& [chip, code] : bundled_code(library)) {
+    auto target = target_of(chip);
+    if (!target || chip_bit(*target) == 0) continue;
+    target->wave32 = target->major == 10;  // what compilers choose
+    std::ofstream(scratch.file("object"), std::ios::binary) << code;
+    for (const std::string& line : output_of(objdump + " -d " + scratch.file("object") + " 2>/dev/null")) {
+      // "\ttext   // 000000001000: C0020002 00000024 <label>"
+      const size_t remark = line.find("// ");
+      const size_t colon = remark == std::string::npos ? remark : line.find(": ", remark);
+      if (colon == std::string::npos) continue;
+      std::vector<uint32_t> words;
+      std::istringstream dump(line.substr(colon + 2));
+      for (std::string word; dump >> word && word.size() == 8 && word[0] != '<';)
+        words.push_back(static_cast<uint32_t>(std::stoul(word, nullptr, 16)));
+      if (words.empty()) continue;
+      const std::string llvm = tidy(line);
+      Instruction instruction;
+      const bool good = decode(*target, words.data(), words.size(), instruction) == DecodeStatus::kOk;
+      const std::string ours = good ? disassemble(*target, instruction) : "v_illegal";
+      ++instructions;
+      const bool same_size = !good || instruction.bytes == words.size() * 4;
+      if (ours == llvm && same_size) continue;
+      if (++wrong <= 10) ADD_FAILURE() << chip << ' ' << line << "  ours: " << ours;
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(instructions, 100'000u);
+  RecordProperty("instructions", static_cast<int>(instructions));
+  std::printf("%zu instructions\n", instructions);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::isa
