@@ -193,7 +193,8 @@ hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
   const uint32_t words = (cus + 31) / 32;
   std::vector<uint32_t> full(words);
   for (uint32_t cu = 0; cu < cus; ++cu) {
-    if (bits == 0 || (cu / 32 < bits / 32 && (mask[cu / 32] >> cu % 32 & 1) != 0)) full[cu / 32] |= 1u << cu % 32;
+    if (bits == 0 || (cu / 32 < bits / 32 && (mask[cu / 32] >> cu % 32 & 1) != 0))
+      full[cu / 32] |= 1u << cu % 32;
   }
   // RDNA's compute units come in pairs, which run a kernel together or not at all.
   if (device_.facts.version.major >= 10) {
@@ -202,7 +203,8 @@ hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
     }
   }
   if (std::all_of(full.begin(), full.end(), [](uint32_t word) { return word == 0; })) {
-    return refuse(device_.host, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the mask has none of %u compute units", cus);
+    return refuse(device_.host, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the mask has none of %u compute units",
+                  cus);
   }
   kfd_set_cu_mask arguments{queue_id_, words * 32, reinterpret_cast<uint64_t>(full.data())};
   const int32_t problem = device_.ioctl(KFD_NR_SET_CU_MASK, arguments);
@@ -217,7 +219,8 @@ bool AqlQueue::on_inactive(hsa_signal_value_t value, void* self) {
 }
 
 const hsa_kernel_dispatch_packet_t& AqlQueue::current_packet() const {
-  const uint64_t index = std::atomic_ref(const_cast<uint64_t&>(queue_->read_dispatch_id)).load(std::memory_order_acquire);
+  const uint64_t index =
+      std::atomic_ref(const_cast<uint64_t&>(queue_->read_dispatch_id)).load(std::memory_order_acquire);
   return reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(
       memory_.ring.data())[index & (queue_->hsa_queue.size - 1)];
 }

@@ -31,6 +31,11 @@ class AqlQueue {
   hsabe_status_t set_profiling(bool enabled);
   hsabe_status_t set_priority(uint32_t priority);
   hsabe_status_t set_cu_mask(uint32_t bits, const uint32_t* mask);
+  /// Whether it has been stopped, by the program or by an error.
+  bool stopped() const {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  }
 
  private:
   AqlQueue(Device& device, uint64_t cookie) : device_(device), cookie_(cookie) {}
@@ -56,7 +61,7 @@ class AqlQueue {
   bool created_ = false;
   uint32_t ring_bytes_ = 0;  // as the driver is told
 
-  std::mutex mutex_;  // guards what follows, and the driver's idea of the queue
+  mutable std::mutex mutex_;  // guards what follows, and the driver's idea of the queue
   uint32_t priority_ = 0;
   bool stopped_ = false;
   Block scratch_;

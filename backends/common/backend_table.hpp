@@ -8,6 +8,7 @@
 
 #include "backends/common/aql_queue.hpp"
 #include "backends/common/code_store.hpp"
+#include "backends/common/copy_engines.hpp"
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/select.hpp"
 
@@ -55,7 +56,8 @@ struct BackendTable {
         return as_queue(queue).set_priority(priority);
       },
       .set_cu_mask = [](void* queue, uint32_t bits, const uint32_t* mask) -> hsabe_status_t {
-        return hsabe::guarded(as_queue(queue).host(), [&] { return as_queue(queue).set_cu_mask(bits, mask); });
+        return hsabe::guarded(as_queue(queue).host(),
+                              [&] { return as_queue(queue).set_cu_mask(bits, mask); });
       },
   };
 
@@ -78,6 +80,22 @@ struct BackendTable {
       },
   };
 
+  static constexpr hsabe_copy_ops_t kCopy = {
+      .struct_size = sizeof(hsabe_copy_ops_t),
+      .submit = [](void* device, const hsabe_copy_t* copy) -> hsabe_status_t {
+        return hsabe::guarded(as_device(device).host,
+                              [&] { return as_device(device).copies().submit(*copy); });
+      },
+      .fill = [](void* device, uint64_t destination, uint32_t value, uint64_t count,
+                 uint64_t completion) -> hsabe_status_t {
+        return hsabe::guarded(as_device(device).host, [&] {
+          return as_device(device).copies().fill(destination, value, count, completion);
+        });
+      },
+      .engines = [](void* device, uint32_t* all,
+                    uint32_t* idle) { as_device(device).copies().engines(all, idle); },
+  };
+
   static constexpr hsabe_backend_t make(std::string_view name) {
     return {
         .struct_size = sizeof(hsabe_backend_t),
@@ -94,7 +112,7 @@ struct BackendTable {
         .memory = nullptr,
         .extensions = nullptr,
         .extension_count = 0,
-        .copy = nullptr,
+        .copy = &kCopy,
     };
   }
 };

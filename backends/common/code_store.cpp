@@ -1,5 +1,7 @@
 #include "backends/common/code_store.hpp"
 
+#include "backends/common/copy_engines.hpp"
+
 namespace rigel::gfx {
 
 uint32_t code_fit(const Device& device, const hsabe_code_target_t& target) {
@@ -9,9 +11,10 @@ uint32_t code_fit(const Device& device, const hsabe_code_target_t& target) {
   return fit;
 }
 
-hsabe_status_t load_code(Device&, const hsabe_segment_t&, void** image) {
+hsabe_status_t load_code(Device& device, const hsabe_segment_t&, void** image) {
   *image = nullptr;
-  return HSA_STATUS_SUCCESS;
+  // Its addresses may have had other code before.
+  return device.copies().invalidate_code();
 }
 
 }  // namespace rigel::gfx

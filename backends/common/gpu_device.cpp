@@ -8,6 +8,7 @@
 
 #include <hsa_plugin/kfd_abi.h>
 
+#include "backends/common/copy_engines.hpp"
 #include "backends/common/quirks.hpp"
 
 namespace rigel::gfx {
@@ -102,6 +103,7 @@ hsabe_status_t Device::open(const Family& family, const hsabe_host_t* host, cons
   }
   device->first_ticks_ = clocks.gpu_clock_counter;
   device->first_ns_ = clocks.system_clock_counter;
+  device->copies_ = std::make_unique<CopyEngines>(*device);
   out = std::move(device);
   return HSA_STATUS_SUCCESS;
 }
@@ -118,6 +120,7 @@ hsabe_status_t Device::reserve_scratch_pool() {
 }
 
 Device::~Device() {
+  copies_.reset();  // its queues give their memory back
   spare_.clear();
   if (scratch_pool_ != nullptr) {
     host->driver->release_addresses(host->self, scratch_pool_, kScratchPoolBytes);
@@ -142,10 +145,12 @@ hsabe_status_t Device::read_clock(uint64_t* ticks, uint64_t* ticks_per_second) {
     *ticks = clocks.gpu_clock_counter;
   }
   if (frequency_ == 0 && now_ns > first_ns_) {
-    const double exact = static_cast<double>(*ticks - first_ticks_) * 1e9 / static_cast<double>(now_ns - first_ns_);
+    const double exact =
+        static_cast<double>(*ticks - first_ticks_) * 1e9 / static_cast<double>(now_ns - first_ns_);
     constexpr double kStep = 250'000;
     const double rounded = static_cast<double>(static_cast<uint64_t>(exact / kStep + 0.5)) * kStep;
-    frequency_ = static_cast<uint64_t>(rounded > 0 && std::abs(exact - rounded) < exact * 0.005 ? rounded : exact);
+    frequency_ =
+        static_cast<uint64_t>(rounded > 0 && std::abs(exact - rounded) < exact * 0.005 ? rounded : exact);
   }
   *ticks_per_second = frequency_;
   return HSA_STATUS_SUCCESS;
@@ -206,9 +211,8 @@ hsabe_status_t Device::allocate_scratch(uint64_t size, Block& out) {
     if (size > kScratchPoolBytes - begin) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     scratch_used_.insert(next, {begin, size});
   }
-  const hsabe_status_t status =
-      Block::allocate_at(host, HSABE_BLOCK_LOCAL, HSABE_BLOCK_EXECUTABLE,
-                         static_cast<std::byte*>(scratch_pool_) + begin, size, out);
+  const hsabe_status_t status = Block::allocate_at(host, HSABE_BLOCK_LOCAL, HSABE_BLOCK_EXECUTABLE,
+                                                   static_cast<std::byte*>(scratch_pool_) + begin, size, out);
   if (status != HSA_STATUS_SUCCESS) {
     const std::lock_guard lock(mutex_);
     std::erase_if(scratch_used_, [&](const Span& span) { return span.begin == begin; });

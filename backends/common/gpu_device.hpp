@@ -18,6 +18,8 @@
 
 namespace rigel::gfx {
 
+class CopyEngines;
+
 /// Memory that the runtime's driver service has given, freed with the object.
 class Block {
  public:
@@ -48,10 +50,10 @@ class Block {
 
 /// The memory of one queue. Making it is what makes queues dear, so it is used again.
 struct QueueMemory {
-  Block control;      // the amd_queue_t
+  Block control;  // the amd_queue_t
   Block ring;
   Block end_of_pipe;
-  Block save_area;    // empty if the chip cannot save waves
+  Block save_area;  // empty if the chip cannot save waves
 };
 
 class Device {
@@ -83,10 +85,13 @@ class Device {
   hsabe_status_t take_queue_memory(uint64_t ring_bytes, QueueMemory& out);
   void give_queue_memory(QueueMemory memory);
 
-  /// Scratch of `size` bytes. On gfx8 it lies in the device's pool of addresses, from whose begin the hardware
-  /// counts.
+  /// Scratch of `size` bytes. On gfx8 it lies in the device's pool of addresses, from whose begin the
+  /// hardware counts.
   hsabe_status_t allocate_scratch(uint64_t size, Block& out);
   void free_scratch(Block block);
+  /// What it copies with.
+  CopyEngines& copies() { return *copies_; }
+
   uint64_t scratch_base() const { return reinterpret_cast<uint64_t>(scratch_pool_); }
 
  private:
@@ -108,6 +113,8 @@ class Device {
     uint64_t size;
   };
   std::vector<Span> scratch_used_;  // of the pool, sorted
+
+  std::unique_ptr<CopyEngines> copies_;
 };
 
 /// Reports the formatted text and returns `status`.

@@ -141,6 +141,12 @@ std::byte* VirtualGpu::map_doorbells(uint64_t offset) {
   return doorbells_ = static_cast<std::byte*>(out);
 }
 
+std::byte* VirtualGpu::doorbell(uint64_t offset, uint32_t queue_id) {
+  const uint64_t slice = doorbell_slice_bytes(family_);
+  return map_doorbells(offset) +
+         (family_.doorbell == HSABE_DOORBELL_INDEX64 ? offset & (slice - 1) : queue_id * 4ull);
+}
+
 VirtualAqlQueue::VirtualAqlQueue(VirtualGpu& gpu, uint32_t packets)
     : gpu_(gpu),
       layout_(aql_ring(gpu.family(), gpu.quirks(), packets)),
@@ -194,10 +200,7 @@ VirtualAqlQueue::VirtualAqlQueue(VirtualGpu& gpu, uint32_t packets)
   }
   check(gpu.call(KFD_NR_CREATE_QUEUE, create), "CREATE_QUEUE");
   id_ = create.queue_id;
-  const uint64_t slice = doorbell_slice_bytes(gpu.family());
-  doorbell_ =
-      gpu.map_doorbells(create.doorbell_offset) +
-      (gpu.family().doorbell == HSABE_DOORBELL_INDEX64 ? create.doorbell_offset & (slice - 1) : id_ * 4ull);
+  doorbell_ = gpu.doorbell(create.doorbell_offset, id_);
 }
 
 VirtualAqlQueue::~VirtualAqlQueue() {
@@ -281,10 +284,7 @@ VirtualSdmaQueue::VirtualSdmaQueue(VirtualGpu& gpu)
   create.queue_priority = 7;
   check(gpu.call(KFD_NR_CREATE_QUEUE, create), "CREATE_QUEUE of a copy engine");
   id_ = create.queue_id;
-  const uint64_t slice = doorbell_slice_bytes(gpu.family());
-  doorbell_ =
-      gpu.map_doorbells(create.doorbell_offset) +
-      (gpu.family().doorbell == HSABE_DOORBELL_INDEX64 ? create.doorbell_offset & (slice - 1) : id_ * 4ull);
+  doorbell_ = gpu.doorbell(create.doorbell_offset, id_);
 }
 
 VirtualSdmaQueue::~VirtualSdmaQueue() {

@@ -35,6 +35,7 @@ class VirtualGpu {
   const Family& family() const { return family_; }
   const Chip& chip() const { return *chip_; }
   const NodeFacts& facts() const { return facts_; }
+  const hsabe_node_t& node() const { return node_->get(); }
   Quirks quirks() const { return find_quirks(family_.quirks, facts_); }
 
   /// Zeroed memory of whole pages that host and GPU have at the same address. Lives as long as the GPU.
@@ -50,7 +51,15 @@ class VirtualGpu {
   int32_t call(uint32_t number, T& arguments) const {
     return ops().ioctl(driver_, kfd_, request(number, sizeof(T)), &arguments);
   }
+  int32_t call(uint32_t number, void* argument, uint64_t size) const {
+    return ops().ioctl(driver_, kfd_, request(number, size), argument);
+  }
   uint32_t gpu_id() const { return gpu_id_; }
+  /// The same for what the driver does by itself: `more_flags` are KFD_MEM_ flags; the host has `bytes` of
+  /// `mapped_bytes`.
+  void* share(uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags);
+  /// The doorbell of a queue, by what CREATE_QUEUE returned.
+  std::byte* doorbell(uint64_t offset, uint32_t queue_id);
 
  private:
   friend class VirtualAqlQueue;
@@ -58,7 +67,6 @@ class VirtualGpu {
 
   const hsadrv_ops_t& ops() const { return *table_->ops; }
   static uint64_t request(uint32_t number, size_t size);
-  void* share(uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags);
   std::byte* map_doorbells(uint64_t offset);
   std::string read(const std::string& path) const;
 

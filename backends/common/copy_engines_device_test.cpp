@@ -1,0 +1,158 @@
+// Copies and fills of an open device: the backend's own queues on the virtual GPU.
+#include "backends/common/copy_engines.hpp"
+
+#include <cstring>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <hsa/hsa.h>
+
+#include "backends/common/testing/backend_host.hpp"
+#include "backends/common/testing/boards.hpp"
+
+namespace rigel::gfx {
+namespace {
+
+using testing::eventually;
+
+std::vector<uint8_t> noise(size_t bytes) {
+  std::vector<uint8_t> data(bytes);
+  std::minstd_rand random(1);
+  for (uint8_t& byte : data) byte = static_cast<uint8_t>(random() >> 8 | 1);
+  return data;
+}
+
+class Copies : public testing::EveryBoard {
+ protected:
+  /// `sdma`: the option of that name. True if the device opened.
+  void open(const char* sdma = "auto") {
+    host_ = std::make_unique<testing::BackendHost>(gpu());
+    host_->set_option("sdma", sdma);
+    ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS)
+        << host_->last_report();
+  }
+  void TearDown() override {
+    device_.reset();
+    host_.reset();
+  }
+  uint8_t* bytes(size_t size) { return static_cast<uint8_t*>(gpu().share(size)); }
+
+  /// A plain copy from the host.
+  hsabe_copy_t copy(const void* to, const void* from, uint64_t size, const testing::VirtualSignal& done) {
+    hsabe_copy_t copy{};
+    copy.struct_size = sizeof(copy);
+    copy.destination = reinterpret_cast<uint64_t>(to);
+    copy.source = reinterpret_cast<uint64_t>(from);
+    copy.width = size;
+    copy.height = copy.depth = 1;
+    copy.completion = done.handle();
+    copy.from_host = 1;
+    return copy;
+  }
+
+  std::unique_ptr<testing::BackendHost> host_;
+  std::unique_ptr<Device> device_;
+};
+
+TEST_P(Copies, GoThroughEnginesOnRequest) {
+  open("on");
+  const auto data = noise(1'000'003);
+  uint8_t* const from = bytes(data.size());
+  uint8_t* const to = bytes(data.size() + 8);
+  std::memcpy(from, data.data(), data.size());
+  const testing::VirtualSignal done(gpu(), 1);
+  ASSERT_EQ(device_->copies().submit(copy(to + 1, from, data.size(), done)), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(std::memcmp(to + 1, data.data(), data.size()), 0);
+  EXPECT_EQ(host_->engine_requests(), 1);
+}
+
+TEST_P(Copies, WaitForWhatTheyDependOnAndStampTheClock) {
+  open("on");
+  uint8_t* const from = bytes(4096);
+  uint8_t* const to = bytes(4096);
+  from[0] = 7;
+  auto* const times = static_cast<uint64_t*>(gpu().share(4096));
+  const testing::VirtualSignal first(gpu(), 1), second(gpu(), -1), zero(gpu(), 0), done(gpu(), 1);
+  const uint64_t dependencies[] = {first.handle(), zero.handle(), second.handle()};
+  hsabe_copy_t one = copy(to, from, 16, done);
+  one.dependencies = dependencies;
+  one.dependency_count = 3;
+  one.start_time = reinterpret_cast<uint64_t>(times);
+  one.end_time = reinterpret_cast<uint64_t>(times + 4);
+  ASSERT_EQ(device_->copies().submit(one), HSA_STATUS_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(done.value(), 1);
+  second.set(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(done.value(), 1);
+  EXPECT_EQ(to[0], 0);
+  first.set(0);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(to[0], 7);
+  EXPECT_GT(times[0], 0u);
+  EXPECT_GE(times[4], times[0]);
+}
+
+TEST_P(Copies, AreManyAtATime) {
+  open("on");
+  constexpr int kThreads = 4, kEach = 300;
+  uint8_t* const from = bytes(4096);
+  uint8_t* const to = bytes(kThreads * 4096);
+  from[5] = 9;
+  const testing::VirtualSignal done(gpu(), kThreads * kEach);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < kEach; ++n) {
+        hsabe_copy_t one = copy(to + i * 4096, from, 64, done);
+        if (n % 2 != 0) one.from_host = 0, one.to_host = 1;
+        EXPECT_EQ(device_->copies().submit(one), HSA_STATUS_SUCCESS);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
+  for (int i = 0; i < kThreads; ++i) EXPECT_EQ(to[i * 4096 + 5], 9);
+}
+
+TEST_P(Copies, SayWhichEnginesThereAre) {
+  open("on");
+  uint32_t all = 0, idle = 0;
+  device_->copies().engines(&all, &idle);
+  EXPECT_EQ(all, 3u);
+  EXPECT_EQ(idle, 3u);
+  EXPECT_EQ(host_->engine_requests(), 0) << "asking takes none";
+  device_.reset();
+  open("off");
+  device_->copies().engines(&all, &idle);
+  EXPECT_EQ(all, 0u);
+}
+
+TEST_P(Copies, OfBoxesAreFoldedOrTiled) {
+  open("on");
+  const auto data = noise(65536);
+  uint8_t* const from = bytes(65536);
+  uint8_t* const to = bytes(65536);
+  std::memcpy(from, data.data(), data.size());
+  const testing::VirtualSignal done(gpu(), 1);
+  hsabe_copy_t box = copy(to, from, 64, done);
+  box.height = 16, box.depth = 4;
+  box.source_pitch = box.destination_pitch = 64;
+  box.source_slice = box.destination_slice = 1024;
+  ASSERT_EQ(device_->copies().submit(box), HSA_STATUS_SUCCESS);  // one run of 4096 bytes, on every generation
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(std::memcmp(to, data.data(), 4096), 0);
+  EXPECT_EQ(to[4096], 0);
+}
+
+TEST_P(Copies, CodeIsDroppedFromCaches) {
+  open();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(device_->copies().invalidate_code(), HSA_STATUS_SUCCESS);
+  EXPECT_TRUE(host_->queue_errors().empty());
+}
+
+RIGEL_ON_EVERY_BOARD(Copies);
+
+}  // namespace
+}  // namespace rigel::gfx

@@ -1,0 +1,93 @@
+#include "backends/common/sdma_queue.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <hsa_plugin/kfd_abi.h>
+
+namespace rigel::gfx {
+namespace {
+
+constexpr uint32_t kPriority = 7;
+
+}  // namespace
+
+SdmaQueue::SdmaQueue(Device& device)
+    : device_(device),
+      encoder_(device.family.sdma, device.chip.sdma_copy_max, device.quirks),
+      indices_{device.family.sdma, kRingBytes} {}
+
+std::unique_ptr<SdmaQueue> SdmaQueue::create(Device& device) {
+  std::unique_ptr<SdmaQueue> queue(new SdmaQueue(device));
+  const hsabe_host_t* const host = device.host;
+  const uint32_t flags = HSABE_BLOCK_COHERENT;
+  if (Block::allocate(host, HSABE_BLOCK_HOST, flags | HSABE_BLOCK_EXECUTABLE, kRingBytes, queue->ring_) !=
+          HSA_STATUS_SUCCESS ||
+      Block::allocate(host, HSABE_BLOCK_HOST, flags, 4096, queue->pointers_) != HSA_STATUS_SUCCESS)
+    return nullptr;
+  std::memset(queue->pointers_.data(), 0, 4096);
+  kfd_create_queue create{};
+  create.ring_base_address = queue->ring_.address();
+  create.ring_size = kRingBytes;
+  create.read_pointer_address = queue->pointers_.address();
+  create.write_pointer_address = queue->pointers_.address() + 8;
+  create.gpu_id = device.driver.gpu_id;
+  create.queue_type = KFD_QUEUE_SDMA;
+  create.queue_percentage = KFD_QUEUE_PERCENTAGE_MAX;
+  create.queue_priority = kPriority;
+  if (device.ioctl(KFD_NR_CREATE_QUEUE, create) != 0) return nullptr;
+  queue->queue_id_ = create.queue_id;
+  queue->created_ = true;
+  queue->doorbell_ = host->driver->doorbell(host->self, create.doorbell_offset, create.queue_id);
+  if (queue->doorbell_ == nullptr) return nullptr;
+  return queue;
+}
+
+SdmaQueue::~SdmaQueue() {
+  if (!created_) return;
+  kfd_destroy_queue destroy{queue_id_, 0};
+  device_.ioctl(KFD_NR_DESTROY_QUEUE, destroy);
+}
+
+uint64_t SdmaQueue::reported() const {
+  auto& index = *reinterpret_cast<uint64_t*>(pointers_.data());
+  return std::atomic_ref(index).load(std::memory_order_acquire);
+}
+
+bool SdmaQueue::idle() const {
+  const std::lock_guard lock(mutex_);
+  read_ = indices_.read_index(reported(), read_);
+  return read_ == written_;
+}
+
+void SdmaQueue::submit(size_t dwords, const std::function<void(uint32_t*)>& write) {
+  const size_t padding = encoder_.padding_dwords(dwords);
+  const uint64_t bytes = (dwords + padding) * 4;
+  const std::lock_guard lock(mutex_);
+  const uint64_t gap = indices_.gap(written_, bytes);
+  for (uint32_t turn = 0;; ++turn) {
+    read_ = indices_.read_index(reported(), read_);
+    if (indices_.has_room(written_ + gap + bytes, read_)) break;
+    if (turn > 100) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  const auto at = [&] { return reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)); };
+  encoder_.nop(at(), gap / 4);
+  written_ += gap;
+  write(at());
+  encoder_.nop(at() + dwords, padding);
+  written_ += bytes;
+
+  const uint64_t published = indices_.published(written_);
+  std::atomic_ref(*reinterpret_cast<uint64_t*>(pointers_.data() + 8))
+      .store(published, std::memory_order_release);
+  if (device_.family.doorbell == HSABE_DOORBELL_INDEX64) {
+    std::atomic_ref(*static_cast<uint64_t*>(doorbell_)).store(published, std::memory_order_release);
+  } else {
+    std::atomic_ref(*static_cast<uint32_t*>(doorbell_))
+        .store(static_cast<uint32_t>(published), std::memory_order_release);
+  }
+}
+
+}  // namespace rigel::gfx

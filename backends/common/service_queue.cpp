@@ -1,0 +1,168 @@
+#include "backends/common/service_queue.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <hsa/hsa.h>
+
+#include "backends/common/aql_ring.hpp"
+
+namespace rigel::gfx {
+namespace {
+
+constexpr uint64_t kNoCookie = 0;  // of no queue that the runtime knows
+/// A kernel has read its arguments when the next barrier bit is passed: see submit().
+constexpr uint64_t kBarrierEvery = 64;
+constexpr uint32_t kBarrierBit = 1u << HSA_PACKET_HEADER_BARRIER;
+constexpr size_t kPlaceLaps = 2;
+
+/// Spins, then yields, then sleeps: rooms open in microseconds, or only after a long copy.
+class Patience {
+ public:
+  void wait() {
+    ++turns_;
+    if (turns_ < 200) return;
+    if (turns_ < 400) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+ private:
+  uint32_t turns_ = 0;
+};
+
+}  // namespace
+
+hsabe_status_t ServiceQueue::create(Device& device, std::unique_ptr<ServiceQueue>& out) {
+  std::unique_ptr<ServiceQueue> queue(new ServiceQueue(device));
+  const hsabe_host_t* const host = device.host;
+  hsabe_status_t status = host->signal->create(host->self, 0, &queue->doorbell_signal_);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  status = Block::allocate(host, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT | HSABE_BLOCK_EXECUTABLE,
+                           kPackets * kPlaceLaps * kPlaceBytes, queue->places_);
+  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no memory for the arguments of copies");
+  hsabe_queue_desc_t desc{};
+  desc.struct_size = sizeof(desc);
+  desc.cookie = kNoCookie;
+  desc.doorbell_signal = queue->doorbell_signal_;
+  desc.packets = kPackets;
+  desc.type = HSA_QUEUE_TYPE_MULTI;
+  desc.private_segment_size = 0;
+  desc.group_segment_size = 0;
+  hsabe_queue_info_t info{};
+  info.struct_size = sizeof(info);
+  status = AqlQueue::create(device, desc, &info);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  queue->queue_.reset(static_cast<AqlQueue*>(info.queue));
+  queue->amd_ = static_cast<amd_queue_t*>(info.amd_queue);
+  queue->doorbell_ = info.doorbell;
+  out = std::move(queue);
+  return HSA_STATUS_SUCCESS;
+}
+
+ServiceQueue::~ServiceQueue() {
+  queue_.reset();
+  if (doorbell_signal_ != 0) device_.host->signal->destroy(device_.host->self, doorbell_signal_);
+}
+
+uint64_t ServiceQueue::read_index() const {
+  return std::atomic_ref(const_cast<uint64_t&>(amd_->read_dispatch_id)).load(std::memory_order_acquire);
+}
+
+bool ServiceQueue::failed() const {
+  return queue_->stopped();
+}
+
+bool ServiceQueue::idle() const {
+  return read_index() ==
+         std::atomic_ref(const_cast<uint64_t&>(amd_->write_dispatch_id)).load(std::memory_order_acquire);
+}
+
+hsabe_status_t ServiceQueue::wait_for_read(uint64_t index) const {
+  Patience patience;
+  while (read_index() < index) {
+    if (failed()) return refuse(device_.host, HSA_STATUS_ERROR, "the device's own queue has stopped");
+    patience.wait();
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t ServiceQueue::submit(size_t slots, const std::function<void(Entry)>& fill) {
+  if (slots == 0 || slots > kSlotsMax) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const std::lock_guard lock(mutex_);
+  const uint64_t first = next_;
+  if (first + slots > kPackets) {
+    const hsabe_status_t status = wait_for_read(first + slots - kPackets);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  if (failed()) return refuse(device_.host, HSA_STATUS_ERROR, "the device's own queue has stopped");
+
+  auto* const ring = static_cast<std::byte*>(amd_->hsa_queue.base_address);
+  const auto slot_at = [&](uint64_t index) {
+    return reinterpret_cast<uint32_t*>(ring + index % kPackets * kAqlPacketBytes);
+  };
+  // From the last slot to the first: the processor, which may be waiting at the first, sees all or nothing of
+  // what it can reach.
+  std::array<uint32_t, kSlotsMax> headers;
+  for (size_t i = 0; i < slots; ++i) {
+    pm4::Slot slot{};
+    fill({i, slot, places_.data() + (first + i) % (kPackets * kPlaceLaps) * kPlaceBytes});
+    // Every so often a packet waits for all before it, so that their places are free a lap later.
+    const bool aql = slot[0] >> 30 != 3;
+    if (aql && (first + i) % kBarrierEvery < slots) slot[0] |= kBarrierBit;
+    std::memcpy(slot_at(first + i) + 1, slot.data() + 1, sizeof(slot) - sizeof(slot[0]));
+    headers[i] = slot[0];
+  }
+  next_ = first + slots;
+  std::atomic_ref(const_cast<uint64_t&>(amd_->write_dispatch_id)).store(next_, std::memory_order_release);
+  for (size_t i = slots; i-- != 0;)
+    std::atomic_ref(*slot_at(first + i)).store(headers[i], std::memory_order_release);
+
+  const uint64_t last = next_ - 1;
+  const uint64_t value = doorbell_value(device_.family.doorbell, last);
+  if (device_.family.doorbell == HSABE_DOORBELL_INDEX64) {
+    std::atomic_ref(*static_cast<uint64_t*>(doorbell_)).store(value, std::memory_order_release);
+  } else {
+    std::atomic_ref(const_cast<uint64_t&>(amd_->max_legacy_doorbell_dispatch_id_plus_1))
+        .store(last + 1, std::memory_order_release);
+    std::atomic_ref(*static_cast<uint32_t*>(doorbell_))
+        .store(static_cast<uint32_t>(value), std::memory_order_release);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t ServiceQueue::run_pm4(std::span<const uint32_t> words) {
+  if (words.size_bytes() > kPlaceBytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const hsabe_host_t* const host = device_.host;
+  const Generation& generation = *device_.family.generation;
+  uint64_t done = 0;
+  if (generation.pm4_completes) {
+    const hsabe_status_t status = host->signal->create(host->self, 1, &done);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  uint64_t index = 0;
+  hsabe_status_t status = submit(1, [&](Entry entry) {
+    std::memcpy(entry.place, words.data(), words.size_bytes());
+    entry.slot = generation.pm4_slot(reinterpret_cast<uint64_t>(entry.place),
+                                     static_cast<uint32_t>(words.size()), done, kBarrierBit);
+    index = next_;
+  });
+  if (status == HSA_STATUS_SUCCESS && !generation.pm4_completes) status = wait_for_read(index + 1);
+  if (status == HSA_STATUS_SUCCESS && generation.pm4_completes) {
+    constexpr uint64_t kSpinNs = 20'000, kLookNs = 100'000'000;
+    const hsabe_wait_t wait{done, 0, HSA_SIGNAL_CONDITION_EQ, 0};
+    while (host->signal->wait_any(host->self, &wait, 1, kLookNs, kSpinNs) == HSABE_WAIT_TIMED_OUT) {
+      if (!failed()) continue;
+      status = refuse(host, HSA_STATUS_ERROR, "the device's own queue has stopped");
+      break;
+    }
+  }
+  if (done != 0) host->signal->destroy(host->self, done);
+  return status;
+}
+
+}  // namespace rigel::gfx

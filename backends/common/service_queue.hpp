@@ -1,0 +1,69 @@
+// A queue that a backend keeps for itself: kernels that copy, and PM4 that no packet of AQL says.
+//
+// Any thread submits. The slots of one submission lie together in the ring, in order, and are handed to the
+// processor in one go. Arguments and PM4 that slots refer to live in a block beside the ring, a place for
+// each slot, and are free again when the ring has gone round.
+//
+// Order: a slot's body and its arguments are written before its first dword (release), and all before the
+// doorbell. A place is written again only after an acquire load of the read index that is past its slot; for
+// kernels that is not enough, as the index passes them when they begin: places are as many as kLaps laps, and
+// who submits a kernel without the barrier bit must not have more than that in flight. With kLaps laps of
+// slots in between, each with the barrier bit every kBarrierEvery slots, none can be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "backends/common/aql_queue.hpp"
+#include "backends/common/generation.hpp"
+
+namespace rigel::gfx {
+
+class ServiceQueue {
+ public:
+  static constexpr uint32_t kPackets = 1024;
+  static constexpr size_t kPlaceBytes = 128;
+  /// What one submission can have.
+  static constexpr size_t kSlotsMax = kPackets / 2;
+
+  static hsabe_status_t create(Device& device, std::unique_ptr<ServiceQueue>& out);
+  ~ServiceQueue();
+  ServiceQueue(const ServiceQueue&) = delete;
+
+  /// One slot of a submission, to be filled in. `place` is memory for its arguments or its PM4.
+  struct Entry {
+    size_t number;
+    pm4::Slot& slot;
+    std::byte* place;
+  };
+  /// Waits for room, calls `fill` for each slot, and rings. HSA_STATUS_ERROR if the queue has failed.
+  hsabe_status_t submit(size_t slots, const std::function<void(Entry)>& fill);
+
+  /// Runs up to kPlaceBytes of PM4 and returns when it has run.
+  hsabe_status_t run_pm4(std::span<const uint32_t> words);
+
+  /// Whether everything has been taken from the ring.
+  bool idle() const;
+
+ private:
+  explicit ServiceQueue(Device& device) : device_(device) {}
+  uint64_t read_index() const;
+  hsabe_status_t wait_for_read(uint64_t index) const;
+  bool failed() const;
+
+  Device& device_;
+  uint64_t doorbell_signal_ = 0;
+  std::unique_ptr<AqlQueue> queue_;
+  amd_queue_t* amd_ = nullptr;
+  void* doorbell_ = nullptr;
+  Block places_;
+
+  std::mutex mutex_;  // guards what follows, and the ring
+  uint64_t next_ = 0;
+};
+
+}  // namespace rigel::gfx

@@ -1,0 +1,191 @@
+#include "backends/common/testing/backend_host.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <hsa_plugin/kfd_abi.h>
+
+namespace rigel::gfx::testing {
+namespace {
+
+std::atomic_ref<int64_t> value_of(uint64_t signal) {
+  return std::atomic_ref(const_cast<int64_t&>(reinterpret_cast<amd_signal_t*>(signal)->value));
+}
+
+bool holds(const hsabe_wait_t& wait) {
+  const int64_t value = value_of(wait.signal).load(std::memory_order_acquire);
+  switch (wait.condition) {
+    case HSA_SIGNAL_CONDITION_EQ:
+      return value == wait.value;
+    case HSA_SIGNAL_CONDITION_NE:
+      return value != wait.value;
+    case HSA_SIGNAL_CONDITION_LT:
+      return value < wait.value;
+    default:
+      return value >= wait.value;
+  }
+}
+
+}  // namespace
+
+struct BackendHostServices {
+  static BackendHost& of(void* self) { return BackendHost::of(self); }
+
+  static constexpr hsabe_host_log_t kLog{sizeof(hsabe_host_log_t),
+                                         [](void*, uint32_t) -> int32_t { return 0; },
+                                         [](void*, uint32_t, hsabe_str_t) {}};
+
+  static constexpr hsabe_host_memory_t kMemory{sizeof(hsabe_host_memory_t),
+                                               [](void* self, uint64_t size, void** out) -> hsabe_status_t {
+                                                 *out = of(self).gpu_.share(size);
+                                                 return HSA_STATUS_SUCCESS;
+                                               },
+                                               [](void*, void*) {}};
+
+  static constexpr hsabe_host_signal_t kSignal{
+      sizeof(hsabe_host_signal_t),
+      [](void* self, int64_t value, uint64_t* out) -> hsabe_status_t {
+        auto* const signal = of(self).gpu_.share_object<amd_signal_t>();
+        signal->kind = AMD_SIGNAL_KIND_USER;
+        *out = reinterpret_cast<uint64_t>(signal);
+        value_of(*out).store(value, std::memory_order_release);
+        return HSA_STATUS_SUCCESS;
+      },
+      [](void* self, uint64_t signal) {
+        const std::lock_guard lock(of(self).mutex_);
+        std::erase_if(of(self).watches_, [&](const auto& watch) { return watch.wait.signal == signal; });
+      },
+      [](void*, uint64_t signal, int64_t value) { value_of(signal).store(value, std::memory_order_release); },
+      [](void*, uint64_t signal, int64_t value) {
+        value_of(signal).fetch_sub(value, std::memory_order_acq_rel);
+      },
+      [](void*, const hsabe_wait_t* waits, uint32_t count, uint64_t timeout_ns, uint64_t) -> uint32_t {
+        const auto end = std::chrono::steady_clock::now() +
+                         std::chrono::nanoseconds(std::min<uint64_t>(timeout_ns, uint64_t{1} << 40));
+        do {
+          for (uint32_t i = 0; i < count; ++i)
+            if (holds(waits[i])) return i;
+          std::this_thread::yield();
+        } while (std::chrono::steady_clock::now() < end);
+        return HSABE_WAIT_TIMED_OUT;
+      },
+      [](void* self, const hsabe_wait_t* wait, hsa_amd_signal_handler handler,
+         void* argument) -> hsabe_status_t {
+        const std::lock_guard lock(of(self).mutex_);
+        of(self).watches_.push_back({*wait, handler, argument});
+        return HSA_STATUS_SUCCESS;
+      },
+      [](void* self) { const std::lock_guard lock(of(self).handling_); }};
+
+  static constexpr hsabe_host_events_t kEvents{sizeof(hsabe_host_events_t),
+                                               [](void* self, uint64_t cookie, hsabe_status_t status) {
+                                                 const std::lock_guard lock(of(self).mutex_);
+                                                 of(self).errors_.emplace_back(cookie, status);
+                                               },
+                                               [](void* self, hsabe_str_t text) {
+                                                 const std::lock_guard lock(of(self).mutex_);
+                                                 of(self).report_ = hsabe::view(text);
+                                               }};
+
+  static hsabe_status_t allocate(BackendHost& host, uint32_t flags, uint64_t size, hsabe_block_t* out) {
+    const bool twice = (flags & HSABE_BLOCK_TWICE) != 0;
+    void* const memory = twice ? host.gpu_.share(size, size / 2, KFD_MEM_AQL_QUEUE) : host.gpu_.share(size);
+    *out = {sizeof(*out), memory, size, 0, 0};
+    return HSA_STATUS_SUCCESS;
+  }
+
+  static constexpr hsabe_host_driver_t kDriver{
+      sizeof(hsabe_host_driver_t),
+      [](void* self, hsabe_driver_facts_t* facts) {
+        *facts = {sizeof(*facts),    KFD_ABI_VERSION_MAJOR,  12, of(self).gpu_.gpu_id(), 1, uint64_t{1} << 48,
+                  uint64_t{2} << 48, (uint64_t{1} << 40) - 1};
+      },
+      [](void* self, uint32_t number, void* argument, uint64_t size) -> int32_t {
+        BackendHost& host = of(self);
+        if (number == KFD_NR_CREATE_QUEUE &&
+            static_cast<kfd_create_queue*>(argument)->queue_type == KFD_QUEUE_SDMA) {
+          ++host.engine_requests_;
+          if (host.no_engines_) return -ENOMEM;
+        }
+        return host.gpu_.call(number, argument, size);
+      },
+      [](void* self, uint32_t, uint32_t flags, uint64_t size, uint64_t,
+         hsabe_block_t* out) -> hsabe_status_t { return allocate(of(self), flags, size, out); },
+      [](void*, uint32_t, uint32_t, void*, uint64_t, hsabe_block_t*) -> hsabe_status_t {
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;  // scratch of gfx8: not for these tests
+      },
+      [](void*, const hsabe_block_t*) {},
+      [](void*, uint64_t, uint64_t, void** address) -> hsabe_status_t {
+        *address = reinterpret_cast<void*>(uint64_t{1} << 36);
+        return HSA_STATUS_SUCCESS;
+      },
+      [](void*, void*, uint64_t) {},
+      [](void* self, uint64_t offset, uint32_t queue_id) -> void* {
+        return of(self).gpu_.doorbell(offset, queue_id);
+      },
+      [](void*) -> void* { return nullptr; }};
+
+  static constexpr hsabe_host_config_t kConfig{sizeof(hsabe_host_config_t),
+                                               [](void*, hsabe_str_t, int64_t fallback) { return fallback; },
+                                               [](void*, hsabe_str_t, int32_t fallback) { return fallback; },
+                                               [](void* self, hsabe_str_t key, hsabe_str_t fallback) {
+                                                 for (const auto& [name, value] : of(self).options_)
+                                                   if (name == hsabe::view(key)) return hsabe::str(value);
+                                                 return fallback;
+                                               }};
+};
+
+BackendHost::BackendHost(VirtualGpu& gpu) : gpu_(gpu), host_{} {
+  host_.struct_size = sizeof(host_);
+  host_.abi_major = HSABE_ABI_MAJOR;
+  host_.abi_minor = HSABE_ABI_MINOR;
+  host_.self = this;
+  host_.log = &BackendHostServices::kLog;
+  host_.memory = &BackendHostServices::kMemory;
+  host_.signal = &BackendHostServices::kSignal;
+  host_.events = &BackendHostServices::kEvents;
+  host_.config = &BackendHostServices::kConfig;
+  host_.driver = &BackendHostServices::kDriver;
+  thread_ = std::thread([this] { look(); });
+}
+
+BackendHost::~BackendHost() {
+  ending_ = true;
+  thread_.join();
+}
+
+void BackendHost::look() {
+  while (!ending_) {
+    {
+      const std::lock_guard handling(handling_);
+      std::vector<Watch> ready;
+      {
+        const std::lock_guard lock(mutex_);
+        for (const Watch& watch : watches_)
+          if (holds(watch.wait)) ready.push_back(watch);
+      }
+      for (const Watch& watch : ready) {
+        const bool again = watch.handler(value_of(watch.wait.signal).load(), watch.argument);
+        if (again) continue;
+        const std::lock_guard lock(mutex_);
+        std::erase_if(watches_, [&](const Watch& other) { return other.argument == watch.argument; });
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+std::vector<std::pair<uint64_t, hsabe_status_t>> BackendHost::queue_errors() const {
+  const std::lock_guard lock(mutex_);
+  return errors_;
+}
+
+std::string BackendHost::last_report() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+}  // namespace rigel::gfx::testing

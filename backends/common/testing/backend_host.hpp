@@ -1,0 +1,64 @@
+// The runtime's side of the backend ABI, as far as a device on the KFD bus needs it, over a VirtualGpu. For
+// tests of devices, queues and copies without a runtime.
+//
+// Signals have no events: a thread looks at those that are watched.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <hsa_backend/hsa_backend.hpp>
+
+#include "backends/common/testing/virtual_gpu.hpp"
+
+namespace rigel::gfx::testing {
+
+class BackendHost {
+ public:
+  explicit BackendHost(VirtualGpu& gpu);
+  ~BackendHost();
+  BackendHost(const BackendHost&) = delete;
+
+  const hsabe_host_t* get() const { return &host_; }
+  VirtualGpu& gpu() { return gpu_; }
+
+  /// Options of the backend, before it is opened.
+  void set_option(const std::string& key, const std::string& value) { options_.emplace_back(key, value); }
+
+  std::vector<std::pair<uint64_t, hsabe_status_t>> queue_errors() const;
+  std::string last_report() const;
+  /// From now on CREATE_QUEUE fails for copy engines.
+  void refuse_engines() { no_engines_ = true; }
+  /// CREATE_QUEUEs of copy engines so far.
+  int engine_requests() const { return engine_requests_; }
+
+ private:
+  struct Watch {
+    hsabe_wait_t wait;
+    hsa_amd_signal_handler handler;
+    void* argument;
+  };
+  static BackendHost& of(void* self) { return *static_cast<BackendHost*>(self); }
+  void look();
+
+  VirtualGpu& gpu_;
+  hsabe_host_t host_;
+  std::vector<std::pair<std::string, std::string>> options_;
+  std::atomic<bool> no_engines_{false};
+  std::atomic<int> engine_requests_{0};
+  std::atomic<bool> ending_{false};
+  mutable std::mutex mutex_;  // guards what follows
+  std::mutex handling_;       // held while a handler runs
+  std::vector<Watch> watches_;
+  std::vector<std::pair<uint64_t, hsabe_status_t>> errors_;
+  std::string report_;
+  std::thread thread_;
+
+  friend struct BackendHostServices;
+};
+
+}  // namespace rigel::gfx::testing
