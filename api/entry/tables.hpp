@@ -27,7 +27,9 @@ struct ApiTables {
   PcSamplingExtTable pc_sampling_ext;
 };
 
-extern std::atomic<const ApiTables*> current_tables;
+// Said to be hidden here too: a declaration does not follow from -fvisibility, and every exported function
+// would look up where this is first.
+[[gnu::visibility("hidden")]] extern std::atomic<const ApiTables*> current_tables;
 
 /// The open set, freshly filled with the runtime's own functions, for tools to change before it is published.
 HsaApiTable* prepare_open_tables() noexcept;

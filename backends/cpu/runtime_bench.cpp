@@ -122,4 +122,97 @@ void RuntimeDispatchThroughput(benchmark::State& state) {
 }
 BENCHMARK(RuntimeDispatchThroughput)->UseRealTime();
 
+// From nothing to the first dispatch done: hsa_init, the agent, the code object, the queue, the kernel.
+void InitToFirstDispatch(benchmark::State& state) {
+  std::vector<double> times;
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      Runtime runtime;
+      runtime.expect(1);
+      runtime.submit();
+      runtime.wait(HSA_WAIT_STATE_ACTIVE);
+      const auto end = std::chrono::steady_clock::now();
+      times.push_back(std::chrono::duration<double, std::milli>(end - begin).count());
+      state.SetIterationTime(times.back() * 1e-3);
+    }
+  }
+  state.counters["first_ms"] = times.front();  // the first of the process, which loads the modules
+  std::sort(times.begin(), times.end());
+  state.counters["p50_ms"] = times[times.size() / 2];
+}
+BENCHMARK(InitToFirstDispatch)->UseManualTime()->Iterations(50)->Unit(benchmark::kMillisecond);
+
+// Signals through the exported functions, beside a bare atomic operation behind a call through a table
+// pointer. How the program's call reaches the library (through its procedure linkage table) is in the one and
+// not in the other.
+struct BareTable {
+  int64_t (*load)(hsa_signal_t);
+  void (*store)(hsa_signal_t, int64_t);
+};
+int64_t* value_of(hsa_signal_t signal) {
+  return reinterpret_cast<int64_t*>(signal.handle) + 1;
+}
+constexpr BareTable kBareTable{
+    [](hsa_signal_t s) { return __atomic_load_n(value_of(s), __ATOMIC_ACQUIRE); },
+    [](hsa_signal_t s, int64_t v) { __atomic_store_n(value_of(s), v, __ATOMIC_RELEASE); },
+};
+const BareTable* volatile bare_table = &kBareTable;
+[[gnu::noinline]] int64_t bare_load(hsa_signal_t s) {
+  return bare_table->load(s);
+}
+[[gnu::noinline]] void bare_store(hsa_signal_t s, int64_t v) {
+  bare_table->store(s, v);
+}
+
+template <class Ours, class Bare>
+void compare_signals(benchmark::State& state, Ours ours, Bare bare) {
+  constexpr int kBatch = 20'000;
+  CHECK(hsa_init());
+  hsa_signal_t signal;
+  CHECK(hsa_signal_create(0, 0, nullptr, &signal));
+  double best_ours = 1, best_bare = 1;
+  const auto batch = [&](auto& operation, double& best) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kBatch; ++i) operation(signal);
+    const double time = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    best = std::min(best, time);
+    return time;
+  };
+  for (auto _ : state) {
+    batch(bare, best_bare);
+    state.SetIterationTime(batch(ours, best_ours) / kBatch);
+  }
+  state.counters["ns"] = best_ours / kBatch * 1e9;
+  state.counters["bare_ns"] = best_bare / kBatch * 1e9;
+  state.counters["ratio"] = best_ours / best_bare;
+  CHECK(hsa_signal_destroy(signal));
+  CHECK(hsa_shut_down());
+}
+
+void SignalLoadScacquire(benchmark::State& state) {
+  compare_signals(
+      state, [](hsa_signal_t s) { benchmark::DoNotOptimize(hsa_signal_load_scacquire(s)); },
+      [](hsa_signal_t s) { benchmark::DoNotOptimize(bare_load(s)); });
+}
+BENCHMARK(SignalLoadScacquire)->UseManualTime()->Iterations(300);
+
+void SignalStoreScrelease(benchmark::State& state) {
+  compare_signals(
+      state, [](hsa_signal_t s) { hsa_signal_store_screlease(s, 1); },
+      [](hsa_signal_t s) { bare_store(s, 1); });
+}
+BENCHMARK(SignalStoreScrelease)->UseManualTime()->Iterations(300);
+
+void SignalCreateDestroy(benchmark::State& state) {
+  CHECK(hsa_init());
+  for (auto _ : state) {
+    hsa_signal_t signal;
+    hsa_signal_create(1, 0, nullptr, &signal);
+    hsa_signal_destroy(signal);
+  }
+  CHECK(hsa_shut_down());
+}
+BENCHMARK(SignalCreateDestroy);
+
 }  // namespace
