@@ -4,45 +4,23 @@
 #include <cstddef>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include <hsa/hsa_ext_amd.h>
 #include <hsa_plugin/kfd_abi.h>
 
+#include "backends/common/cu_mask.hpp"
+#include "backends/common/queue_error.hpp"
+
 namespace rigel::gfx {
 namespace {
 
-constexpr uint32_t kPacketBytes = 64;
-
-// Reasons by which the processor stops, or asks.
-enum Reason : uint64_t {
-  kScratchFor64Lanes = 0x1,
-  kScratchFor32Lanes = 0x400,
-  kScratchUsedOnce = 0x200,
-};
+// More scratch than this does not stay with a queue: it serves one dispatch.
+constexpr uint64_t kScratchKept = uint64_t{140} << 20;
 
 // amdkfd's priorities run from 0 to 15.
 constexpr uint32_t kPriorities[] = {0, 7, 15};
 
-bool is_gfx8(const Device& device) {
-  return device.family.doorbell == HSABE_DOORBELL_INDEX32_LEGACY;
-}
-
 }  // namespace
-
-hsa_status_t status_of_inactive(uint64_t reason) {
-  const auto has = [&](uint64_t bits) { return (reason & bits) != 0; };
-  if (has(0x2)) return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;  // dimensions
-  if (has(0x4)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;      // group memory
-  if (has(0x8)) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-  if (has(0x20 | 0x100)) return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
-  if (has(0x40)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // work-group too large
-  if (has(0x80)) return static_cast<hsa_status_t>(HSA_STATUS_ERROR_OUT_OF_REGISTERS);
-  if (has(0x20000000)) return static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
-  if (has(0x40000000)) return static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
-  if (has(0x80000000)) return HSA_STATUS_ERROR_EXCEPTION;  // a trap
-  return HSA_STATUS_ERROR;
-}
 
 hsabe_status_t AqlQueue::create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info) {
   std::unique_ptr<AqlQueue> queue(new AqlQueue(device, desc.cookie));
@@ -56,10 +34,8 @@ hsabe_status_t AqlQueue::create(Device& device, const hsabe_queue_desc_t& desc, 
 
 hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) {
   const hsabe_host_t* const host = device_.host;
-  // A ring that the driver doubles is announced with twice its size.
-  ring_bytes_ = desc.packets * kPacketBytes;
-  if (device_.has_quirk(kQuirkRingDoubled)) ring_bytes_ *= 2;
-  hsabe_status_t status = device_.take_queue_memory(ring_bytes_, memory_);
+  ring_ = aql_ring(device_.family, device_.quirks, desc.packets);
+  hsabe_status_t status = device_.take_queue_memory(ring_.mapped_bytes, memory_);
   if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no memory for a queue");
   status = host->signal->create(host->self, 0, &inactive_);
   if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no signal for a queue");
@@ -74,10 +50,9 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   }
   kfd_create_queue arguments{};
   arguments.ring_base_address = memory_.ring.address();
-  arguments.write_pointer_address = reinterpret_cast<uint64_t>(
-      is_gfx8(device_) ? &queue_->max_legacy_doorbell_dispatch_id_plus_1 : &queue_->write_dispatch_id);
+  arguments.write_pointer_address = memory_.control.address() + ring_.write_index_offset;
   arguments.read_pointer_address = reinterpret_cast<uint64_t>(&queue_->read_dispatch_id);
-  arguments.ring_size = ring_bytes_;
+  arguments.ring_size = static_cast<uint32_t>(ring_.announced_bytes);
   arguments.gpu_id = device_.driver.gpu_id;
   arguments.queue_type = KFD_QUEUE_AQL;
   arguments.queue_percentage = KFD_QUEUE_PERCENTAGE_MAX;
@@ -115,8 +90,8 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
 void AqlQueue::fill_in(const hsabe_queue_desc_t& desc) {
   std::memset(memory_.control.data(), 0, memory_.control.size());
   queue_ = reinterpret_cast<amd_queue_t*>(memory_.control.data());
-  for (uint32_t i = 0; i < desc.packets; ++i) {
-    auto* const packet = reinterpret_cast<uint16_t*>(memory_.ring.data() + size_t{i} * kPacketBytes);
+  for (uint32_t i = 0; i < ring_.packets; ++i) {
+    auto* const packet = reinterpret_cast<uint16_t*>(memory_.ring.data() + i * kAqlPacketBytes);
     *packet = HSA_PACKET_TYPE_INVALID;
   }
   hsa_queue_t& queue = queue_->hsa_queue;
@@ -124,7 +99,7 @@ void AqlQueue::fill_in(const hsabe_queue_desc_t& desc) {
   queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
   queue.base_address = memory_.ring.data();
   queue.doorbell_signal.handle = desc.doorbell_signal;
-  queue.size = desc.packets;
+  queue.size = ring_.packets;
   queue.id = desc.cookie;
   queue_->group_segment_aperture_base_hi = static_cast<uint32_t>(device_.driver.group_aperture >> 32);
   queue_->private_segment_aperture_base_hi = static_cast<uint32_t>(device_.driver.private_aperture >> 32);
@@ -133,10 +108,10 @@ void AqlQueue::fill_in(const hsabe_queue_desc_t& desc) {
   queue_->read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
   queue_->queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
   queue_->queue_inactive_signal.handle = inactive_;
-  put_scratch({});
+  put_scratch(0, 0, 64, false);
   // A hint: kernels of this much will come, so the first of them need not ask.
   if (desc.private_segment_size != UINT32_MAX && desc.private_segment_size != 0) {
-    give_scratch(desc.private_segment_size, 64);
+    give_scratch({.private_bytes = desc.private_segment_size});
   }
 }
 
@@ -157,7 +132,8 @@ AqlQueue::~AqlQueue() {
 // What can be set ----------------------------------------------------------------------------------------
 
 hsabe_status_t AqlQueue::update(uint32_t percentage) {
-  kfd_update_queue arguments{memory_.ring.address(), queue_id_, ring_bytes_, percentage, priority_};
+  kfd_update_queue arguments{memory_.ring.address(), queue_id_, static_cast<uint32_t>(ring_.announced_bytes),
+                             percentage, priority_};
   const int32_t problem = device_.ioctl(KFD_NR_UPDATE_QUEUE, arguments);
   if (problem == 0) return HSA_STATUS_SUCCESS;
   return refuse(device_.host, HSA_STATUS_ERROR, "UPDATE_QUEUE: %s", std::strerror(-problem));
@@ -190,26 +166,18 @@ hsabe_status_t AqlQueue::set_priority(uint32_t priority) {
 
 hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
   const uint32_t cus = device_.facts.compute_units();
-  const uint32_t words = (cus + 31) / 32;
-  std::vector<uint32_t> full(words);
-  for (uint32_t cu = 0; cu < cus; ++cu) {
-    if (bits == 0 || (cu / 32 < bits / 32 && (mask[cu / 32] >> cu % 32 & 1) != 0))
-      full[cu / 32] |= 1u << cu % 32;
+  CuMask wanted = make_cu_mask({mask, bits / 32}, {}, cus, device_.facts.version.major >= 10);
+  if (wanted.status != HSA_STATUS_SUCCESS) {
+    return refuse(device_.host, wanted.status,
+                  "the mask leaves none of %u compute units, or one of a pair without the other", cus);
   }
-  // RDNA's compute units come in pairs, which run a kernel together or not at all.
-  if (device_.facts.version.major >= 10) {
-    for (const uint32_t word : full) {
-      if ((word & 0x55555555) != (word >> 1 & 0x55555555)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    }
-  }
-  if (std::all_of(full.begin(), full.end(), [](uint32_t word) { return word == 0; })) {
-    return refuse(device_.host, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the mask has none of %u compute units",
-                  cus);
-  }
-  kfd_set_cu_mask arguments{queue_id_, words * 32, reinterpret_cast<uint64_t>(full.data())};
+  kfd_set_cu_mask arguments{queue_id_, static_cast<uint32_t>(wanted.words.size() * 32),
+                            reinterpret_cast<uint64_t>(wanted.words.data())};
   const int32_t problem = device_.ioctl(KFD_NR_SET_CU_MASK, arguments);
-  if (problem == 0) return HSA_STATUS_SUCCESS;
-  return refuse(device_.host, HSA_STATUS_ERROR, "SET_CU_MASK: %s", std::strerror(-problem));
+  if (problem != 0) {
+    return refuse(device_.host, HSA_STATUS_ERROR, "SET_CU_MASK: %s", std::strerror(-problem));
+  }
+  return wanted.reduced ? static_cast<hsabe_status_t>(HSA_STATUS_CU_MASK_REDUCED) : HSA_STATUS_SUCCESS;
 }
 
 // What the processor says --------------------------------------------------------------------------------
@@ -227,17 +195,22 @@ const hsa_kernel_dispatch_packet_t& AqlQueue::current_packet() const {
 
 bool AqlQueue::serve(uint64_t reason) {
   const hsabe_host_t* const host = device_.host;
-  if (reason == kScratchFor64Lanes || reason == kScratchFor32Lanes) {
-    const uint32_t lanes = reason == kScratchFor32Lanes ? 32 : 64;
-    const uint64_t wanted = current_packet().private_segment_size;
-    if (!give_scratch(wanted, lanes)) {
+  if (const uint32_t lanes = scratch_asked_for(reason); lanes != 0) {
+    const hsa_kernel_dispatch_packet_t& packet = current_packet();
+    const ScratchDispatch dispatch{
+        {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z},
+        {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z},
+        packet.private_segment_size,
+        lanes};
+    if (!give_scratch(dispatch)) {
       stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
       return false;
     }
-  } else if (reason == kScratchUsedOnce) {
+  } else if ((reason & kInactiveScratchReturned) != 0) {
     take_scratch();
   } else {
-    stop_with(status_of_inactive(reason));
+    const QueueError problem = error_of_inactive_code(reason);
+    stop_with(problem.status == HSA_STATUS_SUCCESS ? HSA_STATUS_ERROR : problem.status);
     return false;
   }
   host->signal->store(host->self, inactive_, 0);  // the processor goes on
@@ -253,33 +226,46 @@ void AqlQueue::stop_with(hsa_status_t status) {
   device_.host->events->queue_error(device_.host->self, cookie_, status);
 }
 
-bool AqlQueue::give_scratch(uint64_t private_bytes, uint32_t lanes) {
+bool AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
   const std::lock_guard lock(mutex_);
   // The processor waits for it, so nothing uses what there was.
   device_.free_scratch(std::move(scratch_));
-  ScratchPlan plan = plan_scratch(device_.facts, private_bytes, lanes);
-  while (plan.waves != 0 && device_.allocate_scratch(plan.bytes(), scratch_) != HSA_STATUS_SUCCESS) {
-    plan = halved(device_.facts, plan);  // fewer waves at a time are slower, not wrong
+  const ScratchDevice slots = scratch_device(device_.facts);
+  const auto need = scratch_need(slots, dispatch);
+  if (!need) return false;
+  // For every slot of the device, if that is not too much to keep; else for this dispatch alone. When there
+  // is not enough, fewer waves run at a time, which is slower and not wrong.
+  const bool once = need->device_bytes > kScratchKept;
+  uint32_t waves = once ? need->dispatch_waves : need->device_waves;
+  while (waves != 0 && device_.allocate_scratch(waves * need->wave_bytes, scratch_) != HSA_STATUS_SUCCESS) {
+    waves = fewer_scratch_waves(slots, *need, waves);
   }
-  put_scratch(plan);
-  return plan.waves != 0;
+  put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, once);
+  return waves != 0;
 }
 
 void AqlQueue::take_scratch() {
   const std::lock_guard lock(mutex_);
   device_.free_scratch(std::move(scratch_));
-  put_scratch({});
+  put_scratch(0, 0, 64, false);
 }
 
-void AqlQueue::put_scratch(const ScratchPlan& plan) {
-  const uint64_t address = scratch_ ? scratch_.address() : 0;
-  const auto descriptor = scratch_descriptor(device_.facts.version.major, address, plan.bytes());
-  std::copy(descriptor.begin(), descriptor.end(), queue_->scratch_resource_descriptor);
-  queue_->compute_tmpring_size = plan.waves == 0 ? 0 : tmpring_size(plan);
-  queue_->scratch_backing_memory_location = scratch_ ? address - device_.scratch_base() : 0;
-  queue_->scratch_backing_memory_byte_size = plan.waves == 0 ? 0 : plan.bytes();
-  queue_->scratch_wave64_lane_byte_size = plan.waves == 0 ? 0 : plan.lane_bytes();
-  queue_->queue_properties &= ~uint32_t{AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE};
+void AqlQueue::put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once) {
+  const bool any = scratch_ && bytes != 0;
+  ScratchMemory memory;
+  if (any) memory = {scratch_.address(), bytes, wave_bytes, lanes};
+  const bool host_page_tables = (device_.facts.capability & kCapabilityAts) != 0;
+  const ScratchResource resource = device_.facts.version.major >= 10
+                                       ? scratch_resource_gfx10(memory)
+                                       : scratch_resource_gfx8(memory, host_page_tables);
+  set_scratch(*queue_, memory, resource, tmpring_size(scratch_device(device_.facts), memory),
+              any ? memory.va - device_.scratch_base() : 0);
+  const std::atomic_ref properties(queue_->queue_properties);
+  if (any && once) {
+    properties.fetch_or(AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE);
+  } else {
+    properties.fetch_and(~uint32_t{AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE});
+  }
 }
 
 }  // namespace rigel::gfx

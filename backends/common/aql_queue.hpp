@@ -14,8 +14,9 @@
 
 #include <hsa/amd_hsa_queue.h>
 
+#include "backends/common/aql_ring.hpp"
 #include "backends/common/gpu_device.hpp"
-#include "backends/common/scratch.hpp"
+#include "backends/common/scratch_need.hpp"
 
 namespace rigel::gfx {
 
@@ -45,9 +46,9 @@ class AqlQueue {
   static bool on_inactive(hsa_signal_value_t value, void* self);
   bool serve(uint64_t reason);
   /// False if there is no memory for it, however few waves may run at a time.
-  bool give_scratch(uint64_t private_bytes, uint32_t lanes);
+  bool give_scratch(const ScratchDispatch& dispatch);
   void take_scratch();
-  void put_scratch(const ScratchPlan& plan);
+  void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once);
   /// The packet that the processor is at.
   const hsa_kernel_dispatch_packet_t& current_packet() const;
   void stop_with(hsa_status_t status);
@@ -59,15 +60,12 @@ class AqlQueue {
   uint64_t inactive_ = 0;         // signal
   uint32_t queue_id_ = 0;
   bool created_ = false;
-  uint32_t ring_bytes_ = 0;  // as the driver is told
+  AqlRing ring_;
 
   mutable std::mutex mutex_;  // guards what follows, and the driver's idea of the queue
   uint32_t priority_ = 0;
   bool stopped_ = false;
   Block scratch_;
 };
-
-/// What the runtime calls a queue's error, by the value of its inactive signal.
-hsa_status_t status_of_inactive(uint64_t reason);
 
 }  // namespace rigel::gfx

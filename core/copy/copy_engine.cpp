@@ -60,6 +60,7 @@ void copy_piece(const Box& box, uint32_t index, uint32_t pieces) {
 }
 
 void stamp(Signal& completion, uint64_t start, uint64_t end) {
+  completion.abi.reserved2 = 0;
   completion.copy_start_ts = start;
   completion.copy_end_ts = end;
 }
@@ -87,13 +88,14 @@ class SharedCopy final : public CopyTask {
 /// An asynchronous copy, from its submission to its completion. Owns itself: deleted when it is done.
 class CopyEngine::Job final : public CopyTask {
  public:
-  Job(CopyEngine& engine, const Box& box, DeviceCopier* device, Signal& completion, bool profiled,
-      std::vector<Signal*> dependencies)
+  Job(CopyEngine& engine, const Box& box, DeviceCopier* device, uint32_t engines, Signal& completion,
+      bool profiled, std::vector<Signal*> dependencies)
       : CopyTask(device == nullptr ? pieces_of(box) : 1),
         engine_(engine),
         box_(box),
         pieces_(device == nullptr ? pieces_of(box) : 1),
         device_(device),
+        engines_(engines),
         completion_(completion),
         generation_(completion.generation.load(std::memory_order_relaxed)),
         dependencies_(std::move(dependencies)),
@@ -133,6 +135,16 @@ class CopyEngine::Job final : public CopyTask {
 
   void start() noexcept {
     engine_.delist(*this);
+    if (device_ != nullptr) {
+      // Nothing is left to wait for, so the device can have it after all.
+      if (profiled_) completion_.abi.reserved2 = reinterpret_cast<uint64_t>(device_);
+      const auto taken = device_->submit({box_, {}, &completion_, engines_, profiled_});
+      if (!taken) return complete(taken.error());
+      if (*taken) {
+        delete this;
+        return;
+      }
+    }
     const bool small = device_ == nullptr && box_.width * box_.rows() <= kInlineBytes;
     if (!small && engine_.threads_.submit(*this)) return;
     for (uint32_t i = 0; i < pieces_; ++i) run(i);
@@ -174,6 +186,7 @@ class CopyEngine::Job final : public CopyTask {
   const Box box_;
   const uint32_t pieces_;
   DeviceCopier* const device_;
+  const uint32_t engines_;
   Signal& completion_;
   const uint32_t generation_;
   const std::vector<Signal*> dependencies_;
@@ -419,11 +432,14 @@ Status CopyEngine::submit(const Box& box, DeviceCopier* device, uint32_t engines
     for (uint32_t i = 0; i < num_dep_signals; ++i) dependencies.push_back(&Signal::of_live(dep_signals[i]));
   }
   if (device != nullptr) {
+    // Whose clock the times are of: a signal has no other place for it.
+    if (profiled) completion->abi.reserved2 = reinterpret_cast<uint64_t>(device);
     const auto taken = device->submit({box, dependencies, completion, engines, profiled});
     if (!taken) return taken.error();
     if (*taken) return HSA_STATUS_SUCCESS;
   }
-  auto job = std::make_unique<Job>(*this, box, device, *completion, profiled, std::move(dependencies));
+  auto job =
+      std::make_unique<Job>(*this, box, device, engines, *completion, profiled, std::move(dependencies));
   const Status status = job->advance();
   if (status == HSA_STATUS_SUCCESS) {
     static_cast<void>(job.release());
@@ -476,6 +492,10 @@ Status CopyEngine::profiling_get_async_copy_time(hsa_signal_t signal,
     return fail(HSA_STATUS_ERROR, "the signal has ended no copy that was profiled");
   }
   *time = {completed->copy_start_ts, completed->copy_end_ts};
+  for (const auto& [agent, device] : devices_) {
+    if (reinterpret_cast<uint64_t>(device.get()) != completed->abi.reserved2) continue;
+    *time = {device->to_system_time(time->start), device->to_system_time(time->end)};
+  }
   return HSA_STATUS_SUCCESS;
 }
 

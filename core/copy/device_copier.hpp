@@ -62,6 +62,9 @@ class DeviceCopier {
     uint32_t preferred = 0;
   };
   virtual Engines engines(hsa_agent_t, hsa_agent_t) { return {}; }
+
+  /// The device stamps times of its own clock: what one of them is in system time.
+  virtual uint64_t to_system_time(uint64_t ticks) const { return ticks; }
 };
 
 }  // namespace rigel

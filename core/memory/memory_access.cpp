@@ -295,6 +295,26 @@ Status MemoryManager::pointer_info_set_userdata(const void* ptr, void* user_data
   return HSA_STATUS_SUCCESS;
 }
 
+bool MemoryManager::reaches(hsa_agent_t agent, const void* ptr) const {
+  const auto* entry = agents_.find(agent);
+  if (entry == nullptr) return false;
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  if (const auto view = extents_.view(address)) return accessible_agents(*view).has(entry->index);
+  if (const auto mapped = virtual_memory_.view(address)) return mapped->agents.has(entry->index);
+  const auto locked = locked_around(address);
+  return locked && locked->value.agents.has(entry->index);
+}
+
+void* MemoryManager::device_address(const void* ptr) const {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  if (!extents_.view(address) && !virtual_memory_.view(address)) {
+    if (const auto locked = locked_around(address)) {
+      return static_cast<std::byte*>(locked->value.agent_address) + (address - locked->start);
+    }
+  }
+  return const_cast<void*>(ptr);
+}
+
 Placement MemoryManager::locate(const void* ptr) const {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   if (const auto view = extents_.view(address)) {

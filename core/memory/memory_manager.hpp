@@ -147,6 +147,10 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   const Heap* find_heap(uint64_t handle) const noexcept;
   /// What is known of an address; type UNKNOWN (the application's own host memory) if nothing is.
   Placement locate(const void* ptr) const;
+  /// Where devices address what the host has at `ptr`: elsewhere only in locked memory, and not always there.
+  void* device_address(const void* ptr) const;
+  /// Whether the agent, no host, can access what is at `ptr` now.
+  bool reaches(hsa_agent_t agent, const void* ptr) const;
   /// The first visible heap of `agent` with all of `global_flags`, or null.
   const Heap* find_heap_of(hsa_agent_t agent, uint32_t global_flags) const noexcept;
   /// Gives unused memory back to the system.

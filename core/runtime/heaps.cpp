@@ -173,7 +173,7 @@ Result<void*> Runtime::allocate_system_memory(uint64_t size, uint32_t node) {
   }
   if (heap == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "there is no system memory pool");
   void* memory = nullptr;
-  const Status status = memory_.memory_pool_allocate(heap->pool(), size, 0, &memory);
+  const Status status = memory_.memory_allocate(heap->region(), size, &memory);  // which all agents reach
   if (status != HSA_STATUS_SUCCESS) return error(status);
   std::memset(memory, 0, size);
   return memory;

@@ -11,6 +11,7 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
+#include "core/runtime/agent_copier.hpp"
 #include "core/signal/signal_pool.hpp"
 
 namespace rigel {
@@ -131,8 +132,20 @@ Result<std::unique_ptr<Runtime>> Runtime::start() {
 
 void Runtime::start_services() {
   copies_ = std::make_unique<CopyEngine>(memory_);
+  add_copiers();
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
   executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
+}
+
+void Runtime::add_copiers() {
+  for (const Agent& agent : agents_) {
+    if (!agent.backend().has_copy() || agent.is_cpu()) continue;
+    const auto make_stage = [this](size_t size) {
+      const auto stage = allocate_system_memory(size, 0);
+      return stage ? *stage : nullptr;
+    };
+    copies_->add_device(agent.handle(), std::make_unique<AgentCopier>(agent, memory_, make_stage));
+  }
 }
 
 Runtime::~Runtime() {

@@ -101,6 +101,7 @@ class Runtime {
   void memory_fault(const kfd_memory_exception& fault);
   void hardware_failed(const kfd_hw_exception& failure);
   void start_services();
+  void add_copiers();
   const Isa* intern_isa(std::string name, const hsabe_caps_t& caps);
 
   static Runtime* current_;

@@ -1,0 +1,155 @@
+#include "core/runtime/agent_copier.hpp"
+
+#include <cstring>
+
+#include "core/runtime/host_services.hpp"
+#include "core/signal/signal_pool.hpp"
+#include "core/signal/wait.hpp"
+
+namespace rigel {
+namespace {
+
+constexpr size_t kStageBytes = 256 << 10;
+
+// A signal for a call that waits for its own copy.
+class Done {
+ public:
+  Done() : signal_(signal_pool::create(1)) {}
+  ~Done() {
+    if (signal_ != nullptr) signal_pool::destroy(*signal_);
+  }
+  Done(const Done&) = delete;
+  Done& operator=(const Done&) = delete;
+  Signal* get() const { return signal_; }
+  void wait() { rigel::wait(*signal_, HSA_SIGNAL_CONDITION_LT, 1); }
+
+ private:
+  Signal* const signal_;
+};
+
+}  // namespace
+
+bool AgentCopier::is_host_memory(const void* address) const {
+  const Placement placement = memory_.locate(address);
+  if (placement.owner.handle == 0) return true;
+  const auto* owner = memory_.agents().find(placement.owner);
+  return owner == nullptr || owner->facts.type == HSA_DEVICE_TYPE_CPU;
+}
+
+hsabe_copy_t AgentCopier::plan(const Box& box) const {
+  hsabe_copy_t copy{};
+  copy.struct_size = sizeof copy;
+  copy.destination = reinterpret_cast<uint64_t>(memory_.device_address(box.destination.start));
+  copy.source = reinterpret_cast<uint64_t>(memory_.device_address(box.source.start));
+  copy.width = box.width;
+  copy.height = box.height;
+  copy.depth = box.depth;
+  copy.destination_pitch = box.destination.pitch;
+  copy.destination_slice = box.destination.slice;
+  copy.source_pitch = box.source.pitch;
+  copy.source_slice = box.source.slice;
+  copy.from_host = is_host_memory(box.source.start);
+  copy.to_host = is_host_memory(box.destination.start);
+  return copy;
+}
+
+Status AgentCopier::begin(hsabe_copy_t& copy, Signal& completion) {
+  copy.completion = completion.handle().handle;
+  const auto status = static_cast<Status>(agent_.backend().copy.submit(agent_.device(), &copy));
+  if (status == HSA_STATUS_SUCCESS) return status;
+  return fail(status, "a device cannot copy: {}", HostServices::take_report());
+}
+
+Status AgentCopier::run(hsabe_copy_t& copy) {
+  Done done;
+  if (done.get() == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const Status status = begin(copy, *done.get());
+  if (status == HSA_STATUS_SUCCESS) done.wait();
+  return status;
+}
+
+Status AgentCopier::copy_box(const Box& box) {
+  hsabe_copy_t copy = plan(box);
+  const Status status = run(copy);
+  const bool by_rows = status == HSA_STATUS_ERROR_OUT_OF_RESOURCES && box.rows() != 1;
+  return by_rows ? DeviceCopier::copy_box(box) : status;
+}
+
+// The application's own memory may be in a pool that the device was not let into, or in none.
+Status AgentCopier::copy(void* destination, const void* source, size_t size) {
+  auto* const to = static_cast<unsigned char*>(destination);
+  auto* const from = static_cast<unsigned char*>(const_cast<void*>(source));
+  hsabe_copy_t copy = plan({{to, size, 0, size}, {from, size, 0, size}, size, 1, 1});
+  const bool reads = memory_.reaches(agent_.handle(), source);
+  const bool writes = memory_.reaches(agent_.handle(), destination);
+  if (reads && writes) return run(copy);
+  if (reads != writes && size <= kStageBytes) return copy_staged(copy, destination, source, writes);
+  hsa_agent_t agent = agent_.handle();
+  void* seen = nullptr;
+  Status status = HSA_STATUS_SUCCESS;
+  if (!reads) {
+    status = memory_.memory_lock(from, size, &agent, 1, &seen);
+    if (status != HSA_STATUS_SUCCESS) return status;
+    copy.source = reinterpret_cast<uint64_t>(seen);
+  }
+  if (!writes) {
+    status = memory_.memory_lock(to, size, &agent, 1, &seen);
+    copy.destination = reinterpret_cast<uint64_t>(seen);
+  }
+  if (status == HSA_STATUS_SUCCESS) {
+    status = run(copy);
+    if (!writes) memory_.memory_unlock(to);
+  }
+  if (!reads) memory_.memory_unlock(from);
+  return status;
+}
+
+Status AgentCopier::copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device) {
+  const std::lock_guard lock(stage_mutex_);
+  if (stage_ == nullptr) stage_ = make_stage_(kStageBytes);
+  if (stage_ == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  if (to_device) std::memcpy(stage_, source, copy.width);
+  (to_device ? copy.source : copy.destination) = reinterpret_cast<uint64_t>(stage_);
+  const Status status = run(copy);
+  if (!to_device && status == HSA_STATUS_SUCCESS) std::memcpy(destination, stage_, copy.width);
+  return status;
+}
+
+Status AgentCopier::fill(void* destination, uint32_t value, size_t count) {
+  if (agent_.backend().copy.fill == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  Done done;
+  if (done.get() == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const auto status = static_cast<Status>(agent_.backend().copy.fill(
+      agent_.device(), reinterpret_cast<uint64_t>(destination), value, count, done.get()->handle().handle));
+  if (status != HSA_STATUS_SUCCESS) {
+    return fail(status, "a device cannot fill memory: {}", HostServices::take_report());
+  }
+  done.wait();
+  return HSA_STATUS_SUCCESS;
+}
+
+Result<bool> AgentCopier::submit(const DeviceCopyRequest& request) {
+  for (const Signal* dependency : request.dependencies) {
+    if (dependency->load<std::memory_order_acquire>() != 0) return false;
+  }
+  hsabe_copy_t copy = plan(request.box);
+  copy.engines = request.engines;
+  if (request.profiled) {
+    copy.start_time = reinterpret_cast<uint64_t>(&request.completion->copy_start_ts);
+    copy.end_time = reinterpret_cast<uint64_t>(&request.completion->copy_end_ts);
+  }
+  const Status status = begin(copy, *request.completion);
+  if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES) return false;
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+  return true;
+}
+
+DeviceCopier::Engines AgentCopier::engines(hsa_agent_t, hsa_agent_t) {
+  Engines result;
+  if (agent_.backend().copy.engines == nullptr) return result;
+  agent_.backend().copy.engines(agent_.device(), &result.all, &result.free);
+  result.preferred = result.free != 0 ? result.free & -result.free : result.all & -result.all;
+  return result;
+}
+
+}  // namespace rigel

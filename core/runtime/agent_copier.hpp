@@ -1,0 +1,45 @@
+// The copy engine's side of a device, over the `copy` group of its backend.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "core/copy/device_copier.hpp"
+#include "core/memory/memory_manager.hpp"
+#include "core/topology/agent.hpp"
+
+namespace rigel {
+
+class AgentCopier final : public DeviceCopier {
+ public:
+  /// `make_stage` gives host memory of that many bytes which the device reaches, or null; called once, when
+  /// it is needed. Small pieces of memory that the device does not reach go through it.
+  AgentCopier(const Agent& agent, MemoryManager& memory, std::function<void*(size_t)> make_stage)
+      : agent_(agent), memory_(memory), make_stage_(std::move(make_stage)) {}
+
+  Status copy(void* destination, const void* source, size_t size) override;
+  Status copy_box(const Box& box) override;
+  Status fill(void* destination, uint32_t value, size_t count) override;
+  /// Taken if the dependencies hold already: a copy that waits in the engine's ring would hold up those
+  /// behind it, perhaps the very one that it waits for.
+  Result<bool> submit(const DeviceCopyRequest& request) override;
+  Engines engines(hsa_agent_t destination, hsa_agent_t source) override;
+  uint64_t to_system_time(uint64_t ticks) const override { return agent_.to_system_time(ticks); }
+
+ private:
+  /// A copy between addresses of the device.
+  hsabe_copy_t plan(const Box& box) const;
+  Status begin(hsabe_copy_t& copy, Signal& completion);
+  Status run(hsabe_copy_t& copy);
+  Status copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
+  bool is_host_memory(const void* address) const;
+
+  const Agent& agent_;
+  MemoryManager& memory_;
+  std::mutex stage_mutex_;
+  const std::function<void*(size_t)> make_stage_;
+  void* stage_ = nullptr;  // under the mutex
+};
+
+}  // namespace rigel
