@@ -68,6 +68,7 @@ class Reader {
   bool vop3p();
   bool interpolation();
   bool smem();
+  void halve_compare_and_swap();
   bool ds();
   bool flat();
   bool mubuf();
@@ -349,9 +350,14 @@ bool Reader::vop3p() {
   out_.op_sel = static_cast<uint8_t>(field(11, 3));
   out_.op_sel_hi = static_cast<uint8_t>(field(59, 2) | field(14, 1) << 2);
   out_.clamp = bit(15);
-  return dst(0, field(0, 8)) && src(0, field(32, 9)) &&
-         (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
-         (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
+  const bool good = dst(0, field(0, 8)) && src(0, field(32, 9)) &&
+                    (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
+                    (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
+  if (shape_.has(flag::kMix)) {  // each source is a half or a float
+    for (size_t i = 0; i != 3; ++i)
+      out_.src[i].type = ((out_.op_sel_hi >> i) & 1) != 0 ? Type::kF16 : Type::kF32;
+  }
+  return good;
 }
 
 bool Reader::interpolation() {
@@ -373,6 +379,14 @@ bool Reader::interpolation() {
          (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
 }
 
+/// A compare-and-swap is given two values and returns one, in the first of the same registers.
+void Reader::halve_compare_and_swap() {
+  const bool pair = shape_.has(flag::kPair);
+  if (!pair || !out_.vdst.exists()) return;
+  out_.vdst.dwords /= 2;
+  out_.vdst.type = out_.vdst.dwords == 1 ? Type::kB32 : Type::kB64;
+}
+
 bool Reader::smem() {
   out_.glc = bit(16);
   out_.dlc = gfx10() && bit(14);
@@ -386,6 +400,7 @@ bool Reader::smem() {
     const OperandShape& shape = sent.file != File::kNone ? sent : returned;
     if (!operand(out_.vdata, shape, data)) return false;
     if (out_.glc) out_.vdst = out_.vdata;
+    halve_compare_and_swap();
   } else if (!operand(out_.vdata, sent, data) || !operand(out_.vdst, returned, data)) {
     return false;
   }
@@ -516,6 +531,7 @@ bool Reader::mubuf() {
   const bool atomic = shape_.has(flag::kAtomic);
   if (atomic || shape_.has(flag::kStore)) out_.vdata = data;
   if (atomic ? out_.glc : !shape_.has(flag::kStore)) out_.vdst = data;
+  if (atomic) halve_compare_and_swap();
   return true;
 }
 

@@ -100,7 +100,8 @@ void Writer::source(size_t i) {
   const bool negated =
       ((in_.neg >> i) & 1) != 0 && (in_.encoding != Encoding::kVop3p || shape_.has(flag::kMix));
   const bool absolute = ((in_.abs >> i) & 1) != 0, extended = ((in_.sext >> i) & 1) != 0;
-  const Operand& value = in_.src[i];
+  Operand value = in_.src[i];
+  if (shape_.has(flag::kMix)) value.type = shape_.src[i].type;
   const bool constant =
       value.code == code::kLiteral || (value.code >= code::kZero && value.code <= code::kInv2Pi &&
                                        (value.code <= 208 || value.code >= code::kHalf));
@@ -311,7 +312,7 @@ void Writer::smem() {
     separate();
     append_constant(text_, in_.simm16);
   } else {
-    operand_if(in_.vdst.exists() ? in_.vdst : in_.vdata);
+    operand_if(in_.vdata.exists() ? in_.vdata : in_.vdst);
   }
   if (!in_.saddr.exists()) return;
   operand(in_.saddr);
@@ -369,7 +370,7 @@ void Writer::flat() {
 
 void Writer::buffer() {
   if (!in_.saddr.exists()) return;
-  const Operand& data = in_.vdst.exists() ? in_.vdst : in_.vdata;
+  const Operand& data = in_.vdata.exists() ? in_.vdata : in_.vdst;
   operand_if(data);
   const bool from_lds = in_.op == Op::buffer_store_lds_dword;
   if (in_.vaddr.exists()) {

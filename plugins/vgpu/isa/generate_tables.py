@@ -392,6 +392,8 @@ class Row:
             self.flags.add("kSwizzle")
         if record["IsAtomicRet"] == 1 or record["IsAtomicNoRet"] == 1:
             self.flags.add("kAtomic")
+            if "cmpswap" in self.op:
+                self.flags.add("kPair")
         if record["mayStore"] == 1 and not record["mayLoad"]:
             self.flags.add("kStore")
         if text.endswith(" lds") or " lds$" in text:
@@ -541,7 +543,8 @@ def write_tables(folder, dump, instructions, operations):
     rows, seen = [], set()
     for name, record, chips in instructions:
         pseudo = record.get("PseudoInstr")
-        row = Row(name, record, chips, operations[name], operands, value_types.get(pseudo, {}), pseudo in packed,
+        known = value_types.get(pseudo) or value_types.get(operations[name] + "_e32", {})
+        row = Row(name, record, chips, operations[name], operands, known, pseudo in packed,
                   pseudo in selects_destination)
         key = (row.mask, row.value, chips, row.kind)
         if key in seen or any(p["def"] in ("isWave32", "isWave64", "has16BankLDS") for p in record["Predicates"]):

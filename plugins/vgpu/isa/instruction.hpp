@@ -108,8 +108,9 @@ enum class LaneMode : uint8_t { kNone, kSdwa, kDpp, kDpp8 };
 /// are S0, S1, S2 of the ISA manuals. Implied registers stand there as well, so that all encodings of an
 /// operation look alike: the carry-in VCC of v_addc is src[2], VCC written by a VOPC is dst[0], EXEC written
 /// by a v_cmpx is dst[0] (gfx10) or dst[1] (gfx8, gfx9, beside the mask in dst[0]), the destination that a
-/// v_fmac/v_mac adds to is src[2], SCC is implied by the Op alone. v_madmk/v_madak have their constant as the
-/// source that the manual says (S1 or S2), a literal.
+/// v_fmac/v_mac adds to is src[2], what v_swap writes second is dst[1]. SCC, and VCC of v_div_fmas, are
+/// implied by the Op alone. v_madmk/v_madak have their constant as the source that the manual says (S1 or
+/// S2), a literal. Of v_mad_mix the sources are F16 or F32, as OP_SEL_HI says, and `abs` is there.
 ///
 /// Operands of memory instructions have names instead (below); dst and src are empty.
 ///
