@@ -146,6 +146,100 @@ TEST_P(Copies, OfBoxesAreFoldedOrTiled) {
   EXPECT_EQ(to[4096], 0);
 }
 
+TEST_P(Copies, GoThroughKernelsWhereThereIsNoEngine) {
+  open("off");
+  const auto data = noise(1'000'003);
+  uint8_t* const from = bytes(data.size());
+  uint8_t* const to = bytes(data.size() + 8);
+  auto* const times = static_cast<uint64_t*>(gpu().share(4096));
+  std::memcpy(from, data.data(), data.size());
+  const testing::VirtualSignal before(gpu(), 1), done(gpu(), 1);
+  const uint64_t dependency = before.handle();
+  hsabe_copy_t one = copy(to + 1, from, data.size(), done);
+  one.dependencies = &dependency;
+  one.dependency_count = 1;
+  one.start_time = reinterpret_cast<uint64_t>(times);
+  one.end_time = reinterpret_cast<uint64_t>(times + 4);
+  ASSERT_EQ(device_->copies().submit(one), HSA_STATUS_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(done.value(), 1);
+  before.set(0);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(std::memcmp(to + 1, data.data(), data.size()), 0);
+  EXPECT_GT(times[0], 0u);
+  EXPECT_GE(times[4], times[0]);
+  EXPECT_EQ(host_->engine_requests(), 0);
+}
+
+TEST_P(Copies, GoThroughKernelsWhenOthersHaveTheEngines) {
+  open("on");
+  host_->refuse_engines();
+  uint8_t* const from = bytes(4096);
+  uint8_t* const to = bytes(4096);
+  from[9] = 3;
+  const testing::VirtualSignal done(gpu(), 5);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(device_->copies().submit(copy(to, from, 100, done)), HSA_STATUS_SUCCESS);
+  }
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(to[9], 3);
+  EXPECT_EQ(host_->engine_requests(), 1) << "asked once, not for every copy";
+  // Whoever insists on an engine is told that there is none.
+  hsabe_copy_t one = copy(to, from, 100, done);
+  one.engines = 1;
+  EXPECT_EQ(device_->copies().submit(one), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+}
+
+TEST_P(Copies, OfBoxesGoThroughKernelsByRows) {
+  open("off");
+  const auto data = noise(65536);
+  uint8_t* const from = bytes(65536);
+  uint8_t* const to = bytes(65536);
+  std::memcpy(from, data.data(), data.size());
+  const testing::VirtualSignal done(gpu(), 1);
+  hsabe_copy_t box = copy(to, from, 33, done);
+  box.height = 10, box.depth = 3;
+  box.source_pitch = 100, box.source_slice = 2000;
+  box.destination_pitch = 64, box.destination_slice = 1000;
+  ASSERT_EQ(device_->copies().submit(box), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  std::vector<uint8_t> expected(65536);
+  for (size_t z = 0; z < 3; ++z)
+    for (size_t y = 0; y < 10; ++y) std::memcpy(&expected[y * 64 + z * 1000], &data[y * 100 + z * 2000], 33);
+  EXPECT_EQ(std::memcmp(to, expected.data(), expected.size()), 0);
+  // Too many rows for a kernel each: nothing has happened, and the caller knows.
+  box.height = 1000;
+  EXPECT_EQ(device_->copies().submit(box), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+}
+
+TEST_P(Copies, FollowEachOtherAroundTheRing) {
+  open("off");
+  constexpr int kCopies = 3 * ServiceQueue::kPackets;
+  uint8_t* const from = bytes(kCopies * 16);
+  uint8_t* const to = bytes(kCopies * 16);
+  const auto data = noise(kCopies * 16);
+  std::memcpy(from, data.data(), data.size());
+  const testing::VirtualSignal done(gpu(), kCopies);
+  for (int i = 0; i < kCopies; ++i)
+    ASSERT_EQ(device_->copies().submit(copy(to + i * 16, from + i * 16, 16, done)), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(std::memcmp(to, data.data(), data.size()), 0);
+}
+
+TEST_P(Copies, FillWords) {
+  open();
+  auto* const to = static_cast<uint32_t*>(gpu().share(65536));
+  const testing::VirtualSignal done(gpu(), 2);
+  const auto va = reinterpret_cast<uint64_t>(to + 1);
+  ASSERT_EQ(device_->copies().fill(va, 0xabcd1234, 1001, done.handle()), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(device_->copies().fill(va, 5, 0, done.handle()), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(to[0], 0u);
+  for (size_t i = 1; i <= 1001; ++i) ASSERT_EQ(to[i], 0xabcd1234u);
+  EXPECT_EQ(to[1002], 0u);
+  EXPECT_EQ(device_->copies().fill(va + 1, 5, 1, done.handle()), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
 TEST_P(Copies, CodeIsDroppedFromCaches) {
   open();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(device_->copies().invalidate_code(), HSA_STATUS_SUCCESS);
