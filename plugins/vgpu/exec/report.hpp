@@ -4,14 +4,16 @@
 #include <string>
 
 #include "plugins/vgpu/cp/dispatch.hpp"
+#include "plugins/vgpu/exec/memory.hpp"
 
 namespace rigel::vgpu::exec {
 
 class Group;
 class Launch;
 
-/// Why a work-group's wave failed, with where it was and its registers.
-DispatchResult describe_failure(const Group& group);
+/// Why a work-group's wave failed: the kernel, where it was, the code around that, and the wave's registers.
+/// Inside a scope of `memory`.
+DispatchResult describe_failure(const Group& group, Memory& memory);
 
 /// One line for the trace.
 std::string describe_end(const Launch& launch);

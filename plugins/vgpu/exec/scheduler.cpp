@@ -298,6 +298,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   const LaunchPointer launch = group->shared_launch();
   Group::Outcome outcome = Group::Outcome::kEnded;
   bool last = false;
+  DispatchResult failure;
   {
     const Memory::Scope scope(executor.memory);
     for (uint64_t spent = 0; !last;) {
@@ -313,10 +314,11 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
       spent += group->last_instructions() + 16;  // work-groups that do nothing take time as well
       if (spent >= slice) break;
     }
+    if (outcome == Group::Outcome::kFailed) failure = describe_failure(*group, executor.memory);
   }
 
   const bool done = !group->started();  // and it took no other
-  if (outcome == Group::Outcome::kFailed) stop_launch(launch, describe_failure(*group));
+  if (outcome == Group::Outcome::kFailed) stop_launch(launch, std::move(failure));
   if (done || outcome == Group::Outcome::kFailed || outcome == Group::Outcome::kEnded || launch->stopped()) {
     if (!done) last = launch->group_ended(group->instructions());
     let_go(executor, std::move(group));
