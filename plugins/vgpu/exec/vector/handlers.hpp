@@ -138,10 +138,14 @@ template <auto Fn, bool Modified, int Uniform, class Body>
   expand(static_cast<ParametersOf<Fn>*>(nullptr), std::make_index_sequence<ParametersOf<Fn>::kSources>());
 }
 
-/// Stores a lane mask; lanes that are not active must be 0 in it.
+/// Stores a lane mask; lanes that are not active must be 0 in it. In one piece, because that is how masks are
+/// read: a load that spans two stores waits until both have reached the cache.
 [[gnu::always_inline]] inline void put_mask(std::byte* at, uint32_t aux, uint64_t mask) {
-  std::memcpy(at, &mask, 4);
-  if ((aux & aux::kWave64) != 0) std::memcpy(at + 4, reinterpret_cast<const std::byte*>(&mask) + 4, 4);
+  if ((aux & aux::kWave64) != 0) {
+    std::memcpy(at, &mask, 8);
+  } else {
+    std::memcpy(at, &mask, 4);
+  }
 }
 
 template <class T>

@@ -289,7 +289,13 @@ requires kIsMask<T>
 class Input<T, K, Modified> {
  public:
   [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index) {
-    std::memcpy(&bits_, index < 3 ? uniform_place(op, registers, index) : registers + op->dst2, sizeof bits_);
+    const std::byte* const from = index < 3 ? uniform_place(op, registers, index) : registers + op->dst2;
+    // As wide as it was stored: see put_mask().
+    if ((op->aux & aux::kWave64) != 0) {
+      std::memcpy(&bits_, from, 8);
+    } else {
+      std::memcpy(&bits_, from, 4);
+    }
   }
   [[gnu::always_inline]] T at(size_t lane, Control) const {
     const auto bits = static_cast<uint32_t>(bits_ >> lane);
@@ -301,7 +307,7 @@ class Input<T, K, Modified> {
   }
 
  private:
-  uint64_t bits_;
+  uint64_t bits_ = 0;
 };
 
 /// Puts a vector into a row; `bits` says for which of its lanes.
