@@ -17,8 +17,8 @@ HalfBits extreme3_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
   return {extreme3<Format16, Max>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
 }
 
-Half fma(Half a, Half b, Half c) {
-  return {fused_to_odd(a.v, b.v, c.v)};
+Half fma(Half a, Half b, Half c, Control control) {
+  return {fused_half(a.v, b.v, c.v, control.round16())};
 }
 
 // Not fused: the product is rounded to half. These have no denormals in any mode.

@@ -43,22 +43,6 @@ F32 by_major_axis(F32 x, F32 y, F32 z, F32 if_x, F32 if_y, F32 if_z) {
   return (az >= ax) & (az >= ay) ? if_z : other;
 }
 
-struct Parts {
-  I32 exponent;
-  F32 mantissa;  ///< At least 1/2, below 1.
-};
-Parts parts_of(F32 a) {
-  const I32 is_denormal = (bits_as<U32>(a) & 0x7f800000) == 0;
-  const F32 scaled = is_denormal ? a * 0x1p32f : a;  // A zero if denormals are not kept.
-  const U32 bits = bits_as<U32>(scaled);
-  const U32 magnitude = bits & 0x7fffffff;
-  const I32 exponent = bits_as<I32>(magnitude >> 23) - (is_denormal ? I32{} + 158 : I32{} + 126);
-  const U32 half = (bits & 0x807fffff) | 0x3f000000;
-  const U32 quiet = magnitude > 0x7f800000 ? bits | 0x400000 : bits;
-  const I32 special = (magnitude == 0) | (magnitude >= 0x7f800000);
-  return {special ? I32{} : exponent, bits_as<F32>(special ? quiet : half)};
-}
-
 constexpr Entry flushing(Entry entry) {
   return with_unit(entry, FloatUnit::kFlushing);
 }

@@ -22,29 +22,9 @@ F64 rounded(F64 a, Control control) {
   return round_to_integer<R>(flushed(a, control));
 }
 
-F64 power_of_two(I64 exponent) {
-  return bits_as<F64>((exponent + 1023) << 52);
-}
-
-struct Parts {
-  I64 exponent;
-  F64 mantissa;  ///< At least 1/2, below 1; zeros, infinities and NaNs are themselves, with exponent 0.
-};
-Parts parts_of(F64 a) {
-  const I64 is_denormal = (bits_as<U64>(a) & 0x7ff0000000000000) == 0;
-  const F64 scaled = is_denormal ? a * 0x1p64 : a;  // A zero if denormals are not kept.
-  const U64 bits = bits_as<U64>(scaled);
-  const U64 magnitude = bits & 0x7fffffffffffffff;
-  const I64 exponent = bits_as<I64>(magnitude >> 52) - (is_denormal ? I64{} + 1086 : I64{} + 1022);
-  const U64 half = (bits & 0x800fffffffffffff) | 0x3fe0000000000000;
-  const U64 quiet = magnitude > 0x7ff0000000000000 ? bits | 0x8000000000000 : bits;
-  const I64 special = (magnitude == 0) | (magnitude >= 0x7ff0000000000000);
-  return {special ? I64{} : exponent, bits_as<F64>(special ? quiet : half)};
-}
-
 // The mantissa times two powers: the first product is exact, the second rounds.
 F64 scaled(F64 a, I32h steps) {
-  const Parts parts = parts_of(a);
+  const DoubleParts parts = parts_of(a);
   I64 exponent = parts.exponent + convert<I64>(steps);
   exponent = exponent > 1100 ? I64{} + 1100 : exponent < -1200 ? I64{} - 1200 : exponent;
   const I64 first = exponent > 1000 ? I64{} + 1000 : exponent < -1021 ? I64{} - 1021 : exponent;

@@ -101,4 +101,42 @@ template <class Fm, class V, class Classes>
   return (bit & classes) != 0;
 }
 
+/// A number in parts: zeros, infinities and NaNs (quieted) are their own mantissa, with exponent 0. Denormals
+/// are kept as far as MXCSR keeps them.
+struct SingleParts {
+  I32 exponent;
+  F32 mantissa;  ///< At least 1/2, below 1.
+};
+inline SingleParts parts_of(F32 a) {
+  const I32 is_denormal = (bits_as<U32>(a) & 0x7f800000) == 0;
+  const F32 scaled = is_denormal ? a * 0x1p32f : a;  // A zero if denormals are not kept.
+  const U32 bits = bits_as<U32>(scaled);
+  const U32 magnitude = bits & 0x7fffffff;
+  const I32 exponent = bits_as<I32>(magnitude >> 23) - (is_denormal ? I32{} + 158 : I32{} + 126);
+  const U32 half = (bits & 0x807fffff) | 0x3f000000;
+  const U32 quiet = magnitude > 0x7f800000 ? bits | 0x400000 : bits;
+  const I32 special = (magnitude == 0) | (magnitude >= 0x7f800000);
+  return {special ? I32{} : exponent, bits_as<F32>(special ? quiet : half)};
+}
+
+inline F64 power_of_two(I64 exponent) {
+  return bits_as<F64>((exponent + 1023) << 52);
+}
+
+struct DoubleParts {
+  I64 exponent;
+  F64 mantissa;  ///< At least 1/2, below 1; zeros, infinities and NaNs are themselves, with exponent 0.
+};
+inline DoubleParts parts_of(F64 a) {
+  const I64 is_denormal = (bits_as<U64>(a) & 0x7ff0000000000000) == 0;
+  const F64 scaled = is_denormal ? a * 0x1p64 : a;  // A zero if denormals are not kept.
+  const U64 bits = bits_as<U64>(scaled);
+  const U64 magnitude = bits & 0x7fffffffffffffff;
+  const I64 exponent = bits_as<I64>(magnitude >> 52) - (is_denormal ? I64{} + 1086 : I64{} + 1022);
+  const U64 half = (bits & 0x800fffffffffffff) | 0x3fe0000000000000;
+  const U64 quiet = magnitude > 0x7ff0000000000000 ? bits | 0x8000000000000 : bits;
+  const I64 special = (magnitude == 0) | (magnitude >= 0x7ff0000000000000);
+  return {special ? I64{} : exponent, bits_as<F64>(special ? quiet : half)};
+}
+
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

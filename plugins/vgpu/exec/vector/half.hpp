@@ -64,21 +64,26 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
   return result | sign;
 }
 
-[[gnu::always_inline]] inline U32 single_to_half(F32 value, unsigned round) {
-#if RIGEL_SIMD_LEVEL == 2
-#define RIGEL_TO_HALF(mode)                    \
-  convert<U32>(reinterpret_cast<PackedHalves>( \
-      _mm512_maskz_cvtps_ph(0xffff, reinterpret_cast<__m512>(value), (mode) | 8)))
-#elif RIGEL_SIMD_LEVEL == 1
-#define RIGEL_TO_HALF(mode) \
-  convert<U32>(reinterpret_cast<PackedHalves>(_mm256_cvtps_ph(reinterpret_cast<__m256>(value), mode)))
-#endif
 #if RIGEL_SIMD_LEVEL > 0
+#if RIGEL_SIMD_LEVEL == 2
+#define RIGEL_TO_HALF(mode) \
+  reinterpret_cast<PackedHalves>(_mm512_maskz_cvtps_ph(0xffff, reinterpret_cast<__m512>(value), (mode) | 8))
+#else
+#define RIGEL_TO_HALF(mode) \
+  reinterpret_cast<PackedHalves>(_mm256_cvtps_ph(reinterpret_cast<__m256>(value), mode))
+#endif
+[[gnu::always_inline]] inline PackedHalves packed_halves(F32 value, unsigned round) {
   if (__builtin_expect(round == 0, 1)) return RIGEL_TO_HALF(0);
   if (round == 1) return RIGEL_TO_HALF(2);
   if (round == 2) return RIGEL_TO_HALF(1);
   return RIGEL_TO_HALF(3);
+}
 #undef RIGEL_TO_HALF
+#endif
+
+[[gnu::always_inline]] inline U32 single_to_half(F32 value, unsigned round) {
+#if RIGEL_SIMD_LEVEL > 0
+  return convert<U32>(packed_halves(value, round));
 #else
   return single_to_half_bitwise(value, round);
 #endif
@@ -102,6 +107,22 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
   const U32 odd = select(outward, bits + 1, bits - 1);
   const I32 inexact = ((bits & 1) == 0) & (error != 0) & ((bits & 0x7f800000) != 0x7f800000);
   return bits_as<F32>(select(inexact, odd, bits));
+}
+
+/// The same for rounding to half by `round`. Where single precision rounds far from the middle between two
+/// halves, it decides nothing; that is nearly always.
+[[gnu::always_inline]] inline F32 fused_half(F32 a, F32 b, F32 c, unsigned round) {
+#if RIGEL_SIMD_LEVEL > 0
+  if (__builtin_expect(round == 0, 1)) {
+    const F32 sum = fused(a, b, c);
+    const U32 bits = bits_as<U32>(sum);
+    const I32 middle = (bits & 0x1fff) == 0x1000;
+    const I32 denormal = (bits & 0x7fffffff) - 1 < 0x387fffff;
+    if (__builtin_expect(mask_bits(middle | denormal) == 0, 1)) return sum;
+  }
+#endif
+  (void)round;
+  return fused_to_odd(a, b, c);
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -25,6 +25,7 @@ enum class Form : uint8_t {
   kCompare,        ///< dst[0] is a lane mask.
   kCompareToExec,  ///< EXEC as well.
   kPacked,         ///< VOP3P: op_sel, op_sel_hi, neg and neg_hi of the sources are in imm.
+  kMix,            ///< VOP3P: sources are single precision or halves; the same fields.
 };
 
 /// What a handler needs of MXCSR.
@@ -47,9 +48,12 @@ struct Entry {
   bool float_result = false;   ///< omod and clamp are of floating point.
   bool has_test = false;       ///< dst[1] is a lane mask.
   uint8_t result_rows = 1;
-  Handler generic = nullptr;  ///< Any kinds of sources, any modifiers.
-  Handler clamped = nullptr;  ///< The same with saturation: integer operations with clamp.
-  Handler fast[8] = {};       ///< No modifiers; bit i of the index: source i is uniform. May be null.
+  bool takes_clamp = false;    ///< The handler looks at kClamp itself.
+  bool whole_sources = false;  ///< kPacked without op_sel.
+  uint32_t fixed_aux = 0;      ///< Fields of aux that the operation always has.
+  Handler generic = nullptr;   ///< Any kinds of sources, any modifiers.
+  Handler clamped = nullptr;   ///< The same with saturation: integer operations with clamp.
+  Handler fast[8] = {};        ///< No modifiers; bit i of the index: source i is uniform. May be null.
 };
 
 using Table = std::span<const Entry>;
@@ -297,6 +301,11 @@ Table integer16_64_operations();
 Table convert_operations();
 Table accumulate_operations();
 Table carry_operations();
+Table packed_operations();
+Table dot_operations();
+Table division_operations();
+Table transcendental_operations();
+Table byte_operations();
 Table compare_integer_operations();
 Table compare_float_operations();
 

@@ -170,7 +170,60 @@ void insert_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t e
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+/// The row that is M0[7:0] after the one at `offset`, or the first row if that is beyond the last. imm: the
+/// offset of the first row and, above, how many there are.
+uint64_t indexed_row(const MicroOp* op, Wave* wave, uint64_t offset, bool& exists) {
+  const uint64_t first = op->imm & 0xffffffff, rows = op->imm >> 32;
+  const uint64_t index = (offset - first) / row_bytes(op) + (wave->scalars()[isa::code::kM0] & 0xff);
+  exists = index + op->dst2 <= rows;
+  return exists ? first + index * row_bytes(op) : first;
+}
+
+// dst2: how many rows.
+void copy_from_indexed(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  bool exists;
+  const uint64_t from = indexed_row(op, wave, op->src[0].offset, exists);
+  std::memcpy(registers + op->dst, registers + from, op->dst2 * row_bytes(op));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void copy_to_indexed(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  bool exists;
+  const uint64_t to = indexed_row(op, wave, op->dst, exists);
+  if (exists) std::memcpy(registers + to, registers + op->src[0].offset, op->dst2 * row_bytes(op));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+MicroOp& emit_copy(Lowering& lowering, Handler handler, uint32_t from, uint32_t to, uint32_t rows) {
+  const RegisterLayout& layout = lowering.context.layout;
+  MicroOp& op = lowering.out.emit(handler);
+  op.aux = lowering.aux;
+  op.src[0].offset = from;
+  op.dst = to;
+  op.dst2 = rows;
+  op.imm = layout.vgpr_offset(0) | uint64_t{layout.vgprs} << 32;
+  return op;
+}
+
 }  // namespace
+
+void fetch_indexed(Lowering& lowering, unsigned source) {
+  const uint32_t rows = lowering.instruction.src[source].dwords == 2 ? 2 : 1;
+  const uint32_t to = lowering.context.layout.temporary_offset(kSourceRow + source * 2);
+  emit_copy(lowering, copy_from_indexed, lowering.src[source].source.offset, to, rows);
+  lowering.src[source].source.offset = to;
+}
+
+// What the operation leaves alone has to come back as it was: all of the row goes both ways.
+uint32_t begin_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
+  const uint32_t to = lowering.context.layout.temporary_offset(kResultRow);
+  emit_copy(lowering, copy_from_indexed, dst, to, rows);
+  return to;
+}
+
+void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
+  emit_copy(lowering, copy_to_indexed, lowering.context.layout.temporary_offset(kResultRow), dst, rows);
+}
 
 Refusal begin_dpp(Lowering& lowering) {
   const isa::Instruction& instruction = lowering.instruction;
@@ -193,7 +246,7 @@ Refusal begin_dpp(Lowering& lowering) {
 
   MicroOp& op = lowering.out.emit(fetch_dpp);
   op.src[0] = lowering.src[0].source;
-  op.dst = lowering.context.layout.temporary_offset(kSourceRow);
+  op.dst = lowering.context.layout.temporary_offset(kScratchRow);
   op.aux = lowering.aux;
   op.imm = reinterpret_cast<uint64_t>(plan);
   lowering.src[0].source.offset = op.dst;

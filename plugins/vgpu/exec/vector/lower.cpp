@@ -4,6 +4,7 @@
 #include <array>
 
 #include "plugins/vgpu/exec/float_environment.hpp"
+#include "plugins/vgpu/exec/vector/packed_values.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -20,7 +21,8 @@ const Entry* find_entry(Op op) {
     for (const Table table :
          {integer32_operations(), integer16_64_operations(), float32_operations(), float64_operations(),
           float16_operations(), convert_operations(), accumulate_operations(), carry_operations(),
-          compare_integer_operations(), compare_float_operations()}) {
+          packed_operations(), dot_operations(), division_operations(), transcendental_operations(),
+          byte_operations(), compare_integer_operations(), compare_float_operations()}) {
       for (const Entry& entry : table) all[static_cast<size_t>(entry.op)] = &entry;
     }
     return all;
@@ -140,6 +142,7 @@ void add_modifiers(Lowering& lowering, const Entry& entry) {
   if (entry.float_sources) {
     lowering.aux |= (instruction.abs & 7u) * aux::kAbs | (instruction.neg & 7u) * aux::kNeg;
   }
+  if (entry.takes_clamp && instruction.clamp) lowering.aux |= aux::kClamp;
   if (entry.float_result) {
     const bool single = entry.result_rows == 1 && !entry.half_result;
     const bool denormals = ((single ? mode.denorm32 : mode.denorm64) & 2) != 0;
@@ -165,13 +168,26 @@ bool place_half_result(Lowering& lowering, const Entry& entry) {
     }
     return false;
   }
-  if (!entry.half_result) return true;
+  if (!entry.half_result || entry.fixed_aux != 0) return true;
   if (!sdwa && instruction.encoding == isa::Encoding::kVop3 && (instruction.op_sel & 8) != 0) {
     lowering.aux |= aux::kHighResult;
   } else if (keeps_other_half(entry.op, instruction, family)) {
     lowering.aux |= aux::kKeepHigh;
   }
   return true;
+}
+
+/// What PackedInput and MixInput read.
+uint64_t packed_fields(const Entry& entry, const isa::Instruction& instruction) {
+  if (entry.form != Form::kPacked && entry.form != Form::kMix) return 0;
+  const uint64_t usual = 7 * packed::kSelectHigh;
+  if (instruction.encoding != isa::Encoding::kVop3p || entry.whole_sources) return usual;
+  uint64_t fields =
+      (instruction.op_sel & 7u) * packed::kSelect | (instruction.op_sel_hi & 7u) * packed::kSelectHigh;
+  if (entry.float_sources) {
+    fields |= (instruction.neg & 7u) * packed::kNeg | (instruction.neg_hi & 7u) * packed::kNegHigh;
+  }
+  return fields;
 }
 
 Handler choose(const Lowering& lowering, const Entry& entry) {
@@ -187,6 +203,7 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
 Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   LoweringContext& context = lowering.context;
+  lowering.reads_mix = entry.form == Form::kMix;
   if (!lowering.place_sources(entry.sources < 3 ? entry.sources : 3)) return "a source that cannot be read";
   const bool to_exec = entry.form == Form::kCompareToExec;
   // gfx10's v_cmpx has no result but EXEC.
@@ -199,14 +216,18 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
     return "a second destination that cannot be written";
   }
   if (entry.sources == 4) lowering.dst2 = scalar_offset(isa::code::kVccLo);
-  if (instruction.clamp && !entry.float_result && entry.clamped == nullptr && entry.form == Form::kLanewise) {
+  if (instruction.clamp && !entry.float_result && entry.clamped == nullptr && !entry.takes_clamp && entry.form != Form::kCompare &&
+      !to_exec) {
     return "clamp of an operation that has none";
   }
 
+  lowering.imm = packed_fields(entry, instruction);
+  lowering.aux |= entry.fixed_aux;
   select_parts(lowering, entry);
   add_modifiers(lowering, entry);
   const uint32_t destination = lowering.dst;
-  const bool direct = place_half_result(lowering, entry) || entry.form != Form::kLanewise;
+  const bool makes_rows = entry.form != Form::kCompare && !to_exec;
+  const bool direct = !makes_rows || place_half_result(lowering, entry);
   if (!direct) lowering.dst = context.layout.temporary_offset(kResultRow);
   if (context.target.family() == Family::kGfx8 && is_extreme(entry.op)) {
     lowering.aux &= ~(aux::kFlushInputs32 | aux::kFlushInputs16);
@@ -216,10 +237,16 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   if (dpp) {
     if (const Refusal refusal = begin_dpp(lowering); !refusal.empty()) return refusal;
   }
+  const bool indexed = makes_rows && (context.gpr_index & 8) != 0;
+  if (indexed) {
+    if (!direct) return "SDWA with an indexed destination";
+    lowering.dst = begin_indexed_destination(lowering, destination, entry.result_rows);
+  }
   FloatUnitScope unit(lowering, entry.unit);
   lowering.emit(choose(lowering, entry));
   unit.close();
   if (!direct) insert_sdwa(lowering, lowering.dst, destination);
+  if (indexed) end_indexed_destination(lowering, destination, entry.result_rows);
   if (dpp) end_dpp(lowering);
   return {};
 }
@@ -238,10 +265,13 @@ uint32_t base_aux(const LoweringContext& context) {
 
 bool Lowering::place_sources(unsigned count) {
   for (unsigned i = 0; i < count; ++i) {
-    const isa::Operand& operand = instruction.src[i];
+    isa::Operand operand = instruction.src[i];
+    // A constant is in the precision in which the operation reads it.
+    if (reads_mix) operand.type = (instruction.op_sel_hi >> i & 1) != 0 ? isa::Type::kF16 : isa::Type::kF32;
     const PlaceOf found = source_place(operand, instruction, context, out, i * 2);
     if (!found.ok) return false;
     src[i] = {found.place.source, found.place.is_constant, !operand.is_vgpr()};
+    if (operand.is_vgpr() && (context.gpr_index >> i & 1) != 0) fetch_indexed(*this, i);
   }
   return true;
 }
@@ -261,7 +291,7 @@ MicroOp& Lowering::emit(Handler handler) {
 }
 
 Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0};
+  Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0, false};
   if (const std::optional<Refusal> refusal = lower_across_lanes(lowering)) return *refusal;
   const Entry* const entry = find_entry(instruction.op);
   if (entry == nullptr) return "a vector operation that is not executed";

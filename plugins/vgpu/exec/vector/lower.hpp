@@ -30,6 +30,7 @@ struct Lowering {
   uint32_t dst = 0, dst2 = 0;
   uint32_t aux = 0;
   uint64_t imm = 0;
+  bool reads_mix = false;  ///< Sources are single precision or half, by op_sel_hi.
 
   bool wave64() const { return context.layout.wave_size == 64; }
   /// Finds the first `count` sources; false if one of them cannot be read.
@@ -44,6 +45,11 @@ uint32_t base_aux(const LoweringContext& context);
 /// Fetches src[0] through DPP, into a temporary row, and narrows EXEC; end_dpp() brings it back.
 Refusal begin_dpp(Lowering& lowering);
 void end_dpp(Lowering& lowering);
+
+/// s_set_gpr_idx_on: a source comes from the row that is M0[7:0] further on; the result goes to one.
+void fetch_indexed(Lowering& lowering, unsigned source);
+uint32_t begin_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows);
+void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows);
 
 /// Puts a selected part of a source (0 or 1) into a temporary row.
 void extract_sdwa(Lowering& lowering, unsigned source);

@@ -1,0 +1,170 @@
+// The steps of a division that shaders put together themselves: div_scale, div_fmas, div_fixup. And
+// trig_preop.
+#include "plugins/vgpu/exec/vector/float_math.hpp"
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+template <class F>
+struct Traits;
+template <>
+struct Traits<F32> {
+  using Format = Format32;
+  using Bits = U32;
+  using TestType = Test;
+  static constexpr int kBias = 126;   ///< of the exponents of parts_of()
+  static constexpr int kTooFar = 96;  ///< a quotient near the largest number
+  static constexpr int kTiny = 23;    ///< biased exponent of a numerator that loses digits
+  static constexpr int kUnderflow = -150;
+  static constexpr float kUp = 0x1p64f, kDown = 0x1p-64f, kFmas = 0x1p32f, kLeast = 0x1p-126f;
+};
+template <>
+struct Traits<F64> {
+  using Format = Format64;
+  using Bits = U64;
+  using TestType = Test64;
+  static constexpr int kBias = 1022;
+  static constexpr int kTooFar = 768;
+  static constexpr int kTiny = 53;
+  static constexpr int kUnderflow = -1075;
+  static constexpr double kUp = 0x1p128, kDown = 0x1p-128, kFmas = 0x1p64, kLeast = 0x1p-1022;
+};
+
+template <class F>
+using BitsOf = typename Traits<F>::Bits;
+
+template <class F>
+auto magnitude_bits(F x) {
+  return bits_as<BitsOf<F>>(x) & Traits<F>::Format::kMagnitude;
+}
+template <class F>
+auto biased_exponent(F x) {
+  constexpr int kDigits = sizeof(x[0]) == 4 ? 23 : 52;
+  using Signed = decltype(x == x);
+  return bits_as<Signed>(magnitude_bits(x) >> kDigits);
+}
+
+// S0 is the denominator S1 or the numerator S2, whichever is to be scaled. The test tells div_fmas to scale
+// back.
+template <class F>
+WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numerator) {
+  using T = Traits<F>;
+  const auto n = parts_of(numerator), d = parts_of(denominator);
+  const auto n_magnitude = magnitude_bits(numerator), d_magnitude = magnitude_bits(denominator);
+  const auto none = (numerator == 0) | (denominator == 0);
+  const auto finite = (n_magnitude < T::Format::kInfinity) & (d_magnitude < T::Format::kInfinity);
+  const auto far = biased_exponent(numerator) - biased_exponent(denominator) >= T::kTooFar;
+  const auto d_denormal = (d_magnitude < T::Format::kDenormals) & (d_magnitude != 0);
+  // 1 / d and n / d are denormal. The quotient's exponent is the difference, less one if its mantissa is
+  // below 1.
+  const F d_absolute = bits_as<F>(d_magnitude);
+  const auto inverse_denormal = (d_absolute > 1 / (F{} + T::kLeast)) & (d_magnitude < T::Format::kInfinity);
+  const auto smaller = (bits_as<BitsOf<F>>(n.mantissa) & T::Format::kMagnitude) <
+                       (bits_as<BitsOf<F>>(d.mantissa) & T::Format::kMagnitude);
+  const auto quotient_exponent = n.exponent - d.exponent + smaller;
+  const auto quotient_denormal = finite & ~none & (quotient_exponent < -T::kBias);
+  const auto numerator_tiny = biased_exponent(numerator) <= T::kTiny;
+  const auto is_denominator = value == denominator, is_numerator = value == numerator;
+
+  // The first condition that holds decides.
+  const auto test = far | (~d_denormal & quotient_denormal);
+  const auto both = inverse_denormal & quotient_denormal;
+  const auto up = (far & is_denominator) | (~far & d_denormal) |
+                  (~far & ~d_denormal & both & is_denominator) |
+                  (~far & ~d_denormal & ~inverse_denormal & quotient_denormal & is_numerator) |
+                  (~far & ~d_denormal & ~inverse_denormal & ~quotient_denormal & numerator_tiny);
+  const auto down = ~far & ~d_denormal & inverse_denormal & ~quotient_denormal;
+  F result = select(up, value * T::kUp, select(down, value * T::kDown, value));
+  const BitsOf<F> nan = BitsOf<F>{} + (T::Format::kInfinity | T::Format::kQuiet);
+  result = select(none, bits_as<F>(nan), result);
+  return {result, {test & ~none}};
+}
+
+template <class F>
+F scaled_fma(F a, F b, F c, decltype(F{} == F{}) scales) {
+  const F sum = fused(a, b, c);
+  return select(scales, sum * Traits<F>::kFmas, sum);
+}
+
+/// The quotient, or what it is where that is no matter of arithmetic.
+template <class F>
+F fixed_up(F quotient, F denominator, F numerator, bool can_underflow) {
+  using T = Traits<F>;
+  using Fm = typename T::Format;
+  using B = BitsOf<F>;
+  const B q = bits_as<B>(quotient), d = bits_as<B>(denominator), n = bits_as<B>(numerator);
+  const B zero{}, sign = (d ^ n) & Fm::kSign;
+  const auto d_zero = denominator == 0, n_zero = numerator == 0;
+  const auto d_infinite = (d & Fm::kMagnitude) == Fm::kInfinity,
+             n_infinite = (n & Fm::kMagnitude) == Fm::kInfinity;
+  B result = (q & Fm::kMagnitude) | sign;
+  if (can_underflow) {  // Half of the least number: MXCSR says which way it goes.
+    const auto underflow = biased_exponent(numerator) - biased_exponent(denominator) < T::kUnderflow;
+    const F signed_least = bits_as<F>((zero + Fm::kDenormals) | sign);
+    result = bits_as<B>(select(underflow, signed_least * T::kLeast, bits_as<F>(result)));
+  }
+  result = bits_as<B>(select(d_infinite | n_zero, bits_as<F>(sign), bits_as<F>(result)));
+  result = bits_as<B>(select(d_zero | n_infinite, bits_as<F>(sign | Fm::kInfinity), bits_as<F>(result)));
+  const B invalid = zero + (Fm::kSign | Fm::kInfinity | Fm::kQuiet);
+  const auto is_invalid = (d_zero & n_zero) | (d_infinite & n_infinite);
+  result = bits_as<B>(select(is_invalid, bits_as<F>(invalid), bits_as<F>(result)));
+  result = bits_as<B>(select(denominator != denominator, bits_as<F>(d | Fm::kQuiet), bits_as<F>(result)));
+  result = bits_as<B>(select(numerator != numerator, bits_as<F>(n | Fm::kQuiet), bits_as<F>(result)));
+  return bits_as<F>(result);
+}
+
+// As single precision, in which no half is denormal; no quotient of two of them underflows there.
+Half fixed_up_half(Half quotient, Half denominator, Half numerator) {
+  return {fixed_up(quotient.v, denominator.v, numerator.v, false)};
+}
+
+/// 2/pi: 1280 binary digits after the point, the 1201 of the hardware and zeros.
+constexpr uint64_t kTwoOverPi[20] = {
+    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
+    0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
+    0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b0000, 0x0000000000000000};
+
+// 53 digits of 2/pi, from where the argument's exponent and the segment say.
+F64 trig_preop(F64 a, U32h segment) {
+  F64 result;
+  const U64 bits = bits_as<U64>(a);
+  for (int lane = 0; lane < kLanes / 2; ++lane) {
+    const int exponent = static_cast<int>(bits[lane] >> 52 & 0x7ff);
+    int shift = static_cast<int>(segment[lane] & 31) * 53;
+    if (exponent > 1077) shift += exponent - 1077;
+    uint64_t digits = 0;
+    if (const auto word = static_cast<unsigned>(shift) / 64, at = static_cast<unsigned>(shift) % 64;
+        word < 19) {
+      const uint64_t next = at == 0 ? 0 : kTwoOverPi[word + 1] >> (64 - at);
+      digits = (kTwoOverPi[word] << at | next) >> 11;
+    }
+    int scale = -53 - shift;
+    if (exponent >= 1968) scale += 128;
+    result[lane] = __builtin_ldexp(static_cast<double>(digits), scale);
+  }
+  return result;
+}
+
+constexpr Entry kTable[] = {
+    rare<scale<F32>>(Op::v_div_scale_f32),
+    rare<scale<F64>>(Op::v_div_scale_f64),
+    rare<([](F32 a, F32 b, F32 c, Mask mask) { return scaled_fma(a, b, c, mask.v); })>(Op::v_div_fmas_f32),
+    rare<([](F64 a, F64 b, F64 c, Mask64 mask) { return scaled_fma(a, b, c, mask.v); })>(Op::v_div_fmas_f64),
+    rare<([](F32 a, F32 b, F32 c) { return fixed_up(a, b, c, true); })>(Op::v_div_fixup_f32),
+    rare<([](F64 a, F64 b, F64 c) { return fixed_up(a, b, c, true); })>(Op::v_div_fixup_f64),
+    rare<fixed_up_half>(Op::v_div_fixup_f16),
+    rare<fixed_up_half>(Op::v_div_fixup_legacy_f16),
+    rare<trig_preop>(Op::v_trig_preop_f64),
+};
+
+}  // namespace
+
+Table division_operations() {
+  return kTable;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,394 @@
+// Floating-point operations against plain expressions on one lane, in several modes.
+#include <cmath>
+
+#include "plugins/vgpu/exec/float_environment.hpp"
+#include "plugins/vgpu/exec/vector/vector_test.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+using isa::Encoding;
+using isa::Op;
+using isa::Type;
+
+float f(uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+uint32_t u(float value) {
+  return std::bit_cast<uint32_t>(value);
+}
+
+void set_mode(Machine& m, FloatMode mode) {
+  m.context.mode = mode;
+  set_mxcsr(mxcsr_of(mode.round32 | static_cast<uint32_t>(mode.denorm32) << 4));
+}
+
+/// Sets MXCSR to what it was at the end of the scope.
+struct KeepEnvironment {
+  uint32_t was = get_mxcsr();
+  ~KeepEnvironment() { set_mxcsr(was); }
+};
+
+bool same(uint32_t a, uint32_t b) {
+  return a == b || (std::isnan(f(a)) && std::isnan(f(b)));
+}
+
+struct Case {
+  Op op;
+  unsigned sources;
+  std::function<float(float, float, float)> expected;
+};
+
+#define CASE(op, n, expression)                                                                         \
+  {                                                                                                     \
+    Op::op, n,                                                                                          \
+        [](float a, [[maybe_unused]] float b, [[maybe_unused]] float c) -> float { return expression; } \
+  }
+
+std::vector<Case> cases() {
+  return {
+      CASE(v_add_f32, 2, a + b),
+      CASE(v_sub_f32, 2, a - b),
+      CASE(v_subrev_f32, 2, b - a),
+      CASE(v_mul_f32, 2, a * b),
+      CASE(v_fma_f32, 3, std::fma(a, b, c)),
+      CASE(v_floor_f32, 1, std::floor(a)),
+      CASE(v_ceil_f32, 1, std::ceil(a)),
+      CASE(v_trunc_f32, 1, std::trunc(a)),
+      CASE(v_rndne_f32, 1, std::nearbyint(a)),
+      CASE(v_rcp_f32, 1, 1 / a),
+      CASE(v_sqrt_f32, 1, std::sqrt(a)),
+  };
+}
+
+// With abs and neg of every source, and without.
+TEST(VectorFloats, MatchPlainExpressions) {
+  KeepEnvironment keep;
+  for (const Case& c : cases()) {
+    for (const SimdLevel level : simd_levels()) {
+      Numbers numbers(11);
+      for (unsigned round = 0; round < 20; ++round) {
+        Machine m(level, round % 2 == 0 ? 64 : 32);
+        set_mode(m, {});
+        for (uint32_t r = 0; r < 3; ++r) {
+          for (uint32_t lane = 0; lane < m.lanes(); ++lane) m.vgpr(r, lane) = numbers.next();
+        }
+        m.scalar(5) = numbers.next();
+        auto i = instruction(c.op, Encoding::kVop3, {v(3, Type::kF32)},
+                             {v(0, Type::kF32), v(1, Type::kF32), v(2, Type::kF32)});
+        if (round % 3 == 0 && c.sources > 1) i.src[1] = s(5, Type::kF32);
+        for (unsigned k = c.sources; k < 3; ++k) i.src[k] = {};
+        i.abs = round % 4 == 1 ? 5 : 0;
+        i.neg = round % 4 == 2 ? 3 : 0;
+        ASSERT_EQ(m.run(i), "");
+        for (uint32_t lane = 0; lane < m.lanes(); ++lane) {
+          float operand[3];
+          for (unsigned k = 0; k < 3; ++k) {
+            operand[k] = f(k == 1 && !i.src[1].is_vgpr() ? m.scalar(5) : m.vgpr(k, lane));
+            if ((i.abs >> k & 1) != 0) operand[k] = std::fabs(operand[k]);
+            if ((i.neg >> k & 1) != 0) operand[k] = -operand[k];
+          }
+          const uint32_t expected = u(c.expected(operand[0], operand[1], operand[2]));
+          ASSERT_PRED2(same, m.vgpr(3, lane), expected)
+              << isa::name(c.op) << " level " << int(level) << " a " << operand[0] << " b " << operand[1];
+        }
+      }
+    }
+  }
+}
+
+float run1(Machine& m, Op op, float a) {
+  m.vgpr(0, 0) = u(a);
+  EXPECT_EQ(m.run(instruction(op, Encoding::kVop1, {v(3, Type::kF32)}, {v(0, Type::kF32)})), "");
+  return f(m.vgpr(3, 0));
+}
+uint32_t run3(Machine& m, isa::Instruction i, uint32_t a, uint32_t b = 0, uint32_t c = 0) {
+  m.vgpr(0, 0) = a;
+  m.vgpr(1, 0) = b;
+  m.vgpr(2, 0) = c;
+  EXPECT_EQ(m.run(i), "");
+  return m.vgpr(3, 0);
+}
+
+TEST(VectorFloats, TranscendentalsAreWithinOneUnit) {
+  struct Function {
+    Op op;
+    double (*exact)(double);
+    float from, to;
+  };
+  const double tau = 2 * std::acos(-1.0);
+  (void)tau;
+  const Function functions[] = {
+      {Op::v_exp_f32, [](double x) { return std::exp2(x); }, -126, 127},
+      {Op::v_log_f32, [](double x) { return std::log2(x); }, 1e-30f, 1e30f},
+      {Op::v_sin_f32, [](double x) { return std::sin(2 * std::acos(-1.0) * (x - std::rint(x))); }, -255, 255},
+      {Op::v_cos_f32, [](double x) { return std::cos(2 * std::acos(-1.0) * (x - std::rint(x))); }, -255, 255},
+      {Op::v_rsq_f32, [](double x) { return 1 / std::sqrt(x); }, 1e-38f, 1e38f},
+      {Op::v_rcp_f32, [](double x) { return 1 / x; }, 1e-37f, 1e37f},
+  };
+  std::mt19937 random(3);
+  for (const Function& function : functions) {
+    for (const SimdLevel level : simd_levels()) {
+      Machine m(level);
+      for (int i = 0; i < 300; ++i) {
+        const double t = static_cast<double>(random()) / 4294967296.0;
+        const bool wide = function.to > 1000;
+        const float x =
+            static_cast<float>(wide ? function.from * std::pow(double{function.to} / function.from, t)
+                                    : function.from + t * (function.to - function.from));
+        const double exact = function.exact(x);
+        const double unit = std::ldexp(1.0, std::ilogb(exact) - 23);
+        const float result = run1(m, function.op, x);
+        // Around a zero of sine or cosine the reference itself has an error.
+        ASSERT_LE(std::fabs(result - exact), unit + 1e-15) << isa::name(function.op) << " of " << x;
+      }
+    }
+  }
+}
+
+TEST(VectorFloats, SpecialValuesOfTranscendentals) {
+  const float infinity = INFINITY;
+  for (const SimdLevel level : simd_levels()) {
+    Machine m(level);
+    EXPECT_EQ(run1(m, Op::v_exp_f32, infinity), infinity);
+    EXPECT_EQ(run1(m, Op::v_exp_f32, -infinity), 0);
+    EXPECT_EQ(run1(m, Op::v_exp_f32, 3), 8);
+    EXPECT_EQ(run1(m, Op::v_log_f32, 0), -infinity);
+    EXPECT_EQ(run1(m, Op::v_log_f32, 8), 3);
+    EXPECT_TRUE(std::isnan(run1(m, Op::v_log_f32, -1)));
+    EXPECT_EQ(run1(m, Op::v_sin_f32, 0.25f), 1);
+    EXPECT_EQ(run1(m, Op::v_sin_f32, 17.5f), 0);
+    EXPECT_EQ(run1(m, Op::v_cos_f32, 0.25f), 0);
+    EXPECT_EQ(run1(m, Op::v_cos_f32, 0.5f), -1);
+    EXPECT_TRUE(std::isnan(run1(m, Op::v_cos_f32, infinity)));
+    EXPECT_EQ(run1(m, Op::v_rsq_f32, 0), infinity);
+    EXPECT_EQ(run1(m, Op::v_rsq_f32, infinity), 0);
+    EXPECT_EQ(run1(m, Op::v_rsq_f32, 0x1p-149f), 0x1.6a09e6p74f);
+    EXPECT_EQ(run1(m, Op::v_fract_f32, -0x1p-40f), 0x1.fffffep-1f);
+    EXPECT_EQ(run1(m, Op::v_frexp_mant_f32, 0x1.8p-140f), 0.75f);
+    EXPECT_EQ(static_cast<int>(u(run1(m, Op::v_frexp_exp_i32_f32, 0x1.8p-140f))), -139);
+  }
+}
+
+TEST(VectorFloats, MinimaTreatNansAsTheModeSays) {
+  const uint32_t quiet = 0x7fc00001, signaling = 0x7f800001, one = u(1);
+  const auto min =
+      instruction(Op::v_min_f32, Encoding::kVop2, {v(3, Type::kF32)}, {v(0, Type::kF32), v(1, Type::kF32)});
+  for (const SimdLevel level : simd_levels()) {
+    Machine m(level);
+    m.context.mode.ieee = true;
+    EXPECT_EQ(run3(m, min, quiet, one), one);
+    EXPECT_EQ(run3(m, min, one, quiet), one);
+    EXPECT_EQ(run3(m, min, signaling, one), 0x7fc00001u);
+    EXPECT_EQ(run3(m, min, one, signaling), 0x7fc00001u);
+    EXPECT_EQ(run3(m, min, 0x80000000, 0), 0x80000000u);
+    EXPECT_EQ(run3(m, min, 0, 0x80000000), 0x80000000u);
+    m.context.mode.ieee = false;
+    EXPECT_EQ(run3(m, min, signaling, one), one);
+    EXPECT_EQ(run3(m, min, one, signaling), one);
+  }
+}
+
+TEST(VectorFloats, DenormalsFollowTheMode) {
+  KeepEnvironment keep;
+  auto add =
+      instruction(Op::v_add_f32, Encoding::kVop2, {v(3, Type::kF32)}, {v(0, Type::kF32), v(1, Type::kF32)});
+  auto mad = instruction(Op::v_mad_f32, Encoding::kVop3, {v(3, Type::kF32)},
+                         {v(0, Type::kF32), v(1, Type::kF32), v(2, Type::kF32)});
+  auto max = add;
+  max.op = Op::v_max_f32;
+  for (const SimdLevel level : simd_levels()) {
+    Machine m(level);
+    set_mode(m, {});
+    EXPECT_EQ(run3(m, add, 1, 1), 2u);
+    EXPECT_EQ(run3(m, mad, 1, u(1), 0), 0u) << "never has denormals";
+    EXPECT_EQ(run3(m, add, 1, 1), 2u) << "MXCSR is as before";
+    EXPECT_EQ(run3(m, max, 1, 0), 1u);
+    FloatMode flush;
+    flush.denorm32 = 0;
+    set_mode(m, flush);
+    EXPECT_EQ(run3(m, add, 1, 1), 0u);
+    EXPECT_EQ(run3(m, max, 1, 0), 0u);
+    m.context.target = {8, 0, 3};
+    EXPECT_EQ(run3(m, max, 1, 0), 1u) << "gfx8's extrema keep them";
+  }
+}
+
+TEST(VectorFloats, ClampAndOmod) {
+  KeepEnvironment keep;
+  auto add =
+      instruction(Op::v_add_f32, Encoding::kVop3, {v(3, Type::kF32)}, {v(0, Type::kF32), v(1, Type::kF32)});
+  for (const SimdLevel level : simd_levels()) {
+    Machine m(level);
+    set_mode(m, {});
+    add.clamp = true;
+    EXPECT_EQ(run3(m, add, u(3), u(1)), u(1));
+    EXPECT_EQ(run3(m, add, u(-3), u(1)), u(0));
+    EXPECT_EQ(run3(m, add, 0x7fc00000, u(1)), u(0));
+    FloatMode no_dx10;
+    no_dx10.dx10_clamp = false;
+    set_mode(m, no_dx10);
+    EXPECT_TRUE(std::isnan(f(run3(m, add, 0x7fc00000, u(1)))));
+    add.clamp = false;
+    add.omod = 1;
+    set_mode(m, {});
+    EXPECT_EQ(run3(m, add, u(3), u(1)), u(4)) << "ignored with IEEE or denormals";
+    FloatMode flush;
+    flush.ieee = false;
+    flush.denorm32 = 0;
+    set_mode(m, flush);
+    EXPECT_EQ(run3(m, add, u(3), u(1)), u(8));
+    add.omod = 3;
+    EXPECT_EQ(run3(m, add, u(3), u(1)), u(2));
+    EXPECT_EQ(run3(m, add, 0x80000000, 0x80000000), 0u) << "-0 becomes +0";
+    add.omod = 0;
+  }
+}
+
+// Conversions that saturate, and rounding modes.
+TEST(VectorFloats, Conversions) {
+  KeepEnvironment keep;
+  auto convert = [](Op op) { return instruction(op, Encoding::kVop1, {v(3)}, {v(0, Type::kF32)}); };
+  for (const SimdLevel level : simd_levels()) {
+    Machine m(level);
+    set_mode(m, {});
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_i32_f32), u(-1.9f)), ~0u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_i32_f32), u(3e9f)), 0x7fffffffu);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_i32_f32), u(-3e9f)), 0x80000000u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_i32_f32), 0x7fc00000), 0u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_u32_f32), u(-1)), 0u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_u32_f32), u(3e9f)), 3000000000u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_u32_f32), u(5e9f)), ~0u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_u32_f32), 0xffc00000), 0u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_f32_u32), 0xffffffff), u(0x1p32f));
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_f32_u32), 0x80000001), u(0x1p31f));
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_rpi_i32_f32), u(0.49999997f)), 0u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_rpi_i32_f32), u(-1.5f)), ~0u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_f16_f32), u(65520)) & 0xffff, 0x7c00u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_f16_f32), u(0x1.002p0f)) & 0xffff, 0x3c00u);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_f16_f32), u(0x1p-24f)) & 0xffff, 1u);
+    FloatMode up;
+    up.round64 = 1;
+    set_mode(m, up);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_f16_f32), u(0x1.002p0f)) & 0xffff, 0x3c01u);
+    up.round64 = 3;
+    set_mode(m, up);
+    EXPECT_EQ(run3(m, convert(Op::v_cvt_f16_f32), u(70000)) & 0xffff, 0x7bffu);
+  }
+}
+
+// Every half times every one of some, added to a third: rounding once is not the same as rounding twice.
+TEST(VectorFloats, HalfFmaRoundsOnce) {
+  const auto fma = instruction(Op::v_fma_f16, Encoding::kVop3, {v(3, Type::kF16)},
+                               {v(0, Type::kF16), v(1, Type::kF16), v(2, Type::kF16)});
+  // 1.5 * 2^-10 * 1 + 1: in the middle between two halves but for the tiny last term of the product.
+  for (const SimdLevel level : simd_levels()) {
+    Machine m(level);
+    // (1 + 2^-10) * (1 + 2^-10) * 2^-11 … + 1: the product's last digit decides.
+    EXPECT_EQ(run3(m, fma, 0x3c01, 0x1001, 0x3c00) & 0xffff, 0x3c01u);  // 2^-11 (1 + 2^-9 + 2^-20) + 1
+    EXPECT_EQ(run3(m, fma, 0x3c00, 0x1000, 0x3c00) & 0xffff, 0x3c00u);  // a tie: even
+    EXPECT_EQ(run3(m, fma, 0x0001, 0x0001, 0x3c00) & 0xffff, 0x3c00u);
+    EXPECT_EQ(run3(m, fma, 0x0400, 0x3800, 0x0001) & 0xffff, 0x0201u);
+  }
+}
+
+double d(uint64_t bits) {
+  return std::bit_cast<double>(bits);
+}
+
+TEST(VectorFloats, Doubles) {
+  KeepEnvironment keep;
+  struct Wide {
+    Op op;
+    unsigned sources;
+    std::function<double(double, double, double)> expected;
+  };
+  const Wide wides[] = {
+      {Op::v_add_f64, 2, [](double a, double b, double) { return a + b; }},
+      {Op::v_mul_f64, 2, [](double a, double b, double) { return a * b; }},
+      {Op::v_fma_f64, 3, [](double a, double b, double c) { return std::fma(a, b, c); }},
+      {Op::v_floor_f64, 1, [](double a, double, double) { return std::floor(a); }},
+      {Op::v_rcp_f64, 1, [](double a, double, double) { return 1 / a; }},
+      {Op::v_sqrt_f64, 1, [](double a, double, double) { return std::sqrt(a); }},
+  };
+  for (const Wide& wide : wides) {
+    for (const SimdLevel level : simd_levels()) {
+      Numbers numbers(5);
+      for (unsigned round = 0; round < 8; ++round) {
+        Machine m(level, round % 2 == 0 ? 64 : 32);
+        FloatMode mode;
+        mode.denorm32 = round % 4 < 2 ? 3 : 0;  // Double precision keeps its own.
+        set_mode(m, mode);
+        for (uint32_t r = 0; r < 7; ++r) {
+          for (uint32_t lane = 0; lane < m.lanes(); ++lane) m.vgpr(r, lane) = numbers.next();
+        }
+        const uint64_t exec = round < 4 ? ~uint64_t{0} : numbers.next64();
+        m.set_exec(exec);
+        // The destination's low row is a source's high row.
+        auto i = instruction(wide.op, Encoding::kVop3, {v(1, Type::kF64, 2)},
+                             {v(0, Type::kF64, 2), v(2, Type::kF64, 2), v(4, Type::kF64, 2)});
+        for (unsigned k = wide.sources; k < 3; ++k) i.src[k] = {};
+        Machine before = m;
+        before.wave.registers = reinterpret_cast<std::byte*>(before.memory.data());
+        ASSERT_EQ(m.run(i), "");
+        set_mxcsr(kDefaultMxcsr);
+        for (uint32_t lane = 0; lane < m.lanes(); ++lane) {
+          const double expected =
+              wide.expected(d(before.vgpr64(0, lane)), d(before.vgpr64(2, lane)), d(before.vgpr64(4, lane)));
+          const uint64_t is = m.vgpr64(1, lane);
+          if ((exec >> lane & 1) == 0) {
+            ASSERT_EQ(is, before.vgpr64(1, lane));
+          } else {
+            ASSERT_TRUE(is == std::bit_cast<uint64_t>(expected) ||
+                        (std::isnan(d(is)) && std::isnan(expected)))
+                << isa::name(wide.op) << " " << d(is) << " " << expected;
+          }
+        }
+      }
+    }
+  }
+}
+
+// The sequence that compilers emit for a division, with operands that need every one of its steps.
+TEST(VectorFloats, DivisionsAreExact) {
+  KeepEnvironment keep;
+  for (const SimdLevel level : simd_levels()) {
+    Machine m(level);
+    set_mode(m, {});
+    const auto vf = [](uint32_t index) { return v(index, Type::kF32); };
+    const auto op = [&](Op o, std::initializer_list<isa::Operand> dst,
+                        std::initializer_list<isa::Operand> src, uint8_t neg = 0) {
+      auto i = instruction(o, Encoding::kVop3, dst, src);
+      i.neg = neg;
+      ASSERT_EQ(m.run(i), "") << isa::name(o);
+    };
+    Numbers numbers(17);
+    for (int round = 0; round < 60; ++round) {
+      for (uint32_t lane = 0; lane < 64; ++lane) {
+        m.vgpr(0, lane) = numbers.next();
+        m.vgpr(1, lane) = numbers.next();
+      }
+      const auto one = s(242, Type::kF32);
+      op(Op::v_div_scale_f32, {vf(2), s(8, Type::kMask, 2)}, {vf(1), vf(1), vf(0)});
+      op(Op::v_div_scale_f32, {vf(3), s(106, Type::kMask, 2)}, {vf(0), vf(1), vf(0)});
+      op(Op::v_rcp_f32, {vf(4)}, {vf(2)});
+      op(Op::v_fma_f32, {vf(5)}, {vf(2), vf(4), one}, 1);
+      op(Op::v_fma_f32, {vf(4)}, {vf(5), vf(4), vf(4)});
+      op(Op::v_mul_f32, {vf(5)}, {vf(3), vf(4)});
+      op(Op::v_fma_f32, {vf(6)}, {vf(2), vf(5), vf(3)}, 1);
+      op(Op::v_fma_f32, {vf(5)}, {vf(6), vf(4), vf(5)});
+      op(Op::v_fma_f32, {vf(3)}, {vf(2), vf(5), vf(3)}, 1);
+      op(Op::v_div_fmas_f32, {vf(2)}, {vf(3), vf(4), vf(5)});
+      op(Op::v_div_fixup_f32, {vf(2)}, {vf(2), vf(1), vf(0)});
+      for (uint32_t lane = 0; lane < 64; ++lane) {
+        const float a = f(m.vgpr(0, lane)), b = f(m.vgpr(1, lane));
+        const float quotient = a / b;
+        if (std::fabs(quotient) < 0x1p-126f && quotient != 0) continue;  // These round twice.
+        ASSERT_PRED2(same, m.vgpr(2, lane), u(quotient)) << a << " / " << b << " level " << int(level);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,103 @@
+// Operands of packed and mixed-precision operations (VOP3P). op_sel, op_sel_hi, neg and neg_hi are in
+// MicroOp::imm, three bits each; operations of other encodings have op_sel_hi set.
+#pragma once
+
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+namespace packed {
+constexpr uint64_t kSelect = 1;           ///< The low half is computed from the source's high half.
+constexpr uint64_t kSelectHigh = 1 << 3;  ///< The high half is computed from the source's high half.
+constexpr uint64_t kNeg = 1 << 6;
+constexpr uint64_t kNegHigh = 1 << 9;
+}  // namespace packed
+
+/// A source of two halves, each from where op_sel says, with its sign. Signs are for floating point only.
+class PackedInput {
+ public:
+  [[gnu::always_inline]] PackedInput(const MicroOp* op, const std::byte* registers, unsigned index)
+      : lanes_(op, registers, index, 0) {
+    low_ = (op->imm & packed::kSelect << index) != 0 ? 16 : 0;
+    high_ = (op->imm & packed::kSelectHigh << index) != 0 ? 16 : 0;
+    flip_ = ((op->imm & packed::kNeg << index) != 0 ? 0x8000 : 0) |
+            ((op->imm & packed::kNegHigh << index) != 0 ? 0x80000000 : 0);
+    as_it_is_ = low_ == 0 && high_ == 16 && flip_ == 0;
+  }
+  [[gnu::always_inline]] U32 at(size_t lane) const {
+    const U32 bits = lanes_.at(lane);
+    if (__builtin_expect(as_it_is_, 1)) return bits;
+    return (((bits >> low_) & 0xffff) | ((bits >> high_) << 16)) ^ flip_;
+  }
+
+ private:
+  Lanes<U32, Kind::kAny> lanes_;
+  uint32_t low_, high_, flip_;
+  bool as_it_is_;
+};
+
+/// All halves of packed lanes, in two vectors; which is where does not matter as long as it goes back the
+/// same way.
+struct Singles {
+  F32 a, b;
+};
+
+[[gnu::always_inline]] inline Singles unpacked(U32 bits, Control control) {
+  if (control.flush_inputs16()) {
+    bits = (bits & 0x7c00) == 0 ? bits & 0xffff8000 : bits;
+    bits = (bits & 0x7c000000) == 0 ? bits & 0x8000ffff : bits;
+  }
+#if RIGEL_SIMD_LEVEL == 2
+  return {reinterpret_cast<F32>(_mm512_maskz_cvtph_ps(0xffff, low_half<__m256i>(bits))),
+          reinterpret_cast<F32>(_mm512_maskz_cvtph_ps(0xffff, high_half<__m256i>(bits)))};
+#elif RIGEL_SIMD_LEVEL == 1
+  return {reinterpret_cast<F32>(_mm256_cvtph_ps(low_half<__m128i>(bits))),
+          reinterpret_cast<F32>(_mm256_cvtph_ps(high_half<__m128i>(bits)))};
+#else
+  return {half_to_single(bits & 0xffff), half_to_single(bits >> 16)};
+#endif
+}
+
+[[gnu::always_inline]] inline U32 repacked(Singles values, Control control) {
+  values.a = modified_result(values.a, control);
+  values.b = modified_result(values.b, control);
+  U32 bits;
+#if RIGEL_SIMD_LEVEL > 0
+  bits = joined<U32>(packed_halves(values.a, control.round16()), packed_halves(values.b, control.round16()));
+#else
+  bits = single_to_half(values.a, control.round16()) | (single_to_half(values.b, control.round16()) << 16);
+#endif
+  if (control.flush_results16()) {
+    bits = (bits & 0x7c00) == 0 ? bits & 0xffff8000 : bits;
+    bits = (bits & 0x7c000000) == 0 ? bits & 0x8000ffff : bits;
+  }
+  return bits;
+}
+
+/// A source of a mix operation: single precision, or the half that op_sel says. neg_hi stands for abs.
+class MixInput {
+ public:
+  [[gnu::always_inline]] MixInput(const MicroOp* op, const std::byte* registers, unsigned index)
+      : lanes_(op, registers, index, 0) {
+    half_ = (op->imm & packed::kSelectHigh << index) != 0;
+    shift_ = (op->imm & packed::kSelect << index) != 0 ? 16 : 0;
+    clear_ = (op->imm & packed::kNegHigh << index) != 0 ? 0x7fffffff : 0xffffffff;
+    flip_ = (op->imm & packed::kNeg << index) != 0 ? 0x80000000 : 0;
+  }
+  [[gnu::always_inline]] F32 at(size_t lane, Control control) const {
+    U32 bits = lanes_.at(lane);
+    if (half_) {
+      bits = bits >> shift_;
+      if (control.flush_inputs16()) bits = flush_half(bits);
+      bits = bits_as<U32>(half_to_single(bits));
+    }
+    return bits_as<F32>((bits & clear_) ^ flip_);
+  }
+
+ private:
+  Lanes<U32, Kind::kAny> lanes_;
+  uint32_t shift_, clear_, flip_;
+  bool half_;
+};
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

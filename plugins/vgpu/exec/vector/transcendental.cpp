@@ -1,0 +1,164 @@
+// Reciprocals, roots, exponentials, logarithms, sine and cosine. The hardware's are not specified to the bit;
+// these are within one unit in the last place, single precision mostly within a half: it is computed in
+// double. What is of order 1e-9 or below in the polynomials' comments is the relative error.
+#include "plugins/vgpu/exec/vector/float_math.hpp"
+#include "plugins/vgpu/exec/vector/handlers.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using isa::Op;
+
+template <class F>
+F reciprocal(F a) {
+  return 1 / a;
+}
+
+// 1 / sqrt(a) has the errors of two roundings; one step of Newton's, with the product's error, mends them.
+template <class F>
+F reciprocal_root(F a) {
+  const F root = square_root(a);
+  const F estimate = 1 / root;
+  const F product = a * estimate;
+  const F lost = fused(a, estimate, -product);
+  const F error = fused(-product, estimate, F{} + 1) - lost * estimate;
+  const F better = fused(estimate * 0.5f, error, estimate);
+  return better == better ? better : estimate;  // zeros, infinities
+}
+
+template <size_t N>
+[[gnu::always_inline]] inline F64 polynomial(F64 x, const double (&coefficients)[N]) {
+  F64 sum = F64{} + coefficients[N - 1];
+  for (size_t i = N - 1; i-- > 0;) sum = sum * x + coefficients[i];
+  return sum;
+}
+
+// 2^x: the series of e^(x ln 2) for the rest of at most 1/2, 2e-10.
+F64 power_of(F64 x) {
+  static constexpr double kSeries[] = {1.0,
+                                       0.69314718055994530942,
+                                       0.24022650695910071233,
+                                       0.05550410866482157995,
+                                       0.00961812910762847716,
+                                       0.00133335581464284434,
+                                       0.00015403530393381610,
+                                       0.00001525273380405984,
+                                       0.00000132154867901443};
+  x = x > -300 ? x : F64{} - 300;
+  x = x < 300 ? x : F64{} + 300;
+  const F64 whole = round_to_integer<Rounding::kNearestEven>(x);
+  // The last digits of 1.5 * 2^52 + n are n.
+  const I64 exponent = bits_as<I64>(whole + 0x1.8p52);
+  return polynomial(x - whole, kSeries) * bits_as<F64>((exponent + 1023) << 52);
+}
+
+F32 exponential(F32 a) {
+  F32 result = in_double(a, power_of);
+  const F32 infinity = F32{} + __builtin_inff();
+  result = a == infinity ? a : result;
+  result = a == -infinity ? F32{} : result;
+  return a == a ? result : a;
+}
+
+// log2: the exponent, and the series of the inverse hyperbolic tangent for a mantissa around 1, 1e-11.
+F64 logarithm_of(F64 x) {
+  static constexpr double kSeries[] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11};
+  const U64 bits = bits_as<U64>(x);
+  // Mantissas above sqrt(2) count as halves of the next exponent's.
+  const U64 offset = bits - 0x3fe6a09e667f3bcd;
+  const I64 exponent = bits_as<I64>(offset) >> 52;
+  const F64 mantissa = bits_as<F64>(bits - (bits_as<U64>(exponent) << 52));
+  const F64 s = (mantissa - 1) / (mantissa + 1);
+  const F64 fraction = s * polynomial(s * s, kSeries) * 2.88539008177792681472;
+  // Integers below 2^51 in magnitude as doubles.
+  const F64 whole = bits_as<F64>(exponent + 0x4338000000000000) - 0x1.8p52;
+  return whole + fraction;
+}
+
+F32 logarithm(F32 a) {
+  F32 result = in_double(a, logarithm_of);
+  const F32 infinity = F32{} + __builtin_inff();
+  result = a == infinity ? a : result;
+  result = a == 0 ? -infinity : result;
+  const U32 invalid = U32{} + 0xffc00000;
+  result = a < 0 ? bits_as<F32>(invalid) : result;
+  return a == a ? result : a;
+}
+
+// sin(2 pi r) for r within a quarter: the series to the 17th power, 7e-13.
+F64 sine_of_quarter(F64 r) {
+  static constexpr double kSeries[] = {1.0,
+                                       -1.0 / 6,
+                                       1.0 / 120,
+                                       -1.0 / 5040,
+                                       1.0 / 362880,
+                                       -1.0 / 39916800,
+                                       1.0 / 6227020800,
+                                       -1.0 / 1307674368000,
+                                       1.0 / 355687428096000};
+  const F64 y = r * 6.28318530717958647693;
+  return y * polynomial(y * y, kSeries);
+}
+
+F64 absolute(F64 x) {
+  return bits_as<F64>(bits_as<U64>(x) & 0x7fffffffffffffff);
+}
+
+// Arguments are revolutions: taking away the whole ones is exact.
+F64 sine_of(F64 x) {
+  const F64 rest = x - round_to_integer<Rounding::kNearestEven>(x);
+  const F64 mirrored = (rest < 0 ? F64{} - 0.5 : F64{} + 0.5) - rest;
+  const F64 quarter = absolute(rest) > 0.25 ? mirrored : rest;
+  return x == 0 ? x : sine_of_quarter(quarter);
+}
+F64 cosine_of(F64 x) {
+  const F64 rest = x - round_to_integer<Rounding::kNearestEven>(x);
+  return sine_of_quarter(0.25 - absolute(rest));
+}
+
+F32 sine(F32 a) {
+  return in_double(a, sine_of);
+}
+F32 cosine(F32 a) {
+  return in_double(a, cosine_of);
+}
+
+template <F32 (*Fn)(F32)>
+Half of_half(Half a) {
+  return {Fn(a.v)};
+}
+
+F32 root(F32 a) {
+  return square_root(a);
+}
+
+constexpr Entry kTable[] = {
+    rare<reciprocal<F32>>(Op::v_rcp_f32),
+    rare<reciprocal<F32>>(Op::v_rcp_iflag_f32),
+    rare<reciprocal<F64>>(Op::v_rcp_f64),
+    rare<of_half<reciprocal<F32>>>(Op::v_rcp_f16),
+    rare<reciprocal_root<F32>>(Op::v_rsq_f32),
+    rare<reciprocal_root<F64>>(Op::v_rsq_f64),
+    rare<of_half<reciprocal_root<F32>>>(Op::v_rsq_f16),
+    rare<root>(Op::v_sqrt_f32),
+    rare<([](F64 a) { return square_root(a); })>(Op::v_sqrt_f64),
+    rare<of_half<root>>(Op::v_sqrt_f16),
+    rare<exponential>(Op::v_exp_f32),
+    rare<exponential>(Op::v_exp_legacy_f32),
+    rare<of_half<exponential>>(Op::v_exp_f16),
+    rare<logarithm>(Op::v_log_f32),
+    rare<logarithm>(Op::v_log_legacy_f32),
+    rare<of_half<logarithm>>(Op::v_log_f16),
+    rare<sine>(Op::v_sin_f32),
+    rare<of_half<sine>>(Op::v_sin_f16),
+    rare<cosine>(Op::v_cos_f32),
+    rare<of_half<cosine>>(Op::v_cos_f16),
+};
+
+}  // namespace
+
+Table transcendental_operations() {
+  return kTable;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
