@@ -1,6 +1,7 @@
 #include "core/runtime/agent_code_target.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -10,7 +11,7 @@
 namespace rigel {
 
 struct AgentCodeTarget::Block {
-  void* host = nullptr;  // from the system's memory, or
+  void* host = nullptr;  // from a pool of the runtime's, or
   uint64_t local = 0;    // from the device's own
   uint64_t local_size = 0;
   uint32_t heap = 0;
@@ -52,7 +53,9 @@ Result<CodeMemory> AgentCodeTarget::allocate(uint64_t size, uint64_t alignment) 
   const auto& heaps = agent_.heaps();
   const auto local = std::find_if(heaps.begin(), heaps.end(),
                                   [](const hsabe_heap_t& heap) { return heap.kind == HSABE_HEAP_LOCAL; });
-  if (local != heaps.end()) {
+  if (const Heap* pool = driver_pool(); pool != nullptr) {
+    status = allocate_pool(*pool, size, alignment, *block, memory);
+  } else if (local != heaps.end()) {
     status = allocate_local(static_cast<uint32_t>(local - heaps.begin()), size, alignment, *block, memory);
   } else {
     status = allocate_host(size, alignment, *block, memory);
@@ -73,6 +76,26 @@ Status AgentCodeTarget::allocate_local(uint32_t heap, uint64_t size, uint64_t al
   if (status != HSA_STATUS_SUCCESS) return refused("no memory for code", status);
   memory.device_address = block.local;
   if (facts.flags & HSABE_HEAP_HOST_VISIBLE) memory.host_address = reinterpret_cast<std::byte*>(block.local);
+  return HSA_STATUS_SUCCESS;
+}
+
+// A GPU of amdkfd runs code from its own memory, which the runtime allocates. Null for other devices, and
+// where there is none.
+const Heap* AgentCodeTarget::driver_pool() const {
+  if (agent_.node().bus != HSABE_BUS_KFD) return nullptr;
+  return runtime_.memory().find_heap_of(agent_.handle(), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+}
+
+Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block,
+                                      CodeMemory& memory) {
+  const uint64_t granule = pool.facts().granule;
+  const uint64_t slack = alignment > granule ? alignment - granule : 0;
+  const Status status = runtime_.memory().memory_pool_allocate(pool.pool(), size + slack, 0, &block.host);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  memory.device_address = (reinterpret_cast<uint64_t>(block.host) + slack) & ~(alignment - 1);
+  if (!pool.facts().host_accessible) return HSA_STATUS_SUCCESS;
+  memory.host_address = reinterpret_cast<std::byte*>(memory.device_address);
+  std::memset(memory.host_address, 0, size);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -122,7 +145,11 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
 }
 
 Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
-  if (memory.host_address == nullptr) {
+  if (memory.host_address == nullptr && driver_pool() != nullptr) {
+    const Status copied = runtime_.copies().memory_copy(reinterpret_cast<void*>(memory.device_address),
+                                                        code.contents.data(), code.contents.size());
+    if (copied != HSA_STATUS_SUCCESS) return copied;
+  } else if (memory.host_address == nullptr) {
     const hsabe_status_t copied =
         agent_.backend().memory.copy(agent_.device(), memory.device_address,
                                      reinterpret_cast<uint64_t>(code.contents.data()), code.contents.size());

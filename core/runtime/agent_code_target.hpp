@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "core/executable/code_target.hpp"
+#include "core/memory/heap.hpp"
 #include "core/topology/agent.hpp"
 
 namespace rigel {
@@ -27,6 +28,8 @@ class AgentCodeTarget final : public CodeTarget {
   struct Block;  // what CodeMemory::cookie points to
 
   Status allocate_local(uint32_t heap, uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
+  const Heap* driver_pool() const;
+  Status allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
   Status allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
 
   Runtime& runtime_;
