@@ -36,4 +36,37 @@ inline uint32_t get_mxcsr() {
 #endif
 }
 
+/// While one lives, its thread runs waves: MXCSR is theirs, and vector registers may be left as handlers
+/// leave them. Both are put right when it goes.
+class FloatEnvironment {
+ public:
+  /// `wide`: handlers use registers that older code has to wait for if their upper halves are not zero.
+  explicit FloatEnvironment(bool wide) : host_(get_mxcsr()), present_(host_), wide_(wide) {}
+  ~FloatEnvironment() {
+    if (present_ != host_) set_mxcsr(host_);
+#if defined(__x86_64__)
+    if (wide_) asm volatile("vzeroupper" ::: "memory");
+#endif
+  }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+  /// A wave with this MODE is about to run.
+  void enter(uint32_t mode) {
+    if (const uint32_t wanted = mxcsr_of(mode); wanted != present_) {
+      set_mxcsr(wanted);
+      present_ = wanted;
+    }
+  }
+  /// A wave has run, and may have changed its MODE.
+  void now_is(uint32_t mode) {
+    present_ = mxcsr_of(mode);
+  }
+
+ private:
+  const uint32_t host_;
+  uint32_t present_;
+  const bool wide_;
+};
+
 }  // namespace rigel::vgpu::exec

@@ -3,8 +3,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "plugins/vgpu/exec/float_environment.hpp"
-
 namespace rigel::vgpu::exec {
 namespace {
 
@@ -17,15 +15,6 @@ constexpr size_t rounded(size_t bytes) {
 
 size_t lds_bytes(const Launch& launch) {
   return rounded(launch.dispatch().lds_bytes + kLdsSlack);
-}
-
-// Handlers leave the upper halves of the vector registers dirty, which slows code without AVX down.
-inline void leave_vector_code(SimdLevel level) {
-#if defined(__x86_64__)
-  if (level != SimdLevel::kBaseline) asm volatile("vzeroupper" ::: "memory");
-#else
-  (void)level;
-#endif
 }
 
 }  // namespace
@@ -82,10 +71,8 @@ void Group::end() {
   launch_.reset();
 }
 
-Group::Outcome Group::run(Memory& memory, int64_t turn) {
+Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t turn) {
   const uint32_t count = work_group_.wave_count;
-  const uint32_t mxcsr = get_mxcsr();
-  uint32_t present = mxcsr;
   uint64_t executed = 0;
   Outcome outcome = Outcome::kHalted;
   for (bool again = true; again;) {
@@ -96,9 +83,9 @@ Group::Outcome Group::run(Memory& memory, int64_t turn) {
       Wave& wave = waves_[i];
       wave.memory = &memory;
       wave.budget = turn;
-      if (const uint32_t wanted = mxcsr_of(wave.mode); wanted != present) set_mxcsr(wanted);
+      environment.enter(wave.mode);
       run_wave(&wave);
-      present = mxcsr_of(wave.mode);
+      environment.now_is(wave.mode);
       executed += static_cast<uint64_t>(turn - wave.budget);
       switch (wave.stop) {
         case Stop::kEnd:
@@ -147,8 +134,6 @@ Group::Outcome Group::run(Memory& memory, int64_t turn) {
       outcome = Outcome::kHalted;
     }
   }
-  leave_vector_code(launch_->device().level);
-  set_mxcsr(mxcsr);
   instructions_ += executed;
   last_instructions_ = executed;
   return outcome;

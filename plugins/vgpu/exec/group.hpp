@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
@@ -44,7 +45,7 @@ class Group {
     kFailed     ///< A wave failed: `failed_wave()`.
   };
   /// A turn of at most about `turn` instructions a wave, on this thread. Inside a scope of `memory`.
-  Outcome run(Memory& memory, int64_t turn = kTurn);
+  Outcome run(Memory& memory, FloatEnvironment& environment, int64_t turn = kTurn);
 
   /// Gives up what it holds for its launch.
   void end();

@@ -174,9 +174,9 @@ bool Launch::fail(DispatchResult result) {
   return dropped != 0 && ended_.fetch_add(dropped, std::memory_order_acq_rel) + dropped == groups_;
 }
 
-bool Launch::group_ended(uint64_t instructions) {
+bool Launch::groups_ended(uint64_t count, uint64_t instructions) {
   instructions_.fetch_add(instructions, std::memory_order_relaxed);
-  return ended_.fetch_add(1, std::memory_order_acq_rel) + 1 == groups_;
+  return count != 0 && ended_.fetch_add(count, std::memory_order_acq_rel) + count == groups_;
 }
 
 void Launch::finish() {

@@ -58,8 +58,8 @@ class Launch final : public Core {
   bool fail(DispatchResult result);
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
-  /// A work-group is through. True for the last one: the caller then calls finish().
-  bool group_ended(uint64_t instructions);
+  /// Work-groups are through. True if the last one is among them: the caller then calls finish().
+  bool groups_ended(uint64_t count, uint64_t instructions);
   void finish();
   uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
 

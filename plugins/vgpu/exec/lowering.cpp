@@ -18,7 +18,7 @@ SimdLevel find_simd_level() {
     }
   }
 #endif
-  const char* const text = std::getenv("RIGEL_VGPU_SIMD");
+  const char* const text = std::getenv("VGPU_SIMD");
   const std::string_view asked = text == nullptr ? "" : text;
   if (asked == "baseline") return SimdLevel::kBaseline;
   if (asked == "avx2" && best == SimdLevel::kAvx512) return SimdLevel::kAvx2;

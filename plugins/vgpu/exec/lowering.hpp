@@ -84,7 +84,7 @@ using Refusal = std::string_view;
 /// Hands the instruction to the part that its encoding belongs to, of the level that the context names.
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// The best level of this machine; RIGEL_VGPU_SIMD (baseline, avx2, avx512) asks for a lower one. Found once.
+/// The best level of this machine; VGPU_SIMD (baseline, avx2, avx512) asks for a lower one. Found once.
 SimdLevel best_simd_level();
 
 Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);

@@ -25,7 +25,7 @@ constexpr size_t kSpareGroups = 4;    // that a worker keeps
 constexpr size_t kCachedCodes = 256;
 
 uint32_t default_workers() {
-  if (const char* const text = std::getenv("RIGEL_VGPU_THREADS")) {
+  if (const char* const text = std::getenv("VGPU_THREADS")) {
     const long count = std::strtol(text, nullptr, 10);
     if (count > 0 && count <= 1024) return static_cast<uint32_t>(count);
   }
@@ -205,7 +205,7 @@ void Scheduler::stop_launch(const LaunchPointer& launch, DispatchResult result) 
     launch->resident -= dropped.size();
   }
   for (const GroupPointer& group : dropped) {
-    last |= launch->group_ended(group->instructions());
+    last |= launch->groups_ended(1, group->instructions());
     group->end();
   }
   if (last) finish(launch);
@@ -297,30 +297,31 @@ Scheduler::GroupPointer Scheduler::pick_new(Lock& lock, Executor& executor) {
 void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice) {
   const LaunchPointer launch = group->shared_launch();
   Group::Outcome outcome = Group::Outcome::kEnded;
-  bool last = false;
+  uint64_t ended = 0, ended_instructions = 0;
   DispatchResult failure;
   {
     const Memory::Scope scope(executor.memory);
-    for (uint64_t spent = 0; !last;) {
+    FloatEnvironment environment(device_.level != SimdLevel::kBaseline);
+    for (uint64_t spent = 0; spent < slice;) {
       if (!group->started()) {
         const uint64_t index = launch->take();
         if (index >= launch->groups()) break;
         group->start(index);
       }
-      outcome = group->run(executor.memory, turn);
-      if (outcome != Group::Outcome::kEnded || launch->stopped()) break;
-      last = launch->group_ended(group->instructions());
+      outcome = group->run(executor.memory, environment, turn);
+      if (outcome != Group::Outcome::kEnded) break;
+      ++ended;
+      ended_instructions += group->instructions();
       group->set_unstarted();
       spent += group->last_instructions() + 16;  // work-groups that do nothing take time as well
-      if (spent >= slice) break;
     }
     if (outcome == Group::Outcome::kFailed) failure = describe_failure(*group, executor.memory);
   }
 
-  const bool done = !group->started();  // and it took no other
+  bool last = launch->groups_ended(ended, ended_instructions);
   if (outcome == Group::Outcome::kFailed) stop_launch(launch, std::move(failure));
-  if (done || outcome == Group::Outcome::kFailed || outcome == Group::Outcome::kEnded || launch->stopped()) {
-    if (!done) last = launch->group_ended(group->instructions());
+  if (!group->started() || outcome == Group::Outcome::kFailed || launch->stopped()) {
+    if (group->started()) last |= launch->groups_ended(1, group->instructions());
     let_go(executor, std::move(group));
     executor.idle_slices = 0;
     if (last) finish(launch);
@@ -332,7 +333,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
     const std::lock_guard lock(mutex_);
     // Under the lock, so that whoever stops the launch either sees the group here or is seen.
     if (launch->stopped()) {
-      last = launch->group_ended(group->instructions());
+      last |= launch->groups_ended(1, group->instructions());
       group->end();
       --launch->resident;
     } else if (outcome == Group::Outcome::kHalted) {

@@ -31,7 +31,7 @@
 namespace rigel::vgpu::exec {
 
 struct SchedulerOptions {
-  /// Threads that run waves; 0: one for each processor of the machine, or RIGEL_VGPU_THREADS of the
+  /// Threads that run waves; 0: one for each processor of the machine, or VGPU_THREADS of the
   /// environment.
   uint32_t workers = 0;
   /// Whether the caller of start() may begin a small dispatch.
