@@ -55,6 +55,19 @@ class Memory {
     return find_slow(site, va, bytes, access);
   }
 
+  /// A piece of memory: GPU addresses from `begin` on are host addresses from `host` on.
+  struct Extent {
+    uint64_t begin = 0;
+    uint64_t bytes = 0;
+    std::byte* host = nullptr;
+  };
+
+  /// The extent that [va, va + bytes) lies in, as far as it is known; `host` is null where find()'s would be.
+  [[gnu::always_inline]] Extent find_extent(const void* site, uint64_t va, uint64_t bytes, Access access) {
+    if (find(site, va, bytes, access) == nullptr) return {};
+    return sites_[slot(site, access)];
+  }
+
   /// What lies at `va` in one piece, `bytes` of it at most, or why it cannot be accessed.
   Translation run(uint64_t va, uint64_t bytes, Access access) {
     Translation found = bus_.translate(va, bytes, access);
@@ -70,11 +83,6 @@ class Memory {
   DeviceBus& bus() { return bus_; }
 
  private:
-  struct Extent {
-    uint64_t begin = 0;
-    uint64_t bytes = 0;
-    std::byte* host = nullptr;
-  };
   static constexpr size_t kSites = 64;  // for each kind of access
   static constexpr size_t kExtents = 32;
   static constexpr size_t kKinds = 3;

@@ -16,7 +16,7 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
 // Details; fast handlers have in the MicroOp: src[0] the addresses, src[2] the data, dst the result, aux the
-// offset, dst2 whether M0 limits.
+// offset.
 struct LdsAccess {
   Shape shape;
   DataRows rows;
@@ -33,13 +33,9 @@ uint32_t limit_of(const Wave* wave, bool m0_limits) {
   return m0_limits ? std::min(bytes, scalar(wave->registers, scalar_offset(isa::code::kM0))) : bytes;
 }
 
+template <unsigned W>
 uint64_t lanes_in_range(const uint32_t* offsets, uint64_t exec, uint32_t bytes, uint32_t limit) {
-  if (limit < bytes) return 0;
-  uint64_t inside = 0;
-  for (unsigned lane = 0; lane < 64; ++lane) {
-    inside |= uint64_t{offsets[lane] <= limit - bytes} << lane;
-  }
-  return inside & exec;
+  return limit < bytes ? 0 : exec & lanes_up_to<W>(offsets, limit - bytes);
 }
 
 template <unsigned W>
@@ -47,19 +43,15 @@ void load_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets
                    uint64_t inside, uint32_t result) {
   const std::byte* const lds = wave->group->lds;
   uint32_t* const to = row(wave->registers, result);
+  const auto place = [&](unsigned lane) { return lds + offsets[lane]; };
   if (shape.bytes < 4) {
-    for_lanes<W>(exec, [&](unsigned lane) {
-      uint32_t value = 0;
-      if ((inside >> lane & 1) != 0) std::memcpy(&value, lds + offsets[lane], shape.bytes);
-      to[lane] = narrow_to_register(shape, value, to[lane]);
-    });
+    load_narrow_each<W>(shape, to, inside, place);
+    for_lanes<W>(exec & ~inside, [&](unsigned lane) { to[lane] = narrow_to_register(shape, 0, to[lane]); });
     return;
   }
-  const unsigned dwords = shape.dwords();
-  for (unsigned d = 0; d < dwords; ++d) {
-    gather<W>(to + d * W, lds + d * 4, offsets, inside);
-    if (inside != exec) fill_row<W>(to + d * W, 0, exec & ~inside);
-  }
+  with_dwords(shape.dwords(), [&](auto count) { load_each<W, count.value>(to, inside, place); });
+  if (inside == exec) return;
+  for (unsigned d = 0; d < shape.dwords(); ++d) fill_row<W>(to + d * W, 0, exec & ~inside);
 }
 
 template <unsigned W>
@@ -67,14 +59,12 @@ void store_elements(const Wave* wave, const Shape& shape, const uint32_t* offset
                     uint32_t data) {
   std::byte* const lds = wave->group->lds;
   const uint32_t* const from = row(wave->registers, data);
+  const auto place = [&](unsigned lane) { return lds + offsets[lane]; };
   if (shape.bytes < 4) {
-    for_lanes<W>(inside, [&](unsigned lane) {
-      const uint32_t value = narrow_from_register(shape, from[lane]);
-      std::memcpy(lds + offsets[lane], &value, shape.bytes);
-    });
-    return;
+    store_narrow_each<W>(shape, from, inside, place);
+  } else {
+    with_dwords(shape.dwords(), [&](auto count) { store_each<W, count.value>(from, inside, place); });
   }
-  for (unsigned d = 0; d < shape.dwords(); ++d) scatter<W>(from + d * W, lds + d * 4, offsets, inside);
 }
 
 template <class T>
@@ -107,38 +97,43 @@ struct LdsOperands {
   bool reversed = true;  // see next_in_lds; FLAT is not
 };
 
-template <Atomic kAtomic, class T>
-void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t exec, uint64_t inside,
+template <unsigned W, Atomic kAtomic, class T, bool kReturns>
+void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t inside,
                      const LdsOperands& operands) {
-  const unsigned width = wave->layout.wave_size;
   std::byte* const lds = wave->group->lds;
   const uint32_t* const first = row(wave->registers, operands.first);
   const uint32_t* const second = row(wave->registers, operands.second);
   uint32_t* const result = row(wave->registers, operands.result);
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    T old = 0;
-    if ((inside >> lane & 1) != 0) {
-      std::byte* const place = lds + offsets[lane];
-      const T a = operand<T>(first, lane, width);
-      const T b = has_two_operands(kAtomic) ? operand<T>(second, lane, width) : 0;
-      old = load_as<T>(place);
-      store_as(place,
-               operands.reversed ? next_in_lds<kAtomic, T>(old, a, b) : next_value<kAtomic, T>(old, a, b));
-    }
-    if (operands.returns) put_result(result, lane, width, old);
-  }
+  for_lanes<W>(inside, [&](unsigned lane) {
+    std::byte* const place = lds + offsets[lane];
+    const T a = operand<T>(first, lane, W);
+    const T b = has_two_operands(kAtomic) ? operand<T>(second, lane, W) : 0;
+    const T old = load_as<T>(place);
+    store_as(place,
+             operands.reversed ? next_in_lds<kAtomic, T>(old, a, b) : next_value<kAtomic, T>(old, a, b));
+    if constexpr (kReturns) put_result(result, lane, W, old);
+  });
 }
 
+template <unsigned W, Atomic kAtomic, class T>
+void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t exec, uint64_t inside,
+                     const LdsOperands& operands) {
+  if (!operands.returns) return atomic_elements<W, kAtomic, T, false>(wave, offsets, inside, operands);
+  atomic_elements<W, kAtomic, T, true>(wave, offsets, inside, operands);
+  uint32_t* const result = row(wave->registers, operands.result);
+  for_lanes<W>(exec & ~inside, [&](unsigned lane) { put_result<T>(result, lane, W, 0); });
+}
+
+template <unsigned W>
 void atomic_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                      uint64_t inside, const LdsOperands& operands, uint32_t mxcsr) {
   std::optional<FloatEnvironment> environment;
   if (is_float(shape.atomic)) environment.emplace(mxcsr);
   with_atomic(shape.atomic, [&](auto atomic) {
     if (shape.bytes == 8) {
-      atomic_elements<atomic.value, uint64_t>(wave, offsets, exec, inside, operands);
+      atomic_elements<W, atomic.value, uint64_t>(wave, offsets, exec, inside, operands);
     } else {
-      atomic_elements<atomic.value, uint32_t>(wave, offsets, exec, inside, operands);
+      atomic_elements<W, atomic.value, uint32_t>(wave, offsets, exec, inside, operands);
     }
   });
 }
@@ -206,7 +201,7 @@ bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
   Offsets offsets[2];
   for (unsigned i = 0; i < elements; ++i) make_offsets<W>(wave, access, i, offsets[i]);
   for (unsigned i = 0; i < elements; ++i) {
-    const uint64_t inside = lanes_in_range(offsets[i].of, exec, shape.bytes, limit);
+    const uint64_t inside = lanes_in_range<W>(offsets[i].of, exec, shape.bytes, limit);
     const uint32_t data = i == 0 ? access.rows.data : access.second_data;
     const uint32_t result = access.rows.result + i * shape.dwords() * W * 4;
     switch (shape.verb) {
@@ -217,8 +212,8 @@ bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
         store_elements<W>(wave, shape, offsets[i].of, inside, data);
         break;
       case Verb::kAtomic:
-        atomic_elements(wave, shape, offsets[i].of, exec, inside,
-                        {data, access.second_data, result, shape.returns, true}, access.mxcsr);
+        atomic_elements<W>(wave, shape, offsets[i].of, exec, inside,
+                           {data, access.second_data, result, shape.returns, true}, access.mxcsr);
         break;
     }
   }
@@ -273,37 +268,119 @@ template <unsigned W, unsigned N>
 }
 #endif
 
+// One element of each lane, where nothing has to be aligned down.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void load_element(std::byte* rows, Wave* wave, const uint32_t* addresses,
+                                                uint32_t offset, uint32_t limit, uint64_t exec) {
+  constexpr uint32_t kStep = N * 4;
+  const std::byte* const lds = wave->group->lds;
+  const unsigned first = first_lane(exec);
+  const uint32_t start = addresses[first] + offset;
+  const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
+  if (bytes <= limit && start <= limit - bytes &&
+      is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
+    load_consecutive<W, N>(rows, lds + start - first * kStep, exec);
+    return;
+  }
+#if RIGEL_SIMD_LEVEL == 2
+  if (load_near<W, N>(rows, lds, addresses, offset, limit, exec)) return;
+#endif
+  Offsets offsets;
+  for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = addresses[lane] + offset;
+  const uint64_t inside = lanes_in_range<W>(offsets.of, exec, kStep, limit);
+  load_each<W, N>(row(rows, 0), inside, [&](unsigned lane) { return lds + offsets.of[lane]; });
+  if (inside == exec) return;
+  for (unsigned d = 0; d < N; ++d) fill_row<W>(row(rows, d * W * 4), 0, exec & ~inside);
+}
+
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void store_element(std::byte* rows, Wave* wave, const uint32_t* addresses,
+                                                 uint32_t offset, uint32_t limit, uint64_t exec) {
+  constexpr uint32_t kStep = N * 4;
+  std::byte* const lds = wave->group->lds;
+  const unsigned first = first_lane(exec);
+  const uint32_t start = addresses[first] + offset;
+  const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
+  if (bytes <= limit && start <= limit - bytes &&
+      is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
+    store_consecutive<W, N>(rows, lds + start - first * kStep, exec);
+    return;
+  }
+  Offsets offsets;
+  for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = addresses[lane] + offset;
+  const uint64_t inside = lanes_in_range<W>(offsets.of, exec, kStep, limit);
+  store_each<W, N>(row(rows, 0), inside, [&](unsigned lane) { return lds + offsets.of[lane]; });
+}
+
+// gfx9 and later. On gfx8 only what is aligned comes here: see aligned_dwords.
 template <unsigned W, unsigned N, bool kStore>
 void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  constexpr uint32_t kStep = N * 4;
   if (exec != 0) [[likely]] {
-    const uint32_t limit = limit_of(wave, op->dst2 != 0);
-    const unsigned first = first_lane(exec);
     const uint32_t* const addresses = row(registers, op->src[0].offset);
-    const uint32_t start = addresses[first] + op->aux;
-    const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
-    // On gfx8, where M0 limits, what is not aligned is another place: left to the general way.
-    const bool fits = bytes <= limit && start <= limit - bytes && (op->dst2 == 0 || start % 16 == 0);
-    if (fits && is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) [[likely]] {
-      std::byte* const lane0 = wave->group->lds + start - first * kStep;
-      if constexpr (kStore) {
-        store_consecutive<W, N>(registers + op->src[2].offset, lane0, exec);
-      } else {
-        load_consecutive<W, N>(registers + op->dst, lane0, exec);
-      }
+    if constexpr (kStore) {
+      store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, wave->group->lds_bytes,
+                          exec);
     } else {
-#if RIGEL_SIMD_LEVEL == 2
-      if constexpr (!kStore) {
-        if ((op->dst2 == 0 || N == 1) &&
-            load_near<W, N>(registers + op->dst, wave->group->lds, addresses, op->aux, limit, exec)) {
-          RIGEL_NEXT(op + 1, wave, registers, exec);
-        }
-      }
-#endif
-      lds_general(op, wave, exec);
+      load_element<W, N>(registers + op->dst, wave, addresses, op->aux, wave->group->lds_bytes, exec);
     }
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Two elements of each lane: aux and dst2 are their offsets, src[1] and src[2] their data. Where they follow
+// each other and lanes do, they are one of twice the size.
+template <unsigned W, unsigned N, bool kStore>
+void pairs(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if (exec != 0) [[likely]] {
+    const uint32_t limit = wave->group->lds_bytes;
+    alignas(64) uint32_t addresses[W];  // the result may take their place
+    std::memcpy(addresses, registers + op->src[0].offset, sizeof addresses);
+    if constexpr (kStore) {
+      store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, limit, exec);
+      store_element<W, N>(registers + op->src[1].offset, wave, addresses, op->dst2, limit, exec);
+    } else {
+      constexpr uint32_t kStep = N * 8;
+      const unsigned first = first_lane(exec);
+      const uint32_t start = addresses[first] + op->aux;
+      const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
+      if (op->dst2 == op->aux + N * 4 && bytes <= limit && start <= limit - bytes &&
+          is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
+        load_consecutive<W, N * 2>(registers + op->dst, wave->group->lds + start - first * kStep, exec);
+      } else {
+        load_element<W, N>(registers + op->dst, wave, addresses, op->aux, limit, exec);
+        load_element<W, N>(registers + op->dst + N * W * 4, wave, addresses, op->dst2, limit, exec);
+      }
+    }
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// gfx8: M0 limits, and what is not aligned is another place.
+template <unsigned N, bool kStore>
+void aligned_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  constexpr unsigned W = 64;
+  constexpr uint32_t kAlignment = N == 3 ? 16 : N * 4;
+  if (exec != 0) [[likely]] {
+    const uint32_t limit = limit_of(wave, true);
+    const uint32_t* const addresses = row(registers, op->src[0].offset);
+    uint32_t bits = 0;
+    for_lanes<W>(exec, [&](unsigned lane) { bits |= addresses[lane] + op->aux; });
+    if (bits % kAlignment != 0) {
+      lds_general(op, wave, exec);
+    } else if constexpr (kStore) {
+      store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, limit, exec);
+    } else {
+      load_element<W, N>(registers + op->dst, wave, addresses, op->aux, limit, exec);
+    }
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+template <bool kStore>
+Handler aligned_handler(unsigned count) {
+  static constexpr Handler kHandlers[] = {aligned_dwords<1, kStore>, aligned_dwords<2, kStore>,
+                                          aligned_dwords<3, kStore>, aligned_dwords<4, kStore>};
+  return kHandlers[count - 1];
 }
 
 template <unsigned W, bool kStore>
@@ -311,6 +388,28 @@ Handler dwords_handler(unsigned count) {
   static constexpr Handler kHandlers[] = {dwords<W, 1, kStore>, dwords<W, 2, kStore>, dwords<W, 3, kStore>,
                                           dwords<W, 4, kStore>};
   return kHandlers[count - 1];
+}
+
+template <unsigned W>
+Handler pairs_handler(const Shape& shape) {
+  const bool store = shape.verb == Verb::kStore;
+  if (shape.bytes == 4) return store ? pairs<W, 1, true> : pairs<W, 1, false>;
+  return store ? pairs<W, 2, true> : pairs<W, 2, false>;
+}
+
+Handler handler_for(const LdsAccess& access, uint32_t wave_size) {
+  const Shape& shape = access.shape;
+  if (shape.verb == Verb::kAtomic || shape.bytes < 4 || shape.addtid) return general_handler<lds_general>;
+  const bool store = shape.verb == Verb::kStore;
+  if (access.m0_limits) {
+    if (shape.pair) return general_handler<lds_general>;
+    return store ? aligned_handler<true>(shape.dwords()) : aligned_handler<false>(shape.dwords());
+  }
+  if (shape.pair) return wave_size == 64 ? pairs_handler<64>(shape) : pairs_handler<32>(shape);
+  if (wave_size == 64) {
+    return store ? dwords_handler<64, true>(shape.dwords()) : dwords_handler<64, false>(shape.dwords());
+  }
+  return store ? dwords_handler<32, true>(shape.dwords()) : dwords_handler<32, false>(shape.dwords());
 }
 
 // Append and consume: the number of active lanes is added to or taken from a counter.
@@ -332,30 +431,30 @@ void count_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t e
 
 }  // namespace
 
+template <unsigned W>
 void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, uint32_t limit,
                 const DataRows& rows) {
   Offsets aligned;
   const uint32_t mask = shape.verb == Verb::kAtomic ? ~(shape.bytes - 1u) : ~0u;
-  for (unsigned lane = 0; lane < 64; ++lane) aligned.of[lane] = offsets[lane] & mask;
-  const uint64_t inside = lanes_in_range(aligned.of, exec, shape.bytes, limit);
-  const bool wide = wave->layout.wave_size == 64;
+  for (unsigned lane = 0; lane < W; ++lane) aligned.of[lane] = offsets[lane] & mask;
+  const uint64_t inside = lanes_in_range<W>(aligned.of, exec, shape.bytes, limit);
   switch (shape.verb) {
     case Verb::kLoad:
-      wide ? load_elements<64>(wave, shape, aligned.of, exec, inside, rows.result)
-           : load_elements<32>(wave, shape, aligned.of, exec, inside, rows.result);
-      break;
+      return load_elements<W>(wave, shape, aligned.of, exec, inside, rows.result);
     case Verb::kStore:
-      wide ? store_elements<64>(wave, shape, aligned.of, inside, rows.data)
-           : store_elements<32>(wave, shape, aligned.of, inside, rows.data);
+      return store_elements<W>(wave, shape, aligned.of, inside, rows.data);
+    case Verb::kAtomic:
       break;
-    case Verb::kAtomic: {
-      const uint32_t second = rows.data + shape.dwords() * wave->layout.row_bytes();
-      atomic_elements(wave, shape, aligned.of, exec, inside,
-                      {rows.data, second, rows.result, rows.returns, false},
-                      FloatEnvironment::kKeepDenormals);
-      break;
-    }
   }
+  atomic_elements<W>(wave, shape, aligned.of, exec, inside,
+                     {rows.data, rows.data + shape.dwords() * W * 4, rows.result, rows.returns, false},
+                     FloatEnvironment::kKeepDenormals);
+}
+
+void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, uint32_t limit,
+                const DataRows& rows) {
+  wave->layout.wave_size == 64 ? access_lds<64>(wave, shape, offsets, exec, limit, rows)
+                               : access_lds<32>(wave, shape, offsets, exec, limit, rows);
 }
 
 Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
@@ -402,22 +501,12 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   const uint8_t denormals = shape->bytes == 8 ? context.mode.denorm64 : context.mode.denorm32;
   access.mxcsr = 0x1f80u | ((denormals & 1) == 0 ? 0x40u : 0u) | ((denormals & 2) == 0 ? 0x8000u : 0u);
 
-  Handler handler = general_handler<lds_general>;
-  if (shape->verb != Verb::kAtomic && shape->bytes >= 4 && !shape->pair && !shape->addtid) {
-    const bool store = shape->verb == Verb::kStore;
-    if (layout.wave_size == 64) {
-      handler =
-          store ? dwords_handler<64, true>(shape->dwords()) : dwords_handler<64, false>(shape->dwords());
-    } else {
-      handler =
-          store ? dwords_handler<32, true>(shape->dwords()) : dwords_handler<32, false>(shape->dwords());
-    }
-  }
-  MicroOp& op = out.emit(handler);
+  MicroOp& op = out.emit(handler_for(access, layout.wave_size));
   op.src[0].offset = access.address;
   op.src[2].offset = access.rows.data;
   op.dst = access.rows.result;
-  op.dst2 = access.m0_limits;
+  op.src[1].offset = access.second_data;
+  op.dst2 = access.offsets[1];
   op.aux = access.offsets[0];
   op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
   return {};

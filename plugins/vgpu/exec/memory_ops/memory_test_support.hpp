@@ -44,7 +44,7 @@ inline std::string level_name(const ::testing::TestParamInfo<Level>& info) {
 
 class TestEmitter final : public Emitter {
  public:
-  TestEmitter() { ops.reserve(16); }
+  TestEmitter() { ops.reserve(64); }
   MicroOp& emit(Handler handler) override {
     ops.emplace_back().handler = handler;
     return ops.back();

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "plugins/vgpu/exec/micro_op.hpp"
 #include "plugins/vgpu/exec/simd.hpp"
@@ -306,94 +307,99 @@ template <unsigned W, unsigned N>
 #endif
 }
 
-#if RIGEL_SIMD_LEVEL == 2
-// Gathers take signed indices: offsets are seen from the middle of their 4 GiB.
-constexpr uint32_t kMiddle = 0x80000000;
-inline const std::byte* middle(const std::byte* host) {
-  return reinterpret_cast<const std::byte*>(reinterpret_cast<uintptr_t>(host) + kMiddle);
-}
-inline __m512i from_middle(const uint32_t* offsets) {
-  return _mm512_xor_si512(_mm512_load_si512(offsets), _mm512_set1_epi32(static_cast<int>(kMiddle)));
-}
-#endif
-
-/// Loads a dword of each lane from `host + offsets[lane]`. `to` may be `offsets`.
+/// The lanes, of all W, whose value is at most `limit`.
 template <unsigned W>
-[[gnu::always_inline]] inline void gather(uint32_t* to, const std::byte* host, const uint32_t* offsets,
-                                          uint64_t exec) {
+[[gnu::always_inline]] inline uint64_t lanes_up_to(const uint32_t* values, uint32_t limit) {
+  uint64_t lanes = 0;
 #if RIGEL_SIMD_LEVEL == 2
-  const std::byte* const base = middle(host);
   for (unsigned i = 0; i < W; i += 16) {
-    const auto mask = static_cast<__mmask16>(exec >> i);
-    const __m512i values =
-        _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, from_middle(offsets + i), base, 1);
-    _mm512_mask_store_epi32(to + i, mask, values);
+    const __mmask16 below =
+        _mm512_cmple_epu32_mask(_mm512_load_si512(values + i), _mm512_set1_epi32(static_cast<int>(limit)));
+    lanes |= uint64_t{below} << i;
   }
 #else
-  for_lanes<W>(exec, [&](unsigned lane) { to[lane] = load_as<uint32_t>(host + offsets[lane]); });
+  for (unsigned lane = 0; lane < W; ++lane) lanes |= uint64_t{values[lane] <= limit} << lane;
 #endif
+  return lanes;
 }
 
-/// The same with two dwords, which are not torn. `low` may be `offsets`.
+/// The same of `values[lane] - base`.
 template <unsigned W>
-[[gnu::always_inline]] inline void gather2(uint32_t* low, uint32_t* high, const std::byte* host,
-                                           const uint32_t* offsets, uint64_t exec) {
+[[gnu::always_inline]] inline uint64_t lanes_up_to(const uint64_t* values, uint64_t base, uint64_t limit) {
+  uint64_t lanes = 0;
 #if RIGEL_SIMD_LEVEL == 2
-  const std::byte* const base = middle(host);
-  for (unsigned i = 0; i < W; i += 16) {
-    const auto mask = static_cast<__mmask16>(exec >> i);
-    const __m512i index = from_middle(offsets + i);
-    const __m512i a = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), static_cast<__mmask8>(mask),
-                                                  _mm512_castsi512_si256(index), base, 1);
-    const __m512i b = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), static_cast<__mmask8>(mask >> 8),
-                                                  _mm512_extracti64x4_epi64(index, 1), base, 1);
-    const __m512i both[2] = {a, b};
-    _mm512_mask_store_epi32(low + i, mask, shuffle<2>(both, kGathering<2>.of[0]));
-    _mm512_mask_store_epi32(high + i, mask, shuffle<2>(both, kGathering<2>.of[1]));
+  for (unsigned i = 0; i < W; i += 8) {
+    const __m512i from =
+        _mm512_sub_epi64(_mm512_load_si512(values + i), _mm512_set1_epi64(static_cast<long long>(base)));
+    const __mmask8 below = _mm512_cmple_epu64_mask(from, _mm512_set1_epi64(static_cast<long long>(limit)));
+    lanes |= uint64_t{below} << i;
   }
 #else
+  for (unsigned lane = 0; lane < W; ++lane) lanes |= uint64_t{values[lane] - base <= limit} << lane;
+#endif
+  return lanes;
+}
+
+/// The lanes, of all W, whose value is not `start + lane * step`.
+template <unsigned W>
+[[gnu::always_inline]] inline uint64_t lanes_off_ramp(const uint64_t* values, uint64_t start, uint64_t step) {
+  uint64_t lanes = 0;
+#if RIGEL_SIMD_LEVEL == 2
+  const __m512i steps = _mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0),
+                                           _mm512_set1_epi64(static_cast<long long>(step)));
+  for (unsigned i = 0; i < W; i += 8) {
+    const __m512i expected =
+        _mm512_add_epi64(steps, _mm512_set1_epi64(static_cast<long long>(start + i * step)));
+    lanes |= uint64_t{_mm512_cmpneq_epi64_mask(_mm512_load_si512(values + i), expected)} << i;
+  }
+#else
+  for (unsigned lane = 0; lane < W; ++lane) {
+    lanes |= uint64_t{values[lane] != start + lane * step} << lane;
+  }
+#endif
+  return lanes;
+}
+
+/// Loads N dwords of each lane, by pairs that are not torn, from where `place(lane)` says. One lane after the
+/// other: on many processors that is faster than their gathers are.
+template <unsigned W, unsigned N, class Place>
+[[gnu::always_inline]] inline void load_each(uint32_t* to, uint64_t exec, Place place) {
   for_lanes<W>(exec, [&](unsigned lane) {
-    const auto both = load_as<uint64_t>(host + offsets[lane]);
-    low[lane] = static_cast<uint32_t>(both);
-    high[lane] = static_cast<uint32_t>(both >> 32);
+    const std::byte* const from = place(lane);
+    for (unsigned d = 0; d + 1 < N; d += 2) {
+      const auto both = load_as<uint64_t>(from + d * 4);
+      to[d * W + lane] = static_cast<uint32_t>(both);
+      to[(d + 1) * W + lane] = static_cast<uint32_t>(both >> 32);
+    }
+    if constexpr (N % 2 == 1) to[(N - 1) * W + lane] = load_as<uint32_t>(from + (N - 1) * 4);
   });
-#endif
 }
 
-/// Stores a dword of each lane to `host + offsets[lane]`; of lanes that hit the same place, the highest wins.
-template <unsigned W>
-[[gnu::always_inline]] inline void scatter(const uint32_t* from, std::byte* host, const uint32_t* offsets,
-                                           uint64_t exec) {
-#if RIGEL_SIMD_LEVEL == 2
-  auto* const base = const_cast<std::byte*>(middle(host));
-  for (unsigned i = 0; i < W; i += 16) {
-    _mm512_mask_i32scatter_epi32(base, static_cast<__mmask16>(exec >> i), from_middle(offsets + i),
-                                 _mm512_load_si512(from + i), 1);
-  }
-#else
-  for_lanes<W>(exec, [&](unsigned lane) { store_as(host + offsets[lane], from[lane]); });
-#endif
-}
-
-template <unsigned W>
-[[gnu::always_inline]] inline void scatter2(const uint32_t* low, const uint32_t* high, std::byte* host,
-                                            const uint32_t* offsets, uint64_t exec) {
-#if RIGEL_SIMD_LEVEL == 2
-  auto* const base = const_cast<std::byte*>(middle(host));
-  for (unsigned i = 0; i < W; i += 16) {
-    const auto mask = static_cast<__mmask16>(exec >> i);
-    const __m512i index = from_middle(offsets + i);
-    const __m512i rows[2] = {_mm512_load_si512(low + i), _mm512_load_si512(high + i)};
-    _mm512_mask_i32scatter_epi64(base, static_cast<__mmask8>(mask), _mm512_castsi512_si256(index),
-                                 shuffle<2>(rows, kScattering<2>.of[0]), 1);
-    _mm512_mask_i32scatter_epi64(base, static_cast<__mmask8>(mask >> 8), _mm512_extracti64x4_epi64(index, 1),
-                                 shuffle<2>(rows, kScattering<2>.of[1]), 1);
-  }
-#else
+/// Stores likewise; where lanes overlap, the highest wins.
+template <unsigned W, unsigned N, class Place>
+[[gnu::always_inline]] inline void store_each(const uint32_t* from, uint64_t exec, Place place) {
   for_lanes<W>(exec, [&](unsigned lane) {
-    store_as<uint64_t>(host + offsets[lane], low[lane] | uint64_t{high[lane]} << 32);
+    std::byte* const to = place(lane);
+    for (unsigned d = 0; d + 1 < N; d += 2) {
+      store_as<uint64_t>(to + d * 4, from[d * W + lane] | uint64_t{from[(d + 1) * W + lane]} << 32);
+    }
+    if constexpr (N % 2 == 1) store_as<uint32_t>(to + (N - 1) * 4, from[(N - 1) * W + lane]);
   });
-#endif
+}
+
+/// Calls `with(std::integral_constant<unsigned, N>)` for 1 … 4.
+template <class With>
+[[gnu::always_inline]] inline void with_dwords(unsigned count, With with) {
+  switch (count) {
+    case 1:
+      return with(std::integral_constant<unsigned, 1>());
+    case 2:
+      return with(std::integral_constant<unsigned, 2>());
+    case 3:
+      return with(std::integral_constant<unsigned, 3>());
+    default:
+      return with(std::integral_constant<unsigned, 4>());
+  }
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -10,102 +10,95 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-// The active lanes' data in one piece of host memory: at host + offsets[lane].
-struct Window {
-  std::byte* host = nullptr;  // null: they lie in several, or cannot all be accessed
-  alignas(64) uint32_t offsets[64];
-  uint32_t first = 0;  // offset of the first active lane
-};
-
-template <unsigned W>
-Window find_window(const void* site, Wave* wave, const Span& span, uint64_t bytes_of_lane, Access access) {
-  Window window;
-  const uint64_t exec = span.active[0];
-  uint64_t low = ~uint64_t{0}, high = 0;
-  for_lanes<W>(exec, [&](unsigned lane) {
-    low = std::min(low, span.va[lane]);
-    high = std::max(high, span.va[lane]);
-  });
-  if (high - low > 0xffffffff - bytes_of_lane) return window;
-  window.host = wave->memory->find(site, low, high - low + bytes_of_lane, access);
-  if (window.host == nullptr) return window;
-  for (unsigned lane = 0; lane < W; ++lane) window.offsets[lane] = static_cast<uint32_t>(span.va[lane] - low);
-  window.first = window.offsets[first_lane(exec)];
-  return window;
-}
-
 uint64_t bytes_of_lane(const Shape& shape, const Span& span) {
   return shape.bytes < 4 ? shape.bytes : (shape.dwords() - 1) * span.dword_stride + 4;
 }
 
+// Where the lanes' data are if one extent has them all: host address less GPU address. Else nothing: they lie
+// in several, or cannot all be accessed.
 template <unsigned W>
-void load_dwords(const Shape& shape, const Span& span, const Window& window, std::byte* to) {
-  const unsigned dwords = shape.dwords();
+std::optional<uint64_t> find_all(const void* site, Wave* wave, const Span& span, uint64_t bytes,
+                                 Access access) {
   const uint64_t exec = span.active[0];
-  if (is_ramp<W>(window.offsets, exec, window.first - first_lane(exec) * 4, 4)) {  // swizzled, or one dword
-    const std::byte* const lane0 = window.host + window.first - first_lane(exec) * size_t{4};
-    for (unsigned d = 0; d < dwords; ++d) {
-      load_consecutive<W, 1>(to + d * W * 4, lane0 + d * span.dword_stride, span.active[d]);
-    }
-    return;
-  }
-  const bool broadcast = is_uniform<W>(window.offsets, exec, window.first);
-  for (unsigned d = 0; d < dwords; ++d) {
-    const std::byte* const host = window.host + d * span.dword_stride;
-    uint32_t* const low = row(to, d * W * 4);
-    const bool both = d + 1 < dwords && span.dword_stride == 4 && span.active[d + 1] == span.active[d];
-    if (broadcast && both) {
-      const auto value = load_as<uint64_t>(host + window.first);
-      fill_row<W>(low, static_cast<uint32_t>(value), span.active[d]);
-      fill_row<W>(low + W, static_cast<uint32_t>(value >> 32), span.active[d]);
-    } else if (broadcast) {
-      if (span.active[d] != 0) fill_row<W>(low, load_as<uint32_t>(host + window.first), span.active[d]);
-    } else if (both) {
-      gather2<W>(low, low + W, host, window.offsets, span.active[d]);
-    } else {
-      gather<W>(low, host, window.offsets, span.active[d]);
-    }
-    if (both) ++d;
-  }
+  const Memory::Extent extent = wave->memory->find_extent(site, span.va[first_lane(exec)], bytes, access);
+  if (extent.host == nullptr) return std::nullopt;
+  if ((exec & ~lanes_up_to<W>(span.va, extent.begin, extent.bytes - bytes)) != 0) return std::nullopt;
+  return reinterpret_cast<uintptr_t>(extent.host) - extent.begin;
+}
+
+std::byte* host_at(uint64_t va, uint64_t distance) {
+  return reinterpret_cast<std::byte*>(va + distance);
+}
+
+// Whether lanes follow each other dword by dword, as swizzled memory's do that access the same place.
+template <unsigned W>
+bool lanes_follow(const Span& span) {
+  const unsigned first = first_lane(span.active[0]);
+  return (span.active[0] & lanes_off_ramp<W>(span.va, span.va[first] - first * uint64_t{4}, 4)) == 0;
+}
+
+bool all_the_same(const Span& span, unsigned dwords) {
+  return span.dword_stride == 4 && span.active[dwords - 1] == span.active[0];
 }
 
 template <unsigned W>
-void store_dwords(const Shape& shape, const Span& span, const Window& window, std::byte* from) {
+void load_dwords(const Shape& shape, const Span& span, uint64_t distance, std::byte* to) {
   const unsigned dwords = shape.dwords();
-  const uint64_t exec = span.active[0];
-  if (is_ramp<W>(window.offsets, exec, window.first - first_lane(exec) * 4, 4) &&
-      (dwords == 1 || span.dword_stride >= W * 4)) {
-    std::byte* const lane0 = window.host + window.first - first_lane(exec) * size_t{4};
+  if (lanes_follow<W>(span) && (dwords == 1 || span.dword_stride != 4)) {
+    const unsigned first = first_lane(span.active[0]);
+    const uint64_t lane0 = span.va[first] - first * uint64_t{4};
     for (unsigned d = 0; d < dwords; ++d) {
-      store_consecutive<W, 1>(from + d * W * 4, lane0 + d * span.dword_stride, span.active[d]);
+      load_consecutive<W, 1>(to + d * W * 4, host_at(lane0 + d * span.dword_stride, distance),
+                             span.active[d]);
     }
-    return;
-  }
-  // Lanes may overlap in odd ways; each dword in the order of lanes is what hardware promises at most.
-  for (unsigned d = 0; d < dwords; ++d) {
-    std::byte* const host = window.host + d * span.dword_stride;
-    const uint32_t* const low = row(from, d * W * 4);
-    if (d + 1 < dwords && span.dword_stride == 4 && span.active[d + 1] == span.active[d]) {
-      scatter2<W>(low, low + W, host, window.offsets, span.active[d]);
-      ++d;
-    } else {
-      scatter<W>(low, host, window.offsets, span.active[d]);
+  } else if (all_the_same(span, dwords)) {
+    with_dwords(dwords, [&](auto count) {
+      load_each<W, count.value>(row(to, 0), span.active[0],
+                                [&](unsigned lane) { return host_at(span.va[lane], distance); });
+    });
+  } else {
+    for (unsigned d = 0; d < dwords; ++d) {
+      load_each<W, 1>(row(to, d * W * 4), span.active[d], [&](unsigned lane) {
+        return host_at(span.va[lane] + d * span.dword_stride, distance);
+      });
     }
   }
 }
 
-template <unsigned W, class T>
-void load_narrow(const Shape& shape, uint64_t exec, const Window& window, uint32_t* to) {
-  for_lanes<W>(exec, [&](unsigned lane) {
-    to[lane] = narrow_to_register(shape, load_as<T>(window.host + window.offsets[lane]), to[lane]);
-  });
+template <unsigned W>
+void store_dwords(const Shape& shape, const Span& span, uint64_t distance, std::byte* from) {
+  const unsigned dwords = shape.dwords();
+  if (lanes_follow<W>(span) && (dwords == 1 || span.dword_stride >= W * 4)) {
+    const unsigned first = first_lane(span.active[0]);
+    const uint64_t lane0 = span.va[first] - first * uint64_t{4};
+    for (unsigned d = 0; d < dwords; ++d) {
+      store_consecutive<W, 1>(from + d * W * 4, host_at(lane0 + d * span.dword_stride, distance),
+                              span.active[d]);
+    }
+  } else if (all_the_same(span, dwords)) {
+    with_dwords(dwords, [&](auto count) {
+      store_each<W, count.value>(row(from, 0), span.active[0],
+                                 [&](unsigned lane) { return host_at(span.va[lane], distance); });
+    });
+  } else {
+    for (unsigned d = 0; d < dwords; ++d) {
+      store_each<W, 1>(row(from, d * W * 4), span.active[d], [&](unsigned lane) {
+        return host_at(span.va[lane] + d * span.dword_stride, distance);
+      });
+    }
+  }
 }
 
-template <unsigned W, class T>
-void store_narrow(const Shape& shape, uint64_t exec, const Window& window, const uint32_t* from) {
-  for_lanes<W>(exec, [&](unsigned lane) {
-    store_as(window.host + window.offsets[lane], static_cast<T>(narrow_from_register(shape, from[lane])));
-  });
+template <unsigned W>
+void load_narrow(const Shape& shape, const Span& span, uint64_t distance, uint32_t* to) {
+  load_narrow_each<W>(shape, to, span.active[0],
+                      [&](unsigned lane) { return host_at(span.va[lane], distance); });
+}
+
+template <unsigned W>
+void store_narrow(const Shape& shape, const Span& span, uint64_t distance, const uint32_t* from) {
+  store_narrow_each<W>(shape, from, span.active[0],
+                       [&](unsigned lane) { return host_at(span.va[lane], distance); });
 }
 
 // One lane's piece of memory that may cross pages.
@@ -178,39 +171,21 @@ bool store_scattered(const void* site, Wave* wave, const Shape& shape, const Spa
 
 template <unsigned W>
 bool load_lanes(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
-  const Window window = find_window<W>(site, wave, span, bytes_of_lane(shape, span), Access::kRead);
+  const auto distance = find_all<W>(site, wave, span, bytes_of_lane(shape, span), Access::kRead);
   std::byte* const to = wave->registers + rows.result;
-  if (window.host == nullptr) return load_scattered(site, wave, shape, span, row(to, 0), W);
-  switch (shape.bytes) {
-    case 1:
-      load_narrow<W, uint8_t>(shape, span.active[0], window, row(to, 0));
-      break;
-    case 2:
-      load_narrow<W, uint16_t>(shape, span.active[0], window, row(to, 0));
-      break;
-    default:
-      load_dwords<W>(shape, span, window, to);
-      break;
-  }
+  if (!distance) return load_scattered(site, wave, shape, span, row(to, 0), W);
+  shape.bytes < 4 ? load_narrow<W>(shape, span, *distance, row(to, 0))
+                  : load_dwords<W>(shape, span, *distance, to);
   return true;
 }
 
 template <unsigned W>
 bool store_lanes(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
-  const Window window = find_window<W>(site, wave, span, bytes_of_lane(shape, span), Access::kWrite);
+  const auto distance = find_all<W>(site, wave, span, bytes_of_lane(shape, span), Access::kWrite);
   std::byte* const from = wave->registers + rows.data;
-  if (window.host == nullptr) return store_scattered(site, wave, shape, span, row(from, 0), W);
-  switch (shape.bytes) {
-    case 1:
-      store_narrow<W, uint8_t>(shape, span.active[0], window, row(from, 0));
-      break;
-    case 2:
-      store_narrow<W, uint16_t>(shape, span.active[0], window, row(from, 0));
-      break;
-    default:
-      store_dwords<W>(shape, span, window, from);
-      break;
-  }
+  if (!distance) return store_scattered(site, wave, shape, span, row(from, 0), W);
+  shape.bytes < 4 ? store_narrow<W>(shape, span, *distance, row(from, 0))
+                  : store_dwords<W>(shape, span, *distance, from);
   return true;
 }
 
@@ -229,12 +204,14 @@ bool atomic_in_pieces(const void* site, Wave* wave, uint64_t va, uint64_t stride
   return write_piece(site, wave, va, &halves[0], 4) && write_piece(site, wave, va + stride, &halves[1], 4);
 }
 
+// Lanes one after the other. Neighbours at the same address go together: memory sees one operation that has
+// the effect of theirs in a row, which is one of the orders in which it could have seen them.
 template <Atomic kAtomic, class T>
 bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows& rows, unsigned width) {
   constexpr unsigned kDwords = sizeof(T) / 4;
   const uint32_t* const data = row(wave->registers, rows.data);
   uint32_t* const result = row(wave->registers, rows.result);
-  const auto operand = [&](unsigned index, unsigned lane) {
+  const auto operand = [&](unsigned index, unsigned lane) -> T {
     const uint32_t* const from = data + index * kDwords * width + lane;
     if constexpr (kDwords == 1) {
       return *from;
@@ -242,30 +219,51 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
       return from[0] | uint64_t{from[width]} << 32;
     }
   };
-  for (uint64_t left = span.active[0]; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    const T source = operand(0, lane);
-    const T other = has_two_operands(kAtomic) ? operand(1, lane) : 0;
-    T old = 0;
+  const auto other = [&](unsigned lane) -> T { return has_two_operands(kAtomic) ? operand(1, lane) : 0; };
+  T olds[64];
+  for (uint64_t left = span.active[0]; left != 0;) {
+    const unsigned first = first_lane(left);
+    uint64_t together = left & (~left + 1);
+    left &= left - 1;
     if (kDwords == 2 && span.dword_stride != 4) {
       uint64_t whole = 0;
-      if (!atomic_in_pieces<kAtomic>(site, wave, span.va[lane] & ~uint64_t{3}, span.dword_stride, source,
-                                     other, whole)) {
+      if (!atomic_in_pieces<kAtomic>(site, wave, span.va[first] & ~uint64_t{3}, span.dword_stride,
+                                     operand(0, first), other(first), whole)) {
         return false;
       }
-      old = static_cast<T>(whole);
+      olds[first] = static_cast<T>(whole);
     } else {
-      const uint64_t va = span.va[lane] & ~uint64_t{sizeof(T) - 1};
+      const uint64_t va = span.va[first] & ~uint64_t{sizeof(T) - 1};
       std::byte* const host = wave->memory->find(site, va, sizeof(T), Access::kWrite);
       if (host == nullptr) {
         const Translation found = wave->memory->run(va, sizeof(T), Access::kWrite);
         return stop_with(wave, {va, Access::kWrite, found.reason, 0});
       }
-      old = atomically<kAtomic>(reinterpret_cast<T*>(host), source, other);
+      for (; left != 0 && (span.va[first_lane(left)] & ~uint64_t{sizeof(T) - 1}) == va; left &= left - 1) {
+        together |= left & (~left + 1);
+      }
+      auto* const place = reinterpret_cast<T*>(host);
+      if ((together & (together - 1)) == 0) {
+        olds[first] = atomically<kAtomic>(place, operand(0, first), other(first));
+      } else {
+        T seen = __atomic_load_n(place, __ATOMIC_RELAXED);
+        T next = 0;
+        do {
+          next = seen;
+          for (uint64_t each = together; each != 0; each &= each - 1) {
+            const unsigned lane = first_lane(each);
+            olds[lane] = next;
+            next = next_value<kAtomic>(next, operand(0, lane), other(lane));
+          }
+        } while (!__atomic_compare_exchange_n(place, &seen, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+      }
     }
     if (!rows.returns) continue;
-    result[lane] = static_cast<uint32_t>(old);
-    if constexpr (kDwords == 2) result[width + lane] = static_cast<uint32_t>(old >> 32);
+    for (; together != 0; together &= together - 1) {
+      const unsigned lane = first_lane(together);
+      result[lane] = static_cast<uint32_t>(olds[lane]);
+      if constexpr (kDwords == 2) result[width + lane] = static_cast<uint32_t>(olds[lane] >> 32);
+    }
   }
   return true;
 }

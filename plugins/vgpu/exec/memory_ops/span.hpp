@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 #include "plugins/vgpu/exec/simd.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
@@ -93,6 +94,44 @@ inline uint32_t narrow_to_register(const Shape& shape, uint32_t value, uint32_t 
 /// What a sub-dword store writes, in its low bits.
 inline uint32_t narrow_from_register(const Shape& shape, uint32_t value) {
   return shape.high ? value >> 16 : value;
+}
+
+template <unsigned W, class T, bool kWhole, class Place>
+[[gnu::always_inline]] inline void load_narrow_as(const Shape& shape, uint32_t* to, uint64_t exec,
+                                                  Place place) {
+  for_lanes<W>(exec, [&](unsigned lane) {
+    const auto value = static_cast<uint32_t>(static_cast<int32_t>(load_as<T>(place(lane))));
+    to[lane] = kWhole ? value : narrow_to_register(shape, value, to[lane]);
+  });
+}
+
+/// Sub-dword loads and stores of each lane from where `place(lane)` says.
+template <unsigned W, class Place>
+[[gnu::always_inline]] inline void load_narrow_each(const Shape& shape, uint32_t* to, uint64_t exec,
+                                                    Place place) {
+  if (shape.d16) {
+    shape.bytes == 1 ? load_narrow_as<W, uint8_t, false>(shape, to, exec, place)
+                     : load_narrow_as<W, uint16_t, false>(shape, to, exec, place);
+  } else if (shape.sign) {
+    shape.bytes == 1 ? load_narrow_as<W, int8_t, true>(shape, to, exec, place)
+                     : load_narrow_as<W, int16_t, true>(shape, to, exec, place);
+  } else {
+    shape.bytes == 1 ? load_narrow_as<W, uint8_t, true>(shape, to, exec, place)
+                     : load_narrow_as<W, uint16_t, true>(shape, to, exec, place);
+  }
+}
+
+template <unsigned W, class Place>
+[[gnu::always_inline]] inline void store_narrow_each(const Shape& shape, const uint32_t* from, uint64_t exec,
+                                                     Place place) {
+  const unsigned shift = shape.high ? 16 : 0;
+  if (shape.bytes == 1) {
+    for_lanes<W>(exec,
+                 [&](unsigned lane) { store_as(place(lane), static_cast<uint8_t>(from[lane] >> shift)); });
+  } else {
+    for_lanes<W>(exec,
+                 [&](unsigned lane) { store_as(place(lane), static_cast<uint16_t>(from[lane] >> shift)); });
+  }
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
