@@ -34,11 +34,11 @@ class Failure {
   /// A template so that it converts to Status alone. A plain conversion would go on to any number, and a
   /// Result of a number would then hold the status as its value.
   template <std::same_as<Status> T>
-  operator T() const {
+  operator T() const {  // NOLINT(google-explicit-constructor)
     return status_;
   }
   template <class T>
-  operator Result<T>() const {
+  operator Result<T>() const {  // NOLINT(google-explicit-constructor)
     return tl::unexpected<Status>(status_);
   }
 

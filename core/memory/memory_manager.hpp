@@ -158,7 +158,7 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
  private:
   struct HeapSlot {
-    HeapSlot(const HeapFacts& facts) : heap(facts) {}
+    explicit HeapSlot(const HeapFacts& facts) : heap(facts) {}
     Heap heap;
     std::unique_ptr<PageAllocator> allocator;  // null: only described
   };

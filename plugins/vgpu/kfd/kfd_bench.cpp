@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 Client& client() {
-  static auto* const client = new Client("gfx900:vram=1G");
+  static auto* const client = new Client("gfx900:vram=1G", SystemSettings::from_environment().options);
   return *client;
 }
 
