@@ -462,14 +462,17 @@ bool Reader::flat() {
     const unsigned unused = 32 - offset_bits;
     out_.offset = static_cast<int32_t>(static_cast<uint32_t>(out_.offset) << unused) >> unused;
   }
-  // SADDR: one code means none; gfx1030's scratch has another for no address at all.
+  // SADDR: one code means none; scratch of gfx10 has another for no address at all.
   const unsigned none = gfx10() ? 0x7d : 0x7f;
   bool has_vaddr = shape_.src[0].file != File::kNone, has_saddr = false;
   if (out_.encoding != Encoding::kFlat) {
     const unsigned saddr = static_cast<unsigned>(words_[1] >> 16) & 0x7f;
     const bool scratch = out_.encoding == Encoding::kScratch;
     has_saddr = saddr != none;
-    if (scratch && gfx10() && saddr == 0x7f && target_.minor >= 3) has_saddr = has_vaddr = false;
+    if (scratch && gfx10() && saddr == 0x7f) {
+      if (target_.minor < 3 && !out_.lds) return false;
+      has_saddr = has_vaddr = false;
+    }
     if (has_saddr) {
       const unsigned dwords = scratch ? 1 : 2;
       const OperandShape shape{File::kScalar, dwords == 2 ? Type::kB64 : Type::kB32,
