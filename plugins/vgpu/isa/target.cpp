@@ -1,6 +1,7 @@
 #include "plugins/vgpu/isa/target.hpp"
 
 #include <array>
+#include <bit>
 #include <iterator>
 
 namespace rigel::vgpu::isa {
@@ -58,6 +59,12 @@ std::string name(const Target& target) {
   text += kDigits[target.minor & 15];
   text += kDigits[target.stepping & 15];
   return text;
+}
+
+std::optional<Target> target_of_bit(uint32_t bit) {
+  if (!std::has_single_bit(bit) || static_cast<size_t>(std::countr_zero(bit)) >= std::size(kChips))
+    return std::nullopt;
+  return kChips[std::countr_zero(bit)];
 }
 
 uint32_t chip_bit(const Target& target) {

@@ -31,4 +31,7 @@ std::string name(const Target& target);
 /// One bit of the chip masks in the instruction tables; 0 for a chip that they don't know.
 uint32_t chip_bit(const Target& target);
 
+/// The chip of a bit.
+std::optional<Target> target_of_bit(uint32_t bit);
+
 }  // namespace rigel::vgpu::isa

@@ -1,0 +1,133 @@
+#include "plugins/vgpu/isa/fidelity.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/tables.hpp"
+
+namespace rigel::vgpu::isa {
+
+namespace {
+
+std::string form_of(const Instruction& instruction) {
+  constexpr std::string_view kEncodings[] = {"SOP1",   "SOP2",    "SOPK",  "SOPC",  "SOPP",   "SMEM", "VOP1",
+                                             "VOP2",   "VOPC",    "VOP3",  "VOP3P", "VINTRP", "DS",   "FLAT",
+                                             "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG",   "EXP"};
+  constexpr std::string_view kLanes[] = {"", " SDWA", " DPP", " DPP8"};
+  std::string form(kEncodings[static_cast<size_t>(instruction.encoding)]);
+  form += kLanes[static_cast<size_t>(instruction.lanes)];
+  if (instruction.lds) form += " LDS";
+  return form;
+}
+
+/// What was found out about an operation.
+struct Tally {
+  uint8_t generations = 0;
+  unsigned asked = 0, refused = 0;
+  std::string first_reason, refused_forms;
+
+  void add(const Target& target, const Instruction& instruction, std::string_view reason) {
+    ++asked;
+    if (reason.empty()) return;
+    if (++refused == 1) first_reason = reason;
+    const std::string form = form_of(instruction) + " on " + name(target);
+    if (refused_forms.find(form) != std::string::npos || refused_forms.size() > 60) return;
+    if (!refused_forms.empty()) refused_forms += ", ";
+    refused_forms += form;
+  }
+};
+
+}  // namespace
+
+bool plain_instruction(const Target& target, uint16_t row, Instruction& instruction) {
+  const tables::Row& line = tables::rows()[row];
+  const tables::Shape& shape = tables::shapes()[line.shape];
+  if ((line.chips & chip_bit(target)) == 0) return false;
+  // The bits that make VGPRs of sources, in eight bytes and in four. Some operands have to be, others must
+  // not be.
+  constexpr uint64_t kLong[] = {1ull << 40, 1ull << 49, 1ull << 58};
+  for (unsigned choice = 0; choice != 8; ++choice) {
+    uint64_t bits = line.value;
+    for (unsigned i = 0; i != 3; ++i) {
+      if (((choice >> i) & 1) == 0 && shape.dwords == 2) bits |= kLong[i] & shape.live & ~shape.mask;
+    }
+    if ((choice & 1) == 0 && shape.encoding <= Encoding::kVopc && shape.encoding >= Encoding::kVop1)
+      bits |= 0x100 & shape.live & ~shape.mask;
+    if (shape.has(tables::flag::kDpp8)) bits = (bits & ~uint64_t{0x1ff}) | 233;
+    if (shape.has(tables::flag::kDpp))
+      bits |= ((uint64_t{0xff} << 56) | (uint64_t{0x150} << 40)) & shape.live;
+    uint32_t words[kMaxInstructionDwords] = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
+    if (decode(target, words, std::size(words), instruction) == DecodeStatus::kOk && instruction.row == row)
+      return true;
+    words[1] &= ~(uint32_t{0x1ff} << 8);  // row_newbcast is gfx90a's and gfx10's
+    if (shape.has(tables::flag::kDpp) &&
+        decode(target, words, std::size(words), instruction) == DecodeStatus::kOk && instruction.row == row)
+      return true;
+  }
+  return false;
+}
+
+Domain domain_of(Op op) {
+  const std::string_view text = name(op);
+  if (text.starts_with("image_")) return Domain::kImage;
+  if (text == "exp" || text.starts_with("v_interp") || text.starts_with("ds_gws") ||
+      text.starts_with("ds_ordered"))
+    return Domain::kGraphics;
+  if (text.starts_with("v_mfma") || text.starts_with("v_accvgpr")) return Domain::kMatrix;
+  if (text.starts_with("v_")) return Domain::kVector;
+  if (!text.starts_with("s_")) return Domain::kMemory;
+  for (const tables::Row& row : tables::rows()) {
+    if (row.op == op)
+      return tables::shapes()[row.shape].encoding == Encoding::kSmem ? Domain::kMemory : Domain::kScalar;
+  }
+  return Domain::kScalar;
+}
+
+bool is_approximate(Op op) {
+  constexpr std::string_view kBases[] = {"v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_",
+                                         "v_log_", "v_sin_", "v_cos_"};
+  const std::string_view text = name(op);
+  return std::any_of(std::begin(kBases), std::end(kBases),
+                     [&](std::string_view base) { return text.starts_with(base); });
+}
+
+std::vector<OperationFidelity> operation_fidelity(const Refusal& refusal) {
+  std::vector<Tally> tallies(kOpCount);
+  const auto rows = tables::rows();
+  for (uint16_t row = 0; row != rows.size(); ++row) {
+    Tally& tally = tallies[static_cast<size_t>(rows[row].op)];
+    uint8_t asked = 0;
+    for (uint32_t chips = rows[row].chips; chips != 0; chips &= chips - 1) {
+      const auto target = target_of_bit(chips & ~(chips - 1));
+      if (!target) continue;
+      const auto family = static_cast<uint8_t>(1u << static_cast<unsigned>(target->family()));
+      if ((asked & family) != 0) continue;
+      asked |= family;
+      Instruction instruction;
+      if (!plain_instruction(*target, row, instruction)) continue;
+      tally.generations |= family;
+      tally.add(*target, instruction, refusal(*target, instruction));
+    }
+  }
+  std::vector<OperationFidelity> found;
+  for (size_t i = 1; i != kOpCount; ++i) {
+    const auto op = static_cast<Op>(i);
+    Tally& tally = tallies[i];
+    OperationFidelity line{op, domain_of(op), tally.generations, Fidelity::kExact, {}};
+    if (tally.refused == tally.asked) {
+      line.fidelity = Fidelity::kAbsent;
+      line.note = std::move(tally.first_reason);
+    } else if (tally.refused != 0) {
+      line.fidelity = Fidelity::kApproximate;
+      line.note = "not as " + tally.refused_forms + ": " + tally.first_reason;
+    } else if (is_approximate(op)) {
+      line.fidelity = Fidelity::kApproximate;
+      line.note = "within one unit in the last place";
+    }
+    found.push_back(std::move(line));
+  }
+  return found;
+}
+
+}  // namespace rigel::vgpu::isa

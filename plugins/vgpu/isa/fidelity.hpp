@@ -1,0 +1,51 @@
+// What of the instruction sets an executor has, found by asking it: a row an operation, for the fidelity
+// report and for the tests that hold the executor to it. The rows come from the instruction tables, so
+// nothing can be left out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/vgpu/isa/instruction.hpp"
+#include "plugins/vgpu/isa/target.hpp"
+
+namespace rigel::vgpu::isa {
+
+enum class Fidelity : uint8_t {
+  kExact,        ///< Executed in every encoding that a chip has it in.
+  kApproximate,  ///< Executed, but `note` says what differs.
+  kAbsent,       ///< Not executed; `note` says why.
+};
+
+/// What an operation is for. Compute needs the first three.
+enum class Domain : uint8_t { kScalar, kVector, kMemory, kMatrix, kImage, kGraphics };
+
+struct OperationFidelity {
+  Op op;
+  Domain domain;
+  uint8_t generations;  ///< Bit 0: gfx8, 1: gfx9, 2: gfx10.
+  Fidelity fidelity;
+  std::string note;
+};
+
+/// Asks whether an instruction can be executed: the reason why not, or nothing.
+using Refusal = std::function<std::string_view(const Target&, const Instruction&)>;
+
+/// One row an operation, in the order of Op. Each instruction of the tables is asked about once for each chip
+/// that first has it, with plain operands: an operation that is refused in some of its encodings is
+/// approximate.
+std::vector<OperationFidelity> operation_fidelity(const Refusal& refusal);
+
+Domain domain_of(Op op);
+
+/// Whether results are right to one unit in the last place and not to the bit: AMD specifies no more.
+bool is_approximate(Op op);
+
+/// An instruction of a line of the tables, with registers for operands and without modifiers, as `target`
+/// decodes it. False if the target doesn't have it.
+bool plain_instruction(const Target& target, uint16_t row, Instruction& instruction);
+
+}  // namespace rigel::vgpu::isa

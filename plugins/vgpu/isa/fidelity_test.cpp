@@ -1,0 +1,56 @@
+#include "plugins/vgpu/isa/fidelity.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/isa/tables.hpp"
+
+namespace rigel::vgpu::isa {
+namespace {
+
+const OperationFidelity& row_of(const std::vector<OperationFidelity>& rows, Op op) {
+  return rows[static_cast<size_t>(op) - 1];
+}
+
+TEST(IsaFidelity, EveryLineOfTheTablesCanBeAskedAbout) {
+  for (uint16_t row = 0; row != tables::rows().size(); ++row) {
+    const auto chips = tables::rows()[row].chips;
+    const auto target = target_of_bit(chips & ~(chips - 1));
+    ASSERT_TRUE(target);
+    Instruction instruction;
+    EXPECT_TRUE(plain_instruction(*target, row, instruction))
+        << tables::mnemonic(row) << " of " << name(*target);
+  }
+}
+
+TEST(IsaFidelity, HasARowForEachOperationAndItsGenerations) {
+  const auto rows = operation_fidelity([](const Target&, const Instruction&) { return ""; });
+  ASSERT_EQ(rows.size(), kOpCount - 1);
+  for (const OperationFidelity& row : rows) {
+    EXPECT_NE(row.fidelity, Fidelity::kAbsent) << name(row.op);
+    for (const Family family : {Family::kGfx8, Family::kGfx9, Family::kGfx10}) {
+      const bool has = ((row.generations >> static_cast<unsigned>(family)) & 1) != 0;
+      EXPECT_EQ(has, exists_on(row.op, family)) << name(row.op);
+    }
+  }
+  EXPECT_EQ(row_of(rows, Op::v_add_f32).fidelity, Fidelity::kExact);
+  EXPECT_EQ(row_of(rows, Op::v_rcp_f32).fidelity, Fidelity::kApproximate);
+  EXPECT_EQ(row_of(rows, Op::s_load_dword).domain, Domain::kMemory);
+  EXPECT_EQ(row_of(rows, Op::s_add_u32).domain, Domain::kScalar);
+  EXPECT_EQ(row_of(rows, Op::image_load).domain, Domain::kImage);
+}
+
+TEST(IsaFidelity, SaysWhatIsRefusedAndInWhichForm) {
+  const auto rows =
+      operation_fidelity([](const Target& target, const Instruction& instruction) -> std::string_view {
+        if (instruction.op == Op::s_barrier) return "no barriers";
+        if (instruction.lanes == LaneMode::kDpp && target.major == 8) return "no DPP";
+        return {};
+      });
+  EXPECT_EQ(row_of(rows, Op::s_barrier).fidelity, Fidelity::kAbsent);
+  EXPECT_EQ(row_of(rows, Op::s_barrier).note, "no barriers");
+  EXPECT_EQ(row_of(rows, Op::v_add_f32).fidelity, Fidelity::kApproximate);
+  EXPECT_EQ(row_of(rows, Op::v_add_f32).note, "not as VOP2 DPP on gfx801: no DPP");
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::isa
