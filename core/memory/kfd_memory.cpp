@@ -166,24 +166,19 @@ Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, ui
   const uint64_t page = start & ~(kPage - 1);
   const uint64_t span = (start + size + kPage - 1 - page) & ~(kPage - 1);
   const uint32_t flags = kEveryRight | kfd_attributes_of(global_flags);
+  // Elsewhere than the host sees it: the application can unmap its memory without unlocking it, and the
+  // addresses would then be given to somebody else while GPUs still have them.
   Pin pin;
   pin.span = span;
-  if (page + span - 1 <= kfd.address_limit()) {
-    if (const auto handle = pin_at(page, span, page, flags, gpus)) pin.handle = *handle;
+  pin.addresses = kfd.reserve(span, kPage);
+  if (pin.addresses == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses to lock at");
+  const auto handle = pin_at(page, span, reinterpret_cast<uint64_t>(pin.addresses), flags, gpus);
+  if (!handle) {
+    kfd.release_addresses(pin.addresses, span);
+    return error(handle.error());
   }
-  if (pin.handle == 0) {
-    // GPUs cannot address it there, or something is there already: the same pages, locked before.
-    pin.addresses = kfd.reserve(span, kPage);
-    if (pin.addresses == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses to lock at");
-    const auto handle = pin_at(page, span, reinterpret_cast<uint64_t>(pin.addresses), flags, gpus);
-    if (!handle) {
-      kfd.release_addresses(pin.addresses, span);
-      return error(handle.error());
-    }
-    pin.handle = *handle;
-  }
-  const uint64_t seen =
-      (pin.addresses == nullptr ? page : reinterpret_cast<uint64_t>(pin.addresses)) + (start - page);
+  pin.handle = *handle;
+  const uint64_t seen = reinterpret_cast<uint64_t>(pin.addresses) + (start - page);
   const std::lock_guard lock(mutex_);
   pins_.emplace(seen, pin);
   return reinterpret_cast<void*>(seen);
@@ -199,7 +194,7 @@ void KfdPinner::unpin(void*, size_t, void* agent_address) noexcept {
     pins_.erase(found);
   }
   agents_.kfd().free_handle(pin.handle);
-  if (pin.addresses != nullptr) agents_.kfd().release_addresses(pin.addresses, pin.span);
+  agents_.kfd().release_addresses(pin.addresses, pin.span);
 }
 
 }  // namespace rigel

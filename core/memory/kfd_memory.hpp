@@ -93,7 +93,7 @@ class KfdPinner final : public HostPinner {
  private:
   struct Pin {
     uint64_t handle = 0;
-    void* addresses = nullptr;  // that were reserved for it, if GPUs see it elsewhere
+    void* addresses = nullptr;  // where GPUs see it
     uint64_t span = 0;
   };
   Result<uint64_t> pin_at(uint64_t page, uint64_t span, uint64_t gpu_address, uint32_t flags,

@@ -26,8 +26,8 @@ const Heap& MemoryManager::add_heap(const HeapFacts& facts, std::unique_ptr<Memo
   return slot.heap;
 }
 
-void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes,
-                                   const MakeHostProvider& make_provider) {
+void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider,
+                                   bool beside_gpus) {
   size_t total = 0;
   for (const HostNode& node : nodes) total += node.size & ~(kPageSize - 1);
   for (const HostNode& node : nodes) {
@@ -46,6 +46,7 @@ void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes,
                                  kFine | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
                                  uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED}}) {
       facts.global_flags = flags;
+      facts.visible = !beside_gpus || flags != HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED;
       add_heap(facts, make_provider(flags, numa_node));
     }
   }

@@ -75,11 +75,15 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   /// Adds the heaps that every CPU agent has, of ordinary memory: fine-grained, extended-scope fine-grained,
   /// kernarg and coarse-grained, in this order. With one node, the kernel chooses where pages are.
   void add_host_heaps(const std::vector<HostNode>& nodes) {
-    add_host_heaps(nodes, [](uint32_t, int numa_node) { return std::make_unique<HostProvider>(numa_node); });
+    const auto plain = [](uint32_t, int numa_node) { return std::make_unique<HostProvider>(numa_node); };
+    add_host_heaps(nodes, plain, false);
   }
-  /// The same with providers of the caller's, made for global flags and a NUMA node (or kAnyNode).
+  /// The same beside GPUs, with providers of the caller's, made for global flags and a NUMA node (or
+  /// kAnyNode). The heap of extended scope is not listed then: HIP up to 5.x ends the process when it meets
+  /// one.
   using MakeHostProvider = std::function<std::unique_ptr<MemoryProvider>(uint32_t, int)>;
-  void add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider);
+  void add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider,
+                      bool beside_gpus = true);
 
   /// From here on, locked memory is made reachable by `pinner`.
   void set_pinner(std::unique_ptr<HostPinner> pinner) { pinner_ = std::move(pinner); }
