@@ -112,6 +112,18 @@ class DeviceBus {
   /// A queue has stopped for good, and why, in words that name the packet or field. For people and logs.
   virtual void queue_stopped(uint32_t queue_id, std::string_view reason) noexcept = 0;
 
+  // Waves -------------------------------------------------------------------------------------------------
+
+  /// Where traps of waves go, if the program has installed a handler; zeros: nowhere.
+  struct TrapHandler {
+    uint64_t code_va = 0;
+    uint64_t data_va = 0;
+  };
+  virtual TrapHandler trap_handler() const noexcept { return {}; }
+
+  /// What a wave is told of its queue: which doorbell of the process's slice it has, counted in 8 bytes.
+  virtual uint32_t doorbell_index(uint32_t /*queue_id*/) noexcept { return 0; }
+
   // Time --------------------------------------------------------------------------------------------------
 
   /// Ticks of the GPU's reference clock, as GET_CLOCK_COUNTERS reports them. Never goes backwards.

@@ -28,10 +28,13 @@ class Core {
 
   /// Where traps go, 0 if the process has no handler, and its data.
   struct TrapHandler {
-    uint64_t code_va = 0;    ///< TBA
-    uint64_t memory_va = 0;  ///< TMA
+    uint64_t code_va = 0;  ///< TBA
+    uint64_t data_va = 0;  ///< TMA
   };
   virtual TrapHandler trap_handler() = 0;
+
+  /// s_sendmsg(MSG_GET_DOORBELL): which doorbell the wave's queue has.
+  virtual uint32_t doorbell_index(Wave&) { return 0; }
 
   /// Before each instruction of code that is translated to be traced.
   virtual void trace(Wave&, uint64_t /*pc*/) {}

@@ -38,6 +38,8 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
   layout_.vgprs = allocated_vgprs(dispatch_, device_.target);
   id_rows_ = packs_work_item_ids(device_.target) ? 1 : std::min((dispatch_.pgm_rsrc2 >> 11 & 3) + 1, 3u);
   mode_ = initial_mode(dispatch_, device_.target);
+  // A handler that has been installed is there for all queues.
+  traps_ = dispatch_.trap_handler || bus_.trap_handler().code_va != 0;
   groups_ = 1;
   for (int i = 0; i < 3; ++i) {
     group_count_[i] = static_cast<uint32_t>(
@@ -116,7 +118,7 @@ void Launch::start_group(WorkGroup& group, uint64_t index, const uint32_t* slots
     wave.core = this;
     wave.scc = 0;
     wave.mode = mode_;
-    wave.status = (shape.waves > 1 ? 1u << 11 : 0) | (dispatch_.trap_handler ? 1u << 6 : 0);
+    wave.status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
     wave.trap_status = 0;
     wave.stop = Stop::kRunning;
     wave.layout = layout_;
@@ -197,6 +199,11 @@ uint64_t Launch::shader_clock() {
 
 void Launch::send_interrupt(Wave&, uint32_t payload) {
   bus_.raise_interrupt(InterruptSource::kWaveMessage, payload, dispatch_.queue_id);
+}
+
+Core::TrapHandler Launch::trap_handler() {
+  const DeviceBus::TrapHandler handler = bus_.trap_handler();
+  return {handler.code_va, handler.data_va};
 }
 
 void Launch::invalidate_instructions(Wave&) {}

@@ -68,7 +68,8 @@ class Launch final : public Core {
   uint64_t shader_clock() override;
   void send_interrupt(Wave& wave, uint32_t payload) override;
   void invalidate_instructions(Wave& wave) override;
-  TrapHandler trap_handler() override { return {}; }
+  TrapHandler trap_handler() override;
+  uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
 
   /// Work-groups that have started and not ended. Under the scheduler's lock.
   uint64_t resident = 0;
@@ -90,6 +91,7 @@ class Launch final : public Core {
   RegisterLayout layout_;
   uint32_t id_rows_ = 1;  // VGPRs that hold work-item ids
   uint32_t mode_ = 0;
+  bool traps_ = false;
   uint32_t group_count_[3] = {};
   uint64_t groups_ = 0;
   uint32_t waves_per_group_ = 0;

@@ -132,4 +132,10 @@ std::string describe_end(const Launch& launch) {
                      launch.instructions(), launch.stopped() ? ", stopped" : "");
 }
 
+std::string describe_halt(const Group& group) {
+  const Dispatch& dispatch = group.launch().dispatch();
+  return fmt::format("dispatch {} of queue {}: the waves of work-group {} that are left have been halted",
+                     dispatch.packet_id, dispatch.queue_id, group.index());
+}
+
 }  // namespace rigel::vgpu::exec

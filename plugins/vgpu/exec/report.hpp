@@ -15,7 +15,8 @@ class Launch;
 /// Inside a scope of `memory`.
 DispatchResult describe_failure(const Group& group, Memory& memory);
 
-/// One line for the trace.
+/// Lines for the trace.
 std::string describe_end(const Launch& launch);
+std::string describe_halt(const Group& group);
 
 }  // namespace rigel::vgpu::exec

@@ -60,6 +60,9 @@ bool register_exists(u32 id, const isa::Target& target) {
   }
 }
 
+// STATUS
+constexpr u32 kPrivileged = 1u << 5, kTrapEnable = 1u << 6, kHalted = 1u << 13;
+
 constexpr u32 kModeMask = 0x1fffffff;
 
 u32 read_register(u32 id, Wave* wave, uint64_t exec) {
@@ -93,9 +96,9 @@ u32 read_register(u32 id, Wave* wave, uint64_t exec) {
     case kTbaHi:
       return static_cast<u32>(wave->core->trap_handler().code_va >> 40);
     case kTmaLo:
-      return static_cast<u32>(wave->core->trap_handler().memory_va >> 8);
+      return static_cast<u32>(wave->core->trap_handler().data_va >> 8);
     case kTmaHi:
-      return static_cast<u32>(wave->core->trap_handler().memory_va >> 40);
+      return static_cast<u32>(wave->core->trap_handler().data_va >> 40);
     case kFlatScratchLo:
       return scalars[kFlatScratchSlot];
     case kFlatScratchHi:
@@ -119,6 +122,11 @@ void put_register(u32 id, Wave* wave, u32 value, u32 mask) {
     case kMode:
       wave->mode = ((wave->mode & ~mask) | (value & mask)) & kModeMask;
       set_mxcsr(mxcsr_of(wave->mode));
+      break;
+    case kStatus:
+      if ((wave->status & kPrivileged) == 0) break;
+      if ((mask & 1) != 0) wave->scc = value & 1;
+      if ((mask & kHalted) != 0) wave->status = (wave->status & ~kHalted) | (value & kHalted);
       break;
     case kTrapStatus:
       wave->trap_status = (wave->trap_status & ~mask) | (value & mask);
@@ -191,7 +199,13 @@ void send_message(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-Refusal lower_message(const isa::Instruction& instruction, Emitter& out) {
+// The answer comes in EXEC.
+void get_doorbell(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
+  at<u32>(registers, scalar_offset(kExec)) = wave->core->doorbell_index(*wave) & 0x3ff;
+  RIGEL_NEXT(op + 1, wave, registers, wave->exec());
+}
+
+Refusal lower_message(const isa::Instruction& instruction, const LoweringContext& context, Emitter& out) {
   constexpr u32 kInterrupt = 1, kSaveWave = 4, kGetDoorbell = 10, kOrderedDone = 9, kEarlyPrimsDone = 8;
   const u32 message = instruction.simm16 & 0xf;
   if (message == kInterrupt) {
@@ -199,7 +213,10 @@ Refusal lower_message(const isa::Instruction& instruction, Emitter& out) {
     return {};
   }
   if (message == kSaveWave) return {};
-  if (message == kGetDoorbell) return "the message that asks for the doorbell is not answered";
+  if (message == kGetDoorbell && context.target.major >= 9) {
+    out.emit(get_doorbell);
+    return {};
+  }
   if (message == kOrderedDone || message == kEarlyPrimsDone || message == 2 || message == 3) {
     return "graphics messages are not sent";
   }
@@ -211,7 +228,12 @@ void give_way(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   RIGEL_LEAVE(op + 1, wave);
 }
 
-void halt(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+// In a trap handler the wave stops when it leaves that.
+void halt(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if ((wave->status & kPrivileged) != 0) {
+    wave->status |= kHalted;
+    RIGEL_NEXT(op + 1, wave, registers, exec);
+  }
   wave->stop = Stop::kHalt;
   RIGEL_LEAVE(op + 1, wave);
 }
@@ -225,12 +247,12 @@ void invalidate_instructions(const MicroOp* op, Wave* wave, std::byte* registers
 // ---------------------------------------------------------------------------------------------------
 
 constexpr u32 kTtmpGfx8 = 112, kTtmpGfx9 = 108;
-constexpr u32 kPrivileged = 1u << 5;
 
-// aux: the trap's number; imm: instructions since the block began; dst: TTMP0.
+// aux: the trap's number; imm: instructions since the block began; dst: TTMP0; dst2: where STATUS and the
+// data's address go. amdkfd's own handler comes before the program's on hardware, and leaves these there.
 void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const Core::TrapHandler handler = wave->core->trap_handler();
-  if (handler.code_va == 0) {
+  if (handler.code_va == 0 || (wave->status & (kTrapEnable | kPrivileged)) != kTrapEnable) {
     wave->stop = Stop::kTrap;
     wave->trap_id = static_cast<uint8_t>(op->aux);
     RIGEL_LEAVE(op, wave);
@@ -238,6 +260,8 @@ void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u64 pc = pc_of(op);
   at<u32>(registers, op->dst) = static_cast<u32>(pc);
   at<u32>(registers, op->dst + 4) = static_cast<u32>(pc >> 32 & 0xffff) | op->aux << 16;
+  at<u32>(registers, op->dst2) = read_register(kStatus, wave, exec);
+  at<u64>(registers, static_cast<u32>(op->src[0].constant)) = handler.data_va;
   wave->status |= kPrivileged;
   wave->budget -= static_cast<int64_t>(op->imm);
   const MicroOp* const next = find_code(wave, op, handler.code_va);
@@ -248,6 +272,10 @@ void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint6
   wave->status &= ~kPrivileged;
   wave->budget -= static_cast<int64_t>(op->imm);
   const MicroOp* const next = find_code(wave, op, at<u64>(registers, op->src[0].offset) & 0xfffffffffffc);
+  if ((wave->status & kHalted) != 0) {
+    wave->stop = Stop::kHalt;
+    RIGEL_LEAVE(next, wave);
+  }
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
@@ -299,9 +327,9 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       if ((instruction.simm16 & 1) != 0) out.emit(halt);
       return {};
     case Op::s_sendmsg:
-      return lower_message(instruction, out);
+      return lower_message(instruction, context, out);
     case Op::s_sendmsghalt: {
-      const Refusal refusal = lower_message(instruction, out);
+      const Refusal refusal = lower_message(instruction, context, out);
       if (refusal.empty()) out.emit(halt);
       return refusal;
     }
@@ -309,7 +337,10 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       MicroOp& op = out.emit(trap);
       op.aux = instruction.simm16 & 0xff;
       op.imm = context.position;
-      op.dst = scalar_offset(context.target.family() == Family::kGfx8 ? kTtmpGfx8 : kTtmpGfx9);
+      const bool gfx8 = context.target.family() == Family::kGfx8;
+      op.dst = scalar_offset(gfx8 ? kTtmpGfx8 : kTtmpGfx9);
+      op.dst2 = op.dst + (gfx8 ? 4 : 12) * 4;
+      op.src[0].constant = op.dst + (gfx8 ? 10 : 14) * 4;
       return {};
     }
     case Op::s_rfe_b64: {

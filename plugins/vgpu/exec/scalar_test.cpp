@@ -124,11 +124,25 @@ TEST(Scalar, TrapsWithoutAHandlerStopTheWave) {
 
 TEST(Scalar, TrapsGoToTheHandlerAndReturn) {
   TestWave t(gfx(9, 0, 0));
+  t.wave.status = 1u << 6;
   t.trap.code_va = t.code_buffer.va + 4096;
   t.put({0x9288ff6d, 0x00080010, 0x866dff6d, 0x0000ffff, 0x806c846c, 0x826d806d, 0xbe801f6c}, 4096);
   EXPECT_EQ(t.run({0xbe800081, 0xbf920002, 0xbe810081}), Stop::kEnd);
   EXPECT_EQ(t.s(8), 2u) << "the trap's number, from TTMP1";
   EXPECT_EQ(t.s(1), 1u) << "went on behind the trap";
+}
+
+TEST(Scalar, TrapHandlersLearnWhoAskedAndCanHaltTheWave) {
+  TestWave t(gfx(9, 0, 0));
+  t.wave.status = 1u << 6;
+  t.trap = {t.code_buffer.va + 4096, 0x123456789000};
+  t.put({0xbefe00ff, 0x80000000, 0xbf90000a, 0xbe89007e, 0xbefe00c1, 0xbe8a017a, 0x866dff6d, 0x0000ffff,
+         0xbef81a8d, 0xb978f802, 0xbe8c0081, 0xbe801f6c},
+        4096);
+  EXPECT_EQ(t.run({0xbf920002}), Stop::kHalt);
+  EXPECT_EQ(t.s(9), 5u) << "the doorbell of the queue";
+  EXPECT_EQ(t.s64(10), 0x123456789000u) << "the handler's data";
+  EXPECT_EQ(t.s(12), 1u) << "went on to the end of the handler";
 }
 
 TEST(Scalar, SleepsHaltsAndSendsMessages) {

@@ -327,6 +327,9 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
     if (last) finish(launch);
     return;
   }
+  if (outcome == Group::Outcome::kHalted && bus_.trace_enabled(TraceTopic::kDispatch)) {
+    bus_.trace(TraceTopic::kDispatch, describe_halt(*group));
+  }
   const bool waits = outcome == Group::Outcome::kSleeping;
   bool alone = false;
   {

@@ -97,6 +97,7 @@ class TestWave final : public Core {
   void send_interrupt(Wave&, uint32_t payload) override { messages.push_back(payload); }
   void invalidate_instructions(Wave&) override {}
   TrapHandler trap_handler() override { return trap; }
+  uint32_t doorbell_index(Wave&) override { return 5; }
 
   vgpu::testing::FakeBus bus;
   vgpu::testing::Buffer code_buffer;

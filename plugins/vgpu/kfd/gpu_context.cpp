@@ -164,6 +164,22 @@ void GpuContext::forget_queue(uint32_t queue_id) {
   notes_.erase(queue_id);
 }
 
+void GpuContext::set_trap_handler(TrapHandler handler) {
+  trap_data_.store(handler.data_va, std::memory_order_relaxed);
+  trap_code_.store(handler.code_va, std::memory_order_release);
+}
+
+DeviceBus::TrapHandler GpuContext::trap_handler() const noexcept {
+  const uint64_t code = trap_code_.load(std::memory_order_acquire);
+  return {code, trap_data_.load(std::memory_order_relaxed)};
+}
+
+uint32_t GpuContext::doorbell_index(uint32_t queue_id) noexcept {
+  const std::lock_guard lock(notes_mutex_);
+  const auto it = notes_.find(queue_id);
+  return it == notes_.end() ? 0 : it->second.doorbell_index;
+}
+
 void GpuContext::report_fault(const VmFault& fault) noexcept {
   constexpr const char* kReasons[] = {"none", "not present", "read only", "no execute"};
   constexpr const char* kAccesses[] = {"read", "write", "execute"};

@@ -65,9 +65,11 @@ class GpuContext final : public DeviceBus {
   struct QueueNote {
     uint64_t save_area_va = 0;  ///< The context save area: its header says where exceptions are reported.
     bool runtime_enabled = false;
+    uint32_t doorbell_index = 0;  ///< In the process's slice, in units of 8 bytes.
   };
   void note_queue(uint32_t queue_id, QueueNote note);
   void forget_queue(uint32_t queue_id);
+  void set_trap_handler(TrapHandler handler);
 
   // DeviceBus.
   Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
@@ -80,6 +82,8 @@ class GpuContext final : public DeviceBus {
   void raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept override;
   bool take_queue_error(uint32_t queue_id, QueueError error) noexcept override;
   void queue_stopped(uint32_t queue_id, std::string_view reason) noexcept override;
+  TrapHandler trap_handler() const noexcept override;
+  uint32_t doorbell_index(uint32_t queue_id) noexcept override;
   uint64_t gpu_clock() noexcept override;
   void watch_doorbells() noexcept override;
   void doorbells_unwatched() noexcept override;
@@ -110,6 +114,8 @@ class GpuContext final : public DeviceBus {
   std::unique_ptr<DispatchSink> cores_;
   std::unique_ptr<CommandProcessor> owned_processor_;
   std::atomic<CommandProcessor*> processor_{nullptr};
+
+  std::atomic<uint64_t> trap_code_{0}, trap_data_{0};
 
   std::mutex notes_mutex_;
   std::map<uint32_t, QueueNote> notes_;

@@ -106,7 +106,10 @@ Errno KfdIoctls::set_scratch_backing_va(Process& process, const IoctlCall& call)
 
 Errno KfdIoctls::set_trap_handler(Process& process, const IoctlCall& call) {
   const auto& a = args<kfd_set_trap_handler>(call);
-  return process.gpu_by_id(a.gpu_id) == nullptr ? EINVAL : 0;
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  gpu->set_trap_handler({a.tba_addr, a.tma_addr});
+  return 0;
 }
 
 Errno KfdIoctls::get_tile_config(Process& process, const IoctlCall& call) {
@@ -142,7 +145,9 @@ Errno KfdIoctls::runtime_enable(Process& process, const IoctlCall& call) {
   const std::lock_guard lock(process.queue_mutex_);
   if (enable && process.runtime_enabled_) return EBUSY;
   process.runtime_enabled_ = enable;
-  for (auto& [id, queue] : process.queues_) queue->gpu->note_queue(id, {queue->save_area_va, enable});
+  for (auto& [id, queue] : process.queues_) {
+    queue->gpu->note_queue(id, {queue->save_area_va, enable, queue->doorbell_index()});
+  }
   return 0;
 }
 

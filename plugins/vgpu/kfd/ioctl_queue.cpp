@@ -187,7 +187,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   config.priority = a.queue_priority;
   config.percentage = queue->percentage;
   config.doorbell = queue->doorbell_slot;
-  gpu->note_queue(queue->id, {queue->save_area_va, process.runtime_enabled_});
+  gpu->note_queue(queue->id, {queue->save_area_va, process.runtime_enabled_, queue->doorbell_index()});
   if (const Errno error = errno_of(gpu->processor().create_queue(config)); error != 0) {
     gpu->forget_queue(queue->id);
     return error;

@@ -44,9 +44,9 @@ class OpenFiles {
 /// What a program may choose of a virtual machine.
 struct ProcessOptions {
   MakeShaderCores make_shader_cores = nullptr;  ///< Null: plugins/vgpu/exec.
-  bool threads = true;      ///< False: processors run only when they are stepped.
-  uint64_t seed = 0;        ///< Order of steps without threads.
-  bool userfaultfd = true;  ///< Whether sleeping doorbells may be watched by it.
+  bool threads = true;                          ///< False: processors run only when they are stepped.
+  uint64_t seed = 0;                            ///< Order of steps without threads.
+  bool userfaultfd = true;                      ///< Whether sleeping doorbells may be watched by it.
 };
 
 /// A buffer that a handle names.
@@ -134,6 +134,7 @@ class Process {
     uint64_t save_area_va = 0;
     std::vector<uint32_t> cu_mask;
     uint32_t gws = 0;
+    uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.doorbell_bytes() / 8; }
     std::vector<uint64_t> buffers;  // that it holds
   };
   Buffer* find_buffer(uint64_t handle);
