@@ -9,7 +9,9 @@
 #include <hsa_plugin/kfd_abi.h>
 
 #include "backends/common/cu_mask.hpp"
+#include "backends/common/generation.hpp"
 #include "backends/common/queue_error.hpp"
+#include "backends/common/trap_handler.hpp"
 
 namespace rigel::gfx {
 namespace {
@@ -81,6 +83,7 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   if (*doorbell == nullptr) {
     return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the doorbell cannot be mapped");
   }
+  if (device_.traps() != nullptr) device_.traps()->add(*this, queue_, arguments.doorbell_offset);
   const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
   status = host->signal->watch(host->self, &stopped, on_inactive, this);
   if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "the queue cannot be watched");
@@ -107,6 +110,7 @@ void AqlQueue::fill_in(const hsabe_queue_desc_t& desc) {
   queue_->max_wave_id = device_.facts.max_waves_per_simd * device_.facts.simds_per_cu - 1;
   queue_->read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
   queue_->queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
+  if (device_.traps() != nullptr) queue_->queue_properties |= AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER;
   queue_->queue_inactive_signal.handle = inactive_;
   put_scratch(0, 0, 64, false);
   // A hint: kernels of this much will come, so the first of them need not ask.
@@ -121,6 +125,7 @@ AqlQueue::~AqlQueue() {
     kfd_destroy_queue arguments{queue_id_, 0};
     device_.ioctl(KFD_NR_DESTROY_QUEUE, arguments);
   }
+  if (device_.traps() != nullptr) device_.traps()->remove(*this);
   if (inactive_ != 0) {
     host->signal->destroy(host->self, inactive_);
     host->signal->settle(host->self);
@@ -166,7 +171,7 @@ hsabe_status_t AqlQueue::set_priority(uint32_t priority) {
 
 hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
   const uint32_t cus = device_.facts.compute_units();
-  CuMask wanted = make_cu_mask({mask, bits / 32}, {}, cus, device_.facts.version.major >= 10);
+  CuMask wanted = make_cu_mask({mask, bits / 32}, {}, cus, device_.family.generation->cu_pairs);
   if (wanted.status != HSA_STATUS_SUCCESS) {
     return refuse(device_.host, wanted.status,
                   "the mask leaves none of %u compute units, or one of a pair without the other", cus);
@@ -221,6 +226,7 @@ void AqlQueue::stop_with(hsa_status_t status) {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
+    if (std::exchange(error_told_, true)) return;
     update(0);
   }
   device_.host->events->queue_error(device_.host->self, cookie_, status);
@@ -255,9 +261,7 @@ void AqlQueue::put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, 
   ScratchMemory memory;
   if (any) memory = {scratch_.address(), bytes, wave_bytes, lanes};
   const bool host_page_tables = (device_.facts.capability & kCapabilityAts) != 0;
-  const ScratchResource resource = device_.facts.version.major >= 10
-                                       ? scratch_resource_gfx10(memory)
-                                       : scratch_resource_gfx8(memory, host_page_tables);
+  const ScratchResource resource = device_.family.generation->scratch_resource(memory, host_page_tables);
   set_scratch(*queue_, memory, resource, tmpring_size(scratch_device(device_.facts), memory),
               any ? memory.va - device_.scratch_base() : 0);
   const std::atomic_ref properties(queue_->queue_properties);

@@ -32,6 +32,8 @@ class AqlQueue {
   hsabe_status_t set_profiling(bool enabled);
   hsabe_status_t set_priority(uint32_t priority);
   hsabe_status_t set_cu_mask(uint32_t bits, const uint32_t* mask);
+  /// Stops it and tells the program of an error, once. Any thread.
+  void stop_with(hsa_status_t status);
   /// Whether it has been stopped, by the program or by an error.
   bool stopped() const {
     const std::lock_guard lock(mutex_);
@@ -51,7 +53,6 @@ class AqlQueue {
   void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once);
   /// The packet that the processor is at.
   const hsa_kernel_dispatch_packet_t& current_packet() const;
-  void stop_with(hsa_status_t status);
 
   Device& device_;
   const uint64_t cookie_;
@@ -65,6 +66,7 @@ class AqlQueue {
   mutable std::mutex mutex_;  // guards what follows, and the driver's idea of the queue
   uint32_t priority_ = 0;
   bool stopped_ = false;
+  bool error_told_ = false;
   Block scratch_;
 };
 

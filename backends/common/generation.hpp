@@ -35,6 +35,9 @@ struct Generation {
   /// address.
   bool scratch_by_pool;
 
+  /// Whether a wave can ask for its queue's doorbell. Otherwise most of its errors name no queue.
+  bool waves_know_queues;
+
   /// Compute units work in pairs, and masks take them so.
   bool cu_pairs;
 };

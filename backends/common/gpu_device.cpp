@@ -9,7 +9,9 @@
 #include <hsa_plugin/kfd_abi.h>
 
 #include "backends/common/copy_engines.hpp"
+#include "backends/common/generation.hpp"
 #include "backends/common/quirks.hpp"
+#include "backends/common/trap_handler.hpp"
 
 namespace rigel::gfx {
 namespace {
@@ -93,7 +95,7 @@ hsabe_status_t Device::open(const Family& family, const hsabe_host_t* host, cons
   const Chip* chip = find_chip(family, facts.version);
   if (chip == nullptr) return refuse(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a chip of this family");
   std::unique_ptr<Device> device(new Device(family, host, *chip, facts));
-  if (family.sdma == SdmaVersion::kV3) {
+  if (family.generation->scratch_by_pool) {
     if (const auto status = device->reserve_scratch_pool(); status != HSA_STATUS_SUCCESS) return status;
   }
   kfd_get_clock_counters clocks{};
@@ -103,6 +105,7 @@ hsabe_status_t Device::open(const Family& family, const hsabe_host_t* host, cons
   }
   device->first_ticks_ = clocks.gpu_clock_counter;
   device->first_ns_ = clocks.system_clock_counter;
+  device->traps_ = TrapHandler::install(*device);
   device->copies_ = std::make_unique<CopyEngines>(*device);
   out = std::move(device);
   return HSA_STATUS_SUCCESS;
@@ -121,6 +124,7 @@ hsabe_status_t Device::reserve_scratch_pool() {
 
 Device::~Device() {
   copies_.reset();  // its queues give their memory back
+  traps_.reset();
   spare_.clear();
   if (scratch_pool_ != nullptr) {
     host->driver->release_addresses(host->self, scratch_pool_, kScratchPoolBytes);

@@ -19,6 +19,7 @@
 namespace rigel::gfx {
 
 class CopyEngines;
+class TrapHandler;
 
 /// Memory that the runtime's driver service has given, freed with the object.
 class Block {
@@ -89,6 +90,9 @@ class Device {
   /// hardware counts.
   hsabe_status_t allocate_scratch(uint64_t size, Block& out);
   void free_scratch(Block block);
+  /// What catches the errors of its waves; null if nothing can.
+  TrapHandler* traps() { return traps_.get(); }
+
   /// What it copies with.
   CopyEngines& copies() { return *copies_; }
 
@@ -114,6 +118,7 @@ class Device {
   };
   std::vector<Span> scratch_used_;  // of the pool, sorted
 
+  std::unique_ptr<TrapHandler> traps_;
   std::unique_ptr<CopyEngines> copies_;
 };
 

@@ -40,6 +40,7 @@ constinit const gfx::Generation kGeneration = {
     .pm4_completes = true,
     .scratch_resource = scratch_resource,
     .scratch_by_pool = false,
+    .waves_know_queues = true,
     .cu_pairs = true,
 };
 

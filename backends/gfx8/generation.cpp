@@ -41,6 +41,7 @@ constinit const gfx::Generation kGeneration = {
     .pm4_completes = false,
     .scratch_resource = gfx::scratch_resource_gfx8,
     .scratch_by_pool = true,
+    .waves_know_queues = false,
     .cu_pairs = false,
 };
 

@@ -36,6 +36,7 @@ constinit const gfx::Generation kGeneration = {
     .pm4_completes = true,
     .scratch_resource = gfx::scratch_resource_gfx8,
     .scratch_by_pool = false,
+    .waves_know_queues = true,
     .cu_pairs = false,
 };
 

@@ -1,0 +1,176 @@
+// Queues of an open device: what the processor asks for, and what it and waves complain of.
+#include "backends/common/aql_queue.hpp"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include "backends/common/generation.hpp"
+#include "backends/common/queue_error.hpp"
+#include "backends/common/testing/backend_host.hpp"
+#include "backends/common/testing/boards.hpp"
+#include "backends/common/trap_handler.hpp"
+
+namespace rigel::gfx {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::eventually;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr uint64_t kCookie = 42;
+constexpr uint32_t kEnd = 0xbf810000, kTrapAbort = 0xbf920002, kNoInstruction = 0xffffffff;
+
+class Queues : public testing::EveryBoard {
+ protected:
+  void SetUp() override {
+    EveryBoard::SetUp();
+    host_ = std::make_unique<testing::BackendHost>(gpu());
+    ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS);
+    create(kCookie, queue_, info_);
+  }
+  void TearDown() override {
+    queue_.reset();
+    device_.reset();
+    host_.reset();
+  }
+  void create(uint64_t cookie, std::unique_ptr<AqlQueue>& queue, hsabe_queue_info_t& info) {
+    hsabe_queue_desc_t desc{};
+    desc.struct_size = sizeof(desc);
+    desc.cookie = cookie;
+    desc.packets = 64;
+    desc.private_segment_size = desc.group_segment_size = UINT32_MAX;
+    info = {};
+    info.struct_size = sizeof(info);
+    ASSERT_EQ(AqlQueue::create(*device_, desc, &info), HSA_STATUS_SUCCESS) << host_->last_report();
+    queue.reset(static_cast<AqlQueue*>(info.queue));
+  }
+  amd_queue_t& amd() { return *static_cast<amd_queue_t*>(info_.amd_queue); }
+
+  /// A kernel of these instructions.
+  void* kernel(std::initializer_list<uint32_t> instructions) {
+    auto* const words = static_cast<uint32_t*>(gpu().share(4096));
+    // Its descriptor is one of those of the kernels that copy, with the code right behind it.
+    std::memcpy(words, gpu().family().generation->blit_code().data(), 64);
+    words[2] = 0;
+    words[4] = 256;
+    std::copy(instructions.begin(), instructions.end(), words + 64);
+    return words;
+  }
+  void launch(void* kernel, uint32_t private_bytes, const testing::VirtualSignal& done) {
+    hsa_kernel_dispatch_packet_t packet{};
+    packet.setup = 1;
+    packet.workgroup_size_x = 64;
+    packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_x = 64;
+    packet.grid_size_y = packet.grid_size_z = 1;
+    packet.private_segment_size = private_bytes;
+    packet.kernel_object = reinterpret_cast<uint64_t>(kernel);
+    packet.kernarg_address = kernel;
+    packet.completion_signal = {done.handle()};
+    auto* const slot = static_cast<std::byte*>(amd().hsa_queue.base_address) + index_ * 64;
+    std::memcpy(slot + 4, reinterpret_cast<std::byte*>(&packet) + 4, 60);
+    const uint32_t first = HSA_PACKET_TYPE_KERNEL_DISPATCH | 2u << 9 | 2u << 11 | 1u << 16;
+    std::atomic_ref(*reinterpret_cast<uint32_t*>(slot)).store(first, std::memory_order_release);
+    const uint64_t value = doorbell_value(gpu().family().doorbell, index_++);
+    std::atomic_ref(const_cast<uint64_t&>(amd().write_dispatch_id)).store(index_, std::memory_order_release);
+    if (gpu().family().doorbell == HSABE_DOORBELL_INDEX64) {
+      std::atomic_ref(*static_cast<uint64_t*>(info_.doorbell)).store(value, std::memory_order_release);
+    } else {
+      std::atomic_ref(const_cast<uint64_t&>(amd().max_legacy_doorbell_dispatch_id_plus_1)).store(index_);
+      std::atomic_ref(*static_cast<uint32_t*>(info_.doorbell))
+          .store(static_cast<uint32_t>(value), std::memory_order_release);
+    }
+  }
+
+  std::unique_ptr<testing::BackendHost> host_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<AqlQueue> queue_;
+  hsabe_queue_info_t info_{};
+  uint64_t index_ = 0;
+};
+
+TEST_P(Queues, RunKernels) {
+  const testing::VirtualSignal done(gpu(), 3);
+  void* const code = kernel({kEnd});
+  for (int i = 0; i < 3; ++i) launch(code, 0, done);
+  EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_THAT(host_->queue_errors(), IsEmpty());
+}
+
+TEST_P(Queues, GetScratchWhenAKernelNeedsIt) {
+  if (gpu().family().generation->scratch_by_pool) GTEST_SKIP() << "the test's host reserves no addresses";
+  const testing::VirtualSignal done(gpu(), 2);
+  void* const code = kernel({kEnd});
+  launch(code, 100, done);
+  launch(code, 1000, done);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_GE(amd().scratch_wave64_lane_byte_size, 1000u / (64 / device_->family.wave_size));
+  EXPECT_EQ(amd().compute_tmpring_size & 0xfff & (device_->facts.array_count - 1), 0u);
+  EXPECT_THAT(host_->queue_errors(), IsEmpty());
+}
+
+TEST_P(Queues, AreStoppedWhenThereIsNoScratch) {
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({kEnd}), 300'000, done);  // more than a wave can have
+  ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
+  EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_OUT_OF_RESOURCES)));
+  EXPECT_TRUE(queue_->stopped());
+}
+
+TEST_P(Queues, AreStoppedByATrap) {
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({kTrapAbort, kEnd}), 0, done);
+  ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
+  EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_EXCEPTION)));
+}
+
+TEST_P(Queues, AreStoppedByAnIllegalInstruction) {
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({kNoInstruction, kEnd}), 0, done);
+  ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
+  EXPECT_THAT(host_->queue_errors(),
+              ElementsAre(Pair(kCookie, static_cast<hsabe_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION))));
+}
+
+TEST_P(Queues, AreFoundByTheTrapHandler) {
+  TrapHandler* const traps = device_->traps();
+  ASSERT_NE(traps, nullptr);
+  EXPECT_NE(amd().queue_properties & AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER, 0u);
+  if (gpu().family().generation->waves_know_queues) {
+    const auto& table = *static_cast<const TrapData*>(traps->data());
+    const auto queues = [&] { return std::count(std::begin(table.queues), std::end(table.queues), &amd()); };
+    EXPECT_EQ(queues(), 1);
+    queue_.reset();
+    EXPECT_EQ(std::count(std::begin(table.queues), std::end(table.queues), nullptr), kTrapDoorbells);
+    return;
+  }
+  // An error that names no queue stops them all, once.
+  std::unique_ptr<AqlQueue> other;
+  hsabe_queue_info_t info;
+  create(kCookie + 1, other, info);
+  const uint64_t signal = static_cast<const TrapDataGfx8*>(traps->data())->unattributed_signal;
+  host_->get()->signal->store(host_->get()->self, signal, kInactiveIllegalInstruction);
+  ASSERT_TRUE(eventually([&] { return host_->queue_errors().size() == 2; }));
+  host_->get()->signal->store(host_->get()->self, signal, kInactiveIllegalInstruction);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  constexpr auto kIllegal = static_cast<hsabe_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
+  EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, kIllegal), Pair(kCookie + 1, kIllegal)));
+  EXPECT_TRUE(queue_->stopped() && other->stopped());
+}
+
+TEST_P(Queues, TakeMasksOfComputeUnits) {
+  const uint32_t pair = 0x3, single = 0x1;
+  EXPECT_EQ(queue_->set_cu_mask(32, &pair), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(queue_->set_cu_mask(32, &single),
+            gpu().family().generation->cu_pairs ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_SUCCESS);
+}
+
+RIGEL_ON_EVERY_BOARD(Queues);
+
+}  // namespace
+}  // namespace rigel::gfx

@@ -1,0 +1,84 @@
+#include "backends/common/trap_handler.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include <hsa_plugin/kfd_abi.h>
+
+#include "backends/common/aql_queue.hpp"
+#include "backends/common/generation.hpp"
+#include "backends/common/queue_error.hpp"
+
+namespace rigel::gfx {
+
+std::unique_ptr<TrapHandler> TrapHandler::install(Device& device) {
+  // Without the driver's own handler, which saves waves, ours would be called otherwise than it is made for.
+  if (device.has_quirk(kQuirkNoWaveSave)) return nullptr;
+  const hsabe_host_t* const host = device.host;
+  const Generation& generation = *device.family.generation;
+  const auto code = generation.trap_code(device.facts.version, false);
+  std::unique_ptr<TrapHandler> handler(new TrapHandler(device));
+  constexpr uint32_t kFlags = HSABE_BLOCK_COHERENT;
+  if (Block::allocate(host, HSABE_BLOCK_HOST, kFlags | HSABE_BLOCK_EXECUTABLE, code.size_bytes(),
+                      handler->code_) != HSA_STATUS_SUCCESS ||
+      Block::allocate(host, HSABE_BLOCK_HOST, kFlags, sizeof(TrapData), handler->data_) != HSA_STATUS_SUCCESS)
+    return nullptr;
+  std::memcpy(handler->code_.data(), code.data(), code.size_bytes());
+  std::memset(handler->data_.data(), 0, sizeof(TrapData));
+  if (!generation.waves_know_queues) {
+    if (host->signal->create(host->self, 0, &handler->unattributed_) != HSA_STATUS_SUCCESS) return nullptr;
+    const hsabe_wait_t wait{handler->unattributed_, 0, HSA_SIGNAL_CONDITION_NE, 0};
+    if (host->signal->watch(host->self, &wait, on_unattributed, handler.get()) != HSA_STATUS_SUCCESS)
+      return nullptr;
+    const TrapDataGfx8 data{handler->unattributed_, 0};
+    std::memcpy(handler->data_.data(), &data, sizeof(data));
+  }
+  kfd_set_trap_handler arguments{handler->code_.address(), handler->data_.address(), device.driver.gpu_id, 0};
+  if (device.ioctl(KFD_NR_SET_TRAP_HANDLER, arguments) != 0) return nullptr;
+  return handler;
+}
+
+TrapHandler::~TrapHandler() {
+  const hsabe_host_t* const host = device_.host;
+  kfd_set_trap_handler none{0, 0, device_.driver.gpu_id, 0};
+  device_.ioctl(KFD_NR_SET_TRAP_HANDLER, none);
+  if (unattributed_ == 0) return;
+  host->signal->destroy(host->self, unattributed_);
+  host->signal->settle(host->self);
+}
+
+void TrapHandler::add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset) {
+  const std::lock_guard lock(mutex_);
+  const uint32_t doorbell = trap_doorbell_index(doorbell_offset);
+  queues_.push_back({&queue, doorbell});
+  if (unattributed_ != 0) return;
+  auto& table = *reinterpret_cast<TrapData*>(data_.data());
+  std::atomic_ref(table.queues[doorbell]).store(amd_queue, std::memory_order_release);
+}
+
+void TrapHandler::remove(AqlQueue& queue) {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::find_if(queues_.begin(), queues_.end(), [&](const Entry& entry) { return entry.queue == &queue; });
+  if (found == queues_.end()) return;
+  if (unattributed_ == 0) {
+    auto& table = *reinterpret_cast<TrapData*>(data_.data());
+    std::atomic_ref(table.queues[found->doorbell]).store(nullptr, std::memory_order_release);
+  }
+  queues_.erase(found);
+}
+
+bool TrapHandler::on_unattributed(hsa_signal_value_t code, void* self) {
+  auto& handler = *static_cast<TrapHandler*>(self);
+  const hsabe_host_t* const host = handler.device_.host;
+  {
+    const std::lock_guard lock(handler.mutex_);
+    const hsa_status_t status = error_of_inactive_code(static_cast<uint64_t>(code)).status;
+    for (const Entry& entry : handler.queues_) entry.queue->stop_with(status);
+  }
+  host->signal->store(host->self, handler.unattributed_, 0);
+  return true;
+}
+
+}  // namespace rigel::gfx

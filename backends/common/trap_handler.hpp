@@ -1,0 +1,51 @@
+// The trap handler of one device, installed: its code and data, and the queues whose waves it speaks for.
+//
+// Made by open and ended by close. Queues are added before their first packet and removed when the processor
+// has let go of them. On gfx8 most errors name no queue: all of them are stopped, on a thread of the runtime.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <hsa/hsa.h>
+
+#include "backends/common/gpu_device.hpp"
+#include "backends/common/trap.hpp"
+
+namespace rigel::gfx {
+
+class AqlQueue;
+
+class TrapHandler {
+ public:
+  /// Null if the chip cannot have one, or the driver takes none: errors of waves then hang their kernels.
+  static std::unique_ptr<TrapHandler> install(Device& device);
+  ~TrapHandler();
+  TrapHandler(const TrapHandler&) = delete;
+
+  void add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset);
+  void remove(AqlQueue& queue);
+
+  /// A TrapData, or on gfx8 a TrapDataGfx8.
+  const void* data() const { return data_.data(); }
+
+ private:
+  explicit TrapHandler(Device& device) : device_(device) {}
+  static bool on_unattributed(hsa_signal_value_t code, void* self);
+
+  struct Entry {
+    AqlQueue* queue;
+    uint32_t doorbell;
+  };
+
+  Device& device_;
+  Block code_;
+  Block data_;
+  uint64_t unattributed_ = 0;  // signal, gfx8
+
+  std::mutex mutex_;  // guards what follows, and the table in data_
+  std::vector<Entry> queues_;
+};
+
+}  // namespace rigel::gfx
