@@ -19,7 +19,7 @@ struct Traits<F32> {
   static constexpr int kTooFar = 96;  ///< a quotient near the largest number
   static constexpr int kTiny = 23;    ///< biased exponent of a numerator that loses digits
   static constexpr int kUnderflow = -150;
-  static constexpr float kUp = 0x1p64f, kDown = 0x1p-64f, kFmas = 0x1p32f, kLeast = 0x1p-126f;
+  static constexpr float kUp = 0x1p64f, kDown = 0x1p-64f, kLeast = 0x1p-126f;
 };
 template <>
 struct Traits<F64> {
@@ -30,7 +30,7 @@ struct Traits<F64> {
   static constexpr int kTooFar = 768;
   static constexpr int kTiny = 53;
   static constexpr int kUnderflow = -1075;
-  static constexpr double kUp = 0x1p128, kDown = 0x1p-128, kFmas = 0x1p64, kLeast = 0x1p-1022;
+  static constexpr double kUp = 0x1p128, kDown = 0x1p-128, kLeast = 0x1p-1022;
 };
 
 template <class F>
@@ -49,6 +49,14 @@ auto biased_exponent(F x) {
 
 // S0 is the denominator S1 or the numerator S2, whichever is to be scaled. The test tells div_fmas to scale
 // back.
+//
+// The manuals' descriptions of these steps do not add up to a division in three places. Here is what does,
+// and what the hardware has been seen to do:
+//   * Where both 1/d and n/d are denormal the denominator is scaled down; up, as they say, it would be
+//   infinite.
+//   * div_fmas scales by 2^64 (double: 2^128) up if its addend is at least 2, else down: n/d near the largest
+//     number was made small by scaling the denominator, a denormal one large by scaling the numerator.
+//   * A quotient that overflowed to infinity on the way is a NaN when it comes to div_fixup.
 template <class F>
 WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numerator) {
   using T = Traits<F>;
@@ -76,7 +84,7 @@ WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numera
                   (~far & ~d_denormal & both & is_denominator) |
                   (~far & ~d_denormal & ~inverse_denormal & quotient_denormal & is_numerator) |
                   (~far & ~d_denormal & ~inverse_denormal & ~quotient_denormal & numerator_tiny);
-  const auto down = ~far & ~d_denormal & inverse_denormal & ~quotient_denormal;
+  const auto down = ~far & ~d_denormal & ((inverse_denormal & ~quotient_denormal) | (both & is_denominator));
   F result = select(up, value * T::kUp, select(down, value * T::kDown, value));
   const BitsOf<F> nan = BitsOf<F>{} + (T::Format::kInfinity | T::Format::kQuiet);
   result = select(none, bits_as<F>(nan), result);
@@ -86,7 +94,9 @@ WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numera
 template <class F>
 F scaled_fma(F a, F b, F c, decltype(F{} == F{}) scales) {
   const F sum = fused(a, b, c);
-  return select(scales, sum * Traits<F>::kFmas, sum);
+  // Comparing fields: NaNs and infinities stay what they are.
+  const auto large = biased_exponent(c) > Traits<F>::kBias + 1;
+  return select(scales, select(large, sum * Traits<F>::kUp, sum * Traits<F>::kDown), sum);
 }
 
 /// The quotient, or what it is where that is no matter of arithmetic.
@@ -105,6 +115,9 @@ F fixed_up(F quotient, F denominator, F numerator, bool can_underflow) {
     const auto underflow = biased_exponent(numerator) - biased_exponent(denominator) < T::kUnderflow;
     const F signed_least = bits_as<F>((zero + Fm::kDenormals) | sign);
     result = bits_as<B>(select(underflow, signed_least * T::kLeast, bits_as<F>(result)));
+    const auto overflow = biased_exponent(numerator) - biased_exponent(denominator) > T::kBias;
+    const auto lost = overflow & (quotient != quotient);
+    result = bits_as<B>(select(lost, bits_as<F>(sign | Fm::kInfinity), bits_as<F>(result)));
   }
   result = bits_as<B>(select(d_infinite | n_zero, bits_as<F>(sign), bits_as<F>(result)));
   result = bits_as<B>(select(d_zero | n_infinite, bits_as<F>(sign | Fm::kInfinity), bits_as<F>(result)));
