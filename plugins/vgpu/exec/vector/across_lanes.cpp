@@ -135,7 +135,7 @@ Refusal emit_simple(Lowering& lowering, Handler handler, unsigned count) {
     if (const Refusal refusal = begin_dpp(lowering); !refusal.empty()) return refusal;
   }
   lowering.emit(handler);
-  if (dpp) end_dpp(lowering);
+  if (dpp || writes_exec(lowering.instruction)) reload_exec(lowering);
   return {};
 }
 

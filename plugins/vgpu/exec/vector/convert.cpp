@@ -89,6 +89,18 @@ U32 with_byte(F32 a, U32 byte, U32 into) {
   return (into & ~((U32{} + 0xff) << shift)) | (to_byte(a) << shift);
 }
 
+F32 flushed(F32 a, Control control) {
+  return control.flush_inputs32() ? bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a))) : a;
+}
+
+U32 half_toward_zero(F32 a, Control control) {
+  const U32 bits = single_to_half(flushed(a, control), 3);
+  return control.flush_results16() ? flush_half(bits) : bits;
+}
+
+constexpr Entry to_nearest(Entry entry) {
+  return with_unit(entry, FloatUnit::kNearest);
+}
 constexpr Entry in_single_mode(Entry entry) {
   return with_unit(entry, FloatUnit::kNone);
 }
@@ -97,11 +109,11 @@ constexpr Entry kTable[] = {
     rare<([](F32 a) { return to_signed(a); })>(Op::v_cvt_i32_f32),
     rare<([](F32 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f32),
     rare<([](F32 a, Control control) {
-      if (control.flush_inputs32()) a = bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a)));
+      a = flushed(a, control);
       return to_signed(round_to_integer<Rounding::kDown>(a));
     })>(Op::v_cvt_flr_i32_f32),
     rare<([](F32 a, Control control) {
-      if (control.flush_inputs32()) a = bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a)));
+      a = flushed(a, control);
       // floor(a + 1/2) without the rounding of the sum.
       const F32 whole = round_to_integer<Rounding::kDown>(a);
       return to_signed(a - whole >= 0.5f ? whole + 1 : whole);
@@ -110,9 +122,12 @@ constexpr Entry kTable[] = {
     rare<([](U32 a) { return from_unsigned(a); })>(Op::v_cvt_f32_u32),
     rare<([](F64 a) { return to_signed(a); })>(Op::v_cvt_i32_f64),
     rare<([](F64 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f64),
-    in_single_mode(rare<([](I32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_i32)),
-    in_single_mode(rare<([](U32h a) { return from_unsigned(a); })>(Op::v_cvt_f64_u32)),
-    in_single_mode(rare<([](F64 a) { return convert<F32h>(a); })>(Op::v_cvt_f32_f64)),
+    to_nearest(rare<([](I32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_i32)),
+    to_nearest(rare<([](U32h a) { return from_unsigned(a); })>(Op::v_cvt_f64_u32)),
+    in_single_mode(rare<([](F64 a, Control control) {
+      if (control.flush_inputs16()) a = bits_as<F64>(flush_denormals<Format64>(bits_as<U64>(a)));
+      return convert<F32h>(a);
+    })>(Op::v_cvt_f32_f64)),
     in_single_mode(rare<([](F32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_f32)),
     rare<from_byte<0>>(Op::v_cvt_f32_ubyte0),
     rare<from_byte<1>>(Op::v_cvt_f32_ubyte1),
@@ -121,7 +136,8 @@ constexpr Entry kTable[] = {
     // Sixteenths from -8/16 on.
     rare<([](U32 a) { return convert<F32>(bits_as<I32>(a << 28) >> 28) * 0.0625f; })>(Op::v_cvt_off_f32_i4),
 
-    in_single_mode(hot<([](F32 a) { return Half{a}; })>(Op::v_cvt_f16_f32)),
+    in_single_mode(
+        hot<([](F32 a, Control control) { return Half{flushed(a, control)}; })>(Op::v_cvt_f16_f32)),
     hot<([](Half a) { return a.v; })>(Op::v_cvt_f32_f16),
     rare<([](U16 a) { return Half{convert<F32>(bits_as<I32>(a.v))}; })>(Op::v_cvt_f16_u16),
     rare<([](I16 a) { return Half{convert<F32>(a.v)}; })>(Op::v_cvt_f16_i16),
@@ -130,8 +146,9 @@ constexpr Entry kTable[] = {
     rare<([](Half a) { return I16{to_signed_normal(a.v)}; })>(Op::v_cvt_norm_i16_f16),
     rare<([](Half a) { return U16{to_unsigned_normal(a.v)}; })>(Op::v_cvt_norm_u16_f16),
 
-    hot<([](F32 a, F32 b) { return pair(single_to_half(a, 3), single_to_half(b, 3)); })>(
-        Op::v_cvt_pkrtz_f16_f32),
+    hot<([](F32 a, F32 b, Control control) {
+      return pair(half_toward_zero(a, control), half_toward_zero(b, control));
+    })>(Op::v_cvt_pkrtz_f16_f32),
     rare<([](F32 a, F32 b) { return pair(to_signed_normal(a), to_signed_normal(b)); })>(
         Op::v_cvt_pknorm_i16_f32),
     rare<([](F32 a, F32 b) { return pair(to_unsigned_normal(a), to_unsigned_normal(b)); })>(

@@ -58,8 +58,13 @@ auto biased_exponent(F x) {
 //     number was made small by scaling the denominator, a denormal one large by scaling the numerator.
 //   * A quotient that overflowed to infinity on the way is a NaN when it comes to div_fixup.
 template <class F>
-WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numerator) {
+WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numerator, Control control) {
   using T = Traits<F>;
+  if (sizeof(value[0]) == 4 ? control.flush_inputs32() : control.flush_inputs16()) {
+    for (F* x : {&value, &denominator, &numerator}) {
+      *x = bits_as<F>(flush_denormals<typename T::Format>(bits_as<BitsOf<F>>(*x)));
+    }
+  }
   const auto n = parts_of(numerator), d = parts_of(denominator);
   const auto n_magnitude = magnitude_bits(numerator), d_magnitude = magnitude_bits(denominator);
   const auto none = (numerator == 0) | (denominator == 0);

@@ -25,7 +25,7 @@ Half fma(Half a, Half b, Half c, Control control) {
 Half mad(HalfBits a, HalfBits b, HalfBits c, Control control) {
   const F32 product = half_to_single(flush_half(a.v)) * half_to_single(flush_half(b.v));
   const U32 rounded = flush_half(single_to_half(product, control.round16()));
-  const F32 sum = half_to_single(rounded) + half_to_single(flush_half(c.v));
+  const F32 sum = half_sum(half_to_single(rounded), half_to_single(flush_half(c.v)), control.round16());
   return {half_to_single(flush_half(single_to_half(sum, control.round16())))};
 }
 
@@ -47,9 +47,12 @@ Parts parts_of(F32 a) {
 }
 
 constexpr Entry kTable[] = {
-    rare<([](Half a, Half b) { return Half{a.v + b.v}; })>(Op::v_add_f16),
-    rare<([](Half a, Half b) { return Half{a.v - b.v}; })>(Op::v_sub_f16),
-    rare<([](Half a, Half b) { return Half{b.v - a.v}; })>(Op::v_subrev_f16),
+    rare<([](Half a, Half b, Control control) { return Half{half_sum(a.v, b.v, control.round16())}; })>(
+        Op::v_add_f16),
+    rare<([](Half a, Half b, Control control) { return Half{half_sum(a.v, -b.v, control.round16())}; })>(
+        Op::v_sub_f16),
+    rare<([](Half a, Half b, Control control) { return Half{half_sum(b.v, -a.v, control.round16())}; })>(
+        Op::v_subrev_f16),
     rare<([](Half a, Half b) { return Half{a.v * b.v}; })>(Op::v_mul_f16),
     rare<fma>(Op::v_fma_f16),
     rare<fma>(Op::v_fma_legacy_f16),

@@ -94,9 +94,9 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
   return (bits & 0x7c00) == 0 ? bits & 0xffff8000 : bits;
 }
 
-/// a * b + c of values that are halves: rounded to odd, so that rounding once more to half is as if there had
-/// been one rounding. Expects MXCSR to round to nearest. The product is exact.
-[[gnu::always_inline]] inline F32 fused_to_odd(F32 a, F32 b, F32 c) {
+/// a * b + c of values that are halves: rounded to odd, so that rounding once more to half, by `round`, is as
+/// if there had been one rounding. Expects MXCSR to round to nearest. The product is exact.
+[[gnu::always_inline]] inline F32 fused_to_odd(F32 a, F32 b, F32 c, unsigned round) {
   const F32 product = a * b;
   const F32 sum = product + c;
   const F32 from_c = sum - product;
@@ -106,7 +106,18 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
   const I32 outward = (bits_as<I32>(error) ^ bits_as<I32>(sum)) >= 0;
   const U32 odd = select(outward, bits + 1, bits - 1);
   const I32 inexact = ((bits & 1) == 0) & (error != 0) & ((bits & 0x7f800000) != 0x7f800000);
-  return bits_as<F32>(select(inexact, odd, bits));
+  U32 result = select(inexact, odd, bits);
+  if (round == 2) {  // Rounding down, what cancels is -0.
+    const I32 cancels = (sum == 0) & ((bits_as<I32>(product) ^ bits_as<I32>(c)) < 0);
+    result = result | (bits_as<U32>(cancels) & 0x80000000);
+  }
+  return bits_as<F32>(result);
+}
+
+/// a + b of halves.
+[[gnu::always_inline]] inline F32 half_sum(F32 a, F32 b, unsigned round) {
+  if (__builtin_expect(round == 0, 1)) return a + b;
+  return fused_to_odd(a, F32{} + 1, b, round);
 }
 
 /// The same for rounding to half by `round`. Where single precision rounds far from the middle between two
@@ -121,8 +132,7 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
     if (__builtin_expect(mask_bits(middle | denormal) == 0, 1)) return sum;
   }
 #endif
-  (void)round;
-  return fused_to_odd(a, b, c);
+  return fused_to_odd(a, b, c, round);
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

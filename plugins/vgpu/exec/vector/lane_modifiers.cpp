@@ -253,7 +253,15 @@ Refusal begin_dpp(Lowering& lowering) {
   return {};
 }
 
-void end_dpp(Lowering& lowering) {
+bool writes_exec(const isa::Instruction& instruction) {
+  const auto is_exec = [](const isa::Operand& operand) {
+    return operand.exists() && operand.code <= isa::code::kExecHi &&
+           operand.code + (operand.dwords == 2 ? 1 : 0) >= isa::code::kExecLo;
+  };
+  return is_exec(instruction.dst[0]) || is_exec(instruction.dst[1]);
+}
+
+void reload_exec(Lowering& lowering) {
   lowering.out.emit(restore_exec);
 }
 

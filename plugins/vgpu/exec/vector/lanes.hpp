@@ -199,10 +199,11 @@ template <Rounding R>
 #else
   for (int lane = 0; lane < kLanes; ++lane) {
     const float v = x[lane];
-    x[lane] = R == Rounding::kDown         ? __builtin_floorf(v)
-              : R == Rounding::kUp         ? __builtin_ceilf(v)
-              : R == Rounding::kTowardZero ? __builtin_truncf(v)
-                                           : round_half_even(v);
+    const float whole = R == Rounding::kDown         ? __builtin_floorf(v)
+                        : R == Rounding::kUp         ? __builtin_ceilf(v)
+                        : R == Rounding::kTowardZero ? __builtin_truncf(v)
+                                                     : round_half_even(v);
+    x[lane] = __builtin_copysignf(whole, v);  // In some rounding modes the compiler's zeros lose their sign.
   }
   return x;
 #endif
@@ -217,10 +218,11 @@ template <Rounding R>
 #else
   for (int lane = 0; lane < kLanes / 2; ++lane) {
     const double v = x[lane];
-    x[lane] = R == Rounding::kDown         ? __builtin_floor(v)
-              : R == Rounding::kUp         ? __builtin_ceil(v)
-              : R == Rounding::kTowardZero ? __builtin_trunc(v)
-                                           : round_half_even(v);
+    const double whole = R == Rounding::kDown         ? __builtin_floor(v)
+                         : R == Rounding::kUp         ? __builtin_ceil(v)
+                         : R == Rounding::kTowardZero ? __builtin_trunc(v)
+                                                      : round_half_even(v);
+    x[lane] = __builtin_copysign(whole, v);
   }
   return x;
 #endif

@@ -185,7 +185,8 @@ uint64_t packed_fields(const Entry& entry, const isa::Instruction& instruction) 
   uint64_t fields =
       (instruction.op_sel & 7u) * packed::kSelect | (instruction.op_sel_hi & 7u) * packed::kSelectHigh;
   if (entry.float_sources) {
-    fields |= (instruction.neg & 7u) * packed::kNeg | (instruction.neg_hi & 7u) * packed::kNegHigh;
+    fields |= (instruction.neg & 7u) * packed::kNeg |
+              ((instruction.neg_hi | instruction.abs) & 7u) * packed::kNegHigh;
   }
   return fields;
 }
@@ -216,8 +217,8 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
     return "a second destination that cannot be written";
   }
   if (entry.sources == 4) lowering.dst2 = scalar_offset(isa::code::kVccLo);
-  if (instruction.clamp && !entry.float_result && entry.clamped == nullptr && !entry.takes_clamp && entry.form != Form::kCompare &&
-      !to_exec) {
+  if (instruction.clamp && !entry.float_result && entry.clamped == nullptr && !entry.takes_clamp &&
+      entry.form != Form::kCompare && !to_exec) {
     return "clamp of an operation that has none";
   }
 
@@ -247,7 +248,7 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   unit.close();
   if (!direct) insert_sdwa(lowering, lowering.dst, destination);
   if (indexed) end_indexed_destination(lowering, destination, entry.result_rows);
-  if (dpp) end_dpp(lowering);
+  if (dpp || (!to_exec && writes_exec(instruction))) reload_exec(lowering);
   return {};
 }
 

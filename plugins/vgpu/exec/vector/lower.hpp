@@ -42,9 +42,11 @@ struct Lowering {
 /// aux of any vector operation: the modes and the width of the wave.
 uint32_t base_aux(const LoweringContext& context);
 
-/// Fetches src[0] through DPP, into a temporary row, and narrows EXEC; end_dpp() brings it back.
+/// Fetches src[0] through DPP, into a temporary row, and narrows EXEC; reload_exec() brings it back.
 Refusal begin_dpp(Lowering& lowering);
-void end_dpp(Lowering& lowering);
+/// EXEC as it is in the scalar file, after DPP or where the instruction has written it there.
+void reload_exec(Lowering& lowering);
+bool writes_exec(const isa::Instruction& instruction);
 
 /// s_set_gpr_idx_on: a source comes from the row that is M0[7:0] further on; the result goes to one.
 void fetch_indexed(Lowering& lowering, unsigned source);

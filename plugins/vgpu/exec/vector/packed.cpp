@@ -170,7 +170,8 @@ U16x2 as_unsigned(I16x2 a) {
 }
 
 constexpr Entry kTable[] = {
-    halves<([](F32 a, F32 b, Control) { return a + b; })>(Op::v_pk_add_f16),
+    halves<([](F32 a, F32 b, Control control) { return half_sum(a, b, control.round16()); })>(
+        Op::v_pk_add_f16),
     halves<([](F32 a, F32 b, Control) { return a * b; })>(Op::v_pk_mul_f16),
     halves<fma>(Op::v_pk_fma_f16),
     halves<fma>(Op::v_pk_fmac_f16),

@@ -132,6 +132,11 @@ F32 root(F32 a) {
   return square_root(a);
 }
 
+/// In double on the way: directed rounding would only give zeros the wrong sign.
+constexpr Entry to_nearest(Entry entry) {
+  return with_unit(entry, FloatUnit::kNearest);
+}
+
 constexpr Entry kTable[] = {
     rare<reciprocal<F32>>(Op::v_rcp_f32),
     rare<reciprocal<F32>>(Op::v_rcp_iflag_f32),
@@ -143,15 +148,15 @@ constexpr Entry kTable[] = {
     rare<root>(Op::v_sqrt_f32),
     rare<([](F64 a) { return square_root(a); })>(Op::v_sqrt_f64),
     rare<of_half<root>>(Op::v_sqrt_f16),
-    rare<exponential>(Op::v_exp_f32),
-    rare<exponential>(Op::v_exp_legacy_f32),
+    to_nearest(rare<exponential>(Op::v_exp_f32)),
+    to_nearest(rare<exponential>(Op::v_exp_legacy_f32)),
     rare<of_half<exponential>>(Op::v_exp_f16),
-    rare<logarithm>(Op::v_log_f32),
-    rare<logarithm>(Op::v_log_legacy_f32),
+    to_nearest(rare<logarithm>(Op::v_log_f32)),
+    to_nearest(rare<logarithm>(Op::v_log_legacy_f32)),
     rare<of_half<logarithm>>(Op::v_log_f16),
-    rare<sine>(Op::v_sin_f32),
+    to_nearest(rare<sine>(Op::v_sin_f32)),
     rare<of_half<sine>>(Op::v_sin_f16),
-    rare<cosine>(Op::v_cos_f32),
+    to_nearest(rare<cosine>(Op::v_cos_f32)),
     rare<of_half<cosine>>(Op::v_cos_f16),
 };
 
