@@ -188,6 +188,11 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   UserSgprs sgprs(d);
   const auto wants = [&](uint32_t property) { return (object.properties & property) != 0; };
   if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER)) {
+    // Whether lanes are interleaved by 32 or 64 depends on the kernel: on gfx10 the packet processor fills it
+    // in.
+    if (generation == Generation::kGfx10) {
+      descriptor[3] = (descriptor[3] & ~(3u << 21)) | (wave32 ? 2u : 3u) << 21;
+    }
     for (const uint32_t word : descriptor) sgprs.push(word);
   }
   if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_DISPATCH_PTR)) sgprs.push64(d.packet_va);

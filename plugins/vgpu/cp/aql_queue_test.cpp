@@ -294,7 +294,8 @@ TEST_P(AqlQueue, LoadsUserSgprsInOrder) {
   const Dispatch d = shaders.get(0);
   EXPECT_EQ(d.user_sgpr_count, 14u);
   EXPECT_EQ(d.user_sgprs[0], 0x11u);
-  EXPECT_EQ(d.user_sgprs[3], 0x44u);
+  // gfx10: lanes are interleaved by 64, as waves are wide
+  EXPECT_EQ(d.user_sgprs[3], gfx() >= 100000 ? 0x44u | 3u << 21 : 0x44u);
   EXPECT_EQ(d.user_sgprs[4], low(queue.slot_va(1)));
   EXPECT_EQ(d.user_sgprs[6], low(queue.queue_va()));
   EXPECT_EQ(d.user_sgprs[7], high(queue.queue_va()));
