@@ -69,7 +69,13 @@ TEST_P(Barrier, ValueComparesMaskedBits) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     EXPECT_EQ(done.value(), 1) << "condition " << example.condition;
     hsa_signal_store_screlease(watched, example.after);
-    EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0)) << "condition " << example.condition;
+    for (int i = 0; i < 5000 && done.value() != 0 && errors().count == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (errors().status == HSA_STATUS_ERROR_INVALID_PACKET_FORMAT) {
+      GTEST_SKIP() << "the agent's queues know no barrier-value packets, as those of gfx8";
+    }
+    EXPECT_EQ(done.value(), 0) << "condition " << example.condition;
   }
 }
 

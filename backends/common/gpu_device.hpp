@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <hsa_plugin/kfd_abi.h>
 #include <hsa_backend/hsa_backend.hpp>
 
 #include "backends/common/chip.hpp"
@@ -105,6 +106,9 @@ class Device {
 
   std::mutex mutex_;  // guards what follows
   std::vector<QueueMemory> spare_;
+
+  int32_t read_clocks_together(kfd_get_clock_counters& clocks) const;
+  uint64_t measure_frequency() const;
 
   // Where clocks were first read, to learn the frequency from a second reading.
   uint64_t first_ticks_ = 0;
