@@ -57,6 +57,9 @@ bool plain_instruction(const Target& target, uint16_t row, Instruction& instruct
     if (shape.has(tables::flag::kDpp8)) bits = (bits & ~uint64_t{0x1ff}) | 233;
     if (shape.has(tables::flag::kDpp))
       bits |= ((uint64_t{0xff} << 56) | (uint64_t{0x150} << 40)) & shape.live;
+    // Immediates that mean something: the whole MODE register, an interrupt.
+    if (shape.has(tables::flag::kHardwareRegister)) bits |= 0xf801;
+    if (shape.has(tables::flag::kMessage)) bits |= 1;
     uint32_t words[kMaxInstructionDwords] = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
     if (decode(target, words, std::size(words), instruction) == DecodeStatus::kOk && instruction.row == row)
       return true;
@@ -92,28 +95,26 @@ bool is_approximate(Op op) {
                      [&](std::string_view base) { return text.starts_with(base); });
 }
 
-std::vector<OperationFidelity> operation_fidelity(const Refusal& refusal) {
+std::vector<OperationFidelity> operation_fidelity(std::span<const Target> targets, const Refusal& refusal) {
   std::vector<Tally> tallies(kOpCount);
   const auto rows = tables::rows();
   for (uint16_t row = 0; row != rows.size(); ++row) {
     Tally& tally = tallies[static_cast<size_t>(rows[row].op)];
     uint8_t asked = 0;
-    for (uint32_t chips = rows[row].chips; chips != 0; chips &= chips - 1) {
-      const auto target = target_of_bit(chips & ~(chips - 1));
-      if (!target) continue;
-      const auto family = static_cast<uint8_t>(1u << static_cast<unsigned>(target->family()));
-      if ((asked & family) != 0) continue;
-      asked |= family;
+    for (const Target& target : targets) {
+      const auto family = static_cast<uint8_t>(1u << static_cast<unsigned>(target.family()));
       Instruction instruction;
-      if (!plain_instruction(*target, row, instruction)) continue;
+      if ((asked & family) != 0 || !plain_instruction(target, row, instruction)) continue;
+      asked |= family;
       tally.generations |= family;
-      tally.add(*target, instruction, refusal(*target, instruction));
+      tally.add(target, instruction, refusal(target, instruction));
     }
   }
   std::vector<OperationFidelity> found;
   for (size_t i = 1; i != kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
     Tally& tally = tallies[i];
+    if (tally.asked == 0) continue;
     OperationFidelity line{op, domain_of(op), tally.generations, Fidelity::kExact, {}};
     if (tally.refused == tally.asked) {
       line.fidelity = Fidelity::kAbsent;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,10 +35,10 @@ struct OperationFidelity {
 /// Asks whether an instruction can be executed: the reason why not, or nothing.
 using Refusal = std::function<std::string_view(const Target&, const Instruction&)>;
 
-/// One row an operation, in the order of Op. Each instruction of the tables is asked about once for each chip
-/// that first has it, with plain operands: an operation that is refused in some of its encodings is
-/// approximate.
-std::vector<OperationFidelity> operation_fidelity(const Refusal& refusal);
+/// One row an operation that one of the targets has, in the order of Op. Each instruction of the tables is
+/// asked about for the first target of each generation that has it, with plain operands: an operation that is
+/// refused in some of its encodings is approximate.
+std::vector<OperationFidelity> operation_fidelity(std::span<const Target> targets, const Refusal& refusal);
 
 Domain domain_of(Op op);
 

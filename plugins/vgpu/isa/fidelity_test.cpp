@@ -7,6 +7,12 @@
 namespace rigel::vgpu::isa {
 namespace {
 
+std::vector<Target> all_targets() {
+  std::vector<Target> targets;
+  for (uint32_t bit = 1; target_of_bit(bit); bit <<= 1) targets.push_back(*target_of_bit(bit));
+  return targets;
+}
+
 const OperationFidelity& row_of(const std::vector<OperationFidelity>& rows, Op op) {
   return rows[static_cast<size_t>(op) - 1];
 }
@@ -23,7 +29,7 @@ TEST(IsaFidelity, EveryLineOfTheTablesCanBeAskedAbout) {
 }
 
 TEST(IsaFidelity, HasARowForEachOperationAndItsGenerations) {
-  const auto rows = operation_fidelity([](const Target&, const Instruction&) { return ""; });
+  const auto rows = operation_fidelity(all_targets(), [](const Target&, const Instruction&) { return ""; });
   ASSERT_EQ(rows.size(), kOpCount - 1);
   for (const OperationFidelity& row : rows) {
     EXPECT_NE(row.fidelity, Fidelity::kAbsent) << name(row.op);
@@ -40,8 +46,8 @@ TEST(IsaFidelity, HasARowForEachOperationAndItsGenerations) {
 }
 
 TEST(IsaFidelity, SaysWhatIsRefusedAndInWhichForm) {
-  const auto rows =
-      operation_fidelity([](const Target& target, const Instruction& instruction) -> std::string_view {
+  const auto rows = operation_fidelity(
+      all_targets(), [](const Target& target, const Instruction& instruction) -> std::string_view {
         if (instruction.op == Op::s_barrier) return "no barriers";
         if (instruction.lanes == LaneMode::kDpp && target.major == 8) return "no DPP";
         return {};
@@ -50,6 +56,15 @@ TEST(IsaFidelity, SaysWhatIsRefusedAndInWhichForm) {
   EXPECT_EQ(row_of(rows, Op::s_barrier).note, "no barriers");
   EXPECT_EQ(row_of(rows, Op::v_add_f32).fidelity, Fidelity::kApproximate);
   EXPECT_EQ(row_of(rows, Op::v_add_f32).note, "not as VOP2 DPP on gfx801: no DPP");
+}
+
+TEST(IsaFidelity, LeavesOutWhatTheTargetsDoNotHave) {
+  const Target fiji[] = {{8, 0, 3}};
+  for (const OperationFidelity& row :
+       operation_fidelity(fiji, [](const Target&, const Instruction&) { return ""; })) {
+    EXPECT_EQ(row.generations, 1) << name(row.op);
+    EXPECT_NE(row.domain, Domain::kMatrix) << name(row.op);
+  }
 }
 
 }  // namespace

@@ -324,6 +324,8 @@ class Row:
         constraints = record["Constraints"]
         if re.search(r"\$vdst = \$src2|\$src2 = \$vdst", constraints):
             self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
+        if self.op == "v_pk_fmac_f16":  # the description leaves it out
+            self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
         if re.search(r"\$vdst = \$src1", constraints):
             self.slots["src1"] = ("kSameAsDst",) + self.slots["dst0"][1:]
         if "$vdst = $vdst_in" in constraints and "src2" not in self.slots:
