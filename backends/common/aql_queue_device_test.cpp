@@ -58,6 +58,7 @@ class Queues : public testing::EveryBoard {
     std::memcpy(words, gpu().family().generation->blit_code().data(), 64);
     words[2] = 0;
     words[4] = 256;
+    words[14] = (words[14] & ~0xffu) | 1u << 2;  // s[0:1] is the queue, as code that traps has it
     std::copy(instructions.begin(), instructions.end(), words + 64);
     return words;
   }
