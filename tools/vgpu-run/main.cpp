@@ -16,6 +16,7 @@
 
 #include "plugins/vgpu/cp/fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/exec/fidelity.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
 
@@ -72,6 +73,9 @@ int print_fidelity() {
     if (!row.field.empty()) name += "." + std::string(row.field);
     print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity), row.note);
   }
+  constexpr isa::Target kTargets[] = {{8, 0, 3}, {9, 0, 0}, {9, 0, 6}, {10, 1, 0}, {10, 3, 0}};
+  for (const isa::OperationFidelity& row : exec::instruction_fidelity(kTargets))
+    print_row("isa", isa::name(row.op), static_cast<int>(row.fidelity), row.note);
   return 0;
 }
 
