@@ -153,7 +153,8 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
       return answer(value, is_cpu());
     case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
-      return answer(value, caps().queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE ? caps().compute_units : 0);
+      // Whether or not it has cooperative queues: HIP takes the size of a device from here.
+      return answer(value, is_cpu() ? 0u : caps().compute_units);
     case HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
       return answer(value, surroundings.memory_available);
     case HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY: {
