@@ -68,7 +68,8 @@ struct DispatchResult {
   Kind kind = Kind::kDone;
   QueueError error = QueueError::kIllegalInstruction;
   VmFault fault;
-  std::string reason;  ///< For kError and kFault: names the instruction, register or field.
+  uint64_t instructions = 0;  ///< That waves have executed.
+  std::string reason;         ///< For kError and kFault: names the instruction, register or field.
 };
 
 /// Where dispatches go. One object serves all queues of one GPU.

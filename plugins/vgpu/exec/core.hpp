@@ -10,6 +10,13 @@ namespace rigel::vgpu::exec {
 
 struct Wave;
 
+/// Sees each instruction before it is executed, where code is translated to be traced.
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+  virtual void before(Wave& wave, uint64_t pc) = 0;
+};
+
 class Core {
  public:
   virtual ~Core() = default;

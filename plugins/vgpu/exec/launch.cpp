@@ -187,6 +187,7 @@ void Launch::finish() {
     const std::lock_guard lock(mutex_);
     result = std::move(result_);
   }
+  result.instructions = instructions();
   const DispatchSink::Done done = std::move(done_);
   done(std::move(result));
 }

@@ -24,7 +24,7 @@ struct Device {
   uint32_t waves_per_compute_unit = 40;
   uint32_t lds_bytes_per_compute_unit = 65536;
   SimdLevel level = SimdLevel::kBaseline;
-  bool traced = false;  ///< Core::trace() is called before each instruction.
+  Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
 };
 
 class Launch final : public Core {
@@ -66,6 +66,7 @@ class Launch final : public Core {
   // Core
   uint64_t reference_clock() override { return bus_.gpu_clock(); }
   uint64_t shader_clock() override;
+  void trace(Wave& wave, uint64_t pc) override { device_.tracer->before(wave, pc); }
   void send_interrupt(Wave& wave, uint32_t payload) override;
   void invalidate_instructions(Wave& wave) override;
   TrapHandler trap_handler() override;

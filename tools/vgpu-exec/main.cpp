@@ -1,0 +1,311 @@
+// vgpu-exec: runs one kernel of a code object on the shader cores of a board, without a driver or a runtime.
+//
+//   vgpu-exec [--gpu gfx900] [--threads N] [--trace FILE] [--repeat N] run.json
+//
+// The file says what to run (paths are relative to it):
+//   {"code": "kernels.co", "kernel": "vadd", "grid": [1024], "group": [64], "dynamic_lds": 0,
+//    "buffers": {"a": {"type": "f32", "values": [1, 2, 3]},      values, repeated up to "count" if that is
+//    there
+//                "b": {"file": "b.bin"},
+//                "c": {"bytes": 4096}},                           zeros
+//    "args": [{"buffer": "a"}, {"buffer": "b"}, {"buffer": "c"}, {"type": "i32", "value": 1024}],
+//    "dump": [{"buffer": "c", "type": "f32", "count": 16}, {"buffer": "c", "file": "c.bin"}]}
+// Types: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64. Hidden arguments that say how the grid is shaped are filled
+// in.
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "plugins/vgpu/cp/aql_dispatch.hpp"
+#include "plugins/vgpu/exec/scheduler.hpp"
+#include "plugins/vgpu/exec/shader_cores.hpp"
+#include "tools/vgpu-exec/code_object.hpp"
+#include "tools/vgpu-exec/tracer.hpp"
+
+namespace rigel::vgpu::runner {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kGroupAperture = uint64_t{1} << 48, kPrivateAperture = uint64_t{2} << 48;
+constexpr uint64_t kGroupApertureGfx8 = uint64_t{1} << 61;
+
+struct Options {
+  std::string gpu = "gfx900";
+  uint32_t threads = 1;
+  std::string trace;
+  uint32_t repeat = 1;
+  std::filesystem::path file;
+};
+
+std::vector<char> read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Calls f with a value of the C++ type that `name` means.
+template <class F>
+auto with_type(const std::string& name, F&& f) {
+  if (name == "i8") return f(int8_t{});
+  if (name == "u8") return f(uint8_t{});
+  if (name == "i16") return f(int16_t{});
+  if (name == "u16") return f(uint16_t{});
+  if (name == "i32") return f(int32_t{});
+  if (name == "u32") return f(uint32_t{});
+  if (name == "i64") return f(int64_t{});
+  if (name == "u64") return f(uint64_t{});
+  if (name == "f32") return f(float{});
+  if (name == "f64") return f(double{});
+  throw std::runtime_error("unknown type \"" + name + "\"");
+}
+
+std::vector<char> encode(const std::string& type, const json& values, size_t count) {
+  return with_type(type, [&]<class T>(T) {
+    std::vector<char> bytes(count * sizeof(T));
+    for (size_t i = 0; i < count && !values.empty(); ++i) {
+      const T value = values[i % values.size()].get<T>();
+      std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+    }
+    return bytes;
+  });
+}
+
+std::vector<char> contents(const json& buffer, const std::filesystem::path& folder) {
+  if (buffer.contains("file")) return read_file(folder / buffer["file"].get<std::string>());
+  if (buffer.contains("bytes")) return std::vector<char>(buffer["bytes"].get<size_t>());
+  const json& values = buffer.at("values");
+  return encode(buffer.at("type"), values, buffer.value("count", values.size()));
+}
+
+struct Grid {
+  uint32_t size[3] = {1, 1, 1};
+  explicit Grid(const json& numbers) {
+    if (numbers.empty() || numbers.size() > 3) throw std::runtime_error("a grid has one to three sizes");
+    for (size_t i = 0; i < numbers.size(); ++i) size[i] = numbers[i];
+  }
+};
+
+// What the compiler passes besides the kernel's own arguments: all of it that needs no runtime.
+void fill_hidden(const Kernel::Argument& argument, const Grid& grid, const Grid& group, std::byte* to) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    const std::string axis(1, "xyz"[i]);
+    if (argument.kind == "hidden_block_count_" + axis) value = grid.size[i] / group.size[i];
+    if (argument.kind == "hidden_group_size_" + axis) value = group.size[i];
+    if (argument.kind == "hidden_remainder_" + axis) value = grid.size[i] % group.size[i];
+  }
+  if (argument.kind == "hidden_grid_dims") {
+    value = grid.size[2] > 1 ? 3 : grid.size[1] > 1 ? 2 : 1;
+  }
+  std::memcpy(to + argument.offset, &value, std::min<size_t>(argument.bytes, sizeof value));
+}
+
+// A queue's structure with scratch for `private_bytes` of each lane.
+Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes) {
+  constexpr uint32_t kWaves = 1024, kWaveGranule = 1024;
+  const Region region = memory.allocate(sizeof(amd_queue_t));
+  auto* const queue = reinterpret_cast<amd_queue_t*>(region.host);
+  if (private_bytes == 0) return region;
+  const uint32_t wave_bytes = (private_bytes * 64 + kWaveGranule - 1) / kWaveGranule * kWaveGranule;
+  const Region scratch = memory.allocate(uint64_t{wave_bytes} * kWaves);
+  queue->compute_tmpring_size = kWaves | wave_bytes / kWaveGranule << 12;
+  queue->scratch_backing_memory_location = scratch.va;
+  queue->scratch_wave64_lane_byte_size = wave_bytes / 64;
+  // Dwords of neighbouring lanes side by side: swizzled, in elements of 4 bytes, by lane.
+  constexpr uint32_t kSwizzle = 1u << 31, kAddLane = 1u << 23, kBy64 = 3u << 21, kFourBytes = 1u << 19;
+  constexpr uint32_t kSelect = 4 | 5 << 3 | 6 << 6 | 7 << 9;
+  constexpr uint32_t kFormat = 4u << 12 | 4u << 15, kFormatGfx10 = 20u << 12 | 1u << 24 | 2u << 28;
+  uint32_t* const d = queue->scratch_resource_descriptor;
+  d[0] = static_cast<uint32_t>(scratch.va);
+  d[1] = static_cast<uint32_t>(scratch.va >> 32 & 0xffff) | kSwizzle;
+  d[2] = static_cast<uint32_t>(scratch.bytes);
+  d[3] = kSelect | kAddLane | (board.gfx_major() >= 10 ? kFormatGfx10 : kFormat | kBy64) |
+         (board.gfx_major() == 8 ? kFourBytes : 0);
+  return region;
+}
+
+void dump(const json& wanted, const Region& region, size_t bytes, const std::filesystem::path& folder) {
+  if (wanted.contains("file")) {
+    std::ofstream out(folder / wanted["file"].get<std::string>(), std::ios::binary);
+    out.write(reinterpret_cast<const char*>(region.host), static_cast<std::streamsize>(bytes));
+    if (!out) throw std::runtime_error("cannot write " + wanted["file"].get<std::string>());
+    return;
+  }
+  with_type(wanted.at("type"), [&]<class T>(T) {
+    const size_t first = wanted.value("first", size_t{0});
+    const size_t count = std::min(wanted.value("count", bytes / sizeof(T)),
+                                  bytes / sizeof(T) - std::min(first, bytes / sizeof(T)));
+    json values = json::array();
+    for (size_t i = 0; i < count; ++i) {
+      T value;
+      std::memcpy(&value, region.host + (first + i) * sizeof(T), sizeof(T));
+      values.push_back(value);
+    }
+    std::printf("%s: %s\n", wanted.at("buffer").get<std::string>().c_str(), values.dump().c_str());
+  });
+}
+
+int run(const Options& options) {
+  const BoardOr board = find_board(options.gpu);
+  if (!board) throw std::runtime_error(board.error());
+  const std::filesystem::path folder = options.file.parent_path();
+  const std::vector<char> text = read_file(options.file);
+  const json wanted = json::parse(text.begin(), text.end());
+  const Grid grid(wanted.at("grid")), group(wanted.at("group"));
+
+  MemoryBus memory(board->clocks.reference_khz);
+  const Kernel kernel = load_kernel(read_file(folder / wanted.at("code").get<std::string>()),
+                                    wanted.value("kernel", ""), memory);
+
+  struct Buffer {
+    Region region;
+    size_t bytes;
+  };
+  std::map<std::string, Buffer> buffers;
+  const json contents_of = wanted.value("buffers", json::object());
+  for (const auto& [name, buffer] : contents_of.items()) {
+    const std::vector<char> bytes = contents(buffer, folder);
+    const Region region = memory.allocate(bytes.size());
+    if (!bytes.empty()) std::memcpy(region.host, bytes.data(), bytes.size());
+    buffers[name] = {region, bytes.size()};
+  }
+  const auto find_buffer = [&](const json& name) -> const Buffer& {
+    const auto found = buffers.find(name.get<std::string>());
+    if (found == buffers.end()) throw std::runtime_error("no buffer " + name.dump());
+    return found->second;
+  };
+
+  const Region kernarg = memory.allocate(kernel.kernarg_bytes);
+  size_t next = 0;
+  const json arguments = wanted.value("args", json::array());
+  for (const Kernel::Argument& argument : kernel.arguments) {
+    if (uint64_t{argument.offset} + argument.bytes > kernarg.bytes)
+      throw std::runtime_error("a bad argument");
+    if (argument.kind.starts_with("hidden_")) {
+      fill_hidden(argument, grid, group, kernarg.host);
+      continue;
+    }
+    if (next == arguments.size()) throw std::runtime_error("too few arguments");
+    const json& given = arguments[next++];
+    std::vector<char> bytes;
+    if (given.contains("buffer")) {
+      bytes = encode("u64", json::array({find_buffer(given["buffer"]).region.va}), 1);
+    } else {
+      bytes = encode(given.at("type"), json::array({given.at("value")}), 1);
+    }
+    if (bytes.size() > argument.bytes) throw std::runtime_error(fmt::format("argument {} is too wide", next));
+    std::memcpy(kernarg.host + argument.offset, bytes.data(), bytes.size());
+  }
+  if (next != arguments.size()) throw std::runtime_error("too many arguments");
+
+  // The packet, and what the packet processor makes of it.
+  const uint32_t dynamic_lds = wanted.value("dynamic_lds", 0u);
+  const Region queue = make_queue(memory, *board, kernel.private_bytes);
+  const Region packet_memory = memory.allocate(sizeof(aql::Packet));
+  hsa_kernel_dispatch_packet_t packet{};
+  packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
+  packet.setup = 3;
+  packet.workgroup_size_x = static_cast<uint16_t>(group.size[0]);
+  packet.workgroup_size_y = static_cast<uint16_t>(group.size[1]);
+  packet.workgroup_size_z = static_cast<uint16_t>(group.size[2]);
+  packet.grid_size_x = grid.size[0];
+  packet.grid_size_y = grid.size[1];
+  packet.grid_size_z = grid.size[2];
+  packet.private_segment_size = kernel.private_bytes;
+  packet.group_segment_size = kernel.group_bytes + dynamic_lds;
+  packet.kernel_object = kernel.descriptor_va;
+  packet.kernarg_address = reinterpret_cast<void*>(kernarg.va);
+  std::memcpy(packet_memory.host, &packet, sizeof packet);
+  aql::Packet words;
+  std::memcpy(&words, &packet, sizeof words);
+
+  DeviceConfig config;
+  config.gfx_target_version = board->gfx_target_version;
+  config.max_lds_bytes = board->shader.lds_kb * 1024;
+  config.flat_group_base = board->gfx_major() == 8 ? kGroupApertureGfx8 : kGroupAperture;
+  config.flat_private_base =
+      board->gfx_major() == 8 ? kGroupApertureGfx8 + (uint64_t{1} << 32) : kPrivateAperture;
+  exec::Device device = exec::device_of(*board);
+  std::FILE* const out = options.trace.empty()  ? nullptr
+                         : options.trace == "-" ? stdout
+                                                : std::fopen(options.trace.c_str(), "w");
+  if (!options.trace.empty() && out == nullptr) throw std::runtime_error("cannot write " + options.trace);
+  Tracer tracer(out, device.target, memory);
+  if (out != nullptr) device.tracer = &tracer;
+  exec::Scheduler scheduler(device, memory, {out != nullptr ? 1 : options.threads, false});
+  QueueContext context(config, memory, scheduler);
+  GpuMemory processor_memory(memory, 0);
+  DispatchPlan plan;
+  {
+    const GpuMemory::Scope scope(processor_memory);
+    plan = plan_dispatch(processor_memory, context, queue.va, words, packet_memory.va, 0);
+  }
+  if (plan.kind != DispatchPlan::Kind::kReady) {
+    throw std::runtime_error(plan.reason.empty() ? "the dispatch cannot be started" : plan.reason);
+  }
+
+  DispatchResult result;
+  const auto begin = std::chrono::steady_clock::now();
+  for (uint32_t i = 0; i < options.repeat && result.kind == DispatchResult::Kind::kDone; ++i) {
+    std::promise<DispatchResult> promise;
+    scheduler.start(plan.dispatch, [&](DispatchResult r) { promise.set_value(std::move(r)); });
+    result = promise.get_future().get();
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  tracer.finish();
+  if (out != nullptr && out != stdout) std::fclose(out);
+  if (result.kind != DispatchResult::Kind::kDone) {
+    std::fprintf(stderr, "vgpu-exec: %s\n", result.reason.c_str());
+    return 3;
+  }
+  for (const json& what : wanted.value("dump", json::array())) {
+    const Buffer& buffer = find_buffer(what.at("buffer"));
+    dump(what, buffer.region, buffer.bytes, folder);
+  }
+  std::printf("%llu instructions, %.3f ms\n", static_cast<unsigned long long>(result.instructions),
+              took.count() * 1e3 / options.repeat);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::runner
+
+int main(int argc, char** argv) {
+  rigel::vgpu::runner::Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    const bool more = i + 1 < argc;
+    if (option == "--gpu" && more) {
+      options.gpu = argv[++i];
+    } else if (option == "--threads" && more) {
+      options.threads = static_cast<uint32_t>(std::max(1, std::atoi(argv[++i])));
+    } else if (option == "--repeat" && more) {
+      options.repeat = static_cast<uint32_t>(std::max(1, std::atoi(argv[++i])));
+    } else if (option == "--trace" && more) {
+      options.trace = argv[++i];
+    } else if (!option.starts_with("-") && options.file.empty()) {
+      options.file = option;
+    } else {
+      options.file.clear();
+      break;
+    }
+  }
+  if (options.file.empty()) {
+    std::fputs("usage: vgpu-exec [--gpu BOARD] [--threads N] [--trace FILE] [--repeat N] run.json\n", stderr);
+    return 2;
+  }
+  try {
+    return rigel::vgpu::runner::run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "vgpu-exec: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,68 @@
+// The memory of a GPU that only one program uses: what is allocated stays. Threads: allocate() on one thread
+// while no waves run; the rest on any.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/kfd/page_table.hpp"
+
+namespace rigel::vgpu::runner {
+
+/// Memory that the GPU sees at `va` and this program at `host`.
+struct Region {
+  uint64_t va = 0;
+  std::byte* host = nullptr;
+  uint64_t bytes = 0;
+};
+
+class MemoryBus final : public DeviceBus {
+ public:
+  explicit MemoryBus(uint32_t reference_khz) : reference_khz_(reference_khz) {}
+
+  /// Zeroed memory, with pages that are not mapped around it.
+  Region allocate(uint64_t bytes) {
+    constexpr uint64_t kPage = PageTable::kPageBytes;
+    bytes = (bytes + kPage - 1) / kPage * kPage;
+    if (bytes == 0) bytes = kPage;
+    auto* const host = static_cast<std::byte*>(std::aligned_alloc(kPage, bytes));
+    if (host == nullptr) throw std::bad_alloc();
+    memory_.emplace_back(host, &std::free);
+    std::memset(host, 0, bytes);
+    table_.map(next_, bytes, host, {true, true});
+    const Region region{next_, host, bytes};
+    next_ += (bytes + 2 * kGap - 1) / kGap * kGap;
+    return region;
+  }
+
+  Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
+    return table_.translate(va, bytes, access);
+  }
+  void begin_translations() noexcept override {}
+  void end_translations() noexcept override {}
+  uint64_t translation_epoch() const noexcept override { return 1; }
+  void report_fault(const VmFault&) noexcept override {}
+  void raise_interrupt(InterruptSource, uint32_t, uint32_t) noexcept override {}
+  bool take_queue_error(uint32_t, QueueError) noexcept override { return true; }
+  void queue_stopped(uint32_t, std::string_view) noexcept override {}
+  uint64_t gpu_clock() noexcept override {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return static_cast<uint64_t>(now.tv_sec) * reference_khz_ * 1000 +
+           static_cast<uint64_t>(now.tv_nsec) * reference_khz_ / 1'000'000;
+  }
+
+ private:
+  static constexpr uint64_t kGap = uint64_t{1} << 20;
+  const uint64_t reference_khz_;
+  PageTable table_;
+  uint64_t next_ = uint64_t{1} << 32;
+  std::vector<std::unique_ptr<std::byte, void (*)(void*)>> memory_;
+};
+
+}  // namespace rigel::vgpu::runner
