@@ -114,12 +114,15 @@ struct BackendHostServices {
       },
       [](void* self, uint32_t, uint32_t flags, uint64_t size, uint64_t,
          hsabe_block_t* out) -> hsabe_status_t { return allocate(of(self), flags, size, out); },
-      [](void*, uint32_t, uint32_t, void*, uint64_t, hsabe_block_t*) -> hsabe_status_t {
-        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;  // scratch of gfx8: not for these tests
+      [](void* self, uint32_t, uint32_t, void* address, uint64_t size, hsabe_block_t* out) -> hsabe_status_t {
+        *out = {sizeof(*out), address, size, of(self).gpu_.share_at(address, size, size, 0), 1};
+        return HSA_STATUS_SUCCESS;
       },
-      [](void*, const hsabe_block_t*) {},
-      [](void*, uint64_t, uint64_t, void** address) -> hsabe_status_t {
-        *address = reinterpret_cast<void*>(uint64_t{1} << 36);
+      [](void* self, const hsabe_block_t* block) {
+        if (block->at_reserved != 0) of(self).gpu_.take_back(block->handle);
+      },
+      [](void* self, uint64_t size, uint64_t, void** address) -> hsabe_status_t {
+        *address = of(self).gpu_.reserve(size);
         return HSA_STATUS_SUCCESS;
       },
       [](void*, void*, uint64_t) {},

@@ -107,13 +107,25 @@ std::string VirtualGpu::read(const std::string& path) const {
   return text;
 }
 
+void* VirtualGpu::reserve(uint64_t bytes) {
+  constexpr uint64_t kAlignment = 64 << 10;
+  auto* const at = reinterpret_cast<void*>((next_address.fetch_add(bytes + 2 * kAlignment) + kAlignment) &
+                                           ~(kAlignment - 1));
+  if (mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) !=
+      at)
+    throw std::runtime_error("no addresses left");
+  shared_.emplace_back(at, bytes);
+  return at;
+}
+
 void* VirtualGpu::share(uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags) {
   mapped_bytes = pages(mapped_bytes);
-  auto* const at = reinterpret_cast<void*>(next_address.fetch_add(mapped_bytes + kPage));
-  if (mmap(at, mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-           0) != at)
-    throw std::runtime_error("no addresses left");
-  shared_.emplace_back(at, mapped_bytes);
+  void* const at = reserve(mapped_bytes);
+  share_at(at, mapped_bytes, bytes, more_flags);
+  return at;
+}
+
+uint64_t VirtualGpu::share_at(void* at, uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags) {
   check(mprotect(at, pages(bytes), PROT_READ | PROT_WRITE), "mprotect");
   kfd_alloc_memory allocation{};
   allocation.va_addr = allocation.mmap_offset = address(at);
@@ -123,7 +135,12 @@ void* VirtualGpu::share(uint64_t mapped_bytes, uint64_t bytes, uint32_t more_fla
   check(call(KFD_NR_ALLOC_MEMORY, allocation), "ALLOC_MEMORY");
   kfd_map_memory map{allocation.handle, address(&gpu_id_), 1, 0};
   check(call(KFD_NR_MAP_MEMORY, map), "MAP_MEMORY");
-  return at;
+  return allocation.handle;
+}
+
+void VirtualGpu::take_back(uint64_t handle) {
+  kfd_free_memory arguments{handle};
+  check(call(KFD_NR_FREE_MEMORY, arguments), "FREE_MEMORY");
 }
 
 void VirtualGpu::set_trap_handler(const void* code, const void* data) {

@@ -58,6 +58,10 @@ class VirtualGpu {
   /// The same for what the driver does by itself: `more_flags` are KFD_MEM_ flags; the host has `bytes` of
   /// `mapped_bytes`.
   void* share(uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags);
+  /// Addresses without memory, and memory at some of them: a handle, by which the GPU loses it again.
+  void* reserve(uint64_t bytes);
+  uint64_t share_at(void* address, uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags);
+  void take_back(uint64_t handle);
   /// The doorbell of a queue, by what CREATE_QUEUE returned.
   std::byte* doorbell(uint64_t offset, uint32_t queue_id);
 
