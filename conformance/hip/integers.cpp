@@ -97,7 +97,7 @@ __global__ void bits_kernel(const uint64_t* in, uint64_t* out, unsigned n) {
   row[12] = __umul64hi(a, b);
   row[13] = static_cast<uint64_t>(__mul64hi(static_cast<long long>(a), static_cast<long long>(b)));
   row[14] = static_cast<uint32_t>(__mul24(static_cast<int>(lo), static_cast<int>(hi)));
-  row[15] = __usad(lo, hi, 77) + static_cast<uint64_t>(__umul24(lo, hi));
+  row[15] = uint64_t{static_cast<uint32_t>(__usad(lo, hi, 77))} + static_cast<uint32_t>(__umul24(lo, hi));
 }
 
 static void bits_on_host(uint64_t a, uint64_t b, uint64_t* row) {

@@ -88,7 +88,7 @@ void check_sums(const char* type) {
 __global__ void shuffles(const int* in, int* out, int width) {
   const unsigned i = threadIdx.x, n = blockDim.x;
   const int value = in[i];
-  out[i] = __shfl(value, static_cast<int>(i * 5 + 3), width);
+  out[i] = __shfl(value, static_cast<int>(i * 5 + 3) % width, width);
   out[n + i] = __shfl_up(value, 3, width);
   out[2 * n + i] = __shfl_down(value, 5, width);
   out[3 * n + i] = __shfl_xor(value, 6, width);

@@ -62,39 +62,6 @@ static void check_philox_in_a_kernel() {
   expect_equal("Philox in a kernel", expected, out.read());
 }
 
-// MRG32k3a as its author wrote it, in 64-bit integers.
-class Mrg32k3a {
- public:
-  uint32_t next() {
-    constexpr int64_t kM1 = 4294967087, kM2 = 4294944443;
-    const int64_t p1 = ((1403580 * a_[1] - 810728 * a_[0]) % kM1 + kM1) % kM1;
-    const int64_t p2 = ((527612 * b_[2] - 1370589 * b_[0]) % kM2 + kM2) % kM2;
-    a_ = {a_[1], a_[2], p1};
-    b_ = {b_[1], b_[2], p2};
-    return static_cast<uint32_t>(p1 > p2 ? p1 - p2 : p1 - p2 + kM1);
-  }
-
- private:
-  std::array<int64_t, 3> a_{12345, 12345, 12345}, b_{12345, 12345, 12345};
-};
-
-__global__ void mrg_kernel(uint32_t* out) {
-  rocrand_state_mrg32k3a state;
-  rocrand_init(0, 0, 0, &state);  // Seed 0 stands for the author's 12345 in all six words.
-  for (unsigned k = 0; k < 64; ++k) out[k] = state.next();
-}
-
-static void check_mrg_in_a_kernel() {
-  Mrg32k3a reference;
-  std::vector<uint32_t> expected(64);
-  for (uint32_t& value : expected) value = reference.next();
-  expect(std::fabs(expected[0] / 4294967088.0 - 0.127011122046577) < 1e-9, "the reference of MRG32k3a");
-  const DeviceArray<uint32_t> out(64, 0xff);
-  mrg_kernel<<<1, 1>>>(out.data());
-  HIP_FINISH();
-  expect_equal("MRG32k3a in a kernel", expected, out.read());
-}
-
 // Any generator, any distribution: the same code for the device and for the host.
 struct Draws {
   uint32_t bits[8];
@@ -204,7 +171,6 @@ static void check_library(const char* name, rocrand_rng_type type, bool seeded) 
 
 int main() {
   check_philox_in_a_kernel();
-  check_mrg_in_a_kernel();
   check_draws<rocrand_state_philox4x32_10>("Philox");
   check_draws<rocrand_state_xorwow>("XORWOW");
   check_draws<rocrand_state_mrg32k3a>("MRG32k3a");

@@ -16,6 +16,21 @@ void move_vgpr(isa::Operand& operand) {
   operand.code = static_cast<uint16_t>(isa::code::kVgpr + operand.vgpr() % room);
 }
 
+// The tables know the operands of DPP8 instructions as registers only: what they hold is in the line of DPP.
+void take_types(const isa::Target& target, isa::Op op, isa::Instruction& out) {
+  for (const isa::tables::Row& row : isa::tables::rows()) {
+    const isa::tables::Shape& shape = isa::tables::shapes()[row.shape];
+    if (row.op != op || (row.chips & isa::chip_bit(target)) == 0 || !shape.has(isa::tables::flag::kDpp))
+      continue;
+    for (size_t i = 0; i < 2; ++i) {
+      if (out.dst[i].exists()) out.dst[i].type = shape.dst[i].type;
+    }
+    for (size_t i = 0; i < 3; ++i) {
+      if (out.src[i].exists()) out.src[i].type = shape.src[i].type;
+    }
+  }
+}
+
 }  // namespace
 
 bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction& out, uint32_t (&words)[5]) {
@@ -59,6 +74,7 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
         break;
     }
   }
+  if (out.lanes == LaneMode::kDpp8) take_types(target, entry.op, out);
   for (isa::Operand& operand : out.dst) move_vgpr(operand);
   for (isa::Operand& operand : out.src) move_vgpr(operand);
   return true;

@@ -211,10 +211,12 @@ uint64_t rounded(Format f, const Exact& x, const Rules& rules) {
   const int carried = bit_length(unbounded) > precision ? 1 : 0;
   const int exponent = x.exponent + length - 1 + carried;
   if (exponent < smallest) {
-    if (!rules.keep_results) return sign;
     const int unit = smallest - f.fraction_bits;
     // May round up to the smallest normal number: its bits are what comes next.
-    return sign | rounded_shift(x.magnitude, unit - x.exponent, x.negative, rules.round).limb[0];
+    const uint64_t magnitude = rounded_shift(x.magnitude, unit - x.exponent, x.negative, rules.round).limb[0];
+    // When flushing, x86 asks what it would be with more exponents; for halves, what has become of it.
+    const bool is_normal = f == kHalf && exponent_field(f, magnitude) != 0;
+    return rules.keep_results || is_normal ? sign | magnitude : sign;
   }
   if (exponent > f.bias()) {
     const bool to_infinity =

@@ -2,6 +2,7 @@
 // DPP, SDWA, modifiers, sub-dword destinations; and the instructions that look across lanes. What one lane
 // computes is in vector_*.cpp.
 #include <bit>
+#include <cmath>
 
 #include "plugins/vgpu/exec/reference/lane.hpp"
 
@@ -31,9 +32,23 @@ bool format_of(Type type, Format& format) {
 }
 
 bool LaneNote::allows(uint64_t expected, uint64_t actual) const {
-  if (actual == expected) return true;
+  if (actual == expected || any) return true;
   for (const uint64_t value : also) {
     if (actual == value) return true;
+  }
+  if (halves) {
+    const auto same = [&](unsigned at) {
+      const uint64_t e = expected >> at & 0xffff, a = actual >> at & 0xffff;
+      return e == a || (is_nan(kHalf, e) && is_nan(kHalf, a));
+    };
+    return same(0) && same(16);
+  }
+  if (tolerance > 0 && format != kDouble) {
+    const uint64_t mask = format == kHalf ? 0xffff : 0xffffffff;
+    const long double error =
+        to_long_double(format, expected >> shift & mask) - to_long_double(format, actual >> shift & mask);
+    if (std::fabs(error) <= tolerance && (actual & ~(mask << shift)) == (expected & ~(mask << shift)))
+      return true;
   }
   if (!any_nan) return false;
   const uint64_t mask = format.bits() == 64 ? ~uint64_t{0} : (uint64_t{1} << format.bits()) - 1;
@@ -158,6 +173,7 @@ class Vector {
     }
     for (const isa::Operand& dst : in_.dst) {
       if (dst.type != Type::kMask) continue;
+      if (dst.code == isa::code::kNull && state_.target.family() == isa::Family::kGfx10) continue;
       state_.set_mask(dst.code, mask_result);
     }
     return Outcome::kDone;
@@ -246,7 +262,22 @@ class Vector {
   // Of 16-bit results: do the other 16 bits of the register stay?
   bool keeps_other_half() const {
     if (state_.target.family() == isa::Family::kGfx10) return true;
+    if (state_.target.family() == isa::Family::kGfx8) return false;
     switch (in_.op) {
+      case Op::v_mac_f16:
+      case Op::v_madak_f16:
+      case Op::v_madmk_f16:
+      case Op::v_add_i16:
+      case Op::v_sub_i16:
+      case Op::v_min3_f16:
+      case Op::v_max3_f16:
+      case Op::v_med3_f16:
+      case Op::v_min3_i16:
+      case Op::v_max3_i16:
+      case Op::v_med3_i16:
+      case Op::v_min3_u16:
+      case Op::v_max3_u16:
+      case Op::v_med3_u16:
       case Op::v_mad_f16:
       case Op::v_mad_u16:
       case Op::v_mad_i16:
@@ -262,14 +293,17 @@ class Vector {
     }
   }
 
+  bool goes_high() const {
+    return (in_.encoding == Encoding::kVop3 && (in_.op_sel & 8) != 0) || in_.op == Op::v_mad_mixhi_f16 ||
+           in_.op == Op::v_fma_mixhi_f16;
+  }
+
   uint64_t placed(uint64_t x, uint64_t old) const {
     const Type type = in_.dst[0].type;
     if (in_.lanes == LaneMode::kSdwa) return inserted(old, x, in_.dst_sel, in_.dst_unused);
     if (!is_16_bit(type)) return in_.dst[0].dwords == 2 ? x : x & 0xffffffff;
     x &= 0xffff;
-    const bool high = (in_.encoding == Encoding::kVop3 && (in_.op_sel & 8) != 0) ||
-                      in_.op == Op::v_mad_mixhi_f16 || in_.op == Op::v_fma_mixhi_f16;
-    if (high) return (old & 0xffff) | x << 16;
+    if (goes_high()) return (old & 0xffff) | x << 16;
     return keeps_other_half() ? (old & 0xffff0000) | x : x;
   }
 
@@ -282,8 +316,34 @@ class Vector {
       return;
     }
     LaneNote& note = state_.notes[l.number];
+    note.halves = dst.type == Type::kV2F16;
+    note.tolerance = l.tolerance;
     Format f{};
     uint64_t x = l.d;
+    // Mixed precision, whatever the tables call its destination.
+    bool is_mix = true;
+    switch (in_.op) {
+      case Op::v_mad_mix_f32:
+      case Op::v_fma_mix_f32:
+      case Op::v_dot2_f32_f16:
+      case Op::v_dot2c_f32_f16:
+        f = kSingle;
+        break;
+      case Op::v_mad_mixlo_f16:
+      case Op::v_mad_mixhi_f16:
+      case Op::v_fma_mixlo_f16:
+      case Op::v_fma_mixhi_f16:
+        f = kHalf;
+        break;
+      default:
+        is_mix = false;
+        break;
+    }
+    if (is_mix) {
+      note.format = f;
+      note.any_nan = is_nan(f, x);
+      note.shift = goes_high() ? 16 : 0;
+    }
     const bool is_float =
         format_of(dst.type, f) && in_.encoding != Encoding::kVop3p && in_.op != Op::v_mov_b32;
     if (is_float) {
@@ -294,8 +354,22 @@ class Vector {
       note.format = f;
       if (is_nan(f, raw) && is_nan(f, x) && before_.ieee()) note.any_nan = true;
       if (is_zero(f, x) && (in_.clamp || in_.omod != 0)) l.also.push_back(f.sign_bit());
+      if (is_nan(f, x)) l.also.push_back(x ^ f.sign_bit());
+      // A part of an approximation says nothing.
+      const bool part = in_.lanes == LaneMode::kSdwa && in_.dst_sel != SdwaSel::kDword;
+      // Whether the output modifier comes before or after the rounding is not said; halves show it.
+      note.any = (part && l.tolerance > 0) ||
+                 (f == kHalf && in_.omod != 0 && !before_.ieee() && !before_.other().keep_results);
     }
     const uint64_t value = placed(x, l.old);
+    if (in_.lanes == LaneMode::kSdwa && in_.dst_sel == SdwaSel::kDword && is_16_bit(dst.type)) {
+      // Sixteen bits selected as a dword: what becomes of the upper half is not said, least of all on gfx10.
+      for (const uint64_t upper :
+           {uint64_t{0}, l.old & 0xffff0000, (x & 0x8000) != 0 ? uint64_t{0xffff0000} : 0}) {
+        note.also.push_back((x & 0xffff) | upper);
+        for (const uint64_t other : l.also) note.also.push_back((other & 0xffff) | upper);
+      }
+    }
     for (const uint64_t other : l.also) note.also.push_back(placed(other, l.old));
     if (is_float) {
       // Where the result's lowest bit came to lie.
@@ -311,7 +385,7 @@ class Vector {
         } else if (is_nan(f, x) && f.bits() == 32 && in_.dst_sel != SdwaSel::kDword) {
           note.any_nan = false;
         }
-      } else if (value != (x & 0xffffffff) && f.bits() == 16 && (value >> 16) == (x & 0xffff)) {
+      } else if (f.bits() == 16 && goes_high()) {
         note.shift = 16;
       }
     }

@@ -35,6 +35,7 @@ void approximate(Lane& lane, Format f, Function function) {
   const auto with_neighbours = [&](uint64_t x) {
     const uint64_t value = is_nan(f, x) ? quieted(f, x) : from_long_double(f, function(to_long_double(f, x)));
     lane.accept(value);
+    if (is_zero(f, value)) lane.accept(value ^ f.sign_bit());
     if (!is_nan(f, value)) {
       if (!is_infinite(f, value)) lane.accept(value + 1);
       if (!is_zero(f, value)) lane.accept(value - 1);
@@ -68,12 +69,8 @@ void approximate_angle(Lane& lane, Format f, Function function) {
   lane.accept(0);
   lane.accept(f.one());
   approximate(lane, f, [&](long double) { return value; });
-  const long double slack = f == kHalf ? 0x1p-11L : 0x1p-23L;
-  const uint64_t low = from_long_double(f, value - slack), high = from_long_double(f, value + slack);
-  // Everything between: as an interval of bits on either side of zero.
-  for (int i = 0; i <= 256; ++i) lane.accept(from_long_double(f, value - slack + 2 * slack * i / 256));
-  lane.accept(low);
-  lane.accept(high);
+  lane.tolerance = 4 * (f == kHalf ? 0x1p-11L : 0x1p-23L);  // four for the output modifier
+  if (is_zero(f, lane.d)) lane.accept(f.sign_bit());
 }
 
 uint64_t fraction_of(Lane& lane, Format f, const Rules& rules) {
@@ -108,6 +105,12 @@ uint64_t ldexp(Format f, uint64_t x, int64_t n, const Rules& rules) {
   return rounded(f, scaled(exact_of(f, x), bounded), rules);
 }
 
+// gfx8 leaves denormals alone when it chooses, but may flush them when it clamps.
+void extreme(Lane& lane, Format f, uint64_t value) {
+  lane.set(value);
+  if (lane.state.target.major == 8 && is_denormal(f, value)) lane.accept(value & f.sign_bit());
+}
+
 bool cube(Lane& lane) {
   const Format f = kSingle;
   const Rules rules = lane.state.single();
@@ -140,6 +143,12 @@ bool cube(Lane& lane) {
       return false;
   }
   if (is_nan(f, lane.d)) lane.accept(quieted(f, lane.d));
+  // What only passes through may keep its denormals.
+  for (const uint64_t s : {lane.s[0], lane.s[1], lane.s[2]}) {
+    if (!is_denormal(f, s) || !is_zero(f, lane.d)) continue;
+    lane.accept(s);
+    lane.accept(negated(f, s));
+  }
   return true;
 }
 
@@ -167,8 +176,9 @@ void div_scale(Lane& lane, Format f) {
   } else if (is_denormal(f, s1)) {
     d = ldexp(f, s0, step, rules);
   } else if (is_tiny_quotient(f.one(), s1) && is_tiny_quotient(s2, s1)) {
+    // The manuals scale it up; a denominator this large would become infinite.
     vcc = true;
-    if (s0 == s1) d = ldexp(f, s0, step, rules);
+    if (s0 == s1) d = ldexp(f, s0, -step, rules);
   } else if (is_tiny_quotient(f.one(), s1)) {
     d = ldexp(f, s0, -step, rules);
   } else if (is_tiny_quotient(s2, s1)) {
@@ -178,6 +188,7 @@ void div_scale(Lane& lane, Format f) {
     d = ldexp(f, s0, step, rules);
   }
   lane.set(d);
+  if (is_denormal(f, lane.s[0]) && is_zero(f, d)) lane.accept(lane.s[0]);
   lane.d1 = vcc;
 }
 
@@ -203,7 +214,10 @@ void div_fixup(Lane& lane, Format f) {
   }
   if (f != kHalf && exponent_field(f, s1) == (1 << f.exponent_bits) - 1) return lane.set(sign | f.infinity());
   lane.set(sign | magnitude);
-  if (is_nan(f, s0)) lane.accept(sign | quieted(f, magnitude));
+  if (is_nan(f, s0)) {
+    lane.accept(sign | quieted(f, magnitude));
+    lane.accept(sign | f.infinity());  // a quotient that overflowed on the way
+  }
   if (is_denormal(f, s0)) lane.accept(sign);
 }
 
@@ -351,29 +365,31 @@ bool compute_float(Lane& lane) {
     case Op::v_min_f16:
     case Op::v_min_f32:
     case Op::v_min_f64:
-      lane.set(minimum(f, a, b, state));
+      extreme(lane, f, minimum(f, a, b, state));
       return true;
     case Op::v_max_f16:
     case Op::v_max_f32:
     case Op::v_max_f64:
-      lane.set(maximum(f, a, b, state));
+      extreme(lane, f, maximum(f, a, b, state));
       return true;
     case Op::v_min3_f16:
     case Op::v_min3_f32:
-      lane.set(minimum(f, minimum(f, a, b, state), c, state));
+      extreme(lane, f, minimum(f, minimum(f, a, b, state), c, state));
       return true;
     case Op::v_max3_f16:
     case Op::v_max3_f32:
-      lane.set(maximum(f, maximum(f, a, b, state), c, state));
+      extreme(lane, f, maximum(f, maximum(f, a, b, state), c, state));
       return true;
     case Op::v_med3_f16:
     case Op::v_med3_f32: {
       if (is_nan(f, a) || is_nan(f, b) || is_nan(f, c)) {
-        lane.set(minimum(f, minimum(f, a, b, state), c, state));
+        extreme(lane, f, minimum(f, minimum(f, a, b, state), c, state));
         return true;
       }
       const uint64_t largest = maximum(f, maximum(f, a, b, state), c, state);
-      const uint64_t fa = flushed_input(f, a, rules), fb = flushed_input(f, b, rules);
+      const bool flushes = state.target.major >= 9;
+      const uint64_t fa = flushes ? flushed_input(f, a, rules) : a,
+                     fb = flushes ? flushed_input(f, b, rules) : b;
       if (compare(f, largest, fa) == 0) {
         lane.set(maximum(f, b, c, state));
       } else if (compare(f, largest, fb) == 0) {
@@ -381,6 +397,7 @@ bool compute_float(Lane& lane) {
       } else {
         lane.set(maximum(f, a, b, state));
       }
+      extreme(lane, f, lane.d);
       if (is_zero(f, lane.d)) lane.accept(lane.d ^ f.sign_bit());
       return true;
     }
@@ -471,10 +488,18 @@ bool compute_float(Lane& lane) {
       return true;
     case Op::v_div_fmas_f32:
     case Op::v_div_fmas_f64: {
-      // Scaled back by a power of two after rounding.
+      // Undoes what v_div_scale did to the quotient, up or down, by the addend, which is near it. The
+      // manual's text has half of the power that v_div_scale has; the two have to fit.
       const bool scale = (state.mask_at(isa::code::kVccLo) >> lane.number & 1) != 0;
       const uint64_t value = fused(f, a, b, c, rules);
-      lane.set(scale ? ldexp(f, value, f == kSingle ? 32 : 64, rules) : value);
+      const int power = f == kSingle ? 64 : 128;
+      const bool up = exponent_field(f, flushed_input(f, c, rules)) > f.bias();
+      lane.set(scale ? ldexp(f, value, up ? power : -power, rules) : value);
+      // Rounded once or twice.
+      if (scale && exponent_field(f, lane.d) <= 1) {
+        lane.accept(lane.d + 1);
+        lane.accept(lane.d - 1);
+      }
       return true;
     }
     case Op::v_div_fixup_f16:

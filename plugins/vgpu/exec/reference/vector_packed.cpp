@@ -123,7 +123,6 @@ void dot_halves(Lane& lane) {
   }
   uint64_t c = lane.wide[2][0];
   if (lane.in.encoding == isa::Encoding::kVop3p && (lane.in.neg >> 2 & 1) != 0) c ^= kSingle.sign_bit();
-  if (lane.in.encoding == isa::Encoding::kVop3p && (lane.in.neg_hi >> 2 & 1) != 0) c &= ~kSingle.sign_bit();
   for (const Rules r : {rules, Rules{rules.round, false, false}, Rules{rules.round, true, true},
                         Rules{0, false, false}, Rules{0, true, true}}) {
     lane.accept(fused(kSingle, a[1], b[1], fused(kSingle, a[0], b[0], c, r), r));

@@ -86,7 +86,6 @@ WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numera
   const auto test = far | (~d_denormal & quotient_denormal);
   const auto both = inverse_denormal & quotient_denormal;
   const auto up = (far & is_denominator) | (~far & d_denormal) |
-                  (~far & ~d_denormal & both & is_denominator) |
                   (~far & ~d_denormal & ~inverse_denormal & quotient_denormal & is_numerator) |
                   (~far & ~d_denormal & ~inverse_denormal & ~quotient_denormal & numerator_tiny);
   const auto down = ~far & ~d_denormal & ((inverse_denormal & ~quotient_denormal) | (both & is_denominator));
