@@ -78,7 +78,7 @@ U32 short_sum(U32 sum, U32 c, bool clamp) {
 
 // The sources of these have two rows, the last one and the result of mqsad_u32 four.
 template <bool Masked>
-void slide_to_shorts(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::flatten]] void slide_to_shorts(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const Lanes<U32, Kind::kAny> a0(op, registers, 0, 0), a1(op, registers, 0, 1), b(op, registers, 1, 0),
       c0(op, registers, 2, 0), c1(op, registers, 2, 1);
   std::byte* const to = registers + op->dst;

@@ -8,12 +8,12 @@ namespace {
 using isa::Op;
 
 /// Fn(U32, U32, C): two packed sources and an addend of type C.
-template <auto Fn, class C>
-void dot_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const Control control{op->aux};
-  const PackedInput a(op, registers, 0), b(op, registers, 1);
-  const Lanes<C, Kind::kAny> c(op, registers, 2, 0);
-  const uint32_t flip = (op->imm & packed::kNeg << 2) != 0 ? 0x80000000 : 0;
+template <auto Fn, class C, Halves H>
+[[gnu::flatten]] void dot_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const Control control{H == Halves::kAny ? op->aux : 0};
+  const PackedInput<H> a(op, registers, 0), b(op, registers, 1);
+  const Lanes<C, H == Halves::kAny ? Kind::kAny : Kind::kRow> c(op, registers, 2, 0);
+  const uint32_t flip = H == Halves::kAny && (op->imm & packed::kNeg << 2) != 0 ? 0x80000000 : 0;
   const Output<C, true> output(op, registers);
   each_chunk<kLanes>(
       op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
@@ -28,10 +28,12 @@ template <auto Fn, class C, auto Clamped = nullptr, bool Whole = false>
 constexpr Entry dot(Op op) {
   Entry entry{op, Form::kPacked};
   entry.sources = entry.row_sources = 3;
-  entry.generic = dot_lanes<Fn, C>;
+  entry.generic = dot_lanes<Fn, C, Halves::kAny>;
+  entry.fast[kInOrder] = dot_lanes<Fn, C, Halves::kRowsInOrder>;
   entry.whole_sources = Whole;
   entry.float_result = entry.float_sources = std::is_same_v<C, F32>;
-  if constexpr (!std::is_same_v<decltype(Clamped), std::nullptr_t>) entry.clamped = dot_lanes<Clamped, C>;
+  if constexpr (!std::is_same_v<decltype(Clamped), std::nullptr_t>)
+    entry.clamped = dot_lanes<Clamped, C, Halves::kAny>;
   return entry;
 }
 

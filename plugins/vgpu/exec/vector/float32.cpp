@@ -43,8 +43,17 @@ F32 by_major_axis(F32 x, F32 y, F32 z, F32 if_x, F32 if_y, F32 if_z) {
   return (az >= ax) & (az >= ay) ? if_z : other;
 }
 
-constexpr Entry flushing(Entry entry) {
-  return with_unit(entry, FloatUnit::kFlushing);
+F32 without_denormals(F32 a) {
+  return bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a)));
+}
+
+// Not fused, and without denormals in any mode: where MXCSR keeps them, they go here.
+template <bool Legacy>
+F32 mad(F32 a, F32 b, F32 c, Control control) {
+  const auto product = [](F32 x, F32 y) { return Legacy ? legacy_product(x, y) : x * y; };
+  if (control.flushes32()) return product(a, b) + c;
+  const F32 part = product(without_denormals(a), without_denormals(b));
+  return without_denormals(without_denormals(part) + without_denormals(c));
 }
 
 constexpr Entry kTable[] = {
@@ -65,14 +74,18 @@ constexpr Entry kTable[] = {
       const I32 zero = (a == 0) | (b == 0);
       return zero ? F32{} + c : fused(a, b, c);
     })>(Op::v_fmac_legacy_f32),
-    // Not fused, and without denormals in any mode.
-    flushing(hot<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_mad_f32)),
-    flushing(hot<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_mac_f32)),
-    flushing(rare<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_madak_f32)),
-    flushing(rare<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_madmk_f32)),
-    flushing(rare<([](F32 a, F32 b, F32 c) { return legacy_product(a, b) + c; })>(Op::v_mad_legacy_f32)),
-    flushing(rare<([](F32 a, F32 b, F32 c) { return legacy_product(a, b) + c; })>(Op::v_mac_legacy_f32)),
+    hot<mad<false>>(Op::v_mad_f32),
+    hot<mad<false>>(Op::v_mac_f32),
+    rare<mad<false>>(Op::v_madak_f32),
+    rare<mad<false>>(Op::v_madmk_f32),
+    rare<mad<true>>(Op::v_mad_legacy_f32),
+    rare<mad<true>>(Op::v_mac_legacy_f32),
 
+    rare<([](F32 a, F32 b, F32 c) {
+      constexpr float kLargest = 0x1.fffffep127f;
+      const I32 unlit = (b == -kLargest) | (b == -__builtin_inff()) | (b != b) | ~(c > 0);
+      return unlit ? F32{} - kLargest : a * b;
+    })>(Op::v_mullit_f32),
     hot<extreme32<false>>(Op::v_min_f32),
     hot<extreme32<true>>(Op::v_max_f32),
     rare<extreme3_32<false>>(Op::v_min3_f32),

@@ -35,6 +35,24 @@ template <class Fm, class V>
   return (x & Fm::kSign) != 0 ? (V{} + Fm::kMagnitude + Fm::kSign) - x : x | (V{} + Fm::kSign);
 }
 
+/// Of two numbers that are no NaNs.
+template <class Fm, bool Max, class V>
+[[gnu::always_inline]] inline V smaller_or_larger(V a, V b) {
+  if constexpr (Fm::kSign >> (sizeof(Fm::kSign) * 8 - 1) != 0) {
+    // Signed integers in the order of the values, and the way back: the same.
+    using Signed = decltype(a == b);
+    const auto ordered = [](Signed x) __attribute__((always_inline)) {
+      return x ^ ((x >> (sizeof(Fm::kSign) * 8 - 1)) &
+                  static_cast<std::make_signed_t<typename Fm::Element>>(Fm::kMagnitude));
+    };
+    const Signed ka = ordered(bits_as<Signed>(a)), kb = ordered(bits_as<Signed>(b));
+    return bits_as<V>(ordered(Max ? (ka > kb ? ka : kb) : (ka < kb ? ka : kb)));
+  } else {
+    const V ka = order<Fm>(a), kb = order<Fm>(b);
+    return Max ? (ka > kb ? a : b) : (ka < kb ? a : b);
+  }
+}
+
 /// v_min and v_max. With IEEE, a signaling NaN becomes the result, quieted; otherwise a NaN loses to a
 /// number.
 template <class Fm, bool Max, class V>
@@ -43,15 +61,11 @@ template <class Fm, bool Max, class V>
     a = flush_denormals<Fm>(a);
     b = flush_denormals<Fm>(b);
   }
-  const V ka = order<Fm>(a), kb = order<Fm>(b);
-  V result;
-  if constexpr (Max) {
-    result = ka > kb ? a : b;
-  } else {
-    result = ka < kb ? a : b;
-  }
-  result = is_nan<Fm>(b) ? a : result;
-  result = is_nan<Fm>(a) ? b : result;
+  const auto a_nan = is_nan<Fm>(a), b_nan = is_nan<Fm>(b);
+  const V numbers = smaller_or_larger<Fm, Max>(a, b);
+  if (__builtin_expect(mask_bits(a_nan | b_nan) == 0, 1)) return numbers;
+  V result = b_nan ? a : numbers;
+  result = a_nan ? b : result;
   if (ieee) {
     result = is_signaling<Fm>(b) ? b | (V{} + Fm::kQuiet) : result;
     result = is_signaling<Fm>(a) ? a | (V{} + Fm::kQuiet) : result;

@@ -1,8 +1,10 @@
 // Floating-point operations against plain expressions on one lane, in several modes.
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "plugins/vgpu/exec/float_environment.hpp"
-#include "plugins/vgpu/exec/vector/vector_test.hpp"
+#include "plugins/vgpu/exec/vector/vector_machine.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {

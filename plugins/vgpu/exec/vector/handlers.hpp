@@ -56,6 +56,9 @@ struct Entry {
   Handler fast[8] = {};        ///< No modifiers; bit i of the index: source i is uniform. May be null.
 };
 
+// kPacked: the fast handlers, for vector rows and the usual modes.
+constexpr unsigned kInOrder = 0, kSelected = 1;
+
 using Table = std::span<const Entry>;
 
 template <class F>
@@ -190,21 +193,22 @@ template <auto Fn, bool Modified, int Uniform, bool Full>
 }
 
 template <auto Fn>
-void generic_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::flatten]] void generic_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   run_lanes<Fn, true, -1, false>(op, registers, exec);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 /// No modifiers, any kinds of sources, any EXEC.
 template <auto Fn>
-[[gnu::noinline]] void masked_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::noinline, gnu::flatten]] void masked_lanes(const MicroOp* op, Wave* wave, std::byte* registers,
+                                                  uint64_t exec) {
   run_lanes<Fn, false, -1, false>(op, registers, exec);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 /// No modifiers, known kinds of sources, EXEC is full in all likelihood.
 template <auto Fn, int Uniform>
-void fast_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::flatten]] void fast_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (__builtin_expect(!is_full(op->aux, exec), 0)) {
     RIGEL_BECOME(masked_lanes<Fn>, op, wave, registers, exec);
   }
@@ -214,7 +218,7 @@ void fast_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t ex
 
 // Comparisons look at all lanes and drop those that are not active.
 template <auto Fn, bool Modified, int Uniform, bool ToExec>
-void compare_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::flatten]] void compare_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const Control control{op->aux};
   uint64_t tested = 0;
   with_inputs<Fn, Modified, Uniform>(
@@ -302,6 +306,7 @@ Table convert_operations();
 Table accumulate_operations();
 Table carry_operations();
 Table packed_operations();
+Table packed32_operations();
 Table dot_operations();
 Table division_operations();
 Table transcendental_operations();

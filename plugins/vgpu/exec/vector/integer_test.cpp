@@ -1,5 +1,7 @@
 // Integer operations against plain expressions on one lane.
-#include "plugins/vgpu/exec/vector/vector_test.hpp"
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/exec/vector/vector_machine.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {

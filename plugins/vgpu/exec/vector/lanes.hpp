@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #if RIGEL_SIMD_LEVEL > 0
 #include <immintrin.h>
 #endif
@@ -95,12 +96,38 @@ template <class V>
   const V bit = load<V>(reinterpret_cast<const std::byte*>(detail::kLaneBits<V>.bit));
   return (bit & splat<V>(bits)) != 0;
 }
+#if RIGEL_SIMD_LEVEL == 2
+template <>
+[[gnu::always_inline]] inline auto lane_mask<U32>(uint32_t bits) {
+  return reinterpret_cast<I32>(_mm512_movm_epi32(static_cast<__mmask16>(bits)));
+}
+#endif
 
 /// The same for 64-bit lanes.
 [[gnu::always_inline]] inline I64 lane_mask64(uint32_t bits) {
+#if RIGEL_SIMD_LEVEL == 2
+  return reinterpret_cast<I64>(_mm512_movm_epi64(static_cast<__mmask8>(bits)));
+#else
   U64 bit;
   for (int lane = 0; lane < kLanes / 2; ++lane) bit[lane] = uint64_t{1} << lane;
   return (bit & splat<U64>(uint64_t{bits})) != 0;
+#endif
+}
+
+/// `value` where the bit is set, `old` elsewhere. V is U32 or U32h.
+template <class V>
+[[gnu::always_inline]] inline V blended(uint32_t bits, V value, V old) {
+#if RIGEL_SIMD_LEVEL == 2
+  if constexpr (sizeof(V) == 64) {
+    return reinterpret_cast<V>(_mm512_mask_blend_epi32(
+        static_cast<__mmask16>(bits), reinterpret_cast<__m512i>(old), reinterpret_cast<__m512i>(value)));
+  } else {
+    return reinterpret_cast<V>(_mm256_mask_blend_epi32(
+        static_cast<__mmask8>(bits), reinterpret_cast<__m256i>(old), reinterpret_cast<__m256i>(value)));
+  }
+#else
+  return select(lane_mask<V>(bits), value, old);
+#endif
 }
 
 /// Lanes that are -1 become set bits; lanes must be -1 or 0.
@@ -249,25 +276,33 @@ template <Rounding R>
 #endif
 }
 
-/// Lanes 0 … and the rest of 32-bit lanes as two halves, and back.
+namespace detail {
+template <class H, class V, size_t... I>
+[[gnu::always_inline]] inline H part(V v, std::index_sequence<I...>, std::integral_constant<size_t, 0>) {
+  return __builtin_shufflevector(v, v, I...);
+}
+template <class H, class V, size_t... I>
+[[gnu::always_inline]] inline H part(V v, std::index_sequence<I...>, std::integral_constant<size_t, 1>) {
+  return __builtin_shufflevector(v, v, (I + sizeof...(I))...);
+}
+template <class V, class H, size_t... I>
+[[gnu::always_inline]] inline V whole(H low, H high, std::index_sequence<I...>) {
+  return __builtin_shufflevector(low, high, I...);
+}
+}  // namespace detail
+
+/// The lower and the upper lanes of a vector, and back.
 template <class H, class V>
 [[gnu::always_inline]] inline H low_half(V v) {
-  H half;
-  std::memcpy(&half, &v, sizeof half);
-  return half;
+  return detail::part<H>(v, std::make_index_sequence<kCount<H>>(), std::integral_constant<size_t, 0>());
 }
 template <class H, class V>
 [[gnu::always_inline]] inline H high_half(V v) {
-  H half;
-  std::memcpy(&half, reinterpret_cast<const std::byte*>(&v) + sizeof half, sizeof half);
-  return half;
+  return detail::part<H>(v, std::make_index_sequence<kCount<H>>(), std::integral_constant<size_t, 1>());
 }
 template <class V, class H>
 [[gnu::always_inline]] inline V joined(H low, H high) {
-  V v;
-  std::memcpy(&v, &low, sizeof low);
-  std::memcpy(reinterpret_cast<std::byte*>(&v) + sizeof low, &high, sizeof high);
-  return v;
+  return detail::whole<V>(low, high, std::make_index_sequence<kCount<V>>());
 }
 
 /// f(F64) on each half of single-precision lanes, which become doubles and single again.

@@ -21,8 +21,9 @@ const Entry* find_entry(Op op) {
     for (const Table table :
          {integer32_operations(), integer16_64_operations(), float32_operations(), float64_operations(),
           float16_operations(), convert_operations(), accumulate_operations(), carry_operations(),
-          packed_operations(), dot_operations(), division_operations(), transcendental_operations(),
-          byte_operations(), compare_integer_operations(), compare_float_operations()}) {
+          packed_operations(), packed32_operations(), dot_operations(), division_operations(),
+          transcendental_operations(), byte_operations(), compare_integer_operations(),
+          compare_float_operations()}) {
       for (const Entry& entry : table) all[static_cast<size_t>(entry.op)] = &entry;
     }
     return all;
@@ -195,6 +196,16 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
   if (lowering.instruction.clamp && !entry.float_result && entry.clamped != nullptr) return entry.clamped;
   constexpr uint32_t kModifiers = 7 * aux::kAbs | 7 * aux::kNeg | aux::kPost | 7 * aux::kHigh;
   if ((lowering.aux & kModifiers) != 0) return entry.generic;
+  if (entry.form == Form::kPacked) {
+    constexpr uint32_t kUnusual = aux::kFlushInputs16 | aux::kFlushResults16 | 3u << aux::kRound16Shift;
+    for (unsigned i = 0; i < entry.sources; ++i) {
+      if (lowering.src[i].is_uniform) return entry.generic;
+    }
+    const bool in_order = lowering.imm == 7 * packed::kSelectHigh ||
+                          (entry.sources == 2 && lowering.imm == 3 * packed::kSelectHigh);
+    const Handler fast = entry.fast[in_order ? kInOrder : kSelected];
+    return fast == nullptr || (lowering.aux & kUnusual) != 0 ? entry.generic : fast;
+  }
   unsigned kinds = 0;
   for (unsigned i = 0; i < entry.row_sources; ++i) kinds |= (lowering.src[i].is_uniform ? 1u : 0u) << i;
   const Handler fast = entry.fast[kinds];

@@ -17,12 +17,14 @@ template <auto Fn, class In, class Body>
   expand(std::make_index_sequence<ParametersOf<Fn>::kSources>());
 }
 
-/// Fn(F32..., Control) on each half.
-template <auto Fn>
-void packed_halves_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  with_packed<Fn, PackedInput>(
+/// Fn(F32..., Control) on each half. Those with rows are for the usual modes: nothing is flushed, clamped or
+/// rounded but to nearest.
+template <auto Fn, Halves H>
+[[gnu::flatten]] void packed_halves_lanes(const MicroOp* op, Wave* wave, std::byte* registers,
+                                          uint64_t exec) {
+  with_packed<Fn, PackedInput<H>>(
       op, registers, [&](const auto&... inputs) __attribute__((always_inline)) {
-        const Control control{op->aux};
+        const Control control{H == Halves::kAny ? op->aux : 0};
         each_chunk<kLanes>(
             op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
               const auto apply = [&](auto... values) __attribute__((always_inline)) {
@@ -37,8 +39,8 @@ void packed_halves_lanes(const MicroOp* op, Wave* wave, std::byte* registers, ui
 
 /// Fn(U32..., Control) on the bits of each half, in the low 16.
 template <auto Fn>
-void packed_bits_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  with_packed<Fn, PackedInput>(
+[[gnu::flatten]] void packed_bits_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  with_packed<Fn, PackedInput<Halves::kAny>>(
       op, registers, [&](const auto&... inputs) __attribute__((always_inline)) {
         const Control control{op->aux};
         each_chunk<kLanes>(
@@ -54,8 +56,9 @@ void packed_bits_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint
 
 /// Fn(U16x2...) or Fn(I16x2...).
 template <auto Fn>
-void packed_integer_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  with_packed<Fn, PackedInput>(
+[[gnu::flatten]] void packed_integer_lanes(const MicroOp* op, Wave* wave, std::byte* registers,
+                                           uint64_t exec) {
+  with_packed<Fn, PackedInput<Halves::kAny>>(
       op, registers, [&](const auto&... inputs) __attribute__((always_inline)) {
         each_chunk<kLanes>(
             op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
@@ -68,7 +71,7 @@ void packed_integer_lanes(const MicroOp* op, Wave* wave, std::byte* registers, u
 
 /// Fn(F32...) -> F32 or Half.
 template <auto Fn>
-void mix_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::flatten]] void mix_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   with_packed<Fn, MixInput>(
       op, registers, [&](const auto&... inputs) __attribute__((always_inline)) {
         const Control control{op->aux};
@@ -92,7 +95,10 @@ constexpr Entry packed_entry(Op op, Handler handler, bool is_float) {
 
 template <auto Fn>
 constexpr Entry halves(Op op) {
-  return with_unit(packed_entry<Fn>(op, packed_halves_lanes<Fn>, true), FloatUnit::kNearest);
+  Entry entry = packed_entry<Fn>(op, packed_halves_lanes<Fn, Halves::kAny>, true);
+  entry.fast[kInOrder] = packed_halves_lanes<Fn, Halves::kRowsInOrder>;
+  entry.fast[kSelected] = packed_halves_lanes<Fn, Halves::kRows>;
+  return with_unit(entry, FloatUnit::kNearest);
 }
 template <auto Fn>
 constexpr Entry half_bits_of(Op op) {

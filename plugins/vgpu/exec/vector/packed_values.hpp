@@ -13,27 +13,35 @@ constexpr uint64_t kNeg = 1 << 6;
 constexpr uint64_t kNegHigh = 1 << 9;
 }  // namespace packed
 
+/// How a handler was specialised for its packed sources.
+enum class Halves : uint8_t {
+  kAny,
+  kRows,         ///< Vector rows, with op_sel.
+  kRowsInOrder,  ///< Vector rows, their halves as they are.
+};
+
 /// A source of two halves, each from where op_sel says, with its sign. Signs are for floating point only.
+template <Halves H>
 class PackedInput {
  public:
   [[gnu::always_inline]] PackedInput(const MicroOp* op, const std::byte* registers, unsigned index)
       : lanes_(op, registers, index, 0) {
-    low_ = (op->imm & packed::kSelect << index) != 0 ? 16 : 0;
-    high_ = (op->imm & packed::kSelectHigh << index) != 0 ? 16 : 0;
-    flip_ = ((op->imm & packed::kNeg << index) != 0 ? 0x8000 : 0) |
-            ((op->imm & packed::kNegHigh << index) != 0 ? 0x80000000 : 0);
-    as_it_is_ = low_ == 0 && high_ == 16 && flip_ == 0;
+    if constexpr (H != Halves::kRowsInOrder) {
+      low_ = (op->imm & packed::kSelect << index) != 0 ? 16 : 0;
+      high_ = (op->imm & packed::kSelectHigh << index) != 0 ? 16 : 0;
+      flip_ = ((op->imm & packed::kNeg << index) != 0 ? 0x8000 : 0) |
+              ((op->imm & packed::kNegHigh << index) != 0 ? 0x80000000 : 0);
+    }
   }
   [[gnu::always_inline]] U32 at(size_t lane) const {
     const U32 bits = lanes_.at(lane);
-    if (__builtin_expect(as_it_is_, 1)) return bits;
+    if constexpr (H == Halves::kRowsInOrder) return bits;
     return (((bits >> low_) & 0xffff) | ((bits >> high_) << 16)) ^ flip_;
   }
 
  private:
-  Lanes<U32, Kind::kAny> lanes_;
-  uint32_t low_, high_, flip_;
-  bool as_it_is_;
+  Lanes<U32, H == Halves::kAny ? Kind::kAny : Kind::kRow> lanes_;
+  uint32_t low_ = 0, high_ = 16, flip_ = 0;
 };
 
 /// All halves of packed lanes, in two vectors; which is where does not matter as long as it goes back the
@@ -48,11 +56,12 @@ struct Singles {
     bits = (bits & 0x7c000000) == 0 ? bits & 0x8000ffff : bits;
   }
 #if RIGEL_SIMD_LEVEL == 2
-  return {reinterpret_cast<F32>(_mm512_maskz_cvtph_ps(0xffff, low_half<__m256i>(bits))),
-          reinterpret_cast<F32>(_mm512_maskz_cvtph_ps(0xffff, high_half<__m256i>(bits)))};
+  return {
+      reinterpret_cast<F32>(_mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(low_half<U32h>(bits)))),
+      reinterpret_cast<F32>(_mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(high_half<U32h>(bits))))};
 #elif RIGEL_SIMD_LEVEL == 1
-  return {reinterpret_cast<F32>(_mm256_cvtph_ps(low_half<__m128i>(bits))),
-          reinterpret_cast<F32>(_mm256_cvtph_ps(high_half<__m128i>(bits)))};
+  return {reinterpret_cast<F32>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(low_half<U32h>(bits)))),
+          reinterpret_cast<F32>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(high_half<U32h>(bits))))};
 #else
   return {half_to_single(bits & 0xffff), half_to_single(bits >> 16)};
 #endif
@@ -63,7 +72,8 @@ struct Singles {
   values.b = modified_result(values.b, control);
   U32 bits;
 #if RIGEL_SIMD_LEVEL > 0
-  bits = joined<U32>(packed_halves(values.a, control.round16()), packed_halves(values.b, control.round16()));
+  bits = joined<U32>(bits_as<U32h>(packed_halves(values.a, control.round16())),
+                     bits_as<U32h>(packed_halves(values.b, control.round16())));
 #else
   bits = single_to_half(values.a, control.round16()) | (single_to_half(values.b, control.round16()) << 16);
 #endif

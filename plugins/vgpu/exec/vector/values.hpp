@@ -55,6 +55,11 @@ struct Control {
   constexpr bool flush_inputs16() const { return (aux & aux::kFlushInputs16) != 0; }
   constexpr bool flush_results16() const { return (aux & aux::kFlushResults16) != 0; }
   constexpr bool flush_inputs32() const { return (aux & aux::kFlushInputs32) != 0; }
+  /// Single precision has no denormals at all.
+  constexpr bool flushes32() const {
+    constexpr uint32_t kBoth = aux::kFlushInputs32 | aux::kFlushResults32;
+    return (aux & kBoth) == kBoth;
+  }
   constexpr bool wave64() const { return (aux & aux::kWave64) != 0; }
 };
 
@@ -316,7 +321,7 @@ template <class V>
   constexpr uint32_t kAll = (uint32_t{1} << kCount<V>)-1;
   if (bits != kAll) {
     using Bits = std::conditional_t<sizeof(V) == sizeof(U32), U32, U32h>;
-    value = bits_as<V>(select(lane_mask<Bits>(bits), bits_as<Bits>(value), load<Bits>(at)));
+    value = bits_as<V>(blended(bits, bits_as<Bits>(value), load<Bits>(at)));
   }
   store(at, value);
 }

@@ -1,8 +1,7 @@
 // A wave with nothing but registers, on which tests run single vector instructions at every SIMD level.
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
