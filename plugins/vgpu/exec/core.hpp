@@ -8,6 +8,7 @@
 
 namespace rigel::vgpu::exec {
 
+class GlobalWaveSync;
 struct Wave;
 
 /// Sees each instruction before it is executed, where code is translated to be traced.
@@ -42,6 +43,9 @@ class Core {
 
   /// s_sendmsg(MSG_GET_DOORBELL): which doorbell the wave's queue has.
   virtual uint32_t doorbell_index(Wave&) { return 0; }
+
+  /// ds_gws_*; null if the GPU has none.
+  virtual GlobalWaveSync* global_wave_sync() { return nullptr; }
 
   /// Before each instruction of code that is translated to be traced.
   virtual void trace(Wave&, uint64_t /*pc*/) {}

@@ -118,6 +118,7 @@ void Launch::start_group(WorkGroup& group, uint64_t index, const uint32_t* slots
     wave.core = this;
     wave.scc = 0;
     wave.mode = mode_;
+    wave.sync_round = 0;
     wave.status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
     wave.trap_status = 0;
     wave.stop = Stop::kRunning;

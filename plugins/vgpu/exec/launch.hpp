@@ -13,6 +13,7 @@
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/scratch_slots.hpp"
 
 namespace rigel::vgpu::exec {
@@ -25,6 +26,8 @@ struct Device {
   uint32_t lds_bytes_per_compute_unit = 65536;
   SimdLevel level = SimdLevel::kBaseline;
   Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
+  /// Shared by copies of this description, and so by all dispatches.
+  std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
 };
 
 class Launch final : public Core {
@@ -71,6 +74,7 @@ class Launch final : public Core {
   void invalidate_instructions(Wave& wave) override;
   TrapHandler trap_handler() override;
   uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
+  GlobalWaveSync* global_wave_sync() override { return device_.sync.get(); }
 
   /// Work-groups that have started and not ended. Under the scheduler's lock.
   uint64_t resident = 0;

@@ -38,6 +38,7 @@ void zero_results(Wave* wave, const Shape& shape, const DataRows& rows, const ui
                   uint64_t exec) {
   const unsigned width = wave->layout.wave_size;
   for (unsigned d = 0; d < shape.dwords(); ++d) {
+    if (exec == active[d]) continue;
     uint32_t* const to = row(wave->registers, rows.result + d * width * 4);
     for (uint64_t left = exec & ~active[d]; left != 0; left &= left - 1) {
       const unsigned lane = first_lane(left);
@@ -54,20 +55,29 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   const uint32_t scalar_offset = access.soffset.read(wave->registers);
   const uint32_t* const own_offset = row(wave->registers, access.offset_row);
   const uint32_t* const own_index = row(wave->registers, access.index_row);
-  uint64_t offsets[64], indices[64];
+  alignas(64) uint64_t offsets[64], indices[64];
   for (unsigned lane = 0; lane < W; ++lane) {
     offsets[lane] = access.offset + (access.has_offset ? uint64_t{own_offset[lane]} : 0);
     indices[lane] =
         (access.has_index ? uint64_t{own_index[lane]} : 0) + (resource.add_tid ? uint64_t{lane} : 0);
   }
   uint64_t active[4] = {};
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    const uint64_t bytes =
-        resource.in_range(indices[lane], offsets[lane], scalar_offset, access.has_index, access.family);
+  const auto end_of = [&](unsigned d) -> uint64_t {
+    return access.in_whole || shape.bytes < 4 ? shape.bytes : d * 4 + 4;
+  };
+  if (resource.is_range_of_bytes(access.has_index, access.family)) {
     for (unsigned d = 0; d < shape.dwords(); ++d) {
-      const uint64_t end = access.in_whole || shape.bytes < 4 ? shape.bytes : d * 4 + 4;
-      if (bytes >= end) active[d] |= uint64_t{1} << lane;
+      const uint64_t count = resource.offsets_with(end_of(d), scalar_offset, access.family);
+      if (count != 0) active[d] = exec & lanes_up_to<W>(offsets, 0, count - 1);
+    }
+  } else {
+    for (uint64_t left = exec; left != 0; left &= left - 1) {
+      const unsigned lane = first_lane(left);
+      const uint64_t bytes =
+          resource.in_range(indices[lane], offsets[lane], scalar_offset, access.has_index, access.family);
+      for (unsigned d = 0; d < shape.dwords(); ++d) {
+        if (bytes >= end_of(d)) active[d] |= uint64_t{1} << lane;
+      }
     }
   }
   for (unsigned d = shape.dwords(); d < 4; ++d) active[d] = active[shape.dwords() - 1];

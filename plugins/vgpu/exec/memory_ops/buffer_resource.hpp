@@ -76,6 +76,21 @@ struct BufferResource {
     }
   }
 
+  /// Whether offsets alone decide, for instructions without an index.
+  constexpr bool is_range_of_bytes(bool has_index, isa::Family family) const {
+    return !swizzled && !add_tid && !has_index && (family != isa::Family::kGfx10 || out_of_bounds >= 2);
+  }
+
+  /// Of such: how many offsets, from 0 on, have at least `size` bytes in range.
+  constexpr uint64_t offsets_with(uint64_t size, uint64_t scalar, isa::Family family) const {
+    if (family == isa::Family::kGfx10) {
+      if (out_of_bounds == 2) return records == 0 ? 0 : ~uint64_t{0};
+      return records < size ? 0 : records - size + 1;
+    }
+    const uint64_t before = scalar + dwords_up(size) - 4;  // of the last dword
+    return records < before ? 0 : records - before;
+  }
+
   static constexpr uint64_t dwords_up(uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; }
 };
 

@@ -463,7 +463,7 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   const Op name = instruction.op;
   if (name == Op::ds_nop) return {};
   if (is_lane_exchange(name)) return lower_lane_exchange(instruction, context, out);
-  if (isa::name(name).starts_with("ds_gws_")) return "global wave sync is not there";
+  if (isa::name(name).starts_with("ds_gws_")) return lower_gws(instruction, context, out);
   if (instruction.gds || name == Op::ds_ordered_count) return "global data share (GDS) is not there";
   const bool gfx8 = context.target.family() == isa::Family::kGfx8;
   if (name == Op::ds_append || name == Op::ds_consume) {

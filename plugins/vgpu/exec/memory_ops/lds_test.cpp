@@ -335,6 +335,47 @@ TEST_P(Lds, AppendAndConsumeCountLanes) {
   EXPECT_EQ(m.vgpr(kResult)[7], 106u);
 }
 
+TEST_P(Lds, GlobalBarriersLetGoWhenAllHaveArrived) {
+  Machine m(GetParam());
+  m.set_scalar(isa::code::kM0, 2 << 16);
+  Instruction i = ds(Op::ds_gws_init);
+  i.vaddr = {};
+  i.gds = true;
+  i.offset = 3;
+  for (unsigned lane = 0; lane < width(); ++lane) m.vgpr(kData)[lane] = lane;
+  m.set_exec(~uint64_t{3});  // two, and the one that comes last
+  ASSERT_EQ(m.run(i), Stop::kEnd);
+  i.op = Op::ds_gws_barrier;
+  for (int round = 0; round < 3; ++round) {
+    m.wave.sync_round = 0;
+    EXPECT_EQ(m.run(i), Stop::kSleep);
+    const uint64_t first = m.wave.sync_round;
+    EXPECT_EQ(m.run(i), Stop::kSleep);  // asks again, does not arrive twice
+    m.wave.sync_round = 0;
+    EXPECT_EQ(m.run(i), Stop::kSleep);
+    m.wave.sync_round = 0;
+    EXPECT_EQ(m.run(i), Stop::kEnd);
+    m.wave.sync_round = first;
+    EXPECT_EQ(m.run(i), Stop::kEnd);
+    EXPECT_EQ(m.wave.sync_round, 0u);
+  }
+}
+
+TEST_P(Lds, GlobalSemaphores) {
+  Machine m(GetParam());
+  m.set_scalar(isa::code::kM0, 0);
+  Instruction i;
+  i.encoding = Encoding::kDs;
+  i.gds = true;
+  i.op = Op::ds_gws_sema_p;
+  EXPECT_EQ(m.run(i), Stop::kSleep);
+  i.op = Op::ds_gws_sema_v;
+  EXPECT_EQ(m.run(i), Stop::kEnd);
+  i.op = Op::ds_gws_sema_p;
+  EXPECT_EQ(m.run(i), Stop::kEnd);
+  EXPECT_EQ(m.run(i), Stop::kSleep);
+}
+
 TEST_P(Lds, BackwardPermutation) {
   for (const uint8_t major : {9, 10}) {
     for (const uint64_t exec : execs()) {

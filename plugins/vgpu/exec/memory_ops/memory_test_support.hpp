@@ -11,6 +11,7 @@
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
 #include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
@@ -69,6 +70,8 @@ class TestCore final : public Core {
   void send_interrupt(Wave&, uint32_t) override {}
   void invalidate_instructions(Wave&) override {}
   TrapHandler trap_handler() override { return {}; }
+  GlobalWaveSync* global_wave_sync() override { return &sync; }
+  GlobalWaveSync sync;
   uint64_t ticks = 1000;
 };
 

@@ -1,0 +1,72 @@
+// Global wave sync (GWS): the counters that waves of all work-groups meet at, and that cooperative launches
+// are made of. One object for each GPU as a process sees it; its state outlives dispatches, as a small kernel
+// sets a resource up before the one that uses it.
+//
+// Threads: any worker. Nothing waits in here: who has to, gives its turn up and asks again. What a wave wrote
+// before it arrived is seen by all that pass the barrier after it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+namespace rigel::vgpu::exec {
+
+class GlobalWaveSync {
+ public:
+  static constexpr uint32_t kResources = 64;
+
+  /// ds_gws_init: so many waves may arrive before the one that lets all go; or so many may pass the
+  /// semaphore.
+  void init(uint32_t resource, uint32_t count) {
+    const std::lock_guard lock(mutex_);
+    at(resource).count = count;
+  }
+
+  /// ds_gws_barrier: arrives. 0: this was the last one, and the next round begins with `count`. Else what to
+  /// ask passed() with.
+  uint64_t arrive(uint32_t resource, uint32_t count) {
+    const std::lock_guard lock(mutex_);
+    Resource& r = at(resource);
+    if (r.count != 0) {
+      --r.count;
+      return r.round;
+    }
+    r.count = count;
+    ++r.round;
+    return 0;
+  }
+
+  /// Whether the round that a wave arrived in is over.
+  bool passed(uint32_t resource, uint64_t round) {
+    const std::lock_guard lock(mutex_);
+    return at(resource).round != round;
+  }
+
+  /// ds_gws_sema_v, ds_gws_sema_br
+  void add(uint32_t resource, uint32_t count) {
+    const std::lock_guard lock(mutex_);
+    at(resource).count += count;
+  }
+
+  /// ds_gws_sema_p: takes one, if there is one.
+  bool take(uint32_t resource) {
+    const std::lock_guard lock(mutex_);
+    Resource& r = at(resource);
+    if (r.count == 0) return false;
+    --r.count;
+    return true;
+  }
+
+ private:
+  struct Resource {
+    uint32_t count = 0;
+    uint64_t round = 1;
+  };
+  Resource& at(uint32_t resource) { return resources_[resource % kResources]; }
+
+  std::mutex mutex_;
+  std::array<Resource, kResources> resources_;  // under mutex_
+};
+
+}  // namespace rigel::vgpu::exec
