@@ -98,6 +98,43 @@ TEST_P(Barrier, ChainsOfManyQueuesResolve) {
   EXPECT_TRUE(wait_for(signals[kRounds], HSA_SIGNAL_CONDITION_EQ, 0));
 }
 
+// Every packet takes one from the same signal, so one that is lost, or done twice, shows.
+TEST_P(Barrier, TenMillionPacketsOfFourProducersAreDoneOnce) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int64_t kPackets = 200'000;
+#elif defined(__has_feature)
+  constexpr int64_t kPackets =
+      __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 200'000 : 10'000'000;
+#else
+  constexpr int64_t kPackets = 10'000'000;
+#endif
+  constexpr int kProducers = 4;
+  ScopedQueue many;
+  many.create(agent(), std::max(1024u, queue()->size));
+  ASSERT_NE(many.get(), nullptr);
+  const ScopedSignal left(kPackets);
+  const hsa_barrier_and_packet_t packet = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, left);
+  std::vector<std::thread> producers;
+  for (int i = 0; i < kProducers; ++i) {
+    producers.emplace_back([&] {
+      for (int64_t n = 0; n < kPackets / kProducers; ++n) {
+        // What is beyond the ring waits with the processor given away: there may be fewer processors than
+        // producers.
+        while (hsa_queue_load_write_index_relaxed(many.get()) -
+                   hsa_queue_load_read_index_relaxed(many.get()) >=
+               many.get()->size) {
+          std::this_thread::yield();
+        }
+        submit(many.get(), packet);
+      }
+    });
+  }
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_TRUE(wait_for(left, HSA_SIGNAL_CONDITION_EQ, 0)) << left.value() << " left";
+  EXPECT_EQ(hsa_queue_load_read_index_scacquire(many.get()), static_cast<uint64_t>(kPackets));
+  EXPECT_EQ(many.errors().count, 0);
+}
+
 INSTANTIATE_FOR_AGENTS(Barrier);
 
 // --- Packets that are wrong ------------------------------------------------------------------------------
