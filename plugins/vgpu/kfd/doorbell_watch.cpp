@@ -48,8 +48,11 @@ constexpr auto kStayAwake = microseconds(2000);
 // How long the repeated store is waited for with closed eyes to the clock.
 constexpr auto kStoreLands = microseconds(200);
 constexpr auto kLookInterval = microseconds(30);
-// Without userfaultfd: the price of a look is a few microseconds.
+// Without userfaultfd: a look costs some ten microseconds, most of them for waking up, so looks become rarer
+// as the pause becomes longer.
 constexpr auto kIdleInterval = microseconds(1000);
+constexpr auto kLongestIdleInterval = microseconds(4000);
+constexpr int kLooksInAPause = 256;
 
 bool rung(const void* address, uint32_t bytes) {
   if (bytes == 4) {
@@ -256,7 +259,8 @@ void DoorbellWatch::run() {
         !mappings_.empty() &&
         std::all_of(mappings_.begin(), mappings_.end(), [](const MappedPages& m) { return m.registered; });
     if (!all_protected) {
-      changed_.wait_for(lock, kIdleInterval);
+      const auto pause = std::chrono::duration_cast<microseconds>(now - awake_until);
+      changed_.wait_for(lock, std::clamp(pause / kLooksInAPause, kIdleInterval, kLongestIdleInterval));
       continue;
     }
     protect(true);
