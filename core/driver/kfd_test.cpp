@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/driver/board_name.hpp"
 #include "core/driver/device_signals.hpp"
 #include "core/driver/kfd_events.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -79,6 +80,14 @@ TEST(Kfd, TellsADeviceThatIsNoKfd) {
 
 TEST(Kfd, TellsAFolderFromADevice) {
   EXPECT_NE(why_not("/").find("cannot be opened"), std::string::npos);
+}
+
+TEST(BoardName, IsOfTheDeviceAndItsRevision) {
+  const char* list = "# ids\n1.0.0\n687F,\tC1,\tRadeon RX Vega\n687F,\tC3,\tRadeon Pro Vega\n687F\n";
+  EXPECT_EQ(find_board_name(list, 0x687f, 0xc1), "Radeon RX Vega");
+  EXPECT_EQ(find_board_name(list, 0x687f, 0xc3), "Radeon Pro Vega");
+  EXPECT_EQ(find_board_name(list, 0x687f, 0xc2), "");
+  EXPECT_EQ(find_board_name("", 1, 1), "");
 }
 
 TEST(KfdTopology, StopsAtALineThatIsNone) {

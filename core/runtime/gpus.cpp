@@ -150,6 +150,7 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
     facts.node_id = node->number;
     facts.name = node->name;
     facts.properties = node->properties;
+    facts.properties["gpu_id"] = node->gpu_id;
     facts.properties["xnack_enabled"] = xnack;
     const auto packed = static_cast<uint32_t>(node->property("gfx_target_version"));
     TargetVersion version{packed / 10000, packed / 100 % 100, packed % 100};

@@ -11,6 +11,7 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
+#include "core/driver/board_name.hpp"
 #include "core/runtime/agent_copier.hpp"
 #include "core/signal/signal_pool.hpp"
 
@@ -206,6 +207,18 @@ Status Runtime::agent_info(hsa_agent_t handle, uint32_t attribute, void* value) 
   }
   if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
     surroundings.memory_available = available_memory(*agent, gpus_.get());
+  std::string product_name;
+  if (agent->node().bus == HSABE_BUS_KFD) {
+    const KfdNode* node = gpus_->find_node(agent->node().node_id);
+    if (attribute == HSA_AMD_AGENT_INFO_PRODUCT_NAME) {
+      product_name = board_name(gpus_->kfd().transport(), *node);
+      surroundings.product_name = product_name;
+    }
+    if (attribute == HSA_AMD_AGENT_INFO_HDP_FLUSH) {
+      surroundings.registers =
+          static_cast<uint32_t*>(gpus_->kfd().registers(*gpus_->kfd().gpu_of_node(node->number)));
+    }
+  }
   return agent->info(attribute, value, surroundings);
 }
 

@@ -31,6 +31,8 @@ struct Cache {
 struct AgentSurroundings {
   hsa_agent_t nearest_cpu{};
   uint64_t memory_available = 0;  ///< bytes
+  std::string_view product_name;  ///< empty: the backend's
+  uint32_t* registers = nullptr;  ///< the page of registers that user mode may write
 };
 
 class Agent {

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "core/base/clock.hpp"
 #include "core/base/query.hpp"
 #include "core/topology/agent.hpp"
@@ -129,7 +131,9 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
     case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY:
       return answer(value, caps().memory_max_clock_mhz);
     case HSA_AMD_AGENT_INFO_PRODUCT_NAME:
-      return answer_string(value, view(caps().product_name), kNameBytes);
+      return answer_string(
+          value, surroundings.product_name.empty() ? view(caps().product_name) : surroundings.product_name,
+          kNameBytes);
     case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU:
       return answer(value, caps().max_waves_per_cu);
     case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU:
@@ -139,14 +143,20 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
     case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE:
       return answer(value, caps().shader_arrays_per_engine);
     case HSA_AMD_AGENT_INFO_HDP_FLUSH:
-      return answer(value, hsa_amd_hdp_flush_t{nullptr, nullptr});
+      return answer(value, surroundings.registers == nullptr
+                               ? hsa_amd_hdp_flush_t{nullptr, nullptr}
+                               : hsa_amd_hdp_flush_t{surroundings.registers, surroundings.registers + 1});
     case HSA_AMD_AGENT_INFO_DOMAIN:
       return answer(value, caps().pci_domain);
     case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
       return answer(value, (caps().queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE) != 0);
     case HSA_AMD_AGENT_INFO_UUID: {
-      const auto unknown = is_cpu() ? "CPU-XX" : "GPU-XX";
-      return answer_string(value, caps().uuid.size != 0 ? view(caps().uuid) : unknown, kUuidBytes);
+      if (caps().uuid.size != 0) return answer_string(value, view(caps().uuid), kUuidBytes);
+      const auto id = node_.properties.find("unique_id");
+      if (id != node_.properties.end() && id->second != 0) {
+        return answer_string(value, fmt::format("GPU-{:016x}", id->second), kUuidBytes);
+      }
+      return answer_string(value, is_cpu() ? "CPU-XX" : "GPU-XX", kUuidBytes);
     }
     case HSA_AMD_AGENT_INFO_ASIC_REVISION:
       return answer(value, caps().asic_revision);
