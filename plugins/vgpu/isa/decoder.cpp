@@ -621,11 +621,10 @@ void Reader::size_image_registers() {
   if (shape_.has(flag::kAtomic) && data == 4 && (sizes & 2) != 0) data = 5;  // as LLVM has it
   if (field(40, 8) + data > 256) return;
 
-  unsigned addresses = listed;
   if (gfx10()) {
     const ImageDimension& dimension = kImageDimensions[out_.dim];
     const unsigned coordinates = (image->coordinates ? dimension.coordinates : 0u) + (image->level ? 1u : 0u);
-    addresses = image->further + (out_.a16 ? (coordinates + 1) / 2 : coordinates);
+    unsigned addresses = image->further + (out_.a16 ? (coordinates + 1) / 2 : coordinates);
     if (image->gradients)
       addresses += image->half_gradients ? (dimension.gradients / 2u + 1) & ~1u : dimension.gradients;
     if (nsa) {

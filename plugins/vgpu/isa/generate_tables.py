@@ -39,10 +39,6 @@ for base in ["mad_f16", "mad_u16", "mad_i16", "fma_f16", "div_fixup_f16", "inter
 RENAMED["v_interp_p1_f32_16bank"] = "v_interp_p1_f32"  # the same on a chip with other banks
 
 
-def family_of(chip):
-    return {3: chip[3], 4: "10"}[len(chip) - 3]
-
-
 class Dump:
     """The records of the dump that matter."""
 
@@ -156,9 +152,6 @@ def write_operations(folder, instructions, operations):
 
 # Fields of the description that no operand of ours comes from.
 IGNORED_FIELDS = {"SOffsetEn", "Offset"}
-NAMES_OF_SLOTS = {
-    "dst0": {"vdst", "sdst"}, "src0": {"src0", "vsrc"}, "src1": {"src1"}, "src2": {"src2"},
-}
 VECTOR_TYPES = {"f16": ("kF16", 1), "f32": ("kF32", 1), "f64": ("kF64", 2), "i16": ("kB16", 1), "i32": ("kB32", 1),
                 "i64": ("kB64", 2), "v2f16": ("kV2F16", 1), "v2i16": ("kV2B16", 1), "v2f32": ("kF32", 2),
                 "v2i32": ("kB32", 2)}

@@ -412,7 +412,7 @@ void append_version(std::string& text, uint16_t value) {
   bool compound = false;
   for (const Counter& bit : kBits) {
     if (bits_of(value, bit.low, bit.width) == 0) continue;
-    if (compound) expression = '(' + expression + ')';
+    if (compound) expression.insert(0, 1, '(').push_back(')');
     compound = true;
     expression += '|';
     expression += bit.name;
