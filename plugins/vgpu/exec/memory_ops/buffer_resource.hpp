@@ -59,7 +59,10 @@ struct BufferResource {
       const bool structured =
           family == isa::Family::kGfx8 ? stride != 0 && swizzled : stride != 0 && has_index;
       // Any dword that begins in range counts.
-      if (!structured) return dwords_up(left(records, offset + index * stride + scalar));
+      // On gfx9 an index that counts makes it structured, and the lane's own number (add_tid, as in scratch)
+      // does not count.
+      const uint64_t before = family == isa::Family::kGfx8 ? index * stride : 0;
+      if (!structured) return dwords_up(left(records, offset + before + scalar));
       if (index >= records) return 0;
       return swizzled ? dwords_up(left(stride, offset)) : kAll;
     }
