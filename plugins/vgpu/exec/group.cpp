@@ -73,7 +73,9 @@ void Group::end() {
 
 Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t turn) {
   const uint32_t count = work_group_.wave_count;
-  uint64_t executed = 0;
+  // A wave that stops within a block may have less than nothing to its account: a branch ahead in the block
+  // gives back what it skips, and what it skipped to is counted when the block is left.
+  int64_t executed = 0;
   Outcome outcome = Outcome::kHalted;
   for (bool again = true; again;) {
     again = false;
@@ -86,7 +88,7 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
       environment.enter(wave.mode);
       run_wave(&wave);
       environment.now_is(wave.mode);
-      executed += static_cast<uint64_t>(turn - wave.budget);
+      executed += turn - wave.budget;
       switch (wave.stop) {
         case Stop::kEnd:
           states_[i] = State::kEnded;
@@ -124,7 +126,7 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
         if (state == State::kAtBarrier) state = State::kReady;
       }
       work_group_.waves_at_barrier = 0;
-      again = executed < static_cast<uint64_t>(turn) * count;
+      again = executed < turn * count;
       outcome = Outcome::kTurnOver;
     } else if (turn_over) {
       outcome = Outcome::kTurnOver;
@@ -134,8 +136,8 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
       outcome = Outcome::kHalted;
     }
   }
-  instructions_ += executed;
-  last_instructions_ = executed;
+  instructions_ += static_cast<uint64_t>(executed);
+  last_instructions_ = executed > 0 ? static_cast<uint64_t>(executed) : 0;
   return outcome;
 }
 
