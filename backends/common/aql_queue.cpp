@@ -198,6 +198,13 @@ const hsa_kernel_dispatch_packet_t& AqlQueue::current_packet() const {
       memory_.ring.data())[index & (queue_->hsa_queue.size - 1)];
 }
 
+void AqlQueue::release_current_packet() {
+  constexpr uint32_t kShift = HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE, kMask = 3u << kShift;
+  auto& header = const_cast<uint16_t&>(current_packet().header);
+  const uint32_t value = (header & ~kMask) | HSA_FENCE_SCOPE_SYSTEM << kShift;
+  std::atomic_ref(header).store(static_cast<uint16_t>(value), std::memory_order_release);
+}
+
 bool AqlQueue::serve(uint64_t reason) {
   const hsabe_host_t* const host = device_.host;
   if (const uint32_t lanes = scratch_asked_for(reason); lanes != 0) {
@@ -246,7 +253,10 @@ bool AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
   while (waves != 0 && device_.allocate_scratch(waves * need->wave_bytes, scratch_) != HSA_STATUS_SUCCESS) {
     waves = fewer_scratch_waves(slots, *need, waves);
   }
-  put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, once);
+  // What does not serve every slot would slow down what comes after.
+  const bool give_back = waves < need->device_waves;
+  put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, give_back);
+  if (give_back && device_.has_quirk(kQuirkScratchOnceNeedsRelease)) release_current_packet();
   return waves != 0;
 }
 

@@ -53,6 +53,8 @@ class AqlQueue {
   void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once);
   /// The packet that the processor is at.
   const hsa_kernel_dispatch_packet_t& current_packet() const;
+  /// Has it release to the system when it ends.
+  void release_current_packet();
 
   Device& device_;
   const uint64_t cookie_;

@@ -1,6 +1,7 @@
 #include "backends/common/copy_engines.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -110,8 +111,10 @@ void put_kernel(pm4::Slot& slot, std::byte* place, const BlitLaunch& launch, uin
 
 bool engines_wanted(const Device& device) {
   const hsabe_host_t* const host = device.host;
-  const auto wanted =
-      hsabe::view(host->config->get_string(host->self, hsabe::str("sdma"), hsabe::str("auto")));
+  auto wanted = hsabe::view(host->config->get_string(host->self, hsabe::str("sdma"), hsabe::str("auto")));
+  const char* const environment = std::getenv("HSA_ENABLE_SDMA");  // as ROCr takes it
+  if (environment != nullptr && std::string_view(environment) == "0") wanted = "off";
+  if (environment != nullptr && std::string_view(environment) == "1") wanted = "on";
   if (wanted == "off" || device.has_quirk(kQuirkNoSdma) || device.facts.sdma_engines == 0) return false;
   if (wanted == "on") return true;
   return !device.has_quirk(kQuirkSdmaUnstable) && !device.facts.apu;
