@@ -52,8 +52,15 @@ template <bool Legacy>
 F32 mad(F32 a, F32 b, F32 c, Control control) {
   const auto product = [](F32 x, F32 y) { return Legacy ? legacy_product(x, y) : x * y; };
   if (control.flushes32()) return product(a, b) + c;
-  const F32 part = product(without_denormals(a), without_denormals(b));
-  return without_denormals(without_denormals(part) + without_denormals(c));
+  const F32 x = without_denormals(a), y = without_denormals(b);
+  F32 part = without_denormals(product(x, y));
+  // What only became the least normal number because a denormal has fewer digits to round to is flushed, too.
+  const I32 least = (bits_as<U32>(part) & 0x7fffffff) == 0x800000;
+  if (__builtin_expect(mask_bits(least) != 0, 0)) {
+    const I32 below = magnitude_of(x * 0x1p64f * y) < 0x1p-62f;
+    part = bits_as<F32>(select(least & below, bits_as<U32>(part) & 0x80000000, bits_as<U32>(part)));
+  }
+  return without_denormals(part + without_denormals(c));
 }
 
 constexpr Entry kTable[] = {
@@ -84,7 +91,7 @@ constexpr Entry kTable[] = {
     rare<([](F32 a, F32 b, F32 c) {
       constexpr float kLargest = 0x1.fffffep127f;
       const I32 unlit = (b == -kLargest) | (b == -__builtin_inff()) | (b != b) | ~(c > 0);
-      return unlit ? F32{} - kLargest : a * b;
+      return unlit ? F32{} - kLargest : legacy_product(a, b);
     })>(Op::v_mullit_f32),
     hot<extreme32<false>>(Op::v_min_f32),
     hot<extreme32<true>>(Op::v_max_f32),

@@ -16,7 +16,7 @@ U32 mad_u24_clamped(U32 a, U32 b, U32 c) {
 
 I32 mad_i24_clamped(I32 a, I32 b, I32 c) {
   const I32 x = signed24(a), y = signed24(b);
-  const I32 low = x * y;
+  const I32 low = wrapping_product(x, y);
   const I32 high = high_product(x, y);
   // The sum of the 64-bit product and c, by halves.
   const U32 sum = bits_as<U32>(low) + bits_as<U32>(c);
@@ -65,14 +65,14 @@ constexpr Entry kTable[] = {
     saturating<([](U32 a, U32 b) { return mad_u24_clamped(a, b, U32{}); })>(
         hot<([](U32 a, U32 b) { return unsigned24(a) * unsigned24(b); })>(Op::v_mul_u32_u24)),
     saturating<([](I32 a, I32 b) { return mad_i24_clamped(a, b, I32{}); })>(
-        hot<([](I32 a, I32 b) { return signed24(a) * signed24(b); })>(Op::v_mul_i32_i24)),
+        hot<([](I32 a, I32 b) { return wrapping_product(signed24(a), signed24(b)); })>(Op::v_mul_i32_i24)),
     rare<([](U32 a, U32 b) { return high_product(unsigned24(a), unsigned24(b)); })>(Op::v_mul_hi_u32_u24),
     rare<([](I32 a, I32 b) { return high_product(signed24(a), signed24(b)); })>(Op::v_mul_hi_i32_i24),
     saturating<mad_u24_clamped>(
         hot<([](U32 a, U32 b, U32 c) { return unsigned24(a) * unsigned24(b) + c; })>(Op::v_mad_u32_u24)),
-    saturating<mad_i24_clamped>(
-        hot<([](I32 a, I32 b, U32 c) { return bits_as<U32>(signed24(a) * signed24(b)) + c; })>(
-            Op::v_mad_i32_i24)),
+    saturating<mad_i24_clamped>(hot<([](I32 a, I32 b, U32 c) {
+      return bits_as<U32>(wrapping_product(signed24(a), signed24(b))) + c;
+    })>(Op::v_mad_i32_i24)),
     saturating<([](U16 a, U16 b, U32 c) { return saturating_add(a.v * b.v, c); })>(
         rare<([](U16 a, U16 b, U32 c) { return a.v * b.v + c; })>(Op::v_mad_u32_u16)),
     saturating<([](I16 a, I16 b, I32 c) { return saturating_add(a.v * b.v, c); })>(

@@ -25,7 +25,7 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
 [[gnu::always_inline]] inline I32 high_product(I32 a, I32 b) {
   const U32 product = high_product(bits_as<U32>(a), bits_as<U32>(b));
-  return bits_as<I32>(product) - ((a >> 31) & b) - ((b >> 31) & a);
+  return bits_as<I32>(product - bits_as<U32>((a >> 31) & b) - bits_as<U32>((b >> 31) & a));
 }
 
 /// Products of 32-bit lanes that accompany 64-bit ones.
@@ -103,6 +103,11 @@ template <class V>
 }
 [[gnu::always_inline]] inline I32 signed24(I32 a) {
   return (a << 8) >> 8;
+}
+
+/// The low half of a product, which may wrap.
+[[gnu::always_inline]] inline I32 wrapping_product(I32 a, I32 b) {
+  return bits_as<I32>(bits_as<U32>(a) * bits_as<U32>(b));
 }
 
 [[gnu::always_inline]] inline U32 distance(U32 a, U32 b) {

@@ -196,15 +196,17 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
   if (lowering.instruction.clamp && !entry.float_result && entry.clamped != nullptr) return entry.clamped;
   constexpr uint32_t kModifiers = 7 * aux::kAbs | 7 * aux::kNeg | aux::kPost | 7 * aux::kHigh;
   if ((lowering.aux & kModifiers) != 0) return entry.generic;
-  if (entry.form == Form::kPacked) {
+  if (entry.form == Form::kPacked || entry.form == Form::kMix) {
     constexpr uint32_t kUnusual = aux::kFlushInputs16 | aux::kFlushResults16 | 3u << aux::kRound16Shift;
     for (unsigned i = 0; i < entry.sources; ++i) {
       if (lowering.src[i].is_uniform) return entry.generic;
     }
+    const bool mix = entry.form == Form::kMix;
     const bool in_order = lowering.imm == 7 * packed::kSelectHigh ||
                           (entry.sources == 2 && lowering.imm == 3 * packed::kSelectHigh);
-    const Handler fast = entry.fast[in_order ? kInOrder : kSelected];
-    return fast == nullptr || (lowering.aux & kUnusual) != 0 ? entry.generic : fast;
+    const Handler fast = entry.fast[in_order && !mix ? kInOrder : kSelected];
+    const bool unusual = (lowering.aux & kUnusual) != 0 || (mix && lowering.imm >= packed::kNegHigh);
+    return fast == nullptr || unusual ? entry.generic : fast;
   }
   unsigned kinds = 0;
   for (unsigned i = 0; i < entry.row_sources; ++i) kinds |= (lowering.src[i].is_uniform ? 1u : 0u) << i;

@@ -70,12 +70,12 @@ template <auto Fn>
 }
 
 /// Fn(F32...) -> F32 or Half.
-template <auto Fn>
+template <auto Fn, Halves H>
 [[gnu::flatten]] void mix_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  with_packed<Fn, MixInput>(
+  with_packed<Fn, MixInput<H>>(
       op, registers, [&](const auto&... inputs) __attribute__((always_inline)) {
-        const Control control{op->aux};
-        const Output<ResultOf<Fn>, true> output(op, registers);
+        const Control control{H == Halves::kAny ? op->aux : 0};
+        const Output<ResultOf<Fn>, H == Halves::kAny> output(op, registers);
         each_chunk<kLanes>(
             op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
               output.put_at(lane, Fn(inputs.at(lane, control)...), bits, control);
@@ -115,8 +115,9 @@ constexpr Entry clamping(Entry entry) {
 }
 template <auto Fn>
 constexpr Entry mix(Op op) {
-  Entry entry = packed_entry<Fn>(op, mix_lanes<Fn>, true);
+  Entry entry = packed_entry<Fn>(op, mix_lanes<Fn, Halves::kAny>, true);
   entry.form = Form::kMix;
+  entry.fast[kSelected] = mix_lanes<Fn, Halves::kRows>;
   return entry;
 }
 // The result goes to one half; the other stays.

@@ -84,14 +84,17 @@ struct Singles {
   return bits;
 }
 
-/// A source of a mix operation: single precision, or the half that op_sel says. neg_hi stands for abs.
+/// A source of a mix operation: single precision, or the half that op_sel says. neg_hi stands for abs. Those
+/// of handlers for rows have no abs.
+template <Halves H>
 class MixInput {
  public:
   [[gnu::always_inline]] MixInput(const MicroOp* op, const std::byte* registers, unsigned index)
       : lanes_(op, registers, index, 0) {
     half_ = (op->imm & packed::kSelectHigh << index) != 0;
     shift_ = (op->imm & packed::kSelect << index) != 0 ? 16 : 0;
-    clear_ = (op->imm & packed::kNegHigh << index) != 0 ? 0x7fffffff : 0xffffffff;
+    if constexpr (H == Halves::kAny)
+      clear_ = (op->imm & packed::kNegHigh << index) != 0 ? 0x7fffffff : 0xffffffff;
     flip_ = (op->imm & packed::kNeg << index) != 0 ? 0x80000000 : 0;
   }
   [[gnu::always_inline]] F32 at(size_t lane, Control control) const {
@@ -101,12 +104,13 @@ class MixInput {
       if (control.flush_inputs16()) bits = flush_half(bits);
       bits = bits_as<U32>(half_to_single(bits));
     }
-    return bits_as<F32>((bits & clear_) ^ flip_);
+    if constexpr (H == Halves::kAny) bits = bits & clear_;
+    return bits_as<F32>(bits ^ flip_);
   }
 
  private:
-  Lanes<U32, Kind::kAny> lanes_;
-  uint32_t shift_, clear_, flip_;
+  Lanes<U32, H == Halves::kAny ? Kind::kAny : Kind::kRow> lanes_;
+  uint32_t shift_, clear_ = 0, flip_;
   bool half_;
 };
 
