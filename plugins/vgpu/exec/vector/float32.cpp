@@ -90,7 +90,8 @@ constexpr Entry kTable[] = {
 
     rare<([](F32 a, F32 b, F32 c) {
       constexpr float kLargest = 0x1.fffffep127f;
-      const I32 unlit = (b == -kLargest) | (b == -__builtin_inff()) | (b != b) | ~(c > 0);
+      const I32 unlit =
+          (b == -kLargest) | (b == -__builtin_inff()) | (b != b) | (bits_as<I32>(c) <= 0) | (c != c);
       return unlit ? F32{} - kLargest : legacy_product(a, b);
     })>(Op::v_mullit_f32),
     hot<extreme32<false>>(Op::v_min_f32),
