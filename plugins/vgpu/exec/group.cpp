@@ -53,6 +53,7 @@ bool Group::reserve(std::shared_ptr<Launch> launch) {
   }
   launch_ = std::move(launch);
   started_ = false;
+  launch_->prepare_group(work_group_, has_slots_ ? slots_.data() : nullptr);
   return true;
 }
 
@@ -61,7 +62,7 @@ void Group::start(uint64_t index) {
   index_ = index;
   failed_ = nullptr;
   instructions_ = 0;
-  launch_->start_group(work_group_, index, has_slots_ ? slots_.data() : nullptr);
+  launch_->start_group(work_group_, index);
   for (State& state : states_) state = State::kReady;
 }
 

@@ -84,77 +84,95 @@ uint64_t Launch::live_lanes(const Shape& shape, uint32_t wave) const {
   return lanes == 64 ? ~uint64_t{0} : 0xffffffffu;
 }
 
-void Launch::start_group(WorkGroup& group, uint64_t index, const uint32_t* slots) {
-  group.id[0] = static_cast<uint32_t>(index % group_count_[0]);
-  const uint64_t rest = index / group_count_[0];
-  group.id[1] = static_cast<uint32_t>(rest % group_count_[1]);
-  group.id[2] = static_cast<uint32_t>(rest / group_count_[1]);
+// What is the same for all work-groups that this memory will be.
+void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
+  group.lds_bytes = dispatch_.lds_bytes;
+  for (uint32_t w = 0; w < waves_per_group_; ++w) {
+    Wave& wave = group.waves[w];
+    wave.group = &group;
+    wave.core = this;
+    wave.layout = layout_;
+    wave.shared_aperture_hi = static_cast<uint32_t>(dispatch_.flat_group_base >> 32);
+    wave.private_aperture_hi = static_cast<uint32_t>(dispatch_.flat_private_base >> 32);
+    wave.id_in_group = w;
+    const uint64_t scratch_offset = slots == nullptr ? 0 : uint64_t{slots[w]} * dispatch_.scratch_wave_bytes;
+    wave.scratch_va = dispatch_.scratch_va == 0 ? 0 : dispatch_.scratch_va + scratch_offset;
+    wave.scratch_lane_bytes = dispatch_.scratch_wave_bytes / layout_.wave_size;
+  }
+}
+
+void Launch::start_group(WorkGroup& group, uint64_t index) {
+  if (index < group_count_[0]) {  // as in grids of one dimension always
+    group.id[0] = static_cast<uint32_t>(index);
+    group.id[1] = group.id[2] = 0;
+  } else {
+    group.id[0] = static_cast<uint32_t>(index % group_count_[0]);
+    const uint64_t rest = index / group_count_[0];
+    group.id[1] = static_cast<uint32_t>(rest % group_count_[1]);
+    group.id[2] = static_cast<uint32_t>(rest / group_count_[1]);
+  }
 
   // At the far ends of the grid work-groups are smaller.
-  uint32_t size[3];
-  bool partial = false;
-  for (int i = 0; i < 3; ++i) {
-    const uint64_t first = uint64_t{group.id[i]} * dispatch_.work_group_size[i];
-    size[i] = static_cast<uint32_t>(
-        std::min<uint64_t>(dispatch_.work_group_size[i], dispatch_.grid_size[i] - first));
-    partial |= size[i] != dispatch_.work_group_size[i];
-  }
   Shape smaller;
-  if (partial) smaller = make_shape(size[0], size[1], size[2]);
-  const Shape& shape = partial ? smaller : full_;
-  group.wave_count = shape.waves;
-  group.lds_bytes = dispatch_.lds_bytes;
+  const Shape* shape = &full_;
+  if (group.id[0] + 1 == group_count_[0] || group.id[1] + 1 == group_count_[1] ||
+      group.id[2] + 1 == group_count_[2]) {
+    uint32_t size[3];
+    for (int i = 0; i < 3; ++i) {
+      const uint64_t first = uint64_t{group.id[i]} * dispatch_.work_group_size[i];
+      size[i] = static_cast<uint32_t>(
+          std::min<uint64_t>(dispatch_.work_group_size[i], dispatch_.grid_size[i] - first));
+    }
+    if (!std::equal(size, size + 3, full_.size)) {
+      smaller = make_shape(size[0], size[1], size[2]);
+      shape = &smaller;
+    }
+  }
+  group.wave_count = shape->waves;
   group.waves_at_barrier = 0;
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
   const MicroOp* const entry = code_->find(dispatch_.entry_va, mode_ & kFloatModeBits);
-  const size_t row_bytes = layout_.row_bytes();
-  for (uint32_t w = 0; w < shape.waves; ++w) {
+  const uint32_t status = (shape->waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
+  const auto place = static_cast<uint32_t>(index);
+  const uint32_t unit = place % device_.compute_units;
+  const uint32_t id_bytes = layout_.row_bytes() * id_rows_;
+  for (uint32_t w = 0; w < shape->waves; ++w) {
     Wave& wave = group.waves[w];
-    std::byte* const registers = wave.registers;
     wave.op = entry;
-    wave.group = &group;
-    wave.core = this;
     wave.scc = 0;
     wave.mode = mode_;
     wave.sync_round = 0;
-    wave.status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
+    wave.status = status;
     wave.trap_status = 0;
     wave.stop = Stop::kRunning;
-    wave.layout = layout_;
-    wave.shared_aperture_hi = static_cast<uint32_t>(dispatch_.flat_group_base >> 32);
-    wave.private_aperture_hi = static_cast<uint32_t>(dispatch_.flat_private_base >> 32);
-    wave.id_in_group = w;
-    wave.launched_exec = live_lanes(shape, w);
-    const uint64_t scratch_offset = slots == nullptr ? 0 : uint64_t{slots[w]} * dispatch_.scratch_wave_bytes;
-    wave.scratch_va = dispatch_.scratch_va == 0 ? 0 : dispatch_.scratch_va + scratch_offset;
-    wave.scratch_lane_bytes = dispatch_.scratch_wave_bytes / layout_.wave_size;
-    const uint32_t unit = static_cast<uint32_t>(index % device_.compute_units);
+    wave.launched_exec = live_lanes(*shape, w);
     if (device_.target.major >= 10) {
       wave.hw_id =
           (w & 31) | (w & 3) << 8 | (unit & 15) << 10 | (unit >> 4 & 1) << 16 | (unit >> 5 & 3) << 18;
-      wave.hw_id2 = (dispatch_.queue_id & 15) | (index & 31) << 16;
+      wave.hw_id2 = (dispatch_.queue_id & 15) | (place & 31) << 16;
     } else {
-      wave.hw_id = (w & 15) | (w & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 3) << 13 | (index & 15) << 16 |
+      wave.hw_id = (w & 15) | (w & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 3) << 13 | (place & 15) << 16 |
                    (dispatch_.queue_id & 7) << 24;
     }
 
     uint32_t* const s = wave.scalars();
-    std::memcpy(s, dispatch_.user_sgprs.data(), dispatch_.user_sgpr_count * sizeof(uint32_t));
+    // All of them, of which the ones behind the last are overwritten or mean nothing: no length to look at.
+    std::memcpy(s, dispatch_.user_sgprs.data(), sizeof dispatch_.user_sgprs);
     uint32_t next = dispatch_.user_sgpr_count;
     for (uint32_t i = 0; i < 3; ++i) {
       if ((rsrc2 >> (7 + i) & 1) != 0) s[next++] = group.id[i];
     }
-    if ((rsrc2 >> 10 & 1) != 0) s[next++] = shape.waves | (w == 0 ? 1u << 31 : 0);
-    if ((rsrc2 & 1) != 0) s[next++] = static_cast<uint32_t>(scratch_offset);
+    if ((rsrc2 >> 10 & 1) != 0) s[next++] = shape->waves | (w == 0 ? 1u << 31 : 0);
+    if ((rsrc2 & 1) != 0) s[next++] = static_cast<uint32_t>(wave.scratch_va - dispatch_.scratch_va);
     const uint64_t zero = 0;
     std::memcpy(s + isa::code::kVccLo, &zero, 8);
     std::memcpy(s + isa::code::kExecLo, &wave.launched_exec, 8);
 
-    std::memcpy(registers + layout_.vgpr_offset(0),
-                shape.ids.data() + size_t{w} * id_rows_ * layout_.wave_size,
-                row_bytes * std::min(id_rows_, layout_.vgprs));
+    const auto* const ids = reinterpret_cast<const std::byte*>(shape->ids.data()) + size_t{w} * id_bytes;
+    std::byte* const rows = wave.registers + layout_.vgpr_offset(0);
+    for (uint32_t i = 0; i < id_bytes; i += 64) std::memcpy(rows + i, ids + i, 64);
   }
 }
 

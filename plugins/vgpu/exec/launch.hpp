@@ -52,9 +52,11 @@ class Launch final : public Core {
   uint64_t take() { return next_.fetch_add(1, std::memory_order_relaxed); }
   bool all_taken() const { return next_.load(std::memory_order_relaxed) >= groups_; }
 
-  /// Gives a work-group's waves their initial registers. `group.lds`, the waves' registers and scratch slots
-  /// are set.
-  void start_group(WorkGroup& group, uint64_t index, const uint32_t* slots);
+  /// Makes a work-group's memory one of this launch. `group.lds` and the waves' registers are set; `slots`
+  /// are their slots of scratch, or null.
+  void prepare_group(WorkGroup& group, const uint32_t* slots);
+  /// Gives a work-group's waves their initial registers.
+  void start_group(WorkGroup& group, uint64_t index);
 
   /// Ends it early: no other work-group starts. The first result counts. True: there was no work-group left
   /// that has not ended, and the caller calls finish().
