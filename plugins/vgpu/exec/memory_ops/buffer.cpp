@@ -226,7 +226,7 @@ template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily
     const uint64_t bytes = (last_lane(exec) - first + 1) * kStep;
     if (offset + bytes + counted > records || offset + bytes > 0xffffffff) return false;
     if (!is_ramp<W>(own, exec, own[first] - first * kStep, kStep)) return false;
-    std::byte* const host = wave->memory->find(op, base + offset, bytes, kKind);
+    std::byte* const host = wave->memory->find_again(op, base + offset, bytes, kKind);
     if (host == nullptr) return false;
     if constexpr (kStore) {
       store_consecutive<W, N>(registers + op->src[2].offset, host - first * kStep, exec);
@@ -244,7 +244,7 @@ template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily
   if (!scratch || offset % 4 != 0 || offset + kStep + counted > records) return false;
   if (kOffset && !is_uniform<W>(own, exec, own[first])) return false;
   const uint64_t bytes = (N - 1) * W * 4 + (last_lane(exec) - first + 1) * 4;
-  std::byte* const host = wave->memory->find(op, base + offset * W + first * 4, bytes, kKind);
+  std::byte* const host = wave->memory->find_again(op, base + offset * W + first * 4, bytes, kKind);
   if (host == nullptr) return false;
   for (unsigned d = 0; d < N; ++d) {
     std::byte* const lane0 = host + d * W * 4 - first * 4;
@@ -259,11 +259,8 @@ template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily
 
 template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily>
 void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (exec != 0) [[likely]] {
-    if (!try_dwords<W, N, kOffset, kStore, kFamily>(op, wave, registers, exec) &&
-        !buffer_general(op, wave, exec)) {
-      RIGEL_LEAVE(op, wave);
-    }
+  if (exec != 0 && !try_dwords<W, N, kOffset, kStore, kFamily>(op, wave, registers, exec)) [[unlikely]] {
+    RIGEL_INSTEAD(general_handler<buffer_general>, op, wave, registers, exec);
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }

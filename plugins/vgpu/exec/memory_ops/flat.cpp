@@ -143,18 +143,14 @@ void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) 
       }
       va += uint64_t{high} << 32;
     }
-    std::byte* host = nullptr;
-    if (follow) [[likely]] {
-      host = wave->memory->find(op, va, bytes, kStore ? Access::kWrite : Access::kRead);
+    std::byte* const host = wave->memory->find_again(op, va, bytes, kStore ? Access::kWrite : Access::kRead);
+    if (!follow || host == nullptr) [[unlikely]] {
+      RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
     }
-    if (host != nullptr) [[likely]] {
-      if constexpr (kStore) {
-        store_consecutive<W, N>(registers + op->src[2].offset, host - first * kStep, exec);
-      } else {
-        load_consecutive<W, N>(registers + op->dst, host - first * kStep, exec);
-      }
-    } else if (!kGeneral(op, wave, exec)) {
-      RIGEL_LEAVE(op, wave);
+    if constexpr (kStore) {
+      store_consecutive<W, N>(registers + op->src[2].offset, host - first * kStep, exec);
+    } else {
+      load_consecutive<W, N>(registers + op->dst, host - first * kStep, exec);
     }
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);

@@ -312,16 +312,37 @@ template <unsigned W, unsigned N>
   store_each<W, N>(row(rows, 0), inside, [&](unsigned lane) { return lds + offsets.of[lane]; });
 }
 
-// gfx9 and later. On gfx8 only what is aligned comes here: see aligned_dwords.
+template <unsigned W, unsigned N, bool kStore>
+[[gnu::noinline]] void scattered_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const uint32_t* const addresses = row(registers, op->src[0].offset);
+  if constexpr (kStore) {
+    store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, wave->group->lds_bytes,
+                        exec);
+  } else {
+    load_element<W, N>(registers + op->dst, wave, addresses, op->aux, wave->group->lds_bytes, exec);
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// gfx9 and later.
 template <unsigned W, unsigned N, bool kStore>
 void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  constexpr uint32_t kStep = N * 4;
   if (exec != 0) [[likely]] {
+    const unsigned first = first_lane(exec);
+    const uint32_t limit = wave->group->lds_bytes;
     const uint32_t* const addresses = row(registers, op->src[0].offset);
+    const uint32_t start = addresses[first] + op->aux;
+    const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
+    if (bytes > limit || start > limit - bytes ||
+        !is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
+      RIGEL_INSTEAD((scattered_dwords<W, N, kStore>), op, wave, registers, exec);
+    }
+    std::byte* const lane0 = wave->group->lds + start - first * kStep;
     if constexpr (kStore) {
-      store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, wave->group->lds_bytes,
-                          exec);
+      store_consecutive<W, N>(registers + op->src[2].offset, lane0, exec);
     } else {
-      load_element<W, N>(registers + op->dst, wave, addresses, op->aux, wave->group->lds_bytes, exec);
+      load_consecutive<W, N>(registers + op->dst, lane0, exec);
     }
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);

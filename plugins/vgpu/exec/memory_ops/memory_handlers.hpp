@@ -41,7 +41,7 @@ const T& details(const MicroOp* op) {
 
 /// Calls `general(op, wave, exec)`, which does all of an instruction and says whether the wave goes on.
 template <bool (*kGeneral)(const MicroOp*, Wave*, uint64_t)>
-void general_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::noinline]] void general_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (exec != 0 && !kGeneral(op, wave, exec)) RIGEL_LEAVE(op, wave);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
@@ -82,6 +82,14 @@ inline bool scalar_source(const isa::Operand& operand, isa::Family family, Scala
   }
   return true;
 }
+
+// End of a handler that leaves its instruction to another one, without a frame of its own.
+#if defined(__clang__) && !defined(RIGEL_SANITIZED_CODE) && defined(__OPTIMIZE__)
+#define RIGEL_INSTEAD(handler, op, wave, registers, exec) \
+  [[clang::musttail]] return handler((op), (wave), (registers), (exec))
+#else
+#define RIGEL_INSTEAD(handler, op, wave, registers, exec) return handler((op), (wave), (registers), (exec))
+#endif
 
 constexpr const char* kRefuseRegister = "memory instruction names a register that the wave does not have";
 

@@ -25,6 +25,13 @@
 #pragma GCC diagnostic pop
 #endif
 
+// The loops over the four vectors of a row are to be straight code.
+#if defined(__clang__)
+#define RIGEL_UNROLL
+#else
+#define RIGEL_UNROLL _Pragma("GCC unroll 4")
+#endif
+
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
 template <unsigned W>
@@ -86,11 +93,13 @@ template <unsigned W>
   const __m512i chunk = _mm512_set1_epi32(static_cast<int>(step * 16));
   __m512i wrong = _mm512_setzero_si512();
   if (exec == kAllLanes<W>) {
+    RIGEL_UNROLL
     for (unsigned i = 0; i < W; i += 16) {
       wrong = _mm512_or_si512(wrong, _mm512_xor_si512(_mm512_load_si512(values + i), expected));
       expected = _mm512_add_epi32(expected, chunk);
     }
   } else {
+    RIGEL_UNROLL
     for (unsigned i = 0; i < W; i += 16) {
       const auto mask = static_cast<__mmask16>(exec >> i);
       wrong = _mm512_or_si512(wrong, _mm512_maskz_xor_epi32(mask, _mm512_load_si512(values + i), expected));
@@ -115,10 +124,12 @@ template <unsigned W>
   const __m512i expected = _mm512_set1_epi32(static_cast<int>(value));
   __m512i wrong = _mm512_setzero_si512();
   if (exec == kAllLanes<W>) {
+    RIGEL_UNROLL
     for (unsigned i = 0; i < W; i += 16) {
       wrong = _mm512_or_si512(wrong, _mm512_xor_si512(_mm512_load_si512(values + i), expected));
     }
   } else {
+    RIGEL_UNROLL
     for (unsigned i = 0; i < W; i += 16) {
       const auto mask = static_cast<__mmask16>(exec >> i);
       wrong = _mm512_or_si512(wrong, _mm512_maskz_xor_epi32(mask, _mm512_load_si512(values + i), expected));
@@ -139,6 +150,7 @@ template <unsigned W>
 template <unsigned W>
 [[gnu::always_inline]] inline void fill_row(uint32_t* to, uint32_t value, uint64_t exec) {
 #if RIGEL_SIMD_LEVEL == 2
+  RIGEL_UNROLL
   for (unsigned i = 0; i < W; i += 16) {
     _mm512_mask_store_epi32(to + i, static_cast<__mmask16>(exec >> i),
                             _mm512_set1_epi32(static_cast<int>(value)));
@@ -218,22 +230,21 @@ template <unsigned N>
 }
 #endif
 
-/// Loads N dwords of each lane from consecutive places: lane 0's would be at `host`.
-template <unsigned W, unsigned N>
-[[gnu::always_inline]] inline void load_consecutive(std::byte* rows, const std::byte* host, uint64_t exec) {
 #if RIGEL_SIMD_LEVEL == 2
-  auto* const to = row(rows, 0);
-  for (unsigned i = 0; i < W; i += 16, host += 64 * N) {
+template <unsigned W, unsigned N, bool kAll>
+[[gnu::always_inline]] inline void load_vectors(uint32_t* to, const std::byte* host, uint64_t exec) {
+  RIGEL_UNROLL
+  for (unsigned i = 0; i < W; i += 16) {
     __m512i in[N];
     const auto mask = static_cast<__mmask16>(exec >> i);
-    if (exec == kAllLanes<W>) {
-      for (unsigned j = 0; j < N; ++j) in[j] = _mm512_loadu_si512(host + j * 64);
-    } else {
-      const uint64_t wide = spread<N>(mask);
-      for (unsigned j = 0; j < N; ++j) {
-        in[j] = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(wide >> (j * 16)), host + j * 64);
-      }
+    const uint64_t wide = kAll ? 0 : spread<N>(mask);
+    RIGEL_UNROLL
+    for (unsigned j = 0; j < N; ++j) {
+      const std::byte* const from = host + i * 4 * N + j * 64;
+      in[j] = kAll ? _mm512_loadu_si512(from)
+                   : _mm512_maskz_loadu_epi32(static_cast<__mmask16>(wide >> (j * 16)), from);
     }
+    RIGEL_UNROLL
     for (unsigned d = 0; d < N; ++d) {
       __m512i out;
       if constexpr (N == 1) {
@@ -241,13 +252,48 @@ template <unsigned W, unsigned N>
       } else {
         out = shuffle<N>(in, kGathering<N>.of[d]);
       }
-      if (exec == kAllLanes<W>) {
+      if constexpr (kAll) {
         _mm512_store_si512(to + d * W + i, out);
       } else {
         _mm512_mask_store_epi32(to + d * W + i, mask, out);
       }
     }
   }
+}
+
+template <unsigned W, unsigned N, bool kAll>
+[[gnu::always_inline]] inline void store_vectors(const uint32_t* from, std::byte* host, uint64_t exec) {
+  RIGEL_UNROLL
+  for (unsigned i = 0; i < W; i += 16) {
+    __m512i in[N];
+    RIGEL_UNROLL
+    for (unsigned d = 0; d < N; ++d) in[d] = _mm512_load_si512(from + d * W + i);
+    const uint64_t wide = kAll ? 0 : spread<N>(static_cast<__mmask16>(exec >> i));
+    RIGEL_UNROLL
+    for (unsigned j = 0; j < N; ++j) {
+      __m512i out;
+      if constexpr (N == 1) {
+        out = in[0];
+      } else {
+        out = shuffle<N>(in, kScattering<N>.of[j]);
+      }
+      std::byte* const to = host + i * 4 * N + j * 64;
+      if constexpr (kAll) {
+        _mm512_storeu_si512(to, out);
+      } else {
+        _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(wide >> (j * 16)), out);
+      }
+    }
+  }
+}
+#endif
+
+/// Loads N dwords of each lane from consecutive places: lane 0's would be at `host`.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void load_consecutive(std::byte* rows, const std::byte* host, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  exec == kAllLanes<W> ? load_vectors<W, N, true>(row(rows, 0), host, exec)
+                       : load_vectors<W, N, false>(row(rows, 0), host, exec);
 #else
   auto* const to = row(rows, 0);
   if (N == 1 && exec == kAllLanes<W>) {
@@ -272,25 +318,8 @@ template <unsigned W, unsigned N>
 template <unsigned W, unsigned N>
 [[gnu::always_inline]] inline void store_consecutive(std::byte* rows, std::byte* host, uint64_t exec) {
 #if RIGEL_SIMD_LEVEL == 2
-  const auto* const from = row(rows, 0);
-  for (unsigned i = 0; i < W; i += 16, host += 64 * N) {
-    __m512i in[N];
-    for (unsigned d = 0; d < N; ++d) in[d] = _mm512_load_si512(from + d * W + i);
-    const uint64_t wide = exec == kAllLanes<W> ? ~uint64_t{0} : spread<N>(static_cast<__mmask16>(exec >> i));
-    for (unsigned j = 0; j < N; ++j) {
-      __m512i out;
-      if constexpr (N == 1) {
-        out = in[0];
-      } else {
-        out = shuffle<N>(in, kScattering<N>.of[j]);
-      }
-      if (exec == kAllLanes<W>) {
-        _mm512_storeu_si512(host + j * 64, out);
-      } else {
-        _mm512_mask_storeu_epi32(host + j * 64, static_cast<__mmask16>(wide >> (j * 16)), out);
-      }
-    }
-  }
+  exec == kAllLanes<W> ? store_vectors<W, N, true>(row(rows, 0), host, exec)
+                       : store_vectors<W, N, false>(row(rows, 0), host, exec);
 #else
   const auto* const from = row(rows, 0);
   if (N == 1 && exec == kAllLanes<W>) {
@@ -312,6 +341,7 @@ template <unsigned W>
 [[gnu::always_inline]] inline uint64_t lanes_up_to(const uint32_t* values, uint32_t limit) {
   uint64_t lanes = 0;
 #if RIGEL_SIMD_LEVEL == 2
+  RIGEL_UNROLL
   for (unsigned i = 0; i < W; i += 16) {
     const __mmask16 below =
         _mm512_cmple_epu32_mask(_mm512_load_si512(values + i), _mm512_set1_epi32(static_cast<int>(limit)));
@@ -328,6 +358,7 @@ template <unsigned W>
 [[gnu::always_inline]] inline uint64_t lanes_up_to(const uint64_t* values, uint64_t base, uint64_t limit) {
   uint64_t lanes = 0;
 #if RIGEL_SIMD_LEVEL == 2
+  RIGEL_UNROLL
   for (unsigned i = 0; i < W; i += 8) {
     const __m512i from =
         _mm512_sub_epi64(_mm512_load_si512(values + i), _mm512_set1_epi64(static_cast<long long>(base)));
@@ -347,6 +378,7 @@ template <unsigned W>
 #if RIGEL_SIMD_LEVEL == 2
   const __m512i steps = _mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0),
                                            _mm512_set1_epi64(static_cast<long long>(step)));
+  RIGEL_UNROLL
   for (unsigned i = 0; i < W; i += 8) {
     const __m512i expected =
         _mm512_add_epi64(steps, _mm512_set1_epi64(static_cast<long long>(start + i * step)));
