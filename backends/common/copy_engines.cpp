@@ -329,7 +329,17 @@ hsabe_status_t CopyEngines::invalidate_code() {
   if (const hsabe_status_t status = service(&queue); status != HSA_STATUS_SUCCESS) return status;
   uint32_t words[kPm4PacketMax];
   const uint32_t* const end = device_.family.generation->invalidate_code(words);
-  return queue->run_pm4({words, static_cast<size_t>(end - words)});
+  const std::span<const uint32_t> packet(words, static_cast<size_t>(end - words));
+  bool busy = false;
+  hsabe_status_t status = queue->run_pm4(packet, true, &busy);
+  if (!busy) return status;
+  // A copy in there may wait for a kernel that is only now being loaded. So this does not wait for the copy.
+  const std::lock_guard lock(control_mutex_);
+  if (control_ == nullptr) {
+    status = ServiceQueue::create(device_, control_);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  return control_->run_pm4(packet, false, &busy);
 }
 
 }  // namespace rigel::gfx

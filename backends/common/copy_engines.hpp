@@ -51,6 +51,9 @@ class CopyEngines {
   std::atomic<ServiceQueue*> service_ready_{};
   std::unique_ptr<ServiceQueue> service_;
   Block blit_code_;
+
+  std::mutex control_mutex_;               // guards what follows
+  std::unique_ptr<ServiceQueue> control_;  // where nothing waits for the program; made when needed
 };
 
 }  // namespace rigel::gfx

@@ -246,6 +246,21 @@ TEST_P(Copies, CodeIsDroppedFromCaches) {
   EXPECT_TRUE(host_->queue_errors().empty());
 }
 
+TEST_P(Copies, ThatWaitDoNotKeepCodeFromBeingLoaded) {
+  open("off");
+  uint8_t* const memory = bytes(4096);
+  const testing::VirtualSignal before(gpu(), 1), done(gpu(), 1);
+  const uint64_t dependency = before.handle();
+  hsabe_copy_t one = copy(memory, memory + 2048, 64, done);
+  one.dependencies = &dependency;
+  one.dependency_count = 1;
+  ASSERT_EQ(device_->copies().submit(one), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(device_->copies().invalidate_code(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(done.value(), 1);
+  before.set(0);
+  EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
+}
+
 RIGEL_ON_EVERY_BOARD(Copies);
 
 }  // namespace

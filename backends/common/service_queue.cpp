@@ -91,10 +91,11 @@ hsabe_status_t ServiceQueue::wait_for_read(uint64_t index) const {
   return HSA_STATUS_SUCCESS;
 }
 
-hsabe_status_t ServiceQueue::submit(size_t slots, const std::function<void(Entry)>& fill) {
+hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::function<void(Entry)>& fill) {
   if (slots == 0 || slots > kSlotsMax) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const std::lock_guard lock(mutex_);
   const uint64_t first = next_;
+  if (only_if_idle && read_index() != first) return HSA_STATUS_SUCCESS;
   if (first + slots > kPackets) {
     const hsabe_status_t status = wait_for_read(first + slots - kPackets);
     if (status != HSA_STATUS_SUCCESS) return status;
@@ -135,7 +136,8 @@ hsabe_status_t ServiceQueue::submit(size_t slots, const std::function<void(Entry
   return HSA_STATUS_SUCCESS;
 }
 
-hsabe_status_t ServiceQueue::run_pm4(std::span<const uint32_t> words) {
+hsabe_status_t ServiceQueue::run_pm4(std::span<const uint32_t> words, bool only_if_idle, bool* busy) {
+  *busy = only_if_idle;
   if (words.size_bytes() > kPlaceBytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const hsabe_host_t* const host = device_.host;
   const Generation& generation = *device_.family.generation;
@@ -145,12 +147,17 @@ hsabe_status_t ServiceQueue::run_pm4(std::span<const uint32_t> words) {
     if (status != HSA_STATUS_SUCCESS) return status;
   }
   uint64_t index = 0;
-  hsabe_status_t status = submit(1, [&](Entry entry) {
+  hsabe_status_t status = submit(1, only_if_idle, [&](Entry entry) {
     std::memcpy(entry.place, words.data(), words.size_bytes());
     entry.slot = generation.pm4_slot(reinterpret_cast<uint64_t>(entry.place),
                                      static_cast<uint32_t>(words.size()), done, kBarrierBit);
     index = next_;
+    *busy = false;
   });
+  if (*busy) {
+    if (done != 0) host->signal->destroy(host->self, done);
+    return status;
+  }
   if (status == HSA_STATUS_SUCCESS && !generation.pm4_completes) status = wait_for_read(index + 1);
   if (status == HSA_STATUS_SUCCESS && generation.pm4_completes) {
     constexpr uint64_t kSpinNs = 20'000, kLookNs = 100'000'000;

@@ -41,16 +41,20 @@ class ServiceQueue {
     std::byte* place;
   };
   /// Waits for room, calls `fill` for each slot, and rings. HSA_STATUS_ERROR if the queue has failed.
-  hsabe_status_t submit(size_t slots, const std::function<void(Entry)>& fill);
+  hsabe_status_t submit(size_t slots, const std::function<void(Entry)>& fill) {
+    return submit(slots, false, fill);
+  }
 
-  /// Runs up to kPlaceBytes of PM4 and returns when it has run.
-  hsabe_status_t run_pm4(std::span<const uint32_t> words);
+  /// Runs up to kPlaceBytes of PM4 and returns when it has run. With `only_if_idle` nothing happens and
+  /// *busy is set if the processor has not taken everything before: something there may wait for the program.
+  hsabe_status_t run_pm4(std::span<const uint32_t> words, bool only_if_idle, bool* busy);
 
   /// Whether everything has been taken from the ring.
   bool idle() const;
 
  private:
   explicit ServiceQueue(Device& device) : device_(device) {}
+  hsabe_status_t submit(size_t slots, bool only_if_idle, const std::function<void(Entry)>& fill);
   uint64_t read_index() const;
   hsabe_status_t wait_for_read(uint64_t index) const;
   bool failed() const;
