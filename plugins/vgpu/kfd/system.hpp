@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <new>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -65,7 +66,8 @@ class System final : public OpenFiles {
   void after_fork_in_parent() { files_mutex_.unlock(); }
   void abandon_in_child() {
     abandoned_.store(true, std::memory_order_release);
-    files_mutex_.unlock();
+    // The lock knows its writer by a thread's number, and that is another here: it cannot be unlocked.
+    new (&files_mutex_) std::shared_mutex;
   }
 
   // OpenFiles.
