@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -19,6 +20,7 @@ struct Slabs {
   void* list[4096] = {};
   size_t count = 0;
   DeviceSignals* owner = nullptr;
+  bool turn = false;  // which of two equal allocators is installed: the pool starts anew with another
   uint64_t address_limit = 0;
 };
 constinit Slabs slabs;
@@ -118,6 +120,15 @@ Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, uint64_t m
   std::unique_ptr<DeviceSignals> self(new DeviceSignals(kfd));
   {
     const std::lock_guard lock(slabs.mutex);
+    // These GPUs may see fewer addresses than those of an earlier life. Signals that live where they do not
+    // look stay the host's, and no more are made there.
+    const auto out_of_reach = [&](void* slab) {
+      return reinterpret_cast<uint64_t>(slab) + signal_pool::kSlabBytes - 1 > kfd.address_limit();
+    };
+    void** const end = std::remove_if(slabs.list, slabs.list + slabs.count, out_of_reach);
+    const auto left = static_cast<size_t>(end - slabs.list);
+    slabs.turn ^= left != slabs.count;
+    slabs.count = left;
     for (size_t i = 0; i < slabs.count; ++i) {
       if (const Status status = self->pin_slab(slabs.list[i]); status != HSA_STATUS_SUCCESS) {
         return error(status);
@@ -125,8 +136,9 @@ Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, uint64_t m
     }
     slabs.owner = self.get();
   }
-  static constexpr signal_pool::SlabAllocator kAllocator{allocate_slab, nullptr, nullptr, true};
-  signal_pool::install_allocator(&kAllocator);
+  static constexpr signal_pool::SlabAllocator kAllocators[] = {{allocate_slab, nullptr, nullptr, true},
+                                                               {allocate_slab, nullptr, nullptr, true}};
+  signal_pool::install_allocator(&kAllocators[slabs.turn]);
   install_signal_hooks(&kHooks);  // they stay: signals that are waited for outlive a runtime
   signal_pool::set_interrupt(mailbox, event_id);
   return self;

@@ -1,0 +1,302 @@
+// GPUs through the public API, in this process: the library opens the virtual GPU as its driver transport.
+// What an agent of any kind must do is in conformance/; here is what only GPUs do, and what their driver can
+// do to one.
+#include <gtest/gtest.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// A machine, and the runtime on it.
+class Machine {
+ public:
+  explicit Machine(const char* boards) {
+    ::setenv("VGPU_GPUS", boards, 1);
+    status = hsa_init();
+    if (status != HSA_STATUS_SUCCESS) return;
+    hsa_iterate_agents(
+        [](hsa_agent_t agent, void* self) {
+          hsa_device_type_t type{};
+          hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
+          auto& machine = *static_cast<Machine*>(self);
+          (type == HSA_DEVICE_TYPE_GPU ? machine.gpus : machine.hosts).push_back(agent);
+          return HSA_STATUS_SUCCESS;
+        },
+        this);
+  }
+  ~Machine() {
+    if (status == HSA_STATUS_SUCCESS) hsa_shut_down();
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  hsa_status_t status;
+  std::vector<hsa_agent_t> gpus;
+  std::vector<hsa_agent_t> hosts;
+};
+
+hsa_amd_memory_pool_t coarse_pool(hsa_agent_t agent) {
+  hsa_amd_memory_pool_t found{};
+  hsa_amd_agent_iterate_memory_pools(
+      agent,
+      [](hsa_amd_memory_pool_t pool, void* out) {
+        hsa_amd_segment_t segment{};
+        uint32_t flags = 0;
+        hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+        if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+        hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
+        if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) == 0) return HSA_STATUS_SUCCESS;
+        *static_cast<hsa_amd_memory_pool_t*>(out) = pool;
+        return HSA_STATUS_INFO_BREAK;
+      },
+      &found);
+  return found;
+}
+
+hsa_queue_t* make_queue(hsa_agent_t agent) {
+  hsa_queue_t* queue = nullptr;
+  EXPECT_EQ(
+      hsa_queue_create(agent, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue),
+      HSA_STATUS_SUCCESS);
+  return queue;
+}
+
+void submit_barrier(hsa_queue_t* queue, hsa_signal_t dependency, hsa_signal_t completion) {
+  const uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
+  auto* packet = static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + (index & (queue->size - 1));
+  std::memset(reinterpret_cast<char*>(packet) + 2, 0, sizeof *packet - 2);
+  packet->dep_signal[0] = dependency;
+  packet->completion_signal = completion;
+  __atomic_store_n(&packet->header, HSA_PACKET_TYPE_BARRIER_AND | 1 << HSA_PACKET_HEADER_BARRIER,
+                   __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+}
+
+bool runs_a_barrier(hsa_agent_t agent) {
+  hsa_queue_t* const queue = make_queue(agent);
+  hsa_signal_t done{};
+  if (queue == nullptr || hsa_signal_create(1, 0, nullptr, &done) != HSA_STATUS_SUCCESS) return false;
+  submit_barrier(queue, {0}, done);
+  const auto value =
+      hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+  hsa_signal_destroy(done);
+  return hsa_queue_destroy(queue) == HSA_STATUS_SUCCESS && value == 0;
+}
+
+class GpuBoards : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GpuBoards, RunPacketsInEveryLifeOfTheRuntime) {
+  for (int life = 0; life < 3; ++life) {
+    const Machine machine(GetParam());
+    ASSERT_EQ(machine.status, HSA_STATUS_SUCCESS);
+    ASSERT_FALSE(machine.gpus.empty());
+    for (const hsa_agent_t gpu : machine.gpus) EXPECT_TRUE(runs_a_barrier(gpu));
+  }
+}
+
+TEST_P(GpuBoards, WakeASleeperAndAHandler) {
+  const Machine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  hsa_queue_t* const queue = make_queue(machine.gpus[0]);
+  hsa_signal_t gate{}, done{};
+  hsa_signal_create(1, 0, nullptr, &gate);
+  hsa_signal_create(1, 0, nullptr, &done);
+  static std::atomic<int> handled;
+  handled = 0;
+  hsa_amd_signal_async_handler(
+      done, HSA_SIGNAL_CONDITION_LT, 1,
+      [](hsa_signal_value_t, void*) {
+        ++handled;
+        return false;
+      },
+      nullptr);
+  submit_barrier(queue, gate, done);
+  std::thread opener([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    hsa_signal_store_screlease(gate, 0);
+  });
+  EXPECT_EQ(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+            0);
+  opener.join();
+  while (handled == 0) std::this_thread::yield();
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(gate);
+  hsa_signal_destroy(done);
+}
+
+TEST_P(GpuBoards, CopyMemoryThatTheyWereNotLetInto) {
+  const Machine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  for (const size_t size : {size_t{1}, size_t{1000}, size_t{300'000}, size_t{3'000'001}}) {
+    std::vector<unsigned char> from(size), to(size);
+    for (size_t i = 0; i < size; ++i) from[i] = static_cast<unsigned char>(i * 7 + (i >> 9));
+    for (const hsa_agent_t gpu : machine.gpus) {
+      void* local = nullptr;
+      ASSERT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(gpu), size, 0, &local), HSA_STATUS_SUCCESS);
+      EXPECT_EQ(hsa_memory_copy(local, from.data(), size), HSA_STATUS_SUCCESS);
+      EXPECT_EQ(hsa_memory_copy(to.data(), local, size), HSA_STATUS_SUCCESS);
+      EXPECT_EQ(from, to);
+      EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
+    }
+  }
+}
+
+TEST_P(GpuBoards, CopyWhenTheSignalsSayAndStampTheTime) {
+  const Machine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  constexpr size_t kSize = 1 << 20;
+  const hsa_agent_t gpu = machine.gpus[0];
+  const hsa_agent_t host = machine.hosts[0];
+  void *from = nullptr, *to = nullptr, *local = nullptr;
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(host), kSize, 0, &from), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(host), kSize, 0, &to), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(gpu), kSize, 0, &local), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_agents_allow_access(1, &gpu, nullptr, from), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_agents_allow_access(1, &gpu, nullptr, to), HSA_STATUS_SUCCESS);
+  std::memset(from, 0x5a, kSize);
+  std::memset(to, 0, kSize);
+  EXPECT_EQ(hsa_amd_profiling_async_copy_enable(true), HSA_STATUS_SUCCESS);
+  hsa_signal_t gate{}, up{}, down{};
+  for (hsa_signal_t* signal : {&gate, &up, &down}) hsa_signal_create(1, 0, nullptr, signal);
+  EXPECT_EQ(hsa_amd_memory_async_copy(to, host, local, gpu, kSize, 1, &up, down), HSA_STATUS_SUCCESS)
+      << "submitted before the copy that it waits for";
+  EXPECT_EQ(hsa_amd_memory_async_copy(local, gpu, from, host, kSize, 1, &gate, up), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_signal_load_scacquire(down), 1);
+  hsa_signal_store_screlease(gate, 0);
+  EXPECT_EQ(hsa_signal_wait_scacquire(down, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+            0);
+  EXPECT_EQ(std::memcmp(from, to, kSize), 0);
+  hsa_amd_profiling_async_copy_time_t first{}, second{};
+  EXPECT_EQ(hsa_amd_profiling_get_async_copy_time(up, &first), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_profiling_get_async_copy_time(down, &second), HSA_STATUS_SUCCESS);
+  EXPECT_LE(first.start, first.end);
+  EXPECT_LE(second.start, second.end);
+  for (hsa_signal_t signal : {gate, up, down}) hsa_signal_destroy(signal);
+  for (void* memory : {from, to, local}) EXPECT_EQ(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
+  hsa_amd_profiling_async_copy_enable(false);
+}
+
+TEST_P(GpuBoards, SayThatTheirMemoryIsUsedUp) {
+  const Machine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  const hsa_amd_memory_pool_t pool = coarse_pool(machine.gpus[0]);
+  std::vector<void*> blocks;
+  hsa_status_t status = HSA_STATUS_SUCCESS;
+  while (status == HSA_STATUS_SUCCESS && blocks.size() < 100) {
+    void* block = nullptr;
+    status = hsa_amd_memory_pool_allocate(pool, 16 << 20, 0, &block);
+    if (status == HSA_STATUS_SUCCESS) blocks.push_back(block);
+  }
+  EXPECT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_LT(blocks.size(), 100u);
+  for (void* block : blocks) EXPECT_EQ(hsa_amd_memory_pool_free(block), HSA_STATUS_SUCCESS);
+  void* again = nullptr;
+  EXPECT_EQ(hsa_amd_memory_pool_allocate(pool, 16 << 20, 0, &again), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_memory_pool_free(again), HSA_STATUS_SUCCESS);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuBoards,
+                         ::testing::Values("gfx803:vram=128M", "gfx900:vram=128M", "gfx1010:vram=128M",
+                                           "gfx1030:vram=128M:bar=small",
+                                           "gfx906:vram=128M,gfx803:vram=128M,gfx1030:vram=128M"));
+
+TEST(Gpus, LockedMemoryIsElsewhereForThem) {
+  const Machine machine("gfx900:vram=128M");
+  ASSERT_FALSE(machine.gpus.empty());
+  std::vector<char> mine(100'000, 'x'), back(mine.size());
+  hsa_agent_t gpu = machine.gpus[0];
+  void* seen = nullptr;
+  ASSERT_EQ(hsa_amd_memory_lock(mine.data(), mine.size(), &gpu, 1, &seen), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(seen) % 4096, reinterpret_cast<uintptr_t>(mine.data()) % 4096);
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof info;
+  EXPECT_EQ(hsa_amd_pointer_info(mine.data(), &info, nullptr, nullptr, nullptr), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_LOCKED);
+  EXPECT_EQ(info.agentBaseAddress, seen);
+  void* local = nullptr;
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(gpu), mine.size(), 0, &local), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_memory_copy(local, mine.data(), mine.size()), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_memory_copy(back.data(), local, mine.size()), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(mine, back);
+  EXPECT_EQ(hsa_amd_memory_unlock(mine.data()), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
+}
+
+TEST(Gpus, AFaultGoesToWhoAskedToBeTold) {
+  const Machine machine("gfx900:vram=128M");
+  ASSERT_FALSE(machine.gpus.empty());
+  static std::atomic<uint64_t> address;
+  address = 0;
+  ASSERT_EQ(hsa_amd_register_system_event_handler(
+                [](const hsa_amd_event_t* event, void*) {
+                  if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT) return HSA_STATUS_ERROR;
+                  EXPECT_EQ(event->memory_fault.fault_reason_mask & HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT,
+                            uint32_t{HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT});
+                  address = event->memory_fault.virtual_address;
+                  return HSA_STATUS_SUCCESS;
+                },
+                nullptr),
+            HSA_STATUS_SUCCESS);
+  hsa_queue_t* const queue = make_queue(machine.gpus[0]);
+  submit_barrier(queue, {0x10000}, {0});
+  while (address == 0) std::this_thread::yield();
+  EXPECT_EQ(address, 0x10000u);
+  EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+}
+
+TEST(Gpus, AreThereForAForkedChildAndStillForItsParent) {
+  const Machine machine("gfx900:vram=128M");
+  ASSERT_FALSE(machine.gpus.empty());
+  EXPECT_TRUE(runs_a_barrier(machine.gpus[0]));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (hsa_shut_down() != HSA_STATUS_ERROR_NOT_INITIALIZED) _exit(1);
+    bool right = false;
+    {
+      const Machine own("gfx900:vram=128M");
+      right = own.gpus.size() == 1 && runs_a_barrier(own.gpus[0]);
+    }
+    _exit(right ? 0 : 2);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(runs_a_barrier(machine.gpus[0]));
+}
+
+TEST(Gpus, AreChosenByTheEnvironment) {
+  ::setenv("ROCR_VISIBLE_DEVICES", "2,0,7,1", 1);
+  {
+    const Machine machine("gfx803:vram=64M,gfx900:vram=64M,gfx1030:vram=64M");
+    ASSERT_EQ(machine.gpus.size(), 2u) << "the list ends at the first that is none";
+    char name[64] = {};
+    hsa_agent_get_info(machine.gpus[0], HSA_AGENT_INFO_NAME, name);
+    EXPECT_STREQ(name, "gfx1030");
+  }
+  ::setenv("ROCR_VISIBLE_DEVICES", "", 1);
+  EXPECT_TRUE(Machine("gfx900:vram=64M").gpus.empty());
+  ::unsetenv("ROCR_VISIBLE_DEVICES");
+}
+
+TEST(Gpus, ThatNoBackendKnowsTakeNobodyDown) {
+  ::setenv("HSA_OVERRIDE_GFX_VERSION_1", "63.0.0", 1);
+  const Machine machine("gfx900:vram=64M,gfx906:vram=64M");
+  ::unsetenv("HSA_OVERRIDE_GFX_VERSION_1");
+  EXPECT_EQ(machine.status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(machine.gpus.size(), 1u) << "the other one is left out";
+}
+
+}  // namespace
