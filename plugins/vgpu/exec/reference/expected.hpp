@@ -72,15 +72,10 @@ constexpr Exception kNotRun[] = {
 
 /// Run, but not modelled.
 constexpr Exception kNotModelled[] = {
-    {isa::Op::v_interp_p1_f32, "graphics"},
-    {isa::Op::v_interp_p2_f32, "graphics"},
-    {isa::Op::v_interp_mov_f32, "graphics"},
-    {isa::Op::v_interp_p1ll_f16, "graphics"},
-    {isa::Op::v_interp_p1lv_f16, "graphics"},
-    {isa::Op::v_interp_p2_f16, "graphics"},
-    {isa::Op::v_interp_p2_legacy_f16, "graphics"},
-    {isa::Op::v_screen_partition_4se_b32, "graphics"},
-    {isa::Op::v_mullit_f32, "not executed"},
+    {isa::Op::v_interp_p1_f32, "graphics"},           {isa::Op::v_interp_p2_f32, "graphics"},
+    {isa::Op::v_interp_mov_f32, "graphics"},          {isa::Op::v_interp_p1ll_f16, "graphics"},
+    {isa::Op::v_interp_p1lv_f16, "graphics"},         {isa::Op::v_interp_p2_f16, "graphics"},
+    {isa::Op::v_interp_p2_legacy_f16, "graphics"},    {isa::Op::v_screen_partition_4se_b32, "graphics"},
     {isa::Op::s_setkill, "is refused: a debugger's"},
 };
 

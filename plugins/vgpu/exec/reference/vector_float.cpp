@@ -317,11 +317,12 @@ bool compute_float(Lane& lane) {
       lane.set(legacy_product(f, a, b, rules));
       return true;
     case Op::v_mullit_f32: {
-      // D3D's lit: -FLT_MAX from c <= 0, from a or b NaN or infinite… as the manual says.
-      const uint64_t largest = f.sign_bit() | f.largest();
-      const bool odd = b == largest || b == (f.sign_bit() | f.infinity()) || is_nan(f, b) ||
-                       compare(f, c, 0) <= 0 || is_nan(f, c);
-      lane.set(odd ? largest : legacy_product(f, a, b, rules));
+      // D3D's lit: the smallest number where the exponent is, or the base is no longer positive.
+      const uint64_t smallest = f.sign_bit() | f.largest();
+      const uint64_t fb = flushed_input(f, b, rules), fc = flushed_input(f, c, rules);
+      const bool odd = fb == smallest || fb == (f.sign_bit() | f.infinity()) || is_nan(f, fb) ||
+                       compare(f, fc, 0) <= 0 || is_nan(f, fc);
+      lane.set(odd ? smallest : legacy_product(f, a, b, rules));
       return true;
     }
     case Op::v_mac_f32:

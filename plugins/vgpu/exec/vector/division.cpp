@@ -1,5 +1,6 @@
 // The steps of a division that shaders put together themselves: div_scale, div_fmas, div_fixup. And
 // trig_preop.
+#include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 
@@ -20,6 +21,7 @@ struct Traits<F32> {
   static constexpr int kTiny = 23;    ///< biased exponent of a numerator that loses digits
   static constexpr int kUnderflow = -150;
   static constexpr float kUp = 0x1p64f, kDown = 0x1p-64f, kLeast = 0x1p-126f;
+  static constexpr float kLeastDenormal = 0x1p-149f, kHalfOfLeast = 0x1p-86f;  ///< the half: scaled up
 };
 template <>
 struct Traits<F64> {
@@ -31,6 +33,7 @@ struct Traits<F64> {
   static constexpr int kTiny = 53;
   static constexpr int kUnderflow = -1075;
   static constexpr double kUp = 0x1p128, kDown = 0x1p-128, kLeast = 0x1p-1022;
+  static constexpr double kLeastDenormal = 0x1p-1074, kHalfOfLeast = 0x1p-947;
 };
 
 template <class F>
@@ -99,8 +102,18 @@ template <class F>
 F scaled_fma(F a, F b, F c, decltype(F{} == F{}) scales) {
   const F sum = fused(a, b, c);
   // Comparing fields: NaNs and infinities stay what they are.
-  const auto large = biased_exponent(c) > Traits<F>::kBias + 1;
-  return select(scales, select(large, sum * Traits<F>::kUp, sum * Traits<F>::kDown), sum);
+  using T = Traits<F>;
+  const auto large = biased_exponent(c) > T::kBias + 1;
+  F down = sum * T::kDown;
+  if ((get_mxcsr() >> 13 & 3) == 0) {
+    // A denormal quotient is rounded to nearest a second time. Where that was a tie, what the first rounding
+    // left out decides which way it goes.
+    const F lost = sum - down * T::kUp, left = fused(a, b, c - sum);
+    const auto upward = (lost == T::kHalfOfLeast) & (left > 0),
+               downward = (lost == -T::kHalfOfLeast) & (left < 0);
+    down = select(upward, down + T::kLeastDenormal, select(downward, down - T::kLeastDenormal, down));
+  }
+  return select(scales, select(large, sum * T::kUp, down), sum);
 }
 
 /// The quotient, or what it is where that is no matter of arithmetic.
