@@ -40,7 +40,7 @@ F32 magnitude_of(F32 a) {
 F32 by_major_axis(F32 x, F32 y, F32 z, F32 if_x, F32 if_y, F32 if_z) {
   const F32 ax = magnitude_of(x), ay = magnitude_of(y), az = magnitude_of(z);
   const F32 other = ay >= ax ? if_y : if_x;
-  return (az >= ax) & (az >= ay) ? if_z : other;
+  return ((az >= ax) & (az >= ay)) ? if_z : other;
 }
 
 F32 without_denormals(F32 a) {
