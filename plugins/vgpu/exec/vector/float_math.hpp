@@ -63,7 +63,9 @@ template <class Fm, bool Max, class V>
   }
   const auto a_nan = is_nan<Fm>(a), b_nan = is_nan<Fm>(b);
   const V numbers = smaller_or_larger<Fm, Max>(a, b);
-  if (__builtin_expect(mask_bits(a_nan | b_nan) == 0, 1)) return numbers;
+  // Compilers differ in what a comparison of 64-bit lanes is a vector of.
+  using Lanes = std::conditional_t<sizeof(a[0]) == 8, I64, I32>;
+  if (__builtin_expect(mask_bits(bits_as<Lanes>(a_nan | b_nan)) == 0, 1)) return numbers;
   V result = b_nan ? a : numbers;
   result = a_nan ? b : result;
   if (ieee) {
