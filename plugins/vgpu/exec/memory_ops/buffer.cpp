@@ -235,12 +235,11 @@ template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily
     }
     return true;
   }
-  // Elements of four bytes, as many interleaved as the wave has lanes. A stride (of which DATA_FORMAT is the
-  // upper part here, and ROCr sets it) only matters on gfx8, as a limit of the offset.
-  const uint64_t stride = uint64_t{word3 >> 15 & 0xf} << 14;
-  const bool scratch = swizzled && add_tid && (low >> 48 & 0x3fff) == 0 && (8u << (word3 >> 21 & 3)) == W &&
-                       (kFamily != isa::Family::kGfx8 ||
-                        ((word3 >> 19 & 3) == 1 && (stride == 0 || offset + kStep <= stride)));
+  // Elements of four bytes, as many interleaved as the wave has lanes: all are in the first group, and a
+  // stride does not matter.
+  const bool scratch = swizzled && add_tid && (8u << (word3 >> 21 & 3)) == W &&
+                       (kFamily != isa::Family::kGfx8 || (word3 >> 19 & 3) == 1) &&
+                       (!kGfx10 || (word3 >> 28 & 3) == 2 || (low >> 48 & 0x3fff) == 0);
   if (!scratch || offset % 4 != 0 || offset + kStep + counted > records) return false;
   if (kOffset && !is_uniform<W>(own, exec, own[first])) return false;
   const uint64_t bytes = (N - 1) * W * 4 + (last_lane(exec) - first + 1) * 4;

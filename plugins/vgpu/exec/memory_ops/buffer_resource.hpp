@@ -56,13 +56,13 @@ struct BufferResource {
     const auto left = [](uint64_t limit, uint64_t at) { return at < limit ? limit - at : 0; };
     constexpr uint64_t kAll = 16;
     if (family != isa::Family::kGfx10) {
+      // Scratch has a stride by accident: bits of a data format, which no lane's number makes count.
+      const bool scratch = swizzled && add_tid && !has_index;
       const bool structured =
-          family == isa::Family::kGfx8 ? stride != 0 && swizzled : stride != 0 && has_index;
+          stride != 0 && !scratch && (family == isa::Family::kGfx8 ? swizzled : has_index);
       // Any dword that begins in range counts.
-      // On gfx9 an index that counts makes it structured, and the lane's own number (add_tid, as in scratch)
-      // does not count.
-      const uint64_t before = family == isa::Family::kGfx8 ? index * stride : 0;
-      if (!structured) return dwords_up(left(records, offset + before + scalar));
+      const uint64_t of_record = swizzled ? 0 : index * stride;
+      if (!structured) return dwords_up(left(records, offset + of_record + scalar));
       if (index >= records) return 0;
       return swizzled ? dwords_up(left(stride, offset)) : kAll;
     }
