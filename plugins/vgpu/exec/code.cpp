@@ -280,6 +280,21 @@ bool Code::is_current() {
   return true;
 }
 
+Code& Code::newest() {
+  Code* code = this;
+  while (Code* const next = code->successor_.load(std::memory_order_acquire)) code = next;
+  return *code;
+}
+
+void Code::renew() {
+  Code& newest_code = newest();
+  if (newest_code.is_current()) return;
+  const std::lock_guard lock(newest_code.mutex_);
+  if (newest_code.successor_owner_ != nullptr) return;
+  newest_code.successor_owner_ = std::make_unique<Code>(key_, bus_);
+  newest_code.successor_.store(newest_code.successor_owner_.get(), std::memory_order_release);
+}
+
 const MicroOp* follow(Wave*, const MicroOp* from, Link* link) {
   const Block& block = block_of(from);
   const MicroOp* const target = block.code->find(link->pc, block.variant);
@@ -288,7 +303,7 @@ const MicroOp* follow(Wave*, const MicroOp* from, Link* link) {
 }
 
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc) {
-  return block_of(from).code->find(pc, variant_of(*wave));
+  return block_of(from).code->newest().find(pc, variant_of(*wave));
 }
 
 }  // namespace rigel::vgpu::exec

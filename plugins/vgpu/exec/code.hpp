@@ -50,6 +50,11 @@ class Code {
   /// Whether memory still has the code that was translated.
   bool is_current();
 
+  /// For s_icache_inv: if memory has other code by now, find_code() goes on with that.
+  void renew();
+  /// This, or what renew() replaced it with.
+  Code& newest();
+
   /// How many bytes of code have been translated.
   uint64_t translated_bytes() const { return translated_bytes_.load(std::memory_order_relaxed); }
 
@@ -78,6 +83,8 @@ class Code {
   std::mutex mutex_;
   std::unordered_map<BlockKey, const Block*, Hash> blocks_;  // under mutex_
   std::vector<std::unique_ptr<Translation>> translations_;   // under mutex_
+  std::unique_ptr<Code> successor_owner_;                    // under mutex_
+  std::atomic<Code*> successor_{nullptr};
   std::atomic<uint64_t> translated_bytes_{0};
 };
 

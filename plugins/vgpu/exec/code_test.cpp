@@ -70,6 +70,16 @@ TEST(Code, ThatChangesIsNoticed) {
   EXPECT_TRUE(t.code->is_current()) << "what lies behind the end does not matter";
 }
 
+TEST(Code, ThatAWaveHasReplacedIsSeenAfterAnInvalidation) {
+  TestWave t(gfx(9, 0, 0));
+  // s_sleep; s_icache_inv; s_mov_b32 s0, 3
+  t.put({0xbf8e0001, 0xbf930000, 0xbe800083, kEnd});
+  EXPECT_EQ(t.run_at(t.code_buffer.va), Stop::kSleep);
+  t.put({0xbe800084}, 8);
+  EXPECT_EQ(t.go_on(), Stop::kEnd);
+  EXPECT_EQ(t.s(0), 4u);
+}
+
 TEST(Code, IsTranslatedForEachFloatMode) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbe800083}), Stop::kEnd);

@@ -226,6 +226,8 @@ Core::TrapHandler Launch::trap_handler() {
   return {handler.code_va, handler.data_va};
 }
 
-void Launch::invalidate_instructions(Wave&) {}
+void Launch::invalidate_instructions(Wave&) {
+  code_->renew();
+}
 
 }  // namespace rigel::vgpu::exec

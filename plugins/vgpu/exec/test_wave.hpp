@@ -95,7 +95,7 @@ class TestWave final : public Core {
   uint64_t reference_clock() override { return ++clock_; }
   uint64_t shader_clock() override { return ++clock_; }
   void send_interrupt(Wave&, uint32_t payload) override { messages.push_back(payload); }
-  void invalidate_instructions(Wave&) override {}
+  void invalidate_instructions(Wave&) override { code->renew(); }
   TrapHandler trap_handler() override { return trap; }
   uint32_t doorbell_index(Wave&) override { return 5; }
 
