@@ -350,10 +350,16 @@ void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) 
 
 // Two elements of each lane: aux and dst2 are their offsets, src[1] and src[2] their data. Where they follow
 // each other and lanes do, they are one of twice the size.
-template <unsigned W, unsigned N, bool kStore>
+template <unsigned W, unsigned N, bool kStore, bool kAligned = false>
 void pairs(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (exec != 0) [[likely]] {
-    const uint32_t limit = wave->group->lds_bytes;
+    const uint32_t limit = limit_of(wave, kAligned);
+    if constexpr (kAligned) {  // gfx8: what is not aligned is another place
+      const uint32_t* const own = row(registers, op->src[0].offset);
+      uint32_t bits = op->aux | op->dst2;
+      for_lanes<W>(exec, [&](unsigned lane) { bits |= own[lane]; });
+      if (bits % (N * 4) != 0) RIGEL_INSTEAD(general_handler<lds_general>, op, wave, registers, exec);
+    }
     alignas(64) uint32_t addresses[W];  // the result may take their place
     std::memcpy(addresses, registers + op->src[0].offset, sizeof addresses);
     if constexpr (kStore) {
@@ -423,7 +429,8 @@ Handler handler_for(const LdsAccess& access, uint32_t wave_size) {
   if (shape.verb == Verb::kAtomic || shape.bytes < 4 || shape.addtid) return general_handler<lds_general>;
   const bool store = shape.verb == Verb::kStore;
   if (access.m0_limits) {
-    if (shape.pair) return general_handler<lds_general>;
+    if (shape.pair && shape.bytes == 4) return store ? pairs<64, 1, true, true> : pairs<64, 1, false, true>;
+    if (shape.pair) return store ? pairs<64, 2, true, true> : pairs<64, 2, false, true>;
     return store ? aligned_handler<true>(shape.dwords()) : aligned_handler<false>(shape.dwords());
   }
   if (shape.pair) return wave_size == 64 ? pairs_handler<64>(shape) : pairs_handler<32>(shape);

@@ -166,6 +166,38 @@ TEST_P(Lds, M0LimitsOnGfx8) {
   }
 }
 
+TEST_P(Lds, ElementsAreAlignedDownOnGfx8) {
+  if (width() == 32) return;
+  for (const Op op : {Op::ds_read_b32, Op::ds_read_b64, Op::ds_read_b128, Op::ds_read2_b32, Op::ds_read2_b64,
+                      Op::ds_read2st64_b32, Op::ds_read_u16}) {
+    for (const auto& pattern : patterns(60)) {
+      for (const uint32_t skew : {0u, 1u}) {
+        Machine m(GetParam(), {8, 0, 3});
+        fill(m);
+        m.set_scalar(isa::code::kM0, 1024);
+        const Shape shape = *shape_of(op);
+        Instruction i = ds(op);
+        if (shape.pair) i.offset = 1, i.offset1 = 2;
+        for (unsigned lane = 0; lane < width(); ++lane) {
+          m.vgpr(kAddress)[lane] = pattern[lane] * shape.bytes + skew;
+        }
+        ASSERT_EQ(m.run(i), Stop::kEnd);
+        const uint32_t unit = shape.bytes * (shape.far_pair ? 64 : 1);
+        for (unsigned lane = 0; lane < width(); ++lane) {
+          for (unsigned e = 0; e < (shape.pair ? 2 : 1); ++e) {
+            const uint32_t at = pattern[lane] * shape.bytes + (shape.pair ? (e + 1) * unit : 0);
+            uint32_t values[4] = {};
+            if (at + shape.bytes <= 1024) std::memcpy(values, m.group.lds + at, shape.bytes);
+            for (unsigned d = 0; d < shape.dwords(); ++d) {
+              ASSERT_EQ(m.vgpr(kResult + e * shape.dwords() + d)[lane], values[d]) << isa::name(op);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Lds, AddTid) {
   Machine m(GetParam());
   fill(m);
