@@ -355,10 +355,10 @@ class Vector {
       if (is_nan(f, raw) && is_nan(f, x) && before_.ieee()) note.any_nan = true;
       if (is_zero(f, x) && (in_.clamp || in_.omod != 0)) l.also.push_back(f.sign_bit());
       if (is_nan(f, x)) l.also.push_back(x ^ f.sign_bit());
-      // A part of an approximation says nothing.
+      // A part of an approximation, or of a NaN, says nothing.
       const bool part = in_.lanes == LaneMode::kSdwa && in_.dst_sel != SdwaSel::kDword;
       // Whether the output modifier comes before or after the rounding is not said; halves show it.
-      note.any = (part && l.tolerance > 0) ||
+      note.any = (part && (l.tolerance > 0 || is_nan(f, raw))) ||
                  (f == kHalf && in_.omod != 0 && !before_.ieee() && !before_.other().keep_results);
     }
     const uint64_t value = placed(x, l.old);

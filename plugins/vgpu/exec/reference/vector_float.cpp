@@ -323,6 +323,12 @@ bool compute_float(Lane& lane) {
       const bool odd = fb == smallest || fb == (f.sign_bit() | f.infinity()) || is_nan(f, fb) ||
                        compare(f, fc, 0) <= 0 || is_nan(f, fc);
       lane.set(odd ? smallest : legacy_product(f, a, b, rules));
+      // How a denormal that MODE flushes counts in these comparisons is not said.
+      if (is_denormal(f, a) || is_denormal(f, b) || is_denormal(f, c)) {
+        lane.accept(smallest);
+        lane.accept(legacy_product(f, a, b, rules));
+        lane.accept(multiply(f, a, b, rules));
+      }
       return true;
     }
     case Op::v_mac_f32:
