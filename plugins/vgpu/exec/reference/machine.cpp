@@ -124,10 +124,6 @@ MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel leve
   WorkGroup group;
   group.waves = &wave;
   group.wave_count = 1;
-  const Memory64 lds = allocate64(state.lds.size() + 64);
-  std::memcpy(lds.get(), state.lds.data(), state.lds.size());
-  group.lds = lds.get();
-  group.lds_bytes = static_cast<uint32_t>(state.lds.size());
   wave.registers = registers.get();
   wave.group = &group;
   wave.layout = layout;
@@ -151,7 +147,6 @@ MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel leve
   for (uint32_t n = 0; n < layout.vgprs; ++n) {
     std::memcpy(state.vgpr[n].data(), registers.get() + layout.vgpr_offset(n), layout.row_bytes());
   }
-  std::memcpy(state.lds.data(), lds.get(), state.lds.size());
   state.scc = wave.scc;
   state.mode = wave.mode;
   return result;

@@ -146,11 +146,6 @@ Outcome execute(const isa::Instruction& instruction, State& state) {
     case Encoding::kVop3:
     case Encoding::kVop3p:
       return execute_vector(instruction, state);
-    case Encoding::kDs:
-    case Encoding::kFlat:
-    case Encoding::kGlobal:
-    case Encoding::kMubuf:
-      return execute_memory(instruction, state);
     default:
       return Outcome::kNotModelled;
   }

@@ -1,6 +1,6 @@
 // A wave and what an instruction does to it, one lane after the other, in the words of the ISA manuals: the
 // reference that the handlers of exec/ are compared with. Nothing here is shared with them but the form of a
-// decoded instruction. Test code: slow, single-threaded, no memory but the LDS and a small buffer.
+// decoded instruction. Test code: slow, single-threaded. Instructions that access memory are not its concern.
 #pragma once
 
 #include <array>
@@ -36,9 +36,6 @@ struct State {
   uint32_t scc = 0;
   std::array<uint32_t, 128> scalar{};  ///< By source code; EXEC and VCC among them.
   std::vector<std::array<uint32_t, 64>> vgpr;
-  std::vector<uint8_t> lds;
-  std::vector<uint8_t> memory;  ///< What lies at `memory_va`.
-  uint64_t memory_va = 0;
   std::array<LaneNote, 64> notes;  ///< Of the instruction that was executed last.
 
   uint64_t exec() const;
@@ -66,7 +63,6 @@ Outcome execute(const isa::Instruction& instruction, State& state);
 /// Parts of execute(), by encoding.
 Outcome execute_scalar(const isa::Instruction& instruction, State& state);
 Outcome execute_vector(const isa::Instruction& instruction, State& state);
-Outcome execute_memory(const isa::Instruction& instruction, State& state);
 
 /// The bits of a constant operand as an operand of its type sees them; false for what is no constant.
 bool constant_value(const isa::Operand& operand, const isa::Instruction& instruction, uint64_t& bits);
