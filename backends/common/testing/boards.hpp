@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -30,15 +31,21 @@ inline std::string board_name(const ::testing::TestParamInfo<BoardCase>& info) {
   return info.param.name;
 }
 
+/// All of them; but sanitizers keep their shadow in the 40 bits of addresses that a discrete gfx8 reaches.
+inline std::vector<BoardCase> every_board() {
+  std::vector<BoardCase> boards = {
+      {"vega10", &gfx9::kFamily},
+      {"vega20", &gfx9::kFamily},
+      {"navi10", &gfx10::kFamily},
+      {"navi21", &gfx10::kFamily},
+  };
+  if (HSABE_SANITIZER == HSABE_SANITIZER_NONE)
+    boards.insert(boards.begin(), {{"fiji", &gfx8::kFamily}, {"polaris10", &gfx8::kFamily}});
+  return boards;
+}
+
 }  // namespace rigel::gfx::testing
 
-#define RIGEL_ON_EVERY_BOARD(Suite)                                                             \
-  INSTANTIATE_TEST_SUITE_P(                                                                     \
-      On, Suite,                                                                                \
-      ::testing::Values(::rigel::gfx::testing::BoardCase{"fiji", &::rigel::gfx8::kFamily},      \
-                        ::rigel::gfx::testing::BoardCase{"polaris10", &::rigel::gfx8::kFamily}, \
-                        ::rigel::gfx::testing::BoardCase{"vega10", &::rigel::gfx9::kFamily},    \
-                        ::rigel::gfx::testing::BoardCase{"vega20", &::rigel::gfx9::kFamily},    \
-                        ::rigel::gfx::testing::BoardCase{"navi10", &::rigel::gfx10::kFamily},   \
-                        ::rigel::gfx::testing::BoardCase{"navi21", &::rigel::gfx10::kFamily}),  \
-      ::rigel::gfx::testing::board_name)
+#define RIGEL_ON_EVERY_BOARD(Suite)                                                              \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(::rigel::gfx::testing::every_board()), \
+                           ::rigel::gfx::testing::board_name)

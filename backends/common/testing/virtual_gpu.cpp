@@ -111,9 +111,14 @@ void* VirtualGpu::reserve(uint64_t bytes) {
   constexpr uint64_t kAlignment = 64 << 10;
   auto* const at = reinterpret_cast<void*>((next_address.fetch_add(bytes + 2 * kAlignment) + kAlignment) &
                                            ~(kAlignment - 1));
-  if (mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) !=
-      at)
-    throw std::runtime_error("no addresses left");
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  if (mmap(at, bytes, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0) != at) {
+    // Sanitizers have their shadow there: anywhere, then.
+    void* const any = mmap(nullptr, bytes + kAlignment, PROT_NONE, kFlags, -1, 0);
+    if (any == MAP_FAILED) throw std::runtime_error("no addresses left");
+    shared_.emplace_back(any, bytes + kAlignment);
+    return reinterpret_cast<void*>((address(any) + kAlignment - 1) & ~(kAlignment - 1));
+  }
   shared_.emplace_back(at, bytes);
   return at;
 }
