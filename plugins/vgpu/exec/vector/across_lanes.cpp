@@ -63,16 +63,18 @@ void permute_rows(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 
 // Bits of the source below the lane, of its low or high half; imm is 0 or 32.
 void count_below(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const Lanes<U32, Kind::kAny> a(op, registers, 0, 0), b(op, registers, 1, 0);
-  each_chunk<kLanes>(
-      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        U32 below;
-        for (int i = 0; i < kLanes; ++i) {
-          const int64_t count = static_cast<int64_t>(lane) + i - static_cast<int64_t>(op->imm);
-          below[i] = count <= 0 ? 0 : count >= 32 ? ~0u : (1u << count) - 1;
-        }
-        put(registers + op->dst + lane * 4, population(a.at(lane) & below) + b.at(lane), bits);
-      });
+  {  // Sources have to be gone before the tail call.
+    const Lanes<U32, Kind::kAny> a(op, registers, 0, 0), b(op, registers, 1, 0);
+    each_chunk<kLanes>(
+        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+          U32 below;
+          for (int i = 0; i < kLanes; ++i) {
+            const int64_t count = static_cast<int64_t>(lane) + i - static_cast<int64_t>(op->imm);
+            below[i] = count <= 0 ? 0 : count >= 32 ? ~0u : (1u << count) - 1;
+          }
+          put(registers + op->dst + lane * 4, population(a.at(lane) & below) + b.at(lane), bits);
+        });
+  }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 

@@ -79,41 +79,45 @@ U32 short_sum(U32 sum, U32 c, bool clamp) {
 // The sources of these have two rows, the last one and the result of mqsad_u32 four.
 template <bool Masked>
 [[gnu::flatten]] void slide_to_shorts(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const Lanes<U32, Kind::kAny> a0(op, registers, 0, 0), a1(op, registers, 0, 1), b(op, registers, 1, 0),
-      c0(op, registers, 2, 0), c1(op, registers, 2, 1);
-  std::byte* const to = registers + op->dst;
-  const bool clamp = (op->aux & aux::kClamp) != 0;
-  each_chunk<kLanes>(
-      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        U32 sums[4];
-        slide<Masked>(a0.at(lane), a1.at(lane), b.at(lane), sums);
-        const U32 low = c0.at(lane), high = c1.at(lane);
-        const U32 first =
-            shorts(short_sum(sums[0], low & 0xffff, clamp), short_sum(sums[1], low >> 16, clamp));
-        const U32 second =
-            shorts(short_sum(sums[2], high & 0xffff, clamp), short_sum(sums[3], high >> 16, clamp));
-        put(to + lane * 4, first, bits);
-        put(to + row_bytes(op) + lane * 4, second, bits);
-      });
+  {  // Sources have to be gone before the tail call.
+    const Lanes<U32, Kind::kAny> a0(op, registers, 0, 0), a1(op, registers, 0, 1), b(op, registers, 1, 0),
+        c0(op, registers, 2, 0), c1(op, registers, 2, 1);
+    std::byte* const to = registers + op->dst;
+    const bool clamp = (op->aux & aux::kClamp) != 0;
+    each_chunk<kLanes>(
+        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+          U32 sums[4];
+          slide<Masked>(a0.at(lane), a1.at(lane), b.at(lane), sums);
+          const U32 low = c0.at(lane), high = c1.at(lane);
+          const U32 first =
+              shorts(short_sum(sums[0], low & 0xffff, clamp), short_sum(sums[1], low >> 16, clamp));
+          const U32 second =
+              shorts(short_sum(sums[2], high & 0xffff, clamp), short_sum(sums[3], high >> 16, clamp));
+          put(to + lane * 4, first, bits);
+          put(to + row_bytes(op) + lane * 4, second, bits);
+        });
+  }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 void slide_to_words(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const Lanes<U32, Kind::kAny> a0(op, registers, 0, 0), a1(op, registers, 0, 1), b(op, registers, 1, 0);
-  const Lanes<U32, Kind::kAny> c0(op, registers, 2, 0), c1(op, registers, 2, 1), c2(op, registers, 2, 2),
-      c3(op, registers, 2, 3);
-  std::byte* const to = registers + op->dst;
-  const bool clamp = (op->aux & aux::kClamp) != 0;
-  each_chunk<kLanes>(
-      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        U32 sums[4];
-        slide<true>(a0.at(lane), a1.at(lane), b.at(lane), sums);
-        const U32 addends[4] = {c0.at(lane), c1.at(lane), c2.at(lane), c3.at(lane)};
-        for (unsigned i = 0; i < 4; ++i) {
-          const U32 sum = clamp ? saturating_add(sums[i], addends[i]) : sums[i] + addends[i];
-          put(to + row_bytes(op) * i + lane * 4, sum, bits);
-        }
-      });
+  {  // Sources have to be gone before the tail call.
+    const Lanes<U32, Kind::kAny> a0(op, registers, 0, 0), a1(op, registers, 0, 1), b(op, registers, 1, 0);
+    const Lanes<U32, Kind::kAny> c0(op, registers, 2, 0), c1(op, registers, 2, 1), c2(op, registers, 2, 2),
+        c3(op, registers, 2, 3);
+    std::byte* const to = registers + op->dst;
+    const bool clamp = (op->aux & aux::kClamp) != 0;
+    each_chunk<kLanes>(
+        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+          U32 sums[4];
+          slide<true>(a0.at(lane), a1.at(lane), b.at(lane), sums);
+          const U32 addends[4] = {c0.at(lane), c1.at(lane), c2.at(lane), c3.at(lane)};
+          for (unsigned i = 0; i < 4; ++i) {
+            const U32 sum = clamp ? saturating_add(sums[i], addends[i]) : sums[i] + addends[i];
+            put(to + row_bytes(op) * i + lane * 4, sum, bits);
+          }
+        });
+  }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 

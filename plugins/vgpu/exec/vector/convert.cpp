@@ -172,14 +172,16 @@ constexpr Entry kTable[] = {
 
 // Replaces one byte of its destination; the others stay.
 void accumulate_byte(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const Control control{op->aux};
-  const Input<F32, Kind::kAny, true> value(op, registers, 0);
-  const Input<U32, Kind::kAny, true> byte(op, registers, 1);
-  each_chunk<kLanes>(
-      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        std::byte* const at = registers + op->dst + lane * 4;
-        put(at, with_byte(value.at(lane, control), byte.at(lane, control), load<U32>(at)), bits);
-      });
+  {  // Sources have to be gone before the tail call.
+    const Control control{op->aux};
+    const Input<F32, Kind::kAny, true> value(op, registers, 0);
+    const Input<U32, Kind::kAny, true> byte(op, registers, 1);
+    each_chunk<kLanes>(
+        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+          std::byte* const at = registers + op->dst + lane * 4;
+          put(at, with_byte(value.at(lane, control), byte.at(lane, control), load<U32>(at)), bits);
+        });
+  }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 

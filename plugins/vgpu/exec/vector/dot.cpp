@@ -10,17 +10,19 @@ using isa::Op;
 /// Fn(U32, U32, C): two packed sources and an addend of type C.
 template <auto Fn, class C, Halves H>
 [[gnu::flatten]] void dot_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const Control control{H == Halves::kAny ? op->aux : 0};
-  const PackedInput<H> a(op, registers, 0), b(op, registers, 1);
-  const Lanes<C, H == Halves::kAny ? Kind::kAny : Kind::kRow> c(op, registers, 2, 0);
-  const uint32_t flip = H == Halves::kAny && (op->imm & packed::kNeg << 2) != 0 ? 0x80000000 : 0;
-  const Output<C, true> output(op, registers);
-  each_chunk<kLanes>(
-      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        C addend = c.at(lane);
-        if constexpr (std::is_same_v<C, F32>) addend = bits_as<F32>(bits_as<U32>(addend) ^ flip);
-        output.put_at(lane, Fn(a.at(lane), b.at(lane), addend, control), bits, control);
-      });
+  {  // Sources have to be gone before the tail call.
+    const Control control{H == Halves::kAny ? op->aux : 0};
+    const PackedInput<H> a(op, registers, 0), b(op, registers, 1);
+    const Lanes<C, H == Halves::kAny ? Kind::kAny : Kind::kRow> c(op, registers, 2, 0);
+    const uint32_t flip = H == Halves::kAny && (op->imm & packed::kNeg << 2) != 0 ? 0x80000000 : 0;
+    const Output<C, true> output(op, registers);
+    each_chunk<kLanes>(
+        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+          C addend = c.at(lane);
+          if constexpr (std::is_same_v<C, F32>) addend = bits_as<F32>(bits_as<U32>(addend) ^ flip);
+          output.put_at(lane, Fn(a.at(lane), b.at(lane), addend, control), bits, control);
+        });
+  }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 

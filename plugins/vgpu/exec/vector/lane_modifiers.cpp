@@ -138,12 +138,14 @@ constexpr Part part_of(SdwaSel sel) {
 // imm: how far to the left so that the part's top is the register's, how far to the right then.
 template <class V>
 void extract_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const auto left = static_cast<uint32_t>(op->imm & 31), right = static_cast<uint32_t>(op->imm >> 8 & 31);
-  const Lanes<U32, Kind::kAny> source(op, registers, 0, 0);
-  const uint32_t lanes = (op->aux & aux::kWave64) != 0 ? 64 : 32;
-  for (uint32_t lane = 0; lane < lanes; lane += kLanes) {
-    const V shifted = bits_as<V>(source.at(lane) << left);
-    store(registers + op->dst + lane * 4, shifted >> static_cast<int>(right));
+  {  // Sources have to be gone before the tail call.
+    const auto left = static_cast<uint32_t>(op->imm & 31), right = static_cast<uint32_t>(op->imm >> 8 & 31);
+    const Lanes<U32, Kind::kAny> source(op, registers, 0, 0);
+    const uint32_t lanes = (op->aux & aux::kWave64) != 0 ? 64 : 32;
+    for (uint32_t lane = 0; lane < lanes; lane += kLanes) {
+      const V shifted = bits_as<V>(source.at(lane) << left);
+      store(registers + op->dst + lane * 4, shifted >> static_cast<int>(right));
+    }
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }

@@ -28,30 +28,34 @@ class DwordsInput {
 template <auto Fn>
 [[gnu::flatten]] void packed_single_lanes(const MicroOp* op, Wave* wave, std::byte* registers,
                                           uint64_t exec) {
-  const Control control{op->aux};
-  const DwordsInput a(op, registers, 0), b(op, registers, 1), c(op, registers, 2);
-  std::byte* const to = registers + op->dst;
-  each_chunk<kLanes>(
-      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        const F32 first = modified_result(Fn(a.first(lane), b.first(lane), c.first(lane)), control);
-        const F32 second = modified_result(Fn(a.second(lane), b.second(lane), c.second(lane)), control);
-        put(to + lane * 4, first, bits);
-        put(to + row_bytes(op) + lane * 4, second, bits);
-      });
+  {  // Sources have to be gone before the tail call.
+    const Control control{op->aux};
+    const DwordsInput a(op, registers, 0), b(op, registers, 1), c(op, registers, 2);
+    std::byte* const to = registers + op->dst;
+    each_chunk<kLanes>(
+        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+          const F32 first = modified_result(Fn(a.first(lane), b.first(lane), c.first(lane)), control);
+          const F32 second = modified_result(Fn(a.second(lane), b.second(lane), c.second(lane)), control);
+          put(to + lane * 4, first, bits);
+          put(to + row_bytes(op) + lane * 4, second, bits);
+        });
+  }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 // The first result is a dword of S0, the second one of S1: op_sel says which.
 void move_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const Lanes<U32, Kind::kAny> a(op, registers, 0, (op->imm & packed::kSelect) != 0 ? 1 : 0);
-  const Lanes<U32, Kind::kAny> b(op, registers, 1, (op->imm & packed::kSelect << 1) != 0 ? 1 : 0);
-  std::byte* const to = registers + op->dst;
-  each_chunk<kLanes>(
-      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        const U32 first = a.at(lane), second = b.at(lane);
-        put(to + lane * 4, first, bits);
-        put(to + row_bytes(op) + lane * 4, second, bits);
-      });
+  {  // Sources have to be gone before the tail call.
+    const Lanes<U32, Kind::kAny> a(op, registers, 0, (op->imm & packed::kSelect) != 0 ? 1 : 0);
+    const Lanes<U32, Kind::kAny> b(op, registers, 1, (op->imm & packed::kSelect << 1) != 0 ? 1 : 0);
+    std::byte* const to = registers + op->dst;
+    each_chunk<kLanes>(
+        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
+          const U32 first = a.at(lane), second = b.at(lane);
+          put(to + lane * 4, first, bits);
+          put(to + row_bytes(op) + lane * 4, second, bits);
+        });
+  }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
