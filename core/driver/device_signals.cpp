@@ -32,6 +32,13 @@ struct Ring {
 };
 constinit WakeLock ring_lock;
 constinit Ring ring{};
+// Under ring_lock.
+void (*listener)(void*) noexcept = nullptr;
+void* listener_context = nullptr;
+
+bool is_empty() noexcept {
+  return ring.link[0] == 0 || ring.link[0] == reinterpret_cast<uint64_t>(&ring);
+}
 
 uint64_t* links_of(uint64_t node) noexcept {
   if (node == reinterpret_cast<uint64_t>(&ring)) return ring.link;
@@ -48,6 +55,7 @@ void waiting_began(Signal& signal) noexcept {
   signal.hook_data[1] = head;
   links_of(ring.link[0])[1] = self;
   ring.link[0] = self;
+  if (listener != nullptr) listener(listener_context);
 }
 
 void waiting_ended(Signal& signal) noexcept {
@@ -145,6 +153,7 @@ Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, uint64_t m
 }
 
 DeviceSignals::~DeviceSignals() {
+  set_listener(nullptr, nullptr);
   {
     const std::lock_guard lock(slabs.mutex);
     if (slabs.owner == this) {
@@ -153,6 +162,17 @@ DeviceSignals::~DeviceSignals() {
     }
   }
   for (const uint64_t handle : handles_) kfd_.free_handle(handle);
+}
+
+void DeviceSignals::set_listener(void (*tell)(void*) noexcept, void* context) {
+  const std::lock_guard lock(ring_lock);
+  listener = tell;
+  listener_context = context;
+}
+
+bool DeviceSignals::anyone_waits() noexcept {
+  const std::lock_guard lock(ring_lock);
+  return !is_empty();
 }
 
 void DeviceSignals::announce() {
@@ -174,6 +194,7 @@ void DeviceSignals::reset_after_fork() noexcept {
   slabs.count = 0;  // the parent's signals are no signals here
   ring_lock.reset_after_fork();
   ring = {};
+  listener = nullptr;
 }
 
 }  // namespace rigel

@@ -27,6 +27,12 @@ class DeviceSignals {
   DeviceSignals(const DeviceSignals&) = delete;
   DeviceSignals& operator=(const DeviceSignals&) = delete;
 
+  /// Whom to tell that a first waiter has come, before it sleeps: anyone_waits() is true by then. Under locks
+  /// of signals: `tell` may not touch any. Null ends it; on return nobody is told any more.
+  void set_listener(void (*tell)(void*) noexcept, void* context);
+  /// Whether anybody waits for a signal that devices may change. Any thread.
+  static bool anyone_waits() noexcept;
+
   /// A device says that it has changed a signal: wakes whom it concerns. One thread at a time.
   void announce();
 

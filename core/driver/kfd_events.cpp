@@ -41,12 +41,15 @@ Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbac
   const auto hardware = events->create_event(KFD_EVENT_HW_EXCEPTION, 0);
   if (!hardware) return error(hardware.error());
   events->hardware_event_ = *hardware;
+  const auto control = events->create_event(KFD_EVENT_SIGNAL, 0);
+  if (!control) return error(control.error());
+  events->control_event_ = *control;
   return events;
 }
 
 KfdEvents::~KfdEvents() {
   stop();
-  for (const uint32_t id : {hardware_event_, memory_event_, signal_event_}) {
+  for (const uint32_t id : {control_event_, hardware_event_, memory_event_, signal_event_}) {
     kfd_event_ref gone{id, 0};
     if (id != 0) kfd_.call(KFD_NR_DESTROY_EVENT, gone);
   }
@@ -80,18 +83,45 @@ void KfdEvents::stop() {
   const std::lock_guard lock(mutex_);
   if (!thread_.joinable()) return;
   stopping_.store(true, std::memory_order_release);
-  kfd_event_ref wake{signal_event_, 0};
-  kfd_.call(KFD_NR_SET_EVENT, wake);  // stays set until the thread looks
+  interrupt_thread();
   thread_.join();
+}
+
+void KfdEvents::interrupt_thread() noexcept {
+  kfd_event_ref control{control_event_, 0};
+  kfd_.call(KFD_NR_SET_EVENT, control);  // stays set until the thread looks
+}
+
+// Ordered against keep_listening(): either the thread sees who waits, or this sees that it does not listen.
+void KfdEvents::listen() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (listening_.load(std::memory_order_relaxed)) return;
+  if (!listening_.exchange(true, std::memory_order_relaxed)) interrupt_thread();
+}
+
+// Whether to wait for signals of devices again; decides listening_.
+void KfdEvents::keep_listening() {
+  constexpr int kPatience = 16;
+  if (!callbacks_.anyone_waits || callbacks_.anyone_waits()) {
+    in_vain_ = 0;
+    return;
+  }
+  if (++in_vain_ < kPatience) return;
+  in_vain_ = 0;
+  listening_.store(false, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (callbacks_.anyone_waits()) listening_.store(true, std::memory_order_relaxed);
 }
 
 void KfdEvents::work() {
   while (!stopping_.load(std::memory_order_acquire)) {
-    kfd_event_data events[3]{};
-    events[0].event_id = signal_event_;
-    events[1].event_id = memory_event_;
-    events[2].event_id = hardware_event_;
-    kfd_wait_events wait{reinterpret_cast<uint64_t>(events), 3, 0, UINT32_MAX, 0};
+    kfd_event_data events[4]{};
+    events[0].event_id = memory_event_;
+    events[1].event_id = hardware_event_;
+    events[2].event_id = control_event_;
+    events[3].event_id = signal_event_;
+    const uint32_t count = listening_.load(std::memory_order_relaxed) ? 4 : 3;
+    kfd_wait_events wait{reinterpret_cast<uint64_t>(events), count, 0, UINT32_MAX, 0};
     const int problem = kfd_.call(KFD_NR_WAIT_EVENTS, wait);
     if (problem != 0) {
       // In a forked child, or when the device is gone: nothing will ever come.
@@ -101,10 +131,11 @@ void KfdEvents::work() {
     }
     // Which of them it was is seen by what it left; looking at signals in vain is cheap.
     callbacks_.signalled();
-    const kfd_memory_exception& fault = events[1].memory_exception;
+    const kfd_memory_exception& fault = events[0].memory_exception;
     if (fault.gpu_id != 0) callbacks_.memory_fault(fault);
-    const kfd_hw_exception& failure = events[2].hw_exception;
+    const kfd_hw_exception& failure = events[1].hw_exception;
     if (failure.gpu_id != 0) callbacks_.hardware_failed(failure);
+    if (count == 4) keep_listening();
   }
 }
 

@@ -5,6 +5,11 @@
 // waiters on an event that resets itself, one could take the other's wake-up; here there is no other. Whoever
 // waits for a signal sleeps on the signal, and this thread wakes it (device_signals.hpp).
 //
+// A wake-up of this thread costs more than what many a kernel does, and those who spin on a signal don't need
+// it. So when devices have signalled often and nobody was asleep, the thread waits for faults only, until
+// listen() says that somebody is about to sleep. The event stays set meanwhile: what was signalled before is
+// seen then.
+//
 // The thread starts with `start`, when the first queue is made, and ends with the object. Its callbacks run
 // on it, one at a time, without a lock; they may do what the runtime's threads may, but not end this object.
 #pragma once
@@ -28,6 +33,8 @@ class KfdEvents {
   struct Callbacks {
     /// A device has stored to the mailbox and interrupted, perhaps more than once.
     std::function<void()> signalled;
+    /// Whether anybody sleeps until a device signals, and has called listen() or will. Null: always.
+    std::function<bool()> anyone_waits;
     std::function<void(const kfd_memory_exception&)> memory_fault;
     std::function<void(const kfd_hw_exception&)> hardware_failed;
   };
@@ -42,6 +49,10 @@ class KfdEvents {
   uint64_t mailbox() const { return mailbox_; }
   uint32_t event_id() const { return signal_event_; }
 
+  /// Somebody is about to sleep until a device signals, and anyone_waits() is true from before this call on.
+  /// Any thread, while the object lives; a system call if the thread has to be told.
+  void listen() noexcept;
+
   /// Starts the thread, if it does not run yet. OUT_OF_RESOURCES if there is none to be had.
   Status start();
   /// Ends the thread: no callback runs any more. Once, before what they use goes.
@@ -51,6 +62,8 @@ class KfdEvents {
   KfdEvents(Kfd& kfd, Callbacks callbacks) : kfd_(kfd), callbacks_(std::move(callbacks)) {}
   Result<uint32_t> create_event(uint32_t type, uint64_t page_handle);
   void work();
+  void keep_listening();
+  void interrupt_thread() noexcept;
 
   Kfd& kfd_;
   const Callbacks callbacks_;
@@ -58,6 +71,10 @@ class KfdEvents {
   uint32_t signal_event_ = 0;
   uint32_t memory_event_ = 0;
   uint32_t hardware_event_ = 0;
+  uint32_t control_event_ = 0;  // for the thread, from this process
+
+  std::atomic<bool> listening_{true};  // the thread waits for signal_event_ or will
+  int in_vain_ = 0;                    // the thread's: wake-ups in a row that nobody waited for
 
   std::mutex mutex_;  // guards thread_
   std::thread thread_;

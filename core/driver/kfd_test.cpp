@@ -195,6 +195,7 @@ TEST(KfdEvents, WakeWhoWaitsForASignalThatADeviceChanges) {
                                                ++woken;
                                                signals->announce();
                                              },
+                                         .anyone_waits = {},
                                          .memory_fault = [](const kfd_memory_exception&) {},
                                          .hardware_failed = [](const kfd_hw_exception&) {}});
   ASSERT_TRUE(events);
@@ -216,6 +217,52 @@ TEST(KfdEvents, WakeWhoWaitsForASignalThatADeviceChanges) {
   EXPECT_EQ(wait(*signal, HSA_SIGNAL_CONDITION_EQ, 0), 0);
   device.join();
   EXPECT_GE(woken, 1);
+  signal_pool::destroy(*signal);
+  (*events)->stop();
+}
+
+TEST(KfdEvents, DoNotWakeTheirThreadForWhatNobodyWaitsFor) {
+  const auto kfd = open_vgpu("gfx900:vram=64M");
+  ASSERT_NE(kfd, nullptr);
+  std::atomic<int> woken = 0;
+  std::unique_ptr<DeviceSignals> signals;
+  auto events = KfdEvents::create(*kfd, {.signalled =
+                                             [&] {
+                                               ++woken;
+                                               signals->announce();
+                                             },
+                                         .anyone_waits = DeviceSignals::anyone_waits,
+                                         .memory_fault = [](const kfd_memory_exception&) {},
+                                         .hardware_failed = [](const kfd_hw_exception&) {}});
+  ASSERT_TRUE(events);
+  auto began = DeviceSignals::begin(*kfd, (*events)->mailbox(), (*events)->event_id());
+  ASSERT_TRUE(began);
+  signals = std::move(*began);
+  signals->set_listener([](void* self) noexcept { static_cast<KfdEvents*>(self)->listen(); }, events->get());
+  ASSERT_EQ((*events)->start(), HSA_STATUS_SUCCESS);
+  const auto interrupt = [&] {
+    kfd_event_ref event{(*events)->event_id(), 0};
+    kfd->call(KFD_NR_SET_EVENT, event);
+  };
+  for (int i = 0; i < 200; ++i) {
+    interrupt();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_LT(woken, 100);
+  // And whoever sleeps again is woken, also by what was signalled in between.
+  Signal* const signal = signal_pool::create(1);
+  ASSERT_NE(signal, nullptr);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).store(1);
+    std::thread device([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
+      std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).fetch_sub(1);
+      interrupt();
+    });
+    EXPECT_EQ(wait(*signal, HSA_SIGNAL_CONDITION_EQ, 0), 0);
+    device.join();
+    for (int i = 0; i < 20; ++i) interrupt();
+  }
   signal_pool::destroy(*signal);
   (*events)->stop();
 }

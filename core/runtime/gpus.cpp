@@ -178,12 +178,14 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
 
 Status Gpus::begin(KfdEvents::Callbacks callbacks) {
   callbacks.signalled = [this] { signals_->announce(); };
+  callbacks.anyone_waits = DeviceSignals::anyone_waits;
   auto events = KfdEvents::create(*kfd_, std::move(callbacks));
   if (!events) return events.error();
   events_ = std::move(*events);
   auto signals = DeviceSignals::begin(*kfd_, events_->mailbox(), events_->event_id());
   if (!signals) return signals.error();
   signals_ = std::move(*signals);
+  signals_->set_listener([](void* self) noexcept { static_cast<KfdEvents*>(self)->listen(); }, events_.get());
   return HSA_STATUS_SUCCESS;
 }
 
