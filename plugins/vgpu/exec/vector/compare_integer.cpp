@@ -7,21 +7,20 @@ namespace {
 using isa::Op;
 
 // Both forms of a comparison.
-#define RIGEL_COMPARE(how, name, type, test, expression)                                                \
-  how<([](type a, type b) { return test{bits_as<decltype(test::v)>(expression)}; })>(Op::v_cmp_##name), \
-      how<([](type a, type b) { return test{bits_as<decltype(test::v)>(expression)}; }), true>(         \
-          Op::v_cmpx_##name)
+#define RIGEL_COMPARE(how, name, type, test, expression)                    \
+  how<([](type a, type b) { return test(expression); })>(Op::v_cmp_##name), \
+      how<([](type a, type b) { return test(expression); }), true>(Op::v_cmpx_##name)
 
 // The six comparisons and the two constants of a type. `v` gets the vector out of an operand.
 #define RIGEL_COMPARISONS(how, suffix, type, test, v)                                 \
-  RIGEL_COMPARE(how, lt_##suffix, type, test, (v(a) < v(b))),                         \
-      RIGEL_COMPARE(how, eq_##suffix, type, test, (v(a) == v(b))),                    \
-      RIGEL_COMPARE(how, le_##suffix, type, test, (v(a) <= v(b))),                    \
-      RIGEL_COMPARE(how, gt_##suffix, type, test, (v(a) > v(b))),                     \
-      RIGEL_COMPARE(how, ne_##suffix, type, test, (v(a) != v(b))),                    \
-      RIGEL_COMPARE(how, ge_##suffix, type, test, (v(a) >= v(b))),                    \
-      RIGEL_COMPARE(rare, f_##suffix, type, test, ((v(a) != v(a)) & (v(b) != v(b)))), \
-      RIGEL_COMPARE(rare, t_##suffix, type, test, ((v(a) == v(a)) | (v(b) == v(b))))
+  RIGEL_COMPARE(how, lt_##suffix, type, test, lt(v(a), v(b))),                        \
+      RIGEL_COMPARE(how, eq_##suffix, type, test, eq(v(a), v(b))),                    \
+      RIGEL_COMPARE(how, le_##suffix, type, test, le(v(a), v(b))),                    \
+      RIGEL_COMPARE(how, gt_##suffix, type, test, lt(v(b), v(a))),                    \
+      RIGEL_COMPARE(how, ne_##suffix, type, test, ne(v(a), v(b))),                    \
+      RIGEL_COMPARE(how, ge_##suffix, type, test, le(v(b), v(a))),                    \
+      RIGEL_COMPARE(rare, f_##suffix, type, test, (ne(v(a), v(a)) & ne(v(b), v(b)))), \
+      RIGEL_COMPARE(rare, t_##suffix, type, test, (eq(v(a), v(a)) | eq(v(b), v(b))))
 #define RIGEL_ITSELF(operand) operand
 #define RIGEL_INNER(operand) operand.v
 

@@ -182,8 +182,10 @@ F64 trig_preop(F64 a, U32h segment) {
 constexpr Entry kTable[] = {
     rare<scale<F32>>(Op::v_div_scale_f32),
     rare<scale<F64>>(Op::v_div_scale_f64),
-    rare<([](F32 a, F32 b, F32 c, Mask mask) { return scaled_fma(a, b, c, mask.v); })>(Op::v_div_fmas_f32),
-    rare<([](F64 a, F64 b, F64 c, Mask64 mask) { return scaled_fma(a, b, c, mask.v); })>(Op::v_div_fmas_f64),
+    rare<([](F32 a, F32 b, F32 c, Mask mask) { return scaled_fma(a, b, c, mask.lanes()); })>(
+        Op::v_div_fmas_f32),
+    rare<([](F64 a, F64 b, F64 c, Mask64 mask) { return scaled_fma(a, b, c, mask.lanes()); })>(
+        Op::v_div_fmas_f64),
     rare<([](F32 a, F32 b, F32 c) { return fixed_up(a, b, c, true); })>(Op::v_div_fixup_f32),
     rare<([](F64 a, F64 b, F64 c) { return fixed_up(a, b, c, true); })>(Op::v_div_fixup_f64),
     rare<fixed_up_half>(Op::v_div_fixup_f16),

@@ -177,7 +177,7 @@ template <auto Fn, bool Modified, int Uniform, bool Full>
         const auto chunk = [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
           const auto result = apply_at<Fn>(lane, control, inputs...);
           if constexpr (Value::kHasTest) {
-            tested |= uint64_t{mask_bits(result.test.v)} << lane;
+            tested |= uint64_t{result.test.bits} << lane;
             output.put_at(lane, result.value, bits, control);
           } else {
             output.put_at(lane, result, bits, control);
@@ -224,7 +224,7 @@ template <auto Fn, bool Modified, int Uniform, bool ToExec>
   with_inputs<Fn, Modified, Uniform>(
       op, registers, [&](const auto&... inputs) __attribute__((always_inline)) {
         const auto chunk = [&](size_t lane, uint32_t) __attribute__((always_inline)) {
-          tested |= uint64_t{mask_bits(apply_at<Fn>(lane, control, inputs...).v)} << lane;
+          tested |= uint64_t{apply_at<Fn>(lane, control, inputs...).bits} << lane;
         };
         if constexpr (Uniform < 0) {
           each_chunk<ParametersOf<Fn>::kChunk>(op->aux, exec, chunk);

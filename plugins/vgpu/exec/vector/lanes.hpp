@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 #if RIGEL_SIMD_LEVEL > 0
 #include <immintrin.h>
@@ -153,6 +154,67 @@ template <class V>
   return bits;
 #endif
 }
+
+/// What comparisons of V give, by one name for both compilers.
+template <class V>
+using LaneMask = std::conditional_t<sizeof(std::declval<V>()[0]) == 4, I32, I64>;
+
+// Comparisons, as one bit for each lane. Not a number is neither less, equal nor greater.
+template <class V>
+[[gnu::always_inline]] inline uint32_t lt(V a, V b) {
+  return mask_bits(bits_as<LaneMask<V>>(a < b));
+}
+template <class V>
+[[gnu::always_inline]] inline uint32_t le(V a, V b) {
+  return mask_bits(bits_as<LaneMask<V>>(a <= b));
+}
+template <class V>
+[[gnu::always_inline]] inline uint32_t eq(V a, V b) {
+  return mask_bits(bits_as<LaneMask<V>>(a == b));
+}
+template <class V>
+[[gnu::always_inline]] inline uint32_t ne(V a, V b) {
+  return mask_bits(bits_as<LaneMask<V>>(a != b));
+}
+#if RIGEL_SIMD_LEVEL == 2
+// The compiler makes lanes of the mask registers and mask registers of the lanes.
+#define RIGEL_MASK_COMPARISONS(V, machine, suffix)                                 \
+  template <>                                                                      \
+  [[gnu::always_inline]] inline uint32_t lt(V a, V b) {                            \
+    return _mm512_cmp_##suffix##_mask((machine)a, (machine)b, RIGEL_LT_##machine); \
+  }                                                                                \
+  template <>                                                                      \
+  [[gnu::always_inline]] inline uint32_t le(V a, V b) {                            \
+    return _mm512_cmp_##suffix##_mask((machine)a, (machine)b, RIGEL_LE_##machine); \
+  }                                                                                \
+  template <>                                                                      \
+  [[gnu::always_inline]] inline uint32_t eq(V a, V b) {                            \
+    return _mm512_cmp_##suffix##_mask((machine)a, (machine)b, RIGEL_EQ_##machine); \
+  }                                                                                \
+  template <>                                                                      \
+  [[gnu::always_inline]] inline uint32_t ne(V a, V b) {                            \
+    return _mm512_cmp_##suffix##_mask((machine)a, (machine)b, RIGEL_NE_##machine); \
+  }
+#define RIGEL_LT___m512i _MM_CMPINT_LT
+#define RIGEL_LE___m512i _MM_CMPINT_LE
+#define RIGEL_EQ___m512i _MM_CMPINT_EQ
+#define RIGEL_NE___m512i _MM_CMPINT_NE
+#define RIGEL_LT___m512 _CMP_LT_OQ
+#define RIGEL_LE___m512 _CMP_LE_OQ
+#define RIGEL_EQ___m512 _CMP_EQ_OQ
+#define RIGEL_NE___m512 _CMP_NEQ_UQ
+#define RIGEL_LT___m512d _CMP_LT_OQ
+#define RIGEL_LE___m512d _CMP_LE_OQ
+#define RIGEL_EQ___m512d _CMP_EQ_OQ
+#define RIGEL_NE___m512d _CMP_NEQ_UQ
+RIGEL_MASK_COMPARISONS(U32, __m512i, epu32)
+RIGEL_MASK_COMPARISONS(I32, __m512i, epi32)
+RIGEL_MASK_COMPARISONS(F32, __m512, ps)
+RIGEL_MASK_COMPARISONS(U64, __m512i, epu64)
+RIGEL_MASK_COMPARISONS(I64, __m512i, epi64)
+RIGEL_MASK_COMPARISONS(F64, __m512d, pd)
+#undef RIGEL_MASK_COMPARISONS
+#endif
 
 /// a * b + c, rounded once.
 [[gnu::always_inline]] inline F32 fused(F32 a, F32 b, F32 c) {

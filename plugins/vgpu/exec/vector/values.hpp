@@ -7,7 +7,7 @@
 //   U16 I16 Half     the low or (op_sel) the high half of a row's dwords, extended to 32 bits; halves become
 //                    single precision, and results are rounded once: see half.hpp
 //   HalfBits         a half as it is
-//   Mask, Mask64     one bit of a scalar for each lane, as -1 or 0, in 32-bit or 64-bit lanes
+//   Mask, Mask64     one bit of a scalar for each lane, of 32 or 64 bits
 //   Control          the last parameter: modes
 //
 // Modifiers are data (MicroOp::aux), so that one handler does for all of them. Handlers of operations that
@@ -79,20 +79,47 @@ struct HalfBits {
   U32 v;
 };
 
-// A scalar with one bit for each lane: -1 or 0. Stands after the other sources; the fourth is at dst2.
+// A scalar with one bit for each lane. Stands after the other sources; the fourth is at dst2.
 struct Mask {
-  I32 v;
+  uint32_t bits;
+  /// -1 or 0 in each lane.
+  [[gnu::always_inline]] I32 lanes() const { return lane_mask<U32>(bits); }
 };
 struct Mask64 {
-  I64 v;
+  uint32_t bits;
+  [[gnu::always_inline]] I64 lanes() const { return lane_mask64(bits); }
 };
+template <class V>
+[[gnu::always_inline]] inline V select(Mask mask, V yes, V no) {
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<V>(_mm512_mask_blend_epi32(static_cast<__mmask16>(mask.bits), bits_as<__m512i>(no),
+                                            bits_as<__m512i>(yes)));
+#else
+  return select(mask.lanes(), yes, no);
+#endif
+}
+/// x + by in the lanes of the mask, x in the others.
+[[gnu::always_inline]] inline U32 add_where(Mask mask, U32 x, uint32_t by) {
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_mask_add_epi32(bits_as<__m512i>(x), static_cast<__mmask16>(mask.bits),
+                                            bits_as<__m512i>(x), _mm512_set1_epi32(static_cast<int>(by))));
+#else
+  return x + (bits_as<U32>(mask.lanes()) & by);
+#endif
+}
 
-// Results: one bit for each lane goes to a scalar.
+// Results: one bit for each lane goes to a scalar. Made of bits, as comparisons give them (lanes.hpp), or of
+// lanes that are -1 or 0.
 struct Test {
-  I32 v;
+  uint32_t bits;
+  [[gnu::always_inline]] explicit Test(uint32_t found) : bits(found & ((uint32_t{1} << kLanes) - 1)) {}
+  [[gnu::always_inline]] Test(I32 lanes) : bits(mask_bits(lanes)) {}
 };
 struct Test64 {
-  I64 v;
+  uint32_t bits;
+  [[gnu::always_inline]] explicit Test64(uint32_t found)
+      : bits(found & ((uint32_t{1} << (kLanes / 2)) - 1)) {}
+  [[gnu::always_inline]] Test64(I64 lanes) : bits(mask_bits(lanes)) {}
 };
 /// A value and a test, which goes to dst2.
 template <class T, class M>
@@ -302,14 +329,7 @@ class Input<T, K, Modified> {
       std::memcpy(&bits_, from, 4);
     }
   }
-  [[gnu::always_inline]] T at(size_t lane, Control) const {
-    const auto bits = static_cast<uint32_t>(bits_ >> lane);
-    if constexpr (std::is_same_v<T, Mask>) {
-      return Mask{lane_mask<U32>(bits)};
-    } else {
-      return Mask64{lane_mask64(bits)};
-    }
-  }
+  [[gnu::always_inline]] T at(size_t lane, Control) const { return T{static_cast<uint32_t>(bits_ >> lane)}; }
 
  private:
   uint64_t bits_ = 0;
