@@ -120,6 +120,64 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
 
 enum class Segment : uint8_t { kFlat, kGlobal };
 
+// Loads of lanes that do not follow each other but lie in one piece of memory: all at one place, or anywhere
+// in it. What is none of these goes the general way.
+template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
+[[gnu::noinline]] void load_dwords_apart(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  constexpr uint32_t kStep = N * 4;
+  constexpr bool (*kGeneral)(const MicroOp*, Wave*, uint64_t) =
+      kSegment == Segment::kFlat ? &flat_general : &global_general;
+  const unsigned first = first_lane(exec);
+  const uint32_t* const low = row(registers, op->src[0].offset);
+  uint64_t base = static_cast<uint64_t>(int64_t{static_cast<int32_t>(op->aux)});
+  bool together = true;
+  if constexpr (kScalarBase) {
+    base += scalar64(registers, op->src[1].offset);
+  } else {
+    const uint32_t high = low[W + first];
+    together = is_uniform<W>(low + W, exec, high);
+    if constexpr (kSegment == Segment::kFlat) {
+      together = together && high != wave->shared_aperture_hi && high != wave->private_aperture_hi;
+    }
+    base += uint64_t{high} << 32;
+  }
+  uint32_t least = low[first], most = least;
+  const bool uniform = together && is_uniform<W>(low, exec, least);
+  if (together && !uniform) {
+    for (unsigned lane = 0; lane < W; ++lane) {
+      const uint32_t value = (exec >> lane & 1) != 0 ? low[lane] : low[first];
+      least = value < least ? value : least;
+      most = value > most ? value : most;
+    }
+  }
+  const std::byte* const host =
+      together ? wave->memory->find(op, base + least, uint64_t{most - least} + kStep, Access::kRead)
+               : nullptr;
+  if (host == nullptr) [[unlikely]] {
+    RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
+  }
+  uint32_t* const to = row(registers, op->dst);
+  if (uniform) {
+    uint32_t values[N];
+    std::memcpy(values, host, sizeof values);
+    for (unsigned d = 0; d < N; ++d) fill_row<W>(to + d * W, values[d], exec);
+  } else {
+    // The data may be where the addresses are: a lane's are read before its data is written.
+    for_lanes<W>(exec, [&](unsigned lane) {
+      const std::byte* const from = host + (low[lane] - least);
+      uint32_t values[N];
+      for (unsigned d = 0; d + 1 < N; d += 2) {  // pairs are not torn
+        const auto both = load_as<uint64_t>(from + d * 4);
+        values[d] = static_cast<uint32_t>(both);
+        values[d + 1] = static_cast<uint32_t>(both >> 32);
+      }
+      if constexpr (N % 2 == 1) values[N - 1] = load_as<uint32_t>(from + (N - 1) * 4);
+      for (unsigned d = 0; d < N; ++d) to[d * W + lane] = values[d];
+    });
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
 // Dwords of lanes that follow each other, which is what most kernels do most of the time.
 template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase, bool kStore>
 void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
@@ -145,7 +203,11 @@ void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) 
     }
     std::byte* const host = wave->memory->find_again(op, va, bytes, kStore ? Access::kWrite : Access::kRead);
     if (!follow || host == nullptr) [[unlikely]] {
-      RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
+      if constexpr (kStore) {
+        RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
+      } else {
+        RIGEL_INSTEAD((load_dwords_apart<kSegment, W, N, kScalarBase>), op, wave, registers, exec);
+      }
     }
     if constexpr (kStore) {
       store_consecutive<W, N>(registers + op->src[2].offset, host - first * kStep, exec);
