@@ -12,6 +12,7 @@
 #include "core/driver/board_name.hpp"
 #include "core/driver/device_signals.hpp"
 #include "core/driver/kfd_events.hpp"
+#include "core/driver/testing/boards.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"
 #include "loader/module/loaded_driver.hpp"
@@ -27,7 +28,7 @@ std::unique_ptr<Transport> start_vgpu(const std::string& gpus) {
   const auto driver = read_driver_table(*table, RIGEL_VGPU_DRIVER);
   if (!driver) return nullptr;
   std::string why;
-  auto transport = Transport::start(*driver, R"({"gpus": ")" + gpus + R"("})", why);
+  auto transport = Transport::start(*driver, R"({"gpus": ")" + testing::boards(gpus) + R"("})", why);
   return transport ? std::move(*transport) : nullptr;
 }
 

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/driver/testing/boards.hpp"
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -23,7 +25,7 @@ using std::chrono::milliseconds;
 class Machine {
  public:
   explicit Machine(const char* boards) {
-    ::setenv("VGPU_GPUS", boards, 1);
+    ::setenv("VGPU_GPUS", rigel::testing::boards(boards).c_str(), 1);
     status = hsa_init();
     if (status != HSA_STATUS_SUCCESS) return;
     hsa_iterate_agents(

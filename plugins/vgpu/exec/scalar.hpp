@@ -18,9 +18,15 @@ Refusal lower_mask(const isa::Instruction& instruction, LoweringContext& context
 Refusal lower_control(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_state(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
+/// A value in the wave's registers: pairs begin at any register, and are seen as one here and as two
+/// elsewhere.
 template <class T>
-inline T& at(std::byte* registers, uint32_t offset) {
-  return *reinterpret_cast<T*>(registers + offset);
+struct InRegisters {
+  typedef T Type __attribute__((aligned(4), may_alias));
+};
+template <class T>
+inline typename InRegisters<T>::Type& at(std::byte* registers, uint32_t offset) {
+  return *reinterpret_cast<typename InRegisters<T>::Type*>(registers + offset);
 }
 
 /// A source of 32 or 64 bits that is a constant or lies in the scalar file.

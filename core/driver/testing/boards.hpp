@@ -1,0 +1,29 @@
+// The boards that a test asks of the virtual GPU, as far as the build can have them.
+#pragma once
+
+#include <string>
+
+namespace rigel::testing {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool kAddressSanitizer = true;
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
+
+/// gfx8 reaches 40 bits of addresses, which is where AddressSanitizer keeps its shadow: under it boards of
+/// gfx9 stand in for those of gfx8.
+inline std::string boards(std::string wanted) {
+  constexpr const char* kGfx8 = "gfx803";
+  if (!kAddressSanitizer) return wanted;
+  for (size_t at = 0; (at = wanted.find(kGfx8, at)) != std::string::npos;) wanted.replace(at, 6, "gfx906");
+  return wanted;
+}
+
+}  // namespace rigel::testing
