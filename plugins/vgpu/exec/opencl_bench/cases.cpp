@@ -100,7 +100,7 @@ std::vector<Case> make_cases(const std::function<void*(size_t bytes)>& allocate)
        {kImage, kImage, 1},
        {64, 4, 1},
        {data.output<int32_t>(kImage * kImage), kImage, kImage, kMandelbrotLimit},
-       Agreement::kFloat});
+       Agreement::kMostIntegers});
   add({"reduce", false, {n, 1, 1}, {256, 1, 1}, {a, data.output<float>(n / 256)}, Agreement::kFloat});
   add({"histogram",
        false,
