@@ -1,10 +1,8 @@
 // Ioctls about memory that other processes and other drivers share.
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
@@ -100,11 +98,9 @@ Errno KfdIoctls::ipc_import(Process& process, const IoctlCall& call) {
   const std::lock_guard lock(process.memory_mutex_);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr || !gpu->acquired()) return EINVAL;
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%u/fd/%u", handle.pid, handle.fd);
-  const InternalFd file(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC)));
-  if (!file) return EINVAL;
-  auto object = MemoryObject::import(file.get());
+  const auto file = MemoryObject::open_of_process(handle.pid, handle.fd, handle.nonce);
+  if (!file) return file.error();
+  auto object = MemoryObject::import(file->get());
   if (!object || (*object)->nonce() != handle.nonce) return EINVAL;
   a.flags = (*object)->flags();
   Buffer buffer = imported_buffer(std::move(*object), a.va_addr, *gpu);

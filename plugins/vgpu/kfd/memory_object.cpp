@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "hsa_plugin/kfd_abi.h"
@@ -63,6 +64,16 @@ uint64_t make_nonce() noexcept {
 // its size to be that of the buffer.
 constexpr char kNameFormat[] = "vgpu-buffer.%lx.%x.%x.%x.%lx";
 
+// What the name of a file says, as links in /proc show it.
+std::optional<MemoryObject::Description> parse_name(const char* name) noexcept {
+  constexpr char kPrefix[] = "/memfd:";
+  if (std::strncmp(name, kPrefix, sizeof kPrefix - 1) != 0) return {};
+  MemoryObject::Description d;
+  const char* const text = name + sizeof kPrefix - 1;
+  if (std::sscanf(text, kNameFormat, &d.bytes, &d.flags, &d.gpu_index, &d.gpu_id, &d.nonce) != 5) return {};
+  return d;
+}
+
 }  // namespace
 
 InternalFd::InternalFd(int fd) noexcept : fd_(fd) {
@@ -96,9 +107,13 @@ ErrnoOr<InternalFd> InternalFd::duplicate(int fd) noexcept {
 }
 
 ErrnoOr<InternalFd> InternalFd::anonymous(const char* name, uint64_t bytes) noexcept {
-  InternalFd low(static_cast<int>(syscall(SYS_memfd_create, name, MFD_CLOEXEC)));
+  InternalFd low(static_cast<int>(syscall(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING)));
   if (!low) return tl::unexpected(errno);
   if (ftruncate(low.get(), static_cast<off_t>(bytes)) != 0) return tl::unexpected(errno);
+  // Whoever has a descriptor could otherwise take the pages away from under everybody's mappings.
+  if (syscall(SYS_fcntl, low.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return tl::unexpected(errno);
+  }
   return duplicate(low.get());
 }
 
@@ -155,20 +170,41 @@ ErrnoOr<MemoryObject::Description> MemoryObject::describe(int fd) {
   const long length = syscall(SYS_readlink, path, name, sizeof name - 1);
   if (length <= 0) return tl::unexpected(EINVAL);
   name[length] = 0;
-  constexpr char kPrefix[] = "/memfd:";
-  if (std::strncmp(name, kPrefix, sizeof kPrefix - 1) != 0) return tl::unexpected(EINVAL);
-  Description d;
-  if (std::sscanf(name + sizeof kPrefix - 1, kNameFormat, &d.bytes, &d.flags, &d.gpu_index, &d.gpu_id,
-                  &d.nonce) != 5) {
-    return tl::unexpected(EINVAL);
-  }
-  // A name is only a name: what it says must fit the file.
+  const auto said = parse_name(name);
+  if (!said) return tl::unexpected(EINVAL);
+  const Description& d = *said;
+  // A name is only a name: what it says must fit the file, and stay so.
   const uint32_t kind = d.flags & KFD_MEM_KINDS;
-  if (!S_ISREG(status.st_mode) || d.bytes == 0 || d.bytes != static_cast<uint64_t>(status.st_size) ||
+  const long seals = syscall(SYS_fcntl, fd, F_GET_SEALS, 0);
+  if (!S_ISREG(status.st_mode) || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || d.bytes == 0 || d.bytes != static_cast<uint64_t>(status.st_size) ||
       d.bytes % kPage != 0 || (kind != KFD_MEM_VRAM && kind != KFD_MEM_GTT)) {
     return tl::unexpected(EINVAL);
   }
   return d;
+}
+
+ErrnoOr<InternalFd> MemoryObject::open_of_process(uint32_t pid, uint32_t fd, uint64_t nonce) {
+  // Whatever the words of a handle name is looked at before it is opened: by a descriptor that only names the
+  // file, so that it cannot become another one in between. Opening a device or a pipe could do anything.
+  char path[64], name[256];
+  std::snprintf(path, sizeof path, "/proc/%u/fd/%u", pid, fd);
+  const InternalFd named(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC)));
+  if (!named) return tl::unexpected(EINVAL);
+  struct stat status {};
+  if (syscall(SYS_fstat, named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return tl::unexpected(EINVAL);
+  if (status.st_uid != geteuid() && geteuid() != 0) return tl::unexpected(EINVAL);
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", named.get());
+  const long length = syscall(SYS_readlink, path, name, sizeof name - 1);
+  if (length <= 0) return tl::unexpected(EINVAL);
+  name[length] = 0;
+  const auto said = parse_name(name);
+  if (!said || said->nonce != nonce || said->bytes != static_cast<uint64_t>(status.st_size)) {
+    return tl::unexpected(EINVAL);
+  }
+  const int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  InternalFd file(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags)));
+  if (!file) return tl::unexpected(EINVAL);
+  return file;
 }
 
 ErrnoOr<std::shared_ptr<MemoryObject>> MemoryObject::import(int fd) {

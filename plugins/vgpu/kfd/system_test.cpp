@@ -449,6 +449,61 @@ TEST(KfdShare, AnyOtherDescriptorIsRefused) {
   EXPECT_EQ(t.call(KFD_NR_IMPORT_DMABUF, import), -EBADF);
 }
 
+// An IPC handle that names `fd` of this process.
+int import_handle_of(TestSystem& t, int fd, uint64_t nonce = 0) {
+  kfd_ipc_import_handle ipc{};
+  ipc.share_handle[0] = static_cast<uint32_t>(getpid());
+  ipc.share_handle[1] = static_cast<uint32_t>(fd);
+  std::memcpy(&ipc.share_handle[2], &nonce, 8);
+  ipc.gpu_id = t.gpu_id();
+  ipc.va_addr = kVa;
+  return t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc);
+}
+
+TEST(KfdShare, AHandleThatNamesAnotherFileOpensNothing) {
+  TestSystem t;
+  t.acquire();
+  // A pipe whose other end is closed: that nobody has opened it for writing in between shows as the end.
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  ::close(ends[1]);
+  EXPECT_EQ(import_handle_of(t, ends[0]), -EINVAL);
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);
+  ::close(ends[0]);
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal >= 0) {
+    EXPECT_EQ(import_handle_of(t, terminal), -EINVAL);
+    ::close(terminal);
+  }
+  EXPECT_EQ(import_handle_of(t, t.kfd), -EINVAL);
+  EXPECT_EQ(import_handle_of(t, 9999), -EINVAL);
+}
+
+TEST(KfdShare, AFileThatOnlyHasTheNameOfABufferIsRefused) {
+  TestSystem t;
+  t.acquire();
+  // Could be cut off under the mapping of whoever imports it.
+  const int fd = memfd_create("vgpu-buffer.2000.80000001.0.1.5", MFD_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, 8192), 0);
+  EXPECT_EQ(import_handle_of(t, fd, 5), -EINVAL);
+  kfd_import_dmabuf import{kVa, 0, t.gpu_id(), static_cast<uint32_t>(fd)};
+  EXPECT_EQ(t.call(KFD_NR_IMPORT_DMABUF, import), -EINVAL);
+  ::close(fd);
+}
+
+TEST(KfdShare, NobodyCanCutABufferThatIsShared) {
+  TestSystem t;
+  t.acquire();
+  const auto a = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 8192, kVa);
+  kfd_export_dmabuf exported{a.handle, O_CLOEXEC | O_RDWR, 0};
+  ASSERT_EQ(t.call(KFD_NR_EXPORT_DMABUF, exported), 0);
+  EXPECT_EQ(ftruncate(static_cast<int>(exported.dmabuf_fd), 0), -1);
+  EXPECT_EQ(ftruncate(static_cast<int>(exported.dmabuf_fd), 1 << 20), -1);
+  ::close(static_cast<int>(exported.dmabuf_fd));
+}
+
 TEST(KfdFork, DescriptorsOfTheParentAreDeadInTheChild) {
   TestSystem t;
   const pid_t pid = fork();
