@@ -127,6 +127,10 @@ AqlQueue::~AqlQueue() {
   }
   if (device_.traps() != nullptr) device_.traps()->remove(*this);
   if (inactive_ != 0) {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
     host->signal->destroy(host->self, inactive_);
     host->signal->settle(host->self);
   }
@@ -225,6 +229,8 @@ bool AqlQueue::serve(uint64_t reason) {
     stop_with(problem.status == HSA_STATUS_SUCCESS ? HSA_STATUS_ERROR : problem.status);
     return false;
   }
+  const std::lock_guard lock(mutex_);
+  if (ending_) return false;
   host->signal->store(host->self, inactive_, 0);  // the processor goes on
   return true;
 }

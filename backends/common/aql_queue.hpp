@@ -69,6 +69,7 @@ class AqlQueue {
   uint32_t priority_ = 0;
   bool stopped_ = false;
   bool error_told_ = false;
+  bool ending_ = false;  // the inactive signal is no more
   Block scratch_;
 };
 

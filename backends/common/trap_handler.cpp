@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include <hsa_plugin/kfd_abi.h>
 
@@ -44,7 +45,12 @@ TrapHandler::~TrapHandler() {
   kfd_set_trap_handler none{0, 0, device_.driver.gpu_id, 0};
   device_.ioctl(KFD_NR_SET_TRAP_HANDLER, none);
   if (unattributed_ == 0) return;
-  host->signal->destroy(host->self, unattributed_);
+  uint64_t signal = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(signal, unattributed_);
+  }
+  host->signal->destroy(host->self, signal);
   host->signal->settle(host->self);
 }
 
@@ -72,11 +78,10 @@ void TrapHandler::remove(AqlQueue& queue) {
 bool TrapHandler::on_unattributed(hsa_signal_value_t code, void* self) {
   auto& handler = *static_cast<TrapHandler*>(self);
   const hsabe_host_t* const host = handler.device_.host;
-  {
-    const std::lock_guard lock(handler.mutex_);
-    const hsa_status_t status = error_of_inactive_code(static_cast<uint64_t>(code)).status;
-    for (const Entry& entry : handler.queues_) entry.queue->stop_with(status);
-  }
+  const std::lock_guard lock(handler.mutex_);
+  if (handler.unattributed_ == 0) return false;  // it is ending
+  const hsa_status_t status = error_of_inactive_code(static_cast<uint64_t>(code)).status;
+  for (const Entry& entry : handler.queues_) entry.queue->stop_with(status);
   host->signal->store(host->self, handler.unattributed_, 0);
   return true;
 }

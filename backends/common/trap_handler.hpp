@@ -42,7 +42,7 @@ class TrapHandler {
   Device& device_;
   Block code_;
   Block data_;
-  uint64_t unattributed_ = 0;  // signal, gfx8
+  uint64_t unattributed_ = 0;  // signal, gfx8; ends under the mutex
 
   std::mutex mutex_;  // guards what follows, and the table in data_
   std::vector<Entry> queues_;

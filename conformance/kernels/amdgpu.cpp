@@ -105,3 +105,24 @@ KERNEL void scale(ScaleArgs args) {
 }
 
 KERNEL void empty(EmptyArgs) {}
+
+KERNEL void illegal(EmptyArgs) {
+  asm volatile(".long 0xbfff0000");  // of SOPP, an opcode that no generation has
+}
+
+KERNEL void trap(EmptyArgs) {
+  __builtin_trap();
+}
+
+KERNEL void store(StoreArgs args) {
+  *reinterpret_cast<volatile uint32_t*>(args.address) = 1;
+}
+
+KERNEL void keep(KeepArgs args) {
+  const uint32_t i = Position().global(0);
+  volatile uint32_t words[kPrivateWords];
+  for (uint32_t n = 0; n < kPrivateWords; ++n) words[n] = i + n;
+  uint32_t sum = 0;
+  for (uint32_t n = 0; n < kPrivateWords; ++n) sum += words[kPrivateWords - 1 - n];
+  if (i < args.count) args.sums[i] = sum;
+}

@@ -64,4 +64,23 @@ struct EmptyArgs {
   uint64_t reserved;
 };
 
+// For GPUs only, with the errors that their waves make: `illegal` meets an instruction that is none, `trap`
+// calls the trap handler as a failed assertion does.
+
+/// store: writes to an address of any segment.
+struct StoreArgs {
+  uint64_t address;
+};
+
+/// keep: each work-item puts its number into private memory, kPrivateWords times, and adds that up.
+struct KeepArgs {
+  uint32_t* sums;
+  uint32_t count;
+  uint32_t reserved;
+};
+constexpr uint32_t kPrivateWords = 256;
+constexpr uint32_t sum_of_kept(uint32_t item) {
+  return item * kPrivateWords + kPrivateWords * (kPrivateWords - 1) / 2;
+}
+
 }  // namespace conformance
