@@ -1,0 +1,190 @@
+// The runtime on a driver whose operations fail, one after the other: a documented status comes back or GPUs
+// are left out, nothing hangs, nothing is left behind, and the next hsa_init works.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa_plugin/kfd_abi.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "core/runtime/testing/faulty_driver.hpp"
+#include "core/runtime/testing/machine.hpp"
+
+namespace {
+
+using rigel::testing::coarse_pool;
+using rigel::testing::FaultyDriver;
+using rigel::testing::Machine;
+
+size_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(files), end(files)));
+}
+
+testing::AssertionResult is_documented(hsa_status_t status) {
+  if (status == HSA_STATUS_SUCCESS || status == HSA_STATUS_ERROR_OUT_OF_RESOURCES)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "status " << std::hex << status;
+}
+
+class FaultyMachine : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    ::setenv("HSA_DRIVER", RIGEL_FAULTY_DRIVER, 1);
+    void* const module = dlopen(RIGEL_FAULTY_DRIVER, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    ASSERT_NE(module, nullptr) << dlerror();
+    driver_ = static_cast<FaultyDriver*>(dlsym(module, "faulty_driver"));
+    ASSERT_NE(driver_, nullptr);
+    driver_->heal();
+  }
+  void TearDown() override {
+    if (driver_ != nullptr) driver_->heal();
+  }
+
+  /// What a program does: memory, copies, queues and signals of every GPU. Statuses are documented ones.
+  void use(const Machine& machine) {
+    for (const hsa_agent_t gpu : machine.gpus) {
+      use_memory(gpu);
+      use_queue(gpu);
+    }
+  }
+
+  void use_memory(hsa_agent_t gpu) {
+    constexpr size_t kBytes = 3 << 20;
+    void* local = nullptr;
+    const hsa_status_t status = hsa_amd_memory_pool_allocate(coarse_pool(gpu), kBytes, 0, &local);
+    EXPECT_TRUE(is_documented(status));
+    if (status != HSA_STATUS_SUCCESS) return;
+    std::vector<char> from(kBytes, 'a'), to(kBytes);
+    if (hsa_memory_copy(local, from.data(), kBytes) == HSA_STATUS_SUCCESS &&
+        hsa_memory_copy(to.data(), local, kBytes) == HSA_STATUS_SUCCESS) {
+      EXPECT_EQ(from, to);
+    }
+    void* seen = nullptr;
+    const hsa_status_t locked = hsa_amd_memory_lock(from.data(), kBytes, &gpu, 1, &seen);
+    EXPECT_TRUE(is_documented(locked));
+    if (locked == HSA_STATUS_SUCCESS) {
+      EXPECT_EQ(hsa_amd_memory_unlock(from.data()), HSA_STATUS_SUCCESS);
+    }
+    EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
+  }
+
+  void use_queue(hsa_agent_t gpu) {
+    hsa_queue_t* queue = nullptr;
+    const hsa_status_t status =
+        hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue);
+    EXPECT_TRUE(is_documented(status));
+    if (status != HSA_STATUS_SUCCESS) return;
+    hsa_signal_t done{};
+    EXPECT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
+    rigel::testing::submit_barrier(queue, {0}, done);
+    EXPECT_EQ(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+              0);
+    EXPECT_EQ(hsa_signal_destroy(done), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+  }
+
+  /// Everything works, on as many GPUs as the machine has.
+  void expect_healthy(size_t gpus) {
+    driver_->heal();
+    const Machine machine(GetParam());
+    ASSERT_EQ(machine.status, HSA_STATUS_SUCCESS);
+    ASSERT_EQ(machine.gpus.size(), gpus);
+    for (const hsa_agent_t gpu : machine.gpus) EXPECT_TRUE(rigel::testing::runs_a_barrier(gpu));
+    use(machine);
+  }
+
+  size_t count_gpus() {
+    const Machine machine(GetParam());
+    return machine.gpus.size();
+  }
+
+  FaultyDriver* driver_ = nullptr;
+};
+
+TEST_P(FaultyMachine, ComesUpAgainAfterAnyOperationFailed) {
+  const size_t gpus = count_gpus();
+  ASSERT_GT(gpus, 0u);
+  expect_healthy(gpus);
+  const size_t files = open_files();
+  uint32_t least = UINT32_MAX;
+  for (uint32_t first = 1; first < 2000; ++first) {
+    SCOPED_TRACE("operation " + std::to_string(first));
+    driver_->fail(first);
+    {
+      const Machine machine(GetParam());
+      EXPECT_TRUE(is_documented(machine.status));
+      least = std::min(least, static_cast<uint32_t>(machine.gpus.size()));
+      use(machine);
+    }
+    if (driver_->failed == 0) break;
+    SCOPED_TRACE("which was " + std::to_string(driver_->failed));
+    if (first % 8 == 0) expect_healthy(gpus);
+    ASSERT_EQ(open_files(), files);
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_EQ(driver_->failed, 0u) << "there are more operations than were tried";
+  EXPECT_LT(least, gpus) << "no failure was one";
+  expect_healthy(gpus);
+}
+
+TEST_P(FaultyMachine, ComesUpAgainAfterAllFromOneOnFailed) {
+  const size_t gpus = count_gpus();
+  expect_healthy(gpus);
+  const size_t files = open_files();
+  for (uint32_t first = 1; first < 2000; first = first * 9 / 8 + 1) {
+    SCOPED_TRACE("operation " + std::to_string(first));
+    driver_->fail(first, UINT32_MAX);
+    {
+      const Machine machine(GetParam());
+      EXPECT_TRUE(is_documented(machine.status));
+      use(machine);
+    }
+    if (driver_->failed == 0) break;
+    expect_healthy(gpus);
+    ASSERT_EQ(open_files(), files);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST_P(FaultyMachine, WithoutEventsHasNoGpus) {
+  const size_t gpus = count_gpus();
+  driver_->fail(1, UINT32_MAX, KFD_NR_CREATE_EVENT, ENOSPC);
+  {
+    const Machine machine(GetParam());
+    EXPECT_EQ(machine.status, HSA_STATUS_SUCCESS);
+    EXPECT_TRUE(machine.gpus.empty());
+    EXPECT_FALSE(machine.hosts.empty());
+  }
+  expect_healthy(gpus);
+}
+
+TEST_P(FaultyMachine, WithoutQueuesSaysSoAndCopies) {
+  const size_t gpus = count_gpus();
+  driver_->fail(1, UINT32_MAX, KFD_NR_CREATE_QUEUE, ENOSPC);
+  {
+    const Machine machine(GetParam());
+    ASSERT_EQ(machine.gpus.size(), gpus);
+    for (const hsa_agent_t gpu : machine.gpus) {
+      hsa_queue_t* queue = nullptr;
+      EXPECT_EQ(
+          hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue),
+          HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    }
+    use(machine);
+    driver_->heal();
+    for (const hsa_agent_t gpu : machine.gpus) EXPECT_TRUE(rigel::testing::runs_a_barrier(gpu));
+  }
+  expect_healthy(gpus);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FaultyMachine,
+                         testing::Values("gfx803:vram=128M", "gfx900:vram=128M", "gfx1030:vram=128M",
+                                         "gfx906:vram=128M,gfx1010:vram=128M"));
+
+}  // namespace

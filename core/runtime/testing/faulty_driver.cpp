@@ -1,0 +1,75 @@
+#include "core/runtime/testing/faulty_driver.hpp"
+
+#include <dlfcn.h>
+#include <hsa_plugin/hsa_driver.h>
+#include <hsa_plugin/kfd_abi.h>
+#include <sys/ioctl.h>
+
+// In the module's own folder, from where its loader finds the real one.
+extern "C" [[gnu::visibility("default")]] rigel::testing::FaultyDriver faulty_driver;
+rigel::testing::FaultyDriver faulty_driver{};
+
+namespace {
+
+const hsadrv_driver_t* real() {
+  static const hsadrv_driver_t* const table = [] {
+    void* const module = dlopen(RIGEL_REAL_DRIVER, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const auto query = module == nullptr
+                           ? nullptr
+                           : reinterpret_cast<hsa_driver_query_v1_fn>(dlsym(module, HSADRV_ENTRY_SYMBOL));
+    return query == nullptr ? nullptr : query(HSADRV_ABI_MAJOR, HSADRV_ABI_MINOR);
+  }();
+  return table;
+}
+
+bool may_fail(uint32_t number) {
+  switch (number) {
+    case KFD_NR_DESTROY_QUEUE:
+    case KFD_NR_DESTROY_EVENT:
+    case KFD_NR_FREE_MEMORY:
+    case KFD_NR_UNMAP_MEMORY:
+    case KFD_NR_SET_EVENT:
+    case KFD_NR_WAIT_EVENTS:
+      return false;
+    default:
+      return true;
+  }
+}
+
+int32_t open_file(void* driver, const char* path, int32_t flags) {
+  if (faulty_driver.fails(rigel::testing::FaultyDriver::kOpen)) return -faulty_driver.problem;
+  return real()->ops->open(driver, path, flags);
+}
+
+int32_t control(void* driver, int32_t fd, uint64_t request, void* argument) {
+  const auto number = static_cast<uint32_t>(_IOC_NR(request));
+  if (_IOC_TYPE(request) == 'K' && may_fail(number) && faulty_driver.fails(number))
+    return -faulty_driver.problem;
+  return real()->ops->ioctl(driver, fd, request, argument);
+}
+
+int32_t map(void* driver, void* address, uint64_t size, int32_t protection, int32_t flags, int32_t fd,
+            uint64_t offset, void** out) {
+  if (faulty_driver.fails(rigel::testing::FaultyDriver::kMap)) return -faulty_driver.problem;
+  return real()->ops->mmap(driver, address, size, protection, flags, fd, offset, out);
+}
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] const hsadrv_driver_t* hsa_driver_query_v1(uint32_t major,
+                                                                                     uint32_t) {
+  if (major != HSADRV_ABI_MAJOR || real() == nullptr) return nullptr;
+  static const hsadrv_ops_t ops = [] {
+    hsadrv_ops_t all = *real()->ops;
+    all.open = open_file;
+    all.ioctl = control;
+    all.mmap = map;
+    return all;
+  }();
+  static const hsadrv_driver_t table = [] {
+    hsadrv_driver_t driver = *real();
+    driver.ops = &ops;
+    return driver;
+  }();
+  return &table;
+}
