@@ -7,28 +7,29 @@ namespace rigel::gfx {
 namespace {
 
 constexpr uint64_t kUnit = 16;
-constexpr uint32_t kUnitsAtATime = 4;
 /// More work-groups than are resident only take turns.
 constexpr uint32_t kGroupsPerCu = 8;
 
-constexpr uint32_t kVgprs = 28;  // of every kernel here
+constexpr uint32_t kVgprs = 32;  // of every kernel here
 
 BlitLaunch launch(BlitKernel kernel, uint64_t destination, uint64_t source, uint64_t bytes, uint64_t head,
                   uint32_t compute_units) {
   const uint64_t main = (bytes - head) / kUnit * kUnit;
-  const uint64_t groups = std::clamp<uint64_t>((main / kUnit + kBlitGroupSize - 1) / kBlitGroupSize, 1,
+  const uint64_t chunks = main / kBlitChunkBytes;
+  const uint64_t rest = main % kBlitChunkBytes;
+  const uint64_t groups = std::clamp<uint64_t>(chunks + (rest != 0 ? 1 : 0), 1,
                                                uint64_t{std::max(compute_units, 1u)} * kGroupsPerCu);
   BlitLaunch launch{kernel, static_cast<uint32_t>(groups) * kBlitGroupSize, {}};
-  const uint64_t stride = launch.work_items * kUnit;
-  const uint64_t ahead = (kUnitsAtATime - 1) * stride;
   launch.arguments = {.destination = destination,
                       .source = source,
-                      .main_bytes = main,
-                      .unrolled_end = main > ahead ? main - ahead : 0,
-                      .stride = static_cast<uint32_t>(stride),
+                      .chunks = static_cast<uint32_t>(chunks),
+                      .groups = static_cast<uint32_t>(groups),
+                      .rest_bytes = static_cast<uint32_t>(rest),
+                      .rest_group = static_cast<uint32_t>(chunks % groups),
                       .head_bytes = static_cast<uint32_t>(head),
                       .tail_bytes = static_cast<uint32_t>(bytes - head - main),
-                      .value = 0};
+                      .value = 0,
+                      .reserved = 0};
   return launch;
 }
 

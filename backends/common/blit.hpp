@@ -21,16 +21,20 @@ constexpr uint64_t blit_descriptor_offset(BlitKernel kernel) {
   return static_cast<uint64_t>(kernel) * kBlitDescriptorBytes;
 }
 
-/// As the kernels read it; 16 bytes aligned.
+constexpr uint64_t kBlitChunkBytes = 16 << 10;  ///< what a work-group does at a time
+
+/// As the kernels read it; 16 bytes aligned. A range is a head, chunks, a rest and a tail.
 struct BlitArguments {
   uint64_t destination;
   uint64_t source;
-  uint64_t main_bytes;    ///< whole units of 16 bytes, behind the head
-  uint64_t unrolled_end;  ///< work-items whose offset is below it have four units left
-  uint32_t stride;        ///< bytes from one unit of a work-item to the next
-  uint32_t head_bytes;    ///< 0 … 3
-  uint32_t tail_bytes;    ///< 0 … 15
-  uint32_t value;         ///< of a fill
+  uint32_t chunks;      ///< whole ones of kBlitChunkBytes: group i does i, i + groups, i + 2 * groups, …
+  uint32_t groups;      ///< of the launch
+  uint32_t rest_bytes;  ///< whole units of 16 bytes, less than a chunk
+  uint32_t rest_group;  ///< which group does them: the one whose turn the next chunk would be
+  uint32_t head_bytes;  ///< 0 … 3
+  uint32_t tail_bytes;  ///< 0 … 15
+  uint32_t value;       ///< of a fill
+  uint32_t reserved;
 };
 static_assert(sizeof(BlitArguments) == 48);
 

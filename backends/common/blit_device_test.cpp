@@ -43,7 +43,7 @@ TEST_P(BlitKernels, CopyAnyBytesAnywhere) {
   auto* const to = static_cast<uint8_t*>(gpu().share(kRoom));
   std::minstd_rand random(1);
   for (size_t i = 0; i < kRoom; ++i) from[i] = static_cast<uint8_t>(random() >> 8);
-  for (const size_t bytes : {1u, 3u, 4u, 15u, 16u, 31u, 100u, 4096u, 70001u, 500003u}) {
+  for (const size_t bytes : {1u, 3u, 4u, 15u, 16u, 31u, 100u, 4096u, 16387u, 70001u, 500003u}) {
     for (const auto& [a, b] :
          {std::pair{0u, 0u}, {4u, 8u}, {1u, 1u}, {0u, 1u}, {3u, 0u}, {2u, 3u}, {1u, 15u}}) {
       SCOPED_TRACE(::testing::Message() << bytes << " bytes from " << a << " to " << b);

@@ -21,20 +21,23 @@ std::vector<uint8_t> touched(const BlitLaunch& launch, uint64_t bytes) {
   const auto touch = [&](uint64_t at, uint64_t size) {
     for (uint64_t i = at; i < at + size; ++i) ++count.at(i);
   };
-  for (uint64_t item = 0; item < launch.work_items; ++item) {
-    uint64_t offset = item * 16;
-    for (; offset < a.unrolled_end; offset += 4ull * a.stride) {
-      for (uint64_t i = 0; i < 4; ++i) touch(a.head_bytes + offset + i * a.stride, 16);
-    }
-    for (; offset < a.main_bytes; offset += a.stride) touch(a.head_bytes + offset, 16);
+  const uint64_t rest = a.head_bytes + a.chunks * kBlitChunkBytes;
+  for (uint64_t group = 0; group < a.groups; ++group) {
+    uint64_t chunk = group;
+    for (; chunk < a.chunks; chunk += a.groups)
+      touch(a.head_bytes + chunk * kBlitChunkBytes, kBlitChunkBytes);
+    if (group != a.rest_group) continue;
+    EXPECT_EQ(chunk, a.chunks) << "that is where the group then is";
+    touch(rest, a.rest_bytes);
   }
   touch(0, a.head_bytes);
-  touch(a.head_bytes + a.main_bytes, a.tail_bytes);
+  touch(rest + a.rest_bytes, a.tail_bytes);
   return count;
 }
 
 TEST(BlitCopy, TouchesEveryByteOnce) {
-  for (const uint64_t bytes : {1u, 2u, 3u, 4u, 15u, 16u, 17u, 19u, 4096u, 4111u, 70001u, 300000u}) {
+  for (const uint64_t bytes :
+       {1u, 2u, 3u, 4u, 15u, 16u, 17u, 19u, 4096u, 4111u, 16384u, 70001u, 300000u, 1000003u}) {
     for (uint64_t destination = 0x1000; destination < 0x1005; ++destination) {
       SCOPED_TRACE(::testing::Message() << bytes << " bytes to " << destination);
       const BlitLaunch launch = blit_copy(destination, 0x900000, bytes, 2);
@@ -42,6 +45,7 @@ TEST(BlitCopy, TouchesEveryByteOnce) {
       EXPECT_EQ(launch.work_items % kBlitGroupSize, 0u);
       EXPECT_LT(launch.arguments.tail_bytes, 16u);
       EXPECT_LE(launch.arguments.head_bytes, 3u);
+      EXPECT_EQ(launch.arguments.groups, launch.work_items / kBlitGroupSize);
     }
   }
 }
@@ -56,16 +60,16 @@ TEST(BlitCopy, TakesDwordsIfBothSidesCan) {
 
 TEST(BlitCopy, FillsTheDeviceAndNotMore) {
   EXPECT_EQ(blit_copy(0, 1 << 30, 16, 64).work_items, 256u);
-  EXPECT_EQ(blit_copy(0, 1 << 30, 16 * 257, 64).work_items, 512u);
+  EXPECT_EQ(blit_copy(0, 1 << 30, kBlitChunkBytes, 64).work_items, 256u);
+  EXPECT_EQ(blit_copy(0, 1 << 30, kBlitChunkBytes + 16, 64).work_items, 512u);
   EXPECT_EQ(blit_copy(0, 1ull << 40, 1ull << 36, 64).work_items, 64u * 8 * 256);
 }
 
 TEST(BlitCopy, SurvivesTheLargestSizes) {
-  const BlitLaunch launch = blit_copy(3, 1ull << 47, 1ull << 46, 512);
-  EXPECT_EQ(launch.arguments.head_bytes + launch.arguments.main_bytes + launch.arguments.tail_bytes,
-            1ull << 46);
-  EXPECT_LT(launch.arguments.unrolled_end, launch.arguments.main_bytes);
-  EXPECT_LT(uint64_t{launch.arguments.stride} * 4, 1ull << 32);
+  const BlitLaunch launch = blit_copy(3, 1ull << 47, 1ull << 45, 512);
+  const BlitArguments& a = launch.arguments;
+  EXPECT_EQ(a.head_bytes + a.chunks * kBlitChunkBytes + a.rest_bytes + a.tail_bytes, 1ull << 45);
+  EXPECT_LT(a.groups * kBlitChunkBytes, 1ull << 32) << "the kernels' step";
 }
 
 TEST(BlitFill, TouchesEveryDwordOnce) {
@@ -114,9 +118,9 @@ TEST(BlitCode, HasAccumulatorsBehindItsRegistersWhereThereAreSome) {
   write_blit_code(code, *find_chip(gfx9::kFamily, {9, 0, 0}), plain.data());
   write_blit_code(code, *find_chip(gfx9::kFamily, {9, 0, 10}), unified.data());
   EXPECT_TRUE(std::equal(code.begin(), code.end(), plain.begin()));
-  EXPECT_EQ(plain[12] & 0x3f, 6u);    // 28 registers in granules of 4
+  EXPECT_EQ(plain[12] & 0x3f, 7u);    // 32 registers in granules of 4
   EXPECT_EQ(unified[12] & 0x3f, 3u);  // 32 in granules of 8
-  EXPECT_EQ(unified[11], 6u);         // accumulators begin at 28
+  EXPECT_EQ(unified[11], 7u);         // accumulators begin at 32
   EXPECT_EQ(unified[12] & ~0x3fu, plain[12] & ~0x3fu);
 }
 

@@ -3,8 +3,9 @@
 //   hsa_compare [--rounds N] [--filter TEXT] [--with COMMAND…] <folder of one library> <folder of the other>
 //   hsa_compare --with vgpu-run --gpu gfx900 -- build/lib /usr/lib/x86_64-linux-gnu
 //
-// Prints the least time of each, and how many times as fast the first is. What stands after --with, up to --,
-// runs this program's children (to give them a virtual GPU).
+// Prints the least time of each, and how many times as fast the first is; then the least processor time of a
+// call, which is an average over a child and depends less on what else the machine does. What stands after
+// --with, up to --, runs this program's children (to give them a virtual GPU).
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -43,17 +44,27 @@ int measure(const std::string& name) {
   const std::string path = own_path();
   for (const auto& measurement : compare::measurements(path.substr(0, path.rfind('/')))) {
     if (measurement.name != name) continue;
-    std::printf("ns %.3f\n", measurement.run());
+    const double ns = measurement.run();
+    std::printf("ns %.3f cpu %.3f\n", ns, compare::processor_time());
     return 0;
   }
   return 2;
 }
 
-// Nanoseconds, or a negative number if the child could not.
-double run_child(const std::vector<std::string>& wrapper, const std::string& folder,
-                 const std::string& name) {
+struct Times {
+  double ns = INFINITY;
+  double cpu = INFINITY;
+
+  void take(const Times& other) {
+    ns = std::min(ns, other.ns);
+    cpu = std::min(cpu, other.cpu);
+  }
+};
+
+// Infinite times if the child could not.
+Times run_child(const std::vector<std::string>& wrapper, const std::string& folder, const std::string& name) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
   const pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
@@ -79,10 +90,14 @@ double run_child(const std::vector<std::string>& wrapper, const std::string& fol
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  double ns = -1;
+  double ns = -1, cpu = -1;
   const size_t at = text.find("ns ");
-  if (at == std::string::npos || std::sscanf(text.c_str() + at, "ns %lf", &ns) != 1) return -1;
-  return ns;
+  Times times;
+  if (at == std::string::npos) return times;
+  const int found = std::sscanf(text.c_str() + at, "ns %lf cpu %lf", &ns, &cpu);
+  if (found >= 1 && ns >= 0) times.ns = ns;
+  if (found >= 2 && cpu >= 0) times.cpu = cpu;
+  return times;
 }
 
 std::string show(double ns) {
@@ -119,23 +134,26 @@ int main(int argc, char** argv) {
   }
   if (folders.size() != 2) return usage();
 
-  std::printf("%-42s %12s %12s %8s\n", "", "first", "second", "times");
+  std::printf("%-42s %12s %12s %8s %12s %12s %8s\n", "", "first", "second", "times", "CPU, first", "second",
+              "times");
   double log_sum = 0;
   int count = 0;
+  const auto ratio = [](double first, double second) {
+    if (!std::isfinite(first) || !std::isfinite(second)) return std::string("-");
+    return std::to_string(second / first).substr(0, 5);
+  };
   for (const auto& measurement : compare::measurements({})) {
     if (measurement.name.find(filter) == std::string::npos) continue;
-    double best[2] = {INFINITY, INFINITY};
+    Times best[2];
     for (int round = 0; round < rounds; ++round) {
-      for (int side = 0; side < 2; ++side) {
-        const double ns = run_child(wrapper, folders[static_cast<size_t>(side)], measurement.name);
-        if (ns >= 0) best[side] = std::min(best[side], ns);
-      }
+      for (size_t side = 0; side < 2; ++side)
+        best[side].take(run_child(wrapper, folders[side], measurement.name));
     }
-    const double ratio = best[1] / best[0];
-    const bool both = std::isfinite(best[0]) && std::isfinite(best[1]);
-    if (both) log_sum += std::log(ratio), ++count;
-    std::printf("%-42s %12s %12s %8s\n", measurement.name.c_str(), show(best[0]).c_str(),
-                show(best[1]).c_str(), both ? std::to_string(ratio).substr(0, 5).c_str() : "-");
+    if (std::isfinite(best[0].ns) && std::isfinite(best[1].ns))
+      log_sum += std::log(best[1].ns / best[0].ns), ++count;
+    std::printf("%-42s %12s %12s %8s %12s %12s %8s\n", measurement.name.c_str(), show(best[0].ns).c_str(),
+                show(best[1].ns).c_str(), ratio(best[0].ns, best[1].ns).c_str(), show(best[0].cpu).c_str(),
+                show(best[1].cpu).c_str(), ratio(best[0].cpu, best[1].cpu).c_str());
     std::fflush(stdout);
   }
   if (count > 0) std::printf("geometric mean of %d: %.2f\n", count, std::exp(log_sum / count));

@@ -1,8 +1,12 @@
 #include "compare/measurements.hpp"
 
+#include <time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 
 #include "compare/machine.hpp"
@@ -12,18 +16,31 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double cpu_per_call = -1;
+
+// What all threads of the process have used: the virtual GPU's, too.
+double cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
 // The least time of one call, over batches that last long enough for the clock, within the budget.
 template <class Body>
 double least(Body&& body, int batch = 1, std::chrono::milliseconds budget = std::chrono::milliseconds(150)) {
   double best = INFINITY;
   body();
+  long calls = 0;
+  const double cpu = cpu_ns();
   const auto end = Clock::now() + budget;
   do {
+    calls += batch;
     const auto begin = Clock::now();
     for (int i = 0; i < batch; ++i) body();
     const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
     best = std::min(best, took.count() / batch);
   } while (Clock::now() < end);
+  cpu_per_call = (cpu_ns() - cpu) / static_cast<double>(calls);
   return best;
 }
 
@@ -121,24 +138,104 @@ double pipelined(const std::string& folder) {
   return result / kPackets;
 }
 
-double copy(size_t bytes, bool to_device) {
+void wait_for(hsa_signal_t done) {
+  while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_ACTIVE) > 0) {
+  }
+}
+
+enum class Way { kToDevice, kToHost, kWithinDevice };
+
+struct CopySides {
+  CopySides(const Machine& machine, size_t bytes, Way way)
+      : to_agent(way == Way::kToHost ? machine.cpu : machine.agent),
+        from_agent(way == Way::kToDevice ? machine.cpu : machine.agent),
+        to(machine.allocate(way == Way::kToHost ? machine.host_pool : machine.device_pool, bytes)),
+        from(machine.allocate(way == Way::kToDevice ? machine.host_pool : machine.device_pool, bytes)) {}
+  ~CopySides() {
+    hsa_amd_memory_pool_free(to);
+    hsa_amd_memory_pool_free(from);
+  }
+  CopySides(const CopySides&) = delete;
+
+  hsa_agent_t to_agent, from_agent;
+  void* to;
+  void* from;
+};
+
+// By copy engines or, if `kernels`, without.
+double copy(size_t bytes, Way way, bool kernels) {
+  if (kernels) setenv("HSA_ENABLE_SDMA", "0", 1);
   const Machine machine;
-  void* const host = machine.allocate(machine.host_pool, bytes);
-  void* const device = machine.allocate(machine.device_pool, bytes);
+  const CopySides sides(machine, bytes, way);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
   const double result = least([&] {
     hsa_signal_store_relaxed(done, 1);
-    check(hsa_amd_memory_async_copy(to_device ? device : host, to_device ? machine.agent : machine.cpu,
-                                    to_device ? host : device, to_device ? machine.cpu : machine.agent, bytes,
-                                    0, nullptr, done),
+    check(hsa_amd_memory_async_copy(sides.to, sides.to_agent, sides.from, sides.from_agent, bytes, 0, nullptr,
+                                    done),
           "copy");
-    while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_ACTIVE) >
-           0) {
-    }
+    wait_for(done);
   });
   hsa_signal_destroy(done);
-  hsa_amd_memory_pool_free(host);
+  return result;
+}
+
+// Copies of 4 KiB to the device and back, each waiting for the one before: time of one.
+double chained_copies() {
+  constexpr size_t kLinks = 16;
+  const Machine machine;
+  const CopySides out(machine, 4096, Way::kToDevice), back(machine, 4096, Way::kToHost);
+  hsa_signal_t done[kLinks];
+  for (auto& signal : done) check(hsa_signal_create(0, 0, nullptr, &signal), "signal");
+  const double result = least([&] {
+    for (const auto& signal : done) hsa_signal_store_relaxed(signal, 1);
+    for (size_t i = 0; i < kLinks; ++i) {
+      const CopySides& sides = i % 2 == 0 ? out : back;
+      check(hsa_amd_memory_async_copy(sides.to, sides.to_agent, sides.from, sides.from_agent, 4096,
+                                      i == 0 ? 0 : 1, i == 0 ? nullptr : &done[i - 1], done[i]),
+            "copy");
+    }
+    wait_for(done[kLinks - 1]);
+  });
+  for (const auto& signal : done) hsa_signal_destroy(signal);
+  return result / kLinks;
+}
+
+// An empty kernel, and a copy of its results that waits for it.
+double copy_behind_kernel(const std::string& folder) {
+  const Machine machine;
+  const auto code = code_for(machine, folder, "conformance_");
+  if (code.empty()) return -1;
+  const uint64_t object = machine.load(code, "empty.kd").object;
+  hsa_queue_t* const queue = machine.create_queue(1024);
+  const CopySides sides(machine, 4096, Way::kToHost);
+  hsa_signal_t kernel{}, done{};
+  check(hsa_signal_create(0, 0, nullptr, &kernel), "signal");
+  check(hsa_signal_create(0, 0, nullptr, &done), "signal");
+  const double result = least([&] {
+    hsa_signal_store_relaxed(kernel, 1);
+    hsa_signal_store_relaxed(done, 1);
+    const auto packet = dispatch_packet(object, kernel);
+    submit(queue, &packet);
+    check(hsa_amd_memory_async_copy(sides.to, sides.to_agent, sides.from, sides.from_agent, 4096, 1, &kernel,
+                                    done),
+          "copy");
+    wait_for(done);
+  });
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(kernel);
+  hsa_signal_destroy(done);
+  return result;
+}
+
+// What one call of hsa_memory_copy takes: from memory of the program's own, which no agent knows.
+double plain_copy(size_t bytes, bool to_device) {
+  const Machine machine;
+  void* const device = machine.allocate(machine.device_pool, bytes);
+  std::vector<char> own(bytes, 1);
+  const double result = least([&] {
+    check(hsa_memory_copy(to_device ? device : own.data(), to_device ? own.data() : device, bytes), "copy");
+  });
   hsa_amd_memory_pool_free(device);
   return result;
 }
@@ -188,7 +285,26 @@ double first_kernel(const std::string& folder) {
       1, std::chrono::milliseconds(500));
 }
 
+// A HIP program that says how long it took to its first result (conformance/hip/first_kernel.cpp).
+double first_hip_kernel(const std::string& folder) {
+  const std::string program = folder + "/../conformance/hip/first_kernel";
+  execl(program.c_str(), program.c_str(), nullptr);
+  return -1;
+}
+
+struct Size {
+  size_t bytes;
+  const char* name;
+};
+constexpr Size kSizes[] = {{4 << 10, "4 KiB"},     {16 << 10, "16 KiB"}, {64 << 10, "64 KiB"},
+                           {256 << 10, "256 KiB"}, {1 << 20, "1 MiB"},   {4 << 20, "4 MiB"},
+                           {16 << 20, "16 MiB"},   {64 << 20, "64 MiB"}, {256 << 20, "256 MiB"}};
+
 }  // namespace
+
+double processor_time() {
+  return cpu_per_call;
+}
 
 std::vector<Measurement> measurements(const std::string& kernels) {
   std::vector<Measurement> all = {
@@ -208,16 +324,27 @@ std::vector<Measurement> measurements(const std::string& kernels) {
       {"load a code object", [=] { return load_code(kernels, "conformance_", "empty.kd"); }},
       {"load a code object of 10 MB", [=] { return load_code(kernels, "big_", "kernel_0.kd"); }},
       {"load a code object of 1,000 kernels", [=] { return load_code(kernels, "many_", "kernel_0.kd"); }},
-      {"fill 1 MiB", [] { return fill(1 << 20); }},
+      {"first HIP kernel", [=] { return first_hip_kernel(kernels); }},
+      {"copy behind an empty kernel", [=] { return copy_behind_kernel(kernels); }},
+      {"copies in a chain, one of 16", chained_copies},
+      {"own memory to the device 4 KiB", [] { return plain_copy(4 << 10, true); }},
+      {"own memory to the device 1 MiB", [] { return plain_copy(1 << 20, true); }},
+      {"the device to own memory 4 KiB", [] { return plain_copy(4 << 10, false); }},
+      {"the device to own memory 1 MiB", [] { return plain_copy(1 << 20, false); }},
   };
-  for (const auto& [size, name] : {std::pair<size_t, const char*>{4 << 10, "4 KiB"},
-                                   {64 << 10, "64 KiB"},
-                                   {1 << 20, "1 MiB"},
-                                   {16 << 20, "16 MiB"},
-                                   {256 << 20, "256 MiB"}}) {
-    const size_t bytes = size;
-    all.push_back({std::string("copy to the device ") + name, [bytes] { return copy(bytes, true); }});
-    all.push_back({std::string("copy to the host ") + name, [bytes] { return copy(bytes, false); }});
+  for (const auto& [bytes, name] : kSizes)
+    all.push_back({std::string("fill ") + name, [size = bytes] { return fill(size); }});
+  for (const bool by_kernel : {false, true}) {
+    for (const auto& [way, where] : {std::pair{Way::kToDevice, "to the device"},
+                                     {Way::kToHost, "to the host"},
+                                     {Way::kWithinDevice, "within the device"}}) {
+      // Within the device there is one way for both.
+      if (by_kernel && way == Way::kWithinDevice) continue;
+      for (const auto& [bytes, name] : kSizes) {
+        all.push_back({std::string(by_kernel ? "copy by kernel " : "copy ") + where + " " + name,
+                       [size = bytes, w = way, by_kernel] { return copy(size, w, by_kernel); }});
+      }
+    }
   }
   return all;
 }

@@ -70,7 +70,7 @@ int print_fidelity() {
   for (const FidelityRow& row : fidelity_rows()) {
     constexpr const char* kSets[] = {"aql", "pm4", "sdma"};
     std::string name(row.packet);
-    if (!row.field.empty()) name += "." + std::string(row.field);
+    if (!row.field.empty()) name.append(".").append(row.field);
     print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity), row.note);
   }
   constexpr isa::Target kTargets[] = {{8, 0, 3}, {9, 0, 0}, {9, 0, 6}, {10, 1, 0}, {10, 3, 0}};

@@ -1,67 +1,81 @@
 // The kernels that copy and fill memory where no copy engine does. blit.hpp has their arguments and geometry.
 //
-// A range is a head of bytes, a main part of units of 16 bytes, and a tail. Work-item i of n does the units i, i + n,
-// i + 2n and so on, four at a time as long as four are left, so that neighbours touch neighbouring memory. The
-// head and the tail are fewer than 16 bytes and are done by the first work-group, a work-item each.
+// A range is a head of bytes, chunks of 16 KiB, a rest of units of 16 bytes, and a tail of bytes. Group i does the chunks
+// i, i + n, i + 2n and so on. Of a chunk every wave has a run without gaps, and every work-item four units of it,
+// which are on their way at the same time. All addresses of a wave are a scalar base and a constant for each lane, so
+// going on to the next chunk costs the vector unit nothing. One group does the rest; the head and the tail, fewer than
+// 16 bytes each, are the first group's, a work-item each.
 .include "target.s"
 
 .set KERNARG_BYTES, 48
+.set VGPRS, 32                              // kVgprs in blit.cpp
+.set CHUNK_SHIFT, 14
+.set PASS, 256 * 16                         // bytes that a group does with a unit for each work-item
+.if WAVE32
+  .set LANES_SHIFT, 5
+.else
+  .set LANES_SHIFT, 6
+.endif
+.set UNIT, 16 << LANES_SHIFT                // bytes from a work-item's unit to its next: one for each lane
 .text
 
-KERNEL blit_copy_aligned, copy_aligned_entry, 28, KERNARG_BYTES
-KERNEL blit_copy_misaligned, copy_misaligned_entry, 28, KERNARG_BYTES
-KERNEL blit_fill, fill_entry, 28, KERNARG_BYTES
+KERNEL blit_copy_aligned, copy_aligned_entry, VGPRS, KERNARG_BYTES
+KERNEL blit_copy_misaligned, copy_misaligned_entry, VGPRS, KERNARG_BYTES
+KERNEL blit_fill, fill_entry, VGPRS, KERNARG_BYTES
 
-// s[4:5] destination, s[6:7] source, s[8:9] bytes of the main part, s[10:11] offsets below which a
-// work-item has four units left, s12 bytes from unit to unit, s13 bytes of the head; s16 bytes of the tail,
-// s17 the value of a fill. s18 and s19: twice and four times s12.
+// s[4:5] destination, s[6:7] source, s8 number of chunks, s9 number of groups, s10 bytes of the rest, s11 the group
+// that does it, s12 bytes of the head, s13 bytes of the tail, s16 the value of a fill.
+// s18 bytes from a group's chunk to its next, v1 a lane's first unit in a chunk, v2 its unit in the rest.
 .macro LOAD_ARGUMENTS
   s_load_dwordx8 s[4:11], s[0:1], 0x0
   s_load_dwordx2 s[12:13], s[0:1], 0x20
-  s_load_dwordx2 s[16:17], s[0:1], 0x28
-  s_lshl_b32 s3, s2, 8
-  ADD32 v1, s3, v0                          // number of the work-item
-  v_lshlrev_b32 v2, 4, v1                   // v[2:3]: offset of its next unit
-  v_lshrrev_b32 v3, 28, v1
+  s_load_dword s16, s[0:1], 0x28
+  v_lshrrev_b32 v1, LANES_SHIFT, v0         // number of the wave
+  v_lshlrev_b32 v1, LANES_SHIFT + 2, v1
+  v_and_b32 v2, (1 << LANES_SHIFT) - 1, v0
+  v_or_b32 v1, v1, v2
+  v_lshlrev_b32 v1, 4, v1
+  v_lshlrev_b32 v2, 4, v0
   SAVE_EXEC
   s_waitcnt lgkmcnt(0)
-  s_lshl_b32 s18, s12, 1
-  s_lshl_b32 s19, s12, 2
+  s_lshl_b32 s18, s9, CHUNK_SHIFT
 .endm
 
-// The first `count` work-items copy a byte each from v[2:3] + v0 to v[26:27] + v0.
+// s[lo:hi] += chunks << CHUNK_SHIFT. s[24:25] is scratch.
+.macro SKIP_CHUNKS lo, hi, chunks
+  s_mov_b32 s24, \chunks
+  s_mov_b32 s25, 0
+  s_lshl_b64 s[24:25], s[24:25], CHUNK_SHIFT
+  s_add_u32 s\lo, s\lo, s24
+  s_addc_u32 s\hi, s\hi, s25
+.endm
+.macro ADVANCE lo, hi, bytes
+  s_add_u32 s\lo, s\lo, \bytes
+  s_addc_u32 s\hi, s\hi, 0
+.endm
+
+// The first `count` work-items copy a byte each, from s[6:7] to s[4:5].
 .macro COPY_BYTE count
   LESS32 v0, \count
   KEEP_LANES
-  ADD64 v4, v5, v2, v3, v0
-  LOAD ubyte, v8, v[4:5]
-  ADD64 v6, v7, v26, v27, v0
+  LOAD_AT ubyte, v8, v0, 6, 7, 0
   WAIT_LOADS
-  STORE byte, v[6:7], v8
+  STORE_AT byte, v8, v0, 4, 5, 0
+  SCALARS_READ
+  RESTORE_EXEC
 .endm
 
-// Work-group 0 copies the head and the tail. Every lane takes part again.
+// Group 0 copies the head and the tail.
 .macro COPY_ENDS
   s_cmp_lg_u32 s2, 0
   s_cbranch_scc1 1f
-  RESTORE_EXEC
-  v_mov_b32 v2, s6
-  v_mov_b32 v3, s7
-  v_mov_b32 v26, s4
-  v_mov_b32 v27, s5
+  COPY_BYTE s12
+  s_add_u32 s10, s10, s12                   // where the tail begins, behind the chunks
+  ADVANCE 6, 7, s10
+  ADVANCE 4, 5, s10
+  SKIP_CHUNKS 6, 7, s8
+  SKIP_CHUNKS 4, 5, s8
   COPY_BYTE s13
-  RESTORE_EXEC
-  s_add_u32 s8, s8, s13                     // where the tail begins
-  s_addc_u32 s9, s9, 0
-  s_add_u32 s6, s6, s8
-  s_addc_u32 s7, s7, s9
-  s_add_u32 s4, s4, s8
-  s_addc_u32 s5, s5, s9
-  v_mov_b32 v2, s6
-  v_mov_b32 v3, s7
-  v_mov_b32 v26, s4
-  v_mov_b32 v27, s5
-  COPY_BYTE s16
 1:
 .endm
 
@@ -69,90 +83,114 @@ KERNEL blit_fill, fill_entry, 28, KERNARG_BYTES
 .p2align 8
 copy_aligned_entry:
   LOAD_ARGUMENTS
-  s_add_u32 s20, s6, s13                    // the main parts
+  s_add_u32 s20, s6, s12                    // the chunks: s[20:21] where they are read, s[22:23] where they go
   s_addc_u32 s21, s7, 0
-  s_add_u32 s22, s4, s13
+  s_add_u32 s22, s4, s12
   s_addc_u32 s23, s5, 0
-  ADD64S v4, v5, s20, s21, v2, v3, v8       // v[4:5]: where it reads, v[6:7]: where it writes
-  ADD64S v6, v7, s22, s23, v2, v3, v8
+  SKIP_CHUNKS 20, 21, s2
+  SKIP_CHUNKS 22, 23, s2
+  s_mov_b32 s3, s2
 
-copy_aligned_four:
-  LESS64 v[2:3], s[10:11]
-  KEEP_LANES
-  s_cbranch_execz copy_aligned_rest
-  ADD64 v24, v25, v4, v5, s12
-  LOAD dwordx4, v[8:11], v[4:5]
-  LOAD dwordx4, v[12:15], v[24:25]
-  ADD64 v4, v5, v4, v5, s18
-  ADD64 v24, v25, v24, v25, s18
-  LOAD dwordx4, v[16:19], v[4:5]
-  LOAD dwordx4, v[20:23], v[24:25]
-  ADD64 v26, v27, v6, v7, s12
-  ADD64 v4, v5, v4, v5, s18
-  ADD64 v2, v3, v2, v3, s19
+copy_aligned_chunk:
+  s_cmp_ge_u32 s3, s8
+  s_cbranch_scc1 copy_aligned_rest
+  LOAD_AT dwordx4, v[8:11], v1, 20, 21, 0
+  LOAD_AT dwordx4, v[12:15], v1, 20, 21, UNIT
+  LOAD_AT dwordx4, v[16:19], v1, 20, 21, 2 * UNIT
+  LOAD_AT dwordx4, v[20:23], v1, 20, 21, 3 * UNIT
+  SCALARS_READ
+  ADVANCE 20, 21, s18
+  s_add_u32 s3, s3, s9
   WAIT_LOADS
-  STORE dwordx4, v[6:7], v[8:11]
-  STORE dwordx4, v[26:27], v[12:15]
-  ADD64 v6, v7, v6, v7, s18
-  ADD64 v26, v27, v26, v27, s18
-  STORE dwordx4, v[6:7], v[16:19]
-  STORE dwordx4, v[26:27], v[20:23]
-  ADD64 v6, v7, v6, v7, s18
-  s_branch copy_aligned_four
+  STORE_AT dwordx4, v[8:11], v1, 22, 23, 0
+  STORE_AT dwordx4, v[12:15], v1, 22, 23, UNIT
+  STORE_AT dwordx4, v[16:19], v1, 22, 23, 2 * UNIT
+  STORE_AT dwordx4, v[20:23], v1, 22, 23, 3 * UNIT
+  SCALARS_READ
+  ADVANCE 22, 23, s18
+  s_branch copy_aligned_chunk
 
-copy_aligned_rest:
-  RESTORE_EXEC
-copy_aligned_one:
-  LESS64 v[2:3], s[8:9]
+copy_aligned_rest:                          // the group is now at the chunk that is not whole, if it does that
+  s_cmp_lg_u32 s2, s11
+  s_cbranch_scc1 copy_aligned_ends
+copy_aligned_unit:
+  LESS32 v2, s10
   KEEP_LANES
   s_cbranch_execz copy_aligned_ends
-  LOAD dwordx4, v[8:11], v[4:5]
-  ADD64 v2, v3, v2, v3, s12
-  ADD64 v4, v5, v4, v5, s12
+  LOAD_AT dwordx4, v[8:11], v2, 20, 21, 0
   WAIT_LOADS
-  STORE dwordx4, v[6:7], v[8:11]
-  ADD64 v6, v7, v6, v7, s12
-  s_branch copy_aligned_one
+  STORE_AT dwordx4, v[8:11], v2, 22, 23, 0
+  ADD32 v2, PASS, v2
+  s_branch copy_aligned_unit
 
 copy_aligned_ends:
+  RESTORE_EXEC
   COPY_ENDS
   s_endpgm
 
 // ---------------------------------------------------------------------------------------------------------------
-// The destination's main part begins at a dword, the source's s24 (1 to 3) bytes into one: every dword that is
-// written is put together from two that are read. No dword is read that has no byte of the source.
+// The chunks go to a dword, and come from s17 (1 to 3) bytes behind one: every dword that is written is put
+// together from two that are read. No dword is read that has no byte of the source.
+.macro LOAD_FIVE first, fourth, fifth, offset, unit
+  LOAD_AT dwordx4, v[\first:\fourth], \offset, 20, 21, \unit
+  LOAD_AT dword, v\fifth, \offset, 20, 21, 16 + \unit
+.endm
+.macro STORE_FOUR first, second, third, fourth, fifth, offset, unit
+  v_alignbyte_b32 v\first, v\second, v\first, s17
+  v_alignbyte_b32 v\second, v\third, v\second, s17
+  v_alignbyte_b32 v\third, v\fourth, v\third, s17
+  v_alignbyte_b32 v\fourth, v\fifth, v\fourth, s17
+  STORE_AT dwordx4, v[\first:\fourth], \offset, 22, 23, \unit
+.endm
+
 .p2align 8
 copy_misaligned_entry:
   LOAD_ARGUMENTS
-  s_add_u32 s20, s6, s13
+  s_add_u32 s20, s6, s12
   s_addc_u32 s21, s7, 0
-  s_add_u32 s22, s4, s13
+  s_add_u32 s22, s4, s12
   s_addc_u32 s23, s5, 0
-  s_and_b32 s24, s20, 3
-  s_sub_u32 s20, s20, s24
+  s_and_b32 s17, s20, 3
+  s_sub_u32 s20, s20, s17
   s_subb_u32 s21, s21, 0
-  ADD64S v4, v5, s20, s21, v2, v3, v8
-  ADD64S v6, v7, s22, s23, v2, v3, v8
+  SKIP_CHUNKS 20, 21, s2
+  SKIP_CHUNKS 22, 23, s2
+  s_mov_b32 s3, s2
 
-copy_misaligned_one:
-  LESS64 v[2:3], s[8:9]
+copy_misaligned_chunk:
+  s_cmp_ge_u32 s3, s8
+  s_cbranch_scc1 copy_misaligned_rest
+  LOAD_FIVE 8, 11, 12, v1, 0
+  LOAD_FIVE 14, 17, 18, v1, UNIT
+  LOAD_FIVE 20, 23, 24, v1, 2 * UNIT
+  LOAD_FIVE 26, 29, 30, v1, 3 * UNIT
+  SCALARS_READ
+  ADVANCE 20, 21, s18
+  s_add_u32 s3, s3, s9
+  WAIT_LOADS
+  STORE_FOUR 8, 9, 10, 11, 12, v1, 0
+  STORE_FOUR 14, 15, 16, 17, 18, v1, UNIT
+  STORE_FOUR 20, 21, 22, 23, 24, v1, 2 * UNIT
+  STORE_FOUR 26, 27, 28, 29, 30, v1, 3 * UNIT
+  SCALARS_READ
+  ADVANCE 22, 23, s18
+  s_branch copy_misaligned_chunk
+
+copy_misaligned_rest:
+  s_cmp_lg_u32 s2, s11
+  s_cbranch_scc1 copy_misaligned_ends
+copy_misaligned_unit:
+  LESS32 v2, s10
   KEEP_LANES
   s_cbranch_execz copy_misaligned_ends
-  ADD64 v24, v25, v4, v5, 16
-  LOAD dwordx4, v[8:11], v[4:5]
-  LOAD dword, v12, v[24:25]
-  ADD64 v2, v3, v2, v3, s12
-  ADD64 v4, v5, v4, v5, s12
+  LOAD_FIVE 8, 11, 12, v2, 0
   WAIT_LOADS
-  v_alignbyte_b32 v16, v9, v8, s24
-  v_alignbyte_b32 v17, v10, v9, s24
-  v_alignbyte_b32 v18, v11, v10, s24
-  v_alignbyte_b32 v19, v12, v11, s24
-  STORE dwordx4, v[6:7], v[16:19]
-  ADD64 v6, v7, v6, v7, s12
-  s_branch copy_misaligned_one
+  STORE_FOUR 8, 9, 10, 11, 12, v2, 0
+  ADD32 v2, PASS, v2
+  s_branch copy_misaligned_unit
 
 copy_misaligned_ends:
+  RESTORE_EXEC
   COPY_ENDS
   s_endpgm
 
@@ -161,53 +199,46 @@ copy_misaligned_ends:
 .p2align 8
 fill_entry:
   LOAD_ARGUMENTS
-  ADD64S v6, v7, s4, s5, v2, v3, v8
-  v_mov_b32 v8, s17
-  v_mov_b32 v9, s17
-  v_mov_b32 v10, s17
-  v_mov_b32 v11, s17
+  v_mov_b32 v8, s16
+  v_mov_b32 v9, s16
+  v_mov_b32 v10, s16
+  v_mov_b32 v11, s16
+  s_mov_b32 s22, s4
+  s_mov_b32 s23, s5
+  SKIP_CHUNKS 22, 23, s2
+  s_mov_b32 s3, s2
 
-fill_four:
-  LESS64 v[2:3], s[10:11]
-  KEEP_LANES
-  s_cbranch_execz fill_rest
-  ADD64 v26, v27, v6, v7, s12
-  STORE dwordx4, v[6:7], v[8:11]
-  STORE dwordx4, v[26:27], v[8:11]
-  ADD64 v6, v7, v6, v7, s18
-  ADD64 v26, v27, v26, v27, s18
-  ADD64 v2, v3, v2, v3, s19
-  STORE dwordx4, v[6:7], v[8:11]
-  STORE dwordx4, v[26:27], v[8:11]
-  ADD64 v6, v7, v6, v7, s18
-  s_branch fill_four
+fill_chunk:
+  s_cmp_ge_u32 s3, s8
+  s_cbranch_scc1 fill_rest
+  STORE_AT dwordx4, v[8:11], v1, 22, 23, 0
+  STORE_AT dwordx4, v[8:11], v1, 22, 23, UNIT
+  STORE_AT dwordx4, v[8:11], v1, 22, 23, 2 * UNIT
+  STORE_AT dwordx4, v[8:11], v1, 22, 23, 3 * UNIT
+  SCALARS_READ
+  ADVANCE 22, 23, s18
+  s_add_u32 s3, s3, s9
+  s_branch fill_chunk
 
 fill_rest:
-  RESTORE_EXEC
-fill_one:
-  LESS64 v[2:3], s[8:9]
-  KEEP_LANES
-  s_cbranch_execz fill_ends
-  STORE dwordx4, v[6:7], v[8:11]
-  ADD64 v2, v3, v2, v3, s12
-  ADD64 v6, v7, v6, v7, s12
-  s_branch fill_one
-
-fill_ends:
-  s_cmp_lg_u32 s2, 0
+  s_cmp_lg_u32 s2, s11
   s_cbranch_scc1 fill_end
-  RESTORE_EXEC
-  s_lshr_b32 s16, s16, 2
-  LESS32 v0, s16
+fill_unit:
+  LESS32 v2, s10
   KEEP_LANES
-  s_cbranch_execz fill_end
-  s_add_u32 s4, s4, s8
-  s_addc_u32 s5, s5, s9
-  v_mov_b32 v2, s4
-  v_mov_b32 v3, s5
+  s_cbranch_execz fill_tail
+  STORE_AT dwordx4, v[8:11], v2, 22, 23, 0
+  ADD32 v2, PASS, v2
+  s_branch fill_unit
+
+fill_tail:                                  // by the same group: it is there
+  RESTORE_EXEC
+  s_lshr_b32 s13, s13, 2
+  LESS32 v0, s13
+  KEEP_LANES
+  ADVANCE 22, 23, s10
   v_lshlrev_b32 v0, 2, v0
-  ADD64 v6, v7, v2, v3, v0
-  STORE dword, v[6:7], v8
+  STORE_AT dword, v8, v0, 22, 23, 0
 fill_end:
   s_endpgm
 

@@ -24,7 +24,7 @@
     .set ORDERED, 1 << 30                   // loads return in order
   .else
     .set VGPR_GRANULES, (\vgprs + 3) / 4 - 1
-    .set SGPR_GRANULES, 2                   // 32
+    .set SGPR_GRANULES, 4                   // 48, of which the last 6 are vcc and the like
     .set ORDERED, 0
   .endif
   .long VGPR_GRANULES | SGPR_GRANULES << 6 | 3 << 18 | 1 << 21 | 1 << 23 | ORDERED
@@ -32,35 +32,6 @@
   .short 1 << 3 | WAVE32 << 10
   .short 0
   .long 0
-.endm
-
-// d = a + b, 64 bits each; b is a 32-bit SGPR or constant. Clobbers vcc.
-.macro ADD64 dlo, dhi, alo, ahi, b
-  .if .amdgcn.gfx_generation_number == 8
-    v_add_u32 \dlo, vcc, \b, \alo
-    v_addc_u32 \dhi, vcc, 0, \ahi, vcc
-  .elseif WAVE32
-    v_add_co_u32 \dlo, vcc_lo, \b, \alo
-    v_add_co_ci_u32 \dhi, vcc_lo, 0, \ahi, vcc_lo
-  .else
-    v_add_co_u32 \dlo, vcc, \b, \alo
-    v_addc_co_u32 \dhi, vcc, 0, \ahi, vcc
-  .endif
-.endm
-
-// d = 64-bit SGPR pair (slo, shi) + 64-bit VGPRs. Clobbers vcc. `t` is scratch.
-.macro ADD64S dlo, dhi, slo, shi, alo, ahi, t
-  v_mov_b32 \t, \shi
-  .if .amdgcn.gfx_generation_number == 8
-    v_add_u32 \dlo, vcc, \slo, \alo
-    v_addc_u32 \dhi, vcc, \t, \ahi, vcc
-  .elseif WAVE32
-    v_add_co_u32 \dlo, vcc_lo, \slo, \alo
-    v_add_co_ci_u32 \dhi, vcc_lo, \t, \ahi, vcc_lo
-  .else
-    v_add_co_u32 \dlo, vcc, \slo, \alo
-    v_addc_co_u32 \dhi, vcc, \t, \ahi, vcc
-  .endif
 .endm
 
 .macro ADD32 d, a, b
@@ -74,13 +45,6 @@
 .endm
 
 // Comparisons of all lanes, into vcc.
-.macro LESS64 a, b
-  .if WAVE32
-    v_cmp_gt_u64 vcc_lo, \b, \a
-  .else
-    v_cmp_gt_u64 vcc, \b, \a
-  .endif
-.endm
 .macro LESS32 a, b
   .if WAVE32
     v_cmp_gt_u32 vcc_lo, \b, \a
@@ -112,19 +76,42 @@
   .endif
 .endm
 
-// Memory, at a 64-bit address in two VGPRs.
-.macro LOAD kind, d, a
+// Memory, at s[lo:hi] + offset + at; the offset is a VGPR of 32 bits, `at` a constant below 4096, or 2048 with waves of
+// 32. On gfx8, whose instructions add nothing, v[4:5], vcc and s[26:27] are clobbered.
+.macro ADDRESS offset, lo, hi, at
+  s_add_u32 s26, s\lo, \at
+  s_addc_u32 s27, s\hi, 0
+  v_mov_b32 v5, s27
+  v_add_u32 v4, vcc, s26, \offset
+  v_addc_u32 v5, vcc, 0, v5, vcc
+.endm
+.macro LOAD_AT kind, d, offset, lo, hi, at
   .if .amdgcn.gfx_generation_number == 8
-    flat_load_\kind \d, \a
+    ADDRESS \offset, \lo, \hi, \at
+    flat_load_\kind \d, v[4:5]
   .else
-    global_load_\kind \d, \a, off
+    global_load_\kind \d, \offset, s[\lo:\hi] offset:\at
   .endif
 .endm
-.macro STORE kind, a, d
+.macro STORE_AT kind, d, offset, lo, hi, at
+  .if .amdgcn.gfx_generation_number == 8
+    ADDRESS \offset, \lo, \hi, \at
+    flat_store_\kind v[4:5], \d
+  .else
+    global_store_\kind \offset, \d, s[\lo:\hi] offset:\at
+  .endif
+.endm
+.macro STORE kind, a, d                     // at a 64-bit address in two VGPRs
   .if .amdgcn.gfx_generation_number == 8
     flat_store_\kind \a, \d
   .else
     global_store_\kind \a, \d, off
+  .endif
+.endm
+// Before a scalar instruction writes what memory instructions before it read, which gfx10.1 does not look after.
+.macro SCALARS_READ
+  .if WAVE32
+    v_nop
   .endif
 .endm
 .macro WAIT_LOADS
