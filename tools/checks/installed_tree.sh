@@ -3,6 +3,7 @@
 # Installs the build, moves the tree to another place, and there
 #   program   builds a program with find_package and one with pkg-config, and runs both
 #   backend   builds the sample backend, drops its manifest in, and sees its device
+#   gfx11     builds, out of the tree, the sample backend for a GPU that does not exist, and runs kernels on it
 #   samples   builds the sample vector_copy and runs it
 #   tools     runs rigel-info
 . "$(dirname "$0")/common.sh"
@@ -62,6 +63,30 @@ CMAKE
     expect "$("$info" --report)" 'ok +device .*open, by sample' "the report"
     expect "$(HSA_BACKENDS_DISABLE=sample "$info" --report)" 'sample' "disabled"
     expect_not "$(HSA_BACKENDS_DISABLE=sample "$info")" 'Sample accelerator' "disabled"
+    ;;
+  gfx11)
+    [ -x "$build/bin/conformance_dispatch" ] && [ -f "$build/bin/conformance_gfx1030.hsaco" ] || skip "conformance_dispatch or its kernels are not built"
+    cp -r "$root/docs/samples/gfx11" "$scratch/source"
+    configure "$scratch/source" "$scratch/build"
+    mkdir "$scratch/kernels"
+    cp "$build/bin/conformance_gfx1030.hsaco" "$scratch/kernels/conformance_gfx1190.hsaco"
+    export LD_LIBRARY_PATH=$libdir HSA_DRIVER=libhsa_driver_vgpu.so VGPU_BOARD_PATH=$scratch/source/boards
+    export HSA_CONFORMANCE_KERNELS=$scratch/kernels VGPU_GPUS=aurora HSA_PLUGIN_CONFIG=none
+    info=$prefix/bin/rigel-info
+    expect "$("$prefix/bin/vgpu-run" --boards)" '^aurora +gfx1190 ' "the list of boards"
+    expect_not "$("$info")" 'gfx1190' "before its backend is there"
+    expect "$("$info" --report)" 'aurora.*no backend serves it' "the report, before its backend is there"
+    export HSA_ADD_BACKEND_MANIFESTS=$scratch/build
+    expect "$("$info")" '^Agent 1: GPU Aurora' "by the environment"
+    expect "$("$info")" 'isa +amdgcn-amd-amdhsa--gfx1190' "its ISA"
+    expect "$(VGPU_GPUS=gfx900,aurora "$info")" '^Agent 2: GPU Aurora' "beside another"
+    # Queues, barriers, kernels and copies, as on every other board.
+    for program in queues dispatch memory; do
+      "$build/bin/conformance_$program" --gtest_filter='*Gpu*:-*TenMillion*' >"$scratch/$program.log" 2>&1 ||
+        { tail -n 40 "$scratch/$program.log"; complain "conformance_$program failed"; }
+      expect "$(cat "$scratch/$program.log")" 'OK \] .*/Gpu0' "conformance_$program"
+    done
+    expect "$(cat "$scratch/dispatch.log")" 'OK \] Dispatch.CopiesAVector/Gpu0' "a kernel"
     ;;
   samples)
     configure "$root/docs/samples/vector_copy" "$scratch/build"

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugins/vgpu/cp/fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
@@ -47,8 +48,9 @@ int complain(const std::string& text) {
 }
 
 int list_boards() {
-  for (const std::string_view name : built_in_board_names()) {
-    const BoardOr board = find_board(name);
+  std::vector<BoardOr> boards = boards_in_path();
+  for (const std::string_view name : built_in_board_names()) boards.push_back(find_board(name));
+  for (const BoardOr& board : boards) {
     if (!board) return complain(board.error());
     std::printf("%-10s %-8s %3u compute units  %6llu MiB  %s\n", board->name.c_str(),
                 board->gfx_name().c_str(), board->compute_units(),

@@ -1,7 +1,10 @@
 #include "plugins/vgpu/devices/board.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -61,6 +64,8 @@ class ObjectReader {
     if (!value.is_array()) fail(key, "must be an array");
     return value;
   }
+
+  bool has(const char* key) const { return object_.contains(key); }
 
   void finish() {
     for (const auto& item : object_.items()) {
@@ -130,7 +135,13 @@ Board read(const json& value) {
   ObjectReader root(value, "");
   board.name = root.text("name");
   board.marketing_name = root.text("marketing_name");
-  board.gfx_target_version = root.number<uint32_t>("gfx_target_version", 80000, 109999);
+  constexpr uint64_t kFirst = 80000, kLast = 109999, kLastAnnounced = 639999;
+  if (root.has("executes")) {  // a chip that is made up
+    board.announced_version = root.number<uint32_t>("gfx_target_version", kFirst, kLastAnnounced);
+    board.gfx_target_version = root.number<uint32_t>("executes", kFirst, kLast);
+  } else {
+    board.gfx_target_version = root.number<uint32_t>("gfx_target_version", kFirst, kLast);
+  }
 
   ObjectReader pci = root.object("pci");
   board.pci.vendor_id = pci.number<uint32_t>("vendor_id", 1, 0xffff);
@@ -213,7 +224,8 @@ Board read(const json& value) {
 }  // namespace
 
 std::string Board::gfx_name() const {
-  return fmt::format("gfx{}{}{:x}", gfx_major(), gfx_minor(), gfx_stepping());
+  const uint32_t version = shown_version();
+  return fmt::format("gfx{}{}{:x}", version / 10000, version / 100 % 100, version % 100);
 }
 
 Board::SaveArea Board::save_area() const {
@@ -228,6 +240,17 @@ Board::SaveArea Board::save_area() const {
   const uint32_t groups = cus * (kVgprs + kSgprs + kLds + kHwRegs);
   return {control, control + up(groups, 4096), up(waves * 32, 64)};
 }
+
+namespace {
+
+BoardOr read_board_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return tl::unexpected(fmt::format("{}: cannot be read", path));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return read_board(text, path);
+}
+
+}  // namespace
 
 BoardOr read_board(std::string_view text, std::string_view source) {
   try {
@@ -245,18 +268,38 @@ std::vector<std::string_view> built_in_board_names() {
   return names;
 }
 
-BoardOr find_board(std::string_view what) {
-  if (what.find('/') != what.npos || what.ends_with(".json")) {
-    std::ifstream file{std::string(what), std::ios::binary};
-    if (!file) return tl::unexpected(fmt::format("{}: cannot be read", what));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    return read_board(text, what);
+std::vector<BoardOr> boards_in_path() {
+  std::vector<BoardOr> boards;
+  const char* const text = secure_getenv("VGPU_BOARD_PATH");
+  std::string_view folders = text == nullptr ? "" : text;
+  while (!folders.empty()) {
+    const size_t end = std::min(folders.find(':'), folders.size());
+    const std::string folder(folders.substr(0, end));
+    folders.remove_prefix(std::min(end + 1, folders.size()));
+    std::set<std::string> files;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+      if (entry.path().extension() == ".json") files.insert(entry.path().string());
+    }
+    for (const std::string& file : files) boards.push_back(read_board_file(file));
   }
+  return boards;
+}
+
+BoardOr find_board(std::string_view what) {
+  if (what.find('/') != what.npos || what.ends_with(".json")) return read_board_file(std::string(what));
   std::string known;
+  const auto is_it = [&](const BoardOr& board) {
+    if (!board || board->name == what || board->gfx_name() == what) return true;
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", board->name, board->gfx_name());
+    return false;
+  };
+  for (BoardOr& board : boards_in_path()) {
+    if (is_it(board)) return std::move(board);
+  }
   for (const auto& file : kBuiltInBoards) {
     BoardOr board = read_board(file.json, fmt::format("{}.json", file.name));
-    if (!board || board->name == what || board->gfx_name() == what) return board;
-    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", board->name, board->gfx_name());
+    if (is_it(board)) return board;
   }
   return tl::unexpected(
       fmt::format("no board \"{}\": there are {}, or the path of a .json file", what, known));

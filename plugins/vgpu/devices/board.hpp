@@ -1,9 +1,10 @@
 // A board: everything that amdkfd and the command processors need to know of a GPU, as data.
 //
-// The boards of this folder (one JSON file each) are compiled in; a user can bring files of his own. A file
-// is checked against the schema that read_board() embodies: every key is required unless said otherwise, an
-// unknown key, a wrong type or a value out of range is an error that names the key by its path
-// ("shader.simd_count"). Numbers may be written as strings with 0x. Pure functions; any thread.
+// The boards of this folder (one JSON file each) are compiled in; a user can bring files of his own, by path
+// or in the folders of VGPU_BOARD_PATH. A file is checked against the schema that read_board() embodies:
+// every key is required unless said otherwise, an unknown key, a wrong type or a value out of range is an
+// error that names the key by its path
+// ("shader.simd_count"). Numbers may be written as strings with 0x. Any thread.
 #pragma once
 
 #include <array>
@@ -28,7 +29,10 @@ struct Cache {
 struct Board {
   std::string name;                 ///< "vega10"
   std::string marketing_name;       ///< "Radeon Instinct MI25"
-  uint32_t gfx_target_version = 0;  ///< major * 10000 + minor * 100 + stepping
+  uint32_t gfx_target_version = 0;  ///< major * 10000 + minor * 100 + stepping: of the hardware
+  /// What the driver's topology calls it instead, of a chip that is made up: code, queues and packets are
+  /// those of the version above. 0: the same.
+  uint32_t announced_version = 0;
   struct {
     uint32_t vendor_id, device_id, revision, subsystem_vendor_id, subsystem_device_id;
   } pci{};
@@ -70,7 +74,8 @@ struct Board {
   uint32_t gfx_major() const { return gfx_target_version / 10000; }
   uint32_t gfx_minor() const { return gfx_target_version / 100 % 100; }
   uint32_t gfx_stepping() const { return gfx_target_version % 100; }
-  /// "gfx900"; the stepping is hexadecimal.
+  uint32_t shown_version() const { return announced_version != 0 ? announced_version : gfx_target_version; }
+  /// "gfx900", of the version that is shown; the stepping is hexadecimal.
   std::string gfx_name() const;
   uint32_t compute_units() const { return shader.simd_count / shader.simd_per_cu; }
   uint32_t shader_engines() const { return shader.array_count / shader.arrays_per_engine; }
@@ -95,8 +100,12 @@ BoardOr read_board(std::string_view json, std::string_view source);
 /// The boards compiled in, in a fixed order.
 std::vector<std::string_view> built_in_board_names();
 
-/// A board by what a user calls it: its name, its gfx name (the first such board), or the path of a file
-/// (anything with a slash or ending in .json).
+/// The boards of the folders in VGPU_BOARD_PATH (separated by ':'), by folder and then by file name: of each
+/// *.json what became of it.
+std::vector<BoardOr> boards_in_path();
+
+/// A board by what a user calls it: its name, its gfx name (the first such board, those of VGPU_BOARD_PATH
+/// before those compiled in), or the path of a file (anything with a slash or ending in .json).
 BoardOr find_board(std::string_view what);
 
 }  // namespace rigel::vgpu

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "plugins/vgpu/devices/built_in_boards.hpp"
 
 namespace rigel::vgpu {
@@ -43,6 +47,39 @@ TEST(Board, IsFoundByNameAndByGfxName) {
   EXPECT_EQ(find_board("polaris10")->name, "polaris10");
   EXPECT_EQ(find_board("gfx803")->name, "fiji") << "the first board of that name";
   EXPECT_EQ(find_board("gfx1030")->name, "navi21");
+}
+
+TEST(Board, IsFoundInTheFoldersOfTheSearchPath) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "vgpu_boards";
+  std::filesystem::create_directories(folder);
+  auto json = vega10();
+  json["name"] = "aurora";
+  json["gfx_target_version"] = 110900;
+  json["executes"] = 90006;
+  std::ofstream(folder / "mine.json") << json;
+  ASSERT_FALSE(find_board("aurora"));
+  ::setenv("VGPU_BOARD_PATH", ("/nowhere:" + folder.string()).c_str(), 1);
+  for (const char* name : {"aurora", "gfx1190"}) {
+    const BoardOr board = find_board(name);
+    ASSERT_TRUE(board) << board.error();
+    EXPECT_EQ(board->gfx_name(), "gfx1190");
+    EXPECT_EQ(board->shown_version(), 110900u);
+    EXPECT_EQ(board->gfx_target_version, 90006u) << "the hardware's";
+  }
+  EXPECT_EQ(boards_in_path().size(), 1u);
+  EXPECT_EQ(find_board("gfx906")->name, "vega20") << "the others are there still";
+  std::ofstream(folder / "broken.json") << "{}";
+  EXPECT_THAT(find_board("aurora").error(), HasSubstr("broken.json"));
+  ::unsetenv("VGPU_BOARD_PATH");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(BoardSchema, OnlyAChipThatIsMadeUpHasAnyVersion) {
+  auto json = vega10();
+  json["gfx_target_version"] = 110900;
+  EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version"));
+  json["executes"] = 110900;
+  EXPECT_THAT(error_of(json), HasSubstr("executes"));
 }
 
 TEST(Board, WhatIsNotThereIsNamedWithWhatIs) {

@@ -91,7 +91,7 @@ std::string gpu_properties(const Gpu& gpu, size_t caches, size_t io_links, size_
              "num_gws", b.queues.gws)("wave_front_size", s.wave_front_size)("array_count", s.array_count)(
              "simd_arrays_per_engine", s.arrays_per_engine)("cu_per_simd_array", s.cu_per_array)(
              "simd_per_cu", s.simd_per_cu)("max_slots_scratch_cu", s.max_scratch_slots_per_cu)(
-             "gfx_target_version", b.gfx_target_version)("vendor_id", b.pci.vendor_id)(
+             "gfx_target_version", b.shown_version())("vendor_id", b.pci.vendor_id)(
              "device_id", b.pci.device_id)("location_id", gpu.location_id)("domain", 0)(
              "drm_render_minor", gpu.render_minor)("hive_id", gpu.hive_id)(
              "num_sdma_engines", b.sdma.engines)("num_sdma_xgmi_engines", 0)(

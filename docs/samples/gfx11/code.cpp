@@ -1,0 +1,44 @@
+// Which code objects run, and what a kernel's descriptor says.
+#include <cstring>
+
+#include "gfx11.hpp"
+
+namespace gfx11 {
+namespace {
+
+constexpr uint32_t kMachineAmdgpu = 224;
+constexpr uint32_t kGfx1030 = 0x36;  // of e_flags: the processor whose code this chip runs
+
+uint32_t accepts(void* device, const hsabe_code_target_t* target) {
+  if (target->elf_machine == kMachineAmdgpu && (target->elf_flags & 0xff) == kGfx1030) return 1;
+  hsabe::fail(static_cast<Device*>(device)->host, HSA_STATUS_ERROR_INVALID_ISA, "not code for gfx1030");
+  return 0;
+}
+
+// Bytes are in place. A real chip would be made to forget what its instruction caches have of the addresses.
+hsabe_status_t load(void*, const hsabe_segment_t*, const hsabe_code_symbol_t*, uint64_t, void** image) {
+  *image = nullptr;
+  return HSA_STATUS_SUCCESS;
+}
+
+void unload(void*, void*) {}
+
+// The 64 bytes of "Kernel Descriptor" in LLVM's AMDGPU user guide.
+hsabe_status_t describe_kernel(void*, const void* descriptor, hsabe_kernel_info_t* info) {
+  uint32_t words[16];
+  std::memcpy(words, descriptor, sizeof words);
+  const uint32_t properties = words[14] & 0xffff;
+  info->group_size = words[0];
+  info->private_size = words[1];
+  info->kernarg_size = words[2];
+  info->kernarg_alignment = 16;
+  info->wavefront_size = (properties & 1u << 10) != 0 ? 32 : 64;
+  info->dynamic_callstack = (properties & 1u << 11) != 0;
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+const hsabe_code_ops_t kCode{sizeof(hsabe_code_ops_t), accepts, nullptr, load, unload, describe_kernel};
+
+}  // namespace gfx11

@@ -1,0 +1,28 @@
+// The module's one export.
+#include "gfx11.hpp"
+
+namespace gfx11 {
+namespace {
+
+const hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
+                               HSABE_ABI_MAJOR,
+                               HSABE_ABI_MINOR,
+                               hsabe::str("gfx11_sample"),
+                               hsabe::str("1.0"),
+                               hsabe::str(""),
+                               HSABE_SANITIZER,
+                               0,
+                               &kDevice,
+                               &kQueue,
+                               &kCode,
+                               nullptr,  // memory of a device of amdkfd is the runtime's affair
+                               nullptr,
+                               0,
+                               nullptr};  // no copies of its own
+
+}  // namespace
+}  // namespace gfx11
+
+HSABE_EXPORT const hsabe_backend_t* hsa_backend_query_v1(uint32_t host_abi_major, uint32_t) {
+  return host_abi_major == HSABE_ABI_MAJOR ? &gfx11::kBackend : nullptr;
+}
