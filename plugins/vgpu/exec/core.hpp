@@ -8,6 +8,7 @@
 
 namespace rigel::vgpu::exec {
 
+class GlobalDataShare;
 class GlobalWaveSync;
 struct Wave;
 
@@ -46,6 +47,14 @@ class Core {
 
   /// ds_gws_*; null if the GPU has none.
   virtual GlobalWaveSync* global_wave_sync() { return nullptr; }
+
+  /// DS instructions with GDS; null if the GPU has none.
+  virtual GlobalDataShare* global_data_share() { return nullptr; }
+
+  /// ds_ordered_count: whether the work-groups that were started before the wave's have had their turn.
+  virtual bool is_ordered_turn(Wave&) { return true; }
+  /// The wave's work-group has had its turn.
+  virtual void end_ordered_turn(Wave&) {}
 
   /// Before each instruction of code that is translated to be traced.
   virtual void trace(Wave&, uint64_t /*pc*/) {}

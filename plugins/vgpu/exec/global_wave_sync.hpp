@@ -49,18 +49,29 @@ class GlobalWaveSync {
     at(resource).count += count;
   }
 
-  /// ds_gws_sema_p: takes one, if there is one.
-  bool take(uint32_t resource) {
+  /// ds_gws_sema_p: takes one, if there is one; else the wave is one of those that wait, until it gets one.
+  /// `waits` is the caller's note of that.
+  bool take(uint32_t resource, bool& waits) {
     const std::lock_guard lock(mutex_);
     Resource& r = at(resource);
-    if (r.count == 0) return false;
-    --r.count;
-    return true;
+    const bool taken = r.count != 0;
+    if (taken) --r.count;
+    if (waits == taken) taken ? --r.waiting : ++r.waiting;
+    waits = !taken;
+    return taken;
+  }
+
+  /// ds_gws_sema_release_all: one for each wave that waits.
+  void release_all(uint32_t resource) {
+    const std::lock_guard lock(mutex_);
+    Resource& r = at(resource);
+    r.count = r.waiting;
   }
 
  private:
   struct Resource {
     uint32_t count = 0;
+    uint32_t waiting = 0;  // at a semaphore
     uint64_t round = 1;
   };
   Resource& at(uint32_t resource) { return resources_[resource % kResources]; }

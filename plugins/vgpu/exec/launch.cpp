@@ -226,6 +226,18 @@ Core::TrapHandler Launch::trap_handler() {
   return {handler.code_va, handler.data_va};
 }
 
+uint64_t Launch::index_of(const WorkGroup& group) const {
+  return group.id[0] + uint64_t{group_count_[0]} * (group.id[1] + uint64_t{group_count_[1]} * group.id[2]);
+}
+
+bool Launch::is_ordered_turn(Wave& wave) {
+  return ordered_turn_.load(std::memory_order_acquire) >= index_of(*wave.group);
+}
+
+void Launch::end_ordered_turn(Wave& wave) {
+  ordered_turn_.store(index_of(*wave.group) + 1, std::memory_order_release);
+}
+
 void Launch::invalidate_instructions(Wave&) {
   code_->renew();
 }

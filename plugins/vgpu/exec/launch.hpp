@@ -13,6 +13,7 @@
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/scratch_slots.hpp"
 
@@ -28,6 +29,7 @@ struct Device {
   Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
   /// Shared by copies of this description, and so by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
+  std::shared_ptr<GlobalDataShare> share = std::make_shared<GlobalDataShare>();
 };
 
 class Launch final : public Core {
@@ -77,6 +79,9 @@ class Launch final : public Core {
   TrapHandler trap_handler() override;
   uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
   GlobalWaveSync* global_wave_sync() override { return device_.sync.get(); }
+  GlobalDataShare* global_data_share() override { return device_.share.get(); }
+  bool is_ordered_turn(Wave& wave) override;
+  void end_ordered_turn(Wave& wave) override;
 
   /// Work-groups that have started and not ended. Under the scheduler's lock.
   uint64_t resident = 0;
@@ -89,6 +94,7 @@ class Launch final : public Core {
   };
   Shape make_shape(uint32_t x, uint32_t y, uint32_t z) const;
   uint64_t live_lanes(const Shape& shape, uint32_t wave) const;
+  uint64_t index_of(const WorkGroup& group) const;
 
   const Device device_;
   DeviceBus& bus_;
@@ -112,6 +118,7 @@ class Launch final : public Core {
 
   std::atomic<uint64_t> next_{0};
   std::atomic<uint64_t> ended_{0};
+  std::atomic<uint64_t> ordered_turn_{0};  // the work-group whose turn it is
   std::atomic<bool> stopped_{false};
   std::atomic<uint64_t> instructions_{0};
 };

@@ -43,6 +43,13 @@ const Words kWaitForFlag = {0xc0030100, 0, 0xbf8cc07f, 0xbf068004, 0xbf85fffb, 0
 const Words kSetFlag = {0xbe840081, 0xc0420100, 0, 0xbf810000};
 // buffer[id] = s3
 const Words kStoreS3 = {0x8e048202, 0xc04000c0, 4, 0xbf810000};
+// Each lane adds one to [16] of GDS; one wave reads it into buffer[0].
+const Words kCountInGds = {0xb07c0100, 0x7e000280, 0x7e020281, 0xd8010010, 0x00000100, 0xbf810000};
+const Words kReadCount = {0xb07c0100, 0x7e000280, 0xd86d0010, 0x02000000,
+                          0x7e0a0502, 0xc0420140, 0,          0xbf810000};
+// Adds 3 to a counter of GDS when it is the work-group's turn: what was there goes to buffer[id].
+const Words kOrderedCount = {0xbefc00ff, 0x00400000, 0x7e020283, 0xbefe0181, 0xd97f0104, 0x02000001,
+                             0x7e0a0502, 0x8e048202, 0xc0400140, 0x00000004, 0xbf810000};
 // 64 bytes for work-group (0, 0, z): s0 … s6, MODE, EXEC
 const Words kStoreRegisters = {0x9214c004, 0x80140014, 0x82158001, 0xc04a000a, 0x00,       0xc046010a,
                                0x10,       0xc042018a, 0x18,       0xb896f801, 0xc042058a, 0x1c,
@@ -105,6 +112,17 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
 TEST_P(SchedulerTest, EveryWorkGroupRunsOnce) {
   EXPECT_EQ(run(dispatch(kStoreId, 1000)).kind, Kind::kDone);
   for (uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(word(i), i + 100) << i;
+}
+
+TEST_P(SchedulerTest, AllWavesShareTheGlobalDataShare) {
+  EXPECT_EQ(run(dispatch(kCountInGds, 100)).kind, Kind::kDone);
+  EXPECT_EQ(run(dispatch(kReadCount, 1)).kind, Kind::kDone);
+  EXPECT_EQ(word(0), 6400u);
+}
+
+TEST_P(SchedulerTest, OrderedCountsAreInTheOrderOfWorkGroups) {
+  EXPECT_EQ(run(dispatch(kOrderedCount, 200)).kind, Kind::kDone);
+  for (uint32_t i = 0; i < 200; ++i) EXPECT_EQ(word(i), i * 3) << i;
 }
 
 TEST_P(SchedulerTest, SmallDispatchesRunAsWell) {

@@ -59,7 +59,8 @@ struct Wave {
   uint32_t hw_id2 = 0;         ///< HW_ID2
   uint64_t launched_exec = 0;  ///< EXEC at the start: lanes that exist.
 
-  uint64_t sync_round = 0;  ///< ds_gws_barrier: it has arrived, and waits for this round's end.
+  /// ds_gws_barrier: it has arrived, and waits for this round's end. ds_gws_sema_p: not 0 if it waits.
+  uint64_t sync_round = 0;
 
   // Why it stopped.
   uint64_t fault_va = 0;

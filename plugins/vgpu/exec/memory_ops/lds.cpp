@@ -1,4 +1,5 @@
-// DS: the work-group's local memory. Work-groups run on one thread, so nothing here is atomic.
+// DS: the work-group's local memory (LDS), and the device's (GDS). Work-groups run on one thread, and an
+// instruction has GDS for itself, so nothing here is atomic.
 //
 // An element that does not lie below the limit in whole loads as zero and is not stored: each of the two of a
 // two-address instruction for itself. The limit is what was allocated; on gfx8 M0 lowers it. Addresses wrap
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/lds.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
@@ -25,6 +28,7 @@ struct LdsAccess {
   uint32_t offsets[2] = {};
   uint32_t alignment = 1;
   bool m0_limits = false;
+  bool global = false;  // GDS
   uint32_t mxcsr = FloatEnvironment::kKeepDenormals;
 };
 
@@ -142,12 +146,18 @@ struct Offsets {
   alignas(64) uint32_t of[64];
 };
 
+void stop_without_gds(const MicroOp* op, Wave* wave) {
+  wave->stop = Stop::kIllegal;
+  wave->illegal_reason = "the GPU has no global data share";
+  leave_at(op, wave);
+}
+
 template <unsigned W>
 void make_offsets(const Wave* wave, const LdsAccess& access, unsigned which, Offsets& offsets) {
   const uint32_t mask = ~(access.alignment - 1);
   uint32_t base = access.offsets[which];
   if (access.shape.addtid) {
-    base += scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff;
+    if (!access.global) base += scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff;
     for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = (base + lane * 4) & mask;
   } else {
     const uint32_t* const own = row(wave->registers, access.address);
@@ -156,11 +166,12 @@ void make_offsets(const Wave* wave, const LdsAccess& access, unsigned which, Off
   for (unsigned lane = W; lane < 64; ++lane) offsets.of[lane] = 0;
 }
 
-// Where the operand of a src2 instruction lies, relative to its result.
+// How far behind the result of a src2 instruction its operand lies. If the offset does not say it, the upper
+// bits of the address do.
 uint32_t second_source(uint32_t address, uint32_t offset) {
   const auto relative =
       (offset & 0x8000) != 0 ? static_cast<int32_t>(address) >> 17 : static_cast<int32_t>(offset << 17) >> 17;
-  return address + static_cast<uint32_t>(relative) * 4;
+  return static_cast<uint32_t>(relative) * 4;
 }
 
 template <unsigned W>
@@ -172,8 +183,9 @@ void source2(Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t limit)
   std::byte* const lds = wave->group->lds;
   for (uint64_t left = exec; left != 0; left &= left - 1) {
     const uint32_t address = addresses[first_lane(left)];
-    const uint32_t b = second_source(address, access.offsets[0]) & ~(bytes - 1);
-    const uint32_t a = ((access.offsets[0] & 0x8000) != 0 ? address & 0x1ffff : address) & ~(bytes - 1);
+    const uint32_t place = (access.offsets[0] & 0x8000) != 0 ? address & 0x1ffff : address;
+    const uint32_t b = (place + second_source(address, access.offsets[0])) & ~(bytes - 1);
+    const uint32_t a = place & ~(bytes - 1);
     if (limit < bytes || a > limit - bytes) continue;
     uint64_t source = 0, old = 0;
     if (b <= limit - bytes) std::memcpy(&source, lds + b, bytes);
@@ -200,9 +212,15 @@ bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
   const unsigned elements = shape.pair ? 2 : 1;
   Offsets offsets[2];
   for (unsigned i = 0; i < elements; ++i) make_offsets<W>(wave, access, i, offsets[i]);
+  uint32_t second_data = access.second_data;
+  if (shape.pair && shape.verb == Verb::kAtomic) {  // what the first exchange returns may go there
+    second_data = wave->layout.temporary_offset(0);
+    std::memcpy(wave->registers + second_data, wave->registers + access.second_data,
+                shape.dwords() * wave->layout.row_bytes());
+  }
   for (unsigned i = 0; i < elements; ++i) {
     const uint64_t inside = lanes_in_range<W>(offsets[i].of, exec, shape.bytes, limit);
-    const uint32_t data = i == 0 ? access.rows.data : access.second_data;
+    const uint32_t data = i == 0 ? access.rows.data : second_data;
     const uint32_t result = access.rows.result + i * shape.dwords() * W * 4;
     switch (shape.verb) {
       case Verb::kLoad:
@@ -213,7 +231,7 @@ bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
         break;
       case Verb::kAtomic:
         atomic_elements<W>(wave, shape, offsets[i].of, exec, inside,
-                           {data, access.second_data, result, shape.returns, true}, access.mxcsr);
+                           {data, second_data, result, shape.returns, true}, access.mxcsr);
         break;
     }
   }
@@ -440,21 +458,103 @@ Handler handler_for(const LdsAccess& access, uint32_t wave_size) {
   return store ? dwords_handler<32, true>(shape.dwords()) : dwords_handler<32, false>(shape.dwords());
 }
 
-// Append and consume: the number of active lanes is added to or taken from a counter.
+// Append and consume: the number of active lanes is added to or taken from a counter, whose address M0 has;
+// so it does not limit there. dst2: GDS; imm: append.
 void count_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (exec != 0) {
-    const uint32_t limit = limit_of(wave, op->dst2 != 0);
-    const uint32_t at =
-        ((scalar(registers, scalar_offset(isa::code::kM0)) & 0xffff) + op->aux) & ~uint32_t{3};
-    uint32_t old = 0;
-    if (limit >= 4 && at <= limit - 4) {
+    const auto count = [&](std::byte* bytes, uint32_t limit, uint32_t at) -> uint32_t {
+      at &= ~uint32_t{3};
+      if (limit < 4 || at > limit - 4) return 0;
       const auto lanes = static_cast<uint32_t>(std::popcount(exec));
-      old = load_as<uint32_t>(wave->group->lds + at);
-      store_as(wave->group->lds + at, op->imm != 0 ? old + lanes : old - lanes);
+      const auto old = load_as<uint32_t>(bytes + at);
+      store_as(bytes + at, op->imm != 0 ? old + lanes : old - lanes);
+      return old;
+    };
+    const uint32_t m0 = scalar(registers, scalar_offset(isa::code::kM0));
+    uint32_t old = 0;
+    if (op->dst2 == 0) {
+      old = count(wave->group->lds, wave->group->lds_bytes, (m0 & 0xffff) + op->aux);
+    } else {
+      GlobalDataShare* const share = wave->core->global_data_share();
+      if (share == nullptr) return stop_without_gds(op, wave);
+      GlobalDataShare::Held held(*share);
+      old = count(held.bytes(), GlobalDataShare::kBytes, (m0 >> 16) + op->aux);
     }
     for_lanes<64>(exec, [&](unsigned lane) { row(registers, op->dst)[lane] = old; });
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// GDS is a work-group's memory as far as one instruction can tell: from M0's upper half on, as long as its
+// lower half says.
+bool gds_general(const MicroOp* op, Wave* wave, uint64_t exec) {
+  GlobalDataShare* const share = wave->core->global_data_share();
+  if (share == nullptr) {
+    stop_without_gds(op, wave);
+    return false;
+  }
+  const uint32_t m0 = scalar(wave->registers, scalar_offset(isa::code::kM0));
+  const uint32_t base = m0 >> 16;
+  GlobalDataShare::Held held(*share);
+  WorkGroup window;
+  window.lds = held.bytes() + base;
+  window.lds_bytes = std::min(m0 & 0xffff, GlobalDataShare::kBytes - base);
+  WorkGroup* const own = wave->group;
+  wave->group = &window;
+  lds_general(op, wave, exec);
+  wave->group = own;
+  return true;
+}
+
+// Counters of GDS that work-groups reach in the order in which they were started. Offset: bits 7 … 2 the
+// counter, 8 the end of the turn, 13 and 12 what is done, on gfx10 15 and 14 how many more counters, one for
+// each lane from the first on. aux: the offset; src[0] the values.
+void ordered_count(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  GlobalDataShare* const share = wave->core->global_data_share();
+  if (share == nullptr) return stop_without_gds(op, wave);
+  if (!wave->core->is_ordered_turn(*wave)) {
+    wave->stop = Stop::kSleep;
+    RIGEL_LEAVE(op, wave);
+  }
+  const uint32_t offset = op->aux;
+  const uint32_t count = 1 + static_cast<uint32_t>(op->imm);
+  const uint32_t base = (scalar(registers, scalar_offset(isa::code::kM0)) >> 16) + (offset & 0xfc);
+  const bool exchange = (offset >> 12 & 3) == 1;
+  if (exec != 0) {
+    const uint32_t* const values = row(registers, op->src[0].offset);
+    const unsigned first = first_lane(exec);
+    uint32_t olds[4] = {};
+    {
+      GlobalDataShare::Held held(*share);
+      for (uint32_t i = 0; i < count && i < 64 - first; ++i) {
+        const uint32_t at = (base & ~3u) + i * 4;
+        if ((exec >> (first + i) & 1) == 0 || at > GlobalDataShare::kBytes - 4) continue;
+        olds[i] = load_as<uint32_t>(held.bytes() + at);
+        store_as(held.bytes() + at, exchange ? values[first + i] : olds[i] + values[first + i]);
+      }
+    }
+    uint32_t* const to = row(registers, op->dst);
+    for_lanes<64>(exec, [&](unsigned lane) { to[lane] = olds[lane - first < count ? lane - first : 0]; });
+  }
+  if ((offset & 0x100) != 0) wave->core->end_ordered_turn(*wave);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+Refusal lower_ordered_count(const isa::Instruction& instruction, const LoweringContext& context,
+                            Emitter& out) {
+  const RegisterLayout& layout = context.layout;
+  const auto offset = static_cast<uint32_t>(instruction.offset);
+  if ((offset >> 12 & 3) > 1) return "an ordered operation that does not exist";
+  if (!instruction.vaddr.is_vgpr() || !instruction.vdst.is_vgpr() || !in_file(instruction.vaddr, 1, layout) ||
+      !in_file(instruction.vdst, 1, layout)) {
+    return kRefuseRegister;
+  }
+  MicroOp& op = out.emit(ordered_count);
+  op.src[0].offset = layout.vgpr_offset(instruction.vaddr.vgpr());
+  op.dst = layout.vgpr_offset(instruction.vdst.vgpr());
+  op.aux = offset;
+  op.imm = context.target.family() == isa::Family::kGfx10 ? offset >> 14 & 3 : 0;
+  return {};
 }
 
 }  // namespace
@@ -492,13 +592,13 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   if (name == Op::ds_nop) return {};
   if (is_lane_exchange(name)) return lower_lane_exchange(instruction, context, out);
   if (isa::name(name).starts_with("ds_gws_")) return lower_gws(instruction, context, out);
-  if (instruction.gds || name == Op::ds_ordered_count) return "global data share (GDS) is not there";
+  if (name == Op::ds_ordered_count) return lower_ordered_count(instruction, context, out);
   const bool gfx8 = context.target.family() == isa::Family::kGfx8;
   if (name == Op::ds_append || name == Op::ds_consume) {
     if (!in_file(instruction.vdst, 1, layout)) return kRefuseRegister;
     MicroOp& op = out.emit(count_lanes);
     op.dst = layout.vgpr_offset(instruction.vdst.vgpr());
-    op.dst2 = gfx8;
+    op.dst2 = instruction.gds;
     op.aux = static_cast<uint32_t>(instruction.offset);
     op.imm = name == Op::ds_append;
     return {};
@@ -524,12 +624,14 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   const uint32_t unit = shape->pair ? shape->bytes * (shape->far_pair ? 64u : 1u) : 1u;
   access.offsets[0] = static_cast<uint32_t>(instruction.offset) * unit;
   access.offsets[1] = instruction.offset1 * unit;
-  access.m0_limits = gfx8;
+  access.global = instruction.gds;
+  access.m0_limits = gfx8 && !access.global;
   if (gfx8 || shape->verb == Verb::kAtomic) access.alignment = shape->bytes == 12 ? 16 : shape->bytes;
   const uint8_t denormals = shape->bytes == 8 ? context.mode.denorm64 : context.mode.denorm32;
   access.mxcsr = 0x1f80u | ((denormals & 1) == 0 ? 0x40u : 0u) | ((denormals & 2) == 0 ? 0x8000u : 0u);
 
-  MicroOp& op = out.emit(handler_for(access, layout.wave_size));
+  MicroOp& op =
+      out.emit(access.global ? general_handler<gds_general> : handler_for(access, layout.wave_size));
   op.src[0].offset = access.address;
   op.src[2].offset = access.rows.data;
   op.dst = access.rows.result;

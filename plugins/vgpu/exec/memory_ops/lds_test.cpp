@@ -408,6 +408,30 @@ TEST_P(Lds, GlobalSemaphores) {
   EXPECT_EQ(m.run(i), Stop::kSleep);
 }
 
+TEST_P(Lds, GlobalSemaphoresLetAllGoWhoWait) {
+  Machine m(GetParam());
+  m.set_scalar(isa::code::kM0, 0);
+  Instruction i;
+  i.encoding = Encoding::kDs;
+  i.gds = true;
+  i.op = Op::ds_gws_sema_p;
+  uint64_t waiting[2] = {};
+  for (uint64_t& wave : waiting) {
+    m.wave.sync_round = 0;
+    EXPECT_EQ(m.run(i), Stop::kSleep);
+    EXPECT_EQ(m.run(i), Stop::kSleep);  // waits once, however often it asks
+    wave = m.wave.sync_round;
+  }
+  i.op = Op::ds_gws_sema_release_all;
+  EXPECT_EQ(m.run(i), Stop::kEnd);
+  i.op = Op::ds_gws_sema_p;
+  for (const uint64_t wave : waiting) {
+    m.wave.sync_round = wave;
+    EXPECT_EQ(m.run(i), Stop::kEnd);
+  }
+  EXPECT_EQ(m.run(i), Stop::kSleep);
+}
+
 TEST_P(Lds, BackwardPermutation) {
   for (const uint8_t major : {9, 10}) {
     for (const uint64_t exec : execs()) {

@@ -61,8 +61,16 @@ bool add_value(GlobalWaveSync& device, uint32_t resource, uint32_t value, Wave*)
   return true;
 }
 
-bool take(GlobalWaveSync& device, uint32_t resource, uint32_t, Wave*) {
-  return device.take(resource);
+bool take(GlobalWaveSync& device, uint32_t resource, uint32_t, Wave* wave) {
+  bool waits = wave->sync_round != 0;
+  const bool taken = device.take(resource, waits);
+  wave->sync_round = waits ? 1 : 0;
+  return taken;
+}
+
+bool release_all(GlobalWaveSync& device, uint32_t resource, uint32_t, Wave*) {
+  device.release_all(resource);
+  return true;
 }
 
 }  // namespace
@@ -91,7 +99,8 @@ Refusal lower_gws(const isa::Instruction& instruction, LoweringContext& context,
       handler = sync<take, false>;
       break;
     default:
-      return "ds_gws_sema_release_all is not executed";
+      handler = sync<release_all, false>;
+      break;
   }
   const isa::Operand& value = instruction.vdata.exists() ? instruction.vdata : instruction.vaddr;
   if (has_value && (!value.is_vgpr() || !in_file(value, 1, context.layout))) return kRefuseRegister;

@@ -77,6 +77,7 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
   if (out.lanes == LaneMode::kDpp8) take_types(target, entry.op, out);
   for (isa::Operand& operand : out.dst) move_vgpr(operand);
   for (isa::Operand& operand : out.src) move_vgpr(operand);
+  for (isa::Operand* operand : {&out.vaddr, &out.vdata, &out.vdata2, &out.vdst}) move_vgpr(*operand);
   return true;
 }
 

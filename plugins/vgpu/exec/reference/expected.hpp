@@ -79,6 +79,11 @@ constexpr Exception kNotModelled[] = {
     {isa::Op::s_setkill, "is refused: a debugger's"},
 };
 
+/// Of those that access memory.
+constexpr Exception kMemoryNotCompared[] = {
+    {isa::Op::ds_ordered_count, "orders waves: tested with several of them"},
+};
+
 template <typename List>
 bool is_in_list(const List& list, isa::Op op) {
   return std::any_of(std::begin(list), std::end(list), [op](const Exception& e) { return e.op == op; });

@@ -9,7 +9,12 @@
 #include <memory>
 #include <vector>
 
+#include "plugins/vgpu/cp/fake_bus.hpp"
 #include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/global_data_share.hpp"
+#include "plugins/vgpu/exec/global_wave_sync.hpp"
+#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -61,6 +66,82 @@ class Collector : public Emitter {
   std::vector<Memory64> arena_;
   std::vector<std::unique_ptr<Link>> links_;
 };
+
+/// The device and the memory behind a wave, as the model's world has them.
+class Device final : public Core {
+ public:
+  explicit Device(const World& world) : world_(world), memory_(bus_) {
+    for (const World::Region& region : world.regions) {
+      buffers_.push_back(bus_.map_at(region.va, region.bytes.size(), region.writable));
+      std::memcpy(buffers_.back().host, region.bytes.data(), region.bytes.size());
+    }
+    for (uint32_t i = 0; i < world.gws.size(); ++i) sync_.init(i, world.gws[i]);
+    if (!world.gds.empty()) {
+      share_ = std::make_unique<GlobalDataShare>();
+      std::memcpy(GlobalDataShare::Held(*share_).bytes(), world.gds.data(), world.gds.size());
+    }
+    const size_t lds_bytes = world.lds.size();
+    lds_ = allocate64(lds_bytes + kGuard);
+    if (lds_bytes != 0) std::memcpy(lds_.get(), world.lds.data(), lds_bytes);
+  }
+
+  void put_into(Wave& wave, WorkGroup& group) {
+    group.lds = lds_.get();
+    group.lds_bytes = static_cast<uint32_t>(world_.lds.size());
+    wave.core = this;
+    wave.memory = &memory_;
+    wave.shared_aperture_hi = world_.shared_aperture_hi;
+    wave.private_aperture_hi = world_.private_aperture_hi;
+    wave.scratch_va = world_.scratch_va;
+    wave.scratch_lane_bytes = world_.scratch_lane_bytes;
+    wave.id_in_group = world_.id_in_group;
+  }
+
+  /// What has become of it all. False: something was written behind the LDS.
+  bool take_back(World& world) {
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      std::memcpy(world.regions[i].bytes.data(), buffers_[i].host, world.regions[i].bytes.size());
+    }
+    for (uint32_t i = 0; i < world.gws.size(); ++i) {
+      world.gws[i] = 0;
+      for (bool waits = false; sync_.take(i, waits);) ++world.gws[i];
+    }
+    if (share_ != nullptr) {
+      std::memcpy(world.gds.data(), GlobalDataShare::Held(*share_).bytes(), world.gds.size());
+    }
+    const size_t lds_bytes = world.lds.size();
+    if (lds_bytes != 0) std::memcpy(world.lds.data(), lds_.get(), lds_bytes);
+    for (size_t i = 0; i < kGuard; ++i) {
+      if (lds_.get()[lds_bytes + i] != std::byte{0xcd}) return false;
+    }
+    return true;
+  }
+
+  Memory& memory() { return memory_; }
+
+  uint64_t reference_clock() override { return world_.reference_clock; }
+  uint64_t shader_clock() override { return world_.shader_clock; }
+  void send_interrupt(Wave&, uint32_t) override {}
+  void invalidate_instructions(Wave&) override {}
+  TrapHandler trap_handler() override { return {}; }
+  GlobalWaveSync* global_wave_sync() override { return &sync_; }
+  GlobalDataShare* global_data_share() override { return share_.get(); }
+
+ private:
+  static constexpr size_t kGuard = 128;
+
+  const World& world_;
+  vgpu::testing::FakeBus bus_;
+  std::vector<vgpu::testing::Buffer> buffers_;
+  GlobalWaveSync sync_;
+  std::unique_ptr<GlobalDataShare> share_;
+  Memory64 lds_;
+  Memory memory_;
+};
+
+bool accesses_memory(isa::Encoding encoding) {
+  return encoding == isa::Encoding::kSmem || encoding >= isa::Encoding::kDs;
+}
 
 /// MXCSR as the scheduler sets it: rounding and denormals of single precision.
 class FloatEnvironment {
@@ -137,10 +218,24 @@ MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel leve
     std::memcpy(registers.get() + layout.vgpr_offset(n), state.vgpr[n].data(), layout.row_bytes());
   }
 
+  std::unique_ptr<Device> device;
+  if (accesses_memory(instruction.encoding)) {
+    device = std::make_unique<Device>(state.world);
+    device->put_into(wave, group);
+  }
   {
     const FloatEnvironment environment(context.mode);
-    run_wave(&wave);
+    if (device != nullptr) {
+      const Memory::Scope scope(device->memory());
+      run_wave(&wave);
+    } else {
+      run_wave(&wave);
+    }
   }
+  result.faulted = wave.stop == Stop::kFault;
+  result.fault_va = wave.fault_va;
+  result.waits = wave.stop == Stop::kSleep;
+  if (device != nullptr) result.strayed = !device->take_back(state.world);
 
   result.consistent = wave.stop != Stop::kEnd || exec_at_end == wave.exec();
   std::memcpy(state.scalar.data(), wave.scalars(), sizeof state.scalar);

@@ -12,6 +12,10 @@ namespace rigel::vgpu::exec::reference {
 struct MachineResult {
   std::string refusal;     ///< Why it could not be lowered; empty if it ran.
   bool consistent = true;  ///< EXEC as handed on equals EXEC in the scalar file at the end.
+  bool strayed = false;    ///< Something was written behind the LDS.
+  bool faulted = false;    ///< A memory violation at `fault_va`.
+  bool waits = false;      ///< The wave wants to be asked again.
+  uint64_t fault_va = 0;
 };
 
 /// Runs `instruction` on `state` in place, with the handlers of the level.

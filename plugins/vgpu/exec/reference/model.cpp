@@ -146,6 +146,8 @@ Outcome execute(const isa::Instruction& instruction, State& state) {
     case Encoding::kVop3:
     case Encoding::kVop3p:
       return execute_vector(instruction, state);
+    case Encoding::kDs:
+      return execute_data_share(instruction, state);
     default:
       return Outcome::kNotModelled;
   }

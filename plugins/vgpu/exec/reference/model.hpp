@@ -1,6 +1,6 @@
 // A wave and what an instruction does to it, one lane after the other, in the words of the ISA manuals: the
 // reference that the handlers of exec/ are compared with. Nothing here is shared with them but the form of a
-// decoded instruction. Test code: slow, single-threaded. Instructions that access memory are not its concern.
+// decoded instruction. Test code: slow, single-threaded. What memory instructions see is the state's World.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plugins/vgpu/exec/reference/soft_float.hpp"
+#include "plugins/vgpu/exec/reference/world.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
@@ -37,6 +38,7 @@ struct State {
   std::array<uint32_t, 128> scalar{};  ///< By source code; EXEC and VCC among them.
   std::vector<std::array<uint32_t, 64>> vgpr;
   std::array<LaneNote, 64> notes;  ///< Of the instruction that was executed last.
+  World world;                     ///< Empty where only arithmetic is executed.
 
   uint64_t exec() const;
   uint64_t pair(unsigned code) const { return scalar[code] | uint64_t{scalar[code + 1]} << 32; }
@@ -63,6 +65,7 @@ Outcome execute(const isa::Instruction& instruction, State& state);
 /// Parts of execute(), by encoding.
 Outcome execute_scalar(const isa::Instruction& instruction, State& state);
 Outcome execute_vector(const isa::Instruction& instruction, State& state);
+Outcome execute_data_share(const isa::Instruction& instruction, State& state);
 
 /// The bits of a constant operand as an operand of its type sees them; false for what is no constant.
 bool constant_value(const isa::Operand& operand, const isa::Instruction& instruction, uint64_t& bits);

@@ -10,12 +10,11 @@
 #include <cstdlib>
 #include <map>
 #include <set>
-#include <sstream>
 
+#include "plugins/vgpu/exec/reference/compare.hpp"
 #include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/reference/expected.hpp"
 #include "plugins/vgpu/exec/reference/machine.hpp"
-#include "plugins/vgpu/isa/disassembler.hpp"
 
 namespace rigel::vgpu::exec::reference {
 namespace {
@@ -23,98 +22,8 @@ namespace {
 using isa::Encoding;
 using isa::Op;
 
-uint64_t number_from_environment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
-
-struct Chip {
-  const char* name;
-  bool wave32;
-};
 constexpr Chip kChips[] = {{"gfx803", false}, {"gfx900", false},  {"gfx906", false}, {"gfx1010", false},
                            {"gfx1010", true}, {"gfx1030", false}, {"gfx1030", true}};
-
-isa::Target target_of(const Chip& chip) {
-  isa::Target target = *isa::target_of(chip.name);
-  target.wave32 = chip.wave32;
-  return target;
-}
-
-constexpr const char* kLevelNames[] = {"baseline", "avx2", "avx512"};
-
-std::string hex(uint64_t x) {
-  std::ostringstream text;
-  text << "0x" << std::hex << x;
-  return text.str();
-}
-
-bool is_first_destination(const isa::Instruction& in, unsigned n) {
-  return in.dst[0].is_vgpr() && in.dst[0].dwords <= 2 && n >= in.dst[0].vgpr() &&
-         n < in.dst[0].vgpr() + in.dst[0].dwords;
-}
-
-std::string operands_of(const isa::Instruction& in, const State& s, unsigned lane) {
-  std::ostringstream text;
-  for (unsigned i = 0; i < 3; ++i) {
-    const isa::Operand& operand = in.src[i];
-    if (!operand.exists()) continue;
-    text << "\n    src[" << i << "] (code " << operand.code << ", type " << static_cast<int>(operand.type)
-         << ") ";
-    if (operand.is_vgpr()) {
-      for (unsigned part = operand.dwords; part-- > 0;)
-        text << hex(s.vgpr[operand.vgpr() + part][lane]) << ' ';
-    } else {
-      text << hex(scalar_value(operand, in, s));
-    }
-  }
-  if (in.dst[0].is_vgpr()) text << "\n    old dst " << hex(s.vgpr[in.dst[0].vgpr()][lane]);
-  return text.str();
-}
-
-/// Empty if the machine's state is one that the model allows.
-std::string difference(const isa::Instruction& in, const State& before, const State& expected,
-                       const State& actual) {
-  std::ostringstream text;
-  const bool gfx10 = expected.target.family() == isa::Family::kGfx10;
-  for (unsigned code = 0; code < 128; ++code) {
-    if (gfx10 && code == isa::code::kNull) continue;
-    if (expected.scalar[code] == actual.scalar[code]) continue;
-    text << "  scalar " << code << " is " << hex(actual.scalar[code]) << ", not "
-         << hex(expected.scalar[code]) << " (was " << hex(before.scalar[code]) << ")";
-    const uint32_t wrong = expected.scalar[code] ^ actual.scalar[code];
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      if ((wrong >> lane & 1) != 0 && in.dst[0].type == isa::Type::kMask) {
-        text << " lane " << lane << operands_of(in, before, lane);
-        break;
-      }
-    }
-    return text.str() + (in.dst[0].is_vgpr() ? "" : operands_of(in, before, 0));
-  }
-  if (expected.scc != actual.scc) {
-    text << "  SCC is " << actual.scc << ", not " << expected.scc << operands_of(in, before, 0);
-    return text.str();
-  }
-  for (unsigned n = 0; n < expected.vgpr.size(); ++n) {
-    for (unsigned lane = 0; lane < expected.wave_size; ++lane) {
-      uint64_t e = expected.vgpr[n][lane], a = actual.vgpr[n][lane];
-      if (e == a) continue;
-      if (is_first_destination(in, n)) {
-        if (in.dst[0].dwords == 2) {
-          const unsigned low = in.dst[0].vgpr();
-          e = expected.vgpr[low][lane] | uint64_t{expected.vgpr[low + 1][lane]} << 32;
-          a = actual.vgpr[low][lane] | uint64_t{actual.vgpr[low + 1][lane]} << 32;
-        }
-        if (expected.notes[lane].allows(e, a)) continue;
-      }
-      text << "  v" << n << " of lane " << lane << " is " << hex(a) << ", not " << hex(e)
-           << ((before.exec() >> lane & 1) != 0 ? "" : " (an inactive lane)")
-           << operands_of(in, before, lane);
-      return text.str();
-    }
-  }
-  return {};
-}
 
 struct Tally {
   unsigned compared = 0, refused = 0, not_modelled = 0, wrong = 0;
@@ -122,18 +31,6 @@ struct Tally {
 };
 
 using Tallies = std::map<Op, Tally>;
-
-std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel level, const State& before,
-                     const uint32_t (&words)[5]) {
-  std::ostringstream text;
-  text << isa::name(in.op) << " on " << chip.name << (chip.wave32 ? " wave32" : "") << ", "
-       << kLevelNames[static_cast<int>(level)] << ": " << isa::disassemble(before.target, in) << " ["
-       << hex(words[0]) << " " << hex(words[1]) << "], MODE " << hex(before.mode) << ", EXEC "
-       << hex(before.exec());
-  if (in.lanes == isa::LaneMode::kDpp)
-    text << ", DPP " << hex(in.dpp_ctrl) << (in.bound_ctrl ? " BC" : "") << (in.fetch_inactive ? " FI" : "");
-  return text.str();
-}
 
 /// What the comparison leaves out because the manuals contradict themselves or each other.
 bool is_unspecified(const isa::Instruction& in) {

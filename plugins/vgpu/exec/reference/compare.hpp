@@ -1,0 +1,34 @@
+// What the tests that compare the machine with the model share: on which chips, what differs, and how to say
+// it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/reference/model.hpp"
+
+namespace rigel::vgpu::exec::reference {
+
+uint64_t number_from_environment(const char* name, uint64_t otherwise);
+
+struct Chip {
+  const char* name;
+  bool wave32;
+};
+isa::Target target_of(const Chip& chip);
+
+std::string hex(uint64_t x);
+
+/// "v_add_f32 on gfx900, avx2: v_add_f32 v1, … [0x… 0x…], MODE …, EXEC …"
+std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel level, const State& before,
+                     const uint32_t (&words)[5]);
+
+/// Empty if the registers of the machine's state are ones that the model allows.
+std::string difference(const isa::Instruction& in, const State& before, const State& expected,
+                       const State& actual);
+
+/// Empty if its memory is.
+std::string difference(const World& before, const World& expected, const World& actual);
+
+}  // namespace rigel::vgpu::exec::reference
