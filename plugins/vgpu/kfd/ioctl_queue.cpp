@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/format.h>
 #include "hsa_plugin/kfd_abi.h"
+
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
@@ -141,7 +143,14 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
       slot = a.sdma_engine_id;
     }
     const uint32_t step = a.queue_type == KFD_QUEUE_SDMA_BY_ENGINE ? engines : 1;
-    while (slot < engines * board.sdma.queues_per_engine && sdma_taken.test(slot)) slot += step;
+    const auto is_taken = [&] {
+      if (sdma_taken.test(slot)) return true;
+      if (process.options_.machine.empty()) return false;
+      queue->shared_slot =
+          SharedSlot::claim(fmt::format("vgpu/{}/{}/sdma/{}", process.options_.machine, gpu->index(), slot));
+      return !queue->shared_slot;
+    };
+    while (slot < engines * board.sdma.queues_per_engine && is_taken()) slot += step;
     if (slot >= engines * board.sdma.queues_per_engine) return ENOMEM;
     queue->sdma = true;
     queue->sdma_slot = slot;

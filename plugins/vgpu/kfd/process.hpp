@@ -23,6 +23,7 @@
 #include "plugins/vgpu/kfd/gpu_context.hpp"
 #include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
+#include "plugins/vgpu/kfd/shared_slot.hpp"
 #include "plugins/vgpu/kfd/svm_ranges.hpp"
 
 namespace rigel::vgpu {
@@ -47,6 +48,8 @@ struct ProcessOptions {
   bool threads = true;                          ///< False: processors run only when they are stepped.
   uint64_t seed = 0;                            ///< Order of steps without threads.
   bool userfaultfd = true;                      ///< Whether sleeping doorbells may be watched by it.
+  /// Processes that name the same machine share its copy engines' queues; empty: each has all.
+  std::string machine;
 };
 
 /// A buffer that a handle names.
@@ -124,6 +127,7 @@ class Process {
     GpuContext* gpu = nullptr;
     uint32_t doorbell = 0;   // index in the slice
     uint32_t sdma_slot = 0;  // engine + engines * queue
+    SharedSlot shared_slot;  // the same, among the processes of a machine
     bool sdma = false;
     bool slot_watched = false;
     std::byte* doorbell_slot = nullptr;
