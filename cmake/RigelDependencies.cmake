@@ -6,7 +6,7 @@ find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 pkg_check_modules(libelf REQUIRED IMPORTED_TARGET libelf)
 find_package(tl-expected REQUIRED)
 find_package(fmt REQUIRED)
-if(RIGEL_TESTS)
+if(RIGEL_TESTS OR RIGEL_BENCHMARKS)  # fixtures serve both
   find_package(GTest REQUIRED)
 endif()
 if(RIGEL_BENCHMARKS)

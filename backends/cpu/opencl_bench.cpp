@@ -1,20 +1,25 @@
 // The sample kernels on this backend and on the OpenCL CPU device of this machine (PoCL, say): the same work
-// in work-groups of the same size, side by side, with 1 thread and with all.
+// in work-groups of the same size, with 1 thread and with all. `ratio` is our time by theirs, each the best
+// of many in the same process.
 //
-// Usage: cpu_opencl_bench [repetitions [name]]. Shows the best time of each and how many times as fast this
-// backend is.
+// Each has its turn several times over, for some dozens of runs in a row: whatever else the machine does
+// meets both, and both are seen in their stride, with threads that know that there is more to come. How it is
+// when there is not is what the empty dispatch "now and then" shows, where the two take turns at every run.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <benchmark/benchmark.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/capabilities.hpp"
@@ -108,12 +113,6 @@ class OpenCl {
 
   explicit operator bool() const { return device_ != nullptr; }
 
-  std::string name() const {
-    char text[256] = "";
-    clGetDeviceInfo(device_, CL_DEVICE_NAME, sizeof text, text, nullptr);
-    return text;
-  }
-
   cl_mem buffer(void* memory, size_t size) {
     cl_int status = 0;
     const cl_mem made = clCreateBuffer(context_, CL_MEM_USE_HOST_PTR, size, memory, &status);
@@ -152,58 +151,62 @@ double us_of(const std::function<void()>& body) {
   return static_cast<double>(ticks() - begin) / ticks_per_ns() / 1000;
 }
 
+// The best time of each, in microseconds. The other's is 0 where there is no other.
+struct Times {
+  double own = 0;
+  double other = 0;
+};
+
 class Comparison {
  public:
-  Comparison(int threads, int repetitions, std::string_view filter)
-      : repetitions_(repetitions), filter_(filter), rig_{{"threads", threads}}, queue_((load(), rig_)) {
+  Comparison(int threads, int runs_in_a_row)
+      : runs_in_a_row_(runs_in_a_row), rig_{{"threads", threads}}, queue_((load(), rig_)) {
     done_ = rig_.host.create_signal(0);
-    if (opencl_) {
-      std::printf("\n%d thread%s; %s\n", threads, threads == 1 ? "" : "s", opencl_.name().c_str());
-    } else {
-      std::printf("\n%d thread%s; no OpenCL CPU device to compare with\n", threads, threads == 1 ? "" : "s");
-    }
-    std::printf("%-34s %12s %12s %8s\n", "", "rigel us", "OpenCL us", "ratio");
   }
   ~Comparison() { rig_.host.destroy_signal(done_); }
 
-  void empty() {
-    compare("empty", "empty", {}, {}, nullptr, [&] { return opencl_.kernel("empty_kernel"); });
+  Times empty() {
+    return compare("empty", {}, {}, nullptr, [&] { return opencl_.kernel("empty_kernel"); });
   }
 
-  void streams(uint32_t count, uint32_t group) {
+  Times vector_copy(uint32_t count, uint32_t group) {
+    std::vector<uint32_t> x(count, 1), y(count, 2);
+    alignas(16) samples::VectorCopyArgs args{x.data(), y.data(), count};
+    return compare("vector_copy", {count}, {group}, &args,
+                   [&] { return opencl_.kernel("vector_copy", buffer(x), buffer(y), cl_ulong{count}); });
+  }
+
+  Times saxpy(uint32_t count, uint32_t group) {
     std::vector<float> x(count, 1), y(count, 2);
-    std::string label = std::to_string(count >> 10) + "Ki in " + std::to_string(group);
-    alignas(16) samples::VectorCopyArgs copy{reinterpret_cast<uint32_t*>(x.data()),
-                                             reinterpret_cast<uint32_t*>(y.data()), count};
-    compare("vector_copy", "vector_copy " + label, {count}, {group}, &copy,
-            [&] { return opencl_.kernel("vector_copy", buffer(x), buffer(y), cl_ulong{count}); });
     alignas(16) samples::SaxpyArgs args{1e-6f, count, x.data(), y.data()};
-    compare("saxpy", "saxpy " + label, {count}, {group}, &args,
-            [&] { return opencl_.kernel("saxpy", cl_float{1e-6f}, cl_uint{count}, buffer(x), buffer(y)); });
+    return compare("saxpy", {count}, {group}, &args, [&] {
+      return opencl_.kernel("saxpy", cl_float{1e-6f}, cl_uint{count}, buffer(x), buffer(y));
+    });
   }
 
-  void sgemm(uint32_t size) {
+  Times sgemm(uint32_t size) {
     std::vector<float> a(size * size, 1), b(size * size, 2), c(size * size);
     alignas(16) samples::SgemmArgs args{a.data(), b.data(), c.data(), size};
-    compare("sgemm", "sgemm tiled " + std::to_string(size), {size, size}, {16, 16}, &args,
-            [&] { return opencl_.kernel("sgemm", buffer(a), buffer(b), buffer(c), cl_ulong{size}); });
+    return compare("sgemm", {size, size}, {16, 16}, &args,
+                   [&] { return opencl_.kernel("sgemm", buffer(a), buffer(b), buffer(c), cl_ulong{size}); });
   }
 
-  void reduce(uint32_t count) {
+  Times reduce(uint32_t count) {
     std::vector<uint32_t> values(count, 3);
     std::vector<uint64_t> sums(count / 256);
     alignas(16) samples::ReduceArgs args{values.data(), sums.data(), count};
-    compare("reduce", "reduce " + std::to_string(count >> 10) + "Ki in 256", {count}, {256}, &args,
-            [&] { return opencl_.kernel("reduce", buffer(values), buffer(sums), cl_ulong{count}); });
+    return compare("reduce", {count}, {256}, &args,
+                   [&] { return opencl_.kernel("reduce", buffer(values), buffer(sums), cl_ulong{count}); });
   }
 
-  void histogram(uint32_t count) {
+  Times histogram(uint32_t count) {
     std::vector<uint8_t> values(count);
     for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint8_t>(i * 2654435761u >> 13);
     std::vector<uint32_t> bins(samples::kBins);
     alignas(16) samples::HistogramArgs args{values.data(), bins.data(), count};
-    compare("histogram", "histogram " + std::to_string(count >> 10) + "Ki in 1024", {count}, {1024}, &args,
-            [&] { return opencl_.kernel("histogram", buffer(values), buffer(bins), cl_ulong{count}); });
+    return compare("histogram", {count}, {1024}, &args, [&] {
+      return opencl_.kernel("histogram", buffer(values), buffer(bins), cl_ulong{count});
+    });
   }
 
  private:
@@ -218,9 +221,8 @@ class Comparison {
     return opencl_.buffer(values.data(), values.size() * sizeof(T));
   }
 
-  void compare(const char* kernel, const std::string& label, Extent grid, Extent group, const void* args,
-               const std::function<cl_kernel()>& other) {
-    if (label.find(filter_) == std::string::npos) return;
+  Times compare(const char* kernel, Extent grid, Extent group, const void* args,
+                const std::function<cl_kernel()>& other) {
     const Packet packet = kernel_packet(rig_.kernel(kernel), args, grid, group, done_);
     const auto run = [&] {
       rig_.host.store(done_, 1);
@@ -230,58 +232,98 @@ class Comparison {
       rig_.host.wait_any(&wait, 1, HSABE_WAIT_FOREVER, 5'000);
     };
     const cl_kernel made = opencl_ ? other() : nullptr;
-    double own = INFINITY, theirs = INFINITY;
-    // In turn, so that whatever else the machine does meets both.
-    for (int i = 0; i < repetitions_; ++i) {
-      own = std::min(own, us_of(run));
-      if (opencl_) theirs = std::min(theirs, us_of([&] { opencl_.run(made, grid, group); }));
+    const auto run_other = [&] { opencl_.run(made, grid, group); };
+    const auto turn = [this](const auto& body) {
+      double best = INFINITY;
+      for (int i = 0; i < runs_in_a_row_; ++i) best = std::min(best, us_of(body));
+      return best;
+    };
+    Times best{turn(run), made ? turn(run_other) : 0};
+    constexpr double kSpentUs = 300'000;
+    const uint64_t begin = ticks();
+    for (int i = 0; i < 5 || static_cast<double>(ticks() - begin) / ticks_per_ns() < kSpentUs * 1000; ++i) {
+      best.own = std::min(best.own, turn(run));
+      if (made) best.other = std::min(best.other, turn(run_other));
     }
-    if (opencl_) {
-      std::printf("%-34s %12.2f %12.2f %8.2f\n", label.c_str(), own, theirs, theirs / own);
-    } else {
-      std::printf("%-34s %12.2f\n", label.c_str(), own);
-    }
-    std::fflush(stdout);
+    return best;
   }
 
-  const int repetitions_;
-  const std::string filter_;
+  const int runs_in_a_row_;
   OpenCl opencl_;
   Rig rig_;
   TestQueue queue_;
   uint64_t done_ = 0;
 };
 
-int compare(int threads, int repetitions, const char* filter) {
-  setenv("POCL_MAX_PTHREAD_COUNT", std::to_string(threads).c_str(), 1);
-  Comparison comparison(threads, repetitions, filter);
-  comparison.empty();
-  comparison.streams(4u << 20, 256);
-  comparison.streams(64u << 10, 256);
-  comparison.streams(64u << 10, 64);
-  comparison.sgemm(512);
-  comparison.reduce(4u << 20);
-  comparison.histogram(4u << 20);
-  return 0;
+using Work = std::function<Times(Comparison&)>;
+
+// OpenCL decides once for a process how many threads it has. So each comparison has a process.
+Times in_a_child(int threads, int runs_in_a_row, const Work& work) {
+  int ends[2];
+  if (pipe(ends) != 0) fail("pipe", errno);
+  const pid_t child = fork();
+  if (child < 0) fail("fork", errno);
+  if (child == 0) {
+    setenv("POCL_MAX_PTHREAD_COUNT", std::to_string(threads).c_str(), 1);
+    Comparison comparison(threads, runs_in_a_row);
+    const Times times = work(comparison);
+    _exit(write(ends[1], &times, sizeof times) == sizeof times ? 0 : 1);
+  }
+  close(ends[1]);
+  Times times;
+  if (read(ends[0], &times, sizeof times) != sizeof times) fail("a comparison", 0);
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return times;
+}
+
+// `at_most`: the ratio that the project promises, or 0.
+void add(const std::string& name, double at_most, const Work& work, int runs_in_a_row = 30) {
+  const cpu_set_t processors = processors_of_node(0);
+  const int all = CPU_COUNT(&processors);
+  for (int threads = 1; threads <= all; threads += std::max(all - 1, 1)) {
+    const std::string label = fmt::format("{}/threads:{}", name, threads);
+    const auto measure = [=](benchmark::State& state) {
+      for (auto _ : state) {
+        const Times times = in_a_child(threads, runs_in_a_row, work);
+        state.SetIterationTime(times.own * 1e-6);
+        if (times.other == 0) continue;
+        state.counters["opencl_us"] = times.other;
+        state.counters["ratio"] = times.own / times.other;
+        if (at_most > 0) state.counters["at_most"] = at_most;
+      }
+    };
+    benchmark::RegisterBenchmark(label.c_str(), measure)
+        ->UseManualTime()
+        ->Iterations(1)
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+void add_all() {
+  add("empty", 0.5, [](Comparison& c) { return c.empty(); });
+  add(
+      "empty_now_and_then", 0, [](Comparison& c) { return c.empty(); }, 1);
+  for (const auto& [count, group] : {std::pair{4u << 20, 256u}, {64u << 10, 256u}, {64u << 10, 64u}}) {
+    const std::string label = fmt::format("{}Ki/{}", count >> 10, group);
+    add("vector_copy/" + label, 0, [=](Comparison& c) { return c.vector_copy(count, group); });
+    add("saxpy/" + label, 1, [=](Comparison& c) { return c.saxpy(count, group); });
+  }
+  add(
+      "sgemm/512", 1, [](Comparison& c) { return c.sgemm(512); }, 3);
+  add(
+      "reduce/4096Ki", 0, [](Comparison& c) { return c.reduce(4u << 20); }, 3);
+  add(
+      "histogram/4096Ki", 0, [](Comparison& c) { return c.histogram(4u << 20); }, 3);
 }
 
 }  // namespace
 }  // namespace rigel::cpu
 
 int main(int count, char** arguments) {
-  const int repetitions = count > 1 ? std::atoi(arguments[1]) : 200;
-  const char* const filter = count > 2 ? arguments[2] : "";
-  const cpu_set_t processors = rigel::cpu::processors_of_node(0);
-  // OpenCL decides once for a process how many threads it has.
-  for (const int threads : {1, CPU_COUNT(&processors)}) {
-    const pid_t child = fork();
-    if (child == 0) {
-      const int status = rigel::cpu::compare(threads, repetitions, filter);
-      std::fflush(stdout);
-      _exit(status);
-    }
-    int status = 0;
-    if (waitpid(child, &status, 0) != child || status != 0) return 1;
-  }
+  benchmark::Initialize(&count, arguments);
+  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
+  rigel::cpu::add_all();
+  benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include <cstdio>
+#include <fstream>
 #include <vector>
 
 #include "core/memory/memory_manager.hpp"
@@ -55,10 +55,7 @@ inline hsa_amd_memory_pool_t fine_pool(const MemoryManager& memory, hsa_agent_t 
 /// Bytes of this process that are in memory now.
 inline size_t resident_bytes() {
   size_t total = 0, resident = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr) return 0;
-  if (std::fscanf(file, "%zu %zu", &total, &resident) != 2) resident = 0;
-  std::fclose(file);
+  std::ifstream("/proc/self/statm") >> total >> resident;
   return resident * 4096;
 }
 
