@@ -111,4 +111,41 @@ hsa_status_t hsa_amd_deregister_deallocation_callback(void* ptr, hsa_amd_dealloc
   return memory().deregister_deallocation_callback(ptr, callback);
 }
 
+hsa_status_t hsa_amd_portable_export_dmabuf(const void* ptr, size_t size, int* dmabuf, uint64_t* offset) {
+  return memory().portable_export_dmabuf(ptr, size, dmabuf, offset, HSA_AMD_DMABUF_MAPPING_TYPE_NONE);
+}
+
+hsa_status_t hsa_amd_portable_export_dmabuf_v2(const void* ptr, size_t size, int* dmabuf, uint64_t* offset,
+                                               uint64_t flags) {
+  return memory().portable_export_dmabuf(ptr, size, dmabuf, offset, flags);
+}
+
+hsa_status_t hsa_amd_portable_close_dmabuf(int dmabuf) {
+  return memory().portable_close_dmabuf(dmabuf);
+}
+
+hsa_status_t hsa_amd_interop_map_buffer(uint32_t num_agents, hsa_agent_t* agents, int interop_handle,
+                                        uint32_t flags, size_t* size, void** ptr, size_t* metadata_size,
+                                        const void** metadata) {
+  return memory().interop_map_buffer(num_agents, agents, interop_handle, flags, size, ptr, metadata_size,
+                                     metadata);
+}
+
+hsa_status_t hsa_amd_interop_unmap_buffer(void* ptr) {
+  return memory().interop_unmap_buffer(ptr);
+}
+
+hsa_status_t hsa_amd_ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memory_t* handle) {
+  return memory().ipc_memory_create(ptr, len, handle);
+}
+
+hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t len, uint32_t num_agents,
+                                       const hsa_agent_t* mapping_agents, void** mapped_ptr) {
+  return memory().ipc_memory_attach(handle, len, num_agents, mapping_agents, mapped_ptr);
+}
+
+hsa_status_t hsa_amd_ipc_memory_detach(void* mapped_ptr) {
+  return memory().ipc_memory_detach(mapped_ptr);
+}
+
 }  // namespace rigel::api

@@ -70,8 +70,10 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
       return answer(value, false);
     case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED:
       return answer(value, false);
-    case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED:
-      return answer(value, false);
+    case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED: {
+      Gpus* const gpus = Runtime::current().gpus();
+      return answer(value, gpus != nullptr && gpus->kfd().exports_dmabufs());
+    }
     case HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
       return answer(value, false);
     case HSA_AMD_SYSTEM_INFO_XNACK_ENABLED:

@@ -15,7 +15,9 @@
 
 #include <hsa_plugin/kfd_abi.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -138,6 +140,33 @@ class Kfd {
   /// Takes an object and its addresses away. GPUs see it no longer.
   void free(const KfdBlock& block) const;
   void free_handle(uint64_t handle) const;
+
+  // Memory that others have or get: kfd_sharing.cpp. NOT_SUPPORTED where the driver does not know the call.
+
+  /// What a dmabuf's descriptor says of itself.
+  struct DmabufInfo {
+    uint64_t size = 0;    ///< bytes
+    uint32_t gpu_id = 0;  ///< whose memory it is; 0: no GPU's of this process
+    uint32_t flags = 0;   ///< its kind, and KFD_MEM_PUBLIC
+    std::vector<std::byte> metadata;
+  };
+  bool exports_dmabufs() const { return at_least(1, 12); }
+  /// A new descriptor of an object's memory, the caller's to close.
+  Result<int> export_dmabuf(uint64_t handle) const;
+  /// INVALID_ARGUMENT if it is no dmabuf of the driver's.
+  Result<DmabufInfo> dmabuf_info(int descriptor) const;
+  /// An object over a dmabuf's memory; `address` is where GPUs will see it.
+  Result<uint64_t> import_dmabuf(const KfdGpu& gpu, int descriptor, const void* address) const;
+
+  /// The driver's own name of an object across processes. Not every driver has them.
+  using ShareName = std::array<uint32_t, 4>;
+  Result<ShareName> share(const KfdGpu& gpu, uint64_t handle) const;
+  struct Shared {
+    uint64_t handle = 0;
+    uint64_t mmap_offset = 0;  ///< of the GPU's render node
+    uint32_t flags = 0;        ///< as those of an allocation, as far as the driver tells
+  };
+  Result<Shared> import_shared(const KfdGpu& gpu, const ShareName& name, const void* address) const;
 
  private:
   Kfd(std::unique_ptr<Transport> transport, int fd) : transport_(std::move(transport)), fd_(fd) {}

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -266,6 +267,65 @@ TEST(KfdEvents, DoNotWakeTheirThreadForWhatNobodyWaitsFor) {
   }
   signal_pool::destroy(*signal);
   (*events)->stop();
+}
+
+TEST(KfdSharing, ADmabufIsTheSameMemoryAtAnotherAddress) {
+  const auto kfd = open_vgpu("gfx900:vram=64M");
+  ASSERT_NE(kfd, nullptr);
+  const KfdGpu& gpu = *kfd->gpus().front();
+  const auto block =
+      kfd->allocate(gpu, {.flags = KFD_MEM_VRAM | KFD_MEM_WRITABLE | KFD_MEM_PUBLIC, .size = 1 << 20});
+  ASSERT_TRUE(block);
+  const auto descriptor = kfd->export_dmabuf(block->handle);
+  ASSERT_TRUE(descriptor);
+  const auto info = kfd->dmabuf_info(*descriptor);
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->size, uint64_t{1} << 20);
+  EXPECT_EQ(info->gpu_id, gpu.gpu_id);
+  EXPECT_NE(info->flags & KFD_MEM_PUBLIC, 0u);
+  void* const place = kfd->reserve(info->size, 4096);
+  const auto handle = kfd->import_dmabuf(gpu, *descriptor, place);
+  ASSERT_TRUE(handle);
+  ASSERT_NE(kfd->transport().mmap(place, info->size, PROT_READ, MAP_SHARED | MAP_FIXED, *descriptor, 0),
+            nullptr);
+  ::close(*descriptor);
+  static_cast<char*>(block->address)[4097] = 'x';
+  EXPECT_EQ(static_cast<char*>(place)[4097], 'x');
+  EXPECT_EQ(kfd->map(*handle, kfd->all_gpu_ids()), HSA_STATUS_SUCCESS);
+  kfd->free({place, info->size, *handle});
+  kfd->free(*block);
+}
+
+TEST(KfdSharing, ANameOfTheDriversFindsTheMemory) {
+  const auto kfd = open_vgpu("gfx900:vram=64M");
+  ASSERT_NE(kfd, nullptr);
+  const KfdGpu& gpu = *kfd->gpus().front();
+  const auto block =
+      kfd->allocate(gpu, {.flags = KFD_MEM_VRAM | KFD_MEM_WRITABLE | KFD_MEM_PUBLIC, .size = 1 << 20});
+  ASSERT_TRUE(block);
+  auto name = kfd->share(gpu, block->handle);
+  ASSERT_TRUE(name);
+  void* const place = kfd->reserve(1 << 20, 4096);
+  const auto shared = kfd->import_shared(gpu, *name, place);
+  ASSERT_TRUE(shared);
+  ASSERT_NE(kfd->transport().mmap(place, 1 << 20, PROT_READ, MAP_SHARED | MAP_FIXED, gpu.render_fd,
+                                  shared->mmap_offset),
+            nullptr);
+  static_cast<char*>(block->address)[0] = 'y';
+  EXPECT_EQ(static_cast<char*>(place)[0], 'y');
+  kfd->free({place, 1 << 20, shared->handle});
+  (*name)[2] ^= 1;
+  EXPECT_EQ(kfd->import_shared(gpu, *name, place).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  kfd->free(*block);
+}
+
+TEST(KfdSharing, WhatIsNoDmabufIsRefused) {
+  const auto kfd = open_vgpu("gfx900:vram=64M");
+  ASSERT_NE(kfd, nullptr);
+  for (const int descriptor : {-1, 0, kfd->gpus().front()->render_fd}) {
+    EXPECT_EQ(kfd->dmabuf_info(descriptor).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(kfd->export_dmabuf(12345).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
 TEST(DeviceSignals, AreSeenAnewByEachLifeOfTheRuntime) {

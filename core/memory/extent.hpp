@@ -39,6 +39,7 @@ constexpr size_t kPagesPerUnit = kUnitSize / kPageSize;
 enum AllocationMark : uint32_t {
   kHasCallbacks = 1u << 0,
   kHasAccessList = 1u << 1,
+  kHasName = 1u << 2,  ///< other processes were given a name for it
 };
 
 /// Slabs' records come as zero pages from the kernel, so they are plain integers, every one of them accessed
@@ -126,6 +127,9 @@ class Extent {
   uint32_t flags = 0;  ///< what the provider was asked for
   uint32_t live = 0;
   uint32_t size_class = 0;
+  /// Others may have the memory, and keep it: nothing is put here any more, and the block goes back to the
+  /// provider with the last of its allocations.
+  bool exposed = false;
   ObjectRecord* slab_records = nullptr;  ///< kept from the first time it is a slab until it is unmapped
   Extent* previous = nullptr;
   Extent* next = nullptr;

@@ -40,6 +40,13 @@ std::vector<uint32_t> KfdAgents::gpus_of(const AgentSet& agents) const {
   return gpus;
 }
 
+size_t KfdAgents::agent_of(uint32_t gpu_id) const {
+  for (const auto& [index, gpu] : gpus_) {
+    if (gpu == gpu_id) return index;
+  }
+  return SIZE_MAX;
+}
+
 Status KfdMapping::change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus) {
   const auto more = without(gpus, mapped_);
   if (const Status status = kfd.map(handle, more); status != HSA_STATUS_SUCCESS) {
@@ -141,6 +148,16 @@ Status KfdLocalProvider::set_access(const Backing& backing, const AgentSet& agen
   const std::lock_guard lock(mutex_);
   mappings_[backing.cookie] = std::move(mapping);
   return status;
+}
+
+Result<int> KfdLocalProvider::export_block(const Backing& backing) {
+  return agents_.kfd().export_dmabuf(backing.cookie);
+}
+
+Result<MemoryProvider::NamedBlock> KfdLocalProvider::name_block(const Backing& backing) {
+  const auto name = agents_.kfd().share(gpu_, backing.cookie);
+  if (!name) return error(name.error());
+  return NamedBlock{*name, gpu_.gpu_id};
 }
 
 // The application's memory -------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ class KfdAgents {
   Kfd& kfd() const { return kfd_; }
   /// The GPUs among `agents`, sorted.
   std::vector<uint32_t> gpus_of(const AgentSet& agents) const;
+  /// The agent that is a GPU, by its index; SIZE_MAX if none is.
+  size_t agent_of(uint32_t gpu_id) const;
 
  private:
   Kfd& kfd_;
@@ -73,6 +75,9 @@ class KfdLocalProvider final : public MemoryProvider {
   Result<Backing> map(const BlockRequest& request) override;
   void unmap(const Backing& backing) noexcept override;
   Status set_access(const Backing& backing, const AgentSet& agents) override;
+  Result<int> export_block(const Backing& backing) override;
+  Result<NamedBlock> name_block(const Backing& backing) override;
+  bool is_shareable() const override { return true; }
 
  private:
   const KfdAgents& agents_;

@@ -19,6 +19,17 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
   const auto view = extent == nullptr ? std::nullopt : extent->view(address);
   if (!view) {
     if (const auto status = virtual_memory_.allow_access(address, agents, num_agents)) return *status;
+    if (const auto imported = imported_.view(address); imported && imported->base == address) {
+      const auto named = agents_named(num_agents, agents);
+      if (!named) return named.error();
+      ImportedBlock block;
+      block.owner = imported->owner;
+      block.host_accessible = imported->host_accessible;
+      const auto allowed = who_may_reach(block, *named, false);
+      if (!allowed) return allowed.error();
+      const std::lock_guard changes(access_mutex_);
+      if (const auto status = imported_.set_access(address, *allowed)) return *status;
+    }
   }
   if (!view || view->base != address) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not the start of an allocation", ptr);
@@ -245,6 +256,17 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
       answer.global_flags = mapped->heap->facts().global_flags;
     }
     reachable = mapped->agents;
+  } else if (const auto imported = imported_.view(address)) {
+    answer.type = imported->type;
+    answer.agentBaseAddress = reinterpret_cast<void*>(imported->base);
+    answer.hostBaseAddress = imported->host_accessible ? answer.agentBaseAddress : nullptr;
+    answer.sizeInBytes = imported->size;
+    answer.userData = imported->user_data;
+    if (const Heap* heap = heap_of_imported(imported->owner)) {
+      answer.agentOwner = heap->facts().owner;
+      answer.global_flags = heap->facts().global_flags;
+    }
+    reachable = imported->agents;
   } else if (const auto locked = locked_around(address)) {
     answer.type = HSA_EXT_POINTER_TYPE_LOCKED;
     answer.agentBaseAddress = locked->value.agent_address;
@@ -284,6 +306,7 @@ Status MemoryManager::pointer_info_set_userdata(const void* ptr, void* user_data
   if (allocator != nullptr && allocator->set_user_data(*extent, address, user_data))
     return HSA_STATUS_SUCCESS;
   if (virtual_memory_.set_user_data(address, user_data)) return HSA_STATUS_SUCCESS;
+  if (imported_.set_user_data(address, user_data)) return HSA_STATUS_SUCCESS;
 
   const std::unique_lock lock(locked_mutex_);
   RangeMap<LockedRange>::Entry* latest = nullptr;
@@ -301,6 +324,7 @@ bool MemoryManager::reaches(hsa_agent_t agent, const void* ptr) const {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   if (const auto view = extents_.view(address)) return accessible_agents(*view).has(entry->index);
   if (const auto mapped = virtual_memory_.view(address)) return mapped->agents.has(entry->index);
+  if (const auto imported = imported_.view(address)) return imported->agents.has(entry->index);
   const auto locked = locked_around(address);
   return locked && locked->value.agents.has(entry->index);
 }
@@ -325,6 +349,11 @@ Placement MemoryManager::locate(const void* ptr) const {
     // A copy may run over mappings that adjoin.
     return {mapped->type, mapped->run_base, mapped->run_size,
             mapped->heap == nullptr ? hsa_agent_t{} : mapped->heap->facts().owner, mapped->host_accessible};
+  }
+  if (const auto imported = imported_.view(address)) {
+    const bool known = imported->owner != ImportedBlock::kNobody;
+    return {imported->type, imported->base, imported->size,
+            known ? agents_[imported->owner].handle : hsa_agent_t{}, imported->host_accessible};
   }
   if (const auto locked = locked_around(address)) {
     return {HSA_EXT_POINTER_TYPE_LOCKED, locked->start, locked->size, locked->value.heap->facts().owner,

@@ -203,8 +203,9 @@ Status MemoryManager::memory_free(void* ptr) {
       extent == nullptr ? nullptr : extent->published.owner.load(std::memory_order_acquire);
   const auto marks = allocator == nullptr ? std::nullopt : allocator->retire(*extent, address);
   if (!marks) {
-    if (locked_around(address) || virtual_memory_.view(address)) {
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is locked, reserved or mapped, not allocated", ptr);
+    if (locked_around(address) || virtual_memory_.view(address) || imported_.view(address)) {
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                  "{} is locked, reserved, mapped or imported, not allocated", ptr);
     }
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not the start of an allocation", ptr);
   }
@@ -217,6 +218,7 @@ Status MemoryManager::memory_free(void* ptr) {
     const std::lock_guard lock(aside_mutex_);
     if (auto found = aside_.extract(address)) aside = std::move(found.mapped());
   }
+  if (aside.name) withdraw_name(*aside.name);
   struct Reclaim {
     PageAllocator& allocator;
     Extent& extent;
@@ -233,7 +235,10 @@ Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_dealloca
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   Extent* extent = extents_.find(address);
   const auto view = extent == nullptr ? std::nullopt : extent->view(address);
-  if (!view) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is in no allocation", ptr);
+  if (!view) {
+    if (imported_.add_callback({ptr, callback, user_data})) return HSA_STATUS_SUCCESS;
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is in no allocation", ptr);
+  }
   PageAllocator* allocator = extent->published.owner.load(std::memory_order_acquire);
 
   const std::lock_guard lock(aside_mutex_);
@@ -251,7 +256,10 @@ Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_dealloca
 Status MemoryManager::deregister_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback) {
   if (ptr == nullptr || callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto view = extents_.view(reinterpret_cast<uintptr_t>(ptr));
-  if (!view) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!view) {
+    return imported_.remove_callbacks(ptr, callback) == 0 ? HSA_STATUS_ERROR_INVALID_ARGUMENT
+                                                          : HSA_STATUS_SUCCESS;
+  }
   const std::lock_guard lock(aside_mutex_);
   const auto found = aside_.find(view->base);
   if (found == aside_.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;

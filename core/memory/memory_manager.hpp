@@ -32,10 +32,12 @@
 #include "core/memory/extent_map.hpp"
 #include "core/memory/heap.hpp"
 #include "core/memory/host_provider.hpp"
+#include "core/memory/imported_memory.hpp"
 #include "core/memory/page_allocator.hpp"
 #include "core/memory/provider.hpp"
 #include "core/memory/range_map.hpp"
 #include "core/memory/virtual_memory.hpp"
+#include "core/sharing/descriptor_server.hpp"
 
 namespace rigel {
 
@@ -87,6 +89,10 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
   /// From here on, locked memory is made reachable by `pinner`.
   void set_pinner(std::unique_ptr<HostPinner> pinner) { pinner_ = std::move(pinner); }
+  /// From here on, memory of other processes and drivers can be brought in.
+  void set_importer(std::unique_ptr<MemoryImporter> importer) { imported_.set_importer(std::move(importer)); }
+  /// Processes share memory by the driver's own names for it, if it has such, and not by descriptors.
+  void prefer_driver_names(bool prefer) noexcept { prefer_driver_names_ = prefer; }
 
   // Regions and pools.
 
@@ -142,6 +148,20 @@ class MemoryManager final : private VirtualMemory::HeapSource {
                       uint32_t* num_agents_accessible, hsa_agent_t** accessible);
   Status pointer_info_set_userdata(const void* ptr, void* user_data);
 
+  // Memory that other processes and drivers have or get.
+
+  /// Memory that has been exported or named is not used again when it is freed, as others may keep it.
+  Status portable_export_dmabuf(const void* ptr, size_t size, int* dmabuf, uint64_t* offset, uint64_t flags);
+  Status portable_close_dmabuf(int dmabuf);
+  Status interop_map_buffer(uint32_t num_agents, const hsa_agent_t* agents, int interop_handle,
+                            uint32_t flags, size_t* size, void** ptr, size_t* metadata_size,
+                            const void** metadata);
+  Status interop_unmap_buffer(void* ptr);
+  Status ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memory_t* handle);
+  Status ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t len, uint32_t num_agents,
+                           const hsa_agent_t* mapping_agents, void** mapped_ptr);
+  Status ipc_memory_detach(void* mapped_ptr);
+
   /// The functions hsa_amd_vmem_*.
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
 
@@ -166,15 +186,19 @@ class MemoryManager final : private VirtualMemory::HeapSource {
     Heap heap;
     std::unique_ptr<PageAllocator> allocator;  // null: only described
   };
-  struct Callback {
-    void* ptr;
-    hsa_amd_deallocation_callback_t function;
-    void* user_data;
-  };
+  using Callback = ImportedMemory::Callback;
   /// What few allocations have, keyed by their first byte; a mark on the allocation says to look here.
   struct Aside {
     std::vector<Callback> callbacks;
     std::optional<AgentSet> access;
+    std::optional<hsa_amd_ipc_memory_t> name;
+  };
+  /// An allocation whose memory others are about to be given.
+  struct Exposed {
+    AllocationView view;
+    Backing backing;
+    PageAllocator* allocator = nullptr;
+    Extent* extent = nullptr;
   };
   struct LockedRange {
     uint64_t serial;  // the later lock wins where locks overlap
@@ -195,6 +219,12 @@ class MemoryManager final : private VirtualMemory::HeapSource {
                     void** agent_ptr);
   std::optional<RangeMap<LockedRange>::Entry> locked_around(uintptr_t address) const;
   AgentSet accessible_agents(const AllocationView& view) const;
+  Result<Exposed> expose(uintptr_t address);
+  Result<hsa_amd_ipc_memory_t> name_of(const Exposed& exposed);
+  void withdraw_name(const hsa_amd_ipc_memory_t& name) noexcept;
+  Result<AgentSet> agents_named(uint32_t count, const hsa_agent_t* agents) const;
+  const Heap* heap_of_imported(size_t owner) const noexcept;
+  Result<AgentSet> who_may_reach(const ImportedBlock& block, const AgentSet& wanted, bool all) const;
 
   AgentDirectory agents_;
   ExtentMap extents_;
@@ -207,6 +237,9 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   std::mutex access_mutex_;  // one change of access at a time
 
   VirtualMemory virtual_memory_{agents_, *this};
+  ImportedMemory imported_;
+  DescriptorServer server_;
+  bool prefer_driver_names_ = false;
 
   mutable std::shared_mutex locked_mutex_;
   mutable RangeMap<LockedRange> locked_;

@@ -43,6 +43,7 @@ PageAllocator::~PageAllocator() {
   for (List& list : open_) end(list);
   end(full_);
   end(reserve_);
+  end(retired_);
 }
 
 Result<void*> PageAllocator::allocate(size_t size, uint32_t flags) {
@@ -134,6 +135,7 @@ Result<Extent*> PageAllocator::obtain(std::unique_lock<std::mutex>& lock, const 
   extent->backing = *backing;
   extent->flags = request.flags;
   extent->granted = {};
+  extent->exposed = false;
   mapped_bytes_ += backing->size;
   return extent;
 }
@@ -250,8 +252,13 @@ void PageAllocator::put_back(Extent* extent, uint32_t index) noexcept {
   --extent->live;
   if (extent->published.object_pages.load(std::memory_order_relaxed) == 0) {
     full_.remove(extent);
-    to_reserve(extent);
+    extent->exposed ? to_provider(extent) : to_reserve(extent);
     return;
+  }
+  if (extent->exposed) {
+    if (extent->live != 0) return;
+    full_.remove(extent);
+    return to_provider(extent);
   }
   extent->free_objects[index / 64] |= uint64_t{1} << index % 64;
   List& open = open_[extent->size_class];
@@ -277,8 +284,13 @@ void PageAllocator::to_reserve(Extent* extent) noexcept {
   ++reserve_count_;
 }
 
-/// Takes what the reserve has too much of, oldest first: a chain through `next`. To be released without the
-/// lock.
+void PageAllocator::to_provider(Extent* extent) noexcept {
+  unpublish(extent);
+  retired_.push_front(extent);
+}
+
+/// Takes what is retired and what the reserve has too much of, oldest first: a chain through `next`. To be
+/// released without the lock.
 Extent* PageAllocator::take_surplus(bool everything) noexcept {
   if (everything) {
     for (List& open : open_) {
@@ -294,6 +306,12 @@ Extent* PageAllocator::take_surplus(bool everything) noexcept {
   const size_t limit = everything ? 0 : std::max(kMinReserveBytes, mapped_bytes_ / kReserveShare);
   const size_t count = everything ? 0 : kReserveCount;
   Extent* surplus = nullptr;
+  while (Extent* extent = retired_.head) {
+    retired_.remove(extent);
+    mapped_bytes_ -= extent->backing.size;
+    extent->next = surplus;
+    surplus = extent;
+  }
   while (reserve_bytes_ > limit || reserve_count_ > count) {
     Extent* extent = reserve_.tail;
     reserve_.remove(extent);
@@ -360,6 +378,20 @@ Status PageAllocator::grant(Extent& extent, uintptr_t address, const AgentSet& a
   lock.lock();
   if (record_at(extent, address, index) != nullptr) extent.granted = all;
   return HSA_STATUS_SUCCESS;
+}
+
+std::optional<Backing> PageAllocator::expose(Extent& extent, uintptr_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto view = extent.view(address);
+  uint32_t index = 0;
+  if (!view || record_at(extent, view->base, index) == nullptr) return std::nullopt;
+  const bool slab = extent.published.object_pages.load(std::memory_order_relaxed) != 0;
+  if (!extent.exposed && slab && extent.live != objects_per_slab(extent.size_class)) {
+    open_[extent.size_class].remove(&extent);
+    full_.push_front(&extent);
+  }
+  extent.exposed = true;
+  return extent.backing;
 }
 
 PageAllocator::Footprint PageAllocator::footprint() const {

@@ -51,6 +51,11 @@ class PageAllocator {
   /// take turns.
   Status grant(Extent& extent, uintptr_t address, const AgentSet& agents);
 
+  /// The block of the live allocation around `address`, which others will be given from here on: its memory
+  /// is not used again for something else, as they may still have it when it is freed here. Empty if there is
+  /// none.
+  std::optional<Backing> expose(Extent& extent, uintptr_t address);
+
   /// Gives the reserve back to the provider.
   void trim();
 
@@ -81,6 +86,7 @@ class PageAllocator {
   void unpublish(Extent* extent) noexcept;
   void put_back(Extent* extent, uint32_t index) noexcept;
   void to_reserve(Extent* extent) noexcept;
+  void to_provider(Extent* extent) noexcept;
   Extent* take_surplus(bool everything) noexcept;
   void release(Extent* surplus) noexcept;
   ObjectRecord* record_at(const Extent& extent, uintptr_t base, uint32_t& index) const noexcept;
@@ -91,8 +97,9 @@ class PageAllocator {
 
   mutable std::mutex mutex_;                   // guards what follows, and the extents' private parts
   std::array<List, kClassPages.size()> open_;  // slabs with room, by class
-  List full_;                                  // slabs without room and single blocks
+  List full_;                                  // slabs without room, exposed slabs, single blocks
   List reserve_;                               // blocks without a slab or allocation, latest first
+  List retired_;                               // blocks that go back to the provider at once
   size_t reserve_bytes_ = 0;
   size_t reserve_count_ = 0;
   size_t idle_slabs_ = 0;  // open slabs without an allocation

@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/base/status.hpp"
 #include "core/memory/agents.hpp"
+#include "core/sharing/ipc_name.hpp"
 
 namespace rigel {
 
@@ -67,6 +69,24 @@ class MemoryProvider {
   /// Lets exactly these agents, besides the owner, reach the block.
   virtual Status set_access(const Backing& backing, const AgentSet& agents) = 0;
 
+  // Sharing a block with other processes and drivers, for providers that can.
+
+  /// A new descriptor of a block's memory, the caller's to close. It keeps the memory, whatever happens to
+  /// the block.
+  virtual Result<int> export_block(const Backing&) {
+    return fail(Status(HSA_STATUS_ERROR_INVALID_AGENT), "this memory cannot be exported");
+  }
+  struct NamedBlock {
+    DriverName name{};
+    uint32_t device = 0;
+  };
+  /// The driver's own name for a block. NOT_SUPPORTED if it has no such names.
+  virtual Result<NamedBlock> name_block(const Backing&) {
+    return error(Status(HSA_STATUS_ERROR_NOT_SUPPORTED));
+  }
+  /// Whether either can work.
+  virtual bool is_shareable() const { return false; }
+
   // Virtual memory, for providers that have it.
 
   virtual Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) {
@@ -91,6 +111,35 @@ class HostPinner {
   /// Makes [host, host + size) reachable for `agents`; the result is its address as they see it.
   virtual Result<void*> pin(void* host, size_t size, const AgentSet& agents, uint32_t global_flags) = 0;
   virtual void unpin(void* host, size_t size, void* agent_address) noexcept = 0;
+};
+
+/// A block of memory that another process or driver made.
+struct ImportedBlock {
+  void* address = nullptr;  ///< for agents, and for the host if it has access
+  size_t size = 0;          ///< in bytes
+  uint64_t cookie = 0;      ///< the importer's own
+  size_t owner = kNobody;   ///< the agent whose memory it is, by its index
+  bool host_accessible = false;
+  std::vector<std::byte> metadata;  ///< what the maker says of the contents
+
+  static constexpr size_t kNobody = SIZE_MAX;  ///< no agent of this process
+};
+
+/// Brings in what others have exported. Absent where there are only CPU agents. Any thread, several calls at
+/// a time, with no lock of memory management held.
+class MemoryImporter {
+ public:
+  virtual ~MemoryImporter() = default;
+
+  /// What is behind a descriptor, at addresses of its own, reachable for no agent yet (the host aside).
+  /// `wanted` has the agents that will be let in. The descriptor stays the caller's and may be closed at
+  /// once. INVALID_ARGUMENT: it is of no memory that agents can use.
+  virtual Result<ImportedBlock> open(int descriptor, const AgentSet& wanted) = 0;
+  /// The same for a block of `size` bytes that the driver has a name for.
+  virtual Result<ImportedBlock> open(const MemoryProvider::NamedBlock& named, size_t size) = 0;
+  /// Lets exactly these agents in. On failure, what was before still holds.
+  virtual Status set_access(const ImportedBlock& block, const AgentSet& agents) = 0;
+  virtual void close(const ImportedBlock& block) noexcept = 0;
 };
 
 }  // namespace rigel

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/base/environment.hpp"
+#include "core/memory/kfd_importer.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel {
@@ -150,6 +151,9 @@ void Runtime::add_heaps() {
       return std::make_unique<KfdHostProvider>(gpus_->agents(), kfd_attributes_of(flags), numa_node);
     });
     memory_.set_pinner(std::make_unique<KfdPinner>(gpus_->agents()));
+    memory_.set_importer(std::make_unique<KfdImporter>(gpus_->agents()));
+    const char* legacy = environment("HSA_ENABLE_IPC_MODE_LEGACY");
+    memory_.prefer_driver_names(legacy != nullptr && std::string_view(legacy) == "1");
   }
   for (const Agent& agent : agents_) {
     if (agent.node().bus == HSABE_BUS_KFD) add_gpu_heaps(agent);

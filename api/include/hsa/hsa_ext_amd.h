@@ -1517,7 +1517,8 @@ hsa_status_t HSA_API hsa_amd_portable_export_dmabuf(const void* ptr, size_t size
  * @retval INVALID_ARGUMENT A pointer is NULL, @p size is 0, or @p flags has an unknown bit.
  * @retval INVALID_ALLOCATION The range doesn't lie in one allocation.
  * @retval INVALID_AGENT It is memory of an agent that can't export, as host memory.
- * @retval NOT_SUPPORTED PCIe was asked for, and the host can't see all of that GPU's memory.
+ * @retval NOT_SUPPORTED PCIe was asked for, and the host can't see all of that GPU's memory; or the driver
+ *   exports no dmabufs (HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED).
  * @retval OUT_OF_RESOURCES No file descriptor.
  * @since 1.9. Facts: H C; unknown bits: R. */
 hsa_status_t HSA_API hsa_amd_portable_export_dmabuf_v2(const void* ptr, size_t size, int* dmabuf,

@@ -1,0 +1,105 @@
+#include "core/memory/imported_memory.hpp"
+
+#include <mutex>
+
+namespace rigel {
+
+ImportedMemory::~ImportedMemory() {
+  for (const auto& [base, entry] : entries_) importer_->close(entry.block);
+}
+
+Result<const std::vector<std::byte>*> ImportedMemory::add(Entry entry) {
+  const Status status = importer_->set_access(entry.block, entry.agents);
+  if (status != HSA_STATUS_SUCCESS) {
+    importer_->close(entry.block);
+    return error(status);
+  }
+  const ImportedBlock block = entry.block;
+  try {
+    const std::unique_lock lock(mutex_);
+    return &entries_.emplace(entry.base, std::move(entry)).first->second.block.metadata;
+  } catch (...) {
+    importer_->close(block);
+    throw;
+  }
+}
+
+bool ImportedMemory::remove(uintptr_t address, hsa_amd_pointer_type_t type) {
+  Entry entry;
+  {
+    const std::unique_lock lock(mutex_);
+    const auto found = entries_.find(address);
+    if (found == entries_.end() || found->second.type != type) return false;
+    entry = std::move(found->second);
+    entries_.erase(found);
+  }
+  struct Close {
+    MemoryImporter& importer;
+    const ImportedBlock& block;
+    ~Close() { importer.close(block); }
+  } const close{*importer_, entry.block};
+  for (const Callback& callback : entry.callbacks) callback.function(callback.ptr, callback.user_data);
+  return true;
+}
+
+ImportedMemory::Entries::const_iterator ImportedMemory::around(uintptr_t address) const {
+  auto after = entries_.upper_bound(address);
+  if (after == entries_.begin()) return entries_.end();
+  --after;
+  return address - after->first < after->second.size ? after : entries_.end();
+}
+
+std::optional<ImportedMemory::View> ImportedMemory::view(uintptr_t address) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = around(address);
+  if (found == entries_.end()) return std::nullopt;
+  const Entry& entry = found->second;
+  return View{entry.type,
+              entry.base,
+              entry.size,
+              entry.agents,
+              entry.user_data,
+              entry.block.owner,
+              entry.block.host_accessible};
+}
+
+std::optional<Status> ImportedMemory::set_access(uintptr_t address, const AgentSet& agents) {
+  ImportedBlock block;
+  {
+    const std::shared_lock lock(mutex_);
+    const auto found = entries_.find(address);
+    if (found == entries_.end()) return std::nullopt;
+    block = found->second.block;
+  }
+  const Status status = importer_->set_access(block, agents);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  const std::unique_lock lock(mutex_);
+  if (const auto found = entries_.find(address); found != entries_.end()) found->second.agents = agents;
+  return status;
+}
+
+bool ImportedMemory::set_user_data(uintptr_t address, void* user_data) {
+  const std::unique_lock lock(mutex_);
+  const auto found = entries_.find(address);
+  if (found == entries_.end()) return false;
+  found->second.user_data = user_data;
+  return true;
+}
+
+bool ImportedMemory::add_callback(const Callback& callback) {
+  const std::unique_lock lock(mutex_);
+  const auto found = around(reinterpret_cast<uintptr_t>(callback.ptr));
+  if (found == entries_.end()) return false;
+  entries_.at(found->first).callbacks.push_back(callback);
+  return true;
+}
+
+size_t ImportedMemory::remove_callbacks(const void* ptr, hsa_amd_deallocation_callback_t function) {
+  const std::unique_lock lock(mutex_);
+  const auto found = around(reinterpret_cast<uintptr_t>(ptr));
+  if (found == entries_.end()) return 0;
+  return std::erase_if(entries_.at(found->first).callbacks,
+                       [&](const Callback& one) { return one.ptr == ptr && one.function == function; });
+}
+
+}  // namespace rigel

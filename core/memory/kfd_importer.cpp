@@ -1,0 +1,102 @@
+#include "core/memory/kfd_importer.hpp"
+
+#include <sys/mman.h>
+
+#include <utility>
+
+namespace rigel {
+namespace {
+
+// Where large pages can be used, they are.
+uint64_t alignment_for(uint64_t size) {
+  constexpr uint64_t kLarge = 2 << 20;
+  return size >= kLarge ? kLarge : 4096;
+}
+
+}  // namespace
+
+ImportedBlock KfdImporter::finish(ImportedBlock block, const KfdGpu& gpu, bool host_accessible) {
+  block.host_accessible = host_accessible;
+  block.owner = agents_.agent_of(gpu.gpu_id);
+  const std::lock_guard lock(mutex_);
+  mappings_.try_emplace(block.cookie);
+  return block;
+}
+
+Result<ImportedBlock> KfdImporter::open(int descriptor, const AgentSet& wanted) {
+  Kfd& kfd = agents_.kfd();
+  auto info = kfd.dmabuf_info(descriptor);
+  if (!info) return error(info.error());
+  const KfdGpu* gpu = kfd.find_gpu(info->gpu_id);
+  const bool foreign = gpu == nullptr;
+  if (foreign) {  // of a GPU that this process does not see, say: some GPU brings it in
+    const auto gpus = agents_.gpus_of(wanted);
+    gpu = kfd.find_gpu(gpus.empty() ? kfd.gpus().front()->gpu_id : gpus.front());
+  }
+  ImportedBlock block;
+  block.size = info->size;
+  block.metadata = std::move(info->metadata);
+  block.address = kfd.reserve(block.size, alignment_for(block.size));
+  if (block.address == nullptr) {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses for {} bytes of a dmabuf", block.size);
+  }
+  const auto handle = kfd.import_dmabuf(*gpu, descriptor, block.address);
+  if (!handle) {
+    kfd.release_addresses(block.address, block.size);
+    return error(handle.error());
+  }
+  block.cookie = *handle;
+  const bool visible = (info->flags & (KFD_MEM_GTT | KFD_MEM_PUBLIC)) != 0;
+  const bool mapped = visible && kfd.transport().mmap(block.address, block.size, PROT_READ | PROT_WRITE,
+                                                      MAP_SHARED | MAP_FIXED, descriptor, 0) != nullptr;
+  block = finish(std::move(block), *gpu, mapped);
+  if (foreign) block.owner = ImportedBlock::kNobody;
+  return block;
+}
+
+Result<ImportedBlock> KfdImporter::open(const MemoryProvider::NamedBlock& named, size_t size) {
+  Kfd& kfd = agents_.kfd();
+  const KfdGpu* gpu = kfd.find_gpu(named.device);
+  if (gpu == nullptr) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "GPU {} is none that this process sees", named.device);
+  }
+  ImportedBlock block;
+  block.size = size;
+  block.address = kfd.reserve(size, alignment_for(size));
+  if (block.address == nullptr) {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses for {} bytes of another process", size);
+  }
+  const auto shared = kfd.import_shared(*gpu, named.name, block.address);
+  if (!shared) {
+    kfd.release_addresses(block.address, size);
+    return error(shared.error());
+  }
+  block.cookie = shared->handle;
+  const bool mapped = gpu->host_sees_all && kfd.transport().mmap(block.address, size, PROT_READ | PROT_WRITE,
+                                                                 MAP_SHARED | MAP_FIXED, gpu->render_fd,
+                                                                 shared->mmap_offset) != nullptr;
+  return finish(std::move(block), *gpu, mapped);
+}
+
+Status KfdImporter::set_access(const ImportedBlock& block, const AgentSet& agents) {
+  KfdMapping mapping;
+  {
+    const std::lock_guard lock(mutex_);
+    mapping = mappings_[block.cookie];
+  }
+  const Status status = mapping.change(agents_.kfd(), block.cookie, agents_.gpus_of(agents));
+  if (status != HSA_STATUS_SUCCESS) return status;
+  const std::lock_guard lock(mutex_);
+  mappings_[block.cookie] = std::move(mapping);
+  return status;
+}
+
+void KfdImporter::close(const ImportedBlock& block) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    mappings_.erase(block.cookie);
+  }
+  agents_.kfd().free({block.address, block.size, block.cookie});
+}
+
+}  // namespace rigel

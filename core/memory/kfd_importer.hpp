@@ -1,0 +1,29 @@
+// Memory of other processes and drivers on GPUs of amdkfd: dmabufs, and what the driver has a name for.
+#pragma once
+
+#include <mutex>
+#include <unordered_map>
+
+#include "core/memory/kfd_memory.hpp"
+#include "core/memory/provider.hpp"
+
+namespace rigel {
+
+class KfdImporter final : public MemoryImporter {
+ public:
+  explicit KfdImporter(const KfdAgents& agents) : agents_(agents) {}
+
+  Result<ImportedBlock> open(int descriptor, const AgentSet& wanted) override;
+  Result<ImportedBlock> open(const MemoryProvider::NamedBlock& named, size_t size) override;
+  Status set_access(const ImportedBlock& block, const AgentSet& agents) override;
+  void close(const ImportedBlock& block) noexcept override;
+
+ private:
+  ImportedBlock finish(ImportedBlock block, const KfdGpu& gpu, bool host_accessible);
+
+  const KfdAgents& agents_;
+  std::mutex mutex_;                                   // guards what follows
+  std::unordered_map<uint64_t, KfdMapping> mappings_;  // by handle
+};
+
+}  // namespace rigel

@@ -1,0 +1,336 @@
+// Memory that crosses processes and drivers: exported as dmabufs, named for other processes, brought in.
+//
+// A name of memory (IPC) is a ticket for a dmabuf, which this process hands out as long as the allocation
+// lives, or the driver's own name for the buffer. The first works with every driver that exports dmabufs; the
+// second is what older drivers have.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/memory/memory_manager.hpp"
+
+namespace rigel {
+namespace {
+
+using ipc_name::Kind;
+
+constexpr size_t page_up(size_t size) {
+  return (size + kPageSize - 1) & ~(kPageSize - 1);
+}
+
+// Allocations are of whole pages, and some programs know them by that size.
+bool is_all_of(size_t length, size_t allocation) {
+  return length == allocation || length == page_up(allocation);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+/// A block that is closed unless it is taken.
+class OpenBlock {
+ public:
+  OpenBlock(MemoryImporter& importer, ImportedBlock block) : importer_(&importer), block_(std::move(block)) {}
+  ~OpenBlock() {
+    if (importer_ != nullptr) importer_->close(block_);
+  }
+  OpenBlock(const OpenBlock&) = delete;
+  OpenBlock& operator=(const OpenBlock&) = delete;
+  const ImportedBlock& operator*() const { return block_; }
+  const ImportedBlock* operator->() const { return &block_; }
+  ImportedBlock take() {
+    importer_ = nullptr;
+    return std::move(block_);
+  }
+
+ private:
+  MemoryImporter* importer_;
+  ImportedBlock block_;
+};
+
+}  // namespace
+
+Result<MemoryManager::Exposed> MemoryManager::expose(uintptr_t address) {
+  Exposed exposed;
+  exposed.extent = extents_.find(address);
+  const auto view = exposed.extent == nullptr ? std::nullopt : exposed.extent->view(address);
+  if (!view) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{:#x} is in no allocation from a pool", address);
+  }
+  exposed.view = *view;
+  exposed.allocator = exposed.extent->published.owner.load(std::memory_order_acquire);
+  if (exposed.allocator == nullptr) return error(HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  if (!exposed.allocator->provider().is_shareable()) {
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is in memory of an agent that cannot share it",
+                address);
+  }
+  const auto backing = exposed.allocator->expose(*exposed.extent, address);
+  if (!backing) return error(HSA_STATUS_ERROR_INVALID_ALLOCATION);  // freed meanwhile
+  exposed.backing = *backing;
+  return exposed;
+}
+
+// Dmabufs ------------------------------------------------------------------------------------------------
+
+Status MemoryManager::portable_export_dmabuf(const void* ptr, size_t size, int* dmabuf, uint64_t* offset,
+                                             uint64_t flags) {
+  if (ptr == nullptr || size == 0 || dmabuf == nullptr || offset == nullptr ||
+      (flags & ~uint64_t{HSA_AMD_DMABUF_MAPPING_TYPE_PCIE}) != 0) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  const auto view = extents_.view(address);
+  const size_t room = view ? page_up(view->size) - (address - view->base) : 0;
+  if (size > room) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} bytes at {} are not in one allocation from a pool",
+                size, ptr);
+  }
+  if ((flags & HSA_AMD_DMABUF_MAPPING_TYPE_PCIE) != 0 && !view->heap->facts().host_accessible) {
+    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "{} is in memory that PCIe does not reach", ptr);
+  }
+  const auto exposed = expose(address);
+  if (!exposed) return exposed.error();
+  const auto descriptor = exposed->allocator->provider().export_block(exposed->backing);
+  if (!descriptor) return descriptor.error();
+  *dmabuf = *descriptor;
+  *offset = address - reinterpret_cast<uintptr_t>(exposed->backing.address);
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::portable_close_dmabuf(int dmabuf) {
+  if (close(dmabuf) == 0) return HSA_STATUS_SUCCESS;
+  return fail(HSA_STATUS_ERROR_RESOURCE_FREE, "descriptor {} cannot be closed: {}", dmabuf,
+              std::strerror(errno));
+}
+
+Result<AgentSet> MemoryManager::agents_named(uint32_t count, const hsa_agent_t* agents) const {
+  AgentSet set;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto* agent = agents_.find(agents[i]);
+    if (agent == nullptr) return error(HSA_STATUS_ERROR_INVALID_AGENT);
+    set.add(agent->index);
+  }
+  return set;
+}
+
+const Heap* MemoryManager::heap_of_imported(size_t owner) const noexcept {
+  if (owner == ImportedBlock::kNobody) return nullptr;
+  return find_heap_of(agents_[owner].handle, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+}
+
+/// Of `wanted`, who can reach a block. All have to, unless the caller named nobody (`all`).
+Result<AgentSet> MemoryManager::who_may_reach(const ImportedBlock& block, const AgentSet& wanted,
+                                              bool all) const {
+  const Heap* heap = heap_of_imported(block.owner);
+  AgentSet able;
+  bool everyone = true;
+  wanted.for_each([&](size_t index) {
+    const bool host = agents_[index].type == HSA_DEVICE_TYPE_CPU;
+    const bool reaches = host ? block.host_accessible
+                              : heap == nullptr || heap->access(agents_, agents_[index]) !=
+                                                       HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
+    if (reaches) able.add(index);
+    everyone &= reaches;
+  });
+  if (everyone || all) return able;
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "an agent can never reach this memory");
+}
+
+Status MemoryManager::interop_map_buffer(uint32_t num_agents, const hsa_agent_t* agents, int interop_handle,
+                                         uint32_t flags, size_t* size, void** ptr, size_t* metadata_size,
+                                         const void** metadata) {
+  if (num_agents == 0 || agents == nullptr || flags != 0 || size == nullptr || ptr == nullptr) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  const auto named = agents_named(num_agents, agents);
+  if (!named) return named.error();
+  MemoryImporter* const importer = imported_.importer();
+  if (importer == nullptr || interop_handle < 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "descriptor {} is of no memory that an agent can use",
+                interop_handle);
+  }
+  auto opened = importer->open(interop_handle, *named);
+  if (!opened) return opened.error();
+  OpenBlock block(*importer, std::move(*opened));
+  const auto allowed = who_may_reach(*block, *named, false);
+  if (!allowed) return allowed.error();
+  ImportedMemory::Entry entry;
+  entry.type = HSA_EXT_POINTER_TYPE_GRAPHICS;
+  entry.base = reinterpret_cast<uintptr_t>(block->address);
+  entry.size = block->size;
+  entry.agents = *allowed;
+  entry.block = block.take();
+  void* const address = entry.block.address;
+  const size_t bytes = entry.size;
+  const auto kept = imported_.add(std::move(entry));
+  if (!kept) return kept.error();
+  *ptr = address;
+  *size = bytes;
+  if (metadata_size != nullptr) *metadata_size = (*kept)->size();
+  if (metadata != nullptr) *metadata = (*kept)->empty() ? nullptr : (*kept)->data();
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::interop_unmap_buffer(void* ptr) {
+  if (ptr == nullptr) return HSA_STATUS_SUCCESS;
+  if (imported_.remove(reinterpret_cast<uintptr_t>(ptr), HSA_EXT_POINTER_TYPE_GRAPHICS)) {
+    return HSA_STATUS_SUCCESS;
+  }
+  return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no buffer is mapped at {}", ptr);
+}
+
+// Other processes ----------------------------------------------------------------------------------------
+
+Result<hsa_amd_ipc_memory_t> MemoryManager::name_of(const Exposed& exposed) {
+  MemoryProvider& provider = exposed.allocator->provider();
+  const uint64_t offset = exposed.view.base - reinterpret_cast<uintptr_t>(exposed.backing.address);
+  const auto by_driver = [&]() -> Result<hsa_amd_ipc_memory_t> {
+    const auto named = provider.name_block(exposed.backing);
+    if (!named) return error(named.error());
+    ipc_name::OfDriver name{.name = named->name, .device = named->device};
+    const bool in_slab = exposed.backing.size == kUnitSize && exposed.view.size < kUnitSize;
+    if (!in_slab && page_up(exposed.view.size) != exposed.backing.size)
+      return error(Status(HSA_STATUS_ERROR_NOT_SUPPORTED));
+    if (!name.set_place(exposed.view.size, offset, in_slab))
+      return error(Status(HSA_STATUS_ERROR_NOT_SUPPORTED));
+    return ipc_name::encode(Kind::kMemoryOfDriver, name);
+  };
+  const auto by_descriptor = [&]() -> Result<hsa_amd_ipc_memory_t> {
+    const auto descriptor = provider.export_block(exposed.backing);
+    if (!descriptor) return error(descriptor.error());
+    const auto ticket = server_.offer(*descriptor, {offset, exposed.view.size});
+    if (!ticket) return error(ticket.error());
+    return ipc_name::encode(Kind::kMemoryTicket,
+                            ipc_name::ByTicket{.ticket = *ticket, .length = exposed.view.size});
+  };
+  auto name = prefer_driver_names_ ? by_driver() : by_descriptor();
+  if (!name && name.error() == Status(HSA_STATUS_ERROR_NOT_SUPPORTED)) {
+    name = prefer_driver_names_ ? by_descriptor() : by_driver();
+  }
+  if (name) return name;
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the driver has no means to share memory between processes");
+}
+
+void MemoryManager::withdraw_name(const hsa_amd_ipc_memory_t& name) noexcept {
+  if (const auto layout = ipc_name::decode<ipc_name::ByTicket>(Kind::kMemoryTicket, name)) {
+    server_.withdraw(layout->ticket);
+  }
+}
+
+Status MemoryManager::ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memory_t* handle) {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  const auto view = extents_.view(address);
+  if (handle == nullptr || !view || view->base != address || !is_all_of(len, view->size)) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not one whole allocation from a pool",
+                len, ptr);
+  }
+  const auto known_name = [&]() -> const hsa_amd_ipc_memory_t* {
+    const auto found = aside_.find(address);
+    return found != aside_.end() && found->second.name ? &*found->second.name : nullptr;
+  };
+  {
+    const std::lock_guard lock(aside_mutex_);
+    if (const auto* known = known_name()) {
+      *handle = *known;
+      return HSA_STATUS_SUCCESS;
+    }
+  }
+  const auto exposed = expose(address);
+  if (!exposed) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto name = name_of(*exposed);
+  if (!name) return name.error();
+
+  const std::lock_guard lock(aside_mutex_);
+  if (const auto* known = known_name()) {  // another thread was quicker
+    withdraw_name(*name);
+    *handle = *known;
+    return HSA_STATUS_SUCCESS;
+  }
+  if (!exposed->allocator->change_marks(*exposed->extent, address, kHasName, 0)) {
+    withdraw_name(*name);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} was freed meanwhile", ptr);
+  }
+  aside_[address].name = *name;
+  *handle = *name;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t len, uint32_t num_agents,
+                                        const hsa_agent_t* mapping_agents, void** mapped_ptr) {
+  if (handle == nullptr || len == 0 || mapped_ptr == nullptr ||
+      (num_agents != 0 && mapping_agents == nullptr)) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  auto wanted = agents_named(num_agents, mapping_agents);
+  if (!wanted) return wanted.error();
+  if (num_agents == 0) {
+    for (size_t i = 0; i < agents_.size(); ++i) wanted->add(i);
+  }
+  MemoryImporter* const importer = imported_.importer();
+  if (importer == nullptr) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no device to attach memory for");
+  }
+
+  uint64_t offset = 0, length = 0;
+  Result<ImportedBlock> opened = error(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  if (const auto by_ticket = ipc_name::decode<ipc_name::ByTicket>(Kind::kMemoryTicket, *handle)) {
+    length = by_ticket->length;
+    if (!is_all_of(len, length)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const auto parcel = DescriptorServer::fetch(by_ticket->ticket);
+    if (!parcel) return parcel.error();
+    const Descriptor descriptor(parcel->descriptor);
+    offset = parcel->facts[0];
+    opened = importer->open(descriptor.get(), *wanted);
+  } else if (const auto of_driver = ipc_name::decode<ipc_name::OfDriver>(Kind::kMemoryOfDriver, *handle)) {
+    length = of_driver->length();
+    if (!is_all_of(len, length)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    offset = of_driver->offset();
+    opened = importer->open({of_driver->name, of_driver->device},
+                            of_driver->in_slab() ? kUnitSize : page_up(length));
+  } else {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "this is no name of memory");
+  }
+  if (!opened) return opened.error();
+  OpenBlock block(*importer, std::move(*opened));
+  // The other side may be anybody.
+  if (offset % kPageSize != 0 || offset > block->size || length > block->size - offset) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not in a buffer of {}", length, offset,
+                block->size);
+  }
+  const auto allowed = who_may_reach(*block, *wanted, num_agents == 0);
+  if (!allowed) return allowed.error();
+  ImportedMemory::Entry entry;
+  entry.type = HSA_EXT_POINTER_TYPE_IPC;
+  entry.base = reinterpret_cast<uintptr_t>(block->address) + offset;
+  entry.size = length;
+  entry.agents = *allowed;
+  entry.block = block.take();
+  auto* const address = reinterpret_cast<void*>(entry.base);
+  const auto kept = imported_.add(std::move(entry));
+  if (!kept) return kept.error();
+  *mapped_ptr = address;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status MemoryManager::ipc_memory_detach(void* mapped_ptr) {
+  if (mapped_ptr != nullptr &&
+      imported_.remove(reinterpret_cast<uintptr_t>(mapped_ptr), HSA_EXT_POINTER_TYPE_IPC)) {
+    return HSA_STATUS_SUCCESS;
+  }
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "no memory of another process is attached at {}",
+              mapped_ptr);
+}
+
+}  // namespace rigel

@@ -1,0 +1,140 @@
+#include "core/sharing/descriptor_server.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+namespace rigel {
+namespace {
+
+int file_of(char byte) {
+  const int fd = memfd_create("test", MFD_CLOEXEC);
+  EXPECT_EQ(write(fd, &byte, 1), 1);
+  return fd;
+}
+
+char byte_of(int fd) {
+  char byte = 0;
+  EXPECT_EQ(pread(fd, &byte, 1, 0), 1);
+  return byte;
+}
+
+size_t open_descriptors() {
+  const std::filesystem::directory_iterator folder("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(folder), end(folder)));
+}
+
+TEST(DescriptorServer, GivesWhatItWasGivenWithItsFacts) {
+  DescriptorServer server;
+  const auto one = server.offer(file_of('a'), {1, 2, 3, 4});
+  const auto two = server.offer(file_of('b'), {5});
+  ASSERT_TRUE(one && two);
+  const auto first = DescriptorServer::fetch(*one);
+  const auto second = DescriptorServer::fetch(*two);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(byte_of(first->descriptor), 'a');
+  EXPECT_EQ(byte_of(second->descriptor), 'b');
+  EXPECT_EQ(first->facts, (DescriptorServer::Facts{1, 2, 3, 4}));
+  EXPECT_EQ(fcntl(first->descriptor, F_GETFD), FD_CLOEXEC);
+  close(first->descriptor);
+  close(second->descriptor);
+}
+
+TEST(DescriptorServer, GivesToAnotherProcess) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    Ticket ticket;
+    if (read(pipe_ends[0], &ticket, sizeof ticket) != sizeof ticket) _exit(1);
+    const auto parcel = DescriptorServer::fetch(ticket);
+    _exit(parcel && byte_of(parcel->descriptor) == 'x' ? 0 : 2);
+  }
+  DescriptorServer server;
+  const auto ticket = server.offer(file_of('x'), {});
+  ASSERT_TRUE(ticket);
+  ASSERT_EQ(write(pipe_ends[1], &*ticket, sizeof *ticket), static_cast<ssize_t>(sizeof *ticket));
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+}
+
+TEST(DescriptorServer, RefusesAKeyThatIsWrongOrWithdrawn) {
+  DescriptorServer server;
+  auto ticket = server.offer(file_of('a'), {});
+  ASSERT_TRUE(ticket);
+  Ticket guessed = *ticket;
+  guessed.key ^= 1;
+  EXPECT_EQ(DescriptorServer::fetch(guessed).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_FALSE(server.withdraw(guessed));
+  EXPECT_TRUE(server.withdraw(*ticket));
+  EXPECT_FALSE(server.withdraw(*ticket));
+  EXPECT_EQ(DescriptorServer::fetch(*ticket).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+TEST(DescriptorServer, LeavesNothingBehind) {
+  const size_t before = open_descriptors();
+  Ticket ticket;
+  {
+    DescriptorServer server;
+    ticket = *server.offer(file_of('a'), {});
+    const auto parcel = DescriptorServer::fetch(ticket);
+    ASSERT_TRUE(parcel);
+    close(parcel->descriptor);
+  }
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(DescriptorServer::fetch(ticket).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+TEST(DescriptorServer, ServesManyAtOnceWhileOffersComeAndGo) {
+  DescriptorServer server;
+  const auto ticket = server.offer(file_of('k'), {7});
+  ASSERT_TRUE(ticket);
+  std::atomic<int> good{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        const auto own = server.offer(file_of('o'), {});
+        const auto parcel = DescriptorServer::fetch(*ticket);
+        if (parcel && byte_of(parcel->descriptor) == 'k') ++good;
+        if (parcel) close(parcel->descriptor);
+        server.withdraw(*own);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 200);
+}
+
+TEST(IpcName, IsTakenForNoOtherKind) {
+  const auto name = ipc_name::encode(ipc_name::Kind::kSignalTicket, ipc_name::ByTicket{0, 0, {1, 2}, 3});
+  EXPECT_FALSE(ipc_name::decode<ipc_name::ByTicket>(ipc_name::Kind::kMemoryTicket, name));
+  const auto back = ipc_name::decode<ipc_name::ByTicket>(ipc_name::Kind::kSignalTicket, name);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->ticket.key, 2u);
+  EXPECT_FALSE(ipc_name::decode<ipc_name::OfDriver>(ipc_name::Kind::kMemoryOfDriver, hsa_amd_ipc_memory_t{}));
+}
+
+TEST(IpcName, KeepsAPlaceOrSaysThatItDoesNotFit) {
+  ipc_name::OfDriver name;
+  ASSERT_TRUE(name.set_place(12345, 511 * 4096, true));
+  EXPECT_EQ(name.length(), 12345u);
+  EXPECT_EQ(name.offset(), 511u * 4096);
+  EXPECT_TRUE(name.in_slab());
+  EXPECT_FALSE(name.set_place(uint64_t{1} << 40, 0, false));
+  EXPECT_FALSE(name.set_place(1, 100, true));
+}
+
+}  // namespace
+}  // namespace rigel
