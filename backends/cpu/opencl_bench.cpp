@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
@@ -25,7 +26,7 @@
 #include "backends/cpu/capabilities.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/kernels/args.hpp"
-#include "backends/cpu/testing/rig.hpp"
+#include "backends/cpu/testing/application.hpp"
 #include "backends/cpu/threads.hpp"
 
 namespace rigel::cpu {
@@ -90,6 +91,10 @@ kernel void histogram(global const uchar* values, global uint* bins, ulong count
   std::fprintf(stderr, "%s: %d\n", what, status);
   std::exit(1);
 }
+
+struct Extent {
+  uint32_t x = 1, y = 1, z = 1;
+};
 
 class OpenCl {
  public:
@@ -159,11 +164,11 @@ struct Times {
 
 class Comparison {
  public:
-  Comparison(int threads, int runs_in_a_row)
-      : runs_in_a_row_(runs_in_a_row), rig_{{"threads", threads}}, queue_((load(), rig_)) {
-    done_ = rig_.host.create_signal(0);
+  explicit Comparison(int runs_in_a_row) : runs_in_a_row_(runs_in_a_row) {
+    const bool best = isa_names(host_features()).size() == isa_names(~uint64_t{0}).size();
+    application_.load(TEST_KERNELS);
+    application_.load(best ? SAMPLE_KERNELS_BEST : SAMPLE_KERNELS);
   }
-  ~Comparison() { rig_.host.destroy_signal(done_); }
 
   Times empty() {
     return compare("empty", {}, {}, nullptr, [&] { return opencl_.kernel("empty_kernel"); });
@@ -210,12 +215,6 @@ class Comparison {
   }
 
  private:
-  void load() {
-    rig_.load(TEST_KERNELS);
-    const bool best = isa_names(host_features()).size() == isa_names(~uint64_t{0}).size();
-    rig_.load(best ? SAMPLE_KERNELS_BEST : SAMPLE_KERNELS);
-  }
-
   template <class T>
   cl_mem buffer(std::vector<T>& values) {
     return opencl_.buffer(values.data(), values.size() * sizeof(T));
@@ -223,13 +222,16 @@ class Comparison {
 
   Times compare(const char* kernel, Extent grid, Extent group, const void* args,
                 const std::function<cl_kernel()>& other) {
-    const Packet packet = kernel_packet(rig_.kernel(kernel), args, grid, group, done_);
+    hsa_kernel_dispatch_packet_t packet = application_.packet(kernel);
+    packet.grid_size_x = grid.x, packet.grid_size_y = grid.y, packet.grid_size_z = grid.z;
+    packet.workgroup_size_x = static_cast<uint16_t>(group.x);
+    packet.workgroup_size_y = static_cast<uint16_t>(group.y);
+    packet.workgroup_size_z = static_cast<uint16_t>(group.z);
+    packet.kernarg_address = const_cast<void*>(args);
     const auto run = [&] {
-      rig_.host.store(done_, 1);
-      queue_.submit(packet);
-      // As clFinish does: long waits leave the processor to others.
-      const hsabe_wait_t wait{done_, 0, HSA_SIGNAL_CONDITION_EQ, 0};
-      rig_.host.wait_any(&wait, 1, HSABE_WAIT_FOREVER, 5'000);
+      application_.expect(1);
+      application_.submit(packet);
+      application_.wait(HSA_WAIT_STATE_ACTIVE);
     };
     const cl_kernel made = opencl_ ? other() : nullptr;
     const auto run_other = [&] { opencl_.run(made, grid, group); };
@@ -250,12 +252,18 @@ class Comparison {
 
   const int runs_in_a_row_;
   OpenCl opencl_;
-  Rig rig_;
-  TestQueue queue_;
-  uint64_t done_ = 0;
+  Application application_;
 };
 
 using Work = std::function<Times(Comparison&)>;
+
+// A configuration file that gives the CPU agent so many threads.
+std::string configuration(int threads) {
+  std::string path = fmt::format("{}/cpu_opencl_bench_{}.json", BENCH_FOLDER, threads);
+  std::ofstream(path) << fmt::format(
+      R"({{"config_version": "1.0", "backends": {{"cpu": {{"threads": {}}}}}}})", threads);
+  return path;
+}
 
 // OpenCL decides once for a process how many threads it has. So each comparison has a process.
 Times in_a_child(int threads, int runs_in_a_row, const Work& work) {
@@ -265,7 +273,8 @@ Times in_a_child(int threads, int runs_in_a_row, const Work& work) {
   if (child < 0) fail("fork", errno);
   if (child == 0) {
     setenv("POCL_MAX_PTHREAD_COUNT", std::to_string(threads).c_str(), 1);
-    Comparison comparison(threads, runs_in_a_row);
+    setenv("HSA_PLUGIN_CONFIG", configuration(threads).c_str(), 1);
+    Comparison comparison(runs_in_a_row);
     const Times times = work(comparison);
     _exit(write(ends[1], &times, sizeof times) == sizeof times ? 0 : 1);
   }

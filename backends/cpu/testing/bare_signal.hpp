@@ -1,0 +1,12 @@
+// The least that a signal operation can be: an atomic operation behind a call through a table pointer, in a
+// library of its own, as the runtime is, so that a program's calls of the two cost the same.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <cstdint>
+
+extern "C" {
+int64_t bare_signal_load_scacquire(hsa_signal_t signal);
+void bare_signal_store_screlease(hsa_signal_t signal, int64_t value);
+}
