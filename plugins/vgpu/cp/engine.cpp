@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
+
+#include "plugins/vgpu/cp/host_fault.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -45,12 +46,8 @@ void Engine::add(std::shared_ptr<Queue> queue, bool suspended) {
   entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended, Outcome::kIdle}));
   sort();
   if (context_.config.threads && !worker_.joinable()) {
-    // Signals are the program's business: its handlers must not run here.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const WorkerSignals signals;
     worker_ = std::thread([this] { work(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_setname_np(worker_.native_handle(), name_.substr(0, 15).c_str());
   }
   lock.unlock();

@@ -56,6 +56,12 @@ class FakeBus : public DeviceBus {
     return {va, host, bytes};
   }
 
+  /// Memory that the test owns.
+  void map_host(uint64_t va, std::byte* host, uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    objects_[va] = Object{host, bytes, true};
+  }
+
   /// A second mapping of the same memory (a doubled ring).
   void alias(uint64_t va, const Buffer& buffer) {
     std::unique_lock lock(mutex_);

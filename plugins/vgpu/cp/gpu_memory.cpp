@@ -1,10 +1,18 @@
 #include "plugins/vgpu/cp/gpu_memory.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "plugins/vgpu/cp/stream_copy.hpp"
 
 namespace rigel::vgpu {
+namespace {
+
+bool lies_in(const std::byte* at, const std::byte* begin, uint64_t bytes) {
+  return at >= begin && at < begin + bytes;
+}
+
+}  // namespace
 
 std::byte* GpuMemory::find_slow(uint64_t va, uint64_t bytes, Access access) {
   const uint64_t page = va >> kPageShift;
@@ -33,13 +41,19 @@ Translation GpuMemory::run(uint64_t va, uint64_t bytes, Access access) {
   return found;
 }
 
+bool GpuMemory::lost(uint64_t va, const std::byte* host) {
+  const HostFault& found = last_host_fault();
+  fault_ = {va + static_cast<uint64_t>(found.address - host), found.access, found.reason, queue_id_};
+  return false;
+}
+
 bool GpuMemory::read(uint64_t va, void* to, uint64_t bytes) {
   auto* out = static_cast<std::byte*>(to);
   while (bytes != 0) {
     const uint64_t in_page = std::min(bytes, kPageBytes - (va & (kPageBytes - 1)));
     const std::byte* host = find(va, in_page, Access::kRead);
     if (host == nullptr) return false;
-    std::memcpy(out, host, in_page);
+    if (!guarded_read(out, host, in_page)) return lost(va, host);
     out += in_page, va += in_page, bytes -= in_page;
   }
   return true;
@@ -51,7 +65,7 @@ bool GpuMemory::write(uint64_t va, const void* from, uint64_t bytes) {
     const uint64_t in_page = std::min(bytes, kPageBytes - (va & (kPageBytes - 1)));
     std::byte* host = find(va, in_page, Access::kWrite);
     if (host == nullptr) return false;
-    std::memcpy(host, in, in_page);
+    if (!guarded_write(host, in, in_page)) return lost(va, host);
     in += in_page, va += in_page, bytes -= in_page;
   }
   return true;
@@ -64,7 +78,13 @@ bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     const Translation target = run(to, std::min(bytes, source.bytes), Access::kWrite);
     if (target.host == nullptr) return false;
     const uint64_t piece = std::min({bytes, source.bytes, target.bytes});
-    stream_copy(target.host, source.host, piece);
+    if (!guarded([&] { stream_copy(target.host, source.host, piece); },
+                 [&](const std::byte* at) {
+                   return lies_in(at, source.host, piece) || lies_in(at, target.host, piece);
+                 })) {
+      const bool reading = lies_in(last_host_fault().address, source.host, piece);
+      return reading ? lost(from, source.host) : lost(to, target.host);
+    }
     to += piece, from += piece, bytes -= piece;
   }
   return true;
@@ -79,7 +99,10 @@ bool GpuMemory::fill(uint64_t va, uint32_t pattern, uint64_t bytes) {
     // A run can begin in the middle of the pattern if the fill is not aligned.
     const auto turn = static_cast<unsigned>(done % 4) * 8;
     const uint32_t word = turn == 0 ? pattern : pattern >> turn | pattern << (32 - turn);
-    stream_fill(target.host, word, piece);
+    if (!guarded([&] { stream_fill(target.host, word, piece); },
+                 [&](const std::byte* at) { return lies_in(at, target.host, piece); })) {
+      return lost(va + done, target.host);
+    }
     done += piece;
   }
   return true;

@@ -6,14 +6,14 @@
 //
 // Atomic functions (load, store, modify, fetch_sub, …) work on naturally aligned 2, 4 or 8 bytes; low bits
 // of the address that would misalign them are ignored, as memory hardware ignores them. `read`, `write`,
-// `copy` and `fill` are plain copies of any length and alignment, and may cross objects.
+// `copy` and `fill` are plain copies of any length and alignment, and may cross objects. Memory of the
+// program that has gone in the meantime is a fault like any other: see host_fault.hpp.
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <cstring>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/cp/host_fault.hpp"
 
 namespace rigel::vgpu {
 
@@ -29,15 +29,6 @@ class GpuMemory {
     TranslationScope scope_;
   };
 
-  /// Host address of `bytes` bytes that lie within one page, or null.
-  std::byte* find(uint64_t va, uint64_t bytes, Access access) {
-    Entry& entry = tlb_[(va >> kPageShift) % tlb_.size()];
-    if (entry.page == va >> kPageShift && (entry.access >> static_cast<unsigned>(access) & 1u) != 0) {
-      return entry.host + (va & (kPageBytes - 1));
-    }
-    return find_slow(va, bytes, access);
-  }
-
   bool read(uint64_t va, void* to, uint64_t bytes);
   bool write(uint64_t va, const void* from, uint64_t bytes);
 
@@ -48,19 +39,16 @@ class GpuMemory {
   bool fill(uint64_t va, uint32_t pattern, uint64_t bytes);
 
   template <class T>
-  bool load(uint64_t va, T& value, std::memory_order order = std::memory_order_acquire) {
+  bool load(uint64_t va, T& value) {
     std::byte* host = find(aligned<T>(va), sizeof(T), Access::kRead);
-    if (host == nullptr) return false;
-    value = std::atomic_ref<T>(*reinterpret_cast<T*>(host)).load(order);
-    return true;
+    return host != nullptr && (guarded_load(reinterpret_cast<T*>(host), value) || lost(aligned<T>(va), host));
   }
 
   template <class T>
-  bool store(uint64_t va, T value, std::memory_order order = std::memory_order_release) {
+  bool store(uint64_t va, T value) {
     std::byte* host = find(aligned<T>(va), sizeof(T), Access::kWrite);
-    if (host == nullptr) return false;
-    std::atomic_ref<T>(*reinterpret_cast<T*>(host)).store(value, order);
-    return true;
+    return host != nullptr &&
+           (guarded_store(reinterpret_cast<T*>(host), value) || lost(aligned<T>(va), host));
   }
 
   /// Replaces the value by `next(old)` in one atomic step and gives the old one.
@@ -68,9 +56,12 @@ class GpuMemory {
   bool modify(uint64_t va, T& old, Next next) {
     std::byte* host = find(aligned<T>(va), sizeof(T), Access::kWrite);
     if (host == nullptr) return false;
-    std::atomic_ref<T> cell(*reinterpret_cast<T*>(host));
-    T seen = cell.load(std::memory_order_relaxed);
-    while (!cell.compare_exchange_weak(seen, next(seen), std::memory_order_acq_rel)) {
+    auto* const cell = reinterpret_cast<T*>(host);
+    T seen = 0;
+    bool done = false;
+    if (!guarded_load(cell, seen)) return lost(aligned<T>(va), host);
+    while (!done) {
+      if (!guarded_compare_exchange(cell, seen, next(seen), done)) return lost(aligned<T>(va), host);
     }
     old = seen;
     return true;
@@ -79,9 +70,8 @@ class GpuMemory {
   template <class T>
   bool fetch_sub(uint64_t va, T amount) {
     std::byte* host = find(aligned<T>(va), sizeof(T), Access::kWrite);
-    if (host == nullptr) return false;
-    std::atomic_ref<T>(*reinterpret_cast<T*>(host)).fetch_sub(amount, std::memory_order_acq_rel);
-    return true;
+    return host != nullptr &&
+           (guarded_subtract(reinterpret_cast<T*>(host), amount) || lost(aligned<T>(va), host));
   }
 
   /// What the last function that failed could not do.
@@ -104,6 +94,15 @@ class GpuMemory {
     return va & ~uint64_t{sizeof(T) - 1};
   }
 
+  /// Host address of `bytes` bytes that lie within one page, or null.
+  std::byte* find(uint64_t va, uint64_t bytes, Access access) {
+    Entry& entry = tlb_[(va >> kPageShift) % tlb_.size()];
+    if (entry.page == va >> kPageShift && (entry.access >> static_cast<unsigned>(access) & 1u) != 0) {
+      return entry.host + (va & (kPageBytes - 1));
+    }
+    return find_slow(va, bytes, access);
+  }
+
   void refresh() {
     const uint64_t now = bus_.translation_epoch();
     if (now != epoch_) {
@@ -112,6 +111,8 @@ class GpuMemory {
     }
   }
   std::byte* find_slow(uint64_t va, uint64_t bytes, Access access);
+  /// An access to `host`, which is what lies at `va`, came back with a fault of the host: so it is one here.
+  bool lost(uint64_t va, const std::byte* host);
   Translation run(uint64_t va, uint64_t bytes, Access access);
 
   DeviceBus& bus_;

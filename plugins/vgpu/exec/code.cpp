@@ -5,6 +5,7 @@
 #include <memory_resource>
 #include <set>
 
+#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 
@@ -60,7 +61,12 @@ class Fetcher {
         reason_ = found.reason == FaultReason::kNone ? FaultReason::kNotPresent : found.reason;
         break;
       }
-      image_.insert(image_.end(), found.host, found.host + found.bytes);
+      std::byte line[64];
+      if (!guarded_read(line, found.host, found.bytes)) {
+        reason_ = last_host_fault().reason;
+        break;
+      }
+      image_.insert(image_.end(), line, line + found.bytes);
     }
     return image_.size() <= offset ? 0 : std::min(bytes, image_.size() - offset);
   }
@@ -271,9 +277,13 @@ bool Code::is_current() {
     if (!translation->complete) return false;  // what was missing may be there now
     for (uint32_t done = 0; done < block.bytes;) {
       const vgpu::Translation memory = bus_.translate(block.pc + done, block.bytes - done, Access::kExecute);
-      if (memory.host == nullptr || std::memcmp(memory.host, block.image + done, memory.bytes) != 0) {
-        return false;
-      }
+      if (memory.host == nullptr) return false;
+      bool same = false;
+      const auto compare = [&] { same = std::memcmp(memory.host, block.image + done, memory.bytes) == 0; };
+      const auto is_code = [&](const std::byte* at) {
+        return at >= memory.host && at < memory.host + memory.bytes;
+      };
+      if (!guarded(compare, is_code) || !same) return false;
       done += static_cast<uint32_t>(memory.bytes);
     }
   }

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "plugins/vgpu/cp/host_fault.hpp"
+
 namespace rigel::vgpu::exec {
 namespace {
 
@@ -15,6 +17,18 @@ constexpr size_t rounded(size_t bytes) {
 
 size_t lds_bytes(const Launch& launch) {
   return rounded(launch.dispatch().lds_bytes + kLdsSlack);
+}
+
+// Memory of the program may go away while a wave uses it. That ends its turn in the middle of an instruction;
+// handlers own nothing.
+void run_guarded(Wave& wave, Memory& memory) {
+  if (guarded([&] { run_wave(&wave); }, [&](std::byte* host) { return memory.knows(host); })) return;
+  const HostFault& lost = last_host_fault();
+  wave.stop = Stop::kFault;
+  wave.fault_va = memory.address_of(lost.address);
+  wave.fault_access = static_cast<uint8_t>(lost.access);
+  wave.fault_reason = static_cast<uint8_t>(lost.reason);
+  wave.left_in_handler = true;
 }
 
 }  // namespace
@@ -87,7 +101,7 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
       wave.memory = &memory;
       wave.budget = turn;
       environment.enter(wave.mode);
-      run_wave(&wave);
+      run_guarded(wave, memory);
       environment.now_is(wave.mode);
       executed += turn - wave.budget;
       switch (wave.stop) {

@@ -1,8 +1,8 @@
 #include "plugins/vgpu/exec/memory.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/guest_access.hpp"
 
 namespace rigel::vgpu::exec {
@@ -70,6 +70,33 @@ std::byte* Memory::find_slow(const void* site, uint64_t va, uint64_t bytes, Acce
   return extent->host + (va - extent->begin);
 }
 
+const Memory::Extent* Memory::extent_with(const std::byte* host) const {
+  const auto has = [&](const Extent& extent) {
+    return host >= extent.host && host < extent.host + extent.bytes;
+  };
+  for (const Extent& extent : sites_) {
+    if (has(extent)) return &extent;
+  }
+  for (const Extents& extents : extents_) {
+    for (const Extent& extent : extents.list) {
+      if (has(extent)) return &extent;
+    }
+  }
+  return nullptr;
+}
+
+bool Memory::knows(const std::byte* host) {
+  if (extent_with(host) != nullptr) return true;
+  // The program's own memory is nearly always at the same address for both.
+  return bus_.translate(reinterpret_cast<uintptr_t>(host), 1, Access::kRead).host == host;
+}
+
+uint64_t Memory::address_of(const std::byte* host) const {
+  const Extent* const extent = extent_with(host);
+  if (extent == nullptr) return reinterpret_cast<uintptr_t>(host);
+  return extent->begin + static_cast<uint64_t>(host - extent->host);
+}
+
 bool Memory::read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access) {
   const GuestAccess guest;
   auto* out = static_cast<std::byte*>(to);
@@ -79,7 +106,11 @@ bool Memory::read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access 
       fault = {va, access, found.reason, 0};
       return false;
     }
-    std::memcpy(out, found.host, found.bytes);
+    if (!guarded_read(out, found.host, found.bytes)) {
+      fault = {va + static_cast<uint64_t>(last_host_fault().address - found.host), access,
+               last_host_fault().reason, 0};
+      return false;
+    }
     out += found.bytes, va += found.bytes, bytes -= found.bytes;
   }
   return true;
@@ -94,7 +125,11 @@ bool Memory::write(uint64_t va, const void* from, uint64_t bytes, VmFault& fault
       fault = {va, Access::kWrite, found.reason, 0};
       return false;
     }
-    std::memcpy(found.host, in, found.bytes);
+    if (!guarded_write(found.host, in, found.bytes)) {
+      fault = {va + static_cast<uint64_t>(last_host_fault().address - found.host), Access::kWrite,
+               last_host_fault().reason, 0};
+      return false;
+    }
     in += found.bytes, va += found.bytes, bytes -= found.bytes;
   }
   return true;

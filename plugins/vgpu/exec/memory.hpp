@@ -89,6 +89,11 @@ class Memory {
   bool read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access = Access::kRead);
   bool write(uint64_t va, const void* from, uint64_t bytes, VmFault& fault);
 
+  /// Whether a host address is one that find() gave, and which address of the GPU it is: for faults of the
+  /// host (plugins/vgpu/cp/host_fault.hpp). knows() may be called by the handler of a signal.
+  bool knows(const std::byte* host);
+  uint64_t address_of(const std::byte* host) const;
+
   DeviceBus& bus() { return bus_; }
 
  private:
@@ -112,6 +117,7 @@ class Memory {
     epoch_ = now;
   }
   void forget();
+  const Extent* extent_with(const std::byte* host) const;
   std::byte* find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
   Extent* cover(uint64_t va, Access access);
   static uint64_t distance(const Extent& extent);

@@ -119,10 +119,11 @@ DispatchResult describe_failure(const Group& group, Memory& memory) {
     }
   }
   const std::string name = kernel_name(memory, dispatch.kernel_object_va);
-  result.reason = fmt::format("{}\nkernel {}, work-group ({}, {}, {}), wave {}, pc {:#x} (entry + {:#x}){}{}",
-                              what, name.empty() ? "without a name" : name, wave.group->id[0],
-                              wave.group->id[1], wave.group->id[2], wave.id_in_group, pc,
-                              pc - dispatch.entry_va, code_around(wave.op), registers_of(wave));
+  result.reason =
+      fmt::format("{}\nkernel {}, work-group ({}, {}, {}), wave {}, pc {:#x} (entry + {:#x}){}{}{}", what,
+                  name.empty() ? "without a name" : name, wave.group->id[0], wave.group->id[1],
+                  wave.group->id[2], wave.id_in_group, pc, pc - dispatch.entry_va,
+                  wave.left_in_handler ? " or a little later" : "", code_around(wave.op), registers_of(wave));
   return result;
 }
 

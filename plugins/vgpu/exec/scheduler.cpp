@@ -2,12 +2,12 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
+#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/report.hpp"
 
 namespace rigel::vgpu::exec {
@@ -226,16 +226,12 @@ void Scheduler::finish(const LaunchPointer& launch) {
 
 void Scheduler::start_workers() {
   if (!workers_.empty() || stop_) return;
-  // Signals are the program's business: its handlers must not run here.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const WorkerSignals signals;
   for (uint32_t i = 0; i < worker_count_; ++i) {
     executors_.push_back(std::make_unique<Executor>(bus_));
     workers_.emplace_back([this, executor = executors_.back().get()] { work(*executor); });
     pthread_setname_np(workers_.back().native_handle(), "vgpu-shader");
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Scheduler::work(Executor& executor) {

@@ -3,11 +3,13 @@
 #include "plugins/vgpu/exec/scheduler.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <future>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
+#include "plugins/vgpu/cp/host_fault.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -36,6 +38,7 @@ const Words kGroupBarrier = {0x8e048202, 0x8004c004, 0x80040004, 0x82058001, 0xb
                              0,          0xbf8cc07f, 0x8608bf03, 0xbf070807, 0xbf840003,
                              0xbe860081, 0xc20a0180, 0,          0xbf810000};
 const Words kReadUnmapped = {0xbf800000, 0xbe8401ff, 0x00001000, 0xc0020182, 0, 0xbf810000};
+const Words kReadFirst = {0xc0020180, 0, 0xbf8cc07f, 0xbf810000};
 const Words kSpin = {0xbf82ffff};
 const Words kSpinAsleep = {0xbf8e000a, 0xbf82fffe};
 const Words kHalt = {0xbf8d0001, 0xbf810000};
@@ -247,6 +250,24 @@ TEST_P(SchedulerTest, FaultsSayWhatWhereAndWho) {
   EXPECT_EQ(result.fault.reason, FaultReason::kNotPresent);
   EXPECT_EQ(result.fault.queue_id, 1u);
   EXPECT_NE(result.reason.find("entry + 0xc"), std::string::npos) << result.reason;
+}
+
+TEST_P(SchedulerTest, MemoryThatTheHostTookAwayIsAFault) {
+  if (!catch_host_faults()) GTEST_SKIP() << "faults cannot be caught here";
+  void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bus_.map_host(0x70000, static_cast<std::byte*>(page), 4096);
+  for (const Words& program : {kStoreId, kReadFirst}) {
+    Dispatch d = dispatch(program, 20);
+    d.user_sgprs[0] = 0x70000;
+    d.user_sgprs[1] = 0;
+    const DispatchResult result = run(d);
+    EXPECT_EQ(result.kind, Kind::kFault);
+    EXPECT_EQ(result.fault.va / 4096, 0x70u);
+    EXPECT_EQ(result.fault.reason, FaultReason::kNotPresent);
+  }
+  EXPECT_EQ(run(dispatch(kStoreId, 20)).kind, Kind::kDone) << "others go on";
+  bus_.unmap({0x70000, nullptr, 4096});
+  munmap(page, 4096);
 }
 
 TEST_P(SchedulerTest, IllegalInstructionsAreErrors) {

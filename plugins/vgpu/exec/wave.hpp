@@ -68,6 +68,7 @@ struct Wave {
   uint8_t fault_reason = 0;  ///< vgpu::FaultReason
   uint8_t trap_id = 0;
   const char* illegal_reason = nullptr;  ///< Lives as long as the block.
+  bool left_in_handler = false;          ///< `op` is one that it came by before.
 
   uint32_t* scalars() { return reinterpret_cast<uint32_t*>(registers); }
   uint64_t exec() { return pair(126) & mask(); }

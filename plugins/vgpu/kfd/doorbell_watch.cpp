@@ -4,7 +4,6 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -16,6 +15,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+
+#include "plugins/vgpu/cp/host_fault.hpp"
 
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
@@ -117,12 +118,8 @@ void DoorbellWatch::add_slot(uint32_t gpu, const void* slot, uint32_t bytes) {
   const std::lock_guard lock(mutex_);
   slots_.push_back({gpu, slot, bytes});
   if (!thread_.joinable()) {
-    // The program's signal handlers have no business on this thread.
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const WorkerSignals signals;
     thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
   }
   changed_.notify_all();
 }

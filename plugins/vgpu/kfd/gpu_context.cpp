@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 
 namespace rigel::vgpu {
@@ -208,8 +209,7 @@ bool GpuContext::read(uint64_t va, void* to, size_t bytes) {
   const TranslationScope scope(*this);
   for (auto* out = static_cast<std::byte*>(to); bytes > 0;) {
     const Translation t = translate(va, bytes, Access::kRead);
-    if (t.host == nullptr) return false;
-    std::memcpy(out, t.host, t.bytes);
+    if (t.host == nullptr || !guarded_read(out, t.host, t.bytes)) return false;
     out += t.bytes;
     va += t.bytes;
     bytes -= t.bytes;
@@ -240,8 +240,11 @@ bool GpuContext::take_queue_error(uint32_t queue_id, QueueError error) noexcept 
     const TranslationScope scope(*this);
     const Translation t = translate(where.reason_va, 8, Access::kWrite);
     if (t.host == nullptr || t.bytes < 8 || where.reason_va % 8 != 0) return false;
-    reinterpret_cast<std::atomic<uint64_t>*>(t.host)->fetch_or(uint64_t{1} << (code - 1),
-                                                               std::memory_order_release);
+    auto* const cell = reinterpret_cast<uint64_t*>(t.host);
+    uint64_t seen = 0;
+    for (bool done = false; !done;) {
+      if (!guarded_compare_exchange(cell, seen, seen | uint64_t{1} << (code - 1), done)) return false;
+    }
   }
   events_.signal(where.event_id);
   return true;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
@@ -113,6 +114,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
       }
     }
   });
+  catch_host_faults();  // the ranges may go away without a word
   process.apply_svm(first, end);
   return 0;
 }

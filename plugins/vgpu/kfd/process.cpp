@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
 
 namespace rigel::vgpu {
@@ -84,6 +85,7 @@ ErrnoOr<uint64_t> Process::add_buffer(Buffer buffer) {
   buffer.handle = handle;
   buffers_by_va_.emplace(buffer.va, handle);
   if (buffer.object->kind() == MemoryObject::Kind::kUserptr) {
+    catch_host_faults();  // it may go away without a word
     userptrs_.emplace(reinterpret_cast<uint64_t>(buffer.object->host()), handle);
     longest_userptr_ = std::max(longest_userptr_, buffer.object->bytes());
   }

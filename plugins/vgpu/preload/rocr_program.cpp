@@ -1,7 +1,7 @@
 // A program for the HSA runtime that the system has (ROCr), which knows nothing of the virtual GPU: what it
 // can do on a GPU without running a kernel, with everything checked.
 //
-//   rocr_program barriers|handlers|copies|rectangles|fault|bad_packet|wait [SEED]
+//   rocr_program barriers|handlers|copies|rectangles|fault|gone|gone_signal|bad_packet|wait [SEED]
 //
 // Exit status 0: all was as it should be. What was not is printed.
 #include <hsa/hsa.h>
@@ -279,7 +279,7 @@ constexpr uint64_t kNowhere = 0x123456789000;
 std::atomic<uint64_t> fault_address{0};
 std::atomic<uint32_t> fault_reason{0};
 
-void run_fault() {
+void expect_faults() {
   CHECK(hsa_amd_register_system_event_handler(
       [](const hsa_amd_event_t* event, void*) {
         if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
@@ -289,17 +289,60 @@ void run_fault() {
         return HSA_STATUS_SUCCESS;
       },
       nullptr));
+}
+
+void await_fault(uint64_t first, uint64_t last) {
+  for (int i = 0; fault_address.load() == 0; ++i) {
+    if (i == 10000) fail("no fault was reported");
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  if (fault_address.load() < first || fault_address.load() > last) fail("the fault is at another address");
+  if ((fault_reason.load() & HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT) == 0) fail("for another reason");
+}
+
+void run_fault() {
+  expect_faults();
   hsa_queue_t* queue = nullptr;
   CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue));
   hsa_barrier_and_packet_t packet{};
   packet.dep_signal[0].handle = kNowhere;
   submit(queue, packet, HSA_PACKET_TYPE_BARRIER_AND, false);
-  for (int i = 0; fault_address.load() == 0; ++i) {
-    if (i == 10000) fail("no fault was reported");
-    std::this_thread::sleep_for(milliseconds(1));
+  await_fault(kNowhere, kNowhere);
+  std::fflush(stdout);
+  std::_Exit(0);  // a process after a fault is not one to shut down
+}
+
+// Memory that a GPU was given and that free() gives back to the system, which nobody is told of.
+void run_gone(bool copy) {
+  constexpr size_t kBytes = 8 << 20;
+  expect_faults();
+  hsa_queue_t *queue = nullptr, *other = nullptr;
+  CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue));
+  CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &other));
+  auto* const mine = static_cast<unsigned char*>(std::malloc(kBytes));
+  std::memset(mine, 1, kBytes);
+  auto* const device = allocate<unsigned char>(vram, kBytes);
+  // All that the runtime maps for itself is mapped before: nothing is to take the place.
+  const hsa_signal_t ready = new_signal(1);
+  CHECK(hsa_amd_memory_async_copy(device, gpu, allocate<unsigned char>(system_pool, kBytes), cpu, kBytes, 0,
+                                  nullptr, ready));
+  await(ready, "a copy");
+  void* locked = nullptr;
+  CHECK(hsa_amd_memory_lock(mine, kBytes, &gpu, 1, &locked));
+  const uint64_t va = reinterpret_cast<uint64_t>(locked) & ~uint64_t{4095};
+  std::free(mine);
+  if (copy) {
+    CHECK(hsa_amd_memory_async_copy(device, gpu, locked, cpu, kBytes / 2, 0, nullptr, new_signal(1)));
+  } else {
+    hsa_barrier_and_packet_t packet{};
+    packet.dep_signal[0].handle = (va + kBytes / 2) & ~uint64_t{63};
+    submit(queue, packet, HSA_PACKET_TYPE_BARRIER_AND, false);
   }
-  if (fault_address.load() != kNowhere) fail("the fault is at another address");
-  if ((fault_reason.load() & HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT) == 0) fail("for another reason");
+  await_fault(va, va + kBytes);
+  hsa_barrier_and_packet_t packet{};
+  packet.completion_signal = new_signal(1);
+  submit(other, packet, HSA_PACKET_TYPE_BARRIER_AND, false);
+  await(packet.completion_signal, "a barrier on another queue");
   std::fflush(stdout);
   std::_Exit(0);  // a process after a fault is not one to shut down
 }
@@ -359,6 +402,10 @@ int main(int argc, char** argv) {
     run_rectangles(seed);
   } else if (what == "fault") {
     run_fault();
+  } else if (what == "gone") {
+    run_gone(true);
+  } else if (what == "gone_signal") {
+    run_gone(false);
   } else if (what == "bad_packet") {
     run_bad_packet();
   } else if (what == "wait") {

@@ -71,6 +71,11 @@ TEST_P(RocrOn, AFaultIsReportedWithItsAddress) {
   passes("fault");
 }
 
+TEST_P(RocrOn, MemoryThatFreeGivesBackIsAFaultOfItsQueueAlone) {
+  passes("gone");
+  passes("gone_signal");
+}
+
 TEST_P(RocrOn, AQueueThatErrsEndsAlone) {
   passes("bad_packet");
 }

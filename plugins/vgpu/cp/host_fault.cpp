@@ -1,0 +1,368 @@
+#include "plugins/vgpu/cp/host_fault.hpp"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <mutex>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace rigel::vgpu {
+namespace {
+
+// A handler must not be the first to ask for its thread's copy of these.
+#define RIGEL_VGPU_HANDLERS_OWN __attribute__((tls_model("initial-exec")))
+
+struct Guard {
+  jmp_buf back;
+  const detail::GuardedCall* call;
+  Guard* outer;
+};
+constinit thread_local Guard* guard RIGEL_VGPU_HANDLERS_OWN = nullptr;
+constinit thread_local HostFault fault RIGEL_VGPU_HANDLERS_OWN{};
+// How deep in handlers of the program: one of them may call the one that it found, which was ours.
+constinit thread_local int chained RIGEL_VGPU_HANDLERS_OWN = 0;
+
+// What the program wants done -------------------------------------------------------------------------------
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS};
+constexpr size_t index_of(int signal) {
+  return signal == SIGSEGV ? 0 : 1;
+}
+
+// Actions are read by handlers, so they are not changed in place. A handler that is still reading one when so
+// many others have been set is not to be feared.
+constexpr size_t kKeptActions = 64;
+struct Actions {
+  std::array<struct sigaction, kKeptActions> kept{};
+  std::atomic<size_t> latest{0};
+};
+constinit Actions actions[2]{};
+constinit std::mutex install_mutex;
+constinit std::atomic<bool> installed{false};
+
+struct Watched {
+  std::atomic<std::byte*> begin{nullptr};
+  uint64_t bytes = 0;
+  StoreWatcher watcher;
+};
+constinit std::array<Watched, 256> watched{};
+constinit std::atomic<size_t> watched_end{0};
+constinit std::mutex watched_mutex;
+
+const struct sigaction& program_action(int signal) {
+  Actions& all = actions[index_of(signal)];
+  return all.kept[all.latest.load(std::memory_order_acquire)];
+}
+
+void set_program_action(int signal, const struct sigaction& action) {
+  Actions& all = actions[index_of(signal)];
+  const size_t next = (all.latest.load(std::memory_order_relaxed) + 1) % kKeptActions;
+  all.kept[next] = action;
+  all.latest.store(next, std::memory_order_release);
+}
+
+void set_real_action(int signal, const struct sigaction& action) {
+  sigaction(signal, &action, nullptr);
+}
+
+// As the system would have called it.
+void chain(int signal, siginfo_t* info, void* context) {
+  struct sigaction action = program_action(signal);
+  const bool handled = (action.sa_flags & SA_SIGINFO) != 0
+                           ? action.sa_sigaction != nullptr
+                           : action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+  const bool sent = info->si_code <= 0;
+  if (!handled && sent && action.sa_handler == SIG_IGN) return;
+  if (!handled || chained > 8) {
+    // The end of the process, at the place of the fault.
+    struct sigaction end {};
+    end.sa_handler = SIG_DFL;
+    set_real_action(signal, end);
+    if (sent) raise(signal);
+    return;
+  }
+  if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
+    struct sigaction end {};
+    end.sa_handler = SIG_DFL;
+    set_program_action(signal, end);
+  }
+  sigset_t mask = action.sa_mask, before;
+  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  pthread_sigmask(SIG_BLOCK, &mask, &before);
+  ++chained;
+  if ((action.sa_flags & SA_SIGINFO) != 0) {
+    action.sa_sigaction(signal, info, context);
+  } else {
+    action.sa_handler(signal);
+  }
+  --chained;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+#if defined(__x86_64__)
+
+#if defined(RIGEL_VGPU_FIXUPS)
+struct Fixup {
+  int32_t instruction, target;  // from here
+};
+extern "C" __attribute__((visibility("hidden"))) const Fixup __start_vgpu_fixups[];
+extern "C" __attribute__((visibility("hidden"))) const Fixup __stop_vgpu_fixups[];
+#endif
+
+// Where a fault at `at` goes on, or 0.
+uint64_t fixup_of([[maybe_unused]] uint64_t at) noexcept {
+#if defined(RIGEL_VGPU_FIXUPS)
+  for (const Fixup* f = __start_vgpu_fixups; f != __stop_vgpu_fixups; ++f) {
+    if (reinterpret_cast<uint64_t>(&f->instruction) + static_cast<int64_t>(f->instruction) == at) {
+      return reinterpret_cast<uint64_t>(&f->target) + static_cast<int64_t>(f->target);
+    }
+  }
+#endif
+  return 0;
+}
+
+[[noreturn]] void leave_guarded_call() {
+  longjmp(guard->back, 1);
+}
+
+bool ask_watchers(std::byte* address) {
+  const size_t end = watched_end.load(std::memory_order_acquire);
+  for (size_t i = 0; i < end; ++i) {
+    std::byte* const begin = watched[i].begin.load(std::memory_order_acquire);
+    if (begin == nullptr || address < begin || address >= begin + watched[i].bytes) continue;
+    const StoreWatcher watcher = watched[i].watcher;
+    if (watcher.stored(watcher.context, address)) return true;
+  }
+  return false;
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  auto* const address = static_cast<std::byte*>(info->si_addr);
+  const bool writes = (registers[REG_ERR] & 2) != 0;
+  const bool present = (registers[REG_ERR] & 1) != 0;
+  if (info->si_code > 0) {
+    const uint64_t target = fixup_of(static_cast<uint64_t>(registers[REG_RIP]));
+    Guard* const own = guard;
+    if (target != 0 || (own != nullptr && own->call->expects(own->call->context, address))) {
+      const bool read_only = signal == SIGSEGV && present && writes;
+      fault = {address, writes ? Access::kWrite : Access::kRead,
+               read_only ? FaultReason::kReadOnly : FaultReason::kNotPresent};
+      if (target != 0) {
+        registers[REG_RIP] = static_cast<greg_t>(target);
+        registers[REG_RCX] = 0;
+      } else {
+        // A call, as if made by the instruction: beyond the red zone, aligned as at a function's entry.
+        const uint64_t stack = (static_cast<uint64_t>(registers[REG_RSP]) - 128) & ~uint64_t{15};
+        registers[REG_RSP] = static_cast<greg_t>(stack - 8);
+        registers[REG_RIP] = reinterpret_cast<greg_t>(&leave_guarded_call);
+        registers[REG_EFL] &= ~greg_t{0x400};  // the direction flag
+      }
+      errno = error;
+      return;
+    }
+    if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && writes && ask_watchers(address)) {
+      errno = error;
+      return;
+    }
+  }
+  chain(signal, info, context);
+  errno = error;
+}
+
+#endif
+
+}  // namespace
+
+bool catch_host_faults() noexcept {
+#if defined(__x86_64__)
+  if (installed.load(std::memory_order_acquire)) return true;
+  const std::lock_guard lock(install_mutex);
+  if (installed.load(std::memory_order_relaxed)) return true;
+  for (const int signal : kSignals) {
+    struct sigaction ours {
+    }, before{};
+    sigaction(signal, nullptr, &before);
+    set_program_action(signal, before);
+    ours.sa_sigaction = on_fault;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+    set_real_action(signal, ours);
+  }
+  installed.store(true, std::memory_order_release);
+  return true;
+#else
+  return false;
+#endif
+}
+
+bool host_faults_are_caught() noexcept {
+#if defined(__x86_64__)
+  if (!installed.load(std::memory_order_acquire)) return false;
+  struct sigaction now {};
+  return sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+         now.sa_sigaction == on_fault;
+#else
+  return false;
+#endif
+}
+
+int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
+  if ((signal != SIGSEGV && signal != SIGBUS) || !installed.load(std::memory_order_acquire)) {
+    return sigaction(signal, action, old);
+  }
+  const std::lock_guard lock(install_mutex);
+  const struct sigaction before = program_action(signal);
+  if (action != nullptr) set_program_action(signal, *action);
+  if (old != nullptr) *old = before;
+  return 0;
+}
+
+WorkerSignals::WorkerSignals() noexcept {
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (const int signal : kSignals) sigdelset(&blocked, signal);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+}
+
+const HostFault& last_host_fault() noexcept {
+  return fault;
+}
+
+bool watch_stores(std::byte* begin, uint64_t bytes, StoreWatcher watcher) noexcept {
+  const std::lock_guard lock(watched_mutex);
+  for (size_t i = 0; i < watched.size(); ++i) {
+    if (watched[i].begin.load(std::memory_order_relaxed) != nullptr) continue;
+    watched[i].bytes = bytes;
+    watched[i].watcher = watcher;
+    watched[i].begin.store(begin, std::memory_order_release);
+    watched_end.store(std::max(watched_end.load(std::memory_order_relaxed), i + 1),
+                      std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+void unwatch_stores(std::byte* begin) noexcept {
+  const std::lock_guard lock(watched_mutex);
+  for (Watched& w : watched) {
+    if (w.begin.load(std::memory_order_relaxed) == begin) w.begin.store(nullptr, std::memory_order_release);
+  }
+}
+
+bool detail::call_guarded(const GuardedCall& call) noexcept {
+  Guard own;
+  own.call = &call;
+  own.outer = guard;
+  if (_setjmp(own.back) != 0) {
+    guard = guard->outer;  // `own`, but for what a compiler may have kept of it in registers
+    return false;
+  }
+  // In this order also for the handler, which runs on this thread.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  guard = &own;
+  call.body(call.context);
+  guard = own.outer;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return true;
+}
+
+#if defined(RIGEL_VGPU_FIXUPS)
+
+namespace {
+
+bool load_16(const std::byte* from, __m128i& value) noexcept {
+  uint64_t fine = 1;
+  asm volatile(RIGEL_VGPU_GUARDED("movups (%[from]), %[value]")
+               : [value] "=x"(value), "+c"(fine)
+               : [from] "r"(from)
+               : "memory");
+  return fine != 0;
+}
+
+bool store_16(std::byte* to, const __m128i& value) noexcept {
+  uint64_t fine = 1;
+  asm volatile(RIGEL_VGPU_GUARDED("movups %[value], (%[to])")
+               : "+c"(fine)
+               : [value] "x"(value), [to] "r"(to)
+               : "memory");
+  return fine != 0;
+}
+
+template <class T>
+bool read_piece(std::byte* to, const std::byte* from) noexcept {
+  T value = 0;
+  if (!guarded_load(reinterpret_cast<T*>(const_cast<std::byte*>(from)), value)) return false;
+  std::memcpy(to, &value, sizeof value);
+  return true;
+}
+
+template <class T>
+bool write_piece(std::byte* to, const std::byte* from) noexcept {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return guarded_store(reinterpret_cast<T*>(to), value);
+}
+
+// Pieces of 16, 8, 4, 2 and 1 bytes; `move.template operator()<T>(to, from)`.
+template <class Wide, class Narrow>
+bool in_pieces(std::byte* to, const std::byte* from, uint64_t bytes, Wide wide, Narrow narrow) noexcept {
+  for (; bytes >= 16; to += 16, from += 16, bytes -= 16) {
+    if (!wide(to, from)) return false;
+  }
+  const auto piece = [&]<class T>(T) {
+    if ((bytes & sizeof(T)) == 0) return true;
+    if (!narrow.template operator()<T>(to, from)) return false;
+    to += sizeof(T), from += sizeof(T);
+    return true;
+  };
+  return piece(uint64_t{}) && piece(uint32_t{}) && piece(uint16_t{}) && piece(uint8_t{});
+}
+
+}  // namespace
+
+bool guarded_read(void* to, const std::byte* from, uint64_t bytes) noexcept {
+  return in_pieces(
+      static_cast<std::byte*>(to), from, bytes,
+      [](std::byte* out, const std::byte* in) {
+        __m128i value;
+        if (!load_16(in, value)) return false;
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), value);
+        return true;
+      },
+      []<class T>(std::byte* out, const std::byte* in) { return read_piece<T>(out, in); });
+}
+
+bool guarded_write(std::byte* to, const void* from, uint64_t bytes) noexcept {
+  return in_pieces(
+      to, static_cast<const std::byte*>(from), bytes,
+      [](std::byte* out, const std::byte* in) {
+        return store_16(out, _mm_loadu_si128(reinterpret_cast<const __m128i*>(in)));
+      },
+      []<class T>(std::byte* out, const std::byte* in) { return write_piece<T>(out, in); });
+}
+
+#else
+
+bool guarded_read(void* to, const std::byte* from, uint64_t bytes) noexcept {
+  return guarded([&] { std::memcpy(to, from, bytes); },
+                 [&](std::byte* at) { return at >= from && at < from + bytes; });
+}
+
+bool guarded_write(std::byte* to, const void* from, uint64_t bytes) noexcept {
+  return guarded([&] { std::memcpy(to, from, bytes); },
+                 [&](std::byte* at) { return at >= to && at < to + bytes; });
+}
+
+#endif
+
+}  // namespace rigel::vgpu

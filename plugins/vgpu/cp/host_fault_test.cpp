@@ -1,0 +1,225 @@
+#include "plugins/vgpu/cp/host_fault.hpp"
+
+#include <gtest/gtest.h>
+#include <setjmp.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <string>
+#include <thread>
+
+#include "plugins/vgpu/cp/fake_bus.hpp"
+#include "plugins/vgpu/cp/gpu_memory.hpp"
+
+namespace rigel::vgpu::testing {
+namespace {
+
+// Two pages, of which the second can be taken away.
+class HostFaultTest : public ::testing::Test {
+ protected:
+  HostFaultTest() {
+    if (!catch_host_faults()) return;
+    pages_ = static_cast<std::byte*>(
+        mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  }
+  ~HostFaultTest() override { munmap(pages_, 2 * kPage); }
+  void SetUp() override {
+    if (pages_ == nullptr) GTEST_SKIP() << "faults cannot be caught here";
+  }
+  void take_away() { mprotect(pages_ + kPage, kPage, PROT_NONE); }
+  void make_read_only() { mprotect(pages_ + kPage, kPage, PROT_READ); }
+  template <class T>
+  T* word(uint64_t offset) {
+    return reinterpret_cast<T*>(pages_ + offset);
+  }
+
+  std::byte* pages_ = nullptr;
+};
+
+TEST_F(HostFaultTest, AccessesDoWhatTheySay) {
+  *word<uint64_t>(8) = 7;
+  uint64_t seen = 0;
+  bool done = false;
+  EXPECT_TRUE(guarded_load(word<uint64_t>(8), seen));
+  EXPECT_EQ(seen, 7u);
+  EXPECT_TRUE(guarded_store(word<uint16_t>(16), uint16_t{0x1234}));
+  EXPECT_EQ(*word<uint32_t>(16), 0x1234u);
+  EXPECT_TRUE(guarded_store(word<uint8_t>(17), uint8_t{0x56}));
+  EXPECT_EQ(*word<uint32_t>(16), 0x5634u);
+  EXPECT_TRUE(guarded_subtract(word<uint64_t>(8), uint64_t{9}));
+  EXPECT_EQ(*word<uint64_t>(8), ~uint64_t{1});
+  EXPECT_TRUE(guarded_compare_exchange(word<uint64_t>(8), seen, uint64_t{1}, done));
+  EXPECT_FALSE(done);
+  EXPECT_EQ(seen, ~uint64_t{1});
+  EXPECT_TRUE(guarded_compare_exchange(word<uint64_t>(8), seen, uint64_t{1}, done));
+  EXPECT_TRUE(done);
+  EXPECT_EQ(*word<uint64_t>(8), 1u);
+}
+
+TEST_F(HostFaultTest, CopiesOfEveryLengthAreWhole) {
+  std::array<unsigned char, 200> from, to;
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i + 1);
+  for (size_t bytes = 0; bytes <= 130; ++bytes) {
+    const size_t at = bytes % 17;
+    std::memset(pages_, 0, 256);
+    to.fill(0);
+    ASSERT_TRUE(guarded_write(pages_ + at, from.data() + 3, bytes));
+    ASSERT_EQ(std::memcmp(pages_ + at, from.data() + 3, bytes), 0) << bytes;
+    ASSERT_EQ(pages_[at + bytes], std::byte{0}) << bytes;
+    ASSERT_TRUE(guarded_read(to.data(), pages_ + at, bytes));
+    ASSERT_EQ(std::memcmp(to.data(), from.data() + 3, bytes), 0) << bytes;
+    ASSERT_EQ(to[bytes], 0) << bytes;
+  }
+}
+
+TEST_F(HostFaultTest, WhatIsGoneIsAFaultWithItsAddress) {
+  take_away();
+  uint64_t wide = 0;
+  bool done = false;
+  EXPECT_FALSE(guarded_load(word<uint64_t>(kPage + 8), wide));
+  EXPECT_EQ(last_host_fault().address, pages_ + kPage + 8);
+  EXPECT_EQ(last_host_fault().access, Access::kRead);
+  EXPECT_EQ(last_host_fault().reason, FaultReason::kNotPresent);
+  EXPECT_FALSE(guarded_store(word<uint32_t>(kPage + 4), 1u));
+  EXPECT_EQ(last_host_fault().access, Access::kWrite);
+  EXPECT_FALSE(guarded_subtract(word<uint64_t>(kPage), uint64_t{1}));
+  EXPECT_FALSE(guarded_compare_exchange(word<uint32_t>(kPage), *word<uint32_t>(0), 1u, done));
+  char bytes[64];
+  EXPECT_FALSE(guarded_read(bytes, pages_ + kPage - 32, sizeof bytes));
+  EXPECT_EQ(last_host_fault().address, pages_ + kPage);
+  EXPECT_FALSE(guarded_write(pages_ + kPage - 3, bytes, 8));
+  const auto here = [&](const std::byte* at) { return at >= pages_ && at < pages_ + 2 * kPage; };
+  EXPECT_FALSE(guarded([&] { std::memset(pages_, 1, 2 * kPage); }, here));
+  EXPECT_TRUE(guarded([&] { std::memset(pages_, 2, kPage); }, here)) << "and it works again";
+}
+
+TEST_F(HostFaultTest, GuardsNest) {
+  take_away();
+  const auto here = [&](const std::byte* at) { return at >= pages_ + kPage && at < pages_ + 2 * kPage; };
+  int steps = 0;
+  EXPECT_FALSE(guarded(
+      [&] {
+        EXPECT_FALSE(guarded([&] { *word<volatile int>(kPage) = 1; }, here));
+        ++steps;
+        *word<volatile int>(kPage) = 2;
+        ++steps;
+      },
+      here));
+  EXPECT_EQ(steps, 1);
+}
+
+TEST_F(HostFaultTest, SharesTheProcessorOfManyThreads) {
+  take_away();
+  std::array<std::thread, 4> threads;
+  std::array<int, 4> faults{};
+  for (size_t t = 0; t < threads.size(); ++t) {
+    threads[t] = std::thread([&, t] {
+      for (uint32_t i = 0; i < 1000; ++i) {
+        uint32_t value = 0;
+        const uint64_t at = kPage + (t * 64 + i * 4) % kPage;
+        const bool right =
+            !guarded_load(word<uint32_t>(at), value) && last_host_fault().address == pages_ + at;
+        faults[t] += right;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const int count : faults) EXPECT_EQ(count, 1000);
+}
+
+TEST_F(HostFaultTest, ProcessorsReportItAsTheirs) {
+  FakeBus bus;
+  bus.map_host(0x40000, pages_, 2 * kPage);
+  const Buffer other = bus.allocate(2 * kPage);
+  GpuMemory memory(bus, 5);
+  const GpuMemory::Scope scope(memory);
+  ASSERT_TRUE(memory.store<uint32_t>(0x41010, 3));
+  make_read_only();
+  uint32_t value = 0;
+  EXPECT_TRUE(memory.load(0x41010, value));
+  EXPECT_FALSE(memory.store<uint32_t>(0x41010, 4));
+  EXPECT_EQ(memory.fault().va, 0x41010u);
+  EXPECT_EQ(memory.fault().reason, FaultReason::kReadOnly);
+  EXPECT_EQ(memory.fault().queue_id, 5u);
+  take_away();
+  EXPECT_FALSE(memory.load(0x41010, value));
+  EXPECT_FALSE(memory.fetch_sub<uint64_t>(0x41018, 1));
+  EXPECT_EQ(memory.fault().va, 0x41018u);
+  EXPECT_EQ(memory.fault().access, Access::kWrite);
+  uint64_t old = 0;
+  EXPECT_FALSE(memory.modify<uint64_t>(0x41020, old, [](uint64_t v) { return v + 1; }));
+  char bytes[256];
+  EXPECT_FALSE(memory.read(0x40f80, bytes, sizeof bytes));
+  EXPECT_EQ(memory.fault().va, 0x41000u);
+  EXPECT_FALSE(memory.write(0x41001, bytes, 3));
+  EXPECT_FALSE(memory.copy(other.va, 0x40000, 2 * kPage));
+  EXPECT_EQ(memory.fault().va / kPage, 0x41u) << "copies begin where they like";
+  EXPECT_EQ(memory.fault().access, Access::kRead);
+  EXPECT_FALSE(memory.copy(0x40000, other.va, 2 * kPage));
+  EXPECT_EQ(memory.fault().access, Access::kWrite);
+  EXPECT_FALSE(memory.fill(0x40800, 0x01020304, kPage));
+  EXPECT_EQ(memory.fault().va / kPage, 0x41u);
+}
+
+// The program's own faults are the program's ---------------------------------------------------------------
+
+sigjmp_buf programs_way_out;
+void* volatile programs_fault = nullptr;
+
+void programs_handler(int, siginfo_t* info, void*) {
+  programs_fault = info->si_addr;
+  siglongjmp(programs_way_out, 1);
+}
+
+TEST_F(HostFaultTest, TheProgramsHandlerGetsTheProgramsFaults) {
+  take_away();
+  struct sigaction action {
+  }, before{}, now{};
+  action.sa_sigaction = programs_handler;
+  action.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(program_sigaction(SIGSEGV, &action, &before), 0);
+  EXPECT_TRUE(host_faults_are_caught());
+  for (int i = 1; i <= 3; ++i) {
+    programs_fault = nullptr;
+    if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage + 4 * static_cast<uint64_t>(i)) = 1;
+    EXPECT_EQ(programs_fault, pages_ + kPage + 4 * i);
+    uint32_t value = 0;
+    EXPECT_FALSE(guarded_load(word<uint32_t>(kPage), value)) << "and ours are still ours";
+  }
+  ASSERT_EQ(program_sigaction(SIGSEGV, nullptr, &now), 0);
+  EXPECT_EQ(now.sa_sigaction, programs_handler);
+  ASSERT_EQ(program_sigaction(SIGSEGV, &before, nullptr), 0);
+}
+
+TEST_F(HostFaultTest, AFaultThatNobodyExpectsEndsTheProcess) {
+  take_away();
+  EXPECT_DEATH(guarded([&] { *word<volatile int>(kPage) = 1; }, [](const std::byte*) { return false; }), "");
+  EXPECT_DEATH(*word<volatile int>(kPage) = 1, "");
+  EXPECT_DEATH(raise(SIGSEGV), "");
+}
+
+TEST_F(HostFaultTest, StoresToWatchedPagesAreRepeated) {
+  make_read_only();
+  struct Seen {
+    std::byte* page;
+    std::byte* address = nullptr;
+    int count = 0;
+  } seen{pages_ + kPage};
+  const auto open = [](void* context, std::byte* address) {
+    auto* const s = static_cast<Seen*>(context);
+    s->address = address;
+    ++s->count;
+    return mprotect(s->page, kPage, PROT_READ | PROT_WRITE) == 0;
+  };
+  ASSERT_TRUE(watch_stores(pages_ + kPage, kPage, {open, &seen}));
+  *word<volatile uint64_t>(kPage + 24) = 99;
+  EXPECT_EQ(*word<uint64_t>(kPage + 24), 99u);
+  EXPECT_EQ(seen.address, pages_ + kPage + 24);
+  EXPECT_EQ(seen.count, 1);
+  unwatch_stores(pages_ + kPage);
+  make_read_only();
+  EXPECT_DEATH(*word<volatile int>(kPage) = 1, "");
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::testing
