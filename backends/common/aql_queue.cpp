@@ -24,8 +24,9 @@ constexpr uint32_t kPriorities[] = {0, 7, 15};
 
 }  // namespace
 
-hsabe_status_t AqlQueue::create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info) {
-  std::unique_ptr<AqlQueue> queue(new AqlQueue(device, desc.cookie));
+hsabe_status_t AqlQueue::create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info,
+                                std::function<void(hsa_status_t)> when_stopped) {
+  std::unique_ptr<AqlQueue> queue(new AqlQueue(device, desc.cookie, std::move(when_stopped)));
   void* doorbell = nullptr;
   if (const auto status = queue->start(desc, &doorbell); status != HSA_STATUS_SUCCESS) return status;
   info->amd_queue = queue->queue_;
@@ -242,6 +243,7 @@ void AqlQueue::stop_with(hsa_status_t status) {
     if (std::exchange(error_told_, true)) return;
     update(0);
   }
+  if (when_stopped_) return when_stopped_(status);
   device_.host->events->queue_error(device_.host->self, cookie_, status);
 }
 

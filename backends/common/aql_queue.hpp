@@ -9,8 +9,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <hsa/amd_hsa_queue.h>
 
@@ -22,7 +24,10 @@ namespace rigel::gfx {
 
 class AqlQueue {
  public:
-  static hsabe_status_t create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info);
+  /// `when_stopped` is told of an error instead of the runtime, on the thread that stops the queue, which may
+  /// be one of the handler's: it must not destroy the queue.
+  static hsabe_status_t create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info,
+                               std::function<void(hsa_status_t)> when_stopped = {});
   ~AqlQueue();
   AqlQueue(const AqlQueue&) = delete;
   AqlQueue& operator=(const AqlQueue&) = delete;
@@ -41,7 +46,8 @@ class AqlQueue {
   }
 
  private:
-  AqlQueue(Device& device, uint64_t cookie) : device_(device), cookie_(cookie) {}
+  AqlQueue(Device& device, uint64_t cookie, std::function<void(hsa_status_t)> when_stopped)
+      : device_(device), cookie_(cookie), when_stopped_(std::move(when_stopped)) {}
   hsabe_status_t start(const hsabe_queue_desc_t& desc, void** doorbell);
   void fill_in(const hsabe_queue_desc_t& desc);
   hsabe_status_t update(uint32_t percentage);
@@ -58,6 +64,7 @@ class AqlQueue {
 
   Device& device_;
   const uint64_t cookie_;
+  const std::function<void(hsa_status_t)> when_stopped_;
   QueueMemory memory_;
   amd_queue_t* queue_ = nullptr;  // in memory_.control
   uint64_t inactive_ = 0;         // signal

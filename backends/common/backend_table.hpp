@@ -94,6 +94,10 @@ struct BackendTable {
       },
       .engines = [](void* device, uint32_t* all,
                     uint32_t* idle) { as_device(device).copies().engines(all, idle); },
+      .abandon =
+          [](void* device, hsabe_status_t status) {
+            as_device(device).copies().abandon(static_cast<hsa_status_t>(status));
+          },
   };
 
   static constexpr hsabe_backend_t make(std::string_view name) {

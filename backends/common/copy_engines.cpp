@@ -1,10 +1,15 @@
 #include "backends/common/copy_engines.hpp"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
@@ -18,6 +23,10 @@ constexpr size_t kToDevice = 0, kFromDevice = 1;
 constexpr auto kAskAgainAfter = std::chrono::seconds(1);
 /// A box of more rows is not worth a kernel for each.
 constexpr uint64_t kRowsMax = 128;
+/// Within the device kernels are several times as fast as an engine, but take longer to begin.
+constexpr uint64_t kEngineBytesWithin = 256 << 10;
+constexpr auto kLookEvery = std::chrono::milliseconds(3);
+constexpr auto kRoomAfter = std::chrono::microseconds(20);
 
 constexpr uint32_t kSystemFences = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                                    HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
@@ -26,19 +35,6 @@ constexpr size_t kBarrierSignals = 5;
 
 amd_signal_t& signal_of(uint64_t handle) {
   return *reinterpret_cast<amd_signal_t*>(handle);
-}
-
-int64_t value_of(uint64_t handle) {
-  return std::atomic_ref(const_cast<int64_t&>(signal_of(handle).value)).load(std::memory_order_acquire);
-}
-
-/// Dependencies that are not there yet.
-std::vector<uint64_t> pending(const hsabe_copy_t& copy) {
-  std::vector<uint64_t> signals;
-  for (uint64_t i = 0; i < copy.dependency_count; ++i) {
-    if (value_of(copy.dependencies[i]) != 0) signals.push_back(copy.dependencies[i]);
-  }
-  return signals;
 }
 
 /// A box whose rows, and whose layers, follow each other without gaps is fewer and longer rows.
@@ -124,59 +120,93 @@ bool engines_wanted(const Device& device) {
 
 CopyEngines::CopyEngines(Device& device) : device_(device), engines_usable_(engines_wanted(device)) {}
 
-CopyEngines::~CopyEngines() = default;
+CopyEngines::~CopyEngines() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  look_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+}
 
 // What copies
 // ------------------------------------------------------------------------------------------------
 
-SdmaQueue* CopyEngines::engine(size_t number) {
-  if (SdmaQueue* const ready = ready_[number].load(std::memory_order_acquire); ready != nullptr) return ready;
-  const std::lock_guard lock(mutex_);
-  if (owned_[number] != nullptr) return owned_[number].get();
-  const auto now = std::chrono::steady_clock::now();
-  if (asked_[number] != decltype(now){} && now - asked_[number] < kAskAgainAfter) return nullptr;
+CopyEngines::Engine* CopyEngines::engine(size_t number) {
+  Engine& engine = engines_[number];
+  if (engine.queue != nullptr) return &engine;
   // Where copies from the host belong on the first engine, it must be the first that is asked for.
-  if (device_.has_quirk(kQuirkHostCopyOnEngine0) && number != kToDevice && owned_[kToDevice] == nullptr) {
-    owned_[kToDevice] = SdmaQueue::create(device_);
-    ready_[kToDevice].store(owned_[kToDevice].get(), std::memory_order_release);
-  }
-  asked_[number] = now;
-  owned_[number] = SdmaQueue::create(device_);
-  ready_[number].store(owned_[number].get(), std::memory_order_release);
-  return owned_[number].get();
+  if (device_.has_quirk(kQuirkHostCopyOnEngine0) && number != kToDevice) this->engine(kToDevice);
+  const auto now = Clock::now();
+  if (engine.asked != Clock::time_point{} && now - engine.asked < kAskAgainAfter) return nullptr;
+  engine.queue = SdmaQueue::create(device_);
+  engine.asked = engine.queue == nullptr ? now : Clock::time_point{};
+  return engine.queue == nullptr ? nullptr : &engine;
 }
 
-SdmaQueue* CopyEngines::engine_for(const hsabe_copy_t& copy) {
+/// Whether a copy can wait, if it has to, in the queue of an engine without harm to others.
+bool CopyEngines::may_take(size_t number, const Waits& waits) {
+  const CopiesUnderway& copies = engines_[number].copies;
+  if (!copies.open()) return true;
+  return !waits.open && waits.behind == 1u << number;
+}
+
+CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Waits& waits) {
   if (!engines_usable_) return nullptr;
   if (copy.engines != 0) {  // as the caller says
-    for (size_t i = 0; i < kEngines; ++i) {
-      if ((copy.engines >> i & 1) != 0) return engine(i);
+    const auto number = static_cast<size_t>(std::countr_zero(copy.engines));
+    return number < kEngines && may_take(number, waits) ? engine(number) : nullptr;
+  }
+  const bool waits_openly = waits.open || waits.behind != 0;
+  if (copy.from_host == 0 && copy.to_host == 0) {
+    if (copy.width * copy.height * copy.depth > kEngineBytesWithin) return nullptr;
+    for (const size_t number : {kFromDevice, kToDevice}) {  // not behind a long copy
+      Engine* const found = may_take(number, waits) && !waits_openly ? engine(number) : nullptr;
+      if (found != nullptr && found->queue->idle()) return found;
     }
     return nullptr;
   }
-  // Within the device, kernels are several times as fast.
-  if (copy.from_host == 0 && copy.to_host == 0) return nullptr;
-  return engine(copy.to_host != 0 ? kFromDevice : kToDevice);
+  const size_t best = copy.to_host != 0 ? kFromDevice : kToDevice;
+  if (may_take(best, waits)) return engine(best);
+  // While the engine waits for something else, the other one serves both directions.
+  const size_t other = best == kToDevice ? kFromDevice : kToDevice;
+  const bool either = !device_.has_quirk(kQuirkHostCopyOnEngine0);
+  return either && !waits_openly && may_take(other, waits) ? engine(other) : nullptr;
 }
 
-hsabe_status_t CopyEngines::service(ServiceQueue** out) {
-  if (ServiceQueue* const ready = service_ready_.load(std::memory_order_acquire); ready != nullptr) {
-    *out = ready;
-    return HSA_STATUS_SUCCESS;
+/// Null if there is none, or none any more.
+ServiceQueue* CopyEngines::service() {
+  if (service_ != nullptr && service_->failed()) end_service(HSA_STATUS_ERROR);
+  return service_.get();
+}
+
+hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
+  const std::lock_guard making(making_);
+  std::vector<std::shared_ptr<ServiceQueue>> stopped;
+  std::shared_ptr<ServiceQueue> queue;
+  {
+    const std::lock_guard lock(mutex_);
+    if (service() != nullptr) queue = service_;
+    stopped.swap(stopped_);
   }
-  const std::lock_guard lock(mutex_);
-  if (service_ == nullptr) {
+  stopped.clear();
+  if (queue == nullptr) {
     const hsabe_host_t* const host = device_.host;
-    const auto code = device_.family.generation->blit_code();
-    hsabe_status_t status = Block::allocate(
-        host, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT | HSABE_BLOCK_EXECUTABLE, code.size_bytes(), blit_code_);
-    if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no memory for the kernels that copy");
-    write_blit_code(code, device_.chip, blit_code_.data());
-    status = ServiceQueue::create(device_, service_);
+    if (!blit_code_) {
+      const auto code = device_.family.generation->blit_code();
+      const hsabe_status_t status =
+          Block::allocate(host, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT | HSABE_BLOCK_EXECUTABLE,
+                          code.size_bytes(), blit_code_);
+      if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no memory for the kernels that copy");
+      write_blit_code(code, device_.chip, blit_code_.data());
+    }
+    const hsabe_status_t status = ServiceQueue::create(
+        device_, [this](hsa_status_t why) { service_stopped(why); }, queue);
     if (status != HSA_STATUS_SUCCESS) return status;
-    service_ready_.store(service_.get(), std::memory_order_release);
+    const std::lock_guard lock(mutex_);
+    service_ = queue;
   }
-  *out = service_.get();
+  if (out != nullptr) *out = std::move(queue);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -186,36 +216,64 @@ hsabe_status_t CopyEngines::service(ServiceQueue** out) {
 hsabe_status_t CopyEngines::submit(const hsabe_copy_t& asked) {
   if (asked.width == 0 || asked.height == 0 || asked.depth == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const hsabe_copy_t copy = folded(asked);
-  SdmaQueue* const queue = engine_for(copy);
-  if (queue != nullptr) {
-    const hsabe_status_t status = by_engine(*queue, copy);
-    if (status != HSA_STATUS_ERROR_OUT_OF_RESOURCES) return status;
+  for (;;) {
+    Result result = Result::kNotThisWay;
+    {
+      const std::lock_guard lock(mutex_);
+      const Waits waits = waits_of(copy);
+      if (waits.failed) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+      Engine* const engine = engine_for(copy, waits);
+      if (engine != nullptr) result = by_engine(*engine, copy, waits);
+      if (result == Result::kNotThisWay && copy.engines == 0) result = by_kernel(copy, waits);
+    }
+    if (result == Result::kDone) return HSA_STATUS_SUCCESS;
+    if (result == Result::kNotThisWay) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    if (result == Result::kNoRoom) std::this_thread::sleep_for(kRoomAfter);
+    if (result == Result::kNoService && make_service() != HSA_STATUS_SUCCESS)
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
-  if (copy.engines != 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  return by_kernel(copy);
 }
 
-hsabe_status_t CopyEngines::by_engine(SdmaQueue& queue, const hsabe_copy_t& copy) {
+CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
+  for (Engine& engine : engines_) {
+    if (engine.queue != nullptr) engine.copies.read(engine.queue->read());
+  }
+  if (service_ != nullptr) service_copies_.read(service_->read_index());
+  Waits waits;
+  for (uint64_t i = 0; i < copy.dependency_count; ++i) {
+    const uint64_t signal = copy.dependencies[i];
+    int64_t value = signal_value(signal);
+    if (value == 0) continue;
+    int64_t promised = service_copies_.promised(signal).count;
+    uint32_t behind = 0;
+    for (size_t e = 0; e < kEngines; ++e) {
+      const CopiesUnderway::Promise promise = engines_[e].copies.promised(signal);
+      promised += promise.count;
+      if (promise.open) behind |= 1u << e;
+    }
+    if (promised < value) {
+      value = signal_value(signal);  // what promised it may just have been done
+      if (value == 0) continue;
+      waits.open = true;
+    }
+    waits.failed |= value < 0;
+    waits.behind |= behind;
+    waits.signals.push_back({signal, value});
+  }
+  return waits;
+}
+
+CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& copy, const Waits& waits) {
+  SdmaQueue& queue = *engine.queue;
   const SdmaEncoder& encoder = queue.encoder();
   const bool row = is_row(copy);
   const bool narrow = copy.width <= UINT32_MAX && copy.height <= UINT32_MAX && copy.depth <= UINT32_MAX;
-  const size_t box = row ? 0 : narrow ? encoder.rect_dwords(rect_of(copy)) : 0;
-  if (!row && (box == 0 || box > SdmaQueue::kDwordsMax / 2)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const size_t body = row ? encoder.copy_dwords(copy.width) : narrow ? encoder.rect_dwords(rect_of(copy)) : 0;
+  if (body == 0 || body > SdmaQueue::kDwordsMax / 2) return Result::kNotThisWay;
 
-  struct Wait {
-    uint64_t va;
-    int64_t value;
-  };
-  std::vector<Wait> waits;
-  size_t before = 0;
-  for (uint64_t i = 0; i < copy.dependency_count; ++i) {
-    const int64_t value = value_of(copy.dependencies[i]);
-    if (value == 0) continue;
-    waits.push_back({reinterpret_cast<uint64_t>(&signal_of(copy.dependencies[i]).value), value});
-    before += encoder.wait_zero_dwords(value);
-  }
+  size_t waiting = 0;
+  for (const Wait& wait : waits.signals) waiting += encoder.wait_zero_dwords(wait.value);
   const bool flush = copy.from_host != 0;
-  before += encoder.begin_dwords(flush) + (copy.start_time != 0 ? SdmaEncoder::kTimestampDwords : 0);
   SdmaCompletion completion;
   if (copy.completion != 0) {
     amd_signal_t& signal = signal_of(copy.completion);
@@ -223,51 +281,47 @@ hsabe_status_t CopyEngines::by_engine(SdmaQueue& queue, const hsabe_copy_t& copy
     completion.mailbox_va = signal.event_mailbox_ptr;
     completion.event_id = signal.event_id;
   }
-  const size_t after = encoder.end_dwords() + (copy.end_time != 0 ? SdmaEncoder::kTimestampDwords : 0) +
-                       encoder.completion_dwords(completion);
-  if (before + after > SdmaQueue::kDwordsMax / 4) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const size_t stamps = (copy.start_time != 0 ? 1 : 0) + (copy.end_time != 0 ? 1 : 0);
+  const size_t dwords = waiting + encoder.begin_dwords(flush) + body + encoder.end_dwords() +
+                        stamps * SdmaEncoder::kTimestampDwords + encoder.completion_dwords(completion);
+  if (dwords > SdmaQueue::kDwordsMax) return Result::kNotThisWay;
+  if (!queue.has_room(dwords)) return Result::kNoRoom;
 
-  // As many packets at a time as a submission holds; what others put in between does no harm.
-  const uint64_t bytes_at_a_time =
-      (SdmaQueue::kDwordsMax - before - after) / SdmaEncoder::kCopyDwords * uint64_t{encoder.copy_max()};
-  uint64_t done = 0;
-  do {
-    const uint64_t part = row ? std::min(copy.width - done, bytes_at_a_time) : copy.width;
-    const bool first = done == 0, last = done + part == copy.width;
-    const size_t dwords = (first ? before : 0) + (row ? encoder.copy_dwords(part) : box) + (last ? after : 0);
-    queue.submit(dwords, [&](uint32_t* to) {
-      if (first) {
-        for (const Wait& wait : waits) to = encoder.wait_zero(to, wait.va, wait.value);
-        to = encoder.begin(to, flush);
-        if (copy.start_time != 0) to = encoder.timestamp(to, copy.start_time);
-      }
-      to = row ? encoder.copy(to, copy.destination + done, copy.source + done, part)
-               : encoder.rect(to, rect_of(copy));
-      if (!last) return;
-      to = encoder.end(to);
-      if (copy.end_time != 0) to = encoder.timestamp(to, copy.end_time);
-      encoder.completion(to, completion);
-    });
-    done += part;
-  } while (done < copy.width);
-  return HSA_STATUS_SUCCESS;
+  const uint64_t begin = queue.submit(dwords, [&](uint32_t* to) {
+    for (const Wait& wait : waits.signals)
+      to = encoder.wait_zero(to, reinterpret_cast<uint64_t>(&signal_of(wait.signal).value), wait.value);
+    to = encoder.begin(to, flush);
+    if (copy.start_time != 0) to = encoder.timestamp(to, copy.start_time);
+    to = row ? encoder.copy(to, copy.destination, copy.source, copy.width) : encoder.rect(to, rect_of(copy));
+    to = encoder.end(to);
+    if (copy.end_time != 0) to = encoder.timestamp(to, copy.end_time);
+    encoder.completion(to, completion);
+  });
+  if ((waits.open || waits.behind != 0) && !engine.copies.open()) {
+    std::vector<uint64_t> signals;
+    for (const Wait& wait : waits.signals) signals.push_back(wait.signal);
+    engine.copies.open_wait(begin, begin + waiting * 4, signals);
+    look_after_open_waits();
+  }
+  engine.copies.add(copy.completion, queue.written());
+  return Result::kDone;
 }
 
-hsabe_status_t CopyEngines::by_kernel(const hsabe_copy_t& copy) {
+CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits& waits) {
+  if (waits.open || waits.behind != 0) return Result::kNotThisWay;
   const uint64_t rows = copy.height * copy.depth;
-  if (rows > kRowsMax) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  ServiceQueue* queue = nullptr;
-  if (const hsabe_status_t status = service(&queue); status != HSA_STATUS_SUCCESS)
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  if (rows > kRowsMax) return Result::kNotThisWay;
+  ServiceQueue* const queue = service();
+  if (queue == nullptr) return Result::kNoService;
 
-  const std::vector<uint64_t> waits = pending(copy);
-  const size_t barriers = (waits.size() + kBarrierSignals - 1) / kBarrierSignals;
+  const size_t barriers = (waits.signals.size() + kBarrierSignals - 1) / kBarrierSignals;
   const size_t start = copy.start_time != 0 ? 1 : 0;
   const size_t end = copy.end_time != 0 ? 1 : 0;
   // One row completes by itself; several, and times, by a barrier behind them.
   const bool plain = rows == 1 && end == 0;
   const size_t slots = barriers + start + rows + end + (plain ? 0 : 1);
-  if (slots > ServiceQueue::kSlotsMax) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  if (slots > ServiceQueue::kSlotsMax) return Result::kNotThisWay;
+  if (!queue->has_room(slots)) return Result::kNoRoom;
 
   const Generation& generation = *device_.family.generation;
   const auto stamp = [&](ServiceQueue::Entry& entry, uint64_t va) {
@@ -277,11 +331,14 @@ hsabe_status_t CopyEngines::by_kernel(const hsabe_copy_t& copy) {
                                      0, kBarrierBit | kSystemFences);
   };
   const uint32_t cus = device_.facts.compute_units();
-  return queue->submit(slots, [&](ServiceQueue::Entry entry) {
+  const auto fill = [&](ServiceQueue::Entry entry) {
     size_t at = entry.number;
     if (at < barriers) {
-      const auto some = std::span(waits).subspan(at * kBarrierSignals);
-      return put_barrier(entry.slot, some.first(std::min(some.size(), kBarrierSignals)), 0);
+      uint64_t signals[kBarrierSignals];
+      size_t count = 0;
+      for (size_t i = at * kBarrierSignals; i < waits.signals.size() && count < kBarrierSignals; ++i)
+        signals[count++] = waits.signals[i].signal;
+      return put_barrier(entry.slot, std::span(signals, count), 0);
     }
     at -= barriers;
     if (at < start) return stamp(entry, copy.start_time);
@@ -298,48 +355,147 @@ hsabe_status_t CopyEngines::by_kernel(const hsabe_copy_t& copy) {
     at -= rows;
     if (at < end) return stamp(entry, copy.end_time);
     put_barrier(entry.slot, {}, copy.completion);
-  });
+  };
+  uint64_t position = 0;
+  if (queue->submit(slots, fill, &position) != HSA_STATUS_SUCCESS) return Result::kNotThisWay;
+  service_copies_.add(copy.completion, position);
+  return Result::kDone;
 }
+
+// What goes wrong
+// ------------------------------------------------------------------------------------------------
+
+/// Ends what an engine has been given: its queue first, so that it is not both done and failed.
+void CopyEngines::drop(Engine& engine, hsa_status_t status) {
+  if (engine.queue == nullptr) return;
+  engine.copies.read(engine.queue->read());
+  engine.queue.reset();
+  engine.copies.fail(device_.host, status);
+}
+
+void CopyEngines::end_service(hsa_status_t status) {
+  service_copies_.fail(device_.host, status);
+  stopped_.push_back(std::move(service_));
+}
+
+void CopyEngines::service_stopped(hsa_status_t status) {
+  const std::lock_guard lock(mutex_);
+  // Somebody may have seen it before, and there may even be a new one.
+  if (service_ != nullptr && service_->failed()) end_service(status);
+}
+
+void CopyEngines::abandon(hsa_status_t status) {
+  std::shared_ptr<ServiceQueue> service, control;
+  {
+    const std::lock_guard lock(control_mutex_);
+    control = std::move(control_);
+  }
+  const std::lock_guard lock(mutex_);
+  for (Engine& engine : engines_) drop(engine, status);
+  service = std::move(service_);
+  if (service != nullptr) service->stop();
+  service_copies_.fail(device_.host, status);
+}
+
+void CopyEngines::look_after_open_waits() {
+  if (!watcher_.joinable()) {
+    // Signals of the process are for the program's threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    watcher_ = std::thread([this] { look_after(Lock(mutex_)); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(watcher_.native_handle(), "hsa-copy-waits");
+  }
+  look_.notify_one();
+}
+
+void CopyEngines::look_after(Lock lock) {
+  const auto any_open = [&] {
+    bool any = false;
+    for (Engine& engine : engines_) {
+      if (engine.queue != nullptr) engine.copies.read(engine.queue->read());
+      any |= engine.copies.open();
+    }
+    return any;
+  };
+  while (!ending_) {
+    if (!any_open()) {
+      look_.wait(lock);
+      continue;
+    }
+    for (Engine& engine : engines_) {
+      if (engine.copies.wait_is_lost()) drop(engine, HSA_STATUS_ERROR);
+    }
+    look_.wait_for(lock, kLookEvery, [&] { return ending_; });
+  }
+}
+
+// Fills
+// -----------------------------------------------------------------------------------------------------
 
 hsabe_status_t CopyEngines::fill(uint64_t destination, uint32_t value, uint64_t count, uint64_t completion) {
   if (destination % 4 != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  ServiceQueue* queue = nullptr;
-  if (const hsabe_status_t status = service(&queue); status != HSA_STATUS_SUCCESS)
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  return queue->submit(1, [&](ServiceQueue::Entry entry) {
-    if (count == 0) return put_barrier(entry.slot, {}, completion);
-    const BlitLaunch launch = blit_fill(destination, value, count, device_.facts.compute_units());
-    put_kernel(entry.slot, entry.place, launch, blit_code_.address(), false, completion);
-  });
+  for (;;) {
+    bool full = false;
+    {
+      const std::lock_guard lock(mutex_);
+      ServiceQueue* const queue = service();
+      full = queue != nullptr && !queue->has_room(1);
+      if (queue != nullptr && !full) {
+        uint64_t position = 0;
+        const auto put = [&](ServiceQueue::Entry entry) {
+          if (count == 0) return put_barrier(entry.slot, {}, completion);
+          const BlitLaunch launch = blit_fill(destination, value, count, device_.facts.compute_units());
+          put_kernel(entry.slot, entry.place, launch, blit_code_.address(), false, completion);
+        };
+        const hsabe_status_t status = queue->submit(1, put, &position);
+        if (status == HSA_STATUS_SUCCESS) service_copies_.add(completion, position);
+        return status;
+      }
+    }
+    if (full) {
+      std::this_thread::sleep_for(kRoomAfter);
+    } else if (make_service() != HSA_STATUS_SUCCESS) {
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
+  }
 }
 
 void CopyEngines::engines(uint32_t* all, uint32_t* idle) {
   *all = *idle = 0;
   if (!engines_usable_) return;
+  const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < kEngines; ++i) {
-    const SdmaQueue* const queue = ready_[i].load(std::memory_order_acquire);
     *all |= 1u << i;
-    if (queue == nullptr || queue->idle()) *idle |= 1u << i;
+    if (engines_[i].queue == nullptr || engines_[i].queue->idle()) *idle |= 1u << i;
   }
 }
 
 hsabe_status_t CopyEngines::invalidate_code() {
   if (device_.has_quirk(kQuirkCodeCacheByFirmware)) return HSA_STATUS_SUCCESS;
-  ServiceQueue* queue = nullptr;
-  if (const hsabe_status_t status = service(&queue); status != HSA_STATUS_SUCCESS) return status;
   uint32_t words[kPm4PacketMax];
   const uint32_t* const end = device_.family.generation->invalidate_code(words);
   const std::span<const uint32_t> packet(words, static_cast<size_t>(end - words));
+  std::shared_ptr<ServiceQueue> queue;
+  hsabe_status_t status = make_service(&queue);
+  if (status != HSA_STATUS_SUCCESS) return status;
   bool busy = false;
-  hsabe_status_t status = queue->run_pm4(packet, true, &busy);
+  status = queue->run_pm4(packet, true, &busy);
   if (!busy) return status;
-  // A copy in there may wait for a kernel that is only now being loaded. So this does not wait for the copy.
-  const std::lock_guard lock(control_mutex_);
-  if (control_ == nullptr) {
-    status = ServiceQueue::create(device_, control_);
-    if (status != HSA_STATUS_SUCCESS) return status;
+  // A copy in there may take long, or wait for one that does. So this does not wait for it.
+  std::shared_ptr<ServiceQueue> control;
+  {
+    const std::lock_guard lock(control_mutex_);
+    if (control_ != nullptr && control_->failed()) control_ = nullptr;
+    if (control_ == nullptr) {
+      status = ServiceQueue::create(
+          device_, [](hsa_status_t) {}, control_);
+      if (status != HSA_STATUS_SUCCESS) return status;
+    }
+    control = control_;
   }
-  return control_->run_pm4(packet, false, &busy);
+  return control->run_pm4(packet, false, &busy);
 }
 
 }  // namespace rigel::gfx

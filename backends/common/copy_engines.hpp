@@ -3,15 +3,30 @@
 // Engines and the queue for kernels are made when they are first needed. An engine that cannot be had (there
 // are a handful, for all processes) is no error: kernels copy then, and the engine is asked for again now and
 // then. Any thread, several at a time.
+//
+// Waiting. A queue goes in order, so a copy that waits in it holds up those behind it, perhaps the very one
+// that it waits for. What another copy has promised to signal, and has been submitted, comes by itself: any
+// queue may wait for that. For everything else (a kernel, the host) an engine waits as well, one such copy at
+// a time, an open wait: until it is over, only copies that depend on it go behind it, and all others take
+// another way. The queue of kernels never waits openly. A copy for which there is no place is refused, and
+// the runtime waits.
+//
+// Failure. When a queue fails, every copy that it had and may not have done ends with a negative signal, and
+// the queue is made anew when it is next needed. A signal that an engine waits for and that turns negative
+// ends what is behind it the same way; a thread, which there is from the first open wait on, looks after that
+// every few milliseconds.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
+#include <vector>
 
+#include "backends/common/copies_underway.hpp"
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/sdma_queue.hpp"
 #include "backends/common/service_queue.hpp"
@@ -28,32 +43,68 @@ class CopyEngines {
   hsabe_status_t submit(const hsabe_copy_t& copy);
   hsabe_status_t fill(uint64_t destination, uint32_t value, uint64_t count, uint64_t completion);
   void engines(uint32_t* all, uint32_t* idle);
+  void abandon(hsa_status_t status);
 
   /// Drops what processors have cached of code; returns when that is done.
   hsabe_status_t invalidate_code();
 
  private:
   static constexpr size_t kEngines = 2;  ///< one for each direction
+  using Clock = std::chrono::steady_clock;
+  using Lock = std::unique_lock<std::mutex>;
 
-  SdmaQueue* engine_for(const hsabe_copy_t& copy);
-  SdmaQueue* engine(size_t number);
-  hsabe_status_t service(ServiceQueue** out);
-  hsabe_status_t by_engine(SdmaQueue& queue, const hsabe_copy_t& copy);
-  hsabe_status_t by_kernel(const hsabe_copy_t& copy);
+  struct Engine {
+    std::unique_ptr<SdmaQueue> queue;
+    CopiesUnderway copies;
+    Clock::time_point asked{};  ///< when the driver last had none
+  };
+  struct Wait {
+    uint64_t signal;
+    int64_t value;
+  };
+  /// What a copy waits for, as far as it is not there yet.
+  struct Waits {
+    std::vector<Wait> signals;
+    bool open = false;    ///< for something that no copy has promised
+    uint32_t behind = 0;  ///< for copies behind the open waits of these engines
+    bool failed = false;  ///< for something that has gone wrong
+  };
+  enum class Result { kDone, kNoRoom, kNoService, kNotThisWay };
+
+  // With the lock.
+  Waits waits_of(const hsabe_copy_t& copy);
+  Engine* engine(size_t number);
+  Engine* engine_for(const hsabe_copy_t& copy, const Waits& waits);
+  bool may_take(size_t number, const Waits& waits);
+  ServiceQueue* service();
+  Result by_engine(Engine& engine, const hsabe_copy_t& copy, const Waits& waits);
+  Result by_kernel(const hsabe_copy_t& copy, const Waits& waits);
+  void look_after_open_waits();
+  void drop(Engine& engine, hsa_status_t status);
+  void end_service(hsa_status_t status);
+
+  void look_after(Lock lock);
+  hsabe_status_t make_service(std::shared_ptr<ServiceQueue>* out = nullptr);
+  void service_stopped(hsa_status_t status);
 
   Device& device_;
   const bool engines_usable_;
 
-  std::mutex mutex_;  // guards the making of what follows
-  std::array<std::atomic<SdmaQueue*>, kEngines> ready_{};
-  std::array<std::unique_ptr<SdmaQueue>, kEngines> owned_;
-  std::array<std::chrono::steady_clock::time_point, kEngines> asked_{};
-  std::atomic<ServiceQueue*> service_ready_{};
-  std::unique_ptr<ServiceQueue> service_;
+  std::mutex making_;  // held while the queue for kernels is made or destroyed; guards blit_code_
   Block blit_code_;
 
+  // Never held while a queue for kernels is made or destroyed: who stops one may hold locks that this takes.
+  std::mutex mutex_;  // guards what follows
+  std::array<Engine, kEngines> engines_;
+  std::shared_ptr<ServiceQueue> service_;
+  CopiesUnderway service_copies_{ServiceQueue::kLag};
+  std::vector<std::shared_ptr<ServiceQueue>> stopped_;  // which somebody else than their handler must destroy
+  bool ending_ = false;
+  std::condition_variable look_;
+  std::thread watcher_;
+
   std::mutex control_mutex_;               // guards what follows
-  std::unique_ptr<ServiceQueue> control_;  // where nothing waits for the program; made when needed
+  std::shared_ptr<ServiceQueue> control_;  // where nothing waits for the program; made when needed
 };
 
 }  // namespace rigel::gfx

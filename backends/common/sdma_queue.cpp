@@ -1,9 +1,7 @@
 #include "backends/common/sdma_queue.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include <hsa_plugin/kfd_abi.h>
 
@@ -51,30 +49,25 @@ SdmaQueue::~SdmaQueue() {
   device_.ioctl(KFD_NR_DESTROY_QUEUE, destroy);
 }
 
-uint64_t SdmaQueue::reported() const {
+uint64_t SdmaQueue::read() {
   auto& index = *reinterpret_cast<uint64_t*>(pointers_.data());
-  return std::atomic_ref(index).load(std::memory_order_acquire);
+  read_ = indices_.read_index(std::atomic_ref(index).load(std::memory_order_acquire), read_);
+  return read_;
 }
 
-bool SdmaQueue::idle() const {
-  const std::lock_guard lock(mutex_);
-  read_ = indices_.read_index(reported(), read_);
-  return read_ == written_;
+bool SdmaQueue::has_room(size_t dwords) {
+  const uint64_t bytes = (dwords + encoder_.padding_dwords(dwords)) * 4;
+  return indices_.has_room(written_ + indices_.gap(written_, bytes) + bytes, read());
 }
 
-void SdmaQueue::submit(size_t dwords, const std::function<void(uint32_t*)>& write) {
+uint64_t SdmaQueue::submit(size_t dwords, const std::function<void(uint32_t*)>& write) {
   const size_t padding = encoder_.padding_dwords(dwords);
   const uint64_t bytes = (dwords + padding) * 4;
-  const std::lock_guard lock(mutex_);
   const uint64_t gap = indices_.gap(written_, bytes);
-  for (uint32_t turn = 0;; ++turn) {
-    read_ = indices_.read_index(reported(), read_);
-    if (indices_.has_room(written_ + gap + bytes, read_)) break;
-    if (turn > 100) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
   const auto at = [&] { return reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)); };
   encoder_.nop(at(), gap / 4);
   written_ += gap;
+  const uint64_t begin = written_;
   write(at());
   encoder_.nop(at() + dwords, padding);
   written_ += bytes;
@@ -88,6 +81,7 @@ void SdmaQueue::submit(size_t dwords, const std::function<void(uint32_t*)>& writ
     std::atomic_ref(*static_cast<uint32_t*>(doorbell_))
         .store(static_cast<uint32_t>(published), std::memory_order_release);
   }
+  return begin;
 }
 
 }  // namespace rigel::gfx

@@ -1,15 +1,14 @@
 // A queue of one of the device's copy engines.
 //
-// Any thread submits; a submission is written in one piece. Order: packets before the write index, the write
-// index before the doorbell (release); the engine's read index is loaded with acquire before its part of the
-// ring is written again.
+// Not safe for threads: its owner's lock guards it. A submission is written in one piece. Order:
+// packets before the write index, the write index before the doorbell (release); the engine's read index is
+// loaded with acquire before its part of the ring is written again.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/sdma.hpp"
@@ -19,7 +18,7 @@ namespace rigel::gfx {
 class SdmaQueue {
  public:
   static constexpr uint64_t kRingBytes = 256 * 1024;
-  /// What one submission can have; copies that need more make several.
+  /// What one submission can have.
   static constexpr size_t kDwordsMax = kRingBytes / 4 / 4;
 
   /// Null if the driver has none to give: other processes may have them all.
@@ -29,15 +28,21 @@ class SdmaQueue {
 
   const SdmaEncoder& encoder() const { return encoder_; }
 
-  /// Waits for room, has `write` put exactly `dwords` dwords, and rings.
-  void submit(size_t dwords, const std::function<void(uint32_t*)>& write);
+  /// Whether there is room for a submission of so many dwords.
+  bool has_room(size_t dwords);
+
+  /// Where there is room: has `write` put exactly `dwords` dwords, and rings. Returns where they begin.
+  uint64_t submit(size_t dwords, const std::function<void(uint32_t*)>& write);
+
+  /// Where the last submission ends, and how far the engine has read. In bytes; both only grow.
+  uint64_t written() const { return written_; }
+  uint64_t read();
 
   /// Whether the engine has read everything.
-  bool idle() const;
+  bool idle() { return read() == written_; }
 
  private:
   explicit SdmaQueue(Device& device);
-  uint64_t reported() const;
 
   Device& device_;
   const SdmaEncoder encoder_;
@@ -47,10 +52,8 @@ class SdmaQueue {
   void* doorbell_ = nullptr;
   uint32_t queue_id_ = 0;
   bool created_ = false;
-
-  mutable std::mutex mutex_;  // guards what follows, and the ring
   uint64_t written_ = 0;
-  mutable uint64_t read_ = 0;
+  uint64_t read_ = 0;
 };
 
 }  // namespace rigel::gfx

@@ -37,8 +37,10 @@ class Patience {
 
 }  // namespace
 
-hsabe_status_t ServiceQueue::create(Device& device, std::unique_ptr<ServiceQueue>& out) {
-  std::unique_ptr<ServiceQueue> queue(new ServiceQueue(device));
+static_assert(ServiceQueue::kLag >= 2 * kBarrierEvery);
+
+hsabe_status_t ServiceQueue::create(Device& device, Stopped stopped, std::shared_ptr<ServiceQueue>& out) {
+  std::shared_ptr<ServiceQueue> queue(new ServiceQueue(device));
   const hsabe_host_t* const host = device.host;
   hsabe_status_t status = host->signal->create(host->self, 0, &queue->doorbell_signal_);
   if (status != HSA_STATUS_SUCCESS) return status;
@@ -55,7 +57,7 @@ hsabe_status_t ServiceQueue::create(Device& device, std::unique_ptr<ServiceQueue
   desc.group_segment_size = 0;
   hsabe_queue_info_t info{};
   info.struct_size = sizeof(info);
-  status = AqlQueue::create(device, desc, &info);
+  status = AqlQueue::create(device, desc, &info, std::move(stopped));
   if (status != HSA_STATUS_SUCCESS) return status;
   queue->queue_.reset(static_cast<AqlQueue*>(info.queue));
   queue->amd_ = static_cast<amd_queue_t*>(info.amd_queue);
@@ -77,6 +79,12 @@ bool ServiceQueue::failed() const {
   return queue_->stopped();
 }
 
+bool ServiceQueue::has_room(size_t slots) const {
+  if (failed()) return true;
+  const std::lock_guard lock(mutex_);
+  return next_ + slots <= kPackets + read_index();
+}
+
 bool ServiceQueue::idle() const {
   return read_index() ==
          std::atomic_ref(const_cast<uint64_t&>(amd_->write_dispatch_id)).load(std::memory_order_acquire);
@@ -91,7 +99,8 @@ hsabe_status_t ServiceQueue::wait_for_read(uint64_t index) const {
   return HSA_STATUS_SUCCESS;
 }
 
-hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::function<void(Entry)>& fill) {
+hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::function<void(Entry)>& fill,
+                                    uint64_t* end) {
   if (slots == 0 || slots > kSlotsMax) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const std::lock_guard lock(mutex_);
   const uint64_t first = next_;
@@ -119,6 +128,7 @@ hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::
     headers[i] = slot[0];
   }
   next_ = first + slots;
+  if (end != nullptr) *end = next_;
   std::atomic_ref(const_cast<uint64_t&>(amd_->write_dispatch_id)).store(next_, std::memory_order_release);
   for (size_t i = slots; i-- != 0;)
     std::atomic_ref(*slot_at(first + i)).store(headers[i], std::memory_order_release);
@@ -147,13 +157,14 @@ hsabe_status_t ServiceQueue::run_pm4(std::span<const uint32_t> words, bool only_
     if (status != HSA_STATUS_SUCCESS) return status;
   }
   uint64_t index = 0;
-  hsabe_status_t status = submit(1, only_if_idle, [&](Entry entry) {
+  const auto fill = [&](Entry entry) {
     std::memcpy(entry.place, words.data(), words.size_bytes());
     entry.slot = generation.pm4_slot(reinterpret_cast<uint64_t>(entry.place),
                                      static_cast<uint32_t>(words.size()), done, kBarrierBit);
     index = next_;
     *busy = false;
-  });
+  };
+  hsabe_status_t status = submit(1, only_if_idle, fill, nullptr);
   if (*busy) {
     if (done != 0) host->signal->destroy(host->self, done);
     return status;

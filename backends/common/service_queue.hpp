@@ -30,7 +30,10 @@ class ServiceQueue {
   /// What one submission can have.
   static constexpr size_t kSlotsMax = kPackets / 2;
 
-  static hsabe_status_t create(Device& device, std::unique_ptr<ServiceQueue>& out);
+  /// `stopped(status)` is called once if the processor stops the queue, on a thread of the runtime, which may
+  /// not destroy the queue.
+  using Stopped = std::function<void(hsa_status_t)>;
+  static hsabe_status_t create(Device& device, Stopped stopped, std::shared_ptr<ServiceQueue>& out);
   ~ServiceQueue();
   ServiceQueue(const ServiceQueue&) = delete;
 
@@ -40,10 +43,17 @@ class ServiceQueue {
     pm4::Slot& slot;
     std::byte* place;
   };
-  /// Waits for room, calls `fill` for each slot, and rings. HSA_STATUS_ERROR if the queue has failed.
-  hsabe_status_t submit(size_t slots, const std::function<void(Entry)>& fill) {
-    return submit(slots, false, fill);
+  /// Waits for room, calls `fill` for each slot, and rings. HSA_STATUS_ERROR if the queue has failed. `end`,
+  /// if not null, is set to the index behind the last slot.
+  hsabe_status_t submit(size_t slots, const std::function<void(Entry)>& fill, uint64_t* end = nullptr) {
+    return submit(slots, false, fill, end);
   }
+  /// Whether so many slots would not have to wait; true if the queue has failed.
+  bool has_room(size_t slots) const;
+  /// The index behind the last slot that the processor has begun with.
+  uint64_t read_index() const;
+  /// When the read index is this far behind a slot, the slot is done: barrier bits see to it.
+  static constexpr uint64_t kLag = 192;
 
   /// Runs up to kPlaceBytes of PM4 and returns when it has run. With `only_if_idle` nothing happens and
   /// *busy is set if the processor has not taken everything before: something there may wait for the program.
@@ -51,13 +61,15 @@ class ServiceQueue {
 
   /// Whether everything has been taken from the ring.
   bool idle() const;
+  bool failed() const;
+  /// The processor takes nothing more from it, and nobody is told.
+  void stop() { queue_->inactivate(); }
 
  private:
   explicit ServiceQueue(Device& device) : device_(device) {}
-  hsabe_status_t submit(size_t slots, bool only_if_idle, const std::function<void(Entry)>& fill);
-  uint64_t read_index() const;
+  hsabe_status_t submit(size_t slots, bool only_if_idle, const std::function<void(Entry)>& fill,
+                        uint64_t* end);
   hsabe_status_t wait_for_read(uint64_t index) const;
-  bool failed() const;
 
   Device& device_;
   uint64_t doorbell_signal_ = 0;
@@ -66,7 +78,7 @@ class ServiceQueue {
   void* doorbell_ = nullptr;
   Block places_;
 
-  std::mutex mutex_;  // guards what follows, and the ring
+  mutable std::mutex mutex_;  // guards what follows, and the ring
   uint64_t next_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "core/runtime/agent_copier.hpp"
 
+#include <array>
 #include <cstring>
 
 #include "core/runtime/host_services.hpp"
@@ -21,7 +22,11 @@ class Done {
   Done(const Done&) = delete;
   Done& operator=(const Done&) = delete;
   Signal* get() const { return signal_; }
-  void wait() { rigel::wait(*signal_, HSA_SIGNAL_CONDITION_LT, 1); }
+  /// A device that fails says so with the negative of a status.
+  Status wait() {
+    const int64_t value = rigel::wait(*signal_, HSA_SIGNAL_CONDITION_LT, 1);
+    return value == 0 ? HSA_STATUS_SUCCESS : static_cast<Status>(-value);
+  }
 
  private:
   Signal* const signal_;
@@ -64,8 +69,7 @@ Status AgentCopier::run(hsabe_copy_t& copy) {
   Done done;
   if (done.get() == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   const Status status = begin(copy, *done.get());
-  if (status == HSA_STATUS_SUCCESS) done.wait();
-  return status;
+  return status == HSA_STATUS_SUCCESS ? done.wait() : status;
 }
 
 Status AgentCopier::copy_box(const Box& box) {
@@ -124,23 +128,28 @@ Status AgentCopier::fill(void* destination, uint32_t value, size_t count) {
   if (status != HSA_STATUS_SUCCESS) {
     return fail(status, "a device cannot fill memory: {}", HostServices::take_report());
   }
-  done.wait();
-  return HSA_STATUS_SUCCESS;
+  return done.wait();
 }
 
 Result<bool> AgentCopier::submit(const DeviceCopyRequest& request) {
-  for (const Signal* dependency : request.dependencies) {
-    if (dependency->load<std::memory_order_acquire>() != 0) return false;
-  }
   hsabe_copy_t copy = plan(request.box);
+  std::array<uint64_t, 8> signals;
+  for (const Signal* dependency : request.dependencies) {
+    if (dependency->load<std::memory_order_acquire>() == 0) continue;
+    if (copy.dependency_count == signals.size()) return false;
+    signals[copy.dependency_count++] = dependency->handle().handle;
+  }
+  copy.dependencies = signals.data();
   copy.engines = request.engines;
   if (request.profiled) {
     copy.start_time = reinterpret_cast<uint64_t>(&request.completion->copy_start_ts);
     copy.end_time = reinterpret_cast<uint64_t>(&request.completion->copy_end_ts);
   }
-  const Status status = begin(copy, *request.completion);
+  copy.completion = request.completion->handle().handle;
+  const auto status = static_cast<Status>(agent_.backend().copy.submit(agent_.device(), &copy));
   if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES) return false;
-  if (status != HSA_STATUS_SUCCESS) return error(status);
+  if (status != HSA_STATUS_SUCCESS)
+    return fail(status, "a device cannot copy: {}", HostServices::take_report());
   return true;
 }
 

@@ -21,8 +21,7 @@ class AgentCopier final : public DeviceCopier {
   Status copy(void* destination, const void* source, size_t size) override;
   Status copy_box(const Box& box) override;
   Status fill(void* destination, uint32_t value, size_t count) override;
-  /// Taken if the dependencies hold already: a copy that waits in the engine's ring would hold up those
-  /// behind it, perhaps the very one that it waits for.
+  /// Taken if the device can wait for what does not hold yet without holding up others: the backend knows.
   Result<bool> submit(const DeviceCopyRequest& request) override;
   Engines engines(hsa_agent_t destination, hsa_agent_t source) override;
   uint64_t to_system_time(uint64_t ticks) const override { return agent_.to_system_time(ticks); }

@@ -17,6 +17,13 @@ const Agent* agent_of(const std::deque<Agent>& agents, Gpus& gpus, uint32_t gpu_
   return nullptr;
 }
 
+// Whoever deals with the failure of a GPU finds no copy that never ends. Their queues may be dead or not:
+// after this it does not matter.
+void abandon_copies(const Agent* agent) {
+  if (agent == nullptr || agent->backend().copy.abandon == nullptr) return;
+  agent->backend().copy.abandon(agent->device(), HSA_STATUS_ERROR);
+}
+
 // A wait for the GPU would never end: without somebody who deals with it, the process does, as with ROCr.
 [[noreturn]] void give_up(const std::string& text) {
   const char* silent = environment("HSA_ENABLE_VM_FAULT_MESSAGE");
@@ -45,7 +52,7 @@ void Runtime::memory_fault(const kfd_memory_exception& fault) {
   reason(fault.no_execute != 0, HSA_AMD_MEMORY_FAULT_NX, "Execute access to a page marked NX");
   reason(fault.imprecise != 0, HSA_AMD_MEMORY_FAULT_IMPRECISE, "Imprecise address");
   event.memory_fault.fault_reason_mask = reasons;
-  if (system_events_.raise(event)) return;
+  if (system_events_.raise(event)) return abandon_copies(agent);
   give_up(
       fmt::format("Memory access fault by GPU node-{} (Agent handle: {:#x}) on address {:#x}. Reason: {}.",
                   agent == nullptr ? 0 : agent->node().node_id, event.memory_fault.agent.handle, fault.va,
@@ -60,7 +67,7 @@ void Runtime::hardware_failed(const kfd_hw_exception& failure) {
   event.hw_exception.reset_type = HSA_AMD_HW_EXCEPTION_RESET_TYPE_OTHER;
   event.hw_exception.reset_cause = static_cast<hsa_amd_hw_exception_reset_cause_t>(
       failure.reset_cause == 0 ? HSA_AMD_HW_EXCEPTION_CAUSE_GPU_HANG : HSA_AMD_HW_EXCEPTION_CAUSE_ECC);
-  if (system_events_.raise(event)) return;
+  if (system_events_.raise(event)) return abandon_copies(agent);
   give_up(fmt::format("HW exception by GPU node-{} (Agent handle: {:#x}): reset cause {}.",
                       agent == nullptr ? 0 : agent->node().node_id, event.hw_exception.agent.handle,
                       failure.reset_cause));

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define HSABE_ABI_MAJOR 1u
-#define HSABE_ABI_MINOR 1u
+#define HSABE_ABI_MINOR 2u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -527,15 +527,19 @@ HSABE_CHECK(hsabe_copy_t, reserved0);
 typedef struct hsabe_copy_ops {
   uint64_t struct_size;
   /* Begins a copy and returns. HSA_STATUS_ERROR_OUT_OF_RESOURCES: the device cannot do this one so, and
-   * nothing has happened. Any thread, several at a time. */
+   * nothing has happened; that also answers dependencies that the device had better not wait for, because copies
+   * that do not depend on them would wait as well. Any thread, several at a time. */
   hsabe_status_t (*submit)(void* device, const hsabe_copy_t* copy);
   /* Begins to write `count` words of 32 bits at an address aligned to them; `completion` as above. */
   hsabe_status_t (*fill)(void* device, uint64_t destination, uint32_t value, uint64_t count,
                          uint64_t completion);
   /* Which engines there are (bits of hsa_amd_sdma_engine_id_t), and which of them have nothing to do. */
   void (*engines)(void* device, uint32_t* all, uint32_t* idle);
+  /* Since 1.2; optional. The driver has said that the device failed: what it was given and has not done is ended
+   * here, with the negative of `status` in the completion signals, and later copies begin anew. */
+  void (*abandon)(void* device, hsabe_status_t status);
 } hsabe_copy_ops_t;
-HSABE_CHECK(hsabe_copy_ops_t, engines);
+HSABE_CHECK(hsabe_copy_ops_t, abandon);
 
 /* A named group that this header does not know, for experiments and for vendors. */
 typedef struct hsabe_extension {

@@ -186,6 +186,11 @@ std::vector<std::pair<uint64_t, hsabe_status_t>> BackendHost::queue_errors() con
   return errors_;
 }
 
+void BackendHost::stop_queues(int64_t value) {
+  const std::lock_guard lock(mutex_);
+  for (const Watch& watch : watches_) value_of(watch.wait.signal).store(value, std::memory_order_release);
+}
+
 std::string BackendHost::last_report() const {
   const std::lock_guard lock(mutex_);
   return report_;

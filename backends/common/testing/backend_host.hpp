@@ -31,6 +31,8 @@ class BackendHost {
 
   std::vector<std::pair<uint64_t, hsabe_status_t>> queue_errors() const;
   std::string last_report() const;
+  /// Stores a value in every signal that is watched, as a processor does that stops its queues.
+  void stop_queues(int64_t value);
   /// From now on CREATE_QUEUE fails for copy engines.
   void refuse_engines() { no_engines_ = true; }
   /// CREATE_QUEUEs of copy engines so far.

@@ -1,0 +1,67 @@
+// What a queue has been given to copy and may not have done yet: to know which signals are on their way, and
+// whom to tell when the queue fails.
+//
+// Positions are the queue's own indices, and the owner says how far the queue has read. A copy engine has
+// done what it has read. A processor begins kernels when it reads them, so of a queue of kernels the latest
+// are not forgotten, and only those that it has not read are certain to be on their way.
+//
+// Not safe for threads: its owner's lock guards it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include <hsa/hsa.h>
+#include <hsa_backend/hsa_backend.hpp>
+
+namespace rigel::gfx {
+
+class CopiesUnderway {
+ public:
+  /// Copies are forgotten when the queue has read `lag` further than where they end.
+  explicit CopiesUnderway(uint64_t lag = 0) : lag_(lag) {}
+
+  /// A copy that ends at `end` and then subtracts one from a signal. Ends never decrease.
+  void add(uint64_t completion, uint64_t end);
+
+  /// How far the queue has read.
+  void read(uint64_t index);
+
+  /// How many copies, of those that the queue has not read, subtract from a signal.
+  struct Promise {
+    int64_t count = 0;
+    bool open = false;  ///< one of them is behind an open wait
+  };
+  Promise promised(uint64_t signal) const;
+
+  /// The queue's next copy begins at `begin` and waits, until `end`, for signals that nothing it knows
+  /// fulfils.
+  void open_wait(uint64_t begin, uint64_t end, std::span<const uint64_t> signals);
+  /// Whether the queue has not got past that.
+  bool open() const { return open_end_ > read_; }
+  /// Whether the queue is at it, and one of the signals is negative: it will never get past it.
+  bool wait_is_lost() const;
+
+  /// The queue will do no more: every signal of what is not forgotten is set to the negative of `status`.
+  /// With `lag`, those that still are positive.
+  void fail(const hsabe_host_t* host, hsa_status_t status);
+
+ private:
+  struct Copy {
+    uint64_t completion;
+    uint64_t end;
+  };
+
+  const uint64_t lag_;
+  std::deque<Copy> copies_;
+  uint64_t read_ = 0;
+  uint64_t open_begin_ = 0, open_end_ = 0;
+  std::vector<uint64_t> open_signals_;
+};
+
+/// The value of a signal, with acquire.
+int64_t signal_value(uint64_t handle);
+
+}  // namespace rigel::gfx

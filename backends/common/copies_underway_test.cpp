@@ -1,0 +1,111 @@
+#include "backends/common/copies_underway.hpp"
+
+#include <array>
+
+#include <gtest/gtest.h>
+#include <hsa/amd_hsa_signal.h>
+
+namespace rigel::gfx {
+namespace {
+
+struct Signals {
+  Signals() {
+    for (amd_signal_t& signal : all) signal.kind = AMD_SIGNAL_KIND_USER;
+  }
+  uint64_t operator[](size_t i) { return reinterpret_cast<uint64_t>(&all[i]); }
+  void set(size_t i, int64_t value) { *const_cast<int64_t*>(&all[i].value) = value; }
+  int64_t value(size_t i) { return all[i].value; }
+  std::array<amd_signal_t, 4> all{};
+};
+
+struct Host {
+  Host() {
+    signal.store = [](void*, uint64_t handle, int64_t value) {
+      *const_cast<int64_t*>(&reinterpret_cast<amd_signal_t*>(handle)->value) = value;
+    };
+    host.signal = &signal;
+  }
+  hsabe_host_signal_t signal{};
+  hsabe_host_t host{};
+};
+
+TEST(CopiesUnderway, PromiseUntilTheyAreRead) {
+  Signals signals;
+  CopiesUnderway copies;
+  copies.add(signals[0], 10);
+  copies.add(signals[1], 20);
+  copies.add(signals[0], 30);
+  EXPECT_EQ(copies.promised(signals[0]).count, 2);
+  EXPECT_EQ(copies.promised(signals[2]).count, 0);
+  copies.read(10);
+  EXPECT_EQ(copies.promised(signals[0]).count, 1);
+  copies.read(30);
+  EXPECT_EQ(copies.promised(signals[0]).count, 0);
+  EXPECT_EQ(copies.promised(signals[1]).count, 0);
+}
+
+TEST(CopiesUnderway, AreBehindAnOpenWaitUntilItIsOver) {
+  Signals signals;
+  CopiesUnderway copies;
+  copies.add(signals[0], 10);
+  copies.open_wait(10, 14, std::array{signals[3]});
+  copies.add(signals[1], 20);
+  EXPECT_TRUE(copies.open());
+  EXPECT_FALSE(copies.promised(signals[0]).open);
+  EXPECT_TRUE(copies.promised(signals[1]).open);
+  copies.read(12);
+  EXPECT_TRUE(copies.open());
+  copies.read(14);
+  EXPECT_FALSE(copies.open());
+  EXPECT_EQ(copies.promised(signals[1]).count, 1);
+  EXPECT_FALSE(copies.promised(signals[1]).open);
+}
+
+TEST(CopiesUnderway, AreLostWhenTheQueueIsAtAWaitForANegativeSignal) {
+  Signals signals;
+  CopiesUnderway copies;
+  copies.add(signals[0], 10);
+  copies.open_wait(10, 14, std::array{signals[2], signals[3]});
+  signals.set(3, -1);
+  EXPECT_FALSE(copies.wait_is_lost()) << "copies before it go on";
+  copies.read(10);
+  EXPECT_TRUE(copies.wait_is_lost());
+  signals.set(3, 0);
+  EXPECT_FALSE(copies.wait_is_lost());
+}
+
+TEST(CopiesUnderway, FailWithWhatTheQueueHadNotRead) {
+  Signals signals;
+  Host host;
+  CopiesUnderway copies;
+  for (size_t i = 0; i < 4; ++i) signals.set(i, 1), copies.add(signals[i], 10 * (i + 1));
+  signals.all[2].kind = AMD_SIGNAL_KIND_INVALID;  // destroyed
+  copies.open_wait(20, 24, {});
+  copies.read(10);
+  copies.fail(&host.host, HSA_STATUS_ERROR);
+  EXPECT_EQ(signals.value(0), 1);
+  EXPECT_EQ(signals.value(1), -HSA_STATUS_ERROR);
+  EXPECT_EQ(signals.value(2), 1);
+  EXPECT_EQ(signals.value(3), -HSA_STATUS_ERROR);
+  // The next queue counts from the beginning.
+  EXPECT_FALSE(copies.open());
+  copies.add(signals[0], 5);
+  EXPECT_EQ(copies.promised(signals[0]).count, 1);
+}
+
+TEST(CopiesUnderway, OfKernelsAreKeptForAWhile) {
+  Signals signals;
+  Host host;
+  CopiesUnderway copies(100);
+  for (size_t i = 0; i < 3; ++i) signals.set(i, 1), copies.add(signals[i], i == 0 ? 1 : 50 + i);
+  copies.read(102);
+  EXPECT_EQ(copies.promised(signals[1]).count, 0) << "it has begun: whether it is done, the signal says";
+  signals.set(2, 0);
+  copies.fail(&host.host, HSA_STATUS_ERROR);
+  EXPECT_EQ(signals.value(0), 1) << "so far back that it is done";
+  EXPECT_EQ(signals.value(1), -HSA_STATUS_ERROR);
+  EXPECT_EQ(signals.value(2), 0);
+}
+
+}  // namespace
+}  // namespace rigel::gfx
