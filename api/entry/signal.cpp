@@ -24,6 +24,14 @@ hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_sign
   return signal_api::value_pointer(signal, value_ptr);
 }
 
+hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle) {
+  return signal_api::ipc_create(signal, handle);
+}
+
+hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t* handle, hsa_signal_t* signal) {
+  return signal_api::ipc_attach(handle, signal);
+}
+
 // Both orders acquire: a relaxed wait is not worth another path.
 hsa_signal_value_t hsa_signal_wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
                                              hsa_signal_value_t compare_value, uint64_t timeout_hint,

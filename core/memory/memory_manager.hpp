@@ -167,6 +167,8 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
   // For the runtime's other parts.
 
+  /// Hands out descriptors of this process's memory, and of what else it shares.
+  DescriptorServer& server() noexcept { return server_; }
   /// The heap that a handle names, or null. Handles are never dereferenced before they are found here.
   const Heap* find_heap(uint64_t handle) const noexcept;
   /// What is known of an address; type UNKNOWN (the application's own host memory) if nothing is.

@@ -13,6 +13,7 @@
 #include "core/base/log.hpp"
 #include "core/driver/board_name.hpp"
 #include "core/runtime/agent_copier.hpp"
+#include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_pool.hpp"
 
 namespace rigel {
@@ -52,6 +53,7 @@ void after_fork_in_child() {
   self.references = 0;
   self.closing = false;
   DeviceSignals::reset_after_fork();
+  shared_signals::reset_after_fork();
   signal_pool::reset_after_fork();
   self.mutex.unlock();
 }
@@ -132,6 +134,7 @@ Result<std::unique_ptr<Runtime>> Runtime::start() {
 }
 
 void Runtime::start_services() {
+  shared_signals::use_server(&memory_.server());
   copies_ = std::make_unique<CopyEngine>(memory_);
   add_copiers();
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
@@ -157,6 +160,7 @@ Runtime::~Runtime() {
   executables_.reset();
   if (gpus_ != nullptr) gpus_->stop_listening();
   driver_dispatcher_.stop();
+  shared_signals::use_server(nullptr);
 }
 
 const Agent* Runtime::find_agent(hsa_agent_t handle) const {

@@ -149,6 +149,11 @@ Result<Ticket> DescriptorServer::offer(int descriptor, const Facts& facts) {
   return error(status == HSA_STATUS_SUCCESS ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : status);
 }
 
+bool DescriptorServer::offers(const Ticket& ticket) noexcept {
+  const std::lock_guard lock(mutex_);
+  return ticket.server == number_ && offers_.contains(ticket.key);
+}
+
 bool DescriptorServer::withdraw(const Ticket& ticket) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = offers_.find(ticket.key);

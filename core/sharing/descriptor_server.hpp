@@ -37,6 +37,8 @@ class DescriptorServer {
   /// From here on who has the ticket gets a duplicate of `descriptor`, which is the server's from here on,
   /// also on failure. OUT_OF_RESOURCES: no socket, thread or memory.
   Result<Ticket> offer(int descriptor, const Facts& facts);
+  /// Whether the ticket is for something that is offered here.
+  bool offers(const Ticket& ticket) noexcept;
   /// Ends an offer. False if there is none.
   bool withdraw(const Ticket& ticket) noexcept;
 

@@ -5,6 +5,7 @@
 
 #include "core/base/log.hpp"
 #include "core/base/spin.hpp"
+#include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 
 namespace rigel {
@@ -29,7 +30,10 @@ class WakeUps {
   const void* addresses_[kCapacity];
 };
 
-// All of these under the wake lock.
+// Where a signal's waiters are: see shared_signals.hpp.
+using shared_signals::local_half;
+
+// All of these under the wake lock, with the signal's local half.
 
 void insert(Signal& signal, WaitNode& node) {
   const bool first = signal.waiters == nullptr;
@@ -109,13 +113,14 @@ void Signal::notify() noexcept {
   // For signals with kFence this is the signaller's half of the bargain; for others, where it comes after the
   // fact, it orders the caller's change before what is read under the lock.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if ((attention.load(std::memory_order_relaxed) & kWaiters) == 0) return;
+  Signal& side = local_half(*this);
+  if ((side.attention.load(std::memory_order_relaxed) & kWaiters) == 0) return;
   for (bool more = true; more;) {
     WakeUps wake_ups;
     more = false;
-    wake_lock.lock();
+    side.wake_lock.lock();
     const int64_t now = load<std::memory_order_acquire>();
-    for (WaitNode *node = waiters, *next; node != nullptr; node = next) {
+    for (WaitNode *node = side.waiters, *next; node != nullptr; node = next) {
       next = node->next;
       if (node->state.load(std::memory_order_relaxed) != State::kArmed) continue;
       if (!holds(node->condition, now, node->compare)) continue;
@@ -125,12 +130,12 @@ void Signal::notify() noexcept {
       }
       node->seen = now;
       if (node->owner == WaitNode::Owner::kThread) {
-        release_thread(*this, *node, State::kSatisfied, wake_ups);
+        release_thread(side, *node, State::kSatisfied, wake_ups);
       } else {
         send_handler(static_cast<HandlerNode&>(*node), State::kReady, true, wake_ups);
       }
     }
-    wake_lock.unlock();
+    side.wake_lock.unlock();
     wake_ups.send();
   }
 }
@@ -158,34 +163,37 @@ bool needs_polling(const Signal& signal) noexcept {
 }
 
 bool link_waiter(Signal& signal, WaitNode& node, uint32_t generation) noexcept {
-  signal.wake_lock.lock();
+  Signal& side = local_half(signal);
+  side.wake_lock.lock();
   node.state.store(State::kArmed, std::memory_order_relaxed);
-  insert(signal, node);
+  insert(side, node);
   // Destruction moves the generation on and then looks at `attention`; this is the other order. One of the
   // two sees the other.
   const bool live = signal.generation.load() == generation;
   if (!live) {
-    remove(signal, node);
+    remove(side, node);
     node.state.store(State::kUnlinked, std::memory_order_relaxed);
   }
-  signal.wake_lock.unlock();
+  side.wake_lock.unlock();
   return live;
 }
 
 bool unlink_waiter(Signal& signal, WaitNode& node) noexcept {
   if (node.state.load(std::memory_order_acquire) != State::kArmed) return false;
-  signal.wake_lock.lock();
+  Signal& side = local_half(signal);
+  side.wake_lock.lock();
   const bool armed = node.state.load(std::memory_order_relaxed) == State::kArmed;
   if (armed) {
-    remove(signal, node);
+    remove(side, node);
     node.state.store(State::kUnlinked, std::memory_order_relaxed);
   }
-  signal.wake_lock.unlock();
+  side.wake_lock.unlock();
   return armed;
 }
 
 bool take_handler(Signal& signal, HandlerNode& node, int64_t& value) noexcept {
-  signal.wake_lock.lock();
+  Signal& side = local_half(signal);
+  side.wake_lock.lock();
   value = node.seen;
   if (node.state.load(std::memory_order_relaxed) == State::kReady) {
     // Still the same signal, and the news may be better.
@@ -193,13 +201,14 @@ bool take_handler(Signal& signal, HandlerNode& node, int64_t& value) noexcept {
     if (holds(node.condition, now, node.compare)) value = now;
   }
   const bool fires = node.fires;
-  signal.wake_lock.unlock();
+  side.wake_lock.unlock();
   return fires;
 }
 
 bool rearm_handler(Signal& signal, HandlerNode& node) noexcept {
+  Signal& side = local_half(signal);
   WakeUps wake_ups;
-  signal.wake_lock.lock();
+  side.wake_lock.lock();
   const bool live = node.state.load(std::memory_order_relaxed) != State::kSignalGone;
   if (live) {
     // The node has been linked all the time, so every signaller since has come through `notify`, and either
@@ -212,19 +221,20 @@ bool rearm_handler(Signal& signal, HandlerNode& node) noexcept {
       node.state.store(State::kArmed, std::memory_order_relaxed);
     }
   }
-  signal.wake_lock.unlock();
+  side.wake_lock.unlock();
   wake_ups.send();
   return live;
 }
 
 void unlink_handler(Signal& signal, HandlerNode& node) noexcept {
-  signal.wake_lock.lock();
+  Signal& side = local_half(signal);
+  side.wake_lock.lock();
   const State state = node.state.load(std::memory_order_relaxed);
   if (state == State::kArmed || state == State::kReady) {
-    remove(signal, node);
+    remove(side, node);
     node.state.store(State::kUnlinked, std::memory_order_relaxed);
   }
-  signal.wake_lock.unlock();
+  side.wake_lock.unlock();
 }
 
 void release_waiters(Signal& signal) noexcept {

@@ -1,5 +1,6 @@
 #include "core/signal/signal_api.hpp"
 
+#include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_arguments.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait_terms.hpp"
@@ -42,7 +43,9 @@ Status create(hsa_signal_value_t initial_value, uint32_t consumer_count, const h
     }
     attributes &= ~uint64_t{kSignalGpuOnly};
   }
-  const Signal* created = signal_pool::create(initial_value, static_cast<uint32_t>(attributes));
+  const auto wanted = static_cast<uint32_t>(attributes);
+  const Signal* created = (wanted & kSignalIpc) != 0 ? shared_signals::create(initial_value, wanted)
+                                                     : signal_pool::create(initial_value, wanted);
   if (created == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   *signal = created->handle();
   return HSA_STATUS_SUCCESS;
@@ -54,7 +57,10 @@ Status create(hsa_signal_value_t initial_value, uint32_t consumer_count, const h
 Status destroy(hsa_signal_t signal) noexcept {
   if (signal.handle == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "destroy a signal: handle 0");
   Signal* found = Signal::from_handle(signal);
-  if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER || !signal_pool::destroy(*found)) {
+  const auto end = [](Signal& one) {
+    return shared_signals::is_shared(one) ? shared_signals::destroy(one) : signal_pool::destroy(one);
+  };
+  if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER || !end(*found)) {
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "destroy a signal: {:#x} is {}", signal.handle,
                 found == nullptr ? "none" : "a doorbell, or has been destroyed meanwhile");
   }
@@ -73,6 +79,29 @@ Status value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value) n
                 "pointer to a value: signal {:#x} is neither GPU_ONLY nor IPC", signal.handle);
   }
   *value = &found->abi.value;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status ipc_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle) {
+  if (handle == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "name of a signal: nowhere to return it");
+  Signal* found = Signal::from_handle(signal);
+  if (found == nullptr) {
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "name of a signal: {:#x} is none", signal.handle);
+  }
+  const auto name = shared_signals::name_of(*found);
+  if (!name) return name.error();
+  *handle = *name;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status ipc_attach(const hsa_amd_ipc_signal_t* handle, hsa_signal_t* signal) {
+  if (handle == nullptr || signal == nullptr) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "attach to a signal: null");
+  }
+  const auto attached = shared_signals::attach(*handle);
+  if (!attached) return attached.error();
+  *signal = (*attached)->handle();
   return HSA_STATUS_SUCCESS;
 }
 

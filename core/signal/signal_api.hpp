@@ -28,6 +28,14 @@ Status destroy(hsa_signal_t signal) noexcept;
 /// signal.
 Status value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value) noexcept;
 
+/// hsa_amd_ipc_signal_create. INVALID_ARGUMENT for a null pointer, and for a signal without the IPC
+/// attribute; INVALID_SIGNAL for what is no live signal.
+Status ipc_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle);
+
+/// hsa_amd_ipc_signal_attach. INVALID_ARGUMENT for null, and for a name that is none or of a signal that the
+/// other process has destroyed.
+Status ipc_attach(const hsa_amd_ipc_signal_t* handle, hsa_signal_t* signal);
+
 /// hsa_signal_wait_*. `timeout_hint` in system timestamp ticks. A wrong handle returns 0 at once.
 hsa_signal_value_t wait(hsa_signal_t signal, const hsa_signal_condition_t& condition,
                         hsa_signal_value_t compare_value, uint64_t timeout_hint,

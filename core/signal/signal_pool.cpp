@@ -67,6 +67,8 @@ struct Growth {
   uint32_t first_slab = 0;                // of the current allocator
   uint32_t first_known = 0;               // of those that belong to this process
   uint32_t slots_used = kSignalsPerSlab;  // of the last slab
+  uint32_t registered = 0;                // slabs, with those that are not the pool's own
+  uint32_t epoch = 0;                     // of the allocator
   std::array<bool, kMaxSlabs> inherited_by_fork{};
   std::array<uint16_t, kMaxSlabs> slots_carved{};  // of each slab
 };
@@ -118,23 +120,31 @@ bool is_slab(uintptr_t slab) noexcept {
 }
 
 // Under growth.lock.
-bool add_slab() noexcept {
-  if (growth.slab_count == kMaxSlabs) {
+void* new_slab() noexcept {
+  if (growth.registered == kMaxSlabs) {
     log_message(LogLevel::kError, LogTopic::kSignal, "no more than {} signals", kMaxSlabs * kSignalsPerSlab);
-    return false;
+    return nullptr;
   }
   void* const slab = growth.allocator->allocate(growth.allocator->context);
   if (slab == nullptr || reinterpret_cast<uintptr_t>(slab) % kSlabBytes != 0) {
     log_message(LogLevel::kError, LogTopic::kSignal,
                 "no memory for signals: {} of {} slabs, allocator gave {}", growth.slab_count, kMaxSlabs,
                 slab);
-    return false;
+    return nullptr;
   }
+  ++growth.registered;
+  register_slab(reinterpret_cast<uintptr_t>(slab));
+  return slab;
+}
+
+// Under growth.lock.
+bool add_slab() noexcept {
+  void* const slab = new_slab();
+  if (slab == nullptr) return false;
   slabs[growth.slab_count].store(static_cast<Signal*>(slab), std::memory_order_relaxed);
   growth.inherited_by_fork[growth.slab_count] = growth.allocator->inherited_by_fork;
   ++growth.slab_count;
   growth.slots_used = 0;
-  register_slab(reinterpret_cast<uintptr_t>(slab));
   return true;
 }
 
@@ -157,6 +167,7 @@ Signal* carve() noexcept {
 static_assert(kSignalsPerSlab % kCarved == 0);
 
 void forget_free_signals() noexcept {
+  ++growth.epoch;
   growth.first_slab = growth.slab_count;
   growth.slots_used = kSignalsPerSlab;
   first_index.store(growth.slab_count << kSlotBits, std::memory_order_relaxed);
@@ -227,6 +238,16 @@ bool destroy(Signal& signal) noexcept {
   release_waiters(signal);
   if (signal.index >= first_index.load(std::memory_order_relaxed)) push(signal, signal);
   return true;
+}
+
+void* take_slab() noexcept {
+  const std::lock_guard lock(growth.lock);
+  return new_slab();
+}
+
+uint32_t allocator_epoch() noexcept {
+  const std::lock_guard lock(growth.lock);
+  return growth.epoch;
 }
 
 size_t capacity() noexcept {

@@ -55,6 +55,12 @@ Signal* create(int64_t initial_value, uint32_t attributes = 0,
 /// was not alive; of two threads that destroy a signal, one is told so.
 bool destroy(Signal& signal) noexcept;
 
+/// A slab of the current allocator's for signals that the pool does not make: they are found by from_handle
+/// like the pool's own, once their generation is odd. It stays for ever. Null if there is none.
+void* take_slab() noexcept;
+/// Changes with the allocator, and in a forked child.
+uint32_t allocator_epoch() noexcept;
+
 /// How many signals have ever been needed at once, rounded up: what the pool's memory is used for.
 size_t capacity() noexcept;
 

@@ -1183,8 +1183,8 @@ typedef hsa_amd_ipc_memory_t hsa_amd_ipc_signal_t;
  * @param[out] handle Receives the name.
  * @retval INVALID_SIGNAL @p signal is not valid.
  * @retval INVALID_ARGUMENT It has no such attribute, or @p handle is NULL.
- * @retval OUT_OF_RESOURCES The driver could not export it.
- * @remark Facts: H C. */
+ * @retval OUT_OF_RESOURCES It could not be exported.
+ * @remark Facts: H C. Other processes see changes by looking, at least once a millisecond while they wait. */
 hsa_status_t HSA_API hsa_amd_ipc_signal_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle);
 
 /** Opens a signal of another process. Attaching again may give another handle; each is ended with

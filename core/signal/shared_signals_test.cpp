@@ -1,0 +1,172 @@
+#include "core/signal/shared_signals.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "core/signal/async_dispatcher.hpp"
+#include "core/signal/signal_api.hpp"
+#include "core/signal/wait.hpp"
+
+namespace rigel {
+namespace {
+
+size_t open_descriptors() {
+  const std::filesystem::directory_iterator folder("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(folder), end(folder)));
+}
+
+// Two attachments in one process know as little of each other as two processes do.
+class SharedSignals : public ::testing::Test {
+ protected:
+  SharedSignals() { shared_signals::use_server(&server_); }
+  ~SharedSignals() override { shared_signals::use_server(nullptr); }
+
+  static hsa_signal_t create(int64_t value) {
+    hsa_signal_t signal{};
+    EXPECT_EQ(signal_api::create(value, 0, nullptr, HSA_AMD_SIGNAL_IPC, &signal), HSA_STATUS_SUCCESS);
+    return signal;
+  }
+  static hsa_signal_t attach_to(hsa_signal_t signal) {
+    hsa_amd_ipc_signal_t name;
+    hsa_signal_t other{};
+    EXPECT_EQ(signal_api::ipc_create(signal, &name), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(signal_api::ipc_attach(&name, &other), HSA_STATUS_SUCCESS);
+    return other;
+  }
+  static Signal& of(hsa_signal_t signal) { return Signal::of_live(signal); }
+
+  DescriptorServer server_;
+};
+
+TEST_F(SharedSignals, HaveOneValueAndTwoHandles) {
+  const hsa_signal_t one = create(5);
+  const hsa_signal_t other = attach_to(one);
+  EXPECT_NE(one.handle, other.handle);
+  EXPECT_EQ(of(other).load(), 5);
+  of(other).add(2);
+  EXPECT_EQ(of(one).load(), 7);
+  EXPECT_EQ(of(one).exchange(1), 7);
+  EXPECT_EQ(signal_api::destroy(one), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(of(other).load(), 1) << "the others keep it";
+  EXPECT_EQ(signal_api::destroy(other), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(SharedSignals, WakeWhoWaitsOnEitherSide) {
+  const hsa_signal_t one = create(1);
+  const hsa_signal_t other = attach_to(one);
+  for (const auto& [waited, stored] : {std::pair{one, other}, {other, one}, {one, one}}) {
+    of(one).store(1);
+    std::thread waker([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      of(stored).store<std::memory_order_release>(0);
+    });
+    EXPECT_EQ(wait(of(waited), HSA_SIGNAL_CONDITION_EQ, 0), 0);
+    waker.join();
+  }
+  signal_api::destroy(one);
+  signal_api::destroy(other);
+}
+
+TEST_F(SharedSignals, CallHandlersForChangesOfOthers) {
+  AsyncDispatcher dispatcher;
+  const hsa_signal_t one = create(1);
+  const hsa_signal_t other = attach_to(one);
+  std::atomic<int64_t> seen{-1};
+  ASSERT_EQ(dispatcher.watch(
+                of(one), HSA_SIGNAL_CONDITION_EQ, 9,
+                [](hsa_signal_value_t value, void* place) {
+                  *static_cast<std::atomic<int64_t>*>(place) = value;
+                  return false;
+                },
+                &seen),
+            HSA_STATUS_SUCCESS);
+  of(other).store(9);
+  while (seen != 9) std::this_thread::yield();
+  signal_api::destroy(one);
+  signal_api::destroy(other);
+}
+
+TEST_F(SharedSignals, LetGoOfWhoWaitsWhenTheyAreDestroyed) {
+  const hsa_signal_t one = create(1);
+  const hsa_signal_t other = attach_to(one);
+  std::thread waiter([&] { wait(of(one), HSA_SIGNAL_CONDITION_EQ, 0); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(signal_api::destroy(one), HSA_STATUS_SUCCESS);
+  waiter.join();
+  EXPECT_EQ(of(other).load(), 1);
+  EXPECT_EQ(signal_api::destroy(other), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(SharedSignals, AreNoneOnceDestroyed) {
+  const hsa_signal_t one = create(1);
+  hsa_amd_ipc_signal_t name;
+  hsa_signal_t attached{};
+  ASSERT_EQ(signal_api::ipc_create(one, &name), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(signal_api::destroy(one), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(signal_api::destroy(one), HSA_STATUS_ERROR_INVALID_SIGNAL);
+  EXPECT_EQ(signal_api::ipc_create(one, &name), HSA_STATUS_ERROR_INVALID_SIGNAL);
+  EXPECT_EQ(signal_api::ipc_attach(&name, &attached), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  of(one).store(3);  // who comes late harms nobody
+  EXPECT_EQ(Signal::from_handle(one), nullptr);
+}
+
+TEST_F(SharedSignals, AreNamedOnlyIfTheyWereMadeForIt) {
+  hsa_signal_t plain{};
+  hsa_amd_ipc_signal_t name{};
+  hsa_signal_t attached{};
+  ASSERT_EQ(signal_api::create(1, 0, nullptr, 0, &plain), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(signal_api::ipc_create(plain, &name), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(signal_api::ipc_attach(&name, &attached), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(signal_api::ipc_attach(nullptr, &attached), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  signal_api::destroy(plain);
+  const hsa_signal_t one = create(1);
+  EXPECT_EQ(signal_api::ipc_create(one, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  signal_api::destroy(one);
+}
+
+TEST_F(SharedSignals, RefuseADescriptorThatIsNoSignals) {
+  const auto ticket = server_.offer(memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING), {});
+  ASSERT_TRUE(ticket);
+  const auto name = ipc_name::encode(ipc_name::Kind::kSignalTicket, ipc_name::ByTicket{.ticket = *ticket});
+  hsa_signal_t attached{};
+  EXPECT_EQ(signal_api::ipc_attach(&name, &attached), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(SharedSignals, LeaveNoDescriptorsBehind) {
+  const auto round = [] {
+    const hsa_signal_t one = create(1);
+    const hsa_signal_t other = attach_to(one);
+    signal_api::destroy(one);
+    signal_api::destroy(other);
+  };
+  round();
+  const size_t before = open_descriptors();
+  for (int i = 0; i < 2000; ++i) round();
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(SharedSignals, ComeAndGoWhileOthersAreWaitedFor) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 100; ++i) {
+        const hsa_signal_t one = create(1);
+        const hsa_signal_t other = attach_to(one);
+        std::thread waker([&] { of(other).store<std::memory_order_release>(0); });
+        EXPECT_EQ(wait(of(one), HSA_SIGNAL_CONDITION_EQ, 0), 0);
+        waker.join();
+        signal_api::destroy(one);
+        signal_api::destroy(other);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace rigel
