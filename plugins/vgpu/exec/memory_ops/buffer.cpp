@@ -338,8 +338,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
   }
   const Verb verb = access.shape.verb;
   const bool lds = instruction.lds || from_lds;
-  access.tfe = instruction.tfe && verb == Verb::kLoad && !lds;
-  if (instruction.tfe && verb == Verb::kAtomic) return "buffer atomics with TFE are not executed";
+  access.tfe = instruction.tfe && !lds && instruction.vdst.is_vgpr();
   const unsigned address_dwords = instruction.offen && instruction.idxen ? 2 : 1;
   const isa::Operand& data = verb == Verb::kLoad ? instruction.vdst : instruction.vdata;
   if (!in_file(instruction.vaddr, address_dwords, layout) ||

@@ -118,6 +118,23 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
   return access_span(op, wave, access.shape, span, access.rows);
 }
 
+// Loads that go to LDS, each lane's to the dword of its number from M0 and the offset on. By way of a
+// temporary row.
+template <bool (*kGeneral)(const MicroOp*, Wave*, uint64_t)>
+bool load_to_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
+  const auto& access = details<FlatAccess>(op);
+  if (!kGeneral(op, wave, exec)) return false;
+  const uint32_t base = (scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff) +
+                        static_cast<uint32_t>(access.offset);
+  alignas(64) uint32_t offsets[64];
+  for (uint32_t lane = 0; lane < 64; ++lane) offsets[lane] = base + lane * 4;
+  Shape dword;
+  dword.verb = Verb::kStore;
+  access_lds(wave, dword, offsets, exec, wave->group->lds_bytes,
+             {access.rows.result, access.rows.result, false});
+  return true;
+}
+
 enum class Segment : uint8_t { kFlat, kGlobal };
 
 // Loads of lanes that do not follow each other but lie in one piece of memory: all at one place, or anywhere
@@ -248,7 +265,6 @@ Handler dwords_handler(const FlatAccess& access, unsigned wave_size) {
 Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const auto shape = shape_of(instruction.op);
   if (!shape) return "flat instruction that is not executed";
-  if (instruction.lds) return "flat loads to LDS are not executed";
   const RegisterLayout& layout = context.layout;
   const isa::Encoding encoding = instruction.encoding;
   const bool null_base = instruction.saddr.code == isa::code::kNull;  // gfx10
@@ -274,11 +290,16 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   if (instruction.vdata.is_vgpr()) access.rows.data = layout.vgpr_offset(instruction.vdata.vgpr());
   if (instruction.vdst.is_vgpr()) access.rows.result = layout.vgpr_offset(instruction.vdst.vgpr());
   access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
+  if (instruction.lds) access.rows.result = layout.temporary_offset(0);
 
   if (instruction.glc && shape->verb == Verb::kLoad && encoding != isa::Encoding::kScratch) out.emit(fence);
   Handler handler = nullptr;
   const bool fast = shape->verb != Verb::kAtomic && shape->bytes >= 4 && access.has_vaddr && !shape->addtid;
-  if (encoding == isa::Encoding::kScratch) {
+  if (instruction.lds) {
+    handler = encoding == isa::Encoding::kScratch  ? general_handler<load_to_lds<scratch_general>>
+              : encoding == isa::Encoding::kGlobal ? general_handler<load_to_lds<global_general>>
+                                                   : general_handler<load_to_lds<flat_general>>;
+  } else if (encoding == isa::Encoding::kScratch) {
     handler = general_handler<scratch_general>;
   } else if (encoding == isa::Encoding::kGlobal) {
     handler =

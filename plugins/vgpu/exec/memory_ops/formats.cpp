@@ -57,14 +57,21 @@ float float_from_small(uint32_t value, unsigned bits) {
   return float_from_half(value << (15 - bits));
 }
 
+// To nearest even, once: by way of a half it would be twice.
 uint32_t small_from_float(float value, unsigned bits) {
   if (std::isnan(value)) return (1u << bits) - 1;
   if (std::signbit(value)) return 0;
-  const unsigned drop = 15 - bits;
-  const uint32_t half = half_from_float(value);
-  if (half == 0x7c00) return half >> drop;
-  const uint32_t rounded = (half + (1u << (drop - 1)) - 1 + (half >> drop & 1)) >> drop;
-  return rounded;
+  const unsigned kept = bits - 5;  // of the mantissa
+  const uint32_t infinity = 31u << kept;
+  const uint32_t single = std::bit_cast<uint32_t>(value);
+  const uint32_t exponent = single >> 23;
+  // Denormals have the mantissa's first bit, and are shifted by as much as they are too small.
+  const bool normal = exponent >= 113;
+  const unsigned shift = 23 - kept + (normal ? 0 : 113 - exponent);
+  if (shift > 24) return 0;  // less than half of the smallest
+  const uint32_t mantissa = normal ? single : (single & 0x7fffff) | 0x800000;
+  const uint32_t rounded = (mantissa + (1u << (shift - 1)) - 1 + (mantissa >> shift & 1)) >> shift;
+  return std::min(normal ? rounded - (112u << kept) : rounded, infinity);
 }
 
 bool is_integer(uint8_t number) {

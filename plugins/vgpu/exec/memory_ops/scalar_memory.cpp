@@ -8,6 +8,7 @@
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
+#include "plugins/vgpu/exec/scalar.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -148,6 +149,9 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   const isa::Family family = context.target.family();
   const auto to_scalar = [&](Handler handler) {
     out.emit(handler).dst = scalar_offset(instruction.vdst.code);
+    if (scalar::touches_exec(scalar_offset(instruction.vdst.code), instruction.vdst.dwords)) {
+      out.emit(scalar::take_exec);
+    }
   };
   switch (instruction.op) {
     case Op::s_dcache_inv:
@@ -208,6 +212,8 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   op.dst = access.data;
   op.aux = static_cast<uint32_t>((access.offset & ~3) + static_cast<int32_t>(access.soffset.constant & ~3u));
   op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
+  const bool writes = shape->verb == Verb::kLoad || (shape->verb == Verb::kAtomic && access.returns);
+  if (writes && scalar::touches_exec(access.data, shape->dwords())) out.emit(scalar::take_exec);
   return {};
 }
 

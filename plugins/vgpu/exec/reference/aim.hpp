@@ -13,6 +13,19 @@ bool aim(Draw& draw, isa::Instruction& instruction, State& state);
 
 /// Parts of aim(), by encoding.
 bool aim_data_share(Draw& draw, isa::Instruction& instruction, State& state);
+bool aim_scalar_memory(Draw& draw, isa::Instruction& instruction, State& state);
+bool aim_flat(Draw& draw, isa::Instruction& instruction, State& state);
+bool aim_buffer(Draw& draw, isa::Instruction& instruction, State& state);
+
+/// Values of all kinds.
+void fill(Draw& draw, std::vector<uint8_t>& bytes);
+
+constexpr uint32_t kMemoryBytes =
+    16384;  ///< What map_memory() makes, in one piece as far as a wave can tell.
+
+/// Two pieces of memory, one behind the other, perhaps across 4 GiB; seldom one that is read-only. Where they
+/// begin.
+uint64_t map_memory(Draw& draw, World& world);
 
 /// Offsets of lanes' elements within `size` bytes: in a row, all the same, anywhere, at the end, beyond.
 /// Mostly multiples of `unit`.

@@ -148,6 +148,15 @@ Outcome execute(const isa::Instruction& instruction, State& state) {
       return execute_vector(instruction, state);
     case Encoding::kDs:
       return execute_data_share(instruction, state);
+    case Encoding::kSmem:
+      return execute_scalar_memory(instruction, state);
+    case Encoding::kFlat:
+    case Encoding::kGlobal:
+    case Encoding::kScratch:
+      return execute_flat(instruction, state);
+    case Encoding::kMubuf:
+    case Encoding::kMtbuf:
+      return execute_buffer(instruction, state);
     default:
       return Outcome::kNotModelled;
   }
