@@ -123,6 +123,7 @@ struct Code::Translation final : Emitter {
     context.layout = key.layout;
     context.level = key.level;
     context.mode = FloatMode::from_mode(block.variant & kFloatModeBits);
+    native = key.native && !key.traced && key.level == SimdLevel::kAvx512;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
     do {
       if (position == kMaxInstructions) {
@@ -170,6 +171,13 @@ struct Code::Translation final : Emitter {
       emitted.resize(before);
       return refuse(refusal);
     }
+    if (native) {
+      native::Site& site = sites.emplace_back();
+      site.instruction = instruction;
+      site.op = static_cast<uint32_t>(before);
+      site.op_count = static_cast<uint32_t>(emitted.size() - before);
+      site.is_indexed = context.gpr_index != 0;
+    }
     offset += instruction.bytes;
     ++position;
     return !context.ends_block || skip_to_next_path();
@@ -215,12 +223,26 @@ struct Code::Translation final : Emitter {
       way->cost -= place->second.position;
     }
     emitted = {};
-    links = {};
     places = {};
     forward = {};
   }
 
  public:
+  /// Puts native code in the place of handlers; says of how many instructions.
+  uint32_t compile(native::CodeMemory& memory) {
+    if (sites.empty()) return 0;
+    std::vector<bool> targets(block.op_count);
+    for (const Link* const way : links) {
+      const MicroOp* const target = way->target.load(std::memory_order_relaxed);
+      if (target != nullptr) targets[static_cast<size_t>(target - ops)] = true;
+    }
+    for (native::Site& site : sites) site.is_target = site.op_count != 0 && targets[site.op];
+    const uint32_t compiled =
+        native::compile({key.target, key.layout, context.mode, sites, {ops, block.op_count}}, memory);
+    sites = {};
+    return compiled;
+  }
+
   const CodeKey& key;
   Block block;
   bool complete = true;  // all of it could be fetched
@@ -233,6 +255,8 @@ struct Code::Translation final : Emitter {
   std::vector<Link*> links;
   std::unordered_map<uint32_t, Place> places;  // by offset
   std::set<uint64_t> forward;                  // targets of branches that lie ahead
+  std::vector<native::Site> sites;
+  bool native = false;
   MicroOp* ops = nullptr;
   uint32_t offset = 0;
   uint32_t position = 0;
@@ -263,6 +287,7 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
   auto translation = std::make_unique<Translation>(key_, bus_, pc, variant);
   translation->block.code = this;
   translation->run();
+  native_instructions_.fetch_add(translation->compile(native_memory_), std::memory_order_relaxed);
   const Block* const block = &translation->block;
   translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);
   blocks_.emplace(BlockKey{pc, variant}, block);

@@ -21,6 +21,7 @@
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu::exec {
@@ -33,6 +34,8 @@ struct CodeKey {
   SimdLevel level = SimdLevel::kBaseline;
   /// Each instruction is preceded by a call of the tracer.
   bool traced = false;
+  /// What can be is compiled to native code (native/native.hpp).
+  bool native = native::available();
 
   friend bool operator==(const CodeKey&, const CodeKey&) = default;
 };
@@ -57,6 +60,8 @@ class Code {
 
   /// How many bytes of code have been translated.
   uint64_t translated_bytes() const { return translated_bytes_.load(std::memory_order_relaxed); }
+  /// How many instructions of it are native code.
+  uint64_t native_instructions() const { return native_instructions_.load(std::memory_order_relaxed); }
 
  private:
   struct Translation;
@@ -81,11 +86,13 @@ class Code {
   std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: what was looked up last
 
   std::mutex mutex_;
+  native::CodeMemory native_memory_;                         // under mutex_
   std::unordered_map<BlockKey, const Block*, Hash> blocks_;  // under mutex_
   std::vector<std::unique_ptr<Translation>> translations_;   // under mutex_
   std::unique_ptr<Code> successor_owner_;                    // under mutex_
   std::atomic<Code*> successor_{nullptr};
   std::atomic<uint64_t> translated_bytes_{0};
+  std::atomic<uint64_t> native_instructions_{0};
 };
 
 }  // namespace rigel::vgpu::exec

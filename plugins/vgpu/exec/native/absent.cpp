@@ -1,0 +1,16 @@
+// A build without native code.
+#include "plugins/vgpu/exec/native/native.hpp"
+
+namespace rigel::vgpu::exec::native {
+
+bool available() {
+  return false;
+}
+
+CodeMemory::~CodeMemory() = default;
+
+uint32_t compile(const Request&, CodeMemory&) {
+  return 0;
+}
+
+}  // namespace rigel::vgpu::exec::native

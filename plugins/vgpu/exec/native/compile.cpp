@@ -1,0 +1,191 @@
+#include <cpuid.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <string_view>
+
+#include "plugins/vgpu/exec/native/lanes.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::native {
+namespace {
+
+// Whether handlers jump to each other; else they return, and run_wave() goes round: see micro_op.hpp.
+#if defined(RIGEL_SANITIZED_CODE) || !defined(__OPTIMIZE__)
+constexpr bool kHandlersJump = false;
+#else
+constexpr bool kHandlersJump = true;
+#endif
+// Whether they do so where a block ends.
+#if defined(__clang__)
+constexpr bool kBlocksJump = kHandlersJump;
+#else
+constexpr bool kBlocksJump = false;
+#endif
+
+class Compiler {
+ public:
+  Compiler(const Request& request, std::span<uint8_t> buffer) : request_(request), a_(buffer) {}
+
+  uint32_t run(const std::vector<Segment>& segments) {
+    segments_ = &segments;
+    entries_.resize(segments.size());
+    uint32_t instructions = 0;
+    for (size_t i = 0; i < segments.size(); ++i) {
+      emit(i);
+      instructions += segments[i].last_site - segments[i].first_site + 1;
+    }
+    a_.emit_pool();
+    return instructions;
+  }
+
+  std::span<const std::byte> code() const {
+    return {reinterpret_cast<const std::byte*>(a_.getCode()), a_.getSize()};
+  }
+  size_t entry(size_t segment) const { return entries_[segment].offset; }
+
+ private:
+  struct Entry {
+    Xbyak::Label label;
+    size_t offset = 0;
+  };
+
+  const Site& site(uint32_t index) const { return request_.sites[index]; }
+  uint32_t op_of(const Segment& segment) const { return site(segment.first_site).op; }
+
+  void emit(size_t index) {
+    const Segment& segment = (*segments_)[index];
+    a_.align(16);
+    a_.L(entries_[index].label);
+    entries_[index].offset = a_.getSize();
+    for (const Step& step : segment.before) emit_scalar(a_, step);
+    if (!segment.lanes.empty()) Lanes(a_, request_, segment.lanes).emit(segment.scc_mask);
+    for (const Step& step : segment.after) emit_scalar(a_, step);
+    if (segment.writes_exec) {
+      const auto exec = static_cast<int>(isa::code::kExecLo * 4);
+      if (request_.layout.wave_size == 64) {
+        a_.mov(a_.rcx, a_.qword[a_.rdx + exec]);
+      } else {
+        a_.mov(a_.ecx, a_.dword[a_.rdx + exec]);
+      }
+    }
+    const Site& last = site(segment.last_site);
+    const uint32_t next_op = last.op + last.op_count;
+    if (segment.has_branch) {
+      Xbyak::Label not_taken;
+      emit_unless_taken(a_, last.instruction.op, request_.layout.wave_size, not_taken);
+      emit_jump(segment, last.op);
+      if (last.instruction.op == isa::Op::s_branch) return;
+      a_.L(not_taken);
+    }
+    // What follows may be native: then it is the next segment.
+    if (index + 1 < segments_->size() && op_of((*segments_)[index + 1]) == next_op) return;
+    emit_exit(next_op, kHandlersJump);
+  }
+
+  // Takes the branch that is micro-operation `op`.
+  void emit_jump(const Segment& segment, uint32_t op) {
+    const MicroOp& branch = request_.ops[op];
+    const auto* const link = reinterpret_cast<const Link*>(branch.imm);
+    const MicroOp* const target = link->target.load(std::memory_order_relaxed);
+    if (target == nullptr) return emit_exit(op, kHandlersJump);  // its handler finds the way
+    Xbyak::Label slowly;
+    const auto budget = static_cast<int>(offsetof(Wave, budget));
+    a_.mov(a_.rax, a_.qword[a_.rsi + budget]);
+    a_.sub(a_.rax, static_cast<uint32_t>(link->cost));
+    a_.js(slowly, Assembler::T_NEAR);
+    a_.mov(a_.qword[a_.rsi + budget], a_.rax);
+    const auto to = static_cast<uint32_t>(target - request_.ops.data());
+    const size_t entry = segment_at(to);
+    if (entry < segments_->size() && (kBlocksJump || to > op || all_native(entry, segment))) {
+      a_.jmp(entries_[entry].label, Assembler::T_NEAR);
+    } else {
+      emit_exit(to, kBlocksJump);
+    }
+    a_.L(slowly);
+    emit_exit(op, kHandlersJump);
+  }
+
+  // Handlers of some compilers leave frames on the stack: a loop must not go round in native code for ever if
+  // there are any in it.
+  bool all_native(size_t first, const Segment& last) const {
+    for (size_t i = first; &(*segments_)[i] != &last; ++i) {
+      const Site& end = site((*segments_)[i].last_site);
+      if (op_of((*segments_)[i + 1]) != end.op + end.op_count) return false;
+    }
+    return true;
+  }
+
+  size_t segment_at(uint32_t op) const {
+    const auto found =
+        std::lower_bound(segments_->begin(), segments_->end(), op,
+                         [this](const Segment& segment, uint32_t value) { return op_of(segment) < value; });
+    if (found == segments_->end() || op_of(*found) != op) return segments_->size();
+    return static_cast<size_t>(found - segments_->begin());
+  }
+
+  // Goes on with a micro-operation.
+  void emit_exit(uint32_t op, bool jump) {
+    a_.mov(a_.rdi, reinterpret_cast<uint64_t>(request_.ops.data() + op));
+    if (jump) {
+      a_.jmp(a_.qword[a_.rdi + static_cast<int>(offsetof(MicroOp, handler))]);
+      return;
+    }
+    a_.mov(a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, op))], a_.rdi);
+    a_.mov(a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, travelling_exec))], a_.rcx);
+    a_.ret();
+  }
+
+  const Request& request_;
+  Assembler a_;
+  const std::vector<Segment>* segments_ = nullptr;
+  std::deque<Entry> entries_;
+};
+
+}  // namespace
+
+const HostFeatures& host_features() {
+  static const HostFeatures features = [] {
+    HostFeatures found;
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
+      found.vbmi2 = (ecx >> 6 & 1) != 0;
+      found.popcnt = (ecx >> 14 & 1) != 0;
+    }
+    return found;
+  }();
+  return features;
+}
+
+bool available() {
+  static const bool wanted = [] {
+    const char* const text = std::getenv("VGPU_NATIVE");
+    return text == nullptr || std::string_view(text) != "0";
+  }();
+  return wanted && best_simd_level() == SimdLevel::kAvx512;
+}
+
+uint32_t compile(const Request& request, CodeMemory& memory) {
+  const std::vector<Segment> segments = plan(request);
+  if (segments.empty()) return 0;
+  // Nearly all instructions take less than 256 bytes; should they not, there is more.
+  for (size_t bytes = (request.sites.size() + 16) * 256;; bytes *= 2) {
+    const std::unique_ptr<uint8_t[]> buffer(new uint8_t[bytes]);
+    try {
+      Compiler compiler(request, {buffer.get(), bytes});
+      const uint32_t instructions = compiler.run(segments);
+      const std::byte* const code = memory.add(compiler.code());
+      if (code == nullptr) return 0;
+      for (size_t i = 0; i < segments.size(); ++i) {
+        MicroOp& op = request.ops[request.sites[segments[i].first_site].op];
+        op.handler = reinterpret_cast<Handler>(reinterpret_cast<uintptr_t>(code + compiler.entry(i)));
+      }
+      return instructions;
+    } catch (const Xbyak::Error& error) {
+      if (static_cast<int>(error) != Xbyak::ERR_CODE_IS_TOO_BIG || bytes > (size_t{64} << 20)) return 0;
+    }
+  }
+}
+
+}  // namespace rigel::vgpu::exec::native

@@ -1,0 +1,486 @@
+#include "plugins/vgpu/exec/native/lanes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::native {
+
+using Xbyak::Address;
+using Xbyak::Label;
+using Xbyak::Operand;
+using Xbyak::Opmask;
+using Xbyak::Reg64;
+using Xbyak::Zmm;
+
+namespace {
+
+// EVEX counts displacements of a byte in vectors: from here it reaches 64 rows of a wave of 64.
+constexpr uint32_t kRowBias = 128 * 64;
+constexpr unsigned kCollectors = 2;
+
+}  // namespace
+
+// Assembler
+// ---------------------------------------------------------------------------------------------------
+
+const Label& Assembler::constant(uint64_t value, uint32_t bytes) {
+  for (const Constant& known : pool_) {
+    if (known.value == value && known.bytes == bytes) return known.label;
+  }
+  Constant& made = pool_.emplace_back();
+  made.value = value;
+  made.bytes = bytes;
+  return made.label;
+}
+
+void Assembler::emit_pool() {
+  align(8);
+  for (const uint32_t bytes : {8u, 4u}) {
+    for (Constant& constant : pool_) {
+      if (constant.bytes != bytes) continue;
+      L(constant.label);
+      bytes == 8 ? dq(constant.value) : dd(static_cast<uint32_t>(constant.value));
+    }
+  }
+}
+
+// Uses
+// ---------------------------------------------------------------------------------------------------
+
+Lanes::Lanes(Assembler& assembler, const Request& request, const std::vector<Step>& steps)
+    : a(assembler), mode(request.mode), target(request.target), layout_(request.layout), steps_(steps) {
+  find_uses();
+}
+
+void Lanes::find_uses() {
+  uses_.resize(steps_.size());
+  std::vector<uint32_t> next(layout_.vgprs + 2, kNever);
+  Scalars dead;  // masks that are made again before anybody reads them
+  for (uint32_t index = static_cast<uint32_t>(steps_.size()); index-- > 0;) {
+    const Step& step = steps_[index];
+    Uses& uses = uses_[index];
+    if (step.mask_out != kNoMask) {
+      uses.mask_matters = !dead[step.mask_out];
+      dead.set(step.mask_out);
+    }
+    if (step.mask_in != kNoMask) dead.reset(step.mask_in);
+    if (step.kind == StepKind::kMask) {
+      for (const Input& input : step.src) {
+        if (input.kind == Input::Kind::kScalar) dead.reset(input.index);
+      }
+      continue;
+    }
+    const VectorOp& op = *step.vector;
+    if (!op.compares) {
+      for (unsigned part = 0; part < ((op.wide & 0x80) != 0 ? 2u : 1u); ++part) {
+        uses.result[part] = next[step.dst + part];
+        next[step.dst + part] = kNever;
+      }
+    }
+    for (const bool note : {false, true}) {
+      for (unsigned i = 0; i < op.sources; ++i) {
+        if (step.src[i].kind != Input::Kind::kRow) continue;
+        for (unsigned part = 0; part < ((op.wide >> i & 1) != 0 ? 2u : 1u); ++part) {
+          uint32_t& following = next[step.src[i].index + part];
+          note ? following = index : uses.next[i][part] = following;
+        }
+      }
+    }
+  }
+}
+
+// Rows
+// ---------------------------------------------------------------------------------------------------
+
+Address Lanes::row_at(uint32_t row) const {
+  return a.zword[a.r10 + static_cast<int>(row * layout_.row_bytes()) - static_cast<int>(kRowBias)];
+}
+
+Address Lanes::mask_at(uint32_t scalar) const {
+  return a.word[a.r11 + static_cast<int>(scalar * 4)];
+}
+
+int Lanes::cached(uint32_t row) const {
+  for (unsigned i = 0; i < kSlots; ++i) {
+    if (slots_[i].row == row) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+unsigned Lanes::free_slot() {
+  unsigned best = kSlots;
+  for (unsigned i = 0; i < kSlots; ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.pinned) continue;
+    if (slot.row == kFree) return i;
+    if (best == kSlots || slot.next > slots_[best].next ||
+        (slot.next == slots_[best].next && slots_[best].dirty && !slot.dirty)) {
+      best = i;
+    }
+  }
+  Slot& slot = slots_[best];
+  if (slot.dirty) a.vmovdqa32(row_at(slot.row) | k_exec, Zmm(static_cast<int>(best)));
+  slot = {};
+  return best;
+}
+
+Zmm Lanes::load(uint32_t row, uint32_t next) {
+  int at = cached(row);
+  if (at < 0) {
+    at = static_cast<int>(free_slot());
+    slots_[static_cast<unsigned>(at)].row = row;
+    a.vmovdqa32(Zmm(at), row_at(row));
+  }
+  Slot& slot = slots_[static_cast<unsigned>(at)];
+  slot.pinned = true;
+  slot.next = next;
+  return Zmm(at);
+}
+
+Zmm Lanes::temporary() {
+  if (temporaries_ == kTemporaries) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+  return Zmm(static_cast<int>(kSlots + temporaries_++));
+}
+
+void Lanes::modify(const Zmm& to, const Operand& from, const Input& input, bool wide) {
+  if (wide) {
+    const Zmm value(from.getIdx());
+    if (input.abs) a.vpandq(to, value, a.splat64(0x7fffffffffffffff));
+    if (input.neg) a.vpxorq(to, input.abs ? to : value, a.splat64(0x8000000000000000));
+    return;
+  }
+  const Zmm value(from.getIdx());
+  if (input.abs && input.neg) {
+    a.vpord(to, value, a.splat(0x80000000));
+  } else if (input.abs) {
+    a.vpandd(to, value, a.splat(0x7fffffff));
+  } else {
+    a.vpxord(to, value, a.splat(0x80000000));
+  }
+}
+
+Zmm Lanes::reg(unsigned i, unsigned part) {
+  const Input& input = step_->src[i];
+  const bool wide = (step_->vector->wide >> i & 1) != 0;
+  const bool modified = (input.abs || input.neg) && part == (wide ? 1u : 0u);
+  switch (input.kind) {
+    case Input::Kind::kRow: {
+      const Zmm value = load(input.index + part, next_use(i, part));
+      if (!modified) return value;
+      const Zmm result = temporary();
+      modify(result, value, input, false);
+      return result;
+    }
+    case Input::Kind::kScalar: {
+      const Zmm result = temporary();
+      a.vpbroadcastd(result, a.dword[a.rdx + static_cast<int>((input.index + part) * 4)]);
+      if (modified) modify(result, result, input, false);
+      return result;
+    }
+    default: {
+      const Zmm result = temporary();
+      const auto bits = static_cast<uint32_t>(input.bits >> (part * 32));
+      if (bits == 0) {
+        a.vpxord(result, result, result);
+      } else {
+        a.vpbroadcastd(result, a.constant32(bits));
+      }
+      return result;
+    }
+  }
+}
+
+const Operand& Lanes::any(unsigned i, unsigned part) {
+  const Input& input = step_->src[i];
+  if (!input.abs && !input.neg) {
+    switch (input.kind) {
+      case Input::Kind::kRow:
+        if (cached(input.index + part) < 0 && next_use(i, part) == kNever) {
+          return addresses_.emplace_back(row_at(input.index + part));
+        }
+        break;
+      case Input::Kind::kScalar:
+        return addresses_.emplace_back(a.ptr_b[a.rdx + static_cast<int>((input.index + part) * 4)]);
+      default:
+        return addresses_.emplace_back(a.splat(static_cast<uint32_t>(input.bits >> (part * 32))));
+    }
+  }
+  return registers_.emplace_back(reg(i, part));
+}
+
+Zmm Lanes::wide(unsigned i, unsigned half) {
+  const Input& input = step_->src[i];
+  if (input.kind == Input::Kind::kRow) {
+    const Zmm low = reg(i, 0), high = reg(i, 1);
+    const Zmm result = temporary();
+    half == 0 ? a.vpunpckldq(result, low, high) : a.vpunpckhdq(result, low, high);
+    return result;
+  }
+  const Zmm result = temporary();
+  if (input.kind == Input::Kind::kScalar) {
+    a.vpbroadcastq(result, a.qword[a.rdx + static_cast<int>(input.index * 4)]);
+    if (input.abs || input.neg) modify(result, result, input, true);
+  } else {
+    a.vpbroadcastq(result, a.constant64(input.bits));
+  }
+  return result;
+}
+
+bool Lanes::same(unsigned i, unsigned j) const {
+  const Input &one = step_->src[i], &other = step_->src[j];
+  return one.kind == Input::Kind::kRow && other.kind == Input::Kind::kRow && one.index == other.index;
+}
+
+Zmm Lanes::result(unsigned part) {
+  if (results_[part] < 0) {
+    results_[part] = static_cast<int>(free_slot());
+    Slot& slot = slots_[static_cast<unsigned>(results_[part])];
+    slot.row = kFree - 1;  // until the step ends
+    slot.pinned = true;
+  }
+  return Zmm(results_[part]);
+}
+
+Zmm Lanes::taken(unsigned i) {
+  const Input& input = step_->src[i];
+  if (input.kind == Input::Kind::kRow && !input.abs && !input.neg) {
+    const Zmm value = load(input.index, next_use(i, 0));
+    const auto at = static_cast<unsigned>(value.getIdx());
+    if (input.index == step_->dst || (next_use(i, 0) == kNever && !slots_[at].dirty)) {
+      results_[0] = static_cast<int>(at);
+      return value;
+    }
+    const Zmm copy = result();
+    a.vmovdqa32(copy, value);
+    return copy;
+  }
+  const Zmm value = reg(i);
+  const Zmm copy = result();
+  a.vmovdqa32(copy, value);
+  return copy;
+}
+
+void Lanes::put_wide(const Zmm& half0, const Zmm& half1) {
+  const Zmm low = result(0), high = result(1);
+  a.vshufps(low, half0, half1, 0x88);
+  a.vshufps(high, half0, half1, 0xdd);
+}
+
+// Masks
+// ---------------------------------------------------------------------------------------------------
+
+unsigned Lanes::free_mask() {
+  unsigned best = kMasks;
+  for (unsigned i = 0; i < kMasks; ++i) {
+    const MaskSlot& slot = masks_[i];
+    if (slot.pinned) continue;
+    if (slot.scalar == kFree) {
+      best = i;
+      break;
+    }
+    if (best == kMasks || slot.used < masks_[best].used) best = i;
+  }
+  MaskSlot& slot = masks_[best];
+  if (slot.scalar != kFree && slot.dirty) a.kmovw(mask_at(slot.scalar), Opmask(static_cast<int>(best) + 1));
+  slot = {};
+  slot.pinned = true;
+  return best;
+}
+
+Opmask Lanes::mask_of(uint32_t scalar) {
+  if (scalar == isa::code::kExecLo) return k_exec;
+  for (unsigned i = 0; i < kMasks; ++i) {
+    if (masks_[i].scalar != scalar) continue;
+    masks_[i].used = ++clock_;
+    masks_[i].pinned = true;
+    return Opmask(static_cast<int>(i) + 1);
+  }
+  const unsigned at = free_mask();
+  masks_[at].scalar = scalar;
+  masks_[at].used = ++clock_;
+  const Opmask mask(static_cast<int>(at) + 1);
+  a.kmovw(mask, mask_at(scalar));
+  return mask;
+}
+
+Opmask Lanes::mask_in() {
+  return mask_of(step_->mask_in);
+}
+
+Opmask Lanes::mask_out() {
+  if (new_mask_ < 0) new_mask_ = static_cast<int>(free_mask());
+  return Opmask(new_mask_ + 1);
+}
+
+// Steps
+// ---------------------------------------------------------------------------------------------------
+
+void Lanes::run_step(uint32_t index) {
+  index_ = index;
+  step_ = &steps_[index];
+  mask_matters_ = uses_[index].mask_matters;
+  results_[0] = results_[1] = new_mask_ = -1;
+  temporaries_ = 0;
+  addresses_.clear();
+  registers_.clear();
+  if (step_->kind == StepKind::kMask) {
+    if (mask_matters_) emit_mask_logic(*this);
+  } else if (!step_->vector->compares || mask_matters_) {
+    step_->vector->emit(*this);
+    const VectorOp& op = *step_->vector;
+    if (step_->clamp && op.float_result && !op.compares) {
+      const Zmm value = result();
+      const Zmm limited = temporary();
+      // The lesser of the value and 1, where it is above 0; NaN is not.
+      a.vminps(limited, value, a.splat(0x3f800000));
+      const Zmm zero = temporary();
+      a.vpxord(zero, zero, zero);
+      a.vcmpps(k_a, value, zero, 0x1e);
+      if (mode.dx10_clamp) {
+        a.vmovaps(value | k_a | Xbyak::util::T_z, limited);
+      } else {
+        a.vcmpps(k_b, value, value, 7);
+        a.vmovaps(limited | k_a | Xbyak::util::T_z, limited);
+        a.vmovaps(value | k_b, limited);
+      }
+    }
+  }
+  for (unsigned part = 0; part < 2; ++part) {
+    if (results_[part] < 0) continue;
+    const uint32_t row = step_->dst + part;
+    const auto made = static_cast<unsigned>(results_[part]);
+    for (unsigned i = 0; i < kSlots; ++i) {
+      if (i != made && slots_[i].row == row) slots_[i] = {};
+    }
+    slots_[made] = {row, true, false, uses_[index].result[part]};
+  }
+  if (new_mask_ >= 0) {
+    for (MaskSlot& slot : masks_) {
+      if (slot.scalar == step_->mask_out) slot = {};
+    }
+    masks_[static_cast<unsigned>(new_mask_)] = {step_->mask_out, true, false, ++clock_};
+  }
+  for (Slot& slot : slots_) slot.pinned = false;
+  for (MaskSlot& slot : masks_) slot.pinned = false;
+}
+
+void Lanes::write_back_rows() {
+  Label full;
+  if (std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.dirty; })) return;
+  a.kortestw(k_exec, k_exec);
+  a.jc(full, Assembler::T_NEAR);
+  a.knotw(k_a, k_exec);
+  for (unsigned i = 0; i < kSlots; ++i) {
+    if (slots_[i].dirty) a.vmovdqa32(Zmm(static_cast<int>(i)) | k_a, row_at(slots_[i].row));
+  }
+  a.L(full);
+  for (unsigned i = 0; i < kSlots; ++i) {
+    if (slots_[i].dirty) a.vmovdqa32(row_at(slots_[i].row), Zmm(static_cast<int>(i)));
+  }
+}
+
+void Lanes::emit(uint32_t scc_mask) {
+  const bool makes_masks =
+      std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.mask_out != kNoMask; });
+  a.lea(a.r10, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias)]);
+  a.mov(a.r11, a.rdx);
+  a.mov(a.r9, a.rcx);
+  Label loop, skipped;
+  a.L(loop);
+  a.kmovd(k_exec, a.r9d);
+  a.shr(a.r9, 16);
+  if (!makes_masks) {
+    a.kortestw(k_exec, k_exec);
+    a.jz(skipped, Assembler::T_NEAR);
+  }
+  for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
+  write_back_rows();
+
+  const Reg64 collectors[kCollectors] = {a.r8, a.rdi};
+  for (unsigned i = 0; i < kMasks; ++i) {
+    if (!masks_[i].dirty) continue;
+    const Opmask mask(static_cast<int>(i) + 1);
+    if (collected_.size() < kCollectors) {
+      const Reg64& collector = collectors[collected_.size()];
+      a.shr(collector, 16);
+      a.kmovw(a.eax, mask);
+      a.shl(a.rax, 48);
+      a.or_(collector, a.rax);
+      collected_.push_back(masks_[i].scalar);
+    } else {
+      a.kmovw(mask_at(masks_[i].scalar), mask);
+    }
+  }
+  a.L(skipped);
+  a.add(a.r10, 64);
+  a.add(a.r11, 2);
+  a.lea(a.rax, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias + chunks() * 64)]);
+  a.cmp(a.r10, a.rax);
+  a.jne(loop, Assembler::T_NEAR);
+
+  for (unsigned i = 0; i < collected_.size(); ++i) {
+    const auto at = static_cast<int>(collected_[i] * 4);
+    if (layout_.wave_size == 64) {
+      a.mov(a.qword[a.rdx + at], collectors[i]);
+    } else {
+      a.shr(collectors[i], 32);
+      a.mov(a.dword[a.rdx + at], collectors[i].cvt32());
+    }
+  }
+  if (scc_mask != kNoMask) {
+    const auto at = static_cast<int>(scc_mask * 4);
+    a.xor_(a.eax, a.eax);
+    if (layout_.wave_size == 64) {
+      a.cmp(a.qword[a.rdx + at], 0);
+    } else {
+      a.cmp(a.dword[a.rdx + at], 0);
+    }
+    a.setne(a.al);
+    a.mov(a.dword[a.rsi + static_cast<int>(offsetof(Wave, scc))], a.eax);
+  }
+}
+
+void emit_mask_logic(Lanes& lanes) {
+  Assembler& a = lanes.a;
+  const Step& step = lanes.step();
+  const MaskLogic logic = step.mask->logic;
+  const auto source = [&](unsigned i, const Opmask& scratch) {
+    const Input& input = step.src[i];
+    if (input.kind == Input::Kind::kScalar) return lanes.mask_of(input.index);
+    input.bits == 0 ? a.kxorw(scratch, scratch, scratch) : a.kxnorw(scratch, scratch, scratch);
+    return scratch;
+  };
+  const Opmask one = source(0, lanes.k_a);
+  const bool unary = logic == MaskLogic::kMove || logic == MaskLogic::kNot;
+  const Opmask other = unary ? one : source(1, lanes.k_b);
+  const Opmask to = lanes.mask_out();
+  switch (logic) {
+    case MaskLogic::kMove:
+      return a.kmovw(to, one);
+    case MaskLogic::kNot:
+      return a.knotw(to, one);
+    case MaskLogic::kAnd:
+      return a.kandw(to, one, other);
+    case MaskLogic::kOr:
+      return a.korw(to, one, other);
+    case MaskLogic::kXor:
+      return a.kxorw(to, one, other);
+    case MaskLogic::kAndNot:  // the host inverts the first
+      return a.kandnw(to, other, one);
+    case MaskLogic::kOrNot:
+      a.knotw(lanes.k_b, other);
+      return a.korw(to, one, lanes.k_b);
+    case MaskLogic::kNand:
+      a.kandw(lanes.k_b, one, other);
+      return a.knotw(to, lanes.k_b);
+    case MaskLogic::kNor:
+      a.korw(lanes.k_b, one, other);
+      return a.knotw(to, lanes.k_b);
+    case MaskLogic::kXnor:
+      return a.kxnorw(to, one, other);
+  }
+}
+
+}  // namespace rigel::vgpu::exec::native

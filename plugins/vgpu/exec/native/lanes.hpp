@@ -1,0 +1,218 @@
+// The code of a segment's vector instructions, for 16 lanes: what is in which vector and mask register of the
+// host, and what the emitters of single operations (vector_ops.cpp) ask for.
+//
+// Registers of the host:
+//   rdi op, rsi wave, rdx registers, rcx EXEC    as handlers get them; rdi is free until the end
+//   r9                the bits of EXEC that are still to come
+//   r10               rows, biased so that displacements are short; moves on by 16 lanes
+//   r11               the scalar slots; moves on by 16 bits, so that slots seen as masks do
+//   rax, r8, rdi      scratch; r8 and rdi collect two masks
+//   zmm0 … zmm23      rows that were read or written: the cache
+//   zmm24 … zmm31     scratch of one instruction
+//   k1 … k4           lane masks that were read or written
+//   k5, k6            scratch of one instruction
+//   k7                the bits of EXEC
+//
+// Inactive lanes are computed like the others and left out when a row goes back to memory.
+#pragma once
+
+#define XBYAK_NO_OP_NAMES
+#include <xbyak/xbyak.h>
+
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "plugins/vgpu/exec/native/plan.hpp"
+
+namespace rigel::vgpu::exec::native {
+
+/// What the host can do beyond the AVX-512 of SimdLevel::kAvx512.
+struct HostFeatures {
+  bool vbmi2 = false;   ///< Shifts of concatenated dwords.
+  bool popcnt = false;  ///< Population counts of dwords.
+};
+const HostFeatures& host_features();
+
+/// Position-independent code in a buffer of ours, with a pool of constants behind it.
+class Assembler : public Xbyak::CodeGenerator {
+ public:
+  Assembler(std::span<uint8_t> buffer) : CodeGenerator(buffer.size(), buffer.data()) {}
+
+  /// A dword of the pool, for all lanes.
+  Xbyak::Address splat(uint32_t value) { return ptr_b[rip + constant(value, 4)]; }
+  Xbyak::Address splat64(uint64_t value) { return ptr_b[rip + constant(value, 8)]; }
+  Xbyak::Address constant32(uint32_t value) { return dword[rip + constant(value, 4)]; }
+  Xbyak::Address constant64(uint64_t value) { return qword[rip + constant(value, 8)]; }
+  void emit_pool();
+
+ private:
+  struct Constant {
+    uint64_t value;
+    uint32_t bytes;
+    Xbyak::Label label;
+  };
+  const Xbyak::Label& constant(uint64_t value, uint32_t bytes);
+
+  std::deque<Constant> pool_;
+};
+
+class Lanes {
+ public:
+  Lanes(Assembler& assembler, const Request& request, const std::vector<Step>& steps);
+
+  /// Code of all steps, for all lanes of the wave. Masks that were made are in their scalar slots after it.
+  void emit(uint32_t scc_mask);
+
+  // For the emitters of operations.
+  Assembler& a;
+  const FloatMode& mode;
+  const isa::Target& target;
+  const Step& step() const { return *step_; }
+
+  /// Source `i`, its dword `part`, modifiers applied: in a register, which must not be changed.
+  Xbyak::Zmm reg(unsigned i, unsigned part = 0);
+  /// The same, or memory, for an instruction's last operand.
+  const Xbyak::Operand& any(unsigned i, unsigned part = 0);
+  /// The result's register, which has the source's value, for an instruction that changes it in place.
+  Xbyak::Zmm taken(unsigned i);
+  bool is_constant(unsigned i) const { return step_->src[i].kind == Input::Kind::kConstant; }
+  uint32_t constant(unsigned i) const { return static_cast<uint32_t>(step_->src[i].bits); }
+  bool is_row(unsigned i) const { return step_->src[i].kind == Input::Kind::kRow; }
+  /// Both are the same register.
+  bool same(unsigned i, unsigned j) const;
+  /// Pairs of dwords as 64-bit lanes: 0, 1, 4, 5, 8 … (half 0) and 2, 3, 6, 7 … (half 1).
+  Xbyak::Zmm wide(unsigned i, unsigned half);
+  /// Where the result goes; sources can be read until the instruction ends.
+  Xbyak::Zmm result(unsigned part = 0);
+  /// Results out of 64-bit lanes, as wide() orders them.
+  void put_wide(const Xbyak::Zmm& half0, const Xbyak::Zmm& half1);
+  Xbyak::Zmm temporary();
+  /// Makes all scratch registers but the first `kept` free again.
+  void keep_temporaries(unsigned kept) { temporaries_ = kept; }
+
+  Xbyak::Opmask mask_in();
+  /// The mask that the step makes; whoever writes it leaves out inactive lanes (k7).
+  Xbyak::Opmask mask_out();
+  /// Whether somebody sees it.
+  bool mask_matters() const { return mask_matters_; }
+  Xbyak::Opmask mask_of(uint32_t slot);
+  const Xbyak::Opmask k_a{5}, k_b{6}, k_exec{7};
+
+ private:
+  static constexpr unsigned kSlots = 24, kTemporaries = 8, kMasks = 4;
+  static constexpr uint32_t kFree = ~0u;
+  static constexpr uint32_t kNever = ~0u;
+
+  struct Slot {
+    uint32_t row = kFree;
+    bool dirty = false;
+    bool pinned = false;
+    uint32_t next = kNever;
+  };
+  struct MaskSlot {
+    uint32_t scalar = kFree;
+    bool dirty = false;
+    bool pinned = false;
+    uint32_t used = 0;
+  };
+
+  uint32_t chunks() const { return layout_.wave_size / 16; }
+  Xbyak::Address row_at(uint32_t row) const;
+  Xbyak::Address mask_at(uint32_t scalar) const;
+  void find_uses();
+  void modify(const Xbyak::Zmm& to, const Xbyak::Operand& from, const Input& input, bool wide);
+  void end_body(Xbyak::Label& skipped);
+  void run_step(uint32_t index);
+  int cached(uint32_t row) const;
+  unsigned free_slot();
+  unsigned free_mask();
+  Xbyak::Zmm load(uint32_t row, uint32_t next);
+  void write_back_rows();
+  uint32_t next_use(unsigned i, unsigned part) const { return uses_[index_].next[i][part]; }
+
+  const RegisterLayout layout_;
+  const std::vector<Step>& steps_;
+  std::vector<uint32_t> collected_;  // masks in r8 and rdi
+  const Step* step_ = nullptr;
+  uint32_t index_ = 0;
+  bool mask_matters_ = true;
+
+  struct Uses {
+    uint32_t next[3][2] = {{kNever, kNever}, {kNever, kNever}, {kNever, kNever}};
+    uint32_t result[2] = {kNever, kNever};
+    bool mask_matters = true;
+  };
+  std::vector<Uses> uses_;
+  std::array<Slot, kSlots> slots_;
+  std::array<MaskSlot, kMasks> masks_;
+  std::deque<Xbyak::Address> addresses_;
+  std::deque<Xbyak::Zmm> registers_;
+  int results_[2] = {-1, -1};
+  int new_mask_ = -1;
+  unsigned temporaries_ = 0;
+  uint32_t clock_ = 0;
+};
+
+/// How an operation is compiled.
+struct VectorOp {
+  isa::Op op;
+  uint8_t sources = 0;
+  uint8_t wide = 0;            ///< Bit i: source i is 64 bits wide; bit 7: the result is.
+  bool float_sources = false;  ///< abs and neg mean something.
+  bool float_result = false;   ///< clamp is of floating point.
+  bool compares = false;       ///< dst[0] is a lane mask.
+  bool carries = false;        ///< dst[1] is one.
+  bool selects = false;        ///< The source behind the others is one.
+  bool doubles = false;        ///< Needs the mode of double precision.
+  bool (*condition)(const Request& request, const isa::Instruction& instruction) = nullptr;
+  void (*emit)(Lanes& lanes) = nullptr;
+};
+const VectorOp* find_vector_op(isa::Op op);
+
+/// Scalar operations: code that does one, and the mask operation that some of them are.
+enum class MaskLogic : uint8_t { kMove, kNot, kAnd, kOr, kXor, kAndNot, kOrNot, kNand, kNor, kXnor };
+struct MaskOp {
+  MaskLogic logic;
+};
+/// What SCC becomes: a flag of the host as the operation leaves it, or whether the result is not 0.
+enum class Scc : uint8_t {
+  kKept,
+  kNonzero,
+  kCarry,
+  kOverflow,
+  kLess,
+  kGreater,
+  kBelow,
+  kAbove,
+  kEqual,
+  kNotEqual,
+  kLessEqual,
+  kGreaterEqual,
+  kBelowEqual,
+  kAboveEqual
+};
+struct ScalarOp {
+  isa::Op op;
+  uint8_t sources = 0;
+  uint8_t wide = 0;  ///< As in VectorOp.
+  Scc scc = Scc::kKept;
+  /// Source 0 in rax, source 1 in r8, the result to rax; may use r9.
+  void (*emit)(Assembler& a) = nullptr;
+  bool has_result = true;
+  bool reads_scc = false;
+  int8_t immediate = 0;  ///< SOPK: the last source, zero-extended (1) or sign-extended (-1).
+  bool saves_exec =
+      false;  ///< The destination gets EXEC, which is the second source; the result becomes EXEC.
+  bool is_logic = false;
+  MaskLogic logic = MaskLogic::kMove;
+};
+const ScalarOp* find_scalar_op(isa::Op op);
+
+void emit_mask_logic(Lanes& lanes);
+/// Code of a scalar instruction.
+void emit_scalar(Assembler& a, const Step& step);
+/// Jumps to `target` if the branch is not taken.
+void emit_unless_taken(Assembler& a, isa::Op op, uint32_t wave_size, Xbyak::Label& target);
+
+}  // namespace rigel::vgpu::exec::native

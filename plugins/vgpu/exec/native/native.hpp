@@ -1,0 +1,76 @@
+// Native code: runs of instructions of a block as machine code of the host, in place of a handler for each.
+//
+// The translator hands over a block when its micro-operations are in their place. What can be compiled is cut
+// into segments (plan.hpp); the first micro-operation of each gets the segment's code as its handler, all
+// others stay as they are. Native code has the interface of a handler (micro_op.hpp), does the work of its
+// segment, and goes on with the handler of the micro-operation behind it, which may be native as well: then
+// it follows directly. So native code and handlers mix freely, and whoever resumes a wave, counts its
+// instructions or reports a fault need not know which of the two it was.
+//
+// What it does is what the handlers do, to the bit, with one exception: which of two NaNs an operation passes
+// on is left to the compiler there, and is the first source's here.
+//
+// Needs AVX-512 and, at build time, Xbyak; without them, or with VGPU_NATIVE=0, handlers do everything.
+//
+// Threads: compile() runs under the lock of its Code, before anybody can see the block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/lowering.hpp"
+
+namespace rigel::vgpu::exec::native {
+
+/// Whether code can be compiled on this machine, and nobody has forbidden it. Found once.
+bool available();
+
+/// An instruction of a block and the micro-operations that it became.
+struct Site {
+  isa::Instruction instruction;
+  uint32_t op = 0;          ///< The first of them, by its place in the block …
+  uint32_t op_count = 0;    ///< … and how many; none: it does nothing.
+  bool is_target = false;   ///< A branch leads here.
+  bool is_indexed = false;  ///< Its VGPRs are found by M0 (s_set_gpr_idx_on).
+};
+
+struct Request {
+  isa::Target target;
+  RegisterLayout layout;
+  FloatMode mode;
+  std::span<const Site> sites;  ///< In the order of the code.
+  std::span<MicroOp> ops;
+};
+
+/// Machine code of one Code: lives as long as that does.
+class CodeMemory {
+ public:
+  CodeMemory() = default;
+  ~CodeMemory();
+  CodeMemory(const CodeMemory&) = delete;
+  CodeMemory& operator=(const CodeMemory&) = delete;
+
+  /// Where the copy of `code` can be executed; null if the system has no executable memory for us.
+  const std::byte* add(std::span<const std::byte> code);
+
+ private:
+  // The same memory twice: nothing is ever writable and executable at one address.
+  struct Piece {
+    std::byte* writable = nullptr;
+    std::byte* executable = nullptr;
+    size_t bytes = 0;
+    size_t used = 0;
+  };
+  bool grow(size_t bytes);
+
+  std::vector<Piece> pieces_;
+  bool refused_ = false;
+};
+
+/// Compiles what can be of a block and sets the handlers. Says how many instructions that are.
+uint32_t compile(const Request& request, CodeMemory& memory);
+
+}  // namespace rigel::vgpu::exec::native
