@@ -89,7 +89,7 @@ class Compiler {
     const MicroOp& branch = request_.ops[op];
     const auto* const link = reinterpret_cast<const Link*>(branch.imm);
     const MicroOp* const target = link->target.load(std::memory_order_relaxed);
-    if (target == nullptr) return emit_exit(op, kHandlersJump);  // its handler finds the way
+    if (target == nullptr) return emit_handler(op);  // which finds the way
     Xbyak::Label slowly;
     const auto budget = static_cast<int>(offsetof(Wave, budget));
     a_.mov(a_.rax, a_.qword[a_.rsi + budget]);
@@ -104,7 +104,7 @@ class Compiler {
       emit_exit(to, kBlocksJump);
     }
     a_.L(slowly);
-    emit_exit(op, kHandlersJump);
+    emit_handler(op);
   }
 
   // Handlers of some compilers leave frames on the stack: a loop must not go round in native code for ever if
@@ -123,6 +123,13 @@ class Compiler {
                          [this](const Segment& segment, uint32_t value) { return op_of(segment) < value; });
     if (found == segments_->end() || op_of(*found) != op) return segments_->size();
     return static_cast<size_t>(found - segments_->begin());
+  }
+
+  // Leaves a micro-operation to the handler that it has without native code.
+  void emit_handler(uint32_t op) {
+    a_.mov(a_.rdi, reinterpret_cast<uint64_t>(request_.ops.data() + op));
+    a_.mov(a_.rax, reinterpret_cast<uint64_t>(request_.ops[op].handler));
+    a_.jmp(a_.rax);
   }
 
   // Goes on with a micro-operation.

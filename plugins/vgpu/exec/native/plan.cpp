@@ -235,6 +235,7 @@ class Planner {
     now_ = {};
     now_.first_site = site;
     open_ = true;
+    lanes_complete_ = false;
     lanes_read_ = lanes_write_ = lanes_whole_ = after_read_ = after_write_ = {};
   }
   void close() {
@@ -275,11 +276,15 @@ class Planner {
   }
 
   bool place_lanes(const Step& step) {
-    if (now_.writes_exec) return false;
+    if (now_.writes_exec || lanes_complete_) return false;
+    // Who reads as a whole what lanes write goes alone, where nothing is written before the end.
+    const bool alone = (step.whole_reads & step.writes).any();
+    if (alone && !now_.lanes.empty()) return false;
     if ((step.whole_reads & lanes_write_).any() || (step.reads & after_write_).any()) return false;
     if ((step.writes & (after_read_ | after_write_ | lanes_whole_)).any()) return false;
     if (cuts_masks(step.mask_in) || cuts_masks(step.mask_out)) return false;
     if (step.mask_out != kNoMask && step.mask_out == now_.scc_mask) return false;
+    lanes_complete_ = alone;
     lanes_read_ |= step.reads;
     lanes_whole_ |= step.whole_reads;
     lanes_write_ |= step.writes;
@@ -328,6 +333,7 @@ class Planner {
   std::vector<Segment> segments_;
   Segment now_;
   bool open_ = false;
+  bool lanes_complete_ = false;
   Scalars lanes_read_, lanes_write_, lanes_whole_, after_read_, after_write_;
 };
 

@@ -12,7 +12,6 @@ using Xbyak::Opmask;
 using Xbyak::Zmm;
 using Xbyak::util::T_z;
 
-
 // For comparisons of the host.
 enum Integer : uint8_t { kEq = 0, kLt = 1, kLe = 2, kNe = 4, kGe = 5, kGt = 6 };
 enum Float : uint8_t {

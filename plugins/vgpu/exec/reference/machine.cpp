@@ -4,6 +4,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -43,7 +45,7 @@ void end_of_code(const MicroOp* op, Wave* wave, std::byte*, uint64_t exec) {
 
 class Collector : public Emitter {
  public:
-  Collector() { ops_.reserve(256); }
+  Collector() { ops_.reserve(1024); }
   MicroOp& emit(Handler handler) override {
     MicroOp& op = ops_.emplace_back();
     op.handler = handler;
@@ -173,6 +175,11 @@ class FloatEnvironment {
 }  // namespace
 
 MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel level, State& state) {
+  return run_on_machine({&instruction, 1}, level, false, state);
+}
+
+MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
+                             State& state) {
   RegisterLayout layout;
   layout.wave_size = state.wave_size;
   layout.vgprs = static_cast<uint32_t>(state.vgpr.size());
@@ -185,20 +192,31 @@ MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel leve
   context.pc = state.pc;
   Collector collector;
   MachineResult result;
-  const Refusal refusal = lower(instruction, context, collector);
-  if (!refusal.empty()) {
-    result.refusal = refusal;
-    return result;
-  }
   Block block;
   block.pc = state.pc;
-  block.bytes = instruction.bytes;
   std::vector<MicroOp>& ops = collector.ops();
-  MicroOp& end = collector.emit(end_of_code);
-  end.code_offset = instruction.bytes;
+  std::vector<native::Site> sites;
+  for (const isa::Instruction& instruction : instructions) {
+    const auto first = static_cast<uint32_t>(ops.size());
+    context.pc = state.pc + block.bytes;
+    const Refusal refusal = lower(instruction, context, collector);
+    if (!refusal.empty()) {
+      result.refusal = refusal;
+      return result;
+    }
+    for (uint32_t i = first; i < ops.size(); ++i) ops[i].code_offset = block.bytes;
+    sites.push_back({instruction, first, static_cast<uint32_t>(ops.size()) - first, false, false});
+    block.bytes += instruction.bytes;
+    ++context.position;
+  }
+  collector.emit(end_of_code).code_offset = block.bytes;
   for (MicroOp& op : ops) op.block = &block;
   block.ops = ops.data();
   block.op_count = static_cast<uint32_t>(ops.size());
+  native::CodeMemory native_memory;
+  if (native) {
+    result.native = native::compile({context.target, layout, context.mode, sites, ops}, native_memory);
+  }
 
   const Memory64 registers = allocate64(layout.bytes());
   Wave wave;
@@ -219,7 +237,8 @@ MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel leve
   }
 
   std::unique_ptr<Device> device;
-  if (accesses_memory(instruction.encoding)) {
+  if (std::any_of(instructions.begin(), instructions.end(),
+                  [](const isa::Instruction& in) { return accesses_memory(in.encoding); })) {
     device = std::make_unique<Device>(state.world);
     device->put_into(wave, group);
   }

@@ -2,6 +2,7 @@
 // micro-operations on a wave that looks like the model's state.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "plugins/vgpu/exec/lowering.hpp"
@@ -16,9 +17,14 @@ struct MachineResult {
   bool faulted = false;    ///< A memory violation at `fault_va`.
   bool waits = false;      ///< The wave wants to be asked again.
   uint64_t fault_va = 0;
+  uint32_t native = 0;  ///< How many of the instructions were native code.
 };
 
 /// Runs `instruction` on `state` in place, with the handlers of the level.
 MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel level, State& state);
+
+/// The same for several, one after the other, and as native code (native/native.hpp) where that can be had.
+MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
+                             State& state);
 
 }  // namespace rigel::vgpu::exec::reference

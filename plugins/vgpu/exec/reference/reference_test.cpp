@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/reference/compare.hpp"
 #include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/reference/expected.hpp"
@@ -87,10 +88,15 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       const bool modelled = execute(in, expected) == Outcome::kDone;
       if (!modelled) ++tally.not_modelled;
       if (is_in_list(kNotRun, in.op)) continue;
-      for (unsigned level = 0; level <= static_cast<unsigned>(best_simd_level()); ++level) {
+      // Every level of the handlers; then native code.
+      const auto best = static_cast<unsigned>(best_simd_level());
+      for (unsigned level = 0; level <= best + (native::available() ? 1 : 0); ++level) {
         State actual = before;
         actual.pc = 0x1000;
-        const MachineResult result = run_on_machine(in, static_cast<SimdLevel>(level), actual);
+        const bool native = level > best;
+        const auto simd = static_cast<SimdLevel>(native ? best : level);
+        const MachineResult result = run_on_machine({&in, 1}, simd, native, actual);
+        if (native && result.native == 0) continue;
         if (!result.refusal.empty()) {
           ++tally.refused;
           tally.refusal = result.refusal;
@@ -103,7 +109,7 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
         if (wrong.empty()) continue;
         if (tally.wrong++ == 0) {
           tally.first_failure =
-              describe(in, chip, static_cast<SimdLevel>(level), before, words) + "\n" + wrong;
+              (native ? "native: " : "") + describe(in, chip, simd, before, words) + "\n" + wrong;
         }
       }
     }

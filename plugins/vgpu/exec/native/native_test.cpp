@@ -1,0 +1,311 @@
+// Native code against the handlers: random sequences of instructions, in random states, leave the same
+// registers behind. (Single instructions are compared with the model, in reference_test.cpp.)
+//
+// RIGEL_DRAWS is how many sequences there are for each chip (default 100); RIGEL_SEED varies them.
+#include "plugins/vgpu/exec/native/native.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "plugins/vgpu/exec/native/plan.hpp"
+#include "plugins/vgpu/exec/reference/compare.hpp"
+#include "plugins/vgpu/exec/reference/draw.hpp"
+#include "plugins/vgpu/exec/reference/machine.hpp"
+#include "plugins/vgpu/exec/test_wave.hpp"
+#include "plugins/vgpu/isa/disassembler.hpp"
+#include "plugins/vgpu/isa/tables.hpp"
+
+namespace rigel::vgpu::exec::native {
+namespace {
+
+using isa::Encoding;
+using isa::Op;
+using reference::Chip;
+using reference::Draw;
+using reference::State;
+using testing::gfx;
+using testing::TestWave;
+
+constexpr Chip kChips[] = {{"gfx803", false}, {"gfx900", false},  {"gfx906", false},
+                           {"gfx1010", true}, {"gfx1030", false}, {"gfx1030", true}};
+
+bool is_arithmetic(const isa::Instruction& in) {
+  switch (in.encoding) {
+    case Encoding::kSop1:
+    case Encoding::kSop2:
+    case Encoding::kSopc:
+    case Encoding::kSopk:
+    case Encoding::kVop1:
+    case Encoding::kVop2:
+    case Encoding::kVopc:
+    case Encoding::kVop3:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What a sequence of one block cannot have: branches, other modes, waiting.
+bool leaves_block(Op op) {
+  const std::string_view name = isa::name(op);
+  for (const char* part : {"setpc", "swappc", "getpc", "call", "rfe", "setreg", "getreg", "subvector",
+                           "gpr_idx", "join", "fork", "waitcnt", "movrel", "trap"}) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// Which of two NaNs an operation passes on is not the same in native code and handlers.
+bool passes_nans_on(Op op) {
+  const std::string_view name = isa::name(op);
+  if (name.find("f32") == std::string_view::npos && name.find("f64") == std::string_view::npos &&
+      name.find("f16") == std::string_view::npos) {
+    return false;
+  }
+  for (const char* part : {"add", "sub", "mul", "fma", "mad", "mac"}) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+class Sequences {
+ public:
+  Sequences(const Chip& chip, uint64_t seed)
+      : target_(target_of(chip)), draw_(seed), any_state_(draw_.state(target_)) {
+    const auto rows = isa::tables::rows();
+    for (uint16_t row = 0; row < rows.size(); ++row) {
+      if ((rows[row].chips & isa::chip_bit(target_)) == 0) continue;
+      isa::Instruction in;
+      bool runs = false, compiled = false;
+      for (int attempt = 0; attempt < 6 && !compiled; ++attempt) {
+        if (!draw(row, in)) continue;
+        runs = true;
+        const Site site{in, 0, 1, false, false};
+        const RegisterLayout layout{any_state_.wave_size, reference::kVgprs};
+        compiled = !plan({target_, layout, {}, {&site, 1}, {}}).empty();
+      }
+      if (runs) (compiled ? compiled_ : others_).push_back(row);
+    }
+  }
+
+  /// Mostly of what is compiled.
+  std::vector<isa::Instruction> next(size_t count, bool tame) {
+    std::vector<isa::Instruction> sequence;
+    while (sequence.size() < count) {
+      const auto& rows = draw_.one_in(12) ? others_ : compiled_;
+      isa::Instruction in;
+      if (!draw(rows[draw_.below(static_cast<uint32_t>(rows.size()))], in)) continue;
+      if (!tame && passes_nans_on(in.op)) continue;
+      gather(in);
+      sequence.push_back(in);
+    }
+    return sequence;
+  }
+
+  State state(bool tame) {
+    State state = draw_.state(target_);
+    if (tame) {
+      for (auto& row : state.vgpr) {
+        for (uint32_t& lane : row) lane = 0x3f000000 + (lane & 0x1ffffff);
+      }
+    }
+    return state;
+  }
+
+  static reference::MachineResult run(const std::vector<isa::Instruction>& sequence, bool native,
+                                      State& state) {
+    return reference::run_on_machine(sequence, best_simd_level(), native, state);
+  }
+
+  const std::vector<uint16_t>& compiled() const { return compiled_; }
+  Draw& draws() { return draw_; }
+
+ private:
+  bool draw(uint16_t row, isa::Instruction& in) {
+    uint32_t words[5];
+    if (!draw_.instruction(target_, row, in, words) || !is_arithmetic(in) || leaves_block(in.op))
+      return false;
+    State state = any_state_;
+    return run({in}, false, state).refusal.empty();
+  }
+
+  // Scalars that meet: so that masks and their users come together.
+  void gather(isa::Instruction& in) {
+    const auto move = [&](isa::Operand& operand) {
+      if (!operand.is_scalar_register() || operand.code >= 106 || draw_.one_in(8)) return;
+      operand.code = static_cast<uint16_t>(draw_.one_in(3) ? 106 : operand.code % 8 & 6);
+    };
+    for (isa::Operand& operand : in.src) move(operand);
+    for (isa::Operand& operand : in.dst) move(operand);
+  }
+
+  isa::Target target_;
+  Draw draw_;
+  State any_state_;
+  std::vector<uint16_t> compiled_, others_;
+};
+
+std::string first_difference(const State& handlers, const State& native) {
+  std::ostringstream text;
+  text << std::hex;
+  if (handlers.scc != native.scc) text << "SCC " << native.scc << ", not " << handlers.scc << '\n';
+  for (unsigned code = 0; code < 128; ++code) {
+    if (handlers.scalar[code] == native.scalar[code]) continue;
+    text << "scalar " << std::dec << code << std::hex << " is " << native.scalar[code] << ", not "
+         << handlers.scalar[code] << '\n';
+  }
+  for (unsigned n = 0; n < handlers.vgpr.size(); ++n) {
+    for (unsigned lane = 0; lane < handlers.wave_size; ++lane) {
+      if (handlers.vgpr[n][lane] == native.vgpr[n][lane]) continue;
+      text << "v" << std::dec << n << " of lane " << lane << std::hex << " is " << native.vgpr[n][lane]
+           << ", not " << handlers.vgpr[n][lane] << '\n';
+      break;
+    }
+  }
+  return text.str();
+}
+
+std::string listing(const isa::Target& target, const std::vector<isa::Instruction>& sequence) {
+  std::string text;
+  for (const isa::Instruction& in : sequence) text += "    " + isa::disassemble(target, in) + "\n";
+  return text;
+}
+
+// Leaves out what makes no difference to the failure.
+std::vector<isa::Instruction> shortened(std::vector<isa::Instruction> sequence, const State& before) {
+  const auto fails = [&](const std::vector<isa::Instruction>& some) {
+    State handlers = before, native = before;
+    Sequences::run(some, false, handlers);
+    Sequences::run(some, true, native);
+    return !first_difference(handlers, native).empty();
+  };
+  for (size_t i = sequence.size(); i-- > 0;) {
+    std::vector<isa::Instruction> some = sequence;
+    some.erase(some.begin() + static_cast<ptrdiff_t>(i));
+    if (fails(some)) sequence = std::move(some);
+  }
+  return sequence;
+}
+
+bool is_nan(const isa::Operand& operand, const isa::Instruction& in, const State& state, unsigned lane) {
+  uint64_t bits = 0;
+  if (operand.is_vgpr()) {
+    bits = state.vgpr[operand.vgpr()][lane];
+    if (operand.dwords == 2) bits |= uint64_t{state.vgpr[operand.vgpr() + 1u][lane]} << 32;
+  } else {
+    bits = reference::scalar_value(operand, in, state);
+  }
+  if (operand.dwords == 2) return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
+  return (bits & 0x7fffffff) > 0x7f800000;
+}
+
+bool meets_two_nans(const std::vector<isa::Instruction>& sequence, State state) {
+  for (const isa::Instruction& in : sequence) {
+    for (unsigned lane = 0; passes_nans_on(in.op) && lane < state.wave_size; ++lane) {
+      int nans = 0;
+      for (const isa::Operand& operand : in.src) {
+        if (operand.exists() && is_nan(operand, in, state, lane)) ++nans;
+      }
+      if (nans > 1) return true;
+    }
+    Sequences::run({in}, false, state);
+  }
+  return false;
+}
+
+void expect_equal_runs(bool tame) {
+  if (!available()) GTEST_SKIP() << "no native code here";
+  const uint64_t draws = reference::number_from_environment("RIGEL_DRAWS", 100);
+  uint64_t instructions = 0, compiled = 0, undecided = 0;
+  for (const Chip& chip : kChips) {
+    const isa::Target target = target_of(chip);
+    Sequences sequences(chip, reference::number_from_environment("RIGEL_SEED", 1) * 64 + target.major * 4u +
+                                  target.minor + (chip.wave32 ? 2 : 0));
+    for (uint64_t i = 0; i < draws; ++i) {
+      const auto sequence = sequences.next(1 + sequences.draws().below(40), tame);
+      const State before = sequences.state(tame);
+      State handlers = before, native = before;
+      ASSERT_EQ(Sequences::run(sequence, false, handlers).refusal, "");
+      const auto result = Sequences::run(sequence, true, native);
+      instructions += sequence.size();
+      compiled += result.native;
+      EXPECT_TRUE(result.consistent) << "EXEC was handed on wrong";
+      if (first_difference(handlers, native).empty()) continue;
+      if (tame && meets_two_nans(sequence, before)) {
+        ++undecided;
+        continue;
+      }
+      const auto few = shortened(sequence, before);
+      handlers = native = before;
+      Sequences::run(few, false, handlers);
+      Sequences::run(few, true, native);
+      FAIL() << chip.name << (chip.wave32 ? " wave32" : "") << ", sequence " << i << ", MODE " << std::hex
+             << before.mode << ", EXEC " << before.exec() << ":\n"
+             << listing(target, few) << first_difference(handlers, native);
+    }
+  }
+  EXPECT_LT(undecided * 5, draws * std::size(kChips));
+  EXPECT_GT(compiled * 2, instructions)
+      << "of " << instructions << " instructions only " << compiled << " are native code";
+}
+
+TEST(Native, DoesWhatHandlersDoWithDifficultNumbers) {
+  expect_equal_runs(false);
+}
+
+TEST(Native, DoesWhatHandlersDoWithOrdinaryNumbers) {
+  expect_equal_runs(true);
+}
+
+TEST(Native, KnowsTheArithmeticOfMostKernels) {
+  if (!available()) GTEST_SKIP() << "no native code here";
+  for (const Chip& chip : kChips) {
+    Sequences sequences(chip, 1);
+    std::set<Op> known;
+    for (const uint16_t row : sequences.compiled()) known.insert(isa::tables::rows()[row].op);
+    EXPECT_GT(known.size(), 150u) << chip.name;
+    for (const Op op : {Op::v_mov_b32, Op::v_fma_f32, Op::v_add_co_u32, Op::v_addc_u32, Op::v_cndmask_b32,
+                        Op::v_cmp_lt_u32, Op::v_lshlrev_b64, Op::s_and_saveexec_b64, Op::s_add_u32}) {
+      EXPECT_TRUE(known.contains(op)) << isa::name(op) << " on " << chip.name;
+    }
+  }
+}
+
+// The translator really puts it in the place of handlers.
+TEST(Native, IsWhatWavesExecute) {
+  if (!available()) GTEST_SKIP() << "no native code here";
+  TestWave t(gfx(9, 0, 0));
+  // v_add_u32 v1, 1, v0; v_lshlrev_b32 v1, 2, v1; s_add_u32 s0, s0, 1
+  EXPECT_EQ(t.run({0x68020081, 0x24020282, 0x80008100}), Stop::kEnd);
+  EXPECT_EQ(t.v(1, 63), 4u);
+  EXPECT_EQ(t.s(0), 1u);
+  EXPECT_EQ(t.code->native_instructions(), 3u);
+  EXPECT_EQ(t.executed, 4);
+}
+
+TEST(Native, LoopsCountTheirInstructions) {
+  if (!available()) GTEST_SKIP() << "no native code here";
+  TestWave t(gfx(9, 0, 0));
+  // s_movk_i32 s0, 0x64; v_add_u32 v0, 1, v0; s_addk_i32 s0, -1; s_cmp_lg_u32 s0, 0; s_cbranch_scc1 -4
+  const std::vector<uint32_t> code{0xb0000064, 0x68000081, 0xb700ffff, 0xbf078000, 0xbf85fffc};
+  EXPECT_EQ(t.run(code), Stop::kEnd);
+  EXPECT_EQ(t.v(0, 17), 100u);
+  EXPECT_EQ(t.executed, 1 + 400 + 1);
+  EXPECT_EQ(t.code->native_instructions(), 5u);
+}
+
+TEST(Native, LoopsEndWithTheWavesTurn) {
+  if (!available()) GTEST_SKIP() << "no native code here";
+  TestWave t(gfx(9, 0, 0));
+  t.put({0x68000081, 0xbf82fffe});  // v_add_u32 v0, 1, v0; s_branch -2
+  EXPECT_EQ(t.run_at(t.code_buffer.va, 1000), Stop::kBudget);
+  EXPECT_EQ(t.v(0, 5), 501u);
+  EXPECT_EQ(t.executed, 1002);
+  EXPECT_EQ(t.go_on(10), Stop::kBudget) << "and go on";
+  EXPECT_EQ(t.v(0, 5), 507u);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::native
