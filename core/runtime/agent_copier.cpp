@@ -72,11 +72,21 @@ Status AgentCopier::run(hsabe_copy_t& copy) {
   return status == HSA_STATUS_SUCCESS ? done.wait() : status;
 }
 
+// What is too much for the device at once goes in halves.
 Status AgentCopier::copy_box(const Box& box) {
-  hsabe_copy_t copy = plan(box);
-  const Status status = run(copy);
-  const bool by_rows = status == HSA_STATUS_ERROR_OUT_OF_RESOURCES && box.rows() != 1;
-  return by_rows ? DeviceCopier::copy_box(box) : status;
+  if (box.rows() == 1) return copy(box.destination.start, box.source.start, box.width);
+  hsabe_copy_t whole = plan(box);
+  const Status status = run(whole);
+  if (status != HSA_STATUS_ERROR_OUT_OF_RESOURCES) return status;
+  const bool layers = box.depth > 1;
+  size_t Box::*const dimension = layers ? &Box::depth : &Box::height;
+  Box first = box, second = box;
+  first.*dimension = box.*dimension / 2;
+  second.*dimension -= first.*dimension;
+  for (BoxSide* side : {&second.destination, &second.source})
+    side->start += first.*dimension * (layers ? side->slice : side->pitch);
+  const Status half = copy_box(first);
+  return half == HSA_STATUS_SUCCESS ? copy_box(second) : half;
 }
 
 // The application's own memory may be in a pool that the device was not let into, or in none.
