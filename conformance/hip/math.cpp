@@ -1,7 +1,11 @@
 // Mathematical functions in single, double and half precision against the host's library, which is asked with
-// more precision. The error allowed is what HIP documents (ROCm documentation, "HIP math API"), in the ranges
-// for which it does; that table counts units in the last place between two rounded results, so half a unit
-// for the rounding of each comes on top.
+// more precision.
+//
+// What HIP documents (ROCm documentation, "HIP math API", since 6.3; the releases before promised nothing) is
+// the error, in units in the last place, *where the absolute error is largest* within a range. That is
+// checked as it is written. Errors relative to small results may be larger; where they are, they are held to
+// what the device library promises everywhere: OpenCL's limits. Both count units between two rounded results,
+// so half a unit for the rounding of each comes on top.
 #include <hip/hip_fp16.h>
 
 #include "check.hpp"
@@ -24,11 +28,18 @@ T rounded(long double value) {
   return static_cast<T>(static_cast<double>(value));
 }
 
+/// In units in the last place: where the absolute error is largest, and anywhere.
+struct Limit {
+  Limit(double both) : documented(both), everywhere(both) {}
+  Limit(double at_largest, double anywhere) : documented(at_largest), everywhere(anywhere) {}
+  double documented, everywhere;
+};
+
 template <typename T>
 void compare(const std::string& name, const std::vector<T>& x, const std::vector<T>& y,
-             const std::vector<long double>& expected, const std::vector<T>& actual, double allowed) {
-  long double worst = 0;
-  size_t where = 0;
+             const std::vector<long double>& expected, const std::vector<T>& actual, Limit limit) {
+  long double worst = 0, largest = 0, units_at_largest = 0;
+  size_t where = 0, where_largest = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     const long double value = static_cast<double>(actual[i]);
     long double error;
@@ -43,13 +54,22 @@ void compare(const std::string& name, const std::vector<T>& x, const std::vector
       worst = error;
       where = i;
     }
+    const long double absolute = error == 0 ? 0 : std::fabs(value - expected[i]);
+    if (absolute > largest) {
+      largest = absolute;
+      units_at_largest = error;
+      where_largest = i;
+    }
   }
-  if (worst > allowed + 0.5L) {
-    fail(name + ": error of " + std::to_string(static_cast<double>(worst)) + " ulp, allowed " +
-         std::to_string(allowed) + "; f(" + text_of(static_cast<double>(x[where])) + ", " +
-         text_of(static_cast<double>(y[where])) + ") is " + text_of(static_cast<double>(actual[where])) +
-         ", not " + text_of(static_cast<double>(expected[where])));
-  }
+  const auto check_one = [&](const char* what, long double error, double allowed, size_t i) {
+    if (error <= allowed + 0.5L) return;
+    fail(name + ": error of " + std::to_string(static_cast<double>(error)) + " ulp " + what + ", allowed " +
+         std::to_string(allowed) + "; f(" + text_of(static_cast<double>(x[i])) + ", " +
+         text_of(static_cast<double>(y[i])) + ") is " + text_of(static_cast<double>(actual[i])) + ", not " +
+         text_of(static_cast<double>(expected[i])));
+  };
+  check_one("where it is largest", units_at_largest, limit.documented, where_largest);
+  check_one("in units", worst, limit.everywhere, where);
 }
 
 constexpr unsigned kCount = 20'000;
@@ -79,7 +99,7 @@ __global__ void apply(const T* x, const T* y, T* out, F function) {
 }
 
 template <typename T, typename F, typename G>
-void check(const char* type, const char* name, F device, G host, Range rx, Range ry, double allowed) {
+void check(const char* type, const char* name, F device, G host, Range rx, Range ry, Limit allowed) {
   const std::vector<T> x = samples<T>(rx, 1), y = samples<T>(ry, 2);
   const DeviceArray<T> dx(x), dy(y), out(kCount, 0xff);
   apply<T><<<blocks_for(kCount, 256), 256>>>(dx.data(), dy.data(), out.data(), device);
@@ -96,21 +116,22 @@ constexpr Range kNone{1, 2};
 constexpr double kPi = 3.14159265358979323846;
 constexpr long double kPiL = 3.14159265358979323846264338327950288L;
 
-#define UNARY(T, type, function, host, low, high, allowed)                 \
-  check<T>(                                                                \
-      type, #function, [] __device__(T x, T) -> T { return function(x); }, \
-      [](long double x, long double) -> long double { return host; }, Range{low, high}, kNone, allowed)
-#define BINARY(T, type, function, host, rx, ry, allowed)                        \
+#define UNARY(T, type, function, host, low, high, ...)                                         \
+  check<T>(                                                                                    \
+      type, #function, [] __device__(T x, T) -> T { return function(x); },                     \
+      [](long double x, long double) -> long double { return host; }, Range{low, high}, kNone, \
+      Limit{__VA_ARGS__})
+#define BINARY(T, type, function, host, rx, ry, ...)                            \
   check<T>(                                                                     \
       type, #function, [] __device__(T x, T y) -> T { return function(x, y); }, \
-      [](long double x, long double y) -> long double { return host; }, rx, ry, allowed)
+      [](long double x, long double y) -> long double { return host; }, rx, ry, Limit{__VA_ARGS__})
 
 static void check_single() {
   UNARY(float, "float", sqrtf, std::sqrt(x), 0, 100, 1);
   UNARY(float, "float", rsqrtf, 1 / std::sqrt(x), 0.01, 100, 1);
   UNARY(float, "float", cbrtf, std::cbrt(x), -100, 100, 2);
   UNARY(float, "float", rcbrtf, 1 / std::cbrt(x), 0.01, 100, 1);
-  UNARY(float, "float", expf, std::exp(x), -10, 10, 3);
+  UNARY(float, "float", expf, std::exp(x), -10, 10, 1, 3);
   UNARY(float, "float", exp2f, std::exp2(x), -10, 10, 1);
   UNARY(float, "float", exp10f, std::pow(10.0L, x), -4, 4, 1);
   UNARY(float, "float", expm1f, std::expm1(x), -10, 10, 1);
@@ -120,7 +141,7 @@ static void check_single() {
   UNARY(float, "float", log1pf, std::log1p(x), -0.9, 10, 1);
   UNARY(float, "float", sinf, std::sin(x), -kPi, kPi, 1);
   UNARY(float, "float", cosf, std::cos(x), -kPi, kPi, 1);
-  UNARY(float, "float", tanf, std::tan(x), -1.47 * kPi, 1.47 * kPi, 5);
+  UNARY(float, "float", tanf, std::tan(x), -1.47 * kPi, 1.47 * kPi, 1, 5);
   UNARY(float, "float", sinpif, std::sin(x * kPiL), -0.625, 0.625, 2);
   UNARY(float, "float", cospif, std::cos(x * kPiL), -0.3, 0.3, 1);
   UNARY(float, "float", asinf, std::asin(x), -1, 1, 2);
@@ -133,8 +154,8 @@ static void check_single() {
   UNARY(float, "float", acoshf, std::acosh(x), 1, 100, 1);
   UNARY(float, "float", atanhf, std::atanh(x), -0.9, 0.9, 1);
   UNARY(float, "float", erff, std::erf(x), -4, 4, 4);
-  UNARY(float, "float", erfcf, std::erfc(x), -4, 4, 16);
-  UNARY(float, "float", tgammaf, std::tgamma(x), 0.5, 15, 16);
+  UNARY(float, "float", erfcf, std::erfc(x), -4, 4, 2, 16);
+  UNARY(float, "float", tgammaf, std::tgamma(x), 0.5, 15, 6, 16);
   UNARY(float, "float", floorf, std::floor(x), -4, 4, -0.5);
   UNARY(float, "float", ceilf, std::ceil(x), -4, 4, -0.5);
   UNARY(float, "float", truncf, std::trunc(x), -4, 4, -0.5);
@@ -142,7 +163,7 @@ static void check_single() {
   UNARY(float, "float", roundf, std::round(x), -4, 4, -0.5);
   UNARY(float, "float", logbf, std::logb(x), 1e-6, 1e6, -0.5);
   BINARY(float, "float", powf, std::pow(x, y), (Range{0.01, 4}), (Range{-2, 2}), 1);
-  BINARY(float, "float", atan2f, std::atan2(x, y), (Range{-4, 4}), (Range{-2, 2}), 6);
+  BINARY(float, "float", atan2f, std::atan2(x, y), (Range{-4, 4}), (Range{-2, 2}), 1, 6);
   BINARY(float, "float", hypotf, std::hypot(x, y), (Range{-10, 10}), (Range{0, 10}), 1);
   BINARY(float, "float", fmodf, std::fmod(x, y), (Range{-10, 10}), (Range{1, 3}), -0.5);
   BINARY(float, "float", remainderf, std::remainder(x, y), (Range{-10, 10}), (Range{1, 3}), -0.5);
@@ -152,7 +173,7 @@ static void check_single() {
   BINARY(float, "float", copysignf, std::copysign(x, y), (Range{-10, 10}), (Range{-3, 3}), -0.5);
   BINARY(float, "float", __fdiv_rn, x / y, (Range{-100, 100}), (Range{0.5, 100}), 0);
   UNARY(float, "float", __frcp_rn, 1 / x, 0.01, 100, 0);
-  UNARY(float, "float", __expf, std::exp(x), -10, 10, 14);
+  UNARY(float, "float", __expf, std::exp(x), -10, 10, 6, 14);
   UNARY(float, "float", __logf, std::log(x), 2, 1e6, 2);
   UNARY(float, "float", __log2f, std::log2(x), 2, 1e6, 1);
 }
@@ -163,14 +184,14 @@ static void check_double() {
   UNARY(double, "double", cbrt, std::cbrt(x), -100, 100, 1);
   UNARY(double, "double", exp, std::exp(x), -10, 10, 1);
   UNARY(double, "double", exp2, std::exp2(x), -10, 10, 1);
-  UNARY(double, "double", expm1, std::expm1(x), -10, 10, 3);
+  UNARY(double, "double", expm1, std::expm1(x), -10, 10, 1, 3);
   UNARY(double, "double", log, std::log(x), 1e-6, 1e6, 1);
   UNARY(double, "double", log2, std::log2(x), 1e-6, 1e6, 1);
   UNARY(double, "double", log10, std::log10(x), 1e-6, 1e6, 1);
   UNARY(double, "double", log1p, std::log1p(x), -0.9, 10, 1);
   UNARY(double, "double", sin, std::sin(x), -kPi, kPi, 1);
   UNARY(double, "double", cos, std::cos(x), -kPi, kPi, 1);
-  UNARY(double, "double", tan, std::tan(x), -1.47 * kPi, 1.47 * kPi, 5);
+  UNARY(double, "double", tan, std::tan(x), -1.47 * kPi, 1.47 * kPi, 1, 5);
   UNARY(double, "double", sinpi, std::sin(x * kPiL), -0.625, 0.625, 2);
   UNARY(double, "double", asin, std::asin(x), -1, 1, 1);
   UNARY(double, "double", acos, std::acos(x), -1, 1, 1);
@@ -181,13 +202,13 @@ static void check_double() {
   UNARY(double, "double", asinh, std::asinh(x), -10, 10, 1);
   UNARY(double, "double", atanh, std::atanh(x), -0.9, 0.9, 1);
   UNARY(double, "double", erf, std::erf(x), -4, 4, 4);
-  UNARY(double, "double", erfc, std::erfc(x), -4, 4, 16);
-  UNARY(double, "double", tgamma, std::tgamma(x), 0.5, 15, 16);
+  UNARY(double, "double", erfc, std::erfc(x), -4, 4, 2, 16);
+  UNARY(double, "double", tgamma, std::tgamma(x), 0.5, 15, 6, 16);
   UNARY(double, "double", floor, std::floor(x), -4, 4, -0.5);
   UNARY(double, "double", rint, std::rint(x), -4, 4, -0.5);
   UNARY(double, "double", round, std::round(x), -4, 4, -0.5);
   BINARY(double, "double", pow, std::pow(x, y), (Range{0.01, 4}), (Range{-2, 2}), 1);
-  BINARY(double, "double", atan2, std::atan2(x, y), (Range{-4, 4}), (Range{-2, 2}), 6);
+  BINARY(double, "double", atan2, std::atan2(x, y), (Range{-4, 4}), (Range{-2, 2}), 1, 6);
   BINARY(double, "double", hypot, std::hypot(x, y), (Range{-10, 10}), (Range{0, 10}), 1);
   BINARY(double, "double", fmod, std::fmod(x, y), (Range{-10, 10}), (Range{1, 3}), -0.5);
   BINARY(double, "double", __ddiv_rn, x / y, (Range{-100, 100}), (Range{0.5, 100}), 0);

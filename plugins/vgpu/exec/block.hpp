@@ -19,15 +19,19 @@ namespace rigel::vgpu::exec {
 
 class Code;
 
-/// What code is translated for: FloatMode's bits of MODE, and what s_set_gpr_idx_on has switched on.
+/// What code is translated for: FloatMode's bits of MODE, what s_set_gpr_idx_on has switched on, and whether
+/// vector instructions are skipped.
 constexpr uint32_t kFloatModeBits = 0x3ff;
 constexpr uint32_t kGprIndexEnable = 1u << 27;  ///< GPR_IDX_EN of MODE
 constexpr uint32_t kGprIndexShift = 10;         ///< Where M0[15:12] stand in Block::variant.
+constexpr uint32_t kSkipVector = 1u << 28;      ///< VSKIP of MODE (gfx8, gfx9)
+constexpr uint32_t kSkipVectorVariant = 1u << 14;
 
 /// The variant of code that a wave executes at present.
 inline uint32_t variant_of(Wave& wave) {
   uint32_t variant = wave.mode & kFloatModeBits;
   if ((wave.mode & kGprIndexEnable) != 0) variant |= (wave.scalars()[124] >> 12 & 0xf) << kGprIndexShift;
+  if ((wave.mode & kSkipVector) != 0) variant |= kSkipVectorVariant;
   return variant;
 }
 

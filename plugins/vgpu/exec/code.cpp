@@ -125,6 +125,7 @@ struct Code::Translation final : Emitter {
     context.mode = FloatMode::from_mode(block.variant & kFloatModeBits);
     native = key.native && !key.traced && key.level == SimdLevel::kAvx512;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
+    context.skip_vector = (block.variant & kSkipVectorVariant) != 0;
     do {
       if (position == kMaxInstructions) {
         emit_go_to(block.pc + offset);

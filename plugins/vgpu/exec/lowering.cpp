@@ -81,6 +81,8 @@ SimdLevel best_simd_level() {
 
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const Part part = part_of(instruction.encoding);
+  const bool scalar = part == Part::kScalar || instruction.encoding == isa::Encoding::kSmem;
+  if (context.skip_vector && !scalar) return {};
   if (part == Part::kNone) return "graphics instructions are not executed";
   return kLevels[static_cast<size_t>(context.level)].parts[static_cast<size_t>(part)](instruction, context,
                                                                                       out);

@@ -1,4 +1,6 @@
 // Branches, calls, barriers and ends.
+#include <bit>
+
 #include "plugins/vgpu/exec/scalar.hpp"
 
 namespace rigel::vgpu::exec::scalar {
@@ -128,6 +130,92 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
   return {};
 }
 
+// gfx8, gfx9: forks and joins
+// ---------------------------------------------------------------------------------------------------
+
+// A fork goes one way with some of the lanes and leaves the other way, with the others, in four SGPRs: the
+// lanes and, above them, the address. MODE's CSP counts such entries.
+constexpr u32 kCspShift = 29;
+
+uint32_t* top_entry(Wave* wave) {
+  return wave->scalars() + (wave->mode >> kCspShift) * 4;
+}
+
+enum ForkFlags : u32 { kConstantMask = 1, kConstantTarget = 2 };
+
+// src[0] the lanes that branch, src[1] where to, src[2] the instruction behind; imm: instructions since the
+// block began; aux: ForkFlags.
+void fork(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const u64 mask =
+      (op->aux & kConstantMask) != 0 ? op->src[0].constant : at<u64>(registers, op->src[0].offset);
+  const u64 target =
+      (op->aux & kConstantTarget) != 0 ? op->src[1].constant : at<u64>(registers, op->src[1].offset);
+  const u64 behind = op->src[2].constant;
+  const u64 pass = exec & mask, fail = exec & ~mask;
+  u64 pc = target;
+  if (pass != exec && fail == exec) {
+    pc = behind;
+  } else if (pass != exec) {
+    // The smaller part goes first, so that the stack stays small.
+    const bool fails_first = std::popcount(fail) < std::popcount(pass);
+    const u64 later[2] = {fails_first ? pass : fail, fails_first ? target : behind};
+    std::memcpy(top_entry(wave), later, sizeof later);
+    wave->mode += 1u << kCspShift;
+    at<u64>(registers, scalar_offset(kExec)) = fails_first ? fail : pass;
+    pc = fails_first ? behind : target;
+  }
+  wave->budget -= static_cast<int64_t>(op->imm);
+  const MicroOp* const next = find_code(wave, op, pc & ~u64{3});
+  RIGEL_NEXT_BLOCK(next, wave, registers, wave->exec());
+}
+
+// src[0] where the stack was before the fork.
+template <bool kConstant>
+void join(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if (wave->mode >> kCspShift == (read<u32, kConstant>(op, 0, registers) & 7)) {
+    RIGEL_NEXT(op + 1, wave, registers, exec);
+  }
+  wave->mode -= 1u << kCspShift;
+  u64 later[2];
+  std::memcpy(later, top_entry(wave), sizeof later);
+  at<u64>(registers, scalar_offset(kExec)) = later[0];
+  wave->budget -= static_cast<int64_t>(op->imm);
+  const MicroOp* const next = find_code(wave, op, later[1] & ~u64{3});
+  if (wave->budget < 0) {
+    wave->stop = Stop::kBudget;
+    RIGEL_LEAVE(next, wave);
+  }
+  RIGEL_NEXT_BLOCK(next, wave, registers, wave->exec());
+}
+
+Refusal lower_fork(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const bool immediate = instruction.op == Op::s_cbranch_i_fork;
+  const isa::Operand& lanes = instruction.src[0].exists() ? instruction.src[0] : instruction.dst[0];
+  const PlaceOf mask = source_place(lanes, instruction, context, out, 0);
+  PlaceOf target;
+  target.place.is_constant = true;
+  target.place.source.constant = branch_target(instruction, context);
+  if (!immediate) target = source_place(instruction.src[1], instruction, context, out, 2);
+  if (!mask.ok || (!immediate && !target.ok)) return "a source that this GPU does not have";
+  MicroOp& op = out.emit(fork);
+  op.src[0] = mask.place.source;
+  op.src[1] = target.place.source;
+  op.src[2].constant = context.pc + instruction.bytes;
+  op.aux = (mask.place.is_constant ? kConstantMask : 0u) | (target.place.is_constant ? kConstantTarget : 0u);
+  op.imm = context.position + 1;
+  context.ends_block = true;
+  return {};
+}
+
+Refusal lower_join(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const PlaceOf saved = source_place(instruction.src[0], instruction, context, out, 0);
+  if (!saved.ok) return "a source that this GPU does not have";
+  MicroOp& op = out.emit(saved.place.is_constant ? join<true> : join<false>);
+  op.src[0] = saved.place.source;
+  op.imm = context.position + 1;
+  return {};
+}
+
 // gfx10: the two halves of a wave of 64, one after the other
 // ---------------------------------------------------------------------------------------------------
 
@@ -219,8 +307,9 @@ Refusal lower_control(const isa::Instruction& instruction, LoweringContext& cont
       return {};  // the debugger's conditions are never set
     case Op::s_cbranch_g_fork:
     case Op::s_cbranch_i_fork:
+      return lower_fork(instruction, context, out);
     case Op::s_cbranch_join:
-      return "forks and joins of the fork stack are not executed";
+      return lower_join(instruction, context, out);
     case Op::s_getpc_b64:
     case Op::s_setpc_b64:
     case Op::s_swappc_b64:
@@ -240,6 +329,11 @@ Refusal lower_control(const isa::Instruction& instruction, LoweringContext& cont
     }
     case Op::s_endpgm:
     case Op::s_endpgm_saved:
+      out.emit(end_program).imm = context.position + 1;
+      context.ends_block = true;
+      return {};
+    case Op::s_setkill:  // the wave ends, whether or not it is at its end
+      if ((instruction.simm16 & 1) == 0) return {};
       out.emit(end_program).imm = context.position + 1;
       context.ends_block = true;
       return {};

@@ -63,7 +63,10 @@ bool register_exists(u32 id, const isa::Target& target) {
 // STATUS
 constexpr u32 kPrivileged = 1u << 5, kTrapEnable = 1u << 6, kHalted = 1u << 13;
 
-constexpr u32 kModeMask = 0x1fffffff;
+// The upper bits are of indexing, skipping and forks, which gfx10 does not have.
+constexpr u32 mode_bits(Family family) {
+  return family == Family::kGfx10 ? 0x07ffffff : ~0u;
+}
 
 u32 read_register(u32 id, Wave* wave, uint64_t exec) {
   const u32* const scalars = wave->scalars();
@@ -120,7 +123,7 @@ void get_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 void put_register(u32 id, Wave* wave, u32 value, u32 mask) {
   switch (id) {
     case kMode:
-      wave->mode = ((wave->mode & ~mask) | (value & mask)) & kModeMask;
+      wave->mode = (wave->mode & ~mask) | (value & mask);
       set_mxcsr(mxcsr_of(wave->mode));
       break;
     case kStatus:
@@ -179,7 +182,7 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
   MicroOp& op = out.emit(a.place.is_constant ? set_register<true> : set_register<false>);
   op.src[0] = a.place.source;
   op.src[1].constant = shift;
-  op.src[2].constant = mask;
+  op.src[2].constant = id == kMode ? mask & mode_bits(context.target.family()) >> shift : mask;
   op.aux = id;
   if (id == kMode) emit_change_variant(instruction, context, out);
   return {};
@@ -189,6 +192,28 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
 void set_mode_bits(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   put_register(kMode, wave, static_cast<u32>(op->src[0].constant), static_cast<u32>(op->src[1].constant));
   RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// VSKIP = S0[S1[4:0]]
+template <bool kConstant0, bool kConstant1>
+void set_skip_vector(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const u32 bits = read<u32, kConstant0>(op, 0, registers), bit = read<u32, kConstant1>(op, 1, registers);
+  wave->mode = (bits >> (bit & 31) & 1) != 0 ? wave->mode | kSkipVector : wave->mode & ~kSkipVector;
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+Refusal lower_skip_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
+  const PlaceOf b = source_place(instruction.src[1], instruction, context, out, 2);
+  if (!a.ok || !b.ok) return "a source that this GPU does not have";
+  MicroOp& op =
+      out.emit(a.place.is_constant
+                   ? (b.place.is_constant ? set_skip_vector<true, true> : set_skip_vector<true, false>)
+                   : (b.place.is_constant ? set_skip_vector<false, true> : set_skip_vector<false, false>));
+  op.src[0] = a.place.source;
+  op.src[1] = b.place.source;
+  emit_change_variant(instruction, context, out);
+  return {};
 }
 
 // Messages, waits
@@ -343,6 +368,9 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       op.src[0].constant = op.dst + (gfx8 ? 10 : 14) * 4;
       return {};
     }
+    case Op::s_setvskip:
+      return lower_skip_vector(instruction, context, out);
+    case Op::s_rfe_restore_b64:  // its second operand is of address translation, which has one kind here
     case Op::s_rfe_b64: {
       const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
       if (!a.ok || a.place.is_constant) return "a program counter that is not in registers";
@@ -352,12 +380,6 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       context.ends_block = true;
       return {};
     }
-    case Op::s_rfe_restore_b64:
-      return "returning from a context switch is not executed";
-    case Op::s_setkill:
-      return "killing waves is not executed";
-    case Op::s_setvskip:
-      return "skipping vector instructions is not executed";
     case Op::s_code_end:
       return "the end of the code";
     case Op::s_endpgm_ordered_ps_done:

@@ -18,6 +18,68 @@ TEST(Scalar, LoopsUntilTheConditionFails) {
   EXPECT_EQ(t.executed, 2 + 5 * 4 + 1);
 }
 
+// A fork: s[10:11] are the lanes that branch, s14 where the stack was. Those that branch write 2 to v0, the
+// others
+// 1. Behind the join EXEC is that of the way that came last; s[16:17] has what it was, and all add 1 to v1.
+void expect_both_ways(TestWave& t, const std::vector<uint32_t>& words, uint64_t exec, uint64_t branch) {
+  t.set_exec(exec);
+  t.set_s64(10, branch);
+  t.set_s64(16, exec);
+  t.s(14) = 0;
+  EXPECT_EQ(t.run(words), Stop::kEnd);
+  EXPECT_EQ(t.s64(126), exec);
+  EXPECT_EQ(t.wave.mode >> 29, 0u);
+  for (uint32_t lane = 0; lane < 64; ++lane) {
+    const bool active = (exec >> lane & 1) != 0;
+    ASSERT_EQ(t.v(0, lane), !active ? 0u : (branch >> lane & 1) != 0 ? 2u : 1u) << lane;
+    ASSERT_EQ(t.v(1, lane), active ? 1u : 0u) << lane;
+  }
+}
+
+TEST(Scalar, ForksGoBothWaysAndJoin) {
+  const std::vector<uint32_t> from_registers = {0xbe8c1c00, 0x800c980c, 0x820d800d, 0xbe8e0080,
+                                                0x94800c0a, 0x7e000281, 0xbf820001, 0x7e000282,
+                                                0xbe802e0e, 0xbefe0110, 0x68020281};
+  const std::vector<uint32_t> immediate = {0xb80a0002, 0x7e000281, 0xbf820001, 0x7e000282,
+                                           0xbe802e0e, 0xbefe0110, 0x68020281};
+  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff00ff00}, uint64_t{0}}) {
+    for (const uint64_t branch :
+         {uint64_t{0}, ~uint64_t{0}, uint64_t{3}, ~uint64_t{3}, uint64_t{0x0f000f00}}) {
+      TestWave a(gfx(9, 0, 0)), b(gfx(9, 0, 0));
+      expect_both_ways(a, from_registers, exec, branch);
+      expect_both_ways(b, immediate, exec, branch);
+    }
+  }
+}
+
+TEST(Scalar, SkipsVectorInstructions) {
+  TestWave t(gfx(9, 0, 0));
+  t.s(10) = 8;
+  t.s(11) = ~8u;
+  EXPECT_EQ(t.run({0xbf10830a, 0x7e000289, 0xd81a0000, 0, 0xbe940085, 0xbf10830b, 0x7e020289}), Stop::kEnd);
+  EXPECT_EQ(t.v(0, 0), 0u);
+  EXPECT_EQ(t.s(20), 5u);
+  EXPECT_EQ(t.v(1, 0), 9u);
+}
+
+TEST(Scalar, KillsTheWave) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xbf8b0000, 0xbe940085, 0xbf8b0001, 0xbe940086}), Stop::kEnd);
+  EXPECT_EQ(t.s(20), 5u);
+}
+
+TEST(Scalar, IndexedDestinationsOfInstructionsAcrossLanes) {
+  TestWave t(gfx(9, 0, 0));
+  t.s(2) = 5;
+  t.s(3) = 77;
+  // v_writelane v0[5], s3, 2; v_mbcnt_lo v4[5]
+  EXPECT_EQ(t.run({0xbf110802, 0xd28a0000, 0x00010403, 0xd28c0004, 0x000100c1, 0xbf9c0000}), Stop::kEnd);
+  EXPECT_EQ(t.v(5, 2), 77u);
+  EXPECT_EQ(t.v(0, 2), 0u);
+  EXPECT_EQ(t.v(9, 7), 7u);
+  EXPECT_EQ(t.run({0xbf110802, 0x7e00a301}), Stop::kIllegal) << "v_swap";
+}
+
 TEST(Scalar, ComputesAsTheManualSays) {
   TestWave t(gfx(9, 0, 0));
   t.s(0) = 0xffffffff;

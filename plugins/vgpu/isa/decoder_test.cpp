@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plugins/vgpu/isa/disassembler.hpp"
+#include "plugins/vgpu/isa/tables.hpp"
 
 namespace rigel::vgpu::isa {
 namespace {
@@ -134,6 +135,23 @@ TEST(IsaDecoder, ReadsMemoryInstructions) {
   EXPECT_EQ(store.saddr.code, 4);
   EXPECT_EQ(store.saddr.dwords, 4);
   EXPECT_EQ(store.soffset.code, 3);
+}
+
+TEST(IsaDecoder, OperandsOfDpp8AreThoseOfDpp) {
+  unsigned compared = 0;
+  const auto of_row = [](const tables::Row& row) { return tables::shapes()[row.shape]; };
+  for (const tables::Row& row : tables::rows()) {
+    if (!of_row(row).has(tables::flag::kDpp8)) continue;
+    for (const tables::Row& other : tables::rows()) {
+      if (other.op != row.op || other.chips != row.chips || !of_row(other).has(tables::flag::kDpp)) continue;
+      ++compared;
+      for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(of_row(row).src[i].type, of_row(other).src[i].type) << name(row.op);
+        if (i < 2) EXPECT_EQ(of_row(row).dst[i].type, of_row(other).dst[i].type) << name(row.op);
+      }
+    }
+  }
+  EXPECT_GT(compared, 100u);
 }
 
 TEST(IsaDecoder, ChipsDifferWithinAFamily) {

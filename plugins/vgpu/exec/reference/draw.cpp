@@ -16,21 +16,6 @@ void move_vgpr(isa::Operand& operand) {
   operand.code = static_cast<uint16_t>(isa::code::kVgpr + operand.vgpr() % room);
 }
 
-// The tables know the operands of DPP8 instructions as registers only: what they hold is in the line of DPP.
-void take_types(const isa::Target& target, isa::Op op, isa::Instruction& out) {
-  for (const isa::tables::Row& row : isa::tables::rows()) {
-    const isa::tables::Shape& shape = isa::tables::shapes()[row.shape];
-    if (row.op != op || (row.chips & isa::chip_bit(target)) == 0 || !shape.has(isa::tables::flag::kDpp))
-      continue;
-    for (size_t i = 0; i < 2; ++i) {
-      if (out.dst[i].exists()) out.dst[i].type = shape.dst[i].type;
-    }
-    for (size_t i = 0; i < 3; ++i) {
-      if (out.src[i].exists()) out.src[i].type = shape.src[i].type;
-    }
-  }
-}
-
 }  // namespace
 
 bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction& out, uint32_t (&words)[5]) {
@@ -74,7 +59,6 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
         break;
     }
   }
-  if (out.lanes == LaneMode::kDpp8) take_types(target, entry.op, out);
   for (isa::Operand& operand : out.dst) move_vgpr(operand);
   for (isa::Operand& operand : out.src) move_vgpr(operand);
   for (isa::Operand* operand : {&out.vaddr, &out.vdata, &out.vdata2, &out.vdst}) move_vgpr(*operand);
@@ -132,6 +116,10 @@ State Draw::state(const isa::Target& target) {
   s.mode = round() | round() << 2 | denormals() << 4 | denormals() << 6 | below(2) << 8 | below(2) << 9;
   for (uint32_t& scalar : s.scalar) scalar = value();
   s.scalar[isa::code::kM0] = below(8);
+  if (target.family() != isa::Family::kGfx10 && one_in(8)) {  // VGPR indexing
+    s.mode |= 1u << 27;
+    s.scalar[isa::code::kM0] |= below(16) << 12;
+  }
   if (target.family() == isa::Family::kGfx10) s.scalar[isa::code::kNull] = 0;
   const uint64_t exec[] = {~uint64_t{0}, ~uint64_t{0}, bits(), bits() & bits(), 0, uint64_t{1} << below(64)};
   s.set_pair(isa::code::kExecLo, one_in(16) ? 0 : exec[below(6)]);

@@ -18,6 +18,7 @@ struct Exception {
 constexpr Exception kNotRun[] = {
     {isa::Op::s_endpgm, "ends or parks the wave"},
     {isa::Op::s_endpgm_saved, "ends or parks the wave"},
+    {isa::Op::s_setkill, "ends or parks the wave"},
     {isa::Op::s_endpgm_ordered_ps_done, "ends or parks the wave"},
     {isa::Op::s_sleep, "ends or parks the wave"},
     {isa::Op::s_barrier, "ends or parks the wave"},
@@ -72,11 +73,10 @@ constexpr Exception kNotRun[] = {
 
 /// Run, but not modelled.
 constexpr Exception kNotModelled[] = {
-    {isa::Op::v_interp_p1_f32, "graphics"},           {isa::Op::v_interp_p2_f32, "graphics"},
-    {isa::Op::v_interp_mov_f32, "graphics"},          {isa::Op::v_interp_p1ll_f16, "graphics"},
-    {isa::Op::v_interp_p1lv_f16, "graphics"},         {isa::Op::v_interp_p2_f16, "graphics"},
-    {isa::Op::v_interp_p2_legacy_f16, "graphics"},    {isa::Op::v_screen_partition_4se_b32, "graphics"},
-    {isa::Op::s_setkill, "is refused: a debugger's"},
+    {isa::Op::v_interp_p1_f32, "graphics"},        {isa::Op::v_interp_p2_f32, "graphics"},
+    {isa::Op::v_interp_mov_f32, "graphics"},       {isa::Op::v_interp_p1ll_f16, "graphics"},
+    {isa::Op::v_interp_p1lv_f16, "graphics"},      {isa::Op::v_interp_p2_f16, "graphics"},
+    {isa::Op::v_interp_p2_legacy_f16, "graphics"}, {isa::Op::v_screen_partition_4se_b32, "graphics"},
 };
 
 /// Of those that access memory.

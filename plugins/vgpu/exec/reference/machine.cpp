@@ -190,6 +190,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   context.mode = FloatMode::from_mode(state.mode);
   context.level = level;
   context.pc = state.pc;
+  if (state.indexes_vgprs()) context.gpr_index = state.scalar[isa::code::kM0] >> 12 & 0xf;
   Collector collector;
   MachineResult result;
   Block block;

@@ -131,6 +131,20 @@ void write_scalar(const isa::Operand& operand, uint64_t value, State& state) {
   }
 }
 
+// VGPR indexing of gfx8 and gfx9: M0[7:0] is added to the numbers of the VGPRs that M0[15:12] name: the three
+// sources and the destination.
+isa::Instruction with_indices(isa::Instruction in, const State& state) {
+  if (!state.indexes_vgprs()) return in;
+  const uint32_t m0 = state.scalar[isa::code::kM0];
+  for (unsigned i = 0; i < 3; ++i) {
+    if ((m0 >> (12 + i) & 1) != 0 && in.src[i].is_vgpr())
+      in.src[i].code = static_cast<uint16_t>(in.src[i].code + (m0 & 0xff));
+  }
+  if ((m0 >> 15 & 1) != 0 && in.dst[0].is_vgpr())
+    in.dst[0].code = static_cast<uint16_t>(in.dst[0].code + (m0 & 0xff));
+  return in;
+}
+
 Outcome execute(const isa::Instruction& instruction, State& state) {
   using isa::Encoding;
   switch (instruction.encoding) {
@@ -145,7 +159,7 @@ Outcome execute(const isa::Instruction& instruction, State& state) {
     case Encoding::kVopc:
     case Encoding::kVop3:
     case Encoding::kVop3p:
-      return execute_vector(instruction, state);
+      return execute_vector(with_indices(instruction, state), state);
     case Encoding::kDs:
       return execute_data_share(instruction, state);
     case Encoding::kSmem:

@@ -50,6 +50,8 @@ struct State {
   Rules single() const;  ///< What MODE says of single precision,
   Rules other() const;   ///< of double and half precision.
   Rules rules(Format f) const { return f == kSingle ? single() : other(); }
+  /// GPR_IDX_EN
+  bool indexes_vgprs() const { return target.family() != isa::Family::kGfx10 && (mode >> 27 & 1) != 0; }
   bool ieee() const { return (mode >> 9 & 1) != 0; }
   bool dx10_clamp() const { return (mode >> 8 & 1) != 0; }
 };
@@ -58,6 +60,9 @@ enum class Outcome : uint8_t {
   kDone,
   kNotModelled,  ///< Not of the model's concern; nothing has changed.
 };
+
+/// The instruction with the VGPRs that indexing makes of those that it names.
+isa::Instruction with_indices(isa::Instruction instruction, const State& state);
 
 /// Executes one instruction.
 Outcome execute(const isa::Instruction& instruction, State& state);

@@ -136,12 +136,19 @@ Refusal emit_simple(Lowering& lowering, Handler handler, unsigned count) {
   if (dpp) {
     if (const Refusal refusal = begin_dpp(lowering); !refusal.empty()) return refusal;
   }
+  const bool indexed = lowering.instruction.dst[0].is_vgpr() && (lowering.context.gpr_index & 8) != 0;
+  const uint32_t destination = lowering.dst;
+  if (indexed) lowering.dst = begin_indexed_destination(lowering, destination, 1);
   lowering.emit(handler);
+  if (indexed) end_indexed_destination(lowering, destination, 1);
   if (dpp || writes_exec(lowering.instruction)) reload_exec(lowering);
   return {};
 }
 
+constexpr Refusal kRefuseIndexed = "an instruction with register indices of its own, while others are on";
+
 Refusal emit_relative(Lowering& lowering, Handler handler) {
+  if (lowering.context.gpr_index != 0) return kRefuseIndexed;
   const RegisterLayout& layout = lowering.context.layout;
   lowering.imm = layout.vgpr_offset(0) | uint64_t{layout.vgprs} << 32;
   return emit_simple(lowering, handler, 1);
@@ -183,6 +190,7 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
       lowering.imm = 32;
       return emit_simple(lowering, count_below, 2);
     case Op::v_swap_b32:
+      if (lowering.context.gpr_index != 0) return kRefuseIndexed;
       return emit_simple(lowering, swap, 1);
     case Op::v_movrels_b32:
       return emit_relative(lowering, move_relative<Relative::kSource>);

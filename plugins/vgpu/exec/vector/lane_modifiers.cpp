@@ -1,4 +1,6 @@
 // DPP and SDWA: operations of their own before and after the one that they modify.
+#include <algorithm>
+
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -209,22 +211,24 @@ MicroOp& emit_copy(Lowering& lowering, Handler handler, uint32_t from, uint32_t 
 
 }  // namespace
 
+// The one wide source and the one wide result that there are have the handler's rows, which needs none then.
 void fetch_indexed(Lowering& lowering, unsigned source) {
-  const uint32_t rows = lowering.instruction.src[source].dwords == 2 ? 2 : 1;
-  const uint32_t to = lowering.context.layout.temporary_offset(kSourceRow + source * 2);
+  const uint32_t rows = std::max<uint32_t>(lowering.instruction.src[source].dwords, 1);
+  const uint32_t row = rows > 2 ? kScratchRow : kSourceRow + source * 2;
+  const uint32_t to = lowering.context.layout.temporary_offset(row);
   emit_copy(lowering, copy_from_indexed, lowering.src[source].source.offset, to, rows);
   lowering.src[source].source.offset = to;
 }
 
 // What the operation leaves alone has to come back as it was: all of the row goes both ways.
 uint32_t begin_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
-  const uint32_t to = lowering.context.layout.temporary_offset(kResultRow);
+  const uint32_t to = lowering.context.layout.temporary_offset(rows > 2 ? kScratchRow + 4 : kResultRow);
   emit_copy(lowering, copy_from_indexed, dst, to, rows);
   return to;
 }
 
 void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
-  emit_copy(lowering, copy_to_indexed, lowering.context.layout.temporary_offset(kResultRow), dst, rows);
+  emit_copy(lowering, copy_to_indexed, lowering.dst, dst, rows);
 }
 
 Refusal begin_dpp(Lowering& lowering) {
