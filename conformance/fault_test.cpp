@@ -10,6 +10,7 @@
 
 #include "kernels/kernels.hpp"
 #include "support/dispatch_test.hpp"
+#include "support/used_up.hpp"
 
 namespace conformance {
 namespace {
@@ -258,48 +259,12 @@ TEST_P(Fault, SignalsOutnumberTheEventsOfTheDriver) {
   EXPECT_EQ(handled, kSignals);
 }
 
-/// All memory of a pool, to the last page, until it is let go.
-class PoolUsedUp {
- public:
-  explicit PoolUsedUp(hsa_amd_memory_pool_t pool) {
-    for (size_t size = 64 << 20; size >= 4096; size /= 2) {
-      void* block = nullptr;
-      while ((status_ = hsa_amd_memory_pool_allocate(pool, size, 0, &block)) == HSA_STATUS_SUCCESS) {
-        blocks_.push_back(block);
-        bytes_ += size;
-      }
-    }
-  }
-  ~PoolUsedUp() { release(); }
-  PoolUsedUp(const PoolUsedUp&) = delete;
-  PoolUsedUp& operator=(const PoolUsedUp&) = delete;
-
-  void release() {
-    for (void* block : blocks_) EXPECT_HSA(hsa_amd_memory_pool_free(block));
-    blocks_.clear();
-  }
-  hsa_status_t status() const { return status_; }
-  size_t bytes() const { return bytes_; }
-
- private:
-  std::vector<void*> blocks_;
-  size_t bytes_ = 0;
-  hsa_status_t status_ = HSA_STATUS_SUCCESS;
-};
-
 class UsedUp : public Fault {
  protected:
   void SetUp() override {
     Fault::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    for (const hsa_amd_memory_pool_t pool : pools_of(agent())) {
-      if (pool_info<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT) != HSA_AMD_SEGMENT_GLOBAL)
-        continue;
-      if ((pool_info<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS) &
-           HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) != 0)
-        local_ = pool;
-    }
-    ASSERT_NE(local_.handle, 0u);
+    local_ = local_pool(agent());
     if (pool_info<size_t>(local_, HSA_AMD_MEMORY_POOL_INFO_SIZE) > size_t{1} << 30)
       GTEST_SKIP() << "the board has too much memory to use up";
   }

@@ -48,12 +48,7 @@ TEST_P(OneOfMany, RunsKernelsAndCopies) {
   for (const hsa_agent_t other : all_agents()) {
     if (agent_info<hsa_device_type_t>(other, HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU) host = other;
   }
-  hsa_amd_memory_pool_t local_pool{};
-  for (const hsa_amd_memory_pool_t pool : pools_of(agent())) {
-    if (pool_info<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT) == HSA_AMD_SEGMENT_GLOBAL)
-      local_pool = pool;
-  }
-  const PoolMemory local = allocate(local_pool, kWords * 4, agent());
+  const PoolMemory local = allocate(local_pool(agent()), kWords * 4, agent());
   auto* const from = shared<uint32_t>(kWords);
   auto* const to = shared<uint32_t>(kWords);
   for (uint32_t i = 0; i < kWords; ++i) from[i] = i * static_cast<uint32_t>(getpid());

@@ -164,4 +164,9 @@ hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_typ
   return Runtime::current().memory().coherency_set_type(agent, type);
 }
 
+hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent_t agent, size_t threshold) {
+  const Agent* found = find_agent(agent);
+  return found == nullptr ? no_such_agent(agent) : found->set_scratch_limit(threshold);
+}
+
 }  // namespace rigel::api

@@ -11,13 +11,11 @@
 #include "backends/common/cu_mask.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/queue_error.hpp"
+#include "backends/common/scratch_keeper.hpp"
 #include "backends/common/trap_handler.hpp"
 
 namespace rigel::gfx {
 namespace {
-
-// More scratch than this does not stay with a queue: it serves one dispatch.
-constexpr uint64_t kScratchKept = uint64_t{140} << 20;
 
 // amdkfd's priorities run from 0 to 15.
 constexpr uint32_t kPriorities[] = {0, 7, 15};
@@ -88,6 +86,7 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
   status = host->signal->watch(host->self, &stopped, on_inactive, this);
   if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "the queue cannot be watched");
+  device_.scratch().add(*this);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -122,6 +121,7 @@ void AqlQueue::fill_in(const hsabe_queue_desc_t& desc) {
 
 AqlQueue::~AqlQueue() {
   const hsabe_host_t* const host = device_.host;
+  device_.scratch().remove(*this);
   if (created_) {
     kfd_destroy_queue arguments{queue_id_, 0};
     device_.ioctl(KFD_NR_DESTROY_QUEUE, arguments);
@@ -213,15 +213,16 @@ void AqlQueue::release_current_packet() {
 bool AqlQueue::serve(uint64_t reason) {
   const hsabe_host_t* const host = device_.host;
   if (const uint32_t lanes = scratch_asked_for(reason); lanes != 0) {
-    const hsa_kernel_dispatch_packet_t& packet = current_packet();
-    const ScratchDispatch dispatch{
-        {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z},
-        {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z},
-        packet.private_segment_size,
-        lanes};
-    if (!give_scratch(dispatch)) {
-      stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-      return false;
+    switch (give_scratch(current_dispatch(lanes))) {
+      case Scratch::kGiven:
+        break;
+      case Scratch::kLater:
+        asked_lanes_ = lanes;
+        device_.scratch().retry_later(*this);
+        return false;  // watched again when it has been served
+      case Scratch::kNever:
+        stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        return false;
     }
   } else if ((reason & kInactiveScratchReturned) != 0) {
     take_scratch();
@@ -247,25 +248,95 @@ void AqlQueue::stop_with(hsa_status_t status) {
   device_.host->events->queue_error(device_.host->self, cookie_, status);
 }
 
-bool AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
-  const std::lock_guard lock(mutex_);
-  // The processor waits for it, so nothing uses what there was.
-  device_.free_scratch(std::move(scratch_));
-  const ScratchDevice slots = scratch_device(device_.facts);
-  const auto need = scratch_need(slots, dispatch);
-  if (!need) return false;
-  // For every slot of the device, if that is not too much to keep; else for this dispatch alone. When there
-  // is not enough, fewer waves run at a time, which is slower and not wrong.
-  const bool once = need->device_bytes > kScratchKept;
-  uint32_t waves = once ? need->dispatch_waves : need->device_waves;
-  while (waves != 0 && device_.allocate_scratch(waves * need->wave_bytes, scratch_) != HSA_STATUS_SUCCESS) {
-    waves = fewer_scratch_waves(slots, *need, waves);
+ScratchDispatch AqlQueue::current_dispatch(uint32_t lanes) const {
+  const hsa_kernel_dispatch_packet_t& packet = current_packet();
+  return {{packet.grid_size_x, packet.grid_size_y, packet.grid_size_z},
+          {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z},
+          packet.private_segment_size,
+          lanes};
+}
+
+AqlQueue::Scratch AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
+  Block block;
+  {
+    // The processor waits for it, so nothing uses what there was.
+    const std::lock_guard lock(mutex_);
+    block = std::move(scratch_);
   }
+  device_.free_scratch(std::move(block));
+  const auto need = scratch_need(scratch_device(device_.facts), dispatch);
+  if (!need) return Scratch::kNever;
+  // For every slot of the device, if that is not too much to keep; else for this dispatch alone.
+  const bool once = need->device_bytes > device_.scratch().limit();
+  const uint32_t wanted = once ? need->dispatch_waves : need->device_waves;
+  Block given;
+  const uint32_t waves = device_.scratch().allocate(*this, *need, wanted, given);
+  if (waves == 0 && device_.scratch().others_hold(*this)) return Scratch::kLater;
   // What does not serve every slot would slow down what comes after.
-  const bool give_back = waves < need->device_waves;
+  const bool give_back = once || waves < need->device_waves;
+  const std::lock_guard lock(mutex_);
+  scratch_ = std::move(given);
   put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, give_back);
   if (give_back && device_.has_quirk(kQuirkScratchOnceNeedsRelease)) release_current_packet();
-  return waves != 0;
+  return waves != 0 ? Scratch::kGiven : Scratch::kNever;
+}
+
+bool AqlQueue::retry_scratch() {
+  if (stopped()) return true;
+  switch (give_scratch(current_dispatch(asked_lanes_))) {
+    case Scratch::kGiven:
+      break;
+    case Scratch::kLater:
+      return false;
+    case Scratch::kNever:
+      stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+      return true;
+  }
+  const hsabe_host_t* const host = device_.host;
+  host->signal->store(host->self, inactive_, 0);  // the processor goes on, and may ask again at once
+  const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
+  if (host->signal->watch(host->self, &stopped, on_inactive, this) != HSA_STATUS_SUCCESS)
+    stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  return true;
+}
+
+uint64_t AqlQueue::scratch_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return scratch_ ? scratch_.size() : 0;
+}
+
+bool AqlQueue::has_packets() const {
+  const auto load = [](const volatile uint64_t& index) {
+    return std::atomic_ref(const_cast<uint64_t&>(index)).load(std::memory_order_acquire);
+  };
+  return load(queue_->read_dispatch_id) != load(queue_->write_dispatch_id);
+}
+
+bool AqlQueue::has_waves() const {
+  if (!memory_.save_area) return false;  // they have ended before the driver took the queue off
+  kfd_get_queue_wave_state arguments{memory_.save_area.address(), 0, 0, queue_id_, 0};
+  if (device_.ioctl(KFD_NR_GET_QUEUE_WAVE_STATE, arguments) != 0) return true;
+  return arguments.ctl_stack_used_size != 0 || arguments.save_area_used_size != 0;
+}
+
+// The processor reads the queue's structure when it is put back on the device.
+bool AqlQueue::give_up_scratch(uint64_t more_than) {
+  Block freed;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!scratch_ || scratch_.size() <= more_than || stopped_) return false;
+    if (update(0) != HSA_STATUS_SUCCESS) return false;
+    if (has_packets() || has_waves()) {
+      std::atomic_ref(queue_->queue_properties).fetch_or(AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE);
+    } else {
+      freed = std::move(scratch_);
+      put_scratch(0, 0, 64, false);
+    }
+    update(KFD_QUEUE_PERCENTAGE_MAX);
+  }
+  const bool any = static_cast<bool>(freed);
+  device_.free_scratch(std::move(freed));
+  return any;
 }
 
 void AqlQueue::take_scratch() {

@@ -39,6 +39,12 @@ class AqlQueue {
   hsabe_status_t set_cu_mask(uint32_t bits, const uint32_t* mask);
   /// Stops it and tells the program of an error, once. Any thread.
   void stop_with(hsa_status_t status);
+  /// For ScratchKeeper. Takes back more than `more_than` bytes of scratch, if the queue runs nothing: whether
+  /// it did. Of a queue that does, the next dispatch gives it back when it ends.
+  bool give_up_scratch(uint64_t more_than);
+  uint64_t scratch_bytes() const;
+  /// Serves the processor, which waits for scratch: whether that is settled. Not by two threads at once.
+  bool retry_scratch();
   /// Whether it has been stopped, by the program or by an error.
   bool stopped() const {
     const std::lock_guard lock(mutex_);
@@ -53,8 +59,15 @@ class AqlQueue {
   hsabe_status_t update(uint32_t percentage);
   static bool on_inactive(hsa_signal_value_t value, void* self);
   bool serve(uint64_t reason);
-  /// False if there is no memory for it, however few waves may run at a time.
-  bool give_scratch(const ScratchDispatch& dispatch);
+  /// kLater: other queues have it all. kNever: there is not enough, however few waves may run at a time.
+  enum class Scratch { kGiven, kLater, kNever };
+  Scratch give_scratch(const ScratchDispatch& dispatch);
+  /// What the packet that the processor is at needs.
+  ScratchDispatch current_dispatch(uint32_t lanes) const;
+  /// Whether packets are under way. Its waves may still run when not.
+  bool has_packets() const;
+  /// Of a queue that the driver has taken off the device.
+  bool has_waves() const;
   void take_scratch();
   void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once);
   /// The packet that the processor is at.
@@ -76,7 +89,8 @@ class AqlQueue {
   uint32_t priority_ = 0;
   bool stopped_ = false;
   bool error_told_ = false;
-  bool ending_ = false;  // the inactive signal is no more
+  bool ending_ = false;       // the inactive signal is no more
+  uint32_t asked_lanes_ = 0;  // of the waves that wait for scratch
   Block scratch_;
 };
 

@@ -10,6 +10,7 @@
 #include "backends/common/code_store.hpp"
 #include "backends/common/copy_engines.hpp"
 #include "backends/common/gpu_device.hpp"
+#include "backends/common/scratch_keeper.hpp"
 #include "backends/common/select.hpp"
 
 namespace rigel::gfx {
@@ -39,6 +40,15 @@ struct BackendTable {
       .read_clock = [](void* device, uint64_t* ticks, uint64_t* per_second) -> hsabe_status_t {
         return as_device(device).read_clock(ticks, per_second);
       },
+      .trim = [](void* device) -> int32_t { return as_device(device).scratch().reclaim(); },
+      .set_scratch_limit = [](void* device, uint64_t bytes) -> hsabe_status_t {
+        return as_device(device).scratch().set_limit(bytes);
+      },
+      .scratch_limits =
+          [](void* device, uint64_t* most, uint64_t* now) {
+            *most = kScratchLimitMost;
+            *now = as_device(device).scratch().limit();
+          },
   };
 
   static constexpr hsabe_queue_ops_t kQueue = {

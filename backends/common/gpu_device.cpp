@@ -12,6 +12,7 @@
 #include "backends/common/copy_engines.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/quirks.hpp"
+#include "backends/common/scratch_keeper.hpp"
 #include "backends/common/trap_handler.hpp"
 
 namespace rigel::gfx {
@@ -111,6 +112,7 @@ hsabe_status_t Device::open(const Family& family, const hsabe_host_t* host, cons
   }
   device->first_ticks_ = clocks.gpu_clock_counter;
   device->first_ns_ = clocks.system_clock_counter;
+  device->scratch_ = std::make_unique<ScratchKeeper>(*device);
   device->traps_ = TrapHandler::install(*device);
   device->copies_ = std::make_unique<CopyEngines>(*device);
   out = std::move(device);
@@ -131,6 +133,7 @@ hsabe_status_t Device::reserve_scratch_pool() {
 Device::~Device() {
   copies_.reset();  // its queues give their memory back
   traps_.reset();
+  scratch_.reset();
   spare_.clear();
   if (scratch_pool_ != nullptr) {
     host->driver->release_addresses(host->self, scratch_pool_, kScratchPoolBytes);

@@ -20,6 +20,7 @@
 namespace rigel::gfx {
 
 class CopyEngines;
+class ScratchKeeper;
 class TrapHandler;
 
 /// Memory that the runtime's driver service has given, freed with the object.
@@ -91,6 +92,8 @@ class Device {
   /// hardware counts.
   hsabe_status_t allocate_scratch(uint64_t size, Block& out);
   void free_scratch(Block block);
+  /// Who has it.
+  ScratchKeeper& scratch() { return *scratch_; }
   /// What catches the errors of its waves; null if nothing can.
   TrapHandler* traps() { return traps_.get(); }
 
@@ -122,6 +125,7 @@ class Device {
   };
   std::vector<Span> scratch_used_;  // of the pool, sorted
 
+  std::unique_ptr<ScratchKeeper> scratch_;
   std::unique_ptr<TrapHandler> traps_;
   std::unique_ptr<CopyEngines> copies_;
 };

@@ -34,6 +34,9 @@ constexpr hsabe_device_ops_t kDevice = {
     },
     .close = [](void* device) { delete &as_device(device); },
     .read_clock = nullptr,
+    .trim = nullptr,
+    .set_scratch_limit = nullptr,
+    .scratch_limits = nullptr,
 };
 
 constexpr hsabe_queue_ops_t kQueue = {

@@ -69,6 +69,17 @@ std::optional<hsa_amd_memory_pool_t> find_pool(hsa_agent_t agent, uint32_t flags
   return std::nullopt;
 }
 
+hsa_amd_memory_pool_t local_pool(hsa_agent_t agent) {
+  for (const hsa_amd_memory_pool_t pool : pools_of(agent)) {
+    if (pool_info<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT) != HSA_AMD_SEGMENT_GLOBAL)
+      continue;
+    const auto flags = pool_info<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS);
+    if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) != 0) return pool;
+  }
+  ADD_FAILURE() << "the agent has no coarse-grained memory";
+  return {};
+}
+
 PoolMemory allocate(hsa_amd_memory_pool_t pool, size_t size, hsa_agent_t agent) {
   void* pointer = nullptr;
   EXPECT_HSA(hsa_amd_memory_pool_allocate(pool, size, 0, &pointer));

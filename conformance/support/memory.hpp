@@ -40,6 +40,9 @@ std::optional<hsa_region_t> find_region(hsa_agent_t agent, uint32_t flags);
 /// agent's.
 std::optional<hsa_amd_memory_pool_t> find_pool(hsa_agent_t agent, uint32_t flags);
 
+/// The agent's own coarse-grained pool; the test fails, and the handle is zero, if it has none.
+hsa_amd_memory_pool_t local_pool(hsa_agent_t agent);
+
 struct FreePool {
   void operator()(void* pointer) const { EXPECT_HSA(hsa_amd_memory_pool_free(pointer)); }
 };

@@ -109,11 +109,14 @@ Result<Backing> KfdLocalProvider::map(const BlockRequest& request) {
   if (gpu_.host_sees_all) flags |= KFD_MEM_PUBLIC;
   if (request.flags & HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG) flags |= KFD_MEM_CONTIGUOUS;
   const Kfd& kfd = agents_.kfd();
-  const auto block =
-      kfd.allocate(gpu_, {.flags = flags,
-                          .size = request.size,
-                          .alignment = request.alignment,
-                          .host = gpu_.host_sees_all ? HostAccess::kReadWrite : HostAccess::kNone});
+  const auto allocate = [&] {
+    return kfd.allocate(gpu_, {.flags = flags,
+                               .size = request.size,
+                               .alignment = request.alignment,
+                               .host = gpu_.host_sees_all ? HostAccess::kReadWrite : HostAccess::kNone});
+  };
+  auto block = allocate();
+  if (!block && reclaim_ && reclaim_()) block = allocate();
   if (!block) return error(block.error());
   KfdMapping mapping;
   Status status = mapping.change(kfd, block->handle, {gpu_.gpu_id});

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/driver/kfd.hpp"
@@ -69,8 +71,10 @@ class KfdHostProvider final : public HostProvider {
 /// A GPU's own memory.
 class KfdLocalProvider final : public MemoryProvider {
  public:
-  KfdLocalProvider(const KfdAgents& agents, const KfdGpu& gpu, uint32_t attributes)
-      : agents_(agents), gpu_(gpu), attributes_(attributes) {}
+  /// `reclaim` is called when there is none left; true: some more may be there now.
+  KfdLocalProvider(const KfdAgents& agents, const KfdGpu& gpu, uint32_t attributes,
+                   std::function<bool()> reclaim = {})
+      : agents_(agents), gpu_(gpu), attributes_(attributes), reclaim_(std::move(reclaim)) {}
 
   Result<Backing> map(const BlockRequest& request) override;
   void unmap(const Backing& backing) noexcept override;
@@ -83,6 +87,7 @@ class KfdLocalProvider final : public MemoryProvider {
   const KfdAgents& agents_;
   const KfdGpu& gpu_;
   const uint32_t attributes_;
+  const std::function<bool()> reclaim_;
   std::mutex mutex_;                                   // guards what follows
   std::unordered_map<uint64_t, KfdMapping> mappings_;  // by handle
 };

@@ -122,7 +122,8 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
     facts.global_flags = pool.flags;
     facts.visible = pool.visible;
     memory_.add_heap(facts,
-                     std::make_unique<KfdLocalProvider>(gpus_->agents(), gpu, kfd_attributes_of(pool.flags)));
+                     std::make_unique<KfdLocalProvider>(gpus_->agents(), gpu, kfd_attributes_of(pool.flags),
+                                                        [&agent] { return agent.trim(); }));
   }
 }
 

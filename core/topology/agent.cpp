@@ -71,4 +71,15 @@ uint64_t Agent::to_system_time(uint64_t ticks) const {
   return static_cast<uint64_t>(now - distance * kSystemClockHz / frequency);
 }
 
+bool Agent::trim() const {
+  return backend_.device.trim != nullptr && backend_.device.trim(device_) != 0;
+}
+
+Status Agent::set_scratch_limit(uint64_t bytes) const {
+  if (is_cpu()) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "a CPU agent has no scratch memory");
+  if (backend_.device.set_scratch_limit == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "this agent's queues do not give scratch memory back");
+  return static_cast<Status>(backend_.device.set_scratch_limit(device_, bytes));
+}
+
 }  // namespace rigel

@@ -67,6 +67,11 @@ class Agent {
   /// The device's clock now. Without one of its own, the system's.
   Status read_clock(uint64_t& ticks, uint64_t& ticks_per_second) const;
 
+  /// Has the device give back memory that it keeps without need: whether there was any. Any thread.
+  bool trim() const;
+  /// hsa_amd_agent_set_async_scratch_limit.
+  Status set_scratch_limit(uint64_t bytes) const;
+
   /// A tick of the device's clock as system time (core/base/clock.hpp). 0 stays 0: no time was taken.
   uint64_t to_system_time(uint64_t ticks) const;
 

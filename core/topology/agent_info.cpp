@@ -197,8 +197,12 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
       return answer(value, none);
     }
     case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX:
-    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT:
-      return answer(value, uint64_t{0});
+    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT: {
+      uint64_t most = 0;
+      uint64_t now = 0;
+      if (backend_.device.scratch_limits != nullptr) backend_.device.scratch_limits(device_, &most, &now);
+      return answer(value, attribute == HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX ? most : now);
+    }
     case HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {
       hsa_amd_clock_counters_t counters{};
       uint64_t frequency = 0;

@@ -367,8 +367,15 @@ typedef struct hsabe_device_ops {
   void (*close)(void* device);
   /* Optional (null: the system clock). Reads the clock in which the device stamps packets. */
   hsabe_status_t (*read_clock)(void* device, uint64_t* ticks, uint64_t* ticks_per_second);
+  /* Since 1.2. Optional. Gives back memory of the device that it keeps and does not use now, as the scratch memory
+   * of idle queues. Nonzero if there was any. Any thread. */
+  int32_t (*trim)(void* device);
+  /* Since 1.2. Optional, both or neither. How many bytes of scratch memory a queue may keep between dispatches. It
+   * returns when no queue has more. INVALID_ARGUMENT: more than the most. */
+  hsabe_status_t (*set_scratch_limit)(void* device, uint64_t bytes);
+  void (*scratch_limits)(void* device, uint64_t* most, uint64_t* now);
 } hsabe_device_ops_t;
-HSABE_CHECK(hsabe_device_ops_t, read_clock);
+HSABE_CHECK(hsabe_device_ops_t, scratch_limits);
 
 typedef struct hsabe_queue_desc {
   uint64_t struct_size;

@@ -113,7 +113,8 @@ hsabe_status_t copy(void*, uint64_t destination, uint64_t source, uint64_t size)
 
 // --- The table -------------------------------------------------------------------------------------------
 
-constexpr hsabe_device_ops_t kDevice{sizeof(hsabe_device_ops_t), enumerate, select, open, close, nullptr};
+constexpr hsabe_device_ops_t kDevice{
+    sizeof(hsabe_device_ops_t), enumerate, select, open, close, nullptr, nullptr, nullptr, nullptr};
 constexpr hsabe_memory_ops_t kMemory{sizeof(hsabe_memory_ops_t), allocate, release, copy};
 constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    HSABE_ABI_MAJOR,

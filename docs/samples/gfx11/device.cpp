@@ -98,6 +98,7 @@ hsabe_status_t read_clock(void* pointer, uint64_t* ticks, uint64_t* ticks_per_se
 
 }  // namespace
 
-const hsabe_device_ops_t kDevice{sizeof(hsabe_device_ops_t), nullptr, select, open, close, read_clock};
+const hsabe_device_ops_t kDevice{
+    sizeof(hsabe_device_ops_t), nullptr, select, open, close, read_clock, nullptr, nullptr, nullptr};
 
 }  // namespace gfx11

@@ -38,6 +38,9 @@ namespace {
     .close = close,
 #endif
     .read_clock = nullptr,
+    .trim = nullptr,
+    .set_scratch_limit = nullptr,
+    .scratch_limits = nullptr,
 };
 
 #ifdef RIGEL_TEST_NO_DESTROY

@@ -1,0 +1,113 @@
+#include "backends/common/scratch_keeper.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "backends/common/aql_queue.hpp"
+#include "backends/common/gpu_device.hpp"
+
+namespace rigel::gfx {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{1};
+
+}  // namespace
+
+ScratchKeeper::~ScratchKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ScratchKeeper::add(AqlQueue& queue) {
+  const std::lock_guard lock(mutex_);
+  queues_.push_back(&queue);
+}
+
+void ScratchKeeper::remove(AqlQueue& queue) {
+  std::unique_lock lock(mutex_);
+  std::erase(queues_, &queue);
+  std::erase(waiting_, &queue);
+  changed_.wait(lock, [&] { return serving_ != &queue; });
+  std::erase(waiting_, &queue);
+}
+
+uint32_t ScratchKeeper::allocate(const AqlQueue& asking, const ScratchNeed& need, uint32_t waves,
+                                 Block& out) {
+  const auto get = [&](uint32_t count) {
+    return device_.allocate_scratch(count * need.wave_bytes, out) == HSA_STATUS_SUCCESS;
+  };
+  if (waves == 0 || get(waves)) return waves;
+  if (reclaim(&asking) && get(waves)) return waves;
+  // Fewer waves at a time, which is slower and not wrong.
+  const ScratchDevice slots = scratch_device(device_.facts);
+  do {
+    waves = fewer_scratch_waves(slots, need, waves);
+  } while (waves != 0 && !get(waves));
+  return waves;
+}
+
+bool ScratchKeeper::reclaim(const AqlQueue* except, uint64_t more_than) {
+  const std::lock_guard lock(mutex_);
+  bool any = false;
+  for (AqlQueue* queue : queues_) any |= queue != except && queue->give_up_scratch(more_than);
+  return any;
+}
+
+// Under the lock.
+bool ScratchKeeper::holds(const AqlQueue* except, uint64_t more_than) const {
+  return std::any_of(queues_.begin(), queues_.end(), [&](const AqlQueue* queue) {
+    return queue != except && queue->scratch_bytes() > more_than;
+  });
+}
+
+bool ScratchKeeper::others_hold(const AqlQueue& asking) const {
+  const std::lock_guard lock(mutex_);
+  return holds(&asking, 0);
+}
+
+void ScratchKeeper::retry_later(AqlQueue& queue) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(&queue);
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  changed_.notify_all();
+}
+
+hsabe_status_t ScratchKeeper::set_limit(uint64_t bytes) {
+  if (bytes > kScratchLimitMost) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  limit_.store(bytes, std::memory_order_relaxed);
+  for (;;) {
+    reclaim(nullptr, bytes);
+    {
+      const std::lock_guard lock(mutex_);
+      if (!holds(nullptr, bytes)) return HSA_STATUS_SUCCESS;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+void ScratchKeeper::work() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (waiting_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    for (AqlQueue* queue : std::vector<AqlQueue*>(waiting_)) {
+      if (std::find(waiting_.begin(), waiting_.end(), queue) == waiting_.end()) continue;  // removed since
+      serving_ = queue;
+      lock.unlock();
+      const bool done = queue->retry_scratch();
+      lock.lock();
+      serving_ = nullptr;
+      if (done) std::erase(waiting_, queue);
+      changed_.notify_all();
+    }
+    if (!waiting_.empty()) changed_.wait_for(lock, kPause, [this] { return ending_; });
+  }
+}
+
+}  // namespace rigel::gfx

@@ -1,0 +1,74 @@
+// Scratch memory among the queues of a device: who has some, how much each may keep, and what is done when
+// there is not enough.
+//
+// A queue keeps what serves every wave slot, up to a limit, so that its kernels need not ask again. Another
+// queue's need comes before that: memory is taken back from queues that run nothing, and a queue that finds
+// all of it in use waits for it. While one waits, a thread looks once in a millisecond.
+//
+// Any thread. Functions of queues are called with the lock here held, never the other way round: a queue
+// holds no lock of its own when it calls. Ended by close, when the queues are gone.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <hsa_backend/hsa_backend.h>
+
+#include "backends/common/scratch_need.hpp"
+
+namespace rigel::gfx {
+
+class AqlQueue;
+class Block;
+class Device;
+
+constexpr uint64_t kScratchLimitMost = uint64_t{4} << 30;       ///< what the aperture has
+constexpr uint64_t kScratchLimitAtFirst = uint64_t{140} << 20;  ///< as ROCr's
+
+class ScratchKeeper {
+ public:
+  explicit ScratchKeeper(Device& device) : device_(device) {}
+  ~ScratchKeeper();
+  ScratchKeeper(const ScratchKeeper&) = delete;
+  ScratchKeeper& operator=(const ScratchKeeper&) = delete;
+
+  void add(AqlQueue& queue);
+  /// Nothing here touches the queue any more when this returns.
+  void remove(AqlQueue& queue);
+
+  /// Memory for `waves` waves; else, when there is none to take back either, for fewer. Returns for how many,
+  /// 0: there is none.
+  uint32_t allocate(const AqlQueue& asking, const ScratchNeed& need, uint32_t waves, Block& out);
+  /// Takes back what idle queues have, those that have more than `more_than` bytes: whether it was anything.
+  bool reclaim(const AqlQueue* except = nullptr, uint64_t more_than = 0);
+  /// Whether another queue has some, which it will not need for ever.
+  bool others_hold(const AqlQueue& asking) const;
+  /// Calls queue.retry_scratch() until that returns true.
+  void retry_later(AqlQueue& queue);
+
+  /// Bytes that one queue may keep.
+  uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  /// INVALID_ARGUMENT: more than there can be. Returns when no queue has more.
+  hsabe_status_t set_limit(uint64_t bytes);
+
+ private:
+  bool holds(const AqlQueue* except, uint64_t more_than) const;
+  void work();
+
+  Device& device_;
+  std::atomic<uint64_t> limit_{kScratchLimitAtFirst};
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::vector<AqlQueue*> queues_;
+  std::vector<AqlQueue*> waiting_;
+  const AqlQueue* serving_ = nullptr;  // by the thread, without the lock
+  bool ending_ = false;
+  std::thread thread_;  // from the first wait on
+};
+
+}  // namespace rigel::gfx
