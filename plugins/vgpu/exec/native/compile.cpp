@@ -98,17 +98,29 @@ class Compiler {
     a_.mov(a_.qword[a_.rsi + budget], a_.rax);
     const auto to = static_cast<uint32_t>(target - request_.ops.data());
     const size_t entry = segment_at(to);
-    if (entry < segments_->size() && (kBlocksJump || to > op || all_native(entry, segment))) {
+    const bool forward = to > op;
+    if (entry == segments_->size()) {
+      emit_exit(to, kBlocksJump);
+    } else if (kBlocksJump || forward || all_native(entry, segment)) {
       a_.jmp(entries_[entry].label, Assembler::T_NEAR);
     } else {
-      emit_exit(to, kBlocksJump);
+      if (kHandlersJump) emit_jump_if_shallow(entries_[entry].label);
+      emit_exit(to, false);
     }
     a_.L(slowly);
     emit_handler(op);
   }
 
-  // Handlers of some compilers leave frames on the stack: a loop must not go round in native code for ever if
-  // there are any in it.
+  // Some compilers' handlers leave frames on the stack. They go when control returns to run_wave(), which a
+  // loop with handlers in it has to do now and then.
+  void emit_jump_if_shallow(const Xbyak::Label& label) {
+    constexpr uint32_t kDeep = 4096;
+    a_.mov(a_.rax, a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, stack))]);
+    a_.sub(a_.rax, a_.rsp);
+    a_.cmp(a_.rax, kDeep);
+    a_.jb(label, Assembler::T_NEAR);
+  }
+
   bool all_native(size_t first, const Segment& last) const {
     for (size_t i = first; &(*segments_)[i] != &last; ++i) {
       const Site& end = site((*segments_)[i].last_site);
