@@ -45,6 +45,10 @@ class Core {
   /// s_sendmsg(MSG_GET_DOORBELL): which doorbell the wave's queue has.
   virtual uint32_t doorbell_index(Wave&) { return 0; }
 
+  /// HW_ID or HW_ID1, and HW_ID2: where the wave runs.
+  virtual uint32_t hardware_id(const Wave&) { return 0; }
+  virtual uint32_t hardware_id2(const Wave&) { return 0; }
+
   /// ds_gws_*; null if the GPU has none.
   virtual GlobalWaveSync* global_wave_sync() { return nullptr; }
 

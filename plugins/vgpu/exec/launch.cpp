@@ -4,6 +4,10 @@
 #include <cstring>
 #include <ctime>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "plugins/vgpu/isa/instruction.hpp"
 
 namespace rigel::vgpu::exec {
@@ -29,6 +33,19 @@ uint32_t allocated_vgprs(const Dispatch& dispatch, const isa::Target& target) {
   return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
 }
 
+// Lines of 64 bytes to where they are aligned to that.
+void copy_lines(std::byte* to, const std::byte* from, uint32_t lines) {
+  std::memcpy(to, from, lines * size_t{64});
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] void copy_wide_lines(std::byte* to, const std::byte* from, uint32_t lines) {
+  for (uint32_t i = 0; i < lines; ++i) {
+    _mm512_store_si512(to + i * size_t{64}, _mm512_loadu_si512(from + i * size_t{64}));
+  }
+}
+#endif
+
 }  // namespace
 
 Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, DispatchSink::Done done,
@@ -38,6 +55,10 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
   layout_.vgprs = allocated_vgprs(dispatch_, device_.target);
   id_rows_ = packs_work_item_ids(device_.target) ? 1 : std::min((dispatch_.pgm_rsrc2 >> 11 & 3) + 1, 3u);
   mode_ = initial_mode(dispatch_, device_.target);
+  copy_lines_ = copy_lines;
+#if defined(__x86_64__)
+  if (device_.level == SimdLevel::kAvx512) copy_lines_ = copy_wide_lines;
+#endif
   // A handler that has been installed is there for all queues.
   traps_ = dispatch_.trap_handler || bus_.trap_handler().code_va != 0;
   groups_ = 1;
@@ -59,7 +80,7 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
 }
 
 Launch::Shape Launch::make_shape(uint32_t x, uint32_t y, uint32_t z) const {
-  Shape shape{{x, y, z}, 0, {}};
+  Shape shape{{x, y, z}, 0, {}, {}};
   const uint32_t items = x * y * z;
   const uint32_t lanes = layout_.wave_size;
   shape.waves = (items + lanes - 1) / lanes;
@@ -74,6 +95,7 @@ Launch::Shape Launch::make_shape(uint32_t x, uint32_t y, uint32_t z) const {
       for (uint32_t row = 0; row < id_rows_; ++row) rows[size_t{row} * lanes] = id[row];
     }
   }
+  for (uint32_t wave = 0; wave < shape.waves; ++wave) shape.lanes.push_back(live_lanes(shape, wave));
   return shape;
 }
 
@@ -128,17 +150,26 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
       shape = &smaller;
     }
   }
-  group.wave_count = shape->waves;
+  group.place = static_cast<uint32_t>(index);
+  start_waves(group, *shape);
+}
+
+void Launch::start_waves(WorkGroup& group, const Shape& shape) {
+  group.wave_count = shape.waves;
   group.waves_at_barrier = 0;
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
   const MicroOp* const entry = code_->find(dispatch_.entry_va, mode_ & kFloatModeBits);
-  const uint32_t status = (shape->waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
-  const auto place = static_cast<uint32_t>(index);
-  const uint32_t unit = place % device_.compute_units;
-  const uint32_t id_bytes = layout_.row_bytes() * id_rows_;
-  for (uint32_t w = 0; w < shape->waves; ++w) {
+  const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
+  const uint32_t id_lines = layout_.row_bytes() * id_rows_ / 64;
+  uint32_t ids[3];  // of those work-group ids that are asked for
+  uint32_t id_count = 0;
+  for (uint32_t i = 0; i < 3; ++i) {
+    if ((rsrc2 >> (7 + i) & 1) != 0) ids[id_count++] = group.id[i];
+  }
+  const auto* rows = reinterpret_cast<const std::byte*>(shape.ids.data());
+  for (uint32_t w = 0; w < shape.waves; ++w) {
     Wave& wave = group.waves[w];
     wave.op = entry;
     wave.scc = 0;
@@ -147,33 +178,66 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
     wave.status = status;
     wave.trap_status = 0;
     wave.stop = Stop::kRunning;
-    wave.launched_exec = live_lanes(*shape, w);
-    if (device_.target.major >= 10) {
-      wave.hw_id =
-          (w & 31) | (w & 3) << 8 | (unit & 15) << 10 | (unit >> 4 & 1) << 16 | (unit >> 5 & 3) << 18;
-      wave.hw_id2 = (dispatch_.queue_id & 15) | (place & 31) << 16;
-    } else {
-      wave.hw_id = (w & 15) | (w & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 3) << 13 | (place & 15) << 16 |
-                   (dispatch_.queue_id & 7) << 24;
-    }
+    wave.launched_exec = shape.lanes[w];
 
     uint32_t* const s = wave.scalars();
     // All of them, of which the ones behind the last are overwritten or mean nothing: no length to look at.
-    std::memcpy(s, dispatch_.user_sgprs.data(), sizeof dispatch_.user_sgprs);
+    copy_lines_(reinterpret_cast<std::byte*>(s),
+                reinterpret_cast<const std::byte*>(dispatch_.user_sgprs.data()),
+                sizeof dispatch_.user_sgprs / 64);
     uint32_t next = dispatch_.user_sgpr_count;
-    for (uint32_t i = 0; i < 3; ++i) {
-      if ((rsrc2 >> (7 + i) & 1) != 0) s[next++] = group.id[i];
-    }
-    if ((rsrc2 >> 10 & 1) != 0) s[next++] = shape->waves | (w == 0 ? 1u << 31 : 0);
+    for (uint32_t i = 0; i < id_count; ++i) s[next++] = ids[i];
+    if ((rsrc2 >> 10 & 1) != 0) s[next++] = shape.waves | (w == 0 ? 1u << 31 : 0);
     if ((rsrc2 & 1) != 0) s[next++] = static_cast<uint32_t>(wave.scratch_va - dispatch_.scratch_va);
     const uint64_t zero = 0;
     std::memcpy(s + isa::code::kVccLo, &zero, 8);
     std::memcpy(s + isa::code::kExecLo, &wave.launched_exec, 8);
 
-    const auto* const ids = reinterpret_cast<const std::byte*>(shape->ids.data()) + size_t{w} * id_bytes;
-    std::byte* const rows = wave.registers + layout_.vgpr_offset(0);
-    for (uint32_t i = 0; i < id_bytes; i += 64) std::memcpy(rows + i, ids + i, 64);
+    copy_lines_(wave.registers + layout_.vgpr_offset(0), rows, id_lines);
+    rows += id_lines * size_t{64};
   }
+}
+
+uint32_t Launch::hardware_id(const Wave& wave) {
+  const uint32_t w = wave.id_in_group, place = wave.group->place, unit = place % device_.compute_units;
+  if (device_.target.major >= 10) {
+    return (w & 31) | (w & 3) << 8 | (unit & 15) << 10 | (unit >> 4 & 1) << 16 | (unit >> 5 & 3) << 18;
+  }
+  return (w & 15) | (w & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 3) << 13 | (place & 15) << 16 |
+         (dispatch_.queue_id & 7) << 24;
+}
+
+uint32_t Launch::hardware_id2(const Wave& wave) {
+  return (dispatch_.queue_id & 15) | (wave.group->place & 31) << 16;
+}
+
+Launch::Range Launch::take(uint64_t most, uint32_t sharers) {
+  if (has_returned_.load(std::memory_order_relaxed)) [[unlikely]] {
+    const std::lock_guard lock(mutex_);
+    if (!returned_.empty()) {
+      // The first of all: others may wait for it.
+      const auto range = std::min_element(returned_.begin(), returned_.end(),
+                                          [](const Range& a, const Range& b) { return a.begin < b.begin; });
+      const Range first{range->begin, range->begin + 1};
+      if (++range->begin == range->end) returned_.erase(range);
+      has_returned_.store(!returned_.empty(), std::memory_order_relaxed);
+      return first;
+    }
+  }
+  const uint64_t taken = next_.load(std::memory_order_relaxed);
+  if (taken >= groups_) return {};
+  // Not so many that others are out of work in the end.
+  const uint64_t count = std::min(most, (groups_ - taken) / (4 * uint64_t{sharers}) + 1);
+  const uint64_t begin = next_.fetch_add(count, std::memory_order_relaxed);
+  return {begin, std::min(begin + count, groups_)};
+}
+
+bool Launch::give_back(Range range) {
+  const std::lock_guard lock(mutex_);
+  if (stopped_.load(std::memory_order_relaxed)) return false;
+  returned_.push_back(range);
+  has_returned_.store(true, std::memory_order_relaxed);
+  return true;
 }
 
 void Launch::set_code(std::shared_ptr<Code> code) {
@@ -183,15 +247,19 @@ void Launch::set_code(std::shared_ptr<Code> code) {
 }
 
 bool Launch::fail(DispatchResult result) {
+  uint64_t dropped = 0;
   {
     const std::lock_guard lock(mutex_);
     if (stopped_.load(std::memory_order_relaxed)) return false;
     result_ = std::move(result);
     stopped_.store(true, std::memory_order_relaxed);
+    for (const Range& range : returned_) dropped += range.size();
+    returned_.clear();
+    has_returned_.store(false, std::memory_order_relaxed);
   }
   // Those that never start have ended.
   const uint64_t started = std::min(next_.exchange(groups_, std::memory_order_relaxed), groups_);
-  const uint64_t dropped = groups_ - started;
+  dropped += groups_ - started;
   return dropped != 0 && ended_.fetch_add(dropped, std::memory_order_acq_rel) + dropped == groups_;
 }
 

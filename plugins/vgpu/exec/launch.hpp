@@ -50,9 +50,22 @@ class Launch final : public Core {
   void set_code(std::shared_ptr<Code> code);
   Code& code() { return *code_; }
 
-  /// The next work-group, in order; groups() or more when all have started.
-  uint64_t take() { return next_.fetch_add(1, std::memory_order_relaxed); }
-  bool all_taken() const { return next_.load(std::memory_order_relaxed) >= groups_; }
+  /// Work-groups one after the other.
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    bool empty() const { return begin >= end; }
+    uint64_t size() const { return empty() ? 0 : end - begin; }
+  };
+  /// The next work-groups, in order, `most` of them at most and a part of what there is for
+  /// each of `sharers`; empty when all have started.
+  Range take(uint64_t most, uint32_t sharers);
+  /// Those that were taken and could not be started: they are the next ones. False if the launch has been
+  /// stopped and they count as ended.
+  bool give_back(Range range);
+  bool all_taken() const {
+    return next_.load(std::memory_order_relaxed) >= groups_ && !has_returned_.load(std::memory_order_relaxed);
+  }
 
   /// Makes a work-group's memory one of this launch. `group.lds` and the waves' registers are set; `slots`
   /// are their slots of scratch, or null.
@@ -78,6 +91,8 @@ class Launch final : public Core {
   void invalidate_instructions(Wave& wave) override;
   TrapHandler trap_handler() override;
   uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
+  uint32_t hardware_id(const Wave& wave) override;
+  uint32_t hardware_id2(const Wave& wave) override;
   GlobalWaveSync* global_wave_sync() override { return device_.sync.get(); }
   GlobalDataShare* global_data_share() override { return device_.share.get(); }
   bool is_ordered_turn(Wave& wave) override;
@@ -90,11 +105,13 @@ class Launch final : public Core {
   struct Shape {  // of a work-group: full ones are alike
     uint32_t size[3];
     uint32_t waves;
-    std::vector<uint32_t> ids;  // rows of v0 (v1, v2) of each wave
+    std::vector<uint64_t> lanes;  // EXEC of each wave
+    std::vector<uint32_t> ids;    // rows of v0 (v1, v2) of each wave
   };
   Shape make_shape(uint32_t x, uint32_t y, uint32_t z) const;
   uint64_t live_lanes(const Shape& shape, uint32_t wave) const;
   uint64_t index_of(const WorkGroup& group) const;
+  void start_waves(WorkGroup& group, const Shape& shape);
 
   const Device device_;
   DeviceBus& bus_;
@@ -110,17 +127,22 @@ class Launch final : public Core {
   uint32_t waves_per_group_ = 0;
   uint64_t resident_limit_ = 0;
   Shape full_;
+  void (*copy_lines_)(std::byte* to, const std::byte* from, uint32_t lines) = nullptr;
 
   std::mutex mutex_;
   std::vector<std::shared_ptr<Code>> codes_;  // under mutex_; waves may be in any of them
   Code* code_ = nullptr;
   DispatchResult result_;  // under mutex_
 
-  std::atomic<uint64_t> next_{0};
-  std::atomic<uint64_t> ended_{0};
+  std::vector<Range> returned_;  // under mutex_; see give_back()
+
+  // What workers write all the time, apart from what they only read.
+  alignas(64) std::atomic<uint64_t> next_{0};
+  alignas(64) std::atomic<uint64_t> ended_{0};
   std::atomic<uint64_t> ordered_turn_{0};  // the work-group whose turn it is
-  std::atomic<bool> stopped_{false};
   std::atomic<uint64_t> instructions_{0};
+  alignas(64) std::atomic<bool> stopped_{false};
+  std::atomic<bool> has_returned_{false};
 };
 
 }  // namespace rigel::vgpu::exec

@@ -25,8 +25,10 @@
 #pragma once
 
 #include <array>
+#include <memory>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/exec/memory_ops/pattern.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -96,8 +98,11 @@ class Memory {
 
   DeviceBus& bus() { return bus_; }
 
+  /// Where the lanes of this worker's waves go.
+  Patterns& patterns() { return *patterns_; }
+
  private:
-  static constexpr size_t kSites = 64;  // for each kind of access
+  static constexpr size_t kSites = 256;  // for each kind of access
   static constexpr size_t kExtents = 32;
   static constexpr size_t kKinds = 3;
   static constexpr uint64_t kRegionBytes = uint64_t{2} << 20;
@@ -127,6 +132,7 @@ class Memory {
   uint64_t epoch_ = ~uint64_t{0};
   std::array<Extent, kSites * kKinds> sites_;
   std::array<Extents, kKinds> extents_;
+  std::unique_ptr<Patterns> patterns_ = std::make_unique<Patterns>();
 };
 
 }  // namespace rigel::vgpu::exec

@@ -83,9 +83,9 @@ u32 read_register(u32 id, Wave* wave, uint64_t exec) {
       return wave->trap_status;
     case kHwId:
     case kHwId1:
-      return wave->hw_id;
+      return wave->core->hardware_id(*wave);
     case kHwId2:
-      return wave->hw_id2;
+      return wave->core->hardware_id2(*wave);
     case kGprAlloc: {
       const u32 granule = wave->layout.wave_size == 32 ? 8 : 4;
       return (wave->layout.vgprs / granule - 1) << 8;

@@ -22,6 +22,7 @@ constexpr uint64_t kInlineSlice = 1 << 14;
 constexpr uint64_t kInlineWaves = 8;  // more than these are the workers'
 constexpr auto kSpin = 30us;          // before a worker sleeps
 constexpr size_t kSpareGroups = 4;    // that a worker keeps
+constexpr uint64_t kTaken = 16;       // work-groups that a worker takes at once
 constexpr size_t kCachedCodes = 256;
 
 uint32_t default_workers() {
@@ -146,9 +147,15 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
   if (inline_ && launch->groups() * launch->waves_per_group() <= kInlineWaves && begin_inline(launch)) return;
   const std::lock_guard lock(mutex_);
   start_workers();
-  launches_.push_back(launch);
+  offer(launch);
+  for (uint64_t i = 1; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
+}
+
+// There are work-groups of it to be started. Under the lock.
+void Scheduler::offer(const LaunchPointer& launch) {
+  if (std::find(launches_.begin(), launches_.end(), launch) == launches_.end()) launches_.push_back(launch);
   news_.fetch_add(1);
-  for (uint64_t i = 0; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
+  if (sleeping_ != 0) woken_.notify_one();
 }
 
 // Begins a small dispatch on this thread. True: nothing of it is left to be started.
@@ -295,27 +302,39 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   Group::Outcome outcome = Group::Outcome::kEnded;
   uint64_t ended = 0, ended_instructions = 0;
   DispatchResult failure;
+  Launch::Range range;  // work-groups that this worker is about to start
   {
     const Memory::Scope scope(executor.memory);
     FloatEnvironment environment(device_.level != SimdLevel::kBaseline);
-    for (uint64_t spent = 0; spent < slice;) {
+    uint64_t most = 1;  // to be taken at once: as many as go into the slice
+    for (uint64_t spent = 0; spent < slice || !range.empty();) {
       if (!group->started()) {
-        const uint64_t index = launch->take();
-        if (index >= launch->groups()) break;
-        group->start(index);
+        if (range.empty()) range = launch->take(most, worker_count_);
+        if (range.empty() || launch->stopped()) break;
+        group->start(range.begin++);
       }
       outcome = group->run(executor.memory, environment, turn);
       if (outcome != Group::Outcome::kEnded) break;
       ++ended;
       ended_instructions += group->instructions();
       group->set_unstarted();
-      spent += group->last_instructions() + 16;  // work-groups that do nothing take time as well
+      const uint64_t cost = group->last_instructions() + 16;  // those that do nothing take time as well
+      spent += cost;
+      most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, kTaken) : 1;
     }
     if (outcome == Group::Outcome::kFailed) failure = describe_failure(*group, executor.memory);
   }
 
   bool last = launch->groups_ended(ended, ended_instructions);
   if (outcome == Group::Outcome::kFailed) stop_launch(launch, std::move(failure));
+  if (!range.empty()) {
+    if (launch->give_back(range)) {
+      const std::lock_guard lock(mutex_);
+      offer(launch);
+    } else {
+      last |= launch->groups_ended(range.size(), 0);
+    }
+  }
   if (!group->started() || outcome == Group::Outcome::kFailed || launch->stopped()) {
     if (group->started()) last |= launch->groups_ended(1, group->instructions());
     let_go(executor, std::move(group));

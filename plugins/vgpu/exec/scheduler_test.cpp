@@ -43,6 +43,9 @@ const Words kSpin = {0xbf82ffff};
 const Words kSpinAsleep = {0xbf8e000a, 0xbf82fffe};
 const Words kHalt = {0xbf8d0001, 0xbf810000};
 const Words kWaitForFlag = {0xc0030100, 0, 0xbf8cc07f, 0xbf068004, 0xbf85fffb, 0xbf810000};
+// Waits until [0] is the group's number, and makes it the next one's.
+const Words kTakeTurns = {0xc0030100, 0,          0xbf8cc07f, 0xbf070204, 0xbf85fffb,
+                          0x80048102, 0xc0420100, 0,          0xbf810000};
 const Words kSetFlag = {0xbe840081, 0xc0420100, 0, 0xbf810000};
 // buffer[id] = s3
 const Words kStoreS3 = {0x8e048202, 0xc04000c0, 4, 0xbf810000};
@@ -213,6 +216,27 @@ TEST_P(SchedulerTest, NoMoreGroupsStartThanThereIsRoomFor) {
   EXPECT_EQ(std::atomic_ref(buffer_.at<uint32_t>()[0]).load(), 3u);
   store(0, 4);
   EXPECT_EQ(result.get().kind, Kind::kDone);
+}
+
+// Those that have started never fill all places while others that they wait for have not.
+TEST_P(SchedulerTest, GroupsThatWaitForEarlierOnesGetOnWithLittleRoom) {
+  for (const uint32_t room : {1u, 2u, 3u}) {
+    device_.compute_units = 1;
+    device_.waves_per_compute_unit = room;
+    make();
+    store(0, 0);
+    EXPECT_EQ(run(dispatch(kTakeTurns, 400)).kind, Kind::kDone);
+    EXPECT_EQ(word(0), 400u);
+  }
+}
+
+TEST_P(SchedulerTest, CancelEndsGroupsThatWereTakenAndHaveNotStarted) {
+  for (int time = 0; time < 20; ++time) {
+    store(0, 3);
+    auto result = start(dispatch(kTakeTurns, 4000));  // the first three wait in vain
+    scheduler_->cancel(1);
+    EXPECT_EQ(result.get().kind, Kind::kCancelled);
+  }
 }
 
 TEST_P(SchedulerTest, DispatchesWaitForOthers) {

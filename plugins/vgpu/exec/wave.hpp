@@ -57,8 +57,6 @@ struct Wave {
 
   // Who it is: registers of the hardware and reports.
   uint32_t id_in_group = 0;
-  uint32_t hw_id = 0;          ///< HW_ID, HW_ID1
-  uint32_t hw_id2 = 0;         ///< HW_ID2
   uint64_t launched_exec = 0;  ///< EXEC at the start: lanes that exist.
 
   /// ds_gws_barrier: it has arrived, and waits for this round's end. ds_gws_sema_p: not 0 if it waits.
@@ -87,6 +85,7 @@ struct WorkGroup {
   std::byte* lds = nullptr;  ///< Aligned to 64 bytes; at least 64 readable bytes follow.
   uint32_t lds_bytes = 0;    ///< As allocated: accesses beyond read 0 and write nothing.
   uint32_t id[3] = {};
+  uint32_t place = 0;  ///< Its number in the grid, or what is left of it in 32 bits.
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
   uint32_t waves_at_barrier = 0;

@@ -1,6 +1,9 @@
 // FLAT, GLOBAL and SCRATCH.
+#include <algorithm>
+
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/memory_ops/pattern_moves.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -17,6 +20,8 @@ struct FlatAccess {
   uint32_t saddr = 0;
   int32_t offset = 0;
   int32_t global_offset = 0;  // FLAT: of lanes in global memory
+  PatternKind kind;
+  uint64_t kind_code = 0;
 };
 
 bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, const uint32_t* offsets,
@@ -137,60 +142,186 @@ bool load_to_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
 
 enum class Segment : uint8_t { kFlat, kGlobal };
 
+// Whether lanes' addresses differ in their low halves alone: if so, what is to be added to these.
+template <Segment kSegment, unsigned W, bool kScalarBase>
+[[gnu::always_inline]] inline bool find_base(const MicroOp* op, const Wave* wave, const std::byte* registers,
+                                             const uint32_t* low, uint64_t exec, uint64_t& base) {
+  base = static_cast<uint64_t>(int64_t{static_cast<int32_t>(op->aux)});
+  if constexpr (kScalarBase) {
+    base += scalar64(registers, op->src[1].offset);
+  } else {
+    const uint32_t high = low[W + first_lane(exec)];
+    base += uint64_t{high} << 32;
+    if constexpr (kSegment == Segment::kFlat) {
+      if (high == wave->shared_aperture_hi || high == wave->private_aperture_hi) return false;
+    }
+    return is_uniform<W>(low + W, exec, high);
+  }
+  return true;
+}
+
+// What is to be added to the low halves of addresses to have the host's, if all lanes' `bytes` lie in one
+// piece of memory; else null.
+template <unsigned W>
+[[gnu::always_inline]] inline const std::byte* find_all(const MicroOp* op, Wave* wave, const uint32_t* low,
+                                                        uint64_t exec, uint64_t base, uint32_t bytes,
+                                                        Access access) {
+  const Memory::Extent extent = wave->memory->find_extent(op, base + low[first_lane(exec)], bytes, access);
+  if (extent.host == nullptr) return nullptr;
+  // The low halves for which it holds lie between two numbers: the first lane's does, so there are some.
+  const auto begin = std::max(static_cast<int64_t>(extent.begin - base), int64_t{0});
+  const auto last =
+      std::min(static_cast<int64_t>(extent.begin + (extent.bytes - bytes) - base), int64_t{0xffffffff});
+  if ((exec & ~lanes_between<W>(low, static_cast<uint32_t>(begin), static_cast<uint32_t>(last))) != 0) {
+    return nullptr;
+  }
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<uintptr_t>(extent.host) + (base - extent.begin));
+}
+
+// The way of lanes that follow each other: true if that was all. `kAgain`: only if they are where this
+// instruction found memory the last time.
+template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase, bool kStore, bool kAgain>
+[[gnu::always_inline]] inline bool access_consecutive(const MicroOp* op, Wave* wave, std::byte* registers,
+                                                      uint64_t exec) {
+  constexpr uint32_t kStep = N * 4;
+  constexpr Access kAccess = kStore ? Access::kWrite : Access::kRead;
+  const unsigned first = first_lane(exec);
+  const uint32_t* const low = row(registers, op->src[0].offset);
+  const uint32_t start = low[first];
+  const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
+  uint64_t base = 0;
+  if (start > 0xffffffff - bytes || !is_ramp<W>(low, exec, start - first * kStep, kStep) ||
+      !find_base<kSegment, W, kScalarBase>(op, wave, registers, low, exec, base)) {
+    return false;
+  }
+  std::byte* const host = kAgain ? wave->memory->find_again(op, base + start, bytes, kAccess)
+                                 : wave->memory->find(op, base + start, bytes, kAccess);
+  if (host == nullptr) [[unlikely]]
+    return false;
+  if constexpr (kStore) {
+    store_consecutive<W, N>(registers + op->src[2].offset, host - first * kStep, exec);
+  } else {
+    load_consecutive<W, N>(registers + op->dst, host - first * kStep, exec);
+  }
+  return true;
+}
+
+#if RIGEL_SIMD_LEVEL == 2
+// Moves the data of lanes that have a pattern, which begins at `memory`.
+template <bool kStore>
+[[gnu::always_inline]] inline void move_by(const Pattern& pattern, const MicroOp* op, std::byte* registers,
+                                           std::byte* memory) {
+  kStore ? store_by(pattern, registers + op->src[2].offset, memory - pattern.least)
+         : load_by(pattern, memory - pattern.least, registers + op->dst);
+}
+
+// Where in memory a pattern lies whose first lane has this address. False: not in one place.
+template <bool kStore>
+[[gnu::always_inline]] inline bool place_of(const Pattern& pattern, uint32_t start, uint64_t base,
+                                            uint64_t& va, uint64_t& bytes) {
+  // Addresses do not carry from their low halves into the high ones.
+  const int64_t begin = int64_t{start} + pattern.least;
+  va = base + static_cast<uint64_t>(begin);
+  bytes = kStore ? pattern.bytes : std::max(pattern.bytes, Pattern::kVector);
+  return begin >= 0 && begin + pattern.bytes <= int64_t{1} << 32;
+}
+#endif
+
+// The way of lanes that jump about as they did before: true if that was all.
+template <unsigned W, bool kStore>
+[[gnu::noinline]] bool access_known(const MicroOp* op, Wave* wave, const uint32_t* low, uint64_t exec,
+                                    uint64_t base) {
+#if RIGEL_SIMD_LEVEL == 2
+  const Pattern* const pattern =
+      find_pattern<W>(wave->memory->patterns(), op, details<FlatAccess>(op).kind, low, exec);
+  uint64_t va = 0, bytes = 0;
+  if (pattern == nullptr || !place_of<kStore>(*pattern, low[first_lane(exec)], base, va, bytes)) return false;
+  std::byte* const memory = wave->memory->find(op, va, bytes, kStore ? Access::kWrite : Access::kRead);
+  if (memory == nullptr) return false;
+  move_by<kStore>(*pattern, op, wave->registers, memory);
+  return true;
+#else
+  (void)op, (void)wave, (void)low, (void)exec, (void)base;
+  return false;
+#endif
+}
+
+// The same for those that jump about as they did the last time; the rest is left to `kOther`.
+template <Segment kSegment, unsigned W, bool kScalarBase, bool kStore, Handler kOther>
+void as_before(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  const uint32_t* const low = row(registers, op->src[0].offset);
+  const Pattern& pattern = *wave->memory->patterns().last(op);
+  uint64_t base = 0, va = 0, bytes = 0;
+  bool known = find_base<kSegment, W, kScalarBase>(op, wave, registers, low, exec, base) &&
+               matches<W>(pattern, details<FlatAccess>(op).kind_code, low, exec) &&
+               place_of<kStore>(pattern, low[first_lane(exec)], base, va, bytes);
+  std::byte* const memory =
+      known ? wave->memory->find_again(op, va, bytes, kStore ? Access::kWrite : Access::kRead) : nullptr;
+  if (memory == nullptr) [[unlikely]] {
+    RIGEL_INSTEAD(kOther, op, wave, registers, exec);
+  }
+  move_by<kStore>(pattern, op, registers, memory);
+#endif
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
 // Loads of lanes that do not follow each other but lie in one piece of memory: all at one place, or anywhere
 // in it. What is none of these goes the general way.
 template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
 [[gnu::noinline]] void load_dwords_apart(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  constexpr uint32_t kStep = N * 4;
   constexpr bool (*kGeneral)(const MicroOp*, Wave*, uint64_t) =
       kSegment == Segment::kFlat ? &flat_general : &global_general;
-  const unsigned first = first_lane(exec);
+  if (access_consecutive<kSegment, W, N, kScalarBase, false, false>(op, wave, registers, exec)) {
+    wave->memory->patterns().forget_last(op);
+    RIGEL_NEXT(op + 1, wave, registers, exec);
+  }
   const uint32_t* const low = row(registers, op->src[0].offset);
-  uint64_t base = static_cast<uint64_t>(int64_t{static_cast<int32_t>(op->aux)});
-  bool together = true;
-  if constexpr (kScalarBase) {
-    base += scalar64(registers, op->src[1].offset);
-  } else {
-    const uint32_t high = low[W + first];
-    together = is_uniform<W>(low + W, exec, high);
-    if constexpr (kSegment == Segment::kFlat) {
-      together = together && high != wave->shared_aperture_hi && high != wave->private_aperture_hi;
-    }
-    base += uint64_t{high} << 32;
+  std::byte* const rows = registers + op->dst;
+  uint64_t base = 0;
+  if (!find_base<kSegment, W, kScalarBase>(op, wave, registers, low, exec, base)) [[unlikely]] {
+    RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
   }
-  uint32_t least = low[first], most = least;
-  const bool uniform = together && is_uniform<W>(low, exec, least);
-  if (together && !uniform) {
-    for (unsigned lane = 0; lane < W; ++lane) {
-      const uint32_t value = (exec >> lane & 1) != 0 ? low[lane] : low[first];
-      least = value < least ? value : least;
-      most = value > most ? value : most;
+  const uint32_t start = low[first_lane(exec)];
+  if (is_uniform<W>(low, exec, start)) {
+    const std::byte* const host = wave->memory->find(op, base + start, N * 4, Access::kRead);
+    if (host == nullptr) [[unlikely]] {
+      RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
     }
+    uint32_t values[N];
+    std::memcpy(values, host, sizeof values);
+    for (unsigned d = 0; d < N; ++d) fill_row<W>(row(rows, d * W * 4), values[d], exec);
+    wave->memory->patterns().forget_last(op);
+    RIGEL_NEXT(op + 1, wave, registers, exec);
   }
-  const std::byte* const host =
-      together ? wave->memory->find(op, base + least, uint64_t{most - least} + kStep, Access::kRead)
-               : nullptr;
+  if (access_known<W, false>(op, wave, low, exec, base)) RIGEL_NEXT(op + 1, wave, registers, exec);
+  const std::byte* const host = find_all<W>(op, wave, low, exec, base, N * 4, Access::kRead);
   if (host == nullptr) [[unlikely]] {
     RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
   }
-  uint32_t* const to = row(registers, op->dst);
-  if (uniform) {
-    uint32_t values[N];
-    std::memcpy(values, host, sizeof values);
-    for (unsigned d = 0; d < N; ++d) fill_row<W>(to + d * W, values[d], exec);
-  } else {
-    // The data may be where the addresses are: a lane's are read before its data is written.
-    for_lanes<W>(exec, [&](unsigned lane) {
-      const std::byte* const from = host + (low[lane] - least);
-      uint32_t values[N];
-      for (unsigned d = 0; d + 1 < N; d += 2) {  // pairs are not torn
-        const auto both = load_as<uint64_t>(from + d * 4);
-        values[d] = static_cast<uint32_t>(both);
-        values[d + 1] = static_cast<uint32_t>(both >> 32);
-      }
-      if constexpr (N % 2 == 1) values[N - 1] = load_as<uint32_t>(from + (N - 1) * 4);
-      for (unsigned d = 0; d < N; ++d) to[d * W + lane] = values[d];
-    });
+#if RIGEL_SIMD_LEVEL == 2
+  gather<W, N>(row(rows, 0), host, low, exec);
+#else
+  load_each<W, N>(row(rows, 0), exec, [&](unsigned lane) { return host + low[lane]; });
+#endif
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Stores likewise.
+template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
+[[gnu::noinline]] void store_dwords_apart(const MicroOp* op, Wave* wave, std::byte* registers,
+                                          uint64_t exec) {
+  constexpr bool (*kGeneral)(const MicroOp*, Wave*, uint64_t) =
+      kSegment == Segment::kFlat ? &flat_general : &global_general;
+  if (access_consecutive<kSegment, W, N, kScalarBase, true, false>(op, wave, registers, exec)) {
+    wave->memory->patterns().forget_last(op);
+    RIGEL_NEXT(op + 1, wave, registers, exec);
+  }
+  const uint32_t* const low = row(registers, op->src[0].offset);
+  uint64_t base = 0;
+  if (!find_base<kSegment, W, kScalarBase>(op, wave, registers, low, exec, base) ||
+      !access_known<W, true>(op, wave, low, exec, base)) {
+    RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
@@ -198,38 +329,14 @@ template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
 // Dwords of lanes that follow each other, which is what most kernels do most of the time.
 template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase, bool kStore>
 void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  constexpr uint32_t kStep = N * 4;
-  constexpr bool (*kGeneral)(const MicroOp*, Wave*, uint64_t) =
-      kSegment == Segment::kFlat ? &flat_general : &global_general;
   if (exec != 0) [[likely]] {
-    const unsigned first = first_lane(exec);
-    const uint32_t* const low = row(registers, op->src[0].offset);
-    const uint32_t start = low[first];
-    const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
-    bool follow = start <= 0xffffffff - bytes && is_ramp<W>(low, exec, start - first * kStep, kStep);
-    uint64_t va = static_cast<uint64_t>(int64_t{static_cast<int32_t>(op->aux)}) + start;
-    if constexpr (kScalarBase) {
-      va += scalar64(registers, op->src[1].offset);
-    } else {
-      const uint32_t high = low[W + first];
-      follow = follow && is_uniform<W>(low + W, exec, high);
-      if constexpr (kSegment == Segment::kFlat) {
-        follow = follow && high != wave->shared_aperture_hi && high != wave->private_aperture_hi;
-      }
-      va += uint64_t{high} << 32;
+    constexpr Handler kApart = kStore ? store_dwords_apart<kSegment, W, N, kScalarBase>
+                                      : load_dwords_apart<kSegment, W, N, kScalarBase>;
+    if (RIGEL_SIMD_LEVEL == 2 && wave->memory->patterns().last(op) != nullptr) {
+      RIGEL_INSTEAD((as_before<kSegment, W, kScalarBase, kStore, kApart>), op, wave, registers, exec);
     }
-    std::byte* const host = wave->memory->find_again(op, va, bytes, kStore ? Access::kWrite : Access::kRead);
-    if (!follow || host == nullptr) [[unlikely]] {
-      if constexpr (kStore) {
-        RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
-      } else {
-        RIGEL_INSTEAD((load_dwords_apart<kSegment, W, N, kScalarBase>), op, wave, registers, exec);
-      }
-    }
-    if constexpr (kStore) {
-      store_consecutive<W, N>(registers + op->src[2].offset, host - first * kStep, exec);
-    } else {
-      load_consecutive<W, N>(registers + op->dst, host - first * kStep, exec);
+    if (!access_consecutive<kSegment, W, N, kScalarBase, kStore, true>(op, wave, registers, exec)) {
+      RIGEL_INSTEAD(kApart, op, wave, registers, exec);
     }
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -291,6 +398,10 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   if (instruction.vdst.is_vgpr()) access.rows.result = layout.vgpr_offset(instruction.vdst.vgpr());
   access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
   if (instruction.lds) access.rows.result = layout.temporary_offset(0);
+
+  access.kind = {shape->verb == Verb::kStore, static_cast<uint8_t>(shape->dwords()), false, layout.wave_size,
+                 0};
+  access.kind_code = access.kind.code();
 
   if (instruction.glc && shape->verb == Verb::kLoad && encoding != isa::Encoding::kScratch) out.emit(fence);
   Handler handler = nullptr;

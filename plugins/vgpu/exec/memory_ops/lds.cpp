@@ -13,6 +13,7 @@
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/lds.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/memory_ops/pattern_moves.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -30,6 +31,8 @@ struct LdsAccess {
   bool m0_limits = false;
   bool global = false;  // GDS
   uint32_t mxcsr = FloatEnvironment::kKeepDenormals;
+  PatternKind kind;
+  uint64_t kind_code = 0;
 };
 
 uint32_t limit_of(const Wave* wave, bool m0_limits) {
@@ -244,69 +247,92 @@ bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
 }
 
 #if RIGEL_SIMD_LEVEL == 2
-// Loads dwords of lanes that jump about, but, 16 at a time, within 256 bytes: broadcasts, rows of tiles, the
-// strides and exchanges of sorts and transforms. They are permutations of four vectors, several times as fast
-// as gathers.
-template <unsigned W, unsigned N>
-[[gnu::always_inline]] inline bool load_near(std::byte* rows, const std::byte* lds, const uint32_t* addresses,
-                                             uint32_t offset, uint32_t limit, uint64_t exec) {
-  constexpr uint32_t kWindow = 256;
-  if (limit < kWindow) return false;
-  const uint32_t last_window = (limit - kWindow) & ~63u;
-  __m512i out[W / 16][N];
-  for (unsigned i = 0; i < W; i += 16) {
-    const auto mask = static_cast<__mmask16>(exec >> i);
-    if (mask == 0) continue;
-    const __m512i at =
-        _mm512_add_epi32(_mm512_load_si512(addresses + i), _mm512_set1_epi32(static_cast<int>(offset)));
-    const uint32_t some = (addresses[i + first_lane(mask)] + offset) & ~63u;
-    const uint32_t window = std::min(some < 64 ? 0 : some - 64, last_window);
-    const __m512i into = _mm512_sub_epi32(at, _mm512_set1_epi32(static_cast<int>(window)));
-    const __mmask16 far = _mm512_mask_cmpgt_epu32_mask(mask, into, _mm512_set1_epi32(kWindow - 4 * N));
-    const __mmask16 odd = _mm512_mask_test_epi32_mask(mask, into, _mm512_set1_epi32(3));
-    if ((far | odd) != 0) return false;
-    __m512i index = _mm512_srli_epi32(into, 2);
-    const std::byte* const from = lds + window;
-    const __m512i v0 = _mm512_loadu_si512(from), v1 = _mm512_loadu_si512(from + 64),
-                  v2 = _mm512_loadu_si512(from + 128), v3 = _mm512_loadu_si512(from + 192);
-    for (unsigned d = 0; d < N; ++d) {
-      const __m512i low = _mm512_permutex2var_epi32(v0, index, v1);
-      const __m512i high = _mm512_permutex2var_epi32(v2, index, v3);
-      out[i / 16][d] =
-          _mm512_mask_blend_epi32(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high);
-      index = _mm512_add_epi32(index, _mm512_set1_epi32(1));
-    }
-  }
-  for (unsigned i = 0; i < W; i += 16) {
-    const auto mask = static_cast<__mmask16>(exec >> i);
-    for (unsigned d = 0; d < N; ++d)
-      _mm512_mask_store_epi32(row(rows, (d * W + i) * 4), mask, out[i / 16][d]);
+// Moves the data of lanes that have a pattern. False if they don't lie in the LDS.
+template <bool kStore, bool kPair>
+[[gnu::always_inline]] inline bool move_by(const Pattern& pattern, const MicroOp* op, Wave* wave,
+                                           std::byte* registers, const uint32_t* addresses, uint32_t limit,
+                                           uint64_t exec) {
+  const uint32_t start = addresses[first_lane(exec)] + op->aux;
+  const int64_t begin = int64_t{start} + pattern.least;
+  if (begin < 0 || begin + pattern.bytes > limit) return false;
+  std::byte* const place = wave->group->lds + start;
+  if constexpr (!kStore) {
+    load_by(pattern, place, registers + op->dst);
+  } else if constexpr (kPair) {
+    store_by(pattern, registers + op->src[2].offset, registers + op->src[1].offset, place);
+  } else {
+    store_by(pattern, registers + op->src[2].offset, place);
   }
   return true;
 }
 #endif
 
-// One element of each lane, where nothing has to be aligned down.
+// The way of lanes that jump about as they did before: true if that was all.
+template <unsigned W, bool kStore, bool kPair>
+[[gnu::noinline]] bool access_known(const MicroOp* op, Wave* wave, const uint32_t* addresses, uint32_t limit,
+                                    uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  const Pattern* const pattern =
+      find_pattern<W>(wave->memory->patterns(), op, details<LdsAccess>(op).kind, addresses, exec);
+  return pattern != nullptr &&
+         move_by<kStore, kPair>(*pattern, op, wave, wave->registers, addresses, limit, exec);
+#else
+  (void)op, (void)wave, (void)addresses, (void)limit, (void)exec;
+  return false;
+#endif
+}
+
+// The same for those that jump about as they did the last time; the rest is left to `Other`.
+template <unsigned W, bool kStore, bool kPair, Handler kOther>
+void as_before(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  const auto& access = details<LdsAccess>(op);
+  const uint32_t* const addresses = row(registers, op->src[0].offset);
+  const Pattern* const pattern = wave->memory->patterns().last(op);
+  if (!matches<W>(*pattern, access.kind_code, addresses, exec) ||
+      !move_by<kStore, kPair>(*pattern, op, wave, registers, addresses, limit_of(wave, access.m0_limits),
+                              exec)) [[unlikely]] {
+    RIGEL_INSTEAD(kOther, op, wave, registers, exec);
+  }
+#endif
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+inline bool has_last_way(const MicroOp* op, const Wave* wave) {
+  return RIGEL_SIMD_LEVEL == 2 && wave->memory->patterns().last(op) != nullptr;
+}
+
+// The way of lanes that follow each other: true if that was all.
+template <unsigned W, unsigned N, bool kStore>
+[[gnu::always_inline]] inline bool access_consecutive(std::byte* rows, Wave* wave, const uint32_t* addresses,
+                                                      uint32_t offset, uint32_t limit, uint64_t exec) {
+  constexpr uint32_t kStep = N * 4;
+  const unsigned first = first_lane(exec);
+  const uint32_t start = addresses[first] + offset;
+  const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
+  if (bytes > limit || start > limit - bytes ||
+      !is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
+    return false;
+  }
+  std::byte* const lane0 = wave->group->lds + start - first * kStep;
+  kStore ? store_consecutive<W, N>(rows, lane0, exec) : load_consecutive<W, N>(rows, lane0, exec);
+  return true;
+}
+
+// One element of each lane, wherever, where nothing has to be aligned down.
 template <unsigned W, unsigned N>
 [[gnu::always_inline]] inline void load_element(std::byte* rows, Wave* wave, const uint32_t* addresses,
                                                 uint32_t offset, uint32_t limit, uint64_t exec) {
   constexpr uint32_t kStep = N * 4;
   const std::byte* const lds = wave->group->lds;
-  const unsigned first = first_lane(exec);
-  const uint32_t start = addresses[first] + offset;
-  const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
-  if (bytes <= limit && start <= limit - bytes &&
-      is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
-    load_consecutive<W, N>(rows, lds + start - first * kStep, exec);
-    return;
-  }
-#if RIGEL_SIMD_LEVEL == 2
-  if (load_near<W, N>(rows, lds, addresses, offset, limit, exec)) return;
-#endif
   Offsets offsets;
   for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = addresses[lane] + offset;
   const uint64_t inside = lanes_in_range<W>(offsets.of, exec, kStep, limit);
+#if RIGEL_SIMD_LEVEL == 2
+  if (inside != 0) gather<W, N>(row(rows, 0), lds, offsets.of, inside);
+#else
   load_each<W, N>(row(rows, 0), inside, [&](unsigned lane) { return lds + offsets.of[lane]; });
+#endif
   if (inside == exec) return;
   for (unsigned d = 0; d < N; ++d) fill_row<W>(row(rows, d * W * 4), 0, exec & ~inside);
 }
@@ -316,14 +342,6 @@ template <unsigned W, unsigned N>
                                                  uint32_t offset, uint32_t limit, uint64_t exec) {
   constexpr uint32_t kStep = N * 4;
   std::byte* const lds = wave->group->lds;
-  const unsigned first = first_lane(exec);
-  const uint32_t start = addresses[first] + offset;
-  const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
-  if (bytes <= limit && start <= limit - bytes &&
-      is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
-    store_consecutive<W, N>(rows, lds + start - first * kStep, exec);
-    return;
-  }
   Offsets offsets;
   for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = addresses[lane] + offset;
   const uint64_t inside = lanes_in_range<W>(offsets.of, exec, kStep, limit);
@@ -333,11 +351,13 @@ template <unsigned W, unsigned N>
 template <unsigned W, unsigned N, bool kStore>
 [[gnu::noinline]] void scattered_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const uint32_t* const addresses = row(registers, op->src[0].offset);
-  if constexpr (kStore) {
-    store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, wave->group->lds_bytes,
-                        exec);
-  } else {
-    load_element<W, N>(registers + op->dst, wave, addresses, op->aux, wave->group->lds_bytes, exec);
+  std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
+  const uint32_t limit = wave->group->lds_bytes;
+  if (access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, limit, exec)) {
+    wave->memory->patterns().forget_last(op);
+  } else if (!access_known<W, kStore, false>(op, wave, addresses, limit, exec)) {
+    kStore ? store_element<W, N>(rows, wave, addresses, op->aux, limit, exec)
+           : load_element<W, N>(rows, wave, addresses, op->aux, limit, exec);
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
@@ -345,56 +365,82 @@ template <unsigned W, unsigned N, bool kStore>
 // gfx9 and later.
 template <unsigned W, unsigned N, bool kStore>
 void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  constexpr uint32_t kStep = N * 4;
   if (exec != 0) [[likely]] {
-    const unsigned first = first_lane(exec);
-    const uint32_t limit = wave->group->lds_bytes;
+    if (has_last_way(op, wave)) {
+      RIGEL_INSTEAD((as_before<W, kStore, false, scattered_dwords<W, N, kStore>>), op, wave, registers, exec);
+    }
+    std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
     const uint32_t* const addresses = row(registers, op->src[0].offset);
-    const uint32_t start = addresses[first] + op->aux;
-    const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
-    if (bytes > limit || start > limit - bytes ||
-        !is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
+    if (!access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, wave->group->lds_bytes, exec)) {
       RIGEL_INSTEAD((scattered_dwords<W, N, kStore>), op, wave, registers, exec);
     }
-    std::byte* const lane0 = wave->group->lds + start - first * kStep;
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Two elements of each lane that follows the one before: true if that was all.
+template <unsigned W, unsigned N, bool kStore>
+[[gnu::always_inline]] inline bool pairs_follow(const MicroOp* op, Wave* wave, std::byte* registers,
+                                                uint32_t limit, uint64_t exec) {
+  const uint32_t* const addresses = row(registers, op->src[0].offset);
+  const unsigned first = first_lane(exec);
+  const uint32_t lanes = last_lane(exec) - first + 1;
+  const uint32_t start = addresses[first];
+  const bool joined = !kStore && op->dst2 == op->aux + N * 4;
+  const uint32_t step = joined ? N * 8 : N * 4;
+  const uint32_t one = start + op->aux, other = start + op->dst2;
+  if (lanes * step > limit || one > limit - lanes * step || (!joined && other > limit - lanes * step) ||
+      !is_ramp<W>(addresses, exec, start - first * step, step)) {
+    return false;
+  }
+  std::byte* const lane0 = wave->group->lds - first * step;
+  if constexpr (kStore) {
+    store_consecutive<W, N>(registers + op->src[2].offset, lane0 + one, exec);
+    store_consecutive<W, N>(registers + op->src[1].offset, lane0 + other, exec);
+  } else if (joined) {
+    load_consecutive<W, N * 2>(registers + op->dst, lane0 + one, exec);
+  } else {
+    load_consecutive<W, N>(registers + op->dst, lane0 + one, exec);
+    load_consecutive<W, N>(registers + op->dst + N * W * 4, lane0 + other, exec);
+  }
+  return true;
+}
+
+// Two elements of each lane, one after the other.
+template <unsigned W, unsigned N, bool kStore>
+[[gnu::noinline]] void scattered_pairs(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const uint32_t limit = limit_of(wave, details<LdsAccess>(op).m0_limits);
+  const uint32_t* const own = row(registers, op->src[0].offset);
+  if (pairs_follow<W, N, kStore>(op, wave, registers, limit, exec)) {
+    wave->memory->patterns().forget_last(op);
+  } else if (!access_known<W, kStore, true>(op, wave, own, limit, exec)) {
+    alignas(64) uint32_t addresses[W];  // the result may take their place
+    std::memcpy(addresses, own, sizeof addresses);
     if constexpr (kStore) {
-      store_consecutive<W, N>(registers + op->src[2].offset, lane0, exec);
+      store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, limit, exec);
+      store_element<W, N>(registers + op->src[1].offset, wave, addresses, op->dst2, limit, exec);
     } else {
-      load_consecutive<W, N>(registers + op->dst, lane0, exec);
+      load_element<W, N>(registers + op->dst, wave, addresses, op->aux, limit, exec);
+      load_element<W, N>(registers + op->dst + N * W * 4, wave, addresses, op->dst2, limit, exec);
     }
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 // Two elements of each lane: aux and dst2 are their offsets, src[1] and src[2] their data. Where they follow
-// each other and lanes do, they are one of twice the size.
+// each other and lanes do, they are one of twice the size; where lanes alone do, two of them.
 template <unsigned W, unsigned N, bool kStore, bool kAligned = false>
 void pairs(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (exec != 0) [[likely]] {
-    const uint32_t limit = limit_of(wave, kAligned);
     if constexpr (kAligned) {  // gfx8: what is not aligned is another place
-      const uint32_t* const own = row(registers, op->src[0].offset);
-      uint32_t bits = op->aux | op->dst2;
-      for_lanes<W>(exec, [&](unsigned lane) { bits |= own[lane]; });
+      const uint32_t bits = op->aux | op->dst2 | union_of<W>(row(registers, op->src[0].offset), exec);
       if (bits % (N * 4) != 0) RIGEL_INSTEAD(general_handler<lds_general>, op, wave, registers, exec);
     }
-    alignas(64) uint32_t addresses[W];  // the result may take their place
-    std::memcpy(addresses, registers + op->src[0].offset, sizeof addresses);
-    if constexpr (kStore) {
-      store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, limit, exec);
-      store_element<W, N>(registers + op->src[1].offset, wave, addresses, op->dst2, limit, exec);
-    } else {
-      constexpr uint32_t kStep = N * 8;
-      const unsigned first = first_lane(exec);
-      const uint32_t start = addresses[first] + op->aux;
-      const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
-      if (op->dst2 == op->aux + N * 4 && bytes <= limit && start <= limit - bytes &&
-          is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
-        load_consecutive<W, N * 2>(registers + op->dst, wave->group->lds + start - first * kStep, exec);
-      } else {
-        load_element<W, N>(registers + op->dst, wave, addresses, op->aux, limit, exec);
-        load_element<W, N>(registers + op->dst + N * W * 4, wave, addresses, op->dst2, limit, exec);
-      }
+    if (has_last_way(op, wave)) {
+      RIGEL_INSTEAD((as_before<W, kStore, true, scattered_pairs<W, N, kStore>>), op, wave, registers, exec);
+    }
+    if (!pairs_follow<W, N, kStore>(op, wave, registers, limit_of(wave, kAligned), exec)) {
+      RIGEL_INSTEAD((scattered_pairs<W, N, kStore>), op, wave, registers, exec);
     }
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -408,14 +454,13 @@ void aligned_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_
   if (exec != 0) [[likely]] {
     const uint32_t limit = limit_of(wave, true);
     const uint32_t* const addresses = row(registers, op->src[0].offset);
-    uint32_t bits = 0;
-    for_lanes<W>(exec, [&](unsigned lane) { bits |= addresses[lane] + op->aux; });
-    if (bits % kAlignment != 0) {
+    std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
+    if ((op->aux | union_of<W>(addresses, exec)) % kAlignment != 0) {
       lds_general(op, wave, exec);
-    } else if constexpr (kStore) {
-      store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, limit, exec);
-    } else {
-      load_element<W, N>(registers + op->dst, wave, addresses, op->aux, limit, exec);
+    } else if (!access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, limit, exec) &&
+               !access_known<W, kStore, false>(op, wave, addresses, limit, exec)) {
+      kStore ? store_element<W, N>(rows, wave, addresses, op->aux, limit, exec)
+             : load_element<W, N>(rows, wave, addresses, op->aux, limit, exec);
     }
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -627,6 +672,10 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   access.global = instruction.gds;
   access.m0_limits = gfx8 && !access.global;
   if (gfx8 || shape->verb == Verb::kAtomic) access.alignment = shape->bytes == 12 ? 16 : shape->bytes;
+  access.kind = {shape->verb == Verb::kStore, static_cast<uint8_t>(shape->dwords()), shape->pair,
+                 layout.wave_size,
+                 shape->pair ? static_cast<int32_t>(access.offsets[1] - access.offsets[0]) : 0};
+  access.kind_code = access.kind.code();
   const uint8_t denormals = shape->bytes == 8 ? context.mode.denorm64 : context.mode.denorm32;
   access.mxcsr = 0x1f80u | ((denormals & 1) == 0 ? 0x40u : 0u) | ((denormals & 2) == 0 ? 0x8000u : 0u);
 

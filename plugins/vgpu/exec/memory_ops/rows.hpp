@@ -147,6 +147,24 @@ template <unsigned W>
 #endif
 }
 
+/// All bits that any active lane's value has.
+template <unsigned W>
+[[gnu::always_inline]] inline uint32_t union_of(const uint32_t* values, uint64_t exec) {
+#if RIGEL_SIMD_LEVEL == 2
+  __m512i all = _mm512_setzero_si512();
+  RIGEL_UNROLL
+  for (unsigned i = 0; i < W; i += 16) {
+    const auto mask = static_cast<__mmask16>(exec >> i);
+    all = _mm512_or_si512(all, _mm512_maskz_mov_epi32(mask, _mm512_load_si512(values + i)));
+  }
+  return static_cast<uint32_t>(_mm512_reduce_or_epi32(all));
+#else
+  uint32_t all = 0;
+  for_lanes<W>(exec, [&](unsigned lane) { all |= values[lane]; });
+  return all;
+#endif
+}
+
 template <unsigned W>
 [[gnu::always_inline]] inline void fill_row(uint32_t* to, uint32_t value, uint64_t exec) {
 #if RIGEL_SIMD_LEVEL == 2
@@ -349,6 +367,27 @@ template <unsigned W>
   }
 #else
   for (unsigned lane = 0; lane < W; ++lane) lanes |= uint64_t{values[lane] <= limit} << lane;
+#endif
+  return lanes;
+}
+
+/// The lanes, of all W, whose value is in [low, high]; low <= high.
+template <unsigned W>
+[[gnu::always_inline]] inline uint64_t lanes_between(const uint32_t* values, uint32_t low, uint32_t high) {
+  uint64_t lanes = 0;
+#if RIGEL_SIMD_LEVEL == 2
+  const __m512i from = _mm512_set1_epi32(static_cast<int>(low));
+  const __m512i range = _mm512_set1_epi32(static_cast<int>(high - low));
+  RIGEL_UNROLL
+  for (unsigned i = 0; i < W; i += 16) {
+    const __mmask16 inside =
+        _mm512_cmple_epu32_mask(_mm512_sub_epi32(_mm512_load_si512(values + i), from), range);
+    lanes |= uint64_t{inside} << i;
+  }
+#else
+  for (unsigned lane = 0; lane < W; ++lane) {
+    lanes |= uint64_t{values[lane] - low <= high - low} << lane;
+  }
 #endif
   return lanes;
 }
