@@ -147,7 +147,9 @@ TEST(IsaDecoder, OperandsOfDpp8AreThoseOfDpp) {
       ++compared;
       for (size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(of_row(row).src[i].type, of_row(other).src[i].type) << name(row.op);
-        if (i < 2) EXPECT_EQ(of_row(row).dst[i].type, of_row(other).dst[i].type) << name(row.op);
+      }
+      for (size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(of_row(row).dst[i].type, of_row(other).dst[i].type) << name(row.op);
       }
     }
   }
