@@ -316,6 +316,8 @@ struct kfd_smi_events {
   uint32_t anon_fd; /* out */
 };
 KFD_ABI_SIZE(struct kfd_smi_events, 8);
+#define KFD_SMI_EVENT_VMFAULT 1u /* bit n - 1 of the mask that is written asks for event n */
+#define KFD_SMI_EVENT_MESSAGE_BYTES 96u
 
 enum { KFD_SVM_SET_ATTR = 0, KFD_SVM_GET_ATTR = 1 };
 enum {

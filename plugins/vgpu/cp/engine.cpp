@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/cp/spin_time.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -13,7 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr uint32_t kBudget = 16;  // packets of one queue before the others get a turn
-constexpr auto kSpin = 50us;      // how long doorbells are watched by spinning
 constexpr auto kShortestPoll = 20us;
 constexpr auto kLongestPoll = 1000us;
 constexpr uint32_t kRoundsOfPriority = 32;  // every so many rounds lower priorities get a turn even so
@@ -24,6 +25,17 @@ void pause_cpu() noexcept {
 #else
   std::this_thread::yield();
 #endif
+}
+
+// Leaves the processor of the host to whoever waits for it, if there is another.
+void step_aside() noexcept {
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+  const int here = sched_getcpu();
+  cpu_set_t others = all;
+  if (here >= 0 && here < CPU_SETSIZE) CPU_CLR(here, &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+  sched_setaffinity(0, sizeof all, &all);
 }
 
 }  // namespace
@@ -90,11 +102,14 @@ void Engine::work() {
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // ns: polls are short
   std::unique_lock lock(mutex_);
   Clock::time_point last_progress = Clock::now();
-  bool was_progress = true;
+  bool was_progress = true, was_quiet = false;
+  SpinTime spin;
   while (!stop_) {
     const uint32_t seen = wakes_.load(std::memory_order_seq_cst);
     const Round done = round(lock);
     if (done.progress) {
+      if (was_quiet) spin.found_after(Clock::now() - last_progress);
+      was_quiet = false;
       was_progress = true;
       wake_peers(lock);
       continue;
@@ -102,7 +117,8 @@ void Engine::work() {
     const auto now = Clock::now();
     if (was_progress) last_progress = now;
     was_progress = false;
-    if (now - last_progress < kSpin) {
+    was_quiet = true;
+    if (now - last_progress < spin.length(now)) {
       lock.unlock();
       for (int i = 0; i < 8; ++i) pause_cpu();
       lock.lock();
@@ -110,8 +126,17 @@ void Engine::work() {
     }
     const uint32_t before = wakes_.load(std::memory_order_seq_cst);
     sleep(lock, seen, done.polling, now - last_progress);
-    // Something rang: what it was may need a moment to arrive, so spin again before the next sleep.
-    if (wakes_.load(std::memory_order_seq_cst) != before) was_progress = true;
+    if (wakes_.load(std::memory_order_seq_cst) == before) continue;
+    // Something rang: what it was may need a moment to arrive, so that is looked for before the next sleep.
+    const auto woken = Clock::now();
+    spin.found_after(woken - last_progress);
+    if (spin.woken_after(woken - now, woken)) {
+      lock.unlock();
+      step_aside();
+      lock.lock();
+    }
+    was_progress = true;
+    was_quiet = false;
   }
 }
 

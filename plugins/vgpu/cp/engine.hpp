@@ -4,9 +4,10 @@
 // steps; whoever changes a queue takes it and waits until that queue is not being stepped. In manual mode
 // step() does what the worker would.
 //
-// Waiting. After the last progress the worker spins for a moment. Then it sleeps: until wake() if nothing is
-// to be polled, otherwise for a time that grows with how long nothing has happened, up to a millisecond, so
-// that an idle GPU costs nothing and a dependency that has just been stored is seen at once.
+// Waiting. After the last progress the worker spins for a moment (spin_time.hpp). Then it sleeps: until
+// wake() if nothing is to be polled, otherwise for a time that grows with how long nothing has happened, up
+// to a millisecond, so that an idle GPU costs nothing and a dependency that has just been stored is seen at
+// once.
 //
 // Memory order: wake() and sleeping are sequentially consistent with each other: either the worker sees
 // that it was woken before it sleeps, or the waker sees that it sleeps.

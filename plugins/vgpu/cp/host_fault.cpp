@@ -70,8 +70,15 @@ void set_program_action(int signal, const struct sigaction& action) {
   all.latest.store(next, std::memory_order_release);
 }
 
+constinit std::atomic<Sigaction> system_sigaction{nullptr};
+
+int real_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  const Sigaction function = system_sigaction.load(std::memory_order_acquire);
+  return function != nullptr ? function(signal, action, old) : sigaction(signal, action, old);
+}
+
 void set_real_action(int signal, const struct sigaction& action) {
-  sigaction(signal, &action, nullptr);
+  real_sigaction(signal, &action, nullptr);
 }
 
 // As the system would have called it.
@@ -192,7 +199,7 @@ bool catch_host_faults() noexcept {
   for (const int signal : kSignals) {
     struct sigaction ours {
     }, before{};
-    sigaction(signal, nullptr, &before);
+    real_sigaction(signal, nullptr, &before);
     set_program_action(signal, before);
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
@@ -205,11 +212,19 @@ bool catch_host_faults() noexcept {
 #endif
 }
 
+bool host_faults_wanted() noexcept {
+  return installed.load(std::memory_order_acquire);
+}
+
+void use_sigaction(Sigaction function) noexcept {
+  system_sigaction.store(function, std::memory_order_release);
+}
+
 bool host_faults_are_caught() noexcept {
 #if defined(__x86_64__)
   if (!installed.load(std::memory_order_acquire)) return false;
   struct sigaction now {};
-  return sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+  return real_sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
          now.sa_sigaction == on_fault;
 #else
   return false;
@@ -218,7 +233,7 @@ bool host_faults_are_caught() noexcept {
 
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
   if ((signal != SIGSEGV && signal != SIGBUS) || !installed.load(std::memory_order_acquire)) {
-    return sigaction(signal, action, old);
+    return real_sigaction(signal, action, old);
   }
   const std::lock_guard lock(install_mutex);
   const struct sigaction before = program_action(signal);

@@ -53,6 +53,13 @@ bool catch_host_faults() noexcept;
 /// Whether the handler is installed and has not been replaced since.
 bool host_faults_are_caught() noexcept;
 
+/// Whether catch_host_faults() has been called.
+bool host_faults_wanted() noexcept;
+
+/// What to call for sigaction(2), where that name is a hook of ours.
+using Sigaction = int (*)(int, const struct sigaction*, struct sigaction*);
+void use_sigaction(Sigaction function) noexcept;
+
 /// sigaction(2) as the program means it: for SIGSEGV and SIGBUS, once the handler is installed, changes what
 /// is called for faults that are none of ours. 0 or -1 with errno.
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;

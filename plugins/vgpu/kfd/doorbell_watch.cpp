@@ -70,11 +70,18 @@ bool uffd_ioctl(int fd, unsigned long request, T& argument) {
 
 }  // namespace
 
-DoorbellWatch::DoorbellWatch(Log& log, std::function<void(uint32_t)> wake, bool allow_userfaultfd)
-    : log_(log), wake_(std::move(wake)), allow_userfaultfd_(allow_userfaultfd) {}
+DoorbellWatch::DoorbellWatch(Log& log, std::function<void(uint32_t)> wake, bool allow_userfaultfd,
+                             bool allow_signals)
+    : log_(log),
+      wake_(std::move(wake)),
+      allow_userfaultfd_(allow_userfaultfd && kStoresCanBeStopped),
+      allow_signals_(allow_signals && kStoresCanBeStopped) {}
 
 DoorbellWatch::~DoorbellWatch() {
   stop();
+  for (const auto& mapping : mappings_) {
+    if (mapping->how == How::kSignal) unwatch_stores(mapping->address);
+  }
 }
 
 void DoorbellWatch::stop() {
@@ -89,11 +96,14 @@ void DoorbellWatch::stop() {
 
 bool DoorbellWatch::open_userfaultfd() {
   uffd_tried_ = true;
-  if (!allow_userfaultfd_ || !kStoresCanBeStopped) return false;
+  InternalFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  auto high_event = InternalFd::duplicate(event.get());
+  if (!high_event) return false;
+  kick_ = std::move(*high_event);
+  if (!allow_userfaultfd_) return false;
   const long fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
   if (fd < 0) {
-    log_(LogCategory::kDoorbell, "userfaultfd is not available ({}): sleeping doorbells are polled",
-         strerror(errno));
+    log_(LogCategory::kDoorbell, "userfaultfd is not available: {}", strerror(errno));
     return false;
   }
   InternalFd low(static_cast<int>(fd));
@@ -101,16 +111,12 @@ bool DoorbellWatch::open_userfaultfd() {
   api.api = UFFD_API;
   api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
   if (!uffd_ioctl(low.get(), UFFDIO_API, api)) {
-    log_(LogCategory::kDoorbell,
-         "userfaultfd cannot protect shared memory here: sleeping doorbells are polled");
+    log_(LogCategory::kDoorbell, "userfaultfd cannot protect shared memory here");
     return false;
   }
   auto high = InternalFd::duplicate(low.get());
-  InternalFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  auto high_event = InternalFd::duplicate(event.get());
-  if (!high || !high_event) return false;
+  if (!high) return false;
   uffd_ = std::move(*high);
-  kick_ = std::move(*high_event);
   return true;
 }
 
@@ -129,31 +135,69 @@ void DoorbellWatch::remove_slot(uint32_t gpu, const void* slot) {
   std::erase_if(slots_, [&](const Slot& s) { return s.gpu == gpu && s.address == slot; });
 }
 
+// How stores to these pages can be stopped.
+DoorbellWatch::How DoorbellWatch::prepare(MappedPages& mapping) {
+  if (uffd_) {
+    madvise(mapping.address, mapping.bytes, MADV_POPULATE_WRITE);
+    uffdio_register range{};
+    range.range.start = reinterpret_cast<uint64_t>(mapping.address);
+    range.range.len = mapping.bytes;
+    range.mode = UFFDIO_REGISTER_MODE_WP;
+    if (uffd_ioctl(uffd_.get(), UFFDIO_REGISTER, range)) return How::kUserfault;
+    log_(LogCategory::kDoorbell, "userfaultfd does not take the doorbells at {}: {}",
+         static_cast<void*>(mapping.address), strerror(errno));
+  }
+  if (allow_signals_ && kick_ && catch_host_faults() &&
+      watch_stores(mapping.address, mapping.bytes, {stored, &mapping})) {
+    log_(LogCategory::kDoorbell, "sleeping doorbells are watched by SIGSEGV");
+    return How::kSignal;
+  }
+  log_(LogCategory::kDoorbell, "sleeping doorbells are polled");
+  return How::kPolled;
+}
+
 void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (!uffd_tried_) open_userfaultfd();
-  MappedPages mapping{gpu, static_cast<std::byte*>(address), bytes, false};
-  if (uffd_) {
-    madvise(address, bytes, MADV_POPULATE_WRITE);
-    uffdio_register range{};
-    range.range.start = reinterpret_cast<uint64_t>(address);
-    range.range.len = bytes;
-    range.mode = UFFDIO_REGISTER_MODE_WP;
-    mapping.registered = uffd_ioctl(uffd_.get(), UFFDIO_REGISTER, range);
-    if (!mapping.registered) {
-      log_(LogCategory::kDoorbell, "doorbells at {} cannot be protected: {}", address, strerror(errno));
-    }
-  }
-  mappings_.push_back(mapping);
+  auto mapping =
+      std::make_unique<MappedPages>(MappedPages{this, gpu, static_cast<std::byte*>(address), bytes});
+  mapping->how = prepare(*mapping);
+  mappings_.push_back(std::move(mapping));
   kick();
 }
 
 void DoorbellWatch::remove_mapping(void* address, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto* const begin = static_cast<std::byte*>(address);
-  std::erase_if(mappings_, [&](const MappedPages& m) {
-    return m.address < begin + bytes && begin < m.address + m.bytes;
-  });
+  for (auto it = mappings_.begin(); it != mappings_.end();) {
+    MappedPages& m = **it;
+    if (m.address >= begin + bytes || begin >= m.address + m.bytes) {
+      ++it;
+      continue;
+    }
+    if (m.how == How::kSignal) {
+      unwatch_stores(m.address);
+      former_.push_back(std::move(*it));
+    }
+    it = mappings_.erase(it);
+  }
+}
+
+void DoorbellWatch::MappedPages::protect_by_hand(bool on) const noexcept {
+  syscall(SYS_mprotect, address, bytes, on ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+// On the thread that stores, in the handler of its SIGSEGV. It was storing, so it holds no lock that waking a
+// processor needs.
+bool DoorbellWatch::stored(void* context, std::byte*) {
+  const MappedPages& mapping = *static_cast<MappedPages*>(context);
+  DoorbellWatch& watch = *mapping.watch;
+  mapping.protect_by_hand(false);
+  watch.stored_.store(true, std::memory_order_release);
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(watch.kick_.get(), &one, sizeof one);
+  watch.wake_(mapping.gpu);
+  return true;
 }
 
 void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
@@ -186,11 +230,12 @@ bool DoorbellWatch::scan() {
 
 void DoorbellWatch::protect(bool on) {
   armed_ = on;
-  for (MappedPages& mapping : mappings_) {
-    if (!mapping.registered) continue;
+  for (const auto& mapping : mappings_) {
+    if (mapping->how == How::kSignal) mapping->protect_by_hand(on);
+    if (mapping->how != How::kUserfault) continue;
     uffdio_writeprotect range{};
-    range.range.start = reinterpret_cast<uint64_t>(mapping.address);
-    range.range.len = mapping.bytes;
+    range.range.start = reinterpret_cast<uint64_t>(mapping->address);
+    range.range.len = mapping->bytes;
     range.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
     bool done = uffd_ioctl(uffd_.get(), UFFDIO_WRITEPROTECT, range);
     // EAGAIN: the program's mappings are changing at this moment. Leaving a page protected would stop the
@@ -199,8 +244,18 @@ void DoorbellWatch::protect(bool on) {
       std::this_thread::yield();
       done = uffd_ioctl(uffd_.get(), UFFDIO_WRITEPROTECT, range);
     }
-    if (!done) mapping.registered = false;
+    if (!done) mapping->how = How::kPolled;
   }
+}
+
+bool DoorbellWatch::all_protectable() const {
+  bool by_signal = false;
+  for (const auto& mapping : mappings_) {
+    if (mapping->how == How::kPolled) return false;
+    by_signal |= mapping->how == How::kSignal;
+  }
+  // The program may have set a handler past us: a store to a page that is read-only would be its end.
+  return !mappings_.empty() && (!by_signal || host_faults_are_caught());
 }
 
 void DoorbellWatch::kick() noexcept {
@@ -212,25 +267,22 @@ void DoorbellWatch::kick() noexcept {
 void DoorbellWatch::wait_for_fault(std::unique_lock<std::mutex>& lock) {
   waiting_for_fault_ = true;
   lock.unlock();
+  // poll() passes over a descriptor of -1.
   pollfd files[] = {{uffd_.get(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
   poll(files, 2, -1);
   uffd_msg message;
-  bool fault = false;
   uint64_t address = 0;
-  while (::read(uffd_.get(), &message, sizeof message) == sizeof message) {
-    if (message.event != UFFD_EVENT_PAGEFAULT) continue;
-    fault = true;
-    address = message.arg.pagefault.address;
+  while (uffd_ && ::read(uffd_.get(), &message, sizeof message) == sizeof message) {
+    if (message.event == UFFD_EVENT_PAGEFAULT) address = message.arg.pagefault.address;
   }
   uint64_t count = 0;
   [[maybe_unused]] const auto drained = ::read(kick_.get(), &count, sizeof count);
   lock.lock();
   waiting_for_fault_ = false;
-  if (!fault) return;
   // The processors take their time to wake up, in which the store lands.
-  for (const MappedPages& m : mappings_) {
-    const uint64_t begin = reinterpret_cast<uint64_t>(m.address);
-    if (address >= begin && address < begin + m.bytes) wake_(m.gpu);
+  for (const auto& m : mappings_) {
+    const uint64_t begin = reinterpret_cast<uint64_t>(m->address);
+    if (address >= begin && address < begin + m->bytes) wake_(m->gpu);
   }
 }
 
@@ -252,16 +304,14 @@ void DoorbellWatch::run() {
       lock.lock();
       continue;
     }
-    const bool all_protected =
-        !mappings_.empty() &&
-        std::all_of(mappings_.begin(), mappings_.end(), [](const MappedPages& m) { return m.registered; });
-    if (!all_protected) {
+    if (!all_protectable()) {
       const auto pause = std::chrono::duration_cast<microseconds>(now - awake_until);
       changed_.wait_for(lock, std::clamp(pause / kLooksInAPause, kIdleInterval, kLongestIdleInterval));
       continue;
     }
+    stored_.store(false, std::memory_order_relaxed);
     protect(true);
-    if (scan()) {  // rung before the protection was up
+    if (scan() || stored_.load(std::memory_order_acquire)) {  // rung before the protection was up
       protect(false);
       awake_until = Clock::now() + kStayAwake;
       continue;

@@ -3,8 +3,10 @@
 // Processors that are awake look at their doorbell slots themselves. When one goes to sleep, this thread
 // takes over: it write-protects the program's mappings of the doorbell pages by userfaultfd, so that the next
 // store stops for as long as it takes to wake the processor; until then nothing runs. Where userfaultfd is
-// not allowed it looks at the slots every now and then instead, seldom enough to stay under one percent of a
-// core.
+// not allowed the pages are made read-only, and the next store ends in our handler of SIGSEGV
+// (plugins/vgpu/cp/host_fault.hpp), which makes them writable and wakes the processor. Where that is not
+// wanted either, or another handler has taken the place of ours, the slots are looked at every now and then,
+// seldom enough to stay under one percent of a core.
 //
 // A store that was stopped is repeated by the processor of the host after the protection is gone. So the page
 // stays unprotected until the store has been seen, and for a while after it: protecting it at once could stop
@@ -18,6 +20,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -30,7 +33,7 @@ namespace rigel::vgpu {
 class DoorbellWatch {
  public:
   /// `wake(gpu)` makes the processors of a GPU look at their doorbells.
-  DoorbellWatch(Log& log, std::function<void(uint32_t gpu)> wake, bool allow_userfaultfd);
+  DoorbellWatch(Log& log, std::function<void(uint32_t gpu)> wake, bool allow_userfaultfd, bool allow_signals);
   ~DoorbellWatch();
   DoorbellWatch(const DoorbellWatch&) = delete;
   DoorbellWatch& operator=(const DoorbellWatch&) = delete;
@@ -56,15 +59,21 @@ class DoorbellWatch {
     const void* address;
     uint32_t bytes;
   };
+  enum class How : uint8_t { kPolled, kUserfault, kSignal };
   struct MappedPages {
+    DoorbellWatch* watch;
     uint32_t gpu;
     std::byte* address;
     uint64_t bytes;
-    bool registered;
+    How how = How::kPolled;
+    void protect_by_hand(bool on) const noexcept;
   };
 
   void run();
   bool open_userfaultfd();
+  How prepare(MappedPages& mapping);
+  static bool stored(void* mapping, std::byte* address);
+  bool all_protectable() const;
   bool wanted() const;
   bool scan();
   void protect(bool on);
@@ -74,15 +83,18 @@ class DoorbellWatch {
   Log& log_;
   const std::function<void(uint32_t)> wake_;
   const bool allow_userfaultfd_;
+  const bool allow_signals_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Slot> slots_;
-  std::vector<MappedPages> mappings_;
-  std::vector<uint32_t> sleeping_;  // workers asleep, by GPU
+  std::vector<std::unique_ptr<MappedPages>> mappings_;
+  std::vector<std::unique_ptr<MappedPages>> former_;  // a handler may still have one
+  std::vector<uint32_t> sleeping_;                    // workers asleep, by GPU
   bool stop_ = false;
   bool armed_ = false;
   bool waiting_for_fault_ = false;
+  std::atomic<bool> stored_{false};  // the handler has seen a store
   bool uffd_tried_ = false;
   InternalFd uffd_;
   InternalFd kick_;  // an eventfd that ends the wait for a fault

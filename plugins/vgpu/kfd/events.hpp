@@ -24,6 +24,7 @@
 
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/memory_object.hpp"
+#include "plugins/vgpu/kfd/smi_events.hpp"
 
 namespace rigel::vgpu {
 
@@ -61,10 +62,13 @@ class Events {
   /// Sets an event of any kind by id (queue errors of RUNTIME_ENABLE).
   void signal(uint32_t id) noexcept;
 
+  SmiEvents& smi() { return smi_; }
+
   /// Ends all waits with EINTR-like results: the process is going away.
   void interrupt_all() noexcept;
 
  private:
+  SmiEvents smi_;
   struct Waiter;
   struct Event {
     uint32_t type = 0;

@@ -193,6 +193,7 @@ void GpuContext::report_fault(const VmFault& fault) noexcept {
   exception.not_present = fault.reason == FaultReason::kNotPresent;
   exception.read_only = fault.reason == FaultReason::kReadOnly;
   exception.no_execute = fault.reason == FaultReason::kNoExecute;
+  events_.smi().memory_fault(index_);
   if (!events_.memory_fault(exception)) {
     log_(LogCategory::kWarning, "gpu {} (node {}): a memory fault at {:#x} that nobody waits for",
          gpu_.board.name, gpu_.node, fault.va);
@@ -200,8 +201,9 @@ void GpuContext::report_fault(const VmFault& fault) noexcept {
 }
 
 void GpuContext::raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept {
-  log_(LogCategory::kEvent, "interrupt {} of queue {}, context id {:#x}", static_cast<int>(source), queue_id,
-       context_id);
+  constexpr const char* kSources[] = {"end of pipe", "SDMA trap", "wave message"};
+  log_(LogCategory::kEvent, "gpu {}: queue {}: interrupt ({}), context id {:#x}", index_, queue_id,
+       kSources[static_cast<size_t>(source)], context_id);
   events_.interrupt(context_id, valid_id_bits(gpu_.board, source));
 }
 

@@ -57,6 +57,7 @@ struct KfdIoctls {
   static Errno runtime_enable(Process&, const IoctlCall&);
   static Errno smi_events(Process&, const IoctlCall&);
   static Errno not_permitted(Process&, const IoctlCall&);
+  static Errno no_access(Process&, const IoctlCall&);
   static Errno no_debugger(Process&, const IoctlCall&);
   static Errno not_there(Process&, const IoctlCall&);
   // events

@@ -1,6 +1,5 @@
 // Ioctls about the driver, the GPU as a whole, and clocks.
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -153,10 +152,11 @@ Errno KfdIoctls::runtime_enable(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::smi_events(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_smi_events>(call);
-  if (process.gpu_by_id(a.gpu_id) == nullptr) return EINVAL;
-  const InternalFd file(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!file) return errno;
-  const auto fd = process.files_.give_to_program(file.get(), true);
+  const GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  const auto file = process.events_.smi().open(gpu->index());
+  if (!file) return file.error();
+  const auto fd = process.files_.give_to_program(file->get(), true);
   if (!fd) return fd.error();
   a.anon_fd = static_cast<uint32_t>(*fd);
   return 0;
@@ -164,6 +164,10 @@ Errno KfdIoctls::smi_events(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::not_permitted(Process&, const IoctlCall&) {
   return EPERM;
+}
+
+Errno KfdIoctls::no_access(Process&, const IoctlCall&) {
+  return EACCES;
 }
 
 Errno KfdIoctls::no_debugger(Process& process, const IoctlCall&) {

@@ -114,7 +114,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
       }
     }
   });
-  catch_host_faults();  // the ranges may go away without a word
+  if (process.options_.signals) catch_host_faults();  // the ranges may go away without a word
   process.apply_svm(first, end);
   return 0;
 }

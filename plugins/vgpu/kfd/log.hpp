@@ -51,12 +51,17 @@ class Log {
   }
 
   template <class... Args>
-  void operator()(LogCategory category, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  void operator()(LogCategory category, fmt::format_string<const Args&...> format,
+                  const Args&... args) noexcept {
     if (!enabled(category)) return;
     char line[1024];
     try {
-      const auto end = fmt::format_to_n(line, sizeof line, format, std::forward<Args>(args)...);
-      write(category, {line, end.size < sizeof line ? end.size : sizeof line});
+      const auto end = fmt::format_to_n(line, sizeof line, format, args...);
+      if (end.size <= sizeof line) {
+        write(category, {line, end.size});
+      } else {
+        write(category, fmt::format(format, args...));  // a report with the registers of a wave
+      }
     } catch (...) {
       write(category, "(a message could not be formatted)");
     }

@@ -32,7 +32,7 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
           [this](uint32_t gpu) {
             if (CommandProcessor* cp = gpus_[gpu]->processor_if_made()) cp->wake();
           },
-          options.userfaultfd) {
+          options.userfaultfd, options.signals) {
   const MakeShaderCores cores =
       options.make_shader_cores == nullptr ? exec::make_shader_cores : options.make_shader_cores;
   for (const Gpu& gpu : machine.gpus) {
@@ -85,7 +85,7 @@ ErrnoOr<uint64_t> Process::add_buffer(Buffer buffer) {
   buffer.handle = handle;
   buffers_by_va_.emplace(buffer.va, handle);
   if (buffer.object->kind() == MemoryObject::Kind::kUserptr) {
-    catch_host_faults();  // it may go away without a word
+    if (options_.signals) catch_host_faults();  // it may go away without a word
     userptrs_.emplace(reinterpret_cast<uint64_t>(buffer.object->host()), handle);
     longest_userptr_ = std::max(longest_userptr_, buffer.object->bytes());
   }

@@ -48,6 +48,7 @@ struct ProcessOptions {
   bool threads = true;                          ///< False: processors run only when they are stepped.
   uint64_t seed = 0;                            ///< Order of steps without threads.
   bool userfaultfd = true;                      ///< Whether sleeping doorbells may be watched by it.
+  bool signals = true;                          ///< Whether SIGSEGV and SIGBUS may be caught.
   /// Processes that name the same machine share its copy engines' queues; empty: each has all.
   std::string machine;
 };

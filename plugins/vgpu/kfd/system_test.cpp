@@ -504,6 +504,32 @@ TEST(KfdShare, NobodyCanCutABufferThatIsShared) {
   ::close(static_cast<int>(exported.dmabuf_fd));
 }
 
+TEST(KfdSmi, WhoAsksForFaultsReadsThem) {
+  TestSystem t("gfx900,gfx906");
+  t.acquire();
+  kfd_smi_events of_first{t.gpu_id(0), 0}, of_second{t.gpu_id(1), 0}, silent{t.gpu_id(0), 0};
+  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, of_first), 0);
+  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, of_second), 0);
+  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, silent), 0);
+  const uint64_t mask = 1 << (KFD_SMI_EVENT_VMFAULT - 1);
+  for (const auto& file : {of_first, of_second}) {
+    ASSERT_EQ(write(static_cast<int>(file.anon_fd), &mask, sizeof mask), 8);
+  }
+  char text[KFD_SMI_EVENT_MESSAGE_BYTES + 1] = {};
+  EXPECT_EQ(read(static_cast<int>(of_first.anon_fd), text, sizeof text - 1), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  t.system->process().gpu(0).report_fault({0x1000, Access::kRead, FaultReason::kNotPresent, 1});
+  EXPECT_GT(read(static_cast<int>(of_first.anon_fd), text, sizeof text - 1), 0);
+  unsigned event = 0, pid = 0;
+  EXPECT_EQ(std::sscanf(text, "%x %x:", &event, &pid), 2) << text;
+  EXPECT_EQ(event, KFD_SMI_EVENT_VMFAULT);
+  EXPECT_EQ(pid, static_cast<unsigned>(getpid()));
+  EXPECT_EQ(read(static_cast<int>(of_second.anon_fd), text, sizeof text - 1), -1);
+  EXPECT_EQ(read(static_cast<int>(silent.anon_fd), text, sizeof text - 1), -1);
+  for (const auto& file : {of_first, of_second, silent}) ::close(static_cast<int>(file.anon_fd));
+  t.system->process().gpu(0).report_fault({0x1000, Access::kRead, FaultReason::kNotPresent, 1});
+}
+
 TEST(KfdFork, DescriptorsOfTheParentAreDeadInTheChild) {
   TestSystem t;
   const pid_t pid = fork();

@@ -31,8 +31,10 @@
 #include <thread>
 #include <vector>
 
+#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
+#include "plugins/vgpu/preload/next.hpp"
 
 #define HOOK extern "C" __attribute__((visibility("default")))
 
@@ -63,6 +65,7 @@ void say(const char* text) {
 
 void make() {
   const Inside guard;
+  use_sigaction(NEXT(sigaction));  // not our hook of it
   auto made = make_system(SystemSettings::from_environment());
   if (!made) {
     say(("vgpu: " + made.error() + "\n").c_str());
@@ -165,23 +168,6 @@ T to_libc(T result) {
   errno = static_cast<int>(-result);
   return -1;
 }
-
-template <class F>
-F next(const char* name) {
-  return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
-}
-
-// Functions of libc that a hook passes on to: looked up once.
-#define NEXT(name)                                      \
-  [] {                                                  \
-    static constinit std::atomic<void*> found{nullptr}; \
-    void* f = found.load(std::memory_order_relaxed);    \
-    if (f == nullptr) {                                 \
-      f = dlsym(RTLD_NEXT, #name);                      \
-      found.store(f, std::memory_order_relaxed);        \
-    }                                                   \
-    return reinterpret_cast<decltype(&::name)>(f);      \
-  }()
 
 int open_at(int folder, const char* path, int flags, mode_t mode) {
   if (const OurPath ours = our_path_at(folder, path)) {

@@ -1,0 +1,60 @@
+// How long a worker looks for more to do before it sleeps: long enough for whoever sends one thing after the
+// other and waits in between, no longer.
+//
+// What counts is how long it took until there was something again the last times. A worker that slept but was
+// needed at once may have been in the way: who would have rung was waiting for the processor of the host that
+// the worker was looking on. Then it goes to another one, and if that doesn't help, stops looking for a
+// while.
+//
+// Threads: the worker's own. Nothing here asks for the time or calls the system: its user does.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace rigel::vgpu {
+
+class SpinTime {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::duration kShortest = std::chrono::microseconds(20);
+  static constexpr Clock::duration kUsual = std::chrono::microseconds(50);
+  static constexpr Clock::duration kLongest = std::chrono::microseconds(200);
+  /// Needed so soon after falling asleep: in the way.
+  static constexpr Clock::duration kSoon = std::chrono::microseconds(100);
+  static constexpr Clock::duration kPatience = std::chrono::milliseconds(10);
+
+  /// How long to look, from the last progress on.
+  Clock::duration length(Clock::time_point now) const {
+    return now < crowded_until_ ? Clock::duration::zero() : length_;
+  }
+
+  /// There was something to do `quiet` after the last progress.
+  void found_after(Clock::duration quiet) {
+    if (quiet > kLongest) {
+      length_ = std::max(kShortest, length_ / 2);
+    } else {
+      length_ = std::clamp(std::max(quiet * 2, length_ - length_ / 8), kUsual, kLongest);
+    }
+  }
+
+  /// Slept, and was woken after `asleep`. True: move to another processor of the host.
+  bool woken_after(Clock::duration asleep, Clock::time_point now) {
+    if (asleep > kSoon || now < crowded_until_) {
+      if (asleep > kSoon) collisions_ = 0;
+      return false;
+    }
+    if (++collisions_ < kCollisions) return true;
+    collisions_ = 0;
+    crowded_until_ = now + kPatience;
+    return false;
+  }
+
+ private:
+  static constexpr int kCollisions = 4;
+  Clock::duration length_ = kUsual;
+  Clock::time_point crowded_until_{};
+  int collisions_ = 0;
+};
+
+}  // namespace rigel::vgpu

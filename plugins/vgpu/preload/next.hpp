@@ -1,0 +1,18 @@
+// Functions of libc that a hook stands in front of.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+/// The function that would have been called: looked up once.
+#define NEXT(name)                                      \
+  [] {                                                  \
+    static constinit std::atomic<void*> found{nullptr}; \
+    void* f = found.load(std::memory_order_relaxed);    \
+    if (f == nullptr) {                                 \
+      f = dlsym(RTLD_NEXT, #name);                      \
+      found.store(f, std::memory_order_relaxed);        \
+    }                                                   \
+    return reinterpret_cast<decltype(&::name)>(f);      \
+  }()
