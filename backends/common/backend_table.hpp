@@ -86,7 +86,7 @@ struct BackendTable {
                  void** image) -> hsabe_status_t { return load_code(as_device(device), *segment, image); },
       .unload = [](void*, void*) {},
       .describe_kernel = [](void*, const void* descriptor, hsabe_kernel_info_t* info) -> hsabe_status_t {
-        return describe_kernel(kFamily, descriptor, false, info);
+        return describe_kernel(kFamily, descriptor, info);
       },
   };
 

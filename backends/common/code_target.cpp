@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include <hsa/amd_hsa_kernel_code.h>
 #include <hsa/hsa.h>
 
 #include "backends/common/select.hpp"
@@ -17,7 +16,6 @@ constexpr uint32_t kOsAbiHsa = 64;
 constexpr uint32_t kAbiVersion2 = 0, kAbiVersion3 = 1, kAbiVersion4 = 2, kAbiVersion6 = 4;
 
 constexpr uint32_t kMachMask = 0xff;
-constexpr uint32_t kV2Xnack = 1u << 0;
 constexpr uint32_t kV3Xnack = 1u << 8, kV3Sramecc = 1u << 9;
 constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // two bits each, v4 and later
 constexpr uint32_t kGenericVersionShift = 24;
@@ -30,15 +28,22 @@ struct CodeFeatures {
   Setting sramecc = kUnsupported;
 };
 
-CodeFeatures features_of(uint32_t abi_version, uint32_t flags, const Chip& chip) {
+/// Version 2 says it in the note that the name is derived from. The flag of old lies where newer compilers
+/// put the processor, in code of this version, too.
+Setting setting_of_name(std::string_view isa, std::string_view feature) {
+  const size_t at = isa.find(feature);
+  if (at == isa.npos || at + feature.size() >= isa.size()) return kAny;
+  return isa[at + feature.size()] == '+' ? kOn : kOff;
+}
+
+CodeFeatures features_of(uint32_t abi_version, uint32_t flags, std::string_view isa, const Chip& chip) {
   const auto one_bit = [](bool has, bool set) { return !has ? kUnsupported : set ? kOn : kOff; };
   if (abi_version >= kAbiVersion4)
     return {static_cast<Setting>(flags >> kXnackShift & 3), static_cast<Setting>(flags >> kSrameccShift & 3)};
   if (abi_version == kAbiVersion3)
     return {one_bit(chip.features.has_xnack, (flags & kV3Xnack) != 0),
             one_bit(chip.features.has_sramecc, (flags & kV3Sramecc) != 0)};
-  // Version 2 says nothing of sramecc: its code was made for both.
-  return {one_bit(chip.features.has_xnack, (flags & kV2Xnack) != 0), kAny};
+  return {setting_of_name(isa, ":xnack"), setting_of_name(isa, ":sramecc")};
 }
 
 bool agrees(Setting code, bool has, bool on) {
@@ -90,7 +95,7 @@ Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& 
       return refuse("generic code without a version");
   }
 
-  const CodeFeatures code = features_of(target.elf_abi_version, target.elf_flags, chip);
+  const CodeFeatures code = features_of(target.elf_abi_version, target.elf_flags, named, chip);
   const bool sramecc_on = (facts.capability & kCapabilitySramEcc) != 0;
   if (!agrees(code.xnack, chip.features.has_xnack, facts.xnack) ||
       !agrees(code.sramecc, chip.features.has_sramecc, sramecc_on))
@@ -101,28 +106,13 @@ Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& 
   return exact ? kFitExact : kFitAny;
 }
 
-hsabe_status_t describe_kernel(const Family& family, const void* descriptor, bool v2,
-                               hsabe_kernel_info_t* info) {
-  if (v2) {
-    info->kernarg_size = static_cast<uint32_t>(
-        field<uint64_t>(descriptor, offsetof(amd_kernel_code_t, kernarg_segment_byte_size)));
-    info->group_size =
-        field<uint32_t>(descriptor, offsetof(amd_kernel_code_t, workgroup_group_segment_byte_size));
-    info->private_size =
-        field<uint32_t>(descriptor, offsetof(amd_kernel_code_t, workitem_private_segment_byte_size));
-    info->wavefront_size =
-        1u << (field<uint8_t>(descriptor, offsetof(amd_kernel_code_t, wavefront_size)) & 7);
-    info->dynamic_callstack =
-        (field<uint32_t>(descriptor, offsetof(amd_kernel_code_t, kernel_code_properties)) &
-         AMD_KERNEL_CODE_PROPERTIES_IS_DYNAMIC_CALLSTACK) != 0;
-  } else {
-    info->group_size = field<uint32_t>(descriptor, kGroupSize);
-    info->private_size = field<uint32_t>(descriptor, kPrivateSize);
-    info->kernarg_size = field<uint32_t>(descriptor, kKernargSize);
-    const auto properties = field<uint16_t>(descriptor, kProperties);
-    info->wavefront_size = family.wave_size == 32 && (properties & kWave32) != 0 ? 32 : 64;
-    info->dynamic_callstack = (properties & kDynamicStack) != 0;
-  }
+hsabe_status_t describe_kernel(const Family& family, const void* descriptor, hsabe_kernel_info_t* info) {
+  info->group_size = field<uint32_t>(descriptor, kGroupSize);
+  info->private_size = field<uint32_t>(descriptor, kPrivateSize);
+  info->kernarg_size = field<uint32_t>(descriptor, kKernargSize);
+  const auto properties = field<uint16_t>(descriptor, kProperties);
+  info->wavefront_size = family.wave_size == 32 && (properties & kWave32) != 0 ? 32 : 64;
+  info->dynamic_callstack = (properties & kDynamicStack) != 0;
   info->kernarg_alignment = kKernargAlignment;
   return HSA_STATUS_SUCCESS;
 }

@@ -20,9 +20,8 @@ enum Fit : uint32_t {
 /// `facts` says which features are on. The reason for kFitNone is put into *why, if that is not null.
 Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& target, std::string* why);
 
-/// Reads the 64 bytes of a kernel descriptor (code objects v3 and later). Those of v2 code objects, an
-/// amd_kernel_code_t, are read as such if `v2`. *info is zeroed but for its struct_size.
-hsabe_status_t describe_kernel(const Family& family, const void* descriptor, bool v2,
-                               hsabe_kernel_info_t* info);
+/// Reads the 64 bytes of a kernel descriptor (code objects v3 and later; the runtime itself reads those of
+/// v2). *info is zeroed but for its struct_size.
+hsabe_status_t describe_kernel(const Family& family, const void* descriptor, hsabe_kernel_info_t* info);
 
 }  // namespace rigel::gfx

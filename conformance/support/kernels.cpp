@@ -52,11 +52,11 @@ std::vector<std::filesystem::path> folders() {
 
 }  // namespace
 
-std::vector<char> find_code_object(hsa_agent_t agent, std::string& reason) {
+std::vector<char> find_code_object(hsa_agent_t agent, std::string& reason, const char* variant) {
   const std::vector<std::string> names = isa_names(agent);
   if (names.empty()) reason = "the agent has no ISA";
   for (const std::string& name : names) {
-    const std::string file = "conformance_" + family_of(name) + ".hsaco";
+    const std::string file = "conformance_" + family_of(name) + variant + ".hsaco";
     for (const auto& folder : folders()) {
       std::ifstream in(folder / file, std::ios::binary);
       if (in) return {std::istreambuf_iterator<char>(in), {}};
@@ -85,11 +85,11 @@ void KernelSet::load(hsa_agent_t agent, std::vector<char> code_object) {
   ASSERT_HSA(hsa_executable_freeze(executable_, nullptr));
 }
 
-Kernel KernelSet::kernel(const std::string& name) const {
+Kernel KernelSet::kernel(const std::string& name, const char* suffix) const {
   Kernel kernel;
   hsa_executable_symbol_t symbol{};
   const hsa_status_t status =
-      hsa_executable_get_symbol_by_name(executable_, (name + ".kd").c_str(), &agent_, &symbol);
+      hsa_executable_get_symbol_by_name(executable_, (name + suffix).c_str(), &agent_, &symbol);
   EXPECT_EQ(status, HSA_STATUS_SUCCESS) << name << ": " << status_name(status);
   if (status != HSA_STATUS_SUCCESS) return kernel;
   const auto get = [symbol](hsa_executable_symbol_info_t attribute, void* value) {

@@ -12,7 +12,8 @@ namespace conformance {
 
 /// The bytes of the tests' code object for the agent; empty if there is none, and `reason` says why. They are
 /// looked for in $HSA_CONFORMANCE_KERNELS and beside the program, as conformance_<family>.hsaco.
-std::vector<char> find_code_object(hsa_agent_t agent, std::string& reason);
+/// `variant` is added to the family.
+std::vector<char> find_code_object(hsa_agent_t agent, std::string& reason, const char* variant = "");
 
 /// What a dispatch needs to know of a kernel.
 struct Kernel {
@@ -34,8 +35,8 @@ class KernelSet {
   /// Loads and freezes; fails the test if that does.
   void load(hsa_agent_t agent, std::vector<char> code_object);
 
-  /// The kernel `name` (without ".kd").
-  Kernel kernel(const std::string& name) const;
+  /// The kernel `name`, whose symbol is `name` with the suffix: none in code objects of version 2.
+  Kernel kernel(const std::string& name, const char* suffix = ".kd") const;
   hsa_executable_t executable() const { return executable_; }
 
  private:

@@ -1,5 +1,7 @@
 #include "core/runtime/agent_code_target.hpp"
 
+#include <hsa/amd_hsa_kernel_code.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -130,6 +132,9 @@ std::optional<uint64_t> AgentCodeTarget::resolve(std::string_view name) {
 }
 
 Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, CodeKernel& kernel) {
+  // What backends know are the descriptors of version 3 and later. That of version 2 says everything itself,
+  // in the same way for every chip, and the loader has read it.
+  if (kernel.descriptor_size == sizeof(amd_kernel_code_t)) return HSA_STATUS_SUCCESS;
   hsabe_kernel_info_t info{};
   info.struct_size = sizeof info;
   const hsabe_status_t status =

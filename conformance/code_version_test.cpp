@@ -1,0 +1,174 @@
+// Code objects of every version that there is for AMD GPUs, and what they say of xnack and sramecc: which of
+// them an agent takes, and that their kernels run.
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <ostream>
+#include <string_view>
+
+#include "kernels/kernels.hpp"
+#include "support/dispatch_test.hpp"
+
+namespace conformance {
+namespace {
+
+constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // of e_flags, from version 4 on: two bits each
+constexpr uint32_t kUnsupported = 0, kAny = 1, kOff = 2, kOn = 3;
+constexpr uint32_t kMachMask = 0xff, kGenericVersionShift = 24;
+
+class CodeVersion : public DispatchTest {
+ protected:
+  void SetUp() override {
+    DispatchTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    hsa_isa_t isa{};
+    ASSERT_HSA(hsa_agent_get_info(agent(), HSA_AGENT_INFO_ISA, &isa));
+    uint32_t length = 0;
+    ASSERT_HSA(hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length));
+    isa_.resize(length + 1);
+    ASSERT_HSA(hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, isa_.data()));
+    isa_ = isa_.c_str();
+    if (!isa_.starts_with("amdgcn-")) GTEST_SKIP() << "not an AMD GPU";
+    std::string reason;
+    code_ = find_code_object(agent(), reason);
+  }
+
+  static Elf64_Ehdr& header(std::vector<char>& code) { return *reinterpret_cast<Elf64_Ehdr*>(code.data()); }
+  /// The tests' kernels as a code object that says this of itself.
+  std::vector<char> patched(uint8_t abi_version, uint32_t flags) {
+    std::vector<char> code = code_;
+    header(code).e_ident[EI_ABIVERSION] = abi_version;
+    header(code).e_flags = flags;
+    return code;
+  }
+  uint32_t flags() { return header(code_).e_flags; }
+
+  hsa_status_t load(const std::vector<char>& code) {
+    hsa_code_object_reader_t reader{};
+    hsa_executable_t executable{};
+    EXPECT_HSA(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader));
+    EXPECT_HSA(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
+                                         &executable));
+    const hsa_status_t status =
+        hsa_executable_load_agent_code_object(executable, agent(), reader, nullptr, nullptr);
+    EXPECT_HSA(hsa_executable_destroy(executable));
+    EXPECT_HSA(hsa_code_object_reader_destroy(reader));
+    return status;
+  }
+
+  /// Runs kernels with global, group and private memory, and a variable of the code object.
+  void expect_runs(const std::vector<char>& code, const char* suffix) {
+    KernelSet kernels;
+    kernels.load(agent(), code);
+    ASSERT_FALSE(HasFatalFailure());
+    constexpr uint32_t kCount = 640;
+    auto* const in = shared<uint32_t>(kCount);
+    auto* const out = shared<uint32_t>(kCount);
+    for (uint32_t i = 0; i < kCount; ++i) in[i] = i * 7;
+    const Kernel scale = kernels.kernel("scale", suffix);
+    EXPECT_GE(scale.kernarg_size, 20u);
+    ASSERT_TRUE(run(dispatch_packet(scale, kernarg(ScaleArgs{in, out, kCount, 0}), kCount, 64)));
+    for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], in[i] * 3) << i;
+    const Kernel reverse = kernels.kernel("reverse", suffix);
+    EXPECT_EQ(reverse.group_size, kReverseGroup * 4);
+    EXPECT_EQ(reverse.private_size, 0u);
+    ASSERT_TRUE(run(dispatch_packet(reverse, kernarg(ReverseArgs{in}), kCount, kReverseGroup)));
+    for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(in[i], (i / 64 * 64 + 63 - i % 64) * 7) << i;
+    const Kernel keep = kernels.kernel("keep", suffix);
+    EXPECT_GE(keep.private_size, kPrivateWords * 4);
+    EXPECT_LT(keep.private_size, kPrivateWords * 4 + 256);
+    EXPECT_EQ(keep.group_size, 0u);
+    ASSERT_TRUE(run(dispatch_packet(keep, kernarg(KeepArgs{out, kCount, 0}), kCount, 64)));
+    for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], sum_of_kept(i)) << i;
+    EXPECT_EQ(errors().count, 0);
+  }
+
+  /// What the agent's ISA says of a feature: nothing if it has none.
+  std::optional<bool> agent_has(std::string_view feature) const {
+    const size_t at = isa_.find(":" + std::string(feature));
+    if (at == std::string::npos) return std::nullopt;
+    return isa_[at + 1 + feature.size()] == '+';
+  }
+
+  std::string isa_;
+  std::vector<char> code_;  // of version 4
+};
+
+TEST_P(CodeVersion, TwoRuns) {
+  std::string reason;
+  const auto code = find_code_object(agent(), reason, "_v2");
+  if (code.empty()) GTEST_SKIP() << reason;
+  if (agent_has("sramecc").value_or(false)) {  // which code of that version was made without
+    EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, load(code));
+    return;
+  }
+  expect_runs(code, "");
+}
+
+TEST_P(CodeVersion, ThreeRuns) {
+  std::string reason;
+  const auto code = find_code_object(agent(), reason, "_v3");
+  if (code.empty()) GTEST_SKIP() << reason;
+  expect_runs(code, ".kd");
+}
+
+TEST_P(CodeVersion, FourAndFiveRun) {
+  expect_runs(code_, ".kd");
+  expect_runs(patched(3, flags()), ".kd");
+}
+
+TEST_P(CodeVersion, SixRunsOnTheProcessorAndOnItsGenericTarget) {
+  expect_runs(patched(4, flags()), ".kd");
+  const std::string_view processor = std::string_view(isa_).substr(isa_.find("gfx"));
+  const uint32_t generic = processor.starts_with("gfx90a") || processor.starts_with("gfx908") ? 0u
+                           : processor.starts_with("gfx9")                                    ? 0x51u
+                           : processor.starts_with("gfx101")                                  ? 0x52u
+                           : processor.starts_with("gfx103")                                  ? 0x53u
+                                                                                              : 0u;
+  if (generic == 0) GTEST_SKIP() << processor << " is of no generic target";
+  uint32_t wanted = (flags() & ~kMachMask) | generic | 1u << kGenericVersionShift;
+  if (generic == 0x51) wanted &= ~(3u << kSrameccShift);  // it has no such feature
+  expect_runs(patched(4, wanted), ".kd");
+  EXPECT_STATUS_IN(load(patched(4, wanted & 0x00ffffff)), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                   HSA_STATUS_ERROR_INVALID_CODE_OBJECT)
+      << "generic code without a version";
+  EXPECT_STATUS_IN(load(patched(2, wanted)), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                   HSA_STATUS_ERROR_INVALID_CODE_OBJECT)
+      << "generic code of version 4";
+}
+
+TEST_P(CodeVersion, SevenIsRefused) {
+  EXPECT_STATUS_IN(load(patched(5, flags())), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                   HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+}
+
+TEST_P(CodeVersion, OfAnotherProcessorIsRefused) {
+  for (const uint32_t mach : {0x20u, 0x28u, 0x2du, 0x3fu, 0x41u}) {  // gfx600, 801, 904, 90a, 1100
+    EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, load(patched(2, (flags() & ~kMachMask) | mach)))
+        << std::hex << mach;
+  }
+}
+
+TEST_P(CodeVersion, FeaturesMustBeTheAgents) {
+  const struct {
+    const char* name;
+    uint32_t shift;
+  } features[] = {{"xnack", kXnackShift}, {"sramecc", kSrameccShift}};
+  for (const auto& feature : features) {
+    const std::optional<bool> has = agent_has(feature.name);
+    if (!has) continue;
+    const auto with = [&](uint32_t setting) {
+      return load(patched(2, (flags() & ~(3u << feature.shift)) | setting << feature.shift));
+    };
+    EXPECT_STATUS(HSA_STATUS_SUCCESS, with(kAny)) << feature.name;
+    EXPECT_STATUS(HSA_STATUS_SUCCESS, with(*has ? kOn : kOff)) << feature.name;
+    EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, with(*has ? kOff : kOn)) << feature.name;
+  }
+}
+
+INSTANTIATE_FOR_AGENTS(CodeVersion);
+
+}  // namespace
+}  // namespace conformance
