@@ -20,7 +20,6 @@
 #include <fstream>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "backends/cpu/capabilities.hpp"
@@ -313,11 +312,14 @@ void add_all() {
   add("empty", 0.5, [](Comparison& c) { return c.empty(); });
   add(
       "empty_now_and_then", 0, [](Comparison& c) { return c.empty(); }, 1);
-  for (const auto& [count, group] : {std::pair{4u << 20, 256u}, {64u << 10, 256u}, {64u << 10, 64u}}) {
+  const auto add_streams = [](uint32_t count, uint32_t group) {
     const std::string label = fmt::format("{}Ki/{}", count >> 10, group);
     add("vector_copy/" + label, 0, [=](Comparison& c) { return c.vector_copy(count, group); });
     add("saxpy/" + label, 1, [=](Comparison& c) { return c.saxpy(count, group); });
-  }
+  };
+  add_streams(4u << 20, 256);
+  add_streams(64u << 10, 256);
+  add_streams(64u << 10, 64);
   add(
       "sgemm/512", 1, [](Comparison& c) { return c.sgemm(512); }, 3);
   add(
