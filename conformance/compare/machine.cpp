@@ -80,18 +80,28 @@ Machine::~Machine() {
   hsa_shut_down();
 }
 
-LoadedKernel Machine::load(const std::vector<char>& code, const char* kernel) const {
-  LoadedKernel loaded;
+hsa_executable_t Machine::load(const std::vector<char>& code) const {
+  hsa_executable_t executable{};
   hsa_code_object_reader_t reader{};
   check(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader), "code object reader");
   check(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
-                                  &loaded.executable),
+                                  &executable),
         "executable");
-  check(hsa_executable_load_agent_code_object(loaded.executable, agent, reader, nullptr, nullptr), "load");
-  check(hsa_executable_freeze(loaded.executable, nullptr), "freeze");
+  check(hsa_executable_load_agent_code_object(executable, agent, reader, nullptr, nullptr), "load");
+  check(hsa_executable_freeze(executable, nullptr), "freeze");
   check(hsa_code_object_reader_destroy(reader), "reader");
+  return executable;
+}
+
+hsa_executable_symbol_t Machine::find(hsa_executable_t executable, const char* kernel) const {
   hsa_executable_symbol_t symbol{};
-  check(hsa_executable_get_symbol_by_name(loaded.executable, kernel, &agent, &symbol), kernel);
+  check(hsa_executable_get_symbol_by_name(executable, kernel, &agent, &symbol), kernel);
+  return symbol;
+}
+
+LoadedKernel Machine::load(const std::vector<char>& code, const char* kernel) const {
+  LoadedKernel loaded{load(code), 0};
+  const hsa_executable_symbol_t symbol = find(loaded.executable, kernel);
   check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &loaded.object),
         kernel);
   return loaded;

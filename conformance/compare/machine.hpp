@@ -1,4 +1,4 @@
-// An agent with what measuring it needs: pools, a queue, an empty kernel. One thread.
+// An agent with what measuring it needs: pools, queues, kernels. Public API only. One thread.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -33,6 +33,8 @@ class Machine {
   std::string target;  ///< "gfx900"
   hsa_amd_memory_pool_t host_pool{}, kernarg_pool{}, device_pool{};
 
+  hsa_executable_t load(const std::vector<char>& code) const;
+  hsa_executable_symbol_t find(hsa_executable_t executable, const char* kernel) const;
   /// Loads a code object and finds one of its kernels.
   LoadedKernel load(const std::vector<char>& code, const char* kernel) const;
 

@@ -4,6 +4,7 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include "compare/machine.hpp"
 #include "plugins/vgpu/exec/opencl_bench/bench.hpp"
 
 namespace rigel::vgpu::bench {
@@ -24,17 +25,15 @@ class Gpu {
   /// Runs it once and waits in the kernel, without spinning longer than the runtime does.
   void run();
 
-  const std::string& target() const { return target_; }
+  const std::string& target() const { return machine_.target; }
 
  private:
-  hsa_agent_t gpu_{}, cpu_{};
-  hsa_amd_memory_pool_t host_pool_{}, kernarg_pool_{};
+  compare::Machine machine_;
   hsa_executable_t executable_{};
   hsa_queue_t* queue_ = nullptr;
   hsa_signal_t done_{};
   hsa_kernel_dispatch_packet_t packet_{};
   std::byte* kernarg_ = nullptr;
-  std::string target_;
 };
 
 }  // namespace rigel::vgpu::bench
