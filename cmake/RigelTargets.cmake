@@ -46,6 +46,7 @@ function(rigel_add_fuzzer name)
   if(RIGEL_FUZZ)
     add_executable(${name} ${ARG_SOURCES})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    file(WRITE ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name}.corpus "${ARG_CORPUS}\n")  # for tools/stress
   elseif(RIGEL_TESTS)
     add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/cmake/replay_corpus.cpp)
     add_test(NAME ${RIGEL_TEST_PREFIX}${name}.replays_corpus COMMAND ${name} ${ARG_CORPUS})
