@@ -53,19 +53,30 @@ class FloatEnvironment {
 
   /// A wave with this MODE is about to run.
   void enter(uint32_t mode) {
+    if (mode == mode_) return;
+    mode_ = mode;
     if (const uint32_t wanted = mxcsr_of(mode); wanted != present_) {
       set_mxcsr(wanted);
       present_ = wanted;
     }
   }
+  /// A wave with this MODE was left in the middle of an operation, which may have changed MXCSR for itself.
+  void put_right(uint32_t mode) {
+    mode_ = mode;
+    present_ = mxcsr_of(mode);
+    set_mxcsr(present_);
+  }
   /// A wave has run, and may have changed its MODE.
   void now_is(uint32_t mode) {
+    if (mode == mode_) return;
+    mode_ = mode;
     present_ = mxcsr_of(mode);
   }
 
  private:
   const uint32_t host_;
   uint32_t present_;
+  uint32_t mode_ = ~0u;  // the last wave's; none has this one
   const bool wide_;
 };
 

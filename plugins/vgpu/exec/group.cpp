@@ -19,18 +19,6 @@ size_t lds_bytes(const Launch& launch) {
   return rounded(launch.dispatch().lds_bytes + kLdsSlack);
 }
 
-// Memory of the program may go away while a wave uses it. That ends its turn in the middle of an instruction;
-// handlers own nothing.
-void run_guarded(Wave& wave, Memory& memory) {
-  if (guarded([&] { run_wave(&wave); }, [&](std::byte* host) { return memory.knows(host); })) return;
-  const HostFault& lost = last_host_fault();
-  wave.stop = Stop::kFault;
-  wave.fault_va = memory.address_of(lost.address);
-  wave.fault_access = static_cast<uint8_t>(lost.access);
-  wave.fault_reason = static_cast<uint8_t>(lost.reason);
-  wave.left_in_handler = true;
-}
-
 }  // namespace
 
 Group::Group(const Launch& launch)
@@ -87,10 +75,33 @@ void Group::end() {
 }
 
 Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t turn) {
-  const uint32_t count = work_group_.wave_count;
+  executed_ = 0;
+  Outcome outcome = Outcome::kFailed;
+  // Memory of the program may go away while a wave uses it. That ends its turn in the middle of an
+  // instruction; handlers own nothing, nor does what is called here.
+  if (!guarded([&] { outcome = run_waves(memory, environment, turn); },
+               [&](std::byte* host) { return memory.knows(host); })) {
+    const HostFault& lost = last_host_fault();
+    Wave& wave = *running_;
+    environment.put_right(wave.mode);
+    executed_ += turn - wave.budget;
+    wave.stop = Stop::kFault;
+    wave.fault_va = memory.address_of(lost.address);
+    wave.fault_access = static_cast<uint8_t>(lost.access);
+    wave.fault_reason = static_cast<uint8_t>(lost.reason);
+    wave.left_in_handler = true;
+    failed_ = &wave;
+    outcome = Outcome::kFailed;
+  }
   // A wave that stops within a block may have less than nothing to its account: a branch ahead in the block
   // gives back what it skips, and what it skipped to is counted when the block is left.
-  int64_t executed = 0;
+  instructions_ += static_cast<uint64_t>(executed_);
+  last_instructions_ = executed_ > 0 ? static_cast<uint64_t>(executed_) : 0;
+  return outcome;
+}
+
+Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn) {
+  const uint32_t count = work_group_.wave_count;
   Outcome outcome = Outcome::kHalted;
   for (bool again = true; again;) {
     again = false;
@@ -101,9 +112,10 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
       wave.memory = &memory;
       wave.budget = turn;
       environment.enter(wave.mode);
-      run_guarded(wave, memory);
+      running_ = &wave;
+      run_wave(&wave);
       environment.now_is(wave.mode);
-      executed += turn - wave.budget;
+      executed_ += turn - wave.budget;
       switch (wave.stop) {
         case Stop::kEnd:
           states_[i] = State::kEnded;
@@ -141,7 +153,7 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
         if (state == State::kAtBarrier) state = State::kReady;
       }
       work_group_.waves_at_barrier = 0;
-      again = executed < turn * count;
+      again = executed_ < turn * count;
       outcome = Outcome::kTurnOver;
     } else if (turn_over) {
       outcome = Outcome::kTurnOver;
@@ -151,8 +163,6 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
       outcome = Outcome::kHalted;
     }
   }
-  instructions_ += static_cast<uint64_t>(executed);
-  last_instructions_ = executed > 0 ? static_cast<uint64_t>(executed) : 0;
   return outcome;
 }
 

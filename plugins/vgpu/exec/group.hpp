@@ -60,6 +60,8 @@ class Group {
   uint64_t last_instructions() const { return last_instructions_; }
 
  private:
+  Outcome run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn);
+
   enum class State : uint8_t { kReady, kAtBarrier, kEnded, kHalted };
 
   size_t bytes_ = 0;
@@ -74,7 +76,9 @@ class Group {
   uint64_t index_ = 0;
   bool has_slots_ = false;
   bool started_ = false;
+  Wave* running_ = nullptr;
   const Wave* failed_ = nullptr;
+  int64_t executed_ = 0;  // in this run()
   uint64_t instructions_ = 0;
   uint64_t last_instructions_ = 0;
 };

@@ -66,6 +66,7 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
     group_count_[i] = static_cast<uint32_t>(
         (uint64_t{dispatch_.grid_size[i]} + dispatch_.work_group_size[i] - 1) / dispatch_.work_group_size[i]);
     groups_ *= group_count_[i];
+    ragged_ = ragged_ || dispatch_.grid_size[i] % dispatch_.work_group_size[i] != 0;
   }
   full_ =
       make_shape(dispatch_.work_group_size[0], dispatch_.work_group_size[1], dispatch_.work_group_size[2]);
@@ -137,8 +138,8 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
   // At the far ends of the grid work-groups are smaller.
   Shape smaller;
   const Shape* shape = &full_;
-  if (group.id[0] + 1 == group_count_[0] || group.id[1] + 1 == group_count_[1] ||
-      group.id[2] + 1 == group_count_[2]) {
+  if (ragged_ && (group.id[0] + 1 == group_count_[0] || group.id[1] + 1 == group_count_[1] ||
+                  group.id[2] + 1 == group_count_[2])) {
     uint32_t size[3];
     for (int i = 0; i < 3; ++i) {
       const uint64_t first = uint64_t{group.id[i]} * dispatch_.work_group_size[i];

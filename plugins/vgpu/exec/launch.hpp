@@ -123,6 +123,7 @@ class Launch final : public Core {
   uint32_t mode_ = 0;
   bool traps_ = false;
   uint32_t group_count_[3] = {};
+  bool ragged_ = false;  // work-groups at the far ends of the grid may be smaller
   uint64_t groups_ = 0;
   uint32_t waves_per_group_ = 0;
   uint64_t resident_limit_ = 0;

@@ -18,7 +18,7 @@
 //  - read-modify-writes: lock-prefixed here, which is a full fence;
 //  - a wait and then a load with GLC, as all loads of agent or system scope are: those fence before they
 //  load;
-//  - a fence, which ends in an invalidation of caches (buffer_wbinvl1*, buffer_gl*_inv): a full fence here.
+//  - a fence, which ends in an invalidation of caches (buffer_wbinvl1*, buffer_gl1_inv): a full fence here.
 // Work-groups run on one thread, so nothing narrower than that can be out of order. Naturally aligned dwords
 // and pairs of dwords are accessed by instructions that don't tear them: vector loads and stores, gathers of
 // elements as wide as the access.

@@ -313,7 +313,9 @@ bool is_cache_operation(isa::Op op) {
 Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   using isa::Op;
   if (is_cache_operation(instruction.op)) {
-    out.emit(fence);
+    // The cache that work-groups share with nobody: they see their own stores, and others' by a fence of
+    // wider scope, which invalidates the next cache as well.
+    if (instruction.op != Op::buffer_gl0_inv) out.emit(fence);
     return {};
   }
   const RegisterLayout& layout = context.layout;

@@ -248,7 +248,7 @@ template <unsigned W, bool kStore>
 
 // The same for those that jump about as they did the last time; the rest is left to `kOther`.
 template <Segment kSegment, unsigned W, bool kScalarBase, bool kStore, Handler kOther>
-void as_before(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::noinline]] void as_before(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
 #if RIGEL_SIMD_LEVEL == 2
   const uint32_t* const low = row(registers, op->src[0].offset);
   const Pattern& pattern = *wave->memory->patterns().last(op);

@@ -284,7 +284,7 @@ template <unsigned W, bool kStore, bool kPair>
 
 // The same for those that jump about as they did the last time; the rest is left to `Other`.
 template <unsigned W, bool kStore, bool kPair, Handler kOther>
-void as_before(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[gnu::noinline]] void as_before(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
 #if RIGEL_SIMD_LEVEL == 2
   const auto& access = details<LdsAccess>(op);
   const uint32_t* const addresses = row(registers, op->src[0].offset);
