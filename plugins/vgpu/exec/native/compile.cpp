@@ -61,6 +61,7 @@ class Compiler {
     entries_[index].offset = a_.getSize();
     for (const Step& step : segment.before) emit_scalar(a_, step);
     if (!segment.lanes.empty()) Lanes(a_, request_, segment.lanes).emit(segment.scc_mask);
+    if (segment.exec_mask != kNoMask) copy_mask(segment.exec_mask, isa::code::kExecLo);
     for (const Step& step : segment.after) emit_scalar(a_, step);
     if (segment.writes_exec) {
       const auto exec = static_cast<int>(isa::code::kExecLo * 4);
@@ -82,6 +83,17 @@ class Compiler {
     // What follows may be native: then it is the next segment.
     if (index + 1 < segments_->size() && op_of((*segments_)[index + 1]) == next_op) return;
     emit_exit(next_op, kHandlersJump);
+  }
+
+  void copy_mask(uint32_t from, uint32_t to) {
+    const auto source = static_cast<int>(from * 4), target = static_cast<int>(to * 4);
+    if (request_.layout.wave_size == 64) {
+      a_.mov(a_.rax, a_.qword[a_.rdx + source]);
+      a_.mov(a_.qword[a_.rdx + target], a_.rax);
+    } else {
+      a_.mov(a_.eax, a_.dword[a_.rdx + source]);
+      a_.mov(a_.dword[a_.rdx + target], a_.eax);
+    }
   }
 
   // Takes the branch that is micro-operation `op`.

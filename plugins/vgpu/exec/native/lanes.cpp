@@ -161,6 +161,14 @@ void Lanes::modify(const Zmm& to, const Operand& from, const Input& input, bool 
   }
 }
 
+Zmm Lanes::extracted(const Zmm& from, const Input& input) {
+  const Zmm result = temporary();
+  const auto above = static_cast<uint8_t>(32 - input.width);
+  a.vpslld(result, from, static_cast<uint8_t>(above - input.shift));
+  input.extends_sign ? a.vpsrad(result, result, above) : a.vpsrld(result, result, above);
+  return result;
+}
+
 Zmm Lanes::reg(unsigned i, unsigned part) {
   const Input& input = step_->src[i];
   const bool wide = (step_->vector->wide >> i & 1) != 0;
@@ -168,6 +176,7 @@ Zmm Lanes::reg(unsigned i, unsigned part) {
   switch (input.kind) {
     case Input::Kind::kRow: {
       const Zmm value = load(input.index + part, next_use(i, part));
+      if (input.width != 32) return extracted(value, input);
       if (!modified) return value;
       const Zmm result = temporary();
       modify(result, value, input, false);
@@ -176,6 +185,7 @@ Zmm Lanes::reg(unsigned i, unsigned part) {
     case Input::Kind::kScalar: {
       const Zmm result = temporary();
       a.vpbroadcastd(result, a.dword[a.rdx + static_cast<int>((input.index + part) * 4)]);
+      if (input.width != 32) return extracted(result, input);
       if (modified) modify(result, result, input, false);
       return result;
     }
@@ -194,7 +204,7 @@ Zmm Lanes::reg(unsigned i, unsigned part) {
 
 const Operand& Lanes::any(unsigned i, unsigned part) {
   const Input& input = step_->src[i];
-  if (!input.abs && !input.neg) {
+  if (input.is_plain()) {
     switch (input.kind) {
       case Input::Kind::kRow:
         if (cached(input.index + part) < 0 && next_use(i, part) == kNever) {
@@ -230,7 +240,8 @@ Zmm Lanes::wide(unsigned i, unsigned half) {
 
 bool Lanes::same(unsigned i, unsigned j) const {
   const Input &one = step_->src[i], &other = step_->src[j];
-  return one.kind == Input::Kind::kRow && other.kind == Input::Kind::kRow && one.index == other.index;
+  return one.kind == Input::Kind::kRow && other.kind == Input::Kind::kRow && one.index == other.index &&
+         one.is_plain() && other.is_plain();
 }
 
 Zmm Lanes::result(unsigned part) {
@@ -245,7 +256,7 @@ Zmm Lanes::result(unsigned part) {
 
 Zmm Lanes::taken(unsigned i) {
   const Input& input = step_->src[i];
-  if (input.kind == Input::Kind::kRow && !input.abs && !input.neg) {
+  if (input.kind == Input::Kind::kRow && input.is_plain()) {
     const Zmm value = load(input.index, next_use(i, 0));
     const auto at = static_cast<unsigned>(value.getIdx());
     if (input.index == step_->dst || (next_use(i, 0) == kNever && !slots_[at].dirty)) {

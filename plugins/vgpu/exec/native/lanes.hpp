@@ -122,7 +122,7 @@ class Lanes {
   Xbyak::Address mask_at(uint32_t scalar) const;
   void find_uses();
   void modify(const Xbyak::Zmm& to, const Xbyak::Operand& from, const Input& input, bool wide);
-  void end_body(Xbyak::Label& skipped);
+  Xbyak::Zmm extracted(const Xbyak::Zmm& from, const Input& input);
   void run_step(uint32_t index);
   int cached(uint32_t row) const;
   unsigned free_slot();
@@ -162,6 +162,7 @@ struct VectorOp {
   bool float_sources = false;  ///< abs and neg mean something.
   bool float_result = false;   ///< clamp is of floating point.
   bool compares = false;       ///< dst[0] is a lane mask.
+  bool writes_exec = false;    ///< … which EXEC becomes.
   bool carries = false;        ///< dst[1] is one.
   bool selects = false;        ///< The source behind the others is one.
   bool doubles = false;        ///< Needs the mode of double precision.

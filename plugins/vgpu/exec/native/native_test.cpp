@@ -51,7 +51,7 @@ bool is_arithmetic(const isa::Instruction& in) {
 bool leaves_block(Op op) {
   const std::string_view name = isa::name(op);
   for (const char* part : {"setpc", "swappc", "getpc", "call", "rfe", "setreg", "getreg", "subvector",
-                           "gpr_idx", "join", "fork", "waitcnt", "movrel", "trap"}) {
+                           "gpr_idx", "join", "fork", "waitcnt", "movrel", "trap", "vskip"}) {
     if (name.find(part) != std::string_view::npos) return true;
   }
   return false;
@@ -73,7 +73,7 @@ bool passes_nans_on(Op op) {
 class Sequences {
  public:
   Sequences(const Chip& chip, uint64_t seed)
-      : target_(target_of(chip)), draw_(seed), any_state_(draw_.state(target_)) {
+      : target_(target_of(chip)), draw_(seed), any_state_(state(false)) {
     const auto rows = isa::tables::rows();
     for (uint16_t row = 0; row < rows.size(); ++row) {
       if ((rows[row].chips & isa::chip_bit(target_)) == 0) continue;
@@ -106,6 +106,7 @@ class Sequences {
 
   State state(bool tame) {
     State state = draw_.state(target_);
+    state.mode &= kFloatModeBits;  // VGPRs stand where they are
     if (tame) {
       for (auto& row : state.vgpr) {
         for (uint32_t& lane : row) lane = 0x3f000000 + (lane & 0x1ffffff);

@@ -72,7 +72,9 @@ class StepMaker {
       return false;
     }
     const VectorOp* const op = find_vector_op(in.op);
-    if (op == nullptr || in.lanes != isa::LaneMode::kNone || in.op_sel != 0) return false;
+    const bool sdwa = in.lanes == isa::LaneMode::kSdwa;
+    if (op == nullptr || in.op_sel != 0 || (in.lanes != isa::LaneMode::kNone && !sdwa)) return false;
+    if (sdwa && !op->compares && in.dst_sel != isa::SdwaSel::kDword) return false;
     if (op->condition != nullptr && !op->condition(request_, in)) return false;
     const FloatMode& mode = request_.mode;
     if (op->doubles && (mode.round64 != mode.round32 || mode.denorm64 != mode.denorm32)) return false;
@@ -88,6 +90,7 @@ class StepMaker {
       Input& source = step.src[i];
       const bool wide = (op->wide >> i & 1) != 0;
       if (!input(in, i, true, wide, source)) return false;
+      if (sdwa && i < 2 && !select(in, i, op->float_sources || wide, source)) return false;
       if (op->float_sources) modify(source, (in.abs >> i & 1) != 0, (in.neg >> i & 1) != 0, wide);
       if (source.kind == Input::Kind::kScalar) add(step.whole_reads, source.index, wide ? 2 : 1);
     }
@@ -99,14 +102,34 @@ class StepMaker {
       add(step.reads, mask.code, mask_dwords_);
     }
     if (op->compares || op->carries) {
-      if (!result_slot(in.dst[op->compares ? 0 : 1], step.mask_out)) return false;
-      if (step.mask_out >= 126 && step.mask_out < 128) return false;  // EXEC
+      const isa::Operand& mask = in.dst[op->compares ? 0 : 1];
+      if (!(op->writes_exec && gfx10_) && !result_slot(mask, step.mask_out)) return false;
+      if (op->writes_exec) {
+        step.writes_exec = true;
+        step.writes.set(126).set(127);
+        if (gfx10_) step.mask_out = kSinkSlot;  // it has no other result
+      }
+      if (step.mask_out >= 126 && step.mask_out < 128) return false;
       add(step.writes, step.mask_out, mask_dwords_);
     }
     if (!op->compares) {
       if (!in.dst[0].is_vgpr()) return false;
       step.dst = in.dst[0].vgpr();
     }
+    return true;
+  }
+
+  // SDWA: a byte or a word of the source.
+  static bool select(const isa::Instruction& in, unsigned i, bool only_whole, Input& source) {
+    const isa::SdwaSel part = in.src_sel[i];
+    const bool extends = (in.sext >> i & 1) != 0;
+    if (part == isa::SdwaSel::kDword) return !extends;
+    if (only_whole || source.kind == Input::Kind::kConstant) return false;
+    const bool byte = part <= isa::SdwaSel::kByte3;
+    source.width = byte ? 8 : 16;
+    source.shift = static_cast<uint8_t>(byte ? static_cast<unsigned>(part) * 8
+                                             : (part == isa::SdwaSel::kWord1 ? 16 : 0));
+    source.extends_sign = extends;
     return true;
   }
 
@@ -285,6 +308,10 @@ class Planner {
     if (cuts_masks(step.mask_in) || cuts_masks(step.mask_out)) return false;
     if (step.mask_out != kNoMask && step.mask_out == now_.scc_mask) return false;
     lanes_complete_ = alone;
+    if (step.writes_exec) {
+      now_.writes_exec = true;
+      now_.exec_mask = step.mask_out;
+    }
     lanes_read_ |= step.reads;
     lanes_whole_ |= step.whole_reads;
     lanes_write_ |= step.writes;

@@ -25,8 +25,13 @@ struct Input {
   enum class Kind : uint8_t { kNone, kRow, kScalar, kConstant };
   Kind kind = Kind::kNone;
   bool abs = false, neg = false;
-  uint32_t index = 0;  ///< Of the VGPR or the scalar slot.
-  uint64_t bits = 0;   ///< The constant.
+  bool extends_sign = false;  ///< Of the part:
+  uint8_t shift = 0;          ///< where it begins, in bits,
+  uint8_t width = 32;         ///< and ends.
+  uint32_t index = 0;         ///< Of the VGPR or the scalar slot.
+  uint64_t bits = 0;          ///< The constant.
+
+  bool is_plain() const { return !abs && !neg && width == 32; }
 };
 
 struct VectorOp;
@@ -60,7 +65,8 @@ struct Segment {
   Step branch;  ///< The last one, if it is one.
   bool has_branch = false;
   bool writes_exec = false;
-  uint32_t scc_mask = kNoMask;  ///< SCC is whether this mask, made by lanes, has any bit.
+  uint32_t exec_mask = kNoMask;  ///< EXEC becomes this mask, made by lanes.
+  uint32_t scc_mask = kNoMask;   ///< SCC is whether this mask, made by lanes, has any bit.
 
   bool empty() const { return before.empty() && lanes.empty() && after.empty() && !has_branch; }
 };

@@ -759,6 +759,10 @@ VectorOp comparing(VectorOp entry) {
   entry.compares = true;
   return entry;
 }
+VectorOp to_exec(VectorOp entry) {
+  entry.writes_exec = true;
+  return entry;
+}
 VectorOp of_doubles(Op op, uint8_t sources, Emit emit) {
   VectorOp entry = single(op, sources, emit);
   entry.wide = static_cast<uint8_t>(0x80 | ((1 << sources) - 1));
@@ -768,20 +772,23 @@ VectorOp of_doubles(Op op, uint8_t sources, Emit emit) {
 
 using G = Xbyak::CodeGenerator;
 
-#define RIGEL_INTEGER_COMPARISONS(type, emitter)                \
-  comparing(integer(Op::v_cmp_lt_##type, 2, emitter<kLt>)),     \
-      comparing(integer(Op::v_cmp_eq_##type, 2, emitter<kEq>)), \
-      comparing(integer(Op::v_cmp_le_##type, 2, emitter<kLe>)), \
-      comparing(integer(Op::v_cmp_gt_##type, 2, emitter<kGt>)), \
-      comparing(integer(Op::v_cmp_ne_##type, 2, emitter<kNe>)), \
-      comparing(integer(Op::v_cmp_ge_##type, 2, emitter<kGe>))
-#define RIGEL_WIDE_COMPARISONS(type, is_signed)                                 \
-  comparing(wide(Op::v_cmp_lt_##type, 2, 3, compare_wide<kLt, is_signed>)),     \
-      comparing(wide(Op::v_cmp_eq_##type, 2, 3, compare_wide<kEq, is_signed>)), \
-      comparing(wide(Op::v_cmp_le_##type, 2, 3, compare_wide<kLe, is_signed>)), \
-      comparing(wide(Op::v_cmp_gt_##type, 2, 3, compare_wide<kGt, is_signed>)), \
-      comparing(wide(Op::v_cmp_ne_##type, 2, 3, compare_wide<kNe, is_signed>)), \
-      comparing(wide(Op::v_cmp_ge_##type, 2, 3, compare_wide<kGe, is_signed>))
+// Both forms of a comparison.
+#define RIGEL_COMPARISON(name, make, ...) \
+  comparing(make(Op::v_cmp_##name, __VA_ARGS__)), to_exec(comparing(make(Op::v_cmpx_##name, __VA_ARGS__)))
+#define RIGEL_INTEGER_COMPARISONS(type, emitter)             \
+  RIGEL_COMPARISON(lt_##type, integer, 2, emitter<kLt>),     \
+      RIGEL_COMPARISON(eq_##type, integer, 2, emitter<kEq>), \
+      RIGEL_COMPARISON(le_##type, integer, 2, emitter<kLe>), \
+      RIGEL_COMPARISON(gt_##type, integer, 2, emitter<kGt>), \
+      RIGEL_COMPARISON(ne_##type, integer, 2, emitter<kNe>), \
+      RIGEL_COMPARISON(ge_##type, integer, 2, emitter<kGe>)
+#define RIGEL_WIDE_COMPARISONS(type, is_signed)                              \
+  RIGEL_COMPARISON(lt_##type, wide, 2, 3, compare_wide<kLt, is_signed>),     \
+      RIGEL_COMPARISON(eq_##type, wide, 2, 3, compare_wide<kEq, is_signed>), \
+      RIGEL_COMPARISON(le_##type, wide, 2, 3, compare_wide<kLe, is_signed>), \
+      RIGEL_COMPARISON(gt_##type, wide, 2, 3, compare_wide<kGt, is_signed>), \
+      RIGEL_COMPARISON(ne_##type, wide, 2, 3, compare_wide<kNe, is_signed>), \
+      RIGEL_COMPARISON(ge_##type, wide, 2, 3, compare_wide<kGe, is_signed>)
 
 std::vector<VectorOp> make_table() {
   return {
@@ -882,20 +889,20 @@ std::vector<VectorOp> make_table() {
       RIGEL_INTEGER_COMPARISONS(u32, compare_unsigned),
       RIGEL_WIDE_COMPARISONS(i64, true),
       RIGEL_WIDE_COMPARISONS(u64, false),
-      comparing(single(Op::v_cmp_lt_f32, 2, compare_float<kLtOrdered>)),
-      comparing(single(Op::v_cmp_eq_f32, 2, compare_float<kEqOrdered>)),
-      comparing(single(Op::v_cmp_le_f32, 2, compare_float<kLeOrdered>)),
-      comparing(single(Op::v_cmp_gt_f32, 2, compare_float<kGtOrdered>)),
-      comparing(single(Op::v_cmp_lg_f32, 2, compare_float<kNeOrdered>)),
-      comparing(single(Op::v_cmp_ge_f32, 2, compare_float<kGeOrdered>)),
-      comparing(single(Op::v_cmp_o_f32, 2, compare_float<kOrdered>)),
-      comparing(single(Op::v_cmp_u_f32, 2, compare_float<kUnordered>)),
-      comparing(single(Op::v_cmp_nge_f32, 2, compare_float<kNotGe>)),
-      comparing(single(Op::v_cmp_nlg_f32, 2, compare_float<kEqUnordered>)),
-      comparing(single(Op::v_cmp_ngt_f32, 2, compare_float<kNotGt>)),
-      comparing(single(Op::v_cmp_nle_f32, 2, compare_float<kNotLe>)),
-      comparing(single(Op::v_cmp_neq_f32, 2, compare_float<kNeUnordered>)),
-      comparing(single(Op::v_cmp_nlt_f32, 2, compare_float<kNotLt>)),
+      RIGEL_COMPARISON(lt_f32, single, 2, compare_float<kLtOrdered>),
+      RIGEL_COMPARISON(eq_f32, single, 2, compare_float<kEqOrdered>),
+      RIGEL_COMPARISON(le_f32, single, 2, compare_float<kLeOrdered>),
+      RIGEL_COMPARISON(gt_f32, single, 2, compare_float<kGtOrdered>),
+      RIGEL_COMPARISON(lg_f32, single, 2, compare_float<kNeOrdered>),
+      RIGEL_COMPARISON(ge_f32, single, 2, compare_float<kGeOrdered>),
+      RIGEL_COMPARISON(o_f32, single, 2, compare_float<kOrdered>),
+      RIGEL_COMPARISON(u_f32, single, 2, compare_float<kUnordered>),
+      RIGEL_COMPARISON(nge_f32, single, 2, compare_float<kNotGe>),
+      RIGEL_COMPARISON(nlg_f32, single, 2, compare_float<kEqUnordered>),
+      RIGEL_COMPARISON(ngt_f32, single, 2, compare_float<kNotGt>),
+      RIGEL_COMPARISON(nle_f32, single, 2, compare_float<kNotLe>),
+      RIGEL_COMPARISON(neq_f32, single, 2, compare_float<kNeUnordered>),
+      RIGEL_COMPARISON(nlt_f32, single, 2, compare_float<kNotLt>),
 
       to_single(Op::v_cvt_f32_i32, from_signed),
       to_single(Op::v_cvt_f32_u32, from_unsigned),

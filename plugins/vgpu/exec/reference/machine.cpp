@@ -206,7 +206,8 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
       return result;
     }
     for (uint32_t i = first; i < ops.size(); ++i) ops[i].code_offset = block.bytes;
-    sites.push_back({instruction, first, static_cast<uint32_t>(ops.size()) - first, false, false});
+    sites.push_back(
+        {instruction, first, static_cast<uint32_t>(ops.size()) - first, false, context.gpr_index != 0});
     block.bytes += instruction.bytes;
     ++context.position;
   }
