@@ -16,6 +16,11 @@ struct Chip {
   const char* name;
   bool wave32;
 };
+/// One of each kind that differs in something.
+constexpr Chip kChipsCompared[] = {{"gfx803", false},  {"gfx810", false}, {"gfx900", false},
+                                   {"gfx906", false},  {"gfx908", false}, {"gfx90a", false},
+                                   {"gfx1010", false}, {"gfx1010", true}, {"gfx1011", false},
+                                   {"gfx1030", false}, {"gfx1030", true}};
 isa::Target target_of(const Chip& chip);
 
 std::string hex(uint64_t x);

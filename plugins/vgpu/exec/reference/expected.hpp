@@ -50,7 +50,6 @@ constexpr Exception kNotRun[] = {
     {isa::Op::s_sendmsg, "asks the device"},
     {isa::Op::s_sendmsghalt, "asks the device"},
     {isa::Op::s_icache_inv, "asks the device"},
-    {isa::Op::s_get_waveid_in_workgroup, "asks the device"},
     {isa::Op::s_getreg_b32, "reads or changes registers of the hardware and what code is translated for"},
     {isa::Op::s_setreg_b32, "reads or changes registers of the hardware and what code is translated for"},
     {isa::Op::s_setreg_imm32_b32,
@@ -83,6 +82,11 @@ constexpr Exception kNotModelled[] = {
 constexpr Exception kMemoryNotCompared[] = {
     {isa::Op::ds_ordered_count, "orders waves: tested with several of them"},
 };
+
+/// Those on matrices and their registers, of gfx908 and gfx90a: decoded and written as text, not executed.
+inline bool is_of_matrices(isa::Op op) {
+  return isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_accvgpr");
+}
 
 template <typename List>
 bool is_in_list(const List& list, isa::Op op) {
