@@ -28,8 +28,6 @@ struct Guard {
 };
 constinit thread_local Guard* guard RIGEL_VGPU_HANDLERS_OWN = nullptr;
 constinit thread_local HostFault fault RIGEL_VGPU_HANDLERS_OWN{};
-// How deep in handlers of the program: one of them may call the one that it found, which was ours.
-constinit thread_local int chained RIGEL_VGPU_HANDLERS_OWN = 0;
 
 // What the program wants done -------------------------------------------------------------------------------
 
@@ -89,7 +87,7 @@ void chain(int signal, siginfo_t* info, void* context) {
                            : action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
   const bool sent = info->si_code <= 0;
   if (!handled && sent && action.sa_handler == SIG_IGN) return;
-  if (!handled || chained > 8) {
+  if (!handled) {
     // The end of the process, at the place of the fault.
     struct sigaction end {};
     end.sa_handler = SIG_DFL;
@@ -103,15 +101,15 @@ void chain(int signal, siginfo_t* info, void* context) {
     set_program_action(signal, end);
   }
   sigset_t mask = action.sa_mask, before;
-  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  // A handler that is left by a jump may never come back for the mask, and blocked faults are the end of a
+  // thread that rings a watched doorbell. One that faults itself ends the process either way.
+  for (const int fault_signal : kSignals) sigdelset(&mask, fault_signal);
   pthread_sigmask(SIG_BLOCK, &mask, &before);
-  ++chained;
   if ((action.sa_flags & SA_SIGINFO) != 0) {
     action.sa_sigaction(signal, info, context);
   } else {
     action.sa_handler(signal);
   }
-  --chained;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -179,7 +179,7 @@ TEST_F(HostFaultTest, TheProgramsHandlerGetsTheProgramsFaults) {
   action.sa_flags = SA_SIGINFO;
   ASSERT_EQ(program_sigaction(SIGSEGV, &action, &before), 0);
   EXPECT_TRUE(host_faults_are_caught());
-  for (int i = 1; i <= 3; ++i) {
+  for (int i = 1; i <= 30; ++i) {
     programs_fault = nullptr;
     if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage + 4 * static_cast<uint64_t>(i)) = 1;
     EXPECT_EQ(programs_fault, pages_ + kPage + 4 * i);

@@ -1,9 +1,13 @@
 // A program for the HSA runtime that the system has (ROCr), which knows nothing of the virtual GPU: what it
 // can do on a GPU without running a kernel, with everything checked.
 //
-//   rocr_program barriers|handlers|copies|rectangles|fault|gone|gone_signal|bad_packet|wait [SEED]
+//   rocr_program barriers|handlers|copies|rectangles|fault|gone|gone_signal|signals|bad_packet|wait [SEED]
 //
 // Exit status 0: all was as it should be. What was not is printed.
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
@@ -372,6 +376,42 @@ void run_bad_packet() {
   CHECK(hsa_queue_destroy(bad));
 }
 
+// A program with a handler of SIGSEGV of its own, which blocks all signals where it rings doorbells.
+sigjmp_buf way_out;
+void* volatile own_fault = nullptr;
+
+void run_signals() {
+  struct sigaction action {
+  }, now{};
+  action.sa_sigaction = [](int, siginfo_t* info, void*) {
+    own_fault = info->si_addr;
+    siglongjmp(way_out, 1);
+  };
+  action.sa_flags = SA_SIGINFO;
+  hsa_queue_t* queue = nullptr;
+  CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue));
+  if (sigaction(SIGSEGV, &action, nullptr) != 0) fail("no handler");
+  if (sigaction(SIGSEGV, nullptr, &now) != 0 || now.sa_sigaction != action.sa_sigaction) {
+    fail("the handler is another");
+  }
+  auto* const page = static_cast<char*>(mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  sigset_t all, before;
+  sigfillset(&all);
+  for (int i = 0; i < 10; ++i) {
+    std::this_thread::sleep_for(milliseconds(5));
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    hsa_barrier_and_packet_t packet{};
+    packet.completion_signal = new_signal(1);
+    submit(queue, packet, HSA_PACKET_TYPE_BARRIER_AND, false);
+    await(packet.completion_signal, "a barrier");
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    own_fault = nullptr;
+    if (sigsetjmp(way_out, 1) == 0) *static_cast<volatile char*>(page + i) = 1;
+    if (own_fault != page + i) fail("its own fault is not what the program saw");
+  }
+  CHECK(hsa_queue_destroy(queue));
+}
+
 // Has something of everything, says so, and stays until it is killed.
 void run_wait() {
   hsa_queue_t* queue = nullptr;
@@ -406,6 +446,8 @@ int main(int argc, char** argv) {
     run_gone(true);
   } else if (what == "gone_signal") {
     run_gone(false);
+  } else if (what == "signals") {
+    run_signals();
   } else if (what == "bad_packet") {
     run_bad_packet();
   } else if (what == "wait") {

@@ -76,6 +76,14 @@ TEST_P(RocrOn, MemoryThatFreeGivesBackIsAFaultOfItsQueueAlone) {
   passes("gone_signal");
 }
 
+TEST_P(RocrOn, TheProgramsOwnFaultsAreItsOwn) {
+  passes("signals");
+  // By signals, doorbells are watched as well.
+  setenv("VGPU_UFFD", "0", 1);
+  passes("signals");
+  unsetenv("VGPU_UFFD");
+}
+
 TEST_P(RocrOn, AQueueThatErrsEndsAlone) {
   passes("bad_packet");
 }
