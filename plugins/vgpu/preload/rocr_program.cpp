@@ -408,6 +408,7 @@ void run_signals() {
     own_fault = nullptr;
     if (sigsetjmp(way_out, 1) == 0) *static_cast<volatile char*>(page + i) = 1;
     if (own_fault != page + i) fail("its own fault is not what the program saw");
+    CHECK(hsa_signal_destroy(packet.completion_signal));
   }
   CHECK(hsa_queue_destroy(queue));
 }
