@@ -12,8 +12,9 @@
 #include <string>
 
 #include "backends/cpu/capabilities.hpp"
-#include "backends/cpu/elf_image.hpp"
 #include "backends/cpu/features.hpp"
+#include "backends/cpu/notes.hpp"
+#include "backends/cpu/pages.hpp"
 #include "backends/cpu/report.hpp"
 
 namespace rigel::cpu {
@@ -167,11 +168,8 @@ hsabe_status_t CodeStore::load(const hsabe_segment_t& segment, const hsabe_code_
   image->size = (segment.size + page - 1) / page * page;
   if (const auto status = read_symbols(segment, symbols, symbol_count, image.get())) return status;
 
-  const PageRanges pages =
-      read_page_ranges({static_cast<const std::byte*>(segment.host_address), segment.size}, page);
-  if (!pages.problem.empty()) {
-    return refuse(host_, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "%s", pages.problem.c_str());
-  }
+  const PageRanges pages = page_ranges(segment, page);
+  if (pages.problem) return refuse(host_, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "%s", pages.problem);
   for (const PageRange& range : pages.ranges) {
     char* const begin = static_cast<char*>(segment.host_address) + range.begin;
     if (mprotect(begin, range.end - range.begin, range.protection) != 0) {

@@ -161,13 +161,19 @@ Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
     if (copied != HSA_STATUS_SUCCESS) return refused("code cannot be copied to the device", copied);
   }
   std::vector<hsabe_segment_part_t> parts;
-  parts.reserve(code.segments.size());
+  parts.reserve(2 * code.segments.size());
+  const auto add = [&](uint64_t address, uint64_t size, uint32_t protection) {
+    parts.push_back({sizeof(hsabe_segment_part_t), address - code.link_address, size, protection, 0});
+  };
   for (const CodeSegment& part : code.segments) {
     const uint32_t protection = (part.readable ? uint32_t{HSABE_PROTECT_READ} : 0u) |
                                 (part.writable ? uint32_t{HSABE_PROTECT_WRITE} : 0u) |
                                 (part.executable ? uint32_t{HSABE_PROTECT_EXECUTE} : 0u);
-    parts.push_back(
-        {sizeof(hsabe_segment_part_t), part.address - code.link_address, part.memory_size, protection, 0});
+    if (part.constant_size != 0)
+      add(part.address, part.constant_size, protection & ~uint32_t{HSABE_PROTECT_WRITE});
+    if (part.constant_size < part.memory_size) {
+      add(part.address + part.constant_size, part.memory_size - part.constant_size, protection);
+    }
   }
   const hsabe_segment_t segment{
       sizeof segment, memory.device_address, const_cast<std::byte*>(code.contents.data()),

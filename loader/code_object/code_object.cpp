@@ -142,6 +142,7 @@ class CodeObjectParser {
   CodeObject object_;
   const ElfFile* file_ = nullptr;
   std::optional<Elf64_Phdr> dynamic_header_;
+  std::optional<Elf64_Phdr> relro_header_;
   std::array<std::optional<uint64_t>, kDynamicEntryCount> dynamic_;
   std::vector<uint64_t> needed_offsets_;
   std::string_view strings_;
@@ -183,6 +184,9 @@ Result<void> CodeObjectParser::read_program_headers() {
       case PT_DYNAMIC:
         if (dynamic_header_) return reject_("two dynamic sections");
         dynamic_header_ = entry;
+        break;
+      case PT_GNU_RELRO:
+        relro_header_ = entry;
         break;
       case PT_TLS:
         if (entry.p_memsz != 0) return reject_("thread-local variables, which kernels have not");
@@ -259,7 +263,12 @@ Result<void> CodeObjectParser::add_notes(const Elf64_Phdr& header) {
 Result<void> CodeObjectParser::lay_out() {
   if (object_.segments_.empty()) return reject_("nothing to load");
   uint64_t alignment = kAmdCodeAlignment;
-  for (const CodeSegment& segment : object_.segments_) alignment = std::max(alignment, segment.alignment);
+  for (CodeSegment& segment : object_.segments_) {
+    alignment = std::max(alignment, segment.alignment);
+    if (relro_header_ && segment.writable && relro_header_->p_vaddr == segment.address) {
+      segment.constant_size = std::min(relro_header_->p_memsz, segment.memory_size);
+    }
+  }
   const CodeSegment& last = object_.segments_.back();
   const uint64_t start = align_down(object_.segments_.front().address, alignment);
   const uint64_t size = last.address + last.memory_size - start;

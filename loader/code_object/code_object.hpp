@@ -55,6 +55,8 @@ struct CodeSegment {
   bool readable;
   bool writable;
   bool executable;
+  /// Of a writable segment: so many bytes at its beginning are written by relocations only (PT_GNU_RELRO).
+  uint64_t constant_size = 0;
 
   bool contains(uint64_t at, uint64_t size) const;
 };

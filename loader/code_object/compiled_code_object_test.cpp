@@ -98,6 +98,10 @@ TEST(CompiledHostCode, IsReadAndRelocated) {
   ASSERT_EQ(object->kernels().size(), 1u);
   EXPECT_EQ(object->kernels()[0].kernarg_size, 8u);
   EXPECT_TRUE(object->needed().empty());
+  const auto data = std::find_if(object->segments().begin(), object->segments().end(),
+                                 [](const CodeSegment& segment) { return segment.writable; });
+  ASSERT_NE(data, object->segments().end());
+  EXPECT_GT(data->constant_size, 0u) << "its offset table is written by relocations only";
   std::vector<std::byte> image(object->layout().size);
   const SymbolResolver none = [](const CodeSymbol&) { return std::nullopt; };
   const auto unresolved = build_image(*object, image, object->layout().alignment, none);

@@ -1,11 +1,11 @@
-#include "backends/cpu/elf_image.hpp"
+#include "backends/cpu/notes.hpp"
 
 #include <elf.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include <hsa_cpu/abi.h>
 
@@ -80,11 +80,6 @@ void read_note_segment(Bytes segment, uint64_t alignment, Notes* notes) {
   }
 }
 
-int protection_of(uint32_t flags) {
-  return ((flags & PF_R) ? PROT_READ : 0) | ((flags & PF_W) ? PROT_WRITE : 0) |
-         ((flags & PF_X) ? PROT_EXEC : 0);
-}
-
 }  // namespace
 
 Notes read_notes(Bytes file) noexcept try {
@@ -114,59 +109,6 @@ Notes read_notes(Bytes file) noexcept try {
   Notes notes;
   notes.problem = "out of memory";
   return notes;
-}
-
-PageRanges read_page_ranges(Bytes image, uint64_t page_size) {
-  PageRanges result;
-  const auto header = read_header(image);
-  const auto program_headers = header ? read_program_headers(image, *header) : std::nullopt;
-  if (!program_headers) {
-    result.ranges.push_back({0, align_up(image.size(), page_size), PROT_READ | PROT_EXEC});
-    return result;
-  }
-
-  uint64_t base = UINT64_MAX;
-  for (const Elf64_Phdr& part : *program_headers) {
-    if (part.p_type == PT_LOAD) base = std::min(base, part.p_vaddr & ~(page_size - 1));
-  }
-  // Where the part lies in the image; none, with a problem, if it is not inside.
-  const auto place = [&](const Elf64_Phdr& part) -> std::optional<PageRange> {
-    const uint64_t begin = part.p_vaddr - base;
-    if (part.p_vaddr < base || begin > image.size() || part.p_memsz > image.size() - begin) {
-      result.problem = "a segment is outside of the loaded image";
-      return std::nullopt;
-    }
-    return PageRange{begin, begin + part.p_memsz, protection_of(part.p_flags)};
-  };
-
-  for (const Elf64_Phdr& part : *program_headers) {
-    if (part.p_type != PT_LOAD || part.p_memsz == 0) continue;
-    auto range = place(part);
-    if (!range) return result;
-    range->begin &= ~(page_size - 1);
-    range->end = align_up(range->end, page_size);
-    if ((range->protection & PROT_WRITE) && (range->protection & PROT_EXEC)) {
-      result.problem = "a segment is writable and executable";
-      return result;
-    }
-    for (const PageRange& other : result.ranges) {
-      if (range->begin < other.end && other.begin < range->end && range->protection != other.protection) {
-        result.problem = "segments of different protection share a page: link with -z separate-code";
-        return result;
-      }
-    }
-    result.ranges.push_back(*range);
-  }
-  // Read-only after relocation: part of a writable range, so it comes behind it. Only whole pages of it.
-  for (const Elf64_Phdr& part : *program_headers) {
-    if (part.p_type != PT_GNU_RELRO) continue;
-    auto range = place(part);
-    if (!range) return result;
-    range->begin &= ~(page_size - 1);
-    range->end &= ~(page_size - 1);
-    if (range->begin < range->end) result.ranges.push_back({range->begin, range->end, PROT_READ});
-  }
-  return result;
 }
 
 }  // namespace rigel::cpu

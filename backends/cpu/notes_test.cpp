@@ -1,9 +1,8 @@
-#include "backends/cpu/elf_image.hpp"
+#include "backends/cpu/notes.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <hsa_cpu/kernel.h>
-#include <sys/mman.h>
 
 #include <cstring>
 
@@ -11,8 +10,6 @@
 
 namespace rigel::cpu {
 namespace {
-
-constexpr uint64_t kPage = 4096;
 
 // An ELF file of a header, program headers and nothing else, to which bytes can be added.
 class FakeElf {
@@ -71,7 +68,6 @@ class FakeElf {
   }
 
   Notes notes() const { return read_notes(bytes_); }
-  PageRanges pages() const { return read_page_ranges(bytes_, kPage); }
 
  private:
   std::vector<std::byte> bytes_;
@@ -138,45 +134,6 @@ TEST(CpuNotes, AreRefusedWhenTheyAreBroken) {
   header.e_phnum = 60000;
   headers.put(0, header);
   EXPECT_STREQ(headers.notes().problem, "its program headers are outside of the file");
-}
-
-TEST(CpuPages, FollowTheProgramHeaders) {
-  FakeElf elf;
-  elf.part(PT_LOAD, PF_R, 0, 0x400)
-      .part(PT_LOAD, PF_R | PF_X, 0x1000, 0x1800)
-      .part(PT_LOAD, PF_R | PF_W, 0x3f00, 0x1200)
-      .part(PT_GNU_RELRO, PF_R, 0x3f00, 0x100)
-      .resize(0x5100);
-  const PageRanges pages = elf.pages();
-  EXPECT_EQ(pages.problem, "");
-  EXPECT_EQ(pages.ranges, (std::vector<PageRange>{{0, 0x1000, PROT_READ},
-                                                  {0x1000, 0x3000, PROT_READ | PROT_EXEC},
-                                                  {0x3000, 0x6000, PROT_READ | PROT_WRITE},
-                                                  {0x3000, 0x4000, PROT_READ}}));
-}
-
-TEST(CpuPages, OfSomethingWithoutHeadersAreCode) {
-  const std::vector<std::byte> raw(5000);
-  const PageRanges pages = read_page_ranges(raw, kPage);
-  EXPECT_EQ(pages.ranges, (std::vector<PageRange>{{0, 8192, PROT_READ | PROT_EXEC}}));
-}
-
-TEST(CpuPages, AreNeverWritableAndExecutable) {
-  FakeElf elf;
-  elf.part(PT_LOAD, PF_R | PF_W | PF_X, 0, 0x1000).resize(0x1000);
-  EXPECT_EQ(elf.pages().problem, "a segment is writable and executable");
-}
-
-TEST(CpuPages, AreNotSharedByCodeAndData) {
-  FakeElf elf;
-  elf.part(PT_LOAD, PF_R | PF_X, 0, 0x800).part(PT_LOAD, PF_R | PF_W, 0x800, 0x100).resize(0x1000);
-  EXPECT_EQ(elf.pages().problem, "segments of different protection share a page: link with -z separate-code");
-}
-
-TEST(CpuPages, StayInsideTheImage) {
-  FakeElf elf;
-  elf.part(PT_LOAD, PF_R, 0, 0x2000).resize(0x1000);
-  EXPECT_EQ(elf.pages().problem, "a segment is outside of the loaded image");
 }
 
 }  // namespace

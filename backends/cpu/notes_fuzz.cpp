@@ -1,0 +1,10 @@
+// Any bytes are either a code object's notes or a problem that has a name.
+#include "backends/cpu/notes.hpp"
+
+#include <cstdlib>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto notes = rigel::cpu::read_notes({reinterpret_cast<const std::byte*>(data), size});
+  if (notes.problem != nullptr && *notes.problem == '\0') std::abort();
+  return 0;
+}
