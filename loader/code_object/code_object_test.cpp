@@ -159,6 +159,22 @@ TEST(CodeObject, CountsSymbolsBySectionIfThereIsNoHashTable) {
   EXPECT_EQ(object->symbols().size(), elf.symbols.size() + 1);
 }
 
+TEST(CodeObject, IsRefusedWhereverItIsCut) {
+  const Bytes bytes = rich_elf().build();
+  uint64_t needed = 0;
+  for (const CodeSegment& segment : CodeObject::parse(bytes)->segments()) {
+    needed = std::max(needed, segment.file_offset + segment.file_size);
+  }
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const Bytes cut(bytes.begin(),
+                    bytes.begin() + static_cast<ptrdiff_t>(size));  // which ends where memory does
+    const auto object = CodeObject::parse(cut);
+    if (size < needed) {
+      ASSERT_FALSE(object) << size;
+    }
+  }
+}
+
 TEST(CodeObject, DoesNotMindWhereTheBytesLie) {
   const Bytes bytes = rich_elf().build();
   Bytes shifted(bytes.size() + 1);
