@@ -1,6 +1,7 @@
 #include "backends/common/gpu_device.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -183,7 +184,7 @@ uint64_t Device::measure_frequency() const {
   const double exact = static_cast<double>(last.gpu_clock_counter - first_ticks_) * 1e9 /
                        static_cast<double>(last.system_clock_counter - first_ns_);
   constexpr double kStep = 250'000;
-  const double rounded = static_cast<double>(static_cast<uint64_t>(exact / kStep + 0.5)) * kStep;
+  const double rounded = std::round(exact / kStep) * kStep;
   return static_cast<uint64_t>(rounded > 0 && std::abs(exact - rounded) < exact * 0.005 ? rounded : exact);
 }
 
