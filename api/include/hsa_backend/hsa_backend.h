@@ -367,11 +367,11 @@ typedef struct hsabe_device_ops {
   void (*close)(void* device);
   /* Optional (null: the system clock). Reads the clock in which the device stamps packets. */
   hsabe_status_t (*read_clock)(void* device, uint64_t* ticks, uint64_t* ticks_per_second);
-  /* Since 1.2. Optional. Gives back memory of the device that it keeps and does not use now, as the scratch memory
-   * of idle queues. Nonzero if there was any. Any thread. */
+  /* Since 1.2. Optional. Gives back memory of the device that it keeps and does not use now, as the scratch
+   * memory of idle queues. Nonzero if there was any. Any thread. */
   int32_t (*trim)(void* device);
-  /* Since 1.2. Optional, both or neither. How many bytes of scratch memory a queue may keep between dispatches. It
-   * returns when no queue has more. INVALID_ARGUMENT: more than the most. */
+  /* Since 1.2. Optional, both or neither. How many bytes of scratch memory a queue may keep between
+   * dispatches. It returns when no queue has more. INVALID_ARGUMENT: more than the most. */
   hsabe_status_t (*set_scratch_limit)(void* device, uint64_t bytes);
   void (*scratch_limits)(void* device, uint64_t* most, uint64_t* now);
 } hsabe_device_ops_t;
@@ -534,16 +534,16 @@ HSABE_CHECK(hsabe_copy_t, reserved0);
 typedef struct hsabe_copy_ops {
   uint64_t struct_size;
   /* Begins a copy and returns. HSA_STATUS_ERROR_OUT_OF_RESOURCES: the device cannot do this one so, and
-   * nothing has happened; that also answers dependencies that the device had better not wait for, because copies
-   * that do not depend on them would wait as well. Any thread, several at a time. */
+   * nothing has happened; that also answers dependencies that the device had better not wait for, because
+   * copies that do not depend on them would wait as well. Any thread, several at a time. */
   hsabe_status_t (*submit)(void* device, const hsabe_copy_t* copy);
   /* Begins to write `count` words of 32 bits at an address aligned to them; `completion` as above. */
   hsabe_status_t (*fill)(void* device, uint64_t destination, uint32_t value, uint64_t count,
                          uint64_t completion);
   /* Which engines there are (bits of hsa_amd_sdma_engine_id_t), and which of them have nothing to do. */
   void (*engines)(void* device, uint32_t* all, uint32_t* idle);
-  /* Since 1.2; optional. The driver has said that the device failed: what it was given and has not done is ended
-   * here, with the negative of `status` in the completion signals, and later copies begin anew. */
+  /* Since 1.2; optional. The driver has said that the device failed: what it was given and has not done is
+   * ended here, with the negative of `status` in the completion signals, and later copies begin anew. */
   void (*abandon)(void* device, hsabe_status_t status);
 } hsabe_copy_ops_t;
 HSABE_CHECK(hsabe_copy_ops_t, abandon);

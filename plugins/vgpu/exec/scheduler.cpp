@@ -111,8 +111,8 @@ std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uin
 }
 
 std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
-  const CodeKey key{launch.dispatch().entry_va, device_.target, launch.layout(), device_.level,
-                    device_.tracer != nullptr, native::available()};
+  const CodeKey key{launch.dispatch().entry_va, device_.target,     launch.layout(), device_.level,
+                    device_.tracer != nullptr,  native::available()};
   CodeKey wanted = key;
   wanted.target.wave32 = launch.layout().wave_size == 32;
   const TranslationScope scope(bus_);

@@ -176,8 +176,9 @@ ErrnoOr<MemoryObject::Description> MemoryObject::describe(int fd) {
   // A name is only a name: what it says must fit the file, and stay so.
   const uint32_t kind = d.flags & KFD_MEM_KINDS;
   const long seals = syscall(SYS_fcntl, fd, F_GET_SEALS, 0);
-  if (!S_ISREG(status.st_mode) || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || d.bytes == 0 || d.bytes != static_cast<uint64_t>(status.st_size) ||
-      d.bytes % kPage != 0 || (kind != KFD_MEM_VRAM && kind != KFD_MEM_GTT)) {
+  if (!S_ISREG(status.st_mode) || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || d.bytes == 0 ||
+      d.bytes != static_cast<uint64_t>(status.st_size) || d.bytes % kPage != 0 ||
+      (kind != KFD_MEM_VRAM && kind != KFD_MEM_GTT)) {
     return tl::unexpected(EINVAL);
   }
   return d;
@@ -191,7 +192,8 @@ ErrnoOr<InternalFd> MemoryObject::open_of_process(uint32_t pid, uint32_t fd, uin
   const InternalFd named(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC)));
   if (!named) return tl::unexpected(EINVAL);
   struct stat status {};
-  if (syscall(SYS_fstat, named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return tl::unexpected(EINVAL);
+  if (syscall(SYS_fstat, named.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return tl::unexpected(EINVAL);
   if (status.st_uid != geteuid() && geteuid() != 0) return tl::unexpected(EINVAL);
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", named.get());
   const long length = syscall(SYS_readlink, path, name, sizeof name - 1);
