@@ -9,6 +9,10 @@ MemoryManager& memory() {
   return Runtime::current().memory();
 }
 
+hsa_status_t no_svm() {
+  return fail(HSA_STATUS_ERROR, "no GPU here takes part in shared virtual memory");
+}
+
 }  // namespace
 
 hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value) {
@@ -146,6 +150,27 @@ hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_
 
 hsa_status_t hsa_amd_ipc_memory_detach(void* mapped_ptr) {
   return memory().ipc_memory_detach(mapped_ptr);
+}
+
+// Shared virtual memory. Without a driver for it there is nothing to ask.
+
+hsa_status_t hsa_amd_svm_attributes_set(void* ptr, size_t size, hsa_amd_svm_attribute_pair_t* attribute_list,
+                                        size_t attribute_count) {
+  const KfdSvm* const svm = Runtime::current().svm();
+  return svm == nullptr ? no_svm() : svm->attributes_set(ptr, size, attribute_list, attribute_count);
+}
+
+hsa_status_t hsa_amd_svm_attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair_t* attribute_list,
+                                        size_t attribute_count) {
+  const KfdSvm* const svm = Runtime::current().svm();
+  return svm == nullptr ? no_svm() : svm->attributes_get(ptr, size, attribute_list, attribute_count);
+}
+
+hsa_status_t hsa_amd_svm_prefetch_async(void* ptr, size_t size, hsa_agent_t agent, uint32_t num_dep_signals,
+                                        const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
+  KfdSvm* const svm = Runtime::current().svm();
+  if (svm == nullptr) return no_svm();
+  return svm->prefetch_async(ptr, size, agent, num_dep_signals, dep_signals, completion_signal);
 }
 
 }  // namespace rigel::api

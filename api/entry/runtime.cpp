@@ -63,19 +63,25 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
     }
     case HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
       return answer(value, static_cast<const char*>("rigel " RIGEL_VERSION));
-    // Only CPU agents are there to share memory with, and they share all of it.
-    case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
-      return answer(value, false);
-    case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
-      return answer(value, false);
+    // Of GPUs. CPU agents share all memory anyway.
+    case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED: {
+      const KfdSvm* const svm = Runtime::current().svm();
+      return answer(value, svm != nullptr && svm->complete());
+    }
+    case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT: {
+      const KfdSvm* const svm = Runtime::current().svm();
+      return answer(value, svm != nullptr && svm->accessible_by_default());
+    }
     case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED:
       return answer(value, false);
     case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED: {
       Gpus* const gpus = Runtime::current().gpus();
       return answer(value, gpus != nullptr && gpus->kfd().exports_dmabufs());
     }
-    case HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
-      return answer(value, false);
+    case HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED: {  // for memory of GPUs
+      Gpus* const gpus = Runtime::current().gpus();
+      return answer(value, gpus != nullptr && gpus->kfd().manages_virtual_memory());
+    }
     case HSA_AMD_SYSTEM_INFO_XNACK_ENABLED:
       return answer(value, false);
     case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR:

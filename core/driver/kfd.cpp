@@ -123,6 +123,7 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
   gpu.doorbell_bytes = (node.property("capability") >> KFD_CAP_DOORBELL_TYPE_SHIFT & 3) == 2 ? 8 : 4;
   gpu.apertures = *apertures;
   gpu.host_sees_all = node.local_bytes() != 0 && node.public_bytes() == node.local_bytes();
+  gpu.has_svm = at_least(1, 5) && (node.property("capability") & KFD_CAP_SVM) != 0;
   gpus_.push_back(&gpu);
   address_limit_ = std::min(address_limit_, apertures->gpuvm_limit);
 

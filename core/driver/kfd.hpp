@@ -40,6 +40,7 @@ struct KfdGpu {
   uint32_t doorbell_bytes = 8;
   kfd_apertures apertures{};
   bool host_sees_all = false;  ///< every byte of its memory can be mapped by the host
+  bool has_svm = false;        ///< it takes part in shared virtual memory
 
   // The doorbell page and the page of registers, made when first asked for.
   std::mutex mutex;
@@ -168,7 +169,31 @@ class Kfd {
   };
   Result<Shared> import_shared(const KfdGpu& gpu, const ShareName& name, const void* address) const;
 
+  // Memory without an address, and its mapping in pieces: kfd_gem.cpp. A buffer is known to each GPU's render
+  // node by a number of its own (GEM), once however often it is imported.
+
+  bool manages_virtual_memory() const { return at_least(1, 15); }
+  /// An object of a GPU's memory that is nowhere; for export_dmabuf and free_handle.
+  Result<uint64_t> allocate_unplaced(const KfdGpu& gpu, uint32_t flags, uint64_t size) const;
+  Result<uint32_t> gem_import(const KfdGpu& gpu, int dmabuf) const;
+  void gem_close(const KfdGpu& gpu, uint32_t gem) const;
+  /// A new descriptor of its memory, the caller's to close.
+  Result<int> gem_export(const KfdGpu& gpu, uint32_t gem) const;
+  /// Puts the first `size` bytes at `address` for a GPU, in the place of what was there.
+  Status gem_map(const KfdGpu& gpu, uint32_t gem, const void* address, uint64_t size, bool writable) const;
+  void gem_unmap(const KfdGpu& gpu, uint32_t gem, const void* address, uint64_t size) const;
+  /// The same for the host. False if it cannot see it.
+  bool gem_show(const KfdGpu& gpu, uint32_t gem, void* address, uint64_t size, int protection) const;
+
+  // Shared virtual memory: attributes of pages of this process. The size is of whole pages. HSA_STATUS_ERROR
+  // if the driver refuses.
+
+  Status svm_set(uint64_t address, uint64_t size, std::span<const kfd_svm_attribute> attributes) const;
+  Status svm_get(uint64_t address, uint64_t size, std::span<kfd_svm_attribute> attributes) const;
+
  private:
+  Status svm(uint32_t operation, uint64_t address, uint64_t size,
+             std::span<kfd_svm_attribute> attributes) const;
   Kfd(std::unique_ptr<Transport> transport, int fd) : transport_(std::move(transport)), fd_(fd) {}
   Result<kfd_apertures> apertures_of(uint32_t gpu_id) const;
   Result<uint64_t> alloc_object(kfd_alloc_memory& arguments) const;

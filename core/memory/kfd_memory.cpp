@@ -7,6 +7,7 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include "core/base/log.hpp"
+#include "core/memory/kfd_physical.hpp"
 
 namespace rigel {
 namespace {
@@ -45,6 +46,11 @@ size_t KfdAgents::agent_of(uint32_t gpu_id) const {
     if (gpu == gpu_id) return index;
   }
   return SIZE_MAX;
+}
+
+KfdGpu* KfdAgents::gpu_of(size_t agent) const {
+  const auto found = gpus_.find(agent);
+  return found == gpus_.end() ? nullptr : kfd_.find_gpu(found->second);
 }
 
 Status KfdMapping::change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus) {
@@ -100,6 +106,21 @@ Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agent
   const std::lock_guard lock(mutex_);
   known_[backing.address] = std::move(known);
   return status;
+}
+
+Result<std::unique_ptr<PhysicalMemory>> KfdHostProvider::create_physical(size_t size) {
+  auto file = HostProvider::create_physical(size);
+  if (!file) return file;
+  return Result<std::unique_ptr<PhysicalMemory>>(
+      std::make_unique<KfdHostPhysicalMemory>(agents_, attributes_, std::move(*file), size));
+}
+
+Result<MemoryProvider::Imported> KfdHostProvider::import_physical(int descriptor) {
+  auto imported = HostProvider::import_physical(descriptor);
+  if (!imported) return imported;
+  imported->memory = std::make_unique<KfdHostPhysicalMemory>(agents_, attributes_,
+                                                             std::move(imported->memory), imported->size);
+  return imported;
 }
 
 // A GPU's memory -----------------------------------------------------------------------------------------
@@ -161,6 +182,16 @@ Result<MemoryProvider::NamedBlock> KfdLocalProvider::name_block(const Backing& b
   const auto name = agents_.kfd().share(gpu_, backing.cookie);
   if (!name) return error(name.error());
   return NamedBlock{*name, gpu_.gpu_id};
+}
+
+Result<std::unique_ptr<PhysicalMemory>> KfdLocalProvider::create_physical(size_t size) {
+  uint32_t flags = KFD_MEM_VRAM | kEveryRight | attributes_;
+  if (gpu_.host_sees_all) flags |= KFD_MEM_PUBLIC;
+  return KfdPhysicalMemory::create(agents_, gpu_, flags, size);
+}
+
+Result<MemoryProvider::Imported> KfdLocalProvider::import_physical(int descriptor) {
+  return KfdPhysicalMemory::import(agents_, gpu_, descriptor);
 }
 
 // The application's memory -------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ class KfdAgents {
   std::vector<uint32_t> gpus_of(const AgentSet& agents) const;
   /// The agent that is a GPU, by its index; SIZE_MAX if none is.
   size_t agent_of(uint32_t gpu_id) const;
+  /// The GPU that is an agent; null if it is none.
+  KfdGpu* gpu_of(size_t agent) const;
 
  private:
   Kfd& kfd_;
@@ -43,6 +45,7 @@ class KfdMapping {
  public:
   /// Maps it to exactly these GPUs. On failure those that were mapped before still are.
   Status change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus);
+  const std::vector<uint32_t>& mapped() const { return mapped_; }
 
  private:
   std::vector<uint32_t> mapped_;  // sorted
@@ -56,6 +59,8 @@ class KfdHostProvider final : public HostProvider {
 
   void unmap(const Backing& backing) noexcept override;
   Status set_access(const Backing& backing, const AgentSet& agents) override;
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) override;
+  Result<Imported> import_physical(int descriptor) override;
 
  private:
   struct Known {
@@ -82,6 +87,8 @@ class KfdLocalProvider final : public MemoryProvider {
   Result<int> export_block(const Backing& backing) override;
   Result<NamedBlock> name_block(const Backing& backing) override;
   bool is_shareable() const override { return true; }
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) override;
+  Result<Imported> import_physical(int descriptor) override;
 
  private:
   const KfdAgents& agents_;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -78,7 +79,10 @@ Status VirtualMemory::address_reserve_align(void** va, size_t size, uint64_t add
   }
   const bool plain = (flags & HSA_AMD_VMEM_ADDRESS_NO_REGISTER) != 0;
   void* start = nullptr;
-  if (address != 0 && address % alignment == 0) {
+  const bool everywhere = plain || addresses_from_.reserve == nullptr;
+  const bool in_reach =
+      everywhere || (address <= addresses_from_.limit && size - 1 <= addresses_from_.limit - address);
+  if (address != 0 && address % alignment == 0 && in_reach) {
     start = reserve(pointer_to(address), size, MAP_FIXED_NOREPLACE, plain);
     if (start != nullptr && address_of(start) != address) {
       // A kernel from before MAP_FIXED_NOREPLACE takes it for a hint.
@@ -86,7 +90,10 @@ Status VirtualMemory::address_reserve_align(void** va, size_t size, uint64_t add
       start = nullptr;
     }
   }
-  if (start == nullptr) start = reserve_aligned(size, alignment, plain);
+  if (start == nullptr) {
+    start = everywhere ? reserve_aligned(size, alignment, plain)
+                       : addresses_from_.reserve(addresses_from_.context, size, alignment);
+  }
   if (start == nullptr) {
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes of addresses: {}", size, std::strerror(errno));
   }
@@ -232,7 +239,11 @@ Status VirtualMemory::import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_
     handle->handle = id;
     return HSA_STATUS_SUCCESS;
   }
-  for (const auto& [heap, provider] : heaps_.heaps()) {
+  // Devices first: they know their own memory, while the host takes any file that is like its own.
+  auto heaps = heaps_.heaps();
+  std::stable_partition(heaps.begin(), heaps.end(),
+                        [](const HeapSource::Entry& entry) { return !entry.heap->is_system(); });
+  for (const auto& [heap, provider] : heaps) {
     if (provider == nullptr) continue;
     auto imported = provider->import_physical(dmabuf_fd);
     if (!imported) {

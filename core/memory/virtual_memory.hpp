@@ -51,6 +51,14 @@ class VirtualMemory {
   };
 
   VirtualMemory(const AgentDirectory& agents, HeapSource& heaps) : agents_(agents), heaps_(heaps) {}
+  /// While the runtime starts: where all agents can address memory, if that is not everywhere. Inaccessible
+  /// addresses, or null.
+  struct AddressSource {
+    uint64_t limit = UINT64_MAX;  ///< the last address
+    void* (*reserve)(void* context, size_t size, size_t alignment) = nullptr;
+    void* context = nullptr;
+  };
+  void set_address_source(const AddressSource& source) { addresses_from_ = source; }
   /// Unmaps and releases everything.
   ~VirtualMemory();
   VirtualMemory(const VirtualMemory&) = delete;
@@ -126,6 +134,7 @@ class VirtualMemory {
 
   const AgentDirectory& agents_;
   HeapSource& heaps_;
+  AddressSource addresses_from_;
 
   mutable std::shared_mutex mutex_;  // guards what follows
   uint64_t next_id_ = 1;

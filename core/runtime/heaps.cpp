@@ -153,6 +153,15 @@ void Runtime::add_heaps() {
     });
     memory_.set_pinner(std::make_unique<KfdPinner>(gpus_->agents()));
     memory_.set_importer(std::make_unique<KfdImporter>(gpus_->agents()));
+    Kfd& kfd = gpus_->kfd();
+    constexpr uint64_t kEverywhere = (uint64_t{1} << 47) - 1;
+    if (kfd.address_limit() < kEverywhere) {
+      const auto reserve = [](void* from, size_t size, size_t alignment) {
+        return static_cast<Kfd*>(from)->reserve(size, alignment);
+      };
+      memory_.virtual_memory().set_address_source({kfd.address_limit(), reserve, &kfd});
+    }
+    svm_ = KfdSvm::create(gpus_->agents(), memory_.agents());
     const char* legacy = environment("HSA_ENABLE_IPC_MODE_LEGACY");
     memory_.prefer_driver_names(legacy != nullptr && std::string_view(legacy) == "1");
   }

@@ -157,6 +157,7 @@ Runtime::~Runtime() {
   for (const auto& queue : queues_.clear()) queue->close();
   dispatcher_.stop();
   copies_.reset();
+  svm_.reset();
   executables_.reset();
   if (gpus_ != nullptr) gpus_->stop_listening();
   driver_dispatcher_.stop();

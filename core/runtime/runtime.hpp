@@ -16,6 +16,7 @@
 
 #include "core/copy/copy_engine.hpp"
 #include "core/executable/executable_registry.hpp"
+#include "core/memory/kfd_svm.hpp"
 #include "core/memory/memory_manager.hpp"
 #include "core/queue/queue.hpp"
 #include "core/runtime/agent_code_target.hpp"
@@ -62,6 +63,8 @@ class Runtime {
 
   MemoryManager& memory() { return memory_; }
   CopyEngine& copies() { return *copies_; }
+  /// Null if no GPU takes part in shared virtual memory.
+  KfdSvm* svm() { return svm_.get(); }
   ExecutableRegistry& executables() { return *executables_; }
   QueueTable& queues() { return queues_; }
   AsyncDispatcher& dispatcher() { return dispatcher_; }
@@ -119,6 +122,7 @@ class Runtime {
   AsyncDispatcher dispatcher_;
   SignalGroups signal_groups_;
   std::unique_ptr<CopyEngine> copies_;
+  std::unique_ptr<KfdSvm> svm_;
   std::unique_ptr<AgentCodeTargets> code_targets_;
   std::unique_ptr<ExecutableRegistry> executables_;
   QueueTable queues_;

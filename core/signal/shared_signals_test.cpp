@@ -59,13 +59,16 @@ TEST_F(SharedSignals, HaveOneValueAndTwoHandles) {
 TEST_F(SharedSignals, WakeWhoWaitsOnEitherSide) {
   const hsa_signal_t one = create(1);
   const hsa_signal_t other = attach_to(one);
-  for (const auto& [waited, stored] : {std::pair{one, other}, {other, one}, {one, one}}) {
+  struct Sides {
+    hsa_signal_t waited, stored;
+  };
+  for (const Sides& sides : {Sides{one, other}, {other, one}, {one, one}}) {
     of(one).store(1);
     std::thread waker([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      of(stored).store<std::memory_order_release>(0);
+      of(sides.stored).store<std::memory_order_release>(0);
     });
-    EXPECT_EQ(wait(of(waited), HSA_SIGNAL_CONDITION_EQ, 0), 0);
+    EXPECT_EQ(wait(of(sides.waited), HSA_SIGNAL_CONDITION_EQ, 0), 0);
     waker.join();
   }
   signal_api::destroy(one);

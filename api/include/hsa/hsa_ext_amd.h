@@ -1629,8 +1629,8 @@ hsa_status_t HSA_API hsa_amd_vmem_handle_release(hsa_amd_vmem_alloc_handle_t mem
  * @param[in] memory_handle The memory.
  * @param[in] flags Reserved; 0.
  * @retval INVALID_ARGUMENT The range, the handle, @p in_offset or @p flags isn't as said.
- * @retval INVALID_AGENT The driver of the agent that owns the memory can't map it, as it is with host memory
- *   in the KFD.
+ * @retval INVALID_AGENT The driver of the agent that owns the memory can't map it. (ROCr: host memory in the
+ *   KFD; it is mapped here.)
  * @retval OUT_OF_RESOURCES The driver has no room for it.
  * @since 1.4. Facts: H P C T; sizes and reserved arguments: R. */
 hsa_status_t HSA_API hsa_amd_vmem_map(void* va, size_t size, size_t in_offset,

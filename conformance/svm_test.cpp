@@ -1,0 +1,219 @@
+// Shared virtual memory: attributes of the program's own memory, kernels on it, prefetching.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+#include "support/dispatch_test.hpp"
+
+namespace conformance {
+namespace {
+
+using Pair = hsa_amd_svm_attribute_pair_t;
+
+/// Pages of the program's, from the system.
+class Pages {
+ public:
+  explicit Pages(size_t bytes)
+      : bytes_(bytes),
+        start_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ~Pages() { munmap(start_, bytes_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  void* get() const { return start_; }
+  size_t size() const { return bytes_; }
+
+ private:
+  const size_t bytes_;
+  void* const start_;
+};
+
+class Svm : public DispatchTest {
+ protected:
+  void SetUp() override {
+    DispatchTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    bool supported = false;
+    hsa_system_get_info(static_cast<hsa_system_info_t>(HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED), &supported);
+    if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU || !supported) {
+      GTEST_SKIP() << "no shared virtual memory with this agent";
+    }
+    for (const hsa_agent_t other : all_agents()) {
+      if (agent_info<hsa_device_type_t>(other, HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU) host_ = other;
+    }
+  }
+
+  static hsa_status_t set(const Pages& pages, std::vector<Pair> list) {
+    return hsa_amd_svm_attributes_set(pages.get(), pages.size(), list.data(), list.size());
+  }
+  static Pair get(const Pages& pages, uint64_t attribute, uint64_t value = 0) {
+    Pair pair{attribute, value};
+    EXPECT_HSA(hsa_amd_svm_attributes_get(pages.get(), pages.size(), &pair, 1));
+    return pair;
+  }
+
+  hsa_agent_t host_{};
+};
+
+TEST_P(Svm, AKernelUsesMemoryOfThePrograms) {
+  constexpr uint32_t kCount = 10'000;
+  const Pages from(kCount * 4), to(kCount * 4);
+  auto* const in = static_cast<uint32_t*>(from.get());
+  for (uint32_t i = 0; i < kCount; ++i) in[i] = i * 3;
+  for (const uint64_t access :
+       {HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE}) {
+    std::memset(to.get(), 0, to.size());
+    ASSERT_HSA(set(from, {{access, agent().handle}}));
+    ASSERT_HSA(set(to, {{access, agent().handle}}));
+    const CopyArgs arguments{in, static_cast<uint32_t*>(to.get()), kCount, 0};
+    ASSERT_TRUE(run(dispatch_packet(kernels_.kernel("copy"), kernarg(arguments), kCount, 256)));
+    EXPECT_EQ(std::memcmp(from.get(), to.get(), kCount * 4), 0);
+  }
+}
+
+TEST_P(Svm, RemembersAttributes) {
+  const Pages pages(64 << 10);
+  ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle}}));
+  EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agent().handle).attribute,
+            uint64_t{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE});
+  ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE, agent().handle}}));
+  EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agent().handle).attribute,
+            uint64_t{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE});
+  ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS, agent().handle}}));
+  EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agent().handle).attribute,
+            uint64_t{HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS});
+
+  for (const uint64_t model :
+       {HSA_AMD_SVM_GLOBAL_FLAG_COARSE_GRAINED, HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED}) {
+    ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, model}}));
+    EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG).value, model);
+  }
+  for (const uint64_t attribute :
+       {HSA_AMD_SVM_ATTRIB_READ_ONLY, HSA_AMD_SVM_ATTRIB_HIVE_LOCAL, HSA_AMD_SVM_ATTRIB_READ_MOSTLY}) {
+    EXPECT_EQ(get(pages, attribute).value, 0u) << attribute;
+    ASSERT_HSA(set(pages, {{attribute, 1}}));
+    EXPECT_NE(get(pages, attribute).value, 0u) << attribute;
+    ASSERT_HSA(set(pages, {{attribute, 0}}));
+    EXPECT_EQ(get(pages, attribute).value, 0u) << attribute;
+  }
+  ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY, 5}}));
+  EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY).value, 5u);
+  for (const uint64_t where : {agent().handle, host_.handle, uint64_t{0}}) {
+    ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, where}}));
+    EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION).value, where);
+  }
+}
+
+TEST_P(Svm, SetsAndReadsSeveralAtOnce) {
+  const Pages pages(8 << 10);
+  ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle},
+                         {HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1},
+                         {HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, HSA_AMD_SVM_GLOBAL_FLAG_COARSE_GRAINED},
+                         {HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, agent().handle}}));
+  Pair list[] = {{HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, 0},
+                 {HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agent().handle},
+                 {HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 0},
+                 {HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, host_.handle},
+                 {HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, 0}};
+  ASSERT_HSA(hsa_amd_svm_attributes_get(pages.get(), pages.size(), list, std::size(list)));
+  EXPECT_EQ(list[0].value, agent().handle);
+  EXPECT_EQ(list[1].attribute, uint64_t{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE});
+  EXPECT_NE(list[2].value, 0u);
+  EXPECT_NE(list[3].attribute, uint64_t{HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS});
+  EXPECT_EQ(list[4].value, uint64_t{HSA_AMD_SVM_GLOBAL_FLAG_COARSE_GRAINED});
+}
+
+TEST_P(Svm, OfTwoHalvesIsIndeterminate) {
+  const Pages pages(8 << 10);
+  Pair fine{HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED};
+  Pair coarse{HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, HSA_AMD_SVM_GLOBAL_FLAG_COARSE_GRAINED};
+  ASSERT_HSA(hsa_amd_svm_attributes_set(pages.get(), 4096, &fine, 1));
+  ASSERT_HSA(hsa_amd_svm_attributes_set(static_cast<char*>(pages.get()) + 4096, 4096, &coarse, 1));
+  EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG).value,
+            uint64_t{HSA_AMD_SVM_GLOBAL_FLAG_INDETERMINATE});
+}
+
+TEST_P(Svm, PrefetchesAfterItsDependencies) {
+  const Pages pages(64 << 10);
+  ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle}}));
+  const ScopedSignal first(1), second(1), done(1);
+  const hsa_signal_t dependencies[] = {first, second};
+  ASSERT_HSA(hsa_amd_svm_prefetch_async(pages.get(), pages.size(), agent(), 2, dependencies, done));
+  hsa_signal_store_screlease(first, 0);
+  EXPECT_EQ(done.value(), 1);
+  hsa_signal_store_screlease(second, 0);
+  EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION).value, agent().handle);
+  const ScopedSignal back(1);
+  ASSERT_HSA(hsa_amd_svm_prefetch_async(pages.get(), pages.size(), host_, 0, nullptr, back));
+  EXPECT_TRUE(wait_for(back, HSA_SIGNAL_CONDITION_EQ, 0));
+  EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION).value, host_.handle);
+}
+
+TEST_P(Svm, AFailedPrefetchMakesItsSignalNegative) {
+  const Pages pages(4096);
+  const ScopedSignal failed(-1), done(1);
+  const hsa_signal_t dependency = failed;
+  ASSERT_HSA(hsa_amd_svm_prefetch_async(pages.get(), 4096, agent(), 1, &dependency, done));
+  EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_LT, 0));
+  const ScopedSignal unmapped(1);
+  void* gone = nullptr;
+  {
+    const Pages short_lived(4096);
+    gone = short_lived.get();
+  }
+  ASSERT_HSA(hsa_amd_svm_prefetch_async(gone, 4096, agent(), 0, nullptr, unmapped));
+  EXPECT_TRUE(wait_for(unmapped, HSA_SIGNAL_CONDITION_LT, 0));
+}
+
+TEST_P(Svm, RefusesWhatIsTwice) {
+  const Pages pages(4096);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                set(pages, {{HSA_AMD_SVM_ATTRIB_READ_ONLY, 1}, {HSA_AMD_SVM_ATTRIB_READ_ONLY, 0}}));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle},
+                            {HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS, agent().handle}}));
+}
+
+TEST_P(Svm, RefusesWhatCannotBeSetOrRead) {
+  const Pages pages(4096);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, set(pages, {{0x777, 0}}));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                set(pages, {{HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agent().handle}}));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                set(pages, {{HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, HSA_AMD_SVM_GLOBAL_FLAG_INDETERMINATE}}));
+  Pair pair{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle};
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_get(pages.get(), 4096, &pair, 1));
+  pair.attribute = 0x777;
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_get(pages.get(), 4096, &pair, 1));
+}
+
+TEST_P(Svm, RefusesStrangersAndNulls) {
+  const Pages pages(4096);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, 0x1234}}));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, 0}}));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT,
+                set(pages, {{HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, 0x1234}}));
+  Pair pair{HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, 0x1234};
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_svm_attributes_get(pages.get(), 4096, &pair, 1));
+  const ScopedSignal done(1);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT,
+                hsa_amd_svm_prefetch_async(pages.get(), 4096, {0x1234}, 0, nullptr, done));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_SIGNAL,
+                hsa_amd_svm_prefetch_async(pages.get(), 4096, agent(), 0, nullptr, {0x1234}));
+  const hsa_signal_t none{};
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_SIGNAL,
+                hsa_amd_svm_prefetch_async(pages.get(), 4096, agent(), 1, &none, done));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_svm_prefetch_async(nullptr, 4096, agent(), 0, nullptr, done));
+  pair = {HSA_AMD_SVM_ATTRIB_READ_ONLY, 1};
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_set(nullptr, 4096, &pair, 1));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_set(pages.get(), 4096, nullptr, 1));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_get(nullptr, 4096, &pair, 1));
+}
+
+INSTANTIATE_FOR_AGENTS(Svm);
+
+}  // namespace
+}  // namespace conformance

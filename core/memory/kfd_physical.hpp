@@ -1,0 +1,84 @@
+// Memory without an address on machines with GPUs of amdkfd: what the virtual memory API maps.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "core/memory/kfd_memory.hpp"
+#include "core/memory/provider.hpp"
+
+namespace rigel {
+
+/// A GPU's own memory. Every GPU that is let in maps it at the reserved addresses by its render node, with
+/// rights of its own; so does the host, where it can see it.
+class KfdPhysicalMemory final : public PhysicalMemory {
+ public:
+  /// NOT_SUPPORTED if the driver cannot.
+  static Result<std::unique_ptr<PhysicalMemory>> create(const KfdAgents& agents, const KfdGpu& gpu,
+                                                        uint32_t flags, size_t size);
+  /// What another process exported, if it is this GPU's. INVALID_ALLOCATION if not.
+  static Result<MemoryProvider::Imported> import(const KfdAgents& agents, const KfdGpu& gpu, int descriptor);
+  ~KfdPhysicalMemory() override;
+
+  Status map(void* address, size_t size) override;
+  void unmap(void* address, size_t size) noexcept override;
+  Status set_access(void* address, size_t size, const MappingAccess& access) override;
+  Result<int> export_descriptor() override { return agents_.kfd().gem_export(gpu_, gems_.at(gpu_.gpu_id)); }
+
+ private:
+  using Rights = std::map<uint32_t, bool>;  // by GPU that may read: whether it may write
+  struct Mapping {
+    Rights rights;
+    int protection = 0;  // the host's
+  };
+
+  KfdPhysicalMemory(const KfdAgents& agents, const KfdGpu& gpu, uint64_t handle, uint32_t gem)
+      : agents_(agents), gpu_(gpu), handle_(handle), gems_{{gpu.gpu_id, gem}} {}
+  Result<uint32_t> gem_of(const KfdGpu& gpu);
+  Status set_rights(void* address, size_t size, Rights& now, const Rights& wanted);
+  Status show_host(void* address, size_t size, Mapping& mapping, int protection);
+
+  const KfdAgents& agents_;
+  const KfdGpu& gpu_;
+  const uint64_t handle_;              // the driver's; 0: imported
+  std::map<uint32_t, uint32_t> gems_;  // by GPU
+  std::map<void*, Mapping> mappings_;
+};
+
+/// Host memory that GPUs reach, too. They are given a mapping of the runtime's own, as the host's rights at
+/// the reserved addresses are not theirs.
+class KfdHostPhysicalMemory final : public PhysicalMemory {
+ public:
+  KfdHostPhysicalMemory(const KfdAgents& agents, uint32_t attributes, std::unique_ptr<PhysicalMemory> file,
+                        size_t size)
+      : agents_(agents), attributes_(attributes), file_(std::move(file)), size_(size) {}
+  ~KfdHostPhysicalMemory() override;
+
+  Status map(void* address, size_t size) override { return file_->map(address, size); }
+  void unmap(void* address, size_t size) noexcept override;
+  Status set_access(void* address, size_t size, const MappingAccess& access) override;
+  Result<int> export_descriptor() override { return file_->export_descriptor(); }
+
+ private:
+  // Rights are an object's, so those who only read have one of their own.
+  struct Pinned {
+    uint64_t handle = 0;
+    KfdMapping mapping;
+  };
+  struct Mapping {
+    Pinned writers, readers;
+  };
+
+  Status pin(Pinned& pinned, void* address, size_t size, bool writable);
+  Status let_in(Mapping& mapping, void* address, size_t size, const MappingAccess& access);
+  void forget(Pinned& pinned) noexcept;
+
+  const KfdAgents& agents_;
+  const uint32_t attributes_;
+  const std::unique_ptr<PhysicalMemory> file_;
+  const size_t size_;
+  void* alias_ = nullptr;  // the runtime's own mapping
+  std::map<void*, Mapping> mappings_;
+};
+
+}  // namespace rigel
