@@ -27,7 +27,9 @@ void CopiesUnderway::add(uint64_t completion, uint64_t end) {
 
 void CopiesUnderway::read(uint64_t index) {
   read_ = std::max(read_, index);
-  while (!copies_.empty() && copies_.front().end + lag_ <= read_) copies_.pop_front();
+  const auto kept =
+      std::find_if(copies_.begin(), copies_.end(), [&](const Copy& copy) { return copy.end + lag_ > read_; });
+  copies_.erase(copies_.begin(), kept);
 }
 
 CopiesUnderway::Promise CopiesUnderway::promised(uint64_t signal) const {

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -28,6 +27,8 @@ class CopiesUnderway {
 
   /// How far the queue has read.
   void read(uint64_t index);
+  /// How many are not forgotten. To be kept small by telling how far the queue has read.
+  size_t size() const { return copies_.size(); }
 
   /// How many copies, of those that the queue has not read, subtract from a signal.
   struct Promise {
@@ -55,7 +56,7 @@ class CopiesUnderway {
   };
 
   const uint64_t lag_;
-  std::deque<Copy> copies_;
+  std::vector<Copy> copies_;  // the oldest first
   uint64_t read_ = 0;
   uint64_t open_begin_ = 0, open_end_ = 0;
   std::vector<uint64_t> open_signals_;

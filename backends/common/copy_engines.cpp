@@ -25,6 +25,7 @@ constexpr auto kAskAgainAfter = std::chrono::seconds(1);
 constexpr uint64_t kRowsMax = 128;
 /// Within the device kernels are several times as fast as an engine, but take longer to begin.
 constexpr uint64_t kEngineBytesWithin = 256 << 10;
+constexpr size_t kKeptMost = 64;  // copies that are not looked at whether they are done
 constexpr auto kLookEvery = std::chrono::milliseconds(3);
 constexpr auto kRoomAfter = std::chrono::microseconds(20);
 
@@ -162,7 +163,9 @@ CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Wai
     if (copy.width * copy.height * copy.depth > kEngineBytesWithin) return nullptr;
     for (const size_t number : {kFromDevice, kToDevice}) {  // not behind a long copy
       Engine* const found = may_take(number, waits) && !waits_openly ? engine(number) : nullptr;
-      if (found != nullptr && found->queue->idle()) return found;
+      if (found == nullptr) continue;
+      if (found->large_end <= found->queue->known_read() || found->large_end <= found->queue->read())
+        return found;
     }
     return nullptr;
   }
@@ -235,11 +238,14 @@ hsabe_status_t CopyEngines::submit(const hsabe_copy_t& asked) {
 }
 
 CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
-  for (Engine& engine : engines_) {
-    if (engine.queue != nullptr) engine.copies.read(engine.queue->read());
-  }
-  if (service_ != nullptr) service_copies_.read(service_->read_index());
   Waits waits;
+  // Only then does it matter how far they are: looking is not for nothing.
+  if (copy.dependency_count != 0 || engines_[0].copies.open() || engines_[1].copies.open()) {
+    for (Engine& engine : engines_) {
+      if (engine.queue != nullptr) engine.copies.read(engine.queue->read());
+    }
+    if (service_ != nullptr) service_copies_.read(service_->read_index());
+  }
   for (uint64_t i = 0; i < copy.dependency_count; ++i) {
     const uint64_t signal = copy.dependencies[i];
     int64_t value = signal_value(signal);
@@ -287,23 +293,25 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   if (dwords > SdmaQueue::kDwordsMax) return Result::kNotThisWay;
   if (!queue.has_room(dwords)) return Result::kNoRoom;
 
-  const uint64_t begin = queue.submit(dwords, [&](uint32_t* to) {
-    for (const Wait& wait : waits.signals)
-      to = encoder.wait_zero(to, reinterpret_cast<uint64_t>(&signal_of(wait.signal).value), wait.value);
-    to = encoder.begin(to, flush);
-    if (copy.start_time != 0) to = encoder.timestamp(to, copy.start_time);
-    to = row ? encoder.copy(to, copy.destination, copy.source, copy.width) : encoder.rect(to, rect_of(copy));
-    to = encoder.end(to);
-    if (copy.end_time != 0) to = encoder.timestamp(to, copy.end_time);
-    encoder.completion(to, completion);
-  });
+  uint32_t* to = queue.begin(dwords);
+  for (const Wait& wait : waits.signals)
+    to = encoder.wait_zero(to, reinterpret_cast<uint64_t>(&signal_of(wait.signal).value), wait.value);
+  to = encoder.begin(to, flush);
+  if (copy.start_time != 0) to = encoder.timestamp(to, copy.start_time);
+  to = row ? encoder.copy(to, copy.destination, copy.source, copy.width) : encoder.rect(to, rect_of(copy));
+  to = encoder.end(to);
+  if (copy.end_time != 0) to = encoder.timestamp(to, copy.end_time);
+  encoder.completion(to, completion);
+  const uint64_t begin = queue.submit(dwords);
   if ((waits.open || waits.behind != 0) && !engine.copies.open()) {
     std::vector<uint64_t> signals;
     for (const Wait& wait : waits.signals) signals.push_back(wait.signal);
     engine.copies.open_wait(begin, begin + waiting * 4, signals);
     look_after_open_waits();
   }
+  if (engine.copies.size() >= kKeptMost) engine.copies.read(queue.read());
   engine.copies.add(copy.completion, queue.written());
+  if (copy.width * copy.height * copy.depth > kEngineBytesWithin) engine.large_end = queue.written();
   return Result::kDone;
 }
 
@@ -358,6 +366,7 @@ CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits
   };
   uint64_t position = 0;
   if (queue->submit(slots, fill, &position) != HSA_STATUS_SUCCESS) return Result::kNotThisWay;
+  if (service_copies_.size() >= kKeptMost) service_copies_.read(queue->read_index());
   service_copies_.add(copy.completion, position);
   return Result::kDone;
 }
@@ -370,6 +379,7 @@ void CopyEngines::drop(Engine& engine, hsa_status_t status) {
   if (engine.queue == nullptr) return;
   engine.copies.read(engine.queue->read());
   engine.queue.reset();
+  engine.large_end = 0;
   engine.copies.fail(device_.host, status);
 }
 
@@ -450,6 +460,7 @@ hsabe_status_t CopyEngines::fill(uint64_t destination, uint32_t value, uint64_t 
           put_kernel(entry.slot, entry.place, launch, blit_code_.address(), false, completion);
         };
         const hsabe_status_t status = queue->submit(1, put, &position);
+        if (service_copies_.size() >= kKeptMost) service_copies_.read(queue->read_index());
         if (status == HSA_STATUS_SUCCESS) service_copies_.add(completion, position);
         return status;
       }

@@ -56,6 +56,7 @@ class CopyEngines {
   struct Engine {
     std::unique_ptr<SdmaQueue> queue;
     CopiesUnderway copies;
+    uint64_t large_end = 0;     ///< where the last copy ends that takes long
     Clock::time_point asked{};  ///< when the driver last had none
   };
   struct Wait {

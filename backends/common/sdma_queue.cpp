@@ -57,20 +57,24 @@ uint64_t SdmaQueue::read() {
 
 bool SdmaQueue::has_room(size_t dwords) {
   const uint64_t bytes = (dwords + encoder_.padding_dwords(dwords)) * 4;
-  return indices_.has_room(written_ + indices_.gap(written_, bytes) + bytes, read());
+  const uint64_t end = written_ + indices_.gap(written_, bytes) + bytes;
+  return indices_.has_room(end, read_) || indices_.has_room(end, read());
 }
 
-uint64_t SdmaQueue::submit(size_t dwords, const std::function<void(uint32_t*)>& write) {
-  const size_t padding = encoder_.padding_dwords(dwords);
-  const uint64_t bytes = (dwords + padding) * 4;
-  const uint64_t gap = indices_.gap(written_, bytes);
+uint32_t* SdmaQueue::begin(size_t dwords) {
   const auto at = [&] { return reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)); };
-  encoder_.nop(at(), gap / 4);
+  const uint64_t gap = indices_.gap(written_, (dwords + encoder_.padding_dwords(dwords)) * 4);
+  if (gap != 0) encoder_.nop(at(), gap / 4);
   written_ += gap;
+  return at();
+}
+
+uint64_t SdmaQueue::submit(size_t dwords) {
   const uint64_t begin = written_;
-  write(at());
-  encoder_.nop(at() + dwords, padding);
-  written_ += bytes;
+  const size_t padding = encoder_.padding_dwords(dwords);
+  auto* const end = reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)) + dwords;
+  if (padding != 0) encoder_.nop(end, padding);
+  written_ += (dwords + padding) * 4;
 
   const uint64_t published = indices_.published(written_);
   std::atomic_ref(*reinterpret_cast<uint64_t*>(pointers_.data() + 8))

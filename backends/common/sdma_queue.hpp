@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "backends/common/gpu_device.hpp"
@@ -31,12 +30,16 @@ class SdmaQueue {
   /// Whether there is room for a submission of so many dwords.
   bool has_room(size_t dwords);
 
-  /// Where there is room: has `write` put exactly `dwords` dwords, and rings. Returns where they begin.
-  uint64_t submit(size_t dwords, const std::function<void(uint32_t*)>& write);
+  /// Where there is room: where to put exactly `dwords` dwords. Then submit() has the engine read them.
+  uint32_t* begin(size_t dwords);
+  /// Returns where they begin.
+  uint64_t submit(size_t dwords);
 
   /// Where the last submission ends, and how far the engine has read. In bytes; both only grow.
   uint64_t written() const { return written_; }
   uint64_t read();
+  /// As far as is known without looking: the engine writes that memory all the time.
+  uint64_t known_read() const { return read_; }
 
   /// Whether the engine has read everything.
   bool idle() { return read() == written_; }

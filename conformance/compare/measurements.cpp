@@ -143,6 +143,37 @@ void wait_for(hsa_signal_t done) {
   }
 }
 
+// What it takes to give a queue a packet, without what the device does with it: the queue waits meanwhile.
+double submission() {
+  const Machine machine;
+  hsa_queue_t* const queue = machine.create_queue(4096);
+  hsa_signal_t go{}, done{};
+  check(hsa_signal_create(0, 0, nullptr, &go), "signal");
+  check(hsa_signal_create(0, 0, nullptr, &done), "signal");
+  constexpr int kPackets = 4000;
+  double best = INFINITY;
+  for (int turn = 0; turn < 50; ++turn) {
+    hsa_signal_store_relaxed(go, 1);
+    hsa_signal_store_relaxed(done, 1);
+    auto first = barrier_packet({0});
+    first.dep_signal[0] = go;
+    submit(queue, &first);
+    const auto packet = barrier_packet({0});
+    const auto begin = Clock::now();
+    for (int i = 0; i < kPackets; ++i) submit(queue, &packet);
+    const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
+    best = std::min(best, took.count() / kPackets);
+    const auto last = barrier_packet(done);
+    submit(queue, &last);
+    hsa_signal_store_screlease(go, 0);
+    wait_for(done);
+  }
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(go);
+  hsa_signal_destroy(done);
+  return best;
+}
+
 enum class Way { kToDevice, kToHost, kWithinDevice };
 
 struct CopySides {
@@ -178,6 +209,30 @@ double copy(size_t bytes, Way way, bool kernels) {
   });
   hsa_signal_destroy(done);
   return result;
+}
+
+// What the call takes that begins a copy, without the copy.
+double copy_submission() {
+  constexpr int kCopies = 64;
+  const Machine machine;
+  const CopySides sides(machine, 4096, Way::kToDevice);
+  hsa_signal_t done{};
+  check(hsa_signal_create(0, 0, nullptr, &done), "signal");
+  double best = INFINITY;
+  for (int turn = 0; turn < 1000; ++turn) {
+    hsa_signal_store_relaxed(done, kCopies);
+    const auto begin = Clock::now();
+    for (int i = 0; i < kCopies; ++i) {
+      check(hsa_amd_memory_async_copy(sides.to, sides.to_agent, sides.from, sides.from_agent, 4096, 0,
+                                      nullptr, done),
+            "copy");
+    }
+    const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
+    best = std::min(best, took.count() / kCopies);
+    wait_for(done);
+  }
+  hsa_signal_destroy(done);
+  return best;
 }
 
 // Copies of 4 KiB to the device and back, each waiting for the one before: time of one.
@@ -320,12 +375,14 @@ std::vector<Measurement> measurements(const std::string& kernels) {
       {"barrier round trip, blocked", [=] { return round_trip(kernels, false, HSA_WAIT_STATE_BLOCKED); }},
       {"empty kernel round trip, spinning", [=] { return round_trip(kernels, true, HSA_WAIT_STATE_ACTIVE); }},
       {"empty kernel round trip, blocked", [=] { return round_trip(kernels, true, HSA_WAIT_STATE_BLOCKED); }},
+      {"packet submitted to a queue that waits", submission},
       {"empty kernel, pipelined", [=] { return pipelined(kernels); }},
       {"load a code object", [=] { return load_code(kernels, "conformance_", "empty.kd"); }},
       {"load a code object of 10 MB", [=] { return load_code(kernels, "big_", "kernel_0.kd"); }},
       {"load a code object of 1,000 kernels", [=] { return load_code(kernels, "many_", "kernel_0.kd"); }},
       {"first HIP kernel", [=] { return first_hip_kernel(kernels); }},
       {"copy behind an empty kernel", [=] { return copy_behind_kernel(kernels); }},
+      {"copy submitted", copy_submission},
       {"copies in a chain, one of 16", chained_copies},
       {"own memory to the device 4 KiB", [] { return plain_copy(4 << 10, true); }},
       {"own memory to the device 1 MiB", [] { return plain_copy(1 << 20, true); }},

@@ -138,7 +138,7 @@ class CopyEngine::Job final : public CopyTask {
     if (device_ != nullptr) {
       // Nothing is left to wait for, so the device can have it after all.
       if (profiled_) completion_.abi.reserved2 = reinterpret_cast<uint64_t>(device_);
-      const auto taken = device_->submit({box_, {}, &completion_, engines_, profiled_});
+      const auto taken = device_->submit({box_, {}, &completion_, engines_, profiled_, {}});
       if (!taken) return complete(taken.error());
       if (*taken) {
         delete this;
@@ -230,12 +230,14 @@ void CopyEngine::delist(Job& job) noexcept {
 }
 
 void CopyEngine::add_device(hsa_agent_t agent, std::unique_ptr<DeviceCopier> copier) {
-  devices_[agent.handle] = std::move(copier);
+  devices_.push_back({agent, std::move(copier)});
 }
 
 DeviceCopier* CopyEngine::device_of(hsa_agent_t agent) const noexcept {
-  const auto found = devices_.find(agent.handle);
-  return found == devices_.end() ? nullptr : found->second.get();
+  for (const Device& device : devices_) {
+    if (device.agent.handle == agent.handle) return device.copier.get();
+  }
+  return nullptr;
 }
 
 /// What runs past the end of an allocation is refused. Allocations reach to the end of their last page.
@@ -248,11 +250,19 @@ Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& p
               ptr, placement.size);
 }
 
-/// The device that copies, or null for the host.
-Result<DeviceCopier*> CopyEngine::route(const BoxSide& destination, hsa_agent_t dst_agent,
-                                        const BoxSide& source, hsa_agent_t src_agent) const {
+bool CopyEngine::is_host(hsa_agent_t owner) const noexcept {
+  if (owner.handle == 0) return true;
+  const auto* agent = memory_.agents().find(owner);
+  return agent == nullptr || agent->facts.type == HSA_DEVICE_TYPE_CPU;
+}
+
+Result<CopyEngine::Route> CopyEngine::route(const BoxSide& destination, hsa_agent_t dst_agent,
+                                            const BoxSide& source, hsa_agent_t src_agent) const {
   const Placement to = memory_.locate(destination.start);
   const Placement from = memory_.locate(source.start);
+  if (!is_agent(dst_agent, to.owner) || !is_agent(src_agent, from.owner)) {
+    return error(HSA_STATUS_ERROR_INVALID_AGENT);
+  }
   Status status = check_bounds(destination.start, destination.extent, to);
   if (status == HSA_STATUS_SUCCESS) status = check_bounds(source.start, source.extent, from);
   if (status != HSA_STATUS_SUCCESS) return error(status);
@@ -260,9 +270,12 @@ Result<DeviceCopier*> CopyEngine::route(const BoxSide& destination, hsa_agent_t 
   if (dst_agent.handle == 0) dst_agent = to.owner;
   if (src_agent.handle == 0) src_agent = from.owner;
   for (const hsa_agent_t agent : {src_agent, dst_agent, from.owner, to.owner}) {
-    if (DeviceCopier* device = device_of(agent)) return device;
+    DeviceCopier* const device = device_of(agent);
+    if (device == nullptr) continue;
+    const auto direct = [](const Placement& side) { return side.type == HSA_EXT_POINTER_TYPE_HSA; };
+    return Route{device, {true, is_host(from.owner), is_host(to.owner), direct(from) && direct(to)}};
   }
-  if (to.host_accessible && from.host_accessible) return nullptr;
+  if (to.host_accessible && from.host_accessible) return Route{};
   return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}", fmt::ptr(destination.start),
               fmt::ptr(source.start));
 }
@@ -329,19 +342,23 @@ Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
   return HSA_STATUS_SUCCESS;
 }
 
-bool CopyEngine::is_agent(hsa_agent_t agent) const noexcept {
-  return agent.handle == 0 || memory_.agents().find(agent) != nullptr;
+/// Whether a caller's agent is one, or none. Nearly always it is the memory's owner.
+bool CopyEngine::is_agent(hsa_agent_t agent, hsa_agent_t owner) const noexcept {
+  return agent.handle == 0 || agent.handle == owner.handle || memory_.agents().find(agent) != nullptr;
 }
 
 Status CopyEngine::memory_async_copy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
                                      size_t size, uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
                                      hsa_signal_t completion_signal) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (!is_agent(dst_agent) || !is_agent(src_agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
   const Box box = row(dst, src, size);
-  const auto device = size == 0 ? nullptr : route(box.destination, dst_agent, box.source, src_agent);
-  if (!device) return device.error();
-  return submit(box, *device, 0, num_dep_signals, dep_signals, completion_signal);
+  if (size == 0) {
+    if (!is_agent(dst_agent, {}) || !is_agent(src_agent, {})) return HSA_STATUS_ERROR_INVALID_AGENT;
+    return submit(box, {}, 0, num_dep_signals, dep_signals, completion_signal);
+  }
+  const auto way = route(box.destination, dst_agent, box.source, src_agent);
+  if (!way) return way.error();
+  return submit(box, *way, 0, num_dep_signals, dep_signals, completion_signal);
 }
 
 Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent, const void* src,
@@ -350,17 +367,16 @@ Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent,
                                                hsa_signal_t completion_signal,
                                                hsa_amd_sdma_engine_id_t engine_id, bool force_copy_on_sdma) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (!is_agent(dst_agent) || !is_agent(src_agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
   const Box box = row(dst, src, size);
-  const auto device = route(box.destination, dst_agent, box.source, src_agent);
-  if (!device) return device.error();
+  const auto way = route(box.destination, dst_agent, box.source, src_agent);
+  if (!way) return way.error();
   const auto engine = static_cast<uint32_t>(engine_id);
-  const uint32_t all = *device == nullptr ? 0 : (*device)->engines(dst_agent, src_agent).all;
+  const uint32_t all = way->device == nullptr ? 0 : way->device->engines(dst_agent, src_agent).all;
   if (std::popcount(engine) != 1 || (engine & all) == 0) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is not one engine of {:#x}", engine, all);
   }
   const bool any_way = dst_agent.handle == src_agent.handle && !force_copy_on_sdma;
-  return submit(box, *device, any_way ? 0 : engine, num_dep_signals, dep_signals, completion_signal);
+  return submit(box, *way, any_way ? 0 : engine, num_dep_signals, dep_signals, completion_signal);
 }
 
 Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* dst_offset,
@@ -394,13 +410,14 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
       if (device == nullptr && !placement.host_accessible) return HSA_STATUS_ERROR_INVALID_AGENT;
     }
   }
-  return submit(*box, device, 0, num_dep_signals, dep_signals, completion_signal);
+  return submit(*box, {device, {}}, 0, num_dep_signals, dep_signals, completion_signal);
 }
 
 /// Checks the signals of an asynchronous copy whose other arguments are right, and sets it going. An empty
 /// copy touches no signal.
-Status CopyEngine::submit(const Box& box, DeviceCopier* device, uint32_t engines, uint32_t num_dep_signals,
+Status CopyEngine::submit(const Box& box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
                           const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
+  DeviceCopier* const device = route.device;
   if (num_dep_signals > 0 && dep_signals == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto live = [](hsa_signal_t handle) {
     Signal* signal = Signal::from_handle(handle);
@@ -434,7 +451,7 @@ Status CopyEngine::submit(const Box& box, DeviceCopier* device, uint32_t engines
   if (device != nullptr) {
     // Whose clock the times are of: a signal has no other place for it.
     if (profiled) completion->abi.reserved2 = reinterpret_cast<uint64_t>(device);
-    const auto taken = device->submit({box, dependencies, completion, engines, profiled});
+    const auto taken = device->submit({box, dependencies, completion, engines, profiled, route.sides});
     if (!taken) return taken.error();
     if (*taken) return HSA_STATUS_SUCCESS;
   }

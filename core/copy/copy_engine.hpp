@@ -26,7 +26,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <vector>
 
 #include "core/base/status.hpp"
 #include "core/copy/box.hpp"
@@ -74,22 +74,30 @@ class CopyEngine {
  private:
   class Job;
 
-  bool is_agent(hsa_agent_t agent) const noexcept;
+  bool is_agent(hsa_agent_t agent, hsa_agent_t owner) const noexcept;
   DeviceCopier* device_of(hsa_agent_t agent) const noexcept;
-  Result<DeviceCopier*> route(const BoxSide& destination, hsa_agent_t dst_agent, const BoxSide& source,
-                              hsa_agent_t src_agent) const;
+  struct Route {
+    DeviceCopier* device = nullptr;  ///< null: the host
+    CopySides sides;
+  };
+  Result<Route> route(const BoxSide& destination, hsa_agent_t dst_agent, const BoxSide& source,
+                      hsa_agent_t src_agent) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   static Status check_bounds(const void* ptr, size_t size, const Placement& placement);
-  Status submit(const Box& box, DeviceCopier* device, uint32_t engines, uint32_t num_dep_signals,
+  Status submit(const Box& box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
                 const hsa_signal_t* dep_signals, hsa_signal_t completion_signal);
+  bool is_host(hsa_agent_t owner) const noexcept;
   Status copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src, size_t size);
 
   void enlist(Job& job) noexcept;
   void delist(Job& job) noexcept;
 
   const MemoryManager& memory_;
-  std::unordered_map<uint64_t, std::unique_ptr<DeviceCopier>>
-      devices_;  // by agent handle; constant when running
+  struct Device {
+    hsa_agent_t agent;
+    std::unique_ptr<DeviceCopier> copier;
+  };
+  std::vector<Device> devices_;  // constant when running
   std::atomic<bool> profiling_{false};
 
   std::mutex jobs_mutex_;  // guards jobs_ and the jobs' links

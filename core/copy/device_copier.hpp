@@ -16,6 +16,14 @@
 
 namespace rigel {
 
+/// What is known of where a copy's sides are.
+struct CopySides {
+  bool known = false;
+  bool from_host = false;
+  bool to_host = false;
+  bool direct = false;  ///< devices address both as the host does
+};
+
 /// An asynchronous copy as a device that can wait for signals by itself gets it. Valid during the call.
 struct DeviceCopyRequest {
   Box box;  ///< a plain copy is one row
@@ -23,7 +31,8 @@ struct DeviceCopyRequest {
   Signal* completion = nullptr;
   uint32_t engines = 0;  ///< exactly one hsa_amd_sdma_engine_id_t; 0: the device chooses
   bool profiled =
-      false;  ///< the completion signal's copy_start_ts and copy_end_ts are wanted, in system time
+      false;        ///< the completion signal's copy_start_ts and copy_end_ts are wanted, in system time
+  CopySides sides;  ///< spares looking
 };
 
 class DeviceCopier {

@@ -41,11 +41,14 @@ bool AgentCopier::is_host_memory(const void* address) const {
   return owner == nullptr || owner->facts.type == HSA_DEVICE_TYPE_CPU;
 }
 
-hsabe_copy_t AgentCopier::plan(const Box& box) const {
+hsabe_copy_t AgentCopier::plan(const Box& box, const CopySides& sides) const {
   hsabe_copy_t copy{};
   copy.struct_size = sizeof copy;
-  copy.destination = reinterpret_cast<uint64_t>(memory_.device_address(box.destination.start));
-  copy.source = reinterpret_cast<uint64_t>(memory_.device_address(box.source.start));
+  const auto address = [&](unsigned char* of) {
+    return reinterpret_cast<uint64_t>(sides.direct ? of : memory_.device_address(of));
+  };
+  copy.destination = address(box.destination.start);
+  copy.source = address(box.source.start);
   copy.width = box.width;
   copy.height = box.height;
   copy.depth = box.depth;
@@ -53,8 +56,8 @@ hsabe_copy_t AgentCopier::plan(const Box& box) const {
   copy.destination_slice = box.destination.slice;
   copy.source_pitch = box.source.pitch;
   copy.source_slice = box.source.slice;
-  copy.from_host = is_host_memory(box.source.start);
-  copy.to_host = is_host_memory(box.destination.start);
+  copy.from_host = sides.known ? sides.from_host : is_host_memory(box.source.start);
+  copy.to_host = sides.known ? sides.to_host : is_host_memory(box.destination.start);
   return copy;
 }
 
@@ -142,7 +145,7 @@ Status AgentCopier::fill(void* destination, uint32_t value, size_t count) {
 }
 
 Result<bool> AgentCopier::submit(const DeviceCopyRequest& request) {
-  hsabe_copy_t copy = plan(request.box);
+  hsabe_copy_t copy = plan(request.box, request.sides);
   std::array<uint64_t, 8> signals;
   for (const Signal* dependency : request.dependencies) {
     if (dependency->load<std::memory_order_acquire>() == 0) continue;

@@ -28,7 +28,7 @@ class AgentCopier final : public DeviceCopier {
 
  private:
   /// A copy between addresses of the device.
-  hsabe_copy_t plan(const Box& box) const;
+  hsabe_copy_t plan(const Box& box, const CopySides& sides = {}) const;
   Status begin(hsabe_copy_t& copy, Signal& completion);
   Status run(hsabe_copy_t& copy);
   Status copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
