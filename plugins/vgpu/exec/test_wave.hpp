@@ -10,6 +10,8 @@
 #include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
+#include "plugins/vgpu/exec/global_data_share.hpp"
+#include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
@@ -98,6 +100,8 @@ class TestWave final : public Core {
   void invalidate_instructions(Wave&) override { code->renew(); }
   TrapHandler trap_handler() override { return trap; }
   uint32_t doorbell_index(Wave&) override { return 5; }
+  GlobalWaveSync* global_wave_sync() override { return &sync_; }
+  GlobalDataShare* global_data_share() override { return share_.get(); }
 
   vgpu::testing::FakeBus bus;
   vgpu::testing::Buffer code_buffer;
@@ -113,6 +117,8 @@ class TestWave final : public Core {
     void operator()(std::byte* p) const { std::free(p); }
   };
   Memory memory_;
+  GlobalWaveSync sync_;
+  std::unique_ptr<GlobalDataShare> share_ = std::make_unique<GlobalDataShare>();
   CodeKey key_;
   std::unique_ptr<std::byte[], Free> registers_;
   std::unique_ptr<std::byte[], Free> lds_;
