@@ -170,7 +170,9 @@ class WrongPacket : public DispatchTest {
 };
 
 TEST_P(WrongPacket, TypesThatDoNotExistStopTheQueue) {
-  for (int type = 6; type <= 0xff; type += type < 16 ? 1 : 31) {
+  // Each takes a queue, which GPUs make slowly: some of them there.
+  const bool all = agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU;
+  for (int type = 6; type <= 0xff; type += all || type < 16 ? 1 : 31) {
     hsa_barrier_and_packet_t packet = barrier_packet(type);
     expect_error(packet, {HSA_STATUS_ERROR_INVALID_PACKET_FORMAT}, ("type " + std::to_string(type)).c_str());
   }
