@@ -16,6 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::milliseconds kBudget(150);  // of a measurement
 double cpu_per_call = -1;
 
 // What all threads of the process have used: the virtual GPU's, too.
@@ -27,7 +28,7 @@ double cpu_ns() {
 
 // The least time of one call, over batches that last long enough for the clock, within the budget.
 template <class Body>
-double least(Body&& body, int batch = 1, std::chrono::milliseconds budget = std::chrono::milliseconds(150)) {
+double least(Body&& body, int batch = 1, std::chrono::milliseconds budget = kBudget) {
   double best = INFINITY;
   body();
   long calls = 0;
@@ -152,7 +153,7 @@ double submission() {
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
   constexpr int kPackets = 4000;
   double best = INFINITY;
-  for (int turn = 0; turn < 50; ++turn) {
+  for (const auto end = Clock::now() + kBudget; Clock::now() < end;) {
     hsa_signal_store_relaxed(go, 1);
     hsa_signal_store_relaxed(done, 1);
     auto first = barrier_packet({0});
@@ -219,7 +220,7 @@ double copy_submission() {
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
   double best = INFINITY;
-  for (int turn = 0; turn < 1000; ++turn) {
+  for (const auto end = Clock::now() + kBudget; Clock::now() < end;) {
     hsa_signal_store_relaxed(done, kCopies);
     const auto begin = Clock::now();
     for (int i = 0; i < kCopies; ++i) {
