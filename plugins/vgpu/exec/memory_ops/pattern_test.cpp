@@ -2,6 +2,8 @@
 // used. One instruction is executed many times; before each, lanes go somewhere else or the same way again.
 #include "plugins/vgpu/exec/memory_ops/pattern.hpp"
 
+#include <bit>
+
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 
@@ -315,6 +317,94 @@ TEST_P(PatternsOf, AddressesCarryIntoTheirHighHalves) {
       ASSERT_EQ(m.vgpr(kResult)[lane], expected);
     }
   }
+}
+
+// What moves do, one lane after the other; they may read as far as the pattern says, and store nothing else.
+void follow(const Pattern& pattern, bool store, std::vector<uint32_t>& memory, std::vector<uint32_t>& rows) {
+  const auto middle = static_cast<int32_t>(memory.size() * 2);  // in bytes: where the first lane is
+  constexpr int32_t kSecondRows = 4 * 64 * 4;
+  const int32_t end =
+      pattern.least + static_cast<int32_t>(store ? pattern.bytes : std::max(pattern.bytes, 64u));
+  const auto row_of = [](int32_t from) {
+    return from >= Pattern::kSecond ? from - Pattern::kSecond + kSecondRows : from;
+  };
+  for (unsigned m = 0; m < pattern.count; ++m) {
+    const Pattern::Move& move = pattern.moves[m];
+    uint32_t out[16] = {};
+    for (unsigned source = 0; source < pattern.sources && !store; ++source) {
+      ASSERT_GE(move.from[source], pattern.least);
+      ASSERT_LE(move.from[source] + 64, end);
+    }
+    for (unsigned i = 0; i < 16; ++i) {
+      const unsigned source = (move.high >> i & 1) * 2 + move.index[i] / 16u;
+      ASSERT_LT(source, pattern.sources);
+      const int32_t at =
+          (store ? row_of(move.from[source]) : middle + move.from[source]) / 4 + move.index[i] % 16;
+      out[i] = (store ? rows : memory).at(static_cast<size_t>(at));
+    }
+    for (unsigned i = 0; i < 16; ++i) {
+      if ((move.mask >> i & 1) == 0) {
+        ASSERT_TRUE(pattern.masked);
+        continue;
+      }
+      const int32_t to = move.to + static_cast<int32_t>(i) * 4;
+      if (store) {
+        ASSERT_GE(to, pattern.least);
+        ASSERT_LE(to + 4, end);
+      }
+      (store ? memory : rows).at(static_cast<size_t>((store ? middle + to : to) / 4)) = out[i];
+    }
+  }
+}
+
+TEST(Pattern, MovesDoWhatLanesWouldDo) {
+  const auto patterns = std::make_unique<Patterns>();
+  std::mt19937 random(7);
+  int known = 0;
+  for (int time = 0; time < 3000; ++time) {
+    PatternKind kind;
+    kind.store = random() % 2 != 0;
+    kind.pair = random() % 2 != 0;
+    kind.wave_size = random() % 2 != 0 ? 64 : 32;
+    kind.dwords = static_cast<uint8_t>(1 + random() % (kind.pair ? 2 : 4));
+    kind.second = kind.pair ? static_cast<int32_t>(random() % 40) * 4 - 40 : 0;
+    uint64_t exec = random() % 3 != 0 ? ~uint64_t{0} : uint64_t{random()} << 32 | random() | 1u << 31;
+    if (kind.wave_size == 32) exec &= 0xffffffff;
+    const auto ways_of_lanes = ways();
+    const auto& way = ways_of_lanes[random() % ways_of_lanes.size()];
+    const unsigned first = static_cast<unsigned>(std::countr_zero(exec));
+    uint32_t relative[64] = {};
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      if ((exec >> lane & 1) != 0) relative[lane] = (way[lane] - way[first]) * kind.dwords * 4;
+    }
+    const auto* const site = reinterpret_cast<const void*>(uintptr_t{random() % 100'000} * 64);
+    patterns->find(site, kind, exec, relative);
+    const Pattern* const pattern = patterns->find(site, kind, exec, relative);
+    if (pattern == nullptr) continue;
+    ++known;
+    std::vector<uint32_t> memory(8192), rows(2 * 4 * 64);
+    for (uint32_t& dword : memory) dword = static_cast<uint32_t>(random());
+    for (uint32_t& dword : rows) dword = static_cast<uint32_t>(random());
+    std::vector<uint32_t> expected_memory = memory, expected_rows = rows;
+    for (unsigned e = 0; e < (kind.pair ? 2u : 1u); ++e) {
+      for (unsigned lane = 0; lane < kind.wave_size; ++lane) {
+        if ((exec >> lane & 1) == 0) continue;
+        for (unsigned d = 0; d < kind.dwords; ++d) {
+          const int32_t at = static_cast<int32_t>(relative[lane]) + (e != 0 ? kind.second : 0);
+          uint32_t& dword = expected_memory.at(4096 + static_cast<size_t>(int64_t{at} / 4 + d));
+          if (kind.store) {
+            dword = rows[e * 256 + d * kind.wave_size + lane];
+          } else {
+            expected_rows[(e * kind.dwords + d) * kind.wave_size + lane] = dword;
+          }
+        }
+      }
+    }
+    follow(*pattern, kind.store, memory, rows);
+    ASSERT_EQ(memory, expected_memory);
+    ASSERT_EQ(rows, expected_rows);
+  }
+  EXPECT_GT(known, 1500);
 }
 
 TEST(Pattern, IsLearnedTheSecondTime) {
