@@ -289,7 +289,7 @@ bool detail::call_guarded(const GuardedCall& call) noexcept {
   return true;
 }
 
-#if defined(RIGEL_VGPU_FIXUPS)
+#if defined(RIGEL_VGPU_DIRECT)
 
 namespace {
 

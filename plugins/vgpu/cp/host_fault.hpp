@@ -33,9 +33,13 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define RIGEL_VGPU_SANITIZED 1
 #endif
-// Sanitizers see accesses that the compiler makes only.
-#if defined(__x86_64__) && !defined(RIGEL_VGPU_SANITIZED)
+#if defined(__x86_64__)
 #define RIGEL_VGPU_FIXUPS 1
+#endif
+// Sanitizers see accesses that the compiler makes only, and their runtimes make some of them with a lock
+// held: there a guarded instruction tries whether the memory is there, and the access follows.
+#if defined(RIGEL_VGPU_FIXUPS) && !defined(RIGEL_VGPU_SANITIZED)
+#define RIGEL_VGPU_DIRECT 1
 #endif
 
 namespace rigel::vgpu {
@@ -125,15 +129,31 @@ bool guarded(Body&& body, Expects&& expects) noexcept {
 #define RIGEL_VGPU_GUARDED(instructions) \
   "1: " instructions                     \
   "\n2:\n"                               \
-  ".pushsection vgpu_fixups, \"a\"\n"    \
+  ".pushsection vgpu_fixups, \"a?\"\n"   \
   ".balign 4\n.long 1b - ., 2b - .\n"    \
   ".popsection\n"
+
+/// Whether a byte can be read, or written; changes nothing.
+inline bool guarded_touch(const void* at, bool write) noexcept {
+#if defined(RIGEL_VGPU_FIXUPS)
+  uint64_t fine = 1;
+  if (write) {
+    asm volatile(RIGEL_VGPU_GUARDED("lock orb $0, (%[at])") : "+c"(fine) : [at] "r"(at) : "memory", "cc");
+  } else {
+    asm volatile(RIGEL_VGPU_GUARDED("testb $0, (%[at])") : "+c"(fine) : [at] "r"(at) : "memory", "cc");
+  }
+  return fine != 0;
+#else
+  static_cast<void>(at), static_cast<void>(write);
+  return true;
+#endif
+}
 
 /// Naturally aligned loads (acquire), stores (release) and read-modify-writes of 1, 2, 4 and 8 bytes, each
 /// single-copy atomic. False: last_host_fault().
 template <std::unsigned_integral T>
 bool guarded_load(T* from, T& value) noexcept {
-#if defined(RIGEL_VGPU_FIXUPS)
+#if defined(RIGEL_VGPU_DIRECT)
   uint64_t fine = 1;
   T loaded = 0;
   asm volatile(RIGEL_VGPU_GUARDED("mov %[from], %[loaded]")
@@ -143,14 +163,15 @@ bool guarded_load(T* from, T& value) noexcept {
   value = loaded;
   return fine != 0;
 #else
-  return guarded([&] { value = std::atomic_ref<T>(*from).load(std::memory_order_acquire); },
-                 [=](std::byte* at) { return at == reinterpret_cast<std::byte*>(from); });
+  if (!guarded_touch(from, false)) return false;
+  value = std::atomic_ref<T>(*from).load(std::memory_order_acquire);
+  return true;
 #endif
 }
 
 template <std::unsigned_integral T>
 bool guarded_store(T* to, T value) noexcept {
-#if defined(RIGEL_VGPU_FIXUPS)
+#if defined(RIGEL_VGPU_DIRECT)
   uint64_t fine = 1;
   asm volatile(RIGEL_VGPU_GUARDED("mov %[value], %[to]")
                : [to] "=m"(*to), "+c"(fine)
@@ -158,15 +179,16 @@ bool guarded_store(T* to, T value) noexcept {
                : "memory");
   return fine != 0;
 #else
-  return guarded([&] { std::atomic_ref<T>(*to).store(value, std::memory_order_release); },
-                 [=](std::byte* at) { return at == reinterpret_cast<std::byte*>(to); });
+  if (!guarded_touch(to, true)) return false;
+  std::atomic_ref<T>(*to).store(value, std::memory_order_release);
+  return true;
 #endif
 }
 
 /// Puts `next` where `seen` is; if another value is there, `seen` becomes that and `done` false.
 template <std::unsigned_integral T>
 bool guarded_compare_exchange(T* to, T& seen, T next, bool& done) noexcept {
-#if defined(RIGEL_VGPU_FIXUPS)
+#if defined(RIGEL_VGPU_DIRECT)
   uint64_t fine = 1;
   T found = seen;
   bool equal = false;
@@ -178,15 +200,15 @@ bool guarded_compare_exchange(T* to, T& seen, T next, bool& done) noexcept {
   done = equal;
   return fine != 0;
 #else
-  return guarded(
-      [&] { done = std::atomic_ref<T>(*to).compare_exchange_strong(seen, next, std::memory_order_acq_rel); },
-      [=](std::byte* at) { return at == reinterpret_cast<std::byte*>(to); });
+  if (!guarded_touch(to, true)) return false;
+  done = std::atomic_ref<T>(*to).compare_exchange_strong(seen, next, std::memory_order_acq_rel);
+  return true;
 #endif
 }
 
 template <std::unsigned_integral T>
 bool guarded_subtract(T* to, T amount) noexcept {
-#if defined(RIGEL_VGPU_FIXUPS)
+#if defined(RIGEL_VGPU_DIRECT)
   uint64_t fine = 1;
   asm volatile(RIGEL_VGPU_GUARDED("lock sub %[amount], %[to]")
                : [to] "+m"(*to), "+c"(fine)
@@ -194,8 +216,9 @@ bool guarded_subtract(T* to, T amount) noexcept {
                : "memory", "cc");
   return fine != 0;
 #else
-  return guarded([&] { std::atomic_ref<T>(*to).fetch_sub(amount, std::memory_order_acq_rel); },
-                 [=](std::byte* at) { return at == reinterpret_cast<std::byte*>(to); });
+  if (!guarded_touch(to, true)) return false;
+  std::atomic_ref<T>(*to).fetch_sub(amount, std::memory_order_acq_rel);
+  return true;
 #endif
 }
 
