@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa_plugin/kfd_abi.h>
 
@@ -45,6 +46,13 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   const SaveArea save = save_area(device_.family, device_.chip, device_.facts);
   if (memory_.save_area) {
     SaveAreaHeader header{};
+    if (device_.driver.exceptions != 0) {
+      status = host->signal->create(host->self, 0, &exceptions_);
+      if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no signal for a queue's exceptions");
+      const auto& signal = *reinterpret_cast<const amd_signal_t*>(exceptions_);
+      header.error_reason_va = reinterpret_cast<uint64_t>(&signal.value);
+      header.error_event_id = signal.event_id;
+    }
     header.debug_offset = save.area_bytes;
     header.debug_bytes = save.debug_bytes;
     std::memcpy(memory_.save_area.data(), &header, sizeof header);
@@ -85,6 +93,10 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   if (device_.traps() != nullptr) device_.traps()->add(*this, queue_, arguments.doorbell_offset);
   const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
   status = host->signal->watch(host->self, &stopped, on_inactive, this);
+  if (status == HSA_STATUS_SUCCESS && exceptions_ != 0) {
+    const hsabe_wait_t any{exceptions_, 0, HSA_SIGNAL_CONDITION_NE, 0};
+    status = host->signal->watch(host->self, &any, on_exceptions, this);
+  }
   if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "the queue cannot be watched");
   device_.scratch().add(*this);
   return HSA_STATUS_SUCCESS;
@@ -133,6 +145,7 @@ AqlQueue::~AqlQueue() {
       ending_ = true;
     }
     host->signal->destroy(host->self, inactive_);
+    if (exceptions_ != 0) host->signal->destroy(host->self, exceptions_);
     host->signal->settle(host->self);
   }
   device_.free_scratch(std::move(scratch_));
@@ -194,6 +207,15 @@ hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
 
 bool AqlQueue::on_inactive(hsa_signal_value_t value, void* self) {
   return static_cast<AqlQueue*>(self)->serve(static_cast<uint64_t>(value));
+}
+
+// Page faults come to the runtime by an event of their own, with the address.
+bool AqlQueue::on_exceptions(hsa_signal_value_t bits, void* self) {
+  auto& queue = *static_cast<AqlQueue*>(self);
+  const QueueError problem = error_of_exceptions(static_cast<uint64_t>(bits));
+  if (problem.status != static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT))
+    queue.stop_with(problem.status == HSA_STATUS_SUCCESS ? HSA_STATUS_ERROR : problem.status);
+  return false;
 }
 
 const hsa_kernel_dispatch_packet_t& AqlQueue::current_packet() const {

@@ -2,7 +2,8 @@
 //
 // Made and ended by any thread, not both at once for one queue. What runs beside is the handler of its
 // inactive signal, on a thread of the runtime: by that signal the processor asks for scratch memory and says
-// why it has stopped. The handler has ended when the destructor returns.
+// why it has stopped; or the driver says it, by a signal of its own, where it reports exceptions. The handler
+// has ended when the destructor returns.
 //
 // Order: the processor is stopped (DESTROY_QUEUE waits for it) before any memory of the queue is given back.
 #pragma once
@@ -58,6 +59,7 @@ class AqlQueue {
   void fill_in(const hsabe_queue_desc_t& desc);
   hsabe_status_t update(uint32_t percentage);
   static bool on_inactive(hsa_signal_value_t value, void* self);
+  static bool on_exceptions(hsa_signal_value_t bits, void* self);
   bool serve(uint64_t reason);
   /// kLater: other queues have it all. kNever: there is not enough, however few waves may run at a time.
   enum class Scratch { kGiven, kLater, kNever };
@@ -81,6 +83,7 @@ class AqlQueue {
   QueueMemory memory_;
   amd_queue_t* queue_ = nullptr;  // in memory_.control
   uint64_t inactive_ = 0;         // signal
+  uint64_t exceptions_ = 0;       // signal; 0: the driver reports none
   uint32_t queue_id_ = 0;
   bool created_ = false;
   AqlRing ring_;

@@ -85,6 +85,24 @@ Result<std::unique_ptr<Kfd>> Kfd::open(std::unique_ptr<Transport> transport, std
   return kfd;
 }
 
+void Kfd::enable_runtime(const void* r_debug) {
+  if (runtime_enabled_ || !at_least(1, 13)) return;
+  kfd_runtime_enable arguments{reinterpret_cast<uint64_t>(r_debug),
+                               KFD_RUNTIME_ENABLE_MODE_ENABLE | KFD_RUNTIME_ENABLE_MODE_TTMP_SAVE, 0};
+  const int problem = call(KFD_NR_RUNTIME_ENABLE, arguments);
+  runtime_enabled_ = problem == 0;
+  if (problem != 0) {  // as with another runtime in this process: errors are told in the older way
+    log_message(LogLevel::kInfo, LogTopic::kSignal, "RUNTIME_ENABLE: {}", text_of(problem));
+  }
+}
+
+void Kfd::disable_runtime() {
+  if (!runtime_enabled_) return;
+  kfd_runtime_enable arguments{};
+  call(KFD_NR_RUNTIME_ENABLE, arguments);
+  runtime_enabled_ = false;
+}
+
 Kfd::~Kfd() {
   if (event_page_.address != nullptr) free(event_page_);
   for (KfdGpu& gpu : acquired_) close_gpu(gpu);

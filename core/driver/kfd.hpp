@@ -115,6 +115,14 @@ class Kfd {
   /// before the last GPU has been added.
   Result<KfdBlock> event_page(bool& is_new);
 
+  /// Tells the driver, from interface 1.13 on, that a runtime is here whose loaded code a debugger finds at
+  /// `r_debug`: from then on it reports errors of queues as exceptions. Before the first queue; once for each
+  /// `open`.
+  void enable_runtime(const void* r_debug);
+  /// After the last queue.
+  void disable_runtime();
+  bool reports_exceptions() const { return runtime_enabled_; }
+
   /// Clocks of one moment. gpu may be null: the GPU's counter is then 0.
   Result<kfd_get_clock_counters> clocks(const KfdGpu* gpu) const;
   /// Bytes of its memory that are free, as far as the kernel tells.
@@ -205,6 +213,7 @@ class Kfd {
   kfd_get_version version_{};
   std::deque<KfdGpu> acquired_;  // once and for all
   std::vector<KfdGpu*> gpus_;    // in use
+  bool runtime_enabled_ = false;
   KfdBlock event_page_;
   uint64_t address_limit_ = (uint64_t{1} << 47) - 1;
   mutable std::atomic<uint64_t> low_hint_{0};  // where to look for addresses below 40 bits

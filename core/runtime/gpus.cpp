@@ -8,6 +8,7 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
+#include "core/executable/debug_rendezvous.hpp"
 #include "loader/module/loaded_driver.hpp"
 
 namespace rigel {
@@ -109,6 +110,7 @@ std::unique_ptr<Gpus> Gpus::open(const RuntimeConfig& config, const LoaderEnviro
     return nullptr;
   }
   gpus->topology_ = std::move(*topology);
+  gpus->kfd().enable_runtime(&_amdgpu_r_debug);
   return gpus;
 }
 
@@ -116,6 +118,7 @@ Gpus::~Gpus() {
   stop_listening();
   signals_.reset();
   events_.reset();
+  kfd_->disable_runtime();
   Kfd::give_up(std::move(kfd_));
 }
 

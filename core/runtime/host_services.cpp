@@ -86,9 +86,15 @@ Kfd& kfd(void* self) {
 void driver_facts(void* self, hsabe_driver_facts_t* facts) {
   const KfdGpu& gpu = *services(self).gpu();
   const Kfd& driver = kfd(self);
-  const hsabe_driver_facts_t own{
-      sizeof own,        driver.version().major, driver.version().minor,     gpu.gpu_id,
-      gpu.host_sees_all, gpu.apertures.lds_base, gpu.apertures.scratch_base, driver.address_limit()};
+  const hsabe_driver_facts_t own{.struct_size = sizeof own,
+                                 .version_major = driver.version().major,
+                                 .version_minor = driver.version().minor,
+                                 .gpu_id = gpu.gpu_id,
+                                 .host_sees_local = gpu.host_sees_all,
+                                 .group_aperture = gpu.apertures.lds_base,
+                                 .private_aperture = gpu.apertures.scratch_base,
+                                 .address_limit = driver.address_limit(),
+                                 .exceptions = driver.reports_exceptions()};
   const uint64_t size = std::min<uint64_t>(facts->struct_size, sizeof own);
   std::memcpy(facts, &own, size);
   facts->struct_size = size;

@@ -100,8 +100,9 @@ struct BackendHostServices {
   static constexpr hsabe_host_driver_t kDriver{
       sizeof(hsabe_host_driver_t),
       [](void* self, hsabe_driver_facts_t* facts) {
-        *facts = {sizeof(*facts),    KFD_ABI_VERSION_MAJOR,  12, of(self).gpu_.gpu_id(), 1, uint64_t{1} << 48,
-                  uint64_t{2} << 48, (uint64_t{1} << 40) - 1};
+        *facts = {
+            sizeof(*facts),    KFD_ABI_VERSION_MAJOR,   12, of(self).gpu_.gpu_id(), 1, uint64_t{1} << 48,
+            uint64_t{2} << 48, (uint64_t{1} << 40) - 1, 0};
       },
       [](void* self, uint32_t number, void* argument, uint64_t size) -> int32_t {
         BackendHost& host = of(self);
