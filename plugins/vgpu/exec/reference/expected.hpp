@@ -72,10 +72,18 @@ constexpr Exception kNotRun[] = {
 
 /// Run, but not modelled.
 constexpr Exception kNotModelled[] = {
-    {isa::Op::v_interp_p1_f32, "graphics"},        {isa::Op::v_interp_p2_f32, "graphics"},
-    {isa::Op::v_interp_mov_f32, "graphics"},       {isa::Op::v_interp_p1ll_f16, "graphics"},
-    {isa::Op::v_interp_p1lv_f16, "graphics"},      {isa::Op::v_interp_p2_f16, "graphics"},
-    {isa::Op::v_interp_p2_legacy_f16, "graphics"}, {isa::Op::v_screen_partition_4se_b32, "graphics"},
+    {isa::Op::v_pk_add_f32, "pairs of singles: of gfx90a, which no board is"},
+    {isa::Op::v_pk_mul_f32, "pairs of singles: of gfx90a, which no board is"},
+    {isa::Op::v_pk_fma_f32, "pairs of singles: of gfx90a, which no board is"},
+    {isa::Op::v_pk_mov_b32, "pairs of singles: of gfx90a, which no board is"},
+    {isa::Op::v_interp_p1_f32, "graphics"},
+    {isa::Op::v_interp_p2_f32, "graphics"},
+    {isa::Op::v_interp_mov_f32, "graphics"},
+    {isa::Op::v_interp_p1ll_f16, "graphics"},
+    {isa::Op::v_interp_p1lv_f16, "graphics"},
+    {isa::Op::v_interp_p2_f16, "graphics"},
+    {isa::Op::v_interp_p2_legacy_f16, "graphics"},
+    {isa::Op::v_screen_partition_4se_b32, "graphics"},
 };
 
 /// Of those that access memory.

@@ -32,6 +32,10 @@ using Tallies = std::map<Op, Tally>;
 
 /// What the comparison leaves out because the manuals contradict themselves or each other.
 bool is_unspecified(const isa::Instruction& in, const State& state) {
+  // Accumulation registers are for matrix instructions.
+  for (const isa::Operand& operand : {in.dst[0], in.src[0], in.src[1], in.src[2]}) {
+    if (operand.is_agpr()) return true;
+  }
   const auto relative = {Op::s_movrels_b32, Op::s_movrels_b64, Op::s_movreld_b32, Op::s_movreld_b64,
                          Op::s_movrelsd_2_b32};
   if (std::find(relative.begin(), relative.end(), in.op) != relative.end()) {
@@ -78,6 +82,7 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
     if ((rows[row].chips & isa::chip_bit(target)) == 0) continue;
     if (!encodings.contains(isa::tables::shapes()[rows[row].shape].encoding)) continue;
     if (only != nullptr && isa::name(rows[row].op) != only) continue;
+    if (is_of_matrices(rows[row].op)) continue;
     Tally& tally = tallies[rows[row].op];
     uint64_t done = 0;
     for (unsigned attempt = 0; attempt < draws * 40 && done < draws; ++attempt) {
@@ -128,12 +133,12 @@ void expect_no_difference(const std::set<Encoding>& encodings) {
     if (tally.wrong != 0) {
       ADD_FAILURE() << tally.wrong << " of " << tally.compared << " runs differ. The first:\n"
                     << tally.first_failure;
-    } else if (tally.compared == 0 && !known) {
+    } else if ((tally.compared == 0 || tally.not_modelled != 0) && !known) {
       ADD_FAILURE() << isa::name(op) << " was not compared: "
                     << (tally.not_modelled != 0 ? "the model doesn't know it"
                         : tally.refusal.empty() ? "never drawn"
                                                 : tally.refusal);
-    } else if (tally.compared != 0 && known) {
+    } else if (tally.compared != 0 && tally.not_modelled == 0 && known) {
       ADD_FAILURE() << isa::name(op) << " is compared now: take it off the list";
     }
   }
@@ -154,7 +159,8 @@ TEST(Reference, EveryComputeMnemonicIsComparedOrNamed) {
     of_op[row.op] |= row.chips;
   }
   for (const auto& [op, where] : of_op) {
-    if (!graphics.contains(op)) EXPECT_NE(where & chips, 0u) << isa::name(op);
+    if (graphics.contains(op)) continue;
+    EXPECT_NE(where & chips, 0u) << isa::name(op);
   }
 }
 
