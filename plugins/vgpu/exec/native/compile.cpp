@@ -1,8 +1,12 @@
 #include <cpuid.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "plugins/vgpu/exec/native/lanes.hpp"
@@ -174,6 +178,26 @@ class Compiler {
   std::deque<Entry> entries_;
 };
 
+// For `perf`: what is where.
+void note_for_perf(const Request& request, const std::vector<Segment>& segments, const std::byte* code,
+                   size_t bytes, const Compiler& compiler) {
+  const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
+  std::FILE* const file = std::fopen(path.c_str(), "ae");
+  if (file == nullptr) return;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const size_t end = i + 1 < segments.size() ? compiler.entry(i + 1) : bytes;
+    const MicroOp& op = request.ops[request.sites[segments[i].first_site].op];
+    std::fprintf(file, "%" PRIxPTR " %zx vgpu:%" PRIx64 "\n",
+                 reinterpret_cast<uintptr_t>(code + compiler.entry(i)), end - compiler.entry(i), pc_of(&op));
+  }
+  std::fclose(file);
+}
+
+std::string_view asked_for() {
+  static const char* const text = std::getenv("VGPU_NATIVE");
+  return text == nullptr ? "" : text;
+}
+
 }  // namespace
 
 const HostFeatures& host_features() {
@@ -190,11 +214,8 @@ const HostFeatures& host_features() {
 }
 
 bool available() {
-  static const bool wanted = [] {
-    const char* const text = std::getenv("VGPU_NATIVE");
-    return text == nullptr || std::string_view(text) != "0";
-  }();
-  return wanted && best_simd_level() == SimdLevel::kAvx512;
+  static const bool possible = asked_for() != "0" && best_simd_level() == SimdLevel::kAvx512;
+  return possible;
 }
 
 uint32_t compile(const Request& request, CodeMemory& memory) {
@@ -208,6 +229,7 @@ uint32_t compile(const Request& request, CodeMemory& memory) {
       const uint32_t instructions = compiler.run(segments);
       const std::byte* const code = memory.add(compiler.code());
       if (code == nullptr) return 0;
+      if (asked_for() == "perf") note_for_perf(request, segments, code, compiler.code().size(), compiler);
       for (size_t i = 0; i < segments.size(); ++i) {
         MicroOp& op = request.ops[request.sites[segments[i].first_site].op];
         op.handler = reinterpret_cast<Handler>(reinterpret_cast<uintptr_t>(code + compiler.entry(i)));

@@ -259,7 +259,7 @@ class Planner {
     now_.first_site = site;
     open_ = true;
     lanes_complete_ = false;
-    lanes_read_ = lanes_write_ = lanes_whole_ = after_read_ = after_write_ = {};
+    lanes_read_ = lanes_write_ = lanes_whole_ = after_read_ = after_write_ = masks_ = {};
   }
   void close() {
     if (open_ && !now_.empty()) segments_.push_back(std::move(now_));
@@ -292,10 +292,7 @@ class Planner {
   // Masks overlap in whole or not at all.
   bool cuts_masks(uint32_t mask) const {
     if (mask == kNoMask || mask_dwords_ == 1) return false;
-    for (const Step& made : now_.lanes) {
-      if (made.mask_out != kNoMask && (made.mask_out + 1 == mask || mask + 1 == made.mask_out)) return true;
-    }
-    return false;
+    return masks_[mask + 1] || (mask > 0 && masks_[mask - 1]);
   }
 
   bool place_lanes(const Step& step) {
@@ -308,6 +305,7 @@ class Planner {
     if (cuts_masks(step.mask_in) || cuts_masks(step.mask_out)) return false;
     if (step.mask_out != kNoMask && step.mask_out == now_.scc_mask) return false;
     lanes_complete_ = alone;
+    if (step.mask_out != kNoMask) masks_.set(step.mask_out);
     if (step.writes_exec) {
       now_.writes_exec = true;
       now_.exec_mask = step.mask_out;
@@ -362,6 +360,7 @@ class Planner {
   bool open_ = false;
   bool lanes_complete_ = false;
   Scalars lanes_read_, lanes_write_, lanes_whole_, after_read_, after_write_;
+  Scalars masks_;  // where those begin that lanes make
 };
 
 }  // namespace
