@@ -57,14 +57,11 @@ class CodeMemory {
   const std::byte* add(std::span<const std::byte> code);
 
  private:
-  // The same memory twice: nothing is ever writable and executable at one address.
+  // Of one block each. Written before it is executable, and never after.
   struct Piece {
-    std::byte* writable = nullptr;
-    std::byte* executable = nullptr;
-    size_t bytes = 0;
-    size_t used = 0;
+    void* at;
+    size_t bytes;
   };
-  bool grow(size_t bytes);
 
   std::vector<Piece> pieces_;
   bool refused_ = false;
