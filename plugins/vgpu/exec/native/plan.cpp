@@ -124,7 +124,7 @@ class StepMaker {
     const isa::SdwaSel part = in.src_sel[i];
     const bool extends = (in.sext >> i & 1) != 0;
     if (part == isa::SdwaSel::kDword) return !extends;
-    if (only_whole || source.kind == Input::Kind::kConstant) return false;
+    if (only_whole || source.kind != Input::Kind::kRow) return false;
     const bool byte = part <= isa::SdwaSel::kByte3;
     source.width = byte ? 8 : 16;
     source.shift = static_cast<uint8_t>(byte ? static_cast<unsigned>(part) * 8
