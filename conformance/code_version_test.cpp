@@ -15,7 +15,7 @@ namespace conformance {
 namespace {
 
 constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // of e_flags, from version 4 on: two bits each
-constexpr uint32_t kUnsupported = 0, kAny = 1, kOff = 2, kOn = 3;
+constexpr uint32_t kAny = 1, kOff = 2, kOn = 3;          // 0 is for chips without the feature
 constexpr uint32_t kMachMask = 0xff, kGenericVersionShift = 24;
 
 class CodeVersion : public DispatchTest {

@@ -28,6 +28,11 @@ std::string test_module(std::string_view way) {
   return fmt::format("{}/module_{}.so", RIGEL_TEST_MODULES, way);
 }
 
+/// A version of the backend ABI with this runtime's minor number.
+std::string abi(unsigned major) {
+  return fmt::format("{}.{}", major, HSABE_ABI_MINOR);
+}
+
 class Registry : public ScratchWorld {
  protected:
   void install(const std::string& file, const std::string& text) { write(installed / file, text); }
@@ -71,12 +76,13 @@ TEST_F(Registry, OpensTheModuleOfAMatchingManifest) {
   EXPECT_THAT(warnings(), IsEmpty());
   EXPECT_THAT(
       lines(Outcome::kOk),
-      ElementsAre(
-          "searched ~/etc/backends.d: 0 manifests", "searched ~/prefix/share/hsa/backends.d: 1 manifests",
-          "found ~/prefix/share/hsa/backends.d/50-test.json: ",
-          "parsed ~/prefix/share/hsa/backends.d/50-test.json: backend test",
-          "permitted test: ", "selected node 1: gfx version 9.0.6: test (priority 100, 50-test.json)",
-          "opened test: " + test_module("good"), "negotiated test: version '1.2.3', backend ABI 1.1"));
+      ElementsAre("searched ~/etc/backends.d: 0 manifests",
+                  "searched ~/prefix/share/hsa/backends.d: 1 manifests",
+                  "found ~/prefix/share/hsa/backends.d/50-test.json: ",
+                  "parsed ~/prefix/share/hsa/backends.d/50-test.json: backend test",
+                  "permitted test: ", "selected node 1: gfx version 9.0.6: test (priority 100, 50-test.json)",
+                  "opened test: " + test_module("good"),
+                  "negotiated test: version '1.2.3', backend ABI " + abi(HSABE_ABI_MAJOR)));
 }
 
 TEST_F(Registry, OpensNothingThatNoDeviceNeeds) {
@@ -119,7 +125,7 @@ TEST_F(Registry, ListsTheBackendsThatFindTheirOwnDevices) {
 struct BadModule {
   const char* way;
   const char* stage;
-  const char* text;
+  std::string text;
 };
 
 void PrintTo(const BadModule& module, std::ostream* out) {
@@ -153,10 +159,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadModule{"no_device", "negotiated", "the device group is missing"},
         BadModule{"no_close", "negotiated", "the device group lacks the function 'close'"},
         BadModule{"no_destroy", "negotiated", "the queue group lacks the function 'destroy'"},
-        BadModule{"wrong_major", "negotiated", "built for backend ABI 2.1, this runtime has 1.1"},
+        BadModule{"wrong_major", "negotiated",
+                  "built for backend ABI " + abi(HSABE_ABI_MAJOR + 1) + ", this runtime has " +
+                      abi(HSABE_ABI_MAJOR)},
         BadModule{"sanitizer", "negotiated", "Sanitizer, this runtime with"},
         BadModule{"throws", "negotiated", "its query throws: the moon is full"},
-        BadModule{"null", "negotiated", "it cannot serve a runtime of ABI 1.1"},
+        BadModule{"null", "negotiated", "it cannot serve a runtime of ABI " + abi(HSABE_ABI_MAJOR)},
         BadModule{"bad_name", "negotiated", "its name is not a string"},
         BadModule{"no_query", "negotiated", "does not export hsa_backend_query_v1"},
         BadModule{"undefined", "opened", "undefined symbol"},

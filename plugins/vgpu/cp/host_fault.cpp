@@ -119,8 +119,9 @@ void chain(int signal, siginfo_t* info, void* context) {
 struct Fixup {
   int32_t instruction, target;  // from here
 };
-extern "C" __attribute__((visibility("hidden"))) const Fixup __start_vgpu_fixups[];
-extern "C" __attribute__((visibility("hidden"))) const Fixup __stop_vgpu_fixups[];
+// Weak: a program may have none of the functions that make entries, and then no such section.
+extern "C" __attribute__((weak, visibility("hidden"))) const Fixup __start_vgpu_fixups[];
+extern "C" __attribute__((weak, visibility("hidden"))) const Fixup __stop_vgpu_fixups[];
 #endif
 
 // Where a fault at `at` goes on, or 0.
