@@ -161,8 +161,10 @@ TEST(CodeObject, CountsSymbolsBySectionIfThereIsNoHashTable) {
 
 TEST(CodeObject, IsRefusedWhereverItIsCut) {
   const Bytes bytes = rich_elf().build();
+  const auto whole = CodeObject::parse(bytes);
+  ASSERT_TRUE(whole);
   uint64_t needed = 0;
-  for (const CodeSegment& segment : CodeObject::parse(bytes)->segments()) {
+  for (const CodeSegment& segment : whole->segments()) {
     needed = std::max(needed, segment.file_offset + segment.file_size);
   }
   for (size_t size = 0; size < bytes.size(); ++size) {

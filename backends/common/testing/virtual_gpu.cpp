@@ -116,11 +116,16 @@ void* VirtualGpu::reserve(uint64_t bytes) {
     // Sanitizers have their shadow there: anywhere, then.
     void* const any = mmap(nullptr, bytes + kAlignment, PROT_NONE, kFlags, -1, 0);
     if (any == MAP_FAILED) throw std::runtime_error("no addresses left");
-    shared_.emplace_back(any, bytes + kAlignment);
+    keep(any, bytes + kAlignment);
     return reinterpret_cast<void*>((address(any) + kAlignment - 1) & ~(kAlignment - 1));
   }
-  shared_.emplace_back(at, bytes);
+  keep(at, bytes);
   return at;
+}
+
+void VirtualGpu::keep(void* at, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  shared_.emplace_back(at, bytes);
 }
 
 void* VirtualGpu::share(uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags) {
@@ -154,6 +159,7 @@ void VirtualGpu::set_trap_handler(const void* code, const void* data) {
 }
 
 std::byte* VirtualGpu::map_doorbells(uint64_t offset) {
+  const std::lock_guard lock(mutex_);
   if (doorbells_ != nullptr) return doorbells_;
   const uint64_t slice = doorbell_slice_bytes(family_);
   void* out = nullptr;

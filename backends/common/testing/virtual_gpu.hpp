@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,6 +73,7 @@ class VirtualGpu {
   const hsadrv_ops_t& ops() const { return *table_->ops; }
   static uint64_t request(uint32_t number, size_t size);
   std::byte* map_doorbells(uint64_t offset);
+  void keep(void* at, uint64_t bytes);
   std::string read(const std::string& path) const;
 
   const Family& family_;
@@ -84,8 +86,9 @@ class VirtualGpu {
   std::vector<std::string> names_;
   std::unique_ptr<Node> node_;
   NodeFacts facts_;
-  std::byte* doorbells_ = nullptr;
-  std::vector<std::pair<void*, uint64_t>> shared_;
+  std::mutex mutex_;
+  std::byte* doorbells_ = nullptr;                  // under mutex_
+  std::vector<std::pair<void*, uint64_t>> shared_;  // under mutex_
 };
 
 /// A signal without interrupts.
