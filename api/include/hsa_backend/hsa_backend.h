@@ -177,8 +177,8 @@ typedef struct hsabe_driver_facts {
   uint64_t group_aperture;   /* first address of the group segment's aperture */
   uint64_t private_aperture; /* of the private segment's */
   uint64_t address_limit;    /* the last address that every GPU can use */
-  uint64_t exceptions;       /* since 1.2; nonzero: RUNTIME_ENABLE holds, and errors of queues are reported where
-                              * the headers of their save areas say */
+  uint64_t exceptions; /* since 1.2; nonzero: RUNTIME_ENABLE holds, and errors of queues are reported where
+                        * the headers of their save areas say */
 } hsabe_driver_facts_t;
 HSABE_CHECK(hsabe_driver_facts_t, exceptions);
 
