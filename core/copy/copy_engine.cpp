@@ -299,6 +299,8 @@ Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
   if (!to.host_accessible || !from.host_accessible) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent copies between {} and {}", dst, src);
   }
+  dst = memory_.host_address(dst);
+  src = memory_.host_address(src);
   if (size < kShareBytes) {
     copy_bytes(dst, src, size);
   } else {
@@ -415,7 +417,7 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
 
 /// Checks the signals of an asynchronous copy whose other arguments are right, and sets it going. An empty
 /// copy touches no signal.
-Status CopyEngine::submit(const Box& box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
+Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
                           const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
   DeviceCopier* const device = route.device;
   if (num_dep_signals > 0 && dep_signals == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -433,6 +435,11 @@ Status CopyEngine::submit(const Box& box, const Route& route, uint32_t engines, 
   if (completion == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
   if (box.empty()) return HSA_STATUS_SUCCESS;
+  if (device == nullptr) {  // locked memory may be named as an agent sees it
+    box.destination.start =
+        static_cast<decltype(box.destination.start)>(memory_.host_address(box.destination.start));
+    box.source.start = static_cast<decltype(box.source.start)>(memory_.host_address(box.source.start));
+  }
 
   const bool profiled = profiling_.load(std::memory_order_relaxed);
   if (device == nullptr && ready && box.width * box.rows() <= kInlineBytes) {

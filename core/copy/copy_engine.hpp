@@ -84,7 +84,7 @@ class CopyEngine {
                       hsa_agent_t src_agent) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   static Status check_bounds(const void* ptr, size_t size, const Placement& placement);
-  Status submit(const Box& box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
+  Status submit(Box box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
                 const hsa_signal_t* dep_signals, hsa_signal_t completion_signal);
   bool is_host(hsa_agent_t owner) const noexcept;
   Status copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src, size_t size);

@@ -180,7 +180,13 @@ Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t*
   }
   try {
     const std::unique_lock lock(locked_mutex_);
-    locked_.insert(start, size, {++lock_serial_, address, &heap, allowed, nullptr, pinned});
+    auto& entry = locked_.insert(start, size, {++lock_serial_, address, &heap, allowed, nullptr, pinned});
+    try {
+      if (address != host_ptr) locked_elsewhere_.insert(reinterpret_cast<uintptr_t>(address), size, start);
+    } catch (...) {
+      locked_.erase(entry);
+      throw;
+    }
   } catch (...) {
     if (pinned) pinner_->unpin(host_ptr, size, address);
     throw;
@@ -200,6 +206,13 @@ Status MemoryManager::memory_unlock(void* host_ptr) {
     if (latest == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not locked", host_ptr);
     gone = *latest;
     locked_.erase(*latest);
+    const RangeMap<uintptr_t>::Entry* elsewhere = nullptr;
+    locked_elsewhere_.visit_starting(reinterpret_cast<uintptr_t>(gone.value.agent_address),
+                                     [&](const RangeMap<uintptr_t>::Entry& entry) {
+                                       if (entry.value == gone.start && entry.size == gone.size)
+                                         elsewhere = &entry;
+                                     });
+    if (elsewhere != nullptr) locked_elsewhere_.erase(*elsewhere);
   }
   if (gone.value.pinned) pinner_->unpin(host_ptr, gone.size, gone.value.agent_address);
   return HSA_STATUS_SUCCESS;
@@ -327,6 +340,16 @@ bool MemoryManager::reaches(hsa_agent_t agent, const void* ptr) const {
   if (const auto imported = imported_.view(address)) return imported->agents.has(entry->index);
   const auto locked = locked_around(address);
   return locked && locked->value.agents.has(entry->index);
+}
+
+void* MemoryManager::host_address(const void* ptr) const {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  void* host = const_cast<void*>(ptr);
+  const std::shared_lock lock(locked_mutex_);
+  locked_elsewhere_.visit_around(address, [&](const RangeMap<uintptr_t>::Entry& entry) {
+    host = reinterpret_cast<void*>(entry.value + (address - entry.start));
+  });
+  return host;
 }
 
 void* MemoryManager::device_address(const void* ptr) const {

@@ -173,6 +173,8 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   const Heap* find_heap(uint64_t handle) const noexcept;
   /// What is known of an address; type UNKNOWN (the application's own host memory) if nothing is.
   Placement locate(const void* ptr) const;
+  /// Where the host has what `ptr` is to an agent: elsewhere only in locked memory.
+  void* host_address(const void* ptr) const;
   /// Where devices address what the host has at `ptr`: elsewhere only in locked memory, and not always there.
   void* device_address(const void* ptr) const;
   /// Whether the agent, no host, can access what is at `ptr` now.
@@ -245,6 +247,8 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
   mutable std::shared_mutex locked_mutex_;
   mutable RangeMap<LockedRange> locked_;
+  /// By the agents' addresses, where these differ: the host's address of the first byte. Under locked_mutex_.
+  mutable RangeMap<uintptr_t> locked_elsewhere_;
   uint64_t lock_serial_ = 0;
 };
 
