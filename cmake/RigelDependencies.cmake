@@ -6,6 +6,8 @@ find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 pkg_check_modules(libelf REQUIRED IMPORTED_TARGET libelf)
 find_package(tl-expected REQUIRED)
 find_package(fmt REQUIRED)
+add_library(rigel_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cpp)
+target_compile_options(rigel_fmt PRIVATE -Wno-shadow)
 if(RIGEL_TESTS OR RIGEL_BENCHMARKS)  # fixtures serve both
   find_package(GTest REQUIRED)
 endif()

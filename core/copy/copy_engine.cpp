@@ -276,8 +276,8 @@ Result<CopyEngine::Route> CopyEngine::route(const BoxSide& destination, hsa_agen
     return Route{device, {true, is_host(from.owner), is_host(to.owner), direct(from) && direct(to)}};
   }
   if (to.host_accessible && from.host_accessible) return Route{};
-  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}", fmt::ptr(destination.start),
-              fmt::ptr(source.start));
+  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}",
+              static_cast<const void*>(destination.start), static_cast<const void*>(source.start));
 }
 
 Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {

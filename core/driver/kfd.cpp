@@ -10,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rigel {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/code_object/bounds.hpp"
 

@@ -1,6 +1,6 @@
 // Coming up: from manifests and nodes to open agents, each step with its line in the report. One bad backend
 // or device never takes the others down.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

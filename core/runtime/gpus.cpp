@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"

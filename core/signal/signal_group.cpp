@@ -10,8 +10,9 @@ Status SignalGroups::create(uint32_t signal_count, const hsa_signal_t* signals, 
   if (signal_count == 0 || signals == nullptr || consumer_count == 0 || consumers == nullptr ||
       group == nullptr) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                "signal group: {} signals at {}, {} consumers at {}, out {}", signal_count, fmt::ptr(signals),
-                consumer_count, fmt::ptr(consumers), fmt::ptr(group));
+                "signal group: {} signals at {}, {} consumers at {}, out {}", signal_count,
+                static_cast<const void*>(signals), consumer_count, static_cast<const void*>(consumers),
+                static_cast<const void*>(group));
   }
   if (has_repeated_handle(signals, signal_count) || has_repeated_handle(consumers, consumer_count)) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "signal group: a signal or consumer is listed twice");

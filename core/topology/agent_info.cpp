@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/base/clock.hpp"
 #include "core/base/query.hpp"

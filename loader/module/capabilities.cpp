@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rigel {
 namespace {
@@ -35,7 +35,7 @@ template <class T>
 Check copy_array(const T* from, uint64_t count, uint64_t least, const char* what, std::vector<T>& to) {
   if (count == 0) return {};
   if (from == nullptr || count > kMaxElements)
-    return no("{}: {} elements at {}", what, count, fmt::ptr(from));
+    return no("{}: {} elements at {}", what, count, static_cast<const void*>(from));
   const uint64_t stride = from->struct_size;
   if (stride < least || stride > kMaxElementSize || stride % alignof(T) != 0) {
     return no("{}: elements of {} bytes; version 1.0 has {}", what, stride, least);
@@ -53,7 +53,7 @@ Check copy_array(const T* from, uint64_t count, uint64_t least, const char* what
 Check check_isa_names(const hsabe_caps_t& caps, std::vector<std::string_view>& to) {
   if (caps.isa_count == 0) return {};
   if (caps.isa_names == nullptr || caps.isa_count > kMaxElements) {
-    return no("isa_names: {} elements at {}", caps.isa_count, fmt::ptr(caps.isa_names));
+    return no("isa_names: {} elements at {}", caps.isa_count, static_cast<const void*>(caps.isa_names));
   }
   for (uint64_t i = 0; i < caps.isa_count; ++i) {
     const hsabe_str_t name = caps.isa_names[i];

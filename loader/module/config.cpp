@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/files.hpp"
 #include "loader/module/json_reader.hpp"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "loader/module/config.hpp"
-#include "loader/module/json_reader.hpp"
+#include "loader/module/diagnostics.hpp"
 
 namespace {
 

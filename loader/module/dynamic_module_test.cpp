@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <gmock/gmock.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/elf_check.hpp"
 #include "loader/module/testing/scratch_world.hpp"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/files.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/elf_check.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/options_data.hpp"
 #include "loader/module/text.hpp"

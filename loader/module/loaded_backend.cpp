@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rigel {
 namespace {
@@ -127,8 +127,8 @@ Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::s
   }
 
   if (own->extension_count > kMaxExtensions || (own->extension_count != 0 && own->extensions == nullptr)) {
-    return no(fmt::format("{} extensions at {}", own->extension_count,
-                          fmt::ptr(static_cast<const void*>(own->extensions))));
+    return no(
+        fmt::format("{} extensions at {}", own->extension_count, static_cast<const void*>(own->extensions)));
   }
   for (uint64_t i = 0; i < own->extension_count; ++i) {
     const auto& extension = own->extensions[i];

@@ -1,6 +1,6 @@
 #include "loader/module/loaded_driver.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/module_query.hpp"
 

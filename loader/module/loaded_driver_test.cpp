@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/testing/scratch_world.hpp"
 

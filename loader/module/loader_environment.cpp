@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/base/environment.hpp"
 #include "loader/module/files.hpp"

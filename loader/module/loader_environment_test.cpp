@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/testing/scratch_world.hpp"
 

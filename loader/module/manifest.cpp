@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/json_reader.hpp"
 

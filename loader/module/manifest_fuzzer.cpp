@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "loader/module/json_reader.hpp"
+#include "loader/module/diagnostics.hpp"
 #include "loader/module/manifest.hpp"
 
 namespace {

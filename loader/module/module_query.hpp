@@ -9,7 +9,7 @@
 #include <exception>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "loader/module/dynamic_module.hpp"
 #include "loader/module/text.hpp"
@@ -62,8 +62,8 @@ Explained<T> copy_sized(const T* from, uint64_t least, const char* what) {
 template <class Str>
 Explained<std::string> copy_text(const Str& text, const char* what) {
   if (text.size > kMaxModuleText || (text.data == nullptr && text.size != 0)) {
-    return tl::unexpected(
-        fmt::format("its {} is not a string ({} bytes at {})", what, text.size, fmt::ptr(text.data)));
+    return tl::unexpected(fmt::format("its {} is not a string ({} bytes at {})", what, text.size,
+                                      static_cast<const void*>(text.data)));
   }
   return text.size == 0 ? std::string() : std::string(text.data, static_cast<size_t>(text.size));
 }

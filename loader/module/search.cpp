@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
+#include "loader/module/diagnostics.hpp"
 #include "loader/module/elf_check.hpp"
 #include "loader/module/files.hpp"
-#include "loader/module/json_reader.hpp"
 #include "loader/module/text.hpp"
 
 namespace rigel {

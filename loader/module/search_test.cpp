@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "loader/module/diagnostics.hpp"
 #include "loader/module/elf_check.hpp"
-#include "loader/module/json_reader.hpp"
 #include "loader/module/testing/manifests.hpp"
 #include "loader/module/testing/scratch_world.hpp"
 

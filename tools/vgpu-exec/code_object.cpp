@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rigel::vgpu::runner {
 namespace {

@@ -20,7 +20,7 @@
 #include <future>
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "plugins/vgpu/cp/aql_dispatch.hpp"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "plugins/vgpu/cp/atomics.hpp"
 #include "plugins/vgpu/cp/fidelity.hpp"
 #include "plugins/vgpu/cp/pm4_packets.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "plugins/vgpu/cp/command_processor.hpp"
 #include "plugins/vgpu/cp/gpu_memory.hpp"

@@ -11,7 +11,7 @@
 #include <set>
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "plugins/vgpu/devices/built_in_boards.hpp"

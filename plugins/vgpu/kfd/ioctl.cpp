@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/user_copy.hpp"

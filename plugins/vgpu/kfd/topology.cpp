@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "hsa_plugin/kfd_abi.h"
 
