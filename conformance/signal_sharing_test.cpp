@@ -14,17 +14,27 @@ class IpcSignal : public AgentTest {
     EXPECT_HSA(hsa_amd_signal_create(value, 0, nullptr, HSA_AMD_SIGNAL_IPC, &signal));
     return signal;
   }
+
+  /// Has `peer` attach to the signal: it will store `stored` there as soon as it reads 1.
+  static void attach(Peer& peer, hsa_signal_t signal, hsa_signal_value_t stored) {
+    PeerMessage message;
+    message.seed_after = static_cast<decltype(message.seed_after)>(stored);
+    ASSERT_HSA(hsa_amd_ipc_signal_create(signal, &message.name));
+    ASSERT_TRUE(peer.tell(message));
+    ASSERT_TRUE(peer.hear(message));
+    ASSERT_EQ(message.status, HSA_STATUS_SUCCESS);
+  }
+
+  void create_queue(ScopedQueue& queue) {
+    queue.create(agent(), std::max(64u, agent_info<uint32_t>(agent(), HSA_AGENT_INFO_QUEUE_MIN_SIZE)));
+    ASSERT_NE(queue.get(), nullptr);
+  }
 };
 
 TEST_P(IpcSignal, IsSeenAndChangedByAnotherProcess) {
   const hsa_signal_t signal = create(0);
-  PeerMessage message;
-  message.seed_after = 77;
-  ASSERT_HSA(hsa_amd_ipc_signal_create(signal, &message.name));
   Peer peer("attach-signal");
-  ASSERT_TRUE(peer.tell(message));
-  ASSERT_TRUE(peer.hear(message));
-  ASSERT_EQ(message.status, HSA_STATUS_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(attach(peer, signal, 77));
   hsa_signal_store_screlease(signal, 1);
   EXPECT_TRUE(wait_for(signal, HSA_SIGNAL_CONDITION_EQ, 77));
   EXPECT_EQ(peer.finish(), 0);
@@ -34,16 +44,10 @@ TEST_P(IpcSignal, IsSeenAndChangedByAnotherProcess) {
 TEST_P(IpcSignal, OfAnotherProcessHoldsBackAQueue) {
   if (!dispatches_kernels(agent())) GTEST_SKIP() << "the agent takes no packets";
   const hsa_signal_t gate = create(0);
-  PeerMessage message;
-  message.seed_after = 0;
-  ASSERT_HSA(hsa_amd_ipc_signal_create(gate, &message.name));
   Peer peer("attach-signal");
-  ASSERT_TRUE(peer.tell(message));
-  ASSERT_TRUE(peer.hear(message));
-  ASSERT_EQ(message.status, HSA_STATUS_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(attach(peer, gate, 0));
   ScopedQueue queue;
-  queue.create(agent(), std::max(64u, agent_info<uint32_t>(agent(), HSA_AGENT_INFO_QUEUE_MIN_SIZE)));
-  ASSERT_NE(queue.get(), nullptr);
+  ASSERT_NO_FATAL_FAILURE(create_queue(queue));
   const ScopedSignal done(1);
   hsa_signal_store_screlease(gate, 1);  // which lets the other process open the gate
   hsa_barrier_and_packet_t packet = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done);
@@ -57,16 +61,10 @@ TEST_P(IpcSignal, OfAnotherProcessHoldsBackAQueue) {
 TEST_P(IpcSignal, IsCompletedByAQueueForAnotherProcess) {
   if (!dispatches_kernels(agent())) GTEST_SKIP() << "the agent takes no packets";
   const hsa_signal_t done = create(2);
-  PeerMessage message;
-  message.seed_after = 5;
-  ASSERT_HSA(hsa_amd_ipc_signal_create(done, &message.name));
   Peer peer("attach-signal");
-  ASSERT_TRUE(peer.tell(message));
-  ASSERT_TRUE(peer.hear(message));
-  ASSERT_EQ(message.status, HSA_STATUS_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(attach(peer, done, 5));
   ScopedQueue queue;
-  queue.create(agent(), std::max(64u, agent_info<uint32_t>(agent(), HSA_AGENT_INFO_QUEUE_MIN_SIZE)));
-  ASSERT_NE(queue.get(), nullptr);
+  ASSERT_NO_FATAL_FAILURE(create_queue(queue));
   submit(queue.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 5));
   EXPECT_EQ(peer.finish(), 0);
