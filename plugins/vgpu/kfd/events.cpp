@@ -95,7 +95,9 @@ Errno Events::destroy(uint32_t id) {
 void Events::set_locked(Event& event) {
   event.signalled = !event.auto_reset || event.waiters.empty();
   if (++event.age == 0) event.age = 2;  // 0 means "no age"
+  event.heard.clear();
   for (Waiter* waiter : event.waiters) {
+    if (latecomers_ == Latecomers::kHear) event.heard.push_back(waiter->thread);
     waiter->activated = true;
     waiter->age = event.age;
     waiter->wait->wake.notify_one();
@@ -118,7 +120,17 @@ Errno Events::reset(uint32_t id) {
   return 0;
 }
 
+// A set that has been had by others before this thread has waited. One that has come and gone before the
+// thread had any business with the event looks the same: then the wait ends for nothing, once.
+bool Events::hears_late(const Event& event, Thread thread) const {
+  return latecomers_ == Latecomers::kHear && event.auto_reset && is_signal(event.type) && event.age != 1 &&
+         std::find(event.heard.begin(), event.heard.end(), thread) == event.heard.end();
+}
+
 Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result) {
+  // A thread that has the address of one that is gone has looked at its signals later than that one has
+  // waited.
+  static constinit thread_local char this_thread = 0;
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   result = KFD_WAIT_TIMEOUT;
@@ -132,14 +144,17 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
       return EINVAL;
     }
     waiters[i].wait = &wait;
+    waiters[i].thread = &this_thread;
     waiters[i].event = it->second.get();
   }
   for (uint32_t i = 0; i < count; ++i) {
     Event& event = *waiters[i].event;
     Waiter& waiter = waiters[i];
     // The caller's own words, before anything is consumed: an age that is not the event's was missed.
-    const bool missed = event.type == KFD_EVENT_SIGNAL && events[i].last_event_age != 0 &&
-                        events[i].last_event_age != event.age;
+    const bool has_age = event.type == KFD_EVENT_SIGNAL && events[i].last_event_age != 0;
+    const bool late = !has_age && hears_late(event, waiter.thread);
+    const bool missed = has_age ? events[i].last_event_age != event.age : late;
+    if (late) event.heard.push_back(waiter.thread);
     waiter.activated = event.signalled || missed;
     waiter.age = event.age;
     if (event.auto_reset && event.signalled) event.signalled = false;

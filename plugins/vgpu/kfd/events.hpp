@@ -3,12 +3,10 @@
 //  - set: an auto-reset event stays signalled only if nobody waits; every waiter of the moment is activated.
 //  - wait: an event that is signalled on entry is taken at once (and reset if auto-reset).
 //  - ages: each set makes an event older; a waiter that brings the age it last saw does not sleep if it
-//  missed
-//    one. Without ages, two waiters on one auto-reset event can lose a wake-up: that is the interface's
-//    fault, and is kept.
+//    missed one. Without ages, two waiters on one auto-reset event can lose a wake-up: that is the
+//    interface's fault, and is kept, unless Latecomers says otherwise.
 //  - the event page: one 64-bit slot for each signal event, all ones while nothing happened. A processor
-//  stores
-//    to the slot and then interrupts; the interrupt looks for slots that changed.
+//    stores to the slot and then interrupts; the interrupt looks for slots that changed.
 //
 // Threads: all functions from any thread; wait() sleeps without holding anything. The page's slots are
 // shared with processors and are only accessed atomically.
@@ -28,9 +26,17 @@
 
 namespace rigel::vgpu {
 
+/// What becomes of a thread that waits, without an age, for an auto-reset event that has been set while it
+/// was on its way, and whose set another waiter has had. kSleep is what the driver does. kHear ends its wait
+/// once, as if it had brought an age. ROCr 5.2.3 needs that on a machine that is busy: hsa_queue_destroy
+/// waits for an event that the thread of its asynchronous handlers sets, and waits for as well. Where
+/// hsa_queue_destroy is held up between its last look at the signal and the ioctl, that thread takes its own
+/// set, and both sleep for ever.
+enum class Latecomers : uint8_t { kSleep, kHear };
+
 class Events {
  public:
-  Events() = default;
+  explicit Events(Latecomers latecomers = Latecomers::kSleep) : latecomers_(latecomers) {}
   ~Events() { interrupt_all(); }
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
@@ -68,6 +74,8 @@ class Events {
   void interrupt_all() noexcept;
 
  private:
+  using Thread = const void*;  // what tells threads apart
+
   SmiEvents smi_;
   struct Waiter;
   struct Event {
@@ -76,6 +84,7 @@ class Events {
     bool signalled = false;
     uint64_t age = 1;
     std::vector<Waiter*> waiters;
+    std::vector<Thread> heard;  // of the last set
     kfd_memory_exception memory{};
     kfd_hw_exception hw{};
   };
@@ -83,16 +92,19 @@ class Events {
   struct Waiter {
     struct Wait* wait = nullptr;
     Event* event = nullptr;  // null: destroyed
+    Thread thread = nullptr;
     bool activated = false;
     uint64_t age = 0;
   };
 
+  bool hears_late(const Event& event, Thread thread) const;
   static bool is_signal(uint32_t type) { return type == KFD_EVENT_SIGNAL || type == KFD_EVENT_DEBUG_EVENT; }
   std::atomic<uint64_t>* slot(uint32_t id) const;
   Errno make_page();
   void set_locked(Event& event);
   void interrupt_slot(uint32_t id, Event& event);
 
+  const Latecomers latecomers_;
   std::mutex mutex_;
   std::map<uint32_t, std::unique_ptr<Event>> events_;
   uint32_t next_signal_ = 1;

@@ -94,6 +94,76 @@ TEST(Events, AStaleAgeDoesNotSleep) {
   EXPECT_EQ(wait_for(events, id, 0, &age).result, KFD_WAIT_TIMEOUT);
 }
 
+uint32_t result_on_another_thread(Events& events, uint32_t id) {
+  uint32_t result = 0;
+  std::thread([&] { result = wait_for(events, id, 0).result; }).join();
+  return result;
+}
+
+TEST(Events, WithoutAgesOneOfTwoWaitersMissesASet) {
+  Events events;
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  events.set(id);
+  EXPECT_EQ(result_on_another_thread(events, id), KFD_WAIT_COMPLETE);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT) << "as with the driver";
+}
+
+TEST(Events, ALatecomerHearsOnceOfASetThatOthersHaveHad) {
+  Events events(Latecomers::kHear);
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT) << "never set";
+  for (int i = 0; i < 3; ++i) {
+    events.set(id);
+    EXPECT_EQ(result_on_another_thread(events, id), KFD_WAIT_COMPLETE) << "it is taken";
+    EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
+    EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
+  }
+}
+
+TEST(Events, ALatecomerHearsOfASetThatWokeOthers) {
+  Events events(Latecomers::kHear);
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  std::thread other([&] { EXPECT_EQ(wait_for(events, id, UINT32_MAX).result, KFD_WAIT_COMPLETE); });
+  events.set(id);  // whether the other waits already or is about to
+  other.join();
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
+}
+
+// What stock ROCr does to end a queue, again and again: one thread sets an event for another and then waits
+// for it itself. The two answer each other in turns, so a wake-up that is lost leaves both asleep.
+TEST(Events, AThreadThatSetsAnEventAndWaitsForItDoesNotTakeItFromOthersIfLatecomersHear) {
+  Events events(Latecomers::kHear);
+  const uint32_t shared = events.create(KFD_EVENT_SIGNAL, true)->id;
+  const uint32_t request = events.create(KFD_EVENT_SIGNAL, true)->id;
+  constexpr int kRounds = 2000;
+  std::atomic<int> asked{0}, answered{0};
+  std::thread handlers([&] {
+    for (int seen = 0; seen < kRounds;) {
+      if (const int now = asked.load(); now != seen) {
+        seen = now;
+        answered.store(now);
+        events.set(shared);
+        continue;
+      }
+      kfd_event_data data[2]{};
+      data[0].event_id = request;
+      data[1].event_id = shared;
+      uint32_t result = 0;
+      events.wait(data, 2, false, UINT32_MAX, result);
+    }
+  });
+  for (int i = 1; i <= kRounds; ++i) {
+    asked.store(i);
+    events.set(request);
+    while (answered.load() != i) {
+      std::this_thread::yield();  // here the last look at the signal is some time ago
+      wait_for(events, shared, UINT32_MAX);
+    }
+  }
+  handlers.join();
+}
+
 TEST(Events, AnInterruptSetsTheEventWhoseSlotWasWritten) {
   Events events;
   const uint32_t a = events.create(KFD_EVENT_SIGNAL, true)->id;

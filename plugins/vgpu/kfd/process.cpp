@@ -27,6 +27,7 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
       options_(options),
       files_(files),
       log_(log),
+      events_(options.latecomers),
       watch_(
           log,
           [this](uint32_t gpu) {

@@ -49,6 +49,7 @@ struct ProcessOptions {
   uint64_t seed = 0;                            ///< Order of steps without threads.
   bool userfaultfd = true;                      ///< Whether sleeping doorbells may be watched by it.
   bool signals = true;                          ///< Whether SIGSEGV and SIGBUS may be caught.
+  Latecomers latecomers = Latecomers::kSleep;   ///< To events: see there.
   /// Processes that name the same machine share its copy engines' queues; empty: each has all.
   std::string machine;
 };

@@ -1,7 +1,8 @@
 // A program for the HSA runtime that the system has (ROCr), which knows nothing of the virtual GPU: what it
 // can do on a GPU without running a kernel, with everything checked.
 //
-//   rocr_program barriers|handlers|copies|rectangles|fault|gone|gone_signal|signals|bad_packet|wait [SEED]
+//   rocr_program barriers|handlers|copies|rectangles|fault|gone|gone_signal|signals|bad_packet|queues|wait
+//   [SEED]
 //
 // Exit status 0: all was as it should be. What was not is printed.
 #include <setjmp.h>
@@ -413,6 +414,16 @@ void run_signals() {
   CHECK(hsa_queue_destroy(queue));
 }
 
+// Queues that come and go. hsa_queue_destroy waits for an event that ROCr's own thread waits for as well: see
+// Latecomers in plugins/vgpu/kfd/events.hpp.
+void run_queues() {
+  for (int i = 0; i < 200; ++i) {
+    hsa_queue_t* queue = nullptr;
+    CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue));
+    CHECK(hsa_queue_destroy(queue));
+  }
+}
+
 // Has something of everything, says so, and stays until it is killed.
 void run_wait() {
   hsa_queue_t* queue = nullptr;
@@ -451,6 +462,8 @@ int main(int argc, char** argv) {
     run_signals();
   } else if (what == "bad_packet") {
     run_bad_packet();
+  } else if (what == "queues") {
+    run_queues();
   } else if (what == "wait") {
     run_wait();
   } else {

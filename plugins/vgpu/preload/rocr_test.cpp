@@ -84,6 +84,10 @@ TEST_P(RocrOn, TheProgramsOwnFaultsAreItsOwn) {
   unsetenv("VGPU_UFFD");
 }
 
+TEST_P(RocrOn, QueuesComeAndGo) {
+  passes("queues");
+}
+
 TEST_P(RocrOn, AQueueThatErrsEndsAlone) {
   passes("bad_packet");
 }
