@@ -1,5 +1,6 @@
 // Any bytes as code: a wave runs them until it ends, stops for a reason, or its turn is over. Never may it
-// crash, hang, or stop without saying why.
+// crash, hang, or stop without saying why. Where there is native code, a second wave does without: both have
+// to come to the same place with the same registers and memory.
 //
 //   byte 0      the target and the width of the wave
 //   byte 1      what of EXEC is active
@@ -7,9 +8,12 @@
 //
 // Pairs of scalars from s0 on and lanes of v0 … v7 begin with addresses of a buffer, descriptors of it, LDS
 // and scratch, so that what the code accesses is often there.
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "plugins/vgpu/exec/test_wave.hpp"
 
@@ -48,21 +52,62 @@ void fill_registers(TestWave& wave, const rigel::vgpu::testing::Buffer& buffer, 
   wave.wave.scratch_lane_bytes = 64;
 }
 
+/// A wave and the memory that it was given.
+struct Run {
+  Run(const Choice& choice, uint8_t active, const uint8_t* code, size_t size, bool native)
+      : wave(gfx(choice.major, choice.minor, choice.stepping), choice.wave_size, kVgprs),
+        buffer(wave.bus.allocate(kBufferBytes)) {
+    wave.allow_native(native);
+    fill_registers(wave, buffer, choice.wave_size);
+    if (active != 0) wave.set_exec((active * 0x0101010101010101u) & wave.wave.mask());
+    std::memcpy(wave.code_buffer.host, code, size);
+  }
+
+  void turn(bool first) { first ? wave.run_at(wave.code_buffer.va, kTurn) : wave.go_on(kTurn); }
+
+  static constexpr uint64_t kBufferBytes = 16384;
+  TestWave wave;
+  const rigel::vgpu::testing::Buffer buffer;
+};
+
+[[noreturn]] void differ(const char* what) {
+  std::fprintf(stderr, "native code and handlers differ: %s\n", what);
+  std::abort();
+}
+
+void expect_same(Run& a, Run& b) {
+  const Wave &x = a.wave.wave, &y = b.wave.wave;
+  if (x.stop != y.stop) differ("why they stopped");
+  if (pc_of(x.op) != pc_of(y.op)) differ("where they stopped");
+  if (a.wave.executed != b.wave.executed) differ("how many instructions they executed");
+  if (x.scc != y.scc || x.mode != y.mode || x.status != y.status || x.trap_status != y.trap_status)
+    differ("SCC, MODE, STATUS or TRAPSTS");
+  if (x.stop == Stop::kFault && x.fault_va != y.fault_va) differ("the address of the fault");
+  if (!std::ranges::equal(a.wave.scalars(), b.wave.scalars())) differ("scalar registers");
+  if (!std::ranges::equal(a.wave.rows(), b.wave.rows())) differ("vector registers");
+  if (!std::ranges::equal(a.wave.lds(), b.wave.lds())) differ("LDS");
+  if (std::memcmp(a.buffer.host, b.buffer.host, Run::kBufferBytes) != 0) differ("memory");
+  if (a.wave.messages != b.wave.messages) differ("messages");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 6 || size > 4096) return 0;
   const Choice& choice = kChoices[data[0] % (sizeof kChoices / sizeof kChoices[0])];
-  TestWave wave(gfx(choice.major, choice.minor, choice.stepping), choice.wave_size, kVgprs);
-  const auto buffer = wave.bus.allocate(16384);
-  fill_registers(wave, buffer, choice.wave_size);
-  if (data[1] != 0) wave.set_exec((data[1] * 0x0101010101010101u) & wave.wave.mask());
-  std::memcpy(wave.code_buffer.host, data + 2, size - 2);
+  Run run(choice, data[1], data + 2, size - 2, true);
+  std::unique_ptr<Run> handlers;
+  if (native::available()) handlers = std::make_unique<Run>(choice, data[1], data + 2, size - 2, false);
 
-  wave.run_at(wave.code_buffer.va, kTurn);
-  for (int turn = 1; turn < kTurns && wave.wave.stop == Stop::kBudget; ++turn) wave.go_on(kTurn);
+  const Wave& wave = run.wave.wave;
+  for (int turn = 0; turn < kTurns && (turn == 0 || wave.stop == Stop::kBudget); ++turn) {
+    run.turn(turn == 0);
+    if (handlers == nullptr) continue;
+    handlers->turn(turn == 0);
+    expect_same(run, *handlers);
+  }
   // It did something and says why it does no more.
-  if (wave.wave.stop == Stop::kRunning) std::abort();
-  if (wave.wave.stop == Stop::kIllegal && wave.wave.illegal_reason == nullptr) std::abort();
+  if (wave.stop == Stop::kRunning) std::abort();
+  if (wave.stop == Stop::kIllegal && wave.illegal_reason == nullptr) std::abort();
   return 0;
 }

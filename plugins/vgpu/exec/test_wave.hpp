@@ -4,6 +4,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
@@ -56,6 +57,9 @@ class TestWave final : public Core {
     set_exec(wave.mask());
   }
 
+  /// Whether what is translated from here on may become native code, where there is such a thing.
+  void allow_native(bool allowed) { key_.native = allowed && native::available(); }
+
   /// Puts code at an offset of the code buffer.
   void put(const std::vector<uint32_t>& words, uint64_t offset = 0) {
     std::memcpy(code_buffer.host + offset, words.data(), words.size() * 4);
@@ -93,6 +97,14 @@ class TestWave final : public Core {
   uint32_t& v(uint32_t index, uint32_t lane) {
     return reinterpret_cast<uint32_t*>(registers_.get() + key_.layout.vgpr_offset(index))[lane];
   }
+
+  /// What instructions can read: scalars by their codes, and the rows of the VGPRs.
+  std::span<const std::byte> scalars() const { return {registers_.get(), scalar_offset(kScalarTemporary)}; }
+  std::span<const std::byte> rows() const {
+    return {registers_.get() + key_.layout.vgpr_offset(0),
+            size_t{key_.layout.vgprs} * key_.layout.row_bytes()};
+  }
+  std::span<const std::byte> lds() const { return {lds_.get(), 65536}; }
 
   uint64_t reference_clock() override { return ++clock_; }
   uint64_t shader_clock() override { return ++clock_; }
