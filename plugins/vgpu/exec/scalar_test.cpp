@@ -177,6 +177,15 @@ TEST(Scalar, ModeIsReadAndWrittenByFields) {
   EXPECT_EQ(t.wave.mode, 0x3ffu);
 }
 
+TEST(Scalar, FiniteHalvesAreRefused) {
+  for (const auto& [target, code] : {std::pair{gfx(9, 0, 0), 0xba0005c1u}, {gfx(10, 3, 0), 0xba8005c1u}}) {
+    TestWave t(target);
+    EXPECT_EQ(t.run({code, 0}), Stop::kEnd);  // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 0
+    EXPECT_EQ(t.run({code, 1}), Stop::kIllegal);
+    EXPECT_STREQ(t.wave.illegal_reason, "MODE has FP16_OVFL, which is not done");
+  }
+}
+
 TEST(Scalar, TrapsWithoutAHandlerStopTheWave) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbe800081, 0xbf920002, 0xbe810081}), Stop::kTrap);

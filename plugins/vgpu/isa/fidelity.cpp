@@ -87,12 +87,18 @@ Domain domain_of(Op op) {
   return Domain::kScalar;
 }
 
-bool is_approximate(Op op) {
+std::string_view approximation(Op op) {
   constexpr std::string_view kBases[] = {"v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_",
                                          "v_log_", "v_sin_", "v_cos_"};
   const std::string_view text = name(op);
-  return std::any_of(std::begin(kBases), std::end(kBases),
-                     [&](std::string_view base) { return text.starts_with(base); });
+  if (std::any_of(std::begin(kBases), std::end(kBases),
+                  [&](std::string_view base) { return text.starts_with(base); })) {
+    return "within one unit in the last place";
+  }
+  if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32)
+    return "EXCP_EN of MODE raises nothing, FP16_OVFL is refused";
+  if (op == Op::s_getreg_b32) return "TRAPSTS gathers no arithmetic exceptions";
+  return {};
 }
 
 std::vector<OperationFidelity> operation_fidelity(std::span<const Target> targets, const Refusal& refusal) {
@@ -122,9 +128,9 @@ std::vector<OperationFidelity> operation_fidelity(std::span<const Target> target
     } else if (tally.refused != 0) {
       line.fidelity = Fidelity::kApproximate;
       line.note = "not as " + tally.refused_forms + ": " + tally.first_reason;
-    } else if (is_approximate(op)) {
+    } else if (const std::string_view how = approximation(op); !how.empty()) {
       line.fidelity = Fidelity::kApproximate;
-      line.note = "within one unit in the last place";
+      line.note = how;
     }
     found.push_back(std::move(line));
   }

@@ -42,8 +42,8 @@ std::vector<OperationFidelity> operation_fidelity(std::span<const Target> target
 
 Domain domain_of(Op op);
 
-/// Whether results are right to one unit in the last place and not to the bit: AMD specifies no more.
-bool is_approximate(Op op);
+/// What an operation that is executed does only nearly, or leaves out; empty if it is exact.
+std::string_view approximation(Op op);
 
 /// An instruction of a line of the tables, with registers for operands and without modifiers, as `target`
 /// decodes it. False if the target doesn't have it.
