@@ -7,8 +7,8 @@
 // it follows directly. So native code and handlers mix freely, and whoever resumes a wave, counts its
 // instructions or reports a fault need not know which of the two it was.
 //
-// What it does is what the handlers do, to the bit, with one exception: which of two NaNs an operation passes
-// on is left to the compiler there, and is the first source's here.
+// What it does is what the handlers do, to the bit. Of several NaNs an operation passes on the first: see
+// vector/ordered.hpp.
 //
 // Needs AVX-512 and, at build time, Xbyak; without them, or with VGPU_NATIVE=0, handlers do everything.
 //

@@ -23,10 +23,16 @@ struct Lane {
   uint64_t d = 0;              ///< The result, in the width of its type,
   std::vector<uint64_t> also;  ///< and what else is right where the manuals leave it open.
   long double tolerance = 0;   ///< See LaneNote.
+  bool exact_nan = false;      ///< Where the result is a NaN it is this one.
   uint32_t wide_d[4] = {};     ///< If the result is wider than 64 bits.
   bool d1 = false;             ///< The lane's bit of a mask result (carry, comparison).
 
   void set(uint64_t value) { d = value; }
+  /// Of sums and products, and what is made of them: see soft_float.hpp about NaNs.
+  void set_exactly(uint64_t value) {
+    d = value;
+    exact_nan = true;
+  }
   void accept(uint64_t value) { also.push_back(value); }
 };
 

@@ -53,7 +53,11 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
   if (in.op == Op::v_readlane_b32 && in.src[1].is_vgpr()) return true;
   // 32 bits that are only moved have no range to be clamped to.
   if (in.clamp && (in.op == Op::v_cndmask_b32 || in.op == Op::v_mov_b32)) return true;
+  const bool is_pair = in.op == Op::v_pk_add_f32 || in.op == Op::v_pk_mul_f32 || in.op == Op::v_pk_fma_f32 ||
+                       in.op == Op::v_pk_mov_b32;
   for (const isa::Operand& operand : in.src) {
+    // What a constant is to the upper of two singles.
+    if (is_pair && operand.exists() && !operand.is_vgpr() && !operand.is_scalar_register()) return true;
     const bool is_float_constant = operand.code >= isa::code::kHalf && operand.code <= isa::code::kInv2Pi;
     const bool is_integer_16 = operand.type == isa::Type::kI16 || operand.type == isa::Type::kU16 ||
                                operand.type == isa::Type::kB16 || operand.type == isa::Type::kV2I16 ||
@@ -65,7 +69,7 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
     if (operand.code == isa::code::kLdsDirect) return true;
     // A constant that v_*_mix reads as a half.
     if (in.encoding == Encoding::kVop3p && operand.exists() && !operand.is_vgpr() &&
-        operand.type == isa::Type::kF32)
+        operand.type == isa::Type::kF32 && !is_pair)
       return true;
   }
   return false;

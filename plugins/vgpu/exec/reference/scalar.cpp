@@ -1,5 +1,5 @@
 // SOP1, SOP2, SOPK, SOPC and the SOPP that only wait: the wave's own arithmetic. Branches, messages and
-// hardware registers are the scheduler's and have tests there.
+// hardware registers are in control.cpp.
 #include <bit>
 
 #include "plugins/vgpu/exec/reference/model.hpp"

@@ -147,7 +147,7 @@ uint64_t quieted(Format f, uint64_t x) {
   return x | f.quiet_bit();
 }
 uint64_t default_nan(Format f) {
-  return f.infinity() | f.quiet_bit();
+  return f.sign_bit() | f.infinity() | f.quiet_bit();
 }
 
 uint64_t flushed_input(Format f, uint64_t x, const Rules& rules) {
@@ -261,6 +261,10 @@ uint64_t fused(Format f, uint64_t a, uint64_t b, uint64_t c, const Rules& rules)
 
 uint64_t add(Format f, uint64_t a, uint64_t b, const Rules& rules) {
   return fused(f, a, f.one(), b, rules);
+}
+
+uint64_t subtract(Format f, uint64_t a, uint64_t b, const Rules& rules) {
+  return fused(f, a, f.one(), is_nan(f, b) ? b : b ^ f.sign_bit(), rules);
 }
 
 uint64_t multiply(Format f, uint64_t a, uint64_t b, const Rules& rules) {

@@ -1,8 +1,10 @@
 // Floating-point arithmetic written out: numbers are taken apart into integers, computed with exactly, and
 // rounded once. Slow and obvious on purpose: the reference for handlers that use the processor's own.
 //
-// Values travel as the bits of their format in a uint64_t. Which NaN an operation gives is not specified by
-// the ISA manuals beyond that it is quiet; here it is the first operand's, quieted.
+// Values travel as the bits of their format in a uint64_t. Of several NaNs an operation gives the first, in
+// the order in which the manuals write it, quieted: they say so of v_div_fixup and v_min, and nothing of
+// others. One out of numbers is negative and has no payload: 0xffc00000, as in their examples of v_sqrt and
+// v_log.
 #pragma once
 
 #include <array>
@@ -51,6 +53,7 @@ bool is_zero(Format f, uint64_t x);
 bool is_denormal(Format f, uint64_t x);
 bool is_negative(Format f, uint64_t x);
 uint64_t quieted(Format f, uint64_t x);
+/// Of inf - inf, 0 * inf, and the like.
 uint64_t default_nan(Format f);
 /// The exponent's field.
 int exponent_field(Format f, uint64_t x);
@@ -78,6 +81,8 @@ struct Integer {
 Integer rounded_to_integer(const Exact& x, uint8_t round);
 
 uint64_t add(Format f, uint64_t a, uint64_t b, const Rules& rules);
+/// A NaN keeps its sign.
+uint64_t subtract(Format f, uint64_t a, uint64_t b, const Rules& rules);
 uint64_t multiply(Format f, uint64_t a, uint64_t b, const Rules& rules);
 uint64_t fused(Format f, uint64_t a, uint64_t b, uint64_t c, const Rules& rules);
 

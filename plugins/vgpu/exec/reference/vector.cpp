@@ -316,7 +316,7 @@ class Vector {
       return;
     }
     LaneNote& note = state_.notes[l.number];
-    note.halves = dst.type == Type::kV2F16;
+    note.halves = dst.type == Type::kV2F16 && !l.exact_nan;
     note.tolerance = l.tolerance;
     Format f{};
     uint64_t x = l.d;
@@ -341,7 +341,7 @@ class Vector {
     }
     if (is_mix) {
       note.format = f;
-      note.any_nan = is_nan(f, x);
+      note.any_nan = is_nan(f, x) && !l.exact_nan;
       note.shift = goes_high() ? 16 : 0;
     }
     const bool is_float =
@@ -350,15 +350,14 @@ class Vector {
       const uint64_t raw = x;
       x = modified_result(f, x, in_, before_);
       for (uint64_t& value : l.also) value = modified_result(f, value, in_, before_);
-      note.any_nan = is_nan(f, x);
+      note.any_nan = is_nan(f, x) && !l.exact_nan;
       note.format = f;
-      if (is_nan(f, raw) && is_nan(f, x) && before_.ieee()) note.any_nan = true;
       if (is_zero(f, x) && (in_.clamp || in_.omod != 0)) l.also.push_back(f.sign_bit());
-      if (is_nan(f, x)) l.also.push_back(x ^ f.sign_bit());
+      if (note.any_nan) l.also.push_back(x ^ f.sign_bit());
       // A part of an approximation, or of a NaN, says nothing.
       const bool part = in_.lanes == LaneMode::kSdwa && in_.dst_sel != SdwaSel::kDword;
       // Whether the output modifier comes before or after the rounding is not said; halves show it.
-      note.any = (part && (l.tolerance > 0 || is_nan(f, raw))) ||
+      note.any = (part && (l.tolerance > 0 || (is_nan(f, raw) && !l.exact_nan))) ||
                  (f == kHalf && in_.omod != 0 && !before_.ieee() && !before_.other().keep_results);
     }
     const uint64_t value = placed(x, l.old);
@@ -378,7 +377,7 @@ class Vector {
         if (in_.dst_sel == SdwaSel::kWord1) note.shift = 16;
         if (in_.dst_sel <= SdwaSel::kByte3) {
           // A byte of a NaN: any.
-          for (uint64_t byte = 0; byte < 256 && is_nan(f, x); ++byte) {
+          for (uint64_t byte = 0; byte < 256 && is_nan(f, x) && !l.exact_nan; ++byte) {
             note.also.push_back(placed(byte, l.old));
           }
           note.any_nan = false;

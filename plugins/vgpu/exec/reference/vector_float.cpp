@@ -107,7 +107,7 @@ uint64_t ldexp(Format f, uint64_t x, int64_t n, const Rules& rules) {
 
 // gfx8 leaves denormals alone when it chooses, but may flush them when it clamps.
 void extreme(Lane& lane, Format f, uint64_t value) {
-  lane.set(value);
+  lane.set_exactly(value);
   if (lane.state.target.major == 8 && is_denormal(f, value)) lane.accept(value & f.sign_bit());
 }
 
@@ -198,10 +198,10 @@ void div_fixup(Lane& lane, Format f) {
                  s2 = flushed_input(f, lane.s[2], rules);
   const uint64_t sign = (s1 ^ s2) & f.sign_bit();
   const uint64_t magnitude = absolute(f, s0);
-  if (is_nan(f, s2)) return lane.set(quieted(f, s2));
-  if (is_nan(f, s1)) return lane.set(quieted(f, s1));
-  if (is_zero(f, s1) && is_zero(f, s2)) return lane.set(default_nan(f));
-  if (is_infinite(f, s1) && is_infinite(f, s2)) return lane.set(default_nan(f));
+  if (is_nan(f, s2)) return lane.set_exactly(quieted(f, s2));
+  if (is_nan(f, s1)) return lane.set_exactly(quieted(f, s1));
+  if (is_zero(f, s1) && is_zero(f, s2)) return lane.set_exactly(default_nan(f));
+  if (is_infinite(f, s1) && is_infinite(f, s2)) return lane.set_exactly(default_nan(f));
   if (is_zero(f, s1) || is_infinite(f, s2)) return lane.set(sign | f.infinity());
   if (is_infinite(f, s1) || is_zero(f, s2)) return lane.set(sign);
   const int difference = exponent_field(f, s2) - exponent_field(f, s1);
@@ -298,23 +298,23 @@ bool compute_float(Lane& lane) {
     case Op::v_add_f16:
     case Op::v_add_f32:
     case Op::v_add_f64:
-      lane.set(add(f, a, b, rules));
+      lane.set_exactly(add(f, a, b, rules));
       return true;
     case Op::v_sub_f16:
     case Op::v_sub_f32:
-      lane.set(add(f, a, negated(f, b), rules));
+      lane.set_exactly(subtract(f, a, b, rules));
       return true;
     case Op::v_subrev_f16:
     case Op::v_subrev_f32:
-      lane.set(add(f, b, negated(f, a), rules));
+      lane.set_exactly(subtract(f, b, a, rules));
       return true;
     case Op::v_mul_f16:
     case Op::v_mul_f32:
     case Op::v_mul_f64:
-      lane.set(multiply(f, a, b, rules));
+      lane.set_exactly(multiply(f, a, b, rules));
       return true;
     case Op::v_mul_legacy_f32:
-      lane.set(legacy_product(f, a, b, rules));
+      lane.set_exactly(legacy_product(f, a, b, rules));
       return true;
     case Op::v_mullit_f32: {
       // D3D's lit: the smallest number where the exponent is, or the base is no longer positive.
@@ -322,7 +322,7 @@ bool compute_float(Lane& lane) {
       const uint64_t fb = flushed_input(f, b, rules), fc = flushed_input(f, c, rules);
       const bool odd = fb == smallest || fb == (f.sign_bit() | f.infinity()) || is_nan(f, fb) ||
                        compare(f, fc, 0) <= 0 || is_nan(f, fc);
-      lane.set(odd ? smallest : legacy_product(f, a, b, rules));
+      lane.set_exactly(odd ? smallest : legacy_product(f, a, b, rules));
       // How a denormal that MODE flushes counts in these comparisons is not said.
       if (is_denormal(f, a) || is_denormal(f, b) || is_denormal(f, c)) {
         lane.accept(smallest);
@@ -340,12 +340,12 @@ bool compute_float(Lane& lane) {
     case Op::v_mad_legacy_f16:
     case Op::v_madmk_f16:
     case Op::v_madak_f16:
-      lane.set(multiplied_and_added(f, a, b, c, rules.round));
+      lane.set_exactly(multiplied_and_added(f, a, b, c, rules.round));
       return true;
     case Op::v_mad_legacy_f32:
     case Op::v_mac_legacy_f32: {
       const Rules flush{rules.round, false, false};
-      lane.set(add(f, legacy_product(f, a, b, flush), c, flush));
+      lane.set_exactly(add(f, legacy_product(f, a, b, flush), c, flush));
       return true;
     }
     case Op::v_fma_f16:
@@ -359,14 +359,14 @@ bool compute_float(Lane& lane) {
     case Op::v_fmaak_f32:
     case Op::v_fmamk_f16:
     case Op::v_fmamk_f32:
-      lane.set(fused(f, a, b, c, rules));
+      lane.set_exactly(fused(f, a, b, c, rules));
       return true;
     case Op::v_fma_legacy_f32:
     case Op::v_fmac_legacy_f32:
       if (is_zero(f, flushed_input(f, a, rules)) || is_zero(f, flushed_input(f, b, rules))) {
-        lane.set(add(f, 0, c, rules));
+        lane.set_exactly(add(f, 0, c, rules));
       } else {
-        lane.set(fused(f, a, b, c, rules));
+        lane.set_exactly(fused(f, a, b, c, rules));
       }
       return true;
     case Op::v_min_f16:
@@ -501,7 +501,7 @@ bool compute_float(Lane& lane) {
       const uint64_t value = fused(f, a, b, c, rules);
       const int power = f == kSingle ? 64 : 128;
       const bool up = exponent_field(f, flushed_input(f, c, rules)) > f.bias();
-      lane.set(scale ? ldexp(f, value, up ? power : -power, rules) : value);
+      lane.set_exactly(scale ? ldexp(f, value, up ? power : -power, rules) : value);
       // Rounded once or twice.
       if (scale && exponent_field(f, lane.d) <= 1) {
         lane.accept(lane.d + 1);

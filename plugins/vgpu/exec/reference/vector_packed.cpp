@@ -37,6 +37,29 @@ void float_halves(Lane& lane, Function function) {
     }
     lane.d |= x << (upper ? 16 : 0);
   }
+  lane.exact_nan = true;
+}
+
+uint64_t clamped_single(const Lane& lane, uint64_t x) {
+  if (!lane.in.clamp) return x;
+  if (is_nan(kSingle, x)) return lane.state.dx10_clamp() ? 0 : x;
+  return compare(kSingle, x, 0) <= 0 ? 0 : compare(kSingle, x, kSingle.one()) > 0 ? kSingle.one() : x;
+}
+
+// gfx90a: two singles of a register pair each. op_sel and op_sel_hi say which of the two is computed with.
+template <typename Function>
+void pairs(Lane& lane, Function function) {
+  for (const bool upper : {false, true}) {
+    const unsigned select = upper ? lane.in.op_sel_hi : lane.in.op_sel;
+    const unsigned negate = upper ? lane.in.neg_hi : lane.in.neg;
+    uint64_t s[3];
+    for (unsigned i = 0; i < 3; ++i) {
+      s[i] = lane.wide[i][select >> i & 1];
+      if ((negate >> i & 1) != 0) s[i] ^= kSingle.sign_bit();
+    }
+    lane.d |= clamped_single(lane, function(s[0], s[1], s[2])) << (upper ? 32 : 0);
+  }
+  lane.exact_nan = true;
 }
 
 template <typename Function>
@@ -66,12 +89,6 @@ uint64_t mixed(const Lane& lane, unsigned i) {
   return x;
 }
 
-uint64_t clamped_single(const Lane& lane, uint64_t x) {
-  if (!lane.in.clamp) return x;
-  if (is_nan(kSingle, x)) return lane.state.dx10_clamp() ? 0 : x;
-  return compare(kSingle, x, 0) <= 0 ? 0 : compare(kSingle, x, kSingle.one()) > 0 ? kSingle.one() : x;
-}
-
 void mix(Lane& lane, bool is_fused, bool to_half) {
   const Rules rules = lane.state.single();
   const uint64_t a = mixed(lane, 0), b = mixed(lane, 1), c = mixed(lane, 2);
@@ -84,11 +101,8 @@ void mix(Lane& lane, bool is_fused, bool to_half) {
     lane.accept(clamped_single(lane, add(kSingle, multiply(kSingle, a, b, rules), c, rules)));
   }
   x = clamped_single(lane, x);
-  if (!to_half) {
-    if (is_nan(kSingle, x)) lane.accept(default_nan(kSingle));
-    lane.set(x);
-    return;
-  }
+  lane.exact_nan = true;
+  if (!to_half) return lane.set(x);
   for (uint64_t& other : lane.also) other = converted(kSingle, other, rules, kHalf, lane.state.other());
   lane.set(converted(kSingle, x, rules, kHalf, lane.state.other()));
 }
@@ -142,8 +156,20 @@ void dot_halves(Lane& lane) {
 
 bool compute_packed(Lane& lane) {
   const State& state = lane.state;
-  const Rules rules = state.other();
+  const Rules rules = state.other(), singles = state.single();
   switch (lane.in.op) {
+    case Op::v_pk_add_f32:
+      pairs(lane, [&](uint64_t a, uint64_t b, uint64_t) { return add(kSingle, a, b, singles); });
+      return true;
+    case Op::v_pk_mul_f32:
+      pairs(lane, [&](uint64_t a, uint64_t b, uint64_t) { return multiply(kSingle, a, b, singles); });
+      return true;
+    case Op::v_pk_fma_f32:
+      pairs(lane, [&](uint64_t a, uint64_t b, uint64_t c) { return fused(kSingle, a, b, c, singles); });
+      return true;
+    case Op::v_pk_mov_b32:
+      lane.set(lane.wide[0][lane.in.op_sel & 1] | uint64_t{lane.wide[1][lane.in.op_sel >> 1 & 1]} << 32);
+      return true;
     case Op::v_pk_add_f16:
       float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t) { return add(kHalf, a, b, rules); });
       return true;

@@ -3,6 +3,7 @@
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
+#include "plugins/vgpu/exec/vector/ordered.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -100,20 +101,20 @@ WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numera
 
 template <class F>
 F scaled_fma(F a, F b, F c, decltype(F{} == F{}) scales) {
-  const F sum = fused(a, b, c);
+  const F whole = product_sum(a, b, c);
   // Comparing fields: NaNs and infinities stay what they are.
   using T = Traits<F>;
   const auto large = biased_exponent(c) > T::kBias + 1;
-  F down = sum * T::kDown;
+  F down = whole * T::kDown;
   if ((get_mxcsr() >> 13 & 3) == 0) {
     // A denormal quotient is rounded to nearest a second time. Where that was a tie, what the first rounding
     // left out decides which way it goes.
-    const F lost = sum - down * T::kUp, left = fused(a, b, c - sum);
+    const F lost = whole - down * T::kUp, left = fused(a, b, c - whole);
     const auto upward = (lost == T::kHalfOfLeast) & (left > 0),
                downward = (lost == -T::kHalfOfLeast) & (left < 0);
     down = select(upward, down + T::kLeastDenormal, select(downward, down - T::kLeastDenormal, down));
   }
-  return select(scales, select(large, sum * T::kUp, down), sum);
+  return select(scales, select(large, whole * T::kUp, down), whole);
 }
 
 /// The quotient, or what it is where that is no matter of arithmetic.

@@ -1,5 +1,6 @@
 // Dot products: of two halves, and of two, four or eight integers in each lane.
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
+#include "plugins/vgpu/exec/vector/ordered.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -44,8 +45,8 @@ F32 dot2_f32(U32 a, U32 b, F32 c, Control control) {
   const auto half = [&](U32 bits) {
     return half_to_single(control.flush_inputs16() ? flush_half(bits) : bits);
   };
-  const F32 first = c + half(a & 0xffff) * half(b & 0xffff);
-  return first + half(a >> 16) * half(b >> 16);
+  const F32 first = sum(c, product(half(a & 0xffff), half(b & 0xffff)));
+  return sum(first, product(half(a >> 16), half(b >> 16)));
 }
 
 /// Part `index`, of `Bits` bits, extended.

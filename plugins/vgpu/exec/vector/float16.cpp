@@ -2,6 +2,7 @@
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
+#include "plugins/vgpu/exec/vector/ordered.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -17,16 +18,24 @@ HalfBits extreme3_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
   return {extreme3<Format16, Max>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
 }
 
+Half add(Half a, Half b, Control control) {
+  return {in_order(half_sum(a.v, b.v, control.round16()), a.v, b.v)};
+}
+// A NaN keeps its sign.
+Half subtract(Half a, Half b, Control control) {
+  return {in_order(half_sum(a.v, -b.v, control.round16()), a.v, b.v)};
+}
+
 Half fma(Half a, Half b, Half c, Control control) {
-  return {fused_half(a.v, b.v, c.v, control.round16())};
+  return {in_order(fused_half(a.v, b.v, c.v, control.round16()), a.v, b.v, c.v)};
 }
 
 // Not fused: the product is rounded to half. These have no denormals in any mode.
 Half mad(HalfBits a, HalfBits b, HalfBits c, Control control) {
-  const F32 product = half_to_single(flush_half(a.v)) * half_to_single(flush_half(b.v));
-  const U32 rounded = flush_half(single_to_half(product, control.round16()));
-  const F32 sum = half_sum(half_to_single(rounded), half_to_single(flush_half(c.v)), control.round16());
-  return {half_to_single(flush_half(single_to_half(sum, control.round16())))};
+  const F32 exact = product(half_to_single(flush_half(a.v)), half_to_single(flush_half(b.v)));
+  const U32 rounded = flush_half(single_to_half(exact, control.round16()));
+  const Half total = add({half_to_single(rounded)}, {half_to_single(flush_half(c.v))}, control);
+  return {half_to_single(flush_half(single_to_half(total.v, control.round16())))};
 }
 
 template <Rounding R>
@@ -47,13 +56,10 @@ Parts parts_of(F32 a) {
 }
 
 constexpr Entry kTable[] = {
-    rare<([](Half a, Half b, Control control) { return Half{half_sum(a.v, b.v, control.round16())}; })>(
-        Op::v_add_f16),
-    rare<([](Half a, Half b, Control control) { return Half{half_sum(a.v, -b.v, control.round16())}; })>(
-        Op::v_sub_f16),
-    rare<([](Half a, Half b, Control control) { return Half{half_sum(b.v, -a.v, control.round16())}; })>(
-        Op::v_subrev_f16),
-    rare<([](Half a, Half b) { return Half{a.v * b.v}; })>(Op::v_mul_f16),
+    rare<add>(Op::v_add_f16),
+    rare<subtract>(Op::v_sub_f16),
+    rare<([](Half a, Half b, Control control) { return subtract(b, a, control); })>(Op::v_subrev_f16),
+    rare<([](Half a, Half b) { return Half{product(a.v, b.v)}; })>(Op::v_mul_f16),
     rare<fma>(Op::v_fma_f16),
     rare<fma>(Op::v_fma_legacy_f16),
     rare<fma>(Op::v_fmac_f16),

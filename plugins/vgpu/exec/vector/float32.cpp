@@ -2,6 +2,7 @@
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
+#include "plugins/vgpu/exec/vector/ordered.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -31,7 +32,7 @@ F32 rounded(F32 a, Control control) {
 // DX9: zero times anything is +0.
 F32 legacy_product(F32 a, F32 b) {
   const I32 zero = (a == 0) | (b == 0);
-  return zero ? F32{} : a * b;
+  return zero ? F32{} : product(a, b);
 }
 
 F32 magnitude_of(F32 a) {
@@ -50,36 +51,36 @@ F32 without_denormals(F32 a) {
 // Not fused, and without denormals in any mode: where MXCSR keeps them, they go here.
 template <bool Legacy>
 F32 mad(F32 a, F32 b, F32 c, Control control) {
-  const auto product = [](F32 x, F32 y) { return Legacy ? legacy_product(x, y) : x * y; };
-  if (control.flushes32()) return product(a, b) + c;
+  const auto times = [](F32 x, F32 y) { return Legacy ? legacy_product(x, y) : product(x, y); };
+  if (control.flushes32()) return sum(times(a, b), c);
   const F32 x = without_denormals(a), y = without_denormals(b);
-  F32 part = without_denormals(product(x, y));
+  F32 part = without_denormals(times(x, y));
   // What only became the least normal number because a denormal has fewer digits to round to is flushed, too.
   const I32 least = (bits_as<U32>(part) & 0x7fffffff) == 0x800000;
   if (__builtin_expect(mask_bits(least) != 0, 0)) {
     const I32 below = magnitude_of(x * 0x1p64f * y) < 0x1p-62f;
     part = bits_as<F32>(select(least & below, bits_as<U32>(part) & 0x80000000, bits_as<U32>(part)));
   }
-  return without_denormals(part + without_denormals(c));
+  return without_denormals(sum(part, without_denormals(c)));
 }
 
 constexpr Entry kTable[] = {
-    hot<([](F32 a, F32 b) { return a + b; })>(Op::v_add_f32),
-    hot<([](F32 a, F32 b) { return a - b; })>(Op::v_sub_f32),
-    hot<([](F32 a, F32 b) { return b - a; })>(Op::v_subrev_f32),
-    hot<([](F32 a, F32 b) { return a * b; })>(Op::v_mul_f32),
+    hot<([](F32 a, F32 b) { return sum(a, b); })>(Op::v_add_f32),
+    hot<([](F32 a, F32 b) { return difference(a, b); })>(Op::v_sub_f32),
+    hot<([](F32 a, F32 b) { return difference(b, a); })>(Op::v_subrev_f32),
+    hot<([](F32 a, F32 b) { return product(a, b); })>(Op::v_mul_f32),
     rare<legacy_product>(Op::v_mul_legacy_f32),
-    hot<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fma_f32),
-    hot<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fmac_f32),
-    rare<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fmaak_f32),
-    rare<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fmamk_f32),
+    hot<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fma_f32),
+    hot<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmac_f32),
+    rare<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmaak_f32),
+    rare<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmamk_f32),
     rare<([](F32 a, F32 b, F32 c) {
       const I32 zero = (a == 0) | (b == 0);
-      return zero ? F32{} + c : fused(a, b, c);
+      return zero ? F32{} + c : product_sum(a, b, c);
     })>(Op::v_fma_legacy_f32),
     rare<([](F32 a, F32 b, F32 c) {
       const I32 zero = (a == 0) | (b == 0);
-      return zero ? F32{} + c : fused(a, b, c);
+      return zero ? F32{} + c : product_sum(a, b, c);
     })>(Op::v_fmac_legacy_f32),
     hot<mad<false>>(Op::v_mad_f32),
     hot<mad<false>>(Op::v_mac_f32),

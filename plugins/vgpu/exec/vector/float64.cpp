@@ -1,6 +1,7 @@
 // Double precision.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
+#include "plugins/vgpu/exec/vector/ordered.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -32,10 +33,10 @@ F64 scaled(F64 a, I32h steps) {
 }
 
 constexpr Entry kTable[] = {
-    hot<([](F64 a, F64 b) { return a + b; })>(Op::v_add_f64),
-    hot<([](F64 a, F64 b) { return a * b; })>(Op::v_mul_f64),
-    hot<([](F64 a, F64 b, F64 c) { return fused(a, b, c); })>(Op::v_fma_f64),
-    rare<([](F64 a, F64 b, F64 c) { return fused(a, b, c); })>(Op::v_fmac_f64),
+    hot<([](F64 a, F64 b) { return sum(a, b); })>(Op::v_add_f64),
+    hot<([](F64 a, F64 b) { return product(a, b); })>(Op::v_mul_f64),
+    hot<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fma_f64),
+    rare<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fmac_f64),
     rare<extreme64<false>>(Op::v_min_f64),
     rare<extreme64<true>>(Op::v_max_f64),
     rare<rounded<Rounding::kDown>>(Op::v_floor_f64),

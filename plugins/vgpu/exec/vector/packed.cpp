@@ -1,6 +1,7 @@
 // VOP3P: two halves or two 16-bit integers in each lane, and operations of mixed precision.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
+#include "plugins/vgpu/exec/vector/ordered.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -133,7 +134,7 @@ U32 extreme16(U32 a, U32 b, Control control) {
 }
 
 F32 fma(F32 a, F32 b, F32 c, Control control) {
-  return fused_half(a, b, c, control.round16());
+  return in_order(fused_half(a, b, c, control.round16()), a, b, c);
 }
 
 // Saturating 16-bit arithmetic.
@@ -177,9 +178,9 @@ U16x2 as_unsigned(I16x2 a) {
 }
 
 constexpr Entry kTable[] = {
-    halves<([](F32 a, F32 b, Control control) { return half_sum(a, b, control.round16()); })>(
+    halves<([](F32 a, F32 b, Control control) { return in_order(half_sum(a, b, control.round16()), a, b); })>(
         Op::v_pk_add_f16),
-    halves<([](F32 a, F32 b, Control) { return a * b; })>(Op::v_pk_mul_f16),
+    halves<([](F32 a, F32 b, Control) { return product(a, b); })>(Op::v_pk_mul_f16),
     halves<fma>(Op::v_pk_fma_f16),
     halves<fma>(Op::v_pk_fmac_f16),
     half_bits_of<extreme16<false>>(Op::v_pk_min_f16),
@@ -202,17 +203,18 @@ constexpr Entry kTable[] = {
     integers<([](I16x2 a, I16x2 b) { return min_of(a, b); })>(Op::v_pk_min_i16),
     integers<([](I16x2 a, I16x2 b) { return max_of(a, b); })>(Op::v_pk_max_i16),
 
-    mix<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>(Op::v_fma_mix_f32),
+    mix<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fma_mix_f32),
     into(aux::kKeepHigh,
-         mix<([](F32 a, F32 b, F32 c) { return Half{fused(a, b, c)}; })>(Op::v_fma_mixlo_f16)),
+         mix<([](F32 a, F32 b, F32 c) { return Half{product_sum(a, b, c)}; })>(Op::v_fma_mixlo_f16)),
     into(aux::kHighResult,
-         mix<([](F32 a, F32 b, F32 c) { return Half{fused(a, b, c)}; })>(Op::v_fma_mixhi_f16)),
-    with_unit(mix<([](F32 a, F32 b, F32 c) { return a * b + c; })>(Op::v_mad_mix_f32), FloatUnit::kFlushing),
-    with_unit(
-        into(aux::kKeepHigh, mix<([](F32 a, F32 b, F32 c) { return Half{a * b + c}; })>(Op::v_mad_mixlo_f16)),
-        FloatUnit::kFlushing),
-    with_unit(into(aux::kHighResult,
-                   mix<([](F32 a, F32 b, F32 c) { return Half{a * b + c}; })>(Op::v_mad_mixhi_f16)),
+         mix<([](F32 a, F32 b, F32 c) { return Half{product_sum(a, b, c)}; })>(Op::v_fma_mixhi_f16)),
+    with_unit(mix<([](F32 a, F32 b, F32 c) { return sum(product(a, b), c); })>(Op::v_mad_mix_f32),
+              FloatUnit::kFlushing),
+    with_unit(into(aux::kKeepHigh, mix<([](F32 a, F32 b, F32 c) { return Half{sum(product(a, b), c)}; })>(
+                                       Op::v_mad_mixlo_f16)),
+              FloatUnit::kFlushing),
+    with_unit(into(aux::kHighResult, mix<([](F32 a, F32 b, F32 c) { return Half{sum(product(a, b), c)}; })>(
+                                         Op::v_mad_mixhi_f16)),
               FloatUnit::kFlushing),
 };
 

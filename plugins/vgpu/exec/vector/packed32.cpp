@@ -1,5 +1,6 @@
 // VOP3P of gfx90a: two single-precision values of each lane, in two rows. op_sel says which of its source's
 // dwords the first result is computed from, op_sel_hi the second.
+#include "plugins/vgpu/exec/vector/ordered.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -69,10 +70,10 @@ constexpr Entry entry(Op op, uint8_t sources, Handler handler, bool is_float) {
 }
 
 constexpr Entry kTable[] = {
-    entry(Op::v_pk_add_f32, 2, packed_single_lanes<([](F32 a, F32 b, F32) { return a + b; })>, true),
-    entry(Op::v_pk_mul_f32, 2, packed_single_lanes<([](F32 a, F32 b, F32) { return a * b; })>, true),
-    entry(Op::v_pk_fma_f32, 3, packed_single_lanes<([](F32 a, F32 b, F32 c) { return fused(a, b, c); })>,
-          true),
+    entry(Op::v_pk_add_f32, 2, packed_single_lanes<([](F32 a, F32 b, F32) { return sum(a, b); })>, true),
+    entry(Op::v_pk_mul_f32, 2, packed_single_lanes<([](F32 a, F32 b, F32) { return product(a, b); })>, true),
+    entry(Op::v_pk_fma_f32, 3,
+          packed_single_lanes<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>, true),
     entry(Op::v_pk_mov_b32, 2, move_dwords, false),
 };
 

@@ -1,0 +1,83 @@
+// Arithmetic whose result may be one of several NaNs: it is the first that stands in the operation, quieted.
+// Compilers take sums, products and fused operations for commutative and would make it any of them. The
+// host's instructions have the order that is wanted, so they are named here; without them NaNs are picked
+// out.
+//
+// The manuals say that NaNs of v_div_fixup and v_min are passed on quieted, and nothing of which it is
+// elsewhere; native code and the reference do the same as is done here.
+#pragma once
+
+#include "plugins/vgpu/exec/vector/lanes.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+namespace detail {
+template <class V>
+[[gnu::always_inline]] inline V quieted(V x) {
+  if constexpr (sizeof(x[0]) == 4) {
+    return bits_as<V>(bits_as<U32>(x) | 0x400000);
+  } else {
+    return bits_as<V>(bits_as<U64>(x) | 0x8000000000000);
+  }
+}
+template <class V>
+[[gnu::always_inline]] inline V first_nan(V result, V a) {
+  return a != a ? quieted(a) : result;
+}
+}  // namespace detail
+
+/// `result`, an operation's on these sources in any order, with the first NaN among them in place of any
+/// other.
+template <class V, class... Sources>
+[[gnu::always_inline]] inline V in_order(V result, V a, Sources... others) {
+  if (__builtin_expect(mask_bits(bits_as<LaneMask<V>>(result != result)) == 0, 1)) return result;
+  if constexpr (sizeof...(others) != 0) result = in_order(result, others...);
+  return detail::first_nan(result, a);
+}
+
+#if RIGEL_SIMD_LEVEL > 0
+#define RIGEL_ORDERED(V, suffix)                                      \
+  [[gnu::always_inline]] inline V sum(V a, V b) {                     \
+    V result;                                                         \
+    asm("vadd" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
+    return result;                                                    \
+  }                                                                   \
+  [[gnu::always_inline]] inline V difference(V a, V b) {              \
+    V result;                                                         \
+    asm("vsub" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
+    return result;                                                    \
+  }                                                                   \
+  [[gnu::always_inline]] inline V product(V a, V b) {                 \
+    V result;                                                         \
+    asm("vmul" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
+    return result;                                                    \
+  }                                                                   \
+  /* a * b + c, rounded once */                                       \
+  [[gnu::always_inline]] inline V product_sum(V a, V b, V c) {        \
+    asm("vfmadd231" suffix " %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    return c;                                                         \
+  }
+RIGEL_ORDERED(F32, "ps")
+RIGEL_ORDERED(F64, "pd")
+#undef RIGEL_ORDERED
+#else
+template <class V>
+inline V sum(V a, V b) {
+  return in_order(V(a + b), a, b);
+}
+template <class V>
+inline V difference(V a, V b) {
+  return in_order(V(a - b), a, b);
+}
+template <class V>
+inline V product(V a, V b) {
+  return in_order(V(a * b), a, b);
+}
+/// a * b + c, rounded once
+template <class V>
+inline V product_sum(V a, V b, V c) {
+  return in_order(fused(a, b, c), a, b, c);
+}
+#endif
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
