@@ -658,6 +658,26 @@ TEST_P(AqlQueue, TakesDoorbellsFromMemory) {
   EXPECT_EQ(*doorbells.at<uint32_t>(), UINT32_MAX);
 }
 
+TEST_P(AqlQueue, TakesDoorbellsFromMemoryWhileSuspendedToo) {
+  const Buffer doorbells = bus.allocate(64);
+  std::memset(doorbells.host, 0xff, 64);
+  TestAqlQueue slotted(bus, cp, gfx(), 5, 64, 7, doorbells.host);
+  cp.run();
+  signals.set(0, 1);
+  ASSERT_EQ(cp.update_queue(5, 0, 0, 7, 0), QueueRequestError::kNone);
+  slotted.write(barrier_packet({}, signals.handle(0)));
+  if (gfx8()) {
+    *doorbells.at<uint32_t>() = 1;
+  } else {
+    *doorbells.at<uint64_t>() = 0;
+  }
+  EXPECT_EQ(cp.run(), 0u);
+  EXPECT_EQ(*doorbells.at<uint32_t>(), UINT32_MAX) << "who watches doorbells would never sleep";
+  ASSERT_EQ(cp.update_queue(5, 0, 0, 7, 100), QueueRequestError::kNone);
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+}
+
 TEST_P(AqlQueue, DropsLegacyRingsThatGoBack) {
   if (!gfx8()) GTEST_SKIP() << "gfx8";
   signals.set(0, 2);

@@ -55,7 +55,7 @@ void Engine::stop() {
 
 void Engine::add(std::shared_ptr<Queue> queue, bool suspended) {
   std::unique_lock lock(mutex_);
-  entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended, Outcome::kIdle}));
+  entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended, false, Outcome::kIdle}));
   sort();
   if (context_.config.threads && !worker_.joinable()) {
     const WorkerSignals signals;
@@ -72,7 +72,7 @@ void Engine::remove(const Queue& queue) {
                                   [&](const auto& entry) { return entry->queue.get() == &queue; });
   if (found == entries_.end()) return;
   const std::shared_ptr<Entry> entry = *found;
-  entry->suspended = true;  // for a round that goes over an older list
+  entry->removed = true;
   entries_.erase(found);
   wait_until_not_running(lock, *entry);
 }
@@ -150,6 +150,12 @@ void Engine::wake_peers(std::unique_lock<std::mutex>& lock) {
   }
 }
 
+// A suspended queue's doorbell is looked at as well: one that stayed rung would keep whoever watches the
+// doorbells of sleeping workers from its own sleep, and wake them over and over.
+bool Engine::has_turn(Entry& entry) {
+  return !entry.removed && entry.queue->has_work() && !entry.suspended;
+}
+
 Engine::Round Engine::round(std::unique_lock<std::mutex>& lock) {
   Round result;
   ++rounds_;
@@ -162,7 +168,7 @@ Engine::Round Engine::round(std::unique_lock<std::mutex>& lock) {
     const size_t count = end - begin;
     for (size_t i = 0; i < count; ++i) {
       Entry& entry = *entries[begin + (i + rounds_) % count];
-      if (entry.suspended || !entry.queue->has_work()) continue;
+      if (!has_turn(entry)) continue;
       const Outcome outcome = step_entry(lock, entry, kBudget);
       result.progress |= outcome == Outcome::kProgress;
       result.polling |= outcome == Outcome::kPolling;
@@ -220,7 +226,7 @@ bool Engine::step(std::mt19937_64& random) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a->queue->priority() > b->queue->priority(); });
   for (const auto& entry : order) {
-    if (entry->suspended || !entry->queue->has_work()) continue;
+    if (!has_turn(*entry)) continue;
     if (step_entry(lock, *entry, 1) == Outcome::kProgress) return true;
   }
   return false;

@@ -67,6 +67,7 @@ class Engine {
   struct Entry {
     std::shared_ptr<Queue> queue;
     bool suspended = false;
+    bool removed = false;  // for a round that goes over an older list
     Outcome last = Outcome::kIdle;
   };
   using Entries = std::vector<std::shared_ptr<Entry>>;
@@ -79,6 +80,7 @@ class Engine {
     bool polling = false;
   };
   Round round(std::unique_lock<std::mutex>& lock);
+  static bool has_turn(Entry& entry);
   void wake_peers(std::unique_lock<std::mutex>& lock);
   Outcome step_entry(std::unique_lock<std::mutex>& lock, Entry& entry, uint32_t budget);
   void sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polling, Clock::duration quiet);
