@@ -3,6 +3,7 @@
 #include <hsa/amd_hsa_queue.h>
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 #include <thread>
 #include <vector>
@@ -138,11 +139,21 @@ TEST_P(Scratch, AQueueMayEndWhileItWaits) {
   auto busy = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);
   busy.dep_signal[0] = gate;
   submit(other_.get(), busy);
+  std::array<ScopedQueue, 8> queues;
+  for (ScopedQueue& queue : queues) {
+    queue.create(agent(), 64);
+    ASSERT_NE(queue.get(), nullptr);
+  }
   const PoolUsedUp used(local_);
-  submit(one_.get(), packet(100'000));
-  std::this_thread::sleep_for(milliseconds(5));
-  one_.destroy();
-  EXPECT_EQ(one_.errors().count, 0);
+  std::chrono::microseconds pause{0};
+  for (ScopedQueue& queue :
+       queues) {  // as it asks, when its handler has heard of it, while it is tried again
+    submit(queue.get(), packet(100'000));
+    std::this_thread::sleep_for(pause);
+    queue.destroy();
+    EXPECT_EQ(queue.errors().count, 0);
+    pause = 2 * pause + std::chrono::microseconds(50);
+  }
   hsa_signal_store_screlease(gate, 0);
 }
 

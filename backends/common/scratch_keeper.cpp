@@ -71,6 +71,8 @@ bool ScratchKeeper::others_hold(const AqlQueue& asking) const {
 
 void ScratchKeeper::retry_later(AqlQueue& queue) {
   const std::lock_guard lock(mutex_);
+  // The queue's handler may get here when the queue has been removed and waits for it to end.
+  if (std::find(queues_.begin(), queues_.end(), &queue) == queues_.end()) return;
   waiting_.push_back(&queue);
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();

@@ -47,7 +47,7 @@ class ScratchKeeper {
   bool reclaim(const AqlQueue* except = nullptr, uint64_t more_than = 0);
   /// Whether another queue has some, which it will not need for ever.
   bool others_hold(const AqlQueue& asking) const;
-  /// Calls queue.retry_scratch() until that returns true.
+  /// Calls queue.retry_scratch() until that returns true, or the queue is removed (or has been).
   void retry_later(AqlQueue& queue);
 
   /// Bytes that one queue may keep.
