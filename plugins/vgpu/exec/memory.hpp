@@ -73,6 +73,13 @@ class Memory {
     std::byte* host = nullptr;
   };
 
+  /// For native code, which does what find_again() does: where in the object the extents are that sites used
+  /// last, and which of them is a site's.
+  static size_t sites_offset();
+  static size_t slot(const void* site, Access access) {
+    return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
+  }
+
   /// The extent that [va, va + bytes) lies in, as far as it is known; `host` is null where find()'s would be.
   [[gnu::always_inline]] Extent find_extent(const void* site, uint64_t va, uint64_t bytes, Access access) {
     if (find(site, va, bytes, access) == nullptr) return {};
@@ -112,9 +119,6 @@ class Memory {
     size_t next = 0;  // the one that gives way
   };
 
-  static size_t slot(const void* site, Access access) {
-    return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
-  }
   void refresh() {
     const uint64_t now = bus_.translation_epoch();
     if (now == epoch_) return;

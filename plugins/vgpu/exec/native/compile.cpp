@@ -40,6 +40,10 @@ class Compiler {
       emit(i);
       instructions += segments[i].last_site - segments[i].first_site + 1;
     }
+    for (Slow& slow : slow_) {
+      a_.L(slow.label);
+      emit_handler(slow.op);
+    }
     a_.emit_pool();
     return instructions;
   }
@@ -55,6 +59,12 @@ class Compiler {
     size_t offset = 0;
   };
 
+  // Ways to handlers, apart from the code that is executed otherwise.
+  struct Slow {
+    Xbyak::Label label;
+    uint32_t op = 0;
+  };
+
   const Site& site(uint32_t index) const { return request_.sites[index]; }
   uint32_t op_of(const Segment& segment) const { return site(segment.first_site).op; }
 
@@ -63,6 +73,7 @@ class Compiler {
     a_.align(16);
     a_.L(entries_[index].label);
     entries_[index].offset = a_.getSize();
+    if (segment.memory) emit_memory_segment(segment);
     for (const Step& step : segment.before) emit_scalar(a_, step);
     if (!segment.lanes.empty()) Lanes(a_, request_, segment.lanes).emit(segment.scc_mask);
     if (segment.exec_mask != kNoMask) copy_mask(segment.exec_mask, isa::code::kExecLo);
@@ -87,6 +98,13 @@ class Compiler {
     // What follows may be native: then it is the next segment.
     if (index + 1 < segments_->size() && op_of((*segments_)[index + 1]) == next_op) return;
     emit_exit(next_op, kHandlersJump);
+  }
+
+  void emit_memory_segment(const Segment& segment) {
+    const uint32_t op = op_of(segment);
+    Slow& slow = slow_.emplace_back();
+    slow.op = op;
+    emit_memory(a_, request_, *segment.memory, request_.ops[op], slow.label);
   }
 
   void copy_mask(uint32_t from, uint32_t to) {
@@ -139,6 +157,7 @@ class Compiler {
 
   bool all_native(size_t first, const Segment& last) const {
     for (size_t i = first; &(*segments_)[i] != &last; ++i) {
+      if ((*segments_)[i].memory) return false;  // perhaps
       const Site& end = site((*segments_)[i].last_site);
       if (op_of((*segments_)[i + 1]) != end.op + end.op_count) return false;
     }
@@ -176,6 +195,7 @@ class Compiler {
   Assembler a_;
   const std::vector<Segment>* segments_ = nullptr;
   std::deque<Entry> entries_;
+  std::deque<Slow> slow_;
 };
 
 // For `perf`: what is where.
@@ -221,8 +241,8 @@ bool available() {
 uint32_t compile(const Request& request, CodeMemory& memory) {
   const std::vector<Segment> segments = plan(request);
   if (segments.empty()) return 0;
-  // Nearly all instructions take less than 256 bytes; should they not, there is more.
-  for (size_t bytes = (request.sites.size() + 16) * 256;; bytes *= 2) {
+  // Nearly all instructions take less than 512 bytes; should they not, there is more.
+  for (size_t bytes = (request.sites.size() + 16) * 512;; bytes *= 2) {
     const std::unique_ptr<uint8_t[]> buffer(new uint8_t[bytes]);
     try {
       Compiler compiler(request, {buffer.get(), bytes});

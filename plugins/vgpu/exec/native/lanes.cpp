@@ -19,6 +19,8 @@ namespace {
 // EVEX counts displacements of a byte in vectors: from here it reaches 64 rows of a wave of 64.
 constexpr uint32_t kRowBias = 128 * 64;
 constexpr unsigned kCollectors = 2;
+// Of all lanes together: what is longer has its loop only, so that code stays small.
+constexpr size_t kUnrolledSteps = 96;
 
 }  // namespace
 
@@ -95,11 +97,12 @@ void Lanes::find_uses() {
 // ---------------------------------------------------------------------------------------------------
 
 Address Lanes::row_at(uint32_t row) const {
-  return a.zword[a.r10 + static_cast<int>(row * layout_.row_bytes()) - static_cast<int>(kRowBias)];
+  return a
+      .zword[a.r10 + static_cast<int>(row * layout_.row_bytes() + chunk_ * 64) - static_cast<int>(kRowBias)];
 }
 
 Address Lanes::mask_at(uint32_t scalar) const {
-  return a.word[a.r11 + static_cast<int>(scalar * 4)];
+  return a.word[a.r11 + static_cast<int>(scalar * 4 + chunk_ * 2)];
 }
 
 int Lanes::cached(uint32_t row) const {
@@ -121,7 +124,8 @@ unsigned Lanes::free_slot() {
     }
   }
   Slot& slot = slots_[best];
-  if (slot.dirty) a.vmovdqa32(row_at(slot.row) | k_exec, Zmm(static_cast<int>(best)));
+  if (slot.dirty && unrolled_) a.vmovdqa32(row_at(slot.row), Zmm(static_cast<int>(best)));
+  if (slot.dirty && !unrolled_) a.vmovdqa32(row_at(slot.row) | k_exec, Zmm(static_cast<int>(best)));
   slot = {};
   return best;
 }
@@ -392,11 +396,75 @@ void Lanes::write_back_rows() {
   }
 }
 
-void Lanes::emit(uint32_t scc_mask) {
+// Nothing is in registers yet.
+void Lanes::begin_lanes() {
+  slots_ = {};
+  masks_ = {};
+}
+
+// The masks that these 16 lanes made: in the first ones' registers they stand where all lanes' bits will.
+void Lanes::collect_masks() {
+  const Reg64 collectors[kCollectors] = {a.r8, a.rdi};
+  for (unsigned i = 0; i < kMasks; ++i) {
+    if (!masks_[i].dirty) continue;
+    const Opmask mask(static_cast<int>(i) + 1);
+    auto place = std::find(collected_.begin(), collected_.end(), masks_[i].scalar);
+    if (place == collected_.end() && collected_.size() < kCollectors && (!unrolled_ || chunk_ == 0)) {
+      place = collected_.insert(place, masks_[i].scalar);
+    }
+    if (place == collected_.end()) {
+      a.kmovw(mask_at(masks_[i].scalar), mask);
+      continue;
+    }
+    const Reg64& collector = collectors[place - collected_.begin()];
+    if (!unrolled_) {
+      a.shr(collector, 16);
+      a.kmovw(a.eax, mask);
+      a.shl(a.rax, 48);
+      a.or_(collector, a.rax);
+    } else if (chunk_ == 0) {
+      a.kmovw(collector.cvt32(), mask);
+    } else {
+      a.kmovw(a.eax, mask);
+      a.shl(a.rax, static_cast<uint8_t>(chunk_ * 16));
+      a.or_(collector, a.rax);
+    }
+  }
+}
+
+void Lanes::store_collected() {
+  const Reg64 collectors[kCollectors] = {a.r8, a.rdi};
+  for (unsigned i = 0; i < collected_.size(); ++i) {
+    const auto at = static_cast<int>(collected_[i] * 4);
+    if (layout_.wave_size == 64) {
+      a.mov(a.qword[a.rdx + at], collectors[i]);
+      continue;
+    }
+    if (!unrolled_) a.shr(collectors[i], 32);
+    a.mov(a.dword[a.rdx + at], collectors[i].cvt32());
+  }
+  collected_.clear();
+}
+
+void Lanes::emit_unrolled() {
+  unrolled_ = true;
+  a.kxnorw(k_exec, k_exec, k_exec);
+  for (chunk_ = 0; chunk_ < chunks(); ++chunk_) {
+    begin_lanes();
+    for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
+    for (unsigned i = 0; i < kSlots; ++i) {
+      if (slots_[i].dirty) a.vmovdqa32(row_at(slots_[i].row), Zmm(static_cast<int>(i)));
+    }
+    collect_masks();
+  }
+  store_collected();
+  unrolled_ = false;
+  chunk_ = 0;
+}
+
+void Lanes::emit_loop() {
   const bool makes_masks =
       std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.mask_out != kNoMask; });
-  a.lea(a.r10, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias)]);
-  a.mov(a.r11, a.rdx);
   a.mov(a.r9, a.rcx);
   Label loop, skipped;
   a.L(loop);
@@ -406,40 +474,33 @@ void Lanes::emit(uint32_t scc_mask) {
     a.kortestw(k_exec, k_exec);
     a.jz(skipped, Assembler::T_NEAR);
   }
+  begin_lanes();
   for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
   write_back_rows();
-
-  const Reg64 collectors[kCollectors] = {a.r8, a.rdi};
-  for (unsigned i = 0; i < kMasks; ++i) {
-    if (!masks_[i].dirty) continue;
-    const Opmask mask(static_cast<int>(i) + 1);
-    if (collected_.size() < kCollectors) {
-      const Reg64& collector = collectors[collected_.size()];
-      a.shr(collector, 16);
-      a.kmovw(a.eax, mask);
-      a.shl(a.rax, 48);
-      a.or_(collector, a.rax);
-      collected_.push_back(masks_[i].scalar);
-    } else {
-      a.kmovw(mask_at(masks_[i].scalar), mask);
-    }
-  }
+  collect_masks();
   a.L(skipped);
   a.add(a.r10, 64);
   a.add(a.r11, 2);
   a.lea(a.rax, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias + chunks() * 64)]);
   a.cmp(a.r10, a.rax);
   a.jne(loop, Assembler::T_NEAR);
+  store_collected();
+}
 
-  for (unsigned i = 0; i < collected_.size(); ++i) {
-    const auto at = static_cast<int>(collected_[i] * 4);
-    if (layout_.wave_size == 64) {
-      a.mov(a.qword[a.rdx + at], collectors[i]);
-    } else {
-      a.shr(collectors[i], 32);
-      a.mov(a.dword[a.rdx + at], collectors[i].cvt32());
-    }
+void Lanes::emit(uint32_t scc_mask) {
+  a.lea(a.r10, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias)]);
+  a.mov(a.r11, a.rdx);
+  Label some, done;
+  const bool is_short = steps_.size() * chunks() <= kUnrolledSteps;
+  if (is_short) {
+    layout_.wave_size == 64 ? a.cmp(a.rcx, -1) : a.cmp(a.ecx, -1);
+    a.jne(some, Assembler::T_NEAR);
+    emit_unrolled();
+    a.jmp(done, Assembler::T_NEAR);
+    a.L(some);
   }
+  emit_loop();
+  a.L(done);
   if (scc_mask != kNoMask) {
     const auto at = static_cast<int>(scc_mask * 4);
     a.xor_(a.eax, a.eax);

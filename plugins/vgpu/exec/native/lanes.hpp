@@ -12,6 +12,7 @@
 //   k1 … k4           lane masks that were read or written
 //   k5, k6            scratch of one instruction
 //   k7                the bits of EXEC
+// Code without the loop moves neither r10 nor r11, and has all bits set in k7.
 //
 // Inactive lanes are computed like the others and left out when a row goes back to memory.
 #pragma once
@@ -62,6 +63,7 @@ class Lanes {
   Lanes(Assembler& assembler, const Request& request, const std::vector<Step>& steps);
 
   /// Code of all steps, for all lanes of the wave. Masks that were made are in their scalar slots after it.
+  /// A few steps are there twice: as a loop, and without one for waves whose lanes are all active.
   void emit(uint32_t scc_mask);
 
   // For the emitters of operations.
@@ -118,6 +120,11 @@ class Lanes {
   };
 
   uint32_t chunks() const { return layout_.wave_size / 16; }
+  void emit_loop();
+  void emit_unrolled();
+  void begin_lanes();
+  void collect_masks();
+  void store_collected();
   Xbyak::Address row_at(uint32_t row) const;
   Xbyak::Address mask_at(uint32_t scalar) const;
   void find_uses();
@@ -134,6 +141,8 @@ class Lanes {
   const RegisterLayout layout_;
   const std::vector<Step>& steps_;
   std::vector<uint32_t> collected_;  // masks in r8 and rdi
+  bool unrolled_ = false;
+  uint32_t chunk_ = 0;  // of 16 lanes, if the code is only for these
   const Step* step_ = nullptr;
   uint32_t index_ = 0;
   bool mask_matters_ = true;

@@ -238,6 +238,16 @@ class Planner {
   std::vector<Segment> run() {
     for (uint32_t index = 0; index < request_.sites.size(); ++index) {
       const Site& site = request_.sites[index];
+      if (!site.is_indexed) {
+        if (const std::optional<MemoryStep> memory = memory_step(request_, site)) {
+          close();
+          open(index);
+          now_.last_site = index;
+          now_.memory = memory;
+          close();
+          continue;
+        }
+      }
       Step step = maker_.make(index);
       const bool follows =
           index != 0 && site.op == request_.sites[index - 1].op + request_.sites[index - 1].op_count;

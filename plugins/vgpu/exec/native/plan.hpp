@@ -6,12 +6,14 @@
 // scalar instruction between two vector instructions of which the first makes a mask that it reads and the
 // second reads what it makes of that. Scalar instructions are executed once, before the vector instructions
 // or after them, whichever is possible. Those that combine lane masks can be done by 16 lanes as well.
+// A memory instruction is a segment of its own.
 #pragma once
 
 #include <bitset>
 #include <cstdint>
 #include <vector>
 
+#include "plugins/vgpu/exec/native/memory_access.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -65,10 +67,11 @@ struct Segment {
   Step branch;  ///< The last one, if it is one.
   bool has_branch = false;
   bool writes_exec = false;
-  uint32_t exec_mask = kNoMask;  ///< EXEC becomes this mask, made by lanes.
-  uint32_t scc_mask = kNoMask;   ///< SCC is whether this mask, made by lanes, has any bit.
+  uint32_t exec_mask = kNoMask;      ///< EXEC becomes this mask, made by lanes.
+  uint32_t scc_mask = kNoMask;       ///< SCC is whether this mask, made by lanes, has any bit.
+  std::optional<MemoryStep> memory;  ///< It is this and nothing else.
 
-  bool empty() const { return before.empty() && lanes.empty() && after.empty() && !has_branch; }
+  bool empty() const { return before.empty() && lanes.empty() && after.empty() && !has_branch && !memory; }
 };
 
 /// Cuts a block. Sites that are in no segment are left to their handlers.

@@ -1,0 +1,376 @@
+#include "plugins/vgpu/exec/native/memory_access.hpp"
+
+#include <cstddef>
+
+#include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/memory_ops/shape.hpp"
+#include "plugins/vgpu/exec/native/lanes.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::native {
+namespace {
+
+using Xbyak::Label;
+using Xbyak::Opmask;
+using Xbyak::Zmm;
+
+constexpr auto kNear = Assembler::T_NEAR;
+constexpr int kVector = 64;
+
+// Vectors that code needs as a whole.
+struct alignas(64) Vectors {
+  uint32_t lanes[2][16];   // i * 4, i * 8
+  uint32_t gather[2][16];  // pairs of dwords: the first ones, the second ones
+  uint32_t scatter[2][16];
+};
+constexpr Vectors kVectors = [] {
+  Vectors made{};
+  for (uint32_t i = 0; i < 16; ++i) {
+    made.lanes[0][i] = i * 4;
+    made.lanes[1][i] = i * 8;
+    for (uint32_t d = 0; d < 2; ++d) {
+      made.gather[d][i] = i * 2 + d;
+      made.scatter[d][i] = (d * 16 + i) / 2 + (i % 2) * 16;
+    }
+  }
+  return made;
+}();
+
+class MemoryCode {
+ public:
+  MemoryCode(Assembler& assembler, const Request& request, const MemoryStep& step, const MicroOp& op,
+             Label& otherwise)
+      : a_(assembler),
+        step_(step),
+        op_(op),
+        otherwise_(otherwise),
+        row_(static_cast<int>(request.layout.row_bytes())),
+        chunks_(row_ / kVector),
+        stride_(step.dwords == 2 ? 8 : 4),
+        low_(static_cast<int>(op.src[0].offset)),
+        high_(low_ + row_) {}
+
+  void scalar_load() {
+    a_.mov(a_.r8, a_.qword[a_.rdx + low_]);
+    a_.and_(a_.r8, -4);
+    if (step_.register_offset) {
+      a_.mov(a_.eax, a_.dword[a_.rdx + static_cast<int>(op_.src[1].offset)]);
+      a_.and_(a_.eax, -4);
+      a_.add(a_.r8, a_.rax);
+    }
+    add_offset();
+    a_.mov(a_.r11d, step_.dwords * 4);
+    find(Access::kRead);
+    const auto to = static_cast<int>(op_.dst);
+    switch (step_.dwords) {
+      case 1:
+        a_.mov(a_.eax, a_.dword[a_.r9]);
+        return a_.mov(a_.dword[a_.rdx + to], a_.eax);
+      case 2:
+        a_.mov(a_.rax, a_.qword[a_.r9]);
+        return a_.mov(a_.qword[a_.rdx + to], a_.rax);
+      case 4:
+        a_.vmovdqu(a_.xmm0, a_.ptr[a_.r9]);
+        return a_.vmovdqu(a_.ptr[a_.rdx + to], a_.xmm0);
+      case 8:
+        a_.vmovdqu(a_.ymm0, a_.ptr[a_.r9]);
+        return a_.vmovdqu(a_.ptr[a_.rdx + to], a_.ymm0);
+      default:
+        a_.vmovdqu32(a_.zmm0, a_.ptr[a_.r9]);
+        return a_.vmovdqu32(a_.ptr[a_.rdx + to], a_.zmm0);
+    }
+  }
+
+  void vector() {
+    Label some, done;
+    const bool by_masks = step_.dwords != 2;
+    row_ == 256 ? a_.cmp(a_.rcx, -1) : a_.cmp(a_.ecx, -1);
+    a_.jne(by_masks ? some : otherwise_, kNear);
+    lanes(false, done);
+    if (by_masks) {
+      a_.jmp(done, kNear);
+      a_.L(some);
+      a_.test(a_.rcx, a_.rcx);
+      a_.jz(done, kNear);
+      lanes(true, done);
+    }
+    a_.L(done);
+  }
+
+ private:
+  static int constant(const uint32_t (&vector)[16]) {
+    return static_cast<int>(reinterpret_cast<const std::byte*>(vector) -
+                            reinterpret_cast<const std::byte*>(&kVectors));
+  }
+
+  // All lanes, or those in EXEC, of which r10 is the first.
+  void lanes(bool masked, Label& done) {
+    Label ramp, apart;
+    masked_ = masked;
+    // Of the first two lanes, before all are looked at.
+    if (masked) {
+      a_.tzcnt(a_.r10, a_.rcx);
+      a_.mov(a_.eax, a_.dword[a_.rdx + a_.r10 * 4 + low_]);
+      a_.blsr(a_.r11, a_.rcx);
+      a_.jz(ramp, kNear);
+      a_.tzcnt(a_.r9, a_.r11);
+      a_.mov(a_.r11d, a_.dword[a_.rdx + a_.r9 * 4 + low_]);
+      a_.sub(a_.r11d, a_.eax);
+      a_.sub(a_.r9d, a_.r10d);
+      a_.imul(a_.r9d, a_.r9d, stride_);
+      a_.cmp(a_.r11d, a_.r9d);
+    } else {
+      a_.mov(a_.eax, a_.dword[a_.rdx + low_]);
+      a_.mov(a_.r11d, a_.dword[a_.rdx + low_ + 4]);
+      a_.sub(a_.r11d, a_.eax);
+      a_.cmp(a_.r11d, stride_);
+    }
+    const bool is_load = step_.kind == MemoryStep::Kind::kLoad;
+    a_.jne(is_load ? apart : otherwise_, kNear);
+    a_.L(ramp);
+    follow_each_other();
+    if (!is_load) return store();
+    load();
+    a_.jmp(done, kNear);
+    a_.L(apart);
+    a_.test(a_.r11d, a_.r11d);
+    a_.jne(otherwise_, kNear);
+    load_one();
+  }
+
+  // r9: where lane 0's place in memory is, or would be.
+  void follow_each_other() {
+    a_.mov(a_.rdi, reinterpret_cast<uint64_t>(&kVectors));
+    if (masked_) {
+      take_masks();
+      a_.imul(a_.r11d, a_.r10d, stride_);
+      a_.mov(a_.r9d, a_.eax);
+      a_.sub(a_.r9d, a_.r11d);
+      a_.vpbroadcastd(kStart, a_.r9d);
+    } else {
+      a_.vpbroadcastd(kStart, a_.eax);
+    }
+    a_.vpaddd(kExpected, kStart, a_.zword[a_.rdi + constant(kVectors.lanes[stride_ / 4 - 1])]);
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      if (chunk != 0) a_.vpaddd(kExpected, kExpected, a_.splat(static_cast<uint32_t>(stride_ * 16)));
+      differ(kExpected, low_, chunk);
+    }
+    high_halves();
+    none_wrong();
+    // From the first to the last lane.
+    if (masked_) {
+      a_.bsr(a_.r11, a_.rcx);
+      a_.sub(a_.r11, a_.r10);
+      a_.imul(a_.r11, a_.r11, stride_);
+      a_.add(a_.r11, step_.dwords * 4);
+    } else {
+      a_.mov(a_.r11d, (row_ / 4 - 1) * stride_ + step_.dwords * 4);
+    }
+    // Their addresses do not carry into the high half.
+    a_.mov(a_.edi, a_.eax);
+    a_.add(a_.edi, a_.r11d);
+    a_.jc(otherwise_, kNear);
+    address();
+    find(step_.kind == MemoryStep::Kind::kStore ? Access::kWrite : Access::kRead);
+    if (masked_) {
+      a_.imul(a_.r10, a_.r10, stride_);
+      a_.sub(a_.r9, a_.r10);
+    }
+  }
+
+  // All lanes load from one place.
+  void load_one() {
+    if (masked_) take_masks();
+    a_.vpbroadcastd(kStart, a_.eax);
+    for (int chunk = 0; chunk < chunks_; ++chunk) differ(kStart, low_, chunk);
+    high_halves();
+    none_wrong();
+    address();
+    a_.mov(a_.r11d, step_.dwords * 4);
+    find(Access::kRead);
+    // Pairs are not torn.
+    if (step_.dwords == 2) a_.vmovq(a_.xmm5, a_.qword[a_.r9]);
+    for (int d = 0; d < step_.dwords; ++d) {
+      if (step_.dwords != 2) {
+        a_.vpbroadcastd(kFirst, a_.dword[a_.r9 + d * 4]);
+      } else {
+        if (d == 1) a_.vpshufd(a_.xmm5, a_.xmm5, 1);
+        a_.vpbroadcastd(kFirst, a_.xmm5);
+      }
+      for (int chunk = 0; chunk < chunks_; ++chunk) put(d, chunk, kFirst);
+    }
+  }
+
+  Opmask mask(int chunk) const { return Opmask(1 + chunk); }
+
+  void take_masks() {
+    a_.kmovq(a_.k1, a_.rcx);
+    for (int chunk = 1; chunk < chunks_; ++chunk) {
+      a_.kshiftrq(mask(chunk), a_.k1, static_cast<uint8_t>(chunk * 16));
+    }
+  }
+
+  // Notes in kWrong, which the first chunk sets, where addresses are others.
+  void differ(const Zmm& expected, int row, int chunk) {
+    const auto at = a_.zword[a_.rdx + row + chunk * kVector];
+    const bool first = row == low_ && chunk == 0;
+    if (masked_) {
+      first ? a_.vpxord(kWrong | mask(chunk) | Xbyak::util::T_z, expected, at)
+            : a_.vpternlogd(kWrong | mask(chunk), expected, at, 0xf6);
+    } else {
+      first ? a_.vpxord(kWrong, expected, at) : a_.vpternlogd(kWrong, expected, at, 0xf6);
+    }
+  }
+
+  // r8: the first lane's. They have one in common.
+  void high_halves() {
+    if (step_.scalar_base) return;
+    masked_ ? a_.mov(a_.r8d, a_.dword[a_.rdx + a_.r10 * 4 + high_])
+            : a_.mov(a_.r8d, a_.dword[a_.rdx + high_]);
+    a_.vpbroadcastd(kHigh, a_.r8d);
+    for (int chunk = 0; chunk < chunks_; ++chunk) differ(kHigh, high_, chunk);
+  }
+
+  void none_wrong() {
+    a_.vptestmd(a_.k5, kWrong, kWrong);
+    a_.kortestw(a_.k5, a_.k5);
+    a_.jnz(otherwise_, kNear);
+  }
+
+  // The first lane's to r8. Its low half is in eax.
+  void address() {
+    if (step_.scalar_base) {
+      a_.mov(a_.r8, a_.qword[a_.rdx + static_cast<int>(op_.src[1].offset)]);
+      a_.add(a_.r8, a_.rax);
+    } else {
+      if (step_.flat) {
+        a_.cmp(a_.r8d, a_.dword[a_.rsi + static_cast<int>(offsetof(Wave, shared_aperture_hi))]);
+        a_.je(otherwise_, kNear);
+        a_.cmp(a_.r8d, a_.dword[a_.rsi + static_cast<int>(offsetof(Wave, private_aperture_hi))]);
+        a_.je(otherwise_, kNear);
+      }
+      a_.shl(a_.r8, 32);
+      a_.or_(a_.r8, a_.rax);
+    }
+    add_offset();
+  }
+
+  void add_offset() {
+    const auto offset = static_cast<int32_t>(op_.aux);
+    if (offset > 0) a_.add(a_.r8, static_cast<uint32_t>(offset));
+    if (offset < 0) a_.sub(a_.r8, static_cast<uint32_t>(-offset));
+  }
+
+  // Memory::find_again() of r11 bytes: the host's address of r8 to r9.
+  void find(Access access) {
+    const auto at =
+        static_cast<int>(Memory::sites_offset() + Memory::slot(&op_, access) * sizeof(Memory::Extent));
+    const auto field = [&](size_t offset) { return a_.qword[a_.rax + at + static_cast<int>(offset)]; };
+    a_.mov(a_.rax, a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, memory))]);
+    a_.mov(a_.r9, a_.r8);
+    a_.sub(a_.r9, field(offsetof(Memory::Extent, begin)));
+    a_.mov(a_.rdi, field(offsetof(Memory::Extent, bytes)));
+    a_.sub(a_.rdi, a_.r9);
+    a_.jb(otherwise_, kNear);
+    a_.cmp(a_.rdi, a_.r11);
+    a_.jb(otherwise_, kNear);
+    a_.add(a_.r9, field(offsetof(Memory::Extent, host)));
+  }
+
+  // A vector of the result. Inactive lanes keep what they have; all are written, so that whoever reads them
+  // next need not wait for the store.
+  void put(int d, int chunk, const Zmm& value) {
+    const auto at = a_.zword[a_.rdx + static_cast<int>(op_.dst) + d * row_ + chunk * kVector];
+    if (!masked_) return a_.vmovdqa32(at, value);
+    a_.vmovdqa32(kMixed, at);
+    a_.vmovdqa32(kMixed | mask(chunk), value);
+    a_.vmovdqa32(at, kMixed);
+  }
+
+  void load() {
+    if (step_.dwords == 2) a_.mov(a_.r10, reinterpret_cast<uint64_t>(&kVectors));
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      if (step_.dwords != 2) {
+        for (int d = 0; d < step_.dwords; ++d) {
+          const auto from = a_.zword[a_.r9 + chunk * kVector + d * 4];
+          masked_ ? a_.vmovdqu32(kFirst | mask(chunk) | Xbyak::util::T_z, from) : a_.vmovdqu32(kFirst, from);
+          put(d, chunk, kFirst);
+        }
+        continue;
+      }
+      a_.vmovdqu32(kFirst, a_.zword[a_.r9 + chunk * 2 * kVector]);
+      a_.vmovdqu32(kSecond, a_.zword[a_.r9 + (chunk * 2 + 1) * kVector]);
+      for (int d = 0; d < 2; ++d) {
+        a_.vmovdqa32(kMixed, a_.zword[a_.r10 + constant(kVectors.gather[d])]);
+        a_.vpermi2d(kMixed, kFirst, kSecond);
+        put(d, chunk, kMixed);
+      }
+    }
+  }
+
+  void store() {
+    if (step_.dwords == 2) a_.mov(a_.r10, reinterpret_cast<uint64_t>(&kVectors));
+    const auto from = static_cast<int>(op_.src[2].offset);
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      a_.vmovdqa32(kFirst, a_.zword[a_.rdx + from + chunk * kVector]);
+      if (step_.dwords == 1) {
+        const auto to = a_.zword[a_.r9 + chunk * kVector];
+        masked_ ? a_.vmovdqu32(to | mask(chunk), kFirst) : a_.vmovdqu32(to, kFirst);
+        continue;
+      }
+      a_.vmovdqa32(kSecond, a_.zword[a_.rdx + from + row_ + chunk * kVector]);
+      for (int half = 0; half < 2; ++half) {
+        a_.vmovdqa32(kMixed, a_.zword[a_.r10 + constant(kVectors.scatter[half])]);
+        a_.vpermi2d(kMixed, kFirst, kSecond);
+        a_.vmovdqu32(a_.zword[a_.r9 + (chunk * 2 + half) * kVector], kMixed);
+      }
+    }
+  }
+
+  const Zmm kStart{0}, kExpected{1}, kWrong{2}, kHigh{3}, kFirst{4}, kSecond{5}, kMixed{6};
+
+  Assembler& a_;
+  const MemoryStep& step_;
+  const MicroOp& op_;
+  Label& otherwise_;
+  const int row_;  // bytes
+  const int chunks_;
+  const int stride_;  // from lane to lane, in bytes
+  const int low_, high_;
+  bool masked_ = false;
+};
+
+}  // namespace
+
+std::optional<MemoryStep> memory_step(const Request& request, const Site& site) {
+  const isa::Instruction& in = site.instruction;
+  if (site.op_count != 1) return std::nullopt;  // fences first, or changes EXEC
+  const std::optional<Shape> shape = shape_of(in.op);
+  if (!shape || shape->verb == Verb::kAtomic || shape->bytes < 4 || shape->addtid) return std::nullopt;
+  MemoryStep step;
+  step.dwords = static_cast<uint8_t>(shape->dwords());
+  if (in.encoding == isa::Encoding::kSmem) {
+    if (shape->verb != Verb::kLoad || !isa::name(in.op).starts_with("s_load_")) return std::nullopt;
+    step.kind = MemoryStep::Kind::kScalarLoad;
+    const bool gfx10 = request.target.family() == isa::Family::kGfx10;
+    const bool null = gfx10 && in.soffset.code == isa::code::kNull;
+    step.register_offset = in.soffset.exists() && !null && in.soffset.is_scalar_register();
+    return step;
+  }
+  if (in.encoding != isa::Encoding::kFlat && in.encoding != isa::Encoding::kGlobal) return std::nullopt;
+  if (in.lds || !in.vaddr.exists() || !in.vaddr.is_vgpr()) return std::nullopt;
+  if (step.dwords > 2 && shape->verb == Verb::kStore) return std::nullopt;
+  step.kind = shape->verb == Verb::kStore ? MemoryStep::Kind::kStore : MemoryStep::Kind::kLoad;
+  step.flat = in.encoding == isa::Encoding::kFlat;
+  step.scalar_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
+  if (step.flat && step.scalar_base) return std::nullopt;
+  return step;
+}
+
+void emit_memory(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,
+                 Label& otherwise) {
+  MemoryCode code(a, request, step, op, otherwise);
+  step.kind == MemoryStep::Kind::kScalarLoad ? code.scalar_load() : code.vector();
+}
+
+}  // namespace rigel::vgpu::exec::native

@@ -1,0 +1,37 @@
+// Memory operations in native code: what a handler does in the case that kernels are written for. Scalar
+// loads; loads and stores of dwords of lanes that follow each other, or loads that are all from one place,
+// with all lanes active, where the instruction found memory the last time. What is different in any way is
+// left to the handler, before anything has changed: so faults are its business alone.
+#pragma once
+
+#include <optional>
+
+#include "plugins/vgpu/exec/native/native.hpp"
+
+namespace Xbyak {
+class Label;
+}
+
+namespace rigel::vgpu::exec::native {
+
+class Assembler;
+
+/// What native code knows of a memory instruction; the rest is in its micro-operation.
+struct MemoryStep {
+  enum class Kind : uint8_t { kScalarLoad, kLoad, kStore };
+  Kind kind = Kind::kLoad;
+  uint8_t dwords = 1;  ///< Of one lane; scalar loads: of the wave.
+  bool flat = false;   ///< The address may mean LDS or scratch.
+  bool scalar_base = false;
+  bool register_offset = false;  ///< Scalar loads: SOFFSET is a register.
+};
+
+/// Nothing: its handler does it, always.
+std::optional<MemoryStep> memory_step(const Request& request, const Site& site);
+
+/// Code of one. Jumps to `otherwise` with nothing done if it is not the case for native code. Uses rax, rdi,
+/// r8 … r11 and all vector and mask registers.
+void emit_memory(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,
+                 Xbyak::Label& otherwise);
+
+}  // namespace rigel::vgpu::exec::native
