@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "compare/machine.hpp"
@@ -182,7 +183,14 @@ struct CopySides {
       : to_agent(way == Way::kToHost ? machine.cpu : machine.agent),
         from_agent(way == Way::kToDevice ? machine.cpu : machine.agent),
         to(machine.allocate(way == Way::kToHost ? machine.host_pool : machine.device_pool, bytes)),
-        from(machine.allocate(way == Way::kToDevice ? machine.host_pool : machine.device_pool, bytes)) {}
+        from(machine.allocate(way == Way::kToDevice ? machine.host_pool : machine.device_pool, bytes)) {
+    // Memory that nobody has written may be one page of zeroes, which is copied out of the caches.
+    if (way == Way::kToDevice) {
+      std::memset(from, 0x5a, bytes);
+    } else {
+      check(hsa_amd_memory_fill(from, 0x5a5a5a5a, bytes / 4), "fill");
+    }
+  }
   ~CopySides() {
     hsa_amd_memory_pool_free(to);
     hsa_amd_memory_pool_free(from);
