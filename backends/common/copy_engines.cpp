@@ -218,7 +218,11 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
 
 hsabe_status_t CopyEngines::submit(const hsabe_copy_t& asked) {
   if (asked.width == 0 || asked.height == 0 || asked.depth == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const hsabe_copy_t copy = folded(asked);
+  if (asked.height == 1 && asked.depth == 1) return submit_folded(asked);
+  return submit_folded(folded(asked));
+}
+
+hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
   for (;;) {
     Result result = Result::kNotThisWay;
     {
@@ -273,12 +277,12 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   SdmaQueue& queue = *engine.queue;
   const SdmaEncoder& encoder = queue.encoder();
   const bool row = is_row(copy);
-  const bool narrow = copy.width <= UINT32_MAX && copy.height <= UINT32_MAX && copy.depth <= UINT32_MAX;
-  const size_t body = row ? encoder.copy_dwords(copy.width) : narrow ? encoder.rect_dwords(rect_of(copy)) : 0;
-  if (body == 0 || body > SdmaQueue::kDwordsMax / 2) return Result::kNotThisWay;
-
-  size_t waiting = 0;
-  for (const Wait& wait : waits.signals) waiting += encoder.wait_zero_dwords(wait.value);
+  const auto done = [&] {
+    if (engine.copies.size() >= kKeptMost) engine.copies.read(queue.read());
+    engine.copies.add(copy.completion, queue.written());
+    if (copy.width * copy.height * copy.depth > kEngineBytesWithin) engine.large_end = queue.written();
+    return Result::kDone;
+  };
   const bool flush = copy.from_host != 0;
   SdmaCompletion completion;
   if (copy.completion != 0) {
@@ -287,13 +291,32 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
     completion.mailbox_va = signal.event_mailbox_ptr;
     completion.event_id = signal.event_id;
   }
+  if (row && waits.signals.empty() && copy.width <= encoder.copy_max() && copy.start_time == 0 &&
+      copy.end_time == 0) {
+    uint32_t* const begin = queue.begin(SdmaEncoder::kPlainDwords);
+    if (begin == nullptr) return Result::kNoRoom;
+    const uint32_t* const end = encoder.plain_copy(begin, copy.destination, copy.source,
+                                                   static_cast<uint32_t>(copy.width), flush, completion);
+    queue.submit(static_cast<size_t>(end - begin));
+    return done();
+  }
+
+  const auto narrow = [&] {
+    return copy.width <= UINT32_MAX && copy.height <= UINT32_MAX && copy.depth <= UINT32_MAX;
+  };
+  const size_t body = row        ? encoder.copy_dwords(copy.width)
+                      : narrow() ? encoder.rect_dwords(rect_of(copy))
+                                 : 0;
+  if (body == 0 || body > SdmaQueue::kDwordsMax / 2) return Result::kNotThisWay;
+
+  size_t waiting = 0;
+  for (const Wait& wait : waits.signals) waiting += encoder.wait_zero_dwords(wait.value);
   const size_t stamps = (copy.start_time != 0 ? 1 : 0) + (copy.end_time != 0 ? 1 : 0);
   const size_t dwords = waiting + encoder.begin_dwords(flush) + body + encoder.end_dwords() +
                         stamps * SdmaEncoder::kTimestampDwords + encoder.completion_dwords(completion);
   if (dwords > SdmaQueue::kDwordsMax) return Result::kNotThisWay;
-  if (!queue.has_room(dwords)) return Result::kNoRoom;
-
   uint32_t* to = queue.begin(dwords);
+  if (to == nullptr) return Result::kNoRoom;
   for (const Wait& wait : waits.signals)
     to = encoder.wait_zero(to, reinterpret_cast<uint64_t>(&signal_of(wait.signal).value), wait.value);
   to = encoder.begin(to, flush);
@@ -309,10 +332,7 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
     engine.copies.open_wait(begin, begin + waiting * 4, signals);
     look_after_open_waits();
   }
-  if (engine.copies.size() >= kKeptMost) engine.copies.read(queue.read());
-  engine.copies.add(copy.completion, queue.written());
-  if (copy.width * copy.height * copy.depth > kEngineBytesWithin) engine.large_end = queue.written();
-  return Result::kDone;
+  return done();
 }
 
 CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits& waits) {

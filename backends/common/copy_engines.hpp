@@ -30,6 +30,7 @@
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/sdma_queue.hpp"
 #include "backends/common/service_queue.hpp"
+#include "backends/common/store_lock.hpp"
 
 namespace rigel::gfx {
 
@@ -51,7 +52,7 @@ class CopyEngines {
  private:
   static constexpr size_t kEngines = 2;  ///< one for each direction
   using Clock = std::chrono::steady_clock;
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<StoreLock>;
 
   struct Engine {
     std::unique_ptr<SdmaQueue> queue;
@@ -71,6 +72,8 @@ class CopyEngines {
     bool failed = false;  ///< for something that has gone wrong
   };
   enum class Result { kDone, kNoRoom, kNoService, kNotThisWay };
+
+  hsabe_status_t submit_folded(const hsabe_copy_t& copy);
 
   // With the lock.
   Waits waits_of(const hsabe_copy_t& copy);
@@ -95,13 +98,13 @@ class CopyEngines {
   Block blit_code_;
 
   // Never held while a queue for kernels is made or destroyed: who stops one may hold locks that this takes.
-  std::mutex mutex_;  // guards what follows
+  StoreLock mutex_;  // guards what follows
   std::array<Engine, kEngines> engines_;
   std::shared_ptr<ServiceQueue> service_;
   CopiesUnderway service_copies_{ServiceQueue::kLag};
   std::vector<std::shared_ptr<ServiceQueue>> stopped_;  // which somebody else than their handler must destroy
   bool ending_ = false;
-  std::condition_variable look_;
+  std::condition_variable_any look_;
   std::thread watcher_;
 
   std::mutex control_mutex_;               // guards what follows

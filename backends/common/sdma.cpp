@@ -93,13 +93,13 @@ uint32_t smallest_element(const SdmaRect& rect) {
 
 }  // namespace
 
-size_t SdmaEncoder::copy_dwords(uint64_t bytes) const {
-  return packets(bytes, copy_max_) * kCopyDwords;
+size_t SdmaEncoder::copy_packets(uint64_t bytes) const {
+  return bytes <= copy_max_ ? 1 : 1 + packets(bytes - copy_max_, copy_part(bytes));
 }
 
 uint32_t* SdmaEncoder::copy(uint32_t* to, uint64_t destination, uint64_t source, uint64_t bytes) const {
   while (bytes != 0) {
-    const auto part = static_cast<uint32_t>(std::min<uint64_t>(bytes, copy_max_));
+    const uint32_t part = copy_part(bytes);
     *to++ = kCopyLinear;
     *to++ = count(part);
     *to++ = 0;
@@ -113,13 +113,13 @@ uint32_t* SdmaEncoder::copy(uint32_t* to, uint64_t destination, uint64_t source,
 }
 
 size_t SdmaEncoder::broadcast_dwords(uint64_t bytes) const {
-  return packets(bytes, copy_max_) * kBroadcastDwords;
+  return copy_packets(bytes) * kBroadcastDwords;
 }
 
 uint32_t* SdmaEncoder::broadcast(uint32_t* to, uint64_t first, uint64_t second, uint64_t source,
                                  uint64_t bytes) const {
   while (bytes != 0) {
-    const auto part = static_cast<uint32_t>(std::min<uint64_t>(bytes, copy_max_));
+    const uint32_t part = copy_part(bytes);
     *to++ = kCopyLinear | kBroadcast;
     *to++ = count(part);
     *to++ = 0;
@@ -246,13 +246,6 @@ uint32_t* SdmaEncoder::timestamp(uint32_t* to, uint64_t va) const {
   return to;
 }
 
-size_t SdmaEncoder::completion_dwords(const SdmaCompletion& completion) const {
-  size_t dwords = 0;
-  if (completion.value_va != 0) dwords += completion.atomics ? kAtomicDwords : 2 * kFenceDwords;
-  if (completion.mailbox_va != 0) dwords += kFenceDwords + kTrapDwords;
-  return dwords;
-}
-
 uint32_t* SdmaEncoder::completion(uint32_t* to, const SdmaCompletion& completion) const {
   if (completion.value_va != 0) {
     if (completion.atomics) {
@@ -271,16 +264,8 @@ uint32_t* SdmaEncoder::completion(uint32_t* to, const SdmaCompletion& completion
   return to;
 }
 
-bool SdmaEncoder::hdp_flush(bool wanted) const {
-  return wanted && version_ != SdmaVersion::kV3 && (quirks_ & kQuirkNoSdmaHdpFlush) == 0;
-}
-
-size_t SdmaEncoder::begin_dwords(bool flush) const {
-  return (hdp_flush(flush) ? kPollDwords : 0) + (version_ == SdmaVersion::kV5 ? kCacheDwords : 0);
-}
-
 uint32_t* SdmaEncoder::begin(uint32_t* to, bool flush) const {
-  if (hdp_flush(flush)) {  // a register poll that the engine knows to mean this
+  if (flushes(flush)) {  // a register poll that the engine knows to mean this
     *to++ = kPollRegmem;
     *to++ = 0;
     *to++ = 0x80000000;
@@ -300,10 +285,6 @@ uint32_t* SdmaEncoder::begin(uint32_t* to, bool flush) const {
   return to;
 }
 
-size_t SdmaEncoder::end_dwords() const {
-  return version_ == SdmaVersion::kV5 ? kCacheDwords : 0;
-}
-
 uint32_t* SdmaEncoder::end(uint32_t* to) const {
   if (version_ != SdmaVersion::kV5) return to;
   *to++ = kUserGcr;
@@ -312,6 +293,16 @@ uint32_t* SdmaEncoder::end(uint32_t* to) const {
   *to++ = 0;
   *to++ = 0;
   return to;
+}
+
+uint32_t* SdmaEncoder::plain_copy(uint32_t* to, uint64_t destination, uint64_t source, uint32_t bytes,
+                                  bool flush, const SdmaCompletion& announced) const {
+  static_assert(kPollDwords + 2 * kCacheDwords + kCopyDwords + kAtomicDwords + kFenceDwords + kTrapDwords <=
+                kPlainDwords);
+  to = begin(to, flush);
+  to = copy(to, destination, source, bytes);
+  to = end(to);
+  return completion(to, announced);
 }
 
 uint32_t* SdmaEncoder::nop(uint32_t* to, size_t dwords) const {

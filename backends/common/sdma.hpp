@@ -63,7 +63,9 @@ class SdmaEncoder {
   // -----------------------------------------------------------------------------------------
 
   /// Any addresses and number of bytes but 0.
-  size_t copy_dwords(uint64_t bytes) const;
+  size_t copy_dwords(uint64_t bytes) const {
+    return bytes <= copy_max_ ? kCopyDwords : copy_packets(bytes) * kCopyDwords;
+  }
   uint32_t* copy(uint32_t* to, uint64_t destination, uint64_t source, uint64_t bytes) const;
 
   /// The same bytes to two places, read once. Dialects v3 and v4; v5 wants two copies.
@@ -99,7 +101,11 @@ class SdmaEncoder {
   /// Writes the 64-bit reference clock; `va` is a multiple of kTimestampAlignment.
   uint32_t* timestamp(uint32_t* to, uint64_t va) const;
 
-  size_t completion_dwords(const SdmaCompletion& completion) const;
+  size_t completion_dwords(const SdmaCompletion& completion) const {
+    const size_t value = completion.atomics ? kAtomicDwords : 2 * kFenceDwords;
+    return (completion.value_va != 0 ? value : 0) +
+           (completion.mailbox_va != 0 ? kFenceDwords + kTrapDwords : 0);
+  }
   uint32_t* completion(uint32_t* to, const SdmaCompletion& completion) const;
 
   // Caches
@@ -108,13 +114,18 @@ class SdmaEncoder {
   /// What goes before the first copy and after the last, to see what others wrote and to be seen by them:
   /// cache requests on v5, flushes of the host data path where the chip has them. `hdp_flush`: the device's
   /// memory is written over PCIe.
-  size_t begin_dwords(bool hdp_flush) const;
+  size_t begin_dwords(bool hdp_flush) const { return (flushes(hdp_flush) ? kPollDwords : 0) + end_dwords(); }
   uint32_t* begin(uint32_t* to, bool hdp_flush) const;
-  size_t end_dwords() const;
+  size_t end_dwords() const { return version_ == SdmaVersion::kV5 ? kCacheDwords : 0; }
   uint32_t* end(uint32_t* to) const;
 
   // Submissions
   // ----------------------------------------------------------------------------------------------
+
+  /// What most submissions are: a copy of copy_max() bytes at most, with what goes before and after it.
+  static constexpr size_t kPlainDwords = 40;
+  uint32_t* plain_copy(uint32_t* to, uint64_t destination, uint64_t source, uint32_t bytes, bool hdp_flush,
+                       const SdmaCompletion& completion) const;
 
   /// NOPs for `dwords` dwords: one packet where the dialect has a counted one.
   uint32_t* nop(uint32_t* to, size_t dwords) const;
@@ -126,9 +137,19 @@ class SdmaEncoder {
   }
 
  private:
+  /// What is more than a packet's limit is cut into whole pages: an engine moves what begins anywhere else
+  /// slowly.
+  uint32_t copy_part(uint64_t bytes) const {
+    return bytes <= copy_max_ ? static_cast<uint32_t>(bytes) : copy_max_ & ~uint32_t{kPageBytes - 1};
+  }
+  size_t copy_packets(uint64_t bytes) const;
   size_t polls() const { return (quirks_ & kQuirkSdmaPollTwice) != 0 ? 2 : 1; }
-  bool hdp_flush(bool wanted) const;
+  bool flushes(bool wanted) const {
+    return wanted && version_ != SdmaVersion::kV3 && (quirks_ & kQuirkNoSdmaHdpFlush) == 0;
+  }
   uint32_t count(uint32_t bytes) const { return version_ == SdmaVersion::kV3 ? bytes : bytes - 1; }
+
+  static constexpr uint32_t kPageBytes = 4096;
 
   SdmaVersion version_;
   uint32_t copy_max_;

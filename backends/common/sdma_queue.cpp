@@ -30,7 +30,7 @@ std::unique_ptr<SdmaQueue> SdmaQueue::create(Device& device) {
   create.ring_base_address = queue->ring_.address();
   create.ring_size = kRingBytes;
   create.read_pointer_address = queue->pointers_.address();
-  create.write_pointer_address = queue->pointers_.address() + 8;
+  create.write_pointer_address = queue->pointers_.address() + kWriteIndexAt;
   create.gpu_id = device.driver.gpu_id;
   create.queue_type = KFD_QUEUE_SDMA;
   create.queue_percentage = KFD_QUEUE_PERCENTAGE_MAX;
@@ -55,15 +55,12 @@ uint64_t SdmaQueue::read() {
   return read_;
 }
 
-bool SdmaQueue::has_room(size_t dwords) {
-  const uint64_t bytes = (dwords + encoder_.padding_dwords(dwords)) * 4;
-  const uint64_t end = written_ + indices_.gap(written_, bytes) + bytes;
-  return indices_.has_room(end, read_) || indices_.has_room(end, read());
-}
-
 uint32_t* SdmaQueue::begin(size_t dwords) {
+  const uint64_t bytes = (dwords + encoder_.padding_dwords(dwords)) * 4;
+  const uint64_t gap = indices_.gap(written_, bytes);
+  const uint64_t end = written_ + gap + bytes;
+  if (!indices_.has_room(end, read_) && !indices_.has_room(end, read())) return nullptr;
   const auto at = [&] { return reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)); };
-  const uint64_t gap = indices_.gap(written_, (dwords + encoder_.padding_dwords(dwords)) * 4);
   if (gap != 0) encoder_.nop(at(), gap / 4);
   written_ += gap;
   return at();
@@ -77,7 +74,7 @@ uint64_t SdmaQueue::submit(size_t dwords) {
   written_ += (dwords + padding) * 4;
 
   const uint64_t published = indices_.published(written_);
-  std::atomic_ref(*reinterpret_cast<uint64_t*>(pointers_.data() + 8))
+  std::atomic_ref(*reinterpret_cast<uint64_t*>(pointers_.data() + kWriteIndexAt))
       .store(published, std::memory_order_release);
   if (device_.family.doorbell == HSABE_DOORBELL_INDEX64) {
     std::atomic_ref(*static_cast<uint64_t*>(doorbell_)).store(published, std::memory_order_release);
@@ -85,6 +82,10 @@ uint64_t SdmaQueue::submit(size_t dwords) {
     std::atomic_ref(*static_cast<uint32_t*>(doorbell_))
         .store(static_cast<uint32_t>(published), std::memory_order_release);
   }
+  // The engine had the next lines last; fetching them overlaps with what comes before the next submission.
+  constexpr uint64_t kLine = 64, kAhead = 256;
+  for (uint64_t at = 0; at < kAhead; at += kLine)
+    __builtin_prefetch(ring_.data() + indices_.offset(written_ + at), 1);
   return begin;
 }
 

@@ -27,12 +27,9 @@ class SdmaQueue {
 
   const SdmaEncoder& encoder() const { return encoder_; }
 
-  /// Whether there is room for a submission of so many dwords.
-  bool has_room(size_t dwords);
-
-  /// Where there is room: where to put exactly `dwords` dwords. Then submit() has the engine read them.
+  /// Where to put up to `dwords` dwords, or null if there is no room now.
   uint32_t* begin(size_t dwords);
-  /// Returns where they begin.
+  /// Has the engine read the dwords that were put there. Returns where they begin.
   uint64_t submit(size_t dwords);
 
   /// Where the last submission ends, and how far the engine has read. In bytes; both only grow.
@@ -45,13 +42,16 @@ class SdmaQueue {
   bool idle() { return read() == written_; }
 
  private:
+  /// Apart from the read index: the engine and the host write one each.
+  static constexpr uint64_t kWriteIndexAt = 128;
+
   explicit SdmaQueue(Device& device);
 
   Device& device_;
   const SdmaEncoder encoder_;
   const SdmaRing indices_;
   Block ring_;
-  Block pointers_;  // read index, then write index
+  Block pointers_;  // the read index, and kWriteIndexAt further the write index
   void* doorbell_ = nullptr;
   uint32_t queue_id_ = 0;
   bool created_ = false;

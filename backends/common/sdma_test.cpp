@@ -37,15 +37,17 @@ TEST(SdmaCopy, CountsBytesAsTheDialectDoes) {
   EXPECT_THAT(copy(kV5), ElementsAre(1, 99, 0, 0x10000000, 0x7f00, 0x20000000, 0x7f01));
 }
 
-TEST(SdmaCopy, IsCutAtThePacketsLimit) {
-  const uint64_t bytes = 2 * uint64_t{0x3fffff} + 5;
+TEST(SdmaCopy, IsCutIntoWholePagesBelowThePacketsLimit) {
+  const uint64_t bytes = 2 * uint64_t{0x3ff000} + 0x3fffff;
   const auto copy =
       words(3 * SdmaEncoder::kCopyDwords, [&](uint32_t* to) { return kV4.copy(to, kTo, kFrom, bytes); });
   EXPECT_EQ(kV4.copy_dwords(bytes), copy.size());
-  EXPECT_EQ(copy[1], 0x3ffffeu);
-  EXPECT_EQ(copy[7 + 3], 0x103fffffu);
-  EXPECT_EQ(copy[14 + 1], 4u);
-  EXPECT_EQ(copy[14 + 3], 0x107ffffeu);
+  EXPECT_EQ(copy[1], 0x3fefffu);
+  EXPECT_EQ(copy[7 + 3], 0x103ff000u);
+  EXPECT_EQ(copy[14 + 1], 0x3ffffeu) << "the rest is as much as a packet can";
+  EXPECT_EQ(copy[14 + 3], 0x107fe000u);
+  EXPECT_EQ(kV4.copy_dwords(bytes + 1), 4 * SdmaEncoder::kCopyDwords);
+  EXPECT_EQ(kV4.broadcast_dwords(bytes + 1), 4 * SdmaEncoder::kBroadcastDwords);
   EXPECT_EQ(kV5.copy_dwords(bytes), SdmaEncoder::kCopyDwords);
   EXPECT_EQ(kV4.copy_dwords(0x3fffff), SdmaEncoder::kCopyDwords);
   EXPECT_EQ(kV4.copy_dwords(0x400000), 2 * SdmaEncoder::kCopyDwords);
