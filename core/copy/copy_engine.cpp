@@ -37,6 +37,13 @@ Box row(void* destination, const void* source, size_t size) {
   return {{static_cast<unsigned char*>(destination), size, 0, size}, {from, size, 0, size}, size, 1, 1};
 }
 
+// Allocations reach to the end of their last page.
+bool ends_within(const void* ptr, size_t size, const Placement& placement) {
+  const size_t offset = reinterpret_cast<uintptr_t>(ptr) - placement.base;
+  const size_t usable = (placement.size + kPageSize - 1) & ~(kPageSize - 1);
+  return size <= usable - offset;
+}
+
 uint32_t pieces_of(const Box& box) {
   const size_t bytes = box.width * box.rows();
   // Contents are undefined if the sides overlap, but a memmove in one piece is the best answer there is.
@@ -88,13 +95,14 @@ class SharedCopy final : public CopyTask {
 /// An asynchronous copy, from its submission to its completion. Owns itself: deleted when it is done.
 class CopyEngine::Job final : public CopyTask {
  public:
-  Job(CopyEngine& engine, const Box& box, DeviceCopier* device, uint32_t engines, Signal& completion,
+  Job(CopyEngine& engine, const Box& box, const Route& route, uint32_t engines, Signal& completion,
       bool profiled, std::vector<Signal*> dependencies)
-      : CopyTask(device == nullptr ? pieces_of(box) : 1),
+      : CopyTask(route.device == nullptr ? pieces_of(box) : 1),
         engine_(engine),
         box_(box),
-        pieces_(device == nullptr ? pieces_of(box) : 1),
-        device_(device),
+        pieces_(route.device == nullptr ? pieces_of(box) : 1),
+        device_(route.device),
+        reader_(route.reader),
         engines_(engines),
         completion_(completion),
         generation_(completion.generation.load(std::memory_order_relaxed)),
@@ -135,7 +143,7 @@ class CopyEngine::Job final : public CopyTask {
 
   void start() noexcept {
     engine_.delist(*this);
-    if (device_ != nullptr) {
+    if (device_ != nullptr && reader_ == nullptr) {
       // Nothing is left to wait for, so the device can have it after all.
       if (profiled_) completion_.abi.reserved2 = reinterpret_cast<uint64_t>(device_);
       const auto taken = device_->submit({box_, {}, &completion_, engines_, profiled_, {}});
@@ -158,6 +166,9 @@ class CopyEngine::Job final : public CopyTask {
     }
     if (device_ == nullptr) {
       copy_piece(box_, index, pieces_);
+    } else if (reader_ != nullptr) {
+      status_ = engine_.copy_through_host(*device_, box_.destination.start, *reader_, box_.source.start,
+                                          box_.width);
     } else {
       status_ = box_.rows() == 1 ? device_->copy(box_.destination.start, box_.source.start, box_.width)
                                  : device_->copy_box(box_);
@@ -186,6 +197,7 @@ class CopyEngine::Job final : public CopyTask {
   const Box box_;
   const uint32_t pieces_;
   DeviceCopier* const device_;
+  DeviceCopier* const reader_;
   const uint32_t engines_;
   Signal& completion_;
   const uint32_t generation_;
@@ -240,20 +252,12 @@ DeviceCopier* CopyEngine::device_of(hsa_agent_t agent) const noexcept {
   return nullptr;
 }
 
-/// What runs past the end of an allocation is refused. Allocations reach to the end of their last page.
+/// What runs past the end of an allocation is refused.
 Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& placement) {
-  if (placement.type != HSA_EXT_POINTER_TYPE_HSA) return HSA_STATUS_SUCCESS;
-  const size_t offset = reinterpret_cast<uintptr_t>(ptr) - placement.base;
-  const size_t usable = (placement.size + kPageSize - 1) & ~(kPageSize - 1);
-  if (size <= usable - offset) return HSA_STATUS_SUCCESS;
+  if (placement.type != HSA_EXT_POINTER_TYPE_HSA || ends_within(ptr, size, placement))
+    return HSA_STATUS_SUCCESS;
   return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
               ptr, placement.size);
-}
-
-bool CopyEngine::is_host(hsa_agent_t owner) const noexcept {
-  if (owner.handle == 0) return true;
-  const auto* agent = memory_.agents().find(owner);
-  return agent == nullptr || agent->facts.type == HSA_DEVICE_TYPE_CPU;
 }
 
 Result<CopyEngine::Route> CopyEngine::route(const BoxSide& destination, hsa_agent_t dst_agent,
@@ -269,13 +273,23 @@ Result<CopyEngine::Route> CopyEngine::route(const BoxSide& destination, hsa_agen
 
   if (dst_agent.handle == 0) dst_agent = to.owner;
   if (src_agent.handle == 0) src_agent = from.owner;
+  // Of two devices either may have been let into the other's memory, or neither.
+  DeviceCopier* const reader = device_of(from.owner);
+  DeviceCopier* const writer = device_of(to.owner);
+  const bool peers = reader != nullptr && writer != nullptr && reader != writer;
   for (const hsa_agent_t agent : {src_agent, dst_agent, from.owner, to.owner}) {
-    DeviceCopier* const device = device_of(agent);
+    DeviceCopier* const device = agent.handle == from.owner.handle ? reader
+                                 : agent.handle == to.owner.handle ? writer
+                                                                   : device_of(agent);
     if (device == nullptr) continue;
+    if (peers && !(memory_.reaches(agent, destination.start) && memory_.reaches(agent, source.start)))
+      continue;
     const auto direct = [](const Placement& side) { return side.type == HSA_EXT_POINTER_TYPE_HSA; };
-    return Route{device, {true, is_host(from.owner), is_host(to.owner), direct(from) && direct(to)}};
+    return Route{device, {true, from.in_host, to.in_host, direct(from) && direct(to)}};
   }
-  if (to.host_accessible && from.host_accessible) return Route{};
+  if (peers) return Route{.device = writer, .reader = reader};
+  if (to.host_accessible && from.host_accessible)
+    return Route{.destination_to_host = to.to_host, .source_to_host = from.to_host};
   return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}",
               static_cast<const void*>(destination.start), static_cast<const void*>(source.start));
 }
@@ -299,8 +313,8 @@ Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
   if (!to.host_accessible || !from.host_accessible) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent copies between {} and {}", dst, src);
   }
-  dst = memory_.host_address(dst);
-  src = memory_.host_address(src);
+  dst = static_cast<unsigned char*>(dst) + to.to_host;
+  src = static_cast<const unsigned char*>(src) + from.to_host;
   if (size < kShareBytes) {
     copy_bytes(dst, src, size);
   } else {
@@ -340,7 +354,7 @@ Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
   if (!placement.host_accessible) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent fills memory at {}", ptr);
   }
-  fill_words(ptr, value, count);
+  fill_words(static_cast<unsigned char*>(ptr) + placement.to_host, value, count);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -353,10 +367,21 @@ Status CopyEngine::memory_async_copy(void* dst, hsa_agent_t dst_agent, const voi
                                      size_t size, uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
                                      hsa_signal_t completion_signal) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const Box box = row(dst, src, size);
+  Box box = row(dst, src, size);
   if (size == 0) {
     if (!is_agent(dst_agent, {}) || !is_agent(src_agent, {})) return HSA_STATUS_ERROR_INVALID_AGENT;
     return submit(box, {}, 0, num_dep_signals, dep_signals, completion_signal);
+  }
+  // Nearly always one side is the host's, or both are of one device, and the agents are the owners.
+  const Placement to = memory_.locate(dst);
+  const Placement from = memory_.locate(src);
+  if (to.type == HSA_EXT_POINTER_TYPE_HSA && from.type == HSA_EXT_POINTER_TYPE_HSA &&
+      to.owner.handle == dst_agent.handle && from.owner.handle == src_agent.handle &&
+      (to.in_host != from.in_host || (!to.in_host && to.owner.handle == from.owner.handle)) &&
+      ends_within(dst, size, to) && ends_within(src, size, from)) {
+    DeviceCopier* const device = device_of(to.in_host ? from.owner : to.owner);
+    const Route straight{.device = device, .sides = {true, from.in_host, to.in_host, true}};
+    if (device != nullptr) return submit(box, straight, 0, num_dep_signals, dep_signals, completion_signal);
   }
   const auto way = route(box.destination, dst_agent, box.source, src_agent);
   if (!way) return way.error();
@@ -369,7 +394,7 @@ Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent,
                                                hsa_signal_t completion_signal,
                                                hsa_amd_sdma_engine_id_t engine_id, bool force_copy_on_sdma) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const Box box = row(dst, src, size);
+  Box box = row(dst, src, size);
   const auto way = route(box.destination, dst_agent, box.source, src_agent);
   if (!way) return way.error();
   const auto engine = static_cast<uint32_t>(engine_id);
@@ -402,22 +427,24 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
     device = device_of(copy_agent);
     if (device == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent has no copy engine");
   }
-  const auto box = make_box(*dst, *dst_offset, *src, *src_offset, *range);
+  auto box = make_box(*dst, *dst_offset, *src, *src_offset, *range);
   if (!box) return box.error();
+  Route way{.device = device};
   if (!box->empty()) {
     for (const BoxSide* side : {&box->destination, &box->source}) {
       const Placement placement = memory_.locate(side->start);
+      (side == &box->destination ? way.destination_to_host : way.source_to_host) = placement.to_host;
       const Status status = check_bounds(side->start, side->extent, placement);
       if (status != HSA_STATUS_SUCCESS) return status;
       if (device == nullptr && !placement.host_accessible) return HSA_STATUS_ERROR_INVALID_AGENT;
     }
   }
-  return submit(*box, {device, {}}, 0, num_dep_signals, dep_signals, completion_signal);
+  return submit(*box, way, 0, num_dep_signals, dep_signals, completion_signal);
 }
 
 /// Checks the signals of an asynchronous copy whose other arguments are right, and sets it going. An empty
 /// copy touches no signal.
-Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
+Status CopyEngine::submit(Box& box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
                           const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
   DeviceCopier* const device = route.device;
   if (num_dep_signals > 0 && dep_signals == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -436,9 +463,8 @@ Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, uint32_
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
   if (box.empty()) return HSA_STATUS_SUCCESS;
   if (device == nullptr) {  // locked memory may be named as an agent sees it
-    box.destination.start =
-        static_cast<decltype(box.destination.start)>(memory_.host_address(box.destination.start));
-    box.source.start = static_cast<decltype(box.source.start)>(memory_.host_address(box.source.start));
+    box.destination.start += route.destination_to_host;
+    box.source.start += route.source_to_host;
   }
 
   const bool profiled = profiling_.load(std::memory_order_relaxed);
@@ -451,11 +477,11 @@ Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, uint32_
   }
 
   std::vector<Signal*> dependencies;
-  if (!ready || device != nullptr) {
+  if (num_dep_signals != 0 && (!ready || device != nullptr)) {
     dependencies.reserve(num_dep_signals);
     for (uint32_t i = 0; i < num_dep_signals; ++i) dependencies.push_back(&Signal::of_live(dep_signals[i]));
   }
-  if (device != nullptr) {
+  if (device != nullptr && route.reader == nullptr) {
     // Whose clock the times are of: a signal has no other place for it.
     if (profiled) completion->abi.reserved2 = reinterpret_cast<uint64_t>(device);
     const auto taken = device->submit({box, dependencies, completion, engines, profiled, route.sides});
@@ -463,7 +489,7 @@ Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, uint32_
     if (*taken) return HSA_STATUS_SUCCESS;
   }
   auto job =
-      std::make_unique<Job>(*this, box, device, engines, *completion, profiled, std::move(dependencies));
+      std::make_unique<Job>(*this, box, route, engines, *completion, profiled, std::move(dependencies));
   const Status status = job->advance();
   if (status == HSA_STATUS_SUCCESS) {
     static_cast<void>(job.release());

@@ -4,10 +4,11 @@
 // the catching of exceptions (std::bad_alloc: HSA_STATUS_ERROR_OUT_OF_RESOURCES). Any thread may call any of
 // them.
 //
-// Who copies: the device that the agents or the memory name, if one does; otherwise the host. The host copies
-// small blocks at once, in less time than it takes to wake a thread, and leaves others to a few threads of
-// its own, so that asynchronous functions never wait for memory. A copy that still has to wait for signals
-// costs no thread either: one dispatcher is told by the signals.
+// Who copies: the device that the agents or the memory name, if one does; otherwise the host. Of two devices
+// it is the one that reaches both sides, and if neither does, each copies its side to or from the host. The
+// host copies small blocks at once, in less time than it takes to wake a thread, and leaves others to a few
+// threads of its own, so that asynchronous functions never wait for memory. A copy that still has to wait for
+// signals costs no thread either: one dispatcher is told by the signals.
 //
 // Order: a copy sees what happened before its dependencies became 0 and before its submission, and happens
 // before what sees its completion. Copies are ordered by signals only. A dependency that is negative is an
@@ -78,15 +79,17 @@ class CopyEngine {
   DeviceCopier* device_of(hsa_agent_t agent) const noexcept;
   struct Route {
     DeviceCopier* device = nullptr;  ///< null: the host
-    CopySides sides;
+    CopySides sides{};
+    /// Set: copies to the host what `device` copies on from there, as neither reaches both sides. One row.
+    DeviceCopier* reader = nullptr;
+    ptrdiff_t destination_to_host = 0, source_to_host = 0;  ///< as in Placement
   };
   Result<Route> route(const BoxSide& destination, hsa_agent_t dst_agent, const BoxSide& source,
                       hsa_agent_t src_agent) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   static Status check_bounds(const void* ptr, size_t size, const Placement& placement);
-  Status submit(Box box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
+  Status submit(Box& box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
                 const hsa_signal_t* dep_signals, hsa_signal_t completion_signal);
-  bool is_host(hsa_agent_t owner) const noexcept;
   Status copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src, size_t size);
 
   void enlist(Job& job) noexcept;

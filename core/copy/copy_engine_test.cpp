@@ -1,6 +1,7 @@
 #include "core/copy/copy_engine.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <random>
@@ -294,6 +295,63 @@ TEST_F(Copies, FillsCheckTheirArguments) {
   EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_SUCCESS);
 }
 
+// Devices see pinned memory where the host sees nothing.
+class ElsewherePinner final : public HostPinner {
+ public:
+  Result<void*> pin(void* host, size_t size, const AgentSet&, uint32_t) override {
+    const size_t offset = reinterpret_cast<uintptr_t>(host) % 4096;
+    void* const reserved =
+        mmap(nullptr, offset + size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return static_cast<unsigned char*>(reserved) + offset;
+  }
+  void unpin(void* host, size_t size, void* seen) noexcept override {
+    const size_t offset = reinterpret_cast<uintptr_t>(host) % 4096;
+    munmap(static_cast<unsigned char*>(seen) - offset, offset + size);
+  }
+};
+
+TEST_F(Copies, UnderstandLockedMemoryByItsAgentsAddress) {
+  memory.set_pinner(std::make_unique<ElsewherePinner>());
+  constexpr size_t kBytes = 20 << 20;  // enough for several threads
+  std::vector<unsigned char> own(kBytes);
+  hsa_agent_t gpu = kGpu0;
+  void* locked = nullptr;
+  ASSERT_EQ(memory.memory_lock(own.data(), kBytes, &gpu, 1, &locked), HSA_STATUS_SUCCESS);
+  auto* const seen = static_cast<unsigned char*>(locked);
+  ASSERT_NE(seen, own.data());
+
+  EXPECT_EQ(engine.memory_fill(seen + 4, 0x01010101, kBytes / 4 - 1), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(own[3], 0);
+  EXPECT_EQ(own[4], 1);
+  EXPECT_EQ(own[kBytes - 1], 1);
+  EXPECT_EQ(engine.memory_fill(seen + 4, 1, kBytes / 4), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+
+  for (const size_t size : {size_t{100}, size_t{64} << 10, kBytes - 5}) {
+    const auto from = noise(size);
+    std::vector<unsigned char> back(size);
+    EXPECT_EQ(engine.memory_copy(seen + 5, from.data(), size), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(engine.memory_copy(back.data(), seen + 5, size), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(back, from);
+    std::fill(back.begin(), back.end(), 0);
+    std::fill(own.begin(), own.end(), 0);
+    Completion there, again;
+    EXPECT_EQ(async(seen + 5, from.data(), size, there), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(async(back.data(), seen + 5, size, again, {there}), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(again.wait(), 0);
+    EXPECT_EQ(back, from);
+  }
+
+  const hsa_pitched_ptr_t source{seen, 64, 0}, target{seen + 4096, 64, 0};
+  const hsa_dim3_t origin{0, 0, 0}, range{32, 8, 1};
+  Completion done;
+  EXPECT_EQ(engine.memory_async_copy_rect(&target, &origin, &source, &origin, &range, kCpu0, hsaHostToHost, 0,
+                                          nullptr, done),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(done.wait(), 0);
+  EXPECT_EQ(std::memcmp(own.data() + 4096 + 7 * 64, own.data() + 7 * 64, 32), 0);
+  EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
+}
+
 // A device that copies with the host's hands and counts.
 class FakeCopier final : public DeviceCopier {
  public:
@@ -386,6 +444,38 @@ TEST_F(DeviceCopies, BetweenDevicesPassThroughTheHost) {
   EXPECT_EQ(std::memcmp(there, content.data(), size), 0);
   EXPECT_EQ(first.copies, 3);
   EXPECT_EQ(second.copies, 3);
+}
+
+TEST_F(DeviceCopies, BetweenDevicesGoToTheOneThatWasLetIn) {
+  const size_t size = (9 << 20) + 5;
+  first.takes_over = second.takes_over = true;
+  unsigned char* here = allocate_on(kGpu0, size);
+  unsigned char* there = allocate_on(kGpu1, size);
+  const auto content = noise(size);
+  std::memcpy(here, content.data(), size);
+  const auto copy = [&] {
+    std::memset(there, 0, size);
+    first.submissions = second.submissions = first.copies = second.copies = 0;
+    Completion done;
+    EXPECT_EQ(engine.memory_async_copy(there, kGpu1, here, kGpu0, size, 0, nullptr, done),
+              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(done.wait(), 0);
+    EXPECT_EQ(std::memcmp(there, content.data(), size), 0);
+  };
+  copy();
+  EXPECT_EQ(first.submissions + second.submissions, 0) << "neither reaches the other's";
+  EXPECT_EQ(first.copies, 3) << "through the host, in pieces";
+  EXPECT_EQ(second.copies, 3);
+
+  ASSERT_EQ(memory.agents_allow_access(1, &kGpu1, nullptr, here), HSA_STATUS_SUCCESS);
+  copy();
+  EXPECT_EQ(first.submissions, 0);
+  EXPECT_EQ(second.submissions, 1);
+
+  ASSERT_EQ(memory.agents_allow_access(1, &kGpu0, nullptr, there), HSA_STATUS_SUCCESS);
+  copy();
+  EXPECT_EQ(first.submissions, 1) << "the source's, if both can";
+  EXPECT_EQ(second.submissions, 0);
 }
 
 TEST_F(DeviceCopies, AsynchronousOnesRunOnAThreadUnlessTheDeviceTakesThemOver) {

@@ -26,7 +26,7 @@ struct CopySides {
 
 /// An asynchronous copy as a device that can wait for signals by itself gets it. Valid during the call.
 struct DeviceCopyRequest {
-  Box box;  ///< a plain copy is one row
+  const Box& box;  ///< a plain copy is one row
   std::span<Signal* const> dependencies;
   Signal* completion = nullptr;
   uint32_t engines = 0;  ///< exactly one hsa_amd_sdma_engine_id_t; 0: the device chooses

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -116,7 +117,11 @@ class Extent {
 
   /// The index of the object at `offset` bytes from the base.
   static uint32_t object_index(size_t offset, uint32_t object_pages) noexcept {
-    return object_pages == 0 ? 0 : static_cast<uint32_t>(offset >> kPageBits) / object_pages;
+    const auto page = static_cast<uint32_t>(offset >> kPageBits);
+    if (object_pages == 0) return 0;
+    // Nearly all are powers of two, and a division takes as long as all the rest of a look-up.
+    return (object_pages & (object_pages - 1)) == 0 ? page >> std::countr_zero(object_pages)
+                                                    : page / object_pages;
   }
 
   Published published;

@@ -167,22 +167,17 @@ Status KfdHostPhysicalMemory::pin(Pinned& pinned, void* address, size_t size, bo
   return HSA_STATUS_SUCCESS;
 }
 
-Status KfdHostPhysicalMemory::let_in(Mapping& mapping, void* address, size_t size,
-                                     const MappingAccess& access) {
-  const auto writers = agents_.gpus_of(access.writers);
-  const auto all_readers = agents_.gpus_of(access.readers);
-  std::vector<uint32_t> readers;
-  std::set_difference(all_readers.begin(), all_readers.end(), writers.begin(), writers.end(),
-                      std::back_inserter(readers));
+Status KfdHostPhysicalMemory::let_in(Mapping& mapping, void* address, size_t size, const Gpus& writers,
+                                     const Gpus& readers) {
   const Kfd& kfd = agents_.kfd();
-  const auto change = [&](Pinned& pinned, const std::vector<uint32_t>& gpus, bool writable) -> Status {
+  const auto change = [&](Pinned& pinned, const Gpus& gpus, bool writable) -> Status {
     if (gpus.empty() && pinned.handle == 0) return HSA_STATUS_SUCCESS;
     const Status status = pin(pinned, address, size, writable);
     return status != HSA_STATUS_SUCCESS ? status : pinned.mapping.change(kfd, pinned.handle, gpus);
   };
   // A GPU has one of the two at most: those that change sides leave theirs first. Nobody else is interrupted.
-  std::vector<uint32_t> stay;
-  const auto& before = mapping.readers.mapping.mapped();
+  Gpus stay;
+  const Gpus& before = mapping.readers.mapping.mapped();
   std::set_intersection(before.begin(), before.end(), readers.begin(), readers.end(),
                         std::back_inserter(stay));
   Status status = change(mapping.readers, stay, false);
@@ -192,14 +187,20 @@ Status KfdHostPhysicalMemory::let_in(Mapping& mapping, void* address, size_t siz
 }
 
 Status KfdHostPhysicalMemory::set_access(void* address, size_t size, const MappingAccess& access) {
-  const bool any = !agents_.gpus_of(access.readers).empty() || !agents_.gpus_of(access.writers).empty();
-  const auto found = mappings_.find(address);
-  if (any || found != mappings_.end()) {
-    Mapping& mapping = found == mappings_.end() ? mappings_[address] : found->second;
-    if (const Status status = let_in(mapping, address, size, access); status != HSA_STATUS_SUCCESS)
-      return status;
-  }
-  return file_->set_access(address, size, access);
+  const Gpus writers = agents_.gpus_of(access.writers);
+  const Gpus all = agents_.gpus_of(access.readers);
+  Gpus readers;
+  std::set_difference(all.begin(), all.end(), writers.begin(), writers.end(), std::back_inserter(readers));
+  if (writers.empty() && readers.empty() && !mappings_.contains(address))
+    return file_->set_access(address, size, access);
+  Mapping& mapping = mappings_[address];
+  const Gpus writers_before = mapping.writers.mapping.mapped(),
+             readers_before = mapping.readers.mapping.mapped();
+  Status status = let_in(mapping, address, size, writers, readers);
+  if (status == HSA_STATUS_SUCCESS) status = file_->set_access(address, size, access);
+  if (status != HSA_STATUS_SUCCESS)
+    static_cast<void>(let_in(mapping, address, size, writers_before, readers_before));
+  return status;
 }
 
 }  // namespace rigel

@@ -68,9 +68,10 @@ class KfdHostPhysicalMemory final : public PhysicalMemory {
   struct Mapping {
     Pinned writers, readers;
   };
+  using Gpus = std::vector<uint32_t>;  // sorted
 
   Status pin(Pinned& pinned, void* address, size_t size, bool writable);
-  Status let_in(Mapping& mapping, void* address, size_t size, const MappingAccess& access);
+  Status let_in(Mapping& mapping, void* address, size_t size, const Gpus& writers, const Gpus& readers);
   void forget(Pinned& pinned) noexcept;
 
   const KfdAgents& agents_;

@@ -8,6 +8,37 @@
 #include "core/memory/memory_manager.hpp"
 
 namespace rigel {
+namespace {
+
+// What Extent::view tells, as far as a copy wants to know it: it looks up two addresses each time. False if
+// nothing lives there, or somebody is changing it.
+bool place(const Extent& extent, uintptr_t address, Placement& placement) noexcept {
+  constexpr auto acquire = std::memory_order_acquire;
+  const Extent::Published& published = extent.published;
+  const uint64_t sequence = published.sequence.load(acquire);
+  const size_t offset = address - published.base.load(acquire);
+  const uint32_t pages = published.object_pages.load(acquire);
+  const uint32_t index = Extent::object_index(offset, pages);
+  const ObjectRecord* const records = published.records.load(acquire);
+  const Heap* const heap = published.heap.load(acquire);
+  if (sequence % 2 != 0 || offset >= published.size.load(acquire) || records == nullptr || heap == nullptr ||
+      index >= published.object_count.load(acquire)) {
+    return false;
+  }
+  const size_t inside = offset - size_t{index} * pages * kPageSize;
+  const uint64_t size = records[index].size();
+  if (published.sequence.load(std::memory_order_relaxed) != sequence || inside >= size) return false;
+  const HeapFacts& facts = heap->facts();
+  placement.type = HSA_EXT_POINTER_TYPE_HSA;
+  placement.base = address - inside;
+  placement.size = size;
+  placement.owner = facts.owner;
+  placement.host_accessible = facts.host_accessible;
+  placement.in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU;
+  return true;
+}
+
+}  // namespace
 
 Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents,
                                           const uint32_t* flags, const void* ptr) {
@@ -182,7 +213,7 @@ Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t*
     const std::unique_lock lock(locked_mutex_);
     auto& entry = locked_.insert(start, size, {++lock_serial_, address, &heap, allowed, nullptr, pinned});
     try {
-      if (address != host_ptr) locked_elsewhere_.insert(reinterpret_cast<uintptr_t>(address), size, start);
+      if (address != host_ptr) locked_elsewhere_.insert(reinterpret_cast<uintptr_t>(address), size, &entry);
     } catch (...) {
       locked_.erase(entry);
       throw;
@@ -205,26 +236,27 @@ Status MemoryManager::memory_unlock(void* host_ptr) {
     });
     if (latest == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not locked", host_ptr);
     gone = *latest;
-    locked_.erase(*latest);
-    const RangeMap<uintptr_t>::Entry* elsewhere = nullptr;
-    locked_elsewhere_.visit_starting(reinterpret_cast<uintptr_t>(gone.value.agent_address),
-                                     [&](const RangeMap<uintptr_t>::Entry& entry) {
-                                       if (entry.value == gone.start && entry.size == gone.size)
-                                         elsewhere = &entry;
-                                     });
+    decltype(locked_elsewhere_)::Entry* elsewhere = nullptr;
+    locked_elsewhere_.visit_starting(reinterpret_cast<uintptr_t>(gone.value.agent_address), [&](auto& entry) {
+      if (entry.value == latest) elsewhere = &entry;
+    });
     if (elsewhere != nullptr) locked_elsewhere_.erase(*elsewhere);
+    locked_.erase(*latest);
   }
   if (gone.value.pinned) pinner_->unpin(host_ptr, gone.size, gone.value.agent_address);
   return HSA_STATUS_SUCCESS;
 }
 
-std::optional<RangeMap<MemoryManager::LockedRange>::Entry> MemoryManager::locked_around(
-    uintptr_t address) const {
+std::optional<MemoryManager::LockedView> MemoryManager::locked_around(uintptr_t address) const {
   const std::shared_lock lock(locked_mutex_);
-  std::optional<RangeMap<LockedRange>::Entry> latest;
-  locked_.visit_around(address, [&](const RangeMap<LockedRange>::Entry& entry) {
-    if (!latest || entry.value.serial > latest->value.serial) latest = entry;
-  });
+  std::optional<LockedView> latest;
+  const auto look = [&](const RangeMap<LockedRange>::Entry& entry, size_t offset) {
+    if (!latest || entry.value.serial > latest->value.serial) latest = LockedView{entry, offset};
+  };
+  locked_.visit_around(address, [&](const auto& entry) { look(entry, address - entry.start); });
+  if (latest) return latest;
+  locked_elsewhere_.visit_around(address,
+                                 [&](const auto& entry) { look(*entry.value, address - entry.start); });
   return latest;
 }
 
@@ -344,45 +376,61 @@ bool MemoryManager::reaches(hsa_agent_t agent, const void* ptr) const {
 
 void* MemoryManager::host_address(const void* ptr) const {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
-  void* host = const_cast<void*>(ptr);
-  const std::shared_lock lock(locked_mutex_);
-  locked_elsewhere_.visit_around(address, [&](const RangeMap<uintptr_t>::Entry& entry) {
-    host = reinterpret_cast<void*>(entry.value + (address - entry.start));
-  });
-  return host;
+  if (!extents_.view(address) && !virtual_memory_.view(address)) {
+    if (const auto locked = locked_around(address))
+      return reinterpret_cast<void*>(locked->start + locked->offset);
+  }
+  return const_cast<void*>(ptr);
 }
 
 void* MemoryManager::device_address(const void* ptr) const {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   if (!extents_.view(address) && !virtual_memory_.view(address)) {
-    if (const auto locked = locked_around(address)) {
-      return static_cast<std::byte*>(locked->value.agent_address) + (address - locked->start);
-    }
+    if (const auto locked = locked_around(address))
+      return static_cast<std::byte*>(locked->value.agent_address) + locked->offset;
   }
   return const_cast<void*>(ptr);
 }
 
 Placement MemoryManager::locate(const void* ptr) const {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
+  Placement found;
+  const Extent* const extent = extents_.find(address);
+  if (extent != nullptr && place(*extent, address, found)) return found;
   if (const auto view = extents_.view(address)) {
     const HeapFacts& facts = view->heap->facts();
-    return {HSA_EXT_POINTER_TYPE_HSA, view->base, view->size, facts.owner, facts.host_accessible};
+    found.type = HSA_EXT_POINTER_TYPE_HSA;
+    found.base = view->base;
+    found.size = view->size;
+    found.owner = facts.owner;
+    found.host_accessible = facts.host_accessible;
+    found.in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU;
+  } else if (const auto mapped = virtual_memory_.view(address)) {
+    found.type = mapped->type;
+    found.base = mapped->run_base;  // a copy may run over mappings that adjoin
+    found.size = mapped->run_size;
+    found.host_accessible = mapped->host_accessible;
+    if (mapped->heap != nullptr) {
+      found.owner = mapped->heap->facts().owner;
+      found.in_host = mapped->heap->is_system();
+    }
+  } else if (const auto imported = imported_.view(address)) {
+    found.type = imported->type;
+    found.base = imported->base;
+    found.size = imported->size;
+    found.host_accessible = imported->host_accessible;
+    if (imported->owner != ImportedBlock::kNobody) {
+      found.owner = agents_[imported->owner].handle;
+      found.in_host = agents_[imported->owner].type == HSA_DEVICE_TYPE_CPU;
+    }
+  } else if (const auto locked = locked_around(address)) {
+    found.type = HSA_EXT_POINTER_TYPE_LOCKED;
+    found.base = address - locked->offset;
+    found.size = locked->size;
+    found.owner = locked->value.heap->facts().owner;
+    found.to_host = static_cast<ptrdiff_t>(locked->start - found.base);
   }
-  if (const auto mapped = virtual_memory_.view(address)) {
-    // A copy may run over mappings that adjoin.
-    return {mapped->type, mapped->run_base, mapped->run_size,
-            mapped->heap == nullptr ? hsa_agent_t{} : mapped->heap->facts().owner, mapped->host_accessible};
-  }
-  if (const auto imported = imported_.view(address)) {
-    const bool known = imported->owner != ImportedBlock::kNobody;
-    return {imported->type, imported->base, imported->size,
-            known ? agents_[imported->owner].handle : hsa_agent_t{}, imported->host_accessible};
-  }
-  if (const auto locked = locked_around(address)) {
-    return {HSA_EXT_POINTER_TYPE_LOCKED, locked->start, locked->size, locked->value.heap->facts().owner,
-            true};
-  }
-  return {};
+  return found;
 }
 
 }  // namespace rigel

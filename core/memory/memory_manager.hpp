@@ -57,6 +57,9 @@ struct Placement {
   size_t size = 0;      ///< in bytes, from `base`
   hsa_agent_t owner{};  ///< 0 if unknown
   bool host_accessible = true;
+  bool in_host = true;  ///< the host's memory, not a device's
+  /// From the address to where the host has it: elsewhere only if agents address locked memory differently.
+  ptrdiff_t to_host = 0;
 };
 
 class MemoryManager final : private VirtualMemory::HeapSource {
@@ -221,7 +224,12 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   Status open_to_devices(HeapSlot& slot, void* ptr);
   Status lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent, const Heap& heap,
                     void** agent_ptr);
-  std::optional<RangeMap<LockedRange>::Entry> locked_around(uintptr_t address) const;
+  /// The latest lock around an address, and how far into it the address is.
+  struct LockedView : RangeMap<LockedRange>::Entry {
+    size_t offset;
+  };
+  /// By the host's address; what is nobody's there is looked for by agents' addresses.
+  std::optional<LockedView> locked_around(uintptr_t address) const;
   AgentSet accessible_agents(const AllocationView& view) const;
   Result<Exposed> expose(uintptr_t address);
   Result<hsa_amd_ipc_memory_t> name_of(const Exposed& exposed);
@@ -245,10 +253,10 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   DescriptorServer server_;
   bool prefer_driver_names_ = false;
 
-  mutable std::shared_mutex locked_mutex_;
+  mutable std::shared_mutex locked_mutex_;  // guards what follows
   mutable RangeMap<LockedRange> locked_;
-  /// By the agents' addresses, where these differ: the host's address of the first byte. Under locked_mutex_.
-  mutable RangeMap<uintptr_t> locked_elsewhere_;
+  /// Those of `locked_` whose agents' addresses differ, by these.
+  mutable RangeMap<const RangeMap<LockedRange>::Entry*> locked_elsewhere_;
   uint64_t lock_serial_ = 0;
 };
 

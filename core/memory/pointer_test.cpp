@@ -297,6 +297,38 @@ TEST(Locking, AsksTheDriverWhenADeviceIsMeant) {
   EXPECT_TRUE(pins.empty()) << "the end of memory management undoes what is left";
 }
 
+TEST_F(Pointers, OfLockedMemoryAreKnownAsAgentsSeeThemToo) {
+  std::vector<std::pair<void*, size_t>> pins;
+  memory.set_pinner(std::make_unique<FakePinner>(pins));
+  std::vector<unsigned char> own(3000);
+  hsa_agent_t gpu = kGpu0;
+  void *seen = nullptr, *part = nullptr;
+  ASSERT_EQ(memory.memory_lock(own.data(), own.size(), &gpu, 1, &seen), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.memory_lock(own.data(), 100, &gpu, 1, &part), HSA_STATUS_SUCCESS);
+  auto* const agents = static_cast<unsigned char*>(seen);
+  for (const unsigned char* ptr : {own.data() + 200, agents + 200}) {
+    const auto answer = info(ptr);
+    EXPECT_EQ(answer.type, HSA_EXT_POINTER_TYPE_LOCKED);
+    EXPECT_EQ(answer.agentBaseAddress, agents);
+    EXPECT_EQ(answer.hostBaseAddress, own.data());
+    EXPECT_EQ(answer.sizeInBytes, own.size());
+    EXPECT_THAT(accessible(ptr), UnorderedElementsAre(kCpu0.handle, kCpu1.handle, kGpu0.handle));
+    EXPECT_EQ(memory.host_address(ptr), own.data() + 200);
+    EXPECT_EQ(memory.device_address(ptr), agents + 200);
+    EXPECT_TRUE(memory.reaches(kGpu0, ptr));
+    EXPECT_FALSE(memory.reaches(kGpu1, ptr));
+    const Placement placement = memory.locate(ptr);
+    EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(ptr - 200));
+    EXPECT_EQ(ptr + placement.to_host, own.data() + 200);
+  }
+  EXPECT_EQ(info(agents + 99).sizeInBytes, 100u) << "the latest lock is in front";
+  EXPECT_EQ(memory.memory_free(agents), HSA_STATUS_ERROR_INVALID_ARGUMENT) << "it is the application's";
+  EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(info(agents + 99).sizeInBytes, 3000u);
+  EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(info(agents + 99).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+}
+
 TEST_F(Pointers, MigrationIsRefusedWithTheManualsStatuses) {
   const auto here = pool;
   const auto there = testing::pool_of(memory, kCpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);

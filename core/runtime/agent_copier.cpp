@@ -34,30 +34,25 @@ class Done {
 
 }  // namespace
 
-bool AgentCopier::is_host_memory(const void* address) const {
-  const Placement placement = memory_.locate(address);
-  if (placement.owner.handle == 0) return true;
-  const auto* owner = memory_.agents().find(placement.owner);
-  return owner == nullptr || owner->facts.type == HSA_DEVICE_TYPE_CPU;
-}
-
 hsabe_copy_t AgentCopier::plan(const Box& box, const CopySides& sides) const {
-  hsabe_copy_t copy{};
-  copy.struct_size = sizeof copy;
   const auto address = [&](unsigned char* of) {
     return reinterpret_cast<uint64_t>(sides.direct ? of : memory_.device_address(of));
   };
+  hsabe_copy_t copy{};
+  copy.struct_size = sizeof copy;
   copy.destination = address(box.destination.start);
   copy.source = address(box.source.start);
   copy.width = box.width;
   copy.height = box.height;
   copy.depth = box.depth;
-  copy.destination_pitch = box.destination.pitch;
-  copy.destination_slice = box.destination.slice;
-  copy.source_pitch = box.source.pitch;
-  copy.source_slice = box.source.slice;
-  copy.from_host = sides.known ? sides.from_host : is_host_memory(box.source.start);
-  copy.to_host = sides.known ? sides.to_host : is_host_memory(box.destination.start);
+  if (copy.height != 1 || copy.depth != 1) {
+    copy.destination_pitch = box.destination.pitch;
+    copy.destination_slice = box.destination.slice;
+    copy.source_pitch = box.source.pitch;
+    copy.source_slice = box.source.slice;
+  }
+  copy.from_host = sides.known ? sides.from_host : memory_.locate(box.source.start).in_host;
+  copy.to_host = sides.known ? sides.to_host : memory_.locate(box.destination.start).in_host;
   return copy;
 }
 
@@ -94,12 +89,15 @@ Status AgentCopier::copy_box(const Box& box) {
 
 // The application's own memory may be in a pool that the device was not let into, or in none.
 Status AgentCopier::copy(void* destination, const void* source, size_t size) {
-  auto* const to = static_cast<unsigned char*>(destination);
-  auto* const from = static_cast<unsigned char*>(const_cast<void*>(source));
+  auto* to = static_cast<unsigned char*>(destination);
+  auto* from = static_cast<unsigned char*>(const_cast<void*>(source));
   hsabe_copy_t copy = plan({{to, size, 0, size}, {from, size, 0, size}, size, 1, 1});
   const bool reads = memory_.reaches(agent_.handle(), source);
   const bool writes = memory_.reaches(agent_.handle(), destination);
   if (reads && writes) return run(copy);
+  // Locked for other agents, and named as they see it.
+  if (!reads) source = from = static_cast<unsigned char*>(memory_.host_address(from));
+  if (!writes) destination = to = static_cast<unsigned char*>(memory_.host_address(to));
   if (reads != writes && size <= kStageBytes) return copy_staged(copy, destination, source, writes);
   hsa_agent_t agent = agent_.handle();
   void* seen = nullptr;

@@ -32,7 +32,6 @@ class AgentCopier final : public DeviceCopier {
   Status begin(hsabe_copy_t& copy, Signal& completion);
   Status run(hsabe_copy_t& copy);
   Status copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
-  bool is_host_memory(const void* address) const;
 
   const Agent& agent_;
   MemoryManager& memory_;
