@@ -51,15 +51,21 @@ class DispatchTest : public DispatchingAgentTest {
     return memory_.back().get();
   }
 
-  /// Submits and waits for completion.
+  /// Submits and waits for completion, or until the queue fails: then it completes nothing more.
   template <class Packet>
   testing::AssertionResult run(Packet packet) {
     const ScopedSignal done(1);
     packet.completion_signal = done;
     submit(queue_.get(), packet);
-    if (!wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0))
-      return testing::AssertionFailure() << "it never completed";
-    return testing::AssertionSuccess();
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const uint64_t slice = ticks(std::chrono::milliseconds(100));
+    do {
+      if (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, slice, HSA_WAIT_STATE_BLOCKED) == 0)
+        return testing::AssertionSuccess();
+      if (errors().count != 0)
+        return testing::AssertionFailure() << "the queue failed: status " << errors().status;
+    } while (std::chrono::steady_clock::now() < deadline);
+    return testing::AssertionFailure() << "it never completed";
   }
 
   hsa_queue_t* queue() const { return queue_.get(); }
