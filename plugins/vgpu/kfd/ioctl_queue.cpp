@@ -302,8 +302,8 @@ Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_get_queue_wave_state>(call);
   const std::lock_guard lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
-  if (it == process.queues_.end() || it->second->type != KFD_QUEUE_AQL || it->second->save_area_va == 0)
-    return EINVAL;
+  if (it == process.queues_.end()) return EFAULT;
+  if (it->second->type != KFD_QUEUE_AQL || it->second->save_area_va == 0) return EINVAL;
   if (it->second->percentage != 0) return EINVAL;
   a.ctl_stack_used_size = 0;
   a.save_area_used_size = 0;
@@ -318,7 +318,7 @@ Errno KfdIoctls::alloc_queue_gws(Process& process, const IoctlCall& call) {
   const uint32_t all = it->second->gpu->gpu().board.queues.gws;
   if (all == 0) return ENODEV;
   if (a.num_gws > all) return EINVAL;
-  if (a.num_gws != 0 && it->second->gws != 0) return EINVAL;
+  if (a.num_gws == 0 && it->second->gws == 0) return EINVAL;  // nothing to give back
   for (const auto& [id, other] : process.queues_) {
     // One queue of a process has them all, as in the driver.
     if (a.num_gws != 0 && other->gws != 0 && other->gpu == it->second->gpu) return EBUSY;

@@ -238,6 +238,7 @@ TEST(KfdSvm, OldChipsHaveNone) {
 
 class KfdQueue : public ::testing::Test {
  protected:
+  explicit KfdQueue(const char* gpu = "gfx900:vram=64M") : t(gpu) {}
   void SetUp() override {
     t.acquire();
     pointers = t.share(4096).address;
@@ -266,7 +267,7 @@ class KfdQueue : public ::testing::Test {
   }
   static uint64_t at(const std::byte* p) { return reinterpret_cast<uint64_t>(p); }
   int create() { return t.call(KFD_NR_CREATE_QUEUE, a); }
-  TestSystem t{"gfx900:vram=64M"};
+  TestSystem t;
   std::byte *pointers{}, *ring{}, *eop{}, *save{};
   kfd_create_queue a{};
 };
@@ -298,6 +299,48 @@ TEST_F(KfdQueue, BuffersThatAreNotAsTheyShouldBeAreRefused) {
   EXPECT_EQ(refused([&] { a.gpu_id = 0; }), -EINVAL);
   EXPECT_EQ(refused([&] { a.queue_type = 9; }), -EINVAL);
   EXPECT_EQ(refused([&] {}), 0);
+}
+
+TEST_F(KfdQueue, OneThatIsNotThereIsRefusedByEveryIoctlInItsOwnWay) {
+  kfd_destroy_queue destroy{7, 0};
+  EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, destroy), -EINVAL);
+  kfd_update_queue update{};
+  update.queue_id = 7;
+  EXPECT_EQ(t.call(KFD_NR_UPDATE_QUEUE, update), -EFAULT);
+  update.queue_percentage = 101;
+  EXPECT_EQ(t.call(KFD_NR_UPDATE_QUEUE, update), -EINVAL);
+  uint32_t bits = ~0u;
+  kfd_set_cu_mask mask{};
+  mask.queue_id = 7;
+  mask.cu_mask_ptr = reinterpret_cast<uint64_t>(&bits);
+  EXPECT_EQ(t.call(KFD_NR_SET_CU_MASK, mask), -EINVAL) << "no bits";
+  mask.num_cu_mask = 33;
+  EXPECT_EQ(t.call(KFD_NR_SET_CU_MASK, mask), -EINVAL);
+  mask.num_cu_mask = 32;
+  EXPECT_EQ(t.call(KFD_NR_SET_CU_MASK, mask), -EFAULT);
+  kfd_get_queue_wave_state waves{};
+  waves.queue_id = 7;
+  EXPECT_EQ(t.call(KFD_NR_GET_QUEUE_WAVE_STATE, waves), -EFAULT);
+  kfd_alloc_queue_gws gws{};
+  gws.queue_id = 7;
+  EXPECT_EQ(t.call(KFD_NR_ALLOC_QUEUE_GWS, gws), -EINVAL);
+}
+
+class KfdQueueOfGfx906 : public KfdQueue {
+ protected:
+  KfdQueueOfGfx906() : KfdQueue("gfx906:vram=64M") {}
+};
+
+TEST_F(KfdQueueOfGfx906, GlobalWaveSyncIsOneQueuesAtATime) {
+  ASSERT_EQ(create(), 0);
+  kfd_alloc_queue_gws gws{};
+  gws.queue_id = a.queue_id;
+  EXPECT_EQ(t.call(KFD_NR_ALLOC_QUEUE_GWS, gws), -EINVAL) << "nothing to give back";
+  gws.num_gws = 1;
+  EXPECT_EQ(t.call(KFD_NR_ALLOC_QUEUE_GWS, gws), 0);
+  EXPECT_EQ(t.call(KFD_NR_ALLOC_QUEUE_GWS, gws), -EBUSY);
+  gws.num_gws = 0;
+  EXPECT_EQ(t.call(KFD_NR_ALLOC_QUEUE_GWS, gws), 0);
 }
 
 TEST_F(KfdQueue, ItsBuffersCannotBeTakenAway) {
