@@ -252,8 +252,12 @@ DeviceCopier* CopyEngine::device_of(hsa_agent_t agent) const noexcept {
   return nullptr;
 }
 
-/// What runs past the end of an allocation is refused.
+/// What runs past the end of an allocation is refused. Of memory that is no allocation all that is known is
+/// that it is less than half of the address space.
 Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& placement) {
+  if (size > PTRDIFF_MAX) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are more than there can be", size, ptr);
+  }
   if (placement.type != HSA_EXT_POINTER_TYPE_HSA || ends_within(ptr, size, placement))
     return HSA_STATUS_SUCCESS;
   return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,

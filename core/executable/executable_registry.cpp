@@ -37,7 +37,8 @@ Status ExecutableRegistry::ven_amd_loader_code_object_reader_create_from_file_wi
 Status ExecutableRegistry::code_object_reader_create_from_memory(const void* code_object, size_t size,
                                                                  hsa_code_object_reader_t* reader) {
   if (code_object == nullptr || reader == nullptr) return null_argument(__func__);
-  if (size == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a code object of 0 bytes");
+  if (size == 0 || size > PTRDIFF_MAX)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a code object of {} bytes", size);
   return add_reader(CodeObjectReader::from_memory({static_cast<const std::byte*>(code_object), size}),
                     reader);
 }

@@ -21,7 +21,8 @@ struct Pages {
 
 std::optional<Pages> pages_of(const void* ptr, size_t size) {
   const auto start = reinterpret_cast<uint64_t>(ptr);
-  if (ptr == nullptr || size == 0 || start + size + kPage < start) return std::nullopt;
+  // Half of the address space is the most that a process can have, so the sums below are safe.
+  if (ptr == nullptr || size == 0 || size > PTRDIFF_MAX || start > PTRDIFF_MAX) return std::nullopt;
   const uint64_t first = start & ~(kPage - 1);
   return Pages{first, ((start + size + kPage - 1) & ~(kPage - 1)) - first};
 }

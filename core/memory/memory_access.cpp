@@ -119,7 +119,11 @@ Status MemoryManager::memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_acce
 }
 
 Status MemoryManager::memory_register(void* ptr, size_t size) {
-  return size == 0 && ptr != nullptr ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_SUCCESS;
+  if (size == 0 && ptr != nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (size > PTRDIFF_MAX) {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes at {} are more than there can be", size, ptr);
+  }
+  return HSA_STATUS_SUCCESS;
 }
 
 Status MemoryManager::memory_deregister(void*, size_t) {

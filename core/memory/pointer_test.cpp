@@ -363,6 +363,7 @@ TEST_F(Pointers, AssignRegisterAndCoherencyHaveTheManualsStatuses) {
 
   EXPECT_EQ(memory.memory_register(nullptr, 0), HSA_STATUS_SUCCESS);
   EXPECT_EQ(memory.memory_register(ptr, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.memory_register(ptr, size_t{1} << 63), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   EXPECT_EQ(memory.memory_register(ptr, 100), HSA_STATUS_SUCCESS);
   EXPECT_EQ(memory.memory_deregister(ptr, 100), HSA_STATUS_SUCCESS);
 

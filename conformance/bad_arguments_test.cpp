@@ -1,0 +1,480 @@
+// Nonsense, in every argument of every function: null pointers, handles that are none, of another kind or
+// freed, sizes of 0 and 2^63, addresses that nobody has. Nothing may crash or hang, and what the manual gives
+// a status for must get one. The list of functions is the list of exports, so none is left out.
+//
+// A function is called with arguments that make sense as far as their types tell, but for one. Calls happen
+// in a child, so that a crash is a failure with a name; the next child goes on behind the function that
+// crashed.
+#include <gtest/gtest.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_finalize.h>
+#include <hsa/hsa_ext_image.h>
+#include <hsa/hsa_ven_amd_pc_sampling.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/agents.hpp"
+#include "support/memory.hpp"
+#include "support/optional_function.hpp"
+
+namespace conformance {
+namespace {
+
+// --- What the manual leaves open ---------------------------------------------------------------------------
+
+// Operations on signals and indices have no status to answer with, and the manual leaves what is no signal or
+// no queue undefined.
+bool takes_its_handle_unchecked(std::string_view function) {
+  for (const char* family :
+       {"load", "store", "silent", "add", "subtract", "and", "or", "xor", "exchange", "cas"}) {
+    for (const char* object : {"hsa_signal_", "hsa_queue_"}) {
+      if (function.starts_with(std::string(object) + family + "_")) return true;
+    }
+  }
+  return false;
+}
+
+// Arguments of which a null, a handle of 0 or a huge number makes sense.
+struct Allowed {
+  const char* function;
+  int argument;
+  const char* reason;
+};
+constexpr Allowed kAllowed[] = {
+    {"hsa_code_object_deserialize", 2, "options"},
+    {"hsa_executable_create", 2, "options"},
+    {"hsa_executable_create_alt", 2, "options"},
+    {"hsa_executable_freeze", 1, "options"},
+    {"hsa_executable_validate_alt", 1, "options"},
+    {"hsa_signal_create", 2, "no consumers"},
+    {"hsa_amd_signal_create", 2, "no consumers"},
+    {"hsa_amd_memory_async_copy", 1, "whoever has the memory"},
+    {"hsa_amd_memory_async_copy", 3, "whoever has the memory"},
+    {"hsa_amd_memory_async_copy", 6, "no dependencies"},
+    {"hsa_amd_memory_async_copy_rect", 8, "no dependencies"},
+    {"hsa_amd_svm_prefetch_async", 4, "no dependencies"},
+    {"hsa_amd_svm_prefetch_async", 5, "nobody waits"},
+    {"hsa_amd_queue_cu_set_mask", 2, "all units"},
+    {"hsa_memory_deregister", 1, "what is not registered need not be taken back"},
+    {"hsa_amd_profiling_convert_tick_to_system_domain", 1, "any time is one"},
+};
+
+bool is_allowed(std::string_view function, int argument) {
+  return std::ranges::any_of(kAllowed, [&](const Allowed& allowed) {
+    return allowed.function == function && allowed.argument == argument;
+  });
+}
+
+// Numbers of elements of an array that comes with them: a larger one than it has is the caller's lie.
+bool counts_elements(std::string_view function) {
+  for (const char* name :
+       {"hsa_signal_create", "hsa_amd_signal_create", "hsa_signal_group_create", "hsa_amd_signal_wait_any",
+        "hsa_amd_signal_wait_all", "hsa_amd_agents_allow_access", "hsa_amd_memory_async_copy",
+        "hsa_amd_memory_async_copy_on_engine", "hsa_amd_memory_async_copy_rect", "hsa_amd_interop_map_buffer",
+        "hsa_amd_ipc_memory_attach", "hsa_amd_svm_prefetch_async", "hsa_amd_queue_cu_set_mask",
+        "hsa_amd_queue_cu_get_mask"}) {
+    if (function == name) return true;
+  }
+  return false;
+}
+
+// Those whose `void*` are addresses that the runtime looks up and never follows.
+bool looks_addresses_up(std::string_view function) {
+  for (const char* name : {"hsa_memory_free",
+                           "hsa_amd_memory_pool_free",
+                           "hsa_amd_memory_unlock",
+                           "hsa_amd_interop_unmap_buffer",
+                           "hsa_amd_pointer_info",
+                           "hsa_amd_pointer_info_set_userdata",
+                           "hsa_amd_ipc_memory_create",
+                           "hsa_amd_ipc_memory_detach",
+                           "hsa_amd_agents_allow_access",
+                           "hsa_amd_register_deallocation_callback",
+                           "hsa_amd_deregister_deallocation_callback",
+                           "hsa_amd_portable_export_dmabuf",
+                           "hsa_amd_portable_export_dmabuf_v2",
+                           "hsa_amd_vmem_address_free",
+                           "hsa_amd_vmem_map",
+                           "hsa_amd_vmem_unmap",
+                           "hsa_amd_vmem_set_access",
+                           "hsa_amd_vmem_get_access",
+                           "hsa_amd_vmem_retain_alloc_handle",
+                           "hsa_memory_assign_agent",
+                           "hsa_amd_memory_migrate"}) {
+    if (function == name) return true;
+  }
+  return false;
+}
+
+// --- Arguments
+// ----------------------------------------------------------------------------------------------
+
+template <class T>
+concept Handle = std::is_class_v<T> && sizeof(T) == sizeof(uint64_t) && requires(T t) {
+  t.handle;
+}
+&&!std::is_same_v<T, hsa_callback_data_t>;
+
+template <class T>
+constexpr bool kIsQueue =
+    std::is_pointer_v<T>&& std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, hsa_queue_t>;
+template <class T>
+constexpr bool kIsText = std::is_same_v<T, const char*>;
+template <class T>
+constexpr bool kIsAddress = std::is_pointer_v<T>&& std::is_void_v<std::remove_pointer_t<T>>;
+template <class T>
+constexpr bool kIsFunction = std::is_pointer_v<T>&& std::is_function_v<std::remove_pointer_t<T>>;
+
+template <class Result, class... Args>
+Result does_nothing(Args...) {
+  return Result();
+}
+template <class Result, class... Args>
+auto callback_like(Result (*)(Args...)) -> Result (*)(Args...) {
+  return &does_nothing<Result, Args...>;
+}
+
+template <class T>
+struct Bad {
+  T value;
+  const char* what;
+  bool must_be_refused;
+};
+
+constexpr size_t kRoom = 1 << 13;  // for what one pointer leads to
+alignas(4096) std::array<std::array<char, kRoom>, 16> program_memory;
+
+// Things of every kind: alive ones, and handles of ones that are not.
+class Things {
+ public:
+  explicit Things(hsa_agent_t agent) : agent_(agent) {
+    if (const auto pools = pools_of(agent); !pools.empty()) pool_ = pools[0];
+    if (const auto regions = regions_of(agent); !regions.empty()) region_ = regions[0];
+    if (const auto shared = find_pool(agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED)) {
+      memory_ = allocate(*shared, sizeof program_memory, agent);
+    }
+    hsa_agent_get_info(agent, HSA_AGENT_INFO_ISA, &isa_);
+    hsa_agent_iterate_caches(agent, keep_first<hsa_cache_t>, &cache_);
+    if (isa_.handle != 0) hsa_isa_iterate_wavefronts(isa_, keep_first<hsa_wavefront_t>, &wavefront_);
+    hsa_signal_create(0, 0, nullptr, &signal_);
+    hsa_signal_create(0, 0, nullptr, &dead_signal_);
+    hsa_signal_destroy(dead_signal_);
+    hsa_signal_group_create(1, &signal_, 0, nullptr, &group_);
+    hsa_signal_group_create(1, &signal_, 0, nullptr, &dead_group_);
+    hsa_signal_group_destroy(dead_group_);
+    executable_ = make_executable();
+    dead_executable_ = make_executable();
+    hsa_executable_destroy(dead_executable_);
+    static char code[64] = "no code";
+    hsa_code_object_reader_create_from_memory(code, sizeof code, &reader_);
+    hsa_code_object_reader_create_from_memory(code, sizeof code, &dead_reader_);
+    hsa_code_object_reader_destroy(dead_reader_);
+  }
+
+  ~Things() {
+    if (queue_ != nullptr) hsa_queue_destroy(queue_);
+    hsa_code_object_reader_destroy(reader_);
+    hsa_executable_destroy(executable_);
+    hsa_signal_group_destroy(group_);
+    hsa_signal_destroy(signal_);
+  }
+  Things(const Things&) = delete;
+  Things& operator=(const Things&) = delete;
+
+  /// What pointers lead to is zeros before each call.
+  void clear_memory() {
+    std::memset(program_memory.data(), 0, sizeof program_memory);
+    if (memory_ != nullptr) std::memset(memory_.get(), 0, sizeof program_memory);
+  }
+
+  template <class T>
+  T good(std::string_view function, size_t argument) {
+    // What is not merely looked up is memory that the agent reaches: GPUs fault at other memory.
+    void* const memory = memory_ != nullptr && !looks_addresses_up(function)
+                             ? static_cast<char*>(memory_.get()) + argument * kRoom
+                             : program_memory[argument].data();
+    if constexpr (kIsQueue<T>) {
+      return queue();
+    } else if constexpr (kIsFunction<T>) {
+      return callback_like(T());
+    } else if constexpr (kIsText<T>) {
+      return "nonsense";
+    } else if constexpr (std::is_pointer_v<T>) {
+      return static_cast<T>(memory);
+    } else if constexpr (Handle<T>) {
+      return alive<T>();
+    } else if constexpr (std::is_same_v<T, size_t>) {
+      return 4096;
+    } else if constexpr (std::is_same_v<T, uint32_t>) {
+      return function.ends_with("queue_create") ? 64 : 0;
+    } else if constexpr (std::is_same_v<T, int>) {
+      return function == "hsa_amd_profiling_set_profiler_enabled" ? 1 : -1;
+    } else {
+      return T();
+    }
+  }
+
+  template <class T>
+  std::vector<Bad<T>> bad(std::string_view function, size_t argument) {
+    const bool allowed = is_allowed(function, static_cast<int>(argument));
+    const bool unchecked = takes_its_handle_unchecked(function);
+    std::vector<Bad<T>> values;
+    if constexpr (kIsQueue<T>) {
+      if (unchecked) return values;
+      values.push_back({nullptr, "null", !allowed});
+      values.push_back(
+          {reinterpret_cast<hsa_queue_t*>(program_memory[argument].data()), "memory that is no queue", true});
+      values.push_back({dead_queue(), "a destroyed queue", true});
+    } else if constexpr (kIsAddress<T>) {
+      values.push_back({nullptr, "null", false});
+      if (!looks_addresses_up(function)) return values;
+      values.push_back({reinterpret_cast<T>(uintptr_t{1}), "the address 1", false});
+      values.push_back({reinterpret_cast<T>(uintptr_t{1} << 63), "the address 2^63", false});
+      values.push_back({reinterpret_cast<T>(~uintptr_t{0}), "the last address", false});
+    } else if constexpr (std::is_pointer_v<T>) {
+      values.push_back({nullptr, "null", !allowed});
+      if constexpr (kIsText<T>) values.push_back({"", "an empty text", false});
+    } else if constexpr (Handle<T>) {
+      if (unchecked) return values;
+      values.push_back({{0}, "0", !allowed});
+      values.push_back({{1}, "1", true});
+      values.push_back(
+          {{reinterpret_cast<uint64_t>(program_memory[argument].data())}, "memory of the program", true});
+      values.push_back({{~uint64_t{0}}, "2^64 - 1", true});
+      values.push_back({{uint64_t{1} << 63}, "2^63", true});
+      if constexpr (std::is_same_v<T, hsa_signal_t>) {
+        values.push_back({{agent_.handle}, "an agent", true});
+      } else {
+        values.push_back({{signal_.handle}, "a signal", true});
+      }
+      if (const T gone = dead<T>(); gone.handle != 0) values.push_back({gone, "a destroyed one", true});
+    } else if constexpr (std::is_enum_v<T>) {
+      // No sanitizer complains of a number that the enumeration's bits can hold.
+      values.push_back({static_cast<T>(0), "0", false});
+      values.push_back({static_cast<T>(3), "3", false});
+    } else if constexpr (std::is_same_v<T, uint64_t>) {  // size_t is the same type
+      values.push_back({0, "0", false});
+      values.push_back({uint64_t{1} << 63, "2^63", !allowed});
+      values.push_back({~uint64_t{0}, "2^64 - 1", !allowed});
+    } else if constexpr (std::is_same_v<T, uint32_t>) {
+      values.push_back({0, "0", false});
+      values.push_back({3, "3", false});
+      if (!counts_elements(function)) values.push_back({~0u, "2^32 - 1", false});
+      if (counts_elements(function)) values.pop_back();
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      values.push_back({INT64_MIN, "-2^63", false});
+      values.push_back({INT64_MAX, "2^63 - 1", false});
+    } else if constexpr (std::is_same_v<T, int>) {
+      values.push_back({-1, "-1", false});
+      values.push_back({1 << 20, "2^20", false});
+    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      values.push_back({static_cast<T>(~T{}), "the largest number", false});
+    }
+    return values;
+  }
+
+ private:
+  template <class T>
+  static hsa_status_t keep_first(T thing, void* kept) {
+    if (static_cast<T*>(kept)->handle == 0) *static_cast<T*>(kept) = thing;
+    return HSA_STATUS_SUCCESS;
+  }
+
+  static hsa_executable_t make_executable() {
+    hsa_executable_t made{};
+    hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &made);
+    return made;
+  }
+
+  hsa_queue_t* make_queue() const {
+    hsa_queue_t* made = nullptr;
+    hsa_queue_create(agent_, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &made);
+    return made;
+  }
+  hsa_queue_t* queue() {
+    if (queue_ == nullptr) queue_ = make_queue();
+    return queue_;
+  }
+  hsa_queue_t* dead_queue() {
+    if (dead_queue_ == nullptr) {
+      queue();  // or else it may come to where the dead one was
+      dead_queue_ = make_queue();
+      hsa_queue_destroy(dead_queue_);
+    }
+    return dead_queue_;
+  }
+
+  template <class T>
+  T alive() const {
+    if constexpr (std::is_same_v<T, hsa_agent_t>)
+      return agent_;
+    else if constexpr (std::is_same_v<T, hsa_signal_t>)
+      return signal_;
+    else if constexpr (std::is_same_v<T, hsa_signal_group_t>)
+      return group_;
+    else if constexpr (std::is_same_v<T, hsa_region_t>)
+      return region_;
+    else if constexpr (std::is_same_v<T, hsa_amd_memory_pool_t>)
+      return pool_;
+    else if constexpr (std::is_same_v<T, hsa_isa_t>)
+      return isa_;
+    else if constexpr (std::is_same_v<T, hsa_cache_t>)
+      return cache_;
+    else if constexpr (std::is_same_v<T, hsa_wavefront_t>)
+      return wavefront_;
+    else if constexpr (std::is_same_v<T, hsa_executable_t>)
+      return executable_;
+    else if constexpr (std::is_same_v<T, hsa_code_object_reader_t>)
+      return reader_;
+    else
+      return T();
+  }
+  template <class T>
+  T dead() const {
+    if constexpr (std::is_same_v<T, hsa_signal_t>)
+      return dead_signal_;
+    else if constexpr (std::is_same_v<T, hsa_signal_group_t>)
+      return dead_group_;
+    else if constexpr (std::is_same_v<T, hsa_executable_t>)
+      return dead_executable_;
+    else if constexpr (std::is_same_v<T, hsa_code_object_reader_t>)
+      return dead_reader_;
+    else
+      return T();
+  }
+
+  hsa_agent_t agent_;
+  PoolMemory memory_;
+  hsa_amd_memory_pool_t pool_{};
+  hsa_region_t region_{};
+  hsa_isa_t isa_{};
+  hsa_cache_t cache_{};
+  hsa_wavefront_t wavefront_{};
+  hsa_signal_t signal_{}, dead_signal_{};
+  hsa_signal_group_t group_{}, dead_group_{};
+  hsa_executable_t executable_{}, dead_executable_{};
+  hsa_code_object_reader_t reader_{}, dead_reader_{};
+  hsa_queue_t* queue_ = nullptr;
+  hsa_queue_t* dead_queue_ = nullptr;
+};
+
+// --- Calls
+// --------------------------------------------------------------------------------------------------
+
+// What the child tells: survives its crash.
+struct Account {
+  size_t function = 0;  // the one being called
+  size_t calls = 0;
+  char call[256] = "";
+  char accepted[1 << 15] = "";  // a line for each call that should have been refused
+};
+
+template <class Result, class... Args>
+void call(const char* name, Result (*function)(Args...), std::tuple<Args...> arguments,
+          const std::string& how, bool must_be_refused, Account& account) {
+  ++account.calls;
+  std::snprintf(account.call, sizeof account.call, "%s, %s", name, how.c_str());
+  if constexpr (std::is_same_v<Result, hsa_status_t>) {
+    if (std::apply(function, arguments) == HSA_STATUS_SUCCESS && must_be_refused) {
+      const size_t used = std::strlen(account.accepted);
+      std::snprintf(account.accepted + used, sizeof account.accepted - used, "  %s\n", account.call);
+    }
+  } else {
+    std::apply(function, arguments);
+  }
+}
+
+template <class Result, class... Args>
+void call_with_nonsense(const char* name, Result (*function)(Args...), hsa_agent_t agent, Account& account) {
+  if (function == nullptr) return;  // an older runtime
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    Things things(agent);
+    things.clear_memory();
+    const std::tuple<Args...> good{things.good<Args>(name, I)...};
+    call(name, function, good, "with arguments that make sense", false, account);
+    [[maybe_unused]] const auto vary = [&]<size_t kIndex>() {
+      using T = std::tuple_element_t<kIndex, std::tuple<Args...>>;
+      Things fresh(agent);
+      for (const Bad<T>& bad : fresh.bad<T>(name, kIndex)) {
+        fresh.clear_memory();
+        std::tuple<Args...> arguments{fresh.good<Args>(name, I)...};
+        std::get<kIndex>(arguments) = bad.value;
+        call(name, function, arguments, "argument " + std::to_string(kIndex) + " is " + bad.what,
+             bad.must_be_refused, account);
+      }
+    };
+    (vary.template operator()<I>(), ...);
+  }
+  (std::index_sequence_for<Args...>());
+}
+
+struct Function {
+  const char* name;
+  void (*try_nonsense)(hsa_agent_t, Account&);
+};
+
+const Function kFunctions[] = {
+#define FUNCTION(name)                                              \
+  {#name, [](hsa_agent_t agent, Account& account) {                 \
+     call_with_nonsense(#name, OPTIONAL_HSA(name), agent, account); \
+   }},
+#include "functions.inc"
+};
+
+// The ends of the runtime's life have tests of their own.
+bool is_left_out(std::string_view name) {
+  return name == "hsa_init" || name == "hsa_shut_down";
+}
+
+class EveryFunction : public AgentTest {};
+
+TEST_P(EveryFunction, RefusesNonsense) {
+  auto* const account = static_cast<Account*>(
+      mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(account), MAP_FAILED);
+  new (account) Account;
+  for (size_t next = 0; next < std::size(kFunctions); next = account->function + 1) {
+    const pid_t child = fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) {
+      setenv("HSA_LOADER_DEBUG", "none", 1);  // each refusal has a line in the log
+      alarm(240);
+      account->function = std::size(kFunctions);
+      if (hsa_init() != HSA_STATUS_SUCCESS) _exit(1);
+      const hsa_agent_t agent = all_agents().at(GetParam().index);
+      for (size_t i = next; i < std::size(kFunctions); ++i) {
+        account->function = i;
+        if (!is_left_out(kFunctions[i].name)) kFunctions[i].try_nonsense(agent, *account);
+      }
+      account->function = std::size(kFunctions);
+      _exit(hsa_shut_down() == HSA_STATUS_SUCCESS && !HasFailure() ? 0 : 1);
+    }
+    int state = 0;
+    ASSERT_EQ(waitpid(child, &state, 0), child);
+    EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0)
+        << account->call << (WIFSIGNALED(state) ? ": signal " : ": exit ")
+        << (WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state));
+  }
+  EXPECT_STREQ(account->accepted, "");
+  EXPECT_GT(account->calls, 1000u);
+  RecordProperty("calls", static_cast<int>(account->calls));
+  munmap(account, sizeof(Account));
+}
+
+INSTANTIATE_FOR_AGENTS(EveryFunction);
+
+}  // namespace
+}  // namespace conformance
