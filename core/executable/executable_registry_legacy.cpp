@@ -37,7 +37,8 @@ Status ExecutableRegistry::code_object_serialize(
 Status ExecutableRegistry::code_object_deserialize(void* serialized, size_t serialized_size, const char*,
                                                    hsa_code_object_t* code_object) {
   if (serialized == nullptr || code_object == nullptr) return null_argument(__func__);
-  if (serialized_size == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a code object of 0 bytes");
+  if (serialized_size == 0 || serialized_size > PTRDIFF_MAX)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a code object of {} bytes", serialized_size);
   const auto object = std::make_shared<LegacyCodeObject>(
       std::span(static_cast<const std::byte*>(serialized), serialized_size));
   LegacyCodeObject::publish_symbols(object, code_symbols_);
