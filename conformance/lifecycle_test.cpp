@@ -166,7 +166,7 @@ TEST_F(Lifecycle, ThreadsMayInitialiseAndShutDownAtOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&failures] {
-      for (int i = 0; i < 125; ++i) {
+      for (int i = 0; i < 1000; ++i) {
         hsa_signal_t signal{};
         bool good = hsa_init() == HSA_STATUS_SUCCESS;
         good = good && query() == HSA_STATUS_SUCCESS;
