@@ -119,8 +119,7 @@ bool looks_addresses_up(std::string_view function) {
   return false;
 }
 
-// --- Arguments
-// ----------------------------------------------------------------------------------------------
+// --- Arguments ---------------------------------------------------------------------------------------------
 
 template <class T>
 concept Handle = std::is_class_v<T> && sizeof(T) == sizeof(uint64_t) && requires(T t) {
@@ -371,8 +370,7 @@ class Things {
   hsa_queue_t* dead_queue_ = nullptr;
 };
 
-// --- Calls
-// --------------------------------------------------------------------------------------------------
+// --- Calls -------------------------------------------------------------------------------------------------
 
 // What the child tells: survives its crash.
 struct Account {

@@ -137,8 +137,8 @@ class SdmaEncoder {
   }
 
  private:
-  /// What is more than a packet's limit is cut into whole pages: an engine moves what begins anywhere else
-  /// slowly.
+  /// What is more than a packet's limit is cut into whole pages, so that every packet begins as aligned as
+  /// the first: the limits of gfx9 and gfx10 are odd numbers of bytes.
   uint32_t copy_part(uint64_t bytes) const {
     return bytes <= copy_max_ ? static_cast<uint32_t>(bytes) : copy_max_ & ~uint32_t{kPageBytes - 1};
   }
