@@ -1,9 +1,9 @@
 // Where signals come from, and go: slabs of 16,384 signals that are never unmapped while the process lives.
 //
 // Any thread may create, destroy and look up at any time, without locks except when a slab is added; the pool
-// has no constructor or destructor and works before hsa_init and after hsa_shut_down. Freed signals are used
-// again, last freed first, so memory does not grow with the number of creations, only with the number of
-// signals alive at once (up to 67 million).
+// works before hsa_init and after hsa_shut_down. Freed signals are used again, first those that the thread
+// has freed itself (it keeps up to 32), last freed first, so memory does not grow with the number of
+// creations, only with the number of signals alive at once (up to 67 million) and of threads.
 //
 // Order: what a thread did to a signal before it destroyed it happens before what the thread does that is
 // given the same memory next.
@@ -61,7 +61,8 @@ void* take_slab() noexcept;
 /// Changes with the allocator, and in a forked child.
 uint32_t allocator_epoch() noexcept;
 
-/// How many signals have ever been needed at once, rounded up: what the pool's memory is used for.
+/// How many signals have ever been needed at once, rounded up, with those that threads keep for themselves:
+/// what the pool's memory is used for.
 size_t capacity() noexcept;
 
 /// In a forked child, while it has one thread.

@@ -125,6 +125,60 @@ TEST(SignalPool, UsesNoMoreMemoryThanSignalsAliveAtOnceNeed) {
   for (Signal* signal : alive) signal_pool::destroy(*signal);
 }
 
+TEST(SignalPool, UsesWhatThreadsHaveFreedThatAreGone) {
+  const auto live_and_end = [] {
+    std::vector<Signal*> signals;
+    for (int i = 0; i < 100; ++i) signals.push_back(signal_pool::create(i));
+    for (Signal* signal : signals) signal_pool::destroy(*signal);
+  };
+  std::thread(live_and_end).join();
+  const size_t before = signal_pool::capacity();
+  for (int i = 0; i < 100; ++i) std::thread(live_and_end).join();
+  EXPECT_EQ(signal_pool::capacity(), before);
+}
+
+TEST(SignalPool, UsesAgainWhatAnotherThreadFrees) {
+  constexpr int kSignals = 100'000;
+  const size_t before = signal_pool::capacity();
+  std::atomic<Signal*> handed_over{nullptr};
+  std::thread destroyer([&] {
+    for (int i = 0; i < kSignals; ++i) {
+      Signal* signal;
+      while ((signal = handed_over.exchange(nullptr)) == nullptr) std::this_thread::yield();
+      if (!signal_pool::destroy(*signal)) ADD_FAILURE() << "signal " << i;
+    }
+  });
+  for (int i = 0; i < kSignals; ++i) {
+    Signal* expected = nullptr;
+    Signal* const signal = signal_pool::create(i);
+    while (!handed_over.compare_exchange_weak(expected, signal)) {
+      expected = nullptr;
+      std::this_thread::yield();
+    }
+  }
+  destroyer.join();
+  EXPECT_LE(signal_pool::capacity(), before + 96) << "what the other keeps, and what is made at once";
+}
+
+struct FreedAtThreadEnd {
+  Signal* signal = nullptr;
+  ~FreedAtThreadEnd() {
+    if (signal != nullptr) signal_pool::destroy(*signal);
+  }
+};
+
+TEST(SignalPool, LosesNoSignalThatAThreadFreesWhileItEnds) {
+  const auto end = [] {
+    static thread_local FreedAtThreadEnd last;  // destroyed after what the pool makes later
+    last.signal = signal_pool::create(1);
+    signal_pool::destroy(*signal_pool::create(2));
+  };
+  std::thread(end).join();
+  const size_t before = signal_pool::capacity();
+  for (int i = 0; i < 200; ++i) std::thread(end).join();
+  EXPECT_EQ(signal_pool::capacity(), before);
+}
+
 TEST(SignalPool, NeverHandsASignalToTwoThreads) {
   constexpr int kThreads = 4;
   std::vector<std::thread> threads;
