@@ -4,6 +4,8 @@
 
 #include "kernels/kernels.hpp"
 #include "support/dispatch_test.hpp"
+#include "support/memory.hpp"
+#include "support/sanitized.hpp"
 
 namespace conformance {
 namespace {
@@ -100,20 +102,14 @@ TEST_P(Barrier, ChainsOfManyQueuesResolve) {
 
 // Every packet takes one from the same signal, so one that is lost, or done twice, shows.
 TEST_P(Barrier, TenMillionPacketsOfFourProducersAreDoneOnce) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr int64_t kPackets = 200'000;
-#elif defined(__has_feature)
-  constexpr int64_t kPackets =
-      __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 200'000 : 10'000'000;
-#else
-  constexpr int64_t kPackets = 10'000'000;
-#endif
+  constexpr int64_t kPackets = kSanitized ? 200'000 : 10'000'000;
   constexpr int kProducers = 4;
   ScopedQueue many;
   many.create(agent(), std::max(1024u, queue()->size));
   ASSERT_NE(many.get(), nullptr);
   const ScopedSignal left(kPackets);
   const hsa_barrier_and_packet_t packet = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, left);
+  const size_t resident_before = resident_bytes();
   std::vector<std::thread> producers;
   for (int i = 0; i < kProducers; ++i) {
     producers.emplace_back([&] {
@@ -133,6 +129,9 @@ TEST_P(Barrier, TenMillionPacketsOfFourProducersAreDoneOnce) {
   EXPECT_TRUE(wait_for(left, HSA_SIGNAL_CONDITION_EQ, 0)) << left.value() << " left";
   EXPECT_EQ(hsa_queue_load_read_index_scacquire(many.get()), static_cast<uint64_t>(kPackets));
   EXPECT_EQ(many.errors().count, 0);
+  if (!kSanitized) {
+    EXPECT_LT(resident_bytes(), resident_before + (size_t{8} << 20)) << "less than a byte for each packet";
+  }
 }
 
 INSTANTIATE_FOR_AGENTS(Barrier);

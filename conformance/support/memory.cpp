@@ -1,5 +1,9 @@
 #include "support/memory.hpp"
 
+#include <unistd.h>
+
+#include <fstream>
+
 #include "support/agents.hpp"
 
 namespace conformance {
@@ -26,6 +30,12 @@ std::vector<hsa_amd_memory_pool_t> pools_of(hsa_agent_t agent) {
       },
       &pools));
   return pools;
+}
+
+size_t resident_bytes() {
+  size_t total = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 bool host_reaches(hsa_amd_memory_pool_t pool) {

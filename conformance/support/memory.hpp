@@ -30,6 +30,9 @@ T pool_info(hsa_amd_memory_pool_t pool, int attribute) {
   return value;
 }
 
+/// How much of this process is in memory now.
+size_t resident_bytes();
+
 /// Whether the host's loads and stores reach what is allocated there.
 bool host_reaches(hsa_amd_memory_pool_t pool);
 
