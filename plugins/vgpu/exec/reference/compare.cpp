@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -45,6 +46,40 @@ isa::Target target_of(const Chip& chip) {
   isa::Target target = *isa::target_of(chip.name);
   target.wave32 = chip.wave32;
   return target;
+}
+
+void for_each_line(const Chip& chip, const std::set<isa::Encoding>& encodings,
+                   const std::function<void(uint16_t row, isa::Op op)>& line) {
+  const char* const only = std::getenv("RIGEL_OP");
+  const uint32_t bit = isa::chip_bit(target_of(chip));
+  const auto rows = isa::tables::rows();
+  for (uint16_t row = 0; row < rows.size(); ++row) {
+    const isa::Op op = rows[row].op;
+    const bool chosen = only == nullptr || isa::name(op) == only;
+    if (chosen && (rows[row].chips & bit) != 0 &&
+        encodings.contains(isa::tables::shapes()[rows[row].shape].encoding)) {
+      line(row, op);
+    }
+  }
+}
+
+uint64_t draws_of_a_line() {
+  return number_from_environment("RIGEL_DRAWS", 6);
+}
+
+Draw draw_for(const Chip& chip) {
+  const isa::Target target = target_of(chip);
+  return Draw(number_from_environment("RIGEL_SEED", 1) * 1000 + target.major * 16u + target.stepping +
+              (chip.wave32 ? 8 : 0));
+}
+
+std::vector<Way> ways_to_run() {
+  std::vector<Way> ways;
+  const SimdLevel best = best_simd_level();
+  for (unsigned level = 0; level <= static_cast<unsigned>(best); ++level)
+    ways.push_back({static_cast<SimdLevel>(level), false});
+  if (native::available()) ways.push_back({best, true});
+  return ways;
 }
 
 std::string hex(uint64_t x) {
@@ -96,13 +131,14 @@ std::string difference(const isa::Instruction& in, const State& before, const St
   return {};
 }
 
-std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel level, const State& before,
+std::string describe(const isa::Instruction& in, const Chip& chip, Way way, const State& before,
                      const uint32_t (&words)[5]) {
   std::ostringstream text;
   text << isa::name(in.op) << " on " << chip.name << (chip.wave32 ? " wave32" : "") << ", "
-       << kLevelNames[static_cast<int>(level)] << ": " << isa::disassemble(before.target, in) << " ["
-       << hex(words[0]) << " " << hex(words[1]) << "], MODE " << hex(before.mode) << ", EXEC "
-       << hex(before.exec());
+       << (way.native ? "native code" : "handlers of ")
+       << (way.native ? "" : kLevelNames[static_cast<int>(way.level)]) << ": "
+       << isa::disassemble(before.target, in) << " [" << hex(words[0]) << " " << hex(words[1]) << "], MODE "
+       << hex(before.mode) << ", EXEC " << hex(before.exec());
   if (in.lanes == isa::LaneMode::kDpp)
     text << ", DPP " << hex(in.dpp_ctrl) << (in.bound_ctrl ? " BC" : "") << (in.fetch_inactive ? " FI" : "");
   return text.str();

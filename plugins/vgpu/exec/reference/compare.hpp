@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/reference/model.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -23,10 +27,33 @@ constexpr Chip kChipsCompared[] = {{"gfx803", false},  {"gfx810", false}, {"gfx9
                                    {"gfx1030", false}, {"gfx1030", true}};
 isa::Target target_of(const Chip& chip);
 
+/// Calls `line` for each line of the tables that belongs to the chip and to one of the encodings.
+/// RIGEL_OP picks one operation.
+void for_each_line(const Chip& chip, const std::set<isa::Encoding>& encodings,
+                   const std::function<void(uint16_t row, isa::Op op)>& line);
+
+inline const std::set<isa::Encoding> kScalarEncodings = {isa::Encoding::kSop1, isa::Encoding::kSop2,
+                                                         isa::Encoding::kSopk, isa::Encoding::kSopc,
+                                                         isa::Encoding::kSopp};
+
+/// How often each line is drawn: RIGEL_DRAWS, or 6.
+uint64_t draws_of_a_line();
+
+/// What is drawn for the chip: always the same, or another with each RIGEL_SEED.
+Draw draw_for(const Chip& chip);
+
+/// The handlers of one level of vector instructions, or native code.
+struct Way {
+  SimdLevel level;
+  bool native;
+};
+/// Those that this processor has.
+std::vector<Way> ways_to_run();
+
 std::string hex(uint64_t x);
 
-/// "v_add_f32 on gfx900, avx2: v_add_f32 v1, … [0x… 0x…], MODE …, EXEC …"
-std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel level, const State& before,
+/// "v_add_f32 on gfx900, handlers of avx2: v_add_f32 v1, … [0x… 0x…], MODE …, EXEC …"
+std::string describe(const isa::Instruction& in, const Chip& chip, Way way, const State& before,
                      const uint32_t (&words)[5]);
 
 /// Empty if the registers of the machine's state are ones that the model allows.

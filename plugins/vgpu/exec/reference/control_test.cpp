@@ -8,13 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <sstream>
 
 #include "plugins/vgpu/exec/reference/compare.hpp"
-#include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/reference/expected.hpp"
 #include "plugins/vgpu/exec/test_wave.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
@@ -213,19 +211,13 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
 
 TEST(Reference, WhatIsMoreThanArithmeticDoesWhatTheManualsSay) {
   const uint64_t draws = number_from_environment("RIGEL_DRAWS", 60);
-  const char* only = std::getenv("RIGEL_OP");
   Tallies tallies;
   for (const Chip& chip : kChipsCompared) {
-    const isa::Target target = target_of(chip);
-    Draw draw(number_from_environment("RIGEL_SEED", 1) * 1000 + target.major * 16u + target.stepping +
-              (chip.wave32 ? 8 : 0));
-    const auto rows = isa::tables::rows();
-    for (uint16_t row = 0; row < rows.size(); ++row) {
-      if ((rows[row].chips & isa::chip_bit(target)) == 0 || !is_in_list(kNotRun, rows[row].op)) continue;
-      if (only != nullptr && isa::name(rows[row].op) != only) continue;
-      Tally& tally = tallies[rows[row].op];
-      for (uint64_t i = 0; i < draws; ++i) run_one(draw, chip, row, tally);
-    }
+    Draw draw = draw_for(chip);
+    for_each_line(chip, kScalarEncodings, [&](uint16_t row, Op op) {
+      if (!is_in_list(kNotRun, op)) return;
+      for (uint64_t i = 0; i < draws; ++i) run_one(draw, chip, row, tallies[op]);
+    });
   }
   for (const auto& [op, tally] : tallies) {
     const bool refused = is_in_list(kRefused, op);

@@ -174,10 +174,6 @@ class FloatEnvironment {
 
 }  // namespace
 
-MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel level, State& state) {
-  return run_on_machine({&instruction, 1}, level, false, state);
-}
-
 MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
                              State& state) {
   RegisterLayout layout;

@@ -20,10 +20,8 @@ struct MachineResult {
   uint32_t native = 0;  ///< How many of the instructions were native code.
 };
 
-/// Runs `instruction` on `state` in place, with the handlers of the level.
-MachineResult run_on_machine(const isa::Instruction& instruction, SimdLevel level, State& state);
-
-/// The same for several, one after the other, and as native code (native/native.hpp) where that can be had.
+/// Runs the instructions on `state` in place, one after the other: with the handlers of the level, or as
+/// native code (native/native.hpp) where that can be had.
 MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
                              State& state);
 

@@ -1,19 +1,19 @@
 // Every memory instruction of the tables, with fields, operands, addresses and EXEC drawn at random: decoded,
-// lowered and run by the handlers of every level of vector instructions, and by the model. Registers and
-// memory must be the same afterwards; where lanes store to the same place, any of them may have been last.
-// Where the model says that an access cannot be done, the machine must say so, and name one of its bytes.
+// lowered and run by the handlers of every level of vector instructions, as native code where there is some,
+// and by the model. Registers and memory must be the same afterwards; where lanes store to the same place,
+// any of them may have been last. Where the model says that an access cannot be done, the machine must say
+// so, and name one of its bytes.
 //
 // RIGEL_DRAWS is how often each line of the tables is drawn for each target (default 6); RIGEL_SEED varies
 // it; RIGEL_OP picks one operation.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <set>
 
+#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/reference/aim.hpp"
 #include "plugins/vgpu/exec/reference/compare.hpp"
-#include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/reference/expected.hpp"
 #include "plugins/vgpu/exec/reference/machine.hpp"
 
@@ -24,7 +24,7 @@ using isa::Encoding;
 using isa::Op;
 
 struct Tally {
-  unsigned compared = 0, faulted = 0, not_modelled = 0, wrong = 0;
+  unsigned compared = 0, native = 0, faulted = 0, not_modelled = 0, wrong = 0;
   std::string refusal, first_failure;
 };
 using Tallies = std::map<Op, Tally>;
@@ -49,16 +49,10 @@ std::string judge(const isa::Instruction& in, const State& before, const State& 
 
 void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies) {
   const isa::Target target = target_of(chip);
-  const uint64_t draws = number_from_environment("RIGEL_DRAWS", 6);
-  const char* only = std::getenv("RIGEL_OP");
-  Draw draw(number_from_environment("RIGEL_SEED", 1) * 1000 + target.major * 16u + target.stepping +
-            (chip.wave32 ? 8 : 0));
-  const auto rows = isa::tables::rows();
-  for (uint16_t row = 0; row < rows.size(); ++row) {
-    if ((rows[row].chips & isa::chip_bit(target)) == 0) continue;
-    if (!encodings.contains(isa::tables::shapes()[rows[row].shape].encoding)) continue;
-    if (only != nullptr && isa::name(rows[row].op) != only) continue;
-    Tally& tally = tallies[rows[row].op];
+  Draw draw = draw_for(chip);
+  for_each_line(chip, encodings, [&](uint16_t row, Op op) {
+    Tally& tally = tallies[op];
+    const uint64_t draws = draws_of_a_line();
     uint64_t done = 0;
     for (unsigned attempt = 0; attempt < draws * 40 && done < draws; ++attempt) {
       isa::Instruction in;
@@ -73,21 +67,23 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       }
       if (expected.world.open) continue;
       ++done;
-      for (unsigned level = 0; level <= static_cast<unsigned>(best_simd_level()); ++level) {
+      for (const Way way : ways_to_run()) {
         State actual = before;
-        const MachineResult result = run_on_machine(in, static_cast<SimdLevel>(level), actual);
+        const MachineResult result = run_on_machine({&in, 1}, way.level, way.native, actual);
+        if (way.native && result.native == 0) continue;
         if (!result.refusal.empty()) {
           tally.refusal = result.refusal;
           continue;
         }
         ++tally.compared;
+        tally.native += way.native ? 1 : 0;
         if (!expected.world.faults.empty()) ++tally.faulted;
         const std::string wrong = judge(in, before, expected, actual, result);
         if (wrong.empty() || tally.wrong++ != 0) continue;
-        tally.first_failure = describe(in, chip, static_cast<SimdLevel>(level), before, words) + "\n" + wrong;
+        tally.first_failure = describe(in, chip, way, before, words) + "\n" + wrong;
       }
     }
-  }
+  });
 }
 
 void expect_no_difference(const std::set<Encoding>& encodings) {
@@ -116,6 +112,14 @@ void expect_no_difference(const std::set<Encoding>& encodings) {
 
 TEST(MemoryReference, DataShareInstructionsDoWhatTheManualsSay) {
   expect_no_difference({Encoding::kDs});
+}
+
+TEST(MemoryReference, NativeCodeIsAmongWhatIsCompared) {
+  if (!native::available()) GTEST_SKIP() << "not on this processor";
+  Tallies tallies;
+  run({"gfx900", false}, {Encoding::kGlobal}, tallies);
+  EXPECT_GT(tallies[Op::global_load_dword].native, 0u);
+  EXPECT_GT(tallies[Op::global_store_dwordx2].native, 0u);
 }
 
 TEST(MemoryReference, ScalarMemoryInstructionsDoWhatTheManualsSay) {

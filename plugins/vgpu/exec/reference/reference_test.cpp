@@ -7,13 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 
-#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/reference/compare.hpp"
-#include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/reference/expected.hpp"
 #include "plugins/vgpu/exec/reference/machine.hpp"
 
@@ -77,17 +74,11 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
 
 void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies) {
   const isa::Target target = target_of(chip);
-  const uint64_t draws = number_from_environment("RIGEL_DRAWS", 6);
-  const char* only = std::getenv("RIGEL_OP");
-  Draw draw(number_from_environment("RIGEL_SEED", 1) * 1000 + target.major * 16u + target.stepping +
-            (chip.wave32 ? 8 : 0));
-  const auto rows = isa::tables::rows();
-  for (uint16_t row = 0; row < rows.size(); ++row) {
-    if ((rows[row].chips & isa::chip_bit(target)) == 0) continue;
-    if (!encodings.contains(isa::tables::shapes()[rows[row].shape].encoding)) continue;
-    if (only != nullptr && isa::name(rows[row].op) != only) continue;
-    if (is_of_matrices(rows[row].op)) continue;
-    Tally& tally = tallies[rows[row].op];
+  Draw draw = draw_for(chip);
+  for_each_line(chip, encodings, [&](uint16_t row, Op op) {
+    if (is_of_matrices(op)) return;
+    Tally& tally = tallies[op];
+    const uint64_t draws = draws_of_a_line();
     uint64_t done = 0;
     for (unsigned attempt = 0; attempt < draws * 40 && done < draws; ++attempt) {
       isa::Instruction in;
@@ -101,15 +92,11 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       const bool modelled = execute(in, expected) == Outcome::kDone;
       if (!modelled) ++tally.not_modelled;
       if (is_in_list(kNotRun, in.op)) continue;
-      // Every level of the handlers; then native code.
-      const auto best = static_cast<unsigned>(best_simd_level());
-      for (unsigned level = 0; level <= best + (native::available() ? 1 : 0); ++level) {
+      for (const Way way : ways_to_run()) {
         State actual = before;
         actual.pc = 0x1000;
-        const bool native = level > best;
-        const auto simd = static_cast<SimdLevel>(native ? best : level);
-        const MachineResult result = run_on_machine({&in, 1}, simd, native, actual);
-        if (native && result.native == 0) continue;
+        const MachineResult result = run_on_machine({&in, 1}, way.level, way.native, actual);
+        if (way.native && result.native == 0) continue;
         if (!result.refusal.empty()) {
           ++tally.refused;
           tally.refusal = result.refusal;
@@ -119,14 +106,11 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
         ++tally.compared;
         std::string wrong = difference(with_indices(in, before), before, expected, actual);
         if (wrong.empty() && !result.consistent) wrong = "  EXEC was handed on wrong";
-        if (wrong.empty()) continue;
-        if (tally.wrong++ == 0) {
-          tally.first_failure =
-              (native ? "native: " : "") + describe(in, chip, simd, before, words) + "\n" + wrong;
-        }
+        if (wrong.empty() || tally.wrong++ != 0) continue;
+        tally.first_failure = describe(in, chip, way, before, words) + "\n" + wrong;
       }
     }
-  }
+  });
 }
 
 void expect_no_difference(const std::set<Encoding>& encodings) {
@@ -169,7 +153,7 @@ TEST(Reference, EveryComputeMnemonicIsComparedOrNamed) {
 }
 
 TEST(Reference, ScalarInstructionsDoWhatTheManualsSay) {
-  expect_no_difference({Encoding::kSop1, Encoding::kSop2, Encoding::kSopk, Encoding::kSopc, Encoding::kSopp});
+  expect_no_difference(kScalarEncodings);
 }
 
 TEST(Reference, Vop1InstructionsDoWhatTheManualsSay) {
