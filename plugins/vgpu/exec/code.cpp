@@ -229,6 +229,13 @@ struct Code::Translation final : Emitter {
   }
 
  public:
+  /// Code of the kernel that begins here, for whole work-groups.
+  native::GroupCode compile_group(native::CodeMemory& memory) {
+    if (sites.empty()) return {};
+    return native::compile_group({key.target, key.layout, context.mode, sites, {ops, block.op_count}},
+                                 memory);
+  }
+
   /// Puts native code in the place of handlers; says of how many instructions.
   uint32_t compile(native::CodeMemory& memory) {
     if (sites.empty()) return 0;
@@ -288,6 +295,12 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
   auto translation = std::make_unique<Translation>(key_, bus_, pc, variant);
   translation->block.code = this;
   translation->run();
+  if (pc == key_.entry_va && group_entry_.load(std::memory_order_relaxed) == nullptr) {
+    group_entry_storage_ = {translation->compile_group(native_memory_), variant};
+    if (group_entry_storage_.code.run != nullptr) {
+      group_entry_.store(&group_entry_storage_, std::memory_order_release);
+    }
+  }
   native_instructions_.fetch_add(translation->compile(native_memory_), std::memory_order_relaxed);
   const Block* const block = &translation->block;
   translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);

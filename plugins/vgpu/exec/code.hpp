@@ -50,6 +50,13 @@ class Code {
   /// The first operation of the block at `pc`; never null.
   const MicroOp* find(uint64_t pc, uint32_t variant);
 
+  /// Code of the whole kernel for a work-group at once, if it has been translated for `variant` and there is
+  /// such code.
+  const native::GroupCode* group_code(uint32_t variant) const {
+    const GroupEntry* const entry = group_entry_.load(std::memory_order_acquire);
+    return entry != nullptr && entry->variant == variant ? &entry->code : nullptr;
+  }
+
   /// Whether memory still has the code that was translated.
   bool is_current();
 
@@ -73,6 +80,10 @@ class Code {
   struct Hash {
     size_t operator()(const BlockKey& key) const { return hash(key.pc, key.variant); }
   };
+  struct GroupEntry {
+    native::GroupCode code;
+    uint32_t variant = 0;
+  };
   static size_t hash(uint64_t pc, uint32_t variant) {
     return static_cast<size_t>((pc >> 2 ^ uint64_t{variant} << 20) * 0x9e3779b97f4a7c15u >> 32);
   }
@@ -89,8 +100,10 @@ class Code {
   native::CodeMemory native_memory_;                         // under mutex_
   std::unordered_map<BlockKey, const Block*, Hash> blocks_;  // under mutex_
   std::vector<std::unique_ptr<Translation>> translations_;   // under mutex_
+  GroupEntry group_entry_storage_;                           // under mutex_
   std::unique_ptr<Code> successor_owner_;                    // under mutex_
   std::atomic<Code*> successor_{nullptr};
+  std::atomic<const GroupEntry*> group_entry_{nullptr};
   std::atomic<uint64_t> translated_bytes_{0};
   std::atomic<uint64_t> native_instructions_{0};
 };

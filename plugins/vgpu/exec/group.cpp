@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 
@@ -9,7 +10,8 @@ namespace rigel::vgpu::exec {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kLdsSlack = 64;  // readable bytes behind the LDS
+constexpr size_t kLdsSlack = 64;    // readable bytes behind the LDS
+constexpr uint32_t kPatience = 16;  // with code for whole work-groups that gives up
 
 constexpr size_t rounded(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -55,6 +57,7 @@ bool Group::reserve(std::shared_ptr<Launch> launch) {
   }
   launch_ = std::move(launch);
   started_ = false;
+  whole_failures_ = 0;
   launch_->prepare_group(work_group_, has_slots_ ? slots_.data() : nullptr);
   return true;
 }
@@ -64,7 +67,8 @@ void Group::start(uint64_t index) {
   index_ = index;
   failed_ = nullptr;
   instructions_ = 0;
-  launch_->start_group(work_group_, index);
+  whole_ = whole_failures_ < kPatience ? launch_->group_code(index) : nullptr;
+  whole_ != nullptr ? launch_->start_whole(work_group_, index) : launch_->start_group(work_group_, index);
   for (State& state : states_) state = State::kReady;
 }
 
@@ -100,7 +104,28 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
   return outcome;
 }
 
+// False: nothing has happened, and all waves are about to start.
+bool Group::run_whole(Memory& memory, FloatEnvironment& environment, int64_t turn) {
+  Wave& wave = waves_[0];
+  wave.memory = &memory;
+  wave.budget = turn;
+  environment.enter(wave.mode);
+  running_ = &wave;
+  const native::GroupCode& code = *std::exchange(whole_, nullptr);
+  const uint32_t count = work_group_.wave_count;
+  if (code.run(count * layout_.wave_size, &wave, wave.registers) == 0) {
+    ++whole_failures_;
+    launch_->start_group(work_group_, index_);
+    return false;
+  }
+  whole_failures_ = 0;
+  executed_ += int64_t{code.instructions} * count;
+  work_group_.waves_ended = count;
+  return true;
+}
+
 Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn) {
+  if (whole_ != nullptr && run_whole(memory, environment, turn)) return Outcome::kEnded;
   const uint32_t count = work_group_.wave_count;
   Outcome outcome = Outcome::kHalted;
   for (bool again = true; again;) {

@@ -71,6 +71,10 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
   full_ =
       make_shape(dispatch_.work_group_size[0], dispatch_.work_group_size[1], dispatch_.work_group_size[2]);
   waves_per_group_ = full_.waves;
+  // In one dimension, and no register tells a wave which one it is.
+  may_go_whole_ = device_.whole_groups && device_.tracer == nullptr && dispatch_.work_group_size[1] == 1 &&
+                  dispatch_.work_group_size[2] == 1 && dispatch_.work_group_size[0] % 64 == 0 &&
+                  (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
 
   uint64_t per_unit = std::max(device_.waves_per_compute_unit / waves_per_group_, 1u);
   if (dispatch_.lds_bytes != 0) {
@@ -124,7 +128,8 @@ void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
   }
 }
 
-void Launch::start_group(WorkGroup& group, uint64_t index) {
+void Launch::place_group(WorkGroup& group, uint64_t index) const {
+  group.place = static_cast<uint32_t>(index);
   if (index < group_count_[0]) {  // as in grids of one dimension always
     group.id[0] = static_cast<uint32_t>(index);
     group.id[1] = group.id[2] = 0;
@@ -134,7 +139,20 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
     group.id[1] = static_cast<uint32_t>(rest % group_count_[1]);
     group.id[2] = static_cast<uint32_t>(rest / group_count_[1]);
   }
+}
 
+const native::GroupCode* Launch::group_code(uint64_t index) {
+  if (!may_go_whole_ || (ragged_ && index % group_count_[0] + 1 == group_count_[0])) return nullptr;
+  return code_->group_code(mode_ & kFloatModeBits);
+}
+
+void Launch::start_whole(WorkGroup& group, uint64_t index) {
+  place_group(group, index);
+  start_waves(group, full_, 1);
+}
+
+void Launch::start_group(WorkGroup& group, uint64_t index) {
+  place_group(group, index);
   // At the far ends of the grid work-groups are smaller.
   Shape smaller;
   const Shape* shape = &full_;
@@ -151,11 +169,11 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
       shape = &smaller;
     }
   }
-  group.place = static_cast<uint32_t>(index);
-  start_waves(group, *shape);
+  start_waves(group, *shape, shape->waves);
 }
 
-void Launch::start_waves(WorkGroup& group, const Shape& shape) {
+// The first `count` waves of a work-group of this shape.
+void Launch::start_waves(WorkGroup& group, const Shape& shape, uint32_t count) {
   group.wave_count = shape.waves;
   group.waves_at_barrier = 0;
   group.waves_ended = 0;
@@ -170,7 +188,7 @@ void Launch::start_waves(WorkGroup& group, const Shape& shape) {
     if ((rsrc2 >> (7 + i) & 1) != 0) ids[id_count++] = group.id[i];
   }
   const auto* rows = reinterpret_cast<const std::byte*>(shape.ids.data());
-  for (uint32_t w = 0; w < shape.waves; ++w) {
+  for (uint32_t w = 0; w < count; ++w) {
     Wave& wave = group.waves[w];
     wave.op = entry;
     wave.scc = 0;

@@ -27,6 +27,7 @@ struct Device {
   uint32_t lds_bytes_per_compute_unit = 65536;
   SimdLevel level = SimdLevel::kBaseline;
   Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
+  bool whole_groups = true;  ///< Work-groups may be executed by native code for all their waves at once.
   /// Shared by copies of this description, and so by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
   std::shared_ptr<GlobalDataShare> share = std::make_shared<GlobalDataShare>();
@@ -72,6 +73,10 @@ class Launch final : public Core {
   void prepare_group(WorkGroup& group, const uint32_t* slots);
   /// Gives a work-group's waves their initial registers.
   void start_group(WorkGroup& group, uint64_t index);
+  /// Code that executes work-group `index` as a whole; null: it goes by waves. Inside a scope.
+  const native::GroupCode* group_code(uint64_t index);
+  /// Makes the first wave what that code wants of it.
+  void start_whole(WorkGroup& group, uint64_t index);
 
   /// Ends it early: no other work-group starts. The first result counts. True: there was no work-group left
   /// that has not ended, and the caller calls finish().
@@ -111,7 +116,8 @@ class Launch final : public Core {
   Shape make_shape(uint32_t x, uint32_t y, uint32_t z) const;
   uint64_t live_lanes(const Shape& shape, uint32_t wave) const;
   uint64_t index_of(const WorkGroup& group) const;
-  void start_waves(WorkGroup& group, const Shape& shape);
+  void place_group(WorkGroup& group, uint64_t index) const;
+  void start_waves(WorkGroup& group, const Shape& shape, uint32_t count);
 
   const Device device_;
   DeviceBus& bus_;
@@ -123,6 +129,7 @@ class Launch final : public Core {
   uint32_t mode_ = 0;
   bool traps_ = false;
   uint32_t group_count_[3] = {};
+  bool may_go_whole_ = false;
   bool ragged_ = false;  // work-groups at the far ends of the grid may be smaller
   uint64_t groups_ = 0;
   uint32_t waves_per_group_ = 0;

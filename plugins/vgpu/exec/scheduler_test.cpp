@@ -56,6 +56,8 @@ const Words kReadCount = {0xb07c0100, 0x7e000280, 0xd86d0010, 0x02000000,
 // Adds 3 to a counter of GDS when it is the work-group's turn: what was there goes to buffer[id].
 const Words kOrderedCount = {0xbefc00ff, 0x00400000, 0x7e020283, 0xbefe0181, 0xd97f0104, 0x02000001,
                              0x7e0a0502, 0x8e048202, 0xc0400140, 0x00000004, 0xbf810000};
+// buffer[256 * group + lane] = 4 * (256 * group + lane)
+const Words kStoreVector = {0x8e048802, 0x68020004, 0x24020282, 0xdc708000, 0x00000101, 0xbf810000};
 // 64 bytes for work-group (0, 0, z): s0 … s6, MODE, EXEC
 const Words kStoreRegisters = {0x9214c004, 0x80140014, 0x82158001, 0xc04a000a, 0x00,       0xc046010a,
                                0x10,       0xc042018a, 0x18,       0xb896f801, 0xc042058a, 0x1c,
@@ -179,6 +181,33 @@ TEST_P(SchedulerTest, WavesOfAGroupMeetAtBarriers) {
   EXPECT_EQ(word(0), 0u) << "waves that went through too early";
   for (uint32_t i = 0; i < 50; ++i) EXPECT_EQ(word(16 + i), 8u);
   EXPECT_EQ(word(16 + 50), 2u);
+}
+
+TEST_P(SchedulerTest, WorkGroupsAsAWholeAndByWavesAreTheSame) {
+  uint64_t instructions[2] = {};
+  uint64_t fault[2] = {};
+  for (const bool whole : {false, true}) {
+    scheduler_.reset();
+    device_.whole_groups = whole;
+    make();
+    std::memset(buffer_.host, 0, buffer_.bytes);
+    Dispatch d = dispatch(kStoreVector, 1);
+    d.work_group_size[0] = 256;
+    d.grid_size[0] = 10000;  // the last group has 16
+    const DispatchResult result = run(d);
+    EXPECT_EQ(result.kind, Kind::kDone);
+    for (uint32_t i = 0; i < 10100; ++i) EXPECT_EQ(word(i), i < 10000 ? i * 4 : 0) << i;
+    instructions[whole] = result.instructions;
+    d.grid_size[0] = 70 * 256;  // beyond the buffer
+    const DispatchResult failed = run(d);
+    EXPECT_EQ(failed.kind, Kind::kFault);
+    fault[whole] = failed.fault.va;
+  }
+  EXPECT_EQ(instructions[0], instructions[1]);
+  if (GetParam().workers == 1) {
+    EXPECT_EQ(fault[0], buffer_.va + buffer_.bytes);
+    EXPECT_EQ(fault[1], fault[0]);
+  }
 }
 
 TEST_P(SchedulerTest, AGroupMayWaitForALaterOne) {

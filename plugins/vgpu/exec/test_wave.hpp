@@ -37,6 +37,7 @@ class TestWave final : public Core {
     key_.layout = {wave_size, vgprs};
     key_.level = level;
     code_buffer = bus.allocate(65536);
+    key_.entry_va = code_buffer.va;
     registers_.reset(static_cast<std::byte*>(std::aligned_alloc(64, (key_.layout.bytes() + 63) / 64 * 64)));
     std::memset(registers_.get(), 0, key_.layout.bytes());
     lds_.reset(static_cast<std::byte*>(std::aligned_alloc(64, 65536 + 64)));

@@ -13,4 +13,8 @@ uint32_t compile(const Request&, CodeMemory&) {
   return 0;
 }
 
+GroupCode compile_group(const Request&, CodeMemory&) {
+  return {};
+}
+
 }  // namespace rigel::vgpu::exec::native

@@ -16,8 +16,6 @@ using Xbyak::Zmm;
 
 namespace {
 
-// EVEX counts displacements of a byte in vectors: from here it reaches 64 rows of a wave of 64.
-constexpr uint32_t kRowBias = 128 * 64;
 constexpr unsigned kCollectors = 2;
 // Of all lanes together: what is longer has its loop only, so that code stays small.
 constexpr size_t kUnrolledSteps = 96;
@@ -460,6 +458,13 @@ void Lanes::emit_unrolled() {
   store_collected();
   unrolled_ = false;
   chunk_ = 0;
+}
+
+void Lanes::emit_sixteen() {
+  unrolled_ = true;
+  begin_lanes();
+  for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
+  unrolled_ = false;
 }
 
 void Lanes::emit_loop() {

@@ -65,11 +65,18 @@ class Lanes {
   /// Code of all steps, for all lanes of the wave. Masks that were made are in their scalar slots after it.
   /// A few steps are there twice: as a loop, and without one for waves whose lanes are all active.
   void emit(uint32_t scc_mask);
+  /// Code of all steps for the first 16 lanes, all of which are active. What it leaves in rows and masks
+  /// nobody sees: r10 and r11 are room for those that find none in registers. k7 has all bits set.
+  void emit_sixteen();
+  /// How far r10 is beyond the rows: EVEX counts displacements of a byte in vectors, and from here reaches 64
+  /// rows of a wave of 64.
+  static constexpr uint32_t kRowBias = 128 * 64;
 
   // For the emitters of operations.
   Assembler& a;
   const FloatMode& mode;
   const isa::Target& target;
+  unsigned piece = 0;  ///< Which 16 lanes, where the caller of emit_sixteen() says so.
   const Step& step() const { return *step_; }
 
   /// Source `i`, its dword `part`, modifiers applied: in a register, which must not be changed.

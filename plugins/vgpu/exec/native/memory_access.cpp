@@ -261,21 +261,7 @@ class MemoryCode {
     if (offset < 0) a_.sub(a_.r8, static_cast<uint32_t>(-offset));
   }
 
-  // Memory::find_again() of r11 bytes: the host's address of r8 to r9.
-  void find(Access access) {
-    const auto at =
-        static_cast<int>(Memory::sites_offset() + Memory::slot(&op_, access) * sizeof(Memory::Extent));
-    const auto field = [&](size_t offset) { return a_.qword[a_.rax + at + static_cast<int>(offset)]; };
-    a_.mov(a_.rax, a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, memory))]);
-    a_.mov(a_.r9, a_.r8);
-    a_.sub(a_.r9, field(offsetof(Memory::Extent, begin)));
-    a_.mov(a_.rdi, field(offsetof(Memory::Extent, bytes)));
-    a_.sub(a_.rdi, a_.r9);
-    a_.jb(otherwise_, kNear);
-    a_.cmp(a_.rdi, a_.r11);
-    a_.jb(otherwise_, kNear);
-    a_.add(a_.r9, field(offsetof(Memory::Extent, host)));
-  }
+  void find(Access access) { emit_find(a_, op_, access, otherwise_); }
 
   // A vector of the result. Inactive lanes keep what they have; all are written, so that whoever reads them
   // next need not wait for the store.
@@ -365,6 +351,21 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site) 
   step.scalar_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
   if (step.flat && step.scalar_base) return std::nullopt;
   return step;
+}
+
+void emit_find(Assembler& a, const MicroOp& op, Access access, Label& otherwise) {
+  const auto at =
+      static_cast<int>(Memory::sites_offset() + Memory::slot(&op, access) * sizeof(Memory::Extent));
+  const auto field = [&](size_t offset) { return a.qword[a.rax + at + static_cast<int>(offset)]; };
+  a.mov(a.rax, a.qword[a.rsi + static_cast<int>(offsetof(Wave, memory))]);
+  a.mov(a.r9, a.r8);
+  a.sub(a.r9, field(offsetof(Memory::Extent, begin)));
+  a.mov(a.rdi, field(offsetof(Memory::Extent, bytes)));
+  a.sub(a.rdi, a.r9);
+  a.jb(otherwise, kNear);
+  a.cmp(a.rdi, a.r11);
+  a.jb(otherwise, kNear);
+  a.add(a.r9, field(offsetof(Memory::Extent, host)));
 }
 
 void emit_memory(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
 
 namespace Xbyak {
@@ -33,5 +34,8 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site);
 /// r8 … r11 and all vector and mask registers.
 void emit_memory(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,
                  Xbyak::Label& otherwise);
+
+/// Memory::find_again(): the host's address of the r11 bytes at r8, to r9. Uses rax and rdi.
+void emit_find(Assembler& a, const MicroOp& op, Access access, Xbyak::Label& otherwise);
 
 }  // namespace rigel::vgpu::exec::native

@@ -70,4 +70,13 @@ class CodeMemory {
 /// Compiles what can be of a block and sets the handlers. Says how many instructions that are.
 uint32_t compile(const Request& request, CodeMemory& memory);
 
+/// A kernel from its beginning to its end, for all waves of a work-group at once: group_code.hpp.
+struct GroupCode {
+  /// `wave` is the work-group's first, with its scalars as at the start and its Memory; `items`, the number
+  /// of work-items, is a multiple of 64. 0: nothing has happened, but the wave's scalars have changed.
+  uint32_t (*run)(uint32_t items, Wave* wave, std::byte* registers) = nullptr;
+  uint32_t instructions = 0;  ///< Of each wave.
+};
+GroupCode compile_group(const Request& request, CodeMemory& memory);
+
 }  // namespace rigel::vgpu::exec::native

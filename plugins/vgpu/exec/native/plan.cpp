@@ -375,6 +375,10 @@ class Planner {
 
 }  // namespace
 
+Step make_step(const Request& request, uint32_t site) {
+  return StepMaker(request).make(site);
+}
+
 std::vector<Segment> plan(const Request& request) {
   return Planner(request).run();
 }

@@ -74,6 +74,9 @@ struct Segment {
   bool empty() const { return before.empty() && lanes.empty() && after.empty() && !has_branch && !memory; }
 };
 
+/// An instruction of the request as a step; memory operations are none.
+Step make_step(const Request& request, uint32_t site);
+
 /// Cuts a block. Sites that are in no segment are left to their handlers.
 std::vector<Segment> plan(const Request& request);
 
