@@ -86,7 +86,7 @@ class AsyncDispatcher::Worker {
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
       }
       const uint32_t generation = signal.generation.load(std::memory_order_acquire);
-      if (generation % 2 == 0 || !link_waiter(signal, *registration, generation)) {
+      if (!link_waiter(signal, *registration, generation)) {
         delete registration;
         return HSA_STATUS_ERROR_INVALID_SIGNAL;
       }

@@ -169,7 +169,7 @@ bool link_waiter(Signal& signal, WaitNode& node, uint32_t generation) noexcept {
   insert(side, node);
   // Destruction moves the generation on and then looks at `attention`; this is the other order. One of the
   // two sees the other.
-  const bool live = signal.generation.load() == generation;
+  const bool live = generation % 2 != 0 && signal.generation.load() == generation;
   if (!live) {
     remove(side, node);
     node.state.store(State::kUnlinked, std::memory_order_relaxed);

@@ -47,8 +47,8 @@ struct HandlerNode : WaitNode, ReadyItem {
 /// Whether values that are not announced to waiters of `signal` are possible: they have to look now and then.
 bool needs_polling(const Signal& signal) noexcept;
 
-/// Links an unlinked node and arms it. False, and not linked, if the signal is no longer of `generation`.
-/// The caller then has to run asymmetric_fence::heavy() and look at the value.
+/// Links an unlinked node and arms it. False, and not linked, if the signal is no longer of `generation`, or
+/// that is no living signal's. The caller then has to run asymmetric_fence::heavy() and look at the value.
 bool link_waiter(Signal& signal, WaitNode& node, uint32_t generation) noexcept;
 
 /// Takes a thread's node out. True if it was still armed; false if a signaller or destroyer has been quicker

@@ -316,6 +316,23 @@ TEST(WaitAll, TakesADestroyedSignalForSatisfied) {
   sleeper.join();
 }
 
+// A thread may see that a signal is one to wait on and then take the generation of what has just been
+// destroyed. Nobody would ever wake it: whoever destroys a signal looks for waiters once. Destruction moves
+// the generation on before it changes the kind, so here is a signal that stays in between.
+TEST(Wait, DoesNotBeginOnASignalThatIsBeingDestroyed) {
+  Signal* signal = signal_pool::create(1);
+  Signal* other = signal_pool::create(1);
+  signal_pool::destroy(*signal);
+  signal->abi.kind = AMD_SIGNAL_KIND_USER;
+  EXPECT_EQ(wait(*signal, kEq, 0, kWaitForever, kNoSpin), 0);
+  EXPECT_EQ(any({{signal, kEq, 0}}), kWaitTimedOut);
+  EXPECT_EQ(any({{signal, kEq, 0}, {other, kEq, 1}}), 1u);
+  EXPECT_TRUE(all({{signal, kEq, 0}, {other, kEq, 1}}));
+  EXPECT_EQ(signal->attention.load() & Signal::kWaiters, 0u);
+  signal->abi.kind = AMD_SIGNAL_KIND_INVALID;
+  signal_pool::destroy(*other);
+}
+
 TEST(Wait, LastLookHappensBeforeTheValueWasSeen) {
   // A plain variable, published by the signal: the thread sanitizer judges.
   for (int round = 0; round < 50; ++round) {
