@@ -104,7 +104,8 @@ void Kfd::disable_runtime() {
 }
 
 Kfd::~Kfd() {
-  if (event_page_.address != nullptr) free(event_page_);
+  // The object itself goes with the process: the kernel does not let it be freed (EPERM).
+  if (event_page_.address != nullptr) release_addresses(event_page_.address, event_page_.size);
   for (KfdGpu& gpu : acquired_) close_gpu(gpu);
   transport_->close(fd_);
 }

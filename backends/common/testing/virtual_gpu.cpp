@@ -149,6 +149,8 @@ uint64_t VirtualGpu::share_at(void* at, uint64_t mapped_bytes, uint64_t bytes, u
 }
 
 void VirtualGpu::take_back(uint64_t handle) {
+  kfd_map_memory map{handle, address(&gpu_id_), 1, 0};
+  check(call(KFD_NR_UNMAP_MEMORY, map), "UNMAP_MEMORY");
   kfd_free_memory arguments{handle};
   check(call(KFD_NR_FREE_MEMORY, arguments), "FREE_MEMORY");
 }
