@@ -80,8 +80,7 @@ QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {
   if (config.kind == QueueKind::kSdma && config.sdma_engine + 1 >= impl_->engines.size()) {
     return QueueRequestError::kNoSuchEngine;
   }
-  const size_t index = config.kind == QueueKind::kSdma ? config.sdma_engine + 1 : 0;
-  Engine* engine = impl_->engines[index].get();
+  Engine* engine = impl_->engines[engine_of(config.kind, config.sdma_engine)].get();
   std::shared_ptr<Queue> queue;
   const auto wake = [engine] { engine->wake(); };
   switch (config.kind) {
@@ -142,6 +141,10 @@ void CommandProcessor::ring_doorbell(uint32_t queue_id, uint64_t value) noexcept
 
 void CommandProcessor::wake() noexcept {
   for (const auto& engine : impl_->engines) engine->wake();
+}
+
+void CommandProcessor::wake(uint32_t engine) noexcept {
+  if (engine < impl_->engines.size()) impl_->engines[engine]->wake();
 }
 
 void CommandProcessor::set_scratch_base(uint64_t va) noexcept {

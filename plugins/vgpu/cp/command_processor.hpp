@@ -83,6 +83,12 @@ class CommandProcessor {
   /// Makes sleeping workers look at the doorbell slots and at what their queues wait for.
   void wake() noexcept;
 
+  /// The same for one: 0 is the micro engine, from 1 on the SDMA engines. A number that none has is ignored.
+  void wake(uint32_t engine) noexcept;
+  static constexpr uint32_t engine_of(QueueKind kind, uint32_t sdma_engine) {
+    return kind == QueueKind::kSdma ? sdma_engine + 1 : 0;
+  }
+
   /// SET_SCRATCH_BACKING_VA: where gfx8 scratch offsets count from.
   void set_scratch_base(uint64_t va) noexcept;
 

@@ -7,7 +7,8 @@
 // Waiting. After the last progress the worker spins for a moment (spin_time.hpp). Then it sleeps: until
 // wake() if nothing is to be polled, otherwise for a time that grows with how long nothing has happened, up
 // to a millisecond, so that an idle GPU costs nothing and a dependency that has just been stored is seen at
-// once.
+// once. Doorbells that are stored to wake nobody while a worker of the GPU is awake: it looks at those of its
+// peers that sleep.
 //
 // Memory order: wake() and sleeping are sequentially consistent with each other: either the worker sees
 // that it was woken before it sleeps, or the waker sees that it sleeps.
@@ -82,8 +83,11 @@ class Engine {
   Round round(std::unique_lock<std::mutex>& lock);
   static bool has_turn(Entry& entry);
   void wake_peers(std::unique_lock<std::mutex>& lock);
+  void look_at_peers(std::unique_lock<std::mutex>& lock);
+  void wake_if_rung() noexcept;
   Outcome step_entry(std::unique_lock<std::mutex>& lock, Entry& entry, uint32_t budget);
   void sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polling, Clock::duration quiet);
+  void nap(std::unique_lock<std::mutex>& lock, uint32_t seen);
   void wait_until_not_running(std::unique_lock<std::mutex>& lock, const Entry& entry);
   void sort();
 

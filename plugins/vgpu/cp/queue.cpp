@@ -33,6 +33,16 @@ void Queue::take_doorbell() noexcept {
   }
 }
 
+bool Queue::is_rung() const noexcept {
+  if (config_.doorbell == nullptr) return false;
+  if (generation() == Generation::kGfx8) {
+    return std::atomic_ref(*static_cast<uint32_t*>(config_.doorbell)).load(std::memory_order_relaxed) !=
+           UINT32_MAX;
+  }
+  return std::atomic_ref(*static_cast<uint64_t*>(config_.doorbell)).load(std::memory_order_relaxed) !=
+         UINT64_MAX;
+}
+
 void Queue::stop(std::string reason) {
   if (stopped_) return;  // the first reason is the one that explains
   stopped_ = true;

@@ -73,6 +73,9 @@ class Queue {
     return look_at_write_pointer_ || ready();
   }
 
+  /// Whether its doorbell slot holds a ring. From any thread.
+  bool is_rung() const noexcept;
+
   /// The queue is (again) mapped: the next step looks up the write pointer in memory, because rings while it
   /// was not mapped were lost.
   void remap() { look_at_write_pointer_ = true; }

@@ -41,7 +41,7 @@ inline constexpr bool kThreadSanitizer = false;
 
 class Client {
  public:
-  explicit Client(const std::string& gpus, ProcessOptions options = {}) {
+  explicit Client(const std::string& gpus, const ProcessOptions& options = {}) {
     auto machine = parse_machine(gpus, PeerLink::kPcie);
     if (!machine) give_up(machine.error());
     HostFacts host;
@@ -122,8 +122,36 @@ class Client {
     return a.handle;
   }
   void free(uint64_t handle) {
+    std::vector<uint32_t> ids;
+    for (uint32_t i = 0; i < gpu_count(); ++i) ids.push_back(gpu_id(i));
+    kfd_map_memory m{handle, reinterpret_cast<uint64_t>(ids.data()), gpu_count(), 0};
+    while (m.n_success < m.n_devices && call(KFD_NR_UNMAP_MEMORY, m) != 0)
+      ++m.n_success;  // as far as they have it
     kfd_free_memory f{handle};
     must(KFD_NR_FREE_MEMORY, f, "FREE_MEMORY");
+  }
+
+  /// An event that GPUs set by a store to its mailbox and an interrupt. One thread at a time makes events.
+  struct Event {
+    uint32_t id = 0;
+    uint64_t mailbox_va = 0;
+  };
+  Event make_event() {
+    constexpr uint64_t kPageVa = 0x500000000000;
+    kfd_create_event e{};
+    e.auto_reset = 1;
+    if (!has_event_page_) {
+      e.event_page_offset = allocate(0, KFD_MEM_GTT | KFD_MEM_WRITABLE, KFD_EVENT_PAGE_BYTES, kPageVa);
+      has_event_page_ = true;
+    }
+    must(KFD_NR_CREATE_EVENT, e, "CREATE_EVENT");
+    return {e.event_id, kPageVa + uint64_t{e.event_id} * 8};
+  }
+  void wait(const Event& event) {
+    kfd_event_data data{};
+    data.event_id = event.id;
+    kfd_wait_events w{reinterpret_cast<uint64_t>(&data), 1, 0, UINT32_MAX, 0};
+    must(KFD_NR_WAIT_EVENTS, w, "WAIT_EVENTS");
   }
 
  private:
@@ -131,6 +159,7 @@ class Client {
   int kfd_ = -1;
   std::vector<int> render_;
   std::vector<std::byte*> doorbells_;
+  bool has_event_page_ = false;
 };
 
 /// A signal in memory, as AQL knows it: its handle is its address, its value in the second word.
@@ -140,6 +169,17 @@ class ClientSignal {
   uint64_t handle() const { return reinterpret_cast<uint64_t>(at_); }
   uint64_t value_va() const { return handle() + 8; }
   std::atomic<int64_t>& value() const { return *reinterpret_cast<std::atomic<int64_t>*>(at_ + 8); }
+  /// What completes it sets an event as well.
+  void interrupts(const Client::Event& event) const {
+    std::memcpy(at_ + 16, &event.mailbox_va, 8);
+    std::memcpy(at_ + 24, &event.id, 4);
+  }
+  /// When the packet that completed it was begun, if its queue takes times.
+  uint64_t start_ticks() const {
+    uint64_t ticks = 0;
+    std::memcpy(&ticks, at_ + 32, 8);
+    return ticks;
+  }
   void wait(const char* what) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (int i = 0; value().load(std::memory_order_acquire) > 0; ++i) {
@@ -202,6 +242,9 @@ class ClientQueue {
   }
   ClientQueue(const ClientQueue&) = delete;
   ClientQueue& operator=(const ClientQueue&) = delete;
+
+  /// Signals of AQL packets get time stamps.
+  void take_times() { pointers_.at<uint32_t>(0xb4).fetch_or(8); }
 
   /// An AQL barrier-AND packet; `completion` 0: none.
   void barrier(std::initializer_list<uint64_t> after, uint64_t completion, bool in_order = true) {

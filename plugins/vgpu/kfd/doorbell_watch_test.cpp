@@ -15,14 +15,13 @@ namespace {
 
 struct Way {
   const char* name;
-  bool userfaultfd, signals;
+  bool signals;
 };
 
 class Doorbells : public ::testing::TestWithParam<Way> {
  protected:
   static ProcessOptions options() {
     ProcessOptions o;
-    o.userfaultfd = GetParam().userfaultfd;
     o.signals = GetParam().signals;
     return o;
   }
@@ -74,16 +73,12 @@ TEST_P(Doorbells, ManyThreadsAtOnceWakeWhatSleeps) {
   for (std::thread& thread : threads) thread.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(, Doorbells,
-                         ::testing::Values(Way{"by_userfaultfd", true, true}, Way{"by_signal", false, true},
-                                           Way{"by_looking", false, false}),
+INSTANTIATE_TEST_SUITE_P(, Doorbells, ::testing::Values(Way{"by_signal", true}, Way{"by_looking", false}),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
   if (kThreadSanitizer || !catch_host_faults()) GTEST_SKIP() << "faults cannot be caught here";
-  ProcessOptions options;
-  options.userfaultfd = false;
-  Client client("gfx900:vram=64M", options);
+  Client client("gfx900:vram=64M");
   ClientQueue queue(client, 0, false, false);
   std::string rights;
   for (int i = 0; i < 1000 && rights != "r--s"; ++i) {

@@ -59,8 +59,7 @@ void say(const hsadrv_host_t* host, uint32_t level, std::string_view text) {
   if (host != nullptr && host->log != nullptr) host->log(host->self, level, {text.data(), text.size()});
 }
 
-// {"gpus": "gfx906,gfx1030", "link": "xgmi", "threads": false, "seed": 7, "userfaultfd": false, "log":
-// "queue"}
+// {"gpus": "gfx906,gfx1030", "link": "xgmi", "threads": false, "seed": 7, "log": "queue"}
 void read_config(std::string_view text, SystemSettings& settings) {
   if (text.empty()) return;
   const auto json = nlohmann::json::parse(text);
@@ -77,8 +76,6 @@ void read_config(std::string_view text, SystemSettings& settings) {
       settings.options.threads = value.get<bool>();
     } else if (key == "seed") {
       settings.options.seed = value.get<uint64_t>();
-    } else if (key == "userfaultfd") {
-      settings.options.userfaultfd = value.get<bool>();
     } else {
       throw std::invalid_argument("\"" + key + "\" is not an option of the virtual GPU");
     }

@@ -52,7 +52,6 @@ ErrnoOr<std::shared_ptr<MemoryObject>> Events::page_for_mmap() {
 }
 
 ErrnoOr<Events::Created> Events::create(uint32_t type, bool auto_reset) {
-  if (type > KFD_EVENT_MEMORY) return tl::unexpected(EINVAL);
   const std::lock_guard lock(mutex_);
   auto event = std::make_unique<Event>();
   event->type = type;

@@ -65,7 +65,7 @@ TEST(Events, AnUnknownEventIsInvalid) {
   EXPECT_EQ(events.set(7), EINVAL);
   EXPECT_EQ(events.destroy(7), EINVAL);
   EXPECT_EQ(wait_for(events, 7, UINT32_MAX).error, EINVAL);
-  EXPECT_EQ(events.create(99, false).error(), EINVAL);
+  EXPECT_TRUE(events.create(99, false)) << "as in the driver, one that nobody sets";
 }
 
 TEST(Events, DestroyingAnEventEndsItsWaitWithAnError) {

@@ -102,87 +102,94 @@ constexpr auto kAbsent = Faithful::kAbsent;
 template <class T>
 constexpr uint32_t bytes_of = sizeof(T);
 
+// The kernel's directions, whatever the request says.
+constexpr uint8_t kIn = IoctlEntry::kIn, kOut = IoctlEntry::kOut, kInOut = kIn | kOut;
+
 constexpr auto kTable = std::to_array<IoctlEntry>({
-    {KFD_NR_GET_VERSION, "GET_VERSION", bytes_of<kfd_get_version>, kExact, "1.17", I::get_version,
+    {KFD_NR_GET_VERSION, "GET_VERSION", bytes_of<kfd_get_version>, kOut, kExact, "1.17", I::get_version,
      show_version},
-    {KFD_NR_CREATE_QUEUE, "CREATE_QUEUE", bytes_of<kfd_create_queue>, kExact,
-     "buffers are checked as kernels from 6.12 on do", I::create_queue, show_create_queue},
-    {KFD_NR_DESTROY_QUEUE, "DESTROY_QUEUE", bytes_of<kfd_destroy_queue>, kExact, "", I::destroy_queue,
+    {KFD_NR_CREATE_QUEUE, "CREATE_QUEUE", bytes_of<kfd_create_queue>, kInOut, kApproximate,
+     "buffers are checked as kernels from 6.12 on do; a compute queue may be without a save area",
+     I::create_queue, show_create_queue},
+    {KFD_NR_DESTROY_QUEUE, "DESTROY_QUEUE", bytes_of<kfd_destroy_queue>, kInOut, kExact, "", I::destroy_queue,
      show_queue},
-    {KFD_NR_SET_MEMORY_POLICY, "SET_MEMORY_POLICY", bytes_of<kfd_set_memory_policy>, kApproximate,
+    {KFD_NR_SET_MEMORY_POLICY, "SET_MEMORY_POLICY", bytes_of<kfd_set_memory_policy>, kIn, kApproximate,
      "checked; memory is always coherent", I::set_memory_policy, nullptr},
-    {KFD_NR_GET_CLOCK_COUNTERS, "GET_CLOCK_COUNTERS", bytes_of<kfd_get_clock_counters>, kExact, "",
+    {KFD_NR_GET_CLOCK_COUNTERS, "GET_CLOCK_COUNTERS", bytes_of<kfd_get_clock_counters>, kInOut, kExact, "",
      I::get_clock_counters, nullptr},
-    {KFD_NR_GET_PROCESS_APERTURES, "GET_PROCESS_APERTURES", bytes_of<kfd_get_process_apertures>, kExact, "",
-     I::get_process_apertures, nullptr},
-    {KFD_NR_UPDATE_QUEUE, "UPDATE_QUEUE", bytes_of<kfd_update_queue>, kExact, "", I::update_queue,
+    {KFD_NR_GET_PROCESS_APERTURES, "GET_PROCESS_APERTURES", bytes_of<kfd_get_process_apertures>, kOut, kExact,
+     "", I::get_process_apertures, nullptr},
+    {KFD_NR_UPDATE_QUEUE, "UPDATE_QUEUE", bytes_of<kfd_update_queue>, kIn, kExact, "", I::update_queue,
      show_update_queue},
-    {KFD_NR_CREATE_EVENT, "CREATE_EVENT", bytes_of<kfd_create_event>, kExact, "", I::create_event,
+    {KFD_NR_CREATE_EVENT, "CREATE_EVENT", bytes_of<kfd_create_event>, kInOut, kExact, "", I::create_event,
      show_create_event},
-    {KFD_NR_DESTROY_EVENT, "DESTROY_EVENT", bytes_of<kfd_event_ref>, kExact, "", I::destroy_event,
+    {KFD_NR_DESTROY_EVENT, "DESTROY_EVENT", bytes_of<kfd_event_ref>, kIn, kExact, "", I::destroy_event,
      show_event},
-    {KFD_NR_SET_EVENT, "SET_EVENT", bytes_of<kfd_event_ref>, kExact, "", I::set_event, show_event},
-    {KFD_NR_RESET_EVENT, "RESET_EVENT", bytes_of<kfd_event_ref>, kExact, "", I::reset_event, show_event},
-    {KFD_NR_WAIT_EVENTS, "WAIT_EVENTS", bytes_of<kfd_wait_events>, kApproximate,
+    {KFD_NR_SET_EVENT, "SET_EVENT", bytes_of<kfd_event_ref>, kIn, kExact, "", I::set_event, show_event},
+    {KFD_NR_RESET_EVENT, "RESET_EVENT", bytes_of<kfd_event_ref>, kIn, kExact, "", I::reset_event, show_event},
+    {KFD_NR_WAIT_EVENTS, "WAIT_EVENTS", bytes_of<kfd_wait_events>, kInOut, kApproximate,
      "a signal does not interrupt the wait; under vgpu-run, auto-reset events wake late waiters too",
      I::wait_events, show_wait},
-    {KFD_NR_DBG_REGISTER, "DBG_REGISTER", 8, kExact, "EPERM, as everywhere since 5.15", I::not_permitted,
+    {KFD_NR_DBG_REGISTER, "DBG_REGISTER", 8, kIn, kExact, "EPERM, as everywhere since 5.15", I::not_permitted,
      nullptr},
-    {KFD_NR_DBG_UNREGISTER, "DBG_UNREGISTER", 8, kExact, "EPERM", I::not_permitted, nullptr},
-    {KFD_NR_DBG_ADDRESS_WATCH, "DBG_ADDRESS_WATCH", 16, kExact, "EPERM", I::not_permitted, nullptr},
-    {KFD_NR_DBG_WAVE_CONTROL, "DBG_WAVE_CONTROL", 16, kExact, "EPERM", I::not_permitted, nullptr},
-    {KFD_NR_SET_SCRATCH_BACKING_VA, "SET_SCRATCH_BACKING_VA", bytes_of<kfd_set_scratch_backing_va>, kExact,
-     "", I::set_scratch_backing_va, show_scratch},
-    {KFD_NR_GET_TILE_CONFIG, "GET_TILE_CONFIG", bytes_of<kfd_get_tile_config>, kApproximate,
+    {KFD_NR_DBG_UNREGISTER, "DBG_UNREGISTER", 8, kIn, kExact, "EPERM", I::not_permitted, nullptr},
+    {KFD_NR_DBG_ADDRESS_WATCH, "DBG_ADDRESS_WATCH", 16, kIn, kExact, "EPERM", I::not_permitted, nullptr},
+    {KFD_NR_DBG_WAVE_CONTROL, "DBG_WAVE_CONTROL", 16, kIn, kExact, "EPERM", I::not_permitted, nullptr},
+    {KFD_NR_SET_SCRATCH_BACKING_VA, "SET_SCRATCH_BACKING_VA", bytes_of<kfd_set_scratch_backing_va>, kInOut,
+     kExact, "", I::set_scratch_backing_va, show_scratch},
+    {KFD_NR_GET_TILE_CONFIG, "GET_TILE_CONFIG", bytes_of<kfd_get_tile_config>, kInOut, kApproximate,
      "banks and ranks are those that the mode tables imply", I::get_tile_config, nullptr},
-    {KFD_NR_SET_TRAP_HANDLER, "SET_TRAP_HANDLER", bytes_of<kfd_set_trap_handler>, kApproximate,
+    {KFD_NR_SET_TRAP_HANDLER, "SET_TRAP_HANDLER", bytes_of<kfd_set_trap_handler>, kIn, kApproximate,
      "s_trap goes to the handler; faults and illegal instructions are reported without it",
      I::set_trap_handler, nullptr},
     {KFD_NR_GET_PROCESS_APERTURES_NEW, "GET_PROCESS_APERTURES_NEW", bytes_of<kfd_get_process_apertures_new>,
-     kExact, "", I::get_process_apertures_new, nullptr},
-    {KFD_NR_ACQUIRE_VM, "ACQUIRE_VM", bytes_of<kfd_acquire_vm>, kExact, "", I::acquire_vm, show_acquire},
-    {KFD_NR_ALLOC_MEMORY, "ALLOC_MEMORY_OF_GPU", bytes_of<kfd_alloc_memory>, kApproximate,
+     kInOut, kExact, "", I::get_process_apertures_new, nullptr},
+    {KFD_NR_ACQUIRE_VM, "ACQUIRE_VM", bytes_of<kfd_acquire_vm>, kIn, kExact, "", I::acquire_vm, show_acquire},
+    {KFD_NR_ALLOC_MEMORY, "ALLOC_MEMORY_OF_GPU", bytes_of<kfd_alloc_memory>, kInOut, kApproximate,
      "VRAM is counted per process, not per machine", I::alloc_memory, show_alloc},
-    {KFD_NR_FREE_MEMORY, "FREE_MEMORY_OF_GPU", bytes_of<kfd_free_memory>, kExact, "", I::free_memory,
+    {KFD_NR_FREE_MEMORY, "FREE_MEMORY_OF_GPU", bytes_of<kfd_free_memory>, kIn, kExact, "", I::free_memory,
      show_free},
-    {KFD_NR_MAP_MEMORY, "MAP_MEMORY_TO_GPU", bytes_of<kfd_map_memory>, kExact, "", I::map_memory, show_map},
-    {KFD_NR_UNMAP_MEMORY, "UNMAP_MEMORY_FROM_GPU", bytes_of<kfd_map_memory>, kExact, "", I::unmap_memory,
+    {KFD_NR_MAP_MEMORY, "MAP_MEMORY_TO_GPU", bytes_of<kfd_map_memory>, kInOut, kExact, "", I::map_memory,
      show_map},
-    {KFD_NR_SET_CU_MASK, "SET_CU_MASK", bytes_of<kfd_set_cu_mask>, kApproximate,
+    {KFD_NR_UNMAP_MEMORY, "UNMAP_MEMORY_FROM_GPU", bytes_of<kfd_map_memory>, kInOut, kExact, "",
+     I::unmap_memory, show_map},
+    {KFD_NR_SET_CU_MASK, "SET_CU_MASK", bytes_of<kfd_set_cu_mask>, kIn, kApproximate,
      "checked and kept; nothing is scheduled by it", I::set_cu_mask, nullptr},
-    {KFD_NR_GET_QUEUE_WAVE_STATE, "GET_QUEUE_WAVE_STATE", bytes_of<kfd_get_queue_wave_state>, kApproximate,
-     "a stopped queue has no waves", I::get_queue_wave_state, nullptr},
-    {KFD_NR_GET_DMABUF_INFO, "GET_DMABUF_INFO", bytes_of<kfd_get_dmabuf_info>, kApproximate,
+    {KFD_NR_GET_QUEUE_WAVE_STATE, "GET_QUEUE_WAVE_STATE", bytes_of<kfd_get_queue_wave_state>, kInOut,
+     kApproximate, "a stopped queue has no waves", I::get_queue_wave_state, nullptr},
+    {KFD_NR_GET_DMABUF_INFO, "GET_DMABUF_INFO", bytes_of<kfd_get_dmabuf_info>, kInOut, kApproximate,
      "of the virtual GPU's own buffers; there is no metadata", I::get_dmabuf_info, nullptr},
-    {KFD_NR_IMPORT_DMABUF, "IMPORT_DMABUF", bytes_of<kfd_import_dmabuf>, kExact, "", I::import_dmabuf,
+    {KFD_NR_IMPORT_DMABUF, "IMPORT_DMABUF", bytes_of<kfd_import_dmabuf>, kInOut, kExact, "", I::import_dmabuf,
      show_import},
-    {KFD_NR_ALLOC_QUEUE_GWS, "ALLOC_QUEUE_GWS", bytes_of<kfd_alloc_queue_gws>, kExact, "", I::alloc_queue_gws,
-     nullptr},
-    {KFD_NR_SMI_EVENTS, "SMI_EVENTS", bytes_of<kfd_smi_events>, kApproximate,
+    {KFD_NR_ALLOC_QUEUE_GWS, "ALLOC_QUEUE_GWS", bytes_of<kfd_alloc_queue_gws>, kInOut, kExact, "",
+     I::alloc_queue_gws, nullptr},
+    {KFD_NR_SMI_EVENTS, "SMI_EVENTS", bytes_of<kfd_smi_events>, kInOut, kApproximate,
      "of this process; memory faults are all that happens", I::smi_events, nullptr},
-    {KFD_NR_SVM, "SVM", bytes_of<kfd_svm>, kApproximate, "memory does not migrate; locations are remembered",
-     I::svm, show_svm},
-    {KFD_NR_SET_XNACK_MODE, "SET_XNACK_MODE", bytes_of<kfd_set_xnack_mode>, kExact, "no board retries faults",
-     I::set_xnack_mode, nullptr},
-    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kAbsent, "EACCES, as without the capability", I::no_access, nullptr},
-    {KFD_NR_AVAILABLE_MEMORY, "AVAILABLE_MEMORY", bytes_of<kfd_available_memory>, kExact, "",
+    {KFD_NR_SVM, "SVM", bytes_of<kfd_svm>, kInOut, kApproximate,
+     "memory does not migrate; locations are remembered", I::svm, show_svm},
+    {KFD_NR_SET_XNACK_MODE, "SET_XNACK_MODE", bytes_of<kfd_set_xnack_mode>, kInOut, kExact,
+     "no board retries faults", I::set_xnack_mode, nullptr},
+    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kInOut, kAbsent, "EACCES, as without the capability", I::no_access,
+     nullptr},
+    {KFD_NR_AVAILABLE_MEMORY, "AVAILABLE_MEMORY", bytes_of<kfd_available_memory>, kInOut, kExact, "",
      I::available_memory, nullptr},
-    {KFD_NR_EXPORT_DMABUF, "EXPORT_DMABUF", bytes_of<kfd_export_dmabuf>, kApproximate,
+    {KFD_NR_EXPORT_DMABUF, "EXPORT_DMABUF", bytes_of<kfd_export_dmabuf>, kInOut, kApproximate,
      "the descriptor is a memory file, not a dma-buf", I::export_dmabuf, show_export},
-    {KFD_NR_RUNTIME_ENABLE, "RUNTIME_ENABLE", bytes_of<kfd_runtime_enable>, kApproximate,
+    {KFD_NR_RUNTIME_ENABLE, "RUNTIME_ENABLE", bytes_of<kfd_runtime_enable>, kInOut, kApproximate,
      "queue errors are reported as asked; there is no debugger to tell", I::runtime_enable, nullptr},
-    {KFD_NR_DBG_TRAP, "DBG_TRAP", 32, kAbsent, "EINVAL, as without the hardware scheduler", I::no_debugger,
-     nullptr},
-    {KFD_NR_IPC_IMPORT_HANDLE, "IPC_IMPORT_HANDLE", bytes_of<kfd_ipc_import_handle>, kApproximate,
+    {KFD_NR_DBG_TRAP, "DBG_TRAP", 32, kInOut, kAbsent, "EINVAL, as without the hardware scheduler",
+     I::no_debugger, nullptr},
+    {KFD_NR_IPC_IMPORT_HANDLE, "IPC_IMPORT_HANDLE", bytes_of<kfd_ipc_import_handle>, kInOut, kApproximate,
      "the exporting process must be alive and of the same user", I::ipc_import, nullptr},
-    {KFD_NR_IPC_EXPORT_HANDLE, "IPC_EXPORT_HANDLE", bytes_of<kfd_ipc_export_handle>, kApproximate,
+    {KFD_NR_IPC_EXPORT_HANDLE, "IPC_EXPORT_HANDLE", bytes_of<kfd_ipc_export_handle>, kInOut, kApproximate,
      "names the buffer as long as this process lives", I::ipc_export, nullptr},
-    {KFD_NR_DBG_TRAP_OLD, "DBG_TRAP (old)", 32, kAbsent, "ENOTTY, as in upstream kernels", I::not_there,
-     nullptr},
-    {KFD_NR_CROSS_MEMORY_COPY, "CROSS_MEMORY_COPY", 48, kAbsent, "ENOTTY, as in upstream kernels",
+    {KFD_NR_DBG_TRAP_OLD, "DBG_TRAP (old)", 32, kInOut, kAbsent, "ENOTTY, as in upstream kernels",
      I::not_there, nullptr},
-    {KFD_NR_RLC_SPM, "RLC_SPM", 32, kAbsent, "ENOTTY, as in upstream kernels", I::not_there, nullptr},
-    {KFD_NR_PC_SAMPLE, "PC_SAMPLE", 32, kAbsent, "ENOTTY, as in upstream kernels", I::not_there, nullptr},
+    {KFD_NR_CROSS_MEMORY_COPY, "CROSS_MEMORY_COPY", 48, kInOut, kAbsent, "ENOTTY, as in upstream kernels",
+     I::not_there, nullptr},
+    {KFD_NR_RLC_SPM, "RLC_SPM", 32, kInOut, kAbsent, "ENOTTY, as in upstream kernels", I::not_there, nullptr},
+    {KFD_NR_PC_SAMPLE, "PC_SAMPLE", 32, kInOut, kAbsent, "ENOTTY, as in upstream kernels", I::not_there,
+     nullptr},
 });
 
 constexpr uint32_t kMaxBytes = 512;
@@ -190,10 +197,6 @@ static_assert(std::all_of(kTable.begin(), kTable.end(),
                           [](const IoctlEntry& e) { return e.bytes <= kMaxBytes; }));
 static_assert(std::is_sorted(kTable.begin(), kTable.end(),
                              [](const IoctlEntry& a, const IoctlEntry& b) { return a.number < b.number; }));
-
-// Every ioctl of amdkfd is at least readable or writable; the direction says what is copied.
-constexpr uint32_t kDirectionIn = 1;   // the kernel's _IOC_WRITE: the program writes
-constexpr uint32_t kDirectionOut = 2;  // _IOC_READ
 
 }  // namespace
 
@@ -211,7 +214,6 @@ int Process::ioctl(uint64_t request, void* argument) {
   const auto number = static_cast<uint32_t>(request & 0xff);
   const auto type = static_cast<uint32_t>(request >> 8 & 0xff);
   const auto bytes = static_cast<uint32_t>(request >> 16 & 0x3fff);
-  const auto direction = static_cast<uint32_t>(request >> 30 & 3);
   const IoctlEntry* const entry = type == KFD_ABI_IOCTL_TYPE ? find_kfd_ioctl(number) : nullptr;
   if (entry == nullptr) {
     log_(LogCategory::kWarning, "ioctl {:#x} (type {:#x} number {:#x}) is not one of amdkfd: ENOTTY", request,
@@ -221,7 +223,7 @@ int Process::ioctl(uint64_t request, void* argument) {
   alignas(8) std::byte copy[kMaxBytes] = {};
   const uint32_t shared = std::min(bytes, entry->bytes);
   const auto program = reinterpret_cast<uint64_t>(argument);
-  if ((direction & kDirectionIn) != 0) {
+  if ((entry->directions & kIn) != 0) {
     if (const Errno error = copy_from_program(copy, program, shared); error != 0) return -error;
   }
   const IoctlCall call{copy, argument, bytes};
@@ -232,7 +234,7 @@ int Process::ioctl(uint64_t request, void* argument) {
     error = ENOMEM;
   }
   // Results go back even with an error: how far a call came is one of them.
-  if ((direction & kDirectionOut) != 0 && copy_to_program(program, copy, shared) != 0) error = EFAULT;
+  if ((entry->directions & kOut) != 0 && copy_to_program(program, copy, shared) != 0) error = EFAULT;
   if (log_.enabled(LogCategory::kIoctl)) {
     const std::string what = entry->describe == nullptr ? "" : entry->describe(copy);
     log_(LogCategory::kIoctl, "{}({}) = {}{}", entry->name, what, -error,

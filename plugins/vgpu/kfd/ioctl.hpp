@@ -28,9 +28,11 @@ struct IoctlCall {
 };
 
 struct IoctlEntry {
+  static constexpr uint8_t kIn = 1, kOut = 2;
   uint32_t number;
   std::string_view name;
   uint32_t bytes;
+  uint8_t directions;  ///< What is copied. As in the kernel, what the request says of that is ignored.
   Faithful faithful;
   std::string_view note;
   Errno (*run)(Process&, const IoctlCall&);

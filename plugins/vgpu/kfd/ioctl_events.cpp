@@ -13,7 +13,7 @@ T& args(const IoctlCall& call) {
   return *static_cast<T*>(call.arguments);
 }
 
-constexpr uint32_t kMaxWaits = 1u << 16;
+constexpr uint32_t kMaxWaits = 1u << 16;  // about what kmalloc gives
 
 }  // namespace
 
@@ -21,14 +21,11 @@ Errno KfdIoctls::create_event(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_create_event>(call);
   if (a.event_page_offset != 0) {
     // Where GPUs have memory of their own, user mode brings the page, as a buffer they can write to.
-    std::shared_ptr<MemoryObject> page;
-    {
-      const std::lock_guard lock(process.memory_mutex_);
-      const Buffer* const buffer = process.find_buffer(a.event_page_offset);
-      if (buffer == nullptr || buffer->object->kind() != MemoryObject::Kind::kGtt) return EINVAL;
-      page = buffer->object;
-    }
-    if (const Errno error = process.events_.set_page(std::move(page)); error != 0) return error;
+    const std::lock_guard lock(process.memory_mutex_);
+    const Buffer* const buffer = process.find_buffer(a.event_page_offset);
+    if (buffer == nullptr || buffer->object->kind() != MemoryObject::Kind::kGtt) return EINVAL;
+    if (const Errno error = process.events_.set_page(buffer->object); error != 0) return error;
+    process.event_page_ = buffer->handle;
   }
   const auto event = process.events_.create(a.event_type, a.auto_reset != 0);
   if (!event) return event.error();

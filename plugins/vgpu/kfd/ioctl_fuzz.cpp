@@ -64,7 +64,6 @@ class Caller {
         *parse_machine("gfx900:vram=64M,gfx803:vram=64M,gfx1030:vram=64M:bar=small", PeerLink::kPcie);
     ProcessOptions options;
     options.threads = false;
-    options.userfaultfd = false;
     const char* const log = std::getenv("VGPU_LOG");  // VGPU_LOG=ioctl shows what an input does
     HostFacts host;
     host.memory_bytes = 1 << 30;

@@ -1,6 +1,5 @@
 // Ioctls about buffers: allocate, free, map, unmap.
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 
 #include "hsa_plugin/kfd_abi.h"
@@ -23,9 +22,8 @@ using ObjectOr = ErrnoOr<std::shared_ptr<MemoryObject>>;
 
 // The memory behind a new buffer. The memory lock is held.
 ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& a, uint64_t bytes) {
-  const auto kinds = a.flags & KFD_MEM_KINDS;
-  if (std::popcount(kinds) != 1) return tl::unexpected(EINVAL);
-  switch (kinds) {
+  // Of several kinds the driver takes the first, in the order of the bits.
+  switch (a.flags & KFD_MEM_KINDS & (0 - a.flags)) {
     case KFD_MEM_VRAM: {
       if ((a.flags & KFD_MEM_PUBLIC) != 0 && !gpu.gpu().large_bar) return tl::unexpected(EINVAL);
       if (const Errno error = process.take_vram(gpu, bytes); error != 0) return tl::unexpected(error);
@@ -55,12 +53,18 @@ ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& 
 
 Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_alloc_memory>(call);
-  if (a.size == 0 || a.size > kMaxBytes) return EINVAL;
+  if (a.size == 0) return EINVAL;
+  if (a.size > kMaxBytes) return ENOMEM;
   const std::lock_guard lock(process.memory_mutex_);
-  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
-  if (gpu == nullptr || !gpu->acquired()) return EINVAL;
   const uint64_t va_bytes = (a.size + kPage - 1) & ~(kPage - 1);
-  if (process.svm_.overlaps(a.va_addr / kPage, (a.va_addr / kPage) + va_bytes / kPage)) return EADDRINUSE;
+  const auto is_shared = [&](uint64_t address) {
+    return process.svm_.overlaps(address / kPage, address / kPage + va_bytes / kPage);
+  };
+  if (is_shared(a.va_addr)) return EADDRINUSE;
+  if ((a.flags & KFD_MEM_USERPTR) != 0 && is_shared(a.mmap_offset)) return EADDRINUSE;
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  if (!gpu->acquired()) return ENODEV;
 
   Buffer buffer;
   buffer.va = a.va_addr;
@@ -95,23 +99,32 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
 }
 
 Errno KfdIoctls::free_memory(Process& process, const IoctlCall& call) {
+  const uint64_t handle = args<kfd_free_memory>(call).handle;
   const std::lock_guard lock(process.memory_mutex_);
-  Buffer* const buffer = process.find_buffer(args<kfd_free_memory>(call).handle);
-  return buffer == nullptr ? EINVAL : process.release_buffer(*buffer);
+  if (handle != 0 && handle == process.event_page_) return EPERM;
+  Buffer* const buffer = process.find_buffer(handle);
+  if (buffer == nullptr) return EINVAL;
+  return buffer->mapped.any() ? EBUSY : process.release_buffer(*buffer);
 }
 
 Errno KfdIoctls::change_mapping(Process& process, kfd_map_memory& a, bool map) {
-  constexpr uint32_t kMaxDevices = 1024;
-  if (a.n_devices == 0 || a.n_devices > kMaxDevices || a.n_success > a.n_devices) return EINVAL;
+  constexpr uint32_t kMaxDevices = 1u << 20;  // what kmalloc gives
+  if (a.n_devices == 0 || a.n_success > a.n_devices) return EINVAL;
+  if (a.n_devices > kMaxDevices) return ENOMEM;
   const auto ids = array_from_program<uint32_t>(a.device_ids_array_ptr, a.n_devices);
   if (!ids) return ids.error();
   const std::lock_guard lock(process.memory_mutex_);
+  const GpuContext* const owner = process.gpu_by_id(static_cast<uint32_t>(a.handle >> 32));
+  if (owner == nullptr) return EINVAL;
+  if (map && !owner->acquired()) return ENODEV;
   Buffer* const buffer = process.find_buffer(a.handle);
-  if (buffer == nullptr) return EINVAL;
+  if (buffer == nullptr) return ENOMEM;
   if (!map && buffer->queue_uses != 0) return EBUSY;
   while (a.n_success < a.n_devices) {
     GpuContext* const gpu = process.gpu_by_id((*ids)[a.n_success]);
-    if (gpu == nullptr || !gpu->acquired()) return EINVAL;
+    if (gpu == nullptr) return EINVAL;
+    if (map && !gpu->acquired()) return ENODEV;
+    if (!map && !buffer->mapped.test(gpu->index())) return EINVAL;
     if (map) {
       if (const Errno error = process.map_buffer(*buffer, *gpu); error != 0) return error;
     } else {

@@ -63,6 +63,8 @@ Errno KfdIoctls::get_process_apertures_new(Process& process, const IoctlCall& ca
     a.num_of_nodes = count;
     return 0;
   }
+  constexpr uint32_t kMaxNodes = (4u << 20) / sizeof(kfd_apertures);  // what kmalloc gives
+  if (a.num_of_nodes > kMaxNodes) return ENOMEM;
   std::vector<kfd_apertures> out;
   for (uint32_t i = 0; i < count && i < a.num_of_nodes; ++i) out.push_back(apertures_of(process.gpu(i)));
   if (const Errno error = copy_to_program(a.apertures_ptr, out.data(), out.size() * sizeof out[0]);
@@ -91,13 +93,23 @@ Errno KfdIoctls::set_memory_policy(Process& process, const IoctlCall& call) {
     return policy == KFD_CACHE_POLICY_COHERENT || policy == KFD_CACHE_POLICY_NONCOHERENT;
   };
   if (!known(a.default_policy) || !known(a.alternate_policy)) return EINVAL;
-  return process.gpu_by_id(a.gpu_id) == nullptr ? EINVAL : 0;
+  const GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  if (!gpu->acquired()) return ESRCH;
+  // Before gfx9 the alternate aperture is one of the hardware: of 64 KiB pieces, below 2^47.
+  if (gpu->gpu().board.gfx_major() >= 9 || a.alternate_aperture_size == 0) return 0;
+  constexpr uint64_t kFixedBits = 0xffff80000000ffff, kPiece = 0xffff;
+  const uint64_t last = a.alternate_aperture_base + a.alternate_aperture_size - 1;
+  const bool good = last > a.alternate_aperture_base && (a.alternate_aperture_base & kFixedBits) == 0 &&
+                    (last & kFixedBits) == kPiece;
+  return good ? 0 : EINVAL;
 }
 
 Errno KfdIoctls::set_scratch_backing_va(Process& process, const IoctlCall& call) {
   const auto& a = args<kfd_set_scratch_backing_va>(call);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
+  if (!gpu->acquired()) return ENODEV;
   // User mode gives what the register SH_HIDDEN_PRIVATE_BASE holds: the address without its low 16 bits.
   gpu->processor().set_scratch_base(a.va_addr << 16);
   return 0;
@@ -107,6 +119,7 @@ Errno KfdIoctls::set_trap_handler(Process& process, const IoctlCall& call) {
   const auto& a = args<kfd_set_trap_handler>(call);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
+  if (!gpu->acquired()) return ESRCH;
   gpu->set_trap_handler({a.tba_addr, a.tma_addr});
   return 0;
 }

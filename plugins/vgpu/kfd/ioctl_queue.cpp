@@ -52,16 +52,23 @@ Errno errno_of(QueueRequestError error) {
   return EINVAL;
 }
 
+// The kernel's access_ok(): in the half of the program, whatever is there.
+bool could_be_programs(uint64_t address, uint64_t bytes) {
+  return address < (uint64_t{1} << 47) - bytes;
+}
+
 Errno check_numbers(const kfd_create_queue& a) {
   if ((a.queue_percentage & 0xff) > KFD_QUEUE_PERCENTAGE_MAX || a.queue_priority > KFD_QUEUE_PRIORITY_MAX)
     return EINVAL;
-  if (a.ring_base_address == 0 || !program_has(a.ring_base_address, 1)) return EFAULT;
+  // Whether the addresses lead anywhere is seen when their buffers are looked for.
+  if (!could_be_programs(a.ring_base_address, 8)) return EFAULT;
   if (a.ring_size != 0 && !std::has_single_bit(a.ring_size)) return EINVAL;
-  if (a.ring_size < KFD_QUEUE_RING_MIN) return EINVAL;
-  if (!program_has(a.read_pointer_address, 4) || !program_has(a.write_pointer_address, 4)) return EFAULT;
-  if (a.eop_buffer_address != 0 && !program_has(a.eop_buffer_address, 4)) return EFAULT;
-  if (a.ctx_save_restore_address != 0 && !program_has(a.ctx_save_restore_address, 4)) return EFAULT;
-  return a.queue_type <= KFD_QUEUE_SDMA_BY_ENGINE ? 0 : EINVAL;
+  if (!could_be_programs(a.read_pointer_address, 4) || !could_be_programs(a.write_pointer_address, 4) ||
+      !could_be_programs(a.eop_buffer_address, 4) || !could_be_programs(a.ctx_save_restore_address, 4)) {
+    return EFAULT;
+  }
+  constexpr Errno kNotSupported = 524;  // the kernel's ENOTSUPP, which gets out
+  return a.queue_type <= KFD_QUEUE_SDMA_BY_ENGINE ? 0 : kNotSupported;
 }
 
 }  // namespace
@@ -69,10 +76,12 @@ Errno check_numbers(const kfd_create_queue& a) {
 Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_create_queue>(call);
   if (const Errno error = check_numbers(a); error != 0) return error;
+  a.ring_size = std::max<uint32_t>(a.ring_size, KFD_QUEUE_RING_MIN);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   const Board& board = gpu->gpu().board;
-  if (a.queue_type == KFD_QUEUE_SDMA_XGMI) return ENOMEM;  // no board has SDMA engines for XGMI alone
+  if (gpu->acquired() && a.queue_type == KFD_QUEUE_SDMA_XGMI)
+    return ENOMEM;  // no board has SDMA engines for XGMI alone
   const auto warn = [&](const char* what) {
     process.log_(LogCategory::kWarning, "CREATE_QUEUE: {}", what);
     return EINVAL;
@@ -91,7 +100,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   // The buffers that hardware will read and write on its own must be there, and stay there.
   std::vector<Buffer*> held;
   const std::lock_guard memory_lock(process.memory_mutex_);
-  if (!gpu->acquired()) return EINVAL;
+  if (!gpu->acquired()) return ESRCH;
   const bool gfx8_aql = board.gfx_major() == 8 && a.queue_type == KFD_QUEUE_AQL;
   const auto hold = [&](uint64_t va, uint64_t bytes) {
     Buffer* const buffer = process.buffer_at(*gpu, va, bytes);
@@ -207,7 +216,8 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   }
   taken.set(queue->doorbell);
   if (queue->sdma) sdma_taken.set(queue->sdma_slot);
-  process.watch_.add_slot(gpu->index(), queue->doorbell_slot, doorbell_bytes);
+  process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, engine),
+                          queue->doorbell_slot, uint64_t{queue->doorbell} * doorbell_bytes, doorbell_bytes);
   queue->slot_watched = true;
 
   a.queue_id = queue->id;
@@ -246,32 +256,32 @@ Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
   const auto& a = args<kfd_update_queue>(call);
   if ((a.queue_percentage & 0xff) > KFD_QUEUE_PERCENTAGE_MAX || a.queue_priority > KFD_QUEUE_PRIORITY_MAX)
     return EINVAL;
-  if (a.ring_base_address != 0 && !program_has(a.ring_base_address, 1)) return EFAULT;
+  if (!could_be_programs(a.ring_base_address, 8)) return EFAULT;
   if (a.ring_size != 0 && !std::has_single_bit(a.ring_size)) return EINVAL;
-  if (a.ring_size != 0 && a.ring_size < KFD_QUEUE_RING_MIN) return EINVAL;
+  const uint32_t ring_size = std::max<uint32_t>(a.ring_size, KFD_QUEUE_RING_MIN);
   const std::lock_guard lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
   Process::Queue& queue = *it->second;
   const uint32_t percentage = a.queue_percentage & 0xff;
   // A null ring is how user mode says "stop": the queue is kept for later.
-  const bool new_ring = a.ring_base_address != 0 && a.ring_size != 0;
-  if (new_ring && (a.ring_base_address != queue.ring_va || a.ring_size != queue.ring_bytes)) {
+  const bool new_ring = a.ring_base_address != 0;
+  if (new_ring && (a.ring_base_address != queue.ring_va || ring_size != queue.ring_bytes)) {
     const std::lock_guard memory_lock(process.memory_mutex_);
     const bool doubled = queue.gpu->gpu().board.gfx_major() == 8 && queue.type == KFD_QUEUE_AQL;
     Buffer* const ring =
-        process.buffer_at(*queue.gpu, a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size);
-    if (ring == nullptr) return EINVAL;
+        process.buffer_at(*queue.gpu, a.ring_base_address, doubled ? ring_size / 2 : ring_size);
+    if (ring == nullptr) return EFAULT;
     ++ring->queue_uses;
     queue.buffers.push_back(ring->handle);
   }
   const auto error = queue.gpu->processor().update_queue(a.queue_id, new_ring ? a.ring_base_address : 0,
-                                                         new_ring ? a.ring_size : 0, a.queue_priority,
+                                                         new_ring ? ring_size : 0, a.queue_priority,
                                                          new_ring ? percentage : 0);
   if (error != QueueRequestError::kNone) return errno_of(error);
   if (new_ring) {
     queue.ring_va = a.ring_base_address;
-    queue.ring_bytes = a.ring_size;
+    queue.ring_bytes = ring_size;
   }
   queue.percentage = new_ring ? percentage : 0;
   queue.priority = a.queue_priority;
@@ -303,11 +313,17 @@ Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
   const std::lock_guard lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
-  if (it->second->type != KFD_QUEUE_AQL || it->second->save_area_va == 0) return EINVAL;
+  if (it->second->sdma || it->second->save_area_va == 0) return EINVAL;
   if (it->second->percentage != 0) return EINVAL;
   a.ctl_stack_used_size = 0;
   a.save_area_used_size = 0;
-  return 0;
+  const Board& board = it->second->gpu->gpu().board;
+  if (board.gfx_major() < 9) return 0;
+  // Where the control stack and the waves' state begin, and how much of each there is: both end where the
+  // other begins.
+  const uint32_t header[4] = {board.save_area().control_stack_bytes, 0, board.save_area().control_stack_bytes,
+                              0};
+  return copy_to_program(a.ctl_stack_address, header, sizeof header);
 }
 
 Errno KfdIoctls::alloc_queue_gws(Process& process, const IoctlCall& call) {

@@ -51,10 +51,11 @@ Errno KfdIoctls::get_dmabuf_info(Process& process, const IoctlCall& call) {
 Errno KfdIoctls::import_dmabuf(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_import_dmabuf>(call);
   const std::lock_guard lock(process.memory_mutex_);
-  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
-  if (gpu == nullptr || !gpu->acquired()) return EINVAL;
   auto object = MemoryObject::import(static_cast<int>(a.dmabuf_fd));
   if (!object) return object.error();
+  GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
+  if (gpu == nullptr) return EINVAL;
+  if (!gpu->acquired()) return ENODEV;
   Buffer buffer = imported_buffer(std::move(*object), a.va_addr, *gpu);
   buffer.mmap_offset = process.make_mmap_offset(buffer.object);
   const auto handle = process.add_buffer(std::move(buffer));

@@ -197,7 +197,8 @@ Errno KfdIoctls::svm(Process& process, const IoctlCall& call) {
   bool supported = false;
   for (auto& gpu : process.gpus_) supported |= has_svm(*gpu);
   if (!supported) return EPERM;
-  if (header.start_addr % kPage != 0 || header.size % kPage != 0 || header.size == 0) return EINVAL;
+  if (header.start_addr % kPage != 0 || header.size % kPage != 0) return EINVAL;
+  if (header.start_addr == 0 || header.size == 0) return EINVAL;
   if (header.start_addr >= uint64_t{1} << 47 || header.size > (uint64_t{1} << 47) - header.start_addr)
     return EINVAL;
   if (header.nattr > kMaxAttributes) return EINVAL;

@@ -30,10 +30,16 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
       events_(options.latecomers),
       watch_(
           log,
-          [this](uint32_t gpu) {
-            if (CommandProcessor* cp = gpus_[gpu]->processor_if_made()) cp->wake();
+          [this](uint32_t gpu, uint32_t engine) {
+            CommandProcessor* const cp = gpus_[gpu]->processor_if_made();
+            if (cp == nullptr) return;
+            if (engine == DoorbellWatch::kAllEngines) {
+              cp->wake();
+            } else {
+              cp->wake(engine);
+            }
           },
-          options.userfaultfd, options.signals) {
+          options.signals) {
   const MakeShaderCores cores =
       options.make_shader_cores == nullptr ? exec::make_shader_cores : options.make_shader_cores;
   for (const Gpu& gpu : machine.gpus) {

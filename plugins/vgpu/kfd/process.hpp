@@ -47,7 +47,6 @@ struct ProcessOptions {
   MakeShaderCores make_shader_cores = nullptr;  ///< Null: plugins/vgpu/exec.
   bool threads = true;                          ///< False: processors run only when they are stepped.
   uint64_t seed = 0;                            ///< Order of steps without threads.
-  bool userfaultfd = true;                      ///< Whether sleeping doorbells may be watched by it.
   bool signals = true;                          ///< Whether SIGSEGV and SIGBUS may be caught.
   Latecomers latecomers = Latecomers::kSleep;   ///< To events: see there.
   /// Processes that name the same machine share its copy engines' queues; empty: each has all.
@@ -165,6 +164,8 @@ class Process {
   std::unordered_map<uint64_t, Buffer> buffers_;     // by handle
   std::multimap<uint64_t, uint64_t> buffers_by_va_;  // va → handle
   uint32_t next_handle_ = 1;
+  uint64_t event_page_ =
+      0;  // the handle of the buffer that the program brought for events: it cannot be freed
   std::multimap<uint64_t, uint64_t> userptrs_;  // program's address → handle
   uint64_t longest_userptr_ = 0;
   std::map<uint64_t, std::weak_ptr<MemoryObject>> offsets_;  // mmap offset → object

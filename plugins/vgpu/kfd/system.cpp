@@ -247,7 +247,6 @@ SystemSettings SystemSettings::from_environment() {
   settings.link = environment("VGPU_LINK");
   settings.log = environment("VGPU_LOG");
   settings.log_file = environment("VGPU_LOG_FILE");
-  settings.options.userfaultfd = environment("VGPU_UFFD") != "0";
   settings.options.signals = environment("VGPU_SIGNALS") != "0";
   settings.options.machine = environment("VGPU_MACHINE");
   return settings;

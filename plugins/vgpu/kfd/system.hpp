@@ -95,7 +95,7 @@ class System final : public OpenFiles {
   std::atomic<bool> abandoned_{false};
 };
 
-/// Makes an system from what VGPU_GPUS, VGPU_LINK, VGPU_SEED, VGPU_UFFD, VGPU_SIGNALS, VGPU_LOG and
+/// Makes an system from what VGPU_GPUS, VGPU_LINK, VGPU_SEED, VGPU_SIGNALS, VGPU_LOG and
 /// VGPU_LOG_FILE say, or an error for people.
 struct SystemSettings {
   std::string gpus;

@@ -78,10 +78,6 @@ TEST_P(RocrOn, MemoryThatFreeGivesBackIsAFaultOfItsQueueAlone) {
 
 TEST_P(RocrOn, TheProgramsOwnFaultsAreItsOwn) {
   passes("signals");
-  // By signals, doorbells are watched as well.
-  setenv("VGPU_UFFD", "0", 1);
-  passes("signals");
-  unsetenv("VGPU_UFFD");
 }
 
 TEST_P(RocrOn, QueuesComeAndGo) {
