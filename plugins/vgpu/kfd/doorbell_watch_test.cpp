@@ -73,6 +73,41 @@ TEST_P(Doorbells, ManyThreadsAtOnceWakeWhatSleeps) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// While the compute engine is awake the page can be written to, and it looks for the other.
+TEST_P(Doorbells, OfAnEngineThatSleepsAreSeenWhileAnotherIsAwake) {
+  ClientQueue compute(client, 0, false, false), copies(client, 0, true, false);
+  const Client::Memory memory = client.share(8192);
+  const ClientSignal barrier(memory, 0), copied(memory, 1);
+  for (int i = 0; i < 20; ++i) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(i % 3);
+    do {
+      barrier.value().store(1);
+      compute.barrier({}, barrier.handle());
+      barrier.wait("a barrier");
+    } while (std::chrono::steady_clock::now() < end);
+    copied.value().store(1);
+    copies.copy(memory.va() + 4096, memory.va() + 4100, 4, copied);
+    copied.wait("a copy");
+  }
+  client.release(memory);
+}
+
+TEST_P(Doorbells, ThatAreNobodysAreStoredToInVain) {
+  ClientQueue queue(client, 0, false, false);
+  const Client::Memory memory = client.share(4096);
+  const ClientSignal signal(memory, 0);
+  auto* const nobodys = reinterpret_cast<std::atomic<uint64_t>*>(client.doorbells(0) + 8 * 100);
+  for (int i = 0; i < 10; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(i % 4));
+    nobodys->store(7);
+    if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    signal.value().store(1);
+    queue.barrier({}, signal.handle());
+    signal.wait("a barrier");
+  }
+  client.release(memory);
+}
+
 INSTANTIATE_TEST_SUITE_P(, Doorbells, ::testing::Values(Way{"by_signal", true}, Way{"by_looking", false}),
                          [](const auto& row) { return std::string(row.param.name); });
 
