@@ -1,6 +1,7 @@
 #include "plugins/vgpu/cp/engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <pthread.h>
 #include <sched.h>
@@ -139,8 +140,7 @@ void Engine::work() {
       wake_peers(lock);
       continue;
     }
-    if (was_woken) {
-      was_woken = false;
+    if (std::exchange(was_woken, false) && !done.polling) {
       nap(lock, seen);
       was_progress = true;
       continue;
