@@ -321,6 +321,11 @@ class GroupCompiler {
     return scalars_[slot] == what && (!wave64_ || scalars_[slot + 1] == Slot::kUpper);
   }
 
+  bool is_full(const Input& mask) const {
+    return mask.kind == Input::Kind::kScalar &&
+           (mask.index == isa::code::kExecLo || is_mask(mask.index, Slot::kFull));
+  }
+
   // Instructions
   // -------------------------------------------------------------------------------------------------
 
@@ -365,9 +370,18 @@ class GroupCompiler {
 
   bool scalar(const Step& step, Op op) {
     if (op == (wave64_ ? Op::s_and_saveexec_b64 : Op::s_and_saveexec_b32)) {
-      const Input& mask = step.src[0];
-      if (mask.kind != Input::Kind::kScalar || !is_mask(mask.index, Slot::kFull)) return false;
+      if (!is_full(step.src[0])) return false;
       set_mask(step.dst, Slot::kFull);
+      a_.mov(a_.dword[a_.rsi + static_cast<int>(offsetof(Wave, scc))], 1);
+      return true;
+    }
+    // EXEC is put aside, or what was put aside comes back: all lanes.
+    if (op == (wave64_ ? Op::s_mov_b64 : Op::s_mov_b32) && !step.writes_exec && is_full(step.src[0])) {
+      set_mask(step.dst, Slot::kFull);
+      return true;
+    }
+    if (op == (wave64_ ? Op::s_or_b64 : Op::s_or_b32) && step.dst == isa::code::kExecLo &&
+        is_full(step.src[0]) && is_full(step.src[1])) {
       a_.mov(a_.dword[a_.rsi + static_cast<int>(offsetof(Wave, scc))], 1);
       return true;
     }

@@ -232,15 +232,29 @@ TEST(GroupCode, WhoGoesOnIsAllOrLeftToWaves) {
   const Words guard = {0x7d980006, 0xbe88206a, 0xbf880007};
   // v_cmp_gt_i32 likewise
   const Words signed_guard = {0x7d880006, 0xbe88206a, 0xbf880007};
-  for (const Words& test : {guard, signed_guard}) {
+  // s_mov_b64 s[8:9], exec; v_cmpx_gt_u32 vcc, s6, v0; s_cbranch_execz end
+  const Words to_exec = {0xbe88017e, 0x7db80006, 0xbf880007};
+  for (const Words& test : {guard, signed_guard, to_exec}) {
     for (const uint32_t limit : {0u, 1u, 255u, 256u, 257u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
       WorkGroups groups(test + kLoads + stores(2, 1));
       groups.scalars[6] = limit;
-      const bool all = test == guard ? limit >= kItems : static_cast<int32_t>(limit) >= int32_t{kItems};
+      const bool all =
+          test != signed_guard ? limit >= kItems : static_cast<int32_t>(limit) >= int32_t{kItems};
       EXPECT_EQ(expect_same(groups, "limit"), all) << limit;
       EXPECT_NE(groups.code(), nullptr);
     }
   }
+}
+
+TEST(GroupCode, WhoWentAsideComesBack) {
+  if (!available()) GTEST_SKIP() << "no native code here";
+  // v_cmp_gt_u32 vcc, s6, v0; s_and_saveexec_b64 s[8:9], vcc; …; s_or_b64 exec, exec, s[8:9]
+  const Words kernel = Words{0x7d980006, 0xbe88206a} + kLoads + Words{0x87fe087e} + stores(2, 1);
+  WorkGroups groups(kernel);
+  groups.scalars[6] = 1000;
+  EXPECT_TRUE(expect_same(groups, "all"));
+  groups.scalars[6] = 100;
+  EXPECT_FALSE(expect_same(groups, "some"));
 }
 
 TEST(GroupCode, PairsOfDwords) {
@@ -276,7 +290,8 @@ TEST(GroupCode, KnowsWhatItCannotDo) {
       {"lanes of a wave: v_mbcnt_lo_u32_b32 v2, -1, 0", {0xd28c0002, 0x000100c1}},
       {"a branch back", {0xbf82fff8}},
       {"v_readfirstlane_b32 s6, v2", {0x7e0c0502}},
-      {"EXEC as a number: s_mov_b64 s[6:7], exec", {0xbe86017e}},
+      {"EXEC as a number: s_mov_b32 s6, exec_lo", {0xbe86007e}},
+      {"EXEC as a number: s_mov_b64 s[6:7], exec; s_add_u32 s8, s6, s8", {0xbe86017e, 0x80080806}},
       {"a carry as a number: v_add_co_u32 v1, vcc, 0, v1; s_mov_b64 s[6:7], vcc", {0x32020280, 0xbe86016a}},
       {"an instruction that does not exist", {0xbfff0000}},
   };
