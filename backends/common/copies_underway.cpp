@@ -21,10 +21,6 @@ int64_t signal_value(uint64_t handle) {
   return std::atomic_ref(const_cast<int64_t&>(signal_of(handle).value)).load(std::memory_order_acquire);
 }
 
-void CopiesUnderway::add(uint64_t completion, uint64_t end) {
-  if (completion != 0) copies_.push_back({completion, end});
-}
-
 void CopiesUnderway::read(uint64_t index) {
   read_ = std::max(read_, index);
   const auto kept =

@@ -23,7 +23,9 @@ class CopiesUnderway {
   explicit CopiesUnderway(uint64_t lag = 0) : lag_(lag) {}
 
   /// A copy that ends at `end` and then subtracts one from a signal. Ends never decrease.
-  void add(uint64_t completion, uint64_t end);
+  void add(uint64_t completion, uint64_t end) {
+    if (completion != 0) copies_.push_back({completion, end});
+  }
 
   /// How far the queue has read.
   void read(uint64_t index);

@@ -63,6 +63,19 @@ bool is_row(const hsabe_copy_t& copy) {
   return copy.height <= 1 && copy.depth <= 1;
 }
 
+/// A row that says when it is done, and is not timed: what most copies are.
+bool is_plain(const hsabe_copy_t& copy) {
+  return is_row(copy) && copy.completion != 0 && copy.start_time == 0 && copy.end_time == 0;
+}
+
+SdmaCompletion completion_of(const hsabe_copy_t& copy) {
+  if (copy.completion == 0) return {};
+  const amd_signal_t& signal = signal_of(copy.completion);
+  return {.value_va = reinterpret_cast<uint64_t>(&signal.value),
+          .mailbox_va = signal.event_mailbox_ptr,
+          .event_id = signal.event_id};
+}
+
 SdmaRect rect_of(const hsabe_copy_t& copy) {
   return {.source = copy.source,
           .source_pitch = copy.source_pitch,
@@ -216,10 +229,36 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
 // Copies
 // -----------------------------------------------------------------------------------------------------
 
+[[gnu::always_inline]] inline void CopyEngines::note(Engine& engine, const hsabe_copy_t& copy) {
+  SdmaQueue& queue = *engine.queue;
+  if (engine.copies.size() >= kKeptMost) engine.copies.read(queue.read());
+  engine.copies.add(copy.completion, queue.written());
+  if (copy.width * copy.height * copy.depth > kEngineBytesWithin) engine.large_end = queue.written();
+}
+
+inline CopyEngines::Result CopyEngines::plain_by_engine(Engine& engine, const hsabe_copy_t& copy) {
+  SdmaQueue& queue = *engine.queue;
+  if (copy.width > queue.encoder().copy_max()) return Result::kNotThisWay;
+  if (!queue.plain_copy(copy.destination, copy.source, static_cast<uint32_t>(copy.width), copy.from_host != 0,
+                        completion_of(copy)))
+    return Result::kNoRoom;
+  note(engine, copy);
+  return Result::kDone;
+}
+
+/// Between host and device, for nothing to wait for, by an engine that is there: nothing needs deciding then.
+inline bool CopyEngines::submit_plain(const hsabe_copy_t& copy) {
+  if (copy.dependency_count != 0 || copy.engines != 0 || (copy.from_host == 0 && copy.to_host == 0))
+    return false;
+  Engine& engine = engines_[copy.to_host != 0 ? kFromDevice : kToDevice];
+  const std::lock_guard lock(mutex_);
+  return engine.queue != nullptr && !engine.copies.open() && plain_by_engine(engine, copy) == Result::kDone;
+}
+
 hsabe_status_t CopyEngines::submit(const hsabe_copy_t& asked) {
   if (asked.width == 0 || asked.height == 0 || asked.depth == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (asked.height == 1 && asked.depth == 1) return submit_folded(asked);
-  return submit_folded(folded(asked));
+  if (is_plain(asked) && submit_plain(asked)) return HSA_STATUS_SUCCESS;
+  return is_row(asked) ? submit_folded(asked) : submit_folded(folded(asked));
 }
 
 hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
@@ -274,32 +313,15 @@ CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
 }
 
 CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& copy, const Waits& waits) {
+  if (is_plain(copy) && waits.signals.empty()) {
+    const Result result = plain_by_engine(engine, copy);
+    if (result != Result::kNotThisWay) return result;
+  }
   SdmaQueue& queue = *engine.queue;
   const SdmaEncoder& encoder = queue.encoder();
   const bool row = is_row(copy);
-  const auto done = [&] {
-    if (engine.copies.size() >= kKeptMost) engine.copies.read(queue.read());
-    engine.copies.add(copy.completion, queue.written());
-    if (copy.width * copy.height * copy.depth > kEngineBytesWithin) engine.large_end = queue.written();
-    return Result::kDone;
-  };
   const bool flush = copy.from_host != 0;
-  SdmaCompletion completion;
-  if (copy.completion != 0) {
-    amd_signal_t& signal = signal_of(copy.completion);
-    completion.value_va = reinterpret_cast<uint64_t>(&signal.value);
-    completion.mailbox_va = signal.event_mailbox_ptr;
-    completion.event_id = signal.event_id;
-  }
-  if (row && waits.signals.empty() && copy.width <= encoder.copy_max() && copy.start_time == 0 &&
-      copy.end_time == 0) {
-    uint32_t* const begin = queue.begin(SdmaEncoder::kPlainDwords);
-    if (begin == nullptr) return Result::kNoRoom;
-    const uint32_t* const end = encoder.plain_copy(begin, copy.destination, copy.source,
-                                                   static_cast<uint32_t>(copy.width), flush, completion);
-    queue.submit(static_cast<size_t>(end - begin));
-    return done();
-  }
+  const SdmaCompletion completion = completion_of(copy);
 
   const auto narrow = [&] {
     return copy.width <= UINT32_MAX && copy.height <= UINT32_MAX && copy.depth <= UINT32_MAX;
@@ -332,7 +354,8 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
     engine.copies.open_wait(begin, begin + waiting * 4, signals);
     look_after_open_waits();
   }
-  return done();
+  note(engine, copy);
+  return Result::kDone;
 }
 
 CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits& waits) {

@@ -73,6 +73,7 @@ class CopyEngines {
   };
   enum class Result { kDone, kNoRoom, kNoService, kNotThisWay };
 
+  bool submit_plain(const hsabe_copy_t& copy);
   hsabe_status_t submit_folded(const hsabe_copy_t& copy);
 
   // With the lock.
@@ -81,6 +82,8 @@ class CopyEngines {
   Engine* engine_for(const hsabe_copy_t& copy, const Waits& waits);
   bool may_take(size_t number, const Waits& waits);
   ServiceQueue* service();
+  void note(Engine& engine, const hsabe_copy_t& copy);
+  Result plain_by_engine(Engine& engine, const hsabe_copy_t& copy);
   Result by_engine(Engine& engine, const hsabe_copy_t& copy, const Waits& waits);
   Result by_kernel(const hsabe_copy_t& copy, const Waits& waits);
   void look_after_open_waits();

@@ -24,7 +24,6 @@ constexpr uint32_t kPollMemory = 1u << 31;
 constexpr uint32_t kPollEqual = 3u << 28;
 constexpr uint32_t kPollInterval = 10, kPollRetryForever = 0xfff << 16;
 constexpr uint32_t kAdd64 = 47u << 25;
-constexpr uint32_t kTrapContextMask = 0x0fffffff;
 
 // Word 2 of a cache request, whose control begins in bit 16.
 constexpr uint32_t kGcrWriteBackScalar = 1u << 22;
@@ -235,7 +234,7 @@ uint32_t* SdmaEncoder::atomic_add64(uint32_t* to, uint64_t va, int64_t addend) c
 
 uint32_t* SdmaEncoder::trap(uint32_t* to, uint32_t context) const {
   *to++ = kTrap;
-  *to++ = context & kTrapContextMask;
+  *to++ = trap_context(context);
   return to;
 }
 
@@ -295,16 +294,6 @@ uint32_t* SdmaEncoder::end(uint32_t* to) const {
   return to;
 }
 
-uint32_t* SdmaEncoder::plain_copy(uint32_t* to, uint64_t destination, uint64_t source, uint32_t bytes,
-                                  bool flush, const SdmaCompletion& announced) const {
-  static_assert(kPollDwords + 2 * kCacheDwords + kCopyDwords + kAtomicDwords + kFenceDwords + kTrapDwords <=
-                kPlainDwords);
-  to = begin(to, flush);
-  to = copy(to, destination, source, bytes);
-  to = end(to);
-  return completion(to, announced);
-}
-
 uint32_t* SdmaEncoder::nop(uint32_t* to, size_t dwords) const {
   constexpr size_t kCountMax = 0x3fff;
   while (dwords != 0) {
@@ -314,6 +303,24 @@ uint32_t* SdmaEncoder::nop(uint32_t* to, size_t dwords) const {
     dwords -= part;
   }
   return to;
+}
+
+SdmaPlainCopy::SdmaPlainCopy(const SdmaEncoder& encoder, bool hdp_flush, bool interrupts)
+    : interrupts_(interrupts) {
+  static_assert(SdmaEncoder::kPollDwords + 2 * SdmaEncoder::kCacheDwords + SdmaEncoder::kCopyDwords +
+                    SdmaEncoder::kAtomicDwords + SdmaEncoder::kFenceDwords + SdmaEncoder::kTrapDwords <=
+                SdmaEncoder::kSmallestSubmission);
+  uint32_t* const words = words_.data();
+  const auto position = [words](const uint32_t* at) { return static_cast<uint32_t>(at - words); };
+  uint32_t* to = encoder.begin(words, hdp_flush);
+  copy_ = position(to);
+  to = encoder.copy(to, 0, 0, 1);
+  bias_ = 1 - words[copy_ + 1];
+  to = encoder.end(to);
+  completion_ = position(to);
+  mailbox_ = completion_ + SdmaEncoder::kAtomicDwords;
+  to = encoder.completion(to, {.value_va = 1, .mailbox_va = interrupts ? 1u : 0u});
+  dwords_ = position(encoder.nop(to, encoder.padding_dwords(position(to))));
 }
 
 }  // namespace rigel::gfx

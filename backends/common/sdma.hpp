@@ -7,9 +7,10 @@
 // Sources of layouts: Linux (amdgpu/vega10_sdma_pkt_open.h, navi10_sdma_pkt_open.h, iceland_sdma_pkt_open.h).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <cstring>
 
 #include "backends/common/chip.hpp"
 
@@ -98,6 +99,7 @@ class SdmaEncoder {
   uint32_t* fence(uint32_t* to, uint64_t va, uint32_t value) const;
   uint32_t* atomic_add64(uint32_t* to, uint64_t va, int64_t addend) const;
   uint32_t* trap(uint32_t* to, uint32_t context) const;
+  static uint32_t trap_context(uint32_t context) { return context & 0x0fffffff; }
   /// Writes the 64-bit reference clock; `va` is a multiple of kTimestampAlignment.
   uint32_t* timestamp(uint32_t* to, uint64_t va) const;
 
@@ -121,11 +123,6 @@ class SdmaEncoder {
 
   // Submissions
   // ----------------------------------------------------------------------------------------------
-
-  /// What most submissions are: a copy of copy_max() bytes at most, with what goes before and after it.
-  static constexpr size_t kPlainDwords = 40;
-  uint32_t* plain_copy(uint32_t* to, uint64_t destination, uint64_t source, uint32_t bytes, bool hdp_flush,
-                       const SdmaCompletion& completion) const;
 
   /// NOPs for `dwords` dwords: one packet where the dialect has a counted one.
   uint32_t* nop(uint32_t* to, size_t dwords) const;
@@ -154,6 +151,38 @@ class SdmaEncoder {
   SdmaVersion version_;
   uint32_t copy_max_;
   Quirks quirks_;
+};
+
+/// What most submissions are, encoded once: a copy of copy_max() bytes at most with what goes before and
+/// after it, a completion, and the NOPs that it needs besides. What differs from one to the next is filled
+/// in.
+class SdmaPlainCopy {
+ public:
+  /// `hdp_flush` as for SdmaEncoder::begin; `interrupts`: completions have a mailbox.
+  SdmaPlainCopy(const SdmaEncoder& encoder, bool hdp_flush, bool interrupts);
+
+  size_t dwords() const { return dwords_; }
+  /// `bytes` is not 0, and `completion` has a value, which is decremented, and a mailbox if it was said so.
+  void write(uint32_t* to, uint64_t destination, uint64_t source, uint32_t bytes,
+             const SdmaCompletion& completion) const {
+    std::memcpy(to, words_.data(), size_t{dwords_} * 4);
+    const auto put = [to](size_t at, uint64_t value) { std::memcpy(to + at, &value, sizeof value); };
+    to[copy_ + 1] = bytes - bias_;
+    put(copy_ + 3, source);
+    put(copy_ + 5, destination);
+    put(completion_ + 1, completion.value_va);
+    if (!interrupts_) return;
+    put(mailbox_ + 1, completion.mailbox_va);
+    to[mailbox_ + 3] = completion.event_id;
+    to[mailbox_ + SdmaEncoder::kFenceDwords + 1] = SdmaEncoder::trap_context(completion.event_id);
+  }
+
+ private:
+  std::array<uint32_t, SdmaEncoder::kSmallestSubmission> words_{};
+  uint32_t dwords_;
+  uint32_t bias_;  ///< of the number of bytes
+  uint32_t copy_, completion_, mailbox_;
+  bool interrupts_;
 };
 
 /// Indices of a ring of packets: bytes, counted up for ever by software.

@@ -1,6 +1,5 @@
 #include "backends/common/sdma_queue.hpp"
 
-#include <atomic>
 #include <cstring>
 
 #include <hsa_plugin/kfd_abi.h>
@@ -15,7 +14,10 @@ constexpr uint32_t kPriority = 7;
 SdmaQueue::SdmaQueue(Device& device)
     : device_(device),
       encoder_(device.family.sdma, device.chip.sdma_copy_max, device.quirks),
-      indices_{device.family.sdma, kRingBytes} {}
+      plain_{SdmaPlainCopy(encoder_, false, false), SdmaPlainCopy(encoder_, false, true),
+             SdmaPlainCopy(encoder_, true, false), SdmaPlainCopy(encoder_, true, true)},
+      indices_{device.family.sdma, kRingBytes},
+      wide_doorbell_(device.family.doorbell == HSABE_DOORBELL_INDEX64) {}
 
 std::unique_ptr<SdmaQueue> SdmaQueue::create(Device& device) {
   std::unique_ptr<SdmaQueue> queue(new SdmaQueue(device));
@@ -56,14 +58,7 @@ uint64_t SdmaQueue::read() {
 }
 
 uint32_t* SdmaQueue::begin(size_t dwords) {
-  const uint64_t bytes = (dwords + encoder_.padding_dwords(dwords)) * 4;
-  const uint64_t gap = indices_.gap(written_, bytes);
-  const uint64_t end = written_ + gap + bytes;
-  if (!indices_.has_room(end, read_) && !indices_.has_room(end, read())) return nullptr;
-  const auto at = [&] { return reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)); };
-  if (gap != 0) encoder_.nop(at(), gap / 4);
-  written_ += gap;
-  return at();
+  return room_for((dwords + encoder_.padding_dwords(dwords)) * 4);
 }
 
 uint64_t SdmaQueue::submit(size_t dwords) {
@@ -71,22 +66,13 @@ uint64_t SdmaQueue::submit(size_t dwords) {
   const size_t padding = encoder_.padding_dwords(dwords);
   auto* const end = reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)) + dwords;
   if (padding != 0) encoder_.nop(end, padding);
-  written_ += (dwords + padding) * 4;
-
-  const uint64_t published = indices_.published(written_);
-  std::atomic_ref(*reinterpret_cast<uint64_t*>(pointers_.data() + kWriteIndexAt))
-      .store(published, std::memory_order_release);
-  if (device_.family.doorbell == HSABE_DOORBELL_INDEX64) {
-    std::atomic_ref(*static_cast<uint64_t*>(doorbell_)).store(published, std::memory_order_release);
-  } else {
-    std::atomic_ref(*static_cast<uint32_t*>(doorbell_))
-        .store(static_cast<uint32_t>(published), std::memory_order_release);
-  }
-  // The engine had the next lines last; fetching them overlaps with what comes before the next submission.
-  constexpr uint64_t kLine = 64, kAhead = 256;
-  for (uint64_t at = 0; at < kAhead; at += kLine)
-    __builtin_prefetch(ring_.data() + indices_.offset(written_ + at), 1);
+  publish((dwords + padding) * 4);
   return begin;
+}
+
+void SdmaQueue::skip(uint64_t bytes) {
+  encoder_.nop(reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)), bytes / 4);
+  written_ += bytes;
 }
 
 }  // namespace rigel::gfx

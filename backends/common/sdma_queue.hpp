@@ -5,6 +5,8 @@
 // loaded with acquire before its part of the ring is written again.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +34,19 @@ class SdmaQueue {
   /// Has the engine read the dwords that were put there. Returns where they begin.
   uint64_t submit(size_t dwords);
 
+  /// Copies a row of encoder().copy_max() bytes at most. False if there is no room now. `hdp_flush` as for
+  /// SdmaEncoder::begin; `completion` has a value.
+  bool plain_copy(uint64_t destination, uint64_t source, uint32_t bytes, bool hdp_flush,
+                  const SdmaCompletion& completion) {
+    const SdmaPlainCopy& plain = plain_[(hdp_flush ? 2 : 0) + (completion.mailbox_va != 0 ? 1 : 0)];
+    const uint64_t length = plain.dwords() * 4;
+    uint32_t* const to = room_for(length);
+    if (to == nullptr) return false;
+    plain.write(to, destination, source, bytes, completion);
+    publish(length);
+    return true;
+  }
+
   /// Where the last submission ends, and how far the engine has read. In bytes; both only grow.
   uint64_t written() const { return written_; }
   uint64_t read();
@@ -47,11 +62,40 @@ class SdmaQueue {
 
   explicit SdmaQueue(Device& device);
 
+  uint32_t* room_for(uint64_t bytes) {
+    const uint64_t gap = indices_.gap(written_, bytes);
+    const uint64_t end = written_ + gap + bytes;
+    if (!indices_.has_room(end, read_) && !indices_.has_room(end, read())) return nullptr;
+    if (gap != 0) [[unlikely]]
+      skip(gap);
+    return reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_));
+  }
+  void skip(uint64_t bytes);
+
+  void publish(uint64_t bytes) {
+    written_ += bytes;
+    const uint64_t published = indices_.published(written_);
+    std::atomic_ref(*reinterpret_cast<uint64_t*>(pointers_.data() + kWriteIndexAt))
+        .store(published, std::memory_order_release);
+    if (wide_doorbell_) {
+      std::atomic_ref(*static_cast<uint64_t*>(doorbell_)).store(published, std::memory_order_release);
+    } else {
+      std::atomic_ref(*static_cast<uint32_t*>(doorbell_))
+          .store(static_cast<uint32_t>(published), std::memory_order_release);
+    }
+    // The engine had the next lines last; fetching them overlaps with what comes before the next submission.
+    const std::byte* const next = ring_.data() + indices_.offset(written_);
+    for (size_t line = 0; line < 4; ++line) __builtin_prefetch(next + line * 64, 1);
+  }
+
   Device& device_;
   const SdmaEncoder encoder_;
+  const std::array<SdmaPlainCopy, 4>
+      plain_;  // without and with a flush; of each, without and with interrupts
   const SdmaRing indices_;
   Block ring_;
   Block pointers_;  // the read index, and kWriteIndexAt further the write index
+  const bool wide_doorbell_;
   void* doorbell_ = nullptr;
   uint32_t queue_id_ = 0;
   bool created_ = false;

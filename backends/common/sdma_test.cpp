@@ -149,6 +149,31 @@ TEST(SdmaNop, IsCountedFromV4On) {
   EXPECT_EQ(many[0x4000], 0u);
 }
 
+TEST(SdmaPlainCopy, IsWhatItsPartsAre) {
+  const SdmaEncoder small(SdmaVersion::kV4, 0x3fffff, kQuirkSdmaSmallSubmission);
+  for (const SdmaEncoder& encoder : {kV3, kV4, kV5, small}) {
+    for (const bool flush : {false, true}) {
+      for (const uint64_t mailbox : {uint64_t{0}, kTo + 64}) {
+        const SdmaPlainCopy plain(encoder, flush, mailbox != 0);
+        for (const uint32_t bytes : {1u, 4096u, encoder.copy_max()}) {
+          const SdmaCompletion completion{
+              .value_va = kTo + bytes, .mailbox_va = mailbox, .event_id = 0xf000'0000 + bytes};
+          std::vector<uint32_t> parts(2 * SdmaEncoder::kSmallestSubmission);
+          uint32_t* end = encoder.begin(parts.data(), flush);
+          end = encoder.copy(end, kTo, kFrom + bytes, bytes);
+          end = encoder.completion(encoder.end(end), completion);
+          end = encoder.nop(end, encoder.padding_dwords(static_cast<size_t>(end - parts.data())));
+          parts.resize(static_cast<size_t>(end - parts.data()));
+          EXPECT_EQ(parts, words(plain.dwords(), [&](uint32_t* to) {
+                      plain.write(to, kTo, kFrom + bytes, bytes, completion);
+                      return to + plain.dwords();
+                    }));
+        }
+      }
+    }
+  }
+}
+
 TEST(SdmaNop, FillsUpSmallSubmissionsWhereTheyAreNotSafe) {
   EXPECT_EQ(kV4.padding_dwords(10), 0u);
   const SdmaEncoder vega(SdmaVersion::kV4, 0x3fffff, kQuirkSdmaSmallSubmission);

@@ -44,6 +44,14 @@ bool ends_within(const void* ptr, size_t size, const Placement& placement) {
   return size <= usable - offset;
 }
 
+[[gnu::cold]] Status out_of_bounds(const void* ptr, size_t size, const Placement& placement) {
+  if (size > PTRDIFF_MAX) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are more than there can be", size, ptr);
+  }
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
+              ptr, placement.size);
+}
+
 uint32_t pieces_of(const Box& box) {
   const size_t bytes = box.width * box.rows();
   // Contents are undefined if the sides overlap, but a memmove in one piece is the best answer there is.
@@ -254,48 +262,49 @@ DeviceCopier* CopyEngine::device_of(hsa_agent_t agent) const noexcept {
 
 /// What runs past the end of an allocation is refused. Of memory that is no allocation all that is known is
 /// that it is less than half of the address space.
-Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& placement) {
-  if (size > PTRDIFF_MAX) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are more than there can be", size, ptr);
-  }
-  if (placement.type != HSA_EXT_POINTER_TYPE_HSA || ends_within(ptr, size, placement))
+inline Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& placement) {
+  const bool known = placement.type == HSA_EXT_POINTER_TYPE_HSA;
+  if (size <= PTRDIFF_MAX && (!known || ends_within(ptr, size, placement))) [[likely]]
     return HSA_STATUS_SUCCESS;
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
-              ptr, placement.size);
+  return out_of_bounds(ptr, size, placement);
 }
 
-Result<CopyEngine::Route> CopyEngine::route(const BoxSide& destination, hsa_agent_t dst_agent,
-                                            const BoxSide& source, hsa_agent_t src_agent) const {
-  const Placement to = memory_.locate(destination.start);
-  const Placement from = memory_.locate(source.start);
+/// Who copies a row, and whether it may be copied.
+inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t dst_agent, const void* src,
+                                                   hsa_agent_t src_agent, size_t size) const {
+  const Placement to = memory_.locate(dst);
+  const Placement from = memory_.locate(src);
   if (!is_agent(dst_agent, to.owner) || !is_agent(src_agent, from.owner)) {
     return error(HSA_STATUS_ERROR_INVALID_AGENT);
   }
-  Status status = check_bounds(destination.start, destination.extent, to);
-  if (status == HSA_STATUS_SUCCESS) status = check_bounds(source.start, source.extent, from);
+  Status status = check_bounds(dst, size, to);
+  if (status == HSA_STATUS_SUCCESS) status = check_bounds(src, size, from);
   if (status != HSA_STATUS_SUCCESS) return error(status);
 
   if (dst_agent.handle == 0) dst_agent = to.owner;
   if (src_agent.handle == 0) src_agent = from.owner;
   // Of two devices either may have been let into the other's memory, or neither.
-  DeviceCopier* const reader = device_of(from.owner);
-  DeviceCopier* const writer = device_of(to.owner);
+  DeviceCopier* const reader = from.in_host ? nullptr : device_of(from.owner);
+  DeviceCopier* const writer = to.in_host ? nullptr : device_of(to.owner);
   const bool peers = reader != nullptr && writer != nullptr && reader != writer;
-  for (const hsa_agent_t agent : {src_agent, dst_agent, from.owner, to.owner}) {
+  const auto copier = [&](hsa_agent_t agent) -> DeviceCopier* {
     DeviceCopier* const device = agent.handle == from.owner.handle ? reader
                                  : agent.handle == to.owner.handle ? writer
                                                                    : device_of(agent);
-    if (device == nullptr) continue;
-    if (peers && !(memory_.reaches(agent, destination.start) && memory_.reaches(agent, source.start)))
-      continue;
+    return !peers || (memory_.reaches(agent, dst) && memory_.reaches(agent, src)) ? device : nullptr;
+  };
+  DeviceCopier* device = copier(src_agent);
+  if (device == nullptr) device = copier(dst_agent);
+  if (device == nullptr) device = copier(from.owner);
+  if (device == nullptr) device = copier(to.owner);
+  if (device != nullptr) {
     const auto direct = [](const Placement& side) { return side.type == HSA_EXT_POINTER_TYPE_HSA; };
     return Route{device, {true, from.in_host, to.in_host, direct(from) && direct(to)}};
   }
   if (peers) return Route{.device = writer, .reader = reader};
   if (to.host_accessible && from.host_accessible)
     return Route{.destination_to_host = to.to_host, .source_to_host = from.to_host};
-  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}",
-              static_cast<const void*>(destination.start), static_cast<const void*>(source.start));
+  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}", dst, src);
 }
 
 Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
@@ -363,7 +372,7 @@ Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
 }
 
 /// Whether a caller's agent is one, or none. Nearly always it is the memory's owner.
-bool CopyEngine::is_agent(hsa_agent_t agent, hsa_agent_t owner) const noexcept {
+inline bool CopyEngine::is_agent(hsa_agent_t agent, hsa_agent_t owner) const noexcept {
   return agent.handle == 0 || agent.handle == owner.handle || memory_.agents().find(agent) != nullptr;
 }
 
@@ -371,25 +380,14 @@ Status CopyEngine::memory_async_copy(void* dst, hsa_agent_t dst_agent, const voi
                                      size_t size, uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
                                      hsa_signal_t completion_signal) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  Box box = row(dst, src, size);
+  Signals signals{num_dep_signals, dep_signals, completion_signal};
   if (size == 0) {
     if (!is_agent(dst_agent, {}) || !is_agent(src_agent, {})) return HSA_STATUS_ERROR_INVALID_AGENT;
-    return submit(box, {}, 0, num_dep_signals, dep_signals, completion_signal);
+    return find(signals);
   }
-  // Nearly always one side is the host's, or both are of one device, and the agents are the owners.
-  const Placement to = memory_.locate(dst);
-  const Placement from = memory_.locate(src);
-  if (to.type == HSA_EXT_POINTER_TYPE_HSA && from.type == HSA_EXT_POINTER_TYPE_HSA &&
-      to.owner.handle == dst_agent.handle && from.owner.handle == src_agent.handle &&
-      (to.in_host != from.in_host || (!to.in_host && to.owner.handle == from.owner.handle)) &&
-      ends_within(dst, size, to) && ends_within(src, size, from)) {
-    DeviceCopier* const device = device_of(to.in_host ? from.owner : to.owner);
-    const Route straight{.device = device, .sides = {true, from.in_host, to.in_host, true}};
-    if (device != nullptr) return submit(box, straight, 0, num_dep_signals, dep_signals, completion_signal);
-  }
-  const auto way = route(box.destination, dst_agent, box.source, src_agent);
+  const auto way = route(dst, dst_agent, src, src_agent, size);
   if (!way) return way.error();
-  return submit(box, *way, 0, num_dep_signals, dep_signals, completion_signal);
+  return submit_row(dst, src, size, *way, 0, signals);
 }
 
 Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent, const void* src,
@@ -398,8 +396,7 @@ Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent,
                                                hsa_signal_t completion_signal,
                                                hsa_amd_sdma_engine_id_t engine_id, bool force_copy_on_sdma) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  Box box = row(dst, src, size);
-  const auto way = route(box.destination, dst_agent, box.source, src_agent);
+  const auto way = route(dst, dst_agent, src, src_agent, size);
   if (!way) return way.error();
   const auto engine = static_cast<uint32_t>(engine_id);
   const uint32_t all = way->device == nullptr ? 0 : way->device->engines(dst_agent, src_agent).all;
@@ -407,7 +404,8 @@ Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent,
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is not one engine of {:#x}", engine, all);
   }
   const bool any_way = dst_agent.handle == src_agent.handle && !force_copy_on_sdma;
-  return submit(box, *way, any_way ? 0 : engine, num_dep_signals, dep_signals, completion_signal);
+  Signals signals{num_dep_signals, dep_signals, completion_signal};
+  return submit_row(dst, src, size, *way, any_way ? 0 : engine, signals);
 }
 
 Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* dst_offset,
@@ -443,57 +441,77 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
       if (device == nullptr && !placement.host_accessible) return HSA_STATUS_ERROR_INVALID_AGENT;
     }
   }
-  return submit(*box, way, 0, num_dep_signals, dep_signals, completion_signal);
+  Signals signals{num_dep_signals, dep_signals, completion_signal};
+  const Status status = find(signals);
+  if (status != HSA_STATUS_SUCCESS || box->empty()) return status;
+  return submit(*box, way, 0, signals);
 }
 
-/// Checks the signals of an asynchronous copy whose other arguments are right, and sets it going. An empty
-/// copy touches no signal.
-Status CopyEngine::submit(Box& box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
-                          const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
-  DeviceCopier* const device = route.device;
-  if (num_dep_signals > 0 && dep_signals == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+/// What the signals of an asynchronous copy are. It touches none of them.
+inline Status CopyEngine::find(Signals& signals) {
+  if (signals.count > 0 && signals.dependencies == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto live = [](hsa_signal_t handle) {
     Signal* signal = Signal::from_handle(handle);
     return signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER ? signal : nullptr;
   };
-  bool ready = true;
-  for (uint32_t i = 0; i < num_dep_signals; ++i) {
-    Signal* signal = live(dep_signals[i]);
+  for (uint32_t i = 0; i < signals.count; ++i) {
+    Signal* signal = live(signals.dependencies[i]);
     if (signal == nullptr) return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency {} is not a signal", i);
-    ready = ready && signal->load<std::memory_order_acquire>() == 0;
+    signals.ready = signals.ready && signal->load<std::memory_order_acquire>() == 0;
   }
-  Signal* completion = live(completion_signal);
-  if (completion == nullptr)
+  signals.completion = live(signals.handle);
+  if (signals.completion == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
-  if (box.empty()) return HSA_STATUS_SUCCESS;
+  return HSA_STATUS_SUCCESS;
+}
+
+/// Sets a row going whose other arguments are right. An empty one is done.
+Status CopyEngine::submit_row(void* dst, const void* src, size_t size, const Route& route, uint32_t engines,
+                              Signals& signals) {
+  const Status status = find(signals);
+  if (status != HSA_STATUS_SUCCESS || size == 0) return status;
+  if (route.device != nullptr && route.reader == nullptr && signals.ready && engines == 0 &&
+      !profiling_.load(std::memory_order_relaxed)) {
+    const auto taken = route.device->submit_row(dst, src, size, route.sides, *signals.completion);
+    if (!taken) return taken.error();
+    if (*taken) return HSA_STATUS_SUCCESS;
+  }
+  return submit(row(dst, src, size), route, engines, signals);
+}
+
+/// Sets a copy going whose arguments are right.
+Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, const Signals& signals) {
+  DeviceCopier* const device = route.device;
   if (device == nullptr) {  // locked memory may be named as an agent sees it
     box.destination.start += route.destination_to_host;
     box.source.start += route.source_to_host;
   }
 
   const bool profiled = profiling_.load(std::memory_order_relaxed);
-  if (device == nullptr && ready && box.width * box.rows() <= kInlineBytes) {
+  if (device == nullptr && signals.ready && box.width * box.rows() <= kInlineBytes) {
     const uint64_t start = profiled ? system_time_ns() : 0;
     copy_piece(box, 0, 1);
-    if (profiled) stamp(*completion, start, system_time_ns());
-    completion->subtract<std::memory_order_release>(1);
+    if (profiled) stamp(*signals.completion, start, system_time_ns());
+    signals.completion->subtract<std::memory_order_release>(1);
     return HSA_STATUS_SUCCESS;
   }
 
   std::vector<Signal*> dependencies;
-  if (num_dep_signals != 0 && (!ready || device != nullptr)) {
-    dependencies.reserve(num_dep_signals);
-    for (uint32_t i = 0; i < num_dep_signals; ++i) dependencies.push_back(&Signal::of_live(dep_signals[i]));
+  if (!signals.ready) {
+    dependencies.reserve(signals.count);
+    for (uint32_t i = 0; i < signals.count; ++i)
+      dependencies.push_back(&Signal::of_live(signals.dependencies[i]));
   }
   if (device != nullptr && route.reader == nullptr) {
     // Whose clock the times are of: a signal has no other place for it.
-    if (profiled) completion->abi.reserved2 = reinterpret_cast<uint64_t>(device);
-    const auto taken = device->submit({box, dependencies, completion, engines, profiled, route.sides});
+    if (profiled) signals.completion->abi.reserved2 = reinterpret_cast<uint64_t>(device);
+    const auto taken =
+        device->submit({box, dependencies, signals.completion, engines, profiled, route.sides});
     if (!taken) return taken.error();
     if (*taken) return HSA_STATUS_SUCCESS;
   }
-  auto job =
-      std::make_unique<Job>(*this, box, route, engines, *completion, profiled, std::move(dependencies));
+  auto job = std::make_unique<Job>(*this, box, route, engines, *signals.completion, profiled,
+                                   std::move(dependencies));
   const Status status = job->advance();
   if (status == HSA_STATUS_SUCCESS) {
     static_cast<void>(job.release());

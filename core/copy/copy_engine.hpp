@@ -84,12 +84,23 @@ class CopyEngine {
     DeviceCopier* reader = nullptr;
     ptrdiff_t destination_to_host = 0, source_to_host = 0;  ///< as in Placement
   };
-  Result<Route> route(const BoxSide& destination, hsa_agent_t dst_agent, const BoxSide& source,
-                      hsa_agent_t src_agent) const;
+  Result<Route> route(const void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
+                      size_t size) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   static Status check_bounds(const void* ptr, size_t size, const Placement& placement);
-  Status submit(Box& box, const Route& route, uint32_t engines, uint32_t num_dep_signals,
-                const hsa_signal_t* dep_signals, hsa_signal_t completion_signal);
+
+  /// The signals of an asynchronous copy, as its caller gives them and as what they are.
+  struct Signals {
+    const uint32_t count;
+    const hsa_signal_t* const dependencies;
+    const hsa_signal_t handle;
+    Signal* completion = nullptr;
+    bool ready = true;  ///< every dependency has been seen at 0
+  };
+  static Status find(Signals& signals);
+  Status submit_row(void* dst, const void* src, size_t size, const Route& route, uint32_t engines,
+                    Signals& signals);
+  Status submit(Box box, const Route& route, uint32_t engines, const Signals& signals);
   Status copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src, size_t size);
 
   void enlist(Job& job) noexcept;

@@ -64,6 +64,14 @@ class DeviceCopier {
   /// `copy`.
   virtual Result<bool> submit(const DeviceCopyRequest&) { return false; }
 
+  /// The same for what most copies are, at the price of a few registers: one row that waits for nothing, by
+  /// whichever engine, and untimed. `sides` are known. False: ask `submit`.
+  virtual Result<bool> submit_row([[maybe_unused]] void* destination, [[maybe_unused]] const void* source,
+                                  [[maybe_unused]] size_t size, [[maybe_unused]] CopySides sides,
+                                  [[maybe_unused]] Signal& completion) {
+    return false;
+  }
+
   /// hsa_amd_sdma_engine_id_t bits for copies between these agents: all, those free now, and the best.
   struct Engines {
     uint32_t all = 0;

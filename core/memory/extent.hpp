@@ -78,6 +78,13 @@ struct AllocationView {
   const Heap* heap = nullptr;
 };
 
+/// Where a live allocation is, and in which heap: what copies want to know of both their sides.
+struct AllocationSpan {
+  uintptr_t base = 0;
+  size_t size = 0;  ///< as requested, in bytes
+  const Heap* heap = nullptr;
+};
+
 class Extent {
  public:
   struct Published {
@@ -114,6 +121,27 @@ class Extent {
 
   /// The live allocation around `address`, if there is one. Any thread, no lock.
   std::optional<AllocationView> view(uintptr_t address) const noexcept;
+
+  /// The same, less what copies do not want. False also if somebody is changing the extent: then `view`
+  /// tells.
+  bool find(uintptr_t address, AllocationSpan& found) const noexcept {
+    constexpr auto acquire = std::memory_order_acquire;
+    const uint64_t sequence = published.sequence.load(acquire);
+    const size_t offset = address - published.base.load(acquire);
+    const uint32_t pages = published.object_pages.load(acquire);
+    const uint32_t index = object_index(offset, pages);
+    const ObjectRecord* const records = published.records.load(acquire);
+    const Heap* const heap = published.heap.load(acquire);
+    if (sequence % 2 != 0 || offset >= published.size.load(acquire) || records == nullptr ||
+        heap == nullptr || index >= published.object_count.load(acquire)) {
+      return false;
+    }
+    const size_t inside = offset - size_t{index} * pages * kPageSize;
+    const uint64_t size = records[index].size();
+    if (published.sequence.load(std::memory_order_relaxed) != sequence || inside >= size) return false;
+    found = {address - inside, size, heap};
+    return true;
+  }
 
   /// The index of the object at `offset` bytes from the base.
   static uint32_t object_index(size_t offset, uint32_t object_pages) noexcept {

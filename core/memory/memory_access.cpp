@@ -8,37 +8,6 @@
 #include "core/memory/memory_manager.hpp"
 
 namespace rigel {
-namespace {
-
-// What Extent::view tells, as far as a copy wants to know it: it looks up two addresses each time. False if
-// nothing lives there, or somebody is changing it.
-bool place(const Extent& extent, uintptr_t address, Placement& placement) noexcept {
-  constexpr auto acquire = std::memory_order_acquire;
-  const Extent::Published& published = extent.published;
-  const uint64_t sequence = published.sequence.load(acquire);
-  const size_t offset = address - published.base.load(acquire);
-  const uint32_t pages = published.object_pages.load(acquire);
-  const uint32_t index = Extent::object_index(offset, pages);
-  const ObjectRecord* const records = published.records.load(acquire);
-  const Heap* const heap = published.heap.load(acquire);
-  if (sequence % 2 != 0 || offset >= published.size.load(acquire) || records == nullptr || heap == nullptr ||
-      index >= published.object_count.load(acquire)) {
-    return false;
-  }
-  const size_t inside = offset - size_t{index} * pages * kPageSize;
-  const uint64_t size = records[index].size();
-  if (published.sequence.load(std::memory_order_relaxed) != sequence || inside >= size) return false;
-  const HeapFacts& facts = heap->facts();
-  placement.type = HSA_EXT_POINTER_TYPE_HSA;
-  placement.base = address - inside;
-  placement.size = size;
-  placement.owner = facts.owner;
-  placement.host_accessible = facts.host_accessible;
-  placement.in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU;
-  return true;
-}
-
-}  // namespace
 
 Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents,
                                           const uint32_t* flags, const void* ptr) {
@@ -396,11 +365,9 @@ void* MemoryManager::device_address(const void* ptr) const {
   return const_cast<void*>(ptr);
 }
 
-Placement MemoryManager::locate(const void* ptr) const {
-  const auto address = reinterpret_cast<uintptr_t>(ptr);
+/// For `locate`: what is no allocation, or was being changed.
+Placement MemoryManager::locate_elsewhere(uintptr_t address) const {
   Placement found;
-  const Extent* const extent = extents_.find(address);
-  if (extent != nullptr && place(*extent, address, found)) return found;
   if (const auto view = extents_.view(address)) {
     const HeapFacts& facts = view->heap->facts();
     found.type = HSA_EXT_POINTER_TYPE_HSA;

@@ -175,7 +175,21 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   /// The heap that a handle names, or null. Handles are never dereferenced before they are found here.
   const Heap* find_heap(uint64_t handle) const noexcept;
   /// What is known of an address; type UNKNOWN (the application's own host memory) if nothing is.
-  Placement locate(const void* ptr) const;
+  [[gnu::always_inline]] Placement locate(const void* ptr) const {
+    // Looked up for both sides of every copy, which take no longer than a few of these.
+    const auto address = reinterpret_cast<uintptr_t>(ptr);
+    const Extent* const extent = extents_.find(address);
+    AllocationSpan found;
+    if (extent == nullptr || !extent->find(address, found)) [[unlikely]]
+      return locate_elsewhere(address);
+    const HeapFacts& facts = found.heap->facts();
+    return {.type = HSA_EXT_POINTER_TYPE_HSA,
+            .base = found.base,
+            .size = found.size,
+            .owner = facts.owner,
+            .host_accessible = facts.host_accessible,
+            .in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU};
+  }
   /// Where the host has what `ptr` is to an agent: elsewhere only in locked memory.
   void* host_address(const void* ptr) const;
   /// Where devices address what the host has at `ptr`: elsewhere only in locked memory, and not always there.
@@ -230,6 +244,7 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   };
   /// By the host's address; what is nobody's there is looked for by agents' addresses.
   std::optional<LockedView> locked_around(uintptr_t address) const;
+  [[gnu::cold]] Placement locate_elsewhere(uintptr_t address) const;
   AgentSet accessible_agents(const AllocationView& view) const;
   Result<Exposed> expose(uintptr_t address);
   Result<hsa_amd_ipc_memory_t> name_of(const Exposed& exposed);

@@ -157,11 +157,31 @@ Result<bool> AgentCopier::submit(const DeviceCopyRequest& request) {
     copy.end_time = reinterpret_cast<uint64_t>(&request.completion->copy_end_ts);
   }
   copy.completion = request.completion->handle().handle;
+  return hand_over(copy);
+}
+
+Result<bool> AgentCopier::submit_row(void* destination, const void* source, size_t size, CopySides sides,
+                                     Signal& completion) {
+  hsabe_copy_t copy{};
+  copy.struct_size = sizeof copy;
+  copy.destination =
+      reinterpret_cast<uint64_t>(sides.direct ? destination : memory_.device_address(destination));
+  copy.source = reinterpret_cast<uint64_t>(sides.direct ? source : memory_.device_address(source));
+  copy.width = size;
+  copy.height = 1;
+  copy.depth = 1;
+  copy.completion = completion.handle().handle;
+  copy.from_host = sides.from_host;
+  copy.to_host = sides.to_host;
+  return hand_over(copy);
+}
+
+Result<bool> AgentCopier::hand_over(const hsabe_copy_t& copy) {
   const auto status = static_cast<Status>(agent_.backend().copy.submit(agent_.device(), &copy));
+  if (status == HSA_STATUS_SUCCESS) [[likely]]
+    return true;
   if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES) return false;
-  if (status != HSA_STATUS_SUCCESS)
-    return fail(status, "a device cannot copy: {}", HostServices::take_report());
-  return true;
+  return fail(status, "a device cannot copy: {}", HostServices::take_report());
 }
 
 DeviceCopier::Engines AgentCopier::engines(hsa_agent_t, hsa_agent_t) {

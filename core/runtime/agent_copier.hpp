@@ -23,6 +23,8 @@ class AgentCopier final : public DeviceCopier {
   Status fill(void* destination, uint32_t value, size_t count) override;
   /// Taken if the device can wait for what does not hold yet without holding up others: the backend knows.
   Result<bool> submit(const DeviceCopyRequest& request) override;
+  Result<bool> submit_row(void* destination, const void* source, size_t size, CopySides sides,
+                          Signal& completion) override;
   Engines engines(hsa_agent_t destination, hsa_agent_t source) override;
   uint64_t to_system_time(uint64_t ticks) const override { return agent_.to_system_time(ticks); }
 
@@ -30,6 +32,7 @@ class AgentCopier final : public DeviceCopier {
   /// A copy between addresses of the device.
   hsabe_copy_t plan(const Box& box, const CopySides& sides = {}) const;
   Status begin(hsabe_copy_t& copy, Signal& completion);
+  Result<bool> hand_over(const hsabe_copy_t& copy);
   Status run(hsabe_copy_t& copy);
   Status copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
 
