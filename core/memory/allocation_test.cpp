@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "core/memory/memory_fixture.hpp"
@@ -87,6 +88,49 @@ TEST_F(Allocation, SaysOutOfResourcesWhenTheKernelDoes) {
   void* ptr = nullptr;
   EXPECT_EQ(large.memory_pool_allocate(testing::fine_pool(large), size_t{1} << 49, 0, &ptr),
             HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+}
+
+/// Memory of which there is only so much.
+class ScarceProvider final : public MemoryProvider {
+ public:
+  explicit ScarceProvider(size_t bytes) : left_(bytes) {}
+  Result<Backing> map(const BlockRequest& request) override {
+    if (request.size > left_) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    auto backing = host_.map(request);
+    if (backing) left_ -= request.size;
+    return backing;
+  }
+  void unmap(const Backing& backing) noexcept override {
+    left_ += backing.size;
+    host_.unmap(backing);
+  }
+  Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
+
+ private:
+  HostProvider host_{0};
+  size_t left_;
+};
+
+TEST_F(Allocation, TheLastPagesOfAHeapCanBeHad) {
+  constexpr size_t kBytes = kUnitSize + 3 * kPageSize;  // a slab, and less than another
+  MemoryManager scarce;
+  testing::add_agents(scarce);
+  scarce.add_heap({.owner = kGpu0,
+                   .location = HSA_AMD_MEMORY_POOL_LOCATION_GPU,
+                   .size = kBytes,
+                   .allocation_limit = kBytes},
+                  std::make_unique<ScarceProvider>(kBytes));
+  const hsa_amd_memory_pool_t scarce_pool = testing::pool_of(scarce, kGpu0, 0);
+  for (int round = 0; round < 2; ++round) {
+    std::set<void*> pages;
+    void* ptr = nullptr;
+    Status status = HSA_STATUS_SUCCESS;
+    while ((status = scarce.memory_pool_allocate(scarce_pool, kPageSize, 0, &ptr)) == HSA_STATUS_SUCCESS)
+      EXPECT_TRUE(pages.insert(ptr).second);
+    EXPECT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    EXPECT_EQ(pages.size(), kBytes / kPageSize);
+    for (void* page : pages) EXPECT_EQ(scarce.memory_pool_free(page), HSA_STATUS_SUCCESS);
+  }
 }
 
 TEST_F(Allocation, HonoursFlagsOrRefusesThem) {

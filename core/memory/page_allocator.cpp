@@ -59,6 +59,11 @@ Result<void*> PageAllocator::allocate_object(size_t size, uint32_t size_class) {
   List& open = open_[size_class];
   if (open.head == nullptr) {
     const auto extent = obtain(lock, {.size = kUnitSize, .alignment = kUnitSize});
+    if (!extent && extent.error() == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
+      // What is left may be less than a slab: each of the last objects has a block of its own.
+      lock.unlock();
+      return allocate_block(size, 0);
+    }
     if (!extent) return error(extent.error());
     if (!publish_slab(*extent, size_class)) {
       to_reserve(*extent);

@@ -1,10 +1,10 @@
 // Serves one heap: cuts its provider's blocks into allocations of whole pages.
 //
-// Up to 1 MiB an allocation is an object in a slab, a 2 MiB block of equal-sized objects; above, or with
-// special flags, it has a block of its own. So a million small allocations are a few thousand mappings, and
-// most allocations and frees are a few stores under a lock, without a system call. Memory that was freed goes
-// back to the provider, except for a bounded reserve: a few empty slabs, and blocks worth at most 32 MiB or
-// an eighth of what is in use. What is in reserve keeps its old contents.
+// Up to 1 MiB an allocation is an object in a slab, a 2 MiB block of equal-sized objects; above, with special
+// flags, or where no slab can be had any more, it has a block of its own. So a million small allocations are
+// a few thousand mappings, and most allocations and frees are a few stores under a lock, without a system
+// call. Memory that was freed goes back to the provider, except for a bounded reserve: a few empty slabs, and
+// blocks worth at most 32 MiB or an eighth of what is in use. What is in reserve keeps its old contents.
 //
 // All functions: any thread. One mutex guards the books; the provider is never called under it, so a slow
 // unmap delays only its caller. Readers of the address map take no lock at all (extent.hpp).
