@@ -10,6 +10,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
 #include "core/base/spin.hpp"
+#include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 
 namespace rigel {
@@ -99,7 +100,7 @@ class AsyncDispatcher::Worker {
       }
     }
     // The last look. From here on the registration may be gone: it is the signal's list that is looked at.
-    signal.notify();
+    signal.notify_here();
     return HSA_STATUS_SUCCESS;
   }
 
@@ -155,11 +156,12 @@ class AsyncDispatcher::Worker {
         spin();
         idle = true;
       } else if (polled_.load() != 0) {
-        sleep(system_time_ns() + poll_ns);
+        BellListener bells;
+        look_at_silent_signals(bells);
+        sleep(system_time_ns() + poll_ns, bells);
         poll_ns = std::min(2 * poll_ns, kLongestPollNs);
-        look_at_silent_signals();
       } else {
-        sleep(UINT64_MAX);
+        sleep(UINT64_MAX, {});
       }
     }
     finish();
@@ -172,11 +174,11 @@ class AsyncDispatcher::Worker {
     while (queue_.empty() && system_time_ns() < end) cpu_relax();
   }
 
-  void sleep(uint64_t deadline) noexcept {
+  void sleep(uint64_t deadline, const BellListener& bells) noexcept {
     queue_.prepare_to_sleep();
     if (!queue_.empty() || stopping()) return;
     if (deadline == UINT64_MAX && polled_.load() != 0) return;
-    queue_.sleep(deadline);
+    queue_.sleep(deadline, bells);
   }
 
   bool call_what_is_due() noexcept {
@@ -217,11 +219,19 @@ class AsyncDispatcher::Worker {
     delete &registration;
   }
 
-  void look_at_silent_signals() noexcept {
+  // From here on the bells of what is looked at are listened to.
+  void look_at_silent_signals(BellListener& bells) noexcept {
     const std::lock_guard lock(mutex_);
-    for (auto* item = registered_; item != nullptr; item = item->next_registered) {
-      if (item->polled) item->signal->notify();
-    }
+    const auto for_each = [&](auto&& body) {
+      for (auto* item = registered_; item != nullptr; item = item->next_registered) {
+        if (item->polled) body(*item->signal);
+      }
+    };
+    for_each([&](Signal& signal) {
+      if (!signal.has_attribute(kSignalIpc)) return;
+      if (ChangeBell* const bell = shared_signals::bell_of(signal)) bells.listen(*bell);
+    });
+    for_each([](Signal& signal) { signal.notify_here(); });
   }
 
   // The end, of the thread or in the last call that it makes: afterwards nothing is called any more.

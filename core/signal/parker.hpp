@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/base/clock.hpp"
+#include "core/signal/change_bell.hpp"
 #include "core/signal/futex.hpp"
 
 namespace rigel {
@@ -44,18 +45,20 @@ class Parker {
   bool released() const noexcept { return (word_.load(std::memory_order_acquire) & ~kAsleep) == 0; }
 
   /// Owner only: sleeps until released or until system_time_ns() is `deadline`. False if time ran out.
-  bool park(uint64_t deadline) noexcept {
+  bool park(uint64_t deadline) noexcept { return park(deadline, nullptr); }
+
+  /// Owner only: the same, but a bell that rings ends it, too. False if the owner was not released.
+  bool park(uint64_t deadline, const BellListener* bells) noexcept {
+    if (bells != nullptr && !bells->listens()) bells = nullptr;
     uint32_t word = word_.load(std::memory_order_acquire);
     while ((word & ~kAsleep) != 0) {
       const uint64_t now = deadline == UINT64_MAX ? 0 : system_time_ns();
-      if (now >= deadline) {
-        word_.fetch_and(~kAsleep, std::memory_order_relaxed);
-        return released();
-      }
+      if (now >= deadline) return leave();
       if ((word & kAsleep) == 0 &&
           !word_.compare_exchange_weak(word, word | kAsleep, std::memory_order_acquire)) {
         continue;
       }
+      if (bells != nullptr && bells->sleep(word_, word | kAsleep, deadline - now)) return leave();
       futex_wait(word_, word | kAsleep, deadline - now);
       word = word_.load(std::memory_order_acquire);
     }
@@ -63,6 +66,11 @@ class Parker {
   }
 
  private:
+  bool leave() noexcept {
+    word_.fetch_and(~kAsleep, std::memory_order_relaxed);
+    return released();
+  }
+
   static constexpr uint32_t kAsleep = 0x80000000;
 
   std::atomic<uint32_t> word_;

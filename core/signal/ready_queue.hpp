@@ -52,8 +52,9 @@ class ReadyQueue {
   /// that the look misses ends the sleep that follows.
   void prepare_to_sleep() noexcept { parker_.rearm(); }
 
-  /// Consumer only: sleeps until something is pushed, or poked, or until `deadline` (system_time_ns).
-  void sleep(uint64_t deadline) noexcept { parker_.park(deadline); }
+  /// Consumer only: sleeps until something is pushed, or poked, or rings, or until `deadline`
+  /// (system_time_ns).
+  void sleep(uint64_t deadline, const BellListener& bells) noexcept { parker_.park(deadline, &bells); }
 
  private:
   std::atomic<ReadyItem*> newest_{nullptr};

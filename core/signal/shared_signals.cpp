@@ -28,10 +28,12 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 // What is in a page. Whoever attaches looks at the magic number before it takes anything for a signal.
 struct SharedPage {
-  static constexpr uint64_t kMagic = 0x316c616e67697352;  // "Rsignal1"
+  static constexpr uint64_t kMagic = 0x326c616e67697352;  // "Rsignal2"
   Signal signal;
   uint64_t magic;
+  ChangeBell bell;
 };
+static_assert(sizeof(SharedPage) <= kPage);
 
 struct Slab {
   std::byte* base = nullptr;
@@ -159,6 +161,12 @@ Signal& local_half(Signal& signal) noexcept {
   if (!place) return signal;
   Signal* const half = half_of(*place).load(std::memory_order_acquire);
   return half == nullptr ? signal : *half;
+}
+
+ChangeBell* bell_of(Signal& signal) noexcept {
+  if (slab_count.load(std::memory_order_relaxed) == 0 || !place_of(&signal)) [[likely]]
+    return nullptr;
+  return &reinterpret_cast<SharedPage*>(&signal)->bell;
 }
 
 Signal* create(int64_t initial_value, uint32_t attributes) noexcept try {

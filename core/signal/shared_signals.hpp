@@ -6,8 +6,9 @@
 // page: every place where a page can be has a local half, a signal of the pool's, and `local_half` finds it.
 // It stays with the place, so whoever comes late to a destroyed signal finds lists that are in order. The
 // page's own `attention` has the fence bit for life, which leads every change to `Signal::notify`, and from
-// there to the local half. Changes by other processes are found by looking, as those of devices are
-// (kSignalSilent).
+// there to the local half and to the page's bell, by which the other processes wake (change_bell.hpp).
+// Changes by devices are found by looking (kSignalSilent), as are those by processes where the kernel does
+// not let a thread sleep on several words.
 //
 // Places are in slabs of the pool's allocator, so devices see them. An empty place is a page of zeroes: no
 // signal lives there.
@@ -20,6 +21,7 @@
 
 #include "core/base/status.hpp"
 #include "core/sharing/descriptor_server.hpp"
+#include "core/signal/change_bell.hpp"
 #include "core/signal/signal.hpp"
 
 namespace rigel::shared_signals {
@@ -35,6 +37,10 @@ bool destroy(Signal& signal) noexcept;
 
 /// Where the list of waiters of `signal` is, and what guards it: in itself, for signals that are not shared.
 Signal& local_half(Signal& signal) noexcept;
+
+/// The bell of a signal's page, or null: the signal is not shared. Still there for who comes late, perhaps
+/// as another signal's or nobody's.
+ChangeBell* bell_of(Signal& signal) noexcept;
 
 /// From here on descriptors of signals are handed out by `server`; null: by nobody. Not while the server
 /// ends.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_api.hpp"
 #include "core/signal/wait.hpp"
@@ -80,6 +83,78 @@ TEST_F(SharedSignals, WakeWhoWaitsOnEitherSide) {
     EXPECT_EQ(wait(of(sides.waited), HSA_SIGNAL_CONDITION_EQ, 0), 0);
     waker.join();
   }
+  signal_api::destroy(one);
+  signal_api::destroy(other);
+}
+
+// Two processes, each of which sleeps until the other has changed the value. What is not woken would sleep
+// for minutes: nobody looks now and then here.
+TEST_F(SharedSignals, WakeOtherProcessesAtOnce) {
+  constexpr int64_t kRounds = 20'000;
+  constexpr uint64_t kMinute = 60'000'000'000;
+  const hsa_signal_t one = create(0);
+  const hsa_signal_t other = attach_to(one);
+  const auto sleep_until = [](hsa_signal_t signal, int64_t wanted) {
+    ChangeBell* const bell = shared_signals::bell_of(of(signal));
+    const std::atomic<uint32_t> word{0};
+    for (;;) {
+      BellListener listener;
+      listener.listen(*bell);
+      if (of(signal).load<std::memory_order_acquire>() == wanted) return true;
+      const uint64_t begin = system_time_ns();
+      if (!listener.sleep(word, 0, kMinute)) return false;
+      if (system_time_ns() - begin > kMinute / 2) return false;
+    }
+  };
+  {
+    BellListener listener;
+    listener.listen(*shared_signals::bell_of(of(one)));
+    const std::atomic<uint32_t> word{1};
+    if (!listener.sleep(word, 0, 0)) GTEST_SKIP() << "the kernel lets no thread sleep on several words";
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    bool woken = true;
+    for (int64_t i = 0; i < kRounds && woken; ++i) {
+      woken = sleep_until(other, 2 * i + 1);
+      of(other).store<std::memory_order_release>(2 * i + 2);
+    }
+    _exit(woken ? 0 : 1);
+  }
+  bool woken = true;
+  for (int64_t i = 0; i < kRounds && woken; ++i) {
+    of(one).store<std::memory_order_release>(2 * i + 1);
+    woken = sleep_until(one, 2 * i + 2);
+  }
+  EXPECT_TRUE(woken) << "at " << of(one).load();
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  signal_api::destroy(one);
+  signal_api::destroy(other);
+}
+
+TEST_F(SharedSignals, ThatManyWaitForWakeThemAll) {
+  constexpr int kThreads = 6;
+  constexpr int64_t kRounds = 500;
+  const hsa_signal_t one = create(0);
+  const hsa_signal_t other = attach_to(one);
+  std::atomic<int> arrived{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      Signal& signal = of(thread % 2 == 0 ? one : other);
+      for (int64_t round = 1; round <= kRounds; ++round) {
+        EXPECT_GE(wait(signal, HSA_SIGNAL_CONDITION_GTE, round), round);
+        ++arrived;
+      }
+    });
+  }
+  for (int64_t round = 1; round <= kRounds; ++round) {
+    of(round % 2 == 0 ? one : other).store<std::memory_order_release>(round);
+    while (arrived < kThreads * round) std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();
   signal_api::destroy(one);
   signal_api::destroy(other);
 }

@@ -113,6 +113,12 @@ void Signal::notify() noexcept {
   // For signals with kFence this is the signaller's half of the bargain; for others, where it comes after the
   // fact, it orders the caller's change before what is read under the lock.
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (ChangeBell* const bell = shared_signals::bell_of(*this)) bell->ring();
+  notify_here();
+}
+
+void Signal::notify_here() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   Signal& side = local_half(*this);
   if ((side.attention.load(std::memory_order_relaxed) & kWaiters) == 0) return;
   for (bool more = true; more;) {

@@ -230,6 +230,8 @@ class alignas(128) Signal {
   /// the meantime. (Only what the value is now counts: what the caller wrote may have been a former
   /// signal's.)
   [[gnu::cold]] void notify() noexcept;
+  /// The same for this process alone, where the change is somebody else's.
+  [[gnu::cold]] void notify_here() noexcept;
 
  private:
   std::atomic_ref<int64_t> value() const noexcept {

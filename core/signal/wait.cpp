@@ -11,6 +11,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
 #include "core/base/spin.hpp"
+#include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 
 namespace rigel {
@@ -157,11 +158,14 @@ class Wait {
       const bool poll = link();
       uint64_t poll_ns = kShortestPollNs;
       bool posted = false;
+      BellListener bells;
+      if (poll) listen(bells);
       bool over = look();
       while (!over && !posted) {
         const uint64_t until = poll ? std::min(deadline_, system_time_ns() + poll_ns) : deadline_;
-        posted = parker_.park(until);
+        posted = parker_.park(until, &bells);
         if (posted) break;
+        if (poll) listen(bells);
         over = look();
         if (!over && system_time_ns() >= deadline_) {
           unlink();
@@ -197,6 +201,15 @@ class Wait {
       for (const Entry& entry : entries_) poll |= entry.open() && needs_polling(*entry.signal);
     }
     return poll;
+  }
+
+  // To changes by other processes. Before a look.
+  void listen(BellListener& bells) const noexcept {
+    bells.forget();
+    for (const Entry& entry : entries_) {
+      if (!entry.open() || !entry.signal->has_attribute(kSignalIpc)) continue;
+      if (ChangeBell* const bell = shared_signals::bell_of(*entry.signal)) bells.listen(*bell);
+    }
   }
 
   // This thread has seen the end of an entry itself: whoever unlinks a node counts its post.
