@@ -79,6 +79,7 @@ Status Executable::check_fits(const CodeTarget& target, const CodeObject& object
 
 Status Executable::check_new_names(const std::vector<DescribedSymbol>& described, const CodeObject& object,
                                    hsa_agent_t agent) const {
+  if (by_name_.empty()) return HSA_STATUS_SUCCESS;
   for (const auto& [facts, index] : described) {
     const std::string name = facts.full_name();
     const Entry* known = find(name, agent);
@@ -101,7 +102,7 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
                 reader->uri());
   }
   const hsa_agent_t agent = target.agent();
-  const auto described = describe_symbols(
+  auto described = describe_symbols(
       *object, is_program(agent) ? HSA_VARIABLE_ALLOCATION_PROGRAM : HSA_VARIABLE_ALLOCATION_AGENT, false);
 
   const std::unique_lock lock(mutex_);
@@ -122,14 +123,14 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
 
   std::vector<ExecutableSymbol> added;
   added.reserve(described.size());
-  for (const auto& [facts, index] : described) {
+  for (auto& [facts, index] : described) {
     const CodeSymbol& symbol = object->symbols()[index];
-    added.push_back({.facts = facts,
+    added.push_back({.facts = std::move(facts),
                      .agent = agent,
                      .address = (*loaded)->device_address_of(symbol.value),
                      .weak = is_weak(symbol),
                      .executable = this});
-    if (facts.kind != HSA_SYMBOL_KIND_KERNEL) continue;
+    if (added.back().facts.kind != HSA_SYMBOL_KIND_KERNEL) continue;
     CodeKernel& kernel = added.back().facts.kernel;
     const auto descriptor = (*loaded)->contents_at(symbol.value, kernel.descriptor_size);
     const Status status = target.describe_kernel(descriptor, kernel);
@@ -139,8 +140,10 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
   (*loaded)->handle = tables_.loaded.insert(*loaded);
   loaded_.push_back(*loaded);
   tables_.ranges.add(*loaded);
+  if (by_name_.empty()) by_name_.reserve(added.size());
   for (ExecutableSymbol& symbol : added) {
-    if (find(symbol.facts.full_name(), agent) == nullptr) add(std::move(symbol));
+    std::string name = symbol.facts.full_name();
+    if (find(name, agent) == nullptr) add(std::move(name), std::move(symbol));
   }
   return hsa_loaded_code_object_t{(*loaded)->handle};
 }
@@ -163,7 +166,8 @@ Status Executable::define_variable(hsa_agent_t agent, hsa_variable_segment_t seg
       is_program(agent) ? HSA_VARIABLE_ALLOCATION_PROGRAM : HSA_VARIABLE_ALLOCATION_AGENT;
   symbol.facts.segment = segment;
   symbol.facts.is_constant = segment == HSA_VARIABLE_SEGMENT_READONLY;
-  add(std::move(symbol));
+  std::string full_name = symbol.facts.full_name();
+  add(std::move(full_name), std::move(symbol));
   return HSA_STATUS_SUCCESS;
 }
 
@@ -213,8 +217,8 @@ Executable::Entry* Executable::find(std::string_view name, hsa_agent_t agent) co
   return found == by_name_.end() ? nullptr : found->second;
 }
 
-void Executable::add(ExecutableSymbol symbol) {
-  entries_.push_back({symbol.facts.full_name(), std::move(symbol)});
+void Executable::add(std::string full_name, ExecutableSymbol symbol) {
+  entries_.push_back({std::move(full_name), std::move(symbol)});
   Entry& entry = entries_.back();
   by_name_.emplace(Key{entry.symbol.agent.handle, entry.full_name}, &entry);
 }

@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <shared_mutex>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -117,7 +118,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   Entry* find(std::string_view name, hsa_agent_t agent) const;
   Status check_changeable() const;
   Status check_fits(const CodeTarget& target, const CodeObject& object) const;
-  void add(ExecutableSymbol symbol);
+  void add(std::string full_name, ExecutableSymbol symbol);
   Status check_new_names(const std::vector<DescribedSymbol>& described, const CodeObject& object,
                          hsa_agent_t agent) const;
 

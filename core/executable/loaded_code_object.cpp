@@ -40,6 +40,7 @@ LoadedCodeObject::LoadedCodeObject(hsa_executable_t executable, CodeTarget& targ
       file_(reader->file()),
       debug_entry_(reader->uri(), load_delta_) {
   segments_.assign(object.segments().begin(), object.segments().end());
+  exports_.reserve(object.symbols().size());
   for (const CodeSymbol& symbol : object.symbols()) {
     if (!symbol.exported) continue;
     exports_.push_back({std::string(symbol.name), device_address_of(symbol.value), symbol.size});

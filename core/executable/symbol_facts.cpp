@@ -73,6 +73,7 @@ std::vector<DescribedSymbol> describe_symbols(const CodeObject& object, hsa_vari
   for (const CodeKernel& kernel : object.kernels()) kernels[kernel.symbol] = &kernel;
 
   std::vector<DescribedSymbol> described;
+  described.reserve(object.kernels().size());
   for (uint32_t i = 0; i < symbols.size(); ++i) {
     const CodeSymbol& symbol = symbols[i];
     const bool declared = symbol.place == CodeSymbol::Place::kUndefined && !symbol.name.empty();

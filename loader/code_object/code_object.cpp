@@ -602,13 +602,13 @@ void CodeObjectParser::add_metadata() {
     return candidate.type == kMetadataNoteType && candidate.name == kMetadataNoteName;
   });
   if (note == object_.notes_.end() || object_.kernels_.empty()) return;
-  std::unordered_map<std::string_view, KernelMetadata> by_symbol;
-  for (const KernelMetadata& facts : read_kernel_metadata(note->description))
-    by_symbol.emplace(facts.symbol, facts);
+  const auto noted = read_kernel_metadata(note->description);
+  std::unordered_map<std::string_view, const KernelMetadata*> by_symbol(noted.size());
+  for (const KernelMetadata& facts : noted) by_symbol.emplace(facts.symbol, &facts);
   for (CodeKernel& kernel : object_.kernels_) {
     const auto found = by_symbol.find(object_.symbols_[kernel.symbol].name);
     if (found == by_symbol.end()) continue;
-    const KernelMetadata& facts = found->second;
+    const KernelMetadata& facts = *found->second;
     // Compilers before LLVM 11 left the size in the descriptor at 0.
     if (kernel.kernarg_size == 0) kernel.kernarg_size = facts.kernarg_size.value_or(0);
     const uint32_t alignment = facts.kernarg_alignment.value_or(0);

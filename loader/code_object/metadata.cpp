@@ -1,8 +1,8 @@
 #include "loader/code_object/metadata.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <limits>
+#include <utility>
 
 #include <msgpack.hpp>
 
@@ -12,58 +12,123 @@ namespace rigel {
 namespace {
 
 // The deepest value of a real note lies in map → array → map → array → map → array.
-constexpr size_t kMaxDepth = 16;
+constexpr uint32_t kMaxDepth = 16;
 constexpr size_t kMaxElements = size_t{1} << 20;
 
-const msgpack::object* find(const msgpack::object& map, std::string_view key) {
-  if (map.type != msgpack::type::MAP) return nullptr;
-  for (uint32_t i = 0; i < map.via.map.size; ++i) {
-    const auto& entry = map.via.map.ptr[i];
-    if (entry.key.type != msgpack::type::STR) continue;
-    if (std::string_view(entry.key.via.str.ptr, entry.key.via.str.size) == key) return &entry.val;
-  }
-  return nullptr;
-}
+// Where the kernels are: a map (1) has a list (2) of maps (3).
+constexpr uint32_t kNote = 1, kList = 2, kKernel = 3;
 
-std::optional<uint32_t> find_number(const msgpack::object& map, std::string_view key) {
-  const msgpack::object* value = find(map, key);
-  if (value == nullptr || value->type != msgpack::type::POSITIVE_INTEGER) return std::nullopt;
-  if (value->via.u64 > std::numeric_limits<uint32_t>::max()) return std::nullopt;
-  return static_cast<uint32_t>(value->via.u64);
-}
+/// Picks what is wanted out of a note while it goes by: most of a note describes arguments, and a tree of
+/// them costs more than all the rest of loading a code object. Of what is there twice, the first counts.
+class Reader : public msgpack::null_visitor {
+ public:
+  explicit Reader(size_t size) : most_(static_cast<uint32_t>(std::min(size, kMaxElements))) {}
+
+  std::vector<KernelMetadata> take() { return std::move(kernels_); }
+
+  bool start_map(uint32_t count) {
+    if (!descend(count)) return false;
+    if (depth_ == kKernel && in_kernels_) kernel_ = {};
+    return true;
+  }
+  bool end_map() {
+    if (depth_ == kKernel && in_kernels_ && !kernel_.symbol.empty()) kernels_.push_back(kernel_);
+    return ascend();
+  }
+  bool start_array(uint32_t count) {
+    const bool of_kernels = depth_ == kNote && wanted_ == Key::kKernels;
+    if (!descend(count)) return false;
+    if (of_kernels) in_kernels_ = true;
+    return true;
+  }
+  bool end_array() {
+    if (depth_ == kList) in_kernels_ = false;
+    return ascend();
+  }
+  bool start_map_key() {
+    wanted_ = Key::kNone;
+    in_key_ = true;
+    return true;
+  }
+  bool end_map_key() {
+    in_key_ = false;
+    return true;
+  }
+  bool end_map_value() {
+    wanted_ = Key::kNone;
+    return true;
+  }
+
+  bool visit_str(const char* text, uint32_t size) {
+    const std::string_view string(text, size);
+    if (in_key_) {
+      wanted_ = key(string);
+    } else if (wants(Key::kSymbol) && kernel_.symbol.empty()) {
+      kernel_.symbol = string;
+    }
+    return true;
+  }
+  bool visit_positive_integer(uint64_t value) {
+    if (in_key_ || value > std::numeric_limits<uint32_t>::max()) return true;
+    const auto set = [value](std::optional<uint32_t>& fact) {
+      if (!fact) fact = static_cast<uint32_t>(value);
+    };
+    if (wants(Key::kKernargSize)) set(kernel_.kernarg_size);
+    if (wants(Key::kKernargAlignment)) set(kernel_.kernarg_alignment);
+    return true;
+  }
+  bool visit_boolean(bool value) {
+    if (wants(Key::kDynamicStack) && !kernel_.dynamic_callstack) kernel_.dynamic_callstack = value;
+    return true;
+  }
+
+ private:
+  enum class Key : uint8_t { kNone, kKernels, kSymbol, kKernargSize, kKernargAlignment, kDynamicStack };
+
+  // An element takes a byte at least, so that no honest count exceeds the size of the note.
+  bool descend(uint32_t count) {
+    in_key_ = false;
+    wanted_ = Key::kNone;
+    return count <= most_ && ++depth_ <= kMaxDepth;
+  }
+  bool ascend() {
+    --depth_;
+    wanted_ = Key::kNone;
+    return true;
+  }
+  bool wants(Key key) const { return wanted_ == key && depth_ == kKernel && in_kernels_ && !in_key_; }
+
+  Key key(std::string_view name) {
+    if (depth_ == kNote) {
+      return name == "amdhsa.kernels" && !std::exchange(seen_kernels_, true) ? Key::kKernels : Key::kNone;
+    }
+    if (depth_ != kKernel || !in_kernels_) return Key::kNone;
+    if (name == ".symbol") return Key::kSymbol;
+    if (name == ".kernarg_segment_size") return Key::kKernargSize;
+    if (name == ".kernarg_segment_align") return Key::kKernargAlignment;
+    if (name == ".uses_dynamic_stack") return Key::kDynamicStack;
+    return Key::kNone;
+  }
+
+  const uint32_t most_;
+  uint32_t depth_ = 0;
+  bool in_key_ = false;
+  bool in_kernels_ = false;
+  bool seen_kernels_ = false;
+  Key wanted_ = Key::kNone;  // whose value comes next, of the innermost map
+  KernelMetadata kernel_;
+  std::vector<KernelMetadata> kernels_;
+};
 
 }  // namespace
 
 std::vector<KernelMetadata> read_kernel_metadata(std::span<const std::byte> note) {
-  std::vector<KernelMetadata> kernels;
-  // An element takes a byte at least, so that no honest count exceeds the size of the note. Room is made as
-  // soon as a count is read, hence the second bound.
-  const size_t most = std::min(note.size(), kMaxElements);
-  const msgpack::unpack_limit limit(most, most, note.size(), note.size(), note.size(), kMaxDepth);
-  const auto keep_strings_in_place = [](msgpack::type::object_type, size_t, void*) { return true; };
-  try {
-    const auto unpacked = msgpack::unpack(reinterpret_cast<const char*>(note.data()), note.size(),
-                                          keep_strings_in_place, nullptr, limit);
-    const msgpack::object* list = find(unpacked.get(), "amdhsa.kernels");
-    if (list == nullptr || list->type != msgpack::type::ARRAY) return kernels;
-    kernels.reserve(list->via.array.size);
-    for (uint32_t i = 0; i < list->via.array.size; ++i) {
-      const msgpack::object& kernel = list->via.array.ptr[i];
-      const msgpack::object* symbol = find(kernel, ".symbol");
-      if (symbol == nullptr || symbol->type != msgpack::type::STR) continue;
-      KernelMetadata facts{.symbol = {symbol->via.str.ptr, symbol->via.str.size}};
-      facts.kernarg_size = find_number(kernel, ".kernarg_segment_size");
-      facts.kernarg_alignment = find_number(kernel, ".kernarg_segment_align");
-      const msgpack::object* dynamic = find(kernel, ".uses_dynamic_stack");
-      if (dynamic != nullptr && dynamic->type == msgpack::type::BOOLEAN)
-        facts.dynamic_callstack = dynamic->via.boolean;
-      kernels.push_back(facts);
-    }
-  } catch (const std::exception& reason) {
-    log_message(LogLevel::kDebug, LogTopic::kApi, "code object metadata is not read: {}", reason.what());
-    kernels.clear();
+  Reader reader(note.size());
+  if (!msgpack::parse(reinterpret_cast<const char*>(note.data()), note.size(), reader)) {
+    log_message(LogLevel::kDebug, LogTopic::kApi, "code object metadata is not read: it is broken");
+    return {};
   }
-  return kernels;
+  return reader.take();
 }
 
 }  // namespace rigel
