@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -241,6 +242,40 @@ TEST_P(Ipc, RefusesNamesThatAreNone) {
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                   hsa_amd_ipc_memory_attach(&changed, 64 << 10, 0, nullptr, &attached));
   }
+}
+
+TEST_P(Ipc, RefusesNamesThatWereChanged) {
+  const PoolMemory memory = device_memory(64 << 10);
+  hsa_amd_ipc_memory_t name{};
+  ASSERT_HSA(hsa_amd_ipc_memory_create(memory.get(), 64 << 10, &name));
+  const auto attaches = [](const hsa_amd_ipc_memory_t& changed) {
+    void* attached = nullptr;
+    const hsa_status_t status = hsa_amd_ipc_memory_attach(&changed, 64 << 10, 0, nullptr, &attached);
+    EXPECT_STATUS_IN(status, HSA_STATUS_SUCCESS, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    if (status != HSA_STATUS_SUCCESS) return false;
+    EXPECT_HSA(hsa_amd_ipc_memory_detach(attached));
+    return true;
+  };
+  ASSERT_TRUE(attaches(name));
+  const size_t before = open_descriptors();
+  int attached = 0;
+  for (int bit = 0; bit < 256; ++bit) {
+    hsa_amd_ipc_memory_t changed = name;
+    changed.handle[bit / 32] ^= 1u << bit % 32;
+    attached += attaches(changed);
+  }
+  EXPECT_LE(attached, 64) << "what means something are more bits than that";
+  std::mt19937 random(1);
+  for (int i = 0; i < 3000; ++i) {
+    // As a whole, and behind what says which kind of name it is.
+    hsa_amd_ipc_memory_t made_up = name;
+    for (int word = i % 3 == 0 ? 0 : 1; word < 8; ++word) {
+      if (i % 3 != 2 || random() % 2 == 0) made_up.handle[word] = static_cast<uint32_t>(random());
+    }
+    attaches(made_up);
+  }
+  EXPECT_TRUE(descriptors_come_down_to(before));
+  EXPECT_TRUE(attaches(name)) << "the memory is as it was";
 }
 
 TEST_P(Ipc, ANameEndsWithItsMemory) {

@@ -1,4 +1,6 @@
 // Signals that another process attaches to.
+#include <random>
+
 #include "support/agents.hpp"
 #include "support/queues.hpp"
 #include "support/sharing_peer.hpp"
@@ -85,6 +87,40 @@ TEST_P(IpcSignal, RefusesNamesThatAreNone) {
   EXPECT_HSA(hsa_signal_destroy(gone));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_ipc_signal_attach(&name, &attached));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_SIGNAL, hsa_amd_ipc_signal_create(gone, &name));
+}
+
+TEST_P(IpcSignal, RefusesNamesThatWereChanged) {
+  const hsa_signal_t signal = create(7);
+  hsa_amd_ipc_signal_t name{};
+  ASSERT_HSA(hsa_amd_ipc_signal_create(signal, &name));
+  const auto attaches = [](const hsa_amd_ipc_signal_t& changed) {
+    hsa_signal_t attached{};
+    const hsa_status_t status = hsa_amd_ipc_signal_attach(&changed, &attached);
+    EXPECT_STATUS_IN(status, HSA_STATUS_SUCCESS, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    if (status != HSA_STATUS_SUCCESS) return false;
+    EXPECT_EQ(hsa_signal_load_scacquire(attached), 7) << "another signal";
+    EXPECT_HSA(hsa_signal_destroy(attached));
+    return true;
+  };
+  ASSERT_TRUE(attaches(name));
+  int attached = 0;
+  for (int bit = 0; bit < 256; ++bit) {
+    hsa_amd_ipc_signal_t changed = name;
+    changed.handle[bit / 32] ^= 1u << bit % 32;
+    attached += attaches(changed);
+  }
+  EXPECT_LE(attached, 96) << "what means something are more bits than that";
+  std::mt19937 random(1);
+  for (int i = 0; i < 3000; ++i) {
+    // As a whole, and behind what says which kind of name it is.
+    hsa_amd_ipc_signal_t made_up = name;
+    for (int word = i % 3 == 0 ? 0 : 1; word < 8; ++word) {
+      if (i % 3 != 2 || random() % 2 == 0) made_up.handle[word] = static_cast<uint32_t>(random());
+    }
+    attaches(made_up);
+  }
+  EXPECT_TRUE(attaches(name)) << "the signal is as it was";
+  EXPECT_HSA(hsa_signal_destroy(signal));
 }
 
 INSTANTIATE_FOR_AGENTS(IpcSignal);
