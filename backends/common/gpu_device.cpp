@@ -213,7 +213,11 @@ hsabe_status_t Device::take_queue_memory(uint64_t ring_bytes, QueueMemory& out) 
   hsabe_status_t status = get(out.control, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT, kPage);
   if (status == HSA_STATUS_SUCCESS) status = get(out.ring, HSABE_BLOCK_HOST, ring_flags, ring_bytes);
   if (status == HSA_STATUS_SUCCESS) {
-    status = get(out.end_of_pipe, HSABE_BLOCK_LOCAL, 0, end_of_pipe_bytes(family, facts));
+    const uint64_t bytes = end_of_pipe_bytes(family, facts);
+    status = get(out.end_of_pipe, HSABE_BLOCK_LOCAL, 0, bytes);
+    // Where the program has all of that, the host's does, as it does on chips without local memory.
+    if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES)
+      status = get(out.end_of_pipe, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT, bytes);
   }
   if (status == HSA_STATUS_SUCCESS) {
     status = get(out.save_area, HSABE_BLOCK_HOST, HSABE_BLOCK_EXECUTABLE, save.allocation_bytes);
