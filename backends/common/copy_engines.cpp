@@ -455,6 +455,7 @@ void CopyEngines::look_after_open_waits() {
     // Signals of the process are for the program's threads.
     sigset_t all, before;
     sigfillset(&all);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
     pthread_sigmask(SIG_SETMASK, &all, &before);
     watcher_ = std::thread([this] { look_after(Lock(mutex_)); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

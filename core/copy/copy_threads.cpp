@@ -91,6 +91,7 @@ bool CopyThreads::start_thread() noexcept {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
   const int failure = pthread_create(&thread, nullptr, enter, this);

@@ -117,6 +117,7 @@ Status DescriptorServer::start() {
   stop_ = stop;
   sigset_t all, before;
   sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are for its own threads
   Status status = HSA_STATUS_SUCCESS;
   try {

@@ -53,6 +53,7 @@ class AsyncDispatcher::Worker {
       sigset_t all;
       sigset_t before;
       sigfillset(&all);
+      for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
       pthread_sigmask(SIG_SETMASK, &all, &before);
       const int failure = pthread_create(&worker->thread_, nullptr, enter, reference);
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
