@@ -236,7 +236,8 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
   if (copy.width * copy.height * copy.depth > kEngineBytesWithin) engine.large_end = queue.written();
 }
 
-inline CopyEngines::Result CopyEngines::plain_by_engine(Engine& engine, const hsabe_copy_t& copy) {
+[[gnu::always_inline]] inline CopyEngines::Result CopyEngines::plain_by_engine(Engine& engine,
+                                                                               const hsabe_copy_t& copy) {
   SdmaQueue& queue = *engine.queue;
   if (copy.width > queue.encoder().copy_max()) return Result::kNotThisWay;
   if (!queue.plain_copy(copy.destination, copy.source, static_cast<uint32_t>(copy.width), copy.from_host != 0,

@@ -36,8 +36,8 @@ class SdmaQueue {
 
   /// Copies a row of encoder().copy_max() bytes at most. False if there is no room now. `hdp_flush` as for
   /// SdmaEncoder::begin; `completion` has a value.
-  bool plain_copy(uint64_t destination, uint64_t source, uint32_t bytes, bool hdp_flush,
-                  const SdmaCompletion& completion) {
+  [[gnu::always_inline]] bool plain_copy(uint64_t destination, uint64_t source, uint32_t bytes,
+                                         bool hdp_flush, const SdmaCompletion& completion) {
     const SdmaPlainCopy& plain = plain_[(hdp_flush ? 2 : 0) + (completion.mailbox_va != 0 ? 1 : 0)];
     const uint64_t length = plain.dwords() * 4;
     uint32_t* const to = room_for(length);

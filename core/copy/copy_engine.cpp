@@ -376,6 +376,39 @@ inline bool CopyEngine::is_agent(hsa_agent_t agent, hsa_agent_t owner) const noe
   return agent.handle == 0 || agent.handle == owner.handle || memory_.agents().find(agent) != nullptr;
 }
 
+/// What the signals of an asynchronous copy are. It touches none of them.
+inline Status CopyEngine::find(Signals& signals) {
+  if (signals.count > 0 && signals.dependencies == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto live = [](hsa_signal_t handle) {
+    Signal* signal = Signal::from_handle(handle);
+    return signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER ? signal : nullptr;
+  };
+  for (uint32_t i = 0; i < signals.count; ++i) {
+    Signal* signal = live(signals.dependencies[i]);
+    if (signal == nullptr) return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency {} is not a signal", i);
+    signals.ready = signals.ready && signal->load<std::memory_order_acquire>() == 0;
+  }
+  signals.completion = live(signals.handle);
+  if (signals.completion == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
+  return HSA_STATUS_SUCCESS;
+}
+
+/// Sets a row going whose other arguments are right. An empty one is done.
+[[gnu::always_inline]] inline Status CopyEngine::submit_row(void* dst, const void* src, size_t size,
+                                                            const Route& route, uint32_t engines,
+                                                            Signals& signals) {
+  const Status status = find(signals);
+  if (status != HSA_STATUS_SUCCESS || size == 0) return status;
+  if (route.device != nullptr && route.reader == nullptr && signals.ready && engines == 0 &&
+      !profiling_.load(std::memory_order_relaxed)) {
+    const auto taken = route.device->submit_row(dst, src, size, route.sides, *signals.completion);
+    if (!taken) return taken.error();
+    if (*taken) return HSA_STATUS_SUCCESS;
+  }
+  return submit(row(dst, src, size), route, engines, signals);
+}
+
 Status CopyEngine::memory_async_copy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
                                      size_t size, uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
                                      hsa_signal_t completion_signal) {
@@ -445,38 +478,6 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
   const Status status = find(signals);
   if (status != HSA_STATUS_SUCCESS || box->empty()) return status;
   return submit(*box, way, 0, signals);
-}
-
-/// What the signals of an asynchronous copy are. It touches none of them.
-inline Status CopyEngine::find(Signals& signals) {
-  if (signals.count > 0 && signals.dependencies == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const auto live = [](hsa_signal_t handle) {
-    Signal* signal = Signal::from_handle(handle);
-    return signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER ? signal : nullptr;
-  };
-  for (uint32_t i = 0; i < signals.count; ++i) {
-    Signal* signal = live(signals.dependencies[i]);
-    if (signal == nullptr) return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency {} is not a signal", i);
-    signals.ready = signals.ready && signal->load<std::memory_order_acquire>() == 0;
-  }
-  signals.completion = live(signals.handle);
-  if (signals.completion == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
-  return HSA_STATUS_SUCCESS;
-}
-
-/// Sets a row going whose other arguments are right. An empty one is done.
-Status CopyEngine::submit_row(void* dst, const void* src, size_t size, const Route& route, uint32_t engines,
-                              Signals& signals) {
-  const Status status = find(signals);
-  if (status != HSA_STATUS_SUCCESS || size == 0) return status;
-  if (route.device != nullptr && route.reader == nullptr && signals.ready && engines == 0 &&
-      !profiling_.load(std::memory_order_relaxed)) {
-    const auto taken = route.device->submit_row(dst, src, size, route.sides, *signals.completion);
-    if (!taken) return taken.error();
-    if (*taken) return HSA_STATUS_SUCCESS;
-  }
-  return submit(row(dst, src, size), route, engines, signals);
 }
 
 /// Sets a copy going whose arguments are right.
