@@ -400,9 +400,13 @@ void Lanes::begin_lanes() {
   masks_ = {};
 }
 
+Reg64 Lanes::collector_of(size_t n) const {
+  static_assert(kCollectors == 2);
+  return n == 0 ? a.r8 : a.rdi;
+}
+
 // The masks that these 16 lanes made: in the first ones' registers they stand where all lanes' bits will.
 void Lanes::collect_masks() {
-  const Reg64 collectors[kCollectors] = {a.r8, a.rdi};
   for (unsigned i = 0; i < kMasks; ++i) {
     if (!masks_[i].dirty) continue;
     const Opmask mask(static_cast<int>(i) + 1);
@@ -414,7 +418,7 @@ void Lanes::collect_masks() {
       a.kmovw(mask_at(masks_[i].scalar), mask);
       continue;
     }
-    const Reg64& collector = collectors[place - collected_.begin()];
+    const Reg64 collector = collector_of(place - collected_.begin());
     if (!unrolled_) {
       a.shr(collector, 16);
       a.kmovw(a.eax, mask);
@@ -431,15 +435,15 @@ void Lanes::collect_masks() {
 }
 
 void Lanes::store_collected() {
-  const Reg64 collectors[kCollectors] = {a.r8, a.rdi};
   for (unsigned i = 0; i < collected_.size(); ++i) {
     const auto at = static_cast<int>(collected_[i] * 4);
+    const Reg64 collector = collector_of(i);
     if (layout_.wave_size == 64) {
-      a.mov(a.qword[a.rdx + at], collectors[i]);
+      a.mov(a.qword[a.rdx + at], collector);
       continue;
     }
-    if (!unrolled_) a.shr(collectors[i], 32);
-    a.mov(a.dword[a.rdx + at], collectors[i].cvt32());
+    if (!unrolled_) a.shr(collector, 32);
+    a.mov(a.dword[a.rdx + at], collector.cvt32());
   }
   collected_.clear();
 }

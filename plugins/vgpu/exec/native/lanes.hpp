@@ -132,6 +132,8 @@ class Lanes {
   void begin_lanes();
   void collect_masks();
   void store_collected();
+  /// The register that collects the masks of collected_[n].
+  Xbyak::Reg64 collector_of(size_t n) const;
   Xbyak::Address row_at(uint32_t row) const;
   Xbyak::Address mask_at(uint32_t scalar) const;
   void find_uses();
