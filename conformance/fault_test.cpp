@@ -1,6 +1,8 @@
 // What goes wrong on a GPU, and what runs out: who is told, with which status, and that nothing hangs or is
 // lost. docs/gfx.md has the statuses. Boards with little memory make this quick (CMakeLists.txt).
 #include <hsa/amd_hsa_queue.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -83,6 +85,29 @@ class Fault : public DispatchTest {
     char text[64];
   };
 };
+
+// Devices may be told of packets in ways that raise signals (docs/vgpu.md); programs need not know.
+TEST_P(Fault, IsNoneForAThreadThatBlocksAllSignalsAndHasAHandlerOfItsOwn) {
+  static std::atomic<int> caught{0};
+  struct sigaction own {
+  }, before{};
+  own.sa_handler = [](int signal) {
+    if (++caught > 100) _exit(128 + signal);  // what is repeated and not mended never ends
+  };
+  sigset_t all, mask;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &mask);
+  ASSERT_EQ(sigaction(SIGSEGV, &own, &before), 0);
+  for (int i = 0; i < 10; ++i) {
+    std::this_thread::sleep_for(milliseconds(5));  // the device goes to sleep
+    const ScopedSignal done(1);
+    submit(queue(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
+    EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  }
+  EXPECT_EQ(sigaction(SIGSEGV, &before, nullptr), 0);
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  EXPECT_EQ(caught, 0);
+}
 
 TEST_P(Fault, AnIllegalInstructionStopsTheQueue) {
   expect_stop(dispatch_packet(kernels_.kernel("illegal"), kernarg(EmptyArgs{}), 1, 1),

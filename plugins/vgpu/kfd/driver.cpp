@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -88,6 +89,9 @@ int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) 
     driver->host = host;
     SystemSettings settings = SystemSettings::from_environment();
     read_config({config.data, config.size}, settings);
+    // Nobody stands here between the program and sigaction or pthread_sigmask.
+    const char* const signals = std::getenv("VGPU_SIGNALS");
+    settings.options.stop_stores = signals != nullptr && std::strcmp(signals, "1") == 0;
     auto system = make_system(settings);
     if (!system) {
       say(host, HSADRV_LOG_ERROR, "vgpu: " + system.error());

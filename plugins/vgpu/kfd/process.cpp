@@ -39,7 +39,7 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
               cp->wake(engine);
             }
           },
-          options.signals) {
+          options.signals && options.stop_stores) {
   const MakeShaderCores cores =
       options.make_shader_cores == nullptr ? exec::make_shader_cores : options.make_shader_cores;
   for (const Gpu& gpu : machine.gpus) {

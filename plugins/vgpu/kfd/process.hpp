@@ -48,7 +48,10 @@ struct ProcessOptions {
   bool threads = true;                          ///< False: processors run only when they are stepped.
   uint64_t seed = 0;                            ///< Order of steps without threads.
   bool signals = true;                          ///< Whether SIGSEGV and SIGBUS may be caught.
-  Latecomers latecomers = Latecomers::kSleep;   ///< To events: see there.
+  /// And whether stores to the doorbells of sleeping processors may raise them: a thread that blocks SIGSEGV,
+  /// or a handler that takes the place of ours and does not chain, would then be the program's end.
+  bool stop_stores = true;
+  Latecomers latecomers = Latecomers::kSleep;  ///< To events: see there.
   /// Processes that name the same machine share its copy engines' queues; empty: each has all.
   std::string machine;
 };
