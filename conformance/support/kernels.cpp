@@ -61,7 +61,9 @@ std::vector<char> find_code_object(hsa_agent_t agent, std::string& reason, const
       std::ifstream in(folder / file, std::ios::binary);
       if (in) return {std::istreambuf_iterator<char>(in), {}};
     }
-    reason = "there is no " + file + " with the tests' kernels for " + name;
+    reason = "there is no file with the tests' kernels for ";
+    reason += name;
+    reason += ": " + file;
   }
   return {};
 }
