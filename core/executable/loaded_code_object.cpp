@@ -26,8 +26,8 @@ StagingMemory::~StagingMemory() {
 }
 
 LoadedCodeObject::LoadedCodeObject(hsa_executable_t executable, CodeTarget& target,
-                                   std::shared_ptr<const CodeObjectReader> reader, const CodeObject& object,
-                                   const CodeMemory& memory)
+                                   const std::shared_ptr<const CodeObjectReader>& reader,
+                                   const CodeObject& object, const CodeMemory& memory)
     : executable_(executable),
       target_(target),
       identity_(object.identity()),

@@ -83,7 +83,7 @@ class LoadedCodeObject {
 
  private:
   LoadedCodeObject(hsa_executable_t executable, CodeTarget& target,
-                   std::shared_ptr<const CodeObjectReader> reader, const CodeObject& object,
+                   const std::shared_ptr<const CodeObjectReader>& reader, const CodeObject& object,
                    const CodeMemory& memory);
 
   /// The bytes that it was loaded from, as far as they are still to be had.

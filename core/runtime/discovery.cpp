@@ -173,7 +173,7 @@ void Runtime::discover_own_devices() {
   }
 }
 
-void Runtime::add_device(Node node) {
+void Runtime::add_device(const Node& node) {
   const std::string subject = subject_of(node);
   const NodeView view(node);
   report_.add(Stage::kNode, Outcome::kOk, subject);

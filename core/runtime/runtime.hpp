@@ -91,7 +91,7 @@ class Runtime {
   void discover_kfd();
   void discover_own_devices();
   /// Finds the backend of a device and opens it: at most one agent, the reasons in the report.
-  void add_device(Node node);
+  void add_device(const Node& node);
   bool open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
                    KfdGpu* gpu = nullptr);
   bool open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded);

@@ -333,6 +333,11 @@ void AsyncDispatcher::quiesce() noexcept {
   if (worker_now->post(release, &parker) == HSA_STATUS_SUCCESS) parker.park(UINT64_MAX);
 }
 
+void AsyncDispatcher::leave(std::shared_ptr<Worker> worker) noexcept {
+  alignas(std::shared_ptr<Worker>) std::byte place[sizeof worker];
+  new (place) std::shared_ptr<Worker>(std::move(worker));
+}
+
 void AsyncDispatcher::stop() noexcept {
   std::shared_ptr<Worker> last;
   {
@@ -343,14 +348,13 @@ void AsyncDispatcher::stop() noexcept {
   if (last->is_of_this_process()) {
     last->stop();
   } else {
-    // A copy of the parent's, whose locks may be held forever.
-    new std::shared_ptr<Worker>(std::move(last));
+    leave(std::move(last));
   }
 }
 
 void AsyncDispatcher::reset_after_fork() noexcept {
   new (&mutex_) std::mutex;
-  if (worker_ != nullptr) new std::shared_ptr<Worker>(std::move(worker_));
+  if (worker_ != nullptr) leave(std::move(worker_));
 }
 
 }  // namespace rigel

@@ -70,6 +70,8 @@ class AsyncDispatcher {
 
  private:
   class Worker;
+  /// Never ends it: its locks may be held by threads that this process, a child, does not have.
+  static void leave(std::shared_ptr<Worker> worker) noexcept;
 
   std::shared_ptr<Worker> worker() noexcept;
 

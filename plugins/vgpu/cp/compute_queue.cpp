@@ -6,7 +6,7 @@ namespace rigel::vgpu {
 
 void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token) {
   ++running_;
-  starts_.push_back({std::move(dispatch), token});
+  starts_.push_back({dispatch, token});
 }
 
 void ComputeQueue::deliver() {
