@@ -1,12 +1,13 @@
 #include "core/copy/copy_threads.hpp"
 
-#include <signal.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <exception>
 
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
+#include "core/base/program_signals.hpp"
 #include "core/base/spin.hpp"
 
 namespace rigel {
@@ -87,15 +88,9 @@ bool CopyThreads::start_thread() noexcept {
   } catch (const std::exception&) {
     return false;
   }
-  // Signals of the process are for the program's threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const ProgramSignalsBlocked blocked;
   pthread_t thread;
   const int failure = pthread_create(&thread, nullptr, enter, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failure != 0) {
     log_message(LogLevel::kWarn, LogTopic::kMemory, "no thread for copies: error {}", failure);
     return false;

@@ -1,31 +1,14 @@
 #include "core/driver/kfd_events.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 
+#include "core/base/program_signals.hpp"
+
 namespace rigel {
-namespace {
-
-// The runtime's threads take none of the application's signals.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
 
 Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbacks) {
   std::unique_ptr<KfdEvents> events(new KfdEvents(kfd, std::move(callbacks)));
@@ -70,7 +53,7 @@ Result<uint32_t> KfdEvents::create_event(uint32_t type, uint64_t page_handle) {
 Status KfdEvents::start() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable()) return HSA_STATUS_SUCCESS;
-  const SignalsBlocked blocked;
+  const ProgramSignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::system_error& problem) {

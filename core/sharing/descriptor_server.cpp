@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "core/base/log.hpp"
+#include "core/base/program_signals.hpp"
 
 namespace rigel {
 namespace {
@@ -115,11 +115,7 @@ Status DescriptorServer::start() {
   if (stop < 0) return refuse(listener, "no event");
   listener_ = listener;
   stop_ = stop;
-  sigset_t all, before;
-  sigfillset(&all);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are for its own threads
-  Status status = HSA_STATUS_SUCCESS;
+  const ProgramSignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { work(); });
     pthread_setname_np(thread_.native_handle(), "hsa-share");
@@ -127,11 +123,10 @@ Status DescriptorServer::start() {
   } catch (const std::system_error& problem) {
     close(std::exchange(listener_, -1));
     close(std::exchange(stop_, -1));
-    status = fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no thread to share with other processes: {}",
-                  problem.what());
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no thread to share with other processes: {}",
+                problem.what());
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return status;
+  return HSA_STATUS_SUCCESS;
 }
 
 Result<Ticket> DescriptorServer::offer(int descriptor, const Facts& facts) {

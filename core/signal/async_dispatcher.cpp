@@ -1,7 +1,6 @@
 #include "core/signal/async_dispatcher.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
+#include "core/base/program_signals.hpp"
 #include "core/base/spin.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
@@ -48,15 +48,9 @@ class AsyncDispatcher::Worker {
   static std::shared_ptr<Worker> start() noexcept {
     try {
       auto worker = std::make_shared<Worker>();
-      // The thread's own reference. Signals of the process are for the program's threads.
-      auto* reference = new std::shared_ptr<Worker>(worker);
-      sigset_t all;
-      sigset_t before;
-      sigfillset(&all);
-      for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
-      pthread_sigmask(SIG_SETMASK, &all, &before);
+      auto* reference = new std::shared_ptr<Worker>(worker);  // the thread's own
+      const ProgramSignalsBlocked blocked;
       const int failure = pthread_create(&worker->thread_, nullptr, enter, reference);
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
       if (failure == 0) {
         pthread_setname_np(worker->thread_, "hsa-async");
         return worker;
