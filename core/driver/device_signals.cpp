@@ -25,27 +25,27 @@ struct Slabs {
 };
 constinit Slabs slabs;
 
-// Signals that somebody waits for: a ring through their hook_data, {next, previous}, with a head that is no
+// Signals that somebody waits for: rings through their hook_data, {next, previous}, with a head that is no
 // signal. Linked and unlinked under the signal's own wake lock and this one.
 struct Ring {
   uint64_t link[2];
 };
 constinit WakeLock ring_lock;
-constinit Ring ring{};
+constinit Ring usual_ring{}, alarm_ring{};
 // Under ring_lock.
 void (*listener)(void*) noexcept = nullptr;
 void* listener_context = nullptr;
 
-bool is_empty() noexcept {
-  return ring.link[0] == 0 || ring.link[0] == reinterpret_cast<uint64_t>(&ring);
-}
-
 uint64_t* links_of(uint64_t node) noexcept {
-  if (node == reinterpret_cast<uint64_t>(&ring)) return ring.link;
+  for (Ring* ring : {&usual_ring, &alarm_ring}) {
+    if (node == reinterpret_cast<uint64_t>(ring)) return ring->link;
+  }
   return reinterpret_cast<Signal*>(node)->hook_data;
 }
 
 void waiting_began(Signal& signal) noexcept {
+  const bool alarm = signal.has_attribute(kSignalAlarm);
+  Ring& ring = alarm ? alarm_ring : usual_ring;
   const auto head = reinterpret_cast<uint64_t>(&ring);
   const auto self = reinterpret_cast<uint64_t>(&signal);
   const std::lock_guard lock(ring_lock);
@@ -55,7 +55,7 @@ void waiting_began(Signal& signal) noexcept {
   signal.hook_data[1] = head;
   links_of(ring.link[0])[1] = self;
   ring.link[0] = self;
-  if (listener != nullptr) listener(listener_context);
+  if (!alarm && listener != nullptr) listener(listener_context);
 }
 
 void waiting_ended(Signal& signal) noexcept {
@@ -124,7 +124,8 @@ Status DeviceSignals::pin_slab(void* slab) {
   return HSA_STATUS_SUCCESS;
 }
 
-Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, uint64_t mailbox, uint32_t event_id) {
+Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, signal_pool::Interrupt usual,
+                                                            signal_pool::Interrupt alarm) {
   std::unique_ptr<DeviceSignals> self(new DeviceSignals(kfd));
   {
     const std::lock_guard lock(slabs.mutex);
@@ -148,7 +149,7 @@ Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, uint64_t m
                                                                {allocate_slab, nullptr, nullptr, true}};
   signal_pool::install_allocator(&kAllocators[slabs.turn]);
   install_signal_hooks(&kHooks);  // they stay: signals that are waited for outlive a runtime
-  signal_pool::set_interrupt(mailbox, event_id);
+  signal_pool::set_interrupts(usual, alarm);
   return self;
 }
 
@@ -158,7 +159,7 @@ DeviceSignals::~DeviceSignals() {
     const std::lock_guard lock(slabs.mutex);
     if (slabs.owner == this) {
       slabs.owner = nullptr;
-      signal_pool::set_interrupt(0, 0);
+      signal_pool::set_interrupts({}, {});
     }
   }
   for (const uint64_t handle : handles_) kfd_.free_handle(handle);
@@ -172,16 +173,17 @@ void DeviceSignals::set_listener(void (*tell)(void*) noexcept, void* context) {
 
 bool DeviceSignals::anyone_waits() noexcept {
   const std::lock_guard lock(ring_lock);
-  return !is_empty();
+  return usual_ring.link[0] != 0 && usual_ring.link[0] != reinterpret_cast<uint64_t>(&usual_ring);
 }
 
 void DeviceSignals::announce() {
   {
     const std::lock_guard lock(ring_lock);
-    const auto head = reinterpret_cast<uint64_t>(&ring);
     waited_for_.clear();
-    for (uint64_t node = ring.link[0]; node != 0 && node != head; node = links_of(node)[0]) {
-      waited_for_.push_back(reinterpret_cast<Signal*>(node));
+    for (const Ring* ring : {&usual_ring, &alarm_ring}) {
+      const auto head = reinterpret_cast<uint64_t>(ring);
+      for (uint64_t node = ring->link[0]; node != 0 && node != head; node = links_of(node)[0])
+        waited_for_.push_back(reinterpret_cast<Signal*>(node));
     }
   }
   // Signals' memory stays, so it does not matter that some may have been destroyed since.
@@ -193,7 +195,7 @@ void DeviceSignals::reset_after_fork() noexcept {
   slabs.owner = nullptr;
   slabs.count = 0;  // the parent's signals are no signals here
   ring_lock.reset_after_fork();
-  ring = {};
+  usual_ring = alarm_ring = {};
   listener = nullptr;
 }
 

@@ -4,8 +4,10 @@
 // Signals keep their memory for the life of the process (core/signal/signal_pool.hpp), while a runtime with
 // its GPUs comes and goes. So the slabs are this file's, for ever: each life of the runtime pins them anew.
 //
-// Announcing. Of the signals with the mailbox, those that somebody waits for are in one list. When the event
-// comes, each of them is looked at. What is spun on is never in the list and costs nothing here.
+// Announcing. Of the signals with a mailbox, those that somebody waits for are in a list. When an event
+// comes, each of them is looked at. What is spun on is never in the list and costs nothing here. Signals that
+// are kSignalAlarm, of which each queue has some that are waited for as long as it lives, have an event and a
+// list of their own: nobody need listen to the usual event for their sake.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +17,15 @@
 
 #include "core/base/status.hpp"
 #include "core/driver/kfd.hpp"
+#include "core/signal/signal_pool.hpp"
 
 namespace rigel {
 
 class DeviceSignals {
  public:
-  /// From here on signals are seen by the GPUs of `kfd`, and carry the mailbox. One at a time.
-  static Result<std::unique_ptr<DeviceSignals>> begin(Kfd& kfd, uint64_t mailbox, uint32_t event_id);
+  /// From here on signals are seen by the GPUs of `kfd`, and carry these interrupts. One at a time.
+  static Result<std::unique_ptr<DeviceSignals>> begin(Kfd& kfd, signal_pool::Interrupt usual,
+                                                      signal_pool::Interrupt alarm);
   /// GPUs see signals no longer. Their queues have ended.
   ~DeviceSignals();
   DeviceSignals(const DeviceSignals&) = delete;
@@ -30,7 +34,7 @@ class DeviceSignals {
   /// Whom to tell that a first waiter has come, before it sleeps: anyone_waits() is true by then. Under locks
   /// of signals: `tell` may not touch any. Null ends it; on return nobody is told any more.
   void set_listener(void (*tell)(void*) noexcept, void* context);
-  /// Whether anybody waits for a signal that devices may change. Any thread.
+  /// Whether anybody waits for a signal that devices announce by the usual event. Any thread.
   static bool anyone_waits() noexcept;
 
   /// A device says that it has changed a signal: wakes whom it concerns. One thread at a time.

@@ -18,7 +18,10 @@ Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbac
   const auto signal = events->create_event(KFD_EVENT_SIGNAL, is_new ? page->handle : 0);
   if (!signal) return error(signal.error());
   events->signal_event_ = *signal;
-  events->mailbox_ = reinterpret_cast<uint64_t>(page->address) + uint64_t{*signal} * 8;
+  events->mailboxes_ = reinterpret_cast<uint64_t>(page->address);
+  const auto alarm = events->create_event(KFD_EVENT_SIGNAL, 0);
+  if (!alarm) return error(alarm.error());
+  events->alarm_event_ = *alarm;
   const auto memory = events->create_event(KFD_EVENT_MEMORY, 0);
   if (!memory) return error(memory.error());
   events->memory_event_ = *memory;
@@ -33,7 +36,7 @@ Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbac
 
 KfdEvents::~KfdEvents() {
   stop();
-  for (const uint32_t id : {control_event_, hardware_event_, memory_event_, signal_event_}) {
+  for (const uint32_t id : {control_event_, hardware_event_, memory_event_, alarm_event_, signal_event_}) {
     kfd_event_ref gone{id, 0};
     if (id != 0) kfd_.call(KFD_NR_DESTROY_EVENT, gone);
   }
@@ -85,7 +88,7 @@ void KfdEvents::listen() noexcept {
 
 // Whether to wait for signals of devices again; decides listening_.
 void KfdEvents::keep_listening() {
-  constexpr int kPatience = 16;
+  constexpr int kPatience = 3;  // to begin again costs about as much
   if (!callbacks_.anyone_waits || callbacks_.anyone_waits()) {
     in_vain_ = 0;
     return;
@@ -99,12 +102,13 @@ void KfdEvents::keep_listening() {
 
 void KfdEvents::work() {
   while (!stopping_.load(std::memory_order_acquire)) {
-    kfd_event_data events[4]{};
+    kfd_event_data events[5]{};
     events[0].event_id = memory_event_;
     events[1].event_id = hardware_event_;
     events[2].event_id = control_event_;
-    events[3].event_id = signal_event_;
-    const uint32_t count = listening_.load(std::memory_order_relaxed) ? 4 : 3;
+    events[3].event_id = alarm_event_;
+    events[4].event_id = signal_event_;
+    const uint32_t count = listening_.load(std::memory_order_relaxed) ? 5 : 4;
     kfd_wait_events wait{reinterpret_cast<uint64_t>(events), count, 0, UINT32_MAX, 0};
     const int problem = kfd_.call(KFD_NR_WAIT_EVENTS, wait);
     if (problem != 0) {
@@ -119,7 +123,7 @@ void KfdEvents::work() {
     if (fault.gpu_id != 0) callbacks_.memory_fault(fault);
     const kfd_hw_exception& failure = events[1].hw_exception;
     if (failure.gpu_id != 0) callbacks_.hardware_failed(failure);
-    if (count == 4) keep_listening();
+    if (count == 5) keep_listening();
   }
 }
 

@@ -6,9 +6,9 @@
 // waits for a signal sleeps on the signal, and this thread wakes it (device_signals.hpp).
 //
 // A wake-up of this thread costs more than what many a kernel does, and those who spin on a signal don't need
-// it. So when devices have signalled often and nobody was asleep, the thread waits for faults only, until
-// listen() says that somebody is about to sleep. The event stays set meanwhile: what was signalled before is
-// seen then.
+// it. So when devices have signalled often and nobody was asleep, the thread waits for faults and alarms
+// only, until listen() says that somebody is about to sleep. The event stays set meanwhile: what was
+// signalled before is seen then.
 //
 // The thread starts with `start`, when the first queue is made, and ends with the object. Its callbacks run
 // on it, one at a time, without a lock; they may do what the runtime's threads may, but not end this object.
@@ -25,6 +25,7 @@
 
 #include "core/base/status.hpp"
 #include "core/driver/kfd.hpp"
+#include "core/signal/signal_pool.hpp"
 
 namespace rigel {
 
@@ -45,9 +46,10 @@ class KfdEvents {
   KfdEvents(const KfdEvents&) = delete;
   KfdEvents& operator=(const KfdEvents&) = delete;
 
-  /// Where devices store `event_id` before they interrupt with it.
-  uint64_t mailbox() const { return mailbox_; }
-  uint32_t event_id() const { return signal_event_; }
+  /// By which devices say that they have changed a signal.
+  signal_pool::Interrupt usual() const { return {mailbox_of(signal_event_), signal_event_}; }
+  /// The same, for what is rare and always listened to.
+  signal_pool::Interrupt alarm() const { return {mailbox_of(alarm_event_), alarm_event_}; }
 
   /// Somebody is about to sleep until a device signals, and anyone_waits() is true from before this call on.
   /// Any thread, while the object lives; a system call if the thread has to be told.
@@ -67,8 +69,11 @@ class KfdEvents {
 
   Kfd& kfd_;
   const Callbacks callbacks_;
-  uint64_t mailbox_ = 0;
+  uint64_t mailbox_of(uint32_t event) const { return mailboxes_ + uint64_t{event} * 8; }
+
+  uint64_t mailboxes_ = 0;
   uint32_t signal_event_ = 0;
+  uint32_t alarm_event_ = 0;
   uint32_t memory_event_ = 0;
   uint32_t hardware_event_ = 0;
   uint32_t control_event_ = 0;  // for the thread, from this process

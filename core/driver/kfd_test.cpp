@@ -201,19 +201,20 @@ TEST(KfdEvents, WakeWhoWaitsForASignalThatADeviceChanges) {
                                          .memory_fault = [](const kfd_memory_exception&) {},
                                          .hardware_failed = [](const kfd_hw_exception&) {}});
   ASSERT_TRUE(events);
-  auto began = DeviceSignals::begin(*kfd, (*events)->mailbox(), (*events)->event_id());
+  auto began = DeviceSignals::begin(*kfd, (*events)->usual(), (*events)->alarm());
   ASSERT_TRUE(began);
   signals = std::move(*began);
   ASSERT_EQ((*events)->start(), HSA_STATUS_SUCCESS);
   Signal* const signal = signal_pool::create(1);
   ASSERT_NE(signal, nullptr);
-  EXPECT_EQ(signal->abi.event_mailbox_ptr, (*events)->mailbox());
+  EXPECT_EQ(signal->abi.event_mailbox_ptr, (*events)->usual().mailbox);
   std::thread device([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     // As a GPU does it: the value, the mailbox, the interrupt. (Nothing else tells the host.)
     std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).fetch_sub(1);
-    std::atomic_ref(*reinterpret_cast<uint64_t*>((*events)->mailbox())).store((*events)->event_id());
-    kfd_event_ref interrupt{(*events)->event_id(), 0};
+    std::atomic_ref(*reinterpret_cast<uint64_t*>((*events)->usual().mailbox))
+        .store((*events)->usual().event_id);
+    kfd_event_ref interrupt{(*events)->usual().event_id, 0};
     kfd->call(KFD_NR_SET_EVENT, interrupt);
   });
   EXPECT_EQ(wait(*signal, HSA_SIGNAL_CONDITION_EQ, 0), 0);
@@ -237,20 +238,30 @@ TEST(KfdEvents, DoNotWakeTheirThreadForWhatNobodyWaitsFor) {
                                          .memory_fault = [](const kfd_memory_exception&) {},
                                          .hardware_failed = [](const kfd_hw_exception&) {}});
   ASSERT_TRUE(events);
-  auto began = DeviceSignals::begin(*kfd, (*events)->mailbox(), (*events)->event_id());
+  auto began = DeviceSignals::begin(*kfd, (*events)->usual(), (*events)->alarm());
   ASSERT_TRUE(began);
   signals = std::move(*began);
   signals->set_listener([](void* self) noexcept { static_cast<KfdEvents*>(self)->listen(); }, events->get());
   ASSERT_EQ((*events)->start(), HSA_STATUS_SUCCESS);
   const auto interrupt = [&] {
-    kfd_event_ref event{(*events)->event_id(), 0};
+    kfd_event_ref event{(*events)->usual().event_id, 0};
     kfd->call(KFD_NR_SET_EVENT, event);
   };
+  // Who waits for an alarm, as every queue does, is no reason.
+  Signal* const alarm = signal_pool::create(0, kSignalAlarm);
+  ASSERT_NE(alarm, nullptr);
+  std::thread watch([&] { EXPECT_EQ(wait(*alarm, HSA_SIGNAL_CONDITION_NE, 0), 5); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
   for (int i = 0; i < 200; ++i) {
     interrupt();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_LT(woken, 100);
+  EXPECT_LT(woken, 20);
+  std::atomic_ref(const_cast<int64_t&>(alarm->abi.value)).store(5);
+  kfd_event_ref rare{(*events)->alarm().event_id, 0};
+  kfd->call(KFD_NR_SET_EVENT, rare);
+  watch.join();
+  signal_pool::destroy(*alarm);
   // And whoever sleeps again is woken, also by what was signalled in between.
   Signal* const signal = signal_pool::create(1);
   ASSERT_NE(signal, nullptr);
@@ -332,12 +343,17 @@ TEST(DeviceSignals, AreSeenAnewByEachLifeOfTheRuntime) {
   for (int life = 0; life < 3; ++life) {
     const auto kfd = open_vgpu("gfx803:vram=64M");
     ASSERT_NE(kfd, nullptr);
-    const auto signals = DeviceSignals::begin(*kfd, 0x1000, 7);
+    const auto signals = DeviceSignals::begin(*kfd, {0x1000, 7}, {0x1008, 8});
     ASSERT_TRUE(signals);
     Signal* const signal = signal_pool::create(1);
     ASSERT_NE(signal, nullptr);
     EXPECT_EQ(signal->abi.event_id, 7u);
     signal_pool::destroy(*signal);
+    Signal* const alarm = signal_pool::create(1, kSignalAlarm);
+    ASSERT_NE(alarm, nullptr);
+    EXPECT_EQ(alarm->abi.event_mailbox_ptr, 0x1008u);
+    EXPECT_EQ(alarm->abi.event_id, 8u);
+    signal_pool::destroy(*alarm);
   }
   Signal* const later = signal_pool::create(1);
   EXPECT_EQ(later->abi.event_mailbox_ptr, 0u) << "no device is there to announce it";

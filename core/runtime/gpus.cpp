@@ -185,7 +185,7 @@ Status Gpus::begin(KfdEvents::Callbacks callbacks) {
   auto events = KfdEvents::create(*kfd_, std::move(callbacks));
   if (!events) return events.error();
   events_ = std::move(*events);
-  auto signals = DeviceSignals::begin(*kfd_, events_->mailbox(), events_->event_id());
+  auto signals = DeviceSignals::begin(*kfd_, events_->usual(), events_->alarm());
   if (!signals) return signals.error();
   signals_ = std::move(*signals);
   signals_->set_listener([](void* self) noexcept { static_cast<KfdEvents*>(self)->listen(); }, events_.get());

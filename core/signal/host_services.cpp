@@ -9,7 +9,8 @@ namespace {
 
 hsabe_status_t create(void*, int64_t initial_value, uint64_t* out) {
   if (out == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const Signal* signal = signal_pool::create(initial_value);
+  // A queue is watched for errors as long as it lives.
+  const Signal* signal = signal_pool::create(initial_value, kSignalAlarm);
   if (signal == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   *out = signal->handle().handle;
   return HSA_STATUS_SUCCESS;

@@ -64,6 +64,8 @@ enum SignalAttributes : uint32_t {
   kSignalSilent = 1u << 16,
   /// SignalHooks want to know when somebody begins and ends to wait.
   kSignalHooked = 1u << 17,
+  /// Devices change it rarely, and somebody waits for that all the time: it has an interrupt of its own.
+  kSignalAlarm = 1u << 21,
   /// A doorbell whose ring is mapped write-combining: a store fence goes before the doorbell.
   kSignalRingIsWriteCombined = 1u << 18,
   /// A legacy doorbell that takes the ring offset in dwords and not the packet index.

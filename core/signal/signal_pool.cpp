@@ -44,8 +44,11 @@ constinit std::array<std::atomic<Signal*>, kMaxSlabs> slabs{};
 constinit std::atomic<uint32_t> first_index{0};  // of the slabs of the current allocator
 
 // How devices announce that they have changed a signal. The mailbox is set last and cleared first.
-constinit std::atomic<uint64_t> interrupt_mailbox{0};
-constinit std::atomic<uint32_t> interrupt_event{0};
+struct DeviceInterrupt {
+  std::atomic<uint64_t> mailbox{0};
+  std::atomic<uint32_t> event{0};
+};
+constinit DeviceInterrupt usual_interrupt, alarm_interrupt;
 
 // Which addresses are slabs: open addressing by slab number of the address, entries only added.
 constexpr uint32_t kRegistryBits = 13;
@@ -241,10 +244,14 @@ void install_allocator(const SlabAllocator* allocator) noexcept {
   forget_free_signals();
 }
 
-void set_interrupt(uint64_t mailbox, uint32_t event_id) noexcept {
-  interrupt_mailbox.store(0, std::memory_order_release);
-  interrupt_event.store(event_id, std::memory_order_release);
-  interrupt_mailbox.store(mailbox, std::memory_order_release);
+void set_interrupts(Interrupt usual, Interrupt alarm) noexcept {
+  const auto set = [](DeviceInterrupt& interrupt, const Interrupt& value) {
+    interrupt.mailbox.store(0, std::memory_order_release);
+    interrupt.event.store(value.event_id, std::memory_order_release);
+    interrupt.mailbox.store(value.mailbox, std::memory_order_release);
+  };
+  set(usual_interrupt, usual);
+  set(alarm_interrupt, alarm);
 }
 
 Signal* create(int64_t initial_value, uint32_t attributes, amd_signal_kind_t kind) noexcept {
@@ -260,11 +267,12 @@ Signal* create(int64_t initial_value, uint32_t attributes, amd_signal_kind_t kin
   // be using them.
   amd_signal_t& abi = signal->abi;
   std::atomic_ref(const_cast<int64_t&>(abi.value)).store(initial_value, std::memory_order_relaxed);
-  const uint64_t mailbox = interrupt_mailbox.load(std::memory_order_acquire);
+  const DeviceInterrupt& interrupt = (attributes & kSignalAlarm) == 0 ? usual_interrupt : alarm_interrupt;
+  const uint64_t mailbox = interrupt.mailbox.load(std::memory_order_acquire);
   const bool interrupts = mailbox != 0 && kind == AMD_SIGNAL_KIND_USER && (attributes & kSignalSilent) == 0;
   if (interrupts) attributes |= kSignalHooked;
   abi.event_mailbox_ptr = interrupts ? mailbox : 0;
-  abi.event_id = interrupts ? interrupt_event.load(std::memory_order_relaxed) : 0;
+  abi.event_id = interrupts ? interrupt.event.load(std::memory_order_relaxed) : 0;
   abi.reserved1 = 0;
   abi.start_ts = 0;
   abi.end_ts = 0;
@@ -324,7 +332,8 @@ void reset_after_fork() noexcept {
   }
   growth.first_known = growth.slab_count;
   growth.allocator = &kAnonymousSlabs;
-  interrupt_mailbox.store(0, std::memory_order_relaxed);
+  for (DeviceInterrupt* interrupt : {&usual_interrupt, &alarm_interrupt})
+    interrupt->mailbox.store(0, std::memory_order_relaxed);
   forget_free_signals();
   asymmetric_fence::reset_after_fork();
 }

@@ -41,9 +41,14 @@ struct SlabAllocator {
 /// changes nothing. The struct must stay valid until another is installed.
 void install_allocator(const SlabAllocator* allocator) noexcept;
 
-/// From here on new signals carry a mailbox and an event's id, by which a device says that it has changed
-/// them, and are kSignalHooked. 0: signals are the host's alone.
-void set_interrupt(uint64_t mailbox, uint32_t event_id) noexcept;
+/// How a device says that it has changed a signal: it stores the event's id to the mailbox and interrupts.
+struct Interrupt {
+  uint64_t mailbox = 0;  ///< 0: none
+  uint32_t event_id = 0;
+};
+/// From here on new signals carry `usual`, those that are kSignalAlarm `alarm`, and are kSignalHooked. None:
+/// signals are the host's alone.
+void set_interrupts(Interrupt usual, Interrupt alarm) noexcept;
 
 /// A signal of the given kind with everything else zero; null if there is no memory. A doorbell's maker sets
 /// abi.hardware_doorbell_ptr and abi.queue_ptr before anybody else sees the handle.
