@@ -22,6 +22,10 @@ using State = WaitNode::State;
 constexpr uint64_t kLongestSpinNs = 50'000;
 constexpr uint64_t kShortestSpinNs = 2'000;
 constexpr uint64_t kPoliteAfterNs = 10'000;
+// Whoever gets the processor by a yield keeps it for a turn of the scheduler, milliseconds, however low its
+// priority. Where that has happened, there is other work than what is waited for.
+constexpr uint64_t kDearYieldNs = 500'000;
+constexpr uint64_t kNotPoliteForNs = 100'000'000;
 // Between two looks at a signal that changes in silence: short at first, for what is nearly done.
 constexpr uint64_t kShortestPollNs = 50'000;
 constexpr uint64_t kLongestPollNs = 1'000'000;
@@ -33,6 +37,8 @@ uint64_t after(uint64_t start, uint64_t ns) noexcept {
 // How long a blocked wait of this thread spins. Waits that had to sleep halve it, waits that did not restore
 // it: a thread that always waits for milliseconds should not spin for long each time.
 constinit thread_local uint64_t adaptive_spin_ns = kLongestSpinNs;
+// Until then waits of this thread give the processor to nobody.
+constinit thread_local uint64_t polite_from_ns = 0;
 
 bool spinning_is_pointless() noexcept {
   static constinit std::atomic<int> processors{0};
@@ -144,7 +150,11 @@ class Wait {
         std::max<uint32_t>(1, 8 / static_cast<uint32_t>(std::min<size_t>(entries_.size(), 8)));
     for (uint64_t now = start; now < end; now = system_time_ns()) {
       // What takes longer may be waiting for this processor.
-      if (now - start > kPoliteAfterNs) sched_yield();
+      if (now - start > kPoliteAfterNs && now >= polite_from_ns) {
+        sched_yield();
+        const uint64_t back = system_time_ns();
+        if (back - now > kDearYieldNs) polite_from_ns = back + kNotPoliteForNs;
+      }
       for (uint32_t i = 0; i < looks; ++i) {
         cpu_relax();
         if (look()) return true;
