@@ -27,6 +27,7 @@ constexpr uint64_t kRowsMax = 128;
 constexpr uint64_t kEngineBytesWithin = 256 << 10;
 constexpr size_t kKeptMost = 64;  // copies that are not looked at whether they are done
 constexpr auto kLookEvery = std::chrono::milliseconds(3);
+constexpr int kLooksInVain = 30;
 constexpr auto kRoomAfter = std::chrono::microseconds(20);
 
 constexpr uint32_t kSystemFences = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
@@ -183,10 +184,15 @@ CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Wai
     return nullptr;
   }
   const size_t best = copy.to_host != 0 ? kFromDevice : kToDevice;
-  if (may_take(best, waits)) return engine(best);
-  // While the engine waits for something else, the other one serves both directions.
   const size_t other = best == kToDevice ? kFromDevice : kToDevice;
   const bool either = !device_.has_quirk(kQuirkHostCopyOnEngine0);
+  // Behind what it waits for, a short copy finds the signal changed; another engine would have to look out
+  // for that.
+  if (either && waits.on == 1u << other && !waits_openly && may_take(other, waits) &&
+      copy.width * copy.height * copy.depth <= kEngineBytesWithin)
+    return engine(other);
+  if (may_take(best, waits)) return engine(best);
+  // While the engine waits for something else, the other one serves both directions.
   return either && !waits_openly && may_take(other, waits) ? engine(other) : nullptr;
 }
 
@@ -295,10 +301,11 @@ CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
     int64_t value = signal_value(signal);
     if (value == 0) continue;
     int64_t promised = service_copies_.promised(signal).count;
-    uint32_t behind = 0;
+    uint32_t behind = 0, on = 0;
     for (size_t e = 0; e < kEngines; ++e) {
       const CopiesUnderway::Promise promise = engines_[e].copies.promised(signal);
       promised += promise.count;
+      if (promise.count != 0) on |= 1u << e;
       if (promise.open) behind |= 1u << e;
     }
     if (promised < value) {
@@ -308,6 +315,7 @@ CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
     }
     waits.failed |= value < 0;
     waits.behind |= behind;
+    waits.on |= on;
     waits.signals.push_back({signal, value});
   }
   return waits;
@@ -462,7 +470,8 @@ void CopyEngines::look_after_open_waits() {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_setname_np(watcher_.native_handle(), "hsa-copy-waits");
   }
-  look_.notify_one();
+  // Most waits are over soon, and others follow: to wake the watcher for each would cost more than all else.
+  if (!std::exchange(looking_, true)) look_.notify_one();
 }
 
 void CopyEngines::look_after(Lock lock) {
@@ -474,9 +483,12 @@ void CopyEngines::look_after(Lock lock) {
     }
     return any;
   };
-  while (!ending_) {
-    if (!any_open()) {
-      look_.wait(lock);
+  for (int in_vain = 0; !ending_;) {
+    in_vain = any_open() ? 0 : in_vain + 1;
+    if (in_vain > kLooksInVain) {
+      in_vain = 0;
+      looking_ = false;
+      look_.wait(lock, [&] { return ending_ || looking_; });
       continue;
     }
     for (Engine& engine : engines_) {

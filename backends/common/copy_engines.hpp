@@ -69,6 +69,7 @@ class CopyEngines {
     std::vector<Wait> signals;
     bool open = false;    ///< for something that no copy has promised
     uint32_t behind = 0;  ///< for copies behind the open waits of these engines
+    uint32_t on = 0;      ///< for copies of these engines
     bool failed = false;  ///< for something that has gone wrong
   };
   enum class Result { kDone, kNoRoom, kNoService, kNotThisWay };
@@ -107,6 +108,7 @@ class CopyEngines {
   CopiesUnderway service_copies_{ServiceQueue::kLag};
   std::vector<std::shared_ptr<ServiceQueue>> stopped_;  // which somebody else than their handler must destroy
   bool ending_ = false;
+  bool looking_ = false;  // the watcher does not sleep for good
   std::condition_variable_any look_;
   std::thread watcher_;
 

@@ -297,6 +297,30 @@ TEST_P(Copies, InAChainWaitForEachOtherWithoutTheHost) {
   EXPECT_EQ(std::memcmp(memory, memory + kLinks * 4096, 4096), 0);
 }
 
+TEST_P(Copies, ThatAreShortGoBehindWhatTheyWaitFor) {
+  open("on");
+  constexpr size_t kSize = 4 << 20;
+  uint8_t* const memory = bytes(2 * kSize + 8192);
+  uint8_t* const to = memory + kSize;
+  std::memset(memory, 0x37, kSize);
+  const testing::VirtualSignal first(gpu(), 1), second(gpu(), 1), other(gpu(), 1);
+  const uint64_t handle = first.handle();
+  ASSERT_EQ(device_->copies().submit(copy(to, memory, kSize, first)), HSA_STATUS_SUCCESS);
+  hsabe_copy_t back = copy(to + kSize, to + kSize - 4096, 4096, second);
+  back.from_host = 0, back.to_host = 1;
+  back.dependencies = &handle;
+  back.dependency_count = 1;
+  ASSERT_EQ(device_->copies().submit(back), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(host_->engine_requests(), 1) << "on the engine of the other direction";
+  ASSERT_TRUE(eventually([&] { return second.value() == 0; }));
+  EXPECT_EQ(to[kSize + 4095], 0x37);
+  hsabe_copy_t alone = copy(to + kSize + 4096, to, 4096, other);
+  alone.from_host = 0, alone.to_host = 1;
+  ASSERT_EQ(device_->copies().submit(alone), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(host_->engine_requests(), 2);
+  ASSERT_TRUE(eventually([&] { return other.value() == 0; }));
+}
+
 TEST_P(Copies, ThatWaitOpenlyHoldUpOnlyWhatDependsOnThem) {
   open("on");
   uint8_t* const memory = bytes(6 * 4096);

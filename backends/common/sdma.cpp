@@ -320,7 +320,9 @@ SdmaPlainCopy::SdmaPlainCopy(const SdmaEncoder& encoder, bool hdp_flush, bool in
   completion_ = position(to);
   mailbox_ = completion_ + SdmaEncoder::kAtomicDwords;
   to = encoder.completion(to, {.value_va = 1, .mailbox_va = interrupts ? 1u : 0u});
-  dwords_ = position(encoder.nop(to, encoder.padding_dwords(position(to))));
+  const uint32_t body = position(to);
+  dwords_ = position(encoder.nop(to, encoder.padding_dwords(body)));
+  written_ = dwords_ != body && encoder.nop_skips() ? body + 1 : dwords_;
 }
 
 }  // namespace rigel::gfx

@@ -126,6 +126,8 @@ class SdmaEncoder {
 
   /// NOPs for `dwords` dwords: one packet where the dialect has a counted one.
   uint32_t* nop(uint32_t* to, size_t dwords) const;
+  /// Whether it has: what such a packet counts is never looked at.
+  bool nop_skips() const { return version_ != SdmaVersion::kV3; }
   /// Dwords of NOP that a submission of `dwords` needs besides.
   size_t padding_dwords(size_t dwords) const {
     return (quirks_ & kQuirkSdmaSmallSubmission) != 0 && dwords < kSmallestSubmission
@@ -162,10 +164,13 @@ class SdmaPlainCopy {
   SdmaPlainCopy(const SdmaEncoder& encoder, bool hdp_flush, bool interrupts);
 
   size_t dwords() const { return dwords_; }
+  /// How many of them are written: what a NOP skips is left as it is. A line of the ring that is not touched
+  /// does not have to come from the engine, either.
+  size_t written_dwords() const { return written_; }
   /// `bytes` is not 0, and `completion` has a value, which is decremented, and a mailbox if it was said so.
   void write(uint32_t* to, uint64_t destination, uint64_t source, uint32_t bytes,
              const SdmaCompletion& completion) const {
-    std::memcpy(to, words_.data(), size_t{dwords_} * 4);
+    std::memcpy(to, words_.data(), size_t{written_} * 4);
     const auto put = [to](size_t at, uint64_t value) { std::memcpy(to + at, &value, sizeof value); };
     to[copy_ + 1] = bytes - bias_;
     put(copy_ + 3, source);
@@ -179,7 +184,7 @@ class SdmaPlainCopy {
 
  private:
   std::array<uint32_t, SdmaEncoder::kSmallestSubmission> words_{};
-  uint32_t dwords_;
+  uint32_t dwords_, written_;
   uint32_t bias_;  ///< of the number of bytes
   uint32_t copy_, completion_, mailbox_;
   bool interrupts_;

@@ -85,7 +85,16 @@ class SdmaQueue {
     }
     // The engine had the next lines last; fetching them overlaps with what comes before the next submission.
     const std::byte* const next = ring_.data() + indices_.offset(written_);
-    for (size_t line = 0; line < 4; ++line) __builtin_prefetch(next + line * 64, 1);
+    for (size_t line = 0; line < 2; ++line) fetch_to_write(next + line * 64);
+  }
+
+  static void fetch_to_write(const void* line) {
+#if defined(__x86_64__)
+    // The compiler's own would take a copy of the line that has to be asked for again when it is written.
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#else
+    __builtin_prefetch(line, 1);
+#endif
   }
 
   Device& device_;

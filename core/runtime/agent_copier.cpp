@@ -1,5 +1,6 @@
 #include "core/runtime/agent_copier.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -10,7 +11,10 @@
 namespace rigel {
 namespace {
 
-constexpr size_t kStageBytes = 256 << 10;
+// Up to this much goes through the stage: to lock memory takes longer.
+constexpr size_t kStagedMost = 1 << 20;
+// The stage has two halves: the host copies in one while the device does in the other.
+constexpr size_t kHalfBytes = 128 << 10;
 
 // A signal for a call that waits for its own copy.
 class Done {
@@ -98,7 +102,7 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   // Locked for other agents, and named as they see it.
   if (!reads) source = from = static_cast<unsigned char*>(memory_.host_address(from));
   if (!writes) destination = to = static_cast<unsigned char*>(memory_.host_address(to));
-  if (reads != writes && size <= kStageBytes) return copy_staged(copy, destination, source, writes);
+  if (reads != writes && size <= kStagedMost) return copy_staged(copy, destination, source, writes);
   hsa_agent_t agent = agent_.handle();
   void* seen = nullptr;
   Status status = HSA_STATUS_SUCCESS;
@@ -121,13 +125,46 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
 
 Status AgentCopier::copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device) {
   const std::lock_guard lock(stage_mutex_);
-  if (stage_ == nullptr) stage_ = make_stage_(kStageBytes);
+  if (stage_ == nullptr) stage_ = make_stage_(2 * kHalfBytes);
   if (stage_ == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  if (to_device) std::memcpy(stage_, source, copy.width);
-  (to_device ? copy.source : copy.destination) = reinterpret_cast<uint64_t>(stage_);
-  const Status status = run(copy);
-  if (!to_device && status == HSA_STATUS_SUCCESS) std::memcpy(destination, stage_, copy.width);
-  return status;
+  const size_t size = copy.width;
+  const uint64_t device_side = to_device ? copy.destination : copy.source;
+  Done done[2];
+  if (done[0].get() == nullptr || done[1].get() == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const auto half = [&](size_t at) { return at / kHalfBytes % 2; };
+  const auto stage = [&](size_t at) { return static_cast<std::byte*>(stage_) + half(at) * kHalfBytes; };
+  const auto length = [&](size_t at) { return std::min(kHalfBytes, size - at); };
+  const auto start = [&](size_t at) -> Status {
+    if (to_device) std::memcpy(stage(at), static_cast<const std::byte*>(source) + at, length(at));
+    copy.width = length(at);
+    copy.source = to_device ? reinterpret_cast<uint64_t>(stage(at)) : device_side + at;
+    copy.destination = to_device ? device_side + at : reinterpret_cast<uint64_t>(stage(at));
+    done[half(at)].get()->store(1);
+    return begin(copy, *done[half(at)].get());
+  };
+  const auto finish = [&](size_t at) -> Status {
+    const Status status = done[half(at)].wait();
+    if (!to_device && status == HSA_STATUS_SUCCESS)
+      std::memcpy(static_cast<std::byte*>(destination) + at, stage(at), length(at));
+    return status;
+  };
+  // What has begun is waited for, whatever went wrong: the stage is used again.
+  Status result = HSA_STATUS_SUCCESS;
+  size_t begun = 0, finished = 0;
+  const auto note = [&](Status status) {
+    if (result == HSA_STATUS_SUCCESS) result = status;
+    return status == HSA_STATUS_SUCCESS;
+  };
+  while (finished < begun || (begun < size && result == HSA_STATUS_SUCCESS)) {
+    const bool room = begun - finished < 2 * kHalfBytes;
+    if (begun < size && room && result == HSA_STATUS_SUCCESS) {
+      if (note(start(begun))) begun += kHalfBytes;
+    } else {
+      note(finish(finished));
+      finished += kHalfBytes;
+    }
+  }
+  return result;
 }
 
 Status AgentCopier::fill(void* destination, uint32_t value, size_t count) {
@@ -162,7 +199,9 @@ Result<bool> AgentCopier::submit(const DeviceCopyRequest& request) {
 
 Result<bool> AgentCopier::submit_row(void* destination, const void* source, size_t size, CopySides sides,
                                      Signal& completion) {
-  hsabe_copy_t copy{};
+  // Every member by itself: the compiler would clear a whole one of this size with an instruction that takes
+  // longer to begin than all of this.
+  hsabe_copy_t copy;
   copy.struct_size = sizeof copy;
   copy.destination =
       reinterpret_cast<uint64_t>(sides.direct ? destination : memory_.device_address(destination));
@@ -170,9 +209,14 @@ Result<bool> AgentCopier::submit_row(void* destination, const void* source, size
   copy.width = size;
   copy.height = 1;
   copy.depth = 1;
+  copy.destination_pitch = copy.destination_slice = copy.source_pitch = copy.source_slice = 0;
+  copy.dependencies = nullptr;
+  copy.dependency_count = 0;
   copy.completion = completion.handle().handle;
+  copy.start_time = copy.end_time = 0;
   copy.from_host = sides.from_host;
   copy.to_host = sides.to_host;
+  copy.engines = copy.reserved0 = 0;
   return hand_over(copy);
 }
 

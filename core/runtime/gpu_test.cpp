@@ -66,7 +66,7 @@ TEST_P(GpuBoards, WakeASleeperAndAHandler) {
 TEST_P(GpuBoards, CopyMemoryThatTheyWereNotLetInto) {
   const Machine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
-  for (const size_t size : {size_t{1}, size_t{1000}, size_t{300'000}, size_t{3'000'001}}) {
+  for (const size_t size : {size_t{1}, size_t{1000}, size_t{300'000}, size_t{1} << 20, size_t{3'000'001}}) {
     std::vector<unsigned char> from(size), to(size);
     for (size_t i = 0; i < size; ++i) from[i] = static_cast<unsigned char>(i * 7 + (i >> 9));
     for (const hsa_agent_t gpu : machine.gpus) {
