@@ -172,6 +172,33 @@ TEST_P(Queue, TellsItsAgent) {
                 hsa_amd_queue_get_info(nullptr, HSA_AMD_QUEUE_INFO_AGENT, &owner));
 }
 
+TEST_P(Queue, CooperativeOnesAreThereIfTheAgentSaysSo) {
+  const auto type = HSA_QUEUE_TYPE_COOPERATIVE;
+  if (!agent_info<bool>(agent(), HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES)) {
+    hsa_queue_t* queue = nullptr;
+    EXPECT_STATUS_IN(create(agent(), smallest_, type, &queue), HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
+                     HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    return;
+  }
+  for (int life = 0; life < 2; ++life) {
+    ScopedQueue one, other;
+    one.create(agent(), smallest_, type);
+    other.create(agent(), smallest_, type);
+    // They are few, and may be one.
+    for (const ScopedQueue* each : {&one, &other}) {
+      ASSERT_NE(each->get(), nullptr);
+      EXPECT_EQ(each->get()->type, static_cast<uint32_t>(type));
+      const ScopedSignal done(1);
+      submit(each->get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
+      EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+    }
+    one.destroy();
+    const ScopedSignal done(1);
+    submit(other.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
+    EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  }
+}
+
 TEST_P(Queue, RefusesCuMasksThatAreNone) {
   ScopedQueue queue;
   queue.create(agent(), smallest_);

@@ -1,5 +1,6 @@
 // Queues: making and ending them, and what can be set on one.
 #include <bit>
+#include <mutex>
 
 #include "api/entry/functions.hpp"
 #include "core/base/query.hpp"
@@ -45,6 +46,14 @@ hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32
   if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_queue_create: queue is NULL");
   const Agent* found = Runtime::current().find_agent(agent);
   if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
+  std::unique_lock<std::mutex> one_at_a_time;
+  if (type == HSA_QUEUE_TYPE_COOPERATIVE) {
+    one_at_a_time = std::unique_lock(queues().cooperative_mutex());
+    if (hsa_queue_t* const shared = queues().share_cooperative(*found)) {
+      *queue = shared;
+      return HSA_STATUS_SUCCESS;
+    }
+  }
   if (found->caps().queues_max != 0 && queues().count(*found) >= found->caps().queues_max) {
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent's {} queues are all in use",
                 found->caps().queues_max);
@@ -92,8 +101,8 @@ hsa_status_t hsa_queue_destroy(hsa_queue_t* queue) {
   const auto found = live(queue);
   if (!found) return found.error();
   const auto removed = queues().remove(queue);  // of two threads that destroy it, one gets it
-  if (!removed) return HSA_STATUS_ERROR_INVALID_QUEUE;
-  removed->close();
+  if (!removed.found) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  if (removed.queue != nullptr) removed.queue->close();
   return HSA_STATUS_SUCCESS;
 }
 

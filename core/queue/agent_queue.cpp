@@ -88,6 +88,7 @@ class AgentQueue final : public Queue {
   }
 
   void raise(hsa_status_t status) override {
+    failed_.store(true, std::memory_order_relaxed);
     if (callback_ == nullptr) {
       log_message(LogLevel::kError, LogTopic::kQueue,
                   "queue {} has stopped with status {:#x}; it has no error callback", handle()->id,
@@ -105,6 +106,8 @@ class AgentQueue final : public Queue {
     raised_.notify_all();
   }
 
+  bool failed() const override { return failed_.load(std::memory_order_relaxed); }
+
   void close() override {
     std::unique_lock lock(mutex_);
     closed_ = true;
@@ -118,6 +121,7 @@ class AgentQueue final : public Queue {
   void* const data_;
   Signal& doorbell_;
   hsabe_queue_info_t info_{};
+  std::atomic<bool> failed_{false};
 
   mutable std::mutex mutex_;        // the fields below
   std::condition_variable raised_;  // raising_ has become nobody

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
@@ -63,6 +64,8 @@ class Queue {
   virtual void raise(hsa_status_t) {}
   /// No callback starts after this returns, and none is running, unless this is called from within it.
   virtual void close() {}
+  /// Whether it has stopped with an error.
+  virtual bool failed() const { return false; }
 
  protected:
   Queue() = default;
@@ -76,10 +79,21 @@ class QueueTable {
   void insert(std::shared_ptr<Queue> queue, uint64_t cookie);
   std::shared_ptr<Queue> find(const hsa_queue_t* queue) const;
   std::shared_ptr<Queue> find_cookie(uint64_t cookie) const;
-  std::shared_ptr<Queue> remove(const hsa_queue_t* queue);
+  /// The agent's cooperative queue, if it has one that has not failed, for one more owner; else null. Agents
+  /// have few: the manual lets creation hand out the same one again.
+  hsa_queue_t* share_cooperative(const Agent& agent);
+  struct Removal {
+    bool found = false;
+    std::shared_ptr<Queue> queue;  ///< null: others still own it
+  };
+  /// Takes one owner away, the queue with the last.
+  Removal remove(const hsa_queue_t* queue);
   std::vector<std::shared_ptr<Queue>> clear();
   /// How many queues the agent has.
   uint32_t count(const Agent& agent) const;
+
+  /// Held by who looks for a cooperative queue and makes one if there is none.
+  std::mutex& cooperative_mutex() { return cooperative_mutex_; }
 
   uint64_t next_cookie() { return next_cookie_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -87,7 +101,9 @@ class QueueTable {
   struct Entry {
     std::shared_ptr<Queue> queue;
     uint64_t cookie = 0;
+    uint32_t owners = 1;
   };
+  std::mutex cooperative_mutex_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<const hsa_queue_t*, Entry> queues_;
   std::atomic<uint64_t> next_cookie_{1};

@@ -8,7 +8,7 @@ void QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie) {
   hsa_queue_t* handle = queue->handle();
   handle->id = cookie;  // unique in the life of the process, as the manual asks
   const std::unique_lock lock(mutex_);
-  queues_.emplace(handle, Entry{std::move(queue), cookie});
+  queues_.emplace(handle, Entry{.queue = std::move(queue), .cookie = cookie});
 }
 
 std::shared_ptr<Queue> QueueTable::find(const hsa_queue_t* queue) const {
@@ -25,13 +25,25 @@ std::shared_ptr<Queue> QueueTable::find_cookie(uint64_t cookie) const {
   return nullptr;
 }
 
-std::shared_ptr<Queue> QueueTable::remove(const hsa_queue_t* queue) {
+hsa_queue_t* QueueTable::share_cooperative(const Agent& agent) {
+  const std::unique_lock lock(mutex_);
+  for (auto& [handle, entry] : queues_) {
+    if (handle->type != HSA_QUEUE_TYPE_COOPERATIVE || entry.queue->agent() != &agent || entry.queue->failed())
+      continue;
+    ++entry.owners;
+    return entry.queue->handle();
+  }
+  return nullptr;
+}
+
+QueueTable::Removal QueueTable::remove(const hsa_queue_t* queue) {
   const std::unique_lock lock(mutex_);
   const auto found = queues_.find(queue);
-  if (found == queues_.end()) return nullptr;
-  auto removed = std::move(found->second.queue);
+  if (found == queues_.end()) return {};
+  if (--found->second.owners != 0) return {.found = true, .queue = nullptr};
+  Removal removal{.found = true, .queue = std::move(found->second.queue)};
   queues_.erase(found);
-  return removed;
+  return removal;
 }
 
 std::vector<std::shared_ptr<Queue>> QueueTable::clear() {
