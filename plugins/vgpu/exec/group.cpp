@@ -10,7 +10,6 @@ namespace rigel::vgpu::exec {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kLdsSlack = 64;    // readable bytes behind the LDS
 constexpr uint32_t kPatience = 16;  // with code for whole work-groups that gives up
 
 constexpr size_t rounded(size_t bytes) {
@@ -131,8 +130,9 @@ Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, i
   for (bool again = true; again;) {
     again = false;
     bool turn_over = false, sleeping = false;
+    State* const states = states_.data();
     for (uint32_t i = 0; i < count; ++i) {
-      if (states_[i] != State::kReady) continue;
+      if (states[i] != State::kReady) continue;
       Wave& wave = waves_[i];
       wave.memory = &memory;
       wave.budget = turn;
@@ -141,14 +141,17 @@ Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, i
       run_wave(&wave);
       environment.now_is(wave.mode);
       executed_ += turn - wave.budget;
+      if (wave.stop == Stop::kBarrier) [[likely]] {
+        states[i] = State::kAtBarrier;
+        ++work_group_.waves_at_barrier;
+        continue;
+      }
       switch (wave.stop) {
         case Stop::kEnd:
-          states_[i] = State::kEnded;
+          states[i] = State::kEnded;
           ++work_group_.waves_ended;
           break;
         case Stop::kBarrier:
-          states_[i] = State::kAtBarrier;
-          ++work_group_.waves_at_barrier;
           break;
         case Stop::kRunning:
         case Stop::kBudget:
@@ -158,7 +161,7 @@ Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, i
           sleeping = true;
           break;
         case Stop::kHalt:
-          states_[i] = State::kHalted;
+          states[i] = State::kHalted;
           break;
         case Stop::kFault:
         case Stop::kIllegal:

@@ -74,18 +74,16 @@ class Compiler {
     a_.L(entries_[index].label);
     entries_[index].offset = a_.getSize();
     if (segment.memory) emit_memory_segment(segment);
-    for (const Step& step : segment.before) emit_scalar(a_, step);
-    if (!segment.lanes.empty()) Lanes(a_, request_, segment.lanes).emit(segment.scc_mask);
-    if (segment.exec_mask != kNoMask) copy_mask(segment.exec_mask, isa::code::kExecLo);
-    for (const Step& step : segment.after) emit_scalar(a_, step);
-    if (segment.writes_exec) {
-      const auto exec = static_cast<int>(isa::code::kExecLo * 4);
-      if (request_.layout.wave_size == 64) {
-        a_.mov(a_.rcx, a_.qword[a_.rdx + exec]);
-      } else {
-        a_.mov(a_.ecx, a_.dword[a_.rdx + exec]);
-      }
+    const uint32_t wave_size = request_.layout.wave_size;
+    ScalarCode before(a_, wave_size), after(a_, wave_size);
+    for (const Step& step : segment.before) before.emit(step);
+    if (!segment.lanes.empty()) {
+      Lanes lanes(a_, request_, segment.lanes);
+      lanes.emit(segment.scc_mask);
+      lanes.hand_on_masks(after);
     }
+    if (segment.exec_mask != kNoMask) after.set_exec(segment.exec_mask);
+    for (const Step& step : segment.after) after.emit(step);
     const Site& last = site(segment.last_site);
     const uint32_t next_op = last.op + last.op_count;
     if (segment.has_branch) {
@@ -97,7 +95,23 @@ class Compiler {
     }
     // What follows may be native: then it is the next segment.
     if (index + 1 < segments_->size() && op_of((*segments_)[index + 1]) == next_op) return;
+    if (is_barrier(segment.last_site + 1, next_op)) return emit_barrier(next_op);
     emit_exit(next_op, kHandlersJump);
+  }
+
+  // Whether what is executed next is one, from site `index` on.
+  bool is_barrier(uint32_t index, uint32_t op) const {
+    while (index < request_.sites.size() && site(index).op_count == 0) ++index;
+    return index < request_.sites.size() && site(index).instruction.op == isa::Op::s_barrier &&
+           site(index).op == op && site(index).op_count == 1;
+  }
+
+  // What its handler does.
+  void emit_barrier(uint32_t op) {
+    a_.mov(a_.rdi, reinterpret_cast<uint64_t>(request_.ops.data() + op + 1));
+    a_.mov(a_.byte[a_.rsi + static_cast<int>(offsetof(Wave, stop))], static_cast<uint32_t>(Stop::kBarrier));
+    a_.mov(a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, op))], a_.rdi);
+    a_.ret();
   }
 
   void emit_memory_segment(const Segment& segment) {
@@ -105,17 +119,6 @@ class Compiler {
     Slow& slow = slow_.emplace_back();
     slow.op = op;
     emit_memory(a_, request_, *segment.memory, request_.ops[op], slow.label);
-  }
-
-  void copy_mask(uint32_t from, uint32_t to) {
-    const auto source = static_cast<int>(from * 4), target = static_cast<int>(to * 4);
-    if (request_.layout.wave_size == 64) {
-      a_.mov(a_.rax, a_.qword[a_.rdx + source]);
-      a_.mov(a_.qword[a_.rdx + target], a_.rax);
-    } else {
-      a_.mov(a_.eax, a_.dword[a_.rdx + source]);
-      a_.mov(a_.dword[a_.rdx + target], a_.eax);
-    }
   }
 
   // Takes the branch that is micro-operation `op`.

@@ -338,8 +338,10 @@ class GroupCompiler {
           return scalar_load(*memory, op);
         case MemoryStep::Kind::kLoad:
           return load(*memory, site.instruction, op);
-        default:
+        case MemoryStep::Kind::kStore:
           return store(*memory, site.instruction, op);
+        default:
+          return false;
       }
     }
     const Step step = make_step(request_, index);
@@ -389,7 +391,7 @@ class GroupCompiler {
     for (uint32_t i = 0; i < step.writes.size(); ++i) {
       if (step.writes[i] && i != kSccSlot && !write_scalar(i)) return false;
     }
-    emit_scalar(a_, step);
+    ScalarCode(a_, request_.layout.wave_size).emit(step);
     return true;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "plugins/vgpu/exec/wave.hpp"
 
@@ -445,7 +446,13 @@ void Lanes::store_collected() {
     if (!unrolled_) a.shr(collector, 32);
     a.mov(a.dword[a.rdx + at], collector.cvt32());
   }
-  collected_.clear();
+  left_ = std::exchange(collected_, {});
+}
+
+void Lanes::hand_on_masks(ScalarCode& scalars) const {
+  for (unsigned i = 0; i < left_.size(); ++i) {
+    scalars.know(collector_of(i), left_[i], layout_.wave_size == 64);
+  }
 }
 
 void Lanes::emit_unrolled() {
@@ -500,16 +507,19 @@ void Lanes::emit(uint32_t scc_mask) {
   a.lea(a.r10, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias)]);
   a.mov(a.r11, a.rdx);
   Label some, done;
+  std::vector<uint32_t> left;
   const bool is_short = steps_.size() * chunks() <= kUnrolledSteps;
   if (is_short) {
     layout_.wave_size == 64 ? a.cmp(a.rcx, -1) : a.cmp(a.ecx, -1);
     a.jne(some, Assembler::T_NEAR);
     emit_unrolled();
+    left = left_;
     a.jmp(done, Assembler::T_NEAR);
     a.L(some);
   }
   emit_loop();
   a.L(done);
+  if (is_short && left != left_) left_.clear();
   if (scc_mask != kNoMask) {
     const auto at = static_cast<int>(scc_mask * 4);
     a.xor_(a.eax, a.eax);

@@ -58,6 +58,8 @@ class Assembler : public Xbyak::CodeGenerator {
   std::deque<Constant> pool_;
 };
 
+class ScalarCode;
+
 class Lanes {
  public:
   Lanes(Assembler& assembler, const Request& request, const std::vector<Step>& steps);
@@ -65,6 +67,8 @@ class Lanes {
   /// Code of all steps, for all lanes of the wave. Masks that were made are in their scalar slots after it.
   /// A few steps are there twice: as a loop, and without one for waves whose lanes are all active.
   void emit(uint32_t scc_mask);
+  /// Which of the masks that were made are still in registers.
+  void hand_on_masks(ScalarCode& scalars) const;
   /// Code of all steps for the first 16 lanes, all of which are active. What it leaves in rows and masks
   /// nobody sees: r10 and r11 are room for those that find none in registers. k7 has all bits set.
   void emit_sixteen();
@@ -150,6 +154,7 @@ class Lanes {
   const RegisterLayout layout_;
   const std::vector<Step>& steps_;
   std::vector<uint32_t> collected_;  // masks in r8 and rdi
+  std::vector<uint32_t> left_;       // those that are there in the end
   bool unrolled_ = false;
   uint32_t chunk_ = 0;  // of 16 lanes, if the code is only for these
   const Step* step_ = nullptr;
@@ -229,8 +234,37 @@ struct ScalarOp {
 const ScalarOp* find_scalar_op(isa::Op op);
 
 void emit_mask_logic(Lanes& lanes);
-/// Code of a scalar instruction.
-void emit_scalar(Assembler& a, const Step& step);
+/// Code of scalar instructions, one after the other. Scalars are in memory, but who reads what has just been
+/// written gets it from a register: the way through memory takes longer than most instructions. EXEC is in
+/// rcx, and in memory. Uses rax, r8 and r9; rdi is left alone.
+class ScalarCode {
+ public:
+  ScalarCode(Assembler& a, uint32_t wave_size) : a_(a), wave_size_(wave_size) {}
+
+  void emit(const Step& step);
+  /// EXEC becomes a lane mask.
+  void set_exec(uint32_t mask);
+  /// What is in a register already: r8, rdi or rax.
+  void know(const Xbyak::Reg64& reg, uint32_t slot, bool wide);
+
+ private:
+  static constexpr uint32_t kNowhere = ~0u;
+  struct Known {
+    Xbyak::Reg64 reg;
+    uint32_t slot = kNowhere;
+    bool wide = false;
+  };
+
+  bool is_exec(uint32_t slot, bool wide) const;
+  Known* known(const Input& input, bool wide);
+  void load(const Input& input, bool wide, const Xbyak::Reg64& to);
+  void store(uint32_t slot, bool wide, const Xbyak::Reg64& from);
+  void reload_exec();
+
+  Assembler& a_;
+  const uint32_t wave_size_;
+  Known known_[3] = {{a_.rax}, {a_.r8}, {a_.rdi}};
+};
 /// Jumps to `target` if the branch is not taken.
 void emit_unless_taken(Assembler& a, isa::Op op, uint32_t wave_size, Xbyak::Label& target);
 

@@ -36,6 +36,13 @@ constexpr Vectors kVectors = [] {
   return made;
 }();
 
+// Fields of the extent that the instruction used last, of the Memory that is in rax.
+auto extent_field(Assembler& a, const MicroOp& op, Access access) {
+  const auto at =
+      static_cast<int>(Memory::sites_offset() + Memory::slot(&op, access) * sizeof(Memory::Extent));
+  return [&a, at](size_t offset) { return a.qword[a.rax + at + static_cast<int>(offset)]; };
+}
+
 class MemoryCode {
  public:
   MemoryCode(Assembler& assembler, const Request& request, const MemoryStep& step, const MicroOp& op,
@@ -126,20 +133,27 @@ class MemoryCode {
       a_.cmp(a_.r11d, stride_);
     }
     const bool is_load = step_.kind == MemoryStep::Kind::kLoad;
+    const bool by_dwords = is_load && step_.dwords == 1;
+    Label elsewhere;
+    Label& neither = by_dwords ? elsewhere : otherwise_;
     a_.jne(is_load ? apart : otherwise_, kNear);
     a_.L(ramp);
-    follow_each_other();
+    follow_each_other(neither);
     if (!is_load) return store();
     load();
     a_.jmp(done, kNear);
     a_.L(apart);
     a_.test(a_.r11d, a_.r11d);
-    a_.jne(otherwise_, kNear);
-    load_one();
+    a_.jne(neither, kNear);
+    load_one(neither);
+    if (!by_dwords) return;
+    a_.jmp(done, kNear);
+    a_.L(elsewhere);
+    load_apart();
   }
 
-  // r9: where lane 0's place in memory is, or would be.
-  void follow_each_other() {
+  // r9: where lane 0's place in memory is, or would be. Goes on at `apart` if they do not.
+  void follow_each_other(Label& apart) {
     a_.mov(a_.rdi, reinterpret_cast<uint64_t>(&kVectors));
     if (masked_) {
       take_masks();
@@ -156,7 +170,7 @@ class MemoryCode {
       differ(kExpected, low_, chunk);
     }
     high_halves();
-    none_wrong();
+    none_wrong(apart);
     // From the first to the last lane.
     if (masked_) {
       a_.bsr(a_.r11, a_.rcx);
@@ -178,13 +192,13 @@ class MemoryCode {
     }
   }
 
-  // All lanes load from one place.
-  void load_one() {
+  // All lanes load from one place, or it goes on at `apart`.
+  void load_one(Label& apart) {
     if (masked_) take_masks();
     a_.vpbroadcastd(kStart, a_.eax);
     for (int chunk = 0; chunk < chunks_; ++chunk) differ(kStart, low_, chunk);
     high_halves();
-    none_wrong();
+    none_wrong(apart);
     address();
     a_.mov(a_.r11d, step_.dwords * 4);
     find(Access::kRead);
@@ -210,10 +224,12 @@ class MemoryCode {
     }
   }
 
-  // Notes in kWrong, which the first chunk sets, where addresses are others.
+  // Notes in kWrong where addresses are others. The first one sets it.
   void differ(const Zmm& expected, int row, int chunk) {
+    differ(expected, row, chunk, row == low_ && chunk == 0);
+  }
+  void differ(const Zmm& expected, int row, int chunk, bool first) {
     const auto at = a_.zword[a_.rdx + row + chunk * kVector];
-    const bool first = row == low_ && chunk == 0;
     if (masked_) {
       first ? a_.vpxord(kWrong | mask(chunk) | Xbyak::util::T_z, expected, at)
             : a_.vpternlogd(kWrong | mask(chunk), expected, at, 0xf6);
@@ -225,16 +241,138 @@ class MemoryCode {
   // r8: the first lane's. They have one in common.
   void high_halves() {
     if (step_.scalar_base) return;
-    masked_ ? a_.mov(a_.r8d, a_.dword[a_.rdx + a_.r10 * 4 + high_])
-            : a_.mov(a_.r8d, a_.dword[a_.rdx + high_]);
+    load_high();
     a_.vpbroadcastd(kHigh, a_.r8d);
     for (int chunk = 0; chunk < chunks_; ++chunk) differ(kHigh, high_, chunk);
   }
 
-  void none_wrong() {
+  // Each 16 lanes load from two vectors of their own, as they do in rows of a tile; or each lane from a place
+  // of its own, where the instruction found memory the last time.
+  void load_apart() {
+    if (masked_) take_masks();
+    if (!step_.scalar_base) {
+      load_high();
+      a_.vpbroadcastd(kHigh, a_.r8d);
+      a_.vpxord(kWrong, kWrong, kWrong);
+      for (int chunk = 0; chunk < chunks_; ++chunk) differ(kHigh, high_, chunk, false);
+      none_wrong(otherwise_);
+    }
+    if (masked_) return gather();
+    Label each, done;
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      a_.vmovdqa32(kExpected, a_.zword[a_.rdx + low_ + chunk * kVector]);
+      a_.vpsubd(index(chunk), kExpected, a_.ptr_b[a_.rdx + low_ + chunk * kVector]);
+      chunk == 0 ? a_.vptestnmd(a_.k1, index(chunk), a_.splat(~0x7cu))
+                 : a_.vptestnmd(a_.k1 | a_.k1, index(chunk), a_.splat(~0x7cu));
+    }
+    a_.kortestw(a_.k1, a_.k1);
+    a_.jnc(each, kNear);
+    a_.mov(a_.r11d, 2 * kVector);
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      a_.mov(a_.eax, a_.dword[a_.rdx + low_ + chunk * kVector]);
+      // Their addresses do not carry into the high half.
+      a_.mov(a_.edi, a_.eax);
+      a_.add(a_.edi, a_.r11d);
+      a_.jc(each, kNear);
+      load_high();
+      address();
+      emit_find(a_, op_, Access::kRead, each);
+      a_.vpsrld(index(chunk), index(chunk), 2);
+      a_.vmovdqu32(found(chunk), a_.zword[a_.r9]);
+      a_.vpermt2d(found(chunk), index(chunk), a_.zword[a_.r9 + kVector]);
+    }
+    for (int chunk = 0; chunk < chunks_; ++chunk) put(0, chunk, found(chunk));
+    a_.jmp(done, kNear);
+    a_.L(each);
+    gather();
+    a_.L(done);
+  }
+  static Zmm index(int chunk) { return Zmm(16 + chunk); }
+  static Zmm found(int chunk) { return Zmm(20 + chunk); }
+
+  void load_high() {
+    if (step_.scalar_base) return;
+    masked_ ? a_.mov(a_.r8d, a_.dword[a_.rdx + a_.r10 * 4 + high_])
+            : a_.mov(a_.r8d, a_.dword[a_.rdx + high_]);
+  }
+
+  // The low halves of addresses that lie in the extent are those from one number to another.
+  void gather() {
+    a_.xor_(a_.eax, a_.eax);
+    load_high();
+    address();
+    const auto field = extent_field(a_, op_, Access::kRead);
+    a_.mov(a_.rax, a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, memory))]);
+    a_.mov(a_.r9, field(offsetof(Memory::Extent, begin)));
+    a_.mov(a_.r11, field(offsetof(Memory::Extent, bytes)));
+    a_.sub(a_.r11, 4);
+    a_.jb(otherwise_, kNear);
+    a_.sub(a_.r9, a_.r8);  // of the extent, from the base on
+    a_.add(a_.r11, a_.r9);
+    a_.js(otherwise_, kNear);
+    a_.mov(a_.edi, ~0u);
+    a_.cmp(a_.r11, a_.rdi);
+    a_.cmova(a_.r11, a_.rdi);
+    a_.mov(a_.r8, field(offsetof(Memory::Extent, host)));
+    a_.sub(a_.r8, a_.r9);
+    a_.xor_(a_.edi, a_.edi);
+    a_.test(a_.r9, a_.r9);
+    a_.cmovs(a_.r9, a_.rdi);
+    a_.cmp(a_.r9, a_.r11);
+    a_.ja(otherwise_, kNear);
+    a_.sub(a_.r11, a_.r9);
+    a_.vpbroadcastd(kStart, a_.r9d);
+    a_.vpbroadcastd(kHigh, a_.r11d);
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      a_.vmovdqa32(kExpected, a_.zword[a_.rdx + low_ + chunk * kVector]);
+      a_.vpsubd(kExpected, kExpected, kStart);
+      a_.vpcmpud(masked_ ? a_.k5 | mask(chunk) : a_.k5, kExpected, kHigh, 6);
+      a_.kortestw(a_.k5, a_.k5);
+      a_.jnz(otherwise_, kNear);
+    }
+    masked_ ? gather_some() : gather_all();
+  }
+
+  // By lanes: on many hosts that is faster than their gathers are.
+  void gather_some() {
+    const auto to = static_cast<int>(op_.dst);
+    Label again;
+    a_.mov(a_.r9, a_.rcx);
+    a_.L(again);
+    a_.tzcnt(a_.r10, a_.r9);
+    a_.mov(a_.eax, a_.dword[a_.rdx + a_.r10 * 4 + low_]);
+    a_.mov(a_.eax, a_.dword[a_.r8 + a_.rax]);
+    a_.mov(a_.dword[a_.rdx + a_.r10 * 4 + to], a_.eax);
+    a_.blsr(a_.r9, a_.r9);
+    a_.jnz(again, kNear);
+  }
+  void gather_all() {
+    const auto to = static_cast<int>(op_.dst);
+    Label again;
+    a_.mov(a_.r10, a_.rdx);
+    a_.lea(a_.r9, a_.ptr[a_.rdx + row_]);
+    a_.L(again);
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      const Xbyak::Xmm four(quarter);
+      for (int lane = 0; lane < 4; ++lane) {
+        const Xbyak::Reg32 from = lane % 2 == 0 ? a_.eax : a_.edi;
+        a_.mov(from, a_.dword[a_.r10 + low_ + quarter * 16 + lane * 4]);
+        const auto place = a_.dword[a_.r8 + (lane % 2 == 0 ? a_.rax : a_.rdi)];
+        lane == 0 ? a_.vmovd(four, place) : a_.vpinsrd(four, four, place, static_cast<uint8_t>(lane));
+      }
+    }
+    a_.vinserti128(a_.ymm0, a_.ymm0, a_.xmm1, 1);
+    a_.vinserti128(a_.ymm2, a_.ymm2, a_.xmm3, 1);
+    a_.vinserti64x4(a_.zmm0, a_.zmm0, a_.ymm2, 1);
+    a_.vmovdqa32(a_.zword[a_.r10 + to], a_.zmm0);
+    a_.add(a_.r10, kVector);
+    a_.cmp(a_.r10, a_.r9);
+    a_.jne(again, kNear);
+  }
+  void none_wrong(Label& otherwise) {
     a_.vptestmd(a_.k5, kWrong, kWrong);
     a_.kortestw(a_.k5, a_.k5);
-    a_.jnz(otherwise_, kNear);
+    a_.jnz(otherwise, kNear);
   }
 
   // The first lane's to r8. Its low half is in eax.
@@ -331,6 +469,7 @@ class MemoryCode {
 std::optional<MemoryStep> memory_step(const Request& request, const Site& site) {
   const isa::Instruction& in = site.instruction;
   if (site.op_count != 1) return std::nullopt;  // fences first, or changes EXEC
+  if (in.encoding == isa::Encoding::kDs) return lds_step(request, site);
   const std::optional<Shape> shape = shape_of(in.op);
   if (!shape || shape->verb == Verb::kAtomic || shape->bytes < 4 || shape->addtid) return std::nullopt;
   MemoryStep step;
@@ -354,9 +493,7 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site) 
 }
 
 void emit_find(Assembler& a, const MicroOp& op, Access access, Label& otherwise) {
-  const auto at =
-      static_cast<int>(Memory::sites_offset() + Memory::slot(&op, access) * sizeof(Memory::Extent));
-  const auto field = [&](size_t offset) { return a.qword[a.rax + at + static_cast<int>(offset)]; };
+  const auto field = extent_field(a, op, access);
   a.mov(a.rax, a.qword[a.rsi + static_cast<int>(offsetof(Wave, memory))]);
   a.mov(a.r9, a.r8);
   a.sub(a.r9, field(offsetof(Memory::Extent, begin)));
@@ -370,6 +507,7 @@ void emit_find(Assembler& a, const MicroOp& op, Access access, Label& otherwise)
 
 void emit_memory(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,
                  Label& otherwise) {
+  if (step.kind >= MemoryStep::Kind::kLdsLoad) return emit_lds(a, request, step, op, otherwise);
   MemoryCode code(a, request, step, op, otherwise);
   step.kind == MemoryStep::Kind::kScalarLoad ? code.scalar_load() : code.vector();
 }

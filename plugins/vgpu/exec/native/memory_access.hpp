@@ -1,7 +1,8 @@
-// Memory operations in native code: what a handler does in the case that kernels are written for. Scalar
-// loads; loads and stores of dwords of lanes that follow each other, or loads that are all from one place,
-// with all lanes active, where the instruction found memory the last time. What is different in any way is
-// left to the handler, before anything has changed: so faults are its business alone.
+// Memory operations in native code: what a handler does in the cases that kernels are written for. Scalar
+// loads; loads and stores of dwords of lanes that follow each other, or loads that are all from one place, or
+// of single dwords from anywhere, where the instruction found memory the last time; the work-group's LDS
+// (lds_access.cpp). What is different in any way is left to the handler, before anything has changed: so
+// faults are its business alone.
 #pragma once
 
 #include <optional>
@@ -19,16 +20,26 @@ class Assembler;
 
 /// What native code knows of a memory instruction; the rest is in its micro-operation.
 struct MemoryStep {
-  enum class Kind : uint8_t { kScalarLoad, kLoad, kStore };
+  enum class Kind : uint8_t { kScalarLoad, kLoad, kStore, kLdsLoad, kLdsStore, kLdsAdd };
   Kind kind = Kind::kLoad;
   uint8_t dwords = 1;  ///< Of one lane; scalar loads: of the wave.
   bool flat = false;   ///< The address may mean LDS or scratch.
   bool scalar_base = false;
   bool register_offset = false;  ///< Scalar loads: SOFFSET is a register.
+  // DS:
+  bool pair = false;       ///< Two elements of each lane; `dwords` is of one.
+  bool returns = false;    ///< A sum gives the old value.
+  bool m0_limits = false;  ///< What M0 says lies beyond cannot be accessed.
+  bool aligned = false;    ///< What is not aligned is the handler's.
 };
 
 /// Nothing: its handler does it, always.
 std::optional<MemoryStep> memory_step(const Request& request, const Site& site);
+
+/// The same for DS instructions (lds_access.cpp).
+std::optional<MemoryStep> lds_step(const Request& request, const Site& site);
+void emit_lds(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,
+              Xbyak::Label& otherwise);
 
 /// Code of one. Jumps to `otherwise` with nothing done if it is not the case for native code. Uses rax, rdi,
 /// r8 … r11 and all vector and mask registers.

@@ -9,6 +9,7 @@ namespace rigel::vgpu::exec::native {
 namespace {
 
 using isa::Op;
+using Xbyak::Reg64;
 using A = Assembler;
 
 constexpr int kSccAt = static_cast<int>(offsetof(Wave, scc));
@@ -294,20 +295,6 @@ void set_if(A& a, Scc scc, const Xbyak::Reg8& to) {
   }
 }
 
-void load(A& a, const Input& input, bool wide, const Xbyak::Reg64& to) {
-  if (input.kind == Input::Kind::kConstant) {
-    wide ? a.mov(to, input.bits) : a.mov(to.cvt32(), static_cast<uint32_t>(input.bits));
-    return;
-  }
-  const auto at = static_cast<int>(input.index * 4);
-  wide ? a.mov(to, a.qword[a.rdx + at]) : a.mov(to.cvt32(), a.dword[a.rdx + at]);
-}
-
-void store(A& a, bool wide, uint32_t slot, const Xbyak::Reg64& from) {
-  const auto at = static_cast<int>(slot * 4);
-  wide ? a.mov(a.qword[a.rdx + at], from) : a.mov(a.dword[a.rdx + at], from.cvt32());
-}
-
 }  // namespace
 
 const ScalarOp* find_scalar_op(Op op) {
@@ -321,25 +308,110 @@ const ScalarOp* find_scalar_op(Op op) {
   return index.by_op[static_cast<size_t>(op)];
 }
 
-void emit_scalar(Assembler& a, const Step& step) {
+// ScalarCode
+// ---------------------------------------------------------------------------------------------------
+
+bool ScalarCode::is_exec(uint32_t slot, bool wide) const {
+  return slot == isa::code::kExecLo && (!wide || wave_size_ == 64);
+}
+
+ScalarCode::Known* ScalarCode::known(const Input& input, bool wide) {
+  if (input.kind != Input::Kind::kScalar) return nullptr;
+  for (Known& one : known_) {
+    if (one.slot == input.index && (one.wide || !wide)) return &one;
+  }
+  return nullptr;
+}
+
+void ScalarCode::know(const Reg64& reg, uint32_t slot, bool wide) {
+  for (Known& one : known_) {
+    if (one.reg.getIdx() == reg.getIdx()) one = {reg, slot, wide};
+  }
+}
+
+void ScalarCode::load(const Input& input, bool wide, const Reg64& to) {
+  if (input.kind == Input::Kind::kConstant) {
+    wide ? a_.mov(to, input.bits) : a_.mov(to.cvt32(), static_cast<uint32_t>(input.bits));
+  } else if (is_exec(input.index, wide)) {
+    wide ? a_.mov(to, a_.rcx) : a_.mov(to.cvt32(), a_.ecx);
+  } else if (const Known* const where = known(input, wide)) {
+    if (where->reg.getIdx() != to.getIdx() || where->wide != wide) {
+      wide ? a_.mov(to, where->reg) : a_.mov(to.cvt32(), where->reg.cvt32());
+    }
+  } else {
+    const auto at = static_cast<int>(input.index * 4);
+    wide ? a_.mov(to, a_.qword[a_.rdx + at]) : a_.mov(to.cvt32(), a_.dword[a_.rdx + at]);
+  }
+  know(to, kNowhere, false);
+}
+
+void ScalarCode::store(uint32_t slot, bool wide, const Reg64& from) {
+  const auto at = static_cast<int>(slot * 4);
+  wide ? a_.mov(a_.qword[a_.rdx + at], from) : a_.mov(a_.dword[a_.rdx + at], from.cvt32());
+  for (Known& one : known_) {
+    if (one.slot != kNowhere && one.slot < slot + (wide ? 2 : 1) && slot < one.slot + (one.wide ? 2 : 1)) {
+      one.slot = kNowhere;
+    }
+  }
+}
+
+void ScalarCode::reload_exec() {
+  const auto at = static_cast<int>(isa::code::kExecLo * 4);
+  wave_size_ == 64 ? a_.mov(a_.rcx, a_.qword[a_.rdx + at]) : a_.mov(a_.ecx, a_.dword[a_.rdx + at]);
+}
+
+void ScalarCode::set_exec(uint32_t mask) {
+  Input input;
+  input.kind = Input::Kind::kScalar;
+  input.index = mask;
+  const bool wide = wave_size_ == 64;
+  load(input, wide, a_.rax);
+  store(isa::code::kExecLo, wide, a_.rax);
+  wide ? a_.mov(a_.rcx, a_.rax) : a_.mov(a_.ecx, a_.eax);
+}
+
+void ScalarCode::emit(const Step& step) {
   const ScalarOp& op = *step.scalar;
   const bool wide = (op.wide & 0x80) != 0;
-  load(a, step.src[0], (op.wide & 1) != 0, a.rax);
-  if (op.saves_exec) {
-    const auto exec = static_cast<int>(isa::code::kExecLo * 4);
-    wide ? a.mov(a.r8, a.qword[a.rdx + exec]) : a.mov(a.r8d, a.dword[a.rdx + exec]);
-    a.mov(a.r10, a.r8);
-  } else if (op.sources == 2) {
-    load(a, step.src[1], (op.wide & 2) != 0, a.r8);
+  const bool two = op.sources == 2 && !op.saves_exec;
+  const bool first_wide = (op.wide & 1) != 0, second_wide = (op.wide & 2) != 0;
+  // Not over the other source, which may be in the register already.
+  const Known* const second = two ? known(step.src[1], second_wide) : nullptr;
+  if (second != nullptr && second->reg.getIdx() == a_.rax.getIdx()) {
+    const Known* const first = known(step.src[0], first_wide);
+    if (first != nullptr && first->reg.getIdx() == a_.r8.getIdx()) know(a_.r8, kNowhere, false);
+    load(step.src[1], second_wide, a_.r8);
+    load(step.src[0], first_wide, a_.rax);
+  } else {
+    load(step.src[0], first_wide, a_.rax);
+    if (two) load(step.src[1], second_wide, a_.r8);
   }
-  op.emit(a);
-  if (op.scc == Scc::kNonzero) wide ? a.test(a.rax, a.rax) : a.test(a.eax, a.eax);
-  if (op.has_result) store(a, wide, op.saves_exec ? isa::code::kExecLo : step.dst, a.rax);
-  if (op.saves_exec) store(a, wide, step.dst, a.r10);
+  if (op.saves_exec) {
+    Input exec;
+    exec.kind = Input::Kind::kScalar;
+    exec.index = isa::code::kExecLo;
+    load(exec, wide, a_.r8);
+    store(step.dst, wide, a_.r8);
+  }
+  if (two || op.saves_exec) know(a_.r8, kNowhere, false);  // which some operations change
+  op.emit(a_);
+  if (op.scc == Scc::kNonzero) wide ? a_.test(a_.rax, a_.rax) : a_.test(a_.eax, a_.eax);
+  if (op.has_result) {  // no flag changes
+    const uint32_t slot = op.saves_exec ? isa::code::kExecLo : step.dst;
+    store(slot, wide, a_.rax);
+    know(a_.rax, slot, wide);
+    if (is_exec(slot, wide) && wide == (wave_size_ == 64)) {
+      wide ? a_.mov(a_.rcx, a_.rax) : a_.mov(a_.ecx, a_.eax);
+    } else if (step.writes_exec) {
+      reload_exec();
+    }
+  } else {
+    know(a_.rax, kNowhere, false);
+  }
   if (op.scc == Scc::kKept) return;
-  set_if(a, op.scc, a.r9b);
-  a.movzx(a.r9d, a.r9b);
-  a.mov(scc_of(a), a.r9d);
+  set_if(a_, op.scc, a_.r9b);
+  a_.movzx(a_.r9d, a_.r9b);
+  a_.mov(scc_of(a_), a_.r9d);
 }
 
 void emit_unless_taken(Assembler& a, Op op, uint32_t wave_size, Xbyak::Label& target) {

@@ -1,11 +1,11 @@
 // OpenCL C kernels on the virtual GPU and on the machine's CPU by PoCL: the same source, the same data, one
 // run, results compared.
 //
-//   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [kernel…]
+//   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [kernel…]
 //
 // Shows the smallest CPU time (of all threads but the one that waits), how many times as fast the virtual GPU
 // is, and geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
-// time, to see how it scales.
+// time, to see how it scales. With --alone: without PoCL, for comparing GPUs with each other.
 #include <time.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "plugins/vgpu/exec/opencl_bench/cases.hpp"
@@ -38,6 +39,7 @@ double seconds(clockid_t clock) {
 struct Options {
   int repetitions = 7;
   bool wall = false;
+  bool alone = false;
   std::vector<std::string> kernels;
 
   bool chosen(const std::string& name) const {
@@ -120,25 +122,33 @@ std::string read_file(const std::string& path) {
 
 int run(const Options& options, const std::string& folder) {
   Gpu gpu(folder);
-  OpenCl opencl(read_file(folder + "/kernels.cl"));
+  std::optional<OpenCl> opencl;
+  if (!options.alone) opencl.emplace(read_file(folder + "/kernels.cl"));
   const auto allocate = [&](size_t bytes) { return gpu.allocate(bytes); };
-  std::printf("%s and %s, %s in milliseconds\n", gpu.target().c_str(), opencl.name().c_str(),
-              options.wall ? "elapsed time" : "CPU time");
+  std::printf("%s and %s, %s in milliseconds\n", gpu.target().c_str(),
+              opencl ? opencl->name().c_str() : "nothing else", options.wall ? "elapsed time" : "CPU time");
   std::printf("%-12s %10s %10s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "times");
   Mean streaming, computing;
   bool right = true;
   for (const Case& work : make_cases(allocate)) {
     if (!options.chosen(work.name)) continue;
-    const Case reference = with_outputs(work, allocate);
     gpu.prepare(work);
-    opencl.prepare(reference);
     run_once(gpu, false);  // translation and compilation
-    run_once(opencl, false);
+    if (!opencl) {
+      double best = INFINITY;
+      for (int i = 0; i < options.repetitions; ++i) best = std::min(best, run_once(gpu, options.wall));
+      std::printf("%-12s %10.3f\n", work.name.c_str(), best);
+      std::fflush(stdout);
+      continue;
+    }
+    const Case reference = with_outputs(work, allocate);
+    opencl->prepare(reference);
+    run_once(*opencl, false);
     double best = INFINITY, best_opencl = INFINITY;
     for (int i = 0; i < options.repetitions; ++i) {
       clear_outputs(work), clear_outputs(reference);
       best = std::min(best, run_once(gpu, options.wall));
-      best_opencl = std::min(best_opencl, run_once(opencl, options.wall));
+      best_opencl = std::min(best_opencl, run_once(*opencl, options.wall));
     }
     const bool same = agree(work, reference);
     right = right && same;
@@ -147,8 +157,9 @@ int run(const Options& options, const std::string& folder) {
                 same ? "" : "  THE RESULTS DIFFER");
     std::fflush(stdout);
   }
-  std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d)\n", computing.value(),
-              computing.count, streaming.value(), streaming.count);
+  if (opencl)
+    std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d)\n", computing.value(),
+                computing.count, streaming.value(), streaming.count);
   return right ? 0 : 1;
 }
 
@@ -162,8 +173,10 @@ int main(int argc, char** argv) {
       options.repetitions = std::max(1, std::atoi(argv[++i]));
     } else if (std::strcmp(argv[i], "--wall") == 0) {
       options.wall = true;
+    } else if (std::strcmp(argv[i], "--alone") == 0) {
+      options.alone = true;
     } else if (argv[i][0] == '-') {
-      rigel::vgpu::bench::fail("usage: vgpu_opencl_bench [--repetitions N] [--wall] [kernel...]");
+      rigel::vgpu::bench::fail("usage: vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [kernel...]");
     } else {
       options.kernels.emplace_back(argv[i]);
     }

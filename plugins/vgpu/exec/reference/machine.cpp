@@ -130,7 +130,7 @@ class Device final : public Core {
   GlobalDataShare* global_data_share() override { return share_.get(); }
 
  private:
-  static constexpr size_t kGuard = 128;
+  static constexpr size_t kGuard = kLdsSlack;
 
   const World& world_;
   vgpu::testing::FakeBus bus_;
