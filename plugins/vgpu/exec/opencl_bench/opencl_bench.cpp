@@ -5,7 +5,8 @@
 //
 // Shows the smallest CPU time (of all threads but the one that waits), how many times as fast the virtual GPU
 // is, and geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
-// time, to see how it scales. With --alone: without PoCL, for comparing GPUs with each other.
+// time, to see how it scales, and what two threads of the machine itself gain. With --alone: without PoCL,
+// for comparing GPUs with each other.
 #include <time.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 
 #include "plugins/vgpu/exec/opencl_bench/cases.hpp"
 #include "plugins/vgpu/exec/opencl_bench/gpu.hpp"
+#include "plugins/vgpu/exec/opencl_bench/host_scaling.hpp"
 #include "plugins/vgpu/exec/opencl_bench/opencl.hpp"
 
 namespace rigel::vgpu::bench {
@@ -160,6 +162,10 @@ int run(const Options& options, const std::string& folder) {
   if (opencl)
     std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d)\n", computing.value(),
                 computing.count, streaming.value(), streaming.count);
+  if (options.wall) {
+    std::printf("of this machine two threads are %.2f times as fast as one in a triad, %.2f in arithmetic\n",
+                triad_scaling(2, options.repetitions), arithmetic_scaling(2, options.repetitions));
+  }
   return right ? 0 : 1;
 }
 
