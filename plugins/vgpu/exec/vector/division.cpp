@@ -1,5 +1,7 @@
 // The steps of a division that shaders put together themselves: div_scale, div_fmas, div_fixup. And
 // trig_preop.
+#include <cstring>
+
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
@@ -51,6 +53,24 @@ auto biased_exponent(F x) {
   return bits_as<Signed>(magnitude_bits(x) >> kDigits);
 }
 
+template <class Lanes>
+bool any_of(const Lanes& lanes) {
+  uint64_t parts[sizeof(Lanes) / 8], all = 0;
+  std::memcpy(parts, &lanes, sizeof parts);
+  for (const uint64_t part : parts) all |= part;
+  return all != 0;
+}
+
+// Whether no number is 0, or so far from 1 that a step of a division has to care.
+template <class F>
+bool are_ordinary(F x, F y) {
+  using T = Traits<F>;
+  constexpr int kOne = T::kBias + 1, kNear = T::kTooFar / 2 - 1;
+  const auto from_one = [](F value) { return biased_exponent(value) - kOne; };
+  const auto is_far = [&](F value) { return (from_one(value) > kNear) | (from_one(value) < -kNear); };
+  return !any_of(is_far(x) | is_far(y));
+}
+
 // S0 is the denominator S1 or the numerator S2, whichever is to be scaled. The test tells div_fmas to scale
 // back.
 //
@@ -69,6 +89,7 @@ WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numera
       *x = bits_as<F>(flush_denormals<typename T::Format>(bits_as<BitsOf<F>>(*x)));
     }
   }
+  if (are_ordinary(numerator, denominator)) return {value, {F{} != F{}}};
   const auto n = parts_of(numerator), d = parts_of(denominator);
   const auto n_magnitude = magnitude_bits(numerator), d_magnitude = magnitude_bits(denominator);
   const auto none = (numerator == 0) | (denominator == 0);
