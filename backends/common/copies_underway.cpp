@@ -56,6 +56,7 @@ void CopiesUnderway::fail(const hsabe_host_t* host, hsa_status_t status) {
   for (const Copy& copy : copies_) {
     // Destroyed by now, or done: of a queue of kernels nobody knows but the signal.
     if (signal_of(copy.completion).kind != AMD_SIGNAL_KIND_USER) continue;
+    if (signal_life(copy.completion) != copy.life) continue;
     if (lag_ != 0 && signal_value(copy.completion) <= 0) continue;
     host->signal->store(host->self, copy.completion, -static_cast<int64_t>(status));
   }

@@ -8,14 +8,25 @@
 // Not safe for threads: its owner's lock guards it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
 #include <hsa_backend/hsa_backend.hpp>
 
 namespace rigel::gfx {
+
+/// The value of a signal, with acquire.
+int64_t signal_value(uint64_t handle);
+
+/// Tells a signal from one that is made of its memory after it was destroyed.
+inline uint32_t signal_life(uint64_t handle) {
+  return std::atomic_ref(reinterpret_cast<amd_signal_t*>(handle)->reserved3[0])
+      .load(std::memory_order_relaxed);
+}
 
 class CopiesUnderway {
  public:
@@ -24,7 +35,7 @@ class CopiesUnderway {
 
   /// A copy that ends at `end` and then subtracts one from a signal. Ends never decrease.
   void add(uint64_t completion, uint64_t end) {
-    if (completion != 0) copies_.push_back({completion, end});
+    if (completion != 0) copies_.push_back({completion, end, signal_life(completion)});
   }
 
   /// How far the queue has read.
@@ -48,13 +59,15 @@ class CopiesUnderway {
   bool wait_is_lost() const;
 
   /// The queue will do no more: every signal of what is not forgotten is set to the negative of `status`.
-  /// With `lag`, those that still are positive.
+  /// With `lag`, those that still are positive. Signals that were destroyed meanwhile are left alone, also if
+  /// there are others in their place.
   void fail(const hsabe_host_t* host, hsa_status_t status);
 
  private:
   struct Copy {
     uint64_t completion;
     uint64_t end;
+    uint32_t life;  ///< of the signal
   };
 
   const uint64_t lag_;
@@ -63,8 +76,5 @@ class CopiesUnderway {
   uint64_t open_begin_ = 0, open_end_ = 0;
   std::vector<uint64_t> open_signals_;
 };
-
-/// The value of a signal, with acquire.
-int64_t signal_value(uint64_t handle);
 
 }  // namespace rigel::gfx

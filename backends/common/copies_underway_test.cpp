@@ -93,6 +93,20 @@ TEST(CopiesUnderway, FailWithWhatTheQueueHadNotRead) {
   EXPECT_EQ(copies.promised(signals[0]).count, 1);
 }
 
+TEST(CopiesUnderway, LeaveSignalsAloneThatWereMadeAnew) {
+  for (const uint64_t lag : {uint64_t{0}, uint64_t{100}}) {
+    Signals signals;
+    Host host;
+    CopiesUnderway copies(lag);
+    for (size_t i = 0; i < 2; ++i) signals.set(i, 1), copies.add(signals[i], 10);
+    ++signals.all[0].reserved3[0];  // destroyed, and another one is there
+    signals.set(0, 7);
+    copies.fail(&host.host, HSA_STATUS_ERROR);
+    EXPECT_EQ(signals.value(0), 7);
+    EXPECT_EQ(signals.value(1), -HSA_STATUS_ERROR);
+  }
+}
+
 TEST(CopiesUnderway, OfKernelsAreKeptForAWhile) {
   Signals signals;
   Host host;

@@ -277,14 +277,15 @@ Signal* create(int64_t initial_value, uint32_t attributes, amd_signal_kind_t kin
   abi.start_ts = 0;
   abi.end_ts = 0;
   abi.reserved2 = 0;
-  abi.reserved3[0] = 0;
+  const uint32_t generation = signal->generation.load(std::memory_order_relaxed) + 1;
+  abi.reserved3[0] = generation;  // for backends: see amd_hsa_signal.h
   abi.reserved3[1] = 0;
   signal->copy_start_ts = 0;
   signal->copy_end_ts = 0;
   signal->attributes.store(attributes, std::memory_order_relaxed);
   signal->attention.store(asymmetric_fence::available() ? 0 : Signal::kFence, std::memory_order_relaxed);
   std::atomic_ref(abi.kind).store(kind, std::memory_order_relaxed);
-  signal->generation.store(signal->generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  signal->generation.store(generation, std::memory_order_release);
   return signal;
 }
 

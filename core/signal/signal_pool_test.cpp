@@ -71,6 +71,7 @@ TEST(SignalPool, GivesAUsedSignalBackAsNew) {
   signal->abi.end_ts = 4;
   signal->copy_start_ts = 5;
   signal->copy_end_ts = 6;
+  const uint32_t life = signal->abi.reserved3[0];
   signal_pool::destroy(*signal);
   Signal* again = signal_pool::create(9);
   ASSERT_EQ(again, signal) << "the last one freed is the first one used";
@@ -83,6 +84,7 @@ TEST(SignalPool, GivesAUsedSignalBackAsNew) {
   EXPECT_EQ(again->copy_start_ts, 0u);
   EXPECT_EQ(again->copy_end_ts, 0u);
   EXPECT_EQ(again->attributes.load(), 0u);
+  EXPECT_NE(again->abi.reserved3[0], life) << "by which backends tell them apart";
   signal_pool::destroy(*again);
 }
 

@@ -72,7 +72,7 @@ typedef struct AMD_SIGNAL_ALIGN amd_signal_s {
     /** For other kinds: must be 0. */
     uint64_t reserved2;
   };
-  /** Padding to a whole cache line. */
+  /** Padding to a whole cache line. In Rigel [0] differs when the memory becomes another signal. */
   uint32_t reserved3[2];
 } amd_signal_t;
 
