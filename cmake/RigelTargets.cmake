@@ -22,9 +22,8 @@ function(rigel_add_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  if(RIGEL_SANITIZE)  # checks of what GoogleTest's macros expand to take long to optimise and are soon run
-    target_compile_options(${name} PRIVATE -O0)
-  endif()
+  # What GoogleTest's macros expand to takes long to optimise and is soon run.
+  target_compile_options(${name} PRIVATE -O0)
   target_link_libraries(${name} PRIVATE rigel_api ${ARG_LIBS} GTest::gtest_main GTest::gmock)
   gtest_discover_tests(${name} TEST_PREFIX "${RIGEL_TEST_PREFIX}" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")

@@ -48,14 +48,14 @@ LoadedCodeObject::LoadedCodeObject(hsa_executable_t executable, CodeTarget& targ
 }
 
 Result<std::shared_ptr<LoadedCodeObject>> LoadedCodeObject::load(
-    hsa_executable_t executable, CodeTarget& target, std::shared_ptr<const CodeObjectReader> reader,
+    hsa_executable_t executable, CodeTarget& target, const std::shared_ptr<const CodeObjectReader>& reader,
     const CodeObject& object, const SymbolResolver& resolve) {
   const CodeLayout& layout = object.layout();
   const auto memory = target.allocate(layout.size, layout.alignment);
   if (!memory) return tl::unexpected(memory.error());
   std::shared_ptr<LoadedCodeObject> loaded;
   try {
-    loaded.reset(new LoadedCodeObject(executable, target, std::move(reader), object, *memory));
+    loaded.reset(new LoadedCodeObject(executable, target, reader, object, *memory));
   } catch (...) {
     target.release(*memory);
     throw;

@@ -44,7 +44,7 @@ class LoadedCodeObject {
  public:
   /// Memory for `object` on `target`, and the image in it, relocated.
   static Result<std::shared_ptr<LoadedCodeObject>> load(hsa_executable_t executable, CodeTarget& target,
-                                                        std::shared_ptr<const CodeObjectReader> reader,
+                                                        const std::shared_ptr<const CodeObjectReader>& reader,
                                                         const CodeObject& object,
                                                         const SymbolResolver& resolve);
   ~LoadedCodeObject() { retire(); }

@@ -84,7 +84,7 @@ Status Runtime::apply_config() {
 }
 
 void Runtime::discover_host_nodes() {
-  for (Node& node : read_host_nodes()) add_device(std::move(node));
+  for (const Node& node : read_host_nodes()) add_device(node);
 }
 
 void Runtime::discover_kfd() {

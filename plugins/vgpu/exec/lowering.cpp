@@ -1,28 +1,33 @@
 #include "plugins/vgpu/exec/lowering.hpp"
 
 #include <cstdlib>
+#include <vector>
 
 namespace rigel::vgpu::exec {
 namespace {
 
-SimdLevel find_simd_level() {
-  SimdLevel best = SimdLevel::kBaseline;
-#if RIGEL_SIMD_LEVEL_COUNT == 3
+// The best that the host has.
+SimdLevel host_level() {
+#if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
-    best = SimdLevel::kAvx2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {
-      best = SimdLevel::kAvx512;
+      return SimdLevel::kAvx512;
     }
+    return SimdLevel::kAvx2;
   }
 #endif
+  return SimdLevel::kBaseline;
+}
+
+// The best that is wanted.
+SimdLevel asked_level() {
   const char* const text = std::getenv("VGPU_SIMD");
   const std::string_view asked = text == nullptr ? "" : text;
   if (asked == "baseline") return SimdLevel::kBaseline;
-  if (asked == "avx2" && best == SimdLevel::kAvx512) return SimdLevel::kAvx2;
-  return best;
+  return asked == "avx2" ? SimdLevel::kAvx2 : SimdLevel::kAvx512;
 }
 
 enum class Part : uint8_t { kScalar, kVector, kMemory, kNone };
@@ -61,22 +66,43 @@ Part part_of(isa::Encoding encoding) {
 using Lower = Refusal (*)(const isa::Instruction&, LoweringContext&, Emitter&);
 
 struct Level {
-  Lower parts[3];
+  bool built = false;
+  Lower parts[3] = {};
 };
 
+// By SimdLevel. Which are built is CMakeLists.txt's choice.
 constexpr Level kLevels[] = {
-    {{lower_scalar, simd_baseline::lower_vector, simd_baseline::lower_memory}},
-#if RIGEL_SIMD_LEVEL_COUNT == 3
-    {{lower_scalar, simd_avx2::lower_vector, simd_avx2::lower_memory}},
-    {{lower_scalar, simd_avx512::lower_vector, simd_avx512::lower_memory}},
+    {true, {lower_scalar, simd_baseline::lower_vector, simd_baseline::lower_memory}},
+#if RIGEL_BUILDS_AVX2
+    {true, {lower_scalar, simd_avx2::lower_vector, simd_avx2::lower_memory}},
+#else
+    {},
+#endif
+#if RIGEL_BUILDS_AVX512
+    {true, {lower_scalar, simd_avx512::lower_vector, simd_avx512::lower_memory}},
+#else
+    {},
 #endif
 };
 
+std::vector<SimdLevel> find_simd_levels() {
+  std::vector<SimdLevel> levels;
+  for (const SimdLevel level : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
+    const bool usable = level <= host_level() && level <= asked_level();
+    if (usable && kLevels[static_cast<size_t>(level)].built) levels.push_back(level);
+  }
+  return levels;
+}
+
 }  // namespace
 
+std::span<const SimdLevel> simd_levels() {
+  static const std::vector<SimdLevel> levels = find_simd_levels();
+  return levels;
+}
+
 SimdLevel best_simd_level() {
-  static const SimdLevel level = find_simd_level();
-  return level;
+  return simd_levels().back();
 }
 
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {

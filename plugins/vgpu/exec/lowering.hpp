@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "plugins/vgpu/exec/micro_op.hpp"
@@ -86,7 +87,11 @@ using Refusal = std::string_view;
 /// Hands the instruction to the part that its encoding belongs to, of the level that the context names.
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// The best level of this machine; VGPU_SIMD (baseline, avx2, avx512) asks for a lower one. Found once.
+/// The levels that are built and that this machine has, the lowest first; with VGPU_SIMD (baseline, avx2,
+/// avx512) none above the one it names. Found once; there is always one.
+std::span<const SimdLevel> simd_levels();
+
+/// The last of them.
 SimdLevel best_simd_level();
 
 Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);

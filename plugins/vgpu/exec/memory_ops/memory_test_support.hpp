@@ -29,10 +29,8 @@ struct Level {
 
 inline std::vector<Level> all_levels() {
   std::vector<Level> levels;
-  for (const SimdLevel simd : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
-    for (const uint32_t size : {32u, 64u}) {
-      if (simd <= best_simd_level()) levels.push_back({simd, size});
-    }
+  for (const SimdLevel simd : simd_levels()) {
+    for (const uint32_t size : {32u, 64u}) levels.push_back({simd, size});
   }
   return levels;
 }

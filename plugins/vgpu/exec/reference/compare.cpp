@@ -75,10 +75,8 @@ Draw draw_for(const Chip& chip) {
 
 std::vector<Way> ways_to_run() {
   std::vector<Way> ways;
-  const SimdLevel best = best_simd_level();
-  for (unsigned level = 0; level <= static_cast<unsigned>(best); ++level)
-    ways.push_back({static_cast<SimdLevel>(level), false});
-  if (native::available()) ways.push_back({best, true});
+  for (const SimdLevel level : simd_levels()) ways.push_back({level, false});
+  if (native::available()) ways.push_back({best_simd_level(), true});
   return ways;
 }
 

@@ -86,13 +86,6 @@ struct Machine {
   Wave wave;
 };
 
-inline std::vector<SimdLevel> simd_levels() {
-  std::vector<SimdLevel> levels{SimdLevel::kBaseline};
-  if (best_simd_level() >= SimdLevel::kAvx2) levels.push_back(SimdLevel::kAvx2);
-  if (best_simd_level() >= SimdLevel::kAvx512) levels.push_back(SimdLevel::kAvx512);
-  return levels;
-}
-
 inline isa::Operand v(uint32_t index, isa::Type type = isa::Type::kB32, uint8_t dwords = 1) {
   return {static_cast<uint16_t>(isa::code::kVgpr + index), type, dwords};
 }
