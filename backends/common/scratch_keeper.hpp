@@ -31,7 +31,8 @@ constexpr uint64_t kScratchLimitAtFirst = uint64_t{140} << 20;  ///< as ROCr's
 
 class ScratchKeeper {
  public:
-  explicit ScratchKeeper(Device& device) : device_(device) {}
+  /// The limit is that of HSA_SCRATCH_SINGLE_LIMIT, if it is set to a number.
+  explicit ScratchKeeper(Device& device);
   ~ScratchKeeper();
   ScratchKeeper(const ScratchKeeper&) = delete;
   ScratchKeeper& operator=(const ScratchKeeper&) = delete;
@@ -60,7 +61,7 @@ class ScratchKeeper {
   void work();
 
   Device& device_;
-  std::atomic<uint64_t> limit_{kScratchLimitAtFirst};
+  std::atomic<uint64_t> limit_;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

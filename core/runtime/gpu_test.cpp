@@ -218,6 +218,25 @@ TEST(Gpus, AreChosenByTheEnvironment) {
   ::unsetenv("ROCR_VISIBLE_DEVICES");
 }
 
+TEST(Gpus, KeepAsMuchScratchAsTheEnvironmentSays) {
+  const auto limit = [](const char* text) {
+    ::setenv("HSA_SCRATCH_SINGLE_LIMIT", text, 1);
+    const Machine machine("gfx900:vram=64M");
+    uint64_t bytes = 0;
+    if (machine.gpus.empty()) return bytes;
+    hsa_agent_get_info(machine.gpus[0],
+                       static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT), &bytes);
+    return bytes;
+  };
+  const uint64_t first = limit("");
+  EXPECT_EQ(first, uint64_t{140} << 20);
+  EXPECT_EQ(limit("1048576"), uint64_t{1} << 20);
+  EXPECT_EQ(limit("0"), 0u);
+  EXPECT_EQ(limit("much"), first);
+  EXPECT_EQ(limit("99999999999999999999"), uint64_t{4} << 30);
+  ::unsetenv("HSA_SCRATCH_SINGLE_LIMIT");
+}
+
 TEST(Gpus, ThatNoBackendKnowsTakeNobodyDown) {
   ::setenv("HSA_OVERRIDE_GFX_VERSION_1", "63.0.0", 1);
   const Machine machine("gfx900:vram=64M,gfx906:vram=64M");
