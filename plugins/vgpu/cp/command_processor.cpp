@@ -100,6 +100,7 @@ QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {
       return QueueRequestError::kIdInUse;
     }
   }
+  if (queue->bell() != nullptr) queue->bell()->begin(engine->alarm());
   engine->add(std::move(queue), config.percentage == 0);
   return QueueRequestError::kNone;
 }
@@ -137,6 +138,11 @@ void CommandProcessor::ring_doorbell(uint32_t queue_id, uint64_t value) noexcept
   if (found == impl_->queues.end()) return;
   found->second.queue->ring(value);
   found->second.engine->wake();
+}
+
+Bell* CommandProcessor::bell(uint32_t queue_id) noexcept {
+  const Impl::Item item = impl_->find(queue_id);
+  return item.queue == nullptr ? nullptr : item.queue->bell();
 }
 
 void CommandProcessor::wake() noexcept {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "plugins/vgpu/cp/bell.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/cp/dispatch.hpp"
 
@@ -79,6 +80,10 @@ class CommandProcessor {
   /// A doorbell write, with the value that the program stored. A queue id that does not exist is ignored, as
   /// a write to a doorbell that no queue owns is.
   void ring_doorbell(uint32_t queue_id, uint64_t value) noexcept;
+
+  /// How to ring it from now on with less: see Bell, which outlives the queue, this object and all else. Null
+  /// if there is no such queue, or no more bells.
+  Bell* bell(uint32_t queue_id) noexcept;
 
   /// Makes sleeping workers look at the doorbell slots and at what their queues wait for.
   void wake() noexcept;

@@ -23,6 +23,7 @@ class ComputeQueue : public Queue, public std::enable_shared_from_this<ComputeQu
   /// Starts a dispatch when the step ends. `token` comes back with its result.
   void start_dispatch(Dispatch dispatch, uint64_t token);
   uint32_t running_dispatches() const { return running_; }
+  bool runs_kernels() const override { return running_ != 0; }
 
  protected:
   struct Finished {

@@ -65,6 +65,7 @@ void take_short_turns() noexcept {
 
 Engine::~Engine() {
   stop();
+  give_alarm(alarm_);
 }
 
 void Engine::stop() {
@@ -111,13 +112,6 @@ void Engine::sort() {
                    [](const auto& a, const auto& b) { return a->queue->priority() > b->queue->priority(); });
 }
 
-void Engine::wake() noexcept {
-  wakes_.fetch_add(1, std::memory_order_seq_cst);
-  if (!sleeping_.load(std::memory_order_seq_cst)) return;
-  { std::lock_guard lock(mutex_); }  // the worker is either before its last look or asleep
-  woken_.notify_all();
-}
-
 // The worker
 // -------------------------------------------------------------------------------------------------
 
@@ -129,7 +123,7 @@ void Engine::work() {
   bool was_progress = true, was_quiet = false, was_woken = false;
   SpinTime spin;
   while (!stop_) {
-    const uint32_t seen = wakes_.load(std::memory_order_seq_cst);
+    const uint32_t seen = alarm_.wakes();
     const Round done = round(lock);
     if (rounds_ % kRoundsOfLooks == 0) look_at_peers(lock);
     if (done.progress) {
@@ -155,9 +149,9 @@ void Engine::work() {
       lock.lock();
       continue;
     }
-    const uint32_t before = wakes_.load(std::memory_order_seq_cst);
+    const uint32_t before = alarm_.wakes();
     sleep(lock, seen, done.polling, now - last_progress);
-    if (wakes_.load(std::memory_order_seq_cst) == before) continue;
+    if (alarm_.wakes() == before) continue;
     was_woken = true;
     // Something rang: what it was may need a moment to arrive, so that is looked for before the next sleep.
     const auto woken = Clock::now();
@@ -184,7 +178,7 @@ void Engine::wake_peers(std::unique_lock<std::mutex>& lock) {
 
 void Engine::look_at_peers(std::unique_lock<std::mutex>& lock) {
   for (const auto& peer : peers_) {
-    if (peer.get() == this || !peer->sleeping_.load(std::memory_order_relaxed)) continue;
+    if (peer.get() == this || !peer->alarm_.asleep()) continue;
     lock.unlock();
     peer->wake_if_rung();
     lock.lock();
@@ -194,12 +188,14 @@ void Engine::look_at_peers(std::unique_lock<std::mutex>& lock) {
 void Engine::wake_if_rung() noexcept {
   {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || std::none_of(entries_.begin(), entries_.end(),
-                              [](const auto& entry) { return entry->queue->is_rung(); })) {
-      return;
-    }
+    if (!lock || !any_rung()) return;
   }
   wake();
+}
+
+bool Engine::any_rung() const noexcept {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [](const auto& entry) { return entry->queue->is_rung(); });
 }
 
 // A suspended queue's doorbell is looked at as well: one that stayed rung would keep whoever watches the
@@ -246,24 +242,28 @@ void Engine::sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polli
   lock.unlock();
   context_.bus.watch_doorbells();
   lock.lock();
-  // A last look: rings stored before the watch began. Queues that wait would always say yes.
-  const bool rung = std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
-    return !entry->suspended && entry->last == Outcome::kIdle && entry->queue->has_work();
-  });
-  if (!rung && !stop_) {
-    polling_.store(polling, std::memory_order_seq_cst);
-    sleeping_.store(true, std::memory_order_seq_cst);
-    const auto woken = [&] { return stop_ || wakes_.load(std::memory_order_seq_cst) != seen; };
-    if (polling) {
-      const auto wait = std::clamp<Clock::duration>(quiet / 8, kShortestPoll, kLongestPoll);
-      woken_.wait_for(lock, wait, woken);
-    } else {
-      woken_.wait(lock, woken);
-    }
-    sleeping_.store(false, std::memory_order_seq_cst);
-    polling_.store(false, std::memory_order_seq_cst);
-  }
+  polling_.store(polling, std::memory_order_seq_cst);
+  alarm_.fall_asleep();
+  // A last look: rings stored before the watch began, or called before the sleep. Queues that wait would
+  // always say that they have work.
+  const bool rung = any_rung() || std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
+                      return !entry->suspended && entry->last == Outcome::kIdle && entry->queue->has_work();
+                    });
+  const bool stop = stop_;
+  const bool kernels_run = std::any_of(entries_.begin(), entries_.end(),
+                                       [](const auto& entry) { return entry->queue->runs_kernels(); });
   lock.unlock();
+  if (!rung && !stop) {
+    std::optional<std::chrono::nanoseconds> longest;
+    if (polling) {
+      longest = std::clamp<Clock::duration>(quiet / 8, kShortestPoll, kLongestPoll);
+    } else if (kernels_run) {
+      longest = kLongestPoll;  // they ring doorbells where nobody watches, and may wait for what comes of it
+    }
+    alarm_.sleep(seen, longest);
+  }
+  alarm_.wake_up();
+  polling_.store(false, std::memory_order_seq_cst);
   context_.bus.doorbells_unwatched();
   lock.lock();
 }
@@ -273,9 +273,12 @@ void Engine::sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polli
 // it gets it back. (Going to sleep for good would watch the doorbell again and stop the same store once more:
 // on a host with one processor, for ever.)
 void Engine::nap(std::unique_lock<std::mutex>& lock, uint32_t seen) {
-  sleeping_.store(true, std::memory_order_seq_cst);
-  woken_.wait_for(lock, kNap, [&] { return stop_ || wakes_.load(std::memory_order_seq_cst) != seen; });
-  sleeping_.store(false, std::memory_order_seq_cst);
+  alarm_.fall_asleep();
+  const bool awake = stop_ || any_rung();
+  lock.unlock();
+  if (!awake) alarm_.sleep(seen, kNap);
+  alarm_.wake_up();
+  lock.lock();
 }
 
 // Manual mode

@@ -7,11 +7,12 @@
 // Waiting. After the last progress the worker spins for a moment (spin_time.hpp). Then it sleeps: until
 // wake() if nothing is to be polled, otherwise for a time that grows with how long nothing has happened, up
 // to a millisecond, so that an idle GPU costs nothing and a dependency that has just been stored is seen at
-// once. Doorbells that are stored to wake nobody while a worker of the GPU is awake: it looks at those of its
-// peers that sleep.
+// once. While a kernel runs it sleeps for a millisecond at most: kernels may ring doorbells, where nobody
+// watches. Doorbells that are stored to wake nobody while a worker of the GPU is awake: it looks at those of
+// its peers that sleep.
 //
 // Memory order: wake() and sleeping are sequentially consistent with each other: either the worker sees
-// that it was woken before it sleeps, or the waker sees that it sleeps.
+// that it was woken, or that a bell was rung, before it sleeps, or the waker sees that it sleeps (bell.hpp).
 #pragma once
 
 #include <chrono>
@@ -31,7 +32,7 @@ class Engine {
  public:
   /// `peers` are all engines of the GPU; progress on one wakes those that poll.
   Engine(std::string name, QueueContext& context, const std::vector<std::unique_ptr<Engine>>& peers)
-      : name_(std::move(name)), context_(context), peers_(peers) {}
+      : name_(std::move(name)), context_(context), peers_(peers), alarm_(take_alarm()) {}
   ~Engine();
 
   /// Ends the worker. All engines of a GPU stop before any of them goes: a worker wakes its peers.
@@ -59,7 +60,9 @@ class Engine {
     wake();
   }
 
-  void wake() noexcept;
+  void wake() noexcept { alarm_.wake(); }
+  /// What bells of its queues ring.
+  Alarm& alarm() const { return alarm_; }
 
   /// Manual mode: one step of one queue, in an order that `random` chooses among equal priorities.
   bool step(std::mt19937_64& random);
@@ -85,6 +88,7 @@ class Engine {
   void wake_peers(std::unique_lock<std::mutex>& lock);
   void look_at_peers(std::unique_lock<std::mutex>& lock);
   void wake_if_rung() noexcept;
+  bool any_rung() const noexcept;
   Outcome step_entry(std::unique_lock<std::mutex>& lock, Entry& entry, uint32_t budget);
   void sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polling, Clock::duration quiet);
   void nap(std::unique_lock<std::mutex>& lock, uint32_t seen);
@@ -96,7 +100,6 @@ class Engine {
   const std::vector<std::unique_ptr<Engine>>& peers_;
 
   std::mutex mutex_;
-  std::condition_variable woken_;
   std::condition_variable stepped_;
   Entries entries_;  // under mutex_; replaced whole, so that a round can go on over the old one
   const Entry* running_ = nullptr;  // under mutex_
@@ -105,8 +108,7 @@ class Engine {
   uint32_t rounds_ = 0;             // the worker's
   std::thread worker_;              // under mutex_ until it runs
 
-  std::atomic<uint32_t> wakes_{0};
-  std::atomic<bool> sleeping_{false};
+  Alarm& alarm_;
   std::atomic<bool> polling_{false};  // asleep, but a queue waits for memory that a peer may write
 };
 

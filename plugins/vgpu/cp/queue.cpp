@@ -2,6 +2,12 @@
 
 namespace rigel::vgpu {
 
+Queue::~Queue() {
+  if (bell_ == nullptr) return;
+  bell_->end();
+  bells.give(bell_);
+}
+
 Outcome Queue::step(uint32_t budget) {
   take_doorbell();
   if (!look_at_write_pointer_ && !ready()) return stopped_ ? Outcome::kStopped : Outcome::kIdle;
@@ -21,6 +27,9 @@ Outcome Queue::step(uint32_t budget) {
 }
 
 void Queue::take_doorbell() noexcept {
+  if (bell_ != nullptr) {
+    if (const uint64_t value = bell_->take(); value != Bell::kNone) ring_from_slot(value);
+  }
   if (config_.doorbell == nullptr) return;
   if (generation() == Generation::kGfx8) {
     std::atomic_ref<uint32_t> slot(*static_cast<uint32_t*>(config_.doorbell));
@@ -34,6 +43,7 @@ void Queue::take_doorbell() noexcept {
 }
 
 bool Queue::is_rung() const noexcept {
+  if (bell_ != nullptr && bell_->rung()) return true;
   if (config_.doorbell == nullptr) return false;
   if (generation() == Generation::kGfx8) {
     return std::atomic_ref(*static_cast<uint32_t*>(config_.doorbell)).load(std::memory_order_relaxed) !=

@@ -16,6 +16,7 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/cp/bell.hpp"
 #include "plugins/vgpu/cp/command_processor.hpp"
 #include "plugins/vgpu/cp/gpu_memory.hpp"
 
@@ -55,8 +56,8 @@ enum class Outcome : uint8_t {
 class Queue {
  public:
   Queue(QueueContext& context, const QueueConfig& config)
-      : context_(context), config_(config), memory_(context.bus, config.queue_id) {}
-  virtual ~Queue() = default;
+      : context_(context), config_(config), memory_(context.bus, config.queue_id), bell_(bells.take()) {}
+  virtual ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
@@ -73,8 +74,11 @@ class Queue {
     return look_at_write_pointer_ || ready();
   }
 
-  /// Whether its doorbell slot holds a ring. From any thread.
+  /// Whether its doorbell slot or its bell holds a ring. From any thread.
   bool is_rung() const noexcept;
+
+  /// Where calls ring; null if there was none left.
+  Bell* bell() const { return bell_; }
 
   /// The queue is (again) mapped: the next step looks up the write pointer in memory, because rings while it
   /// was not mapped were lost.
@@ -85,6 +89,9 @@ class Queue {
     config_.ring_va = va;
     config_.ring_bytes = bytes;
   }
+
+  /// Whether a kernel of the queue runs. From the thread that may call step() only.
+  virtual bool runs_kernels() const { return false; }
 
   /// Ends what runs on behalf of this queue outside of steps, and waits for it. No step runs, nor will one.
   virtual void drain() {}
@@ -100,7 +107,7 @@ class Queue {
   /// The write pointer's value in memory, looked up at (re)mapping; ring() with it unless it means nothing
   /// new.
   virtual bool read_write_pointer() = 0;
-  /// A ring was taken from the doorbell slot; others may have been overwritten there.
+  /// A ring was taken from the doorbell slot or the bell; others may have been overwritten there.
   virtual void ring_from_slot(uint64_t value) noexcept { ring(value); }
   /// Tells what a step of the derived class left; called outside of scopes.
   virtual void deliver();
@@ -130,6 +137,8 @@ class Queue {
   GpuMemory memory_;
 
  private:
+  Bell* const bell_;
+
   struct Interrupt {
     InterruptSource source;
     uint32_t context_id;

@@ -294,6 +294,79 @@ TEST(Scheduling, SeesDoorbellsThatAreStoresBeforeItSleeps) {
   }
 }
 
+TEST(Scheduling, BellsWakeWorkersThatSleep) {
+  FakeBus bus;
+  NoShaderCores none;
+  CommandProcessor cp(threaded(kGfx9), bus, none);
+  TestAqlQueue queue(bus, cp, kGfx9, 1);
+  Signals signals(bus, 1);
+  signals.set(0, 100);
+  Bell* const bell = cp.bell(1);
+  ASSERT_NE(bell, nullptr);
+  EXPECT_EQ(cp.bell(2), nullptr);
+  for (uint64_t i = 0; i < 50; ++i) {
+    if (i % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    queue.write(barrier_packet({}, signals.handle(0)));
+    bell->ring(i);
+    ASSERT_TRUE(eventually([&] { return signals.value(0) == static_cast<int64_t>(99 - i); }));
+  }
+}
+
+TEST(Scheduling, BellsAreRungInVainWhenQueuesAndProcessorsAreGone) {
+  std::atomic<bool> end{false};
+  std::atomic<Bell*> bell{nullptr};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (uint64_t value = 0; !end; ++value) {
+        if (Bell* const b = bell.load()) b->ring(value % 4);
+      }
+    });
+  }
+  for (int life = 0; life < 10; ++life) {
+    FakeBus bus;
+    NoShaderCores none;
+    CommandProcessor cp(threaded(kGfx9), bus, none);
+    Signals signals(bus, 1);
+    for (uint32_t id = 0; id < 20; ++id) {
+      TestAqlQueue queue(bus, cp, kGfx9, id);
+      bell = cp.bell(id);
+      signals.set(0, 1);
+      queue.submit(barrier_packet({}, signals.handle(0)));
+      ASSERT_TRUE(eventually([&] { return signals.value(0) == 0; }));
+      ASSERT_EQ(cp.destroy_queue(id), QueueRequestError::kNone);
+    }
+  }
+  end = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A kernel stores where no watcher sees it, and may wait for what comes of it.
+TEST(Scheduling, SeesDoorbellsThatKernelsStoreTo) {
+  FakeBus bus;
+  HeldDispatches shaders;
+  CommandProcessor cp(threaded(kGfx9), bus, shaders);
+  const Buffer doorbells = bus.allocate(64), object = bus.allocate(512);
+  std::memset(doorbells.host, 0xff, 64);
+  *object.at<int64_t>(16) = 256;
+  TestAqlQueue kernels(bus, cp, kGfx9, 1), queue(bus, cp, kGfx9, 2, 64, 7, doorbells.host);
+  Signals signals(bus, 1);
+  signals.set(0, 100);
+  aql::Packet dispatch{};
+  dispatch.words[0] = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1u << 16;
+  dispatch.words[1] = 1 | 1u << 16, dispatch.words[2] = 1;
+  dispatch.words[3] = dispatch.words[4] = dispatch.words[5] = 1;
+  set_quad(dispatch, 8, object.va);
+  kernels.submit(dispatch);
+  ASSERT_TRUE(eventually([&] { return shaders.count() == 1; }));
+  for (uint64_t i = 0; i < 10; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    queue.write(barrier_packet({}, signals.handle(0)));
+    std::atomic_ref<uint64_t>(*doorbells.at<uint64_t>()).store(i, std::memory_order_release);
+    ASSERT_TRUE(eventually([&] { return signals.value(0) == static_cast<int64_t>(99 - i); }));
+  }
+}
+
 TEST(Scheduling, QueuesCanBeDestroyedWhileBusy) {
   FakeBus bus;
   HeldDispatches shaders;

@@ -243,6 +243,9 @@ class ClientQueue {
   ClientQueue(const ClientQueue&) = delete;
   ClientQueue& operator=(const ClientQueue&) = delete;
 
+  /// How it is rung by a call, if it was made `hooked`.
+  const Process::DoorbellHook& hook() const { return hook_; }
+
   /// Signals of AQL packets get time stamps.
   void take_times() { pointers_.at<uint32_t>(0xb4).fetch_or(8); }
 

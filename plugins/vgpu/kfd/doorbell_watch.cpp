@@ -1,19 +1,36 @@
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+
+// Newer than the headers of some systems that this is built on: Linux 5.11, 5.19, 5.18.
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
 
 namespace rigel::vgpu {
 namespace {
 
-// ThreadSanitizer's runtime stores for the program while it holds locks that its handling of signals needs.
+constexpr uint64_t kShared = 1 << 12;        // UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+constexpr uint64_t kExactAddress = 1 << 11;  // UFFD_FEATURE_EXACT_ADDRESS
+
+// ThreadSanitizer's runtime stores for the program while it holds locks that letting a store go needs.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kStoresCanBeStopped = false;
 #elif defined(__has_feature)
@@ -29,12 +46,20 @@ using std::chrono::microseconds;
 constexpr auto kIdleInterval = microseconds(1000);
 constexpr auto kLongestIdleInterval = microseconds(4000);
 constexpr int kLooksInAPause = 256;
+// Nothing was stored for so long: the next store may take its time.
+constexpr auto kSilence = std::chrono::seconds(1);
 
 bool rung(const void* address, uint32_t bytes) {
   if (bytes == 4) {
     return static_cast<const std::atomic<uint32_t>*>(address)->load(std::memory_order_acquire) != ~0u;
   }
   return static_cast<const std::atomic<uint64_t>*>(address)->load(std::memory_order_acquire) != ~uint64_t{0};
+}
+
+// ioctl(2) itself: the preload face hooks the function.
+template <class T>
+bool uffd_ioctl(int fd, unsigned long request, T& argument) {
+  return syscall(SYS_ioctl, fd, request, &argument) == 0;
 }
 
 }  // namespace
@@ -46,7 +71,7 @@ void DoorbellWatch::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
-    changed_.notify_all();
+    tell_thread();
   }
   if (thread_.joinable()) thread_.join();
   const std::lock_guard lock(mutex_);
@@ -57,6 +82,7 @@ void DoorbellWatch::stop() {
     }
     page.mappings.clear();
   }
+  userfaults_ = InternalFd();  // lets go who has come since
 }
 
 void DoorbellWatch::add_slot(uint32_t gpu, uint32_t engine, const void* slot, uint64_t offset,
@@ -83,7 +109,7 @@ void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes) {
     };
     const bool by_signal = allow_signals_ && catch_host_faults() && watch_stores(at, bytes, {stop, this});
     log_(LogCategory::kDoorbell, "sleeping doorbells at {} are {}", address,
-         by_signal ? "watched by SIGSEGV" : "looked at now and then");
+         by_signal ? "watched by SIGSEGV" : "looked at, or by userfaultfd");
     disarm(page);
     page.mappings.push_back({at, bytes, by_signal});
   }
@@ -97,12 +123,20 @@ void DoorbellWatch::remove_mapping(void* address, uint64_t bytes) {
     std::erase_if(page.mappings, [&](const MappedPages& m) {
       if (m.address >= begin + bytes || begin >= m.address + m.bytes) return false;
       if (m.by_signal) {
-        if (page.armed) protect(m, false);
+        if (page.armed == Armed::kBySignal) protect(m, false);
         unwatch_stores(m.address);
       }
+      if (m.by_userfault && page.armed == Armed::kByUserfault) protect_by_userfault(m, false);
       return true;
     });
   }
+}
+
+std::vector<DoorbellWatch::MappedPages>::const_iterator DoorbellWatch::Page::at(
+    const std::byte* address) const {
+  return std::find_if(mappings.begin(), mappings.end(), [&](const MappedPages& m) {
+    return address >= m.address && address < m.address + m.bytes;
+  });
 }
 
 // Pages ---------------------------------------------------------------------------------------------------
@@ -111,26 +145,83 @@ bool DoorbellWatch::protect(const MappedPages& pages, bool on) noexcept {
   return syscall(SYS_mprotect, pages.address, pages.bytes, on ? PROT_READ : PROT_READ | PROT_WRITE) == 0;
 }
 
-bool DoorbellWatch::disarm(Page& page) noexcept {
-  if (!page.armed) return true;
-  page.armed = false;
-  return std::all_of(page.mappings.begin(), page.mappings.end(),
-                     [](const MappedPages& m) { return protect(m, false); });
+// EAGAIN: the mappings of the process are changing at this moment.
+bool DoorbellWatch::protect_by_userfault(const MappedPages& pages, bool on) noexcept {
+  uffdio_writeprotect range{};
+  range.range.start = reinterpret_cast<uint64_t>(pages.address);
+  range.range.len = pages.bytes;
+  range.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+  while (!uffd_ioctl(userfaults_.get(), UFFDIO_WRITEPROTECT, range)) {
+    if (errno != EAGAIN) return false;
+    sched_yield();
+  }
+  return true;
 }
 
-// False: stores to this page cannot be noticed.
-bool DoorbellWatch::arm(Page& page) noexcept {
+bool DoorbellWatch::disarm(Page& page) noexcept {
+  bool done = true;
+  for (const MappedPages& m : page.mappings) {
+    if (page.armed == Armed::kBySignal) done &= protect(m, false);
+    if (page.armed == Armed::kByUserfault) done &= protect_by_userfault(m, false);
+  }
+  page.armed = Armed::kNo;
+  return done;
+}
+
+// False: stores to this page do not raise a signal that would be ours.
+bool DoorbellWatch::arm_by_signal(Page& page) noexcept {
   const bool can = std::all_of(page.mappings.begin(), page.mappings.end(),
                                [](const MappedPages& m) { return m.by_signal; });
   // The program may have set a handler past us: a store to a page that is read-only would be its end.
   if (!can || (!page.mappings.empty() && !host_faults_are_caught())) return false;
-  page.armed = true;
+  page.armed = Armed::kBySignal;
   for (const MappedPages& m : page.mappings) {
     if (protect(m, true)) continue;
     disarm(page);
     return false;
   }
   return true;
+}
+
+bool DoorbellWatch::arm_by_userfault(Page& page) noexcept {
+  for (MappedPages& m : page.mappings) {
+    if (!m.by_userfault && !register_userfaults(m)) return false;
+  }
+  page.armed = Armed::kByUserfault;
+  for (const MappedPages& m : page.mappings) {
+    if (protect_by_userfault(m, true)) continue;
+    disarm(page);
+    return false;
+  }
+  return true;
+}
+
+bool DoorbellWatch::register_userfaults(MappedPages& pages) noexcept {
+  if (!std::exchange(tried_userfaults_, true) && kStoresCanBeStopped) {
+    // Low numbers are the program's.
+    const InternalFd low(
+        static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
+    uffdio_api api{};
+    api.api = UFFD_API;
+    api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | kShared | kExactAddress;
+    if (low && uffd_ioctl(low.get(), UFFDIO_API, api)) {
+      if (auto high = InternalFd::duplicate(low.get())) userfaults_ = std::move(*high);
+    }
+    if (!userfaults_) log_(LogCategory::kDoorbell, "userfaultfd cannot be used: {}", strerror(errno));
+  }
+  if (!userfaults_) return false;
+  uffdio_register range{};
+  range.range.start = reinterpret_cast<uint64_t>(pages.address);
+  range.range.len = pages.bytes;
+  range.mode = UFFDIO_REGISTER_MODE_WP;
+  return pages.by_userfault = uffd_ioctl(userfaults_.get(), UFFDIO_REGISTER, range);
+}
+
+uint32_t DoorbellWatch::engine_at(const Page& page, uint64_t offset) {
+  for (const Slot& slot : page.slots) {
+    if (offset - slot.offset < slot.bytes) return slot.engine;
+  }
+  return kAllEngines;
 }
 
 // On the thread that stores, in the handler of its SIGSEGV.
@@ -141,15 +232,10 @@ bool DoorbellWatch::stored(std::byte* address) {
     for (;; ++gpu) {
       if (gpu == kMaxGpus) return true;  // the mapping is being taken away
       Page& page = pages_[gpu];
-      const auto found = std::find_if(page.mappings.begin(), page.mappings.end(), [&](const MappedPages& m) {
-        return address >= m.address && address < m.address + m.bytes;
-      });
+      const auto found = page.at(address);
       if (found == page.mappings.end()) continue;
       if (!disarm(page)) return false;
-      const auto offset = static_cast<uint64_t>(address - found->address);
-      for (const Slot& slot : page.slots) {
-        if (offset - slot.offset < slot.bytes) engine = slot.engine;
-      }
+      engine = engine_at(page, static_cast<uint64_t>(address - found->address));
       break;
     }
   }
@@ -174,20 +260,70 @@ void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
   const std::lock_guard lock(mutex_);
   Page& page = pages_[gpu];
   ++page.asleep;
-  if (page.slots.empty() || page.armed) return;
-  page.looked_at = !arm(page);
+  if (page.slots.empty() || page.armed != Armed::kNo) return;
+  page.looked_at = !arm_by_signal(page);
   wake_rung(gpu, page);  // what was stored just before
   if (!page.looked_at || stop_) return;
-  if (!thread_.joinable()) {
-    const WorkerSignals signals;
-    thread_ = std::thread([this] { look(); });
-  }
-  changed_.notify_one();
+  if (!thread_.joinable()) start_thread();
+  if (thread_waits_) tell_thread();
 }
 
 void DoorbellWatch::worker_wakes(uint32_t gpu) noexcept {
   const std::lock_guard lock(mutex_);
   if (pages_[gpu].asleep != 0) --pages_[gpu].asleep;
+}
+
+// The thread ------------------------------------------------------------------------------------------------
+
+void DoorbellWatch::start_thread() {
+  const InternalFd low(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (auto high = InternalFd::duplicate(low.get())) kick_ = std::move(*high);
+  const WorkerSignals signals;
+  thread_ = std::thread([this] { look(); });
+}
+
+void DoorbellWatch::tell_thread() noexcept {
+  const uint64_t one = 1;
+  if (kick_) syscall(SYS_write, kick_.get(), &one, sizeof one);
+}
+
+// For stores that userfaultfd has stopped, kicks, or the end of the time.
+void DoorbellWatch::wait(std::unique_lock<std::mutex>& lock, Clock::duration longest) {
+  pollfd what[] = {{kick_.get(), POLLIN, 0}, {userfaults_.get(), POLLIN, 0}};
+  const bool for_ever = longest == Clock::duration::max();
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
+  const timespec limit{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  thread_waits_ = for_ever;
+  lock.unlock();
+  ppoll(what, 2, for_ever ? nullptr : &limit, nullptr);
+  uint64_t kicks = 0;
+  if (what[0].revents != 0) syscall(SYS_read, kick_.get(), &kicks, sizeof kicks);
+  lock.lock();
+  thread_waits_ = false;
+  if (what[1].revents != 0) take_userfaults();
+}
+
+void DoorbellWatch::take_userfaults() {
+  uffd_msg message{};
+  while (syscall(SYS_read, userfaults_.get(), &message, sizeof message) == sizeof message) {
+    if (message.event != UFFD_EVENT_PAGEFAULT) continue;
+    auto* const address = reinterpret_cast<std::byte*>(message.arg.pagefault.address);
+    bool let_go = false;
+    for (uint32_t gpu = 0; gpu < kMaxGpus && !let_go; ++gpu) {
+      Page& page = pages_[gpu];
+      const auto found = page.at(address);
+      if (found == page.mappings.end() || page.armed != Armed::kByUserfault) continue;
+      let_go = disarm(page);
+      // From here on it is looked at for a while, however long the store takes to be done.
+      page.rung = Clock::now();
+      page.looked_at = true;
+      wake_(gpu, engine_at(page, static_cast<uint64_t>(address - found->address)));
+    }
+    if (let_go) continue;
+    // The page has been let go in the meantime, and who waits is told so.
+    uffdio_range range{message.arg.pagefault.address & ~uint64_t{4095}, 4096};
+    uffd_ioctl(userfaults_.get(), UFFDIO_WAKE, range);
+  }
 }
 
 void DoorbellWatch::look() {
@@ -201,14 +337,15 @@ void DoorbellWatch::look() {
       Page& page = pages_[gpu];
       if (!page.looked_at || page.asleep == 0 || page.slots.empty()) continue;
       if (wake_rung(gpu, page)) page.rung = now;
+      if (now - page.rung > kSilence && arm_by_userfault(page)) {
+        page.looked_at = false;
+        wake_rung(gpu, page);  // what was stored just before
+        continue;
+      }
       pause = std::min(pause, std::clamp<Clock::duration>((now - page.rung) / kLooksInAPause, kIdleInterval,
                                                           kLongestIdleInterval));
     }
-    if (pause == Clock::duration::max()) {
-      changed_.wait(lock);
-    } else {
-      changed_.wait_for(lock, pause);
-    }
+    wait(lock, pause);
   }
 }
 

@@ -12,8 +12,12 @@
 // Hence the rule: while the page is writable, a processor of its GPU is awake or has been woken. It looks at
 // the slots of all of them (Engine), and makes the page read-only when it goes to sleep.
 //
-// Where the handler is not wanted, or another has taken the place of ours, a thread looks at the slots every
-// now and then, seldom enough to stay under one percent of a core.
+// Where the handler is not wanted, or another has taken the place of ours, a thread of ours looks at the
+// slots once in a millisecond; and when nothing has been stored for a second, or never, userfaultfd makes the
+// page read-only: a store waits until that thread, which sleeps until then, has let it go, has woken the
+// processor and has begun to look again. That is slower, but it needs nothing of the program, and costs
+// nothing as long as all rings are calls (bell.hpp), which do not come here. Where userfaultfd is not allowed
+// (some containers) the looks become rarer, and do not end.
 //
 // Threads: all functions from any thread that holds no lock of a processor. The handler takes the lock as
 // well, which is sound because a thread that stores to a doorbell is not in here.
@@ -21,7 +25,6 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +33,7 @@
 #include <vector>
 
 #include "plugins/vgpu/kfd/log.hpp"
+#include "plugins/vgpu/kfd/memory_object.hpp"
 
 namespace rigel::vgpu {
 
@@ -73,21 +77,32 @@ class DoorbellWatch {
     std::byte* address;
     uint64_t bytes;
     bool by_signal;
+    bool by_userfault = false;  // once it was tried and taken
   };
+  enum class Armed : uint8_t { kNo, kBySignal, kByUserfault };
   struct Page {
     std::vector<Slot> slots;
     std::vector<MappedPages> mappings;
+    std::vector<MappedPages>::const_iterator at(const std::byte* address) const;
     uint32_t asleep = 0;       // processors
-    bool armed = false;        // all mappings are read-only
-    bool looked_at = false;    // stores cannot be stopped: the thread looks
-    Clock::time_point rung{};  // when it last saw something
+    Armed armed = Armed::kNo;  // all mappings are read-only
+    bool looked_at = false;    // they are not, and no signal would come of it: the thread looks
+    Clock::time_point rung{};  // when something was last seen to have been stored
   };
 
   bool stored(std::byte* address);
   static bool protect(const MappedPages& pages, bool on) noexcept;
+  bool protect_by_userfault(const MappedPages& pages, bool on) noexcept;
   bool disarm(Page& page) noexcept;
-  bool arm(Page& page) noexcept;
+  bool arm_by_signal(Page& page) noexcept;
+  bool arm_by_userfault(Page& page) noexcept;
+  bool register_userfaults(MappedPages& pages) noexcept;
   bool wake_rung(uint32_t gpu, Page& page);
+  static uint32_t engine_at(const Page& page, uint64_t offset);
+  void start_thread();
+  void tell_thread() noexcept;
+  void wait(std::unique_lock<std::mutex>& lock, Clock::duration longest);
+  void take_userfaults();
   void look();
 
   Log& log_;
@@ -95,7 +110,10 @@ class DoorbellWatch {
   const bool allow_signals_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  InternalFd userfaults_;  // if they can be had
+  InternalFd kick_;        // an eventfd, which ends the thread's wait
+  bool tried_userfaults_ = false;
+  bool thread_waits_ = false;         // for as long as nobody kicks it
   std::array<Page, kMaxGpus> pages_;  // by GPU
   bool stop_ = false;
   std::thread thread_;

@@ -3,8 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -127,6 +134,103 @@ TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
   queue.barrier({}, signal.handle());
   signal.wait("a barrier");
   client.release(memory);
+}
+
+// How often the thread that looks at doorbells has gone to sleep.
+uint64_t sleeps_of_the_looking_thread() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    bool is_it = false;
+    for (std::string line; std::getline(status, line);) {
+      is_it |= line == "Name:\tvgpu-doorbells";
+      if (is_it && line.starts_with("voluntary_ctxt_switches:")) return std::stoull(line.substr(25));
+    }
+  }
+  return 0;
+}
+
+TEST(DoorbellPages, AreNotLookedAtWhileNobodyStoresWhereUserfaultfdWatchesThem) {
+  const long fd = syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* faults of user mode only */);
+  if (fd < 0 || kThreadSanitizer) GTEST_SKIP() << "userfaultfd cannot be used here";
+  close(static_cast<int>(fd));
+  ProcessOptions options;
+  options.stop_stores = false;
+  Client client("gfx900:vram=64M", options);
+  ClientQueue queue(client, 0, false, false);
+  const Client::Memory memory = client.share(4096);
+  const ClientSignal signal(memory, 0);
+  for (int i = 0; i < 2; ++i) {
+    uint64_t sleeps = 0;
+    for (int quiet = 0, turns = 0; quiet < 2; ++turns) {
+      ASSERT_LT(turns, 100) << "it never stays asleep";
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      const uint64_t now = sleeps_of_the_looking_thread();
+      quiet = std::exchange(sleeps, now) == now && now != 0 ? quiet + 1 : 0;
+    }
+    for (int packet = 0; packet < 2; ++packet) {
+      signal.value().store(1);
+      queue.barrier({}, signal.handle());
+      signal.wait("a barrier");
+    }
+    EXPECT_GT(sleeps_of_the_looking_thread(), sleeps);
+  }
+  client.release(memory);
+}
+
+// Rings by calls ------------------------------------------------------------------------------------------
+
+TEST(Bells, WakeWhatSleeps) {
+  Client client("gfx900:vram=64M");
+  ClientQueue queue(client, 0, false, true), copies(client, 0, true, true);
+  const Client::Memory memory = client.share(4096);
+  const ClientSignal done(memory, 0);
+  for (int i = 0; i < 50; ++i) {
+    if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(i % 5));
+    done.value().store(2);
+    queue.barrier({}, done.handle());
+    copies.copy(memory.va() + 2048, memory.va() + 1024, 4, done);
+    done.wait("a barrier and a copy");
+  }
+  client.release(memory);
+}
+
+// Threads ring on while the queue is destroyed, others get its place, and the machine goes.
+TEST(Bells, AreRungInVainWhenTheQueueOrTheMachineIsGone) {
+  std::atomic<bool> end{false};
+  std::vector<std::thread> threads;
+  std::vector<Process::DoorbellHook> hooks;
+  std::mutex mutex;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (uint64_t value = 0; !end.load(std::memory_order_relaxed); ++value) {
+        Process::DoorbellHook hook;
+        {
+          const std::lock_guard lock(mutex);
+          if (!hooks.empty()) hook = hooks[value % hooks.size()];
+        }
+        for (int i = 0; i < 100 && hook.ring != nullptr; ++i) hook.ring(hook.context, value % 4);
+      }
+    });
+  }
+  for (int machine = 0; machine < 3; ++machine) {
+    Client client("gfx900:vram=64M");
+    for (int i = 0; i < 20; ++i) {
+      ClientQueue queue(client, 0, i % 2 != 0, true);
+      {
+        const std::lock_guard lock(mutex);
+        hooks.push_back(queue.hook());
+      }
+      if (i % 2 != 0) continue;
+      const Client::Memory memory = client.share(4096);
+      const ClientSignal signal(memory, 0);
+      signal.value().store(1);
+      queue.barrier({}, signal.handle());
+      signal.wait("a barrier");
+      client.release(memory);
+    }
+  }
+  end = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

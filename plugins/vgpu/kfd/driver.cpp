@@ -201,8 +201,7 @@ int32_t op_list_dir(void* driver, const char* path, const hsadrv_dir_sink_t* sin
 int32_t op_attach(void* driver, void* doorbell, hsadrv_doorbell_t* out) {
   const auto hook = system_of(driver).process().attach_doorbell(doorbell);
   if (!hook) return -hook.error();
-  out->ring = hook->ring;
-  out->context = hook->context;
+  *out = {sizeof *out, hook->ring, hook->context};
   return 0;
 }
 

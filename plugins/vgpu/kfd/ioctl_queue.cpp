@@ -218,7 +218,6 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   if (queue->sdma) sdma_taken.set(queue->sdma_slot);
   process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, engine),
                           queue->doorbell_slot, uint64_t{queue->doorbell} * doorbell_bytes, doorbell_bytes);
-  queue->slot_watched = true;
 
   a.queue_id = queue->id;
   a.doorbell_offset = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(a.gpu_id);
@@ -230,7 +229,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
 // Under the queue lock; takes the memory lock for what the queue held. The queue is gone afterwards.
 void Process::destroy_queue(Queue& queue) {
   GpuContext& gpu = *queue.gpu;
-  if (queue.slot_watched) watch_.remove_slot(gpu.index(), queue.doorbell_slot);
+  watch_.remove_slot(gpu.index(), queue.doorbell_slot);
   gpu.processor().destroy_queue(queue.id);
   gpu.forget_queue(queue.id);
   doorbells_taken_[gpu.index()].reset(queue.doorbell);

@@ -269,15 +269,9 @@ ErrnoOr<Process::DoorbellHook> Process::attach_doorbell(void* address) {
     for (auto& [id, queue] : queues_) {
       const uint32_t bytes = queue->gpu->gpu().board.doorbell_bytes();
       if (queue->gpu->index() != mapping.gpu_index || uint64_t{queue->doorbell} * bytes != offset) continue;
-      if (queue->slot_watched) {
-        watch_.remove_slot(mapping.gpu_index, queue->doorbell_slot);
-        queue->slot_watched = false;
-      }
-      const auto ring = [](void* context, uint64_t value) {
-        auto* const q = static_cast<Queue*>(context);
-        q->gpu->processor_if_made()->ring_doorbell(q->id, value);
-      };
-      return DoorbellHook{ring, queue.get()};
+      Bell* const bell = queue->gpu->processor().bell(id);
+      if (bell == nullptr) return tl::unexpected(ENOSPC);
+      return DoorbellHook{Bell::ring, bell};
     }
   }
   return tl::unexpected(EINVAL);

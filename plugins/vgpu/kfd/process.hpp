@@ -105,7 +105,8 @@ class Process {
   void doorbells_mapped(uint32_t gpu_index, void* address, uint64_t bytes);
   void before_munmap(void* address, uint64_t bytes);
 
-  /// See hsadrv_doorbell_ops_t. EINVAL: no queue there.
+  /// See hsadrv_doorbell_ops_t. EINVAL: no queue there. ENOSPC: no bells left. What is returned may be called
+  /// for as long as the process lives.
   struct DoorbellHook {
     void (*ring)(void* context, uint64_t value) = nullptr;
     void* context = nullptr;
@@ -133,7 +134,6 @@ class Process {
     uint32_t sdma_slot = 0;  // engine + engines * queue
     SharedSlot shared_slot;  // the same, among the processes of a machine
     bool sdma = false;
-    bool slot_watched = false;
     std::byte* doorbell_slot = nullptr;
     uint64_t ring_va = 0;
     uint64_t ring_bytes = 0;
