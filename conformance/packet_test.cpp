@@ -1,4 +1,8 @@
 // Barrier packets, and packets that are wrong: what stops a queue, who is told, and that nobody else notices.
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/amd_hsa_signal.h>
+
+#include <atomic>
 #include <ostream>
 #include <thread>
 
@@ -131,6 +135,33 @@ TEST_P(Barrier, TenMillionPacketsOfFourProducersAreDoneOnce) {
   EXPECT_EQ(many.errors().count, 0);
   if (!kSanitized) {
     EXPECT_LT(resident_bytes(), resident_before + (size_t{8} << 20)) << "less than a byte for each packet";
+  }
+}
+
+// The doorbell's signal says where its register is, and kernels and programs that know amd_signal_t store
+// there themselves, between others that call: awake or asleep, the packet processor takes both.
+TEST_P(Barrier, IsDoneWhenItsIndexIsStoredToTheDoorbellsRegister) {
+  const auto& bell = *reinterpret_cast<const amd_signal_t*>(queue()->doorbell_signal.handle);
+  if (bell.kind != AMD_SIGNAL_KIND_DOORBELL && bell.kind != AMD_SIGNAL_KIND_LEGACY_DOORBELL)
+    GTEST_SKIP() << "the agent's doorbells have no register";
+  for (int i = 0; i < 12; ++i) {
+    const ScopedSignal done(1);
+    if (i % 4 == 3) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it falls asleep
+    const uint64_t index = put(queue(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
+    if (bell.kind == AMD_SIGNAL_KIND_DOORBELL) {
+      std::atomic_ref(const_cast<uint64_t&>(*bell.hardware_doorbell_ptr))
+          .store(index, std::memory_order_release);
+    } else {
+      // Nobody else submits: the lock is not needed.
+      auto& queue = *reinterpret_cast<amd_queue_t*>(this->queue());
+      queue.max_legacy_doorbell_dispatch_id_plus_1 = index + 1;
+      std::atomic_ref(const_cast<uint32_t&>(*bell.legacy_hardware_doorbell_ptr))
+          .store(static_cast<uint32_t>(index + 1), std::memory_order_release);
+    }
+    ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0)) << i;
+    if (i % 3 == 2) {
+      ASSERT_TRUE(run(barrier_packet(HSA_PACKET_TYPE_BARRIER_AND)));
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <hsa_plugin/kfd_abi.h>
 
 #include "backends/common/cu_mask.hpp"
+#include "backends/common/doorbell.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/queue_error.hpp"
 #include "backends/common/scratch_keeper.hpp"
@@ -30,6 +31,7 @@ hsabe_status_t AqlQueue::create(Device& device, const hsabe_queue_desc_t& desc, 
   if (const auto status = queue->start(desc, &doorbell); status != HSA_STATUS_SUCCESS) return status;
   info->amd_queue = queue->queue_;
   info->doorbell = doorbell;
+  if (HSABE_HAS(info, hsabe_queue_info_t, bell)) info->bell = bell_of(device.host, doorbell);
   info->queue = queue.release();
   return HSA_STATUS_SUCCESS;
 }

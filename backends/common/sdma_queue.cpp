@@ -16,8 +16,7 @@ SdmaQueue::SdmaQueue(Device& device)
       encoder_(device.family.sdma, device.chip.sdma_copy_max, device.quirks),
       plain_{SdmaPlainCopy(encoder_, false, false), SdmaPlainCopy(encoder_, false, true),
              SdmaPlainCopy(encoder_, true, false), SdmaPlainCopy(encoder_, true, true)},
-      indices_{device.family.sdma, kRingBytes},
-      wide_doorbell_(device.family.doorbell == HSABE_DOORBELL_INDEX64) {}
+      indices_{device.family.sdma, kRingBytes} {}
 
 std::unique_ptr<SdmaQueue> SdmaQueue::create(Device& device) {
   std::unique_ptr<SdmaQueue> queue(new SdmaQueue(device));
@@ -40,8 +39,9 @@ std::unique_ptr<SdmaQueue> SdmaQueue::create(Device& device) {
   if (device.ioctl(KFD_NR_CREATE_QUEUE, create) != 0) return nullptr;
   queue->queue_id_ = create.queue_id;
   queue->created_ = true;
-  queue->doorbell_ = host->driver->doorbell(host->self, create.doorbell_offset, create.queue_id);
-  if (queue->doorbell_ == nullptr) return nullptr;
+  void* const doorbell = host->driver->doorbell(host->self, create.doorbell_offset, create.queue_id);
+  if (doorbell == nullptr) return nullptr;
+  queue->doorbell_ = Doorbell(device.family.doorbell, doorbell, bell_of(host, doorbell));
   return queue;
 }
 

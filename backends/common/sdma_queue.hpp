@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "backends/common/doorbell.hpp"
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/sdma.hpp"
 
@@ -77,12 +78,7 @@ class SdmaQueue {
     const uint64_t published = indices_.published(written_);
     std::atomic_ref(*reinterpret_cast<uint64_t*>(pointers_.data() + kWriteIndexAt))
         .store(published, std::memory_order_release);
-    if (wide_doorbell_) {
-      std::atomic_ref(*static_cast<uint64_t*>(doorbell_)).store(published, std::memory_order_release);
-    } else {
-      std::atomic_ref(*static_cast<uint32_t*>(doorbell_))
-          .store(static_cast<uint32_t>(published), std::memory_order_release);
-    }
+    doorbell_.ring(published);
     // The engine had the next lines last; fetching them overlaps with what comes before the next submission.
     const std::byte* const next = ring_.data() + indices_.offset(written_);
     for (size_t line = 0; line < 2; ++line) fetch_to_write(next + line * 64);
@@ -104,8 +100,7 @@ class SdmaQueue {
   const SdmaRing indices_;
   Block ring_;
   Block pointers_;  // the read index, and kWriteIndexAt further the write index
-  const bool wide_doorbell_;
-  void* doorbell_ = nullptr;
+  Doorbell doorbell_;
   uint32_t queue_id_ = 0;
   bool created_ = false;
   uint64_t written_ = 0;

@@ -61,7 +61,7 @@ hsabe_status_t ServiceQueue::create(Device& device, Stopped stopped, std::shared
   if (status != HSA_STATUS_SUCCESS) return status;
   queue->queue_.reset(static_cast<AqlQueue*>(info.queue));
   queue->amd_ = static_cast<amd_queue_t*>(info.amd_queue);
-  queue->doorbell_ = info.doorbell;
+  queue->doorbell_ = Doorbell(device.family.doorbell, info.doorbell, info.bell);
   out = std::move(queue);
   return HSA_STATUS_SUCCESS;
 }
@@ -134,15 +134,11 @@ hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::
     std::atomic_ref(*slot_at(first + i)).store(headers[i], std::memory_order_release);
 
   const uint64_t last = next_ - 1;
-  const uint64_t value = doorbell_value(device_.family.doorbell, last);
-  if (device_.family.doorbell == HSABE_DOORBELL_INDEX64) {
-    std::atomic_ref(*static_cast<uint64_t*>(doorbell_)).store(value, std::memory_order_release);
-  } else {
+  if (device_.family.doorbell == HSABE_DOORBELL_INDEX32_LEGACY) {
     std::atomic_ref(const_cast<uint64_t&>(amd_->max_legacy_doorbell_dispatch_id_plus_1))
         .store(last + 1, std::memory_order_release);
-    std::atomic_ref(*static_cast<uint32_t*>(doorbell_))
-        .store(static_cast<uint32_t>(value), std::memory_order_release);
   }
+  doorbell_.ring(doorbell_value(device_.family.doorbell, last));
   return HSA_STATUS_SUCCESS;
 }
 

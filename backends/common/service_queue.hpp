@@ -19,6 +19,7 @@
 #include <span>
 
 #include "backends/common/aql_queue.hpp"
+#include "backends/common/doorbell.hpp"
 #include "backends/common/generation.hpp"
 
 namespace rigel::gfx {
@@ -75,7 +76,7 @@ class ServiceQueue {
   uint64_t doorbell_signal_ = 0;
   std::unique_ptr<AqlQueue> queue_;
   amd_queue_t* amd_ = nullptr;
-  void* doorbell_ = nullptr;
+  Doorbell doorbell_;
   Block places_;
 
   mutable std::mutex mutex_;  // guards what follows, and the ring

@@ -62,10 +62,10 @@ constexpr uint16_t packet_header(int type, bool barrier = false,
                                release << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
 }
 
-/// Reserves a slot, waits until it is free, writes the packet and rings; returns its index. Any thread of a
-/// multi queue.
+/// Reserves a slot, waits until it is free and writes the packet; returns its index. Any thread of a multi
+/// queue.
 template <class Packet>
-uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
+uint64_t put(hsa_queue_t* queue, const Packet& packet) {
   static_assert(sizeof(Packet) == 64);
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
   while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) {
@@ -75,6 +75,13 @@ uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
   uint32_t first = 0;
   std::memcpy(&first, &packet, 4);
   std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(slot)).store(first, std::memory_order_release);
+  return index;
+}
+
+/// The same, and rings.
+template <class Packet>
+uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
+  const uint64_t index = put(queue, packet);
   hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
   return index;
 }

@@ -108,6 +108,8 @@ class Kfd {
 
   /// Where the doorbell lies that CREATE_QUEUE gave an offset for. Null if the page cannot be mapped.
   void* doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id);
+  /// How to ring it by a call. False: it is stored to.
+  bool attach(void* doorbell, hsadrv_doorbell_t& bell) const { return transport_->attach(doorbell, bell); }
   /// The page of registers that user mode may write (cache flushes over PCIe): null if there is none.
   void* registers(KfdGpu& gpu);
 

@@ -41,6 +41,9 @@ std::unique_ptr<Transport> Transport::system() {
 Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, std::string_view config,
                                                     std::string& why) {
   std::unique_ptr<Transport> transport(new Transport(loaded.name, loaded.ops));
+  // Before 1.1 a ring that came late was an error of the caller's: threads of the program cannot promise
+  // that.
+  if (loaded.has_doorbell() && loaded.abi_minor >= 1) transport->doorbell_ = loaded.doorbell;
   const int32_t problem =
       loaded.table.open_driver(&transport->host_, {config.data(), config.size()}, &transport->driver_);
   if (problem != 0) {
@@ -65,6 +68,12 @@ void* Transport::mmap(void* address, uint64_t size, int protection, int flags, i
   const int result = ops_.mmap(driver_, address, size, protection, flags, fd, offset, &mapped);
   if (problem != nullptr) *problem = result;
   return result < 0 ? nullptr : mapped;
+}
+
+bool Transport::attach(void* doorbell, hsadrv_doorbell_t& bell) const {
+  bell = {sizeof bell, nullptr, nullptr};
+  return doorbell_.attach != nullptr && doorbell_.attach(driver_, doorbell, &bell) == 0 &&
+         bell.ring != nullptr;
 }
 
 std::string Transport::read_file(const std::string& path) const {

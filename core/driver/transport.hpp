@@ -44,6 +44,8 @@ class Transport {
   void* mmap(void* address, uint64_t size, int protection, int flags, int fd, uint64_t offset,
              int* problem = nullptr) const;
   int munmap(void* address, uint64_t size) const { return ops_.munmap(driver_, address, size); }
+  /// How to ring the doorbell at an address of the doorbell page by a call. False: it is stored to.
+  bool attach(void* doorbell, hsadrv_doorbell_t& bell) const;
   /// The whole of a small file, at most 64 KiB; empty if it cannot be read.
   std::string read_file(const std::string& path) const;
   /// The entries of a folder, sorted as numbers where they are numbers. Empty if it cannot be read.
@@ -55,6 +57,7 @@ class Transport {
 
   const std::string name_;
   const hsadrv_ops_t ops_;
+  hsadrv_doorbell_ops_t doorbell_{};  // attach is null where there is none
   hsadrv_host_t host_;
   void* driver_ = nullptr;
   void (*close_driver_)(void*) = nullptr;

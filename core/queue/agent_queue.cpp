@@ -44,6 +44,7 @@ class AgentQueue final : public Queue {
     if (doorbell_.kind() != AMD_SIGNAL_KIND_USER) {
       doorbell_.abi.hardware_doorbell_ptr = static_cast<volatile uint64_t*>(info_.doorbell);
       doorbell_.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
+      if (info_.bell.ring != nullptr) doorbell_.call_doorbell(info_.bell.ring, info_.bell.context);
     }
     return HSA_STATUS_SUCCESS;
   }

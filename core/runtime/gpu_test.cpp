@@ -1,9 +1,11 @@
 // GPUs through the public API, in this process: the library opens the virtual GPU as its driver transport.
 // What an agent of any kind must do is in conformance/; here is what only GPUs do, and what their driver can
 // do to one.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,8 +13,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/runtime/testing/machine.hpp"
@@ -138,6 +144,72 @@ INSTANTIATE_TEST_SUITE_P(All, GpuBoards,
                          ::testing::Values("gfx803:vram=128M", "gfx900:vram=128M", "gfx1010:vram=128M",
                                            "gfx1030:vram=128M:bar=small",
                                            "gfx906:vram=128M,gfx803:vram=128M,gfx1030:vram=128M"));
+
+// --- Doorbells -------------------------------------------------------------------------------------------
+
+// How often the virtual GPU's threads have gone to sleep, by name.
+std::map<std::string, uint64_t> sleeps_of_device_threads() {
+  std::map<std::string, uint64_t> sleeps;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string name;
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("Name:\t")) name = line.substr(6);
+      if (line.starts_with("voluntary_ctxt_switches:") && name.starts_with("vgpu-"))
+        sleeps[name] += std::stoull(line.substr(25));
+    }
+  }
+  return sleeps;
+}
+
+bool can_protect_pages() {
+  const long fd = syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* faults of user mode only */);
+  if (fd >= 0) ::close(static_cast<int>(fd));
+  return fd >= 0;
+}
+
+// Threads that poll, however seldom, show in every such time.
+TEST_P(GpuBoards, LookAtNothingWhileNobodyRings) {
+  if (!can_protect_pages()) GTEST_SKIP() << "no userfaultfd: doorbells that programs store to are looked at";
+  const Machine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  EXPECT_TRUE(runs_a_barrier(machine.gpus[0]));  // the runtime's own queues stay
+  hsa_queue_t* const queue = make_queue(machine.gpus[0]);
+  auto before = sleeps_of_device_threads();
+  for (int i = 0; i < 100; ++i) {
+    std::this_thread::sleep_for(milliseconds(100));
+    auto now = sleeps_of_device_threads();
+    if (std::exchange(before, now) == now) break;
+    EXPECT_NE(i, 99) << "they never stay asleep";
+  }
+  EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+}
+
+// A store would be stopped by userfaultfd, and the thread that then lets it go would have woken.
+TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
+  if (!can_protect_pages()) GTEST_SKIP() << "no userfaultfd: a store would not be seen";
+  const Machine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  hsa_queue_t* const queue = make_queue(machine.gpus[0]);
+  hsa_signal_t done{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
+  std::this_thread::sleep_for(milliseconds(100));
+  uint64_t before = sleeps_of_device_threads()["vgpu-doorbells"];
+  for (int i = 0; i < 100; ++i) {
+    std::this_thread::sleep_for(milliseconds(100));
+    if (std::exchange(before, sleeps_of_device_threads()["vgpu-doorbells"]) == before) break;
+  }
+  for (int i = 0; i < 50; ++i) {
+    if (i % 5 == 0) std::this_thread::sleep_for(milliseconds(3));
+    hsa_signal_store_relaxed(done, 1);
+    submit_barrier(queue, {0}, done);
+    EXPECT_EQ(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+              0);
+  }
+  EXPECT_EQ(sleeps_of_device_threads()["vgpu-doorbells"], before);
+  hsa_signal_destroy(done);
+  EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+}
 
 TEST(Gpus, LockedMemoryIsElsewhereForThem) {
   const Machine machine("gfx900:vram=128M");

@@ -168,6 +168,12 @@ void* driver_registers(void* self) {
   return kfd(self).registers(*services(self).gpu());
 }
 
+void driver_bell(void* self, void* doorbell, hsabe_bell_t* bell) {
+  hsadrv_doorbell_t attached;
+  const bool calls = kfd(self).attach(doorbell, attached);
+  *bell = {sizeof *bell, calls ? attached.ring : nullptr, calls ? attached.context : nullptr};
+}
+
 // --- events and options ----------------------------------------------------------------------------------
 
 void queue_error(void* self, uint64_t cookie, hsabe_status_t status) {
@@ -193,9 +199,9 @@ constexpr hsabe_host_log_t kLog{sizeof kLog, log_enabled_service, log_write};
 constexpr hsabe_host_memory_t kMemory{sizeof kMemory, memory_allocate, memory_release};
 constexpr hsabe_host_events_t kEvents{sizeof kEvents, queue_error, report};
 constexpr hsabe_host_driver_t kDriver{
-    sizeof kDriver,     driver_facts,    driver_ioctl,   driver_allocate,
-    driver_allocate_at, driver_release,  driver_reserve, driver_release_addresses,
-    driver_doorbell,    driver_registers};
+    sizeof kDriver,     driver_facts,     driver_ioctl,   driver_allocate,
+    driver_allocate_at, driver_release,   driver_reserve, driver_release_addresses,
+    driver_doorbell,    driver_registers, driver_bell};
 constexpr hsabe_host_config_t kConfig{sizeof kConfig, get_integer, get_boolean, get_string};
 
 }  // namespace

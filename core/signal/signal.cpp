@@ -76,6 +76,8 @@ void send_handler(HandlerNode& node, State state, bool fires, WakeUps& wake_ups)
   if (node.queue->push(node)) wake_ups.add(address);
 }
 
+}  // namespace
+
 void ring_legacy_doorbell(Signal& signal, uint64_t packet_index) {
   auto& queue = *signal.abi.queue_ptr;
   // Shared with devices: any agent may submit to the queue.
@@ -90,20 +92,54 @@ void ring_legacy_doorbell(Signal& signal, uint64_t packet_index) {
     // The hardware reads this word as its write pointer when the queue is mapped: after the packets, before
     // the doorbell.
     furthest.store(end, std::memory_order_release);
-    uint32_t bell = static_cast<uint32_t>(end);
+    uint32_t rung = static_cast<uint32_t>(end);
     if (signal.has_attribute(kSignalDoorbellInDwords)) {
       constexpr uint32_t kDwordsPerPacket = 16;
       const uint64_t packets = uint64_t{queue.hsa_queue.size}
                                << signal.has_attribute(kSignalRingIsDoubleMapped);
-      bell = static_cast<uint32_t>((end & (packets - 1)) * kDwordsPerPacket);
+      rung = static_cast<uint32_t>((end & (packets - 1)) * kDwordsPerPacket);
     }
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    *signal.abi.legacy_hardware_doorbell_ptr = bell;
+    if (signal.has_attribute(kSignalDoorbellIsCalled)) {
+      signal.call_bell(rung);
+    } else {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      *signal.abi.legacy_hardware_doorbell_ptr = rung;
+    }
   }
   lock.store(0, std::memory_order_release);
 }
 
-}  // namespace
+void Signal::call_doorbell(void (*function)(void*, uint64_t), void* context) noexcept {
+  doorbell_call = function;
+  doorbell_context = context;
+  attributes.fetch_or(kSignalDoorbellIsCalled, std::memory_order_release);
+}
+
+// Another thread may be destroying the queue, and the signal with it. Who calls a bell late does no harm, but
+// a signal that has become another's has no bell: what was read counts only if the signal is still the same.
+void Signal::call_bell(uint64_t value) noexcept {
+  const uint32_t life = generation.load(std::memory_order_acquire);
+  if (life % 2 == 0 || (attributes.load(std::memory_order_acquire) & kSignalDoorbellIsCalled) == 0) return;
+  const auto function = std::atomic_ref(doorbell_call).load(std::memory_order_relaxed);
+  void* const context = std::atomic_ref(doorbell_context).load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (generation.load(std::memory_order_relaxed) == life) function(context, value);
+}
+
+void Signal::ring_elsewhere(uint64_t packet_index) noexcept {
+  if (has_attribute(kSignalDoorbellIsCalled)) {
+    call_bell(packet_index);
+    return;
+  }
+#if defined(__x86_64__)
+  asm volatile("sfence" ::: "memory");  // stores to such memory are reordered
+#elif defined(__aarch64__)
+  asm volatile("dmb oshst" ::: "memory");
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+  *abi.hardware_doorbell_ptr = packet_index;
+}
 
 void install_signal_hooks(const SignalHooks* hooks) noexcept {
   signal_hooks.store(hooks, std::memory_order_release);

@@ -72,6 +72,8 @@ enum SignalAttributes : uint32_t {
   kSignalDoorbellInDwords = 1u << 19,
   /// The ring of a kSignalDoorbellInDwords doorbell is mapped twice in a row, and offsets run over both.
   kSignalRingIsDoubleMapped = 1u << 20,
+  /// A doorbell that is rung by a call: `doorbell_call` is meant, which sees to the order itself.
+  kSignalDoorbellIsCalled = 1u << 22,
 };
 
 /// An hsa_signal_condition_t, or any other number that a program has passed for one.
@@ -100,8 +102,12 @@ class alignas(128) Signal {
   // --- The runtime's own (64 bytes) ---
 
   /// Device clock ticks around an asynchronous copy that completes this signal. Each begins a 32-byte block,
-  /// because the copy engines' time-stamp packets need that.
-  volatile uint64_t copy_start_ts;
+  /// because the copy engines' time-stamp packets need that. Or, of a kSignalDoorbellIsCalled doorbell, which
+  /// no copy completes: what rings.
+  union {
+    volatile uint64_t copy_start_ts;
+    void (*doorbell_call)(void* context, uint64_t value);
+  };
   /// Not zero: a change of the value has to take the slow path. The signaller's only extra read.
   std::atomic<uint32_t> attention;
   /// Guards `waiters`, the nodes in it, and the kWaiters bit.
@@ -111,7 +117,10 @@ class alignas(128) Signal {
   std::atomic<uint32_t> generation;
   /// The signal's place in the pool. Never changes.
   uint32_t index;
-  volatile uint64_t copy_end_ts;
+  union {
+    volatile uint64_t copy_end_ts;
+    void* doorbell_context;
+  };
   /// The pool's: which signal is free besides this one.
   std::atomic<uint32_t> next_free;
   /// SignalAttributes.
@@ -144,6 +153,9 @@ class alignas(128) Signal {
   int64_t load() const noexcept {
     return value().load(kOrder);
   }
+
+  /// Has a doorbell that nobody has seen yet rung by calls.
+  void call_doorbell(void (*function)(void* context, uint64_t value), void* context) noexcept;
 
   /// Stores to the value and wakes whom it concerns; rings the bell if the signal is a doorbell.
   template <std::memory_order kOrder = std::memory_order_relaxed>
@@ -253,10 +265,13 @@ class alignas(128) Signal {
   }
 
   void ring(uint64_t packet_index) noexcept {
-    // What the packets hold, write-back memory, has to be visible before the bell, device memory.
+    // One look for both: a doorbell of hardware whose ring is in ordinary memory pays for one branch.
+    constexpr uint32_t kNotPlain = kSignalDoorbellIsCalled | kSignalRingIsWriteCombined;
+    if ((attributes.load(std::memory_order_relaxed) & kNotPlain) != 0) [[unlikely]]
+      return ring_elsewhere(packet_index);
+      // What the packets hold, write-back memory, has to be visible before the bell, device memory.
 #if defined(__x86_64__)
-    std::atomic_signal_fence(std::memory_order_release);  // such stores are not reordered by the CPU,
-    if (has_attribute(kSignalRingIsWriteCombined)) asm volatile("sfence" ::: "memory");  // except these
+    std::atomic_signal_fence(std::memory_order_release);  // such stores are not reordered by the CPU
 #elif defined(__aarch64__)
     asm volatile("dmb oshst" ::: "memory");
 #else
@@ -265,6 +280,11 @@ class alignas(128) Signal {
     *abi.hardware_doorbell_ptr = packet_index;
   }
 
+  /// A doorbell that is called, or whose ring is write-combined.
+  [[gnu::noinline]] void ring_elsewhere(uint64_t packet_index) noexcept;
+  /// Calls the bell, unless the signal has ended in the meantime.
+  void call_bell(uint64_t value) noexcept;
+  friend void ring_legacy_doorbell(Signal& signal, uint64_t packet_index);
   /// A store to what is neither a value nor a 64-bit doorbell.
   [[gnu::cold]] void store_elsewhere(int64_t new_value) noexcept;
   /// An operation that the signal's kind does not have. Logs, changes nothing and returns 0.

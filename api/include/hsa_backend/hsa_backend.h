@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define HSABE_ABI_MAJOR 1u
-#define HSABE_ABI_MINOR 2u
+#define HSABE_ABI_MINOR 3u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -182,6 +182,15 @@ typedef struct hsabe_driver_facts {
 } hsabe_driver_facts_t;
 HSABE_CHECK(hsabe_driver_facts_t, exceptions);
 
+/* Since 1.3: how to ring a doorbell by a call. What it does is what a store of `value` to the register does;
+ * any thread, at any time, also when the queue has been destroyed. */
+typedef struct hsabe_bell {
+  uint64_t struct_size;
+  void (*ring)(void* context, uint64_t value); /* null: the register is stored to */
+  void* context;
+} hsabe_bell_t;
+HSABE_CHECK(hsabe_bell_t, context);
+
 typedef struct hsabe_host_driver {
   uint64_t struct_size;
   void (*facts)(void* self, hsabe_driver_facts_t* facts);
@@ -204,8 +213,12 @@ typedef struct hsabe_host_driver {
   /* The page of registers that user mode may write, or null: at 0 the one that flushes the host data path's
    * memory accesses, at 4 the one for its registers. */
   void* (*registers)(void* self);
+  /* Since 1.3. A call that rings the doorbell of which `doorbell` has given the address, where the device is
+   * made of software and would have to look whether somebody has stored to it. Fills in *bell; ring is null
+   * where there is no such call, as with a device of hardware. */
+  void (*bell)(void* self, void* doorbell, hsabe_bell_t* bell);
 } hsabe_host_driver_t;
-HSABE_CHECK(hsabe_host_driver_t, registers);
+HSABE_CHECK(hsabe_host_driver_t, bell);
 
 typedef struct hsabe_host {
   uint64_t struct_size;
@@ -398,8 +411,11 @@ typedef struct hsabe_queue_info {
    * id, doorbell_signal as given. */
   void* amd_queue;
   void* doorbell; /* the register, for the two hardware kinds; null for HSABE_DOORBELL_SIGNAL */
+  /* Since 1.3. For the two hardware kinds: called instead of a store to the register, if `ring` is not null.
+   * The register is there all the same: programs and kernels may store to it. */
+  hsabe_bell_t bell;
 } hsabe_queue_info_t;
-HSABE_CHECK(hsabe_queue_info_t, doorbell);
+HSABE_CHECK(hsabe_queue_info_t, bell);
 
 enum { HSABE_PRIORITY_LOW = 0, HSABE_PRIORITY_NORMAL = 1, HSABE_PRIORITY_HIGH = 2 };
 

@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define HSADRV_ABI_MAJOR 1u
-#define HSADRV_ABI_MINOR 0u
+#define HSADRV_ABI_MINOR 1u
 #define HSADRV_ENTRY_SYMBOL "hsa_driver_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -110,19 +110,22 @@ HSADRV_CHECK(hsadrv_ops_t, list_dir);
 /* How to ring a queue's doorbell without the device having to watch it. */
 typedef struct hsadrv_doorbell {
   uint64_t struct_size;
-  /* Stores `value` in the doorbell with release order and lets the device see it. Any thread; as cheap as an
-   * atomic store while the device is awake. Not after the queue's DESTROY_QUEUE. */
+  /* Does what a store of `value` to the doorbell does (4 bytes of it where doorbells have 4), with release
+   * order, and lets the device see it. Any thread; as cheap as an atomic exchange while the device is awake.
+   * Since 1.1 also after the queue's DESTROY_QUEUE, and after close_driver: it is then a store to a doorbell
+   * that no queue owns, or that a younger one has got. */
   void (*ring)(void* context, uint64_t value);
   void* context;
 } hsadrv_doorbell_t;
 HSADRV_CHECK(hsadrv_doorbell_t, context);
 
 /* Optional. Without it doorbells are plain stores, as on hardware; with it plain stores work as well, but
- * only rings through `attach` are sure to cost no polling. */
+ * only rings through `attach` wake a device that sleeps at once and at no cost while nobody rings. */
 typedef struct hsadrv_doorbell_ops {
   uint64_t struct_size;
-  /* `doorbell` is the address of a queue's doorbell within the mapping of the doorbell page. From now on the
-   * queue is rung through *out only. -EINVAL: no queue of this transport has its doorbell there. */
+  /* `doorbell` is the address of a queue's doorbell within the mapping of the doorbell page. *out, whose
+   * struct_size the caller has set, rings the same queue. -EINVAL: no queue of this transport has its
+   * doorbell there. -ENOSPC: stores only, as for a transport that has no such group. */
   int32_t (*attach)(void* driver, void* doorbell, hsadrv_doorbell_t* out);
 } hsadrv_doorbell_ops_t;
 HSADRV_CHECK(hsadrv_doorbell_ops_t, attach);

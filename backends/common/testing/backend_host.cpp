@@ -130,7 +130,8 @@ struct BackendHostServices {
       [](void* self, uint64_t offset, uint32_t queue_id) -> void* {
         return of(self).gpu_.doorbell(offset, queue_id);
       },
-      [](void*) -> void* { return nullptr; }};
+      [](void*) -> void* { return nullptr; },
+      [](void* self, void* doorbell, hsabe_bell_t* bell) { *bell = of(self).gpu_.bell(doorbell); }};
 
   static constexpr hsabe_host_config_t kConfig{sizeof(hsabe_host_config_t),
                                                [](void*, hsabe_str_t, int64_t fallback) { return fallback; },

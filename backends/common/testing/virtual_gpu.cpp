@@ -177,6 +177,12 @@ std::byte* VirtualGpu::doorbell(uint64_t offset, uint32_t queue_id) {
          (family_.doorbell == HSABE_DOORBELL_INDEX64 ? offset & (slice - 1) : queue_id * 4ull);
 }
 
+hsabe_bell_t VirtualGpu::bell(void* doorbell) {
+  hsadrv_doorbell_t attached{sizeof attached, nullptr, nullptr};
+  check(table_->doorbell->attach(driver_, doorbell, &attached), "attach");
+  return {sizeof(hsabe_bell_t), attached.ring, attached.context};
+}
+
 VirtualAqlQueue::VirtualAqlQueue(VirtualGpu& gpu, uint32_t packets)
     : gpu_(gpu),
       layout_(aql_ring(gpu.family(), gpu.quirks(), packets)),

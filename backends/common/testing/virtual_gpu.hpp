@@ -65,6 +65,8 @@ class VirtualGpu {
   void take_back(uint64_t handle);
   /// The doorbell of a queue, by what CREATE_QUEUE returned.
   std::byte* doorbell(uint64_t offset, uint32_t queue_id);
+  /// How it is rung by a call.
+  hsabe_bell_t bell(void* doorbell);
 
  private:
   friend class VirtualAqlQueue;

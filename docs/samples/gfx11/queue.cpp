@@ -104,6 +104,8 @@ class Queue {
     info->doorbell = host->driver->doorbell(host->self, arguments.doorbell_offset, id_);
     if (info->doorbell == nullptr)
       return hsabe::fail(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the doorbell cannot be mapped");
+    if (HSABE_HAS(host->driver, hsabe_host_driver_t, bell) && HSABE_HAS(info, hsabe_queue_info_t, bell))
+      host->driver->bell(host->self, info->doorbell, &info->bell);
     const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
     return host->signal->watch(host->self, &stopped, on_inactive, this);
   }

@@ -1,0 +1,53 @@
+// How a queue of the backend's own is rung: by a store to its register, or, where the device is software that
+// takes calls, by a call.
+//
+// Any thread. Release order: what was written before is visible to who sees the ring. A store costs one
+// branch that is always taken the same way.
+#pragma once
+
+#include <hsa_backend/hsa_backend.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace rigel::gfx {
+
+class Doorbell {
+ public:
+  Doorbell() = default;
+  /// `kind` is HSABE_DOORBELL_INDEX64 or HSABE_DOORBELL_INDEX32_LEGACY; `bell.ring` may be null.
+  Doorbell(uint32_t kind, void* address, const hsabe_bell_t& bell)
+      : how_(bell.ring != nullptr             ? How::kCall
+             : kind == HSABE_DOORBELL_INDEX64 ? How::kStore64
+                                              : How::kStore32),
+        address_(address),
+        ring_(bell.ring),
+        context_(bell.context) {}
+
+  void ring(uint64_t value) const {
+    if (how_ == How::kStore64) [[likely]] {
+      std::atomic_ref(*static_cast<uint64_t*>(address_)).store(value, std::memory_order_release);
+    } else if (how_ == How::kCall) {
+      ring_(context_, value);
+    } else {
+      std::atomic_ref(*static_cast<uint32_t*>(address_))
+          .store(static_cast<uint32_t>(value), std::memory_order_release);
+    }
+  }
+
+ private:
+  enum class How : uint8_t { kStore64, kStore32, kCall };
+  How how_ = How::kStore64;
+  void* address_ = nullptr;
+  void (*ring_)(void* context, uint64_t value) = nullptr;
+  void* context_ = nullptr;
+};
+
+/// What the runtime has for a doorbell that it has given the address of. Runtimes before 1.3 have nothing.
+inline hsabe_bell_t bell_of(const hsabe_host_t* host, void* doorbell) {
+  hsabe_bell_t bell{sizeof bell, nullptr, nullptr};
+  if (HSABE_HAS(host->driver, hsabe_host_driver_t, bell)) host->driver->bell(host->self, doorbell, &bell);
+  return bell;
+}
+
+}  // namespace rigel::gfx
