@@ -118,6 +118,15 @@ TEST_P(Doorbells, ThatAreNobodysAreStoredToInVain) {
 INSTANTIATE_TEST_SUITE_P(, Doorbells, ::testing::Values(Way{"by_signal", true}, Way{"by_looking", false}),
                          [](const auto& row) { return std::string(row.param.name); });
 
+void complete_a_barrier(Client& client, ClientQueue& queue) {
+  const Client::Memory memory = client.share(4096);
+  const ClientSignal signal(memory, 0);
+  signal.value().store(1);
+  queue.barrier({}, signal.handle());
+  signal.wait("a barrier");
+  client.release(memory);
+}
+
 TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
   if (kThreadSanitizer || !catch_host_faults()) GTEST_SKIP() << "faults cannot be caught here";
   Client client("gfx900:vram=64M");
@@ -128,12 +137,7 @@ TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
     rights = rights_of(client.doorbells(0));
   }
   EXPECT_EQ(rights, "r--s");
-  const Client::Memory memory = client.share(4096);
-  const ClientSignal signal(memory, 0);
-  signal.value().store(1);
-  queue.barrier({}, signal.handle());
-  signal.wait("a barrier");
-  client.release(memory);
+  complete_a_barrier(client, queue);
 }
 
 // How often the thread that looks at doorbells has gone to sleep.
@@ -221,12 +225,7 @@ TEST(Bells, AreRungInVainWhenTheQueueOrTheMachineIsGone) {
         hooks.push_back(queue.hook());
       }
       if (i % 2 != 0) continue;
-      const Client::Memory memory = client.share(4096);
-      const ClientSignal signal(memory, 0);
-      signal.value().store(1);
-      queue.barrier({}, signal.handle());
-      signal.wait("a barrier");
-      client.release(memory);
+      complete_a_barrier(client, queue);
     }
   }
   end = true;
