@@ -11,6 +11,7 @@
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 #include "plugins/vgpu/exec/native/lanes.hpp"
 #include "plugins/vgpu/exec/native/memory_access.hpp"
+#include "plugins/vgpu/exec/native/vectors.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -26,21 +27,6 @@ using Xbyak::util::T_z;
 constexpr auto kNear = Assembler::T_NEAR;
 constexpr int kVector = 64;
 constexpr uint8_t kLessEqual = 2, kNotEqual = 4, kGreater = 6;  // of the host's comparisons
-
-// Vectors that code needs as a whole.
-struct alignas(64) Vectors {
-  uint32_t lanes[2][16];        // i * 4, i * 8
-  uint32_t interleaved[2][16];  // pairs of dwords out of two rows
-};
-constexpr Vectors kVectors = [] {
-  Vectors made{};
-  for (uint32_t i = 0; i < 16; ++i) {
-    made.lanes[0][i] = i * 4;
-    made.lanes[1][i] = i * 8;
-    for (uint32_t half = 0; half < 2; ++half) made.interleaved[half][i] = (half * 16 + i) / 2 + i % 2 * 16;
-  }
-  return made;
-}();
 
 // While it runs: r9 is the LDS, k2 … k5 are EXEC by 16 lanes, bases and indices of each 16 lanes are in
 // registers.
@@ -255,7 +241,7 @@ class LdsCode {
   // All first elements before the second ones, lanes in their order.
   void store() {
     const bool rows = step_.dwords == 1 || !masked_;
-    if (rows) load_constant(kOther, kVectors.lanes[step_.dwords - 1]);
+    if (rows) load_constant(kOther, kVectors.lanes[step_.dwords == 2 ? 3 : 2]);
     if (rows && step_.dwords == 2) {
       load_constant(kLow, kVectors.interleaved[0]);
       load_constant(kHigh, kVectors.interleaved[1]);

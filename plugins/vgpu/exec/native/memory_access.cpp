@@ -5,6 +5,7 @@
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 #include "plugins/vgpu/exec/native/lanes.hpp"
+#include "plugins/vgpu/exec/native/vectors.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -17,30 +18,17 @@ using Xbyak::Zmm;
 constexpr auto kNear = Assembler::T_NEAR;
 constexpr int kVector = 64;
 
-// Vectors that code needs as a whole.
-struct alignas(64) Vectors {
-  uint32_t lanes[2][16];   // i * 4, i * 8
-  uint32_t gather[2][16];  // pairs of dwords: the first ones, the second ones
-  uint32_t scatter[2][16];
-};
-constexpr Vectors kVectors = [] {
-  Vectors made{};
-  for (uint32_t i = 0; i < 16; ++i) {
-    made.lanes[0][i] = i * 4;
-    made.lanes[1][i] = i * 8;
-    for (uint32_t d = 0; d < 2; ++d) {
-      made.gather[d][i] = i * 2 + d;
-      made.scatter[d][i] = (d * 16 + i) / 2 + (i % 2) * 16;
-    }
-  }
-  return made;
-}();
-
 // Fields of the extent that the instruction used last, of the Memory that is in rax.
 auto extent_field(Assembler& a, const MicroOp& op, Access access) {
   const auto at =
       static_cast<int>(Memory::sites_offset() + Memory::slot(&op, access) * sizeof(Memory::Extent));
   return [&a, at](size_t offset) { return a.qword[a.rax + at + static_cast<int>(offset)]; };
+}
+
+void emit_offset(Assembler& a, const MicroOp& op) {
+  const auto offset = static_cast<int32_t>(op.aux);
+  if (offset > 0) a.add(a.r8, static_cast<uint32_t>(offset));
+  if (offset < 0) a.sub(a.r8, static_cast<uint32_t>(-offset));
 }
 
 class MemoryCode {
@@ -65,7 +53,7 @@ class MemoryCode {
       a_.and_(a_.eax, -4);
       a_.add(a_.r8, a_.rax);
     }
-    add_offset();
+    emit_offset(a_, op_);
     a_.mov(a_.r11d, step_.dwords * 4);
     find(Access::kRead);
     const auto to = static_cast<int>(op_.dst);
@@ -164,7 +152,7 @@ class MemoryCode {
     } else {
       a_.vpbroadcastd(kStart, a_.eax);
     }
-    a_.vpaddd(kExpected, kStart, a_.zword[a_.rdi + constant(kVectors.lanes[stride_ / 4 - 1])]);
+    a_.vpaddd(kExpected, kStart, a_.zword[a_.rdi + constant(kVectors.lanes[step_.dwords == 2 ? 3 : 2])]);
     for (int chunk = 0; chunk < chunks_; ++chunk) {
       if (chunk != 0) a_.vpaddd(kExpected, kExpected, a_.splat(static_cast<uint32_t>(stride_ * 16)));
       differ(kExpected, low_, chunk);
@@ -376,29 +364,7 @@ class MemoryCode {
   }
 
   // The first lane's to r8. Its low half is in eax.
-  void address() {
-    if (step_.scalar_base) {
-      a_.mov(a_.r8, a_.qword[a_.rdx + static_cast<int>(op_.src[1].offset)]);
-      a_.add(a_.r8, a_.rax);
-    } else {
-      if (step_.flat) {
-        a_.cmp(a_.r8d, a_.dword[a_.rsi + static_cast<int>(offsetof(Wave, shared_aperture_hi))]);
-        a_.je(otherwise_, kNear);
-        a_.cmp(a_.r8d, a_.dword[a_.rsi + static_cast<int>(offsetof(Wave, private_aperture_hi))]);
-        a_.je(otherwise_, kNear);
-      }
-      a_.shl(a_.r8, 32);
-      a_.or_(a_.r8, a_.rax);
-    }
-    add_offset();
-  }
-
-  void add_offset() {
-    const auto offset = static_cast<int32_t>(op_.aux);
-    if (offset > 0) a_.add(a_.r8, static_cast<uint32_t>(offset));
-    if (offset < 0) a_.sub(a_.r8, static_cast<uint32_t>(-offset));
-  }
-
+  void address() { emit_address(a_, step_, op_, otherwise_); }
   void find(Access access) { emit_find(a_, op_, access, otherwise_); }
 
   // A vector of the result. Inactive lanes keep what they have; all are written, so that whoever reads them
@@ -425,7 +391,7 @@ class MemoryCode {
       a_.vmovdqu32(kFirst, a_.zword[a_.r9 + chunk * 2 * kVector]);
       a_.vmovdqu32(kSecond, a_.zword[a_.r9 + (chunk * 2 + 1) * kVector]);
       for (int d = 0; d < 2; ++d) {
-        a_.vmovdqa32(kMixed, a_.zword[a_.r10 + constant(kVectors.gather[d])]);
+        a_.vmovdqa32(kMixed, a_.zword[a_.r10 + constant(kVectors.deinterleaved[d])]);
         a_.vpermi2d(kMixed, kFirst, kSecond);
         put(d, chunk, kMixed);
       }
@@ -444,7 +410,7 @@ class MemoryCode {
       }
       a_.vmovdqa32(kSecond, a_.zword[a_.rdx + from + row_ + chunk * kVector]);
       for (int half = 0; half < 2; ++half) {
-        a_.vmovdqa32(kMixed, a_.zword[a_.r10 + constant(kVectors.scatter[half])]);
+        a_.vmovdqa32(kMixed, a_.zword[a_.r10 + constant(kVectors.interleaved[half])]);
         a_.vpermi2d(kMixed, kFirst, kSecond);
         a_.vmovdqu32(a_.zword[a_.r9 + (chunk * 2 + half) * kVector], kMixed);
       }
@@ -490,6 +456,24 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site) 
   step.scalar_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
   if (step.flat && step.scalar_base) return std::nullopt;
   return step;
+}
+
+void emit_address(Assembler& a, const MemoryStep& step, const MicroOp& op, Label& otherwise) {
+  if (step.scalar_base) {
+    a.mov(a.r8, a.qword[a.rdx + static_cast<int>(op.src[1].offset)]);
+    a.add(a.r8, a.rax);
+  } else {
+    if (step.flat) {
+      for (const size_t aperture :
+           {offsetof(Wave, shared_aperture_hi), offsetof(Wave, private_aperture_hi)}) {
+        a.cmp(a.r8d, a.dword[a.rsi + static_cast<int>(aperture)]);
+        a.je(otherwise, kNear);
+      }
+    }
+    a.shl(a.r8, 32);
+    a.or_(a.r8, a.rax);
+  }
+  emit_offset(a, op);
 }
 
 void emit_find(Assembler& a, const MicroOp& op, Access access, Label& otherwise) {

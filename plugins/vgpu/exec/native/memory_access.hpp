@@ -46,6 +46,10 @@ void emit_lds(Assembler& a, const Request& request, const MemoryStep& step, cons
 void emit_memory(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,
                  Xbyak::Label& otherwise);
 
+/// The address of a lane to r8, with the instruction's offset. Its halves are in r8d and eax; with a scalar
+/// base eax is what is added to that. Goes on at `otherwise` if it means LDS or scratch.
+void emit_address(Assembler& a, const MemoryStep& step, const MicroOp& op, Xbyak::Label& otherwise);
+
 /// Memory::find_again(): the host's address of the r11 bytes at r8, to r9. Uses rax and rdi.
 void emit_find(Assembler& a, const MicroOp& op, Access access, Xbyak::Label& otherwise);
 
