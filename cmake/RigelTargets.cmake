@@ -1,11 +1,59 @@
 # The few shapes that a target of this project has.
 include(GoogleTest)
 
+# Headers that are parsed once for many targets: half of what a test takes to compile is GoogleTest, and of what
+# a library takes, the standard library's. Sources include all they need themselves. To notice when they don't,
+# libraries are compiled without where nothing is sanitized.
+function(rigel_precompile_headers headers target_type)
+  # Programs and libraries are compiled differently: this is of the kind that uses them.
+  cmake_language(CALL add_${target_type} ${headers} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/no_code.cpp)
+  set_target_properties(${headers} PROPERTIES EXCLUDE_FROM_ALL ON)
+  rigel_set_header_options(${headers})
+endfunction()
+
+# For ccache, which wants to be told of precompiled headers, and compares contents and not times.
+function(rigel_set_header_options name)
+  target_compile_options(${name} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+endfunction()
+
+function(rigel_use_headers name headers)
+  if(NOT TARGET ${headers})
+    return()
+  endif()
+  rigel_set_header_options(${name})
+  target_precompile_headers(${name} REUSE_FROM ${headers})
+  get_target_property(sources ${name} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.c$")
+  set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+if(RIGEL_SANITIZE)
+  rigel_precompile_headers(rigel_library_headers library)
+  target_link_libraries(rigel_library_headers PRIVATE rigel_fmt)
+  target_precompile_headers(rigel_library_headers PRIVATE <algorithm> <array> <atomic> <functional> <map> <memory>
+    <mutex> <optional> <span> <string> <thread> <vector> <fmt/core.h>)
+endif()
+if(RIGEL_TESTS)
+  rigel_precompile_headers(rigel_test_headers executable)
+  target_compile_options(rigel_test_headers PRIVATE -O0)
+  target_link_libraries(rigel_test_headers PRIVATE GTest::gmock)
+  target_precompile_headers(rigel_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
+# rigel_compile_as_test(<target>)
+# Compiles a GoogleTest program soon: what its macros expand to takes long to optimise and runs in no time.
+function(rigel_compile_as_test name)
+  target_compile_options(${name} PRIVATE -O0)
+  rigel_use_headers(${name} rigel_test_headers)
+endfunction()
+
 # rigel_add_library(<name> SOURCES <file>... [LIBS <target>...])
 # A part of the runtime: a static library that is linked, hidden, into libhsa-runtime64 or into a module.
 function(rigel_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
+  rigel_use_headers(${name} rigel_library_headers)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC rigel_api Threads::Threads ${ARG_LIBS})
 endfunction()
@@ -22,8 +70,7 @@ function(rigel_add_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  # What GoogleTest's macros expand to takes long to optimise and is soon run.
-  target_compile_options(${name} PRIVATE -O0)
+  rigel_compile_as_test(${name})
   target_link_libraries(${name} PRIVATE rigel_api ${ARG_LIBS} GTest::gtest_main GTest::gmock)
   gtest_discover_tests(${name} TEST_PREFIX "${RIGEL_TEST_PREFIX}" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")
