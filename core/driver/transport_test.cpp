@@ -1,0 +1,125 @@
+// How doorbells come to be rung by calls, or not: with drivers of this file's own.
+#include "core/driver/transport.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "loader/module/loaded_driver.hpp"
+
+namespace rigel {
+namespace {
+
+// A driver that knows one doorbell, which it has no call for if `out_of_calls`.
+struct OneDoorbell {
+  uint64_t doorbell = 0;
+  uint64_t rung = 0;
+  bool out_of_calls = false;
+  bool forgets_the_call = false;
+
+  static void ring(void* self, uint64_t value) { static_cast<OneDoorbell*>(self)->rung = value; }
+  static int32_t attach(void* self, void* doorbell, hsadrv_doorbell_t* out) {
+    auto* const driver = static_cast<OneDoorbell*>(self);
+    if (doorbell != &driver->doorbell) return -EINVAL;
+    if (driver->out_of_calls) {
+      *out = {sizeof *out, ring, self};  // as good as nothing: the result says so
+      return -ENOSPC;
+    }
+    *out = {sizeof *out, driver->forgets_the_call ? nullptr : ring, self};
+    return 0;
+  }
+};
+
+// The only driver that open_driver opens; a table has no place for it.
+OneDoorbell* to_open = nullptr;
+
+std::unique_ptr<Transport> start(OneDoorbell& driver, uint32_t abi_minor, bool with_doorbells) {
+  static constexpr hsadrv_doorbell_ops_t kDoorbells{sizeof(hsadrv_doorbell_ops_t), OneDoorbell::attach};
+  hsadrv_driver_t table{};
+  table.struct_size = sizeof table;
+  table.abi_major = HSADRV_ABI_MAJOR;
+  table.abi_minor = abi_minor;
+  table.name = {"one", 3};
+  table.version = {"1", 1};
+  table.open_driver = [](const hsadrv_host_t*, hsadrv_str_t, void** out) -> int32_t {
+    *out = to_open;
+    return 0;
+  };
+  table.close_driver = [](void*) {};
+  table.ops = &system_transport_ops();
+  table.doorbell = with_doorbells ? &kDoorbells : nullptr;
+  const auto loaded = read_driver_table(&table, "one");
+  EXPECT_TRUE(loaded);
+  if (!loaded) return nullptr;
+  to_open = &driver;
+  std::string why;
+  auto transport = Transport::start(*loaded, "", why);
+  EXPECT_TRUE(transport) << why;
+  return transport ? std::move(*transport) : nullptr;
+}
+
+TEST(Attach, RingsTheDoorbellOfTheDriver) {
+  OneDoorbell driver;
+  const auto transport = start(driver, 1, true);
+  ASSERT_NE(transport, nullptr);
+  hsadrv_doorbell_t bell{};
+  ASSERT_TRUE(transport->attach(&driver.doorbell, bell));
+  EXPECT_EQ(bell.struct_size, sizeof bell);
+  bell.ring(bell.context, 7);
+  EXPECT_EQ(driver.rung, 7u);
+}
+
+TEST(Attach, IsRefusedForWhatIsNoDoorbell) {
+  OneDoorbell driver;
+  const auto transport = start(driver, 1, true);
+  ASSERT_NE(transport, nullptr);
+  uint64_t other = 0;
+  hsadrv_doorbell_t bell{};
+  EXPECT_FALSE(transport->attach(&other, bell));
+}
+
+TEST(Attach, LeavesADoorbellThatHasNoCallToStores) {
+  OneDoorbell driver;
+  driver.out_of_calls = true;
+  const auto transport = start(driver, 1, true);
+  ASSERT_NE(transport, nullptr);
+  hsadrv_doorbell_t bell{};
+  EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+}
+
+TEST(Attach, TakesNoSuccessWithoutACall) {
+  OneDoorbell driver;
+  driver.forgets_the_call = true;
+  const auto transport = start(driver, 1, true);
+  ASSERT_NE(transport, nullptr);
+  hsadrv_doorbell_t bell{};
+  EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+}
+
+TEST(Attach, IsNotAskedOfADriverThatPromisesNothingOfLateRings) {
+  OneDoorbell driver;
+  const auto transport = start(driver, 0, true);
+  ASSERT_NE(transport, nullptr);
+  hsadrv_doorbell_t bell{};
+  EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+}
+
+TEST(Attach, IsNotThereWithoutTheGroup) {
+  OneDoorbell driver;
+  const auto transport = start(driver, 1, false);
+  ASSERT_NE(transport, nullptr);
+  hsadrv_doorbell_t bell{};
+  EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+}
+
+TEST(Attach, LeavesTheKernelsDoorbellsToStores) {
+  const auto transport = Transport::system();
+  uint64_t doorbell = 0;
+  hsadrv_doorbell_t bell{sizeof bell, OneDoorbell::ring, &doorbell};
+  EXPECT_FALSE(transport->attach(&doorbell, bell));
+  EXPECT_EQ(bell.ring, nullptr) << "nothing to ring by mistake";
+}
+
+}  // namespace
+}  // namespace rigel
