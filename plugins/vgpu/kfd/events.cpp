@@ -25,10 +25,10 @@ std::atomic<uint64_t>* Events::slot(uint32_t id) const {
 
 Errno Events::set_page(std::shared_ptr<MemoryObject> page) {
   const std::lock_guard lock(mutex_);
-  if (page_ != nullptr || page->bytes() < 4096) return EINVAL;
+  if (page_ != nullptr || page->bytes() < KFD_EVENT_PAGE_BYTES) return EINVAL;
   page_ = std::move(page);
   page_from_program_ = true;
-  slots_ = static_cast<uint32_t>(std::min<uint64_t>(page_->bytes() / 8, KFD_SIGNAL_EVENTS_MAX));
+  slots_ = KFD_SIGNAL_EVENTS_MAX;
   for (uint32_t i = 0; i < slots_; ++i) slot(i)->store(kNothingHappened, std::memory_order_relaxed);
   return 0;
 }
@@ -106,7 +106,7 @@ void Events::set_locked(Event& event) {
 Errno Events::set(uint32_t id) {
   const std::lock_guard lock(mutex_);
   const auto it = events_.find(id);
-  if (it == events_.end() || !is_signal(it->second->type)) return EINVAL;
+  if (it == events_.end() || it->second->type != KFD_EVENT_SIGNAL) return EINVAL;
   set_locked(*it->second);
   return 0;
 }
@@ -114,7 +114,7 @@ Errno Events::set(uint32_t id) {
 Errno Events::reset(uint32_t id) {
   const std::lock_guard lock(mutex_);
   const auto it = events_.find(id);
-  if (it == events_.end() || !is_signal(it->second->type)) return EINVAL;
+  if (it == events_.end() || it->second->type != KFD_EVENT_SIGNAL) return EINVAL;
   it->second->signalled = false;
   return 0;
 }

@@ -41,7 +41,7 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
-  /// Uses `page` for the slots. EINVAL if there is one already, or it is too small for one.
+  /// Uses `page` for the slots. EINVAL if there is one already, or it has not room for all slots.
   Errno set_page(std::shared_ptr<MemoryObject> page);
   /// The page for mmap: made if missing. Null if it is made of the program's memory.
   ErrnoOr<std::shared_ptr<MemoryObject>> page_for_mmap();
@@ -52,7 +52,7 @@ class Events {
   };
   ErrnoOr<Created> create(uint32_t type, bool auto_reset);
   Errno destroy(uint32_t id);
-  /// SET_EVENT and RESET_EVENT: signal and debug events only.
+  /// SET_EVENT and RESET_EVENT: signal events only; those of debuggers are the GPU's to set.
   Errno set(uint32_t id);
   Errno reset(uint32_t id);
 

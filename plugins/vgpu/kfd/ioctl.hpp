@@ -90,6 +90,7 @@ struct KfdIoctls {
   static Errno alloc_queue_gws(Process&, const IoctlCall&);
 
  private:
+  static Errno check_svm_range(Process&, const kfd_svm& header);
   static Errno set_svm_attributes(Process&, const kfd_svm& header, std::span<kfd_svm_attribute> attributes);
   static Errno get_svm_attributes(Process&, const kfd_svm& header, std::span<kfd_svm_attribute> attributes);
   static Errno change_mapping(Process&, kfd_map_memory& arguments, bool map);

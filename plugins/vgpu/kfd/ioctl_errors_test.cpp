@@ -203,7 +203,11 @@ struct Call {
 
 class World {
  public:
-  World(const std::string& call, bool acquired, bool busy, size_t gpu) : gpu_(gpu) {
+  struct State {
+    bool acquired = true, busy = false, has_page = true;
+    size_t gpu = 0;
+  };
+  World(const std::string& call, const State& state) : gpu_(state.gpu) {
     ring_ = map(kRingBytes);
     pointers_ = map(4096);
     eop_ = map(4096);
@@ -213,18 +217,22 @@ class World {
     zeros_ = map(8192);
     ids_ = reinterpret_cast<uint32_t*>(map(4096));
     scratch_ = map(1 << 20);
+    readonly_ = map(8192);
+    ::mprotect(readonly_, 8192, PROT_READ);
+    none_ = map(8192);
+    ::mprotect(none_, 8192, PROT_NONE);
     hole_ = map(uint64_t{1} << 30) + (1 << 29);
     ::munmap(hole_ - (1 << 29), uint64_t{1} << 30);
-    ids_[0] = t_.gpu_id(gpu);
+    ids_[0] = t_.gpu_id(gpu_);
     file_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (acquired) {
+    if (state.acquired) {
       t_.acquire();
     } else {
       t_.render.push_back(t_.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC));
     }
     t_.render.push_back(t_.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC));
     other_ = t_.render.back();
-    if (acquired) fill(call, busy);
+    if (state.acquired) fill(call, state);
   }
   ~World() {
     if (queue_made_) {
@@ -250,6 +258,8 @@ class World {
         {"null", 0},
         {"kernel", 0xffff888000000000},
         {"hole", at(hole_)},
+        {"readonly", at(readonly_)},
+        {"none", at(none_)},
         {"inside", at(zeros_) + 64},
         {"next", at(ring_) + 4096},
         {"gpu", gpu},
@@ -260,8 +270,12 @@ class World {
         {"free", free_},
         {"nothing", uint64_t{gpu} << 32 | 0x7fffff},
         {"page", page_},
+        {"vram", vram_},
+        {"ring", ring_handle_},
+        {"ringmemory", at(ring_)},
         {"range", at(range_)},
         {"memory", memory_event_},
+        {"debug", debug_event_},
         {"file", static_cast<uint64_t>(file_)},
         {"other", static_cast<uint64_t>(other_)},
     };
@@ -375,10 +389,11 @@ class World {
     maps_.emplace_back(p, bytes);
     return static_cast<std::byte*>(p);
   }
-  void give(std::byte* p, uint64_t bytes) {
+  uint64_t give(std::byte* p, uint64_t bytes) {
     const auto a = t_.allocate(KFD_MEM_USERPTR | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE, bytes, at(p), at(p));
     EXPECT_EQ(a.error, 0);
     EXPECT_EQ(t_.map(a.handle), 0);
+    return a.handle;
   }
   kfd_create_queue queue_arguments(uint32_t percentage) const {
     kfd_create_queue a{};
@@ -398,8 +413,8 @@ class World {
     return a;
   }
 
-  void fill(const std::string& call, bool busy) {
-    give(ring_, kRingBytes);
+  void fill(const std::string& call, const State& state) {
+    ring_handle_ = give(ring_, kRingBytes);
     give(pointers_, 4096);
     give(eop_, 4096);
     give(save_, area_.context_bytes + area_.debug_bytes);
@@ -413,6 +428,20 @@ class World {
     EXPECT_EQ(t_.map(held_), 0);
     free_ = t_.allocate(KFD_MEM_VRAM | KFD_MEM_WRITABLE, 8192, kVa + 0x10000).handle;
     page_ = t_.allocate(KFD_MEM_GTT | KFD_MEM_WRITABLE, KFD_EVENT_PAGE_BYTES, kVa + 0x20000).handle;
+    vram_ = t_.allocate(KFD_MEM_VRAM | KFD_MEM_WRITABLE, KFD_EVENT_PAGE_BYTES, kVa + 0x30000).handle;
+    if (state.has_page) make_events();
+    kfd_export_dmabuf exported{free_, O_CLOEXEC, 0};
+    EXPECT_EQ(t_.call(KFD_NR_EXPORT_DMABUF, exported), 0);
+    exported_ = static_cast<int>(exported.dmabuf_fd);
+    const bool of_queues = call == "DESTROY_QUEUE" || call == "UPDATE_QUEUE" || call == "SET_CU_MASK" ||
+                           call == "GET_QUEUE_WAVE_STATE" || call == "ALLOC_QUEUE_GWS";
+    if (!state.busy && !of_queues) return;
+    kfd_create_queue a = queue_arguments(call == "GET_QUEUE_WAVE_STATE" ? 0 : 100);
+    EXPECT_EQ(t_.call(KFD_NR_CREATE_QUEUE, a), 0);
+    queue_ = a.queue_id;
+    queue_made_ = true;
+  }
+  void make_events() {
     kfd_create_event e{};
     e.event_page_offset = page_;
     EXPECT_EQ(t_.call(KFD_NR_CREATE_EVENT, e), 0);
@@ -421,16 +450,10 @@ class World {
     e.event_type = KFD_EVENT_MEMORY;
     EXPECT_EQ(t_.call(KFD_NR_CREATE_EVENT, e), 0);
     memory_event_ = e.event_id;
-    kfd_export_dmabuf exported{free_, O_CLOEXEC, 0};
-    EXPECT_EQ(t_.call(KFD_NR_EXPORT_DMABUF, exported), 0);
-    exported_ = static_cast<int>(exported.dmabuf_fd);
-    const bool of_queues = call == "DESTROY_QUEUE" || call == "UPDATE_QUEUE" || call == "SET_CU_MASK" ||
-                           call == "GET_QUEUE_WAVE_STATE" || call == "ALLOC_QUEUE_GWS";
-    if (!busy && !of_queues) return;
-    kfd_create_queue a = queue_arguments(call == "GET_QUEUE_WAVE_STATE" ? 0 : 100);
-    EXPECT_EQ(t_.call(KFD_NR_CREATE_QUEUE, a), 0);
-    queue_ = a.queue_id;
-    queue_made_ = true;
+    e = {};
+    e.event_type = KFD_EVENT_DEBUG_EVENT;
+    EXPECT_EQ(t_.call(KFD_NR_CREATE_EVENT, e), 0);
+    debug_event_ = e.event_id;
   }
 
   TestSystem t_{"gfx906:vram=64M,gfx1030:vram=64M:bar=small,gfx803:vram=64M", PeerLink::kPcie, false};
@@ -438,31 +461,33 @@ class World {
   std::vector<std::pair<void*, uint64_t>> maps_;
   Board::SaveArea area_{};
   std::byte *ring_ = nullptr, *pointers_ = nullptr, *eop_ = nullptr, *save_ = nullptr, *range_ = nullptr,
-            *zeros_ = nullptr, *scratch_ = nullptr, *hole_ = nullptr;
+            *zeros_ = nullptr, *scratch_ = nullptr, *hole_ = nullptr, *readonly_ = nullptr, *none_ = nullptr;
   uint32_t* ids_ = nullptr;
-  uint64_t held_ = 0, free_ = 0, page_ = 0;
-  uint32_t event_ = 0, memory_event_ = 0, queue_ = 0;
+  uint64_t held_ = 0, free_ = 0, page_ = 0, vram_ = 0, ring_handle_ = 0;
+  uint32_t event_ = 0, memory_event_ = 0, debug_event_ = 0, queue_ = 0;
   bool queue_made_ = false;
   int file_ = -1, other_ = -1, exported_ = -1;
 };
 
 int make(const Row& row, bool changed) {
   const std::string* const gpu = row.value_of("@gpu");
-  const bool acquired = !changed || row.value_of("@new") == nullptr;
-  const bool busy = changed && row.value_of("@busy") != nullptr;
-  World world(row.call, acquired, busy, gpu == nullptr ? 0 : std::stoul(*gpu));
+  const auto has = [&](const char* what) { return changed && row.value_of(what) != nullptr; };
+  World world(row.call, {.acquired = !has("@new"),
+                         .busy = has("@busy"),
+                         .has_page = !has("@pageless"),
+                         .gpu = gpu == nullptr ? 0 : std::stoul(*gpu)});
   Call call = world.right(row.call);
   // Not on the stack, where a bad address would not be noticed.
   const auto arguments = std::make_unique<std::array<std::byte, kArgumentBytes>>(call.arguments);
   uint64_t argument = reinterpret_cast<uint64_t>(arguments->data()), direction = 3, bytes = call.bytes;
-  if (changed && row.value_of("@twice") != nullptr) {
+  if (has("@twice")) {
     EXPECT_EQ(world.make(call, argument, direction, bytes), 0) << row.text;
     *arguments = call.arguments;
   }
   if (changed) {
     for (const Change& change : row.changes) {
       if (change.what == "@new" || change.what == "@busy" || change.what == "@twice" ||
-          change.what == "@gpu") {
+          change.what == "@pageless" || change.what == "@gpu") {
         continue;
       }
       const uint64_t value = world.value(change.value);

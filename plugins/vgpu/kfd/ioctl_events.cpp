@@ -22,16 +22,19 @@ Errno KfdIoctls::create_event(Process& process, const IoctlCall& call) {
   if (a.event_page_offset != 0) {
     // Where GPUs have memory of their own, user mode brings the page, as a buffer they can write to.
     const std::lock_guard lock(process.memory_mutex_);
+    const GpuContext* const gpu = process.gpu_by_id(static_cast<uint32_t>(a.event_page_offset >> 32));
+    if (gpu == nullptr || process.event_page_ != 0) return EINVAL;
+    if (!gpu->acquired()) return ENODEV;
     const Buffer* const buffer = process.find_buffer(a.event_page_offset);
-    if (buffer == nullptr || buffer->object->kind() != MemoryObject::Kind::kGtt) return EINVAL;
+    if (buffer == nullptr || buffer->object->kind() > MemoryObject::Kind::kGtt) return EINVAL;
     if (const Errno error = process.events_.set_page(buffer->object); error != 0) return error;
     process.event_page_ = buffer->handle;
   }
   const auto event = process.events_.create(a.event_type, a.auto_reset != 0);
   if (!event) return event.error();
   a.event_id = event->id;
-  a.event_slot_index = event->slot;
-  a.event_trigger_data = event->slot == 0 ? 0 : event->id;
+  if (event->slot != 0) a.event_slot_index = event->slot;
+  a.event_trigger_data = event->id;
   a.event_page_offset = event->slot == 0 ? 0 : KFD_MMAP_TYPE_EVENTS;
   return 0;
 }

@@ -57,20 +57,25 @@ std::byte* make_scratch() {
   return scratch;
 }
 
+std::shared_ptr<const Hardware> make_hardware() {
+  HostFacts host;
+  host.memory_bytes = 1 << 30;
+  return std::make_shared<const Hardware>(
+      *parse_machine("gfx900:vram=64M,gfx803:vram=64M,gfx1030:vram=64M:bar=small", PeerLink::kPcie), host);
+}
+
 class Caller {
  public:
   Caller(const uint8_t* data, size_t size, std::byte* scratch) : data_(data), size_(size), scratch_(scratch) {
-    static const Machine machine =
-        *parse_machine("gfx900:vram=64M,gfx803:vram=64M,gfx1030:vram=64M:bar=small", PeerLink::kPcie);
     ProcessOptions options;
     options.threads = false;
     const char* const log = std::getenv("VGPU_LOG");  // VGPU_LOG=ioctl shows what an input does
-    HostFacts host;
-    host.memory_bytes = 1 << 30;
-    system_ = std::make_unique<System>(machine, options, host,
-                                       std::make_unique<Log>(log == nullptr ? "none" : log, ""));
+    // The files are dear to make, and a call never looks at them.
+    static const std::shared_ptr<const Hardware> hardware = make_hardware();
+    system_ =
+        std::make_unique<System>(hardware, options, std::make_unique<Log>(log == nullptr ? "none" : log, ""));
     kfd_ = system_->open("/dev/kfd", O_RDWR | O_CLOEXEC);
-    for (uint32_t i = 0; i < machine.gpus.size(); ++i) {
+    for (uint32_t i = 0; i < hardware->machine.gpus.size(); ++i) {
       render_.push_back(system_->open("/dev/dri/renderD" + std::to_string(128 + i), O_RDWR | O_CLOEXEC));
     }
   }

@@ -15,34 +15,36 @@ T& args(const IoctlCall& call) {
 }
 
 constexpr uint64_t kPage = PageTable::kPageBytes;
-constexpr uint64_t kMaxBytes = uint64_t{1} << 44;
 
 using Kind = MemoryObject::Kind;
 using ObjectOr = ErrnoOr<std::shared_ptr<MemoryObject>>;
+
+uint64_t pages_up(uint64_t bytes) {
+  return bytes / kPage * kPage + (bytes % kPage == 0 ? 0 : kPage);
+}
 
 // The memory behind a new buffer. The memory lock is held.
 ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& a, uint64_t bytes) {
   // Of several kinds the driver takes the first, in the order of the bits.
   switch (a.flags & KFD_MEM_KINDS & (0 - a.flags)) {
     case KFD_MEM_VRAM: {
-      if ((a.flags & KFD_MEM_PUBLIC) != 0 && !gpu.gpu().large_bar) return tl::unexpected(EINVAL);
       if (const Errno error = process.take_vram(gpu, bytes); error != 0) return tl::unexpected(error);
       auto object = MemoryObject::allocate(Kind::kVram, bytes, a.flags, gpu.index(), gpu.gpu().gpu_id);
       if (!object) gpu.vram_used -= bytes;
       return object;
     }
     case KFD_MEM_GTT:
+      if (!process.host_has_room(Kind::kGtt, bytes)) return tl::unexpected(ENOMEM);
       return MemoryObject::allocate(Kind::kGtt, bytes, a.flags, gpu.index(), gpu.gpu().gpu_id);
     case KFD_MEM_USERPTR:
       if (a.mmap_offset == 0 || a.mmap_offset % kPage != 0) return tl::unexpected(EINVAL);
+      if (!process.host_has_room(Kind::kUserptr, bytes)) return tl::unexpected(ENOMEM);
       if (!program_has(a.mmap_offset, bytes)) return tl::unexpected(EFAULT);
       return MemoryObject::of_program(reinterpret_cast<std::byte*>(a.mmap_offset), bytes, a.flags,
                                       gpu.index(), gpu.gpu().gpu_id);
     case KFD_MEM_DOORBELL:
-      if (a.size != gpu.gpu().board.doorbell_slice_bytes()) return tl::unexpected(EINVAL);
       return gpu.doorbells();
     case KFD_MEM_MMIO_REMAP:
-      if (a.size != kPage) return tl::unexpected(EINVAL);
       return gpu.mmio_page();
     default:
       return tl::unexpected(EINVAL);
@@ -54,26 +56,34 @@ ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& 
 Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_alloc_memory>(call);
   if (a.size == 0) return EINVAL;
-  if (a.size > kMaxBytes) return ENOMEM;
   const std::lock_guard lock(process.memory_mutex_);
-  const uint64_t va_bytes = (a.size + kPage - 1) & ~(kPage - 1);
   const auto is_shared = [&](uint64_t address) {
-    return process.svm_.overlaps(address / kPage, address / kPage + va_bytes / kPage);
+    return process.svm_.overlaps(address / kPage, (address + a.size - 1) / kPage + 1);
   };
-  if (is_shared(a.va_addr)) return EADDRINUSE;
+  const bool needs_no_address = a.va_addr == 0 && (a.flags & KFD_MEM_VRAM) != 0;
+  if (!needs_no_address && is_shared(a.va_addr)) return EADDRINUSE;
   if ((a.flags & KFD_MEM_USERPTR) != 0 && is_shared(a.mmap_offset)) return EADDRINUSE;
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
+  constexpr uint32_t kVisible = KFD_MEM_VRAM | KFD_MEM_PUBLIC;
+  if ((a.flags & kVisible) == kVisible && !gpu->gpu().large_bar) return EINVAL;
   if (!gpu->acquired()) return ENODEV;
+  // These are looked at even if another kind is asked for as well, and wins.
+  if ((a.flags & KFD_MEM_DOORBELL) != 0) {
+    if (a.size != gpu->gpu().board.doorbell_slice_bytes()) return EINVAL;
+  } else if ((a.flags & KFD_MEM_MMIO_REMAP) != 0 && a.size != kPage) {
+    return EINVAL;
+  }
 
   Buffer buffer;
   buffer.va = a.va_addr;
-  buffer.va_bytes = va_bytes;
   buffer.flags = a.flags;
   buffer.gpu_index = gpu->index();
   // The ring of a gfx8 AQL queue: memory of half the size, which GPUs see twice in a row.
-  if (buffer.double_mapped() && va_bytes / kPage % 2 != 0) return EINVAL;
-  auto object = make_object(process, *gpu, a, buffer.double_mapped() ? va_bytes / 2 : va_bytes);
+  const uint64_t bytes = pages_up(buffer.double_mapped() ? a.size / 2 : a.size);
+  if (bytes == 0) return a.size == 1 ? EINVAL : ENOMEM;
+  buffer.va_bytes = buffer.double_mapped() ? bytes * 2 : bytes;
+  auto object = make_object(process, *gpu, a, bytes);
   if (!object) return object.error();
   buffer.object = std::move(*object);
 
@@ -119,12 +129,12 @@ Errno KfdIoctls::change_mapping(Process& process, kfd_map_memory& a, bool map) {
   if (map && !owner->acquired()) return ENODEV;
   Buffer* const buffer = process.find_buffer(a.handle);
   if (buffer == nullptr) return ENOMEM;
-  if (!map && buffer->queue_uses != 0) return EBUSY;
   while (a.n_success < a.n_devices) {
     GpuContext* const gpu = process.gpu_by_id((*ids)[a.n_success]);
     if (gpu == nullptr) return EINVAL;
     if (map && !gpu->acquired()) return ENODEV;
     if (!map && !buffer->mapped.test(gpu->index())) return EINVAL;
+    if (!map && buffer->queue_uses.contains(gpu->index())) return EBUSY;
     if (map) {
       if (const Errno error = process.map_buffer(*buffer, *gpu); error != 0) return error;
     } else {

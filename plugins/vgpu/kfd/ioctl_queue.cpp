@@ -34,6 +34,10 @@ bool is_sdma(uint32_t type) {
   return type == KFD_QUEUE_SDMA || type == KFD_QUEUE_SDMA_BY_ENGINE;
 }
 
+bool is_compute(uint32_t type) {
+  return type == KFD_QUEUE_PM4 || type == KFD_QUEUE_AQL;
+}
+
 Errno errno_of(QueueRequestError error) {
   switch (error) {
     case QueueRequestError::kNone:
@@ -80,8 +84,6 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   const Board& board = gpu->gpu().board;
-  if (gpu->acquired() && a.queue_type == KFD_QUEUE_SDMA_XGMI)
-    return ENOMEM;  // no board has SDMA engines for XGMI alone
   const auto warn = [&](const char* what) {
     process.log_(LogCategory::kWarning, "CREATE_QUEUE: {}", what);
     return EINVAL;
@@ -107,39 +109,36 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     if (buffer != nullptr) held.push_back(buffer);
     return buffer != nullptr;
   };
-  if (!hold(a.write_pointer_address, 0))
-    return warn("the write pointer is not in a buffer mapped to this GPU");
-  if (!hold(a.read_pointer_address, 0)) return warn("the read pointer is not in a buffer mapped to this GPU");
+  const auto hold_page_of = [&](uint64_t va) { return hold(va & ~(kPage - 1), kPage); };
+  if (!hold_page_of(a.write_pointer_address))
+    return warn("the write pointer is not in a buffer of one page, mapped to this GPU");
+  if (!hold_page_of(a.read_pointer_address))
+    return warn("the read pointer is not in a buffer of one page, mapped to this GPU");
   if (!hold(a.ring_base_address, gfx8_aql ? a.ring_size / 2 : a.ring_size)) {
     return warn("the ring is not a buffer of its own, of its size, mapped to this GPU");
   }
-  if (!is_sdma(a.queue_type)) {
+  Buffer* const ring = held.back();
+  if (is_compute(a.queue_type)) {
     if (a.eop_buffer_address != 0) {
       if (a.eop_buffer_size != kEopBytes) return warn("the end-of-pipe buffer has not 4096 bytes");
       if (!hold(a.eop_buffer_address, kEopBytes)) {
         return warn("the end-of-pipe buffer is not a buffer of its own, of its size, mapped to this GPU");
       }
     }
-    if (a.ctx_save_restore_address != 0) {
-      const Board::SaveArea area = board.save_area();
-      if (a.ctl_stack_size != area.control_stack_bytes) return warn("ctl_stack_size is not the chip's");
-      if (a.ctx_save_restore_size < area.context_bytes) return warn("ctx_save_restore_size is too small");
-      const uint64_t bytes = uint64_t{a.ctx_save_restore_size} + area.debug_bytes;
-      if (!hold(a.ctx_save_restore_address, bytes)) {
-        // Newer user mode gives it as a shared range.
-        bool shared = true;
-        process.svm_.visit(a.ctx_save_restore_address / kPage, (a.ctx_save_restore_address + bytes) / kPage,
-                           [&](uint64_t, uint64_t, const SvmAttributes* range) {
-                             shared &=
-                                 range != nullptr && (range->access | range->in_place).test(gpu->index());
-                           });
-        if (!shared) return warn("the context save area is neither a buffer of its size nor a shared range");
-      }
+    const Board::SaveArea area = board.save_area();
+    if (a.ctl_stack_size != area.control_stack_bytes) return warn("ctl_stack_size is not the chip's");
+    if (a.ctx_save_restore_size < area.context_bytes) return warn("ctx_save_restore_size is too small");
+    const uint64_t bytes = uint64_t{a.ctx_save_restore_size} + area.debug_bytes;
+    if (!hold(a.ctx_save_restore_address, bytes) &&
+        !process.always_shared(*gpu, a.ctx_save_restore_address, bytes)) {
+      return warn(
+          "the context save area is neither a buffer of its size nor a shared range that stays mapped");
     }
   }
 
   while (queue->id < kMaxQueues && process.queues_.contains(queue->id)) ++queue->id;
   if (queue->id == kMaxQueues) return ENOMEM;
+  if (a.queue_type == KFD_QUEUE_SDMA_XGMI) return ENOMEM;  // no board has SDMA engines for XGMI alone
 
   auto& taken = process.doorbells_taken_[gpu->index()];
   auto& sdma_taken = process.sdma_taken_[gpu->index()];
@@ -178,7 +177,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     while (queue->doorbell < taken.size() && (taken.test(queue->doorbell) || reserved(queue->doorbell))) {
       ++queue->doorbell;
     }
-    if (queue->doorbell == taken.size()) return ENOSPC;
+    if (queue->doorbell == taken.size()) return EBUSY;
   }
 
   const auto slice = gpu->doorbells();
@@ -210,10 +209,8 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     gpu->forget_queue(queue->id);
     return error;
   }
-  for (Buffer* buffer : held) {
-    ++buffer->queue_uses;
-    queue->buffers.push_back(buffer->handle);
-  }
+  for (Buffer* buffer : held) Process::hold(*queue, *buffer);
+  queue->ring = ring->handle;
   taken.set(queue->doorbell);
   if (queue->sdma) sdma_taken.set(queue->sdma_slot);
   process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, engine),
@@ -226,6 +223,19 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   return 0;
 }
 
+void Process::hold(Queue& queue, Buffer& buffer) {
+  ++buffer.queue_uses[queue.gpu->index()];
+  queue.buffers.push_back(buffer.handle);
+}
+
+void Process::let_go(Queue& queue, uint64_t handle) {
+  queue.buffers.erase(std::find(queue.buffers.begin(), queue.buffers.end(), handle));
+  Buffer* const buffer = find_buffer(handle);
+  if (buffer == nullptr) return;
+  const auto uses = buffer->queue_uses.find(queue.gpu->index());
+  if (--uses->second == 0) buffer->queue_uses.erase(uses);
+}
+
 // Under the queue lock; takes the memory lock for what the queue held. The queue is gone afterwards.
 void Process::destroy_queue(Queue& queue) {
   GpuContext& gpu = *queue.gpu;
@@ -236,9 +246,7 @@ void Process::destroy_queue(Queue& queue) {
   if (queue.sdma) sdma_taken_[gpu.index()].reset(queue.sdma_slot);
   {
     const std::lock_guard lock(memory_mutex_);
-    for (const uint64_t handle : queue.buffers) {
-      if (Buffer* const buffer = find_buffer(handle)) --buffer->queue_uses;
-    }
+    while (!queue.buffers.empty()) let_go(queue, queue.buffers.back());
   }
   queues_.erase(queue.id);
 }
@@ -271,8 +279,9 @@ Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
     Buffer* const ring =
         process.buffer_at(*queue.gpu, a.ring_base_address, doubled ? ring_size / 2 : ring_size);
     if (ring == nullptr) return EFAULT;
-    ++ring->queue_uses;
-    queue.buffers.push_back(ring->handle);
+    Process::hold(queue, *ring);
+    process.let_go(queue, queue.ring);
+    queue.ring = ring->handle;
   }
   const auto error = queue.gpu->processor().update_queue(a.queue_id, new_ring ? a.ring_base_address : 0,
                                                          new_ring ? ring_size : 0, a.queue_priority,
@@ -312,8 +321,7 @@ Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
   const std::lock_guard lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
-  if (it->second->sdma || it->second->save_area_va == 0) return EINVAL;
-  if (it->second->percentage != 0) return EINVAL;
+  if (it->second->sdma || it->second->percentage != 0) return EINVAL;
   a.ctl_stack_used_size = 0;
   a.save_area_used_size = 0;
   const Board& board = it->second->gpu->gpu().board;

@@ -51,11 +51,11 @@ Errno KfdIoctls::get_dmabuf_info(Process& process, const IoctlCall& call) {
 Errno KfdIoctls::import_dmabuf(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_import_dmabuf>(call);
   const std::lock_guard lock(process.memory_mutex_);
-  auto object = MemoryObject::import(static_cast<int>(a.dmabuf_fd));
-  if (!object) return object.error();
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   if (!gpu->acquired()) return ENODEV;
+  auto object = MemoryObject::import(static_cast<int>(a.dmabuf_fd));
+  if (!object) return object.error();
   Buffer buffer = imported_buffer(std::move(*object), a.va_addr, *gpu);
   buffer.mmap_offset = process.make_mmap_offset(buffer.object);
   const auto handle = process.add_buffer(std::move(buffer));
@@ -71,6 +71,7 @@ Errno KfdIoctls::export_dmabuf(Process& process, const IoctlCall& call) {
     const std::lock_guard lock(process.memory_mutex_);
     const Buffer* const buffer = process.find_buffer(a.handle);
     if (buffer == nullptr) return EINVAL;
+    if (buffer->object->kind() == MemoryObject::Kind::kUserptr) return EPERM;
     if (buffer->object->fd() < 0 || buffer->object->kind() > MemoryObject::Kind::kGtt) return EINVAL;
     object = buffer->object;
   }

@@ -12,7 +12,6 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint64_t kPage = PageTable::kPageBytes;
-constexpr uint32_t kMaxAttributes = 1024;
 
 bool has_svm(const GpuContext& gpu) {
   return (gpu.gpu().board.capability & KFD_CAP_SVM) != 0;
@@ -38,29 +37,56 @@ void Process::apply_svm(uint64_t first_page, uint64_t end_page) {
   });
 }
 
+bool Process::always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const {
+  bool shared = true;
+  svm_.visit(va / kPage, (va + bytes + kPage - 1) / kPage,
+             [&](uint64_t, uint64_t, const SvmAttributes* range) {
+               shared &= range != nullptr && (range->access | range->in_place).test(gpu.index()) &&
+                         (range->flags & KFD_SVM_FLAG_GPU_ALWAYS_MAPPED) != 0;
+             });
+  return shared;
+}
+
+// Whether a range is the program's memory, and nothing but that.
+Errno KfdIoctls::check_svm_range(Process& process, const kfd_svm& header) {
+  if (!program_has(header.start_addr, header.size)) return EFAULT;
+  const uint64_t first = header.start_addr / kPage;
+  for (size_t i = 0; i < process.gpu_count(); ++i) {
+    // A buffer and a shared range cannot be in one place. Shared ranges of before are no obstacle.
+    bool taken = false;
+    process.svm_.visit(
+        first, first + header.size / kPage, [&](uint64_t from, uint64_t to, const SvmAttributes* known) {
+          taken |= known == nullptr && process.gpu(i).table().any_mapped(from * kPage, (to - from) * kPage);
+        });
+    if (taken) return EADDRINUSE;
+  }
+  return 0;
+}
+
 Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
                                     std::span<kfd_svm_attribute> attributes) {
   const uint64_t first = header.start_addr / kPage;
   const uint64_t end = first + header.size / kPage;
-  const auto location_known = [&](uint32_t value) {
-    return value == KFD_SVM_LOCATION_SYSMEM || value == KFD_SVM_LOCATION_UNDEFINED ||
-           process.gpu_by_id(value) != nullptr;
+  const auto is_gpu = [&](uint32_t value) {
+    const GpuContext* const gpu = process.gpu_by_id(value);
+    return gpu != nullptr && has_svm(*gpu);
   };
   for (const kfd_svm_attribute& attribute : attributes) {
     switch (attribute.type) {
       case KFD_SVM_ATTR_PREFERRED_LOC:
-        if (!location_known(attribute.value)) return EINVAL;
+        if (attribute.value != KFD_SVM_LOCATION_SYSMEM && attribute.value != KFD_SVM_LOCATION_UNDEFINED &&
+            !is_gpu(attribute.value)) {
+          return EINVAL;
+        }
         break;
       case KFD_SVM_ATTR_PREFETCH_LOC:
-        if (attribute.value == KFD_SVM_LOCATION_UNDEFINED || !location_known(attribute.value)) return EINVAL;
+        if (attribute.value != KFD_SVM_LOCATION_SYSMEM && !is_gpu(attribute.value)) return EINVAL;
         break;
       case KFD_SVM_ATTR_ACCESS:
       case KFD_SVM_ATTR_ACCESS_IN_PLACE:
-      case KFD_SVM_ATTR_NO_ACCESS: {
-        const GpuContext* const gpu = process.gpu_by_id(attribute.value);
-        if (gpu == nullptr || !has_svm(*gpu)) return EINVAL;
+      case KFD_SVM_ATTR_NO_ACCESS:
+        if (!is_gpu(attribute.value)) return EINVAL;
         break;
-      }
       case KFD_SVM_ATTR_SET_FLAGS:
       case KFD_SVM_ATTR_CLR_FLAGS:  // bits that nobody knows too: user mode clears all but those it means
       case KFD_SVM_ATTR_GRANULARITY:
@@ -69,15 +95,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
         return EINVAL;
     }
   }
-  if (!program_has(header.start_addr, header.size)) return EFAULT;
-  for (size_t i = 0; i < process.gpu_count(); ++i) {
-    // A buffer and a shared range cannot be in one place. Shared ranges of before are no obstacle.
-    bool taken = false;
-    process.svm_.visit(first, end, [&](uint64_t from, uint64_t to, const SvmAttributes* known) {
-      taken |= known == nullptr && process.gpu(i).table().any_mapped(from * kPage, (to - from) * kPage);
-    });
-    if (taken) return EADDRINUSE;
-  }
+  if (const Errno error = check_svm_range(process, header); error != 0) return error;
   process.svm_.update(first, end, [&](SvmAttributes& range) {
     for (const kfd_svm_attribute& attribute : attributes) {
       const GpuContext* const gpu = process.gpu_by_id(attribute.value);
@@ -107,7 +125,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
           range.flags &= ~attribute.value;
           break;
         case KFD_SVM_ATTR_GRANULARITY:
-          range.granularity = static_cast<uint8_t>(std::min(attribute.value, 0x1bu));
+          range.granularity = static_cast<uint8_t>(std::min(attribute.value, 0x3fu));
           break;
         default:
           break;
@@ -123,6 +141,7 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
                                     std::span<kfd_svm_attribute> attributes) {
   const uint64_t first = header.start_addr / kPage;
   const uint64_t end = first + header.size / kPage;
+  if (const Errno error = check_svm_range(process, header); error != 0) return error;
   for (kfd_svm_attribute& attribute : attributes) {
     switch (attribute.type) {
       case KFD_SVM_ATTR_PREFERRED_LOC:
@@ -138,27 +157,25 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
         return EINVAL;
     }
   }
-  // The intersection of what the pages have.
+  // The intersection of what the ranges have. Pages that are in none count only if all of them are.
   bool begun = false;
   SvmAttributes all;
-  uint32_t any_flags = 0;
-  process.svm_.visit(first, end, [&](uint64_t, uint64_t, const SvmAttributes* known) {
-    const SvmAttributes here = known == nullptr ? SvmAttributes{} : *known;
+  uint32_t any_flags = all.flags;
+  process.svm_.visit(first, end, [&](uint64_t, uint64_t, const SvmAttributes* here) {
+    if (here == nullptr) return;
     if (!begun) {
-      all = here;
-      any_flags = here.flags;
+      all = *here;
+      any_flags = here->flags;
       begun = true;
       return;
     }
-    if (all.preferred != here.preferred) all.preferred = KFD_SVM_LOCATION_UNDEFINED;
-    if (all.prefetch != here.prefetch) all.prefetch = KFD_SVM_LOCATION_UNDEFINED;
-    all.flags &= here.flags;
-    any_flags |= here.flags;
-    all.granularity = std::min(all.granularity, here.granularity);
-    // Access that is in place in one part and by migration in another is access.
-    const auto some = (all.access | all.in_place) & (here.access | here.in_place);
-    all.in_place &= here.in_place;
-    all.access = some & ~all.in_place;
+    if (all.preferred != here->preferred) all.preferred = KFD_SVM_LOCATION_UNDEFINED;
+    if (all.prefetch != here->prefetch) all.prefetch = KFD_SVM_LOCATION_UNDEFINED;
+    all.flags &= here->flags;
+    any_flags |= here->flags;
+    all.granularity = std::min(all.granularity, here->granularity);
+    all.access &= here->access;
+    all.in_place &= here->in_place;
   });
   for (kfd_svm_attribute& attribute : attributes) {
     switch (attribute.type) {
@@ -172,7 +189,7 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
         attribute.value = all.flags;
         break;
       case KFD_SVM_ATTR_CLR_FLAGS:
-        attribute.value = ~any_flags & KFD_SVM_FLAGS_KNOWN;
+        attribute.value = ~any_flags;
         break;
       case KFD_SVM_ATTR_GRANULARITY:
         attribute.value = all.granularity;
@@ -194,14 +211,8 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
 Errno KfdIoctls::svm(Process& process, const IoctlCall& call) {
   const auto& header = *static_cast<kfd_svm*>(call.arguments);
   const std::lock_guard lock(process.memory_mutex_);
-  bool supported = false;
-  for (auto& gpu : process.gpus_) supported |= has_svm(*gpu);
-  if (!supported) return EPERM;
   if (header.start_addr % kPage != 0 || header.size % kPage != 0) return EINVAL;
   if (header.start_addr == 0 || header.size == 0) return EINVAL;
-  if (header.start_addr >= uint64_t{1} << 47 || header.size > (uint64_t{1} << 47) - header.start_addr)
-    return EINVAL;
-  if (header.nattr > kMaxAttributes) return EINVAL;
   // The attributes follow the header, in the size that the request says.
   const uint64_t bytes = uint64_t{header.nattr} * sizeof(kfd_svm_attribute);
   if (call.program_bytes < sizeof header + bytes) return EINVAL;

@@ -79,7 +79,6 @@ Buffer* Process::buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) {
     Buffer* const buffer = find_buffer(it->second);
     if (!buffer->mapped.test(gpu.index())) continue;
     if (va >= buffer->va + buffer->va_bytes) return nullptr;
-    if (bytes == 0) return buffer;
     const uint64_t piece = buffer->double_mapped() ? buffer->va_bytes / 2 : buffer->va_bytes;
     return va == buffer->va && pages_up(bytes) == piece ? buffer : nullptr;
   }
@@ -96,8 +95,34 @@ ErrnoOr<uint64_t> Process::add_buffer(Buffer buffer) {
     userptrs_.emplace(reinterpret_cast<uint64_t>(buffer.object->host()), handle);
     longest_userptr_ = std::max(longest_userptr_, buffer.object->bytes());
   }
+  if (uint64_t* const bytes = host_bytes_of(buffer); bytes != nullptr) *bytes += buffer.object->bytes();
   buffers_.emplace(handle, std::move(buffer));
   return handle;
+}
+
+// How much of the host's memory there is of a buffer's kind; null if it is not the host's.
+uint64_t* Process::host_bytes_of(const Buffer& buffer) {
+  if (buffer.object->imported()) return nullptr;
+  switch (buffer.object->kind()) {
+    case MemoryObject::Kind::kGtt:
+      return &gtt_bytes_;
+    case MemoryObject::Kind::kUserptr:
+      return &userptr_bytes_;
+    default:
+      return nullptr;
+  }
+}
+
+// amdkfd's limits: half of the memory for buffers of its own, and for these and the program's together all
+// but a sixty-fourth and 1.5 GiB.
+bool Process::host_has_room(MemoryObject::Kind kind, uint64_t bytes) const {
+  constexpr uint64_t kReserved = uint64_t{3} << 29;
+  const uint64_t all = options_.host_bytes;
+  uint64_t most = all - all / 64;
+  most = most < 2 * kReserved ? most / 2 : most - kReserved;
+  const uint64_t used = gtt_bytes_ + userptr_bytes_;
+  if (used > most || bytes > most - used) return false;
+  return kind != MemoryObject::Kind::kGtt || (gtt_bytes_ <= all / 2 && bytes <= all / 2 - gtt_bytes_);
 }
 
 Errno Process::take_vram(GpuContext& gpu, uint64_t bytes) {
@@ -150,12 +175,13 @@ void Process::unmap_buffer(Buffer& buffer, GpuContext& gpu) {
 }
 
 Errno Process::release_buffer(Buffer& buffer) {
-  if (buffer.queue_uses != 0) return EBUSY;
+  if (!buffer.queue_uses.empty()) return EBUSY;
   for (auto& gpu : gpus_) unmap_buffer(buffer, *gpu);
   if (buffer.mmap_offset != 0) drop_mmap_offset(buffer.mmap_offset);
   if (buffer.object->kind() == MemoryObject::Kind::kVram && !buffer.object->imported()) {
     gpus_[buffer.gpu_index]->vram_used -= buffer.object->bytes();
   }
+  if (uint64_t* const bytes = host_bytes_of(buffer); bytes != nullptr) *bytes -= buffer.object->bytes();
   const auto forget = [&](std::multimap<uint64_t, uint64_t>& index, uint64_t key) {
     auto [it, end] = index.equal_range(key);
     while (it != end && it->second != buffer.handle) ++it;

@@ -54,6 +54,7 @@ struct ProcessOptions {
   Latecomers latecomers = Latecomers::kSleep;  ///< To events: see there.
   /// Processes that name the same machine share its copy engines' queues; empty: each has all.
   std::string machine;
+  uint64_t host_bytes = UINT64_MAX;  ///< Memory of the host, of which GPUs may have a part.
 };
 
 /// A buffer that a handle names.
@@ -65,8 +66,9 @@ struct Buffer {
   uint32_t gpu_index = 0;    ///< Whose it is.
   uint64_t mmap_offset = 0;  ///< Of the render node; 0 if it cannot be mapped there.
   std::shared_ptr<MemoryObject> object;
-  std::bitset<64> mapped;   ///< By which GPUs.
-  uint32_t queue_uses = 0;  ///< Queues that need it: it cannot be freed before them.
+  std::bitset<64> mapped;  ///< By which GPUs.
+  /// By GPU index: how many queues of it need the buffer, which cannot be taken from that GPU before them.
+  std::map<uint32_t, uint32_t> queue_uses;
   bool double_mapped() const;
 };
 
@@ -122,6 +124,9 @@ class Process {
 
   /// VRAM of a GPU: takes `bytes`, or ENOMEM. Memory lock held.
   Errno take_vram(GpuContext& gpu, uint64_t bytes);
+  /// Whether GPUs may have `bytes` more of the host's memory, as buffers of the driver or as the program's
+  /// own memory. Memory lock held.
+  bool host_has_room(MemoryObject::Kind kind, uint64_t bytes) const;
 
  private:
   friend struct KfdIoctls;  // the ioctls' functions, in the files ioctl_*.cpp
@@ -144,16 +149,23 @@ class Process {
     uint32_t gws = 0;
     uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.doorbell_bytes() / 8; }
     std::vector<uint64_t> buffers;  // that it holds
+    uint64_t ring = 0;              // which of them the ring is in
   };
   Buffer* find_buffer(uint64_t handle);
-  /// The buffer that is mapped to `gpu` at exactly [va, va + bytes); or, if `bytes` is 0, around va.
+  /// The buffer that is mapped to `gpu` at exactly [va, va + bytes).
   Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes);
   ErrnoOr<uint64_t> add_buffer(Buffer buffer);
   Errno map_buffer(Buffer& buffer, GpuContext& gpu);
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
   Errno release_buffer(Buffer& buffer);
+  uint64_t* host_bytes_of(const Buffer& buffer);
+  /// Keeps a buffer where it is for as long as a queue needs it, and lets it go. Both locks held.
+  static void hold(Queue& queue, Buffer& buffer);
+  void let_go(Queue& queue, uint64_t handle);
   void destroy_queue(Queue& queue);
   void apply_svm(uint64_t first_page, uint64_t end_page);
+  /// Whether all of [va, va + bytes) is shared with `gpu`, and stays mapped to it.
+  bool always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const;
 
   const Machine& machine_;
   const ProcessOptions options_;
@@ -171,6 +183,7 @@ class Process {
       0;  // the handle of the buffer that the program brought for events: it cannot be freed
   std::multimap<uint64_t, uint64_t> userptrs_;  // program's address → handle
   uint64_t longest_userptr_ = 0;
+  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;               // of the buffers
   std::map<uint64_t, std::weak_ptr<MemoryObject>> offsets_;  // mmap offset → object
   uint64_t next_offset_ = uint64_t{1} << 32;
   SvmRanges svm_;

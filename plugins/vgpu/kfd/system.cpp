@@ -29,14 +29,25 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+ProcessOptions on_host(ProcessOptions options, const HostFacts& host) {
+  options.host_bytes = host.memory_bytes;
+  return options;
+}
+
 }  // namespace
+
+Hardware::Hardware(Machine with, const HostFacts& on)
+    : machine(std::move(with)), host(on), files(make_file_tree(machine, host)) {}
+
+System::System(std::shared_ptr<const Hardware> hardware, const ProcessOptions& options,
+               std::unique_ptr<Log> log)
+    : hardware_(std::move(hardware)),
+      log_(std::move(log)),
+      process_(hardware_->machine, on_host(options, hardware_->host), *this, *log_) {}
 
 System::System(Machine machine, const ProcessOptions& options, const HostFacts& host,
                std::unique_ptr<Log> log)
-    : machine_(std::move(machine)),
-      log_(std::move(log)),
-      tree_(make_file_tree(machine_, host)),
-      process_(machine_, options, *this, *log_) {}
+    : System(std::make_shared<const Hardware>(std::move(machine), host), options, std::move(log)) {}
 
 System::~System() {
   decltype(files_) files;
@@ -60,7 +71,7 @@ bool System::has(int fd) const {
 
 int System::open(std::string_view path, int flags) {
   if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
-  const FileNode* const node = tree_.find(path);
+  const FileNode* const node = files().find(path);
   if (node == nullptr) return -ENOENT;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (node->kind == FileNode::Kind::kFolder && writes) return -EISDIR;
@@ -88,7 +99,7 @@ int System::open(std::string_view path, int flags) {
     const std::lock_guard lock(files_mutex_);
     file->id = next_file_id_++;
     if (node->kind == FileNode::Kind::kRenderNode) {
-      const uint32_t index = node->minor - machine_.gpus[0].render_minor;
+      const uint32_t index = node->minor - hardware_->machine.gpus[0].render_minor;
       file->node = std::make_unique<vgpu::RenderNode>(process_, index, file->id, *this);
     }
     files_[fd] = file;
@@ -212,7 +223,7 @@ void System::fill(const FileNode& node, struct stat& out) {
 }
 
 bool System::stat(std::string_view path, struct stat& out) const {
-  const FileNode* const node = tree_.find(path);
+  const FileNode* const node = files().find(path);
   if (node == nullptr) return false;
   fill(*node, out);
   return true;

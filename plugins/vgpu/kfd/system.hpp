@@ -29,15 +29,25 @@
 
 namespace rigel::vgpu {
 
+/// A machine and the files that its driver shows. Never changed: programs that run on the same machine, one
+/// after the other or at once, can share one.
+struct Hardware {
+  Hardware(Machine with, const HostFacts& on);
+  const Machine machine;
+  const HostFacts host;
+  const FileTree files;
+};
+
 class System final : public OpenFiles {
  public:
+  System(std::shared_ptr<const Hardware> hardware, const ProcessOptions& options, std::unique_ptr<Log> log);
   System(Machine machine, const ProcessOptions& options, const HostFacts& host, std::unique_ptr<Log> log);
   ~System() override;
   System(const System&) = delete;
   System& operator=(const System&) = delete;
 
   /// What a path of the program is to us.
-  const FileTree& files() const { return tree_; }
+  const FileTree& files() const { return hardware_->files; }
 
   /// Opens a canonical path that files().owns().
   int open(std::string_view path, int flags);
@@ -85,9 +95,8 @@ class System final : public OpenFiles {
   std::shared_ptr<OpenFile> find(int fd) const;
   static void fill(const FileNode& node, struct stat& out);
 
-  const Machine machine_;
+  const std::shared_ptr<const Hardware> hardware_;
   std::unique_ptr<Log> log_;
-  const FileTree tree_;
   Process process_;
   mutable std::shared_mutex files_mutex_;
   std::map<int, std::shared_ptr<OpenFile>> files_;

@@ -178,6 +178,16 @@ TEST(KfdMemory, VramEnds) {
   EXPECT_EQ(t.allocate(KFD_MEM_VRAM, 16 << 20, kVa).error, 0);
 }
 
+TEST(KfdMemory, OfTheHostEnds) {
+  TestSystem t;  // on a host with 1 GiB, half of which is the driver's to give
+  t.acquire();
+  const auto most = t.allocate(KFD_MEM_GTT, 384 << 20, kVa);
+  EXPECT_EQ(most.error, 0);
+  EXPECT_EQ(t.allocate(KFD_MEM_GTT, 256 << 20, kVa * 2).error, -ENOMEM);
+  EXPECT_EQ(t.free(most.handle), 0);
+  EXPECT_EQ(t.allocate(KFD_MEM_GTT, 256 << 20, kVa * 2).error, 0);
+}
+
 TEST(KfdMemory, TheRingOfAnOldQueueIsSeenTwice) {
   TestSystem t("gfx803:vram=64M");
   t.acquire();
@@ -206,7 +216,7 @@ TEST(KfdMemory, PeersNeedALink) {
   EXPECT_EQ(t.map(gtt.handle, 1), 0) << "host memory is everybody's";
 }
 
-TEST(KfdSvm, AttributesAreTheIntersectionOfThePages) {
+TEST(KfdSvm, AttributesAreTheIntersectionOfTheRanges) {
   TestSystem t;
   t.acquire();
   void* const p = ::mmap(nullptr, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -222,6 +232,8 @@ TEST(KfdSvm, AttributesAreTheIntersectionOfThePages) {
   ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
   EXPECT_EQ(a.attributes[0].type, uint32_t{KFD_SVM_ATTR_ACCESS});
   EXPECT_EQ(a.attributes[1].value, t.gpu_id());
+  a = {{va + 8192, 8192, KFD_SVM_SET_ATTR, 1}, {{KFD_SVM_ATTR_GRANULARITY, 5}, {}}};
+  ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
   a = {{va, 16384, KFD_SVM_GET_ATTR, 2},
        {{KFD_SVM_ATTR_ACCESS, t.gpu_id()}, {KFD_SVM_ATTR_PREFERRED_LOC, 0}}};
   ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
@@ -232,10 +244,46 @@ TEST(KfdSvm, AttributesAreTheIntersectionOfThePages) {
   EXPECT_EQ(t.look(va, 8, Access::kRead).host, nullptr);
 }
 
-TEST(KfdSvm, OldChipsHaveNone) {
+TEST(KfdSvm, PagesInNoRangeDoNotCountBesideThoseInOne) {
+  TestSystem t;
+  t.acquire();
+  void* const p = ::mmap(nullptr, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto va = reinterpret_cast<uint64_t>(p);
+  struct {
+    kfd_svm header;
+    kfd_svm_attribute attribute;
+  } a{{va, 4096, KFD_SVM_SET_ATTR, 1}, {KFD_SVM_ATTR_ACCESS, t.gpu_id()}};
+  ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
+  const auto access = [&](uint64_t bytes) {
+    a = {{va, bytes, KFD_SVM_GET_ATTR, 1}, {KFD_SVM_ATTR_ACCESS, t.gpu_id()}};
+    EXPECT_EQ(t.call(KFD_NR_SVM, a), 0);
+    return a.attribute.type;
+  };
+  EXPECT_EQ(access(16384), uint32_t{KFD_SVM_ATTR_ACCESS});
+  a = {{va + 4096, 4096, KFD_SVM_SET_ATTR, 1}, {KFD_SVM_ATTR_ACCESS_IN_PLACE, t.gpu_id()}};
+  ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
+  EXPECT_EQ(access(4096), uint32_t{KFD_SVM_ATTR_ACCESS});
+  EXPECT_EQ(access(8192), uint32_t{KFD_SVM_ATTR_NO_ACCESS}) << "neither kind everywhere";
+  a = {{va, 16384, KFD_SVM_GET_ATTR, 1}, {KFD_SVM_ATTR_CLR_FLAGS, 0}};
+  ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
+  EXPECT_EQ(a.attribute.value, ~(KFD_SVM_FLAG_HOST_ACCESS | KFD_SVM_FLAG_COHERENT));
+  t.system->munmap(p, 16384);
+}
+
+TEST(KfdSvm, OldChipsShareNothing) {
   TestSystem t("gfx803");
-  kfd_svm a{kVa, 4096, KFD_SVM_GET_ATTR, 0};
-  EXPECT_EQ(t.call(KFD_NR_SVM, a), -EPERM);
+  t.acquire();
+  void* const p = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto va = reinterpret_cast<uint64_t>(p);
+  struct {
+    kfd_svm header;
+    kfd_svm_attribute attribute;
+  } a{{va, 4096, KFD_SVM_SET_ATTR, 1}, {KFD_SVM_ATTR_ACCESS, t.gpu_id()}};
+  EXPECT_EQ(t.call(KFD_NR_SVM, a), -EINVAL);
+  a.attribute = {KFD_SVM_ATTR_GRANULARITY, 5};
+  EXPECT_EQ(t.call(KFD_NR_SVM, a), 0);
+  EXPECT_EQ(t.look(va, 8, Access::kRead).host, nullptr);
+  t.system->munmap(p, 4096);
 }
 
 // Queues -------------------------------------------------------------------------------------------------
@@ -331,6 +379,22 @@ TEST_F(KfdQueue, OneThatIsNotThereIsRefusedByEveryIoctlInItsOwnWay) {
   EXPECT_EQ(t.call(KFD_NR_ALLOC_QUEUE_GWS, gws), -EINVAL);
 }
 
+class KfdQueueOfTwo : public KfdQueue {
+ protected:
+  KfdQueueOfTwo() : KfdQueue("gfx900:vram=64M,gfx900:vram=64M") {}
+};
+
+TEST_F(KfdQueueOfTwo, ItsBuffersCanBeTakenFromTheOtherGpu) {
+  const auto ring2 = t.share(65536);
+  ASSERT_EQ(t.map(ring2.handle, 1), 0);
+  a.ring_base_address = at(ring2.address);
+  ASSERT_EQ(create(), 0);
+  EXPECT_EQ(t.map(ring2.handle, 1, false), 0);
+  EXPECT_EQ(t.map(ring2.handle, 0, false), -EBUSY);
+  kfd_destroy_queue d{a.queue_id, 0};
+  EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
+}
+
 class KfdQueueOfGfx906 : public KfdQueue {
  protected:
   KfdQueueOfGfx906() : KfdQueue("gfx906:vram=64M") {}
@@ -359,6 +423,36 @@ TEST_F(KfdQueue, ItsBuffersCannotBeTakenAway) {
   t.call(KFD_NR_DESTROY_QUEUE, d);
   EXPECT_EQ(t.map(ring2.handle, 0, false), 0);
   EXPECT_EQ(t.free(ring2.handle), 0);
+}
+
+TEST_F(KfdQueue, ARingThatItHasLeftCanBeTakenAway) {
+  const auto ring2 = t.share(65536);
+  a.ring_base_address = at(ring2.address);
+  ASSERT_EQ(create(), 0);
+  kfd_update_queue u{at(ring), a.queue_id, 65536, 0, 7};
+  ASSERT_EQ(t.call(KFD_NR_UPDATE_QUEUE, u), 0);
+  EXPECT_EQ(t.map(ring2.handle, 0, false), 0);
+  EXPECT_EQ(t.free(ring2.handle), 0);
+  kfd_destroy_queue d{a.queue_id, 0};
+  EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
+}
+
+TEST_F(KfdQueue, ItsSaveAreaMayBeARangeThatStaysMapped) {
+  const uint64_t bytes = (a.ctx_save_restore_size + 65536 + 4095) / 4096 * 4096;
+  void* const p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  struct {
+    kfd_svm header;
+    kfd_svm_attribute attributes[2];
+  } svm{{reinterpret_cast<uint64_t>(p), bytes, KFD_SVM_SET_ATTR, 1}, {{KFD_SVM_ATTR_ACCESS, t.gpu_id()}, {}}};
+  ASSERT_EQ(t.call(KFD_NR_SVM, svm), 0);
+  a.ctx_save_restore_address = svm.header.start_addr;
+  EXPECT_EQ(create(), -EINVAL) << "it might be taken from the GPU";
+  svm.attributes[0] = {KFD_SVM_ATTR_SET_FLAGS, KFD_SVM_FLAG_GPU_ALWAYS_MAPPED};
+  ASSERT_EQ(t.call(KFD_NR_SVM, svm), 0);
+  EXPECT_EQ(create(), 0);
+  kfd_destroy_queue d{a.queue_id, 0};
+  EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
+  t.system->munmap(p, bytes);
 }
 
 TEST_F(KfdQueue, ABarrierRungThroughMemoryAndThroughTheHookCompletes) {

@@ -96,6 +96,7 @@ std::string gpu_properties(const Gpu& gpu, size_t caches, size_t io_links, size_
              "drm_render_minor", gpu.render_minor)("hive_id", gpu.hive_id)(
              "num_sdma_engines", b.sdma.engines)("num_sdma_xgmi_engines", 0)(
              "num_sdma_queues_per_engine", b.sdma.queues_per_engine)("num_cp_queues", b.queues.compute)(
+             "cwsr_size", b.save_area().context_bytes)("ctl_stack_size", b.save_area().control_stack_bytes)(
              "max_engine_clk_fcompute", b.clocks.engine_mhz)("local_mem_size", 0)(
              "fw_version", b.firmware.mec)("capability", capability_of(gpu))("debug_prop", 0)(
              "sdma_fw_version", b.firmware.sdma)("unique_id", gpu.unique_id)("num_xcc", 1)(
@@ -234,7 +235,7 @@ FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
           "simd_per_cu", 0)("max_slots_scratch_cu", 0)("gfx_target_version", 0)("vendor_id", 0)(
           "device_id", 0)("location_id", 0)("domain", 0)("drm_render_minor", 0)("hive_id", 0)(
           "num_sdma_engines", 0)("num_sdma_xgmi_engines", 0)("num_sdma_queues_per_engine", 0)(
-          "num_cp_queues", 0)("max_engine_clk_ccompute", 2400)
+          "num_cp_queues", 0)("cwsr_size", 0)("ctl_stack_size", 0)("max_engine_clk_ccompute", 2400)
           .take());
   for (const Gpu& gpu : machine.gpus) add_gpu(tree, machine, gpu);
   return tree;
