@@ -123,7 +123,7 @@ struct Code::Translation final : Emitter {
     context.layout = key.layout;
     context.level = key.level;
     context.mode = FloatMode::from_mode(block.variant & kFloatModeBits);
-    native = key.native && !key.traced && key.level == SimdLevel::kAvx512;
+    native = key.native && !key.traced && key.level != SimdLevel::kBaseline;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
     context.skip_vector = (block.variant & kSkipVectorVariant) != 0;
     do {
@@ -232,8 +232,8 @@ struct Code::Translation final : Emitter {
   /// Code of the kernel that begins here, for whole work-groups.
   native::GroupCode compile_group(native::CodeMemory& memory) {
     if (sites.empty()) return {};
-    return native::compile_group({key.target, key.layout, context.mode, sites, {ops, block.op_count}},
-                                 memory);
+    return native::compile_group(
+        {key.target, key.layout, context.mode, sites, {ops, block.op_count}, key.level}, memory);
   }
 
   /// Puts native code in the place of handlers; says of how many instructions.
@@ -245,8 +245,8 @@ struct Code::Translation final : Emitter {
       if (target != nullptr) targets[static_cast<size_t>(target - ops)] = true;
     }
     for (native::Site& site : sites) site.is_target = site.op_count != 0 && targets[site.op];
-    const uint32_t compiled =
-        native::compile({key.target, key.layout, context.mode, sites, {ops, block.op_count}}, memory);
+    const uint32_t compiled = native::compile(
+        {key.target, key.layout, context.mode, sites, {ops, block.op_count}, key.level}, memory);
     sites = {};
     return compiled;
   }

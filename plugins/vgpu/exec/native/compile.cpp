@@ -30,7 +30,12 @@ constexpr bool kBlocksJump = false;
 
 class Compiler {
  public:
-  Compiler(const Request& request, std::span<uint8_t> buffer) : request_(request), a_(buffer) {}
+  Compiler(const Request& request, std::span<uint8_t> buffer)
+      : request_(request),
+        a_(buffer, request.has_eight_lanes() ? Assembler::Lanes::kEight : Assembler::Lanes::kSixteen,
+           static_cast<int>(request.layout.temporary_offset(0))) {
+    static_assert(Assembler::kMaskBytes <= kTemporaryRows * 32 * 4);
+  }
 
   uint32_t run(const std::vector<Segment>& segments) {
     segments_ = &segments;
@@ -237,7 +242,7 @@ const HostFeatures& host_features() {
 }
 
 bool available() {
-  static const bool possible = asked_for() != "0" && best_simd_level() == SimdLevel::kAvx512;
+  static const bool possible = asked_for() != "0" && best_simd_level() != SimdLevel::kBaseline;
   return possible;
 }
 

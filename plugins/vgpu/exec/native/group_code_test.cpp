@@ -183,7 +183,7 @@ class Kernels {
 };
 
 TEST(GroupCode, DoesWhatWavesDo) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   const uint32_t draws = setting("RIGEL_DRAWS", 400), seed = setting("RIGEL_SEED", 1);
   uint32_t done = 0;
   for (uint32_t draw = 0; draw < draws; ++draw) {
@@ -202,7 +202,7 @@ TEST(GroupCode, DoesWhatWavesDo) {
 }
 
 TEST(GroupCode, AddressesMayCarry) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   // v2 = s0 + v1, v3 = s1 + carry; v4 = [v[2:3]]
   const Words kernel =
       Words{0x24020082, 0x7e060201, 0x32040200, 0x38060680, 0xdc508000, 0x047f0002} + stores(4, 1);
@@ -216,7 +216,7 @@ TEST(GroupCode, AddressesMayCarry) {
 }
 
 TEST(GroupCode, LanesLoadBeforeAnyOfThemStores) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   // c[i] = a[i], where c is a, some lanes further or back. What other waves have stored is not looked at.
   for (const int shift : {4, 64, 128, -4, -64, 0}) {
     WorkGroups groups(kLoads + stores(2, 1));
@@ -227,7 +227,7 @@ TEST(GroupCode, LanesLoadBeforeAnyOfThemStores) {
 }
 
 TEST(GroupCode, WhoGoesOnIsAllOrLeftToWaves) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   // v_cmp_gt_u32 vcc, s6, v0; s_and_saveexec_b64 s[8:9], vcc; s_cbranch_execz end
   const Words guard = {0x7d980006, 0xbe88206a, 0xbf880007};
   // v_cmp_gt_i32 likewise
@@ -247,7 +247,7 @@ TEST(GroupCode, WhoGoesOnIsAllOrLeftToWaves) {
 }
 
 TEST(GroupCode, WhoWentAsideComesBack) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   // v_cmp_gt_u32 vcc, s6, v0; s_and_saveexec_b64 s[8:9], vcc; …; s_or_b64 exec, exec, s[8:9]
   const Words kernel = Words{0x7d980006, 0xbe88206a} + kLoads + Words{0x87fe087e} + stores(2, 1);
   WorkGroups groups(kernel);
@@ -258,7 +258,7 @@ TEST(GroupCode, WhoWentAsideComesBack) {
 }
 
 TEST(GroupCode, PairsOfDwords) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   // v1 = 8 * v0; v[2:3] = a[v0]; v[4:5] = b[v0]; v4 = v2 + v4; c[v0] = v[4:5]
   const Words kernel = {0x24020083, 0xdc548000, 0x02000001, 0xdc548000, 0x04020001,
                         0x68080902, 0xdc748000, 0x00040401, kEnd};
@@ -267,7 +267,7 @@ TEST(GroupCode, PairsOfDwords) {
 }
 
 TEST(GroupCode, WhatCannotBeAccessedIsLeftToWaves) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   WorkGroups groups(kLoads + stores(2, 1));
   EXPECT_TRUE(expect_same(groups, "all there"));
   for (uint64_t& address : groups.addresses) {
@@ -283,7 +283,7 @@ TEST(GroupCode, WhatCannotBeAccessedIsLeftToWaves) {
 }
 
 TEST(GroupCode, KnowsWhatItCannotDo) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   const std::pair<const char*, Words> kOthers[] = {
       {"a load behind a store", Words{0xdc708000, 0x00040201}},
       {"a barrier", {0xbf8a0000}},

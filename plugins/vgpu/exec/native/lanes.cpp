@@ -18,34 +18,10 @@ using Xbyak::Zmm;
 namespace {
 
 constexpr unsigned kCollectors = 2;
-// Of all lanes together: what is longer has its loop only, so that code stays small.
+// For 16 lanes each, of all lanes together: what is longer has its loop only, so that code stays small.
 constexpr size_t kUnrolledSteps = 96;
 
 }  // namespace
-
-// Assembler
-// ---------------------------------------------------------------------------------------------------
-
-const Label& Assembler::constant(uint64_t value, uint32_t bytes) {
-  for (const Constant& known : pool_) {
-    if (known.value == value && known.bytes == bytes) return known.label;
-  }
-  Constant& made = pool_.emplace_back();
-  made.value = value;
-  made.bytes = bytes;
-  return made.label;
-}
-
-void Assembler::emit_pool() {
-  align(8);
-  for (const uint32_t bytes : {8u, 4u}) {
-    for (Constant& constant : pool_) {
-      if (constant.bytes != bytes) continue;
-      L(constant.label);
-      bytes == 8 ? dq(constant.value) : dd(static_cast<uint32_t>(constant.value));
-    }
-  }
-}
 
 // Uses
 // ---------------------------------------------------------------------------------------------------
@@ -96,32 +72,34 @@ void Lanes::find_uses() {
 // ---------------------------------------------------------------------------------------------------
 
 Address Lanes::row_at(uint32_t row) const {
-  return a
-      .zword[a.r10 + static_cast<int>(row * layout_.row_bytes() + chunk_ * 64) - static_cast<int>(kRowBias)];
+  const auto at = static_cast<int>(row * layout_.row_bytes()) + static_cast<int>(chunk_) * a.bytes();
+  return a.vector(a.r10 + at - static_cast<int>(kRowBias));
 }
 
 Address Lanes::mask_at(uint32_t scalar) const {
-  return a.word[a.r11 + static_cast<int>(scalar * 4 + chunk_ * 2)];
+  return a.mask_bits(a.r11 + static_cast<int>(scalar * 4 + chunk_ * a.lanes() / 8));
 }
 
 int Lanes::cached(uint32_t row) const {
-  for (unsigned i = 0; i < kSlots; ++i) {
+  for (unsigned i = 0; i < slot_count(); ++i) {
     if (slots_[i].row == row) return static_cast<int>(i);
   }
   return -1;
 }
 
 unsigned Lanes::free_slot() {
-  unsigned best = kSlots;
-  for (unsigned i = 0; i < kSlots; ++i) {
+  const unsigned none = slot_count();
+  unsigned best = none;
+  for (unsigned i = 0; i < none; ++i) {
     const Slot& slot = slots_[i];
     if (slot.pinned) continue;
     if (slot.row == kFree) return i;
-    if (best == kSlots || slot.next > slots_[best].next ||
+    if (best == none || slot.next > slots_[best].next ||
         (slot.next == slots_[best].next && slots_[best].dirty && !slot.dirty)) {
       best = i;
     }
   }
+  if (best == none) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
   Slot& slot = slots_[best];
   if (slot.dirty && unrolled_) a.vmovdqa32(row_at(slot.row), Zmm(static_cast<int>(best)));
   if (slot.dirty && !unrolled_) a.vmovdqa32(row_at(slot.row) | k_exec, Zmm(static_cast<int>(best)));
@@ -143,8 +121,9 @@ Zmm Lanes::load(uint32_t row, uint32_t next) {
 }
 
 Zmm Lanes::temporary() {
-  if (temporaries_ == kTemporaries) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
-  return Zmm(static_cast<int>(kSlots + temporaries_++));
+  if (temporaries_ == (a.eight_lanes() ? kTemporariesOfEight : kTemporaries))
+    throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+  return Zmm(static_cast<int>(slot_count() + temporaries_++));
 }
 
 void Lanes::modify(const Zmm& to, const Operand& from, const Input& input, bool wide) {
@@ -383,8 +362,7 @@ void Lanes::run_step(uint32_t index) {
 void Lanes::write_back_rows() {
   Label full;
   if (std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.dirty; })) return;
-  a.kortestw(k_exec, k_exec);
-  a.jc(full, Assembler::T_NEAR);
+  a.jump_if_all(k_exec, full);
   a.knotw(k_a, k_exec);
   for (unsigned i = 0; i < kSlots; ++i) {
     if (slots_[i].dirty) a.vmovdqa32(Zmm(static_cast<int>(i)) | k_a, row_at(slots_[i].row));
@@ -421,15 +399,15 @@ void Lanes::collect_masks() {
     }
     const Reg64 collector = collector_of(place - collected_.begin());
     if (!unrolled_) {
-      a.shr(collector, 16);
+      a.shr(collector, static_cast<uint8_t>(a.lanes()));
       a.kmovw(a.eax, mask);
-      a.shl(a.rax, 48);
+      a.shl(a.rax, static_cast<uint8_t>(64 - a.lanes()));
       a.or_(collector, a.rax);
     } else if (chunk_ == 0) {
       a.kmovw(collector.cvt32(), mask);
     } else {
       a.kmovw(a.eax, mask);
-      a.shl(a.rax, static_cast<uint8_t>(chunk_ * 16));
+      a.shl(a.rax, static_cast<uint8_t>(chunk_ * a.lanes()));
       a.or_(collector, a.rax);
     }
   }
@@ -485,19 +463,16 @@ void Lanes::emit_loop() {
   Label loop, skipped;
   a.L(loop);
   a.kmovd(k_exec, a.r9d);
-  a.shr(a.r9, 16);
-  if (!makes_masks) {
-    a.kortestw(k_exec, k_exec);
-    a.jz(skipped, Assembler::T_NEAR);
-  }
+  a.shr(a.r9, static_cast<uint8_t>(a.lanes()));
+  if (!makes_masks) a.jump_if_none(k_exec, skipped);
   begin_lanes();
   for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
   write_back_rows();
   collect_masks();
   a.L(skipped);
-  a.add(a.r10, 64);
-  a.add(a.r11, 2);
-  a.lea(a.rax, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias + chunks() * 64)]);
+  a.add(a.r10, static_cast<uint32_t>(a.bytes()));
+  a.add(a.r11, a.lanes() / 8);
+  a.lea(a.rax, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias + layout_.row_bytes())]);
   a.cmp(a.r10, a.rax);
   a.jne(loop, Assembler::T_NEAR);
   store_collected();
@@ -508,7 +483,7 @@ void Lanes::emit(uint32_t scc_mask) {
   a.mov(a.r11, a.rdx);
   Label some, done;
   std::vector<uint32_t> left;
-  const bool is_short = steps_.size() * chunks() <= kUnrolledSteps;
+  const bool is_short = steps_.size() * layout_.wave_size / 16 <= kUnrolledSteps;
   if (is_short) {
     layout_.wave_size == 64 ? a.cmp(a.rcx, -1) : a.cmp(a.ecx, -1);
     a.jne(some, Assembler::T_NEAR);

@@ -13,17 +13,17 @@
 //   k5, k6            scratch of one instruction
 //   k7                the bits of EXEC
 // Code without the loop moves neither r10 nor r11, and has all bits set in k7.
+// On hosts with AVX2 only, what is said of 16 lanes is true of 8: rows are in ymm0 … ymm7, scratch is ymm8 …
+// ymm13, and lane masks are in memory (assembler.hpp).
 //
 // Inactive lanes are computed like the others and left out when a row goes back to memory.
 #pragma once
-
-#define XBYAK_NO_OP_NAMES
-#include <xbyak/xbyak.h>
 
 #include <array>
 #include <deque>
 #include <vector>
 
+#include "plugins/vgpu/exec/native/assembler.hpp"
 #include "plugins/vgpu/exec/native/plan.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -34,29 +34,6 @@ struct HostFeatures {
   bool popcnt = false;  ///< Population counts of dwords.
 };
 const HostFeatures& host_features();
-
-/// Position-independent code in a buffer of ours, with a pool of constants behind it.
-class Assembler : public Xbyak::CodeGenerator {
- public:
-  Assembler(std::span<uint8_t> buffer) : CodeGenerator(buffer.size(), buffer.data()) {}
-
-  /// A dword of the pool, for all lanes.
-  Xbyak::Address splat(uint32_t value) { return ptr_b[rip + constant(value, 4)]; }
-  Xbyak::Address splat64(uint64_t value) { return ptr_b[rip + constant(value, 8)]; }
-  Xbyak::Address constant32(uint32_t value) { return dword[rip + constant(value, 4)]; }
-  Xbyak::Address constant64(uint64_t value) { return qword[rip + constant(value, 8)]; }
-  void emit_pool();
-
- private:
-  struct Constant {
-    uint64_t value;
-    uint32_t bytes;
-    Xbyak::Label label;
-  };
-  const Xbyak::Label& constant(uint64_t value, uint32_t bytes);
-
-  std::deque<Constant> pool_;
-};
 
 class ScalarCode;
 
@@ -114,6 +91,7 @@ class Lanes {
 
  private:
   static constexpr unsigned kSlots = 24, kTemporaries = 8, kMasks = 4;
+  static constexpr unsigned kSlotsOfEight = 8, kTemporariesOfEight = 6;
   static constexpr uint32_t kFree = ~0u;
   static constexpr uint32_t kNever = ~0u;
 
@@ -130,7 +108,8 @@ class Lanes {
     uint32_t used = 0;
   };
 
-  uint32_t chunks() const { return layout_.wave_size / 16; }
+  uint32_t chunks() const { return layout_.wave_size / a.lanes(); }
+  unsigned slot_count() const { return a.eight_lanes() ? kSlotsOfEight : kSlots; }
   void emit_loop();
   void emit_unrolled();
   void begin_lanes();

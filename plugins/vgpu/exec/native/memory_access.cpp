@@ -435,6 +435,7 @@ class MemoryCode {
 std::optional<MemoryStep> memory_step(const Request& request, const Site& site) {
   const isa::Instruction& in = site.instruction;
   if (site.op_count != 1) return std::nullopt;  // fences first, or changes EXEC
+  if (request.has_eight_lanes() && in.encoding != isa::Encoding::kSmem) return std::nullopt;
   if (in.encoding == isa::Encoding::kDs) return lds_step(request, site);
   const std::optional<Shape> shape = shape_of(in.op);
   if (!shape || shape->verb == Verb::kAtomic || shape->bytes < 4 || shape->addtid) return std::nullopt;
@@ -442,6 +443,7 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site) 
   step.dwords = static_cast<uint8_t>(shape->dwords());
   if (in.encoding == isa::Encoding::kSmem) {
     if (shape->verb != Verb::kLoad || !isa::name(in.op).starts_with("s_load_")) return std::nullopt;
+    if (request.has_eight_lanes() && step.dwords > 8) return std::nullopt;
     step.kind = MemoryStep::Kind::kScalarLoad;
     const bool gfx10 = request.target.family() == isa::Family::kGfx10;
     const bool null = gfx10 && in.soffset.code == isa::code::kNull;

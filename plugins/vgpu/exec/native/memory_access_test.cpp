@@ -136,7 +136,7 @@ Outcome run(uint32_t wave_size, bool gfx10, const Code32& code, const Lanes32& l
 }
 
 TEST(NativeMemory, DoesWhatHandlersDo) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   for (const bool gfx10 : {false, true}) {
     for (const uint32_t wave_size : {64u, 32u}) {
       if (wave_size == 32 && !gfx10) continue;
@@ -158,7 +158,7 @@ TEST(NativeMemory, DoesWhatHandlersDo) {
 
 // Addresses with the apertures' high halves are LDS and scratch, even where there was memory the last time.
 TEST(NativeMemory, LeavesAperturesToHandlers) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
   TestWave t(gfx(9, 0, 0));
   const vgpu::testing::Buffer buffer = t.bus.map_at(uint64_t{0x10000} << 32, kBytes);
   buffer.at<uint32_t>()[3] = 77;

@@ -10,7 +10,8 @@
 // What it does is what the handlers do, to the bit. Of several NaNs an operation passes on the first: see
 // vector/ordered.hpp.
 //
-// Needs AVX-512 and, at build time, Xbyak; without them, or with VGPU_NATIVE=0, handlers do everything.
+// Needs AVX-512 or AVX2 and, at build time, Xbyak; without them, or with VGPU_NATIVE=0, handlers do
+// everything.
 //
 // Threads: compile() runs under the lock of its Code, before anybody can see the block.
 #pragma once
@@ -25,7 +26,8 @@
 
 namespace rigel::vgpu::exec::native {
 
-/// Whether code can be compiled on this machine, and nobody has forbidden it. Found once.
+/// Whether code can be compiled on this machine, for levels above the first, and nobody has forbidden it.
+/// Found once.
 bool available();
 
 /// An instruction of a block and the micro-operations that it became.
@@ -43,6 +45,11 @@ struct Request {
   FloatMode mode;
   std::span<const Site> sites;  ///< In the order of the code.
   std::span<MicroOp> ops;
+  SimdLevel level = SimdLevel::kAvx512;
+
+  /// Code for AVX2 has vectors of 8 lanes, else of 16. It loads scalars, but leaves the memory of lanes and
+  /// the LDS to handlers, and goes by waves.
+  bool has_eight_lanes() const { return level == SimdLevel::kAvx2; }
 };
 
 /// Machine code of one Code: lives as long as that does.

@@ -47,7 +47,7 @@ void logic3(Lanes& l) {
 
 enum class Shift : uint8_t { kLeft, kRight, kArithmetic };
 
-void shift_by_constant(Lanes& l, Shift kind, const Zmm& to, const Operand& from, uint32_t amount) {
+void shift_by_constant(Lanes& l, Shift kind, const Zmm& to, const Zmm& from, uint32_t amount) {
   const auto imm = static_cast<uint8_t>(amount);
   switch (kind) {
     case Shift::kLeft:
@@ -115,7 +115,7 @@ void funnel_right(Lanes& l, uint32_t mask, uint32_t unit) {
       const Zmm both = l.reg(0);
       return l.a.vprord(l.result(), both, by);
     }
-    if (host_features().vbmi2) {
+    if (!l.a.eight_lanes() && host_features().vbmi2) {
       const Zmm low = l.reg(1);
       const Operand& high = l.any(0);
       return l.a.vpshrdd(l.result(), low, high, by);
@@ -273,8 +273,11 @@ void reverse_bits(Lanes& l) {
   l.a.vprord(to, to, 16);
 }
 
-bool counts_bits(const Request&, const isa::Instruction&) {
-  return host_features().popcnt;
+bool has_sixteen_lanes(const Request& request, const isa::Instruction&) {
+  return !request.has_eight_lanes();
+}
+bool counts_bits(const Request& request, const isa::Instruction&) {
+  return !request.has_eight_lanes() && host_features().popcnt;
 }
 
 }  // namespace
@@ -302,13 +305,13 @@ std::vector<VectorOp> bit_ops() {
       integer(Op::v_alignbyte_b32, 3, align_bytes),
       wide(Op::v_lshlrev_b64, 2, 0x82, shift_wide<Shift::kLeft>),
       wide(Op::v_lshrrev_b64, 2, 0x82, shift_wide<Shift::kRight>),
-      wide(Op::v_ashrrev_i64, 2, 0x82, shift_wide<Shift::kArithmetic>),
+      wide(Op::v_ashrrev_i64, 2, 0x82, shift_wide<Shift::kArithmetic>, has_sixteen_lanes),
 
       integer(Op::v_bfe_u32, 3, field_unsigned),
       integer(Op::v_bfe_i32, 3, field_signed),
       integer(Op::v_bfm_b32, 2, field_mask),
       integer(Op::v_bcnt_u32_b32, 2, population, counts_bits),
-      integer(Op::v_ffbh_u32, 1, first_high),
+      integer(Op::v_ffbh_u32, 1, first_high, has_sixteen_lanes),
       integer(Op::v_bfrev_b32, 1, reverse_bits),
   };
 }

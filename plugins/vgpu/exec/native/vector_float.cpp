@@ -65,8 +65,7 @@ void extreme(Lanes& l) {
   ordered(l, to, kx, sign);
   Xbyak::Label numbers;
   a.vcmpps(l.k_a, x, y, kUnordered);
-  a.kortestw(l.k_a, l.k_a);
-  a.jz(numbers, Assembler::T_NEAR);
+  a.jump_if_none(l.k_a, numbers);
   // A NaN loses to a number, unless it is signaling and the mode says so.
   a.vcmpps(l.k_a, y, y, kUnordered);
   a.vmovdqa32(to | l.k_a, x);
@@ -147,7 +146,23 @@ void to_signed(Lanes& l) {
   a.vcmpps(l.k_b, value, value, kUnordered);
   a.vpxord(to | l.k_b, to, to);
 }
+// AVX2 knows signed numbers only: the upper half of unsigned ones is converted without its highest bit.
+void to_unsigned_by_signed(Lanes& l) {
+  Assembler& a = l.a;
+  const Zmm value = l.reg(0), positive = l.temporary(), upper = l.temporary(), to = l.result();
+  a.vpxord(upper, upper, upper);
+  a.vmaxps(positive, value, upper);  // the second, if one is no number
+  a.vcmpps(l.k_a, positive, a.splat(0x4f000000), kGeOrdered);
+  a.vcmpps(l.k_b, positive, a.splat(0x4f800000), kGeOrdered);
+  a.vsubps(upper, positive, a.splat(0x4f000000));
+  a.vcvttps2dq(upper, upper);
+  a.vpxord(upper, upper, a.splat(0x80000000));
+  a.vcvttps2dq(to, positive);
+  a.vmovdqa32(to | l.k_a, upper);
+  a.vpbroadcastd(to | l.k_b, a.constant32(~0u));
+}
 void to_unsigned(Lanes& l) {
+  if (l.a.eight_lanes()) return to_unsigned_by_signed(l);
   const Zmm value = l.reg(0), zero = l.temporary();
   l.a.vpxord(zero, zero, zero);
   l.a.vcmpps(l.k_a, value, zero, kGtOrdered);
@@ -157,7 +172,19 @@ void from_signed(Lanes& l) {
   const Zmm value = l.reg(0);
   l.a.vcvtdq2ps(l.result(), value);
 }
+// Both halves convert exactly: only their sum is rounded.
+void from_unsigned_by_halves(Lanes& l) {
+  Assembler& a = l.a;
+  const Zmm value = l.reg(0), high = l.temporary(), low = l.temporary();
+  a.vpsrld(high, value, 16);
+  a.vcvtdq2ps(high, high);
+  a.vmulps(high, high, a.splat(0x47800000));
+  a.vpandd(low, value, a.splat(0xffff));
+  a.vcvtdq2ps(low, low);
+  a.vaddps(l.result(), high, low);
+}
 void from_unsigned(Lanes& l) {
+  if (l.a.eight_lanes()) return from_unsigned_by_halves(l);
   const Zmm value = l.reg(0);
   l.a.vcvtudq2ps(l.result(), value);
 }

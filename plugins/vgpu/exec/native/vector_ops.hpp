@@ -68,7 +68,7 @@ void reversed(Lanes& l) {
 // Lines of the lists
 // ---------------------------------------------------------------------------------------------------
 
-using G = Xbyak::CodeGenerator;
+using G = Assembler;
 using Condition = bool (*)(const Request&, const isa::Instruction&);
 using Emit = void (*)(Lanes&);
 
@@ -94,8 +94,8 @@ inline VectorOp of_single(isa::Op op, Emit emit) {
   entry.float_sources = true;
   return entry;
 }
-inline VectorOp wide(isa::Op op, uint8_t sources, uint8_t which, Emit emit) {
-  VectorOp entry = integer(op, sources, emit);
+inline VectorOp wide(isa::Op op, uint8_t sources, uint8_t which, Emit emit, Condition condition = nullptr) {
+  VectorOp entry = integer(op, sources, emit, condition);
   entry.wide = which;
   return entry;
 }

@@ -213,7 +213,8 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   block.op_count = static_cast<uint32_t>(ops.size());
   native::CodeMemory native_memory;
   if (native) {
-    result.native = native::compile({context.target, layout, context.mode, sites, ops}, native_memory);
+    result.native =
+        native::compile({context.target, layout, context.mode, sites, ops, context.level}, native_memory);
   }
 
   const Memory64 registers = allocate64(layout.bytes());

@@ -1,0 +1,323 @@
+#include "plugins/vgpu/exec/native/assembler.hpp"
+
+namespace rigel::vgpu::exec::native {
+namespace {
+
+// How integers are compared: bit 2 is "not".
+constexpr uint8_t kEqual = 0, kLess = 1, kLessEqual = 2, kNotEqual = 4, kNotLess = 5, kNotLessEqual = 6;
+
+}  // namespace
+
+// Constants
+// ---------------------------------------------------------------------------------------------------
+
+const Xbyak::Label& Assembler::constant(uint64_t value, uint32_t bytes) {
+  for (const Constant& known : pool_) {
+    if (known.value == value && known.bytes == bytes) return known.label;
+  }
+  Constant& made = pool_.emplace_back();
+  made.value = value;
+  made.bytes = bytes;
+  return made.label;
+}
+
+Xbyak::Address Assembler::splat(uint32_t value) {
+  return eight_ ? yword[rip + constant(uint64_t{value} << 32 | value, 32)] : ptr_b[rip + constant(value, 4)];
+}
+
+Xbyak::Address Assembler::splat64(uint64_t value) {
+  return eight_ ? yword[rip + constant(value, 32)] : ptr_b[rip + constant(value, 8)];
+}
+
+const Xbyak::Label& Assembler::lane_bits() {
+  has_lane_bits_ = true;
+  return lane_bits_;
+}
+
+void Assembler::emit_pool() {
+  align(eight_ ? 32 : 8);
+  if (has_lane_bits_) {
+    L(lane_bits_);
+    for (uint32_t lane = 0; lane < 8; ++lane) dd(1u << lane);
+  }
+  for (const uint32_t bytes : {32u, 8u, 4u}) {
+    for (Constant& constant : pool_) {
+      if (constant.bytes != bytes) continue;
+      L(constant.label);
+      for (uint32_t at = 0; at < bytes; at += 8)
+        bytes >= 8 ? dq(constant.value) : dd(static_cast<uint32_t>(constant.value));
+    }
+  }
+}
+
+// Moves and arithmetic
+// ---------------------------------------------------------------------------------------------------
+
+void Assembler::vprord(const Zmm& to, const Zmm& x, uint8_t by) {
+  if (!eight_) return Base::vprord(to, x, by);
+  Base::vpsrld(ymm14, half(x), by);
+  Base::vpslld(ymm15, half(x), static_cast<uint8_t>(32 - by));
+  Base::vpor(half(to), ymm14, ymm15);
+}
+
+// Its scale is 0 here, so that both mean the same by `how`.
+void Assembler::vrndscaleps(const Zmm& to, const Zmm& x, uint8_t how) {
+  eight_ ? Base::vroundps(half(to), half(x), how) : Base::vrndscaleps(to, x, how);
+}
+
+void Assembler::vshufps(const Zmm& to, const Zmm& x, const Operand& y, uint8_t which) {
+  if (!eight_) return Base::vshufps(to, x, y, which);
+  with(y, [&](const Operand& other) { Base::vshufps(half(to), half(x), other, which); });
+}
+
+void Assembler::vpternlogd(const Zmm& to, const Zmm& x, const Operand& y, uint8_t table) {
+  if (!eight_) return Base::vpternlogd(to, x, y, table);
+  if (to.getOpmaskIdx() != 0) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+  const Ymm a = half(to), b = half(x);
+  with(y, [&](const Operand& c) {
+    switch (table) {
+      case 0x55:  // not c
+        Base::vpcmpeqd(ymm14, ymm14, ymm14);
+        return Base::vpxor(a, ymm14, c);
+      case 0xff:
+        return Base::vpcmpeqd(a, a, a);
+      case 0x99:  // not (b xor c)
+        Base::vpxor(a, b, c);
+        Base::vpcmpeqd(ymm14, ymm14, ymm14);
+        return Base::vpxor(a, a, ymm14);
+      case 0xea:  // (a and b) or c
+        Base::vpand(ymm14, a, b);
+        return Base::vpor(a, ymm14, c);
+      case 0xfe:
+        Base::vpor(ymm14, a, b);
+        return Base::vpor(a, ymm14, c);
+      case 0x96:
+        Base::vpxor(ymm14, a, b);
+        return Base::vpxor(a, ymm14, c);
+      case 0xca:  // b where a is set, else c
+        Base::vpxor(ymm14, b, c);
+        Base::vpand(ymm14, ymm14, a);
+        return Base::vpxor(a, ymm14, c);
+      default:
+        throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+    }
+  });
+}
+
+void Assembler::vmovdqa32(const Zmm& to, const Operand& from) {
+  if (!eight_) return Base::vmovdqa32(to, from);
+  const int k = to.getOpmaskIdx();
+  with(from, [&](const Operand& value) {
+    if (k == 0) return Base::vmovdqa(half(to), value);
+    Base::vmovdqa(ymm14, mask_of(k));
+    if (to.hasZero()) return Base::vpand(half(to), ymm14, value);
+    Base::vblendvps(half(to), half(to), value, ymm14);
+  });
+}
+
+void Assembler::vmovdqa32(const Address& to, const Zmm& from) {
+  if (!eight_) return Base::vmovdqa32(to, from);
+  const int k = to.getOpmaskIdx();
+  if (k == 0) return Base::vmovdqa(to, half(from));
+  const Address place = yword[to.getRegExp()];
+  Base::vmovdqa(ymm14, mask_of(k));
+  Base::vmovdqa(ymm15, place);
+  Base::vblendvps(ymm15, ymm15, half(from), ymm14);
+  Base::vmovdqa(place, ymm15);
+}
+
+void Assembler::vpbroadcastd(const Zmm& to, const Address& from) {
+  if (!eight_) return Base::vpbroadcastd(to, from);
+  masked(to, [&](const Ymm& result) { Base::vpbroadcastd(result, from); });
+}
+
+void Assembler::vpbroadcastq(const Zmm& to, const Address& from) {
+  if (!eight_) return Base::vpbroadcastq(to, from);
+  masked(to, [&](const Ymm& result) { Base::vpbroadcastq(result, from); });
+}
+
+void Assembler::vpblendmd(const Zmm& to, const Zmm& no, const Operand& yes) {
+  if (!eight_) return Base::vpblendmd(to, no, yes);
+  with(yes, [&](const Operand& value) {
+    Base::vmovdqa(ymm14, mask_of(to.getOpmaskIdx()));
+    Base::vblendvps(half(to), half(no), value, ymm14);
+  });
+}
+
+// Comparisons
+// ---------------------------------------------------------------------------------------------------
+
+void Assembler::invert_ymm14() {
+  Base::vpxor(ymm14, ymm14, splat(~0u));
+}
+
+void Assembler::keep_mask(const Opmask& k) {
+  if (k.getOpmaskIdx() != 0) Base::vpand(ymm14, ymm14, mask_of(k.getOpmaskIdx()));
+  Base::vmovdqa(mask_of(k), ymm14);
+}
+
+void Assembler::vcmpps(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
+  if (!eight_) return Base::vcmpps(k, x, y, how);
+  with(y, [&](const Operand& other) { Base::vcmpps(ymm14, half(x), other, how); });
+  keep_mask(k);
+}
+
+void Assembler::vpcmpd(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
+  if (!eight_) return Base::vpcmpd(k, x, y, how);
+  with(y, [&](const Operand& other) {
+    if (how == kLess || how == kNotLess) {  // x >= y: x is the greater
+      Base::vpmaxsd(ymm14, half(x), other);
+      Base::vpcmpeqd(ymm14, ymm14, half(x));
+    } else if (how == kLessEqual || how == kNotLessEqual) {
+      Base::vpminsd(ymm14, half(x), other);
+      Base::vpcmpeqd(ymm14, ymm14, half(x));
+    } else {
+      Base::vpcmpeqd(ymm14, half(x), other);
+    }
+  });
+  if (how == kLess || how == kNotLessEqual || how == kNotEqual) invert_ymm14();
+  keep_mask(k);
+}
+
+void Assembler::vpcmpud(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
+  if (!eight_) return Base::vpcmpud(k, x, y, how);
+  with(y, [&](const Operand& other) {
+    if (how == kLess || how == kNotLess) {
+      Base::vpmaxud(ymm14, half(x), other);
+      Base::vpcmpeqd(ymm14, ymm14, half(x));
+    } else if (how == kLessEqual || how == kNotLessEqual) {
+      Base::vpminud(ymm14, half(x), other);
+      Base::vpcmpeqd(ymm14, ymm14, half(x));
+    } else {
+      Base::vpcmpeqd(ymm14, half(x), other);
+    }
+  });
+  if (how == kLess || how == kNotLessEqual || how == kNotEqual) invert_ymm14();
+  keep_mask(k);
+}
+
+void Assembler::vpcmpeqd(const Opmask& k, const Zmm& x, const Operand& y) {
+  eight_ ? vpcmpd(k, x, y, kEqual) : Base::vpcmpeqd(k, x, y);
+}
+
+void Assembler::vptestnmd(const Opmask& k, const Zmm& x, const Operand& y) {
+  if (!eight_) return Base::vptestnmd(k, x, y);
+  with(y, [&](const Operand& other) { Base::vpand(ymm14, half(x), other); });
+  Base::vpxor(ymm15, ymm15, ymm15);
+  Base::vpcmpeqd(ymm14, ymm14, ymm15);
+  keep_mask(k);
+}
+
+void Assembler::vptestmd(const Opmask& k, const Zmm& x, const Operand& y) {
+  if (!eight_) return Base::vptestmd(k, x, y);
+  with(y, [&](const Operand& other) { Base::vpand(ymm14, half(x), other); });
+  Base::vpxor(ymm15, ymm15, ymm15);
+  Base::vpcmpeqd(ymm14, ymm14, ymm15);
+  invert_ymm14();
+  keep_mask(k);
+}
+
+// Masks
+// ---------------------------------------------------------------------------------------------------
+
+void Assembler::kandw(const Opmask& to, const Opmask& x, const Opmask& y) {
+  if (!eight_) return Base::kandw(to, x, y);
+  Base::vmovdqa(ymm14, mask_of(x));
+  Base::vpand(ymm14, ymm14, mask_of(y));
+  Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::kandnw(const Opmask& to, const Opmask& x, const Opmask& y) {
+  if (!eight_) return Base::kandnw(to, x, y);
+  Base::vmovdqa(ymm14, mask_of(x));
+  Base::vpandn(ymm14, ymm14, mask_of(y));
+  Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::korw(const Opmask& to, const Opmask& x, const Opmask& y) {
+  if (!eight_) return Base::korw(to, x, y);
+  Base::vmovdqa(ymm14, mask_of(x));
+  Base::vpor(ymm14, ymm14, mask_of(y));
+  Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::kxorw(const Opmask& to, const Opmask& x, const Opmask& y) {
+  if (!eight_) return Base::kxorw(to, x, y);
+  Base::vmovdqa(ymm14, mask_of(x));
+  Base::vpxor(ymm14, ymm14, mask_of(y));
+  Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::kxnorw(const Opmask& to, const Opmask& x, const Opmask& y) {
+  if (!eight_) return Base::kxnorw(to, x, y);
+  Base::vmovdqa(ymm14, mask_of(x));
+  Base::vpxor(ymm14, ymm14, mask_of(y));
+  invert_ymm14();
+  Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::knotw(const Opmask& to, const Opmask& x) {
+  if (!eight_) return Base::knotw(to, x);
+  Base::vmovdqa(ymm14, mask_of(x));
+  invert_ymm14();
+  Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::spread_bits(const Opmask& to, const Reg32& from) {
+  const Address bits = yword[rip + lane_bits()];
+  Base::vmovd(xmm14, from);
+  Base::vpbroadcastd(ymm14, xmm14);
+  Base::vpand(ymm14, ymm14, bits);
+  Base::vpcmpeqd(ymm14, ymm14, bits);
+  Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::kmovw(const Opmask& to, const Opmask& from) {
+  if (!eight_) return Base::kmovw(to, from);
+  Base::vmovdqa(ymm14, mask_of(from));
+  Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::kmovw(const Opmask& to, const Address& from) {
+  if (!eight_) return Base::kmovw(to, from);
+  movzx(eax, from);
+  spread_bits(to, eax);
+}
+
+void Assembler::kmovw(const Address& to, const Opmask& from) {
+  if (!eight_) return Base::kmovw(to, from);
+  kmovw(eax, from);
+  mov(to, al);
+}
+
+void Assembler::kmovw(const Reg32& to, const Opmask& from) {
+  if (!eight_) return Base::kmovw(to, from);
+  Base::vmovdqa(ymm14, mask_of(from));
+  Base::vmovmskps(to, ymm14);
+}
+
+void Assembler::kmovd(const Opmask& to, const Reg32& from) {
+  eight_ ? spread_bits(to, from) : Base::kmovd(to, from);
+}
+
+void Assembler::jump_if_none(const Opmask& k, const Xbyak::Label& label) {
+  if (eight_) {
+    Base::vmovdqa(ymm14, mask_of(k));
+    Base::vptest(ymm14, ymm14);
+  } else {
+    Base::kortestw(k, k);
+  }
+  jz(label, T_NEAR);
+}
+
+void Assembler::jump_if_all(const Opmask& k, const Xbyak::Label& label) {
+  if (!eight_) {
+    Base::kortestw(k, k);
+    return jc(label, T_NEAR);
+  }
+  Base::vmovdqa(ymm14, mask_of(k));
+  Base::vptest(ymm14, splat(~0u));  // carry: nothing of the second is missing in the first
+  jc(label, T_NEAR);
+}
+
+}  // namespace rigel::vgpu::exec::native

@@ -1,0 +1,232 @@
+// The assembler of native code. Emitters write AVX-512: vectors of 16 lanes, lane masks in k1 … k7. On hosts
+// without it the same calls make AVX2: vectors of 8 lanes in ymm0 … ymm13, lane masks as vectors in memory,
+// ymm14 and ymm15 for what one call needs. So an operation is written once. Whatever AVX2 cannot do in a few
+// instructions is missing here in that form; emitters ask eight_lanes(), or leave it to handlers.
+#pragma once
+
+#define XBYAK_NO_OP_NAMES
+#include <xbyak/xbyak.h>
+
+#include <cstdint>
+#include <deque>
+#include <span>
+
+namespace rigel::vgpu::exec::native {
+
+/// Position-independent code in a buffer of ours, with a pool of constants behind it.
+class Assembler : public Xbyak::CodeGenerator {
+  using Base = Xbyak::CodeGenerator;
+  using Address = Xbyak::Address;
+  using Operand = Xbyak::Operand;
+  using Opmask = Xbyak::Opmask;
+  using Reg32 = Xbyak::Reg32;
+  using Ymm = Xbyak::Ymm;
+  using Zmm = Xbyak::Zmm;
+
+ public:
+  enum class Lanes : uint8_t { kSixteen, kEight };
+
+  /// Of 8 lanes: their masks are at `masks_at` from rdx, kMaskBytes that are aligned as vectors are.
+  explicit Assembler(std::span<uint8_t> buffer, Lanes lanes = Lanes::kSixteen, int masks_at = 0)
+      : CodeGenerator(buffer.size(), buffer.data()), eight_(lanes == Lanes::kEight), masks_at_(masks_at) {}
+
+  static constexpr int kMaskBytes = 8 * 32;
+
+  bool eight_lanes() const { return eight_; }
+  uint32_t lanes() const { return eight_ ? 8 : 16; }
+  /// Of a vector.
+  int bytes() const { return eight_ ? 32 : 64; }
+
+  /// A vector in memory.
+  Address vector(const Xbyak::RegExp& at) const { return eight_ ? yword[at] : zword[at]; }
+  /// The bits of a vector's lanes in memory.
+  Address mask_bits(const Xbyak::RegExp& at) const { return eight_ ? byte[at] : word[at]; }
+  /// A dword of the pool, for all lanes.
+  Address splat(uint32_t value);
+  Address constant32(uint32_t value) { return dword[rip + constant(value, 4)]; }
+  Address constant64(uint64_t value) { return qword[rip + constant(value, 8)]; }
+  Address splat64(uint64_t value);
+  void emit_pool();
+
+  void jump_if_none(const Opmask& k, const Xbyak::Label& label);
+  void jump_if_all(const Opmask& k, const Xbyak::Label& label);
+
+#define RIGEL_VECTOR_OP(name)                                                     \
+  void name(const Zmm& to, const Zmm& x, const Operand& y) {                      \
+    if (!eight_) return Base::name(to, x, y);                                     \
+    with(y, [&](const Operand& other) {                                           \
+      masked(to, [&](const Ymm& result) { Base::name(result, half(x), other); }); \
+    });                                                                           \
+  }
+  RIGEL_VECTOR_OP(vaddps)
+  RIGEL_VECTOR_OP(vsubps)
+  RIGEL_VECTOR_OP(vmulps)
+  RIGEL_VECTOR_OP(vdivps)
+  RIGEL_VECTOR_OP(vminps)
+  RIGEL_VECTOR_OP(vmaxps)
+  RIGEL_VECTOR_OP(vaddpd)
+  RIGEL_VECTOR_OP(vmulpd)
+  RIGEL_VECTOR_OP(vpaddd)
+  RIGEL_VECTOR_OP(vpaddq)
+  RIGEL_VECTOR_OP(vpsubd)
+  RIGEL_VECTOR_OP(vpmulld)
+  RIGEL_VECTOR_OP(vpmuludq)
+  RIGEL_VECTOR_OP(vpminsd)
+  RIGEL_VECTOR_OP(vpmaxsd)
+  RIGEL_VECTOR_OP(vpminud)
+  RIGEL_VECTOR_OP(vpmaxud)
+  RIGEL_VECTOR_OP(vpsllvd)
+  RIGEL_VECTOR_OP(vpsrlvd)
+  RIGEL_VECTOR_OP(vpsravd)
+  RIGEL_VECTOR_OP(vpsllvq)
+  RIGEL_VECTOR_OP(vpsrlvq)
+  RIGEL_VECTOR_OP(vpunpckldq)
+  RIGEL_VECTOR_OP(vpunpckhdq)
+#undef RIGEL_VECTOR_OP
+
+#define RIGEL_LOGIC(name, ymm_name)                                                   \
+  void name(const Zmm& to, const Zmm& x, const Operand& y) {                          \
+    if (!eight_) return Base::name(to, x, y);                                         \
+    with(y, [&](const Operand& other) {                                               \
+      masked(to, [&](const Ymm& result) { Base::ymm_name(result, half(x), other); }); \
+    });                                                                               \
+  }
+  RIGEL_LOGIC(vpandd, vpand)
+  RIGEL_LOGIC(vpandq, vpand)
+  RIGEL_LOGIC(vpandnd, vpandn)
+  RIGEL_LOGIC(vpord, vpor)
+  RIGEL_LOGIC(vporq, vpor)
+  RIGEL_LOGIC(vpxord, vpxor)
+  RIGEL_LOGIC(vpxorq, vpxor)
+#undef RIGEL_LOGIC
+
+// Of all lanes only: they read what they write.
+#define RIGEL_FUSED(name)                                                         \
+  void name(const Zmm& to, const Zmm& x, const Operand& y) {                      \
+    if (!eight_) return Base::name(to, x, y);                                     \
+    with(y, [&](const Operand& other) { Base::name(half(to), half(x), other); }); \
+  }
+  RIGEL_FUSED(vfmadd213ps)
+  RIGEL_FUSED(vfmadd231ps)
+  RIGEL_FUSED(vfmsub213ps)
+  RIGEL_FUSED(vfnmadd231ps)
+  RIGEL_FUSED(vfmadd231pd)
+#undef RIGEL_FUSED
+
+#define RIGEL_CONVERSION(name)                                                                              \
+  void name(const Zmm& to, const Operand& x) {                                                              \
+    if (!eight_) return Base::name(to, x);                                                                  \
+    with(x,                                                                                                 \
+         [&](const Operand& value) { masked(to, [&](const Ymm& result) { Base::name(result, value); }); }); \
+  }
+  RIGEL_CONVERSION(vsqrtps)
+  RIGEL_CONVERSION(vcvtdq2ps)
+  RIGEL_CONVERSION(vcvttps2dq)
+  RIGEL_CONVERSION(vmovaps)
+  RIGEL_CONVERSION(vmovapd)
+#undef RIGEL_CONVERSION
+
+#define RIGEL_SHIFT(name)                                                    \
+  using Base::name;                                                          \
+  void name(const Zmm& to, const Zmm& x, uint8_t by) {                       \
+    if (!eight_) return Base::name(to, x, by);                               \
+    masked(to, [&](const Ymm& result) { Base::name(result, half(x), by); }); \
+  }
+  RIGEL_SHIFT(vpslld)
+  RIGEL_SHIFT(vpsrld)
+  RIGEL_SHIFT(vpsrad)
+  RIGEL_SHIFT(vpsrlq)
+#undef RIGEL_SHIFT
+
+  void vprord(const Zmm& to, const Zmm& x, uint8_t by);
+  void vrndscaleps(const Zmm& to, const Zmm& x, uint8_t how);
+  void vshufps(const Zmm& to, const Zmm& x, const Operand& y, uint8_t which);
+  /// Of the functions that emitters use.
+  void vpternlogd(const Zmm& to, const Zmm& x, const Operand& y, uint8_t table);
+
+  using Base::vmovdqa32;
+  void vmovdqa32(const Zmm& to, const Operand& from);
+  void vmovdqa32(const Address& to, const Zmm& from);
+  using Base::vpbroadcastd;
+  void vpbroadcastd(const Zmm& to, const Address& from);
+  void vpbroadcastq(const Zmm& to, const Address& from);
+  void vpblendmd(const Zmm& to, const Zmm& no, const Operand& yes);
+
+  // Comparisons: masks that are the result leave out lanes that are not in the mask they are decorated with.
+  using Base::vpcmpd;
+  using Base::vpcmpeqd;
+  using Base::vpcmpud;
+  using Base::vptestmd;
+  using Base::vptestnmd;
+  void vcmpps(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how);
+  void vpcmpd(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how);
+  void vpcmpud(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how);
+  void vpcmpeqd(const Opmask& k, const Zmm& x, const Operand& y);
+  void vptestmd(const Opmask& k, const Zmm& x, const Operand& y);
+  void vptestnmd(const Opmask& k, const Zmm& x, const Operand& y);
+
+  void kandw(const Opmask& to, const Opmask& x, const Opmask& y);
+  void kandnw(const Opmask& to, const Opmask& x, const Opmask& y);
+  void korw(const Opmask& to, const Opmask& x, const Opmask& y);
+  void kxorw(const Opmask& to, const Opmask& x, const Opmask& y);
+  void kxnorw(const Opmask& to, const Opmask& x, const Opmask& y);
+  void knotw(const Opmask& to, const Opmask& x);
+  /// Bits and masks: those of the lanes of one vector.
+  void kmovw(const Opmask& to, const Opmask& from);
+  void kmovw(const Opmask& to, const Address& from);  ///< Of 8 lanes: uses eax.
+  void kmovw(const Address& to, const Opmask& from);  ///< Of 8 lanes: uses eax.
+  void kmovw(const Reg32& to, const Opmask& from);
+  void kmovd(const Opmask& to, const Reg32& from);
+
+ private:
+  struct Constant {
+    uint64_t value;
+    uint32_t bytes;
+    Xbyak::Label label;
+  };
+
+  static Ymm half(const Operand& reg) {
+    return Ymm(reg.getIdx());
+  }
+  Address mask_of(int k) const {
+    return yword[rdx + masks_at_ + k * 32];
+  }
+  Address mask_of(const Opmask& k) const {
+    return mask_of(k.getIdx());
+  }
+  const Xbyak::Label& constant(uint64_t value, uint32_t bytes);
+  const Xbyak::Label& lane_bits();
+  void spread_bits(const Opmask& to, const Reg32& from);
+  /// ymm14, where a comparison has left all bits of lanes for which it holds, to a mask.
+  void keep_mask(const Opmask& k);
+  void invert_ymm14();
+
+  // An operand in the form that AVX2 knows: may be in ymm15.
+  template <class Fn>
+  void with(const Operand& operand, Fn&& fn) {
+    if (!operand.isMEM()) return fn(half(operand));
+    const auto& memory = static_cast<const Address&>(operand);
+    if (!memory.isBroadcast()) return fn(memory);
+    Base::vpbroadcastd(ymm15, dword[memory.getRegExp()]);
+    fn(ymm15);
+  }
+
+  // A result that may leave out lanes: made in ymm14 then.
+  template <class Fn>
+  void masked(const Zmm& to, Fn&& fn) {
+    const int k = to.getOpmaskIdx();
+    if (k == 0) return fn(half(to));
+    fn(ymm14);
+    if (to.hasZero()) return Base::vpand(half(to), ymm14, mask_of(k));
+    Base::vmovdqa(ymm15, mask_of(k));
+    Base::vblendvps(half(to), half(to), ymm14, ymm15);
+  }
+
+  const bool eight_;
+  const int masks_at_;
+  std::deque<Constant> pool_;
+  Xbyak::Label lane_bits_;
+  bool has_lane_bits_ = false;
+};
+
+}  // namespace rigel::vgpu::exec::native
