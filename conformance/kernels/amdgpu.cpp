@@ -118,6 +118,22 @@ KERNEL void store(StoreArgs args) {
   *reinterpret_cast<volatile uint32_t*>(args.address) = 1;
 }
 
+KERNEL void gws_begin(GwsBeginArgs args) {
+  __builtin_amdgcn_ds_gws_init(args.waves - 1, 0);
+}
+
+KERNEL void gws_meet(GwsMeetArgs args) {
+  const Position at;
+  for (uint32_t round = 0; round < args.rounds; ++round) {
+    if (at.local[0] == 0) __atomic_fetch_add(args.counter, 1u, __ATOMIC_ACQ_REL);
+    __builtin_amdgcn_ds_gws_barrier(args.groups - 1, 0);
+    if (at.local[0] == 0) {
+      args.seen[round * args.groups + at.group[0]] = __atomic_load_n(args.counter, __ATOMIC_ACQUIRE);
+    }
+    __builtin_amdgcn_ds_gws_barrier(args.groups - 1, 0);
+  }
+}
+
 KERNEL void keep(KeepArgs args) {
   const uint32_t i = Position().global(0);
   volatile uint32_t words[kPrivateWords];

@@ -64,6 +64,28 @@ struct EmptyArgs {
   uint64_t reserved;
 };
 
+// For GPUs only, and in a code object of its own, as its variables are the program's:
+
+/// scale_outside: out[i] = in[i] * outside_factor + outside_table[i % kOutsideTable], and then adds one to
+/// the factor. One work-group of at most a wave.
+constexpr uint32_t kOutsideTable = 4;
+
+// For GPUs whose waves can meet across work-groups (GWS):
+
+/// gws_begin: prepares resource 0 for that many waves. One work-item.
+struct GwsBeginArgs {
+  uint32_t waves;
+  uint32_t reserved;
+};
+/// gws_meet: `rounds` times each work-group, of one wave, counts itself, waits for all others, writes what
+/// the counter says to seen[round * groups + group], and waits again.
+struct GwsMeetArgs {
+  uint32_t* counter;
+  uint32_t* seen;
+  uint32_t groups;
+  uint32_t rounds;
+};
+
 // For GPUs only, with the errors that their waves make: `illegal` meets an instruction that is none, `trap`
 // calls the trap handler as a failed assertion does.
 

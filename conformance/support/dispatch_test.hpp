@@ -53,17 +53,21 @@ class DispatchTest : public DispatchingAgentTest {
 
   /// Submits and waits for completion, or until the queue fails: then it completes nothing more.
   template <class Packet>
-  testing::AssertionResult run(Packet packet) {
+  testing::AssertionResult run(const Packet& packet) {
+    return run_on(queue_, packet);
+  }
+  template <class Packet>
+  testing::AssertionResult run_on(const ScopedQueue& queue, Packet packet) {
     const ScopedSignal done(1);
     packet.completion_signal = done;
-    submit(queue_.get(), packet);
+    submit(queue.get(), packet);
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     const uint64_t slice = ticks(std::chrono::milliseconds(100));
     do {
       if (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, slice, HSA_WAIT_STATE_BLOCKED) == 0)
         return testing::AssertionSuccess();
-      if (errors().count != 0)
-        return testing::AssertionFailure() << "the queue failed: status " << errors().status;
+      if (queue.errors().count != 0)
+        return testing::AssertionFailure() << "the queue failed: status " << queue.errors().status;
     } while (std::chrono::steady_clock::now() < deadline);
     return testing::AssertionFailure() << "it never completed";
   }

@@ -77,12 +77,14 @@ KernelSet::~KernelSet() {
   }
 }
 
-void KernelSet::load(hsa_agent_t agent, std::vector<char> code_object) {
+void KernelSet::load(hsa_agent_t agent, std::vector<char> code_object,
+                     const std::function<void(hsa_executable_t)>& prepare) {
   agent_ = agent;
   code_object_ = std::move(code_object);
   ASSERT_HSA(hsa_code_object_reader_create_from_memory(code_object_.data(), code_object_.size(), &reader_));
   ASSERT_HSA(hsa_executable_create_alt(agent_info<hsa_profile_t>(agent, HSA_AGENT_INFO_PROFILE),
                                        HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_));
+  if (prepare) prepare(executable_);
   ASSERT_HSA(hsa_executable_load_agent_code_object(executable_, agent, reader_, nullptr, nullptr));
   ASSERT_HSA(hsa_executable_freeze(executable_, nullptr));
 }

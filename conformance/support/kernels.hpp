@@ -3,6 +3,7 @@
 
 #include <hsa/hsa.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ class KernelSet {
   KernelSet(const KernelSet&) = delete;
   KernelSet& operator=(const KernelSet&) = delete;
 
-  /// Loads and freezes; fails the test if that does.
-  void load(hsa_agent_t agent, std::vector<char> code_object);
+  /// Loads and freezes; fails the test if that does. `prepare` gets the executable before anything is loaded.
+  void load(hsa_agent_t agent, std::vector<char> code_object,
+            const std::function<void(hsa_executable_t)>& prepare = {});
 
   /// The kernel `name`, whose symbol is `name` with the suffix: none in code objects of version 2.
   Kernel kernel(const std::string& name, const char* suffix = ".kd") const;
