@@ -171,9 +171,6 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   d.pgm_rsrc1 = object.rsrc1;
   d.pgm_rsrc2 = object.rsrc2;
   d.pgm_rsrc3 = object.rsrc3;
-  if (generation != Generation::kGfx8 && (object.rsrc1 >> 26 & 1) != 0) {
-    return error(QueueError::kBadCodeObject, "a kernel with FP16_OVFL, which the shader cores do not do");
-  }
   d.code_properties = object.properties;
   const uint32_t lds_granules = (d.lds_bytes + 511) / 512;
   d.pgm_rsrc2 = (d.pgm_rsrc2 & ~(0x1ffu << 15)) | lds_granules << 15;

@@ -398,14 +398,6 @@ TEST_P(AqlQueue, RefusesAWorkGroupThatNeedsMoreRegistersThanThereAre) {
   expect_error(packet, 0x80, "VGPR");
 }
 
-TEST_P(AqlQueue, RefusesHalvesThatStayFinite) {
-  if (gfx8()) GTEST_SKIP() << "gfx8 has no FP16_OVFL";
-  const Buffer object = bus.allocate(512);
-  *object.at<int64_t>(16) = 256;
-  *object.at<uint32_t>(48) = 1u << 26;
-  expect_error(dispatch(object.va), 0x8, "FP16_OVFL");
-}
-
 TEST_P(AqlQueue, FaultsOnAKernelObjectThatIsNotMapped) {
   queue.submit(dispatch(0x77770000));
   cp.run();

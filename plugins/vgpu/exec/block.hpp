@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/exec/micro_op.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
@@ -26,10 +27,20 @@ constexpr uint32_t kGprIndexEnable = 1u << 27;  ///< GPR_IDX_EN of MODE
 constexpr uint32_t kGprIndexShift = 10;         ///< Where M0[15:12] stand in Block::variant.
 constexpr uint32_t kSkipVector = 1u << 28;      ///< VSKIP of MODE (gfx8, gfx9)
 constexpr uint32_t kSkipVectorVariant = 1u << 14;
+constexpr uint32_t kFiniteHalvesVariant = 1u << 15;
+
+/// What MODE alone says of the variant, but for indexing and skipping; and MODE's bits that a variant stands
+/// for.
+constexpr uint32_t variant_of_mode(uint32_t mode) {
+  return (mode & kFloatModeBits) | ((mode & kFiniteHalves) != 0 ? kFiniteHalvesVariant : 0);
+}
+constexpr uint32_t mode_of_variant(uint32_t variant) {
+  return (variant & kFloatModeBits) | ((variant & kFiniteHalvesVariant) != 0 ? kFiniteHalves : 0);
+}
 
 /// The variant of code that a wave executes at present.
 inline uint32_t variant_of(Wave& wave) {
-  uint32_t variant = wave.mode & kFloatModeBits;
+  uint32_t variant = variant_of_mode(wave.mode);
   if ((wave.mode & kGprIndexEnable) != 0) variant |= (wave.scalars()[124] >> 12 & 0xf) << kGprIndexShift;
   if ((wave.mode & kSkipVector) != 0) variant |= kSkipVectorVariant;
   return variant;

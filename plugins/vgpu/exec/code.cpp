@@ -122,7 +122,7 @@ struct Code::Translation final : Emitter {
     context.target = key.target;
     context.layout = key.layout;
     context.level = key.level;
-    context.mode = FloatMode::from_mode(block.variant & kFloatModeBits);
+    context.mode = FloatMode::from_mode(mode_of_variant(block.variant));
     native = key.native && !key.traced && key.level != SimdLevel::kBaseline;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
     context.skip_vector = (block.variant & kSkipVectorVariant) != 0;

@@ -143,7 +143,7 @@ void Launch::place_group(WorkGroup& group, uint64_t index) const {
 
 const native::GroupCode* Launch::group_code(uint64_t index) {
   if (!may_go_whole_ || (ragged_ && index % group_count_[0] + 1 == group_count_[0])) return nullptr;
-  return code_->group_code(mode_ & kFloatModeBits);
+  return code_->group_code(variant_of_mode(mode_));
 }
 
 void Launch::start_whole(WorkGroup& group, uint64_t index) {
@@ -179,7 +179,7 @@ void Launch::start_waves(WorkGroup& group, const Shape& shape, uint32_t count) {
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const MicroOp* const entry = code_->find(dispatch_.entry_va, mode_ & kFloatModeBits);
+  const MicroOp* const entry = code_->find(dispatch_.entry_va, variant_of_mode(mode_));
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
   const uint32_t id_lines = layout_.row_bytes() * id_rows_ / 64;
   uint32_t ids[3];  // of those work-group ids that are asked for

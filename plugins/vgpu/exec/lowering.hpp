@@ -7,9 +7,9 @@
 // The last two are compiled once for each SIMD level, in the namespace of the level, together with the
 // handlers that they choose from: see simd.hpp. Operands are resolved with operands.hpp.
 //
-// Code is translated for one float mode: FP_ROUND, FP_DENORM, DX10_CLAMP and IEEE of MODE are known here, and
-// whoever changes them at run time (s_setreg, s_round_mode, s_denorm_mode) ends the block, so that the next
-// one is looked up under the new mode. Handlers never ask.
+// Code is translated for one float mode: FP_ROUND, FP_DENORM, DX10_CLAMP, IEEE and FP16_OVFL of MODE are
+// known here, and whoever changes them at run time (s_setreg, s_round_mode, s_denorm_mode) ends the block, so
+// that the next one is looked up under the new mode. Handlers never ask.
 //
 // MXCSR. While a wave runs, MXCSR has the rounding and the denormal mode (FTZ and DAZ) of its *single
 // precision*; the scheduler and whoever changes the mode see to it. Handlers of double and half precision
@@ -30,6 +30,9 @@ namespace rigel::vgpu::exec {
 /// The widest vectors of the machine, found once; each level has its own build of the handlers.
 enum class SimdLevel : uint8_t { kBaseline, kAvx2, kAvx512 };
 
+/// FP16_OVFL of MODE; means nothing on gfx8.
+constexpr uint32_t kFiniteHalves = 1u << 23;
+
 /// Bits of MODE that code is translated for.
 struct FloatMode {
   uint8_t round32 = 0;   ///< 0 nearest even, 1 +inf, 2 -inf, 3 zero
@@ -38,6 +41,7 @@ struct FloatMode {
   uint8_t denorm64 = 3;  ///< of double and half
   bool dx10_clamp = true;
   bool ieee = true;
+  bool finite_halves = false;  ///< FP16_OVFL (gfx9 on): half precision overflows to its largest number.
 
   static constexpr FloatMode from_mode(uint32_t mode) {
     return {static_cast<uint8_t>(mode & 3),
@@ -45,7 +49,8 @@ struct FloatMode {
             static_cast<uint8_t>(mode >> 4 & 3),
             static_cast<uint8_t>(mode >> 6 & 3),
             (mode >> 8 & 1) != 0,
-            (mode >> 9 & 1) != 0};
+            (mode >> 9 & 1) != 0,
+            (mode & kFiniteHalves) != 0};
   }
   friend constexpr bool operator==(const FloatMode&, const FloatMode&) = default;
 };

@@ -63,8 +63,6 @@ bool register_exists(u32 id, const isa::Target& target) {
 // STATUS
 constexpr u32 kPrivileged = 1u << 5, kTrapEnable = 1u << 6, kHalted = 1u << 13;
 
-constexpr u32 kHalfOverflow = 1u << 23;  // FP16_OVFL of MODE (gfx9 on)
-
 // The upper bits are of indexing, skipping and forks, which gfx10 does not have.
 constexpr u32 mode_bits(Family family) {
   return family == Family::kGfx10 ? 0x07ffffff : ~0u;
@@ -155,16 +153,6 @@ void set_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// Halves that stay finite where they would become infinite: nobody asks for it, and nothing here does it.
-void refuse_finite_halves(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if ((wave->mode & kHalfOverflow) != 0) {
-    wave->stop = Stop::kIllegal;
-    wave->illegal_reason = "MODE has FP16_OVFL, which is not done";
-    RIGEL_LEAVE(op, wave);
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
 Refusal lower_register(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const u32 id = instruction.simm16 & 0x3f;
   const u32 shift = instruction.simm16 >> 6 & 0x1f;
@@ -196,10 +184,7 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
   op.src[1].constant = shift;
   op.src[2].constant = id == kMode ? mask & mode_bits(context.target.family()) >> shift : mask;
   op.aux = id;
-  if (id == kMode) {
-    if (context.target.family() != Family::kGfx8) out.emit(refuse_finite_halves);
-    emit_change_variant(instruction, context, out);
-  }
+  if (id == kMode) emit_change_variant(instruction, context, out);
   return {};
 }
 

@@ -177,12 +177,21 @@ TEST(Scalar, ModeIsReadAndWrittenByFields) {
   EXPECT_EQ(t.wave.mode, 0x3ffu);
 }
 
-TEST(Scalar, FiniteHalvesAreRefused) {
-  for (const auto& [target, code] : {std::pair{gfx(9, 0, 0), 0xba0005c1u}, {gfx(10, 3, 0), 0xba8005c1u}}) {
-    TestWave t(target);
-    EXPECT_EQ(t.run({code, 0}), Stop::kEnd);  // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 0
-    EXPECT_EQ(t.run({code, 1}), Stop::kIllegal);
-    EXPECT_STREQ(t.wave.illegal_reason, "MODE has FP16_OVFL, which is not done");
+// s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 0 or 1, and v_cvt_f16_f32 v1, v0 after each.
+TEST(Scalar, HalvesStayFiniteFromWhereModeSaysSo) {
+  constexpr uint32_t kConvert = 0x7e021500;
+  struct Chip {
+    isa::Target target;
+    uint32_t set_mode, convert_again, wanted;
+  };
+  for (const Chip& chip : {Chip{gfx(8, 0, 3), 0xba0005c1, 0x7e041500, 0x7c00},
+                           Chip{gfx(9, 0, 0), 0xba0005c1, 0x7e041500, 0x7bff},
+                           Chip{gfx(10, 3, 0), 0xba8005c1, 0x7e041500, 0x7bff}}) {
+    TestWave t(chip.target);
+    t.v(0, 0) = 0x47c35000;  // 100000
+    EXPECT_EQ(t.run({chip.set_mode, 0, kConvert, chip.set_mode, 1, chip.convert_again}), Stop::kEnd);
+    EXPECT_EQ(t.v(1, 0) & 0xffff, 0x7c00u);
+    EXPECT_EQ(t.v(2, 0) & 0xffff, chip.wanted);
   }
 }
 

@@ -96,7 +96,7 @@ std::string_view approximation(Op op) {
     return "within one unit in the last place";
   }
   if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32)
-    return "EXCP_EN of MODE raises nothing, FP16_OVFL is refused";
+    return "EXCP_EN of MODE raises nothing";
   if (op == Op::s_getreg_b32) return "TRAPSTS gathers no arithmetic exceptions";
   return {};
 }

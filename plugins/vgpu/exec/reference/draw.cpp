@@ -114,6 +114,7 @@ State Draw::state(const isa::Target& target) {
   const auto round = [&] { return one_in(2) ? 0u : below(4); };
   const auto denormals = [&] { return one_in(2) ? 3u : 0u; };
   s.mode = round() | round() << 2 | denormals() << 4 | denormals() << 6 | below(2) << 8 | below(2) << 9;
+  if (one_in(3)) s.mode |= 1u << 23;  // FP16_OVFL
   for (uint32_t& scalar : s.scalar) scalar = value();
   s.scalar[isa::code::kM0] = below(8);
   if (target.family() != isa::Family::kGfx10 && one_in(8)) {  // VGPR indexing

@@ -33,6 +33,12 @@ Rules State::other() const {
   return {static_cast<uint8_t>(mode >> 2 & 3), (mode >> 6 & 1) != 0, (mode >> 7 & 1) != 0};
 }
 
+Rules State::half() const {
+  Rules rules = other();
+  rules.stay_finite = target.major >= 9 && (mode >> 23 & 1) != 0;
+  return rules;
+}
+
 namespace {
 
 enum class Width : uint8_t { k16, k32, k64 };

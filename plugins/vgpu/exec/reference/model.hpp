@@ -48,8 +48,9 @@ struct State {
   void set_mask(unsigned code, uint64_t value);
 
   Rules single() const;  ///< What MODE says of single precision,
-  Rules other() const;   ///< of double and half precision.
-  Rules rules(Format f) const { return f == kSingle ? single() : other(); }
+  Rules other() const;   ///< of double and half precision,
+  Rules half() const;    ///< of half precision with FP16_OVFL.
+  Rules rules(Format f) const { return f == kSingle ? single() : f == kHalf ? half() : other(); }
   /// GPR_IDX_EN
   bool indexes_vgprs() const { return target.family() != isa::Family::kGfx10 && (mode >> 27 & 1) != 0; }
   bool ieee() const { return (mode >> 9 & 1) != 0; }

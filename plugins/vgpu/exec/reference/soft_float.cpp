@@ -221,7 +221,7 @@ uint64_t rounded(Format f, const Exact& x, const Rules& rules) {
   if (exponent > f.bias()) {
     const bool to_infinity =
         rules.round == 0 || (rules.round == 1 && !x.negative) || (rules.round == 2 && x.negative);
-    return sign | (to_infinity ? f.infinity() : f.largest());
+    return sign | (to_infinity && !rules.stay_finite ? f.infinity() : f.largest());
   }
   const uint64_t fraction = carried != 0 ? 0 : fraction_of(f, unbounded.limb[0]);
   return sign | static_cast<uint64_t>(exponent + f.bias()) << f.fraction_bits | fraction;

@@ -32,6 +32,8 @@ struct Rules {
   uint8_t round = 0;  ///< 0 nearest even, 1 +inf, 2 -inf, 3 zero
   bool keep_inputs = true;
   bool keep_results = true;
+  bool stay_finite =
+      false;  ///< FP16_OVFL: what is too large becomes the largest number, however it is rounded.
 };
 
 /// An integer of 256 bits.

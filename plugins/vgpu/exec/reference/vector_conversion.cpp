@@ -38,7 +38,7 @@ void accept_neighbours(Lane& lane, uint64_t low_half, uint64_t high_half) {
 
 bool compute_conversion(Lane& lane) {
   const State& state = lane.state;
-  const Rules single = state.single(), other = state.other();
+  const Rules single = state.single(), other = state.other(), half = state.half();
   const uint64_t a = lane.s[0], b = lane.s[1];
   switch (lane.in.op) {
     case Op::v_cvt_i32_f64:
@@ -64,8 +64,8 @@ bool compute_conversion(Lane& lane) {
       return true;
     case Op::v_cvt_rpi_i32_f32: {
       // floor(x + 0.5): exactly, or with the sum rounded first.
-      const uint64_t half = kSingle.one() - (uint64_t{1} << kSingle.fraction_bits);
-      lane.accept(to_integer(kSingle, add(kSingle, a, half, single), 2, 32, true, single));
+      const uint64_t one_half = kSingle.one() - (uint64_t{1} << kSingle.fraction_bits);
+      lane.accept(to_integer(kSingle, add(kSingle, a, one_half, single), 2, 32, true, single));
       const uint64_t x = flushed_input(kSingle, a, single);
       if (is_nan(kSingle, x) || is_infinite(kSingle, x)) {
         lane.set(to_integer(kSingle, x, 2, 32, true, single));
@@ -91,10 +91,10 @@ bool compute_conversion(Lane& lane) {
       lane.set(from_integer(kSingle, a, false, 32, single));
       return true;
     case Op::v_cvt_f16_i16:
-      lane.set(from_integer(kHalf, a, true, 16, other));
+      lane.set(from_integer(kHalf, a, true, 16, half));
       return true;
     case Op::v_cvt_f16_u16:
-      lane.set(from_integer(kHalf, a, false, 16, other));
+      lane.set(from_integer(kHalf, a, false, 16, half));
       return true;
     case Op::v_cvt_f32_ubyte0:
     case Op::v_cvt_f32_ubyte1:
@@ -111,7 +111,7 @@ bool compute_conversion(Lane& lane) {
       return true;
     }
     case Op::v_cvt_f16_f32:
-      lane.set(converted(kSingle, a, single, kHalf, other));
+      lane.set(converted(kSingle, a, single, kHalf, half));
       return true;
     case Op::v_cvt_f32_f16:
       lane.set(converted(kHalf, a, other, kSingle, single));

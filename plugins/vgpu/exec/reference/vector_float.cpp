@@ -23,8 +23,8 @@ uint64_t legacy_product(Format f, uint64_t a, uint64_t b, const Rules& rules) {
 }
 
 // Not fused, and denormals are flushed whatever the mode says.
-uint64_t multiplied_and_added(Format f, uint64_t a, uint64_t b, uint64_t c, uint8_t round) {
-  const Rules rules{round, false, false};
+uint64_t multiplied_and_added(Format f, uint64_t a, uint64_t b, uint64_t c, Rules rules) {
+  rules.keep_inputs = rules.keep_results = false;
   return add(f, multiply(f, a, b, rules), c, rules);
 }
 
@@ -33,7 +33,13 @@ uint64_t multiplied_and_added(Format f, uint64_t a, uint64_t b, uint64_t c, uint
 template <typename Function>
 void approximate(Lane& lane, Format f, Function function) {
   const auto with_neighbours = [&](uint64_t x) {
-    const uint64_t value = is_nan(f, x) ? quieted(f, x) : from_long_double(f, function(to_long_double(f, x)));
+    uint64_t value = is_nan(f, x) ? quieted(f, x) : from_long_double(f, function(to_long_double(f, x)));
+    if (lane.state.rules(f).stay_finite && is_infinite(f, value) && !is_infinite(f, x) && !is_zero(f, x)) {
+      // Overflow; of zeros infinity is the exact result.
+      lane.accept(--value);
+      lane.accept(value - 1);
+      return value;
+    }
     lane.accept(value);
     if (is_zero(f, value)) lane.accept(value ^ f.sign_bit());
     if (!is_nan(f, value)) {
@@ -340,7 +346,7 @@ bool compute_float(Lane& lane) {
     case Op::v_mad_legacy_f16:
     case Op::v_madmk_f16:
     case Op::v_madak_f16:
-      lane.set_exactly(multiplied_and_added(f, a, b, c, rules.round));
+      lane.set_exactly(multiplied_and_added(f, a, b, c, rules));
       return true;
     case Op::v_mad_legacy_f32:
     case Op::v_mac_legacy_f32: {

@@ -92,19 +92,19 @@ uint64_t mixed(const Lane& lane, unsigned i) {
 void mix(Lane& lane, bool is_fused, bool to_half) {
   const Rules rules = lane.state.single();
   const uint64_t a = mixed(lane, 0), b = mixed(lane, 1), c = mixed(lane, 2);
-  uint64_t x;
-  if (is_fused) {
-    x = fused(kSingle, a, b, c, rules);
-  } else {
-    const Rules flush{rules.round, false, false};
-    x = add(kSingle, multiply(kSingle, a, b, flush), c, flush);
-    lane.accept(clamped_single(lane, add(kSingle, multiply(kSingle, a, b, rules), c, rules)));
-  }
-  x = clamped_single(lane, x);
+  const Rules halves = lane.state.half();
+  const auto finished = [&](uint64_t x) {
+    // With FP16_OVFL a half that no operand made infinite is finite, however far it is beyond.
+    const bool any_infinite = is_infinite(kSingle, a) || is_infinite(kSingle, b) || is_infinite(kSingle, c);
+    if (to_half && halves.stay_finite && is_infinite(kSingle, x) && !any_infinite) x -= 1;
+    x = clamped_single(lane, x);
+    return to_half ? converted(kSingle, x, rules, kHalf, halves) : x;
+  };
   lane.exact_nan = true;
-  if (!to_half) return lane.set(x);
-  for (uint64_t& other : lane.also) other = converted(kSingle, other, rules, kHalf, lane.state.other());
-  lane.set(converted(kSingle, x, rules, kHalf, lane.state.other()));
+  if (is_fused) return lane.set(finished(fused(kSingle, a, b, c, rules)));
+  const Rules flush{rules.round, false, false};
+  lane.accept(finished(add(kSingle, multiply(kSingle, a, b, rules), c, rules)));
+  lane.set(finished(add(kSingle, multiply(kSingle, a, b, flush), c, flush)));
 }
 
 // Sum of products of parts of the registers, added to S2; integers saturate with the clamp bit.
@@ -156,7 +156,7 @@ void dot_halves(Lane& lane) {
 
 bool compute_packed(Lane& lane) {
   const State& state = lane.state;
-  const Rules rules = state.other(), singles = state.single();
+  const Rules rules = state.half(), singles = state.single();
   switch (lane.in.op) {
     case Op::v_pk_add_f32:
       pairs(lane, [&](uint64_t a, uint64_t b, uint64_t) { return add(kSingle, a, b, singles); });

@@ -2,12 +2,16 @@
 // once. That is exact for one addition, multiplication, division or root, because single precision has more
 // than twice as many digits; fused operations round to odd on the way (fused_to_odd).
 //
-// The rounding mode is a parameter: MXCSR has the one of single precision.
+// The rounding mode is a parameter: MXCSR has the one of single precision. With kStayFinite added, what is
+// too large for a half becomes the largest one, in any mode; infinities stay.
 #pragma once
 
 #include "plugins/vgpu/exec/vector/lanes.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+
+/// See above.
+constexpr unsigned kStayFinite = 4;
 
 using PackedHalves [[gnu::vector_size(kLanes * 2)]] = uint16_t;
 
@@ -29,6 +33,14 @@ using PackedHalves [[gnu::vector_size(kLanes * 2)]] = uint16_t;
   result = magnitude >= 0x7c00 ? special : result;
   return bits_as<F32>(result | sign);
 #endif
+}
+
+/// Finite numbers beyond the largest half become that.
+[[gnu::always_inline]] inline F32 within_halves(F32 value) {
+  const U32 bits = bits_as<U32>(value);
+  const U32 magnitude = bits & 0x7fffffff;
+  const I32 beyond = (magnitude > 0x477fe000) & (magnitude < 0x7f800000);
+  return bits_as<F32>(select(beyond, (bits & 0x80000000) | 0x477fe000, bits));
 }
 
 /// Rounding of MODE: 0 nearest even, 1 up, 2 down, 3 toward zero.
@@ -74,6 +86,11 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
 #endif
 [[gnu::always_inline]] inline PackedHalves packed_halves(F32 value, unsigned round) {
   if (__builtin_expect(round == 0, 1)) return RIGEL_TO_HALF(0);
+  if (round >= kStayFinite) {
+    value = within_halves(value);
+    round -= kStayFinite;
+    if (round == 0) return RIGEL_TO_HALF(0);
+  }
   if (round == 1) return RIGEL_TO_HALF(2);
   if (round == 2) return RIGEL_TO_HALF(1);
   return RIGEL_TO_HALF(3);
@@ -85,7 +102,8 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
 #if RIGEL_SIMD_LEVEL > 0
   return convert<U32>(packed_halves(value, round));
 #else
-  return single_to_half_bitwise(value, round);
+  if (round >= kStayFinite) value = within_halves(value);
+  return single_to_half_bitwise(value, round & 3);
 #endif
 }
 
@@ -107,7 +125,7 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
   const U32 odd = select(outward, bits + 1, bits - 1);
   const I32 inexact = ((bits & 1) == 0) & (error != 0) & ((bits & 0x7f800000) != 0x7f800000);
   U32 result = select(inexact, odd, bits);
-  if (round == 2) {  // Rounding down, what cancels is -0.
+  if ((round & 3) == 2) {  // Rounding down, what cancels is -0.
     const I32 cancels = (sum == 0) & ((bits_as<I32>(product) ^ bits_as<I32>(c)) < 0);
     result = result | (bits_as<U32>(cancels) & 0x80000000);
   }

@@ -197,7 +197,8 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
   constexpr uint32_t kModifiers = 7 * aux::kAbs | 7 * aux::kNeg | aux::kPost | 7 * aux::kHigh;
   if ((lowering.aux & kModifiers) != 0) return entry.generic;
   if (entry.form == Form::kPacked || entry.form == Form::kMix) {
-    constexpr uint32_t kUnusual = aux::kFlushInputs16 | aux::kFlushResults16 | 3u << aux::kRound16Shift;
+    constexpr uint32_t kUnusual =
+        aux::kFlushInputs16 | aux::kFlushResults16 | 3u << aux::kRound16Shift | aux::kFiniteHalves;
     for (unsigned i = 0; i < entry.sources; ++i) {
       if (lowering.src[i].is_uniform) return entry.generic;
     }
@@ -271,6 +272,7 @@ uint32_t base_aux(const LoweringContext& context) {
   const FloatMode& mode = context.mode;
   return (context.layout.wave_size == 64 ? aux::kWave64 : 0) | (mode.dx10_clamp ? aux::kDx10Clamp : 0) |
          (mode.ieee ? aux::kIeee : 0) | uint32_t{mode.round64} << aux::kRound16Shift |
+         (mode.finite_halves && context.target.family() != Family::kGfx8 ? aux::kFiniteHalves : 0) |
          ((mode.denorm64 & 1) != 0 ? 0 : aux::kFlushInputs16) |
          ((mode.denorm64 & 2) != 0 ? 0 : aux::kFlushResults16) |
          ((mode.denorm32 & 1) != 0 ? 0 : aux::kFlushInputs32) |

@@ -70,6 +70,15 @@ template <auto Fn>
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+/// What has become infinite of finite numbers in single precision has overflowed as a half all the more.
+template <class... Sources>
+F32 overflowed_to_half(F32 result, Sources... sources) {
+  const auto is_infinite = [](F32 x) { return (bits_as<U32>(x) & 0x7fffffff) == 0x7f800000; };
+  const I32 overflow = bits_as<I32>(is_infinite(result) & ~(is_infinite(sources) | ...));
+  const U32 largest = (bits_as<U32>(result) & 0x80000000) | 0x477fe000;
+  return bits_as<F32>(select(overflow, largest, bits_as<U32>(result)));
+}
+
 /// Fn(F32...) -> F32 or Half.
 template <auto Fn, Halves H>
 [[gnu::flatten]] void mix_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
@@ -79,7 +88,14 @@ template <auto Fn, Halves H>
         const Output<ResultOf<Fn>, H == Halves::kAny> output(op, registers);
         each_chunk<kLanes>(
             op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-              output.put_at(lane, Fn(inputs.at(lane, control)...), bits, control);
+              const auto apply = [&](auto... values) __attribute__((always_inline)) {
+                auto result = Fn(values...);
+                if constexpr (std::is_same_v<decltype(result), Half>) {
+                  if (control.finite_halves()) result.v = overflowed_to_half(result.v, values...);
+                }
+                return result;
+              };
+              output.put_at(lane, apply(inputs.at(lane, control)...), bits, control);
             });
       });
   RIGEL_NEXT(op + 1, wave, registers, exec);

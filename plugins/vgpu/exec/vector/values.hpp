@@ -39,9 +39,10 @@ constexpr uint32_t kFlushInputs16 = 1u << 21;
 constexpr uint32_t kFlushResults16 = 1u << 22;
 constexpr uint32_t kFlushInputs32 = 1u << 23;
 constexpr uint32_t kFlushResults32 = 1u << 24;
-constexpr uint32_t kHigh = 1u << 25;        ///< The source is the high half of its dword.
-constexpr uint32_t kHighResult = 1u << 28;  ///< The result goes to the high half; the low one stays.
-constexpr uint32_t kKeepHigh = 1u << 29;    ///< The result goes to the low half; the high one stays.
+constexpr uint32_t kHigh = 1u << 25;          ///< The source is the high half of its dword.
+constexpr uint32_t kHighResult = 1u << 28;    ///< The result goes to the high half; the low one stays.
+constexpr uint32_t kKeepHigh = 1u << 29;      ///< The result goes to the low half; the high one stays.
+constexpr uint32_t kFiniteHalves = 1u << 30;  ///< Half precision overflows to its largest number.
 constexpr uint32_t kPost = kClamp | 3u << kOmodShift;
 }  // namespace aux
 
@@ -51,7 +52,11 @@ struct Control {
 
   constexpr bool ieee() const { return (aux & aux::kIeee) != 0; }
   constexpr bool dx10_clamp() const { return (aux & aux::kDx10Clamp) != 0; }
-  constexpr unsigned round16() const { return aux >> aux::kRound16Shift & 3; }
+  constexpr bool finite_halves() const { return (aux & aux::kFiniteHalves) != 0; }
+  /// How halves are rounded: see half.hpp.
+  constexpr unsigned round16() const {
+    return (aux >> aux::kRound16Shift & 3) | (finite_halves() ? kStayFinite : 0);
+  }
   constexpr bool flush_inputs16() const { return (aux & aux::kFlushInputs16) != 0; }
   constexpr bool flush_results16() const { return (aux & aux::kFlushResults16) != 0; }
   constexpr bool flush_inputs32() const { return (aux & aux::kFlushInputs32) != 0; }
