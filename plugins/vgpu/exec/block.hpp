@@ -28,11 +28,14 @@ constexpr uint32_t kGprIndexShift = 10;         ///< Where M0[15:12] stand in Bl
 constexpr uint32_t kSkipVector = 1u << 28;      ///< VSKIP of MODE (gfx8, gfx9)
 constexpr uint32_t kSkipVectorVariant = 1u << 14;
 constexpr uint32_t kFiniteHalvesVariant = 1u << 15;
+constexpr uint32_t kExceptionsVariant = 1u << 16;   ///< Arithmetic exceptions are gathered: exceptions.hpp.
+constexpr uint32_t kExceptionEnables = 0x7f << 12;  ///< Of MODE: those of arithmetic.
 
 /// What MODE alone says of the variant, but for indexing and skipping; and MODE's bits that a variant stands
 /// for.
 constexpr uint32_t variant_of_mode(uint32_t mode) {
-  return (mode & kFloatModeBits) | ((mode & kFiniteHalves) != 0 ? kFiniteHalvesVariant : 0);
+  return (mode & kFloatModeBits) | ((mode & kFiniteHalves) != 0 ? kFiniteHalvesVariant : 0) |
+         ((mode & kExceptionEnables) != 0 ? kExceptionsVariant : 0);
 }
 constexpr uint32_t mode_of_variant(uint32_t variant) {
   return (variant & kFloatModeBits) | ((variant & kFiniteHalvesVariant) != 0 ? kFiniteHalves : 0);

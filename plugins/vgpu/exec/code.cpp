@@ -123,7 +123,8 @@ struct Code::Translation final : Emitter {
     context.layout = key.layout;
     context.level = key.level;
     context.mode = FloatMode::from_mode(mode_of_variant(block.variant));
-    native = key.native && !key.traced && key.level != SimdLevel::kBaseline;
+    context.gathers_exceptions = (block.variant & kExceptionsVariant) != 0;
+    native = key.native && !key.traced && key.level != SimdLevel::kBaseline && !context.gathers_exceptions;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
     context.skip_vector = (block.variant & kSkipVectorVariant) != 0;
     do {
@@ -279,6 +280,7 @@ Code::Code(const CodeKey& key, DeviceBus& bus) : key_(key), bus_(bus) {}
 Code::~Code() = default;
 
 const MicroOp* Code::find(uint64_t pc, uint32_t variant) {
+  variant |= every_variant_.load(std::memory_order_relaxed);
   std::atomic<const Block*>& cached = cache_[hash(pc, variant) % kCached];
   const Block* block = cached.load(std::memory_order_acquire);
   if (block == nullptr || block->pc != pc || block->variant != variant) {
@@ -290,6 +292,11 @@ const MicroOp* Code::find(uint64_t pc, uint32_t variant) {
 
 const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
   const std::lock_guard lock(mutex_);
+  if (!is_searched_) {
+    is_searched_ = true;
+    if (touches_trap_status()) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
+  }
+  variant |= every_variant_.load(std::memory_order_relaxed);
   const auto found = blocks_.find({pc, variant});
   if (found != blocks_.end()) return found->second;
   auto translation = std::make_unique<Translation>(key_, bus_, pc, variant);
@@ -307,6 +314,70 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
   blocks_.emplace(BlockKey{pc, variant}, block);
   translations_.push_back(std::move(translation));
   return block;
+}
+
+// Whether anything that branches lead to from the entry on reads or writes TRAPSTS. Functions that are called
+// by their address are not looked into.
+bool Code::touches_trap_status() const {
+  using isa::Op;
+  constexpr uint16_t kRegister = 0x3f, kTrapStatus = 3;
+  constexpr uint32_t kMostSearched = 1 << 18;  // instructions: what never ends is no kernel
+  uint32_t searched = 0;
+  Fetcher fetcher(bus_, key_.entry_va);
+  std::vector<bool> seen;
+  std::vector<uint64_t> starts{0};
+  while (!starts.empty()) {
+    uint64_t offset = starts.back();
+    starts.pop_back();
+    for (bool ends = false; !ends && searched != kMostSearched; ++searched) {
+      const size_t dword = offset / 4;
+      if (dword >= seen.size()) seen.resize(dword + 1024);
+      if (seen[dword]) break;
+      seen[dword] = true;
+      const size_t available = fetcher.fetch(offset, isa::kMaxInstructionDwords * 4);
+      if (available < 4) break;
+      uint32_t words[isa::kMaxInstructionDwords] = {};
+      std::memcpy(words, fetcher.at(offset), available);
+      isa::Instruction instruction;
+      if (isa::decode(key_.target, words, available / 4, instruction) != isa::DecodeStatus::kOk) break;
+      const auto branches = [&] {
+        const int64_t target =
+            static_cast<int64_t>(offset) + 4 + int64_t{static_cast<int16_t>(instruction.simm16)} * 4;
+        if (target >= 0) starts.push_back(static_cast<uint64_t>(target));
+      };
+      switch (instruction.op) {
+        case Op::s_getreg_b32:
+        case Op::s_setreg_b32:
+        case Op::s_setreg_imm32_b32:
+          if ((instruction.simm16 & kRegister) == kTrapStatus) return true;
+          break;
+        case Op::s_branch:
+          branches();
+          ends = true;
+          break;
+        case Op::s_cbranch_scc0:
+        case Op::s_cbranch_scc1:
+        case Op::s_cbranch_vccz:
+        case Op::s_cbranch_vccnz:
+        case Op::s_cbranch_execz:
+        case Op::s_cbranch_execnz:
+        case Op::s_cbranch_i_fork:
+        case Op::s_subvector_loop_begin:
+        case Op::s_call_b64:
+          branches();
+          break;
+        case Op::s_endpgm:
+        case Op::s_setpc_b64:
+        case Op::s_rfe_b64:
+          ends = true;
+          break;
+        default:
+          break;
+      }
+      offset += instruction.bytes;
+    }
+  }
+  return false;
 }
 
 bool Code::is_current() {

@@ -89,6 +89,7 @@ class Code {
   }
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
+  bool touches_trap_status() const;
 
   const CodeKey key_;
   DeviceBus& bus_;
@@ -101,8 +102,11 @@ class Code {
   std::unordered_map<BlockKey, const Block*, Hash> blocks_;  // under mutex_
   std::vector<std::unique_ptr<Translation>> translations_;   // under mutex_
   GroupEntry group_entry_storage_;                           // under mutex_
+  bool is_searched_ = false;                                 // under mutex_
   std::unique_ptr<Code> successor_owner_;                    // under mutex_
   std::atomic<Code*> successor_{nullptr};
+  /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.
+  std::atomic<uint32_t> every_variant_{0};
   std::atomic<const GroupEntry*> group_entry_{nullptr};
   std::atomic<uint64_t> translated_bytes_{0};
   std::atomic<uint64_t> native_instructions_{0};

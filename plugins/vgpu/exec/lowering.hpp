@@ -79,6 +79,8 @@ struct LoweringContext {
   /// s_set_gpr_idx_on: bits 0 … 2 say that VGPRs read as src[0 … 2], bit 3 that VGPRs written as dst[0] of
   /// vector instructions are M0[7:0] registers further on.
   uint8_t gpr_index = 0;
+  /// Arithmetic exceptions are gathered, and raised if MODE enables them: exceptions.hpp.
+  bool gathers_exceptions = false;
   /// s_setvskip: instructions of VALU and vector memory do nothing.
   bool skip_vector = false;
   /// Nothing is executed after this instruction other than by a link or find_code(): lower_scalar() sets it

@@ -1,5 +1,6 @@
 // Registers of the hardware, modes, messages, traps, and what only waits or hints.
 #include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"
 
@@ -273,24 +274,59 @@ void invalidate_instructions(const MicroOp* op, Wave* wave, std::byte* registers
 
 constexpr u32 kTtmpGfx8 = 112, kTtmpGfx9 = 108;
 
-// aux: the trap's number; imm: instructions since the block began; dst: TTMP0; dst2: where STATUS and the
+/// Whether a trap would be taken.
+bool takes_traps(const Wave& wave, const Core::TrapHandler& handler) {
+  return handler.code_va != 0 && (wave.status & (kTrapEnable | kPrivileged)) == kTrapEnable;
+}
+
+// imm: instructions since the block began; dst: TTMP0; dst2: where STATUS and src[0].constant: where the
 // data's address go. amdkfd's own handler comes before the program's on hardware, and leaves these there.
-void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const Core::TrapHandler handler = wave->core->trap_handler();
-  if (handler.code_va == 0 || (wave->status & (kTrapEnable | kPrivileged)) != kTrapEnable) {
-    wave->stop = Stop::kTrap;
-    wave->trap_id = static_cast<uint8_t>(op->aux);
-    RIGEL_LEAVE(op, wave);
-  }
-  const u64 pc = pc_of(op);
+// Says where to go on. `why`: what TTMP1 has besides the address.
+const MicroOp* enter_trap_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec,
+                                  const Core::TrapHandler& handler, u64 pc, u32 why) {
   at<u32>(registers, op->dst) = static_cast<u32>(pc);
-  at<u32>(registers, op->dst + 4) = static_cast<u32>(pc >> 32 & 0xffff) | op->aux << 16;
+  at<u32>(registers, op->dst + 4) = static_cast<u32>(pc >> 32 & 0xffff) | why;
   at<u32>(registers, op->dst2) = read_register(kStatus, wave, exec);
   at<u64>(registers, static_cast<u32>(op->src[0].constant)) = handler.data_va;
   wave->status |= kPrivileged;
   wave->budget -= static_cast<int64_t>(op->imm);
-  const MicroOp* const next = find_code(wave, op, handler.code_va);
+  return find_code(wave, op, handler.code_va);
+}
+
+void place_trap_registers(MicroOp& op, const LoweringContext& context) {
+  const bool gfx8 = context.target.family() == Family::kGfx8;
+  op.imm = context.position + 1;
+  op.dst = scalar_offset(gfx8 ? kTtmpGfx8 : kTtmpGfx9);
+  op.dst2 = op.dst + (gfx8 ? 4 : 12) * 4;
+  op.src[0].constant = op.dst + (gfx8 ? 10 : 14) * 4;
+}
+
+// aux: the trap's number.
+void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const Core::TrapHandler handler = wave->core->trap_handler();
+  if (!takes_traps(*wave, handler)) {
+    wave->stop = Stop::kTrap;
+    wave->trap_id = static_cast<uint8_t>(op->aux);
+    RIGEL_LEAVE(op, wave);
+  }
+  const MicroOp* const next =
+      enter_trap_handler(op, wave, registers, exec, handler, pc_of(op), op->aux << 16);
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+// aux: bytes of the instruction that was executed. Its trap has no number; the address is that of the next
+// one, and PC_REWIND how far back it began.
+void exception_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if (wave->raised != 0) [[unlikely]] {
+    wave->raised = 0;
+    if (const Core::TrapHandler handler = wave->core->trap_handler(); takes_traps(*wave, handler)) {
+      const u32 rewind = op->aux / 4;
+      const MicroOp* const next =
+          enter_trap_handler(op, wave, registers, exec, handler, pc_of(op) + op->aux, rewind << 25);
+      RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+    }
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
@@ -361,11 +397,7 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
     case Op::s_trap: {
       MicroOp& op = out.emit(trap);
       op.aux = instruction.simm16 & 0xff;
-      op.imm = context.position + 1;
-      const bool gfx8 = context.target.family() == Family::kGfx8;
-      op.dst = scalar_offset(gfx8 ? kTtmpGfx8 : kTtmpGfx9);
-      op.dst2 = op.dst + (gfx8 ? 4 : 12) * 4;
-      op.src[0].constant = op.dst + (gfx8 ? 10 : 14) * 4;
+      place_trap_registers(op, context);
       return {};
     }
     case Op::s_setvskip:
@@ -390,3 +422,13 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
 }
 
 }  // namespace rigel::vgpu::exec::scalar
+
+namespace rigel::vgpu::exec {
+
+void emit_exception_trap(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  MicroOp& op = out.emit(scalar::exception_trap);
+  op.aux = instruction.bytes;
+  scalar::place_trap_registers(op, context);
+}
+
+}  // namespace rigel::vgpu::exec

@@ -151,7 +151,7 @@ TEST_P(SchedulerTest, WavesStartWithTheirRegisters) {
   d.grid_size[1] = 3;
   d.grid_size[2] = 3;  // the second group has half of its work-items
   d.pgm_rsrc1 |= 1u << 21 | 1u << 23 | 1u << 26;
-  d.pgm_rsrc2 = 1 | 7u << 7 | 1u << 10;
+  d.pgm_rsrc2 = 1 | 7u << 7 | 1u << 10 | 1u << 26;
   d.scratch_va = 0x100000;
   d.private_bytes = 16;
   d.scratch_wave_bytes = 1024;
@@ -166,7 +166,7 @@ TEST_P(SchedulerTest, WavesStartWithTheirRegisters) {
     EXPECT_EQ(row[5], 0x80000001u) << "first wave of one";
     EXPECT_EQ(row[6] % 1024, 0u) << "scratch wave offset";
     EXPECT_LT(row[6], 4096u);
-    EXPECT_EQ(row[7], 0x3f0u | 1u << 23) << "MODE, with FP16_OVFL";
+    EXPECT_EQ(row[7], 0x3f0u | 1u << 23 | 1u << 14) << "MODE, with FP16_OVFL and an enabled exception";
     EXPECT_EQ(row[8], (1u << (z == 0 ? 30 : 15)) - 1) << "EXEC";
     EXPECT_EQ(row[9], 0u);
   }

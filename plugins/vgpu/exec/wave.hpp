@@ -41,6 +41,7 @@ struct Wave {
   uint32_t mode = 0;         ///< MODE, as the hardware lays it out
   uint32_t status = 0;       ///< STATUS, without the bits that follow from other state
   uint32_t trap_status = 0;  ///< TRAPSTS
+  uint32_t raised = 0;       ///< Enabled exceptions of the instruction under way: exceptions.hpp.
   /// Instructions until the end of its turn. Counted down at the end of each block; below zero the wave
   /// leaves with kBudget at the next branch that goes back, call or return.
   int64_t budget = 0;

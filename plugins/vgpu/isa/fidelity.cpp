@@ -95,9 +95,11 @@ std::string_view approximation(Op op) {
                   [&](std::string_view base) { return text.starts_with(base); })) {
     return "within one unit in the last place";
   }
-  if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32)
-    return "EXCP_EN of MODE raises nothing";
-  if (op == Op::s_getreg_b32) return "TRAPSTS gathers no arithmetic exceptions";
+  if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32) return "DEBUG of MODE does nothing";
+  if (op == Op::s_getreg_b32) {
+    return "TRAPSTS: what the manuals leave open of arithmetic exceptions is as docs/vgpu-isa.md says; "
+           "EXCP_CYCLE has its lower two bits, on gfx10 none";
+  }
   return {};
 }
 

@@ -110,6 +110,11 @@ std::string difference(const isa::Instruction& in, const State& before, const St
     text << "  SCC is " << actual.scc << ", not " << expected.scc << operands_of(in, before, 0);
     return text.str();
   }
+  if (expected.trap_status != actual.trap_status) {
+    text << "  TRAPSTS is " << hex(actual.trap_status) << ", not " << hex(expected.trap_status) << " (was "
+         << hex(before.trap_status) << ")" << operands_of(in, before, 0);
+    return text.str();
+  }
   for (unsigned n = 0; n < expected.vgpr.size(); ++n) {
     for (unsigned lane = 0; lane < expected.wave_size; ++lane) {
       uint64_t e = expected.vgpr[n][lane], a = actual.vgpr[n][lane];

@@ -25,6 +25,9 @@ class Draw {
   /// A wave whose registers hold what instructions find difficult.
   State state(const isa::Target& target);
 
+  /// Arithmetic exceptions are gathered; MODE enables some.
+  void exceptions(State& state);
+
   /// 32 bits: extremes, powers of two, single-precision specials, pairs of half-precision specials, noise.
   uint32_t value();
 

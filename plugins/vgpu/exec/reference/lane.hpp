@@ -47,6 +47,14 @@ bool compute_integer(Lane& lane);
 bool compute_bytes(Lane& lane);
 bool compute_packed(Lane& lane);
 
+/// A half of source i of a packed operation, with its sign: for the upper result or for the lower one. And
+/// one of the singles of gfx90a.
+uint64_t packed_half(const Lane& lane, unsigned i, bool upper);
+uint64_t paired_single(const Lane& lane, unsigned i, bool upper);
+
+/// The arithmetic exceptions that the operation raises in this lane, as bits of TRAPSTS.
+uint32_t exceptions_of(const Lane& lane);
+
 /// min and max with the manuals' rules for NaNs and zeros.
 uint64_t minimum(Format f, uint64_t a, uint64_t b, const State& state);
 uint64_t maximum(Format f, uint64_t a, uint64_t b, const State& state);

@@ -185,6 +185,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   context.layout = layout;
   context.mode = FloatMode::from_mode(state.mode);
   context.level = level;
+  context.gathers_exceptions = state.gathers_exceptions;
   context.pc = state.pc;
   if (state.indexes_vgprs()) context.gpr_index = state.scalar[isa::code::kM0] >> 12 & 0xf;
   Collector collector;
@@ -227,6 +228,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   wave.layout = layout;
   wave.scc = state.scc;
   wave.mode = state.mode;
+  wave.trap_status = state.trap_status;
   wave.budget = 1'000;
   wave.op = ops.data();
   wave.launched_exec = wave.mask();
@@ -236,7 +238,8 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   }
 
   std::unique_ptr<Device> device;
-  if (std::any_of(instructions.begin(), instructions.end(),
+  if (state.gathers_exceptions ||
+      std::any_of(instructions.begin(), instructions.end(),
                   [](const isa::Instruction& in) { return accesses_memory(in.encoding); })) {
     device = std::make_unique<Device>(state.world);
     device->put_into(wave, group);
@@ -262,6 +265,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   }
   state.scc = wave.scc;
   state.mode = wave.mode;
+  state.trap_status = wave.trap_status;
   return result;
 }
 

@@ -35,6 +35,8 @@ struct State {
   uint32_t mode = 0;  ///< MODE, as the hardware lays it out.
   uint64_t pc = 0;    ///< Of the instruction.
   uint32_t scc = 0;
+  bool gathers_exceptions = false;     ///< Arithmetic ones, in
+  uint32_t trap_status = 0;            ///< TRAPSTS.
   std::array<uint32_t, 128> scalar{};  ///< By source code; EXEC and VCC among them.
   std::vector<std::array<uint32_t, 64>> vgpr;
   std::array<LaneNote, 64> notes;  ///< Of the instruction that was executed last.

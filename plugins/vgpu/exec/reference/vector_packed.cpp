@@ -50,13 +50,8 @@ uint64_t clamped_single(const Lane& lane, uint64_t x) {
 template <typename Function>
 void pairs(Lane& lane, Function function) {
   for (const bool upper : {false, true}) {
-    const unsigned select = upper ? lane.in.op_sel_hi : lane.in.op_sel;
-    const unsigned negate = upper ? lane.in.neg_hi : lane.in.neg;
     uint64_t s[3];
-    for (unsigned i = 0; i < 3; ++i) {
-      s[i] = lane.wide[i][select >> i & 1];
-      if ((negate >> i & 1) != 0) s[i] ^= kSingle.sign_bit();
-    }
+    for (unsigned i = 0; i < 3; ++i) s[i] = paired_single(lane, i, upper);
     lane.d |= clamped_single(lane, function(s[0], s[1], s[2])) << (upper ? 32 : 0);
   }
   lane.exact_nan = true;
@@ -153,6 +148,17 @@ void dot_halves(Lane& lane) {
 }
 
 }  // namespace
+
+uint64_t packed_half(const Lane& lane, unsigned i, bool upper) {
+  return half(lane, i, upper, true);
+}
+
+uint64_t paired_single(const Lane& lane, unsigned i, bool upper) {
+  const unsigned select = upper ? lane.in.op_sel_hi : lane.in.op_sel;
+  const unsigned negate = upper ? lane.in.neg_hi : lane.in.neg;
+  const uint64_t x = lane.wide[i][select >> i & 1];
+  return (negate >> i & 1) != 0 ? x ^ kSingle.sign_bit() : x;
+}
 
 bool compute_packed(Lane& lane) {
   const State& state = lane.state;

@@ -2,7 +2,9 @@
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
 #include <array>
+#include <new>
 
+#include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
 
@@ -215,6 +217,35 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
   return fast != nullptr ? fast : entry.generic;
 }
 
+/// Emits what gathers the exceptions of the operation that comes next. False: it can have none.
+bool gather(Lowering& lowering, const Entry& entry) {
+  const isa::Instruction& instruction = lowering.instruction;
+  const ExceptionRule rule = exception_rule(instruction.op);
+  if (rule.raises == Raises::kNothing || instruction.clamp) return false;
+  auto* const examination =
+      new (lowering.out.allocate(sizeof(Examination), alignof(Examination))) Examination;
+  examination->rule = rule;
+  examination->has_finite_halves = lowering.context.target.family() != Family::kGfx8;
+  examination->has_cycle = lowering.context.target.family() != Family::kGfx10;
+  const bool packed = entry.form == Form::kPacked || entry.form == Form::kMix;
+  const auto field = [&](uint64_t first) { return static_cast<uint8_t>(lowering.imm / first & 7); };
+  examination->select = field(packed::kSelect);
+  examination->select_high = field(packed::kSelectHigh);
+  examination->neg_high = field(packed::kNegHigh);
+  for (unsigned i = 0; i < 3; ++i) {
+    const Input32& source = lowering.src[i];
+    ExaminedSource& examined = examination->source[i];
+    examined.source = source.source;
+    examined.is_uniform = source.is_uniform;
+    examined.is_constant = source.is_constant;
+    examined.is_high = (lowering.aux & aux::kHigh << i) != 0;
+    examined.abs = !packed && (lowering.aux & aux::kAbs << i) != 0;
+    examined.neg = packed ? (field(packed::kNeg) >> i & 1) != 0 : (lowering.aux & aux::kNeg << i) != 0;
+  }
+  lowering.out.emit(gather_exceptions).imm = reinterpret_cast<uint64_t>(examination);
+  return true;
+}
+
 Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   LoweringContext& context = lowering.context;
@@ -257,12 +288,14 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
     if (!direct) return "SDWA with an indexed destination";
     lowering.dst = begin_indexed_destination(lowering, destination, entry.result_rows);
   }
+  const bool gathers = context.gathers_exceptions && gather(lowering, entry);
   FloatUnitScope unit(lowering, entry.unit);
   lowering.emit(choose(lowering, entry));
   unit.close();
   if (!direct) insert_sdwa(lowering, lowering.dst, destination);
   if (indexed) end_indexed_destination(lowering, destination, entry.result_rows);
   if (dpp || (!to_exec && writes_exec(instruction))) reload_exec(lowering);
+  if (gathers) emit_exception_trap(instruction, context, lowering.out);
   return {};
 }
 
