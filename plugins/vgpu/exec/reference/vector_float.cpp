@@ -287,7 +287,8 @@ uint64_t modified_result(Format f, uint64_t x, const isa::Instruction& in, const
     if (is_zero(f, x)) x = 0;
   }
   if (in.clamp) {
-    if (is_nan(f, x)) return state.dx10_clamp() ? 0 : x;
+    // Halves are clamped as single precision, and their NaNs are quiet then; the manuals say nothing of it.
+    if (is_nan(f, x)) return state.dx10_clamp() ? 0 : f == kHalf ? quieted(f, x) : x;
     if (compare(f, x, 0) <= 0) return 0;
     if (compare(f, x, f.one()) > 0) return f.one();
   }
