@@ -82,7 +82,11 @@ class Raised {
     is_denormal_ = is_denormal_ || is_denormal(f, x);
     return !is_nan_;
   }
-  bool take(uint64_t x) { return take(f_, x, rules_); }
+  template <class... Sources>
+  bool take(Sources... sources) {
+    (take(f_, uint64_t{sources}, rules_), ...);
+    return !is_nan_;
+  }
   void add(uint32_t flags) { flags_ |= flags; }
   bool has_nan() const { return is_nan_; }
 
@@ -110,16 +114,16 @@ uint32_t arithmetic(std::string_view what, Format f, std::array<uint64_t, 3> s, 
   const uint64_t zero = (is_negative(f, a) != is_negative(f, b)) ? f.sign_bit() : 0;
 
   if (what == "add" || what == "sub" || what == "subrev") {
-    if (!raised.take(a) | !raised.take(b)) return raised.all();
+    if (!raised.take(a, b)) return raised.all();
     const uint64_t x = what == "subrev" ? a ^ f.sign_bit() : a, y = what == "sub" ? b ^ f.sign_bit() : b;
     raised.add(raised_by_fused(f, x, f.one(), y, rules));
   } else if (what == "mul" || what == "mul_legacy") {
     if (legacy && (is_zero(f, a) || is_zero(f, b))) return kNone;
-    if (!raised.take(a) | !raised.take(b)) return raised.all();
+    if (!raised.take(a, b)) return raised.all();
     raised.add(raised_by_fused(f, a, b, zero, rules));
   } else if (what.starts_with("fma") || mad) {
     const bool nothing = legacy && (is_zero(f, a) || is_zero(f, b));
-    if (!raised.take(c) | (!nothing && (!raised.take(a) | !raised.take(b)))) return raised.all();
+    if (!(nothing ? raised.take(c) : raised.take(c, a, b))) return raised.all();
     if (nothing) {
       raised.add(raised_by_fused(f, 0, 0, c, rules));
     } else if (!mad) {
@@ -195,7 +199,7 @@ uint32_t of_div_fixup(Format f, const Lane& lane) {
   const Rules rules = lane.state.rules(f);
   const uint64_t d = flushed_input(f, lane.s[1], rules), n = flushed_input(f, lane.s[2], rules);
   Raised raised(f, rules);
-  if (!raised.take(d) | !raised.take(n)) return raised.all();
+  if (!raised.take(d, n)) return raised.all();
   if ((is_zero(f, d) && is_zero(f, n)) || (is_infinite(f, d) && is_infinite(f, n))) {
     raised.add(kInvalid);
   } else if (is_zero(f, d) && !is_infinite(f, n)) {
