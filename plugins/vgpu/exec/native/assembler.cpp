@@ -162,57 +162,53 @@ void Assembler::vcmpps(const Opmask& k, const Zmm& x, const Operand& y, uint8_t 
   keep_mask(k);
 }
 
-void Assembler::vpcmpd(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
-  if (!eight_) return Base::vpcmpd(k, x, y, how);
+// x >= y where x is the greater of both, x <= y where it is the lesser.
+template <class Greater, class Lesser>
+void Assembler::compare_integers(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how,
+                                 Greater&& greater, Lesser&& lesser) {
   with(y, [&](const Operand& other) {
-    if (how == kLess || how == kNotLess) {  // x >= y: x is the greater
-      Base::vpmaxsd(ymm14, half(x), other);
-      Base::vpcmpeqd(ymm14, ymm14, half(x));
-    } else if (how == kLessEqual || how == kNotLessEqual) {
-      Base::vpminsd(ymm14, half(x), other);
-      Base::vpcmpeqd(ymm14, ymm14, half(x));
-    } else {
-      Base::vpcmpeqd(ymm14, half(x), other);
-    }
+    if (how == kEqual || how == kNotEqual) return Base::vpcmpeqd(ymm14, half(x), other);
+    how == kLess || how == kNotLess ? greater(half(x), other) : lesser(half(x), other);
+    Base::vpcmpeqd(ymm14, ymm14, half(x));
   });
   if (how == kLess || how == kNotLessEqual || how == kNotEqual) invert_ymm14();
   keep_mask(k);
 }
 
+void Assembler::vpcmpd(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
+  if (!eight_) return Base::vpcmpd(k, x, y, how);
+  compare_integers(
+      k, x, y, how, [&](const Ymm& a, const Operand& b) { Base::vpmaxsd(ymm14, a, b); },
+      [&](const Ymm& a, const Operand& b) { Base::vpminsd(ymm14, a, b); });
+}
+
 void Assembler::vpcmpud(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
   if (!eight_) return Base::vpcmpud(k, x, y, how);
-  with(y, [&](const Operand& other) {
-    if (how == kLess || how == kNotLess) {
-      Base::vpmaxud(ymm14, half(x), other);
-      Base::vpcmpeqd(ymm14, ymm14, half(x));
-    } else if (how == kLessEqual || how == kNotLessEqual) {
-      Base::vpminud(ymm14, half(x), other);
-      Base::vpcmpeqd(ymm14, ymm14, half(x));
-    } else {
-      Base::vpcmpeqd(ymm14, half(x), other);
-    }
-  });
-  if (how == kLess || how == kNotLessEqual || how == kNotEqual) invert_ymm14();
-  keep_mask(k);
+  compare_integers(
+      k, x, y, how, [&](const Ymm& a, const Operand& b) { Base::vpmaxud(ymm14, a, b); },
+      [&](const Ymm& a, const Operand& b) { Base::vpminud(ymm14, a, b); });
 }
 
 void Assembler::vpcmpeqd(const Opmask& k, const Zmm& x, const Operand& y) {
   eight_ ? vpcmpd(k, x, y, kEqual) : Base::vpcmpeqd(k, x, y);
 }
 
-void Assembler::vptestnmd(const Opmask& k, const Zmm& x, const Operand& y) {
-  if (!eight_) return Base::vptestnmd(k, x, y);
+// ymm14: where x and y have no bit in common.
+void Assembler::find_apart(const Zmm& x, const Operand& y) {
   with(y, [&](const Operand& other) { Base::vpand(ymm14, half(x), other); });
   Base::vpxor(ymm15, ymm15, ymm15);
   Base::vpcmpeqd(ymm14, ymm14, ymm15);
+}
+
+void Assembler::vptestnmd(const Opmask& k, const Zmm& x, const Operand& y) {
+  if (!eight_) return Base::vptestnmd(k, x, y);
+  find_apart(x, y);
   keep_mask(k);
 }
 
 void Assembler::vptestmd(const Opmask& k, const Zmm& x, const Operand& y) {
   if (!eight_) return Base::vptestmd(k, x, y);
-  with(y, [&](const Operand& other) { Base::vpand(ymm14, half(x), other); });
-  Base::vpxor(ymm15, ymm15, ymm15);
-  Base::vpcmpeqd(ymm14, ymm14, ymm15);
+  find_apart(x, y);
   invert_ymm14();
   keep_mask(k);
 }
@@ -224,28 +220,28 @@ void Assembler::kandw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::kandw(to, x, y);
   Base::vmovdqa(ymm14, mask_of(x));
   Base::vpand(ymm14, ymm14, mask_of(y));
-  Base::vmovdqa(mask_of(to), ymm14);
+  keep_mask(to);
 }
 
 void Assembler::kandnw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::kandnw(to, x, y);
   Base::vmovdqa(ymm14, mask_of(x));
   Base::vpandn(ymm14, ymm14, mask_of(y));
-  Base::vmovdqa(mask_of(to), ymm14);
+  keep_mask(to);
 }
 
 void Assembler::korw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::korw(to, x, y);
   Base::vmovdqa(ymm14, mask_of(x));
   Base::vpor(ymm14, ymm14, mask_of(y));
-  Base::vmovdqa(mask_of(to), ymm14);
+  keep_mask(to);
 }
 
 void Assembler::kxorw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::kxorw(to, x, y);
   Base::vmovdqa(ymm14, mask_of(x));
   Base::vpxor(ymm14, ymm14, mask_of(y));
-  Base::vmovdqa(mask_of(to), ymm14);
+  keep_mask(to);
 }
 
 void Assembler::kxnorw(const Opmask& to, const Opmask& x, const Opmask& y) {
@@ -253,7 +249,7 @@ void Assembler::kxnorw(const Opmask& to, const Opmask& x, const Opmask& y) {
   Base::vmovdqa(ymm14, mask_of(x));
   Base::vpxor(ymm14, ymm14, mask_of(y));
   invert_ymm14();
-  Base::vmovdqa(mask_of(to), ymm14);
+  keep_mask(to);
 }
 
 void Assembler::knotw(const Opmask& to, const Opmask& x) {

@@ -200,6 +200,10 @@ class Assembler : public Xbyak::CodeGenerator {
   /// ymm14, where a comparison has left all bits of lanes for which it holds, to a mask.
   void keep_mask(const Opmask& k);
   void invert_ymm14();
+  template <class Greater, class Lesser>
+  void compare_integers(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how, Greater&& greater,
+                        Lesser&& lesser);
+  void find_apart(const Zmm& x, const Operand& y);
 
   // An operand in the form that AVX2 knows: may be in ymm15.
   template <class Fn>
