@@ -4,7 +4,7 @@ namespace rigel::vgpu::exec::native {
 namespace {
 
 // How integers are compared: bit 2 is "not".
-constexpr uint8_t kEqual = 0, kLess = 1, kLessEqual = 2, kNotEqual = 4, kNotLess = 5, kNotLessEqual = 6;
+constexpr uint8_t kEqual = 0, kLess = 1, kNotEqual = 4, kNotLess = 5, kNotLessEqual = 6;
 
 }  // namespace
 
