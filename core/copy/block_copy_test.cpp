@@ -59,8 +59,10 @@ TEST(BlockCopy, MovesOverlappingBlocks) {
 
 TEST(BlockCopy, FillsWordsAndNothingElse) {
   for (const uint32_t value : {0u, 0x5a5a5a5au, 0xffffffffu, 0x01020304u, 0x000000ffu}) {
-    for (size_t count = 1; count < 70; ++count) {
-      std::vector<uint32_t> target(80, 0x12345678);
+    std::vector<size_t> counts{255, 256, 257, 1000, 5001};
+    for (size_t count = 1; count < 70; ++count) counts.push_back(count);
+    for (const size_t count : counts) {
+      std::vector<uint32_t> target(count + 2, 0x12345678);
       fill_words(target.data() + 1, value, count);
       EXPECT_EQ(target[0], 0x12345678u);
       EXPECT_EQ(target[count + 1], 0x12345678u);
