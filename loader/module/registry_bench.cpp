@@ -20,8 +20,8 @@ class Installation {
     std::string pattern = std::filesystem::temp_directory_path() / "rigel-loader-XXXXXX";
     root_ = ::mkdtemp(pattern.data());
     constexpr std::string_view kMore =
-        R"(, "arch": "x86_64", "build_id": "9f3c0d51", "config": {"sdma": "auto", "max_queues": 128})";
-    for (const char* name : {"cpu", "gfx8", "gfx9", "gfx10", "other"}) {
+        R"(, "arch": "x86_64", "build_id": "cafe", "config": {"sdma": "auto", "max_queues": 128})";
+    for (const char* name : {"cpu", "gfx8", "gfx9", "gfx10", "test"}) {
       std::ofstream(root_ / (std::string(name) + ".json"))
           << manifest_text(name, std::string(RIGEL_TEST_MODULES) + "/module_good.so", kMore);
     }
@@ -53,7 +53,7 @@ void discover_and_open_again(benchmark::State& state) {
     DiscoveryReport report;
     BackendRegistry registry;
     registry.discover(installation.environment, RuntimeConfig{}, report);
-    benchmark::DoNotOptimize(registry.open(*registry.backends().front(), report));
+    benchmark::DoNotOptimize(registry.open(*registry.backends().back(), report));
   }
 }
 BENCHMARK(discover_and_open_again);

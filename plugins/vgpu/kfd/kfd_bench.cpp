@@ -49,9 +49,7 @@ void IoctlGetVersionOnTheHeap(benchmark::State& state) {
 BENCHMARK(IoctlGetVersionOnTheHeap);
 
 void IoctlSetEvent(benchmark::State& state) {
-  kfd_create_event e{};
-  client().must(KFD_NR_CREATE_EVENT, e, "CREATE_EVENT");
-  kfd_event_ref ref{e.event_id, 0};
+  kfd_event_ref ref{client().make_event().id, 0};
   for (auto _ : state) client().must(KFD_NR_SET_EVENT, ref, "SET_EVENT");
   client().must(KFD_NR_DESTROY_EVENT, ref, "DESTROY_EVENT");
 }
