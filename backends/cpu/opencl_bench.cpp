@@ -227,10 +227,13 @@ class Comparison {
     packet.workgroup_size_y = static_cast<uint16_t>(group.y);
     packet.workgroup_size_z = static_cast<uint16_t>(group.z);
     packet.kernarg_address = const_cast<void*>(args);
+    // A short one is waited for spinning; else the waiter leaves its processor to the kernel, as clFinish
+    // does.
+    const hsa_wait_state_t how = args == nullptr ? HSA_WAIT_STATE_ACTIVE : HSA_WAIT_STATE_BLOCKED;
     const auto run = [&] {
       application_.expect(1);
       application_.submit(packet);
-      application_.wait(HSA_WAIT_STATE_ACTIVE);
+      application_.wait(how);
     };
     const cl_kernel made = opencl_ ? other() : nullptr;
     const auto run_other = [&] { opencl_.run(made, grid, group); };
