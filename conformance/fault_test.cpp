@@ -119,6 +119,11 @@ TEST_P(Fault, ATrapStopsTheQueue) {
               HSA_STATUS_ERROR_EXCEPTION);
 }
 
+TEST_P(Fault, ADivisionByZeroThatIsEnabledStopsTheQueue) {
+  expect_stop(dispatch_packet(kernels_.kernel("divide_by_zero"), kernarg(EmptyArgs{}), 1, 1),
+              HSA_STATUS_ERROR_EXCEPTION);
+}
+
 TEST_P(Fault, ManyWavesThatFailAreOneError) {
   expect_stop(dispatch_packet(kernels_.kernel("trap"), kernarg(EmptyArgs{}), 4096, 64),
               HSA_STATUS_ERROR_EXCEPTION);

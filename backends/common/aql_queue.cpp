@@ -92,7 +92,11 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   if (*doorbell == nullptr) {
     return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the doorbell cannot be mapped");
   }
-  if (device_.traps() != nullptr) device_.traps()->add(*this, queue_, arguments.doorbell_offset);
+  if (device_.traps() != nullptr) {
+    status = device_.traps()->add(*this, queue_, arguments.doorbell_offset);
+    if (status != HSA_STATUS_SUCCESS)
+      return refuse(host, status, "errors of the queue's waves cannot be watched");
+  }
   const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
   status = host->signal->watch(host->self, &stopped, on_inactive, this);
   if (status == HSA_STATUS_SUCCESS && exceptions_ != 0) {

@@ -131,6 +131,17 @@ TEST_P(Queues, AreStoppedByATrap) {
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_EXCEPTION)));
 }
 
+TEST_P(Queues, AreStoppedByAnArithmeticExceptionThatIsEnabled) {
+  const bool gfx10 = device_->facts.version.major == 10;
+  const uint32_t set_mode_enables = gfx10 ? 0xba803301 : 0xba003301;  // of a literal
+  constexpr uint32_t kDivisionByZero = 1 << 2;
+  const uint32_t rcp_v1_v0 = gfx10 ? 0x7e025500 : 0x7e024500;  // lane 0 has a zero
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({set_mode_enables, kDivisionByZero, rcp_v1_v0, kEnd}), 0, done);
+  ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
+  EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_EXCEPTION)));
+}
+
 TEST_P(Queues, AreStoppedByAnIllegalInstruction) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kNoInstruction, kEnd}), 0, done);

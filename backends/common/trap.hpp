@@ -3,7 +3,7 @@
 //
 // Ownership and order: code and data are memory that every queue of the device can read; the data also by the
 // host, which stores a queue in its place before the queue's first packet, and null before it frees the
-// queue.
+// queue; or on gfx8 the signal, before the device's first packet.
 #pragma once
 
 #include <cstdint>

@@ -27,17 +27,13 @@ std::unique_ptr<TrapHandler> TrapHandler::install(Device& device) {
     return nullptr;
   std::memcpy(handler->code_.data(), code.data(), code.size_bytes());
   std::memset(handler->data_.data(), 0, sizeof(TrapData));
-  if (!generation.waves_know_queues) {
-    if (host->signal->create(host->self, 0, &handler->unattributed_) != HSA_STATUS_SUCCESS) return nullptr;
-    const hsabe_wait_t wait{handler->unattributed_, 0, HSA_SIGNAL_CONDITION_NE, 0};
-    if (host->signal->watch(host->self, &wait, on_unattributed, handler.get()) != HSA_STATUS_SUCCESS)
-      return nullptr;
-    const TrapDataGfx8 data{handler->unattributed_, 0};
-    std::memcpy(handler->data_.data(), &data, sizeof(data));
-  }
   kfd_set_trap_handler arguments{handler->code_.address(), handler->data_.address(), device.driver.gpu_id, 0};
   if (device.ioctl(KFD_NR_SET_TRAP_HANDLER, arguments) != 0) return nullptr;
   return handler;
+}
+
+bool TrapHandler::waves_know_queues() const {
+  return device_.family.generation->waves_know_queues;
 }
 
 TrapHandler::~TrapHandler() {
@@ -54,13 +50,33 @@ TrapHandler::~TrapHandler() {
   host->signal->settle(host->self);
 }
 
-void TrapHandler::add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset) {
+hsabe_status_t TrapHandler::watch_unattributed() {
+  const hsabe_host_t* const host = device_.host;
+  hsabe_status_t status = host->signal->create(host->self, 0, &unattributed_);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  const hsabe_wait_t any{unattributed_, 0, HSA_SIGNAL_CONDITION_NE, 0};
+  status = host->signal->watch(host->self, &any, on_unattributed, this);
+  if (status != HSA_STATUS_SUCCESS) {
+    host->signal->destroy(host->self, unattributed_);
+    unattributed_ = 0;
+    return status;
+  }
+  auto& data = *reinterpret_cast<TrapDataGfx8*>(data_.data());
+  std::atomic_ref(data.unattributed_signal).store(unattributed_, std::memory_order_release);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t TrapHandler::add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset) {
   const std::lock_guard lock(mutex_);
   const uint32_t doorbell = trap_doorbell_index(doorbell_offset);
+  if (waves_know_queues()) {
+    auto& table = *reinterpret_cast<TrapData*>(data_.data());
+    std::atomic_ref(table.queues[doorbell]).store(amd_queue, std::memory_order_release);
+  } else if (unattributed_ == 0) {
+    if (const hsabe_status_t status = watch_unattributed(); status != HSA_STATUS_SUCCESS) return status;
+  }
   queues_.push_back({&queue, doorbell});
-  if (unattributed_ != 0) return;
-  auto& table = *reinterpret_cast<TrapData*>(data_.data());
-  std::atomic_ref(table.queues[doorbell]).store(amd_queue, std::memory_order_release);
+  return HSA_STATUS_SUCCESS;
 }
 
 void TrapHandler::remove(AqlQueue& queue) {
@@ -68,7 +84,7 @@ void TrapHandler::remove(AqlQueue& queue) {
   const auto found =
       std::find_if(queues_.begin(), queues_.end(), [&](const Entry& entry) { return entry.queue == &queue; });
   if (found == queues_.end()) return;
-  if (unattributed_ == 0) {
+  if (waves_know_queues()) {
     auto& table = *reinterpret_cast<TrapData*>(data_.data());
     std::atomic_ref(table.queues[found->doorbell]).store(nullptr, std::memory_order_release);
   }

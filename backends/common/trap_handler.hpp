@@ -2,6 +2,8 @@
 //
 // Made by open and ended by close. Queues are added before their first packet and removed when the processor
 // has let go of them. On gfx8 most errors name no queue: all of them are stopped, on a thread of the runtime.
+// The signal that such errors come by is made with the first queue: the runtime's devices see and announce no
+// signals that are made while they are opened.
 #pragma once
 
 #include <memory>
@@ -24,15 +26,18 @@ class TrapHandler {
   ~TrapHandler();
   TrapHandler(const TrapHandler&) = delete;
 
-  void add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset);
+  /// What the runtime says if there is no signal to be had, or none to be watched.
+  hsabe_status_t add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset);
   void remove(AqlQueue& queue);
 
-  /// A TrapData, or on gfx8 a TrapDataGfx8.
+  /// A TrapData, or on gfx8 a TrapDataGfx8, whose signal is there from the first queue on.
   const void* data() const { return data_.data(); }
 
  private:
   explicit TrapHandler(Device& device) : device_(device) {}
   static bool on_unattributed(hsa_signal_value_t code, void* self);
+  bool waves_know_queues() const;
+  hsabe_status_t watch_unattributed();  // with the lock
 
   struct Entry {
     AqlQueue* queue;
@@ -42,9 +47,9 @@ class TrapHandler {
   Device& device_;
   Block code_;
   Block data_;
-  uint64_t unattributed_ = 0;  // signal, gfx8; ends under the mutex
 
-  std::mutex mutex_;  // guards what follows, and the table in data_
+  std::mutex mutex_;           // guards what follows, and what is in data_
+  uint64_t unattributed_ = 0;  // signal, gfx8
   std::vector<Entry> queues_;
 };
 

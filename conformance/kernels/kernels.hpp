@@ -87,7 +87,7 @@ struct GwsMeetArgs {
 };
 
 // For GPUs only, with the errors that their waves make: `illegal` meets an instruction that is none, `trap`
-// calls the trap handler as a failed assertion does.
+// calls the trap handler as a failed assertion does, `divide_by_zero` does so with that exception enabled.
 
 /// store: writes to an address of any segment.
 struct StoreArgs {

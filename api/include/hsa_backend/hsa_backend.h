@@ -102,6 +102,8 @@ HSABE_CHECK(hsabe_wait_t, reserved0);
 
 typedef struct hsabe_host_signal {
   uint64_t struct_size;
+  /* Devices see signals, and wake who waits for them, that are made after all devices have been opened: those
+   * that device.open makes are the host's alone. */
   hsabe_status_t (*create)(void* self, int64_t initial_value, uint64_t* out);
   void (*destroy)(void* self, uint64_t signal);
   /* Changes the value with release semantics and wakes whoever waits. Writing to amd_signal_t.value without
