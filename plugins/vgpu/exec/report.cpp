@@ -105,7 +105,7 @@ DispatchResult describe_failure(const Group& group, Memory& memory) {
     case Stop::kTrap:
       result.kind = DispatchResult::Kind::kError;
       result.error = QueueError::kTrap;
-      what = fmt::format("trap {} and no handler for it", wave.trap_id);
+      what = fmt::format("trap {} in the trap handler", wave.trap_id);
       break;
     default: {
       result.kind = DispatchResult::Kind::kError;

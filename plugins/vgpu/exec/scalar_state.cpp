@@ -301,13 +301,18 @@ void place_trap_registers(MicroOp& op, const LoweringContext& context) {
   op.src[0].constant = op.dst + (gfx8 ? 10 : 14) * 4;
 }
 
-// aux: the trap's number.
+// aux: the trap's number. Where no traps are taken it does nothing, by the manuals of RDNA3 and later; the
+// older ones say as much of STATUS. Without a handler of the program's, amdkfd's own goes on behind it. What
+// becomes of one in a trap handler nobody says.
 void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const Core::TrapHandler handler = wave->core->trap_handler();
-  if (!takes_traps(*wave, handler)) {
+  if ((wave->status & kPrivileged) != 0) {
     wave->stop = Stop::kTrap;
     wave->trap_id = static_cast<uint8_t>(op->aux);
     RIGEL_LEAVE(op, wave);
+  }
+  if (!takes_traps(*wave, handler)) {
+    RIGEL_NEXT(op + 1, wave, registers, exec);
   }
   const MicroOp* const next =
       enter_trap_handler(op, wave, registers, exec, handler, pc_of(op), op->aux << 16);

@@ -195,10 +195,24 @@ TEST(Scalar, HalvesStayFiniteFromWhereModeSaysSo) {
   }
 }
 
-TEST(Scalar, TrapsWithoutAHandlerStopTheWave) {
+TEST(Scalar, TrapsThatAreNotTakenDoNothing) {
+  for (const uint32_t enabled : {0u, 1u}) {
+    TestWave t(gfx(9, 0, 0));
+    t.wave.status = enabled << 6;
+    if (enabled == 0) t.trap.code_va = t.code_buffer.va + 4096;
+    EXPECT_EQ(t.run({0xbe800081, 0xbf920002, 0xbe810081}), Stop::kEnd);
+    EXPECT_EQ(t.s(1), 1u) << (enabled == 0 ? "traps are disabled" : "there is no handler");
+  }
+}
+
+TEST(Scalar, TrapsInTheHandlerStopTheWave) {
   TestWave t(gfx(9, 0, 0));
-  EXPECT_EQ(t.run({0xbe800081, 0xbf920002, 0xbe810081}), Stop::kTrap);
-  EXPECT_EQ(t.wave.trap_id, 2);
+  t.wave.status = 1u << 6;
+  t.trap.code_va = t.code_buffer.va + 4096;
+  t.put({0xbe820081, 0xbf920003}, 4096);
+  EXPECT_EQ(t.run({0xbf920002, 0xbe810081}), Stop::kTrap);
+  EXPECT_EQ(t.wave.trap_id, 3);
+  EXPECT_EQ(t.s(2), 1u);
   EXPECT_EQ(t.s(1), 0u);
 }
 

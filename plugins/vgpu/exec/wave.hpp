@@ -24,7 +24,7 @@ enum class Stop : uint8_t {
   kEnd,      ///< s_endpgm
   kFault,    ///< A memory access that failed: Wave::fault_*
   kIllegal,  ///< An instruction that cannot be executed
-  kTrap,     ///< s_trap without a handler to take it
+  kTrap,     ///< s_trap in the trap handler
   kHalt,     ///< s_sethalt: it goes on when a debugger says so, that is, not before it is cancelled
 };
 

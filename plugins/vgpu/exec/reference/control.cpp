@@ -238,10 +238,11 @@ class Control {
   // The PC and the number in TTMP0 and 1. STATUS and the handler's data are where amdkfd's handler, which is
   // entered first, puts them.
   uint64_t trap(Next& next) {
-    if (hardware_.trap_code == 0 || (hardware_.status & kTrapEn) == 0 || (hardware_.status & kPriv) != 0) {
+    if ((hardware_.status & kPriv) != 0) {
       next = Next::kTraps;
       return state_.pc;
     }
+    if (hardware_.trap_code == 0 || (hardware_.status & kTrapEn) == 0) return behind_;
     const bool gfx8 = state_.target.family() == Family::kGfx8;
     const unsigned ttmp = gfx8 ? 112 : 108;
     const uint32_t status = status_register();

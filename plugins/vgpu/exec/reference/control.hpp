@@ -24,7 +24,7 @@ enum class Next : uint8_t {
   kBarrier,
   kSleeps,
   kHalts,
-  kTraps,  ///< s_trap that nobody takes.
+  kTraps,  ///< s_trap in the trap handler.
 };
 
 /// Executes a scalar instruction at State::pc that execute() does not know. State::pc is where it leads to.
