@@ -1,10 +1,13 @@
 // What atomic operations make of the old value, for global memory and LDS alike, and the host atomics that do
 // it to global memory.
 //
-// Floating point: memory and LDS round to nearest even, whatever MODE says. LDS follows MODE's denormals;
-// memory flushes those of single precision that an addition sees or makes, and keeps those of other types.
-// Minimum and maximum are a comparison and a choice, as the manuals write them: (new < old) ? new : old; so a
-// NaN in memory stays, and a NaN operand changes nothing. Comparisons of -0 and +0 hold for equal.
+// Floating point: memory and LDS round to nearest even, whatever MODE says. LDS follows MODE's denormals, but
+// for the operands of a sum of doubles; memory flushes those of single precision that an addition sees or
+// makes, and keeps those of other types. A sum gives the first NaN, memory's before the operand's, quieted. A
+// minimum or maximum gives a signaling NaN, quieted, or else one of the two as it is: a quiet NaN loses, -0
+// is less than +0, and if neither is less, memory stays. Denormals that are flushed are so for the
+// comparison. Compare-and-swap takes zeros for equal and no NaNs, and stores a flushed denormal as zero.
+// docs/vgpu-isa.md has where that is from.
 #pragma once
 
 #include <bit>
@@ -41,6 +44,48 @@ constexpr bool has_two_operands(Atomic atomic) {
          atomic == Atomic::kWrap;
 }
 
+/// The parts of a floating-point number of T's size.
+template <class T>
+struct FloatBits {
+  using Number = std::conditional_t<sizeof(T) == 4, float, double>;
+  static constexpr T kSign = T{1} << (sizeof(T) * 8 - 1);
+  static constexpr T kQuiet = sizeof(T) == 4 ? T{0x400000} : static_cast<T>(0x8'0000'0000'0000);
+  static constexpr T kInfinity = sizeof(T) == 4 ? T{0x7f800000} : static_cast<T>(0x7ff0'0000'0000'0000);
+
+  static Number number(T bits) { return std::bit_cast<Number>(bits); }
+  static bool is_nan(T bits) { return (bits & ~kSign) > kInfinity; }
+  static bool is_signaling(T bits) { return is_nan(bits) && (bits & kQuiet) == 0; }
+  /// A denormal that the environment flushes becomes zero.
+  static T flushed(T bits) { return number(bits) == 0 ? bits & kSign : bits; }
+  /// Whether a comes before b, zeros by their signs; of numbers.
+  static bool less(T a, T b) {
+    const auto place = [](T bits) {
+      const auto is = static_cast<std::make_signed_t<T>>(flushed(bits));
+      return is < 0 ? is ^ static_cast<std::make_signed_t<T>>(~kSign) : is;
+    };
+    return place(a) < place(b);
+  }
+};
+
+template <class T>
+inline T float_sum(T old, T source) {
+  using Bits = FloatBits<T>;
+  const auto sum = std::bit_cast<T>(Bits::number(old) + Bits::number(source));
+  if (!Bits::is_nan(sum)) [[likely]]
+    return sum;
+  return Bits::is_nan(old) ? old | Bits::kQuiet : Bits::is_nan(source) ? source | Bits::kQuiet : sum;
+}
+
+template <bool kMax, class T>
+inline T float_extreme(T old, T source) {
+  using Bits = FloatBits<T>;
+  if (Bits::is_signaling(old)) return old | Bits::kQuiet;
+  if (Bits::is_signaling(source)) return source | Bits::kQuiet;
+  if (Bits::is_nan(old)) return source;
+  if (Bits::is_nan(source)) return old;
+  return (kMax ? Bits::less(old, source) : Bits::less(source, old)) ? source : old;
+}
+
 /// Halves are added in single precision, which is exact enough to round once.
 uint32_t add_packed_halves(uint32_t a, uint32_t b);
 
@@ -48,8 +93,6 @@ uint32_t add_packed_halves(uint32_t a, uint32_t b);
 template <Atomic kAtomic, class T>
 inline T next_value(T old, T source, [[maybe_unused]] T other) {
   using Signed = std::make_signed_t<T>;
-  using Float = std::conditional_t<sizeof(T) == 4, float, double>;
-  [[maybe_unused]] const auto f = [](T bits) { return std::bit_cast<Float>(bits); };
   if constexpr (kAtomic == Atomic::kSwap) return source;
   if constexpr (kAtomic == Atomic::kCmpSwap) return old == other ? source : old;
   if constexpr (kAtomic == Atomic::kAdd) return old + source;
@@ -77,10 +120,13 @@ inline T next_value(T old, T source, [[maybe_unused]] T other) {
     const uint64_t high = half(static_cast<uint32_t>(was >> 32), static_cast<uint32_t>(is >> 32));
     return static_cast<T>(half(static_cast<uint32_t>(was), static_cast<uint32_t>(is)) | high << 32);
   }
-  if constexpr (kAtomic == Atomic::kFloatCmpSwap) return f(old) == f(other) ? source : old;
-  if constexpr (kAtomic == Atomic::kFloatMin) return f(source) < f(old) ? source : old;
-  if constexpr (kAtomic == Atomic::kFloatMax) return f(source) > f(old) ? source : old;
-  if constexpr (kAtomic == Atomic::kFloatAdd) return std::bit_cast<T>(f(old) + f(source));
+  if constexpr (kAtomic == Atomic::kFloatCmpSwap) {
+    using Bits = FloatBits<T>;
+    return Bits::number(old) == Bits::number(other) ? Bits::flushed(source) : old;
+  }
+  if constexpr (kAtomic == Atomic::kFloatMin) return float_extreme<false>(old, source);
+  if constexpr (kAtomic == Atomic::kFloatMax) return float_extreme<true>(old, source);
+  if constexpr (kAtomic == Atomic::kFloatAdd) return float_sum(old, source);
   if constexpr (kAtomic == Atomic::kPackedAddF16) {
     return add_packed_halves(static_cast<uint32_t>(old), static_cast<uint32_t>(source));
   }

@@ -676,7 +676,8 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
                  layout.wave_size,
                  shape->pair ? static_cast<int32_t>(access.offsets[1] - access.offsets[0]) : 0};
   access.kind_code = access.kind.code();
-  const uint8_t denormals = shape->bytes == 8 ? context.mode.denorm64 : context.mode.denorm32;
+  uint8_t denormals = shape->bytes == 8 ? context.mode.denorm64 : context.mode.denorm32;
+  if (shape->bytes == 8 && shape->atomic == Atomic::kFloatAdd) denormals = 3;
   access.mxcsr = 0x1f80u | ((denormals & 1) == 0 ? 0x40u : 0u) | ((denormals & 2) == 0 ? 0x8000u : 0u);
 
   MicroOp& op =

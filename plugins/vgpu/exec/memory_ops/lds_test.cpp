@@ -319,6 +319,76 @@ TEST_P(Lds, FloatAdditionFollowsDenormalsOfModeAndRoundsToNearest) {
   }
 }
 
+TEST_P(Lds, FloatAtomicsChooseAsTheManualsSay) {
+  constexpr uint32_t kOne = 0x3f800000, kMinusOne = 0xbf800000, kZero = 0, kMinusZero = 0x80000000,
+                     kSmall = 1, kMinusSmall = 0x80000001, kQuiet = 0x7fc01234, kQuietToo = 0xffc05678,
+                     kSignaling = 0x7f801234, kSignalingToo = 0xff805678, kInfinity = 0x7f800000,
+                     kMinusInfinity = 0xff800000;
+  struct Case {
+    Op op;
+    uint32_t memory, operand, kept, flushed;  // what memory gets
+  };
+  const Case cases[] = {
+      {Op::ds_min_f32, kOne, kMinusOne, kMinusOne, kMinusOne},
+      {Op::ds_min_f32, kZero, kMinusZero, kMinusZero, kMinusZero},
+      {Op::ds_min_f32, kQuiet, kOne, kOne, kOne},
+      {Op::ds_min_f32, kMinusInfinity, kQuiet, kMinusInfinity, kMinusInfinity},
+      {Op::ds_min_f32, kQuiet, kQuietToo, kQuiet, kQuiet},
+      {Op::ds_min_f32, kOne, kSignaling, kQuiet, kQuiet},
+      {Op::ds_min_f32, kSignalingToo, kSignaling, kQuietToo, kQuietToo},
+      {Op::ds_min_f32, kQuiet, kSignalingToo, kQuietToo, kQuietToo},
+      {Op::ds_min_f32, kSmall, kZero, kZero, kSmall},
+      {Op::ds_min_f32, kZero, kMinusSmall, kMinusSmall, kMinusSmall},
+      {Op::ds_max_f32, kOne, kMinusOne, kOne, kOne},
+      {Op::ds_max_f32, kMinusZero, kZero, kZero, kZero},
+      {Op::ds_max_f32, kQuiet, kMinusInfinity, kMinusInfinity, kMinusInfinity},
+      {Op::ds_max_f32, kInfinity, kQuiet, kInfinity, kInfinity},
+      {Op::ds_max_f32, kZero, kSmall, kSmall, kZero},
+      {Op::ds_add_f32, kQuiet, kQuietToo, kQuiet, kQuiet},
+      {Op::ds_add_f32, kSignalingToo, kQuiet, kQuietToo, kQuietToo},
+      {Op::ds_add_f32, kOne, kSignaling, kQuiet, kQuiet},
+      {Op::ds_add_f32, kInfinity, kMinusInfinity, 0xffc00000, 0xffc00000},
+      {Op::ds_add_f32, kMinusZero, kZero, kZero, kZero},
+  };
+  for (const Case& one : cases) {
+    for (const bool keep : {true, false}) {
+      Machine m(GetParam());
+      m.mode.denorm32 = keep ? 3 : 0;
+      m.set_exec(1);
+      m.lds_dwords()[0] = one.memory;
+      m.vgpr(kAddress)[0] = 0;
+      m.vgpr(kData)[0] = one.operand;
+      ASSERT_EQ(m.run(ds(one.op)), Stop::kEnd);
+      EXPECT_EQ(m.lds_dwords()[0], keep ? one.kept : one.flushed)
+          << isa::name(one.op) << std::hex << ' ' << one.memory << ' ' << one.operand;
+    }
+  }
+}
+
+TEST_P(Lds, FloatCompareAndStoreTakesNumbersForEqual) {
+  struct Case {
+    uint32_t memory, expected, operand, kept, flushed;  // what memory gets
+  };
+  constexpr Case kCases[] = {
+      {0, 0x80000000, 5 << 23, 5 << 23, 5 << 23},                 // zeros of both signs
+      {0x7fc00000, 0x7fc00000, 5 << 23, 0x7fc00000, 0x7fc00000},  // NaNs
+      {1, 0, 5 << 23, 1, 5 << 23},                                // a denormal
+      {0, 0, 0x80000001, 0x80000001, 0x80000000},
+  };
+  for (const Case& one : kCases) {
+    for (const bool keep : {true, false}) {
+      Machine m(GetParam());
+      m.mode.denorm32 = keep ? 3 : 0;
+      m.set_exec(1);
+      m.lds_dwords()[0] = one.memory;
+      m.vgpr(kAddress)[0] = 0;
+      m.vgpr(kData)[0] = one.expected, m.vgpr(kData2)[0] = one.operand;
+      ASSERT_EQ(m.run(ds(Op::ds_cmpst_f32)), Stop::kEnd);
+      EXPECT_EQ(m.lds_dwords()[0], keep ? one.kept : one.flushed) << std::hex << one.memory;
+    }
+  }
+}
+
 TEST_P(Lds, Exchange2) {
   Machine m(GetParam());
   fill(m);

@@ -374,6 +374,9 @@ bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const Swi
 // single lies on the same side of every half's midpoint as the exact sum: one rounding in effect.
 uint32_t add_packed_halves(uint32_t a, uint32_t b) {
   const auto half = [](uint32_t x, uint32_t y) {
+    for (const uint32_t bits : {x & 0xffff, y & 0xffff}) {
+      if ((bits & 0x7fff) > 0x7c00) return bits | 0x200;
+    }
     return static_cast<uint32_t>(half_from_float(float_from_half(x & 0xffff) + float_from_half(y & 0xffff)));
   };
   return half(a, b) | half(a >> 16, b >> 16) << 16;

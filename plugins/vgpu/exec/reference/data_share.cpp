@@ -162,6 +162,13 @@ class Lanes {
   State& after_;
 };
 
+/// Rounds to nearest, with the mode's denormals; sums of doubles keep them.
+Rules rules_of_sharing(const Element& element, const State& state) {
+  const Rules mode = element.bytes == 8 ? state.other() : state.single();
+  if (element.bytes == 8 && element.change == Change::kFloatAdd) return {};
+  return {0, mode.keep_inputs, mode.keep_results};
+}
+
 /// A memory operation on one element of one lane.
 void access(const isa::Instruction& in, const DataShare& op, const Window& window, uint32_t address,
             unsigned which, unsigned lane, Lanes& lanes, State& state) {
@@ -211,10 +218,8 @@ void access(const isa::Instruction& in, const DataShare& op, const Window& windo
     // Compare-and-store: DATA0 is what is expected, DATA1 what is stored.
     const bool compares =
         element.change == Change::kCompareSwap || element.change == Change::kFloatCompareSwap;
-    const Rules mode = bytes == 8 ? state.other() : state.single();
-    const Rules rules{0, mode.keep_inputs, mode.keep_results};
+    const Rules rules = rules_of_sharing(element, state);
     const uint64_t source = compares ? second : given, other = compares ? given : second;
-    if (is_open(element.change, bytes, memory, source, other, rules)) world.open = true;
     world.update(window.space, place, bytes, changed(element.change, bytes, memory, source, other, rules));
   }
   if (!op.returns) return;
@@ -241,9 +246,7 @@ void access_source2(const isa::Instruction& in, const DataShare& op, const Windo
   if (!window.holds(a, bytes)) return;
   const uint64_t source = window.holds(b, bytes) ? state.world.read(window.space, window.base + b, bytes) : 0;
   const uint64_t memory = state.world.read(window.space, window.base + a, bytes);
-  const Rules mode = bytes == 8 ? state.other() : state.single();
-  const Rules rules{0, mode.keep_inputs, mode.keep_results};
-  if (is_open(op.element.change, bytes, memory, source, 0, rules)) state.world.open = true;
+  const Rules rules = rules_of_sharing(op.element, state);
   state.world.update(window.space, window.base + a, bytes,
                      changed(op.element.change, bytes, memory, source, 0, rules));
 }

@@ -73,23 +73,28 @@ int64_t as_signed(uint64_t x, unsigned bytes) {
   return bytes == 8 ? static_cast<int64_t>(x) : static_cast<int64_t>(static_cast<int32_t>(x));
 }
 
-// a < b and a == b of floating-point values, as numbers: nothing holds of a NaN, and zeros are equal.
-bool float_less(Format f, uint64_t a, uint64_t b) {
-  if (is_nan(f, a) || is_nan(f, b)) return false;
-  const auto ordered = [&](uint64_t x) {
-    const auto magnitude = static_cast<int64_t>(x & ~f.sign_bit());
-    return is_negative(f, x) ? -magnitude : magnitude;
-  };
-  return ordered(a) < ordered(b);
+// The order in which minima choose, from the least: -inf, negative numbers, -0, +0, positive ones, +inf,
+// quiet NaNs; for maxima quiet NaNs come before -inf.
+int64_t rank(Format f, uint64_t x, bool is_max) {
+  const auto infinity = static_cast<int64_t>(f.infinity());
+  if (is_nan(f, x)) return is_max ? -infinity - 2 : infinity + 1;
+  const auto magnitude = static_cast<int64_t>(x & ~f.sign_bit());
+  return is_negative(f, x) ? -magnitude - 1 : magnitude;
 }
 
-// A sum that is a NaN, but not the one there was.
-bool which_nan(Format f, uint64_t a, uint64_t b) {
-  return is_nan(f, a) ? is_nan(f, b) : is_infinite(f, a) && is_infinite(f, b) && a != b;
+// What memory has is the first source. Of two that are the same there it is kept.
+uint64_t float_choice(Format f, uint64_t memory, uint64_t source, bool is_max, const Rules& rules) {
+  if (is_signalling(f, memory)) return quieted(f, memory);
+  if (is_signalling(f, source)) return quieted(f, source);
+  const int64_t there = rank(f, flushed_input(f, memory, rules), is_max);
+  const int64_t given = rank(f, flushed_input(f, source, rules), is_max);
+  return (is_max ? given > there : given < there) ? source : memory;
 }
 
+// Zeros are equal, NaNs are not.
 bool float_equal(Format f, uint64_t a, uint64_t b) {
-  return !is_nan(f, a) && !is_nan(f, b) && !float_less(f, a, b) && !float_less(f, b, a);
+  if (is_nan(f, a) || is_nan(f, b)) return false;
+  return a == b || (is_zero(f, a) && is_zero(f, b));
 }
 
 }  // namespace
@@ -160,35 +165,18 @@ uint64_t changed(Change change, unsigned bytes, uint64_t memory, uint64_t source
     case Change::kFloatAdd:
       return add(f, memory, source, rules);
     case Change::kFloatMin:
-      return float_less(f, source, memory) ? source : memory;
+      return float_choice(f, memory, source, false, rules);
     case Change::kFloatMax:
-      return float_less(f, memory, source) ? source : memory;
+      return float_choice(f, memory, source, true, rules);
     case Change::kFloatCompareSwap:
-      return float_equal(f, memory, other) ? source : memory;
+      return float_equal(f, flushed_input(f, memory, rules), flushed_input(f, other, rules))
+                 ? flushed_input(f, source, rules)
+                 : memory;
     case Change::kPackedAdd:
       return add(kHalf, memory & 0xffff, source & 0xffff, rules) |
              add(kHalf, memory >> 16, source >> 16, rules) << 16;
   }
   return memory;
-}
-
-bool is_open(Change change, unsigned bytes, uint64_t memory, uint64_t source, uint64_t other,
-             const Rules& rules) {
-  const Format f = bytes == 8 ? kDouble : kSingle;
-  switch (change) {
-    case Change::kFloatAdd:
-      return which_nan(f, memory, source);
-    case Change::kPackedAdd:
-      return which_nan(kHalf, memory & 0xffff, source & 0xffff) ||
-             which_nan(kHalf, memory >> 16, source >> 16);
-    case Change::kFloatMin:
-    case Change::kFloatMax:
-      return !rules.keep_inputs && (is_denormal(f, memory) || is_denormal(f, source));
-    case Change::kFloatCompareSwap:
-      return !rules.keep_inputs && (is_denormal(f, memory) || is_denormal(f, other));
-    default:
-      return false;
-  }
 }
 
 uint32_t narrow_loaded(const Element& element, uint32_t loaded, uint32_t before) {

@@ -53,14 +53,9 @@ struct Element {
 std::optional<Element> element_of(std::string_view what);
 
 /// Of an atomic: the value that memory gets. `source` goes into it; `other` is what it is compared with, or
-/// the second operand. `rules` are those of the floating-point additions.
+/// the second operand. `rules` are those of floating-point numbers.
 uint64_t changed(Change change, unsigned bytes, uint64_t memory, uint64_t source, uint64_t other,
                  const Rules& rules);
-
-/// Whether the manuals leave open what an operation on floating-point values gives: which NaN, and
-/// whether comparisons see denormals where additions don't.
-bool is_open(Change change, unsigned bytes, uint64_t memory, uint64_t source, uint64_t other,
-             const Rules& rules);
 
 /// What a register becomes when `loaded` (of less than four bytes) arrives.
 uint32_t narrow_loaded(const Element& element, uint32_t loaded, uint32_t before);

@@ -62,7 +62,6 @@ void access_lane(const isa::Instruction& in, const Element& element, const Place
     const uint64_t source = operand(0), other = has_other ? operand(1) : 0;
     old = load(0, bytes);
     const Rules rules = rules_of_memory(element);
-    if (is_open(element.change, bytes, old, source, other, rules)) world.open = true;
     const uint64_t next = changed(element.change, bytes, old, source, other, rules);
     for (unsigned i = 0; i < bytes; ++i) world.update(placed.space, placed.address(i), 1, next >> 8 * i);
   }

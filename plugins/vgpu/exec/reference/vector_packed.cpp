@@ -123,17 +123,18 @@ void dot_integers(Lane& lane, unsigned bits, bool is_signed) {
 }
 
 void dot_halves(Lane& lane) {
-  // How often it rounds is not said: one product after the other, fused or not, in either order, or once.
-  const Rules rules = lane.state.single();
+  // Denormals: of single precision never, of halves by the mode, but on gfx9 not either.
+  const Rules flush{lane.state.single().round, false, false};
+  const Rules halves = lane.state.target.family() == isa::Family::kGfx9 ? flush : lane.state.other();
   uint64_t a[2], b[2];
   for (const unsigned n : {0u, 1u}) {
-    a[n] = converted(kHalf, half(lane, 0, n == 1, true), lane.state.other(), kSingle, Rules{});
-    b[n] = converted(kHalf, half(lane, 1, n == 1, true), lane.state.other(), kSingle, Rules{});
+    a[n] = converted(kHalf, half(lane, 0, n == 1, true), halves, kSingle, Rules{});
+    b[n] = converted(kHalf, half(lane, 1, n == 1, true), halves, kSingle, Rules{});
   }
   uint64_t c = lane.wide[2][0];
   if (lane.in.encoding == isa::Encoding::kVop3p && (lane.in.neg >> 2 & 1) != 0) c ^= kSingle.sign_bit();
-  for (const Rules r : {rules, Rules{rules.round, false, false}, Rules{rules.round, true, true},
-                        Rules{0, false, false}, Rules{0, true, true}}) {
+  // How often it rounds is not said: one product after the other, fused or not, in either order, or once.
+  for (const Rules r : {flush, Rules{0, false, false}}) {
     lane.accept(fused(kSingle, a[1], b[1], fused(kSingle, a[0], b[0], c, r), r));
     lane.accept(fused(kSingle, a[0], b[0], fused(kSingle, a[1], b[1], c, r), r));
     const uint64_t p0 = multiply(kSingle, a[0], b[0], r), p1 = multiply(kSingle, a[1], b[1], r);
@@ -141,10 +142,13 @@ void dot_halves(Lane& lane) {
     lane.accept(add(kSingle, add(kSingle, p0, c, r), p1, r));
     lane.accept(fused(kSingle, a[0], b[0], add(kSingle, p1, c, r), r));
   }
-  lane.set(lane.also.front());
+  // S2 first, then product by product: so is the order of NaNs.
+  uint64_t sum = c;
+  for (const unsigned n : {0u, 1u}) sum = add(kSingle, sum, multiply(kSingle, a[n], b[n], flush), flush);
+  if (is_nan(kSingle, sum)) lane.also.clear();
+  lane.exact_nan = true;
   for (uint64_t& value : lane.also) value = clamped_single(lane, value);
-  lane.set(clamped_single(lane, lane.d));
-  if (is_nan(kSingle, lane.d)) lane.accept(default_nan(kSingle) | kSingle.sign_bit());
+  lane.set(clamped_single(lane, sum));
 }
 
 }  // namespace

@@ -40,8 +40,11 @@ constexpr Entry dot(Op op) {
   return entry;
 }
 
-// The products are exact; the sums round, in this order.
+// The products are exact; the sums round, in this order. Denormals of the addend count as zeros whatever the
+// mode (LLVM says so); sums of what is left are none.
 F32 dot2_f32(U32 a, U32 b, F32 c, Control control) {
+  const U32 addend = bits_as<U32>(c);
+  c = bits_as<F32>((addend & 0x7f800000) == 0 ? addend & 0x80000000 : addend);
   const auto half = [&](U32 bits) {
     return half_to_single(control.flush_inputs16() ? flush_half(bits) : bits);
   };
