@@ -81,8 +81,8 @@ inline T float_extreme(T old, T source) {
   using Bits = FloatBits<T>;
   if (Bits::is_signaling(old)) return old | Bits::kQuiet;
   if (Bits::is_signaling(source)) return source | Bits::kQuiet;
-  if (Bits::is_nan(old)) return source;
   if (Bits::is_nan(source)) return old;
+  if (Bits::is_nan(old)) return source;
   return (kMax ? Bits::less(old, source) : Bits::less(source, old)) ? source : old;
 }
 

@@ -383,7 +383,9 @@ TEST_P(Lds, FloatCompareAndStoreTakesNumbersForEqual) {
       m.lds_dwords()[0] = one.memory;
       m.vgpr(kAddress)[0] = 0;
       m.vgpr(kData)[0] = one.expected, m.vgpr(kData2)[0] = one.operand;
-      ASSERT_EQ(m.run(ds(Op::ds_cmpst_f32)), Stop::kEnd);
+      Instruction i = ds(Op::ds_cmpst_f32);
+      i.vdata2 = vgpr_operand(kData2);
+      ASSERT_EQ(m.run(i), Stop::kEnd);
       EXPECT_EQ(m.lds_dwords()[0], keep ? one.kept : one.flushed) << std::hex << one.memory;
     }
   }
