@@ -147,8 +147,10 @@ void dot_halves(Lane& lane) {
   for (const unsigned n : {0u, 1u}) sum = add(kSingle, sum, multiply(kSingle, a[n], b[n], flush), flush);
   if (is_nan(kSingle, sum)) lane.also.clear();
   lane.exact_nan = true;
+  lane.set(sum);
+  if (lane.in.encoding != isa::Encoding::kVop3p) return;  // clamped with its output modifier
   for (uint64_t& value : lane.also) value = clamped_single(lane, value);
-  lane.set(clamped_single(lane, sum));
+  lane.d = clamped_single(lane, sum);
 }
 
 }  // namespace
