@@ -8,11 +8,12 @@ namespace {
 
 using isa::Op;
 
-/// Fn(U32, U32, C): two packed sources and an addend of type C.
-template <auto Fn, class C, Halves H>
+/// Fn(U32, U32, C): two packed sources and an addend of type C. Without modifiers Aux is what there is of
+/// flags.
+template <auto Fn, class C, Halves H, uint32_t Aux = 0>
 [[gnu::flatten]] void dot_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   {  // Sources have to be gone before the tail call.
-    const Control control{H == Halves::kAny ? op->aux : 0};
+    const Control control{H == Halves::kAny ? op->aux : Aux};
     const PackedInput<H> a(op, registers, 0), b(op, registers, 1);
     const Lanes<C, H == Halves::kAny ? Kind::kAny : Kind::kRow> c(op, registers, 2, 0);
     const uint32_t flip = H == Halves::kAny && (op->imm & packed::kNeg << 2) != 0 ? 0x80000000 : 0;
@@ -33,6 +34,9 @@ constexpr Entry dot(Op op) {
   entry.sources = entry.row_sources = 3;
   entry.generic = dot_lanes<Fn, C, Halves::kAny>;
   entry.fast[kInOrder] = dot_lanes<Fn, C, Halves::kRowsInOrder>;
+  if constexpr (std::is_same_v<C, F32>) {
+    entry.fast[kFlushing] = dot_lanes<Fn, C, Halves::kRowsInOrder, aux::kFlushInputs16>;
+  }
   entry.whole_sources = Whole;
   entry.float_result = entry.float_sources = std::is_same_v<C, F32>;
   if constexpr (!std::is_same_v<decltype(Clamped), std::nullptr_t>)
@@ -40,16 +44,20 @@ constexpr Entry dot(Op op) {
   return entry;
 }
 
+/// Both halves, zeros instead of denormals.
+U32 flush_halves(U32 halves) {
+  const auto bits = bits_as<U16x2>(halves);
+  return bits_as<U32>((bits & 0x7c00) == 0 ? bits & 0x8000 : bits);
+}
+
 // The products are exact; the sums round, in this order. Denormals of the addend count as zeros whatever the
 // mode (LLVM says so); sums of what is left are none.
 F32 dot2_f32(U32 a, U32 b, F32 c, Control control) {
   const U32 addend = bits_as<U32>(c);
   c = bits_as<F32>((addend & 0x7f800000) == 0 ? addend & 0x80000000 : addend);
-  const auto half = [&](U32 bits) {
-    return half_to_single(control.flush_inputs16() ? flush_half(bits) : bits);
-  };
-  const F32 first = sum(c, product(half(a & 0xffff), half(b & 0xffff)));
-  return sum(first, product(half(a >> 16), half(b >> 16)));
+  if (control.flush_inputs16()) a = flush_halves(a), b = flush_halves(b);
+  const F32 first = sum(c, product(half_to_single(a & 0xffff), half_to_single(b & 0xffff)));
+  return sum(first, product(half_to_single(a >> 16), half_to_single(b >> 16)));
 }
 
 /// Part `index`, of `Bits` bits, extended.

@@ -212,6 +212,9 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
     const bool mix = entry.form == Form::kMix;
     const bool in_order = lowering.imm == 7 * packed::kSelectHigh ||
                           (entry.sources == 2 && lowering.imm == 3 * packed::kSelectHigh);
+    if (in_order && !mix && entry.fast[kFlushing] != nullptr) {
+      return entry.fast[(lowering.aux & aux::kFlushInputs16) != 0 ? kFlushing : kInOrder];
+    }
     const Handler fast = entry.fast[in_order && !mix ? kInOrder : kSelected];
     const bool unusual = (lowering.aux & kUnusual) != 0 || (mix && lowering.imm >= packed::kNegHigh);
     return fast == nullptr || unusual ? entry.generic : fast;

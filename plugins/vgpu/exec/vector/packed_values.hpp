@@ -13,6 +13,9 @@ constexpr uint64_t kNeg = 1 << 6;
 constexpr uint64_t kNegHigh = 1 << 9;
 }  // namespace packed
 
+/// Entry::fast of kPacked, where a flush of halves matters to the sources alone: as kInOrder, with the flush.
+constexpr unsigned kFlushing = 2;
+
 /// How a handler was specialised for its packed sources.
 enum class Halves : uint8_t {
   kAny,
