@@ -29,16 +29,16 @@ Xbyak::Address Assembler::splat64(uint64_t value) {
   return eight_ ? yword[rip + constant(value, 32)] : ptr_b[rip + constant(value, 8)];
 }
 
-const Xbyak::Label& Assembler::lane_bits() {
+Xbyak::Address Assembler::lane_bits(int chunk) {
   has_lane_bits_ = true;
-  return lane_bits_;
+  return yword[rip + lane_bits_ + chunk * 32];
 }
 
 void Assembler::emit_pool() {
   align(eight_ ? 32 : 8);
   if (has_lane_bits_) {
     L(lane_bits_);
-    for (uint32_t lane = 0; lane < 8; ++lane) dd(1u << lane);
+    for (uint32_t bit = 0; bit < 32; ++bit) dd(1u << bit);
   }
   for (const uint32_t bytes : {32u, 8u, 4u}) {
     for (Constant& constant : pool_) {
@@ -126,6 +126,14 @@ void Assembler::vmovdqa32(const Address& to, const Zmm& from) {
   Base::vmovdqa(place, ymm15);
 }
 
+void Assembler::vmovdqu32(const Zmm& to, const Address& from) {
+  eight_ ? Base::vmovdqu(half(to), from) : Base::vmovdqu32(to, from);
+}
+
+void Assembler::vmovdqu32(const Address& to, const Zmm& from) {
+  eight_ ? Base::vmovdqu(to, half(from)) : Base::vmovdqu32(to, from);
+}
+
 void Assembler::vpbroadcastd(const Zmm& to, const Address& from) {
   if (!eight_) return Base::vpbroadcastd(to, from);
   masked(to, [&](const Ymm& result) { Base::vpbroadcastd(result, from); });
@@ -134,6 +142,20 @@ void Assembler::vpbroadcastd(const Zmm& to, const Address& from) {
 void Assembler::vpbroadcastq(const Zmm& to, const Address& from) {
   if (!eight_) return Base::vpbroadcastq(to, from);
   masked(to, [&](const Ymm& result) { Base::vpbroadcastq(result, from); });
+}
+
+void Assembler::split_pairs(const Ymm& low, const Ymm& high, const Ymm& first, const Ymm& second) {
+  Base::vshufps(low, first, second, 0x88);  // lanes 0, 1, 4, 5; 2, 3, 6, 7
+  Base::vshufps(high, first, second, 0xdd);
+  Base::vpermq(low, low, 0xd8);
+  Base::vpermq(high, high, 0xd8);
+}
+
+void Assembler::join_pairs(const Ymm& first, const Ymm& second, const Ymm& low, const Operand& high) {
+  Base::vpunpckldq(ymm14, low, high);   // lanes 0, 1; 4, 5
+  Base::vpunpckhdq(second, low, high);  // lanes 2, 3; 6, 7
+  Base::vperm2i128(first, ymm14, second, 0x20);
+  Base::vperm2i128(second, ymm14, second, 0x31);
 }
 
 void Assembler::vpblendmd(const Zmm& to, const Zmm& no, const Operand& yes) {
@@ -260,12 +282,15 @@ void Assembler::knotw(const Opmask& to, const Opmask& x) {
 }
 
 void Assembler::spread_bits(const Opmask& to, const Reg32& from) {
-  const Address bits = yword[rip + lane_bits()];
   Base::vmovd(xmm14, from);
   Base::vpbroadcastd(ymm14, xmm14);
-  Base::vpand(ymm14, ymm14, bits);
-  Base::vpcmpeqd(ymm14, ymm14, bits);
+  spread_bits(ymm14, ymm14, 0);
   Base::vmovdqa(mask_of(to), ymm14);
+}
+
+void Assembler::spread_bits(const Ymm& to, const Ymm& bits, int chunk) {
+  Base::vpand(to, bits, lane_bits(chunk));
+  Base::vpcmpeqd(to, to, lane_bits(chunk));
 }
 
 void Assembler::kmovw(const Opmask& to, const Opmask& from) {

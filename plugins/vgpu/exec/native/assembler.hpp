@@ -11,6 +11,8 @@
 #include <deque>
 #include <span>
 
+#include "plugins/vgpu/exec/native/native.hpp"
+
 namespace rigel::vgpu::exec::native {
 
 /// Position-independent code in a buffer of ours, with a pool of constants behind it.
@@ -24,13 +26,13 @@ class Assembler : public Xbyak::CodeGenerator {
   using Zmm = Xbyak::Zmm;
 
  public:
-  enum class Lanes : uint8_t { kSixteen, kEight };
-
-  /// Of 8 lanes: their masks are at `masks_at` from rdx, kMaskBytes that are aligned as vectors are.
-  explicit Assembler(std::span<uint8_t> buffer, Lanes lanes = Lanes::kSixteen, int masks_at = 0)
-      : CodeGenerator(buffer.size(), buffer.data()), eight_(lanes == Lanes::kEight), masks_at_(masks_at) {}
-
-  static constexpr int kMaskBytes = 8 * 32;
+  /// As wide as the request says. Of 8 lanes: their masks are in the wave's temporary rows.
+  Assembler(std::span<uint8_t> buffer, const Request& request)
+      : CodeGenerator(buffer.size(), buffer.data()),
+        eight_(request.has_eight_lanes()),
+        masks_at_(static_cast<int>(request.layout.temporary_offset(0))) {
+    static_assert(8 * 32 <= kTemporaryRows * 32 * 4);
+  }
 
   bool eight_lanes() const { return eight_; }
   uint32_t lanes() const { return eight_ ? 8 : 16; }
@@ -147,6 +149,8 @@ class Assembler : public Xbyak::CodeGenerator {
   using Base::vmovdqa32;
   void vmovdqa32(const Zmm& to, const Operand& from);
   void vmovdqa32(const Address& to, const Zmm& from);
+  void vmovdqu32(const Zmm& to, const Address& from);  ///< Of 8 lanes: all of them.
+  void vmovdqu32(const Address& to, const Zmm& from);  ///< Likewise.
   using Base::vpbroadcastd;
   void vpbroadcastd(const Zmm& to, const Address& from);
   void vpbroadcastq(const Zmm& to, const Address& from);
@@ -178,6 +182,21 @@ class Assembler : public Xbyak::CodeGenerator {
   void kmovw(const Reg32& to, const Opmask& from);
   void kmovd(const Opmask& to, const Reg32& from);
 
+  // Of 8 lanes only, masks in vectors
+  // -------------------------------------------------------------------------------------------------
+
+  /// What the names above hide: instructions on registers of AVX2.
+  CodeGenerator& avx2() {
+    return *this;
+  }
+  /// Bits of lanes as a mask: byte `chunk` of what stands in all dwords of `bits`.
+  void spread_bits(const Ymm& to, const Ymm& bits, int chunk);
+  /// Pairs of dwords in two vectors, in the order of memory: all first ones, all second ones. The results
+  /// are other registers, here and below.
+  void split_pairs(const Ymm& low, const Ymm& high, const Ymm& first, const Ymm& second);
+  /// And back.
+  void join_pairs(const Ymm& first, const Ymm& second, const Ymm& low, const Operand& high);
+
  private:
   struct Constant {
     uint64_t value;
@@ -195,7 +214,7 @@ class Assembler : public Xbyak::CodeGenerator {
     return mask_of(k.getIdx());
   }
   const Xbyak::Label& constant(uint64_t value, uint32_t bytes);
-  const Xbyak::Label& lane_bits();
+  Address lane_bits(int chunk);
   void spread_bits(const Opmask& to, const Reg32& from);
   /// ymm14, where a comparison has left all bits of lanes for which it holds, to a mask.
   void keep_mask(const Opmask& k);

@@ -30,12 +30,7 @@ constexpr bool kBlocksJump = false;
 
 class Compiler {
  public:
-  Compiler(const Request& request, std::span<uint8_t> buffer)
-      : request_(request),
-        a_(buffer, request.has_eight_lanes() ? Assembler::Lanes::kEight : Assembler::Lanes::kSixteen,
-           static_cast<int>(request.layout.temporary_offset(0))) {
-    static_assert(Assembler::kMaskBytes <= kTemporaryRows * 32 * 4);
-  }
+  Compiler(const Request& request, std::span<uint8_t> buffer) : request_(request), a_(buffer, request) {}
 
   uint32_t run(const std::vector<Segment>& segments) {
     segments_ = &segments;
@@ -249,8 +244,9 @@ bool available() {
 uint32_t compile(const Request& request, CodeMemory& memory) {
   const std::vector<Segment> segments = plan(request);
   if (segments.empty()) return 0;
-  // Nearly all instructions take less than 512 bytes; should they not, there is more.
-  for (size_t bytes = (request.sites.size() + 16) * 512;; bytes *= 2) {
+  // Nearly all instructions take less; should they not, there is more.
+  const size_t of_one = request.has_eight_lanes() ? 1024 : 512;
+  for (size_t bytes = (request.sites.size() + 16) * of_one;; bytes *= 2) {
     const std::unique_ptr<uint8_t[]> buffer(new uint8_t[bytes]);
     try {
       Compiler compiler(request, {buffer.get(), bytes});

@@ -186,8 +186,7 @@ bool GroupCompiler::scalar_load(const MemoryStep& step, const MicroOp& op) {
 }
 
 GroupCode compile_group(const Request& request, CodeMemory& memory) {
-  if (request.has_eight_lanes()) return {};
-  const size_t bytes = (request.sites.size() + 16) * 2048;
+  const size_t bytes = (request.sites.size() + 16) * (request.has_eight_lanes() ? 4096 : 2048);
   const std::unique_ptr<uint8_t[]> buffer(new uint8_t[bytes]);
   try {
     GroupCompiler compiler(request, {buffer.get(), bytes});

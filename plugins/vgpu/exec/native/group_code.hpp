@@ -4,7 +4,7 @@
 //
 // A value of a lane is here one of two things: a ramp, which is `base + stride * lane` with the work-group's
 // lanes counted through, or a row, of which nothing is known. Ramps are scalar arithmetic, done once; rows
-// are done by 16 lanes as in any native code (lanes.hpp), between the loads and stores of these lanes.
+// are done by vectors as in any native code (lanes.hpp), between the loads and stores of these lanes.
 //
 // Conditions are checked where the code is compiled (straight from the first instruction to s_endpgm; loads
 // and stores of dwords at ramps or in one place; no load behind a store; nothing that needs to know its wave)

@@ -32,7 +32,7 @@ uint32_t setting(const char* name, uint32_t otherwise) {
 // work-item.
 class WorkGroups {
  public:
-  explicit WorkGroups(const Words& kernel) : t(gfx(9, 0, 0)) {
+  WorkGroups(SimdLevel level, const Words& kernel) : t(gfx(9, 0, 0), 64, 32, level) {
     // With a boundary of 4 GiB in the middle of the first.
     for (uint64_t i = 0; i < 3; ++i) {
       buffers[i] = t.bus.map_at(i == 0 ? kBoundary - kBytes / 2 : (uint64_t{8} << 32) + i * 65536, kBytes);
@@ -182,8 +182,12 @@ class Kernels {
   std::mt19937_64 random_;
 };
 
-TEST(GroupCode, DoesWhatWavesDo) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+class WorkGroupCode : public ::testing::TestWithParam<SimdLevel> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WorkGroupCode);
+INSTANTIATE_TEST_SUITE_P(Levels, WorkGroupCode, ::testing::ValuesIn(testing::native_levels()),
+                         testing::LevelName{});
+
+TEST_P(WorkGroupCode, DoesWhatWavesDo) {
   const uint32_t draws = setting("RIGEL_DRAWS", 400), seed = setting("RIGEL_SEED", 1);
   uint32_t done = 0;
   for (uint32_t draw = 0; draw < draws; ++draw) {
@@ -191,7 +195,7 @@ TEST(GroupCode, DoesWhatWavesDo) {
     Words words = kLoads;
     const uint32_t length = 1 + kernels.below(draw % 4 == 0 ? 40 : 8);
     for (uint32_t i = 0; i < length; ++i) kernels.add_instruction(words);
-    WorkGroups groups(words + stores(4, 4));
+    WorkGroups groups(GetParam(), words + stores(4, 4));
     for (uint32_t& scalar : groups.scalars) {
       scalar = kernels.below(3) == 0 ? kernels.below(~0u) : kernels.below(1000);
     }
@@ -201,13 +205,12 @@ TEST(GroupCode, DoesWhatWavesDo) {
   EXPECT_GT(done * 4, draws) << "only " << done << " of " << draws << " went as a whole";
 }
 
-TEST(GroupCode, AddressesMayCarry) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+TEST_P(WorkGroupCode, AddressesMayCarry) {
   // v2 = s0 + v1, v3 = s1 + carry; v4 = [v[2:3]]
   const Words kernel =
       Words{0x24020082, 0x7e060201, 0x32040200, 0x38060680, 0xdc508000, 0x047f0002} + stores(4, 1);
   for (const uint64_t address : {kBoundary - 512, kBoundary, kBoundary - 1024, kBoundary - 1028}) {
-    WorkGroups groups(kernel);
+    WorkGroups groups(GetParam(), kernel);
     groups.addresses[0] = address;
     const bool crosses = address == kBoundary - 512;
     EXPECT_EQ(expect_same(groups, "carry"), !crosses) << std::hex << address;
@@ -215,19 +218,17 @@ TEST(GroupCode, AddressesMayCarry) {
   }
 }
 
-TEST(GroupCode, LanesLoadBeforeAnyOfThemStores) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+TEST_P(WorkGroupCode, LanesLoadBeforeAnyOfThemStores) {
   // c[i] = a[i], where c is a, some lanes further or back. What other waves have stored is not looked at.
   for (const int shift : {4, 64, 128, -4, -64, 0}) {
-    WorkGroups groups(kLoads + stores(2, 1));
+    WorkGroups groups(GetParam(), kLoads + stores(2, 1));
     groups.addresses[0] = groups.buffers[0].va + 1024;
     groups.addresses[2] = groups.addresses[0] + static_cast<uint64_t>(int64_t{shift});
     EXPECT_TRUE(expect_same(groups, "shift by " + std::to_string(shift)));
   }
 }
 
-TEST(GroupCode, WhoGoesOnIsAllOrLeftToWaves) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+TEST_P(WorkGroupCode, WhoGoesOnIsAllOrLeftToWaves) {
   // v_cmp_gt_u32 vcc, s6, v0; s_and_saveexec_b64 s[8:9], vcc; s_cbranch_execz end
   const Words guard = {0x7d980006, 0xbe88206a, 0xbf880007};
   // v_cmp_gt_i32 likewise
@@ -236,7 +237,7 @@ TEST(GroupCode, WhoGoesOnIsAllOrLeftToWaves) {
   const Words to_exec = {0xbe88017e, 0x7db80006, 0xbf880007};
   for (const Words& test : {guard, signed_guard, to_exec}) {
     for (const uint32_t limit : {0u, 1u, 255u, 256u, 257u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
-      WorkGroups groups(test + kLoads + stores(2, 1));
+      WorkGroups groups(GetParam(), test + kLoads + stores(2, 1));
       groups.scalars[6] = limit;
       const bool all =
           test != signed_guard ? limit >= kItems : static_cast<int32_t>(limit) >= int32_t{kItems};
@@ -246,29 +247,26 @@ TEST(GroupCode, WhoGoesOnIsAllOrLeftToWaves) {
   }
 }
 
-TEST(GroupCode, WhoWentAsideComesBack) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+TEST_P(WorkGroupCode, WhoWentAsideComesBack) {
   // v_cmp_gt_u32 vcc, s6, v0; s_and_saveexec_b64 s[8:9], vcc; …; s_or_b64 exec, exec, s[8:9]
   const Words kernel = Words{0x7d980006, 0xbe88206a} + kLoads + Words{0x87fe087e} + stores(2, 1);
-  WorkGroups groups(kernel);
+  WorkGroups groups(GetParam(), kernel);
   groups.scalars[6] = 1000;
   EXPECT_TRUE(expect_same(groups, "all"));
   groups.scalars[6] = 100;
   EXPECT_FALSE(expect_same(groups, "some"));
 }
 
-TEST(GroupCode, PairsOfDwords) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+TEST_P(WorkGroupCode, PairsOfDwords) {
   // v1 = 8 * v0; v[2:3] = a[v0]; v[4:5] = b[v0]; v4 = v2 + v4; c[v0] = v[4:5]
   const Words kernel = {0x24020083, 0xdc548000, 0x02000001, 0xdc548000, 0x04020001,
                         0x68080902, 0xdc748000, 0x00040401, kEnd};
-  WorkGroups groups(kernel);
+  WorkGroups groups(GetParam(), kernel);
   EXPECT_TRUE(expect_same(groups, "pairs"));
 }
 
-TEST(GroupCode, WhatCannotBeAccessedIsLeftToWaves) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
-  WorkGroups groups(kLoads + stores(2, 1));
+TEST_P(WorkGroupCode, WhatCannotBeAccessedIsLeftToWaves) {
+  WorkGroups groups(GetParam(), kLoads + stores(2, 1));
   EXPECT_TRUE(expect_same(groups, "all there"));
   for (uint64_t& address : groups.addresses) {
     const uint64_t right = address;
@@ -282,8 +280,7 @@ TEST(GroupCode, WhatCannotBeAccessedIsLeftToWaves) {
   }
 }
 
-TEST(GroupCode, KnowsWhatItCannotDo) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+TEST_P(WorkGroupCode, KnowsWhatItCannotDo) {
   const std::pair<const char*, Words> kOthers[] = {
       {"a load behind a store", Words{0xdc708000, 0x00040201}},
       {"a barrier", {0xbf8a0000}},
@@ -296,7 +293,7 @@ TEST(GroupCode, KnowsWhatItCannotDo) {
       {"an instruction that does not exist", {0xbfff0000}},
   };
   for (const auto& [what, words] : kOthers) {
-    WorkGroups groups(kLoads + words + kLoads + stores(2, 1));
+    WorkGroups groups(GetParam(), kLoads + words + kLoads + stores(2, 1));
     groups.by_waves();
     EXPECT_EQ(groups.code(), nullptr) << what;
   }

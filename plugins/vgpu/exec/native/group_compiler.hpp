@@ -32,7 +32,7 @@ struct Comparison;
 
 class GroupCompiler {
  public:
-  GroupCompiler(const Request& request, std::span<uint8_t> buffer) : request_(request), a_(buffer) {
+  GroupCompiler(const Request& request, std::span<uint8_t> buffer) : request_(request), a_(buffer, request) {
     wave64_ = request.layout.wave_size == 64;
   }
 

@@ -10,13 +10,23 @@ namespace {
 
 using isa::Op;
 using Xbyak::Label;
+using Xbyak::Ymm;
 using Xbyak::Zmm;
 
-constexpr unsigned kPieces = 4;  // of 16 lanes, in an iteration
+constexpr unsigned kLanes = 64;  // in an iteration
+
+// Of a row, where the lanes are that are done at present.
+int at_piece(const Lanes& l, int bytes_of_lane = 4) {
+  return static_cast<int>(l.piece * l.a.lanes()) * bytes_of_lane;
+}
 
 void load_vector(Assembler& a, const Zmm& to, const uint32_t (&vector)[16]) {
   a.mov(a.rax, reinterpret_cast<uint64_t>(vector));
-  a.vmovdqa32(to, a.zword[a.rax]);
+  a.vmovdqa32(to, a.vector(a.rax));
+}
+
+Ymm half(const Zmm& reg) {
+  return Ymm(reg.getIdx());
 }
 
 // Steps of rows that are no instruction's arithmetic. What they have to know is in src[1] and src[2].
@@ -36,22 +46,23 @@ void ramp_to_row(Lanes& l) {
   load_vector(a, lanes, kVectors.lanes[power]);
   if (stride >> power != 1) a.vpmulld(lanes, lanes, a.splat(stride >> power));
   a.vpaddd(to, to, lanes);
-  if (l.piece != 0) a.vpaddd(to, to, a.splat(stride * 16 * l.piece));
+  if (l.piece != 0) a.vpaddd(to, to, a.splat(stride * a.lanes() * l.piece));
 }
 
 // Slot src[1] has the place in memory of the work-group's first lane; rbx counts bytes of dwords.
 void load_row(Lanes& l) {
   l.a.mov(l.a.rax, l.a.qword[l.a.rsp + slot_at(parameter(l, 1))]);
-  l.a.vmovdqu32(l.result(), l.a.zword[l.a.rax + l.a.rbx + static_cast<int>(l.piece * 64)]);
+  l.a.vmovdqu32(l.result(), l.a.vector(l.a.rax + l.a.rbx + at_piece(l)));
 }
 
 void load_pair(Lanes& l) {
   Assembler& a = l.a;
   const Zmm first = l.temporary(), second = l.temporary(), low = l.result(0), high = l.result(1);
-  const auto at = static_cast<int>(l.piece * 128);
+  const int at = at_piece(l, 8);
   a.mov(a.rax, a.qword[a.rsp + slot_at(parameter(l, 1))]);
-  a.vmovdqu32(first, a.zword[a.rax + a.rbx * 2 + at]);
-  a.vmovdqu32(second, a.zword[a.rax + a.rbx * 2 + at + 64]);
+  a.vmovdqu32(first, a.vector(a.rax + a.rbx * 2 + at));
+  a.vmovdqu32(second, a.vector(a.rax + a.rbx * 2 + at + a.bytes()));
+  if (a.eight_lanes()) return a.split_pairs(half(low), half(high), half(first), half(second));
   load_vector(a, low, kVectors.deinterleaved[0]);
   load_vector(a, high, kVectors.deinterleaved[1]);
   a.vpermi2d(low, first, second);
@@ -61,7 +72,7 @@ void load_pair(Lanes& l) {
 // The src[2]th dword of those that a lane stores: kept until 64 lanes have loaded what they load.
 void keep_row(Lanes& l) {
   const Zmm value = l.reg(0);
-  l.a.vmovdqa32(l.a.zword[l.a.rsp + kStored + static_cast<int>(parameter(l, 2) * 256 + l.piece * 64)], value);
+  l.a.vmovdqa32(l.a.vector(l.a.rsp + kStored + static_cast<int>(parameter(l, 2) * 256) + at_piece(l)), value);
 }
 
 VectorOp make_op(uint8_t sources, uint8_t wide, void (*emit)(Lanes&)) {
@@ -133,8 +144,8 @@ bool GroupCompiler::vector(const Step& step, Op op) {
 }
 
 void GroupCompiler::loop() {
-  Request sixteen = request_;
-  sixteen.layout.wave_size = 16;
+  Request piece = request_;
+  piece.layout.wave_size = a_.lanes();
   a_.shl(a_.r12d, 2);
   a_.xor_(a_.ebx, a_.ebx);
   a_.lea(a_.r10, a_.ptr[a_.rsp + kRowRoom + static_cast<int>(Lanes::kRowBias)]);
@@ -142,16 +153,16 @@ void GroupCompiler::loop() {
   a_.kxnorw(a_.k7, a_.k7, a_.k7);
   Label again;
   a_.L(again);
-  for (unsigned piece = 0; piece < kPieces; ++piece) {
-    Lanes lanes(a_, sixteen, steps_);
-    lanes.piece = piece;
-    lanes.emit_sixteen();
+  for (unsigned i = 0; i < kLanes / a_.lanes(); ++i) {
+    Lanes lanes(a_, piece, steps_);
+    lanes.piece = i;
+    lanes.emit_piece();
   }
   for (const Stored& stored : stores_) emit_store(stored);
   for (const auto& [slot, stride] : moving_) {
-    a_.add(a_.dword[a_.rsp + slot_at(slot)], stride * 16 * kPieces);
+    a_.add(a_.dword[a_.rsp + slot_at(slot)], stride * kLanes);
   }
-  a_.add(a_.rbx, 64 * kPieces);
+  a_.add(a_.rbx, 4 * kLanes);
   a_.cmp(a_.rbx, a_.r12);
   a_.jb(again, kNear);
 }
@@ -159,23 +170,32 @@ void GroupCompiler::loop() {
 void GroupCompiler::emit_store(const Stored& stored) {
   a_.mov(a_.rdi, a_.qword[a_.rsp + slot_at(stored.slot)]);
   const auto kept = [&](uint32_t d, unsigned piece) {
-    return a_.zword[a_.rsp + kStored + static_cast<int>((stored.first + d) * 256 + piece * 64)];
+    return a_.vector(a_.rsp + kStored + static_cast<int>((stored.first + d) * 256) +
+                     static_cast<int>(piece) * a_.bytes());
   };
-  if (stored.dwords == 2) {
+  const auto pair = [&](unsigned piece, int i) {
+    return a_.vector(a_.rdi + a_.rbx * 2 + (static_cast<int>(piece) * 2 + i) * a_.bytes());
+  };
+  if (stored.dwords == 2 && !a_.eight_lanes()) {
     load_vector(a_, Zmm(4), kVectors.interleaved[0]);
     load_vector(a_, Zmm(5), kVectors.interleaved[1]);
   }
-  for (unsigned piece = 0; piece < kPieces; ++piece) {
+  for (unsigned piece = 0; piece < kLanes / a_.lanes(); ++piece) {
     a_.vmovdqa32(Zmm(0), kept(0, piece));
     if (stored.dwords == 1) {
-      a_.vmovdqu32(a_.zword[a_.rdi + a_.rbx + static_cast<int>(piece * 64)], Zmm(0));
+      a_.vmovdqu32(a_.vector(a_.rdi + a_.rbx + static_cast<int>(piece) * a_.bytes()), Zmm(0));
+      continue;
+    }
+    if (a_.eight_lanes()) {
+      a_.join_pairs(a_.ymm2, a_.ymm3, a_.ymm0, kept(1, piece));
+      for (int i = 0; i < 2; ++i) a_.vmovdqu32(pair(piece, i), Zmm(2 + i));
       continue;
     }
     a_.vmovdqa32(Zmm(1), kept(1, piece));
-    for (int half = 0; half < 2; ++half) {
-      a_.vmovdqa32(Zmm(2), Zmm(4 + half));
+    for (int i = 0; i < 2; ++i) {
+      a_.vmovdqa32(Zmm(2), Zmm(4 + i));
       a_.vpermi2d(Zmm(2), Zmm(0), Zmm(1));
-      a_.vmovdqu32(a_.zword[a_.rdi + a_.rbx * 2 + static_cast<int>(piece * 128) + half * 64], Zmm(2));
+      a_.vmovdqu32(pair(piece, i), Zmm(2));
     }
   }
 }

@@ -121,9 +121,20 @@ Zmm Lanes::load(uint32_t row, uint32_t next) {
 }
 
 Zmm Lanes::temporary() {
-  if (temporaries_ == (a.eight_lanes() ? kTemporariesOfEight : kTemporaries))
-    throw Xbyak::Error(Xbyak::ERR_INTERNAL);
-  return Zmm(static_cast<int>(slot_count() + temporaries_++));
+  if (a.eight_lanes()) {
+    const unsigned at = free_slot();
+    slots_[at].row = kTemporary;
+    slots_[at].pinned = true;
+    temporary_slots_[temporaries_++] = at;
+    return Zmm(static_cast<int>(at));
+  }
+  if (temporaries_ == kTemporaries) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+  return Zmm(static_cast<int>(kSlots + temporaries_++));
+}
+
+void Lanes::keep_temporaries(unsigned kept) {
+  for (unsigned i = kept; a.eight_lanes() && i < temporaries_; ++i) slots_[temporary_slots_[i]] = {};
+  temporaries_ = std::min(temporaries_, kept);
 }
 
 void Lanes::modify(const Zmm& to, const Operand& from, const Input& input, bool wide) {
@@ -230,7 +241,7 @@ Zmm Lanes::result(unsigned part) {
   if (results_[part] < 0) {
     results_[part] = static_cast<int>(free_slot());
     Slot& slot = slots_[static_cast<unsigned>(results_[part])];
-    slot.row = kFree - 1;  // until the step ends
+    slot.row = kResult;  // until the step ends
     slot.pinned = true;
   }
   return Zmm(results_[part]);
@@ -315,7 +326,6 @@ void Lanes::run_step(uint32_t index) {
   step_ = &steps_[index];
   mask_matters_ = uses_[index].mask_matters;
   results_[0] = results_[1] = new_mask_ = -1;
-  temporaries_ = 0;
   addresses_.clear();
   registers_.clear();
   if (step_->kind == StepKind::kMask) {
@@ -340,6 +350,7 @@ void Lanes::run_step(uint32_t index) {
       }
     }
   }
+  keep_temporaries(0);
   for (unsigned part = 0; part < 2; ++part) {
     if (results_[part] < 0) continue;
     const uint32_t row = step_->dst + part;
@@ -449,7 +460,7 @@ void Lanes::emit_unrolled() {
   chunk_ = 0;
 }
 
-void Lanes::emit_sixteen() {
+void Lanes::emit_piece() {
   unrolled_ = true;
   begin_lanes();
   for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);

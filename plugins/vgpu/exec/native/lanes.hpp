@@ -13,8 +13,8 @@
 //   k5, k6            scratch of one instruction
 //   k7                the bits of EXEC
 // Code without the loop moves neither r10 nor r11, and has all bits set in k7.
-// On hosts with AVX2 only, what is said of 16 lanes is true of 8: rows are in ymm0 … ymm7, scratch is ymm8 …
-// ymm13, and lane masks are in memory (assembler.hpp).
+// On hosts with AVX2 only, what is said of 16 lanes is true of 8: rows and scratch share ymm0 … ymm13, and
+// lane masks are in memory (assembler.hpp).
 //
 // Inactive lanes are computed like the others and left out when a row goes back to memory.
 #pragma once
@@ -46,9 +46,9 @@ class Lanes {
   void emit(uint32_t scc_mask);
   /// Which of the masks that were made are still in registers.
   void hand_on_masks(ScalarCode& scalars) const;
-  /// Code of all steps for the first 16 lanes, all of which are active. What it leaves in rows and masks
+  /// Code of all steps for the lanes of one vector, all of which are active. What it leaves in rows and masks
   /// nobody sees: r10 and r11 are room for those that find none in registers. k7 has all bits set.
-  void emit_sixteen();
+  void emit_piece();
   /// How far r10 is beyond the rows: EVEX counts displacements of a byte in vectors, and from here reaches 64
   /// rows of a wave of 64.
   static constexpr uint32_t kRowBias = 128 * 64;
@@ -57,7 +57,7 @@ class Lanes {
   Assembler& a;
   const FloatMode& mode;
   const isa::Target& target;
-  unsigned piece = 0;  ///< Which 16 lanes, where the caller of emit_sixteen() says so.
+  unsigned piece = 0;  ///< Which lanes, in vectors, where the caller of emit_piece() says so.
   const Step& step() const { return *step_; }
 
   /// Source `i`, its dword `part`, modifiers applied: in a register, which must not be changed.
@@ -79,7 +79,7 @@ class Lanes {
   void put_wide(const Xbyak::Zmm& half0, const Xbyak::Zmm& half1);
   Xbyak::Zmm temporary();
   /// Makes all scratch registers but the first `kept` free again.
-  void keep_temporaries(unsigned kept) { temporaries_ = kept; }
+  void keep_temporaries(unsigned kept);
 
   Xbyak::Opmask mask_in();
   /// The mask that the step makes; whoever writes it leaves out inactive lanes (k7).
@@ -91,8 +91,8 @@ class Lanes {
 
  private:
   static constexpr unsigned kSlots = 24, kTemporaries = 8, kMasks = 4;
-  static constexpr unsigned kSlotsOfEight = 8, kTemporariesOfEight = 6;
-  static constexpr uint32_t kFree = ~0u;
+  static constexpr unsigned kSlotsOfEight = 14;
+  static constexpr uint32_t kFree = ~0u, kResult = ~1u, kTemporary = ~2u;
   static constexpr uint32_t kNever = ~0u;
 
   struct Slot {
@@ -153,6 +153,7 @@ class Lanes {
   int results_[2] = {-1, -1};
   int new_mask_ = -1;
   unsigned temporaries_ = 0;
+  std::array<unsigned, kSlotsOfEight> temporary_slots_;  // where they share registers with rows
   uint32_t clock_ = 0;
 };
 

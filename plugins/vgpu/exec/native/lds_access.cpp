@@ -78,19 +78,8 @@ class LdsCode {
     }
   }
 
-  // The highest address that all elements fit at.
   void find_limit() {
-    const int last = std::max(offsets_[0], step_.pair ? offsets_[1] : 0);
-    a_.mov(a_.rax, a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, group))]);
-    a_.mov(a_.r9, a_.qword[a_.rax + static_cast<int>(offsetof(WorkGroup, lds))]);
-    a_.mov(a_.r8d, a_.dword[a_.rax + static_cast<int>(offsetof(WorkGroup, lds_bytes))]);
-    if (step_.m0_limits) {
-      a_.mov(a_.eax, a_.dword[a_.rdx + static_cast<int>(isa::code::kM0) * 4]);
-      a_.cmp(a_.eax, a_.r8d);
-      a_.cmovb(a_.r8d, a_.eax);
-    }
-    a_.sub(a_.r8d, static_cast<uint32_t>(last + bytes_));
-    a_.jb(otherwise_, kNear);
+    emit_find_lds(a_, step_, op_, otherwise_);
     a_.vpbroadcastd(kLimit, a_.r8d);
   }
 
@@ -359,6 +348,20 @@ std::optional<MemoryStep> lds_step(const Request& request, const Site& site) {
   }
   if (step.aligned && !step.pair && in.offset % shape->bytes != 0) return std::nullopt;
   return step;
+}
+
+void emit_find_lds(Assembler& a, const MemoryStep& step, const MicroOp& op, Label& otherwise) {
+  const uint32_t last = std::max(op.aux, step.pair ? op.dst2 : 0);
+  a.mov(a.rax, a.qword[a.rsi + static_cast<int>(offsetof(Wave, group))]);
+  a.mov(a.r9, a.qword[a.rax + static_cast<int>(offsetof(WorkGroup, lds))]);
+  a.mov(a.r8d, a.dword[a.rax + static_cast<int>(offsetof(WorkGroup, lds_bytes))]);
+  if (step.m0_limits) {
+    a.mov(a.eax, a.dword[a.rdx + static_cast<int>(isa::code::kM0) * 4]);
+    a.cmp(a.eax, a.r8d);
+    a.cmovb(a.r8d, a.eax);
+  }
+  a.sub(a.r8d, last + step.dwords * 4u);
+  a.jb(otherwise, kNear);
 }
 
 void emit_lds(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,

@@ -82,9 +82,9 @@ struct Outcome {
   std::vector<std::byte> lds;
 };
 
-Outcome run(const isa::Target& chip, uint32_t wave_size, const Code64& code, const Lanes64& lanes,
-            bool native) {
-  TestWave t(chip, wave_size);
+Outcome run(SimdLevel level, const isa::Target& chip, uint32_t wave_size, const Code64& code,
+            const Lanes64& lanes, bool native) {
+  TestWave t(chip, wave_size, 32, level);
   t.allow_native(native);
   t.group.lds_bytes = kBytes;
   for (uint32_t i = 0; i < kBytes / 4; ++i) reinterpret_cast<uint32_t*>(t.group.lds)[i] = i * 0x01010101u;
@@ -107,8 +107,12 @@ Outcome run(const isa::Target& chip, uint32_t wave_size, const Code64& code, con
   return outcome;
 }
 
-TEST(NativeLds, DoesWhatHandlersDo) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+class NativeLds : public ::testing::TestWithParam<SimdLevel> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeLds);
+INSTANTIATE_TEST_SUITE_P(Levels, NativeLds, ::testing::ValuesIn(testing::native_levels()),
+                         testing::LevelName{});
+
+TEST_P(NativeLds, DoesWhatHandlersDo) {
   struct Chip {
     isa::Target target;
     uint32_t wave_size;
@@ -117,8 +121,8 @@ TEST(NativeLds, DoesWhatHandlersDo) {
        {Chip{gfx(8, 0, 3), 64}, Chip{gfx(9, 0, 0), 64}, Chip{gfx(10, 3, 0), 64}, Chip{gfx(10, 3, 0), 32}}) {
     for (const Code64& code : kCodes) {
       for (const Lanes64& lanes : kLanes) {
-        const Outcome handlers = run(chip.target, chip.wave_size, code, lanes, false);
-        const Outcome native = run(chip.target, chip.wave_size, code, lanes, true);
+        const Outcome handlers = run(GetParam(), chip.target, chip.wave_size, code, lanes, false);
+        const Outcome native = run(GetParam(), chip.target, chip.wave_size, code, lanes, true);
         const std::string what = std::string(code.name) + ", lanes " + lanes.name + ", wave of " +
                                  std::to_string(chip.wave_size) + " of gfx" +
                                  std::to_string(chip.target.major);

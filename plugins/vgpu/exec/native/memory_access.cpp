@@ -71,8 +71,10 @@ class MemoryCode {
         a_.vmovdqu(a_.ymm0, a_.ptr[a_.r9]);
         return a_.vmovdqu(a_.ptr[a_.rdx + to], a_.ymm0);
       default:
-        a_.vmovdqu32(a_.zmm0, a_.ptr[a_.r9]);
-        return a_.vmovdqu32(a_.ptr[a_.rdx + to], a_.zmm0);
+        for (int at = 0; at < 64; at += a_.bytes()) {
+          a_.vmovdqu32(a_.zmm0, a_.vector(a_.r9 + at));
+          a_.vmovdqu32(a_.vector(a_.rdx + to + at), a_.zmm0);
+        }
     }
   }
 
@@ -284,31 +286,11 @@ class MemoryCode {
             : a_.mov(a_.r8d, a_.dword[a_.rdx + high_]);
   }
 
-  // The low halves of addresses that lie in the extent are those from one number to another.
   void gather() {
     a_.xor_(a_.eax, a_.eax);
     load_high();
     address();
-    const auto field = extent_field(a_, op_, Access::kRead);
-    a_.mov(a_.rax, a_.qword[a_.rsi + static_cast<int>(offsetof(Wave, memory))]);
-    a_.mov(a_.r9, field(offsetof(Memory::Extent, begin)));
-    a_.mov(a_.r11, field(offsetof(Memory::Extent, bytes)));
-    a_.sub(a_.r11, 4);
-    a_.jb(otherwise_, kNear);
-    a_.sub(a_.r9, a_.r8);  // of the extent, from the base on
-    a_.add(a_.r11, a_.r9);
-    a_.js(otherwise_, kNear);
-    a_.mov(a_.edi, ~0u);
-    a_.cmp(a_.r11, a_.rdi);
-    a_.cmova(a_.r11, a_.rdi);
-    a_.mov(a_.r8, field(offsetof(Memory::Extent, host)));
-    a_.sub(a_.r8, a_.r9);
-    a_.xor_(a_.edi, a_.edi);
-    a_.test(a_.r9, a_.r9);
-    a_.cmovs(a_.r9, a_.rdi);
-    a_.cmp(a_.r9, a_.r11);
-    a_.ja(otherwise_, kNear);
-    a_.sub(a_.r11, a_.r9);
+    emit_reach(a_, op_, Access::kRead, 4, otherwise_);
     a_.vpbroadcastd(kStart, a_.r9d);
     a_.vpbroadcastd(kHigh, a_.r11d);
     for (int chunk = 0; chunk < chunks_; ++chunk) {
@@ -435,7 +417,6 @@ class MemoryCode {
 std::optional<MemoryStep> memory_step(const Request& request, const Site& site) {
   const isa::Instruction& in = site.instruction;
   if (site.op_count != 1) return std::nullopt;  // fences first, or changes EXEC
-  if (request.has_eight_lanes() && in.encoding != isa::Encoding::kSmem) return std::nullopt;
   if (in.encoding == isa::Encoding::kDs) return lds_step(request, site);
   const std::optional<Shape> shape = shape_of(in.op);
   if (!shape || shape->verb == Verb::kAtomic || shape->bytes < 4 || shape->addtid) return std::nullopt;
@@ -443,7 +424,6 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site) 
   step.dwords = static_cast<uint8_t>(shape->dwords());
   if (in.encoding == isa::Encoding::kSmem) {
     if (shape->verb != Verb::kLoad || !isa::name(in.op).starts_with("s_load_")) return std::nullopt;
-    if (request.has_eight_lanes() && step.dwords > 8) return std::nullopt;
     step.kind = MemoryStep::Kind::kScalarLoad;
     const bool gfx10 = request.target.family() == isa::Family::kGfx10;
     const bool null = gfx10 && in.soffset.code == isa::code::kNull;
@@ -452,7 +432,7 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site) 
   }
   if (in.encoding != isa::Encoding::kFlat && in.encoding != isa::Encoding::kGlobal) return std::nullopt;
   if (in.lds || !in.vaddr.exists() || !in.vaddr.is_vgpr()) return std::nullopt;
-  if (step.dwords > 2 && shape->verb == Verb::kStore) return std::nullopt;
+  if (step.dwords > 2 && shape->verb == Verb::kStore && !request.has_eight_lanes()) return std::nullopt;
   step.kind = shape->verb == Verb::kStore ? MemoryStep::Kind::kStore : MemoryStep::Kind::kLoad;
   step.flat = in.encoding == isa::Encoding::kFlat;
   step.scalar_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
@@ -491,11 +471,41 @@ void emit_find(Assembler& a, const MicroOp& op, Access access, Label& otherwise)
   a.add(a.r9, field(offsetof(Memory::Extent, host)));
 }
 
+void emit_reach(Assembler& a, const MicroOp& op, Access access, uint32_t bytes, Label& otherwise) {
+  const auto field = extent_field(a, op, access);
+  a.mov(a.rax, a.qword[a.rsi + static_cast<int>(offsetof(Wave, memory))]);
+  a.mov(a.r9, field(offsetof(Memory::Extent, begin)));
+  a.mov(a.r11, field(offsetof(Memory::Extent, bytes)));
+  a.sub(a.r11, bytes);
+  a.jb(otherwise, kNear);
+  a.sub(a.r9, a.r8);  // of the extent, from the base on
+  a.add(a.r11, a.r9);
+  a.js(otherwise, kNear);
+  a.mov(a.edi, ~0u);
+  a.cmp(a.r11, a.rdi);
+  a.cmova(a.r11, a.rdi);
+  a.mov(a.r8, field(offsetof(Memory::Extent, host)));
+  a.sub(a.r8, a.r9);
+  a.xor_(a.edi, a.edi);
+  a.test(a.r9, a.r9);
+  a.cmovs(a.r9, a.rdi);
+  a.cmp(a.r9, a.r11);
+  a.ja(otherwise, kNear);
+  a.sub(a.r11, a.r9);
+}
+
 void emit_memory(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,
                  Label& otherwise) {
-  if (step.kind >= MemoryStep::Kind::kLdsLoad) return emit_lds(a, request, step, op, otherwise);
-  MemoryCode code(a, request, step, op, otherwise);
-  step.kind == MemoryStep::Kind::kScalarLoad ? code.scalar_load() : code.vector();
+  const bool is_lds = step.kind >= MemoryStep::Kind::kLdsLoad;
+  if (step.kind == MemoryStep::Kind::kScalarLoad) {
+    MemoryCode(a, request, step, op, otherwise).scalar_load();
+  } else if (a.eight_lanes()) {
+    (is_lds ? emit_lds_of_eight : emit_memory_of_eight)(a, request, step, op, otherwise);
+  } else if (is_lds) {
+    emit_lds(a, request, step, op, otherwise);
+  } else {
+    MemoryCode(a, request, step, op, otherwise).vector();
+  }
 }
 
 }  // namespace rigel::vgpu::exec::native

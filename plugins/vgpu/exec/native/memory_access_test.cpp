@@ -21,6 +21,7 @@ struct Code32 {
   const char* name;
   std::vector<uint32_t> gfx9, gfx10;
   bool scalar_base = false;
+  bool only_avx2 = false;
 };
 
 // v[0:1] is the address, v0 the offset from s[8:9]; v2 … v4 are data.
@@ -37,6 +38,19 @@ const Code32 kCodes[] = {
     {"global_load_dwordx3 v[2:4], v[0:1], off offset:-4", {0xdc589ffc, 0x027f0000}, {0xdc3c8ffc, 0x027d0000}},
     {"global_load_dwordx4 v[4:7], v[0:1], off", {0xdc5c8000, 0x047f0000}, {0xdc388000, 0x047d0000}},
     {"global_load_dword v4, v0, s[8:9]", {0xdc508000, 0x04080000}, {0xdc308000, 0x04080000}, true},
+    {"global_load_dwordx2 v[0:1], v0, s[8:9]", {0xdc548000, 0x00080000}, {0xdc348000, 0x00080000}, true},
+    {"global_store_dword v0, v4, s[8:9]", {0xdc708000, 0x00080400}, {0xdc708000, 0x00080400}, true},
+    {"flat_store_dwordx2 v[0:1], v[2:3]", {0xdc740000, 0x00000200}, {0xdc740000, 0x007d0200}},
+    {"global_store_dwordx3 v[0:1], v[2:4], off",
+     {0xdc788000, 0x007f0200},
+     {0xdc7c8000, 0x007d0200},
+     false,
+     true},
+    {"global_store_dwordx4 v[0:1], v[4:7], off offset:-8",
+     {0xdc7c9ff8, 0x007f0400},
+     {0xdc788ff8, 0x007d0400},
+     false,
+     true},
 };
 
 struct Lanes32 {
@@ -48,6 +62,7 @@ struct Lanes32 {
 const Lanes32 kLanes[] = {
     {"in a row", [](uint64_t lane, uint64_t round) { return 256 + lane * 4 + round * 64; }},
     {"in a row of pairs", [](uint64_t lane, uint64_t round) { return 256 + lane * 8 + round * 64; }},
+    {"in a row of four dwords", [](uint64_t lane, uint64_t round) { return 256 + lane * 16 + round * 64; }},
     {"in one place", [](uint64_t, uint64_t round) { return 256 + round * 4; }},
     {"downwards", [](uint64_t lane, uint64_t) { return 1024 - lane * 4; }},
     {"in a row but for the last",
@@ -70,6 +85,7 @@ const Lanes32 kLanes[] = {
      [](uint64_t lane, uint64_t) { return 256 + (lane == 7 ? 0 : lane * 4); }, 0xffffffffffffff7f},
     {"in a row but for an active lane, some",
      [](uint64_t lane, uint64_t) { return 256 + (lane == 7 ? 0 : lane * 4); }, 0xfffffffffffffff7},
+    {"in a row of pairs, some", [](uint64_t lane, uint64_t) { return 256 + lane * 8; }, 0x00ff00ffff0ff0f1},
     {"in one place, some", [](uint64_t lane, uint64_t) { return 256 + (lane == 2 ? 80 : 0); },
      0xfffffffffff0fff1},
     {"in one place but for one, some", [](uint64_t lane, uint64_t) { return 256 + (lane == 9 ? 80 : 0); },
@@ -101,8 +117,9 @@ struct Outcome {
   std::vector<std::byte> memory;
 };
 
-Outcome run(uint32_t wave_size, bool gfx10, const Code32& code, const Lanes32& lanes, bool native) {
-  TestWave t(gfx10 ? gfx(10, 3, 0) : gfx(9, 0, 0), wave_size);
+Outcome run(SimdLevel level, uint32_t wave_size, bool gfx10, const Code32& code, const Lanes32& lanes,
+            bool native) {
+  TestWave t(gfx10 ? gfx(10, 3, 0) : gfx(9, 0, 0), wave_size, 32, level);
   t.allow_native(native);
   // With a boundary of 4 GiB in the middle.
   const uint64_t va = (uint64_t{7} << 32) - 4096;
@@ -135,15 +152,20 @@ Outcome run(uint32_t wave_size, bool gfx10, const Code32& code, const Lanes32& l
   return outcome;
 }
 
-TEST(NativeMemory, DoesWhatHandlersDo) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
+class NativeMemory : public ::testing::TestWithParam<SimdLevel> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeMemory);
+INSTANTIATE_TEST_SUITE_P(Levels, NativeMemory, ::testing::ValuesIn(testing::native_levels()),
+                         testing::LevelName{});
+
+TEST_P(NativeMemory, DoesWhatHandlersDo) {
   for (const bool gfx10 : {false, true}) {
     for (const uint32_t wave_size : {64u, 32u}) {
       if (wave_size == 32 && !gfx10) continue;
       for (const Code32& code : kCodes) {
+        if (code.only_avx2 && GetParam() != SimdLevel::kAvx2) continue;
         for (const Lanes32& lanes : kLanes) {
-          const Outcome handlers = run(wave_size, gfx10, code, lanes, false);
-          const Outcome native = run(wave_size, gfx10, code, lanes, true);
+          const Outcome handlers = run(GetParam(), wave_size, gfx10, code, lanes, false);
+          const Outcome native = run(GetParam(), wave_size, gfx10, code, lanes, true);
           const std::string what = std::string(code.name) + ", lanes " + lanes.name + ", wave of " +
                                    std::to_string(wave_size) + (gfx10 ? " of gfx10" : " of gfx9");
           EXPECT_EQ(handlers.stops, native.stops) << what;
@@ -157,9 +179,8 @@ TEST(NativeMemory, DoesWhatHandlersDo) {
 }
 
 // Addresses with the apertures' high halves are LDS and scratch, even where there was memory the last time.
-TEST(NativeMemory, LeavesAperturesToHandlers) {
-  if (!available() || best_simd_level() != SimdLevel::kAvx512) GTEST_SKIP() << "not by native code here";
-  TestWave t(gfx(9, 0, 0));
+TEST_P(NativeMemory, LeavesAperturesToHandlers) {
+  TestWave t(gfx(9, 0, 0), 64, 32, GetParam());
   const vgpu::testing::Buffer buffer = t.bus.map_at(uint64_t{0x10000} << 32, kBytes);
   buffer.at<uint32_t>()[3] = 77;
   reinterpret_cast<uint32_t*>(t.group.lds)[3] = 99;
@@ -179,10 +200,9 @@ TEST(NativeMemory, LeavesAperturesToHandlers) {
   EXPECT_EQ(load(), 99u);
 }
 
-TEST(NativeMemory, LoadsScalars) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+TEST_P(NativeMemory, LoadsScalars) {
   for (const bool gfx10 : {false, true}) {
-    TestWave t(gfx10 ? gfx(10, 3, 0) : gfx(9, 0, 0));
+    TestWave t(gfx10 ? gfx(10, 3, 0) : gfx(9, 0, 0), 64, 32, GetParam());
     const vgpu::testing::Buffer buffer = t.bus.allocate(kBytes);
     for (uint32_t i = 0; i < kBytes / 4; ++i) buffer.at<uint32_t>()[i] = i;
     // s_load_dwordx4 s[0:3], s[8:9], 0x0; s_load_dword s4, s[8:9], 0x14; s_load_dwordx2 s[10:11], s[8:9], s4

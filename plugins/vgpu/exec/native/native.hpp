@@ -47,8 +47,7 @@ struct Request {
   std::span<MicroOp> ops;
   SimdLevel level = SimdLevel::kAvx512;
 
-  /// Code for AVX2 has vectors of 8 lanes, else of 16. It loads scalars, but leaves the memory of lanes and
-  /// the LDS to handlers, and goes by waves.
+  /// Code for AVX2 has vectors of 8 lanes, else of 16.
   bool has_eight_lanes() const { return level == SimdLevel::kAvx2; }
 };
 

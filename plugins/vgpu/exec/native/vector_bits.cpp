@@ -1,5 +1,6 @@
 // Vector operations: moves, logic, shifts and fields of bits.
 #include "plugins/vgpu/exec/native/vector_ops.hpp"
+#include "plugins/vgpu/exec/operands.hpp"
 
 namespace rigel::vgpu::exec::native {
 namespace {
@@ -276,6 +277,11 @@ void reverse_bits(Lanes& l) {
 bool has_sixteen_lanes(const Request& request, const isa::Instruction&) {
   return !request.has_eight_lanes();
 }
+// AVX2 has none of amounts that lanes have each its own.
+bool shifts_signs(const Request& request, const isa::Instruction& in) {
+  uint64_t amount = 0;
+  return !request.has_eight_lanes() || (constant_of(in.src[0], in, amount) && in.src[1].is_vgpr());
+}
 bool counts_bits(const Request& request, const isa::Instruction&) {
   return !request.has_eight_lanes() && host_features().popcnt;
 }
@@ -305,7 +311,7 @@ std::vector<VectorOp> bit_ops() {
       integer(Op::v_alignbyte_b32, 3, align_bytes),
       wide(Op::v_lshlrev_b64, 2, 0x82, shift_wide<Shift::kLeft>),
       wide(Op::v_lshrrev_b64, 2, 0x82, shift_wide<Shift::kRight>),
-      wide(Op::v_ashrrev_i64, 2, 0x82, shift_wide<Shift::kArithmetic>, has_sixteen_lanes),
+      wide(Op::v_ashrrev_i64, 2, 0x82, shift_wide<Shift::kArithmetic>, shifts_signs),
 
       integer(Op::v_bfe_u32, 3, field_unsigned),
       integer(Op::v_bfe_i32, 3, field_signed),

@@ -115,8 +115,7 @@ TEST(MemoryReference, DataShareInstructionsDoWhatTheManualsSay) {
 }
 
 TEST(MemoryReference, NativeCodeIsAmongWhatIsCompared) {
-  if (!native::available() || best_simd_level() != SimdLevel::kAvx512)
-    GTEST_SKIP() << "not on this processor";
+  if (!native::available()) GTEST_SKIP() << "not on this processor";
   Tallies tallies;
   run({"gfx900", false}, {Encoding::kGlobal}, tallies);
   EXPECT_GT(tallies[Op::global_load_dword].native, 0u);

@@ -1,0 +1,275 @@
+// Native code of DS instructions on hosts with AVX2 only: what lds_access.cpp does for 16 lanes. A load is
+// done for 8 lanes at a time if their places are within two vectors behind the first one's, which are
+// permuted; a store if lanes follow each other. Other ones are done by lanes.
+#include "plugins/vgpu/exec/native/lanes.hpp"
+#include "plugins/vgpu/exec/native/memory_access.hpp"
+#include "plugins/vgpu/exec/native/vectors.hpp"
+#include "plugins/vgpu/exec/native/vectors_of_eight.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::native {
+namespace {
+
+using Xbyak::Label;
+using Xbyak::Reg64;
+using Xbyak::RegExp;
+using Xbyak::Xmm;
+using Xbyak::Ymm;
+
+constexpr auto kNear = Assembler::T_NEAR;
+
+// While it runs: r9 is the LDS, r8 has the bits of EXEC that are still to come, r10 points to rows.
+class LdsOfEight {
+ public:
+  LdsOfEight(Assembler& assembler, const Request& request, const MemoryStep& step, const MicroOp& op,
+             Label& otherwise)
+      : a_(assembler),
+        eight_(assembler, request.layout),
+        step_(step),
+        op_(op),
+        otherwise_(otherwise),
+        row_(static_cast<int>(request.layout.row_bytes())),
+        bytes_(step.dwords * 4),
+        addresses_(static_cast<int>(op.src[0].offset)),
+        offsets_{static_cast<int>(op.aux), static_cast<int>(op.dst2)} {}
+
+  void emit() {
+    Label some, checked, done;
+    a_.test(a_.rcx, a_.rcx);
+    a_.jz(done, kNear);
+    emit_find_lds(a_, step_, op_, otherwise_);
+    eight_.broadcast(kLimit, a_.r8d);
+    row_ == 256 ? a_.cmp(a_.rcx, -1) : a_.cmp(a_.ecx, -1);
+    a_.jne(some, kNear);
+    check(false);
+    a_.jmp(checked, kNear);
+    a_.L(some);
+    check(true);
+    a_.L(checked);
+    switch (step_.kind) {
+      case MemoryStep::Kind::kLdsLoad:
+        load();
+        break;
+      case MemoryStep::Kind::kLdsStore:
+        store();
+        break;
+      default:
+        add();
+    }
+    a_.L(done);
+  }
+
+ private:
+  int elements() const { return step_.pair ? 2 : 1; }
+
+  // All lanes that are to be done are where this code gets by.
+  void check(bool masked) {
+    if (masked) eight_.take_exec();
+    a_.vmovdqa(kFarthest, kLimit);
+    if (step_.aligned) a_.vpxor(kBits, kBits, kBits);
+    for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
+      const auto row = a_.yword[a_.rdx + addresses_ + chunk * 32];
+      if (masked) {
+        a_.vpand(kAddress, eight_.mask(kMask, chunk), row);
+      } else {
+        a_.vmovdqa(kAddress, row);
+      }
+      a_.avx2().vpmaxud(kFarthest, kFarthest, kAddress);
+      if (step_.aligned) a_.vpor(kBits, kBits, kAddress);
+    }
+    a_.vpxor(kFarthest, kFarthest, kLimit);
+    a_.vptest(kFarthest, kFarthest);
+    a_.jnz(otherwise_, kNear);
+    if (!step_.aligned) return;
+    a_.vptest(kBits, a_.splat(static_cast<uint32_t>(bytes_ - 1)));
+    a_.jnz(otherwise_, kNear);
+  }
+
+  // Of the 8 lanes that are done at present.
+  Xbyak::Address addresses_at() const { return a_.yword[a_.r10 + addresses_]; }
+  Xbyak::Address first_address() const { return a_.dword[a_.r10 + addresses_]; }
+
+  // What their addresses are beyond the first one's.
+  void find_index() {
+    a_.vmovdqa(kIndex, addresses_at());
+    a_.vpbroadcastd(kAddress, first_address());
+    a_.avx2().vpsubd(kIndex, kIndex, kAddress);
+  }
+
+  // Where an element of a lane is; of the lane whose number is in rdi, that is in eax.
+  RegExp place_of(int lane, int element) {
+    const Reg64 to = lane % 2 == 0 ? a_.rax : a_.rdi;
+    a_.mov(to.cvt32(), a_.dword[a_.r10 + addresses_ + lane * 4]);
+    return a_.r9 + to + offsets_[element];
+  }
+  RegExp place(int element) const { return a_.r9 + a_.rax + offsets_[element]; }
+  void take_address() { a_.mov(a_.eax, a_.dword[a_.r10 + a_.rdi * 4 + addresses_]); }
+
+  // Loads
+  // -------------------------------------------------------------------------------------------------
+
+  static Ymm result(int n) { return Ymm(8 + n); }
+  int results() const { return elements() * step_.dwords; }
+  int row_of(int n) const { return static_cast<int>(op_.dst) + n * row_; }
+
+  // The results may be where the addresses are, so they come last.
+  void load() {
+    eight_.by_vectors(
+        a_.r8,
+        [&] {
+          load_vectors();
+          for (int n = 0; n < results(); ++n) a_.vmovdqa(a_.yword[a_.r10 + row_of(n)], result(n));
+        },
+        [&] {
+          eight_.by_lanes([&] {
+            take_address();
+            for (int element = 0; element < elements(); ++element) {
+              step_.dwords == 2 ? a_.vmovq(Xmm(element), a_.qword[place(element)])
+                                : a_.vmovd(Xmm(element), a_.dword[place(element)]);
+            }
+            for (int n = 0; n < results(); ++n) {
+              const auto to = a_.dword[a_.r10 + a_.rdi * 4 + row_of(n)];
+              const Xmm from(n / step_.dwords);
+              n % step_.dwords == 0 ? a_.vmovd(to, from) : a_.vpextrd(to, from, 1);
+            }
+          });
+        },
+        [] {});
+  }
+
+  void load_vectors() {
+    Label apart, done;
+    const bool pairs = step_.dwords == 2;
+    find_index();
+    a_.vptest(kIndex, a_.splat(pairs ? ~0x38u : ~0x3cu));
+    a_.jnz(apart, kNear);
+    a_.mov(a_.eax, first_address());
+    a_.vpsrld(kIndex, kIndex, 2);
+    a_.vpslld(kUpper, kIndex, 28);  // the second vector: bit 3, to where blends look
+    if (pairs) a_.vpor(kNext, kIndex, a_.splat(1));
+    for (int element = 0; element < elements(); ++element) {
+      for (int d = 0; d < step_.dwords; ++d) {
+        const Ymm to = result(element * step_.dwords + d), index = d == 0 ? kIndex : kNext;
+        a_.vpermd(to, index, a_.yword[place(element)]);
+        a_.vpermd(kOther, index, a_.yword[place(element) + 32]);
+        a_.vblendvps(to, to, kOther, kUpper);
+      }
+    }
+    a_.jmp(done, kNear);
+    a_.L(apart);
+    for (int element = 0; element < elements(); ++element) {
+      const auto each = [&](int lane) { return place_of(lane, element); };
+      pairs ? eight_.gather_pairs(result(element * 2), result(element * 2 + 1), each)
+            : eight_.gather_dwords(result(element), each);
+    }
+    a_.L(done);
+  }
+
+  // Stores
+  // -------------------------------------------------------------------------------------------------
+
+  // All first elements before the second ones, lanes in their order.
+  void store() {
+    a_.mov(a_.rax, reinterpret_cast<uint64_t>(kVectors.lanes[step_.dwords == 2 ? 3 : 2]));
+    a_.vmovdqa(kLanes, a_.yword[a_.rax]);
+    for (int element = 0; element < elements(); ++element) {
+      const int from = static_cast<int>(op_.src[element == 0 ? 2 : 1].offset);
+      eight_.by_vectors(
+          a_.r8, [&] { store_vectors(element, from); },
+          [&] {
+            eight_.by_lanes([&] {
+              take_address();
+              const auto dword = [&](int d) { return a_.dword[a_.r10 + a_.rdi * 4 + (from + d * row_)]; };
+              a_.vmovd(a_.xmm0, dword(0));
+              if (step_.dwords == 1) return a_.vmovd(a_.dword[place(element)], a_.xmm0);
+              a_.vpinsrd(a_.xmm0, a_.xmm0, dword(1), 1);
+              a_.vmovq(a_.qword[place(element)], a_.xmm0);
+            });
+          },
+          [] {});
+    }
+  }
+
+  void store_vectors(int element, int from) {
+    Label apart, done;
+    find_index();
+    a_.vpxor(kIndex, kIndex, kLanes);
+    a_.vptest(kIndex, kIndex);
+    a_.jnz(apart, kNear);
+    a_.mov(a_.eax, first_address());
+    a_.vmovdqa(a_.ymm0, a_.yword[a_.r10 + from]);
+    if (step_.dwords == 1) {
+      a_.vmovdqu(a_.yword[place(element)], a_.ymm0);
+    } else {
+      a_.join_pairs(a_.ymm1, a_.ymm2, a_.ymm0, a_.yword[a_.r10 + (from + row_)]);
+      a_.vmovdqu(a_.yword[place(element)], a_.ymm1);
+      a_.vmovdqu(a_.yword[place(element) + 32], a_.ymm2);
+    }
+    a_.jmp(done, kNear);
+    a_.L(apart);
+    if (step_.dwords == 2) {
+      eight_.scatter_pairs(a_.r10 + from, row_, [&](int lane) { return place_of(lane, element); });
+    } else {
+      for (int lane = 0; lane < 8; ++lane) {
+        const RegExp to = place_of(lane, element);
+        a_.mov(a_.r11d, a_.dword[a_.r10 + from + lane * 4]);
+        a_.mov(a_.dword[to], a_.r11d);
+      }
+    }
+    a_.L(done);
+  }
+
+  // Sums
+  // -------------------------------------------------------------------------------------------------
+
+  void add() {
+    const auto data = static_cast<int>(op_.src[2].offset), to = static_cast<int>(op_.dst);
+    eight_.by_vectors(
+        a_.r8,
+        [&] {
+          for (int lane = 0; lane < 8; ++lane) {
+            const RegExp sum = place_of(lane, 0);
+            a_.mov(a_.r11d, a_.dword[a_.r10 + data + lane * 4]);
+            if (!step_.returns) {
+              a_.add(a_.dword[sum], a_.r11d);
+              continue;
+            }
+            a_.xadd(a_.dword[sum], a_.r11d);
+            a_.mov(a_.dword[a_.r10 + to + lane * 4], a_.r11d);
+          }
+        },
+        [&] {
+          eight_.by_lanes([&] {
+            take_address();
+            a_.vmovd(a_.xmm0, a_.dword[place(0)]);
+            a_.vmovd(a_.xmm1, a_.dword[a_.r10 + a_.rdi * 4 + data]);
+            a_.avx2().vpaddd(a_.xmm1, a_.xmm1, a_.xmm0);
+            a_.vmovd(a_.dword[place(0)], a_.xmm1);
+            if (step_.returns) a_.vmovd(a_.dword[a_.r10 + a_.rdi * 4 + to], a_.xmm0);
+          });
+        },
+        [] {});
+  }
+
+  const Ymm kFarthest{0}, kBits{1}, kAddress{3}, kIndex{4}, kUpper{5}, kNext{6}, kOther{7};
+  const Ymm kLimit{2}, kMask{4}, kLanes{13};
+
+  Assembler& a_;
+  VectorsOfEight eight_;
+  const MemoryStep& step_;
+  const MicroOp& op_;
+  Label& otherwise_;
+  const int row_;    // bytes
+  const int bytes_;  // of an element
+  const int addresses_;
+  const int offsets_[2];
+};
+
+}  // namespace
+
+void emit_lds_of_eight(Assembler& a, const Request& request, const MemoryStep& step, const MicroOp& op,
+                       Label& otherwise) {
+  LdsOfEight(a, request, step, op, otherwise).emit();
+}
+
+}  // namespace rigel::vgpu::exec::native
