@@ -169,12 +169,14 @@ void Assembler::vpblendmd(const Zmm& to, const Zmm& no, const Operand& yes) {
 // Comparisons
 // ---------------------------------------------------------------------------------------------------
 
-void Assembler::invert_ymm14() {
-  Base::vpxor(ymm14, ymm14, splat(~0u));
-}
-
-void Assembler::keep_mask(const Opmask& k) {
-  if (k.getOpmaskIdx() != 0) Base::vpand(ymm14, ymm14, mask_of(k.getOpmaskIdx()));
+void Assembler::keep_mask(const Opmask& k, bool inverted) {
+  const int among = k.getOpmaskIdx();
+  if (among != 0 && among != all_) {
+    const Address others = mask_of(among);
+    inverted ? Base::vpandn(ymm14, ymm14, others) : Base::vpand(ymm14, ymm14, others);
+  } else if (inverted) {
+    Base::vpxor(ymm14, ymm14, splat(~0u));
+  }
   Base::vmovdqa(mask_of(k), ymm14);
 }
 
@@ -193,8 +195,7 @@ void Assembler::compare_integers(const Opmask& k, const Zmm& x, const Operand& y
     how == kLess || how == kNotLess ? greater(half(x), other) : lesser(half(x), other);
     Base::vpcmpeqd(ymm14, ymm14, half(x));
   });
-  if (how == kLess || how == kNotLessEqual || how == kNotEqual) invert_ymm14();
-  keep_mask(k);
+  keep_mask(k, how == kLess || how == kNotLessEqual || how == kNotEqual);
 }
 
 void Assembler::vpcmpd(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
@@ -231,7 +232,11 @@ void Assembler::vptestnmd(const Opmask& k, const Zmm& x, const Operand& y) {
 void Assembler::vptestmd(const Opmask& k, const Zmm& x, const Operand& y) {
   if (!eight_) return Base::vptestmd(k, x, y);
   find_apart(x, y);
-  invert_ymm14();
+  keep_mask(k, true);
+}
+
+void Assembler::mask_of_signs(const Opmask& k, const Zmm& x) {
+  Base::vpsrad(ymm14, half(x), 31);
   keep_mask(k);
 }
 
@@ -268,17 +273,19 @@ void Assembler::kxorw(const Opmask& to, const Opmask& x, const Opmask& y) {
 
 void Assembler::kxnorw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::kxnorw(to, x, y);
+  if (x.getIdx() == y.getIdx()) {
+    Base::vpcmpeqd(ymm14, ymm14, ymm14);
+    return keep_mask(to);
+  }
   Base::vmovdqa(ymm14, mask_of(x));
   Base::vpxor(ymm14, ymm14, mask_of(y));
-  invert_ymm14();
-  keep_mask(to);
+  keep_mask(to, true);
 }
 
 void Assembler::knotw(const Opmask& to, const Opmask& x) {
   if (!eight_) return Base::knotw(to, x);
   Base::vmovdqa(ymm14, mask_of(x));
-  invert_ymm14();
-  Base::vmovdqa(mask_of(to), ymm14);
+  keep_mask(to, true);
 }
 
 void Assembler::spread_bits(const Opmask& to, const Reg32& from) {

@@ -185,6 +185,22 @@ class Assembler : public Xbyak::CodeGenerator {
   // Of 8 lanes only, masks in vectors
   // -------------------------------------------------------------------------------------------------
 
+  /// From here on this mask has all bits, until it is another one or none.
+  void assume_all(const Opmask& k) {
+    all_ = k.getIdx();
+  }
+  void assume_nothing() {
+    all_ = 0;
+  }
+  /// x + 1 or x - 1 in the mask's lanes.
+  void increase(const Zmm& to, const Opmask& k) {
+    Base::vpsubd(half(to), half(to), mask_of(k));
+  }
+  void decrease(const Zmm& to, const Opmask& k) {
+    Base::vpaddd(half(to), half(to), mask_of(k));
+  }
+  /// Where x is negative, as comparisons do.
+  void mask_of_signs(const Opmask& k, const Zmm& x);
   /// What the names above hide: instructions on registers of AVX2.
   CodeGenerator& avx2() {
     return *this;
@@ -216,9 +232,8 @@ class Assembler : public Xbyak::CodeGenerator {
   const Xbyak::Label& constant(uint64_t value, uint32_t bytes);
   Address lane_bits(int chunk);
   void spread_bits(const Opmask& to, const Reg32& from);
-  /// ymm14, where a comparison has left all bits of lanes for which it holds, to a mask.
-  void keep_mask(const Opmask& k);
-  void invert_ymm14();
+  /// ymm14, where a comparison has left all bits of lanes for which it holds (or does not), to a mask.
+  void keep_mask(const Opmask& k, bool inverted = false);
   template <class Greater, class Lesser>
   void compare_integers(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how, Greater&& greater,
                         Lesser&& lesser);
@@ -248,6 +263,7 @@ class Assembler : public Xbyak::CodeGenerator {
   const bool eight_;
   const int masks_at_;
   std::deque<Constant> pool_;
+  int all_ = 0;  // the mask that has all bits
   Xbyak::Label lane_bits_;
   bool has_lane_bits_ = false;
 };

@@ -447,6 +447,7 @@ void Lanes::hand_on_masks(ScalarCode& scalars) const {
 void Lanes::emit_unrolled() {
   unrolled_ = true;
   a.kxnorw(k_exec, k_exec, k_exec);
+  a.assume_all(k_exec);
   for (chunk_ = 0; chunk_ < chunks(); ++chunk_) {
     begin_lanes();
     for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
@@ -456,14 +457,17 @@ void Lanes::emit_unrolled() {
     collect_masks();
   }
   store_collected();
+  a.assume_nothing();
   unrolled_ = false;
   chunk_ = 0;
 }
 
 void Lanes::emit_piece() {
   unrolled_ = true;
+  a.assume_all(k_exec);
   begin_lanes();
   for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
+  a.assume_nothing();
   unrolled_ = false;
 }
 

@@ -123,6 +123,18 @@ void add_carry(Lanes& l) {
   const Pair sources = commuted(l);
   const Opmask carry = l.mask_in();
   const Zmm to = l.result();
+  if (l.a.eight_lanes()) {
+    l.a.vpaddd(to, sources.first, sources.second);
+    l.a.increase(to, carry);
+    if (!l.mask_matters()) return;
+    // It wraps where both are negative, or one is and the sum is not.
+    const Zmm both = l.temporary(), one = l.temporary();
+    l.a.vpandd(both, sources.first, sources.second);
+    l.a.vpord(one, sources.first, sources.second);
+    l.a.vpandnd(one, to, one);
+    l.a.vpord(one, one, both);
+    return l.a.mask_of_signs(l.mask_out() | l.k_exec, one);
+  }
   l.a.vpaddd(to, sources.first, sources.second);
   if (l.mask_matters()) l.a.vpcmpud(l.k_a | l.k_exec, to, sources.first, kLt);
   l.a.vpsubd(to | carry, to, l.a.splat(~0u));
@@ -139,6 +151,18 @@ void sub_borrow(Lanes& l) {
   const Operand& y = l.any(B);
   const Opmask borrow = l.mask_in();
   const Zmm to = l.result();
+  if (l.a.eight_lanes()) {
+    l.a.vpsubd(to, x, y);
+    l.a.decrease(to, borrow);
+    if (!l.mask_matters()) return;
+    // It wraps where y is negative and x is not, or both are alike and the difference is negative.
+    const Zmm second = l.temporary(), alike = l.temporary();
+    l.a.vpandnd(second, x, y);
+    l.a.vpxord(alike, x, y);
+    l.a.vpandnd(alike, alike, to);
+    l.a.vpord(alike, alike, second);
+    return l.a.mask_of_signs(l.mask_out() | l.k_exec, alike);
+  }
   l.a.vpsubd(to, x, y);
   if (l.mask_matters()) {
     l.a.vpcmpud(l.k_a | l.k_exec, x, y, kLt);
