@@ -44,9 +44,7 @@ class FloatEnvironment {
   explicit FloatEnvironment(bool wide) : host_(get_mxcsr()), present_(host_), wide_(wide) {}
   ~FloatEnvironment() {
     if (present_ != host_) set_mxcsr(host_);
-#if defined(__x86_64__)
-    if (wide_) asm volatile("vzeroupper" ::: "memory");
-#endif
+    clear_upper_halves();
   }
   FloatEnvironment(const FloatEnvironment&) = delete;
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
@@ -60,6 +58,13 @@ class FloatEnvironment {
       present_ = wanted;
     }
   }
+  /// Waves have run. The scheduler's own code is for every x86-64: with the upper halves in use, its first
+  /// instruction on a vector register may wait for longer than it takes to start a wave.
+  void clear_upper_halves() {
+#if defined(__x86_64__)
+    if (wide_) asm volatile("vzeroupper" ::: "memory");
+#endif
+  }
   /// A wave with this MODE was left in the middle of an operation, which may have changed MXCSR for itself.
   void put_right(uint32_t mode) {
     mode_ = mode;
@@ -68,6 +73,7 @@ class FloatEnvironment {
   }
   /// A wave has run, and may have changed its MODE.
   void now_is(uint32_t mode) {
+    clear_upper_halves();
     if (mode == mode_) return;
     mode_ = mode;
     present_ = mxcsr_of(mode);

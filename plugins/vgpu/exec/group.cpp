@@ -112,7 +112,9 @@ bool Group::run_whole(Memory& memory, FloatEnvironment& environment, int64_t tur
   running_ = &wave;
   const native::GroupCode& code = *std::exchange(whole_, nullptr);
   const uint32_t count = work_group_.wave_count;
-  if (code.run(count * layout_.wave_size, &wave, wave.registers) == 0) {
+  const bool done = code.run(count * layout_.wave_size, &wave, wave.registers) != 0;
+  environment.clear_upper_halves();
+  if (!done) {
     ++whole_failures_;
     launch_->start_group(work_group_, index_);
     return false;
