@@ -41,8 +41,12 @@ class LdsOfEight {
     eight_.broadcast(kLimit, a_.r8d);
     row_ == 256 ? a_.cmp(a_.rcx, -1) : a_.cmp(a_.ecx, -1);
     a_.jne(some, kNear);
-    check(false);
-    a_.jmp(checked, kNear);
+    if (step_.dwords == 1 && step_.kind != MemoryStep::Kind::kLdsAdd) {
+      together(checked, done);
+    } else {
+      check(false);
+      a_.jmp(checked, kNear);
+    }
     a_.L(some);
     check(true);
     a_.L(checked);
@@ -77,6 +81,9 @@ class LdsOfEight {
       a_.avx2().vpmaxud(kFarthest, kFarthest, kAddress);
       if (step_.aligned) a_.vpor(kBits, kBits, kAddress);
     }
+    end_check();
+  }
+  void end_check() {
     a_.vpxor(kFarthest, kFarthest, kLimit);
     a_.vptest(kFarthest, kFarthest);
     a_.jnz(otherwise_, kNear);
@@ -84,6 +91,48 @@ class LdsOfEight {
     a_.vptest(kBits, a_.splat(static_cast<uint32_t>(bytes_ - 1)));
     a_.jnz(otherwise_, kNear);
   }
+
+  // Dwords of all lanes, where each 8 load from one vector, as most kernels do most of the time, or store to
+  // one in their order. Goes on at `apart`, checked, if they do not.
+  void together(Label& apart, Label& done) {
+    const bool is_load = step_.kind == MemoryStep::Kind::kLdsLoad;
+    if (!is_load) load_lanes();
+    a_.vmovdqa(kFarthest, kLimit);
+    if (step_.aligned) a_.vpxor(kBits, kBits, kBits);
+    a_.vpxor(kAll, kAll, kAll);
+    for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
+      a_.vmovdqa(relative(chunk), a_.yword[a_.rdx + addresses_ + chunk * 32]);
+      a_.avx2().vpmaxud(kFarthest, kFarthest, relative(chunk));
+      if (step_.aligned) a_.vpor(kBits, kBits, relative(chunk));
+      a_.vpbroadcastd(kAddress, a_.dword[a_.rdx + addresses_ + chunk * 32]);
+      a_.avx2().vpsubd(relative(chunk), relative(chunk), kAddress);
+      if (!is_load) a_.vpxor(relative(chunk), relative(chunk), kLanes);
+      a_.vpor(kAll, kAll, relative(chunk));
+    }
+    end_check();
+    a_.vptest(kAll, is_load ? a_.splat(~0x1cu) : a_.splat(~0u));
+    a_.jnz(apart, kNear);
+    // Loads may go where the addresses are; of two stores to one place, the latter is seen.
+    for (int pass = 0; pass < (is_load ? 1 : elements()); ++pass) {
+      for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
+        a_.mov(a_.eax, a_.dword[a_.rdx + addresses_ + chunk * 32]);
+        is_load ? load_near(chunk) : store_row(chunk, pass);
+      }
+    }
+    a_.jmp(done, kNear);
+  }
+  void load_near(int chunk) {
+    a_.vpsrld(relative(chunk), relative(chunk), 2);
+    for (int element = 0; element < elements(); ++element) {
+      a_.vpermd(kAddress, relative(chunk), a_.yword[place(element)]);
+      a_.vmovdqa(a_.yword[a_.rdx + row_of(element) + chunk * 32], kAddress);
+    }
+  }
+  void store_row(int chunk, int element) {
+    a_.vmovdqa(kAddress, a_.yword[a_.rdx + data_of(element) + chunk * 32]);
+    a_.vmovdqu(a_.yword[place(element)], kAddress);
+  }
+  static Ymm relative(int chunk) { return Ymm(4 + chunk); }
 
   // Of the 8 lanes that are done at present.
   Xbyak::Address addresses_at() const { return a_.yword[a_.r10 + addresses_]; }
@@ -168,12 +217,17 @@ class LdsOfEight {
   // Stores
   // -------------------------------------------------------------------------------------------------
 
-  // All first elements before the second ones, lanes in their order.
-  void store() {
+  int data_of(int element) const { return static_cast<int>(op_.src[element == 0 ? 2 : 1].offset); }
+  void load_lanes() {
     a_.mov(a_.rax, reinterpret_cast<uint64_t>(kVectors.lanes[step_.dwords == 2 ? 3 : 2]));
     a_.vmovdqa(kLanes, a_.yword[a_.rax]);
+  }
+
+  // All first elements before the second ones, lanes in their order.
+  void store() {
+    load_lanes();
     for (int element = 0; element < elements(); ++element) {
-      const int from = static_cast<int>(op_.src[element == 0 ? 2 : 1].offset);
+      const int from = data_of(element);
       eight_.by_vectors(
           a_.r8, [&] { store_vectors(element, from); },
           [&] {
@@ -252,7 +306,7 @@ class LdsOfEight {
   }
 
   const Ymm kFarthest{0}, kBits{1}, kAddress{3}, kIndex{4}, kUpper{5}, kNext{6}, kOther{7};
-  const Ymm kLimit{2}, kMask{4}, kLanes{13};
+  const Ymm kLimit{2}, kMask{4}, kAll{12}, kLanes{13};
 
   Assembler& a_;
   VectorsOfEight eight_;
