@@ -15,10 +15,28 @@ amd_signal_t& signal_of(uint64_t handle) {
   return *reinterpret_cast<amd_signal_t*>(handle);
 }
 
+uint64_t signal_stamp(uint64_t handle) {
+  return std::atomic_ref(signal_of(handle).end_ts).load(std::memory_order_relaxed);
+}
+
+// Whether a copy is done of which the queue cannot say it. That the signal is no longer positive shows it;
+// but the program may have stored to it again by then, which the value does not show, and the time when the
+// copy ended does. Only where nothing else was under way that the signal counts: the stamp is then the
+// copy's.
+bool is_done(const CompletionBefore& before) {
+  if (signal_value(before.signal) <= 0) return true;
+  return before.last && signal_stamp(before.signal) != before.stamp;
+}
+
 }  // namespace
 
 int64_t signal_value(uint64_t handle) {
   return std::atomic_ref(const_cast<int64_t&>(signal_of(handle).value)).load(std::memory_order_acquire);
+}
+
+CompletionBefore CompletionBefore::of(uint64_t signal) {
+  if (signal == 0) return {};
+  return {signal, signal_life(signal), signal_value(signal) == 1, signal_stamp(signal)};
 }
 
 void CopiesUnderway::read(uint64_t index) {
@@ -33,7 +51,7 @@ CopiesUnderway::Promise CopiesUnderway::promised(uint64_t signal) const {
   size_t left = kLookedAt;
   for (auto copy = copies_.rbegin(); copy != copies_.rend() && copy->end > read_ && left != 0;
        ++copy, --left) {
-    if (copy->completion != signal) continue;
+    if (copy->completion.signal != signal) continue;
     ++promise.count;
     promise.open |= open() && copy->end > open_begin_;
   }
@@ -53,12 +71,12 @@ bool CopiesUnderway::wait_is_lost() const {
 }
 
 void CopiesUnderway::fail(const hsabe_host_t* host, hsa_status_t status) {
-  for (const Copy& copy : copies_) {
+  for (const auto& [completion, end] : copies_) {
     // Destroyed by now, or done: of a queue of kernels nobody knows but the signal.
-    if (signal_of(copy.completion).kind != AMD_SIGNAL_KIND_USER) continue;
-    if (signal_life(copy.completion) != copy.life) continue;
-    if (lag_ != 0 && signal_value(copy.completion) <= 0) continue;
-    host->signal->store(host->self, copy.completion, -static_cast<int64_t>(status));
+    if (signal_of(completion.signal).kind != AMD_SIGNAL_KIND_USER) continue;
+    if (signal_life(completion.signal) != completion.life) continue;
+    if (lag_ != 0 && is_done(completion)) continue;
+    host->signal->store(host->self, completion.signal, -static_cast<int64_t>(status));
   }
   copies_.clear();
   open_begin_ = open_end_ = 0;

@@ -28,6 +28,17 @@ inline uint32_t signal_life(uint64_t handle) {
       .load(std::memory_order_relaxed);
 }
 
+/// What a completion signal is like before its copy is handed over: afterwards the copy may be done, and the
+/// signal be somebody else's, at any moment.
+struct CompletionBefore {
+  uint64_t signal = 0;
+  uint32_t life = 0;
+  bool last = false;   ///< it stands at 1: whoever decrements it next, nobody else is to
+  uint64_t stamp = 0;  ///< when what it completed before ended, by the clock of who stamped it
+
+  static CompletionBefore of(uint64_t signal);
+};
+
 class CopiesUnderway {
  public:
   /// Copies are forgotten when the queue has read `lag` further than where they end.
@@ -35,7 +46,11 @@ class CopiesUnderway {
 
   /// A copy that ends at `end` and then subtracts one from a signal. Ends never decrease.
   void add(uint64_t completion, uint64_t end) {
-    if (completion != 0) copies_.push_back({completion, end, signal_life(completion)});
+    if (completion != 0) copies_.push_back({{completion, signal_life(completion)}, end});
+  }
+  /// The same for a queue with a lag, which stamps what it completes.
+  void add(const CompletionBefore& completion, uint64_t end) {
+    if (completion.signal != 0) copies_.push_back({completion, end});
   }
 
   /// How far the queue has read.
@@ -59,15 +74,14 @@ class CopiesUnderway {
   bool wait_is_lost() const;
 
   /// The queue will do no more: every signal of what is not forgotten is set to the negative of `status`.
-  /// With `lag`, those that still are positive. Signals that were destroyed meanwhile are left alone, also if
-  /// there are others in their place.
+  /// With `lag`, those that still are positive and were not stamped since. Signals that were destroyed
+  /// meanwhile are left alone, also if there are others in their place.
   void fail(const hsabe_host_t* host, hsa_status_t status);
 
  private:
   struct Copy {
-    uint64_t completion;
+    CompletionBefore completion;
     uint64_t end;
-    uint32_t life;  ///< of the signal
   };
 
   const uint64_t lag_;

@@ -107,6 +107,44 @@ TEST(CopiesUnderway, LeaveSignalsAloneThatWereMadeAnew) {
   }
 }
 
+TEST(CopiesUnderway, LeaveSignalsAloneThatAreDoneAndWereStoredToAgain) {
+  Signals signals;
+  Host host;
+  CopiesUnderway copies(100);
+  const auto begin = [&](size_t i, int64_t value) {
+    signals.set(i, value);
+    signals.all[i].end_ts = 5;
+    copies.add(CompletionBefore::of(signals[i]), 10);
+  };
+  const auto end = [&](size_t i) {
+    signals.all[i].end_ts = 9;
+    signals.set(i, signals.value(i) - 1);
+  };
+  begin(0, 1), begin(1, 1), begin(2, 2), begin(3, 1);
+  end(0), end(2), end(3);
+  signals.set(0, 1);
+  signals.set(3, 3);
+  copies.fail(&host.host, HSA_STATUS_ERROR);
+  EXPECT_EQ(signals.value(0), 1) << "as the program left it";
+  EXPECT_EQ(signals.value(1), -HSA_STATUS_ERROR);
+  EXPECT_EQ(signals.value(2), -HSA_STATUS_ERROR) << "what was stamped may be another's end";
+  EXPECT_EQ(signals.value(3), 3);
+}
+
+TEST(CopiesUnderway, KnowTheSignalAsItWasBeforeTheCopy) {
+  Signals signals;
+  Host host;
+  CopiesUnderway copies(100);
+  signals.set(0, 1);
+  const CompletionBefore before = CompletionBefore::of(signals[0]);
+  ++signals.all[0].reserved3[0];  // done and destroyed before the queue's owner has noted the copy
+  copies.add(before, 10);
+  copies.add(CompletionBefore::of(0), 20);
+  EXPECT_EQ(copies.size(), 1u) << "a copy that tells nobody";
+  copies.fail(&host.host, HSA_STATUS_ERROR);
+  EXPECT_EQ(signals.value(0), 1);
+}
+
 TEST(CopiesUnderway, OfKernelsAreKeptForAWhile) {
   Signals signals;
   Host host;

@@ -416,19 +416,21 @@ CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits
     if (at < end) return stamp(entry, copy.end_time);
     put_barrier(entry.slot, {}, copy.completion);
   };
+  const CompletionBefore completion = CompletionBefore::of(copy.completion);
   uint64_t position = 0;
   if (queue->submit(slots, fill, &position) != HSA_STATUS_SUCCESS) return Result::kNotThisWay;
   if (service_copies_.size() >= kKeptMost) service_copies_.read(queue->read_index());
-  service_copies_.add(copy.completion, position);
+  service_copies_.add(completion, position);
   return Result::kDone;
 }
 
 // What goes wrong
 // ------------------------------------------------------------------------------------------------
 
-/// Ends what an engine has been given: its queue first, so that it is not both done and failed.
+/// Ends what an engine has been given: its queue first, so that nothing is both done and failed.
 void CopyEngines::drop(Engine& engine, hsa_status_t status) {
   if (engine.queue == nullptr) return;
+  engine.queue->stop();
   engine.copies.read(engine.queue->read());
   engine.queue.reset();
   engine.large_end = 0;
@@ -516,9 +518,10 @@ hsabe_status_t CopyEngines::fill(uint64_t destination, uint32_t value, uint64_t 
           const BlitLaunch launch = blit_fill(destination, value, count, device_.facts.compute_units());
           put_kernel(entry.slot, entry.place, launch, blit_code_.address(), false, completion);
         };
+        const CompletionBefore before = CompletionBefore::of(completion);
         const hsabe_status_t status = queue->submit(1, put, &position);
         if (service_copies_.size() >= kKeptMost) service_copies_.read(queue->read_index());
-        if (status == HSA_STATUS_SUCCESS) service_copies_.add(completion, position);
+        if (status == HSA_STATUS_SUCCESS) service_copies_.add(before, position);
         return status;
       }
     }

@@ -12,9 +12,11 @@
 // the runtime waits.
 //
 // Failure. When a queue fails, every copy that it had and may not have done ends with a negative signal, and
-// the queue is made anew when it is next needed. A signal that an engine waits for and that turns negative
-// ends what is behind it the same way; a thread, which there is from the first open wait on, looks after that
-// every few milliseconds.
+// the queue is made anew when it is next needed. An engine has done what it has read. A processor has only
+// begun it, so whether a kernel is done its signal says: it is no longer positive, or has been stamped, which
+// shows also when the program has stored to it again since. A signal that an engine waits for and that turns
+// negative ends what is behind it the same way; a thread, which there is from the first open wait on, looks
+// after that every few milliseconds.
 #pragma once
 
 #include <array>

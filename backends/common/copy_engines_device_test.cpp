@@ -407,6 +407,55 @@ TEST_P(Copies, OfAQueueThatFailsEndWithAnErrorAndOthersFollow) {
   }
 }
 
+TEST_P(Copies, ThatAreDoneLeaveTheirSignalsToTheProgram) {
+  for (const char* const engines : {"off", "on"}) {
+    open(engines);
+    constexpr size_t kBytes = 8 << 20;
+    uint8_t* const from = bytes(kBytes);
+    uint8_t* const to = bytes(kBytes);
+    // A row, a box and, where kernels copy, a fill: each ends in its own way.
+    std::vector<testing::VirtualSignal> done;
+    for (int i = 0; i < 3; ++i) done.emplace_back(gpu(), 1);
+    hsabe_copy_t box = copy(to, from, 33, done[1]);
+    box.height = 10;
+    box.source_pitch = box.destination_pitch = 64;
+    ASSERT_EQ(device_->copies().submit(copy(to, from, 64, done[0])), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(device_->copies().submit(box), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(device_->copies().fill(reinterpret_cast<uint64_t>(to), 7, 100, done[2].handle()),
+              HSA_STATUS_SUCCESS);
+    for (const auto& signal : done) {
+      ASSERT_TRUE(eventually([&] { return signal.value() == 0; }));
+      signal.set(1);  // for something else, which the queues know nothing of
+    }
+    const testing::VirtualSignal underway(gpu(), 1);
+    ASSERT_EQ(device_->copies().submit(copy(to, from, kBytes, underway)), HSA_STATUS_SUCCESS);
+    device_->copies().abandon(HSA_STATUS_ERROR);
+    EXPECT_LE(underway.value(), 0);
+    for (const auto& signal : done) EXPECT_EQ(signal.value(), 1) << engines;
+    device_.reset();
+  }
+}
+
+TEST_P(Copies, OfAStoppedQueueThatAreDoneLeaveTheirSignalsToTheProgram) {
+  open("off");
+  constexpr size_t kBytes = 8 << 20;
+  uint8_t* const from = bytes(kBytes);
+  uint8_t* const to = bytes(kBytes);
+  const testing::VirtualSignal again(gpu(), 1), underway(gpu(), 1);
+  ASSERT_EQ(device_->copies().submit(copy(to, from, 64, again)), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return again.value() == 0; }));
+  again.set(1);
+  for (int i = 0; i < 12; ++i) {
+    const testing::VirtualSignal one(gpu(), 1);
+    ASSERT_EQ(device_->copies().submit(copy(to, from, kBytes, one)), HSA_STATUS_SUCCESS);
+  }
+  ASSERT_EQ(device_->copies().submit(copy(to, from, kBytes, underway)), HSA_STATUS_SUCCESS);
+  host_->stop_queues(kInactiveIllegalInstruction);
+  ASSERT_TRUE(eventually([&] { return underway.value() != 1; }));
+  EXPECT_LT(underway.value(), 0) << "that one cannot have been done so soon";
+  EXPECT_EQ(again.value(), 1);
+}
+
 TEST_P(Copies, AreAbandonedWithTheirDevice) {
   for (const char* const engines : {"on", "off"}) {
     open(engines);

@@ -1,6 +1,7 @@
 #include "backends/common/sdma_queue.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include <hsa_plugin/kfd_abi.h>
 
@@ -46,7 +47,11 @@ std::unique_ptr<SdmaQueue> SdmaQueue::create(Device& device) {
 }
 
 SdmaQueue::~SdmaQueue() {
-  if (!created_) return;
+  stop();
+}
+
+void SdmaQueue::stop() {
+  if (!std::exchange(created_, false)) return;
   kfd_destroy_queue destroy{queue_id_, 0};
   device_.ioctl(KFD_NR_DESTROY_QUEUE, destroy);
 }

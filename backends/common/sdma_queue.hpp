@@ -54,6 +54,9 @@ class SdmaQueue {
   /// As far as is known without looking: the engine writes that memory all the time.
   uint64_t known_read() const { return read_; }
 
+  /// The engine does nothing more; how far it has come can still be read. Nothing may be submitted any more.
+  void stop();
+
   /// Whether the engine has read everything.
   bool idle() { return read() == written_; }
 
