@@ -209,6 +209,34 @@ TEST_P(Queue, RefusesCuMasksThatAreNone) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_amd_queue_cu_set_mask(nullptr, 32, &mask));
 }
 
+TEST_P(Queue, TellsTheComputeUnitsThatItHas) {
+  ScopedQueue queue;
+  queue.create(agent(), smallest_);
+  ASSERT_NE(queue.get(), nullptr);
+  const auto units =
+      agent_info<uint32_t>(agent(), static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT));
+  const uint32_t words = (units + 31) / 32;
+  const auto masks = [&] {
+    std::vector<uint32_t> mask(words + 1, 0xabcd);
+    EXPECT_HSA(hsa_amd_queue_cu_get_mask(queue.get(), (words + 1) * 32, mask.data()));
+    return mask;
+  };
+  std::vector<uint32_t> some(words, 0);
+  some[0] = 0xc;  // a pair, for those that have pairs
+  const hsa_status_t status = hsa_amd_queue_cu_set_mask(queue.get(), words * 32, some.data());
+  if (status == HSA_STATUS_ERROR_INVALID_QUEUE) GTEST_SKIP() << "its queues are not bound to units";
+  ASSERT_EQ(status, HSA_STATUS_SUCCESS);
+  some.push_back(0);
+  EXPECT_EQ(masks(), some);
+  EXPECT_HSA(hsa_amd_queue_cu_set_mask(queue.get(), 0, nullptr));
+  std::vector<uint32_t> all(words + 1, 0);
+  for (uint32_t unit = 0; unit < units; ++unit) all[unit / 32] |= 1u << unit % 32;
+  EXPECT_EQ(masks(), all);
+  std::vector<uint32_t> more(words + 2, UINT32_MAX);
+  EXPECT_HSA(hsa_amd_queue_cu_set_mask(queue.get(), (words + 2) * 32, more.data()));
+  EXPECT_EQ(masks(), all);
+}
+
 INSTANTIATE_FOR_AGENTS(Queue);
 
 class NoQueue : public HsaTest {};

@@ -195,7 +195,7 @@ hsabe_status_t AqlQueue::set_priority(uint32_t priority) {
 
 hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
   const uint32_t cus = device_.facts.compute_units();
-  CuMask wanted = make_cu_mask({mask, bits / 32}, {}, cus, device_.family.generation->cu_pairs);
+  CuMask wanted = make_cu_mask({mask, bits / 32}, cus, device_.family.generation->cu_pairs);
   if (wanted.status != HSA_STATUS_SUCCESS) {
     return refuse(device_.host, wanted.status,
                   "the mask leaves none of %u compute units, or one of a pair without the other", cus);
@@ -206,7 +206,7 @@ hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
   if (problem != 0) {
     return refuse(device_.host, HSA_STATUS_ERROR, "SET_CU_MASK: %s", std::strerror(-problem));
   }
-  return wanted.reduced ? static_cast<hsabe_status_t>(HSA_STATUS_CU_MASK_REDUCED) : HSA_STATUS_SUCCESS;
+  return HSA_STATUS_SUCCESS;
 }
 
 // What the processor says --------------------------------------------------------------------------------

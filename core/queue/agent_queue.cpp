@@ -3,11 +3,13 @@
 #include <bit>
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include "core/queue/queue.hpp"
 #include "core/signal/signal_pool.hpp"
+#include "core/topology/cu_mask.hpp"
 
 namespace rigel {
 namespace {
@@ -15,11 +17,11 @@ namespace {
 class AgentQueue final : public Queue {
  public:
   AgentQueue(const Agent& agent, const QueueRequest& request, Signal& doorbell)
-      : agent_(agent), callback_(request.callback), data_(request.data), doorbell_(doorbell) {
-    const uint32_t words = (agent.caps().compute_units + 31) / 32;
-    cu_mask_.assign(std::max(words, 1u), 0);
-    for (uint32_t unit = 0; unit < agent.caps().compute_units; ++unit) cu_mask_[unit / 32] |= 1u << unit % 32;
-  }
+      : agent_(agent),
+        callback_(request.callback),
+        data_(request.data),
+        doorbell_(doorbell),
+        cu_mask_(grant_units({}, {}, agent.caps().compute_units).words) {}
 
   ~AgentQueue() override {
     if (info_.queue != nullptr) agent_.backend().queue.destroy(info_.queue);
@@ -74,15 +76,20 @@ class AgentQueue final : public Queue {
     if (operation == nullptr) {
       return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "this agent's queues cannot be bound to compute units");
     }
-    const auto status = static_cast<Status>(operation(info_.queue, bits, mask));
-    if (status == HSA_STATUS_SUCCESS || status == static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED)) {
-      const std::lock_guard lock(mutex_);
-      for (size_t i = 0; i < cu_mask_.size(); ++i) cu_mask_[i] = i < bits / 32 ? mask[i] : 0;
-    }
-    return status;
+    CuGrant grant = grant_units({mask, bits / 32}, {}, agent_.caps().compute_units);
+    const auto words = static_cast<uint32_t>(grant.words.size());
+    const auto status = static_cast<Status>(operation(info_.queue, words * 32, grant.words.data()));
+    constexpr auto kReduced = static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED);
+    if (status != HSA_STATUS_SUCCESS && status != kReduced) return status;
+    const std::lock_guard lock(mutex_);
+    cu_mask_ = std::move(grant.words);
+    return grant.reduced ? kReduced : status;
   }
 
   Status get_cu_mask(uint32_t bits, uint32_t* mask) const override {
+    if (agent_.backend().queue.set_cu_mask == nullptr) {
+      return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "this agent's queues cannot be bound to compute units");
+    }
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < bits / 32; ++i) mask[i] = i < cu_mask_.size() ? cu_mask_[i] : 0;
     return HSA_STATUS_SUCCESS;
@@ -128,7 +135,7 @@ class AgentQueue final : public Queue {
   std::condition_variable raised_;  // raising_ has become nobody
   std::thread::id raising_;         // the thread that is in the callback
   bool closed_ = false;
-  std::vector<uint32_t> cu_mask_;
+  std::vector<uint32_t> cu_mask_;  // in force; a bit for each unit of the device
 };
 
 Status check(const Agent& agent, const QueueRequest& request) {

@@ -309,6 +309,45 @@ TEST(Gpus, KeepAsMuchScratchAsTheEnvironmentSays) {
   ::unsetenv("HSA_SCRATCH_SINGLE_LIMIT");
 }
 
+/// The first 64 compute units that a queue may have.
+uint64_t units_of(const hsa_queue_t* queue) {
+  uint32_t words[3] = {7, 7, 7};
+  EXPECT_EQ(hsa_amd_queue_cu_get_mask(queue, 96, words), HSA_STATUS_SUCCESS);
+  return uint64_t{words[1]} << 32 | words[0];
+}
+
+uint32_t count_of(hsa_agent_t gpu, hsa_amd_agent_info_t attribute) {
+  uint32_t count = UINT32_MAX;
+  EXPECT_EQ(hsa_agent_get_info(gpu, static_cast<hsa_agent_info_t>(attribute), &count), HSA_STATUS_SUCCESS);
+  return count;
+}
+
+uint64_t all_units_of(hsa_agent_t gpu) {
+  const uint32_t count = count_of(gpu, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
+  return count >= 64 ? UINT64_MAX : (uint64_t{1} << count) - 1;
+}
+
+TEST_P(GpuBoards, TellTheComputeUnitsThatAQueueHas) {
+  const Machine machine(GetParam());
+  for (const hsa_agent_t gpu : machine.gpus) {
+    hsa_queue_t* const queue = make_queue(gpu);
+    const uint64_t all = all_units_of(gpu);
+    EXPECT_EQ(units_of(queue), all);
+    const uint32_t some[] = {0x3c, 0}, everything[] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, none[] = {0};
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 64, some), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(units_of(queue), 0x3cu);
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 32, none), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(units_of(queue), 0x3cu) << "as before";
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 0, nullptr), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(units_of(queue), all);
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 32, some), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 96, everything), HSA_STATUS_SUCCESS)
+        << "what the device does not have is no matter";
+    EXPECT_EQ(units_of(queue), all);
+    hsa_queue_destroy(queue);
+  }
+}
+
 TEST(Gpus, ThatNoBackendKnowsTakeNobodyDown) {
   ::setenv("HSA_OVERRIDE_GFX_VERSION_1", "63.0.0", 1);
   const Machine machine("gfx900:vram=64M,gfx906:vram=64M");

@@ -620,18 +620,20 @@ hsa_status_t HSA_API hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent
  * process stays taken.
  *
  * @param[in] queue The queue.
- * @param[in] num_cu_mask_count Length of @p cu_mask in bits, a multiple of 32; 0 lifts the restriction. CUs
- *   past the end are disabled.
+ * @param[in] num_cu_mask_count Length of @p cu_mask in bits, a multiple of 32; 0 asks for all CUs. CUs past
+ *   the end are disabled.
  * @param[in] cu_mask Bit i of word i / 32 is CU i. NULL only with 0. Where CUs come in pairs (work-group
  *   processors, gfx10 and later), both of a pair or neither.
- * @retval HSA_STATUS_CU_MASK_REDUCED Done, without the CUs that HSA_CU_MASK forbids.
+ * @retval HSA_STATUS_CU_MASK_REDUCED Done, without the CUs that HSA_CU_MASK forbids. CUs that the agent does
+ *   not have are no reason.
  * @retval INVALID_QUEUE @p queue is NULL, not valid, or has no CUs to choose from.
- * @retval INVALID_ARGUMENT Wrong length, missing mask, or half a pair.
+ * @retval INVALID_ARGUMENT Wrong length, missing mask, half a pair, or no CU left. The queue keeps those that
+ *   it has.
  * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_queue_cu_set_mask(const hsa_queue_t* queue, uint32_t num_cu_mask_count,
                                                const uint32_t* cu_mask);
 
-/** Reads the compute units that a queue may use.
+/** Reads the compute units that a queue may use: those in force, not those asked for.
  *
  * @param[in] queue The queue.
  * @param[in] num_cu_mask_count Length of @p cu_mask in bits, a multiple of 32 and not 0;
