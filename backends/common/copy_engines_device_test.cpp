@@ -231,6 +231,32 @@ TEST_P(Copies, FollowEachOtherAroundTheRing) {
   EXPECT_EQ(std::memcmp(to, data.data(), data.size()), 0);
 }
 
+TEST_P(Copies, ByKernelsKeepToTheirComputeUnits) {
+  host_ = std::make_unique<testing::BackendHost>(gpu());
+  host_->set_option("sdma", "off");
+  host_->set_own_units({0xc});
+  ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS);
+  EXPECT_TRUE(host_->cu_mask().empty());
+  uint8_t* const memory = bytes(4096);
+  memory[0] = 6;
+  const testing::VirtualSignal done(gpu(), 1), again(gpu(), 1);
+  ASSERT_EQ(device_->copies().submit(copy(memory + 64, memory, 16, done)), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(memory[64], 6);
+  ASSERT_FALSE(host_->cu_mask().empty());
+  EXPECT_EQ(host_->cu_mask()[0], 0xcu);
+  // A runtime that knows nothing of that has all of them used.
+  device_.reset();
+  host_ = std::make_unique<testing::BackendHost>(gpu());
+  host_->set_option("sdma", "off");
+  host_->set_own_units({0xc});
+  host_->forget_own_units();
+  ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(device_->copies().submit(copy(memory + 64, memory, 16, again)), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return again.value() == 0; }));
+  EXPECT_TRUE(host_->cu_mask().empty());
+}
+
 TEST_P(Copies, FillWords) {
   open();
   auto* const to = static_cast<uint32_t*>(gpu().share(65536));

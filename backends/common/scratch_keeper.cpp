@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 #include "backends/common/aql_queue.hpp"
 #include "backends/common/gpu_device.hpp"
@@ -12,15 +11,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{1};
 
-uint64_t limit_at_first() {
-  const char* const text = std::getenv("HSA_SCRATCH_SINGLE_LIMIT");  // as ROCr takes it
-  if (text == nullptr || *text < '0' || *text > '9') return kScratchLimitAtFirst;
-  return std::min<uint64_t>(std::strtoull(text, nullptr, 10), kScratchLimitMost);
-}
-
 }  // namespace
 
-ScratchKeeper::ScratchKeeper(Device& device) : device_(device), limit_(limit_at_first()) {}
+ScratchKeeper::ScratchKeeper(Device& device) : device_(device), limit_(kScratchLimitAtFirst) {}
 
 ScratchKeeper::~ScratchKeeper() {
   {

@@ -31,7 +31,6 @@ constexpr uint64_t kScratchLimitAtFirst = uint64_t{140} << 20;  ///< as ROCr's
 
 class ScratchKeeper {
  public:
-  /// The limit is that of HSA_SCRATCH_SINGLE_LIMIT, if it is set to a number.
   explicit ScratchKeeper(Device& device);
   ~ScratchKeeper();
   ScratchKeeper(const ScratchKeeper&) = delete;

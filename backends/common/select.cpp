@@ -4,6 +4,8 @@
 
 #include <hsa/hsa.h>
 
+#include "backends/common/generation.hpp"
+
 namespace rigel::gfx {
 namespace {
 
@@ -72,6 +74,10 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
   caps->shader_arrays_per_engine = facts.arrays_per_engine;
   caps->bdf_id = facts.location_id;
   caps->pci_domain = facts.pci_domain;
+  if (!HSABE_HAS(caps, hsabe_caps_t, cooperative_compute_units)) return HSA_STATUS_SUCCESS;  // before 1.4
+  caps->compute_units_together = family.generation->cu_pairs ? 2 : 1;
+  if ((caps->quirks & kQuirkCooperativeCuCount) != 0)
+    caps->cooperative_compute_units = std::max(caps->compute_units / 8, 2u) * 8 - 8;
   return HSA_STATUS_SUCCESS;
 }
 

@@ -68,6 +68,27 @@ TEST(Select, DescribesANavi21) {
   EXPECT_NE(navi.caps.queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE, 0u);
 }
 
+TEST(Select, SaysWhichComputeUnitsGoTogether) {
+  EXPECT_EQ(select_node(gfx9::kFamily, testing::vega10()).caps.compute_units_together, 1u);
+  EXPECT_EQ(select_node(gfx10::kFamily, testing::navi21()).caps.compute_units_together, 2u);
+  EXPECT_EQ(select_node(gfx9::kFamily, testing::vega10()).caps.cooperative_compute_units, 0u);
+  const Selected selected =
+      select_node(gfx9::kFamily, testing::make_node({9, 0, 10}, {0x7408, 110, 4, 8, 1, 8, 64, 2}));
+  EXPECT_EQ(selected.caps.compute_units, 110u);
+  EXPECT_EQ(selected.caps.cooperative_compute_units, 96u);
+}
+
+TEST(Select, WritesNothingThatAnOlderRuntimeDoesNotKnow) {
+  testing::Node node = testing::navi21();
+  hsabe_caps_t caps{};
+  caps.struct_size = HSABE_END(hsabe_caps_t, pci_domain);
+  caps.compute_units_together = caps.cooperative_compute_units = 77;
+  const char* why = "";
+  ASSERT_EQ(select(gfx10::kFamily, node.get(), &caps, &why), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(caps.compute_units_together, 77u);
+  EXPECT_EQ(caps.cooperative_compute_units, 77u);
+}
+
 TEST(Select, NamesFeaturesAsTheyAre) {
   const uint64_t capability = 0x2280;
   EXPECT_EQ(select_node(gfx9::kFamily, testing::vega20()).isa(), "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack-");

@@ -63,6 +63,10 @@ hsabe_status_t ServiceQueue::create(Device& device, Stopped stopped, std::shared
   queue->queue_->set_profiling(true);  // for who asks a completion signal what it has completed
   queue->amd_ = static_cast<amd_queue_t*>(info.amd_queue);
   queue->doorbell_ = Doorbell(device.family.doorbell, info.doorbell, info.bell);
+  if (const auto bits = static_cast<uint32_t>(device.driver.cu_mask_bits); bits != 0) {
+    status = queue->queue_->set_cu_mask(bits, device.driver.cu_mask);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
   out = std::move(queue);
   return HSA_STATUS_SUCCESS;
 }

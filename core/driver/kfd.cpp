@@ -294,4 +294,9 @@ bool Kfd::xnack_enabled() const {
   return call(KFD_NR_SET_XNACK_MODE, arguments) == 0 && arguments.xnack_enabled > 0;
 }
 
+int Kfd::set_xnack(bool enabled) const {
+  kfd_set_xnack_mode arguments{enabled ? 1 : 0};
+  return call(KFD_NR_SET_XNACK_MODE, arguments);
+}
+
 }  // namespace rigel

@@ -131,6 +131,8 @@ class Kfd {
   Result<uint64_t> available_memory(const KfdGpu& gpu) const;
   /// Whether this process's GPU code may fault and go on. False where the kernel does not know the question.
   bool xnack_enabled() const;
+  /// Has it so, before the first queue: 0 or a negated errno.
+  int set_xnack(bool enabled) const;
 
   // Addresses.
 

@@ -170,6 +170,8 @@ TEST_P(KfdBoards, ReadsClocksThatGoOn) {
   ASSERT_TRUE(second);
   EXPECT_GT(second->gpu_clock_counter, first->gpu_clock_counter);
   EXPECT_GT(second->system_clock_counter, first->system_clock_counter);
+  EXPECT_EQ(kfd->set_xnack(false), 0);
+  EXPECT_EQ(kfd->set_xnack(true), -EPERM) << "no board retries faults";
   EXPECT_FALSE(kfd->xnack_enabled());
 }
 

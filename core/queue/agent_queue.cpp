@@ -48,7 +48,11 @@ class AgentQueue final : public Queue {
       doorbell_.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
       if (info_.bell.ring != nullptr) doorbell_.call_doorbell(info_.bell.ring, info_.bell.context);
     }
-    return HSA_STATUS_SUCCESS;
+    if (agent_.limits().units.empty() || !agent_.limits().units_at_first) return HSA_STATUS_SUCCESS;
+    const Status bound = set_cu_mask(0, nullptr);
+    if (bound == HSA_STATUS_SUCCESS || bound == static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED))
+      return HSA_STATUS_SUCCESS;
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a queue cannot be bound to what HSA_CU_MASK leaves");
   }
 
   const Agent* agent() const override { return &agent_; }
@@ -76,7 +80,7 @@ class AgentQueue final : public Queue {
     if (operation == nullptr) {
       return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "this agent's queues cannot be bound to compute units");
     }
-    CuGrant grant = grant_units({mask, bits / 32}, {}, agent_.caps().compute_units);
+    CuGrant grant = grant_units({mask, bits / 32}, agent_.limits().units, agent_.caps().compute_units);
     const auto words = static_cast<uint32_t>(grant.words.size());
     const auto status = static_cast<Status>(operation(info_.queue, words * 32, grant.words.data()));
     constexpr auto kReduced = static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED);

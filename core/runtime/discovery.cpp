@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/environment.hpp"
@@ -102,6 +103,7 @@ void Runtime::discover_kfd() {
     }
     if (!open) report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it: it is left out");
   }
+  gpus_->settings().conclude(gpus_->kfd().gpus().size(), report_);
   // Nothing is left of a driver without GPUs that are used.
   if (gpus_->kfd().gpus().empty()) gpus_.reset();
   begin_gpus();
@@ -204,20 +206,37 @@ bool Runtime::open_device(const Node& node, const Backend& backend, const Loaded
                 fmt::format("{}: {}", name, capabilities.error()));
     return false;
   }
-  if (gpu != nullptr) complete(*capabilities, *gpus_->find_node(node.node_id));
+  AgentLimits limits;
+  if (gpu != nullptr) {
+    complete(*capabilities, *gpus_->find_node(node.node_id));
+    const auto number = static_cast<uint32_t>(gpus_->kfd().gpus().size() - 1);  // it is there already
+    limits = gpus_->settings().restrict(number, capabilities->caps, loaded.queue.set_cu_mask != nullptr,
+                                        subject, report_);
+    if (limits.units_at_first) services.set_own_units(limits.units);
+  }
   std::vector<const Isa*> isas;
   for (const auto isa : capabilities->isa_names) isas.push_back(intern_isa(std::string(isa), caps));
-  Agent& agent =
-      agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities), std::move(isas));
+  Agent& agent = agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities),
+                                      std::move(isas), std::move(limits));
   if (const Status opened = agent.open(); opened != HSA_STATUS_SUCCESS) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
     agents_.pop_back();
     return false;
   }
+  if (gpu != nullptr) limit_scratch(agent);
   backends_.note_device(backend);
   report_.add(Stage::kDevice, Outcome::kOk, subject,
               fmt::format("open, by {} {}", loaded.name, loaded.version));
   return true;
+}
+
+// HSA_SCRATCH_SINGLE_LIMIT; of more than there can be, all.
+void Runtime::limit_scratch(const Agent& agent) const {
+  const auto& wanted = gpus_->settings().scratch_limit;
+  if (!wanted || agent.backend().device.set_scratch_limit == nullptr) return;
+  uint64_t most = 0, now = 0;
+  agent.scratch_limits(most, now);
+  agent.set_scratch_limit(std::min(*wanted, most));
 }
 
 const Isa* Runtime::intern_isa(std::string name, const hsabe_caps_t& caps) {

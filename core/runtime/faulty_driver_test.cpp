@@ -43,7 +43,9 @@ class FaultyMachine : public testing::TestWithParam<const char*> {
     driver_->heal();
   }
   void TearDown() override {
-    if (driver_ != nullptr) driver_->heal();
+    if (driver_ == nullptr) return;
+    driver_->heal();
+    driver_->can_retry = driver_->retries = 0;
   }
 
   /// What a program does: memory, copies, queues and signals of every GPU. Statuses are documented ones.
@@ -181,6 +183,36 @@ TEST_P(FaultyMachine, WithoutQueuesSaysSoAndCopies) {
     for (const hsa_agent_t gpu : machine.gpus) EXPECT_TRUE(rigel::testing::runs_a_barrier(gpu));
   }
   expect_healthy(gpus);
+}
+
+TEST_P(FaultyMachine, RetriesFaultsAsTheEnvironmentSays) {
+  const auto check = [&](const char* wanted, bool is_on) {
+    SCOPED_TRACE(wanted);
+    const rigel::testing::Variable xnack("HSA_XNACK", wanted);
+    const Machine machine(GetParam());
+    ASSERT_FALSE(machine.gpus.empty());
+    bool enabled = !is_on;
+    EXPECT_EQ(
+        hsa_system_get_info(static_cast<hsa_system_info_t>(HSA_AMD_SYSTEM_INFO_XNACK_ENABLED), &enabled),
+        HSA_STATUS_SUCCESS);
+    EXPECT_EQ(enabled, is_on);
+    for (const hsa_agent_t gpu : machine.gpus) {
+      const std::string isa = rigel::testing::isa_name(gpu);
+      if (isa.find("xnack") == isa.npos) continue;  // this chip cannot
+      EXPECT_NE(isa.find(is_on ? "xnack+" : "xnack-"), isa.npos) << isa;
+    }
+    use(machine);
+  };
+  driver_->can_retry = 1;
+  check("", false);
+  check("1", true);
+  EXPECT_EQ(driver_->retries, 1);
+  check("", true);  // it is the driver's setting that holds
+  check("maybe", true);
+  check("0", false);
+  EXPECT_EQ(driver_->retries, 0);
+  driver_->can_retry = 0;
+  check("1", false);  // refused
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FaultyMachine,

@@ -305,9 +305,12 @@ TEST(Gpus, KeepAsMuchScratchAsTheEnvironmentSays) {
   EXPECT_EQ(limit("1048576"), uint64_t{1} << 20);
   EXPECT_EQ(limit("0"), 0u);
   EXPECT_EQ(limit("much"), first);
+  EXPECT_EQ(limit("1M"), first) << "no number either";
   EXPECT_EQ(limit("99999999999999999999"), uint64_t{4} << 30);
   ::unsetenv("HSA_SCRATCH_SINGLE_LIMIT");
 }
+
+constexpr auto kReduced = static_cast<hsa_status_t>(HSA_STATUS_CU_MASK_REDUCED);
 
 /// The first 64 compute units that a queue may have.
 uint64_t units_of(const hsa_queue_t* queue) {
@@ -345,6 +348,127 @@ TEST_P(GpuBoards, TellTheComputeUnitsThatAQueueHas) {
         << "what the device does not have is no matter";
     EXPECT_EQ(units_of(queue), all);
     hsa_queue_destroy(queue);
+  }
+}
+
+TEST_P(GpuBoards, KeepToTheComputeUnitsOfTheEnvironment) {
+  const Variable mask("HSA_CU_MASK", "0-9:0-3");
+  const Machine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  for (const hsa_agent_t gpu : machine.gpus) {
+    hsa_queue_t* const queue = make_queue(gpu);
+    EXPECT_EQ(units_of(queue), 0xfu);
+    const uint32_t more[] = {0xfc}, fewer[] = {0xc}, others[] = {0xf0};
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 32, more), kReduced);
+    EXPECT_EQ(units_of(queue), 0xcu);
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 0, nullptr), kReduced) << "that asks for all";
+    EXPECT_EQ(units_of(queue), 0xfu);
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 32, fewer), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(units_of(queue), 0xcu);
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 32, others), HSA_STATUS_ERROR_INVALID_ARGUMENT)
+        << "nothing is left";
+    EXPECT_EQ(units_of(queue), 0xcu);
+    hsa_queue_destroy(queue);
+    EXPECT_TRUE(runs_a_barrier(gpu));
+    EXPECT_EQ(count_of(gpu, HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT),
+              count_of(gpu, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT));
+  }
+}
+
+TEST_P(GpuBoards, BeginWithAllComputeUnitsWhereTheEnvironmentSaysSo) {
+  const Variable mask("HSA_CU_MASK", "0-9:0-3"), skip("HSA_CU_MASK_SKIP_INIT", "1");
+  const Variable cooperative("HSA_COOP_CU_COUNT", "1");
+  const Machine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  for (const hsa_agent_t gpu : machine.gpus) {
+    hsa_queue_t* const queue = make_queue(gpu);
+    EXPECT_EQ(units_of(queue), all_units_of(gpu));
+    EXPECT_EQ(hsa_amd_queue_cu_set_mask(queue, 0, nullptr), kReduced);
+    EXPECT_EQ(units_of(queue), 0xfu);
+    hsa_queue_destroy(queue);
+    EXPECT_EQ(count_of(gpu, HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT), 0u);
+  }
+}
+
+TEST(Gpus, AreMaskedAsTheyAreNumberedForTheProgram) {
+  const Variable visible("ROCR_VISIBLE_DEVICES", "1,0"), mask("HSA_CU_MASK", "0:0x30;1:0-1,4-5,9;7:1");
+  const Machine machine("gfx900:vram=64M,gfx1030:vram=64M");
+  ASSERT_EQ(machine.gpus.size(), 2u);
+  const uint64_t expected[] = {0x30, 0x233};
+  for (size_t i = 0; i < 2; ++i) {
+    hsa_queue_t* const queue = make_queue(machine.gpus[i]);
+    EXPECT_EQ(units_of(queue), expected[i]);
+    hsa_queue_destroy(queue);
+  }
+}
+
+TEST(Gpus, IgnoreMasksThatTheyCannotHave) {
+  const Variable mask("HSA_CU_MASK", "0:0-2;1:0-2,,");
+  const Machine machine("gfx1030:vram=64M,gfx900:vram=64M");
+  ASSERT_EQ(machine.gpus.size(), 2u);
+  for (const hsa_agent_t gpu : machine.gpus) {
+    hsa_queue_t* const queue = make_queue(gpu);
+    EXPECT_EQ(units_of(queue), all_units_of(gpu)) << "a pair would be split, and a list is none";
+    hsa_queue_destroy(queue);
+  }
+}
+
+TEST(Gpus, HaveNoMoreQueuesThanTheEnvironmentSays) {
+  const auto queues = [](const Machine& machine) {
+    uint32_t count = 0;
+    hsa_agent_get_info(machine.gpus.at(0), HSA_AGENT_INFO_QUEUES_MAX, &count);
+    return count;
+  };
+  uint32_t usual = 0;
+  {
+    const Machine machine("gfx900:vram=64M");
+    usual = queues(machine);
+  }
+  ASSERT_GT(usual, 2u);
+  {
+    const Variable most("HSA_MAX_QUEUES", "2");
+    const Machine machine("gfx900:vram=64M");
+    EXPECT_EQ(queues(machine), 2u);
+    hsa_queue_t* const first = make_queue(machine.gpus[0]);
+    hsa_queue_t* const second = make_queue(machine.gpus[0]);
+    hsa_queue_t* third = nullptr;
+    EXPECT_EQ(hsa_queue_create(machine.gpus[0], 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+                               UINT32_MAX, &third),
+              HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    hsa_queue_destroy(first);
+    hsa_queue_destroy(make_queue(machine.gpus[0]));
+    hsa_queue_destroy(second);
+    uint32_t of_the_host = 0;
+    hsa_agent_get_info(machine.hosts.at(0), HSA_AGENT_INFO_QUEUES_MAX, &of_the_host);
+    EXPECT_GT(of_the_host, 2u);
+  }
+  for (const char* text : {"0", "1000", "few"}) {
+    const Variable most("HSA_MAX_QUEUES", text);
+    EXPECT_EQ(queues(Machine("gfx900:vram=64M")), usual) << text;
+  }
+}
+
+TEST(Gpus, AreTakenToHaveEccAsTheEnvironmentSays) {
+  const auto isa = [](const char* text) {
+    const Variable ecc("HSA_ENABLE_SRAMECC", text);
+    const Machine machine("gfx906:vram=64M");
+    return isa_name(machine.gpus.at(0));
+  };
+  const std::string as_it_is = isa("");
+  EXPECT_EQ(isa("1"), "amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-");
+  EXPECT_EQ(isa("0"), "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack-");
+  EXPECT_EQ(isa("yes"), as_it_is);
+}
+
+TEST(Gpus, DoNotRetryFaultsWhereTheDriverRefuses) {
+  for (const char* text : {"0", "1", "on"}) {
+    const Variable xnack("HSA_XNACK", text);
+    const Machine machine("gfx900:vram=64M");
+    ASSERT_EQ(machine.gpus.size(), 1u);
+    EXPECT_EQ(isa_name(machine.gpus[0]), "amdgcn-amd-amdhsa--gfx900:xnack-");
+    bool enabled = true;
+    hsa_system_get_info(static_cast<hsa_system_info_t>(HSA_AMD_SYSTEM_INFO_XNACK_ENABLED), &enabled);
+    EXPECT_FALSE(enabled);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 
 #include <fmt/core.h>
 
@@ -100,7 +101,7 @@ std::unique_ptr<Gpus> Gpus::open(const RuntimeConfig& config, const LoaderEnviro
     report.add(Stage::kDriver, absent ? Outcome::kSkipped : Outcome::kFailed, subject, why);
     return nullptr;
   }
-  std::unique_ptr<Gpus> gpus(new Gpus(std::move(*kfd)));
+  std::unique_ptr<Gpus> gpus(new Gpus(std::move(*kfd), GpuSettings::read(environment, report)));
   const auto& version = gpus->kfd().version();
   report.add(Stage::kDriver, Outcome::kOk, subject,
              fmt::format("amdkfd interface {}.{}", version.major, version.minor));
@@ -111,7 +112,18 @@ std::unique_ptr<Gpus> Gpus::open(const RuntimeConfig& config, const LoaderEnviro
   }
   gpus->topology_ = std::move(*topology);
   gpus->kfd().enable_runtime(&_amdgpu_r_debug);
+  gpus->settle_xnack(report);
   return gpus;
+}
+
+// A wish, as in ROCr: where the driver refuses it, its own setting holds.
+void Gpus::settle_xnack(DiscoveryReport& report) {
+  const int problem = settings_.xnack ? kfd_->set_xnack(*settings_.xnack) : 0;
+  xnack_ = kfd_->xnack_enabled();
+  if (problem == 0 || xnack_ == *settings_.xnack) return;
+  report.add(Stage::kConfig, Outcome::kWarning, "HSA_XNACK",
+             fmt::format("{}: the driver refuses it ({}), and has it {}", *settings_.xnack ? 1 : 0,
+                         std::strerror(-problem), xnack_ ? "on" : "off"));
 }
 
 Gpus::~Gpus() {
@@ -145,7 +157,6 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
                fmt::format("'{}' shows {} of {} GPUs", list, chosen.size(), nodes.size()));
     nodes = std::move(chosen);
   }
-  const bool xnack = !nodes.empty() && kfd_->xnack_enabled();
   std::vector<Node> result;
   for (const KfdNode* node : nodes) {
     Node facts;
@@ -154,7 +165,18 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
     facts.name = node->name;
     facts.properties = node->properties;
     facts.properties["gpu_id"] = node->gpu_id;
-    facts.properties["xnack_enabled"] = xnack;
+    facts.properties["xnack_enabled"] = xnack_;
+    if (settings_.sramecc) {
+      uint64_t& capability = facts.properties["capability"];
+      const uint64_t wanted =
+          *settings_.sramecc ? capability | KFD_CAP_SRAM_EDC : capability & ~uint64_t{KFD_CAP_SRAM_EDC};
+      if (capability != wanted) {
+        report.add(Stage::kNode, Outcome::kWarning, fmt::format("kfd node {}", node->number),
+                   fmt::format("HSA_ENABLE_SRAMECC: taken to have its memories' ECC {}",
+                               *settings_.sramecc ? "on" : "off"));
+      }
+      capability = wanted;
+    }
     const auto packed = static_cast<uint32_t>(node->property("gfx_target_version"));
     TargetVersion version{packed / 10000, packed / 100 % 100, packed % 100};
     const std::string one = fmt::format("HSA_OVERRIDE_GFX_VERSION_{}", node->number);

@@ -18,6 +18,7 @@
 #include "core/driver/kfd_topology.hpp"
 #include "core/memory/agents.hpp"
 #include "core/memory/kfd_memory.hpp"
+#include "core/topology/gpu_settings.hpp"
 #include "core/topology/node.hpp"
 #include "loader/module/config.hpp"
 #include "loader/module/loader_environment.hpp"
@@ -37,9 +38,12 @@ class Gpus {
   KfdAgents& agents() { return agents_; }
   const KfdTopology& topology() const { return topology_; }
   const KfdNode* find_node(uint32_t number) const;
+  const GpuSettings& settings() const { return settings_; }
+  /// Whether GPU code of this process may fault and go on, since it began.
+  bool xnack_enabled() const { return xnack_; }
 
   /// The GPUs that this process shall use, in the order that it wants: ROCR_VISIBLE_DEVICES. Versions are
-  /// those of HSA_OVERRIDE_GFX_VERSION.
+  /// those of HSA_OVERRIDE_GFX_VERSION, and ECC is as HSA_ENABLE_SRAMECC has it.
   std::vector<Node> visible_nodes(DiscoveryReport& report) const;
 
   /// When all GPUs that will be used have been added: makes events, and signals visible to devices.
@@ -52,9 +56,13 @@ class Gpus {
   }
 
  private:
-  explicit Gpus(std::unique_ptr<Kfd> kfd) : kfd_(std::move(kfd)), agents_(*kfd_) {}
+  Gpus(std::unique_ptr<Kfd> kfd, GpuSettings settings)
+      : kfd_(std::move(kfd)), settings_(std::move(settings)), agents_(*kfd_) {}
+  void settle_xnack(DiscoveryReport& report);
 
   std::unique_ptr<Kfd> kfd_;
+  const GpuSettings settings_;
+  bool xnack_ = false;
   KfdTopology topology_;
   KfdAgents agents_;
   std::unique_ptr<KfdEvents> events_;

@@ -86,6 +86,7 @@ Kfd& kfd(void* self) {
 void driver_facts(void* self, hsabe_driver_facts_t* facts) {
   const KfdGpu& gpu = *services(self).gpu();
   const Kfd& driver = kfd(self);
+  const std::vector<uint32_t>& units = services(self).own_units();
   const hsabe_driver_facts_t own{.struct_size = sizeof own,
                                  .version_major = driver.version().major,
                                  .version_minor = driver.version().minor,
@@ -94,7 +95,9 @@ void driver_facts(void* self, hsabe_driver_facts_t* facts) {
                                  .group_aperture = gpu.apertures.lds_base,
                                  .private_aperture = gpu.apertures.scratch_base,
                                  .address_limit = driver.address_limit(),
-                                 .exceptions = driver.reports_exceptions()};
+                                 .exceptions = driver.reports_exceptions(),
+                                 .cu_mask = units.data(),
+                                 .cu_mask_bits = units.size() * 32};
   const uint64_t size = std::min<uint64_t>(facts->struct_size, sizeof own);
   std::memcpy(facts, &own, size);
   facts->struct_size = size;

@@ -8,6 +8,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/driver/kfd.hpp"
 #include "loader/module/options.hpp"
@@ -31,6 +33,10 @@ class HostServices {
   const Options& options() const { return options_; }
   uint32_t node() const { return node_; }
   KfdGpu* gpu() const { return gpu_; }
+  /// The compute units that queues of the backend's own begin with, one bit each; empty: all. Before the
+  /// device is opened.
+  const std::vector<uint32_t>& own_units() const { return own_units_; }
+  void set_own_units(std::vector<uint32_t> units) { own_units_ = std::move(units); }
 
   /// What the backend reported on this thread since the last call, and forgets it.
   static std::string take_report();
@@ -41,6 +47,7 @@ class HostServices {
   const Options options_;
   const uint32_t node_;
   KfdGpu* const gpu_;
+  std::vector<uint32_t> own_units_;
   const hsabe_host_signal_t signal_;
   hsabe_host_t host_;
 };

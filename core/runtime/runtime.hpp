@@ -97,6 +97,7 @@ class Runtime {
   bool open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded);
   /// What the topology knows of a GPU and its backend need not say.
   void complete(Capabilities& capabilities, const KfdNode& node) const;
+  void limit_scratch(const Agent& agent) const;
   void begin_gpus();
   void add_heaps();
   void add_links();

@@ -29,11 +29,12 @@ Status Cache::info(hsa_cache_info_t attribute, void* value) const {
 }
 
 Agent::Agent(Node node, const LoadedBackend& backend, const hsabe_host_t& host, Capabilities capabilities,
-             std::vector<const Isa*> isas)
+             std::vector<const Isa*> isas, AgentLimits limits)
     : node_(std::move(node)),
       backend_(backend),
       host_(host),
       capabilities_(std::move(capabilities)),
+      limits_(std::move(limits)),
       isas_(std::move(isas)) {
   for (const hsabe_cache_t& cache : capabilities_.caches) {
     caches_.push_back({std::string(cache.name.data, cache.name.size), static_cast<uint8_t>(cache.level),
@@ -80,6 +81,11 @@ Status Agent::set_scratch_limit(uint64_t bytes) const {
   if (backend_.device.set_scratch_limit == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "this agent's queues do not give scratch memory back");
   return static_cast<Status>(backend_.device.set_scratch_limit(device_, bytes));
+}
+
+void Agent::scratch_limits(uint64_t& most, uint64_t& now) const {
+  most = now = 0;
+  if (backend_.device.scratch_limits != nullptr) backend_.device.scratch_limits(device_, &most, &now);
 }
 
 }  // namespace rigel

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/status.hpp"
+#include "core/topology/agent_limits.hpp"
 #include "core/topology/isa.hpp"
 #include "core/topology/node.hpp"
 #include "loader/module/capabilities.hpp"
@@ -39,7 +40,7 @@ class Agent {
  public:
   /// `backend` and `host` outlive the agent.
   Agent(Node node, const LoadedBackend& backend, const hsabe_host_t& host, Capabilities capabilities,
-        std::vector<const Isa*> isas);
+        std::vector<const Isa*> isas, AgentLimits limits = {});
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
   ~Agent();
@@ -50,6 +51,7 @@ class Agent {
   hsa_agent_t handle() const { return {reinterpret_cast<uint64_t>(this)}; }
   const Node& node() const { return node_; }
   const hsabe_caps_t& caps() const { return capabilities_.caps; }
+  const AgentLimits& limits() const { return limits_; }
   const std::vector<hsabe_heap_t>& heaps() const { return capabilities_.heaps; }
   const LoadedBackend& backend() const { return backend_; }
   void* device() const { return device_; }
@@ -71,6 +73,8 @@ class Agent {
   bool trim() const;
   /// hsa_amd_agent_set_async_scratch_limit.
   Status set_scratch_limit(uint64_t bytes) const;
+  /// The greatest that there can be, and the one that there is.
+  void scratch_limits(uint64_t& most, uint64_t& now) const;
 
   /// A tick of the device's clock as system time (core/base/clock.hpp). 0 stays 0: no time was taken.
   uint64_t to_system_time(uint64_t ticks) const;
@@ -82,6 +86,7 @@ class Agent {
   const LoadedBackend& backend_;
   const hsabe_host_t& host_;
   const Capabilities capabilities_;
+  const AgentLimits limits_;
   std::vector<const Isa*> isas_;
   std::deque<Cache> caches_;  // a deque, so that handles stay
   void* device_ = nullptr;

@@ -164,7 +164,7 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
       return answer(value, is_cpu());
     case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
       // Whether or not it has cooperative queues: HIP takes the size of a device from here.
-      return answer(value, is_cpu() ? 0u : caps().compute_units);
+      return answer(value, is_cpu() ? 0u : limits_.cooperative_units.value_or(caps().compute_units));
     case HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
       return answer(value, surroundings.memory_available);
     case HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY: {
@@ -200,7 +200,7 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
     case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT: {
       uint64_t most = 0;
       uint64_t now = 0;
-      if (backend_.device.scratch_limits != nullptr) backend_.device.scratch_limits(device_, &most, &now);
+      scratch_limits(most, now);
       return answer(value, attribute == HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX ? most : now);
     }
     case HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define HSABE_ABI_MAJOR 1u
-#define HSABE_ABI_MINOR 3u
+#define HSABE_ABI_MINOR 4u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -181,8 +181,13 @@ typedef struct hsabe_driver_facts {
   uint64_t address_limit;    /* the last address that every GPU can use */
   uint64_t exceptions; /* since 1.2; nonzero: RUNTIME_ENABLE holds, and errors of queues are reported where
                         * the headers of their save areas say */
+  /* Since 1.4: the compute units that queues of the backend's own begin with, as queue->set_cu_mask takes
+   * them; 0 bits: all there are. Of the program's queues the runtime takes care. Lives as long as the device
+   * is open. */
+  const uint32_t* cu_mask;
+  uint64_t cu_mask_bits;
 } hsabe_driver_facts_t;
-HSABE_CHECK(hsabe_driver_facts_t, exceptions);
+HSABE_CHECK(hsabe_driver_facts_t, cu_mask_bits);
 
 /* Since 1.3: how to ring a doorbell by a call. What it does is what a store of `value` to the register does;
  * any thread, at any time, also when the queue has been destroyed. */
@@ -358,8 +363,14 @@ typedef struct hsabe_caps {
   uint32_t shader_arrays_per_engine;
   uint32_t bdf_id; /* PCI bus << 8 | device << 3 | function */
   uint32_t pci_domain;
+  /* Since 1.4. So many compute units, counted from the first, are enabled together or not at all in the masks
+   * of queues; 0: each by itself. */
+  uint32_t compute_units_together;
+  /* Since 1.4. Of how many compute units it is certain that a cooperative dispatch is on all at a time;
+   * 0: of all. */
+  uint32_t cooperative_compute_units;
 } hsabe_caps_t;
-HSABE_CHECK(hsabe_caps_t, pci_domain);
+HSABE_CHECK(hsabe_caps_t, cooperative_compute_units);
 
 /* ------------------------------------------------------------------------------------------------------ */
 /* Backend groups. A device, a queue and an image are opaque pointers of the backend. */
@@ -434,7 +445,8 @@ typedef struct hsabe_queue_ops {
   hsabe_status_t (*set_profiling)(void* queue, int32_t enabled);
   /* Optional. */
   hsabe_status_t (*set_priority)(void* queue, uint32_t priority);
-  /* Optional. One bit a compute unit; `bits` is a multiple of 32. */
+  /* Optional. One bit a compute unit; `bits` is a multiple of 32 and not 0. What the device does not have is
+   * not asked for. INVALID_ARGUMENT: none, or some of those that go together. */
   hsabe_status_t (*set_cu_mask)(void* queue, uint32_t bits, const uint32_t* mask);
 } hsabe_queue_ops_t;
 HSABE_CHECK(hsabe_queue_ops_t, set_cu_mask);

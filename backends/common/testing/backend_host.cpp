@@ -100,9 +100,22 @@ struct BackendHostServices {
   static constexpr hsabe_host_driver_t kDriver{
       sizeof(hsabe_host_driver_t),
       [](void* self, hsabe_driver_facts_t* facts) {
-        *facts = {
-            sizeof(*facts),    KFD_ABI_VERSION_MAJOR,   12, of(self).gpu_.gpu_id(), 1, uint64_t{1} << 48,
-            uint64_t{2} << 48, (uint64_t{1} << 40) - 1, 0};
+        const std::vector<uint32_t>& units = of(self).own_units_;
+        const uint64_t known =
+            of(self).knows_own_units_ ? sizeof(*facts) : HSABE_END(hsabe_driver_facts_t, exceptions);
+        const uint64_t size = std::min<uint64_t>(facts->struct_size, known);
+        const hsabe_driver_facts_t own{size,
+                                       KFD_ABI_VERSION_MAJOR,
+                                       12,
+                                       of(self).gpu_.gpu_id(),
+                                       1,
+                                       uint64_t{1} << 48,
+                                       uint64_t{2} << 48,
+                                       (uint64_t{1} << 40) - 1,
+                                       0,
+                                       units.data(),
+                                       units.size() * 32};
+        std::memcpy(facts, &own, size);
       },
       [](void* self, uint32_t number, void* argument, uint64_t size) -> int32_t {
         BackendHost& host = of(self);
@@ -110,6 +123,12 @@ struct BackendHostServices {
             static_cast<kfd_create_queue*>(argument)->queue_type == KFD_QUEUE_SDMA) {
           ++host.engine_requests_;
           if (host.no_engines_) return -ENOMEM;
+        }
+        if (number == KFD_NR_SET_CU_MASK) {
+          const auto& mask = *static_cast<const kfd_set_cu_mask*>(argument);
+          const auto* const words = reinterpret_cast<const uint32_t*>(mask.cu_mask_ptr);
+          const std::lock_guard lock(host.mutex_);
+          host.cu_mask_.assign(words, words + mask.num_cu_mask / 32);
         }
         return host.gpu_.call(number, argument, size);
       },
@@ -191,6 +210,11 @@ std::vector<std::pair<uint64_t, hsabe_status_t>> BackendHost::queue_errors() con
 void BackendHost::stop_queues(int64_t value) {
   const std::lock_guard lock(mutex_);
   for (const Watch& watch : watches_) value_of(watch.wait.signal).store(value, std::memory_order_release);
+}
+
+std::vector<uint32_t> BackendHost::cu_mask() const {
+  const std::lock_guard lock(mutex_);
+  return cu_mask_;
 }
 
 std::string BackendHost::last_report() const {

@@ -26,6 +26,12 @@ class BackendHost {
   const hsabe_host_t* get() const { return &host_; }
   VirtualGpu& gpu() { return gpu_; }
 
+  /// Compute units of the backend's own queues, before it is opened.
+  void set_own_units(std::vector<uint32_t> units) { own_units_ = std::move(units); }
+  /// From now on the driver's facts are those of ABI 1.3.
+  void forget_own_units() { knows_own_units_ = false; }
+  /// What SET_CU_MASK was last asked for; empty: nothing.
+  std::vector<uint32_t> cu_mask() const;
   /// Options of the backend, before it is opened.
   void set_option(const std::string& key, const std::string& value) { options_.emplace_back(key, value); }
 
@@ -50,6 +56,8 @@ class BackendHost {
   VirtualGpu& gpu_;
   hsabe_host_t host_;
   std::vector<std::pair<std::string, std::string>> options_;
+  std::vector<uint32_t> own_units_;
+  bool knows_own_units_ = true;
   std::atomic<bool> no_engines_{false};
   std::atomic<int> engine_requests_{0};
   std::atomic<bool> ending_{false};
@@ -58,6 +66,7 @@ class BackendHost {
   std::vector<Watch> watches_;
   std::vector<std::pair<uint64_t, hsabe_status_t>> errors_;
   std::string report_;
+  std::vector<uint32_t> cu_mask_;
   std::thread thread_;
 
   friend struct BackendHostServices;

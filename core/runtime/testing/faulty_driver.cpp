@@ -45,6 +45,12 @@ int32_t control(void* driver, int32_t fd, uint64_t request, void* argument) {
   const auto number = static_cast<uint32_t>(_IOC_NR(request));
   if (_IOC_TYPE(request) == 'K' && may_fail(number) && faulty_driver.fails(number))
     return -faulty_driver.problem;
+  if (_IOC_TYPE(request) == 'K' && number == KFD_NR_SET_XNACK_MODE && faulty_driver.can_retry != 0) {
+    int32_t& mode = static_cast<kfd_set_xnack_mode*>(argument)->xnack_enabled;
+    if (mode >= 0) faulty_driver.retries = mode != 0;
+    mode = faulty_driver.retries;
+    return 0;
+  }
   return real()->ops->ioctl(driver, fd, request, argument);
 }
 

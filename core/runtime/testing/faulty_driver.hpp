@@ -23,6 +23,9 @@ struct FaultyDriver {
   /// What failed last: the number of an ioctl, or one of these.
   std::atomic<uint32_t> failed;
   static constexpr uint32_t kOpen = 1000, kMap = 1001;
+  /// Nonzero: GPUs can retry faults, and `retries` says whether those of this process do.
+  std::atomic<int> can_retry;
+  std::atomic<int> retries;
 
   bool fails(uint32_t what) {
     if (only != 0 && only != what) return false;

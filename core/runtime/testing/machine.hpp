@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "core/driver/testing/boards.hpp"
@@ -59,6 +60,27 @@ inline hsa_amd_memory_pool_t coarse_pool(hsa_agent_t agent) {
       &found);
   return found;
 }
+
+/// Of the agent's one ISA.
+inline std::string isa_name(hsa_agent_t agent) {
+  hsa_isa_t isa{};
+  char name[64] = {};
+  hsa_agent_get_info(agent, HSA_AGENT_INFO_ISA, &isa);
+  hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name);
+  return name;
+}
+
+/// Sets a variable of the environment, and takes it out in the end.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
 
 inline hsa_queue_t* make_queue(hsa_agent_t agent) {
   hsa_queue_t* queue = nullptr;
