@@ -3,13 +3,16 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include <hsa_backend/hsa_backend.hpp>
 
 #include "backends/common/aql_queue.hpp"
 #include "backends/common/code_store.hpp"
 #include "backends/common/copy_engines.hpp"
+#include "backends/common/generation.hpp"
 #include "backends/common/gpu_device.hpp"
+#include "backends/common/image.hpp"
 #include "backends/common/scratch_keeper.hpp"
 #include "backends/common/select.hpp"
 
@@ -110,6 +113,43 @@ struct BackendTable {
           },
   };
 
+  static const ImageGeneration& images() { return *kFamily.generation->images; }
+
+  static constexpr hsabe_image_ops_t kImage = {
+      .struct_size = sizeof(hsabe_image_ops_t),
+      .limits = [](void*, hsabe_image_limits_t* limits) { image_limits(images(), *limits); },
+      .format =
+          [](void*, uint32_t geometry, const hsa_ext_image_format_t* format, hsabe_image_format_t* out) {
+            const ImageFormat found = image_format(geometry, *format);
+            out->capability = found.capability;
+            out->element_size = found.element_size;
+          },
+      .lay_out = [](void* device, const hsa_ext_image_descriptor_t* image, uint32_t data_layout,
+                    uint64_t row_pitch, uint64_t slice_pitch, hsabe_image_layout_t* out) -> hsabe_status_t {
+        return lay_out_image(images(), as_device(device).chip.version, *image, data_layout, row_pitch,
+                             slice_pitch, *out);
+      },
+      .describe = [](void* device, const hsa_ext_image_descriptor_t* image,
+                     const hsabe_image_layout_t* layout, uint64_t address,
+                     uint32_t* words) -> hsabe_status_t {
+        return describe_image(images(), as_device(device).chip.version, *image, *layout, address,
+                              std::span<uint32_t, HSABE_IMAGE_WORDS>(words, HSABE_IMAGE_WORDS));
+      },
+      .describe_foreign = [](void* device, const hsa_ext_image_descriptor_t* image,
+                             const hsa_amd_image_descriptor_t* layout, uint64_t address,
+                             hsabe_image_layout_t* out, uint32_t* words) -> hsabe_status_t {
+        const Device& own = as_device(device);
+        return describe_foreign_image(images(), own.chip.version, own.facts.device_id, *image, *layout,
+                                      address, *out,
+                                      std::span<uint32_t, HSABE_IMAGE_WORDS>(words, HSABE_IMAGE_WORDS));
+      },
+      .describe_sampler = [](void*, const hsa_ext_sampler_descriptor_v2_t* sampler,
+                             uint32_t* words) -> hsabe_status_t {
+        return gfx::describe_sampler(*sampler,
+                                     std::span<uint32_t, HSABE_SAMPLER_WORDS>(words, HSABE_SAMPLER_WORDS));
+      },
+  };
+
   static constexpr hsabe_backend_t make(std::string_view name) {
     return {
         .struct_size = sizeof(hsabe_backend_t),
@@ -127,6 +167,7 @@ struct BackendTable {
         .extensions = nullptr,
         .extension_count = 0,
         .copy = &kCopy,
+        .image = &kImage,
     };
   }
 };

@@ -15,6 +15,8 @@ namespace rigel::gfx {
 /// The longest that `invalidate_code` or `release` of any generation writes.
 constexpr size_t kPm4PacketMax = 8;
 
+struct ImageGeneration;
+
 struct Generation {
   /// The kernels of blit.hpp.
   std::span<const uint32_t> (*blit_code)();
@@ -40,6 +42,8 @@ struct Generation {
 
   /// Compute units work in pairs, and masks take them so.
   bool cu_pairs;
+
+  const ImageGeneration* images;
 };
 
 }  // namespace rigel::gfx

@@ -106,6 +106,7 @@ constinit const hsabe_backend_t kBackend = {
     .extensions = nullptr,
     .extension_count = 0,
     .copy = nullptr,
+    .image = nullptr,
 };
 
 }  // namespace rigel::cpu

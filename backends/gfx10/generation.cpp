@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/gfx10/code.hpp"
+#include "backends/gfx10/image.hpp"
 
 namespace rigel::gfx10 {
 namespace {
@@ -42,6 +43,7 @@ constinit const gfx::Generation kGeneration = {
     .scratch_by_pool = false,
     .waves_know_queues = true,
     .cu_pairs = true,
+    .images = &kImages,
 };
 
 }  // namespace rigel::gfx10

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/gfx8/code.hpp"
+#include "backends/gfx8/image.hpp"
 
 namespace rigel::gfx8 {
 namespace {
@@ -43,6 +44,7 @@ constinit const gfx::Generation kGeneration = {
     .scratch_by_pool = true,
     .waves_know_queues = false,
     .cu_pairs = false,
+    .images = &kImages,
 };
 
 }  // namespace rigel::gfx8

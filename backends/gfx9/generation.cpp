@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/gfx9/code.hpp"
+#include "backends/gfx9/image.hpp"
 
 namespace rigel::gfx9 {
 namespace {
@@ -38,6 +39,7 @@ constinit const gfx::Generation kGeneration = {
     .scratch_by_pool = false,
     .waves_know_queues = true,
     .cu_pairs = false,
+    .images = &kImages,
 };
 
 }  // namespace rigel::gfx9

@@ -44,6 +44,14 @@ const char* missing(const hsabe_copy_ops_t& group) {
   return group.submit == nullptr ? "submit" : nullptr;
 }
 
+const char* missing(const hsabe_image_ops_t& group) {
+  if (group.limits == nullptr) return "limits";
+  if (group.format == nullptr) return "format";
+  if (group.lay_out == nullptr) return "lay_out";
+  if (group.describe == nullptr) return "describe";
+  return group.describe_sampler == nullptr ? "describe_sampler" : nullptr;
+}
+
 template <class T>
 Explained<void> copy_group(const T* from, uint64_t least, const char* what, T& to) {
   if (from == nullptr) return {};
@@ -122,6 +130,8 @@ Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::s
                       backend.code),
            copy_group(own->memory, HSABE_END(hsabe_memory_ops_t, copy), "the memory group", backend.memory),
            copy_group(own->copy, HSABE_END(hsabe_copy_ops_t, engines), "the copy group", backend.copy),
+           copy_group(own->image, HSABE_END(hsabe_image_ops_t, describe_sampler), "the image group",
+                      backend.image),
        }) {
     if (!group) return no(group.error());
   }

@@ -31,12 +31,14 @@ struct LoadedBackend {
   hsabe_code_ops_t code{};
   hsabe_memory_ops_t memory{};
   hsabe_copy_ops_t copy{};
+  hsabe_image_ops_t image{};
   std::vector<hsabe_extension_t> extensions;
 
   bool has_queue() const { return queue.struct_size != 0; }
   bool has_code() const { return code.struct_size != 0; }
   bool has_memory() const { return memory.struct_size != 0; }
   bool has_copy() const { return copy.struct_size != 0; }
+  bool has_image() const { return image.struct_size != 0; }
 };
 
 /// Copies and checks a table as a module's query returned it. `path` is only noted.

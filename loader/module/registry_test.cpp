@@ -177,6 +177,13 @@ TEST_F(Registry, TakesATableOfANewerMinorVersion) {
   EXPECT_EQ(loaded->abi_minor, HSABE_ABI_MINOR + 1);
 }
 
+TEST_F(Registry, TakesATableOfAnOlderMinorVersionAsFarAsItGoes) {
+  const auto* loaded = open_only(test_module("before_images"));
+  ASSERT_NE(loaded, nullptr) << report.to_text();
+  EXPECT_EQ(loaded->abi_minor, 3u);
+  EXPECT_FALSE(loaded->has_image());
+}
+
 TEST_F(Registry, ANullGroupIsAnAbsentFeature) {
   const auto* loaded = open_only(test_module("good"));
   ASSERT_NE(loaded, nullptr);

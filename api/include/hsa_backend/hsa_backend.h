@@ -580,6 +580,68 @@ typedef struct hsabe_copy_ops {
 } hsabe_copy_ops_t;
 HSABE_CHECK(hsabe_copy_ops_t, abandon);
 
+/* Since 1.4: images and samplers (<hsa/hsa_ext_image.h>) as the device has them. */
+
+#define HSABE_IMAGE_GEOMETRIES 8u /* values of hsa_ext_image_geometry_t */
+#define HSABE_IMAGE_WORDS 12u     /* words behind an image's handle, and behind a sampler's, as compilers */
+#define HSABE_SAMPLER_WORDS 8u    /* and language runtimes know them */
+
+typedef struct hsabe_image_limits {
+  uint64_t struct_size;
+  /* Most elements, by geometry: width, height, depth, layers. 1 where a geometry has no such dimension. */
+  uint32_t most[HSABE_IMAGE_GEOMETRIES][4];
+  uint32_t read_handles;        /* read-only images at a time */
+  uint32_t write_handles;       /* other images at a time */
+  uint32_t samplers;            /* at a time */
+  uint32_t row_pitch_alignment; /* bytes: rows of linear images that are multiples of it are always right */
+} hsabe_image_limits_t;
+HSABE_CHECK(hsabe_image_limits_t, row_pitch_alignment);
+
+typedef struct hsabe_image_format {
+  uint64_t struct_size;
+  uint32_t capability;   /* bits of hsa_ext_image_capability_t; 0: there are no such images */
+  uint32_t element_size; /* bytes */
+} hsabe_image_format_t;
+HSABE_CHECK(hsabe_image_format_t, element_size);
+
+/* How elements lie in memory. */
+typedef struct hsabe_image_layout {
+  uint64_t struct_size;
+  uint64_t size;        /* bytes */
+  uint64_t alignment;   /* bytes, a power of two */
+  uint64_t row_pitch;   /* bytes from row to row */
+  uint64_t slice_pitch; /* bytes from plane to plane, or from layer to layer */
+  uint32_t linear;      /* nonzero: as the pitches say. Otherwise in an order that only the device knows */
+  uint32_t element_size;
+} hsabe_image_layout_t;
+HSABE_CHECK(hsabe_image_layout_t, element_size);
+
+/* Optional. Pure but for what the device is; any thread. Descriptors of images have a known geometry. */
+typedef struct hsabe_image_ops {
+  uint64_t struct_size;
+  void (*limits)(void* device, hsabe_image_limits_t* limits);
+  void (*format)(void* device, uint32_t geometry, const hsa_ext_image_format_t* format,
+                 hsabe_image_format_t* out);
+  /* The layout of an image within the limits. `data_layout` is a value of hsa_ext_image_data_layout_t, which
+   * may be laid out in any way if it is OPAQUE, with both pitches 0. Else a pitch of 0 means the least that
+   * there could be. HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED, _IMAGE_SIZE_UNSUPPORTED,
+   * _IMAGE_PITCH_UNSUPPORTED. */
+  hsabe_status_t (*lay_out)(void* device, const hsa_ext_image_descriptor_t* image, uint32_t data_layout,
+                            uint64_t row_pitch, uint64_t slice_pitch, hsabe_image_layout_t* out);
+  /* Writes the HSABE_IMAGE_WORDS words of an image at a device address, aligned as the layout says. */
+  hsabe_status_t (*describe)(void* device, const hsa_ext_image_descriptor_t* image,
+                             const hsabe_image_layout_t* layout, uint64_t address, uint32_t* words);
+  /* Optional: the same for an image that a graphics API has laid out, and the layout as far as it is
+   * known. */
+  hsabe_status_t (*describe_foreign)(void* device, const hsa_ext_image_descriptor_t* image,
+                                     const hsa_amd_image_descriptor_t* layout, uint64_t address,
+                                     hsabe_image_layout_t* out, uint32_t* words);
+  /* Writes the HSABE_SAMPLER_WORDS words. HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED. */
+  hsabe_status_t (*describe_sampler)(void* device, const hsa_ext_sampler_descriptor_v2_t* sampler,
+                                     uint32_t* words);
+} hsabe_image_ops_t;
+HSABE_CHECK(hsabe_image_ops_t, describe_sampler);
+
 /* A named group that this header does not know, for experiments and for vendors. */
 typedef struct hsabe_extension {
   hsabe_str_t name;
@@ -628,9 +690,10 @@ typedef struct hsabe_backend {
   const hsabe_memory_ops_t* memory;
   const hsabe_extension_t* extensions;
   uint64_t extension_count;
-  const hsabe_copy_ops_t* copy; /* since 1.1 */
+  const hsabe_copy_ops_t* copy;   /* since 1.1 */
+  const hsabe_image_ops_t* image; /* since 1.4 */
 } hsabe_backend_t;
-HSABE_CHECK(hsabe_backend_t, copy);
+HSABE_CHECK(hsabe_backend_t, image);
 
 /* The module's only export. Pure and re-entrant; returns static storage, or null if it cannot serve a host of
  * this version. A host of a higher minor version serves a backend of a lower one; a backend may serve an

@@ -130,7 +130,8 @@ constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    &kMemory,
                                    nullptr,
                                    0,
-                                   nullptr};  // no copies of its own
+                                   nullptr,   // no copies of its own
+                                   nullptr};  // no images
 
 }  // namespace
 

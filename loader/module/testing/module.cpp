@@ -62,6 +62,17 @@ constexpr hsabe_queue_ops_t kQueue{
 };
 #endif
 
+// Nobody looks at what lies behind the end of a table of an earlier minor version.
+#ifdef RIGEL_TEST_BEFORE_IMAGES
+constexpr hsabe_image_ops_t kNoImageFunctions{.struct_size = sizeof(hsabe_image_ops_t),
+                                              .limits = nullptr,
+                                              .format = nullptr,
+                                              .lay_out = nullptr,
+                                              .describe = nullptr,
+                                              .describe_foreign = nullptr,
+                                              .describe_sampler = nullptr};
+#endif
+
 // The next minor version of the table, as a backend newer than this runtime would return it.
 struct Table {
   hsabe_backend_t known;
@@ -73,6 +84,8 @@ struct Table {
         {
 #if defined(RIGEL_TEST_SHORT_TABLE)
             .struct_size = HSABE_END(hsabe_backend_t, device),
+#elif defined(RIGEL_TEST_BEFORE_IMAGES)
+            .struct_size = HSABE_END(hsabe_backend_t, copy),
 #elif defined(RIGEL_TEST_NEWER_MINOR)
             .struct_size = sizeof(Table),
 #else
@@ -83,8 +96,10 @@ struct Table {
 #else
             .abi_major = HSABE_ABI_MAJOR,
 #endif
-#ifdef RIGEL_TEST_NEWER_MINOR
+#if defined(RIGEL_TEST_NEWER_MINOR)
             .abi_minor = HSABE_ABI_MINOR + 1,
+#elif defined(RIGEL_TEST_BEFORE_IMAGES)
+            .abi_minor = 3,
 #else
             .abi_minor = HSABE_ABI_MINOR,
 #endif
@@ -117,6 +132,11 @@ struct Table {
             .extensions = nullptr,
             .extension_count = 0,
             .copy = nullptr,
+#ifdef RIGEL_TEST_BEFORE_IMAGES
+            .image = &kNoImageFunctions,
+#else
+            .image = nullptr,
+#endif
         },
     .later_field = 0x1234,
 };

@@ -1,0 +1,53 @@
+// Formats of images, as every chip of gfx8, gfx9 and gfx10 has them: which there are, how large an element
+// is, and how the hardware names it. Constant tables (image_format.cpp); pure; any thread.
+//
+// Sources: the HSA Programmer's Reference Manual (channel orders and types), the register headers of amdgpu
+// and Mesa (names of the hardware), and which of them ROCr offers.
+#pragma once
+
+#include <hsa/hsa_ext_image.h>
+
+#include <cstdint>
+
+namespace rigel::gfx {
+
+/// What a channel of the result is made of: SQ_SEL_*.
+enum class Select : uint8_t { k0 = 0, k1 = 1, kX = 4, kY = 5, kZ = 6, kW = 7 };
+
+/// IMG_DATA_FORMAT_*: of gfx8 and gfx9, and what gfx10's combined formats are made of.
+enum class DataFormat : uint8_t {
+  kInvalid = 0,
+  k8 = 1,
+  k16 = 2,
+  k8_8 = 3,
+  k32 = 4,
+  k16_16 = 5,
+  k2_10_10_10 = 9,
+  k8_8_8_8 = 10,
+  k32_32 = 11,
+  k16_16_16_16 = 12,
+  k32_32_32_32 = 14,
+  k5_6_5 = 16,
+  k1_5_5_5 = 17,
+};
+
+/// IMG_NUM_FORMAT_*.
+enum class NumberFormat : uint8_t { kUnorm = 0, kSnorm = 1, kUint = 4, kSint = 5, kFloat = 7, kSrgb = 9 };
+
+struct ImageFormat {
+  uint32_t capability = 0;    ///< bits of hsa_ext_image_capability_t; 0: there is no such format
+  uint32_t element_size = 0;  ///< bytes
+  DataFormat data = DataFormat::kInvalid;
+  NumberFormat number = NumberFormat::kUnorm;
+  Select select[4] = {};  ///< of red, green, blue and alpha, from what lies in memory
+  /// TEX_BC_SWIZZLE: where the border colour's alpha goes. gfx9 and later.
+  uint32_t border_swizzle = 0;
+};
+
+/// Bytes of an element; 0 for formats that are not in the list.
+uint32_t element_size(DataFormat format);
+
+/// The format of images of that geometry. Any values: capability is 0 for what there is not.
+ImageFormat image_format(uint32_t geometry, const hsa_ext_image_format_t& format);
+
+}  // namespace rigel::gfx
