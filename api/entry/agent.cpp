@@ -14,6 +14,11 @@ Failure no_such_agent(hsa_agent_t agent) {
   return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
 }
 
+/// Images are the one extension that some agents have and others have not.
+const Extension* find_extension_of(const Agent& agent, uint16_t number) {
+  return number == HSA_EXTENSION_IMAGES && !agent.backend().has_image() ? nullptr : find_extension(number);
+}
+
 Failure no_such_isa(hsa_isa_t isa) {
   return fail(HSA_STATUS_ERROR_INVALID_ISA, "{:#x} is no ISA", isa.handle);
 }
@@ -65,8 +70,9 @@ hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent
                                            uint16_t version_minor, bool* result) {
   if (result == nullptr || extension_name(extension) == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   *result = false;
-  if (find_agent(agent) == nullptr) return no_such_agent(agent);
-  const Extension* found = find_extension(extension);
+  const Agent* of = find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
+  const Extension* found = find_extension_of(*of, extension);
   *result = found != nullptr && found->major == version_major && found->minor >= version_minor;
   return HSA_STATUS_SUCCESS;
 }
@@ -78,8 +84,9 @@ hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   *result = false;
-  if (find_agent(agent) == nullptr) return no_such_agent(agent);
-  const Extension* found = find_extension(extension);
+  const Agent* of = find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
+  const Extension* found = find_extension_of(*of, extension);
   *result = found != nullptr && found->major == version_major;
   if (*result) *version_minor = found->minor;
   return HSA_STATUS_SUCCESS;

@@ -1,5 +1,6 @@
 #include "api/entry/extensions.hpp"
 
+#include <hsa/hsa_ext_image.h>
 #include <hsa/hsa_ven_amd_loader.h>
 #include <hsa_rigel/hsa_ven_rigel_report.h>
 
@@ -101,7 +102,32 @@ hsa_status_t discovery_report(hsa_ven_rigel_report_format_t format,
 
 constexpr hsa_ven_rigel_report_1_pfn_t kReport{Guarded<&discovery_report>::call};
 
+// --- Images ----------------------------------------------------------------------------------------------
+
+// The exported functions, so that tools see these calls too.
+constexpr hsa_ext_images_1_pfn_t kImages{
+    ::hsa_ext_image_get_capability,
+    ::hsa_ext_image_data_get_info,
+    ::hsa_ext_image_create,
+    ::hsa_ext_image_destroy,
+    ::hsa_ext_image_copy,
+    ::hsa_ext_image_import,
+    ::hsa_ext_image_export,
+    ::hsa_ext_image_clear,
+    ::hsa_ext_sampler_create,
+    ::hsa_ext_sampler_destroy,
+    ::hsa_ext_image_get_capability_with_layout,
+    ::hsa_ext_image_data_get_info_with_layout,
+    ::hsa_ext_image_create_with_layout,
+    ::hsa_ext_sampler_create_v2,
+};
+
+size_t image_table_size(uint16_t) {
+  return sizeof(hsa_ext_images_1_00_pfn_t);
+}
+
 constexpr Extension kSupported[] = {
+    {HSA_EXTENSION_IMAGES, 1, 0, &kImages, sizeof kImages, image_table_size},
     {HSA_EXTENSION_AMD_LOADER, 1, 3, &kLoader, sizeof kLoader, loader_table_size},
     {HSA_EXTENSION_RIGEL_REPORT, 1, 0, &kReport, sizeof kReport, [](uint16_t) { return sizeof kReport; }},
 };

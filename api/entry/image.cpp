@@ -1,38 +1,148 @@
-// Images, as far as an agent without them can answer: that it has none.
+// Images and samplers: the work is in core/image.
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel::api {
 namespace {
 
-Status no_capability(hsa_agent_t agent, const hsa_ext_image_format_t* format, uint32_t* mask) {
-  if (Runtime::current().find_agent(agent) == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
-  }
-  if (format == nullptr || mask == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *mask = HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED;
-  return HSA_STATUS_SUCCESS;
+Images& images() {
+  return Runtime::current().images();
+}
+
+/// Calls `function` with the agent of a handle, if it is one.
+template <class Function>
+hsa_status_t with_agent(hsa_agent_t handle, Function function) {
+  const Agent* const agent = Runtime::current().find_agent(handle);
+  if (agent == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", handle.handle);
+  return function(*agent);
+}
+
+hsa_status_t not_explicit(hsa_ext_image_data_layout_t layout) {
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no explicit layout", static_cast<uint32_t>(layout));
 }
 
 }  // namespace
 
-hsa_status_t hsa_ext_image_get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t,
+hsa_status_t hsa_ext_image_get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
                                           const hsa_ext_image_format_t* image_format,
                                           uint32_t* capability_mask) {
-  return no_capability(agent, image_format, capability_mask);
+  return with_agent(agent, [&](const Agent& of) {
+    return images().get_capability(of, geometry, image_format, capability_mask);
+  });
 }
 
-hsa_status_t hsa_ext_image_get_capability_with_layout(hsa_agent_t agent, hsa_ext_image_geometry_t,
+hsa_status_t hsa_ext_image_get_capability_with_layout(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
                                                       const hsa_ext_image_format_t* image_format,
-                                                      hsa_ext_image_data_layout_t,
+                                                      hsa_ext_image_data_layout_t image_data_layout,
                                                       uint32_t* capability_mask) {
-  return no_capability(agent, image_format, capability_mask);
+  return with_agent(agent, [&](const Agent& of) {
+    if (image_data_layout != HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR) return not_explicit(image_data_layout);
+    return images().get_capability(of, geometry, image_format, capability_mask);
+  });
+}
+
+hsa_status_t hsa_ext_image_data_get_info(hsa_agent_t agent,
+                                         const hsa_ext_image_descriptor_t* image_descriptor,
+                                         hsa_access_permission_t access_permission,
+                                         hsa_ext_image_data_info_t* image_data_info) {
+  return with_agent(agent, [&](const Agent& of) {
+    return images().data_get_info(of, image_descriptor, access_permission, HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE,
+                                  0, 0, image_data_info);
+  });
+}
+
+hsa_status_t hsa_ext_image_data_get_info_with_layout(
+    hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
+    hsa_access_permission_t access_permission, hsa_ext_image_data_layout_t image_data_layout,
+    size_t image_data_row_pitch, size_t image_data_slice_pitch, hsa_ext_image_data_info_t* image_data_info) {
+  return with_agent(agent, [&](const Agent& of) {
+    if (image_data_layout != HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR) return not_explicit(image_data_layout);
+    return images().data_get_info(of, image_descriptor, access_permission, image_data_layout,
+                                  image_data_row_pitch, image_data_slice_pitch, image_data_info);
+  });
+}
+
+hsa_status_t hsa_ext_image_create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
+                                  const void* image_data, hsa_access_permission_t access_permission,
+                                  hsa_ext_image_t* image) {
+  return with_agent(agent, [&](const Agent& of) {
+    return images().create(of, image_descriptor, image_data, access_permission,
+                           HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE, 0, 0, image);
+  });
+}
+
+hsa_status_t hsa_ext_image_create_with_layout(
+    hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor, const void* image_data,
+    hsa_access_permission_t access_permission, hsa_ext_image_data_layout_t image_data_layout,
+    size_t image_data_row_pitch, size_t image_data_slice_pitch, hsa_ext_image_t* image) {
+  return with_agent(agent, [&](const Agent& of) {
+    if (image_data_layout != HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR) return not_explicit(image_data_layout);
+    return images().create(of, image_descriptor, image_data, access_permission, image_data_layout,
+                           image_data_row_pitch, image_data_slice_pitch, image);
+  });
+}
+
+hsa_status_t hsa_amd_image_create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
+                                  const hsa_amd_image_descriptor_t* image_layout, const void* image_data,
+                                  hsa_access_permission_t access_permission, hsa_ext_image_t* image) {
+  return with_agent(agent, [&](const Agent& of) {
+    return images().create_foreign(of, image_descriptor, image_layout, image_data, access_permission, image);
+  });
+}
+
+hsa_status_t hsa_ext_image_destroy(hsa_agent_t agent, hsa_ext_image_t image) {
+  return with_agent(agent, [&](const Agent&) { return images().destroy(image); });
+}
+
+hsa_status_t hsa_ext_image_import(hsa_agent_t agent, const void* src_memory, size_t src_row_pitch,
+                                  size_t src_slice_pitch, hsa_ext_image_t dst_image,
+                                  const hsa_ext_image_region_t* image_region) {
+  return with_agent(agent, [&](const Agent&) {
+    return images().import(src_memory, src_row_pitch, src_slice_pitch, dst_image, image_region);
+  });
+}
+
+hsa_status_t hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t src_image, void* dst_memory,
+                                  size_t dst_row_pitch, size_t dst_slice_pitch,
+                                  const hsa_ext_image_region_t* image_region) {
+  return with_agent(agent, [&](const Agent&) {
+    return images().export_to(src_image, dst_memory, dst_row_pitch, dst_slice_pitch, image_region);
+  });
+}
+
+hsa_status_t hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_image_t src_image, const hsa_dim3_t* src_offset,
+                                hsa_ext_image_t dst_image, const hsa_dim3_t* dst_offset,
+                                const hsa_dim3_t* range) {
+  return with_agent(agent, [&](const Agent&) {
+    return images().copy(src_image, src_offset, dst_image, dst_offset, range);
+  });
+}
+
+hsa_status_t hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_image_t image, const void* data,
+                                 const hsa_ext_image_region_t* image_region) {
+  return with_agent(agent, [&](const Agent&) { return images().clear(image, data, image_region); });
+}
+
+hsa_status_t hsa_ext_sampler_create(hsa_agent_t agent, const hsa_ext_sampler_descriptor_t* sampler_descriptor,
+                                    hsa_ext_sampler_t* sampler) {
+  return with_agent(
+      agent, [&](const Agent& of) { return images().sampler_create(of, sampler_descriptor, sampler); });
+}
+
+hsa_status_t hsa_ext_sampler_create_v2(hsa_agent_t agent,
+                                       const hsa_ext_sampler_descriptor_v2_t* sampler_descriptor,
+                                       hsa_ext_sampler_t* sampler) {
+  return with_agent(
+      agent, [&](const Agent& of) { return images().sampler_create_v2(of, sampler_descriptor, sampler); });
+}
+
+hsa_status_t hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t sampler) {
+  return with_agent(agent, [&](const Agent&) { return images().sampler_destroy(sampler); });
 }
 
 hsa_status_t hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
-  const Agent* found = Runtime::current().find_agent(agent);
-  if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
-  return found->image_info(static_cast<uint32_t>(attribute), value);
+  return with_agent(agent,
+                    [&](const Agent& of) { return of.image_info(static_cast<uint32_t>(attribute), value); });
 }
 
 }  // namespace rigel::api

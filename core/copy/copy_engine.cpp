@@ -338,6 +338,44 @@ Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
   return HSA_STATUS_SUCCESS;
 }
 
+Status CopyEngine::memory_copy_box(const Box& box) {
+  if (box.empty()) return HSA_STATUS_SUCCESS;
+  const auto dense = [&](const BoxSide& side) {
+    return (box.rows() == 1 || side.pitch == box.width) &&
+           (box.depth == 1 || side.slice == box.width * box.height);
+  };
+  if (dense(box.destination) && dense(box.source))
+    return memory_copy(box.destination.start, box.source.start, box.width * box.rows());
+  const Placement to = memory_.locate(box.destination.start);
+  const Placement from = memory_.locate(box.source.start);
+  Status status = check_bounds(box.destination.start, box.destination.extent, to);
+  if (status == HSA_STATUS_SUCCESS) status = check_bounds(box.source.start, box.source.extent, from);
+  if (status != HSA_STATUS_SUCCESS) return status;
+
+  const bool from_device = device_of(from.owner) != nullptr;
+  const hsa_agent_t agent = from_device ? from.owner : to.owner;
+  if (DeviceCopier* device = device_of(agent)) {
+    if (memory_.reaches(agent, box.destination.start) && memory_.reaches(agent, box.source.start))
+      return device->copy_box(box);
+  } else if (to.host_accessible && from.host_accessible) {
+    Box of_host = box;
+    of_host.destination.start += to.to_host;
+    of_host.source.start += from.to_host;
+    copy_rows(of_host, 0, box.rows());
+    return HSA_STATUS_SUCCESS;
+  }
+  // Memory that the device was not let into, or two devices: each row finds its way.
+  for (size_t layer = 0; layer < box.depth; ++layer) {
+    for (size_t row = 0; row < box.height; ++row) {
+      status =
+          memory_copy(box.destination.start + layer * box.destination.slice + row * box.destination.pitch,
+                      box.source.start + layer * box.source.slice + row * box.source.pitch, box.width);
+      if (status != HSA_STATUS_SUCCESS) return status;
+    }
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
 /// Between devices of which neither need reach the other's memory.
 Status CopyEngine::copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src,
                                      size_t size) {

@@ -49,6 +49,8 @@ class CopyEngine {
   void add_device(hsa_agent_t agent, std::unique_ptr<DeviceCopier> copier);
 
   Status memory_copy(void* dst, const void* src, size_t size);
+  /// The same for a box, which lies in one allocation on each side.
+  Status memory_copy_box(const Box& box);
   Status memory_fill(void* ptr, uint32_t value, size_t count);
 
   Status memory_async_copy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,

@@ -137,6 +137,9 @@ void Runtime::start_services() {
   shared_signals::use_server(&memory_.server());
   copies_ = std::make_unique<CopyEngine>(memory_);
   add_copiers();
+  images_ = std::make_unique<Images>(
+      *copies_, HandleMemory::Source{[this](size_t size) { return allocate_system_memory(size, 0); },
+                                     [this](void* pointer) { free_system_memory(pointer); }});
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
   executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
 }
@@ -156,6 +159,7 @@ Runtime::~Runtime() {
   // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
   for (const auto& queue : queues_.clear()) queue->close();
   dispatcher_.stop();
+  images_.reset();
   copies_.reset();
   svm_.reset();
   executables_.reset();

@@ -16,6 +16,7 @@
 
 #include "core/copy/copy_engine.hpp"
 #include "core/executable/executable_registry.hpp"
+#include "core/image/images.hpp"
 #include "core/memory/kfd_svm.hpp"
 #include "core/memory/memory_manager.hpp"
 #include "core/queue/queue.hpp"
@@ -63,6 +64,7 @@ class Runtime {
 
   MemoryManager& memory() { return memory_; }
   CopyEngine& copies() { return *copies_; }
+  Images& images() { return *images_; }
   /// Null if no GPU takes part in shared virtual memory.
   KfdSvm* svm() { return svm_.get(); }
   ExecutableRegistry& executables() { return *executables_; }
@@ -123,6 +125,7 @@ class Runtime {
   AsyncDispatcher dispatcher_;
   SignalGroups signal_groups_;
   std::unique_ptr<CopyEngine> copies_;
+  std::unique_ptr<Images> images_;
   std::unique_ptr<KfdSvm> svm_;
   std::unique_ptr<AgentCodeTargets> code_targets_;
   std::unique_ptr<ExecutableRegistry> executables_;

@@ -63,7 +63,7 @@ class Agent {
   /// hsa_agent_get_info, AMD's attributes included. INVALID_ARGUMENT: unknown attribute or null.
   Status info(uint32_t attribute, void* value, const AgentSurroundings& surroundings) const;
 
-  /// The attributes of hsa_ext_image.h, which hsa_agent_get_info answers too: all 0, for want of images.
+  /// The attributes of hsa_ext_image.h, which hsa_agent_get_info answers too: all 0 for want of images.
   Status image_info(uint32_t attribute, void* value) const;
 
   /// The device's clock now. Without one of its own, the system's.

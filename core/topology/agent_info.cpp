@@ -1,6 +1,7 @@
 // hsa_agent_get_info: one line an attribute, in the manual's order, then AMD's.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include <fmt/core.h>
 
@@ -94,7 +95,8 @@ Status Agent::info(uint32_t attribute, void* value, const AgentSurroundings& sur
     case HSA_AGENT_INFO_ISA:
       return answer(value, isas_.empty() ? hsa_isa_t{0} : isas_.front()->handle());
     case HSA_AGENT_INFO_EXTENSIONS: {
-      const uint8_t mask[kExtensionMaskBytes] = {};  // bit n: extension n is supported, for the first 1,024
+      uint8_t mask[kExtensionMaskBytes] = {};  // bit n: extension n is supported, for the first 1,024
+      if (backend_.has_image()) mask[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
       return answer(value, mask);
     }
     case HSA_AGENT_INFO_VERSION_MAJOR:
@@ -221,27 +223,40 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
 Status Agent::image_info(uint32_t attribute, void* value) const {
   if (value == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info {}: value is null", attribute);
+  hsabe_image_limits_t limits{};  // all 0 for an agent without images
+  limits.struct_size = sizeof limits;
+  if (backend_.has_image()) backend_.image.limits(device_, &limits);
+  const auto most = [&](hsa_ext_image_geometry_t geometry, size_t dimensions) {
+    std::memcpy(value, limits.most[geometry], dimensions * sizeof(uint32_t));
+    return HSA_STATUS_SUCCESS;
+  };
   switch (attribute) {
     case HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS:
+      return most(HSA_EXT_IMAGE_GEOMETRY_1D, 1);
     case HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS:
+      return most(HSA_EXT_IMAGE_GEOMETRY_1DA, 1);
     case HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS:
-    case HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS:
-    case HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES:
-    case HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES:
-    case HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS:
-    case HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT:
-      return answer(value, uint32_t{0});
+      return most(HSA_EXT_IMAGE_GEOMETRY_1DB, 1);
     case HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS:
+      return most(HSA_EXT_IMAGE_GEOMETRY_2D, 2);
     case HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS:
+      return most(HSA_EXT_IMAGE_GEOMETRY_2DA, 2);
     case HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS:
-    case HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS: {
-      const uint32_t none[2] = {};
-      return answer(value, none);
-    }
-    case HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS: {
-      const uint32_t none[3] = {};
-      return answer(value, none);
-    }
+      return most(HSA_EXT_IMAGE_GEOMETRY_2DDEPTH, 2);
+    case HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS:
+      return most(HSA_EXT_IMAGE_GEOMETRY_2DADEPTH, 2);
+    case HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS:
+      return most(HSA_EXT_IMAGE_GEOMETRY_3D, 3);
+    case HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS:
+      return answer(value, limits.most[HSA_EXT_IMAGE_GEOMETRY_2DA][3]);
+    case HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES:
+      return answer(value, limits.read_handles);
+    case HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES:
+      return answer(value, limits.write_handles);
+    case HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS:
+      return answer(value, limits.samplers);
+    case HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT:
+      return answer(value, limits.row_pitch_alignment);
     default:
       return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info: attribute {:#x} is unknown", attribute);
   }

@@ -1,0 +1,311 @@
+#include "core/image/images.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/image/texel.hpp"
+
+namespace rigel {
+namespace {
+
+// How much of a cleared block is written down before it is copied.
+constexpr size_t kClearBytes = 1 << 20;
+
+constexpr hsa_dim3_t kOrigin{0, 0, 0};
+
+bool is_geometry(hsa_ext_image_geometry_t geometry) {
+  return static_cast<uint32_t>(geometry) < HSABE_IMAGE_GEOMETRIES;
+}
+
+bool is_permission(hsa_access_permission_t permission) {
+  return permission == HSA_ACCESS_PERMISSION_RO || permission == HSA_ACCESS_PERMISSION_WO ||
+         permission == HSA_ACCESS_PERMISSION_RW;
+}
+
+Status no_images(Status status) {
+  return fail(status, "the agent has no images");
+}
+
+// The layout of an image whose descriptor is not known to be right. A permission that the format does not
+// have is let pass, as ROCr does: HIP makes sRGB views, which are read only, with the permission of their
+// array.
+Status lay_out(const Agent& agent, const hsa_ext_image_descriptor_t& image,
+               hsa_ext_image_data_layout_t data_layout, size_t row_pitch, size_t slice_pitch,
+               hsabe_image_layout_t& layout) {
+  if (!agent.backend().has_image()) return no_images(Status(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED));
+  if (!is_geometry(image.geometry))
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no geometry",
+                static_cast<uint32_t>(image.geometry));
+  layout = {};
+  layout.struct_size = sizeof layout;
+  const auto status = static_cast<Status>(
+      agent.backend().image.lay_out(agent.device(), &image, data_layout, row_pitch, slice_pitch, &layout));
+  if (status == HSA_STATUS_SUCCESS) return status;
+  return fail(
+      status,
+      "no image of geometry {}, {} x {} x {} elements in {} layers, order {}, type {}, pitches {} and {}",
+      static_cast<uint32_t>(image.geometry), image.width, image.height, image.depth, image.array_size,
+      image.format.channel_order, image.format.channel_type, row_pitch, slice_pitch);
+}
+
+// The same but for the order's being linear or not.
+bool same_but_for_standard(const hsa_ext_image_format_t& a, const hsa_ext_image_format_t& b) {
+  const auto linear = [](uint32_t order) -> uint32_t {
+    switch (order) {
+      case HSA_EXT_IMAGE_CHANNEL_ORDER_SRGB:
+        return HSA_EXT_IMAGE_CHANNEL_ORDER_RGB;
+      case HSA_EXT_IMAGE_CHANNEL_ORDER_SRGBX:
+        return HSA_EXT_IMAGE_CHANNEL_ORDER_RGBX;
+      case HSA_EXT_IMAGE_CHANNEL_ORDER_SRGBA:
+        return HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA;
+      case HSA_EXT_IMAGE_CHANNEL_ORDER_SBGRA:
+        return HSA_EXT_IMAGE_CHANNEL_ORDER_BGRA;
+      default:
+        return order;
+    }
+  };
+  return a.channel_type == b.channel_type && linear(a.channel_order) == linear(b.channel_order);
+}
+
+}  // namespace
+
+Images::Images(CopyEngine& copies, HandleMemory::Source memory)
+    : copies_(copies), source_(memory), memory_(std::move(memory)) {}
+
+Status Images::get_capability(const Agent& agent, hsa_ext_image_geometry_t geometry,
+                              const hsa_ext_image_format_t* format, uint32_t* mask) const {
+  if (format == nullptr || mask == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  *mask = HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED;
+  if (!is_geometry(geometry))
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no geometry", static_cast<uint32_t>(geometry));
+  if (!agent.backend().has_image()) return HSA_STATUS_SUCCESS;
+  hsabe_image_format_t found{};
+  found.struct_size = sizeof found;
+  agent.backend().image.format(agent.device(), geometry, format, &found);
+  *mask = found.capability;
+  return HSA_STATUS_SUCCESS;
+}
+
+Status Images::data_get_info(const Agent& agent, const hsa_ext_image_descriptor_t* image,
+                             hsa_access_permission_t permission, hsa_ext_image_data_layout_t data_layout,
+                             size_t row_pitch, size_t slice_pitch, hsa_ext_image_data_info_t* info) const {
+  if (image == nullptr || info == nullptr || !is_permission(permission))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  hsabe_image_layout_t layout;
+  const Status status = lay_out(agent, *image, data_layout, row_pitch, slice_pitch, layout);
+  if (status == HSA_STATUS_SUCCESS) *info = {layout.size, layout.alignment};
+  return status;
+}
+
+Status Images::create(const Agent& agent, const hsa_ext_image_descriptor_t* image, const void* data,
+                      hsa_access_permission_t permission, hsa_ext_image_data_layout_t data_layout,
+                      size_t row_pitch, size_t slice_pitch, hsa_ext_image_t* handle) {
+  if (image == nullptr || data == nullptr || handle == nullptr || !is_permission(permission))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  Image made;
+  Status status = lay_out(agent, *image, data_layout, row_pitch, slice_pitch, made.layout);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  const auto address = reinterpret_cast<uint64_t>(data);
+  if (address % made.layout.alignment != 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image data at {} is not aligned to {} bytes", data,
+                made.layout.alignment);
+  }
+  made.descriptor = *image;
+  made.data = const_cast<void*>(data);
+  uint32_t words[HSABE_IMAGE_WORDS] = {};
+  status = static_cast<Status>(
+      agent.backend().image.describe(agent.device(), image, &made.layout, address, words));
+  return status == HSA_STATUS_SUCCESS ? publish(made, words, handle) : status;
+}
+
+Status Images::create_foreign(const Agent& agent, const hsa_ext_image_descriptor_t* image,
+                              const hsa_amd_image_descriptor_t* layout, const void* data,
+                              hsa_access_permission_t permission, hsa_ext_image_t* handle) {
+  if (image == nullptr || layout == nullptr || data == nullptr || handle == nullptr ||
+      !is_permission(permission) || !is_geometry(image->geometry)) {
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  if (!agent.backend().has_image() || agent.backend().image.describe_foreign == nullptr)
+    return no_images(HSA_STATUS_ERROR_INVALID_AGENT);
+  Image made;
+  made.descriptor = *image;
+  made.layout.struct_size = sizeof made.layout;
+  made.data = const_cast<void*>(data);
+  uint32_t words[HSABE_IMAGE_WORDS] = {};
+  const auto address = reinterpret_cast<uint64_t>(data);
+  const auto status = static_cast<Status>(
+      agent.backend().image.describe_foreign(agent.device(), image, layout, address, &made.layout, words));
+  if (status != HSA_STATUS_SUCCESS)
+    return fail(status, "a layout of version {} for device {:#x} is refused", layout->version,
+                layout->deviceID);
+  if (address % made.layout.alignment != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  return publish(made, words, handle);
+}
+
+Status Images::publish(const Image& image, const uint32_t* words, hsa_ext_image_t* handle) {
+  const auto slot = take(words, HSABE_IMAGE_WORDS);
+  if (!slot) return slot.error();
+  handle->handle = reinterpret_cast<uint64_t>(*slot);
+  const std::lock_guard lock(mutex_);
+  images_.emplace(handle->handle, image);
+  return HSA_STATUS_SUCCESS;
+}
+
+Result<uint32_t*> Images::take(const uint32_t* words, size_t count) {
+  static_assert(HSABE_IMAGE_WORDS <= HandleMemory::kSlotWords &&
+                HSABE_SAMPLER_WORDS <= HandleMemory::kSlotWords);
+  const auto slot = memory_.take();
+  if (slot) std::copy_n(words, count, *slot);
+  return slot;
+}
+
+Result<Images::Image> Images::find(hsa_ext_image_t handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = images_.find(handle.handle);
+  if (found == images_.end())
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no image", handle.handle);
+  if (found->second.layout.linear == 0)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "only its device knows how image {:#x} is laid out",
+                handle.handle);
+  return found->second;
+}
+
+Status Images::destroy(hsa_ext_image_t handle) {
+  const std::lock_guard lock(mutex_);
+  if (images_.erase(handle.handle) == 0)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no image", handle.handle);
+  memory_.give(reinterpret_cast<uint32_t*>(handle.handle));
+  return HSA_STATUS_SUCCESS;
+}
+
+Box Images::box_between(const ImageSteps& destination, void* destination_data,
+                        const hsa_dim3_t& destination_offset, const ImageSteps& source, void* source_data,
+                        const hsa_dim3_t& source_offset, const hsa_dim3_t& range) {
+  return {image_side(destination, destination_data, destination_offset, range),
+          image_side(source, source_data, source_offset, range), range.x * source.element, range.y, range.z};
+}
+
+Status Images::import(const void* memory, size_t row_pitch, size_t slice_pitch, hsa_ext_image_t handle,
+                      const hsa_ext_image_region_t* region) {
+  if (memory == nullptr || region == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto image = find(handle);
+  if (!image) return image.error();
+  const ImageSteps to = image_steps(image->descriptor, image->layout);
+  const auto range = check_region(to, region->offset, region->range);
+  if (!range) return range.error();
+  const ImageSteps from = memory_steps(image->descriptor, to.element, *range, row_pitch, slice_pitch);
+  return copies_.memory_copy_box(
+      box_between(to, image->data, region->offset, from, const_cast<void*>(memory), kOrigin, *range));
+}
+
+Status Images::export_to(hsa_ext_image_t handle, void* memory, size_t row_pitch, size_t slice_pitch,
+                         const hsa_ext_image_region_t* region) {
+  if (memory == nullptr || region == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto image = find(handle);
+  if (!image) return image.error();
+  const ImageSteps from = image_steps(image->descriptor, image->layout);
+  const auto range = check_region(from, region->offset, region->range);
+  if (!range) return range.error();
+  const ImageSteps to = memory_steps(image->descriptor, from.element, *range, row_pitch, slice_pitch);
+  return copies_.memory_copy_box(box_between(to, memory, kOrigin, from, image->data, region->offset, *range));
+}
+
+Status Images::copy(hsa_ext_image_t source, const hsa_dim3_t* source_offset, hsa_ext_image_t destination,
+                    const hsa_dim3_t* destination_offset, const hsa_dim3_t* range) {
+  if (source_offset == nullptr || destination_offset == nullptr || range == nullptr)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto from = find(source);
+  if (!from) return from.error();
+  const auto to = find(destination);
+  if (!to) return to.error();
+  if (!same_but_for_standard(from->descriptor.format, to->descriptor.format))
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "images of different formats");
+  const ImageSteps from_steps = image_steps(from->descriptor, from->layout);
+  const ImageSteps to_steps = image_steps(to->descriptor, to->layout);
+  const auto from_range = check_region(from_steps, *source_offset, *range);
+  if (!from_range) return from_range.error();
+  const auto to_range = check_region(to_steps, *destination_offset, *from_range);
+  if (!to_range) return to_range.error();
+  return copies_.memory_copy_box(box_between(to_steps, to->data, *destination_offset, from_steps, from->data,
+                                             *source_offset, *to_range));
+}
+
+Status Images::clear(hsa_ext_image_t handle, const void* value, const hsa_ext_image_region_t* region) {
+  if (value == nullptr || region == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto image = find(handle);
+  if (!image) return image.error();
+  const ImageSteps to = image_steps(image->descriptor, image->layout);
+  const auto range = check_region(to, region->offset, region->range);
+  if (!range) return range.error();
+  if (range->x == 0 || range->y == 0 || range->z == 0) return HSA_STATUS_SUCCESS;
+  const auto texel = encode_texel(image->descriptor.format, value);
+  if (!texel || texel->size != to.element)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "elements of this format cannot be made");
+
+  // A band of rows, written once, is copied to one after the other. All agents reach it. A row of more than
+  // that goes in parts.
+  hsa_dim3_t band = *range;
+  band.x = std::min<uint32_t>(range->x, static_cast<uint32_t>(kClearBytes / to.element));
+  band.y = std::min<uint32_t>(
+      range->y, std::max<uint32_t>(1, static_cast<uint32_t>(kClearBytes / (band.x * to.element))));
+  band.z = 1;
+  const size_t elements = size_t{band.x} * band.y;
+  const auto stage = source_.allocate(elements * to.element);
+  if (!stage) return stage.error();
+  for (size_t i = 0; i < elements; ++i)
+    std::memcpy(static_cast<std::byte*>(*stage) + i * to.element, texel->bytes.data(), to.element);
+  Status status = HSA_STATUS_SUCCESS;
+  for (uint32_t z = 0; z < range->z; ++z) {
+    for (uint32_t y = 0; y < range->y; y += band.y) {
+      for (uint64_t x = 0; x < range->x; x += band.x) {
+        const hsa_dim3_t part{std::min(band.x, range->x - static_cast<uint32_t>(x)),
+                              std::min(band.y, range->y - y), 1};
+        const hsa_dim3_t at{region->offset.x + static_cast<uint32_t>(x), region->offset.y + y,
+                            region->offset.z + z};
+        const ImageSteps from = memory_steps(image->descriptor, to.element, part, 0, 0);
+        if (status == HSA_STATUS_SUCCESS)
+          status = copies_.memory_copy_box(box_between(to, image->data, at, from, *stage, kOrigin, part));
+      }
+    }
+  }
+  source_.release(*stage);
+  return status;
+}
+
+Status Images::sampler_create(const Agent& agent, const hsa_ext_sampler_descriptor_t* sampler,
+                              hsa_ext_sampler_t* handle) {
+  if (sampler == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const hsa_ext_sampler_descriptor_v2_t same{
+      sampler->coordinate_mode,
+      sampler->filter_mode,
+      {sampler->address_mode, sampler->address_mode, sampler->address_mode}};
+  return sampler_create_v2(agent, &same, handle);
+}
+
+Status Images::sampler_create_v2(const Agent& agent, const hsa_ext_sampler_descriptor_v2_t* sampler,
+                                 hsa_ext_sampler_t* handle) {
+  if (sampler == nullptr || handle == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!agent.backend().has_image())
+    return no_images(Status(HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED));
+  uint32_t words[HSABE_SAMPLER_WORDS] = {};
+  const auto status =
+      static_cast<Status>(agent.backend().image.describe_sampler(agent.device(), sampler, words));
+  if (status != HSA_STATUS_SUCCESS) return fail(status, "no sampler has those modes");
+  const auto slot = take(words, HSABE_SAMPLER_WORDS);
+  if (!slot) return slot.error();
+  handle->handle = reinterpret_cast<uint64_t>(*slot);
+  const std::lock_guard lock(mutex_);
+  samplers_.insert(handle->handle);
+  return HSA_STATUS_SUCCESS;
+}
+
+Status Images::sampler_destroy(hsa_ext_sampler_t handle) {
+  const std::lock_guard lock(mutex_);
+  if (samplers_.erase(handle.handle) == 0)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no sampler", handle.handle);
+  memory_.give(reinterpret_cast<uint32_t*>(handle.handle));
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace rigel
