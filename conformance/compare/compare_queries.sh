@@ -11,18 +11,24 @@ LD_LIBRARY_PATH=$first "$@" "$queries" >"$folder/first" 2>"$folder/log" || { cat
 LD_LIBRARY_PATH=$second "$@" "$queries" >"$folder/second" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
 grep -q 'HSA_AGENT_INFO_DEVICE = 1 ' "$folder/second" || { echo "no GPU was there to compare"; exit 1; }
 
-status=0
-while read -r key value; do
-  if grep -q -F -x "${key%:}: status 0x1001" "$folder/second"; then continue; fi
-  theirs=$(grep -F -m 1 "$key " "$folder/second" || true)
-  theirs=${theirs#"$key "}
-  if [ "$theirs" = "$value" ]; then continue; fi
-  while read -r pattern reason; do
-    case $pattern in '' | '#'*) continue ;; esac
-    # shellcheck disable=SC2254  # it is a pattern
-    case ${key%:} in $pattern) continue 2 ;; esac
-  done <"$known"
-  echo "$key $value, but the other: ${theirs:-nothing}"
-  status=1
-done <"$folder/first"
-exit $status
+# Patterns are those of a shell: * and [...].
+awk -v known="$known" '
+  BEGIN {
+    while ((getline line <known) > 0) {
+      split(line, part, " ")
+      if (part[1] == "" || part[1] ~ /^#/) continue
+      gsub(/\./, "\\.", part[1])
+      gsub(/\*/, ".*", part[1])
+      patterns[++count] = "^" part[1] "$"
+    }
+  }
+  { key = $1; value = substr($0, length(key) + 2); name = key; sub(/:$/, "", name) }
+  NR == FNR { theirs[key] = value; next }
+  theirs[name ":"] == "status 0x1001" || (key in theirs && theirs[key] == value) { next }
+  {
+    for (i = 1; i <= count; ++i) if (name ~ patterns[i]) next
+    print key " " value ", but the other: " (key in theirs ? theirs[key] : "nothing")
+    failed = 1
+  }
+  END { exit failed }
+' "$folder/second" "$folder/first"

@@ -5,6 +5,8 @@
 //
 // In brackets is how many bytes the runtime wrote, found by asking twice with different bytes in the buffer.
 // Values that name things of the process (handles, pointers) and clocks are shown as "set" or "0".
+#include "compare/image_queries.hpp"
+
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>
@@ -267,6 +269,15 @@ void show_agent(const std::string& where, hsa_agent_t agent, const std::vector<h
   }
   std::vector<hsa_amd_memory_pool_t> pools;
   hsa_amd_agent_iterate_memory_pools(agent, collect<hsa_amd_memory_pool_t>, &pools);
+  uint32_t image_handles = 0;
+  hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES),
+                     &image_handles);
+  void* memory = nullptr;
+  if (image_handles != 0 &&
+      hsa_amd_memory_pool_allocate(pools.at(0), 64 << 10, 0, &memory) == HSA_STATUS_SUCCESS) {
+    show_images(where, agent, memory);
+    hsa_amd_memory_pool_free(memory);
+  }
   for (size_t i = 0; i < pools.size(); ++i) {
     const std::string pool = where + ".pool." + std::to_string(i);
     show_all(pool, kPool, [&](int attribute, void* value) {
