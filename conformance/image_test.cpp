@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -330,7 +331,8 @@ TEST_P(Samplers, HaveModesOfTheirOwnForEachAxis) {
   EXPECT_HSA(hsa_ext_sampler_destroy(agent(), sampler));
 }
 
-// --- What ROCr does not tell -------------------------------------------------------------------------------
+// --- What ROCr answers otherwise, or ends the process at
+// -----------------------------------------------------
 
 using StrictImages = ImageTest;
 INSTANTIATE_FOR_AGENTS(StrictImages);
@@ -572,6 +574,8 @@ TEST_P(ImageCopy, RefusesWhatTheManualDoesNotAllow) {
     EXPECT_STATUS(invalid, hsa_ext_image_export(agent(), image.get(), memory.data(), 0, 0, &outside));
     EXPECT_STATUS(invalid, hsa_ext_image_clear(agent(), image.get(), memory.data(), &outside));
   }
+  EXPECT_STATUS(invalid, hsa_ext_image_import(agent(), memory.data(), SIZE_MAX / 2, 0, image.get(), &all))
+      << "rows in no address space";
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT,
                 hsa_ext_image_import({0}, memory.data(), 0, 0, image.get(), &all));
 }

@@ -1,6 +1,7 @@
 #include "core/image/image_box.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace rigel {
 namespace {
@@ -26,13 +27,20 @@ ImageSteps image_steps(const hsa_ext_image_descriptor_t& image, const hsabe_imag
   return steps;
 }
 
-ImageSteps memory_steps(const hsa_ext_image_descriptor_t& image, size_t element, const hsa_dim3_t& range,
-                        size_t row_pitch, size_t slice_pitch) {
+Result<ImageSteps> memory_steps(const hsa_ext_image_descriptor_t& image, size_t element,
+                                const hsa_dim3_t& range, size_t row_pitch, size_t slice_pitch) {
   ImageSteps steps;
   steps.element = element;
   steps.row = std::max(row_pitch, range.x * element);
   if (is_array_of_rows(image)) steps.row = std::max(steps.row, slice_pitch);
-  steps.plane = is_array_of_rows(image) ? 0 : std::max(slice_pitch, steps.row * range.y);
+  size_t rows = 0, all = 0;
+  bool overflow = __builtin_mul_overflow(steps.row, size_t{range.y}, &rows);
+  steps.plane = is_array_of_rows(image) ? rows : std::max(slice_pitch, rows);
+  overflow |= __builtin_mul_overflow(steps.plane, size_t{range.z}, &all);
+  if (overflow || all > PTRDIFF_MAX) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                "a block with pitches of {} and {} bytes leaves the address space", row_pitch, slice_pitch);
+  }
   steps.x = range.x;
   steps.y = range.y;
   steps.z = range.z;

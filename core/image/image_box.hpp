@@ -24,9 +24,9 @@ struct ImageSteps {
 ImageSteps image_steps(const hsa_ext_image_descriptor_t& image, const hsabe_image_layout_t& layout);
 
 /// Steps in the application's memory that a block of `range` elements is copied to or from: pitches that are
-/// less than the block needs stand for what it needs.
-ImageSteps memory_steps(const hsa_ext_image_descriptor_t& image, size_t element, const hsa_dim3_t& range,
-                        size_t row_pitch, size_t slice_pitch);
+/// less than the block needs stand for what it needs. INVALID_ARGUMENT: it would be more than there can be.
+Result<ImageSteps> memory_steps(const hsa_ext_image_descriptor_t& image, size_t element,
+                                const hsa_dim3_t& range, size_t row_pitch, size_t slice_pitch);
 
 /// A range, of which dimensions that the image does not have may be 0. INVALID_ARGUMENT: not in the image.
 Result<hsa_dim3_t> check_region(const ImageSteps& image, const hsa_dim3_t& offset, const hsa_dim3_t& range);

@@ -67,20 +67,27 @@ TEST(ImageRegion, IsABoxFromItsFirstElementOn) {
 
 TEST(MemorySteps, PitchesThatAreTooSmallStandForTheLeast) {
   const hsa_ext_image_descriptor_t planes{HSA_EXT_IMAGE_GEOMETRY_3D, 10, 6, 3, 0, kFormat};
-  const ImageSteps least = memory_steps(planes, 4, {5, 4, 2}, 0, 0);
+  const ImageSteps least = *memory_steps(planes, 4, {5, 4, 2}, 0, 0);
   EXPECT_EQ(least.row, 20u);
   EXPECT_EQ(least.plane, 80u);
-  const ImageSteps given = memory_steps(planes, 4, {5, 4, 2}, 32, 256);
+  const ImageSteps given = *memory_steps(planes, 4, {5, 4, 2}, 32, 256);
   EXPECT_EQ(given.row, 32u);
   EXPECT_EQ(given.plane, 256u);
-  EXPECT_EQ(memory_steps(planes, 4, {5, 4, 2}, 32, 100).plane, 128u);
+  EXPECT_EQ(memory_steps(planes, 4, {5, 4, 2}, 32, 100)->plane, 128u);
+}
+
+TEST(MemorySteps, StayInTheAddressSpace) {
+  const hsa_ext_image_descriptor_t planes{HSA_EXT_IMAGE_GEOMETRY_3D, 10, 6, 3, 0, kFormat};
+  EXPECT_FALSE(memory_steps(planes, 4, {5, 4, 2}, SIZE_MAX / 4 + 1, 0));
+  EXPECT_FALSE(memory_steps(planes, 4, {5, 4, 2}, 0, SIZE_MAX / 2));
+  EXPECT_FALSE(memory_steps(planes, 4, {5, 2, 2}, SIZE_MAX / 2, 0));
 }
 
 TEST(MemorySteps, LayersOfRowsAreSlicesApart) {
   const hsa_ext_image_descriptor_t rows{HSA_EXT_IMAGE_GEOMETRY_1DA, 10, 0, 0, 7, kFormat};
-  EXPECT_EQ(memory_steps(rows, 4, {5, 7, 1}, 0, 0).row, 20u);
-  EXPECT_EQ(memory_steps(rows, 4, {5, 7, 1}, 32, 0).row, 32u);
-  EXPECT_EQ(memory_steps(rows, 4, {5, 7, 1}, 32, 64).row, 64u);
+  EXPECT_EQ(memory_steps(rows, 4, {5, 7, 1}, 0, 0)->row, 20u);
+  EXPECT_EQ(memory_steps(rows, 4, {5, 7, 1}, 32, 0)->row, 32u);
+  EXPECT_EQ(memory_steps(rows, 4, {5, 7, 1}, 32, 64)->row, 64u);
 }
 
 }  // namespace

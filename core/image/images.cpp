@@ -194,9 +194,10 @@ Status Images::import(const void* memory, size_t row_pitch, size_t slice_pitch, 
   const ImageSteps to = image_steps(image->descriptor, image->layout);
   const auto range = check_region(to, region->offset, region->range);
   if (!range) return range.error();
-  const ImageSteps from = memory_steps(image->descriptor, to.element, *range, row_pitch, slice_pitch);
+  const auto from = memory_steps(image->descriptor, to.element, *range, row_pitch, slice_pitch);
+  if (!from) return from.error();
   return copies_.memory_copy_box(
-      box_between(to, image->data, region->offset, from, const_cast<void*>(memory), kOrigin, *range));
+      box_between(to, image->data, region->offset, *from, const_cast<void*>(memory), kOrigin, *range));
 }
 
 Status Images::export_to(hsa_ext_image_t handle, void* memory, size_t row_pitch, size_t slice_pitch,
@@ -207,8 +208,10 @@ Status Images::export_to(hsa_ext_image_t handle, void* memory, size_t row_pitch,
   const ImageSteps from = image_steps(image->descriptor, image->layout);
   const auto range = check_region(from, region->offset, region->range);
   if (!range) return range.error();
-  const ImageSteps to = memory_steps(image->descriptor, from.element, *range, row_pitch, slice_pitch);
-  return copies_.memory_copy_box(box_between(to, memory, kOrigin, from, image->data, region->offset, *range));
+  const auto to = memory_steps(image->descriptor, from.element, *range, row_pitch, slice_pitch);
+  if (!to) return to.error();
+  return copies_.memory_copy_box(
+      box_between(*to, memory, kOrigin, from, image->data, region->offset, *range));
 }
 
 Status Images::copy(hsa_ext_image_t source, const hsa_dim3_t* source_offset, hsa_ext_image_t destination,
@@ -263,9 +266,10 @@ Status Images::clear(hsa_ext_image_t handle, const void* value, const hsa_ext_im
                               std::min(band.y, range->y - y), 1};
         const hsa_dim3_t at{region->offset.x + static_cast<uint32_t>(x), region->offset.y + y,
                             region->offset.z + z};
-        const ImageSteps from = memory_steps(image->descriptor, to.element, part, 0, 0);
+        const auto from = memory_steps(image->descriptor, to.element, part, 0, 0);
+        if (!from) status = from.error();
         if (status == HSA_STATUS_SUCCESS)
-          status = copies_.memory_copy_box(box_between(to, image->data, at, from, *stage, kOrigin, part));
+          status = copies_.memory_copy_box(box_between(to, image->data, at, *from, *stage, kOrigin, part));
       }
     }
   }
