@@ -18,6 +18,24 @@ using Xbyak::Ymm;
 
 constexpr auto kNear = Assembler::T_NEAR;
 
+// Where the first elements of 8 lanes are, of one dword or two, if each 1, 2 or 4 lanes leave room for the
+// second ones.
+struct alignas(32) Interleaved {
+  uint32_t at[2][3][8];
+};
+constexpr Interleaved kInterleaved = [] {
+  Interleaved made{};
+  for (uint32_t dwords = 1; dwords <= 2; ++dwords) {
+    for (uint32_t power = 0; power < 3; ++power) {
+      const uint32_t together = 1u << power;
+      for (uint32_t lane = 0; lane < 8; ++lane) {
+        made.at[dwords - 1][power][lane] = (lane / together * 2 * together + lane % together) * dwords * 4;
+      }
+    }
+  }
+  return made;
+}();
+
 // While it runs: r9 is the LDS, r8 has the bits of EXEC that are still to come, r10 points to rows.
 class LdsOfEight {
  public:
@@ -31,7 +49,11 @@ class LdsOfEight {
         row_(static_cast<int>(request.layout.row_bytes())),
         bytes_(step.dwords * 4),
         addresses_(static_cast<int>(op.src[0].offset)),
-        offsets_{static_cast<int>(op.aux), static_cast<int>(op.dst2)} {}
+        offsets_{static_cast<int>(op.aux), static_cast<int>(op.dst2)} {
+    const int gap = offsets_[1] - offsets_[0];
+    const bool is_power = gap == bytes_ || gap == bytes_ * 2 || gap == bytes_ * 4;
+    if (step.kind == MemoryStep::Kind::kLdsStore && step.pair && is_power) gap_ = gap;
+  }
 
   void emit() {
     Label some, checked, done;
@@ -41,7 +63,9 @@ class LdsOfEight {
     eight_.broadcast(kLimit, a_.r8d);
     row_ == 256 ? a_.cmp(a_.rcx, -1) : a_.cmp(a_.ecx, -1);
     a_.jne(some, kNear);
-    if (step_.dwords == 1 && step_.kind != MemoryStep::Kind::kLdsAdd) {
+    if (gap_ != 0) {
+      store_interleaved(checked, done);
+    } else if (step_.dwords == 1 && step_.kind != MemoryStep::Kind::kLdsAdd) {
       together(checked, done);
     } else {
       check(false);
@@ -121,6 +145,65 @@ class LdsOfEight {
     }
     a_.jmp(done, kNear);
   }
+  // Two elements of all lanes, where the second ones lie between the first ones, as in sorting networks and
+  // transforms: by twos, fours or eights, and together in a row.
+  void store_interleaved(Label& apart, Label& done) {
+    const int both = 16 * bytes_;  // of 8 lanes
+    a_.mov(a_.rax, reinterpret_cast<uint64_t>(kInterleaved.at[step_.dwords - 1][gap_ / bytes_ / 2]));
+    a_.vpbroadcastd(kLanes, a_.dword[a_.rdx + addresses_]);
+    a_.avx2().vpaddd(kLanes, kLanes, a_.yword[a_.rax]);
+    a_.vmovdqa(kFarthest, kLimit);
+    if (step_.aligned) a_.vpxor(kBits, kBits, kBits);
+    a_.vpxor(kAll, kAll, kAll);
+    for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
+      if (chunk != 0) a_.avx2().vpaddd(kLanes, kLanes, a_.splat(static_cast<uint32_t>(both)));
+      a_.vmovdqa(kAddress, a_.yword[a_.rdx + addresses_ + chunk * 32]);
+      a_.avx2().vpmaxud(kFarthest, kFarthest, kAddress);
+      if (step_.aligned) a_.vpor(kBits, kBits, kAddress);
+      a_.vpxor(kAddress, kAddress, kLanes);
+      a_.vpor(kAll, kAll, kAddress);
+    }
+    end_check();
+    a_.vptest(kAll, kAll);
+    a_.jnz(apart, kNear);
+    a_.mov(a_.eax, a_.dword[a_.rdx + addresses_]);
+    for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
+      for (int element = 0; element < 2; ++element) {
+        const auto row = [&](int d) { return a_.yword[a_.rdx + data_of(element) + d * row_ + chunk * 32]; };
+        a_.vmovdqa(Ymm(4 + element), row(0));
+        if (step_.dwords == 1) continue;
+        a_.vmovdqa(a_.ymm8, Ymm(4 + element));
+        a_.join_pairs(Ymm(4 + element), Ymm(6 + element), a_.ymm8, row(1));
+      }
+      for (int part = 0; part < step_.dwords; ++part) {
+        interleave(a_.ymm9, a_.ymm10, Ymm(4 + part * 2), Ymm(5 + part * 2));
+        for (int half = 0; half < 2; ++half) {
+          a_.vmovdqu(a_.yword[place(0) + (chunk * both + part * 64 + half * 32)], Ymm(9 + half));
+        }
+      }
+    }
+    a_.jmp(done, kNear);
+  }
+
+  // Pieces of x and y, as long as the gap, in turns.
+  void interleave(const Ymm& first, const Ymm& second, const Ymm& x, const Ymm& y) {
+    switch (gap_) {
+      case 4:
+        return a_.join_pairs(first, second, x, y);
+      case 8:
+        a_.vpunpcklqdq(a_.ymm14, x, y);
+        a_.vpunpckhqdq(second, x, y);
+        a_.vperm2i128(first, a_.ymm14, second, 0x20);
+        return a_.vperm2i128(second, a_.ymm14, second, 0x31);
+      case 16:
+        a_.vperm2i128(first, x, y, 0x20);
+        return a_.vperm2i128(second, x, y, 0x31);
+      default:
+        a_.vmovdqa(first, x);
+        a_.vmovdqa(second, y);
+    }
+  }
+
   void load_near(int chunk) {
     a_.vpsrld(relative(chunk), relative(chunk), 2);
     for (int element = 0; element < elements(); ++element) {
@@ -317,6 +400,7 @@ class LdsOfEight {
   const int bytes_;  // of an element
   const int addresses_;
   const int offsets_[2];
+  int gap_ = 0;  // stores of two elements that may interleave: from the first to the second
 };
 
 }  // namespace
