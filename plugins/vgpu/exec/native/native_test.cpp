@@ -69,7 +69,7 @@ class Sequences {
   Sequences(const Chip& chip, uint64_t seed)
       : target_(target_of(chip)), draw_(seed), any_state_(state(Numbers::kDifficult)) {
     const auto rows = isa::tables::rows();
-    for (uint16_t row = 0; row < rows.size(); ++row) {
+    for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
       if ((rows[row].chips & isa::chip_bit(target_)) == 0) continue;
       isa::Instruction in;
       bool runs = false, compiled = false;
