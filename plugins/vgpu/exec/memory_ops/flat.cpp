@@ -294,7 +294,9 @@ template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
     wave->memory->patterns().forget_last(op);
     RIGEL_NEXT(op + 1, wave, registers, exec);
   }
-  if (access_known<W, false>(op, wave, low, exec, base)) RIGEL_NEXT(op + 1, wave, registers, exec);
+  // A pattern reads the dwords of an element one after the other: what another wave stores to it in between
+  // would be seen in part, as of the flag and the value of a look-back scan.
+  if (N == 1 && access_known<W, false>(op, wave, low, exec, base)) RIGEL_NEXT(op + 1, wave, registers, exec);
   const std::byte* const host = find_all<W>(op, wave, low, exec, base, N * 4, Access::kRead);
   if (host == nullptr) [[unlikely]] {
     RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
@@ -319,7 +321,7 @@ template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
   }
   const uint32_t* const low = row(registers, op->src[0].offset);
   uint64_t base = 0;
-  if (!find_base<kSegment, W, kScalarBase>(op, wave, registers, low, exec, base) ||
+  if (N != 1 || !find_base<kSegment, W, kScalarBase>(op, wave, registers, low, exec, base) ||
       !access_known<W, true>(op, wave, low, exec, base)) {
     RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
   }
