@@ -4,7 +4,8 @@
 // lane it would be a load and a store for each.
 //
 // A pattern has one list of moves, whose outputs are vectors of rows (loads) or lines of memory (stores).
-// Only handlers for AVX-512 make use of them: pattern_moves.hpp.
+// Only handlers for AVX-512 make use of them: pattern_moves.hpp. The dwords of an element are moved one after
+// the other, so in memory, which other waves write meanwhile, elements of several do not go by patterns.
 //
 // Threads: belongs to a worker, as Memory does. Patterns know no addresses and never become stale.
 #pragma once
