@@ -268,10 +268,12 @@ constexpr Entry rare(isa::Op op) {
   return entry;
 }
 
-/// An operation with handlers for each combination of rows and uniform sources besides.
+/// An operation with handlers for each combination of rows and uniform sources besides. The first level does
+/// without them: hardly a host needs it, and they are most of what there is to compile.
 template <auto Fn, bool ToExec = false>
 constexpr Entry hot(isa::Op op) {
   Entry entry = rare<Fn, ToExec>(op);
+#if RIGEL_SIMD_LEVEL > 0
   auto fill = [&]<int... Uniform>(std::integer_sequence<int, Uniform...>) {
     if constexpr (kIsTest<ResultOf<Fn>>) {
       ((entry.fast[Uniform] = compare_lanes<Fn, false, Uniform, ToExec>), ...);
@@ -281,6 +283,7 @@ constexpr Entry hot(isa::Op op) {
   };
   constexpr int kKinds = 1 << ParametersOf<Fn>::kRowSources;
   fill(std::make_integer_sequence < int, kKinds == 2 ? 2 : kKinds - 1 > ());
+#endif
   return entry;
 }
 
