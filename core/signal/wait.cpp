@@ -11,6 +11,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
 #include "core/base/spin.hpp"
+#include "core/signal/foresight.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 
@@ -37,6 +38,8 @@ uint64_t after(uint64_t start, uint64_t ns) noexcept {
 // How long a blocked wait of this thread spins. Waits that had to sleep halve it, waits that did not restore
 // it: a thread that always waits for milliseconds should not spin for long each time.
 constinit thread_local uint64_t adaptive_spin_ns = kLongestSpinNs;
+// Of waits that were told to spin and took longer.
+constinit thread_local Foresight foresight;
 // Until then waits of this thread give the processor to nobody.
 constinit thread_local uint64_t polite_from_ns = 0;
 
@@ -117,9 +120,12 @@ class Wait {
       if (adaptive) adaptive_spin_ns = kLongestSpinNs;
       return true;
     }
-    const bool over = sleep();
+    const bool foresees = spin.ns == Spin::active().ns;
+    const bool over = (foresees && sleep_until_it_should_end(start)) || sleep(deadline_);
+    const uint64_t took = system_time_ns() - start;
+    if (foresees && over) foresight.took(took);
     if (adaptive) {
-      const bool was_short = system_time_ns() - start < kLongestSpinNs;
+      const bool was_short = took < kLongestSpinNs;
       adaptive_spin_ns = was_short ? kLongestSpinNs : std::max(adaptive_spin_ns / 2, kShortestSpinNs);
     }
     return over;
@@ -163,7 +169,21 @@ class Wait {
     return false;
   }
 
-  bool sleep() noexcept {
+  // Awake when it should be over, as far as that is foreseen. True if it is.
+  bool sleep_until_it_should_end(uint64_t start) noexcept {
+    const Foresight::Window window = foresight.window();
+    const uint64_t begin = std::min(after(start, window.begin), deadline_);
+    const uint64_t end = std::min(after(start, window.end), deadline_);
+    uint64_t now = system_time_ns();
+    if (end <= now) return false;
+    if (begin > now + Foresight::kWakeUpNs) {
+      if (sleep(begin)) return true;
+      now = system_time_ns();
+    }
+    return spin_until(now, end);
+  }
+
+  bool sleep(uint64_t deadline) noexcept {
     for (;;) {
       const bool poll = link();
       uint64_t poll_ns = kShortestPollNs;
@@ -172,12 +192,12 @@ class Wait {
       if (poll) listen(bells);
       bool over = look();
       while (!over && !posted) {
-        const uint64_t until = poll ? std::min(deadline_, system_time_ns() + poll_ns) : deadline_;
+        const uint64_t until = poll ? std::min(deadline, system_time_ns() + poll_ns) : deadline;
         posted = parker_.park(until, &bells);
         if (posted) break;
         if (poll) listen(bells);
         over = look();
-        if (!over && system_time_ns() >= deadline_) {
+        if (!over && system_time_ns() >= deadline) {
           unlink();
           return finished();  // what was posted at the last moment counts
         }

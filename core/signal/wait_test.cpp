@@ -1,6 +1,7 @@
 #include "core/signal/wait.hpp"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -130,6 +131,54 @@ TEST(Wait, SleepsThroughChangesThatDoNotSatisfy) {
   EXPECT_FALSE(returned);
   signal[0].store(0);
   sleeper.join();
+}
+
+uint64_t processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Whether its length is foreseen, as in the second half here, or not.
+TEST(Wait, ThatIsToldToSpinSleepsThroughMostOfALongOne) {
+  constexpr int kTurns = 12;
+  Signals signal(1, 0);
+  std::atomic<int> begun{0};
+  std::thread changer([&] {
+    for (int turn = 1; turn <= kTurns; ++turn) {
+      while (begun != turn) std::this_thread::yield();
+      std::this_thread::sleep_for(turn % 2 == 0 || turn > kTurns / 2 ? 12ms : 30ms);
+      signal[0].store(turn);
+    }
+  });
+  const uint64_t start = system_time_ns(), busy = processor_time();
+  for (int turn = 1; turn <= kTurns; ++turn) {
+    begun = turn;
+    EXPECT_EQ(wait(signal[0], kEq, turn, kWaitForever, Spin::active()), turn);
+  }
+  EXPECT_LT(processor_time() - busy, (system_time_ns() - start) / 2);
+  changer.join();
+}
+
+TEST(Wait, ForWhatIsForeseenEndsInTimeOrWithTheChange) {
+  Signals signal(1, 0);
+  const auto wait_for = [&](std::chrono::milliseconds length, uint64_t timeout) {
+    signal[0].store(0);
+    std::thread changer([&] {
+      std::this_thread::sleep_for(length);
+      signal[0].store(1);
+    });
+    const int64_t seen = wait(signal[0], kEq, 1, timeout, Spin::active());
+    changer.join();
+    return seen;
+  };
+  EXPECT_EQ(wait_for(10ms, kWaitForever), 1);
+  EXPECT_EQ(wait_for(10ms, kWaitForever), 1);
+  EXPECT_EQ(wait_for(4ms, kWaitForever), 1) << "over while it sleeps";
+  EXPECT_EQ(wait_for(40ms, kWaitForever), 1) << "later than foreseen";
+  EXPECT_EQ(wait_for(10ms, kWaitForever), 1);
+  EXPECT_EQ(wait_for(100ms, 8 * kMillisecond), 0);
+  EXPECT_EQ(wait_for(100ms, 2 * kMillisecond), 0);
 }
 
 TEST(Wait, WakesEverybodyWhomAChangeSatisfies) {
