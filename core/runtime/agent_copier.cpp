@@ -28,7 +28,7 @@ class Done {
   Signal* get() const { return signal_; }
   /// A device that fails says so with the negative of a status.
   Status wait() {
-    const int64_t value = rigel::wait(*signal_, HSA_SIGNAL_CONDITION_LT, 1);
+    const int64_t value = rigel::wait(*signal_, HSA_SIGNAL_CONDITION_LT, 1, kWaitForever, Spin::active());
     return value == 0 ? HSA_STATUS_SUCCESS : static_cast<Status>(-value);
   }
 
