@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <hsa/hsa.h>
 #include <hsa_plugin/kfd_abi.h>
@@ -23,7 +24,30 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kSdmaRingBytes = 64 * 1024;
 constexpr uint32_t kPm4Dwords = 1024;
 // Below the 2^40 that a discrete gfx8 reaches, above what programs use there.
-constinit std::atomic<uint64_t> next_address{0x20'0000'0000};
+constexpr uint64_t kFirstAddress = 0x20'0000'0000;
+
+// Addresses of GPUs that live at the same time differ. The last one that goes leaves them all to the next.
+class Addresses {
+ public:
+  void join() {
+    const std::lock_guard lock(mutex_);
+    if (users_++ == 0) next_ = kFirstAddress;
+  }
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    --users_;
+  }
+  uint64_t take(uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(next_, next_ + bytes);
+  }
+
+ private:
+  std::mutex mutex_;
+  uint64_t next_ = kFirstAddress;
+  uint32_t users_ = 0;
+};
+constinit Addresses addresses;
 
 void check(int64_t result, const char* what) {
   if (result < 0)
@@ -90,6 +114,7 @@ VirtualGpu::VirtualGpu(const std::string& board, const Family& family) : family_
 
   kfd_acquire_vm acquire{static_cast<uint32_t>(render_), gpu_id_};
   check(call(KFD_NR_ACQUIRE_VM, acquire), "ACQUIRE_VM");
+  addresses.join();
 }
 
 VirtualGpu::~VirtualGpu() {
@@ -97,6 +122,7 @@ VirtualGpu::~VirtualGpu() {
   if (kfd_ >= 0) ops().close(driver_, kfd_);
   table_->close_driver(driver_);
   for (const auto& [at, bytes] : shared_) munmap(at, bytes);
+  addresses.leave();
 }
 
 std::string VirtualGpu::read(const std::string& path) const {
@@ -109,8 +135,8 @@ std::string VirtualGpu::read(const std::string& path) const {
 
 void* VirtualGpu::reserve(uint64_t bytes) {
   constexpr uint64_t kAlignment = 64 << 10;
-  auto* const at = reinterpret_cast<void*>((next_address.fetch_add(bytes + 2 * kAlignment) + kAlignment) &
-                                           ~(kAlignment - 1));
+  auto* const at =
+      reinterpret_cast<void*>((addresses.take(bytes + 2 * kAlignment) + kAlignment) & ~(kAlignment - 1));
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (mmap(at, bytes, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0) != at) {
     // Sanitizers have their shadow there: anywhere, then.
