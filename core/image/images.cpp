@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/backend_report.hpp"
 #include "core/image/texel.hpp"
 
 namespace rigel {
@@ -44,9 +45,9 @@ Status lay_out(const Agent& agent, const hsa_ext_image_descriptor_t& image,
   if (status == HSA_STATUS_SUCCESS) return status;
   return fail(
       status,
-      "no image of geometry {}, {} x {} x {} elements in {} layers, order {}, type {}, pitches {} and {}",
+      "no image of geometry {}, {} x {} x {} elements in {} layers, order {}, type {}, pitches {} and {}: {}",
       static_cast<uint32_t>(image.geometry), image.width, image.height, image.depth, image.array_size,
-      image.format.channel_order, image.format.channel_type, row_pitch, slice_pitch);
+      image.format.channel_order, image.format.channel_type, row_pitch, slice_pitch, backend_report::take());
 }
 
 // The same but for the order's being linear or not.
@@ -114,9 +115,10 @@ Status Images::create(const Agent& agent, const hsa_ext_image_descriptor_t* imag
   made.descriptor = *image;
   made.data = const_cast<void*>(data);
   uint32_t words[HSABE_IMAGE_WORDS] = {};
-  status = static_cast<Status>(
-      agent.backend().image.describe(agent.device(), image, &made.layout, address, words));
-  return status == HSA_STATUS_SUCCESS ? publish(made, words, handle) : status;
+  const hsabe_status_t described =
+      agent.backend().image.describe(agent.device(), image, &made.layout, address, words);
+  if (described != HSA_STATUS_SUCCESS) return backend_report::refused("an image is refused", described);
+  return publish(made, words, handle);
 }
 
 Status Images::create_foreign(const Agent& agent, const hsa_ext_image_descriptor_t* image,
@@ -137,8 +139,8 @@ Status Images::create_foreign(const Agent& agent, const hsa_ext_image_descriptor
   const auto status = static_cast<Status>(
       agent.backend().image.describe_foreign(agent.device(), image, layout, address, &made.layout, words));
   if (status != HSA_STATUS_SUCCESS)
-    return fail(status, "a layout of version {} for device {:#x} is refused", layout->version,
-                layout->deviceID);
+    return fail(status, "a layout of version {} for device {:#x} is refused: {}", layout->version,
+                layout->deviceID, backend_report::take());
   if (address % made.layout.alignment != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   return publish(made, words, handle);
 }
@@ -293,9 +295,8 @@ Status Images::sampler_create_v2(const Agent& agent, const hsa_ext_sampler_descr
   if (!agent.backend().has_image())
     return no_images(Status(HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED));
   uint32_t words[HSABE_SAMPLER_WORDS] = {};
-  const auto status =
-      static_cast<Status>(agent.backend().image.describe_sampler(agent.device(), sampler, words));
-  if (status != HSA_STATUS_SUCCESS) return fail(status, "no sampler has those modes");
+  const hsabe_status_t status = agent.backend().image.describe_sampler(agent.device(), sampler, words);
+  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("no sampler has those modes", status);
   const auto slot = take(words, HSABE_SAMPLER_WORDS);
   if (!slot) return slot.error();
   handle->handle = reinterpret_cast<uint64_t>(*slot);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/backend_report.hpp"
 #include "core/queue/queue.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/topology/cu_mask.hpp"
@@ -37,10 +38,10 @@ class AgentQueue final : public Queue {
                                   request.private_segment_size,
                                   request.group_segment_size};
     info_.struct_size = sizeof info_;
-    const auto status = static_cast<Status>(agent_.backend().queue.create(agent_.device(), &desc, &info_));
+    const hsabe_status_t status = agent_.backend().queue.create(agent_.device(), &desc, &info_);
     if (status != HSA_STATUS_SUCCESS) {
       info_ = {};
-      return status;
+      return backend_report::refused("no queue", status);
     }
     amd_queue_ = static_cast<amd_queue_t*>(info_.amd_queue);
     if (doorbell_.kind() != AMD_SIGNAL_KIND_USER) {
@@ -61,18 +62,21 @@ class AgentQueue final : public Queue {
     return info_.doorbell != nullptr ? reinterpret_cast<uint64_t>(info_.doorbell) : doorbell_.handle().handle;
   }
 
-  Status inactivate() override { return static_cast<Status>(agent_.backend().queue.inactivate(info_.queue)); }
+  Status inactivate() override {
+    return one_at_a_time("the queue goes on", [&] { return agent_.backend().queue.inactivate(info_.queue); });
+  }
 
   Status set_profiling(bool enabled) override {
     const auto operation = agent_.backend().queue.set_profiling;
     if (operation == nullptr) return fail(HSA_STATUS_ERROR, "this agent's queues cannot stamp times");
-    return static_cast<Status>(operation(info_.queue, enabled));
+    return one_at_a_time("no time stamps", [&] { return operation(info_.queue, enabled); });
   }
 
   Status set_priority(uint32_t priority) override {
     const auto operation = agent_.backend().queue.set_priority;
     // The priority is a wish: an agent whose queues have none has fulfilled every one.
-    return operation == nullptr ? HSA_STATUS_SUCCESS : static_cast<Status>(operation(info_.queue, priority));
+    if (operation == nullptr) return HSA_STATUS_SUCCESS;
+    return one_at_a_time("no such priority", [&] { return operation(info_.queue, priority); });
   }
 
   Status set_cu_mask(uint32_t bits, const uint32_t* mask) override {
@@ -82,12 +86,14 @@ class AgentQueue final : public Queue {
     }
     CuGrant grant = grant_units({mask, bits / 32}, agent_.limits().units, agent_.caps().compute_units);
     const auto words = static_cast<uint32_t>(grant.words.size());
-    const auto status = static_cast<Status>(operation(info_.queue, words * 32, grant.words.data()));
     constexpr auto kReduced = static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED);
-    if (status != HSA_STATUS_SUCCESS && status != kReduced) return status;
-    const std::lock_guard lock(mutex_);
-    cu_mask_ = std::move(grant.words);
-    return grant.reduced ? kReduced : status;
+    return one_at_a_time("no such compute units", [&]() -> hsabe_status_t {
+      const hsabe_status_t status = operation(info_.queue, words * 32, grant.words.data());
+      if (status != HSA_STATUS_SUCCESS && status != kReduced) return status;
+      const std::lock_guard lock(mutex_);
+      cu_mask_ = std::move(grant.words);
+      return grant.reduced ? kReduced : status;
+    });
   }
 
   Status get_cu_mask(uint32_t bits, uint32_t* mask) const override {
@@ -128,6 +134,16 @@ class AgentQueue final : public Queue {
   }
 
  private:
+  // An operation of the backend on this queue, with what has to agree with it: its answer.
+  template <class Operation>
+  Status one_at_a_time(std::string_view refusal, Operation&& operation) {
+    const std::lock_guard lock(operations_);
+    const hsabe_status_t status = operation();
+    if (status == HSA_STATUS_SUCCESS || status == static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED))
+      return static_cast<Status>(status);
+    return backend_report::refused(refusal, status);
+  }
+
   const Agent& agent_;
   const QueueErrorCallback callback_;
   void* const data_;
@@ -135,6 +151,7 @@ class AgentQueue final : public Queue {
   hsabe_queue_info_t info_{};
   std::atomic<bool> failed_{false};
 
+  std::mutex operations_;           // one of the backend's at a time; before mutex_
   mutable std::mutex mutex_;        // the fields below
   std::condition_variable raised_;  // raising_ has become nobody
   std::thread::id raising_;         // the thread that is in the callback

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/runtime/host_services.hpp"
+#include "core/base/backend_report.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel {
@@ -26,11 +26,6 @@ hsabe_str_t str(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-// Logs what the backend has said and passes its status on.
-Status refused(std::string_view what, hsabe_status_t status) {
-  return fail(static_cast<Status>(status), "{}: {}", what, HostServices::take_report());
-}
-
 }  // namespace
 
 uint32_t AgentCodeTarget::accepts(const CodeObject& object) {
@@ -42,7 +37,7 @@ uint32_t AgentCodeTarget::accepts(const CodeObject& object) {
   const uint32_t score = agent_.backend().code.accepts(agent_.device(), &target);
   if (score == 0) {
     log_message(LogLevel::kInfo, LogTopic::kApi, "the agent refuses a code object for '{}': {}",
-                identity.isa_name, HostServices::take_report());
+                identity.isa_name, backend_report::take());
   }
   return score;
 }
@@ -75,7 +70,7 @@ Status AgentCodeTarget::allocate_local(uint32_t heap, uint64_t size, uint64_t al
   block.local_size = (size + granule - 1) / granule * granule;
   const hsabe_status_t status = agent_.backend().memory.allocate(agent_.device(), heap, block.local_size,
                                                                  std::max(alignment, granule), &block.local);
-  if (status != HSA_STATUS_SUCCESS) return refused("no memory for code", status);
+  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("no memory for code", status);
   memory.device_address = block.local;
   if (facts.flags & HSABE_HEAP_HOST_VISIBLE) memory.host_address = reinterpret_cast<std::byte*>(block.local);
   return HSA_STATUS_SUCCESS;
@@ -125,10 +120,10 @@ void AgentCodeTarget::release(const CodeMemory& memory) noexcept {
 std::optional<uint64_t> AgentCodeTarget::resolve(std::string_view name) {
   uint64_t address = 0;
   const auto operation = agent_.backend().code.resolve;
-  if (operation == nullptr || operation(agent_.device(), str(name), &address) != HSA_STATUS_SUCCESS) {
-    return std::nullopt;
-  }
-  return address;
+  if (operation == nullptr) return std::nullopt;
+  if (operation(agent_.device(), str(name), &address) == HSA_STATUS_SUCCESS) return address;
+  backend_report::drop();  // others may know the name
+  return std::nullopt;
 }
 
 Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, CodeKernel& kernel) {
@@ -139,7 +134,7 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
   info.struct_size = sizeof info;
   const hsabe_status_t status =
       agent_.backend().code.describe_kernel(agent_.device(), descriptor.data(), &info);
-  if (status != HSA_STATUS_SUCCESS) return refused("a kernel descriptor is refused", status);
+  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("a kernel descriptor is refused", status);
   if (info.kernarg_size != 0) kernel.kernarg_size = info.kernarg_size;
   if (info.kernarg_alignment != 0) kernel.kernarg_alignment = info.kernarg_alignment;
   kernel.group_size = info.group_size;
@@ -158,7 +153,8 @@ Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
     const hsabe_status_t copied =
         agent_.backend().memory.copy(agent_.device(), memory.device_address,
                                      reinterpret_cast<uint64_t>(code.contents.data()), code.contents.size());
-    if (copied != HSA_STATUS_SUCCESS) return refused("code cannot be copied to the device", copied);
+    if (copied != HSA_STATUS_SUCCESS)
+      return backend_report::refused("code cannot be copied to the device", copied);
   }
   std::vector<hsabe_segment_part_t> parts;
   parts.reserve(2 * code.segments.size());
@@ -188,7 +184,7 @@ Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
       agent_.backend().code.load(agent_.device(), &segment, symbols.data(), symbols.size(), &block.image);
   if (status != HSA_STATUS_SUCCESS) {
     block.image = nullptr;
-    return refused("a code object cannot be loaded", status);
+    return backend_report::refused("a code object cannot be loaded", status);
   }
   return HSA_STATUS_SUCCESS;
 }

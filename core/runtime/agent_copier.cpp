@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/runtime/host_services.hpp"
+#include "core/base/backend_report.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"
 
@@ -62,9 +62,9 @@ hsabe_copy_t AgentCopier::plan(const Box& box, const CopySides& sides) const {
 
 Status AgentCopier::begin(hsabe_copy_t& copy, Signal& completion) {
   copy.completion = completion.handle().handle;
-  const auto status = static_cast<Status>(agent_.backend().copy.submit(agent_.device(), &copy));
-  if (status == HSA_STATUS_SUCCESS) return status;
-  return fail(status, "a device cannot copy: {}", HostServices::take_report());
+  const hsabe_status_t status = agent_.backend().copy.submit(agent_.device(), &copy);
+  if (status == HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
+  return backend_report::refused("a device cannot copy", status);
 }
 
 Status AgentCopier::run(hsabe_copy_t& copy) {
@@ -171,11 +171,9 @@ Status AgentCopier::fill(void* destination, uint32_t value, size_t count) {
   if (agent_.backend().copy.fill == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   Done done;
   if (done.get() == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  const auto status = static_cast<Status>(agent_.backend().copy.fill(
-      agent_.device(), reinterpret_cast<uint64_t>(destination), value, count, done.get()->handle().handle));
-  if (status != HSA_STATUS_SUCCESS) {
-    return fail(status, "a device cannot fill memory: {}", HostServices::take_report());
-  }
+  const hsabe_status_t status = agent_.backend().copy.fill(
+      agent_.device(), reinterpret_cast<uint64_t>(destination), value, count, done.get()->handle().handle);
+  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("a device cannot fill memory", status);
   return done.wait();
 }
 
@@ -221,11 +219,12 @@ Result<bool> AgentCopier::submit_row(void* destination, const void* source, size
 }
 
 Result<bool> AgentCopier::hand_over(const hsabe_copy_t& copy) {
-  const auto status = static_cast<Status>(agent_.backend().copy.submit(agent_.device(), &copy));
+  const hsabe_status_t status = agent_.backend().copy.submit(agent_.device(), &copy);
   if (status == HSA_STATUS_SUCCESS) [[likely]]
     return true;
-  if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES) return false;
-  return fail(status, "a device cannot copy: {}", HostServices::take_report());
+  const Status why = backend_report::refused("a device cannot copy", status);
+  if (why == HSA_STATUS_ERROR_OUT_OF_RESOURCES) return false;
+  return error(why);
 }
 
 DeviceCopier::Engines AgentCopier::engines(hsa_agent_t, hsa_agent_t) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/backend_report.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
 #include "core/runtime/runtime.hpp"
@@ -38,7 +39,7 @@ std::string with_process_id(std::string path) {
 
 // A failed call into a backend, in the words of the backend if it gave any.
 std::string explain(std::string_view what, hsabe_status_t status) {
-  const std::string report = HostServices::take_report();
+  const std::string report = backend_report::take();
   return fmt::format("{} failed with status {:#x}{}{}", what, static_cast<uint32_t>(status),
                      report.empty() ? "" : ": ", report);
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/base/backend_report.hpp"
 #include "core/base/environment.hpp"
 #include "core/memory/kfd_importer.hpp"
 #include "core/runtime/runtime.hpp"
@@ -19,7 +20,7 @@ class BackendMemoryProvider final : public MemoryProvider {
     const auto status = static_cast<Status>(
         agent_.backend().memory.allocate(agent_.device(), heap_, request.size, request.alignment, &address));
     if (status != HSA_STATUS_SUCCESS) {
-      return fail(status, "{} bytes of device memory: {}", request.size, HostServices::take_report());
+      return fail(status, "{} bytes of device memory: {}", request.size, backend_report::take());
     }
     return Backing{reinterpret_cast<void*>(address), request.size, address};
   }

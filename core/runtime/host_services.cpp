@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/backend_report.hpp"
 #include "core/base/log.hpp"
 #include "core/runtime/gpus.hpp"
 #include "core/runtime/runtime.hpp"
@@ -21,12 +22,6 @@ std::string_view view(hsabe_str_t text) {
 hsabe_str_t str(std::string_view text) {
   return {text.data(), text.size()};
 }
-
-// A report is read by the core on the thread that made it, right after the call that failed. Plain bytes: a
-// thread may end after the runtime has.
-constexpr size_t kReportBytes = 1024;
-constinit thread_local char report_text[kReportBytes];
-constinit thread_local size_t report_size = 0;
 
 // --- log -------------------------------------------------------------------------------------------------
 
@@ -184,8 +179,7 @@ void queue_error(void* self, uint64_t cookie, hsabe_status_t status) {
 }
 
 void report(void*, hsabe_str_t text) {
-  report_size = std::min<size_t>(text.size, kReportBytes);
-  std::memcpy(report_text, text.data, report_size);
+  backend_report::keep(view(text));
 }
 
 int64_t get_integer(void* self, hsabe_str_t key, int64_t fallback) {
@@ -218,11 +212,5 @@ HostServices::HostServices(Runtime& runtime, std::string backend, Options option
       signal_(signal_services()),
       host_{sizeof host_, HSABE_ABI_MAJOR, HSABE_ABI_MINOR, this,     &kLog,
             &kMemory,     &signal_,        &kEvents,        &kConfig, gpu == nullptr ? nullptr : &kDriver} {}
-
-std::string HostServices::take_report() {
-  std::string text(report_text, report_size);
-  report_size = 0;
-  return text;
-}
 
 }  // namespace rigel

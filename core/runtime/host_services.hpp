@@ -38,9 +38,6 @@ class HostServices {
   const std::vector<uint32_t>& own_units() const { return own_units_; }
   void set_own_units(std::vector<uint32_t> units) { own_units_ = std::move(units); }
 
-  /// What the backend reported on this thread since the last call, and forgets it.
-  static std::string take_report();
-
  private:
   Runtime& runtime_;
   const std::string backend_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/backend_report.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/query.hpp"
 
@@ -80,7 +81,9 @@ Status Agent::set_scratch_limit(uint64_t bytes) const {
   if (is_cpu()) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "a CPU agent has no scratch memory");
   if (backend_.device.set_scratch_limit == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "this agent's queues do not give scratch memory back");
-  return static_cast<Status>(backend_.device.set_scratch_limit(device_, bytes));
+  const hsabe_status_t status = backend_.device.set_scratch_limit(device_, bytes);
+  if (status == HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
+  return backend_report::refused("no such limit of scratch memory", status);
 }
 
 void Agent::scratch_limits(uint64_t& most, uint64_t& now) const {

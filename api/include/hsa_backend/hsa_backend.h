@@ -18,8 +18,8 @@
  *              to `host->events->report` by the thread that is about to return it, once.
  *   Threads    query, select and describe_kernel: any thread, re-entrant, no side effects. enumerate, open
  *              and close: never two at once for one backend. All others: concurrently for different queues
- *              and images, never for the same one. The runtime holds no lock while it calls a backend.
- *              Services of the host may be called from any thread, from within any call.
+ *              and images, never for the same one. The runtime holds no lock while it calls a backend, but
+ *              a queue's own. Services of the host may be called from any thread, from within any call.
  *   Fork       In a forked child the runtime never touches a device, queue or image that the parent opened.
  *              It may open devices anew: keep state in the device, not in variables of the module.
  *   Lifetime   close is called in the last hsa_shut_down, after every queue and image of the device is gone.

@@ -1,0 +1,35 @@
+#include "core/base/backend_report.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rigel::backend_report {
+namespace {
+
+// Plain bytes: a thread may end after the runtime has.
+constexpr size_t kMost = 1024;
+constinit thread_local char report_text[kMost];
+constinit thread_local size_t report_size = 0;
+
+}  // namespace
+
+void keep(std::string_view text) noexcept {
+  report_size = std::min(text.size(), kMost);
+  if (report_size != 0) std::memcpy(report_text, text.data(), report_size);
+}
+
+std::string take() {
+  std::string text(report_text, report_size);
+  report_size = 0;
+  return text;
+}
+
+void drop() noexcept {
+  report_size = 0;
+}
+
+Status refused(std::string_view what, int32_t status) {
+  return fail(static_cast<Status>(status), "{}: {}", what, take());
+}
+
+}  // namespace rigel::backend_report

@@ -1,0 +1,26 @@
+// What a backend says of a call that it refuses (events->report), on its way into the log.
+//
+// A report belongs to the failure that the backend is about to return on the same thread. Whoever sees that
+// failure takes the report, or drops it where the failure is no news: one that is left behind would explain
+// the next failure that comes without words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.hpp"
+
+namespace rigel::backend_report {
+
+/// The backend's side. Any thread; what is longer than a kibibyte is cut.
+void keep(std::string_view text) noexcept;
+
+/// What was kept on this thread, once; empty if nothing was.
+std::string take();
+void drop() noexcept;
+
+/// A backend's failure on its way up: logs what the backend has said of it, and hands it on.
+Status refused(std::string_view what, int32_t status);
+
+}  // namespace rigel::backend_report

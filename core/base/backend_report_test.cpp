@@ -1,0 +1,56 @@
+#include "core/base/backend_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+namespace rigel {
+namespace {
+
+TEST(BackendReport, IsTakenOnce) {
+  backend_report::keep("no memory");
+  EXPECT_EQ(backend_report::take(), "no memory");
+  EXPECT_EQ(backend_report::take(), "");
+}
+
+TEST(BackendReport, IsTheLastOne) {
+  backend_report::keep("a long first one");
+  backend_report::keep("short");
+  EXPECT_EQ(backend_report::take(), "short");
+}
+
+TEST(BackendReport, ThatIsDroppedExplainsNothing) {
+  backend_report::keep("an engine is not to be had");
+  backend_report::drop();
+  EXPECT_EQ(backend_report::take(), "");
+}
+
+TEST(BackendReport, IsOfItsThread) {
+  backend_report::keep("here");
+  std::thread([] { EXPECT_EQ(backend_report::take(), ""); }).join();
+  EXPECT_EQ(backend_report::take(), "here");
+}
+
+TEST(BackendReport, IsCut) {
+  backend_report::keep(std::string(5000, 'x'));
+  EXPECT_EQ(backend_report::take(), std::string(1024, 'x'));
+}
+
+TEST(BackendReport, GoesToTheLogWithItsFailureAndWithNoOther) {
+  configure_log("debug");
+  ::testing::internal::CaptureStderr();
+  backend_report::keep("half a pair");
+  EXPECT_EQ(backend_report::refused("no mask", HSA_STATUS_ERROR_INVALID_ARGUMENT),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(backend_report::refused("no priority", HSA_STATUS_ERROR), HSA_STATUS_ERROR);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  configure_log(nullptr);
+  const size_t reason = log.find("no mask: half a pair");
+  ASSERT_NE(reason, std::string::npos) << log;
+  EXPECT_NE(log.find("no priority"), std::string::npos) << log;
+  EXPECT_EQ(log.find("half a pair", reason + 12), std::string::npos) << log;
+}
+
+}  // namespace
+}  // namespace rigel

@@ -1,0 +1,133 @@
+// What the runtime does between a program's calls on a queue and those of the queue's backend, which here
+// refuses what it is told to and notes who is in it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "core/base/backend_report.hpp"
+#include "core/queue/queue.hpp"
+
+namespace rigel {
+namespace {
+
+constexpr uint32_t kUnits = 64;
+
+std::atomic<int> inside, most_inside;
+std::atomic<uint32_t> mask_in_force;
+std::atomic<hsabe_status_t> answer;
+amd_queue_t queue_memory;
+
+// Long enough that another thread would be seen in it.
+hsabe_status_t be_inside() {
+  const int now = ++inside;
+  if (now > most_inside) most_inside = now;
+  std::this_thread::yield();
+  --inside;
+  return answer;
+}
+
+LoadedBackend backend() {
+  LoadedBackend table;
+  table.queue.struct_size = sizeof table.queue;
+  table.queue.create = [](void*, const hsabe_queue_desc_t*, hsabe_queue_info_t* info) -> hsabe_status_t {
+    if (answer != HSA_STATUS_SUCCESS) return answer;
+    info->queue = info->amd_queue = &queue_memory;
+    return HSA_STATUS_SUCCESS;
+  };
+  table.queue.destroy = [](void*) {};
+  table.queue.inactivate = [](void*) { return be_inside(); };
+  table.queue.set_profiling = [](void*, int32_t) { return be_inside(); };
+  table.queue.set_priority = [](void*, uint32_t) { return be_inside(); };
+  table.queue.set_cu_mask = [](void*, uint32_t, const uint32_t* mask) {
+    const hsabe_status_t status = be_inside();
+    if (status == HSA_STATUS_SUCCESS) mask_in_force = mask[0];
+    return status;
+  };
+  return table;
+}
+
+Capabilities capabilities() {
+  Capabilities can;
+  can.caps.features = HSABE_FEATURE_KERNEL_DISPATCH;
+  can.caps.queue_types = 1u << HSA_QUEUE_TYPE_MULTI;
+  can.caps.queue_min_size = can.caps.queue_max_size = 64;
+  can.caps.doorbell = HSABE_DOORBELL_SIGNAL;
+  can.caps.compute_units = kUnits;
+  return can;
+}
+
+class AgentQueues : public ::testing::Test {
+ protected:
+  AgentQueues() : agent_(Node{}, backend_, host_, capabilities(), {}) {
+    inside = most_inside = 0;
+    answer = HSA_STATUS_SUCCESS;
+  }
+
+  Result<std::shared_ptr<Queue>> create() {
+    QueueRequest request;
+    request.size = 64;
+    return create_agent_queue(agent_, request, 1);
+  }
+
+  const LoadedBackend backend_ = backend();
+  const hsabe_host_t host_{};
+  const Agent agent_;
+};
+
+TEST_F(AgentQueues, CallTheirBackendOneAtATime) {
+  const auto queue = create();
+  ASSERT_TRUE(queue);
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (uint32_t i = 0; i < 50; ++i) {
+        const uint32_t mask[2] = {1u << (t * 8 + i % 8), 0};
+        EXPECT_EQ((*queue)->set_cu_mask(kUnits, mask), HSA_STATUS_SUCCESS);
+        EXPECT_EQ((*queue)->set_priority(t % 3), HSA_STATUS_SUCCESS);
+        EXPECT_EQ((*queue)->set_profiling(i % 2 == 0), HSA_STATUS_SUCCESS);
+        if (i % 10 == 0) {
+          EXPECT_EQ((*queue)->inactivate(), HSA_STATUS_SUCCESS);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most_inside, 1);
+  uint32_t told[2] = {};
+  EXPECT_EQ((*queue)->get_cu_mask(kUnits, told), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(told[0], mask_in_force) << "what is told is not what the backend was given last";
+}
+
+TEST_F(AgentQueues, LeaveNoReportOfTheirFailuresToOthers) {
+  const auto queue = create();
+  ASSERT_TRUE(queue);
+  answer = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const uint32_t mask[2] = {1, 0};
+  const auto expect_refused = [&](auto&& call) {
+    backend_report::keep("the driver says no");
+    EXPECT_EQ(call(), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    EXPECT_EQ(backend_report::take(), "");
+  };
+  expect_refused([&] { return (*queue)->set_cu_mask(kUnits, mask); });
+  expect_refused([&] { return (*queue)->set_priority(0); });
+  expect_refused([&] { return (*queue)->set_profiling(true); });
+  expect_refused([&] { return (*queue)->inactivate(); });
+  expect_refused([&] { return create().error(); });
+}
+
+TEST_F(AgentQueues, KeepTheirMaskWhenAnotherIsRefused) {
+  const auto queue = create();
+  ASSERT_TRUE(queue);
+  const uint32_t one[2] = {1, 0}, other[2] = {2, 0};
+  EXPECT_EQ((*queue)->set_cu_mask(kUnits, one), HSA_STATUS_SUCCESS);
+  answer = HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  EXPECT_EQ((*queue)->set_cu_mask(kUnits, other), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  uint32_t told[2] = {};
+  EXPECT_EQ((*queue)->get_cu_mask(kUnits, told), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(told[0], 1u);
+}
+
+}  // namespace
+}  // namespace rigel
