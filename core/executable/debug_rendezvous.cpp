@@ -1,7 +1,8 @@
 #include "core/executable/debug_rendezvous.hpp"
 
 #include <cstddef>
-#include <mutex>
+
+#include "core/executable/fork.hpp"
 
 static_assert(sizeof(RigelDebugRendezvous) == sizeof(r_debug));
 static_assert(offsetof(RigelDebugRendezvous, map) == offsetof(r_debug, r_map));
@@ -47,6 +48,10 @@ void announce(int32_t kind, Change change) {
 }
 
 }  // namespace
+
+std::mutex& debug_list_mutex() noexcept {
+  return list_mutex;
+}
 
 DebugEntry::DebugEntry(std::string uri, int64_t load_delta) : uri_(std::move(uri)) {
   map_.l_addr = static_cast<uint64_t>(load_delta);

@@ -12,6 +12,7 @@
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
 #include "core/driver/board_name.hpp"
+#include "core/executable/fork.hpp"
 #include "core/runtime/agent_copier.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -37,11 +38,16 @@ Process& process() {
   return the_process;
 }
 
+// What other threads may be in the midst of and a child takes over: it would wait for them for ever.
 void before_fork() {
   process().mutex.lock();
+  debug_list_mutex().lock();
+  loaded_files_mutex().lock();
 }
 
-void after_fork_in_parent() {
+void after_fork() {
+  loaded_files_mutex().unlock();
+  debug_list_mutex().unlock();
   process().mutex.unlock();
 }
 
@@ -55,7 +61,7 @@ void after_fork_in_child() {
   DeviceSignals::reset_after_fork();
   shared_signals::reset_after_fork();
   signal_pool::reset_after_fork();
-  self.mutex.unlock();
+  after_fork();
 }
 
 uint64_t available_memory(const Agent& agent, Gpus* gpus) {
@@ -94,7 +100,7 @@ Status Runtime::acquire(const ApiGate& gate) {
     return HSA_STATUS_SUCCESS;
   }
   if (!self.forks_handled) {
-    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
+    if (pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) {
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for fork handlers");
     }
     self.forks_handled = true;
