@@ -1,10 +1,12 @@
 // hsa_init and hsa_shut_down: references, threads, and what every function answers while the runtime is not
 // there. No test here may leave a reference behind.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -181,6 +183,36 @@ TEST_F(Lifecycle, ThreadsMayInitialiseAndShutDownAtOnce) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failures, 0);
   EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, query());
+}
+
+// The runtime waits for the handler, so the handler must not wait for the runtime.
+TEST_F(Lifecycle, AHandlerMayInitialiseWhileTheLastReferenceGoes) {
+  struct Meeting {
+    std::atomic<bool> begun = false, done = false;
+    std::atomic<hsa_status_t> status = HSA_STATUS_ERROR;
+  };
+  const auto handler = [](hsa_signal_value_t, void* data) {
+    auto& meeting = *static_cast<Meeting*>(data);
+    meeting.begun = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    meeting.status = hsa_init();
+    if (meeting.status == HSA_STATUS_SUCCESS) hsa_shut_down();
+    meeting.done = true;
+    return false;
+  };
+  for (int i = 0; i < 20; ++i) {
+    Meeting meeting;
+    ASSERT_HSA(hsa_init());
+    hsa_signal_t signal{};
+    ASSERT_HSA(hsa_signal_create(1, 0, nullptr, &signal));
+    ASSERT_HSA(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_EQ, 0, handler, &meeting));
+    hsa_signal_store_screlease(signal, 0);
+    while (!meeting.begun) std::this_thread::yield();
+    EXPECT_HSA(hsa_shut_down());
+    while (!meeting.done) std::this_thread::yield();
+    EXPECT_THAT(meeting.status.load(), testing::AnyOf(HSA_STATUS_SUCCESS, HSA_STATUS_ERROR_OUT_OF_RESOURCES));
+    EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, query());
+  }
 }
 
 // The manual promises nothing about fork. A child that may have none of the parent's threads must hear a

@@ -14,6 +14,7 @@
 #include "core/driver/board_name.hpp"
 #include "core/executable/fork.hpp"
 #include "core/runtime/agent_copier.hpp"
+#include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_pool.hpp"
 
@@ -90,6 +91,10 @@ Status Runtime::acquire(const ApiGate& gate) {
   Process& self = process();
   std::unique_lock lock(self.mutex);
   while (self.closing) {
+    // The destructor waits for the handler that calls this, or is below us on this very stack.
+    if (is_handler_thread()) {
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a handler of a runtime that is ending");
+    }
     lock.unlock();
     self.closing.wait(true);
     lock.lock();

@@ -10,6 +10,7 @@
 #include "core/base/log.hpp"
 #include "core/base/program_signals.hpp"
 #include "core/base/spin.hpp"
+#include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 
@@ -23,6 +24,8 @@ constexpr uint64_t kSpinNs = 5'000;
 // Between two looks at signals that change in silence.
 constexpr uint64_t kShortestPollNs = 50'000;
 constexpr uint64_t kLongestPollNs = 1'000'000;
+
+constinit thread_local bool calls_handlers = false;
 
 struct Registration : HandlerNode {
   Signal* signal = nullptr;
@@ -136,6 +139,7 @@ class AsyncDispatcher::Worker {
  private:
   static void* enter(void* reference) noexcept {
     const std::unique_ptr<std::shared_ptr<Worker>> worker(static_cast<std::shared_ptr<Worker>*>(reference));
+    calls_handlers = true;
     (*worker)->work();
     return nullptr;
   }
@@ -288,6 +292,10 @@ class AsyncDispatcher::Worker {
   Registration* running_ = nullptr;  // whose handler it is in
   bool finished_ = false;
 };
+
+bool is_handler_thread() noexcept {
+  return calls_handlers;
+}
 
 std::shared_ptr<AsyncDispatcher::Worker> AsyncDispatcher::worker() noexcept {
   const std::lock_guard lock(mutex_);
