@@ -130,6 +130,17 @@ TEST_P(Queue, IsRefusedOnceItIsDestroyed) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_queue_inactivate(queue));
 }
 
+// The runtime manages it, whether it is a register or a signal like any other.
+TEST_P(Queue, DestroyingItsDoorbellIsRefused) {
+  ScopedQueue queue;
+  queue.create(agent(), smallest_);
+  ASSERT_NE(queue.get(), nullptr);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_SIGNAL, hsa_signal_destroy(queue.get()->doorbell_signal));
+  const ScopedSignal done(1);
+  submit(queue.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
+  EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+}
+
 TEST_P(Queue, CompletesNothingOnceItIsInactive) {
   ScopedQueue queue;
   queue.create(agent(), smallest_);

@@ -44,9 +44,9 @@ class AgentQueue final : public Queue {
       return backend_report::refused("no queue", status);
     }
     amd_queue_ = static_cast<amd_queue_t*>(info_.amd_queue);
+    doorbell_.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
     if (doorbell_.kind() != AMD_SIGNAL_KIND_USER) {
       doorbell_.abi.hardware_doorbell_ptr = static_cast<volatile uint64_t*>(info_.doorbell);
-      doorbell_.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
       if (info_.bell.ring != nullptr) doorbell_.call_doorbell(info_.bell.ring, info_.bell.context);
     }
     if (agent_.limits().units.empty() || !agent_.limits().units_at_first) return HSA_STATUS_SUCCESS;

@@ -60,7 +60,11 @@ Status destroy(hsa_signal_t signal) noexcept {
   const auto end = [](Signal& one) {
     return shared_signals::is_shared(one) ? shared_signals::destroy(one) : signal_pool::destroy(one);
   };
-  if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER || !end(*found)) {
+  const auto is_doorbell = [](const Signal& one) {
+    // That of a queue in software is an ordinary signal, but the queue's too.
+    return one.kind() != AMD_SIGNAL_KIND_USER || one.abi.queue_ptr != nullptr;
+  };
+  if (found == nullptr || is_doorbell(*found) || !end(*found)) {
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "destroy a signal: {:#x} is {}", signal.handle,
                 found == nullptr ? "none" : "a doorbell, or has been destroyed meanwhile");
   }
