@@ -87,7 +87,8 @@ void configure_log(const char* words) noexcept {
 }
 
 bool log_to_file(const char* path) noexcept {
-  const int fd = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  // A pipe without a reader must not hold us up, nor one whose reader is slow.
+  const int fd = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
   if (fd < 0) return false;
   int file = -1;
   if (!file_fd.compare_exchange_strong(file, fd, std::memory_order_relaxed)) {

@@ -1,6 +1,8 @@
 #include "core/base/log.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -74,6 +76,19 @@ TEST_F(Log, GoesToTheFileThatWasNamedLastAndBack) {
     EXPECT_FALSE(std::getline(file, line)) << "one line each";
     ::unlink(name.c_str());
   }
+}
+
+TEST_F(Log, NeverWaitsForAPipe) {
+  const std::string pipe = ::testing::TempDir() + "rigel-log-pipe-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(log_to_file(pipe.c_str())) << "nobody reads it";
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(log_to_file(pipe.c_str()));
+  for (int i = 0; i < 1000; ++i) log_message(LogLevel::kError, LogTopic::kApi, "{}", std::string(1000, 'x'));
+  log_to_stderr();
+  ::close(reader);
+  ::unlink(pipe.c_str());
 }
 
 }  // namespace
