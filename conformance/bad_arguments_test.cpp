@@ -171,8 +171,8 @@ class Things {
     hsa_signal_create(0, 0, nullptr, &signal_);
     hsa_signal_create(0, 0, nullptr, &dead_signal_);
     hsa_signal_destroy(dead_signal_);
-    hsa_signal_group_create(1, &signal_, 0, nullptr, &group_);
-    hsa_signal_group_create(1, &signal_, 0, nullptr, &dead_group_);
+    hsa_signal_group_create(1, &signal_, 1, &agent_, &group_);
+    hsa_signal_group_create(1, &signal_, 1, &agent_, &dead_group_);
     hsa_signal_group_destroy(dead_group_);
     executable_ = make_executable();
     dead_executable_ = make_executable();
