@@ -99,7 +99,7 @@ void DoorbellWatch::remove_slot(uint32_t gpu, const void* slot) {
   std::erase_if(pages_[gpu].slots, [&](const Slot& s) { return s.address == slot; });
 }
 
-void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes) {
+void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uint64_t offset) {
   auto* const at = static_cast<std::byte*>(address);
   {
     const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes) {
     log_(LogCategory::kDoorbell, "sleeping doorbells at {} are {}", address,
          by_signal ? "watched by SIGSEGV" : "looked at, or by userfaultfd");
     disarm(page);
-    page.mappings.push_back({at, bytes, by_signal});
+    page.mappings.push_back({at, bytes, offset, by_signal});
   }
   wake_(gpu, kAllEngines);  // they sleep under the rules of before
 }
@@ -235,7 +235,7 @@ bool DoorbellWatch::stored(std::byte* address) {
       const auto found = page.at(address);
       if (found == page.mappings.end()) continue;
       if (!disarm(page)) return false;
-      engine = engine_at(page, static_cast<uint64_t>(address - found->address));
+      engine = engine_at(page, found->offset_of(address));
       break;
     }
   }
@@ -317,7 +317,7 @@ void DoorbellWatch::take_userfaults() {
       // From here on it is looked at for a while, however long the store takes to be done.
       page.rung = Clock::now();
       page.looked_at = true;
-      wake_(gpu, engine_at(page, static_cast<uint64_t>(address - found->address)));
+      wake_(gpu, engine_at(page, found->offset_of(address)));
     }
     if (let_go) continue;
     // The page has been let go in the meantime, and who waits is told so.

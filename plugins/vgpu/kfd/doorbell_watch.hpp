@@ -52,8 +52,9 @@ class DoorbellWatch {
   void add_slot(uint32_t gpu, uint32_t engine, const void* slot, uint64_t offset, uint32_t bytes);
   void remove_slot(uint32_t gpu, const void* slot);
 
-  /// The program has mapped the doorbell page of a GPU at `address`, or has taken the mapping away.
-  void add_mapping(uint32_t gpu, void* address, uint64_t bytes);
+  /// The program has mapped doorbells of a GPU at `address`, from `offset` of the page on, or has taken the
+  /// mapping away.
+  void add_mapping(uint32_t gpu, void* address, uint64_t bytes, uint64_t offset);
   void remove_mapping(void* address, uint64_t bytes);
 
   /// Ends the thread and forgets all mappings: the processors that are to be woken are about to go.
@@ -76,8 +77,10 @@ class DoorbellWatch {
   struct MappedPages {
     std::byte* address;
     uint64_t bytes;
+    uint64_t offset;  // of the page
     bool by_signal;
     bool by_userfault = false;  // once it was tried and taken
+    uint64_t offset_of(const std::byte* at) const { return offset + static_cast<uint64_t>(at - address); }
   };
   enum class Armed : uint8_t { kNo, kBySignal, kByUserfault };
   struct Page {

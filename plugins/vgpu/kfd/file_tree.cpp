@@ -2,12 +2,16 @@
 
 namespace rigel::vgpu {
 
-void FileTree::add(std::string path, FileNode node) {
-  // Parents that nobody made are folders which the real system shares with us.
+// Parents that nobody made are folders which the real system shares with us.
+void FileTree::add_parents(const std::string& path) {
   for (size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0;
        slash = path.rfind('/', slash - 1)) {
     nodes_.try_emplace(path.substr(0, slash), FileNode{.kind = FileNode::Kind::kFolder});
   }
+}
+
+void FileTree::add(std::string path, FileNode node) {
+  add_parents(path);
   nodes_.insert_or_assign(std::move(path), std::move(node));
 }
 
@@ -29,10 +33,11 @@ void FileTree::add_folder(std::string path) {
 }
 
 void FileTree::add_link(std::string from, std::string to) {
+  add_parents(from);
   links_.emplace(std::move(from), std::move(to));
 }
 
-std::string FileTree::canonical(std::string_view path) const {
+std::string FileTree::canonical(std::string_view path, LastLink last) const {
   std::string out;
   out.reserve(path.size());
   for (size_t at = 0; at < path.size();) {
@@ -51,7 +56,7 @@ std::string FileTree::canonical(std::string_view path) const {
       if (const auto it = links_.find(out); it != links_.end()) out = it->second;
     }
   }
-  if (const auto it = links_.find(out); it != links_.end()) out = it->second;
+  if (const auto it = links_.find(out); it != links_.end() && last == LastLink::kFollow) out = it->second;
   return out.empty() ? "/" : out;
 }
 
@@ -63,6 +68,7 @@ const FileNode* FileTree::find(std::string_view canonical_path) const {
 bool FileTree::owns(std::string_view canonical_path) const {
   const FileNode* const node = find(canonical_path);
   if (node != nullptr && node->kind != FileNode::Kind::kFolder) return true;
+  if (links_.contains(canonical_path)) return true;
   for (std::string_view path = canonical_path; !path.empty();) {
     if (owned_.contains(path)) return true;
     path = path.substr(0, path.rfind('/'));
@@ -74,10 +80,14 @@ std::vector<std::string> FileTree::list(std::string_view canonical_path) const {
   std::vector<std::string> names;
   std::string prefix(canonical_path);
   prefix += '/';
-  for (auto it = nodes_.lower_bound(prefix); it != nodes_.end() && it->first.starts_with(prefix); ++it) {
-    const std::string_view rest = std::string_view(it->first).substr(prefix.size());
-    if (rest.find('/') == rest.npos) names.emplace_back(rest);
-  }
+  const auto add_from = [&](const auto& paths) {
+    for (auto it = paths.lower_bound(prefix); it != paths.end() && it->first.starts_with(prefix); ++it) {
+      const std::string_view rest = std::string_view(it->first).substr(prefix.size());
+      if (rest.find('/') == rest.npos) names.emplace_back(rest);
+    }
+  };
+  add_from(nodes_);
+  add_from(links_);
   return names;
 }
 

@@ -33,14 +33,15 @@ class FileTree {
   void add_link(std::string from, std::string to);
 
   /// The absolute path without "//", "/./", "/../" and links; symbolic links of the real system are not
-  /// followed.
-  std::string canonical(std::string_view path) const;
+  /// followed. One that the path itself names can be kept.
+  enum class LastLink : uint8_t { kFollow, kKeep };
+  std::string canonical(std::string_view path, LastLink last = LastLink::kFollow) const;
   /// The node of a canonical path, or null if this tree does not have it.
   const FileNode* find(std::string_view canonical_path) const;
-  /// Whether the path is the tree's to answer: it is there, or lies in a folder that is wholly the tree's, so
-  /// that what isn't there does not exist.
+  /// Whether the path is the tree's to answer: it is there, is a link of the tree, or lies in a folder that
+  /// is wholly the tree's, so that what isn't there does not exist.
   bool owns(std::string_view canonical_path) const;
-  /// The names in a folder.
+  /// The names in a folder, links included.
   std::vector<std::string> list(std::string_view canonical_path) const;
   /// Where a symbolic link of this tree points, if `canonical_path` is one.
   const std::string* link_target(std::string_view path) const;
@@ -49,6 +50,7 @@ class FileTree {
 
  private:
   void add(std::string path, FileNode node);
+  void add_parents(const std::string& path);
   std::map<std::string, FileNode, std::less<>> nodes_;
   std::set<std::string, std::less<>> owned_;  // folders that are wholly the tree's
   std::map<std::string, std::string, std::less<>> links_;

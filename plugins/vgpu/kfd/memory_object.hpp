@@ -43,12 +43,16 @@ class InternalFd {
   int get() const noexcept { return fd_; }
   int release() noexcept;
 
+  /// In a child of fork: closes all that there are, which are its parent's. The objects do nothing any more.
+  static void close_in_child() noexcept;
+
   /// Whether a descriptor of the process is one of these: the program must not close it by accident.
   static bool is_internal(int fd) noexcept;
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
  private:
   int fd_ = -1;
+  uint32_t forks_ = 0;  // how often this process is a child of a fork: of another one the number says nothing
 };
 
 /// A mapping that goes with the object.

@@ -240,23 +240,44 @@ ErrnoOr<std::shared_ptr<MemoryObject>> Process::kfd_mmap(uint64_t offset, uint64
   return tl::unexpected(EINVAL);
 }
 
-void Process::doorbells_mapped(uint32_t gpu_index, void* address, uint64_t bytes) {
+void Process::doorbells_mapped(const DoorbellMapping& mapping) {
   const std::lock_guard lock(queue_mutex_);
-  doorbell_mappings_.push_back({gpu_index, static_cast<std::byte*>(address), bytes});
-  watch_.add_mapping(gpu_index, address, bytes);
+  doorbell_mappings_.push_back(mapping);
+  watch_.add_mapping(mapping.gpu_index, mapping.address, mapping.bytes, mapping.offset);
+}
+
+Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t bytes) {
+  auto* const begin = static_cast<std::byte*>(address);
+  std::byte* const end = begin + pages_up(bytes);
+  DoorbellMappings gone, left;
+  const std::lock_guard lock(queue_mutex_);
+  std::erase_if(doorbell_mappings_, [&](const DoorbellMapping& m) {
+    std::byte* const from = std::max(begin, m.address);
+    std::byte* const to = std::min(end, m.address + m.bytes);
+    if (from >= to) return false;
+    const auto part = [&](std::byte* first, std::byte* last, DoorbellMappings& parts) {
+      if (first == last) return;
+      parts.push_back({m.gpu_index, first, static_cast<uint64_t>(last - first),
+                       m.offset + static_cast<uint64_t>(first - m.address)});
+    };
+    part(m.address, from, left);
+    part(from, to, gone);
+    part(to, m.address + m.bytes, left);
+    return true;
+  });
+  if (gone.empty()) return gone;
+  watch_.remove_mapping(address, pages_up(bytes));
+  for (const DoorbellMapping& m : left) {
+    doorbell_mappings_.push_back(m);
+    watch_.add_mapping(m.gpu_index, m.address, m.bytes, m.offset);
+  }
+  return gone;
 }
 
 void Process::before_munmap(void* address, uint64_t bytes) {
+  doorbells_unmapped(address, bytes);
   const uint64_t begin = reinterpret_cast<uint64_t>(address);
   const uint64_t end = begin + bytes;
-  {
-    const std::lock_guard lock(queue_mutex_);
-    const auto overlaps = [&](const DoorbellMapping& m) {
-      const uint64_t start = reinterpret_cast<uint64_t>(m.address);
-      return start < end && begin < start + m.bytes;
-    };
-    if (std::erase_if(doorbell_mappings_, overlaps) != 0) watch_.remove_mapping(address, bytes);
-  }
   // Memory of the program that GPUs were given: what the kernel's notifier does. A GPU that still uses it
   // faults.
   const std::lock_guard lock(memory_mutex_);
@@ -291,7 +312,7 @@ ErrnoOr<Process::DoorbellHook> Process::attach_doorbell(void* address) {
   auto* const at = static_cast<std::byte*>(address);
   for (const DoorbellMapping& mapping : doorbell_mappings_) {
     if (at < mapping.address || at >= mapping.address + mapping.bytes) continue;
-    const auto offset = static_cast<uint64_t>(at - mapping.address);
+    const uint64_t offset = mapping.offset + static_cast<uint64_t>(at - mapping.address);
     for (auto& [id, queue] : queues_) {
       const uint32_t bytes = queue->gpu->gpu().board.doorbell_bytes();
       if (queue->gpu->index() != mapping.gpu_index || uint64_t{queue->doorbell} * bytes != offset) continue;

@@ -102,9 +102,17 @@ class Process {
   uint64_t make_mmap_offset(const std::shared_ptr<MemoryObject>& object);
   void drop_mmap_offset(uint64_t offset);
 
-  /// The program has mapped a doorbell page, or has taken [address, address + bytes) away, whatever was
-  /// there.
-  void doorbells_mapped(uint32_t gpu_index, void* address, uint64_t bytes);
+  /// The program has mapped pages of doorbells, or takes [address, address + bytes) away, whatever was there.
+  struct DoorbellMapping {
+    uint32_t gpu_index;
+    std::byte* address;
+    uint64_t bytes;
+    uint64_t offset;  ///< In the GPU's slice.
+  };
+  using DoorbellMappings = std::vector<DoorbellMapping>;
+  void doorbells_mapped(const DoorbellMapping& mapping);
+  /// Returns the doorbells that were there. Others of the same mapping stay.
+  DoorbellMappings doorbells_unmapped(void* address, uint64_t bytes);
   void before_munmap(void* address, uint64_t bytes);
 
   /// See hsadrv_doorbell_ops_t. EINVAL: no queue there. ENOSPC: no bells left. What is returned may be called
@@ -195,12 +203,7 @@ class Process {
   bool xnack_ = false;
   bool runtime_enabled_ = false;
 
-  struct DoorbellMapping {
-    uint32_t gpu_index;
-    std::byte* address;
-    uint64_t bytes;
-  };
-  std::vector<DoorbellMapping> doorbell_mappings_;  // under the queue lock
+  DoorbellMappings doorbell_mappings_;  // under the queue lock
 };
 
 }  // namespace rigel::vgpu

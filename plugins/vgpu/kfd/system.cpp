@@ -6,8 +6,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <utility>
 
@@ -19,13 +22,15 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint32_t kKfdMajor = 240;
+constexpr uint64_t kPage = PageTable::kPageBytes;
+constexpr uint64_t kProgramEnd = uint64_t{1} << 47;
 
 int errno_or(long result) {
   return result == -1 ? -errno : static_cast<int>(result);
 }
 
 std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = secure_getenv(name);
   return value == nullptr ? "" : value;
 }
 
@@ -78,7 +83,7 @@ int System::open(std::string_view path, int flags) {
   if (node->kind == FileNode::Kind::kFile && writes) return -EACCES;
   if (node->kind != FileNode::Kind::kFolder && (flags & O_DIRECTORY) != 0) return -ENOTDIR;
 
-  const std::string name(path.substr(path.rfind('/') + 1));
+  const std::string name(path);
   const int fd =
       errno_or(syscall(SYS_memfd_create, name.c_str(), (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0));
   if (fd < 0) return fd;
@@ -90,7 +95,12 @@ int System::open(std::string_view path, int flags) {
     }
   }
   // A plain file is what its descriptor says, and nobody tells us when stdio closes it.
-  if (node->kind == FileNode::Kind::kFile) return fd;
+  if (node->kind == FileNode::Kind::kFile) {
+    struct stat status {};
+    if (syscall(SYS_fstat, fd, &status) == 0)
+      plain_files_device_.store(status.st_dev, std::memory_order_relaxed);
+    return fd;
+  }
   auto file = std::make_shared<OpenFile>();
   file->kind = node->kind;
   file->path = path;
@@ -108,6 +118,11 @@ int System::open(std::string_view path, int flags) {
   return fd;
 }
 
+// What a file stands for cannot be taken down where the threads are gone that used it.
+void System::leak_if_abandoned(std::shared_ptr<OpenFile>& file) {
+  if (abandoned_.load(std::memory_order_acquire)) new std::shared_ptr<OpenFile>(std::move(file));
+}
+
 void System::forget(int fd) {
   std::shared_ptr<OpenFile> last;  // released outside of the lock: closing a render node takes others
   const std::lock_guard lock(files_mutex_);
@@ -115,6 +130,7 @@ void System::forget(int fd) {
   if (it == files_.end()) return;
   last = std::move(it->second);
   files_.erase(it);
+  leak_if_abandoned(last);
 }
 
 int System::close(int fd) {
@@ -129,6 +145,7 @@ void System::note_duplicate(int from, int to) {
   if (const auto old = files_.find(to); old != files_.end()) {
     replaced = std::move(old->second);
     files_.erase(old);
+    leak_if_abandoned(replaced);
   }
   if (const auto it = files_.find(from); it != files_.end()) files_[to] = it->second;
 }
@@ -156,25 +173,35 @@ int System::ioctl(int fd, uint64_t request, void* argument) {
 
 int System::mmap(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset,
                  void** out) {
-  const auto file = fd < 0 ? nullptr : find(fd);
+  const auto file = fd < 0 || (flags & MAP_ANONYMOUS) != 0 ? nullptr : find(fd);
   const auto real = [&](int real_flags, int real_fd, uint64_t real_offset) {
+    Process::DoorbellMappings replaced;
+    if ((flags & MAP_FIXED) != 0 && !abandoned_.load(std::memory_order_acquire))
+      replaced = process_.doorbells_unmapped(address, bytes);
     const long result = syscall(SYS_mmap, address, bytes, protection, real_flags, real_fd, real_offset);
-    if (result == -1) return -errno;
+    const int error = errno;
+    if (result == -1) {
+      for (const auto& mapping : replaced) process_.doorbells_mapped(mapping);
+      return -error;
+    }
     *out = reinterpret_cast<void*>(result);
     return 0;
   };
   if (file == nullptr) return real(flags, fd, offset);
   if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
-  if (bytes == 0) return -EINVAL;
-  const uint64_t length = (bytes + 4095) & ~uint64_t{4095};
+  if (bytes == 0 || offset % kPage != 0) return -EINVAL;
+  const uint64_t length = (bytes + kPage - 1) & ~(kPage - 1);
   if (file->kind == FileNode::Kind::kKfd) {
     auto object = process_.kfd_mmap(offset, length);
     if (!object) return -object.error();
-    const int result = real((flags & ~MAP_TYPE) | MAP_SHARED, (*object)->fd(), 0);
-    if (result == 0 && (*object)->kind() == MemoryObject::Kind::kDoorbell) {
-      process_.doorbells_mapped((*object)->gpu_index(), *out, length);
+    if (const int error = real((flags & ~MAP_TYPE) | MAP_SHARED, (*object)->fd(), 0); error != 0)
+      return error;
+    // As in the driver: doorbells that a child of fork rang would be its parent's.
+    madvise(*out, length, MADV_DONTFORK);
+    if ((*object)->kind() == MemoryObject::Kind::kDoorbell) {
+      process_.doorbells_mapped({(*object)->gpu_index(), static_cast<std::byte*>(*out), length, 0});
     }
-    return result;
+    return 0;
   }
   if (file->kind != FileNode::Kind::kRenderNode) return -ENODEV;
   const auto target = process_.render_mmap(offset, length);
@@ -194,14 +221,50 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
 }
 
 int System::munmap(void* address, uint64_t bytes) {
-  if (!abandoned_.load(std::memory_order_acquire)) process_.before_munmap(address, bytes);
+  // What is refused takes nothing away.
+  const auto begin = reinterpret_cast<uint64_t>(address);
+  const bool is_range =
+      begin % kPage == 0 && bytes != 0 && bytes <= kProgramEnd && begin <= kProgramEnd - bytes;
+  if (is_range && !abandoned_.load(std::memory_order_acquire)) process_.before_munmap(address, bytes);
   return errno_or(syscall(SYS_munmap, address, bytes));
 }
 
+int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags, void* fixed, void** out) {
+  const bool live = !abandoned_.load(std::memory_order_acquire);
+  Process::DoorbellMappings moved, replaced;
+  if (live) moved = process_.doorbells_unmapped(address, bytes);
+  if (live && (flags & MREMAP_FIXED) != 0) replaced = process_.doorbells_unmapped(fixed, new_bytes);
+  // Doorbells are of one size.
+  const long result = !moved.empty() && new_bytes > bytes
+                          ? (errno = EFAULT, -1L)
+                          : syscall(SYS_mremap, address, bytes, new_bytes, flags, fixed);
+  const int error = errno;
+  if (result == -1) {
+    for (const auto& mapping : moved) process_.doorbells_mapped(mapping);
+    for (const auto& mapping : replaced) process_.doorbells_mapped(mapping);
+    return -error;
+  }
+  *out = reinterpret_cast<void*>(result);
+  auto* const from = static_cast<std::byte*>(address);
+  auto* const to = static_cast<std::byte*>(*out);
+  for (Process::DoorbellMapping mapping : moved) {
+    if (static_cast<uint64_t>(mapping.address - from) >= new_bytes) continue;
+    mapping.address = to + (mapping.address - from);
+    process_.doorbells_mapped(mapping);
+  }
+  if (live && to != from) process_.before_munmap(address, bytes);
+  return 0;
+}
+
+dev_t System::files_device() {
+  return makedev(0, 0xfffff);
+}
+
+uint64_t System::inode_of(std::string_view path) {
+  return std::hash<std::string_view>{}(path) | 1;  // whoever walks a tree takes equal ones for a loop
+}
+
 void System::fill(const FileNode& node, struct stat& out) {
-  out = {};
-  out.st_nlink = 1;
-  out.st_blksize = 4096;
   switch (node.kind) {
     case FileNode::Kind::kFile:
       out.st_mode = S_IFREG | 0444;
@@ -224,14 +287,39 @@ void System::fill(const FileNode& node, struct stat& out) {
 
 bool System::stat(std::string_view path, struct stat& out) const {
   const FileNode* const node = files().find(path);
-  if (node == nullptr) return false;
-  fill(*node, out);
+  const std::string* const target = files().link_target(path);
+  if (node == nullptr && target == nullptr) return false;
+  out = {};
+  out.st_dev = files_device();
+  out.st_ino = inode_of(path);
+  out.st_nlink = 1;
+  out.st_blksize = 4096;
+  if (target != nullptr) {
+    out.st_mode = S_IFLNK | 0777;
+    out.st_size = static_cast<off_t>(target->size());
+  } else {
+    fill(*node, out);
+  }
   return true;
 }
 
 bool System::stat(int fd, struct stat& out) const {
   const auto file = find(fd);
   return file != nullptr && stat(file->path, out);
+}
+
+bool System::stat_plain_file(int fd, struct stat& out) const {
+  if (!S_ISREG(out.st_mode) || out.st_dev != plain_files_device_.load(std::memory_order_relaxed))
+    return false;
+  char link[64], name[512];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const long length = syscall(SYS_readlink, link, name, sizeof name);
+  constexpr std::string_view kPrefix = "/memfd:", kSuffix = " (deleted)";
+  std::string_view path(name, static_cast<size_t>(std::max(length, 0L)));
+  if (!path.starts_with(kPrefix) || !path.ends_with(kSuffix)) return false;
+  path.remove_prefix(kPrefix.size());
+  path.remove_suffix(kSuffix.size());
+  return stat(path, out);
 }
 
 std::string System::folder_of(int fd) const {

@@ -6,7 +6,8 @@
 //
 // Threads: all functions from any thread. Fork: the parent calls before_fork() and after_fork_in_parent(); in
 // the child abandon_in_child() makes every operation on inherited descriptors fail with EBADF and nothing
-// else of this object may be used: it is leaked there, because threads that held its locks are gone.
+// else of this object may be used: it is leaked there, because threads that held its locks are gone. The
+// device's own descriptors are closed in the child.
 #pragma once
 
 #include <sys/stat.h>
@@ -63,9 +64,15 @@ class System final : public OpenFiles {
   int ioctl(int fd, uint64_t request, void* argument);
   int mmap(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset, void** out);
   int munmap(void* address, uint64_t bytes);
+  int mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags, void* fixed, void** out);
   /// fstat(2) and stat(2), for files whose backing would give them away: device nodes, and folders.
   bool stat(int fd, struct stat& out) const;
   bool stat(std::string_view canonical_path, struct stat& out) const;
+  /// The same for a plain file, which is not in the table: `out` is what the system says of the descriptor.
+  bool stat_plain_file(int fd, struct stat& out) const;
+  /// What stands for a path's file in stat(2) and readdir(3).
+  static dev_t files_device();  ///< One that no file system has.
+  static uint64_t inode_of(std::string_view canonical_path);
   /// The folder that a descriptor stands for, or empty.
   std::string folder_of(int fd) const;
 
@@ -76,6 +83,7 @@ class System final : public OpenFiles {
   void after_fork_in_parent() { files_mutex_.unlock(); }
   void abandon_in_child() {
     abandoned_.store(true, std::memory_order_release);
+    InternalFd::close_in_child();
     // The lock knows its writer by a thread's number, and that is another here: it cannot be unlocked.
     new (&files_mutex_) std::shared_mutex;
   }
@@ -93,6 +101,7 @@ class System final : public OpenFiles {
     std::unique_ptr<vgpu::RenderNode> node;
   };
   std::shared_ptr<OpenFile> find(int fd) const;
+  void leak_if_abandoned(std::shared_ptr<OpenFile>& file);
   static void fill(const FileNode& node, struct stat& out);
 
   const std::shared_ptr<const Hardware> hardware_;
@@ -101,11 +110,12 @@ class System final : public OpenFiles {
   mutable std::shared_mutex files_mutex_;
   std::map<int, std::shared_ptr<OpenFile>> files_;
   uint64_t next_file_id_ = 1;
+  std::atomic<dev_t> plain_files_device_{0};  // of the files that stand for them; 0: there were none yet
   std::atomic<bool> abandoned_{false};
 };
 
-/// Makes an system from what VGPU_GPUS, VGPU_LINK, VGPU_SEED, VGPU_SIGNALS, VGPU_LOG and
-/// VGPU_LOG_FILE say, or an error for people.
+/// Makes a system from what VGPU_GPUS, VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG and VGPU_LOG_FILE say,
+/// or an error for people. An elevated process does not ask its environment.
 struct SystemSettings {
   std::string gpus;
   std::string link;

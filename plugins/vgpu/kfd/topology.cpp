@@ -198,6 +198,7 @@ uint32_t capability_of(const Gpu& gpu) {
 FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
   FileTree tree;
   tree.add_folder("/sys/devices/virtual/kfd");
+  tree.add_folder("/sys/class/kfd");
   tree.add_link("/sys/class/kfd/kfd", "/sys/devices/virtual/kfd/kfd");
   tree.add_file(fmt::format("{}/generation_id", kTopology), "2\n");
   tree.add_file(fmt::format("{}/system_properties", kTopology),
@@ -205,6 +206,7 @@ FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
   tree.add_kfd("/dev/kfd");
   // A render node of real hardware has no place on this machine.
   tree.add_folder("/dev/dri");
+  tree.add_folder("/sys/class/drm");
   // What says that the driver is there: lsmod and whoever looks at its folder.
   tree.add_folder("/sys/module/amdgpu");
   tree.add_folder("/sys/module/amdgpu/holders");

@@ -5,12 +5,16 @@
 // done by System (plugins/vgpu/kfd/system.hpp). glibc does not call itself through these names, so every
 // entry point that programs use needs a hook of its own: fopen never reaches open, nor opendir openat.
 //
-// Nothing is constructed before the first call for one of our paths, and nothing is destroyed at exit. Calls
-// that come from within (the virtual GPU reads /proc/cpuinfo; an allocator that unmaps) pass straight
-// through.
+// Nothing but the process's number is noted before the first call for one of our paths, and nothing is
+// destroyed at exit. Calls that come from within (the virtual GPU reads /proc/cpuinfo; an allocator that
+// unmaps) pass straight through.
+//
+// Children. One of fork has none of what its parent had open: see System. One of vfork runs in its parent's
+// memory with descriptors of its own, so what it opens and closes is not put down here.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +40,7 @@
 #include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
 #include "plugins/vgpu/preload/next.hpp"
+#include "plugins/vgpu/preload/signals.hpp"
 
 #define HOOK extern "C" __attribute__((visibility("default")))
 
@@ -46,9 +52,8 @@ enum : int { kNone, kMaking, kReady, kOff };
 constinit std::atomic<int> state{kNone};
 constinit std::atomic<System*> current{nullptr};
 constinit std::atomic<System*> inherited{
-    nullptr};  // after fork: the parent's, whose descriptors are dead here
-constinit std::atomic<int> owner_pid{0};
-constinit std::atomic<bool> fork_handled{false};
+    nullptr};                               // after fork: the parent's, whose descriptors are dead here
+constinit std::atomic<pid_t> owner_pid{0};  // whose descriptors are the ones that we know
 constinit thread_local int inside = 0;
 
 // While one of these lives, the thread's calls are our own.
@@ -77,25 +82,12 @@ void make() {
     return;
   }
   current.store(made->release(), std::memory_order_release);
-  owner_pid.store(getpid(), std::memory_order_release);
-  if (!fork_handled.exchange(true)) {
-    pthread_atfork(
-        [] {
-          if (System* system = current.load(std::memory_order_acquire)) system->before_fork();
-        },
-        [] {
-          if (System* system = current.load(std::memory_order_acquire)) system->after_fork_in_parent();
-        },
-        [] {
-          System* const system = current.exchange(nullptr);
-          if (system != nullptr) {
-            system->abandon_in_child();
-            inherited.store(system);
-          }
-          state.store(kNone);
-        });
-  }
   state.store(kReady, std::memory_order_release);
+}
+
+// A child of vfork shares our memory but not our descriptors: what it closes is still open here.
+bool shares_descriptors() {
+  return owner_pid.load(std::memory_order_relaxed) == getpid();
 }
 
 // The system, made if this is the first call that needs it. Null: the call is not ours.
@@ -104,7 +96,7 @@ System* system_for_path() {
   for (;;) {
     int seen = state.load(std::memory_order_acquire);
     if (seen == kReady) return current.load(std::memory_order_acquire);
-    if (seen == kOff) return nullptr;
+    if (seen == kOff || !shares_descriptors()) return nullptr;
     if (seen == kNone && state.compare_exchange_strong(seen, kMaking)) {
       make();
       continue;
@@ -123,11 +115,6 @@ System* system_for_fd(int fd) {
   return nullptr;
 }
 
-// A child of vfork shares our memory but not our descriptors: what it closes is still open here.
-bool shares_descriptors() {
-  return owner_pid.load(std::memory_order_relaxed) == getpid();
-}
-
 bool could_be_ours(const char* path) {
   if (path == nullptr || path[0] != '/') return false;
   while (path[1] == '/') ++path;
@@ -143,26 +130,30 @@ struct OurPath {
   explicit operator bool() const { return system != nullptr; }
 };
 
-OurPath our_path(const char* path) {
+using LastLink = FileTree::LastLink;
+
+OurPath our_path(System& system, std::string_view path, LastLink last) {
+  std::string canonical = system.files().canonical(path, last);
+  if (!system.files().owns(canonical)) return {};
+  return {&system, std::move(canonical)};
+}
+
+OurPath our_path(const char* path, LastLink last = LastLink::kFollow) {
   if (inside != 0 || !could_be_ours(path)) return {};
   System* const system = system_for_path();
   if (system == nullptr) return {};
   const Inside guard;
-  std::string canonical = system->files().canonical(path);
-  if (!system->files().owns(canonical)) return {};
-  return {system, std::move(canonical)};
+  return our_path(*system, path, last);
 }
 
-OurPath our_path_at(int folder, const char* path) {
-  if (path == nullptr || path[0] == '/' || folder == AT_FDCWD) return our_path(path);
+OurPath our_path_at(int folder, const char* path, LastLink last = LastLink::kFollow) {
+  if (path == nullptr || path[0] == '/' || folder == AT_FDCWD) return our_path(path, last);
   System* const system = system_for_fd(folder);
   if (system == nullptr) return {};
   const Inside guard;
   const std::string base = system->folder_of(folder);
   if (base.empty()) return {};
-  std::string canonical = system->files().canonical(base + "/" + path);
-  if (!system->files().owns(canonical)) return {};
-  return {system, std::move(canonical)};
+  return our_path(*system, base + "/" + path, last);
 }
 
 // A result with a negated error number in it becomes libc's -1 and errno.
@@ -173,24 +164,29 @@ T to_libc(T result) {
   return -1;
 }
 
+int open_ours(const OurPath& ours, int flags) {
+  const Inside guard;
+  const int fd = ours.system->open(ours.path, flags);
+  if (fd >= 0 && !shares_descriptors()) ours.system->forget(fd);
+  return fd;
+}
+
 int open_at(int folder, const char* path, int flags, mode_t mode) {
   if (const OurPath ours = our_path_at(folder, path)) {
-    const Inside guard;
-    return to_libc(ours.system->open(ours.path, flags));
+    return to_libc(open_ours(ours, flags));
   }
   return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
 }
 
 FILE* open_stream(const OurPath& ours, const char* mode) {
-  const Inside guard;
   const bool plain_read = std::strchr(mode, 'w') == nullptr && std::strchr(mode, 'a') == nullptr;
   const bool update = std::strchr(mode, '+') != nullptr;
   const int flags =
       (plain_read && !update ? O_RDONLY : O_RDWR) | (std::strchr(mode, 'e') != nullptr ? O_CLOEXEC : 0);
-  const int fd = to_libc(ours.system->open(ours.path, flags));
+  const int fd = to_libc(open_ours(ours, flags));
   if (fd < 0) return nullptr;
   FILE* const stream = fdopen(fd, plain_read && !update ? "r" : "r+");
-  if (stream == nullptr) ours.system->close(fd);
+  if (stream == nullptr) ::close(fd);
   return stream;
 }
 
@@ -203,7 +199,7 @@ struct Folder {
   int fd = -1;
 };
 
-constinit std::mutex folders_mutex;
+constinit std::mutex folders_mutex;                 // no fork comes in between
 constinit std::vector<Folder*>* folders = nullptr;  // leaked: there is no good moment at exit
 
 Folder* our_folder(DIR* stream) {
@@ -213,18 +209,13 @@ Folder* our_folder(DIR* stream) {
   return std::find(folders->begin(), folders->end(), folder) == folders->end() ? nullptr : folder;
 }
 
-// Names of a folder: all that the tree says and, where the real system shares it, what is there besides.
+// Names of a folder, which takes the descriptor as its own.
 DIR* open_folder(System& system, const std::string& path, int fd) {
   const Inside guard;
-  const FileNode* const node = system.files().find(path);
-  if (node == nullptr || node->kind != FileNode::Kind::kFolder) {
-    errno = node == nullptr ? ENOENT : ENOTDIR;
-    return nullptr;
-  }
   auto folder = std::make_unique<Folder>();
   const auto add = [&](const std::string& name, unsigned char type) {
     dirent entry{};
-    entry.d_ino = std::hash<std::string>{}(path + "/" + name) | 1;
+    entry.d_ino = System::inode_of(system.files().canonical(path + "/" + name, LastLink::kKeep));
     entry.d_off = static_cast<off_t>(folder->entries.size() + 1);
     entry.d_reclen = sizeof entry;
     entry.d_type = type;
@@ -234,10 +225,9 @@ DIR* open_folder(System& system, const std::string& path, int fd) {
   add(".", DT_DIR);
   add("..", DT_DIR);
   for (const std::string& name : system.files().list(path)) {
-    const FileNode* const child = system.files().find(path + "/" + name);
-    const bool is_folder = child != nullptr && child->kind == FileNode::Kind::kFolder;
-    const bool is_file = child != nullptr && child->kind == FileNode::Kind::kFile;
-    add(name, is_folder ? DT_DIR : is_file ? DT_REG : DT_CHR);
+    struct stat status {};
+    system.stat(path + "/" + name, status);
+    add(name, static_cast<unsigned char>(IFTODT(status.st_mode)));
   }
   folder->fd = fd;
   const std::lock_guard lock(folders_mutex);
@@ -246,16 +236,9 @@ DIR* open_folder(System& system, const std::string& path, int fd) {
   return reinterpret_cast<DIR*>(folder.release());
 }
 
-int stat_path(int folder, const char* path, struct stat* out, int flags) {
-  if (const OurPath ours = our_path_at(folder, path)) {
-    if (ours.system->stat(ours.path, *out)) return 0;
-    errno = ENOENT;
-    return -1;
-  }
-  if ((flags & AT_EMPTY_PATH) != 0 && path != nullptr && *path == 0) {
-    if (System* system = system_for_fd(folder); system != nullptr && system->stat(folder, *out)) return 0;
-  }
-  return static_cast<int>(syscall(SYS_newfstatat, folder, path, out, flags));
+DIR* open_folder(const OurPath& ours) {
+  const int fd = to_libc(open_ours(ours, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd < 0 ? nullptr : open_folder(*ours.system, ours.path, fd);
 }
 
 int stat_fd(int fd, struct stat* out) {
@@ -263,13 +246,60 @@ int stat_fd(int fd, struct stat* out) {
     const Inside guard;
     if (system->stat(fd, *out)) return 0;
   }
-  return static_cast<int>(syscall(SYS_fstat, fd, out));
+  const long result = syscall(SYS_fstat, fd, out);
+  if (result == 0 && inside == 0) {
+    if (System* system = current.load(std::memory_order_acquire)) system->stat_plain_file(fd, *out);
+  }
+  return static_cast<int>(result);
+}
+
+LastLink last_link(int flags) {
+  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? LastLink::kKeep : LastLink::kFollow;
+}
+
+int stat_path(int folder, const char* path, struct stat* out, int flags) {
+  if (const OurPath ours = our_path_at(folder, path, last_link(flags))) {
+    if (ours.system->stat(ours.path, *out)) return 0;
+    errno = ENOENT;
+    return -1;
+  }
+  if ((flags & AT_EMPTY_PATH) != 0 && path != nullptr && *path == 0) return stat_fd(folder, out);
+  return static_cast<int>(syscall(SYS_newfstatat, folder, path, out, flags));
 }
 
 char* copy_path(const std::string& path, char* to) {
   if (to == nullptr) return strdup(path.c_str());
   std::memcpy(to, path.c_str(), path.size() + 1);
   return to;
+}
+
+// Processes -----------------------------------------------------------------------------------------------
+
+void before_fork() {
+  if (System* system = current.load(std::memory_order_acquire)) system->before_fork();
+  folders_mutex.lock();
+}
+
+void after_fork_in_parent() {
+  folders_mutex.unlock();
+  if (System* system = current.load(std::memory_order_acquire)) system->after_fork_in_parent();
+}
+
+void after_fork_in_child() {
+  folders_mutex.unlock();
+  owner_pid.store(getpid(), std::memory_order_relaxed);
+  if (System* const system = current.exchange(nullptr); system != nullptr) {
+    system->abandon_in_child();
+    inherited.store(system, std::memory_order_release);
+  }
+  if (state.load(std::memory_order_relaxed) != kOff) state.store(kNone, std::memory_order_release);
+}
+
+// A child of vfork cannot be told from its parent later.
+__attribute__((constructor)) void begin() {
+  keep_faults_unblocked();
+  owner_pid.store(getpid(), std::memory_order_relaxed);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 }  // namespace
@@ -326,10 +356,34 @@ HOOK FILE* fopen64(const char* path, const char* mode) {
   return NEXT(fopen64)(path, mode);
 }
 
+// The stream keeps its address, so its file is replaced: what libc does too.
+static FILE* reopen(decltype(&::freopen) next, const char* path, const char* mode, FILE* stream) {
+  const OurPath ours = path == nullptr ? OurPath{} : our_path(path);
+  if (!ours) return next(path, mode, stream);
+  const int fd = to_libc(open_ours(ours, O_RDONLY));
+  if (fd < 0) {
+    const int error = errno;
+    std::fclose(stream);
+    errno = error;
+    return nullptr;
+  }
+  char name[32];
+  std::snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  FILE* const opened = next(name, mode, stream);
+  ::close(fd);
+  return opened;
+}
+HOOK FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  return reopen(NEXT(freopen), path, mode, stream);
+}
+HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
+  return reopen(NEXT(freopen64), path, mode, stream);
+}
+
 // Folders ------------------------------------------------------------------------------------------------
 
 HOOK DIR* opendir(const char* path) {
-  if (const OurPath ours = our_path(path)) return open_folder(*ours.system, ours.path, -1);
+  if (const OurPath ours = our_path(path)) return open_folder(ours);
   return NEXT(opendir)(path);
 }
 HOOK DIR* fdopendir(int fd) {
@@ -353,15 +407,36 @@ HOOK dirent64* readdir64(DIR* stream) {
   }
   return NEXT(readdir64)(stream);
 }
+// Of one thread at a time for a stream, as these are not told apart from readdir() otherwise.
+static int read_folder(Folder& folder, dirent* entry, dirent** result) {
+  *result = nullptr;
+  if (folder.at >= folder.entries.size()) return 0;
+  *entry = folder.entries[folder.at++];
+  *result = entry;
+  return 0;
+}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+HOOK int readdir_r(DIR* stream, dirent* entry, dirent** result) {
+  if (Folder* folder = our_folder(stream)) return read_folder(*folder, entry, result);
+  return NEXT(readdir_r)(stream, entry, result);
+}
+HOOK int readdir64_r(DIR* stream, dirent64* entry, dirent64** result) {
+  if (Folder* folder = our_folder(stream)) {
+    return read_folder(*folder, reinterpret_cast<dirent*>(entry), reinterpret_cast<dirent**>(result));
+  }
+  return NEXT(readdir64_r)(stream, entry, result);
+}
+#pragma GCC diagnostic pop
 HOOK int closedir(DIR* stream) {
   if (Folder* folder = our_folder(stream)) {
     {
       const std::lock_guard lock(folders_mutex);
       std::erase(*folders, folder);
     }
-    if (folder->fd >= 0) ::close(folder->fd);
+    const int fd = folder->fd;
     delete folder;
-    return 0;
+    return ::close(fd);
   }
   return NEXT(closedir)(stream);
 }
@@ -384,14 +459,12 @@ HOOK void seekdir(DIR* stream, long at) {
   NEXT(seekdir)(stream, at);
 }
 HOOK int dirfd(DIR* stream) {
-  if (Folder* folder = our_folder(stream)) return folder->fd >= 0 ? folder->fd : to_libc(-ENOTSUP);
+  if (Folder* folder = our_folder(stream)) return folder->fd;
   return NEXT(dirfd)(stream);
 }
-HOOK int scandir(const char* path, dirent*** names, int (*filter)(const dirent*),
-                 int (*compare)(const dirent**, const dirent**)) {
-  const OurPath ours = our_path(path);
-  if (!ours) return NEXT(scandir)(path, names, filter, compare);
-  DIR* const stream = open_folder(*ours.system, ours.path, -1);
+static int scan_folder(const OurPath& ours, dirent*** names, int (*filter)(const dirent*),
+                       int (*compare)(const dirent**, const dirent**)) {
+  DIR* const stream = open_folder(ours);
   if (stream == nullptr) return -1;
   std::vector<dirent*> found;
   while (const dirent* entry = readdir(stream)) {
@@ -411,26 +484,73 @@ HOOK int scandir(const char* path, dirent*** names, int (*filter)(const dirent*)
   std::copy(found.begin(), found.end(), *names);
   return static_cast<int>(found.size());
 }
+HOOK int scandirat(int at, const char* path, dirent*** names, int (*filter)(const dirent*),
+                   int (*compare)(const dirent**, const dirent**)) {
+  if (const OurPath ours = our_path_at(at, path)) return scan_folder(ours, names, filter, compare);
+  return NEXT(scandirat)(at, path, names, filter, compare);
+}
+HOOK int scandir(const char* path, dirent*** names, int (*filter)(const dirent*),
+                 int (*compare)(const dirent**, const dirent**)) {
+  return scandirat(AT_FDCWD, path, names, filter, compare);
+}
+// The same with other names for the same things.
+extern "C" {
+__attribute__((visibility("default"), alias("scandir"))) int scandir64(
+    const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**));
+__attribute__((visibility("default"), alias("scandirat"))) int scandirat64(
+    int, const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**));
+}
+
+// glob() opens folders by itself unless it is told how.
+static int glob_with(decltype(&::glob) next, const char* pattern, int flags,
+                     int (*on_error)(const char*, int), glob_t* out) {
+  if (inside != 0 || !could_be_ours(pattern) || (flags & GLOB_ALTDIRFUNC) != 0 ||
+      system_for_path() == nullptr) {
+    return next(pattern, flags, on_error, out);
+  }
+  out->gl_opendir = [](const char* path) { return static_cast<void*>(opendir(path)); };
+  out->gl_readdir = [](void* folder) { return readdir(static_cast<DIR*>(folder)); };
+  out->gl_closedir = [](void* folder) { closedir(static_cast<DIR*>(folder)); };
+  out->gl_stat = stat;
+  out->gl_lstat = lstat;
+  const int result = next(pattern, flags | GLOB_ALTDIRFUNC, on_error, out);
+  out->gl_flags &= ~GLOB_ALTDIRFUNC;
+  return result;
+}
+HOOK int glob(const char* pattern, int flags, int (*on_error)(const char*, int), glob_t* out) noexcept {
+  return glob_with(NEXT(glob), pattern, flags, on_error, out);
+}
+HOOK int glob64(const char* pattern, int flags, int (*on_error)(const char*, int), glob64_t* out) noexcept {
+  static_assert(sizeof(glob_t) == sizeof(glob64_t));
+  return glob_with(NEXT(glob), pattern, flags, on_error, reinterpret_cast<glob_t*>(out));
+}
 
 // Names --------------------------------------------------------------------------------------------------
 
+static int access_ours(const OurPath& ours, int mode) {
+  const FileNode* const node = ours.system->files().find(ours.path);
+  if (node == nullptr) return to_libc(-ENOENT);
+  const bool read_only = node->kind == FileNode::Kind::kFile || node->kind == FileNode::Kind::kFolder;
+  return read_only && (mode & W_OK) != 0 ? to_libc(-EACCES) : 0;
+}
 HOOK int access(const char* path, int mode) noexcept {
-  if (const OurPath ours = our_path(path)) {
-    const FileNode* const node = ours.system->files().find(ours.path);
-    if (node == nullptr) return to_libc(-ENOENT);
-    const bool read_only = node->kind == FileNode::Kind::kFile || node->kind == FileNode::Kind::kFolder;
-    return read_only && (mode & W_OK) != 0 ? to_libc(-EACCES) : 0;
-  }
+  if (const OurPath ours = our_path(path)) return access_ours(ours, mode);
   return static_cast<int>(syscall(SYS_faccessat, AT_FDCWD, path, mode));
 }
 HOOK int faccessat(int folder, const char* path, int mode, int flags) noexcept {
-  if (our_path_at(folder, path)) return access(path, mode);
+  if (const OurPath ours = our_path_at(folder, path)) return access_ours(ours, mode);
   return NEXT(faccessat)(folder, path, mode, flags);
 }
-HOOK ssize_t readlink(const char* path, char* buffer, size_t size) noexcept {
-  if (const OurPath ours = our_path(path)) {
-    // The canonical path has its links followed; the name itself may be one.
-    const std::string* const target = ours.system->files().link_target(path);
+HOOK int eaccess(const char* path, int mode) noexcept {
+  if (const OurPath ours = our_path(path)) return access_ours(ours, mode);
+  return NEXT(eaccess)(path, mode);
+}
+HOOK int euidaccess(const char* path, int mode) noexcept {
+  return ::eaccess(path, mode);
+}
+HOOK ssize_t readlinkat(int folder, const char* path, char* buffer, size_t size) noexcept {
+  if (const OurPath ours = our_path_at(folder, path, LastLink::kKeep)) {
+    const std::string* const target = ours.system->files().link_target(ours.path);
     if (target == nullptr) {
       return to_libc(ours.system->files().find(ours.path) == nullptr ? ssize_t{-ENOENT} : ssize_t{-EINVAL});
     }
@@ -438,7 +558,34 @@ HOOK ssize_t readlink(const char* path, char* buffer, size_t size) noexcept {
     std::memcpy(buffer, target->data(), bytes);
     return static_cast<ssize_t>(bytes);
   }
-  return syscall(SYS_readlink, path, buffer, size);
+  return syscall(SYS_readlinkat, folder, path, buffer, size);
+}
+HOOK ssize_t readlink(const char* path, char* buffer, size_t size) noexcept {
+  return readlinkat(AT_FDCWD, path, buffer, size);
+}
+// What programs call that are built to check the sizes of their buffers.
+HOOK ssize_t __readlink_chk(const char* path, char* buffer, size_t size, size_t room) {
+  if (size > room) std::abort();
+  return readlinkat(AT_FDCWD, path, buffer, size);
+}
+HOOK ssize_t __readlinkat_chk(int folder, const char* path, char* buffer, size_t size, size_t room) {
+  if (size > room) std::abort();
+  return readlinkat(folder, path, buffer, size);
+}
+// Of ours there are no extended attributes: `ls -l` asks for them.
+HOOK ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
+  if (our_path(path)) return to_libc(ssize_t{-EOPNOTSUPP});
+  return NEXT(getxattr)(path, name, value, size);
+}
+HOOK ssize_t lgetxattr(const char* path, const char* name, void* value, size_t size) noexcept {
+  if (our_path(path, LastLink::kKeep)) return to_libc(ssize_t{-EOPNOTSUPP});
+  return NEXT(lgetxattr)(path, name, value, size);
+}
+HOOK ssize_t listxattr(const char* path, char* list, size_t size) noexcept {
+  return our_path(path) ? 0 : NEXT(listxattr)(path, list, size);
+}
+HOOK ssize_t llistxattr(const char* path, char* list, size_t size) noexcept {
+  return our_path(path, LastLink::kKeep) ? 0 : NEXT(llistxattr)(path, list, size);
 }
 HOOK char* realpath(const char* path, char* resolved) noexcept {
   if (const OurPath ours = our_path(path)) {
@@ -508,23 +655,30 @@ HOOK int __fxstat64(int, int fd, struct stat* out) {
 HOOK int __fxstatat64(int, int folder, const char* path, struct stat* out, int flags) {
   return stat_path(folder, path, out, flags);
 }
-HOOK int statx(int folder, const char* path, int flags, unsigned mask, struct statx* out) noexcept {
+// Programs ask with null paths whether the call is there: a compiler that has read the header of statx would
+// leave out the questions.
+HOOK int statx_hook(int folder, const char* path, int flags, unsigned mask,
+                    struct statx* out) __asm__("statx");
+int statx_hook(int folder, const char* path, int flags, unsigned mask, struct statx* out) {
   struct stat s {};
-  bool ours = false;
-  if (const OurPath p = our_path_at(folder, path)) {
-    if (!p.system->stat(p.path, s)) return to_libc(-ENOENT);
-    ours = true;
-  } else if ((flags & AT_EMPTY_PATH) != 0 && *path == 0) {
-    System* const system = system_for_fd(folder);
-    ours = system != nullptr && system->stat(folder, s);
+  const bool of_fd = (flags & AT_EMPTY_PATH) != 0 && (path == nullptr || *path == 0);
+  const OurPath ours = of_fd ? OurPath{} : our_path_at(folder, path, last_link(flags));
+  if (ours) {
+    if (!ours.system->stat(ours.path, s)) return to_libc(-ENOENT);
+  } else if (!of_fd || current.load(std::memory_order_acquire) == nullptr || stat_fd(folder, &s) != 0 ||
+             s.st_dev != System::files_device()) {
+    return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, out));
   }
-  if (!ours) return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, out));
+  if (out == nullptr) return to_libc(-EFAULT);
   *out = {};
   out->stx_mask = STATX_BASIC_STATS;
   out->stx_mode = static_cast<uint16_t>(s.st_mode);
   out->stx_nlink = static_cast<uint32_t>(s.st_nlink);
+  out->stx_ino = s.st_ino;
   out->stx_size = static_cast<uint64_t>(s.st_size);
   out->stx_blksize = static_cast<uint32_t>(s.st_blksize);
+  out->stx_dev_major = major(s.st_dev);
+  out->stx_dev_minor = minor(s.st_dev);
   out->stx_rdev_major = major(s.st_rdev);
   out->stx_rdev_minor = minor(s.st_rdev);
   return 0;
@@ -543,8 +697,9 @@ HOOK int close(int fd) {
 }
 HOOK int close_range(unsigned first, unsigned last, int flags) noexcept {
   constexpr unsigned kHighest = 65536;
-  if (current.load(std::memory_order_acquire) == nullptr || !shares_descriptors() ||
-      (flags & CLOSE_RANGE_CLOEXEC) != 0) {
+  const bool knows_some = current.load(std::memory_order_acquire) != nullptr ||
+                          inherited.load(std::memory_order_acquire) != nullptr;
+  if (!knows_some || !shares_descriptors() || first > last || (flags & CLOSE_RANGE_CLOEXEC) != 0) {
     return static_cast<int>(syscall(SYS_close_range, first, last, flags));
   }
   unsigned begin = first;
@@ -564,7 +719,7 @@ HOOK void closefrom(int first) noexcept {
 
 HOOK int dup(int fd) noexcept {
   const int copy = static_cast<int>(syscall(SYS_dup, fd));
-  if (System* system = system_for_fd(fd); copy >= 0 && system != nullptr) {
+  if (System* system = system_for_fd(fd); copy >= 0 && system != nullptr && shares_descriptors()) {
     const Inside guard;
     system->note_duplicate(fd, copy);
   }
@@ -592,7 +747,7 @@ HOOK int dup3(int fd, int to, int flags) noexcept {
 static int do_fcntl(int fd, int command, long argument) {
   const long result = syscall(SYS_fcntl, fd, command, argument);
   if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
-    if (System* system = system_for_fd(fd)) {
+    if (System* system = system_for_fd(fd); system != nullptr && shares_descriptors()) {
       const Inside guard;
       system->note_duplicate(fd, static_cast<int>(result));
     }
@@ -629,7 +784,12 @@ HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
 // Memory -------------------------------------------------------------------------------------------------
 
 HOOK void* mmap(void* address, size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
-  if (System* system = system_for_fd(fd)) {
+  System* system = (flags & MAP_ANONYMOUS) != 0 ? nullptr : system_for_fd(fd);
+  // What is put in the place of doorbells takes them away.
+  if (system == nullptr && (flags & MAP_FIXED) != 0 && inside == 0) {
+    system = current.load(std::memory_order_acquire);
+  }
+  if (system != nullptr) {
     const Inside guard;
     void* out = nullptr;
     return to_libc(system->mmap(address, bytes, protection, flags, fd, static_cast<uint64_t>(offset), &out)) <
@@ -649,4 +809,20 @@ HOOK int munmap(void* address, size_t bytes) noexcept {
     return to_libc(system->munmap(address, bytes));
   }
   return static_cast<int>(syscall(SYS_munmap, address, bytes));
+}
+HOOK void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...) noexcept {
+  void* fixed = nullptr;
+  if ((flags & MREMAP_FIXED) != 0) {
+    va_list list;
+    va_start(list, flags);
+    fixed = va_arg(list, void*);
+    va_end(list);
+  }
+  System* const system = inside == 0 ? current.load(std::memory_order_acquire) : nullptr;
+  if (system != nullptr) {
+    const Inside guard;
+    void* out = nullptr;
+    return to_libc(system->mremap(address, bytes, new_bytes, flags, fixed, &out)) < 0 ? MAP_FAILED : out;
+  }
+  return reinterpret_cast<void*>(syscall(SYS_mremap, address, bytes, new_bytes, flags, fixed));
 }

@@ -1,14 +1,19 @@
 // The preload face, for signals: the virtual GPU has handlers of SIGSEGV and SIGBUS
 // (plugins/vgpu/cp/host_fault.hpp), and the program does not know. What it sets is called for its own faults,
 // what it asks for is what it has set, and it cannot block them: a thread that rings a doorbell that is
-// watched, with SIGSEGV blocked, would be ended by the system.
+// watched, with SIGSEGV blocked, would be ended by the system. That holds from the beginning, since threads
+// may be there, with all signals blocked, before the program opens a GPU.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/preload/next.hpp"
+#include "plugins/vgpu/preload/signals.hpp"
 
 #define HOOK extern "C" __attribute__((visibility("default")))
 
@@ -31,15 +36,33 @@ sighandler_t set_handler(int signal, sighandler_t handler, int flags) {
   return program_sigaction(signal, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-int change_mask(decltype(&pthread_sigmask) next, int how, const sigset_t* set, sigset_t* old) {
-  if (set == nullptr || how == SIG_UNBLOCK || !host_faults_wanted()) return next(how, set, old);
-  sigset_t without = *set;
+constinit bool kept_unblocked = false;  // constant once threads are there
+
+sigset_t without_faults(const sigset_t& set) {
+  sigset_t without = set;
   sigdelset(&without, SIGSEGV);
   sigdelset(&without, SIGBUS);
+  return without;
+}
+
+int change_mask(decltype(&pthread_sigmask) next, int how, const sigset_t* set, sigset_t* old) {
+  if (set == nullptr || how == SIG_UNBLOCK || !kept_unblocked) return next(how, set, old);
+  const sigset_t without = without_faults(*set);
   return next(how, &without, old);
 }
 
 }  // namespace
+
+void keep_faults_unblocked() noexcept {
+  const char* const setting = secure_getenv("VGPU_SIGNALS");
+  if (setting != nullptr && std::strcmp(setting, "0") == 0) return;
+  kept_unblocked = true;
+  sigset_t faults;
+  sigemptyset(&faults);
+  sigaddset(&faults, SIGSEGV);
+  sigaddset(&faults, SIGBUS);
+  NEXT(pthread_sigmask)(SIG_UNBLOCK, &faults, nullptr);  // whoever made this process may have blocked them
+}
 
 HOOK int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
   if (!is_fault(signal)) return NEXT(sigaction)(signal, action, old);
@@ -66,4 +89,9 @@ HOOK int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
 }
 HOOK int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return change_mask(NEXT(sigprocmask), how, set, old);
+}
+HOOK int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
+  if (set == nullptr || !kept_unblocked) return NEXT(pthread_attr_setsigmask_np)(attributes, set);
+  const sigset_t without = without_faults(*set);
+  return NEXT(pthread_attr_setsigmask_np)(attributes, &without);
 }

@@ -1,0 +1,559 @@
+// What programs do to the driver's files that runtimes never do: run under `vgpu-run --gpu gfx900` by
+// preload_test.cpp, with the name of a check. It is made of the C library and the driver's interface alone.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hsa_plugin/kfd_abi.h"
+
+namespace {
+
+#define EXPECT(condition)                                                                             \
+  do {                                                                                                \
+    if (!(condition)) {                                                                               \
+      std::printf("%d: %s does not hold (errno %s)\n", __LINE__, #condition, strerrorname_np(errno)); \
+      std::exit(1);                                                                                   \
+    }                                                                                                 \
+  } while (false)
+
+constexpr const char* kNodes = "/sys/class/kfd/kfd/topology/nodes";
+constexpr const char* kProperties = "/sys/class/kfd/kfd/topology/nodes/1/properties";
+constexpr const char* kRealNodes = "/sys/devices/virtual/kfd/kfd/topology/nodes";
+
+template <class T>
+int call(int fd, uint32_t number, T& arguments) {
+  return ioctl(fd, 3ul << 30 | sizeof(T) << 16 | KFD_ABI_IOCTL_TYPE << 8 | number, &arguments);
+}
+
+bool answers(int kfd) {
+  kfd_get_version version{};
+  return call(kfd, KFD_NR_GET_VERSION, version) == 0 && version.major == 1;
+}
+
+// The status of a child that runs `body`, which is its exit status.
+template <class Body>
+int in_child(Body body) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(body());
+  int status = 0;
+  EXPECT(waitpid(pid, &status, 0) == pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// A GPU with a copy queue and its doorbells ----------------------------------------------------------------
+
+struct Gpu {
+  static constexpr uint32_t kDoorbellBytes = 8192, kRing = 4096;
+  int kfd = -1, render = -1;
+  uint32_t id = 0, queue = 0;
+  std::byte* doorbells = nullptr;
+  std::byte* memory = nullptr;  // ring, pointers, and a page for results
+  std::atomic<uint64_t>* doorbell = nullptr;
+  uint64_t written = 0;
+
+  Gpu() {
+    kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+    render = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+    EXPECT(kfd >= 0 && render >= 0);
+    std::ifstream(std::string(kNodes) + "/1/gpu_id") >> id;
+    EXPECT(id != 0);
+    kfd_acquire_vm acquire{static_cast<uint32_t>(render), id};
+    EXPECT(call(kfd, KFD_NR_ACQUIRE_VM, acquire) == 0);
+    map_doorbells(nullptr);
+    memory = static_cast<std::byte*>(
+        mmap(nullptr, 3 * kRing, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    for (int page = 0; page < 3; ++page) share(memory + page * kRing);
+  }
+  void map_doorbells(void* at) {
+    void* const p = mmap(at, kDoorbellBytes, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | (at != nullptr ? MAP_FIXED : 0), kfd, doorbell_offset());
+    EXPECT(p != MAP_FAILED);
+    doorbells = static_cast<std::byte*>(p);
+  }
+  off_t doorbell_offset() const { return static_cast<off_t>(KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(id)); }
+  void share(std::byte* page) {
+    const auto va = reinterpret_cast<uint64_t>(page);
+    kfd_alloc_memory a{va, kRing, 0, va, id, KFD_MEM_USERPTR | KFD_MEM_WRITABLE};
+    EXPECT(call(kfd, KFD_NR_ALLOC_MEMORY, a) == 0);
+    kfd_map_memory m{a.handle, reinterpret_cast<uint64_t>(&id), 1, 0};
+    EXPECT(call(kfd, KFD_NR_MAP_MEMORY, m) == 0);
+  }
+  void make_queue() {
+    kfd_create_queue a{};
+    a.ring_base_address = reinterpret_cast<uint64_t>(memory);
+    a.ring_size = kRing;
+    a.write_pointer_address = reinterpret_cast<uint64_t>(memory + kRing);
+    a.read_pointer_address = a.write_pointer_address + 8;
+    a.gpu_id = id;
+    a.queue_type = KFD_QUEUE_SDMA;
+    a.queue_percentage = 100;
+    EXPECT(call(kfd, KFD_NR_CREATE_QUEUE, a) == 0);
+    queue = a.queue_id;
+    at_doorbells(a.doorbell_offset & (kDoorbellBytes - 1));
+  }
+  void at_doorbells(uint64_t offset) {
+    doorbell_at = offset;
+    doorbell = reinterpret_cast<std::atomic<uint64_t>*>(doorbells + offset);
+  }
+  uint64_t doorbell_at = 0;
+  std::atomic<uint32_t>& result() { return *reinterpret_cast<std::atomic<uint32_t>*>(memory + 2 * kRing); }
+
+  // A FENCE packet that stores `value`, without its ring.
+  uint64_t put_fence(uint32_t value) {
+    const auto to = reinterpret_cast<uint64_t>(&result());
+    const uint32_t words[] = {5, static_cast<uint32_t>(to), static_cast<uint32_t>(to >> 32), value};
+    std::memcpy(memory + written % kRing, words, sizeof words);
+    written += sizeof words;
+    reinterpret_cast<std::atomic<uint64_t>*>(memory + kRing)->store(written);
+    return written;
+  }
+  void await(uint32_t value) {
+    for (int i = 0; result().load() != value; ++i) {
+      EXPECT(i < 50000);
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+  void fence(uint32_t value) {
+    doorbell->store(put_fence(value));
+    await(value);
+  }
+  // Until stores to the doorbells are watched, which may be by other means than these rights.
+  bool wait_until_watched() {
+    for (int i = 0; i < 500; ++i) {
+      if (rights_of(doorbells) == "r--s") return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+  }
+  static std::string rights_of(const void* page) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      uint64_t begin = 0, end = 0;
+      char rights[8] = "";
+      if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, rights) != 3) continue;
+      const auto at = reinterpret_cast<uint64_t>(page);
+      if (at >= begin && at < end) return rights;
+    }
+    return "";
+  }
+};
+
+// Checks --------------------------------------------------------------------------------------------------
+
+std::vector<std::string> names_of(DIR* folder) {
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(folder)) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  return names;
+}
+
+void check_names() {
+  const std::vector<std::string> both = {"0", "1"};
+  DIR* const folder = opendir(kNodes);
+  EXPECT(folder != nullptr);
+  EXPECT(names_of(folder) == both);
+  const int at = dirfd(folder);
+  EXPECT(at >= 0);
+  EXPECT(faccessat(at, "1/properties", R_OK, 0) == 0);
+  EXPECT(faccessat(at, "7/properties", R_OK, 0) == -1 && errno == ENOENT);
+  struct stat by_name {
+  }, by_fd{}, link{};
+  EXPECT(fstatat(at, "1/properties", &by_name, 0) == 0 && S_ISREG(by_name.st_mode) && by_name.st_size > 0);
+  EXPECT(fstat(at, &by_fd) == 0 && S_ISDIR(by_fd.st_mode));
+  EXPECT(by_fd.st_ino != by_name.st_ino);
+  const int file = openat(at, "1/properties", O_RDONLY | O_CLOEXEC);
+  EXPECT(file >= 0);
+  EXPECT(fstat(file, &by_fd) == 0 && by_fd.st_ino == by_name.st_ino && by_fd.st_dev == by_name.st_dev);
+  EXPECT(by_fd.st_mode == by_name.st_mode);
+  close(file);
+  closedir(folder);
+  EXPECT(fcntl(at, F_GETFD) == -1);
+
+  DIR* const again = opendir(kNodes);
+  dirent entry{}, *result = nullptr;
+  int count = 0;
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  while (readdir_r(again, &entry, &result) == 0 && result != nullptr) ++count;
+  EXPECT(count == 4);
+  closedir(again);
+  EXPECT(opendir("/sys/class/kfd/kfd/topology/nodes/99") == nullptr && errno == ENOENT);
+  EXPECT(opendir(kProperties) == nullptr && errno == ENOTDIR);
+
+  dirent64** found = nullptr;
+  EXPECT(scandir64(
+             kNodes, &found, [](const dirent64* e) { return int{e->d_name[0] != '.'}; }, alphasort64) == 2);
+  EXPECT(found[1]->d_name == std::string("1"));
+
+  glob_t matches{};
+  EXPECT(glob("/sys/class/kfd/kfd/topology/nodes/*/gpu_id", 0, nullptr, &matches) == 0);
+  EXPECT(matches.gl_pathc == 2 &&
+         matches.gl_pathv[1] == std::string("/sys/class/kfd/kfd/topology/nodes/1/gpu_id"));
+  globfree(&matches);
+  EXPECT(glob("/usr/*", 0, nullptr, &matches) == 0 && matches.gl_pathc > 1);
+  globfree(&matches);
+
+  char target[256];
+  EXPECT(lstat("/sys/class/kfd/kfd", &link) == 0 && S_ISLNK(link.st_mode));
+  EXPECT(stat("/sys/class/kfd/kfd", &link) == 0 && S_ISDIR(link.st_mode));
+  ssize_t length = readlink("//sys/class/./kfd/kfd", target, sizeof target);
+  EXPECT(std::string(target, static_cast<size_t>(std::max<ssize_t>(length, 0))) ==
+         "/sys/devices/virtual/kfd/kfd");
+  const int of_class = open("/sys/class/kfd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  EXPECT(of_class >= 0);
+  EXPECT(readlinkat(of_class, "kfd", target, sizeof target) == length);
+  close(of_class);
+  EXPECT(readlink("/sys/dev/char/226:128/device/subsystem", target, sizeof target) == 12);
+  EXPECT(readlink(kProperties, target, sizeof target) == -1 && errno == EINVAL);
+  EXPECT(std::filesystem::canonical(kNodes) == kRealNodes);
+  EXPECT(eaccess(kProperties, R_OK) == 0 && euidaccess(kProperties, W_OK) == -1);
+
+  // Walkers take equal inodes for a loop.
+  int files = 0;
+  for (const auto& below : std::filesystem::recursive_directory_iterator(kRealNodes)) {
+    files += below.is_regular_file() ? 1 : 0;
+  }
+  EXPECT(files > 10);
+
+  FILE* stream = std::fopen("/dev/null", "re");
+  stream = std::freopen("/sys/class/kfd/kfd/topology/nodes/1/gpu_id", "r", stream);
+  EXPECT(stream != nullptr);
+  unsigned gpu_id = 0;
+  EXPECT(std::fscanf(stream, "%u", &gpu_id) == 1 && gpu_id != 0);
+  EXPECT(std::freopen("/sys/class/kfd/kfd/topology/nodes/99/gpu_id", "r", stream) == nullptr &&
+         errno == ENOENT);
+
+  struct statx extended {};
+  EXPECT(statx(AT_FDCWD, "/dev/dri/renderD128", 0, STATX_BASIC_STATS, &extended) == 0);
+  EXPECT(S_ISCHR(extended.stx_mode) && extended.stx_rdev_major == 226 && extended.stx_rdev_minor == 128);
+  // As Rust's library asks whether it is there.
+  auto* const raw =
+      reinterpret_cast<int (*)(int, const char*, int, unsigned, void*)>(dlsym(RTLD_DEFAULT, "statx"));
+  EXPECT(raw(0, nullptr, 0, STATX_BASIC_STATS, nullptr) == -1 && errno == EFAULT);
+  const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  std::memset(&extended, 0, sizeof extended);
+  EXPECT(raw(kfd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &extended) == 0 && S_ISCHR(extended.stx_mode));
+  EXPECT(close_range(9, 3, 0) == -1 && errno == EINVAL);
+  EXPECT(answers(kfd));
+}
+
+void check_fork() {
+  Gpu gpu;
+  gpu.make_queue();
+  gpu.fence(1);
+  void* const event_page = mmap(nullptr, KFD_EVENT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, gpu.kfd,
+                                static_cast<off_t>(KFD_MMAP_TYPE_EVENTS));
+  EXPECT(event_page != MAP_FAILED);
+  EXPECT(in_child([&] {
+           kfd_get_version v{};
+           return call(gpu.kfd, KFD_NR_GET_VERSION, v) == -1 && errno == EBADF ? 0 : 1;
+         }) == 0);
+  // The parent's doorbells and events are not the child's.
+  EXPECT(in_child([&] {
+           gpu.doorbell->store(16);
+           return 0;
+         }) == 128 + SIGSEGV);
+  EXPECT(in_child([&] { return *static_cast<volatile char*>(event_page); }) == 128 + SIGSEGV);
+  // A number that the child closes is free for anything.
+  EXPECT(in_child([&] {
+           if (close(gpu.kfd) != 0) return 1;
+           const int other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+           if (other != gpu.kfd) return 2;
+           struct stat status {};
+           if (fstat(other, &status) != 0 || !S_ISREG(status.st_mode)) return 3;
+           return mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, other, 0) != MAP_FAILED ? 0 : 4;
+         }) == 0);
+  EXPECT(in_child([&] {
+           if (dup2(1, gpu.kfd) != gpu.kfd) return 1;
+           struct stat one {
+           }, two{};
+           return fstat(1, &one) == 0 && fstat(gpu.kfd, &two) == 0 && one.st_ino == two.st_ino ? 0 : 2;
+         }) == 0);
+  // Nothing of the device is open in the child, and a GPU that it opens is its own.
+  EXPECT(in_child([&] {
+           for (int fd = 700; fd < 1024; ++fd) {
+             if (fcntl(fd, F_GETFD) != -1) return 1;
+           }
+           Gpu own;
+           own.make_queue();
+           own.fence(7);
+           for (int fd = 3; fd < 700; ++fd) close(fd);
+           return in_child([&] { return answers(own.kfd) ? 1 : 0; });
+         }) == 0);
+  gpu.fence(2);
+}
+
+// What a child of vfork opens, closes and duplicates is put down in memory that it shares.
+void check_vfork() {
+  const auto in_vfork = [](auto body) {
+    static volatile int result;
+    result = -1;
+    const pid_t pid = vfork();
+    if (pid == 0) {
+      result = body();
+      _exit(0);
+    }
+    int status = 0;
+    EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+    return int{result};
+  };
+  // The first call that could be one for a GPU.
+  in_vfork([] { return access("/dev/kfd", R_OK); });
+  const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  EXPECT(answers(kfd));
+  const int opened = in_vfork([] { return open("/dev/kfd", O_RDWR | O_CLOEXEC); });
+  const int other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  EXPECT(opened == -1 || other == opened);
+  struct stat status {};
+  EXPECT(fstat(other, &status) == 0 && S_ISREG(status.st_mode));
+  close(other);
+  EXPECT(in_vfork([=] { return dup(kfd); }) == other);
+  EXPECT(in_vfork([=] { return fcntl(kfd, F_DUPFD_CLOEXEC, 3); }) == other);
+  const int third = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  EXPECT(fstat(third, &status) == 0 && S_ISREG(status.st_mode));
+  EXPECT(in_vfork([=] { return close(kfd); }) == 0);
+  EXPECT(in_vfork([=] { return close_range(3, ~0u, 0); }) == 0);
+  EXPECT(answers(kfd));
+  const int copy = dup(kfd);
+  EXPECT(answers(copy));
+  close(kfd);
+  EXPECT(answers(copy));
+  close(copy);
+}
+
+void check_exec() {
+  const int kfd = open("/dev/kfd", O_RDWR);  // and it stays open
+  EXPECT(answers(kfd));
+  const char* const script = "grep -c simd_count /sys/class/kfd/kfd/topology/nodes/1/properties";
+  char* const arguments[] = {const_cast<char*>("sh"), const_cast<char*>("-c"), const_cast<char*>(script),
+                             nullptr};
+  pid_t pid = 0;
+  EXPECT(posix_spawnp(&pid, "sh", nullptr, nullptr, arguments, environ) == 0);
+  int status = -1;
+  EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+  FILE* const pipe = popen(script, "re");
+  int count = 0;
+  EXPECT(std::fscanf(pipe, "%d", &count) == 1 && count == 1);
+  EXPECT(pclose(pipe) == 0);
+  EXPECT(answers(kfd));
+}
+
+// A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.
+void check_masks() {
+  std::atomic<Gpu*> shared{nullptr};
+  std::atomic<int> turn{0};
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread ringer([&] {
+    for (int done = 0; done < 3; ++done) {
+      while (turn.load() == done) std::this_thread::yield();
+      Gpu& gpu = *shared.load();
+      gpu.doorbell->store(gpu.put_fence(static_cast<uint32_t>(done + 1)));
+    }
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  Gpu gpu;
+  gpu.make_queue();
+  shared = &gpu;
+  for (uint32_t i = 1; i <= 3; ++i) {
+    gpu.wait_until_watched();
+    ++turn;
+    gpu.await(i);
+  }
+  ringer.join();
+}
+
+// Doorbells that other mappings take the place of, that move, and of which a part goes.
+void check_mappings() {
+  Gpu gpu;
+  gpu.make_queue();
+  gpu.fence(1);
+  EXPECT(gpu.wait_until_watched());
+  std::byte* const old = gpu.doorbells;
+  // Nothing changes, and they are watched still.
+  EXPECT(mmap(old, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, -1, 0) == MAP_FAILED);
+  EXPECT(munmap(old + 1, 4096) == -1 && errno == EINVAL);
+  gpu.fence(2);
+
+  EXPECT(mmap(old, Gpu::kDoorbellBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == old);
+  gpu.map_doorbells(nullptr);
+  gpu.at_doorbells(gpu.doorbell_at);
+  for (uint32_t i = 3; i < 6; ++i) {
+    gpu.wait_until_watched();
+    gpu.fence(i);
+  }
+  EXPECT(Gpu::rights_of(old) == "---p");
+
+  gpu.wait_until_watched();
+  void* moved =
+      mremap(gpu.doorbells, Gpu::kDoorbellBytes, Gpu::kDoorbellBytes, MREMAP_MAYMOVE | MREMAP_FIXED, old);
+  EXPECT(moved == old);
+  gpu.doorbells = old;
+  gpu.at_doorbells(gpu.doorbell_at);
+  for (uint32_t i = 6; i < 9; ++i) {
+    EXPECT(gpu.wait_until_watched());
+    gpu.fence(i);
+  }
+  EXPECT(mremap(old, Gpu::kDoorbellBytes, 4 * Gpu::kDoorbellBytes, MREMAP_MAYMOVE) == MAP_FAILED);
+
+  // The page that its doorbell is not in.
+  const uint64_t others = gpu.doorbell_at < 4096 ? 4096 : 0;
+  EXPECT(munmap(old + others, 4096) == 0);
+  for (uint32_t i = 9; i < 12; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    gpu.fence(i);
+  }
+  for (int i = 0; i < 600; ++i) gpu.map_doorbells(old);  // over and over, in one place
+  for (uint32_t i = 12; i < 15; ++i) {
+    EXPECT(gpu.wait_until_watched());
+    gpu.fence(i);
+  }
+
+  EXPECT(mmap(nullptr, Gpu::kDoorbellBytes, PROT_READ, MAP_SHARED, gpu.kfd, gpu.doorbell_offset() + 64) ==
+         MAP_FAILED);
+  EXPECT(errno == EINVAL);
+  for (const size_t bytes : {size_t{0}, size_t{4096}, size_t{1} << 40, ~size_t{0}}) {
+    EXPECT(mmap(nullptr, bytes, PROT_READ, MAP_SHARED, gpu.kfd, gpu.doorbell_offset()) == MAP_FAILED);
+  }
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{1} << 32, ~uint64_t{4095}, uint64_t{1} << 63}) {
+    EXPECT(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, gpu.render, static_cast<off_t>(offset)) == MAP_FAILED);
+  }
+  EXPECT(mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, gpu.kfd, 0) != MAP_FAILED);
+}
+
+// Threads open, duplicate, close, map, wait and fork, all at once.
+void check_races() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto goes_on = [&] { return std::chrono::steady_clock::now() < end; };
+  Gpu gpu;
+  gpu.make_queue();
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      std::minstd_rand random(t + 1);
+      while (goes_on()) {
+        const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+        const int render = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+        const int copy = random() % 2 == 0 ? dup(kfd) : fcntl(kfd, F_DUPFD_CLOEXEC, 3);
+        close(kfd);
+        EXPECT(answers(copy));
+        void* const page = mmap(nullptr, Gpu::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, copy,
+                                gpu.doorbell_offset());
+        EXPECT(page != MAP_FAILED);
+        static_cast<std::atomic<uint64_t>*>(page)[random() % 64 + 64].store(random());  // nobody's
+        const uint64_t va = 0x100000000000 + (uint64_t{t} << 30);
+        kfd_alloc_memory a{va, 8192, 0, 0, gpu.id, KFD_MEM_GTT | KFD_MEM_WRITABLE};
+        EXPECT(call(copy, KFD_NR_ALLOC_MEMORY, a) == 0);
+        kfd_map_memory m{a.handle, reinterpret_cast<uint64_t>(&gpu.id), 1, 0};
+        EXPECT(call(copy, KFD_NR_MAP_MEMORY, m) == 0);
+        m.n_success = 0;
+        EXPECT(call(copy, KFD_NR_UNMAP_MEMORY, m) == 0);
+        kfd_free_memory f{a.handle};
+        EXPECT(call(copy, KFD_NR_FREE_MEMORY, f) == 0);
+        EXPECT(call(copy, KFD_NR_FREE_MEMORY, f) == -1 && errno == EINVAL);
+        munmap(page, Gpu::kDoorbellBytes);
+        close(copy);
+        close(render);
+      }
+    });
+  }
+  // Waits for events that others set, destroy and never had.
+  std::atomic<uint32_t> event{0};
+  threads.emplace_back([&] {
+    while (goes_on()) {
+      kfd_create_event e{};
+      e.auto_reset = 1;
+      EXPECT(call(gpu.kfd, KFD_NR_CREATE_EVENT, e) == 0);
+      event = e.event_id;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      kfd_event_ref ref{e.event_id, 0};
+      EXPECT(call(gpu.kfd, KFD_NR_DESTROY_EVENT, ref) == 0);
+    }
+  });
+  threads.emplace_back([&] {
+    while (goes_on()) {
+      kfd_event_data data[2]{};
+      data[0].event_id = data[1].event_id = event;
+      kfd_wait_events w{reinterpret_cast<uint64_t>(data), 2, 0, 20, 0};
+      const int kfd = dup(gpu.kfd);
+      if (call(kfd, KFD_NR_WAIT_EVENTS, w) != 0) EXPECT(errno == EINVAL || errno == EIO);
+      close(kfd);
+    }
+  });
+  for (uint32_t i = 1; goes_on(); ++i) {
+    gpu.fence(i);
+    if (i % 8 != 0) continue;
+    EXPECT(in_child([&] {
+             if (answers(gpu.kfd)) return 1;
+             DIR* const folder = opendir(kNodes);
+             if (folder == nullptr || names_of(folder).size() != 2) return 2;
+             closedir(folder);
+             const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+             return own >= 0 && answers(own) ? 0 : 3;
+           }) == 0);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// No more threads, no more descriptors: an error, and a device that goes on.
+void check_limits() {
+  Gpu gpu;
+  rlimit few{}, before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  few = {64, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &few);
+  std::vector<int> taken;
+  for (int fd; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(fd);
+  const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  EXPECT(kfd == -1 && errno == EMFILE);
+  for (const int fd : taken) close(fd);
+  setrlimit(RLIMIT_NOFILE, &before);
+  gpu.make_queue();
+  gpu.fence(1);
+}
+
+struct Check {
+  const char* name;
+  void (*run)();
+};
+constexpr Check kChecks[] = {{"names", check_names}, {"fork", check_fork},    {"vfork", check_vfork},
+                             {"exec", check_exec},   {"masks", check_masks},  {"mappings", check_mappings},
+                             {"races", check_races}, {"limits", check_limits}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const Check& check : kChecks) {
+    if (argc != 2 || std::strcmp(argv[1], check.name) != 0) continue;
+    check.run();
+    return 0;
+  }
+  std::puts("no such check");
+  return 2;
+}

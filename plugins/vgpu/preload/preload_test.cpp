@@ -1,0 +1,121 @@
+// Programs that use the driver's files as no runtime does, and the system's own that only look at them.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/preload/run_program.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string vgpu_run() {
+  const char* const path = std::getenv("VGPU_RUN");
+  return path == nullptr ? "vgpu-run" : path;
+}
+
+// What driver_program.cpp checks.
+class DriversFiles : public ::testing::TestWithParam<const char*> {
+ protected:
+  static void pass(const std::vector<std::string>& setting) {
+    std::vector<std::string> command = {"env"};
+    command.insert(command.end(), setting.begin(), setting.end());
+    command.insert(command.end(), {vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, GetParam()});
+    const ProgramResult result = run_program(command);
+    EXPECT_EQ(result.status, 0) << result.out;
+  }
+};
+
+TEST_P(DriversFiles, StandWhatProgramsDoToThem) {
+  pass({});
+}
+
+TEST_P(DriversFiles, StandItWhereSignalsMayNotBeUsed) {
+  if (GetParam() == std::string("mappings")) GTEST_SKIP() << "looks at how stores are watched by signals";
+  pass({"VGPU_SIGNALS=0"});
+}
+
+INSTANTIATE_TEST_SUITE_P(, DriversFiles,
+                         ::testing::Values("names", "fork", "vfork", "exec", "masks", "mappings", "races",
+                                           "limits"),
+                         [](const auto& row) { return std::string(row.param); });
+
+// The system's programs ------------------------------------------------------------------------------------
+
+std::string said(const std::string& program, const std::string& script) {
+  const std::string option = program == "python3" ? "-c" : "-ec";
+  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900,gfx1030", program, option, script});
+  EXPECT_EQ(result.status, 0) << script << ": " << result.out;
+  return result.out;
+}
+
+TEST(SystemPrograms, ListAndReadTheTopology) {
+  EXPECT_EQ(said("sh", "ls /sys/class/kfd/kfd/topology/nodes"), "0\n1\n2\n");
+  EXPECT_EQ(said("sh", "cd / && cat /sys/class/kfd/kfd/topology/nodes/2/name"), "navi21\n");
+  EXPECT_EQ(said("sh", "cat </sys/class/kfd/kfd/topology/nodes/1/name"), "vega10\n");
+  EXPECT_EQ(said("sh", "echo /sys/class/kfd/kfd/topology/nodes/[12]"),
+            "/sys/class/kfd/kfd/topology/nodes/1 /sys/class/kfd/kfd/topology/nodes/2\n");
+  EXPECT_EQ(said("sh", "test -c /dev/kfd && test -d /sys/module/amdgpu && test ! -e /dev/dri/renderD130"),
+            "");
+  EXPECT_EQ(said("sh", "readlink /sys/class/kfd/kfd; realpath /sys/class/drm/renderD128"),
+            "/sys/devices/virtual/kfd/kfd\n/sys/devices/pci0000:00/0000:03:00.0/drm/renderD128\n");
+}
+
+// They compare inodes, attributes and what a name is with what its descriptor is.
+TEST(SystemPrograms, WalkAndCopyTheTopology) {
+  EXPECT_THAT(said("sh", "ls -lR /dev/kfd /dev/dri /sys/class/kfd /sys/class/kfd/kfd/topology/nodes/1"),
+              Not(HasSubstr("No such file")));
+  EXPECT_THAT(said("sh", "ls -l /dev/kfd"), StartsWith("crw-rw-rw-"));
+  EXPECT_EQ(said("sh", "find /sys/class/kfd/kfd/topology/nodes -name gpu_id | wc -l"), "3\n");
+  EXPECT_EQ(said("sh", "grep -rl 'gfx_target_version 100300' /sys/class/kfd/kfd/topology"),
+            "/sys/class/kfd/kfd/topology/nodes/2/properties\n");
+  EXPECT_EQ(said("sh", "t=$(mktemp); cp /sys/class/kfd/kfd/topology/nodes/2/name $t; cat $t; rm $t"),
+            "navi21\n");
+}
+
+TEST(SystemPrograms, BashFindsWhatShFinds) {
+  if (!has_program("bash")) GTEST_SKIP() << "bash is not installed";
+  EXPECT_EQ(said("bash", "for n in /sys/class/kfd/kfd/topology/nodes/*; do echo \"$(<$n/name)\"; done"),
+            "\nvega10\nnavi21\n");
+  EXPECT_EQ(said("bash", "[[ -r /dev/kfd && -w /dev/dri/renderD129 ]] && echo yes"), "yes\n");
+}
+
+TEST(SystemPrograms, LsmodNamesTheDriver) {
+  if (!has_program("lsmod")) GTEST_SKIP() << "lsmod is not installed";
+  EXPECT_THAT(said("sh", "lsmod"), HasSubstr("amdgpu"));
+}
+
+TEST(SystemPrograms, PythonUsesTheDriver) {
+  if (!has_program("python3")) GTEST_SKIP() << "Python is not installed";
+  EXPECT_EQ(said("python3", R"(
+import array, fcntl, glob, os, shutil, subprocess, tempfile
+nodes = '/sys/class/kfd/kfd/topology/nodes'
+print(sorted(os.listdir(nodes)), len(glob.glob(nodes + '/*/gpu_id')), sum(len(f) for _, _, f in os.walk(nodes)) > 20)
+kfd = os.open('/dev/kfd', os.O_RDWR)
+version = array.array('I', [0, 0])
+fcntl.ioctl(kfd, 0x80084b01, version, True)
+print(version[0], os.path.realpath('/sys/class/kfd/kfd'))
+with tempfile.NamedTemporaryFile() as file:
+  shutil.copyfile(nodes + '/2/name', file.name)
+  print(subprocess.run(['cat', file.name, nodes + '/1/name'], capture_output=True, text=True).stdout)
+if os.fork() == 0:
+  os.close(kfd)
+  again = os.open('/dev/kfd', os.O_RDWR)
+  fcntl.ioctl(again, 0x80084b01, version, True)
+  os._exit(0 if again == kfd else 1)
+print(os.wait()[1])
+)"),
+            "['0', '1', '2'] 3 True\n1 /sys/devices/virtual/kfd/kfd\nnavi21\nvega10\n\n0\n");
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
