@@ -81,6 +81,7 @@ QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {
     return QueueRequestError::kNoSuchEngine;
   }
   Engine* engine = impl_->engines[engine_of(config.kind, config.sdma_engine)].get();
+  if (!engine->start()) return QueueRequestError::kNoThread;
   std::shared_ptr<Queue> queue;
   const auto wake = [engine] { engine->wake(); };
   switch (config.kind) {

@@ -56,7 +56,15 @@ struct QueueConfig {
 };
 
 /// Why a queue cannot be created or changed. kNone is success.
-enum class QueueRequestError : uint8_t { kNone, kNoSuchQueue, kIdInUse, kBadRing, kNoSuchEngine, kBadValue };
+enum class QueueRequestError : uint8_t {
+  kNone,
+  kNoSuchQueue,
+  kIdInUse,
+  kBadRing,
+  kNoSuchEngine,
+  kBadValue,
+  kNoThread  ///< The process may not have another.
+};
 
 class CommandProcessor {
  public:

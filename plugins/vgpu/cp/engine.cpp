@@ -1,6 +1,7 @@
 #include "plugins/vgpu/cp/engine.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include <pthread.h>
@@ -81,13 +82,21 @@ void Engine::add(std::shared_ptr<Queue> queue, bool suspended) {
   std::unique_lock lock(mutex_);
   entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended, false, Outcome::kIdle}));
   sort();
-  if (context_.config.threads && !worker_.joinable()) {
-    const WorkerSignals signals;
-    worker_ = std::thread([this] { work(); });
-    pthread_setname_np(worker_.native_handle(), name_.substr(0, 15).c_str());
-  }
   lock.unlock();
   wake();
+}
+
+bool Engine::start() {
+  const std::lock_guard lock(mutex_);
+  if (!context_.config.threads || worker_.joinable()) return true;
+  const WorkerSignals signals;
+  try {
+    worker_ = std::thread([this] { work(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  pthread_setname_np(worker_.native_handle(), name_.substr(0, 15).c_str());
+  return true;
 }
 
 void Engine::remove(const Queue& queue) {

@@ -38,6 +38,10 @@ class Engine {
   /// Ends the worker. All engines of a GPU stop before any of them goes: a worker wakes its peers.
   void stop();
 
+  /// The worker, in threaded mode, if it is not there yet. False: the process may not have another thread.
+  bool start();
+
+  /// After start().
   void add(std::shared_ptr<Queue> queue, bool suspended);
 
   /// On return the queue is not stepped any more.

@@ -12,6 +12,8 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;  // of a DMA_DATA, between looks at other queues
+// Launches that have not ended: a stream that loops would launch more than any memory holds.
+constexpr uint32_t kMostDispatches = 256;
 
 }  // namespace
 
@@ -88,7 +90,9 @@ Outcome Pm4Interpreter::run_packet() {
   }
   const uint32_t words = pm4::count(header) + 1;
   if (uint64_t{words} + 1 > left) {
-    if (depth_ == 0 && level.ring_mask != 0) return Outcome::kIdle;
+    const bool is_ring = depth_ == 0 && level.ring_mask != 0;
+    // A packet that can never fit would keep the queue waiting in silence.
+    if (is_ring && words <= level.ring_mask) return Outcome::kIdle;
     return fail(fmt::format("packet {} of {} dwords runs past the end of its buffer",
                             packet_name(PacketSet::kPm4, pm4::opcode(header)), words + 1));
   }
@@ -96,6 +100,7 @@ Outcome Pm4Interpreter::run_packet() {
   if (!fetch(1, words, body_.data())) return memory_fault("fetch");
   const uint32_t depth = depth_;
   skip_ = 0;
+  if (pm4::opcode(header) != pm4::kDmaData) copied_ = 0;  // somebody has put another in its place
   const Outcome outcome = execute(header, body_);
   if (outcome != Outcome::kProgress) return outcome;
   // What is to be skipped has to be there before it can be skipped; in a buffer a skip ends at its end.
@@ -400,6 +405,7 @@ Outcome Pm4Interpreter::dma_data(std::span<const uint32_t> body) {
   if ((command >> 26 & 0xf) != 0)
     return fail(fmt::format("DMA_DATA with command {:#x}", command >> 26 & 0xf));
   const uint64_t bytes = command & byte_mask;
+  copied_ = std::min(copied_, bytes);
   const uint64_t piece = std::min(bytes - copied_, kPieceBytes);
   const uint64_t target = pm4::address(body[3], body[4]) + copied_;
   const bool done = from == 2 ? queue_.memory_.fill(target, body[1], piece)
@@ -451,6 +457,7 @@ Outcome Pm4Interpreter::set_registers(std::string_view packet, uint32_t space_st
 
 Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) {
   if ((initiator & pm4::kComputeShaderEnable) == 0) return Outcome::kProgress;  // a launch of nothing
+  if (queue_.running_dispatches() >= kMostDispatches) return Outcome::kAsleep;
   Dispatch launch;
   launch.queue_id = queue_.id();
   launch.packet_id = dispatches_++;

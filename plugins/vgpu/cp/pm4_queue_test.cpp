@@ -243,6 +243,43 @@ TEST_P(Pm4, GivesWayWhileABufferChainsToItself) {
   EXPECT_EQ(cp.destroy_queue(1), QueueRequestError::kNone);
 }
 
+TEST_P(Pm4, HoldsBackABufferThatLaunchesForEver) {
+  launch();
+  cp.run();
+  const Buffer ib = bus.allocate(64);
+  const uint32_t words[] = {header(pm4::kDispatchDirect, 5), 4,          1,           1,           1,
+                            header(pm4::kIndirectBuffer, 4), low(ib.va), high(ib.va), 9 | 1u << 20};
+  std::memcpy(ib.host, words, sizeof words);
+  queue.submit({words[5], words[6], words[7], 9});
+  EXPECT_LT(cp.run(10000), 10000u);
+  const size_t held = shaders.count();
+  EXPECT_LT(held, 1000u);
+  shaders.end(0);
+  cp.run(10000);
+  EXPECT_EQ(shaders.count(), held);
+  while (shaders.count() != 0) shaders.end(0);
+  EXPECT_EQ(cp.destroy_queue(1), QueueRequestError::kNone);
+}
+
+TEST_P(Pm4, StopsAtAPacketThatIsLargerThanTheRing) {
+  queue.submit({header(pm4::kNop, 1025), 0, 0, 0});
+  expect_stop("NOP of 1025 dwords");
+}
+
+TEST_P(Pm4, LeavesATransferWhosePacketHasBeenReplaced) {
+  const Buffer from = bus.allocate(4 << 20), to = bus.allocate(4 << 20);
+  for (const uint32_t other : {header(pm4::kNop, 7), header(pm4::kDmaData, 7)}) {
+    const uint64_t at = queue.written() * 4;
+    queue.submit(
+        {header(pm4::kDmaData, 7), 0, low(from.va), high(from.va), low(to.va), high(to.va), 0x1ffffc});
+    cp.step();
+    const uint32_t shorter[] = {other, 0, low(from.va), high(from.va), low(to.va), high(to.va), 4};
+    std::memcpy(queue.ring_at(at), shorter, sizeof shorter);
+    EXPECT_LT(cp.run(1000), 1000u);
+    run();
+  }
+}
+
 TEST_P(Pm4, StopsAtAPacketThatLeavesItsBuffer) {
   const Buffer ib = bus.allocate(64);
   *ib.at<uint32_t>() = header(pm4::kWriteData, 8);

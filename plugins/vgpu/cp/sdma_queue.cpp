@@ -10,6 +10,7 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+constexpr uint64_t kRowBytes = 256;  // what a row of a window costs at least
 
 // gfx90a and gfx10.3 on count up to a gigabyte in one packet, others four megabytes.
 constexpr uint32_t copy_count_mask(uint32_t gfx_target_version) {
@@ -271,7 +272,8 @@ Outcome SdmaQueue::copy_sub_window(const Words& words) {
   const Side from = side(1), to = side(6);
   const uint64_t row_bytes = (uint64_t{words[11] & 0x3fff} + 1) << element;
   const uint64_t height = (words[11] >> 16 & 0x3fff) + 1, depth = (words[12] & 0x7ff) + 1;
-  for (uint64_t copied = 0; done_ < height * depth && copied < kPieceBytes; ++done_, copied += row_bytes) {
+  for (uint64_t copied = 0; done_ < height * depth && copied < kPieceBytes;
+       ++done_, copied += std::max(row_bytes, kRowBytes)) {
     const uint64_t y = done_ % height, z = done_ / height;
     if (!memory_.copy(to.start + z * to.slice + y * to.pitch, from.start + z * from.slice + y * from.pitch,
                       row_bytes)) {

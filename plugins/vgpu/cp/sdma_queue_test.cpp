@@ -312,6 +312,20 @@ TEST_P(Sdma, StopsBetweenPiecesOfACopy) {
   EXPECT_EQ(to.host[0x3ffff0 - 64], std::byte{0});
 }
 
+TEST_P(Sdma, StopsBetweenRowsOfANarrowWindow) {
+  constexpr uint32_t kRows = 16384;
+  const Buffer from = bus.allocate(kRows * 4), to = bus.allocate(kRows * 4);
+  std::memset(from.host, 1, from.bytes);
+  const uint32_t pitch = v3() ? 3u << 16 : 3u << 13;
+  queue.submit({1 | 4u << 8, low(from.va), high(from.va), 0, pitch, kRows * 4 - 1, low(to.va), high(to.va), 0,
+                pitch, kRows * 4 - 1, (kRows - 1) << 16, 0});
+  cp.step();
+  EXPECT_EQ(to.host[0], std::byte{1});
+  EXPECT_EQ(to.host[(kRows - 1) * 4], std::byte{0});
+  run();
+  EXPECT_EQ(to.host[(kRows - 1) * 4], std::byte{1});
+}
+
 TEST_P(Sdma, CompletesASignalTheWayRuntimesDo) {
   const Buffer mailbox = bus.allocate(8);
   Signals signals(bus, 1);

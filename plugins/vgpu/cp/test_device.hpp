@@ -232,6 +232,8 @@ class TestWordQueue {
   }
   uint32_t id() const { return id_; }
   uint64_t ring_va() const { return ring_.va; }
+  std::byte* ring_at(uint64_t offset) const { return ring_.host + offset; }
+  uint64_t written() const { return written_; }  ///< In dwords.
 
  private:
   CommandProcessor& cp_;

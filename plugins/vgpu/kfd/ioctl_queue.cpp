@@ -52,6 +52,8 @@ Errno errno_of(QueueRequestError error) {
       return EINVAL;
     case QueueRequestError::kBadValue:
       return EINVAL;
+    case QueueRequestError::kNoThread:
+      return ENOMEM;  // user mode would repeat EAGAIN for ever
   }
   return EINVAL;
 }

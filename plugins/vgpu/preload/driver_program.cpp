@@ -103,7 +103,8 @@ struct Gpu {
     kfd_map_memory m{a.handle, reinterpret_cast<uint64_t>(&id), 1, 0};
     EXPECT(call(kfd, KFD_NR_MAP_MEMORY, m) == 0);
   }
-  void make_queue() {
+  void make_queue() { EXPECT(try_to_make_queue() == 0); }
+  int try_to_make_queue() {
     kfd_create_queue a{};
     a.ring_base_address = reinterpret_cast<uint64_t>(memory);
     a.ring_size = kRing;
@@ -112,9 +113,10 @@ struct Gpu {
     a.gpu_id = id;
     a.queue_type = KFD_QUEUE_SDMA;
     a.queue_percentage = 100;
-    EXPECT(call(kfd, KFD_NR_CREATE_QUEUE, a) == 0);
+    if (call(kfd, KFD_NR_CREATE_QUEUE, a) != 0) return errno;
     queue = a.queue_id;
     at_doorbells(a.doorbell_offset & (kDoorbellBytes - 1));
+    return 0;
   }
   void at_doorbells(uint64_t offset) {
     doorbell_at = offset;
@@ -534,6 +536,15 @@ void check_limits() {
   EXPECT(kfd == -1 && errno == EMFILE);
   for (const int fd : taken) close(fd);
   setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT(in_child([] {
+           Gpu own;
+           // Of root there may be any number of processes.
+           const rlimit none{0, 0};
+           setrlimit(RLIMIT_NPROC, &none);
+           if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) return 1;
+           if (own.try_to_make_queue() != ENOMEM || own.try_to_make_queue() != ENOMEM) return 2;
+           return answers(own.kfd) ? 0 : 3;
+         }) == 0);
   gpu.make_queue();
   gpu.fence(1);
 }
