@@ -109,7 +109,7 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
     {KFD_NR_GET_VERSION, "GET_VERSION", bytes_of<kfd_get_version>, kOut, kExact, "1.17", I::get_version,
      show_version},
     {KFD_NR_CREATE_QUEUE, "CREATE_QUEUE", bytes_of<kfd_create_queue>, kInOut, kApproximate,
-     "buffers are checked as kernels from 6.12 on do; a compute queue may be without a save area",
+     "buffers are checked as kernels from 6.12 on do; queues of SDMA engines for XGMI alone are refused",
      I::create_queue, show_create_queue},
     {KFD_NR_DESTROY_QUEUE, "DESTROY_QUEUE", bytes_of<kfd_destroy_queue>, kInOut, kExact, "", I::destroy_queue,
      show_queue},

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "hsa_plugin/kfd_abi.h"
-#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
@@ -132,7 +131,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
       }
     }
   });
-  if (process.options_.signals) catch_host_faults();  // the ranges may go away without a word
+  process.expect_host_faults();
   process.apply_svm(first, end);
   return 0;
 }

@@ -85,13 +85,17 @@ Buffer* Process::buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) {
   return nullptr;
 }
 
+void Process::expect_host_faults() const {
+  if (options_.signals) catch_host_faults();
+}
+
 ErrnoOr<uint64_t> Process::add_buffer(Buffer buffer) {
   const uint32_t number = next_handle_++;
   const uint64_t handle = uint64_t{gpus_[buffer.gpu_index]->gpu().gpu_id} << 32 | number;
   buffer.handle = handle;
   buffers_by_va_.emplace(buffer.va, handle);
   if (buffer.object->kind() == MemoryObject::Kind::kUserptr) {
-    if (options_.signals) catch_host_faults();  // it may go away without a word
+    expect_host_faults();
     userptrs_.emplace(reinterpret_cast<uint64_t>(buffer.object->host()), handle);
     longest_userptr_ = std::max(longest_userptr_, buffer.object->bytes());
   }

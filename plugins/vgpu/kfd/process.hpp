@@ -130,6 +130,9 @@ class Process {
   /// something is there or the range is not the GPU's.
   Errno map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
 
+  /// The device is about to use memory of the program, which may go away without a word.
+  void expect_host_faults() const;
+
   /// VRAM of a GPU: takes `bytes`, or ENOMEM. Memory lock held.
   Errno take_vram(GpuContext& gpu, uint64_t bytes);
   /// Whether GPUs may have `bytes` more of the host's memory, as buffers of the driver or as the program's

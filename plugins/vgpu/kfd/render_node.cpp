@@ -156,8 +156,12 @@ struct DrmIoctls {
 
   static Errno gem_userptr(RenderNode& node, void* p) {
     auto& a = *static_cast<drm_amdgpu_gem_userptr*>(p);
-    if (a.addr % kPage != 0 || a.size % kPage != 0 || a.size == 0) return EINVAL;
+    constexpr uint32_t kKnown = AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_ANONONLY |
+                                AMDGPU_GEM_USERPTR_VALIDATE | AMDGPU_GEM_USERPTR_REGISTER;
+    if (a.addr % kPage != 0 || a.size % kPage != 0 || a.size == 0 || (a.flags & ~kKnown) != 0) return EINVAL;
+    if ((a.flags & (AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_REGISTER)) == 0) return EACCES;
     if (!program_has(a.addr, a.size)) return EFAULT;
+    node.process_.expect_host_faults();
     RenderNode::Gem gem;
     gem.domains = AMDGPU_GEM_DOMAIN_GTT;
     gem.object = MemoryObject::of_program(reinterpret_cast<std::byte*>(a.addr), a.size,
@@ -445,8 +449,8 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
      "the descriptor is a memory file, not a dma-buf", D::prime_handle_to_fd},
     {0x2e, "PRIME_FD_TO_HANDLE", sizeof(drm_prime_handle), kApproximate, "of the virtual GPU's own buffers",
      D::prime_fd_to_handle},
-    {kDriverBase + DRM_AMDGPU_GEM_CREATE, "AMDGPU_GEM_CREATE", sizeof(drm_amdgpu_gem_create), kExact, "",
-     D::gem_create},
+    {kDriverBase + DRM_AMDGPU_GEM_CREATE, "AMDGPU_GEM_CREATE", sizeof(drm_amdgpu_gem_create), kApproximate,
+     "VRAM and GTT; EINVAL for other domains", D::gem_create},
     {kDriverBase + DRM_AMDGPU_GEM_MMAP, "AMDGPU_GEM_MMAP", sizeof(drm_amdgpu_gem_mmap), kExact, "",
      D::gem_mmap},
     {kDriverBase + DRM_AMDGPU_INFO, "AMDGPU_INFO", sizeof(drm_amdgpu_info), kApproximate,
@@ -457,9 +461,10 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
      "", D::gem_wait_idle},
     {kDriverBase + DRM_AMDGPU_GEM_VA, "AMDGPU_GEM_VA", sizeof(drm_amdgpu_gem_va), kApproximate,
      "no partially resident textures", D::gem_va},
-    {kDriverBase + DRM_AMDGPU_GEM_OP, "AMDGPU_GEM_OP", sizeof(drm_amdgpu_gem_op), kExact, "", D::gem_op},
-    {kDriverBase + DRM_AMDGPU_GEM_USERPTR, "AMDGPU_GEM_USERPTR", sizeof(drm_amdgpu_gem_userptr), kExact, "",
-     D::gem_userptr},
+    {kDriverBase + DRM_AMDGPU_GEM_OP, "AMDGPU_GEM_OP", sizeof(drm_amdgpu_gem_op), kApproximate,
+     "placements are remembered; nothing moves", D::gem_op},
+    {kDriverBase + DRM_AMDGPU_GEM_USERPTR, "AMDGPU_GEM_USERPTR", sizeof(drm_amdgpu_gem_userptr), kApproximate,
+     "the memory must be there at once, with or without VALIDATE", D::gem_userptr},
 });
 static_assert(std::all_of(kTable.begin(), kTable.end(),
                           [](const DrmIoctlEntry& e) { return e.bytes <= kMaxBytes; }));

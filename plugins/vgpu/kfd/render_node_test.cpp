@@ -1,0 +1,113 @@
+// The render node's own requests.
+#include "plugins/vgpu/kfd/render_node.hpp"
+
+#include <amdgpu_drm.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "plugins/vgpu/cp/gpu_memory.hpp"
+#include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/kfd/test_system.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kVa = 0x10000000;
+
+class RenderNodeOf : public ::testing::Test {
+ protected:
+  void SetUp() override { t.acquire(); }
+  template <class T>
+  int drm(uint32_t number, T& arguments) {
+    return t.system->ioctl(t.render[0],
+                           3u << 30 | uint64_t{sizeof(T)} << 16 | 'd' << 8 | (DRM_COMMAND_BASE + number),
+                           &arguments);
+  }
+  int userptr(void* address, uint64_t bytes, uint32_t flags, uint32_t* handle = nullptr) {
+    drm_amdgpu_gem_userptr a{};
+    a.addr = reinterpret_cast<uint64_t>(address);
+    a.size = bytes;
+    a.flags = flags;
+    const int error = drm(DRM_AMDGPU_GEM_USERPTR, a);
+    if (handle != nullptr) *handle = a.handle;
+    return error;
+  }
+  int map(uint32_t handle, uint64_t va, uint64_t bytes, uint64_t offset = 0) {
+    drm_amdgpu_gem_va a{};
+    a.handle = handle;
+    a.operation = AMDGPU_VA_OP_MAP;
+    a.flags = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE;
+    a.va_address = va;
+    a.map_size = bytes;
+    a.offset_in_bo = offset;
+    return drm(DRM_AMDGPU_GEM_VA, a);
+  }
+  static void* pages(uint64_t bytes) {
+    return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+
+  TestSystem t;
+};
+
+TEST_F(RenderNodeOf, TheProgramsMemoryIsWrittenOnlyWhereItsChangesAreSeen) {
+  void* const p = pages(8192);
+  EXPECT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_REGISTER), 0);
+  EXPECT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_READONLY), 0);
+  EXPECT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_VALIDATE), -EACCES);
+  EXPECT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_REGISTER | 1u << 9), -EINVAL);
+  EXPECT_EQ(userptr(static_cast<std::byte*>(p) + 8, 4096, AMDGPU_GEM_USERPTR_REGISTER), -EINVAL);
+  ::munmap(p, 8192);
+  EXPECT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_REGISTER), -EFAULT);
+}
+
+// Nothing else that could have asked for the handler has happened in this process.
+TEST_F(RenderNodeOf, MemoryThatHasGoneIsAFaultOfTheGpu) {
+  if (host_faults_are_caught()) GTEST_SKIP() << "another test has had the handler installed";
+  void* const p = pages(4096);
+  uint32_t handle = 0;
+  ASSERT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_REGISTER, &handle), 0);
+  ASSERT_EQ(map(handle, kVa, 4096), 0);
+  GpuMemory memory(t.system->process().gpu(0), 1);
+  uint32_t value = 0;
+  {
+    const GpuMemory::Scope scope(memory);
+    EXPECT_TRUE(memory.load(kVa, value));
+  }
+  syscall(SYS_munmap, p, 4096);  // as free() does
+  const GpuMemory::Scope scope(memory);
+  EXPECT_FALSE(memory.load(kVa, value));
+  EXPECT_EQ(memory.fault().va, kVa);
+}
+
+TEST_F(RenderNodeOf, RangesThatALiarAsksForAreRefused) {
+  drm_amdgpu_gem_create create{};
+  create.in.bo_size = 8192;
+  create.in.domains = AMDGPU_GEM_DOMAIN_GTT;
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
+  const uint32_t handle = create.out.handle;
+  EXPECT_EQ(map(handle, kVa, 12288), -EINVAL);
+  EXPECT_EQ(map(handle, kVa, 4096, 8192), -EINVAL);
+  EXPECT_EQ(map(handle, kVa, ~uint64_t{4095}, 4096), -EINVAL);
+  EXPECT_EQ(map(handle, kVa, 4096, ~uint64_t{4095}), -EINVAL);
+  EXPECT_EQ(map(handle, (uint64_t{1} << 48) - 4096, 8192), -EINVAL);
+  EXPECT_EQ(map(handle, kVa + 1, 4096), -EINVAL);
+  EXPECT_EQ(map(handle + 1, kVa, 4096), -ENOENT);
+  EXPECT_EQ(map(handle, kVa, 8192), 0);
+  EXPECT_EQ(map(handle, kVa + 4096, 4096), -EINVAL) << "something is there";
+  for (const uint64_t bytes : {uint64_t{0}, uint64_t{1} << 45, ~uint64_t{0}}) {
+    create = {};
+    create.in.bo_size = bytes;
+    create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
+    EXPECT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), -EINVAL);
+  }
+  create = {};
+  create.in.bo_size = uint64_t{1} << 40;
+  create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
+  EXPECT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), -ENOMEM);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
