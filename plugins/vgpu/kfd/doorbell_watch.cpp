@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -256,6 +257,15 @@ bool DoorbellWatch::wake_rung(uint32_t gpu, Page& page) {
   return any;
 }
 
+void DoorbellWatch::look_now() noexcept {
+  if (!looks_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
+    Page& page = pages_[gpu];
+    if (page.looked_at && page.asleep != 0 && wake_rung(gpu, page)) page.rung = Clock::now();
+  }
+}
+
 void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
   const std::lock_guard lock(mutex_);
   Page& page = pages_[gpu];
@@ -276,10 +286,15 @@ void DoorbellWatch::worker_wakes(uint32_t gpu) noexcept {
 // The thread ------------------------------------------------------------------------------------------------
 
 void DoorbellWatch::start_thread() {
+  looks_.store(true, std::memory_order_relaxed);
   const InternalFd low(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (auto high = InternalFd::duplicate(low.get())) kick_ = std::move(*high);
   const WorkerSignals signals;
-  thread_ = std::thread([this] { look(); });
+  try {
+    thread_ = std::thread([this] { look(); });
+  } catch (const std::system_error& error) {
+    log_(LogCategory::kWarning, "doorbells that are stored to wake nobody: {}", error.what());
+  }
 }
 
 void DoorbellWatch::tell_thread() noexcept {

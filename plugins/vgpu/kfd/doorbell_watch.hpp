@@ -17,13 +17,15 @@
 // page read-only: a store waits until that thread, which sleeps until then, has let it go, has woken the
 // processor and has begun to look again. That is slower, but it needs nothing of the program, and costs
 // nothing as long as all rings are calls (bell.hpp), which do not come here. Where userfaultfd is not allowed
-// (some containers) the looks become rarer, and do not end.
+// (some containers) the looks become rarer, and do not end. Who stores to a doorbell soon waits for an event:
+// that ioctl looks as well.
 //
 // Threads: all functions from any thread that holds no lock of a processor. The handler takes the lock as
 // well, which is sound because a thread that stores to a doorbell is not in here.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +58,10 @@ class DoorbellWatch {
   /// mapping away.
   void add_mapping(uint32_t gpu, void* address, uint64_t bytes, uint64_t offset);
   void remove_mapping(void* address, uint64_t bytes);
+
+  /// Somebody is about to wait for what the processors do: doorbells that are looked at now and then are
+  /// looked at now.
+  void look_now() noexcept;
 
   /// Ends the thread and forgets all mappings: the processors that are to be woken are about to go.
   void stop();
@@ -120,6 +126,7 @@ class DoorbellWatch {
   std::array<Page, kMaxGpus> pages_;  // by GPU
   bool stop_ = false;
   std::thread thread_;
+  std::atomic<bool> looks_{false};  // there is, or was, that thread
 };
 
 }  // namespace rigel::vgpu

@@ -140,6 +140,31 @@ TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
   complete_a_barrier(client, queue);
 }
 
+// Where neither signals nor userfaultfd can be used, as at an address where nothing is.
+TEST(DoorbellPages, AreLookedAtWhenSomebodyIsAboutToWait) {
+  Log log("none", "");
+  std::atomic<int> wakes{0};
+  DoorbellWatch watch(
+      log, [&](uint32_t, uint32_t) { ++wakes; }, false);
+  std::atomic<uint64_t> slot{~uint64_t{0}};
+  void* const nothing = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ::munmap(nothing, 4096);
+  watch.add_slot(0, 1, &slot, 0, 8);
+  watch.add_mapping(0, nothing, 4096, 0);
+  watch.worker_sleeps(0);
+  int seen_at_once = 0;
+  for (int i = 0; i < 20; ++i) {
+    slot.store(7);
+    const int before = wakes;
+    watch.look_now();
+    seen_at_once += wakes > before ? 1 : 0;
+    slot.store(~uint64_t{0});
+  }
+  EXPECT_EQ(seen_at_once, 20);
+  watch.worker_wakes(0);
+  watch.remove_slot(0, &slot);
+}
+
 // How often the thread that looks at doorbells has gone to sleep.
 uint64_t sleeps_of_the_looking_thread() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -54,6 +54,7 @@ Errno KfdIoctls::reset_event(Process& process, const IoctlCall& call) {
 Errno KfdIoctls::wait_events(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_wait_events>(call);
   if (a.num_events > kMaxWaits) return ENOMEM;
+  process.watch_.look_now();
   // Nearly every wait is for a few events.
   constexpr uint32_t kFew = 16;
   kfd_event_data few[kFew];
