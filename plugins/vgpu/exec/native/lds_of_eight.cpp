@@ -1,6 +1,11 @@
-// Native code of DS instructions on hosts with AVX2 only: what lds_access.cpp does for 16 lanes. A load is
-// done for 8 lanes at a time if their places are within two vectors behind the first one's, which are
-// permuted; a store if lanes follow each other. Other ones are done by lanes.
+// Native code of DS instructions on hosts with AVX2 only: what lds_access.cpp does for 16 lanes. Where lanes
+// follow each other, or each 1, 2, 4 … of them leave room for their second elements, as in sorting networks
+// and transforms, it is known from the first lane's place where everything is. Else a load is done for 8
+// lanes at a time if their places are within two vectors behind the first one's, which are permuted; a store
+// if lanes follow each other. Other ones are done by lanes.
+#include <algorithm>
+#include <bit>
+
 #include "plugins/vgpu/exec/native/lanes.hpp"
 #include "plugins/vgpu/exec/native/memory_access.hpp"
 #include "plugins/vgpu/exec/native/vectors.hpp"
@@ -18,18 +23,20 @@ using Xbyak::Ymm;
 
 constexpr auto kNear = Assembler::T_NEAR;
 
-// Where the first elements of 8 lanes are, of one dword or two, if each 1, 2 or 4 lanes leave room for the
+// Where the first elements of 8 lanes are, of one dword or two, if each 1, 2, 4 or 8 lanes leave room for the
 // second ones.
 struct alignas(32) Interleaved {
-  uint32_t at[2][3][8];
+  uint32_t at[2][4][8];
 };
+constexpr uint32_t place_in_turns(uint32_t lane, uint32_t together, uint32_t bytes) {
+  return (lane / together * 2 * together + lane % together) * bytes;
+}
 constexpr Interleaved kInterleaved = [] {
   Interleaved made{};
   for (uint32_t dwords = 1; dwords <= 2; ++dwords) {
-    for (uint32_t power = 0; power < 3; ++power) {
-      const uint32_t together = 1u << power;
+    for (uint32_t power = 0; power < 4; ++power) {
       for (uint32_t lane = 0; lane < 8; ++lane) {
-        made.at[dwords - 1][power][lane] = (lane / together * 2 * together + lane % together) * dwords * 4;
+        made.at[dwords - 1][power][lane] = place_in_turns(lane, 1u << power, dwords * 4);
       }
     }
   }
@@ -50,9 +57,12 @@ class LdsOfEight {
         bytes_(step.dwords * 4),
         addresses_(static_cast<int>(op.src[0].offset)),
         offsets_{static_cast<int>(op.aux), static_cast<int>(op.dst2)} {
-    const int gap = offsets_[1] - offsets_[0];
-    const bool is_power = gap == bytes_ || gap == bytes_ * 2 || gap == bytes_ * 4;
-    if (step.kind == MemoryStep::Kind::kLdsStore && step.pair && is_power) gap_ = gap;
+    if (step.kind == MemoryStep::Kind::kLdsAdd) return;
+    const int lanes = row_ / 4, gap = offsets_[1] - offsets_[0];
+    if (!step.pair) together_ = lanes;
+    for (int power = 1; step.pair && power <= gap / bytes_; power *= 2) {
+      if (gap == power * bytes_) together_ = std::min(power, lanes);
+    }
   }
 
   void emit() {
@@ -63,9 +73,10 @@ class LdsOfEight {
     eight_.broadcast(kLimit, a_.r8d);
     row_ == 256 ? a_.cmp(a_.rcx, -1) : a_.cmp(a_.ecx, -1);
     a_.jne(some, kNear);
-    if (gap_ != 0) {
-      store_interleaved(checked, done);
-    } else if (step_.dwords == 1 && step_.kind != MemoryStep::Kind::kLdsAdd) {
+    Label otherwise_placed;
+    if (together_ != 0) in_turns(otherwise_placed, done);
+    a_.L(otherwise_placed);
+    if (step_.dwords == 1 && step_.kind != MemoryStep::Kind::kLdsAdd) {
       together(checked, done);
     } else {
       check(false);
@@ -145,49 +156,120 @@ class LdsOfEight {
     }
     a_.jmp(done, kNear);
   }
-  // Two elements of all lanes, where the second ones lie between the first ones, as in sorting networks and
-  // transforms: by twos, fours or eights, and together in a row.
-  void store_interleaved(Label& apart, Label& done) {
-    const int both = 16 * bytes_;  // of 8 lanes
-    a_.mov(a_.rax, reinterpret_cast<uint64_t>(kInterleaved.at[step_.dwords - 1][gap_ / bytes_ / 2]));
-    a_.vpbroadcastd(kLanes, a_.dword[a_.rdx + addresses_]);
-    a_.avx2().vpaddd(kLanes, kLanes, a_.yword[a_.rax]);
-    a_.vmovdqa(kFarthest, kLimit);
-    if (step_.aligned) a_.vpxor(kBits, kBits, kBits);
-    a_.vpxor(kAll, kAll, kAll);
-    for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
-      if (chunk != 0) a_.avx2().vpaddd(kLanes, kLanes, a_.splat(static_cast<uint32_t>(both)));
-      a_.vmovdqa(kAddress, a_.yword[a_.rdx + addresses_ + chunk * 32]);
-      a_.avx2().vpmaxud(kFarthest, kFarthest, kAddress);
-      if (step_.aligned) a_.vpor(kBits, kBits, kAddress);
-      a_.vpxor(kAddress, kAddress, kLanes);
+  // All lanes, where each `together_` follow each other and then leave room for as many second elements. Goes
+  // on at `apart`, with nothing checked, if they do not.
+  void in_turns(Label& apart, Label& done) {
+    const auto last = static_cast<uint32_t>(row_ / 4 - 1);
+    const uint32_t reach =
+        place_in_turns(last, static_cast<uint32_t>(together_), static_cast<uint32_t>(bytes_));
+    a_.mov(a_.eax, a_.dword[a_.rdx + addresses_]);
+    a_.mov(a_.edi, a_.dword[a_.rdx + addresses_ + static_cast<int>(last) * 4]);
+    a_.sub(a_.edi, a_.eax);
+    a_.cmp(a_.edi, reach);
+    a_.jne(apart, kNear);
+    a_.sub(a_.r8d, reach);
+    a_.jb(apart, kNear);
+    a_.cmp(a_.eax, a_.r8d);
+    a_.ja(apart, kNear);
+    if (step_.aligned) {
+      a_.test(a_.eax, static_cast<uint32_t>(bytes_ - 1));
+      a_.jnz(apart, kNear);
+    }
+    const auto power = static_cast<size_t>(std::countr_zero(static_cast<uint32_t>(std::min(together_, 8))));
+    a_.mov(a_.rdi, reinterpret_cast<uint64_t>(kInterleaved.at[step_.dwords - 1][power]));
+    eight_.broadcast(kLanes, a_.eax);
+    a_.avx2().vpaddd(kLanes, kLanes, a_.yword[a_.rdi]);
+    a_.vpxor(kAll, kLanes, a_.yword[a_.rdx + addresses_]);
+    for (int chunk = 1; chunk < eight_.chunks(); ++chunk) {
+      a_.avx2().vpaddd(kAddress, kLanes, a_.splat(static_cast<uint32_t>(place_of_vector(chunk))));
+      a_.vpxor(kAddress, kAddress, a_.yword[a_.rdx + addresses_ + chunk * 32]);
       a_.vpor(kAll, kAll, kAddress);
     }
-    end_check();
     a_.vptest(kAll, kAll);
     a_.jnz(apart, kNear);
-    a_.mov(a_.eax, a_.dword[a_.rdx + addresses_]);
+    const bool is_load = step_.kind == MemoryStep::Kind::kLdsLoad;
     for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
-      for (int element = 0; element < 2; ++element) {
-        const auto row = [&](int d) { return a_.yword[a_.rdx + data_of(element) + d * row_ + chunk * 32]; };
-        a_.vmovdqa(Ymm(4 + element), row(0));
-        if (step_.dwords == 1) continue;
-        a_.vmovdqa(a_.ymm8, Ymm(4 + element));
-        a_.join_pairs(Ymm(4 + element), Ymm(6 + element), a_.ymm8, row(1));
+      if (together_ < 8) {
+        is_load ? load_in_turns(chunk) : store_in_turns(chunk);
+        continue;
       }
-      for (int part = 0; part < step_.dwords; ++part) {
-        interleave(a_.ymm9, a_.ymm10, Ymm(4 + part * 2), Ymm(5 + part * 2));
-        for (int half = 0; half < 2; ++half) {
-          a_.vmovdqu(a_.yword[place(0) + (chunk * both + part * 64 + half * 32)], Ymm(9 + half));
-        }
+      for (int element = 0; element < elements(); ++element) {
+        const RegExp at = place(element) + place_of_vector(chunk);
+        is_load ? load_following(at, chunk, element) : store_following(at, chunk, element);
       }
     }
     a_.jmp(done, kNear);
   }
+  int place_of_vector(int chunk) const {
+    return static_cast<int>(place_in_turns(static_cast<uint32_t>(chunk) * 8, static_cast<uint32_t>(together_),
+                                           static_cast<uint32_t>(bytes_)));
+  }
 
-  // Pieces of x and y, as long as the gap, in turns.
-  void interleave(const Ymm& first, const Ymm& second, const Ymm& x, const Ymm& y) {
-    switch (gap_) {
+  // Dword `d` of 8 lanes.
+  Xbyak::Address result_at(int element, int d, int chunk) const {
+    return a_.yword[a_.rdx + row_of(element * step_.dwords + d) + chunk * 32];
+  }
+  Xbyak::Address data_at(int element, int d, int chunk) const {
+    return a_.yword[a_.rdx + data_of(element) + d * row_ + chunk * 32];
+  }
+
+  // 8 lanes whose elements follow each other.
+  void load_following(const RegExp& at, int chunk, int element) {
+    if (step_.dwords == 1) {
+      a_.vmovdqu(a_.ymm4, a_.yword[at]);
+      return a_.vmovdqa(result_at(element, 0, chunk), a_.ymm4);
+    }
+    a_.vmovdqu(a_.ymm4, a_.yword[at]);
+    a_.vmovdqu(a_.ymm5, a_.yword[at + 32]);
+    put_pairs(a_.ymm4, a_.ymm5, chunk, element);
+  }
+  void put_pairs(const Ymm& first, const Ymm& second, int chunk, int element) {
+    a_.split_pairs(a_.ymm12, a_.ymm13, first, second);
+    a_.vmovdqa(result_at(element, 0, chunk), a_.ymm12);
+    a_.vmovdqa(result_at(element, 1, chunk), a_.ymm13);
+  }
+  void store_following(const RegExp& at, int chunk, int element) {
+    a_.vmovdqa(a_.ymm4, data_at(element, 0, chunk));
+    if (step_.dwords == 1) return a_.vmovdqu(a_.yword[at], a_.ymm4);
+    a_.join_pairs(a_.ymm5, a_.ymm6, a_.ymm4, data_at(element, 1, chunk));
+    a_.vmovdqu(a_.yword[at], a_.ymm5);
+    a_.vmovdqu(a_.yword[at + 32], a_.ymm6);
+  }
+
+  // 8 lanes whose two elements take turns.
+  void load_in_turns(int chunk) {
+    const RegExp at = place(0) + place_of_vector(chunk);
+    for (int part = 0; part < step_.dwords; ++part) {
+      const Ymm x(4 + part * 2), y(5 + part * 2);
+      a_.vmovdqu(a_.ymm9, a_.yword[at + part * 64]);
+      a_.vmovdqu(a_.ymm10, a_.yword[at + (part * 64 + 32)]);
+      take_turns_apart(x, y, a_.ymm9, a_.ymm10);
+      if (step_.dwords == 2) continue;
+      a_.vmovdqa(result_at(0, 0, chunk), x);
+      a_.vmovdqa(result_at(1, 0, chunk), y);
+    }
+    if (step_.dwords == 1) return;
+    put_pairs(a_.ymm4, a_.ymm6, chunk, 0);
+    put_pairs(a_.ymm5, a_.ymm7, chunk, 1);
+  }
+  void store_in_turns(int chunk) {
+    const RegExp at = place(0) + place_of_vector(chunk);
+    for (int element = 0; element < 2; ++element) {
+      a_.vmovdqa(Ymm(4 + element), data_at(element, 0, chunk));
+      if (step_.dwords == 1) continue;
+      a_.vmovdqa(a_.ymm8, Ymm(4 + element));
+      a_.join_pairs(Ymm(4 + element), Ymm(6 + element), a_.ymm8, data_at(element, 1, chunk));
+    }
+    for (int part = 0; part < step_.dwords; ++part) {
+      put_in_turns(a_.ymm9, a_.ymm10, Ymm(4 + part * 2), Ymm(5 + part * 2));
+      a_.vmovdqu(a_.yword[at + part * 64], a_.ymm9);
+      a_.vmovdqu(a_.yword[at + (part * 64 + 32)], a_.ymm10);
+    }
+  }
+
+  // Pieces of x and y, as long as those that are together, in turns; and back.
+  void put_in_turns(const Ymm& first, const Ymm& second, const Ymm& x, const Ymm& y) {
+    switch (together_ * bytes_) {
       case 4:
         return a_.join_pairs(first, second, x, y);
       case 8:
@@ -201,6 +283,23 @@ class LdsOfEight {
       default:
         a_.vmovdqa(first, x);
         a_.vmovdqa(second, y);
+    }
+  }
+  void take_turns_apart(const Ymm& x, const Ymm& y, const Ymm& first, const Ymm& second) {
+    switch (together_ * bytes_) {
+      case 4:
+        return a_.split_pairs(x, y, first, second);
+      case 8:
+        a_.vpunpcklqdq(x, first, second);
+        a_.vpunpckhqdq(y, first, second);
+        a_.vpermq(x, x, 0xd8);
+        return a_.vpermq(y, y, 0xd8);
+      case 16:
+        a_.vperm2i128(x, first, second, 0x20);
+        return a_.vperm2i128(y, first, second, 0x31);
+      default:
+        a_.vmovdqa(x, first);
+        a_.vmovdqa(y, second);
     }
   }
 
@@ -400,7 +499,7 @@ class LdsOfEight {
   const int bytes_;  // of an element
   const int addresses_;
   const int offsets_[2];
-  int gap_ = 0;  // stores of two elements that may interleave: from the first to the second
+  int together_ = 0;  // how many lanes may follow each other before their second elements come
 };
 
 }  // namespace
