@@ -109,9 +109,9 @@ void Assembler::vmovdqa32(const Zmm& to, const Operand& from) {
   const int k = to.getOpmaskIdx();
   with(from, [&](const Operand& value) {
     if (k == 0) return Base::vmovdqa(half(to), value);
-    Base::vmovdqa(ymm14, mask_of(k));
-    if (to.hasZero()) return Base::vpand(half(to), ymm14, value);
-    Base::vblendvps(half(to), half(to), value, ymm14);
+    const Ymm mask = mask_in_register(k, ymm14);
+    if (to.hasZero()) return Base::vpand(half(to), mask, value);
+    Base::vblendvps(half(to), half(to), value, mask);
   });
 }
 
@@ -120,9 +120,9 @@ void Assembler::vmovdqa32(const Address& to, const Zmm& from) {
   const int k = to.getOpmaskIdx();
   if (k == 0) return Base::vmovdqa(to, half(from));
   const Address place = yword[to.getRegExp()];
-  Base::vmovdqa(ymm14, mask_of(k));
+  const Ymm mask = mask_in_register(k, ymm14);
   Base::vmovdqa(ymm15, place);
-  Base::vblendvps(ymm15, ymm15, half(from), ymm14);
+  Base::vblendvps(ymm15, ymm15, half(from), mask);
   Base::vmovdqa(place, ymm15);
 }
 
@@ -161,28 +161,31 @@ void Assembler::join_pairs(const Ymm& first, const Ymm& second, const Ymm& low, 
 void Assembler::vpblendmd(const Zmm& to, const Zmm& no, const Operand& yes) {
   if (!eight_) return Base::vpblendmd(to, no, yes);
   with(yes, [&](const Operand& value) {
-    Base::vmovdqa(ymm14, mask_of(to.getOpmaskIdx()));
-    Base::vblendvps(half(to), half(no), value, ymm14);
+    Base::vblendvps(half(to), half(no), value, mask_in_register(to.getOpmaskIdx(), ymm14));
   });
 }
 
 // Comparisons
 // ---------------------------------------------------------------------------------------------------
 
+void Assembler::store_mask(const Opmask& k) {
+  if (!place_of(k).in_register) Base::vmovdqa(place_of(k).memory, ymm14);
+}
+
 void Assembler::keep_mask(const Opmask& k, bool inverted) {
-  const int among = k.getOpmaskIdx();
-  if (among != 0 && among != all_) {
-    const Address others = mask_of(among);
-    inverted ? Base::vpandn(ymm14, ymm14, others) : Base::vpand(ymm14, ymm14, others);
+  const Ymm to = made_in(k);
+  if (is_among(k)) {
+    const Operand& others = mask_of(k.getOpmaskIdx());
+    inverted ? Base::vpandn(to, ymm14, others) : Base::vpand(to, ymm14, others);
   } else if (inverted) {
-    Base::vpxor(ymm14, ymm14, splat(~0u));
+    Base::vpxor(to, to, splat(~0u));
   }
-  Base::vmovdqa(mask_of(k), ymm14);
+  store_mask(k);
 }
 
 void Assembler::vcmpps(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
   if (!eight_) return Base::vcmpps(k, x, y, how);
-  with(y, [&](const Operand& other) { Base::vcmpps(ymm14, half(x), other, how); });
+  with(y, [&](const Operand& other) { Base::vcmpps(compared_in(k), half(x), other, how); });
   keep_mask(k);
 }
 
@@ -190,109 +193,123 @@ void Assembler::vcmpps(const Opmask& k, const Zmm& x, const Operand& y, uint8_t 
 template <class Greater, class Lesser>
 void Assembler::compare_integers(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how,
                                  Greater&& greater, Lesser&& lesser) {
+  const Ymm to = compared_in(k);
   with(y, [&](const Operand& other) {
-    if (how == kEqual || how == kNotEqual) return Base::vpcmpeqd(ymm14, half(x), other);
-    how == kLess || how == kNotLess ? greater(half(x), other) : lesser(half(x), other);
-    Base::vpcmpeqd(ymm14, ymm14, half(x));
+    if (how == kEqual || how == kNotEqual) return Base::vpcmpeqd(to, half(x), other);
+    how == kLess || how == kNotLess ? greater(to, half(x), other) : lesser(to, half(x), other);
+    Base::vpcmpeqd(to, to, half(x));
   });
   keep_mask(k, how == kLess || how == kNotLessEqual || how == kNotEqual);
 }
 
 void Assembler::vpcmpd(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
   if (!eight_) return Base::vpcmpd(k, x, y, how);
+  if (how == kNotLessEqual) {
+    with(y, [&](const Operand& other) { Base::vpcmpgtd(compared_in(k), half(x), other); });
+    return keep_mask(k);
+  }
+  if (how == kLess && !y.isMEM()) {
+    Base::vpcmpgtd(compared_in(k), half(y), half(x));
+    return keep_mask(k);
+  }
   compare_integers(
-      k, x, y, how, [&](const Ymm& a, const Operand& b) { Base::vpmaxsd(ymm14, a, b); },
-      [&](const Ymm& a, const Operand& b) { Base::vpminsd(ymm14, a, b); });
+      k, x, y, how, [&](const Ymm& to, const Ymm& a, const Operand& b) { Base::vpmaxsd(to, a, b); },
+      [&](const Ymm& to, const Ymm& a, const Operand& b) { Base::vpminsd(to, a, b); });
 }
 
 void Assembler::vpcmpud(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how) {
   if (!eight_) return Base::vpcmpud(k, x, y, how);
   compare_integers(
-      k, x, y, how, [&](const Ymm& a, const Operand& b) { Base::vpmaxud(ymm14, a, b); },
-      [&](const Ymm& a, const Operand& b) { Base::vpminud(ymm14, a, b); });
+      k, x, y, how, [&](const Ymm& to, const Ymm& a, const Operand& b) { Base::vpmaxud(to, a, b); },
+      [&](const Ymm& to, const Ymm& a, const Operand& b) { Base::vpminud(to, a, b); });
 }
 
 void Assembler::vpcmpeqd(const Opmask& k, const Zmm& x, const Operand& y) {
   eight_ ? vpcmpd(k, x, y, kEqual) : Base::vpcmpeqd(k, x, y);
 }
 
-// ymm14: where x and y have no bit in common.
-void Assembler::find_apart(const Zmm& x, const Operand& y) {
-  with(y, [&](const Operand& other) { Base::vpand(ymm14, half(x), other); });
+// Where x and y have no bit in common.
+void Assembler::find_apart(const Opmask& k, const Zmm& x, const Operand& y) {
+  const Ymm to = compared_in(k);
+  with(y, [&](const Operand& other) { Base::vpand(to, half(x), other); });
   Base::vpxor(ymm15, ymm15, ymm15);
-  Base::vpcmpeqd(ymm14, ymm14, ymm15);
+  Base::vpcmpeqd(to, to, ymm15);
 }
 
 void Assembler::vptestnmd(const Opmask& k, const Zmm& x, const Operand& y) {
   if (!eight_) return Base::vptestnmd(k, x, y);
-  find_apart(x, y);
+  find_apart(k, x, y);
   keep_mask(k);
 }
 
 void Assembler::vptestmd(const Opmask& k, const Zmm& x, const Operand& y) {
   if (!eight_) return Base::vptestmd(k, x, y);
-  find_apart(x, y);
+  find_apart(k, x, y);
   keep_mask(k, true);
 }
 
 void Assembler::mask_of_signs(const Opmask& k, const Zmm& x) {
-  Base::vpsrad(ymm14, half(x), 31);
+  Base::vpsrad(compared_in(k), half(x), 31);
   keep_mask(k);
 }
 
 // Masks
 // ---------------------------------------------------------------------------------------------------
 
+template <class Fn>
+void Assembler::combine_masks(const Opmask& to, const Opmask& x, const Opmask& y, Fn&& fn) {
+  fn(made_in(to), mask_in_register(x.getIdx(), ymm14), mask_of(y.getIdx()));
+}
+
 void Assembler::kandw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::kandw(to, x, y);
-  Base::vmovdqa(ymm14, mask_of(x));
-  Base::vpand(ymm14, ymm14, mask_of(y));
-  keep_mask(to);
+  if (x.getIdx() == all_) return kmovw(to, y);
+  if (y.getIdx() == all_) return kmovw(to, x);
+  combine_masks(to, x, y, [&](const Ymm& made, const Ymm& a, const Operand& b) { Base::vpand(made, a, b); });
+  store_mask(to);
 }
 
 void Assembler::kandnw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::kandnw(to, x, y);
-  Base::vmovdqa(ymm14, mask_of(x));
-  Base::vpandn(ymm14, ymm14, mask_of(y));
-  keep_mask(to);
+  combine_masks(to, x, y, [&](const Ymm& made, const Ymm& a, const Operand& b) { Base::vpandn(made, a, b); });
+  store_mask(to);
 }
 
 void Assembler::korw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::korw(to, x, y);
-  Base::vmovdqa(ymm14, mask_of(x));
-  Base::vpor(ymm14, ymm14, mask_of(y));
-  keep_mask(to);
+  combine_masks(to, x, y, [&](const Ymm& made, const Ymm& a, const Operand& b) { Base::vpor(made, a, b); });
+  store_mask(to);
 }
 
 void Assembler::kxorw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::kxorw(to, x, y);
-  Base::vmovdqa(ymm14, mask_of(x));
-  Base::vpxor(ymm14, ymm14, mask_of(y));
-  keep_mask(to);
+  combine_masks(to, x, y, [&](const Ymm& made, const Ymm& a, const Operand& b) { Base::vpxor(made, a, b); });
+  store_mask(to);
 }
 
 void Assembler::kxnorw(const Opmask& to, const Opmask& x, const Opmask& y) {
   if (!eight_) return Base::kxnorw(to, x, y);
+  const Ymm made = made_in(to);
   if (x.getIdx() == y.getIdx()) {
-    Base::vpcmpeqd(ymm14, ymm14, ymm14);
-    return keep_mask(to);
+    Base::vpcmpeqd(made, made, made);
+    return store_mask(to);
   }
-  Base::vmovdqa(ymm14, mask_of(x));
-  Base::vpxor(ymm14, ymm14, mask_of(y));
-  keep_mask(to, true);
+  kxorw(to, x, y);
+  knotw(to, to);
 }
 
 void Assembler::knotw(const Opmask& to, const Opmask& x) {
   if (!eight_) return Base::knotw(to, x);
-  Base::vmovdqa(ymm14, mask_of(x));
-  keep_mask(to, true);
+  Base::vpxor(made_in(to), mask_in_register(x.getIdx(), ymm14), splat(~0u));
+  store_mask(to);
 }
 
 void Assembler::spread_bits(const Opmask& to, const Reg32& from) {
-  Base::vmovd(xmm14, from);
-  Base::vpbroadcastd(ymm14, xmm14);
-  spread_bits(ymm14, ymm14, 0);
-  Base::vmovdqa(mask_of(to), ymm14);
+  const Ymm made = made_in(to);
+  Base::vmovd(Xbyak::Xmm(made.getIdx()), from);
+  Base::vpbroadcastd(made, Xbyak::Xmm(made.getIdx()));
+  spread_bits(made, made, 0);
+  store_mask(to);
 }
 
 void Assembler::spread_bits(const Ymm& to, const Ymm& bits, int chunk) {
@@ -302,14 +319,16 @@ void Assembler::spread_bits(const Ymm& to, const Ymm& bits, int chunk) {
 
 void Assembler::kmovw(const Opmask& to, const Opmask& from) {
   if (!eight_) return Base::kmovw(to, from);
-  Base::vmovdqa(ymm14, mask_of(from));
-  Base::vmovdqa(mask_of(to), ymm14);
+  Base::vmovdqa(made_in(to), mask_of(from.getIdx()));
+  store_mask(to);
 }
 
 void Assembler::kmovw(const Opmask& to, const Address& from) {
   if (!eight_) return Base::kmovw(to, from);
-  movzx(eax, from);
-  spread_bits(to, eax);
+  const Ymm made = made_in(to);
+  Base::vpbroadcastb(made, from);
+  spread_bits(made, made, 0);
+  store_mask(to);
 }
 
 void Assembler::kmovw(const Address& to, const Opmask& from) {
@@ -320,8 +339,7 @@ void Assembler::kmovw(const Address& to, const Opmask& from) {
 
 void Assembler::kmovw(const Reg32& to, const Opmask& from) {
   if (!eight_) return Base::kmovw(to, from);
-  Base::vmovdqa(ymm14, mask_of(from));
-  Base::vmovmskps(to, ymm14);
+  Base::vmovmskps(to, mask_in_register(from.getIdx(), ymm14));
 }
 
 void Assembler::kmovd(const Opmask& to, const Reg32& from) {
@@ -330,8 +348,8 @@ void Assembler::kmovd(const Opmask& to, const Reg32& from) {
 
 void Assembler::jump_if_none(const Opmask& k, const Xbyak::Label& label) {
   if (eight_) {
-    Base::vmovdqa(ymm14, mask_of(k));
-    Base::vptest(ymm14, ymm14);
+    const Ymm mask = mask_in_register(k.getIdx(), ymm14);
+    Base::vptest(mask, mask);
   } else {
     Base::kortestw(k, k);
   }
@@ -343,8 +361,8 @@ void Assembler::jump_if_all(const Opmask& k, const Xbyak::Label& label) {
     Base::kortestw(k, k);
     return jc(label, T_NEAR);
   }
-  Base::vmovdqa(ymm14, mask_of(k));
-  Base::vptest(ymm14, splat(~0u));  // carry: nothing of the second is missing in the first
+  // Carry: nothing of the second is missing in the first.
+  Base::vptest(mask_in_register(k.getIdx(), ymm14), splat(~0u));
   jc(label, T_NEAR);
 }
 

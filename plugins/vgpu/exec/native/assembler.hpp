@@ -1,12 +1,14 @@
 // The assembler of native code. Emitters write AVX-512: vectors of 16 lanes, lane masks in k1 … k7. On hosts
-// without it the same calls make AVX2: vectors of 8 lanes in ymm0 … ymm13, lane masks as vectors in memory,
-// ymm14 and ymm15 for what one call needs. So an operation is written once. Whatever AVX2 cannot do in a few
-// instructions is missing here in that form; emitters ask eight_lanes(), or leave it to handlers.
+// without it the same calls make AVX2: vectors of 8 lanes in ymm0 … ymm13, lane masks as vectors, each in one
+// of these registers or in memory, ymm14 and ymm15 for what one call needs. So an operation is written once.
+// Whatever AVX2 cannot do in a few instructions is missing here in that form; emitters ask eight_lanes(), or
+// leave it to handlers.
 #pragma once
 
 #define XBYAK_NO_OP_NAMES
 #include <xbyak/xbyak.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -26,12 +28,16 @@ class Assembler : public Xbyak::CodeGenerator {
   using Zmm = Xbyak::Zmm;
 
  public:
-  /// As wide as the request says. Of 8 lanes: their masks are in the wave's temporary rows.
+  /// As wide as the request says. Of 8 lanes: their masks are in the wave's temporary rows, unless they are
+  /// put elsewhere.
   Assembler(std::span<uint8_t> buffer, const Request& request)
       : CodeGenerator(buffer.size(), buffer.data()),
         eight_(request.has_eight_lanes()),
         masks_at_(static_cast<int>(request.layout.temporary_offset(0))) {
-    static_assert(8 * 32 <= kTemporaryRows * 32 * 4);
+    static_assert(kMaskCount * 32 <= kTemporaryRows * 32 * 4);
+    for (int k = 0; k < kMaskCount; ++k) {
+      mask_places_[static_cast<size_t>(k)].memory = yword[rdx + masks_at_ + k * 32];
+    }
   }
 
   bool eight_lanes() const { return eight_; }
@@ -177,7 +183,7 @@ class Assembler : public Xbyak::CodeGenerator {
   void knotw(const Opmask& to, const Opmask& x);
   /// Bits and masks: those of the lanes of one vector.
   void kmovw(const Opmask& to, const Opmask& from);
-  void kmovw(const Opmask& to, const Address& from);  ///< Of 8 lanes: uses eax.
+  void kmovw(const Opmask& to, const Address& from);
   void kmovw(const Address& to, const Opmask& from);  ///< Of 8 lanes: uses eax.
   void kmovw(const Reg32& to, const Opmask& from);
   void kmovd(const Opmask& to, const Reg32& from);
@@ -194,10 +200,22 @@ class Assembler : public Xbyak::CodeGenerator {
   }
   /// x + 1 or x - 1 in the mask's lanes.
   void increase(const Zmm& to, const Opmask& k) {
-    Base::vpsubd(half(to), half(to), mask_of(k));
+    Base::vpsubd(half(to), half(to), mask_of(k.getIdx()));
   }
   void decrease(const Zmm& to, const Opmask& k) {
-    Base::vpaddd(half(to), half(to), mask_of(k));
+    Base::vpaddd(half(to), half(to), mask_of(k.getIdx()));
+  }
+  /// The mask is in this register from now on, where nothing is of it yet; back in memory, with what it has.
+  void put_mask(const Opmask& k, int reg) {
+    place_of(k).reg = Ymm(reg), place_of(k).in_register = true;
+  }
+  void spill_mask(const Opmask& k) {
+    Base::vmovdqa(place_of(k).memory, place_of(k).reg);
+    forget_mask(k);
+  }
+  /// It is in no register any more, and nowhere else.
+  void forget_mask(const Opmask& k) {
+    place_of(k).in_register = false;
   }
   /// Where x is negative, as comparisons do.
   void mask_of_signs(const Opmask& k, const Zmm& x);
@@ -223,21 +241,52 @@ class Assembler : public Xbyak::CodeGenerator {
   static Ymm half(const Operand& reg) {
     return Ymm(reg.getIdx());
   }
-  Address mask_of(int k) const {
-    return yword[rdx + masks_at_ + k * 32];
+  // Of 8 lanes: where a mask is.
+  struct MaskPlace {
+    bool in_register = false;
+    Ymm reg{0};
+    Address memory = Address(256);
+  };
+  static constexpr int kMaskCount = 8;
+
+  MaskPlace& place_of(const Opmask& k) {
+    return mask_places_[static_cast<size_t>(k.getIdx())];
   }
-  Address mask_of(const Opmask& k) const {
-    return mask_of(k.getIdx());
+  const Operand& mask_of(int k) const {
+    const MaskPlace& place = mask_places_[static_cast<size_t>(k)];
+    if (place.in_register) return place.reg;
+    return place.memory;
   }
+  // In a register, loaded to `scratch` if it is in none.
+  Ymm mask_in_register(int k, const Ymm& scratch) {
+    const MaskPlace& place = mask_places_[static_cast<size_t>(k)];
+    if (place.in_register) return place.reg;
+    Base::vmovdqa(scratch, place.memory);
+    return scratch;
+  }
+  // What leaves out lanes that are in no other mask.
+  bool is_among(const Opmask& k) const {
+    return k.getOpmaskIdx() != 0 && k.getOpmaskIdx() != all_;
+  }
+  // Where a mask is made, for store_mask(); and where a comparison leaves all bits of lanes for which it
+  // holds (or does not), for keep_mask().
+  Ymm made_in(const Opmask& k) {
+    return place_of(k).in_register ? place_of(k).reg : ymm14;
+  }
+  Ymm compared_in(const Opmask& k) {
+    return is_among(k) ? ymm14 : made_in(k);
+  }
+  void store_mask(const Opmask& k);
+  void keep_mask(const Opmask& k, bool inverted = false);
   const Xbyak::Label& constant(uint64_t value, uint32_t bytes);
   Address lane_bits(int chunk);
   void spread_bits(const Opmask& to, const Reg32& from);
-  /// ymm14, where a comparison has left all bits of lanes for which it holds (or does not), to a mask.
-  void keep_mask(const Opmask& k, bool inverted = false);
   template <class Greater, class Lesser>
   void compare_integers(const Opmask& k, const Zmm& x, const Operand& y, uint8_t how, Greater&& greater,
                         Lesser&& lesser);
-  void find_apart(const Zmm& x, const Operand& y);
+  template <class Fn>
+  void combine_masks(const Opmask& to, const Opmask& x, const Opmask& y, Fn&& fn);
+  void find_apart(const Opmask& k, const Zmm& x, const Operand& y);
 
   // An operand in the form that AVX2 knows: may be in ymm15.
   template <class Fn>
@@ -256,12 +305,12 @@ class Assembler : public Xbyak::CodeGenerator {
     if (k == 0) return fn(half(to));
     fn(ymm14);
     if (to.hasZero()) return Base::vpand(half(to), ymm14, mask_of(k));
-    Base::vmovdqa(ymm15, mask_of(k));
-    Base::vblendvps(half(to), half(to), ymm14, ymm15);
+    Base::vblendvps(half(to), half(to), ymm14, mask_in_register(k, ymm15));
   }
 
   const bool eight_;
   const int masks_at_;
+  std::array<MaskPlace, kMaskCount> mask_places_;
   std::deque<Constant> pool_;
   int all_ = 0;  // the mask that has all bits
   Xbyak::Label lane_bits_;

@@ -18,7 +18,8 @@ using Xbyak::Zmm;
 namespace {
 
 constexpr unsigned kCollectors = 2;
-// For 16 lanes each, of all lanes together: what is longer has its loop only, so that code stays small.
+// For 16 lanes each, of all lanes together: what is longer has its loop only, so that code stays small. (With
+// AVX2 one more, for waves whose lanes are all active.)
 constexpr size_t kUnrolledSteps = 96;
 
 }  // namespace
@@ -34,18 +35,30 @@ Lanes::Lanes(Assembler& assembler, const Request& request, const std::vector<Ste
 void Lanes::find_uses() {
   uses_.resize(steps_.size());
   std::vector<uint32_t> next(layout_.vgprs + 2, kNever);
+  std::array<uint32_t, kScalarSlots> next_mask;
+  next_mask.fill(kAtEnd);
   Scalars dead;  // masks that are made again before anybody reads them
   for (uint32_t index = static_cast<uint32_t>(steps_.size()); index-- > 0;) {
     const Step& step = steps_[index];
     Uses& uses = uses_[index];
     if (step.mask_out != kNoMask) {
       uses.mask_matters = !dead[step.mask_out];
+      uses.mask_out = next_mask[step.mask_out];
       dead.set(step.mask_out);
     }
-    if (step.mask_in != kNoMask) dead.reset(step.mask_in);
+    if (step.mask_in != kNoMask) {
+      uses.mask_in = next_mask[step.mask_in];
+      next_mask[step.mask_in] = index;
+      dead.reset(step.mask_in);
+    }
     if (step.kind == StepKind::kMask) {
+      for (unsigned i = 0; i < 3; ++i) {
+        if (step.src[i].kind == Input::Kind::kScalar) uses.next[i][0] = next_mask[step.src[i].index];
+      }
       for (const Input& input : step.src) {
-        if (input.kind == Input::Kind::kScalar) dead.reset(input.index);
+        if (input.kind != Input::Kind::kScalar) continue;
+        next_mask[input.index] = index;
+        dead.reset(input.index);
       }
       continue;
     }
@@ -101,8 +114,9 @@ unsigned Lanes::free_slot() {
   }
   if (best == none) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
   Slot& slot = slots_[best];
-  if (slot.dirty && unrolled_) a.vmovdqa32(row_at(slot.row), Zmm(static_cast<int>(best)));
-  if (slot.dirty && !unrolled_) a.vmovdqa32(row_at(slot.row) | k_exec, Zmm(static_cast<int>(best)));
+  if (is_mask(slot)) a.spill_mask(Opmask(static_cast<int>(slot.row - kMaskRow)));
+  if (slot.dirty && all_active_) a.vmovdqa32(row_at(slot.row), Zmm(static_cast<int>(best)));
+  if (slot.dirty && !all_active_) a.vmovdqa32(row_at(slot.row) | k_exec, Zmm(static_cast<int>(best)));
   slot = {};
   return best;
 }
@@ -275,7 +289,25 @@ void Lanes::put_wide(const Zmm& half0, const Zmm& half1) {
 // Masks
 // ---------------------------------------------------------------------------------------------------
 
-unsigned Lanes::free_mask() {
+void Lanes::put_mask(uint32_t k, unsigned slot, uint32_t next) {
+  slots_[slot] = {kMaskRow + k, false, false, next};
+  a.put_mask(Opmask(static_cast<int>(k)), static_cast<int>(slot));
+}
+
+// Of its register, if it has one.
+void Lanes::take_mask_out(uint32_t k) {
+  for (Slot& slot : slots_) {
+    if (slot.row == kMaskRow + k) slot = {};
+  }
+  a.forget_mask(Opmask(static_cast<int>(k)));
+}
+
+void Lanes::drop_mask(unsigned at) {
+  masks_[at] = {};
+  if (a.eight_lanes()) take_mask_out(at + 1);
+}
+
+unsigned Lanes::free_mask(uint32_t next) {
   unsigned best = kMasks;
   for (unsigned i = 0; i < kMasks; ++i) {
     const MaskSlot& slot = masks_[i];
@@ -286,22 +318,26 @@ unsigned Lanes::free_mask() {
     }
     if (best == kMasks || slot.used < masks_[best].used) best = i;
   }
-  MaskSlot& slot = masks_[best];
+  const MaskSlot& slot = masks_[best];
   if (slot.scalar != kFree && slot.dirty) a.kmovw(mask_at(slot.scalar), Opmask(static_cast<int>(best) + 1));
-  slot = {};
-  slot.pinned = true;
+  drop_mask(best);
+  masks_[best].pinned = true;
+  if (a.eight_lanes()) put_mask(best + 1, free_slot(), next);
   return best;
 }
 
-Opmask Lanes::mask_of(uint32_t scalar) {
+Opmask Lanes::mask_of(uint32_t scalar, uint32_t next) {
   if (scalar == isa::code::kExecLo) return k_exec;
   for (unsigned i = 0; i < kMasks; ++i) {
     if (masks_[i].scalar != scalar) continue;
     masks_[i].used = ++clock_;
     masks_[i].pinned = true;
+    for (Slot& slot : slots_) {
+      if (slot.row == kMaskRow + i + 1) slot.next = next;
+    }
     return Opmask(static_cast<int>(i) + 1);
   }
-  const unsigned at = free_mask();
+  const unsigned at = free_mask(next);
   masks_[at].scalar = scalar;
   masks_[at].used = ++clock_;
   const Opmask mask(static_cast<int>(at) + 1);
@@ -309,12 +345,28 @@ Opmask Lanes::mask_of(uint32_t scalar) {
   return mask;
 }
 
+// Of 8 lanes: in a register where that costs nothing, for emitters may ask for it where not all lanes go.
+Opmask Lanes::scratch_mask(unsigned n) {
+  const Opmask mask(kFirstScratchMask + static_cast<int>(n));
+  if (!a.eight_lanes() || has_scratch_mask_[n]) return mask;
+  has_scratch_mask_[n] = true;
+  unsigned best = kSlotsOfEight;
+  for (unsigned i = 0; i < kSlotsOfEight; ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.row != kFree && (slot.pinned || slot.dirty || is_mask(slot))) continue;
+    if (best == kSlotsOfEight || slot.row == kFree || slot.next > slots_[best].next) best = i;
+    if (slot.row == kFree) break;
+  }
+  if (best != kSlotsOfEight) put_mask(static_cast<uint32_t>(mask.getIdx()), best, 0);
+  return mask;
+}
+
 Opmask Lanes::mask_in() {
-  return mask_of(step_->mask_in);
+  return mask_of(step_->mask_in, uses_[index_].mask_in);
 }
 
 Opmask Lanes::mask_out() {
-  if (new_mask_ < 0) new_mask_ = static_cast<int>(free_mask());
+  if (new_mask_ < 0) new_mask_ = static_cast<int>(free_mask(uses_[index_].mask_out));
   return Opmask(new_mask_ + 1);
 }
 
@@ -340,13 +392,13 @@ void Lanes::run_step(uint32_t index) {
       a.vminps(limited, value, a.splat(0x3f800000));
       const Zmm zero = temporary();
       a.vpxord(zero, zero, zero);
-      a.vcmpps(k_a, value, zero, 0x1e);
+      a.vcmpps(k_a(), value, zero, 0x1e);
       if (mode.dx10_clamp) {
-        a.vmovaps(value | k_a | Xbyak::util::T_z, limited);
+        a.vmovaps(value | k_a() | Xbyak::util::T_z, limited);
       } else {
-        a.vcmpps(k_b, value, value, 7);
-        a.vmovaps(limited | k_a | Xbyak::util::T_z, limited);
-        a.vmovaps(value | k_b, limited);
+        a.vcmpps(k_b(), value, value, 7);
+        a.vmovaps(limited | k_a() | Xbyak::util::T_z, limited);
+        a.vmovaps(value | k_b(), limited);
       }
     }
   }
@@ -361,33 +413,48 @@ void Lanes::run_step(uint32_t index) {
     slots_[made] = {row, true, false, uses_[index].result[part]};
   }
   if (new_mask_ >= 0) {
-    for (MaskSlot& slot : masks_) {
-      if (slot.scalar == step_->mask_out) slot = {};
+    for (unsigned i = 0; i < kMasks; ++i) {
+      if (masks_[i].scalar == step_->mask_out) drop_mask(i);
     }
     masks_[static_cast<unsigned>(new_mask_)] = {step_->mask_out, true, false, ++clock_};
+  }
+  for (unsigned n = 0; n < 2; ++n) {
+    if (has_scratch_mask_[n]) take_mask_out(kFirstScratchMask + n);
+    has_scratch_mask_[n] = false;
   }
   for (Slot& slot : slots_) slot.pinned = false;
   for (MaskSlot& slot : masks_) slot.pinned = false;
 }
 
 void Lanes::write_back_rows() {
-  Label full;
+  const auto dirty = [this](auto&& write) {
+    for (unsigned i = 0; i < kSlots; ++i) {
+      if (slots_[i].dirty) write(slots_[i].row, Zmm(static_cast<int>(i)));
+    }
+  };
+  const auto all = [this](uint32_t row, const Zmm& reg) { a.vmovdqa32(row_at(row), reg); };
+  if (all_active_) return dirty(all);
   if (std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.dirty; })) return;
-  a.jump_if_all(k_exec, full);
-  a.knotw(k_a, k_exec);
-  for (unsigned i = 0; i < kSlots; ++i) {
-    if (slots_[i].dirty) a.vmovdqa32(Zmm(static_cast<int>(i)) | k_a, row_at(slots_[i].row));
+  Label full;
+  const Opmask inactive(kFirstScratchMask);
+  if (a.eight_lanes()) {
+    a.cmp(a.r9b, 0xff);
+    a.je(full, Assembler::T_NEAR);
+    a.put_mask(inactive, 15);
+  } else {
+    a.jump_if_all(k_exec, full);
   }
+  a.knotw(inactive, k_exec);
+  dirty([&](uint32_t row, const Zmm& reg) { a.vmovdqa32(reg | inactive, row_at(row)); });
+  a.forget_mask(inactive);
   a.L(full);
-  for (unsigned i = 0; i < kSlots; ++i) {
-    if (slots_[i].dirty) a.vmovdqa32(row_at(slots_[i].row), Zmm(static_cast<int>(i)));
-  }
+  dirty(all);
 }
 
 // Nothing is in registers yet.
 void Lanes::begin_lanes() {
   slots_ = {};
-  masks_ = {};
+  for (unsigned i = 0; i < kMasks; ++i) drop_mask(i);
 }
 
 Reg64 Lanes::collector_of(size_t n) const {
@@ -445,41 +512,52 @@ void Lanes::hand_on_masks(ScalarCode& scalars) const {
 }
 
 void Lanes::emit_unrolled() {
-  unrolled_ = true;
+  unrolled_ = all_active_ = true;
   a.kxnorw(k_exec, k_exec, k_exec);
   a.assume_all(k_exec);
   for (chunk_ = 0; chunk_ < chunks(); ++chunk_) {
     begin_lanes();
     for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
-    for (unsigned i = 0; i < kSlots; ++i) {
-      if (slots_[i].dirty) a.vmovdqa32(row_at(slots_[i].row), Zmm(static_cast<int>(i)));
-    }
+    write_back_rows();
     collect_masks();
   }
   store_collected();
   a.assume_nothing();
-  unrolled_ = false;
+  unrolled_ = all_active_ = false;
   chunk_ = 0;
 }
 
 void Lanes::emit_piece() {
-  unrolled_ = true;
+  unrolled_ = all_active_ = true;
   a.assume_all(k_exec);
   begin_lanes();
   for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
   a.assume_nothing();
-  unrolled_ = false;
+  unrolled_ = all_active_ = false;
+}
+
+// The loop for waves whose lanes are all active.
+void Lanes::emit_loop_of_all() {
+  all_active_ = true;
+  a.kxnorw(k_exec, k_exec, k_exec);
+  a.assume_all(k_exec);
+  emit_loop();
+  a.assume_nothing();
+  all_active_ = false;
 }
 
 void Lanes::emit_loop() {
   const bool makes_masks =
       std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.mask_out != kNoMask; });
-  a.mov(a.r9, a.rcx);
+  if (a.eight_lanes() && !all_active_) return emit_loop_of_eight(makes_masks);
   Label loop, skipped;
+  if (!all_active_) a.mov(a.r9, a.rcx);
   a.L(loop);
-  a.kmovd(k_exec, a.r9d);
-  a.shr(a.r9, static_cast<uint8_t>(a.lanes()));
-  if (!makes_masks) a.jump_if_none(k_exec, skipped);
+  if (!all_active_) {
+    a.kmovd(k_exec, a.r9d);
+    a.shr(a.r9, static_cast<uint8_t>(a.lanes()));
+    if (!makes_masks) a.jump_if_none(k_exec, skipped);
+  }
   begin_lanes();
   for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
   write_back_rows();
@@ -487,9 +565,36 @@ void Lanes::emit_loop() {
   a.L(skipped);
   a.add(a.r10, static_cast<uint32_t>(a.bytes()));
   a.add(a.r11, a.lanes() / 8);
+  jump_if_rows_left(loop);
+  store_collected();
+}
+
+void Lanes::jump_if_rows_left(const Label& loop) {
   a.lea(a.rax, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias + layout_.row_bytes())]);
   a.cmp(a.r10, a.rax);
   a.jne(loop, Assembler::T_NEAR);
+}
+
+// Its lowest bits in r9 are those of the lanes that are done at present. Where no masks are made, lanes
+// behind the last active one are none of its business.
+void Lanes::emit_loop_of_eight(bool makes_masks) {
+  Label loop, skipped;
+  a.mov(a.r9, a.rcx);
+  a.L(loop);
+  if (!makes_masks) {
+    a.test(a.r9b, a.r9b);
+    a.jz(skipped, Assembler::T_NEAR);
+  }
+  a.kmovd(k_exec, a.r9d);
+  begin_lanes();
+  for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
+  write_back_rows();
+  collect_masks();
+  a.L(skipped);
+  a.add(a.r10, static_cast<uint32_t>(a.bytes()));
+  a.add(a.r11, 1);
+  a.shr(a.r9, 8);
+  makes_masks ? jump_if_rows_left(loop) : a.jnz(loop, Assembler::T_NEAR);
   store_collected();
 }
 
@@ -499,17 +604,18 @@ void Lanes::emit(uint32_t scc_mask) {
   Label some, done;
   std::vector<uint32_t> left;
   const bool is_short = steps_.size() * layout_.wave_size / 16 <= kUnrolledSteps;
-  if (is_short) {
+  const bool is_twice = is_short || a.eight_lanes();
+  if (is_twice) {
     layout_.wave_size == 64 ? a.cmp(a.rcx, -1) : a.cmp(a.ecx, -1);
     a.jne(some, Assembler::T_NEAR);
-    emit_unrolled();
+    is_short ? emit_unrolled() : emit_loop_of_all();
     left = left_;
     a.jmp(done, Assembler::T_NEAR);
     a.L(some);
   }
   emit_loop();
   a.L(done);
-  if (is_short && left != left_) left_.clear();
+  if (is_twice && left != left_) left_.clear();
   if (scc_mask != kNoMask) {
     const auto at = static_cast<int>(scc_mask * 4);
     a.xor_(a.eax, a.eax);
@@ -527,15 +633,16 @@ void emit_mask_logic(Lanes& lanes) {
   Assembler& a = lanes.a;
   const Step& step = lanes.step();
   const MaskLogic logic = step.mask->logic;
-  const auto source = [&](unsigned i, const Opmask& scratch) {
+  const auto source = [&](unsigned i) {
     const Input& input = step.src[i];
-    if (input.kind == Input::Kind::kScalar) return lanes.mask_of(input.index);
+    if (input.kind == Input::Kind::kScalar) return lanes.source_mask(i);
+    const Opmask scratch = i == 0 ? lanes.k_a() : lanes.k_b();
     input.bits == 0 ? a.kxorw(scratch, scratch, scratch) : a.kxnorw(scratch, scratch, scratch);
     return scratch;
   };
-  const Opmask one = source(0, lanes.k_a);
+  const Opmask one = source(0);
   const bool unary = logic == MaskLogic::kMove || logic == MaskLogic::kNot;
-  const Opmask other = unary ? one : source(1, lanes.k_b);
+  const Opmask other = unary ? one : source(1);
   const Opmask to = lanes.mask_out();
   switch (logic) {
     case MaskLogic::kMove:
@@ -551,14 +658,14 @@ void emit_mask_logic(Lanes& lanes) {
     case MaskLogic::kAndNot:  // the host inverts the first
       return a.kandnw(to, other, one);
     case MaskLogic::kOrNot:
-      a.knotw(lanes.k_b, other);
-      return a.korw(to, one, lanes.k_b);
+      a.knotw(lanes.k_b(), other);
+      return a.korw(to, one, lanes.k_b());
     case MaskLogic::kNand:
-      a.kandw(lanes.k_b, one, other);
-      return a.knotw(to, lanes.k_b);
+      a.kandw(lanes.k_b(), one, other);
+      return a.knotw(to, lanes.k_b());
     case MaskLogic::kNor:
-      a.korw(lanes.k_b, one, other);
-      return a.knotw(to, lanes.k_b);
+      a.korw(lanes.k_b(), one, other);
+      return a.knotw(to, lanes.k_b());
     case MaskLogic::kXnor:
       return a.kxnorw(to, one, other);
   }

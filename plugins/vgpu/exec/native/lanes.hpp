@@ -13,8 +13,8 @@
 //   k5, k6            scratch of one instruction
 //   k7                the bits of EXEC
 // Code without the loop moves neither r10 nor r11, and has all bits set in k7.
-// On hosts with AVX2 only, what is said of 16 lanes is true of 8: rows and scratch share ymm0 … ymm13, and
-// lane masks are in memory (assembler.hpp).
+// On hosts with AVX2 only, what is said of 16 lanes is true of 8: rows, scratch and lane masks share ymm0 …
+// ymm13, and masks for which there is no room, as well as EXEC, are in memory (assembler.hpp).
 //
 // Inactive lanes are computed like the others and left out when a row goes back to memory.
 #pragma once
@@ -86,14 +86,22 @@ class Lanes {
   Xbyak::Opmask mask_out();
   /// Whether somebody sees it.
   bool mask_matters() const { return mask_matters_; }
-  Xbyak::Opmask mask_of(uint32_t slot);
-  const Xbyak::Opmask k_a{5}, k_b{6}, k_exec{7};
+  /// A mask that is read; `next` is the step after this one that does so, too.
+  Xbyak::Opmask mask_of(uint32_t slot, uint32_t next);
+  Xbyak::Opmask source_mask(unsigned i) { return mask_of(step_->src[i].index, next_use(i, 0)); }
+  /// Scratch of one instruction.
+  Xbyak::Opmask k_a() { return scratch_mask(0); }
+  Xbyak::Opmask k_b() { return scratch_mask(1); }
+  const Xbyak::Opmask k_exec{7};
 
  private:
   static constexpr unsigned kSlots = 24, kTemporaries = 8, kMasks = 4;
   static constexpr unsigned kSlotsOfEight = 14;
   static constexpr uint32_t kFree = ~0u, kResult = ~1u, kTemporary = ~2u;
+  static constexpr uint32_t kMaskRow = ~15u;  // + k: the slot of a mask
+  static constexpr int kFirstScratchMask = 5;
   static constexpr uint32_t kNever = ~0u;
+  static constexpr uint32_t kAtEnd = kNever - 1;
 
   struct Slot {
     uint32_t row = kFree;
@@ -111,6 +119,9 @@ class Lanes {
   uint32_t chunks() const { return layout_.wave_size / a.lanes(); }
   unsigned slot_count() const { return a.eight_lanes() ? kSlotsOfEight : kSlots; }
   void emit_loop();
+  void emit_loop_of_all();
+  void emit_loop_of_eight(bool makes_masks);
+  void jump_if_rows_left(const Xbyak::Label& loop);
   void emit_unrolled();
   void begin_lanes();
   void collect_masks();
@@ -125,7 +136,12 @@ class Lanes {
   void run_step(uint32_t index);
   int cached(uint32_t row) const;
   unsigned free_slot();
-  unsigned free_mask();
+  static bool is_mask(const Slot& slot) { return slot.row >= kMaskRow && slot.row < kMaskRow + 8; }
+  void put_mask(uint32_t k, unsigned slot, uint32_t next);
+  void take_mask_out(uint32_t k);
+  unsigned free_mask(uint32_t next);
+  void drop_mask(unsigned at);
+  Xbyak::Opmask scratch_mask(unsigned n);
   Xbyak::Zmm load(uint32_t row, uint32_t next);
   void write_back_rows();
   uint32_t next_use(unsigned i, unsigned part) const { return uses_[index_].next[i][part]; }
@@ -135,6 +151,7 @@ class Lanes {
   std::vector<uint32_t> collected_;  // masks in r8 and rdi
   std::vector<uint32_t> left_;       // those that are there in the end
   bool unrolled_ = false;
+  bool all_active_ = false;
   uint32_t chunk_ = 0;  // of 16 lanes, if the code is only for these
   const Step* step_ = nullptr;
   uint32_t index_ = 0;
@@ -144,6 +161,7 @@ class Lanes {
     uint32_t next[3][2] = {{kNever, kNever}, {kNever, kNever}, {kNever, kNever}};
     uint32_t result[2] = {kNever, kNever};
     bool mask_matters = true;
+    uint32_t mask_in = kNever, mask_out = kNever;
   };
   std::vector<Uses> uses_;
   std::array<Slot, kSlots> slots_;
@@ -152,6 +170,7 @@ class Lanes {
   std::deque<Xbyak::Zmm> registers_;
   int results_[2] = {-1, -1};
   int new_mask_ = -1;
+  bool has_scratch_mask_[2] = {};
   unsigned temporaries_ = 0;
   std::array<unsigned, kSlotsOfEight> temporary_slots_;  // where they share registers with rows
   uint32_t clock_ = 0;

@@ -230,9 +230,9 @@ void field_signed(Lanes& l) {
   l.a.vpxord(unused, unused, unused);
   l.a.vpsubd(unused, unused, width);
   l.a.vpandd(unused, unused, l.a.splat(31));
-  l.a.vptestmd(l.k_a, width, width);
+  l.a.vptestmd(l.k_a(), width, width);
   l.a.vpsllvd(field, field, unused);
-  l.a.vpsravd(l.result() | l.k_a | T_z, field, unused);
+  l.a.vpsravd(l.result() | l.k_a() | T_z, field, unused);
 }
 
 void field_mask(Lanes& l) {
@@ -253,8 +253,8 @@ void population(Lanes& l) {
 void first_high(Lanes& l) {
   const Zmm value = l.reg(0), to = l.result();
   l.a.vplzcntd(to, value);
-  l.a.vptestnmd(l.k_a, value, value);
-  l.a.vpternlogd(to | l.k_a, to, to, 0xff);
+  l.a.vptestnmd(l.k_a(), value, value);
+  l.a.vpternlogd(to | l.k_a(), to, to, 0xff);
 }
 
 // Bytes: each nibble's mirror, put in the other half; then the bytes the other way round.

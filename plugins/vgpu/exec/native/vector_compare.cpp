@@ -33,17 +33,17 @@ void compare_wide(Lanes& l) {
   const Zmm x_low = l.reg(0, 0), x_high = l.reg(0, 1), y_low = l.reg(1, 0), y_high = l.reg(1, 1);
   const Opmask to = l.mask_out();
   // The high halves decide unless they are equal.
-  a.vpcmpeqd(l.k_a | l.k_exec, x_high, y_high);
-  if (How == kEq) return a.vpcmpeqd(to | l.k_a, x_low, y_low);
+  a.vpcmpeqd(l.k_a() | l.k_exec, x_high, y_high);
+  if (How == kEq) return a.vpcmpeqd(to | l.k_a(), x_low, y_low);
   if (How == kNe) {
-    a.vpcmpeqd(l.k_a | l.k_a, x_low, y_low);
-    return a.kandnw(to, l.k_a, l.k_exec);
+    a.vpcmpeqd(l.k_a() | l.k_a(), x_low, y_low);
+    return a.kandnw(to, l.k_a(), l.k_exec);
   }
-  a.vpcmpud(l.k_a | l.k_a, x_low, y_low, How);
+  a.vpcmpud(l.k_a() | l.k_a(), x_low, y_low, How);
   constexpr uint8_t kHigh = How == kLe ? uint8_t{kLt} : How == kGe ? uint8_t{kGt} : How;
-  Signed ? a.vpcmpd(l.k_b | l.k_exec, x_high, y_high, kHigh)
-         : a.vpcmpud(l.k_b | l.k_exec, x_high, y_high, kHigh);
-  a.korw(to, l.k_a, l.k_b);
+  Signed ? a.vpcmpd(l.k_b() | l.k_exec, x_high, y_high, kHigh)
+         : a.vpcmpud(l.k_b() | l.k_exec, x_high, y_high, kHigh);
+  a.korw(to, l.k_a(), l.k_b());
 }
 
 // Both forms of a comparison.

@@ -32,9 +32,9 @@ void mad(Lanes& l) {
 }
 
 void flush(Lanes& l, const Zmm& to, const Zmm& from) {
-  l.a.vptestnmd(l.k_a, from, l.a.splat(0x7f800000));
+  l.a.vptestnmd(l.k_a(), from, l.a.splat(0x7f800000));
   l.a.vmovdqa32(to, from);
-  l.a.vpandd(to | l.k_a, from, l.a.splat(0x80000000));
+  l.a.vpandd(to | l.k_a(), from, l.a.splat(0x80000000));
 }
 bool flushes_inputs(const Lanes& l) {
   return (l.mode.denorm32 & 1) == 0;
@@ -64,18 +64,18 @@ void extreme(Lanes& l) {
   Max ? a.vpmaxsd(kx, kx, ky) : a.vpminsd(kx, kx, ky);
   ordered(l, to, kx, sign);
   Xbyak::Label numbers;
-  a.vcmpps(l.k_a, x, y, kUnordered);
-  a.jump_if_none(l.k_a, numbers);
+  a.vcmpps(l.k_a(), x, y, kUnordered);
+  a.jump_if_none(l.k_a(), numbers);
   // A NaN loses to a number, unless it is signaling and the mode says so.
-  a.vcmpps(l.k_a, y, y, kUnordered);
-  a.vmovdqa32(to | l.k_a, x);
-  a.vcmpps(l.k_b, x, x, kUnordered);
-  a.vmovdqa32(to | l.k_b, y);
+  a.vcmpps(l.k_a(), y, y, kUnordered);
+  a.vmovdqa32(to | l.k_a(), x);
+  a.vcmpps(l.k_b(), x, x, kUnordered);
+  a.vmovdqa32(to | l.k_b(), y);
   if (l.mode.ieee) {
-    a.vptestnmd(l.k_a | l.k_a, y, a.splat(0x400000));
-    a.vpord(to | l.k_a, y, a.splat(0x400000));
-    a.vptestnmd(l.k_b | l.k_b, x, a.splat(0x400000));
-    a.vpord(to | l.k_b, x, a.splat(0x400000));
+    a.vptestnmd(l.k_a() | l.k_a(), y, a.splat(0x400000));
+    a.vpord(to | l.k_a(), y, a.splat(0x400000));
+    a.vptestnmd(l.k_b() | l.k_b(), x, a.splat(0x400000));
+    a.vpord(to | l.k_b(), x, a.splat(0x400000));
   }
   a.L(numbers);
 }
@@ -101,8 +101,8 @@ void fraction(Lanes& l) {
   const Zmm floor = l.temporary(), to = l.result();
   l.a.vrndscaleps(floor, value, 9);
   l.a.vsubps(to, value, floor);
-  l.a.vcmpps(l.k_a, to, l.a.splat(0x3f800000), kGeOrdered);
-  l.a.vpbroadcastd(to | l.k_a, l.a.constant32(0x3f7fffff));
+  l.a.vcmpps(l.k_a(), to, l.a.splat(0x3f800000), kGeOrdered);
+  l.a.vpbroadcastd(to | l.k_a(), l.a.constant32(0x3f7fffff));
 }
 
 void reciprocal(Lanes& l) {
@@ -132,19 +132,19 @@ void reciprocal_root(Lanes& l) {
   a.vsubps(error, error, lost);
   a.vmulps(product, estimate, a.splat(0x3f000000));
   a.vfmadd213ps(product, error, estimate);
-  a.vcmpps(l.k_a, product, product, kUnordered);
+  a.vcmpps(l.k_a(), product, product, kUnordered);
   const Zmm to = l.result();
-  a.vpblendmd(to | l.k_a, product, estimate);
+  a.vpblendmd(to | l.k_a(), product, estimate);
 }
 
 void to_signed(Lanes& l) {
   Assembler& a = l.a;
   const Zmm value = l.reg(0), to = l.result();
   a.vcvttps2dq(to, value);
-  a.vcmpps(l.k_a, value, a.splat(0x4f000000), kGeOrdered);
-  a.vpbroadcastd(to | l.k_a, a.constant32(0x7fffffff));
-  a.vcmpps(l.k_b, value, value, kUnordered);
-  a.vpxord(to | l.k_b, to, to);
+  a.vcmpps(l.k_a(), value, a.splat(0x4f000000), kGeOrdered);
+  a.vpbroadcastd(to | l.k_a(), a.constant32(0x7fffffff));
+  a.vcmpps(l.k_b(), value, value, kUnordered);
+  a.vpxord(to | l.k_b(), to, to);
 }
 // AVX2 knows signed numbers only: the upper half of unsigned ones is converted without its highest bit.
 void to_unsigned_by_signed(Lanes& l) {
@@ -152,21 +152,21 @@ void to_unsigned_by_signed(Lanes& l) {
   const Zmm value = l.reg(0), positive = l.temporary(), upper = l.temporary(), to = l.result();
   a.vpxord(upper, upper, upper);
   a.vmaxps(positive, value, upper);  // the second, if one is no number
-  a.vcmpps(l.k_a, positive, a.splat(0x4f000000), kGeOrdered);
-  a.vcmpps(l.k_b, positive, a.splat(0x4f800000), kGeOrdered);
+  a.vcmpps(l.k_a(), positive, a.splat(0x4f000000), kGeOrdered);
+  a.vcmpps(l.k_b(), positive, a.splat(0x4f800000), kGeOrdered);
   a.vsubps(upper, positive, a.splat(0x4f000000));
   a.vcvttps2dq(upper, upper);
   a.vpxord(upper, upper, a.splat(0x80000000));
   a.vcvttps2dq(to, positive);
-  a.vmovdqa32(to | l.k_a, upper);
-  a.vpbroadcastd(to | l.k_b, a.constant32(~0u));
+  a.vmovdqa32(to | l.k_a(), upper);
+  a.vpbroadcastd(to | l.k_b(), a.constant32(~0u));
 }
 void to_unsigned(Lanes& l) {
   if (l.a.eight_lanes()) return to_unsigned_by_signed(l);
   const Zmm value = l.reg(0), zero = l.temporary();
   l.a.vpxord(zero, zero, zero);
-  l.a.vcmpps(l.k_a, value, zero, kGtOrdered);
-  l.a.vcvttps2udq(l.result() | l.k_a | T_z, value);
+  l.a.vcmpps(l.k_a(), value, zero, kGtOrdered);
+  l.a.vcvttps2udq(l.result() | l.k_a() | T_z, value);
 }
 void from_signed(Lanes& l) {
   const Zmm value = l.reg(0);

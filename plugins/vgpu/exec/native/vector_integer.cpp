@@ -76,10 +76,10 @@ void high_signed(Lanes& l) {
 // k = a < b, as pairs of unsigned dwords.
 void less_wide(Lanes& l, const Opmask& k, const Zmm& a_low, const Zmm& a_high, const Operand& b_low,
                const Operand& b_high) {
-  l.a.vpcmpud(l.k_a | l.k_exec, a_high, b_high, kLt);
-  l.a.vpcmpeqd(l.k_b | l.k_exec, a_high, b_high);
-  l.a.vpcmpud(l.k_b | l.k_b, a_low, b_low, kLt);
-  l.a.korw(k, l.k_a, l.k_b);
+  l.a.vpcmpud(l.k_a() | l.k_exec, a_high, b_high, kLt);
+  l.a.vpcmpeqd(l.k_b() | l.k_exec, a_high, b_high);
+  l.a.vpcmpud(l.k_b() | l.k_b(), a_low, b_low, kLt);
+  l.a.korw(k, l.k_a(), l.k_b());
 }
 
 void mad_wide(Lanes& l) {
@@ -136,13 +136,13 @@ void add_carry(Lanes& l) {
     return l.a.mask_of_signs(l.mask_out() | l.k_exec, one);
   }
   l.a.vpaddd(to, sources.first, sources.second);
-  if (l.mask_matters()) l.a.vpcmpud(l.k_a | l.k_exec, to, sources.first, kLt);
+  if (l.mask_matters()) l.a.vpcmpud(l.k_a() | l.k_exec, to, sources.first, kLt);
   l.a.vpsubd(to | carry, to, l.a.splat(~0u));
   if (!l.mask_matters()) return;
   // It wraps if it became 0.
-  l.a.kandw(l.k_b, carry, l.k_exec);
-  l.a.vptestnmd(l.k_b | l.k_b, to, to);
-  l.a.korw(l.mask_out(), l.k_a, l.k_b);
+  l.a.kandw(l.k_b(), carry, l.k_exec);
+  l.a.vptestnmd(l.k_b() | l.k_b(), to, to);
+  l.a.korw(l.mask_out(), l.k_a(), l.k_b());
 }
 
 template <unsigned A, unsigned B>
@@ -165,12 +165,12 @@ void sub_borrow(Lanes& l) {
   }
   l.a.vpsubd(to, x, y);
   if (l.mask_matters()) {
-    l.a.vpcmpud(l.k_a | l.k_exec, x, y, kLt);
-    l.a.kandw(l.k_b, borrow, l.k_exec);
-    l.a.vptestnmd(l.k_b | l.k_b, to, to);
+    l.a.vpcmpud(l.k_a() | l.k_exec, x, y, kLt);
+    l.a.kandw(l.k_b(), borrow, l.k_exec);
+    l.a.vptestnmd(l.k_b() | l.k_b(), to, to);
   }
   l.a.vpaddd(to | borrow, to, l.a.splat(~0u));
-  if (l.mask_matters()) l.a.korw(l.mask_out(), l.k_a, l.k_b);
+  if (l.mask_matters()) l.a.korw(l.mask_out(), l.k_a(), l.k_b());
 }
 
 void select(Lanes& l) {
