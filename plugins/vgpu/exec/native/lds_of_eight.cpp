@@ -189,7 +189,7 @@ class LdsOfEight {
     a_.jnz(apart, kNear);
     const bool is_load = step_.kind == MemoryStep::Kind::kLdsLoad;
     for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
-      if (together_ < 8) {
+      if (step_.pair && together_ < 8) {
         is_load ? load_in_turns(chunk) : store_in_turns(chunk);
         continue;
       }
@@ -215,18 +215,9 @@ class LdsOfEight {
 
   // 8 lanes whose elements follow each other.
   void load_following(const RegExp& at, int chunk, int element) {
-    if (step_.dwords == 1) {
-      a_.vmovdqu(a_.ymm4, a_.yword[at]);
-      return a_.vmovdqa(result_at(element, 0, chunk), a_.ymm4);
-    }
+    if (step_.dwords == 2) return load_pairs(at, chunk, element);
     a_.vmovdqu(a_.ymm4, a_.yword[at]);
-    a_.vmovdqu(a_.ymm5, a_.yword[at + 32]);
-    put_pairs(a_.ymm4, a_.ymm5, chunk, element);
-  }
-  void put_pairs(const Ymm& first, const Ymm& second, int chunk, int element) {
-    a_.split_pairs(a_.ymm12, a_.ymm13, first, second);
-    a_.vmovdqa(result_at(element, 0, chunk), a_.ymm12);
-    a_.vmovdqa(result_at(element, 1, chunk), a_.ymm13);
+    a_.vmovdqa(result_at(element, 0, chunk), a_.ymm4);
   }
   void store_following(const RegExp& at, int chunk, int element) {
     a_.vmovdqa(a_.ymm4, data_at(element, 0, chunk));
@@ -236,70 +227,118 @@ class LdsOfEight {
     a_.vmovdqu(a_.yword[at + 32], a_.ymm6);
   }
 
+  // 8 lanes, each with a pair of dwords, of which at least two follow each other, from `at` on.
+  void load_pairs(const RegExp& at, int chunk, int element) {
+    eight_.load_pairs(a_.ymm6, a_.ymm7, [&](int two) { return at + place_of_two(two); });
+    a_.vmovdqa(result_at(element, 0, chunk), a_.ymm6);
+    a_.vmovdqa(result_at(element, 1, chunk), a_.ymm7);
+  }
+  void store_pairs(const RegExp& at, int chunk, int element) {
+    a_.vmovdqa(a_.ymm4, data_at(element, 0, chunk));
+    a_.avx2().vpunpckldq(a_.ymm6, a_.ymm4, data_at(element, 1, chunk));  // lanes 0, 1; 4, 5
+    a_.avx2().vpunpckhdq(a_.ymm7, a_.ymm4, data_at(element, 1, chunk));  // lanes 2, 3; 6, 7
+    for (int two = 0; two < 4; ++two) {
+      const auto to = a_.xword[at + place_of_two(two)];
+      const int from = 6 + two % 2;
+      two < 2 ? a_.vmovdqu(to, Xmm(from)) : a_.vextracti128(to, Ymm(from), 1);
+    }
+  }
+  int place_of_two(int two) const {
+    return static_cast<int>(place_in_turns(static_cast<uint32_t>(two) * 2, static_cast<uint32_t>(together_),
+                                           static_cast<uint32_t>(bytes_)));
+  }
+
   // 8 lanes whose two elements take turns.
   void load_in_turns(int chunk) {
     const RegExp at = place(0) + place_of_vector(chunk);
-    for (int part = 0; part < step_.dwords; ++part) {
-      const Ymm x(4 + part * 2), y(5 + part * 2);
-      a_.vmovdqu(a_.ymm9, a_.yword[at + part * 64]);
-      a_.vmovdqu(a_.ymm10, a_.yword[at + (part * 64 + 32)]);
-      take_turns_apart(x, y, a_.ymm9, a_.ymm10);
-      if (step_.dwords == 2) continue;
-      a_.vmovdqa(result_at(0, 0, chunk), x);
-      a_.vmovdqa(result_at(1, 0, chunk), y);
+    if (step_.dwords == 2 && together_ == 1) return load_both(at, chunk);
+    if (step_.dwords == 2) {
+      for (int element = 0; element < 2; ++element) {
+        load_pairs(at + element * together_ * bytes_, chunk, element);
+      }
+      return;
     }
-    if (step_.dwords == 1) return;
-    put_pairs(a_.ymm4, a_.ymm6, chunk, 0);
-    put_pairs(a_.ymm5, a_.ymm7, chunk, 1);
+    a_.vmovdqu(a_.ymm9, a_.yword[at]);
+    a_.vmovdqu(a_.ymm10, a_.yword[at + 32]);
+    take_turns_apart(a_.ymm4, a_.ymm5, a_.ymm9, a_.ymm10);
+    a_.vmovdqa(result_at(0, 0, chunk), a_.ymm4);
+    a_.vmovdqa(result_at(1, 0, chunk), a_.ymm5);
   }
   void store_in_turns(int chunk) {
     const RegExp at = place(0) + place_of_vector(chunk);
-    for (int element = 0; element < 2; ++element) {
-      a_.vmovdqa(Ymm(4 + element), data_at(element, 0, chunk));
-      if (step_.dwords == 1) continue;
-      a_.vmovdqa(a_.ymm8, Ymm(4 + element));
-      a_.join_pairs(Ymm(4 + element), Ymm(6 + element), a_.ymm8, data_at(element, 1, chunk));
+    if (step_.dwords == 2 && together_ == 1) return store_both(at, chunk);
+    if (step_.dwords == 2) {
+      for (int element = 0; element < 2; ++element) {
+        store_pairs(at + element * together_ * bytes_, chunk, element);
+      }
+      return;
     }
-    for (int part = 0; part < step_.dwords; ++part) {
-      put_in_turns(a_.ymm9, a_.ymm10, Ymm(4 + part * 2), Ymm(5 + part * 2));
-      a_.vmovdqu(a_.yword[at + part * 64], a_.ymm9);
-      a_.vmovdqu(a_.yword[at + (part * 64 + 32)], a_.ymm10);
+    a_.vmovdqa(a_.ymm4, data_at(0, 0, chunk));
+    a_.vmovdqa(a_.ymm5, data_at(1, 0, chunk));
+    put_in_turns(a_.ymm9, a_.ymm10, a_.ymm4, a_.ymm5);
+    a_.vmovdqu(a_.yword[at], a_.ymm9);
+    a_.vmovdqu(a_.yword[at + 32], a_.ymm10);
+  }
+
+  // Two pairs of each lane, together 16 bytes.
+  void load_both(const RegExp& at, int chunk) {
+    for (int lane = 0; lane < 4; ++lane) {
+      a_.vmovdqu(Xmm(4 + lane), a_.xword[at + lane * 16]);
+      a_.vinserti128(Ymm(4 + lane), Ymm(4 + lane), a_.xword[at + (lane + 4) * 16], 1);
+    }
+    for (int half = 0; half < 2; ++half) {
+      a_.vunpcklps(Ymm(8 + half), Ymm(4 + half * 2), Ymm(5 + half * 2));  // first pairs of two lanes
+      a_.vunpckhps(Ymm(10 + half), Ymm(4 + half * 2), Ymm(5 + half * 2));
+    }
+    for (int element = 0; element < 2; ++element) {
+      const Ymm lanes01(8 + element * 2), lanes23(9 + element * 2);
+      a_.vunpcklpd(a_.ymm4, lanes01, lanes23);
+      a_.vunpckhpd(a_.ymm5, lanes01, lanes23);
+      a_.vmovdqa(result_at(element, 0, chunk), a_.ymm4);
+      a_.vmovdqa(result_at(element, 1, chunk), a_.ymm5);
+    }
+  }
+  void store_both(const RegExp& at, int chunk) {
+    for (int element = 0; element < 2; ++element) {
+      a_.vmovdqa(a_.ymm4, data_at(element, 0, chunk));
+      a_.vunpcklps(Ymm(8 + element), a_.ymm4, data_at(element, 1, chunk));   // lanes 0, 1; 4, 5
+      a_.vunpckhps(Ymm(10 + element), a_.ymm4, data_at(element, 1, chunk));  // lanes 2, 3; 6, 7
+    }
+    for (int lane = 0; lane < 4; ++lane) {
+      const Ymm first(8 + lane / 2 * 2), second(9 + lane / 2 * 2), both(4 + lane);
+      lane % 2 == 0 ? a_.vunpcklpd(both, first, second) : a_.vunpckhpd(both, first, second);
+      a_.vmovdqu(a_.xword[at + lane * 16], Xmm(both.getIdx()));
+      a_.vextracti128(a_.xword[at + (lane + 4) * 16], both, 1);
     }
   }
 
-  // Pieces of x and y, as long as those that are together, in turns; and back.
+  // Pieces of x and y, as long as those lanes' dwords that are together, in turns; and back.
   void put_in_turns(const Ymm& first, const Ymm& second, const Ymm& x, const Ymm& y) {
-    switch (together_ * bytes_) {
-      case 4:
+    switch (together_) {
+      case 1:
         return a_.join_pairs(first, second, x, y);
-      case 8:
+      case 2:
         a_.vpunpcklqdq(a_.ymm14, x, y);
         a_.vpunpckhqdq(second, x, y);
         a_.vperm2i128(first, a_.ymm14, second, 0x20);
         return a_.vperm2i128(second, a_.ymm14, second, 0x31);
-      case 16:
+      default:
         a_.vperm2i128(first, x, y, 0x20);
         return a_.vperm2i128(second, x, y, 0x31);
-      default:
-        a_.vmovdqa(first, x);
-        a_.vmovdqa(second, y);
     }
   }
   void take_turns_apart(const Ymm& x, const Ymm& y, const Ymm& first, const Ymm& second) {
-    switch (together_ * bytes_) {
-      case 4:
+    switch (together_) {
+      case 1:
         return a_.split_pairs(x, y, first, second);
-      case 8:
+      case 2:
         a_.vpunpcklqdq(x, first, second);
         a_.vpunpckhqdq(y, first, second);
         a_.vpermq(x, x, 0xd8);
         return a_.vpermq(y, y, 0xd8);
-      case 16:
+      default:
         a_.vperm2i128(x, first, second, 0x20);
         return a_.vperm2i128(y, first, second, 0x31);
-      default:
-        a_.vmovdqa(x, first);
-        a_.vmovdqa(y, second);
     }
   }
 

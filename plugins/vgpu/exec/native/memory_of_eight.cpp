@@ -1,6 +1,6 @@
-// Native code of loads and stores of lanes on hosts with AVX2 only. Lanes that follow each other, and loads
-// that are all from one place, are done by vectors of 8 lanes, other ones by lanes: all are within the extent
-// that the instruction used last, or a handler does it.
+// Native code of loads and stores of lanes on hosts with AVX2 only. Lanes that follow each other, in all or
+// each 8 of them, and loads that are all from one place, are done by vectors of 8 lanes, other ones by lanes:
+// all are within the extent that the instruction used last, or a handler does it.
 #include <cstddef>
 
 #include "plugins/vgpu/exec/native/lanes.hpp"
@@ -110,8 +110,8 @@ class MemoryOfEight {
     } else {
       eight_.broadcast(kExpected, a_.eax);
     }
-    a_.mov(a_.rdi, reinterpret_cast<uint64_t>(kVectors.lanes[step_.dwords == 2 ? 3 : 2]));
-    a_.avx2().vpaddd(kExpected, kExpected, a_.yword[a_.rdi]);
+    load_lanes(kLanes);
+    a_.avx2().vpaddd(kExpected, kExpected, kLanes);
     for (int chunk = 0; chunk < chunks(); ++chunk) {
       if (chunk != 0) a_.avx2().vpaddd(kExpected, kExpected, a_.splat(static_cast<uint32_t>(bytes_ * 8)));
       differ(kExpected, low_, chunk);
@@ -216,7 +216,7 @@ class MemoryOfEight {
   void load() {
     if (!masked_) {
       for (int chunk = 0; chunk < chunks(); ++chunk) {
-        load_vector(chunk * 8 * bytes_);
+        load_vector(a_.r9 + chunk * 8 * bytes_);
         for (int d = 0; d < step_.dwords; ++d) {
           a_.vmovdqa(row_at(data_ + d * row_, chunk), result(d));
         }
@@ -226,7 +226,7 @@ class MemoryOfEight {
     eight_.by_vectors(
         a_.r8,
         [&] {
-          load_vector(0);
+          load_vector(a_.r9);
           put_results();
         },
         [&] {
@@ -240,34 +240,30 @@ class MemoryOfEight {
         [&] { a_.add(a_.r9, 8 * bytes_); });
   }
 
-  void load_vector(int at) {
-    if (step_.dwords == 1) return a_.vmovdqu(result(0), a_.yword[a_.r9 + at]);
-    a_.vmovdqu(a_.ymm0, a_.yword[a_.r9 + at]);
-    a_.vmovdqu(a_.ymm1, a_.yword[a_.r9 + at + 32]);
-    a_.split_pairs(result(0), result(1), a_.ymm0, a_.ymm1);
+  void load_vector(const RegExp& from) {
+    if (step_.dwords == 1) return a_.vmovdqu(result(0), a_.yword[from]);
+    eight_.load_pairs(result(0), result(1), [&](int two) { return from + two * 16; });
   }
 
   void store() {
     if (!masked_) {
       for (int chunk = 0; chunk < chunks(); ++chunk) {
-        store_vector(a_.rdx + data_ + chunk * 32, chunk * 8 * bytes_);
+        store_vector(a_.rdx + data_ + chunk * 32, a_.r9 + chunk * 8 * bytes_);
       }
       return;
     }
     eight_.by_vectors(
-        a_.r8, [&] { store_vector(a_.r10 + data_, 0); },
+        a_.r8, [&] { store_vector(a_.r10 + data_, a_.r9); },
         [&] { eight_.by_lanes([&] { move_lane(a_.r9 + a_.rdi * bytes_); }); },
         [&] { a_.add(a_.r9, 8 * bytes_); });
   }
 
-  void store_vector(const RegExp& from, int at) {
+  void store_vector(const RegExp& from, const RegExp& to) {
     a_.vmovdqa(a_.ymm0, a_.yword[from]);
-    if (step_.dwords == 2) {
-      a_.join_pairs(a_.ymm1, a_.ymm2, a_.ymm0, a_.yword[from + row_]);
-      a_.vmovdqu(a_.yword[a_.r9 + at], a_.ymm1);
-      return a_.vmovdqu(a_.yword[a_.r9 + at + 32], a_.ymm2);
-    }
-    a_.vmovdqu(a_.yword[a_.r9 + at], a_.ymm0);
+    if (step_.dwords == 1) return a_.vmovdqu(a_.yword[to], a_.ymm0);
+    a_.join_pairs(a_.ymm1, a_.ymm2, a_.ymm0, a_.yword[from + row_]);
+    a_.vmovdqu(a_.yword[to], a_.ymm1);
+    a_.vmovdqu(a_.yword[to + 32], a_.ymm2);
   }
 
   // Lanes apart
@@ -276,34 +272,26 @@ class MemoryOfEight {
   // All are looked at before any is done.
   void apart() {
     const Access access = is_load_ ? Access::kRead : Access::kWrite;
-    eight_.take_exec();
     a_.xor_(a_.eax, a_.eax);
     if (!step_.scalar_base) {
       a_.tzcnt(a_.r10, a_.rcx);
       a_.mov(a_.r8d, a_.dword[a_.rdx + a_.r10 * 4 + high_]);
       eight_.broadcast(kHigh, a_.r8d);
-      a_.vpxor(kWrong, kWrong, kWrong);
     }
     emit_address(a_, step_, op_, otherwise_);
     emit_reach(a_, op_, access, static_cast<uint32_t>(bytes_), otherwise_);
     eight_.broadcast(kFirst, a_.r9d);
     eight_.broadcast(kLimit, a_.r11d);
-    a_.vmovdqa(kFarthest, kLimit);
-    for (int chunk = 0; chunk < chunks(); ++chunk) {
-      const Ymm active = eight_.mask(kMask, chunk);
-      a_.vmovdqa(kOther, row_at(low_, chunk));
-      a_.avx2().vpsubd(kOther, kOther, kFirst);
-      a_.vpand(kOther, kOther, active);
-      a_.avx2().vpmaxud(kFarthest, kFarthest, kOther);
-      if (step_.scalar_base) continue;
-      a_.vpxor(kOther, kHigh, row_at(high_, chunk));
-      a_.vpand(kOther, kOther, active);
-      a_.vpor(kWrong, kWrong, kOther);
-    }
-    a_.vpxor(kFarthest, kFarthest, kLimit);
-    if (!step_.scalar_base) a_.vpor(kFarthest, kFarthest, kWrong);
-    a_.vptest(kFarthest, kFarthest);
-    a_.jnz(otherwise_, kNear);
+    Label some, checked;
+    row_ == 256 ? a_.cmp(a_.rcx, -1) : a_.cmp(a_.ecx, -1);
+    a_.jne(some, kNear);
+    check(false);
+    a_.jmp(checked, kNear);
+    a_.L(some);
+    eight_.take_exec();
+    check(true);
+    a_.L(checked);
+    if (may_follow()) load_lanes(kLanes);
     eight_.by_vectors(
         a_.r9, [&] { is_load_ ? load_apart() : store_apart(); },
         [&] {
@@ -313,6 +301,41 @@ class MemoryOfEight {
           });
         },
         [] {});
+  }
+
+  void check(bool masked) {
+    if (!step_.scalar_base) a_.vpxor(kWrong, kWrong, kWrong);
+    a_.vmovdqa(kFarthest, kLimit);
+    for (int chunk = 0; chunk < chunks(); ++chunk) {
+      if (masked) eight_.mask(kMask, chunk);
+      a_.vmovdqa(kOther, row_at(low_, chunk));
+      a_.avx2().vpsubd(kOther, kOther, kFirst);
+      if (masked) a_.vpand(kOther, kOther, kMask);
+      a_.avx2().vpmaxud(kFarthest, kFarthest, kOther);
+      if (step_.scalar_base) continue;
+      a_.vpxor(kOther, kHigh, row_at(high_, chunk));
+      if (masked) a_.vpand(kOther, kOther, kMask);
+      a_.vpor(kWrong, kWrong, kOther);
+    }
+    a_.vpxor(kFarthest, kFarthest, kLimit);
+    if (!step_.scalar_base) a_.vpor(kFarthest, kFarthest, kWrong);
+    a_.vptest(kFarthest, kFarthest);
+    a_.jnz(otherwise_, kNear);
+  }
+
+  // What lanes that follow each other are beyond the first one, in bytes. Uses rdi.
+  void load_lanes(const Ymm& to) {
+    a_.mov(a_.rdi, reinterpret_cast<uint64_t>(kVectors.lanes[step_.dwords == 2 ? 3 : 2]));
+    a_.vmovdqa(to, a_.yword[a_.rdi]);
+  }
+  // Of 8 lanes that follow each other the place to r8 + rax, or it goes on at `scattered`.
+  void follow(Label& scattered) {
+    a_.vpbroadcastd(kOther, a_.dword[a_.r10 + low_]);
+    a_.avx2().vpaddd(kOther, kOther, kLanes);
+    a_.vpxor(kOther, kOther, a_.yword[a_.r10 + low_]);
+    a_.vptest(kOther, kOther);
+    a_.jnz(scattered, kNear);
+    a_.mov(a_.eax, a_.dword[a_.r10 + low_]);
   }
 
   // Of the lane whose number is in edi. May use eax when it has the address.
@@ -363,6 +386,18 @@ class MemoryOfEight {
   }
 
   void load_apart() {
+    Label scattered, done;
+    if (may_follow()) {
+      follow(scattered);
+      load_vector(a_.r8 + a_.rax);
+      a_.jmp(done, kNear);
+      a_.L(scattered);
+    }
+    load_scattered();
+    a_.L(done);
+    put_results();
+  }
+  void load_scattered() {
     switch (step_.dwords) {
       case 1:
         eight_.gather_dwords(result(0), [&](int lane) { return place_of(lane); });
@@ -375,10 +410,20 @@ class MemoryOfEight {
         for (int i = 0; i < 4; ++i) a_.vinserti128(Ymm(i), Ymm(i), Xmm(i + 4), 1);
         transpose();
     }
-    put_results();
   }
 
   void store_apart() {
+    Label scattered, done;
+    if (may_follow()) {
+      follow(scattered);
+      store_vector(a_.r10 + data_, a_.r8 + a_.rax);
+      a_.jmp(done, kNear);
+      a_.L(scattered);
+    }
+    store_scattered();
+    a_.L(done);
+  }
+  void store_scattered() {
     if (step_.dwords == 1) {
       for (int lane = 0; lane < 8; ++lane) {
         const RegExp place = place_of(lane);
@@ -413,7 +458,8 @@ class MemoryOfEight {
   }
 
   static Ymm result(int d) { return Ymm(8 + d); }
-  const Ymm kExpected{0}, kFirst{0}, kWrong{1}, kHigh{2}, kOther{3}, kLimit{4}, kFarthest{5}, kMask{6};
+  const Ymm kExpected{0}, kFirst{0}, kWrong{1}, kHigh{2}, kOther{3}, kLimit{4}, kFarthest{5}, kMask{6},
+      kLanes{7};
 
   Assembler& a_;
   VectorsOfEight eight_;

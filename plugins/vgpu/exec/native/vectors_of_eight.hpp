@@ -105,6 +105,18 @@ class VectorsOfEight {
     a_.avx2().vshufps(high, a_.ymm0, a_.ymm1, 0xdd);
   }
 
+  /// Pairs of dwords of lanes of which each two follow each other, at `place(0)` to `place(3)`. Uses ymm0 and
+  /// ymm1.
+  template <class Place>
+  void load_pairs(const Xbyak::Ymm& low, const Xbyak::Ymm& high, Place&& place) {
+    for (int i = 0; i < 2; ++i) {
+      a_.vmovdqu(Xbyak::Xmm(i), a_.xword[place(i)]);
+      a_.vinserti128(Xbyak::Ymm(i), Xbyak::Ymm(i), a_.xword[place(i + 2)], 1);
+    }
+    a_.avx2().vshufps(low, a_.ymm0, a_.ymm1, 0x88);
+    a_.avx2().vshufps(high, a_.ymm0, a_.ymm1, 0xdd);
+  }
+
   /// Lanes in their order. `from` is the row of the first dwords, the second ones' is `row_bytes` behind it.
   template <class Place>
   void scatter_pairs(const Xbyak::RegExp& from, int row_bytes, Place&& place) {
