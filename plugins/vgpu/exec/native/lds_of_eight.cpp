@@ -106,8 +106,11 @@ class LdsOfEight {
     if (masked) eight_.take_exec();
     a_.vmovdqa(kFarthest, kLimit);
     if (step_.aligned) a_.vpxor(kBits, kBits, kBits);
+    Label checked;
     for (int chunk = 0; chunk < eight_.chunks(); ++chunk) {
       const auto row = a_.yword[a_.rdx + addresses_ + chunk * 32];
+      if (masked && std::has_single_bit(static_cast<unsigned>(chunk)))
+        eight_.jump_if_none_from(chunk, checked);
       if (masked) {
         a_.vpand(kAddress, eight_.mask(kMask, chunk), row);
       } else {
@@ -116,6 +119,7 @@ class LdsOfEight {
       a_.avx2().vpmaxud(kFarthest, kFarthest, kAddress);
       if (step_.aligned) a_.vpor(kBits, kBits, kAddress);
     }
+    a_.L(checked);
     end_check();
   }
   void end_check() {

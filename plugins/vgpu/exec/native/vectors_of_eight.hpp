@@ -31,15 +31,21 @@ class VectorsOfEight {
     a_.spread_bits(to, kExec[chunk / 4], chunk % 4);
     return to;
   }
+  /// Goes on at `label` if no lane of this vector or of those behind it is active. Uses rdi.
+  void jump_if_none_from(int chunk, Xbyak::Label& label) {
+    a_.mov(a_.rdi, a_.rcx);
+    a_.shr(a_.rdi, static_cast<uint8_t>(chunk * 8));
+    a_.jz(label, Assembler::T_NEAR);
+  }
   /// Those whose bits are in eax.
   void mask_of_eax(const Xbyak::Ymm& to) {
     broadcast(to, a_.eax);
     a_.spread_bits(to, to, 0);
   }
 
-  /// A loop over all lanes by 8, whose rows r10 points into: `all()` where these are active, `some()` where
-  /// some are, whose bits are in eax then, and `next()` in any case. `bits` has those that are to come. Uses
-  /// rax and rdi; the parts may do so as well.
+  /// A loop over lanes by 8, up to the last active one, whose rows r10 points into: `all()` where these are
+  /// active, `some()` where some are, whose bits are in eax then, and `next()` in any case. `bits` has those
+  /// that are to come. Uses rax; the parts may use it and rdi.
   template <class All, class Some, class Next>
   void by_vectors(const Xbyak::Reg64& bits, All&& all, Some&& some, Next&& next) {
     Xbyak::Label again, partly, behind, done;
@@ -52,11 +58,9 @@ class VectorsOfEight {
     all();
     a_.L(behind);
     next();
-    a_.shr(bits, 8);
     a_.add(a_.r10, 32);
-    a_.lea(a_.rdi, a_.ptr[a_.rdx + row_]);
-    a_.cmp(a_.r10, a_.rdi);
-    a_.jne(again, Assembler::T_NEAR);
+    a_.shr(bits, 8);
+    a_.jnz(again, Assembler::T_NEAR);
     a_.jmp(done, Assembler::T_NEAR);
     a_.L(partly);
     a_.test(a_.eax, a_.eax);
