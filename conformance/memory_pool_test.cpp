@@ -262,6 +262,25 @@ TEST_P(Pool, SaysWhetherMemoryCanMigrate) {
                 hsa_amd_memory_pool_can_migrate(pools_.front(), pools_.front(), nullptr));
 }
 
+TEST_P(Pool, OfAGpuSaysHowCoherentItWasToldToBe) {
+  auto type = HSA_AMD_COHERENCY_TYPE_COHERENT;
+  if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU) {
+    EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_coherency_get_type(agent(), &type));
+    EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_coherency_set_type(agent(), type));
+    return;
+  }
+  EXPECT_HSA(hsa_amd_coherency_get_type(agent(), &type));
+  EXPECT_EQ(type, HSA_AMD_COHERENCY_TYPE_NONCOHERENT) << "at first";
+  for (const auto other : {HSA_AMD_COHERENCY_TYPE_COHERENT, HSA_AMD_COHERENCY_TYPE_NONCOHERENT}) {
+    EXPECT_HSA(hsa_amd_coherency_set_type(agent(), other));
+    EXPECT_HSA(hsa_amd_coherency_get_type(agent(), &type));
+    EXPECT_EQ(type, other);
+  }
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_coherency_get_type(agent(), nullptr));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_coherency_set_type(agent(), static_cast<hsa_amd_coherency_type_t>(2)));
+}
+
 TEST_P(Pool, AllocatesFromManyThreads) {
   const auto pool = find_pool(agent(), kAnyGrain);
   if (!pool) GTEST_SKIP() << "no pool allocates";

@@ -236,6 +236,10 @@ TEST_F(WaitMany, AnyGivesUpWhenTimeIsUp) {
   for (const auto state : {HSA_WAIT_STATE_BLOCKED, HSA_WAIT_STATE_ACTIVE}) {
     EXPECT_EQ(hsa_amd_signal_wait_any(1, &handle, &condition, &compare, ticks(2ms), state, nullptr),
               UINT32_MAX);
+    Value value = -7;
+    EXPECT_EQ(hsa_amd_signal_wait_any(1, &handle, &condition, &compare, ticks(2ms), state, &value),
+              UINT32_MAX);
+    EXPECT_EQ(value, -7) << "nothing was satisfied";
   }
 }
 

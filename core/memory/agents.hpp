@@ -69,7 +69,7 @@ class AgentDirectory {
   struct Entry {
     AgentFacts facts;
     size_t index = 0;
-    std::atomic<hsa_amd_coherency_type_t> coherency{HSA_AMD_COHERENCY_TYPE_COHERENT};
+    std::atomic<hsa_amd_coherency_type_t> coherency{HSA_AMD_COHERENCY_TYPE_NONCOHERENT};
   };
 
   /// False if the directory is full or has the handle already.

@@ -375,9 +375,11 @@ TEST_F(Pointers, AssignRegisterAndCoherencyHaveTheManualsStatuses) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(memory.coherency_set_type(kCpu0, HSA_AMD_COHERENCY_TYPE_COHERENT),
             HSA_STATUS_ERROR_INVALID_AGENT);
-  EXPECT_EQ(memory.coherency_set_type(kGpu0, HSA_AMD_COHERENCY_TYPE_NONCOHERENT), HSA_STATUS_SUCCESS);
   EXPECT_EQ(memory.coherency_get_type(kGpu0, &type), HSA_STATUS_SUCCESS);
   EXPECT_EQ(type, HSA_AMD_COHERENCY_TYPE_NONCOHERENT);
+  EXPECT_EQ(memory.coherency_set_type(kGpu0, HSA_AMD_COHERENCY_TYPE_COHERENT), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.coherency_get_type(kGpu0, &type), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(type, HSA_AMD_COHERENCY_TYPE_COHERENT);
 }
 
 TEST_F(Pointers, LocateTellsCopiesWhereMemoryIs) {

@@ -343,30 +343,31 @@ int64_t wait(Signal& signal, SignalCondition condition, int64_t compare, uint64_
 
 uint32_t wait_any(const WaitTerm* terms, uint32_t count, uint64_t timeout_ns, Spin spin,
                   int64_t* value) noexcept {
-  int64_t ignored;
-  if (value == nullptr) value = &ignored;
+  const auto met = [&](uint32_t index, int64_t with) {
+    if (value != nullptr) *value = with;
+    return index;
+  };
+  int64_t seen;
   const auto look = [&](uint32_t& index) {
     for (index = 0; index < count; ++index) {
       const Signal* signal = terms[index].signal;
-      if (signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER && term_holds(terms[index], *value))
+      if (signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER && term_holds(terms[index], seen))
         return true;
     }
     return false;
   };
   uint32_t index;
-  if (look(index)) return index;
+  if (look(index)) return met(index, seen);
   if (timeout_ns == 0) return kWaitTimedOut;
 
   const Entries entries(terms, count);
   if (entries.failed()) {
-    return wait_by_polling(timeout_ns, [&] { return look(index); }) ? index : kWaitTimedOut;
+    return wait_by_polling(timeout_ns, [&] { return look(index); }) ? met(index, seen) : kWaitTimedOut;
   }
   if (entries.span().empty()) return kWaitTimedOut;
   if (!Wait(entries.span(), Quantifier::kAny).run(timeout_ns, spin)) return kWaitTimedOut;
   for (const Entry& entry : entries.span()) {
-    if (entry.outcome != Entry::Outcome::kMet) continue;
-    *value = entry.value;
-    return entry.index;
+    if (entry.outcome == Entry::Outcome::kMet) return met(entry.index, entry.value);
   }
   return kWaitTimedOut;
 }

@@ -46,7 +46,7 @@ struct WaitTerm {
 int64_t wait(Signal& signal, SignalCondition condition, int64_t compare, uint64_t timeout_ns = kWaitForever,
              Spin spin = Spin::blocked()) noexcept;
 
-/// The index of a term that holds, and its value (`value` may be null); kWaitTimedOut after `timeout_ns`.
+/// The index of a term that holds, and its value (or null); kWaitTimedOut, and no value, after `timeout_ns`.
 /// Terms whose signal is null or destroyed meanwhile are ignored; if none is left, kWaitTimedOut at once.
 uint32_t wait_any(const WaitTerm* terms, uint32_t count, uint64_t timeout_ns, Spin spin,
                   int64_t* value) noexcept;

@@ -246,7 +246,9 @@ TEST(WaitAny, ReturnsTheIndexAndValueOfWhatHolds) {
 TEST(WaitAny, TimesOut) {
   Signals signals(3, 1);
   EXPECT_EQ(any(signals.terms(kEq, 0), 0), kWaitTimedOut);
-  EXPECT_EQ(any(signals.terms(kEq, 0), 3 * kMillisecond), kWaitTimedOut);
+  int64_t value = -7;
+  EXPECT_EQ(any(signals.terms(kEq, 0), 3 * kMillisecond, &value), kWaitTimedOut);
+  EXPECT_EQ(value, -7) << "nothing was satisfied";
 }
 
 TEST(WaitAny, IsWokenByAnyOfItsSignals) {
