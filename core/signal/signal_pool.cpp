@@ -30,7 +30,7 @@ struct alignas(64) FreeList {
   std::atomic<uint64_t> head{0};
 };
 
-// Before them a thread uses those that it has freed itself. Static TLS, which is found without a call: 12
+// Before them a thread uses those that it has freed itself. Static TLS, which is found without a call: 24
 // bytes.
 enum class OwnFree : uint8_t { kUnused, kOpen, kThreadEnds };
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadFreeList own_free;
@@ -116,8 +116,7 @@ void push(Signal& first, Signal& last) noexcept {
 Signal* take_own() noexcept {
   const uint32_t oldest = first_index.load(std::memory_order_relaxed);
   while (!own_free.empty()) {
-    Signal& last = at(own_free.last_index());
-    own_free.take(last);
+    Signal& last = own_free.take(at);
     if (last.index >= oldest) return &last;  // else it is a former allocator's
   }
   return nullptr;
@@ -294,7 +293,8 @@ bool destroy(Signal& signal) noexcept {
   if (generation % 2 == 0 || !signal.generation.compare_exchange_strong(generation, generation + 1))
     return false;
   std::atomic_ref(signal.abi.kind).store(AMD_SIGNAL_KIND_INVALID, std::memory_order_relaxed);
-  release_waiters(signal);
+  if ((signal.attention.load() & Signal::kWaiters) != 0) [[unlikely]]
+    release_waiters(signal);
   if (signal.index >= first_index.load(std::memory_order_relaxed)) free_signal(signal);
   return true;
 }
