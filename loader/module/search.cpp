@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -69,12 +70,14 @@ class Search {
   }
 
   void read_list(std::string_view list, std::string_view variable) {
+    left_ = kMaxManifests;
+    bool more_files = true;
     for (const auto piece : split(list, ':')) {
       const std::string path(piece);
       if (is_folder(path)) {
         read_folder(path);
       } else if (exists(path)) {
-        read_file(path);
+        more_files = more_files && read_file(path);
       } else {
         report_.add(Stage::kSearched, Outcome::kFailed, path,
                     fmt::format("named by {}, is not there", variable));
@@ -98,15 +101,17 @@ class Search {
       return;
     }
     report_.add(Stage::kSearched, Outcome::kOk, path, fmt::format("{} manifests", names->size()));
+    const size_t left_elsewhere = std::exchange(left_, kMaxManifests);
     for (const auto& name : *names) {
       const std::string file = path + '/' + name;
       // Resolving a path asks the kernel about each of its folders; of a plain file the answer is known.
       const bool go_on = is_link(file) ? read_file(file) : read_real_file(file, *real + '/' + name);
-      if (!go_on) return;
+      if (!go_on) break;
     }
+    left_ = left_elsewhere;
   }
 
-  // False if no more files are to be read.
+  // False if no more files are to be read here.
   bool read_file(const std::string& file) {
     const auto real = real_path(file);
     if (real) return read_real_file(file, *real);
@@ -119,14 +124,13 @@ class Search {
       report_.add(Stage::kFound, Outcome::kSkipped, file, "has been read already");
       return true;
     }
-    if (seen_.size() > kMaxManifests) {
-      if (seen_.size() == kMaxManifests + 1) {
-        report_.add(
-            Stage::kFound, Outcome::kFailed, file,
-            fmt::format("more than {} manifests: this and all further ones are not read", kMaxManifests));
-      }
+    if (left_ == 0) {
+      report_.add(
+          Stage::kFound, Outcome::kFailed, file,
+          fmt::format("more than {} manifests: this and all further ones are not read", kMaxManifests));
       return false;
     }
+    --left_;
     report_.add(Stage::kFound, Outcome::kOk, file, real == file ? "" : "is " + real);
     if (const auto permitted = environment_.check_permitted(real); !permitted) {
       report_.add(Stage::kPermitted, Outcome::kFailed, file, permitted.error());
@@ -200,6 +204,9 @@ class Search {
   std::vector<Pattern> select_;
   std::vector<Pattern> disable_;
   std::set<std::string> seen_;  // real paths
+  // How many files may still be read of the folder, or of those that a variable names. Each has a number of
+  // its own: a full folder must not hide what is installed.
+  size_t left_ = kMaxManifests;
   std::vector<FoundManifest> found_;
 };
 

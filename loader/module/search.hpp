@@ -11,7 +11,7 @@
 
 namespace rigel {
 
-/// More files than this are not read.
+/// More files than this are not read of one folder, nor of those that a variable names.
 constexpr size_t kMaxManifests = 256;
 
 struct FoundManifest {

@@ -142,6 +142,24 @@ TEST_F(Search, ReadsNoMoreThan256Files) {
             256);
 }
 
+TEST_F(Search, AFullFolderDoesNotHideTheNext) {
+  for (int i = 0; i < 300; ++i) write(fmt::format("full/{:03}.json", i), "{}");
+  install("installed.json", manifest_text("installed"));
+  variables["HSA_ADD_BACKEND_MANIFESTS"] = root / "full";
+  EXPECT_THAT(found(), ElementsAre("installed"));
+}
+
+TEST_F(Search, ReadsNoMoreThan256FilesThatAreNamed) {
+  std::string list;
+  for (int i = 0; i < 300; ++i) list += write(fmt::format("named/{:03}.json", i), "{}") + ":";
+  write("folder/x.json", manifest_text("in_a_folder"));
+  variables["HSA_ADD_BACKEND_MANIFESTS"] = list + (root / "folder").string();
+  EXPECT_THAT(found(), ElementsAre("in_a_folder"));
+  const auto lines = failures();
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](auto& line) { return line.starts_with("found"); }),
+            1);
+}
+
 TEST_F(Search, LeavesOutWhatIsForAnotherArchitecture) {
   install("a.json", manifest_text("a", "a.so", R"(, "arch": "vax")"));
   install("b.json", manifest_text("b", "b.so", fmt::format(R"(, "arch": "{}")", host_arch())));
