@@ -54,7 +54,12 @@ int main(int argc, char** argv) {
     add("help,h", "show this");
     add("json,j", "write JSON");
     add("report,r", "what discovery did and why, step by step");
-    options::store(options::command_line_parser(argc, argv).options(known).run(), chosen);
+    const auto parsed = options::command_line_parser(argc, argv).options(known).run();
+    // Words that belong to no option would go unnoticed.
+    for (const auto& option : parsed.options) {
+      if (option.position_key >= 0) throw options::too_many_positional_options_error();
+    }
+    options::store(parsed, chosen);
     options::notify(chosen);
   } catch (const options::error& problem) {
     std::cerr << "rigel-info: " << problem.what() << '\n';
