@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "plugins/vgpu/cp/aql_packets.hpp"
 #include "plugins/vgpu/cp/command_processor.hpp"
@@ -85,7 +86,25 @@ class FuzzDevice {
     cp_.run(100);
     std::memset(memory_.host, 0xff, kDataBytes);
     cp_.run(100);
+    lie();
     cp_.destroy_queue(1);
+  }
+
+  // Doorbells that go back or anywhere, rings of other sizes and places, a queue that stops and goes on.
+  void lie() {
+    constexpr uint64_t kSizes[] = {256, 1024, kRingBytes, kRingBytes * 4, uint64_t{1} << 32};
+    for (size_t at = 0; at + 8 <= std::min<size_t>(bytes_, 32); at += 8) {
+      uint64_t value = 0;
+      std::memcpy(&value, words_ + at, 8);
+      cp_.ring_doorbell(1, at % 16 == 0 ? value : value % (2 * kRingBytes));
+      cp_.run(50);
+      const uint64_t va = value % 8 == 0 ? value & ~uint64_t{255} : kRing;
+      cp_.update_queue(1, va, kSizes[value % std::size(kSizes)], 7, value % 3 == 0 ? 0 : 100);
+      std::memcpy(queue_.host + value % 16 * 8, &value, 8);
+      cp_.run(50);
+      cp_.update_queue(1, 0, 0, value % 16, 100);
+      cp_.run(50);
+    }
   }
 
   const DeviceConfig config_;
