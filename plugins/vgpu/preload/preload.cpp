@@ -8,14 +8,8 @@
 // Nothing but the process's number is noted before the first call for one of our paths, and nothing is
 // destroyed at exit. Calls that come from within (the virtual GPU reads /proc/cpuinfo; an allocator that
 // unmaps) pass straight through.
-//
-// Children. One of fork has none of what its parent had open: see System. One of vfork runs in its parent's
-// memory with descriptors of its own, so what it opens and closes is not put down here.
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <glob.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -26,150 +20,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <new>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
+#include "plugins/vgpu/preload/face.hpp"
 #include "plugins/vgpu/preload/next.hpp"
-#include "plugins/vgpu/preload/signals.hpp"
-
-#define HOOK extern "C" __attribute__((visibility("default")))
 
 namespace rigel::vgpu {
 namespace {
-
-// The state of this process: nothing yet, being made, made, or failed for good.
-enum : int { kNone, kMaking, kReady, kOff };
-constinit std::atomic<int> state{kNone};
-constinit std::atomic<System*> current{nullptr};
-constinit std::atomic<System*> inherited{
-    nullptr};                               // after fork: the parent's, whose descriptors are dead here
-constinit std::atomic<pid_t> owner_pid{0};  // whose descriptors are the ones that we know
-constinit thread_local int inside = 0;
-
-// While one of these lives, the thread's calls are our own.
-struct Inside {
-  Inside() { ++inside; }
-  ~Inside() { --inside; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-};
-
-void say(const char* text) {
-  [[maybe_unused]] const auto written = ::write(2, text, std::strlen(text));
-}
-
-void make() {
-  const Inside guard;
-  use_sigaction(NEXT(sigaction));  // not our hook of it
-  SystemSettings settings = SystemSettings::from_environment();
-  // What runs here was made for real hardware, where that race is nearly never lost.
-  const char* const events = std::getenv("VGPU_EVENTS");
-  if (events == nullptr || std::strcmp(events, "exact") != 0) settings.options.latecomers = Latecomers::kHear;
-  auto made = make_system(settings);
-  if (!made) {
-    say(("vgpu: " + made.error() + "\n").c_str());
-    state.store(kOff, std::memory_order_release);
-    return;
-  }
-  current.store(made->release(), std::memory_order_release);
-  state.store(kReady, std::memory_order_release);
-}
-
-// A child of vfork shares our memory but not our descriptors: what it closes is still open here.
-bool shares_descriptors() {
-  return owner_pid.load(std::memory_order_relaxed) == getpid();
-}
-
-// The system, made if this is the first call that needs it. Null: the call is not ours.
-System* system_for_path() {
-  if (inside != 0) return nullptr;
-  for (;;) {
-    int seen = state.load(std::memory_order_acquire);
-    if (seen == kReady) return current.load(std::memory_order_acquire);
-    if (seen == kOff || !shares_descriptors()) return nullptr;
-    if (seen == kNone && state.compare_exchange_strong(seen, kMaking)) {
-      make();
-      continue;
-    }
-    std::this_thread::yield();
-  }
-}
-
-// The system that knows this descriptor, if any. Never makes one.
-System* system_for_fd(int fd) {
-  if (fd < 0 || inside != 0) return nullptr;
-  if (System* system = current.load(std::memory_order_acquire); system != nullptr && system->has(fd))
-    return system;
-  if (System* system = inherited.load(std::memory_order_acquire); system != nullptr && system->has(fd))
-    return system;
-  return nullptr;
-}
-
-bool could_be_ours(const char* path) {
-  if (path == nullptr || path[0] != '/') return false;
-  while (path[1] == '/') ++path;
-  return std::strncmp(path, "/dev", 4) == 0 || std::strncmp(path, "/sys", 4) == 0 ||
-         std::strncmp(path, "/proc/modules", 13) == 0 || std::strstr(path, "..") != nullptr ||
-         std::strstr(path, "/./") != nullptr;
-}
-
-// A path of the program that is ours to answer.
-struct OurPath {
-  System* system = nullptr;
-  std::string path;
-  explicit operator bool() const { return system != nullptr; }
-};
-
-using LastLink = FileTree::LastLink;
-
-OurPath our_path(System& system, std::string_view path, LastLink last) {
-  std::string canonical = system.files().canonical(path, last);
-  if (!system.files().owns(canonical)) return {};
-  return {&system, std::move(canonical)};
-}
-
-OurPath our_path(const char* path, LastLink last = LastLink::kFollow) {
-  if (inside != 0 || !could_be_ours(path)) return {};
-  System* const system = system_for_path();
-  if (system == nullptr) return {};
-  const Inside guard;
-  return our_path(*system, path, last);
-}
-
-OurPath our_path_at(int folder, const char* path, LastLink last = LastLink::kFollow) {
-  if (path == nullptr || path[0] == '/' || folder == AT_FDCWD) return our_path(path, last);
-  System* const system = system_for_fd(folder);
-  if (system == nullptr) return {};
-  const Inside guard;
-  const std::string base = system->folder_of(folder);
-  if (base.empty()) return {};
-  return our_path(*system, base + "/" + path, last);
-}
-
-// A result with a negated error number in it becomes libc's -1 and errno.
-template <class T>
-T to_libc(T result) {
-  if (result >= 0) return result;
-  errno = static_cast<int>(-result);
-  return -1;
-}
-
-int open_ours(const OurPath& ours, int flags) {
-  const Inside guard;
-  const int fd = ours.system->open(ours.path, flags);
-  if (fd >= 0 && !shares_descriptors()) ours.system->forget(fd);
-  return fd;
-}
 
 int open_at(int folder, const char* path, int flags, mode_t mode) {
   if (const OurPath ours = our_path_at(folder, path)) {
@@ -188,57 +50,6 @@ FILE* open_stream(const OurPath& ours, const char* mode) {
   FILE* const stream = fdopen(fd, plain_read && !update ? "r" : "r+");
   if (stream == nullptr) ::close(fd);
   return stream;
-}
-
-// Folders ------------------------------------------------------------------------------------------------
-
-// What opendir gives for a folder of ours. Told from libc's by being in the list.
-struct Folder {
-  std::vector<dirent> entries;
-  size_t at = 0;
-  int fd = -1;
-};
-
-constinit std::mutex folders_mutex;                 // no fork comes in between
-constinit std::vector<Folder*>* folders = nullptr;  // leaked: there is no good moment at exit
-
-Folder* our_folder(DIR* stream) {
-  const std::lock_guard lock(folders_mutex);
-  if (folders == nullptr) return nullptr;
-  auto* const folder = reinterpret_cast<Folder*>(stream);
-  return std::find(folders->begin(), folders->end(), folder) == folders->end() ? nullptr : folder;
-}
-
-// Names of a folder, which takes the descriptor as its own.
-DIR* open_folder(System& system, const std::string& path, int fd) {
-  const Inside guard;
-  auto folder = std::make_unique<Folder>();
-  const auto add = [&](const std::string& name, unsigned char type) {
-    dirent entry{};
-    entry.d_ino = System::inode_of(system.files().canonical(path + "/" + name, LastLink::kKeep));
-    entry.d_off = static_cast<off_t>(folder->entries.size() + 1);
-    entry.d_reclen = sizeof entry;
-    entry.d_type = type;
-    std::strncpy(entry.d_name, name.c_str(), sizeof entry.d_name - 1);
-    folder->entries.push_back(entry);
-  };
-  add(".", DT_DIR);
-  add("..", DT_DIR);
-  for (const std::string& name : system.files().list(path)) {
-    struct stat status {};
-    system.stat(path + "/" + name, status);
-    add(name, static_cast<unsigned char>(IFTODT(status.st_mode)));
-  }
-  folder->fd = fd;
-  const std::lock_guard lock(folders_mutex);
-  if (folders == nullptr) folders = new std::vector<Folder*>;
-  folders->push_back(folder.get());
-  return reinterpret_cast<DIR*>(folder.release());
-}
-
-DIR* open_folder(const OurPath& ours) {
-  const int fd = to_libc(open_ours(ours, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return fd < 0 ? nullptr : open_folder(*ours.system, ours.path, fd);
 }
 
 int stat_fd(int fd, struct stat* out) {
@@ -271,35 +82,6 @@ char* copy_path(const std::string& path, char* to) {
   if (to == nullptr) return strdup(path.c_str());
   std::memcpy(to, path.c_str(), path.size() + 1);
   return to;
-}
-
-// Processes -----------------------------------------------------------------------------------------------
-
-void before_fork() {
-  if (System* system = current.load(std::memory_order_acquire)) system->before_fork();
-  folders_mutex.lock();
-}
-
-void after_fork_in_parent() {
-  folders_mutex.unlock();
-  if (System* system = current.load(std::memory_order_acquire)) system->after_fork_in_parent();
-}
-
-void after_fork_in_child() {
-  folders_mutex.unlock();
-  owner_pid.store(getpid(), std::memory_order_relaxed);
-  if (System* const system = current.exchange(nullptr); system != nullptr) {
-    system->abandon_in_child();
-    inherited.store(system, std::memory_order_release);
-  }
-  if (state.load(std::memory_order_relaxed) != kOff) state.store(kNone, std::memory_order_release);
-}
-
-// A child of vfork cannot be told from its parent later.
-__attribute__((constructor)) void begin() {
-  keep_faults_unblocked();
-  owner_pid.store(getpid(), std::memory_order_relaxed);
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 }  // namespace
@@ -378,151 +160,6 @@ HOOK FILE* freopen(const char* path, const char* mode, FILE* stream) {
 }
 HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
   return reopen(NEXT(freopen64), path, mode, stream);
-}
-
-// Folders ------------------------------------------------------------------------------------------------
-
-HOOK DIR* opendir(const char* path) {
-  if (const OurPath ours = our_path(path)) return open_folder(ours);
-  return NEXT(opendir)(path);
-}
-HOOK DIR* fdopendir(int fd) {
-  if (System* system = system_for_fd(fd)) {
-    const std::string path = system->folder_of(fd);
-    if (!path.empty()) return open_folder(*system, path, fd);
-  }
-  return NEXT(fdopendir)(fd);
-}
-HOOK dirent* readdir(DIR* stream) {
-  if (Folder* folder = our_folder(stream)) {
-    return folder->at < folder->entries.size() ? &folder->entries[folder->at++] : nullptr;
-  }
-  return NEXT(readdir)(stream);
-}
-HOOK dirent64* readdir64(DIR* stream) {
-  static_assert(sizeof(dirent) == sizeof(dirent64));
-  if (Folder* folder = our_folder(stream)) {
-    return folder->at < folder->entries.size() ? reinterpret_cast<dirent64*>(&folder->entries[folder->at++])
-                                               : nullptr;
-  }
-  return NEXT(readdir64)(stream);
-}
-// Of one thread at a time for a stream, as these are not told apart from readdir() otherwise.
-static int read_folder(Folder& folder, dirent* entry, dirent** result) {
-  *result = nullptr;
-  if (folder.at >= folder.entries.size()) return 0;
-  *entry = folder.entries[folder.at++];
-  *result = entry;
-  return 0;
-}
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-HOOK int readdir_r(DIR* stream, dirent* entry, dirent** result) {
-  if (Folder* folder = our_folder(stream)) return read_folder(*folder, entry, result);
-  return NEXT(readdir_r)(stream, entry, result);
-}
-HOOK int readdir64_r(DIR* stream, dirent64* entry, dirent64** result) {
-  if (Folder* folder = our_folder(stream)) {
-    return read_folder(*folder, reinterpret_cast<dirent*>(entry), reinterpret_cast<dirent**>(result));
-  }
-  return NEXT(readdir64_r)(stream, entry, result);
-}
-#pragma GCC diagnostic pop
-HOOK int closedir(DIR* stream) {
-  if (Folder* folder = our_folder(stream)) {
-    {
-      const std::lock_guard lock(folders_mutex);
-      std::erase(*folders, folder);
-    }
-    const int fd = folder->fd;
-    delete folder;
-    return ::close(fd);
-  }
-  return NEXT(closedir)(stream);
-}
-HOOK void rewinddir(DIR* stream) {
-  if (Folder* folder = our_folder(stream)) {
-    folder->at = 0;
-    return;
-  }
-  NEXT(rewinddir)(stream);
-}
-HOOK long telldir(DIR* stream) {
-  if (Folder* folder = our_folder(stream)) return static_cast<long>(folder->at);
-  return NEXT(telldir)(stream);
-}
-HOOK void seekdir(DIR* stream, long at) {
-  if (Folder* folder = our_folder(stream)) {
-    folder->at = static_cast<size_t>(at);
-    return;
-  }
-  NEXT(seekdir)(stream, at);
-}
-HOOK int dirfd(DIR* stream) {
-  if (Folder* folder = our_folder(stream)) return folder->fd;
-  return NEXT(dirfd)(stream);
-}
-static int scan_folder(const OurPath& ours, dirent*** names, int (*filter)(const dirent*),
-                       int (*compare)(const dirent**, const dirent**)) {
-  DIR* const stream = open_folder(ours);
-  if (stream == nullptr) return -1;
-  std::vector<dirent*> found;
-  while (const dirent* entry = readdir(stream)) {
-    if (filter != nullptr && filter(entry) == 0) continue;
-    auto* const copy = static_cast<dirent*>(std::malloc(sizeof(dirent)));
-    if (copy == nullptr) break;
-    *copy = *entry;
-    found.push_back(copy);
-  }
-  closedir(stream);
-  if (compare != nullptr) {
-    std::sort(found.begin(), found.end(),
-              [&](const dirent* a, const dirent* b) { return compare(&a, &b) < 0; });
-  }
-  *names = static_cast<dirent**>(std::malloc(sizeof(dirent*) * (found.size() + 1)));
-  if (*names == nullptr) return to_libc(-ENOMEM);
-  std::copy(found.begin(), found.end(), *names);
-  return static_cast<int>(found.size());
-}
-HOOK int scandirat(int at, const char* path, dirent*** names, int (*filter)(const dirent*),
-                   int (*compare)(const dirent**, const dirent**)) {
-  if (const OurPath ours = our_path_at(at, path)) return scan_folder(ours, names, filter, compare);
-  return NEXT(scandirat)(at, path, names, filter, compare);
-}
-HOOK int scandir(const char* path, dirent*** names, int (*filter)(const dirent*),
-                 int (*compare)(const dirent**, const dirent**)) {
-  return scandirat(AT_FDCWD, path, names, filter, compare);
-}
-// The same with other names for the same things.
-extern "C" {
-__attribute__((visibility("default"), alias("scandir"))) int scandir64(
-    const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**));
-__attribute__((visibility("default"), alias("scandirat"))) int scandirat64(
-    int, const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**));
-}
-
-// glob() opens folders by itself unless it is told how.
-static int glob_with(decltype(&::glob) next, const char* pattern, int flags,
-                     int (*on_error)(const char*, int), glob_t* out) {
-  if (inside != 0 || !could_be_ours(pattern) || (flags & GLOB_ALTDIRFUNC) != 0 ||
-      system_for_path() == nullptr) {
-    return next(pattern, flags, on_error, out);
-  }
-  out->gl_opendir = [](const char* path) { return static_cast<void*>(opendir(path)); };
-  out->gl_readdir = [](void* folder) { return readdir(static_cast<DIR*>(folder)); };
-  out->gl_closedir = [](void* folder) { closedir(static_cast<DIR*>(folder)); };
-  out->gl_stat = stat;
-  out->gl_lstat = lstat;
-  const int result = next(pattern, flags | GLOB_ALTDIRFUNC, on_error, out);
-  out->gl_flags &= ~GLOB_ALTDIRFUNC;
-  return result;
-}
-HOOK int glob(const char* pattern, int flags, int (*on_error)(const char*, int), glob_t* out) noexcept {
-  return glob_with(NEXT(glob), pattern, flags, on_error, out);
-}
-HOOK int glob64(const char* pattern, int flags, int (*on_error)(const char*, int), glob64_t* out) noexcept {
-  static_assert(sizeof(glob_t) == sizeof(glob64_t));
-  return glob_with(NEXT(glob), pattern, flags, on_error, reinterpret_cast<glob_t*>(out));
 }
 
 // Names --------------------------------------------------------------------------------------------------

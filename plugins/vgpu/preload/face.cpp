@@ -1,0 +1,154 @@
+#include "plugins/vgpu/preload/face.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/preload/next.hpp"
+#include "plugins/vgpu/preload/signals.hpp"
+
+namespace rigel::vgpu {
+
+constinit std::atomic<System*> current{nullptr};
+constinit std::atomic<System*> inherited{nullptr};
+constinit thread_local int inside = 0;
+
+namespace {
+
+// The state of this process: nothing yet, being made, made, or failed for good.
+enum : int { kNone, kMaking, kReady, kOff };
+constinit std::atomic<int> state{kNone};
+constinit std::atomic<pid_t> owner_pid{0};  // whose descriptors are the ones that we know
+
+void say(const char* text) {
+  [[maybe_unused]] const auto written = ::write(2, text, std::strlen(text));
+}
+
+void make() {
+  const Inside guard;
+  use_sigaction(NEXT(sigaction));  // not our hook of it
+  SystemSettings settings = SystemSettings::from_environment();
+  // What runs here was made for real hardware, where that race is nearly never lost.
+  const char* const events = std::getenv("VGPU_EVENTS");
+  if (events == nullptr || std::strcmp(events, "exact") != 0) settings.options.latecomers = Latecomers::kHear;
+  auto made = make_system(settings);
+  if (!made) {
+    say(("vgpu: " + made.error() + "\n").c_str());
+    state.store(kOff, std::memory_order_release);
+    return;
+  }
+  current.store(made->release(), std::memory_order_release);
+  state.store(kReady, std::memory_order_release);
+}
+
+}  // namespace
+
+bool shares_descriptors() {
+  return owner_pid.load(std::memory_order_relaxed) == getpid();
+}
+
+System* system_for_path() {
+  if (inside != 0) return nullptr;
+  for (;;) {
+    int seen = state.load(std::memory_order_acquire);
+    if (seen == kReady) return current.load(std::memory_order_acquire);
+    if (seen == kOff || !shares_descriptors()) return nullptr;
+    if (seen == kNone && state.compare_exchange_strong(seen, kMaking)) {
+      make();
+      continue;
+    }
+    std::this_thread::yield();
+  }
+}
+
+System* system_for_fd(int fd) {
+  if (fd < 0 || inside != 0) return nullptr;
+  if (System* system = current.load(std::memory_order_acquire); system != nullptr && system->has(fd))
+    return system;
+  if (System* system = inherited.load(std::memory_order_acquire); system != nullptr && system->has(fd))
+    return system;
+  return nullptr;
+}
+
+bool could_be_ours(const char* path) {
+  if (path == nullptr || path[0] != '/') return false;
+  while (path[1] == '/') ++path;
+  return std::strncmp(path, "/dev", 4) == 0 || std::strncmp(path, "/sys", 4) == 0 ||
+         std::strncmp(path, "/proc/modules", 13) == 0 || std::strstr(path, "..") != nullptr ||
+         std::strstr(path, "/./") != nullptr;
+}
+
+namespace {
+
+OurPath our_path(System& system, std::string_view path, LastLink last) {
+  std::string canonical = system.files().canonical(path, last);
+  if (!system.files().owns(canonical)) return {};
+  return {&system, std::move(canonical)};
+}
+
+}  // namespace
+
+OurPath our_path(const char* path, LastLink last) {
+  if (inside != 0 || !could_be_ours(path)) return {};
+  System* const system = system_for_path();
+  if (system == nullptr) return {};
+  const Inside guard;
+  return our_path(*system, path, last);
+}
+
+OurPath our_path_at(int folder, const char* path, LastLink last) {
+  if (path == nullptr || path[0] == '/' || folder == AT_FDCWD) return our_path(path, last);
+  System* const system = system_for_fd(folder);
+  if (system == nullptr) return {};
+  const Inside guard;
+  const std::string base = system->folder_of(folder);
+  if (base.empty()) return {};
+  return our_path(*system, base + "/" + path, last);
+}
+
+int open_ours(const OurPath& ours, int flags) {
+  const Inside guard;
+  const int fd = ours.system->open(ours.path, flags);
+  if (fd >= 0 && !shares_descriptors()) ours.system->forget(fd);
+  return fd;
+}
+
+namespace {
+
+// Processes -----------------------------------------------------------------------------------------------
+
+void before_fork() {
+  if (System* system = current.load(std::memory_order_acquire)) system->before_fork();
+  folders_mutex.lock();
+}
+
+void after_fork_in_parent() {
+  folders_mutex.unlock();
+  if (System* system = current.load(std::memory_order_acquire)) system->after_fork_in_parent();
+}
+
+void after_fork_in_child() {
+  folders_mutex.unlock();
+  owner_pid.store(getpid(), std::memory_order_relaxed);
+  if (System* const system = current.exchange(nullptr); system != nullptr) {
+    system->abandon_in_child();
+    inherited.store(system, std::memory_order_release);
+  }
+  if (state.load(std::memory_order_relaxed) != kOff) state.store(kNone, std::memory_order_release);
+}
+
+// A child of vfork cannot be told from its parent later.
+__attribute__((constructor)) void begin() {
+  keep_faults_unblocked();
+  owner_pid.store(getpid(), std::memory_order_relaxed);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu

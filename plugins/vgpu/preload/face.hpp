@@ -1,0 +1,67 @@
+// What the hooks of the preload face share: the machine of this process, whether a call is the program's, and
+// which paths and descriptors are ours to answer.
+//
+// Threads: all from any thread. Children: one of fork has none of what its parent had open (System); one of
+// vfork runs in its parent's memory with descriptors of its own, so what it opens and closes is not put down.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <string>
+
+#include "plugins/vgpu/kfd/system.hpp"
+
+#define HOOK extern "C" __attribute__((visibility("default")))
+
+namespace rigel::vgpu {
+
+extern constinit std::atomic<System*> current;  ///< Null: none yet.
+extern constinit std::atomic<System*>
+    inherited;  ///< After fork: the parent's, whose descriptors are dead here.
+extern constinit thread_local int inside;
+extern constinit std::mutex folders_mutex;  ///< Of folders.cpp: no fork comes in between.
+
+/// While one of these lives, the thread's calls are our own.
+struct Inside {
+  Inside() { ++inside; }
+  ~Inside() { --inside; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+/// False in a child of vfork, which shares our memory: what it closes is still open here.
+bool shares_descriptors();
+
+/// The system, made if this is the first call that needs it. Null: the call is not ours.
+System* system_for_path();
+
+/// The system that knows this descriptor, if any. Never makes one.
+System* system_for_fd(int fd);
+
+/// Whether it is worth asking.
+bool could_be_ours(const char* path);
+
+/// A path of the program that is ours to answer.
+struct OurPath {
+  System* system = nullptr;
+  std::string path;  ///< Canonical.
+  explicit operator bool() const { return system != nullptr; }
+};
+
+using LastLink = FileTree::LastLink;
+OurPath our_path(const char* path, LastLink last = LastLink::kFollow);
+OurPath our_path_at(int folder, const char* path, LastLink last = LastLink::kFollow);
+
+/// A descriptor, or a negated error number.
+int open_ours(const OurPath& ours, int flags);
+
+/// A result with a negated error number in it becomes libc's -1 and errno.
+template <class T>
+T to_libc(T result) {
+  if (result >= 0) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
+}  // namespace rigel::vgpu
