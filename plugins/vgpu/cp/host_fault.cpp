@@ -273,6 +273,19 @@ void unwatch_stores(std::byte* begin) noexcept {
   }
 }
 
+void host_faults_before_fork() noexcept {
+  install_mutex.lock();
+  watched_mutex.lock();
+}
+
+void host_faults_after_fork(bool in_child) noexcept {
+  if (in_child) {
+    for (Watched& w : watched) w.begin.store(nullptr, std::memory_order_relaxed);
+  }
+  watched_mutex.unlock();
+  install_mutex.unlock();
+}
+
 bool detail::call_guarded(const GuardedCall& call) noexcept {
   Guard own;
   own.call = &call;

@@ -96,6 +96,10 @@ struct StoreWatcher {
 bool watch_stores(std::byte* begin, uint64_t bytes, StoreWatcher watcher) noexcept;
 void unwatch_stores(std::byte* begin) noexcept;
 
+/// Around fork(2), so that nobody else is in here at that moment. In the child nothing is watched any more.
+void host_faults_before_fork() noexcept;
+void host_faults_after_fork(bool in_child) noexcept;
+
 // Calls -----------------------------------------------------------------------------------------------------
 
 namespace detail {

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hsa_plugin/hsa_driver.h"
+#include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
 
 namespace rigel::vgpu {
@@ -44,12 +45,15 @@ void watch_fork(Driver* driver) {
       [] {
         drivers_mutex.lock();
         for (Driver* d : *drivers) d->system->before_fork();
+        host_faults_before_fork();
       },
       [] {
+        host_faults_after_fork(false);
         for (Driver* d : *drivers) d->system->after_fork_in_parent();
         drivers_mutex.unlock();
       },
       [] {
+        host_faults_after_fork(true);
         for (Driver* d : *drivers) d->system->abandon_in_child();
         drivers->clear();
         drivers_mutex.unlock();

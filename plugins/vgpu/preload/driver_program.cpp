@@ -297,17 +297,23 @@ void check_fork() {
            return fstat(1, &one) == 0 && fstat(gpu.kfd, &two) == 0 && one.st_ino == two.st_ino ? 0 : 2;
          }) == 0);
   // Nothing of the device is open in the child, and a GPU that it opens is its own.
+  gpu.fence(2);
+  gpu.wait_until_watched();
   EXPECT(in_child([&] {
            for (int fd = 700; fd < 1024; ++fd) {
              if (fcntl(fd, F_GETFD) != -1) return 1;
            }
            Gpu own;
+           own.map_doorbells(gpu.doorbells);  // where its parent's were
            own.make_queue();
-           own.fence(7);
+           for (uint32_t i = 7; i < 10; ++i) {
+             own.fence(i);
+             own.wait_until_watched();
+           }
            for (int fd = 3; fd < 700; ++fd) close(fd);
            return in_child([&] { return answers(own.kfd) ? 1 : 0; });
          }) == 0);
-  gpu.fence(2);
+  gpu.fence(3);
 }
 
 // What a child of vfork opens, closes and duplicates is put down in memory that it shares.

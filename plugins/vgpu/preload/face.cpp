@@ -126,14 +126,17 @@ namespace {
 void before_fork() {
   if (System* system = current.load(std::memory_order_acquire)) system->before_fork();
   folders_mutex.lock();
+  host_faults_before_fork();
 }
 
 void after_fork_in_parent() {
+  host_faults_after_fork(false);
   folders_mutex.unlock();
   if (System* system = current.load(std::memory_order_acquire)) system->after_fork_in_parent();
 }
 
 void after_fork_in_child() {
+  host_faults_after_fork(true);
   folders_mutex.unlock();
   owner_pid.store(getpid(), std::memory_order_relaxed);
   if (System* const system = current.exchange(nullptr); system != nullptr) {
