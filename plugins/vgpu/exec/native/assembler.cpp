@@ -248,8 +248,8 @@ void Assembler::vptestmd(const Opmask& k, const Zmm& x, const Operand& y) {
   keep_mask(k, true);
 }
 
-void Assembler::mask_of_signs(const Opmask& k, const Zmm& x) {
-  Base::vpsrad(compared_in(k), half(x), 31);
+void Assembler::mask_of_signs(const Opmask& k, const Zmm& x, bool only_signs) {
+  only_signs ? Base::vmovdqa(compared_in(k), half(x)) : Base::vpsrad(compared_in(k), half(x), 31);
   keep_mask(k);
 }
 

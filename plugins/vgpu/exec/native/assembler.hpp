@@ -198,12 +198,12 @@ class Assembler : public Xbyak::CodeGenerator {
   void assume_nothing() {
     all_ = 0;
   }
-  /// x + 1 or x - 1 in the mask's lanes.
-  void increase(const Zmm& to, const Opmask& k) {
-    Base::vpsubd(half(to), half(to), mask_of(k.getIdx()));
+  /// x + 1 or x - 1 in the mask's lanes, x in others.
+  void increase(const Zmm& to, const Zmm& x, const Opmask& k) {
+    Base::vpsubd(half(to), half(x), mask_of(k.getIdx()));
   }
-  void decrease(const Zmm& to, const Opmask& k) {
-    Base::vpaddd(half(to), half(to), mask_of(k.getIdx()));
+  void decrease(const Zmm& to, const Zmm& x, const Opmask& k) {
+    Base::vpaddd(half(to), half(x), mask_of(k.getIdx()));
   }
   /// The mask is in this register from now on, where nothing is of it yet; back in memory, with what it has.
   void put_mask(const Opmask& k, int reg) {
@@ -217,8 +217,9 @@ class Assembler : public Xbyak::CodeGenerator {
   void forget_mask(const Opmask& k) {
     place_of(k).in_register = false;
   }
-  /// Where x is negative, as comparisons do.
-  void mask_of_signs(const Opmask& k, const Zmm& x);
+  /// Where x is negative, as comparisons do; or with nothing right but the lanes' highest bits, of which those
+  /// in general registers and in memory are made.
+  void mask_of_signs(const Opmask& k, const Zmm& x, bool only_signs);
   /// What the names above hide: instructions on registers of AVX2.
   CodeGenerator& avx2() {
     return *this;

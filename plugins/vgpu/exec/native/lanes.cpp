@@ -43,7 +43,7 @@ void Lanes::find_uses() {
     Uses& uses = uses_[index];
     if (step.mask_out != kNoMask) {
       uses.mask_matters = !dead[step.mask_out];
-      uses.mask_out = next_mask[step.mask_out];
+      uses.mask_out = std::exchange(next_mask[step.mask_out], kNever);
       dead.set(step.mask_out);
     }
     if (step.mask_in != kNoMask) {
@@ -176,6 +176,17 @@ Zmm Lanes::extracted(const Zmm& from, const Input& input) {
   return result;
 }
 
+// In all lanes: for those that are done next as well.
+Zmm Lanes::scalar(uint32_t slot) {
+  int at = cached(kScalarRow + slot);
+  if (at < 0) {
+    at = static_cast<int>(free_slot());
+    a.vpbroadcastd(Zmm(at), a.dword[a.rdx + static_cast<int>(slot * 4)]);
+  }
+  slots_[static_cast<unsigned>(at)] = {kScalarRow + slot, false, true, kNextLanes};
+  return Zmm(at);
+}
+
 Zmm Lanes::reg(unsigned i, unsigned part) {
   const Input& input = step_->src[i];
   const bool wide = (step_->vector->wide >> i & 1) != 0;
@@ -190,6 +201,13 @@ Zmm Lanes::reg(unsigned i, unsigned part) {
       return result;
     }
     case Input::Kind::kScalar: {
+      if (keeps_scalars() && input.width == 32) {
+        const Zmm value = scalar(input.index + part);
+        if (!modified) return value;
+        const Zmm result = temporary();
+        modify(result, value, input, false);
+        return result;
+      }
       const Zmm result = temporary();
       a.vpbroadcastd(result, a.dword[a.rdx + static_cast<int>((input.index + part) * 4)]);
       if (input.width != 32) return extracted(result, input);
@@ -219,6 +237,7 @@ const Operand& Lanes::any(unsigned i, unsigned part) {
         }
         break;
       case Input::Kind::kScalar:
+        if (keeps_scalars()) break;
         return addresses_.emplace_back(a.ptr_b[a.rdx + static_cast<int>((input.index + part) * 4)]);
       default:
         return addresses_.emplace_back(a.splat(static_cast<uint32_t>(input.bits >> (part * 32))));
@@ -451,9 +470,12 @@ void Lanes::write_back_rows() {
   dirty(all);
 }
 
-// Nothing is in registers yet.
+// Nothing is in registers yet, but for scalars that the lanes before have left there.
 void Lanes::begin_lanes() {
-  slots_ = {};
+  for (Slot& slot : slots_) {
+    const bool is_scalar = slot.row >= kScalarRow && slot.row < kScalarRow + kScalarSlots;
+    if (chunk_ == 0 || !is_scalar) slot = {};
+  }
   for (unsigned i = 0; i < kMasks; ++i) drop_mask(i);
 }
 

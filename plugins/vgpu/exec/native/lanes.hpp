@@ -68,6 +68,7 @@ class Lanes {
   Xbyak::Zmm taken(unsigned i);
   bool is_constant(unsigned i) const { return step_->src[i].kind == Input::Kind::kConstant; }
   uint32_t constant(unsigned i) const { return static_cast<uint32_t>(step_->src[i].bits); }
+  bool is_zero(unsigned i) const { return is_constant(i) && constant(i) == 0; }
   bool is_row(unsigned i) const { return step_->src[i].kind == Input::Kind::kRow; }
   /// Both are the same register.
   bool same(unsigned i, unsigned j) const;
@@ -86,6 +87,8 @@ class Lanes {
   Xbyak::Opmask mask_out();
   /// Whether somebody sees it.
   bool mask_matters() const { return mask_matters_; }
+  /// Whether nobody reads it before all lanes are done.
+  bool mask_is_left() const { return uses_[index_].mask_out == kAtEnd; }
   /// A mask that is read; `next` is the step after this one that does so, too.
   Xbyak::Opmask mask_of(uint32_t slot, uint32_t next);
   Xbyak::Opmask source_mask(unsigned i) { return mask_of(step_->src[i].index, next_use(i, 0)); }
@@ -98,10 +101,12 @@ class Lanes {
   static constexpr unsigned kSlots = 24, kTemporaries = 8, kMasks = 4;
   static constexpr unsigned kSlotsOfEight = 14;
   static constexpr uint32_t kFree = ~0u, kResult = ~1u, kTemporary = ~2u;
-  static constexpr uint32_t kMaskRow = ~15u;  // + k: the slot of a mask
+  static constexpr uint32_t kMaskRow = ~15u;       // + k: the slot of a mask
+  static constexpr uint32_t kScalarRow = 1u << 31;  // + its slot: a scalar, in all lanes
   static constexpr int kFirstScratchMask = 5;
   static constexpr uint32_t kNever = ~0u;
-  static constexpr uint32_t kAtEnd = kNever - 1;
+  static constexpr uint32_t kNextLanes = kNever - 1;  // before those that are never used again
+  static constexpr uint32_t kAtEnd = kNever - 2;
 
   struct Slot {
     uint32_t row = kFree;
@@ -132,6 +137,8 @@ class Lanes {
   Xbyak::Address mask_at(uint32_t scalar) const;
   void find_uses();
   void modify(const Xbyak::Zmm& to, const Xbyak::Operand& from, const Input& input, bool wide);
+  bool keeps_scalars() const { return a.eight_lanes() && unrolled_; }
+  Xbyak::Zmm scalar(uint32_t slot);
   Xbyak::Zmm extracted(const Xbyak::Zmm& from, const Input& input);
   void run_step(uint32_t index);
   int cached(uint32_t row) const;

@@ -120,12 +120,21 @@ void sub_borrow_out(Lanes& l) {
 }
 
 void add_carry(Lanes& l) {
+  if (l.a.eight_lanes() && (l.is_zero(0) || l.is_zero(1))) {
+    const Zmm x = l.reg(l.is_zero(0) ? 1 : 0), to = l.result();
+    const Opmask carry = l.mask_in();
+    l.a.increase(to, x, carry);
+    if (!l.mask_matters()) return;
+    const Zmm wraps = l.temporary();
+    l.a.vpandnd(wraps, to, x);
+    return l.a.mask_of_signs(l.mask_out() | l.k_exec, wraps, l.mask_is_left());
+  }
   const Pair sources = commuted(l);
   const Opmask carry = l.mask_in();
   const Zmm to = l.result();
   if (l.a.eight_lanes()) {
     l.a.vpaddd(to, sources.first, sources.second);
-    l.a.increase(to, carry);
+    l.a.increase(to, to, carry);
     if (!l.mask_matters()) return;
     // It wraps where both are negative, or one is and the sum is not.
     const Zmm both = l.temporary(), one = l.temporary();
@@ -133,7 +142,7 @@ void add_carry(Lanes& l) {
     l.a.vpord(one, sources.first, sources.second);
     l.a.vpandnd(one, to, one);
     l.a.vpord(one, one, both);
-    return l.a.mask_of_signs(l.mask_out() | l.k_exec, one);
+    return l.a.mask_of_signs(l.mask_out() | l.k_exec, one, l.mask_is_left());
   }
   l.a.vpaddd(to, sources.first, sources.second);
   if (l.mask_matters()) l.a.vpcmpud(l.k_a() | l.k_exec, to, sources.first, kLt);
@@ -153,7 +162,7 @@ void sub_borrow(Lanes& l) {
   const Zmm to = l.result();
   if (l.a.eight_lanes()) {
     l.a.vpsubd(to, x, y);
-    l.a.decrease(to, borrow);
+    l.a.decrease(to, to, borrow);
     if (!l.mask_matters()) return;
     // It wraps where y is negative and x is not, or both are alike and the difference is negative.
     const Zmm second = l.temporary(), alike = l.temporary();
@@ -161,7 +170,7 @@ void sub_borrow(Lanes& l) {
     l.a.vpxord(alike, x, y);
     l.a.vpandnd(alike, alike, to);
     l.a.vpord(alike, alike, second);
-    return l.a.mask_of_signs(l.mask_out() | l.k_exec, alike);
+    return l.a.mask_of_signs(l.mask_out() | l.k_exec, alike, l.mask_is_left());
   }
   l.a.vpsubd(to, x, y);
   if (l.mask_matters()) {
