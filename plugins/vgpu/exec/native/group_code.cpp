@@ -11,6 +11,10 @@ namespace rigel::vgpu::exec::native {
 using isa::Op;
 using Xbyak::Label;
 
+// With vectors of 8 lanes: what is longer goes by waves, whose loop is over one vector and fits a cache of
+// instructions; here it is over 64 lanes.
+constexpr size_t kMaxStepsOfEight = 256;
+
 uint32_t GroupCompiler::run() {
   begin();
   uint32_t count = 0;
@@ -24,7 +28,7 @@ uint32_t GroupCompiler::run() {
     ends = site.instruction.op == Op::s_endpgm;
     if (!ends && site.op_count != 0 && !(place(index) && fits_)) return 0;
   }
-  if (!ends) return 0;
+  if (!ends || (a_.eight_lanes() && steps_.size() > kMaxStepsOfEight)) return 0;
   if (!stores_.empty()) loop();
   finish();
   return count;
