@@ -217,8 +217,8 @@ class Assembler : public Xbyak::CodeGenerator {
   void forget_mask(const Opmask& k) {
     place_of(k).in_register = false;
   }
-  /// Where x is negative, as comparisons do; or with nothing right but the lanes' highest bits, of which those
-  /// in general registers and in memory are made.
+  /// Where x is negative, as comparisons do; or with nothing right but the lanes' highest bits, of which
+  /// those in general registers and in memory are made.
   void mask_of_signs(const Opmask& k, const Zmm& x, bool only_signs);
   /// What the names above hide: instructions on registers of AVX2.
   CodeGenerator& avx2() {

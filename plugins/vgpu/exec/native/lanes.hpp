@@ -101,7 +101,7 @@ class Lanes {
   static constexpr unsigned kSlots = 24, kTemporaries = 8, kMasks = 4;
   static constexpr unsigned kSlotsOfEight = 14;
   static constexpr uint32_t kFree = ~0u, kResult = ~1u, kTemporary = ~2u;
-  static constexpr uint32_t kMaskRow = ~15u;       // + k: the slot of a mask
+  static constexpr uint32_t kMaskRow = ~15u;        // + k: the slot of a mask
   static constexpr uint32_t kScalarRow = 1u << 31;  // + its slot: a scalar, in all lanes
   static constexpr int kFirstScratchMask = 5;
   static constexpr uint32_t kNever = ~0u;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -97,6 +98,31 @@ class Sequences {
     return sequence;
   }
 
+  /// Vector instructions that are compiled, and nearly all together: none changes EXEC, and VCC is the only
+  /// mask that any makes.
+  std::vector<isa::Instruction> next_vectors(size_t count) {
+    std::vector<isa::Instruction> sequence;
+    while (sequence.size() < count) {
+      isa::Instruction in;
+      if (!draw(compiled_[draw_.below(static_cast<uint32_t>(compiled_.size()))], in)) continue;
+      if (in.encoding >= Encoding::kVop1 && goes_with_others(in)) sequence.push_back(in);
+    }
+    return sequence;
+  }
+  /// How many vector instructions are done for some lanes before others.
+  size_t longest_run(const std::vector<isa::Instruction>& sequence) const {
+    std::vector<Site> sites;
+    for (const isa::Instruction& in : sequence) {
+      sites.push_back({in, static_cast<uint32_t>(sites.size()), 1, false, false});
+    }
+    const RegisterLayout layout{any_state_.wave_size, reference::kVgprs};
+    size_t longest = 0;
+    for (const Segment& segment : plan({target_, layout, {}, sites, {}})) {
+      longest = std::max(longest, segment.lanes.size());
+    }
+    return longest;
+  }
+
   State state(Numbers numbers) {
     State state = draw_.state(target_);
     state.mode &= kFloatModeBits;  // VGPRs stand where they are
@@ -123,6 +149,19 @@ class Sequences {
   Draw& draws() { return draw_; }
 
  private:
+  static bool goes_with_others(const isa::Instruction& in) {
+    constexpr uint16_t kVcc = isa::code::kVccLo;
+    if (isa::name(in.op).find("cmpx") != std::string_view::npos) return false;
+    if (in.src[0].is_scalar_register() && in.src[0].code / 2 == kVcc / 2) return false;
+    if (in.encoding != Encoding::kVop3) return true;
+    for (const isa::Operand& operand : in.dst) {
+      if (operand.is_scalar_register()) return false;
+    }
+    return std::none_of(std::begin(in.src), std::end(in.src), [](const isa::Operand& operand) {
+      return operand.is_scalar_register() && operand.code / 2 == kVcc / 2;
+    });
+  }
+
   bool draw(uint16_t row, isa::Instruction& in) {
     uint32_t words[5];
     if (!draw_.instruction(target_, row, in, words) || !is_arithmetic(in) || leaves_block(in.op))
@@ -195,6 +234,20 @@ std::vector<isa::Instruction> shortened(std::vector<isa::Instruction> sequence, 
   return sequence;
 }
 
+// What is different, and of which instructions; empty: nothing is.
+std::string difference(const isa::Target& target, const std::vector<isa::Instruction>& sequence,
+                       const State& before, State& handlers, State& native) {
+  if (first_difference(handlers, native).empty()) return "";
+  const auto few = shortened(sequence, before);
+  handlers = native = before;
+  Sequences::run(few, false, handlers);
+  Sequences::run(few, true, native);
+  std::ostringstream text;
+  text << "MODE " << std::hex << before.mode << ", EXEC " << before.exec() << ":\n"
+       << listing(target, few) << first_difference(handlers, native);
+  return text.str();
+}
+
 void expect_equal_runs(Numbers numbers) {
   if (!available()) GTEST_SKIP() << "no native code here";
   const uint64_t draws = reference::number_from_environment("RIGEL_DRAWS", 100);
@@ -212,14 +265,8 @@ void expect_equal_runs(Numbers numbers) {
       instructions += sequence.size();
       compiled += result.native;
       EXPECT_TRUE(result.consistent) << "EXEC was handed on wrong";
-      if (first_difference(handlers, native).empty()) continue;
-      const auto few = shortened(sequence, before);
-      handlers = native = before;
-      Sequences::run(few, false, handlers);
-      Sequences::run(few, true, native);
-      FAIL() << chip.name << (chip.wave32 ? " wave32" : "") << ", sequence " << i << ", MODE " << std::hex
-             << before.mode << ", EXEC " << before.exec() << ":\n"
-             << listing(target, few) << first_difference(handlers, native);
+      ASSERT_EQ(difference(target, sequence, before, handlers, native), "")
+          << chip.name << (chip.wave32 ? " wave32" : "") << ", sequence " << i;
     }
   }
   EXPECT_GT(compiled * 2, instructions)
@@ -236,6 +283,29 @@ TEST(Native, DoesWhatHandlersDoWithOrdinaryNumbers) {
 
 TEST(Native, DoesWhatHandlersDoWithManyNans) {
   expect_equal_runs(Numbers::kNans);
+}
+
+// What is too long to be there for each vector of lanes apart has loops.
+TEST(Native, DoesWhatHandlersDoInLongRunsOfVectors) {
+  if (!available()) GTEST_SKIP() << "no native code here";
+  const uint64_t draws = reference::number_from_environment("RIGEL_DRAWS", 100) / 2;
+  for (const Chip& chip : kChips) {
+    const isa::Target target = target_of(chip);
+    Sequences sequences(chip, reference::number_from_environment("RIGEL_SEED", 1) * 64 + target.major * 4u +
+                                  target.minor + (chip.wave32 ? 2 : 0));
+    size_t longest = 0;
+    for (uint64_t i = 0; i < draws; ++i) {
+      const auto sequence = sequences.next_vectors(80);
+      longest = std::max(longest, sequences.longest_run(sequence));
+      const State before = sequences.state(i % 2 == 0 ? Numbers::kOrdinary : Numbers::kDifficult);
+      State handlers = before, native = before;
+      ASSERT_EQ(Sequences::run(sequence, false, handlers).refusal, "");
+      Sequences::run(sequence, true, native);
+      ASSERT_EQ(difference(target, sequence, before, handlers, native), "")
+          << chip.name << (chip.wave32 ? " wave32" : "") << ", sequence " << i;
+    }
+    EXPECT_TRUE(longest > 32 || draws < 20) << longest << " on " << chip.name;
+  }
 }
 
 TEST(Native, KnowsTheArithmeticOfMostKernels) {

@@ -9,14 +9,25 @@ using Xbyak::Operand;
 using Xbyak::Opmask;
 using Xbyak::Zmm;
 
+// Equality's sources may change places: a constant as the second one takes no register.
+template <uint8_t How>
+bool equality_of_eight(Lanes& l) {
+  if ((How != kEq && How != kNe) || !l.a.eight_lanes()) return false;
+  const Pair sources = commuted(l);
+  l.a.vpcmpd(l.mask_out() | l.k_exec, sources.first, sources.second, How);
+  return true;
+}
+
 template <uint8_t How>
 void compare_signed(Lanes& l) {
+  if (equality_of_eight<How>(l)) return;
   const Zmm x = l.reg(0);
   const Operand& y = l.any(1);
   l.a.vpcmpd(l.mask_out() | l.k_exec, x, y, How);
 }
 template <uint8_t How>
 void compare_unsigned(Lanes& l) {
+  if (equality_of_eight<How>(l)) return;
   const Zmm x = l.reg(0);
   const Operand& y = l.any(1);
   l.a.vpcmpud(l.mask_out() | l.k_exec, x, y, How);

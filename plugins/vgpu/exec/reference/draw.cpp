@@ -122,8 +122,16 @@ State Draw::state(const isa::Target& target) {
     s.scalar[isa::code::kM0] |= below(16) << 12;
   }
   if (target.family() == isa::Family::kGfx10) s.scalar[isa::code::kNull] = 0;
-  const uint64_t exec[] = {~uint64_t{0}, ~uint64_t{0}, bits(), bits() & bits(), 0, uint64_t{1} << below(64)};
-  s.set_pair(isa::code::kExecLo, one_in(16) ? 0 : exec[below(6)]);
+  const uint64_t by_eights = (bits() & 0x0101010101010101) * 0xff;
+  const uint64_t exec[] = {~uint64_t{0},
+                           ~uint64_t{0},
+                           bits(),
+                           bits() & bits(),
+                           0,
+                           uint64_t{1} << below(64),
+                           by_eights,
+                           by_eights & (bits() | bits() | bits())};
+  s.set_pair(isa::code::kExecLo, one_in(16) ? 0 : exec[below(8)]);
   if (s.wave_size == 32) s.scalar[isa::code::kExecHi] = 0;
   s.vgpr.resize(kVgprs);
   for (auto& row : s.vgpr) {
