@@ -27,7 +27,7 @@ std::string tool(const char* name) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = folder + "/" + name;
+    std::string file = folder + "/" + name;
     if (access(file.c_str(), X_OK) == 0) return file;
   }
   return {};
