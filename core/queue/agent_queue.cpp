@@ -44,9 +44,9 @@ class AgentQueue final : public Queue {
       return backend_report::refused("no queue", status);
     }
     amd_queue_ = static_cast<amd_queue_t*>(info_.amd_queue);
-    doorbell_.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
     if (doorbell_.kind() != AMD_SIGNAL_KIND_USER) {
       doorbell_.abi.hardware_doorbell_ptr = static_cast<volatile uint64_t*>(info_.doorbell);
+      doorbell_.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
       if (info_.bell.ring != nullptr) doorbell_.call_doorbell(info_.bell.ring, info_.bell.context);
     }
     if (agent_.limits().units.empty() || !agent_.limits().units_at_first) return HSA_STATUS_SUCCESS;
@@ -196,7 +196,7 @@ amd_signal_kind_t doorbell_kind(uint32_t doorbell) {
 Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request,
                                                   uint64_t cookie) {
   if (const Status status = check(agent, request); status != HSA_STATUS_SUCCESS) return error(status);
-  Signal* doorbell = signal_pool::create(-1, 0, doorbell_kind(agent.caps().doorbell));
+  Signal* doorbell = signal_pool::create(-1, kSignalOfQueue, doorbell_kind(agent.caps().doorbell));
   if (doorbell == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");
   auto queue = std::make_shared<AgentQueue>(agent, request, *doorbell);
   if (const Status status = queue->start(request, cookie); status != HSA_STATUS_SUCCESS) return error(status);

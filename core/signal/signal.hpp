@@ -74,6 +74,8 @@ enum SignalAttributes : uint32_t {
   kSignalRingIsDoubleMapped = 1u << 20,
   /// A doorbell that is rung by a call: `doorbell_call` is meant, which sees to the order itself.
   kSignalDoorbellIsCalled = 1u << 22,
+  /// A doorbell: it ends with its queue. Those of queues in software are no different otherwise.
+  kSignalOfQueue = 1u << 23,
 };
 
 /// An hsa_signal_condition_t, or any other number that a program has passed for one.

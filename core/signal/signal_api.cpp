@@ -62,7 +62,7 @@ Status destroy(hsa_signal_t signal) noexcept {
   };
   const auto is_doorbell = [](const Signal& one) {
     // That of a queue in software is an ordinary signal, but the queue's too.
-    return one.kind() != AMD_SIGNAL_KIND_USER || one.abi.queue_ptr != nullptr;
+    return one.kind() != AMD_SIGNAL_KIND_USER || one.has_attribute(kSignalOfQueue);
   };
   if (found == nullptr || is_doorbell(*found) || !end(*found)) {
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "destroy a signal: {:#x} is {}", signal.handle,
