@@ -232,7 +232,7 @@ typedef int hsa_file_t;
  *
  * Starting discovers agents and loads backends and tools; later calls only count. Each successful call
  * wants one ::hsa_shut_down. Concurrent first calls are safe: one starts, the others wait for it.
- * @retval OUT_OF_RESOURCES no usable driver, device or memory; the log tells them apart.
+ * @retval OUT_OF_RESOURCES no driver, device or memory, or a handler calls while the runtime ends; see log.
  * @retval REFCOUNT_OVERFLOW the count is already INT32_MAX.
  */
 hsa_status_t HSA_API hsa_init(void);
