@@ -144,11 +144,12 @@ struct Gpu {
     doorbell->store(put_fence(value));
     await(value);
   }
-  // Until stores to the doorbells are watched, which may be by other means than these rights.
+  // Until stores to the doorbells are watched by signals; false if they may not be.
   bool wait_until_watched() {
-    for (int i = 0; i < 500; ++i) {
+    const bool may_be = std::getenv("VGPU_SIGNALS") == nullptr;
+    for (int i = 0; i < (may_be ? 10000 : 5); ++i) {
       if (rights_of(doorbells) == "r--s") return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return false;
   }
