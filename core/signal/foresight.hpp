@@ -4,7 +4,7 @@
 // to its events, and that thread wakes the sleeper. Where the wait itself takes a few milliseconds, that is a
 // good part of it, and what a thread waits for takes about as long as it did the last times: the next frame,
 // the next copy. So a thread that was told to spin sleeps until shortly before it should be over, and looks
-// from then on, for no more than a quarter of the wait. If it was wrong, it sleeps until it is woken.
+// from then on, for no more than three eighths of the wait. If it was wrong, it sleeps until it is woken.
 //
 // A thread's own. Knows no clock: times are nanoseconds since the wait began.
 #pragma once
@@ -27,8 +27,8 @@ class Foresight {
 
   Window window() const noexcept {
     if (expected_ == 0) return {};
-    const uint64_t margin = std::max(expected_ / 8, kWakeUpNs);
-    return {expected_ > margin ? expected_ - margin : 0, expected_ + margin};
+    const uint64_t early = std::max(expected_ / 4, kWakeUpNs), late = std::max(expected_ / 8, kWakeUpNs);
+    return {expected_ > early ? expected_ - early : 0, expected_ + late};
   }
 
   /// What a wait took that was too long to spin all the time. The shortest counts most: who is awake early
@@ -39,7 +39,7 @@ class Foresight {
     } else if (ns < expected_ || expected_ == 0) {
       expected_ = ns;
     } else {
-      expected_ += (ns - expected_) / 4;
+      expected_ += (ns - expected_) / 8;
     }
   }
 

@@ -12,17 +12,17 @@ TEST(Foresight, KnowsNothingAtFirst) {
   EXPECT_EQ(window.begin, window.end);
 }
 
-TEST(Foresight, IsAwakeBeforeTheLastLengthAndLooksForAQuarterOfIt) {
+TEST(Foresight, IsAwakeAQuarterBeforeTheLastLengthAndLooksForAnEighthLonger) {
   Foresight foresight;
   foresight.took(8 * kMs);
-  EXPECT_EQ(foresight.window().begin, 7 * kMs);
+  EXPECT_EQ(foresight.window().begin, 6 * kMs);
   EXPECT_EQ(foresight.window().end, 9 * kMs);
 }
 
 TEST(Foresight, LeavesTimeToBeWoken) {
   Foresight foresight;
-  foresight.took(kMs);
-  EXPECT_EQ(foresight.window().begin, kMs - Foresight::kWakeUpNs);
+  foresight.took(kMs / 2);
+  EXPECT_EQ(foresight.window().begin, kMs / 2 - Foresight::kWakeUpNs);
 }
 
 TEST(Foresight, FollowsShorterWaitsAtOnceAndLongerOnesInTime) {

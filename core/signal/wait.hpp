@@ -3,7 +3,7 @@
 // Any thread may wait, on any number of signals at once; also an asynchronous handler, for what does not
 // depend on another handler. A wait looks at the values first, then spins for a while, then sleeps in the
 // kernel until a change that satisfies it is announced (signal.hpp says why none is missed). No wait keeps a
-// CPU busy for longer than its spinning, whatever its hint, but for a quarter of a wait of a few milliseconds
+// CPU busy for longer than its spinning, whatever its hint, but for a part of a wait of a few milliseconds
 // (foresight.hpp); the exceptions sleep a millisecond between two looks: signals that are kSignalSilent.
 //
 // Time is system_time_ns, which is the tick of HSA_SYSTEM_INFO_TIMESTAMP. Values are looked at with acquire
