@@ -42,7 +42,8 @@ class Lanes {
   Lanes(Assembler& assembler, const Request& request, const std::vector<Step>& steps);
 
   /// Code of all steps, for all lanes of the wave. Masks that were made are in their scalar slots after it.
-  /// A few steps are there twice: as a loop, and without one for waves whose lanes are all active.
+  /// A few steps are there twice: as a loop, and without one for waves whose lanes are all active. With AVX2
+  /// more steps are as well, as two loops.
   void emit(uint32_t scc_mask);
   /// Which of the masks that were made are still in registers.
   void hand_on_masks(ScalarCode& scalars) const;
