@@ -192,7 +192,7 @@ HOOK ssize_t readlinkat(int folder, const char* path, char* buffer, size_t size)
       return to_libc(ours.system->files().find(ours.path) == nullptr ? ssize_t{-ENOENT} : ssize_t{-EINVAL});
     }
     const size_t bytes = std::min(size, target->size());
-    std::memcpy(buffer, target->data(), bytes);
+    std::copy_n(target->data(), bytes, buffer);  // without a zero behind it
     return static_cast<ssize_t>(bytes);
   }
   return syscall(SYS_readlinkat, folder, path, buffer, size);
