@@ -72,12 +72,33 @@ bool fill_block(void*, uint32_t, size_t) noexcept {
 
 #endif
 
+// AMD's Zen 3 and 4 take ten times as long for the microcode's block move, which the C library uses from a
+// few kilobytes on as well, where the destination's place in its page is up to 31 bytes past the
+// source's: 2.9 instead of 50 GB/s. A block that malloc has mapped begins 16 bytes past a page's edge.
+bool is_just_past(uintptr_t to, uintptr_t from, size_t size) noexcept {
+  constexpr size_t kPage = 4096;
+  const uintptr_t past = (to - from) % kPage;
+  return size >= kPage && past != 0 && past < 32;
+}
+
+// From the end on, in pieces that memcpy loads before it stores any of them: no load is of a line that a
+// store on its way seems to go to, judged by their places in the page.
+void copy_backwards(unsigned char* to, const unsigned char* from, size_t size) noexcept {
+  constexpr size_t kPiece = 256;
+  for (; size >= kPiece; size -= kPiece) std::memcpy(to + size - kPiece, from + size - kPiece, kPiece);
+  std::memcpy(to, from, size);
+}
+
 }  // namespace
 
 void copy_bytes(void* destination, const void* source, size_t size) noexcept {
   const auto to = reinterpret_cast<uintptr_t>(destination);
   const auto from = reinterpret_cast<uintptr_t>(source);
   const bool apart = to - from >= size && from - to >= size;
+  if (apart && is_just_past(to, from, size)) [[unlikely]] {
+    return copy_backwards(static_cast<unsigned char*>(destination), static_cast<const unsigned char*>(source),
+                          size);
+  }
   if (apart && move_block(destination, source, size)) return;
   std::memmove(destination, source, size);
 }

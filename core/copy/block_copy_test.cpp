@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -41,6 +42,25 @@ TEST(BlockCopy, CopiesLargeBlocksAtEveryAlignmentAndNothingElse) {
       ASSERT_EQ(std::memcmp(target.data() + to, source.data() + from, size), 0);
       ASSERT_EQ(target[to - 1], 0xcc);
       ASSERT_EQ(target[to + size], 0xcc);
+    }
+  }
+}
+
+// Places in the page decide how it is copied.
+TEST(BlockCopy, CopiesWhereverTheBlocksLieInTheirPages) {
+  for (const size_t size :
+       {size_t{4095}, size_t{4096}, size_t{4099}, size_t{128} << 10, (size_t{5} << 20) + 3}) {
+    const auto source = noise(size + 8192);
+    std::vector<unsigned char> target(size + 2 * 8192);
+    const auto place =
+        (reinterpret_cast<uintptr_t>(source.data()) - reinterpret_cast<uintptr_t>(target.data())) & 4095;
+    for (const size_t ahead : {1, 2, 16, 31, 32, 4095}) {
+      std::fill(target.begin(), target.end(), static_cast<unsigned char>(0xcc));
+      unsigned char* const to = target.data() + place + ahead;
+      copy_bytes(to, source.data(), size);
+      ASSERT_EQ(std::memcmp(to, source.data(), size), 0) << size << " ahead by " << ahead;
+      ASSERT_EQ(to[size], 0xcc);
+      ASSERT_EQ(std::count(target.data(), to, 0xcc), to - target.data());
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/backend_report.hpp"
+#include "core/copy/block_copy.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"
 
@@ -135,7 +136,7 @@ Status AgentCopier::copy_staged(hsabe_copy_t& copy, void* destination, const voi
   const auto stage = [&](size_t at) { return static_cast<std::byte*>(stage_) + half(at) * kHalfBytes; };
   const auto length = [&](size_t at) { return std::min(kHalfBytes, size - at); };
   const auto start = [&](size_t at) -> Status {
-    if (to_device) std::memcpy(stage(at), static_cast<const std::byte*>(source) + at, length(at));
+    if (to_device) copy_bytes(stage(at), static_cast<const std::byte*>(source) + at, length(at));
     copy.width = length(at);
     copy.source = to_device ? reinterpret_cast<uint64_t>(stage(at)) : device_side + at;
     copy.destination = to_device ? device_side + at : reinterpret_cast<uint64_t>(stage(at));
@@ -145,7 +146,7 @@ Status AgentCopier::copy_staged(hsabe_copy_t& copy, void* destination, const voi
   const auto finish = [&](size_t at) -> Status {
     const Status status = done[half(at)].wait();
     if (!to_device && status == HSA_STATUS_SUCCESS)
-      std::memcpy(static_cast<std::byte*>(destination) + at, stage(at), length(at));
+      copy_bytes(static_cast<std::byte*>(destination) + at, stage(at), length(at));
     return status;
   };
   // What has begun is waited for, whatever went wrong: the stage is used again.

@@ -117,13 +117,17 @@ TEST(Atomics, ComputeWhatTheirNamesSay) {
 TEST(StreamCopy, MovesEveryLengthAndOffset) {
   std::vector<std::byte> from(3 << 20), to(3 << 20);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 13 + (i >> 9));
-  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{511} << 10, size_t{512} << 10,
+  const size_t aside =
+      (reinterpret_cast<uintptr_t>(from.data()) - reinterpret_cast<uintptr_t>(to.data())) % 4096;
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4096}, size_t{511} << 10, size_t{512} << 10,
                              (size_t{1} << 20) + 77, (size_t{2} << 20) + 8191}) {
-    for (const size_t shift : {0, 1, 63}) {
+    for (const size_t shift : {0, 1, 6, 21, 63}) {  // places in the page decide how it is copied
       std::fill(to.begin(), to.end(), std::byte{0});
-      stream_copy(to.data() + shift, from.data() + 5, bytes);
-      ASSERT_EQ(std::memcmp(to.data() + shift, from.data() + 5, bytes), 0) << bytes << " " << shift;
-      ASSERT_EQ(to[shift + bytes], std::byte{0});
+      std::byte* const at = to.data() + aside + shift;
+      stream_copy(at, from.data() + 5, bytes);
+      ASSERT_EQ(std::memcmp(at, from.data() + 5, bytes), 0) << bytes << " " << shift;
+      ASSERT_EQ(at[bytes], std::byte{0});
+      ASSERT_EQ(std::count(to.data(), at, std::byte{0}), at - to.data());
     }
   }
 }

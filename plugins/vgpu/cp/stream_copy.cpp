@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "plugins/vgpu/cp/host_fault.hpp"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -9,12 +11,27 @@
 namespace rigel::vgpu {
 namespace {
 
+constexpr uint64_t kPage = 4096;
+
+// AMD's Zen 3 and 4 take ten times as long for the microcode's block move, which is what memmove uses for
+// most sizes, where the destination's place in its page is up to 31 bytes past the source's. From the end on,
+// in pieces that are loaded before any of them is stored, no load seems to be of a line that is being stored.
+bool copies_backwards(const std::byte* to, const std::byte* from, uint64_t bytes) {
+  const uint64_t past = (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from)) % kPage;
+  return bytes >= kPage && past != 0 && past < 32;
+}
+
+void copy_backwards(std::byte* to, const std::byte* from, uint64_t bytes) {
+  constexpr uint64_t kPiece = 256;
+  for (; bytes >= kPiece; bytes -= kPiece) std::memcpy(to + bytes - kPiece, from + bytes - kPiece, kPiece);
+  std::memcpy(to, from, bytes);
+}
+
 // From here on a copy is taken to be part of something larger than the caches. Sanitizers do not see
 // streaming stores, and their builds are not about speed.
-#if defined(__SSE2__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__SSE2__) && !defined(RIGEL_VGPU_SANITIZED)
 #define RIGEL_VGPU_STREAMS 1
 constexpr uint64_t kStreamBytes = uint64_t{512} << 10;
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLine = 64;
 
 // Two pages, line by line in turns: reading along two streams keeps more misses under way than one does. The
@@ -53,8 +70,8 @@ __attribute__((target("avx512f"))) void stream_two_pages_avx512(std::byte* to, c
 }  // namespace
 
 void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes) noexcept {
-#ifdef RIGEL_VGPU_STREAMS
   const bool apart = to + bytes <= from || from + bytes <= to;
+#ifdef RIGEL_VGPU_STREAMS
   if (bytes >= kStreamBytes && apart) {
     const uint64_t head = (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine;
     std::memcpy(to, from, head);
@@ -64,6 +81,7 @@ void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes) noexcept 
     _mm_sfence();  // streaming stores are weakly ordered; what announces this copy comes after it
   }
 #endif
+  if (apart && copies_backwards(to, from, bytes)) return copy_backwards(to, from, bytes);
   std::memmove(to, from, bytes);
 }
 
