@@ -325,7 +325,7 @@ ScalarCode::Known* ScalarCode::known(const Input& input, bool wide) {
 
 void ScalarCode::know(const Reg64& reg, uint32_t slot, bool wide) {
   for (Known& one : known_) {
-    if (one.reg.getIdx() == reg.getIdx()) one = {reg, slot, wide};
+    if (one.reg.getIdx() == reg.getIdx()) one.slot = slot, one.wide = wide;
   }
 }
 
