@@ -293,8 +293,7 @@ bool destroy(Signal& signal) noexcept {
   if (generation % 2 == 0 || !signal.generation.compare_exchange_strong(generation, generation + 1))
     return false;
   std::atomic_ref(signal.abi.kind).store(AMD_SIGNAL_KIND_INVALID, std::memory_order_relaxed);
-  if ((signal.attention.load() & Signal::kWaiters) != 0) [[unlikely]]
-    release_waiters(signal);
+  release_waiters(signal);
   if (signal.index >= first_index.load(std::memory_order_relaxed)) free_signal(signal);
   return true;
 }
