@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "core/base/backend_report.hpp"
 #include "core/copy/block_copy.hpp"

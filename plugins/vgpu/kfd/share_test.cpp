@@ -18,33 +18,34 @@ namespace {
 constexpr uint64_t kVa = 0x10000000;
 constexpr uint32_t kRw = KFD_MEM_WRITABLE;
 
-int send_fd(int socket, int fd) {
+// A byte and a descriptor, on their way through a socket.
+struct FdMessage {
   char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
   iovec part{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const c = CMSG_FIRSTHDR(&message);
+  msghdr header{};
+  FdMessage() {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+};
+
+int send_fd(int socket, int fd) {
+  FdMessage message;
+  cmsghdr* const c = CMSG_FIRSTHDR(&message.header);
   c->cmsg_level = SOL_SOCKET;
   c->cmsg_type = SCM_RIGHTS;
   c->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
-  return static_cast<int>(sendmsg(socket, &message, 0));
+  return static_cast<int>(sendmsg(socket, &message.header, 0));
 }
 
 int receive_fd(int socket) {
-  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
-  iovec part{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (recvmsg(socket, &message, 0) != 1) return -1;
+  FdMessage message;
+  if (recvmsg(socket, &message.header, 0) != 1) return -1;
   int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+  std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message.header)), sizeof fd);
   return fd;
 }
 
