@@ -194,7 +194,8 @@ TEST_P(Families, HaveBoardsInOrderAndApart) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::Values(&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily));
+INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::Values(&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily),
+                         [](const auto& family) { return std::string(family.param->name); });
 
 }  // namespace
 }  // namespace rigel::gfx

@@ -55,7 +55,8 @@ class CpuDispatch : public ::testing::TestWithParam<int64_t> {
   std::unique_ptr<TestQueue> queue;
 };
 
-INSTANTIATE_TEST_SUITE_P(Threads, CpuDispatch, ::testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(Threads, CpuDispatch, ::testing::Values(1, 2, 5),
+                         ::testing::PrintToStringParamName());
 
 TEST_P(CpuDispatch, VisitsEveryWorkItemOnce) {
   expect_right_numbers("record_ids", {1}, {1});

@@ -187,7 +187,8 @@ TEST_P(KfdBoards, MapsRegistersOnce) {
 
 INSTANTIATE_TEST_SUITE_P(All, KfdBoards,
                          ::testing::Values("gfx803:vram=64M", "gfx900:vram=64M", "gfx1030:vram=64M",
-                                           "gfx900:vram=64M,gfx803:vram=64M"));
+                                           "gfx900:vram=64M,gfx803:vram=64M"),
+                         testing::board_test_name);
 
 TEST(KfdEvents, WakeWhoWaitsForASignalThatADeviceChanges) {
   const auto kfd = open_vgpu("gfx900:vram=64M,gfx803:vram=64M");

@@ -217,6 +217,7 @@ TEST_P(FaultyMachine, RetriesFaultsAsTheEnvironmentSays) {
 
 INSTANTIATE_TEST_SUITE_P(All, FaultyMachine,
                          testing::Values("gfx803:vram=128M", "gfx900:vram=128M", "gfx1030:vram=128M",
-                                         "gfx906:vram=128M,gfx1010:vram=128M"));
+                                         "gfx906:vram=128M,gfx1010:vram=128M"),
+                         rigel::testing::board_test_name);
 
 }  // namespace

@@ -143,7 +143,8 @@ TEST_P(GpuBoards, SayThatTheirMemoryIsUsedUp) {
 INSTANTIATE_TEST_SUITE_P(All, GpuBoards,
                          ::testing::Values("gfx803:vram=128M", "gfx900:vram=128M", "gfx1010:vram=128M",
                                            "gfx1030:vram=128M:bar=small",
-                                           "gfx906:vram=128M,gfx803:vram=128M,gfx1030:vram=128M"));
+                                           "gfx906:vram=128M,gfx803:vram=128M,gfx1030:vram=128M"),
+                         board_test_name);
 
 // --- Doorbells -------------------------------------------------------------------------------------------
 

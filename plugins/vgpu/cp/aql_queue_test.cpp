@@ -690,7 +690,8 @@ TEST_P(AqlQueue, TracesWhatItDoes) {
   EXPECT_NE(bus.lines()[0].find("BARRIER_AND barrier acquire 2"), std::string::npos) << bus.lines()[0];
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103));
+INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103),
+                         generation_name);
 
 TEST(QueueRequests, AreChecked) {
   FakeBus bus;

@@ -383,7 +383,7 @@ TEST_P(Pm4, TracesPackets) {
   EXPECT_NE(bus.lines()[0].find("WRITE_DATA 0x500"), std::string::npos) << bus.lines()[0];
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, Pm4, ::testing::Values(kGfx8, kGfx9, kGfx103));
+INSTANTIATE_TEST_SUITE_P(Generations, Pm4, ::testing::Values(kGfx8, kGfx9, kGfx103), generation_name);
 
 }  // namespace
 }  // namespace rigel::vgpu::testing

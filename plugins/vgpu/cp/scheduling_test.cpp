@@ -135,7 +135,8 @@ TEST_P(BarrierGraphs, CompleteOnThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, BarrierGraphs, ::testing::Values(kGfx8, kGfx9, kGfx103));
+INSTANTIATE_TEST_SUITE_P(Generations, BarrierGraphs, ::testing::Values(kGfx8, kGfx9, kGfx103),
+                         generation_name);
 
 TEST(Scheduling, TheSameSeedGivesTheSameOrder) {
   const auto history = [](uint64_t seed) {

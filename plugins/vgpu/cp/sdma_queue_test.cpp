@@ -351,7 +351,7 @@ TEST_P(Sdma, CountsUpToWhatItsVersionCounts) {
   EXPECT_EQ(to.host[8], GetParam() >= 100300 ? std::byte{1} : std::byte{0});
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, Sdma, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103));
+INSTANTIATE_TEST_SUITE_P(Versions, Sdma, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103), generation_name);
 
 }  // namespace
 }  // namespace rigel::vgpu::testing

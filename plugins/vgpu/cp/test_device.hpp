@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,12 @@
 namespace rigel::vgpu::testing {
 
 constexpr uint32_t kGfx8 = 80003, kGfx9 = 90006, kGfx101 = 100100, kGfx103 = 100300;
+
+/// The name of a test of such a version: "gfx101" for 100100.
+inline std::string generation_name(const ::testing::TestParamInfo<uint32_t>& version) {
+  const uint32_t major = version.param / 10000, minor = version.param / 100 % 100;
+  return "gfx" + std::to_string(major) + (major < 10 ? "" : std::to_string(minor));
+}
 
 inline DeviceConfig manual(uint32_t gfx, uint64_t seed = 0) {
   DeviceConfig config;
