@@ -20,7 +20,8 @@ constexpr uint32_t kRw = KFD_MEM_WRITABLE;
 
 // A byte and a descriptor, on their way through a socket.
 struct FdMessage {
-  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
+  char byte = 0;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec part{&byte, 1};
   msghdr header{};
   FdMessage() {
@@ -77,7 +78,11 @@ TEST(KfdShare, ABufferCrossesProcesses) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   const pid_t pid = fork();
-  if (pid == 0) _exit(child(ends[1]));
+  if (pid == 0) {
+    ::close(ends[0]);
+    _exit(child(ends[1]));
+  }
+  ::close(ends[1]);
   TestSystem t;
   t.acquire();
   const auto a = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 8192, kVa);
@@ -96,7 +101,6 @@ TEST(KfdShare, ABufferCrossesProcesses) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_STREQ(reinterpret_cast<const char*>(t.look(kVa, 8, Access::kRead).host), "child");
   ::close(ends[0]);
-  ::close(ends[1]);
 }
 
 // Both have the buffer, either may be killed.
@@ -106,6 +110,7 @@ TEST(KfdShare, WhoIsKilledTakesNothingFromTheOther) {
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     const pid_t pid = fork();
     if (pid == 0) {
+      ::close(ends[0]);
       TestSystem t;
       t.acquire();
       if (exporter_dies) {
@@ -125,8 +130,12 @@ TEST(KfdShare, WhoIsKilledTakesNothingFromTheOther) {
         std::memcpy(t.look(kVa, 8, Access::kWrite).host, "imports", 8);
         if (write(ends[1], "ready", 6) != 6) _exit(4);
       }
-      for (;;) pause();
+      char until_the_parent_ends;
+      while (read(ends[1], &until_the_parent_ends, 1) > 0) {
+      }
+      _exit(5);
     }
+    ::close(ends[1]);
     const auto killed = [&] {
       kill(pid, SIGKILL);
       int status = 0;
@@ -168,7 +177,6 @@ TEST(KfdShare, WhoIsKilledTakesNothingFromTheOther) {
     EXPECT_EQ(t.map(handle, 0, false), 0);
     EXPECT_EQ(t.free(handle), 0);
     ::close(ends[0]);
-    ::close(ends[1]);
   }
 }
 
