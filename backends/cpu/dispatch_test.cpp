@@ -146,7 +146,6 @@ TEST_P(CpuDispatch, RunsKernelsWrittenInC) {
 }
 
 TEST_P(CpuDispatch, GroupMemoryEndsAtAnUnmappedPage) {
-#if !defined(__SANITIZE_THREAD__)
   const auto overrun = [this] {
     alignas(16) OverrunArgs args{64};
     Packet packet = kernel_packet(rig.kernel("overrun_group_memory"), &args, {}, {});
@@ -155,7 +154,6 @@ TEST_P(CpuDispatch, GroupMemoryEndsAtAnUnmappedPage) {
   };
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(overrun(), "");
-#endif
 }
 
 TEST_P(CpuDispatch, VectorCopy) {

@@ -1,12 +1,13 @@
 // The entry of the conformance programs.
 #include <gtest/gtest.h>
+#include <hsa_backend/sanitizer.h>
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "support/expectations.hpp"
 
-#if defined(__SANITIZE_THREAD__)
+#if HSABE_SANITIZER == HSABE_SANITIZER_THREAD
 // The tests fork, and a child may start a runtime, with threads, of its own.
 extern "C" const char* __tsan_default_options() {
   return "die_after_fork=0";

@@ -1,5 +1,7 @@
 #include "core/copy/block_copy.hpp"
 
+#include <hsa_backend/sanitizer.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -8,19 +10,11 @@
 #include <cpuid.h>
 #endif
 
-// Sanitizers see memmove and do not see a string instruction.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RIGEL_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define RIGEL_SANITIZED 1
-#endif
-#endif
-
 namespace rigel {
 namespace {
 
-#if defined(__x86_64__) && !defined(RIGEL_SANITIZED)
+// Sanitizers see memmove and do not see a string instruction.
+#if defined(__x86_64__) && HSABE_SANITIZER == HSABE_SANITIZER_NONE
 
 // From here on the microcode's block move is faster than the C library's loop: it writes whole lines without
 // reading them first. Below it is not slower by much, but a copy is then better off in the cache.

@@ -230,11 +230,7 @@ TEST_F(Allocation, BehavesLikeAMapUnderRandomUse) {
   for (const auto& [ptr, live] : reference) EXPECT_EQ(memory.memory_free(ptr), HSA_STATUS_SUCCESS);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr size_t kMany = 50'000;
-#else
 constexpr size_t kMany = 1'000'000;
-#endif
 
 TEST_F(Allocation, AMillionAllocationsComeAndGoWithoutLeavingMemoryBehind) {
   std::vector<unsigned char*> all(kMany);

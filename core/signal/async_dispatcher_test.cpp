@@ -491,7 +491,6 @@ TEST(AsyncDispatcher, UsesNoProcessorTimeWhileNothingHappens) {
   for (Signal* signal : signals) signal_pool::destroy(*signal);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which does not survive threads in a child of a process with threads
 TEST(AsyncDispatcher, StartsAfreshInAForkedChild) {
   AsyncDispatcher dispatcher;
   Signal* signal = signal_pool::create(1);
@@ -531,7 +530,6 @@ TEST(AsyncDispatcher, StartsAfreshInAForkedChild) {
   dispatcher.stop();
   signal_pool::destroy(*signal);
 }
-#endif
 
 }  // namespace
 }  // namespace rigel

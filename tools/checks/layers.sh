@@ -21,6 +21,11 @@ forbid "conformance or a sample" '(core|loader|api/entry|backends|plugins)/' con
 # vgpu-run is the command of the virtual GPU, so it sees that plugin.
 forbid "a tool" '(core|loader|api/entry|backends|plugins/[^v])/?' tools
 
+# Compilers say in two ways which sanitizer there is, and half of the question passes for all of it.
+found=$(sources api backends conformance core docs/samples loader plugins tools |
+  grep -vx 'api/include/hsa_backend/sanitizer.h' | xargs -r grep -nE '__SANITIZE_|__has_feature' || true)
+[ -z "$found" ] || complain "<hsa_backend/sanitizer.h> knows which sanitizer there is, and not this:"$'\n'"$found"
+
 # A comparison with a gfx version belongs to a backend or the virtual GPU with its commands, never to the core.
 found=$(sources api/entry core loader tools conformance |
   xargs -r grep -nE 'gfx_?(major|minor|stepping|version|target_version)[A-Za-z_]*(\(\))? *([<>]=?|[!=]=)|([<>]=?|[!=]=) *[A-Za-z_.>-]*gfx_?(major|minor|stepping|version)' |

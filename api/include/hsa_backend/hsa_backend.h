@@ -30,6 +30,7 @@
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa_backend/sanitizer.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -649,32 +650,6 @@ typedef struct hsabe_extension {
 } hsabe_extension_t;
 HSABE_CHECK(hsabe_extension_t, table);
 
-enum {
-  HSABE_SANITIZER_NONE = 0,
-  HSABE_SANITIZER_ADDRESS = 1,
-  HSABE_SANITIZER_THREAD = 2,
-  HSABE_SANITIZER_MEMORY = 3
-};
-
-/* Which sanitizer the including file is compiled with. Mixing them in a process fails in ways that take days
- * to find, so the runtime refuses a module whose value is not its own, unless the module has none. */
-#if defined(__SANITIZE_ADDRESS__)
-#define HSABE_SANITIZER HSABE_SANITIZER_ADDRESS
-#elif defined(__SANITIZE_THREAD__)
-#define HSABE_SANITIZER HSABE_SANITIZER_THREAD
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HSABE_SANITIZER HSABE_SANITIZER_ADDRESS
-#elif __has_feature(thread_sanitizer)
-#define HSABE_SANITIZER HSABE_SANITIZER_THREAD
-#elif __has_feature(memory_sanitizer)
-#define HSABE_SANITIZER HSABE_SANITIZER_MEMORY
-#endif
-#endif
-#ifndef HSABE_SANITIZER
-#define HSABE_SANITIZER HSABE_SANITIZER_NONE
-#endif
-
 typedef struct hsabe_backend {
   uint64_t struct_size;
   uint32_t abi_major;   /* HSABE_ABI_MAJOR that the backend was built with */
@@ -682,7 +657,9 @@ typedef struct hsabe_backend {
   hsabe_str_t name;     /* as in the manifest */
   hsabe_str_t version;  /* for people */
   hsabe_str_t build_id; /* compared with the manifest's when both are there */
-  uint32_t sanitizer;   /* HSABE_SANITIZER */
+  /* HSABE_SANITIZER (sanitizer.h). Two of them in a process fail in ways that take days to find, so the
+   * runtime refuses a module whose value is not its own, unless the module has none. */
+  uint32_t sanitizer;
   uint32_t reserved0;
   const hsabe_device_ops_t* device; /* required */
   const hsabe_queue_ops_t* queue;

@@ -2,23 +2,14 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <hsa_backend/sanitizer.h>
 
 #include <cctype>
 #include <string>
 
 namespace rigel::testing {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kAddressSanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kAddressSanitizer = true;
-#else
-constexpr bool kAddressSanitizer = false;
-#endif
-#else
-constexpr bool kAddressSanitizer = false;
-#endif
+inline constexpr bool kAddressSanitizer = HSABE_SANITIZER == HSABE_SANITIZER_ADDRESS;
 
 /// gfx8 reaches 40 bits of addresses, which is where AddressSanitizer keeps its shadow: under it boards of
 /// gfx9 stand in for those of gfx8.

@@ -15,6 +15,7 @@
 // Threads: everything from any thread. A guard is its thread's own. Guards nest.
 #pragma once
 
+#include <hsa_backend/sanitizer.h>
 #include <signal.h>
 
 #include <atomic>
@@ -25,20 +26,12 @@
 
 #include "plugins/vgpu/cp/device_bus.hpp"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RIGEL_VGPU_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RIGEL_VGPU_SANITIZED 1
-#endif
 #if defined(__x86_64__)
 #define RIGEL_VGPU_FIXUPS 1
 #endif
 // Sanitizers see accesses that the compiler makes only, and their runtimes make some of them with a lock
 // held: there a guarded instruction tries whether the memory is there, and the access follows.
-#if defined(RIGEL_VGPU_FIXUPS) && !defined(RIGEL_VGPU_SANITIZED)
+#if defined(RIGEL_VGPU_FIXUPS) && HSABE_SANITIZER == HSABE_SANITIZER_NONE
 #define RIGEL_VGPU_DIRECT 1
 #endif
 

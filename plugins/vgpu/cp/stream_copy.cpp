@@ -1,5 +1,7 @@
 #include "plugins/vgpu/cp/stream_copy.hpp"
 
+#include <hsa_backend/sanitizer.h>
+
 #include <cstring>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -29,7 +31,7 @@ void copy_backwards(std::byte* to, const std::byte* from, uint64_t bytes) {
 
 // From here on a copy is taken to be part of something larger than the caches. Sanitizers do not see
 // streaming stores, and their builds are not about speed.
-#if defined(__SSE2__) && !defined(RIGEL_VGPU_SANITIZED)
+#if defined(__SSE2__) && HSABE_SANITIZER == HSABE_SANITIZER_NONE
 #define RIGEL_VGPU_STREAMS 1
 constexpr uint64_t kStreamBytes = uint64_t{512} << 10;
 constexpr uint64_t kLine = 64;

@@ -2,15 +2,9 @@
 // Where code that ThreadSanitizer looks at does them, this tells it not to.
 #pragma once
 
-#if defined(__SANITIZE_THREAD__)
-#define RIGEL_UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RIGEL_UNDER_TSAN 1
-#endif
-#endif
+#include <hsa_backend/sanitizer.h>
 
-#if defined(RIGEL_UNDER_TSAN)
+#if HSABE_SANITIZER == HSABE_SANITIZER_THREAD
 extern "C" {
 void AnnotateIgnoreReadsBegin(const char* file, int line);
 void AnnotateIgnoreReadsEnd(const char* file, int line);
@@ -24,7 +18,7 @@ namespace rigel::vgpu::exec {
 /// While one lives, this thread's accesses are the waves'.
 class GuestAccess {
  public:
-#if defined(RIGEL_UNDER_TSAN)
+#if HSABE_SANITIZER == HSABE_SANITIZER_THREAD
   GuestAccess() {
     AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);

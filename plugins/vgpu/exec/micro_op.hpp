@@ -12,6 +12,8 @@
 // temporary scalar first. Forms that compilers emit often may have handlers of their own.
 #pragma once
 
+#include <hsa_backend/sanitizer.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -54,16 +56,8 @@ static_assert(sizeof(MicroOp) == 64);
 // RIGEL_LEAVE(op, wave): end of a handler that gives control back to the scheduler (barrier, end, fault,
 // budget spent); the wave will go on with `op`, with EXEC as it is in the scalar file. Why it left is in
 // Wave::stop, which is not kRunning.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RIGEL_SANITIZED_CODE 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RIGEL_SANITIZED_CODE 1
-#endif
-#endif
-
 #define RIGEL_GO_ON(o, w, r, e) return ((void)(r), ::rigel::vgpu::exec::go_on_with((o), (w), (e)))
-#if defined(RIGEL_SANITIZED_CODE) || !defined(__OPTIMIZE__)
+#if HSABE_SANITIZER != HSABE_SANITIZER_NONE || !defined(__OPTIMIZE__)
 #define RIGEL_NEXT(o, w, r, e) RIGEL_GO_ON(o, w, r, e)
 #define RIGEL_NEXT_BLOCK(o, w, r, e) RIGEL_GO_ON(o, w, r, e)
 #define RIGEL_NEXT_SLOW(handler, o, w, r, e) return (handler)((o), (w), (r), (e))

@@ -21,18 +21,13 @@
 #include <utility>
 #include <vector>
 
+#include "hsa_backend/sanitizer.h"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/system.hpp"
 
 namespace rigel::vgpu {
 
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kThreadSanitizer = true;
-#elif defined(__has_feature)
-inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kThreadSanitizer = false;
-#endif
+inline constexpr bool kThreadSanitizer = HSABE_SANITIZER == HSABE_SANITIZER_THREAD;
 
 [[noreturn]] inline void give_up(const std::string& what) {
   std::fprintf(stderr, "%s\n", what.c_str());

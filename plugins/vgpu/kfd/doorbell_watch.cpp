@@ -1,6 +1,7 @@
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 
 #include <fcntl.h>
+#include <hsa_backend/sanitizer.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -32,13 +33,7 @@ constexpr uint64_t kShared = 1 << 12;        // UFFD_FEATURE_WP_HUGETLBFS_SHMEM
 constexpr uint64_t kExactAddress = 1 << 11;  // UFFD_FEATURE_EXACT_ADDRESS
 
 // ThreadSanitizer's runtime stores for the program while it holds locks that letting a store go needs.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kStoresCanBeStopped = false;
-#elif defined(__has_feature)
-constexpr bool kStoresCanBeStopped = !__has_feature(thread_sanitizer);
-#else
-constexpr bool kStoresCanBeStopped = true;
-#endif
+constexpr bool kStoresCanBeStopped = HSABE_SANITIZER != HSABE_SANITIZER_THREAD;
 
 using std::chrono::microseconds;
 

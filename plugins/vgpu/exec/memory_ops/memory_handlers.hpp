@@ -84,7 +84,7 @@ inline bool scalar_source(const isa::Operand& operand, isa::Family family, Scala
 }
 
 // End of a handler that leaves its instruction to another one, without a frame of its own.
-#if defined(__clang__) && !defined(RIGEL_SANITIZED_CODE) && defined(__OPTIMIZE__)
+#if defined(__clang__) && HSABE_SANITIZER == HSABE_SANITIZER_NONE && defined(__OPTIMIZE__)
 #define RIGEL_INSTEAD(handler, op, wave, registers, exec) \
   [[clang::musttail]] return handler((op), (wave), (registers), (exec))
 #else

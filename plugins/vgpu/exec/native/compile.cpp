@@ -16,7 +16,7 @@ namespace rigel::vgpu::exec::native {
 namespace {
 
 // Whether handlers jump to each other; else they return, and run_wave() goes round: see micro_op.hpp.
-#if defined(RIGEL_SANITIZED_CODE) || !defined(__OPTIMIZE__)
+#if HSABE_SANITIZER != HSABE_SANITIZER_NONE || !defined(__OPTIMIZE__)
 constexpr bool kHandlersJump = false;
 #else
 constexpr bool kHandlersJump = true;
