@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <hsa/amd_hsa_signal.h>
@@ -123,6 +124,10 @@ void put_kernel(pm4::Slot& slot, std::byte* place, const BlitLaunch& launch, uin
 bool engines_wanted(const Device& device) {
   const hsabe_host_t* const host = device.host;
   auto wanted = hsabe::view(host->config->get_string(host->self, hsabe::str("sdma"), hsabe::str("auto")));
+  if (wanted != "auto" && wanted != "on" && wanted != "off") {
+    hsabe::warn(host,
+                "option 'sdma' should be auto, on or off but is '" + std::string(wanted) + "': ignored");
+  }
   const char* const environment = std::getenv("HSA_ENABLE_SDMA");  // as ROCr takes it
   if (environment != nullptr && std::string_view(environment) == "0") wanted = "off";
   if (environment != nullptr && std::string_view(environment) == "1") wanted = "on";

@@ -4,8 +4,10 @@
 #include <hsa_cpu/kernel.h>
 #include <hsa_cpu/kernel.hpp>
 
+#include <map>
 #include <string>
 
+#include "backends/cpu/device.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/testing/rig.hpp"
 
@@ -119,6 +121,41 @@ TEST(CpuCaches, AreInOrder) {
     EXPECT_EQ(hsabe::view(cache.name), std::string("L").append(std::to_string(cache.level)));
     level = cache.level;
   }
+}
+
+Options options_of(std::map<std::string, int64_t, std::less<>> given, std::string& warnings) {
+  testing::FakeHost host;
+  host.options = std::move(given);
+  const Options options = Options::read(host.table());
+  warnings = host.take_warnings();
+  return options;
+}
+
+TEST(CpuOptions, AreThreadsAndMicrosecondsOfLooking) {
+  std::string warnings;
+  const Options least = options_of({{"threads", 0}, {"spin_us", 0}}, warnings);
+  EXPECT_EQ(least.threads, 0u);
+  EXPECT_EQ(least.spin_ns, 0u);
+  EXPECT_EQ(warnings, "");
+  const Options most = options_of({{"threads", 4096}, {"spin_us", 1'000'000}}, warnings);
+  EXPECT_EQ(most.threads, 4096u);
+  EXPECT_EQ(most.spin_ns, 1'000'000'000u);
+  EXPECT_EQ(warnings, "");
+}
+
+TEST(CpuOptions, ThatCannotBeAreIgnoredAndNamed) {
+  std::string warnings;
+  Options options = options_of({{"threads", 4097}, {"spin_us", 1'000'001}}, warnings);
+  EXPECT_EQ(options.threads, 0u);
+  EXPECT_EQ(options.spin_ns, 20'000u);
+  EXPECT_EQ(warnings,
+            "option 'threads' should be from 0 to 4096 but is 4097: ignored\n"
+            "option 'spin_us' should be from 0 to 1000000 but is 1000001: ignored\n");
+  options = options_of({{"threads", -1}, {"spin_us", INT64_MIN}}, warnings);
+  EXPECT_EQ(options.threads, 0u);
+  EXPECT_EQ(options.spin_ns, 20'000u);
+  EXPECT_NE(warnings.find("'threads' should be from 0 to 4096 but is -1"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("'spin_us' should be"), std::string::npos) << warnings;
 }
 
 }  // namespace

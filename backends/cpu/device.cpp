@@ -1,13 +1,17 @@
 #include "backends/cpu/device.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace rigel::cpu {
 namespace {
 
-int64_t integer(const hsabe_host_t* host, std::string_view key, int64_t fallback, int64_t least,
-                int64_t most) {
-  return std::clamp(host->config->get_integer(host->self, hsabe::str(key), fallback), least, most);
+int64_t integer(const hsabe_host_t* host, std::string_view key, int64_t fallback, int64_t most) {
+  const int64_t value = host->config->get_integer(host->self, hsabe::str(key), fallback);
+  if (value >= 0 && value <= most) return value;
+  hsabe::warn(host, "option '" + std::string(key) + "' should be from 0 to " + std::to_string(most) +
+                        " but is " + std::to_string(value) + ": ignored");
+  return fallback;
 }
 
 uint32_t thread_count(const Options& options, const cpu_set_t& processors) {
@@ -17,8 +21,8 @@ uint32_t thread_count(const Options& options, const cpu_set_t& processors) {
 }  // namespace
 
 Options Options::read(const hsabe_host_t* host) {
-  return {static_cast<uint32_t>(integer(host, "threads", 0, 0, 4096)),
-          static_cast<uint64_t>(integer(host, "spin_us", 20, 0, 1'000'000)) * 1000};
+  return {static_cast<uint32_t>(integer(host, "threads", 0, 4096)),
+          static_cast<uint64_t>(integer(host, "spin_us", 20, 1'000'000)) * 1000};
 }
 
 Device::Device(const hsabe_host_t* host_, const hsabe_node_t* node)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/log.hpp"
+
 namespace rigel::backend_report {
 namespace {
 
@@ -30,6 +32,13 @@ void drop() noexcept {
 
 Status refused(std::string_view what, int32_t status) {
   return fail(static_cast<Status>(status), "{}: {}", what, take());
+}
+
+void settle() noexcept {
+  if (report_size == 0) return;
+  log_message(LogLevel::kWarn, LogTopic::kModule, "a backend, of what nobody waits for: {}",
+              std::string_view(report_text, report_size));
+  report_size = 0;
 }
 
 }  // namespace rigel::backend_report

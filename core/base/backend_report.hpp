@@ -23,4 +23,7 @@ void drop() noexcept;
 /// A backend's failure on its way up: logs what the backend has said of it, and hands it on.
 Status refused(std::string_view what, int32_t status);
 
+/// The end of a call that returns its failure to nobody, as a handler's: what was said of it goes to the log.
+void settle() noexcept;
+
 }  // namespace rigel::backend_report

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -50,6 +51,18 @@ TEST(BackendReport, GoesToTheLogWithItsFailureAndWithNoOther) {
   ASSERT_NE(reason, std::string::npos) << log;
   EXPECT_NE(log.find("no priority"), std::string::npos) << log;
   EXPECT_EQ(log.find("half a pair", reason + 12), std::string::npos) << log;
+}
+
+TEST(BackendReport, ThatNobodyTakesIsSettledInTheLogAndExplainsNothingElse) {
+  ::testing::internal::CaptureStderr();
+  backend_report::keep("no scratch memory");
+  backend_report::settle();
+  EXPECT_EQ(backend_report::take(), "");
+  backend_report::settle();
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const size_t reason = log.find("no scratch memory");
+  ASSERT_NE(reason, std::string::npos) << log;
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 
 }  // namespace

@@ -56,7 +56,18 @@ Status Runtime::discover() {
   discover_host_nodes();
   discover_kfd();
   discover_own_devices();
+  discovering_.store(false, std::memory_order_relaxed);
   return backends_.conclude(report_);
+}
+
+void Runtime::warn(Stage stage, std::string_view subject, std::string_view text) noexcept try {
+  if (discovering_.load(std::memory_order_relaxed)) {
+    report_.add(stage, Outcome::kWarning, subject, text);
+  } else {
+    log_message(LogLevel::kWarn, LogTopic::kModule, "{}: {}", subject, text);
+  }
+} catch (...) {
+  log_message(LogLevel::kError, LogTopic::kModule, "no memory for a warning");
 }
 
 Status Runtime::apply_config() {

@@ -34,7 +34,9 @@ int32_t log_enabled_service(void*, uint32_t level) {
 }
 
 void log_write(void* self, uint32_t level, hsabe_str_t text) {
-  log_message(level_of(level), LogTopic::kModule, "{}: {}", services(self).backend(), view(text));
+  HostServices& host = services(self);
+  if (level <= HSABE_LOG_WARN) return host.runtime().warn(Stage::kDevice, host.backend(), view(text));
+  log_message(level_of(level), LogTopic::kModule, "{}: {}", host.backend(), view(text));
 }
 
 // --- memory ----------------------------------------------------------------------------------------------
@@ -182,14 +184,30 @@ void report(void*, hsabe_str_t text) {
   backend_report::keep(view(text));
 }
 
+/// What `read` gives of the options; what it finds wrong with them is told.
+template <class Read>
+auto read_option(void* self, Read&& read) {
+  HostServices& host = services(self);
+  std::string wrong;
+  const auto value = read(host.options(), &wrong);
+  if (!wrong.empty()) host.runtime().warn(Stage::kConfig, host.backend(), wrong);
+  return value;
+}
+
 int64_t get_integer(void* self, hsabe_str_t key, int64_t fallback) {
-  return services(self).options().integer(view(key), fallback);
+  return read_option(self, [&](const Options& options, std::string* wrong) {
+    return options.integer(view(key), fallback, wrong);
+  });
 }
 int32_t get_boolean(void* self, hsabe_str_t key, int32_t fallback) {
-  return services(self).options().boolean(view(key), fallback != 0);
+  return read_option(self, [&](const Options& options, std::string* wrong) {
+    return options.boolean(view(key), fallback != 0, wrong);
+  });
 }
 hsabe_str_t get_string(void* self, hsabe_str_t key, hsabe_str_t fallback) {
-  return str(services(self).options().string(view(key), view(fallback)));
+  return str(read_option(self, [&](const Options& options, std::string* wrong) {
+    return options.string(view(key), view(fallback), wrong);
+  }));
 }
 
 constexpr hsabe_host_log_t kLog{sizeof kLog, log_enabled_service, log_write};

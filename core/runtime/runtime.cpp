@@ -248,6 +248,11 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
     uint64_t cookie;
     Status status;
   };
+  const std::string why = backend_report::take();
+  if (!why.empty()) {
+    log_message(LogLevel::kWarn, LogTopic::kQueue, "a queue has stopped with status {:#x}: {}",
+                static_cast<uint32_t>(status), why);
+  }
   auto failed = std::make_unique<Failed>(Failed{queues_, cookie, status});
   const auto raise = [](void* argument) {
     const std::unique_ptr<Failed> what(static_cast<Failed*>(argument));

@@ -9,11 +9,14 @@
 // devices belong to do not exist in the child.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string_view>
 #include <vector>
 
+#include "core/base/backend_report.hpp"
 #include "core/copy/copy_engine.hpp"
 #include "core/executable/executable_registry.hpp"
 #include "core/image/images.hpp"
@@ -76,6 +79,9 @@ class Runtime {
   Gpus* gpus() { return gpus_.get(); }
   SignalGroups& signal_groups() { return signal_groups_; }
   DiscoveryReport& report() { return report_; }
+  /// What concerns who configured the runtime: a line of the report while there is a discovery, then of the
+  /// log.
+  void warn(Stage stage, std::string_view subject, std::string_view text) noexcept;
   SystemEvents& system_events() { return system_events_; }
 
   /// For HostServices: memory that all agents reach, near a NUMA node.
@@ -113,11 +119,12 @@ class Runtime {
   static Runtime* current_;
 
   DiscoveryReport report_;
+  std::atomic<bool> discovering_{true};
   LoaderEnvironment environment_;
   RuntimeConfig config_;
   BackendRegistry backends_;
   std::unique_ptr<Gpus> gpus_;  // outlives the agents and the memory
-  AsyncDispatcher driver_dispatcher_;
+  AsyncDispatcher driver_dispatcher_{backend_report::settle};
   std::deque<Isa> isas_;
   std::deque<HostServices> services_;
   std::deque<Agent> agents_;

@@ -48,9 +48,10 @@ struct Function : ReadyItem {
 class AsyncDispatcher::Worker {
  public:
   // Null if there is no memory or no thread to be had.
-  static std::shared_ptr<Worker> start() noexcept {
+  static std::shared_ptr<Worker> start(void (*after_each)() noexcept) noexcept {
     try {
       auto worker = std::make_shared<Worker>();
+      worker->after_each_ = after_each;
       auto* reference = new std::shared_ptr<Worker>(worker);  // the thread's own
       const ProgramSignalsBlocked blocked;
       const int failure = pthread_create(&worker->thread_, nullptr, enter, reference);
@@ -203,6 +204,7 @@ class AsyncDispatcher::Worker {
   void call(Function& item) noexcept {
     item.function(item.argument);
     delete &item;
+    if (after_each_ != nullptr) after_each_();
   }
 
   void call(Registration& registration) noexcept {
@@ -211,6 +213,7 @@ class AsyncDispatcher::Worker {
     running_ = &registration;
     const bool again = fires && registration.handler(value, registration.argument);
     running_ = nullptr;
+    if (after_each_ != nullptr) after_each_();
     if (again && !finished_ && rearm_handler(*registration.signal, registration)) return;
     unlink_handler(*registration.signal, registration);
     const std::lock_guard lock(mutex_);
@@ -280,6 +283,7 @@ class AsyncDispatcher::Worker {
   }
 
   pthread_t thread_{};
+  void (*after_each_)() noexcept = nullptr;
   const pid_t process_ = getpid();
   ReadyQueue queue_;
   // Guards the list of registrations, and posting against the end. Before a wake lock, never after one.
@@ -299,7 +303,7 @@ bool is_handler_thread() noexcept {
 
 std::shared_ptr<AsyncDispatcher::Worker> AsyncDispatcher::worker() noexcept {
   const std::lock_guard lock(mutex_);
-  if (worker_ == nullptr) worker_ = Worker::start();
+  if (worker_ == nullptr) worker_ = Worker::start(after_each_);
   return worker_;
 }
 

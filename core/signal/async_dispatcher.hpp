@@ -41,7 +41,8 @@ namespace rigel {
 
 class AsyncDispatcher {
  public:
-  AsyncDispatcher() = default;
+  /// `after_each`, if given, is called on the thread after each call that it makes; it must not throw.
+  explicit AsyncDispatcher(void (*after_each)() noexcept = nullptr) noexcept : after_each_(after_each) {}
   AsyncDispatcher(const AsyncDispatcher&) = delete;
   AsyncDispatcher& operator=(const AsyncDispatcher&) = delete;
   ~AsyncDispatcher() { stop(); }
@@ -75,6 +76,7 @@ class AsyncDispatcher {
 
   std::shared_ptr<Worker> worker() noexcept;
 
+  void (*const after_each_)() noexcept;
   std::mutex mutex_;  // guards worker_
   std::shared_ptr<Worker> worker_;
 };

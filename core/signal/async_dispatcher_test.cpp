@@ -491,6 +491,29 @@ TEST(AsyncDispatcher, UsesNoProcessorTimeWhileNothingHappens) {
   for (Signal* signal : signals) signal_pool::destroy(*signal);
 }
 
+std::atomic<int> calls_behind{0};
+
+TEST(AsyncDispatcher, DoesWhatItIsGivenBehindEachCall) {
+  AsyncDispatcher dispatcher([]() noexcept { ++calls_behind; });
+  calls_behind = 0;
+  Signal* signal = signal_pool::create(0);
+  int handled = 0;
+  Body body = [&](int64_t) {
+    EXPECT_EQ(calls_behind, handled);
+    return ++handled < 3;
+  };
+  ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, call_body, &body), HSA_STATUS_SUCCESS);
+  dispatcher.quiesce();
+  const auto function = [](void* seen) { *static_cast<int*>(seen) = calls_behind; };
+  int seen = -1;
+  ASSERT_EQ(dispatcher.post(function, &seen), HSA_STATUS_SUCCESS);
+  dispatcher.stop();
+  EXPECT_EQ(handled, 3);
+  EXPECT_GE(seen, 3);
+  EXPECT_EQ(calls_behind, seen + 1);
+  signal_pool::destroy(*signal);
+}
+
 TEST(AsyncDispatcher, StartsAfreshInAForkedChild) {
   AsyncDispatcher dispatcher;
   Signal* signal = signal_pool::create(1);

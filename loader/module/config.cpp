@@ -37,7 +37,7 @@ LogConfig read_log(ObjectReader reader) {
 DriverConfig read_driver(ObjectReader reader) {
   DriverConfig driver;
   driver.library = reader.string("library", ObjectReader::kRequired);
-  driver.config = reader.options("config", "driver");
+  driver.config = reader.options("config");
   reader.warn_about_unknown_keys();
   return driver;
 }
@@ -49,7 +49,7 @@ BackendsConfig read_backends(ObjectReader reader) {
   // Every other member is a backend's name; whether there is such a backend shows after the search.
   reader.for_each_other([&](const std::string& name, const nlohmann::json& value) {
     if (value.is_object()) {
-      backends.options.push_back({name, make_options(value, "backend " + name)});
+      backends.options.push_back({name, make_options(value)});
     } else {
       reader.diagnostics().error(reader.at(name),
                                  fmt::format("should be an object but is {}", value.type_name()));
@@ -68,7 +68,7 @@ PluginConfig read_plugin(ObjectReader reader) {
   plugin.enabled = reader.boolean("enabled", true);
   plugin.fail_on_error = choice(reader, "on_error", kPolicies) == 1;
   plugin.intercept = reader.strings("intercept");
-  plugin.config = reader.options("config", "plugin " + plugin.name);
+  plugin.config = reader.options("config");
   reader.warn_about_unknown_keys();
   return plugin;
 }

@@ -229,10 +229,10 @@ ObjectReader ObjectReader::object(std::string_view key, Presence presence) {
   return ObjectReader(member(key, presence), at(key), *diagnostics_);
 }
 
-Options ObjectReader::options(std::string_view key, std::string owner) {
+Options ObjectReader::options(std::string_view key) {
   const auto* value = member(key, kOptional);
   if (value == nullptr) return {};
-  if (value->is_object()) return make_options(*value, std::move(owner));
+  if (value->is_object()) return make_options(*value);
   wrong_type(key, "an object", *value);
   return {};
 }

@@ -35,8 +35,7 @@ class ObjectReader {
   bool boolean(std::string_view key, bool fallback);
   std::vector<std::string> strings(std::string_view key);
   ObjectReader object(std::string_view key, Presence presence);
-  /// The member as Options of `owner`.
-  Options options(std::string_view key, std::string owner);
+  Options options(std::string_view key);
   /// The elements of an array.
   std::span<const nlohmann::json> array(std::string_view key, Presence presence);
 

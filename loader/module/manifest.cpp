@@ -128,7 +128,7 @@ Manifest parse_manifest(std::string_view text, Diagnostics& diagnostics) {
   manifest.disable_environment = backend.string("disable_environment", ObjectReader::kOptional);
   manifest.dependencies = backend.strings("dependencies");
   manifest.build_id = backend.string("build_id", ObjectReader::kOptional);
-  manifest.config = backend.options("config", "backend " + manifest.name);
+  manifest.config = backend.options("config");
   backend.warn_about_unknown_keys();
   top.warn_about_unknown_keys();
   return manifest;

@@ -1,6 +1,7 @@
 #include "loader/module/options.hpp"
 
-#include "core/base/log.hpp"
+#include <fmt/core.h>
+
 #include "loader/module/options_data.hpp"
 #include "loader/module/text.hpp"
 
@@ -13,46 +14,46 @@ const nlohmann::json* member(const std::shared_ptr<const Options::Data>& data, s
   return found == data->object.end() ? nullptr : &*found;
 }
 
-void warn_about_type(const Options::Data& data, std::string_view key, std::string_view wanted,
-                     const nlohmann::json& value) {
-  log_message(LogLevel::kWarn, LogTopic::kManifest, "{}: option {} should be {} but is {}: ignored",
-              data.owner, in_quotes(key), wanted, value.type_name());
+void tell_type(std::string* wrong, std::string_view key, std::string_view wanted,
+               const nlohmann::json& value) {
+  if (wrong != nullptr)
+    *wrong =
+        fmt::format("option {} should be {} but is {}: ignored", in_quotes(key), wanted, value.type_name());
 }
 
 }  // namespace
 
-Options make_options(nlohmann::json object, std::string owner) {
+Options make_options(nlohmann::json object) {
   auto text = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return Options(std::make_shared<const Options::Data>(
-      Options::Data{std::move(object), std::move(text), std::move(owner)}));
+  return Options(std::make_shared<const Options::Data>(Options::Data{std::move(object), std::move(text)}));
 }
 
-int64_t Options::integer(std::string_view key, int64_t fallback) const {
+int64_t Options::integer(std::string_view key, int64_t fallback, std::string* wrong) const {
   const auto* value = member(data_, key);
   if (value == nullptr) return fallback;
   const bool fits = !value->is_number_unsigned() || value->get<uint64_t>() <= uint64_t{INT64_MAX};
   if (value->is_number_integer() && fits) return value->get<int64_t>();
-  warn_about_type(*data_, key, "an integer of 64 bits", *value);
+  tell_type(wrong, key, "an integer of 64 bits", *value);
   return fallback;
 }
 
-bool Options::boolean(std::string_view key, bool fallback) const {
+bool Options::boolean(std::string_view key, bool fallback, std::string* wrong) const {
   const auto* value = member(data_, key);
   if (value == nullptr) return fallback;
   if (value->is_boolean()) return value->get<bool>();
-  warn_about_type(*data_, key, "true or false", *value);
+  tell_type(wrong, key, "true or false", *value);
   return fallback;
 }
 
-std::string_view Options::string(std::string_view key, std::string_view fallback) const {
+std::string_view Options::string(std::string_view key, std::string_view fallback, std::string* wrong) const {
   const auto* value = member(data_, key);
   if (value == nullptr) return fallback;
   if (value->is_string()) return value->get_ref<const std::string&>();
-  warn_about_type(*data_, key, "a string", *value);
+  tell_type(wrong, key, "a string", *value);
   return fallback;
 }
 
-std::vector<std::string_view> Options::strings(std::string_view key) const {
+std::vector<std::string_view> Options::strings(std::string_view key, std::string* wrong) const {
   const auto* value = member(data_, key);
   if (value == nullptr) return {};
   if (value->is_string()) return {value->get_ref<const std::string&>()};
@@ -64,7 +65,7 @@ std::vector<std::string_view> Options::strings(std::string_view key) const {
     }
     if (out.size() == value->size()) return out;
   }
-  warn_about_type(*data_, key, "an array of strings", *value);
+  tell_type(wrong, key, "an array of strings", *value);
   return {};
 }
 
@@ -88,7 +89,7 @@ Options Options::overlaid_by(const Options& over) const {
   if (!data_) return over;
   auto merged = data_->object;
   merged.update(over.data_->object, /*merge_objects=*/true);
-  return make_options(std::move(merged), data_->owner);
+  return make_options(std::move(merged));
 }
 
 }  // namespace rigel

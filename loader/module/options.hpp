@@ -1,7 +1,7 @@
 // The options of one backend, driver or plugin: a JSON object with typed reads.
 //
 // Immutable and cheap to copy; any thread may read. A missing member gives the fallback in silence, one of
-// another type gives it with a warning in the log. Views live as long as any copy of the Options.
+// another type gives it and says so in `*wrong`. Views live as long as any copy of the Options.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@ class Options {
   Options() = default;
   explicit Options(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 
-  int64_t integer(std::string_view key, int64_t fallback) const;
-  bool boolean(std::string_view key, bool fallback) const;
-  std::string_view string(std::string_view key, std::string_view fallback) const;
+  int64_t integer(std::string_view key, int64_t fallback, std::string* wrong = nullptr) const;
+  bool boolean(std::string_view key, bool fallback, std::string* wrong = nullptr) const;
+  std::string_view string(std::string_view key, std::string_view fallback,
+                          std::string* wrong = nullptr) const;
   /// The members of an array of strings; a lone string is an array of one.
-  std::vector<std::string_view> strings(std::string_view key) const;
+  std::vector<std::string_view> strings(std::string_view key, std::string* wrong = nullptr) const;
 
   bool has(std::string_view key) const;
   std::vector<std::string_view> keys() const;

@@ -12,10 +12,9 @@ namespace rigel {
 struct Options::Data {
   nlohmann::json object;
   std::string text;
-  std::string owner;  // whose options, for warnings: "backend gfx9"
 };
 
 /// `object` must be a JSON object.
-Options make_options(nlohmann::json object, std::string owner);
+Options make_options(nlohmann::json object);
 
 }  // namespace rigel

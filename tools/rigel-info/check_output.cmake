@@ -1,4 +1,5 @@
-# cmake -DPROGRAM=<rigel-info> -P check_output.cmake -- text|json|report|json_report|wrong_option
+# cmake -DPROGRAM=<rigel-info> -DFOLDER=<for files> -P check_output.cmake --
+#   text|json|report|json_report|wrong_option|backend_options
 # Runs rigel-info and looks at what it says.
 math(EXPR last "${CMAKE_ARGC} - 1")
 set(way ${CMAKE_ARGV${last}})
@@ -39,6 +40,25 @@ elseif(way STREQUAL report)
 elseif(way STREQUAL json_report)
   run(--report --json)
   string(JSON stage GET "${output}" 0 stage)
+elseif(way STREQUAL backend_options)
+  # Whatever the options of a backend are, its devices are there, and the report says what is wrong with which.
+  set(ENV{HSA_PLUGIN_CONFIG} ${FOLDER}/backend_options.json)
+  function(expect_of_options options pattern)
+    file(WRITE $ENV{HSA_PLUGIN_CONFIG} "{\"config_version\": \"1.0\", \"backends\": {\"cpu\": {${options}}}}")
+    run(--report)
+    expect("ok +device +cpu node")
+    expect("${pattern}")
+  endfunction()
+  expect_of_options([["threads": "two"]] "warning +config +cpu: option 'threads' should be an integer")
+  expect_of_options([["threads": 5000]] "warning +device +cpu: option 'threads' should be from 0 to 4096 but is 5000")
+  expect_of_options([["threads": true]] "warning +config +cpu: option 'threads' should be an integer")
+  expect_of_options([["spin_us": -1]] "warning +device +cpu: option 'spin_us' should be from 0 to 1000000 but is -1")
+  expect_of_options([["spin_us": 1.5]] "warning +config +cpu: option 'spin_us' should be an integer")
+  expect_of_options([["thread": 2]] "warning +config +cpu: option 'thread' is not in its manifest.*threads")
+  expect_of_options([["threads": 1, "spin_us": 0]] "")
+  if(output MATCHES "option")
+    message(FATAL_ERROR "complaints about options that are right:\n${output}")
+  endif()
 elseif(way STREQUAL wrong_option)
   foreach(wrong IN ITEMS --nonsense nonsense --json=1)
     execute_process(COMMAND ${PROGRAM} ${wrong} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE code)

@@ -73,7 +73,8 @@ typedef struct hsabe_host_log {
   uint64_t struct_size;
   /* Nonzero if a message of this level would be shown: ask before formatting. */
   int32_t (*enabled)(void* self, uint32_t level);
-  /* One line, without a line break at its end. */
+  /* One line, without a line break at its end. Warnings and errors that come while devices are looked for and
+   * opened are lines of the discovery report as well. */
   void (*write)(void* self, uint32_t level, hsabe_str_t text);
 } hsabe_host_log_t;
 HSABE_CHECK(hsabe_host_log_t, write);
@@ -136,7 +137,7 @@ HSABE_CHECK(hsabe_host_events_t, report);
 
 /* Typed reads of this backend's options: the manifest's `config`, overlaid by the configuration file's
  * `backends.<name>`. `key` names a member; a missing one, or one of another type, gives the fallback (the
- * latter with a warning in the log). Strings live as long as the host. */
+ * latter with a warning in the report or the log). Strings live as long as the host. */
 typedef struct hsabe_host_config {
   uint64_t struct_size;
   int64_t (*get_integer)(void* self, hsabe_str_t key, int64_t fallback);

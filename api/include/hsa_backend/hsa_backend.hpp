@@ -26,6 +26,11 @@ inline hsabe_status_t fail(const hsabe_host_t* host, hsabe_status_t status, std:
   return status;
 }
 
+/// Says what is wrong and does not keep the backend from working: an option that cannot be, for instance.
+inline void warn(const hsabe_host_t* host, std::string_view what) noexcept {
+  host->log->write(host->self, HSABE_LOG_WARN, str(what));
+}
+
 /// Runs `body` and turns what it throws into a status: no exception may cross the line.
 template <class Body>
 hsabe_status_t guarded(const hsabe_host_t* host, Body&& body) noexcept {

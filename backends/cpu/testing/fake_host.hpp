@@ -98,6 +98,11 @@ class FakeHost {
     const std::lock_guard lock(mutex_);
     return std::exchange(report_, {});
   }
+  /// What the backend has warned of since it was last asked, a line each.
+  std::string take_warnings() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(warnings_, {});
+  }
   int live_signals() const { return live_signals_.load(); }
   int live_allocations() const { return live_allocations_.load(); }
   /// Allocations fail from now on.
@@ -133,9 +138,13 @@ class FakeHost {
   std::map<uint64_t, hsabe_status_t> errors_;  // mutex_
   size_t error_count_ = 0;                     // mutex_
   std::string report_;                         // mutex_
+  std::string warnings_;                       // mutex_
 
   hsabe_host_log_t log_{sizeof(hsabe_host_log_t), [](void*, uint32_t) { return int32_t{0}; },
-                        [](void*, uint32_t, hsabe_str_t) {}};
+                        [](void* self, uint32_t level, hsabe_str_t text) {
+                          const std::lock_guard lock(of(self).mutex_);
+                          if (level <= HSABE_LOG_WARN) of(self).warnings_.append(hsabe::view(text)) += '\n';
+                        }};
   hsabe_host_memory_t memory_{sizeof(hsabe_host_memory_t),
                               [](void* self, uint64_t size, void** out) -> hsabe_status_t {
                                 if (of(self).out_of_memory) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
