@@ -36,6 +36,7 @@ class HandleTable {
     if (free_.empty()) {
       slot = static_cast<uint32_t>(slots_.size());
       slots_.emplace_back();
+      reserve_free();
     } else {
       slot = free_.back();
       free_.pop_back();
@@ -51,8 +52,8 @@ class HandleTable {
     return slot ? slot->object : nullptr;
   }
 
-  /// Takes the object out: its handle is dead from here on. Null if it was not live.
-  std::shared_ptr<T> remove(uint64_t handle) {
+  /// Takes the object out: its handle is dead from here on. Null if it was not live. Needs no memory.
+  std::shared_ptr<T> remove(uint64_t handle) noexcept {
     const std::unique_lock lock(mutex_);
     auto* slot = const_cast<Slot*>(live_slot(handle));
     if (slot == nullptr) return nullptr;
@@ -61,18 +62,22 @@ class HandleTable {
     return std::move(slot->object);
   }
 
-  /// Takes every object out, for the end of the runtime.
-  std::vector<std::shared_ptr<T>> clear() {
-    const std::unique_lock lock(mutex_);
-    std::vector<std::shared_ptr<T>> objects;
-    for (uint32_t i = 0; i < slots_.size(); ++i) {
-      if (!slots_[i].object) continue;
-      objects.push_back(std::move(slots_[i].object));
-      slots_[i].object = nullptr;
-      slots_[i].generation = (slots_[i].generation + 1) & kGenerationMask;
-      free_.push_back(i);
+  /// Takes every object out and hands it to `last`, with no lock held: the end of the runtime. Needs no
+  /// memory.
+  template <class Last>
+  void clear(Last&& last) noexcept {
+    for (uint32_t slot = 0;; ++slot) {
+      std::shared_ptr<T> object;
+      {
+        const std::unique_lock lock(mutex_);
+        if (slot >= slots_.size()) return;
+        if (!slots_[slot].object) continue;
+        object.swap(slots_[slot].object);
+        slots_[slot].generation = (slots_[slot].generation + 1) & kGenerationMask;
+        free_.push_back(slot);
+      }
+      last(*object);
     }
-    return objects;
   }
 
   std::vector<std::shared_ptr<T>> all() const {
@@ -91,6 +96,17 @@ class HandleTable {
     std::shared_ptr<T> object;
     uint32_t generation = 0;
   };
+
+  /// Room for all slots, so that removing one needs none. Under mutex_, after a slot was added.
+  void reserve_free() {
+    if (free_.capacity() >= slots_.size()) return;
+    try {
+      free_.reserve(slots_.capacity());
+    } catch (...) {
+      slots_.pop_back();
+      throw;
+    }
+  }
 
   uint64_t compose(uint32_t slot, uint32_t generation) const {
     return uint64_t{static_cast<uint8_t>(kind_)} << 56 | uint64_t{generation} << 32 | slot;

@@ -49,9 +49,15 @@ TEST(HandleTable, KeepsAnObjectAliveForWhoHoldsIt) {
 TEST(HandleTable, ClearEndsEveryHandle) {
   HandleTable<int> table(HandleKind::kExecutable);
   const uint64_t handle = table.insert(std::make_shared<int>(7));
-  EXPECT_EQ(table.clear().size(), 1u);
-  EXPECT_EQ(table.find(handle), nullptr);
+  table.remove(table.insert(std::make_shared<int>(8)));
+  std::vector<int> ended;
+  table.clear([&](int& object) {
+    ended.push_back(object);
+    EXPECT_EQ(table.find(handle), nullptr);
+  });
+  EXPECT_EQ(ended, std::vector<int>{7});
   EXPECT_TRUE(table.all().empty());
+  EXPECT_NE(table.insert(std::make_shared<int>(9)), handle);
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 namespace rigel {
 void ExecutableRegistry::shut_down() noexcept {
   const std::lock_guard lock(lifecycle_mutex_);
-  for (const auto& executable : tables_.executables.clear()) executable->retire();
-  for (const auto& object : code_objects_.clear()) object->retire_symbols(code_symbols_);
-  readers_.clear();
+  tables_.executables.clear([](Executable& executable) { executable.retire(); });
+  code_objects_.clear([this](LegacyCodeObject& object) { object.retire_symbols(code_symbols_); });
+  readers_.clear([](CodeObjectReader&) {});
 }
 
 // --- Readers

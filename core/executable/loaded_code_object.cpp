@@ -53,13 +53,15 @@ Result<std::shared_ptr<LoadedCodeObject>> LoadedCodeObject::load(
   const CodeLayout& layout = object.layout();
   const auto memory = target.allocate(layout.size, layout.alignment);
   if (!memory) return tl::unexpected(memory.error());
-  std::shared_ptr<LoadedCodeObject> loaded;
+  std::unique_ptr<LoadedCodeObject>
+      made;  // it releases the memory from here on, also if there is none to share it
   try {
-    loaded.reset(new LoadedCodeObject(executable, target, reader, object, *memory));
+    made.reset(new LoadedCodeObject(executable, target, reader, object, *memory));
   } catch (...) {
     target.release(*memory);
     throw;
   }
+  std::shared_ptr<LoadedCodeObject> loaded(std::move(made));
   if (memory->host_address != nullptr) {
     loaded->contents_ = {memory->host_address, layout.size};
   } else {

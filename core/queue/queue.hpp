@@ -88,7 +88,14 @@ class QueueTable {
   };
   /// Takes one owner away, the queue with the last.
   Removal remove(const hsa_queue_t* queue);
-  std::vector<std::shared_ptr<Queue>> clear();
+  struct Entry {
+    std::shared_ptr<Queue> queue;
+    uint64_t cookie = 0;
+    uint32_t owners = 1;
+  };
+  using Queues = std::unordered_map<const hsa_queue_t*, Entry>;
+  /// Takes all out. Needs no memory.
+  Queues clear() noexcept;
   /// How many queues the agent has.
   uint32_t count(const Agent& agent) const;
 
@@ -98,14 +105,9 @@ class QueueTable {
   uint64_t next_cookie() { return next_cookie_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  struct Entry {
-    std::shared_ptr<Queue> queue;
-    uint64_t cookie = 0;
-    uint32_t owners = 1;
-  };
   std::mutex cooperative_mutex_;
   mutable std::shared_mutex mutex_;
-  std::unordered_map<const hsa_queue_t*, Entry> queues_;
+  Queues queues_;
   std::atomic<uint64_t> next_cookie_{1};
 };
 

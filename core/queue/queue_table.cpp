@@ -1,4 +1,5 @@
 #include <mutex>
+#include <utility>
 
 #include "core/queue/queue.hpp"
 
@@ -46,13 +47,9 @@ QueueTable::Removal QueueTable::remove(const hsa_queue_t* queue) {
   return removal;
 }
 
-std::vector<std::shared_ptr<Queue>> QueueTable::clear() {
+QueueTable::Queues QueueTable::clear() noexcept {
   const std::unique_lock lock(mutex_);
-  std::vector<std::shared_ptr<Queue>> all;
-  all.reserve(queues_.size());
-  for (auto& [handle, entry] : queues_) all.push_back(std::move(entry.queue));
-  queues_.clear();
-  return all;
+  return std::exchange(queues_, {});
 }
 
 uint32_t QueueTable::count(const Agent& agent) const {

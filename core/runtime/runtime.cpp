@@ -168,7 +168,7 @@ void Runtime::add_copiers() {
 
 Runtime::~Runtime() {
   // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
-  for (const auto& queue : queues_.clear()) queue->close();
+  for (const auto& [handle, entry] : queues_.clear()) entry.queue->close();
   dispatcher_.stop();
   images_.reset();
   copies_.reset();

@@ -1,10 +1,12 @@
 #include "core/signal/signal_pool.hpp"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <utility>
 
 #include "core/base/log.hpp"
 #include "core/signal/thread_free_list.hpp"
@@ -134,17 +136,25 @@ void give_own_to_all() noexcept {
   push(*first, *last);
 }
 
-struct AtThreadEnd {
-  ~AtThreadEnd() {
+// A key, and not a thread_local object: the C library ends the process where it has no memory for such an
+// object's destructor.
+bool give_own_to_all_at_thread_end() noexcept {
+  const auto at_thread_end = [](void*) {
     own_free_state = OwnFree::kThreadEnds;  // other destructors of the thread may still free signals
     give_own_to_all();
-  }
-};
+  };
+  static const auto [key, made] = [&] {
+    pthread_key_t new_key = 0;
+    const bool is_made = pthread_key_create(&new_key, at_thread_end) == 0;
+    return std::pair(new_key, is_made);
+  }();
+  return made && pthread_setspecific(key, &own_free) == 0;
+}
 
 void free_signal(Signal& signal) noexcept {
   if (own_free_state != OwnFree::kOpen) [[unlikely]] {
-    if (own_free_state == OwnFree::kThreadEnds) return push(signal, signal);
-    [[maybe_unused]] static thread_local const AtThreadEnd at_thread_end;
+    if (own_free_state == OwnFree::kThreadEnds || !give_own_to_all_at_thread_end())
+      return push(signal, signal);
     own_free_state = OwnFree::kOpen;
   }
   if (own_free.full()) [[unlikely]]

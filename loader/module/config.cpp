@@ -49,7 +49,7 @@ BackendsConfig read_backends(ObjectReader reader) {
   // Every other member is a backend's name; whether there is such a backend shows after the search.
   reader.for_each_other([&](const std::string& name, const nlohmann::json& value) {
     if (value.is_object()) {
-      backends.options.push_back({name, make_options(value)});
+      backends.options.push_back({name, make_options(JsonDocument(value))});
     } else {
       reader.diagnostics().error(reader.at(name),
                                  fmt::format("should be an object but is {}", value.type_name()));
@@ -99,7 +99,7 @@ RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics) {
   const auto document = parse_json(text, diagnostics);
   if (!document) return config;
 
-  ObjectReader top(&*document, "", diagnostics);
+  ObjectReader top(&**document, "", diagnostics);
   check_format_version(top, "config_version", kFormatMajor);
   if (diagnostics.has_errors()) return config;  // the rest means nothing in another format
   top.string("$schema", ObjectReader::kOptional);

@@ -58,15 +58,15 @@ class Builder {
     return false;
   }
 
-  json take() { return std::move(root_); }
+  JsonDocument take() { return std::move(root_); }
 
  private:
   // Where a value goes: the root, the end of the open array, or the place of the last key.
   template <class Value>
   json* place(Value&& value) {
     if (open_.empty()) {
-      root_ = std::forward<Value>(value);
-      return &root_;
+      *root_ = std::forward<Value>(value);
+      return &*root_;
     }
     if (open_.back()->is_array()) {
       open_.back()->push_back(std::forward<Value>(value));
@@ -96,7 +96,7 @@ class Builder {
     return true;
   }
 
-  json root_;
+  JsonDocument root_;
   std::vector<json*> open_;  // from the root to the innermost open array or object
   json* member_ = nullptr;   // the member of the innermost object whose value comes next
   Diagnostics& diagnostics_;
@@ -117,7 +117,7 @@ void Diagnostics::add(bool is_error, std::string_view where, std::string_view te
   entries_.push_back({is_error, where.empty() ? std::string(text) : fmt::format("{}: {}", where, text)});
 }
 
-std::optional<json> parse_json(std::string_view text, Diagnostics& diagnostics) {
+std::optional<JsonDocument> parse_json(std::string_view text, Diagnostics& diagnostics) {
   if (text.size() > kMaxJsonBytes) {
     diagnostics.error("", fmt::format("{} bytes; at most {} are read", text.size(), kMaxJsonBytes));
     return std::nullopt;
@@ -232,7 +232,7 @@ ObjectReader ObjectReader::object(std::string_view key, Presence presence) {
 Options ObjectReader::options(std::string_view key) {
   const auto* value = member(key, kOptional);
   if (value == nullptr) return {};
-  if (value->is_object()) return make_options(*value);
+  if (value->is_object()) return make_options(JsonDocument(*value));
   wrong_type(key, "an object", *value);
   return {};
 }

@@ -12,13 +12,14 @@
 #include <nlohmann/json.hpp>
 
 #include "loader/module/diagnostics.hpp"
+#include "loader/module/json_document.hpp"
 #include "loader/module/options.hpp"
 
 namespace rigel {
 
 /// The document, or nothing and an error. Duplicate keys, more than kMaxJsonBytes and deeper nesting than
 /// kMaxJsonDepth are errors.
-std::optional<nlohmann::json> parse_json(std::string_view text, Diagnostics& diagnostics);
+std::optional<JsonDocument> parse_json(std::string_view text, Diagnostics& diagnostics);
 
 /// Typed access to the members of one object; remembers which were asked for, so that the others can be
 /// warned about. Every complaint names the JSON pointer.

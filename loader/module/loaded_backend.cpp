@@ -161,10 +161,9 @@ tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& 
   auto backend = read_backend_table(*table, path);
   if (!backend) return tl::unexpected(LoadFailure{true, backend.error()});
 
+  auto made = std::make_unique<const LoadedBackend>(std::move(*backend));
   const std::lock_guard lock(cache().mutex);
-  auto& place = cache().by_path[path];
-  if (!place) place = std::make_unique<const LoadedBackend>(std::move(*backend));
-  return place.get();
+  return cache().by_path.try_emplace(path, std::move(made)).first->second.get();
 }
 
 }  // namespace rigel

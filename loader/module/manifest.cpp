@@ -91,7 +91,7 @@ Manifest parse_manifest(std::string_view text, Diagnostics& diagnostics) {
   const auto document = parse_json(text, diagnostics);
   if (!document) return manifest;
 
-  ObjectReader top(&*document, "", diagnostics);
+  ObjectReader top(&**document, "", diagnostics);
   check_format_version(top, "manifest_version", kFormatMajor);
   if (diagnostics.has_errors()) return manifest;  // the rest means nothing in another format
   top.string("$schema", ObjectReader::kOptional);

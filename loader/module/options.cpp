@@ -10,8 +10,8 @@ namespace {
 
 const nlohmann::json* member(const std::shared_ptr<const Options::Data>& data, std::string_view key) {
   if (!data) return nullptr;
-  const auto found = data->object.find(key);
-  return found == data->object.end() ? nullptr : &*found;
+  const auto found = data->object->find(key);
+  return found == data->object->end() ? nullptr : &*found;
 }
 
 void tell_type(std::string* wrong, std::string_view key, std::string_view wanted,
@@ -23,8 +23,8 @@ void tell_type(std::string* wrong, std::string_view key, std::string_view wanted
 
 }  // namespace
 
-Options make_options(nlohmann::json object) {
-  auto text = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+Options make_options(JsonDocument object) {
+  auto text = object->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return Options(std::make_shared<const Options::Data>(Options::Data{std::move(object), std::move(text)}));
 }
 
@@ -76,7 +76,7 @@ bool Options::has(std::string_view key) const {
 std::vector<std::string_view> Options::keys() const {
   std::vector<std::string_view> out;
   if (!data_) return out;
-  for (auto it = data_->object.begin(); it != data_->object.end(); ++it) out.push_back(it.key());
+  for (auto it = data_->object->begin(); it != data_->object->end(); ++it) out.push_back(it.key());
   return out;
 }
 
@@ -87,8 +87,8 @@ std::string_view Options::json() const {
 Options Options::overlaid_by(const Options& over) const {
   if (!over.data_) return *this;
   if (!data_) return over;
-  auto merged = data_->object;
-  merged.update(over.data_->object, /*merge_objects=*/true);
+  JsonDocument merged(*data_->object);
+  merged->update(*over.data_->object, /*merge_objects=*/true);
   return make_options(std::move(merged));
 }
 

@@ -3,18 +3,17 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
-
+#include "loader/module/json_document.hpp"
 #include "loader/module/options.hpp"
 
 namespace rigel {
 
 struct Options::Data {
-  nlohmann::json object;
+  JsonDocument object;
   std::string text;
 };
 
 /// `object` must be a JSON object.
-Options make_options(nlohmann::json object);
+Options make_options(JsonDocument object);
 
 }  // namespace rigel

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 Options options(const char* text) {
-  return make_options(json::parse(text));
+  return make_options(JsonDocument(json::parse(text)));
 }
 
 TEST(Options, GiveTypedValues) {
