@@ -56,8 +56,9 @@ bool ExtentMap::insert(Extent& extent, uintptr_t base, size_t size) noexcept {
 }
 
 void ExtentMap::erase(uintptr_t base, size_t size) noexcept {
+  if (root_ == nullptr || (base + size - 1) >> kAddressBits != 0) return;  // insert has refused it
   for (uintptr_t at = base; at < base + size; at += kUnitSize) {
-    if (Extent** leaf = leaf_for(at)) {
+    if (Extent** leaf = std::atomic_ref(root_[leaf_index(at)]).load(std::memory_order_acquire)) {
       std::atomic_ref(leaf[unit_index(at)]).store(nullptr, std::memory_order_release);
     }
   }

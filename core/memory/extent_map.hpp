@@ -41,6 +41,7 @@ class ExtentMap {
   /// Makes `extent` the answer for every unit of [base, base + size). False if there is no memory for the
   /// tree, or the addresses are not of a kind that this machine hands out; nothing is changed then.
   bool insert(Extent& extent, uintptr_t base, size_t size) noexcept;
+  /// Also of what insert has refused.
   void erase(uintptr_t base, size_t size) noexcept;
 
   /// An extent nobody uses, or null when out of memory.

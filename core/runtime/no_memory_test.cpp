@@ -1,12 +1,16 @@
 // A process that runs out of memory, at each of its requests: once, and for good. Every call answers, what a
 // call has accepted is done, nothing crashes or hangs, and when there is memory again hsa_init works.
 //
-// The requests are those of the C and C++ libraries: this program's malloc is everybody's. What failed before
-// is repeated with one request more that succeeds, until none is left that could fail.
+// The requests are those for memory of the C library, for mappings of the kernel and for threads: this
+// program's malloc, mmap and pthread_create are everybody's. What failed before is repeated with one request
+// more that succeeds, until none is left that could fail.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +70,15 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
   if (memory == nullptr) return ENOMEM;
   *out = memory;
   return 0;
+}
+void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) {
+  if (refused()) return errno = ENOMEM, MAP_FAILED;
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, file, offset));
+}
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*main)(void*),
+                   void* argument) {
+  static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return refused() ? EAGAIN : real(thread, attributes, main, argument);
 }
 }
 #pragma GCC visibility pop

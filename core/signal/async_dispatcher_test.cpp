@@ -497,20 +497,19 @@ TEST(AsyncDispatcher, DoesWhatItIsGivenBehindEachCall) {
   AsyncDispatcher dispatcher([]() noexcept { ++calls_behind; });
   calls_behind = 0;
   Signal* signal = signal_pool::create(0);
-  int handled = 0;
+  std::atomic<int> handled{0};
   Body body = [&](int64_t) {
     EXPECT_EQ(calls_behind, handled);
     return ++handled < 3;
   };
   ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, call_body, &body), HSA_STATUS_SUCCESS);
-  dispatcher.quiesce();
-  const auto function = [](void* seen) { *static_cast<int*>(seen) = calls_behind; };
+  while (handled < 3) std::this_thread::yield();
   int seen = -1;
-  ASSERT_EQ(dispatcher.post(function, &seen), HSA_STATUS_SUCCESS);
+  const auto look = [](void* behind) { *static_cast<int*>(behind) = calls_behind; };
+  ASSERT_EQ(dispatcher.post(look, &seen), HSA_STATUS_SUCCESS);
   dispatcher.stop();
-  EXPECT_EQ(handled, 3);
-  EXPECT_GE(seen, 3);
-  EXPECT_EQ(calls_behind, seen + 1);
+  EXPECT_EQ(seen, 3);
+  EXPECT_EQ(calls_behind, 4);
   signal_pool::destroy(*signal);
 }
 
