@@ -1,6 +1,8 @@
 // The parts of lower_memory(), by kind of memory, and what they share.
 #pragma once
 
+#include <hsa_backend/sanitizer.h>
+
 #include <cstring>
 #include <new>
 #include <type_traits>

@@ -1,3 +1,5 @@
+#include <hsa_backend/sanitizer.h>
+
 #include <cpuid.h>
 #include <unistd.h>
 
