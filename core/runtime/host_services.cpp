@@ -35,7 +35,7 @@ int32_t log_enabled_service(void*, uint32_t level) {
 
 void log_write(void* self, uint32_t level, hsabe_str_t text) {
   HostServices& host = services(self);
-  if (level <= HSABE_LOG_WARN) return host.runtime().warn(Stage::kDevice, host.backend(), view(text));
+  if (level == HSABE_LOG_WARN) return host.runtime().warn(Stage::kDevice, host.backend(), view(text));
   log_message(level_of(level), LogTopic::kModule, "{}: {}", host.backend(), view(text));
 }
 
