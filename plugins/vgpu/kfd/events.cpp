@@ -10,6 +10,8 @@ namespace {
 
 constexpr uint64_t kNothingHappened = ~uint64_t{0};
 constexpr uint32_t kFirstOther = 0x40000000;
+constexpr uint32_t kLastOther = INT32_MAX;
+constexpr uint32_t kSlotsUnlessMapped = 256;  // what the oldest programs map
 
 }  // namespace
 
@@ -19,8 +21,8 @@ struct Wait {
 };
 
 std::atomic<uint64_t>* Events::slot(uint32_t id) const {
-  return page_ == nullptr || id >= slots_ ? nullptr
-                                          : reinterpret_cast<std::atomic<uint64_t>*>(page_->host()) + id;
+  if (page_ == nullptr || id >= KFD_SIGNAL_EVENTS_MAX) return nullptr;
+  return reinterpret_cast<std::atomic<uint64_t>*>(page_->host()) + id;
 }
 
 Errno Events::set_page(std::shared_ptr<MemoryObject> page) {
@@ -29,7 +31,8 @@ Errno Events::set_page(std::shared_ptr<MemoryObject> page) {
   page_ = std::move(page);
   page_from_program_ = true;
   slots_ = KFD_SIGNAL_EVENTS_MAX;
-  for (uint32_t i = 0; i < slots_; ++i) slot(i)->store(kNothingHappened, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < KFD_SIGNAL_EVENTS_MAX; ++i)
+    slot(i)->store(kNothingHappened, std::memory_order_relaxed);
   return 0;
 }
 
@@ -37,23 +40,22 @@ Errno Events::make_page() {
   auto page = MemoryObject::allocate(MemoryObject::Kind::kGtt, KFD_EVENT_PAGE_BYTES, KFD_MEM_GTT, 0, 0);
   if (!page) return page.error();
   page_ = std::move(*page);
-  slots_ = KFD_SIGNAL_EVENTS_MAX;
-  for (uint32_t i = 0; i < slots_; ++i) slot(i)->store(kNothingHappened, std::memory_order_relaxed);
+  slots_ = kSlotsUnlessMapped;
+  for (uint32_t i = 0; i < KFD_SIGNAL_EVENTS_MAX; ++i)
+    slot(i)->store(kNothingHappened, std::memory_order_relaxed);
   return 0;
 }
 
-ErrnoOr<std::shared_ptr<MemoryObject>> Events::page_for_mmap() {
+ErrnoOr<std::shared_ptr<MemoryObject>> Events::page_for_mmap(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (page_ == nullptr) {
-    if (const Errno error = make_page(); error != 0) return tl::unexpected(error);
-  }
-  if (page_from_program_) return tl::unexpected(EINVAL);
+  if (page_ == nullptr || page_from_program_ || bytes > KFD_EVENT_PAGE_BYTES) return tl::unexpected(EINVAL);
+  slots_ = static_cast<uint32_t>(bytes / sizeof(uint64_t));
   return page_;
 }
 
 ErrnoOr<Events::Created> Events::create(uint32_t type, bool auto_reset) {
   const std::lock_guard lock(mutex_);
-  auto event = std::make_unique<Event>();
+  auto event = std::make_shared<Event>();
   event->type = type;
   event->auto_reset = auto_reset;
   Created created;
@@ -69,10 +71,11 @@ ErrnoOr<Events::Created> Events::create(uint32_t type, bool auto_reset) {
     created = {id, id};
     slot(id)->store(kNothingHappened, std::memory_order_relaxed);
   } else {
-    while (events_.contains(next_other_) || next_other_ < kFirstOther) {
-      next_other_ = next_other_ < kFirstOther ? kFirstOther : next_other_ + 1;
-    }
-    created.id = next_other_++;
+    uint32_t id = next_other_;
+    while (id <= kLastOther && events_.contains(id)) ++id;
+    if (id > kLastOther) return tl::unexpected(ENOSPC);
+    next_other_ = id + 1;
+    created.id = id;
   }
   events_.emplace(created.id, std::move(event));
   return created;
@@ -82,11 +85,15 @@ Errno Events::destroy(uint32_t id) {
   const std::lock_guard lock(mutex_);
   const auto it = events_.find(id);
   if (it == events_.end()) return EINVAL;
-  for (Waiter* waiter : it->second->waiters) {
-    waiter->event = nullptr;
+  Event& event = *it->second;
+  event.destroyed = true;
+  for (Waiter* waiter : event.waiters) {
+    waiter->listed = false;
     waiter->wait->wake.notify_one();
   }
-  if (is_signal(it->second->type)) next_signal_ = std::min(next_signal_, id);
+  event.waiters.clear();
+  uint32_t& next = is_signal(event.type) ? next_signal_ : next_other_;
+  next = std::min(next, id);
   events_.erase(it);
   return 0;
 }
@@ -96,11 +103,24 @@ void Events::set_locked(Event& event) {
   if (++event.age == 0) event.age = 2;  // 0 means "no age"
   event.heard.clear();
   for (Waiter* waiter : event.waiters) {
-    if (latecomers_ == Latecomers::kHear) event.heard.push_back(waiter->thread);
+    const bool told = !event.heard.empty() && event.heard.back() == waiter->thread;
+    if (latecomers_ == Latecomers::kHear && !told) event.heard.push_back(waiter->thread);
     waiter->activated = true;
-    waiter->age = event.age;
+    waiter->listed = false;
     waiter->wait->wake.notify_one();
   }
+  event.waiters.clear();
+}
+
+// Takes the whole wait() call from the event's list, so that an event that is many times in one call does not
+// mean as many looks at the list.
+void Events::stop_waiting(Waiter& waiter) {
+  if (!waiter.listed) return;
+  std::erase_if(waiter.event->waiters, [&](Waiter* other) {
+    if (other->wait != waiter.wait) return false;
+    other->listed = false;
+    return true;
+  });
 }
 
 Errno Events::set(uint32_t id) {
@@ -144,35 +164,37 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
     }
     waiters[i].wait = &wait;
     waiters[i].thread = &this_thread;
-    waiters[i].event = it->second.get();
+    waiters[i].event = it->second;
   }
   for (uint32_t i = 0; i < count; ++i) {
     Event& event = *waiters[i].event;
     Waiter& waiter = waiters[i];
     // The caller's own words, before anything is consumed: an age that is not the event's was missed.
-    const bool has_age = event.type == KFD_EVENT_SIGNAL && events[i].last_event_age != 0;
-    const bool late = !has_age && hears_late(event, waiter.thread);
-    const bool missed = has_age ? events[i].last_event_age != event.age : late;
+    waiter.has_age = event.type == KFD_EVENT_SIGNAL && events[i].last_event_age != 0;
+    const bool late = !waiter.has_age && hears_late(event, waiter.thread);
+    const bool missed = waiter.has_age ? events[i].last_event_age != event.age : late;
     if (late) event.heard.push_back(waiter.thread);
     waiter.activated = event.signalled || missed;
-    waiter.age = event.age;
     if (event.auto_reset && event.signalled) event.signalled = false;
   }
 
+  // In the order of the entries, as the driver looks.
   const auto finished = [&] {
-    const auto active = [](const Waiter& w) { return w.activated; };
-    if (std::any_of(waiters.begin(), waiters.end(), [](const Waiter& w) { return w.event == nullptr; })) {
-      result = KFD_WAIT_FAIL;
-    } else if (count == 0 || (all ? std::all_of(waiters.begin(), waiters.end(), active)
-                                  : std::any_of(waiters.begin(), waiters.end(), active))) {
-      result = KFD_WAIT_COMPLETE;
+    uint32_t active = 0;
+    for (const Waiter& waiter : waiters) {
+      if (waiter.event->destroyed) result = KFD_WAIT_FAIL;
+      active += waiter.activated ? 1 : 0;
+      if (result == KFD_WAIT_FAIL || (!all && active != 0)) break;
     }
+    if (result != KFD_WAIT_FAIL && (active == count || (!all && active != 0))) result = KFD_WAIT_COMPLETE;
     return result != KFD_WAIT_TIMEOUT;
   };
 
-  bool done = finished();
-  if (!done && timeout_ms != 0) {
-    for (Waiter& waiter : waiters) waiter.event->waiters.push_back(&waiter);
+  if (!finished() && timeout_ms != 0) {
+    for (Waiter& waiter : waiters) {
+      waiter.listed = !waiter.activated;
+      if (waiter.listed) waiter.event->waiters.push_back(&waiter);
+    }
     waits_.push_back(&wait);
     const auto ready = [&] { return finished() || closing_; };
     if (timeout_ms == UINT32_MAX) {
@@ -180,23 +202,22 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
     } else {
       wait.wake.wait_until(lock, deadline, ready);
     }
-    done = result != KFD_WAIT_TIMEOUT;
     std::erase(waits_, &wait);
-    for (Waiter& waiter : waiters) {
-      if (waiter.event != nullptr) std::erase(waiter.event->waiters, &waiter);
-    }
+    for (Waiter& waiter : waiters) stop_waiting(waiter);
   }
   if (result == KFD_WAIT_FAIL) return EIO;
-  if (!done && closing_) return EBADF;
-  if (!done) return 0;
+  if (result == KFD_WAIT_TIMEOUT) return closing_ ? EBADF : 0;
 
   for (uint32_t i = 0; i < count; ++i) {
-    if (!waiters[i].activated) continue;
     const Event& event = *waiters[i].event;
+    if (event.destroyed) {
+      result = KFD_WAIT_FAIL;
+      return EINVAL;
+    }
+    if (!waiters[i].activated) continue;
     if (event.type == KFD_EVENT_MEMORY) events[i].memory_exception = event.memory;
     if (event.type == KFD_EVENT_HW_EXCEPTION) events[i].hw_exception = event.hw;
-    if (event.type == KFD_EVENT_SIGNAL && events[i].last_event_age != 0)
-      events[i].last_event_age = waiters[i].age;
+    if (waiters[i].has_age) events[i].last_event_age = event.age;
   }
   return 0;
 }

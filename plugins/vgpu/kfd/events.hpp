@@ -1,6 +1,8 @@
 // The events of a process: what CREATE_EVENT makes and WAIT_EVENTS waits for, with the driver's semantics.
 //
-//  - set: an auto-reset event stays signalled only if nobody waits; every waiter of the moment is activated.
+//  - set: an auto-reset event stays signalled only if nobody waits; every waiter of the moment is activated,
+//  and
+//    waits for this event no more: a wait for all may go on for others, and the next set is somebody else's.
 //  - wait: an event that is signalled on entry is taken at once (and reset if auto-reset).
 //  - ages: each set makes an event older; a waiter that brings the age it last saw does not sleep if it
 //    missed one. Without ages, two waiters on one auto-reset event can lose a wake-up: that is the
@@ -43,8 +45,10 @@ class Events {
 
   /// Uses `page` for the slots. EINVAL if there is one already, or it has not room for all slots.
   Errno set_page(std::shared_ptr<MemoryObject> page);
-  /// The page for mmap: made if missing. Null if it is made of the program's memory.
-  ErrnoOr<std::shared_ptr<MemoryObject>> page_for_mmap();
+  /// The page for an mmap of `bytes`, which is also how much of it the program's events may use from then on:
+  /// before, they use what the oldest programs map. EINVAL: no event has made it yet, it is made of the
+  /// program's memory, or it is smaller than that.
+  ErrnoOr<std::shared_ptr<MemoryObject>> page_for_mmap(uint64_t bytes);
 
   struct Created {
     uint32_t id = 0;
@@ -56,7 +60,10 @@ class Events {
   Errno set(uint32_t id);
   Errno reset(uint32_t id);
 
-  /// WAIT_EVENTS. `events` is updated in place. `result` is a KFD_WAIT_ value.
+  /// WAIT_EVENTS. `events` is updated in place. `result` is a KFD_WAIT_ value. EINVAL: there is no such
+  /// event, or there was one, and it was destroyed after what was waited for had come. EIO: it was destroyed
+  /// before. EBADF: the process is going away. Takes time in proportion to the entries, however often one
+  /// event is among them.
   Errno wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result);
 
   /// An interrupt with `context_id`, of which `valid_bits` low bits count.
@@ -83,20 +90,23 @@ class Events {
     bool auto_reset = false;
     bool signalled = false;
     uint64_t age = 1;
-    std::vector<Waiter*> waiters;
-    std::vector<Thread> heard;  // of the last set
+    bool destroyed = false;
+    std::vector<Waiter*> waiters;  // that are not activated
+    std::vector<Thread> heard;     // of the last set
     kfd_memory_exception memory{};
     kfd_hw_exception hw{};
   };
   // One event of one wait() call.
   struct Waiter {
     struct Wait* wait = nullptr;
-    Event* event = nullptr;  // null: destroyed
+    std::shared_ptr<Event> event;
     Thread thread = nullptr;
     bool activated = false;
-    uint64_t age = 0;
+    bool listed = false;  // among the event's waiters
+    bool has_age = false;
   };
 
+  void stop_waiting(Waiter& waiter);
   bool hears_late(const Event& event, Thread thread) const;
   static bool is_signal(uint32_t type) { return type == KFD_EVENT_SIGNAL || type == KFD_EVENT_DEBUG_EVENT; }
   std::atomic<uint64_t>* slot(uint32_t id) const;
@@ -106,11 +116,11 @@ class Events {
 
   const Latecomers latecomers_;
   std::mutex mutex_;
-  std::map<uint32_t, std::unique_ptr<Event>> events_;
-  uint32_t next_signal_ = 1;
-  uint32_t next_other_ = 0x40000000;
+  std::map<uint32_t, std::shared_ptr<Event>> events_;
+  uint32_t next_signal_ = 1;          // no lower one is free
+  uint32_t next_other_ = 0x40000000;  // no lower one is free
   std::shared_ptr<MemoryObject> page_;
-  uint32_t slots_ = 0;
+  uint32_t slots_ = 0;  // that events may have
   bool page_from_program_ = false;
   bool closing_ = false;
   std::vector<struct Wait*> waits_;

@@ -1,7 +1,13 @@
 #include "plugins/vgpu/kfd/events.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -9,7 +15,7 @@ namespace rigel::vgpu {
 namespace {
 
 std::atomic<uint64_t>& slot(Events& events, uint32_t id) {
-  return reinterpret_cast<std::atomic<uint64_t>*>((*events.page_for_mmap())->host())[id];
+  return reinterpret_cast<std::atomic<uint64_t>*>((*events.page_for_mmap(KFD_EVENT_PAGE_BYTES))->host())[id];
 }
 
 struct Waited {
@@ -31,14 +37,22 @@ TEST(Events, SignalIdsAreSlotsFromOneOn) {
   Events events;
   EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 1u);
   EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 2u);
-  EXPECT_GE(events.create(KFD_EVENT_MEMORY, false)->id, 0x40000000u);
+  EXPECT_EQ(events.create(KFD_EVENT_MEMORY, false)->id, 0x40000000u);
+  EXPECT_EQ(events.create(KFD_EVENT_MEMORY, false)->id, 0x40000001u);
   EXPECT_EQ(events.destroy(1), 0);
+  EXPECT_EQ(events.destroy(0x40000000u), 0);
   EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 1u) << "the lowest free one";
+  EXPECT_EQ(events.create(KFD_EVENT_HW_EXCEPTION, false)->id, 0x40000000u);
 }
 
-TEST(Events, ThereAreAsManyAsThePageHasSlots) {
+TEST(Events, ThereAreAsManyAsThePageHasSlotsThatAreMapped) {
   Events events;
-  for (uint32_t i = 1; i < KFD_SIGNAL_EVENTS_MAX; ++i) ASSERT_TRUE(events.create(KFD_EVENT_SIGNAL, true));
+  EXPECT_EQ(events.page_for_mmap(KFD_EVENT_PAGE_BYTES).error(), EINVAL) << "no event has made it";
+  for (uint32_t i = 1; i < 256; ++i) ASSERT_TRUE(events.create(KFD_EVENT_SIGNAL, true));
+  EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true).error(), ENOSPC) << "nothing is mapped";
+  EXPECT_EQ(events.page_for_mmap(KFD_EVENT_PAGE_BYTES + 4096).error(), EINVAL);
+  ASSERT_TRUE(events.page_for_mmap(KFD_EVENT_PAGE_BYTES));
+  for (uint32_t i = 256; i < KFD_SIGNAL_EVENTS_MAX; ++i) ASSERT_TRUE(events.create(KFD_EVENT_SIGNAL, true));
   EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true).error(), ENOSPC);
 }
 
@@ -219,6 +233,94 @@ TEST(Events, WaitingForAllNeedsAll) {
   events.wait(data, 2, true, UINT32_MAX, result);
   other.join();
   EXPECT_EQ(result, KFD_WAIT_COMPLETE);
+}
+
+// Waits for all of `ids` on a thread of its own, which sleeps when the constructor returns.
+class SleepingWait {
+ public:
+  SleepingWait(Events& events, std::initializer_list<uint32_t> ids) : data_(ids.size()) {
+    std::transform(ids.begin(), ids.end(), data_.begin(), [](uint32_t id) {
+      kfd_event_data one{};
+      one.event_id = id;
+      return one;
+    });
+    thread_ = std::thread([&] {
+      tid_.store(gettid());
+      waited_.error =
+          events.wait(data_.data(), static_cast<uint32_t>(data_.size()), true, UINT32_MAX, waited_.result);
+    });
+    while (tid_.load() == 0 || !sleeps()) std::this_thread::yield();
+  }
+  Waited end() {
+    thread_.join();
+    return waited_;
+  }
+
+ private:
+  bool sleeps() const {
+    std::ifstream file("/proc/self/task/" + std::to_string(tid_.load()) + "/stat");
+    std::string number, name, state;
+    file >> number >> name >> state;
+    return state == "S";
+  }
+
+  std::vector<kfd_event_data> data_;
+  Waited waited_{};
+  std::atomic<pid_t> tid_{0};
+  std::thread thread_;
+};
+
+// Who waits for all has had its event when it is set; the next set is not its any more.
+TEST(Events, ASetAfterTheOneThatAWaitForAllHasHadIsNotLost) {
+  Events events;
+  const uint32_t a = events.create(KFD_EVENT_SIGNAL, true)->id;
+  const uint32_t b = events.create(KFD_EVENT_SIGNAL, true)->id;
+  for (const bool before : {true, false}) {  // whether the first set comes before the wait or into it
+    if (before) events.set(a);
+    SleepingWait wait(events, {a, b});
+    if (!before) events.set(a);
+    events.set(a);
+    EXPECT_EQ(wait_for(events, a, 0).result, KFD_WAIT_COMPLETE) << before;
+    events.set(b);
+    EXPECT_EQ(wait.end().result, KFD_WAIT_COMPLETE);
+    EXPECT_EQ(wait_for(events, a, 0).result, KFD_WAIT_TIMEOUT);
+  }
+}
+
+TEST(Events, AnEventThatIsDestroyedAfterAWaitForAllHasHadItFailsTheWait) {
+  Events events;
+  const uint32_t a = events.create(KFD_EVENT_SIGNAL, true)->id;
+  const uint32_t b = events.create(KFD_EVENT_SIGNAL, true)->id;
+  events.set(a);
+  SleepingWait wait(events, {a, b});
+  events.destroy(a);
+  events.set(b);
+  const Waited waited = wait.end();
+  EXPECT_EQ(waited.error, EIO);
+  EXPECT_EQ(waited.result, KFD_WAIT_FAIL);
+}
+
+// The most entries that one call may have, all of one event.
+TEST(Events, OneEventMayBeEveryEntryOfAWait) {
+  for (const Latecomers latecomers : {Latecomers::kSleep, Latecomers::kHear}) {
+    Events events(latecomers);
+    std::vector<kfd_event_data> data(65536);
+    for (auto& d : data) d.event_id = 1;
+    const auto count = static_cast<uint32_t>(data.size());
+    ASSERT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 1u);
+    uint32_t result = 0;
+    EXPECT_EQ(events.wait(data.data(), count, false, 1, result), 0);
+    EXPECT_EQ(result, KFD_WAIT_TIMEOUT);
+    std::thread setter([&] {
+      while (events.set(1) == 0) std::this_thread::yield();
+    });
+    for (const bool all : {true, false}) {
+      EXPECT_EQ(events.wait(data.data(), count, all, UINT32_MAX, result), 0);
+      EXPECT_EQ(result, KFD_WAIT_COMPLETE);
+    }
+    events.destroy(1);
+    setter.join();
+  }
 }
 
 TEST(Events, EverySetOfManyThreadsIsSeenByAWaiterWithAges) {

@@ -1,5 +1,8 @@
 // Ioctls about events. The semantics are in events.hpp.
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <vector>
 
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
@@ -53,25 +56,37 @@ Errno KfdIoctls::reset_event(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::wait_events(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_wait_events>(call);
+  a.wait_result = KFD_WAIT_FAIL;
   if (a.num_events > kMaxWaits) return ENOMEM;
   process.watch_.look_now();
   // Nearly every wait is for a few events.
   constexpr uint32_t kFew = 16;
-  kfd_event_data few[kFew];
+  kfd_event_data few[2 * kFew];
   std::vector<kfd_event_data> many;
-  kfd_event_data* events = few;
+  kfd_event_data* asked = few;
   if (a.num_events > kFew) {
-    many.resize(a.num_events);
-    events = many.data();
+    many.resize(size_t{a.num_events} * 2);
+    asked = many.data();
   }
-  const size_t bytes = a.num_events * sizeof(kfd_event_data);
-  if (const Errno error = copy_from_program(events, a.events_ptr, bytes); error != 0) return error;
+  kfd_event_data* const events = asked + a.num_events;
+  if (const Errno error = copy_from_program(asked, a.events_ptr, a.num_events * sizeof *asked); error != 0) {
+    return error;
+  }
+  std::copy_n(asked, a.num_events, events);
   if (const Errno error =
           process.events_.wait(events, a.num_events, a.wait_for_all != 0, a.timeout, a.wait_result);
       error != 0) {
     return error;
   }
-  return a.wait_result == KFD_WAIT_COMPLETE ? copy_to_program(a.events_ptr, events, bytes) : 0;
+  // Only what has something to tell is written: programs may keep the rest in memory that is read-only.
+  for (uint32_t i = 0; i < a.num_events; ++i) {
+    if (std::memcmp(&asked[i], &events[i], sizeof *asked) == 0) continue;
+    if (copy_to_program(a.events_ptr + i * sizeof *asked, &events[i], sizeof *asked) != 0) {
+      a.wait_result = KFD_WAIT_FAIL;
+      return EFAULT;
+    }
+  }
+  return 0;
 }
 
 }  // namespace rigel::vgpu

@@ -79,8 +79,10 @@ Buffer* Process::buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) {
     Buffer* const buffer = find_buffer(it->second);
     if (!buffer->mapped.test(gpu.index())) continue;
     if (va >= buffer->va + buffer->va_bytes) return nullptr;
+    // The driver counts whole pages, and what is less than one may lie in a buffer of any size.
     const uint64_t piece = buffer->double_mapped() ? buffer->va_bytes / 2 : buffer->va_bytes;
-    return va == buffer->va && pages_up(bytes) == piece ? buffer : nullptr;
+    const uint64_t pages = bytes / kPage;
+    return va / kPage == buffer->va / kPage && (pages == 0 || pages == piece / kPage) ? buffer : nullptr;
   }
   return nullptr;
 }
@@ -227,10 +229,7 @@ ErrnoOr<Process::MmapTarget> Process::render_mmap(uint64_t offset, uint64_t byte
 
 ErrnoOr<std::shared_ptr<MemoryObject>> Process::kfd_mmap(uint64_t offset, uint64_t bytes) {
   const uint64_t type = offset & (uint64_t{3} << KFD_MMAP_TYPE_SHIFT);
-  if (type == KFD_MMAP_TYPE_EVENTS) {
-    if (bytes > KFD_EVENT_PAGE_BYTES) return tl::unexpected(EINVAL);
-    return events_.page_for_mmap();
-  }
+  if (type == KFD_MMAP_TYPE_EVENTS) return events_.page_for_mmap(bytes);
   GpuContext* const gpu = gpu_by_id(static_cast<uint32_t>(offset >> KFD_MMAP_GPU_ID_SHIFT & 0xffff));
   if (gpu == nullptr) return tl::unexpected(ENODEV);
   if (type == KFD_MMAP_TYPE_DOORBELL) {
