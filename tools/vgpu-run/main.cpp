@@ -73,7 +73,9 @@ int print_fidelity() {
     constexpr const char* kSets[] = {"aql", "pm4", "sdma"};
     std::string name(row.packet);
     if (!row.field.empty()) name.append(".").append(row.field);
-    print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity), row.note);
+    const bool silent = row.fidelity == Fidelity::kAbsent && row.note.empty();
+    print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity),
+              silent ? "stops the queue, which names it" : row.note);
   }
   constexpr isa::Target kTargets[] = {{8, 0, 3}, {9, 0, 0}, {9, 0, 6}, {10, 1, 0}, {10, 3, 0}};
   for (const isa::OperationFidelity& row : exec::instruction_fidelity(kTargets))

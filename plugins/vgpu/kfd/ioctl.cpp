@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -103,13 +104,13 @@ template <class T>
 constexpr uint32_t bytes_of = sizeof(T);
 
 // The kernel's directions, whatever the request says.
-constexpr uint8_t kIn = IoctlEntry::kIn, kOut = IoctlEntry::kOut, kInOut = kIn | kOut;
+constexpr uint8_t kNothing = 0, kIn = IoctlEntry::kIn, kOut = IoctlEntry::kOut, kInOut = kIn | kOut;
 
 constexpr auto kTable = std::to_array<IoctlEntry>({
     {KFD_NR_GET_VERSION, "GET_VERSION", bytes_of<kfd_get_version>, kOut, kExact, "1.17", I::get_version,
      show_version},
-    {KFD_NR_CREATE_QUEUE, "CREATE_QUEUE", bytes_of<kfd_create_queue>, kInOut, kApproximate,
-     "buffers are checked as kernels from 6.12 on do; queues of SDMA engines for XGMI alone are refused",
+    {KFD_NR_CREATE_QUEUE, "CREATE_QUEUE", bytes_of<kfd_create_queue>, kInOut, kExact,
+     "buffers are checked as kernels from 6.12 on do; no board has SDMA engines for XGMI alone",
      I::create_queue, show_create_queue},
     {KFD_NR_DESTROY_QUEUE, "DESTROY_QUEUE", bytes_of<kfd_destroy_queue>, kInOut, kExact, "", I::destroy_queue,
      show_queue},
@@ -146,7 +147,8 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
      kInOut, kExact, "", I::get_process_apertures_new, nullptr},
     {KFD_NR_ACQUIRE_VM, "ACQUIRE_VM", bytes_of<kfd_acquire_vm>, kIn, kExact, "", I::acquire_vm, show_acquire},
     {KFD_NR_ALLOC_MEMORY, "ALLOC_MEMORY_OF_GPU", bytes_of<kfd_alloc_memory>, kInOut, kApproximate,
-     "VRAM is counted per process, not per machine", I::alloc_memory, show_alloc},
+     "VRAM is counted per process, not per machine; the program cannot map what is not public",
+     I::alloc_memory, show_alloc},
     {KFD_NR_FREE_MEMORY, "FREE_MEMORY_OF_GPU", bytes_of<kfd_free_memory>, kIn, kExact, "", I::free_memory,
      show_free},
     {KFD_NR_MAP_MEMORY, "MAP_MEMORY_TO_GPU", bytes_of<kfd_map_memory>, kInOut, kExact, "", I::map_memory,
@@ -169,10 +171,11 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
      "memory does not migrate; locations are remembered", I::svm, show_svm},
     {KFD_NR_SET_XNACK_MODE, "SET_XNACK_MODE", bytes_of<kfd_set_xnack_mode>, kInOut, kExact,
      "no board retries faults", I::set_xnack_mode, nullptr},
-    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kInOut, kAbsent, "EACCES, as without the capability", I::no_access,
+    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kNothing, kAbsent, "EACCES, as without the capability", I::no_access,
      nullptr},
-    {KFD_NR_AVAILABLE_MEMORY, "AVAILABLE_MEMORY", bytes_of<kfd_available_memory>, kInOut, kExact, "",
-     I::available_memory, nullptr},
+    {KFD_NR_AVAILABLE_MEMORY, "AVAILABLE_MEMORY", bytes_of<kfd_available_memory>, kInOut, kApproximate,
+     "to the byte; the driver rounds to 2 MiB and keeps some back for page tables", I::available_memory,
+     nullptr},
     {KFD_NR_EXPORT_DMABUF, "EXPORT_DMABUF", bytes_of<kfd_export_dmabuf>, kInOut, kApproximate,
      "the descriptor is a memory file, not a dma-buf", I::export_dmabuf, show_export},
     {KFD_NR_RUNTIME_ENABLE, "RUNTIME_ENABLE", bytes_of<kfd_runtime_enable>, kInOut, kApproximate,
@@ -183,12 +186,13 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
      "the exporting process must be alive and of the same user", I::ipc_import, nullptr},
     {KFD_NR_IPC_EXPORT_HANDLE, "IPC_EXPORT_HANDLE", bytes_of<kfd_ipc_export_handle>, kInOut, kApproximate,
      "names the buffer as long as this process lives", I::ipc_export, nullptr},
-    {KFD_NR_DBG_TRAP_OLD, "DBG_TRAP (old)", 32, kInOut, kAbsent, "ENOTTY, as in upstream kernels",
+    {KFD_NR_DBG_TRAP_OLD, "DBG_TRAP (old)", 32, kNothing, kAbsent, "ENOTTY, as in upstream kernels",
      I::not_there, nullptr},
-    {KFD_NR_CROSS_MEMORY_COPY, "CROSS_MEMORY_COPY", 48, kInOut, kAbsent, "ENOTTY, as in upstream kernels",
+    {KFD_NR_CROSS_MEMORY_COPY, "CROSS_MEMORY_COPY", 48, kNothing, kAbsent, "ENOTTY, as in upstream kernels",
      I::not_there, nullptr},
-    {KFD_NR_RLC_SPM, "RLC_SPM", 32, kInOut, kAbsent, "ENOTTY, as in upstream kernels", I::not_there, nullptr},
-    {KFD_NR_PC_SAMPLE, "PC_SAMPLE", 32, kInOut, kAbsent, "ENOTTY, as in upstream kernels", I::not_there,
+    {KFD_NR_RLC_SPM, "RLC_SPM", 32, kNothing, kAbsent, "ENOTTY, as in upstream kernels", I::not_there,
+     nullptr},
+    {KFD_NR_PC_SAMPLE, "PC_SAMPLE", 32, kNothing, kAbsent, "ENOTTY, as in upstream kernels", I::not_there,
      nullptr},
 });
 
@@ -211,22 +215,27 @@ const IoctlEntry* find_kfd_ioctl(uint32_t number) {
 }
 
 int Process::ioctl(uint64_t request, void* argument) {
+  // The kernel looks at the number alone, not at the type that stands before it.
   const auto number = static_cast<uint32_t>(request & 0xff);
-  const auto type = static_cast<uint32_t>(request >> 8 & 0xff);
   const auto bytes = static_cast<uint32_t>(request >> 16 & 0x3fff);
-  const IoctlEntry* const entry = type == KFD_ABI_IOCTL_TYPE ? find_kfd_ioctl(number) : nullptr;
+  const IoctlEntry* const entry = find_kfd_ioctl(number);
   if (entry == nullptr) {
-    log_(LogCategory::kWarning, "ioctl {:#x} (type {:#x} number {:#x}) is not one of amdkfd: ENOTTY", request,
-         type, number);
+    log_(LogCategory::kWarning, "ioctl {:#x} (number {:#x}) is not one of amdkfd: ENOTTY", request, number);
     return -ENOTTY;
   }
-  alignas(8) std::byte copy[kMaxBytes] = {};
-  const uint32_t shared = std::min(bytes, entry->bytes);
+  // What a program of another release gives more than there is comes and goes with the rest.
+  alignas(8) std::byte few[kMaxBytes] = {};
+  std::vector<uint64_t> many;
+  auto* copy = few;
+  if (bytes > kMaxBytes) {
+    many.resize((bytes + 7) / 8);
+    copy = reinterpret_cast<std::byte*>(many.data());
+  }
   const auto program = reinterpret_cast<uint64_t>(argument);
   if ((entry->directions & kIn) != 0) {
-    if (const Errno error = copy_from_program(copy, program, shared); error != 0) return -error;
+    if (const Errno error = copy_from_program(copy, program, bytes); error != 0) return -error;
   }
-  const IoctlCall call{copy, argument, bytes};
+  const IoctlCall call{copy, bytes};
   Errno error = 0;
   try {
     error = entry->run(*this, call);
@@ -234,7 +243,7 @@ int Process::ioctl(uint64_t request, void* argument) {
     error = ENOMEM;
   }
   // Results go back even with an error: how far a call came is one of them.
-  if ((entry->directions & kOut) != 0 && copy_to_program(program, copy, shared) != 0) error = EFAULT;
+  if ((entry->directions & kOut) != 0 && copy_to_program(program, copy, bytes) != 0) error = EFAULT;
   if (log_.enabled(LogCategory::kIoctl)) {
     const std::string what = entry->describe == nullptr ? "" : entry->describe(copy);
     log_(LogCategory::kIoctl, "{}({}) = {}{}", entry->name, what, -error,

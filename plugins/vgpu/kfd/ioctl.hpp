@@ -20,10 +20,10 @@ enum class Faithful : uint8_t {
   kAbsent        ///< Fails with a status; the note says which.
 };
 
-/// One call: the copy of the arguments, and where they came from, for the request whose length varies.
+/// One call: the copy of the arguments, of which the program has given the first `program_bytes`: fewer than
+/// the call has, or more, where its length varies. As many go back to it.
 struct IoctlCall {
   void* arguments;
-  void* program_arguments;
   uint32_t program_bytes;
 };
 
@@ -32,7 +32,8 @@ struct IoctlEntry {
   uint32_t number;
   std::string_view name;
   uint32_t bytes;
-  uint8_t directions;  ///< What is copied. As in the kernel, what the request says of that is ignored.
+  /// What is copied. As in the kernel, what the request says of that is ignored. 0: refused unseen.
+  uint8_t directions;
   Faithful faithful;
   std::string_view note;
   Errno (*run)(Process&, const IoctlCall&);

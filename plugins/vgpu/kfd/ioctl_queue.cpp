@@ -19,7 +19,8 @@ T& args(const IoctlCall& call) {
 }
 
 constexpr uint64_t kPage = PageTable::kPageBytes;
-constexpr uint32_t kMaxQueues = 1024;  // of one process
+constexpr uint32_t kMaxQueues = 1024;       // of one process
+constexpr ptrdiff_t kMaxQueuesOfGpu = 127;  // of one process: what the hardware's scheduler takes
 constexpr uint64_t kEopBytes = 4096;
 
 // Doorbells from gfx9 on, as amdkfd lays them out: the SDMA engines' are at fixed places, those of odd queues
@@ -130,7 +131,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     const Board::SaveArea area = board.save_area();
     if (a.ctl_stack_size != area.control_stack_bytes) return warn("ctl_stack_size is not the chip's");
     if (a.ctx_save_restore_size < area.context_bytes) return warn("ctx_save_restore_size is too small");
-    const uint64_t bytes = uint64_t{a.ctx_save_restore_size} + area.debug_bytes;
+    const uint64_t bytes = (uint64_t{a.ctx_save_restore_size} + area.debug_bytes + kPage - 1) & ~(kPage - 1);
     if (!hold(a.ctx_save_restore_address, bytes) &&
         !process.always_shared(*gpu, a.ctx_save_restore_address, bytes)) {
       return warn(
@@ -138,6 +139,9 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     }
   }
 
+  const auto is_here = [&](const auto& other) { return other.second->gpu == gpu; };
+  if (std::count_if(process.queues_.begin(), process.queues_.end(), is_here) >= kMaxQueuesOfGpu)
+    return ENOSPC;
   while (queue->id < kMaxQueues && process.queues_.contains(queue->id)) ++queue->id;
   if (queue->id == kMaxQueues) return ENOMEM;
   if (a.queue_type == KFD_QUEUE_SDMA_XGMI) return ENOMEM;  // no board has SDMA engines for XGMI alone
@@ -339,10 +343,9 @@ Errno KfdIoctls::alloc_queue_gws(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_alloc_queue_gws>(call);
   const std::lock_guard lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
-  if (it == process.queues_.end() || it->second->sdma) return EINVAL;
-  const uint32_t all = it->second->gpu->gpu().board.queues.gws;
-  if (all == 0) return ENODEV;
-  if (a.num_gws > all) return EINVAL;
+  if (it == process.queues_.end()) return EINVAL;
+  if (it->second->gpu->gpu().board.queues.gws == 0) return ENODEV;
+  // A queue that has any has them all, whatever it asks for.
   if (a.num_gws == 0 && it->second->gws == 0) return EINVAL;  // nothing to give back
   for (const auto& [id, other] : process.queues_) {
     // One queue of a process has them all, as in the driver.

@@ -208,23 +208,19 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
 }
 
 Errno KfdIoctls::svm(Process& process, const IoctlCall& call) {
-  const auto& header = *static_cast<kfd_svm*>(call.arguments);
+  auto& header = *static_cast<kfd_svm*>(call.arguments);
   const std::lock_guard lock(process.memory_mutex_);
   if (header.start_addr % kPage != 0 || header.size % kPage != 0) return EINVAL;
   if (header.start_addr == 0 || header.size == 0) return EINVAL;
   // The attributes follow the header, in the size that the request says.
   const uint64_t bytes = uint64_t{header.nattr} * sizeof(kfd_svm_attribute);
   if (call.program_bytes < sizeof header + bytes) return EINVAL;
-  const uint64_t at = reinterpret_cast<uint64_t>(call.program_arguments) + sizeof header;
-  auto attributes = array_from_program<kfd_svm_attribute>(at, header.nattr);
-  if (!attributes) return attributes.error();
+  const std::span attributes(reinterpret_cast<kfd_svm_attribute*>(&header + 1), header.nattr);
   switch (header.op) {
     case KFD_SVM_SET_ATTR:
-      return set_svm_attributes(process, header, *attributes);
-    case KFD_SVM_GET_ATTR: {
-      const Errno error = get_svm_attributes(process, header, *attributes);
-      return error != 0 ? error : copy_to_program(at, attributes->data(), bytes);
-    }
+      return set_svm_attributes(process, header, attributes);
+    case KFD_SVM_GET_ATTR:
+      return get_svm_attributes(process, header, attributes);
     default:
       return EINVAL;
   }

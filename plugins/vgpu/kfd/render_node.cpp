@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/user_copy.hpp"
@@ -34,6 +35,29 @@ Errno give_string(char* to, size_t& capacity, std::string_view text) {
   const size_t fits = std::min(capacity, text.size());
   capacity = text.size();
   return to == nullptr || fits == 0 ? 0 : copy_to_program(reinterpret_cast<uint64_t>(to), text.data(), fits);
+}
+
+// What READ_MMR_REG reads: of the registers that the driver lets programs read, those that say how the chip
+// is made. Nothing: the register is not to be read.
+std::optional<uint32_t> register_value(const Board& board, uint64_t address) {
+  constexpr uint64_t kBackendDisable = 0x263d, kGbAddrConfig = 0x263e;
+  constexpr uint64_t kRasterConfig = 0xa0d4, kRasterConfig1 = 0xa0d5;
+  constexpr uint64_t kTileModes = 0x2644, kMacroTileModes = 0x2664, kRamConfig = 0x9d8;
+  if (address == kGbAddrConfig) return board.gb_addr_config;
+  // There is no rasteriser, so none of it is switched off.
+  if (address == kBackendDisable || address == kRasterConfig || address == kRasterConfig1) return 0;
+  if (board.gfx_major() >= 9) return {};
+  const auto& tiling = board.tiling;
+  if (address - kTileModes < tiling.modes.size()) return tiling.modes[address - kTileModes];
+  if (address - kMacroTileModes < tiling.macro_modes.size())
+    return tiling.macro_modes[address - kMacroTileModes];
+  if (address == kRamConfig) return tiling.banks | tiling.ranks << 2;
+  return {};
+}
+
+// Setting modes: requests of nodes that have a display.
+constexpr bool is_mode_setting(uint32_t number) {
+  return number >= 0xa0 && number < 0xbf;
 }
 
 }  // namespace
@@ -74,6 +98,8 @@ struct DrmIoctls {
   }
 
   static Errno not_for_render_nodes(RenderNode&, void*) { return EACCES; }
+
+  static Errno no_command_streams(RenderNode&, void*) { return EINVAL; }
 
   static Errno gem_close(RenderNode& node, void* p) {
     const auto& a = *static_cast<drm_gem_close*>(p);
@@ -401,15 +427,13 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
       return give(a, &f, sizeof f);
     }
     case AMDGPU_INFO_READ_MMR_REG: {
-      constexpr uint32_t kGbAddrConfig = 0x263e, kGbAddrConfigOld = 0x2644;
       const uint64_t count = a.read_mmr_reg.count;
       if (count > 128 || count * 4 > a.return_size) return EINVAL;
       std::array<uint32_t, 128> values{};
       for (uint64_t i = 0; i < count; ++i) {
-        const uint32_t reg = a.read_mmr_reg.dword_offset + static_cast<uint32_t>(i);
-        // Others that may be read (tiling, raster configuration) have no meaning without a display or
-        // rasteriser.
-        if (reg == kGbAddrConfig || reg == kGbAddrConfigOld) values[i] = facts.board.gb_addr_config;
+        const auto value = register_value(facts.board, a.read_mmr_reg.dword_offset + i);
+        if (!value) return EFAULT;
+        values[i] = *value;
       }
       return copy_to_program(a.return_pointer, values.data(), count * 4);
     }
@@ -437,6 +461,7 @@ namespace {
 
 constexpr auto kExact = Faithful::kExact;
 constexpr auto kApproximate = Faithful::kApproximate;
+constexpr auto kAbsent = Faithful::kAbsent;
 using D = DrmIoctls;
 
 constexpr auto kTable = std::to_array<DrmIoctlEntry>({
@@ -465,6 +490,32 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
      "placements are remembered; nothing moves", D::gem_op},
     {kDriverBase + DRM_AMDGPU_GEM_USERPTR, "AMDGPU_GEM_USERPTR", sizeof(drm_amdgpu_gem_userptr), kApproximate,
      "the memory must be there at once, with or without VALIDATE", D::gem_userptr},
+    // What is refused comes last: inputs of the fuzzer name the others by their place.
+    {0x01, "GET_UNIQUE", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x05, "GET_CLIENT", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x06, "GET_STATS", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x0a, "GEM_FLINK", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x0b, "GEM_OPEN", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x0d, "SET_CLIENT_CAP", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x11, "AUTH_MAGIC", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x1e, "SET_MASTER", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x1f, "DROP_MASTER", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {kDriverBase + DRM_AMDGPU_CTX, "AMDGPU_CTX", 0, kAbsent, "EINVAL: there are no command streams here",
+     D::no_command_streams},
+    {kDriverBase + DRM_AMDGPU_BO_LIST, "AMDGPU_BO_LIST", 0, kAbsent, "EINVAL: no command streams",
+     D::no_command_streams},
+    {kDriverBase + DRM_AMDGPU_CS, "AMDGPU_CS", 0, kAbsent, "EINVAL: no command streams",
+     D::no_command_streams},
+    {kDriverBase + DRM_AMDGPU_WAIT_CS, "AMDGPU_WAIT_CS", 0, kAbsent, "EINVAL: no command streams",
+     D::no_command_streams},
+    {kDriverBase + DRM_AMDGPU_WAIT_FENCES, "AMDGPU_WAIT_FENCES", 0, kAbsent, "EINVAL: no command streams",
+     D::no_command_streams},
+    {kDriverBase + DRM_AMDGPU_VM, "AMDGPU_VM", 0, kAbsent, "EINVAL: no command streams",
+     D::no_command_streams},
+    {kDriverBase + DRM_AMDGPU_FENCE_TO_HANDLE, "AMDGPU_FENCE_TO_HANDLE", 0, kAbsent,
+     "EINVAL: no command streams", D::no_command_streams},
+    {kDriverBase + DRM_AMDGPU_SCHED, "AMDGPU_SCHED", 0, kAbsent, "EINVAL: no command streams",
+     D::no_command_streams},
 });
 static_assert(std::all_of(kTable.begin(), kTable.end(),
                           [](const DrmIoctlEntry& e) { return e.bytes <= kMaxBytes; }));
@@ -502,12 +553,14 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
   const auto number = static_cast<uint32_t>(request & 0xff);
   const auto bytes = static_cast<uint32_t>(request >> 16 & 0x3fff);
   const auto direction = static_cast<uint32_t>(request >> 30 & 3);
+  // The kernel looks at the number alone, not at the type that stands before it.
   const auto it =
       std::find_if(kTable.begin(), kTable.end(), [&](const auto& e) { return e.number == number; });
-  if ((request >> 8 & 0xff) != DRM_IOCTL_BASE || it == kTable.end()) {
-    process_.log()(LogCategory::kIoctl, "DRM ioctl {:#x} (number {:#x}) is not answered: EINVAL", request,
-                   number);
-    return -((request >> 8 & 0xff) == DRM_IOCTL_BASE ? EINVAL : ENOTTY);
+  if (it == kTable.end()) {
+    const Errno error = is_mode_setting(number) ? EACCES : EINVAL;
+    process_.log()(LogCategory::kIoctl, "DRM ioctl {:#x} (number {:#x}) is not answered: {}", request, number,
+                   strerrorname_np(error));
+    return -error;
   }
   alignas(8) std::byte copy[kMaxBytes] = {};
   const uint32_t shared = std::min(bytes, it->bytes);

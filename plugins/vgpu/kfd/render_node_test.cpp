@@ -6,7 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "plugins/vgpu/cp/gpu_memory.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -80,6 +82,53 @@ TEST_F(RenderNodeOf, MemoryThatHasGoneIsAFaultOfTheGpu) {
   const GpuMemory::Scope scope(memory);
   EXPECT_FALSE(memory.load(kVa, value));
   EXPECT_EQ(memory.fault().va, kVa);
+}
+
+// What libdrm reads to describe a chip before gfx9, and what programs may not read.
+TEST(RenderNodeRegisters, SayHowTheChipIsMade) {
+  TestSystem t("gfx803,gfx900");
+  t.acquire();
+  const auto read = [&](size_t gpu, uint32_t first, uint32_t count, std::vector<uint32_t>& values) {
+    values.assign(count, 0x5a5a5a5a);
+    drm_amdgpu_info a{};
+    a.return_pointer = reinterpret_cast<uint64_t>(values.data());
+    a.return_size = count * 4;
+    a.query = AMDGPU_INFO_READ_MMR_REG;
+    a.read_mmr_reg.dword_offset = first;
+    a.read_mmr_reg.count = count;
+    a.read_mmr_reg.instance = 0xffffffff;
+    return t.system->ioctl(
+        t.render[gpu], 1u << 30 | uint64_t{sizeof a} << 16 | 'd' << 8 | (DRM_COMMAND_BASE + DRM_AMDGPU_INFO),
+        &a);
+  };
+  const auto& tiling = t.system->process().gpu(0).gpu().board.tiling;
+  std::vector<uint32_t> values;
+  ASSERT_EQ(read(0, 0x2644, 32, values), 0);
+  EXPECT_TRUE(std::equal(values.begin(), values.end(), tiling.modes.begin()));
+  ASSERT_EQ(read(0, 0x2664, 16, values), 0);
+  EXPECT_TRUE(std::equal(values.begin(), values.end(), tiling.macro_modes.begin()));
+  ASSERT_EQ(read(0, 0x9d8, 1, values), 0);
+  EXPECT_EQ(values[0], tiling.banks | tiling.ranks << 2);
+  for (const size_t gpu : {0, 1}) {
+    ASSERT_EQ(read(gpu, 0x263e, 1, values), 0);
+    EXPECT_EQ(values[0], t.system->process().gpu(gpu).gpu().board.gb_addr_config);
+  }
+  EXPECT_EQ(read(0, 0x2645, 48, values), -EFAULT) << "one past the last";
+  EXPECT_EQ(read(1, 0x2644, 1, values), -EFAULT) << "gfx9 has no such tables";
+  EXPECT_EQ(read(1, 0xffffffff, 2, values), -EFAULT);
+}
+
+TEST_F(RenderNodeOf, RequestsThatNeedADisplayOrItsMasterAreForbidden) {
+  uint64_t argument[16] = {};
+  const auto request = [&](uint32_t number) {
+    return t.system->ioctl(t.render[0], 3u << 30 | 64u << 16 | 'd' << 8 | number, argument);
+  };
+  // drmIsMaster() takes any other error of AUTH_MAGIC for a yes.
+  for (const uint32_t number : {0x01u, 0x02u, 0x05u, 0x0bu, 0x11u, 0x1eu, 0xa0u, 0xbbu}) {
+    EXPECT_EQ(request(number), -EACCES) << number;
+  }
+  for (const uint32_t number : {0x0eu, 0x42u, 0x44u, 0x7fu, 0xffu})
+    EXPECT_EQ(request(number), -EINVAL) << number;
 }
 
 TEST_F(RenderNodeOf, RangesThatALiarAsksForAreRefused) {

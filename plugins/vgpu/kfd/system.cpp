@@ -1,6 +1,7 @@
 #include "plugins/vgpu/kfd/system.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -32,6 +33,24 @@ int errno_or(long result) {
 std::string environment(const char* name) {
   const char* const value = secure_getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// The name that a memory file was made with; empty: it is none.
+std::string memfd_name(int fd) {
+  char link[64], name[512];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const long length = syscall(SYS_readlink, link, name, sizeof name);
+  constexpr std::string_view kPrefix = "/memfd:", kSuffix = " (deleted)";
+  std::string_view path(name, static_cast<size_t>(std::max(length, 0L)));
+  if (!path.starts_with(kPrefix) || !path.ends_with(kSuffix)) return "";
+  path.remove_prefix(kPrefix.size());
+  path.remove_suffix(kSuffix.size());
+  return std::string(path);
+}
+
+// What the kernel does for every open file, before it asks who is behind it.
+bool is_for_every_file(uint64_t request) {
+  return request == FIOCLEX || request == FIONCLEX || request == FIONBIO || request == FIOASYNC;
 }
 
 ProcessOptions on_host(ProcessOptions options, const HostFacts& host) {
@@ -158,6 +177,7 @@ int System::duplicate(int fd, int minimum) {
 }
 
 int System::ioctl(int fd, uint64_t request, void* argument) {
+  if (is_for_every_file(request)) return errno_or(syscall(SYS_ioctl, fd, request, argument));
   if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
   const auto file = find(fd);
   if (file == nullptr) return -EBADF;
@@ -188,7 +208,9 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
     return 0;
   };
   if (file == nullptr) return real(flags, fd, offset);
-  if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
+  // amdkfd knows the child only once it has opened a file of its own.
+  if (abandoned_.load(std::memory_order_acquire))
+    return file->kind == FileNode::Kind::kKfd ? -EINVAL : -EBADF;
   if (bytes == 0 || offset % kPage != 0) return -EINVAL;
   const uint64_t length = (bytes + kPage - 1) & ~(kPage - 1);
   if (file->kind == FileNode::Kind::kKfd) {
@@ -311,15 +333,14 @@ bool System::stat(int fd, struct stat& out) const {
 bool System::stat_plain_file(int fd, struct stat& out) const {
   if (!S_ISREG(out.st_mode) || out.st_dev != plain_files_device_.load(std::memory_order_relaxed))
     return false;
-  char link[64], name[512];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const long length = syscall(SYS_readlink, link, name, sizeof name);
-  constexpr std::string_view kPrefix = "/memfd:", kSuffix = " (deleted)";
-  std::string_view path(name, static_cast<size_t>(std::max(length, 0L)));
-  if (!path.starts_with(kPrefix) || !path.ends_with(kSuffix)) return false;
-  path.remove_prefix(kPrefix.size());
-  path.remove_suffix(kSuffix.size());
-  return stat(path, out);
+  const std::string path = memfd_name(fd);
+  return !path.empty() && stat(path, out);
+}
+
+System::Stranger System::stranger(int fd) {
+  const std::string path = memfd_name(fd);
+  if (path == "/dev/kfd") return Stranger::kKfd;
+  return path.starts_with("/dev/dri/renderD") ? Stranger::kRenderNode : Stranger::kNone;
 }
 
 std::string System::folder_of(int fd) const {

@@ -76,6 +76,11 @@ class System final : public OpenFiles {
   /// The folder that a descriptor stands for, or empty.
   std::string folder_of(int fd) const;
 
+  /// What a descriptor is that no system of this process knows: a device node's that another process has
+  /// opened, or this one before it became another program, or nothing of ours.
+  enum class Stranger : uint8_t { kNone, kKfd, kRenderNode };
+  static Stranger stranger(int fd);
+
   Process& process() { return process_; }
   Log& log() { return *log_; }
 

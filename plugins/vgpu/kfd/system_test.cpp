@@ -23,7 +23,19 @@ TEST(KfdIoctl, UnknownNumbersAreENOTTY) {
   uint64_t argument[64] = {};
   for (const uint32_t number : {0x00u, 0x27u, 0x7fu, 0x86u, 0xffu})
     EXPECT_EQ(t.call(number, argument), -ENOTTY);
-  EXPECT_EQ(t.system->ioctl(t.kfd, 0x5401, argument), -ENOTTY) << "another driver's";
+  EXPECT_EQ(t.system->ioctl(t.kfd, 0x5451, nullptr), 0) << "FIOCLEX is the kernel's";
+}
+
+// As in the kernel, which looks at the number only: a terminal's TCGETS is GET_VERSION without room for it.
+TEST(KfdIoctl, ANumberIsKnownWhateverItsType) {
+  TestSystem t;
+  t.acquire();
+  uint64_t argument[8] = {};
+  EXPECT_EQ(t.system->ioctl(t.kfd, 0x5401, argument), 0);
+  EXPECT_EQ(argument[0], 0u);
+  EXPECT_EQ(t.system->ioctl(t.kfd, 2u << 30 | 8u << 16 | 'x' << 8 | KFD_NR_GET_VERSION, argument), 0);
+  EXPECT_EQ(argument[0] & 0xffffffff, 1u);
+  EXPECT_EQ(t.system->ioctl(t.render[0], 0x5401, argument), -EACCES) << "GET_UNIQUE";
 }
 
 TEST(KfdIoctl, ANumberIsKnownInWhateverSizeItComes) {
@@ -34,7 +46,42 @@ TEST(KfdIoctl, ANumberIsKnownInWhateverSizeItComes) {
   std::memset(&longer, 0xee, sizeof longer);
   EXPECT_EQ(t.call(KFD_NR_GET_VERSION, longer), 0);
   EXPECT_EQ(longer.words[0], 1u);
-  EXPECT_EQ(longer.words[2], 0xeeeeeeeeu) << "what the driver does not know is left alone";
+  EXPECT_EQ(longer.words[2], 0u) << "the kernel clears what it only writes, and writes all of it";
+  EXPECT_EQ(longer.words[31], 0u);
+
+  // More than any call has, of which the end is not there.
+  constexpr uint64_t kPage = 4096, kBytes = 8192;
+  auto* const p = static_cast<std::byte*>(
+      ::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  const uint64_t request = 3u << 30 | kBytes << 16 | KFD_ABI_IOCTL_TYPE << 8 | KFD_NR_GET_CLOCK_COUNTERS;
+  p[kBytes - 1] = std::byte{0x5a};
+  EXPECT_EQ(t.system->ioctl(t.kfd, request, p), 0);
+  EXPECT_EQ(p[kBytes - 1], std::byte{0x5a}) << "what comes in goes back";
+  ASSERT_EQ(mprotect(p + kPage, kPage, PROT_NONE), 0);
+  EXPECT_EQ(t.system->ioctl(t.kfd, request, p), -EFAULT);
+  ::munmap(p, 2 * kPage);
+}
+
+TEST(KfdIoctl, EventsThatHaveNothingToTellMayBeReadOnly) {
+  TestSystem t;
+  void* const p = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  kfd_create_event e{};
+  ASSERT_EQ(t.call(KFD_NR_CREATE_EVENT, e), 0);
+  auto& data = *static_cast<kfd_event_data*>(p);
+  data.event_id = e.event_id;
+  ASSERT_EQ(mprotect(p, 4096, PROT_READ), 0);
+  kfd_event_ref ref{e.event_id, 0};
+  ASSERT_EQ(t.call(KFD_NR_SET_EVENT, ref), 0);
+  kfd_wait_events wait{reinterpret_cast<uint64_t>(p), 1, 0, 0, 0};
+  EXPECT_EQ(t.call(KFD_NR_WAIT_EVENTS, wait), 0);
+  EXPECT_EQ(wait.wait_result, uint32_t{KFD_WAIT_COMPLETE});
+
+  ASSERT_EQ(mprotect(p, 4096, PROT_READ | PROT_WRITE), 0);
+  data.last_event_age = 1;
+  ASSERT_EQ(mprotect(p, 4096, PROT_READ), 0);
+  EXPECT_EQ(t.call(KFD_NR_WAIT_EVENTS, wait), -EFAULT) << "an age has to be told";
+  EXPECT_EQ(wait.wait_result, uint32_t{KFD_WAIT_FAIL});
+  ::munmap(p, 4096);
 }
 
 TEST(KfdIoctl, PointersThatLeadNowhereAreEFAULT) {
@@ -339,7 +386,7 @@ TEST_F(KfdQueue, BuffersThatAreNotAsTheyShouldBeAreRefused) {
     return create();
   };
   EXPECT_EQ(refused([&] { a.ring_size = 60000; }), -EINVAL) << "no power of two";
-  EXPECT_EQ(refused([&] { a.ring_size = 512; }), -EINVAL) << "too small";
+  EXPECT_EQ(refused([&] { a.ring_size = 4096; }), -EINVAL) << "a page of more";
   EXPECT_EQ(refused([&] { a.ring_size = 32768; }), -EINVAL) << "not the buffer's size";
   EXPECT_EQ(refused([&] { a.ring_base_address += 4096; }), -EINVAL) << "not where the buffer begins";
   EXPECT_EQ(refused([&] { a.ring_base_address = 0x10; }), -EINVAL);
@@ -383,6 +430,15 @@ class KfdQueueOfTwo : public KfdQueue {
  protected:
   KfdQueueOfTwo() : KfdQueue("gfx900:vram=64M,gfx900:vram=64M") {}
 };
+
+TEST_F(KfdQueue, ThereAreAsManyOnAGpuAsItsSchedulerTakes) {
+  for (int i = 0; i < 127; ++i) ASSERT_EQ(create(), 0) << i;
+  EXPECT_EQ(create(), -ENOSPC);
+  kfd_destroy_queue d{5, 0};
+  EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
+  EXPECT_EQ(create(), 0);
+  EXPECT_EQ(a.queue_id, 5u) << "the lowest free number";
+}
 
 TEST_F(KfdQueueOfTwo, ItsBuffersCanBeTakenFromTheOtherGpu) {
   const auto ring2 = t.share(65536);
