@@ -263,18 +263,26 @@ void check_names() {
   EXPECT(raw(kfd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &extended) == 0 && S_ISCHR(extended.stx_mode));
   EXPECT(close_range(9, 3, 0) == -1 && errno == EINVAL);
   EXPECT(answers(kfd));
+  // Requests that the kernel answers for every file.
+  EXPECT(ioctl(kfd, FIONCLEX) == 0 && fcntl(kfd, F_GETFD) == 0);
+  EXPECT(ioctl(kfd, FIOCLEX) == 0 && fcntl(kfd, F_GETFD) == FD_CLOEXEC);
 }
 
 void check_fork() {
   Gpu gpu;
   gpu.make_queue();
   gpu.fence(1);
+  kfd_create_event event{};
+  EXPECT(call(gpu.kfd, KFD_NR_CREATE_EVENT, event) == 0);
   void* const event_page = mmap(nullptr, KFD_EVENT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, gpu.kfd,
                                 static_cast<off_t>(KFD_MMAP_TYPE_EVENTS));
   EXPECT(event_page != MAP_FAILED);
   EXPECT(in_child([&] {
            kfd_get_version v{};
-           return call(gpu.kfd, KFD_NR_GET_VERSION, v) == -1 && errno == EBADF ? 0 : 1;
+           if (call(gpu.kfd, KFD_NR_GET_VERSION, v) != -1 || errno != EBADF) return 1;
+           void* const page =
+               mmap(nullptr, Gpu::kDoorbellBytes, PROT_READ, MAP_SHARED, gpu.kfd, gpu.doorbell_offset());
+           return page == MAP_FAILED && errno == EINVAL ? 0 : 2;
          }) == 0);
   // The parent's doorbells and events are not the child's.
   EXPECT(in_child([&] {
@@ -355,9 +363,46 @@ void check_vfork() {
   close(copy);
 }
 
+// What a program finds that has inherited the descriptors `kfd` and `kfd + 1`, of a render node.
+int main_of_heir(int kfd) {
+  const int render = kfd + 1;
+  EXPECT(!answers(kfd) && errno == EBADF);
+  kfd_get_version request{};
+  EXPECT(call(render, 0, request) == -1 && errno == EBADF);
+  const uint64_t offsets[] = {KFD_MMAP_TYPE_DOORBELL, KFD_MMAP_TYPE_EVENTS, KFD_MMAP_GPU_ID(1)};
+  for (const uint64_t offset : offsets) {
+    EXPECT(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, kfd, static_cast<off_t>(offset)) == MAP_FAILED);
+    EXPECT(errno == EINVAL);
+  }
+  EXPECT(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, render, off_t{1} << 32) == MAP_FAILED);
+  // Other files are none of ours.
+  const int other = memfd_create("other", MFD_CLOEXEC);
+  EXPECT(call(other, KFD_NR_GET_VERSION, request) == -1 && errno == ENOTTY);
+  EXPECT(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, other, off_t{1} << 32) != MAP_FAILED);
+  // What it opens itself is its own.
+  const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  EXPECT(answers(own) && !answers(kfd) && errno == EBADF);
+  EXPECT(close(kfd) == 0 && close(render) == 0 && answers(own));
+  return 0;
+}
+
 void check_exec() {
   const int kfd = open("/dev/kfd", O_RDWR);  // and it stays open
   EXPECT(answers(kfd));
+  const int render = open("/dev/dri/renderD128", O_RDWR);
+  EXPECT(render == kfd + 1);
+  EXPECT(in_child([&] {
+           execl("/proc/self/exe", "heir", std::to_string(kfd).c_str(), nullptr);
+           return 9;
+         }) == 0);
+  // A child that has opened files of its own, and its child: neither has its parent's.
+  EXPECT(in_child([&] {
+           const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+           return in_child([&] {
+             if (answers(own) || errno != EBADF) return 1;
+             return answers(kfd) || errno != EBADF ? 2 : 0;
+           });
+         }) == 0);
   const char* const script = "grep -c simd_count /sys/class/kfd/kfd/topology/nodes/1/properties";
   char* const arguments[] = {const_cast<char*>("sh"), const_cast<char*>("-c"), const_cast<char*>(script),
                              nullptr};
@@ -396,6 +441,17 @@ void check_masks() {
     gpu.await(i);
   }
   ringer.join();
+  // And a handler that blocks all signals while it runs.
+  static Gpu* rung;
+  rung = &gpu;
+  struct sigaction action {};
+  action.sa_handler = [](int) { rung->doorbell->store(rung->written); };
+  action.sa_mask = all;
+  EXPECT(sigaction(SIGUSR1, &action, nullptr) == 0);
+  gpu.wait_until_watched();
+  gpu.put_fence(4);
+  raise(SIGUSR1);
+  gpu.await(4);
 }
 
 // Doorbells that other mappings take the place of, that move, and of which a part goes.
@@ -567,6 +623,7 @@ constexpr Check kChecks[] = {{"names", check_names}, {"fork", check_fork},    {"
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[0], "heir") == 0) return main_of_heir(std::atoi(argv[1]));
   for (const Check& check : kChecks) {
     if (argc != 2 || std::strcmp(argv[1], check.name) != 0) continue;
     check.run();

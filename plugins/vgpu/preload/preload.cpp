@@ -415,13 +415,27 @@ HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
     const Inside guard;
     return to_libc(system->ioctl(fd, request, argument));
   }
-  return static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
+  const auto result = static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
+  // A file that does not know the request may be a device that somebody else has opened.
+  if (result == -1 && errno == ENOTTY && inside == 0) {
+    errno = System::stranger(fd) == System::Stranger::kNone ? ENOTTY : EBADF;
+  }
+  return result;
 }
 
 // Memory -------------------------------------------------------------------------------------------------
 
 HOOK void* mmap(void* address, size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
-  System* system = (flags & MAP_ANONYMOUS) != 0 ? nullptr : system_for_fd(fd);
+  const bool of_file = (flags & MAP_ANONYMOUS) == 0;
+  System* system = of_file ? system_for_fd(fd) : nullptr;
+  // Devices that somebody else has opened: they are mapped where few files have anything.
+  constexpr uint64_t kOffsetsOfDevices = uint64_t{1} << 32;
+  if (of_file && system == nullptr && inside == 0 && static_cast<uint64_t>(offset) >= kOffsetsOfDevices) {
+    if (const auto stranger = System::stranger(fd); stranger != System::Stranger::kNone) {
+      errno = stranger == System::Stranger::kKfd ? EINVAL : EBADF;
+      return MAP_FAILED;
+    }
+  }
   // What is put in the place of doorbells takes them away.
   if (system == nullptr && (flags & MAP_FIXED) != 0 && inside == 0) {
     system = current.load(std::memory_order_acquire);

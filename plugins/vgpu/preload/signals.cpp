@@ -65,7 +65,13 @@ void keep_faults_unblocked() noexcept {
 }
 
 HOOK int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
-  if (!is_fault(signal)) return NEXT(sigaction)(signal, action, old);
+  if (!is_fault(signal)) {
+    if (action == nullptr || !kept_unblocked) return NEXT(sigaction)(signal, action, old);
+    // A handler that rings a doorbell, while it blocks everything.
+    struct sigaction open = *action;
+    open.sa_mask = without_faults(action->sa_mask);
+    return NEXT(sigaction)(signal, &open, old);
+  }
   use_sigaction(NEXT(sigaction));
   return program_sigaction(signal, action, old);
 }
