@@ -5,7 +5,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 
 namespace rigel::vgpu {
@@ -22,8 +25,17 @@ Log::Log(const char* words, const char* path) noexcept {
   mask_ = 1u << static_cast<unsigned>(LogCategory::kWarning);
   // A raw system call: the preload face has open() hooked.
   if (path != nullptr && *path != 0) {
-    const long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (fd >= 0) fd_ = static_cast<int>(fd);
+    const InternalFd low(static_cast<int>(
+        syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)));
+    Errno error = low ? 0 : errno;
+    if (low) {
+      if (auto high = InternalFd::duplicate(low.get())) {
+        file_ = std::move(*high);
+      } else {
+        error = high.error();
+      }
+    }
+    if (error != 0) (*this)(LogCategory::kWarning, "VGPU_LOG_FILE={}: {}", path, strerrorname_np(error));
   }
   bool unknown = false;
   for (size_t at = 0; at < text.size();) {
@@ -47,10 +59,6 @@ Log::Log(const char* words, const char* path) noexcept {
   }
 }
 
-Log::~Log() {
-  if (fd_ != 2) syscall(SYS_close, fd_);
-}
-
 void Log::write(LogCategory category, std::string_view text) noexcept {
   if (sink_ != nullptr) return sink_(sink_self_, category, text);
   char head[64];
@@ -60,7 +68,7 @@ void Log::write(LogCategory category, std::string_view text) noexcept {
   const iovec parts[] = {{head, std::min<size_t>(end.size, sizeof head)},
                          {const_cast<char*>(text.data()), text.size()},
                          {&newline, 1}};
-  [[maybe_unused]] const auto written = writev(fd_, parts, 3);
+  [[maybe_unused]] const auto written = writev(file_ ? file_.get() : STDERR_FILENO, parts, 3);
 }
 
 }  // namespace rigel::vgpu

@@ -3,7 +3,8 @@
 //
 // Warnings (a queue stopped, a fault, a request that real hardware would refuse loudly) are shown unless
 // VGPU_LOG is `none`. Any thread; a line is one write(2). Created before the threads that use it and
-// destroyed after them.
+// destroyed after them. A file has a descriptor that the program cannot close or replace by accident, and
+// that a child of fork does not have. Where it cannot be opened a warning says so, and lines go to stderr.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,8 @@
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "plugins/vgpu/kfd/memory_object.hpp"
 
 namespace rigel::vgpu {
 
@@ -39,7 +42,6 @@ class Log {
   /// `words` as in VGPU_LOG; null is as good as empty. `path` may be null. Words that are no category are
   /// answered with a warning that lists the categories.
   Log(const char* words, const char* path) noexcept;
-  ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
@@ -71,7 +73,7 @@ class Log {
 
  private:
   uint32_t mask_ = 0;
-  int fd_ = 2;
+  InternalFd file_;  // none: stderr
   Sink sink_ = nullptr;
   void* sink_self_ = nullptr;
 };

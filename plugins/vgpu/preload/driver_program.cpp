@@ -612,13 +612,29 @@ void check_limits() {
   gpu.fence(1);
 }
 
+// A program that closes what it does not know, as daemons do, and opens a file of its own.
+void check_log() {
+  Gpu gpu;
+  gpu.make_queue();
+  for (int fd = 3; fd < 1024; ++fd) {
+    if (fd != gpu.kfd && fd != gpu.render) close(fd);
+  }
+  std::vector<int> files;
+  for (int i = 0; i < 4; ++i) files.push_back(memfd_create("its own", MFD_CLOEXEC));
+  gpu.fence(0x123);
+  for (const int fd : files) {
+    struct stat status {};
+    EXPECT(fstat(fd, &status) == 0 && status.st_size == 0);
+  }
+}
+
 struct Check {
   const char* name;
   void (*run)();
 };
-constexpr Check kChecks[] = {{"names", check_names}, {"fork", check_fork},    {"vfork", check_vfork},
-                             {"exec", check_exec},   {"masks", check_masks},  {"mappings", check_mappings},
-                             {"races", check_races}, {"limits", check_limits}};
+constexpr Check kChecks[] = {{"names", check_names}, {"fork", check_fork},     {"vfork", check_vfork},
+                             {"exec", check_exec},   {"masks", check_masks},   {"mappings", check_mappings},
+                             {"races", check_races}, {"limits", check_limits}, {"log", check_log}};
 
 }  // namespace
 

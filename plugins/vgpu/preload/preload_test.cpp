@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,10 @@
 namespace rigel::vgpu {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -48,6 +52,48 @@ INSTANTIATE_TEST_SUITE_P(, DriversFiles,
                          ::testing::Values("names", "fork", "vfork", "exec", "masks", "mappings", "races",
                                            "limits"),
                          [](const auto& row) { return std::string(row.param); });
+
+class VgpuLog : public ::testing::Test {
+ protected:
+  VgpuLog() {
+    char name[] = "/tmp/vgpu_log_XXXXXX";
+    const int fd = mkstemp(name);
+    EXPECT_GE(fd, 0);
+    ::close(fd);
+    path_ = name;
+  }
+  ~VgpuLog() override { ::unlink(path_.c_str()); }
+  std::vector<std::string> lines() const {
+    std::ifstream file(path_);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(file, line);) all.push_back(line);
+    return all;
+  }
+  std::string path_;
+};
+
+TEST_F(VgpuLog, ShowsWhatWasAskedForWhereTheProgramCannotTakeItsFile) {
+  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "--log", "ioctl,sdma",
+                                            "--log-file", path_, DRIVER_PROGRAM, "log"});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_EQ(result.out, "");
+  const auto all = lines();
+  for (const std::string& line : all) {
+    EXPECT_THAT(line, MatchesRegex("vgpu\\[[0-9]+\\] (ioctl|sdma): .*"));
+  }
+  EXPECT_THAT(all, Contains(HasSubstr("ACQUIRE_VM(gpu=0x")));
+  EXPECT_THAT(all, Contains(ContainsRegex("CREATE_QUEUE\\(.* type=1 .*-> queue=0 doorbell=0x.*\\) = 0")));
+  EXPECT_THAT(all, Contains(ContainsRegex("sdma: gpu 0: queue 0: FENCE 0x[0-9a-f]+ = 0x123")));
+}
+
+TEST_F(VgpuLog, SaysWhichFileAndWhichCategoriesItDoesNotKnow) {
+  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "--log", "sdma,packets",
+                                            "--log-file", path_ + "/none", DRIVER_PROGRAM, "log"});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_THAT(result.out, HasSubstr(path_ + "/none: ENOTDIR"));
+  EXPECT_THAT(result.out, HasSubstr("VGPU_LOG=sdma,packets: the categories are all"));
+  EXPECT_THAT(result.out, HasSubstr("FENCE")) << "on stderr instead";
+}
 
 // The system's programs ------------------------------------------------------------------------------------
 
