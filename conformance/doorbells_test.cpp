@@ -182,8 +182,8 @@ TEST_P(Doorbells, ThatAreUsedUpRefuseQueuesUntilOneComesBack) {
       DoorbellsUsedUp used_up(agent());
       count = used_up.count();
       ASSERT_GT(count, 100u);
-      // The doorbells of gfx8 are as many as queues.
-      EXPECT_THAT(used_up.problem(), testing::AnyOf(EBUSY, ENOMEM));
+      // What the driver's scheduler takes ends before the doorbells and the numbers of queues, if it has one.
+      EXPECT_THAT(used_up.problem(), testing::AnyOf(ENOSPC, EBUSY, ENOMEM));
       for (int turn = 0; turn < 20; ++turn) expect_new_ones_to_be_refused();
       expect_to_work(before.get());
       used_up.give_one();

@@ -2,7 +2,9 @@
 #include "plugins/vgpu/cp/fidelity.hpp"
 
 #include <set>
+#include <vector>
 
+#include "plugins/vgpu/cp/pm4_packets.hpp"
 #include "plugins/vgpu/cp/test_device.hpp"
 
 namespace rigel::vgpu::testing {
@@ -39,6 +41,78 @@ TEST(Fidelity, WhatIsAbsentStopsTheQueueByName) {
       const std::string why = stops_at(gfx, row.set, row.code);
       EXPECT_NE(why.find(row.packet), std::string::npos) << row.packet << " on " << gfx << ": " << why;
     }
+  }
+}
+
+/// What a packet says that asks for a field that is absent.
+struct Asking {
+  PacketSet set;
+  std::string_view packet, field;
+  std::vector<uint32_t> words;
+  uint32_t gfx = kGfx9;
+};
+
+std::vector<Asking> askings() {
+  const auto packet = [](uint32_t op, std::initializer_list<uint32_t> body) {
+    std::vector<uint32_t> words = {pm4::header(op, static_cast<uint32_t>(body.size()) + 1)};
+    words.insert(words.end(), body);
+    return words;
+  };
+  const auto low = static_cast<uint32_t>(kPage);
+  const auto start = [&](std::initializer_list<uint32_t> registers) {
+    auto words = packet(pm4::kSetShReg, registers);
+    for (const uint32_t w : packet(pm4::kDispatchDirect, {1, 1, 1, pm4::kComputeShaderEnable}))
+      words.push_back(w);
+    return words;
+  };
+  constexpr auto kPm4 = PacketSet::kPm4;
+  constexpr auto kSdma = PacketSet::kSdma;
+  constexpr uint32_t kStart = pm4::kStartX - pm4::kShStart, kFloatAdd = 0x0e, kEndOfPipe = 0x514;
+  constexpr std::string_view kElsewhere = "registers, GDS, fixed addresses";
+  return {
+      {kPm4, "DISPATCH_DIRECT", "COMPUTE_START_*", start({kStart, 1, 0, 0, 64, 1, 1})},
+      {kPm4, "DISPATCH_DIRECT", "COMPUTE_START_*", start({kStart, 0, 0, 1, 64, 1, 1})},
+      {kPm4, "ATOMIC_MEM", "float operations", packet(pm4::kAtomicMem, {kFloatAdd, low, 0, 1, 0, 0, 0, 0})},
+      {kPm4, "WRITE_DATA", "GDS destination", packet(pm4::kWriteData, {3 << 8, 0, 0, 1})},
+      {kPm4, "WAIT_REG_MEM", "write-wait-write",
+       packet(pm4::kWaitRegMem, {3 | 1 << 4 | 1 << 6, low, 0, 0, 0, 4})},
+      {kPm4, "COPY_DATA", "GDS", packet(pm4::kCopyData, {3 | 1 << 8, 0, 0, low, 0})},
+      {kPm4, "COPY_DATA", "GDS", packet(pm4::kCopyData, {1 | 3 << 8, low, 0, 0, 0})},
+      {kPm4, "RELEASE_MEM", "conditional interrupts",
+       packet(pm4::kReleaseMem, {kEndOfPipe, 1 << 29 | 5 << 24, low, 0, 1, 0, 0})},
+      {kPm4, "RELEASE_MEM", "GDS data", packet(pm4::kReleaseMem, {kEndOfPipe, 5u << 29, low, 0, 1, 0, 0})},
+      {kPm4, "DMA_DATA", kElsewhere, packet(pm4::kDmaData, {1 << 20, low, 0, low, 0, 4})},
+      {kPm4, "DMA_DATA", kElsewhere, packet(pm4::kDmaData, {1 << 29, low, 0, low, 0, 4})},
+      {kPm4, "DMA_DATA", kElsewhere, packet(pm4::kDmaData, {0, low, 0, low, 0, 4 | 1 << 26})},
+      {kPm4, "DMA_DATA", kElsewhere, packet(pm4::kDmaData, {0, low, 0, low, 0, 4 | 1 << 29})},
+      {kSdma, "COPY_LINEAR", "endian swap", {1, 3, 1 << 16, low, 0, low, 0}},
+      {kSdma, "COPY_LINEAR", "endian swap", {1, 4, 1 << 24, low, 0, low, 0}, kGfx8},
+      {kSdma, "ATOMIC", "float operations", {10 | kFloatAdd << 25, low, 0, 1, 0, 0, 0, 0}},
+  };
+}
+
+TEST(Fidelity, FieldsThatAreAbsentStopTheQueueThatAsksForThem) {
+  std::set<std::string> asked;
+  for (const Asking& asking : askings()) {
+    FakeBus bus;
+    bus.map_at(kPage, kPage);
+    HeldDispatches shaders;
+    CommandProcessor cp(manual(asking.gfx), bus, shaders);
+    TestWordQueue queue(bus, cp, asking.gfx,
+                        asking.set == PacketSet::kPm4 ? QueueKind::kPm4 : QueueKind::kSdma, 1);
+    for (const uint32_t word : asking.words) queue.write_word(word);
+    queue.ring();
+    cp.run();
+    const std::string name = std::string(asking.packet) + "." + std::string(asking.field);
+    EXPECT_NE(bus.stopped(1), "") << name;
+    EXPECT_EQ(bus.stopped(1).find("fault"), std::string::npos) << name << ": " << bus.stopped(1);
+    asked.insert(std::to_string(static_cast<int>(asking.set)) + name);
+  }
+  for (const FidelityRow& row : fidelity_rows()) {
+    if (row.field.empty() || row.fidelity != Fidelity::kAbsent) continue;
+    EXPECT_TRUE(asked.contains(std::to_string(static_cast<int>(row.set)) + std::string(row.packet) + "." +
+                               std::string(row.field)))
+        << row.packet << " " << row.field << " is asked for by no test";
   }
 }
 

@@ -146,7 +146,8 @@ bool Events::hears_late(const Event& event, Thread thread) const {
          std::find(event.heard.begin(), event.heard.end(), thread) == event.heard.end();
 }
 
-Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result) {
+Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result,
+                   std::vector<uint32_t>* told) {
   // A thread that has the address of one that is gone has looked at its signals later than that one has
   // waited.
   static constinit thread_local char this_thread = 0;
@@ -215,9 +216,16 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
       return EINVAL;
     }
     if (!waiters[i].activated) continue;
-    if (event.type == KFD_EVENT_MEMORY) events[i].memory_exception = event.memory;
-    if (event.type == KFD_EVENT_HW_EXCEPTION) events[i].hw_exception = event.hw;
-    if (waiters[i].has_age) events[i].last_event_age = event.age;
+    if (event.type == KFD_EVENT_MEMORY) {
+      events[i].memory_exception = event.memory;
+    } else if (event.type == KFD_EVENT_HW_EXCEPTION) {
+      events[i].hw_exception = event.hw;
+    } else if (waiters[i].has_age) {
+      events[i].last_event_age = event.age;
+    } else {
+      continue;
+    }
+    if (told != nullptr) told->push_back(i);
   }
   return 0;
 }

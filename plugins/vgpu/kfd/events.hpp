@@ -60,11 +60,13 @@ class Events {
   Errno set(uint32_t id);
   Errno reset(uint32_t id);
 
-  /// WAIT_EVENTS. `events` is updated in place. `result` is a KFD_WAIT_ value. EINVAL: there is no such
+  /// WAIT_EVENTS. `events` is updated in place, and `told` has the places of those that were. `result` is a
+  /// KFD_WAIT_ value. EINVAL: there is no such
   /// event, or there was one, and it was destroyed after what was waited for had come. EIO: it was destroyed
   /// before. EBADF: the process is going away. Takes time in proportion to the entries, however often one
   /// event is among them.
-  Errno wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result);
+  Errno wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result,
+             std::vector<uint32_t>* told = nullptr);
 
   /// An interrupt with `context_id`, of which `valid_bits` low bits count.
   void interrupt(uint32_t context_id, unsigned valid_bits) noexcept;

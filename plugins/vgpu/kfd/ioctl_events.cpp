@@ -1,7 +1,5 @@
 // Ioctls about events. The semantics are in events.hpp.
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <vector>
 
 #include "hsa_plugin/kfd_abi.h"
@@ -61,32 +59,26 @@ Errno KfdIoctls::wait_events(Process& process, const IoctlCall& call) {
   process.watch_.look_now();
   // Nearly every wait is for a few events.
   constexpr uint32_t kFew = 16;
-  kfd_event_data few[2 * kFew];
+  kfd_event_data few[kFew];
   std::vector<kfd_event_data> many;
-  kfd_event_data* asked = few;
+  kfd_event_data* events = few;
   if (a.num_events > kFew) {
-    many.resize(size_t{a.num_events} * 2);
-    asked = many.data();
+    many.resize(a.num_events);
+    events = many.data();
   }
-  kfd_event_data* const events = asked + a.num_events;
-  if (const Errno error = copy_from_program(asked, a.events_ptr, a.num_events * sizeof *asked); error != 0) {
-    return error;
-  }
-  std::copy_n(asked, a.num_events, events);
-  if (const Errno error =
-          process.events_.wait(events, a.num_events, a.wait_for_all != 0, a.timeout, a.wait_result);
+  if (const Errno error = copy_from_program(events, a.events_ptr, a.num_events * sizeof *events);
       error != 0) {
     return error;
   }
   // Only what has something to tell is written: programs may keep the rest in memory that is read-only.
-  for (uint32_t i = 0; i < a.num_events; ++i) {
-    if (std::memcmp(&asked[i], &events[i], sizeof *asked) == 0) continue;
-    if (copy_to_program(a.events_ptr + i * sizeof *asked, &events[i], sizeof *asked) != 0) {
-      a.wait_result = KFD_WAIT_FAIL;
-      return EFAULT;
-    }
+  std::vector<uint32_t> told;
+  Errno error =
+      process.events_.wait(events, a.num_events, a.wait_for_all != 0, a.timeout, a.wait_result, &told);
+  for (size_t i = 0; error == 0 && i < told.size(); ++i) {
+    error = copy_to_program(a.events_ptr + told[i] * sizeof *events, &events[told[i]], sizeof *events);
   }
-  return 0;
+  if (error != 0) a.wait_result = KFD_WAIT_FAIL;
+  return error;
 }
 
 }  // namespace rigel::vgpu

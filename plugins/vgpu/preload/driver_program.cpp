@@ -235,6 +235,8 @@ void check_names() {
   EXPECT(readlink(kProperties, target, sizeof target) == -1 && errno == EINVAL);
   EXPECT(std::filesystem::canonical(kNodes) == kRealNodes);
   EXPECT(eaccess(kProperties, R_OK) == 0 && euidaccess(kProperties, W_OK) == -1);
+  EXPECT(access("/dev/kfd", R_OK | W_OK) == 0 && access(kRealNodes, R_OK | X_OK) == 0);
+  EXPECT(access("/dev/kfd", X_OK) == -1 && errno == EACCES);
 
   // Walkers take equal inodes for a loop.
   int files = 0;

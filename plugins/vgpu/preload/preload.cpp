@@ -167,8 +167,10 @@ HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
 static int access_ours(const OurPath& ours, int mode) {
   const FileNode* const node = ours.system->files().find(ours.path);
   if (node == nullptr) return to_libc(-ENOENT);
-  const bool read_only = node->kind == FileNode::Kind::kFile || node->kind == FileNode::Kind::kFolder;
-  return read_only && (mode & W_OK) != 0 ? to_libc(-EACCES) : 0;
+  const bool folder = node->kind == FileNode::Kind::kFolder;
+  const bool read_only = folder || node->kind == FileNode::Kind::kFile;
+  const bool refused = (read_only && (mode & W_OK) != 0) || (!folder && (mode & X_OK) != 0);
+  return refused ? to_libc(-EACCES) : 0;
 }
 HOOK int access(const char* path, int mode) noexcept {
   if (const OurPath ours = our_path(path)) return access_ours(ours, mode);
