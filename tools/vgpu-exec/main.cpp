@@ -257,7 +257,11 @@ int run(const Options& options) {
   for (uint32_t i = 0; i < options.repeat && result.kind == DispatchResult::Kind::kDone; ++i) {
     std::promise<DispatchResult> promise;
     scheduler.start(plan.dispatch, [&](DispatchResult r) { promise.set_value(std::move(r)); });
-    result = promise.get_future().get();
+    std::future<DispatchResult> ended = promise.get_future();
+    while (scheduler.wants_thread() && ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      scheduler.lend_thread();
+    }
+    result = ended.get();
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   tracer.finish();

@@ -2,6 +2,7 @@
 // while no waves run; the rest on any.
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -50,6 +51,9 @@ class MemoryBus final : public DeviceBus {
   void raise_interrupt(InterruptSource, uint32_t, uint32_t) noexcept override {}
   bool take_queue_error(uint32_t, QueueError) noexcept override { return true; }
   void queue_stopped(uint32_t, std::string_view) noexcept override {}
+  void warn(std::string_view what) noexcept override {
+    std::fprintf(stderr, "vgpu-exec: %.*s\n", static_cast<int>(what.size()), what.data());
+  }
   uint64_t gpu_clock() noexcept override {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);

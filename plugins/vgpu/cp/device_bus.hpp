@@ -4,9 +4,10 @@
 //
 // Threads. Every function may be called from any thread at any time between the start of the first processor
 // and the return of its destructor. translate() is called inside a TranslationScope only. Everything that
-// tells (report_fault, raise_interrupt, take_queue_error, queue_stopped, trace) is called outside of scopes
-// and without any lock of the processors held, so an implementation may take its own locks there; it must not
-// call back into the processors from within, other than CommandProcessor::ring_doorbell() and wake().
+// tells (report_fault, raise_interrupt, take_queue_error, queue_stopped, warn, trace) is called outside of
+// scopes and without any lock of the processors held, so an implementation may take its own locks there; it
+// must not call back into the processors from within, other than CommandProcessor::ring_doorbell() and
+// wake().
 //
 // Memory order. A host pointer from translate() is shared with threads of the program that do not know about
 // us. Processors follow the rules that hardware gives programs:
@@ -147,6 +148,9 @@ class DeviceBus {
 
   /// One line, without newline, for people: what a packet said and did.
   virtual void trace(TraceTopic, std::string_view) noexcept {}
+
+  /// Something that makes the device worse than it should be and that its user can mend, in words.
+  virtual void warn(std::string_view) noexcept {}
 };
 
 /// Holds translations valid; see DeviceBus::begin_translations().

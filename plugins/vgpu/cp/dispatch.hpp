@@ -85,6 +85,15 @@ class DispatchSink {
 
   /// Ends the dispatches of a queue that is being destroyed, as soon as it can; their `done` is still called.
   virtual void cancel(uint32_t queue_id) = 0;
+
+  /// Whether dispatches get on only by lend_thread(): the process may have no threads for them. Any thread,
+  /// cheap.
+  virtual bool wants_thread() const noexcept { return false; }
+
+  /// Does a little of what dispatches have to do, on the thread of the caller, who calls again between
+  /// packets as long as one is wanted. Outside of translation scopes, from any thread; `done` may be called
+  /// from within. False: there was nothing to do.
+  virtual bool lend_thread() { return false; }
 };
 
 /// A GPU without shader cores: every dispatch ends in a queue error that says so.

@@ -133,7 +133,8 @@ void Engine::work() {
   SpinTime spin;
   while (!stop_) {
     const uint32_t seen = alarm_.wakes();
-    const Round done = round(lock);
+    Round done = round(lock);
+    done.progress |= lend_thread(lock);
     if (rounds_ % kRoundsOfLooks == 0) look_at_peers(lock);
     if (done.progress) {
       was_woken = false;
@@ -173,6 +174,15 @@ void Engine::work() {
     was_progress = true;
     was_quiet = false;
   }
+}
+
+// Shader cores that have no threads have this one, between packets.
+bool Engine::lend_thread(std::unique_lock<std::mutex>& lock) {
+  if (!context_.sink.wants_thread()) return false;
+  lock.unlock();
+  const bool done = context_.sink.lend_thread();
+  lock.lock();
+  return done;
 }
 
 // What was done may be what another engine's queue waits for.

@@ -89,6 +89,7 @@ class Engine {
   };
   Round round(std::unique_lock<std::mutex>& lock);
   static bool has_turn(Entry& entry);
+  bool lend_thread(std::unique_lock<std::mutex>& lock);
   void wake_peers(std::unique_lock<std::mutex>& lock);
   void look_at_peers(std::unique_lock<std::mutex>& lock);
   void wake_if_rung() noexcept;

@@ -108,6 +108,10 @@ class FakeBus : public DeviceBus {
     std::lock_guard lock(told_);
     stopped_[queue_id] = std::string(reason);
   }
+  void warn(std::string_view line) noexcept override {
+    std::lock_guard lock(told_);
+    warnings_.emplace_back(line);
+  }
   uint64_t gpu_clock() noexcept override { return clock_.fetch_add(1); }
   void watch_doorbells() noexcept override { watchers.fetch_add(1); }
   void doorbells_unwatched() noexcept override { watchers.fetch_sub(1); }
@@ -121,6 +125,7 @@ class FakeBus : public DeviceBus {
   std::vector<Interrupt> interrupts() const { return copy(interrupts_); }
   std::vector<QueueError> errors() const { return copy(errors_); }
   std::vector<std::string> lines() const { return copy(lines_); }
+  std::vector<std::string> warnings() const { return copy(warnings_); }
   /// Why a queue stopped; empty if it did not.
   std::string stopped(uint32_t queue_id) const {
     std::lock_guard lock(told_);
@@ -158,7 +163,7 @@ class FakeBus : public DeviceBus {
   std::vector<Interrupt> interrupts_;
   std::vector<QueueError> errors_;
   std::map<uint32_t, std::string> stopped_;
-  std::vector<std::string> lines_;
+  std::vector<std::string> lines_, warnings_;
 };
 
 }  // namespace rigel::vgpu::testing

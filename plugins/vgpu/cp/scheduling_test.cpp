@@ -368,6 +368,59 @@ TEST(Scheduling, SeesDoorbellsThatKernelsStoreTo) {
   }
 }
 
+/// Shader cores without threads: a dispatch ends when it has been lent one often enough.
+class NoThreads final : public DispatchSink {
+ public:
+  void start(const Dispatch&, Done done) override {
+    const std::lock_guard lock(mutex_);
+    done_ = std::move(done);
+    turns_ = 1000;
+    wants_.store(true);
+  }
+  void cancel(uint32_t) override {}
+  bool wants_thread() const noexcept override { return wants_.load(); }
+  bool lend_thread() override {
+    Done done;
+    {
+      const std::lock_guard lock(mutex_);
+      if (turns_ == 0) return false;
+      if (--turns_ != 0) return true;
+      done = std::exchange(done_, {});
+    }
+    done({});
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  Done done_;
+  int turns_ = 0;
+  std::atomic<bool> wants_{false};
+};
+
+TEST(Scheduling, LendsItsThreadToShaderCoresThatHaveNone) {
+  FakeBus bus;
+  NoThreads shaders;
+  CommandProcessor cp(threaded(kGfx9), bus, shaders);
+  const Buffer object = bus.allocate(512);
+  *object.at<int64_t>(16) = 256;
+  TestAqlQueue kernels(bus, cp, kGfx9, 1), others(bus, cp, kGfx9, 2);
+  Signals signals(bus, 2);
+  signals.set(0, 20);
+  signals.set(1, 20);
+  aql::Packet dispatch{};
+  dispatch.words[0] = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1u << 8 | 1u << 16;
+  dispatch.words[1] = 1 | 1u << 16, dispatch.words[2] = 1;
+  dispatch.words[3] = dispatch.words[4] = dispatch.words[5] = 1;
+  set_quad(dispatch, 8, object.va);
+  set_quad(dispatch, 14, signals.handle(0));
+  for (int i = 0; i < 20; ++i) {
+    kernels.submit(dispatch);
+    others.submit(barrier_packet({}, signals.handle(1)));
+  }
+  EXPECT_TRUE(eventually([&] { return signals.value(0) == 0 && signals.value(1) == 0; }));
+}
+
 TEST(Scheduling, QueuesCanBeDestroyedWhileBusy) {
   FakeBus bus;
   HeldDispatches shaders;

@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/report.hpp"
@@ -47,7 +51,7 @@ void pause_cpu() noexcept {
 }  // namespace
 
 struct Scheduler::Executor {
-  explicit Executor(DeviceBus& bus) : memory(bus) {}
+  Executor(DeviceBus& bus, bool worker) : memory(bus), is_worker(worker) {}
 
   GroupPointer room_for(const Launch& launch) {
     for (auto it = spare.begin(); it != spare.end(); ++it) {
@@ -64,6 +68,7 @@ struct Scheduler::Executor {
   }
 
   Memory memory;
+  const bool is_worker;  // or the thread of a caller
   std::vector<GroupPointer> spare;
   uint32_t idle_slices = 0;  // in a row in which waves only waited
 };
@@ -145,10 +150,14 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
     live_.push_back(launch);
   }
   if (inline_ && launch->groups() * launch->waves_per_group() <= kInlineWaves && begin_inline(launch)) return;
-  const std::lock_guard lock(mutex_);
-  start_workers();
-  offer(launch);
-  for (uint64_t i = 1; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
+  std::string shortage;
+  {
+    const std::lock_guard lock(mutex_);
+    shortage = start_workers();
+    offer(launch);
+    for (uint64_t i = 1; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
+  }
+  if (!shortage.empty()) bus_.warn(shortage);
 }
 
 // There are work-groups of it to be started. Under the lock.
@@ -162,7 +171,7 @@ void Scheduler::offer(const LaunchPointer& launch) {
 bool Scheduler::begin_inline(const LaunchPointer& launch) {
   const std::unique_lock mine(inline_mutex_, std::try_to_lock);
   if (!mine.owns_lock()) return false;
-  if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_);
+  if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
   Executor& executor = *inline_executor_;
   GroupPointer group = executor.room_for(*launch);
   if (!group->reserve(launch)) return false;
@@ -172,6 +181,21 @@ bool Scheduler::begin_inline(const LaunchPointer& launch) {
   }
   run_slice(executor, std::move(group), kInlineTurn, kInlineSlice);
   return launch->all_taken();
+}
+
+bool Scheduler::lend_thread() {
+  const std::unique_lock mine(inline_mutex_, std::try_to_lock);
+  if (!mine.owns_lock()) return false;
+  if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
+  GroupPointer group;
+  {
+    Lock lock(mutex_);
+    if (!workers_.empty() || stop_) return false;
+    group = pick(lock, *inline_executor_);
+  }
+  if (group == nullptr) return false;
+  run_slice(*inline_executor_, std::move(group), kInlineTurn, kInlineSlice);
+  return true;
 }
 
 void Scheduler::cancel(uint32_t queue_id) {
@@ -231,14 +255,27 @@ void Scheduler::finish(const LaunchPointer& launch) {
 // Workers
 // ---------------------------------------------------------------------------------------------------
 
-void Scheduler::start_workers() {
-  if (!workers_.empty() || stop_) return;
+// Under the lock. As many as there may be; where there is none, the next call tries again.
+std::string Scheduler::start_workers() {
+  if (!workers_.empty() || stop_) return {};
+  std::string shortage;
   const WorkerSignals signals;
-  for (uint32_t i = 0; i < worker_count_; ++i) {
-    executors_.push_back(std::make_unique<Executor>(bus_));
-    workers_.emplace_back([this, executor = executors_.back().get()] { work(*executor); });
-    pthread_setname_np(workers_.back().native_handle(), "vgpu-shader");
+  try {
+    while (workers_.size() < worker_count_) {
+      if (executors_.size() == workers_.size()) executors_.push_back(std::make_unique<Executor>(bus_, true));
+      workers_.emplace_back([this, executor = executors_.back().get()] { work(*executor); });
+      pthread_setname_np(workers_.back().native_handle(), "vgpu-shader");
+    }
+  } catch (const std::system_error& error) {
+    if (!std::exchange(warned_of_shortage_, true)) {
+      const std::string where =
+          workers_.empty() ? "the threads that serve its queues" : fmt::format("{} threads", workers_.size());
+      shortage = fmt::format("kernels run on {} instead of {} of their own: {}", where, worker_count_,
+                             error.code().message());
+    }
   }
+  wants_thread_.store(workers_.empty(), std::memory_order_relaxed);
+  return shortage;
 }
 
 void Scheduler::work(Executor& executor) {
@@ -347,6 +384,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   }
   const bool waits = outcome == Group::Outcome::kSleeping;
   bool alone = false;
+  std::string shortage;
   {
     const std::lock_guard lock(mutex_);
     // Under the lock, so that whoever stops the launch either sees the group here or is seen.
@@ -359,15 +397,16 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
     } else {
       alone = aside_.empty();
       aside_.push_back(std::move(group));
-      start_workers();  // in case that this is an inline dispatch
-      if (!alone || &executor == inline_executor_.get()) {
+      shortage = start_workers();  // in case that this is an inline dispatch
+      if (!alone || !executor.is_worker) {
         news_.fetch_add(1);
         if (sleeping_ != 0) woken_.notify_one();
       }
     }
   }
+  if (!shortage.empty()) bus_.warn(shortage);
   if (last) finish(launch);
-  if (&executor == inline_executor_.get()) return;
+  if (!executor.is_worker) return;
   // Waves that only wait, for the host perhaps, leave the processor to those that they wait for.
   executor.idle_slices = alone ? executor.idle_slices + 1 : 0;
   if (executor.idle_slices > (waits ? 64 : 16)) sched_yield();

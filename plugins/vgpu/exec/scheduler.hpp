@@ -9,8 +9,10 @@
 //
 // Threads. A dispatch that is small is begun by the caller of start(), who has the time for one short turn;
 // what is left of it, and all others, are the workers'. Workers are made with the first dispatch that needs
-// them, spin for a moment when there is nothing to do, then sleep. start(), cancel(): any thread, outside of
-// translation scopes. `done` is called without locks and outside of scopes.
+// them, spin for a moment when there is nothing to do, then sleep. Where the process may not have as many
+// threads there are fewer, and where it may have none the processors lend theirs; a warning says so. start(),
+// cancel(), lend_thread(): any thread, outside of translation scopes. `done` is called without locks and
+// outside of scopes.
 //
 // Memory order. What happened before start() is seen by the waves; what waves wrote is seen by whoever `done`
 // tells. Scopes last for a turn or a few, and nobody in a scope waits for anything but the translation of
@@ -23,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -48,6 +51,8 @@ class Scheduler final : public DispatchSink {
 
   void start(const Dispatch& dispatch, Done done) override;
   void cancel(uint32_t queue_id) override;
+  bool wants_thread() const noexcept override { return wants_thread_.load(std::memory_order_relaxed); }
+  bool lend_thread() override;
 
  private:
   struct Executor;
@@ -60,7 +65,8 @@ class Scheduler final : public DispatchSink {
   bool begin_inline(const LaunchPointer& launch);
   void offer(const LaunchPointer& launch);
 
-  void start_workers();
+  /// What to warn of when the lock has been let go, if anything.
+  [[nodiscard]] std::string start_workers();
   void work(Executor& executor);
   /// The next group to run, to be started or set aside before; null if there is none.
   GroupPointer pick(Lock& lock, Executor& executor);
@@ -89,6 +95,8 @@ class Scheduler final : public DispatchSink {
   bool resume_next_ = false;            // under mutex_; whose turn it is: start a group or resume one
   std::vector<std::unique_ptr<Executor>> executors_;  // under mutex_
   std::vector<std::thread> workers_;                  // under mutex_
+  bool warned_of_shortage_ = false;                   // under mutex_
+  std::atomic<bool> wants_thread_{false};             // there could be no worker
   std::atomic<uint64_t> news_{0};                     // changes when there may be something to pick
 
   std::mutex code_mutex_;

@@ -3,9 +3,13 @@
 #include "plugins/vgpu/exec/scheduler.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <future>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
@@ -372,6 +376,122 @@ TEST_P(SchedulerTest, AHundredDispatchesOfSeveralQueuesGoOnTogether) {
   }
   for (auto& result : results) EXPECT_EQ(result.get().kind, Kind::kDone);
   EXPECT_EQ(word(2), 700u * 3);
+}
+
+// New threads of the process get a stack of this size, for which there may not be room.
+class StackSize {
+ public:
+  explicit StackSize(size_t bytes) {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t wanted;
+    pthread_attr_init(&wanted);
+    EXPECT_EQ(pthread_attr_setstacksize(&wanted, bytes), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&wanted), 0);
+    pthread_attr_destroy(&wanted);
+  }
+  ~StackSize() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+  StackSize(const StackSize&) = delete;
+  StackSize& operator=(const StackSize&) = delete;
+
+ private:
+  pthread_attr_t before_;
+};
+
+constexpr size_t kNoRoom = size_t{1} << 47;
+
+// The process may map so many bytes more than it has.
+class AddressSpace {
+ public:
+  explicit AddressSpace(rlim_t more) {
+    EXPECT_EQ(getrlimit(RLIMIT_AS, &before_), 0);
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit = before_;
+    limit.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more;
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  }
+  ~AddressSpace() { setrlimit(RLIMIT_AS, &before_); }
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+
+TEST_P(SchedulerTest, WithoutThreadsOfTheirOwnWavesHaveThoseThatAreLent) {
+  const StackSize none(kNoRoom);
+  const auto finish = [&](std::future<DispatchResult>& result) {
+    while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) scheduler_->lend_thread();
+    return result.get().kind;
+  };
+  auto many = start(dispatch(kStoreId, 1000));
+  EXPECT_TRUE(scheduler_->wants_thread());
+  ASSERT_EQ(bus_.warnings().size(), 1u);
+  EXPECT_NE(bus_.warnings()[0].find("the threads that serve its queues"), std::string::npos);
+  EXPECT_EQ(finish(many), Kind::kDone);
+  for (uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(word(i), i + 100) << i;
+
+  store(0, 0);
+  store(1, 0);
+  store(2, 0);
+  auto locks = start(dispatch(kTicketLock, 150));
+  EXPECT_EQ(finish(locks), Kind::kDone);
+  EXPECT_EQ(word(2), 150u * 3);
+
+  store(0, 0);
+  auto waiting = start(dispatch(kWaitForFlag, 30));
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(scheduler_->lend_thread()) << "others get their turns as well";
+  auto setting = start(dispatch(kSetFlag, 1));
+  EXPECT_EQ(finish(setting), Kind::kDone);
+  EXPECT_EQ(finish(waiting), Kind::kDone);
+  EXPECT_EQ(bus_.warnings().size(), 1u) << "once";
+
+  auto endless = start(dispatch(kSpin, 30));
+  scheduler_->lend_thread();
+  scheduler_->cancel(1);
+  EXPECT_EQ(endless.get().kind, Kind::kCancelled);
+}
+
+TEST_P(SchedulerTest, ThreadsAreMadeWhenThereMayBeSomeAgain) {
+  std::future<DispatchResult> result;
+  {
+    const StackSize none(kNoRoom);
+    result = start(dispatch(kWaitForFlag, 30));
+    EXPECT_TRUE(scheduler_->lend_thread());
+  }
+  store(0, 1);
+  EXPECT_EQ(run(dispatch(kStoreId, 1000)).kind, Kind::kDone);
+  EXPECT_EQ(result.get().kind, Kind::kDone);
+  EXPECT_FALSE(scheduler_->wants_thread());
+  EXPECT_FALSE(scheduler_->lend_thread());
+}
+
+TEST_P(SchedulerTest, FewerThreadsThanWantedDo) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers have shadows for all of a stack";
+  scheduler_ = std::make_unique<Scheduler>(device_, bus_, SchedulerOptions{64, GetParam().inline_dispatches});
+  const StackSize large(size_t{1} << 30);
+  const AddressSpace few((size_t{7} << 29) + (size_t{1} << 26));  // of which three have room
+  const uint32_t groups = device_.compute_units * device_.waves_per_compute_unit;
+  Dispatch d = dispatch(kGridBarrier, groups);
+  d.pgm_rsrc2 = 0;
+  d.user_sgprs[3] = groups;
+  d.user_sgpr_count = 4;
+  EXPECT_EQ(run(d).kind, Kind::kDone);
+  EXPECT_EQ(word(1), groups);
+  EXPECT_FALSE(scheduler_->wants_thread());
+  ASSERT_EQ(bus_.warnings().size(), 1u);
+  EXPECT_NE(bus_.warnings()[0].find("threads instead of 64"), std::string::npos) << bus_.warnings()[0];
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, SchedulerTest,

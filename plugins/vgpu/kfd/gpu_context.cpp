@@ -257,6 +257,10 @@ void GpuContext::queue_stopped(uint32_t queue_id, std::string_view reason) noexc
        reason);
 }
 
+void GpuContext::warn(std::string_view what) noexcept {
+  log_(LogCategory::kWarning, "gpu {} (node {}): {}", gpu_.board.name, gpu_.node, what);
+}
+
 uint64_t GpuContext::gpu_clock() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);

@@ -82,6 +82,7 @@ class GpuContext final : public DeviceBus {
   void raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept override;
   bool take_queue_error(uint32_t queue_id, QueueError error) noexcept override;
   void queue_stopped(uint32_t queue_id, std::string_view reason) noexcept override;
+  void warn(std::string_view what) noexcept override;
   TrapHandler trap_handler() const noexcept override;
   uint32_t doorbell_index(uint32_t queue_id) noexcept override;
   uint64_t gpu_clock() noexcept override;
