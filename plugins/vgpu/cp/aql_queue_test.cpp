@@ -1,3 +1,5 @@
+#include <random>
+
 #include "plugins/vgpu/cp/test_device.hpp"
 
 namespace rigel::vgpu::testing {
@@ -309,6 +311,50 @@ TEST_P(AqlQueue, LoadsUserSgprsInOrder) {
   EXPECT_EQ(d.scratch_va, gfx8() ? 0x5e00001000u : 0x5500001000u);
   EXPECT_EQ(d.scratch_waves, 32u);
   EXPECT_EQ(d.scratch_wave_bytes, 4096u);
+}
+
+// Each of the ten by itself, all but that one, and random sets: what is not asked for takes no place.
+TEST_P(AqlQueue, LoadsTheUserSgprsThatAreAskedFor) {
+  amd_queue_t& q = queue.amd();
+  q.scratch_backing_memory_location = 0x5500001000;
+  q.scratch_wave64_lane_byte_size = 64;
+  q.compute_tmpring_size = 32 | 4u << 12;
+  for (uint32_t i = 0; i < 4; ++i) q.scratch_resource_descriptor[i] = 0xd0 + i;
+  std::vector<uint32_t> sets;
+  for (uint32_t bit = 0; bit < 10; ++bit) sets.insert(sets.end(), {1u << bit, 0x3ffu & ~(1u << bit)});
+  std::mt19937 random(1);
+  while (sets.size() < 60) sets.push_back(random() & 0x3ff);
+  const bool gfx10 = gfx() >= 100000;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const uint64_t place = queue.slot_va(i), object = kernel(sets[i], 31u << 1);
+    const std::vector<std::vector<uint32_t>> registers = {
+        {0xd0, 0xd1, 0xd2, gfx10 ? (0xd3u & ~(3u << 21)) | 3u << 21 : 0xd3u},
+        {low(place), high(place)},
+        {low(queue.queue_va()), high(queue.queue_va())},
+        {0x34567890, 0x12},
+        {static_cast<uint32_t>(i), 0},
+        gfx8() ? std::vector<uint32_t>{0x00001000, 64} : std::vector<uint32_t>{0x00001000, 0x55},
+        {20},  // bytes of scratch of a work-item
+        {10},  // work-groups
+        {2},
+        {1}};
+    std::vector<uint32_t> expected;
+    for (uint32_t bit = 0; bit < 10; ++bit) {
+      if ((sets[i] >> bit & 1) != 0) {
+        expected.insert(expected.end(), registers[bit].begin(), registers[bit].end());
+      }
+    }
+    aql::Packet packet = dispatch(object);
+    packet.words[6] = 20;
+    queue.submit(packet);
+    cp.run();
+    ASSERT_EQ(shaders.count(), 1u) << bus.stopped(1);
+    const Dispatch d = shaders.get(0);
+    const std::vector<uint32_t> loaded(d.user_sgprs.begin(), d.user_sgprs.begin() + expected.size());
+    EXPECT_EQ(loaded, expected) << std::hex << sets[i];
+    shaders.end(0);
+    cp.run();
+  }
 }
 
 TEST_P(AqlQueue, KnowsWave32OnGfx10Only) {
