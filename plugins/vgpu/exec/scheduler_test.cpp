@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <future>
+#include <set>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -66,6 +67,15 @@ const Words kStoreVector = {0x8e048802, 0x68020004, 0x24020282, 0xdc708000, 0x00
 const Words kStoreRegisters = {0x9214c004, 0x80140014, 0x82158001, 0xc04a000a, 0x00,       0xc046010a,
                                0x10,       0xc042018a, 0x18,       0xb896f801, 0xc042058a, 0x1c,
                                0xbe98017e, 0xc046060a, 0x20,       0xbf810000};
+
+// v0 … v2 of each lane go to the 16 bytes of its number; of gfx9, and of 32 lanes on gfx10.
+const Words kStoreItemIds = {0xd28c0003, 0x000100c1, 0xd28d0003, 0x000206c1,
+                             0x24060684, 0xdc788000, 0x00000003, 0xbf810000};
+const Words kStoreItemIds32 = {0xd7650003, 0x000100c1, 0x34060684, 0xdc7c8000, 0x00000003, 0xbf810000};
+// s4 … s8 go to the next 32 bytes behind the first 64, counted by the first dword.
+const Words kStoreSystemRegisters = {0xbe8a0081, 0xc20b0280, 0x00000000, 0xbf8cc07f, 0x8e0a850a,
+                                     0x800ac00a, 0x800c0a00, 0x820d8001, 0xc04a0106, 0x00000000,
+                                     0xc0420206, 0x00000010, 0xbf810000};
 
 struct Parameter {
   uint32_t workers;
@@ -173,6 +183,72 @@ TEST_P(SchedulerTest, WavesStartWithTheirRegisters) {
     EXPECT_EQ(row[7], 0x3f0u | 1u << 23 | 1u << 14) << "MODE, with FP16_OVFL and an enabled exception";
     EXPECT_EQ(row[8], (1u << (z == 0 ? 30 : 15)) - 1) << "EXEC";
     EXPECT_EQ(row[9], 0u);
+  }
+}
+
+// ENABLE_VGPR_WORKITEM_ID says how many of the three there are; gfx90a has them in one register.
+TEST_P(SchedulerTest, WorkItemsStartWithTheIdsThatAreAskedFor) {
+  struct Chip {
+    isa::Target target;
+    uint32_t wave_size, size[3];
+  };
+  for (const Chip& chip : {Chip{{9, 0, 0}, 64, {5, 3, 4}}, Chip{{9, 0, 10}, 64, {4, 8, 2}},
+                           Chip{{10, 1, 0}, 32, {3, 5, 2}}, Chip{{10, 3, 0}, 32, {8, 1, 4}}}) {
+    device_.target = chip.target;
+    make();
+    const bool packed = chip.target.stepping == 10;
+    for (uint32_t more = 0; more < 3; ++more) {
+      std::memset(buffer_.host, 0xee, buffer_.bytes);
+      Dispatch d = dispatch(chip.wave_size == 32 ? kStoreItemIds32 : kStoreItemIds, 1);
+      d.wave_size = chip.wave_size;
+      for (int i = 0; i < 3; ++i) d.grid_size[i] = d.work_group_size[i] = chip.size[i];
+      d.pgm_rsrc2 = more << 11;
+      EXPECT_EQ(run(d).kind, Kind::kDone);
+      const uint32_t items = chip.size[0] * chip.size[1] * chip.size[2];
+      for (uint32_t item = 0; item < items; ++item) {
+        const uint32_t id[3] = {item % chip.size[0], item / chip.size[0] % chip.size[1],
+                                item / chip.size[0] / chip.size[1]};
+        if (packed) {
+          EXPECT_EQ(word(item * 4), id[0] | id[1] << 10 | id[2] << 20) << item;
+          continue;
+        }
+        for (uint32_t i = 0; i <= more; ++i) EXPECT_EQ(word(item * 4 + i), id[i]) << item << ", id " << i;
+      }
+      if (items < chip.wave_size) {
+        EXPECT_EQ(word(items * 4), 0xeeeeeeeeu) << "there are no more";
+      }
+    }
+  }
+}
+
+// Of work-group ids, work-group info and scratch wave offset, those that are enabled follow each other.
+TEST_P(SchedulerTest, SystemRegistersThatAreNotAskedForTakeNoPlace) {
+  for (uint32_t enabled = 0; enabled < 32; ++enabled) {
+    std::memset(buffer_.host, 0, buffer_.bytes);
+    Dispatch d = dispatch(kStoreSystemRegisters, 1);
+    d.user_sgpr_count = 4;
+    d.pgm_rsrc2 = (enabled & 7) << 7 | (enabled >> 3 & 1) << 10 | enabled >> 4;
+    d.work_group_size[0] = 8;
+    for (uint32_t& size : d.grid_size) size = 3;
+    d.grid_size[0] = 16;
+    d.scratch_va = 0x100000;
+    d.private_bytes = 16;
+    d.scratch_wave_bytes = 1024;
+    d.scratch_waves = 1;  // they take turns, all at 0
+    EXPECT_EQ(run(d).kind, Kind::kDone);
+    std::multiset<std::vector<uint32_t>> expected, loaded;
+    for (uint32_t group = 0; group < 18; ++group) {
+      const uint32_t all[] = {group % 2, group / 2 % 3, group / 6, 0x80000001, 0};
+      std::vector<uint32_t> registers;
+      for (uint32_t i = 0; i < 5; ++i) {
+        if ((enabled >> i & 1) != 0) registers.push_back(all[i]);
+      }
+      expected.insert(registers);
+      const uint32_t* const row = buffer_.at<uint32_t>() + 16 + group * 8;
+      loaded.insert({row, row + registers.size()});
+    }
+    EXPECT_EQ(word(0), 18u);
+    EXPECT_EQ(loaded, expected) << enabled;
   }
 }
 
