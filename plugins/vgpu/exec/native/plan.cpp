@@ -80,6 +80,8 @@ class StepMaker {
     if (op->doubles && (mode.round64 != mode.round32 || mode.denorm64 != mode.denorm32)) return false;
     const bool wide_result = (op->wide & 0x80) != 0;
     if (in.clamp && !op->compares && (!op->float_result || wide_result)) return false;
+    // The limits are compared with the result by instructions that take its denormals for zeros.
+    if (in.clamp && op->float_result && !op->compares && mode.denorm32 == 2) return false;
     const uint8_t denormals = wide_result ? mode.denorm64 : mode.denorm32;
     if (op->float_result && !op->compares && in.omod != 0 && !mode.ieee && (denormals & 2) == 0) return false;
 

@@ -51,7 +51,8 @@ template <bool Max>
 void extreme(Lanes& l) {
   Assembler& a = l.a;
   Zmm x = l.reg(0), y = l.reg(1);
-  const bool flushing = flushes_inputs(l) && l.target.family() != isa::Family::kGfx8;
+  // The result is an operand: it is the same to flush the operands.
+  const bool flushing = l.mode.denorm32 != 3 && l.target.family() != isa::Family::kGfx8;
   if (flushing) {
     const Zmm p = l.temporary(), q = l.temporary();
     flush(l, p, x);

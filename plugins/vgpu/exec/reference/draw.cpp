@@ -110,9 +110,10 @@ State Draw::state(const isa::Target& target) {
   s.target = target;
   s.wave_size = target.family() == isa::Family::kGfx10 && target.wave32 ? 32 : 64;
   s.scc = below(2);
-  // Denormals are kept or flushed, by precision; rounding to nearest as often as the other three.
+  // Denormals are mostly kept or flushed, by precision, sometimes only in operands or only in results;
+  // rounding to nearest as often as the other three.
   const auto round = [&] { return one_in(2) ? 0u : below(4); };
-  const auto denormals = [&] { return one_in(2) ? 3u : 0u; };
+  const auto denormals = [&] { return one_in(4) ? 1 + below(2) : one_in(2) ? 3u : 0u; };
   s.mode = round() | round() << 2 | denormals() << 4 | denormals() << 6 | below(2) << 8 | below(2) << 9;
   if (one_in(3)) s.mode |= 1u << 23;  // FP16_OVFL
   for (uint32_t& scalar : s.scalar) scalar = value();

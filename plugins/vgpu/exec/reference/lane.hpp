@@ -22,7 +22,6 @@ struct Lane {
 
   uint64_t d = 0;              ///< The result, in the width of its type,
   std::vector<uint64_t> also;  ///< and what else is right where the manuals leave it open.
-  long double tolerance = 0;   ///< See LaneNote.
   bool exact_nan = false;      ///< Where the result is a NaN it is this one.
   uint32_t wide_d[4] = {};     ///< If the result is wider than 64 bits.
   bool d1 = false;             ///< The lane's bit of a mask result (carry, comparison).

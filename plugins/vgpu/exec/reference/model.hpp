@@ -20,7 +20,6 @@ struct LaneNote {
   std::vector<uint64_t> also;  ///< Whole registers, one or two.
   bool any = false;            ///< Whatever.
   bool halves = false;         ///< The register is two halves; any NaN will do where one is.
-  long double tolerance = 0;   ///< Absolute, of a value of `format`.
   bool any_nan = false;        ///< Of `format`, at bit `shift` of the register.
   Format format = kSingle;
   unsigned shift = 0;

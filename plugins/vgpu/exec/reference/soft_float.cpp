@@ -154,6 +154,10 @@ uint64_t flushed_input(Format f, uint64_t x, const Rules& rules) {
   return !rules.keep_inputs && is_denormal(f, x) ? x & f.sign_bit() : x;
 }
 
+uint64_t flushed_result(Format f, uint64_t x, const Rules& rules) {
+  return !rules.keep_results && is_denormal(f, x) ? x & f.sign_bit() : x;
+}
+
 Exact exact_of(Format f, uint64_t x) {
   Exact e;
   e.negative = is_negative(f, x);

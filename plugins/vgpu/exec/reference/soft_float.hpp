@@ -62,6 +62,7 @@ int exponent_field(Format f, uint64_t x);
 
 /// x, or a zero of its sign if it is a denormal that the rules flush.
 uint64_t flushed_input(Format f, uint64_t x, const Rules& rules);
+uint64_t flushed_result(Format f, uint64_t x, const Rules& rules);
 
 /// Of a finite x.
 Exact exact_of(Format f, uint64_t x);

@@ -2,7 +2,6 @@
 // DPP, SDWA, modifiers, sub-dword destinations; and the instructions that look across lanes. What one lane
 // computes is in vector_*.cpp.
 #include <bit>
-#include <cmath>
 
 #include "plugins/vgpu/exec/reference/lane.hpp"
 
@@ -42,13 +41,6 @@ bool LaneNote::allows(uint64_t expected, uint64_t actual) const {
       return e == a || (is_nan(kHalf, e) && is_nan(kHalf, a));
     };
     return same(0) && same(16);
-  }
-  if (tolerance > 0 && format != kDouble) {
-    const uint64_t mask = format == kHalf ? 0xffff : 0xffffffff;
-    const long double error =
-        to_long_double(format, expected >> shift & mask) - to_long_double(format, actual >> shift & mask);
-    if (std::fabs(error) <= tolerance && (actual & ~(mask << shift)) == (expected & ~(mask << shift)))
-      return true;
   }
   if (!any_nan) return false;
   const uint64_t mask = format.bits() == 64 ? ~uint64_t{0} : (uint64_t{1} << format.bits()) - 1;
@@ -328,7 +320,6 @@ class Vector {
     }
     LaneNote& note = state_.notes[l.number];
     note.halves = dst.type == Type::kV2F16 && !l.exact_nan;
-    note.tolerance = l.tolerance;
     Format f{};
     uint64_t x = l.d;
     // Mixed precision, whatever the tables call its destination.
@@ -365,10 +356,10 @@ class Vector {
       note.format = f;
       if (is_zero(f, x) && (in_.clamp || in_.omod != 0)) l.also.push_back(f.sign_bit());
       if (note.any_nan) l.also.push_back(x ^ f.sign_bit());
-      // A part of an approximation, or of a NaN, says nothing.
+      // A part of a NaN says nothing.
       const bool part = in_.lanes == LaneMode::kSdwa && in_.dst_sel != SdwaSel::kDword;
       // Whether the output modifier comes before or after the rounding is not said; halves show it.
-      note.any = (part && (l.tolerance > 0 || (is_nan(f, raw) && !l.exact_nan))) ||
+      note.any = (part && is_nan(f, raw) && !l.exact_nan) ||
                  (f == kHalf && in_.omod != 0 && !before_.ieee() && !before_.other().keep_results);
     }
     const uint64_t value = placed(x, l.old);

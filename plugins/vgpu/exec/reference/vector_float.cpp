@@ -59,24 +59,23 @@ void approximate(Lane& lane, Format f, Function function) {
 
 constexpr long double kTwoPi = 6.283185307179586476925286766559L;
 
-// sin and cos lose relative precision near their zeros, as the hardware does: an absolute error counts.
+// S0 counts turns. gfx8 and gfx9 know 256 of them either way, and take an angle beyond for 0; gfx10 takes
+// any.
 template <typename Function>
 void approximate_angle(Lane& lane, Format f, Function function) {
-  const uint64_t x = flushed_input(f, lane.s[0], lane.state.rules(f));
-  if (is_nan(f, x) || is_infinite(f, x)) {
-    lane.set(is_nan(f, x) ? quieted(f, x) : default_nan(f));
-    return;
+  const long double turns = to_long_double(f, lane.s[0]);
+  if (lane.state.target.major < 10 && std::isfinite(turns) && std::fabs(turns) > 256) {
+    return lane.set(function(0) == 0 ? 0 : f.one());
   }
-  const long double turns = to_long_double(f, x);
-  const long double fraction = turns - std::floor(turns);
-  const long double value = function(fraction * kTwoPi);
-  lane.set(from_long_double(f, value));
-  // Beyond 256 turns single precision answers 0, or what the function is.
-  lane.accept(0);
-  lane.accept(f.one());
-  approximate(lane, f, [&](long double) { return value; });
-  lane.tolerance = 4 * (f == kHalf ? 0x1p-11L : 0x1p-23L);  // four for the output modifier
-  if (is_zero(f, lane.d)) lane.accept(f.sign_bit());
+  approximate(lane, f, [&](long double x) { return function(x - std::round(x)); });
+}
+
+// kTwoPi is not quite the number that makes these zero.
+long double sine_of_turns(long double x) {
+  return std::fabs(x) == 0.5L ? 0 : std::sin(x * kTwoPi);
+}
+long double cosine_of_turns(long double x) {
+  return std::fabs(x) == 0.25L ? 0 : std::cos(x * kTwoPi);
 }
 
 uint64_t fraction_of(Lane& lane, Format f, const Rules& rules) {
@@ -113,6 +112,7 @@ uint64_t ldexp(Format f, uint64_t x, int64_t n, const Rules& rules) {
 
 // gfx8 leaves denormals alone when it chooses, but may flush them when it clamps.
 void extreme(Lane& lane, Format f, uint64_t value) {
+  if (lane.state.target.major >= 9) value = flushed_result(f, value, lane.state.rules(f));
   lane.set_exactly(value);
   if (lane.state.target.major == 8 && is_denormal(f, value)) lane.accept(value & f.sign_bit());
 }
@@ -490,11 +490,11 @@ bool compute_float(Lane& lane) {
       return true;
     case Op::v_sin_f16:
     case Op::v_sin_f32:
-      approximate_angle(lane, f, [](long double x) { return std::sin(x); });
+      approximate_angle(lane, f, sine_of_turns);
       return true;
     case Op::v_cos_f16:
     case Op::v_cos_f32:
-      approximate_angle(lane, f, [](long double x) { return std::cos(x); });
+      approximate_angle(lane, f, cosine_of_turns);
       return true;
     case Op::v_div_scale_f32:
     case Op::v_div_scale_f64:

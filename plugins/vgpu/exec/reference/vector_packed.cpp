@@ -193,10 +193,14 @@ bool compute_packed(Lane& lane) {
       float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t c) { return fused(kHalf, a, b, c, rules); });
       return true;
     case Op::v_pk_min_f16:
-      float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t) { return minimum(kHalf, a, b, state); });
+      float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t) {
+        return flushed_result(kHalf, minimum(kHalf, a, b, state), rules);
+      });
       return true;
     case Op::v_pk_max_f16:
-      float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t) { return maximum(kHalf, a, b, state); });
+      float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t) {
+        return flushed_result(kHalf, maximum(kHalf, a, b, state), rules);
+      });
       return true;
     case Op::v_pk_add_i16:
       integer_halves(lane, true, [](int64_t a, int64_t b, int64_t) { return a + b; });

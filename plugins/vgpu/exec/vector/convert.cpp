@@ -104,6 +104,9 @@ constexpr Entry to_nearest(Entry entry) {
 constexpr Entry in_single_mode(Entry entry) {
   return with_unit(entry, FloatUnit::kNone);
 }
+constexpr Entry narrowing(Entry entry) {
+  return with_unit(entry, FloatUnit::kNarrowing);
+}
 
 constexpr Entry kTable[] = {
     rare<([](F32 a) { return to_signed(a); })>(Op::v_cvt_i32_f32),
@@ -124,7 +127,7 @@ constexpr Entry kTable[] = {
     rare<([](F64 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f64),
     to_nearest(rare<([](I32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_i32)),
     to_nearest(rare<([](U32h a) { return from_unsigned(a); })>(Op::v_cvt_f64_u32)),
-    in_single_mode(rare<([](F64 a, Control control) {
+    narrowing(rare<([](F64 a, Control control) {
       if (control.flush_inputs16()) a = bits_as<F64>(flush_denormals<Format64>(bits_as<U64>(a)));
       return convert<F32h>(a);
     })>(Op::v_cvt_f32_f64)),

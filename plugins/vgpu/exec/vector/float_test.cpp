@@ -112,38 +112,144 @@ uint32_t run3(Machine& m, isa::Instruction i, uint32_t a, uint32_t b = 0, uint32
   return m.vgpr(3, 0);
 }
 
-TEST(VectorFloats, TranscendentalsAreWithinOneUnit) {
-  struct Function {
-    Op op;
-    double (*exact)(double);
-    float from, to;
-  };
-  const double tau = 2 * std::acos(-1.0);
-  (void)tau;
-  const Function functions[] = {
-      {Op::v_exp_f32, [](double x) { return std::exp2(x); }, -126, 127},
-      {Op::v_log_f32, [](double x) { return std::log2(x); }, 1e-30f, 1e30f},
-      {Op::v_sin_f32, [](double x) { return std::sin(2 * std::acos(-1.0) * (x - std::rint(x))); }, -255, 255},
-      {Op::v_cos_f32, [](double x) { return std::cos(2 * std::acos(-1.0) * (x - std::rint(x))); }, -255, 255},
-      {Op::v_rsq_f32, [](double x) { return 1 / std::sqrt(x); }, 1e-38f, 1e38f},
-      {Op::v_rcp_f32, [](double x) { return 1 / x; }, 1e-37f, 1e37f},
-  };
-  std::mt19937 random(3);
-  for (const Function& function : functions) {
+// What approximations are compared with: arguments of sine and cosine count turns, whose whole ones and
+// quarters are taken away without an error.
+long double sine(long double turns) {
+  const long double rest = turns - std::nearbyint(turns);
+  const long double quarter = std::fabs(rest) > 0.25L ? std::copysign(0.5L, rest) - rest : rest;
+  return std::sin(quarter * (2 * std::acos(-1.0L)));
+}
+long double cosine(long double turns) {
+  return sine(0.25L - std::fabs(turns - std::nearbyint(turns)));
+}
+
+struct Approximation {
+  Op half, single, of_double;  // one after the other, or v_nop
+  long double (*exact)(long double);
+};
+const Approximation kApproximations[] = {
+    {Op::v_rcp_f16, Op::v_rcp_f32, Op::v_rcp_f64, [](long double x) { return 1 / x; }},
+    {Op::v_rsq_f16, Op::v_rsq_f32, Op::v_rsq_f64, [](long double x) { return 1 / std::sqrt(x); }},
+    {Op::v_sqrt_f16, Op::v_sqrt_f32, Op::v_sqrt_f64, [](long double x) { return std::sqrt(x); }},
+    {Op::v_exp_f16, Op::v_exp_f32, Op::v_nop, [](long double x) { return std::exp2(x); }},
+    {Op::v_log_f16, Op::v_log_f32, Op::v_nop, [](long double x) { return std::log2(x); }},
+    {Op::v_sin_f16, Op::v_sin_f32, Op::v_nop, sine},
+    {Op::v_cos_f16, Op::v_cos_f32, Op::v_nop, cosine},
+};
+
+long double value_of_half(uint32_t bits) {
+  const uint32_t exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
+  const long double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 31) return fraction != 0 ? std::nanl("") : sign * static_cast<long double>(INFINITY);
+  if (exponent == 0) return sign * std::ldexp(static_cast<long double>(fraction), -24);
+  return sign * std::ldexp(static_cast<long double>(fraction | 0x400), static_cast<int>(exponent) - 25);
+}
+
+/// Whether a result is within a unit in the last place, which is 2^-digits of the exact one, denormals having
+/// fewer digits. What is too large is infinite, or the largest number.
+bool is_within_a_unit(long double exact, long double result, int digits, int least, long double largest) {
+  if (std::isnan(exact) || std::isnan(result)) return std::isnan(exact) && std::isnan(result);
+  if (std::isinf(exact) || std::isinf(result)) {
+    return std::signbit(exact) == std::signbit(result) && std::fabs(exact) >= largest &&
+           std::fabs(result) >= largest;
+  }
+  const int exponent = exact == 0 ? least : std::max(std::ilogb(exact), least);
+  // The last term is the error of long double itself, where the result is nearly zero.
+  return std::fabs(exact - result) <= std::ldexp(1.0L, exponent - digits) + 1e-19L;
+}
+
+TEST(VectorFloats, TranscendentalsOfAllHalvesAreWithinOneUnit) {
+  KeepEnvironment keep;
+  for (const Approximation& approximation : kApproximations) {
     for (const SimdLevel level : simd_levels()) {
-      Machine m(level);
-      for (int i = 0; i < 300; ++i) {
-        const double t = static_cast<double>(random()) / 4294967296.0;
-        const bool wide = function.to > 1000;
-        const float x =
-            static_cast<float>(wide ? function.from * std::pow(double{function.to} / function.from, t)
-                                    : function.from + t * (function.to - function.from));
-        const double exact = function.exact(x);
-        const double unit = std::ldexp(1.0, std::ilogb(exact) - 23);
-        const float result = run1(m, function.op, x);
-        // Around a zero of sine or cosine the reference itself has an error.
-        ASSERT_LE(std::fabs(result - exact), unit + 1e-15) << isa::name(function.op) << " of " << x;
+      Machine m(level, 64, {10, 3, 0});
+      set_mode(m, {});
+      const auto in =
+          instruction(approximation.half, Encoding::kVop1, {v(3, Type::kF16)}, {v(0, Type::kF16)});
+      for (uint32_t first = 0; first < 0x10000; first += 64) {
+        for (uint32_t lane = 0; lane < 64; ++lane) m.vgpr(0, lane) = first + lane;
+        ASSERT_EQ(m.run(in), "");
+        for (uint32_t lane = 0; lane < 64; ++lane) {
+          const long double x = value_of_half(first + lane), result = value_of_half(m.vgpr(3, lane) & 0xffff);
+          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, 10, -14, 65504))
+              << isa::name(approximation.half) << " of " << x << " is " << result << " level " << int(level);
+        }
       }
+    }
+  }
+}
+
+TEST(VectorFloats, TranscendentalsOfSinglesAreWithinOneUnit) {
+  KeepEnvironment keep;
+  for (const Approximation& approximation : kApproximations) {
+    for (const SimdLevel level : simd_levels()) {
+      Machine m(level, 64, {10, 3, 0});
+      set_mode(m, {});
+      const auto in =
+          instruction(approximation.single, Encoding::kVop1, {v(3, Type::kF32)}, {v(0, Type::kF32)});
+      std::mt19937 random(3);
+      for (unsigned round = 0; round < 1000; ++round) {
+        for (uint32_t lane = 0; lane < 64; ++lane) {
+          // Any exponent; or those of numbers that have digits on both sides of the point.
+          const auto bits = static_cast<uint32_t>(random());
+          m.vgpr(0, lane) = round % 2 == 0 ? bits : (bits & 0x807fffff) | (112 + random() % 24) << 23;
+        }
+        ASSERT_EQ(m.run(in), "");
+        for (uint32_t lane = 0; lane < 64; ++lane) {
+          const float x = f(m.vgpr(0, lane)), result = f(m.vgpr(3, lane));
+          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, 23, -126, 0x1.fffffep127L))
+              << isa::name(approximation.single) << " of " << x << " is " << result << " level "
+              << int(level);
+        }
+      }
+    }
+  }
+}
+
+TEST(VectorFloats, TranscendentalsOfDoublesAreWithinOneUnit) {
+  KeepEnvironment keep;
+  for (const Approximation& approximation : kApproximations) {
+    if (approximation.of_double == Op::v_nop) continue;
+    for (const SimdLevel level : simd_levels()) {
+      Machine m(level, 64, {10, 3, 0});
+      set_mode(m, {});
+      const auto in =
+          instruction(approximation.of_double, Encoding::kVop1, {v(4, Type::kF64, 2)}, {v(0, Type::kF64, 2)});
+      std::mt19937 random(5);
+      for (unsigned round = 0; round < 200; ++round) {
+        for (uint32_t lane = 0; lane < 64; ++lane) {
+          m.vgpr(0, lane) = static_cast<uint32_t>(random());
+          m.vgpr(1, lane) = static_cast<uint32_t>(random());
+        }
+        ASSERT_EQ(m.run(in), "");
+        for (uint32_t lane = 0; lane < 64; ++lane) {
+          const auto x = std::bit_cast<double>(m.vgpr64(0, lane)),
+                     result = std::bit_cast<double>(m.vgpr64(4, lane));
+          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, 52, -1022, 0x1.fffffffffffffp1023L))
+              << isa::name(approximation.of_double) << " of " << x << " is " << result << " level "
+              << int(level);
+        }
+      }
+    }
+  }
+}
+
+// gfx8 and gfx9 know 256 turns either way; what is beyond counts as 0.
+TEST(VectorFloats, AnglesBeyond256TurnsAreThoseOfLaterChips) {
+  for (const SimdLevel level : simd_levels()) {
+    for (const isa::Target target : {isa::Target{8, 0, 3}, isa::Target{9, 0, 6}, isa::Target{10, 1, 0}}) {
+      Machine m(level, 64, target);
+      const bool knows = target.major == 10;
+      for (const float beyond : {256.25f, -300.25f, 70000.75f}) {
+        const auto is = static_cast<float>(sine(beyond));
+        EXPECT_EQ(run1(m, Op::v_sin_f32, beyond), knows ? is : 0);
+        EXPECT_NEAR(run1(m, Op::v_cos_f32, beyond), knows ? 0 : 1, 0);
+      }
+      EXPECT_EQ(run1(m, Op::v_sin_f32, 255.25f), 1);
+      EXPECT_EQ(run1(m, Op::v_sin_f32, -256), 0);
+      EXPECT_EQ(run1(m, Op::v_cos_f32, 256), 1);
+      EXPECT_TRUE(std::isnan(run1(m, Op::v_sin_f32, INFINITY)));
+      EXPECT_TRUE(std::isnan(run1(m, Op::v_sin_f32, NAN)));
     }
   }
 }

@@ -34,6 +34,7 @@ enum class FloatUnit : uint8_t {
   kDouble,    ///< The mode of double precision.
   kNearest,   ///< Rounding to nearest; denormals don't matter.
   kFlushing,  ///< The rounding of single precision, denormals flushed whatever the mode.
+  kNarrowing  ///< The mode of single precision, but for operands, which the handler flushes itself.
 };
 
 struct Entry {

@@ -52,6 +52,7 @@ class FloatUnitScope {
     if (unit == FloatUnit::kDouble) needed_ = mxcsr_with(mode.round64, mode.denorm64);
     if (unit == FloatUnit::kNearest) needed_ = mxcsr_with(0, mode.denorm32);
     if (unit == FloatUnit::kFlushing) needed_ = mxcsr_with(mode.round32, 0);
+    if (unit == FloatUnit::kNarrowing && mode.denorm32 == 2) needed_ = mxcsr_with(mode.round32, 3);
     if (needed_ != usual_) lowering_.out.emit(load_mxcsr).aux = needed_;
   }
   FloatUnitScope(const FloatUnitScope&) = delete;
@@ -117,6 +118,11 @@ bool is_extreme(Op op) {
     case Op::v_med3_f32:
     case Op::v_min_f16:
     case Op::v_max_f16:
+    case Op::v_min3_f16:
+    case Op::v_max3_f16:
+    case Op::v_med3_f16:
+    case Op::v_pk_min_f16:
+    case Op::v_pk_max_f16:
     case Op::v_min_f64:
     case Op::v_max_f64:
       return true;
@@ -283,8 +289,14 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const bool makes_rows = entry.form != Form::kCompare && !to_exec;
   const bool direct = !makes_rows || place_half_result(lowering, entry);
   if (!direct) lowering.dst = context.layout.temporary_offset(kResultRow);
-  if (context.target.family() == Family::kGfx8 && is_extreme(entry.op)) {
-    lowering.aux &= ~(aux::kFlushInputs32 | aux::kFlushInputs16);
+  if (is_extreme(entry.op)) {
+    if (context.target.family() == Family::kGfx8) {
+      lowering.aux &= ~(aux::kFlushInputs32 | aux::kFlushInputs16);
+    } else {
+      // The result is an operand: it is the same to flush the operands.
+      if ((lowering.aux & aux::kFlushResults32) != 0) lowering.aux |= aux::kFlushInputs32;
+      if ((lowering.aux & aux::kFlushResults16) != 0) lowering.aux |= aux::kFlushInputs16;
+    }
   }
   if (flushes_halves(entry.op, context.target.family())) lowering.aux |= aux::kFlushInputs16;
 
@@ -315,6 +327,7 @@ uint32_t base_aux(const LoweringContext& context) {
   return (context.layout.wave_size == 64 ? aux::kWave64 : 0) | (mode.dx10_clamp ? aux::kDx10Clamp : 0) |
          (mode.ieee ? aux::kIeee : 0) | uint32_t{mode.round64} << aux::kRound16Shift |
          (mode.finite_halves && context.target.family() != Family::kGfx8 ? aux::kFiniteHalves : 0) |
+         (context.target.family() != Family::kGfx10 ? aux::kFewTurns : 0) |
          ((mode.denorm64 & 1) != 0 ? 0 : aux::kFlushInputs16) |
          ((mode.denorm64 & 2) != 0 ? 0 : aux::kFlushResults16) |
          ((mode.denorm32 & 1) != 0 ? 0 : aux::kFlushInputs32) |

@@ -116,16 +116,26 @@ F64 cosine_of(F64 x) {
   return sine_of_quarter(0.25 - absolute(rest));
 }
 
-F32 sine(F32 a) {
-  return in_double(a, sine_of);
+// Before gfx10, what is outside of [-256, 256] counts as 0.
+F32 within_turns(F32 a, F32 result, float of_zero, Control control) {
+  const F32 magnitude = bits_as<F32>(bits_as<U32>(a) & 0x7fffffff);
+  const I32 beyond = (magnitude > 256) & (magnitude < __builtin_inff());
+  return control.knows_few_turns() ? select(beyond, F32{} + of_zero, result) : result;
 }
-F32 cosine(F32 a) {
-  return in_double(a, cosine_of);
+F32 sine(F32 a, Control control) {
+  return within_turns(a, in_double(a, sine_of), 0, control);
+}
+F32 cosine(F32 a, Control control) {
+  return within_turns(a, in_double(a, cosine_of), 1, control);
 }
 
 template <F32 (*Fn)(F32)>
 Half of_half(Half a) {
   return {Fn(a.v)};
+}
+template <F32 (*Fn)(F32, Control)>
+Half angle_of_half(Half a, Control control) {
+  return {Fn(a.v, control)};
 }
 
 // Where a half overflows single precision doesn't yet: the two are told apart by FP16_OVFL.
@@ -161,9 +171,9 @@ constexpr Entry kTable[] = {
     to_nearest(rare<logarithm>(Op::v_log_legacy_f32)),
     rare<of_half<logarithm>>(Op::v_log_f16),
     to_nearest(rare<sine>(Op::v_sin_f32)),
-    rare<of_half<sine>>(Op::v_sin_f16),
+    rare<angle_of_half<sine>>(Op::v_sin_f16),
     to_nearest(rare<cosine>(Op::v_cos_f32)),
-    rare<of_half<cosine>>(Op::v_cos_f16),
+    rare<angle_of_half<cosine>>(Op::v_cos_f16),
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ constexpr uint32_t kHigh = 1u << 25;          ///< The source is the high half o
 constexpr uint32_t kHighResult = 1u << 28;    ///< The result goes to the high half; the low one stays.
 constexpr uint32_t kKeepHigh = 1u << 29;      ///< The result goes to the low half; the high one stays.
 constexpr uint32_t kFiniteHalves = 1u << 30;  ///< Half precision overflows to its largest number.
+constexpr uint32_t kFewTurns = 1u << 31;      ///< Sine and cosine know 256 turns either way.
 constexpr uint32_t kPost = kClamp | 3u << kOmodShift;
 }  // namespace aux
 
@@ -65,6 +66,7 @@ struct Control {
     constexpr uint32_t kBoth = aux::kFlushInputs32 | aux::kFlushResults32;
     return (aux & kBoth) == kBoth;
   }
+  constexpr bool knows_few_turns() const { return (aux & aux::kFewTurns) != 0; }
   constexpr bool wave64() const { return (aux & aux::kWave64) != 0; }
 };
 
@@ -360,8 +362,11 @@ template <class F>
     value = value == 0 ? F{} : value;  // -0 becomes +0
   }
   if ((control.aux & aux::kClamp) != 0) {
-    const F clamped = value > 0 ? (value < 1 ? value : F{} + 1) : F{};
-    value = control.dx10_clamp() ? clamped : (value != value ? value : clamped);
+    // Compared as integers: MODE may keep denormals in results while operands have none.
+    using Bits = decltype(value == value);
+    const Bits bits = bits_as<Bits>(value), one = bits_as<Bits>(F{} + 1);
+    const F clamped = bits > 0 ? (bits < one ? value : F{} + 1) : F{};
+    value = value != value ? (control.dx10_clamp() ? F{} : value) : clamped;
   }
   return value;
 }
