@@ -68,6 +68,13 @@ TEST(Scalar, KillsTheWave) {
   EXPECT_EQ(t.s(20), 5u);
 }
 
+TEST(Scalar, TheEndOfTheCodeIsAnIllegalInstruction) {
+  TestWave t(gfx(10, 3, 0));
+  EXPECT_EQ(t.run({0xbe940385, 0xbf9f0000, 0xbe940386}), Stop::kIllegal);
+  EXPECT_EQ(t.s(20), 5u);
+  EXPECT_EQ(pc_of(t.wave.op), t.code_buffer.va + 4);
+}
+
 TEST(Scalar, IndexedDestinationsOfInstructionsAcrossLanes) {
   TestWave t(gfx(9, 0, 0));
   t.s(2) = 5;

@@ -75,8 +75,10 @@ Domain domain_of(Op op) {
   const std::string_view text = name(op);
   if (text.starts_with("image_")) return Domain::kImage;
   if (text == "exp" || text.starts_with("v_interp") || text.starts_with("ds_gws") ||
-      text.starts_with("ds_ordered"))
+      text.starts_with("ds_ordered") || op == Op::s_endpgm_ordered_ps_done ||
+      op == Op::v_screen_partition_4se_b32) {
     return Domain::kGraphics;
+  }
   if (text.starts_with("v_mfma") || text.starts_with("v_accvgpr")) return Domain::kMatrix;
   if (text.starts_with("v_")) return Domain::kVector;
   if (!text.starts_with("s_")) return Domain::kMemory;
@@ -98,7 +100,10 @@ std::string_view approximation(Op op) {
   if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32) return "DEBUG of MODE does nothing";
   if (op == Op::s_getreg_b32) {
     return "TRAPSTS: what the manuals leave open of arithmetic exceptions is as docs/vgpu-isa.md says; "
-           "EXCP_CYCLE has its lower two bits, on gfx10 none";
+           "EXCP_CYCLE has its lower two bits, on gfx10 none. HW_ID: places that nothing depends on";
+  }
+  if (op == Op::s_sendmsg || op == Op::s_sendmsghalt) {
+    return "interrupts, save wave, get doorbell; messages of graphics and debuggers stop the queue";
   }
   return {};
 }
@@ -108,6 +113,7 @@ std::vector<OperationFidelity> operation_fidelity(std::span<const Target> target
   const auto rows = tables::rows();
   for (uint16_t row = 0; row != rows.size(); ++row) {
     Tally& tally = tallies[static_cast<size_t>(rows[row].op)];
+    const bool is_illegal = rows[row].op == Op::s_code_end;  // by definition: refusing it is executing it
     uint8_t asked = 0;
     for (const Target& target : targets) {
       const auto family = static_cast<uint8_t>(1u << static_cast<unsigned>(target.family()));
@@ -115,7 +121,7 @@ std::vector<OperationFidelity> operation_fidelity(std::span<const Target> target
       if ((asked & family) != 0 || !plain_instruction(target, row, instruction)) continue;
       asked |= family;
       tally.generations |= family;
-      tally.add(target, instruction, refusal(target, instruction));
+      tally.add(target, instruction, is_illegal ? std::string_view{} : refusal(target, instruction));
     }
   }
   std::vector<OperationFidelity> found;
