@@ -6,6 +6,11 @@
 #include "plugins/vgpu/cp/fidelity.hpp"
 
 namespace rigel::vgpu {
+namespace {
+
+constexpr uint32_t kDwordsPerPacket = aql::kPacketBytes / 4;
+
+}  // namespace
 
 AqlQueue::AqlQueue(QueueContext& context, const QueueConfig& config, std::function<void()> wake)
     : ComputeQueue(context, config, std::move(wake)),
@@ -31,8 +36,12 @@ void AqlQueue::ring(uint64_t value) noexcept {
     if (value != UINT64_MAX) raise_limit(value + 1);
     return;
   }
-  // 32 bits that wrap: forward is what is less than half way round ahead.
   const auto narrow = static_cast<uint32_t>(value);
+  if (config_.doorbell_in_dwords) {
+    rung32_.store(narrow, std::memory_order_release);
+    return;
+  }
+  // 32 bits that wrap: forward is what is less than half way round ahead.
   uint32_t seen = rung32_.load(std::memory_order_relaxed);
   while (static_cast<int32_t>(narrow - seen) > 0 &&
          !rung32_.compare_exchange_weak(seen, narrow, std::memory_order_acq_rel)) {
@@ -49,20 +58,28 @@ bool AqlQueue::read_write_pointer() {
   if (!memory_.load(config_.write_pointer_va, index)) return false;
   if (index == 0) return true;
   if (generation() == Generation::kGfx8) {
-    ring(index);
+    ring(config_.doorbell_in_dwords ? index % slots_ * kDwordsPerPacket : index);
   } else {
     raise_limit(index);
   }
   return true;
 }
 
+uint64_t AqlQueue::rung_ahead() const {
+  const uint32_t rung = rung32_.load(std::memory_order_acquire);
+  if (config_.doorbell_in_dwords) {
+    // The ring is mapped twice, and offsets run over both: what is further ahead than one of them is behind.
+    const uint64_t ahead = (rung / kDwordsPerPacket - next_id_) % slots_;
+    return ahead <= slots_ / 2 ? ahead : 0;
+  }
+  return static_cast<uint64_t>(std::max(static_cast<int32_t>(rung - static_cast<uint32_t>(next_id_)), 0));
+}
+
 bool AqlQueue::ready() const {
   if (has_finished()) return true;
   if (stopped()) return false;
   if (in_pm4_ || asked_ || reclaim_ || look_at_write_index_.load(std::memory_order_relaxed)) return true;
-  if (generation() == Generation::kGfx8) {
-    return rung32_.load(std::memory_order_acquire) != static_cast<uint32_t>(next_id_);
-  }
+  if (generation() == Generation::kGfx8) return rung_ahead() != 0;
   return limit_.load(std::memory_order_acquire) > next_id_;
 }
 
@@ -144,11 +161,7 @@ Outcome AqlQueue::run_packet() {
   }
   if (in_pm4_) return run_pm4();
   uint64_t limit = limit_.load(std::memory_order_acquire);
-  if (generation() == Generation::kGfx8) {
-    const auto ahead =
-        static_cast<int32_t>(rung32_.load(std::memory_order_acquire) - static_cast<uint32_t>(next_id_));
-    limit = next_id_ + static_cast<uint64_t>(std::max(ahead, 0));
-  }
+  if (generation() == Generation::kGfx8) limit = next_id_ + rung_ahead();
   if (next_id_ >= limit) return Outcome::kIdle;
   // A wild doorbell cannot make a packet run twice: at most one ring is under way. The ring of gfx8 is half
   // of what is mapped.

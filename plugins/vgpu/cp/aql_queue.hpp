@@ -7,6 +7,7 @@
 //
 // Doorbells. gfx9 on: 64 bits, the index of a packet; several producers may ring in any order, the highest
 // counts. gfx8: 32 bits, the index plus one; rings that go back are dropped, and the ring is mapped twice.
+// Tonga has gfx7's: the end of the packets as an offset in dwords in the ring and its second mapping.
 //
 // The queue structure is found as firmware finds it: from the read index's address and the offset stored
 // after it.
@@ -63,6 +64,8 @@ class AqlQueue final : public ComputeQueue {
 
   uint64_t slot_va(uint64_t id) const { return config_.ring_va + (id & (slots_ - 1)) * aql::kPacketBytes; }
   void raise_limit(uint64_t limit) noexcept;
+  /// gfx8: how many packets from next_id_ on doorbells have covered.
+  uint64_t rung_ahead() const;
 
   std::atomic<uint64_t> limit_{0};   // packets below this were covered by a doorbell
   std::atomic<uint32_t> rung32_{0};  // gfx8: the doorbell as it was written

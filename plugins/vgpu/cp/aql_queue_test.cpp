@@ -727,6 +727,42 @@ TEST_P(AqlQueue, DropsLegacyRingsThatGoBack) {
   EXPECT_EQ(bus.stopped(1), "");
 }
 
+// As Tonga has them: a ring that is full to the last packet, at every place of the ring.
+TEST_P(AqlQueue, TakesLegacyRingsInDwordsOfTheRingAndItsSecondMapping) {
+  if (!gfx8()) GTEST_SKIP() << "gfx8";
+  TestAqlQueue in_dwords(bus, cp, gfx(), 5, 64, 7, nullptr, true);
+  uint64_t sent = 0;
+  signals.set(0, 0);
+  for (const uint64_t count : {1u, 64u, 63u, 64u, 64u, 2u}) {
+    for (uint64_t i = 0; i < count; ++i) in_dwords.write(barrier_packet({}, signals.handle(0)));
+    EXPECT_EQ(cp.run(), 0u) << "before it is rung";
+    in_dwords.ring((sent += count) - 1);
+    cp.run();
+    EXPECT_EQ(signals.value(0), -static_cast<int64_t>(sent));
+    EXPECT_EQ(in_dwords.read_index(), sent);
+  }
+  cp.ring_doorbell(5, (sent - 1) % 128 * 16);  // back
+  EXPECT_EQ(cp.run(), 0u);
+  EXPECT_EQ(bus.stopped(5), "");
+}
+
+// The write index is in packets, whatever doorbells are in.
+TEST_P(AqlQueue, FindsTheWriteIndexBesideDoorbellsInDwords) {
+  if (!gfx8()) GTEST_SKIP() << "gfx8";
+  TestAqlQueue in_dwords(bus, cp, gfx(), 5, 64, 7, nullptr, true);
+  cp.run();
+  ASSERT_EQ(cp.update_queue(5, 0, 0, 7, 0), QueueRequestError::kNone);
+  signals.set(0, 3);
+  for (int i = 0; i < 3; ++i) in_dwords.write(barrier_packet({}, signals.handle(0)));
+  in_dwords.amd().max_legacy_doorbell_dispatch_id_plus_1 = 3;
+  EXPECT_EQ(cp.run(), 0u);
+  const QueueConfig& config = in_dwords.config();
+  ASSERT_EQ(cp.update_queue(5, config.ring_va, static_cast<uint32_t>(config.ring_bytes), 7, 100),
+            QueueRequestError::kNone);
+  cp.run();
+  EXPECT_EQ(signals.value(0), 0);
+}
+
 TEST_P(AqlQueue, TracesWhatItDoes) {
   bus.traces = true;
   signals.set(0, 1);

@@ -53,6 +53,8 @@ struct QueueConfig {
   /// ones. Memory keeps only the last of several rings: for AQL from gfx9 on, where several producers may
   /// ring in any order, a ring that is taken from memory therefore also looks at the write index.
   void* doorbell = nullptr;
+  /// AQL on gfx8: doorbells take the end of the packets as an offset in dwords, not as an index (Tonga).
+  bool doorbell_in_dwords = false;
 };
 
 /// Why a queue cannot be created or changed. kNone is success.

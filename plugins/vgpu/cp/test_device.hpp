@@ -105,7 +105,7 @@ class Signals {
 class TestAqlQueue {
  public:
   TestAqlQueue(FakeBus& bus, CommandProcessor& cp, uint32_t gfx, uint32_t id, uint32_t packets = 64,
-               uint32_t priority = 7, void* doorbell = nullptr)
+               uint32_t priority = 7, void* doorbell = nullptr, bool doorbell_in_dwords = false)
       : cp_(cp), gfx_(gfx), id_(id), packets_(packets) {
     const uint64_t bytes = packets * 64;
     const bool doubled = gfx < 90000;
@@ -130,6 +130,7 @@ class TestAqlQueue {
                              : offsetof(amd_queue_t, write_dispatch_id));
     config_.priority = priority;
     config_.doorbell = doorbell;
+    config_.doorbell_in_dwords = doorbell_in_dwords;
     EXPECT_EQ(cp.create_queue(config_), QueueRequestError::kNone);
   }
 
@@ -158,7 +159,11 @@ class TestAqlQueue {
     return index;
   }
   void ring(uint64_t index) {
-    cp_.ring_doorbell(id_, gfx_ < 90000 ? static_cast<uint32_t>(index + 1) : index);
+    if (config_.doorbell_in_dwords) {
+      cp_.ring_doorbell(id_, (index + 1) % (2 * packets_) * 16);
+    } else {
+      cp_.ring_doorbell(id_, gfx_ < 90000 ? static_cast<uint32_t>(index + 1) : index);
+    }
   }
   uint64_t submit(const aql::Packet& packet) {
     const uint64_t index = write(packet);

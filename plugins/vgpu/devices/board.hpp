@@ -26,6 +26,9 @@ struct Cache {
   uint32_t shared_by_cus = 0;  ///< 0: by all.
 };
 
+/// The one chip of its generation that is not like the others.
+constexpr uint32_t kTongaVersion = 80002;
+
 struct Board {
   std::string name;                 ///< "vega10"
   std::string marketing_name;       ///< "Radeon Instinct MI25"
@@ -80,6 +83,11 @@ struct Board {
   uint32_t compute_units() const { return shader.simd_count / shader.simd_per_cu; }
   uint32_t shader_engines() const { return shader.array_count / shader.arrays_per_engine; }
   uint32_t doorbell_bytes() const { return gfx_major() < 9 ? 4 : 8; }
+  /// Whether doorbells of AQL queues take dwords and not packets, as gfx7's and Tonga's do.
+  bool doorbell_in_dwords() const { return gfx_major() < 9 && (capability >> 12 & 3) == 0; }
+  /// Whether waves can be saved and restored. Queues need the memory for it all the same.
+  bool saves_waves() const { return gfx_target_version != kTongaVersion; }
+  uint32_t end_of_pipe_bytes() const { return gfx_target_version == kTongaVersion ? 0x8000 : 0x1000; }
   /// What a process owns of the doorbell aperture.
   uint32_t doorbell_slice_bytes() const { return doorbell_bytes() * 1024; }
   /// The context save area that CREATE_QUEUE asks for.

@@ -95,15 +95,27 @@ TEST(Board, SaveAreaSizesAreTheThunks) {
     const char* name;
     uint32_t control, context, debug;
   };
-  for (const Row& row :
-       {Row{"fiji", 0x5000, 0x1545000, 0x10000}, Row{"polaris10", 0x3000, 0xbf7000, 0xb400},
-        Row{"vega10", 0x5000, 0x1545000, 0x10000}, Row{"vega20", 0x5000, 0x13f1000, 0x10000},
-        Row{"navi10", 0x4000, 0xd4c000, 0xa000}, Row{"navi21", 0x7000, 0x1a97000, 0x14000}}) {
+  for (const Row& row : {Row{"fiji", 0x5000, 0x1545000, 0x10000}, Row{"polaris10", 0x3000, 0xbf7000, 0xb400},
+                         Row{"tonga", 0x3000, 0xaa3000, 0xa000}, Row{"vega10", 0x5000, 0x1545000, 0x10000},
+                         Row{"vega20", 0x5000, 0x13f1000, 0x10000}, Row{"navi10", 0x4000, 0xd4c000, 0xa000},
+                         Row{"navi21", 0x7000, 0x1a97000, 0x14000}}) {
     const auto area = find_board(row.name)->save_area();
     EXPECT_EQ(area.control_stack_bytes, row.control) << row.name;
     EXPECT_EQ(area.context_bytes, row.context) << row.name;
     EXPECT_EQ(area.debug_bytes, row.debug) << row.name;
   }
+}
+
+TEST(Board, TongaIsNotLikeOthersOfItsGeneration) {
+  const BoardOr tonga = find_board("gfx802"), fiji = find_board("gfx803");
+  ASSERT_TRUE(tonga);
+  EXPECT_TRUE(tonga->doorbell_in_dwords());
+  EXPECT_FALSE(tonga->saves_waves());
+  EXPECT_EQ(tonga->end_of_pipe_bytes(), 0x8000u);
+  EXPECT_FALSE(fiji->doorbell_in_dwords());
+  EXPECT_TRUE(fiji->saves_waves());
+  EXPECT_EQ(fiji->end_of_pipe_bytes(), 0x1000u);
+  EXPECT_FALSE(find_board("vega10")->doorbell_in_dwords());
 }
 
 TEST(BoardSchema, AMissingKeyIsNamedByItsPath) {

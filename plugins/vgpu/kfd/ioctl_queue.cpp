@@ -21,7 +21,6 @@ T& args(const IoctlCall& call) {
 constexpr uint64_t kPage = PageTable::kPageBytes;
 constexpr uint32_t kMaxQueues = 1024;       // of one process
 constexpr ptrdiff_t kMaxQueuesOfGpu = 127;  // of one process: what the hardware's scheduler takes
-constexpr uint64_t kEopBytes = 4096;
 
 // Doorbells from gfx9 on, as amdkfd lays them out: the SDMA engines' are at fixed places, those of odd queues
 // half a slice further on; compute queues take the lowest that is free of the rest.
@@ -123,8 +122,9 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   Buffer* const ring = held.back();
   if (is_compute(a.queue_type)) {
     if (a.eop_buffer_address != 0) {
-      if (a.eop_buffer_size != kEopBytes) return warn("the end-of-pipe buffer has not 4096 bytes");
-      if (!hold(a.eop_buffer_address, kEopBytes)) {
+      if (a.eop_buffer_size != board.end_of_pipe_bytes())
+        return warn("the end-of-pipe buffer has not the chip's size");
+      if (!hold(a.eop_buffer_address, a.eop_buffer_size)) {
         return warn("the end-of-pipe buffer is not a buffer of its own, of its size, mapped to this GPU");
       }
     }
@@ -210,6 +210,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   config.priority = a.queue_priority;
   config.percentage = queue->percentage;
   config.doorbell = queue->doorbell_slot;
+  config.doorbell_in_dwords = config.kind == QueueKind::kAql && board.doorbell_in_dwords();
   gpu->note_queue(queue->id, {queue->save_area_va, process.runtime_enabled_, queue->doorbell_index()});
   if (const Errno error = errno_of(gpu->processor().create_queue(config)); error != 0) {
     gpu->forget_queue(queue->id);
@@ -327,10 +328,10 @@ Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
   const std::lock_guard lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
-  if (it->second->sdma || it->second->percentage != 0) return EINVAL;
+  const Board& board = it->second->gpu->gpu().board;
+  if (it->second->sdma || it->second->percentage != 0 || !board.saves_waves()) return EINVAL;
   a.ctl_stack_used_size = 0;
   a.save_area_used_size = 0;
-  const Board& board = it->second->gpu->gpu().board;
   if (board.gfx_major() < 9) return 0;
   // Where the control stack and the waves' state begin, and how much of each there is: both end where the
   // other begins.

@@ -97,6 +97,7 @@ TEST_P(RocminfoBoard, IsListedWithItsProperties) {
 INSTANTIATE_TEST_SUITE_P(All, RocminfoBoard,
                          ::testing::Values(Expected{"fiji", "gfx803", "64", "4", "64", "0x7300", "1000"},
                                            Expected{"polaris10", "gfx803", "36", "4", "64", "0x67df", "1366"},
+                                           Expected{"tonga", "gfx802", "32", "4", "64", "0x6938", "970"},
                                            Expected{"vega10", "gfx900", "64", "4", "64", "0x6860", "1500"},
                                            Expected{"vega20", "gfx906", "60", "4", "64", "0x66af", "1801"},
                                            Expected{"navi10", "gfx1010", "40", "2", "32", "0x731f", "2100"},
