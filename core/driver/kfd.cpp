@@ -219,10 +219,9 @@ void* Kfd::map_special(const KfdGpu& gpu, uint32_t kind, uint64_t size, uint64_t
   const auto object = alloc_object(arguments);
   if (object) {
     const uint32_t id = gpu.gpu_id;
-    // The object says where it is; older kernels tell the doorbells' place with the queue only.
-    const uint64_t from = arguments.mmap_offset != 0 ? arguments.mmap_offset : offset;
+    // What the object says of its place is meant for the render node, and there is nothing for doorbells.
     if (map(*object, {&id, 1}) == HSA_STATUS_SUCCESS &&
-        transport_->mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, from) !=
+        transport_->mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, offset) !=
             nullptr) {
       handle = *object;
       return address;

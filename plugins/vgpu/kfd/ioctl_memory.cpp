@@ -93,7 +93,10 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
       buffer.mmap_offset = process.make_mmap_offset(buffer.object);
       break;
     case Kind::kDoorbell:
-      a.mmap_offset = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(a.gpu_id);
+      // Of the render node, as for other memory, where there is nothing to map: doorbells are mapped by what
+      // CREATE_QUEUE returns.
+      a.mmap_offset = process.make_mmap_offset(buffer.object);
+      process.drop_mmap_offset(a.mmap_offset);
       break;
     case Kind::kMmio:
       a.mmap_offset = KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(a.gpu_id);

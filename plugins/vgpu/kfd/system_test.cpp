@@ -164,6 +164,23 @@ TEST(KfdMemory, OneKindIsAllocated) {
   EXPECT_EQ(t.allocate(KFD_MEM_GTT | KFD_MEM_VRAM, 4096, kVa).error, 0) << "of two kinds, the first";
 }
 
+// In the kernel, what is returned is a place in the render node's mappings where there is nothing; doorbells
+// are mapped by the offset that CREATE_QUEUE returns.
+TEST(KfdMemory, DoorbellsAreNotMappedByWhatTheirObjectReturns) {
+  TestSystem t("gfx900:vram=64M");
+  t.acquire();
+  const auto doorbells = t.allocate(KFD_MEM_DOORBELL | kRw, 8192, kVa);
+  ASSERT_EQ(doorbells.error, 0);
+  ASSERT_NE(doorbells.offset, 0u);
+  void* page = nullptr;
+  for (const int32_t fd : {t.kfd, t.render[0]}) {
+    EXPECT_LT(t.system->mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, doorbells.offset, &page),
+              0);
+  }
+  const uint64_t base = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(t.gpu_id());
+  EXPECT_EQ(t.system->mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, t.kfd, base, &page), 0);
+}
+
 TEST(KfdMemory, GpusSeeWhatIsMappedToThemAndNothingElse) {
   TestSystem t("gfx900:vram=64M,gfx906:vram=64M");
   t.acquire();
