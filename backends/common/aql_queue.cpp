@@ -46,19 +46,17 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   fill_in(desc);
 
   const SaveArea save = save_area(device_.family, device_.chip, device_.facts);
-  if (memory_.save_area) {
-    SaveAreaHeader header{};
-    if (device_.driver.exceptions != 0) {
-      status = host->signal->create(host->self, 0, &exceptions_);
-      if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no signal for a queue's exceptions");
-      const auto& signal = *reinterpret_cast<const amd_signal_t*>(exceptions_);
-      header.error_reason_va = reinterpret_cast<uint64_t>(&signal.value);
-      header.error_event_id = signal.event_id;
-    }
-    header.debug_offset = save.area_bytes;
-    header.debug_bytes = save.debug_bytes;
-    std::memcpy(memory_.save_area.data(), &header, sizeof header);
+  SaveAreaHeader header{};
+  if (device_.driver.exceptions != 0) {
+    status = host->signal->create(host->self, 0, &exceptions_);
+    if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no signal for a queue's exceptions");
+    const auto& signal = *reinterpret_cast<const amd_signal_t*>(exceptions_);
+    header.error_reason_va = reinterpret_cast<uint64_t>(&signal.value);
+    header.error_event_id = signal.event_id;
   }
+  header.debug_offset = save.area_bytes;
+  header.debug_bytes = save.debug_bytes;
+  std::memcpy(memory_.save_area.data(), &header, sizeof header);
   kfd_create_queue arguments{};
   arguments.ring_base_address = memory_.ring.address();
   arguments.write_pointer_address = memory_.control.address() + ring_.write_index_offset;
@@ -70,11 +68,9 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   arguments.queue_priority = priority_ = kPriorities[HSABE_PRIORITY_NORMAL];
   arguments.eop_buffer_address = memory_.end_of_pipe.address();
   arguments.eop_buffer_size = memory_.end_of_pipe.size();
-  if (memory_.save_area) {
-    arguments.ctx_save_restore_address = memory_.save_area.address();
-    arguments.ctx_save_restore_size = save.area_bytes;
-    arguments.ctl_stack_size = save.control_stack_bytes;
-  }
+  arguments.ctx_save_restore_address = memory_.save_area.address();
+  arguments.ctx_save_restore_size = save.area_bytes;
+  arguments.ctl_stack_size = save.control_stack_bytes;
   if (const int32_t problem = device_.ioctl(KFD_NR_CREATE_QUEUE, arguments); problem != 0) {
     return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the driver makes no queue: %s",
                   std::strerror(-problem));
@@ -232,10 +228,8 @@ const hsa_kernel_dispatch_packet_t& AqlQueue::current_packet() const {
 }
 
 void AqlQueue::release_current_packet() {
-  constexpr uint32_t kShift = HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE, kMask = 3u << kShift;
   auto& header = const_cast<uint16_t&>(current_packet().header);
-  const uint32_t value = (header & ~kMask) | HSA_FENCE_SCOPE_SYSTEM << kShift;
-  std::atomic_ref(header).store(static_cast<uint16_t>(value), std::memory_order_release);
+  std::atomic_ref(header).store(releasing_to_system(header), std::memory_order_release);
 }
 
 bool AqlQueue::serve(uint64_t reason) {
@@ -341,7 +335,8 @@ bool AqlQueue::has_packets() const {
 }
 
 bool AqlQueue::has_waves() const {
-  if (!memory_.save_area) return false;  // they have ended before the driver took the queue off
+  // Where they cannot be saved they have ended before the driver took the queue off.
+  if (device_.has_quirk(kQuirkNoWaveSave)) return false;
   kfd_get_queue_wave_state arguments{memory_.save_area.address(), 0, 0, queue_id_, 0};
   if (device_.ioctl(KFD_NR_GET_QUEUE_WAVE_STATE, arguments) != 0) return true;
   return arguments.ctl_stack_used_size != 0 || arguments.save_area_used_size != 0;

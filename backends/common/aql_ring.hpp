@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <hsa/amd_hsa_queue.h>
+#include <hsa/hsa.h>
 
 #include "backends/common/chip.hpp"
 
@@ -39,15 +40,18 @@ inline AqlRing aql_ring(const Family& family, Quirks quirks, uint32_t packets) {
   return ring;
 }
 
-/// What the doorbell register is given when `index` is the last packet written.
-constexpr uint64_t doorbell_value(uint32_t doorbell, uint64_t index) {
-  return doorbell == HSABE_DOORBELL_INDEX64 ? index : static_cast<uint32_t>(index + 1);
+/// What the doorbell register of a queue of `packets` is given when `index` is the last packet written.
+constexpr uint64_t doorbell_value(uint32_t doorbell, uint32_t packets, uint64_t index) {
+  constexpr uint64_t kDwords = kAqlPacketBytes / 4;
+  if (doorbell == HSABE_DOORBELL_INDEX64) return index;
+  if (doorbell == HSABE_DOORBELL_DWORDS32_LEGACY) return (index + 1) % (uint64_t{packets} * 2) * kDwords;
+  return static_cast<uint32_t>(index + 1);
 }
 
-/// Whether a legacy doorbell moves on: the register is 32 bits, and processors take a smaller value for a
-/// lap.
-constexpr bool legacy_doorbell_advances(uint64_t index, uint64_t max_rung_plus_1) {
-  return index + 1 > max_rung_plus_1;
+/// A packet's header whose release is to the system, whatever it was.
+constexpr uint16_t releasing_to_system(uint16_t header) {
+  constexpr uint32_t kShift = HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE, kMask = 3u << kShift;
+  return static_cast<uint16_t>((header & ~kMask) | HSA_FENCE_SCOPE_SYSTEM << kShift);
 }
 
 }  // namespace rigel::gfx

@@ -47,7 +47,7 @@ struct Family {
   std::span<const Chip> chips;
   std::span<const Board> boards;  ///< sorted by id
   std::span<const QuirkRule> quirks;
-  uint32_t doorbell;  ///< HSABE_DOORBELL_
+  uint32_t doorbell;  ///< HSABE_DOORBELL_, but for aql_doorbell()
   SdmaVersion sdma;
   uint32_t wave_size;     ///< preferred
   uint32_t waves_per_cu;  ///< that amdkfd reckons with when it saves a compute unit
@@ -60,6 +60,10 @@ struct Family {
 
 /// The chip with that version, or null.
 const Chip* find_chip(const Family& family, GfxVersion version);
+
+/// HSABE_DOORBELL_ of a device's AQL queues: the family's, unless the node says that its doorbells take
+/// dwords.
+uint32_t aql_doorbell(const Family& family, const NodeFacts& facts);
 
 /// The code name of the board, or an empty string.
 std::string_view find_code_name(const Family& family, uint32_t device_id);

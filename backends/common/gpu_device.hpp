@@ -56,7 +56,7 @@ struct QueueMemory {
   Block control;  // the amd_queue_t
   Block ring;
   Block end_of_pipe;
-  Block save_area;  // empty if the chip cannot save waves
+  Block save_area;
 };
 
 class Device {

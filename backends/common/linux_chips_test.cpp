@@ -91,7 +91,9 @@ TEST(LinuxChips, AreTakenAndNamedByEveryIdTheyHave) {
   for (const LinuxChip& chip : kChips) {
     for (const uint16_t id : chip.ids) {
       SCOPED_TRACE(std::string(chip.code_name) + " " + std::to_string(id));
-      const uint32_t doorbell_kind = chip.version.major == 8 ? 1 : 2;  // of 4 bytes before gfx9, then of 8
+      // Of 4 bytes before gfx9, then of 8 (kfd_topology.c); Tonga's are gfx7's.
+      const bool tonga = chip.code_name == "Tonga";
+      const uint32_t doorbell_kind = tonga ? 0 : chip.version.major == 8 ? 1 : 2;
       auto node =
           testing::make_node(chip.version, {id, 8, 2, 2, 1, 10, chip.family->wave_size, doorbell_kind});
       hsabe_caps_t caps{};
@@ -99,8 +101,10 @@ TEST(LinuxChips, AreTakenAndNamedByEveryIdTheyHave) {
       const char* why = "";
       ASSERT_EQ(select(*chip.family, node.get(), &caps, &why), HSA_STATUS_SUCCESS) << why;
       EXPECT_EQ(hsabe::view(caps.product_name), chip.code_name);
-      EXPECT_EQ(caps.doorbell, doorbell_kind == 2 ? HSABE_DOORBELL_INDEX64 : HSABE_DOORBELL_INDEX32_LEGACY);
-      EXPECT_EQ((caps.quirks & kQuirkNoWaveSave) != 0, chip.code_name == "Tonga");
+      constexpr uint32_t kKinds[] = {HSABE_DOORBELL_DWORDS32_LEGACY, HSABE_DOORBELL_INDEX32_LEGACY,
+                                     HSABE_DOORBELL_INDEX64};
+      EXPECT_EQ(caps.doorbell, kKinds[doorbell_kind]);
+      EXPECT_EQ((caps.quirks & kQuirkNoWaveSave) != 0, tonga);
     }
   }
 }

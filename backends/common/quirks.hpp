@@ -36,9 +36,10 @@ constexpr Quirks kQuirkHostCopyOnEngine0 = 1u << 7;
 constexpr Quirks kQuirkCodeCacheByFirmware = 1u << 8;
 /// Scratch that is given back after one use may be written late: the dispatch must release to the system.
 constexpr Quirks kQuirkScratchOnceNeedsRelease = 1u << 9;
-/// Waves cannot be saved and restored: queues of a process that is switched out must drain.
+/// Waves cannot be saved and restored: queues that are taken off the device must drain, and the driver has no
+/// trap handler that would call ours.
 constexpr Quirks kQuirkNoWaveSave = 1u << 10;
-/// The end-of-pipe buffer is 32 KiB, and doorbells are not in the GPU's address space.
+/// The end-of-pipe buffer is 32 KiB.
 constexpr Quirks kQuirkLargeEndOfPipe = 1u << 11;
 /// Work-groups of a cooperative queue do not all fit when every compute unit is counted.
 constexpr Quirks kQuirkCooperativeCuCount = 1u << 12;

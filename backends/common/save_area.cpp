@@ -20,7 +20,6 @@ constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
 
 SaveArea save_area(const Family& family, const Chip& chip, const NodeFacts& facts) {
   SaveArea area;
-  if ((find_quirks(family.quirks, facts) & kQuirkNoWaveSave) != 0) return area;
   const uint64_t cus = facts.compute_units() / facts.xcc_count;
   uint64_t waves = cus * family.waves_per_cu;
   if (family.wave_size == 64) waves = std::min<uint64_t>(waves, facts.engines() * kWavesPerEngineMax);

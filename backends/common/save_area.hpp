@@ -24,10 +24,10 @@ struct SaveArea {
   uint32_t control_stack_bytes = 0;  ///< of one XCC, as CREATE_QUEUE takes it
   uint32_t area_bytes = 0;           ///< of one XCC: control stack and waves, as CREATE_QUEUE takes it
   uint32_t debug_bytes = 0;          ///< of one XCC, behind the areas of all XCCs
-  uint64_t allocation_bytes = 0;     ///< of all XCCs, whole pages; 0: this chip cannot save waves
+  uint64_t allocation_bytes = 0;     ///< of all XCCs, whole pages
 };
 
-/// Zeroes if the chip has kQuirkNoWaveSave.
+/// Chips with kQuirkNoWaveSave do without, but from 6.12 on amdkfd wants it of their queues as well.
 SaveArea save_area(const Family& family, const Chip& chip, const NodeFacts& facts);
 
 /// Bytes of the end-of-pipe buffer of a compute queue.

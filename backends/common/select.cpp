@@ -29,10 +29,9 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
   const Chip* chip = find_chip(family, facts.version);
   if (chip == nullptr) return refuse("no chip of this family has that target version");
   if (facts.compute_units() == 0) return refuse("the node has no compute units");
-  const uint32_t doorbell_type = family.doorbell == HSABE_DOORBELL_INDEX64 ? 2 : 1;
-  if (facts.doorbell_type() == 0 && doorbell_type == 1)
-    return refuse("the node's doorbells take dwords of the ring, not packets: no such queue can be rung yet");
-  if (facts.doorbell_type() != doorbell_type) return refuse("the node's doorbells are of another generation");
+  const bool wide = facts.doorbell_type() == 2;
+  if (facts.doorbell_type() > 2 || wide != (family.doorbell == HSABE_DOORBELL_INDEX64))
+    return refuse("the node's doorbells are of another generation");
 
   const std::string_view code_name = find_code_name(family, facts.device_id);
   caps->name = hsabe::str(chip->processor);
@@ -40,7 +39,7 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
   caps->product_name = hsabe::str(code_name.empty() ? chip->processor : code_name);
   caps->device_type = HSA_DEVICE_TYPE_GPU;
   caps->features = HSABE_FEATURE_KERNEL_DISPATCH;
-  caps->doorbell = family.doorbell;
+  caps->doorbell = aql_doorbell(family, facts);
   caps->profile = (facts.capability & kCapabilityAts) != 0 ? HSA_PROFILE_FULL : HSA_PROFILE_BASE;
   caps->float_rounding = HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR;
   caps->fast_f16 = 1;

@@ -146,20 +146,65 @@ TEST(Quirks, EndWithTheFirmwareThatFixedThem) {
             0u);
 }
 
-TEST(Quirks, BelongToChips) {
-  const auto quirks = [](const Family& family, GfxVersion version) {
-    return find_quirks(family.quirks, testing::make_node(version, {0, 8, 4, 1, 1, 10, 64, 2}).facts());
+// Every bit of every chip, with microcode that has all corrections and with the first.
+TEST(Quirks, AreThoseOfTheChipAndItsMicrocode) {
+  struct Row {
+    const char* processor;
+    Quirks always, before;
   };
-  for (const Chip& chip : gfx9::kFamily.chips) {
-    SCOPED_TRACE(chip.processor);
-    EXPECT_EQ((quirks(gfx9::kFamily, chip.version) & kQuirkSdmaPollTwice) != 0, chip.processor != "gfx90a");
-    EXPECT_EQ((quirks(gfx9::kFamily, chip.version) & kQuirkSdmaSmallSubmission) != 0,
-              chip.version <= (GfxVersion{9, 0, 4}) || chip.processor == "gfx90c");
+  constexpr Quirks kGfx8 = kQuirkRingDoubled | kQuirkSdmaUnstable, kDiscrete = kQuirkRingDoubledByDriver,
+                   kTonga = kQuirkNoWaveSave | kQuirkLargeEndOfPipe, kOld = kQuirkScratchOnceNeedsRelease,
+                   kOldGfx80 = kOld | kQuirkCodeCacheByFirmware;
+  constexpr Quirks kPoll = kQuirkSdmaPollTwice, kSmall = kQuirkSdmaSmallSubmission,
+                   kFlush = kQuirkNoSdmaHdpFlush;
+  const Row rows[] = {
+      {"gfx801", kGfx8, kOldGfx80},
+      {"gfx802", kGfx8 | kDiscrete | kTonga, kOldGfx80},
+      {"gfx803", kGfx8 | kDiscrete, kOldGfx80},
+      {"gfx805", kGfx8 | kDiscrete, kOldGfx80},
+      {"gfx810", kGfx8, kOld},
+      {"gfx900", kPoll | kSmall, 0},
+      {"gfx902", kPoll | kSmall, 0},
+      {"gfx904", kPoll | kSmall, 0},
+      {"gfx906", kPoll, 0},
+      {"gfx908", kPoll, 0},
+      {"gfx909", kPoll, 0},
+      {"gfx90a", kQuirkHostCopyOnEngine0 | kQuirkCooperativeCuCount, 0},
+      {"gfx90c", kPoll | kSmall, 0},
+      {"gfx1010", kFlush, 0},
+      {"gfx1011", kFlush, 0},
+      {"gfx1012", kFlush, 0},
+      {"gfx1013", kFlush | kQuirkNoSdma, 0},
+      {"gfx1030", 0, 0},
+      {"gfx1031", 0, 0},
+      {"gfx1032", 0, 0},
+      {"gfx1033", 0, 0},
+      {"gfx1034", 0, 0},
+      {"gfx1035", 0, 0},
+      {"gfx1036", 0, 0},
+  };
+  const Row* row = std::begin(rows);
+  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily}) {
+    for (const Chip& chip : family->chips) {
+      SCOPED_TRACE(chip.processor);
+      ASSERT_NE(row, std::end(rows));
+      EXPECT_EQ(chip.processor, row->processor);
+      auto node = testing::make_node(chip.version, {0, 8, 4, 1, 1, 10, 64, 2});
+      EXPECT_EQ(find_quirks(family->quirks, node.facts()), row->always);
+      EXPECT_EQ(find_quirks(family->quirks, node.set("fw_version", 0).facts()), row->always | row->before);
+      ++row;
+    }
   }
-  for (const Chip& chip : gfx10::kFamily.chips) {
-    SCOPED_TRACE(chip.processor);
-    EXPECT_EQ((quirks(gfx10::kFamily, chip.version) & kQuirkNoSdma) != 0, chip.processor == "gfx1013");
-    EXPECT_EQ((quirks(gfx10::kFamily, chip.version) & kQuirkNoSdmaHdpFlush) != 0, chip.version.minor == 1);
+  EXPECT_EQ(row, std::end(rows));
+}
+
+TEST(Quirks, NameTheirSymptom) {
+  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily}) {
+    for (const QuirkRule& rule : family->quirks) {
+      EXPECT_FALSE(rule.symptom.empty()) << family->name << " bit " << rule.bit;
+      EXPECT_EQ(rule.firmware == QuirkRule::Firmware::kNone, rule.fixed_in == 0) << rule.symptom;
+      EXPECT_TRUE(rule.first <= rule.last) << rule.symptom;
+    }
   }
 }
 

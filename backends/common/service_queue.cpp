@@ -139,11 +139,12 @@ hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::
     std::atomic_ref(*slot_at(first + i)).store(headers[i], std::memory_order_release);
 
   const uint64_t last = next_ - 1;
-  if (device_.family.doorbell == HSABE_DOORBELL_INDEX32_LEGACY) {
+  const uint32_t kind = aql_doorbell(device_.family, device_.facts);
+  if (kind != HSABE_DOORBELL_INDEX64) {
     std::atomic_ref(const_cast<uint64_t&>(amd_->max_legacy_doorbell_dispatch_id_plus_1))
         .store(last + 1, std::memory_order_release);
   }
-  doorbell_.ring(doorbell_value(device_.family.doorbell, last));
+  doorbell_.ring(doorbell_value(kind, kPackets, last));
   return HSA_STATUS_SUCCESS;
 }
 

@@ -185,6 +185,7 @@ amd_signal_kind_t doorbell_kind(uint32_t doorbell) {
     case HSABE_DOORBELL_INDEX64:
       return AMD_SIGNAL_KIND_DOORBELL;
     case HSABE_DOORBELL_INDEX32_LEGACY:
+    case HSABE_DOORBELL_DWORDS32_LEGACY:
       return AMD_SIGNAL_KIND_LEGACY_DOORBELL;
     default:
       return AMD_SIGNAL_KIND_USER;
@@ -196,7 +197,9 @@ amd_signal_kind_t doorbell_kind(uint32_t doorbell) {
 Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request,
                                                   uint64_t cookie) {
   if (const Status status = check(agent, request); status != HSA_STATUS_SUCCESS) return error(status);
-  Signal* doorbell = signal_pool::create(-1, kSignalOfQueue, doorbell_kind(agent.caps().doorbell));
+  uint32_t attributes = kSignalOfQueue;
+  if (agent.caps().doorbell == HSABE_DOORBELL_DWORDS32_LEGACY) attributes |= kSignalDoorbellInDwords;
+  Signal* doorbell = signal_pool::create(-1, attributes, doorbell_kind(agent.caps().doorbell));
   if (doorbell == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");
   auto queue = std::make_shared<AgentQueue>(agent, request, *doorbell);
   if (const Status status = queue->start(request, cookie); status != HSA_STATUS_SUCCESS) return error(status);

@@ -95,9 +95,8 @@ void ring_legacy_doorbell(Signal& signal, uint64_t packet_index) {
     uint32_t rung = static_cast<uint32_t>(end);
     if (signal.has_attribute(kSignalDoorbellInDwords)) {
       constexpr uint32_t kDwordsPerPacket = 16;
-      const uint64_t packets = uint64_t{queue.hsa_queue.size}
-                               << signal.has_attribute(kSignalRingIsDoubleMapped);
-      rung = static_cast<uint32_t>((end & (packets - 1)) * kDwordsPerPacket);
+      const uint64_t mapped = uint64_t{queue.hsa_queue.size} * 2;
+      rung = static_cast<uint32_t>((end & (mapped - 1)) * kDwordsPerPacket);
     }
     if (signal.has_attribute(kSignalDoorbellIsCalled)) {
       signal.call_bell(rung);

@@ -68,10 +68,8 @@ enum SignalAttributes : uint32_t {
   kSignalAlarm = 1u << 21,
   /// A doorbell whose ring is mapped write-combining: a store fence goes before the doorbell.
   kSignalRingIsWriteCombined = 1u << 18,
-  /// A legacy doorbell that takes the ring offset in dwords and not the packet index.
+  /// A legacy doorbell that takes dwords, of a ring that is mapped twice in a row, and not the packet index.
   kSignalDoorbellInDwords = 1u << 19,
-  /// The ring of a kSignalDoorbellInDwords doorbell is mapped twice in a row, and offsets run over both.
-  kSignalRingIsDoubleMapped = 1u << 20,
   /// A doorbell that is rung by a call: `doorbell_call` is meant, which sees to the order itself.
   kSignalDoorbellIsCalled = 1u << 22,
   /// A doorbell: it ends with its queue. Those of queues in software are no different otherwise.

@@ -169,20 +169,9 @@ class LegacyDoorbellInDwords : public LegacyDoorbell {
   LegacyDoorbellInDwords() : LegacyDoorbell(kSignalDoorbellInDwords) {}
 };
 
-TEST_F(LegacyDoorbellInDwords, WrapsAtTheRing) {
+TEST_F(LegacyDoorbellInDwords, WrapsAtTwiceTheRing) {
   signal_->store(62);
   EXPECT_EQ(bell_, 63u * 16);
-  signal_->store(63);
-  EXPECT_EQ(bell_, 0u);
-}
-
-class LegacyDoorbellInDoubleMappedDwords : public LegacyDoorbell {
- protected:
-  LegacyDoorbellInDoubleMappedDwords()
-      : LegacyDoorbell(kSignalDoorbellInDwords | kSignalRingIsDoubleMapped) {}
-};
-
-TEST_F(LegacyDoorbellInDoubleMappedDwords, WrapsAtTwiceTheRing) {
   signal_->store(63);
   EXPECT_EQ(bell_, 64u * 16);
   signal_->store(127);

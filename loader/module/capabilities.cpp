@@ -83,7 +83,7 @@ Check check_heaps(const LoadedBackend& backend, const std::vector<hsabe_heap_t>&
 
 Check check_queues(const LoadedBackend& backend, const hsabe_caps_t& caps) {
   if (!backend.has_queue()) return no("features {:#x}, but the queue group is missing", caps.features);
-  if (caps.doorbell < HSABE_DOORBELL_INDEX64 || caps.doorbell > HSABE_DOORBELL_SIGNAL) {
+  if (caps.doorbell < HSABE_DOORBELL_INDEX64 || caps.doorbell > HSABE_DOORBELL_DWORDS32_LEGACY) {
     return no("doorbell kind {} is not known", caps.doorbell);
   }
   if (caps.queues_max == 0) return no("queues_max is 0");

@@ -121,7 +121,7 @@ TEST_F(Caps, AreRefusedForAFieldThatCannotBe) {
       {[](auto& c) { c.profile = 2; }, "profile 2 is not known"},
       {[](auto& c) { c.float_rounding = 3; }, "float_rounding 3 is not known"},
       {[](auto& c) { c.doorbell = 0; }, "doorbell kind 0 is not known"},
-      {[](auto& c) { c.doorbell = 4; }, "doorbell kind 4 is not known"},
+      {[](auto& c) { c.doorbell = 5; }, "doorbell kind 5 is not known"},
       {[](auto& c) { c.queues_max = 0; }, "queues_max is 0"},
       {[](auto& c) { c.queue_types = 0; }, "queue_types is 0"},
       {[](auto& c) { c.queue_min_size = 48; }, "queues of 48 to 131072 packets; both must be powers of two"},

@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 #define HSABE_ABI_MAJOR 1u
-#define HSABE_ABI_MINOR 4u
+#define HSABE_ABI_MINOR 5u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -282,7 +282,10 @@ enum {
   /* The 32-bit index + 1, to a mapped register, monotonic, under amd_queue_t.legacy_doorbell_lock (gfx8). */
   HSABE_DOORBELL_INDEX32_LEGACY = 2,
   /* An ordinary signal that the backend's own thread waits on. */
-  HSABE_DOORBELL_SIGNAL = 3
+  HSABE_DOORBELL_SIGNAL = 3,
+  /* Since 1.5. As HSABE_DOORBELL_INDEX32_LEGACY, but in dwords of a ring that is mapped twice in a row, and
+   * back at its begin after both: (index + 1) % (2 * packets) * 16 (gfx7, Tonga). */
+  HSABE_DOORBELL_DWORDS32_LEGACY = 4
 };
 
 enum {

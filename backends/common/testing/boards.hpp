@@ -40,7 +40,8 @@ inline std::vector<BoardCase> every_board() {
       {"navi21", &gfx10::kFamily},
   };
   if (HSABE_SANITIZER == HSABE_SANITIZER_NONE)
-    boards.insert(boards.begin(), {{"fiji", &gfx8::kFamily}, {"polaris10", &gfx8::kFamily}});
+    boards.insert(boards.begin(),
+                  {{"fiji", &gfx8::kFamily}, {"polaris10", &gfx8::kFamily}, {"tonga", &gfx8::kFamily}});
   return boards;
 }
 

@@ -244,22 +244,20 @@ VirtualAqlQueue::VirtualAqlQueue(VirtualGpu& gpu, uint32_t packets)
   create.queue_priority = 7;
   create.eop_buffer_address = address(gpu.share(eop));
   create.eop_buffer_size = eop;
-  if (area.allocation_bytes != 0) {
-    auto* const memory = static_cast<std::byte*>(gpu.share(area.allocation_bytes));
-    const SaveAreaHeader header{.control_stack_offset = 0,
-                                .control_stack_bytes = 0,
-                                .wave_state_offset = 0,
-                                .wave_state_bytes = 0,
-                                .debug_offset = area.area_bytes,
-                                .debug_bytes = area.debug_bytes,
-                                .error_reason_va = 0,
-                                .error_event_id = 0,
-                                .reserved = 0};
-    std::memcpy(memory, &header, sizeof(header));
-    create.ctx_save_restore_address = address(memory);
-    create.ctx_save_restore_size = area.area_bytes;
-    create.ctl_stack_size = area.control_stack_bytes;
-  }
+  auto* const memory = static_cast<std::byte*>(gpu.share(area.allocation_bytes));
+  const SaveAreaHeader header{.control_stack_offset = 0,
+                              .control_stack_bytes = 0,
+                              .wave_state_offset = 0,
+                              .wave_state_bytes = 0,
+                              .debug_offset = area.area_bytes,
+                              .debug_bytes = area.debug_bytes,
+                              .error_reason_va = 0,
+                              .error_event_id = 0,
+                              .reserved = 0};
+  std::memcpy(memory, &header, sizeof(header));
+  create.ctx_save_restore_address = address(memory);
+  create.ctx_save_restore_size = area.area_bytes;
+  create.ctl_stack_size = area.control_stack_bytes;
   check(gpu.call(KFD_NR_CREATE_QUEUE, create), "CREATE_QUEUE");
   id_ = create.queue_id;
   doorbell_ = gpu.doorbell(create.doorbell_offset, id_);
@@ -282,7 +280,7 @@ uint64_t VirtualAqlQueue::submit(const std::array<uint32_t, 16>& slot) {
   std::memcpy(words + 1, slot.data() + 1, 60);
   std::atomic_ref(const_cast<uint64_t&>(queue_->write_dispatch_id)).store(next_, std::memory_order_release);
   std::atomic_ref(words[0]).store(slot[0], std::memory_order_release);
-  const uint64_t value = doorbell_value(gpu_.family().doorbell, index);
+  const uint64_t value = doorbell_value(aql_doorbell(gpu_.family(), gpu_.facts()), layout_.packets, index);
   if (gpu_.family().doorbell == HSABE_DOORBELL_INDEX64) {
     std::atomic_ref(*reinterpret_cast<uint64_t*>(doorbell_)).store(value, std::memory_order_release);
   } else {
