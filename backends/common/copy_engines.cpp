@@ -131,9 +131,7 @@ bool engines_wanted(const Device& device) {
   const char* const environment = std::getenv("HSA_ENABLE_SDMA");  // as ROCr takes it
   if (environment != nullptr && std::string_view(environment) == "0") wanted = "off";
   if (environment != nullptr && std::string_view(environment) == "1") wanted = "on";
-  if (wanted == "off" || device.has_quirk(kQuirkNoSdma) || device.facts.sdma_engines == 0) return false;
-  if (wanted == "on") return true;
-  return !device.has_quirk(kQuirkSdmaUnstable) && !device.facts.apu;
+  return sdma_serves(device.facts, device.quirks, wanted);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ NodeFacts read_node_facts(const hsabe_node_t& node) {
   facts.hive_id = property.wide("hive_id");
   facts.apu = property("cpu_cores_count") != 0;
   facts.xnack = property("xnack_enabled", (facts.capability & kCapabilityAts) != 0 ? 1 : 0) != 0;
+  facts.host_atomics = property("host_atomics", 1) != 0;
   facts.control_stack_bytes = property("ctl_stack_size");
   facts.save_area_bytes = property("cwsr_size");
   facts.end_of_pipe_bytes = property("eop_buffer_size");

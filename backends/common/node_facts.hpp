@@ -54,6 +54,8 @@ struct NodeFacts {
   uint64_t hive_id = 0;
   bool apu = false;    ///< shares its node with processors
   bool xnack = false;  ///< page faults are retried; see read_node_facts
+  /// The device's 64-bit atomics reach host memory; see read_node_facts.
+  bool host_atomics = true;
 
   // What newer kernels compute for user mode (0: an older one).
   uint32_t control_stack_bytes = 0;
@@ -66,7 +68,9 @@ struct NodeFacts {
 };
 
 /// Reads them. Whether faults are retried is no property of amdkfd's: the runtime, which asks the driver,
-/// says it with a property `xnack_enabled`; without one, it is what an APU with ATS always does.
+/// says it with a property `xnack_enabled`; without one, it is what an APU with ATS always does. Nor is
+/// whether the links on the way to the host carry atomics: a property `host_atomics` says it, and without one
+/// they do.
 NodeFacts read_node_facts(const hsabe_node_t& node);
 
 }  // namespace rigel::gfx

@@ -92,6 +92,12 @@ uint32_t smallest_element(const SdmaRect& rect) {
 
 }  // namespace
 
+bool sdma_serves(const NodeFacts& facts, Quirks quirks, std::string_view wanted) {
+  if (wanted == "off" || (quirks & kQuirkNoSdma) != 0 || facts.sdma_engines == 0) return false;
+  if (!facts.host_atomics) return false;
+  return wanted == "on" || ((quirks & kQuirkSdmaUnstable) == 0 && !facts.apu);
+}
+
 size_t SdmaEncoder::copy_packets(uint64_t bytes) const {
   return bytes <= copy_max_ ? 1 : 1 + packets(bytes - copy_max_, copy_part(bytes));
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "backends/common/chip.hpp"
 
@@ -37,6 +38,12 @@ struct SdmaCompletion {
   uint64_t mailbox_va = 0;  ///< gets `event_id`, and an interrupt follows; 0: none
   uint32_t event_id = 0;
 };
+
+/// Whether a device's copies go to copy engines: `wanted` is "auto", "on" or "off". Never where it has none
+/// for user mode, or where they cannot tell that they are done (an engine decrements signals by atomics,
+/// which not every PCIe root carries; the firmware of compute queues makes do without). Of itself not on
+/// APUs, where kernels copy as fast, nor where engines are unstable.
+bool sdma_serves(const NodeFacts& facts, Quirks quirks, std::string_view wanted);
 
 class SdmaEncoder {
  public:

@@ -7,6 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/common/testing/nodes.hpp"
+#include "backends/gfx10/chips.hpp"
+#include "backends/gfx8/chips.hpp"
+#include "backends/gfx9/chips.hpp"
+
 namespace rigel::gfx {
 namespace {
 
@@ -26,6 +31,28 @@ std::vector<uint32_t> words(size_t dwords, Write&& write) {
   EXPECT_EQ(buffer.back(), 0xdeadbeef);
   buffer.pop_back();
   return buffer;
+}
+
+TEST(SdmaServes, WhereThereAreEnginesThatWork) {
+  const auto serves = [](testing::Node node, const Family& family, std::string_view wanted) {
+    const NodeFacts facts = node.set("num_sdma_engines", 2).facts();
+    return sdma_serves(facts, find_quirks(family.quirks, facts), wanted);
+  };
+  EXPECT_TRUE(serves(testing::vega10(), gfx9::kFamily, "auto"));
+  EXPECT_FALSE(serves(testing::vega10(), gfx9::kFamily, "off"));
+  EXPECT_FALSE(serves(testing::fiji(), gfx8::kFamily, "auto")) << "unstable";
+  EXPECT_TRUE(serves(testing::fiji(), gfx8::kFamily, "on"));
+  const auto skillfish = testing::make_node({10, 1, 3}, {0x13fe, 8, 2, 2, 1, 20, 32, 2});
+  EXPECT_FALSE(serves(skillfish, gfx10::kFamily, "on")) << "for the kernel only";
+  EXPECT_FALSE(serves(testing::vega10().set("cpu_cores_count", 8), gfx9::kFamily, "auto")) << "an APU";
+  EXPECT_TRUE(serves(testing::vega10().set("cpu_cores_count", 8), gfx9::kFamily, "on"));
+  EXPECT_FALSE(sdma_serves(testing::vega10().facts(), 0, "on")) << "no engines";
+}
+
+TEST(SdmaServes, NobodyWhereAtomicsDoNotReachTheHost) {
+  const NodeFacts facts = testing::navi21().set("num_sdma_engines", 4).set("host_atomics", 0).facts();
+  EXPECT_FALSE(sdma_serves(facts, 0, "auto"));
+  EXPECT_FALSE(sdma_serves(facts, 0, "on"));
 }
 
 TEST(SdmaCopy, CountsBytesAsTheDialectDoes) {

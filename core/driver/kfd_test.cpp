@@ -118,6 +118,24 @@ TEST(KfdTopology, HasNodesWithBanksCachesAndLinks) {
   EXPECT_EQ(topology->nodes[2].public_bytes(), 0u) << "the host sees little of it";
 }
 
+TEST(KfdTopology, TellsWhetherAtomicsReachTheHost) {
+  KfdTopology topology;
+  topology.nodes.resize(3);
+  for (uint32_t i = 0; i < 3; ++i) topology.nodes[i].number = i;
+  topology.nodes[1].gpu_id = 11;
+  topology.nodes[2].gpu_id = 12;
+  KfdNode& gpu = topology.nodes[1];
+  EXPECT_TRUE(has_atomics_to_host(topology, gpu)) << "an APU has no links";
+  gpu.links = {{.to = 0, .flags = 1}, {.to = 2, .flags = 1 | 8}};
+  EXPECT_TRUE(has_atomics_to_host(topology, gpu)) << "it is the other GPU that they do not reach";
+  gpu.links[0].flags = 8;
+  EXPECT_TRUE(has_atomics_to_host(topology, gpu)) << "the flags do not hold";
+  gpu.links[0].flags = 1 | 4;
+  EXPECT_TRUE(has_atomics_to_host(topology, gpu)) << "no 32-bit ones";
+  gpu.links[0].flags = 1 | 8;
+  EXPECT_FALSE(has_atomics_to_host(topology, gpu));
+}
+
 class KfdBoards : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(KfdBoards, HostAndGpuShareOneAddress) {

@@ -1,5 +1,6 @@
 #include "core/driver/kfd_topology.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -110,6 +111,15 @@ uint64_t KfdNode::public_bytes() const {
     if (bank.heap == KfdBank::kPublic) bytes += bank.size;
   }
   return bytes;
+}
+
+bool has_atomics_to_host(const KfdTopology& topology, const KfdNode& gpu) {
+  constexpr uint32_t kNone = 1 | 8;  // the flags hold, and there are no 64-bit ones
+  return std::none_of(gpu.links.begin(), gpu.links.end(), [&](const KfdLink& link) {
+    return (link.flags & kNone) == kNone &&
+           std::any_of(topology.nodes.begin(), topology.nodes.end(),
+                       [&](const KfdNode& node) { return node.number == link.to && !node.is_gpu(); });
+  });
 }
 
 KfdProperties parse_kfd_properties(std::string_view text) {

@@ -64,6 +64,9 @@ struct KfdTopology {
   std::vector<KfdNode> nodes;  ///< by number; those that this process may not see are left out
 };
 
+/// Whether 64-bit atomics of a GPU reach the memory of every CPU that it is linked to.
+bool has_atomics_to_host(const KfdTopology& topology, const KfdNode& gpu);
+
 /// Reads "name value" lines; stops at the first that is none.
 KfdProperties parse_kfd_properties(std::string_view text);
 

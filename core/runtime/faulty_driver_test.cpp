@@ -45,7 +45,7 @@ class FaultyMachine : public testing::TestWithParam<const char*> {
   void TearDown() override {
     if (driver_ == nullptr) return;
     driver_->heal();
-    driver_->can_retry = driver_->retries = 0;
+    driver_->can_retry = driver_->retries = driver_->lacks_atomics = 0;
   }
 
   /// What a program does: memory, copies, queues and signals of every GPU. Statuses are documented ones.
@@ -183,6 +183,20 @@ TEST_P(FaultyMachine, WithoutQueuesSaysSoAndCopies) {
     for (const hsa_agent_t gpu : machine.gpus) EXPECT_TRUE(rigel::testing::runs_a_barrier(gpu));
   }
   expect_healthy(gpus);
+}
+
+// An engine could not tell there that it is done.
+TEST_P(FaultyMachine, CopiesWithKernelsWhereAtomicsDoNotReachTheHost) {
+  const rigel::testing::Variable engines("HSA_ENABLE_SDMA", "1");
+  for (const bool lacks : {false, true}) {
+    SCOPED_TRACE(lacks);
+    driver_->lacks_atomics = lacks;
+    driver_->copy_queues = 0;
+    const Machine machine(GetParam());
+    ASSERT_FALSE(machine.gpus.empty());
+    use(machine);
+    EXPECT_EQ(driver_->copy_queues == 0, lacks);
+  }
 }
 
 TEST_P(FaultyMachine, RetriesFaultsAsTheEnvironmentSays) {

@@ -166,6 +166,7 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
     facts.properties = node->properties;
     facts.properties["gpu_id"] = node->gpu_id;
     facts.properties["xnack_enabled"] = xnack_;
+    facts.properties["host_atomics"] = has_atomics_to_host(topology_, *node);
     if (settings_.sramecc) {
       uint64_t& capability = facts.properties["capability"];
       const uint64_t wanted =

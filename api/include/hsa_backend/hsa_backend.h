@@ -269,7 +269,8 @@ typedef struct hsabe_node {
   uint32_t gfx_stepping;
   uint32_t reserved0;
   /* Everything else that is known, sorted by name. KFD: the node's `properties` file as it stands,
-   * gpu_id, and xnack_enabled: whether this process's GPU code may fault and go on.
+   * gpu_id, xnack_enabled: whether this process's GPU code may fault and go on, and host_atomics (since 1.5):
+   * whether the device's 64-bit atomics reach host memory.
    * CPU: cpu_cores_count, cpu_max_clock_mhz, cpu_first, cacheline_bytes, memory_bytes. */
   const hsabe_property_t* properties;
   uint64_t property_count;

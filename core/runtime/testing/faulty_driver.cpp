@@ -5,6 +5,11 @@
 #include <hsa_plugin/kfd_abi.h>
 #include <sys/ioctl.h>
 
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
 // In the module's own folder, from where its loader finds the real one.
 extern "C" [[gnu::visibility("default")]] rigel::testing::FaultyDriver faulty_driver;
 rigel::testing::FaultyDriver faulty_driver{};
@@ -43,6 +48,9 @@ int32_t open_file(void* driver, const char* path, int32_t flags) {
 
 int32_t control(void* driver, int32_t fd, uint64_t request, void* argument) {
   const auto number = static_cast<uint32_t>(_IOC_NR(request));
+  if (_IOC_TYPE(request) == 'K' && number == KFD_NR_CREATE_QUEUE &&
+      static_cast<kfd_create_queue*>(argument)->queue_type == KFD_QUEUE_SDMA)
+    ++faulty_driver.copy_queues;
   if (_IOC_TYPE(request) == 'K' && may_fail(number) && faulty_driver.fails(number))
     return -faulty_driver.problem;
   if (_IOC_TYPE(request) == 'K' && number == KFD_NR_SET_XNACK_MODE && faulty_driver.can_retry != 0) {
@@ -52,6 +60,19 @@ int32_t control(void* driver, int32_t fd, uint64_t request, void* argument) {
     return 0;
   }
   return real()->ops->ioctl(driver, fd, request, argument);
+}
+
+int64_t read_file(void* driver, const char* path, void* buffer, uint64_t capacity) {
+  const int64_t size = real()->ops->read_file(driver, path, buffer, capacity);
+  if (size <= 0 || faulty_driver.lacks_atomics == 0 || std::strstr(path, "/io_links/") == nullptr)
+    return size;
+  constexpr std::string_view kSound = "flags 1\n", kLacking = "flags 9\n";
+  std::string text(static_cast<const char*>(buffer), static_cast<size_t>(size));
+  const size_t at = text.find(kSound);
+  if (at == text.npos) return -EIO;  // the test would test nothing
+  text.replace(at, kSound.size(), kLacking);
+  std::memcpy(buffer, text.data(), text.size());
+  return size;
 }
 
 int32_t map(void* driver, void* address, uint64_t size, int32_t protection, int32_t flags, int32_t fd,
@@ -70,6 +91,7 @@ extern "C" [[gnu::visibility("default")]] const hsadrv_driver_t* hsa_driver_quer
     all.open = open_file;
     all.ioctl = control;
     all.mmap = map;
+    all.read_file = read_file;
     return all;
   }();
   static const hsadrv_driver_t table = [] {

@@ -26,6 +26,10 @@ struct FaultyDriver {
   /// Nonzero: GPUs can retry faults, and `retries` says whether those of this process do.
   std::atomic<int> can_retry;
   std::atomic<int> retries;
+  /// Nonzero: 64-bit atomics of GPUs do not reach the host, as links say.
+  std::atomic<int> lacks_atomics;
+  /// Queues of copy engines that were asked for.
+  std::atomic<uint32_t> copy_queues;
 
   bool fails(uint32_t what) {
     if (only != 0 && only != what) return false;
