@@ -5,6 +5,7 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/backend_report.hpp"
@@ -25,7 +26,7 @@ class AgentQueue final : public Queue {
         cu_mask_(grant_units({}, {}, agent.caps().compute_units).words) {}
 
   ~AgentQueue() override {
-    if (info_.queue != nullptr) agent_.backend().queue.destroy(info_.queue);
+    end();
     signal_pool::destroy(doorbell_);
   }
 
@@ -107,18 +108,18 @@ class AgentQueue final : public Queue {
 
   void raise(hsa_status_t status) override {
     failed_.store(true, std::memory_order_relaxed);
-    if (callback_ == nullptr) {
-      log_message(LogLevel::kError, LogTopic::kQueue,
-                  "queue {} has stopped with status {:#x}; it has no error callback", handle()->id,
-                  static_cast<uint32_t>(status));
-      return;
-    }
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
       raising_ = std::this_thread::get_id();
     }
-    callback_(status, handle(), data_);
+    if (callback_ != nullptr) {
+      callback_(status, handle(), data_);
+    } else {
+      log_message(LogLevel::kError, LogTopic::kQueue,
+                  "queue {} has stopped with status {:#x}; it has no error callback", handle()->id,
+                  static_cast<uint32_t>(status));
+    }
     const std::lock_guard lock(mutex_);
     raising_ = {};
     raised_.notify_all();
@@ -127,17 +128,27 @@ class AgentQueue final : public Queue {
   bool failed() const override { return failed_.load(std::memory_order_relaxed); }
 
   void close() override {
-    std::unique_lock lock(mutex_);
-    closed_ = true;
-    raised_.wait(lock,
-                 [this] { return raising_ == std::thread::id{} || raising_ == std::this_thread::get_id(); });
+    {
+      std::unique_lock lock(mutex_);
+      closed_ = true;
+      raised_.wait(
+          lock, [this] { return raising_ == std::thread::id{} || raising_ == std::this_thread::get_id(); });
+    }
+    end();
   }
 
  private:
+  // Gives back what the backend has of it. Somebody who still holds this object may outlive the device.
+  void end() {
+    const std::lock_guard lock(operations_);
+    if (void* const queue = std::exchange(info_.queue, nullptr)) agent_.backend().queue.destroy(queue);
+  }
+
   // An operation of the backend on this queue, with what has to agree with it: its answer.
   template <class Operation>
   Status one_at_a_time(std::string_view refusal, Operation&& operation) {
     const std::lock_guard lock(operations_);
+    if (info_.queue == nullptr) return HSA_STATUS_ERROR_INVALID_QUEUE;  // another thread has destroyed it
     const hsabe_status_t status = operation();
     if (status == HSA_STATUS_SUCCESS || status == static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED))
       return static_cast<Status>(status);

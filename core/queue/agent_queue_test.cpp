@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kUnits = 64;
 
-std::atomic<int> inside, most_inside;
+std::atomic<int> inside, most_inside, destroyed;
 std::atomic<uint32_t> mask_in_force;
 std::atomic<hsabe_status_t> answer;
 amd_queue_t queue_memory;
@@ -36,7 +36,7 @@ LoadedBackend backend() {
     info->queue = info->amd_queue = &queue_memory;
     return HSA_STATUS_SUCCESS;
   };
-  table.queue.destroy = [](void*) {};
+  table.queue.destroy = [](void*) { ++destroyed; };
   table.queue.inactivate = [](void*) { return be_inside(); };
   table.queue.set_profiling = [](void*, int32_t) { return be_inside(); };
   table.queue.set_priority = [](void*, uint32_t) { return be_inside(); };
@@ -61,7 +61,7 @@ Capabilities capabilities() {
 class AgentQueues : public ::testing::Test {
  protected:
   AgentQueues() : agent_(Node{}, backend_, host_, capabilities(), {}) {
-    inside = most_inside = 0;
+    inside = most_inside = destroyed = 0;
     answer = HSA_STATUS_SUCCESS;
   }
 
@@ -98,6 +98,35 @@ TEST_F(AgentQueues, CallTheirBackendOneAtATime) {
   uint32_t told[2] = {};
   EXPECT_EQ((*queue)->get_cu_mask(kUnits, told), HSA_STATUS_SUCCESS);
   EXPECT_EQ(told[0], mask_in_force) << "what is told is not what the backend was given last";
+}
+
+// Whoever still has the object, as its own callback has, may outlive the device.
+TEST_F(AgentQueues, AreGivenBackWhenTheyAreClosedAndNotLater) {
+  auto queue = create();
+  ASSERT_TRUE(queue);
+  (*queue)->close();
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_EQ((*queue)->set_priority(HSABE_PRIORITY_HIGH), HSA_STATUS_ERROR_INVALID_QUEUE);
+  EXPECT_EQ((*queue)->inactivate(), HSA_STATUS_ERROR_INVALID_QUEUE);
+  EXPECT_EQ(most_inside, 0);
+  (*queue)->raise(HSA_STATUS_ERROR);
+  *queue = nullptr;
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_F(AgentQueues, MayBeClosedByTheirCallback) {
+  static Queue* raised;
+  QueueRequest request;
+  request.size = 64;
+  request.callback = [](hsa_status_t, hsa_queue_t*, void*) {
+    raised->close();
+    EXPECT_EQ(destroyed, 1);
+  };
+  const auto queue = create_agent_queue(agent_, request, 1);
+  ASSERT_TRUE(queue);
+  raised = queue->get();
+  raised->raise(HSA_STATUS_ERROR);
+  EXPECT_EQ(destroyed, 1);
 }
 
 TEST_F(AgentQueues, LeaveNoReportOfTheirFailuresToOthers) {

@@ -62,7 +62,8 @@ class Queue {
   /// Tells the application that the queue has stopped. Runs the callback on the calling thread, which is the
   /// asynchronous handlers' own; not after `close` has returned.
   virtual void raise(hsa_status_t) {}
-  /// No callback starts after this returns, and none is running, unless this is called from within it.
+  /// Ends it for its agent: once, by hsa_queue_destroy or the end of the runtime. No callback starts after
+  /// this returns, and none is running, unless this is called from within it.
   virtual void close() {}
   /// Whether it has stopped with an error.
   virtual bool failed() const { return false; }

@@ -69,6 +69,43 @@ TEST_P(GpuBoards, WakeASleeperAndAHandler) {
   hsa_signal_destroy(done);
 }
 
+// The callback goes on when the queue, the device and the runtime are gone.
+TEST_P(GpuBoards, MayLoseTheirRuntimeInAQueuesCallback) {
+  for (const bool destroys : {false, true}) {
+    SCOPED_TRACE(destroys ? "destroys the queue first" : "leaves the queue to the runtime");
+    struct Ending {
+      bool destroys;
+      std::atomic<hsa_status_t> status{HSA_STATUS_INFO_BREAK};
+    } ending{destroys};
+    {
+      Machine machine(GetParam());
+      ASSERT_FALSE(machine.gpus.empty());
+      machine.status = HSA_STATUS_ERROR;  // the callback shuts down
+      hsa_queue_t* queue = nullptr;
+      ASSERT_EQ(hsa_queue_create(
+                    machine.gpus[0], 64, HSA_QUEUE_TYPE_MULTI,
+                    [](hsa_status_t, hsa_queue_t* source, void* data) {
+                      auto& own = *static_cast<Ending*>(data);
+                      hsa_status_t status = own.destroys ? hsa_queue_destroy(source) : HSA_STATUS_SUCCESS;
+                      if (status == HSA_STATUS_SUCCESS) status = hsa_shut_down();
+                      own.status = status;
+                    },
+                    &ending, UINT32_MAX, UINT32_MAX, &queue),
+                HSA_STATUS_SUCCESS);
+      const uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
+      constexpr uint16_t kNoPacketType = 7;
+      __atomic_store_n(static_cast<uint16_t*>(queue->base_address), kNoPacketType, __ATOMIC_RELEASE);
+      hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+    }
+    while (ending.status == HSA_STATUS_INFO_BREAK) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_EQ(ending.status, HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
+    const Machine next(GetParam());
+    ASSERT_FALSE(next.gpus.empty());
+    EXPECT_TRUE(runs_a_barrier(next.gpus[0]));
+  }
+}
+
 TEST_P(GpuBoards, CopyMemoryThatTheyWereNotLetInto) {
   const Machine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
