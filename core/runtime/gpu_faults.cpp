@@ -1,6 +1,9 @@
 // What happens when a GPU touches memory that it may not, or breaks.
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "core/base/environment.hpp"
 #include "core/runtime/runtime.hpp"
@@ -52,8 +55,8 @@ void Runtime::memory_fault(const kfd_memory_exception& fault) {
   reason(fault.no_execute != 0, HSA_AMD_MEMORY_FAULT_NX, "Execute access to a page marked NX");
   reason(fault.imprecise != 0, HSA_AMD_MEMORY_FAULT_IMPRECISE, "Imprecise address");
   event.memory_fault.fault_reason_mask = reasons;
-  if (system_events_.raise(event)) return abandon_copies(agent);
-  give_up(
+  tell_of(
+      event, agent,
       fmt::format("Memory access fault by GPU node-{} (Agent handle: {:#x}) on address {:#x}. Reason: {}.",
                   agent == nullptr ? 0 : agent->node().node_id, event.memory_fault.agent.handle, fault.va,
                   text.empty() ? "Unknown" : text));
@@ -67,10 +70,32 @@ void Runtime::hardware_failed(const kfd_hw_exception& failure) {
   event.hw_exception.reset_type = HSA_AMD_HW_EXCEPTION_RESET_TYPE_OTHER;
   event.hw_exception.reset_cause = static_cast<hsa_amd_hw_exception_reset_cause_t>(
       failure.reset_cause == 0 ? HSA_AMD_HW_EXCEPTION_CAUSE_GPU_HANG : HSA_AMD_HW_EXCEPTION_CAUSE_ECC);
-  if (system_events_.raise(event)) return abandon_copies(agent);
-  give_up(fmt::format("HW exception by GPU node-{} (Agent handle: {:#x}): reset cause {}.",
+  tell_of(event, agent,
+          fmt::format("HW exception by GPU node-{} (Agent handle: {:#x}): reset cause {}.",
                       agent == nullptr ? 0 : agent->node().node_id, event.hw_exception.agent.handle,
                       failure.reset_cause));
+}
+
+// On a thread of its own, which outlives what ends in a handler: one that calls exit() ends the runtime
+// there.
+void Runtime::tell_of(const hsa_amd_event_t& event, const Agent* agent, std::string otherwise) {
+  struct Told {
+    SystemEvents& handlers;
+    const Agent* agent;
+    hsa_amd_event_t event;
+    std::string otherwise;
+  };
+  auto told = std::make_unique<Told>(Told{system_events_, agent, event, std::move(otherwise)});
+  const auto tell = [](void* argument) {
+    const std::unique_ptr<Told> what(static_cast<Told*>(argument));
+    abandon_copies(what->agent);
+    if (!what->handlers.raise(what->event)) give_up(what->otherwise);
+  };
+  if (fault_dispatcher_.post(tell, told.get()) == HSA_STATUS_SUCCESS) {
+    told.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
+  } else {
+    tell(told.release());
+  }
 }
 
 }  // namespace rigel

@@ -293,6 +293,28 @@ TEST(Gpus, AFaultGoesToWhoAskedToBeTold) {
   EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
 }
 
+// As one that calls exit() does, by what others do when the process ends.
+TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
+  Machine machine("gfx900:vram=128M");
+  ASSERT_FALSE(machine.gpus.empty());
+  machine.status = HSA_STATUS_ERROR;  // the handler shuts down
+  static std::atomic<hsa_status_t> status;
+  status = HSA_STATUS_INFO_BREAK;
+  ASSERT_EQ(hsa_amd_register_system_event_handler(
+                [](const hsa_amd_event_t*, void*) {
+                  status = hsa_shut_down();
+                  return HSA_STATUS_SUCCESS;
+                },
+                nullptr),
+            HSA_STATUS_SUCCESS);
+  submit_barrier(make_queue(machine.gpus[0]), {0x10000}, {0});
+  while (status == HSA_STATUS_INFO_BREAK) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(status, HSA_STATUS_SUCCESS);
+  const Machine next("gfx900:vram=128M");
+  ASSERT_FALSE(next.gpus.empty());
+  EXPECT_TRUE(runs_a_barrier(next.gpus[0]));
+}
+
 TEST(Gpus, AreThereForAForkedChildAndStillForItsParent) {
   // The child would wait for ever for a lock of the allocator that a thread of its parent held.
   if (kAddressSanitizer) GTEST_SKIP() << "AddressSanitizer does not guard its allocator when it forks";

@@ -175,6 +175,7 @@ Runtime::~Runtime() {
   svm_.reset();
   executables_.reset();
   if (gpus_ != nullptr) gpus_->stop_listening();
+  fault_dispatcher_.stop();
   driver_dispatcher_.stop();
   shared_signals::use_server(nullptr);
 }

@@ -111,6 +111,8 @@ class Runtime {
   void add_links();
   void add_gpu_heaps(const Agent& agent);
   void memory_fault(const kfd_memory_exception& fault);
+  /// Has the application's handlers called; ends the process with the text if none deals with it.
+  void tell_of(const hsa_amd_event_t& event, const Agent* agent, std::string otherwise);
   void hardware_failed(const kfd_hw_exception& failure);
   void start_services();
   void add_copiers();
@@ -138,6 +140,7 @@ class Runtime {
   std::unique_ptr<ExecutableRegistry> executables_;
   QueueTable queues_;
   SystemEvents system_events_;
+  AsyncDispatcher fault_dispatcher_;
 };
 
 }  // namespace rigel

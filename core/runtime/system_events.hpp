@@ -2,7 +2,7 @@
 // itself.
 //
 // Handlers are registered by the application or a tool from any thread and stay until the runtime ends. They
-// are called on the thread that learnt of the event, without a lock held.
+// are called on a thread of the runtime, without a lock held; one of GPU faults may end the runtime.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
