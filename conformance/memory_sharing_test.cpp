@@ -164,6 +164,7 @@ TEST_P(Ipc, AttachedMemoryIsLikeOtherMemory) {
   EXPECT_HSA(hsa_amd_pointer_info_set_userdata(attached, &mark));
   EXPECT_EQ(info_of(attached).userData, &mark);
   EXPECT_EQ(info_of(memory.get()).userData, nullptr);
+  EXPECT_EQ(info_of(attached).global_flags, info_of(memory.get()).global_flags);
   const hsa_agent_t gpu = agent();
   EXPECT_HSA(hsa_amd_agents_allow_access(1, &gpu, nullptr, attached));
   const hsa_agent_t nobody{};
