@@ -78,19 +78,21 @@ class Compiler {
     if (segment.memory) emit_memory_segment(segment);
     const uint32_t wave_size = request_.layout.wave_size;
     ScalarCode before(a_, wave_size), after(a_, wave_size);
-    for (const Step& step : segment.before) before.emit(step);
+    before.emit(segment.before, segment.scc_mask == kNoMask && !makes_scc(segment.after));
     if (!segment.lanes.empty()) {
       Lanes lanes(a_, request_, segment.lanes);
       lanes.emit(segment.scc_mask);
       lanes.hand_on_masks(after);
     }
     if (segment.exec_mask != kNoMask) after.set_exec(segment.exec_mask);
-    for (const Step& step : segment.after) after.emit(step);
+    after.emit(segment.after, true);
     const Site& last = site(segment.last_site);
     const uint32_t next_op = last.op + last.op_count;
     if (segment.has_branch) {
       Xbyak::Label not_taken;
-      emit_unless_taken(a_, last.instruction.op, request_.layout.wave_size, not_taken);
+      const bool only_before = segment.lanes.empty() && segment.after.empty();
+      emit_unless_taken(a_, last.instruction.op, wave_size, (only_before ? before : after).has_scc(),
+                        not_taken);
       emit_jump(segment, last.op);
       if (last.instruction.op == isa::Op::s_branch) return;
       a_.L(not_taken);
@@ -99,6 +101,14 @@ class Compiler {
     if (index + 1 < segments_->size() && op_of((*segments_)[index + 1]) == next_op) return;
     if (is_barrier(segment.last_site + 1, next_op)) return emit_barrier(next_op);
     emit_exit(next_op, kHandlersJump);
+  }
+
+  // Whether they read nothing of the SCC before them.
+  static bool makes_scc(const std::vector<Step>& steps) {
+    const auto first = std::find_if(steps.begin(), steps.end(), [](const Step& step) {
+      return step.reads[kSccSlot] || step.writes[kSccSlot];
+    });
+    return first != steps.end() && !first->reads[kSccSlot];
   }
 
   // Whether what is executed next is one, from site `index` on.

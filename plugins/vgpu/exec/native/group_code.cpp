@@ -147,7 +147,7 @@ bool GroupCompiler::branch(Op op) {
   if (op == Op::s_cbranch_execz) return true;
   if (op != Op::s_cbranch_scc0 && op != Op::s_cbranch_scc1) return false;
   Label not_taken;
-  emit_unless_taken(a_, op, request_.layout.wave_size, not_taken);
+  emit_unless_taken(a_, op, request_.layout.wave_size, false, not_taken);
   a_.jmp(otherwise_, kNear);
   a_.L(not_taken);
   return true;

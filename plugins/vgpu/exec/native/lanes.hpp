@@ -248,7 +248,11 @@ class ScalarCode {
  public:
   ScalarCode(Assembler& a, uint32_t wave_size) : a_(a), wave_size_(wave_size) {}
 
-  void emit(const Step& step);
+  /// `scc_is_read`: by whoever comes after these, or perhaps.
+  void emit(const std::vector<Step>& steps, bool scc_is_read);
+  void emit(const Step& step, bool scc_is_read = true);
+  /// Whether SCC is in r9d.
+  bool has_scc() const { return has_scc_; }
   /// EXEC becomes a lane mask.
   void set_exec(uint32_t mask);
   /// What is in a register already: r8, rdi or rax.
@@ -262,6 +266,8 @@ class ScalarCode {
     bool wide = false;
   };
 
+  bool emit_wide_sum(const Step& low, const Step& high, bool scc_is_read);
+  void set_scc(Scc scc);
   bool is_exec(uint32_t slot, bool wide) const;
   Known* known(const Input& input, bool wide);
   void load(const Input& input, bool wide, const Xbyak::Reg64& to);
@@ -271,8 +277,9 @@ class ScalarCode {
   Assembler& a_;
   const uint32_t wave_size_;
   Known known_[3] = {{a_.rax}, {a_.r8}, {a_.rdi}};
+  bool has_scc_ = false;
 };
-/// Jumps to `target` if the branch is not taken.
-void emit_unless_taken(Assembler& a, isa::Op op, uint32_t wave_size, Xbyak::Label& target);
+/// Jumps to `target` if the branch is not taken. `has_scc`: SCC is in r9d as well.
+void emit_unless_taken(Assembler& a, isa::Op op, uint32_t wave_size, bool has_scc, Xbyak::Label& target);
 
 }  // namespace rigel::vgpu::exec::native

@@ -15,6 +15,7 @@
 #include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/reference/machine.hpp"
 #include "plugins/vgpu/exec/test_wave.hpp"
+#include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 #include "plugins/vgpu/isa/tables.hpp"
 
@@ -305,6 +306,44 @@ TEST(Native, DoesWhatHandlersDoInLongRunsOfVectors) {
           << chip.name << (chip.wave32 ? " wave32" : "") << ", sequence " << i;
     }
     EXPECT_TRUE(longest > 32 || draws < 20) << longest << " on " << chip.name;
+  }
+}
+
+// Sums of two dwords are one of 64 bits where they belong together, and only there.
+TEST(Native, DoesWhatHandlersDoInSumsOfPairs) {
+  if (!available()) GTEST_SKIP() << "no native code here";
+  const uint64_t draws = reference::number_from_environment("RIGEL_DRAWS", 100) * 4;
+  for (const Chip& chip : kChips) {
+    const isa::Target target = target_of(chip);
+    Sequences sequences(chip, reference::number_from_environment("RIGEL_SEED", 1));
+    Draw& draw = sequences.draws();
+    const auto source = [&] { return draw.one_in(3) ? 126 + draw.below(80) : draw.below(8); };
+    const auto upper = [&](uint32_t low) {
+      if (draw.one_in(6)) return source();
+      return low < 126 ? low + 1 : 128 + draw.below(80);
+    };
+    for (uint64_t i = 0; i < draws; ++i) {
+      std::vector<isa::Instruction> sequence;
+      const auto add = [&](uint32_t op, uint32_t to, uint32_t one, uint32_t other) {
+        const uint32_t word = 0x80000000 | op << 23 | to << 16 | other << 8 | one;
+        isa::Instruction in;
+        ASSERT_EQ(isa::decode(target, &word, 1, in), isa::DecodeStatus::kOk);
+        sequence.push_back(in);
+      };
+      for (uint32_t pairs = 1 + draw.below(3); pairs > 0; --pairs) {
+        const uint32_t op = draw.below(2), to = draw.below(8), one = source(), other = source();
+        add(op, to, one, other);
+        add(draw.one_in(8) ? 5 - op : 4 + op, draw.one_in(8) ? draw.below(8) : to + 1, upper(one),
+            upper(other));
+        if (draw.one_in(2)) add(10, 8 + pairs, source(), source());  // s_cselect_b32
+      }
+      const State before = sequences.state(Numbers::kDifficult);
+      State handlers = before, native = before;
+      ASSERT_EQ(Sequences::run(sequence, false, handlers).refusal, "");
+      Sequences::run(sequence, true, native);
+      ASSERT_EQ(difference(target, sequence, before, handlers, native), "")
+          << chip.name << ", sequence " << i;
+    }
   }
 }
 

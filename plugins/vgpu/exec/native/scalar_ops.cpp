@@ -370,7 +370,59 @@ void ScalarCode::set_exec(uint32_t mask) {
   wide ? a_.mov(a_.rcx, a_.rax) : a_.mov(a_.ecx, a_.eax);
 }
 
-void ScalarCode::emit(const Step& step) {
+void ScalarCode::emit(const std::vector<Step>& steps, bool scc_is_read) {
+  std::vector<bool> read(steps.size());  // the SCC that this one makes
+  for (size_t i = steps.size(); i-- > 0;) {
+    read[i] = scc_is_read;
+    if (steps[i].writes[kSccSlot]) scc_is_read = false;
+    if (steps[i].reads[kSccSlot]) scc_is_read = true;
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (i + 1 < steps.size() && emit_wide_sum(steps[i], steps[i + 1], read[i + 1])) {
+      ++i;
+    } else {
+      emit(steps[i], read[i]);
+    }
+  }
+}
+
+void ScalarCode::set_scc(Scc scc) {
+  set_if(a_, scc, a_.r9b);
+  a_.movzx(a_.r9d, a_.r9b);
+  a_.mov(scc_of(a_), a_.r9d);
+  has_scc_ = true;
+}
+
+// The low and the high half of one sum or difference. Whoever reads such a pair reads it as a whole, as an
+// address, and would wait for two stores of its halves until they are in the cache.
+bool ScalarCode::emit_wide_sum(const Step& low, const Step& high, bool scc_is_read) {
+  const Op op = low.scalar->op;
+  const bool adds = op == Op::s_add_u32 && high.scalar->op == Op::s_addc_u32;
+  if (!adds && !(op == Op::s_sub_u32 && high.scalar->op == Op::s_subb_u32)) return false;
+  if (high.dst != low.dst + 1 || low.writes_exec || high.writes_exec) return false;
+  Input sources[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    sources[i] = low.src[i];
+    const Input& upper = high.src[i];
+    if (upper.kind != sources[i].kind) return false;
+    if (upper.kind == Input::Kind::kConstant) {
+      sources[i].bits = (sources[i].bits & 0xffffffff) | upper.bits << 32;
+    } else if (upper.index != sources[i].index + 1 || upper.index == low.dst) {
+      return false;
+    }
+  }
+  load(sources[0], true, a_.rax);
+  load(sources[1], true, a_.r8);
+  adds ? a_.add(a_.rax, a_.r8) : a_.sub(a_.rax, a_.r8);
+  store(low.dst, true, a_.rax);  // no flag changes
+  know(a_.r8, kNowhere, false);
+  know(a_.rax, low.dst, true);
+  has_scc_ = false;
+  if (scc_is_read) set_scc(Scc::kCarry);
+  return true;
+}
+
+void ScalarCode::emit(const Step& step, bool scc_is_read) {
   const ScalarOp& op = *step.scalar;
   const bool wide = (op.wide & 0x80) != 0;
   const bool two = op.sources == 2 && !op.saves_exec;
@@ -394,8 +446,15 @@ void ScalarCode::emit(const Step& step) {
     store(step.dst, wide, a_.r8);
   }
   if (two || op.saves_exec) know(a_.r8, kNowhere, false);  // which some operations change
-  op.emit(a_);
-  if (op.scc == Scc::kNonzero) wide ? a_.test(a_.rax, a_.rax) : a_.test(a_.eax, a_.eax);
+  if (op.emit == choose && has_scc_) {
+    a_.test(a_.r9d, a_.r9d);
+    a_.cmove(a_.rax, a_.r8);
+  } else {
+    op.emit(a_);
+  }
+  const bool makes_scc = op.scc != Scc::kKept;
+  const Scc scc = scc_is_read ? op.scc : Scc::kKept;
+  if (scc == Scc::kNonzero) wide ? a_.test(a_.rax, a_.rax) : a_.test(a_.eax, a_.eax);
   if (op.has_result) {  // no flag changes
     const uint32_t slot = op.saves_exec ? isa::code::kExecLo : step.dst;
     store(slot, wide, a_.rax);
@@ -408,19 +467,17 @@ void ScalarCode::emit(const Step& step) {
   } else {
     know(a_.rax, kNowhere, false);
   }
-  if (op.scc == Scc::kKept) return;
-  set_if(a_, op.scc, a_.r9b);
-  a_.movzx(a_.r9d, a_.r9b);
-  a_.mov(scc_of(a_), a_.r9d);
+  if (makes_scc) has_scc_ = false;
+  if (scc != Scc::kKept) set_scc(scc);
 }
 
-void emit_unless_taken(Assembler& a, Op op, uint32_t wave_size, Xbyak::Label& target) {
+void emit_unless_taken(Assembler& a, Op op, uint32_t wave_size, bool has_scc, Xbyak::Label& target) {
   constexpr auto kNear = Assembler::T_NEAR;
   const auto vcc = static_cast<int>(isa::code::kVccLo * 4);
   switch (op) {
     case Op::s_cbranch_scc0:
     case Op::s_cbranch_scc1:
-      a.cmp(scc_of(a), 0);
+      has_scc ? a.test(a.r9d, a.r9d) : a.cmp(scc_of(a), 0);
       op == Op::s_cbranch_scc0 ? a.jne(target, kNear) : a.je(target, kNear);
       break;
     case Op::s_cbranch_vccz:
