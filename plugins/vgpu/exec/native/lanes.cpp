@@ -17,7 +17,7 @@ using Xbyak::Zmm;
 
 namespace {
 
-constexpr unsigned kCollectors = 2;
+constexpr unsigned kCollectors = 4, kFreeCollectors = 2;
 // For 16 lanes each, of all lanes together: what is longer has its loop only, so that code stays small. (With
 // AVX2 one more, for waves whose lanes are all active.)
 constexpr size_t kUnrolledSteps = 96;
@@ -38,11 +38,14 @@ void Lanes::find_uses() {
   std::array<uint32_t, kScalarSlots> next_mask;
   next_mask.fill(kAtEnd);
   Scalars dead;  // masks that are made again before anybody reads them
+  dead.set(kSinkSlot);
   for (uint32_t index = static_cast<uint32_t>(steps_.size()); index-- > 0;) {
     const Step& step = steps_[index];
     Uses& uses = uses_[index];
     if (step.mask_out != kNoMask) {
-      uses.mask_matters = !dead[step.mask_out];
+      // EXEC and SCC may be made of a mask that has no place of its own.
+      const bool goes_on = step.mask_out == kSinkSlot && (step.kind == StepKind::kMask || step.writes_exec);
+      uses.mask_matters = goes_on || !dead[step.mask_out];
       uses.mask_out = std::exchange(next_mask[step.mask_out], kNever);
       dead.set(step.mask_out);
     }
@@ -479,9 +482,31 @@ void Lanes::begin_lanes() {
   for (unsigned i = 0; i < kMasks; ++i) drop_mask(i);
 }
 
+bool Lanes::is_short() const {
+  return steps_.size() * layout_.wave_size / 16 <= kUnrolledSteps;
+}
+
 Reg64 Lanes::collector_of(size_t n) const {
-  static_assert(kCollectors == 2);
-  return n == 0 ? a.r8 : a.rdi;
+  const Reg64 registers[kCollectors] = {a.r8, a.rdi, a.rbx, a.r12};
+  return registers[n];
+}
+
+// The callers' registers that collect masks go below the stack, which nothing uses meanwhile.
+void Lanes::save_collectors() {
+  Scalars masks;
+  for (size_t index = 0; index < steps_.size(); ++index) {
+    if (steps_[index].mask_out != kNoMask && uses_[index].mask_matters) masks.set(steps_[index].mask_out);
+  }
+  collectors_ = std::clamp<size_t>(masks.count(), kFreeCollectors, kCollectors);
+  for (size_t n = kFreeCollectors; n < collectors_; ++n) a.mov(saved_at(n), collector_of(n));
+}
+
+void Lanes::restore_collectors() {
+  for (size_t n = kFreeCollectors; n < collectors_; ++n) a.mov(collector_of(n), saved_at(n));
+}
+
+Address Lanes::saved_at(size_t n) const {
+  return a.qword[a.rsp - static_cast<int>(8 * (n - kFreeCollectors + 1))];
 }
 
 // The masks that these 16 lanes made: in the first ones' registers they stand where all lanes' bits will.
@@ -490,7 +515,7 @@ void Lanes::collect_masks() {
     if (!masks_[i].dirty) continue;
     const Opmask mask(static_cast<int>(i) + 1);
     auto place = std::find(collected_.begin(), collected_.end(), masks_[i].scalar);
-    if (place == collected_.end() && collected_.size() < kCollectors && (!unrolled_ || chunk_ == 0)) {
+    if (place == collected_.end() && collected_.size() < collectors_ && (!unrolled_ || chunk_ == 0)) {
       place = collected_.insert(place, masks_[i].scalar);
     }
     if (place == collected_.end()) {
@@ -528,7 +553,7 @@ void Lanes::store_collected() {
 }
 
 void Lanes::hand_on_masks(ScalarCode& scalars) const {
-  for (unsigned i = 0; i < left_.size(); ++i) {
+  for (unsigned i = 0; i < std::min<size_t>(left_.size(), kFreeCollectors); ++i) {
     scalars.know(collector_of(i), left_[i], layout_.wave_size == 64);
   }
 }
@@ -546,6 +571,30 @@ void Lanes::emit_unrolled() {
   store_collected();
   a.assume_nothing();
   unrolled_ = all_active_ = false;
+  chunk_ = 0;
+}
+
+// For waves of 32 some of whose lanes are not active. What a loop takes would be a good part of it.
+void Lanes::emit_unrolled_some(bool makes_masks) {
+  unrolled_ = true;
+  for (chunk_ = 0; chunk_ < chunks(); ++chunk_) {
+    Label skipped;
+    if (chunk_ == 0) {
+      a.kmovd(k_exec, a.ecx);
+    } else {
+      a.mov(a.r9d, a.ecx);
+      a.shr(a.r9d, static_cast<uint8_t>(chunk_ * a.lanes()));
+      a.kmovd(k_exec, a.r9d);
+    }
+    if (!makes_masks) a.jump_if_none(k_exec, skipped);
+    begin_lanes();
+    for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
+    write_back_rows();
+    collect_masks();
+    a.L(skipped);
+  }
+  store_collected();
+  unrolled_ = false;
   chunk_ = 0;
 }
 
@@ -572,6 +621,7 @@ void Lanes::emit_loop() {
   const bool makes_masks =
       std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.mask_out != kNoMask; });
   if (a.eight_lanes() && !all_active_) return emit_loop_of_eight(makes_masks);
+  if (is_short() && layout_.wave_size == 32 && !all_active_) return emit_unrolled_some(makes_masks);
   Label loop, skipped;
   if (!all_active_) a.mov(a.r9, a.rcx);
   a.L(loop);
@@ -623,14 +673,14 @@ void Lanes::emit_loop_of_eight(bool makes_masks) {
 void Lanes::emit(uint32_t scc_mask) {
   a.lea(a.r10, a.ptr[a.rdx + static_cast<int>(kScalarBytes + kRowBias)]);
   a.mov(a.r11, a.rdx);
+  save_collectors();
   Label some, done;
   std::vector<uint32_t> left;
-  const bool is_short = steps_.size() * layout_.wave_size / 16 <= kUnrolledSteps;
-  const bool is_twice = is_short || a.eight_lanes();
+  const bool is_twice = is_short() || a.eight_lanes();
   if (is_twice) {
     layout_.wave_size == 64 ? a.cmp(a.rcx, -1) : a.cmp(a.ecx, -1);
     a.jne(some, Assembler::T_NEAR);
-    is_short ? emit_unrolled() : emit_loop_of_all();
+    is_short() ? emit_unrolled() : emit_loop_of_all();
     left = left_;
     a.jmp(done, Assembler::T_NEAR);
     a.L(some);
@@ -638,6 +688,7 @@ void Lanes::emit(uint32_t scc_mask) {
   emit_loop();
   a.L(done);
   if (is_twice && left != left_) left_.clear();
+  restore_collectors();
   if (scc_mask != kNoMask) {
     const auto at = static_cast<int>(scc_mask * 4);
     a.xor_(a.eax, a.eax);

@@ -6,7 +6,7 @@
 //   r9                the bits of EXEC that are still to come
 //   r10               rows, biased so that displacements are short; moves on by 16 lanes
 //   r11               the scalar slots; moves on by 16 bits, so that slots seen as masks do
-//   rax, r8, rdi      scratch; r8 and rdi collect two masks
+//   rax, r8, rdi      scratch; r8 and rdi collect two masks, rbx and r12 two more
 //   zmm0 … zmm23      rows that were read or written: the cache
 //   zmm24 … zmm31     scratch of one instruction
 //   k1 … k4           lane masks that were read or written
@@ -42,8 +42,8 @@ class Lanes {
   Lanes(Assembler& assembler, const Request& request, const std::vector<Step>& steps);
 
   /// Code of all steps, for all lanes of the wave. Masks that were made are in their scalar slots after it.
-  /// A few steps are there twice: as a loop, and without one for waves whose lanes are all active. With AVX2
-  /// more steps are as well, as two loops.
+  /// A few steps are there twice: as a loop, and without one for waves whose lanes are all active; waves of
+  /// 32 have no loop for either. With AVX2 more steps are as well, as two loops.
   void emit(uint32_t scc_mask);
   /// Which of the masks that were made are still in registers.
   void hand_on_masks(ScalarCode& scalars) const;
@@ -124,16 +124,21 @@ class Lanes {
 
   uint32_t chunks() const { return layout_.wave_size / a.lanes(); }
   unsigned slot_count() const { return a.eight_lanes() ? kSlotsOfEight : kSlots; }
+  bool is_short() const;
   void emit_loop();
   void emit_loop_of_all();
   void emit_loop_of_eight(bool makes_masks);
   void jump_if_rows_left(const Xbyak::Label& loop);
   void emit_unrolled();
+  void emit_unrolled_some(bool makes_masks);
   void begin_lanes();
   void collect_masks();
   void store_collected();
   /// The register that collects the masks of collected_[n].
   Xbyak::Reg64 collector_of(size_t n) const;
+  void save_collectors();
+  void restore_collectors();
+  Xbyak::Address saved_at(size_t n) const;
   Xbyak::Address row_at(uint32_t row) const;
   Xbyak::Address mask_at(uint32_t scalar) const;
   void find_uses();
@@ -156,8 +161,9 @@ class Lanes {
 
   const RegisterLayout layout_;
   const std::vector<Step>& steps_;
-  std::vector<uint32_t> collected_;  // masks in r8 and rdi
+  std::vector<uint32_t> collected_;  // masks in collectors
   std::vector<uint32_t> left_;       // those that are there in the end
+  size_t collectors_ = 0;            // that are needed
   bool unrolled_ = false;
   bool all_active_ = false;
   uint32_t chunk_ = 0;  // of 16 lanes, if the code is only for these
