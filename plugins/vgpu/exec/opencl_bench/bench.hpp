@@ -1,6 +1,7 @@
 // What the parts of the benchmark share: a piece of work, and a device that does it.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,6 +31,14 @@ struct Case {
   size_t group[3] = {1, 1, 1};  ///< work-items
   std::vector<Argument> arguments;
   Agreement agreement = Agreement::kExact;
+};
+
+/// A geometric one.
+struct Mean {
+  double log_sum = 0;
+  int count = 0;
+  void add(double ratio) { log_sum += std::log(ratio), ++count; }
+  double value() const { return count == 0 ? 0 : std::exp(log_sum / count); }
 };
 
 [[noreturn]] void fail(const std::string& what);

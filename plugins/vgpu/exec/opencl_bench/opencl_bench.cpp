@@ -1,12 +1,13 @@
 // OpenCL C kernels on the virtual GPU and on the machine's CPU by PoCL: the same source, the same data, one
 // run, results compared.
 //
-//   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [kernel…]
+//   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling] [kernel…]
 //
 // Shows the smallest CPU time (of all threads but the one that waits), how many times as fast the virtual GPU
 // is, and geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
 // time, to see how it scales, and what two threads of the machine itself gain. With --alone: without PoCL,
-// for comparing GPUs with each other.
+// for comparing GPUs with each other. With --scaling, which stands for --wall --alone: how many times as fast
+// two threads of the virtual GPU are as one.
 #include <time.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "plugins/vgpu/exec/opencl_bench/gpu.hpp"
 #include "plugins/vgpu/exec/opencl_bench/host_scaling.hpp"
 #include "plugins/vgpu/exec/opencl_bench/opencl.hpp"
+#include "plugins/vgpu/exec/opencl_bench/thread_scaling.hpp"
 
 namespace rigel::vgpu::bench {
 
@@ -42,6 +44,7 @@ struct Options {
   int repetitions = 7;
   bool wall = false;
   bool alone = false;
+  bool scaling = false;
   std::vector<std::string> kernels;
 
   bool chosen(const std::string& name) const {
@@ -106,13 +109,6 @@ bool agree(const Case& one, const Case& two) {
   }
   return true;
 }
-
-struct Mean {
-  double log_sum = 0;
-  int count = 0;
-  void add(double ratio) { log_sum += std::log(ratio), ++count; }
-  double value() const { return count == 0 ? 0 : std::exp(log_sum / count); }
-};
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
@@ -181,11 +177,17 @@ int main(int argc, char** argv) {
       options.wall = true;
     } else if (std::strcmp(argv[i], "--alone") == 0) {
       options.alone = true;
+    } else if (std::strcmp(argv[i], "--scaling") == 0) {
+      options.scaling = true;
     } else if (argv[i][0] == '-') {
-      rigel::vgpu::bench::fail("usage: vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [kernel...]");
+      rigel::vgpu::bench::fail(
+          "usage: vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling] [kernel...]");
     } else {
       options.kernels.emplace_back(argv[i]);
     }
+  }
+  if (options.scaling) {
+    return rigel::vgpu::bench::show_scaling(options.repetitions, options.kernels) ? 0 : 1;
   }
   return rigel::vgpu::bench::run(options, RIGEL_OPENCL_BENCH_FOLDER);
 }
