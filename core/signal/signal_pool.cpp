@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <utility>
 
 #include "core/base/log.hpp"
 #include "core/signal/thread_free_list.hpp"
@@ -136,25 +135,32 @@ void give_own_to_all() noexcept {
   push(*first, *last);
 }
 
+void at_thread_end(void*) noexcept {
+  own_free_state = OwnFree::kThreadEnds;  // other destructors of the thread may still free signals
+  give_own_to_all();
+}
+
 // A key, and not a thread_local object: the C library ends the process where it has no memory for such an
-// object's destructor.
-bool give_own_to_all_at_thread_end() noexcept {
-  const auto at_thread_end = [](void*) {
-    own_free_state = OwnFree::kThreadEnds;  // other destructors of the thread may still free signals
-    give_own_to_all();
-  };
-  static const auto [key, made] = [&] {
-    pthread_key_t new_key = 0;
-    const bool is_made = pthread_key_create(&new_key, at_thread_end) == 0;
-    return std::pair(new_key, is_made);
-  }();
-  return made && pthread_setspecific(key, &own_free) == 0;
+// object's destructor. Made without a lock, which a forked child might find taken for ever.
+constinit std::atomic<uint64_t> thread_end_key{0};  // and one; 0: there is none yet
+
+bool heed_thread_end() noexcept {
+  uint64_t known = thread_end_key.load();
+  if (known == 0) {
+    pthread_key_t made = 0;
+    if (pthread_key_create(&made, at_thread_end) != 0) return false;
+    if (thread_end_key.compare_exchange_strong(known, uint64_t{made} + 1)) {
+      known = uint64_t{made} + 1;
+    } else {
+      pthread_key_delete(made);
+    }
+  }
+  return pthread_setspecific(static_cast<pthread_key_t>(known - 1), &own_free) == 0;
 }
 
 void free_signal(Signal& signal) noexcept {
   if (own_free_state != OwnFree::kOpen) [[unlikely]] {
-    if (own_free_state == OwnFree::kThreadEnds || !give_own_to_all_at_thread_end())
-      return push(signal, signal);
+    if (own_free_state == OwnFree::kThreadEnds || !heed_thread_end()) return push(signal, signal);
     own_free_state = OwnFree::kOpen;
   }
   if (own_free.full()) [[unlikely]]
