@@ -8,17 +8,20 @@
  *
  * The rules of hsa.h hold, and these:
  *
- * - An image handle is an agent's view of image data, memory that the application allocates and owns, as
- * large and aligned as the agent asks (::hsa_ext_image_data_get_info). Creating, destroying or copying a
- * handle changes no data. The data must outlive the handles. - Image and sampler handles belong to the agent
- * that they were created for. Kernels find them in their arguments. - Copy, import, export and clear have
- * finished when they return. They do not wait for kernels: the application sees to it that none is accessing
- * the same data. Coordinates outside the image are undefined behaviour. - Elements are counted in x, y, z,
- * which are width, height and depth; in arrays, the last coordinate is the layer. - Two image descriptors
- * match when they are equal, an sRGB channel order counting as its linear counterpart. Handles with matching
- * descriptors (and layouts, if explicit) may share data if the agent reports
- * ::HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT for the format, and otherwise only if their access
- * permission is the same.
+ *  - An image handle is an agent's view of image data, memory that the application allocates and owns, as
+ *    large and aligned as the agent asks (::hsa_ext_image_data_get_info). Creating, destroying or copying a
+ *    handle changes no data. The data must outlive the handles.
+ *  - Image and sampler handles belong to the agent that they were created for. Kernels find them in their
+ *    arguments.
+ *  - Copy, import, export and clear have finished when they return. They do not wait for kernels: the
+ *    application sees to it that none is accessing the same data. Coordinates outside the image are undefined
+ *    behaviour.
+ *  - Elements are counted in x, y, z, which are width, height and depth; in arrays the layer comes
+ *    last.
+ *  - Two image descriptors match when they are equal, an sRGB channel order counting as its linear
+ *    counterpart. Handles with matching descriptors (and layouts, if explicit) may share data if the agent
+ *    reports ::HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT for the format, and otherwise only if
+ *    their access permission is the same.
  */
 
 #ifndef HSA_EXT_IMAGE_H

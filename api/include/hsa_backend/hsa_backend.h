@@ -73,8 +73,8 @@ typedef struct hsabe_host_log {
   uint64_t struct_size;
   /* Nonzero if a message of this level would be shown: ask before formatting. */
   int32_t (*enabled)(void* self, uint32_t level);
-  /* One line, without a line break at its end. Warnings and errors that come while devices are looked for and
-   * opened are lines of the discovery report as well. */
+  /* One line, without a line break at its end. Warnings that come while devices are looked for and opened
+   * are lines of the discovery report as well: what makes the opening fail is what events->report is for. */
   void (*write)(void* self, uint32_t level, hsabe_str_t text);
 } hsabe_host_log_t;
 HSABE_CHECK(hsabe_host_log_t, write);
