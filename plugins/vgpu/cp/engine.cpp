@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/cp/spin_time.hpp"
 
 namespace rigel::vgpu {
@@ -125,6 +126,7 @@ void Engine::sort() {
 // -------------------------------------------------------------------------------------------------
 
 void Engine::work() {
+  const OwnCalls ours;
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // ns: polls are short
   take_short_turns();
   std::unique_lock lock(mutex_);

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/exec/report.hpp"
 
 namespace rigel::vgpu::exec {
@@ -279,6 +280,7 @@ std::string Scheduler::start_workers() {
 }
 
 void Scheduler::work(Executor& executor) {
+  const OwnCalls ours;
   Lock lock(mutex_);
   while (!stop_) {
     const uint64_t seen = news_.load();

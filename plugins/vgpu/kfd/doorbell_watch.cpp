@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/cp/own_calls.hpp"
 
 // Newer than the headers of some systems that this is built on: Linux 5.11, 5.19, 5.18.
 #ifndef UFFD_USER_MODE_ONLY
@@ -337,6 +338,7 @@ void DoorbellWatch::take_userfaults() {
 }
 
 void DoorbellWatch::look() {
+  const OwnCalls ours;
   pthread_setname_np(pthread_self(), "vgpu-doorbells");
   prctl(PR_SET_TIMERSLACK, 1);
   std::unique_lock lock(mutex_);

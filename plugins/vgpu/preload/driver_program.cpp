@@ -614,6 +614,19 @@ void check_limits() {
   gpu.fence(1);
 }
 
+// Queues that come and go while their processor is at work.
+void check_queues() {
+  Gpu gpu;
+  for (uint32_t i = 1; i <= 300; ++i) {
+    std::memset(gpu.memory, 0, 2 * Gpu::kRing);
+    gpu.written = 0;
+    gpu.make_queue();
+    gpu.fence(i);
+    kfd_destroy_queue d{gpu.queue, 0};
+    EXPECT(call(gpu.kfd, KFD_NR_DESTROY_QUEUE, d) == 0);
+  }
+}
+
 // A program that closes what it does not know, as daemons do, and opens a file of its own.
 void check_log() {
   Gpu gpu;
@@ -636,7 +649,8 @@ struct Check {
 };
 constexpr Check kChecks[] = {{"names", check_names}, {"fork", check_fork},     {"vfork", check_vfork},
                              {"exec", check_exec},   {"masks", check_masks},   {"mappings", check_mappings},
-                             {"races", check_races}, {"limits", check_limits}, {"log", check_log}};
+                             {"races", check_races}, {"limits", check_limits}, {"queues", check_queues},
+                             {"log", check_log}};
 
 }  // namespace
 

@@ -17,7 +17,6 @@ namespace rigel::vgpu {
 
 constinit std::atomic<System*> current{nullptr};
 constinit std::atomic<System*> inherited{nullptr};
-constinit thread_local int inside = 0;
 
 namespace {
 
@@ -54,7 +53,7 @@ bool shares_descriptors() {
 }
 
 System* system_for_path() {
-  if (inside != 0) return nullptr;
+  if (own_calls != 0) return nullptr;
   for (;;) {
     int seen = state.load(std::memory_order_acquire);
     if (seen == kReady) return current.load(std::memory_order_acquire);
@@ -68,7 +67,7 @@ System* system_for_path() {
 }
 
 System* system_for_fd(int fd) {
-  if (fd < 0 || inside != 0) return nullptr;
+  if (fd < 0 || own_calls != 0) return nullptr;
   if (System* system = current.load(std::memory_order_acquire); system != nullptr && system->has(fd))
     return system;
   if (System* system = inherited.load(std::memory_order_acquire); system != nullptr && system->has(fd))
@@ -95,7 +94,7 @@ OurPath our_path(System& system, std::string_view path, LastLink last) {
 }  // namespace
 
 OurPath our_path(const char* path, LastLink last) {
-  if (inside != 0 || !could_be_ours(path)) return {};
+  if (own_calls != 0 || !could_be_ours(path)) return {};
   System* const system = system_for_path();
   if (system == nullptr) return {};
   const Inside guard;

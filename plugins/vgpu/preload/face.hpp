@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
 
 #define HOOK extern "C" __attribute__((visibility("default")))
@@ -18,17 +19,10 @@ namespace rigel::vgpu {
 
 extern constinit std::atomic<System*> current;  ///< Null: none yet.
 extern constinit std::atomic<System*>
-    inherited;  ///< After fork: the parent's, whose descriptors are dead here.
-extern constinit thread_local int inside;
+    inherited;                              ///< After fork: the parent's, whose descriptors are dead here.
 extern constinit std::mutex folders_mutex;  ///< Of folders.cpp: no fork comes in between.
 
-/// While one of these lives, the thread's calls are our own.
-struct Inside {
-  Inside() { ++inside; }
-  ~Inside() { --inside; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-};
+using Inside = OwnCalls;
 
 /// False in a child of vfork, which shares our memory: what it closes is still open here.
 bool shares_descriptors();

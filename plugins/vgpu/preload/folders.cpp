@@ -195,7 +195,7 @@ __attribute__((visibility("default"), alias("scandirat"))) int scandirat64(
 // glob() opens folders by itself unless it is told how.
 static int glob_with(decltype(&::glob) next, const char* pattern, int flags,
                      int (*on_error)(const char*, int), glob_t* out) {
-  if (inside != 0 || !could_be_ours(pattern) || (flags & GLOB_ALTDIRFUNC) != 0 ||
+  if (own_calls != 0 || !could_be_ours(pattern) || (flags & GLOB_ALTDIRFUNC) != 0 ||
       system_for_path() == nullptr) {
     return next(pattern, flags, on_error, out);
   }

@@ -58,7 +58,7 @@ int stat_fd(int fd, struct stat* out) {
     if (system->stat(fd, *out)) return 0;
   }
   const long result = syscall(SYS_fstat, fd, out);
-  if (result == 0 && inside == 0) {
+  if (result == 0 && own_calls == 0) {
     if (System* system = current.load(std::memory_order_acquire)) system->stat_plain_file(fd, *out);
   }
   return static_cast<int>(result);
@@ -327,7 +327,7 @@ int statx_hook(int folder, const char* path, int flags, unsigned mask, struct st
 
 HOOK int close(int fd) {
   // Programs that close every descriptor they don't know mean their own.
-  if (inside == 0 && InternalFd::is_internal(fd) && shares_descriptors()) return to_libc(-EBADF);
+  if (own_calls == 0 && InternalFd::is_internal(fd) && shares_descriptors()) return to_libc(-EBADF);
   if (System* system = system_for_fd(fd); system != nullptr && shares_descriptors()) {
     const Inside guard;
     return to_libc(system->close(fd));
@@ -365,7 +365,7 @@ HOOK int dup(int fd) noexcept {
   return copy;
 }
 static int dup_to(int fd, int to, int flags) {
-  if (inside == 0 && InternalFd::is_internal(to) && shares_descriptors()) return to_libc(-EBADF);
+  if (own_calls == 0 && InternalFd::is_internal(to) && shares_descriptors()) return to_libc(-EBADF);
   System* const from = system_for_fd(fd);
   System* const over = system_for_fd(to);
   const int copy = static_cast<int>(flags < 0 ? syscall(SYS_dup2, fd, to) : syscall(SYS_dup3, fd, to, flags));
@@ -419,7 +419,7 @@ HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
   }
   const auto result = static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
   // A file that does not know the request may be a device that somebody else has opened.
-  if (result == -1 && errno == ENOTTY && inside == 0) {
+  if (result == -1 && errno == ENOTTY && own_calls == 0) {
     errno = System::stranger(fd) == System::Stranger::kNone ? ENOTTY : EBADF;
   }
   return result;
@@ -432,14 +432,14 @@ HOOK void* mmap(void* address, size_t bytes, int protection, int flags, int fd, 
   System* system = of_file ? system_for_fd(fd) : nullptr;
   // Devices that somebody else has opened: they are mapped where few files have anything.
   constexpr uint64_t kOffsetsOfDevices = uint64_t{1} << 32;
-  if (of_file && system == nullptr && inside == 0 && static_cast<uint64_t>(offset) >= kOffsetsOfDevices) {
+  if (of_file && system == nullptr && own_calls == 0 && static_cast<uint64_t>(offset) >= kOffsetsOfDevices) {
     if (const auto stranger = System::stranger(fd); stranger != System::Stranger::kNone) {
       errno = stranger == System::Stranger::kKfd ? EINVAL : EBADF;
       return MAP_FAILED;
     }
   }
   // What is put in the place of doorbells takes them away.
-  if (system == nullptr && (flags & MAP_FIXED) != 0 && inside == 0) {
+  if (system == nullptr && (flags & MAP_FIXED) != 0 && own_calls == 0) {
     system = current.load(std::memory_order_acquire);
   }
   if (system != nullptr) {
@@ -456,7 +456,7 @@ HOOK void* mmap64(void* address, size_t bytes, int protection, int flags, int fd
   return ::mmap(address, bytes, protection, flags, fd, offset);
 }
 HOOK int munmap(void* address, size_t bytes) noexcept {
-  System* const system = inside == 0 ? current.load(std::memory_order_acquire) : nullptr;
+  System* const system = own_calls == 0 ? current.load(std::memory_order_acquire) : nullptr;
   if (system != nullptr) {
     const Inside guard;
     return to_libc(system->munmap(address, bytes));
@@ -471,7 +471,7 @@ HOOK void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...)
     fixed = va_arg(list, void*);
     va_end(list);
   }
-  System* const system = inside == 0 ? current.load(std::memory_order_acquire) : nullptr;
+  System* const system = own_calls == 0 ? current.load(std::memory_order_acquire) : nullptr;
   if (system != nullptr) {
     const Inside guard;
     void* out = nullptr;

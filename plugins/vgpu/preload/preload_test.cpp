@@ -50,8 +50,17 @@ TEST_P(DriversFiles, StandItWhereSignalsMayNotBeUsed) {
 
 INSTANTIATE_TEST_SUITE_P(, DriversFiles,
                          ::testing::Values("names", "fork", "vfork", "exec", "masks", "mappings", "races",
-                                           "limits"),
+                                           "limits", "queues"),
                          [](const auto& row) { return std::string(row.param); });
+
+// What the device's threads free must not wait for locks that an ioctl holds while it waits for them.
+TEST(Allocator, ThatGivesPagesBackAtOnceStopsNothing) {
+  for (const char* check : {"queues", "races"}) {
+    const ProgramResult result =
+        run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", ALLOCATOR_PROGRAM, check});
+    EXPECT_EQ(result.status, 0) << check << ": " << result.out;
+  }
+}
 
 class VgpuLog : public ::testing::Test {
  protected:
