@@ -43,7 +43,7 @@ Wide shifted_right(const Wide& w, int n) {
     const int from = i + n / 64;
     if (from > 3) continue;
     uint64_t limb = w.limb[static_cast<size_t>(from)] >> n % 64;
-    if (n % 64 != 0 && from < 3) limb |= w.limb[static_cast<size_t>(from + 1)] << (64 - n % 64);
+    if (n % 64 != 0 && from < 3) limb |= w.limb[static_cast<size_t>(from) + 1] << (64 - n % 64);
     r.limb[static_cast<size_t>(i)] = limb;
   }
   return r;

@@ -30,7 +30,7 @@ void float_halves(Lane& lane, Function function) {
     uint64_t x = function(half(lane, 0, upper, true), half(lane, 1, upper, true), half(lane, 2, upper, true));
     if (lane.in.clamp) {
       if (is_nan(kHalf, x)) {
-        x = lane.state.dx10_clamp() ? 0 : x;
+        x = lane.state.dx10_clamp() ? 0 : quieted(kHalf, x);  // as one half by itself
       } else {
         x = compare(kHalf, x, 0) <= 0 ? 0 : compare(kHalf, x, kHalf.one()) > 0 ? kHalf.one() : x;
       }

@@ -373,6 +373,13 @@ template <class F>
 
 /// The bits of a half result.
 [[gnu::always_inline]] inline U32 half_bits(F32 value, Control control) {
+#if RIGEL_SIMD_LEVEL == 0
+  // A denormal of single precision is an operand here, which the host's conversion knows from MXCSR.
+  const U32 single = bits_as<U32>(value);
+  if (control.flush_inputs32()) {
+    value = bits_as<F32>((single & 0x7f800000) == 0 ? single & 0x80000000 : single);
+  }
+#endif
   U32 bits = single_to_half(value, control.round16());
   if (control.flush_results16()) bits = flush_half(bits);
   return bits;
