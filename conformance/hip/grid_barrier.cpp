@@ -90,6 +90,29 @@ static void check_cooperation(unsigned blocks, unsigned block) {
                result);
 }
 
+// One block more than the device has room for would wait for ever: the launch is refused, and nothing has
+// run.
+static void check_too_large(unsigned block) {
+  int blocks = 0, units = 0;
+  HIP_OK(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, by_cooperation, static_cast<int>(block), 0));
+  HIP_OK(hipDeviceGetAttribute(&units, hipDeviceAttributeMultiprocessorCount, 0));
+  const unsigned room = static_cast<unsigned>(blocks) * static_cast<unsigned>(units);
+  check_cooperation(room, block);
+  const std::vector<unsigned> start = initial(2 * (room + 1) * block);
+  const DeviceArray<unsigned> values(start);
+  unsigned* pointer = values.data();
+  void* arguments[] = {&pointer};
+  const hipError_t error = hipLaunchCooperativeKernel(reinterpret_cast<void*>(by_cooperation), dim3(room + 1),
+                                                      dim3(block), arguments, 0, nullptr);
+  if (error != hipErrorCooperativeLaunchTooLarge) {
+    fail("a cooperative launch of " + std::to_string(room + 1) + " blocks, where " + std::to_string(room) +
+         " have room, gives " + hipGetErrorName(error));
+  }
+  (void)hipGetLastError();
+  HIP_FINISH();
+  expect_equal("what a refused launch was to change", start, values.read());
+}
+
 int main() {
   check_atomics(1, 64);
   check_atomics(8, 256);
@@ -100,6 +123,7 @@ int main() {
     check_cooperation(1, 64);
     check_cooperation(8, 256);
     check_cooperation(30, 128);
+    check_too_large(256);
   } else {
     std::printf("this device has no cooperative launches\n");
   }
