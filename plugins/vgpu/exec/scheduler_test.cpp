@@ -2,6 +2,8 @@
 // Programs are for gfx900; s[0:1] is the address of a buffer.
 #include "plugins/vgpu/exec/scheduler.hpp"
 
+#include <elf.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -383,6 +385,56 @@ TEST_P(SchedulerTest, FaultsSayWhatWhereAndWho) {
   EXPECT_EQ(result.fault.reason, FaultReason::kNotPresent);
   EXPECT_EQ(result.fault.queue_id, 1u);
   EXPECT_NE(result.reason.find("entry + 0xc"), std::string::npos) << result.reason;
+}
+
+// With the name from the symbols of the code object that the kernel's descriptor is in.
+TEST_P(SchedulerTest, ReportsNameTheKernelAndShowItsCodeAndRegisters) {
+  struct Image {
+    Elf64_Ehdr header{};
+    Elf64_Phdr segment{};
+    Elf64_Dyn dynamic[4]{};
+    uint32_t hash[2] = {1, 3};  // buckets, symbols
+    Elf64_Sym symbols[3]{};
+    char names[32] = "\0other.kd\0reads_nothing.kd";
+  } image;
+  std::memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+  image.header.e_ident[EI_CLASS] = ELFCLASS64;
+  image.header.e_phoff = offsetof(Image, segment);
+  image.header.e_phentsize = sizeof(Elf64_Phdr);
+  image.header.e_phnum = 1;
+  image.segment.p_type = PT_DYNAMIC;
+  image.segment.p_vaddr = offsetof(Image, dynamic);
+  image.segment.p_memsz = sizeof image.dynamic;
+  image.dynamic[0] = {DT_SYMTAB, {offsetof(Image, symbols)}};
+  image.dynamic[1] = {DT_STRTAB, {offsetof(Image, names)}};
+  image.dynamic[2] = {DT_HASH, {offsetof(Image, hash)}};
+  for (uint32_t i = 1; i < 3; ++i) image.symbols[i].st_shndx = 1;
+  image.symbols[1].st_name = 1;
+  image.symbols[1].st_value = 0x1000;
+  image.symbols[2].st_name = 10;
+  image.symbols[2].st_value = 0x1040;
+  const vgpu::testing::Buffer object = bus_.allocate(8192);
+  std::memcpy(object.host, &image, sizeof image);
+
+  Dispatch d = dispatch(kReadUnmapped, 1);
+  d.kernel_object_va = object.va + 0x1040;
+  const uint64_t faulting = d.entry_va + 0xc;
+  const std::string fault = run(d).reason;
+  d = dispatch({0xbe940085, 0xffffffff}, 1);  // s_mov_b32 s20, 5 and nothing that is known
+  d.kernel_object_va = object.va + 0x1000;
+  const std::string illegal = run(d).reason;
+  const auto has = [](const std::string& report, std::string_view what) {
+    EXPECT_NE(report.find(what), std::string::npos) << what << " is not in\n" << report;
+  };
+  has(fault, "memory fault reading 0x1000");
+  has(fault, "kernel reads_nothing, work-group (0, 0, 0), wave 0, pc 0x");
+  has(fault, fmt::format("=> {:#x}  s_load_dword s6, s[4:5], 0x0", faulting));
+  has(fault, "exec ffffffffffffffff");
+  has(illegal, "kernel other, ");
+  has(illegal, fmt::format("   {:#x}  s_mov_b32 s20, 5", d.entry_va));
+  has(illegal, fmt::format("=> {:#x}  .long 0xffffffff", d.entry_va + 4));
+  has(illegal, "\n  s16  00000000 00000000 00000000 00000000 00000005");
+  has(illegal, fmt::format("\n  s0   {:08x} {:08x}", static_cast<uint32_t>(buffer_.va), buffer_.va >> 32));
 }
 
 TEST_P(SchedulerTest, MemoryThatTheHostTookAwayIsAFault) {
