@@ -82,7 +82,7 @@ TEST_P(BufferMemory, LoadsOfARangeOfBytes) {
           uint32_t values[4] = {};
           const uint32_t at = (pattern[lane] + 16) * shape.bytes;
           if (at < records) std::memcpy(values, a.host + at, shape.bytes);
-          if (op == Op::buffer_load_sbyte) values[0] = static_cast<uint32_t>(static_cast<int8_t>(values[0]));
+          if (op == Op::buffer_load_sbyte) values[0] = ((values[0] & 0xff) ^ 0x80) - 0x80;
           for (unsigned d = 0; d < shape.dwords(); ++d) {
             ASSERT_EQ(m.vgpr(kResult + d)[lane], m.active(lane) ? values[d] : 7)
                 << isa::name(op) << " lane " << lane << " exec " << std::hex << exec;

@@ -45,7 +45,7 @@ std::vector<uint32_t> loaded(Op op, const std::byte* from, uint32_t before) {
   std::vector<uint32_t> values(shape.dwords());
   std::memcpy(values.data(), from, shape.bytes);
   const std::string_view name = isa::name(op);
-  if (name.find("sbyte") != name.npos) values[0] = static_cast<uint32_t>(static_cast<int8_t>(values[0]));
+  if (name.find("sbyte") != name.npos) values[0] = ((values[0] & 0xff) ^ 0x80) - 0x80;
   if (name.find("sshort") != name.npos) values[0] = static_cast<uint32_t>(static_cast<int16_t>(values[0]));
   if (name.ends_with("_d16")) values[0] = (before & 0xffff0000) | (values[0] & 0xffff);
   if (name.ends_with("_d16_hi")) values[0] = (before & 0xffff) | values[0] << 16;

@@ -87,8 +87,7 @@ TEST_P(Lds, ReadsOfEveryWidthAndPattern) {
               uint32_t values[4] = {};
               if (at + shape.bytes <= m.group.lds_bytes) std::memcpy(values, m.group.lds + at, shape.bytes);
               const std::string_view name = isa::name(op);
-              if (name.find("_i8") != name.npos)
-                values[0] = static_cast<uint32_t>(static_cast<int8_t>(values[0]));
+              if (name.find("_i8") != name.npos) values[0] = ((values[0] & 0xff) ^ 0x80) - 0x80;
               if (name.find("_i16") != name.npos)
                 values[0] = static_cast<uint32_t>(static_cast<int16_t>(values[0]));
               if (shape.d16)
