@@ -199,6 +199,10 @@ TEST_P(KfdBoards, MapsRegistersOnce) {
   KfdGpu* const gpu = kfd->gpu_of_node(1);
   ASSERT_NE(gpu, nullptr);
   void* const page = kfd->registers(*gpu);
+  if (gpu->doorbell_bytes == 4) {
+    EXPECT_EQ(page, nullptr) << "gfx8 has no page of registers for programs";
+    return;
+  }
   ASSERT_NE(page, nullptr);
   EXPECT_EQ(kfd->registers(*gpu), page);
 }

@@ -71,8 +71,9 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   // These are looked at even if another kind is asked for as well, and wins.
   if ((a.flags & KFD_MEM_DOORBELL) != 0) {
     if (a.size != gpu->gpu().board.doorbell_slice_bytes()) return EINVAL;
-  } else if ((a.flags & KFD_MEM_MMIO_REMAP) != 0 && a.size != kPage) {
-    return EINVAL;
+  } else if ((a.flags & KFD_MEM_MMIO_REMAP) != 0) {
+    if (a.size != kPage) return EINVAL;
+    if (gpu->gpu().board.gfx_major() < 9) return ENOMEM;  // no page of registers is remapped there
   }
 
   Buffer buffer;
