@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <hsa_backend/sanitizer.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -549,13 +550,7 @@ class AddressSpace {
   rlimit before_{};
 };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
+constexpr bool kSanitized = HSABE_SANITIZER != HSABE_SANITIZER_NONE;
 
 TEST_P(SchedulerTest, WithoutThreadsOfTheirOwnWavesHaveThoseThatAreLent) {
   const StackSize none(kNoRoom);

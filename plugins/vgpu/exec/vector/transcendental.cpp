@@ -109,7 +109,10 @@ F64 sine_of(F64 x) {
   const F64 rest = x - round_to_integer<Rounding::kNearestEven>(x);
   const F64 mirrored = (rest < 0 ? F64{} - 0.5 : F64{} + 0.5) - rest;
   const F64 quarter = absolute(rest) > 0.25 ? mirrored : rest;
-  return x == 0 ? x : sine_of_quarter(quarter);
+  // Not x: compilers would take the single that it was for its zero, a denormal that the processor compares
+  // as one.
+  const F64 zero = bits_as<F64>(bits_as<U64>(x) & 0x8000000000000000);
+  return x == 0 ? zero : sine_of_quarter(quarter);
 }
 F64 cosine_of(F64 x) {
   const F64 rest = x - round_to_integer<Rounding::kNearestEven>(x);
