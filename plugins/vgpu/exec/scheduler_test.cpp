@@ -550,8 +550,6 @@ class AddressSpace {
   rlimit before_{};
 };
 
-constexpr bool kSanitized = HSABE_SANITIZER != HSABE_SANITIZER_NONE;
-
 TEST_P(SchedulerTest, WithoutThreadsOfTheirOwnWavesHaveThoseThatAreLent) {
   const StackSize none(kNoRoom);
   const auto finish = [&](std::future<DispatchResult>& result) {
@@ -601,7 +599,7 @@ TEST_P(SchedulerTest, ThreadsAreMadeWhenThereMayBeSomeAgain) {
 }
 
 TEST_P(SchedulerTest, FewerThreadsThanWantedDo) {
-  if (kSanitized) GTEST_SKIP() << "sanitizers have shadows for all of a stack";
+  if (HSABE_SANITIZER != HSABE_SANITIZER_NONE) GTEST_SKIP() << "sanitizers have shadows for all of a stack";
   scheduler_ = std::make_unique<Scheduler>(device_, bus_, SchedulerOptions{64, GetParam().inline_dispatches});
   const StackSize large(size_t{1} << 30);
   const AddressSpace few((size_t{7} << 29) + (size_t{1} << 26));  // of which three have room
