@@ -192,9 +192,20 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
   };
 
   if (!finished() && timeout_ms != 0) {
+    // Nobody is left in a list when this ends, by an exception neither: there may be no memory for the next.
+    struct Listed {
+      Events& all;
+      std::vector<Waiter>& waiters;
+      Wait& wait;
+      ~Listed() {
+        std::erase(all.waits_, &wait);
+        for (Waiter& waiter : waiters) all.stop_waiting(waiter);
+      }
+    } const listed{*this, waiters, wait};
     for (Waiter& waiter : waiters) {
-      waiter.listed = !waiter.activated;
-      if (waiter.listed) waiter.event->waiters.push_back(&waiter);
+      if (waiter.activated) continue;
+      waiter.event->waiters.push_back(&waiter);
+      waiter.listed = true;
     }
     waits_.push_back(&wait);
     const auto ready = [&] { return finished() || closing_; };
@@ -203,8 +214,6 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
     } else {
       wait.wake.wait_until(lock, deadline, ready);
     }
-    std::erase(waits_, &wait);
-    for (Waiter& waiter : waiters) stop_waiting(waiter);
   }
   if (result == KFD_WAIT_FAIL) return EIO;
   if (result == KFD_WAIT_TIMEOUT) return closing_ ? EBADF : 0;

@@ -1,8 +1,8 @@
 // The events of a process: what CREATE_EVENT makes and WAIT_EVENTS waits for, with the driver's semantics.
 //
 //  - set: an auto-reset event stays signalled only if nobody waits; every waiter of the moment is activated,
-//  and
-//    waits for this event no more: a wait for all may go on for others, and the next set is somebody else's.
+//    and waits for this event no more: a wait for all may go on for others, and the next set is somebody
+//    else's.
 //  - wait: an event that is signalled on entry is taken at once (and reset if auto-reset).
 //  - ages: each set makes an event older; a waiter that brings the age it last saw does not sleep if it
 //    missed one. Without ages, two waiters on one auto-reset event can lose a wake-up: that is the
@@ -60,11 +60,10 @@ class Events {
   Errno set(uint32_t id);
   Errno reset(uint32_t id);
 
-  /// WAIT_EVENTS. `events` is updated in place, and `told` has the places of those that were. `result` is a
-  /// KFD_WAIT_ value. EINVAL: there is no such
-  /// event, or there was one, and it was destroyed after what was waited for had come. EIO: it was destroyed
-  /// before. EBADF: the process is going away. Takes time in proportion to the entries, however often one
-  /// event is among them.
+  /// WAIT_EVENTS. `events` is updated in place; `told`, if given, gets the places of those that were.
+  /// `result` is a KFD_WAIT_ value. EINVAL: there is no such event, or there was one, and it was destroyed
+  /// after what was waited for had come. EIO: it was destroyed before. EBADF: the process is going away.
+  /// Throws std::bad_alloc. Takes time in proportion to the entries, however often one event is among them.
   Errno wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result,
              std::vector<uint32_t>* told = nullptr);
 

@@ -4,7 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <vector>
+#include <memory>
+#include <new>
 
 #include <fmt/core.h>
 
@@ -225,11 +226,12 @@ int Process::ioctl(uint64_t request, void* argument) {
   }
   // What a program of another release gives more than there is comes and goes with the rest.
   alignas(8) std::byte few[kMaxBytes] = {};
-  std::vector<uint64_t> many;
+  std::unique_ptr<uint64_t[]> many;
   auto* copy = few;
   if (bytes > kMaxBytes) {
-    many.resize((bytes + 7) / 8);
-    copy = reinterpret_cast<std::byte*>(many.data());
+    many.reset(new (std::nothrow) uint64_t[(bytes + 7) / 8]());
+    if (many == nullptr) return -ENOMEM;
+    copy = reinterpret_cast<std::byte*>(many.get());
   }
   const auto program = reinterpret_cast<uint64_t>(argument);
   if ((entry->directions & kIn) != 0) {
