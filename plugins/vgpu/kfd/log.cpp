@@ -23,19 +23,20 @@ static_assert(std::size(kNames) == static_cast<size_t>(LogCategory::kCount));
 Log::Log(const char* words, const char* path) noexcept {
   const std::string_view text = words == nullptr ? "" : words;
   mask_ = 1u << static_cast<unsigned>(LogCategory::kWarning);
+  Errno error = 0;
   // A raw system call: the preload face has open() hooked.
   if (path != nullptr && *path != 0) {
     const InternalFd low(static_cast<int>(
         syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)));
-    Errno error = low ? 0 : errno;
-    if (low) {
+    if (!low) {
+      error = errno;
+    } else {
       if (auto high = InternalFd::duplicate(low.get())) {
         file_ = std::move(*high);
       } else {
         error = high.error();
       }
     }
-    if (error != 0) (*this)(LogCategory::kWarning, "VGPU_LOG_FILE={}: {}", path, strerrorname_np(error));
   }
   bool unknown = false;
   for (size_t at = 0; at < text.size();) {
@@ -50,6 +51,8 @@ Log::Log(const char* words, const char* path) noexcept {
     }
     unknown |= !known;
   }
+  // Behind the words, which may want no warnings.
+  if (error != 0) (*this)(LogCategory::kWarning, "VGPU_LOG_FILE={}: {}", path, strerrorname_np(error));
   if (unknown) {
     (*this)(
         LogCategory::kWarning,
