@@ -138,7 +138,8 @@ class AgentQueue final : public Queue {
   }
 
  private:
-  // Gives back what the backend has of it. Somebody who still holds this object may outlive the device.
+  // Gives back what the backend has of it, and not only when this object goes: who still holds it, as the
+  // callback does that shuts the runtime down, may outlive the device.
   void end() {
     const std::lock_guard lock(operations_);
     if (void* const queue = std::exchange(info_.queue, nullptr)) agent_.backend().queue.destroy(queue);

@@ -62,8 +62,9 @@ class Queue {
   /// Tells the application that the queue has stopped. Runs the callback on the calling thread, which is the
   /// asynchronous handlers' own; not after `close` has returned.
   virtual void raise(hsa_status_t) {}
-  /// Ends it for its agent: once, by hsa_queue_destroy or the end of the runtime. No callback starts after
-  /// this returns, and none is running, unless this is called from within it.
+  /// Ends it for its agent, by hsa_queue_destroy or the end of the runtime: its structure and its ring may be
+  /// gone even if somebody holds this object. No callback starts after this returns, and none is running,
+  /// unless this is called from within it.
   virtual void close() {}
   /// Whether it has stopped with an error.
   virtual bool failed() const { return false; }

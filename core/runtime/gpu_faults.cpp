@@ -76,8 +76,8 @@ void Runtime::hardware_failed(const kfd_hw_exception& failure) {
                       failure.reset_cause));
 }
 
-// On a thread of its own, which outlives what ends in a handler: one that calls exit() ends the runtime
-// there.
+// Not on the thread that listens to the driver: a handler may end the runtime, as one does that calls exit(),
+// and the end of the runtime waits for that thread.
 void Runtime::tell_of(const hsa_amd_event_t& event, const Agent* agent, std::string otherwise) {
   struct Told {
     SystemEvents& handlers;
@@ -88,7 +88,7 @@ void Runtime::tell_of(const hsa_amd_event_t& event, const Agent* agent, std::str
   auto told = std::make_unique<Told>(Told{system_events_, agent, event, std::move(otherwise)});
   const auto tell = [](void* argument) {
     const std::unique_ptr<Told> what(static_cast<Told*>(argument));
-    abandon_copies(what->agent);
+    abandon_copies(what->agent);  // first: after a handler that ends the runtime there is no agent
     if (!what->handlers.raise(what->event)) give_up(what->otherwise);
   };
   if (fault_dispatcher_.post(tell, told.get()) == HSA_STATUS_SUCCESS) {

@@ -3,7 +3,8 @@
  * A backend is a shared library that knows one family of devices. It exports one function,
  * `hsa_backend_query_v1`, which returns a constant table of functions in groups; a JSON manifest tells the
  * runtime where the library is and which devices it claims (docs/backends.md). The runtime is never rebuilt
- * for a new backend, and a backend needs this header and <hsa/...> only: it links no symbol of the runtime.
+ * for a new backend, and a backend needs this header, sanitizer.h beside it and <hsa/...> only: it links no
+ * symbol of the runtime.
  *
  * The header is C11 and C++20. hsa_backend.hpp beside it helps in C++.
  *
@@ -284,8 +285,10 @@ enum {
   HSABE_DOORBELL_INDEX32_LEGACY = 2,
   /* An ordinary signal that the backend's own thread waits on. */
   HSABE_DOORBELL_SIGNAL = 3,
-  /* Since 1.5. As HSABE_DOORBELL_INDEX32_LEGACY, but in dwords of a ring that is mapped twice in a row, and
-   * back at its begin after both: (index + 1) % (2 * packets) * 16 (gfx7, Tonga). */
+  /* Since 1.5: a runtime of an earlier version refuses the device, and says so in the report. The register,
+   * the lock and max_legacy_doorbell_dispatch_id_plus_1 as with HSABE_DOORBELL_INDEX32_LEGACY, but what is
+   * written is the end of the packets in dwords, of a ring that is mapped twice in a row: after the last
+   * packet of the second mapping it is 0 again. (index + 1) % (2 * packets) * 16 (gfx7, Tonga). */
   HSABE_DOORBELL_DWORDS32_LEGACY = 4
 };
 
@@ -429,9 +432,9 @@ typedef struct hsabe_queue_info {
   /* The amd_queue_t (<hsa/amd_hsa_queue.h>), made and filled in by the backend: type, features, ring, size,
    * id, doorbell_signal as given. */
   void* amd_queue;
-  void* doorbell; /* the register, for the two hardware kinds; null for HSABE_DOORBELL_SIGNAL */
-  /* Since 1.3. For the two hardware kinds: called instead of a store to the register, if `ring` is not null.
-   * The register is there all the same: programs and kernels may store to it. */
+  void* doorbell; /* the register; null for HSABE_DOORBELL_SIGNAL */
+  /* Since 1.3. For kinds that have a register: called instead of a store to the register, if `ring` is not
+   * null. The register is there all the same: programs and kernels may store to it. */
   hsabe_bell_t bell;
 } hsabe_queue_info_t;
 HSABE_CHECK(hsabe_queue_info_t, bell);

@@ -491,7 +491,8 @@ Reg64 Lanes::collector_of(size_t n) const {
   return registers[n];
 }
 
-// The callers' registers that collect masks go below the stack, which nothing uses meanwhile.
+// The callers' registers that collect masks are kept in the red zone: the code calls nobody, and handlers of
+// signals begin below it.
 void Lanes::save_collectors() {
   Scalars masks;
   for (size_t index = 0; index < steps_.size(); ++index) {
@@ -558,16 +559,19 @@ void Lanes::hand_on_masks(ScalarCode& scalars) const {
   }
 }
 
+// The steps for the lanes of one vector.
+void Lanes::emit_chunk() {
+  begin_lanes();
+  for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
+  write_back_rows();
+  collect_masks();
+}
+
 void Lanes::emit_unrolled() {
   unrolled_ = all_active_ = true;
   a.kxnorw(k_exec, k_exec, k_exec);
   a.assume_all(k_exec);
-  for (chunk_ = 0; chunk_ < chunks(); ++chunk_) {
-    begin_lanes();
-    for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
-    write_back_rows();
-    collect_masks();
-  }
+  for (chunk_ = 0; chunk_ < chunks(); ++chunk_) emit_chunk();
   store_collected();
   a.assume_nothing();
   unrolled_ = all_active_ = false;
@@ -587,10 +591,7 @@ void Lanes::emit_unrolled_some(bool makes_masks) {
       a.kmovd(k_exec, a.r9d);
     }
     if (!makes_masks) a.jump_if_none(k_exec, skipped);
-    begin_lanes();
-    for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
-    write_back_rows();
-    collect_masks();
+    emit_chunk();
     a.L(skipped);
   }
   store_collected();
@@ -630,10 +631,7 @@ void Lanes::emit_loop() {
     a.shr(a.r9, static_cast<uint8_t>(a.lanes()));
     if (!makes_masks) a.jump_if_none(k_exec, skipped);
   }
-  begin_lanes();
-  for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
-  write_back_rows();
-  collect_masks();
+  emit_chunk();
   a.L(skipped);
   a.add(a.r10, static_cast<uint32_t>(a.bytes()));
   a.add(a.r11, a.lanes() / 8);
@@ -658,10 +656,7 @@ void Lanes::emit_loop_of_eight(bool makes_masks) {
     a.jz(skipped, Assembler::T_NEAR);
   }
   a.kmovd(k_exec, a.r9d);
-  begin_lanes();
-  for (uint32_t index = 0; index < steps_.size(); ++index) run_step(index);
-  write_back_rows();
-  collect_masks();
+  emit_chunk();
   a.L(skipped);
   a.add(a.r10, static_cast<uint32_t>(a.bytes()));
   a.add(a.r11, 1);

@@ -12,7 +12,7 @@
 //   k1 … k4           lane masks that were read or written
 //   k5, k6            scratch of one instruction
 //   k7                the bits of EXEC
-// Code without the loop moves neither r10 nor r11, and has all bits set in k7.
+// Code without the loop moves neither r10 nor r11. Where all lanes are active, k7 has all bits set.
 // On hosts with AVX2 only, what is said of 16 lanes is true of 8: rows, scratch and lane masks share ymm0 …
 // ymm13, and masks for which there is no room, as well as EXEC, are in memory (assembler.hpp).
 //
@@ -129,6 +129,7 @@ class Lanes {
   void emit_loop_of_all();
   void emit_loop_of_eight(bool makes_masks);
   void jump_if_rows_left(const Xbyak::Label& loop);
+  void emit_chunk();
   void emit_unrolled();
   void emit_unrolled_some(bool makes_masks);
   void begin_lanes();
