@@ -61,7 +61,7 @@ Status Runtime::discover() {
 }
 
 void Runtime::warn(Stage stage, std::string_view subject, std::string_view text) noexcept try {
-  if (discovering_.load(std::memory_order_relaxed)) {
+  if (is_discovering()) {
     report_.add(stage, Outcome::kWarning, subject, text);
   } else {
     log_message(LogLevel::kWarn, LogTopic::kModule, "{}: {}", subject, text);

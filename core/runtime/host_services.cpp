@@ -29,7 +29,9 @@ LogLevel level_of(uint32_t level) {
   return static_cast<LogLevel>(std::min<uint32_t>(level, HSABE_LOG_DEBUG));
 }
 
-int32_t log_enabled_service(void*, uint32_t level) {
+int32_t log_enabled_service(void* self, uint32_t level) {
+  // The report has warnings whatever the log shows.
+  if (level == HSABE_LOG_WARN && services(self).runtime().is_discovering()) return 1;
   return log_enabled(level_of(level), LogTopic::kModule);
 }
 

@@ -79,6 +79,8 @@ class Runtime {
   Gpus* gpus() { return gpus_.get(); }
   SignalGroups& signal_groups() { return signal_groups_; }
   DiscoveryReport& report() { return report_; }
+  /// Whether devices are still being looked for and opened.
+  bool is_discovering() const { return discovering_.load(std::memory_order_relaxed); }
   /// What concerns who configured the runtime: a line of the report while there is a discovery, then of the
   /// log.
   void warn(Stage stage, std::string_view subject, std::string_view text) noexcept;
