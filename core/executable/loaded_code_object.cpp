@@ -53,8 +53,8 @@ Result<std::shared_ptr<LoadedCodeObject>> LoadedCodeObject::load(
   const CodeLayout& layout = object.layout();
   const auto memory = target.allocate(layout.size, layout.alignment);
   if (!memory) return tl::unexpected(memory.error());
-  std::unique_ptr<LoadedCodeObject>
-      made;  // it releases the memory from here on, also if there is none to share it
+  // Not shared at once: there may be no memory for that, and it is what releases the target's.
+  std::unique_ptr<LoadedCodeObject> made;
   try {
     made.reset(new LoadedCodeObject(executable, target, reader, object, *memory));
   } catch (...) {

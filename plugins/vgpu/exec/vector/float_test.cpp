@@ -158,80 +158,73 @@ bool is_within_a_unit(long double exact, long double result, int digits, int lea
   return std::fabs(exact - result) <= std::ldexp(1.0L, exponent - digits) + 1e-19L;
 }
 
-TEST(VectorFloats, TranscendentalsOfAllHalvesAreWithinOneUnit) {
+/// How approximations of one type are tried: 64 arguments in each round.
+struct Precision {
+  Op Approximation::*op;
+  Type type;
+  unsigned dwords, rounds, seed;
+  void (*draw)(Machine&, uint32_t lane, unsigned round, std::mt19937&);  // the argument, to v0
+  long double (*value)(Machine&, uint32_t row, uint32_t lane);
+  int digits, least;
+  long double largest;
+};
+
+void expect_within_a_unit(const Precision& precision) {
+  constexpr uint32_t kResult = 4;
   KeepEnvironment keep;
   for (const Approximation& approximation : kApproximations) {
+    const Op op = approximation.*precision.op;
+    if (op == Op::v_nop) continue;
     for (const SimdLevel level : simd_levels()) {
       Machine m(level, 64, {10, 3, 0});
       set_mode(m, {});
-      const auto in =
-          instruction(approximation.half, Encoding::kVop1, {v(3, Type::kF16)}, {v(0, Type::kF16)});
-      for (uint32_t first = 0; first < 0x10000; first += 64) {
-        for (uint32_t lane = 0; lane < 64; ++lane) m.vgpr(0, lane) = first + lane;
+      const auto in = instruction(op, Encoding::kVop1, {v(kResult, precision.type, precision.dwords)},
+                                  {v(0, precision.type, precision.dwords)});
+      std::mt19937 random(precision.seed);
+      for (unsigned round = 0; round < precision.rounds; ++round) {
+        for (uint32_t lane = 0; lane < 64; ++lane) precision.draw(m, lane, round, random);
         ASSERT_EQ(m.run(in), "");
         for (uint32_t lane = 0; lane < 64; ++lane) {
-          const long double x = value_of_half(first + lane), result = value_of_half(m.vgpr(3, lane) & 0xffff);
-          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, 10, -14, 65504))
-              << isa::name(approximation.half) << " of " << x << " is " << result << " level " << int(level);
+          const long double x = precision.value(m, 0, lane), result = precision.value(m, kResult, lane);
+          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, precision.digits, precision.least,
+                                       precision.largest))
+              << isa::name(op) << " of " << x << " is " << result << " level " << int(level);
         }
       }
     }
   }
+}
+
+TEST(VectorFloats, TranscendentalsOfAllHalvesAreWithinOneUnit) {
+  expect_within_a_unit(
+      {&Approximation::half, Type::kF16, 1, 0x10000 / 64, 0,
+       [](Machine& m, uint32_t lane, unsigned round, std::mt19937&) { m.vgpr(0, lane) = round * 64 + lane; },
+       [](Machine& m, uint32_t row, uint32_t lane) { return value_of_half(m.vgpr(row, lane) & 0xffff); }, 10,
+       -14, 65504});
 }
 
 TEST(VectorFloats, TranscendentalsOfSinglesAreWithinOneUnit) {
-  KeepEnvironment keep;
-  for (const Approximation& approximation : kApproximations) {
-    for (const SimdLevel level : simd_levels()) {
-      Machine m(level, 64, {10, 3, 0});
-      set_mode(m, {});
-      const auto in =
-          instruction(approximation.single, Encoding::kVop1, {v(3, Type::kF32)}, {v(0, Type::kF32)});
-      std::mt19937 random(3);
-      for (unsigned round = 0; round < 1000; ++round) {
-        for (uint32_t lane = 0; lane < 64; ++lane) {
-          // Any exponent; or those of numbers that have digits on both sides of the point.
-          const auto bits = static_cast<uint32_t>(random());
-          m.vgpr(0, lane) = round % 2 == 0 ? bits : (bits & 0x807fffff) | (112 + random() % 24) << 23;
-        }
-        ASSERT_EQ(m.run(in), "");
-        for (uint32_t lane = 0; lane < 64; ++lane) {
-          const float x = f(m.vgpr(0, lane)), result = f(m.vgpr(3, lane));
-          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, 23, -126, 0x1.fffffep127L))
-              << isa::name(approximation.single) << " of " << x << " is " << result << " level "
-              << int(level);
-        }
-      }
-    }
-  }
+  expect_within_a_unit(
+      {&Approximation::single, Type::kF32, 1, 1000, 3,
+       [](Machine& m, uint32_t lane, unsigned round, std::mt19937& random) {
+         // Any exponent; or those of numbers that have digits on both sides of the point.
+         const auto bits = static_cast<uint32_t>(random());
+         m.vgpr(0, lane) = round % 2 == 0 ? bits : (bits & 0x807fffff) | (112 + random() % 24) << 23;
+       },
+       [](Machine& m, uint32_t row, uint32_t lane) { return static_cast<long double>(f(m.vgpr(row, lane))); },
+       23, -126, 0x1.fffffep127L});
 }
 
 TEST(VectorFloats, TranscendentalsOfDoublesAreWithinOneUnit) {
-  KeepEnvironment keep;
-  for (const Approximation& approximation : kApproximations) {
-    if (approximation.of_double == Op::v_nop) continue;
-    for (const SimdLevel level : simd_levels()) {
-      Machine m(level, 64, {10, 3, 0});
-      set_mode(m, {});
-      const auto in =
-          instruction(approximation.of_double, Encoding::kVop1, {v(4, Type::kF64, 2)}, {v(0, Type::kF64, 2)});
-      std::mt19937 random(5);
-      for (unsigned round = 0; round < 200; ++round) {
-        for (uint32_t lane = 0; lane < 64; ++lane) {
-          m.vgpr(0, lane) = static_cast<uint32_t>(random());
-          m.vgpr(1, lane) = static_cast<uint32_t>(random());
-        }
-        ASSERT_EQ(m.run(in), "");
-        for (uint32_t lane = 0; lane < 64; ++lane) {
-          const auto x = std::bit_cast<double>(m.vgpr64(0, lane)),
-                     result = std::bit_cast<double>(m.vgpr64(4, lane));
-          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, 52, -1022, 0x1.fffffffffffffp1023L))
-              << isa::name(approximation.of_double) << " of " << x << " is " << result << " level "
-              << int(level);
-        }
-      }
-    }
-  }
+  expect_within_a_unit({&Approximation::of_double, Type::kF64, 2, 200, 5,
+                        [](Machine& m, uint32_t lane, unsigned, std::mt19937& random) {
+                          m.vgpr(0, lane) = static_cast<uint32_t>(random());
+                          m.vgpr(1, lane) = static_cast<uint32_t>(random());
+                        },
+                        [](Machine& m, uint32_t row, uint32_t lane) {
+                          return static_cast<long double>(std::bit_cast<double>(m.vgpr64(row, lane)));
+                        },
+                        52, -1022, 0x1.fffffffffffffp1023L});
 }
 
 // gfx8 and gfx9 know 256 turns either way; what is beyond counts as 0.
