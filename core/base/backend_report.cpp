@@ -36,7 +36,8 @@ Status refused(std::string_view what, int32_t status) {
 
 void settle() noexcept {
   if (report_size == 0) return;
-  log_message(LogLevel::kWarn, LogTopic::kModule, "a backend, of what nobody waits for: {}",
+  log_message(LogLevel::kWarn, LogTopic::kModule,
+              "a backend says, of work whose failure is returned to nobody: {}",
               std::string_view(report_text, report_size));
   report_size = 0;
 }

@@ -16,8 +16,7 @@
  *  - Copy, import, export and clear have finished when they return. They do not wait for kernels: the
  *    application sees to it that none is accessing the same data. Coordinates outside the image are undefined
  *    behaviour.
- *  - Elements are counted in x, y, z, which are width, height and depth; in arrays the layer comes
- *    last.
+ *  - Elements are counted in x, y, z, which are width, height and depth; in arrays the layer comes last.
  *  - Two image descriptors match when they are equal, an sRGB channel order counting as its linear
  *    counterpart. Handles with matching descriptors (and layouts, if explicit) may share data if the agent
  *    reports ::HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT for the format, and otherwise only if

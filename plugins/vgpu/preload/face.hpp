@@ -18,8 +18,8 @@
 namespace rigel::vgpu {
 
 extern constinit std::atomic<System*> current;  ///< Null: none yet.
-extern constinit std::atomic<System*>
-    inherited;                              ///< After fork: the parent's, whose descriptors are dead here.
+/// After fork: the parent's, whose descriptors are dead here.
+extern constinit std::atomic<System*> inherited;
 extern constinit std::mutex folders_mutex;  ///< Of folders.cpp: no fork comes in between.
 
 using Inside = OwnCalls;

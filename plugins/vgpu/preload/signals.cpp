@@ -67,7 +67,7 @@ void keep_faults_unblocked() noexcept {
 HOOK int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
   if (!is_fault(signal)) {
     if (action == nullptr || !kept_unblocked) return NEXT(sigaction)(signal, action, old);
-    // A handler that rings a doorbell, while it blocks everything.
+    // A store to a doorbell can be a fault, which ends a process that has blocked it, as a handler may.
     struct sigaction open = *action;
     open.sa_mask = without_faults(action->sa_mask);
     return NEXT(sigaction)(signal, &open, old);

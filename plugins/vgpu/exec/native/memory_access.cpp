@@ -359,8 +359,9 @@ class MemoryCode {
     a_.vmovdqa32(at, kMixed);
   }
 
-  // What the next wave will load, as a rule: waves take turns too soon for the host to see where they go. (A
-  // hint: where nothing is it does nothing.)
+  // What the next wave will load, as a rule: waves take turns too soon for the host to see where they go. A
+  // prefetch is no access: past the end of what is mapped nothing happens, and no handler or debugger sees
+  // it.
   void fetch_following() {
     const int bytes = row_ / 4 * stride_;
     for (int line = 0; line < bytes; line += 64) a_.prefetcht1(a_.ptr[a_.r9 + (bytes + line)]);
