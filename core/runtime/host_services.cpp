@@ -178,8 +178,12 @@ void driver_bell(void* self, void* doorbell, hsabe_bell_t* bell) {
 
 // --- events and options ----------------------------------------------------------------------------------
 
-void queue_error(void* self, uint64_t cookie, hsabe_status_t status) {
+void queue_error(void* self, uint64_t cookie, hsabe_status_t status) try {
   services(self).runtime().queue_failed(cookie, static_cast<Status>(status));
+} catch (...) {
+  log_message(LogLevel::kError, LogTopic::kQueue,
+              "a queue has stopped with status {:#x} and there is no memory to tell it",
+              static_cast<uint32_t>(status));
 }
 
 void report(void*, hsabe_str_t text) {
