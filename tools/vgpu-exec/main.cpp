@@ -108,8 +108,9 @@ void fill_hidden(const Kernel::Argument& argument, const Grid& grid, const Grid&
   std::memcpy(to + argument.offset, &value, std::min<size_t>(argument.bytes, sizeof value));
 }
 
-// A queue's structure with scratch for `private_bytes` of each lane.
-Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes) {
+// A queue's structure with scratch for `private_bytes` of each lane. On gfx8 scratch has a place relative to
+// a base, which is where it begins here.
+Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes, uint64_t& scratch_base) {
   constexpr uint32_t kWaves = 1024, kWaveGranule = 1024;
   const Region region = memory.allocate(sizeof(amd_queue_t));
   auto* const queue = reinterpret_cast<amd_queue_t*>(region.host);
@@ -117,7 +118,11 @@ Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes)
   const uint32_t wave_bytes = (private_bytes * 64 + kWaveGranule - 1) / kWaveGranule * kWaveGranule;
   const Region scratch = memory.allocate(uint64_t{wave_bytes} * kWaves);
   queue->compute_tmpring_size = kWaves | wave_bytes / kWaveGranule << 12;
-  queue->scratch_backing_memory_location = scratch.va;
+  if (board.gfx_major() == 8) {
+    scratch_base = scratch.va;
+  } else {
+    queue->scratch_backing_memory_location = scratch.va;
+  }
   queue->scratch_wave64_lane_byte_size = wave_bytes / 64;
   // Dwords of neighbouring lanes side by side: swizzled, in elements of 4 bytes, by lane.
   constexpr uint32_t kSwizzle = 1u << 31, kAddLane = 1u << 23, kBy64 = 3u << 21, kFourBytes = 1u << 19;
@@ -208,7 +213,8 @@ int run(const Options& options) {
 
   // The packet, and what the packet processor makes of it.
   const uint32_t dynamic_lds = wanted.value("dynamic_lds", 0u);
-  const Region queue = make_queue(memory, *board, kernel.private_bytes);
+  uint64_t scratch_base = 0;
+  const Region queue = make_queue(memory, *board, kernel.private_bytes, scratch_base);
   const Region packet_memory = memory.allocate(sizeof(aql::Packet));
   hsa_kernel_dispatch_packet_t packet{};
   packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
@@ -242,6 +248,7 @@ int run(const Options& options) {
   if (out != nullptr) device.tracer = &tracer;
   exec::Scheduler scheduler(device, memory, {out != nullptr ? 1 : options.threads, false});
   QueueContext context(config, memory, scheduler);
+  context.scratch_base = scratch_base;
   GpuMemory processor_memory(memory, 0);
   DispatchPlan plan;
   {

@@ -159,12 +159,8 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   d.scratch_waves = tmpring & 0xfff;
   d.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
   d.scratch_bytes = uint64_t{d.scratch_waves} * d.scratch_wave_bytes;
-  if (d.scratch_bytes != 0) {
-    d.scratch_va = location;
-    if (generation == Generation::kGfx8) {
-      d.scratch_va += context.scratch_base.load(std::memory_order_relaxed);
-    }
-  }
+  if (generation == Generation::kGfx8) d.scratch_base = context.scratch_base.load(std::memory_order_relaxed);
+  if (d.scratch_bytes != 0) d.scratch_va = d.scratch_base + location;
 
   // Registers
   // ------------------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ struct Dispatch {
   uint64_t scratch_bytes = 0;
   uint32_t scratch_wave_bytes = 0;  ///< Of one wave slot, from COMPUTE_TMPRING_SIZE.
   uint32_t scratch_waves = 0;       ///< Slots, from COMPUTE_TMPRING_SIZE.
+  uint64_t scratch_base = 0;        ///< gfx8: SH_HIDDEN_PRIVATE_BASE_VMID, as an address.
   uint64_t flat_group_base = 0;     ///< LDS aperture.
   uint64_t flat_private_base = 0;   ///< Scratch aperture.
 

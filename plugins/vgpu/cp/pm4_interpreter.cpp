@@ -491,12 +491,13 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
   launch.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
   launch.scratch_bytes = uint64_t{launch.scratch_waves} * launch.scratch_wave_bytes;
   launch.private_bytes = launch.scratch_wave_bytes / launch.wave_size;
+  const bool from_base = queue_.generation() == Generation::kGfx8;
+  if (from_base) launch.scratch_base = queue_.context_.scratch_base.load(std::memory_order_relaxed);
   if (launch.scratch_bytes != 0) {
-    launch.scratch_va = queue_.generation() == Generation::kGfx8
-                            ? queue_.context_.scratch_base.load(std::memory_order_relaxed)
-                            : pm4::address(compute_register(pm4::kScratchBaseLo),
-                                           compute_register(pm4::kScratchBaseHi) & 0xff)
-                                  << 8;
+    launch.scratch_va = from_base ? launch.scratch_base
+                                  : pm4::address(compute_register(pm4::kScratchBaseLo),
+                                                 compute_register(pm4::kScratchBaseHi) & 0xff)
+                                        << 8;
   }
   launch.flat_group_base = queue_.context_.config.flat_group_base;
   launch.flat_private_base = queue_.context_.config.flat_private_base;

@@ -48,7 +48,8 @@ void fill_registers(TestWave& wave, const rigel::vgpu::testing::Buffer& buffer, 
     wave.v(8, lane) = 0x3f800000 + lane;
     wave.v(9, lane) = lane * 0x9e3779b9;
   }
-  wave.wave.scratch_va = buffer.va + 4096;
+  wave.set_s64(kFlatScratchSgpr, buffer.va + 4096);
+  wave.set_s64(kFlatScratchSlot, buffer.va + 4096);
   wave.wave.scratch_lane_bytes = 64;
 }
 

@@ -122,8 +122,8 @@ void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
     wave.shared_aperture_hi = static_cast<uint32_t>(dispatch_.flat_group_base >> 32);
     wave.private_aperture_hi = static_cast<uint32_t>(dispatch_.flat_private_base >> 32);
     wave.id_in_group = w;
-    const uint64_t scratch_offset = slots == nullptr ? 0 : uint64_t{slots[w]} * dispatch_.scratch_wave_bytes;
-    wave.scratch_va = dispatch_.scratch_va == 0 ? 0 : dispatch_.scratch_va + scratch_offset;
+    wave.scratch_offset = slots == nullptr ? 0 : slots[w] * dispatch_.scratch_wave_bytes;
+    wave.scratch_base = dispatch_.scratch_base;
     wave.scratch_lane_bytes = dispatch_.scratch_wave_bytes / layout_.wave_size;
   }
 }
@@ -207,7 +207,7 @@ void Launch::start_waves(WorkGroup& group, const Shape& shape, uint32_t count) {
     uint32_t next = dispatch_.user_sgpr_count;
     for (uint32_t i = 0; i < id_count; ++i) s[next++] = ids[i];
     if ((rsrc2 >> 10 & 1) != 0) s[next++] = shape.waves | (w == 0 ? 1u << 31 : 0);
-    if ((rsrc2 & 1) != 0) s[next++] = static_cast<uint32_t>(wave.scratch_va - dispatch_.scratch_va);
+    if ((rsrc2 & 1) != 0) s[next++] = wave.scratch_offset;
     const uint64_t zero = 0;
     std::memcpy(s + isa::code::kVccLo, &zero, 8);
     std::memcpy(s + isa::code::kExecLo, &wave.launched_exec, 8);

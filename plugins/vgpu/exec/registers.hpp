@@ -12,6 +12,7 @@ namespace rigel::vgpu::exec {
 /// gfx10's NULL (125) reads zero: the lowering makes it the constant 0 and, as a destination, kSinkSlot.
 constexpr uint32_t kScalarTemporary = 128;  ///< 128 … 143: for the lowering of one instruction.
 constexpr uint32_t kSinkSlot = 144;         ///< 144 … 159: written, never read.
+constexpr uint32_t kFlatScratchSgpr = 102;  ///< 102, 103: FLAT_SCRATCH of gfx8 and gfx9.
 constexpr uint32_t kFlatScratchSlot = 160;  ///< 160, 161: FLAT_SCRATCH of gfx10, a hardware register there.
 constexpr uint32_t kScalarSlots = 256;      ///< The rest is reserved.
 constexpr uint32_t kScalarBytes = kScalarSlots * 4;

@@ -51,10 +51,12 @@ struct Wave {
   // Flat addressing. Apertures are 4 GiB each: an address whose high half equals these is LDS or scratch.
   uint32_t shared_aperture_hi = 0;
   uint32_t private_aperture_hi = 0;
-  /// Scratch of this wave: absolute address of lane 0's first dword, and bytes of one lane. Flat and scratch
-  /// accesses are swizzled: dword i of lane l lies at base + i * wave_size * 4 + l * 4.
-  uint64_t scratch_va = 0;
-  uint32_t scratch_lane_bytes = 0;
+  /// gfx8: SH_HIDDEN_PRIVATE_BASE_VMID, from where FLAT_SCRATCH_HI counts in units of 256 bytes. Later chips
+  /// have an address in FLAT_SCRATCH. Flat and scratch accesses are swizzled from there: dword i of lane l
+  /// lies at i * wave_size * 4 + l * 4.
+  uint64_t scratch_base = 0;
+  uint32_t scratch_lane_bytes = 0;  ///< Of scratch, that a lane may access.
+  uint32_t scratch_offset = 0;      ///< Of this wave in its queue's scratch, which it starts with in an SGPR.
 
   // Who it is: registers of the hardware and reports.
   uint32_t id_in_group = 0;

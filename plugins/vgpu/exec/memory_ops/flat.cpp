@@ -20,13 +20,23 @@ struct FlatAccess {
   uint32_t saddr = 0;
   int32_t offset = 0;
   int32_t global_offset = 0;  // FLAT: of lanes in global memory
+  uint32_t flat_scratch = 0;  // FLAT_SCRATCH among the scalars
+  bool from_base = false;     // gfx8: its high half counts from the process's scratch base
   PatternKind kind;
   uint64_t kind_code = 0;
 };
 
+// Where the wave's private memory begins, as FLAT_SCRATCH has it. What gfx8 has in the low half, the bytes of
+// a lane, is not looked at: the queue's scratch has the same.
+uint64_t private_memory(const FlatAccess& access, const Wave* wave) {
+  const uint64_t flat_scratch = scalar64(wave->registers, access.flat_scratch);
+  return access.from_base ? wave->scratch_base + (flat_scratch >> 32 << 8) : flat_scratch;
+}
+
 bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, const uint32_t* offsets,
                     uint64_t exec) {
   SwizzledSpan span;
+  const uint64_t base = private_memory(access, wave);
   for (uint64_t left = exec; left != 0; left &= left - 1) {
     const unsigned lane = first_lane(left);
     const uint32_t offset = offsets[lane];
@@ -35,7 +45,7 @@ bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, con
       const Access kind = access.shape.verb == Verb::kLoad ? Access::kRead : Access::kWrite;
       return stop_with(wave, {va, kind, FaultReason::kNotPresent, 0});
     }
-    span.base[lane] = wave->scratch_va + lane * uint64_t{4};
+    span.base[lane] = base + lane * uint64_t{4};
     span.offset[lane] = offset;
   }
   for (uint64_t& active : span.active) active = exec;
@@ -386,6 +396,9 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   if (encoding == isa::Encoding::kFlat && context.target.major == 10 && context.target.minor == 1) {
     access.global_offset = 0;
   }
+  const isa::Family family = context.target.family();
+  access.flat_scratch = scalar_offset(family == isa::Family::kGfx10 ? kFlatScratchSlot : kFlatScratchSgpr);
+  access.from_base = family == isa::Family::kGfx8;
   const bool two_operands = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
   const unsigned data_dwords = shape->dwords() * (two_operands ? 2 : 1);
   const unsigned address_dwords = encoding == isa::Encoding::kScratch || access.has_saddr ? 1 : 2;

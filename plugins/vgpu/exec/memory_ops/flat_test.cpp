@@ -228,7 +228,7 @@ TEST_P(Flat, AperturesLeadToLdsAndScratch) {
     Machine m(GetParam());
     const uint32_t width = GetParam().wave_size;
     const Buffer a = m.bus.allocate(kPage), scratch = m.bus.allocate(8 * kPage);
-    m.wave.scratch_va = scratch.va;
+    m.set_scalar64(kFlatScratchSgpr, scratch.va);
     m.wave.scratch_lane_bytes = 128;
     for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i, m.lds_dwords()[i] = 20000 + i;
     for (uint32_t i = 0; i < 8192; ++i) scratch.at<uint32_t>()[i] = 40000 + i;
@@ -256,7 +256,7 @@ TEST_P(Flat, ScratchIsSwizzled) {
   Machine m(GetParam());
   const uint32_t width = GetParam().wave_size;
   const Buffer scratch = m.bus.allocate(8 * kPage);
-  m.wave.scratch_va = scratch.va;
+  m.set_scalar64(kFlatScratchSgpr, scratch.va);
   m.wave.scratch_lane_bytes = 64;
   for (unsigned lane = 0; lane < width; ++lane) {
     m.vgpr(kAddress)[lane] = lane % 2 == 0 ? 8 : 9;  // odd lanes' dwords lie in two elements
@@ -287,11 +287,37 @@ TEST_P(Flat, ScratchIsSwizzled) {
   }
 }
 
+// gfx9's is an address in SGPRs, gfx10's one in hardware registers, and gfx8's counts from a base.
+TEST_P(Flat, ScratchIsWhereFlatScratchSays) {
+  for (const isa::Target target : {isa::Target{8, 0, 3}, isa::Target{9, 0, 0}, isa::Target{10, 3, 0}}) {
+    if (target.major < 10 && GetParam().wave_size == 32) continue;
+    Machine m(GetParam(), target);
+    const uint32_t width = GetParam().wave_size;
+    const Buffer scratch = m.bus.allocate(8 * kPage);
+    m.wave.scratch_base = scratch.va - 0x1000;
+    m.wave.scratch_lane_bytes = 64;
+    for (uint32_t i = 0; i < 4096; ++i) scratch.at<uint32_t>()[i] = i;
+    for (unsigned lane = 0; lane < width; ++lane)
+      m.set_address(kAddress, lane, (uint64_t{0x20000} << 32) + 8);
+    Instruction load = global(Op::flat_load_dword);
+    load.encoding = Encoding::kFlat;
+    for (const uint32_t at : {0u, 0x700u}) {
+      m.set_scalar64(kFlatScratchSgpr, target.major == 9 ? scratch.va + at : ~uint64_t{0});
+      m.set_scalar64(kFlatScratchSlot, target.major == 10 ? scratch.va + at : ~uint64_t{0});
+      if (target.major == 8) m.set_scalar(kFlatScratchSgpr + 1, (0x1000 + at) / 256);
+      ASSERT_EQ(m.run(load), Stop::kEnd) << target.major;
+      for (unsigned lane = 0; lane < width; ++lane) {
+        EXPECT_EQ(m.vgpr(kResult)[lane], at / 4 + 2 * width + lane) << target.major;
+      }
+    }
+  }
+}
+
 TEST_P(Flat, ScratchAtAScalarOffset) {
   Machine m(GetParam());
   const uint32_t width = GetParam().wave_size;
   const Buffer scratch = m.bus.allocate(8 * kPage);
-  m.wave.scratch_va = scratch.va;
+  m.set_scalar64(kFlatScratchSgpr, scratch.va);
   m.wave.scratch_lane_bytes = 64;
   m.set_scalar(7, 20);
   for (unsigned lane = 0; lane < width; ++lane) m.vgpr(kData)[lane] = lane + 5;

@@ -121,12 +121,27 @@ bool aim_scalar_memory(Draw& draw, isa::Instruction& in, State& state) {
   return true;
 }
 
+void set_flat_scratch(Draw& draw, State& state, uint64_t va) {
+  World& world = state.world;
+  if (state.target.family() == isa::Family::kGfx8) {
+    const uint32_t units = draw.below(1 << 16);
+    world.scratch_base = va - units * uint64_t{256};
+    state.scalar[102] = draw.value();
+    state.scalar[103] = units;
+  } else if (state.target.family() == isa::Family::kGfx9) {
+    state.set_pair(102, va);
+  } else {
+    world.flat_scratch[0] = static_cast<uint32_t>(va);
+    world.flat_scratch[1] = static_cast<uint32_t>(va >> 32);
+  }
+}
+
 bool aim_flat(Draw& draw, isa::Instruction& in, State& state) {
   World& world = state.world;
   const uint64_t va = map_memory(draw, world);
   world.lds.resize(1024);
   fill(draw, world.lds);
-  world.scratch_va = va;
+  set_flat_scratch(draw, state, va);
   world.scratch_lane_bytes = kMemoryBytes / state.wave_size;
   if (state.target.family() == isa::Family::kGfx8) state.scalar[isa::code::kM0] = ~0u;
   if (in.lds) state.scalar[isa::code::kM0] = draw.below(1024) | draw.value() << 16;

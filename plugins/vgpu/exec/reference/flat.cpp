@@ -7,9 +7,18 @@ namespace {
 using isa::Encoding;
 using isa::Family;
 
+// FLAT_SCRATCH: on gfx8 s103 counts 256 bytes from the base that the driver has set; on gfx9 s[102:103] is an
+// address, and on gfx10 two hardware registers are.
+uint64_t flat_scratch(const State& state) {
+  const World& world = state.world;
+  if (state.target.family() == Family::kGfx8) return world.scratch_base + state.scalar[103] * uint64_t{256};
+  if (state.target.family() == Family::kGfx9) return state.scalar[102] + (uint64_t{state.scalar[103]} << 32);
+  return world.flat_scratch[0] + (uint64_t{world.flat_scratch[1]} << 32);
+}
+
 // Scratch of a wave: dword i of lane n lies at i * (lanes) + n.
 Placed in_scratch(const State& state, uint32_t offset, unsigned lane) {
-  const uint64_t base = state.world.scratch_va;
+  const uint64_t base = flat_scratch(state);
   const uint64_t row = state.wave_size * 4;
   Placed placed;
   placed.own_address = offset;

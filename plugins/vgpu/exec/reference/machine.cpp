@@ -94,7 +94,8 @@ class Device final : public Core {
     wave.memory = &memory_;
     wave.shared_aperture_hi = world_.shared_aperture_hi;
     wave.private_aperture_hi = world_.private_aperture_hi;
-    wave.scratch_va = world_.scratch_va;
+    wave.scratch_base = world_.scratch_base;
+    std::memcpy(wave.scalars() + kFlatScratchSlot, world_.flat_scratch, sizeof world_.flat_scratch);
     wave.scratch_lane_bytes = world_.scratch_lane_bytes;
     wave.id_in_group = world_.id_in_group;
   }

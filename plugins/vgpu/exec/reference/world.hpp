@@ -29,7 +29,8 @@ struct World {
 
   uint32_t shared_aperture_hi = 0x10000;
   uint32_t private_aperture_hi = 0x20000;
-  uint64_t scratch_va = 0;  ///< Of the wave: its lanes' dwords lie side by side.
+  uint64_t scratch_base = 0;      ///< gfx8: where FLAT_SCRATCH counts from.
+  uint32_t flat_scratch[2] = {};  ///< gfx10, where it is no scalar register.
   uint32_t scratch_lane_bytes = 0;
   uint64_t shader_clock = 0, reference_clock = 0;
   uint32_t id_in_group = 0;
