@@ -242,7 +242,8 @@ hsa_status_t HSA_API hsa_init(void);
  *
  * Stopping invalidates every handle and pointer that the API gave out, including memory, and the status
  * of work still in queues is undefined. ::hsa_init may be called again afterwards. No other call may be
- * running when the last reference goes, and a callback must not drop it.
+ * running when the last reference goes, and a callback must not drop it: only a queue's error callback and a
+ * handler of GPU faults may.
  */
 hsa_status_t HSA_API hsa_shut_down(void);
 
