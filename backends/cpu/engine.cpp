@@ -14,29 +14,36 @@ namespace {
 constexpr double kWakeNs = 5'000;
 constexpr double kNoticeNs = 500;
 constexpr double kMostNs = 100'000;
-// Long enough to make the shared counter cheap, short enough to notice soon how long the rest will take.
-constexpr double kChunkNs = 5'000;
-// Each thread gets this many chunks or more, so that all end at about the same time.
+// While it is not known what the rest will take, and at the end of a shared grid: long enough to make the
+// shared counter cheap, short enough for all threads to end at about the same time.
+constexpr double kShortestChunkNs = 5'000;
+// Otherwise: threads that take turns at a stream of memory every few microseconds are in each other's way
+// (on EPYC of Zen 4, two of them streamed slower than one). A grid that is cancelled ends after a chunk.
+constexpr double kLongestChunkNs = 100'000;
+// A chunk is so small a part of a thread's share of what is left.
 constexpr uint64_t kChunksPerThread = 4;
 constexpr uint32_t kOwnerSleeps = 1u << 31;
 
-uint64_t run_chunks(Grid& grid, std::atomic<uint64_t>& next, uint64_t chunk, const hsa_cpu_worker_t* worker) {
+}  // namespace
+
+uint64_t Grid::chunk_at(uint64_t first) const noexcept {
+  const uint64_t left = groups - first;
+  return std::min(std::clamp(left / parts_, shortest_chunk_, longest_chunk_), left);
+}
+
+uint64_t Grid::run_chunks(const hsa_cpu_worker_t* worker) noexcept {
   uint64_t done = 0;
-  for (;;) {
-    const uint64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
-    if (first >= grid.groups) break;
-    const uint64_t count = std::min(chunk, grid.groups - first);
-    grid.entry(&grid.dispatch, worker, first, count);
+  for (uint64_t first = next_.load(std::memory_order_relaxed); first < groups;) {
+    const uint64_t count = chunk_at(first);
+    if (!next_.compare_exchange_weak(first, first + count, std::memory_order_relaxed)) continue;
+    entry(&dispatch, worker, first, count);
     done += count;
-    if (grid.cancelled && grid.cancelled->load(std::memory_order_relaxed)) {
-      next.store(grid.groups, std::memory_order_relaxed);
-    }
+    if (is_cancelled()) next_.store(groups, std::memory_order_relaxed);
+    first = next_.load(std::memory_order_relaxed);
   }
   drain_stores();
   return done;
 }
-
-}  // namespace
 
 // ---------------------------------------------------------------------------------------------------------
 
@@ -104,9 +111,11 @@ bool Engine::run(Grid& grid, Worker& self, Cost& cost) noexcept {
     return run_shared(grid, 0, cost.per_group, self, cost);
   }
   const uint64_t begin = ticks();
+  // Who has no helper looks up only to see whether it was cancelled.
+  const double chunk_ns = helper_count_ == 0 ? kLongestChunkNs : kShortestChunkNs;
   double per_group = cost.per_group;
   for (uint64_t done = 0;;) {
-    const uint64_t count = per_group < 0 ? 1 : chunk_of(per_group, grid.groups - done);
+    const uint64_t count = per_group < 0 ? 1 : chunk_of(chunk_ns, per_group, grid.groups - done);
     grid.entry(&grid.dispatch, self.view(), done, count);
     done += count;
     per_group = static_cast<double>(ticks() - begin) / static_cast<double>(done);
@@ -121,8 +130,8 @@ bool Engine::run(Grid& grid, Worker& self, Cost& cost) noexcept {
   return true;
 }
 
-uint64_t Engine::chunk_of(double ticks_per_group, uint64_t groups) const noexcept {
-  const double chunk = kChunkNs * ticks_per_ns_ / std::max(ticks_per_group, 1e-3);
+uint64_t Engine::chunk_of(double ns, double ticks_per_group, uint64_t groups) const noexcept {
+  const double chunk = ns * ticks_per_ns_ / std::max(ticks_per_group, 1e-3);
   return chunk >= static_cast<double>(groups) ? groups : std::max<uint64_t>(static_cast<uint64_t>(chunk), 1);
 }
 
@@ -146,14 +155,16 @@ bool Engine::run_shared(Grid& grid, uint64_t done, double ticks_per_group, Worke
   const double useful = std::min(ticks_left / sharing.ticks(), static_cast<double>(left - 1));
   const auto wanted = static_cast<uint32_t>(std::clamp(useful, 1.0, static_cast<double>(helper_count_)));
 
-  const uint64_t fair = std::max<uint64_t>(left / ((wanted + 1) * kChunksPerThread), 1);
-  grid.chunk_ = std::min(chunk_of(ticks_per_group, left), fair);
+  grid.parts_ = (wanted + 1) * kChunksPerThread;
+  grid.longest_chunk_ = chunk_of(kLongestChunkNs, ticks_per_group, left);
+  const uint64_t fair = std::max<uint64_t>(left / grid.parts_, 1);
+  grid.shortest_chunk_ = std::min(chunk_of(kShortestChunkNs, ticks_per_group, left), fair);
   grid.next_.store(done, std::memory_order_relaxed);
 
   const uint64_t begin = ticks();
   publish(grid, wanted);
   const uint64_t work = ticks();
-  const uint64_t own = run_chunks(grid, grid.next_, grid.chunk_, self.view());
+  const uint64_t own = grid.run_chunks(self.view());
   const uint64_t worked = ticks();
   retire(grid, self);
   if (grid.is_cancelled()) return false;
@@ -219,7 +230,7 @@ void Engine::help() noexcept {
     if (stop_.load(std::memory_order_relaxed)) return;
     if (Grid* const grid = join()) {
       const bool ready = self.prepare(grid->dispatch.group_segment_size, grid->private_size);
-      if (ready) run_chunks(*grid, grid->next_, grid->chunk_, self.view());
+      if (ready) grid->run_chunks(self.view());
       leave(*grid);
       if (ready) continue;  // without memory, look again only when something changes
     }

@@ -2,7 +2,8 @@
 //
 // A grid is owned by one thread, the one that calls Engine::run. It starts on the work-groups itself. When
 // what is left looks like more work than waking somebody costs, it shares the grid: the engine's helpers then
-// take chunks of work-groups off one atomic counter, as the owner does, until none is left. Small grids never
+// take chunks of work-groups off one atomic counter, as the owner does, until none is left: long ones first,
+// shorter ones towards the end (guided self-scheduling, Polychronopoulos and Kuck 1987). Small grids never
 // leave their owner's core. What a work-group of a kernel costs is remembered by the caller (Cost); what
 // sharing costs, the engine learns from how long shared grids took compared with what they ought to.
 //
@@ -98,8 +99,14 @@ class Grid {
 
   bool is_cancelled() const noexcept { return cancelled && cancelled->load(std::memory_order_relaxed); }
 
-  uint64_t chunk_ = 1;           // work-groups that a thread takes at a time
-  Grid* next_shared_ = nullptr;  // Engine::mutex_
+  /// How many work-groups a thread takes where `first` is the next one.
+  uint64_t chunk_at(uint64_t first) const noexcept;
+  /// Until none is left. Says how many this thread has done.
+  uint64_t run_chunks(const hsa_cpu_worker_t* worker) noexcept;
+
+  uint64_t parts_ = 1;                               // of what is left, a thread takes one …
+  uint64_t shortest_chunk_ = 1, longest_chunk_ = 1;  // … of these many work-groups
+  Grid* next_shared_ = nullptr;                      // Engine::mutex_
   // Shared with helpers.
   alignas(64) std::atomic<uint64_t> next_{0};
   alignas(64) std::atomic<uint32_t> inside_{0};
@@ -118,7 +125,7 @@ class Engine {
   uint32_t helpers() const noexcept { return helper_count_; }
 
  private:
-  uint64_t chunk_of(double ticks_per_group, uint64_t groups) const noexcept;
+  uint64_t chunk_of(double ns, double ticks_per_group, uint64_t groups) const noexcept;
   SharingCost& sharing_cost() noexcept;
   bool worth_sharing(double ticks_left) noexcept;
   bool run_shared(Grid& grid, uint64_t done, double ticks_per_group, Worker& self, Cost& cost) noexcept;
