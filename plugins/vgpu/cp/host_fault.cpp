@@ -1,6 +1,7 @@
 #include "plugins/vgpu/cp/host_fault.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -55,6 +56,7 @@ struct Watched {
 constinit std::array<Watched, 256> watched{};
 constinit std::atomic<size_t> watched_end{0};
 constinit std::mutex watched_mutex;
+constinit std::atomic<uint32_t> asking{0};  // threads that are looking for a watcher, or in one
 
 const struct sigaction& program_action(int signal) {
   Actions& all = actions[index_of(signal)];
@@ -140,15 +142,19 @@ uint64_t fixup_of([[maybe_unused]] uint64_t at) noexcept {
   longjmp(guard->back, 1);
 }
 
-bool ask_watchers(std::byte* address) {
+bool ask_watchers(std::byte* address, void* context) {
+  // Either who unwatches sees that somebody asks, or the watcher is not found.
+  asking.fetch_add(1, std::memory_order_seq_cst);
   const size_t end = watched_end.load(std::memory_order_acquire);
-  for (size_t i = 0; i < end; ++i) {
-    std::byte* const begin = watched[i].begin.load(std::memory_order_acquire);
+  bool done = false;
+  for (size_t i = 0; i < end && !done; ++i) {
+    std::byte* const begin = watched[i].begin.load(std::memory_order_seq_cst);
     if (begin == nullptr || address < begin || address >= begin + watched[i].bytes) continue;
     const StoreWatcher watcher = watched[i].watcher;
-    if (watcher.stored(watcher.context, address)) return true;
+    done = watcher.stored(watcher.context, address, StoppedStore(context));
   }
-  return false;
+  asking.fetch_sub(1, std::memory_order_release);
+  return done;
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -177,7 +183,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
       errno = error;
       return;
     }
-    if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && writes && ask_watchers(address)) {
+    if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && writes && ask_watchers(address, context)) {
       errno = error;
       return;
     }
@@ -269,8 +275,12 @@ bool watch_stores(std::byte* begin, uint64_t bytes, StoreWatcher watcher) noexce
 void unwatch_stores(std::byte* begin) noexcept {
   const std::lock_guard lock(watched_mutex);
   for (Watched& w : watched) {
-    if (w.begin.load(std::memory_order_relaxed) == begin) w.begin.store(nullptr, std::memory_order_release);
+    if (w.begin.load(std::memory_order_relaxed) == begin) w.begin.store(nullptr, std::memory_order_seq_cst);
   }
+}
+
+void await_store_watchers() noexcept {
+  while (asking.load(std::memory_order_seq_cst) != 0) sched_yield();
 }
 
 void host_faults_before_fork() noexcept {
@@ -281,6 +291,7 @@ void host_faults_before_fork() noexcept {
 void host_faults_after_fork(bool in_child) noexcept {
   if (in_child) {
     for (Watched& w : watched) w.begin.store(nullptr, std::memory_order_relaxed);
+    asking.store(0, std::memory_order_relaxed);  // those threads are the parent's
   }
   watched_mutex.unlock();
   install_mutex.unlock();

@@ -25,6 +25,7 @@
 #include <cstring>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/cp/stopped_store.hpp"
 
 #if defined(__x86_64__)
 #define RIGEL_VGPU_FIXUPS 1
@@ -80,14 +81,18 @@ const HostFault& last_host_fault() noexcept;
 // Pages that tell when they are written ---------------------------------------------------------------------
 
 /// Somebody who wants to know of stores to pages that cannot be written: called on the thread that stores,
-/// from the signal handler, with the address. True: the store is to be repeated.
+/// from the signal handler, with the address. True: it has made the store elsewhere, or the store is to be
+/// repeated. False: the fault is the program's.
 struct StoreWatcher {
-  bool (*stored)(void* context, std::byte* address) = nullptr;
+  bool (*stored)(void* context, std::byte* address, StoppedStore store) = nullptr;
   void* context = nullptr;
 };
 /// False: there are too many. The watcher is asked for addresses in [begin, begin + bytes) only.
 bool watch_stores(std::byte* begin, uint64_t bytes, StoreWatcher watcher) noexcept;
+/// Some thread may still be in the watcher.
 void unwatch_stores(std::byte* begin) noexcept;
+/// Waits until nobody is in a watcher that has been unwatched. Without locks that watchers take.
+void await_store_watchers() noexcept;
 
 /// Around fork(2), so that nobody else is in here at that moment. In the child nothing is watched any more.
 void host_faults_before_fork() noexcept;

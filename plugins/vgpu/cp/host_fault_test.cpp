@@ -205,7 +205,7 @@ TEST_F(HostFaultTest, StoresToWatchedPagesAreRepeated) {
     std::byte* address = nullptr;
     int count = 0;
   } seen{pages_ + kPage};
-  const auto open = [](void* context, std::byte* address) {
+  const auto open = [](void* context, std::byte* address, StoppedStore) {
     auto* const s = static_cast<Seen*>(context);
     s->address = address;
     ++s->count;

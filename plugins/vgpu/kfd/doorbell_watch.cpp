@@ -36,6 +36,9 @@ constexpr uint64_t kExactAddress = 1 << 11;  // UFFD_FEATURE_EXACT_ADDRESS
 // ThreadSanitizer's runtime stores for the program while it holds locks that letting a store go needs.
 constexpr bool kStoresCanBeStopped = HSABE_SANITIZER != HSABE_SANITIZER_THREAD;
 
+// What they cost together is what it costs to make a page writable, and read-only again later.
+constexpr uint32_t kStoresMade = 8;
+
 using std::chrono::microseconds;
 
 // Where stores cannot be stopped: a look costs some ten microseconds, most of them for waking up, so looks
@@ -71,15 +74,18 @@ void DoorbellWatch::stop() {
     tell_thread();
   }
   if (thread_.joinable()) thread_.join();
-  const std::lock_guard lock(mutex_);
-  for (Page& page : pages_) {
-    disarm(page);
-    for (const MappedPages& m : page.mappings) {
-      if (m.by_signal) unwatch_stores(m.address);
+  {
+    const std::lock_guard lock(mutex_);
+    for (Page& page : pages_) {
+      disarm(page);
+      for (const MappedPages& m : page.mappings) {
+        if (m.by_signal) unwatch_stores(m.address);
+      }
+      page.mappings.clear();
     }
-    page.mappings.clear();
+    userfaults_ = InternalFd();  // lets go who has come since
   }
-  userfaults_ = InternalFd();  // lets go who has come since
+  await_store_watchers();
 }
 
 void DoorbellWatch::add_slot(uint32_t gpu, uint32_t engine, const void* slot, uint64_t offset,
@@ -96,19 +102,20 @@ void DoorbellWatch::remove_slot(uint32_t gpu, const void* slot) {
   std::erase_if(pages_[gpu].slots, [&](const Slot& s) { return s.address == slot; });
 }
 
-void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uint64_t offset) {
+void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uint64_t offset,
+                                std::byte* device) {
   auto* const at = static_cast<std::byte*>(address);
   {
     const std::lock_guard lock(mutex_);
     Page& page = pages_[gpu];
-    const auto stop = [](void* watch, std::byte* where) {
-      return static_cast<DoorbellWatch*>(watch)->stored(where);
+    const auto stop = [](void* watch, std::byte* where, StoppedStore store) {
+      return static_cast<DoorbellWatch*>(watch)->stored(where, store);
     };
     const bool by_signal = allow_signals_ && catch_host_faults() && watch_stores(at, bytes, {stop, this});
     log_(LogCategory::kDoorbell, "sleeping doorbells at {} are {}", address,
          by_signal ? "watched by SIGSEGV" : "looked at, or by userfaultfd");
     disarm(page);
-    page.mappings.push_back({at, bytes, offset, by_signal});
+    page.mappings.push_back({at, bytes, offset, device, by_signal});
   }
   wake_(gpu, kAllEngines);  // they sleep under the rules of before
 }
@@ -222,23 +229,23 @@ uint32_t DoorbellWatch::engine_at(const Page& page, uint64_t offset) {
 }
 
 // On the thread that stores, in the handler of its SIGSEGV.
-bool DoorbellWatch::stored(std::byte* address) {
-  uint32_t gpu = 0, engine = kAllEngines;
-  {
-    const std::lock_guard lock(mutex_);
-    for (;; ++gpu) {
-      if (gpu == kMaxGpus) return true;  // the mapping is being taken away
-      Page& page = pages_[gpu];
-      const auto found = page.at(address);
-      if (found == page.mappings.end()) continue;
-      if (!disarm(page)) return false;
-      engine = engine_at(page, found->offset_of(address));
-      break;
+bool DoorbellWatch::stored(std::byte* address, StoppedStore store) {
+  const std::lock_guard lock(mutex_);
+  for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
+    Page& page = pages_[gpu];
+    const auto found = page.at(address);
+    if (found == page.mappings.end()) continue;
+    const uint64_t offset = found->offset_of(address);
+    if (store.make_at(found->device + offset, found->offset + found->bytes - offset)) {
+      if (++page.made > kStoresMade) disarm(page);
+    } else if (!disarm(page) || !protect(*found, false)) {
+      return false;
     }
+    // Also if that doorbell is nobody's: where the page can be written to, somebody must be awake.
+    wake_(gpu, engine_at(page, offset));
+    return true;
   }
-  // Also if that doorbell is nobody's: somebody must be awake now.
-  wake_(gpu, engine);
-  return true;
+  return true;  // the mapping is being taken away
 }
 
 // Processors ------------------------------------------------------------------------------------------------
@@ -266,6 +273,7 @@ void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
   const std::lock_guard lock(mutex_);
   Page& page = pages_[gpu];
   ++page.asleep;
+  page.made = 0;
   if (page.slots.empty() || page.armed != Armed::kNo) return;
   page.looked_at = !arm_by_signal(page);
   wake_rung(gpu, page);  // what was stored just before
@@ -274,9 +282,9 @@ void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
   if (thread_waits_) tell_thread();
 }
 
+// Without the lock: the handler that wakes it has it.
 void DoorbellWatch::worker_wakes(uint32_t gpu) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (pages_[gpu].asleep != 0) --pages_[gpu].asleep;
+  --pages_[gpu].asleep;
 }
 
 // The thread ------------------------------------------------------------------------------------------------

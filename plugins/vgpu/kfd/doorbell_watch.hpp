@@ -2,12 +2,17 @@
 //
 // Processors that are awake look at their doorbell slots themselves. Before one goes to sleep, the program's
 // mappings of the GPU's doorbell page are made read-only. The next store ends in our handler of SIGSEGV
-// (plugins/vgpu/cp/host_fault.hpp), on the thread that stores: it makes the page writable, wakes the
-// processor whose doorbell that is, and the store is done again. Nobody else has to be given time by the
-// scheduler before the program goes on, and one thread only before its packet is read. (A thread that waits
-// for such stores, as userfaultfd needs one, is three hand-overs: to it, from it to the processor, and back
-// to the program, which stands still until then. With one processor of the host taken by a program that
-// spins, two of them wait for the next tick.)
+// (plugins/vgpu/cp/host_fault.hpp), on the thread that stores: it makes the store in the program's place,
+// through the device's mapping of the page, and wakes the processor whose doorbell that is. Nobody else has
+// to be given time by the scheduler before the program goes on, and one thread only before its packet is
+// read. (A thread that waits for such stores, as userfaultfd needs one, is three hand-overs: to it, from it
+// to the processor, and back to the program, which stands still until then. With one processor of the host
+// taken by a program that spins, two of them wait for the next tick.)
+//
+// To change what may be done with a page takes far longer than such a store (some 40 us against 5, in a
+// virtual machine). So the page stays read-only for a few stores more: only a program that goes on storing
+// while the processors are awake gets a page that can be written to, as does one whose store the handler does
+// not know (stopped_store.hpp): that one is done again.
 //
 // Hence the rule: while the page is writable, a processor of its GPU is awake or has been woken. It looks at
 // the slots of all of them (Engine), and makes the page read-only when it goes to sleep.
@@ -34,6 +39,7 @@
 #include <thread>
 #include <vector>
 
+#include "plugins/vgpu/cp/stopped_store.hpp"
 #include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 
@@ -55,8 +61,8 @@ class DoorbellWatch {
   void remove_slot(uint32_t gpu, const void* slot);
 
   /// The program has mapped doorbells of a GPU at `address`, from `offset` of the page on, or has taken the
-  /// mapping away.
-  void add_mapping(uint32_t gpu, void* address, uint64_t bytes, uint64_t offset);
+  /// mapping away. The device has the page at `device`.
+  void add_mapping(uint32_t gpu, void* address, uint64_t bytes, uint64_t offset, std::byte* device);
   void remove_mapping(void* address, uint64_t bytes);
 
   /// Somebody is about to wait for what the processors do: doorbells that are looked at now and then are
@@ -83,7 +89,8 @@ class DoorbellWatch {
   struct MappedPages {
     std::byte* address;
     uint64_t bytes;
-    uint64_t offset;  // of the page
+    uint64_t offset;    // of the page
+    std::byte* device;  // the page
     bool by_signal;
     bool by_userfault = false;  // once it was tried and taken
     uint64_t offset_of(const std::byte* at) const { return offset + static_cast<uint64_t>(at - address); }
@@ -93,13 +100,14 @@ class DoorbellWatch {
     std::vector<Slot> slots;
     std::vector<MappedPages> mappings;
     std::vector<MappedPages>::const_iterator at(const std::byte* address) const;
-    uint32_t asleep = 0;       // processors
-    Armed armed = Armed::kNo;  // all mappings are read-only
-    bool looked_at = false;    // they are not, and no signal would come of it: the thread looks
-    Clock::time_point rung{};  // when something was last seen to have been stored
+    std::atomic<uint32_t> asleep{0};  // processors
+    Armed armed = Armed::kNo;         // all mappings are read-only
+    uint32_t made = 0;                // stores by the handler, since a processor went to sleep
+    bool looked_at = false;           // they are not, and no signal would come of it: the thread looks
+    Clock::time_point rung{};         // when something was last seen to have been stored
   };
 
-  bool stored(std::byte* address);
+  bool stored(std::byte* address, StoppedStore store);
   static bool protect(const MappedPages& pages, bool on) noexcept;
   bool protect_by_userfault(const MappedPages& pages, bool on) noexcept;
   bool disarm(Page& page) noexcept;

@@ -7,9 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -140,6 +142,107 @@ TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
   complete_a_barrier(client, queue);
 }
 
+// A page of doorbells as the program and as the device see it, watched by signals.
+class StoppedDoorbells : public ::testing::Test {
+ protected:
+  static constexpr size_t kPage = 4096;
+
+  void SetUp() override {
+    if (kThreadSanitizer || !catch_host_faults()) GTEST_SKIP() << "faults cannot be caught here";
+    const int file = static_cast<int>(syscall(SYS_memfd_create, "doorbells", 0));
+    ASSERT_EQ(ftruncate(file, kPage), 0);
+    const auto map = [&] {
+      return static_cast<std::byte*>(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    };
+    program_ = map(), device_ = map();
+    close(file);
+    std::memset(device_, 0xff, kPage);
+    watch_.emplace(
+        log_, [this](uint32_t, uint32_t engine) { woken_.push_back(engine); }, true);
+    watch_->add_mapping(0, program_, kPage, 0, device_);
+    watch_->add_slot(0, 1, device_ + 8, 8, 8);
+    watch_->worker_sleeps(0);
+    woken_.clear();
+    woken_.reserve(100);  // the handler adds to it
+  }
+  void TearDown() override {
+    if (!watch_) return;
+    watch_.reset();
+    ::munmap(program_, kPage);
+    ::munmap(device_, kPage);
+  }
+  std::atomic<uint64_t>& doorbell() { return *reinterpret_cast<std::atomic<uint64_t>*>(program_ + 8); }
+  uint64_t seen() const { return *reinterpret_cast<std::atomic<uint64_t>*>(device_ + 8); }
+
+  Log log_{"none", ""};
+  std::byte *program_ = nullptr, *device_ = nullptr;
+  std::vector<uint32_t> woken_;
+  std::optional<DoorbellWatch> watch_;
+};
+
+TEST_F(StoppedDoorbells, AreStoredToByTheHandlerAndThePageStaysAsItIs) {
+  doorbell().store(5, std::memory_order_relaxed);
+  EXPECT_EQ(seen(), 5u);
+  EXPECT_EQ(woken_, std::vector<uint32_t>{1});
+  doorbell().store(6);  // with XCHG
+  EXPECT_EQ(seen(), 6u);
+  EXPECT_EQ(doorbell().exchange(7), 6u);
+  EXPECT_EQ(seen(), 7u);
+  EXPECT_EQ(woken_, (std::vector<uint32_t>{1, 1, 1}));
+  EXPECT_EQ(rights_of(program_), "r--s");
+}
+
+TEST_F(StoppedDoorbells, CanBeStoredToWhereAProgramGoesOnWhileTheProcessorIsAwake) {
+  watch_->worker_wakes(0);
+  uint64_t stores = 0;
+  while (rights_of(program_) == "r--s" && stores < 100) {
+    doorbell().store(++stores);
+    EXPECT_EQ(seen(), stores);
+  }
+  EXPECT_EQ(rights_of(program_), "rw-s");
+  EXPECT_GT(stores, 1u);
+  EXPECT_EQ(woken_.size(), stores);
+  doorbell().store(1000);
+  EXPECT_EQ(woken_.size(), stores) << "the processor looks itself";
+  watch_->worker_sleeps(0);
+  EXPECT_EQ(rights_of(program_), "r--s");
+  doorbell().store(1001);
+  EXPECT_EQ(seen(), 1001u);
+  EXPECT_EQ(rights_of(program_), "r--s") << "it begins again";
+}
+
+TEST_F(StoppedDoorbells, AreStoredToOnceMoreByAnInstructionThatTheHandlerDoesNotKnow) {
+  doorbell().fetch_and(0xff, std::memory_order_relaxed);
+  EXPECT_EQ(seen(), 0xffu);
+  EXPECT_EQ(woken_, std::vector<uint32_t>{1});
+  EXPECT_EQ(rights_of(program_), "rw-s");
+}
+
+TEST_F(StoppedDoorbells, OfNobodyWakeAll) {
+  reinterpret_cast<std::atomic<uint32_t>*>(program_ + 512)->store(3, std::memory_order_relaxed);
+  EXPECT_EQ(*reinterpret_cast<std::atomic<uint32_t>*>(device_ + 512), 3u);
+  EXPECT_EQ(woken_, std::vector<uint32_t>{DoorbellWatch::kAllEngines});
+}
+
+// Threads store while the watch comes to its end: it waits for those that are in the handler.
+TEST_F(StoppedDoorbells, AreStoredToByManyThreadsWhileTheWatchEnds) {
+  std::atomic<bool> end{false};
+  std::atomic<int> running{0};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      auto* const mine = reinterpret_cast<std::atomic<uint64_t>*>(program_ + 1024 + 64 * t);
+      ++running;
+      for (uint64_t i = 0; !end; ++i) mine->store(i, std::memory_order_relaxed);
+    });
+  }
+  while (running != 3) std::this_thread::yield();
+  watch_.reset();
+  EXPECT_EQ(rights_of(program_), "rw-s");
+  end = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 // Where neither signals nor userfaultfd can be used, as at an address where nothing is.
 TEST(DoorbellPages, AreLookedAtWhenSomebodyIsAboutToWait) {
   Log log("none", "");
@@ -150,7 +253,7 @@ TEST(DoorbellPages, AreLookedAtWhenSomebodyIsAboutToWait) {
   void* const nothing = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ::munmap(nothing, 4096);
   watch.add_slot(0, 1, &slot, 0, 8);
-  watch.add_mapping(0, nothing, 4096, 0);
+  watch.add_mapping(0, nothing, 4096, 0, static_cast<std::byte*>(nothing));
   watch.worker_sleeps(0);
   int seen_at_once = 0;
   for (int i = 0; i < 20; ++i) {

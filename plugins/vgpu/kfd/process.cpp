@@ -245,8 +245,15 @@ ErrnoOr<std::shared_ptr<MemoryObject>> Process::kfd_mmap(uint64_t offset, uint64
 
 void Process::doorbells_mapped(const DoorbellMapping& mapping) {
   const std::lock_guard lock(queue_mutex_);
-  doorbell_mappings_.push_back(mapping);
-  watch_.add_mapping(mapping.gpu_index, mapping.address, mapping.bytes, mapping.offset);
+  add_doorbells(mapping);
+}
+
+// Under the queue lock.
+void Process::add_doorbells(const DoorbellMapping& m) {
+  doorbell_mappings_.push_back(m);
+  if (const auto page = gpus_[m.gpu_index]->doorbells()) {
+    watch_.add_mapping(m.gpu_index, m.address, m.bytes, m.offset, (*page)->host());
+  }
 }
 
 Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t bytes) {
@@ -270,10 +277,7 @@ Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t by
   });
   if (gone.empty()) return gone;
   watch_.remove_mapping(address, pages_up(bytes));
-  for (const DoorbellMapping& m : left) {
-    doorbell_mappings_.push_back(m);
-    watch_.add_mapping(m.gpu_index, m.address, m.bytes, m.offset);
-  }
+  for (const DoorbellMapping& m : left) add_doorbells(m);
   return gone;
 }
 

@@ -206,6 +206,7 @@ class Process {
   bool xnack_ = false;
   bool runtime_enabled_ = false;
 
+  void add_doorbells(const DoorbellMapping& mapping);
   DoorbellMappings doorbell_mappings_;  // under the queue lock
 };
 
