@@ -11,6 +11,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
 #include "core/base/spin.hpp"
+#include "core/signal/blocked_spin.hpp"
 #include "core/signal/foresight.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
@@ -20,9 +21,9 @@ namespace {
 
 using State = WaitNode::State;
 
-constexpr uint64_t kLongestSpinNs = 50'000;
-constexpr uint64_t kShortestSpinNs = 2'000;
 constexpr uint64_t kPoliteAfterNs = 10'000;
+// Of blocked waits, where there is other work and yields are too dear: the most.
+constexpr uint64_t kImpoliteSpinNs = 50'000;
 // Whoever gets the processor by a yield keeps it for a turn of the scheduler, milliseconds, however low its
 // priority. Where that has happened, there is other work than what is waited for.
 constexpr uint64_t kDearYieldNs = 500'000;
@@ -35,9 +36,8 @@ uint64_t after(uint64_t start, uint64_t ns) noexcept {
   return start + std::min(ns, UINT64_MAX - start);
 }
 
-// How long a blocked wait of this thread spins. Waits that had to sleep halve it, waits that did not restore
-// it: a thread that always waits for milliseconds should not spin for long each time.
-constinit thread_local uint64_t adaptive_spin_ns = kLongestSpinNs;
+// Of waits that were told to sleep.
+constinit thread_local BlockedSpin blocked_spin;
 // Of waits that were told to spin and took longer.
 constinit thread_local Foresight foresight;
 // Until then waits of this thread give the processor to nobody.
@@ -114,20 +114,17 @@ class Wait {
     if (timeout_ns == 0) return false;
     const uint64_t start = system_time_ns();
     deadline_ = after(start, timeout_ns);
-    const bool adaptive = spin.ns == Spin::blocked().ns;
-    if (adaptive) spin.ns = adaptive_spin_ns;
+    const bool blocked = spin.ns == Spin::blocked().ns;
+    if (blocked) spin.ns = std::min(blocked_spin.ns(), start < polite_from_ns ? kImpoliteSpinNs : UINT64_MAX);
     if (spin_until(start, std::min(deadline_, after(start, spin.ns)))) {
-      if (adaptive) adaptive_spin_ns = kLongestSpinNs;
+      if (blocked) blocked_spin.took(system_time_ns() - start, false);
       return true;
     }
     const bool foresees = spin.ns == Spin::active().ns;
     const bool over = (foresees && sleep_until_it_should_end(start)) || sleep(deadline_);
     const uint64_t took = system_time_ns() - start;
     if (foresees && over) foresight.took(took);
-    if (adaptive) {
-      const bool was_short = took < kLongestSpinNs;
-      adaptive_spin_ns = was_short ? kLongestSpinNs : std::max(adaptive_spin_ns / 2, kShortestSpinNs);
-    }
+    if (blocked) blocked_spin.took(took, true);
     return over;
   }
 

@@ -25,7 +25,7 @@ constexpr uint32_t kWaitTimedOut = UINT32_MAX;
 struct Spin {
   uint64_t ns;
 
-  /// HSA_WAIT_STATE_BLOCKED: up to 50 us, less in threads whose waits have turned out to be long ones.
+  /// HSA_WAIT_STATE_BLOCKED: up to 200 us, less in threads whose waits it did not help (blocked_spin.hpp).
   static constexpr Spin blocked() { return {UINT64_MAX}; }
   /// HSA_WAIT_STATE_ACTIVE.
   static constexpr Spin active() { return {1'000'000}; }
