@@ -3,8 +3,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
+#include <iterator>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 
@@ -108,12 +107,17 @@ std::span<const uint8_t> readable_code(uint64_t pc) noexcept {
   return {code, all ? kLongestInstruction : in_page};
 }
 
+// `value` becomes what was there before, if it `exchanges`.
 template <class T>
-uint64_t put(std::byte* at, uint64_t value, bool exchanges) noexcept {
-  const std::atomic_ref<T> place(*reinterpret_cast<T*>(at));
-  if (exchanges) return place.exchange(static_cast<T>(value));
-  place.store(static_cast<T>(value), std::memory_order_release);
-  return 0;
+bool put(std::byte* at, uint64_t& value, bool exchanges) noexcept {
+  T* const place = reinterpret_cast<T*>(at);
+  if (!exchanges) return guarded_store(place, static_cast<T>(value));
+  T seen = 0;
+  for (bool done = false; !done;) {
+    if (!guarded_compare_exchange(place, seen, static_cast<T>(value), done)) return false;
+  }
+  value = seen;
+  return true;
 }
 
 }  // namespace
@@ -123,10 +127,12 @@ bool StoppedStore::make_at(std::byte* at, uint64_t room) noexcept {
   const auto store = decode_store(readable_code(static_cast<uint64_t>(registers[REG_RIP])));
   if (!store || store->bytes > room || reinterpret_cast<uint64_t>(at) % store->bytes != 0) return false;
   greg_t& source = registers[kRegisters[store->source]];
-  const uint64_t value = store->constant ? store->value : static_cast<uint64_t>(source);
-  const uint64_t old = store->bytes == 8 ? put<uint64_t>(at, value, store->exchanges)
-                                         : put<uint32_t>(at, value, store->exchanges);
-  if (store->exchanges) source = static_cast<greg_t>(old);
+  uint64_t value = store->constant ? store->value : static_cast<uint64_t>(source);
+  if (!(store->bytes == 8 ? put<uint64_t>(at, value, store->exchanges)
+                          : put<uint32_t>(at, value, store->exchanges))) {
+    return false;
+  }
+  if (store->exchanges) source = static_cast<greg_t>(value);
   registers[REG_RIP] += store->length;
   return true;
 }

@@ -34,7 +34,8 @@ class StoppedStore {
   explicit StoppedStore(void* context) noexcept : context_(context) {}
 
   /// Makes the store at `at`, where there are `room` bytes, single-copy atomic; the thread goes on behind it.
-  /// False: nothing was done, as it is none that is known, does not fit or is not aligned.
+  /// False: nothing was done, as it is none that is known, does not fit or is not aligned, or as nothing can
+  /// be stored there (a program may map what it likes over memory of the device).
   bool make_at(std::byte* at, uint64_t room) noexcept;
 
  private:

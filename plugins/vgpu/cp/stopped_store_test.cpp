@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -120,7 +121,7 @@ class StoppedStoreTest : public ::testing::Test {
 
   bool stored(std::byte* address, StoppedStore store) {
     const auto offset = static_cast<size_t>(address - page_);
-    ++(store.make_at(mirror_.data() + offset, kPage - offset) ? made_ : repeated_);
+    ++(store.make_at(elsewhere_ + offset, kPage - offset) ? made_ : repeated_);
     return made_ != 0 || mprotect(page_, kPage, PROT_READ | PROT_WRITE) == 0;
   }
   template <class T>
@@ -132,6 +133,7 @@ class StoppedStoreTest : public ::testing::Test {
 
   std::byte* page_ = nullptr;
   alignas(64) std::array<std::byte, kPage> mirror_{};
+  std::byte* elsewhere_ = mirror_.data();
   int made_ = 0, repeated_ = 0;
 };
 
@@ -179,6 +181,20 @@ TEST_F(StoppedStoreTest, ThatIsNotKnownOrNotAlignedIsLeftToBeRepeated) {
   asm volatile("lock addq $1, 8(%[page])" : : [page] "r"(page_) : "memory", "cc");
   EXPECT_EQ(repeated_, 2);
   EXPECT_EQ(std::to_integer<int>(page_[8]), 1);
+  EXPECT_EQ(made_, 0);
+}
+
+// A program has mapped over the device's memory, as one can in a child of fork.
+TEST_F(StoppedStoreTest, ThatCannotBeMadeElsewhereIsLeftToBeRepeated) {
+  elsewhere_ = page_;
+  std::atomic_ref<uint64_t> word(*reinterpret_cast<uint64_t*>(page_ + 8));
+  word.store(7, std::memory_order_relaxed);
+  EXPECT_EQ(repeated_, 1);
+  EXPECT_EQ(word.load(), 7u);
+  ASSERT_EQ(mprotect(page_, kPage, PROT_READ), 0);
+  EXPECT_EQ(word.exchange(8), 7u);
+  EXPECT_EQ(repeated_, 2);
+  EXPECT_EQ(word.load(), 8u);
   EXPECT_EQ(made_, 0);
 }
 
