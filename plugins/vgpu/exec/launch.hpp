@@ -68,6 +68,13 @@ class Launch final : public Core {
     return next_.load(std::memory_order_relaxed) >= groups_ && !has_returned_.load(std::memory_order_relaxed);
   }
 
+  /// How many work-groups a worker should take at once. Runs become longer as long as they go through:
+  /// workers that take turns at a stream of memory are in each other's way. Once a work-group has had to
+  /// wait, perhaps for one of another worker's run, they are short again, and stay so.
+  uint64_t run_length() const { return run_length_.load(std::memory_order_relaxed); }
+  void run_went_through() noexcept;
+  void work_group_waits() noexcept;
+
   /// Makes a work-group's memory one of this launch. `group.lds` and the waves' registers are set; `slots`
   /// are their slots of scratch, or null.
   void prepare_group(WorkGroup& group, const uint32_t* slots);
@@ -107,6 +114,8 @@ class Launch final : public Core {
   uint64_t resident = 0;
 
  private:
+  static constexpr uint32_t kShortRun = 16, kLongestRun = 256;  // work-groups
+
   struct Shape {  // of a work-group: full ones are alike
     uint32_t size[3];
     uint32_t waves;
@@ -150,6 +159,8 @@ class Launch final : public Core {
   std::atomic<uint64_t> ordered_turn_{0};  // the work-group whose turn it is
   std::atomic<uint64_t> instructions_{0};
   alignas(64) std::atomic<bool> stopped_{false};
+  std::atomic<bool> waits_{false};
+  std::atomic<uint32_t> run_length_{kShortRun};
   std::atomic<bool> has_returned_{false};
 };
 

@@ -27,7 +27,6 @@ constexpr uint64_t kInlineSlice = 1 << 14;
 constexpr uint64_t kInlineWaves = 8;  // more than these are the workers'
 constexpr auto kSpin = 30us;          // before a worker sleeps
 constexpr size_t kSpareGroups = 4;    // that a worker keeps
-constexpr uint64_t kTaken = 16;       // work-groups that a worker takes at once
 constexpr size_t kCachedCodes = 256;
 
 uint32_t default_workers() {
@@ -353,13 +352,17 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
         group->start(range.begin++);
       }
       outcome = group->run(executor.memory, environment, turn);
-      if (outcome != Group::Outcome::kEnded) break;
+      if (outcome != Group::Outcome::kEnded) {
+        launch->work_group_waits();
+        break;
+      }
+      if (range.size() == 0 && most > 1) launch->run_went_through();
       ++ended;
       ended_instructions += group->instructions();
       group->set_unstarted();
       const uint64_t cost = group->last_instructions() + 16;  // those that do nothing take time as well
       spent += cost;
-      most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, kTaken) : 1;
+      most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, launch->run_length()) : 1;
     }
     if (outcome == Group::Outcome::kFailed) failure = describe_failure(*group, executor.memory);
   }
