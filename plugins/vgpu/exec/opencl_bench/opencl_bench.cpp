@@ -4,7 +4,8 @@
 //   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling] [kernel…]
 //
 // Shows the smallest CPU time (of all threads but the one that waits), how many times as fast the virtual GPU
-// is, and geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
+// is, millions of instructions that it executes in a second (of waves, so each is 64 or 32 lanes'), and
+// geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
 // time, to see how it scales, and what two threads of the machine itself gain. With --alone: without PoCL,
 // for comparing GPUs with each other. With --scaling, which stands for --wall --alone: how many times as fast
 // two threads of the virtual GPU are as one.
@@ -16,12 +17,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <sstream>
 
 #include "plugins/vgpu/exec/opencl_bench/cases.hpp"
 #include "plugins/vgpu/exec/opencl_bench/gpu.hpp"
 #include "plugins/vgpu/exec/opencl_bench/host_scaling.hpp"
+#include "plugins/vgpu/exec/opencl_bench/instruction_counts.hpp"
 #include "plugins/vgpu/exec/opencl_bench/opencl.hpp"
 #include "plugins/vgpu/exec/opencl_bench/thread_scaling.hpp"
 
@@ -118,14 +121,23 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
+// Millions in a second, for a table.
+std::string rate(const std::map<std::string, uint64_t>& instructions, const std::string& kernel, double ms) {
+  const auto found = instructions.find(kernel);
+  if (found == instructions.end()) return "-";
+  return std::to_string(std::lround(static_cast<double>(found->second) / ms / 1e3));
+}
+
 int run(const Options& options, const std::string& folder) {
+  const auto instructions =
+      options.alone ? std::map<std::string, uint64_t>() : instruction_counts(options.kernels);
   Gpu gpu(folder);
   std::optional<OpenCl> opencl;
   if (!options.alone) opencl.emplace(read_file(folder + "/kernels.cl"));
   const auto allocate = [&](size_t bytes) { return gpu.allocate(bytes); };
   std::printf("%s and %s, %s in milliseconds\n", gpu.target().c_str(),
               opencl ? opencl->name().c_str() : "nothing else", options.wall ? "elapsed time" : "CPU time");
-  std::printf("%-12s %10s %10s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "times");
+  std::printf("%-12s %10s %10s %8s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "times", "M/s");
   Mean streaming, computing;
   bool right = true;
   for (const Case& work : make_cases(allocate)) {
@@ -151,8 +163,8 @@ int run(const Options& options, const std::string& folder) {
     const bool same = agree(work, reference);
     right = right && same;
     (work.streaming ? streaming : computing).add(best_opencl / best);
-    std::printf("%-12s %10.3f %10.3f %8.2f%s\n", work.name.c_str(), best, best_opencl, best_opencl / best,
-                same ? "" : "  THE RESULTS DIFFER");
+    std::printf("%-12s %10.3f %10.3f %8.2f %8s%s\n", work.name.c_str(), best, best_opencl, best_opencl / best,
+                rate(instructions, work.name, best).c_str(), same ? "" : "  THE RESULTS DIFFER");
     std::fflush(stdout);
   }
   if (opencl)
