@@ -144,7 +144,7 @@ class SdmaEncoder {
 
  private:
   /// What is more than a packet's limit is cut into whole pages, so that every packet begins as aligned as
-  /// the first: the limits of gfx9 and gfx10 are odd numbers of bytes.
+  /// the first: the limit of gfx8 is not.
   uint32_t copy_part(uint64_t bytes) const {
     return bytes <= copy_max_ ? static_cast<uint32_t>(bytes) : copy_max_ & ~uint32_t{kPageBytes - 1};
   }

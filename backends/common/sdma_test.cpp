@@ -20,8 +20,8 @@ using ::testing::IsEmpty;
 
 constexpr uint64_t kFrom = 0x0000'7f00'1000'0000, kTo = 0x0000'7f01'2000'0000;
 const SdmaEncoder kV3(SdmaVersion::kV3, 0x3fffe0, 0);
-const SdmaEncoder kV4(SdmaVersion::kV4, 0x3fffff, 0);
-const SdmaEncoder kV5(SdmaVersion::kV5, 0x3fffffff, 0);
+const SdmaEncoder kV4(SdmaVersion::kV4, 1 << 22, 0);
+const SdmaEncoder kV5(SdmaVersion::kV5, 1 << 30, 0);
 
 /// What a function of the encoder writes, and that it is as long as it said.
 template <class Write>
@@ -65,19 +65,25 @@ TEST(SdmaCopy, CountsBytesAsTheDialectDoes) {
 }
 
 TEST(SdmaCopy, IsCutIntoWholePagesBelowThePacketsLimit) {
-  const uint64_t bytes = 2 * uint64_t{0x3ff000} + 0x3fffff;
+  const uint64_t bytes = 2 * uint64_t{0x3ff000} + 0x3fffe0;
   const auto copy =
-      words(3 * SdmaEncoder::kCopyDwords, [&](uint32_t* to) { return kV4.copy(to, kTo, kFrom, bytes); });
-  EXPECT_EQ(kV4.copy_dwords(bytes), copy.size());
-  EXPECT_EQ(copy[1], 0x3fefffu);
+      words(3 * SdmaEncoder::kCopyDwords, [&](uint32_t* to) { return kV3.copy(to, kTo, kFrom, bytes); });
+  EXPECT_EQ(kV3.copy_dwords(bytes), copy.size());
+  EXPECT_EQ(copy[1], 0x3ff000u);
   EXPECT_EQ(copy[7 + 3], 0x103ff000u);
-  EXPECT_EQ(copy[14 + 1], 0x3ffffeu) << "the rest is as much as a packet can";
+  EXPECT_EQ(copy[14 + 1], 0x3fffe0u) << "the rest is as much as a packet can";
   EXPECT_EQ(copy[14 + 3], 0x107fe000u);
-  EXPECT_EQ(kV4.copy_dwords(bytes + 1), 4 * SdmaEncoder::kCopyDwords);
-  EXPECT_EQ(kV4.broadcast_dwords(bytes + 1), 4 * SdmaEncoder::kBroadcastDwords);
-  EXPECT_EQ(kV5.copy_dwords(bytes), SdmaEncoder::kCopyDwords);
-  EXPECT_EQ(kV4.copy_dwords(0x3fffff), SdmaEncoder::kCopyDwords);
-  EXPECT_EQ(kV4.copy_dwords(0x400000), 2 * SdmaEncoder::kCopyDwords);
+  EXPECT_EQ(kV3.copy_dwords(bytes + 1), 4 * SdmaEncoder::kCopyDwords);
+  EXPECT_EQ(kV3.broadcast_dwords(bytes + 1), 4 * SdmaEncoder::kBroadcastDwords);
+}
+
+TEST(SdmaCopy, OfAsMuchAsTheCountCanSayIsOnePacket) {
+  const auto largest =
+      words(SdmaEncoder::kCopyDwords, [](uint32_t* to) { return kV4.copy(to, kTo, kFrom, 4 << 20); });
+  EXPECT_EQ(largest[1], 0x3fffffu);
+  EXPECT_EQ(kV4.copy_dwords((4 << 20) + 1), 2 * SdmaEncoder::kCopyDwords);
+  EXPECT_EQ(kV5.copy_dwords(1 << 30), SdmaEncoder::kCopyDwords);
+  EXPECT_EQ(kV5.copy_dwords((1 << 30) + 1), 2 * SdmaEncoder::kCopyDwords);
 }
 
 TEST(SdmaCopy, GoesToTwoPlaces) {
@@ -99,7 +105,7 @@ TEST(SdmaFill, RepeatsADword) {
 }
 
 TEST(SdmaPoll, IsDoneTwiceWhereOnceIsNotSafe) {
-  const SdmaEncoder careful(SdmaVersion::kV4, 0x3fffff, kQuirkSdmaPollTwice);
+  const SdmaEncoder careful(SdmaVersion::kV4, 1 << 22, kQuirkSdmaPollTwice);
   const auto poll = [](const SdmaEncoder& encoder) {
     return words(encoder.poll_dwords(), [&](uint32_t* to) { return encoder.poll_equal(to, kTo, 3, 0xff); });
   };
@@ -163,7 +169,7 @@ TEST(SdmaCaches, FlushTheHostDataPathWhereThatWorks) {
   EXPECT_THAT(words(kV4.begin_dwords(true), [](uint32_t* to) { return kV4.begin(to, true); }),
               ElementsAre(8, 0, 0x80000000, 0, 0, 0));
   EXPECT_EQ(kV3.begin_dwords(true), 0u);
-  const SdmaEncoder navi10(SdmaVersion::kV5, 0x3fffff, kQuirkNoSdmaHdpFlush);
+  const SdmaEncoder navi10(SdmaVersion::kV5, 1 << 22, kQuirkNoSdmaHdpFlush);
   EXPECT_EQ(navi10.begin_dwords(true), SdmaEncoder::kCacheDwords);
 }
 
@@ -177,7 +183,7 @@ TEST(SdmaNop, IsCountedFromV4On) {
 }
 
 TEST(SdmaPlainCopy, IsWhatItsPartsAre) {
-  const SdmaEncoder small(SdmaVersion::kV4, 0x3fffff, kQuirkSdmaSmallSubmission);
+  const SdmaEncoder small(SdmaVersion::kV4, 1 << 22, kQuirkSdmaSmallSubmission);
   for (const SdmaEncoder& encoder : {kV3, kV4, kV5, small}) {
     for (const bool flush : {false, true}) {
       for (const uint64_t mailbox : {uint64_t{0}, kTo + 64}) {
@@ -209,7 +215,7 @@ TEST(SdmaPlainCopy, IsWhatItsPartsAre) {
 
 TEST(SdmaNop, FillsUpSmallSubmissionsWhereTheyAreNotSafe) {
   EXPECT_EQ(kV4.padding_dwords(10), 0u);
-  const SdmaEncoder vega(SdmaVersion::kV4, 0x3fffff, kQuirkSdmaSmallSubmission);
+  const SdmaEncoder vega(SdmaVersion::kV4, 1 << 22, kQuirkSdmaSmallSubmission);
   EXPECT_EQ(vega.padding_dwords(10), 54u);
   EXPECT_EQ(vega.padding_dwords(64), 0u);
 }

@@ -17,8 +17,9 @@ constexpr gfx::IsaFeatures kXnack{.has_xnack = true};
 constexpr uint8_t kGeneric1 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX10_1_GENERIC;
 constexpr uint8_t kGeneric3 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX10_3_GENERIC;
 constexpr uint32_t kVgprBytes = 0x40000;
-constexpr uint32_t kCopyMax = 0x3fffff;        // engine 5.0: 22 bits
-constexpr uint32_t kWideCopyMax = 0x3fffffff;  // engine 5.2: 30 bits
+// Packets count from 0: drivers/gpu/drm/amd/amdgpu/sdma_v5_0.c has the same limit.
+constexpr uint32_t kCopyMax = 1u << 22;      // engine 5.0
+constexpr uint32_t kWideCopyMax = 1u << 30;  // engine 5.2
 
 constexpr Chip kChips[] = {
     // clang-format off
