@@ -49,7 +49,7 @@ bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
   }
   std::vector<std::vector<std::byte>> memory;
   const auto allocate = [&](size_t bytes) { return memory.emplace_back(bytes).data(); };
-  Mean computing, streaming;
+  Mean computing, streaming, all;
   std::printf("elapsed time in milliseconds\n%-12s %10s %10s %8s\n", "kernel", "1 thread", "2 threads",
               "times");
   for (const Case& work : make_cases(allocate)) {
@@ -57,11 +57,12 @@ bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
     if (found == times.end()) continue;
     const auto [one, two] = found->second;
     (work.streaming ? streaming : computing).add(one / two);
+    all.add(one / two);
     std::printf("%-12s %10.3f %10.3f %8.2f\n", work.name.c_str(), one, two, one / two);
   }
   memory.clear();
-  std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d)\n", computing.value(),
-              computing.count, streaming.value(), streaming.count);
+  std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d), all %.2f\n", computing.value(),
+              computing.count, streaming.value(), streaming.count, all.value());
   std::printf("the machine itself: arithmetic %.2f, a triad %.2f\n", arithmetic_scaling(2, kHostRepetitions),
               triad_scaling(2, kHostRepetitions));
   return true;
