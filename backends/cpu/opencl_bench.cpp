@@ -1,6 +1,6 @@
 // The sample kernels on this backend and on the OpenCL CPU device of this machine (PoCL, say): the same work
 // in work-groups of the same size, with 1 thread and with all. `ratio` is our time by theirs, each the best
-// of many in the same process.
+// of many in the same process, and that process the middle one of five.
 //
 // Each has its turn several times over, for some dozens of runs in a row: whatever else the machine does
 // meets both, and both are seen in their stride, with threads that know that there is more to come. How it is
@@ -243,7 +243,7 @@ class Comparison {
       return best;
     };
     Times best{turn(run), made ? turn(run_other) : 0};
-    constexpr double kSpentUs = 1'000'000;  // neighbours of the machine come and go in less
+    constexpr double kSpentUs = 300'000;
     const uint64_t begin = ticks();
     for (int i = 0; i < 5 || static_cast<double>(ticks() - begin) / ticks_per_ns() < kSpentUs * 1000; ++i) {
       best.own = std::min(best.own, turn(run));
@@ -288,6 +288,19 @@ Times in_a_child(int threads, int runs_in_a_row, const Work& work) {
   return times;
 }
 
+// Where a process has its memory decides by a tenth how fast streams are, and for each of the two in its own
+// way.
+Times of_the_middle_child(int threads, int runs_in_a_row, const Work& work) {
+  constexpr size_t kChildren = 5;
+  std::vector<Times> all(kChildren);
+  for (Times& times : all) times = in_a_child(threads, runs_in_a_row, work);
+  const auto middle = all.begin() + kChildren / 2;
+  std::nth_element(all.begin(), middle, all.end(), [](const Times& a, const Times& b) {
+    return a.own * std::max(b.other, 1.0) < b.own * std::max(a.other, 1.0);
+  });
+  return *middle;
+}
+
 // `at_most`: the ratio that the project promises, or 0.
 void add(const std::string& name, double at_most, const Work& work, int runs_in_a_row = 30) {
   const cpu_set_t processors = processors_of_node(0);
@@ -296,7 +309,7 @@ void add(const std::string& name, double at_most, const Work& work, int runs_in_
     const std::string label = fmt::format("{}/threads:{}", name, threads);
     const auto measure = [=](benchmark::State& state) {
       for (auto _ : state) {
-        const Times times = in_a_child(threads, runs_in_a_row, work);
+        const Times times = of_the_middle_child(threads, runs_in_a_row, work);
         state.SetIterationTime(times.own * 1e-6);
         if (times.other == 0) continue;
         state.counters["opencl_us"] = times.other;

@@ -2,8 +2,9 @@
 //
 // A sleeper hears of a device about a tenth of a millisecond late (foresight.hpp), as much as a copy of a
 // megabyte takes: what is done by then is best looked for. A thread whose waits take longer than that should
-// not look in vain each time. So its last waits decide: looking stays twice as long as what it waited for
-// took, and becomes half as long with each wait that it did not help.
+// not look in vain each time. So its last waits decide: looking stays twice as long as what it found took,
+// and becomes half as long with each wait that it did not help. What a sleeper would have found is known only
+// roughly; a thread that has looked for as long as there is in vain does not believe it for a while.
 //
 // A thread's own. Knows no clock: times are nanoseconds since the wait began.
 #pragma once
@@ -24,15 +25,30 @@ class BlockedSpin {
   /// How long the next wait looks.
   uint64_t ns() const noexcept { return ns_; }
 
-  /// A wait took so long, which includes being woken if it `slept`.
-  void took(uint64_t ns, bool slept) noexcept {
-    if (slept) ns -= std::min(ns, kWakeUpNs);
-    ns_ = ns <= kLongestNs ? std::clamp(std::max(2 * ns, ns_ - ns_ / 8), kUsualNs, kLongestNs)
-                           : std::max(ns_ / 2, kShortestNs);
+  /// A wait ended while it looked.
+  void found(uint64_t ns) noexcept {
+    ns_ = std::clamp(std::max(2 * ns, ns_ - ns_ / 8), kUsualNs, kLongestNs);
   }
+  /// It slept, and was awake again so long after it had begun.
+  void woken(uint64_t ns) noexcept {
+    const uint64_t sooner = ns - std::min(ns, kWakeUpNs);
+    if (ns_ == kLongestNs) {
+      doubts_ = kDoubts;
+    } else if (sooner <= kLongestNs && doubts_ == 0) {
+      return found(sooner);
+    } else if (doubts_ != 0) {
+      --doubts_;
+    }
+    in_vain();
+  }
+  /// Its time ran out.
+  void in_vain() noexcept { ns_ = std::max(ns_ / 2, kShortestNs); }
 
  private:
+  static constexpr uint32_t kDoubts = 32;
+
   uint64_t ns_ = kLongestNs;
+  uint32_t doubts_ = 0;  // waits for which it does not believe what would have been
 };
 
 }  // namespace rigel

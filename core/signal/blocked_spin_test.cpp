@@ -9,14 +9,14 @@ constexpr uint64_t kUs = 1'000, kMs = 1'000'000;
 
 TEST(BlockedSpin, IsLongEnoughForWaitsThatComeBackSoon) {
   BlockedSpin spin;
-  for (int i = 0; i < 100; ++i) spin.took(120 * kUs, false);
+  for (int i = 0; i < 100; ++i) spin.found(120 * kUs);
   EXPECT_GT(spin.ns(), 120 * kUs);
   EXPECT_LE(spin.ns(), BlockedSpin::kLongestNs);
 }
 
 TEST(BlockedSpin, IsNotLongerThanShortWaitsNeed) {
   BlockedSpin spin;
-  for (int i = 0; i < 100; ++i) spin.took(3 * kUs, false);
+  for (int i = 0; i < 100; ++i) spin.found(3 * kUs);
   EXPECT_EQ(spin.ns(), BlockedSpin::kUsualNs);
 }
 
@@ -25,7 +25,7 @@ TEST(BlockedSpin, IsShortWhereItNeverHelps) {
   uint64_t in_vain = 0;
   for (int i = 0; i < 100; ++i) {
     in_vain += spin.ns();
-    spin.took(5 * kMs, true);
+    spin.woken(5 * kMs);
   }
   EXPECT_EQ(spin.ns(), BlockedSpin::kShortestNs);
   EXPECT_LT(in_vain, 2 * BlockedSpin::kLongestNs + 100 * BlockedSpin::kShortestNs);
@@ -33,23 +33,41 @@ TEST(BlockedSpin, IsShortWhereItNeverHelps) {
 
 TEST(BlockedSpin, DoesNotGrowForLongWaitsWithShortOnesBetween) {
   BlockedSpin spin;
-  for (int i = 0; i < 100; ++i) spin.took(5 * kUs, false), spin.took(5 * kMs, true);
+  for (int i = 0; i < 100; ++i) spin.found(5 * kUs), spin.woken(5 * kMs);
   for (int i = 0; i < 100; ++i) {
-    spin.took(5 * kUs, false);
+    spin.found(5 * kUs);
     EXPECT_LE(spin.ns(), BlockedSpin::kUsualNs);
-    spin.took(5 * kMs, true);
+    spin.woken(5 * kMs);
   }
 }
 
 // A thread that has become cautious sleeps in waits that it could have looked for, and hears of them late.
 TEST(BlockedSpin, RecoversFromSleepsThatOnlyWakingUpMadeLong) {
   BlockedSpin spin;
-  for (int i = 0; i < 100; ++i) spin.took(5 * kMs, true);
-  spin.took(110 * kUs + BlockedSpin::kWakeUpNs, true);
+  for (int i = 0; i < 100; ++i) spin.woken(5 * kMs);
+  spin.woken(110 * kUs + BlockedSpin::kWakeUpNs);
   EXPECT_GT(spin.ns(), 110 * kUs);
-  for (int i = 0; i < 100; ++i) spin.took(5 * kMs, true);
-  spin.took(60 * kUs, true);
-  EXPECT_GE(spin.ns(), BlockedSpin::kUsualNs) << "shorter than waking up is thought to be";
+  BlockedSpin another;
+  for (int i = 0; i < 100; ++i) another.woken(5 * kMs);
+  another.woken(60 * kUs);
+  EXPECT_GE(another.ns(), BlockedSpin::kUsualNs) << "shorter than waking up is thought to be";
+}
+
+// They look as if they could have been found; only looking shows that they cannot.
+TEST(BlockedSpin, IsMostlyShortForWaitsThatAreALittleTooLong) {
+  BlockedSpin spin;
+  uint64_t in_vain = 0;
+  for (int i = 0; i < 330; ++i) {
+    in_vain += spin.ns();
+    spin.woken(BlockedSpin::kLongestNs + 50 * kUs);
+  }
+  EXPECT_LT(in_vain / 330, 20 * kUs);
+}
+
+TEST(BlockedSpin, IsShortForWaitsWhoseTimeRunsOut) {
+  BlockedSpin spin;
+  for (int i = 0; i < 100; ++i) spin.in_vain();
+  EXPECT_EQ(spin.ns(), BlockedSpin::kShortestNs);
 }
 
 }  // namespace

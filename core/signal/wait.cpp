@@ -117,14 +117,14 @@ class Wait {
     const bool blocked = spin.ns == Spin::blocked().ns;
     if (blocked) spin.ns = std::min(blocked_spin.ns(), start < polite_from_ns ? kImpoliteSpinNs : UINT64_MAX);
     if (spin_until(start, std::min(deadline_, after(start, spin.ns)))) {
-      if (blocked) blocked_spin.took(system_time_ns() - start, false);
+      if (blocked) blocked_spin.found(system_time_ns() - start);
       return true;
     }
     const bool foresees = spin.ns == Spin::active().ns;
     const bool over = (foresees && sleep_until_it_should_end(start)) || sleep(deadline_);
     const uint64_t took = system_time_ns() - start;
     if (foresees && over) foresight.took(took);
-    if (blocked) blocked_spin.took(took, true);
+    if (blocked) over ? blocked_spin.woken(took) : blocked_spin.in_vain();
     return over;
   }
 

@@ -157,6 +157,13 @@ bool ask_watchers(std::byte* address, void* context) {
   return done;
 }
 
+// A store to a page that cannot be written to. False: it is the program's fault.
+bool resolve_stopped_store(std::byte* address, void* context) {
+  if (ask_watchers(address, context)) return true;
+  // Who watched it has made it writable and has gone, between the fault and the question.
+  return watched_end.load(std::memory_order_relaxed) != 0 && guarded_touch(address, true);
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
@@ -183,7 +190,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
       errno = error;
       return;
     }
-    if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && writes && ask_watchers(address, context)) {
+    if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && writes &&
+        resolve_stopped_store(address, context)) {
       errno = error;
       return;
     }

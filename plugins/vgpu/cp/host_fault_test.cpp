@@ -198,6 +198,20 @@ TEST_F(HostFaultTest, AFaultThatNobodyExpectsEndsTheProcess) {
   EXPECT_DEATH(raise(SIGSEGV), "");
 }
 
+// Who watched the page made it writable and went before the handler could ask.
+TEST_F(HostFaultTest, StoresToPagesThatCanBeWrittenToAgainAreRepeated) {
+  make_read_only();
+  const auto let_go = [](void* page, std::byte*, StoppedStore) {
+    mprotect(page, kPage, PROT_READ | PROT_WRITE);
+    return false;
+  };
+  ASSERT_TRUE(watch_stores(pages_ + kPage, kPage, {let_go, pages_ + kPage}));
+  *word<volatile uint64_t>(kPage + 8) = 5;
+  EXPECT_EQ(*word<uint64_t>(kPage + 8), 5u);
+  EXPECT_TRUE(host_faults_are_caught());
+  unwatch_stores(pages_ + kPage);
+}
+
 TEST_F(HostFaultTest, StoresToWatchedPagesAreRepeated) {
   make_read_only();
   struct Seen {

@@ -234,11 +234,14 @@ Launch::Range Launch::take(uint64_t most, uint32_t sharers) {
   if (has_returned_.load(std::memory_order_relaxed)) [[unlikely]] {
     const std::lock_guard lock(mutex_);
     if (!returned_.empty()) {
-      // The first of all: others may wait for it.
+      // The first of all, and of those that wait no more than one: others may wait for it.
       const auto range = std::min_element(returned_.begin(), returned_.end(),
                                           [](const Range& a, const Range& b) { return a.begin < b.begin; });
-      const Range first{range->begin, range->begin + 1};
-      if (++range->begin == range->end) returned_.erase(range);
+      const bool waits = waits_.load(std::memory_order_relaxed);
+      const uint64_t count = waits ? 1 : std::min(most, range->size() / (4 * uint64_t{sharers}) + 1);
+      const Range first{range->begin, range->begin + count};
+      range->begin = first.end;
+      if (range->empty()) returned_.erase(range);
       has_returned_.store(!returned_.empty(), std::memory_order_relaxed);
       return first;
     }

@@ -345,7 +345,8 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
     const Memory::Scope scope(executor.memory);
     FloatEnvironment environment(device_.level != SimdLevel::kBaseline);
     uint64_t most = 1;  // to be taken at once: as many as go into the slice
-    for (uint64_t spent = 0; spent < slice || !range.empty();) {
+    // What has been taken is run, unless it costs far more than those before it did.
+    for (uint64_t spent = 0; spent < slice || (!range.empty() && spent < 2 * slice);) {
       if (!group->started()) {
         if (range.empty()) range = launch->take(most, worker_count_);
         if (range.empty() || launch->stopped()) break;

@@ -274,9 +274,11 @@ void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
   Page& page = pages_[gpu];
   ++page.asleep;
   page.made = 0;
-  if (page.slots.empty() || page.armed != Armed::kNo) return;
-  page.looked_at = !arm_by_signal(page);
-  wake_rung(gpu, page);  // what was stored just before
+  if (page.slots.empty()) return;
+  // The program may have set a handler past us since.
+  if (page.armed == Armed::kBySignal && !host_faults_are_caught()) disarm(page);
+  if (page.armed == Armed::kNo) page.looked_at = !arm_by_signal(page);
+  wake_rung(gpu, page);  // what was stored just before, or by a kernel, whose stores nothing stops
   if (!page.looked_at || stop_) return;
   if (!thread_.joinable()) start_thread();
   if (thread_waits_) tell_thread();

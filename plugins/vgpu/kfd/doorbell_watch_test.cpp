@@ -218,6 +218,30 @@ TEST_F(StoppedDoorbells, AreStoredToOnceMoreByAnInstructionThatTheHandlerDoesNot
   EXPECT_EQ(rights_of(program_), "rw-s");
 }
 
+// Another processor's, by the kernel that this one has just run.
+TEST_F(StoppedDoorbells, ThatTheDeviceStoredToAreSeenByWhoeverSleepsNext) {
+  auto& slot = *reinterpret_cast<std::atomic<uint64_t>*>(device_ + 8);
+  doorbell().store(5);
+  watch_->worker_wakes(0);
+  slot = ~uint64_t{0};  // it has been seen
+  slot = 6;
+  woken_.clear();
+  ASSERT_EQ(rights_of(program_), "r--s");
+  watch_->worker_sleeps(0);
+  EXPECT_EQ(woken_, std::vector<uint32_t>{1});
+}
+
+TEST_F(StoppedDoorbells, AreNoLongerStoppedWhereTheProgramHasSetAHandlerPastOurs) {
+  struct sigaction programs {
+  }, ours{};
+  programs.sa_handler = SIG_DFL;
+  ASSERT_EQ(sigaction(SIGSEGV, &programs, &ours), 0);
+  watch_->worker_sleeps(0);
+  EXPECT_EQ(rights_of(program_), "rw-s");
+  ASSERT_EQ(sigaction(SIGSEGV, &ours, nullptr), 0);
+  watch_->worker_wakes(0);
+}
+
 TEST_F(StoppedDoorbells, OfNobodyWakeAll) {
   reinterpret_cast<std::atomic<uint32_t>*>(program_ + 512)->store(3, std::memory_order_relaxed);
   EXPECT_EQ(*reinterpret_cast<std::atomic<uint32_t>*>(device_ + 512), 3u);
@@ -241,6 +265,7 @@ TEST_F(StoppedDoorbells, AreStoredToByManyThreadsWhileTheWatchEnds) {
   EXPECT_EQ(rights_of(program_), "rw-s");
   end = true;
   for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(host_faults_are_caught()) << "no store was taken for the program's own fault";
 }
 
 // Where neither signals nor userfaultfd can be used, as at an address where nothing is.
