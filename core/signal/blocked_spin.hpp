@@ -27,19 +27,20 @@ class BlockedSpin {
 
   /// A wait ended while it looked.
   void found(uint64_t ns) noexcept {
-    ns_ = std::clamp(std::max(2 * ns, ns_ - ns_ / 8), kUsualNs, kLongestNs);
+    misses_ = 0;
+    learn(ns);
   }
   /// It slept, and was awake again so long after it had begun.
   void woken(uint64_t ns) noexcept {
     const uint64_t sooner = ns - std::min(ns, kWakeUpNs);
-    if (ns_ == kLongestNs) {
-      doubts_ = kDoubts;
-    } else if (sooner <= kLongestNs && doubts_ == 0) {
-      return found(sooner);
-    } else if (doubts_ != 0) {
-      --doubts_;
+    const bool was_longest = ns_ == kLongestNs;
+    if (was_longest && ++misses_ > 1) doubts_ = kDoubts;  // once may be chance
+    if (sooner > kLongestNs || doubts_ != 0) {
+      doubts_ -= doubts_ != 0 ? 1 : 0;
+      in_vain();
+    } else if (!was_longest) {
+      learn(sooner);
     }
-    in_vain();
   }
   /// Its time ran out.
   void in_vain() noexcept { ns_ = std::max(ns_ / 2, kShortestNs); }
@@ -47,7 +48,12 @@ class BlockedSpin {
  private:
   static constexpr uint32_t kDoubts = 32;
 
+  void learn(uint64_t ns) noexcept {
+    ns_ = std::clamp(std::max(2 * ns, ns_ - ns_ / 8), kUsualNs, kLongestNs);
+  }
+
   uint64_t ns_ = kLongestNs;
+  uint32_t misses_ = 0;  // of looking for as long as there is, since it last found something
   uint32_t doubts_ = 0;  // waits for which it does not believe what would have been
 };
 

@@ -64,6 +64,17 @@ TEST(BlockedSpin, IsMostlyShortForWaitsThatAreALittleTooLong) {
   EXPECT_LT(in_vain / 330, 20 * kUs);
 }
 
+// Somebody else had the processor.
+TEST(BlockedSpin, StaysLongWhereOneOfManyTookLonger) {
+  BlockedSpin spin;
+  for (int i = 0; i < 100; ++i) {
+    spin.found(150 * kUs);
+    spin.woken(i % 2 == 0 ? 280 * kUs : 2 * kMs);
+    if (spin.ns() < 150 * kUs) spin.woken(150 * kUs + BlockedSpin::kWakeUpNs);
+    EXPECT_EQ(spin.ns(), BlockedSpin::kLongestNs);
+  }
+}
+
 TEST(BlockedSpin, IsShortForWaitsWhoseTimeRunsOut) {
   BlockedSpin spin;
   for (int i = 0; i < 100; ++i) spin.in_vain();

@@ -117,7 +117,7 @@ class Wait {
     const bool blocked = spin.ns == Spin::blocked().ns;
     if (blocked) spin.ns = std::min(blocked_spin.ns(), start < polite_from_ns ? kImpoliteSpinNs : UINT64_MAX);
     if (spin_until(start, std::min(deadline_, after(start, spin.ns)))) {
-      if (blocked) blocked_spin.found(system_time_ns() - start);
+      if (blocked) blocked_spin.found(looked_at_ - start);
       return true;
     }
     const bool foresees = spin.ns == Spin::active().ns;
@@ -152,6 +152,7 @@ class Wait {
     const uint32_t looks =
         std::max<uint32_t>(1, 8 / static_cast<uint32_t>(std::min<size_t>(entries_.size(), 8)));
     for (uint64_t now = start; now < end; now = system_time_ns()) {
+      looked_at_ = now;
       // What takes longer may be waiting for this processor.
       if (now - start > kPoliteAfterNs && now >= polite_from_ns) {
         sched_yield();
@@ -264,6 +265,7 @@ class Wait {
   const Quantifier quantifier_;
   bool linked_ = false;
   uint64_t deadline_ = 0;
+  uint64_t looked_at_ = 0;  // about when it last did, while spinning
   Parker parker_{quantifier_ == Quantifier::kAll ? Parker::Until::kLast : Parker::Until::kFirst};
 };
 
