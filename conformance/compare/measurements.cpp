@@ -217,6 +217,13 @@ struct CopySides {
   void* from;
 };
 
+void begin(const CopySides& sides, size_t bytes, hsa_signal_t done) {
+  hsa_signal_store_relaxed(done, 1);
+  check(hsa_amd_memory_async_copy(sides.to, sides.to_agent, sides.from, sides.from_agent, bytes, 0, nullptr,
+                                  done),
+        "copy");
+}
+
 // By copy engines or, if `kernels`, without.
 double copy(size_t bytes, Way way, bool kernels) {
   if (kernels) setenv("HSA_ENABLE_SDMA", "0", 1);
@@ -225,10 +232,7 @@ double copy(size_t bytes, Way way, bool kernels) {
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
   const double result = least([&] {
-    hsa_signal_store_relaxed(done, 1);
-    check(hsa_amd_memory_async_copy(sides.to, sides.to_agent, sides.from, sides.from_agent, bytes, 0, nullptr,
-                                    done),
-          "copy");
+    begin(sides, bytes, done);
     wait_for(done);
   });
   hsa_signal_destroy(done);
@@ -242,10 +246,7 @@ double blocked_copy(size_t bytes) {
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
   const double result = median([&] {
-    hsa_signal_store_relaxed(done, 1);
-    check(hsa_amd_memory_async_copy(sides.to, sides.to_agent, sides.from, sides.from_agent, bytes, 0, nullptr,
-                                    done),
-          "copy");
+    begin(sides, bytes, done);
     while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) >
            0) {
     }
