@@ -14,7 +14,7 @@
 namespace rigel::vgpu::bench {
 namespace {
 
-constexpr int kRounds = 3;
+constexpr int kRounds = 5;            // of which some have the machine to themselves
 constexpr int kHostRepetitions = 50;  // of some milliseconds: among them are some with nobody else about
 
 using Times = std::map<std::string, std::array<double, 2>>;  // milliseconds, with one thread and with two
