@@ -295,9 +295,11 @@ Times of_the_middle_child(int threads, int runs_in_a_row, const Work& work) {
   std::vector<Times> all(kChildren);
   for (Times& times : all) times = in_a_child(threads, runs_in_a_row, work);
   const auto middle = all.begin() + kChildren / 2;
-  std::nth_element(all.begin(), middle, all.end(), [](const Times& a, const Times& b) {
-    return a.own * std::max(b.other, 1.0) < b.own * std::max(a.other, 1.0);
-  });
+  const auto ratio = [](const Times& times) {
+    return times.other == 0 ? times.own : times.own / times.other;
+  };
+  std::nth_element(all.begin(), middle, all.end(),
+                   [&](const Times& a, const Times& b) { return ratio(a) < ratio(b); });
   return *middle;
 }
 

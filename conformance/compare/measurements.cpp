@@ -28,10 +28,9 @@ double cpu_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Times of one call, each of a batch that lasts long enough for the clock, within the budget.
-template <class Body>
-std::vector<double> times(Body&& body, int batch, std::chrono::milliseconds budget) {
-  std::vector<double> all;
+// Gives `keep` times of one call, each of a batch that lasts long enough for the clock, within the budget.
+template <class Body, class Keep>
+void measure(Body&& body, int batch, std::chrono::milliseconds budget, Keep&& keep) {
   body();
   long calls = 0;
   const double cpu = cpu_ns();
@@ -41,21 +40,23 @@ std::vector<double> times(Body&& body, int batch, std::chrono::milliseconds budg
     const auto begin = Clock::now();
     for (int i = 0; i < batch; ++i) body();
     const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
-    all.push_back(took.count() / batch);
+    keep(took.count() / batch);
   } while (Clock::now() < end);
   cpu_per_call = (cpu_ns() - cpu) / static_cast<double>(calls);
-  return all;
 }
 
 template <class Body>
 double least(Body&& body, int batch = 1, std::chrono::milliseconds budget = kBudget) {
-  return std::ranges::min(times(body, batch, budget));
+  double best = INFINITY;
+  measure(body, batch, budget, [&](double ns) { best = std::min(best, ns); });
+  return best;
 }
 
 // For what shows in most calls and not in the luckiest one: whether the waiter was asleep.
 template <class Body>
 double median(Body&& body) {
-  std::vector<double> all = times(body, 1, 2 * kBudget);
+  std::vector<double> all;
+  measure(body, 1, 2 * kBudget, [&](double ns) { all.push_back(ns); });
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
   std::ranges::nth_element(all, middle);
   return *middle;

@@ -36,7 +36,7 @@ class BlockedSpin {
     const bool was_longest = ns_ == kLongestNs;
     if (was_longest && ++misses_ > 1) doubts_ = kDoubts;  // once may be chance
     if (sooner > kLongestNs || doubts_ != 0) {
-      doubts_ -= doubts_ != 0 ? 1 : 0;
+      if (doubts_ != 0) --doubts_;
       in_vain();
     } else if (!was_longest) {
       learn(sooner);

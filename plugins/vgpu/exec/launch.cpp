@@ -262,17 +262,15 @@ bool Launch::give_back(Range range) {
   return true;
 }
 
-// Workers that do this at once lose a step; one that comes after a wait was seen makes one run too long.
+// Workers that do this at once lose a step.
 void Launch::run_went_through() noexcept {
   const uint32_t length = run_length_.load(std::memory_order_relaxed);
-  if (length == kLongestRun || waits_.load(std::memory_order_relaxed)) return;
-  run_length_.store(std::min(2 * length, kLongestRun), std::memory_order_relaxed);
+  if (length < kLongestRun) run_length_.store(2 * length, std::memory_order_relaxed);
 }
 
 void Launch::work_group_waits() noexcept {
-  if (waits_.load(std::memory_order_relaxed) && run_length() == kShortRun) return;
-  waits_.store(true, std::memory_order_relaxed);
-  run_length_.store(kShortRun, std::memory_order_relaxed);
+  // Where they all do, the line stays every worker's.
+  if (!waits_.load(std::memory_order_relaxed)) waits_.store(true, std::memory_order_relaxed);
 }
 
 void Launch::set_code(std::shared_ptr<Code> code) {

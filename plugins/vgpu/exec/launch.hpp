@@ -71,7 +71,9 @@ class Launch final : public Core {
   /// How many work-groups a worker should take at once. Runs become longer as long as they go through:
   /// workers that take turns at a stream of memory are in each other's way. Once a work-group has had to
   /// wait, perhaps for one of another worker's run, they are short again, and stay so.
-  uint64_t run_length() const { return run_length_.load(std::memory_order_relaxed); }
+  uint64_t run_length() const {
+    return waits_.load(std::memory_order_relaxed) ? kShortRun : run_length_.load(std::memory_order_relaxed);
+  }
   void run_went_through() noexcept;
   void work_group_waits() noexcept;
 

@@ -357,7 +357,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
         launch->work_group_waits();
         break;
       }
-      if (range.size() == 0 && most > 1) launch->run_went_through();
+      if (range.empty() && most > 1) launch->run_went_through();
       ++ended;
       ended_instructions += group->instructions();
       group->set_unstarted();

@@ -1,11 +1,11 @@
 // The shader cores of one GPU: workers that run the waves of dispatches.
 //
-// Order. Work-groups of a dispatch start in order, but for a few that a worker has taken to run one after the
-// other; what it cannot start at once it gives back, and they are the next ones. A work-group runs on one
-// worker until its waves have had their turn; what is not done by then is set aside and goes on later, on any
-// worker, so that waves that spin (for another work-group, another dispatch, the host) never keep others from
-// running. As many work-groups as the board has room for are resident; workers alternate between starting one
-// and resuming one.
+// Order. Work-groups of a dispatch start in order, but for runs of them that a worker has taken to go through
+// one after the other; what it cannot start at once it gives back, and they are the next ones. A work-group
+// runs on one worker until its waves have had their turn; what is not done by then is set aside and goes on
+// later, on any worker, so that waves that spin (for another work-group, another dispatch, the host) never
+// keep others from running. As many work-groups as the board has room for are resident; workers alternate
+// between starting one and resuming one.
 //
 // Threads. A dispatch that is small is begun by the caller of start(), who has the time for one short turn;
 // what is left of it, and all others, are the workers'. Workers are made with the first dispatch that needs

@@ -170,6 +170,7 @@ class Process {
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
   Errno release_buffer(Buffer& buffer);
   uint64_t* host_bytes_of(const Buffer& buffer);
+  void add_doorbells(const DoorbellMapping& mapping);
   /// Keeps a buffer where it is for as long as a queue needs it, and lets it go. Both locks held.
   static void hold(Queue& queue, Buffer& buffer);
   void let_go(Queue& queue, uint64_t handle);
@@ -206,7 +207,6 @@ class Process {
   bool xnack_ = false;
   bool runtime_enabled_ = false;
 
-  void add_doorbells(const DoorbellMapping& mapping);
   DoorbellMappings doorbell_mappings_;  // under the queue lock
 };
 

@@ -4,12 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 
 #include "plugins/vgpu/exec/opencl_bench/cases.hpp"
 #include "plugins/vgpu/exec/opencl_bench/host_scaling.hpp"
+#include "plugins/vgpu/exec/opencl_bench/own_run.hpp"
 
 namespace rigel::vgpu::bench {
 namespace {
@@ -19,32 +18,19 @@ constexpr int kHostRepetitions = 50;  // of some milliseconds: among them are so
 
 using Times = std::map<std::string, std::array<double, 2>>;  // milliseconds, with one thread and with two
 
-// A run's lines are a kernel and its time each, or something else.
-bool run(const std::string& arguments, unsigned threads, Times& best) {
-  const std::string command = "VGPU_THREADS=" + std::to_string(threads) + " exec '" +
-                              std::filesystem::read_symlink("/proc/self/exe").string() + "' --wall --alone" +
-                              arguments;
-  std::FILE* const output = popen(command.c_str(), "r");
-  if (output == nullptr) return false;
-  char line[256], name[64], more = 0;
-  double time = 0;
-  while (std::fgets(line, sizeof line, output) != nullptr) {
-    if (std::sscanf(line, "%63s %lf %c", name, &time, &more) != 2) continue;
-    auto& kept = best.try_emplace(name, std::array<double, 2>{INFINITY, INFINITY}).first->second[threads - 1];
-    kept = std::min(kept, time);
-  }
-  return pclose(output) == 0;
-}
-
 }  // namespace
 
 bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
-  std::string arguments = " --repetitions " + std::to_string(repetitions);
-  for (const std::string& kernel : kernels) arguments += " '" + kernel + "'";
+  const std::string options = "--wall --repetitions " + std::to_string(repetitions);
   Times times;
   for (int round = 0; round < kRounds; ++round) {  // by turns: others load the machine as well
-    for (const unsigned threads : {1u, 2u}) {
-      if (!run(arguments, threads, times)) return false;
+    for (const size_t threads : {1, 2}) {
+      const auto keep = [&](const std::string& kernel, double ms) {
+        double& kept =
+            times.try_emplace(kernel, std::array<double, 2>{INFINITY, INFINITY}).first->second[threads - 1];
+        kept = std::min(kept, ms);
+      };
+      if (!run_own("VGPU_THREADS=" + std::to_string(threads), options, kernels, keep)) return false;
     }
   }
   std::vector<std::vector<std::byte>> memory;
