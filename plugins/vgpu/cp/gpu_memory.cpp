@@ -72,20 +72,22 @@ bool GpuMemory::write(uint64_t va, const void* from, uint64_t bytes) {
 }
 
 bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+  if (to != run_end_) run_bytes_ = 0;
+  run_end_ = to + bytes;
   while (bytes != 0) {
     const Translation source = run(from, bytes, Access::kRead);
     if (source.host == nullptr) return false;
     const Translation target = run(to, std::min(bytes, source.bytes), Access::kWrite);
     if (target.host == nullptr) return false;
     const uint64_t piece = std::min({bytes, source.bytes, target.bytes});
-    if (!guarded([&] { stream_copy(target.host, source.host, piece); },
+    if (!guarded([&] { stream_copy(target.host, source.host, piece, run_bytes_); },
                  [&](const std::byte* at) {
                    return lies_in(at, source.host, piece) || lies_in(at, target.host, piece);
                  })) {
       const bool reading = lies_in(last_host_fault().address, source.host, piece);
       return reading ? lost(from, source.host) : lost(to, target.host);
     }
-    to += piece, from += piece, bytes -= piece;
+    to += piece, from += piece, bytes -= piece, run_bytes_ += piece;
   }
   return true;
 }

@@ -119,6 +119,8 @@ class GpuMemory {
   const uint32_t queue_id_;
   uint64_t epoch_ = ~uint64_t{0};
   std::array<Entry, 32> tlb_{};
+  // Copies that follow each other are one, in as many packets: where the last ends, and how long it is so far.
+  uint64_t run_end_ = 0, run_bytes_ = 0;
   VmFault fault_;
 };
 

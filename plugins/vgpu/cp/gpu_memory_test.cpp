@@ -122,12 +122,14 @@ TEST(StreamCopy, MovesEveryLengthAndOffset) {
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4096}, size_t{511} << 10, size_t{512} << 10,
                              (size_t{1} << 20) + 77, (size_t{2} << 20) + 8191}) {
     for (const size_t shift : {0, 1, 6, 21, 63}) {  // places in the page decide how it is copied
-      std::fill(to.begin(), to.end(), std::byte{0});
-      std::byte* const at = to.data() + aside + shift;
-      stream_copy(at, from.data() + 5, bytes);
-      ASSERT_EQ(std::memcmp(at, from.data() + 5, bytes), 0) << bytes << " " << shift;
-      ASSERT_EQ(at[bytes], std::byte{0});
-      ASSERT_EQ(std::count(to.data(), at, std::byte{0}), at - to.data());
+      for (const uint64_t before : {uint64_t{0}, cached_copy_bytes()}) {  // and that as well
+        std::fill(to.begin(), to.end(), std::byte{0});
+        std::byte* const at = to.data() + aside + shift;
+        stream_copy(at, from.data() + 5, bytes, before);
+        ASSERT_EQ(std::memcmp(at, from.data() + 5, bytes), 0) << bytes << " " << shift;
+        ASSERT_EQ(at[bytes], std::byte{0});
+        ASSERT_EQ(std::count(to.data(), at, std::byte{0}), at - to.data());
+      }
     }
   }
 }
@@ -137,7 +139,7 @@ TEST(StreamCopy, MovesOverlappingRanges) {
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i ^ i >> 8);
   std::vector<std::byte> expected = data;
   std::memmove(expected.data() + 100, expected.data(), 1 << 20);
-  stream_copy(data.data() + 100, data.data(), 1 << 20);
+  stream_copy(data.data() + 100, data.data(), 1 << 20, cached_copy_bytes());
   EXPECT_EQ(data, expected);
 }
 

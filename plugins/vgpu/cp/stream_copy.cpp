@@ -2,6 +2,9 @@
 
 #include <hsa_backend/sanitizer.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -29,11 +32,10 @@ void copy_backwards(std::byte* to, const std::byte* from, uint64_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-// From here on a copy is taken to be part of something larger than the caches. Sanitizers do not see
-// streaming stores, and their builds are not about speed.
+// Sanitizers do not see streaming stores, and their builds are not about speed.
 #if defined(__SSE2__) && HSABE_SANITIZER == HSABE_SANITIZER_NONE
 #define RIGEL_VGPU_STREAMS 1
-constexpr uint64_t kStreamBytes = uint64_t{512} << 10;
+constexpr uint64_t kStreamBytes = uint64_t{256} << 10;  // less is not worth the way there and back
 constexpr uint64_t kLine = 64;
 
 // Two pages, line by line in turns: reading along two streams keeps more misses under way than one does. The
@@ -88,10 +90,20 @@ auto best_way_for_two_pages() {
 
 }  // namespace
 
-void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes) noexcept {
+// Both sides are in the caches of the last level, which others use as well.
+uint64_t cached_copy_bytes() noexcept {
+  static const uint64_t bytes = [] {
+    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return std::clamp<uint64_t>(cache > 0 ? static_cast<uint64_t>(cache) / 8 : 0, 512 << 10, 4 << 20);
+  }();
+  return bytes;
+}
+
+void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes,
+                 [[maybe_unused]] uint64_t before) noexcept {
   const bool apart = to + bytes <= from || from + bytes <= to;
 #ifdef RIGEL_VGPU_STREAMS
-  if (bytes >= kStreamBytes && apart) {
+  if (bytes >= kStreamBytes && before + bytes > cached_copy_bytes() && apart) {
     const uint64_t head = (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine;
     std::memcpy(to, from, head);
     to += head, from += head, bytes -= head;
