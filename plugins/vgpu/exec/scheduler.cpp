@@ -21,13 +21,17 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kSlice = 1 << 16;      // instructions of one scope
-constexpr int64_t kInlineTurn = 1 << 11;  // instructions a wave, on the thread of the caller of start()
-constexpr uint64_t kInlineSlice = 1 << 14;
-constexpr uint64_t kInlineWaves = 8;  // more than these are the workers'
+constexpr uint64_t kSlice = 1 << 16;  // instructions of one scope
 constexpr auto kSpin = 30us;          // before a worker sleeps
 constexpr size_t kSpareGroups = 4;    // that a worker keeps
 constexpr size_t kCachedCodes = 256;
+
+// On the thread of the caller of start().
+constexpr uint64_t kInlineWaves = 64;         // for more than these workers are woken at once
+constexpr uint64_t kInlineSlice = 1 << 12;    // instructions, of all work-groups that it begins
+constexpr uint64_t kInlineGroup = 1 << 14;    // instructions of one work-group, at most
+constexpr int64_t kInlineTurnLongest = 1 << 11;  // of each of its waves
+constexpr auto kHelp = 50us;                  // at most, while workers wake up
 
 uint32_t default_workers() {
   if (const char* const text = std::getenv("VGPU_THREADS")) {
@@ -149,7 +153,7 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
     const std::lock_guard lock(mutex_);
     live_.push_back(launch);
   }
-  if (inline_ && launch->groups() * launch->waves_per_group() <= kInlineWaves && begin_inline(launch)) return;
+  if (inline_ && launch->groups() * launch->waves_per_group() <= kInlineWaves && run_inline(launch)) return;
   std::string shortage;
   {
     const std::lock_guard lock(mutex_);
@@ -158,6 +162,7 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
     for (uint64_t i = 1; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
   }
   if (!shortage.empty()) bus_.warn(shortage);
+  if (inline_) help(launch);
 }
 
 // There are work-groups of it to be started. Under the lock.
@@ -167,8 +172,8 @@ void Scheduler::offer(const LaunchPointer& launch) {
   if (sleeping_ != 0) woken_.notify_one();
 }
 
-// Begins a small dispatch on this thread. True: nothing of it is left to be started.
-bool Scheduler::begin_inline(const LaunchPointer& launch) {
+// Runs some of a dispatch on this thread. True: nothing of it is left for this thread to start.
+bool Scheduler::run_inline(const LaunchPointer& launch) {
   const std::unique_lock mine(inline_mutex_, std::try_to_lock);
   if (!mine.owns_lock()) return false;
   if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
@@ -179,8 +184,19 @@ bool Scheduler::begin_inline(const LaunchPointer& launch) {
     const std::lock_guard lock(mutex_);
     ++launch->resident;
   }
-  run_slice(executor, std::move(group), kInlineTurn, kInlineSlice);
+  const auto turn = static_cast<int64_t>(kInlineGroup / launch->waves_per_group());
+  run_slice(executor, std::move(group), std::min(turn, kInlineTurnLongest), kInlineSlice);
   return launch->all_taken();
+}
+
+// Workers take a while to wake up, longer than many a dispatch takes: until one has, this thread goes on.
+void Scheduler::help(const LaunchPointer& launch) {
+  const auto until = Clock::now() + kHelp;
+  const auto all_sleep = [&] {
+    const std::lock_guard lock(mutex_);
+    return sleeping_ == workers_.size();
+  };
+  while (all_sleep() && !run_inline(launch) && Clock::now() < until) continue;
 }
 
 bool Scheduler::lend_thread() {
@@ -194,7 +210,7 @@ bool Scheduler::lend_thread() {
     group = pick(lock, *inline_executor_);
   }
   if (group == nullptr) return false;
-  run_slice(*inline_executor_, std::move(group), kInlineTurn, kInlineSlice);
+  run_slice(*inline_executor_, std::move(group), kInlineTurnLongest, kInlineSlice);
   return true;
 }
 

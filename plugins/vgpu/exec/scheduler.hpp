@@ -7,9 +7,10 @@
 // keep others from running. As many work-groups as the board has room for are resident; workers alternate
 // between starting one and resuming one.
 //
-// Threads. A dispatch that is small is begun by the caller of start(), who has the time for one short turn;
-// what is left of it, and all others, are the workers'. Workers are made with the first dispatch that needs
-// them, spin for a moment when there is nothing to do, then sleep. Where the process may not have as many
+// Threads. A dispatch that is small is begun by the caller of start(), who has the time for a short turn; what
+// is left of it, and all others, are the workers'. As long as these sleep the caller goes on, for a few turns
+// at most. Workers are made with the first dispatch that needs them, spin for a moment when there is nothing to
+// do, then sleep. Where the process may not have as many
 // threads there are fewer, and where it may have none the processors lend theirs; a warning says so. start(),
 // cancel(), lend_thread(): any thread, outside of translation scopes. `done` is called without locks and
 // outside of scopes.
@@ -39,7 +40,7 @@ struct SchedulerOptions {
   /// Threads that run waves; 0: one for each processor of the machine, or VGPU_THREADS of the
   /// environment.
   uint32_t workers = 0;
-  /// Whether the caller of start() may begin a small dispatch.
+  /// Whether the caller of start() may run waves.
   bool inline_dispatches = true;
 };
 
@@ -62,7 +63,8 @@ class Scheduler final : public DispatchSink {
 
   std::shared_ptr<Code> code_for(const Launch& launch);
   std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch, uint32_t waves_per_group);
-  bool begin_inline(const LaunchPointer& launch);
+  bool run_inline(const LaunchPointer& launch);
+  void help(const LaunchPointer& launch);
   void offer(const LaunchPointer& launch);
 
   /// What to warn of when the lock has been let go, if anything.
