@@ -1,5 +1,6 @@
 #include "core/driver/transport.hpp"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -35,7 +36,11 @@ void Transport::log_line(void* self, uint32_t level, hsadrv_str_t text) {
 }
 
 std::unique_ptr<Transport> Transport::system() {
-  return std::unique_ptr<Transport>(new Transport("kfd", system_transport_ops()));
+  std::unique_ptr<Transport> transport(new Transport("kfd", system_transport_ops()));
+  // There may be a device of software before the kernel, which we would not know otherwise.
+  transport->lend_thread_ =
+      reinterpret_cast<hsa_driver_lend_thread_v1_fn>(dlsym(RTLD_DEFAULT, HSADRV_LEND_SYMBOL));
+  return transport;
 }
 
 Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, std::string_view config,
@@ -51,6 +56,7 @@ Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, 
     return error(HSA_STATUS_ERROR);
   }
   transport->close_driver_ = loaded.table.close_driver;
+  transport->lend_thread_ = loaded.table.lend_thread;
   return transport;
 }
 

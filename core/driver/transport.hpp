@@ -46,6 +46,9 @@ class Transport {
   int munmap(void* address, uint64_t size) const { return ops_.munmap(driver_, address, size); }
   /// How to ring the doorbell at an address of the doorbell page by a call. False: it is stored to.
   bool attach(void* doorbell, hsadrv_doorbell_t& bell) const;
+  /// What a thread that waits may call instead of looking again. Null where devices have processors of their
+  /// own. Stays callable after the transport has ended.
+  hsa_driver_lend_thread_v1_fn lend_thread() const { return lend_thread_; }
   /// The whole of a small file, at most 64 KiB; empty if it cannot be read.
   std::string read_file(const std::string& path) const;
   /// The entries of a folder, sorted as numbers where they are numbers. Empty if it cannot be read.
@@ -61,6 +64,7 @@ class Transport {
   hsadrv_host_t host_;
   void* driver_ = nullptr;
   void (*close_driver_)(void*) = nullptr;
+  hsa_driver_lend_thread_v1_fn lend_thread_ = nullptr;
 };
 
 /// The operations of Transport::system().

@@ -1,4 +1,4 @@
-// How doorbells come to be rung by calls, or not: with drivers of this file's own.
+// How doorbells come to be rung by calls, or not, and threads to be lent: with drivers of this file's own.
 #include "core/driver/transport.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ struct OneDoorbell {
 // The only driver that open_driver opens; a table has no place for it.
 OneDoorbell* to_open = nullptr;
 
-std::unique_ptr<Transport> start(OneDoorbell& driver, uint32_t abi_minor, bool with_doorbells) {
+std::unique_ptr<Transport> start(OneDoorbell& driver, uint32_t abi_minor, bool with_doorbells,
+                                 hsa_driver_lend_thread_v1_fn lend_thread = nullptr) {
   static constexpr hsadrv_doorbell_ops_t kDoorbells{sizeof(hsadrv_doorbell_ops_t), OneDoorbell::attach};
   hsadrv_driver_t table{};
   table.struct_size = sizeof table;
@@ -49,6 +50,7 @@ std::unique_ptr<Transport> start(OneDoorbell& driver, uint32_t abi_minor, bool w
   table.close_driver = [](void*) {};
   table.ops = &system_transport_ops();
   table.doorbell = with_doorbells ? &kDoorbells : nullptr;
+  table.lend_thread = lend_thread;
   const auto loaded = read_driver_table(&table, "one");
   EXPECT_TRUE(loaded);
   if (!loaded) return nullptr;
@@ -111,6 +113,18 @@ TEST(Attach, IsNotThereWithoutTheGroup) {
   ASSERT_NE(transport, nullptr);
   hsadrv_doorbell_t bell{};
   EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+}
+
+TEST(LendThread, IsTheDriversWhereItHasOne) {
+  OneDoorbell driver;
+  EXPECT_EQ(start(driver, 2, true)->lend_thread(), nullptr);
+  const auto transport = start(driver, 2, true, []() -> int32_t { return 1; });
+  ASSERT_NE(transport->lend_thread(), nullptr);
+  EXPECT_EQ(transport->lend_thread()(), 1);
+}
+
+TEST(LendThread, IsNobodysWithoutADeviceOfSoftware) {
+  EXPECT_EQ(Transport::system()->lend_thread(), nullptr);
 }
 
 TEST(Attach, LeavesTheKernelsDoorbellsToStores) {

@@ -10,6 +10,7 @@
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
 #include "core/executable/debug_rendezvous.hpp"
+#include "core/signal/lent_thread.hpp"
 #include "loader/module/loaded_driver.hpp"
 
 namespace rigel {
@@ -101,6 +102,7 @@ std::unique_ptr<Gpus> Gpus::open(const RuntimeConfig& config, const LoaderEnviro
     report.add(Stage::kDriver, absent ? Outcome::kSkipped : Outcome::kFailed, subject, why);
     return nullptr;
   }
+  lend_thread_to_device.store((*kfd)->transport().lend_thread(), std::memory_order_release);
   std::unique_ptr<Gpus> gpus(new Gpus(std::move(*kfd), GpuSettings::read(environment, report)));
   const auto& version = gpus->kfd().version();
   report.add(Stage::kDriver, Outcome::kOk, subject,

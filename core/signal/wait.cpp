@@ -13,6 +13,7 @@
 #include "core/base/spin.hpp"
 #include "core/signal/blocked_spin.hpp"
 #include "core/signal/foresight.hpp"
+#include "core/signal/lent_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 
@@ -22,6 +23,10 @@ namespace {
 using State = WaitNode::State;
 
 constexpr uint64_t kPoliteAfterNs = 10'000;
+// What is sooner over needs no help.
+constexpr uint64_t kHelpAfterNs = 1'000;
+// Who could help lately looks on: a device that is being helped is soon done, or wants more.
+constexpr uint64_t kHelpfulForNs = 50'000;
 // Of blocked waits, where there is other work and yields are too dear: the most.
 constexpr uint64_t kImpoliteSpinNs = 50'000;
 // Whoever gets the processor by a yield keeps it for a turn of the scheduler, milliseconds, however low its
@@ -154,7 +159,9 @@ class Wait {
     for (uint64_t now = start; now < end; now = system_time_ns()) {
       looked_at_ = now;
       // What takes longer may be waiting for this processor.
-      if (now - start > kPoliteAfterNs && now >= polite_from_ns) {
+      if (now - start > kHelpAfterNs && lend_thread()) {
+        end = std::max(end, std::min(after(system_time_ns(), kHelpfulForNs), deadline_));
+      } else if (now - start > kPoliteAfterNs && now >= polite_from_ns) {
         sched_yield();
         const uint64_t back = system_time_ns();
         if (back - now > kDearYieldNs) polite_from_ns = back + kNotPoliteForNs;

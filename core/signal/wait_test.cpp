@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "core/signal/lent_thread.hpp"
 #include "core/signal/signal_pool.hpp"
 
 namespace rigel {
@@ -180,6 +181,68 @@ TEST(Wait, ForWhatIsForeseenEndsInTimeOrWithTheChange) {
   signal[0].store(0);
   EXPECT_EQ(wait(signal[0], kEq, 1, 8 * kMillisecond, Spin::active()), 0);
   EXPECT_EQ(wait(signal[0], kEq, 1, 2 * kMillisecond, Spin::active()), 0);
+}
+
+// A device that computes on the threads that are lent to it.
+class WaitForSoftware : public ::testing::Test {
+ protected:
+  ~WaitForSoftware() override { lend_thread_to_device = nullptr; }
+
+  static constexpr uint64_t kTooLong = 10'000 * kMillisecond;
+  static inline std::atomic<Signal*> ended_by_device{nullptr};
+  static inline std::atomic<int> lent{0};
+};
+
+TEST_F(WaitForSoftware, DoesItsWork) {
+  for (const Spin spin : {Spin::active(), Spin::blocked()}) {
+    Signals signals(1);
+    ended_by_device = &signals[0];
+    lent = 0;
+    lend_thread_to_device = []() -> int32_t {
+      if (++lent == 100) ended_by_device.load()->store<std::memory_order_release>(0);
+      return 1;
+    };
+    EXPECT_EQ(wait(signals[0], kEq, 0, kTooLong, spin), 0);
+    EXPECT_EQ(lent, 100);
+  }
+}
+
+TEST_F(WaitForSoftware, GoesOnHelpingForLongerThanItWouldLook) {
+  Signals signals(1);
+  ended_by_device = &signals[0];
+  lent = 0;
+  lend_thread_to_device = []() -> int32_t {
+    std::this_thread::sleep_for(1ms);
+    if (++lent == 20) ended_by_device.load()->store<std::memory_order_release>(0);
+    return 1;
+  };
+  EXPECT_EQ(wait(signals[0], kEq, 0, kTooLong, Spin::active()), 0);
+  EXPECT_EQ(lent, 20);
+}
+
+TEST_F(WaitForSoftware, EndsInTimeWhateverThereIsToDo) {
+  Signals signals(1);
+  lend_thread_to_device = []() -> int32_t { return 1; };
+  const uint64_t start = system_time_ns();
+  EXPECT_EQ(wait(signals[0], kEq, 0, 5 * kMillisecond, Spin::active()), 1);
+  EXPECT_EQ(wait(signals[0], kEq, 0, 5 * kMillisecond, Spin::blocked()), 1);
+  EXPECT_GE(system_time_ns() - start, 10 * kMillisecond);
+}
+
+TEST_F(WaitForSoftware, SleepsWhenThereIsNothingToDo) {
+  Signals signals(1);
+  lent = 0;
+  lend_thread_to_device = []() -> int32_t {
+    ++lent;
+    return 0;
+  };
+  std::thread changer([&] {
+    await_sleeper(signals[0]);
+    signals[0].store<std::memory_order_release>(0);
+  });
+  EXPECT_EQ(wait(signals[0], kEq, 0, kTooLong, Spin::blocked()), 0);
+  changer.join();
+  EXPECT_GT(lent, 0);
 }
 
 TEST(Wait, WakesEverybodyWhomAChangeSatisfies) {

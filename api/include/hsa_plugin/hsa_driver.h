@@ -40,8 +40,9 @@ extern "C" {
 #endif
 
 #define HSADRV_ABI_MAJOR 1u
-#define HSADRV_ABI_MINOR 1u
+#define HSADRV_ABI_MINOR 2u
 #define HSADRV_ENTRY_SYMBOL "hsa_driver_query_v1"
+#define HSADRV_LEND_SYMBOL "hsa_driver_lend_thread_v1"
 
 /* Where the field `last` of struct T ends. */
 #define HSADRV_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
@@ -130,6 +131,16 @@ typedef struct hsadrv_doorbell_ops {
 } hsadrv_doorbell_ops_t;
 HSADRV_CHECK(hsadrv_doorbell_ops_t, attach);
 
+/* Lends the calling thread to devices that compute on processors of the host: it does some of what they have
+ * to do, for some microseconds, and returns 1, or 0 if there is nothing that could be helped with, which is as
+ * cheap as a load. For threads that wait for a device and would look again and again: what they wait for comes
+ * sooner. Any thread at any time, also before open_driver and after close_driver, but not from signal handlers
+ * and not with locks that the program's handlers take: signals other than faults wait until it returns. errno
+ * stays as it is.
+ * What stands between the runtime and the kernel without being a transport, as a library that is preloaded
+ * does, exports the function as HSADRV_LEND_SYMBOL. */
+typedef int32_t (*hsa_driver_lend_thread_v1_fn)(void);
+
 typedef struct hsadrv_driver {
   uint64_t struct_size;
   uint32_t abi_major;   /* HSADRV_ABI_MAJOR that the transport was built with */
@@ -143,8 +154,9 @@ typedef struct hsadrv_driver {
   void (*close_driver)(void* driver);
   const hsadrv_ops_t* ops;               /* required */
   const hsadrv_doorbell_ops_t* doorbell; /* optional */
+  hsa_driver_lend_thread_v1_fn lend_thread; /* optional; since 1.2 */
 } hsadrv_driver_t;
-HSADRV_CHECK(hsadrv_driver_t, doorbell);
+HSADRV_CHECK(hsadrv_driver_t, lend_thread);
 
 /* The module's only export. Pure and re-entrant; returns static storage, or null if it cannot serve a host of
  * this version. */

@@ -31,6 +31,7 @@ constexpr hsadrv_driver_t kDriver{
     .close_driver = [](void*) {},
     .ops = &kOps,
     .doorbell = nullptr,
+    .lend_thread = nullptr,
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugins/vgpu/cp/shared_copy.hpp"
 #include "plugins/vgpu/cp/stream_copy.hpp"
 
 namespace rigel::vgpu {
@@ -80,7 +81,10 @@ bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     const Translation target = run(to, std::min(bytes, source.bytes), Access::kWrite);
     if (target.host == nullptr) return false;
     const uint64_t piece = std::min({bytes, source.bytes, target.bytes});
-    if (!guarded([&] { stream_copy(target.host, source.host, piece, run_bytes_); },
+    const bool apart = target.host + piece <= source.host || source.host + piece <= target.host;
+    const bool shared = piece >= kSharedCopyBytes && apart &&
+                        copy_with_help(target.host, source.host, piece, run_bytes_);
+    if (!shared && !guarded([&] { stream_copy(target.host, source.host, piece, run_bytes_); },
                  [&](const std::byte* at) {
                    return lies_in(at, source.host, piece) || lies_in(at, target.host, piece);
                  })) {

@@ -35,7 +35,7 @@ void copy_backwards(std::byte* to, const std::byte* from, uint64_t bytes) {
 // Sanitizers do not see streaming stores, and their builds are not about speed.
 #if defined(__SSE2__) && HSABE_SANITIZER == HSABE_SANITIZER_NONE
 #define RIGEL_VGPU_STREAMS 1
-constexpr uint64_t kStreamBytes = uint64_t{256} << 10;  // less is not worth the way there and back
+constexpr uint64_t kStreamBytes = uint64_t{64} << 10;  // less is not worth the way there and back
 constexpr uint64_t kLine = 64;
 
 // Two pages, line by line in turns: reading along two streams keeps more misses under way than one does. The

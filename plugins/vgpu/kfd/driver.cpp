@@ -15,6 +15,7 @@
 
 #include "hsa_plugin/hsa_driver.h"
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/cp/shared_copy.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
 
 namespace rigel::vgpu {
@@ -54,6 +55,7 @@ void watch_fork(Driver* driver) {
       },
       [] {
         host_faults_after_fork(true);
+        forget_shared_copies();
         for (Driver* d : *drivers) d->system->abandon_in_child();
         drivers->clear();
         drivers_mutex.unlock();
@@ -220,7 +222,8 @@ constexpr hsadrv_driver_t kDriver{sizeof(hsadrv_driver_t),
                                   open_driver,
                                   close_driver,
                                   &kOps,
-                                  &kDoorbellOps};
+                                  &kDoorbellOps,
+                                  lend_thread};
 
 }  // namespace
 }  // namespace rigel::vgpu

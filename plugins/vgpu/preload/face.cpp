@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/cp/shared_copy.hpp"
 #include "plugins/vgpu/preload/next.hpp"
 #include "plugins/vgpu/preload/signals.hpp"
 
@@ -136,6 +137,7 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
   host_faults_after_fork(true);
+  forget_shared_copies();
   folders_mutex.unlock();
   owner_pid.store(getpid(), std::memory_order_relaxed);
   if (System* const system = current.exchange(nullptr); system != nullptr) {

@@ -25,6 +25,7 @@
 #include <cstring>
 #include <string>
 
+#include "plugins/vgpu/cp/shared_copy.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
 #include "plugins/vgpu/preload/face.hpp"
@@ -478,4 +479,11 @@ HOOK void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...)
     return to_libc(system->mremap(address, bytes, new_bytes, flags, fixed, &out)) < 0 ? MAP_FAILED : out;
   }
   return reinterpret_cast<void*>(syscall(SYS_mremap, address, bytes, new_bytes, flags, fixed));
+}
+
+// Threads that are lent ------------------------------------------------------------------------------------
+
+// As hsa_plugin/hsa_driver.h has it, for runtimes that know of it.
+HOOK int32_t hsa_driver_lend_thread_v1() noexcept {
+  return lend_thread();
 }

@@ -1,0 +1,132 @@
+#include "plugins/vgpu/cp/shared_copy.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+#include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/cp/own_calls.hpp"
+#include "plugins/vgpu/cp/stream_copy.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kPart = uint64_t{64} << 10;  // one or two microseconds
+constexpr int kPartsOfHelp = 8;                 // until whoever helps looks whether it is still needed
+constexpr int kLooksBeforeYield = 256;
+
+struct alignas(64) SharedCopy {
+  // The owner's, who writes them while the copy is closed.
+  std::atomic<bool> owned{false};
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  uint64_t bytes = 0, before = 0;
+
+  alignas(64) std::atomic<uint64_t> next{0};
+  std::atomic<bool> lost{false};
+  alignas(64) std::atomic<uint32_t> helpers{0};
+
+  // Copies parts until there are none, or `most` of them. Whether there was one.
+  bool take_parts(int most) noexcept {
+    bool any = false;
+    const auto within = [](const std::byte* at, const std::byte* begin, uint64_t length) {
+      return at >= begin && at < begin + length;
+    };
+    const bool whole = guarded(
+        [&] {
+          for (int i = 0; i < most; ++i) {
+            const uint64_t at = next.fetch_add(kPart, std::memory_order_relaxed);
+            if (at >= bytes) return;
+            any = true;
+            stream_copy(to + at, from + at, std::min(kPart, bytes - at), before + at);
+          }
+        },
+        [&](const std::byte* at) { return within(at, to, bytes) || within(at, from, bytes); });
+    if (!whole) {
+      next.store(bytes, std::memory_order_relaxed);
+      lost.store(true, std::memory_order_relaxed);  // seen when `helpers` is, or this thread's own
+    }
+    return whole && any;
+  }
+};
+
+// A few engines copy at a time. Who finds none free copies alone.
+constinit std::array<SharedCopy, 4> copies;
+constinit std::atomic<uint32_t> open_copies{0};  // a bit each
+
+SharedCopy* own_one() noexcept {
+  for (SharedCopy& copy : copies) {
+    if (!copy.owned.load(std::memory_order_relaxed) && !copy.owned.exchange(true, std::memory_order_acquire))
+      return &copy;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept {
+  SharedCopy* const copy = own_one();
+  if (copy == nullptr) return false;
+  const uint32_t bit = 1u << (copy - copies.data());
+  copy->to = to, copy->from = from, copy->bytes = bytes, copy->before = before;
+  copy->next.store(0, std::memory_order_relaxed);
+  copy->lost.store(false, std::memory_order_relaxed);
+  open_copies.fetch_or(bit, std::memory_order_seq_cst);
+  copy->take_parts(INT32_MAX);
+  // Whoever counts itself as a helper after this finds it closed.
+  open_copies.fetch_and(~bit, std::memory_order_seq_cst);
+  for (int looks = 0; copy->helpers.load(std::memory_order_seq_cst) != 0; ++looks) {
+    if (looks > kLooksBeforeYield) sched_yield();  // for the helper, whose processor may be this one
+  }
+  const bool whole = !copy->lost.load(std::memory_order_relaxed);
+  copy->owned.store(false, std::memory_order_release);
+  return whole;
+}
+
+bool copies_want_help() noexcept {
+  return open_copies.load(std::memory_order_relaxed) != 0;
+}
+
+bool help_to_copy() noexcept {
+  for (SharedCopy& copy : copies) {
+    const uint32_t bit = 1u << (&copy - copies.data());
+    if ((open_copies.load(std::memory_order_relaxed) & bit) == 0) continue;
+    copy.helpers.fetch_add(1, std::memory_order_seq_cst);
+    const bool open = (open_copies.load(std::memory_order_seq_cst) & bit) != 0;
+    const bool helped = open && copy.take_parts(kPartsOfHelp);
+    copy.helpers.fetch_sub(1, std::memory_order_release);
+    if (helped) return true;
+  }
+  return false;
+}
+
+int32_t lend_thread() noexcept {
+  if (!copies_want_help()) return 0;
+  const int saved_errno = errno;
+  int cancelable = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
+  bool helped = false;
+  {
+    // A handler of the program that left by longjmp would keep the engine waiting for ever.
+    const WorkerSignals signals;
+    const OwnCalls ours;
+    helped = help_to_copy();
+  }
+  pthread_setcancelstate(cancelable, nullptr);
+  errno = saved_errno;
+  return helped ? 1 : 0;
+}
+
+void forget_shared_copies() noexcept {
+  open_copies.store(0, std::memory_order_relaxed);
+  for (SharedCopy& copy : copies) {
+    copy.helpers.store(0, std::memory_order_relaxed);
+    copy.owned.store(false, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace rigel::vgpu

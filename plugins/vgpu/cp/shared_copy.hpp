@@ -1,0 +1,37 @@
+// Large copies that other threads take parts of.
+//
+// A program that waits for a copy looks for its end on one processor of the host while the engine's thread
+// copies on another. A runtime that knows of this lends us the thread that waits (hsa_plugin/hsa_driver.h),
+// which then copies as well.
+//
+// Threads: everything from any thread. Who helps owns nothing: the engine waits for it before it goes on, so
+// the memory stays as it was translated, and a part that is lost is made again by the engine, where a fault
+// has its place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rigel::vgpu {
+
+/// What is worth sharing, at least.
+constexpr uint64_t kSharedCopyBytes = uint64_t{256} << 10;
+
+/// stream_copy of ranges that do not overlap, together with whoever helps. False: memory went away; what has
+/// been copied until then is not known, and the copy is to be made again, guarded.
+bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept;
+
+/// Whether a copy is under way that could be helped with. As cheap as a load.
+bool copies_want_help() noexcept;
+
+/// Does some microseconds of such a copy on this thread. False: there was nothing to do, or memory went away.
+bool help_to_copy() noexcept;
+
+/// What hsa_driver_lend_thread_v1 does: help_to_copy() on a thread of the program, whose signals, whose errno
+/// and whose cancellation it keeps apart from it.
+int32_t lend_thread() noexcept;
+
+/// In the child of fork: the threads that copied are the parent's.
+void forget_shared_copies() noexcept;
+
+}  // namespace rigel::vgpu
