@@ -26,7 +26,9 @@ constexpr uint64_t kPoliteAfterNs = 10'000;
 // What is sooner over needs no help.
 constexpr uint64_t kHelpAfterNs = 1'000;
 // Who could help lately looks on: a device that is being helped is soon done, or wants more.
-constexpr uint64_t kHelpfulForNs = 50'000;
+constexpr uint64_t kLookOnNs = 50'000;
+// But what a thread helps with may be somebody else's, and never end.
+constexpr uint64_t kHelpfulForNs = 20'000'000;
 // Of blocked waits, where there is other work and yields are too dear: the most.
 constexpr uint64_t kImpoliteSpinNs = 50'000;
 // Whoever gets the processor by a yield keeps it for a turn of the scheduler, milliseconds, however low its
@@ -119,13 +121,13 @@ class Wait {
     if (timeout_ns == 0) return false;
     const uint64_t start = system_time_ns();
     deadline_ = after(start, timeout_ns);
-    const bool blocked = spin.ns == Spin::blocked().ns;
+    const bool blocked = spin.ns == Spin::blocked().ns, foresees = spin.ns == Spin::active().ns;
+    if (blocked || foresees) help_until_ = std::min(deadline_, after(start, kHelpfulForNs));
     if (blocked) spin.ns = std::min(blocked_spin.ns(), start < polite_from_ns ? kImpoliteSpinNs : UINT64_MAX);
     if (spin_until(start, std::min(deadline_, after(start, spin.ns)))) {
-      if (blocked) blocked_spin.found(looked_at_ - start);
+      if (blocked && !helped_) blocked_spin.found(looked_at_ - start);
       return true;
     }
-    const bool foresees = spin.ns == Spin::active().ns;
     const bool over = (foresees && sleep_until_it_should_end(start)) || sleep(deadline_);
     const uint64_t took = system_time_ns() - start;
     if (foresees && over) foresight.took(took);
@@ -159,12 +161,14 @@ class Wait {
     for (uint64_t now = start; now < end; now = system_time_ns()) {
       looked_at_ = now;
       // What takes longer may be waiting for this processor.
-      if (now - start > kHelpAfterNs && lend_thread()) {
-        end = std::max(end, std::min(after(system_time_ns(), kHelpfulForNs), deadline_));
-      } else if (now - start > kPoliteAfterNs && now >= polite_from_ns) {
+      if (now - start > kPoliteAfterNs && now >= polite_from_ns) {
         sched_yield();
         const uint64_t back = system_time_ns();
         if (back - now > kDearYieldNs) polite_from_ns = back + kNotPoliteForNs;
+      }
+      if (now - start > kHelpAfterNs && now < help_until_ && lend_thread()) {
+        helped_ = true;
+        end = std::max(end, std::min(after(system_time_ns(), kLookOnNs), help_until_));
       }
       for (uint32_t i = 0; i < looks; ++i) {
         cpu_relax();
@@ -272,7 +276,9 @@ class Wait {
   const Quantifier quantifier_;
   bool linked_ = false;
   uint64_t deadline_ = 0;
-  uint64_t looked_at_ = 0;  // about when it last did, while spinning
+  uint64_t looked_at_ = 0;   // about when it last did, while spinning
+  uint64_t help_until_ = 0;  // a device that computes on processors of the host
+  bool helped_ = false;
   Parker parker_{quantifier_ == Quantifier::kAll ? Parker::Until::kLast : Parker::Until::kFirst};
 };
 

@@ -4,7 +4,8 @@
 // depend on another handler. A wait looks at the values first, then spins for a while, then sleeps in the
 // kernel until a change that satisfies it is announced (signal.hpp says why none is missed). No wait keeps a
 // CPU busy for longer than its spinning, whatever its hint, but for a part of a wait of a few milliseconds
-// (foresight.hpp); the exceptions sleep a millisecond between two looks: signals that are kSignalSilent.
+// (foresight.hpp), and for up to 20 of them with work of a device that has no processors of its own
+// (lent_thread.hpp); the exceptions sleep a millisecond between two looks: signals that are kSignalSilent.
 //
 // Time is system_time_ns, which is the tick of HSA_SYSTEM_INFO_TIMESTAMP. Values are looked at with acquire
 // order. A value that satisfies only for a moment may be missed, as the specification allows.
@@ -21,7 +22,8 @@ namespace rigel {
 constexpr uint64_t kWaitForever = UINT64_MAX;
 constexpr uint32_t kWaitTimedOut = UINT32_MAX;
 
-/// How long a wait spins before it sleeps, in nanoseconds.
+/// How long a wait spins before it sleeps, in nanoseconds. Those that follow a hint help devices of software
+/// meanwhile; others only look.
 struct Spin {
   uint64_t ns;
 

@@ -132,13 +132,12 @@ typedef struct hsadrv_doorbell_ops {
 HSADRV_CHECK(hsadrv_doorbell_ops_t, attach);
 
 /* Lends the calling thread to devices that compute on processors of the host: it does some of what they have
- * to do, for some microseconds, and returns 1, or 0 if there is nothing that could be helped with, which is as
- * cheap as a load. For threads that wait for a device and would look again and again: what they wait for comes
- * sooner. Any thread at any time, also before open_driver and after close_driver, but not from signal handlers
- * and not with locks that the program's handlers take: signals other than faults wait until it returns. errno
- * stays as it is.
- * What stands between the runtime and the kernel without being a transport, as a library that is preloaded
- * does, exports the function as HSADRV_LEND_SYMBOL. */
+ * to do, for ten microseconds or so, and returns 1, or 0 if there was nothing that it could do; where devices
+ * do nothing, that is as cheap as a load. For threads that wait for a device and would look again and again:
+ * what they wait for comes sooner. Any thread at any time, also before open_driver and after close_driver,
+ * but not from signal handlers and not with locks that the program's handlers take: signals other than faults
+ * wait until it returns. errno stays as it is. What stands between the runtime and the kernel without being a
+ * transport, as a library that is preloaded does, exports the function as HSADRV_LEND_SYMBOL. */
 typedef int32_t (*hsa_driver_lend_thread_v1_fn)(void);
 
 typedef struct hsadrv_driver {
@@ -152,8 +151,8 @@ typedef struct hsadrv_driver {
   int32_t (*open_driver)(const hsadrv_host_t* host, hsadrv_str_t config, void** driver);
   /* Ends it: no operation runs any more. Descriptors and mappings that are still there stay valid memory. */
   void (*close_driver)(void* driver);
-  const hsadrv_ops_t* ops;               /* required */
-  const hsadrv_doorbell_ops_t* doorbell; /* optional */
+  const hsadrv_ops_t* ops;                  /* required */
+  const hsadrv_doorbell_ops_t* doorbell;    /* optional */
   hsa_driver_lend_thread_v1_fn lend_thread; /* optional; since 1.2 */
 } hsadrv_driver_t;
 HSADRV_CHECK(hsadrv_driver_t, lend_thread);

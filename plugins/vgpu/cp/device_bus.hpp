@@ -89,8 +89,8 @@ class DeviceBus {
 
   /// Between these two, pointers from translate() stay valid: taking a mapping away (unmap, free, destroy)
   /// waits until every scope that began before has ended, as a TLB flush does. Scopes are short (one packet,
-  /// or a megabyte of a copy), do not nest on one thread, and their holder never waits for anything.
-  /// Use TranslationScope.
+  /// or a megabyte of a copy), do not nest on one thread, and their holder waits for nothing but for
+  /// those who help it with its copy (shared_copy.hpp), who wait for nothing. Use TranslationScope.
   virtual void begin_translations() noexcept = 0;
   virtual void end_translations() noexcept = 0;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "plugins/vgpu/cp/shared_copy.hpp"
 #include "plugins/vgpu/cp/stream_copy.hpp"
@@ -73,8 +74,9 @@ bool GpuMemory::write(uint64_t va, const void* from, uint64_t bytes) {
 }
 
 bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
-  if (to != run_end_) run_bytes_ = 0;
-  run_end_ = to + bytes;
+  if (to != runs_[0].end) std::swap(runs_[0], runs_[1]);
+  if (to != runs_[0].end) runs_[0].bytes = 0;
+  runs_[0].end = to + bytes;
   while (bytes != 0) {
     const Translation source = run(from, bytes, Access::kRead);
     if (source.host == nullptr) return false;
@@ -82,16 +84,16 @@ bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     if (target.host == nullptr) return false;
     const uint64_t piece = std::min({bytes, source.bytes, target.bytes});
     const bool apart = target.host + piece <= source.host || source.host + piece <= target.host;
-    const bool shared = piece >= kSharedCopyBytes && apart &&
-                        copy_with_help(target.host, source.host, piece, run_bytes_);
-    if (!shared && !guarded([&] { stream_copy(target.host, source.host, piece, run_bytes_); },
-                 [&](const std::byte* at) {
-                   return lies_in(at, source.host, piece) || lies_in(at, target.host, piece);
-                 })) {
+    const bool shared =
+        piece >= kSharedCopyBytes && apart && copy_with_help(target.host, source.host, piece, runs_[0].bytes);
+    if (!shared && !guarded([&] { stream_copy(target.host, source.host, piece, runs_[0].bytes); },
+                            [&](const std::byte* at) {
+                              return lies_in(at, source.host, piece) || lies_in(at, target.host, piece);
+                            })) {
       const bool reading = lies_in(last_host_fault().address, source.host, piece);
       return reading ? lost(from, source.host) : lost(to, target.host);
     }
-    to += piece, from += piece, bytes -= piece, run_bytes_ += piece;
+    to += piece, from += piece, bytes -= piece, runs_[0].bytes += piece;
   }
   return true;
 }

@@ -119,8 +119,12 @@ class GpuMemory {
   const uint32_t queue_id_;
   uint64_t epoch_ = ~uint64_t{0};
   std::array<Entry, 32> tlb_{};
-  // Copies that follow each other are one, in as many packets: where the last ends, and how long it is so far.
-  uint64_t run_end_ = 0, run_bytes_ = 0;
+  // Copies that follow each other are one, in as many packets: where it ends, and how long it is so far. The
+  // latest first; a copy to two places has two.
+  struct Run {
+    uint64_t end = 0, bytes = 0;
+  };
+  std::array<Run, 2> runs_{};
   VmFault fault_;
 };
 

@@ -7,6 +7,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
@@ -15,9 +17,15 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kPart = uint64_t{64} << 10;  // one or two microseconds
-constexpr int kPartsOfHelp = 8;                 // until whoever helps looks whether it is still needed
-constexpr int kLooksBeforeYield = 256;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kPart = uint64_t{64} << 10;  // a microsecond or two in the caches, six in memory
+constexpr auto kHelp = 8us;  // then whoever helps looks for what it waits for; one part more, if that is dear
+constexpr int kLooksBeforeYield = 256, kYieldsBeforeSleep = 64;
+constexpr auto kSleep = 50us;
+
+constexpr Clock::time_point kNever = Clock::time_point::max();
 
 struct alignas(64) SharedCopy {
   // The owner's, who writes them while the copy is closed.
@@ -30,20 +38,20 @@ struct alignas(64) SharedCopy {
   std::atomic<bool> lost{false};
   alignas(64) std::atomic<uint32_t> helpers{0};
 
-  // Copies parts until there are none, or `most` of them. Whether there was one.
-  bool take_parts(int most) noexcept {
+  // Copies parts until there are none or it is time. Whether there was one.
+  bool take_parts(Clock::time_point until) noexcept {
     bool any = false;
     const auto within = [](const std::byte* at, const std::byte* begin, uint64_t length) {
       return at >= begin && at < begin + length;
     };
     const bool whole = guarded(
         [&] {
-          for (int i = 0; i < most; ++i) {
+          do {
             const uint64_t at = next.fetch_add(kPart, std::memory_order_relaxed);
             if (at >= bytes) return;
             any = true;
             stream_copy(to + at, from + at, std::min(kPart, bytes - at), before + at);
-          }
+          } while (until == kNever || Clock::now() < until);
         },
         [&](const std::byte* at) { return within(at, to, bytes) || within(at, from, bytes); });
     if (!whole) {
@@ -76,11 +84,16 @@ bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64
   copy->next.store(0, std::memory_order_relaxed);
   copy->lost.store(false, std::memory_order_relaxed);
   open_copies.fetch_or(bit, std::memory_order_seq_cst);
-  copy->take_parts(INT32_MAX);
+  copy->take_parts(kNever);
   // Whoever counts itself as a helper after this finds it closed.
   open_copies.fetch_and(~bit, std::memory_order_seq_cst);
+  // A helper's processor may be this one. It may also be less urgent than this thread, who then has to sleep.
   for (int looks = 0; copy->helpers.load(std::memory_order_seq_cst) != 0; ++looks) {
-    if (looks > kLooksBeforeYield) sched_yield();  // for the helper, whose processor may be this one
+    if (looks > kLooksBeforeYield + kYieldsBeforeSleep) {
+      std::this_thread::sleep_for(kSleep);
+    } else if (looks > kLooksBeforeYield) {
+      sched_yield();
+    }
   }
   const bool whole = !copy->lost.load(std::memory_order_relaxed);
   copy->owned.store(false, std::memory_order_release);
@@ -97,7 +110,7 @@ bool help_to_copy() noexcept {
     if ((open_copies.load(std::memory_order_relaxed) & bit) == 0) continue;
     copy.helpers.fetch_add(1, std::memory_order_seq_cst);
     const bool open = (open_copies.load(std::memory_order_seq_cst) & bit) != 0;
-    const bool helped = open && copy.take_parts(kPartsOfHelp);
+    const bool helped = open && copy.take_parts(Clock::now() + kHelp);
     copy.helpers.fetch_sub(1, std::memory_order_release);
     if (helped) return true;
   }

@@ -5,8 +5,8 @@
 // which then copies as well.
 //
 // Threads: everything from any thread. Who helps owns nothing: the engine waits for it before it goes on, so
-// the memory stays as it was translated, and a part that is lost is made again by the engine, where a fault
-// has its place.
+// the memory stays as it was translated, and what is lost is copied again by the engine, where a fault has
+// its place.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,8 @@ bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64
 /// Whether a copy is under way that could be helped with. As cheap as a load.
 bool copies_want_help() noexcept;
 
-/// Does some microseconds of such a copy on this thread. False: there was nothing to do, or memory went away.
+/// Does a part of such a copy on this thread, ten microseconds or so of memory that is there. False: there
+/// was nothing to do, or memory went away.
 bool help_to_copy() noexcept;
 
 /// What hsa_driver_lend_thread_v1 does: help_to_copy() on a thread of the program, whose signals, whose errno

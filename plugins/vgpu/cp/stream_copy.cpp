@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -92,10 +93,14 @@ auto best_way_for_two_pages() {
 
 // Both sides are in the caches of the last level, which others use as well.
 uint64_t cached_copy_bytes() noexcept {
-  static const uint64_t bytes = [] {
+  static constinit std::atomic<uint64_t> known{
+      0};  // no other thread's to make: that one may be gone after fork
+  uint64_t bytes = known.load(std::memory_order_relaxed);
+  if (bytes == 0) {
     const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return std::clamp<uint64_t>(cache > 0 ? static_cast<uint64_t>(cache) / 8 : 0, 512 << 10, 4 << 20);
-  }();
+    bytes = std::clamp<uint64_t>(cache > 0 ? static_cast<uint64_t>(cache) / 8 : 0, 512 << 10, 4 << 20);
+    known.store(bytes, std::memory_order_relaxed);
+  }
   return bytes;
 }
 

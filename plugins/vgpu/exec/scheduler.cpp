@@ -27,11 +27,12 @@ constexpr size_t kSpareGroups = 4;    // that a worker keeps
 constexpr size_t kCachedCodes = 256;
 
 // On the thread of the caller of start().
-constexpr uint64_t kInlineWaves = 64;         // for more than these workers are woken at once
-constexpr uint64_t kInlineSlice = 1 << 12;    // instructions, of all work-groups that it begins
-constexpr uint64_t kInlineGroup = 1 << 14;    // instructions of one work-group, at most
-constexpr int64_t kInlineTurnLongest = 1 << 11;  // of each of its waves
-constexpr auto kHelp = 50us;                  // at most, while workers wake up
+constexpr uint64_t kInlineWaves = 8;        // a dispatch of no more is worth no worker
+constexpr uint64_t kFirstInlineWaves = 64;  // one of no more is begun before workers are woken, if they sleep
+constexpr uint64_t kInlineSlice = 1 << 12;  // instructions, of all work-groups that it begins
+constexpr uint64_t kInlineGroup = 1 << 13;  // instructions of one work-group, at most
+constexpr int64_t kInlineTurn = 1 << 11;    // of each of its waves
+constexpr auto kHelp = 50us;                // while workers wake up; then it begins no other turn
 
 uint32_t default_workers() {
   if (const char* const text = std::getenv("VGPU_THREADS")) {
@@ -153,7 +154,9 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
     const std::lock_guard lock(mutex_);
     live_.push_back(launch);
   }
-  if (inline_ && launch->groups() * launch->waves_per_group() <= kInlineWaves && run_inline(launch)) return;
+  const uint64_t size = launch->groups() * launch->waves_per_group();
+  const bool begin = inline_ && (size <= kInlineWaves || (size <= kFirstInlineWaves && workers_sleep()));
+  if (begin && run_inline(launch) == Inline::kAll) return;
   std::string shortage;
   {
     const std::lock_guard lock(mutex_);
@@ -172,31 +175,34 @@ void Scheduler::offer(const LaunchPointer& launch) {
   if (sleeping_ != 0) woken_.notify_one();
 }
 
-// Runs some of a dispatch on this thread. True: nothing of it is left for this thread to start.
-bool Scheduler::run_inline(const LaunchPointer& launch) {
+Scheduler::Inline Scheduler::run_inline(const LaunchPointer& launch) {
   const std::unique_lock mine(inline_mutex_, std::try_to_lock);
-  if (!mine.owns_lock()) return false;
+  if (!mine.owns_lock()) return Inline::kNothing;
   if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
   Executor& executor = *inline_executor_;
   GroupPointer group = executor.room_for(*launch);
-  if (!group->reserve(launch)) return false;
+  if (!group->reserve(launch)) {
+    executor.keep(std::move(group));
+    return Inline::kNothing;
+  }
   {
     const std::lock_guard lock(mutex_);
     ++launch->resident;
   }
   const auto turn = static_cast<int64_t>(kInlineGroup / launch->waves_per_group());
-  run_slice(executor, std::move(group), std::min(turn, kInlineTurnLongest), kInlineSlice);
-  return launch->all_taken();
+  run_slice(executor, std::move(group), std::min(turn, kInlineTurn), kInlineSlice);
+  return launch->all_taken() ? Inline::kAll : Inline::kSome;
+}
+
+bool Scheduler::workers_sleep() {
+  const std::lock_guard lock(mutex_);
+  return sleeping_ == workers_.size();
 }
 
 // Workers take a while to wake up, longer than many a dispatch takes: until one has, this thread goes on.
 void Scheduler::help(const LaunchPointer& launch) {
   const auto until = Clock::now() + kHelp;
-  const auto all_sleep = [&] {
-    const std::lock_guard lock(mutex_);
-    return sleeping_ == workers_.size();
-  };
-  while (all_sleep() && !run_inline(launch) && Clock::now() < until) continue;
+  while (workers_sleep() && run_inline(launch) == Inline::kSome && Clock::now() < until) continue;
 }
 
 bool Scheduler::lend_thread() {
@@ -210,7 +216,7 @@ bool Scheduler::lend_thread() {
     group = pick(lock, *inline_executor_);
   }
   if (group == nullptr) return false;
-  run_slice(*inline_executor_, std::move(group), kInlineTurnLongest, kInlineSlice);
+  run_slice(*inline_executor_, std::move(group), kInlineTurn, kInlineSlice);
   return true;
 }
 

@@ -7,17 +7,17 @@
 // keep others from running. As many work-groups as the board has room for are resident; workers alternate
 // between starting one and resuming one.
 //
-// Threads. A dispatch that is small is begun by the caller of start(), who has the time for a short turn; what
-// is left of it, and all others, are the workers'. As long as these sleep the caller goes on, for a few turns
-// at most. Workers are made with the first dispatch that needs them, spin for a moment when there is nothing to
-// do, then sleep. Where the process may not have as many
-// threads there are fewer, and where it may have none the processors lend theirs; a warning says so. start(),
-// cancel(), lend_thread(): any thread, outside of translation scopes. `done` is called without locks and
-// outside of scopes.
+// Threads. A dispatch that is small is begun by the caller of start(), who has the time for a short turn;
+// what is left of it, and all others, are the workers'. As long as these sleep the caller goes on, for some
+// 50 us. Workers are made with the first dispatch that needs them, spin for a moment when there is nothing to
+// do, then sleep. Where the process may not have as many threads there are fewer, and where it may have none
+// the processors lend theirs; a warning says so. start(), cancel(), lend_thread(): any thread, outside of
+// translation scopes. `done` is called outside of scopes and with no lock that anybody waits for; it does not
+// call start().
 //
 // Memory order. What happened before start() is seen by the waves; what waves wrote is seen by whoever `done`
-// tells. Scopes last for a turn or a few, and nobody in a scope waits for anything but the translation of
-// code.
+// tells. Scopes last for a turn or a few, and nobody here waits for anything in a scope but for the
+// translation of code.
 #pragma once
 
 #include <atomic>
@@ -63,7 +63,10 @@ class Scheduler final : public DispatchSink {
 
   std::shared_ptr<Code> code_for(const Launch& launch);
   std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch, uint32_t waves_per_group);
-  bool run_inline(const LaunchPointer& launch);
+  enum class Inline : uint8_t { kNothing, kSome, kAll };
+  /// Runs work-groups of a dispatch on this thread. kAll: there is none left to be started.
+  Inline run_inline(const LaunchPointer& launch);
+  bool workers_sleep();
   void help(const LaunchPointer& launch);
   void offer(const LaunchPointer& launch);
 
