@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 
 #if defined(__SSE2__)
@@ -58,6 +59,8 @@ constinit std::atomic<size_t> watched_end{0};
 constinit std::mutex watched_mutex;
 constinit std::atomic<uint32_t> asking{0};  // threads that are looking for a watcher, or in one
 
+constexpr size_t kSystemSignalBytes = 8;  // _NSIG / 8 of Linux; glibc's sets are larger
+
 const struct sigaction& program_action(int signal) {
   Actions& all = actions[index_of(signal)];
   return all.kept[all.latest.load(std::memory_order_acquire)];
@@ -102,17 +105,20 @@ void chain(int signal, siginfo_t* info, void* context) {
     end.sa_handler = SIG_DFL;
     set_program_action(signal, end);
   }
-  sigset_t mask = action.sa_mask, before;
+  // What was blocked at the fault, of which the system saves as much as it knows, and what the handler wants.
+  sigset_t mask;
+  sigemptyset(&mask);
+  std::memcpy(&mask, &static_cast<ucontext_t*>(context)->uc_sigmask, kSystemSignalBytes);
+  sigorset(&mask, &mask, &action.sa_mask);
   // A handler that is left by a jump may never come back for the mask, and blocked faults are the end of a
   // thread that rings a watched doorbell. One that faults itself ends the process either way.
   for (const int fault_signal : kSignals) sigdelset(&mask, fault_signal);
-  pthread_sigmask(SIG_BLOCK, &mask, &before);
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   if ((action.sa_flags & SA_SIGINFO) != 0) {
     action.sa_sigaction(signal, info, context);
   } else {
     action.sa_handler(signal);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 #if defined(__x86_64__)
@@ -215,6 +221,9 @@ bool catch_host_faults() noexcept {
     real_sigaction(signal, nullptr, &before);
     set_program_action(signal, before);
     ours.sa_sigaction = on_fault;
+    // No handler of the program interrupts ours, which may hold the lock that a store of its own would need.
+    sigfillset(&ours.sa_mask);
+    for (const int fault_signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&ours.sa_mask, fault_signal);
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
     set_real_action(signal, ours);
   }

@@ -191,6 +191,55 @@ TEST_F(HostFaultTest, TheProgramsHandlerGetsTheProgramsFaults) {
   ASSERT_EQ(program_sigaction(SIGSEGV, &before, nullptr), 0);
 }
 
+volatile sig_atomic_t usr1_count = 0;
+sigset_t mask_in_handler;
+
+// Our handler may hold locks that the program's would need, to ring a doorbell itself.
+TEST_F(HostFaultTest, TheProgramsHandlersWaitForOurs) {
+  make_read_only();
+  usr1_count = 0;
+  const auto before = signal(SIGUSR1, [](int) { usr1_count = usr1_count + 1; });
+  static int count_inside;
+  count_inside = -1;
+  const auto open = [](void* page, std::byte*, StoppedStore) {
+    pthread_kill(pthread_self(), SIGUSR1);
+    count_inside = usr1_count;
+    return mprotect(page, kPage, PROT_READ | PROT_WRITE) == 0;
+  };
+  ASSERT_TRUE(watch_stores(pages_ + kPage, kPage, {open, pages_ + kPage}));
+  *word<volatile uint64_t>(kPage) = 3;
+  EXPECT_EQ(count_inside, 0);
+  for (int i = 0; i < 1000 && usr1_count == 0; ++i) usleep(1000);  // sanitizers deliver signals later
+  EXPECT_EQ(usr1_count, 1);
+  unwatch_stores(pages_ + kPage);
+  signal(SIGUSR1, before);
+}
+
+TEST_F(HostFaultTest, TheProgramsHandlerRunsWithTheMaskThatItAskedFor) {
+  take_away();
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) {
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask_in_handler);
+    siglongjmp(programs_way_out, 1);
+  };
+  sigaddset(&action.sa_mask, SIGUSR1);
+  ASSERT_EQ(program_sigaction(SIGSEGV, &action, &before), 0);
+  sigset_t mine, old, now;
+  sigemptyset(&mine);
+  sigaddset(&mine, SIGUSR2);
+  pthread_sigmask(SIG_BLOCK, &mine, &old);
+  if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage) = 1;
+  EXPECT_TRUE(sigismember(&mask_in_handler, SIGUSR1));
+  EXPECT_TRUE(sigismember(&mask_in_handler, SIGUSR2));
+  EXPECT_FALSE(sigismember(&mask_in_handler, SIGALRM));
+  EXPECT_FALSE(sigismember(&mask_in_handler, SIGSEGV));
+  pthread_sigmask(SIG_SETMASK, &old, &now);
+  EXPECT_TRUE(sigismember(&now, SIGUSR2));
+  EXPECT_FALSE(sigismember(&now, SIGUSR1));
+  ASSERT_EQ(program_sigaction(SIGSEGV, &before, nullptr), 0);
+}
+
 TEST_F(HostFaultTest, AFaultThatNobodyExpectsEndsTheProcess) {
   take_away();
   EXPECT_DEATH(guarded([&] { *word<volatile int>(kPage) = 1; }, [](const std::byte*) { return false; }), "");
