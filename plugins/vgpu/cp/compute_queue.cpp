@@ -10,7 +10,9 @@ void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token) {
 }
 
 void ComputeQueue::deliver() {
-  for (Start& start : std::exchange(starts_, {})) {
+  delivered_.clear();  // and keeps its memory
+  delivered_.swap(starts_);
+  for (const Start& start : delivered_) {
     {
       std::lock_guard lock(mutex_);
       ++outstanding_;
@@ -31,12 +33,14 @@ void ComputeQueue::deliver() {
   }
 }
 
-std::vector<ComputeQueue::Finished> ComputeQueue::take_finished() {
-  if (!has_finished()) return {};
+std::vector<ComputeQueue::Finished>& ComputeQueue::take_finished() {
+  taken_.clear();
+  if (!has_finished()) return taken_;
   std::lock_guard lock(mutex_);
   finished_count_.store(0, std::memory_order_relaxed);
   running_ -= static_cast<uint32_t>(finished_.size());
-  return std::exchange(finished_, {});
+  taken_.swap(finished_);
+  return taken_;
 }
 
 void ComputeQueue::drain() {

@@ -32,7 +32,8 @@ class ComputeQueue : public Queue, public std::enable_shared_from_this<ComputeQu
   };
 
   bool has_finished() const { return finished_count_.load(std::memory_order_acquire) != 0; }
-  std::vector<Finished> take_finished();
+  /// Valid until the next call.
+  std::vector<Finished>& take_finished();
   void deliver() override;
 
   // The PM4 interpreter works on behalf of its queue.
@@ -46,6 +47,8 @@ class ComputeQueue : public Queue, public std::enable_shared_from_this<ComputeQu
 
   const std::function<void()> wake_;
   std::vector<Start> starts_;
+  std::vector<Start> delivered_;  // to the sink, or about to be
+  std::vector<Finished> taken_;
   uint32_t running_ = 0;  // begun and not yet taken by take_finished(); the stepping thread's
   std::atomic<uint32_t> finished_count_{0};
   std::mutex mutex_;

@@ -68,9 +68,8 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
     groups_ *= group_count_[i];
     ragged_ = ragged_ || dispatch_.grid_size[i] % dispatch_.work_group_size[i] != 0;
   }
-  full_ =
-      make_shape(dispatch_.work_group_size[0], dispatch_.work_group_size[1], dispatch_.work_group_size[2]);
-  waves_per_group_ = full_.waves;
+  full_ = shape_of(dispatch_.work_group_size);
+  waves_per_group_ = full_->waves;
   // In one dimension, and no register tells a wave which one it is.
   may_go_whole_ = device_.whole_groups && device_.tracer == nullptr && dispatch_.work_group_size[1] == 1 &&
                   dispatch_.work_group_size[2] == 1 && dispatch_.work_group_size[0] % 64 == 0 &&
@@ -84,31 +83,11 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
   resident_limit_ = per_unit * device_.compute_units;
 }
 
-Launch::Shape Launch::make_shape(uint32_t x, uint32_t y, uint32_t z) const {
-  Shape shape{{x, y, z}, 0, {}, {}};
-  const uint32_t items = x * y * z;
-  const uint32_t lanes = layout_.wave_size;
-  shape.waves = (items + lanes - 1) / lanes;
-  shape.ids.resize(size_t{shape.waves} * id_rows_ * lanes);
-  const bool packed = packs_work_item_ids(device_.target);
-  for (uint32_t item = 0; item < items; ++item) {
-    const uint32_t id[3] = {item % x, item / x % y, item / x / y};
-    uint32_t* const rows = shape.ids.data() + size_t{item / lanes} * id_rows_ * lanes + item % lanes;
-    if (packed) {
-      rows[0] = id[0] | id[1] << 10 | id[2] << 20;
-    } else {
-      for (uint32_t row = 0; row < id_rows_; ++row) rows[size_t{row} * lanes] = id[row];
-    }
-  }
-  for (uint32_t wave = 0; wave < shape.waves; ++wave) shape.lanes.push_back(live_lanes(shape, wave));
-  return shape;
-}
-
-uint64_t Launch::live_lanes(const Shape& shape, uint32_t wave) const {
-  const uint32_t lanes = layout_.wave_size;
-  const uint32_t left = shape.size[0] * shape.size[1] * shape.size[2] - wave * lanes;
-  if (left < lanes) return (uint64_t{1} << left) - 1;
-  return lanes == 64 ? ~uint64_t{0} : 0xffffffffu;
+std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) const {
+  return device_.shapes->get({.size = {size[0], size[1], size[2]},
+                              .wave_size = layout_.wave_size,
+                              .id_rows = id_rows_,
+                              .packed_ids = packs_work_item_ids(device_.target)});
 }
 
 // What is the same for all work-groups that this memory will be.
@@ -148,14 +127,14 @@ const native::GroupCode* Launch::group_code(uint64_t index) {
 
 void Launch::start_whole(WorkGroup& group, uint64_t index) {
   place_group(group, index);
-  start_waves(group, full_, 1);
+  start_waves(group, *full_, 1);
 }
 
 void Launch::start_group(WorkGroup& group, uint64_t index) {
   place_group(group, index);
   // At the far ends of the grid work-groups are smaller.
-  Shape smaller;
-  const Shape* shape = &full_;
+  std::shared_ptr<const GroupShape> smaller;
+  const GroupShape* shape = full_.get();
   if (ragged_ && (group.id[0] + 1 == group_count_[0] || group.id[1] + 1 == group_count_[1] ||
                   group.id[2] + 1 == group_count_[2])) {
     uint32_t size[3];
@@ -164,16 +143,16 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
       size[i] = static_cast<uint32_t>(
           std::min<uint64_t>(dispatch_.work_group_size[i], dispatch_.grid_size[i] - first));
     }
-    if (!std::equal(size, size + 3, full_.size)) {
-      smaller = make_shape(size[0], size[1], size[2]);
-      shape = &smaller;
+    if (!std::equal(size, size + 3, full_->key.size)) {
+      smaller = shape_of(size);
+      shape = smaller.get();
     }
   }
   start_waves(group, *shape, shape->waves);
 }
 
 // The first `count` waves of a work-group of this shape.
-void Launch::start_waves(WorkGroup& group, const Shape& shape, uint32_t count) {
+void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count) {
   group.wave_count = shape.waves;
   group.waves_at_barrier = 0;
   group.waves_ended = 0;

@@ -15,6 +15,7 @@
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
+#include "plugins/vgpu/exec/group_shape.hpp"
 #include "plugins/vgpu/exec/scratch_slots.hpp"
 
 namespace rigel::vgpu::exec {
@@ -31,10 +32,12 @@ struct Device {
   /// Shared by copies of this description, and so by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
   std::shared_ptr<GlobalDataShare> share = std::make_shared<GlobalDataShare>();
+  std::shared_ptr<GroupShapes> shapes = std::make_shared<GroupShapes>();
 };
 
 class Launch final : public Core {
  public:
+  /// `device` and `bus` outlive it.
   Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, DispatchSink::Done done,
          std::shared_ptr<ScratchSlots> scratch);
 
@@ -118,19 +121,12 @@ class Launch final : public Core {
  private:
   static constexpr uint32_t kShortRun = 16, kLongestRun = 256;  // work-groups
 
-  struct Shape {  // of a work-group: full ones are alike
-    uint32_t size[3];
-    uint32_t waves;
-    std::vector<uint64_t> lanes;  // EXEC of each wave
-    std::vector<uint32_t> ids;    // rows of v0 (v1, v2) of each wave
-  };
-  Shape make_shape(uint32_t x, uint32_t y, uint32_t z) const;
-  uint64_t live_lanes(const Shape& shape, uint32_t wave) const;
+  std::shared_ptr<const GroupShape> shape_of(const uint32_t (&size)[3]) const;
   uint64_t index_of(const WorkGroup& group) const;
   void place_group(WorkGroup& group, uint64_t index) const;
-  void start_waves(WorkGroup& group, const Shape& shape, uint32_t count);
+  void start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count);
 
-  const Device device_;
+  const Device& device_;
   DeviceBus& bus_;
   const Dispatch dispatch_;
   DispatchSink::Done done_;
@@ -145,7 +141,7 @@ class Launch final : public Core {
   uint64_t groups_ = 0;
   uint32_t waves_per_group_ = 0;
   uint64_t resident_limit_ = 0;
-  Shape full_;
+  std::shared_ptr<const GroupShape> full_;  // of work-groups that are not at the far ends of the grid
   void (*copy_lines_)(std::byte* to, const std::byte* from, uint32_t lines) = nullptr;
 
   std::mutex mutex_;
@@ -155,12 +151,19 @@ class Launch final : public Core {
 
   std::vector<Range> returned_;  // under mutex_; see give_back()
 
-  // What workers write all the time, apart from what they only read.
-  alignas(64) std::atomic<uint64_t> next_{0};
-  alignas(64) std::atomic<uint64_t> ended_{0};
+  // What workers write all the time, a line of the cache apart from what they only read. (Not aligned to
+  // lines: the allocator takes several times as long for memory that is.)
+  struct Apart {
+    std::byte line[64];
+  };
+  [[maybe_unused]] Apart before_next_;
+  std::atomic<uint64_t> next_{0};
+  [[maybe_unused]] Apart before_ended_;
+  std::atomic<uint64_t> ended_{0};
   std::atomic<uint64_t> ordered_turn_{0};  // the work-group whose turn it is
   std::atomic<uint64_t> instructions_{0};
-  alignas(64) std::atomic<bool> stopped_{false};
+  [[maybe_unused]] Apart before_stopped_;
+  std::atomic<bool> stopped_{false};
   std::atomic<bool> waits_{false};
   std::atomic<uint32_t> run_length_{kShortRun};
   std::atomic<bool> has_returned_{false};

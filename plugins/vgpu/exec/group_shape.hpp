@@ -1,0 +1,43 @@
+// What work-groups of one size have in common: how many waves they have, which lanes of each are there, and
+// the ids that work-items start with.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace rigel::vgpu::exec {
+
+struct GroupShape {
+  struct Key {
+    uint32_t size[3] = {1, 1, 1};  ///< in work-items
+    uint32_t wave_size = 64;
+    uint32_t id_rows = 1;     ///< VGPRs that hold ids
+    bool packed_ids = false;  ///< all three in one VGPR
+
+    bool operator==(const Key&) const = default;
+  };
+
+  explicit GroupShape(const Key& key);
+
+  Key key;
+  uint32_t waves = 0;
+  std::vector<uint64_t> lanes;  ///< EXEC of each wave
+  std::vector<uint32_t> ids;    ///< rows of v0 (v1, v2) of each wave
+};
+
+/// The latest few. Any thread.
+class GroupShapes {
+ public:
+  std::shared_ptr<const GroupShape> get(const GroupShape::Key& key);
+
+ private:
+  std::mutex mutex_;
+  std::array<std::shared_ptr<const GroupShape>, 8> latest_;  // under mutex_
+  size_t next_ = 0;                                          // under mutex_
+};
+
+}  // namespace rigel::vgpu::exec
