@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -66,6 +67,18 @@ struct alignas(64) SharedCopy {
 constinit std::array<SharedCopy, 4> copies;
 constinit std::atomic<uint32_t> open_copies{0};  // a bit each
 
+// More than there are processors beside the engine's would only take them from others, as shader cores; and a
+// few are as fast as memory.
+uint32_t most_helpers() noexcept {
+  static constinit std::atomic<uint32_t> known{0};
+  uint32_t most = known.load(std::memory_order_relaxed);
+  if (most == 0) {
+    most = static_cast<uint32_t>(std::clamp<long>(sysconf(_SC_NPROCESSORS_ONLN) - 1, 1, 4));
+    known.store(most, std::memory_order_relaxed);
+  }
+  return most;
+}
+
 SharedCopy* own_one() noexcept {
   for (SharedCopy& copy : copies) {
     if (!copy.owned.load(std::memory_order_relaxed) && !copy.owned.exchange(true, std::memory_order_acquire))
@@ -108,6 +121,7 @@ bool help_to_copy() noexcept {
   for (SharedCopy& copy : copies) {
     const uint32_t bit = 1u << (&copy - copies.data());
     if ((open_copies.load(std::memory_order_relaxed) & bit) == 0) continue;
+    if (copy.helpers.load(std::memory_order_relaxed) >= most_helpers()) continue;
     copy.helpers.fetch_add(1, std::memory_order_seq_cst);
     const bool open = (open_copies.load(std::memory_order_seq_cst) & bit) != 0;
     const bool helped = open && copy.take_parts(Clock::now() + kHelp);

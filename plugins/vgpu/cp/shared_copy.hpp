@@ -25,7 +25,7 @@ bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64
 bool copies_want_help() noexcept;
 
 /// Does a part of such a copy on this thread, ten microseconds or so of memory that is there. False: there
-/// was nothing to do, or memory went away.
+/// was nothing to do, enough others help, or memory went away.
 bool help_to_copy() noexcept;
 
 /// What hsa_driver_lend_thread_v1 does: help_to_copy() on a thread of the program, whose signals, whose errno
