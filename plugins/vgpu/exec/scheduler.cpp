@@ -180,15 +180,10 @@ Scheduler::Inline Scheduler::run_inline(const LaunchPointer& launch) {
   if (!mine.owns_lock()) return Inline::kNothing;
   if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
   Executor& executor = *inline_executor_;
-  GroupPointer group = executor.room_for(*launch);
-  if (!group->reserve(launch)) {
-    executor.keep(std::move(group));
-    return Inline::kNothing;
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    ++launch->resident;
-  }
+  Lock lock(mutex_);
+  GroupPointer group = reserve_group(lock, executor, launch);
+  lock.unlock();
+  if (group == nullptr) return Inline::kNothing;
   const auto turn = static_cast<int64_t>(kInlineGroup / launch->waves_per_group());
   run_slice(executor, std::move(group), std::min(turn, kInlineTurn), kInlineSlice);
   return launch->all_taken() ? Inline::kAll : Inline::kSome;
@@ -344,16 +339,22 @@ Scheduler::GroupPointer Scheduler::pick_new(Lock& lock, Executor& executor) {
     launches_.pop_front();
     if (launch->all_taken()) continue;
     launches_.push_back(launch);  // dispatches take turns
-    if (launch->resident >= launch->resident_limit()) continue;
-    ++launch->resident;
-    lock.unlock();
-    GroupPointer group = executor.room_for(*launch);
-    const bool reserved = group->reserve(launch);
-    lock.lock();
-    if (reserved) return group;
-    --launch->resident;
-    executor.keep(std::move(group));
+    if (GroupPointer group = reserve_group(lock, executor, launch)) return group;
   }
+  return nullptr;
+}
+
+Scheduler::GroupPointer Scheduler::reserve_group(Lock& lock, Executor& executor,
+                                                 const LaunchPointer& launch) {
+  if (launch->resident >= launch->resident_limit()) return nullptr;
+  ++launch->resident;
+  lock.unlock();
+  GroupPointer group = executor.room_for(*launch);
+  const bool reserved = group->reserve(launch);
+  lock.lock();
+  if (reserved) return group;
+  --launch->resident;
+  executor.keep(std::move(group));
   return nullptr;
 }
 

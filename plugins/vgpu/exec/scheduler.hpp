@@ -76,6 +76,8 @@ class Scheduler final : public DispatchSink {
   /// The next group to run, to be started or set aside before; null if there is none.
   GroupPointer pick(Lock& lock, Executor& executor);
   GroupPointer pick_new(Lock& lock, Executor& executor);
+  /// Room for one of a launch's groups, to be started; null if there is none. Lets the lock go for a while.
+  GroupPointer reserve_group(Lock& lock, Executor& executor, const LaunchPointer& launch);
   /// Runs a group and, when it ends, those after it, until a slice is over; then puts it where it belongs.
   void run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice);
   void set_aside(GroupPointer group);
