@@ -83,13 +83,8 @@ bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     const Translation target = run(to, std::min(bytes, source.bytes), Access::kWrite);
     if (target.host == nullptr) return false;
     const uint64_t piece = std::min({bytes, source.bytes, target.bytes});
-    const bool apart = target.host + piece <= source.host || source.host + piece <= target.host;
-    const bool shared =
-        piece >= kSharedCopyBytes && apart && copy_with_help(target.host, source.host, piece, runs_[0].bytes);
-    if (!shared && !guarded([&] { stream_copy(target.host, source.host, piece, runs_[0].bytes); },
-                            [&](const std::byte* at) {
-                              return lies_in(at, source.host, piece) || lies_in(at, target.host, piece);
-                            })) {
+    if (!copy_with_help(target.host, source.host, piece, runs_[0].bytes) &&
+        !guarded_stream_copy(target.host, source.host, piece, runs_[0].bytes)) {
       const bool reading = lies_in(last_host_fault().address, source.host, piece);
       return reading ? lost(from, source.host) : lost(to, target.host);
     }

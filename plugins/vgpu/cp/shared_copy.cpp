@@ -42,24 +42,17 @@ struct alignas(64) SharedCopy {
   // Copies parts until there are none or it is time. Whether there was one.
   bool take_parts(Clock::time_point until) noexcept {
     bool any = false;
-    const auto within = [](const std::byte* at, const std::byte* begin, uint64_t length) {
-      return at >= begin && at < begin + length;
-    };
-    const bool whole = guarded(
-        [&] {
-          do {
-            const uint64_t at = next.fetch_add(kPart, std::memory_order_relaxed);
-            if (at >= bytes) return;
-            any = true;
-            stream_copy(to + at, from + at, std::min(kPart, bytes - at), before + at);
-          } while (until == kNever || Clock::now() < until);
-        },
-        [&](const std::byte* at) { return within(at, to, bytes) || within(at, from, bytes); });
-    if (!whole) {
-      next.store(bytes, std::memory_order_relaxed);
-      lost.store(true, std::memory_order_relaxed);  // seen when `helpers` is, or this thread's own
-    }
-    return whole && any;
+    do {
+      const uint64_t at = next.fetch_add(kPart, std::memory_order_relaxed);
+      if (at >= bytes) return any;
+      if (!guarded_stream_copy(to + at, from + at, std::min(kPart, bytes - at), before + at)) {
+        next.store(bytes, std::memory_order_relaxed);
+        lost.store(true, std::memory_order_relaxed);  // seen when `helpers` is, or this thread's own
+        return false;
+      }
+      any = true;
+    } while (until == kNever || Clock::now() < until);
+    return any;
   }
 };
 
@@ -87,9 +80,25 @@ SharedCopy* own_one() noexcept {
   return nullptr;
 }
 
+// Does a part of a copy on this thread.
+bool help_to_copy() noexcept {
+  for (SharedCopy& copy : copies) {
+    const uint32_t bit = 1u << (&copy - copies.data());
+    if ((open_copies.load(std::memory_order_relaxed) & bit) == 0) continue;
+    if (copy.helpers.load(std::memory_order_relaxed) >= most_helpers()) continue;
+    copy.helpers.fetch_add(1, std::memory_order_seq_cst);
+    const bool open = (open_copies.load(std::memory_order_seq_cst) & bit) != 0;
+    const bool helped = open && copy.take_parts(Clock::now() + kHelp);
+    copy.helpers.fetch_sub(1, std::memory_order_release);
+    if (helped) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept {
+  if (bytes < kSharedCopyBytes || !are_apart(to, from, bytes)) return false;
   SharedCopy* const copy = own_one();
   if (copy == nullptr) return false;
   const uint32_t bit = 1u << (copy - copies.data());
@@ -113,26 +122,8 @@ bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64
   return whole;
 }
 
-bool copies_want_help() noexcept {
-  return open_copies.load(std::memory_order_relaxed) != 0;
-}
-
-bool help_to_copy() noexcept {
-  for (SharedCopy& copy : copies) {
-    const uint32_t bit = 1u << (&copy - copies.data());
-    if ((open_copies.load(std::memory_order_relaxed) & bit) == 0) continue;
-    if (copy.helpers.load(std::memory_order_relaxed) >= most_helpers()) continue;
-    copy.helpers.fetch_add(1, std::memory_order_seq_cst);
-    const bool open = (open_copies.load(std::memory_order_seq_cst) & bit) != 0;
-    const bool helped = open && copy.take_parts(Clock::now() + kHelp);
-    copy.helpers.fetch_sub(1, std::memory_order_release);
-    if (helped) return true;
-  }
-  return false;
-}
-
-int32_t lend_thread() noexcept {
-  if (!copies_want_help()) return 0;
+int32_t lend_program_thread() noexcept {
+  if (open_copies.load(std::memory_order_relaxed) == 0) return 0;
   const int saved_errno = errno;
   int cancelable = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);

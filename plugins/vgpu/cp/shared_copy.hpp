@@ -17,20 +17,14 @@ namespace rigel::vgpu {
 /// What is worth sharing, at least.
 constexpr uint64_t kSharedCopyBytes = uint64_t{256} << 10;
 
-/// stream_copy of ranges that do not overlap, together with whoever helps. False: memory went away; what has
-/// been copied until then is not known, and the copy is to be made again, guarded.
+/// stream_copy together with whoever helps. False: the ranges overlap or are too small, too many others copy,
+/// or memory went away. What has been copied until then is not known; the copy is to be made alone, guarded.
 bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept;
 
-/// Whether a copy is under way that could be helped with. As cheap as a load.
-bool copies_want_help() noexcept;
-
-/// Does a part of such a copy on this thread, ten microseconds or so of memory that is there. False: there
+/// What hsa_driver_lend_thread_v1 does: a part of such a copy, ten microseconds or so of memory that is
+/// there, on a thread of the program, whose signals, errno and cancellation it keeps apart from it. 0: there
 /// was nothing to do, enough others help, or memory went away.
-bool help_to_copy() noexcept;
-
-/// What hsa_driver_lend_thread_v1 does: help_to_copy() on a thread of the program, whose signals, whose errno
-/// and whose cancellation it keeps apart from it.
-int32_t lend_thread() noexcept;
+int32_t lend_program_thread() noexcept;
 
 /// In the child of fork: the threads that copied are the parent's.
 void forget_shared_copies() noexcept;

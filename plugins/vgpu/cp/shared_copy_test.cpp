@@ -31,7 +31,7 @@ class Helpers {
     for (int i = 0; i < count; ++i) {
       threads_.emplace_back([this] {
         while (!stop_) {
-          if (lend_thread() != 0) {
+          if (lend_program_thread() != 0) {
             ++helped_;
           } else {
             std::this_thread::yield();
@@ -60,13 +60,12 @@ std::vector<std::byte> noise(size_t bytes) {
 }
 
 TEST(SharedCopy, NeedsNobody) {
-  EXPECT_FALSE(copies_want_help());
-  EXPECT_EQ(lend_thread(), 0);
+  EXPECT_EQ(lend_program_thread(), 0);
   const std::vector<std::byte> from = noise(kMiB + 77);
   std::vector<std::byte> to(from.size());
   EXPECT_TRUE(copy_with_help(to.data(), from.data(), from.size(), 0));
   EXPECT_EQ(to, from);
-  EXPECT_FALSE(copies_want_help());
+  EXPECT_EQ(lend_program_thread(), 0);
 }
 
 TEST(SharedCopy, IsWholeWhoeverHelps) {
@@ -85,6 +84,15 @@ TEST(SharedCopy, IsWholeWhoeverHelps) {
     ASSERT_EQ(std::count(to.data(), to.data() + shift, std::byte{0}), static_cast<ptrdiff_t>(shift));
   }
   EXPECT_GE(helpers.helped(), 20u);
+}
+
+TEST(SharedCopy, LeavesWhatOverlapsAndWhatIsSmallToTheEngine) {
+  std::vector<std::byte> data = noise(kMiB);
+  const std::vector<std::byte> before = data;
+  EXPECT_FALSE(copy_with_help(data.data() + 1, data.data(), kMiB / 2, 0));
+  EXPECT_FALSE(copy_with_help(data.data(), data.data() + 1, kMiB / 2, 0));
+  EXPECT_FALSE(copy_with_help(data.data(), data.data() + kMiB / 2, kSharedCopyBytes - 1, 0));
+  EXPECT_EQ(data, before);
 }
 
 // More at a time than there are places for.
@@ -148,7 +156,7 @@ TEST(SharedCopy, GivesThreadsBackAsTheyWere) {
   pthread_sigmask(SIG_SETMASK, &mine, &before);
   for (int helped = 0; helped < 20;) {
     errno = 77;
-    helped += lend_thread();
+    helped += lend_program_thread();
     ASSERT_EQ(errno, 77);
   }
   int cancelable = PTHREAD_CANCEL_DISABLE;
@@ -175,7 +183,7 @@ TEST(SharedCopy, BeginsAfreshInAForkedChild) {
       alarm(20);
       forget_shared_copies();
       std::vector<std::byte> own(from.size());
-      bool good = lend_thread() == 0;
+      bool good = lend_program_thread() == 0;
       for (int n = 0; n < 8; ++n) good &= copy_with_help(own.data(), from.data(), from.size(), 0);
       _exit(good && own == from ? 0 : 1);
     }

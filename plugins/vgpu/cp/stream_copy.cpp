@@ -93,8 +93,8 @@ auto best_way_for_two_pages() {
 
 // Both sides are in the caches of the last level, which others use as well.
 uint64_t cached_copy_bytes() noexcept {
-  static constinit std::atomic<uint64_t> known{
-      0};  // no other thread's to make: that one may be gone after fork
+  // Not made once by some thread: after a fork that one may be gone.
+  static constinit std::atomic<uint64_t> known{0};
   uint64_t bytes = known.load(std::memory_order_relaxed);
   if (bytes == 0) {
     const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -106,7 +106,7 @@ uint64_t cached_copy_bytes() noexcept {
 
 void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes,
                  [[maybe_unused]] uint64_t before) noexcept {
-  const bool apart = to + bytes <= from || from + bytes <= to;
+  const bool apart = are_apart(to, from, bytes);
 #ifdef RIGEL_VGPU_STREAMS
   if (bytes >= kStreamBytes && before + bytes > cached_copy_bytes() && apart) {
     const uint64_t head = (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine;
@@ -119,6 +119,14 @@ void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes,
 #endif
   if (apart && copies_backwards(to, from, bytes)) return copy_backwards(to, from, bytes);
   std::memmove(to, from, bytes);
+}
+
+bool guarded_stream_copy(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept {
+  const auto within = [bytes](const std::byte* at, const std::byte* begin) {
+    return at >= begin && at < begin + bytes;
+  };
+  return guarded([&] { stream_copy(to, from, bytes, before); },
+                 [&](const std::byte* at) { return within(at, to) || within(at, from); });
 }
 
 void stream_fill(std::byte* to, uint32_t pattern, uint64_t bytes) noexcept {

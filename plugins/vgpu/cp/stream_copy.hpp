@@ -12,6 +12,14 @@ namespace rigel::vgpu {
 /// there: it is copied in less time, and whoever reads it next has it near.
 void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before = 0) noexcept;
 
+/// The same of memory that may go away. False: it has, in the middle of it, and last_host_fault() says where.
+bool guarded_stream_copy(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept;
+
+/// Whether a copy reads nothing that it writes.
+inline bool are_apart(const std::byte* to, const std::byte* from, uint64_t bytes) {
+  return to + bytes <= from || from + bytes <= to;
+}
+
 /// How long a run is that goes past the caches, from there on.
 uint64_t cached_copy_bytes() noexcept;
 

@@ -1,7 +1,5 @@
 #include "plugins/vgpu/exec/group_shape.hpp"
 
-#include <algorithm>
-
 namespace rigel::vgpu::exec {
 
 GroupShape::GroupShape(const Key& shape_key) : key(shape_key) {

@@ -223,7 +223,7 @@ constexpr hsadrv_driver_t kDriver{sizeof(hsadrv_driver_t),
                                   close_driver,
                                   &kOps,
                                   &kDoorbellOps,
-                                  lend_thread};
+                                  lend_program_thread};
 
 }  // namespace
 }  // namespace rigel::vgpu

@@ -485,5 +485,5 @@ HOOK void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...)
 
 // As hsa_plugin/hsa_driver.h has it, for runtimes that know of it.
 HOOK int32_t hsa_driver_lend_thread_v1() noexcept {
-  return lend_thread();
+  return lend_program_thread();
 }
