@@ -27,12 +27,12 @@ bool read_kernel_object(GpuMemory& memory, uint64_t va, KernelObject& object) {
          memory.read(va + kRsrc3, &object.rsrc3, 4) && memory.read(va + kProperties, &object.properties, 2);
 }
 
-// Whether one work-group's waves fit the vector registers of a compute unit (gfx10: of a pair, in WGP mode).
-bool registers_fit(Generation generation, const KernelObject& object, uint32_t wave_size,
+// Whether one work-group's waves fit the vector registers of a compute unit, or of a pair in WGP mode.
+bool registers_fit(const Dialect& dialect, const KernelObject& object, uint32_t wave_size,
                    uint64_t work_items) {
   const uint64_t waves = (work_items + wave_size - 1) / wave_size;
   const uint32_t granules = (object.rsrc1 & 0x3f) + 1;
-  if (generation != Generation::kGfx10) return (waves + 3) / 4 * granules * 4 <= 256;
+  if (!dialect.has_wgp_mode) return (waves + 3) / 4 * granules * 4 <= 256;
   const bool wgp_mode = (object.rsrc1 >> 29 & 1) != 0;
   const uint64_t simds = wgp_mode ? 4 : 2;
   return (waves + simds - 1) / simds * granules * 8 <= (wave_size == 32 ? 1024u : 512u);
@@ -77,7 +77,7 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   Dispatch& d = plan.dispatch;
   d.packet_va = packet_va;
   d.packet_id = id;
-  const Generation generation = context.generation;
+  const Dialect& dialect = context.dialect;
 
   // Geometry
   // -------------------------------------------------------------------------------------------------
@@ -128,10 +128,10 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
                  fmt::format("kernel object at {:#x} with its code at {:#x}, which is not aligned to 256",
                              d.kernel_object_va, d.entry_va));
   }
-  const bool wave32 = generation == Generation::kGfx10 &&
-                      (object.properties & AMD_KERNEL_CODE_PROPERTIES_ENABLE_WAVEFRONT_SIZE32) != 0;
+  const bool wave32 =
+      dialect.has_wave32 && (object.properties & AMD_KERNEL_CODE_PROPERTIES_ENABLE_WAVEFRONT_SIZE32) != 0;
   d.wave_size = wave32 ? 32 : 64;
-  if (!registers_fit(generation, object, d.wave_size, work_items)) {
+  if (!registers_fit(dialect, object, d.wave_size, work_items)) {
     return error(
         QueueError::kTooManyRegisters,
         fmt::format("a work-group of {} work-items needs more VGPRs than a compute unit has", work_items));
@@ -159,7 +159,7 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   d.scratch_waves = tmpring & 0xfff;
   d.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
   d.scratch_bytes = uint64_t{d.scratch_waves} * d.scratch_wave_bytes;
-  if (generation == Generation::kGfx8) d.scratch_base = context.scratch_base.load(std::memory_order_relaxed);
+  if (dialect.scratch_counts_from_base) d.scratch_base = context.scratch_base.load(std::memory_order_relaxed);
   if (d.scratch_bytes != 0) d.scratch_va = d.scratch_base + location;
 
   // Registers
@@ -184,9 +184,9 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   UserSgprs sgprs(d);
   const auto wants = [&](uint32_t property) { return (object.properties & property) != 0; };
   if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER)) {
-    // Whether lanes are interleaved by 32 or 64 depends on the kernel: on gfx10 the packet processor fills it
-    // in.
-    if (generation == Generation::kGfx10) {
+    // Whether lanes are interleaved by 32 or 64 depends on the kernel: where it can have either, the packet
+    // processor fills it in.
+    if (dialect.has_wave32) {
       descriptor[3] = (descriptor[3] & ~(3u << 21)) | (wave32 ? 2u : 3u) << 21;
     }
     for (const uint32_t word : descriptor) sgprs.push(word);
@@ -196,7 +196,7 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_KERNARG_SEGMENT_PTR)) sgprs.push64(d.kernarg_va);
   if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_DISPATCH_ID)) sgprs.push64(d.packet_id);
   if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_FLAT_SCRATCH_INIT)) {
-    if (generation == Generation::kGfx8) {
+    if (dialect.scratch_counts_from_base) {
       sgprs.push(static_cast<uint32_t>(location));
       sgprs.push(lane_bytes);
     } else {

@@ -32,7 +32,7 @@ void AqlQueue::raise_limit(uint64_t limit) noexcept {
 }
 
 void AqlQueue::ring(uint64_t value) noexcept {
-  if (generation() != Generation::kGfx8) {
+  if (dialect().has_wide_indices) {
     if (value != UINT64_MAX) raise_limit(value + 1);
     return;
   }
@@ -50,14 +50,14 @@ void AqlQueue::ring(uint64_t value) noexcept {
 
 void AqlQueue::ring_from_slot(uint64_t value) noexcept {
   ring(value);
-  if (generation() != Generation::kGfx8) look_at_write_index_.store(true, std::memory_order_relaxed);
+  if (dialect().has_wide_indices) look_at_write_index_.store(true, std::memory_order_relaxed);
 }
 
 bool AqlQueue::read_write_pointer() {
   uint64_t index = 0;
   if (!memory_.load(config_.write_pointer_va, index)) return false;
   if (index == 0) return true;
-  if (generation() == Generation::kGfx8) {
+  if (!dialect().has_wide_indices) {
     ring(config_.doorbell_in_dwords ? index % slots_ * kDwordsPerPacket : index);
   } else {
     raise_limit(index);
@@ -79,7 +79,7 @@ bool AqlQueue::ready() const {
   if (has_finished()) return true;
   if (stopped()) return false;
   if (in_pm4_ || asked_ || reclaim_ || look_at_write_index_.load(std::memory_order_relaxed)) return true;
-  if (generation() == Generation::kGfx8) return rung_ahead() != 0;
+  if (!dialect().has_wide_indices) return rung_ahead() != 0;
   return limit_.load(std::memory_order_acquire) > next_id_;
 }
 
@@ -129,7 +129,7 @@ bool AqlQueue::take_results() {
         error(result.error, fmt::format("kernel dispatch {} failed: {}", finished.token, result.reason));
         continue;
       case DispatchResult::Kind::kFault:
-        stop_fault(result.fault, result.reason);
+        stop_fault_of_kernel(result.fault, result.reason);
         continue;
     }
     if (finished.token == UINT64_MAX || result.kind == DispatchResult::Kind::kCancelled) continue;
@@ -161,12 +161,11 @@ Outcome AqlQueue::run_packet() {
   }
   if (in_pm4_) return run_pm4();
   uint64_t limit = limit_.load(std::memory_order_acquire);
-  if (generation() == Generation::kGfx8) limit = next_id_ + rung_ahead();
+  if (!dialect().has_wide_indices) limit = next_id_ + rung_ahead();
   if (next_id_ >= limit) return Outcome::kIdle;
-  // A wild doorbell cannot make a packet run twice: at most one ring is under way. The ring of gfx8 is half
-  // of what is mapped.
-  if (next_id_ - read_id_ >= (generation() == Generation::kGfx8 ? slots_ / 2 : slots_))
-    return Outcome::kAsleep;
+  // A wild doorbell cannot make a packet run twice: at most one ring is under way. A ring that is mapped
+  // twice is half of what is mapped.
+  if (next_id_ - read_id_ >= (dialect().has_wide_indices ? slots_ : slots_ / 2)) return Outcome::kAsleep;
 
   const uint64_t va = slot_va(next_id_);
   aql::Packet packet;
@@ -174,7 +173,7 @@ Outcome AqlQueue::run_packet() {
   if (aql::type(packet.header()) == HSA_PACKET_TYPE_INVALID) return Outcome::kPolling;
   if (!memory_.read(va + 4, packet.words + 1, sizeof packet - 4)) return fault_here("a slot of the ring");
   if (aql::barrier(packet.header()) && running_dispatches() != 0 &&
-      !(generation() == Generation::kGfx8 && aql::is_pm4_slot(packet.words[0]))) {
+      !(dialect().has_pm4_in_slots && aql::is_pm4_slot(packet.words[0]))) {
     return Outcome::kAsleep;
   }
   if (!begun_) {
@@ -204,7 +203,7 @@ Outcome AqlQueue::execute(const aql::Packet& packet) {
     default:
       return error(QueueError::kBadPacket, fmt::format("packet of type {}", type));
   }
-  if (generation() == Generation::kGfx8) {
+  if (dialect().has_pm4_in_slots) {
     if (aql::is_pm4_slot(packet.words[0])) return begin_pm4(packet);
     return error(QueueError::kBadPacket, "vendor packet that is not PM4");
   }
@@ -277,7 +276,7 @@ Outcome AqlQueue::barrier_value(const aql::Packet& packet) {
 }
 
 Outcome AqlQueue::begin_pm4(const aql::Packet& packet) {
-  if (generation() == Generation::kGfx8) {
+  if (dialect().has_pm4_in_slots) {
     pm4_.begin(packet.words);
     pm4_signal_ = 0;
   } else {
@@ -295,7 +294,7 @@ Outcome AqlQueue::run_pm4() {
     if (outcome == Outcome::kStopped && !faulted() && !error_) error_ = QueueError::kBadVendorPacket;
     return outcome;
   }
-  if (generation() == Generation::kGfx8 && !pm4_.released_slot()) {
+  if (dialect().has_pm4_in_slots && !pm4_.released_slot()) {
     return error(QueueError::kBadPacket, "PM4 in a slot without the RELEASE_MEM that gives the slot back");
   }
   // Dispatches of the stream belong to the packet.

@@ -23,7 +23,8 @@
 namespace rigel::vgpu {
 
 struct DeviceConfig {
-  uint32_t gfx_target_version = 90000;  ///< As in KFD's topology: 80003, 90006, 100300, …
+  /// As in KFD's topology: 80003, 90006, 100300, …; of a chip that find_dialect() knows (dialect.hpp).
+  uint32_t gfx_target_version = 90000;
   uint32_t sdma_engines = 2;
   uint32_t shader_engines = 4;
   uint32_t max_lds_bytes = 65536;       ///< Of a work-group.

@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace rigel::vgpu {
@@ -148,6 +149,13 @@ class DeviceBus {
 
   /// One line, without newline, for people: what a packet said and did.
   virtual void trace(TraceTopic, std::string_view) noexcept {}
+
+  /// What the program knows of an address that a wave could not access, in words: "0x… is 4 bytes after …".
+  /// Empty: nothing. May take long.
+  virtual std::string describe_address(uint64_t /*va*/) { return {}; }
+
+  /// The list of code objects that the program's runtime keeps for debuggers (an r_debug), if it has told us.
+  virtual const void* code_objects() const noexcept { return nullptr; }
 
   /// Something that makes the device worse than it should be and that its user can mend, in words.
   virtual void warn(std::string_view) noexcept {}

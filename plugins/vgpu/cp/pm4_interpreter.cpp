@@ -122,7 +122,7 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
   const auto wrong_size = [&] {
     return fail(fmt::format("{} has {} dwords", packet_name(PacketSet::kPm4, op), body.size() + 1));
   };
-  const bool gfx8 = queue_.generation() == Generation::kGfx8;
+  const Dialect& dialect = queue_.dialect();
   switch (op) {
     case pm4::kNop:
     case pm4::kPfpSyncMe:
@@ -134,25 +134,24 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
     case pm4::kWaitRegMem:
       return takes(6, 6) ? wait_reg_mem(body, false) : wrong_size();
     case pm4::kWaitRegMem64:
-      if (gfx8) break;
+      if (!dialect.has_wait_reg_mem64) break;
       return takes(8, 8) ? wait_reg_mem(body, true) : wrong_size();
     case pm4::kIndirectBuffer:
       return takes(3, 3) ? indirect_buffer(body) : wrong_size();
     case pm4::kAcquireMem: {
       // Everything is coherent here, so what an acquire does is order: later accesses of this queue come
       // after.
-      const size_t words = queue_.generation() == Generation::kGfx10 ? 7 : 6;
-      if (!takes(words, words)) return wrong_size();
+      if (!takes(dialect.acquire_mem_dwords, dialect.acquire_mem_dwords)) return wrong_size();
       std::atomic_thread_fence(std::memory_order_seq_cst);
       return Outcome::kProgress;
     }
     case pm4::kEventWrite:
       return takes(1, 3) ? event_write(body) : wrong_size();
     case pm4::kEventWriteEop:
-      if (!gfx8) break;
+      if (!dialect.has_event_write_eop) break;
       return takes(5, 5) ? event_write_eop(body) : wrong_size();
     case pm4::kReleaseMem:
-      return takes(gfx8 ? 6 : 7, gfx8 ? 6 : 7) ? release_mem(body) : wrong_size();
+      return takes(dialect.release_mem_dwords, dialect.release_mem_dwords) ? release_mem(body) : wrong_size();
     case pm4::kDmaData:
       return takes(6, 6) ? dma_data(body) : wrong_size();
     case pm4::kAtomicMem:
@@ -160,13 +159,13 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
     case pm4::kCondExec:
       return takes(4, 4) ? cond_exec(body) : wrong_size();
     case pm4::kPredExec:
-      if (gfx8) break;
+      if (!dialect.has_pred_exec) break;
       if (!takes(1, 1)) return wrong_size();
       // A mask of dies; there is one, number 0.
       if ((body[0] >> 24 & 1) == 0) skip_ = body[0] & 0x3fff;
       return Outcome::kProgress;
     case pm4::kSetShRegIndex:
-      if (queue_.generation() != Generation::kGfx10) break;
+      if (!dialect.has_set_sh_reg_index) break;
       [[fallthrough]];
     case pm4::kSetShReg:
       if (!takes(2, 0x400)) return wrong_size();
@@ -341,8 +340,8 @@ Outcome Pm4Interpreter::event_write(std::span<const uint32_t> body) {
 
 Outcome Pm4Interpreter::release_mem(std::span<const uint32_t> body) {
   const uint32_t event = body[0] & 0x3f, index = body[0] >> 8 & 0xf;
-  const bool gfx8 = queue_.generation() == Generation::kGfx8;
-  if (gfx8 && index == pm4::kEventIndexAql) {
+  const Dialect& dialect = queue_.dialect();
+  if (dialect.has_pm4_in_slots && index == pm4::kEventIndexAql) {
     if (queue_.running_dispatches() != 0) return Outcome::kAsleep;
     released_slot_ = true;
     return Outcome::kProgress;
@@ -355,7 +354,7 @@ Outcome Pm4Interpreter::release_mem(std::span<const uint32_t> body) {
     return fail(fmt::format("RELEASE_MEM of event {:#04x}", event));
   }
   if ((body[1] >> 16 & 3) > 1) return fail(fmt::format("RELEASE_MEM to destination {}", body[1] >> 16 & 3));
-  const uint32_t context_id = gfx8 ? body[4] & 0x0fffffff : body[6];
+  const uint32_t context_id = dialect.release_mem_dwords == 7 ? body[6] : body[4] & 0x0fffffff;
   return end_of_pipe("RELEASE_MEM", pm4::address(body[2], body[3]), body[1] >> 29,
                      pm4::address(body[4], body[5]), body[1] >> 24 & 7, context_id);
 }
@@ -398,7 +397,7 @@ Outcome Pm4Interpreter::end_of_pipe(std::string_view packet, uint64_t va, uint32
 Outcome Pm4Interpreter::dma_data(std::span<const uint32_t> body) {
   const uint32_t from = body[0] >> 29 & 3, to = body[0] >> 20 & 3;
   const uint32_t command = body[5];
-  const uint32_t byte_mask = queue_.generation() == Generation::kGfx8 ? 0x1fffff : 0x3ffffff;
+  const uint32_t byte_mask = queue_.dialect().dma_data_byte_mask;
   if (to != 0 && to != 3) return fail(fmt::format("DMA_DATA to destination {}", to));
   if (from == 1) return fail("DMA_DATA from GDS");
   // Bits 29:26: registers rather than memory, or addresses that do not move.
@@ -464,8 +463,8 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
   launch.entry_va = pm4::address(compute_register(pm4::kPgmLo), compute_register(pm4::kPgmHi) & 0xff) << 8;
   launch.pgm_rsrc1 = compute_register(pm4::kPgmRsrc1);
   launch.pgm_rsrc2 = compute_register(pm4::kPgmRsrc2);
-  launch.pgm_rsrc3 = queue_.generation() == Generation::kGfx10 ? compute_register(pm4::kPgmRsrc3) : 0;
-  launch.wave_size = queue_.generation() == Generation::kGfx10 && (initiator & pm4::kWave32) != 0 ? 32 : 64;
+  launch.pgm_rsrc3 = queue_.dialect().has_rsrc3 ? compute_register(pm4::kPgmRsrc3) : 0;
+  launch.wave_size = queue_.dialect().has_wave32 && (initiator & pm4::kWave32) != 0 ? 32 : 64;
   uint64_t work_items = 1;
   for (uint32_t i = 0; i < 3; ++i) {
     const uint32_t size = compute_register(pm4::kNumThreadX + i) & 0xffff;
@@ -491,7 +490,7 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
   launch.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
   launch.scratch_bytes = uint64_t{launch.scratch_waves} * launch.scratch_wave_bytes;
   launch.private_bytes = launch.scratch_wave_bytes / launch.wave_size;
-  const bool from_base = queue_.generation() == Generation::kGfx8;
+  const bool from_base = queue_.dialect().scratch_counts_from_base;
   if (from_base) launch.scratch_base = queue_.context_.scratch_base.load(std::memory_order_relaxed);
   if (launch.scratch_bytes != 0) {
     launch.scratch_va = from_base ? launch.scratch_base

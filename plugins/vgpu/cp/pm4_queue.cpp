@@ -19,7 +19,7 @@ void Pm4Queue::ring(uint64_t value) noexcept {
 }
 
 bool Pm4Queue::read_write_pointer() {
-  if (generation() == Generation::kGfx8) {
+  if (!dialect().has_wide_indices) {
     uint32_t value = 0;
     if (!memory_.load(config_.write_pointer_va, value)) return false;
     if (value != 0) ring(value);
@@ -38,13 +38,13 @@ bool Pm4Queue::ready() const {
   const uint64_t rung = rung_.load(std::memory_order_acquire);
   if (starved_ && rung == starved_at_) return false;
   const uint64_t position = interpreter_.ring_position();
-  return generation() == Generation::kGfx8 ? ((rung - position) & (ring_dwords() - 1)) != 0 : rung > position;
+  return dialect().has_wide_indices ? rung > position : ((rung - position) & (ring_dwords() - 1)) != 0;
 }
 
 Outcome Pm4Queue::run(uint32_t budget) {
   for (Finished& finished : take_finished()) {
     if (finished.result.kind == DispatchResult::Kind::kFault) {
-      stop_fault(finished.result.fault, finished.result.reason);
+      stop_fault_of_kernel(finished.result.fault, finished.result.reason);
     } else if (finished.result.kind == DispatchResult::Kind::kError) {
       stop(fmt::format("a dispatch failed: {}", finished.result.reason));
     }
@@ -53,7 +53,7 @@ Outcome Pm4Queue::run(uint32_t budget) {
   const uint64_t rung = rung_.load(std::memory_order_acquire);
   const uint64_t position = interpreter_.ring_position();
   uint64_t end = std::max(rung, position);  // rings that go back are ignored
-  if (generation() == Generation::kGfx8) end = position + ((rung - position) & (ring_dwords() - 1));
+  if (!dialect().has_wide_indices) end = position + ((rung - position) & (ring_dwords() - 1));
   if (end - position > ring_dwords()) {
     stop(fmt::format("write index {} is more than a ring ahead of the read index {}", rung, position));
     return Outcome::kStopped;

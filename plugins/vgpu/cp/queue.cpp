@@ -31,7 +31,7 @@ void Queue::take_doorbell() noexcept {
     if (const uint64_t value = bell_->take(); value != Bell::kNone) ring_from_slot(value);
   }
   if (config_.doorbell == nullptr) return;
-  if (generation() == Generation::kGfx8) {
+  if (!dialect().has_wide_indices) {
     std::atomic_ref<uint32_t> slot(*static_cast<uint32_t*>(config_.doorbell));
     if (slot.load(std::memory_order_relaxed) == UINT32_MAX) return;
     ring_from_slot(slot.exchange(UINT32_MAX, std::memory_order_acq_rel));
@@ -45,7 +45,7 @@ void Queue::take_doorbell() noexcept {
 bool Queue::is_rung() const noexcept {
   if (bell_ != nullptr && bell_->rung()) return true;
   if (config_.doorbell == nullptr) return false;
-  if (generation() == Generation::kGfx8) {
+  if (!dialect().has_wide_indices) {
     return std::atomic_ref(*static_cast<uint32_t*>(config_.doorbell)).load(std::memory_order_relaxed) !=
            UINT32_MAX;
   }
@@ -59,15 +59,20 @@ void Queue::stop(std::string reason) {
   reason_ = std::move(reason);
 }
 
-void Queue::stop_fault(const VmFault& fault, std::string_view what) {
+void Queue::stop_fault_of_kernel(const VmFault& fault, std::string report) {
   if (stopped_) return;
-  static constexpr std::string_view kReasons[] = {"", "not mapped", "read-only", "not executable"};
-  static constexpr std::string_view kAccesses[] = {"read", "write", "fetch"};
   faulted_ = true;
   fault_ = fault;
   fault_.queue_id = id();
-  stop(fmt::format("memory fault: {} at {:#x} ({}), {}", kAccesses[static_cast<unsigned>(fault.access)],
-                   fault.va, kReasons[static_cast<unsigned>(fault.reason)], what));
+  stop(std::move(report));
+}
+
+void Queue::stop_fault(const VmFault& fault, std::string_view what) {
+  static constexpr std::string_view kReasons[] = {"", "not mapped", "read-only", "not executable"};
+  static constexpr std::string_view kAccesses[] = {"read", "write", "fetch"};
+  stop_fault_of_kernel(
+      fault, fmt::format("memory fault: {} at {:#x} ({}), {}", kAccesses[static_cast<unsigned>(fault.access)],
+                         fault.va, kReasons[static_cast<unsigned>(fault.reason)], what));
 }
 
 void Queue::tell() {

@@ -18,28 +18,22 @@
 
 #include "plugins/vgpu/cp/bell.hpp"
 #include "plugins/vgpu/cp/command_processor.hpp"
+#include "plugins/vgpu/cp/dialect.hpp"
 #include "plugins/vgpu/cp/gpu_memory.hpp"
 
 namespace rigel::vgpu {
 
-enum class Generation : uint8_t { kGfx8, kGfx9, kGfx10 };
-
-constexpr Generation generation_of(uint32_t gfx_target_version) {
-  if (gfx_target_version >= 100000) return Generation::kGfx10;
-  return gfx_target_version >= 90000 ? Generation::kGfx9 : Generation::kGfx8;
-}
-
 /// What queues share of the device that they are part of.
 struct QueueContext {
   DeviceConfig config;
-  Generation generation;
+  const Dialect& dialect;
   DeviceBus& bus;
   DispatchSink& sink;
   std::atomic<uint64_t> scratch_base{0};
 
   QueueContext(const DeviceConfig& device, DeviceBus& device_bus, DispatchSink& device_sink)
       : config(device),
-        generation(generation_of(device.gfx_target_version)),
+        dialect(*find_dialect(device.gfx_target_version)),
         bus(device_bus),
         sink(device_sink) {}
 };
@@ -116,6 +110,8 @@ class Queue {
   void interrupt(InterruptSource source, uint32_t context_id) { interrupts_.push_back({source, context_id}); }
   void stop(std::string reason);
   void stop_fault(const VmFault& fault, std::string_view what);
+  /// `report` says it all.
+  void stop_fault_of_kernel(const VmFault& fault, std::string report);
   Outcome fault_here(std::string_view what) {
     stop_fault(memory_.fault(), what);
     return Outcome::kStopped;
@@ -130,7 +126,7 @@ class Queue {
     trace_line(topic, fmt::format(format, std::forward<Args>(args)...));
   }
 
-  Generation generation() const { return context_.generation; }
+  const Dialect& dialect() const { return context_.dialect; }
 
   QueueContext& context_;
   QueueConfig config_;

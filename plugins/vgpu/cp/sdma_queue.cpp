@@ -12,29 +12,20 @@ namespace {
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 constexpr uint64_t kRowBytes = 256;  // what a row of a window costs at least
 
-// gfx90a and gfx10.3 on count up to a gigabyte in one packet, others four megabytes.
-constexpr uint32_t copy_count_mask(uint32_t gfx_target_version) {
-  const bool wide =
-      gfx_target_version >= 100300 ||
-      (gfx_target_version >= 90010 && gfx_target_version != 90012 && gfx_target_version < 100000);
-  return wide ? 0x3fffffff : 0x3fffff;
-}
-
 uint64_t address(const std::array<uint32_t, sdma::kMaxFixedDwords>& words, size_t at) {
   return uint64_t{words[at + 1]} << 32 | words[at];
 }
 
 }  // namespace
 
-SdmaQueue::SdmaQueue(QueueContext& context, const QueueConfig& config)
-    : Queue(context, config), count_mask_(copy_count_mask(context.config.gfx_target_version)) {}
+SdmaQueue::SdmaQueue(QueueContext& context, const QueueConfig& config) : Queue(context, config) {}
 
 void SdmaQueue::ring(uint64_t value) noexcept {
   rung_.store(value, std::memory_order_release);
 }
 
 bool SdmaQueue::read_write_pointer() {
-  if (version3()) {
+  if (!dialect().has_wide_indices) {
     uint32_t value = 0;
     if (!memory_.load(config_.write_pointer_va, value)) return false;
     if (value != 0) ring(value);
@@ -51,14 +42,14 @@ bool SdmaQueue::ready() const {
   if (in_buffer_ || more_) return true;
   const uint64_t rung = rung_.load(std::memory_order_acquire);
   if (starved_ && rung == starved_at_) return false;
-  return version3() ? ((rung - position_) & (config_.ring_bytes - 1)) != 0 : rung > position_;
+  return dialect().has_wide_indices ? rung > position_ : ((rung - position_) & (config_.ring_bytes - 1)) != 0;
 }
 
 Outcome SdmaQueue::run(uint32_t budget) {
   if (stopped()) return Outcome::kStopped;
   const uint64_t rung = rung_.load(std::memory_order_acquire);
-  limit_ =
-      version3() ? position_ + ((rung - position_) & (config_.ring_bytes - 1)) : std::max(rung, position_);
+  limit_ = dialect().has_wide_indices ? std::max(rung, position_)
+                                      : position_ + ((rung - position_) & (config_.ring_bytes - 1));
   if (limit_ - position_ > config_.ring_bytes || limit_ % 4 != 0) {
     return fail(
         fmt::format("write index {:#x} does not follow from the read index {:#x} in a ring of {:#x} bytes",
@@ -81,7 +72,7 @@ Outcome SdmaQueue::run(uint32_t budget) {
 bool SdmaQueue::report_read_pointer() {
   if (position_ == reported_ || config_.read_pointer_va == 0) return true;
   reported_ = position_;
-  if (!version3()) return memory_.store<uint64_t>(config_.read_pointer_va, position_);
+  if (dialect().has_wide_indices) return memory_.store<uint64_t>(config_.read_pointer_va, position_);
   return memory_.store<uint32_t>(config_.read_pointer_va,
                                  static_cast<uint32_t>(position_ & (config_.ring_bytes - 1)));
 }
@@ -144,9 +135,9 @@ uint32_t SdmaQueue::packet_dwords(uint32_t header) const {
     case sdma::kTimestampGetGlobal:
       return 3;
     case sdma::kDummyTrap:
-      return version3() ? 0 : 2;
+      return dialect().sdma_has_dummy_trap ? 2 : 0;
     case sdma::kGcr:
-      return generation() == Generation::kGfx10 ? 5 : 0;
+      return dialect().sdma_has_cache_policies ? 5 : 0;
     default:
       return 0;
   }
@@ -172,7 +163,7 @@ Outcome SdmaQueue::run_packet() {
   tail_dwords_ = 0;
   if (code == sdma::kNop) tail_dwords_ = words[0] >> 16 & 0x3fff;
   if (code == sdma::kWriteLinear) {
-    tail_dwords_ = version3() ? words[3] & 0x3fffff : (words[3] & 0xfffff) + 1;
+    tail_dwords_ = dialect().sdma_counts_less_one ? (words[3] & 0xfffff) + 1 : words[3] & 0x3fffff;
   }
   if (fixed + tail_dwords_ > left) {
     // A packet that can never fit would keep the queue waiting in silence.
@@ -236,12 +227,15 @@ Outcome SdmaQueue::execute(const Words& words, uint32_t code) {
   }
 }
 
+uint64_t SdmaQueue::copied_bytes(const Words& words) const {
+  return uint64_t{words[1] & dialect().sdma_count_mask} + (dialect().sdma_counts_less_one ? 1 : 0);
+}
+
 Outcome SdmaQueue::copy_linear(const Words& words) {
-  // From version 5 on these bits are a cache policy.
-  if (generation() != Generation::kGfx10 && (words[2] & 0x03030000) != 0) {
+  if (!dialect().sdma_has_cache_policies && (words[2] & 0x03030000) != 0) {
     return fail(fmt::format("COPY_LINEAR with endian swap {:#010x}", words[2]));
   }
-  const uint64_t bytes = uint64_t{words[1] & count_mask_} + (version3() ? 0 : 1);
+  const uint64_t bytes = copied_bytes(words);
   const uint64_t piece = std::min(bytes - done_, kPieceBytes);
   const uint64_t from = address(words, 3) + done_;
   if (!memory_.copy(address(words, 5) + done_, from, piece)) return memory_fault(sdma::kCopyLinear);
@@ -254,7 +248,7 @@ Outcome SdmaQueue::copy_linear(const Words& words) {
 }
 
 Outcome SdmaQueue::copy_sub_window(const Words& words) {
-  if (generation() != Generation::kGfx10 && (words[12] & 0x03030000) != 0) {
+  if (!dialect().sdma_has_cache_policies && (words[12] & 0x03030000) != 0) {
     return fail(fmt::format("COPY_LINEAR_SUB_WINDOW with endian swap {:#010x}", words[12]));
   }
   const uint32_t element = words[0] >> 29;
@@ -264,7 +258,8 @@ Outcome SdmaQueue::copy_sub_window(const Words& words) {
   };
   const auto side = [&](size_t at) {
     const uint64_t x = words[at + 2] & 0x3fff, y = words[at + 2] >> 16 & 0x3fff, z = words[at + 3] & 0x7ff;
-    const uint64_t pitch = uint64_t{version3() ? words[at + 3] >> 16 & 0x3fff : words[at + 3] >> 13} + 1;
+    const uint64_t pitch =
+        uint64_t{dialect().sdma_has_wide_pitch ? words[at + 3] >> 13 : words[at + 3] >> 16 & 0x3fff} + 1;
     const uint64_t slice = uint64_t{words[at + 4] & 0xfffffff} + 1;
     return Side{address(words, at) + ((z * slice + y * pitch + x) << element), pitch << element,
                 slice << element};
@@ -285,7 +280,7 @@ Outcome SdmaQueue::copy_sub_window(const Words& words) {
 }
 
 Outcome SdmaQueue::write_linear(const Words& words) {
-  if ((words[3] >> 24 & 3) != 0 && generation() != Generation::kGfx10) {
+  if ((words[3] >> 24 & 3) != 0 && !dialect().sdma_has_cache_policies) {
     return fail(fmt::format("WRITE_LINEAR with endian swap {:#010x}", words[3]));
   }
   const uint64_t to = address(words, 1);
@@ -308,9 +303,9 @@ Outcome SdmaQueue::const_fill(const Words& words) {
   uint32_t pattern = words[3];
   if (size == 0) pattern = (pattern & 0xff) * 0x01010101u;
   if (size == 1) pattern = (pattern & 0xffff) * 0x00010001u;
-  // Versions 4 and 5 count one less; low bits that do not make a whole element are ignored on all.
-  const uint64_t count = words[4] & count_mask_;
-  const uint64_t bytes = ((count >> size) + (version3() ? 0 : 1)) << size;
+  // Low bits that do not make a whole element are ignored on all.
+  const uint64_t count = words[4] & dialect().sdma_count_mask;
+  const uint64_t bytes = ((count >> size) + (dialect().sdma_counts_less_one ? 1 : 0)) << size;
   const uint64_t piece = std::min(bytes - done_, kPieceBytes);
   if (!memory_.fill(address(words, 1) + done_, pattern, piece)) return memory_fault(sdma::kConstFill);
   done_ += piece;
@@ -366,7 +361,7 @@ void SdmaQueue::describe(const Words& words, uint32_t code, uint64_t dwords) {
   switch (code) {
     case sdma::kCopyLinear:
       trace(TraceTopic::kSdma, "{} {:#x} -> {:#x}, {:#x} bytes", name, address(words, 3), address(words, 5),
-            uint64_t{words[1] & count_mask_} + (version3() ? 0 : 1));
+            copied_bytes(words));
       break;
     case sdma::kConstFill:
       trace(TraceTopic::kSdma, "{} {:#x} with {:#010x}, count {:#x}", name, address(words, 1), words[3],

@@ -44,9 +44,8 @@ class SdmaQueue final : public Queue {
   Outcome memory_fault(uint32_t code);
   void describe(const Words& words, uint32_t code, uint64_t dwords);
 
-  bool version3() const { return generation() == Generation::kGfx8; }
+  uint64_t copied_bytes(const Words& words) const;  // by COPY_LINEAR
 
-  const uint32_t count_mask_;  // of COPY_LINEAR
   std::atomic<uint64_t> rung_{0};
   uint64_t position_ = 0;  // bytes, counting up on all versions
   uint64_t limit_ = 0;

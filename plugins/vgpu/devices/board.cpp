@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -142,6 +144,10 @@ Board read(const json& value) {
   } else {
     board.gfx_target_version = root.number<uint32_t>("gfx_target_version", kFirst, kLast);
   }
+  if (isa::chip_bit(board.target()) == 0) {
+    root.fail(root.has("executes") ? "executes" : "gfx_target_version",
+              fmt::format("is {}, which is no chip whose code can be executed", board.gfx_target_version));
+  }
 
   ObjectReader pci = root.object("pci");
   board.pci.vendor_id = pci.number<uint32_t>("vendor_id", 1, 0xffff);
@@ -221,6 +227,22 @@ Board read(const json& value) {
   return board;
 }
 
+// How many letters have to be put in, taken out or changed to make one of the other, whatever their case.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const bool same = std::tolower(static_cast<unsigned char>(a[i])) == b[j];
+      const size_t changed = diagonal + (same ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row[b.size()];
+}
+
 }  // namespace
 
 std::string Board::gfx_name() const {
@@ -288,10 +310,17 @@ std::vector<BoardOr> boards_in_path() {
 
 BoardOr find_board(std::string_view what) {
   if (what.find('/') != what.npos || what.ends_with(".json")) return read_board_file(std::string(what));
-  std::string known;
+  std::string known, closest;
+  size_t distance = 3;  // further off is another word, not a mistyped one
   const auto is_it = [&](const BoardOr& board) {
     if (!board || board->name == what || board->gfx_name() == what) return true;
     known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", board->name, board->gfx_name());
+    for (const std::string& name : {board->name, board->gfx_name()}) {
+      if (const size_t mistakes = edit_distance(what, name); mistakes < distance) {
+        distance = mistakes;
+        closest = name;
+      }
+    }
     return false;
   };
   for (BoardOr& board : boards_in_path()) {
@@ -301,8 +330,9 @@ BoardOr find_board(std::string_view what) {
     BoardOr board = read_board(file.json, fmt::format("{}.json", file.name));
     if (is_it(board)) return board;
   }
-  return tl::unexpected(
-      fmt::format("no board \"{}\": there are {}, or the path of a .json file", what, known));
+  return tl::unexpected(fmt::format("no board \"{}\"{}: there are {}, or the path of a .json file", what,
+                                    closest.empty() ? "" : fmt::format(" (did you mean {}?)", closest),
+                                    known));
 }
 
 }  // namespace rigel::vgpu

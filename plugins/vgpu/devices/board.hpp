@@ -15,6 +15,8 @@
 
 #include <tl/expected.hpp>
 
+#include "plugins/vgpu/isa/target.hpp"
+
 namespace rigel::vgpu {
 
 struct Cache {
@@ -77,6 +79,11 @@ struct Board {
   uint32_t gfx_major() const { return gfx_target_version / 10000; }
   uint32_t gfx_minor() const { return gfx_target_version / 100 % 100; }
   uint32_t gfx_stepping() const { return gfx_target_version % 100; }
+  /// The chip whose code it executes; read_board() refuses boards of chips that are not known.
+  isa::Target target() const {
+    return {static_cast<uint8_t>(gfx_major()), static_cast<uint8_t>(gfx_minor()),
+            static_cast<uint8_t>(gfx_stepping())};
+  }
   uint32_t shown_version() const { return announced_version != 0 ? announced_version : gfx_target_version; }
   /// "gfx900", of the version that is shown; the stepping is hexadecimal.
   std::string gfx_name() const;

@@ -78,6 +78,8 @@ TEST(BoardSchema, OnlyAChipThatIsMadeUpHasAnyVersion) {
   auto json = vega10();
   json["gfx_target_version"] = 110900;
   EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version"));
+  json["gfx_target_version"] = 90402;
+  EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version: is 90402, which is no chip"));
   json["executes"] = 110900;
   EXPECT_THAT(error_of(json), HasSubstr("executes"));
 }
@@ -87,6 +89,14 @@ TEST(Board, WhatIsNotThereIsNamedWithWhatIs) {
   ASSERT_FALSE(board);
   EXPECT_THAT(board.error(), HasSubstr("gfx9999"));
   EXPECT_THAT(board.error(), HasSubstr("vega20 (gfx906)"));
+}
+
+TEST(Board, AMistypedNameIsAnsweredWithTheOneThatIsMeant) {
+  EXPECT_THAT(find_board("gfx916").error(), HasSubstr("did you mean gfx906?"));
+  EXPECT_THAT(find_board("Vega20").error(), HasSubstr("did you mean vega20?"));
+  EXPECT_THAT(find_board("navi_21").error(), HasSubstr("did you mean navi21?"));
+  EXPECT_THAT(find_board("polaris").error(), HasSubstr("did you mean polaris10?"));
+  EXPECT_THAT(find_board("geforce").error(), testing::Not(HasSubstr("did you mean")));
 }
 
 // The sizes that ROCr's thunk computes for these chips; the driver rejects queues that bring others.

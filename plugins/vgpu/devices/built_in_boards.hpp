@@ -11,6 +11,6 @@ struct BuiltInBoard {
   std::string_view json;
 };
 
-extern const std::array<BuiltInBoard, 7> kBuiltInBoards;
+extern const std::array<BuiltInBoard, 16> kBuiltInBoards;
 
 }  // namespace rigel::vgpu

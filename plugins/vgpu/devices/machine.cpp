@@ -84,6 +84,7 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
     if (machine.gpus.size() == kMaxGpus) return tl::unexpected(fmt::format("at most {} boards", kMaxGpus));
     const auto index = static_cast<uint32_t>(machine.gpus.size());
     gpu->node = index + 1;
+    gpu->card_minor = index;
     gpu->render_minor = kFirstRenderMinor + index;
     gpu->location_id = (3 + index * 3) << 8;
     gpu->unique_id = 0x5247000000000000 | uint64_t{gpu->board.pci.device_id} << 16 | (index + 1);

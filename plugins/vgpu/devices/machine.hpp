@@ -24,6 +24,7 @@ struct Gpu {
   bool large_bar = true;
   uint32_t node = 0;          ///< Topology node; node 0 is the CPU.
   uint32_t gpu_id = 0;        ///< 16 bits, as amdkfd derives them from where the board sits.
+  uint32_t card_minor = 0;    ///< /dev/dri/card<minor>
   uint32_t render_minor = 0;  ///< /dev/dri/renderD<minor>
   uint32_t location_id = 0;   ///< PCI bus << 8 | device << 3 | function
   uint64_t unique_id = 0;
@@ -35,6 +36,9 @@ struct Machine {
   std::vector<Gpu> gpus;
   PeerLink peers = PeerLink::kPcie;
 };
+
+/// What a machine has if nobody says what.
+constexpr const char* kDefaultGpus = "gfx900";
 
 using MachineOr = tl::expected<Machine, std::string>;
 

@@ -42,6 +42,9 @@ class Core {
   };
   virtual TrapHandler trap_handler() = 0;
 
+  /// A wave takes trap `id` at `pc`, with these lanes: it is in the hands of that handler now.
+  virtual void trap_taken(Wave&, uint32_t /*id*/, uint64_t /*pc*/, uint64_t /*exec*/) {}
+
   /// s_sendmsg(MSG_GET_DOORBELL): which doorbell the wave's queue has.
   virtual uint32_t doorbell_index(Wave&) { return 0; }
 

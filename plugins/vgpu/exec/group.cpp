@@ -80,6 +80,7 @@ void Group::end() {
 Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t turn) {
   executed_ = 0;
   Outcome outcome = Outcome::kFailed;
+  memory.lane_faults().clear();
   // Memory of the program may go away while a wave uses it. That ends its turn in the middle of an
   // instruction; handlers own nothing, nor does what is called here.
   if (!guarded([&] { outcome = run_waves(memory, environment, turn); },

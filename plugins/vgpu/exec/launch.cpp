@@ -17,19 +17,15 @@ namespace {
 uint32_t initial_mode(const Dispatch& dispatch, const isa::Target& target) {
   const uint32_t rsrc1 = dispatch.pgm_rsrc1;
   uint32_t mode = rsrc1 >> 12 & 0xff;
-  mode |= (rsrc1 >> 21 & 1) << 8;                          // DX10_CLAMP
-  mode |= (rsrc1 >> 23 & 1) << 9;                          // IEEE
-  mode |= (dispatch.pgm_rsrc2 >> 24 & 0x7f) << 12;         // EXCP_EN
-  if (target.major >= 9) mode |= (rsrc1 >> 26 & 1) << 23;  // FP16_OVFL
+  mode |= (rsrc1 >> 21 & 1) << 8;                                                 // DX10_CLAMP
+  mode |= (rsrc1 >> 23 & 1) << 9;                                                 // IEEE
+  mode |= (dispatch.pgm_rsrc2 >> 24 & 0x7f) << 12;                                // EXCP_EN
+  if (isa::traits_of(target).has_finite_halves) mode |= (rsrc1 >> 26 & 1) << 23;  // FP16_OVFL
   return mode;
 }
 
-bool packs_work_item_ids(const isa::Target& target) {
-  return target.major == 9 && target.minor == 0 && target.stepping == 10;
-}
-
 uint32_t allocated_vgprs(const Dispatch& dispatch, const isa::Target& target) {
-  const bool eights = dispatch.wave_size == 32 || packs_work_item_ids(target);
+  const bool eights = dispatch.wave_size == 32 || isa::traits_of(target).packs_work_item_ids;
   return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
 }
 
@@ -53,7 +49,9 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
     : device_(device), bus_(bus), dispatch_(dispatch), done_(std::move(done)), scratch_(std::move(scratch)) {
   layout_.wave_size = dispatch_.wave_size;
   layout_.vgprs = allocated_vgprs(dispatch_, device_.target);
-  id_rows_ = packs_work_item_ids(device_.target) ? 1 : std::min((dispatch_.pgm_rsrc2 >> 11 & 3) + 1, 3u);
+  id_rows_ = isa::traits_of(device_.target).packs_work_item_ids
+                 ? 1
+                 : std::min((dispatch_.pgm_rsrc2 >> 11 & 3) + 1, 3u);
   mode_ = initial_mode(dispatch_, device_.target);
   copy_lines_ = copy_lines;
 #if defined(__x86_64__)
@@ -87,7 +85,7 @@ std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) co
   return device_.shapes->get({.size = {size[0], size[1], size[2]},
                               .wave_size = layout_.wave_size,
                               .id_rows = id_rows_,
-                              .packed_ids = packs_work_item_ids(device_.target)});
+                              .packed_ids = isa::traits_of(device_.target).packs_work_item_ids});
 }
 
 // What is the same for all work-groups that this memory will be.
@@ -130,6 +128,25 @@ void Launch::start_whole(WorkGroup& group, uint64_t index) {
   start_waves(group, *full_, 1);
 }
 
+uint32_t Launch::group_size(const WorkGroup& group, int dimension) const {
+  const uint32_t whole = dispatch_.work_group_size[dimension];
+  const uint64_t first = uint64_t{group.id[dimension]} * whole;
+  return static_cast<uint32_t>(std::min<uint64_t>(whole, dispatch_.grid_size[dimension] - first));
+}
+
+WorkItems Launch::work_items(const WorkGroup& group, uint32_t wave) const {
+  WorkItems items;
+  for (int i = 0; i < 3; ++i) {
+    const auto place = static_cast<size_t>(i);
+    items.group[place] = group.id[i];
+    items.group_size[place] = dispatch_.work_group_size[i];
+    items.this_group_size[place] = group_size(group, i);
+  }
+  items.wave = wave;
+  items.wave_size = layout_.wave_size;
+  return items;
+}
+
 void Launch::start_group(WorkGroup& group, uint64_t index) {
   place_group(group, index);
   // At the far ends of the grid work-groups are smaller.
@@ -138,11 +155,7 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
   if (ragged_ && (group.id[0] + 1 == group_count_[0] || group.id[1] + 1 == group_count_[1] ||
                   group.id[2] + 1 == group_count_[2])) {
     uint32_t size[3];
-    for (int i = 0; i < 3; ++i) {
-      const uint64_t first = uint64_t{group.id[i]} * dispatch_.work_group_size[i];
-      size[i] = static_cast<uint32_t>(
-          std::min<uint64_t>(dispatch_.work_group_size[i], dispatch_.grid_size[i] - first));
-    }
+    for (int i = 0; i < 3; ++i) size[i] = group_size(group, i);
     if (!std::equal(size, size + 3, full_->key.size)) {
       smaller = shape_of(size);
       shape = smaller.get();
@@ -198,7 +211,7 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t cou
 
 uint32_t Launch::hardware_id(const Wave& wave) {
   const uint32_t w = wave.id_in_group, place = wave.group->place, unit = place % device_.compute_units;
-  if (device_.target.major >= 10) {
+  if (isa::traits_of(device_.target).has_wave_placement_ids) {
     return (w & 31) | (w & 3) << 8 | (unit & 15) << 10 | (unit >> 4 & 1) << 16 | (unit >> 5 & 3) << 18;
   }
   return (w & 15) | (w & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 3) << 13 | (place & 15) << 16 |
@@ -304,6 +317,25 @@ void Launch::send_interrupt(Wave&, uint32_t payload) {
 Core::TrapHandler Launch::trap_handler() {
   const DeviceBus::TrapHandler handler = bus_.trap_handler();
   return {handler.code_va, handler.data_va};
+}
+
+// A kernel that traps does so in many waves, of which one is enough to be told of. Trap 3 is a debugger's
+// (llvm.debugtrap): without one the wave goes on.
+void Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
+  constexpr uint32_t kDebugTrap = 3;
+  if (id == kDebugTrap || trap_state_.load(std::memory_order_relaxed) != kNoTrap) return;
+  const std::lock_guard lock(mutex_);
+  if (trap_state_.load(std::memory_order_relaxed) != kNoTrap) return;
+  trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group)};
+  trap_state_.store(kTrapNoted, std::memory_order_relaxed);
+}
+
+std::optional<Trap> Launch::take_trap() {
+  if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return std::nullopt;
+  trap_state_.store(kTrapTold, std::memory_order_relaxed);
+  return trap_;
 }
 
 uint64_t Launch::index_of(const WorkGroup& group) const {

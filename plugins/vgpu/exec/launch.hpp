@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "plugins/vgpu/cp/dispatch.hpp"
@@ -16,6 +17,8 @@
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/group_shape.hpp"
+#include "plugins/vgpu/exec/report/failure.hpp"
+#include "plugins/vgpu/exec/report/work_items.hpp"
 #include "plugins/vgpu/exec/scratch_slots.hpp"
 
 namespace rigel::vgpu::exec {
@@ -28,6 +31,7 @@ struct Device {
   uint32_t lds_bytes_per_compute_unit = 65536;
   SimdLevel level = SimdLevel::kBaseline;
   Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
+  bool native = true;        ///< Code may be compiled to native code, where that can be had.
   bool whole_groups = true;  ///< Work-groups may be executed by native code for all their waves at once.
   /// Shared by copies of this description, and so by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
@@ -83,6 +87,8 @@ class Launch final : public Core {
   /// Makes a work-group's memory one of this launch. `group.lds` and the waves' registers are set; `slots`
   /// are their slots of scratch, or null.
   void prepare_group(WorkGroup& group, const uint32_t* slots);
+  /// Who the lanes of a wave of such a work-group are.
+  WorkItems work_items(const WorkGroup& group, uint32_t wave) const;
   /// Gives a work-group's waves their initial registers.
   void start_group(WorkGroup& group, uint64_t index);
   /// Code that executes work-group `index` as a whole; null: it goes by waves. Inside a scope.
@@ -94,6 +100,9 @@ class Launch final : public Core {
   /// that has not ended, and the caller calls finish().
   bool fail(DispatchResult result);
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+
+  /// The first trap that a wave of it took, once: for whoever tells of it.
+  std::optional<Trap> take_trap();
 
   /// Work-groups are through. True if the last one is among them: the caller then calls finish().
   bool groups_ended(uint64_t count, uint64_t instructions);
@@ -107,6 +116,7 @@ class Launch final : public Core {
   void send_interrupt(Wave& wave, uint32_t payload) override;
   void invalidate_instructions(Wave& wave) override;
   TrapHandler trap_handler() override;
+  void trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) override;
   uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
   uint32_t hardware_id(const Wave& wave) override;
   uint32_t hardware_id2(const Wave& wave) override;
@@ -123,6 +133,8 @@ class Launch final : public Core {
 
   std::shared_ptr<const GroupShape> shape_of(const uint32_t (&size)[3]) const;
   uint64_t index_of(const WorkGroup& group) const;
+  /// At the far ends of the grid less than elsewhere.
+  uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
   void start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count);
 
@@ -150,6 +162,7 @@ class Launch final : public Core {
   DispatchResult result_;  // under mutex_
 
   std::vector<Range> returned_;  // under mutex_; see give_back()
+  std::optional<Trap> trap_;     // under mutex_; the first
 
   // What workers write all the time, a line of the cache apart from what they only read. (Not aligned to
   // lines: the allocator takes several times as long for memory that is.)
@@ -164,6 +177,8 @@ class Launch final : public Core {
   std::atomic<uint64_t> instructions_{0};
   [[maybe_unused]] Apart before_stopped_;
   std::atomic<bool> stopped_{false};
+  enum : uint8_t { kNoTrap, kTrapNoted, kTrapTold };
+  std::atomic<uint8_t> trap_state_{kNoTrap};
   std::atomic<bool> waits_{false};
   std::atomic<uint32_t> run_length_{kShortRun};
   std::atomic<bool> has_returned_{false};

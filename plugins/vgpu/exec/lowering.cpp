@@ -68,6 +68,7 @@ using Lower = Refusal (*)(const isa::Instruction&, LoweringContext&, Emitter&);
 struct Level {
   bool built = false;
   Lower parts[3] = {};
+  std::string_view why_not = {};
 };
 
 // By SimdLevel. Which are built is CMakeLists.txt's choice.
@@ -76,12 +77,12 @@ constexpr Level kLevels[] = {
 #if RIGEL_BUILDS_AVX2
     {true, {lower_scalar, simd_avx2::lower_vector, simd_avx2::lower_memory}},
 #else
-    {},
+    {false, {}, RIGEL_LEVEL_LEFT_OUT},
 #endif
 #if RIGEL_BUILDS_AVX512
     {true, {lower_scalar, simd_avx512::lower_vector, simd_avx512::lower_memory}},
 #else
-    {},
+    {false, {}, RIGEL_LEVEL_LEFT_OUT},
 #endif
 };
 
@@ -103,6 +104,13 @@ std::span<const SimdLevel> simd_levels() {
 
 SimdLevel best_simd_level() {
   return simd_levels().back();
+}
+
+std::string_view why_absent(SimdLevel level) {
+  const Level& built = kLevels[static_cast<size_t>(level)];
+  if (level > host_level()) return "this processor does not have the instructions of the level";
+  if (!built.built) return built.why_not;
+  return level > asked_level() ? "VGPU_SIMD names a lower level" : "";
 }
 
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {

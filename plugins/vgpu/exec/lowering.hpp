@@ -24,6 +24,7 @@
 #include "plugins/vgpu/exec/registers.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
 #include "plugins/vgpu/isa/target.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -86,6 +87,8 @@ struct LoweringContext {
   /// Nothing is executed after this instruction other than by a link or find_code(): lower_scalar() sets it
   /// for what always branches, ends the wave, or changes what code is translated for.
   bool ends_block = false;
+
+  const isa::Traits& traits() const { return isa::traits_of(target); }
 };
 
 /// Empty, or why the instruction cannot be executed: it becomes an illegal-instruction report that says so.
@@ -100,6 +103,10 @@ std::span<const SimdLevel> simd_levels();
 
 /// The last of them.
 SimdLevel best_simd_level();
+
+/// Why a level is none of them: left out by the build (CMakeLists.txt says why), not this processor's, or
+/// above the one that VGPU_SIMD names. Empty: it is one, or the build left it out without a word.
+std::string_view why_absent(SimdLevel level);
 
 Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 

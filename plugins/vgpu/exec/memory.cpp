@@ -106,6 +106,15 @@ uint64_t Memory::address_of(const std::byte* host) const {
   return extent->begin + static_cast<uint64_t>(host - extent->host);
 }
 
+std::optional<uint64_t> Memory::first_fault(uint64_t va, uint64_t bytes, Access access) {
+  while (bytes != 0) {
+    const Translation found = run(va, bytes, access);
+    if (found.host == nullptr) return va;
+    va += found.bytes, bytes -= found.bytes;
+  }
+  return std::nullopt;
+}
+
 bool Memory::read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access) {
   const GuestAccess guest;
   auto* out = static_cast<std::byte*>(to);

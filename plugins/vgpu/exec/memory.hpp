@@ -26,11 +26,25 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/memory_ops/pattern.hpp"
 
 namespace rigel::vgpu::exec {
+
+/// Which lanes of a wave could not do a vector access, and at which address each.
+struct LaneFaults {
+  uint64_t lanes = 0;
+  uint32_t bytes = 0;  ///< Of each lane's access; 0: unknown.
+  uint64_t va[64];     ///< The first byte that could not be accessed; only those of `lanes` count.
+
+  void clear() { lanes = 0, bytes = 0; }
+  void add(unsigned lane, uint64_t address) {
+    lanes |= uint64_t{1} << lane;
+    va[lane] = address;
+  }
+};
 
 class Memory {
  public:
@@ -105,6 +119,11 @@ class Memory {
 
   DeviceBus& bus() { return bus_; }
 
+  /// Of the wave that ran last, if an access of its lanes failed: whoever stops a wave for that fills it in.
+  LaneFaults& lane_faults() { return lane_faults_; }
+  /// The first byte of [va, va + bytes) that cannot be accessed; nothing if all can.
+  std::optional<uint64_t> first_fault(uint64_t va, uint64_t bytes, Access access);
+
   /// Where the lanes of this worker's waves go.
   Patterns& patterns() { return *patterns_; }
 
@@ -137,6 +156,7 @@ class Memory {
   std::array<Extent, kSites * kKinds> sites_;
   std::array<Extents, kKinds> extents_;
   std::unique_ptr<Patterns> patterns_ = std::make_unique<Patterns>();
+  LaneFaults lane_faults_;
 };
 
 }  // namespace rigel::vgpu::exec

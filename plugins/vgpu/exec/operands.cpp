@@ -114,7 +114,7 @@ PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instru
     return result;
   }
   if (operand.code == code::kNull) {
-    result.ok = context.target.family() == isa::Family::kGfx10;
+    result.ok = context.traits().has_null;
     result.place.is_constant = true;
     return result;
   }
@@ -137,7 +137,7 @@ PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instru
     case code::kSharedLimit:
     case code::kPrivateBase:
     case code::kPrivateLimit:
-      if (context.target.family() != isa::Family::kGfx8) handler = copy_aperture;
+      if (context.traits().has_aperture_operands) handler = copy_aperture;
       break;
     default:
       break;
@@ -161,7 +161,7 @@ bool destination_offset(const isa::Operand& operand, const LoweringContext& cont
   if (!operand.is_scalar_register()) return false;
   if (operand.code == code::kNull) {
     offset = scalar_offset(kSinkSlot);
-    return context.target.family() == isa::Family::kGfx10;
+    return context.traits().has_null;
   }
   offset = scalar_offset(operand.code);
   return true;

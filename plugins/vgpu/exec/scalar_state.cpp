@@ -7,7 +7,6 @@
 namespace rigel::vgpu::exec::scalar {
 namespace {
 
-using isa::Family;
 using isa::Op;
 using u32 = uint32_t;
 using u64 = uint64_t;
@@ -36,38 +35,12 @@ enum HardwareRegister : u32 {
   kShaderCycles = 29,
 };
 
-bool register_exists(u32 id, const isa::Target& target) {
-  const Family family = target.family();
-  if (id >= kMode && id <= kIbStatus) return id != kHwId || family != Family::kGfx10 || target.minor == 1;
-  switch (id) {
-    case kShMemBases:
-    case kTbaLo:
-    case kTbaHi:
-    case kTmaLo:
-    case kTmaHi:
-      return family != Family::kGfx8;
-    case kFlatScratchLo:
-    case kFlatScratchHi:
-      return family == Family::kGfx10;
-    case kXnackMask:
-      return family == Family::kGfx10 && target.minor == 1;
-    case kHwId1:
-    case kHwId2:
-      return family == Family::kGfx10;
-    case kShaderCycles:
-      return family == Family::kGfx10 && target.minor == 3;
-    default:
-      return false;
-  }
+bool register_exists(u32 id, const isa::Traits& traits) {
+  return id < 32 && (traits.hardware_registers >> id & 1) != 0;
 }
 
 // STATUS
 constexpr u32 kPrivileged = 1u << 5, kTrapEnable = 1u << 6, kHalted = 1u << 13;
-
-// The upper bits are of indexing, skipping and forks, which gfx10 does not have.
-constexpr u32 mode_bits(Family family) {
-  return family == Family::kGfx10 ? 0x07ffffff : ~0u;
-}
 
 u32 read_register(u32 id, Wave* wave, uint64_t exec) {
   const u32* const scalars = wave->scalars();
@@ -159,7 +132,7 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
   const u32 shift = instruction.simm16 >> 6 & 0x1f;
   const u32 width = (instruction.simm16 >> 11 & 0x1f) + 1;
   const u32 mask = width == 32 ? ~0u : (1u << width) - 1;
-  if (!register_exists(id, context.target)) return "a hardware register that this GPU does not have";
+  if (!register_exists(id, context.traits())) return "a hardware register that this GPU does not have";
   if (instruction.op == Op::s_getreg_b32) {
     uint32_t dst = 0;
     if (!destination_offset(instruction.dst[0], context, dst)) return "a destination that is no register";
@@ -183,7 +156,7 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
   MicroOp& op = out.emit(a.place.is_constant ? set_register<true> : set_register<false>);
   op.src[0] = a.place.source;
   op.src[1].constant = shift;
-  op.src[2].constant = id == kMode ? mask & mode_bits(context.target.family()) >> shift : mask;
+  op.src[2].constant = id == kMode ? mask & context.traits().mode_bits >> shift : mask;
   op.aux = id;
   if (id == kMode) emit_change_variant(instruction, context, out);
   return {};
@@ -239,7 +212,7 @@ Refusal lower_message(const isa::Instruction& instruction, const LoweringContext
     return {};
   }
   if (message == kSaveWave) return {};
-  if (message == kGetDoorbell && context.target.major >= 9) {
+  if (message == kGetDoorbell && context.traits().has_get_doorbell) {
     out.emit(get_doorbell);
     return {};
   }
@@ -272,8 +245,6 @@ void invalidate_instructions(const MicroOp* op, Wave* wave, std::byte* registers
 // Traps
 // ---------------------------------------------------------------------------------------------------
 
-constexpr u32 kTtmpGfx8 = 112, kTtmpGfx9 = 108;
-
 /// Whether a trap would be taken.
 bool takes_traps(const Wave& wave, const Core::TrapHandler& handler) {
   return handler.code_va != 0 && (wave.status & (kTrapEnable | kPrivileged)) == kTrapEnable;
@@ -294,11 +265,11 @@ const MicroOp* enter_trap_handler(const MicroOp* op, Wave* wave, std::byte* regi
 }
 
 void place_trap_registers(MicroOp& op, const LoweringContext& context) {
-  const bool gfx8 = context.target.family() == Family::kGfx8;
+  const isa::TrapRegisters& trap = context.traits().trap;
   op.imm = context.position + 1;
-  op.dst = scalar_offset(gfx8 ? kTtmpGfx8 : kTtmpGfx9);
-  op.dst2 = op.dst + (gfx8 ? 4 : 12) * 4;
-  op.src[0].constant = op.dst + (gfx8 ? 10 : 14) * 4;
+  op.dst = scalar_offset(trap.first);
+  op.dst2 = op.dst + trap.status * 4u;
+  op.src[0].constant = op.dst + trap.data * 4u;
 }
 
 // aux: the trap's number. Where no traps are taken it does nothing, by the manuals of RDNA3 and later; the
@@ -314,6 +285,7 @@ void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (!takes_traps(*wave, handler)) {
     RIGEL_NEXT(op + 1, wave, registers, exec);
   }
+  wave->core->trap_taken(*wave, op->aux, pc_of(op), exec);
   const MicroOp* const next =
       enter_trap_handler(op, wave, registers, exec, handler, pc_of(op), op->aux << 16);
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);

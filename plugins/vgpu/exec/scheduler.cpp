@@ -13,7 +13,7 @@
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
-#include "plugins/vgpu/exec/report.hpp"
+#include "plugins/vgpu/exec/report/failure.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -121,8 +121,12 @@ std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uin
 }
 
 std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
-  const CodeKey key{launch.dispatch().entry_va, device_.target,     launch.layout(), device_.level,
-                    device_.tracer != nullptr,  native::available()};
+  const CodeKey key{launch.dispatch().entry_va,
+                    device_.target,
+                    launch.layout(),
+                    device_.level,
+                    device_.tracer != nullptr,
+                    device_.native && native::available()};
   CodeKey wanted = key;
   wanted.target.wave32 = launch.layout().wave_size == 32;
   const TranslationScope scope(bus_);
@@ -362,7 +366,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   const LaunchPointer launch = group->shared_launch();
   Group::Outcome outcome = Group::Outcome::kEnded;
   uint64_t ended = 0, ended_instructions = 0;
-  DispatchResult failure;
+  Failure failure;
   Launch::Range range;  // work-groups that this worker is about to start
   {
     const Memory::Scope scope(executor.memory);
@@ -388,11 +392,12 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
       spent += cost;
       most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, launch->run_length()) : 1;
     }
-    if (outcome == Group::Outcome::kFailed) failure = describe_failure(*group, executor.memory);
+    if (outcome == Group::Outcome::kFailed) failure = examine_failure(*group, executor.memory);
   }
 
+  if (const auto trap = launch->take_trap()) bus_.warn(describe_trap(*trap, *launch, bus_));
   bool last = launch->groups_ended(ended, ended_instructions);
-  if (outcome == Group::Outcome::kFailed) stop_launch(launch, std::move(failure));
+  if (outcome == Group::Outcome::kFailed) stop_launch(launch, describe_failure(std::move(failure), bus_));
   if (!range.empty()) {
     if (launch->give_back(range)) {
       const std::lock_guard lock(mutex_);

@@ -6,9 +6,7 @@ namespace rigel::vgpu::exec {
 
 Device device_of(const Board& board) {
   Device device;
-  device.target.major = static_cast<uint8_t>(board.gfx_major());
-  device.target.minor = static_cast<uint8_t>(board.gfx_minor());
-  device.target.stepping = static_cast<uint8_t>(board.gfx_stepping());
+  device.target = board.target();
   device.compute_units = board.compute_units();
   device.waves_per_compute_unit = board.shader.simd_per_cu * board.shader.max_waves_per_simd;
   device.lds_bytes_per_compute_unit = board.shader.lds_kb * 1024;

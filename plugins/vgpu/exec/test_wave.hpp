@@ -28,24 +28,6 @@ inline isa::Target gfx(uint8_t major, uint8_t minor, uint8_t stepping, bool wave
   return target;
 }
 
-/// The levels that there is native code for.
-inline std::vector<SimdLevel> native_levels() {
-  std::vector<SimdLevel> levels;
-  for (const SimdLevel level : simd_levels()) {
-    if (native::available() && level != SimdLevel::kBaseline) levels.push_back(level);
-  }
-  return levels;
-}
-
-/// Names the tests of a suite of levels.
-struct LevelName {
-  template <class Info>
-  std::string operator()(const Info& info) const {
-    constexpr const char* kNames[] = {"baseline", "avx2", "avx512"};
-    return kNames[static_cast<size_t>(info.param)];
-  }
-};
-
 class TestWave final : public Core {
  public:
   explicit TestWave(isa::Target target, uint32_t wave_size = 64, uint32_t vgprs = 32,

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <memory>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 #include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {
 namespace {
@@ -184,6 +186,62 @@ INSTANTIATE_TEST_SUITE_P(Chips, IsaAgainstLlvm,
                                            "gfx90c", "gfx1010", "gfx1011", "gfx1012", "gfx1013", "gfx1030",
                                            "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
                          [](const auto& chip) { return chip.param; });
+
+/// A fact, and assembly that is accepted for the chips which have it and for no other.
+struct Claim {
+  const char* assembly;
+  bool (*holds)(const Traits& traits);
+};
+
+template <unsigned kId>
+bool has_register(const Traits& traits) {
+  return (traits.hardware_registers >> kId & 1) != 0;
+}
+
+constexpr Claim kClaims[] = {
+    {"s_mov_b32 s0, null", [](const Traits& t) { return t.has_null; }},
+    {"s_mov_b32 s0, src_shared_base", [](const Traits& t) { return t.has_aperture_operands; }},
+    {"v_cmpx_eq_u32_e64 s[0:1], v0, v1", [](const Traits& t) { return t.cmpx_writes_mask; }},
+    {"v_mov_b32_dpp v0, v1 wave_shl:1 row_mask:0xf bank_mask:0xf",
+     [](const Traits& t) { return t.dpp == DppControls::kWaveShifts; }},
+    {"v_mov_b32_dpp v0, v1 row_xmask:1 row_mask:0xf bank_mask:0xf",
+     [](const Traits& t) { return t.dpp == DppControls::kRowShares; }},
+    {"buffer_store_format_d16_xyzw v[0:1], off, s[4:7], s1", [](const Traits& t) { return t.packs_d16; }},
+    {"s_getreg_b32 s0, hwreg(HW_REG_FLAT_SCR_LO)", [](const Traits& t) { return t.flat_scratch_is_hidden; }},
+    {"s_sendmsg sendmsg(MSG_GET_DOORBELL)", [](const Traits& t) { return t.has_get_doorbell; }},
+    {"s_getreg_b32 s0, hwreg(HW_REG_SH_MEM_BASES)", has_register<15>},
+    {"s_getreg_b32 s0, hwreg(HW_REG_TBA_LO)", has_register<16>},
+    {"s_getreg_b32 s0, hwreg(HW_REG_XNACK_MASK)", has_register<22>},
+    {"s_getreg_b32 s0, hwreg(HW_REG_HW_ID1)", has_register<23>},
+    {"s_getreg_b32 s0, hwreg(HW_REG_SHADER_CYCLES)", has_register<29>},
+};
+
+TEST_P(IsaAgainstLlvm, AssemblesWhatTheTraitsClaim) {
+  const auto target = target_of(GetParam());
+  ASSERT_TRUE(target);
+  const Traits* const traits = find_traits(*target);
+  ASSERT_NE(traits, nullptr);
+  const std::string mc = tool("llvm-mc-19");
+  if (mc.empty()) GTEST_SKIP() << "no llvm-mc-19";
+  const Scratch scratch;
+  const std::string file = scratch.file("claims.s");
+  {
+    std::ofstream input(file);
+    for (const Claim& claim : kClaims) input << claim.assembly << '\n';
+  }
+  const std::string wave = target->major == 10 ? " -mattr=+wavefrontsize64" : "";
+  std::set<size_t> refused;  // lines, from 1 on
+  for (const std::string& line :
+       output_of(mc + " -triple=amdgcn -mcpu=" + GetParam() + wave + " -filetype=null " + file + " 2>&1")) {
+    if (line.starts_with(file + ":") && line.find(": error:") != std::string::npos) {
+      refused.insert(std::stoul(line.substr(file.size() + 1)));
+    }
+  }
+  EXPECT_LT(refused.size(), std::size(kClaims));
+  for (size_t i = 0; i != std::size(kClaims); ++i) {
+    EXPECT_EQ(kClaims[i].holds(*traits), !refused.contains(i + 1)) << kClaims[i].assembly;
+  }
+}
 
 /// Code objects inside a library: [target, bytes].
 std::vector<std::pair<std::string, std::string>> bundled_code(const std::string& file) {

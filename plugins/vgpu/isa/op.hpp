@@ -2,11 +2,11 @@
 // instruction (arithmetic) or the mnemonic (memory), without what says the encoding or the addressing mode.
 //
 // Where a name means different things on different generations, or different names the same:
-//   v_add_co_u32     adds and gives a carry: v_add_u32 on gfx8, v_add_co_u32 on gfx9 and gfx10; sub, subrev
-//   alike v_add_u32        adds, no carry: v_add_u32 on gfx9, v_add_nc_u32 on gfx10, absent on gfx8; sub,
-//   subrev alike v_add_i32, v_add_i16  adds signed, no carry: v_add_nc_i32, v_add_nc_i16 on gfx10; sub alike
-//   v_addc_u32       adds with carry in and out: v_addc_u32, v_addc_co_u32, v_add_co_ci_u32; subb, subbrev
-//   alike v_add_u16        VOP2 of gfx8 and gfx9; v_add_nc_u16 is VOP3 of gfx10, with op_sel; sub alike
+//   v_add_co_u32     adds, gives a carry: v_add_u32 on gfx8, v_add_co_u32 on gfx9, gfx10; sub, subrev alike
+//   v_add_u32        adds, no carry: v_add_u32 on gfx9, v_add_nc_u32 on gfx10, absent on gfx8; subs alike
+//   v_add_i32, _i16  add signed, no carry: v_add_nc_i32, v_add_nc_i16 on gfx10; v_sub alike
+//   v_addc_u32       adds with a carry: v_addc_u32, v_addc_co_u32, v_add_co_ci_u32; subb, subbrev alike
+//   v_add_u16        VOP2 of gfx8 and gfx9; v_add_nc_u16 is VOP3 of gfx10, with op_sel; v_sub alike
 //   v_mad_f16, v_mad_u16, v_mad_i16, v_fma_f16, v_div_fixup_f16, v_interp_p2_f16
 //                    of gfx9 and later, with op_sel, which leave the other half of the destination alone;
 //                    v_mad_legacy_f16 and so on are what gfx8 calls v_mad_f16: the upper half becomes zero

@@ -51,6 +51,7 @@ std::optional<Target> target_of(std::string_view name) {
   } else {
     return std::nullopt;
   }
+  if (chip_bit(target) == 0) return std::nullopt;
   return target;
 }
 

@@ -15,6 +15,7 @@ struct Target {
   uint8_t major = 9, minor = 0, stepping = 0;
   bool wave32 = false;  ///< How wide lane masks are: gfx10 has both; of a kernel, its descriptor says which.
 
+  /// The instruction set of a chip that chip_bit() knows; the decoder refuses others first.
   constexpr Family family() const {
     return major == 8 ? Family::kGfx8 : major == 9 ? Family::kGfx9 : Family::kGfx10;
   }
@@ -22,7 +23,7 @@ struct Target {
 };
 
 /// The target of a processor's name, "gfx906" or "gfx90a", features after a colon ("gfx906:xnack-") ignored.
-/// Nothing if it isn't of a family that is here.
+/// Nothing for a chip that is not here.
 std::optional<Target> target_of(std::string_view name);
 
 /// The processor's name, without features.

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "plugins/vgpu/isa/traits.hpp"
+
 namespace rigel::vgpu::isa {
 namespace {
 
@@ -18,10 +20,21 @@ TEST(IsaTarget, IsReadFromTheNameAndWrittenBack) {
 }
 
 TEST(IsaTarget, RefusesWhatIsNotHere) {
-  for (const char* text :
-       {"", "gfx", "gfx9", "gfx700", "gfx1100", "gfx1200", "gfx9x0", "sm_80", "gfx90z", "gfx10300"})
+  for (const char* text : {"", "gfx", "gfx9", "gfx700", "gfx1100", "gfx1200", "gfx9x0", "sm_80", "gfx90z",
+                           "gfx10300", "gfx804", "gfx1020"})
     EXPECT_FALSE(target_of(text)) << text;
   EXPECT_EQ(chip_bit({9, 4, 2}), 0u);
+}
+
+TEST(IsaTraits, AreThereForEveryChipOfTheTablesAndForNoOther) {
+  for (uint32_t bit = 1; bit != 0; bit <<= 1) {
+    const auto target = target_of_bit(bit);
+    if (!target) break;
+    EXPECT_NE(find_traits(*target), nullptr) << name(*target);
+  }
+  for (const Target& target : {Target{8, 0, 4}, Target{9, 4, 2}, Target{10, 2, 0}, Target{11, 0, 0}}) {
+    EXPECT_EQ(find_traits(target), nullptr) << name(target);
+  }
 }
 
 TEST(IsaOp, HasNamesAndFamilies) {

@@ -103,8 +103,7 @@ void Events::set_locked(Event& event) {
   if (++event.age == 0) event.age = 2;  // 0 means "no age"
   event.heard.clear();
   for (Waiter* waiter : event.waiters) {
-    const bool told = !event.heard.empty() && event.heard.back() == waiter->thread;
-    if (latecomers_ == Latecomers::kHear && !told) event.heard.push_back(waiter->thread);
+    note_heard(event, waiter->thread);
     waiter->activated = true;
     waiter->listed = false;
     waiter->wait->wake.notify_one();
@@ -137,6 +136,12 @@ Errno Events::reset(uint32_t id) {
   if (it == events_.end() || it->second->type != KFD_EVENT_SIGNAL) return EINVAL;
   it->second->signalled = false;
   return 0;
+}
+
+// Remembers that a thread knows of the event's last set, so that it is not woken for that set as a latecomer.
+void Events::note_heard(Event& event, Thread thread) const {
+  if (latecomers_ != Latecomers::kHear) return;
+  if (event.heard.empty() || event.heard.back() != thread) event.heard.push_back(thread);
 }
 
 // A set that has been had by others before this thread has waited. One that has come and gone before the
@@ -172,9 +177,10 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
     Waiter& waiter = waiters[i];
     // The caller's own words, before anything is consumed: an age that is not the event's was missed.
     waiter.has_age = event.type == KFD_EVENT_SIGNAL && events[i].last_event_age != 0;
-    const bool late = !waiter.has_age && hears_late(event, waiter.thread);
+    const bool late = hears_late(event, waiter.thread);
     const bool missed = waiter.has_age ? events[i].last_event_age != event.age : late;
-    if (late) event.heard.push_back(waiter.thread);
+    // With an age the thread either brings the last one or is told it now.
+    if (late) note_heard(event, waiter.thread);
     waiter.activated = event.signalled || missed;
     if (event.auto_reset && event.signalled) event.signalled = false;
   }

@@ -93,7 +93,7 @@ class Events {
     uint64_t age = 1;
     bool destroyed = false;
     std::vector<Waiter*> waiters;  // that are not activated
-    std::vector<Thread> heard;     // of the last set
+    std::vector<Thread> heard;     // who knows of the last set; kept only where latecomers hear
     kfd_memory_exception memory{};
     kfd_hw_exception hw{};
   };
@@ -109,6 +109,7 @@ class Events {
 
   void stop_waiting(Waiter& waiter);
   bool hears_late(const Event& event, Thread thread) const;
+  void note_heard(Event& event, Thread thread) const;
   static bool is_signal(uint32_t type) { return type == KFD_EVENT_SIGNAL || type == KFD_EVENT_DEBUG_EVENT; }
   std::atomic<uint64_t>* slot(uint32_t id) const;
   Errno make_page();

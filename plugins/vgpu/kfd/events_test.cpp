@@ -144,6 +144,33 @@ TEST(Events, ALatecomerHearsOfASetThatWokeOthers) {
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
 }
 
+TEST(Events, AThreadThatBroughtAnAgeIsNotWokenAgainForThatSet) {
+  Events events(Latecomers::kHear);
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  uint64_t age = 1;
+  for (int i = 0; i < 3; ++i) {
+    events.set(id);
+    EXPECT_EQ(result_on_another_thread(events, id), KFD_WAIT_COMPLETE) << "it is taken";
+    EXPECT_EQ(wait_for(events, id, 0, &age).result, KFD_WAIT_COMPLETE) << "the age that was brought is old";
+    EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT) << "the age has told of it";
+  }
+}
+
+TEST(Events, AThreadThatBringsTheLastAgeKnowsOfTheSet) {
+  Events events(Latecomers::kHear);
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  events.set(id);
+  uint64_t age = 1;
+  std::thread other([&] { EXPECT_EQ(wait_for(events, id, 0, &age).result, KFD_WAIT_COMPLETE); });
+  other.join();
+  // The other thread has handed the age over.
+  EXPECT_EQ(wait_for(events, id, 0, &age).result, KFD_WAIT_TIMEOUT);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
+  events.set(id);
+  EXPECT_EQ(result_on_another_thread(events, id), KFD_WAIT_COMPLETE);
+  EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE) << "a set of later is news";
+}
+
 // What stock ROCr does to end a queue, again and again: one thread sets an event for another and then waits
 // for it itself. The two answer each other in turns, so a wake-up that is lost leaves both asleep.
 TEST(Events, AThreadThatSetsAnEventAndWaitsForItDoesNotTakeItFromOthersIfLatecomersHear) {

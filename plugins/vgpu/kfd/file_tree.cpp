@@ -23,8 +23,8 @@ void FileTree::add_kfd(std::string path) {
   add(std::move(path), {.kind = FileNode::Kind::kKfd});
 }
 
-void FileTree::add_render_node(std::string path, uint32_t minor) {
-  add(std::move(path), {.kind = FileNode::Kind::kRenderNode, .minor = minor});
+void FileTree::add_drm_node(std::string path, uint32_t minor) {
+  add(std::move(path), {.kind = FileNode::Kind::kDrmNode, .minor = minor});
 }
 
 void FileTree::add_folder(std::string path) {

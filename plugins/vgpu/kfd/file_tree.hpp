@@ -16,17 +16,17 @@
 namespace rigel::vgpu {
 
 struct FileNode {
-  enum class Kind : uint8_t { kFile, kFolder, kKfd, kRenderNode };
+  enum class Kind : uint8_t { kFile, kFolder, kKfd, kDrmNode };
   Kind kind = Kind::kFile;
   std::string content{};  ///< Of a file.
-  uint32_t minor = 0;     ///< Of a render node.
+  uint32_t minor = 0;     ///< Of a DRM node: a card or a render node.
 };
 
 class FileTree {
  public:
   void add_file(std::string path, std::string content);
   void add_kfd(std::string path);
-  void add_render_node(std::string path, uint32_t minor);
+  void add_drm_node(std::string path, uint32_t minor);
   /// A folder that exists even if nothing is in it, and shows nothing else than what is in this tree.
   void add_folder(std::string path);
   /// What is said of `from` and below holds of `to` and below.

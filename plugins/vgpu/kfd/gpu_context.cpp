@@ -7,6 +7,7 @@
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
+#include "plugins/vgpu/kfd/process.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -105,10 +106,31 @@ GpuApertures GpuContext::apertures() const {
   return {lds, lds + k4GiB - 1, scratch, scratch + k4GiB - 1, kGpuVmBase, (uint64_t{1} << 40) - 1};
 }
 
-void GpuContext::unmap(uint64_t va, uint64_t bytes) {
-  table_.unmap(va, bytes);
+bool GpuContext::can_map(uint64_t va, uint64_t bytes) const {
+  constexpr uint64_t kPage = PageTable::kPageBytes;
+  const uint64_t limit = apertures().gpuvm_limit;
+  return bytes != 0 && va % kPage == 0 && bytes % kPage == 0 && va >= kPage && va <= limit &&
+         bytes - 1 <= limit - va;
+}
+
+void GpuContext::flush_translations() noexcept {
   epoch_.fetch_add(1, std::memory_order_acq_rel);
   scopes_.wait_until_quiet();
+}
+
+void GpuContext::unmap(uint64_t va, uint64_t bytes) {
+  table_.unmap(va, bytes);
+  flush_translations();
+}
+
+void GpuContext::remap(uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights) {
+  try {
+    if (table_.remap(va, bytes, host, rights) == PageTable::Kept::kValid) return;
+  } catch (...) {
+    flush_translations();
+    throw;
+  }
+  flush_translations();
 }
 
 ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::doorbells() {
@@ -259,6 +281,14 @@ void GpuContext::queue_stopped(uint32_t queue_id, std::string_view reason) noexc
 
 void GpuContext::warn(std::string_view what) noexcept {
   log_(LogCategory::kWarning, "gpu {} (node {}): {}", gpu_.board.name, gpu_.node, what);
+}
+
+std::string GpuContext::describe_address(uint64_t va) {
+  return process_ == nullptr ? std::string() : process_->describe_address(*this, va);
+}
+
+const void* GpuContext::code_objects() const noexcept {
+  return process_ == nullptr ? nullptr : process_->code_objects();
 }
 
 uint64_t GpuContext::gpu_clock() noexcept {

@@ -24,6 +24,7 @@
 namespace rigel::vgpu {
 
 class DoorbellWatch;
+class Process;
 
 /// Makes what runs the kernels of one GPU. The bus outlives it.
 using MakeShaderCores = std::unique_ptr<DispatchSink> (*)(const Gpu& gpu, DeviceBus& bus);
@@ -47,8 +48,12 @@ class GpuContext final : public DeviceBus {
   uint64_t drm_file() const { return drm_file_; }
   void set_drm_file(uint64_t id) { drm_file_ = id; }
   PageTable& table() { return table_; }
+  /// Whether [va, va + bytes) is pages of the GPU's address space.
+  bool can_map(uint64_t va, uint64_t bytes) const;
   /// Takes away [va, va + bytes) and waits until nobody uses it.
   void unmap(uint64_t va, uint64_t bytes);
+  /// See PageTable::remap; waits until nobody uses what was there, if that was more or something else.
+  void remap(uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
   uint64_t vram_used = 0;
 
   // Doorbells.
@@ -70,6 +75,8 @@ class GpuContext final : public DeviceBus {
   void note_queue(uint32_t queue_id, QueueNote note);
   void forget_queue(uint32_t queue_id);
   void set_trap_handler(TrapHandler handler);
+  /// Who knows all memory. Before the first queue.
+  void set_process(Process* process) { process_ = process; }
 
   // DeviceBus.
   Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
@@ -83,6 +90,8 @@ class GpuContext final : public DeviceBus {
   bool take_queue_error(uint32_t queue_id, QueueError error) noexcept override;
   void queue_stopped(uint32_t queue_id, std::string_view reason) noexcept override;
   void warn(std::string_view what) noexcept override;
+  std::string describe_address(uint64_t va) override;
+  const void* code_objects() const noexcept override;
   TrapHandler trap_handler() const noexcept override;
   uint32_t doorbell_index(uint32_t queue_id) noexcept override;
   uint64_t gpu_clock() noexcept override;
@@ -94,6 +103,7 @@ class GpuContext final : public DeviceBus {
  private:
   /// Copies to or from GPU memory, if all of it is there.
   bool read(uint64_t va, void* to, size_t bytes);
+  void flush_translations() noexcept;
 
   const Gpu& gpu_;
   const uint32_t index_;
@@ -103,6 +113,7 @@ class GpuContext final : public DeviceBus {
   const MakeShaderCores make_cores_;
   const bool threads_;
   const uint64_t seed_;
+  Process* process_ = nullptr;
 
   uint64_t drm_file_ = 0;
   PageTable table_;

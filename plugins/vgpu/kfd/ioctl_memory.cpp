@@ -56,6 +56,7 @@ ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& 
 Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_alloc_memory>(call);
   if (a.size == 0) return EINVAL;
+  a.flags &= ~MemoryObject::kNoHostAccess;  // bits without a meaning are ignored
   const std::lock_guard lock(process.memory_mutex_);
   const auto is_shared = [&](uint64_t address) {
     return process.svm_.overlaps(address / kPage, (address + a.size - 1) / kPage + 1);

@@ -84,6 +84,7 @@ Errno KfdIoctls::acquire_vm(Process& process, const IoctlCall& call) {
   if (gpu == nullptr || file->gpu_index != gpu->index()) return EINVAL;
   if (gpu->acquired()) return gpu->drm_file() == file->file_id ? 0 : EBUSY;
   gpu->set_drm_file(file->file_id);
+  process.events_.smi().process_starts(gpu->index());
   return 0;
 }
 
@@ -157,6 +158,8 @@ Errno KfdIoctls::runtime_enable(Process& process, const IoctlCall& call) {
   const std::lock_guard lock(process.queue_mutex_);
   if (enable && process.runtime_enabled_) return EBUSY;
   process.runtime_enabled_ = enable;
+  process.code_objects_.store(enable ? reinterpret_cast<const void*>(a.r_debug) : nullptr,
+                              std::memory_order_relaxed);
   for (auto& [id, queue] : process.queues_) {
     queue->gpu->note_queue(id, {queue->save_area_va, enable, queue->doorbell_index()});
   }

@@ -18,22 +18,48 @@ bool has_svm(const GpuContext& gpu) {
 
 }  // namespace
 
-// Makes the page tables say what the attributes of [first, end) say.
+// Makes the page tables say what the attributes of [first, end) say. What they say already is not touched, so
+// that queues may use the range throughout.
 void Process::apply_svm(uint64_t first_page, uint64_t end_page) {
   svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t end, const SvmAttributes* attributes) {
     const uint64_t va = first * kPage;
     const uint64_t bytes = (end - first) * kPage;
     for (auto& gpu : gpus_) {
       if (!has_svm(*gpu)) continue;
-      if (gpu->table().any_mapped(va, bytes)) gpu->unmap(va, bytes);
-      if (attributes == nullptr || !(attributes->access | attributes->in_place).test(gpu->index())) continue;
+      if (attributes == nullptr || !(attributes->access | attributes->in_place).test(gpu->index())) {
+        if (gpu->table().any_mapped(va, bytes)) gpu->unmap(va, bytes);
+        continue;
+      }
       const PageTable::Rights rights{.write = (attributes->flags & KFD_SVM_FLAG_GPU_RO) == 0,
                                      .execute = (attributes->flags & KFD_SVM_FLAG_GPU_EXEC) != 0};
-      const Errno error = map_range(*gpu, va, bytes, reinterpret_cast<std::byte*>(va), rights);
+      const Errno error = remap_range(*gpu, va, bytes, reinterpret_cast<std::byte*>(va), rights);
       if (error != 0)
         log_(LogCategory::kWarning, "svm range {:#x}+{:#x}: {}", va, bytes, strerrorname_np(error));
     }
   });
+}
+
+// Nothing moves: every GPU reaches the program's memory where it is. Tools hear of what amdkfd would have
+// moved.
+void Process::note_migration(SvmAttributes& range, uint64_t first_page, uint64_t end_page) {
+  uint32_t to = range.prefetch;
+  // What others over PCIe have access to as well stays with the system.
+  const auto reach = range.access | range.in_place;
+  for (const auto& gpu : gpus_) {
+    if (gpu->gpu().gpu_id != to && reach.test(gpu->index()) && machine_.peers != PeerLink::kXgmi)
+      to = KFD_SVM_LOCATION_SYSMEM;
+  }
+  const auto move = [&](uint32_t there) {
+    const uint32_t gpu_id = there == KFD_SVM_LOCATION_SYSMEM ? range.place : there;
+    events_.smi().migrated_for_prefetch(
+        gpu_by_id(gpu_id)->index(),
+        {first_page, end_page - first_page, range.place, there, range.prefetch, range.preferred});
+    range.place = there;
+  };
+  if (range.place == to) return;
+  if (range.place != KFD_SVM_LOCATION_SYSMEM)
+    move(KFD_SVM_LOCATION_SYSMEM);  // from GPU to GPU by way of the system
+  if (to != KFD_SVM_LOCATION_SYSMEM) move(to);
 }
 
 bool Process::always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const {
@@ -95,7 +121,8 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
     }
   }
   if (const Errno error = check_svm_range(process, header); error != 0) return error;
-  process.svm_.update(first, end, [&](SvmAttributes& range) {
+  process.svm_.update(first, end, [&](SvmAttributes& range, uint64_t range_first, uint64_t range_end) {
+    bool prefetch = false;
     for (const kfd_svm_attribute& attribute : attributes) {
       const GpuContext* const gpu = process.gpu_by_id(attribute.value);
       switch (attribute.type) {
@@ -104,6 +131,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
           break;
         case KFD_SVM_ATTR_PREFETCH_LOC:
           range.prefetch = attribute.value;
+          prefetch = true;
           break;
         case KFD_SVM_ATTR_ACCESS:
           range.access.set(gpu->index());
@@ -130,6 +158,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
           break;
       }
     }
+    if (prefetch) process.note_migration(range, range_first, range_end);
   });
   process.expect_host_faults();
   process.apply_svm(first, end);

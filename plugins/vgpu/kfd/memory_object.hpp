@@ -78,6 +78,11 @@ class MemoryObject {
  public:
   enum class Kind : uint8_t { kVram, kGtt, kUserptr, kDoorbell, kMmio };
 
+  /// Beside the KFD_MEM_ bits of a buffer: made by GEM_CREATE with NO_CPU_ACCESS, so that programs cannot map
+  /// it. amdkfd's own buffers can be, local memory that is not public too (since Linux 5.13): the kernel
+  /// brings what a program touches to where the BAR shows it.
+  static constexpr uint32_t kNoHostAccess = 1u << 5;
+
   /// What a descriptor says of itself to the process that imports it.
   struct Description {
     uint64_t bytes = 0;

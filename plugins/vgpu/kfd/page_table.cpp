@@ -23,6 +23,16 @@ FaultReason refusal(uint64_t entry, Access access) {
   return FaultReason::kNone;
 }
 
+uint64_t entry_of(std::byte* host, PageTable::Rights rights) {
+  return reinterpret_cast<uint64_t>(host) | kPresent | (rights.write ? kWrite : 0) |
+         (rights.execute ? kExecute : 0);
+}
+
+// Whether who has translated by the old entry may do what the new one does not allow, or does it elsewhere.
+bool takes_away(uint64_t old, uint64_t now) {
+  return (old & kPresent) != 0 && ((old & ~kFlags) != (now & ~kFlags) || (old & kFlags & ~now) != 0);
+}
+
 }  // namespace
 
 struct alignas(4096) PageTable::Table {
@@ -63,42 +73,57 @@ PageTable::Table* PageTable::child(Table& table, unsigned level, uint64_t va) {
 }
 
 // Sets the entries of [va, end), which lies below one table: `entry` is that of va, or 0 to clear.
-void PageTable::set(Table& table, unsigned level, uint64_t va, uint64_t end, uint64_t entry) {
+PageTable::Kept PageTable::set(Table& table, unsigned level, uint64_t va, uint64_t end, uint64_t entry) {
   const uint64_t span = uint64_t{1} << shift_of(level);
+  Kept kept = Kept::kValid;
   while (va < end) {
-    const uint64_t next = std::min((va & ~(span - 1)) + span, end);
+    const uint64_t first = va & ~(span - 1);
+    const uint64_t next = std::min(first + span, end);
     auto& slot = table.at(va, level);
     const uint64_t old = slot.load(std::memory_order_relaxed);
-    const bool whole = next - va == span;
-    // A table that is there is kept and filled: a reader may be in it.
-    if (level == 0 || (level < kLevels - 1 && whole && (old & kTable) == 0)) {
-      slot.store(entry, std::memory_order_release);
-    } else if (entry != 0 || old != 0) {
-      set(*child(table, level, va), level - 1, va, next, entry);
+    // What a leaf that is there says of va.
+    const uint64_t before = (old & kPresent) != 0 ? old + (va - first) : old;
+    if (before != entry) {
+      const bool whole = next - va == span;
+      // A table that is there is kept and filled: a reader may be in it.
+      if (level == 0 || (level < kLevels - 1 && whole && (old & kTable) == 0)) {
+        slot.store(entry, std::memory_order_release);
+        if (takes_away(before, entry)) kept = Kept::kStale;
+      } else if (set(*child(table, level, va), level - 1, va, next, entry) == Kept::kStale) {
+        kept = Kept::kStale;
+      }
     }
     if (entry != 0) entry += next - va;
     va = next;
   }
+  return kept;
 }
 
-void PageTable::map(uint64_t va, uint64_t bytes, std::byte* host, Rights rights) {
+PageTable::Table& PageTable::root() {
   Table* root = root_.load(std::memory_order_relaxed);
   if (root == nullptr) {
     root = new Table;
     root_.store(root, std::memory_order_release);
   }
-  const uint64_t entry = reinterpret_cast<uint64_t>(host) | kPresent | (rights.write ? kWrite : 0) |
-                         (rights.execute ? kExecute : 0);
+  return *root;
+}
+
+void PageTable::map(uint64_t va, uint64_t bytes, std::byte* host, Rights rights) {
   try {
-    set(*root, kLevels - 1, va, va + bytes, entry);
+    set(root(), kLevels - 1, va, va + bytes, entry_of(host, rights));
   } catch (...) {
-    set(*root, kLevels - 1, va, va + bytes, 0);  // needs no memory: there are no leaves to cut
+    unmap(va, bytes);  // needs no memory: there are no leaves to cut
     throw;
   }
 }
 
-void PageTable::unmap(uint64_t va, uint64_t bytes) {
-  if (Table* root = root_.load(std::memory_order_relaxed)) set(*root, kLevels - 1, va, va + bytes, 0);
+PageTable::Kept PageTable::remap(uint64_t va, uint64_t bytes, std::byte* host, Rights rights) {
+  return set(root(), kLevels - 1, va, va + bytes, entry_of(host, rights));
+}
+
+PageTable::Kept PageTable::unmap(uint64_t va, uint64_t bytes) {
+  Table* const root = root_.load(std::memory_order_relaxed);
+  return root == nullptr ? Kept::kValid : set(*root, kLevels - 1, va, va + bytes, 0);
 }
 
 PageTable::Found PageTable::find(uint64_t va) const noexcept {

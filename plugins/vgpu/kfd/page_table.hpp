@@ -38,9 +38,20 @@ class PageTable {
   /// 48 bits and is not mapped. Throws std::bad_alloc, with nothing mapped.
   void map(uint64_t va, uint64_t bytes, std::byte* host, Rights rights);
 
+  /// What a change did to translations that somebody may have kept.
+  enum class Kept : uint8_t {
+    kValid,  ///< They hold: nothing was taken away, though something may have been added.
+    kStale,  ///< A page has lost its memory or a right.
+  };
+
+  /// Maps [va, va + bytes) as map() does, whatever is there. Each page goes from what it was to what it is to
+  /// be in one step, and pages that are so already are not touched: a reader never misses what is allowed
+  /// before and after. Throws std::bad_alloc; some pages have been changed then, and translations are stale.
+  Kept remap(uint64_t va, uint64_t bytes, std::byte* host, Rights rights);
+
   /// Takes away what is mapped in [va, va + bytes). Ends of the range may cut leaves; throws std::bad_alloc
   /// if cutting needs memory that isn't there.
-  void unmap(uint64_t va, uint64_t bytes);
+  Kept unmap(uint64_t va, uint64_t bytes);
 
   /// Whether anything is mapped in [va, va + bytes). Under the owner's lock.
   bool any_mapped(uint64_t va, uint64_t bytes) const;
@@ -59,7 +70,8 @@ class PageTable {
 
   Found find(uint64_t va) const noexcept;
   Table* child(Table& table, unsigned level, uint64_t va);
-  void set(Table& table, unsigned level, uint64_t va, uint64_t end, uint64_t entry);
+  Table& root();
+  Kept set(Table& table, unsigned level, uint64_t va, uint64_t end, uint64_t entry);
   static void free(Table* table, unsigned level);
 
   std::atomic<Table*> root_{nullptr};

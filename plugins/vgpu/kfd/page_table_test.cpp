@@ -92,6 +92,56 @@ TEST(PageTable, UnmappingCutsBigLeaves) {
   EXPECT_EQ(table.translate(0x40000000 + kMiB + kPage, 8, Access::kRead).host, host(0x7f0000101000));
 }
 
+using Kept = PageTable::Kept;
+
+TEST(PageTable, RemappingSaysWhetherAnythingWasTakenAway) {
+  PageTable table;
+  EXPECT_EQ(table.remap(0x10000, 4 * kPage, host(0x7000000), {}), Kept::kValid) << "nothing was there";
+  EXPECT_EQ(table.remap(0x10000, 4 * kPage, host(0x7000000), {}), Kept::kValid) << "nothing changes";
+  EXPECT_EQ(table.remap(0x11000, kPage, host(0x7001000), {.write = true}), Kept::kValid) << "a right more";
+  EXPECT_EQ(table.translate(0x11000, 1, Access::kWrite).host, host(0x7001000));
+  EXPECT_EQ(table.remap(0x10000, 4 * kPage, host(0x7000000), {}), Kept::kStale) << "a right less";
+  EXPECT_EQ(table.translate(0x11000, 1, Access::kWrite).reason, FaultReason::kReadOnly);
+  EXPECT_EQ(table.translate(0x10000, 4 * kPage, Access::kRead).bytes, 4 * kPage);
+  EXPECT_EQ(table.remap(0x13000, kPage, host(0x9000000), {.write = true}), Kept::kStale) << "other memory";
+  EXPECT_EQ(table.unmap(0x20000, kPage), Kept::kValid) << "nothing was there";
+  EXPECT_EQ(table.unmap(0x13000, kPage), Kept::kStale);
+}
+
+TEST(PageTable, RemappingAPartOfABigLeafChangesThatPartOnly) {
+  PageTable table;
+  table.map(0x40000000, 4 * kMiB, host(0x7f0000000000), {});
+  EXPECT_EQ(table.remap(0x40000000 + kMiB, kPage, host(0x7f0000100000), {}), Kept::kValid);
+  EXPECT_EQ(table.remap(0x40000000 + kMiB, kPage, host(0x7f0000100000), {.write = true}), Kept::kValid);
+  EXPECT_EQ(table.translate(0x40000000, 4 * kMiB, Access::kRead).bytes, 4 * kMiB);
+  EXPECT_EQ(table.translate(0x40000000 + kMiB, 4 * kMiB, Access::kWrite).bytes, kPage);
+}
+
+// Each page is at every moment what it was or what it is to be.
+TEST(PageTable, AReaderNeverMissesWhatIsAllowedBeforeAndAfterARemap) {
+  PageTable table;
+  constexpr uint64_t kVa = 0x40000000, kBytes = 4 * kMiB;
+  table.map(kVa, kBytes, host(0x7f0000000000), {.write = true});
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> looks{0};
+  std::thread reader([&] {
+    std::minstd_rand random(5);
+    for (; !stop.load(std::memory_order_relaxed); looks.fetch_add(1, std::memory_order_relaxed)) {
+      const uint64_t offset = random() % kBytes;
+      ASSERT_EQ(table.translate(kVa + offset, 1, Access::kRead).host, host(0x7f0000000000 + offset));
+      ASSERT_EQ(table.translate(kVa, kBytes, Access::kRead).bytes, kBytes) << "a hole in the middle";
+    }
+  });
+  std::minstd_rand random(6);
+  for (int i = 0; i < 2000 || looks.load(std::memory_order_relaxed) < 100; ++i) {
+    const uint64_t first = random() % 1024, pages = 1 + random() % (1024 - first);
+    table.remap(kVa + first * kPage, pages * kPage, host(0x7f0000000000 + first * kPage),
+                {.write = random() % 2 == 0, .execute = random() % 2 == 0});
+  }
+  stop = true;
+  reader.join();
+}
+
 TEST(PageTable, AgreesWithAMapOfPagesAfterRandomChanges) {
   PageTable table;
   std::map<uint64_t, uint64_t> model;  // page → host page
@@ -99,7 +149,17 @@ TEST(PageTable, AgreesWithAMapOfPagesAfterRandomChanges) {
   for (int round = 0; round < 2000; ++round) {
     const uint64_t va = 0x40000000 + random() % 2048 * kPage;
     uint64_t pages = random() % 4 == 0 ? 512 + random() % 1024 : 1 + random() % 16;
-    if (random() % 2 == 0) {
+    if (random() % 4 == 0) {
+      const uint64_t to = 0x7f0000000000 + random() % 4096 * kPage;
+      bool stale = false;
+      for (uint64_t i = 0; i < pages; ++i) {
+        const auto [it, fresh] = model.emplace(va + i * kPage, to + i * kPage);
+        stale |= !fresh && it->second != to + i * kPage;
+        it->second = to + i * kPage;
+      }
+      const Kept kept = table.remap(va, pages * kPage, host(to), {.write = true});
+      ASSERT_EQ(kept, stale ? Kept::kStale : Kept::kValid) << "round " << round;
+    } else if (random() % 2 == 0) {
       while (table.any_mapped(va, pages * kPage) && pages > 1) pages /= 2;
       if (table.any_mapped(va, pages * kPage)) continue;
       const uint64_t to = 0x7f0000000000 + random() % 4096 * kPage;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -45,6 +46,7 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
   for (const Gpu& gpu : machine.gpus) {
     gpus_.push_back(std::make_unique<GpuContext>(gpu, static_cast<uint32_t>(gpus_.size()), events_, log,
                                                  watch_, cores, options.threads, options.seed));
+    gpus_.back()->set_process(this);
   }
 }
 
@@ -54,6 +56,9 @@ Process::~Process() {
   {
     const std::lock_guard lock(queue_mutex_);
     while (!queues_.empty()) destroy_queue(*queues_.begin()->second);
+  }
+  for (const auto& gpu : gpus_) {
+    if (gpu->acquired()) events_.smi().process_ends(gpu->index());
   }
   gpus_.clear();
 }
@@ -139,12 +144,20 @@ Errno Process::take_vram(GpuContext& gpu, uint64_t bytes) {
 
 Errno Process::map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host,
                          PageTable::Rights rights) {
-  const GpuApertures apertures = gpu.apertures();
-  if (bytes == 0 || va % kPage != 0 || bytes % kPage != 0) return EINVAL;
-  if (va < kPage || va > apertures.gpuvm_limit || bytes - 1 > apertures.gpuvm_limit - va) return EINVAL;
-  if (gpu.table().any_mapped(va, bytes)) return EINVAL;
+  if (!gpu.can_map(va, bytes) || gpu.table().any_mapped(va, bytes)) return EINVAL;
   try {
     gpu.table().map(va, bytes, host, rights);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+  return 0;
+}
+
+Errno Process::remap_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host,
+                           PageTable::Rights rights) {
+  if (!gpu.can_map(va, bytes)) return EINVAL;
+  try {
+    gpu.remap(va, bytes, host, rights);
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   }
@@ -188,6 +201,11 @@ Errno Process::release_buffer(Buffer& buffer) {
     gpus_[buffer.gpu_index]->vram_used -= buffer.object->bytes();
   }
   if (uint64_t* const bytes = host_bytes_of(buffer); bytes != nullptr) *bytes -= buffer.object->bytes();
+  const MemoryObject::Kind kind = buffer.object->kind();
+  if (kind != MemoryObject::Kind::kDoorbell && kind != MemoryObject::Kind::kMmio) {
+    freed_.push_front({buffer.va, buffer.va_bytes, kind == MemoryObject::Kind::kVram, false, true});
+    if (freed_.size() > kFreedRemembered) freed_.pop_back();
+  }
   const auto forget = [&](std::multimap<uint64_t, uint64_t>& index, uint64_t key) {
     auto [it, end] = index.equal_range(key);
     while (it != end && it->second != buffer.handle) ++it;
@@ -199,6 +217,21 @@ Errno Process::release_buffer(Buffer& buffer) {
   }
   buffers_.erase(buffer.handle);
   return 0;
+}
+
+std::string Process::describe_address(const GpuContext& gpu, uint64_t va) {
+  std::vector<NearbyBuffer> known;
+  {
+    const std::lock_guard lock(memory_mutex_);
+    for (const auto& [handle, buffer] : buffers_) {
+      const MemoryObject::Kind kind = buffer.object->kind();
+      if (kind == MemoryObject::Kind::kDoorbell || kind == MemoryObject::Kind::kMmio) continue;
+      known.push_back({buffer.va, buffer.va_bytes, kind == MemoryObject::Kind::kVram,
+                       buffer.mapped.test(gpu.index()), false});
+    }
+    known.insert(known.end(), freed_.begin(), freed_.end());
+  }
+  return vgpu::describe_address(va, known);
 }
 
 // mmap ---------------------------------------------------------------------------------------------------
@@ -288,13 +321,25 @@ void Process::before_munmap(void* address, uint64_t bytes) {
   // Memory of the program that GPUs were given: what the kernel's notifier does. A GPU that still uses it
   // faults.
   const std::lock_guard lock(memory_mutex_);
+  const auto acquired = [&] {
+    std::vector<const GpuContext*> list;
+    for (const auto& gpu : gpus_) {
+      if (gpu->acquired()) list.push_back(gpu.get());
+    }
+    return list;
+  };
   if (!userptrs_.empty()) {
+    bool evicted = false;
     const uint64_t from = begin > longest_userptr_ ? begin - longest_userptr_ : 0;
     for (auto it = userptrs_.lower_bound(from); it != userptrs_.end() && it->first < end; ++it) {
       Buffer* const buffer = find_buffer(it->second);
       const uint64_t first = std::max(begin, it->first);
       const uint64_t last = std::min(end, it->first + buffer->object->bytes());
       if (first >= last) continue;
+      if (buffer->mapped.any() && !std::exchange(evicted, true)) {
+        for (const GpuContext* gpu : acquired())
+          events_.smi().queues_evicted(gpu->index(), gpu->gpu().gpu_id, SmiEvents::Eviction::kUserptr);
+      }
       for (auto& gpu : gpus_) {
         if (!buffer->mapped.test(gpu->index())) continue;
         const uint64_t va = buffer->va + (first - it->first);
@@ -303,11 +348,21 @@ void Process::before_munmap(void* address, uint64_t bytes) {
           gpu->unmap((va & ~(kPage - 1)) + buffer->va_bytes / 2, pages_up(last - first));
       }
     }
+    if (evicted) {
+      for (const GpuContext* gpu : acquired()) events_.smi().queues_restored(gpu->index(), gpu->gpu().gpu_id);
+    }
   }
-  if (!svm_.empty() && svm_.overlaps(begin / kPage, pages_up(end) / kPage)) {
-    for (auto& gpu : gpus_) gpu->unmap(begin & ~(kPage - 1), pages_up(end) - (begin & ~(kPage - 1)));
-    svm_.erase(begin / kPage, pages_up(end) / kPage);
-  }
+  const uint64_t first_page = begin / kPage, end_page = pages_up(end) / kPage;
+  if (!svm_.overlaps(first_page, end_page)) return;
+  svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t last, const SvmAttributes* attributes) {
+    if (attributes == nullptr) return;
+    for (auto& gpu : gpus_) {
+      if (!gpu->table().any_mapped(first * kPage, (last - first) * kPage)) continue;
+      gpu->unmap(first * kPage, (last - first) * kPage);
+      events_.smi().unmapped(gpu->index(), gpu->gpu().gpu_id, first, last - first);
+    }
+  });
+  svm_.erase(first_page, end_page);
 }
 
 void Process::render_node_closed(uint64_t) {

@@ -8,12 +8,15 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bitset>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +26,7 @@
 #include "plugins/vgpu/kfd/gpu_context.hpp"
 #include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
+#include "plugins/vgpu/kfd/nearby.hpp"
 #include "plugins/vgpu/kfd/shared_slot.hpp"
 #include "plugins/vgpu/kfd/svm_ranges.hpp"
 
@@ -123,12 +127,19 @@ class Process {
   };
   ErrnoOr<DoorbellHook> attach_doorbell(void* address);
 
+  /// For DeviceBus::describe_address of one of the GPUs. Takes the memory lock, and lets it go again.
+  std::string describe_address(const GpuContext& gpu, uint64_t va);
+  const void* code_objects() const noexcept { return code_objects_.load(std::memory_order_relaxed); }
+
   /// A file was closed for the last time: what belongs to it goes.
   void render_node_closed(uint64_t file_id);
 
   /// Maps [va, va + bytes) of a GPU to host memory, for the render nodes. Memory lock held. EINVAL if
   /// something is there or the range is not the GPU's.
   Errno map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
+  /// The same whatever is there, in one step for each page: nothing that was allowed and stays so is ever
+  /// missing (GpuContext::remap).
+  Errno remap_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
 
   /// The device is about to use memory of the program, which may go away without a word.
   void expect_host_faults() const;
@@ -176,6 +187,7 @@ class Process {
   void let_go(Queue& queue, uint64_t handle);
   void destroy_queue(Queue& queue);
   void apply_svm(uint64_t first_page, uint64_t end_page);
+  void note_migration(SvmAttributes& range, uint64_t first_page, uint64_t end_page);
   /// Whether all of [va, va + bytes) is shared with `gpu`, and stays mapped to it.
   bool always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const;
 
@@ -208,6 +220,10 @@ class Process {
   bool runtime_enabled_ = false;
 
   DoorbellMappings doorbell_mappings_;  // under the queue lock
+
+  static constexpr size_t kFreedRemembered = 256;
+  std::deque<NearbyBuffer> freed_;                  // under the memory lock; the latest first
+  std::atomic<const void*> code_objects_{nullptr};  // the runtime's r_debug
 };
 
 }  // namespace rigel::vgpu

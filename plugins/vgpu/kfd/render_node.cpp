@@ -3,10 +3,12 @@
 #include <amdgpu_drm.h>
 #include <drm.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -18,6 +20,7 @@ namespace {
 
 constexpr uint64_t kPage = PageTable::kPageBytes;
 constexpr uint32_t kDriverBase = 0x40;  // amdgpu's own requests begin here
+constexpr int kDriverMajor = 3, kDriverMinor = 57;
 constexpr uint32_t kMaxBytes = 512;
 constexpr uint32_t kVmPageNoAlloc = 1u << 9;  // newer than some distributions' header
 
@@ -55,6 +58,12 @@ std::optional<uint32_t> register_value(const Board& board, uint64_t address) {
   return {};
 }
 
+uint32_t gpu_of(const Machine& machine, uint32_t minor) {
+  const auto has = [&](const Gpu& gpu) { return gpu.card_minor == minor || gpu.render_minor == minor; };
+  return static_cast<uint32_t>(std::find_if(machine.gpus.begin(), machine.gpus.end(), has) -
+                               machine.gpus.begin());
+}
+
 // Setting modes: requests of nodes that have a display.
 constexpr bool is_mode_setting(uint32_t number) {
   return number >= 0xa0 && number < 0xbf;
@@ -65,8 +74,8 @@ constexpr bool is_mode_setting(uint32_t number) {
 struct DrmIoctls {
   static Errno version(RenderNode&, void* p) {
     auto& a = *static_cast<drm_version*>(p);
-    a.version_major = 3;
-    a.version_minor = 57;
+    a.version_major = kDriverMajor;
+    a.version_minor = kDriverMinor;
     a.version_patchlevel = 0;
     const auto put = [](char* to, __kernel_size_t& length, std::string_view text) {
       size_t capacity = length;
@@ -97,7 +106,67 @@ struct DrmIoctls {
     }
   }
 
-  static Errno not_for_render_nodes(RenderNode&, void*) { return EACCES; }
+  // What only cards answer. Whoever has one open is its master, and authenticated.
+  template <Errno (*run)(RenderNode&, void*)>
+  static Errno card_only(RenderNode& node, void* p) {
+    return node.card_ ? run(node, p) : EACCES;
+  }
+
+  static Errno nothing(RenderNode&, void*) { return 0; }
+
+  static Errno no_display(RenderNode&, void*) { return EOPNOTSUPP; }
+
+  static Errno no_names(RenderNode&, void*) { return EINVAL; }
+
+  // The bus id, once SET_VERSION has asked for an interface that has it.
+  static Errno get_unique(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_unique*>(p);
+    size_t capacity = a.unique_len;
+    const Gpu& gpu = node.process_.gpu(node.gpu_index_).gpu();
+    char id[32] = "";
+    if (node.has_bus_id_.load(std::memory_order_relaxed))
+      std::snprintf(id, sizeof id, "pci:0000:%02x:00.0", gpu.location_id >> 8);
+    const Errno error = give_string(a.unique, capacity, id);
+    a.unique_len = capacity;
+    return error;
+  }
+
+  static Errno get_client(RenderNode&, void* p) {
+    auto& a = *static_cast<drm_client*>(p);
+    if (a.idx != 0) return EINVAL;
+    a = {};
+    a.auth = 1;
+    a.pid = static_cast<unsigned long>(getpid());
+    a.uid = getuid();
+    return 0;
+  }
+
+  static Errno get_stats(RenderNode&, void* p) {
+    *static_cast<drm_stats*>(p) = {};
+    return 0;
+  }
+
+  static Errno set_version(RenderNode& node, void* p) {
+    auto& a = *static_cast<drm_set_version*>(p);
+    constexpr int kInterfaceMajor = 1, kInterfaceMinor = 4;
+    const bool interface_known =
+        a.drm_di_major == -1 ||
+        (a.drm_di_major == kInterfaceMajor && a.drm_di_minor >= 0 && a.drm_di_minor <= kInterfaceMinor);
+    const bool driver_known = a.drm_dd_major == -1 || (a.drm_dd_major == kDriverMajor &&
+                                                       a.drm_dd_minor >= 0 && a.drm_dd_minor <= kDriverMinor);
+    if (interface_known && a.drm_di_major != -1 && a.drm_di_minor >= 1)
+      node.has_bus_id_.store(true, std::memory_order_relaxed);
+    a = {kInterfaceMajor, kInterfaceMinor, kDriverMajor, kDriverMinor};
+    return interface_known && driver_known ? 0 : EINVAL;
+  }
+
+  static Errno get_magic(RenderNode& node, void* p) {
+    static_cast<drm_auth*>(p)->magic = static_cast<drm_magic_t>(node.file_id_);
+    return 0;
+  }
+
+  // Only for magics of other files, which are authenticated as they are.
+  static Errno auth_magic(RenderNode&, void* p) { return static_cast<drm_auth*>(p)->magic == 0 ? EINVAL : 0; }
 
   static Errno no_command_streams(RenderNode&, void*) { return EINVAL; }
 
@@ -164,8 +233,10 @@ struct DrmIoctls {
       if (const Errno error = node.process_.take_vram(gpu, bytes); error != 0) return error;
       gem.counted = true;
     }
-    const uint32_t flags = (vram ? KFD_MEM_VRAM : KFD_MEM_GTT) | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE |
-                           ((in.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS) != 0 ? 0u : KFD_MEM_PUBLIC);
+    const uint32_t flags =
+        (vram ? KFD_MEM_VRAM : KFD_MEM_GTT) | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE |
+        ((in.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS) != 0 ? MemoryObject::kNoHostAccess
+                                                                  : KFD_MEM_PUBLIC);
     auto object = MemoryObject::allocate(vram ? MemoryObject::Kind::kVram : MemoryObject::Kind::kGtt, bytes,
                                          flags, node.gpu_index_, gpu.gpu().gpu_id);
     if (!object) {
@@ -203,7 +274,7 @@ struct DrmIoctls {
     const auto it = node.gems_.find(a.in.handle);
     if (it == node.gems_.end()) return ENOENT;
     RenderNode::Gem& gem = it->second;
-    if (gem.object->fd() < 0 || (gem.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS) != 0) return EPERM;
+    if (gem.object->fd() < 0 || (gem.object->flags() & MemoryObject::kNoHostAccess) != 0) return EPERM;
     if (gem.mmap_offset == 0) {
       const std::lock_guard memory_lock(node.process_.memory_mutex());
       gem.mmap_offset = node.process_.make_mmap_offset(gem.object);
@@ -272,34 +343,49 @@ struct DrmIoctls {
     const std::lock_guard lock(node.mutex_);
     const std::lock_guard memory_lock(node.process_.memory_mutex());
     // Only pages that buffers of this file put there can be taken away again.
-    const auto unmap = [&](RenderNode::Gem& gem, auto&& which) {
-      return std::erase_if(gem.mappings, [&](const RenderNode::VaMapping& m) {
-        if (!which(m)) return false;
-        gpu.unmap(m.va, m.bytes);
-        return true;
-      });
+    const uint64_t begin = a.va_address, end = a.va_address + a.map_size;
+    // What buffers of this file have in [begin, end), in order.
+    const auto pieces = [&] {
+      std::map<uint64_t, uint64_t> found;  // begin → end
+      for (const auto& [handle, gem] : node.gems_) {
+        for (const RenderNode::VaMapping& m : gem.mappings) {
+          const uint64_t from = std::max(begin, m.va), to = std::min(end, m.va + m.bytes);
+          if (from < to) found.emplace(from, to);
+        }
+      }
+      return found;
+    };
+    // Takes [begin, end) out of what is noted; what lies beside it stays mapped.
+    const auto forget = [&] {
+      for (auto& [handle, gem] : node.gems_) {
+        std::vector<RenderNode::VaMapping> kept;
+        for (const RenderNode::VaMapping& m : gem.mappings) {
+          const uint64_t m_end = m.va + m.bytes;
+          const uint64_t before = std::min(begin, m_end), after = std::max(end, m.va);
+          if (m.va < before) kept.push_back({m.va, before - m.va});
+          if (after < m_end) kept.push_back({after, m_end - after});
+        }
+        gem.mappings = std::move(kept);
+      }
     };
     if (a.operation == AMDGPU_VA_OP_CLEAR) {
-      for (auto& [handle, gem] : node.gems_) {
-        unmap(gem, [&](const auto& m) {
-          return m.va < a.va_address + a.map_size && a.va_address < m.va + m.bytes;
-        });
-      }
+      for (const auto& [from, to] : pieces()) gpu.unmap(from, to - from);
+      forget();
       return 0;
     }
     const auto it = node.gems_.find(a.handle);
     if (it == node.gems_.end()) return (a.flags & AMDGPU_VM_PAGE_PRT) != 0 ? EINVAL : ENOENT;
     RenderNode::Gem& gem = it->second;
     switch (a.operation) {
-      case AMDGPU_VA_OP_UNMAP:
-        return unmap(gem, [&](const auto& m) { return m.va == a.va_address; }) == 0 ? EINVAL : 0;
+      case AMDGPU_VA_OP_UNMAP: {
+        const auto mapping = std::find_if(gem.mappings.begin(), gem.mappings.end(),
+                                          [&](const auto& m) { return m.va == begin; });
+        if (mapping == gem.mappings.end()) return EINVAL;
+        gpu.unmap(mapping->va, mapping->bytes);
+        gem.mappings.erase(mapping);
+        return 0;
+      }
       case AMDGPU_VA_OP_REPLACE:
-        for (auto& [handle, other] : node.gems_) {
-          unmap(other, [&](const auto& m) {
-            return m.va < a.va_address + a.map_size && a.va_address < m.va + m.bytes;
-          });
-        }
-        [[fallthrough]];
       case AMDGPU_VA_OP_MAP: {
         if (a.map_size == 0 || a.offset_in_bo > gem.object->bytes() ||
             a.map_size > gem.object->bytes() - a.offset_in_bo) {
@@ -307,10 +393,23 @@ struct DrmIoctls {
         }
         const PageTable::Rights rights{.write = (a.flags & AMDGPU_VM_PAGE_WRITEABLE) != 0,
                                        .execute = (a.flags & AMDGPU_VM_PAGE_EXECUTABLE) != 0};
-        const Errno error = node.process_.map_range(gpu, a.va_address, a.map_size,
-                                                    gem.object->host() + a.offset_in_bo, rights);
-        if (error != 0) return error;
-        gem.mappings.push_back({a.va_address, a.map_size});
+        std::byte* const host = gem.object->host() + a.offset_in_bo;
+        if (a.operation == AMDGPU_VA_OP_MAP) {
+          if (const Errno error = node.process_.map_range(gpu, begin, a.map_size, host, rights); error != 0)
+            return error;
+        } else {
+          // Between the buffers of this file there may be others, which are not this file's to replace.
+          uint64_t at = begin;
+          for (const auto& [from, to] : pieces()) {
+            if (gpu.table().any_mapped(at, from - at)) return EINVAL;
+            at = to;
+          }
+          if (gpu.table().any_mapped(at, end - at)) return EINVAL;
+          if (const Errno error = node.process_.remap_range(gpu, begin, a.map_size, host, rights); error != 0)
+            return error;
+          forget();
+        }
+        gem.mappings.push_back({begin, a.map_size});
         return 0;
       }
       default:
@@ -466,8 +565,9 @@ using D = DrmIoctls;
 
 constexpr auto kTable = std::to_array<DrmIoctlEntry>({
     {0x00, "VERSION", sizeof(drm_version), kExact, "amdgpu 3.57", D::version},
-    {0x02, "GET_MAGIC", sizeof(drm_auth), kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x07, "SET_VERSION", sizeof(drm_set_version), kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x02, "GET_MAGIC", sizeof(drm_auth), kExact, "EACCES on render nodes", D::card_only<D::get_magic>},
+    {0x07, "SET_VERSION", sizeof(drm_set_version), kExact, "EACCES on render nodes",
+     D::card_only<D::set_version>},
     {0x09, "GEM_CLOSE", sizeof(drm_gem_close), kExact, "", D::gem_close},
     {0x0c, "GET_CAP", sizeof(drm_get_cap), kApproximate, "PRIME; no sync objects", D::get_cap},
     {0x2d, "PRIME_HANDLE_TO_FD", sizeof(drm_prime_handle), kApproximate,
@@ -491,15 +591,21 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
     {kDriverBase + DRM_AMDGPU_GEM_USERPTR, "AMDGPU_GEM_USERPTR", sizeof(drm_amdgpu_gem_userptr), kApproximate,
      "the memory must be there at once, with or without VALIDATE", D::gem_userptr},
     // What is refused comes last: inputs of the fuzzer name the others by their place.
-    {0x01, "GET_UNIQUE", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x05, "GET_CLIENT", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x06, "GET_STATS", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x0a, "GEM_FLINK", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x0b, "GEM_OPEN", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x0d, "SET_CLIENT_CAP", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x11, "AUTH_MAGIC", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x1e, "SET_MASTER", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
-    {0x1f, "DROP_MASTER", 0, kExact, "EACCES on render nodes", D::not_for_render_nodes},
+    {0x01, "GET_UNIQUE", sizeof(drm_unique), kExact, "EACCES on render nodes", D::card_only<D::get_unique>},
+    {0x05, "GET_CLIENT", sizeof(drm_client), kExact, "EACCES on render nodes", D::card_only<D::get_client>},
+    {0x06, "GET_STATS", sizeof(drm_stats), kExact, "EACCES on render nodes", D::card_only<D::get_stats>},
+    {0x0a, "GEM_FLINK", 0, kAbsent, "buffers have no names: EINVAL on cards, EACCES on render nodes",
+     D::card_only<D::no_names>},
+    {0x0b, "GEM_OPEN", 0, kAbsent, "buffers have no names: EINVAL on cards, EACCES on render nodes",
+     D::card_only<D::no_names>},
+    {0x0d, "SET_CLIENT_CAP", 0, kExact, "no display: EOPNOTSUPP on cards, EACCES on render nodes",
+     D::card_only<D::no_display>},
+    {0x11, "AUTH_MAGIC", sizeof(drm_auth), kApproximate,
+     "cards: every file is authenticated; EACCES on render nodes", D::card_only<D::auth_magic>},
+    {0x1e, "SET_MASTER", 0, kApproximate, "cards: every file is a master; EACCES on render nodes",
+     D::card_only<D::nothing>},
+    {0x1f, "DROP_MASTER", 0, kApproximate, "cards: every file is a master; EACCES on render nodes",
+     D::card_only<D::nothing>},
     {kDriverBase + DRM_AMDGPU_CTX, "AMDGPU_CTX", 0, kAbsent, "EINVAL: there are no command streams here",
      D::no_command_streams},
     {kDriverBase + DRM_AMDGPU_BO_LIST, "AMDGPU_BO_LIST", 0, kAbsent, "EINVAL: no command streams",
@@ -526,8 +632,12 @@ std::span<const DrmIoctlEntry> drm_ioctls() {
   return kTable;
 }
 
-RenderNode::RenderNode(Process& process, uint32_t gpu_index, uint64_t file_id, OpenFiles& files)
-    : process_(process), files_(files), gpu_index_(gpu_index), file_id_(file_id) {}
+RenderNode::RenderNode(Process& process, uint32_t minor, uint64_t file_id, OpenFiles& files)
+    : process_(process),
+      files_(files),
+      gpu_index_(gpu_of(process.machine(), minor)),
+      card_(process.machine().gpus[gpu_index_].card_minor == minor),
+      file_id_(file_id) {}
 
 RenderNode::~RenderNode() {
   for (auto& [handle, gem] : gems_) close_gem(gem);
@@ -557,7 +667,7 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
   const auto it =
       std::find_if(kTable.begin(), kTable.end(), [&](const auto& e) { return e.number == number; });
   if (it == kTable.end()) {
-    const Errno error = is_mode_setting(number) ? EACCES : EINVAL;
+    const Errno error = !is_mode_setting(number) ? EINVAL : card_ ? EOPNOTSUPP : EACCES;
     process_.log()(LogCategory::kIoctl, "DRM ioctl {:#x} (number {:#x}) is not answered: {}", request, number,
                    strerrorname_np(error));
     return -error;

@@ -1,10 +1,12 @@
-// An open amdgpu render node: the DRM ioctls that libdrm_amdgpu issues for what ROCm needs (identity,
-// buffers, address space, sharing), and none of the graphics ones.
+// An open DRM node of amdgpu, a render node or a card: the DRM ioctls that libdrm and libdrm_amdgpu issue for
+// what ROCm needs (identity, buffers, address space, sharing), and none of the graphics ones. Cards have no
+// display; whoever opens one is its master.
 //
 // Threads: ioctl() from any thread; a lock of its own guards the handles, and the process's memory lock is
 // taken inside it. Ownership: buffers live until their handle is closed and nobody else holds them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,7 +35,8 @@ std::span<const DrmIoctlEntry> drm_ioctls();
 
 class RenderNode {
  public:
-  RenderNode(Process& process, uint32_t gpu_index, uint64_t file_id, OpenFiles& files);
+  /// `minor`: of the card or of the render node, of a GPU that the machine has.
+  RenderNode(Process& process, uint32_t minor, uint64_t file_id, OpenFiles& files);
   ~RenderNode();
   RenderNode(const RenderNode&) = delete;
   RenderNode& operator=(const RenderNode&) = delete;
@@ -67,7 +70,9 @@ class RenderNode {
   Process& process_;
   OpenFiles& files_;
   const uint32_t gpu_index_;
+  const bool card_;
   const uint64_t file_id_;
+  std::atomic<bool> has_bus_id_{false};  // that GET_UNIQUE tells
   std::mutex mutex_;
   std::map<uint32_t, Gem> gems_;
 };

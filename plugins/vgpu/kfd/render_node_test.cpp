@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <vector>
 
 #include "plugins/vgpu/cp/gpu_memory.hpp"
@@ -129,6 +130,79 @@ TEST_F(RenderNodeOf, RequestsThatNeedADisplayOrItsMasterAreForbidden) {
   }
   for (const uint32_t number : {0x0eu, 0x42u, 0x44u, 0x7fu, 0xffu})
     EXPECT_EQ(request(number), -EINVAL) << number;
+}
+
+// A card without a display: what is no business of a display's is answered as by a render node.
+TEST_F(RenderNodeOf, CardsAnswerTheirMaster) {
+  const int card = t.system->open("/dev/dri/card0", O_RDWR | O_CLOEXEC);
+  ASSERT_GE(card, 0);
+  const auto request = [&](uint32_t number, auto& argument) {
+    return t.system->ioctl(card, 3u << 30 | uint64_t{sizeof argument} << 16 | 'd' << 8 | number, &argument);
+  };
+  char id[32] = "";
+  drm_unique unique{sizeof id, id};
+  EXPECT_EQ(request(0x01, unique), 0);
+  EXPECT_EQ(unique.unique_len, 0u) << "an interface of before 1.1";
+  drm_set_version version{1, 4, -1, 0};
+  EXPECT_EQ(request(0x07, version), 0);
+  EXPECT_EQ(version.drm_dd_major, 3);
+  unique.unique_len = sizeof id;
+  EXPECT_EQ(request(0x01, unique), 0);
+  EXPECT_EQ(std::string(id, unique.unique_len), "pci:0000:03:00.0");
+  version = {1, 5, -1, 0};
+  EXPECT_EQ(request(0x07, version), -EINVAL) << "an interface that is not there";
+  uint64_t argument[16] = {};
+  EXPECT_EQ(request(0xa0, argument), -EOPNOTSUPP) << "no modes to set";
+  EXPECT_EQ(request(0x0b, argument), -EINVAL) << "no buffer has a name";
+  kfd_acquire_vm acquire{static_cast<uint32_t>(card), t.gpu_id()};
+  EXPECT_EQ(t.call(KFD_NR_ACQUIRE_VM, acquire), -EBUSY) << "acquired with the render node";
+  t.system->close(card);
+}
+
+TEST_F(RenderNodeOf, ReplacingAndClearingARangeLeavesWhatIsBesideIt) {
+  drm_amdgpu_gem_create create{};
+  create.in.bo_size = 16384;
+  create.in.domains = AMDGPU_GEM_DOMAIN_GTT;
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
+  const uint32_t first = create.out.handle;
+  create = {};
+  create.in.bo_size = 4096;
+  create.in.domains = AMDGPU_GEM_DOMAIN_GTT;
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
+  const uint32_t second = create.out.handle;
+  ASSERT_EQ(map(first, kVa, 16384), 0);
+  const auto change = [&](uint32_t operation, uint32_t handle, uint64_t va, uint64_t bytes) {
+    drm_amdgpu_gem_va a{};
+    a.handle = handle;
+    a.operation = operation;
+    a.flags = AMDGPU_VM_PAGE_READABLE;
+    a.va_address = va;
+    a.map_size = bytes;
+    return drm(DRM_AMDGPU_GEM_VA, a);
+  };
+  EXPECT_EQ(change(AMDGPU_VA_OP_REPLACE, second, kVa + 4096, 8192), -EINVAL) << "longer than the buffer";
+  EXPECT_EQ(t.look(kVa, 16384, Access::kWrite).bytes, 16384u) << "and nothing has happened";
+  EXPECT_EQ(change(AMDGPU_VA_OP_REPLACE, second, kVa + 4096, 4096), 0);
+  EXPECT_EQ(t.look(kVa, 16384, Access::kWrite).bytes, 4096u);
+  EXPECT_EQ(t.look(kVa + 4096, 4096, Access::kWrite).reason, FaultReason::kReadOnly);
+  EXPECT_EQ(t.look(kVa + 8192, 8192, Access::kWrite).bytes, 8192u);
+  EXPECT_EQ(change(AMDGPU_VA_OP_CLEAR, 0, kVa + 4096, 8192), 0);
+  EXPECT_EQ(t.look(kVa, 16384, Access::kWrite).bytes, 4096u);
+  EXPECT_EQ(t.look(kVa + 4096, 8192, Access::kRead).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.look(kVa + 12288, 4096, Access::kWrite).bytes, 4096u);
+  EXPECT_EQ(change(AMDGPU_VA_OP_UNMAP, first, kVa + 12288, 4096), 0);
+  EXPECT_EQ(t.look(kVa + 12288, 4096, Access::kRead).reason, FaultReason::kNotPresent);
+}
+
+TEST_F(RenderNodeOf, BuffersWithoutAccessOfTheHostCannotBeMappedByAnyName) {
+  drm_amdgpu_gem_create create{};
+  create.in.bo_size = 4096;
+  create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
+  create.in.domain_flags = AMDGPU_GEM_CREATE_NO_CPU_ACCESS;
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
+  drm_amdgpu_gem_mmap show{};
+  show.in.handle = create.out.handle;
+  EXPECT_EQ(drm(DRM_AMDGPU_GEM_MMAP, show), -EPERM);
 }
 
 TEST_F(RenderNodeOf, RangesThatALiarAsksForAreRefused) {

@@ -4,13 +4,40 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 #include "hsa_plugin/kfd_abi.h"
 
 namespace rigel::vgpu {
+namespace {
+
+int process_id() {
+  return static_cast<int>(getpid());
+}
+
+long long nanoseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<long long>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// Of the process: who asks may be a thread of ours, with a name of its own.
+struct ProcessName {
+  char text[16] = "";
+  ProcessName() {
+    prctl(PR_GET_NAME, text, 0, 0, 0);
+    if (FILE* const file = std::fopen("/proc/self/comm", "re")) {
+      if (std::fgets(text, sizeof text, file) != nullptr) text[std::strcspn(text, "\n")] = 0;
+      std::fclose(file);
+    }
+  }
+};
+
+}  // namespace
 
 ErrnoOr<InternalFd> SmiEvents::open(uint32_t gpu_index) {
   int ends[2];
@@ -39,26 +66,57 @@ bool SmiEvents::update(Listener& listener) {
   }
 }
 
-void SmiEvents::memory_fault(uint32_t gpu_index) {
+template <class... Args>
+void SmiEvents::tell(uint32_t gpu_index, uint32_t event, const char* format, const Args&... args) {
   const std::lock_guard lock(mutex_);
   if (listeners_.empty()) return;
-  char name[16] = "";
-  prctl(PR_GET_NAME, name, 0, 0, 0);
-  if (FILE* const file = std::fopen("/proc/self/comm", "re")) {  // of the process: this is a thread of ours
-    if (std::fgets(name, sizeof name, file) != nullptr) name[std::strcspn(name, "\n")] = 0;
-    std::fclose(file);
-  }
   char line[KFD_SMI_EVENT_MESSAGE_BYTES];
-  const int bytes = std::snprintf(line, sizeof line, "%x %x:%s\n", KFD_SMI_EVENT_VMFAULT,
-                                  static_cast<unsigned>(getpid()), name);
+  const int head = std::snprintf(line, sizeof line, "%x ", event);
+  const int body = std::snprintf(line + head, sizeof line - static_cast<size_t>(head), format, args...);
+  const size_t bytes = std::min(sizeof line - 1, static_cast<size_t>(head + body));
   std::erase_if(listeners_, [&](Listener& listener) {
     if (!update(listener)) return true;
-    if (listener.gpu_index == gpu_index && (listener.mask >> (KFD_SMI_EVENT_VMFAULT - 1) & 1) != 0) {
+    if (listener.gpu_index == gpu_index && (listener.mask >> (event - 1) & 1) != 0) {
       // A program that does not read loses events, as with the kernel's.
-      send(listener.end.get(), line, static_cast<size_t>(bytes), MSG_DONTWAIT | MSG_NOSIGNAL);
+      send(listener.end.get(), line, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     return false;
   });
+}
+
+void SmiEvents::memory_fault(uint32_t gpu_index) {
+  tell(gpu_index, KFD_SMI_EVENT_VMFAULT, "%x:%s\n", process_id(), ProcessName().text);
+}
+
+void SmiEvents::process_starts(uint32_t gpu_index) {
+  tell(gpu_index, KFD_SMI_EVENT_PROCESS_START, "%x %s\n", process_id(), ProcessName().text);
+}
+
+void SmiEvents::process_ends(uint32_t gpu_index) {
+  tell(gpu_index, KFD_SMI_EVENT_PROCESS_END, "%x %s\n", process_id(), ProcessName().text);
+}
+
+void SmiEvents::queues_evicted(uint32_t gpu_index, uint32_t gpu_id, Eviction why) {
+  tell(gpu_index, KFD_SMI_EVENT_QUEUE_EVICTION, "%lld -%d %x %d\n", nanoseconds(), process_id(), gpu_id,
+       static_cast<int>(why));
+}
+
+void SmiEvents::queues_restored(uint32_t gpu_index, uint32_t gpu_id) {
+  tell(gpu_index, KFD_SMI_EVENT_QUEUE_RESTORE, "%lld -%d %x %c\n", nanoseconds(), process_id(), gpu_id, '0');
+}
+
+void SmiEvents::migrated_for_prefetch(uint32_t gpu_index, const Migration& m) {
+  constexpr int kPrefetch = 0, kNoError = 0;
+  tell(gpu_index, KFD_SMI_EVENT_MIGRATE_START, "%lld -%d @%lx(%lx) %x->%x %x:%x %d\n", nanoseconds(),
+       process_id(), m.first_page, m.pages, m.from, m.to, m.prefetch, m.preferred, kPrefetch);
+  tell(gpu_index, KFD_SMI_EVENT_MIGRATE_END, "%lld -%d @%lx(%lx) %x->%x %d %d\n", nanoseconds(), process_id(),
+       m.first_page, m.pages, m.from, m.to, kPrefetch, kNoError);
+}
+
+void SmiEvents::unmapped(uint32_t gpu_index, uint32_t gpu_id, uint64_t first_page, uint64_t pages) {
+  constexpr int kUnmappedByProgram = 2;
+  tell(gpu_index, KFD_SMI_EVENT_UNMAP_FROM_GPU, "%lld -%d @%lx(%lx) %x %d\n", nanoseconds(), process_id(),
+       first_page, pages, gpu_id, kUnmappedByProgram);
 }
 
 }  // namespace rigel::vgpu

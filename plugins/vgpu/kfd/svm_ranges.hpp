@@ -19,8 +19,9 @@ struct SvmAttributes {
   uint32_t prefetch = KFD_SVM_LOCATION_UNDEFINED;
   uint32_t flags = KFD_SVM_FLAG_HOST_ACCESS | KFD_SVM_FLAG_COHERENT;
   uint8_t granularity = 9;
-  std::bitset<64> access;    ///< By GPU index: may be given access, by migration if need be.
-  std::bitset<64> in_place;  ///< By GPU index: has access where the memory is.
+  std::bitset<64> access;                    ///< By GPU index: may be given access, by migration if need be.
+  std::bitset<64> in_place;                  ///< By GPU index: has access where the memory is.
+  uint32_t place = KFD_SVM_LOCATION_SYSMEM;  ///< Whose memory it would be in: only management tools ask.
   bool operator==(const SvmAttributes&) const = default;
 };
 
@@ -31,7 +32,7 @@ class SvmRanges {
     SvmAttributes attributes;
   };
 
-  /// Calls `change` for the attributes of every range in [first, end), which covers it without gaps
+  /// Calls `change(attributes, first, end)` for every range in [first, end), which they cover without gaps
   /// afterwards.
   template <class Change>
   void update(uint64_t first, uint64_t end, Change&& change) {
@@ -43,7 +44,7 @@ class SvmRanges {
         const uint64_t gap_end = it == ranges_.end() ? end : std::min(end, it->first);
         it = ranges_.emplace_hint(it, page, Range{gap_end, {}});
       }
-      change(it->second.attributes);
+      change(it->second.attributes, it->first, it->second.end_page);
       page = it->second.end_page;
     }
     merge(first, end);

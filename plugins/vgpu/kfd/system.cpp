@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/driver_files.hpp"
 
 // System calls are made by number where the preload face hooks the function.
 
@@ -127,9 +128,8 @@ int System::open(std::string_view path, int flags) {
   {
     const std::lock_guard lock(files_mutex_);
     file->id = next_file_id_++;
-    if (node->kind == FileNode::Kind::kRenderNode) {
-      const uint32_t index = node->minor - hardware_->machine.gpus[0].render_minor;
-      file->node = std::make_unique<vgpu::RenderNode>(process_, index, file->id, *this);
+    if (node->kind == FileNode::Kind::kDrmNode) {
+      file->node = std::make_unique<vgpu::RenderNode>(process_, node->minor, file->id, *this);
     }
     files_[fd] = file;
   }
@@ -184,7 +184,7 @@ int System::ioctl(int fd, uint64_t request, void* argument) {
   switch (file->kind) {
     case FileNode::Kind::kKfd:
       return process_.ioctl(request, argument);
-    case FileNode::Kind::kRenderNode:
+    case FileNode::Kind::kDrmNode:
       return file->node->ioctl(request, argument);
     default:
       return -ENOTTY;
@@ -225,7 +225,7 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
     }
     return 0;
   }
-  if (file->kind != FileNode::Kind::kRenderNode) return -ENODEV;
+  if (file->kind != FileNode::Kind::kDrmNode) return -ENODEV;
   const auto target = process_.render_mmap(offset, length);
   if (!target) {
     log_->operator()(LogCategory::kMemory, "mmap of a render node at {:#x}+{:#x}: {}", offset, bytes,
@@ -233,12 +233,9 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
     return -target.error();
   }
   const MemoryObject& object = *target->object;
-  const bool visible = object.kind() != MemoryObject::Kind::kVram || (object.flags() & KFD_MEM_PUBLIC) != 0;
-  if (!visible) {
-    // The program reserves the addresses and cannot look at what is there.
-    if (protection != PROT_NONE) return -EPERM;
-    return real((flags & ~MAP_TYPE) | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  }
+  if ((object.flags() & MemoryObject::kNoHostAccess) != 0) return -EPERM;
+  // Buffers are not copied on write; who asks for that may only reserve the addresses.
+  if ((flags & MAP_TYPE) == MAP_PRIVATE && protection != PROT_NONE) return -EINVAL;
   return real((flags & ~MAP_TYPE) | MAP_SHARED, object.fd(), target->offset);
 }
 
@@ -300,7 +297,7 @@ void System::fill(const FileNode& node, struct stat& out) {
       out.st_mode = S_IFCHR | 0666;
       out.st_rdev = makedev(kKfdMajor, 0);
       break;
-    case FileNode::Kind::kRenderNode:
+    case FileNode::Kind::kDrmNode:
       out.st_mode = S_IFCHR | 0666;
       out.st_rdev = makedev(kDrmMajor, node.minor);
       break;
@@ -340,7 +337,7 @@ bool System::stat_plain_file(int fd, struct stat& out) const {
 System::Stranger System::stranger(int fd) {
   const std::string path = memfd_name(fd);
   if (path == "/dev/kfd") return Stranger::kKfd;
-  return path.starts_with("/dev/dri/renderD") ? Stranger::kRenderNode : Stranger::kNone;
+  return path.starts_with("/dev/dri/") ? Stranger::kDrmNode : Stranger::kNone;
 }
 
 std::string System::folder_of(int fd) const {
@@ -363,7 +360,7 @@ ErrnoOr<int> System::give_to_program(int fd, bool close_on_exec) {
 
 SystemSettings SystemSettings::from_environment() {
   SystemSettings settings;
-  settings.gpus = environment("VGPU_GPUS");
+  settings.gpus = std::getenv("VGPU_GPUS") == nullptr ? kDefaultGpus : environment("VGPU_GPUS");
   settings.link = environment("VGPU_LINK");
   settings.log = environment("VGPU_LOG");
   settings.log_file = environment("VGPU_LOG_FILE");

@@ -78,7 +78,7 @@ class System final : public OpenFiles {
 
   /// What a descriptor is that no system of this process knows: a device node's that another process has
   /// opened, or this one before it became another program, or nothing of ours.
-  enum class Stranger : uint8_t { kNone, kKfd, kRenderNode };
+  enum class Stranger : uint8_t { kNone, kKfd, kDrmNode };
   static Stranger stranger(int fd);
 
   Process& process() { return process_; }
@@ -120,7 +120,8 @@ class System final : public OpenFiles {
 };
 
 /// Makes a system from what VGPU_GPUS, VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG and VGPU_LOG_FILE say,
-/// or an error for people. An elevated process does not ask its environment.
+/// or an error for people. Where there is no VGPU_GPUS the machine has kDefaultGpus. An elevated process does
+/// not ask its environment.
 struct SystemSettings {
   std::string gpus;
   std::string link;

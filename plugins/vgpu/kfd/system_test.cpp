@@ -217,15 +217,46 @@ TEST(KfdMemory, TheProgramAndTheGpuShareABuffer) {
       << "too long";
 }
 
-TEST(KfdMemory, InvisibleVramCanOnlyBeReserved) {
+// As since Linux 5.13; before, that was EPERM.
+TEST(KfdMemory, TheProgramMayMapLocalMemoryThatIsNotPublic) {
   TestSystem t("gfx900:vram=64M:bar=small");
   t.acquire();
-  EXPECT_EQ(t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC, 4096, kVa).error, -EINVAL);
+  EXPECT_EQ(t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC, 4096, kVa).error, -EINVAL) << "the BAR is small";
   const auto a = t.allocate(KFD_MEM_VRAM | kRw, 4096, kVa);
   ASSERT_EQ(a.error, 0);
+  ASSERT_EQ(t.map(a.handle), 0);
+  const auto mmap = [&](int protection, int flags, void** p) {
+    return t.system->mmap(nullptr, 4096, protection, flags, t.render[0], a.offset, p);
+  };
   void* p = nullptr;
-  EXPECT_EQ(t.system->mmap(nullptr, 4096, PROT_READ, MAP_SHARED, t.render[0], a.offset, &p), -EPERM);
-  EXPECT_EQ(t.system->mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE, t.render[0], a.offset, &p), 0);
+  ASSERT_EQ(mmap(PROT_READ | PROT_WRITE, MAP_SHARED, &p), 0);
+  std::memcpy(p, "hello", 6);
+  EXPECT_STREQ(reinterpret_cast<const char*>(t.look(kVa, 6, Access::kRead).host), "hello");
+  t.system->munmap(p, 4096);
+  EXPECT_EQ(mmap(PROT_READ, MAP_PRIVATE, &p), -EINVAL) << "nothing is copied on write";
+  ASSERT_EQ(mmap(PROT_NONE, MAP_PRIVATE, &p), 0) << "how a thunk reserves the addresses";
+  t.system->munmap(p, 4096);
+}
+
+// What stock ROCr does with memory of another process where the BAR is small.
+TEST(KfdMemory, AnImportOfLocalMemoryThatIsNotPublicCanBeMapped) {
+  TestSystem t("gfx900:vram=64M:bar=small");
+  t.acquire();
+  const auto a = t.allocate(KFD_MEM_VRAM | kRw, 4096, kVa);
+  ASSERT_EQ(a.error, 0);
+  kfd_ipc_export_handle exported{};
+  exported.handle = a.handle;
+  exported.gpu_id = t.gpu_id();
+  ASSERT_EQ(t.call(KFD_NR_IPC_EXPORT_HANDLE, exported), 0);
+  kfd_ipc_import_handle import{};
+  std::copy_n(exported.share_handle, 4, import.share_handle);
+  import.va_addr = kVa + (1 << 20);
+  import.gpu_id = t.gpu_id();
+  ASSERT_EQ(t.call(KFD_NR_IPC_IMPORT_HANDLE, import), 0);
+  void* p = nullptr;
+  ASSERT_EQ(
+      t.system->mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, t.render[0], import.mmap_offset, &p),
+      0);
   t.system->munmap(p, 4096);
 }
 

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/driver_files.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -135,42 +135,6 @@ void add_gpu(FileTree& tree, const Machine& machine, const Gpu& gpu) {
   tree.add_file(node + "/gpu_id", fmt::format("{}\n", gpu.gpu_id));
   tree.add_file(node + "/name", b.name + "\n");
   tree.add_file(node + "/properties", gpu_properties(gpu, caches, io_links, p2p_links));
-
-  // What libdrm wants to know of the device node.
-  const std::string render = fmt::format("renderD{}", gpu.render_minor);
-  tree.add_render_node("/dev/dri/" + render, gpu.render_minor);
-  const uint32_t bus = gpu.location_id >> 8;
-  const std::string pci_name = fmt::format("0000:{:02x}:00.0", bus);
-  const std::string pci = fmt::format("/sys/devices/pci0000:00/{}", pci_name);
-  tree.add_folder(pci);
-  tree.add_file(pci + "/vendor", fmt::format("0x{:04x}\n", b.pci.vendor_id));
-  tree.add_file(pci + "/device", fmt::format("0x{:04x}\n", b.pci.device_id));
-  tree.add_file(pci + "/revision", fmt::format("0x{:02x}\n", b.pci.revision));
-  tree.add_file(pci + "/subsystem_vendor", fmt::format("0x{:04x}\n", b.pci.subsystem_vendor_id));
-  tree.add_file(pci + "/subsystem_device", fmt::format("0x{:04x}\n", b.pci.subsystem_device_id));
-  tree.add_file(pci + "/class", "0x038000\n");
-  tree.add_file(pci + "/unique_id", fmt::format("{:016x}\n", gpu.unique_id));
-  tree.add_file(pci + "/mem_info_vram_total", fmt::format("{}\n", gpu.vram_bytes));
-  tree.add_file(pci + "/mem_info_vis_vram_total", fmt::format("{}\n", gpu.visible_bytes()));
-  tree.add_file(pci + "/numa_node", "-1\n");
-  tree.add_file(
-      pci + "/uevent",
-      fmt::format("DRIVER=amdgpu\nPCI_CLASS=38000\nPCI_ID={:04X}:{:04X}\nPCI_SUBSYS_ID={:04X}:{:04X}\n"
-                  "PCI_SLOT_NAME={}\n",
-                  b.pci.vendor_id, b.pci.device_id, b.pci.subsystem_vendor_id, b.pci.subsystem_device_id,
-                  pci_name));
-  tree.add_file(fmt::format("{}/drm/{}/dev", pci, render),
-                fmt::format("{}:{}\n", kDrmMajor, gpu.render_minor));
-  tree.add_file(fmt::format("{}/drm/{}/uevent", pci, render),
-                fmt::format("MAJOR={}\nMINOR={}\nDEVNAME=dri/{}\nDEVTYPE=drm_minor\n", kDrmMajor,
-                            gpu.render_minor, render));
-  const std::string drm_node = fmt::format("{}/drm/{}", pci, render);
-  tree.add_link(drm_node + "/device", pci);
-  tree.add_link(pci + "/subsystem", "/sys/bus/pci");
-  tree.add_link(pci + "/driver", "/sys/bus/pci/drivers/amdgpu");
-  tree.add_link(fmt::format("/sys/dev/char/{}:{}", kDrmMajor, gpu.render_minor), drm_node);
-  tree.add_link("/sys/class/drm/" + render, drm_node);
-  tree.add_link("/sys/bus/pci/devices/" + pci_name, pci);
 }
 
 }  // namespace
@@ -204,17 +168,7 @@ FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
   tree.add_file(fmt::format("{}/system_properties", kTopology),
                 "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
   tree.add_kfd("/dev/kfd");
-  // A render node of real hardware has no place on this machine.
-  tree.add_folder("/dev/dri");
-  tree.add_folder("/sys/class/drm");
-  // What says that the driver is there: lsmod and whoever looks at its folder.
-  tree.add_folder("/sys/module/amdgpu");
-  tree.add_folder("/sys/module/amdgpu/holders");
-  tree.add_file("/sys/module/amdgpu/initstate", "live\n");
-  tree.add_file("/sys/module/amdgpu/refcnt", "0\n");
-  tree.add_file("/sys/module/amdgpu/coresize", "8388608\n");
-  tree.add_file("/sys/module/amdgpu/taint", "\n");
-  tree.add_file("/proc/modules", "amdgpu 8388608 0 - Live 0x0000000000000000\n");
+  add_driver_files(tree, machine);
 
   const std::string cpu = fmt::format("{}/nodes/0", kTopology);
   for (const char* folder : {"mem_banks", "caches", "io_links", "p2p_links"}) {

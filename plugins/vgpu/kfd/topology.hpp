@@ -22,6 +22,4 @@ FileTree make_file_tree(const Machine& machine, const HostFacts& host);
 /// The word as the topology shows it: the board's bits and those that derive.
 uint32_t capability_of(const Gpu& gpu);
 
-constexpr uint32_t kDrmMajor = 226;
-
 }  // namespace rigel::vgpu

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -60,6 +61,22 @@ TEST(Allocator, ThatGivesPagesBackAtOnceStopsNothing) {
         run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", ALLOCATOR_PROGRAM, check});
     EXPECT_EQ(result.status, 0) << check << ": " << result.out;
   }
+}
+
+// What libdrm_program.cpp checks, with libdrm's own functions.
+TEST(Libdrm, TellsBoardsApart) {
+  std::string machine = "gfx900:vram=64M";
+  int boards = 1;
+  for (const char* more : {"", ",gfx900:vram=64M",
+                           ",gfx803:vram=64M,gfx1030:vram=64M,gfx906:vram=64M,gfx900:vram=64M,"
+                           "gfx1010:vram=64M,gfx803:vram=128M"}) {
+    machine += more;
+    boards = 1 + static_cast<int>(std::count(machine.begin(), machine.end(), ','));
+    const ProgramResult result =
+        run_program({vgpu_run(), "--gpu", machine, LIBDRM_PROGRAM, std::to_string(boards)});
+    EXPECT_EQ(result.status, 0) << machine << ": " << result.out;
+  }
+  EXPECT_EQ(boards, 8);
 }
 
 class VgpuLog : public ::testing::Test {
@@ -142,6 +159,14 @@ TEST(SystemPrograms, BashFindsWhatShFinds) {
   EXPECT_EQ(said("bash", "for n in /sys/class/kfd/kfd/topology/nodes/*; do echo \"$(<$n/name)\"; done"),
             "\nvega10\nnavi21\n");
   EXPECT_EQ(said("bash", "[[ -r /dev/kfd && -w /dev/dri/renderD129 ]] && echo yes"), "yes\n");
+}
+
+TEST(SystemPrograms, ReadTheModulesParameters) {
+  EXPECT_EQ(said("sh",
+                 "for p in cwsr_enable noretry pcie_p2p hws_gws_support; do "
+                 "cat /sys/module/amdgpu/parameters/$p; done"),
+            "1\n-1\nY\nN\n");
+  EXPECT_THAT(said("sh", "ls /sys/module/amdgpu/parameters"), HasSubstr("sched_policy\n"));
 }
 
 TEST(SystemPrograms, LsmodNamesTheDriver) {

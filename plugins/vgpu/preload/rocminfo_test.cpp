@@ -101,7 +101,17 @@ INSTANTIATE_TEST_SUITE_P(All, RocminfoBoard,
                                            Expected{"vega10", "gfx900", "64", "4", "64", "0x6860", "1500"},
                                            Expected{"vega20", "gfx906", "60", "4", "64", "0x66af", "1801"},
                                            Expected{"navi10", "gfx1010", "40", "2", "32", "0x731f", "2100"},
-                                           Expected{"navi21", "gfx1030", "80", "2", "32", "0x73bf", "2660"}),
+                                           Expected{"navi21", "gfx1030", "80", "2", "32", "0x73bf", "2660"},
+                                           Expected{"raven", "gfx902", "11", "4", "64", "0x15dd", "1240"},
+                                           Expected{"renoir", "gfx90c", "8", "4", "64", "0x1638", "2000"},
+                                           Expected{"navi14", "gfx1012", "22", "2", "32", "0x7340", "1900"},
+                                           Expected{"v620", "gfx1030", "72", "2", "32", "0x73a1", "2570"},
+                                           Expected{"navi22", "gfx1031", "40", "2", "32", "0x73df", "2725"},
+                                           Expected{"navi23", "gfx1032", "32", "2", "32", "0x73ef", "2765"},
+                                           Expected{"navi24", "gfx1034", "16", "2", "32", "0x743f", "2975"},
+                                           Expected{"rembrandt", "gfx1035", "12", "2", "32", "0x1681",
+                                                    "2200"},
+                                           Expected{"raphael", "gfx1036", "2", "2", "32", "0x164e", "2200"}),
                          [](const auto& row) { return std::string(row.param.board); });
 
 TEST_F(Rocminfo, TwoMixedBoardsAreListedInOrder) {

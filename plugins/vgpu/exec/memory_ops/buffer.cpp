@@ -20,7 +20,7 @@ struct BufferAccess {
   uint32_t offset = 0;
   bool has_offset = false, has_index = false;  // OFFEN, IDXEN
   uint32_t offset_row = 0, index_row = 0;
-  isa::Family family{};
+  isa::BufferRules rules{};
   bool in_whole = false;  // formats and atomics
   bool tfe = false;       // one more register, which becomes 0: everything is resident
   FormatAccess format;    // formats only
@@ -30,7 +30,7 @@ struct BufferAccess {
 BufferResource resource_of(const BufferAccess& access, const std::byte* registers) {
   uint32_t words[4];
   std::memcpy(words, registers + access.resource, sizeof words);
-  return BufferResource::decode(words, access.family);
+  return BufferResource::decode(words, access.rules);
 }
 
 // Loads and atomics of what is out of range give 0.
@@ -65,16 +65,16 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   const auto end_of = [&](unsigned d) -> uint64_t {
     return access.in_whole || shape.bytes < 4 ? shape.bytes : d * 4 + 4;
   };
-  if (resource.is_range_of_bytes(access.has_index, access.family)) {
+  if (resource.is_range_of_bytes(access.has_index, access.rules)) {
     for (unsigned d = 0; d < shape.dwords(); ++d) {
-      const uint64_t count = resource.offsets_with(end_of(d), scalar_offset, access.family);
+      const uint64_t count = resource.offsets_with(end_of(d), scalar_offset, access.rules);
       if (count != 0) active[d] = exec & lanes_up_to<W>(offsets, 0, count - 1);
     }
   } else {
     for (uint64_t left = exec; left != 0; left &= left - 1) {
       const unsigned lane = first_lane(left);
       const uint64_t bytes =
-          resource.in_range(indices[lane], offsets[lane], scalar_offset, access.has_index, access.family);
+          resource.in_range(indices[lane], offsets[lane], scalar_offset, access.has_index, access.rules);
       for (unsigned d = 0; d < shape.dwords(); ++d) {
         if (bytes >= end_of(d)) active[d] |= uint64_t{1} << lane;
       }
@@ -154,7 +154,7 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   const BufferResource resource = resource_of(access, wave->registers);
   FormatAccess format = access.format;
   if (!access.typed) {
-    format.format = access.family == isa::Family::kGfx10
+    format.format = access.rules == isa::BufferRules::kSelected
                         ? unified_format(resource.format)
                         : BufferFormat{resource.data_format, resource.number_format};
     std::copy_n(resource.select, 4, format.select);
@@ -198,11 +198,11 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
 // Dwords of descriptors that compilers and libraries use most: a range of bytes, of which lanes access what
 // follows each other; and scratch, of which they access the same place each in its own. What is in range must
 // be so in whole; everything else is left to the general way.
-template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily>
+template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::BufferRules kRules>
 [[gnu::always_inline]] inline bool try_dwords(const MicroOp* op, Wave* wave, std::byte* registers,
                                               uint64_t exec) {
   constexpr uint32_t kStep = N * 4;
-  constexpr bool kGfx10 = kFamily == isa::Family::kGfx10;
+  constexpr bool kSelected = kRules == isa::BufferRules::kSelected;
   const auto& access = details<BufferAccess>(op);
   const std::byte* const words = registers + op->src[1].offset;
   const uint64_t low = load_as<uint64_t>(words), high = load_as<uint64_t>(words + 8);
@@ -210,10 +210,10 @@ template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily
   uint64_t records = high & 0xffffffff;
   const uint64_t soffset = access.soffset.read(registers);
   const uint64_t base = (low & 0xffffffffffff) + soffset;
-  const uint64_t counted = kGfx10 ? 0 : soffset;  // of the scalar offset in the range
+  const uint64_t counted = kSelected ? 0 : soffset;  // of the scalar offset in the range
   const bool swizzled = (low >> 63) != 0, add_tid = (word3 >> 23 & 1) != 0;
   const unsigned first = first_lane(exec);
-  if constexpr (kGfx10) {  // OOB_SELECT: 3 a range of bytes; 2 nothing is out of range, unless all is
+  if constexpr (kSelected) {  // OOB_SELECT: 3 a range of bytes; 2 nothing is out of range, unless all is
     const unsigned select = word3 >> 28 & 3;
     if (select == 2 && records != 0) records = ~uint64_t{0};
     if (select < 2) return false;
@@ -238,8 +238,8 @@ template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily
   // Elements of four bytes, as many interleaved as the wave has lanes: all are in the first group, and a
   // stride does not matter.
   const bool scratch = swizzled && add_tid && (8u << (word3 >> 21 & 3)) == W &&
-                       (kFamily != isa::Family::kGfx8 || (word3 >> 19 & 3) == 1) &&
-                       (!kGfx10 || (word3 >> 28 & 3) == 2 || (low >> 48 & 0x3fff) == 0);
+                       (kRules != isa::BufferRules::kBySwizzle || (word3 >> 19 & 3) == 1) &&
+                       (!kSelected || (word3 >> 28 & 3) == 2 || (low >> 48 & 0x3fff) == 0);
   if (!scratch || offset % 4 != 0 || offset + kStep + counted > records) return false;
   if (kOffset && !is_uniform<W>(own, exec, own[first])) return false;
   const uint64_t bytes = (N - 1) * W * 4 + (last_lane(exec) - first + 1) * 4;
@@ -256,33 +256,33 @@ template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily
   return true;
 }
 
-template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::Family kFamily>
+template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::BufferRules kRules>
 void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (exec != 0 && !try_dwords<W, N, kOffset, kStore, kFamily>(op, wave, registers, exec)) [[unlikely]] {
+  if (exec != 0 && !try_dwords<W, N, kOffset, kStore, kRules>(op, wave, registers, exec)) [[unlikely]] {
     RIGEL_INSTEAD(general_handler<buffer_general>, op, wave, registers, exec);
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-template <unsigned W, bool kOffset, bool kStore, isa::Family kFamily>
+template <unsigned W, bool kOffset, bool kStore, isa::BufferRules kRules>
 Handler of_count(unsigned count) {
   static constexpr Handler kHandlers[] = {
-      dwords<W, 1, kOffset, kStore, kFamily>, dwords<W, 2, kOffset, kStore, kFamily>,
-      dwords<W, 3, kOffset, kStore, kFamily>, dwords<W, 4, kOffset, kStore, kFamily>};
+      dwords<W, 1, kOffset, kStore, kRules>, dwords<W, 2, kOffset, kStore, kRules>,
+      dwords<W, 3, kOffset, kStore, kRules>, dwords<W, 4, kOffset, kStore, kRules>};
   return kHandlers[count - 1];
 }
 
-template <isa::Family kFamily>
+template <isa::BufferRules kRules>
 Handler dwords_handler(const BufferAccess& access, uint32_t wave_size) {
   const unsigned count = access.shape.dwords();
   const bool store = access.shape.verb == Verb::kStore;
   const auto of_width = [&]<unsigned W>() {
     if (access.has_offset) {
-      return store ? of_count<W, true, true, kFamily>(count) : of_count<W, true, false, kFamily>(count);
+      return store ? of_count<W, true, true, kRules>(count) : of_count<W, true, false, kRules>(count);
     }
-    return store ? of_count<W, false, true, kFamily>(count) : of_count<W, false, false, kFamily>(count);
+    return store ? of_count<W, false, true, kRules>(count) : of_count<W, false, false, kRules>(count);
   };
-  if constexpr (kFamily != isa::Family::kGfx10) {
+  if constexpr (kRules != isa::BufferRules::kSelected) {
     return of_width.template operator()<64>();
   } else {
     return wave_size == 64 ? of_width.template operator()<64>() : of_width.template operator()<32>();
@@ -290,16 +290,16 @@ Handler dwords_handler(const BufferAccess& access, uint32_t wave_size) {
 }
 
 Handler dwords_handler(const BufferAccess& access, uint32_t wave_size) {
-  if (wave_size == 32) return dwords_handler<isa::Family::kGfx10>(access, wave_size);
-  switch (access.family) {
-    case isa::Family::kGfx8:
-      return dwords_handler<isa::Family::kGfx8>(access, wave_size);
-    case isa::Family::kGfx9:
-      return dwords_handler<isa::Family::kGfx9>(access, wave_size);
-    case isa::Family::kGfx10:
+  if (wave_size == 32) return dwords_handler<isa::BufferRules::kSelected>(access, wave_size);
+  switch (access.rules) {
+    case isa::BufferRules::kBySwizzle:
+      return dwords_handler<isa::BufferRules::kBySwizzle>(access, wave_size);
+    case isa::BufferRules::kByIndex:
+      return dwords_handler<isa::BufferRules::kByIndex>(access, wave_size);
+    case isa::BufferRules::kSelected:
       break;
   }
-  return dwords_handler<isa::Family::kGfx10>(access, wave_size);
+  return dwords_handler<isa::BufferRules::kSelected>(access, wave_size);
 }
 
 bool is_cache_operation(isa::Op op) {
@@ -320,8 +320,8 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
   }
   const RegisterLayout& layout = context.layout;
   BufferAccess access;
-  access.family = context.target.family();
-  const auto format = format_access(instruction, context.target);
+  access.rules = context.traits().buffer;
+  const auto format = format_access(instruction, context.traits());
   const bool from_lds = instruction.op == Op::buffer_store_lds_dword;
   unsigned registers = 1;
   if (format) {
@@ -347,7 +347,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
       !in_file(instruction.vdst, (verb == Verb::kAtomic ? access.shape.dwords() : registers) + access.tfe,
                layout) ||
       !in_file(instruction.vdata, registers, layout) || !instruction.saddr.is_scalar_register() ||
-      (!lds && !data.is_vgpr()) || !scalar_source(instruction.soffset, access.family, access.soffset)) {
+      (!lds && !data.is_vgpr()) || !scalar_source(instruction.soffset, context.traits(), access.soffset)) {
     return kRefuseRegister;
   }
   access.resource = scalar_offset(instruction.saddr.code);

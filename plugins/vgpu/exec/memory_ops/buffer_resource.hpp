@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "plugins/vgpu/isa/op.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -28,7 +28,7 @@ struct BufferResource {
   uint8_t format = 0;                          ///< gfx10
   uint8_t out_of_bounds = 0;                   ///< gfx10: OOB_SELECT
 
-  static constexpr BufferResource decode(const uint32_t (&words)[4], isa::Family family) {
+  static constexpr BufferResource decode(const uint32_t (&words)[4], isa::BufferRules rules) {
     BufferResource r;
     r.base = words[0] | uint64_t{words[1] & 0xffff} << 32;
     r.stride = words[1] >> 16 & 0x3fff;
@@ -37,7 +37,7 @@ struct BufferResource {
     for (unsigned i = 0; i < 4; ++i) r.select[i] = words[3] >> 3 * i & 7;
     r.index_stride = static_cast<uint8_t>(8u << (words[3] >> 21 & 3));
     r.add_tid = (words[3] >> 23 & 1) != 0;
-    if (family == isa::Family::kGfx10) {
+    if (rules == isa::BufferRules::kSelected) {
       r.format = words[3] >> 12 & 0x7f;
       r.out_of_bounds = words[3] >> 28 & 3;
       return r;
@@ -45,21 +45,22 @@ struct BufferResource {
     r.number_format = words[3] >> 12 & 7;
     r.data_format = words[3] >> 15 & 0xf;
     if (r.add_tid) r.stride |= uint32_t{r.data_format} << 14;
-    if (family == isa::Family::kGfx8) r.element_bytes = static_cast<uint8_t>(2u << (words[3] >> 19 & 3));
+    if (rules == isa::BufferRules::kBySwizzle)
+      r.element_bytes = static_cast<uint8_t>(2u << (words[3] >> 19 & 3));
     return r;
   }
 
   /// How many bytes of an access at `offset` of record `index` are in range, from its first on; whoever
   /// accesses in whole compares with the size. `scalar` is the scalar offset.
   constexpr uint64_t in_range(uint64_t index, uint64_t offset, uint64_t scalar, bool has_index,
-                              isa::Family family) const {
+                              isa::BufferRules rules) const {
     const auto left = [](uint64_t limit, uint64_t at) { return at < limit ? limit - at : 0; };
     constexpr uint64_t kAll = 16;
-    if (family != isa::Family::kGfx10) {
+    if (rules != isa::BufferRules::kSelected) {
       // Scratch has a stride by accident: bits of a data format, which no lane's number makes count.
       const bool scratch = swizzled && add_tid && !has_index;
       const bool structured =
-          stride != 0 && !scratch && (family == isa::Family::kGfx8 ? swizzled : has_index);
+          stride != 0 && !scratch && (rules == isa::BufferRules::kBySwizzle ? swizzled : has_index);
       // Any dword that begins in range counts.
       const uint64_t of_record = swizzled ? 0 : index * stride;
       if (!structured) return dwords_up(left(records, offset + of_record + scalar));
@@ -80,13 +81,14 @@ struct BufferResource {
   }
 
   /// Whether offsets alone decide, for instructions without an index.
-  constexpr bool is_range_of_bytes(bool has_index, isa::Family family) const {
-    return !swizzled && !add_tid && !has_index && (family != isa::Family::kGfx10 || out_of_bounds >= 2);
+  constexpr bool is_range_of_bytes(bool has_index, isa::BufferRules rules) const {
+    return !swizzled && !add_tid && !has_index &&
+           (rules != isa::BufferRules::kSelected || out_of_bounds >= 2);
   }
 
   /// Of such: how many offsets, from 0 on, have at least `size` bytes in range.
-  constexpr uint64_t offsets_with(uint64_t size, uint64_t scalar, isa::Family family) const {
-    if (family == isa::Family::kGfx10) {
+  constexpr uint64_t offsets_with(uint64_t size, uint64_t scalar, isa::BufferRules rules) const {
+    if (rules == isa::BufferRules::kSelected) {
       if (out_of_bounds == 2) return records == 0 ? 0 : ~uint64_t{0};
       return records < size ? 0 : records - size + 1;
     }

@@ -138,7 +138,7 @@ TEST_P(BufferMemory, EachDwordIsCheckedForItself) {
 TEST_P(BufferMemory, TheScalarOffsetCountsInTheRangeUpToGfx9) {
   for (const uint8_t major : {8, 9, 10}) {
     if (width() == 32 && major != 10) continue;
-    Machine m(GetParam(), {major, 0, 3});
+    Machine m(GetParam(), chip_of(major));
     const Buffer a = numbers(m);
     set_resource(m, {a.va, 64, 0, kIdentity | (major == 10 ? kRawGfx10 : 0)});
     m.set_scalar(kScalar, 32);
@@ -195,7 +195,7 @@ TEST_P(BufferMemory, Scratch) {
       for (const uint64_t exec : execs()) {
         for (const uint8_t major : {8, 9, 10}) {
           if (width() == 32 && major != 10) continue;
-          Machine m(GetParam(), {major, 0, 3});
+          Machine m(GetParam(), chip_of(major));
           const Buffer a = m.bus.allocate(8 * kPage);
           const uint32_t interleave = width() == 64 ? 3 : 2;
           // Runtimes leave a data format there, which is a stride of 64 KiB if one reads it so.
@@ -409,18 +409,19 @@ TEST_P(BufferMemory, HalvesOfFormatsArePackedExceptOnGfx80) {
 
 // The two ways in which ranges are checked say the same.
 TEST(BufferResources, RangesOfBytes) {
-  for (const isa::Family family : {isa::Family::kGfx8, isa::Family::kGfx9, isa::Family::kGfx10}) {
+  using isa::BufferRules;
+  for (const BufferRules rules : {BufferRules::kBySwizzle, BufferRules::kByIndex, BufferRules::kSelected}) {
     for (const uint8_t select : {2, 3}) {
       for (const uint32_t records : {0u, 1u, 7u, 16u, 30u, 0xffffffffu}) {
         for (const uint64_t scalar : {0, 3, 8, 64}) {
           BufferResource r;
           r.records = records;
           r.out_of_bounds = select;
-          ASSERT_TRUE(r.is_range_of_bytes(false, family));
+          ASSERT_TRUE(r.is_range_of_bytes(false, rules));
           for (const uint64_t size : {1, 2, 4, 8, 12, 16}) {
             for (uint64_t offset = 0; offset < 70; ++offset) {
-              EXPECT_EQ(r.in_range(0, offset, scalar, false, family) >= size,
-                        offset < r.offsets_with(size, scalar, family))
+              EXPECT_EQ(r.in_range(0, offset, scalar, false, rules) >= size,
+                        offset < r.offsets_with(size, scalar, rules))
                   << records << " " << scalar << " " << size << " " << offset;
             }
           }

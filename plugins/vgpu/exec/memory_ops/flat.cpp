@@ -33,6 +33,20 @@ uint64_t private_memory(const FlatAccess& access, const Wave* wave) {
   return access.from_base ? wave->scratch_base + (flat_scratch >> 32 << 8) : flat_scratch;
 }
 
+// Lanes whose offset is beyond their private memory.
+bool stop_beyond_private(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec) {
+  LaneFaults& faults = wave->memory->lane_faults();
+  faults.clear();
+  faults.bytes = shape.bytes;
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    if (uint64_t{offsets[lane]} + shape.bytes <= wave->scratch_lane_bytes) continue;
+    faults.add(lane, uint64_t{wave->private_aperture_hi} << 32 | offsets[lane]);
+  }
+  const Access access = shape.verb == Verb::kLoad ? Access::kRead : Access::kWrite;
+  return stop_with(wave, {faults.va[first_lane(faults.lanes)], access, FaultReason::kNotPresent, 0});
+}
+
 bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, const uint32_t* offsets,
                     uint64_t exec) {
   SwizzledSpan span;
@@ -41,9 +55,7 @@ bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, con
     const unsigned lane = first_lane(left);
     const uint32_t offset = offsets[lane];
     if (uint64_t{offset} + access.shape.bytes > wave->scratch_lane_bytes) {
-      const uint64_t va = uint64_t{wave->private_aperture_hi} << 32 | offset;
-      const Access kind = access.shape.verb == Verb::kLoad ? Access::kRead : Access::kWrite;
-      return stop_with(wave, {va, kind, FaultReason::kNotPresent, 0});
+      return stop_beyond_private(wave, access.shape, offsets, exec);
     }
     span.base[lane] = base + lane * uint64_t{4};
     span.offset[lane] = offset;
@@ -392,13 +404,10 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   access.has_saddr = instruction.saddr.exists() && !null_base;
   access.has_vaddr = instruction.vaddr.exists() && instruction.vaddr.is_vgpr();
   access.offset = access.global_offset = instruction.offset;
-  // On gfx10.1, accesses by FLAT to global memory leave the offset out: a bug of the hardware.
-  if (encoding == isa::Encoding::kFlat && context.target.major == 10 && context.target.minor == 1) {
-    access.global_offset = 0;
-  }
-  const isa::Family family = context.target.family();
-  access.flat_scratch = scalar_offset(family == isa::Family::kGfx10 ? kFlatScratchSlot : kFlatScratchSgpr);
-  access.from_base = family == isa::Family::kGfx8;
+  const isa::Traits& traits = context.traits();
+  if (encoding == isa::Encoding::kFlat && traits.flat_drops_offset) access.global_offset = 0;
+  access.flat_scratch = scalar_offset(traits.flat_scratch_is_hidden ? kFlatScratchSlot : kFlatScratchSgpr);
+  access.from_base = traits.flat_scratch_counts_from_base;
   const bool two_operands = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
   const unsigned data_dwords = shape->dwords() * (two_operands ? 2 : 1);
   const unsigned address_dwords = encoding == isa::Encoding::kScratch || access.has_saddr ? 1 : 2;

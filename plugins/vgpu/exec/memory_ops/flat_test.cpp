@@ -1,4 +1,6 @@
 // FLAT, GLOBAL and SCRATCH against the plainest possible model.
+#include <bit>
+
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 
@@ -193,6 +195,31 @@ TEST_P(Flat, TheLowestFaultingLaneStopsTheWave) {
   EXPECT_EQ(m.run(global(Op::global_load_dword)), Stop::kEnd);
 }
 
+// All of them, each with the first byte that it could not have, whatever kind of access it is.
+TEST_P(Flat, LanesThatFaultAreNamed) {
+  for (const Op op :
+       {Op::global_load_ubyte, Op::global_load_dword, Op::global_load_dwordx4, Op::global_store_short,
+        Op::global_store_dwordx3, Op::global_atomic_add, Op::global_atomic_swap_x2}) {
+    Machine m(GetParam());
+    const Buffer a = m.bus.allocate(kPage);
+    const uint32_t bytes = shape_of(op)->bytes;
+    for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
+      m.set_address(kAddress, lane, a.va + lane * 16);
+    m.set_address(kAddress, 5, a.va + kPage);          // behind it
+    m.set_address(kAddress, 9, a.va + kPage - bytes);  // its last
+    const bool splits = bytes > 4 && shape_of(op)->verb != Verb::kAtomic;
+    m.set_address(kAddress, 17, a.va + kPage - (splits ? 4 : 0));
+    m.set_address(kAddress, 20, 8);  // nowhere, and not active
+    m.set_exec(~(uint64_t{1} << 20));
+    ASSERT_EQ(m.run(global(op)), Stop::kFault);
+    const LaneFaults& faults = m.memory.lane_faults();
+    EXPECT_EQ(faults.lanes, uint64_t{1} << 5 | uint64_t{1} << 17) << isa::name(op);
+    EXPECT_EQ(faults.va[5], a.va + kPage) << isa::name(op);
+    EXPECT_EQ(faults.va[17], a.va + kPage) << isa::name(op);
+    EXPECT_EQ(faults.bytes, bytes) << isa::name(op);
+  }
+}
+
 TEST_P(Flat, StoresToReadOnlyMemoryFault) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage, false);
@@ -331,6 +358,9 @@ TEST_P(Flat, ScratchAtAScalarOffset) {
   m.set_scalar(7, 65);
   EXPECT_EQ(m.run(store), Stop::kFault);
   EXPECT_EQ(m.wave.fault_va, (uint64_t{0x20000} << 32) + 61);
+  const LaneFaults& faults = m.memory.lane_faults();
+  EXPECT_NE(faults.lanes, 0u);
+  EXPECT_EQ(faults.va[std::countr_zero(faults.lanes)], m.wave.fault_va);
 }
 
 TEST_P(Flat, OffsetsOfFlatAreIgnoredInGlobalMemoryOnGfx101) {

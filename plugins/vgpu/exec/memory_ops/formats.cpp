@@ -165,7 +165,7 @@ unsigned bytes_of(BufferFormat format) {
   return bits / 8;
 }
 
-std::optional<FormatAccess> format_access(const isa::Instruction& instruction, isa::Target target) {
+std::optional<FormatAccess> format_access(const isa::Instruction& instruction, const isa::Traits& traits) {
   std::string_view name = isa::name(instruction.op);
   if (name.starts_with("t")) name.remove_prefix(1);
   FormatAccess access;
@@ -176,11 +176,12 @@ std::optional<FormatAccess> format_access(const isa::Instruction& instruction, i
   }
   access.half = name.find("_d16_") != name.npos;
   access.high = name.find("_d16_hi_") != name.npos;
-  access.packed = target.major != 8 || target.minor != 0;
+  access.packed = traits.packs_d16;
   access.components = static_cast<uint8_t>(name.size() - name.rfind('_') - 1);
   if (instruction.encoding == isa::Encoding::kMtbuf) {
-    access.format = target.family() == isa::Family::kGfx10 ? unified_format(instruction.format)
-                                                           : BufferFormat{instruction.dfmt, instruction.nfmt};
+    access.format = traits.buffer == isa::BufferRules::kSelected
+                        ? unified_format(instruction.format)
+                        : BufferFormat{instruction.dfmt, instruction.nfmt};
   }
   return access;
 }

@@ -6,6 +6,7 @@
 
 #include "plugins/vgpu/isa/instruction.hpp"
 #include "plugins/vgpu/isa/target.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -33,7 +34,7 @@ struct FormatAccess {
 };
 
 /// Of an instruction; nothing if it has no format. MTBUF's has its own, MUBUF's the descriptor's.
-std::optional<FormatAccess> format_access(const isa::Instruction& instruction, isa::Target target);
+std::optional<FormatAccess> format_access(const isa::Instruction& instruction, const isa::Traits& traits);
 
 constexpr unsigned registers_of(const FormatAccess& access) {
   return access.half && access.packed ? (access.components + 1u) / 2 : access.components;

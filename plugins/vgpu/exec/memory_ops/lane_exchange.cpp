@@ -97,11 +97,11 @@ void swizzle(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec)
 }
 
 // Which lane of its 32 a lane takes from, as the offset's pattern says.
-uint32_t swizzle_source(uint32_t lane, uint32_t pattern, bool gfx8) {
+uint32_t swizzle_source(uint32_t lane, uint32_t pattern, bool has_rotation) {
   if ((pattern & 0x8000) == 0) {  // bits of the number: and, or, xor
     return ((lane & pattern) | (pattern >> 5 & 0x1f)) ^ (pattern >> 10 & 0x1f);
   }
-  if (gfx8 || pattern < 0xc000) {  // within each four
+  if (!has_rotation || pattern < 0xc000) {  // within each four
     return (lane & ~3u) | (pattern >> (lane & 3) * 2 & 3);
   }
   const uint32_t mask = pattern & 0x1f;
@@ -126,7 +126,7 @@ Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext
   for (const isa::Operand* operand : {&instruction.vaddr, &data, &instruction.vdst}) {
     if (!operand->is_vgpr() || !in_file(*operand, 1, layout)) return kRefuseRegister;
   }
-  const bool halves = wide && context.target.family() == isa::Family::kGfx10;
+  const bool halves = wide && context.traits().permutes_by_halves;
   Handler handler = nullptr;
   uint64_t sources_at = 0;
   if (swizzles) {
@@ -134,7 +134,7 @@ Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext
     for (uint32_t lane = 0; lane < layout.wave_size; ++lane) {
       sources.lane[lane] =
           (lane & 32) | (swizzle_source(lane & 31, static_cast<uint32_t>(instruction.offset) & 0xffff,
-                                        context.target.family() == isa::Family::kGfx8) &
+                                        context.traits().swizzle_has_rotation) &
                          31);
     }
     sources_at = reinterpret_cast<uint64_t>(&allocate(out, sources));

@@ -598,7 +598,7 @@ Refusal lower_ordered_count(const isa::Instruction& instruction, const LoweringC
   op.src[0].offset = layout.vgpr_offset(instruction.vaddr.vgpr());
   op.dst = layout.vgpr_offset(instruction.vdst.vgpr());
   op.aux = offset;
-  op.imm = context.target.family() == isa::Family::kGfx10 ? offset >> 14 & 3 : 0;
+  op.imm = context.traits().ordered_count_has_dwords ? offset >> 14 & 3 : 0;
   return {};
 }
 
@@ -638,7 +638,7 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   if (is_lane_exchange(name)) return lower_lane_exchange(instruction, context, out);
   if (isa::name(name).starts_with("ds_gws_")) return lower_gws(instruction, context, out);
   if (name == Op::ds_ordered_count) return lower_ordered_count(instruction, context, out);
-  const bool gfx8 = context.target.family() == isa::Family::kGfx8;
+  const bool m0_limits = context.traits().m0_limits_lds;
   if (name == Op::ds_append || name == Op::ds_consume) {
     if (!in_file(instruction.vdst, 1, layout)) return kRefuseRegister;
     MicroOp& op = out.emit(count_lanes);
@@ -670,8 +670,8 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   access.offsets[0] = static_cast<uint32_t>(instruction.offset) * unit;
   access.offsets[1] = instruction.offset1 * unit;
   access.global = instruction.gds;
-  access.m0_limits = gfx8 && !access.global;
-  if (gfx8 || shape->verb == Verb::kAtomic) access.alignment = shape->bytes == 12 ? 16 : shape->bytes;
+  access.m0_limits = m0_limits && !access.global;
+  if (m0_limits || shape->verb == Verb::kAtomic) access.alignment = shape->bytes == 12 ? 16 : shape->bytes;
   access.kind = {shape->verb == Verb::kStore, static_cast<uint8_t>(shape->dwords()), shape->pair,
                  layout.wave_size,
                  shape->pair ? static_cast<int32_t>(access.offsets[1] - access.offsets[0]) : 0};

@@ -507,7 +507,7 @@ TEST_P(Lds, BackwardPermutation) {
   for (const uint8_t major : {9, 10}) {
     for (const uint64_t exec : execs()) {
       for (const auto& pattern : patterns(256)) {
-        Machine m(GetParam(), {major, 0, 0});
+        Machine m(GetParam(), chip_of(major));
         m.set_exec(exec);
         for (unsigned lane = 0; lane < width(); ++lane) {
           m.vgpr(kAddress)[lane] = pattern[lane] * 4 + 3;

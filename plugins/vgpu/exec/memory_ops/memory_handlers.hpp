@@ -61,11 +61,11 @@ struct ScalarSource {
   }
 };
 
-/// Absent operands and gfx10's NULL are 0. False: something that memory instructions cannot have.
-inline bool scalar_source(const isa::Operand& operand, isa::Family family, ScalarSource& source) {
+/// Absent operands and NULL are 0. False: something that memory instructions cannot have.
+inline bool scalar_source(const isa::Operand& operand, const isa::Traits& traits, ScalarSource& source) {
   const uint16_t code = operand.code;
   source = {};
-  if (!operand.exists() || (family == isa::Family::kGfx10 && code == isa::code::kNull)) return true;
+  if (!operand.exists() || (traits.has_null && code == isa::code::kNull)) return true;
   if (operand.is_scalar_register()) {
     source.offset = scalar_offset(code);
     source.is_register = true;

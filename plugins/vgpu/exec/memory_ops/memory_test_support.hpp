@@ -73,6 +73,11 @@ class TestCore final : public Core {
   uint64_t ticks = 1000;
 };
 
+/// A chip of each instruction set: 8, 9 or 10.
+inline isa::Target chip_of(uint8_t major) {
+  return major == 8 ? isa::Target{8, 0, 3} : major == 9 ? isa::Target{9, 0, 0} : isa::Target{10, 3, 0};
+}
+
 class Machine {
  public:
   static constexpr uint32_t kVgprs = 32;

@@ -146,7 +146,6 @@ void wave_id_in_group(const MicroOp* op, Wave* wave, std::byte* registers, uint6
 
 Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   using isa::Op;
-  const isa::Family family = context.target.family();
   const auto to_scalar = [&](Handler handler) {
     out.emit(handler).dst = scalar_offset(instruction.vdst.code);
     if (scalar::touches_exec(scalar_offset(instruction.vdst.code), instruction.vdst.dwords)) {
@@ -191,7 +190,7 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   access.buffer = name.starts_with("s_buffer_");
   access.returns = instruction.glc;
   access.offset = instruction.offset;
-  if (!scalar_source(instruction.soffset, family, access.soffset)) return kRefuseRegister;
+  if (!scalar_source(instruction.soffset, context.traits(), access.soffset)) return kRefuseRegister;
   if (name.starts_with("s_scratch_")) access.soffset_scale = 64;
 
   Handler handler = nullptr;

@@ -129,6 +129,29 @@ unsigned piece_dwords(const Shape& shape, const Span& span, unsigned d, unsigned
   return d + 1 < shape.dwords() && span.dword_stride == 4 && (span.active[d + 1] >> lane & 1) != 0 ? 2 : 1;
 }
 
+// A lane could not do its access: which of them all cannot. False, as the access is.
+bool name_lanes(Wave* wave, const Shape& shape, const Span& span, Access access) {
+  Memory& memory = *wave->memory;
+  LaneFaults& faults = memory.lane_faults();
+  faults.clear();
+  faults.bytes = shape.bytes;
+  for (uint64_t left = span.active[0]; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    const uint64_t piece = std::min<uint64_t>(shape.bytes, 4);
+    for (unsigned d = 0; d < shape.dwords() && (span.active[d] >> lane & 1) != 0; ++d) {
+      uint64_t va = span.va[lane] + d * span.dword_stride;
+      if (shape.verb == Verb::kAtomic) va &= ~(piece - 1);
+      // What the host took away can still be translated.
+      const bool lost = wave->fault_va - va < piece;
+      if (const auto fault = memory.first_fault(va, piece, access); fault || lost) {
+        faults.add(lane, fault.value_or(wave->fault_va));
+        break;
+      }
+    }
+  }
+  return false;
+}
+
 // Lane by lane, each where it is.
 bool load_scattered(const void* site, Wave* wave, const Shape& shape, const Span& span, uint32_t* to,
                     unsigned width) {
@@ -173,7 +196,10 @@ template <unsigned W>
 bool load_lanes(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
   const auto distance = find_all<W>(site, wave, span, bytes_of_lane(shape, span), Access::kRead);
   std::byte* const to = wave->registers + rows.result;
-  if (!distance) return load_scattered(site, wave, shape, span, row(to, 0), W);
+  if (!distance) {
+    return load_scattered(site, wave, shape, span, row(to, 0), W) ||
+           name_lanes(wave, shape, span, Access::kRead);
+  }
   shape.bytes < 4 ? load_narrow<W>(shape, span, *distance, row(to, 0))
                   : load_dwords<W>(shape, span, *distance, to);
   return true;
@@ -183,7 +209,10 @@ template <unsigned W>
 bool store_lanes(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
   const auto distance = find_all<W>(site, wave, span, bytes_of_lane(shape, span), Access::kWrite);
   std::byte* const from = wave->registers + rows.data;
-  if (!distance) return store_scattered(site, wave, shape, span, row(from, 0), W);
+  if (!distance) {
+    return store_scattered(site, wave, shape, span, row(from, 0), W) ||
+           name_lanes(wave, shape, span, Access::kWrite);
+  }
   shape.bytes < 4 ? store_narrow<W>(shape, span, *distance, row(from, 0))
                   : store_dwords<W>(shape, span, *distance, from);
   return true;
@@ -293,7 +322,7 @@ bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& s
     done = shape.bytes == 8 ? atomic_lanes<atomic.value, uint64_t>(site, wave, span, rows, width)
                             : atomic_lanes<atomic.value, uint32_t>(site, wave, span, rows, width);
   });
-  return done;
+  return done || name_lanes(wave, shape, span, Access::kWrite);
 }
 
 namespace {
@@ -365,7 +394,11 @@ bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const Swi
     if (!access_span(site, wave, part, span, moved)) return false;
   }
   for (; straddling != 0; straddling &= straddling - 1) {
-    if (!access_bytes(site, wave, shape, swizzled, first_lane(straddling), rows)) return false;
+    const unsigned lane = first_lane(straddling);
+    if (access_bytes(site, wave, shape, swizzled, lane, rows)) continue;
+    wave->memory->lane_faults().clear();
+    wave->memory->lane_faults().add(lane, wave->fault_va);
+    return false;
   }
   return true;
 }

@@ -7,6 +7,15 @@ bool available() {
   return false;
 }
 
+std::string_view why_none(SimdLevel) {
+  return "built without Xbyak, or for the first level alone";
+}
+
+const HostFeatures& host_features() {
+  static constexpr HostFeatures none;
+  return none;
+}
+
 CodeMemory::~CodeMemory() = default;
 
 uint32_t compile(const Request&, CodeMemory&) {

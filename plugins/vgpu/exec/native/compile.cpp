@@ -249,8 +249,14 @@ const HostFeatures& host_features() {
 }
 
 bool available() {
-  static const bool possible = asked_for() != "0" && best_simd_level() != SimdLevel::kBaseline;
+  static const bool possible = why_none(best_simd_level()).empty();
   return possible;
+}
+
+std::string_view why_none(SimdLevel level) {
+  if (asked_for() == "0") return "VGPU_NATIVE forbids native code";
+  if (level == SimdLevel::kBaseline) return "the first level has no native code";
+  return exec::why_absent(level);
 }
 
 uint32_t compile(const Request& request, CodeMemory& memory) {

@@ -6,10 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <random>
 
+#include "plugins/vgpu/exec/level_test_support.hpp"
 #include "plugins/vgpu/exec/test_wave.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -182,9 +185,8 @@ class Kernels {
   std::mt19937_64 random_;
 };
 
-class WorkGroupCode : public ::testing::TestWithParam<SimdLevel> {};
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WorkGroupCode);
-INSTANTIATE_TEST_SUITE_P(Levels, WorkGroupCode, ::testing::ValuesIn(testing::native_levels()),
+class WorkGroupCode : public testing::NativeLevel {};
+INSTANTIATE_TEST_SUITE_P(Levels, WorkGroupCode, ::testing::ValuesIn(testing::kNativeLevels),
                          testing::LevelName{});
 
 TEST_P(WorkGroupCode, DoesWhatWavesDo) {
@@ -203,6 +205,72 @@ TEST_P(WorkGroupCode, DoesWhatWavesDo) {
     if (HasFailure()) return;
   }
   EXPECT_GT(done * 4, draws) << "only " << done << " of " << draws << " went as a whole";
+}
+
+// v12 … v15: the work-item's number times 4, 8, 12 and 16.
+const Words kOffsets = {0x24180082, 0x241a0083, 0xd285000e, 0x0002008c, 0x241e0084};
+Words load(uint32_t dwords, uint32_t stride, uint32_t to, uint32_t buffer, uint32_t offset = 0) {
+  return {0xdc508000 + (dwords - 1) * 0x40000 + offset, to << 24 | buffer << 17 | (11 + stride / 4)};
+}
+Words store(uint32_t dwords, uint32_t stride, uint32_t from, uint32_t offset = 0) {
+  return {0xdc708000 + (dwords - 1) * 0x40000 + offset, 4u << 16 | from << 8 | (11 + stride / 4)};
+}
+
+// Elements of all widths, moved about between loads and stores. Waves may do it by handlers, by native code,
+// or as a whole.
+TEST_P(WorkGroupCode, MovesElementsOfAllWidths) {
+  const uint32_t draws = setting("RIGEL_DRAWS", 400), seed = setting("RIGEL_SEED", 1);
+  uint32_t done = 0;
+  for (uint32_t draw = 0; draw < draws; ++draw) {
+    Kernels kernels(uint64_t{seed} << 40 | draw);
+    // Most are as wide as they are far from each other; only some are wider than 2.
+    const auto width = [&] { return kernels.below(3) == 0 ? 1 + kernels.below(4) : 1 + kernels.below(2); };
+    const auto stride = [&](uint32_t dwords) {
+      return 4 * (kernels.below(8) == 0 ? 1 + kernels.below(4) : dwords);
+    };
+    Words words = kOffsets;
+    for (uint32_t loads = 1 + kernels.below(3); loads > 0; --loads) {
+      const uint32_t dwords = width();
+      words = words + load(dwords, stride(dwords), 4 + kernels.below(9 - dwords), kernels.below(2),
+                           4 * kernels.below(16));
+    }
+    for (uint32_t moves = kernels.below(6); moves > 0; --moves) {
+      words.push_back(0x7e000200 | kernels.target() << 17 | (256 + kernels.target()));  // v_mov_b32
+    }
+    if (kernels.below(2) == 0) kernels.add_instruction(words);
+    for (uint32_t stores = 1 + kernels.below(3); stores > 0; --stores) {
+      const uint32_t dwords = width();
+      words = words + store(dwords, stride(dwords), 4 + kernels.below(9 - dwords), 4 * kernels.below(16));
+    }
+    words.push_back(kEnd);
+    WorkGroups groups(GetParam(), words), handlers(GetParam(), words);
+    handlers.t.allow_native(false);
+    const std::string what = "kernel " + std::to_string(draw);
+    if (expect_same(groups, what)) {
+      ++done;
+    } else {
+      groups.by_waves();
+    }
+    handlers.by_waves();
+    EXPECT_TRUE(groups.memory() == handlers.memory()) << what;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(done * 5, draws) << "only " << done << " of " << draws << " went as a whole";
+}
+
+// o[4 * i] to o[4 * i + 3] out of a[i] and the halves of b[i], which once went 8 bytes apart.
+TEST_P(WorkGroupCode, StoresFourDwordsOfEachLaneTogether) {
+  const Words kernel = kOffsets + load(1, 4, 2, 0) + load(2, 8, 4, 1) +
+                       Words{0x7e060305, 0x7e0a0306} +  // v_mov_b32 v3, v5; v_mov_b32 v5, v6
+                       store(4, 16, 2) + Words{kEnd};
+  WorkGroups groups(GetParam(), kernel);
+  const uint32_t *const a = groups.buffers[0].at<uint32_t>(), *const b = groups.buffers[1].at<uint32_t>(),
+                        *const o = groups.buffers[2].at<uint32_t>();
+  expect_same(groups, "four dwords");
+  for (uint32_t i = 0; i < kItems; ++i) {
+    const std::array<uint32_t, 4> expected{a[i], b[2 * i + 1], b[2 * i], 0};
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), o + 4 * i)) << i;
+  }
 }
 
 TEST_P(WorkGroupCode, AddressesMayCarry) {

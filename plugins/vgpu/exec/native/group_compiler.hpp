@@ -108,7 +108,8 @@ class GroupCompiler {
   // Memory
   // -------------------------------------------------------------------------------------------------
 
-  // The place in memory of the work-group's first lane to r9, where all its lanes' dwords lie.
+  // The place in memory of the work-group's first lane to r9, where all its lanes' dwords lie. False: there
+  // is no code for this access.
   bool locate(const MemoryStep& step, const isa::Instruction& in, const MicroOp& op, Access access,
               uint32_t& stride);
   bool load(const MemoryStep& step, const isa::Instruction& in, const MicroOp& op);

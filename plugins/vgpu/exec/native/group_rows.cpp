@@ -14,6 +14,8 @@ using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 constexpr unsigned kLanes = 64;  // in an iteration
+// Of a lane, that load_row() and load_pair() load and emit_store() stores. Others go by waves.
+constexpr uint32_t kMaxDwords = 2;
 
 // Of a row, where the lanes are that are done at present.
 int at_piece(const Lanes& l, int bytes_of_lane = 4) {
@@ -205,6 +207,7 @@ void GroupCompiler::emit_store(const Stored& stored) {
 
 bool GroupCompiler::locate(const MemoryStep& step, const isa::Instruction& in, const MicroOp& op,
                            Access access, uint32_t& stride) {
+  if (step.dwords > kMaxDwords) return false;
   const uint32_t v = in.vaddr.vgpr();
   const Value& low = values_[v];
   if (!low.is_ramp) return false;
@@ -234,7 +237,6 @@ bool GroupCompiler::load(const MemoryStep& step, const isa::Instruction& in, con
   if (!stores_.empty() || !locate(step, in, op, Access::kRead, stride)) return false;
   const uint32_t to = in.vdst.vgpr();
   if (stride == 0) {  // one place: as a scalar
-    if (step.dwords > 2) return false;
     if (step.dwords == 2) {
       a_.mov(a_.rax, a_.qword[a_.r9]);  // pairs are not torn
     } else {
@@ -246,7 +248,7 @@ bool GroupCompiler::load(const MemoryStep& step, const isa::Instruction& in, con
     }
     return true;
   }
-  if (step.dwords > 2 || stride != step.dwords * 4u) return false;
+  if (stride != step.dwords * 4u) return false;
   const uint32_t slot = new_slot();
   a_.mov(a_.qword[a_.rsp + slot_at(slot)], a_.r9);
   add_step(load_op(step.dwords), to, slot, 0);

@@ -28,7 +28,12 @@ constexpr size_t kUnrolledSteps = 96;
 // ---------------------------------------------------------------------------------------------------
 
 Lanes::Lanes(Assembler& assembler, const Request& request, const std::vector<Step>& steps)
-    : a(assembler), mode(request.mode), target(request.target), layout_(request.layout), steps_(steps) {
+    : a(assembler),
+      mode(request.mode),
+      target(request.target),
+      features(request.features),
+      layout_(request.layout),
+      steps_(steps) {
   find_uses();
 }
 
@@ -395,6 +400,21 @@ Opmask Lanes::mask_out() {
 // Steps
 // ---------------------------------------------------------------------------------------------------
 
+// To 0 … 1, compared as integers: a denormal that the operation has left is a number above 0, even where
+// operands have none. NaNs are 0 with DX10_CLAMP, else they stay.
+void Lanes::clamp(const Zmm& value) {
+  const Zmm limited = temporary(), zero = temporary();
+  a.vpxord(zero, zero, zero);
+  a.vpmaxsd(limited, value, zero);
+  a.vpminsd(limited, limited, a.splat(0x3f800000));
+  a.vcmpps(k_a(), value, value, 7);
+  if (mode.dx10_clamp) {
+    a.vmovaps(value | k_a() | Xbyak::util::T_z, limited);
+  } else {
+    a.vmovaps(value | k_a(), limited);
+  }
+}
+
 void Lanes::run_step(uint32_t index) {
   index_ = index;
   step_ = &steps_[index];
@@ -407,22 +427,7 @@ void Lanes::run_step(uint32_t index) {
   } else if (!step_->vector->compares || mask_matters_) {
     step_->vector->emit(*this);
     const VectorOp& op = *step_->vector;
-    if (step_->clamp && op.float_result && !op.compares) {
-      const Zmm value = result();
-      const Zmm limited = temporary();
-      // The lesser of the value and 1, where it is above 0; NaN is not.
-      a.vminps(limited, value, a.splat(0x3f800000));
-      const Zmm zero = temporary();
-      a.vpxord(zero, zero, zero);
-      a.vcmpps(k_a(), value, zero, 0x1e);
-      if (mode.dx10_clamp) {
-        a.vmovaps(value | k_a() | Xbyak::util::T_z, limited);
-      } else {
-        a.vcmpps(k_b(), value, value, 7);
-        a.vmovaps(limited | k_a() | Xbyak::util::T_z, limited);
-        a.vmovaps(value | k_b(), limited);
-      }
-    }
+    if (step_->clamp && op.float_result && !op.compares) clamp(result());
   }
   keep_temporaries(0);
   for (unsigned part = 0; part < 2; ++part) {

@@ -28,13 +28,6 @@
 
 namespace rigel::vgpu::exec::native {
 
-/// What the host can do beyond the AVX-512 of SimdLevel::kAvx512.
-struct HostFeatures {
-  bool vbmi2 = false;   ///< Shifts of concatenated dwords.
-  bool popcnt = false;  ///< Population counts of dwords.
-};
-const HostFeatures& host_features();
-
 class ScalarCode;
 
 class Lanes {
@@ -58,6 +51,7 @@ class Lanes {
   Assembler& a;
   const FloatMode& mode;
   const isa::Target& target;
+  const HostFeatures& features;
   unsigned piece = 0;  ///< Which lanes, in vectors, where the caller of emit_piece() says so.
   const Step& step() const { return *step_; }
 
@@ -147,6 +141,7 @@ class Lanes {
   bool keeps_scalars() const { return a.eight_lanes() && unrolled_; }
   Xbyak::Zmm scalar(uint32_t slot);
   Xbyak::Zmm extracted(const Xbyak::Zmm& from, const Input& input);
+  void clamp(const Xbyak::Zmm& value);
   void run_step(uint32_t index);
   int cached(uint32_t row) const;
   unsigned free_slot();

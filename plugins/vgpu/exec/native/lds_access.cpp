@@ -357,7 +357,7 @@ std::optional<MemoryStep> lds_step(const Request& request, const Site& site) {
   MemoryStep step;
   step.dwords = static_cast<uint8_t>(shape->dwords());
   step.pair = shape->pair;
-  step.m0_limits = request.target.family() == isa::Family::kGfx8;
+  step.m0_limits = isa::traits_of(request.target).m0_limits_lds;
   step.aligned = step.m0_limits;
   switch (shape->verb) {
     case Verb::kLoad:

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "plugins/vgpu/exec/level_test_support.hpp"
 #include "plugins/vgpu/exec/test_wave.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -149,9 +150,8 @@ Outcome run(SimdLevel level, const isa::Target& chip, uint32_t wave_size, const 
   return outcome;
 }
 
-class NativeLds : public ::testing::TestWithParam<SimdLevel> {};
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeLds);
-INSTANTIATE_TEST_SUITE_P(Levels, NativeLds, ::testing::ValuesIn(testing::native_levels()),
+class NativeLds : public testing::NativeLevel {};
+INSTANTIATE_TEST_SUITE_P(Levels, NativeLds, ::testing::ValuesIn(testing::kNativeLevels),
                          testing::LevelName{});
 
 TEST_P(NativeLds, DoesWhatHandlersDo) {

@@ -434,8 +434,7 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site) 
   if (in.encoding == isa::Encoding::kSmem) {
     if (shape->verb != Verb::kLoad || !isa::name(in.op).starts_with("s_load_")) return std::nullopt;
     step.kind = MemoryStep::Kind::kScalarLoad;
-    const bool gfx10 = request.target.family() == isa::Family::kGfx10;
-    const bool null = gfx10 && in.soffset.code == isa::code::kNull;
+    const bool null = isa::traits_of(request.target).has_null && in.soffset.code == isa::code::kNull;
     step.register_offset = in.soffset.exists() && !null && in.soffset.is_scalar_register();
     return step;
   }

@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include "plugins/vgpu/exec/level_test_support.hpp"
 #include "plugins/vgpu/exec/test_wave.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -160,9 +161,8 @@ Outcome run(SimdLevel level, uint32_t wave_size, bool gfx10, const Code32& code,
   return outcome;
 }
 
-class NativeMemory : public ::testing::TestWithParam<SimdLevel> {};
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeMemory);
-INSTANTIATE_TEST_SUITE_P(Levels, NativeMemory, ::testing::ValuesIn(testing::native_levels()),
+class NativeMemory : public testing::NativeLevel {};
+INSTANTIATE_TEST_SUITE_P(Levels, NativeMemory, ::testing::ValuesIn(testing::kNativeLevels),
                          testing::LevelName{});
 
 TEST_P(NativeMemory, DoesWhatHandlersDo) {

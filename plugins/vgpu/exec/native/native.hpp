@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "plugins/vgpu/exec/block.hpp"
@@ -29,6 +30,18 @@ namespace rigel::vgpu::exec::native {
 /// Whether code can be compiled on this machine, for levels above the first, and nobody has forbidden it.
 /// Found once.
 bool available();
+
+/// Why there is no native code for a level here: it is the first, was not built, is not this processor's, or
+/// is forbidden. Empty: there is.
+std::string_view why_none(SimdLevel level);
+
+/// What the host can do beyond the AVX-512 of SimdLevel::kAvx512.
+struct HostFeatures {
+  bool vbmi2 = false;   ///< Shifts of concatenated dwords.
+  bool popcnt = false;  ///< Population counts of dwords.
+};
+/// This processor's. Found once.
+const HostFeatures& host_features();
 
 /// An instruction of a block and the micro-operations that it became.
 struct Site {
@@ -46,6 +59,7 @@ struct Request {
   std::span<const Site> sites;  ///< In the order of the code.
   std::span<MicroOp> ops;
   SimdLevel level = SimdLevel::kAvx512;
+  HostFeatures features = host_features();
 
   /// Code for AVX2 has vectors of 8 lanes, else of 16.
   bool has_eight_lanes() const { return level == SimdLevel::kAvx2; }

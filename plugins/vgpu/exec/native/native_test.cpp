@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <sstream>
 
@@ -66,6 +67,19 @@ enum class Numbers : uint8_t {
   kNans,      ///< Different ones, quiet and signaling, of all three formats.
 };
 
+// What is drawn must not depend on the machine: another one's failure could not be found on it.
+constexpr SimdLevel kDrawnFor = SimdLevel::kAvx512;
+
+// For which machines native code is made.
+struct Host {
+  const char* name;
+  SimdLevel level;
+  bool plain;  ///< It has nothing beyond what the level needs.
+};
+constexpr Host kHosts[] = {{"avx2", SimdLevel::kAvx2, true},
+                           {"avx512", SimdLevel::kAvx512, false},
+                           {"avx512_plain", SimdLevel::kAvx512, true}};
+
 class Sequences {
  public:
   Sequences(const Chip& chip, uint64_t seed)
@@ -80,7 +94,7 @@ class Sequences {
         runs = true;
         const Site site{in, 0, 1, false, false};
         const RegisterLayout layout{any_state_.wave_size, reference::kVgprs};
-        compiled = !plan({target_, layout, {}, {&site, 1}, {}}).empty();
+        compiled = !plan({target_, layout, {}, {&site, 1}, {}, kDrawnFor, {}}).empty();
       }
       if (runs) (compiled ? compiled_ : others_).push_back(row);
     }
@@ -118,7 +132,7 @@ class Sequences {
     }
     const RegisterLayout layout{any_state_.wave_size, reference::kVgprs};
     size_t longest = 0;
-    for (const Segment& segment : plan({target_, layout, {}, sites, {}})) {
+    for (const Segment& segment : plan({target_, layout, {}, sites, {}, kDrawnFor, {}})) {
       longest = std::max(longest, segment.lanes.size());
     }
     return longest;
@@ -141,9 +155,10 @@ class Sequences {
     return state;
   }
 
-  static reference::MachineResult run(const std::vector<isa::Instruction>& sequence, bool native,
-                                      State& state) {
-    return reference::run_on_machine(sequence, best_simd_level(), native, state);
+  static reference::MachineResult run(const std::vector<isa::Instruction>& sequence, const Host& host,
+                                      bool native, State& state) {
+    return reference::run_on_machine(sequence, host.level, native, state,
+                                     host.plain ? HostFeatures{} : host_features());
   }
 
   const std::vector<uint16_t>& compiled() const { return compiled_; }
@@ -168,7 +183,7 @@ class Sequences {
     if (!draw_.instruction(target_, row, in, words) || !is_arithmetic(in) || leaves_block(in.op))
       return false;
     State state = any_state_;
-    return run({in}, false, state).refusal.empty();
+    return reference::run_on_machine({&in, 1}, SimdLevel::kBaseline, false, state).refusal.empty();
   }
 
   // Also two halves that are NaNs, or the upper dword of a double that is one.
@@ -220,11 +235,12 @@ std::string listing(const isa::Target& target, const std::vector<isa::Instructio
 }
 
 // Leaves out what makes no difference to the failure.
-std::vector<isa::Instruction> shortened(std::vector<isa::Instruction> sequence, const State& before) {
+std::vector<isa::Instruction> shortened(std::vector<isa::Instruction> sequence, const Host& host,
+                                        const State& before) {
   const auto fails = [&](const std::vector<isa::Instruction>& some) {
     State handlers = before, native = before;
-    Sequences::run(some, false, handlers);
-    Sequences::run(some, true, native);
+    Sequences::run(some, host, false, handlers);
+    Sequences::run(some, host, true, native);
     return !first_difference(handlers, native).empty();
   };
   for (size_t i = sequence.size(); i-- > 0;) {
@@ -237,20 +253,19 @@ std::vector<isa::Instruction> shortened(std::vector<isa::Instruction> sequence, 
 
 // What is different, and of which instructions; empty: nothing is.
 std::string difference(const isa::Target& target, const std::vector<isa::Instruction>& sequence,
-                       const State& before, State& handlers, State& native) {
+                       const Host& host, const State& before, State& handlers, State& native) {
   if (first_difference(handlers, native).empty()) return "";
-  const auto few = shortened(sequence, before);
+  const auto few = shortened(sequence, host, before);
   handlers = native = before;
-  Sequences::run(few, false, handlers);
-  Sequences::run(few, true, native);
+  Sequences::run(few, host, false, handlers);
+  Sequences::run(few, host, true, native);
   std::ostringstream text;
   text << "MODE " << std::hex << before.mode << ", EXEC " << before.exec() << ":\n"
        << listing(target, few) << first_difference(handlers, native);
   return text.str();
 }
 
-void expect_equal_runs(Numbers numbers) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+void expect_equal_runs(const Host& host, Numbers numbers) {
   const uint64_t draws = reference::number_from_environment("RIGEL_DRAWS", 100);
   uint64_t instructions = 0, compiled = 0;
   for (const Chip& chip : kChips) {
@@ -261,12 +276,12 @@ void expect_equal_runs(Numbers numbers) {
       const auto sequence = sequences.next(1 + sequences.draws().below(40));
       const State before = sequences.state(numbers);
       State handlers = before, native = before;
-      ASSERT_EQ(Sequences::run(sequence, false, handlers).refusal, "");
-      const auto result = Sequences::run(sequence, true, native);
+      ASSERT_EQ(Sequences::run(sequence, host, false, handlers).refusal, "");
+      const auto result = Sequences::run(sequence, host, true, native);
       instructions += sequence.size();
       compiled += result.native;
       EXPECT_TRUE(result.consistent) << "EXEC was handed on wrong";
-      ASSERT_EQ(difference(target, sequence, before, handlers, native), "")
+      ASSERT_EQ(difference(target, sequence, host, before, handlers, native), "")
           << chip.name << (chip.wave32 ? " wave32" : "") << ", sequence " << i;
     }
   }
@@ -274,21 +289,30 @@ void expect_equal_runs(Numbers numbers) {
       << "of " << instructions << " instructions only " << compiled << " are native code";
 }
 
-TEST(Native, DoesWhatHandlersDoWithDifficultNumbers) {
-  expect_equal_runs(Numbers::kDifficult);
+class NativeCode : public ::testing::TestWithParam<Host> {
+ protected:
+  void SetUp() override {
+    if (const std::string_view why = why_none(GetParam().level); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Hosts, NativeCode, ::testing::ValuesIn(kHosts),
+                         [](const auto& host) { return std::string(host.param.name); });
+
+TEST_P(NativeCode, DoesWhatHandlersDoWithDifficultNumbers) {
+  expect_equal_runs(GetParam(), Numbers::kDifficult);
 }
 
-TEST(Native, DoesWhatHandlersDoWithOrdinaryNumbers) {
-  expect_equal_runs(Numbers::kOrdinary);
+TEST_P(NativeCode, DoesWhatHandlersDoWithOrdinaryNumbers) {
+  expect_equal_runs(GetParam(), Numbers::kOrdinary);
 }
 
-TEST(Native, DoesWhatHandlersDoWithManyNans) {
-  expect_equal_runs(Numbers::kNans);
+TEST_P(NativeCode, DoesWhatHandlersDoWithManyNans) {
+  expect_equal_runs(GetParam(), Numbers::kNans);
 }
 
 // What is too long to be there for each vector of lanes apart has loops.
-TEST(Native, DoesWhatHandlersDoInLongRunsOfVectors) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+TEST_P(NativeCode, DoesWhatHandlersDoInLongRunsOfVectors) {
+  const Host& host = GetParam();
   const uint64_t draws = reference::number_from_environment("RIGEL_DRAWS", 100) / 2;
   for (const Chip& chip : kChips) {
     const isa::Target target = target_of(chip);
@@ -300,18 +324,56 @@ TEST(Native, DoesWhatHandlersDoInLongRunsOfVectors) {
       longest = std::max(longest, sequences.longest_run(sequence));
       const State before = sequences.state(i % 2 == 0 ? Numbers::kOrdinary : Numbers::kDifficult);
       State handlers = before, native = before;
-      ASSERT_EQ(Sequences::run(sequence, false, handlers).refusal, "");
-      Sequences::run(sequence, true, native);
-      ASSERT_EQ(difference(target, sequence, before, handlers, native), "")
+      ASSERT_EQ(Sequences::run(sequence, host, false, handlers).refusal, "");
+      Sequences::run(sequence, host, true, native);
+      ASSERT_EQ(difference(target, sequence, host, before, handlers, native), "")
           << chip.name << (chip.wave32 ? " wave32" : "") << ", sequence " << i;
     }
     EXPECT_TRUE(longest > 32 || draws < 20) << longest << " on " << chip.name;
   }
 }
 
+// Denormals above 0 stay when the result is clamped, wherever the operation leaves them.
+TEST_P(NativeCode, ClampsDenormals) {
+  const Host& host = GetParam();
+  constexpr uint32_t kValues[] = {0x00496d17, 0x80496d17, 1,          0x80000001, 0,          0x80000000,
+                                  0x00800000, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x40000000, 0xbf800000,
+                                  0x7f800000, 0xff800000, 0x7fc00001, 0xffc00001, 0x7f800001, 0xff800001};
+  for (const Chip& chip : kChips) {
+    const isa::Target target = target_of(chip);
+    const bool gfx10 = target.major == 10;
+    Draw draw(1);
+    for (uint32_t mode = 0; mode < 16; ++mode) {
+      State before = draw.state(target);
+      before.mode = mode % 4 << 4 | mode % 4 << 6 | mode / 4 << 8;  // denormals; DX10_CLAMP, IEEE
+      for (unsigned lane = 0; lane < 64; ++lane) {
+        before.vgpr[6][lane] = kValues[lane % std::size(kValues)];
+        before.vgpr[7][lane] = kValues[lane * 7 / 3 % std::size(kValues)];
+      }
+      // v_min_f32, v_max_f32, v_add_f32, v_mul_f32, v_sub_f32: v10, of a constant or v7 and of v6, clamped
+      for (const uint32_t op :
+           gfx10 ? std::array{0x0f, 0x10, 0x03, 0x08, 0x04} : std::array{0x0a, 0x0b, 1, 5, 2}) {
+        for (const uint32_t source : {204u, 128u, 240u, 263u}) {
+          const uint32_t words[2] = {(gfx10 ? 0xd4000000u : 0xd0000000u) | (0x100 + op) << 16 | 1u << 15 | 10,
+                                     source | 262u << 9};
+          isa::Instruction in;
+          ASSERT_EQ(isa::decode(target, words, 2, in), isa::DecodeStatus::kOk);
+          State handlers = before, native = before, expected = before;
+          Sequences::run({in}, host, false, handlers);
+          EXPECT_EQ(Sequences::run({in}, host, true, native).native, 1u);
+          ASSERT_EQ(difference(target, {in}, host, before, handlers, native), "") << chip.name;
+          reference::execute(in, expected);
+          ASSERT_EQ(reference::difference(in, before, expected, native), "")
+              << isa::disassemble(target, in) << " on " << chip.name << ", MODE " << std::hex << before.mode;
+        }
+      }
+    }
+  }
+}
+
 // Sums of two dwords are one of 64 bits where they belong together, and only there.
-TEST(Native, DoesWhatHandlersDoInSumsOfPairs) {
-  if (!available()) GTEST_SKIP() << "no native code here";
+TEST_P(NativeCode, DoesWhatHandlersDoInSumsOfPairs) {
+  const Host& host = GetParam();
   const uint64_t draws = reference::number_from_environment("RIGEL_DRAWS", 100) * 4;
   for (const Chip& chip : kChips) {
     const isa::Target target = target_of(chip);
@@ -339,16 +401,15 @@ TEST(Native, DoesWhatHandlersDoInSumsOfPairs) {
       }
       const State before = sequences.state(Numbers::kDifficult);
       State handlers = before, native = before;
-      ASSERT_EQ(Sequences::run(sequence, false, handlers).refusal, "");
-      Sequences::run(sequence, true, native);
-      ASSERT_EQ(difference(target, sequence, before, handlers, native), "")
+      ASSERT_EQ(Sequences::run(sequence, host, false, handlers).refusal, "");
+      Sequences::run(sequence, host, true, native);
+      ASSERT_EQ(difference(target, sequence, host, before, handlers, native), "")
           << chip.name << ", sequence " << i;
     }
   }
 }
 
 TEST(Native, KnowsTheArithmeticOfMostKernels) {
-  if (!available()) GTEST_SKIP() << "no native code here";
   for (const Chip& chip : kChips) {
     Sequences sequences(chip, 1);
     std::set<Op> known;

@@ -13,7 +13,8 @@ class StepMaker {
  public:
   explicit StepMaker(const Request& request) : request_(request) {
     mask_dwords_ = request.layout.wave_size / 32;
-    gfx10_ = request.target.family() == isa::Family::kGfx10;
+    has_null_ = isa::traits_of(request.target).has_null;
+    cmpx_writes_mask_ = isa::traits_of(request.target).cmpx_writes_mask;
   }
 
   Step make(uint32_t index) {
@@ -45,7 +46,7 @@ class StepMaker {
       out.index = operand.vgpr();
       return rows;
     }
-    if (operand.code == isa::code::kNull && gfx10_) {
+    if (operand.code == isa::code::kNull && has_null_) {
       out.kind = Input::Kind::kConstant;
       out.bits = 0;
       return true;
@@ -61,7 +62,7 @@ class StepMaker {
     slot = operand.code;
     if (operand.code == isa::code::kNull) {
       slot = kSinkSlot;
-      return gfx10_;
+      return has_null_;
     }
     return true;
   }
@@ -80,8 +81,6 @@ class StepMaker {
     if (op->doubles && (mode.round64 != mode.round32 || mode.denorm64 != mode.denorm32)) return false;
     const bool wide_result = (op->wide & 0x80) != 0;
     if (in.clamp && !op->compares && (!op->float_result || wide_result)) return false;
-    // The limits are compared with the result by instructions that take its denormals for zeros.
-    if (in.clamp && op->float_result && !op->compares && mode.denorm32 == 2) return false;
     const uint8_t denormals = wide_result ? mode.denorm64 : mode.denorm32;
     if (op->float_result && !op->compares && in.omod != 0 && !mode.ieee && (denormals & 2) == 0) return false;
 
@@ -105,11 +104,11 @@ class StepMaker {
     }
     if (op->compares || op->carries) {
       const isa::Operand& mask = in.dst[op->compares ? 0 : 1];
-      if (!(op->writes_exec && gfx10_) && !result_slot(mask, step.mask_out)) return false;
+      if (!(op->writes_exec && !cmpx_writes_mask_) && !result_slot(mask, step.mask_out)) return false;
       if (op->writes_exec) {
         step.writes_exec = true;
         step.writes.set(126).set(127);
-        if (gfx10_) step.mask_out = kSinkSlot;  // it has no other result
+        if (!cmpx_writes_mask_) step.mask_out = kSinkSlot;  // it has no other result
       }
       if (step.mask_out >= 126 && step.mask_out < 128) return false;
       add(step.writes, step.mask_out, mask_dwords_);
@@ -228,7 +227,7 @@ class StepMaker {
 
   const Request& request_;
   uint32_t mask_dwords_ = 2;
-  bool gfx10_ = false;
+  bool has_null_ = false, cmpx_writes_mask_ = true;
 };
 
 class Planner {

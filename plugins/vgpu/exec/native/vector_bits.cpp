@@ -116,7 +116,7 @@ void funnel_right(Lanes& l, uint32_t mask, uint32_t unit) {
       const Zmm both = l.reg(0);
       return l.a.vprord(l.result(), both, by);
     }
-    if (!l.a.eight_lanes() && host_features().vbmi2) {
+    if (!l.a.eight_lanes() && l.features.vbmi2) {
       const Zmm low = l.reg(1);
       const Operand& high = l.any(0);
       return l.a.vpshrdd(l.result(), low, high, by);
@@ -283,7 +283,7 @@ bool shifts_signs(const Request& request, const isa::Instruction& in) {
   return !request.has_eight_lanes() || (constant_of(in.src[0], in, amount) && in.src[1].is_vgpr());
 }
 bool counts_bits(const Request& request, const isa::Instruction&) {
-  return !request.has_eight_lanes() && host_features().popcnt;
+  return !request.has_eight_lanes() && request.features.popcnt;
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void extreme(Lanes& l) {
   Assembler& a = l.a;
   Zmm x = l.reg(0), y = l.reg(1);
   // The result is an operand: it is the same to flush the operands.
-  const bool flushing = l.mode.denorm32 != 3 && l.target.family() != isa::Family::kGfx8;
+  const bool flushing = l.mode.denorm32 != 3 && isa::traits_of(l.target).extremes_flush;
   if (flushing) {
     const Zmm p = l.temporary(), q = l.temporary();
     flush(l, p, x);

@@ -176,7 +176,7 @@ class FloatEnvironment {
 }  // namespace
 
 MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
-                             State& state) {
+                             State& state, const native::HostFeatures& features) {
   RegisterLayout layout;
   layout.wave_size = state.wave_size;
   layout.vgprs = static_cast<uint32_t>(state.vgpr.size());
@@ -215,8 +215,8 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   block.op_count = static_cast<uint32_t>(ops.size());
   native::CodeMemory native_memory;
   if (native) {
-    result.native =
-        native::compile({context.target, layout, context.mode, sites, ops, context.level}, native_memory);
+    result.native = native::compile(
+        {context.target, layout, context.mode, sites, ops, context.level, features}, native_memory);
   }
 
   const Memory64 registers = allocate64(layout.bytes());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/reference/model.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -23,6 +24,6 @@ struct MachineResult {
 /// Runs the instructions on `state` in place, one after the other: with the handlers of the level, or as
 /// native code (native/native.hpp) where that can be had.
 MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
-                             State& state);
+                             State& state, const native::HostFeatures& features = native::host_features());
 
 }  // namespace rigel::vgpu::exec::reference

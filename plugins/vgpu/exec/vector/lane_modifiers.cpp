@@ -6,7 +6,6 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-using isa::Family;
 using isa::SdwaSel;
 using isa::SdwaUnused;
 
@@ -21,9 +20,10 @@ struct DppPlan {
   alignas(64) uint32_t pattern[16];
 };
 
-bool fill_sources(DppPlan& plan, const isa::Instruction& instruction, Family family, int wave_size) {
+bool fill_sources(DppPlan& plan, const isa::Instruction& instruction, isa::DppControls controls,
+                  int wave_size) {
   const unsigned ctrl = instruction.dpp_ctrl;
-  const bool gfx10 = family == Family::kGfx10;
+  const bool shares = controls == isa::DppControls::kRowShares;
   plan.within_rows = true;
   for (int lane = 0; lane < wave_size; ++lane) {
     const int row = lane & ~15, at = lane & 15, n = static_cast<int>(ctrl & 15);
@@ -42,11 +42,11 @@ bool fill_sources(DppPlan& plan, const isa::Instruction& instruction, Family fam
       source = row | (15 - at);
     } else if (ctrl == 0x141) {
       source = (lane & ~7) | (7 - (lane & 7));
-    } else if (gfx10 && ctrl >= 0x150 && ctrl < 0x160) {
+    } else if (shares && ctrl >= 0x150 && ctrl < 0x160) {
       source = row | n;
-    } else if (gfx10 && ctrl >= 0x160 && ctrl < 0x170) {
+    } else if (shares && ctrl >= 0x160 && ctrl < 0x170) {
       source = row | (at ^ n);
-    } else if (!gfx10) {
+    } else if (!shares) {
       plan.within_rows = false;
       switch (ctrl) {
         case 0x130:
@@ -238,7 +238,7 @@ Refusal begin_dpp(Lowering& lowering) {
   auto* const plan = static_cast<DppPlan*>(lowering.out.allocate(sizeof(DppPlan), alignof(DppPlan)));
   *plan = {};
   const bool dpp8 = instruction.lanes == isa::LaneMode::kDpp8;
-  if (!fill_sources(*plan, instruction, lowering.context.target.family(),
+  if (!fill_sources(*plan, instruction, lowering.context.traits().dpp,
                     static_cast<int>(lowering.context.layout.wave_size))) {
     return "a DPP control that the target does not have";
   }

@@ -292,7 +292,7 @@ template <Rounding R>
                         : R == Rounding::kUp         ? __builtin_ceilf(v)
                         : R == Rounding::kTowardZero ? __builtin_truncf(v)
                                                      : round_half_even(v);
-    x[lane] = __builtin_copysignf(whole, v);  // In some rounding modes the compiler's zeros lose their sign.
+    x[lane] = v != v ? v + v : __builtin_copysignf(whole, v);  // The compiler's keep sNaNs, lose -0.
   }
   return x;
 #endif
@@ -311,7 +311,7 @@ template <Rounding R>
                          : R == Rounding::kUp         ? __builtin_ceil(v)
                          : R == Rounding::kTowardZero ? __builtin_trunc(v)
                                                       : round_half_even(v);
-    x[lane] = __builtin_copysign(whole, v);
+    x[lane] = v != v ? v + v : __builtin_copysign(whole, v);
   }
   return x;
 #endif

@@ -11,7 +11,6 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-using isa::Family;
 using isa::LaneMode;
 using isa::Op;
 
@@ -66,11 +65,10 @@ class FloatUnitScope {
   uint32_t usual_, needed_;
 };
 
-/// Whether a 16-bit result leaves the other half of its register alone. gfx10: always. gfx9: what has op_sel
-/// and the multiply-adds that came with it; the operations of gfx8 clear it.
-bool keeps_other_half(Op op, const isa::Instruction& instruction, Family family) {
-  if (family == Family::kGfx8) return false;
-  if (family == Family::kGfx10) return true;
+/// Whether a 16-bit result leaves the other half of its register alone. Where op_sel decides, the
+/// multiply-adds that came with it are among those that do.
+bool keeps_other_half(Op op, const isa::Instruction& instruction, isa::HalfResult rule) {
+  if (rule != isa::HalfResult::kKeepsWhereOpSel) return rule == isa::HalfResult::kKeeps;
   switch (op) {
     case Op::v_mac_f16:
     case Op::v_madak_f16:
@@ -104,9 +102,8 @@ bool keeps_other_half(Op op, const isa::Instruction& instruction, Family family)
   }
 }
 
-/// What takes halves that are denormals for zeros, whatever the mode: measured on gfx90a.
-bool flushes_halves(Op op, Family family) {
-  return family == Family::kGfx9 && (op == Op::v_dot2_f32_f16 || op == Op::v_dot2c_f32_f16);
+bool is_dot2_of_halves(Op op) {
+  return op == Op::v_dot2_f32_f16 || op == Op::v_dot2c_f32_f16;
 }
 
 bool is_extreme(Op op) {
@@ -168,7 +165,6 @@ void add_modifiers(Lowering& lowering, const Entry& entry) {
 /// Where a 16-bit result goes within its register. SDWA results that need more go through a temporary row.
 bool place_half_result(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
-  const Family family = lowering.context.target.family();
   const bool sdwa = instruction.lanes == LaneMode::kSdwa;
   if (sdwa && instruction.dst_sel != isa::SdwaSel::kDword) {
     const bool preserves = instruction.dst_unused == isa::SdwaUnused::kPreserve;
@@ -185,7 +181,7 @@ bool place_half_result(Lowering& lowering, const Entry& entry) {
   if (!entry.half_result || entry.fixed_aux != 0) return true;
   if (!sdwa && instruction.encoding == isa::Encoding::kVop3 && (instruction.op_sel & 8) != 0) {
     lowering.aux |= aux::kHighResult;
-  } else if (keeps_other_half(entry.op, instruction, family)) {
+  } else if (keeps_other_half(entry.op, instruction, lowering.context.traits().half_result)) {
     lowering.aux |= aux::kKeepHigh;
   }
   return true;
@@ -239,8 +235,8 @@ bool gather(Lowering& lowering, const Entry& entry) {
   auto* const examination =
       new (lowering.out.allocate(sizeof(Examination), alignof(Examination))) Examination;
   examination->rule = rule;
-  examination->has_finite_halves = lowering.context.target.family() != Family::kGfx8;
-  examination->has_cycle = lowering.context.target.family() != Family::kGfx10;
+  examination->has_finite_halves = lowering.context.traits().has_finite_halves;
+  examination->has_cycle = lowering.context.traits().has_exception_cycle;
   const bool packed = entry.form == Form::kPacked || entry.form == Form::kMix;
   const auto field = [&](uint64_t first) { return static_cast<uint8_t>(lowering.imm / first & 7); };
   examination->select = field(packed::kSelect);
@@ -266,8 +262,7 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   lowering.reads_mix = entry.form == Form::kMix;
   if (!lowering.place_sources(entry.sources < 3 ? entry.sources : 3)) return "a source that cannot be read";
   const bool to_exec = entry.form == Form::kCompareToExec;
-  // gfx10's v_cmpx has no result but EXEC.
-  if (to_exec && context.target.family() == Family::kGfx10) {
+  if (to_exec && !context.traits().cmpx_writes_mask) {
     lowering.dst = scalar_offset(kSinkSlot);
   } else if (!destination_offset(instruction.dst[0], context, lowering.dst)) {
     return "a destination that cannot be written";
@@ -290,7 +285,7 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const bool direct = !makes_rows || place_half_result(lowering, entry);
   if (!direct) lowering.dst = context.layout.temporary_offset(kResultRow);
   if (is_extreme(entry.op)) {
-    if (context.target.family() == Family::kGfx8) {
+    if (!context.traits().extremes_flush) {
       lowering.aux &= ~(aux::kFlushInputs32 | aux::kFlushInputs16);
     } else {
       // The result is an operand: it is the same to flush the operands.
@@ -298,7 +293,8 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
       if ((lowering.aux & aux::kFlushResults16) != 0) lowering.aux |= aux::kFlushInputs16;
     }
   }
-  if (flushes_halves(entry.op, context.target.family())) lowering.aux |= aux::kFlushInputs16;
+  if (context.traits().dot2_flushes_halves && is_dot2_of_halves(entry.op))
+    lowering.aux |= aux::kFlushInputs16;
 
   const bool dpp = instruction.lanes == LaneMode::kDpp || instruction.lanes == LaneMode::kDpp8;
   if (dpp) {
@@ -326,8 +322,8 @@ uint32_t base_aux(const LoweringContext& context) {
   const FloatMode& mode = context.mode;
   return (context.layout.wave_size == 64 ? aux::kWave64 : 0) | (mode.dx10_clamp ? aux::kDx10Clamp : 0) |
          (mode.ieee ? aux::kIeee : 0) | uint32_t{mode.round64} << aux::kRound16Shift |
-         (mode.finite_halves && context.target.family() != Family::kGfx8 ? aux::kFiniteHalves : 0) |
-         (context.target.family() != Family::kGfx10 ? aux::kFewTurns : 0) |
+         (mode.finite_halves && context.traits().has_finite_halves ? aux::kFiniteHalves : 0) |
+         (context.traits().sine_limited ? aux::kFewTurns : 0) |
          ((mode.denorm64 & 1) != 0 ? 0 : aux::kFlushInputs16) |
          ((mode.denorm64 & 2) != 0 ? 0 : aux::kFlushResults16) |
          ((mode.denorm32 & 1) != 0 ? 0 : aux::kFlushInputs32) |

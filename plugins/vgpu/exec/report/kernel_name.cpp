@@ -1,4 +1,4 @@
-#include "plugins/vgpu/exec/kernel_name.hpp"
+#include "plugins/vgpu/exec/report/kernel_name.hpp"
 
 #include <elf.h>
 

@@ -1,0 +1,114 @@
+#include "plugins/vgpu/cp/dialect.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint32_t kNarrowCount = 0x3fffff, kWideCount = 0x3fffffff;
+
+constexpr Dialect kVolcanicIslands{
+    .has_wide_indices = false,
+    .has_pm4_in_slots = true,
+    .has_wave32 = false,
+    .has_wgp_mode = false,
+    .scratch_counts_from_base = true,
+    .has_rsrc3 = false,
+    .has_wait_reg_mem64 = false,
+    .has_event_write_eop = true,
+    .has_pred_exec = false,
+    .has_set_sh_reg_index = false,
+    .acquire_mem_dwords = 6,
+    .release_mem_dwords = 6,
+    .dma_data_byte_mask = 0x1fffff,
+    .sdma_counts_less_one = false,
+    .sdma_has_dummy_trap = false,
+    .sdma_has_cache_policies = false,
+    .sdma_has_wide_pitch = false,
+    .sdma_count_mask = kNarrowCount,
+};
+
+constexpr Dialect kVega{
+    .has_wide_indices = true,
+    .has_pm4_in_slots = false,
+    .has_wave32 = false,
+    .has_wgp_mode = false,
+    .scratch_counts_from_base = false,
+    .has_rsrc3 = false,
+    .has_wait_reg_mem64 = true,
+    .has_event_write_eop = false,
+    .has_pred_exec = true,
+    .has_set_sh_reg_index = false,
+    .acquire_mem_dwords = 6,
+    .release_mem_dwords = 7,
+    .dma_data_byte_mask = 0x3ffffff,
+    .sdma_counts_less_one = true,
+    .sdma_has_dummy_trap = true,
+    .sdma_has_cache_policies = false,
+    .sdma_has_wide_pitch = true,
+    .sdma_count_mask = kNarrowCount,
+};
+
+constexpr Dialect kAldebaran = [] {
+  Dialect dialect = kVega;
+  dialect.sdma_count_mask = kWideCount;
+  return dialect;
+}();
+
+constexpr Dialect kRdna = [] {
+  Dialect dialect = kVega;
+  dialect.has_wave32 = true;
+  dialect.has_wgp_mode = true;
+  dialect.has_rsrc3 = true;
+  dialect.has_set_sh_reg_index = true;
+  dialect.acquire_mem_dwords = 7;
+  dialect.sdma_has_cache_policies = true;
+  return dialect;
+}();
+
+constexpr Dialect kRdna2 = [] {
+  Dialect dialect = kRdna;
+  dialect.sdma_count_mask = kWideCount;
+  return dialect;
+}();
+
+struct Row {
+  uint32_t version;
+  const Dialect& dialect;
+};
+
+constexpr Row kRows[] = {
+    {80001, kVolcanicIslands},
+    {80002, kVolcanicIslands},
+    {80003, kVolcanicIslands},
+    {80005, kVolcanicIslands},
+    {80100, kVolcanicIslands},
+    {90000, kVega},
+    {90002, kVega},
+    {90004, kVega},
+    {90006, kVega},
+    {90008, kVega},
+    {90009, kVega},
+    {90010, kAldebaran},
+    {90012, kVega},
+    {100100, kRdna},
+    {100101, kRdna},
+    {100102, kRdna},
+    {100103, kRdna},
+    {100300, kRdna2},
+    {100301, kRdna2},
+    {100302, kRdna2},
+    {100303, kRdna2},
+    {100304, kRdna2},
+    {100305, kRdna2},
+    {100306, kRdna2},
+};
+
+}  // namespace
+
+const Dialect* find_dialect(uint32_t version) {
+  for (const Row& row : kRows) {
+    if (row.version == version) return &row.dialect;
+  }
+  return nullptr;
+}
+
+}  // namespace rigel::vgpu

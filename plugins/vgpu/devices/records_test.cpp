@@ -1,0 +1,101 @@
+// The boards against what owners of the hardware, and the driver's tables, say of it (records.tsv).
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "plugins/vgpu/devices/built_in_boards.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+using nlohmann::json;
+
+// Numbers are written in decimal or with 0x, in boards and in records.
+std::string plain(const std::string& text) {
+  size_t end = 0;
+  try {
+    const auto number = std::stoull(text, &end, 0);
+    if (end == text.size()) return std::to_string(number);
+  } catch (const std::exception&) {
+  }
+  return text;
+}
+
+std::string plain(const json& value) {
+  return plain(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+// "shader.simd_count", "caches.L2 data.size_kb": every fact of a board but how gfx8 lays images out.
+std::map<std::string, std::string> facts_of(std::string_view text) {
+  std::map<std::string, std::string> facts;
+  const json board = json::parse(text);
+  for (const auto& [key, value] : board.items()) {
+    if (key == "name" || key == "tiling") continue;
+    if (key == "caches") {
+      for (const json& cache : value) {
+        const std::string name =
+            "caches.L" + cache["level"].dump() + " " + cache["type"].get<std::string>() + ".";
+        for (const char* fact : {"size_kb", "line_bytes", "shared_by_cus"})
+          facts[name + fact] = plain(cache[fact]);
+      }
+    } else if (value.is_object()) {
+      for (const auto& [inner, fact] : value.items()) facts[key + "." + inner] = plain(fact);
+    } else {
+      facts[key] = plain(value);
+    }
+  }
+  return facts;
+}
+
+std::vector<std::vector<std::string>> read_records() {
+  std::ifstream file(RIGEL_BOARD_RECORDS);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::vector<std::string> words;
+    std::istringstream row(line);
+    for (std::string word; std::getline(row, word, '\t');) words.push_back(word);
+    rows.push_back(words);
+  }
+  return rows;
+}
+
+TEST(BoardRecords, EveryFactIsAsItWasSeenOrSaysThatItWasNot) {
+  const auto rows = read_records();
+  ASSERT_FALSE(rows.empty());
+  std::set<std::string> boards;
+  for (const auto& file : kBuiltInBoards) {
+    const std::string name(file.name);
+    boards.insert(name);
+    const auto facts = facts_of(file.json);
+    std::set<std::string> seen, unseen;
+    for (const auto& row : rows) {
+      if (row[0] != name) continue;
+      ASSERT_GE(row.size(), 3u) << name;
+      const auto fact = facts.find(row[1]);
+      ASSERT_NE(fact, facts.end()) << name << " has no " << row[1];
+      if (row[2] == "-") {
+        unseen.insert(row[1]);
+        continue;
+      }
+      ASSERT_EQ(row.size(), 5u) << name << ": " << row[1] << " was seen, but where?";
+      EXPECT_FALSE(row[4].empty()) << name << ": " << row[1];
+      EXPECT_EQ(fact->second, plain(row[2])) << name << ": " << row[1] << ", by " << row[4];
+      seen.insert(row[1]);
+    }
+    for (const auto& [fact, value] : facts) {
+      EXPECT_EQ(seen.count(fact) + unseen.count(fact), 1u)
+          << name << ": " << fact << " is in no record and not said to be, or both";
+    }
+  }
+  for (const auto& row : rows) EXPECT_TRUE(boards.count(row[0])) << "there is no board " << row[0];
+}
+
+}  // namespace
+}  // namespace rigel::vgpu

@@ -1,0 +1,156 @@
+// DebugInformation by elfutils' libdw.
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "plugins/vgpu/exec/report/source_lines.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+#define RIGEL_LIBDW(X)    \
+  X(elf_version)          \
+  X(elf_memory)           \
+  X(elf_end)              \
+  X(dwarf_begin_elf)      \
+  X(dwarf_end)            \
+  X(dwarf_get_units)      \
+  X(dwarf_haspc)          \
+  X(dwarf_getscopes)      \
+  X(dwarf_getscopes_die)  \
+  X(dwarf_tag)            \
+  X(dwarf_attr)           \
+  X(dwarf_attr_integrate) \
+  X(dwarf_formstring)     \
+  X(dwarf_formudata)      \
+  X(dwarf_getsrc_die)     \
+  X(dwarf_getsrcfiles)    \
+  X(dwarf_filesrc)        \
+  X(dwarf_linesrc)        \
+  X(dwarf_lineno)         \
+  X(dwarf_linecol)
+
+struct Libdw {
+#define X(name) decltype(&::name) name = nullptr;
+  RIGEL_LIBDW(X)
+#undef X
+};
+
+// Stays open: what it has allocated per thread is its own to free.
+const Libdw* libdw() {
+  static const Libdw* const found = []() -> const Libdw* {
+    void* const library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return nullptr;
+    static Libdw functions;
+#define X(name)                                                                       \
+  functions.name = reinterpret_cast<decltype(functions.name)>(dlsym(library, #name)); \
+  if (functions.name == nullptr) return nullptr;
+    RIGEL_LIBDW(X)
+#undef X
+    functions.elf_version(EV_CURRENT);
+    return &functions;
+  }();
+  return found;
+}
+
+class DwarfInformation final : public DebugInformation {
+ public:
+  DwarfInformation(const Libdw& dw, std::vector<char> contents) : dw_(dw), contents_(std::move(contents)) {
+    elf_ = dw_.elf_memory(contents_.data(), contents_.size());
+    if (elf_ != nullptr) dwarf_ = dw_.dwarf_begin_elf(elf_, DWARF_C_READ, nullptr);
+  }
+  ~DwarfInformation() override {
+    if (dwarf_ != nullptr) dw_.dwarf_end(dwarf_);
+    if (elf_ != nullptr) dw_.elf_end(elf_);
+  }
+  DwarfInformation(const DwarfInformation&) = delete;
+  DwarfInformation& operator=(const DwarfInformation&) = delete;
+
+  bool is_open() const { return dwarf_ != nullptr; }
+
+  std::vector<SourceFrame> frames(uint64_t address) override {
+    // By the units' own ranges: compilers for AMD GPUs write no table of all of them.
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    while (dw_.dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
+      if (dw_.dwarf_haspc(&die, address) > 0) return frames_in(die, address);
+    }
+    return {};
+  }
+
+ private:
+  std::vector<SourceFrame> frames_in(Dwarf_Die& unit, uint64_t address) const {
+    std::vector<SourceFrame> frames;
+    SourceFrame at;
+    if (Dwarf_Line* const line = dw_.dwarf_getsrc_die(&unit, address); line != nullptr) {
+      if (const char* const file = dw_.dwarf_linesrc(line, nullptr, nullptr); file != nullptr) at.file = file;
+      dw_.dwarf_lineno(line, &at.line);
+      dw_.dwarf_linecol(line, &at.column);
+    }
+    Dwarf_Die* innermost = nullptr;
+    Dwarf_Die* chain = nullptr;
+    int count = dw_.dwarf_getscopes(&unit, address, &innermost);
+    // Behind an inlined function the first list goes on with where that was defined; wanted is where it is.
+    if (count > 0) count = dw_.dwarf_getscopes_die(&innermost[0], &chain);
+    for (int i = 0; i < count; ++i) {
+      const int tag = dw_.dwarf_tag(&chain[i]);
+      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+      at.function = name_of(chain[i]);
+      frames.push_back(at);
+      if (tag == DW_TAG_subprogram) break;
+      at = {};
+      at.file = call_file(unit, chain[i]);
+      at.line = static_cast<int>(number_of(chain[i], DW_AT_call_line));
+      at.column = static_cast<int>(number_of(chain[i], DW_AT_call_column));
+    }
+    std::free(chain);
+    std::free(innermost);
+    if (frames.empty() && !at.file.empty()) frames.push_back(at);
+    return frames;
+  }
+
+  std::string name_of(Dwarf_Die& die) const {
+    for (const unsigned attribute : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
+      Dwarf_Attribute value;
+      if (dw_.dwarf_attr_integrate(&die, attribute, &value) == nullptr) continue;
+      if (const char* const text = dw_.dwarf_formstring(&value); text != nullptr) return demangled(text);
+    }
+    return {};
+  }
+
+  Dwarf_Word number_of(Dwarf_Die& die, unsigned attribute) const {
+    Dwarf_Attribute value;
+    Dwarf_Word number = 0;
+    if (dw_.dwarf_attr(&die, attribute, &value) == nullptr) return 0;
+    return dw_.dwarf_formudata(&value, &number) == 0 ? number : 0;
+  }
+
+  std::string call_file(Dwarf_Die& unit, Dwarf_Die& die) const {
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    const Dwarf_Word index = number_of(die, DW_AT_call_file);
+    if (dw_.dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count) return {};
+    const char* const name = dw_.dwarf_filesrc(files, index, nullptr, nullptr);
+    return name == nullptr ? "" : name;
+  }
+
+  const Libdw& dw_;
+  std::vector<char> contents_;
+  Elf* elf_ = nullptr;
+  Dwarf* dwarf_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<DebugInformation> open_debug_information(std::vector<char> contents) {
+  const Libdw* const dw = libdw();
+  if (dw == nullptr) return nullptr;
+  auto information = std::make_unique<DwarfInformation>(*dw, std::move(contents));
+  if (!information->is_open()) return nullptr;
+  return information;
+}
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,289 @@
+#include "plugins/vgpu/exec/report/failure.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <deque>
+
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/code.hpp"
+#include "plugins/vgpu/exec/group.hpp"
+#include "plugins/vgpu/exec/report/kernel_name.hpp"
+#include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/disassembler.hpp"
+#include "plugins/vgpu/isa/operand_text.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+constexpr size_t kLinesBefore = 6, kLinesAfter = 2;
+constexpr int kWorkItemsNamed = 8;    // the others are counted
+constexpr int kLanesOfRegisters = 4;  // whose registers are shown
+
+// Lines of a report: what they are about, then that.
+std::string line(std::string_view about, std::string_view text) {
+  return fmt::format("\n  {:<12} {}", about, text);
+}
+
+const isa::Target& target_of(const Block& block) {
+  return block.code->key().target;
+}
+
+isa::DecodeStatus decode_at(const Block& block, uint32_t offset, isa::Instruction& instruction) {
+  uint32_t words[isa::kMaxInstructionDwords] = {};
+  const size_t available = std::min<size_t>(sizeof words, block.bytes - offset);
+  std::memcpy(words, block.image + offset, available);
+  return isa::decode(target_of(block), words, available / 4, instruction);
+}
+
+// The instruction at `offset` of a block, as text; `bytes` is how long it is.
+std::string instruction_at(const Block& block, uint32_t offset, uint32_t& bytes) {
+  isa::Instruction instruction;
+  const auto status = decode_at(block, offset, instruction);
+  bytes = status == isa::DecodeStatus::kOk ? instruction.bytes : 4;
+  if (status == isa::DecodeStatus::kOk) return isa::disassemble(target_of(block), instruction);
+  uint32_t word = 0;
+  std::memcpy(&word, block.image + offset, sizeof word);
+  return fmt::format(".long {:#010x}  // {}", word, isa::reason(status));
+}
+
+std::string code_around(const MicroOp* op) {
+  const Block& block = block_of(op);
+  std::deque<std::string> lines;
+  size_t after = 0;
+  for (uint32_t offset = 0, bytes = 0; offset + 4 <= block.bytes && after <= kLinesAfter; offset += bytes) {
+    const std::string text = instruction_at(block, offset, bytes);
+    const bool here = offset == op->code_offset;
+    lines.push_back(fmt::format("\n  {} {:#x}  {}", here ? "=>" : "  ", block.pc + offset, text));
+    if (offset >= op->code_offset) {
+      ++after;
+    } else if (lines.size() > kLinesBefore) {
+      lines.pop_front();
+    }
+  }
+  std::string all;
+  for (const std::string& text : lines) all += text;
+  return all;
+}
+
+// The registers that an instruction reads, each once: of a vector instruction what `lanes` have in them.
+std::string registers_read(const Wave& wave, uint64_t lanes) {
+  const Block& block = block_of(wave.op);
+  const auto* const s = reinterpret_cast<const uint32_t*>(wave.registers);
+  std::string text =
+      line("exec", fmt::format("{:016x}", s[isa::code::kExecLo] | uint64_t{s[isa::code::kExecHi]} << 32));
+  isa::Instruction instruction;
+  if (wave.op->code_offset + 4 > block.bytes ||
+      decode_at(block, wave.op->code_offset, instruction) != isa::DecodeStatus::kOk) {
+    return text;
+  }
+  const isa::Operand* const all[] = {&instruction.src[0], &instruction.src[1], &instruction.src[2],
+                                     &instruction.vaddr,  &instruction.saddr,  &instruction.soffset,
+                                     &instruction.vdata,  &instruction.vdata2};
+  std::vector<std::string> shown;
+  for (const isa::Operand* operand : all) {
+    if (!operand->exists() || (!operand->is_vgpr() && !operand->is_scalar_register())) continue;
+    std::string name;
+    isa::append_operand(name, target_of(block), *operand, instruction.literal);
+    if (std::find(shown.begin(), shown.end(), name) != shown.end()) continue;
+    shown.push_back(name);
+    const uint32_t dwords = std::max<uint32_t>(operand->dwords, 1);
+    const auto value = [&](auto&& dword) {
+      if (dwords == 2) return fmt::format("{:016x}", dword(0) | uint64_t{dword(1)} << 32);
+      std::string values;
+      for (uint32_t i = 0; i < dwords; ++i) values += fmt::format("{}{:08x}", i == 0 ? "" : " ", dword(i));
+      return values;
+    };
+    if (!operand->is_vgpr()) {
+      if (operand->code + dwords > kScalarSlots) continue;
+      text += line(name, value([&](uint32_t i) { return s[operand->code + i]; }));
+      continue;
+    }
+    if (operand->vgpr() + dwords > wave.layout.vgprs) continue;
+    std::string of_lanes;
+    int count = 0;
+    for (uint64_t left = lanes; left != 0 && count < kLanesOfRegisters; left &= left - 1, ++count) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      of_lanes += fmt::format(
+          "{}lane {}: {}", count == 0 ? "" : ", ", lane, value([&](uint32_t i) {
+            uint32_t dword = 0;
+            std::memcpy(&dword, wave.registers + wave.layout.vgpr_offset(operand->vgpr() + i) + lane * 4,
+                        sizeof dword);
+            return dword;
+          }));
+    }
+    if (!of_lanes.empty()) text += line(name, of_lanes);
+  }
+  return text;
+}
+
+std::string_view access_name(uint8_t access) {
+  constexpr std::string_view kNames[] = {"reading", "writing", "executing"};
+  return kNames[std::min<size_t>(access, 2)];
+}
+
+std::string_view reason_name(uint8_t reason) {
+  constexpr std::string_view kNames[] = {"", "not mapped", "read-only", "not executable"};
+  return kNames[std::min<size_t>(reason, 3)];
+}
+
+std::string work_item(const WorkItems& items, unsigned lane) {
+  return fmt::format("{}, in its work-group {}, lane {}", text_of(items.global(lane)),
+                     text_of(items.local(lane)), lane);
+}
+
+std::vector<std::string> work_items(const WorkItems& items, uint64_t lanes, const uint64_t* addresses) {
+  std::vector<std::string> lines;
+  const auto one = [&](unsigned lane) {
+    std::string text = work_item(items, lane);
+    if (addresses != nullptr) text += fmt::format(": {:#x}", addresses[lane]);
+    return text;
+  };
+  const int count = std::popcount(lanes);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    if (static_cast<int>(lines.size()) == kWorkItemsNamed - 1 && count > kWorkItemsNamed) {
+      lines.push_back(fmt::format("and {} more, the last {}", count - kWorkItemsNamed + 1,
+                                  one(63 - static_cast<unsigned>(std::countl_zero(lanes)))));
+      break;
+    }
+    lines.push_back(one(lane));
+  }
+  return lines;
+}
+
+// An address in what FLAT instructions find in the apertures, or a null pointer with something added to it.
+std::string about_address(const Wave& wave, uint64_t va) {
+  constexpr uint64_t kNearNull = 0x10000;
+  const auto high = static_cast<uint32_t>(va >> 32);
+  if (va < kNearNull) return fmt::format("{:#x} is a null pointer's, with an offset of {} bytes", va, va);
+  if (high == wave.private_aperture_hi && high != 0) {
+    return fmt::format("{:#x} is byte {} of a work-item's private memory (its stack), which has {} bytes", va,
+                       static_cast<uint32_t>(va), wave.scratch_lane_bytes);
+  }
+  return {};
+}
+
+WorkItems items_of(const Wave& wave, const Launch& launch) {
+  return launch.work_items(*wave.group, wave.id_in_group);
+}
+
+}  // namespace
+
+std::string text_of(const Triple& id) {
+  return fmt::format("({}, {}, {})", id[0], id[1], id[2]);
+}
+
+std::string lines_of(const std::vector<SourceFrame>& frames) {
+  std::string text;
+  for (const SourceFrame& frame : frames) text += line(text.empty() ? "at" : "inlined into", text_of(frame));
+  return text;
+}
+
+std::string kernel_of(const Dispatch& dispatch, Memory& memory) {
+  const std::string name = kernel_name(memory, dispatch.kernel_object_va);
+  return name.empty() ? "without a name" : demangled(name);
+}
+
+Failure examine_failure(const Group& group, Memory& memory) {
+  const Wave& wave = group.failed_wave();
+  const Launch& launch = group.launch();
+  const Dispatch& dispatch = launch.dispatch();
+  const Block& block = block_of(wave.op);
+  Failure failure;
+  DispatchResult& result = failure.result;
+  failure.items = items_of(wave, launch);
+  uint64_t lanes = 0;  // whose registers matter
+  switch (wave.stop) {
+    case Stop::kFault: {
+      const LaneFaults& faults = memory.lane_faults();
+      result.kind = DispatchResult::Kind::kFault;
+      result.fault.va = wave.fault_va;
+      result.fault.access = static_cast<Access>(wave.fault_access);
+      result.fault.reason = static_cast<FaultReason>(wave.fault_reason);
+      result.fault.queue_id = dispatch.queue_id;
+      failure.what = fmt::format("memory fault {}{} {:#x} ({})", access_name(wave.fault_access),
+                                 faults.bytes == 0 ? "" : fmt::format(" {} bytes at", faults.bytes),
+                                 wave.fault_va, reason_name(wave.fault_reason));
+      lanes = faults.lanes;
+      failure.work_items = work_items(failure.items, lanes, faults.va);
+      failure.address = about_address(wave, wave.fault_va);
+      break;
+    }
+    case Stop::kTrap:
+      result.kind = DispatchResult::Kind::kError;
+      result.error = QueueError::kTrap;
+      failure.what = fmt::format("trap {} in the trap handler", wave.trap_id);
+      break;
+    default: {
+      result.kind = DispatchResult::Kind::kError;
+      result.error = QueueError::kIllegalInstruction;
+      uint32_t bytes = 0;
+      failure.what = fmt::format(
+          "{}: {}", wave.illegal_reason == nullptr ? "illegal instruction" : wave.illegal_reason,
+          wave.op->code_offset + 4 <= block.bytes ? instruction_at(block, wave.op->code_offset, bytes)
+                                                  : std::string("no code"));
+      lanes = const_cast<Wave&>(wave).exec();
+      break;
+    }
+  }
+  failure.kernel = kernel_of(dispatch, memory);
+  failure.pc = pc_of(wave.op);
+  failure.entry = dispatch.entry_va;
+  failure.pc_is_late = wave.left_in_handler;
+  failure.code = code_around(wave.op);
+  failure.registers = registers_read(wave, lanes);
+  return failure;
+}
+
+DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
+  std::string& text = failure.result.reason;
+  text = std::move(failure.what);
+  text += line("kernel", failure.kernel);
+  text += lines_of(SourceLines(bus.code_objects()).frames(failure.pc));
+  text +=
+      line("work-group", fmt::format("{}, wave {}, pc {:#x} (entry + {:#x}){}", text_of(failure.items.group),
+                                     failure.items.wave, failure.pc, failure.pc - failure.entry,
+                                     failure.pc_is_late ? " or a little later" : ""));
+  for (const std::string& item : failure.work_items) text += line("work-item", item);
+  if (failure.result.kind == DispatchResult::Kind::kFault) {
+    if (failure.address.empty()) failure.address = bus.describe_address(failure.result.fault.va);
+    if (!failure.address.empty()) text += line("address", failure.address);
+  }
+  text += failure.code;
+  text += failure.registers;
+  return std::move(failure.result);
+}
+
+std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus) {
+  std::string kernel;
+  {
+    Memory memory(bus);
+    const Memory::Scope scope(memory);
+    kernel = kernel_of(launch.dispatch(), memory);
+  }
+  std::string text = fmt::format("queue {}: trap {}{}", launch.dispatch().queue_id, trap.id,
+                                 trap.id == 2 ? ", as of abort(), assert() and __builtin_trap()" : "");
+  text += line("kernel", kernel);
+  text += lines_of(SourceLines(bus.code_objects()).frames(trap.pc));
+  text += line("work-group", fmt::format("{}, wave {}, pc {:#x} (entry + {:#x})", text_of(trap.items.group),
+                                         trap.items.wave, trap.pc, trap.pc - launch.dispatch().entry_va));
+  for (const std::string& item : work_items(trap.items, trap.exec, nullptr)) text += line("work-item", item);
+  return text;
+}
+
+std::string describe_end(const Launch& launch) {
+  return fmt::format("dispatch {} of queue {} ended: {} work-groups, {} instructions{}",
+                     launch.dispatch().packet_id, launch.dispatch().queue_id, launch.groups(),
+                     launch.instructions(), launch.stopped() ? ", stopped" : "");
+}
+
+std::string describe_halt(const Group& group) {
+  const Dispatch& dispatch = group.launch().dispatch();
+  return fmt::format("dispatch {} of queue {}: the waves of work-group {} that are left have been halted",
+                     dispatch.packet_id, dispatch.queue_id, group.index());
+}
+
+}  // namespace rigel::vgpu::exec

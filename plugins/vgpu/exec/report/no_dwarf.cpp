@@ -1,0 +1,10 @@
+// DebugInformation where the build has no headers of libdw: there is none.
+#include "plugins/vgpu/exec/report/source_lines.hpp"
+
+namespace rigel::vgpu::exec {
+
+std::unique_ptr<DebugInformation> open_debug_information(std::vector<char>) {
+  return nullptr;
+}
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,124 @@
+// What reports know of code objects and of source lines.
+#include <gtest/gtest.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include "plugins/vgpu/exec/report/code_object.hpp"
+#include "plugins/vgpu/exec/report/source_lines.hpp"
+#include "plugins/vgpu/exec/report/work_items.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+std::string as_text(const std::vector<char>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(CodeObjectUri, NamesAPartOfAFileOrOfMemory) {
+  char path[] = "/tmp/rigel report#XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(write(fd, "0123456789", 10), 10);
+  close(fd);
+  std::string escaped;
+  for (const char c : std::string_view(path)) {
+    escaped += c == ' ' ? "%20" : c == '#' ? "%23" : std::string(1, c);
+  }
+  EXPECT_EQ(as_text(read_uri("file://" + escaped)), "0123456789");
+  EXPECT_EQ(as_text(read_uri("file://" + escaped + "#offset=3&size=4")), "3456");
+  EXPECT_EQ(as_text(read_uri("file://" + escaped + "#offset=0x8&size=100")), "89");
+  EXPECT_EQ(as_text(read_uri("file://" + escaped + "#offset=11&size=1")), "");
+  unlink(path);
+  EXPECT_EQ(as_text(read_uri("file://" + escaped)), "");
+
+  const char bytes[] = "abcdef";
+  const auto uri = [&](int pid, size_t size) {
+    return fmt::format("memory://{}#offset={:#x}&size={}", pid, reinterpret_cast<uintptr_t>(bytes) + 1, size);
+  };
+  EXPECT_EQ(as_text(read_uri(uri(getpid(), 3))), "bcd");
+  EXPECT_EQ(as_text(read_uri(uri(getpid() + 1, 3))), "") << "another process's";
+  EXPECT_EQ(as_text(read_uri(fmt::format("memory://{}#offset=16&size=8", getpid()))), "") << "nothing there";
+  for (const char* const bad : {"", "file:/", "memory://", "memory://x#offset=1", "http://a"}) {
+    EXPECT_EQ(as_text(read_uri(bad)), "") << bad;
+  }
+}
+
+// An ELF file with debugging information like any other: this program, as a runtime would list it.
+struct Listed {
+  link_map map{};
+  r_debug list{};
+  std::string uri = "file:///proc/self/exe";
+
+  Listed() {
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* base) {
+          *static_cast<ElfW(Addr)*>(base) = info->dlpi_addr;
+          return 1;  // the first is the program
+        },
+        &map.l_addr);
+    map.l_name = uri.data();
+    list.r_map = &map;
+  }
+};
+
+[[gnu::always_inline]] inline uint64_t here() {
+  uint64_t pc = 0;
+#if defined(__x86_64__)
+  asm volatile("lea 0(%%rip), %0" : "=r"(pc));
+#endif
+  return pc;
+}
+constexpr int kLineOfHere = __LINE__ - 4;
+
+TEST(SourceLines, AreThoseOfTheInlinedFunctionAndOfItsCaller) {
+  const Listed listed;
+  const uint64_t pc = here();
+  const int line_of_call = __LINE__ - 1;
+  const auto frames = SourceLines(&listed.list).frames(pc);
+  if (pc == 0 || frames.empty()) GTEST_SKIP() << "no libdw, or built without debugging information";
+  EXPECT_NE(frames[0].file.find("report_test.cpp"), std::string::npos) << frames[0].file;
+  if (frames.size() < 2) GTEST_SKIP() << "nothing of inlined functions in the debugging information";
+  EXPECT_EQ(frames[0].line, kLineOfHere);
+  EXPECT_NE(frames[0].function.find("here"), std::string::npos) << frames[0].function;
+  EXPECT_EQ(frames[1].line, line_of_call);
+}
+
+TEST(SourceLines, AreNoneOfWhatNobodyKnows) {
+  Listed listed;
+  EXPECT_TRUE(SourceLines(&listed.list).frames(16).empty());
+  listed.uri = "file:///nowhere";
+  listed.map.l_name = listed.uri.data();
+  EXPECT_TRUE(SourceLines(&listed.list).frames(here()).empty());
+  listed.list.r_map = reinterpret_cast<link_map*>(8);  // a list that is being changed
+  EXPECT_TRUE(SourceLines(&listed.list).frames(here()).empty());
+  EXPECT_TRUE(open_debug_information({}) == nullptr);
+  EXPECT_TRUE(open_debug_information(std::vector<char>(1000, 'x')) == nullptr);
+}
+
+TEST(SourceLines, NamesAreAsTheyWereWritten) {
+  EXPECT_EQ(demangled("_Z6gatherIfEvPKT_PS0_i"), "void gather<float>(float const*, float*, int)");
+  EXPECT_EQ(demangled("vector_copy"), "vector_copy");
+  EXPECT_EQ(text_of(SourceFrame{"f()", "a.cpp", 3, 7}), "f() at a.cpp:3:7");
+  EXPECT_EQ(text_of(SourceFrame{"", "a.cpp", 3, 0}), "a.cpp:3");
+  EXPECT_EQ(text_of(SourceFrame{"f()", "", 0, 0}), "f()");
+}
+
+TEST(WorkItems, AreCountedInTheWorkGroupThatThereIs) {
+  WorkItems items{{2, 1, 0}, {8, 4, 2}, {8, 4, 2}, 0, 32};
+  EXPECT_EQ(items.local(9), (Triple{1, 1, 0}));
+  EXPECT_EQ(items.global(9), (Triple{17, 5, 0}));
+  items.wave = 1;
+  EXPECT_EQ(items.local(0), (Triple{0, 0, 1}));
+  items.this_group_size = {3, 4, 2};  // at the far end of the grid
+  items.wave = 0;
+  EXPECT_EQ(items.local(9), (Triple{0, 3, 0}));
+  EXPECT_EQ(items.global(9), (Triple{16, 7, 0}));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec

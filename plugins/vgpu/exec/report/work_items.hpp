@@ -1,0 +1,35 @@
+// Which work-items the lanes of a wave are, as programs count them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace rigel::vgpu::exec {
+
+using Triple = std::array<uint32_t, 3>;
+
+/// What numbers a wave's lanes: all that a report needs once the wave may have gone on.
+struct WorkItems {
+  Triple group{};                   ///< Which work-group.
+  Triple group_size{1, 1, 1};       ///< As dispatched.
+  Triple this_group_size{1, 1, 1};  ///< Less at the far ends of the grid.
+  uint32_t wave = 0;                ///< In its work-group.
+  uint32_t wave_size = 64;
+
+  Triple local(unsigned lane) const {
+    const uint64_t flat = uint64_t{wave} * wave_size + lane;
+    const uint64_t row = flat / this_group_size[0];
+    return {static_cast<uint32_t>(flat % this_group_size[0]), static_cast<uint32_t>(row % this_group_size[1]),
+            static_cast<uint32_t>(row / this_group_size[1])};
+  }
+  Triple global(unsigned lane) const {
+    Triple id = local(lane);
+    for (size_t i = 0; i < 3; ++i) id[i] += group[i] * group_size[i];
+    return id;
+  }
+};
+
+std::string text_of(const Triple& id);
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,66 @@
+// Every SIMD level is tested, or it is said why not: one kind of machine must not hide what another shows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "plugins/vgpu/exec/level_test_support.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+/// What the system says that the processor has; nothing where it does not say.
+std::set<std::string> flags_of_processor() {
+  std::ifstream file("/proc/cpuinfo");
+  std::set<std::string> flags;
+  for (std::string line; flags.empty() && std::getline(file, line);) {
+    if (!line.starts_with("flags")) continue;
+    std::istringstream words(line.substr(line.find(':') + 1));
+    for (std::string word; words >> word;) flags.insert(word);
+  }
+  return flags;
+}
+
+bool processor_has(SimdLevel level) {
+  const std::set<std::string> flags = flags_of_processor();
+  const auto has = [&](std::initializer_list<const char*> names) {
+    return std::all_of(names.begin(), names.end(), [&](const char* name) { return flags.contains(name); });
+  };
+  switch (level) {
+    case SimdLevel::kBaseline:
+      return true;
+    case SimdLevel::kAvx2:
+      return has({"avx2", "fma", "f16c", "bmi1", "bmi2"});
+    case SimdLevel::kAvx512:
+      return has({"avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
+  }
+  return false;
+}
+
+class SimdLevels : public ::testing::TestWithParam<SimdLevel> {};
+INSTANTIATE_TEST_SUITE_P(All, SimdLevels, ::testing::ValuesIn(testing::kLevels), testing::LevelName{});
+
+TEST_P(SimdLevels, AreThereOrItIsSaidWhyNot) {
+  const auto levels = simd_levels();
+  const bool is_there = std::find(levels.begin(), levels.end(), GetParam()) != levels.end();
+  const std::string_view why = why_absent(GetParam());
+  EXPECT_EQ(is_there, why.empty()) << "a level was left out without a word";
+  if (is_there) return;
+  EXPECT_TRUE(why.find("processor") == why.npos || !processor_has(GetParam())) << why;
+  GTEST_SKIP() << why;
+}
+
+TEST_P(SimdLevels, HaveNativeCodeOrItIsSaidWhyNot) {
+  const std::string_view why = native::why_none(GetParam());
+  if (GetParam() == best_simd_level()) {
+    EXPECT_EQ(native::available(), why.empty());
+  }
+  if (!why.empty()) GTEST_SKIP() << why;
+  EXPECT_NE(GetParam(), SimdLevel::kBaseline);
+  EXPECT_TRUE(why_absent(GetParam()).empty());
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec

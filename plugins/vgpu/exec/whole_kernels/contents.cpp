@@ -1,0 +1,113 @@
+#include "plugins/vgpu/exec/whole_kernels/contents.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "plugins/vgpu/exec/reference/draw.hpp"
+
+namespace rigel::vgpu::exec::whole {
+namespace {
+
+// Values of all kinds, drawn once: what buffers begin with are pieces of it.
+const std::vector<uint32_t>& pool() {
+  static const std::vector<uint32_t>* const kPool = [] {
+    reference::Draw draw(21);
+    auto* const words = new std::vector<uint32_t>((kMostOutBytes + 2 * kGuardBytes) / 4 * 2);
+    for (uint32_t& word : *words) word = draw.value();
+    return words;
+  }();
+  return *kPool;
+}
+
+void fill(uint64_t seed, std::span<std::byte> to) {
+  const auto& words = pool();
+  const size_t room = words.size() * 4 - to.size();
+  const size_t at = seed * 0x9e3779b97f4a7c15u % (room / 4 + 1) * 4;
+  std::memcpy(to.data(), reinterpret_cast<const std::byte*>(words.data()) + at, to.size());
+}
+
+uint32_t scratch_wave_bytes(const Kernel& kernel) {
+  return (kernel.private_bytes * kernel.wave_size() + 1023) / 1024 * 1024;
+}
+
+// A raw buffer: bytes, all of them in range.
+void put_resource(const Kernel& kernel, uint64_t va, uint32_t bytes, std::byte* to) {
+  constexpr uint32_t kSelect = 4 | 5 << 3 | 6 << 6 | 7 << 9;
+  constexpr uint32_t kFormat = 7u << 12 | 4u << 15;  // 32-bit floats, of which raw accesses know nothing
+  constexpr uint32_t kFormatGfx10 =
+      22u << 12 | 1u << 24 | 3u << 28;  // the same; out of range counts in bytes
+  const uint32_t words[4] = {static_cast<uint32_t>(va), static_cast<uint32_t>(va >> 32), bytes,
+                             kSelect | (kernel.target.major >= 10 ? kFormatGfx10 : kFormat)};
+  std::memcpy(to, words, sizeof words);
+}
+
+}  // namespace
+
+void fill_in(const Kernel& kernel, std::span<std::byte> to) {
+  fill(kernel.data_seed, to);
+}
+
+void fill_out(const Kernel& kernel, std::span<std::byte> to) {
+  fill(kernel.data_seed + 1, to);
+}
+
+void fill_arguments(const Kernel& kernel, std::span<std::byte> to) {
+  std::byte* const at = to.data();
+  fill(kernel.data_seed + 2, to);
+  const uint64_t pointers[] = {kInVa, kOutVa, kAtomicsVa};
+  std::memcpy(at, pointers, sizeof pointers);
+  std::memcpy(at + argument::kLimit, &kernel.limit, 4);
+  put_resource(kernel, kInVa, kernel.in_bytes + kInSlack, at + argument::kInResource);
+  put_resource(kernel, kOutVa, kernel.out_bytes, at + argument::kOutResource);
+}
+
+uint32_t allocated_vgprs(const Kernel& kernel) {
+  const uint32_t unit = kernel.wave_size() == 32 ? 8 : 4;
+  return (kernel.vgprs + unit - 1) / unit * unit;
+}
+
+Dispatch dispatch_of(const Kernel& kernel) {
+  Dispatch d;
+  d.entry_va = kCodeVa;
+  d.kernarg_va = kKernargVa;
+  std::copy_n(kernel.grid, 3, d.grid_size);
+  std::copy_n(kernel.group, 3, d.work_group_size);
+  d.wave_size = kernel.wave_size();
+  d.lds_bytes = kernel.lds_bytes;
+  d.private_bytes = kernel.private_bytes;
+  const uint32_t unit = kernel.wave_size() == 32 ? 8 : 4;
+  d.pgm_rsrc1 = (allocated_vgprs(kernel) / unit - 1) | 12u << 6 | (kernel.mode & 0xff) << 12 |
+                (kernel.mode >> 8 & 1) << 21 | (kernel.mode >> 9 & 1) << 23;
+  const bool dimensions = kernel.has_dimensions();
+  d.pgm_rsrc2 = (kernel.private_bytes != 0 ? 1u : 0) | 8u << 1 | (dimensions ? 7u : 1u) << 7 |
+                (dimensions ? 2u : 0) << 11;
+  d.user_sgpr_count = kFirstGroupId;
+  const auto put = [&](uint32_t sgpr, uint64_t value) {
+    d.user_sgprs[sgpr] = static_cast<uint32_t>(value);
+    d.user_sgprs[sgpr + 1] = static_cast<uint32_t>(value >> 32);
+  };
+  put(kKernarg, kKernargVa);
+  d.flat_group_base = uint64_t{kSharedApertureHigh} << 32;
+  d.flat_private_base = uint64_t{kPrivateApertureHigh} << 32;
+  if (kernel.private_bytes == 0) return d;
+  d.scratch_va = kScratchVa;
+  d.scratch_bytes = kScratchBytes;
+  d.scratch_wave_bytes = scratch_wave_bytes(kernel);
+  d.scratch_waves = 64;
+  d.scratch_base = kernel.target.major == 8 ? kScratchVa : 0;
+  // Dwords of neighbouring lanes side by side: swizzled, by as many lanes as a wave has.
+  constexpr uint32_t kSwizzle = 1u << 31, kAddLane = 1u << 23, kFourBytes = 1u << 19;
+  const uint32_t index_stride = kernel.wave_size() == 32 ? 2 : 3;
+  put_resource(kernel, kScratchVa, kScratchBytes, reinterpret_cast<std::byte*>(d.user_sgprs.data()));
+  d.user_sgprs[1] |= kSwizzle;
+  d.user_sgprs[3] |= kAddLane | index_stride << 21 | (kernel.target.major == 8 ? kFourBytes : 0);
+  if (kernel.target.major == 8) {
+    put(kFlatScratchInit, uint64_t{kernel.private_bytes} << 32);  // offset, size of a lane
+  } else {
+    put(kFlatScratchInit, kScratchVa);
+  }
+  return d;
+}
+
+}  // namespace rigel::vgpu::exec::whole

@@ -1,0 +1,153 @@
+#include "plugins/vgpu/exec/whole_kernels/encode.hpp"
+
+#include <unordered_map>
+
+#include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/tables.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+using isa::Encoding;
+using isa::Family;
+using isa::Op;
+
+Op op_named(std::string_view name) {
+  static const auto* const kOps = [] {
+    auto* const ops = new std::unordered_map<std::string_view, Op>;
+    for (size_t i = 0; i < isa::kOpCount; ++i)
+      ops->emplace(isa::name(static_cast<Op>(i)), static_cast<Op>(i));
+    return ops;
+  }();
+  const auto found = kOps->find(name);
+  return found == kOps->end() ? Op::none : found->second;
+}
+
+Encoder::Encoder(const isa::Target& target) : target_(target) {
+  namespace flag = isa::tables::flag;
+  const auto rows = isa::tables::rows();
+  for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
+    if ((rows[row].chips & isa::chip_bit(target)) == 0) continue;
+    const isa::tables::Shape& shape = isa::tables::shapes()[rows[row].shape];
+    if (shape.has(flag::kSdwa | flag::kDpp | flag::kDpp8)) continue;
+    rows_[{rows[row].op, shape.encoding}].push_back(row);
+  }
+}
+
+const std::vector<uint16_t>& Encoder::rows(Op op, Encoding encoding) const {
+  static const std::vector<uint16_t> kNone;
+  const auto found = rows_.find({op, encoding});
+  return found == rows_.end() ? kNone : found->second;
+}
+
+bool Encoder::has(Op op, Encoding encoding) const {
+  return !rows(op, encoding).empty();
+}
+
+// The first of the rows whose fields these can be.
+Words Encoder::first(Op op, Encoding encoding, Fields fields, bool has_literal, uint32_t literal) const {
+  for (const uint16_t row : rows(op, encoding)) {
+    const isa::tables::Row& entry = isa::tables::rows()[row];
+    const isa::tables::Shape& shape = isa::tables::shapes()[entry.shape];
+    if ((fields & ~(shape.live | shape.mask)) != 0 || ((fields ^ entry.value) & fields & shape.mask) != 0)
+      continue;
+    const uint64_t bits = entry.value | fields;
+    Words words{static_cast<uint32_t>(bits)};
+    if (shape.dwords == 2) words.push_back(static_cast<uint32_t>(bits >> 32));
+    if (has_literal) words.push_back(literal);
+    isa::Instruction in;
+    if (isa::decode(target_, words.data(), words.size(), in) != isa::DecodeStatus::kOk) continue;
+    if (in.op == op && in.bytes == words.size() * 4) return words;
+  }
+  return {};
+}
+
+Words Encoder::sop1(Op op, uint32_t dst, uint32_t source, uint32_t literal) const {
+  return first(op, Encoding::kSop1, dst << 16 | source, source == isa::code::kLiteral, literal);
+}
+Words Encoder::sop2(Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t literal) const {
+  return first(op, Encoding::kSop2, dst << 16 | b << 8 | a,
+               a == isa::code::kLiteral || b == isa::code::kLiteral, literal);
+}
+Words Encoder::sopc(Op op, uint32_t a, uint32_t b, uint32_t literal) const {
+  return first(op, Encoding::kSopc, b << 8 | a, a == isa::code::kLiteral || b == isa::code::kLiteral,
+               literal);
+}
+Words Encoder::sopk(Op op, uint32_t dst, uint32_t immediate) const {
+  return first(op, Encoding::kSopk, dst << 16 | (immediate & 0xffff), false, 0);
+}
+Words Encoder::sopp(Op op, uint32_t immediate) const {
+  return first(op, Encoding::kSopp, immediate & 0xffff, false, 0);
+}
+Words Encoder::vop1(Op op, uint32_t dst, uint32_t source, uint32_t literal) const {
+  return first(op, Encoding::kVop1, dst << 17 | source, source == isa::code::kLiteral, literal);
+}
+Words Encoder::vop2(Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t literal) const {
+  return first(op, Encoding::kVop2, dst << 17 | b << 9 | a, a == isa::code::kLiteral, literal);
+}
+Words Encoder::vopc(Op op, uint32_t a, uint32_t b, uint32_t literal) const {
+  return first(op, Encoding::kVopc, b << 9 | a, a == isa::code::kLiteral, literal);
+}
+Words Encoder::vop3(Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, uint32_t mask) const {
+  return first(op, Encoding::kVop3,
+               dst | mask << 8 | uint64_t{a} << 32 | uint64_t{b} << 41 | uint64_t{c} << 50, false, 0);
+}
+
+Words Encoder::smem(Op op, uint32_t data, uint32_t base, int32_t offset, uint32_t soffset) const {
+  Fields fields = base / 2 | data << 6;
+  const bool has_register = soffset != kNothing;
+  switch (target_.family()) {
+    case Family::kGfx8:
+      fields |= has_register ? uint64_t{soffset} << 32
+                             : uint64_t{1} << 17 | uint64_t{static_cast<uint32_t>(offset) & 0xfffff} << 32;
+      break;
+    case Family::kGfx9:
+      fields |= has_register ? uint64_t{1} << 14 | uint64_t{soffset} << 57
+                             : uint64_t{1} << 17 | uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
+      break;
+    case Family::kGfx10:
+      fields |= uint64_t{has_register ? soffset : isa::code::kNull} << 57;
+      if (!has_register) fields |= uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
+      break;
+  }
+  return first(op, Encoding::kSmem, fields, false, 0);
+}
+
+Words Encoder::flat(Op op, uint32_t address, uint32_t data, int32_t offset, uint32_t saddr) const {
+  const std::string_view name = isa::name(op);
+  const Encoding encoding = name.starts_with("global_")    ? Encoding::kGlobal
+                            : name.starts_with("scratch_") ? Encoding::kScratch
+                                                           : Encoding::kFlat;
+  const bool loads = name.find("_load_") != name.npos;
+  const uint32_t bits = target_.family() == Family::kGfx10 ? 0xfff : 0x1fff;
+  Fields fields = static_cast<uint32_t>(offset) & bits;
+  fields |= uint64_t{address} << 32 | uint64_t{data} << (loads ? 56 : 40);
+  if (target_.family() != Family::kGfx8 &&
+      (encoding != Encoding::kFlat || target_.family() == Family::kGfx10)) {
+    const uint32_t off = target_.family() == Family::kGfx9 ? 0x7f : isa::code::kNull;
+    fields |= uint64_t{saddr == kNothing ? off : saddr} << 48;
+  }
+  return first(op, encoding, fields, false, 0);
+}
+
+Words Encoder::ds(Op op, uint32_t address, uint32_t data, uint32_t data2, uint32_t offset0,
+                  uint32_t offset1) const {
+  const std::string_view name = isa::name(op);
+  const bool loads = name.starts_with("ds_read") || name.find("_rtn_") != name.npos ||
+                     name.find("permute") != name.npos || name.starts_with("ds_swizzle");
+  const bool stores = !name.starts_with("ds_read") && !name.starts_with("ds_swizzle");
+  Fields fields = offset0 | offset1 << 8 | uint64_t{address} << 32;
+  if (stores) fields |= uint64_t{data} << 40;
+  if (name.starts_with("ds_write2")) fields |= uint64_t{data2} << 48;
+  if (loads) fields |= uint64_t{stores ? data2 : data} << 56;
+  return first(op, Encoding::kDs, fields, false, 0);
+}
+
+Words Encoder::buffer(Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
+                      uint32_t soffset, BufferOptions options) const {
+  Fields fields = (offset & 0xfff) | uint64_t{options.offen} << 12 | uint64_t{options.idxen} << 13;
+  fields |=
+      uint64_t{address} << 32 | uint64_t{data} << 40 | uint64_t{resource / 4} << 48 | uint64_t{soffset} << 56;
+  return first(op, Encoding::kMubuf, fields, false, 0);
+}
+
+}  // namespace rigel::vgpu::exec::whole

@@ -1,0 +1,43 @@
+// Arithmetic at random: any instruction of the tables, its operands among registers that generated kernels
+// may read and write.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plugins/vgpu/exec/reference/draw.hpp"
+#include "plugins/vgpu/exec/whole_kernels/encode.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+/// Which registers.
+struct Registers {
+  uint32_t vgprs = 32;                      ///< All may be read;
+  uint32_t first_data = 8;                  ///< from here on, written.
+  uint32_t first_sgpr = 28, end_sgpr = 60;  ///< Read and written; VCC as well.
+  bool exec = false;                        ///< EXEC may be changed, to fewer lanes (v_cmpx).
+  bool exchanges = true;                    ///< Lanes may read others'.
+};
+
+class RandomAlu {
+ public:
+  explicit RandomAlu(const isa::Target& target);
+
+  /// One of the instructions that every program has (and that are likely to become native code).
+  Words common(reference::Draw& draw, const Registers& registers) const;
+  Words vector(reference::Draw& draw, const Registers& registers) const;
+  Words scalar(reference::Draw& draw, const Registers& registers) const;
+  /// A v_cmpx.
+  Words narrows(reference::Draw& draw, const Registers& registers) const;
+
+ private:
+  using Rows = std::vector<uint16_t>;
+  Words draw_from(const Rows& rows, reference::Draw& draw, const Registers& registers) const;
+  bool attempt(uint16_t row, reference::Draw& draw, const Registers& registers, Words& words) const;
+  bool is_allowed(const isa::Instruction& in, const Registers& registers) const;
+
+  isa::Target target_;
+  Rows common_, vector_, scalar_, narrows_;
+};
+
+}  // namespace rigel::vgpu::exec::whole

@@ -1,0 +1,279 @@
+#include "plugins/vgpu/exec/whole_kernels/run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "plugins/vgpu/exec/group.hpp"
+#include "plugins/vgpu/exec/launch.hpp"
+#include "plugins/vgpu/exec/native/native.hpp"
+#include "plugins/vgpu/exec/whole_kernels/contents.hpp"
+
+namespace rigel::vgpu::exec::whole {
+namespace {
+
+constexpr uint32_t kPatienceInTurns = 16;
+constexpr uint32_t kRegistersCompared = 128;  // scalars, by source code
+
+std::string text(const char* format, auto... values) {
+  char line[256];
+  std::snprintf(line, sizeof line, format, values...);
+  return line;
+}
+
+}  // namespace
+
+std::string name(const Way& way) {
+  constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
+  const std::string level = kLevels[static_cast<size_t>(way.level)];
+  if (!way.native) return "handlers of " + level;
+  return "native code for " + level + (way.whole_groups ? ", by work-groups" : "");
+}
+
+std::vector<Way> ways_to_run() {
+  std::vector<Way> ways;
+  std::vector<SimdLevel> levels(simd_levels().begin(), simd_levels().end());
+  std::sort(levels.begin(), levels.end());
+  for (const SimdLevel level : levels) ways.push_back({level, false, false});
+  for (const SimdLevel level : levels) {
+    if (level == SimdLevel::kBaseline || !native::available()) continue;
+    ways.push_back({level, true, false});
+    ways.push_back({level, true, true});
+  }
+  return ways;
+}
+
+struct Runner::State {
+  std::vector<std::byte> out, atomics;
+  std::vector<uint32_t> registers;  // of the waves of the last work-group
+};
+
+struct Runner::Memories {
+  vgpu::testing::FakeBus bus;
+  vgpu::testing::Buffer in, out, atomics, kernarg, code, scratch;
+  std::vector<std::byte> out_before;
+  Dispatch dispatch;
+  State expected, actual;
+};
+
+Runner::Runner() : memories_(std::make_unique<Memories>()) {
+  Memories& m = *memories_;
+  m.in = m.bus.map_at(kInVa, kMostInBytes + kInSlack);
+  m.out = m.bus.map_at(kOutVa - kGuardBytes, kMostOutBytes + 2 * kGuardBytes);
+  m.atomics = m.bus.map_at(kAtomicsVa, kAtomicsBytes);
+  m.kernarg = m.bus.map_at(kKernargVa, argument::kBytes);
+  m.code = m.bus.map_at(kCodeVa, kMostCodeBytes);
+  m.scratch = m.bus.map_at(kScratchVa, kScratchBytes);
+}
+
+Runner::~Runner() = default;
+
+void Runner::prepare(const Kernel& kernel, const std::vector<uint32_t>& code) {
+  Memories& m = *memories_;
+  std::memset(m.code.host, 0, kMostCodeBytes);
+  std::memcpy(m.code.host, code.data(), code.size() * 4);
+  fill_in(kernel, {m.in.host, size_t{kernel.in_bytes} + kInSlack});
+  fill_arguments(kernel, {m.kernarg.host, argument::kBytes});
+  m.out_before.resize(size_t{kernel.out_bytes} + 2 * kGuardBytes);
+  fill_out(kernel, m.out_before);
+  m.dispatch = dispatch_of(kernel);
+}
+
+void Runner::reset(const Kernel&) {
+  Memories& m = *memories_;
+  std::memcpy(m.out.host, m.out_before.data(), m.out_before.size());
+  std::memset(m.atomics.host, 0, kAtomicsBytes);
+}
+
+namespace {
+
+// What nobody has written is zero: LDS, scratch, and all registers but those that waves start with.
+void clear(const Launch& launch, WorkGroup& group, std::byte* scratch) {
+  const Dispatch& dispatch = launch.dispatch();
+  const RegisterLayout& layout = launch.layout();
+  const uint32_t rsrc2 = dispatch.pgm_rsrc2;
+  const uint32_t id_rows = (rsrc2 >> 11 & 3) + 1;
+  uint32_t sgprs = dispatch.user_sgpr_count + (rsrc2 & 1);
+  for (int i = 0; i < 3; ++i) sgprs += rsrc2 >> (7 + i) & 1;
+  std::memset(group.lds, 0, group.lds_bytes);
+  for (uint32_t w = 0; w < launch.waves_per_group(); ++w) {
+    Wave& wave = group.waves[w];
+    uint32_t* const scalars = wave.scalars();
+    std::fill(scalars + sgprs, scalars + isa::code::kVccLo, 0);
+    std::fill(scalars + isa::code::kVccLo + 2, scalars + isa::code::kExecLo, 0);
+    std::fill(scalars + kFlatScratchSlot, scalars + kFlatScratchSlot + 2, 0);
+    std::memset(wave.registers + layout.vgpr_offset(id_rows), 0,
+                size_t{layout.vgprs - id_rows} * layout.row_bytes());
+    if (scratch != nullptr) std::memset(scratch + wave.scratch_offset, 0, dispatch.scratch_wave_bytes);
+  }
+}
+
+void keep_registers(const Launch& launch, const WorkGroup& group, std::vector<uint32_t>& out) {
+  const RegisterLayout& layout = launch.layout();
+  out.clear();
+  for (uint32_t w = 0; w < group.wave_count; ++w) {
+    Wave& wave = group.waves[w];
+    out.push_back(wave.scc);
+    out.push_back(wave.mode);
+    out.insert(out.end(), wave.scalars(), wave.scalars() + kRegistersCompared);
+    const auto* const rows = reinterpret_cast<const uint32_t*>(wave.registers + layout.vgpr_offset(0));
+    out.insert(out.end(), rows, rows + size_t{layout.vgprs} * layout.wave_size);
+  }
+}
+
+std::string register_at(const Launch& launch, size_t index) {
+  const RegisterLayout& layout = launch.layout();
+  const size_t of_wave = 2 + kRegistersCompared + size_t{layout.vgprs} * layout.wave_size;
+  const size_t wave = index / of_wave;
+  index %= of_wave;
+  std::string where = "of wave " + std::to_string(wave) + " of the last work-group";
+  if (index == 0) return "SCC " + where;
+  if (index == 1) return "MODE " + where;
+  index -= 2;
+  if (index < kRegistersCompared) return "scalar " + std::to_string(index) + " " + where;
+  index -= kRegistersCompared;
+  return "v" + std::to_string(index / layout.wave_size) + " in lane " +
+         std::to_string(index % layout.wave_size) + " " + where;
+}
+
+template <class T>
+std::optional<size_t> first_difference(const std::vector<T>& a, const std::vector<T>& b) {
+  if (a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0) return {};
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i] != b[i]) return i;
+  }
+  return std::min(a.size(), b.size());
+}
+
+std::string bytes_at(const std::vector<std::byte>& memory, size_t at) {
+  std::string line;
+  for (size_t i = at / 4 * 4; i < at / 4 * 4 + 16 && i < memory.size(); i += 4) {
+    uint32_t word = 0;
+    std::memcpy(&word, memory.data() + i, 4);
+    line += text(" %08x", word);
+  }
+  return line;
+}
+
+}  // namespace
+
+// Why it failed; empty if it ran, and the verdict if something differs.
+std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOptions& options,
+                           Verdict& verdict) {
+  Memories& m = *memories_;
+  const bool first_way = m.expected.out.empty();
+  Device device;
+  device.target = kernel.target;
+  device.level = way.level;
+  device.native = way.native;
+  device.whole_groups = way.whole_groups;
+  CodeKey key;
+  key.entry_va = kCodeVa;
+  key.target = kernel.target;
+  key.layout = {kernel.wave_size(), allocated_vgprs(kernel)};
+  key.level = way.level;
+  key.native = way.native;
+  const auto code = std::make_shared<Code>(key, m.bus);
+  Memory memory(m.bus);
+  const auto slots =
+      kernel.private_bytes == 0 ? nullptr : std::make_shared<ScratchSlots>(m.dispatch.scratch_waves);
+  const bool learns = way.native || way.level == SimdLevel::kAvx512;
+  for (uint32_t round = 0; round < (learns ? options.dispatches : 1); ++round) {
+    reset(kernel);
+    const auto launch = std::make_shared<Launch>(
+        device, m.bus, m.dispatch, [](DispatchResult) {}, slots);
+    launch->set_code(code);
+    Group group(*launch);
+    if (!group.reserve(launch)) return "there is no scratch for it";
+    bool whole = false;
+    uint64_t instructions = 0;
+    std::string failure;
+    {
+      const Memory::Scope scope(memory);
+      FloatEnvironment environment(way.level != SimdLevel::kBaseline);
+      for (uint64_t index = 0; index < launch->groups() && failure.empty(); ++index) {
+        whole = way.whole_groups && launch->group_code(index) != nullptr;
+        verdict.went_whole |= whole;
+        group.start(index);
+        clear(*launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
+        Group::Outcome outcome = Group::Outcome::kTurnOver;
+        for (uint32_t turn = 0; turn < kPatienceInTurns && outcome == Group::Outcome::kTurnOver; ++turn) {
+          outcome = group.run(memory, environment);
+        }
+        instructions += group.instructions();
+        group.set_unstarted();
+        if (outcome == Group::Outcome::kEnded) continue;
+        if (outcome == Group::Outcome::kFailed) {
+          const Wave& wave = group.failed_wave();
+          failure = wave.stop == Stop::kFault
+                        ? text("a fault at 0x%llx", static_cast<unsigned long long>(wave.fault_va))
+                        : std::string("cannot be executed: ") +
+                              (wave.illegal_reason == nullptr ? "?" : wave.illegal_reason);
+        } else {
+          failure = "does not end";
+        }
+      }
+    }
+    if (failure.empty()) keep_registers(*launch, group.work_group(), m.actual.registers);
+    group.end();
+    if (!failure.empty()) return failure;
+    m.actual.out.assign(m.out.host, m.out.host + m.out_before.size());
+    m.actual.atomics.assign(m.atomics.host, m.atomics.host + kAtomicsBytes);
+    if (first_way) {
+      std::swap(m.expected, m.actual);
+      verdict.instructions = instructions;
+      continue;
+    }
+    verdict.native_instructions = std::max(verdict.native_instructions, code->native_instructions());
+    const std::string where = text(" in dispatch %u", round);
+    if (const auto at = first_difference(m.expected.out, m.actual.out)) {
+      const auto offset = static_cast<int64_t>(*at) - kGuardBytes;
+      verdict.what = text("byte %lld of the output", static_cast<long long>(offset)) + where + ": expected" +
+                     bytes_at(m.expected.out, *at) + ", is" + bytes_at(m.actual.out, *at);
+    } else if (const auto atomic = first_difference(m.expected.atomics, m.actual.atomics)) {
+      verdict.what = text("byte %zu of the sums", *atomic) + where + ": expected" +
+                     bytes_at(m.expected.atomics, *atomic) + ", is" + bytes_at(m.actual.atomics, *atomic);
+    } else if (const auto reg = first_difference(m.expected.registers, m.actual.registers);
+               reg && !whole && !way.whole_groups) {
+      verdict.what =
+          register_at(*launch, *reg) + where + ": expected" +
+          (*reg < m.expected.registers.size() ? text(" %08x", m.expected.registers[*reg]) : " none") +
+          ", is" + (*reg < m.actual.registers.size() ? text(" %08x", m.actual.registers[*reg]) : " none");
+    }
+    if (!verdict.what.empty()) {
+      verdict.kind = Verdict::Kind::kDiffers;
+      return {};
+    }
+  }
+  return {};
+}
+
+Verdict Runner::run(const Kernel& kernel, const RunOptions& options) {
+  Verdict verdict;
+  const std::vector<uint32_t> code = assemble(kernel);
+  if (code.empty() || code.size() * 4 > kMostCodeBytes) {
+    verdict.kind = Verdict::Kind::kInvalid;
+    verdict.what = "cannot be assembled";
+    return verdict;
+  }
+  Memories& m = *memories_;
+  prepare(kernel, code);
+  m.expected = {};
+  for (const Way& way : options.ways) {
+    const bool first = way == options.ways.front();
+    verdict.way = way;
+    const std::string failure = run_in(kernel, way, options, verdict);
+    if (!failure.empty()) {
+      verdict.kind = first ? Verdict::Kind::kInvalid : Verdict::Kind::kDiffers;
+      verdict.what = failure;
+    }
+    if (verdict.kind != Verdict::Kind::kSame) {
+      verdict.what = name(way) + ": " + verdict.what;
+      return verdict;
+    }
+  }
+  return verdict;
+}
+
+}  // namespace rigel::vgpu::exec::whole

@@ -1,0 +1,75 @@
+// Runs a whole kernel in every way that there is, and says whether all leave the same memory and registers
+// behind.
+//
+// The ways: by handlers, of each SIMD level; as native code of each level that there is some for, wave by
+// wave; and the same with work-groups as a whole, where the kernel can be. Each way dispatches the kernel
+// several times over with the same memory, as what is learned on the way (where memory is, which way lanes go
+// through it, what has been compiled) changes what is executed from the second work-group and the second
+// dispatch on.
+//
+// The judge is the baseline's handlers, which reference/ compares with the manuals, instruction by
+// instruction.
+//
+// One thread. A Runner has memory that is used again for each kernel.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/vgpu/cp/fake_bus.hpp"
+#include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/whole_kernels/kernel.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+struct Way {
+  SimdLevel level = SimdLevel::kBaseline;
+  bool native = false;
+  bool whole_groups = false;  ///< Work-groups go as a whole where they can.
+
+  bool operator==(const Way&) const = default;
+};
+std::string name(const Way& way);
+/// All that this machine has; the baseline's handlers first.
+std::vector<Way> ways_to_run();
+
+struct Verdict {
+  enum class Kind : uint8_t {
+    kSame,
+    kDiffers,
+    kInvalid,  ///< It does not end, or not well, in the first way already: nothing is to be compared.
+  };
+  Kind kind = Kind::kSame;
+  std::string what;                  ///< Differs or is invalid.
+  Way way;                           ///< The first that differs.
+  bool went_whole = false;           ///< Some work-group of it was executed as a whole.
+  uint64_t instructions = 0;         ///< That waves have executed, in one dispatch.
+  uint64_t native_instructions = 0;  ///< Of the code, by the best level.
+};
+
+struct RunOptions {
+  uint32_t dispatches = 3;  ///< Of each way that learns.
+  std::vector<Way> ways = ways_to_run();
+};
+
+class Runner {
+ public:
+  Runner();
+  ~Runner();
+
+  Verdict run(const Kernel& kernel, const RunOptions& options = {});
+
+ private:
+  struct Memories;
+  struct State;
+
+  void prepare(const Kernel& kernel, const std::vector<uint32_t>& code);
+  void reset(const Kernel& kernel);
+  std::string run_in(const Kernel& kernel, const Way& way, const RunOptions& options, Verdict& verdict);
+
+  std::unique_ptr<Memories> memories_;
+};
+
+}  // namespace rigel::vgpu::exec::whole

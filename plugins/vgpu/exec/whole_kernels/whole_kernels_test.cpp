@@ -1,0 +1,97 @@
+// Whole kernels in every way that there is: what the generator makes of fixed seeds, and reduced ones that
+// once differed (tests/, each with its reason in its first lines).
+//
+// RIGEL_KERNELS is how many are made for each chip (default 150; tools/stress kernels makes them for hours).
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "plugins/vgpu/exec/native/native.hpp"
+#include "plugins/vgpu/exec/reference/compare.hpp"
+#include "plugins/vgpu/exec/whole_kernels/generate.hpp"
+#include "plugins/vgpu/exec/whole_kernels/reduce.hpp"
+#include "plugins/vgpu/exec/whole_kernels/run.hpp"
+
+namespace rigel::vgpu::exec::whole {
+namespace {
+
+using Kind = Verdict::Kind;
+
+class WholeKernels : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(WholeKernels, AreTheSameInEveryWay) {
+  const isa::Target chip = *isa::target_of(GetParam());
+  Runner runner;
+  const uint64_t count = reference::number_from_environment("RIGEL_KERNELS", 150);
+  uint64_t compared = 0, whole = 0;
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    const Verdict verdict = runner.run(generate(chip, seed));
+    ASSERT_NE(verdict.kind, Kind::kDiffers) << verdict.what << "\nvgpu_kernel_fuzz --board " << GetParam()
+                                            << " --seed " << seed << " --count 1 reduces it";
+    compared += verdict.kind == Kind::kSame ? 1 : 0;
+    whole += verdict.went_whole ? 1 : 0;
+  }
+  EXPECT_GT(compared * 10, count * 9) << "most of what is made runs to its end";
+  EXPECT_TRUE(whole > 0 || !native::available() || count < 100)
+      << "none was compiled for work-groups as a whole";
+}
+
+INSTANTIATE_TEST_SUITE_P(On, WholeKernels, ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030"),
+                         [](const auto& chip) { return std::string(chip.param); });
+
+TEST(WholeKernelsFound, NeverDifferAgain) {
+  Runner runner;
+  unsigned count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(RIGEL_WHOLE_KERNELS)) {
+    if (entry.path().extension() != ".kernel") continue;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    Kernel kernel;
+    std::string error;
+    ASSERT_TRUE(from_text(text, kernel, error)) << entry.path() << ": " << error;
+    const Verdict verdict = runner.run(kernel);
+    EXPECT_EQ(verdict.kind, Kind::kSame) << entry.path() << ": " << verdict.what;
+    ++count;
+  }
+  EXPECT_GT(count, 0u);
+}
+
+TEST(WholeKernelsText, ReadsWhatItWrites) {
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    const Kernel kernel = generate(*isa::target_of("gfx1030"), seed);
+    Kernel again;
+    std::string error;
+    ASSERT_TRUE(from_text(to_text(kernel), again, error)) << error;
+    EXPECT_EQ(to_text(again), to_text(kernel));
+    EXPECT_EQ(assemble(again), assemble(kernel));
+    EXPECT_FALSE(assemble(again).empty());
+  }
+}
+
+TEST(WholeKernelsText, SaysWhichLineIsWrong) {
+  Kernel kernel;
+  std::string error;
+  EXPECT_FALSE(from_text("chip gfx900\nlength 3\n", kernel, error));
+  EXPECT_EQ(error, "line 2: \"length\" is no property of a kernel");
+  EXPECT_FALSE(from_text("chip gfx900\ncode\n  bf81\n", kernel, error));
+  EXPECT_EQ(error, "line 3: \"bf81\" is no word of code");
+}
+
+// A kernel that has what is looked for keeps it and loses the rest.
+TEST(WholeKernelsReduced, KeepWhatIsLookedFor) {
+  const Kernel kernel = generate(*isa::target_of("gfx900"), 3);
+  const auto has_end = [](const Kernel& k) {
+    for (const Item& item : k.items) {
+      if (item.words == std::vector<uint32_t>{0xbf810000}) return true;
+    }
+    return false;
+  };
+  const Kernel small = reduce(kernel, has_end);
+  EXPECT_EQ(small.items.size(), 1u);
+  EXPECT_EQ(small.groups(), 1u);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::whole

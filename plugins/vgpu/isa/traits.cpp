@@ -1,0 +1,149 @@
+#include "plugins/vgpu/isa/traits.hpp"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+
+namespace rigel::vgpu::isa {
+namespace {
+
+/// Bits of registers 1 to 7, MODE to IB_STS, and of one register.
+constexpr uint32_t kUsual = 0xfe;
+constexpr uint32_t reg(unsigned id) {
+  return 1u << id;
+}
+constexpr uint32_t kHwId = reg(4), kShMemBases = reg(15), kTrapBases = 0xfu << 16, kFlatScratch = 3u << 20,
+                   kXnackMask = reg(22), kHwId12 = 3u << 23, kShaderCycles = reg(29);
+
+constexpr Traits kVolcanicIslands{
+    .has_null = false,
+    .has_aperture_operands = false,
+    .cmpx_writes_mask = true,
+    .half_result = HalfResult::kClears,
+    .has_finite_halves = false,
+    .extremes_flush = false,
+    .sine_limited = true,
+    .dot2_flushes_halves = false,
+    .has_exception_cycle = true,
+    .dpp = DppControls::kWaveShifts,
+    .m0_limits_lds = true,
+    .swizzle_has_rotation = false,
+    .permutes_by_halves = false,
+    .ordered_count_has_dwords = false,
+    .buffer = BufferRules::kBySwizzle,
+    .packs_d16 = true,
+    .flat_scratch_is_hidden = false,
+    .flat_scratch_counts_from_base = true,
+    .flat_drops_offset = false,
+    .packs_work_item_ids = false,
+    .has_wave_placement_ids = false,
+    .has_get_doorbell = false,
+    .mode_bits = ~0u,
+    .hardware_registers = kUsual,
+    .trap = {.first = 112, .status = 4, .data = 10},
+};
+
+constexpr Traits kTopaz = [] {
+  Traits traits = kVolcanicIslands;
+  traits.packs_d16 = false;  // gfx8.0 has a register for each half; Stoney (gfx810) packs them
+  return traits;
+}();
+
+constexpr Traits kVega = [] {
+  Traits traits = kVolcanicIslands;
+  traits.has_aperture_operands = true;
+  traits.half_result = HalfResult::kKeepsWhereOpSel;
+  traits.has_finite_halves = true;
+  traits.extremes_flush = true;
+  traits.dot2_flushes_halves = true;
+  traits.m0_limits_lds = false;
+  traits.swizzle_has_rotation = true;
+  traits.buffer = BufferRules::kByIndex;
+  traits.flat_scratch_counts_from_base = false;
+  traits.has_get_doorbell = true;
+  traits.hardware_registers = kUsual | kShMemBases | kTrapBases;
+  traits.trap = {.first = 108, .status = 12, .data = 14};
+  return traits;
+}();
+
+constexpr Traits kAldebaran = [] {
+  Traits traits = kVega;
+  traits.packs_work_item_ids = true;
+  return traits;
+}();
+
+constexpr Traits kRdna = [] {
+  Traits traits = kVega;
+  traits.has_null = true;
+  traits.cmpx_writes_mask = false;
+  traits.half_result = HalfResult::kKeeps;
+  traits.sine_limited = false;
+  traits.dot2_flushes_halves = false;
+  traits.has_exception_cycle = false;
+  traits.dpp = DppControls::kRowShares;
+  traits.permutes_by_halves = true;
+  traits.ordered_count_has_dwords = true;
+  traits.buffer = BufferRules::kSelected;
+  traits.flat_scratch_is_hidden = true;
+  traits.flat_drops_offset = true;
+  traits.has_wave_placement_ids = true;
+  traits.mode_bits = 0x07ffffff;  // the bits above are of indexing, skipping and forks
+  traits.hardware_registers |= kFlatScratch | kXnackMask | kHwId12;
+  return traits;
+}();
+
+constexpr Traits kRdna2 = [] {
+  Traits traits = kRdna;
+  traits.flat_drops_offset = false;
+  traits.hardware_registers &= ~(kHwId | kXnackMask);
+  traits.hardware_registers |= kShaderCycles;
+  return traits;
+}();
+
+struct Row {
+  Target chip;
+  const Traits& traits;
+};
+
+constexpr Row kRows[] = {
+    {{8, 0, 1}, kTopaz},
+    {{8, 0, 2}, kTopaz},
+    {{8, 0, 3}, kTopaz},
+    {{8, 0, 5}, kTopaz},
+    {{8, 1, 0}, kVolcanicIslands},
+    {{9, 0, 0}, kVega},
+    {{9, 0, 2}, kVega},
+    {{9, 0, 4}, kVega},
+    {{9, 0, 6}, kVega},
+    {{9, 0, 8}, kVega},
+    {{9, 0, 9}, kVega},
+    {{9, 0, 10}, kAldebaran},
+    {{9, 0, 12}, kVega},
+    {{10, 1, 0}, kRdna},
+    {{10, 1, 1}, kRdna},
+    {{10, 1, 2}, kRdna},
+    {{10, 1, 3}, kRdna},
+    {{10, 3, 0}, kRdna2},
+    {{10, 3, 1}, kRdna2},
+    {{10, 3, 2}, kRdna2},
+    {{10, 3, 3}, kRdna2},
+    {{10, 3, 4}, kRdna2},
+    {{10, 3, 5}, kRdna2},
+    {{10, 3, 6}, kRdna2},
+};
+
+}  // namespace
+
+const Traits* find_traits(const Target& target) {
+  // By the chip's bit, as lowering asks for every instruction.
+  static constexpr size_t kBits = 32;
+  static const std::array<const Traits*, kBits> by_bit = [] {
+    std::array<const Traits*, kBits> all{};
+    for (const Row& row : kRows) all[std::countr_zero(chip_bit(row.chip))] = &row.traits;
+    return all;
+  }();
+  const uint32_t bit = chip_bit(target);
+  return bit == 0 ? nullptr : by_bit[std::countr_zero(bit)];
+}
+
+}  // namespace rigel::vgpu::isa

@@ -1,0 +1,14 @@
+// What Linux shows of a loaded amdgpu besides the topology: the module with its parameters, the PCI devices,
+// and the DRM nodes of each board. libdrm, libhsakmt, rocm-smi and amdsmi tell boards apart by these files.
+#pragma once
+
+#include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/kfd/file_tree.hpp"
+
+namespace rigel::vgpu {
+
+inline constexpr uint32_t kDrmMajor = 226;
+
+void add_driver_files(FileTree& tree, const Machine& machine);
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,145 @@
+// Shared virtual memory that queues use while its attributes change.
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/kfd/client.hpp"
+#include "plugins/vgpu/kfd/test_system.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+/// Pages of the program that GPUs may be given by SVM alone.
+class Pages {
+ public:
+  explicit Pages(uint64_t bytes)
+      : bytes_(bytes),
+        at_(static_cast<std::byte*>(
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+  ~Pages() { ::munmap(at_, bytes_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  std::byte* get() const { return at_; }
+  uint64_t va() const { return reinterpret_cast<uint64_t>(at_); }
+
+ private:
+  const uint64_t bytes_;
+  std::byte* const at_;
+};
+
+template <class System>
+int set(System& system, uint64_t va, uint64_t bytes, uint32_t type, uint32_t value) {
+  struct {
+    kfd_svm header;
+    kfd_svm_attribute attribute;
+  } a{{va, bytes, KFD_SVM_SET_ATTR, 1}, {type, value}};
+  return system.call(KFD_NR_SVM, a);
+}
+
+TEST(KfdSvm, APrefetchLeavesTranslationsAsTheyAre) {
+  TestSystem t;
+  t.acquire();
+  const Pages pages(4 * kPage);
+  ASSERT_EQ(set(t, pages.va(), 4 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
+  const uint64_t epoch = t.system->process().gpu(0).translation_epoch();
+  for (const uint32_t where : {t.gpu_id(), 0u}) {
+    EXPECT_EQ(set(t, pages.va() + kPage, kPage, KFD_SVM_ATTR_PREFETCH_LOC, where), 0);
+    EXPECT_EQ(set(t, pages.va(), 4 * kPage, KFD_SVM_ATTR_PREFERRED_LOC, where), 0);
+    EXPECT_EQ(t.look(pages.va(), 4 * kPage, Access::kWrite).bytes, 4 * kPage);
+  }
+  EXPECT_EQ(set(t, pages.va(), 4 * kPage, KFD_SVM_ATTR_SET_FLAGS, KFD_SVM_FLAG_GPU_EXEC), 0);
+  EXPECT_EQ(t.look(pages.va(), 4 * kPage, Access::kExecute).bytes, 4 * kPage);
+  EXPECT_EQ(t.system->process().gpu(0).translation_epoch(), epoch) << "nothing was taken away";
+}
+
+TEST(KfdSvm, WhatIsTakenAwayIsGoneAndNothingElse) {
+  TestSystem t;
+  t.acquire();
+  const Pages pages(4 * kPage);
+  const uint64_t va = pages.va();
+  const uint64_t before = t.system->process().gpu(0).translation_epoch();
+  ASSERT_EQ(set(t, va, 4 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
+  ASSERT_EQ(set(t, va + kPage, kPage, KFD_SVM_ATTR_SET_FLAGS, KFD_SVM_FLAG_GPU_RO), 0);
+  const uint64_t after = t.system->process().gpu(0).translation_epoch();
+  EXPECT_NE(after, before) << "translations for stores do not hold any more";
+  EXPECT_EQ(t.look(va, 4 * kPage, Access::kWrite).bytes, kPage);
+  EXPECT_EQ(t.look(va + kPage, 8, Access::kWrite).reason, FaultReason::kReadOnly);
+  EXPECT_EQ(t.look(va, 4 * kPage, Access::kRead).bytes, 4 * kPage);
+  ASSERT_EQ(set(t, va + 2 * kPage, kPage, KFD_SVM_ATTR_NO_ACCESS, t.gpu_id()), 0);
+  EXPECT_NE(t.system->process().gpu(0).translation_epoch(), after);
+  EXPECT_EQ(t.look(va, 4 * kPage, Access::kRead).bytes, 2 * kPage);
+  EXPECT_EQ(t.look(va + 2 * kPage, 8, Access::kRead).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.look(va + 3 * kPage, kPage, Access::kWrite).bytes, kPage);
+}
+
+// Everything that may change and leaves the right to read and write, while copies read and write all of it.
+TEST(KfdSvm, AQueueMayUseARangeWhoseAttributesChange) {
+  constexpr uint64_t kHalf = 1 << 20, kPages = 2 * kHalf / kPage;
+  Client client("gfx900:vram=64M");
+  const Client::Memory signals = client.share(kPage);
+  const Pages pages(2 * kHalf);
+  const uint32_t gpu = client.gpu_id(0);
+  ASSERT_EQ(set(client, pages.va(), 2 * kHalf, KFD_SVM_ATTR_ACCESS, gpu), 0);
+  kfd_create_event fault{};
+  fault.event_type = KFD_EVENT_MEMORY;
+  client.must(KFD_NR_CREATE_EVENT, fault, "CREATE_EVENT");
+  const auto faulted = [&] {
+    kfd_event_data data{};
+    data.event_id = fault.event_id;
+    kfd_wait_events w{reinterpret_cast<uint64_t>(&data), 1, 0, 0, 0};
+    client.must(KFD_NR_WAIT_EVENTS, w, "WAIT_EVENTS");
+    return w.wait_result == KFD_WAIT_COMPLETE;
+  };
+
+  std::atomic<bool> stop{false};
+  std::atomic<int> copies{0};
+  std::thread changer([&] {
+    std::minstd_rand random(3);
+    const std::pair<uint32_t, uint32_t> changes[] = {
+        {KFD_SVM_ATTR_PREFETCH_LOC, gpu},
+        {KFD_SVM_ATTR_PREFETCH_LOC, KFD_SVM_LOCATION_SYSMEM},
+        {KFD_SVM_ATTR_PREFERRED_LOC, gpu},
+        {KFD_SVM_ATTR_PREFERRED_LOC, KFD_SVM_LOCATION_UNDEFINED},
+        {KFD_SVM_ATTR_ACCESS, gpu},
+        {KFD_SVM_ATTR_ACCESS_IN_PLACE, gpu},
+        {KFD_SVM_ATTR_SET_FLAGS, KFD_SVM_FLAG_GPU_EXEC},
+        {KFD_SVM_ATTR_CLR_FLAGS, KFD_SVM_FLAG_GPU_EXEC},
+        {KFD_SVM_ATTR_CLR_FLAGS, KFD_SVM_FLAG_COHERENT},
+        {KFD_SVM_ATTR_SET_FLAGS, KFD_SVM_FLAG_COHERENT | KFD_SVM_FLAG_GPU_READ_MOSTLY},
+        {KFD_SVM_ATTR_GRANULARITY, 4},
+        {KFD_SVM_ATTR_GRANULARITY, 9},
+    };
+    while (!stop.load(std::memory_order_relaxed)) {
+      const auto& [type, value] = changes[random() % std::size(changes)];
+      const uint64_t first = random() % kPages, count = 1 + random() % (kPages - first);
+      EXPECT_EQ(set(client, pages.va() + first * kPage, count * kPage, type, value), 0);
+    }
+  });
+  {
+    ClientQueue queue(client, 0, true, true);
+    const ClientSignal done(signals, 0);
+    for (int i = 0; i < 200 && !faulted(); ++i) {
+      std::memset(pages.get(), i, kHalf);
+      done.value().store(1, std::memory_order_relaxed);
+      queue.copy(pages.va() + kHalf, pages.va(), kHalf, done);
+      while (done.value().load(std::memory_order_acquire) > 0 && !faulted()) std::this_thread::yield();
+      if (std::memcmp(pages.get(), pages.get() + kHalf, kHalf) == 0) copies.fetch_add(1);
+    }
+    stop = true;
+    changer.join();
+  }
+  EXPECT_FALSE(faulted());
+  EXPECT_EQ(copies.load(), 200);
+  client.release(signals);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
