@@ -1,4 +1,6 @@
 // Kernel dispatches: every shape of grid, arguments, memory, order and completion.
+#include <hsa/amd_hsa_signal.h>
+
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -224,6 +226,46 @@ TEST_P(Dispatch, ManyProducersShareAQueue) {
   for (std::thread& producer : producers) producer.join();
   ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
   EXPECT_EQ(*counter, static_cast<uint32_t>(kProducers * kPackets * 3));
+}
+
+// Whoever asks, and whenever, also while clocks are compared.
+TEST_P(Dispatch, ATimedDispatchKeepsItsTimesAndATickHasOne) {
+  ASSERT_HSA(hsa_amd_profiling_set_profiler_enabled(queue(), 1));
+  const ScopedSignal done(1);
+  hsa_kernel_dispatch_packet_t packet =
+      dispatch_packet(kernels_.kernel("count"), kernarg(CountArgs{shared<uint32_t>(1)}), 10'000, 64);
+  packet.completion_signal = done;
+  submit(queue(), packet);
+  ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_LT, 1));
+  hsa_amd_profiling_dispatch_time_t time{};
+  ASSERT_HSA(hsa_amd_profiling_get_dispatch_time(agent(), done, &time));
+  const auto& stamps = *reinterpret_cast<const amd_signal_t*>(done.get().handle);
+  std::atomic<int> others{0}, asking{3};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int times = 0; times < 1'000'000; ++times) {
+        uint64_t start = 0;
+        hsa_amd_profiling_convert_tick_to_system_domain(agent(), stamps.start_ts, &start);
+        if (start != time.start) ++others;
+      }
+      --asking;
+    });
+  }
+  while (asking != 0) hsa_amd_profiling_set_profiler_enabled(queue(), 1);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(others, 0);
+  uint64_t last = 0;
+  for (uint64_t tick = stamps.start_ts - 1000; tick < stamps.end_ts + 1000; tick += 7) {
+    uint64_t now = 0;
+    ASSERT_HSA(hsa_amd_profiling_convert_tick_to_system_domain(agent(), tick, &now));
+    ASSERT_LE(last, now);
+    last = now;
+  }
+  hsa_amd_profiling_dispatch_time_t again{};
+  ASSERT_HSA(hsa_amd_profiling_get_dispatch_time(agent(), done, &again));
+  EXPECT_EQ(again.start, time.start);
+  EXPECT_EQ(again.end, time.end);
 }
 
 TEST_P(Dispatch, ATimedDispatchLiesBetweenSubmissionAndCompletion) {

@@ -118,6 +118,9 @@ TEST_P(Isa, HasOneCallConventionWithTheAgentsWavefront) {
     EXPECT_STATUS(
         HSA_STATUS_ERROR_INVALID_INDEX,
         hsa_isa_get_info(isa, HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE, conventions, &size));
+    // As ROCr has it, for attributes that the manual says ignore the index, too.
+    EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_INDEX,
+                  hsa_isa_get_info(isa, HSA_ISA_INFO_NAME_LENGTH, conventions, &size));
   }
 }
 

@@ -1,8 +1,10 @@
 // Several GPUs in one process: all at work at once, and each other's memory, by copies and by kernels. With
 // HSA_CONFORMANCE_GPUS the number that there must be.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <thread>
 #include <vector>
 
 #include "kernels/kernels.hpp"
@@ -115,6 +117,81 @@ TEST_F(Peers, RunKernelsAtOnce) {
   for (const uint32_t* result : results) {
     for (uint32_t i = 0; i < kWords; ++i) ASSERT_EQ(result[i], in_[i] * 3) << i;
   }
+}
+
+// A chain of kernels and copies through all GPUs, each waiting for the one before, while threads ask for
+// times and have clocks compared: no step begins before its forerunner has ended, whosever clock stamped it.
+TEST_F(Peers, TimesAreInTheOrderOfWhatHappened) {
+  constexpr int kRounds = 20;
+  fill(1, 1);
+  for (Gpu& gpu : gpus_) ASSERT_HSA(hsa_amd_profiling_set_profiler_enabled(gpu.queue.get(), 1));
+  ASSERT_HSA(hsa_amd_profiling_async_copy_enable(true));
+  struct Step {
+    hsa_agent_t agent;
+    bool copies;
+    ScopedSignal done{1};
+    uint64_t start = 0, end = 0;
+    void ask() {
+      if (copies) {
+        hsa_amd_profiling_async_copy_time_t time{};
+        EXPECT_HSA(hsa_amd_profiling_get_async_copy_time(done, &time));
+        start = time.start, end = time.end;
+      } else {
+        hsa_amd_profiling_dispatch_time_t time{};
+        EXPECT_HSA(hsa_amd_profiling_get_dispatch_time(agent, done, &time));
+        start = time.start, end = time.end;
+      }
+    }
+  };
+  std::atomic<bool> over{false};
+  std::thread comparing([&] {
+    while (!over) {
+      for (Gpu& gpu : gpus_) hsa_amd_profiling_set_profiler_enabled(gpu.queue.get(), 1);
+    }
+  });
+  uint64_t last = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    std::deque<Step> steps;
+    for (Gpu& gpu : gpus_) {
+      for (const bool copies : {false, true}) {
+        const hsa_signal_t before = steps.empty() ? hsa_signal_t{0} : steps.back().done.get();
+        Step& step = steps.emplace_back(Step{gpu.agent, copies});
+        if (copies) {
+          ASSERT_HSA(hsa_amd_memory_async_copy(gpu.local.get(), gpu.agent, in_, host_, kWords * 4, 1, &before,
+                                               step.done));
+        } else {
+          auto wait = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);
+          wait.dep_signal[0] = before;
+          submit(gpu.queue.get(), wait);
+          auto packet = dispatch_packet(gpu.kernels.kernel("scale"), kernarg(ScaleArgs{in_, out_, kWords, 0}),
+                                        kWords, 256);
+          packet.header = packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, true);
+          packet.completion_signal = step.done;
+          submit(gpu.queue.get(), packet);
+        }
+      }
+    }
+    if (!wait_for(steps.back().done, HSA_SIGNAL_CONDITION_LT, 1)) {
+      ADD_FAILURE() << "the chain never ended";
+      break;
+    }
+    for (Step& step : steps) {
+      step.ask();
+      EXPECT_LE(last, step.start) << "round " << round << (step.copies ? ", a copy" : ", a kernel");
+      EXPECT_LT(step.start, step.end);
+      last = step.end;
+    }
+    for (Step& step : steps) {
+      const uint64_t start = step.start, end = step.end;
+      step.ask();
+      EXPECT_EQ(step.start, start);
+      EXPECT_EQ(step.end, end);
+    }
+    memory_.resize(2);
+  }
+  over = true;
+  comparing.join();
+  EXPECT_HSA(hsa_amd_profiling_async_copy_enable(false));
 }
 
 TEST_F(Peers, CopyBetweenAllPairs) {

@@ -54,6 +54,14 @@ TEST_P(Region, AnswersEveryAttribute) {
   }
 }
 
+// Programs of HSA 1.0 know no pools: they look for both at the agent that runs their kernels.
+TEST_P(Region, AnAgentThatDispatchesListsKernargAndSharedMemory) {
+  if ((agent_info<uint32_t>(agent(), HSA_AGENT_INFO_FEATURE) & HSA_AGENT_FEATURE_KERNEL_DISPATCH) == 0)
+    GTEST_SKIP() << "the agent does not dispatch";
+  EXPECT_TRUE(find_region(agent(), HSA_REGION_GLOBAL_FLAG_KERNARG).has_value());
+  EXPECT_TRUE(find_region(agent(), HSA_REGION_GLOBAL_FLAG_FINE_GRAINED).has_value());
+}
+
 TEST_P(Region, AllocatesAlignedMemoryOfEachSizeAsked) {
   for (const hsa_region_t region : regions_) {
     if (!region_info<bool>(region, HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED)) continue;

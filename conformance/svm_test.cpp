@@ -1,7 +1,10 @@
 // Shared virtual memory: attributes of the program's own memory, kernels on it, prefetching.
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "kernels/kernels.hpp"
@@ -149,6 +152,53 @@ TEST_P(Svm, PrefetchesAfterItsDependencies) {
   ASSERT_HSA(hsa_amd_svm_prefetch_async(pages.get(), pages.size(), host_, 0, nullptr, back));
   EXPECT_TRUE(wait_for(back, HSA_SIGNAL_CONDITION_EQ, 0));
   EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION).value, host_.handle);
+}
+
+// Attributes and places that change leave alone whoever has the right to read and write before and after.
+TEST_P(Svm, KernelsAndCopiesUseMemoryWhoseAttributesChangeAndThatIsPrefetched) {
+  constexpr uint32_t kCount = 100'000;
+  constexpr int kRounds = 60;
+  const Pages from(kCount * 4), to(kCount * 4), copied(kCount * 4);
+  for (const Pages* const pages : {&from, &to, &copied})
+    ASSERT_HSA(set(*pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle}}));
+  const auto* const in = static_cast<const uint32_t*>(from.get());
+  void* const arguments = kernarg(CopyArgs{in, static_cast<uint32_t*>(to.get()), kCount, 0});
+
+  std::atomic<bool> stop{false};
+  std::thread changer([&] {
+    const std::vector<Pair> changes = {
+        {HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, agent().handle},
+        {HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, HSA_AMD_SVM_GLOBAL_FLAG_COARSE_GRAINED},
+        {HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE, agent().handle},
+        {HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY, 5},
+        {HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1},
+        {HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, host_.handle},
+        {HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED},
+        {HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle},
+        {HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 0},
+    };
+    for (size_t i = 0; !stop.load(); ++i) {
+      for (const Pages* const pages : {&from, &to, &copied}) {
+        EXPECT_HSA(set(*pages, {changes[i % changes.size()]}));
+        const ScopedSignal done(1);
+        EXPECT_HSA(hsa_amd_svm_prefetch_async(pages->get(), pages->size(), i % 2 == 0 ? agent() : host_, 0,
+                                              nullptr, done));
+        EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+      }
+    }
+  });
+  for (int round = 0; round < kRounds && !HasFailure(); ++round) {
+    std::fill_n(static_cast<uint32_t*>(from.get()), kCount, 7u + static_cast<uint32_t>(round));
+    EXPECT_TRUE(run(dispatch_packet(kernels_.kernel("copy"), arguments, kCount, 256)));
+    EXPECT_EQ(std::memcmp(from.get(), to.get(), kCount * 4), 0);
+    const ScopedSignal done(1);
+    EXPECT_HSA(
+        hsa_amd_memory_async_copy(copied.get(), agent(), to.get(), agent(), kCount * 4, 0, nullptr, done));
+    EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+    EXPECT_EQ(std::memcmp(from.get(), copied.get(), kCount * 4), 0);
+  }
+  stop = true;
+  changer.join();
 }
 
 TEST_P(Svm, AFailedPrefetchMakesItsSignalNegative) {

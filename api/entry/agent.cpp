@@ -120,10 +120,8 @@ hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void*
 hsa_status_t hsa_isa_get_info(hsa_isa_t isa, hsa_isa_info_t attribute, uint32_t index, void* value) {
   const Isa* found = Runtime::current().find_isa(isa);
   if (found == nullptr) return no_such_isa(isa);
-  // The index is that of a call convention, of which there is one, and means nothing to other attributes.
-  const bool of_convention = attribute == HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE ||
-                             attribute == HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT;
-  if (of_convention && index != 0) return HSA_STATUS_ERROR_INVALID_INDEX;
+  // That of a call convention, of which there is one. ROCr wants it to be right for other attributes, too.
+  if (index != 0) return HSA_STATUS_ERROR_INVALID_INDEX;
   return found->info(attribute, value);
 }
 

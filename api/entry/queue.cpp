@@ -4,8 +4,10 @@
 
 #include "api/entry/functions.hpp"
 #include "core/base/query.hpp"
+#include "core/queue/intercept_queue.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/signal/signal.hpp"
+#include "core/tool/packet_tools.hpp"
 
 namespace rigel::api {
 namespace {
@@ -30,6 +32,59 @@ Result<std::shared_ptr<Queue>> live_or_invalid_queue(const hsa_queue_t* queue) {
   return found;
 }
 
+// A queue between the application and the agent's. Empty: no tool wants it, and nobody has asked for it.
+Result<std::shared_ptr<Queue>> create_intercepted(const Agent& agent, const QueueRequest& request,
+                                                  uint64_t cookie, bool asked_for) {
+  Runtime& runtime = Runtime::current();
+  const auto memory = runtime.allocate_system_memory(intercept_queue_bytes(request.size), 0);
+  if (!memory) return error(memory.error());
+  auto created = create_intercept_queue(
+      {request, *memory, [&runtime](void* block) { runtime.free_system_memory(block); },
+       &runtime.driver_dispatcher()},
+      cookie);
+  if (!created) return error(created.error());
+  if (const Status status = (*created)->start(agent, cookie); status != HSA_STATUS_SUCCESS)
+    return error(status);
+  const auto wanted = packet_tools().add_to(**created, agent);
+  if (!wanted) return error(wanted.error());
+  if (!*wanted && !asked_for) return std::shared_ptr<Queue>();
+  return std::shared_ptr<Queue>(std::move(*created));
+}
+
+Status create_queue(hsa_agent_t agent, const QueueRequest& request, bool intercepted, hsa_queue_t** queue) {
+  if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_queue_create: queue is NULL");
+  const Agent* found = Runtime::current().find_agent(agent);
+  if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
+  std::unique_lock<std::mutex> one_at_a_time;
+  if (request.type == HSA_QUEUE_TYPE_COOPERATIVE) {
+    one_at_a_time = std::unique_lock(queues().cooperative_mutex());
+    if (hsa_queue_t* const shared = queues().share_cooperative(*found)) {
+      *queue = shared;
+      return HSA_STATUS_SUCCESS;
+    }
+  }
+  if (found->caps().queues_max != 0 && queues().count(*found) >= found->caps().queues_max) {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent's {} queues are all in use",
+                found->caps().queues_max);
+  }
+  if (const Status status = check_queue_request(*found, request); status != HSA_STATUS_SUCCESS) return status;
+  const uint64_t cookie = queues().next_cookie();
+  std::shared_ptr<Queue> created;
+  if (intercepted || packet_tools().wants_queues()) {
+    auto between = create_intercepted(*found, request, cookie, intercepted);
+    if (!between) return between.error();
+    created = std::move(*between);
+  }
+  if (created == nullptr) {
+    auto plain = create_agent_queue(*found, request, cookie);
+    if (!plain) return plain.error();
+    created = std::move(*plain);
+  }
+  *queue = created->handle();
+  queues().insert(std::move(created), cookie);
+  return HSA_STATUS_SUCCESS;
+}
+
 Status check_cu_mask(uint32_t bits, const uint32_t* mask) {
   if (bits % 32 != 0)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bits are not whole words of a CU mask", bits);
@@ -43,28 +98,27 @@ hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32
                               void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
                               uint32_t private_segment_size, uint32_t group_segment_size,
                               hsa_queue_t** queue) {
-  if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_queue_create: queue is NULL");
-  const Agent* found = Runtime::current().find_agent(agent);
-  if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
-  std::unique_lock<std::mutex> one_at_a_time;
-  if (type == HSA_QUEUE_TYPE_COOPERATIVE) {
-    one_at_a_time = std::unique_lock(queues().cooperative_mutex());
-    if (hsa_queue_t* const shared = queues().share_cooperative(*found)) {
-      *queue = shared;
-      return HSA_STATUS_SUCCESS;
-    }
-  }
-  if (found->caps().queues_max != 0 && queues().count(*found) >= found->caps().queues_max) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent's {} queues are all in use",
-                found->caps().queues_max);
-  }
-  const uint64_t cookie = queues().next_cookie();
-  auto created = create_agent_queue(
-      *found, {size, type, callback, data, private_segment_size, group_segment_size}, cookie);
-  if (!created) return created.error();
-  *queue = (*created)->handle();
-  queues().insert(std::move(*created), cookie);
-  return HSA_STATUS_SUCCESS;
+  return create_queue(agent, {size, type, callback, data, private_segment_size, group_segment_size}, false,
+                      queue);
+}
+
+hsa_status_t hsa_amd_queue_intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                            void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
+                                            uint32_t private_segment_size, uint32_t group_segment_size,
+                                            hsa_queue_t** queue) {
+  return create_queue(agent, {size, type, callback, data, private_segment_size, group_segment_size}, true,
+                      queue);
+}
+
+hsa_status_t hsa_amd_queue_intercept_register(hsa_queue_t* queue, hsa_amd_queue_intercept_handler callback,
+                                              void* user_data) {
+  const auto found = live_or_invalid_queue(queue);
+  if (!found) return found.error();
+  auto* const intercepted = dynamic_cast<InterceptQueue*>(found->get());
+  if (intercepted == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "the queue was not created to be intercepted");
+  if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the handler is NULL");
+  return intercepted->add_handler({callback, user_data});
 }
 
 hsa_status_t hsa_soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue_type32_t type,
@@ -159,7 +213,9 @@ hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, hsa_queue_info_attribute
 
 hsa_status_t hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, int enable) {
   const auto found = live_or_invalid_queue(queue);
-  return found ? (*found)->set_profiling(enable != 0) : found.error();
+  if (!found) return found.error();
+  if (const Agent* agent = (*found)->agent()) agent->calibrate();
+  return (*found)->set_profiling(enable != 0);
 }
 
 hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal,

@@ -1,9 +1,11 @@
 // Initialisation, the system's attributes, and extensions.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "api/entry/extensions.hpp"
 #include "api/entry/tables.hpp"
+#include "api/entry/tools.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/query.hpp"
 #include "core/runtime/runtime.hpp"
@@ -17,12 +19,25 @@ constexpr uint16_t kSpecificationMajor = 1;
 constexpr uint16_t kSpecificationMinor = 1;
 constexpr size_t kExtensionMaskBytes = 128;
 
-void open_gate() {
-  prepare_open_tables();
+// Tools may call the API while they are loaded, and while they are unloaded.
+Status open_gate(Runtime& runtime) {
+  ApiTables& tables = prepare_open_tables();
   publish_open_tables();
+  try {
+    return load_tools(tables, runtime);
+  } catch (const std::bad_alloc&) {
+    unload_tools();
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for tools");
+  }
 }
 
-constexpr ApiGate kGate{open_gate, publish_closed_tables};
+void abandon_gate() {
+  publish_closed_tables();
+  abandon_tools();
+}
+
+constexpr ApiGate kGate{
+    .open = open_gate, .leave = unload_tools, .close = publish_closed_tables, .abandon = abandon_gate};
 
 }  // namespace
 

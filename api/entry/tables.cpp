@@ -54,6 +54,8 @@ constexpr ApiTables make_closed_tables() {
 #define RIGEL_API(table, result, name, parameters, arguments) \
   tables.table.name##_fn = &Closed<result(*) parameters>::call;
 #define RIGEL_API_TABLE_ONLY RIGEL_API
+#define RIGEL_API_EXPORT_ONLY(group, result, name, parameters, arguments) \
+  RIGEL_API(unlisted, result, name, parameters, arguments)
 #include "api/entry/functions.inc"
   tables.core.hsa_init_fn = &Fenced<&hsa_init>::call;
   tables.core.hsa_shut_down_fn = &Fenced<&hsa_shut_down>::call;
@@ -63,29 +65,44 @@ constexpr ApiTables make_closed_tables() {
 
 constinit const ApiTables closed_tables = make_closed_tables();
 constinit ApiTables open_tables{};
+constinit ApiTables tables_of_tools{};
 
-template <class Value>
-void store_slot(Value& slot, Value value) noexcept {
-  std::atomic_ref<Value>(slot).store(value, std::memory_order_relaxed);
+void point_to_tables(ApiTables& tables) {
+  tables.root.core_ = &tables.core;
+  tables.root.amd_ext_ = &tables.amd_ext;
+  tables.root.finalizer_ext_ = &tables.finalizer_ext;
+  tables.root.image_ext_ = &tables.image_ext;
+  tables.root.tools_ = &tables.tools;
+  tables.root.pc_sampling_ext_ = &tables.pc_sampling_ext;
+}
+
+// Has every slot of `tables` answer for a runtime that is open, or closed.
+void fill(ApiTables& tables, bool open) {
+#define RIGEL_API(table, result, name, parameters, arguments) \
+  store_slot<result(*) parameters>(tables.table.name##_fn,    \
+                                   open ? Fenced<&name>::call : closed_tables.table.name##_fn);
+#define RIGEL_API_TABLE_ONLY RIGEL_API
+#define RIGEL_API_EXPORT_ONLY(group, result, name, parameters, arguments) \
+  RIGEL_API(unlisted, result, name, parameters, arguments)
+#include "api/entry/functions.inc"
 }
 
 }  // namespace
 
 constinit std::atomic<const ApiTables*> current_tables{&closed_tables};
 
-HsaApiTable* prepare_open_tables() noexcept {
-  set_versions(open_tables);
-  open_tables.root.core_ = &open_tables.core;
-  open_tables.root.amd_ext_ = &open_tables.amd_ext;
-  open_tables.root.finalizer_ext_ = &open_tables.finalizer_ext;
-  open_tables.root.image_ext_ = &open_tables.image_ext;
-  open_tables.root.tools_ = &open_tables.tools;
-  open_tables.root.pc_sampling_ext_ = &open_tables.pc_sampling_ext;
-#define RIGEL_API(table, result, name, parameters, arguments) \
-  store_slot<result(*) parameters>(open_tables.table.name##_fn, Fenced<&name>::call);
-#define RIGEL_API_TABLE_ONLY RIGEL_API
-#include "api/entry/functions.inc"
-  return &open_tables.root;
+ApiTables& prepare_open_tables() noexcept {
+  open_tables.tools = {};  // what the tools of an earlier life have put there
+  for (ApiTables* const tables : {&open_tables, &tables_of_tools}) {
+    set_versions(*tables);
+    point_to_tables(*tables);
+    fill(*tables, true);
+  }
+  return open_tables;
+}
+
+const HsaApiTable& own_tables() noexcept {
+  return tables_of_tools.root;
 }
 
 bool is_open() noexcept {
@@ -98,6 +115,7 @@ void publish_open_tables() noexcept {
 
 void publish_closed_tables() noexcept {
   current_tables.store(&closed_tables, std::memory_order_release);
+  if (tables_of_tools.root.core_ != nullptr) fill(tables_of_tools, false);
 }
 
 }  // namespace rigel::api

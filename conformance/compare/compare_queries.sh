@@ -7,8 +7,8 @@ queries=$1 first=$2 second=$3 known=$4
 shift 4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-LD_LIBRARY_PATH=$first "$@" "$queries" >"$folder/first" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
-LD_LIBRARY_PATH=$second "$@" "$queries" >"$folder/second" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
+LD_LIBRARY_PATH=$first VGPU_RUNTIME=system "$@" "$queries" >"$folder/first" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
+LD_LIBRARY_PATH=$second VGPU_RUNTIME=system "$@" "$queries" >"$folder/second" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
 grep -q 'HSA_AGENT_INFO_DEVICE = 1 ' "$folder/second" || { echo "no GPU was there to compare"; exit 1; }
 
 # Patterns are those of a shell: * and [...].

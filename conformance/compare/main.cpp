@@ -73,6 +73,7 @@ Times run_child(const std::vector<std::string>& wrapper, const std::string& fold
       dup2(null, STDERR_FILENO);
     }
     setenv("LD_LIBRARY_PATH", folder.c_str(), 1);
+    setenv("VGPU_RUNTIME", "system", 1);  // to vgpu-run: the one that the line above says
     std::vector<std::string> words = wrapper;
     words.insert(words.end(), {own_path(), kChild, name});
     std::vector<char*> arguments;

@@ -19,7 +19,6 @@ enum class HandleKind : uint8_t {
   kExecutableSymbol,
   kLoadedCodeObject,
   kCodeObjectReader,
-  kCodeObject,
   kCodeSymbol,
   kSignalGroup,
   kVirtualMemory,

@@ -8,7 +8,7 @@ namespace rigel {
 void ExecutableRegistry::shut_down() noexcept {
   const std::lock_guard lock(lifecycle_mutex_);
   tables_.executables.clear([](Executable& executable) { executable.retire(); });
-  code_objects_.clear([this](LegacyCodeObject& object) { object.retire_symbols(code_symbols_); });
+  while (const auto object = code_objects_.remove_any()) object->retire_symbols(code_symbols_);
   readers_.clear([](CodeObjectReader&) {});
 }
 

@@ -124,7 +124,7 @@ class ExecutableRegistry {
   CodeTargets& targets_;
   ExecutableTables tables_;
   HandleTable<CodeObjectReader> readers_{HandleKind::kCodeObjectReader};
-  HandleTable<LegacyCodeObject> code_objects_{HandleKind::kCodeObject};
+  LegacyCodeObjects code_objects_;
   HandleTable<LegacyCodeSymbol> code_symbols_{HandleKind::kCodeSymbol};
 
   // Held while executables are created, destroyed or iterated over. Recursive, because what a callback does

@@ -42,7 +42,8 @@ Status ExecutableRegistry::code_object_deserialize(void* serialized, size_t seri
   const auto object = std::make_shared<LegacyCodeObject>(
       std::span(static_cast<const std::byte*>(serialized), serialized_size));
   LegacyCodeObject::publish_symbols(object, code_symbols_);
-  code_object->handle = code_objects_.insert(object);
+  code_objects_.insert(object);
+  code_object->handle = object->handle();
   return HSA_STATUS_SUCCESS;
 }
 

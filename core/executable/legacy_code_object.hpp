@@ -1,12 +1,16 @@
 // hsa_code_object_t: a code object as version 1.0 of the API had it, bytes that can be asked for their
 // symbols without being loaded. Deprecated, and kept for programs that know no readers.
 //
-// Immutable once made; any thread.
+// A handle is the address of the bytes, which the program may write: LLVM 14's OpenMP plugin sets variables
+// of the ELF file there before it loads it, as ROCr lets it. What is asked of a code object is what it was
+// when it was made; loading reads the bytes as they are then. Otherwise immutable once made; any thread.
 #pragma once
 
 #include <hsa/hsa.h>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -33,6 +37,7 @@ class LegacyCodeObject {
   LegacyCodeObject& operator=(const LegacyCodeObject&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  uint64_t handle() const { return reinterpret_cast<uint64_t>(bytes_.data()); }
   bool is_valid() const { return object_.has_value(); }
 
   /// The members from here on are for valid ones.
@@ -47,9 +52,27 @@ class LegacyCodeObject {
   void retire_symbols(HandleTable<LegacyCodeSymbol>& table);
 
  private:
-  const std::vector<std::byte> bytes_;
+  std::vector<std::byte> bytes_;  // never resized: its address is the handle
   std::optional<CodeObject> object_;
   std::vector<LegacyCodeSymbol> symbols_;
+};
+
+/// The live code objects by their handles. A handle is looked up and never followed: one that is not here may
+/// be any number. The address of a code object that has ended may become the handle of a later one. Any
+/// thread.
+class LegacyCodeObjects {
+ public:
+  void insert(std::shared_ptr<LegacyCodeObject> object);
+  /// Null: no live code object has this handle.
+  std::shared_ptr<LegacyCodeObject> find(uint64_t handle) const;
+  /// Takes it out; null as above.
+  std::shared_ptr<LegacyCodeObject> remove(uint64_t handle) noexcept;
+  /// Takes any one out; null: there are none.
+  std::shared_ptr<LegacyCodeObject> remove_any() noexcept;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<LegacyCodeObject>> objects_;
 };
 
 }  // namespace rigel

@@ -1,6 +1,7 @@
 #include "core/executable/legacy_code_object.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/executable/testing/executable_fixture.hpp"
 
@@ -132,6 +133,39 @@ TEST_F(LegacyCodeObjectApi, IsLoadedAndOutlivedByTheExecutable) {
   EXPECT_EQ(*reinterpret_cast<int*>(address_of(executable, "counter", targets_.cpu)), 5);
   EXPECT_EQ(registry_.executable_load_code_object(executable, agent, object, nullptr),
             HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
+}
+
+// As LLVM 14's OpenMP plugin does: it finds a variable in the file and gives it another value before it is
+// loaded.
+TEST_F(LegacyCodeObjectApi, ItsHandleIsTheAddressOfBytesThatMayBeWrittenBeforeTheyAreLoaded) {
+  const Bytes original = host_kernels();
+  const hsa_code_object_t object = deserialize(original);
+  auto* const bytes = reinterpret_cast<char*>(object.handle);
+  ASSERT_EQ(std::memcmp(bytes, original.data(), original.size()), 0);
+
+  std::fill(bytes, bytes + 4, '\0');  // the magic number
+  const hsa_executable_t refused = make_executable();
+  EXPECT_EQ(registry_.executable_load_code_object(refused, targets_.cpu.agent(), object, nullptr),
+            HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+  EXPECT_EQ(symbol_info<hsa_symbol_kind_t>(find(object, "counter"), HSA_CODE_SYMBOL_INFO_TYPE),
+            HSA_SYMBOL_KIND_VARIABLE)
+      << "what it was when it was made";
+  std::memcpy(bytes, original.data(), 4);
+  const hsa_executable_t executable = make_executable();
+  ASSERT_EQ(define_external(executable, targets_.cpu), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(registry_.executable_load_code_object(executable, targets_.cpu.agent(), object, nullptr),
+            HSA_STATUS_SUCCESS);
+}
+
+TEST_F(LegacyCodeObjectApi, HandlesThatAreNoneAreNotFollowed) {
+  const hsa_code_object_t object = deserialize(gpu_kernels());
+  uint64_t value = 0;
+  for (const uint64_t handle : {uint64_t{0}, uint64_t{8}, object.handle + 1, ~uint64_t{0}}) {
+    EXPECT_EQ(registry_.code_object_get_info({handle}, HSA_CODE_OBJECT_INFO_TYPE, &value),
+              HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+    EXPECT_EQ(registry_.code_object_destroy({handle}), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+  }
+  EXPECT_EQ(registry_.code_object_destroy(object), HSA_STATUS_SUCCESS);
 }
 
 TEST_F(LegacyCodeObjectApi, EndsWithItsSymbols) {

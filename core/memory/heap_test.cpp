@@ -75,26 +75,27 @@ class Heaps : public ::testing::Test {
   MemoryManager memory;
 };
 
-TEST_F(Heaps, ACpuAgentHasFineExtendedKernargAndCoarsePools) {
-  EXPECT_THAT(pool_flags(kCpu0), ElementsAre(2u, 8u, 3u, 4u));
-  EXPECT_THAT(pool_flags(kCpu1), ElementsAre(2u, 8u, 3u, 4u));
+// HIP up to 5.x ends the process when it meets a CPU agent's pool of extended scope.
+TEST_F(Heaps, ACpuAgentListsFineKernargAndCoarsePools) {
+  EXPECT_THAT(pool_flags(kCpu0), ElementsAre(2u, 3u, 4u));
+  EXPECT_THAT(pool_flags(kCpu1), ElementsAre(2u, 3u, 4u));
 }
 
 TEST_F(Heaps, AnAgentWithoutMemoryHasNoPools) {
   EXPECT_THAT(pool_flags(kGpu0), ElementsAre());
 }
 
-TEST_F(Heaps, ACpuAgentListsTheRegionsOfAllCpuAgents) {
+TEST_F(Heaps, EveryAgentListsTheRegionsOfAllCpuAgents) {
   size_t count = 0;
   const auto visit = [](hsa_region_t, void* data) {
     ++*static_cast<size_t*>(data);
     return HSA_STATUS_SUCCESS;
   };
   EXPECT_EQ(memory.agent_iterate_regions(kCpu1, visit, &count), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(count, 8u);
+  EXPECT_EQ(count, 6u);
   count = 0;
   EXPECT_EQ(memory.agent_iterate_regions(kGpu0, visit, &count), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(count, 6u);
 }
 
 TEST_F(Heaps, IterationStopsWithTheCallbacksStatus) {

@@ -26,8 +26,8 @@ const Heap& MemoryManager::add_heap(const HeapFacts& facts, std::unique_ptr<Memo
   return slot.heap;
 }
 
-void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider,
-                                   bool beside_gpus) {
+void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes,
+                                   const MakeHostProvider& make_provider) {
   size_t total = 0;
   for (const HostNode& node : nodes) total += node.size & ~(kPageSize - 1);
   for (const HostNode& node : nodes) {
@@ -46,7 +46,7 @@ void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes, const Mak
                                  kFine | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
                                  uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED}}) {
       facts.global_flags = flags;
-      facts.visible = !beside_gpus || flags != HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED;
+      facts.visible = flags != HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED;
       add_heap(facts, make_provider(flags, numa_node));
     }
   }
@@ -90,14 +90,15 @@ const Heap* MemoryManager::find_heap_of(hsa_agent_t agent, uint32_t global_flags
 Status MemoryManager::agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*),
                                             void* data) {
   if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const auto* entry = agents_.find(agent);
-  if (entry == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
-  const bool host = entry->facts.type == HSA_DEVICE_TYPE_CPU;
-  for (const HeapSlot& slot : heaps_) {
-    const HeapFacts& facts = slot.heap.facts();
-    if (!facts.visible || !(facts.owner.handle == agent.handle || (host && slot.heap.is_system()))) continue;
-    const Status status = callback(slot.heap.region(), data);
-    if (status != HSA_STATUS_SUCCESS) return status;
+  if (agents_.find(agent) == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+  for (const bool system : {false, true}) {
+    for (const HeapSlot& slot : heaps_) {
+      const HeapFacts& facts = slot.heap.facts();
+      if (!facts.visible || slot.heap.is_system() != system) continue;
+      if (!system && facts.owner.handle != agent.handle) continue;
+      const Status status = callback(slot.heap.region(), data);
+      if (status != HSA_STATUS_SUCCESS) return status;
+    }
   }
   return HSA_STATUS_SUCCESS;
 }

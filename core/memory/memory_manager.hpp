@@ -77,18 +77,16 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   /// A heap without a provider is only described: nothing can be allocated in it.
   const Heap& add_heap(const HeapFacts& facts, std::unique_ptr<MemoryProvider> provider);
 
-  /// Adds the heaps that every CPU agent has, of ordinary memory: fine-grained, extended-scope fine-grained,
-  /// kernarg and coarse-grained, in this order. With one node, the kernel chooses where pages are.
-  void add_host_heaps(const std::vector<HostNode>& nodes) {
-    const auto plain = [](uint32_t, int numa_node) { return std::make_unique<HostProvider>(numa_node); };
-    add_host_heaps(nodes, plain, false);
-  }
-  /// The same beside GPUs, with providers of the caller's, made for global flags and a NUMA node (or
-  /// kAnyNode). The heap of extended scope is not listed then: HIP up to 5.x ends the process when it meets
-  /// one.
+  /// Adds the heaps that every CPU agent has: fine-grained, extended-scope fine-grained, kernarg and
+  /// coarse-grained, in this order, with providers of the caller's, made for global flags and a NUMA node (or
+  /// kAnyNode). With one node, the kernel chooses where pages are. The heap of extended scope is not listed:
+  /// HIP up to 5.x ends the process when it meets one, with GPUs and without.
   using MakeHostProvider = std::function<std::unique_ptr<MemoryProvider>(uint32_t, int)>;
-  void add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider,
-                      bool beside_gpus = true);
+  void add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider);
+  /// The same, of ordinary memory.
+  void add_host_heaps(const std::vector<HostNode>& nodes) {
+    add_host_heaps(nodes, [](uint32_t, int numa_node) { return std::make_unique<HostProvider>(numa_node); });
+  }
 
   /// From here on, locked memory is made reachable by `pinner`.
   void set_pinner(std::unique_ptr<HostPinner> pinner) { pinner_ = std::move(pinner); }
@@ -99,7 +97,7 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
   // Regions and pools.
 
-  /// A CPU agent lists the system's heaps of all CPU agents, any other agent its own.
+  /// Every agent lists its own heaps, and then the system's of all CPU agents.
   Status agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*), void* data);
   Status agent_iterate_memory_pools(hsa_agent_t agent, hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
                                     void* data);

@@ -171,7 +171,21 @@ class AgentQueue final : public Queue {
   std::vector<uint32_t> cu_mask_;  // in force; a bit for each unit of the device
 };
 
-Status check(const Agent& agent, const QueueRequest& request) {
+amd_signal_kind_t doorbell_kind(uint32_t doorbell) {
+  switch (doorbell) {
+    case HSABE_DOORBELL_INDEX64:
+      return AMD_SIGNAL_KIND_DOORBELL;
+    case HSABE_DOORBELL_INDEX32_LEGACY:
+    case HSABE_DOORBELL_DWORDS32_LEGACY:
+      return AMD_SIGNAL_KIND_LEGACY_DOORBELL;
+    default:
+      return AMD_SIGNAL_KIND_USER;
+  }
+}
+
+}  // namespace
+
+Status check_queue_request(const Agent& agent, const QueueRequest& request) {
   const hsabe_caps_t& caps = agent.caps();
   if (!agent.dispatches_kernels() && (caps.features & HSABE_FEATURE_AGENT_DISPATCH) == 0) {
     return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues");
@@ -192,23 +206,10 @@ Status check(const Agent& agent, const QueueRequest& request) {
   return HSA_STATUS_SUCCESS;
 }
 
-amd_signal_kind_t doorbell_kind(uint32_t doorbell) {
-  switch (doorbell) {
-    case HSABE_DOORBELL_INDEX64:
-      return AMD_SIGNAL_KIND_DOORBELL;
-    case HSABE_DOORBELL_INDEX32_LEGACY:
-    case HSABE_DOORBELL_DWORDS32_LEGACY:
-      return AMD_SIGNAL_KIND_LEGACY_DOORBELL;
-    default:
-      return AMD_SIGNAL_KIND_USER;
-  }
-}
-
-}  // namespace
-
 Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request,
                                                   uint64_t cookie) {
-  if (const Status status = check(agent, request); status != HSA_STATUS_SUCCESS) return error(status);
+  if (const Status status = check_queue_request(agent, request); status != HSA_STATUS_SUCCESS)
+    return error(status);
   uint32_t attributes = kSignalOfQueue;
   if (agent.caps().doorbell == HSABE_DOORBELL_DWORDS32_LEGACY) attributes |= kSignalDoorbellInDwords;
   Signal* doorbell = signal_pool::create(-1, attributes, doorbell_kind(agent.caps().doorbell));

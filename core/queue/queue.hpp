@@ -113,6 +113,9 @@ class QueueTable {
   std::atomic<uint64_t> next_cookie_{1};
 };
 
+/// Whether the agent has such queues.
+Status check_queue_request(const Agent& agent, const QueueRequest& request);
+
 /// A queue whose packets the agent's backend processes. Statuses as hsa_queue_create's. The caller has
 /// checked that the agent's limit is not reached, and inserts the result with the same cookie.
 Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request,

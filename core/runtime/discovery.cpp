@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/backend_report.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
 #include "core/runtime/runtime.hpp"
@@ -37,6 +38,18 @@ std::string with_process_id(std::string path) {
   return path;
 }
 
+// The driver reads the GPU's clock first and the system's after it.
+std::function<bool(ClockReading&)> clock_reader(const Kfd& kfd, const KfdGpu& gpu) {
+  return [&kfd, &gpu](ClockReading& reading) {
+    reading.earliest_ns = system_time_ns();
+    const auto clocks = kfd.clocks(&gpu);
+    if (!clocks) return false;
+    reading.ticks = clocks->gpu_clock_counter;
+    reading.latest_ns = clocks->system_clock_counter;
+    return true;
+  };
+}
+
 // A failed call into a backend, in the words of the backend if it gave any.
 std::string explain(std::string_view what, hsabe_status_t status) {
   const std::string report = backend_report::take();
@@ -51,7 +64,7 @@ Status Runtime::discover() {
   auto config = load_config(environment_, report_);
   if (!config) return config.error();
   config_ = std::move(*config);
-  if (const Status status = apply_config(); status != HSA_STATUS_SUCCESS) return status;
+  apply_config();
   backends_.discover(environment_, config_, report_);
   discover_host_nodes();
   discover_kfd();
@@ -70,7 +83,7 @@ void Runtime::warn(Stage stage, std::string_view subject, std::string_view text)
   log_message(LogLevel::kError, LogTopic::kModule, "no memory for a warning");
 }
 
-Status Runtime::apply_config() {
+void Runtime::apply_config() {
   if (environment("HSA_LOADER_DEBUG") == nullptr && !config_.log.level.empty()) {
     configure_log(config_.log.level.c_str());
   }
@@ -82,18 +95,6 @@ Status Runtime::apply_config() {
                   fmt::format("the log stays on stderr: {}", std::strerror(errno)));
     }
   }
-  // What the file asks for and this version does not have is said, not skipped in silence.
-  bool may_start = true;
-  for (const PluginConfig& plugin : config_.plugins) {
-    if (!plugin.enabled) continue;
-    report_.add(Stage::kTool, Outcome::kFailed, plugin.name, "tools are not supported by this version");
-    may_start &= !plugin.fail_on_error;
-  }
-  if (const char* tools = trusted_environment("HSA_TOOLS_LIB"); tools != nullptr && *tools != '\0') {
-    report_.add(Stage::kTool, Outcome::kFailed, tools,
-                "HSA_TOOLS_LIB: tools are not supported by this version");
-  }
-  return may_start ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
 }
 
 void Runtime::discover_host_nodes() {
@@ -235,7 +236,12 @@ bool Runtime::open_device(const Node& node, const Backend& backend, const Loaded
     agents_.pop_back();
     return false;
   }
-  if (gpu != nullptr) limit_scratch(agent);
+  if (gpu != nullptr) {
+    limit_scratch(agent);
+    agent.begin_times(clock_reader(gpus_->kfd(), *gpu), &clocks_);
+  } else {
+    agent.begin_times(nullptr, &clocks_);
+  }
   backends_.note_device(backend);
   report_.add(Stage::kDevice, Outcome::kOk, subject,
               fmt::format("open, by {} {}", loaded.name, loaded.version));

@@ -25,8 +25,12 @@ namespace {
 // that runs before ours would, and hsa_shut_down by a destructor that runs after.
 struct Process {
   std::mutex mutex;
-  Runtime* runtime = nullptr;         // owned
-  std::atomic<bool> closing = false;  // the last reference is gone, the destructor is still at work
+  Runtime* runtime = nullptr;  // owned
+  // The runtime comes or goes: tools are loaded, or the last reference is gone and the destructor is at work.
+  std::atomic<bool> changing = false;
+  bool opening = false;       // it comes
+  pid_t changing_thread = 0;  // whose calls are not held up until it has come or gone
+  uint32_t forks = 0;         // this process was made by that many
   int32_t references = 0;
   bool forks_handled = false;
   const ApiGate* gate = nullptr;
@@ -54,15 +58,30 @@ void after_fork() {
 
 void after_fork_in_child() {
   Process& self = process();
-  if (self.gate != nullptr) self.gate->close();
+  if (self.gate != nullptr) self.gate->abandon();
   // The parent's runtime is left where it is: the threads that hold its locks are not in this process.
   self.runtime = nullptr;
   self.references = 0;
-  self.closing = false;
+  self.changing = false;
+  self.opening = false;
+  ++self.forks;
+  DeviceClock::reset_after_fork();
   DeviceSignals::reset_after_fork();
   shared_signals::reset_after_fork();
   signal_pool::reset_after_fork();
   after_fork();
+}
+
+void begin_change(Process& self, bool opening) {
+  self.opening = opening;
+  self.changing_thread = ::gettid();
+  self.changing = true;
+}
+
+void end_change(Process& self) {
+  self.opening = false;
+  self.changing = false;
+  self.changing.notify_all();
 }
 
 uint64_t available_memory(const Agent& agent, Gpus* gpus) {
@@ -90,13 +109,17 @@ Runtime* Runtime::current_ = nullptr;
 Status Runtime::acquire(const ApiGate& gate) {
   Process& self = process();
   std::unique_lock lock(self.mutex);
-  while (self.closing) {
+  while (self.changing) {
+    if (self.changing_thread == ::gettid()) {
+      if (self.opening) break;  // a tool that is being loaded
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a tool of a runtime that is ending");
+    }
     // The destructor waits for the handler that calls this, or is below us on this very stack.
     if (is_handler_thread()) {
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a handler of a runtime that is ending");
     }
     lock.unlock();
-    self.closing.wait(true);
+    self.changing.wait(true);
     lock.lock();
   }
   if (self.references > 0) {
@@ -115,23 +138,46 @@ Status Runtime::acquire(const ApiGate& gate) {
   self.runtime = current_ = runtime->release();
   self.gate = &gate;
   self.references = 1;
-  gate.open();
-  return HSA_STATUS_SUCCESS;
+  const uint32_t forks = self.forks;
+  begin_change(self, true);
+  lock.unlock();
+  const Status opened = gate.open(*current_);
+  lock.lock();
+  if (self.forks != forks) {  // a tool has forked, and this is the child
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a process that was forked from within it");
+  }
+  if (opened != HSA_STATUS_SUCCESS) end(lock);
+  end_change(self);
+  return opened;
+}
+
+void Runtime::end(std::unique_lock<std::mutex>& lock) {
+  Process& self = process();
+  self.opening = false;
+  self.references = 0;
+  self.gate->close();
+  lock.unlock();  // a handler that is still running may call in; it gets NOT_INITIALIZED
+  delete self.runtime;
+  lock.lock();
+  self.runtime = current_ = nullptr;
 }
 
 Status Runtime::release() {
   Process& self = process();
   std::unique_lock lock(self.mutex);
   if (self.references == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  if (--self.references > 0) return HSA_STATUS_SUCCESS;
-  self.gate->close();
-  self.closing = true;
-  lock.unlock();  // a handler that is still running may call in; it gets NOT_INITIALIZED
-  delete self.runtime;
+  if (self.references > 1) {
+    --self.references;
+    return HSA_STATUS_SUCCESS;
+  }
+  if (self.changing)
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;  // the reference is hsa_init's, which is not over
+  begin_change(self, false);
+  lock.unlock();
+  self.gate->leave();
   lock.lock();
-  self.runtime = current_ = nullptr;
-  self.closing = false;
-  self.closing.notify_all();
+  end(lock);
+  end_change(self);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -174,6 +220,7 @@ Runtime::~Runtime() {
   copies_.reset();
   svm_.reset();
   executables_.reset();
+  clocks_.stop();
   if (gpus_ != nullptr) gpus_->stop_listening();
   fault_dispatcher_.stop();
   driver_dispatcher_.stop();

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -34,10 +35,15 @@
 
 namespace rigel {
 
-/// The API tables, as far as the runtime is concerned: when calls may come in.
+class Runtime;
+
+/// The API tables, as far as the runtime is concerned: when calls may come in. No lock is held while `open`
+/// and `leave` run: tools are loaded and unloaded there, and call the API.
 struct ApiGate {
-  void (*open)();
-  void (*close)();
+  Status (*open)(Runtime& runtime);
+  void (*leave)();    ///< the last reference is gone: who was told of `open` goes, with the API still there
+  void (*close)();    ///< calls come in no more; also after an `open` that failed
+  void (*abandon)();  ///< in a forked child
 };
 
 class Runtime {
@@ -79,6 +85,8 @@ class Runtime {
   Gpus* gpus() { return gpus_.get(); }
   SignalGroups& signal_groups() { return signal_groups_; }
   DiscoveryReport& report() { return report_; }
+  const RuntimeConfig& config() const { return config_; }
+  const LoaderEnvironment& loader_environment() const { return environment_; }
   /// Whether devices are still being looked for and opened.
   bool is_discovering() const { return discovering_.load(std::memory_order_relaxed); }
   /// What concerns who configured the runtime: a line of the report while there is a discovery, then of the
@@ -95,8 +103,10 @@ class Runtime {
  private:
   Runtime() = default;
 
+  /// Ends the process's runtime, without the lock of references while it does.
+  static void end(std::unique_lock<std::mutex>& lock);
   Status discover();
-  Status apply_config();
+  void apply_config();
   void discover_host_nodes();
   void discover_kfd();
   void discover_own_devices();
@@ -132,6 +142,7 @@ class Runtime {
   std::deque<Isa> isas_;
   std::deque<HostServices> services_;
   std::deque<Agent> agents_;
+  ClockKeeper clocks_;
   MemoryManager memory_;
   AsyncDispatcher dispatcher_;
   SignalGroups signal_groups_;

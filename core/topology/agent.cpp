@@ -1,5 +1,7 @@
 #include "core/topology/agent.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,12 +10,6 @@
 #include "core/base/query.hpp"
 
 namespace rigel {
-namespace {
-
-__extension__ using Wide = __int128;  // two clocks' product does not fit in 64 bits
-
-}  // namespace
-
 Status Cache::info(hsa_cache_info_t attribute, void* value) const {
   if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   switch (static_cast<uint32_t>(attribute)) {
@@ -63,14 +59,23 @@ Status Agent::read_clock(uint64_t& ticks, uint64_t& ticks_per_second) const {
   return HSA_STATUS_SUCCESS;
 }
 
-uint64_t Agent::to_system_time(uint64_t ticks) const {
-  if (ticks == 0 || backend_.device.read_clock == nullptr) return ticks;
-  uint64_t now_ticks = 0;
-  uint64_t frequency = 0;
-  const uint64_t now = system_time_ns();
-  if (read_clock(now_ticks, frequency) != HSA_STATUS_SUCCESS || frequency == 0) return 0;
-  const auto distance = static_cast<Wide>(now_ticks) - static_cast<Wide>(ticks);
-  return static_cast<uint64_t>(now - distance * kSystemClockHz / frequency);
+void Agent::begin_times(std::function<bool(ClockReading&)> read, ClockKeeper* keeper) {
+  if (backend_.device.read_clock == nullptr) return;
+  DeviceClock::Source source;
+  source.name = fmt::format("{}/{}/{}", node_.bus, node_.node_id, node_.name);
+  source.ticks_per_second = [this]() -> uint64_t {
+    uint64_t ticks = 0;
+    uint64_t frequency = 0;
+    return read_clock(ticks, frequency) == HSA_STATUS_SUCCESS ? frequency : 0;
+  };
+  source.read = read ? std::move(read) : [this](ClockReading& reading) {
+    uint64_t frequency = 0;
+    reading.earliest_ns = system_time_ns();
+    const Status status = read_clock(reading.ticks, frequency);
+    reading.latest_ns = system_time_ns();
+    return status == HSA_STATUS_SUCCESS;
+  };
+  clock_ = std::make_unique<DeviceClock>(std::move(source), keeper);
 }
 
 bool Agent::trim() const {

@@ -7,11 +7,14 @@
 #include <hsa_backend/hsa_backend.h>
 
 #include <deque>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/status.hpp"
 #include "core/topology/agent_limits.hpp"
+#include "core/topology/device_clock.hpp"
 #include "core/topology/isa.hpp"
 #include "core/topology/node.hpp"
 #include "loader/module/capabilities.hpp"
@@ -68,6 +71,13 @@ class Agent {
 
   /// The device's clock now. Without one of its own, the system's.
   Status read_clock(uint64_t& ticks, uint64_t& ticks_per_second) const;
+  /// From here on ticks have times, if the device has a clock of its own. Once, after `open`. `read`, if any,
+  /// reads both clocks closer together than read_clock can. `keeper` ends before the agent.
+  void begin_times(std::function<bool(ClockReading&)> read, ClockKeeper* keeper);
+  /// Compares the device's clock with the system's, if times have been asked for.
+  void calibrate() const {
+    if (clock_ != nullptr) clock_->calibrate();
+  }
 
   /// Has the device give back memory that it keeps without need: whether there was any. Any thread.
   bool trim() const;
@@ -76,8 +86,11 @@ class Agent {
   /// The greatest that there can be, and the one that there is.
   void scratch_limits(uint64_t& most, uint64_t& now) const;
 
-  /// A tick of the device's clock as system time (core/base/clock.hpp). 0 stays 0: no time was taken.
-  uint64_t to_system_time(uint64_t ticks) const;
+  /// A tick of the device's clock as system time (core/base/clock.hpp): the same for as long as the process
+  /// lives. 0 stays 0: no time was taken.
+  uint64_t to_system_time(uint64_t ticks) const {
+    return ticks == 0 || clock_ == nullptr ? ticks : clock_->to_ns(ticks);
+  }
 
  private:
   Status amd_info(uint32_t attribute, void* value, const AgentSurroundings& surroundings) const;
@@ -90,6 +103,7 @@ class Agent {
   std::vector<const Isa*> isas_;
   std::deque<Cache> caches_;  // a deque, so that handles stay
   void* device_ = nullptr;
+  std::unique_ptr<DeviceClock> clock_;  // null: the system's
 };
 
 }  // namespace rigel

@@ -316,7 +316,15 @@ struct kfd_smi_events {
   uint32_t anon_fd; /* out */
 };
 KFD_ABI_SIZE(struct kfd_smi_events, 8);
-#define KFD_SMI_EVENT_VMFAULT 1u /* bit n - 1 of the mask that is written asks for event n */
+/* Bit n - 1 of the mask that is written asks for event n. */
+#define KFD_SMI_EVENT_VMFAULT 1u
+#define KFD_SMI_EVENT_MIGRATE_START 5u
+#define KFD_SMI_EVENT_MIGRATE_END 6u
+#define KFD_SMI_EVENT_QUEUE_EVICTION 9u
+#define KFD_SMI_EVENT_QUEUE_RESTORE 10u
+#define KFD_SMI_EVENT_UNMAP_FROM_GPU 11u
+#define KFD_SMI_EVENT_PROCESS_START 12u
+#define KFD_SMI_EVENT_PROCESS_END 13u
 #define KFD_SMI_EVENT_MESSAGE_BYTES 96u
 
 enum { KFD_SVM_SET_ATTR = 0, KFD_SVM_GET_ATTR = 1 };

@@ -1,0 +1,295 @@
+#include "api/entry/hsa_tools.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "core/base/environment.hpp"
+#include "core/base/log.hpp"
+#include "loader/module/dynamic_module.hpp"
+
+namespace rigel::api {
+namespace {
+
+using OnLoad = bool (*)(HsaApiTable* table, uint64_t runtime_version, uint64_t failed_tool_count,
+                        const char* const* failed_tool_names);
+using Slot = void (*)();
+
+constexpr size_t slots_of(size_t bytes) {
+  return (bytes - sizeof(ApiTableVersion)) / sizeof(Slot);
+}
+
+template <class Table>
+Slot* slots(Table& table) {
+  return reinterpret_cast<Slot*>(reinterpret_cast<char*>(&table) + sizeof(ApiTableVersion));
+}
+
+// Puts the entries of `from` into `to`, which calls may be going through.
+void store_entries(ApiTables& to, const ApiTables& from) noexcept {
+  const auto copy = [](auto& target, const auto& source) {
+    Slot* const out = slots(target);
+    const Slot* const in = slots(const_cast<std::remove_cvref_t<decltype(source)>&>(source));
+    for (size_t i = 0; i < slots_of(sizeof target); ++i) store_slot(out[i], in[i]);
+  };
+  copy(to.core, from.core);
+  copy(to.amd_ext, from.amd_ext);
+  copy(to.finalizer_ext, from.finalizer_ext);
+  copy(to.image_ext, from.image_ext);
+  copy(to.tools, from.tools);
+  copy(to.pc_sampling_ext, from.pc_sampling_ext);
+}
+
+// Which of today's entries those of ROCm 5's AmdExtTable are: all of then, in their order, but others lie
+// between.
+constexpr size_t kAmdSlots5 = 48;
+constexpr size_t amd_slot(size_t slot5) {
+  if (slot5 < 16) return slot5;  // then hsa_amd_memory_async_copy_on_engine and _copy_engine_status came
+  if (slot5 < 47) return slot5 + 2;
+  return slot5 + 5;  // and three of streaming performance monitors
+}
+static_assert(offsetof(AmdExtTable, hsa_amd_agent_memory_pool_get_info_fn) ==
+              sizeof(ApiTableVersion) + amd_slot(16) * sizeof(Slot));
+static_assert(offsetof(AmdExtTable, hsa_amd_queue_cu_get_mask_fn) ==
+              sizeof(ApiTableVersion) + amd_slot(47) * sizeof(Slot));
+constexpr size_t kImageSlots5 = 13;
+
+}  // namespace
+
+std::vector<std::string> split_tool_list(std::string_view list) {
+  std::vector<std::string> out;
+  std::string name;
+  char quote = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const char c = list[i];
+    if (c == '\\' && i + 1 < list.size()) {
+      name += list[++i];
+    } else if (quote != 0 ? c == quote : c == '"' || c == '\'') {
+      quote = quote != 0 ? 0 : c;
+    } else if (c == ' ' && quote == 0) {
+      if (!name.empty()) out.push_back(std::exchange(name, {}));
+    } else {
+      name += c;
+    }
+  }
+  if (!name.empty()) out.push_back(std::move(name));
+  return out;
+}
+
+// The tables as they were laid out in ROCm 5.
+struct HsaTools::Rocm5Tables {
+  struct Root {
+    ApiTableVersion version;
+    CoreApiTable* core;
+    void* amd_ext;
+    FinalizerExtTable* finalizer_ext;
+    void* image_ext;
+  } root;
+  CoreApiTable core;
+  struct {
+    ApiTableVersion version;
+    Slot slots[kAmdSlots5];
+  } amd_ext;
+  FinalizerExtTable finalizer_ext;
+  struct {
+    ApiTableVersion version;
+    Slot slots[kImageSlots5];
+  } image_ext;
+
+  explicit Rocm5Tables(ApiTables& tables)
+      : root{{1, sizeof(Root), 0, 0}, &core, &amd_ext, &finalizer_ext, &image_ext},
+        core(tables.core),
+        finalizer_ext(tables.finalizer_ext) {
+    core.version = {1, sizeof core, 0, 0};
+    amd_ext.version = {1, sizeof amd_ext, 0, 0};
+    finalizer_ext.version = {1, sizeof finalizer_ext, 0, 0};
+    image_ext.version = {1, sizeof image_ext, 0, 0};
+    for (size_t i = 0; i < kAmdSlots5; ++i) amd_ext.slots[i] = slots(tables.amd_ext)[amd_slot(i)];
+    for (size_t i = 0; i < kImageSlots5; ++i) image_ext.slots[i] = slots(tables.image_ext)[i];
+  }
+
+  // Every entry, changed or not: nobody else has stored to the tables in between.
+  void store_to(ApiTables& tables) {
+    for (size_t i = 0; i < slots_of(sizeof core); ++i) store_slot(slots(tables.core)[i], slots(core)[i]);
+    for (size_t i = 0; i < kAmdSlots5; ++i) store_slot(slots(tables.amd_ext)[amd_slot(i)], amd_ext.slots[i]);
+    for (size_t i = 0; i < slots_of(sizeof finalizer_ext); ++i)
+      store_slot(slots(tables.finalizer_ext)[i], slots(finalizer_ext)[i]);
+    for (size_t i = 0; i < kImageSlots5; ++i) store_slot(slots(tables.image_ext)[i], image_ext.slots[i]);
+  }
+};
+
+bool HsaTools::offer(void* on_load, ApiTables& tables, TableLayout layout) {
+  std::vector<const char*> failed;
+  for (const std::string& name : failed_) failed.push_back(name.c_str());
+  const auto call = [&](auto* table, uint64_t version) {
+    return reinterpret_cast<OnLoad>(on_load)(reinterpret_cast<HsaApiTable*>(table), version, failed.size(),
+                                             failed.data());
+  };
+  if (layout != TableLayout::kRocm5 && call(&tables.root, tables.root.version.major_id)) return true;
+  if (layout == TableLayout::kCurrent) return false;
+  // The tool may keep it for as long as the process lives.
+  auto older = std::make_unique<Rocm5Tables>(tables);
+  if (!call(&older->root, older->root.version.major_id)) return false;
+  older->store_to(tables);
+  static auto* const kept = new std::vector<std::unique_ptr<Rocm5Tables>>;
+  kept->push_back(std::move(older));
+  return true;
+}
+
+Explained<std::string> HsaTools::load(const std::string& name, const std::string& path, TableLayout layout,
+                                      ApiTables& tables) {
+  const auto refuse = [&](std::string why) {
+    failed_.push_back(name);
+    return tl::unexpected(std::move(why));
+  };
+  if (path.starts_with('/')) {
+    if (const auto good = DynamicModule::open(path); !good) return refuse(good.error());
+  }
+  // A name without a folder is the dynamic linker's to find. Never closed.
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    const char* const text = ::dlerror();
+    return refuse(text != nullptr ? text : "the dynamic linker gives no reason");
+  }
+  const auto same = [&](const Loaded& other) { return other.handle == handle; };
+  if (std::any_of(loaded_.begin(), loaded_.end(), same)) return std::string("it is there already");
+  void* const on_load = ::dlsym(handle, "OnLoad");
+  if (on_load == nullptr) return refuse("it exports no OnLoad");
+
+  auto one = std::make_unique<Loaded>(
+      Loaded{name, handle, &tables, tables, reinterpret_cast<void (*)()>(::dlsym(handle, "OnUnload"))});
+  bool good = false;
+  std::string why = "its OnLoad returns false";
+  try {
+    good = offer(on_load, tables, layout);
+  } catch (const std::exception& problem) {
+    why = fmt::format("its OnLoad throws: {}", problem.what());
+  } catch (...) {
+    why = "its OnLoad throws";
+  }
+  if (!good) {
+    store_entries(tables, one->before);
+    return refuse(std::move(why));
+  }
+  loaded_.push_back(std::move(*one));
+  return path;
+}
+
+// rocprofiler-register: one function that takes the tables, and loads tools if the environment asks it for
+// some. Facts: its public header, and ROCr's use of it.
+bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime) {
+  constexpr const char* kLibrary = "librocprofiler-register.so.0";
+  constexpr uint32_t kVersion = 1 * 10000 + 18 * 100;  // of the interface, as the installed package says it
+  using Import = uint32_t (*)();
+  using Register =
+      int (*)(const char* name, Import import, uint32_t version, void** tables, uint64_t count, uint64_t* id);
+  if (is_elevated()) return false;
+  const char* const disabled = environment("HSA_TOOLS_DISABLE_REGISTER");
+  if (disabled != nullptr && std::string_view(disabled) == "1") return false;
+  void* const handle = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) return false;  // as a rule
+  auto* const hand_over =
+      reinterpret_cast<Register>(::dlsym(handle, "rocprofiler_register_library_api_table"));
+  const auto say = [&](Outcome outcome, std::string_view text) {
+    runtime.report().add(Stage::kTool, outcome, kLibrary, text);
+  };
+  if (hand_over == nullptr) {
+    say(Outcome::kFailed, "it exports no rocprofiler_register_library_api_table");
+    return false;
+  }
+  auto one = std::make_unique<Loaded>(Loaded{kLibrary, handle, &tables, tables, nullptr});
+  void* table = &tables.root;
+  uint64_t id = 0;
+  constexpr int kSuccess = 0;
+  constexpr int kNoTools = 1;
+  int answer = -1;
+  try {
+    answer = hand_over(
+        "hsa", [] { return kVersion; }, kVersion, &table, 1, &id);
+  } catch (...) {
+    say(Outcome::kFailed, "it throws");
+  }
+  if (answer != kSuccess) {
+    store_entries(tables, one->before);
+    if (answer == kNoTools) {
+      say(Outcome::kSkipped, "no tool is asked for");
+    } else {
+      say(Outcome::kFailed, fmt::format("it refuses the tables with {}", answer));
+    }
+    return false;
+  }
+  loaded_.push_back(std::move(*one));
+  say(Outcome::kOk, "it has the tables");
+  const char* const first_version = environment("HSA_TOOLS_ROCPROFILER_V1_TOOLS");
+  return first_version == nullptr || std::string_view(first_version) != "1";
+}
+
+void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime) {
+  failed_.clear();
+  if (hand_to_register(tables, runtime)) return;
+  const auto load_and_say = [&](const std::string& name, const char* whence) {
+    const auto done = load(name, name, TableLayout::kEither, tables);
+    runtime.report().add(Stage::kTool, done ? Outcome::kOk : Outcome::kFailed, name,
+                         fmt::format("{}: {}", whence, done ? *done : done.error()));
+  };
+  if (const char* const list = trusted_environment("HSA_TOOLS_LIB"); list != nullptr) {
+    for (const std::string& name : split_tool_list(list)) load_and_say(name, "HSA_TOOLS_LIB");
+  }
+  // Libraries that are in the process and say that they are tools, the least priority first.
+  struct Found {
+    uint32_t priority;
+    std::string path;
+  };
+  std::vector<Found> found;
+  std::vector<std::string> paths;
+  // No exception passes the C library.
+  const auto keep = [](dl_phdr_info* info, size_t, void* out) noexcept {
+    if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
+    try {
+      static_cast<std::vector<std::string>*>(out)->emplace_back(info->dlpi_name);
+      return 0;
+    } catch (...) {
+      return 1;
+    }
+  };
+  if (::dl_iterate_phdr(keep, &paths) != 0) throw std::bad_alloc();
+  for (const std::string& path : paths) {
+    void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    const auto* const priority = static_cast<const uint32_t*>(::dlsym(handle, "HSA_AMD_TOOL_PRIORITY"));
+    const link_map* map = nullptr;
+    Dl_info where{};
+    // What a library needs is found by its handle too; the library itself is meant.
+    if (priority != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
+        ::dladdr(priority, &where) != 0 && where.dli_fbase == reinterpret_cast<void*>(map->l_addr)) {
+      found.push_back({*priority, path});
+    }
+    ::dlclose(handle);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.priority < b.priority; });
+  for (const Found& one : found) load_and_say(one.path, "HSA_AMD_TOOL_PRIORITY");
+}
+
+bool HsaTools::unload_last() noexcept {
+  if (loaded_.empty()) return false;
+  const Loaded& tool = loaded_.back();
+  if (tool.on_unload != nullptr) {
+    try {
+      tool.on_unload();
+    } catch (...) {
+      log_message(LogLevel::kError, LogTopic::kChain, "tool {}: OnUnload throws", tool.name);
+    }
+  }
+  store_entries(*tool.tables, tool.before);
+  loaded_.pop_back();
+  return true;
+}
+
+}  // namespace rigel::api

@@ -1,0 +1,61 @@
+// Tools of ROCr's ABI: libraries with OnLoad and OnUnload, which read and replace the entries of the API
+// tables
+// (<hsa/hsa_api_trace.h>).
+//
+// Such a tool gets the open tables themselves, as it does from ROCr. One that refuses them, because it was
+// built for the layout of ROCm 5, is offered a copy in that layout, whose changed entries are taken over when
+// it has loaded. What a tool has stored is undone when it fails and when it is unloaded. Libraries are never
+// closed. One thread at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/entry/tables.hpp"
+#include "core/runtime/runtime.hpp"
+#include "loader/module/text.hpp"
+
+namespace rigel::api {
+
+/// The layout of AmdExtTable and its likes that a tool expects.
+enum class TableLayout : uint8_t { kEither, kRocm5, kCurrent };
+
+/// The libraries of HSA_TOOLS_LIB: separated by spaces; in quotes a space is part of a name; a backslash
+/// makes the next character part of it.
+std::vector<std::string> split_tool_list(std::string_view list);
+
+class HsaTools {
+ public:
+  /// Opens the library and calls its OnLoad. `path` is absolute, or a name for the dynamic linker. Returns
+  /// what there is to say about it.
+  Explained<std::string> load(const std::string& name, const std::string& path, TableLayout layout,
+                              ApiTables& tables);
+  /// What the environment asks for, in ROCr's order: rocprofiler-register, and if that has no tools
+  /// HSA_TOOLS_LIB and the libraries of the process that say by HSA_AMD_TOOL_PRIORITY that they are tools.
+  void load_from_environment(ApiTables& tables, Runtime& runtime);
+
+  /// Calls the OnUnload of the one that was loaded last, and undoes what it has stored. False: there is none.
+  bool unload_last() noexcept;
+  size_t count() const { return loaded_.size(); }
+  /// Forgets all in a forked child.
+  void abandon() noexcept { loaded_.clear(); }
+
+ private:
+  struct Rocm5Tables;
+  struct Loaded {
+    std::string name;
+    void* handle;
+    ApiTables* tables;
+    ApiTables before;  // what the entries were
+    void (*on_unload)();
+  };
+  /// True: there are its tools, and no others are wanted.
+  bool hand_to_register(ApiTables& tables, Runtime& runtime);
+  bool offer(void* on_load, ApiTables& tables, TableLayout layout);
+
+  std::vector<Loaded> loaded_;
+  std::vector<std::string> failed_;  // names, for the tools that come after
+};
+
+}  // namespace rigel::api

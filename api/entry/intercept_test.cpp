@@ -1,0 +1,357 @@
+// Packets on their way through an intercepted queue: seen, changed, dropped, added, kept back; of the CPU
+// agent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hsa/hsa_api_trace.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "api/entry/testing/tool_chain.hpp"
+
+namespace {
+
+using rigel::testing::ToolChain;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Packet = hsa_barrier_and_packet_t;
+using Writer = std::function<void(const Packet*, uint64_t)>;
+using Handler = std::function<void(const Packet*, uint64_t count, uint64_t index, const Writer&)>;
+
+constexpr uint32_t kSize = 64;
+
+hsa_agent_t cpu_agent() {
+  hsa_agent_t found{};
+  hsa_iterate_agents(
+      [](hsa_agent_t agent, void* out) {
+        hsa_device_type_t type{};
+        hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
+        if (type != HSA_DEVICE_TYPE_CPU) return HSA_STATUS_SUCCESS;
+        *static_cast<hsa_agent_t*>(out) = agent;
+        return HSA_STATUS_INFO_BREAK;
+      },
+      &found);
+  return found;
+}
+
+hsa_signal_t make_signal(hsa_signal_value_t value) {
+  hsa_signal_t signal{};
+  EXPECT_EQ(hsa_signal_create(value, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  return signal;
+}
+
+Packet barrier(hsa_signal_t completion, hsa_signal_t dependency = {0}) {
+  Packet packet{};
+  packet.header = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE;
+  packet.completion_signal = completion;
+  packet.dep_signal[0] = dependency;
+  return packet;
+}
+
+// As a program does: take a slot, wait until it is free, write the header last, ring.
+void submit(hsa_queue_t* queue, const Packet& packet) {
+  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+  while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) std::this_thread::yield();
+  auto* const slot = static_cast<Packet*>(queue->base_address) + index % queue->size;
+  std::memcpy(reinterpret_cast<char*>(slot) + 4, reinterpret_cast<const char*>(&packet) + 4,
+              sizeof packet - 4);
+  uint32_t first = 0;
+  std::memcpy(&first, &packet, sizeof first);
+  std::atomic_ref(*reinterpret_cast<uint32_t*>(slot)).store(first, std::memory_order_release);
+  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+}
+
+bool wait_until(hsa_signal_t signal, hsa_signal_value_t value) {
+  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, UINT64_MAX,
+                                   HSA_WAIT_STATE_BLOCKED) == value;
+}
+
+class Interception : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+    amd_ = static_cast<const HsaApiTable*>(chain_.recorder.tables)->amd_ext_;
+    ASSERT_EQ(amd_->hsa_amd_queue_intercept_create_fn(cpu_agent(), kSize, HSA_QUEUE_TYPE_MULTI, nullptr,
+                                                      nullptr, UINT32_MAX, UINT32_MAX, &queue_),
+              HSA_STATUS_SUCCESS);
+  }
+  void TearDown() override { EXPECT_EQ(hsa_queue_destroy(queue_), HSA_STATUS_SUCCESS); }
+
+  void add(Handler& handler) {
+    const auto call = [](const void* packets, uint64_t count, uint64_t index, void* data,
+                         hsa_amd_queue_intercept_packet_writer write) {
+      (*static_cast<Handler*>(data))(
+          static_cast<const Packet*>(packets), count, index,
+          [write](const Packet* what, uint64_t how_many) { write(what, how_many); });
+    };
+    ASSERT_EQ(amd_->hsa_amd_queue_intercept_register_fn(queue_, call, &handler), HSA_STATUS_SUCCESS);
+  }
+
+  ToolChain chain_{{.name = "tables", .more = R"("intercept": ["hsa_init"])"}};
+  const AmdExtTable* amd_ = nullptr;
+  hsa_queue_t* queue_ = nullptr;
+};
+
+TEST_F(Interception, LeavesPacketsAloneWithoutHandlers) {
+  const hsa_signal_t done = make_signal(1000);
+  for (int i = 0; i < 1000; ++i) submit(queue_, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, ShowsEveryPacketOnceInOrderAcrossTheWrap) {
+  std::vector<uint64_t> seen;
+  Handler note = [&](const Packet* packets, uint64_t count, uint64_t index, const Writer& write) {
+    for (uint64_t i = 0; i < count; ++i) seen.push_back(index + i);
+    write(packets, count);
+  };
+  add(note);
+  const hsa_signal_t done = make_signal(1000);
+  for (int i = 0; i < 1000; ++i) submit(queue_, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  std::vector<uint64_t> all(1000);
+  for (uint64_t i = 0; i < all.size(); ++i) all[i] = i;
+  EXPECT_EQ(seen, all);
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, CallsTheLastHandlerFirst) {
+  std::vector<int> order;
+  Handler first = [&](const Packet* p, uint64_t n, uint64_t, const Writer& write) {
+    order.push_back(1);
+    write(p, n);
+  };
+  Handler last = [&](const Packet* p, uint64_t n, uint64_t, const Writer& write) {
+    order.push_back(2);
+    write(p, n);
+  };
+  add(first);
+  add(last);
+  const hsa_signal_t done = make_signal(1);
+  submit(queue_, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_THAT(order, ElementsAre(2, 1));
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, KeepsWhatDoesNotFitAndLosesNothing) {
+  Handler many = [](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    for (uint64_t i = 0; i < count; ++i) {
+      for (int copy = 0; copy < 200; ++copy) write(&packets[i], 1);  // more than the ring has
+    }
+  };
+  add(many);
+  const hsa_signal_t done = make_signal(100 * 200);
+  for (int i = 0; i < 100; ++i) submit(queue_, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, GoesOnByItselfWhenAHeldUpRingHasRoomAgain) {
+  Handler twice = [](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    for (uint64_t i = 0; i < count; ++i) {
+      write(&packets[i], 1);
+      write(&packets[i], 1);
+    }
+  };
+  add(twice);
+  const hsa_signal_t gate = make_signal(1);
+  const hsa_signal_t done = make_signal(2 * kSize);
+  Packet waits = barrier(done, gate);
+  waits.header |= 1 << HSA_PACKET_HEADER_BARRIER;
+  submit(queue_, waits);
+  for (uint32_t i = 1; i < kSize; ++i) submit(queue_, barrier(done));  // nobody rings after these
+  hsa_signal_store_screlease(gate, 0);
+  EXPECT_TRUE(wait_until(done, 0));
+  hsa_signal_destroy(gate);
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, DropsAndRewrites) {
+  const hsa_signal_t other = make_signal(500);
+  Handler odd_ones_elsewhere = [&](const Packet* packets, uint64_t count, uint64_t index,
+                                   const Writer& write) {
+    for (uint64_t i = 0; i < count; ++i) {
+      if ((index + i) % 2 == 0) continue;
+      Packet changed = packets[i];
+      changed.completion_signal = other;
+      write(&changed, 1);
+    }
+  };
+  add(odd_ones_elsewhere);
+  const hsa_signal_t done = make_signal(1000);
+  for (int i = 0; i < 1000; ++i) submit(queue_, barrier(done));
+  EXPECT_TRUE(wait_until(other, 0));
+  EXPECT_EQ(hsa_signal_load_scacquire(done), 1000);
+  hsa_signal_destroy(other);
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, HoldsPacketsBack) {
+  std::vector<Packet> held;
+  Handler by_ten = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    held.insert(held.end(), packets, packets + count);
+    if (held.size() < 10) return;
+    write(held.data(), held.size());
+    held.clear();
+  };
+  add(by_ten);
+  const hsa_signal_t done = make_signal(1000);
+  for (int i = 0; i < 999; ++i) submit(queue_, barrier(done));
+  EXPECT_TRUE(wait_until(done, 10));
+  submit(queue_, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, TellsMarkersThePlaceOfTheNextPacket) {
+  static std::vector<uint64_t> places;
+  places.clear();
+  Handler mark = [](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    for (uint64_t i = 0; i < count; ++i) {
+      amd_aql_intercept_marker_t marker{};
+      marker.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+      marker.format = AMD_AQL_FORMAT_INTERCEPT_MARKER;
+      marker.callback = [](const amd_aql_intercept_marker_s* packet, hsa_queue_t* queue, uint64_t place) {
+        if (queue->size != 0 && packet->user_data[0] == 42) places.push_back(place);
+      };
+      marker.user_data[0] = 42;
+      write(reinterpret_cast<const Packet*>(&marker), 1);
+      write(&packets[i], 1);
+    }
+  };
+  add(mark);
+  const hsa_signal_t done = make_signal(4);
+  for (int i = 0; i < 4; ++i) submit(queue_, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_THAT(places, ElementsAre(0, 1, 2, 3));
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, LosesNothingOfManyProducers) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 20000;
+  std::atomic<uint64_t> seen{0};
+  uint64_t next = 0;
+  bool in_order = true;
+  Handler churn = [&](const Packet* packets, uint64_t count, uint64_t index, const Writer& write) {
+    in_order = in_order && index == next;
+    next = index + count;
+    for (uint64_t i = 0; i < count; ++i) {
+      ++seen;
+      Packet added = barrier({0});
+      if ((index + i) % 3 == 0) write(&added, 1);  // added
+      if ((index + i) % 5 == 0) {                  // dropped, and done on the agent's behalf
+        hsa_signal_subtract_screlease(packets[i].completion_signal, 1);
+        continue;
+      }
+      write(&packets[i], 1);
+    }
+  };
+  add(churn);
+  const hsa_signal_t done = make_signal(kThreads * kEach);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) submit(queue_, barrier(done));
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_EQ(seen.load(), uint64_t{kThreads} * kEach);
+  EXPECT_TRUE(in_order);
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, RefusesWhatCannotBeIntercepted) {
+  hsa_queue_t* plain = nullptr;
+  ASSERT_EQ(hsa_queue_create(cpu_agent(), kSize, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+                             UINT32_MAX, &plain),
+            HSA_STATUS_SUCCESS);
+  const auto nothing = [](const void*, uint64_t, uint64_t, void*, hsa_amd_queue_intercept_packet_writer) {};
+  EXPECT_EQ(amd_->hsa_amd_queue_intercept_register_fn(plain, nothing, nullptr),
+            HSA_STATUS_ERROR_INVALID_QUEUE);
+  EXPECT_EQ(amd_->hsa_amd_queue_intercept_register_fn(queue_, nullptr, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  hsa_queue_destroy(plain);
+  EXPECT_EQ(amd_->hsa_amd_queue_intercept_create_fn(cpu_agent(), 100, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr,
+                                                    UINT32_MAX, UINT32_MAX, &plain),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+// --- Tools of the runtime's own ABI ------------------------------------------------------------------------
+
+TEST(Packets, PassTheToolsInTheOrderOfTheConfiguration) {
+  ToolChain chain{{.name = "a", .options = R"("packets": true)", .more = R"("intercept": ["hsa_init"])"},
+                  {.name = "b", .options = R"("packets": true)", .more = R"("intercept": ["hsa_init"])"},
+                  {.name = "c", .more = R"("intercept": ["hsa_init"])"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(hsa_queue_create(cpu_agent(), kSize, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
+                             UINT32_MAX, &queue),
+            HSA_STATUS_SUCCESS);
+  chain.recorder.take();
+  const hsa_signal_t done = make_signal(2);
+  submit(queue, barrier(done));
+  submit(queue, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("a packet 0", "b packet 0", "a packet 1", "b packet 1"));
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(done);
+}
+
+TEST(Packets, GoOnWhenAToolThrows) {
+  ToolChain chain{{.name = "a",
+                   .options = R"("packets": true, "throw_in_submit": true)",
+                   .more = R"("intercept": ["hsa_init"])"},
+                  {.name = "b", .options = R"("packets": true)", .more = R"("intercept": ["hsa_init"])"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(hsa_queue_create(cpu_agent(), kSize, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
+                             UINT32_MAX, &queue),
+            HSA_STATUS_SUCCESS);
+  const hsa_signal_t done = make_signal(2);
+  chain.recorder.take();
+  submit(queue, barrier(done));
+  submit(queue, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("b packet 0", "b packet 1"));
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(done);
+}
+
+TEST(Activities, AreToldBeforeTheApplicationLearnsOfThem) {
+  ToolChain chain{{.name = "a", .options = R"("activities": true)", .more = R"("intercept": ["hsa_init"])"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(hsa_queue_create(cpu_agent(), kSize, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
+                             UINT32_MAX, &queue),
+            HSA_STATUS_SUCCESS);
+  chain.recorder.take();
+  const hsa_signal_t done = make_signal(1);
+  submit(queue, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("a done 0"));
+
+  hsa_queue_destroy(queue);
+  char from[100] = "what is copied";
+  char to[100] = {};
+  hsa_signal_store_relaxed(done, 1);
+  ASSERT_EQ(hsa_amd_memory_async_copy(to, cpu_agent(), from, cpu_agent(), sizeof from, 0, nullptr, done),
+            HSA_STATUS_SUCCESS);
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_STREQ(to, from);
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("a copy of 100"));
+  hsa_amd_profiling_async_copy_time_t time{};
+  EXPECT_EQ(hsa_amd_profiling_get_async_copy_time(done, &time), HSA_STATUS_SUCCESS);
+  EXPECT_LE(time.start, time.end);
+
+  EXPECT_NE(hsa_amd_memory_async_copy(nullptr, cpu_agent(), from, cpu_agent(), sizeof from, 0, nullptr, done),
+            HSA_STATUS_SUCCESS);
+  EXPECT_THAT(chain.recorder.take(), IsEmpty());
+  hsa_signal_destroy(done);
+}
+
+}  // namespace

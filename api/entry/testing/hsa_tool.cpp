@@ -1,0 +1,74 @@
+// A tool of ROCr's ABI, built with the headers of today or of ROCm 5: it counts calls, and behaves as
+// RIGEL_TEST_TOOL says. What it has to tell is in the environment, as it knows nobody of the test.
+#include <hsa/hsa_api_trace.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+decltype(hsa_signal_load_relaxed)* next_load = nullptr;
+decltype(hsa_amd_agent_memory_pool_get_info)* next_pool_info = nullptr;
+
+bool is(const char* behaviour) {
+  const char* const wanted = std::getenv("RIGEL_TEST_TOOL");
+  return wanted != nullptr && std::strcmp(wanted, behaviour) == 0;
+}
+
+void note(const std::string& what) {
+  const char* const before = std::getenv("RIGEL_TEST_NOTES");
+  ::setenv("RIGEL_TEST_NOTES", ((before == nullptr ? "" : before) + what + ";").c_str(), 1);
+}
+
+hsa_signal_value_t HSA_API load_and_note(hsa_signal_t signal) {
+  note("load");
+  return next_load(signal) + 1;
+}
+
+hsa_status_t HSA_API pool_info_and_note(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
+                                        hsa_amd_agent_memory_pool_info_t attribute, void* value) {
+  note("pool info");
+  return next_pool_info(agent, pool, attribute, value);
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const char* const* names) {
+#ifdef RIGEL_TEST_ROCM5
+  // As tools did that looked: the layouts that they were built for, or nothing.
+  const bool fits = version == 1 && table->version.major_id == 1 && table->amd_ext_->version.major_id == 1 &&
+                    table->amd_ext_->version.minor_id == sizeof(AmdExtTable) &&
+                    table->core_->version.minor_id == sizeof(CoreApiTable) &&
+                    table->image_ext_->version.minor_id == sizeof(ImageExtTable) &&
+                    table->version.minor_id == sizeof(HsaApiTable);
+#else
+  const bool fits = version == HSA_API_TABLE_MAJOR_VERSION && table->amd_ext_->version.major_id == 2 &&
+                    table->amd_ext_->version.minor_id >= sizeof(AmdExtTable);
+#endif
+  if (!fits) return false;
+  for (uint64_t i = 0; i < failed; ++i) note(std::string("failed ") + names[i]);
+  next_load = table->core_->hsa_signal_load_relaxed_fn;
+  next_pool_info = table->amd_ext_->hsa_amd_agent_memory_pool_get_info_fn;
+  table->core_->hsa_signal_load_relaxed_fn = load_and_note;
+  table->amd_ext_->hsa_amd_agent_memory_pool_get_info_fn = pool_info_and_note;
+  if (is("throws")) throw std::runtime_error("no");
+  if (is("refuses")) return false;
+  note("OnLoad");
+  // Tools look at agents as soon as they are loaded.
+  uint32_t agents = 0;
+  table->core_->hsa_iterate_agents_fn(
+      [](hsa_agent_t, void* count) {
+        ++*static_cast<uint32_t*>(count);
+        return HSA_STATUS_SUCCESS;
+      },
+      &agents);
+  return agents != 0;
+}
+
+EXPORT void OnUnload() {
+  note("OnUnload");
+}

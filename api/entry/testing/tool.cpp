@@ -1,0 +1,139 @@
+// A tool that notes what it sees, and misbehaves as its options say.
+#include <hsa/hsa_api_trace.h>
+#include <hsa_plugin/hsa_tool.h>
+#include <hsa_plugin/hsa_tool_calls.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "api/entry/testing/recorder.hpp"
+
+namespace {
+
+using rigel::testing::Recorder;
+
+struct Tool {
+  const hsatool_host_t* host;
+  Recorder& recorder;
+  std::string name;
+  std::string options;
+  uint64_t entered = 0;
+
+  bool is(const char* option) const {
+    return options.find("\"" + std::string(option) + "\":true") != std::string::npos;
+  }
+  const HsaApiTable& tables() const { return *static_cast<const HsaApiTable*>(host->tables); }
+};
+
+Tool& of(void* tool) {
+  return *static_cast<Tool*>(tool);
+}
+
+std::string text(hsatool_str_t str) {
+  return {str.data, str.size};
+}
+
+hsatool_status_t load(const hsatool_host_t* host, void** out) {
+  auto tool = std::unique_ptr<Tool>(new Tool{host, Recorder::of({host->config.data, host->config.size}),
+                                             text(host->name), text(host->config)});
+  tool->recorder.tables = host->tables;
+  tool->recorder.note(tool->name + " load");
+  if (tool->is("throw_in_load")) throw std::runtime_error("out of ideas");
+  if (tool->is("fail")) {
+    constexpr std::string_view kWhy = "no licence";
+    host->services->report(host->self, {kWhy.data(), kWhy.size()});
+    return HSA_STATUS_ERROR;
+  }
+  if (tool->is("init_in_load")) {
+    if (::hsa_init() != HSA_STATUS_SUCCESS) return HSA_STATUS_ERROR;
+    if (::hsa_shut_down() != HSA_STATUS_SUCCESS) return HSA_STATUS_ERROR;
+    if (::hsa_shut_down() != HSA_STATUS_ERROR_NOT_INITIALIZED)
+      return HSA_STATUS_ERROR;  // that is the program's
+  }
+  *out = tool.release();
+  return HSA_STATUS_SUCCESS;
+}
+
+void unload(void* tool) {
+  of(tool).recorder.note(of(tool).name + " unload");
+  if (of(tool).is("init_in_unload"))
+    of(tool).recorder.note("hsa_init " + std::to_string(::hsa_init() != HSA_STATUS_SUCCESS));
+  delete &of(tool);
+}
+
+int32_t wants(void* tool, const hsatool_function_t* function) {
+  return !of(tool).is("only_signals") || text(function->name).rfind("hsa_signal", 0) == 0;
+}
+
+int32_t enter(void* self, hsatool_call_t* call) {
+  Tool& tool = of(self);
+  if (tool.is("throw_in_enter")) throw std::runtime_error("in enter");
+  tool.recorder.note(tool.name + " > " + text(call->function->name));
+  call->data = ++tool.entered;
+  if (tool.is("double") && call->function->id == HSATOOL_ID_hsa_signal_store_relaxed)
+    static_cast<hsatool_hsa_signal_store_relaxed_args_t*>(call->arguments)->value *= 2;
+  if (tool.is("answer") && call->function->id == HSATOOL_ID_hsa_signal_load_relaxed) {
+    *static_cast<hsa_signal_value_t*>(call->result) = 4711;
+    return HSATOOL_ANSWERED;
+  }
+  if (tool.is("call_within")) {
+    hsa_signal_t signal{};
+    ::hsa_signal_create(1, 0, nullptr, &signal);
+    tool.tables().core_->hsa_signal_destroy_fn(signal);
+  }
+  return HSATOOL_GO_ON;
+}
+
+void exit(void* self, hsatool_call_t* call) {
+  Tool& tool = of(self);
+  if (call->data == 0) tool.recorder.note("no data");
+  tool.recorder.note(tool.name + " < " + text(call->function->name));
+  if (tool.is("negate") && call->function->id == HSATOOL_ID_hsa_signal_load_relaxed)
+    *static_cast<hsa_signal_value_t*>(call->result) *= -1;
+}
+
+int32_t wants_queue(void* tool, const hsatool_queue_t*) {
+  return of(tool).is("packets");
+}
+
+void submit(void* self, const hsatool_queue_t* queue, const void* packets, uint64_t count, uint64_t index,
+            const hsatool_writer_t* writer) {
+  Tool& tool = of(self);
+  if (tool.is("throw_in_submit")) throw std::runtime_error("in submit");
+  if (queue->agent.handle == 0 || queue->queue->id != queue->id) tool.recorder.note("no queue");
+  for (uint64_t i = 0; i < count; ++i) tool.recorder.note(tool.name + " packet " + std::to_string(index + i));
+  writer->write(writer->self, packets, count);
+}
+
+uint32_t activities(void* tool) {
+  return of(tool).is("activities")
+             ? uint32_t{HSATOOL_ACTIVITY_BARRIER | HSATOOL_ACTIVITY_DISPATCH | HSATOOL_ACTIVITY_COPY}
+             : 0u;
+}
+
+void done(void* self, const hsatool_activity_t* activity) {
+  Tool& tool = of(self);
+  if (activity->end < activity->begin || activity->end > tool.host->services->now())
+    tool.recorder.note("impossible times");
+  if (activity->kind == HSATOOL_ACTIVITY_COPY) {
+    tool.recorder.note(tool.name + " copy of " + std::to_string(activity->bytes) +
+                       (activity->end != 0 ? "" : " without times"));
+  } else {
+    tool.recorder.note(tool.name + " done " + std::to_string(activity->index));
+  }
+}
+
+const hsatool_packet_ops_t kPackets{sizeof kPackets, wants_queue, submit};
+const hsatool_activity_ops_t kActivities{sizeof kActivities, activities, done};
+const hsatool_call_ops_t kCalls{sizeof kCalls, wants, enter, exit};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const hsatool_plugin_t* hsa_tool_query_v1(uint32_t,
+                                                                                            uint32_t) {
+  static const hsatool_plugin_t plugin{
+      sizeof plugin, HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR, {"test", 4}, {"1", 1}, HSABE_SANITIZER, 0, load,
+      unload,        &kCalls,           &kPackets,         &kActivities};
+  return &plugin;
+}

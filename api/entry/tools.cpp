@@ -1,0 +1,176 @@
+#include "api/entry/tools.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "api/entry/hsa_tools.hpp"
+#include "api/entry/interception.hpp"
+#include "core/tool/packet_tools.hpp"
+
+namespace rigel::api {
+namespace {
+
+// The tools of this life of the runtime and of earlier ones. Never destroyed: threads may come back to them.
+class ToolSet {
+ public:
+  Status load(ApiTables& tables, Runtime& runtime);
+  void unload() noexcept;
+  void abandon() noexcept;
+
+ private:
+  bool load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime);
+  bool load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime);
+  void note_hsa_tools() { is_hsa_tool_.resize(used_ + hsa_tools_.count(), true); }
+  void close_layer(ApiTables& tables, Runtime& runtime);
+
+  std::vector<std::unique_ptr<Tool>> tools_;  // the first `used_` are of this life, in the order of loading
+  size_t used_ = 0;
+  HsaTools hsa_tools_;
+  std::vector<bool> is_hsa_tool_;  // of all that are loaded, in that order
+  std::vector<Tool*> layer_;       // of the layer that is being loaded, in that order
+  uint32_t layers_ = 0;
+};
+
+ToolSet& tool_set() {
+  alignas(ToolSet) static std::byte place[sizeof(ToolSet)];  // never destroyed, and there without memory
+  static auto* const set = new (place) ToolSet;
+  return *set;
+}
+
+void say(Runtime& runtime, Outcome outcome, const std::string& name, std::string_view text) {
+  runtime.report().add(Stage::kTool, outcome, name, text);
+}
+
+bool ToolSet::load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime) {
+  const auto path = runtime.loader_environment().find_library(plugin.library, runtime.config().folder(),
+                                                              {runtime.loader_environment().plugin_folder});
+  if (!path) {
+    say(runtime, Outcome::kFailed, plugin.name, path.error());
+    return false;
+  }
+  std::string wrong;
+  const auto table = plugin.config.string("table", "either", &wrong);
+  const auto layout = table == "rocm5"     ? TableLayout::kRocm5
+                      : table == "current" ? TableLayout::kCurrent
+                                           : TableLayout::kEither;
+  if (wrong.empty() && layout == TableLayout::kEither && table != "either")
+    wrong = fmt::format("option table is {}: it can be rocm5, current or either", in_quotes(table));
+  if (!wrong.empty()) say(runtime, Outcome::kWarning, plugin.name, wrong);
+  if (!plugin.intercept.empty()) {
+    say(runtime, Outcome::kWarning, plugin.name,
+        "intercept has no effect: tools of abi hsa_tools store to the tables themselves");
+  }
+  const auto done = hsa_tools_.load(plugin.name, *path, layout, tables);
+  say(runtime, done ? Outcome::kOk : Outcome::kFailed, plugin.name, done ? *done : done.error());
+  note_hsa_tools();
+  return done.has_value();
+}
+
+bool ToolSet::load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime) {
+  const auto refuse = [&](std::string_view why) {
+    say(runtime, Outcome::kFailed, plugin.name, why);
+    return false;
+  };
+  if (plugin.abi == PluginAbi::kHsaTools) {
+    close_layer(tables, runtime);  // of those that are behind it
+    return load_hsa_tool(plugin, tables, runtime);
+  }
+  if (layer_.size() == kMaxTools) return refuse(fmt::format("more than {} tools in a row", kMaxTools));
+  if (layers_ == kMaxToolLayers) {
+    return refuse(
+        fmt::format("more than {} groups of tools of abi rigel with others between", kMaxToolLayers));
+  }
+  auto loaded = load_tool(plugin, runtime.config(), runtime.loader_environment());
+  if (!loaded) return refuse(loaded.error());
+  if (used_ == tools_.size()) tools_.push_back(std::make_unique<Tool>());
+  Tool& tool = *tools_[used_];
+  const auto functions = tool_functions();
+  const auto begun =
+      tool.load(std::move(*loaded), plugin, {&own_tables(), functions.data(), functions.size()});
+  if (!begun) return refuse(begun.error());
+  ++used_;
+  is_hsa_tool_.push_back(false);
+  layer_.push_back(&tool);
+  return true;
+}
+
+// Wraps what the layer's tools want, and says so. They were loaded innermost first.
+void ToolSet::close_layer(ApiTables& tables, Runtime& runtime) {
+  if (layer_.empty()) return;
+  const std::vector<Tool*> outermost_first(layer_.rbegin(), layer_.rend());
+  put_layer(tables, layers_++, outermost_first);
+  for (const Tool* const tool : layer_) {
+    uint32_t seen = 0;
+    for (const hsatool_function_t* const function : tool_functions())
+      seen += is_seen(layers_ - 1, function->index, *tool);
+    const LoadedTool& loaded = tool->loaded();
+    say(runtime, Outcome::kOk, tool->name(),
+        fmt::format("{} {}, {}: {} functions{}{}", loaded.name, loaded.version, loaded.path, seen,
+                    tool->has_packets() ? ", packets" : "", tool->activities() != 0 ? ", activities" : ""));
+  }
+  layer_.clear();
+}
+
+Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
+  used_ = 0;
+  layers_ = 0;
+  layer_.clear();
+  is_hsa_tool_.clear();
+  hsa_tools_.load_from_environment(tables, runtime);
+  note_hsa_tools();
+  const auto& plugins = runtime.config().plugins;
+  for (size_t i = plugins.size(); i-- > 0;) {
+    const PluginConfig& plugin = plugins[i];
+    if (!plugin.enabled) {
+      say(runtime, Outcome::kSkipped, plugin.name, "the configuration says enabled: false");
+      continue;
+    }
+    if (load_one(plugin, tables, runtime) || !plugin.fail_on_error) continue;
+    unload();
+    return HSA_STATUS_ERROR;
+  }
+  close_layer(tables, runtime);
+  std::vector<Tool*> outermost_first;
+  for (size_t i = used_; i-- > 0;) outermost_first.push_back(tools_[i].get());
+  packet_tools().use(outermost_first, &runtime.driver_dispatcher());
+  if (packet_tools().wants_copies()) runtime.copies().profiling_async_copy_enable(true);
+  return HSA_STATUS_SUCCESS;
+}
+
+void ToolSet::unload() noexcept {
+  packet_tools().use({}, nullptr);
+  for (; !is_hsa_tool_.empty(); is_hsa_tool_.pop_back()) {
+    if (is_hsa_tool_.back()) {
+      hsa_tools_.unload_last();
+    } else {
+      tools_[--used_]->unload();
+    }
+  }
+}
+
+void ToolSet::abandon() noexcept {
+  packet_tools().abandon();
+  while (used_ > 0) tools_[--used_]->abandon();
+  hsa_tools_.abandon();
+  is_hsa_tool_.clear();
+}
+
+}  // namespace
+
+Status load_tools(ApiTables& tables, Runtime& runtime) {
+  return tool_set().load(tables, runtime);
+}
+
+void unload_tools() noexcept {
+  tool_set().unload();
+}
+
+void abandon_tools() noexcept {
+  tool_set().abandon();
+}
+
+}  // namespace rigel::api

@@ -1,0 +1,191 @@
+// Tools of the runtime's own ABI: their order, what they may do, and what becomes of those that misbehave.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "api/entry/testing/tool_chain.hpp"
+
+namespace {
+
+using rigel::testing::ToolChain;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Makes calls that are not noted, and then one that is.
+int64_t load_a_signal(ToolChain& chain, int64_t value) {
+  hsa_signal_t signal{};
+  EXPECT_EQ(hsa_signal_create(value, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  chain.recorder.take();
+  const int64_t seen = hsa_signal_load_relaxed(signal);
+  const auto lines = chain.recorder.take();
+  hsa_signal_destroy(signal);
+  chain.recorder.take();
+  for (const auto& line : lines) chain.recorder.note(line);
+  return seen;
+}
+
+TEST(Tools, AreLoadedInnermostFirstAndUnloadedTheOtherWayRound) {
+  ToolChain chain{{.name = "a"}, {.name = "b"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("b load", "a load"));
+  chain.close();
+  EXPECT_THAT(chain.recorder.take(),
+              ElementsAre("a > hsa_shut_down", "b > hsa_shut_down", "a unload", "b unload"));
+}
+
+TEST(Tools, SeeACallInTheOrderOfTheConfiguration) {
+  ToolChain chain{{.name = "a"}, {.name = "b"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(chain, 7), 7);
+  EXPECT_THAT(chain.recorder.take(),
+              ElementsAre("a > hsa_signal_load_relaxed", "b > hsa_signal_load_relaxed",
+                          "b < hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed"));
+}
+
+TEST(Tools, SeeACallByItsSecondName) {
+  ToolChain chain{{.name = "a"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  hsa_signal_t signal{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  chain.recorder.take();
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  EXPECT_EQ(hsa_signal_load_acquire(signal), 1);
+#pragma GCC diagnostic pop
+  EXPECT_THAT(chain.recorder.take(), Contains("a > hsa_signal_load_scacquire"));
+  hsa_signal_destroy(signal);
+}
+
+TEST(Tools, InterceptWhatTheConfigurationAndTheyThemselvesName) {
+  ToolChain chain{{.name = "a", .more = R"("intercept": ["*_load_*", "hsa_init"])"},
+                  {.name = "b", .options = R"("only_signals": true)"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(chain, 7), 7);
+  EXPECT_THAT(chain.recorder.take(),
+              ElementsAre("a > hsa_signal_load_relaxed", "b > hsa_signal_load_relaxed",
+                          "b < hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed"));
+  uint64_t time = 0;
+  hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time);
+  EXPECT_THAT(chain.recorder.take(), IsEmpty());
+}
+
+TEST(Tools, MayChangeArgumentsAndResults) {
+  ToolChain chain{{.name = "a", .options = R"("negate": true)"},
+                  {.name = "b", .options = R"("double": true)"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  hsa_signal_t signal{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  hsa_signal_store_relaxed(signal, 21);
+  EXPECT_EQ(hsa_signal_load_relaxed(signal), -42);
+  hsa_signal_destroy(signal);
+}
+
+TEST(Tools, MayAnswerACallThemselves) {
+  ToolChain chain{{.name = "a"}, {.name = "b", .options = R"("answer": true)"}, {.name = "c"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(chain, 7), 4711);
+  EXPECT_THAT(chain.recorder.take(),
+              ElementsAre("a > hsa_signal_load_relaxed", "b > hsa_signal_load_relaxed",
+                          "b < hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed"));
+}
+
+TEST(Tools, AreNotCalledForWhatTheyCall) {
+  ToolChain chain{{.name = "a", .options = R"("call_within": true)"}, {.name = "b"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(chain, 7), 7);
+  EXPECT_THAT(chain.recorder.take(),
+              ElementsAre("a > hsa_signal_load_relaxed", "b > hsa_signal_load_relaxed",
+                          "b < hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed"));
+}
+
+TEST(Tools, SeeCallsOfTheApplicationsCallbacks) {
+  ToolChain chain{{.name = "a"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  chain.recorder.take();
+  hsa_iterate_agents(
+      [](hsa_agent_t agent, void*) {
+        uint32_t node = 0;
+        hsa_agent_get_info(agent, HSA_AGENT_INFO_NODE, &node);
+        return HSA_STATUS_INFO_BREAK;
+      },
+      nullptr);
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("a > hsa_iterate_agents", "a > hsa_agent_get_info",
+                                                 "a < hsa_agent_get_info", "a < hsa_iterate_agents"));
+}
+
+TEST(Tools, ThatFailOrThrowAreLeftOutAndTheOthersStay) {
+  ToolChain chain{{.name = "fails", .options = R"("fail": true)"},
+                  {.name = "throws", .options = R"("throw_in_load": true)"},
+                  {.name = "missing", .library = "libhsa_tool_nowhere.so"},
+                  {.name = "off", .more = R"("enabled": false)"},
+                  {.name = "good"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(chain, 7), 7);
+  EXPECT_THAT(chain.recorder.take(),
+              ElementsAre("good > hsa_signal_load_relaxed", "good < hsa_signal_load_relaxed"));
+  chain.close();
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("good > hsa_shut_down", "good unload"));
+}
+
+TEST(Tools, ThatMustNotFailKeepTheRuntimeClosed) {
+  ToolChain chain{{.name = "fails", .options = R"("fail": true)", .more = R"("on_error": "fail")"},
+                  {.name = "good"}};
+  EXPECT_NE(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("good load", "fails load", "good unload"));
+  uint64_t time = 0;
+  EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time), HSA_STATUS_ERROR_NOT_INITIALIZED);
+}
+
+TEST(Tools, ThatThrowInACallbackAreNotCalledAgain) {
+  ToolChain chain{{.name = "throws", .options = R"("throw_in_enter": true)"}, {.name = "good"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(chain, 7), 7);
+  EXPECT_THAT(chain.recorder.take(),
+              ElementsAre("good > hsa_signal_load_relaxed", "good < hsa_signal_load_relaxed"));
+  chain.close();
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("good > hsa_shut_down", "throws unload", "good unload"));
+}
+
+TEST(Tools, MayInitialiseTheRuntimeInLoadAndNotInUnload) {
+  ToolChain chain{{.name = "a", .options = R"("init_in_load": true, "init_in_unload": true)"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  chain.close();
+  EXPECT_THAT(chain.recorder.take(), Contains("hsa_init 1"));
+  uint64_t time = 0;
+  EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time), HSA_STATUS_ERROR_NOT_INITIALIZED);
+}
+
+TEST(Tools, ComeBackWithTheRuntime) {
+  ToolChain chain{{.name = "a"}};
+  for (int life = 0; life < 3; ++life) {
+    ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(load_a_signal(chain, life), life);
+    chain.close();
+    EXPECT_THAT(chain.recorder.take(),
+                ElementsAre("a > hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed", "a > hsa_shut_down",
+                            "a unload"));
+  }
+}
+
+TEST(Tools, AreNotCalledInAForkedChildBeforeItInitialises) {
+  ToolChain chain{{.name = "a"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  chain.recorder.take();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    uint64_t time = 0;
+    bool good = hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time) == HSA_STATUS_ERROR_NOT_INITIALIZED &&
+                chain.recorder.take().empty();
+    good = good && hsa_init() == HSA_STATUS_SUCCESS &&
+           chain.recorder.take() == std::vector<std::string>{"a load"};
+    good = good && hsa_shut_down() == HSA_STATUS_SUCCESS;
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace

@@ -1,0 +1,106 @@
+// The path of one intercepted call: from the wrapper in the table through the tools to the next function.
+//
+// A ToolLayer is a group of tools that stand next to each other in the chain, with at most one wrapper for
+// each function (api/entry/interception.hpp). A wrapper makes a CallFrame on its stack; `enter` and `exit`
+// call the tools. Nothing is allocated and no lock is taken. What other threads may still use when the
+// runtime is closed is never freed: the tools, and the layers' lists, whose members are written while nobody
+// else enters, and read with relaxed atomics by late ones.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "core/tool/tool.hpp"
+
+namespace rigel {
+
+/// What a thread is doing, as far as tools are concerned.
+struct ToolThread {
+  uint64_t next_id = 0;       ///< of this thread's block of ids; 0: none
+  uint64_t current_call = 0;  ///< the innermost call that tools see
+  bool in_tool = false;       ///< a callback is running: calls go past the tools
+};
+[[gnu::tls_model("initial-exec"),
+  gnu::visibility("hidden")]] extern constinit thread_local ToolThread tool_thread;
+
+constexpr uint32_t kMaxTools = 16;
+
+/// The tools that see one function, in one layer.
+struct CallChain {
+  std::atomic<void (*)()> next{nullptr};  ///< what the layer was put in front of; of the function's type
+  std::atomic<uint32_t> count{0};
+  std::array<std::atomic<Tool*>, kMaxTools> tools{};
+};
+
+class CallFrame {
+ public:
+  CallFrame(const CallChain& chain, const hsatool_function_t& function, void* arguments,
+            void* result) noexcept
+      : chain_(chain), call_{sizeof call_, &function, next_id(), tool_thread.current_call,
+                             arguments,    result,    0} {
+    tool_thread.current_call = call_.id;
+  }
+  ~CallFrame() { tool_thread.current_call = call_.parent; }
+  CallFrame(const CallFrame&) = delete;
+  CallFrame& operator=(const CallFrame&) = delete;
+
+  /// Calls the tools on the way in. False: one of them has answered, and the function is not to be called.
+  bool enter() noexcept {
+    const uint32_t count = chain_.count.load(std::memory_order_relaxed);
+    tool_thread.in_tool = true;
+    bool answered = false;
+    while (entered_ < count && !answered) {
+      Tool& tool = *chain_.tools[entered_].load(std::memory_order_relaxed);
+      Visit& visit = visits_[entered_++];
+      visit = {tool.life(), 0};
+      const auto callback = tool.loaded().calls.enter;
+      if (!Tool::is_alive(visit.life) || callback == nullptr) continue;
+      call_.data = 0;
+      tool.guarded("enter", [&] { answered = callback(tool.self(), &call_) == HSATOOL_ANSWERED; });
+      visit.data = call_.data;
+    }
+    tool_thread.in_tool = false;
+    return !answered;
+  }
+
+  /// Calls those that have been entered, on the way out.
+  void exit() noexcept {
+    tool_thread.in_tool = true;
+    while (entered_ > 0) {
+      const Visit& visit = visits_[--entered_];
+      Tool& tool = *chain_.tools[entered_].load(std::memory_order_relaxed);
+      // A tool that has ended in the meantime has forgotten the call.
+      if (!Tool::is_alive(visit.life) || tool.life() != visit.life) continue;
+      const auto callback = tool.loaded().calls.exit;
+      if (callback == nullptr) continue;
+      call_.data = visit.data;
+      tool.guarded("exit", [&] { callback(tool.self(), &call_); });
+    }
+    tool_thread.in_tool = false;
+  }
+
+ private:
+  struct Visit {
+    uint32_t life;
+    uint64_t data;
+  };
+
+  // Ids are taken from the process in blocks, so that threads do not meet at every call.
+  static constexpr uint64_t kBlock = uint64_t{1} << 24;
+  static uint64_t next_id() noexcept {
+    const uint64_t id = tool_thread.next_id;
+    if (id % kBlock == 0) [[unlikely]]
+      return new_block();
+    tool_thread.next_id = id + 1;
+    return id;
+  }
+  static uint64_t new_block() noexcept;
+
+  const CallChain& chain_;
+  hsatool_call_t call_;
+  uint32_t entered_ = 0;
+  Visit visits_[kMaxTools];
+};
+
+}  // namespace rigel

@@ -1,0 +1,327 @@
+#include "core/tool/packet_tools.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "core/base/log.hpp"
+#include "core/signal/signal_pool.hpp"
+#include "core/tool/call_frame.hpp"
+
+namespace rigel {
+namespace {
+
+// A tool with the life in which it is to be called.
+struct Listener {
+  Tool* tool;
+  uint32_t life;
+  bool is_there() const noexcept { return Tool::is_alive(life) && tool->life() == life; }
+};
+
+class InTool {
+ public:
+  InTool() noexcept : before_(std::exchange(tool_thread.in_tool, true)) {}
+  ~InTool() { tool_thread.in_tool = before_; }
+  InTool(const InTool&) = delete;
+  InTool& operator=(const InTool&) = delete;
+
+ private:
+  const bool before_;
+};
+
+// --- Packets -----------------------------------------------------------------------------------------------
+
+struct ToolOnQueue {
+  Listener listener;
+  hsatool_queue_t queue;
+};
+
+void submit(const void* packets, uint64_t count, uint64_t index, void* data,
+            hsa_amd_queue_intercept_packet_writer write) {
+  const auto& self = *static_cast<const ToolOnQueue*>(data);
+  if (!self.listener.is_there()) return write(packets, count);
+  struct Way {
+    hsa_amd_queue_intercept_packet_writer on;
+    bool taken;
+  } way{write, false};
+  const hsatool_writer_t writer{sizeof writer, &way, [](void* self_, const void* what, uint64_t how_many) {
+                                  static_cast<Way*>(self_)->taken = true;
+                                  static_cast<Way*>(self_)->on(what, how_many);
+                                }};
+  const InTool in_tool;
+  Tool& tool = *self.listener.tool;
+  const bool good = tool.guarded("submit", [&] {
+    tool.loaded().packets.submit(tool.self(), &self.queue, packets, count, index, &writer);
+  });
+  if (!good && !way.taken) write(packets, count);  // as if the tool were not there, which it is not any more
+}
+
+// --- Activities --------------------------------------------------------------------------------------------
+
+// Something that a device does: what tools are told at its end, and what the application's signal gets.
+struct Work {
+  hsatool_activity_t activity;
+  alignas(8) unsigned char packet[64];
+  hsa_signal_t completion;  // the application's; 0: none
+  Signal* signal;           // what the device completes instead
+  const Agent* agent;
+  void (*times)(hsa_signal_t signal, uint64_t& begin, uint64_t& end);
+  std::shared_ptr<const std::vector<Listener>> listeners;
+  Work *previous, *next;  // in `pending`
+};
+
+// What has not ended. A dispatcher that stops calls no handlers any more: what is left then goes in the next life of
+// the runtime.
+class PendingWork {
+ public:
+  void add(Work& work) noexcept {
+    const std::lock_guard lock(mutex_);
+    work.previous = nullptr;
+    work.next = first_;
+    if (first_ != nullptr) first_->previous = &work;
+    first_ = &work;
+  }
+  void remove(Work& work) noexcept {
+    const std::lock_guard lock(mutex_);
+    (work.previous == nullptr ? first_ : work.previous->next) = work.next;
+    if (work.next != nullptr) work.next->previous = work.previous;
+  }
+  void drop_all() noexcept {
+    const std::lock_guard lock(mutex_);
+    while (const std::unique_ptr<Work> work{first_}) {
+      first_ = work->next;
+      signal_pool::destroy(*work->signal);
+    }
+  }
+  /// In the child of a fork, where nobody knows what the other threads were doing.
+  void abandon() noexcept {
+    new (&mutex_) std::mutex;
+    first_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  Work* first_ = nullptr;  // under mutex_
+};
+constinit PendingWork pending;
+
+// On the dispatcher's thread.
+bool finished(hsa_signal_value_t value, void* argument) {
+  const std::unique_ptr<Work> work(static_cast<Work*>(argument));
+  pending.remove(*work);
+  Signal& own = *work->signal;
+  hsatool_activity_t& activity = work->activity;
+  if (work->agent != nullptr) {
+    activity.begin = work->agent->to_system_time(own.abi.start_ts);
+    activity.end = work->agent->to_system_time(own.abi.end_ts);
+    activity.packet = work->packet;
+  } else {
+    work->times(own.handle(), activity.begin, activity.end);
+  }
+  {
+    const InTool in_tool;
+    for (const Listener& listener : *work->listeners) {
+      if ((listener.tool->activities() & activity.kind) == 0 || !listener.is_there()) continue;
+      listener.tool->guarded(
+          "done", [&] { listener.tool->loaded().activities.done(listener.tool->self(), &activity); });
+    }
+  }
+  if (Signal* const theirs = Signal::from_handle(work->completion)) {
+    theirs->abi.start_ts = own.abi.start_ts;
+    theirs->abi.end_ts = own.abi.end_ts;
+    if (work->agent == nullptr) {
+      theirs->copy_start_ts = own.copy_start_ts;
+      theirs->copy_end_ts = own.copy_end_ts;
+      theirs->abi.reserved2 = own.abi.reserved2;
+      // An error of a copy is a negative value; its end, one less.
+      if (value < 0) {
+        theirs->store<std::memory_order_release>(value);
+      } else {
+        theirs->subtract<std::memory_order_release>(1);
+      }
+    } else {
+      theirs->subtract<std::memory_order_release>(1);
+    }
+  }
+  signal_pool::destroy(own);
+  return false;
+}
+
+// Has the end of the work told. Null: it cannot be, and goes as it would without tools.
+Signal* watch(std::unique_ptr<Work> work, AsyncDispatcher& dispatcher) noexcept {
+  Signal* const own = signal_pool::create(1);
+  if (own == nullptr) return nullptr;
+  work->signal = own;
+  pending.add(*work);
+  if (dispatcher.watch(*own, HSA_SIGNAL_CONDITION_LT, 1, finished, work.get()) != HSA_STATUS_SUCCESS) {
+    pending.remove(*work);
+    signal_pool::destroy(*own);
+    return nullptr;
+  }
+  work.release();  // NOLINT(bugprone-unused-return-value): the handler owns it now
+  return own;
+}
+
+// The last on the way of packets: gives them signals of the runtime's own.
+struct Observer {
+  std::shared_ptr<const std::vector<Listener>> listeners;
+  uint32_t kinds;
+  const Agent* agent;
+  uint64_t queue_id;
+  AsyncDispatcher* dispatcher;
+};
+
+uint32_t kind_of(const unsigned char* packet) {
+  uint16_t header = 0;
+  std::memcpy(&header, packet, sizeof header);
+  switch (header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+      return HSATOOL_ACTIVITY_DISPATCH;
+    case HSA_PACKET_TYPE_BARRIER_AND:
+    case HSA_PACKET_TYPE_BARRIER_OR:
+      return HSATOOL_ACTIVITY_BARRIER;
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+      return packet[2] == HSA_AMD_PACKET_TYPE_BARRIER_VALUE ? uint32_t{HSATOOL_ACTIVITY_BARRIER} : 0;
+    default:
+      return 0;
+  }
+}
+
+void observe(const void* packets, uint64_t count, uint64_t index, void* data,
+             hsa_amd_queue_intercept_packet_writer write) {
+  // Of all packets with a completion signal, the last eight bytes.
+  constexpr size_t kCompletion = offsetof(hsa_kernel_dispatch_packet_t, completion_signal);
+  static_assert(kCompletion == offsetof(hsa_barrier_and_packet_t, completion_signal));
+  const auto& self = *static_cast<const Observer*>(data);
+  for (uint64_t i = 0; i < count; ++i) {
+    unsigned char packet[64];
+    std::memcpy(packet, static_cast<const unsigned char*>(packets) + i * sizeof packet, sizeof packet);
+    const uint32_t kind = kind_of(packet) & self.kinds;
+    auto work = kind == 0 ? nullptr : std::unique_ptr<Work>(new (std::nothrow) Work{});
+    if (work != nullptr) {
+      std::memcpy(work->packet, packet, sizeof packet);
+      std::memcpy(&work->completion, packet + kCompletion, sizeof work->completion);
+      work->agent = self.agent;
+      work->listeners = self.listeners;
+      work->activity.struct_size = sizeof work->activity;
+      work->activity.kind = kind;
+      work->activity.call = tool_thread.current_call;
+      work->activity.agent = self.agent->handle();
+      work->activity.queue_id = self.queue_id;
+      work->activity.index = index + i;
+      if (const Signal* const own = watch(std::move(work), *self.dispatcher)) {
+        const hsa_signal_t handle = own->handle();
+        std::memcpy(packet + kCompletion, &handle, sizeof handle);
+      }
+    }
+    write(packet, 1);
+  }
+}
+
+std::shared_ptr<const std::vector<Listener>> listeners_of(std::span<Tool* const> tools, uint32_t kinds) {
+  auto out = std::make_shared<std::vector<Listener>>();
+  for (Tool* const tool : tools) {
+    if ((tool->activities() & kinds) != 0) out->push_back({tool, tool->life()});
+  }
+  return out;
+}
+
+constexpr uint32_t kPackets = HSATOOL_ACTIVITY_DISPATCH | HSATOOL_ACTIVITY_BARRIER;
+
+}  // namespace
+
+void PacketTools::use(std::span<Tool* const> tools, AsyncDispatcher* dispatcher) {
+  if (dispatcher != nullptr) pending.drop_all();
+  const std::lock_guard lock(mutex_);
+  tools_.assign(tools.begin(), tools.end());
+  uint32_t kinds = 0;
+  bool packets = false;
+  for (const Tool* const tool : tools_) {
+    kinds |= tool->activities();
+    packets |= tool->has_packets();
+  }
+  dispatcher_.store(dispatcher, std::memory_order_release);
+  activities_.store(kinds, std::memory_order_release);
+  wants_queues_.store(packets || (kinds & kPackets) != 0, std::memory_order_release);
+}
+
+void PacketTools::abandon() noexcept {
+  new (&mutex_) std::mutex;  // which a thread may hold that is not in this process
+  pending.abandon();
+  tools_.clear();
+  dispatcher_.store(nullptr, std::memory_order_release);
+  activities_.store(0, std::memory_order_release);
+  wants_queues_.store(false, std::memory_order_release);
+}
+
+Result<bool> PacketTools::add_to(InterceptQueue& queue, const Agent& agent) {
+  const std::lock_guard lock(mutex_);
+  bool wanted = false;
+  const uint32_t kinds = activities_.load(std::memory_order_relaxed) & kPackets;
+  if (kinds != 0) {
+    auto observer = std::make_shared<Observer>(
+        Observer{listeners_of(tools_, kinds), kinds, &agent, queue.handle()->id, dispatcher_.load()});
+    queue.profile_always();
+    queue.add_handler({observe, observer.get(), true, observer});
+    wanted = true;
+  }
+  const hsatool_queue_t facts{sizeof facts, queue.handle(), agent.handle(), queue.handle()->id};
+  for (size_t i = tools_.size(); i-- > 0;) {
+    Tool& tool = *tools_[i];
+    const uint32_t life = tool.life();
+    if (!tool.has_packets() || !Tool::is_alive(life)) continue;
+    bool wants = true;
+    if (const auto ask = tool.loaded().packets.wants) {
+      const InTool in_tool;
+      tool.guarded("packets.wants", [&] { wants = ask(tool.self(), &facts) != 0; });
+    }
+    if (!wants) continue;
+    auto on_queue = std::make_shared<ToolOnQueue>(ToolOnQueue{{&tool, life}, facts});
+    queue.add_handler({submit, on_queue.get(), true, on_queue});
+    wanted = true;
+  }
+  return wanted;
+}
+
+PacketTools::Watched PacketTools::watch_copy(const CopyFacts& facts) noexcept try {
+  const Watched unwatched{facts.completion, nullptr};
+  const Signal* const theirs = Signal::from_handle(facts.completion);
+  if (theirs == nullptr || theirs->kind() != AMD_SIGNAL_KIND_USER) return unwatched;  // which is refused
+  AsyncDispatcher* const dispatcher = dispatcher_.load(std::memory_order_acquire);
+  if (dispatcher == nullptr) return unwatched;
+  auto work = std::make_unique<Work>();
+  {
+    const std::lock_guard lock(mutex_);
+    work->listeners = listeners_of(tools_, HSATOOL_ACTIVITY_COPY);
+  }
+  work->completion = facts.completion;
+  work->times = facts.times;
+  work->activity.struct_size = sizeof work->activity;
+  work->activity.kind = HSATOOL_ACTIVITY_COPY;
+  work->activity.call = tool_thread.current_call;
+  work->activity.source = facts.source;
+  work->activity.destination = facts.destination;
+  work->activity.bytes = facts.bytes;
+  Work* const watched = work.get();
+  const Signal* const own = watch(std::move(work), *dispatcher);
+  return own == nullptr ? unwatched : Watched{own->handle(), watched};
+} catch (const std::bad_alloc&) {
+  return {facts.completion, nullptr};
+}
+
+void PacketTools::forget(const Watched& watched) noexcept {
+  Work& work = *static_cast<Work*>(watched.work);
+  work.completion = {0};
+  work.activity.kind = 0;
+  work.signal->store<std::memory_order_release>(0);  // the handler frees it
+}
+
+PacketTools& packet_tools() noexcept {
+  alignas(
+      PacketTools) static std::byte place[sizeof(PacketTools)];  // never destroyed, and there without memory
+  static auto* const tools = new (place) PacketTools;
+  return *tools;
+}
+
+}  // namespace rigel

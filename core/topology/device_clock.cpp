@@ -1,0 +1,138 @@
+#include "core/topology/device_clock.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "core/base/log.hpp"
+#include "core/base/program_signals.hpp"
+#include "core/signal/futex.hpp"
+
+namespace rigel {
+namespace {
+
+constexpr uint64_t kFirstPauseNs = 1'000'000;  // doubled until it is the usual one
+constexpr uint64_t kUsualPauseNs = 1'000'000'000;
+constexpr uint64_t kLongestPauseNs = TickMap::kPromisedNs / 2;
+
+// The maps of all devices that there have been. Never freed: ticks may be asked for until the process ends.
+struct KeptMap {
+  std::string name;
+  std::unique_ptr<TickMap> map;
+  KeptMap* next;
+};
+constinit std::mutex kept_mutex;
+constinit KeptMap* kept_maps = nullptr;
+
+TickMap* keep(const std::string& name, const ClockReading& first, const std::vector<ClockReading>& now,
+              const std::function<uint64_t()>& ticks_per_second) {
+  const std::lock_guard lock(kept_mutex);
+  KeptMap* kept = kept_maps;
+  while (kept != nullptr && kept->name != name) kept = kept->next;
+  if (kept != nullptr && kept->map->fits(now)) {
+    kept->map->calibrate(now);
+    return kept->map.get();
+  }
+  auto map = std::make_unique<TickMap>(first, now, ticks_per_second());
+  if (kept == nullptr) kept = kept_maps = new KeptMap{name, nullptr, kept_maps};
+  kept->map = std::move(map);  // of one that is gone, or was reset
+  return kept->map.get();
+}
+
+}  // namespace
+
+DeviceClock::DeviceClock(Source source, ClockKeeper* keeper) : source_(std::move(source)), keeper_(keeper) {
+  const auto looks = look();
+  readable_ = !looks.empty();
+  if (!readable_) return;
+  first_ = *std::ranges::min_element(looks, {},
+                                     [](const ClockReading& one) { return one.latest_ns - one.earliest_ns; });
+}
+
+std::vector<ClockReading> DeviceClock::look() const {
+  std::vector<ClockReading> looks;
+  looks.reserve(kLooks);
+  for (size_t i = 0; i < kLooks; ++i) {
+    ClockReading one;
+    if (source_.read(one) && one.earliest_ns <= one.latest_ns) looks.push_back(one);
+  }
+  return looks;
+}
+
+TickMap* DeviceClock::begin() {
+  const std::lock_guard lock(mutex_);
+  if (TickMap* const map = map_.load(std::memory_order_relaxed)) return map;
+  const auto looks = look();
+  if (!readable_ || looks.empty()) return nullptr;
+  TickMap* const map = keep(source_.name, first_, looks, source_.ticks_per_second);
+  map_.store(map, std::memory_order_release);
+  if (keeper_ != nullptr) keeper_->watch(*this);
+  return map;
+}
+
+void DeviceClock::calibrate() {
+  if (TickMap* const map = map_.load(std::memory_order_acquire)) map->calibrate(look());
+}
+
+bool DeviceClock::was_asked() {
+  TickMap* const map = map_.load(std::memory_order_acquire);
+  const uint64_t promised = map == nullptr ? 0 : map->promised();
+  return std::exchange(promised_, promised) != promised;
+}
+
+void DeviceClock::reset_after_fork() noexcept {
+  std::construct_at(&kept_mutex);  // a thread that the child does not have may hold it
+  kept_maps = nullptr;
+}
+
+void ClockKeeper::watch(DeviceClock& clock) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  clocks_.push_back(&clock);
+  changes_.fetch_add(1, std::memory_order_release);
+  if (thread_.joinable()) return futex_wake_one(&changes_);
+  const ProgramSignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error& problem) {
+    log_message(LogLevel::kWarn, LogTopic::kSignal, "no thread to keep the clocks of devices true: {}",
+                problem.what());
+    return;
+  }
+  pthread_setname_np(thread_.native_handle(), "hsa-clocks");
+}
+
+void ClockKeeper::stop() {
+  stopping_.store(true, std::memory_order_release);
+  changes_.fetch_add(1, std::memory_order_release);
+  futex_wake_one(&changes_);
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable()) thread_.join();
+}
+
+void ClockKeeper::work() {
+  uint64_t pause = kFirstPauseNs;
+  size_t known = 0;
+  while (!stopping_.load(std::memory_order_acquire)) {
+    const uint32_t changes = changes_.load(std::memory_order_acquire);
+    std::vector<DeviceClock*> clocks;
+    {
+      const std::unique_lock lock(mutex_, std::try_to_lock);
+      if (lock.owns_lock()) clocks = clocks_;  // else somebody changes them, and says so
+    }
+    bool asked = false;
+    for (DeviceClock* const clock : clocks) {
+      clock->calibrate();
+      asked |= clock->was_asked();
+    }
+    if (std::exchange(known, clocks.size()) != clocks.size()) pause = kFirstPauseNs;
+    if (!stopping_.load(std::memory_order_acquire)) futex_wait(changes_, changes, pause);
+    const bool usual = pause >= kUsualPauseNs;
+    pause = usual && asked ? kUsualPauseNs : std::min(2 * pause, usual ? kLongestPauseNs : kUsualPauseNs);
+  }
+}
+
+}  // namespace rigel

@@ -1,0 +1,77 @@
+#include "loader/module/loaded_tool.hpp"
+
+#include <fmt/core.h>
+
+#include "loader/module/module_query.hpp"
+
+namespace rigel {
+namespace {
+
+auto no(std::string why) {
+  return tl::unexpected(std::move(why));
+}
+
+// A copy of an optional group; zero if there is none.
+template <class Group>
+Explained<Group> copy_group(const Group* group, uint64_t least, const char* what) {
+  return group == nullptr ? Group{} : copy_sized(group, least, what);
+}
+
+}  // namespace
+
+Explained<LoadedTool> read_tool_table(const hsatool_plugin_t* table, std::string path) {
+  const auto own = copy_sized(table, HSATOOL_END(hsatool_plugin_t, activities), "the table");
+  if (!own) return no(own.error());
+  if (own->abi_major != HSATOOL_ABI_MAJOR) {
+    return no(fmt::format("built for tool ABI {}.{}, this runtime has {}.{}", own->abi_major, own->abi_minor,
+                          HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR));
+  }
+  if (own->sanitizer != HSABE_SANITIZER) {
+    return no("it is built with another sanitizer than the runtime");
+  }
+  if (own->load == nullptr) return no("the function 'load' is missing");
+
+  LoadedTool tool;
+  tool.path = std::move(path);
+  tool.abi_minor = own->abi_minor;
+  auto name = copy_text(own->name, "name");
+  if (!name) return no(name.error());
+  tool.name = std::move(*name);
+  auto version = copy_text(own->version, "version");
+  if (!version) return no(version.error());
+  tool.version = std::move(*version);
+
+  const auto calls = copy_group(own->calls, HSATOOL_END(hsatool_call_ops_t, exit), "the calls' table");
+  if (!calls) return no(calls.error());
+  tool.calls = *calls;
+  const auto packets =
+      copy_group(own->packets, HSATOOL_END(hsatool_packet_ops_t, submit), "the packets' table");
+  if (!packets) return no(packets.error());
+  tool.packets = *packets;
+  if (own->packets != nullptr && packets->submit == nullptr)
+    return no("the packets' table lacks the function 'submit'");
+  const auto activities =
+      copy_group(own->activities, HSATOOL_END(hsatool_activity_ops_t, done), "the activities' table");
+  if (!activities) return no(activities.error());
+  tool.activities = *activities;
+  if (own->activities != nullptr && (activities->wants == nullptr || activities->done == nullptr))
+    return no("the activities' table lacks the function 'wants' or 'done'");
+
+  tool.table = *own;
+  tool.table.calls = nullptr;
+  tool.table.packets = nullptr;
+  tool.table.activities = nullptr;
+  return tool;
+}
+
+Explained<LoadedTool> load_tool(const PluginConfig& plugin, const RuntimeConfig& config,
+                                const LoaderEnvironment& environment) {
+  const auto path = environment.find_library(plugin.library, config.folder(), {environment.plugin_folder});
+  if (!path) return no(path.error());
+  const auto table =
+      query_module<hsatool_plugin_t>(*path, HSATOOL_ENTRY_SYMBOL, HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR);
+  if (!table) return no(table.error().text);
+  return read_tool_table(*table, *path);
+}
+
+}  // namespace rigel
