@@ -1,14 +1,31 @@
 # What `cmake --install` puts where. Everything is found relative to where it is: by the runtime itself (backends
 # and manifests), by the CMake package and by pkg-config, so that an installed tree can be moved as a whole.
-# Modules install themselves (rigel_add_backend, tools).
+# Modules install themselves (rigel_add_backend, tools). The components are those of the packages (RigelPackage.cmake).
 include(CMakePackageConfigHelpers)
 
 # What users ask for: the version of the runtime's interface as ROCr counts it, not the project's.
 set(RIGEL_HSA_PACKAGE_VERSION 1.18.0)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/api/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/api/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
+  PATTERN "*.md" PATTERN "schemas/*.json" PATTERN samples EXCLUDE PATTERN man EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/samples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
+
+# Manual pages are as Debian wants them: compressed, without a date.
+find_program(RIGEL_GZIP gzip REQUIRED)
+foreach(page rigel-info rigel-system vgpu-run)
+  set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1)
+  set(compressed ${PROJECT_BINARY_DIR}/man/${page}.1.gz)
+  add_custom_command(OUTPUT ${compressed} COMMAND ${RIGEL_GZIP} -9nc ${source} > ${compressed} DEPENDS ${source} VERBATIM)
+  list(APPEND manual ${compressed})
+endforeach()
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man)
+add_custom_target(manual ALL DEPENDS ${manual})
+list(POP_BACK manual of_vgpu)
+install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${of_vgpu} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT vgpu)
 
 if(NOT TARGET hsa-runtime64)
   return()
@@ -17,7 +34,7 @@ endif()
 install(TARGETS hsa-runtime64
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
 install(TARGETS hsa-runtime64
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_ONLY)
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_ONLY COMPONENT dev)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hsa-runtime64)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/install/hsa-runtime64-config.cmake.in
@@ -29,12 +46,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/hsa-runtime64-con
 install(FILES
   ${PROJECT_BINARY_DIR}/package/hsa-runtime64-config.cmake
   ${PROJECT_BINARY_DIR}/package/hsa-runtime64-config-version.cmake
-  DESTINATION ${package_dir})
+  DESTINATION ${package_dir} COMPONENT dev)
 if(EXISTS ${PROJECT_SOURCE_DIR}/cmake/RigelCpuKernels.cmake)
-  install(FILES ${PROJECT_SOURCE_DIR}/cmake/RigelCpuKernels.cmake DESTINATION ${package_dir})
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/RigelCpuKernels.cmake DESTINATION ${package_dir} COMPONENT dev)
 endif()
 
 file(RELATIVE_PATH RIGEL_PKGCONFIG_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/install/hsa-runtime64.pc.in
   ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT dev)

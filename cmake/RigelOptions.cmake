@@ -31,6 +31,7 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(RIGEL_BACKEND_LIBDIR ${CMAKE_INSTALL_LIBDIR}/hsa/backends)
 set(RIGEL_MANIFEST_DIR ${CMAKE_INSTALL_DATADIR}/hsa/backends.d)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -fno-semantic-interposition)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)

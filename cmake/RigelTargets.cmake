@@ -72,8 +72,12 @@ function(rigel_add_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   rigel_compile_as_test(${name})
   target_link_libraries(${name} PRIVATE rigel_api ${ARG_LIBS} GTest::gtest_main GTest::gmock)
+  # The property ENVIRONMENT would keep the first of several variables only: CMake 3.25 takes its list apart.
+  if(ARG_ENVIRONMENT)
+    set_property(TARGET ${name} PROPERTY CROSSCOMPILING_EMULATOR ${CMAKE_COMMAND} -E env ${ARG_ENVIRONMENT})
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX "${RIGEL_TEST_PREFIX}" NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")
+    DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
 
 # rigel_add_benchmark(<name> SOURCES <file>... [LIBS <target>...])

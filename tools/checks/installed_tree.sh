@@ -42,7 +42,9 @@ CMAKE
     export PKG_CONFIG_PATH=$libdir/pkgconfig
     # shellcheck disable=SC2046  # words are meant
     cc -o "$scratch/by_pkg_config" "$scratch/source/list_agents.c" $(pkg-config --cflags --libs hsa-runtime64)
-    expect "$(LD_LIBRARY_PATH=$libdir "$scratch/by_pkg_config")" '^agent 0: CPU, ' "the program built with pkg-config"
+    expect "$("$scratch/by_pkg_config")" '^agent 0: CPU, ' "the program built with pkg-config"
+    used=$(ldd "$scratch/by_pkg_config" | sed -n 's/.*libhsa-runtime64\.so\.1 => \(.*\) (.*/\1/p')
+    [ "$used" -ef "$libdir/libhsa-runtime64.so.1" ] || complain "the program built with pkg-config finds $used"
     expect "$(pkg-config --modversion hsa-runtime64)" '^1\.' "the version"
     for header in hsa/hsa.h hsa/hsa_ext_amd.h hsa_backend/hsa_backend.h hsa_plugin/hsa_driver.h hsa_cpu/kernel.hpp \
       hsa_rigel/hsa_ven_rigel_report.h; do
@@ -96,6 +98,20 @@ CMAKE
   tools)
     expect "$("$prefix/bin/rigel-info")" '^Agent 0: CPU' "rigel-info"
     expect "$("$prefix/bin/rigel-info" --report)" "$prefix/.*backends.d" "the place that manifests come from"
+    expect "$("$prefix/bin/rigel-system" --version)" '^rigel-system [0-9]' "rigel-system"
+    expect "$("$prefix/bin/rigel-system")" '^(none|system|rigel): ' "rigel-system"
+    expect "$("$prefix/bin/rigel-system" nonsense 2>&1 || echo "code $?")" '^code 2$' "rigel-system, of nonsense"
+    for page in rigel-info rigel-system vgpu-run; do
+      [ "$page" = rigel-system ] || [ -x "$prefix/bin/$page" ] || continue
+      text=$(gzip -dc "$prefix/share/man/man1/$page.1.gz")
+      # Every option that the help lists is in the manual.
+      [ "$page" = rigel-system ] || for option in $("$prefix/bin/$page" --help | grep -oE '^  (-[a-zA-Z] \[ )?--[a-z-]+' | grep -oE -- '--[a-z-]+$'); do
+        expect "$text" "[ .\"B]$option" "the manual of $page"
+      done
+    done
+    for document in README.md packages.md schemas/rigel-info.json samples/backend/sample.cpp; do
+      [ -s "$prefix/share/doc/rigel/$document" ] || complain "$document is not installed"
+    done
     ;;
 esac
 finish

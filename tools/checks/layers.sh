@@ -11,7 +11,7 @@ forbid() {  # <who> <pattern of includes> <folder>...
   found=$(sources "$@" | xargs -r grep -nE "^ *# *include +[\"<]($pattern)" || true)
   [ -z "$found" ] || complain "$who must not see this:"$'\n'"$found"
 }
-forbid "the loader" 'core/(dispatch|signal|queue|memory|copy|topology|driver|runtime|executable)/|api/entry/|backends/|plugins/' loader
+forbid "the loader" 'core/(dispatch|tool|signal|queue|memory|copy|topology|driver|runtime|executable)/|api/entry/|backends/|plugins/' loader
 forbid "the core" 'api/entry/|backends/|plugins/' core
 forbid "the base" '(core/[^b]|loader/|api/entry/|backends/|plugins/)' core/base
 forbid "a backend" '(core|loader|api/entry|plugins)/' backends
@@ -31,4 +31,11 @@ found=$(sources api/entry core loader tools conformance |
   xargs -r grep -nE 'gfx_?(major|minor|stepping|version|target_version)[A-Za-z_]*(\(\))? *([<>]=?|[!=]=)|([<>]=?|[!=]=) *[A-Za-z_.>-]*gfx_?(major|minor|stepping|version)' |
   grep -v '_test\.cpp:' | grep -vE '^(loader/module|tools/vgpu-[a-z]+)/' || true)
 [ -z "$found" ] || complain "comparisons with a gfx version:"$'\n'"$found"
+
+# Shader cores and command processors ask a chip's row of facts (isa/traits.hpp, cp/dialect.hpp), not what it is. The
+# model beside them and what makes kernels for tests know encodings.
+found=$(sources plugins/vgpu/exec plugins/vgpu/cp |
+  xargs -r grep -nE 'Family::k|(target|chip)(\(\))?\.(major|minor|stepping) *[<>=!]=?|gfx_?(major|minor|stepping|target_version)(\(\))? *[<>=!]=' |
+  grep -vE '^plugins/vgpu/exec/(reference|whole_kernels)/|(_test|_fuzz|_device|test_wave)\.[ch]pp:' || true)
+[ -z "$found" ] || complain "comparisons with a generation:"$'\n'"$found"
 finish

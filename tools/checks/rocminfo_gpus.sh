@@ -6,7 +6,7 @@
 libdir=$1 vgpu_run=$2 info=$3
 command -v rocminfo >/dev/null || skip "rocminfo is not installed"
 
-run() { env LD_LIBRARY_PATH="$libdir" "$vgpu_run" --gpu gfx803,gfx900,gfx906,gfx1010,gfx1030 "$@" 2>&1; }
+run() { "$vgpu_run" --gpu gfx803,gfx900,gfx906,gfx1010,gfx1030 "$@" 2>&1; }
 output=$(run rocminfo) || complain "rocminfo failed: $output"
 for isa in gfx803 gfx900:xnack- gfx906:sramecc[-+]:xnack- gfx1010:xnack- gfx1030; do
   expect "$output" "amdgcn-amd-amdhsa--$isa" "an agent for $isa"

@@ -1,7 +1,8 @@
 // rigel-info: what the HSA runtime of this machine found.
 //
 //   rigel-info              the runtime and its agents: ISAs, caches, memory pools
-//   rigel-info --json       the same for programs
+//   rigel-info --summary    a line for each agent
+//   rigel-info --json       the same for programs, in the form of docs/schemas/rigel-info.json
 //   rigel-info --report     what discovery did and why (with --json: as JSON)
 //
 // Exit code: 0; 1 if the runtime does not start or a query fails; 2 for a wrong command line.
@@ -30,7 +31,7 @@ struct Runtime {
   Runtime& operator=(const Runtime&) = delete;
 };
 
-int run(bool json, bool report_only) {
+int run(bool json, bool report_only, bool summary) {
   const Runtime runtime;
   const std::string report = rigel_info::discovery_report(json).value_or("");
   if (report_only && report.empty()) {
@@ -38,6 +39,7 @@ int run(bool json, bool report_only) {
     return 1;
   }
   std::string text = report_only ? report
+                     : summary   ? rigel_info::to_summary(rigel_info::take_inventory())
                      : json      ? rigel_info::to_json(rigel_info::take_inventory(), report)
                                  : rigel_info::to_text(rigel_info::take_inventory());
   if (!text.empty() && text.back() != '\n') text += '\n';
@@ -53,6 +55,8 @@ int main(int argc, char** argv) {
     auto add = known.add_options();
     add("help,h", "show this");
     add("json,j", "write JSON");
+    add("summary,s", "a line for each agent");
+    add("version,V", "show the version");
     add("report,r", "what discovery did and why, step by step");
     const auto parsed = options::command_line_parser(argc, argv).options(known).run();
     // Words that belong to no option would go unnoticed.
@@ -61,6 +65,10 @@ int main(int argc, char** argv) {
     }
     options::store(parsed, chosen);
     options::notify(chosen);
+    if (chosen.count("summary") + chosen.count("json") > 1 ||
+        chosen.count("summary") + chosen.count("report") > 1) {
+      throw options::error("a summary is neither JSON nor a report");
+    }
   } catch (const options::error& problem) {
     std::cerr << "rigel-info: " << problem.what() << '\n';
     return 2;
@@ -69,8 +77,12 @@ int main(int argc, char** argv) {
     std::cout << known;
     return 0;
   }
+  if (chosen.count("version") != 0) {
+    std::cout << "rigel-info " RIGEL_INFO_VERSION "\n";
+    return 0;
+  }
   try {
-    return run(chosen.count("json") != 0, chosen.count("report") != 0);
+    return run(chosen.count("json") != 0, chosen.count("report") != 0, chosen.count("summary") != 0);
   } catch (const std::exception& problem) {
     std::cerr << "rigel-info: " << problem.what() << '\n';
     return 1;

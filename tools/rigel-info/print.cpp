@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -76,6 +77,15 @@ void print_agent(Lines& lines, const Agent& agent, size_t number) {
   }
 }
 
+// "gfx906" of "amdgcn-amd-amdhsa--gfx906:sramecc+", which is what builds and programs are told.
+std::string isa_of(const Agent& agent) {
+  if (agent.isas.empty()) return "-";
+  const std::string& name = agent.isas.front().name;
+  const size_t dashes = name.rfind("--");
+  const size_t from = dashes == std::string::npos ? name.rfind('-') + 1 : dashes + 2;
+  return name.substr(from, name.find(':', from) - from);
+}
+
 // --- JSON ------------------------------------------------------------------------------------------------
 
 using Json = nlohmann::ordered_json;
@@ -140,6 +150,22 @@ std::string to_text(const Inventory& inventory) {
   lines.field("extensions", joined(inventory.extensions));
   for (size_t i = 0; i < inventory.agents.size(); ++i) print_agent(lines, inventory.agents[i], i);
   return lines.take();
+}
+
+std::string to_summary(const Inventory& inventory) {
+  std::string text =
+      fmt::format("{}, HSA {}\n", inventory.build.value_or(inventory.library), inventory.hsa_version);
+  for (size_t i = 0; i < inventory.agents.size(); ++i) {
+    const Agent& agent = inventory.agents[i];
+    uint64_t largest = 0;  // what it has: pools are views of one memory
+    for (const Pool& pool : agent.pools) {
+      if (pool.segment == "global") largest = std::max(largest, pool.bytes);
+    }
+    text += fmt::format("{:<2} {:<4} {:<8} {:<36} {:>9}  {:>3} units  {}\n", i, agent.type, isa_of(agent),
+                        agent.product.value_or(agent.name), bytes(largest), agent.compute_units.value_or(0),
+                        agent.uuid.value_or("-"));
+  }
+  return text;
 }
 
 std::string to_json(const Inventory& inventory, const std::string& report) {

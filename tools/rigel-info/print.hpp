@@ -10,8 +10,11 @@ namespace rigel_info {
 /// For people: a block for the runtime and one for each agent.
 std::string to_text(const Inventory& inventory);
 
-/// For programs: one object; sizes in bytes; what a runtime does not tell is not there. `report` (JSON, or
-/// empty) becomes its member "report".
+/// A line for the runtime and one for each agent: number, type, ISA, product, memory, compute units, uuid.
+std::string to_summary(const Inventory& inventory);
+
+/// For programs: one object, as docs/schemas/rigel-info.json describes it; sizes in bytes; what a runtime
+/// does not tell is not there. `report` (JSON, or empty) becomes its member "report".
 std::string to_json(const Inventory& inventory, const std::string& report);
 
 }  // namespace rigel_info

@@ -3,7 +3,8 @@
 //   vgpu-run --gpu gfx906,gfx1030:vram=4G rocminfo
 //
 // It checks what was asked for, so that a mistake is a message and not a program without GPUs, then sets the
-// environment of the preload library and becomes the program.
+// environment of the preload library and of the dynamic linker, which finds the runtime, and becomes the
+// program.
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,10 +21,12 @@
 #include "plugins/vgpu/exec/fidelity.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
+#include "runtime.hpp"
 
 namespace {
 
 using namespace rigel::vgpu;
+namespace vgpu_run = rigel::vgpu_run;
 
 constexpr int kUsage = 2;
 constexpr int kNoProgram = 127;
@@ -38,7 +41,12 @@ constexpr const char* kHelp =
     "  --log LIST      what to show: all, file, ioctl, memory, event, queue, doorbell, fault, aql, pm4, "
     "sdma, dispatch\n"
     "  --log-file PATH where (default: stderr)\n"
-    "  --boards        list the boards\n"
+    "  --runtime WHICH whose libhsa-runtime64 the program gets: rigel (default: the one that came with\n"
+    "                  vgpu-run), system, or the path of one. The variable VGPU_RUNTIME sets the default\n"
+    "  --list          list the boards (--boards does, too)\n"
+    "  --env           instead of running a program, print the variables that make any program run like "
+    "this\n"
+    "  --version       print the version\n"
     "  --fidelity      print what of the hardware's and driver's interfaces is exact, approximate and "
     "absent\n";
 
@@ -84,19 +92,45 @@ int print_fidelity() {
 }
 
 // Beside us in the build tree and when installed: bin/vgpu-run, lib/libvgpu_preload.so.
-std::string find_preload() {
+std::string find_libraries() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return "";
-  const auto library = self.parent_path().parent_path() / VGPU_LIBDIR / "libvgpu_preload.so";
-  return std::filesystem::exists(library, error) ? library.string() : "";
+  const auto folder = self.parent_path().parent_path() / VGPU_LIBDIR;
+  return std::filesystem::exists(folder / "libvgpu_preload.so", error) ? folder.string() : "";
+}
+
+// `first`, and what the variable says already.
+void prepend(const char* variable, std::string first) {
+  if (const char* others = std::getenv(variable); others != nullptr && *others != 0) {
+    first.append(":").append(others);
+  }
+  setenv(variable, first.c_str(), 1);
+}
+
+// Lines for a file of variables (docker run --env-file, GITHUB_ENV). The runtime is preloaded: that is one
+// variable less, and the linker takes what is loaded already for what a program needs.
+int print_environment(const std::string& libraries, const std::string& runtime, const std::string& gpus,
+                      const std::string& link) {
+  std::printf("LD_PRELOAD=%s/libvgpu_preload.so", libraries.c_str());
+  if (!runtime.empty()) std::printf(":%s/libhsa-runtime64.so.1", runtime.c_str());
+  std::printf("\n");
+  if (gpus != kDefaultGpus) std::printf("VGPU_GPUS=%s\n", gpus.c_str());
+  if (link != "pcie") std::printf("VGPU_LINK=%s\n", link.c_str());
+  for (const char* variable : {"VGPU_LOG", "VGPU_LOG_FILE"}) {
+    if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
+  }
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string gpus = "gfx900";
+  std::string gpus = kDefaultGpus;
   std::string link = "pcie";
+  const char* const chosen = std::getenv("VGPU_RUNTIME");
+  std::string runtime = chosen == nullptr || *chosen == 0 ? "rigel" : chosen;
+  bool environment = false;
   int at = 1;
   for (; at < argc && argv[at][0] == '-'; ++at) {
     const std::string_view option = argv[at];
@@ -105,11 +139,17 @@ int main(int argc, char** argv) {
       break;
     }
     if (option == "--help" || option == "-h") return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
-    if (option == "--boards") return list_boards();
+    if (option == "--version") return std::puts("vgpu-run " VGPU_VERSION) < 0 ? 1 : 0;
+    if (option == "--list" || option == "--boards") return list_boards();
+    if (option == "--env") {
+      environment = true;
+      continue;
+    }
     if (option == "--fidelity") return print_fidelity();
     const size_t equals = option.find('=');
     const std::string_view name = option.substr(0, equals);
-    if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file") {
+    if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
+        name != "--runtime") {
       return complain("unknown option \"" + std::string(option) + "\" (--help lists them)");
     }
     std::string value;
@@ -122,6 +162,7 @@ int main(int argc, char** argv) {
     }
     if (name == "--gpu") gpus = value;
     if (name == "--link") link = value;
+    if (name == "--runtime") runtime = value;
     if (name == "--log") setenv("VGPU_LOG", value.c_str(), 1);
     if (name == "--log-file") setenv("VGPU_LOG_FILE", std::filesystem::absolute(value).c_str(), 1);
   }
@@ -129,18 +170,18 @@ int main(int argc, char** argv) {
   if (!peers) return complain(peers.error());
   const auto machine = parse_machine(gpus, *peers);
   if (!machine) return complain(machine.error());
-  if (at == argc) return std::fputs(kHelp, stderr), kUsage;
+  if (at == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
 
-  const std::string preload = find_preload();
-  if (preload.empty())
+  const std::string libraries = find_libraries();
+  if (libraries.empty())
     return complain("libvgpu_preload.so is not where it belongs, in ../" VGPU_LIBDIR " of this program");
-  std::string libraries = preload;
-  if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != 0) {
-    libraries += ":" + std::string(others);
-  }
+  const auto runtime_folder = vgpu_run::runtime_folder(runtime, libraries);
+  if (!runtime_folder) return complain(runtime_folder.error());
+  if (environment) return print_environment(libraries, *runtime_folder, gpus, link);
   setenv("VGPU_GPUS", gpus.c_str(), 1);
   setenv("VGPU_LINK", link.c_str(), 1);
-  setenv("LD_PRELOAD", libraries.c_str(), 1);
+  prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");
+  if (!runtime_folder->empty()) prepend("LD_LIBRARY_PATH", *runtime_folder);
   execvp(argv[at], argv + at);
   const int error = errno;
   std::fprintf(stderr, "vgpu-run: %s: %s\n", argv[at], std::strerror(error));

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# packages.sh <build folder> <scratch folder>
+# What the packages would have in them: each component is installed as CPack does, and looked at. tools/package --check makes
+# and tries the packages themselves.
+. "$(dirname "$0")/common.sh"
+build=$1 scratch=$2
+rm -rf "$scratch"
+for component in runtime dev vgpu; do
+  cmake --install "$build" --component "$component" --prefix "$scratch/$component" >"$scratch.log" 2>&1 || { cat "$scratch.log"; exit 1; }
+done
+cmake --install "$build" --prefix "$scratch/all" >"$scratch.log" 2>&1 || { cat "$scratch.log"; exit 1; }
+
+# Every file is in one package.
+of() { (cd "$1" && find . -not -type d | sort); }
+twice=$(cat <(of "$scratch/runtime") <(of "$scratch/dev") <(of "$scratch/vgpu") | sort | uniq -d)
+[ -z "$twice" ] || complain "in two packages: $twice"
+missing=$(diff <(of "$scratch/all") <(cat <(of "$scratch/runtime") <(of "$scratch/dev") <(of "$scratch/vgpu") | sort) || true)
+[ -z "$missing" ] || complain "in no package, or only there: $missing"
+
+has() { [ -n "$(find "$scratch/$1" -path "$scratch/$1/$2")" ] || complain "$1 has no $2"; }
+has runtime '*/libhsa-runtime64.so.1'
+has runtime '*/backends.d/50-gfx9.json'
+has runtime 'bin/rigel-info'
+has runtime 'share/man/man1/rigel-info.1.gz'
+has runtime 'share/doc/rigel/packages.md'
+has dev 'include/hsa/hsa.h'
+has dev '*/pkgconfig/hsa-runtime64.pc'
+has dev '*/libhsa-runtime64.so'
+has vgpu 'bin/vgpu-run'
+has vgpu '*/libvgpu_preload.so'
+has vgpu 'share/rigel/boards/vega20.json'
+[ -z "$(find "$scratch/dev" "$scratch/vgpu" -name 'libhsa-runtime64.so.1*')" ] || complain "the runtime is in another package, too"
+[ -z "$(find "$scratch/runtime" -name '*.h')" ] || complain "the runtime has headers"
+# No file tells where it was built but debugging information, which packages have none of.
+while IFS= read -r file; do
+  ! objdump -s -j .rodata -j .dynstr "$file" 2>/dev/null | awk '{ print $NF }' | tr -d '\n' | grep -qF "$build" || complain "$file knows $build"
+done < <(find "$scratch/runtime" "$scratch/vgpu" -type f \( -name '*.so*' -o -path '*/bin/*' \))
+# Each entry of the changelog, and so each package, is of the project's version.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+version=$(sed -n 's/^project(rigel VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
+expect "$(head -n 1 "$root/tools/packaging/changelog")" "^rigel \\($version\\)" "the changelog"
+finish

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# check_in_clean_system.sh <folder of packages> <list_agents.c>
+# Installs the packages in a Debian 12 that debootstrap makes, beside Debian's ROCr, and looks at what a user does there:
+# programs on the virtual GPU, the system's programs on Rigel and back, a program built by pkg-config; then removes
+# them and looks at what is left. Root only.
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/checks/common.sh"
+packages=$1 source=$2
+base=${RIGEL_PACKAGE_ROOT:-}
+[ "$(id -u)" = 0 ] || { echo "this needs root: it makes a system to change the root to"; exit 1; }
+# What is mounted there is mounted for this script alone, and gone with it.
+[ -n "${RIGEL_OWN_MOUNTS-}" ] || RIGEL_OWN_MOUNTS=1 exec unshare --mount "$0" "$@"
+scratch=$(mktemp -d)
+trap 'umount "$scratch"/system/{proc,sys,dev/shm} 2>/dev/null; rm -rf --one-file-system "$scratch"' EXIT
+
+mirror=$(sed -n 's/^URIs: *\(.*\/debian\) *$/\1/p; s/^deb *\(\[[^]]*\]\)\? *\(http[^ ]*\/debian\)\/\? .*/\2/p' /etc/apt/sources.list \
+  /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)
+[ -n "$base" ] || base=$scratch/base
+if [ ! -e "$base/ready" ]; then
+  rm -rf "$base"
+  # What a user's system has: ROCr with rocminfo, and a compiler.
+  debootstrap --variant=minbase --include=rocminfo,libhsa-runtime64-1,libhsa-runtime-dev,kmod,gcc,libc6-dev,pkg-config \
+    bookworm "$base" "${mirror:-http://deb.debian.org/debian}" >"$scratch/debootstrap.log" 2>&1 ||
+    { tail -n 20 "$scratch/debootstrap.log"; exit 1; }
+  rm -f "$base/etc/apt/sources.list"
+  touch "$base/ready"
+fi
+system=$scratch/system
+cp -a "$base" "$system"
+mkdir -p "$system/packages" "$system/dev/shm"
+mount -t proc proc "$system/proc"
+mount -t sysfs sysfs "$system/sys"
+mount -t tmpfs tmpfs "$system/dev/shm"
+cp "$packages"/*.deb "$source" "$system/packages/"
+inside() { chroot "$system" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" 2>&1; }
+files() { (cd "$system" && find etc usr var/lib/dpkg/info -not -path '*/ld.so.cache' | sort); }
+
+# Dependencies come from the system that is configured here, whose lists and mirrors the clean one gets.
+cp -aT /etc/apt/sources.list.d "$system/etc/apt/sources.list.d" 2>/dev/null || true
+find "$system/etc/apt/sources.list.d" -type f -not -name 'debian*' -delete
+cp /etc/resolv.conf "$system/etc/resolv.conf" 2>/dev/null || true
+inside apt-get -qq update >"$scratch/update.log" || { cat "$scratch/update.log"; exit 1; }
+files >"$scratch/before"
+inside sh -c 'apt-get -qq install -y --no-install-recommends /packages/*.deb' >"$scratch/install.log" ||
+  { cat "$scratch/install.log"; exit 1; }
+
+expect "$(inside rigel-info --version)" '^rigel-info [0-9]+\.' "the version"
+expect "$(inside rigel-info)" '^Agent 0: CPU' "the CPU"
+expect "$(inside rigel-info)" '/usr/lib/rigel/lib/libhsa-runtime64\.so\.1' "whose runtime it is"
+for document in rigel/README.md rigel/schemas/backend-manifest.json rigel-dev/examples/backend/sample.cpp; do
+  [ -s "$system/usr/share/doc/$document" ] || complain "/usr/share/doc/$document is not there"
+done
+for command in rigel-info rigel-system vgpu-run; do
+  gzip -t "$system/usr/share/man/man1/$command.1.gz" || complain "$command has no manual page"
+done
+
+# On the virtual GPU, with either runtime. rocminfo asks lsmod for the driver, of which there is none here.
+printf '#!/bin/sh\necho "amdgpu 1 0 - Live"\n' >"$system/usr/local/bin/lsmod"
+chmod +x "$system/usr/local/bin/lsmod"
+on_path() { inside PATH=/usr/local/bin:/usr/bin:/bin "$@"; }
+shown=$(on_path vgpu-run --gpu gfx906,gfx1030 rocminfo) || true
+expect "$shown" 'Name: +gfx906' "rocminfo on the virtual GPU"
+expect "$shown" 'Name: +gfx1030' "rocminfo on the virtual GPU"
+expect "$(on_path vgpu-run --gpu gfx906 --runtime system rocminfo)" 'Name: +gfx906' "rocminfo on the virtual GPU and ROCr"
+# With the variables of docs/packages.md in place of the command.
+variable=LD_PRELOAD=/usr/lib/rigel/lib/libvgpu_preload.so:/usr/lib/rigel/lib/libhsa-runtime64.so.1
+[ "$(inside vgpu-run --env)" = "$variable" ] || complain "the variables are: $(inside vgpu-run --env)"
+expect "$(on_path "$variable" rocminfo)" 'Name: +gfx900' "rocminfo with one variable"
+expect "$(on_path "$variable" VGPU_GPUS=gfx1030 rigel-info --summary)" 'GPU +gfx1030' "rigel-info with two"
+
+# The system uses Rigel, and goes back.
+program=/packages/list_agents
+inside gcc -o "$program" /packages/list_agents.c -lhsa-runtime64 || complain "no program can be built with Debian's headers"
+uses() { inside ldd "$program" | sed -n 's/.*libhsa-runtime64\.so\.1 => \([^ ]*\).*/\1/p'; }
+expect "$(inside rigel-system)" '^system: ' "before"
+expect "$(uses)" '^/(usr/)?lib/x86_64-linux-gnu/' "before"
+inside rigel-system on || complain "rigel-system on failed"
+expect "$(inside rigel-system)" '^rigel: /usr/lib/rigel/lib/' "on"
+expect "$(uses)" '^/usr/lib/rigel/lib/' "on"
+expect "$(inside "$program")" '^agent 0: CPU, ' "the program, on"
+inside rigel-system off || complain "rigel-system off failed"
+expect "$(inside rigel-system)" '^system: ' "off"
+expect "$(uses)" '^/(usr/)?lib/x86_64-linux-gnu/' "off"
+
+# Programs built by pkg-config find what they were built with.
+built=/packages/built
+inside sh -c "gcc -o $built /packages/list_agents.c \$(pkg-config --cflags --libs rigel)" || complain "no program can be built with pkg-config"
+expect "$(inside ldd $built)" 'libhsa-runtime64\.so\.1 => /usr/lib/rigel/lib/' "a program built with pkg-config"
+
+# Removed while the system uses it: back it goes.
+inside rigel-system on || complain "rigel-system on failed"
+inside apt-get -qq autoremove --purge -y rigel-vgpu rigel-dev rigel >"$scratch/remove.log" ||
+  { cat "$scratch/remove.log"; exit 1; }
+expect "$(uses)" '^/(usr/)?lib/x86_64-linux-gnu/' "removed"
+rm "$system/usr/local/bin/lsmod"
+left=$(diff "$scratch/before" <(files) || true)
+[ -z "$left" ] || expect_not "$left" '^[<>]' "what is left of it"
+[ "$failures" != 0 ] || echo "Installed, used and removed in a clean system."
+finish

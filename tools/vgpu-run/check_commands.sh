@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# check_commands.sh <vgpu-run> <rigel-info>
+# What a user of vgpu-run asks of it besides a GPU: whose runtime, which boards, variables in place of the command.
+. "$(dirname "$0")/../checks/common.sh"
+run=$1 info=$2
+unset VGPU_RUNTIME VGPU_GPUS LD_PRELOAD LD_LIBRARY_PATH HSA_DRIVER
+libdir=$(cd "$(dirname "$(ldd "$info" | sed -n 's/.*libhsa-runtime64\.so\.1 => \([^ ]*\).*/\1/p')")" && pwd -P)
+
+expect "$("$run" --version)" '^vgpu-run [0-9]+\.[0-9]+\.[0-9]+$' "the version"
+expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
+for option in --gpu --link --log --log-file --runtime --list --env --version --fidelity; do
+  expect "$("$run" --help)" "^  $option " "the help"
+done
+refused() {  # <pattern> <argument>...
+  local pattern=$1 said code=0
+  shift
+  said=$("$run" "$@" 2>&1) || code=$?
+  [ "$code" = 2 ] || complain "vgpu-run $*: exit code $code"
+  expect "$said" "^vgpu-run: .*$pattern" "vgpu-run $*"
+}
+refused 'did you mean gfx906\?' --gpu gfx916 true
+refused 'rigel, system or a path' --runtime rocr true
+refused 'no such file' --runtime /no/such/folder true
+refused 'needs a value' --runtime
+VGPU_RUNTIME=rocr refused 'rigel, system or a path' true
+
+# Which library a program gets is what the dynamic linker says of it.
+program=$(command -v rocminfo) || skip "rocminfo is not installed"
+used() { "$@" ldd "$program" | sed -n 's/.*libhsa-runtime64\.so\.1 => \([^ ]*\).*/\1/p'; }
+found=$(used env)
+[ "$(used "$run")" = "$libdir/libhsa-runtime64.so.1" ] || complain "by default: $(used "$run")"
+[ "$(used "$run" --runtime rigel)" = "$libdir/libhsa-runtime64.so.1" ] || complain "rigel: $(used "$run" --runtime rigel)"
+[ "$(used "$run" --runtime system)" = "$found" ] || complain "system: $(used "$run" --runtime system)"
+[ "$(used env VGPU_RUNTIME=system "$run")" = "$found" ] || complain "VGPU_RUNTIME=system: $(used env VGPU_RUNTIME=system "$run")"
+there=$(cd "$(dirname "$found")" && pwd -P)
+[ "$(used "$run" --runtime "$there")" = "$there/libhsa-runtime64.so.1" ] || complain "a folder: $(used "$run" --runtime "$there")"
+[ "$(used env VGPU_RUNTIME=system "$run" --runtime rigel)" = "$libdir/libhsa-runtime64.so.1" ] ||
+  complain "the option does not come before the variable"
+
+# The variables do what the command does, for every program that a shell starts.
+expect "$("$run" --env | wc -l)" '^1$' "one variable is enough"
+expect "$("$run" --env --gpu fiji,navi21 --link xgmi)" '^VGPU_GPUS=fiji,navi21$' "the boards' variable"
+with() { local option=$1; shift; env $("$run" --env $option) sh -c "$*"; }
+expect "$(with '' rocminfo 2>&1)" 'Name: +gfx900' "rocminfo with one variable"
+expect "$(with '' "$info")" '^Agent 1: GPU ' "rigel-info with one variable"
+expect "$(with '--gpu fiji,navi21' "$info --summary")" '^2 +GPU +gfx1030 ' "rigel-info with the boards' variable"
+expect "$(with '' ldd "$program")" "$libdir/libhsa-runtime64.so.1" "whose runtime it is"
+expect_not "$(with '--runtime system' ldd "$program")" "$libdir/libhsa-runtime64.so.1" "whose runtime it is"
+
+# Completion, as bash asks for it.
+completions=/usr/share/bash-completion/bash_completion
+[ -e "$completions" ] || { finish; exit 0; }
+complete_words() {  # <word>...: what the last one can become
+  PATH=$(dirname "$run"):$PATH bash -c '
+    . "$0"; . "$1"; shift
+    COMP_WORDS=(vgpu-run "$@"); COMP_CWORD=$#; COMP_LINE="vgpu-run $*"; COMP_POINT=${#COMP_LINE}
+    _vgpu_run vgpu-run "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}" 2>/dev/null
+    printf "%s\n" "${COMPREPLY[@]}"' "$completions" "$(dirname "$0")/completion.bash" "$@"
+}
+expect "$(complete_words --ru)" '^--runtime' "options"
+expect "$(complete_words --gpu veg)" '^vega20' "boards"
+expect "$(complete_words --gpu fiji,gfx103)" '^fiji,gfx1030' "more boards"
+expect "$(complete_words --runtime sy)" '^system' "runtimes"
+expect "$(complete_words --gpu fiji rocmin)" '^rocminfo' "programs"
+finish

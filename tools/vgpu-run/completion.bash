@@ -1,0 +1,42 @@
+# Completion of vgpu-run's options and boards for bash.
+_vgpu_run() {
+  local cur prev words cword split
+  _init_completion -s || return
+  local at run=$1
+  for ((at = 1; at < cword; ++at)); do
+    case ${words[at]} in
+      --gpu | --link | --log | --log-file | --runtime) ((++at)) ;;
+      --*) ;;
+      *) _command_offset "$at"; return ;;
+    esac
+  done
+  local boards
+  case $prev in
+    --gpu)
+      boards=$("$run" --list 2>/dev/null | awk '{ print $1; print $2 }' | sort -u)
+      local before=""
+      [[ $cur != *,* ]] || before=${cur%,*},
+      mapfile -t COMPREPLY < <(compgen -P "$before" -W "$boards none" -- "${cur##*,}")
+      compopt -o nospace
+      return
+      ;;
+    --link) mapfile -t COMPREPLY < <(compgen -W "pcie xgmi none" -- "$cur"); return ;;
+    --log)
+      mapfile -t COMPREPLY < <(compgen -W "all file ioctl memory event queue doorbell fault aql pm4 sdma dispatch" -- "$cur")
+      return
+      ;;
+    --log-file) _filedir; return ;;
+    --runtime)
+      mapfile -t COMPREPLY < <(compgen -W "rigel system" -- "$cur")
+      _filedir
+      return
+      ;;
+  esac
+  $split && return
+  if [[ $cur == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$("$run" --help | grep -oE '^  --[a-z-]+')" -- "$cur")
+  else
+    _command_offset "$cword"
+  fi
+}
+complete -F _vgpu_run vgpu-run
