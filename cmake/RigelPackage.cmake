@@ -1,6 +1,6 @@
 # Debian packages: `cpack -G DEB` in a build folder, or tools/package, which also checks them.
 #
-#   rigel        the runtime, its backends, rigel-info, rigel-system, documents
+#   rigel        the runtime, its backends, tools (plugins), rigel-info, rigel-system, documents
 #   rigel-dev    headers, the CMake package, pkg-config's file, samples
 #   rigel-vgpu   the virtual GPU: vgpu-run, its driver, boards
 #
@@ -59,7 +59,7 @@ include(CPack)
 # The linker's identifier of a file is a sum over debugging information, in which folders are, and packages have none.
 if(NOT RIGEL_SANITIZE)
   foreach(target hsa-runtime64 hsa_backend_cpu hsa_backend_gfx8 hsa_backend_gfx9 hsa_backend_gfx10 hsa_driver_vgpu
-      vgpu_preload rigel-info vgpu-run vgpu-exec)
+      hsa_tool_trace hsa_tool_validate vgpu_preload rigel-info vgpu-run vgpu-exec)
     if(TARGET ${target})
       target_link_options(${target} PRIVATE -Wl,--build-id=none)
     endif()

@@ -132,3 +132,19 @@ function(rigel_add_backend name)
   install(TARGETS ${target} LIBRARY DESTINATION ${RIGEL_BACKEND_LIBDIR})
   install(FILES ${CMAKE_BINARY_DIR}/${RIGEL_MANIFEST_DIR}/${manifest} DESTINATION ${RIGEL_MANIFEST_DIR})
 endfunction()
+
+# rigel_add_tool(<name> SOURCES <file>... [LIBS <target>...])
+# A loadable tool libhsa_tool_<name>.so of the runtime's own tool ABI, that exports hsa_tool_query_v1 and nothing else.
+# Like a stranger's it sees the public headers only; configurations name it without a folder.
+function(rigel_add_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  set(target hsa_tool_${name})
+  add_library(${target} MODULE ${ARG_SOURCES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE rigel_api Threads::Threads ${ARG_LIBS})
+  target_link_options(${target} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/tool.map)
+  set_target_properties(${target} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${RIGEL_TOOL_LIBDIR}
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tool.map)
+  install(TARGETS ${target} LIBRARY DESTINATION ${RIGEL_TOOL_LIBDIR})
+endfunction()
