@@ -112,6 +112,7 @@ bool finished(hsa_signal_value_t value, void* argument) {
   pending.remove(*work);
   Signal& own = *work->signal;
   hsatool_activity_t& activity = work->activity;
+  activity.completion = work->completion;
   if (work->agent != nullptr) {
     activity.begin = work->agent->to_system_time(own.abi.start_ts);
     activity.end = work->agent->to_system_time(own.abi.end_ts);

@@ -3,6 +3,7 @@
 #include <hsa_plugin/hsa_tool.h>
 #include <hsa_plugin/hsa_tool_calls.h>
 
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -116,6 +117,11 @@ void done(void* self, const hsatool_activity_t* activity) {
   Tool& tool = of(self);
   if (activity->end < activity->begin || activity->end > tool.host->services->now())
     tool.recorder.note("impossible times");
+  uint64_t signal = 0;  // the last eight bytes of a packet
+  if (activity->packet != nullptr)
+    std::memcpy(&signal, static_cast<const char*>(activity->packet) + 56, sizeof signal);
+  if (activity->packet != nullptr ? activity->completion.handle != signal : activity->completion.handle == 0)
+    tool.recorder.note("another signal");
   if (activity->kind == HSATOOL_ACTIVITY_COPY) {
     tool.recorder.note(tool.name + " copy of " + std::to_string(activity->bytes) +
                        (activity->end != 0 ? "" : " without times"));

@@ -27,6 +27,7 @@
  *              again but unload.
  *   Fork       A forked child has no runtime, and so no callbacks. If it calls hsa_init, `load` is called again:
  *              keep state in what load makes, not in variables of the module.
+ *   Changes    1.1: hsatool_activity_t.completion.
  *   Lifetime   load is called in the first hsa_init, when all agents are there; unload in the last hsa_shut_down,
  *              while they still are, and only if load has succeeded. Both may happen many times in a process. No
  *              callback begins after unload has been called; one that another thread is in goes on.
@@ -48,7 +49,7 @@ extern "C" {
 #endif
 
 #define HSATOOL_ABI_MAJOR 1u
-#define HSATOOL_ABI_MINOR 0u
+#define HSATOOL_ABI_MINOR 1u
 #define HSATOOL_ENTRY_SYMBOL "hsa_tool_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -261,8 +262,10 @@ typedef struct hsatool_activity {
   hsa_agent_t source;
   hsa_agent_t destination;
   uint64_t bytes;
+  /* ABI 1.1. The application's signal that follows when the tools have been told; 0: there is none. */
+  hsa_signal_t completion;
 } hsatool_activity_t;
-HSATOOL_CHECK(hsatool_activity_t, bytes);
+HSATOOL_CHECK(hsatool_activity_t, completion);
 
 /* While a tool wants a kind, the completion signals of such work are the runtime's own, and the application's
  * follow when the tool has been told: it may read times from its own as ever. */

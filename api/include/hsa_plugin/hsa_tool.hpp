@@ -171,10 +171,10 @@ struct Adapter {
   };
   static constexpr bool kDone = requires(T & t, const hsatool_activity_t& activity) { t.done(activity); };
 
-  static constexpr hsatool_call_ops_t kCalls{sizeof kCalls, wants, kEnters ? enter : nullptr,
+  static constexpr hsatool_call_ops_t kCalls{sizeof(hsatool_call_ops_t), wants, kEnters ? enter : nullptr,
                                              kExits ? exit : nullptr};
-  static constexpr hsatool_packet_ops_t kPackets{sizeof kPackets, wants_queue, submit};
-  static constexpr hsatool_activity_ops_t kActivities{sizeof kActivities, activities, done};
+  static constexpr hsatool_packet_ops_t kPackets{sizeof(hsatool_packet_ops_t), wants_queue, submit};
+  static constexpr hsatool_activity_ops_t kActivities{sizeof(hsatool_activity_ops_t), activities, done};
 
   static const hsatool_plugin_t* query(uint32_t major, hsatool_str_t name, hsatool_str_t version) noexcept {
     if (major != HSATOOL_ABI_MAJOR) return nullptr;
