@@ -4,10 +4,15 @@
 #include <cstring>
 #include <memory_resource>
 #include <set>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/disassembler.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -168,7 +173,9 @@ struct Code::Translation final : Emitter {
     context.pc = block.pc + offset;
     context.position = position;
     context.ends_block = false;
-    const Refusal refusal = lower(instruction, context, *this);
+    const Bounds bounds = bound_registers(instruction, key.layout, context.gpr_index);
+    if (bounds != Bounds::kWithin && first_beyond == kNone) first_beyond = offset;
+    const Refusal refusal = bounds == Bounds::kIgnored ? Refusal() : lower(instruction, context, *this);
     if (!refusal.empty()) {
       emitted.resize(before);
       return refuse(refusal);
@@ -255,6 +262,8 @@ struct Code::Translation final : Emitter {
   const CodeKey& key;
   Block block;
   bool complete = true;  // all of it could be fetched
+  static constexpr uint32_t kNone = ~0u;
+  uint32_t first_beyond = kNone;  // where the first instruction is that names a VGPR which waves do not have
 
  private:
   Fetcher fetcher;
@@ -302,6 +311,9 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
   auto translation = std::make_unique<Translation>(key_, bus_, pc, variant);
   translation->block.code = this;
   translation->run();
+  if (translation->first_beyond != Translation::kNone && !std::exchange(warned_of_registers_, true)) {
+    bus_.warn(describe_beyond(*translation));
+  }
   if (pc == key_.entry_va && group_entry_.load(std::memory_order_relaxed) == nullptr) {
     group_entry_storage_ = {translation->compile_group(native_memory_), variant};
     if (group_entry_storage_.code.run != nullptr) {
@@ -314,6 +326,21 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
   blocks_.emplace(BlockKey{pc, variant}, block);
   translations_.push_back(std::move(translation));
   return block;
+}
+
+std::string Code::describe_beyond(const Translation& translation) const {
+  const uint32_t offset = translation.first_beyond;
+  uint32_t words[isa::kMaxInstructionDwords] = {};
+  const size_t bytes = std::min<size_t>(sizeof words, translation.block.bytes - offset);
+  std::memcpy(words, translation.block.image + offset, bytes);
+  isa::Instruction instruction;
+  isa::decode(key_.target, words, bytes / 4, instruction);
+  return fmt::format(
+      "the kernel at {:#x} names registers that it has not been given: it has {} VGPRs, and at {:#x} is {}; "
+      "such "
+      "results are dropped, and v0 is read in place of such sources",
+      key_.entry_va, key_.layout.vgprs, translation.block.pc + offset,
+      isa::disassemble(key_.target, instruction));
 }
 
 // Whether anything that branches lead to from the entry on reads or writes TRAPSTS. Functions that are called

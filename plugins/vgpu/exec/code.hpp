@@ -15,6 +15,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -90,6 +91,8 @@ class Code {
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
   bool touches_trap_status() const;
+  /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
+  std::string describe_beyond(const Translation& translation) const;
 
   const CodeKey key_;
   DeviceBus& bus_;
@@ -103,6 +106,7 @@ class Code {
   std::vector<std::unique_ptr<Translation>> translations_;   // under mutex_
   GroupEntry group_entry_storage_;                           // under mutex_
   bool is_searched_ = false;                                 // under mutex_
+  bool warned_of_registers_ = false;                         // under mutex_
   std::unique_ptr<Code> successor_owner_;                    // under mutex_
   std::atomic<Code*> successor_{nullptr};
   /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.

@@ -26,6 +26,38 @@ TEST(Code, IllegalInstructionsStopTheWaveWhereTheyStand) {
   EXPECT_NE(t.wave.illegal_reason, nullptr);
 }
 
+// Section 3.6.1 of the manuals: the write is ignored, and v0 is read.
+TEST(Code, NamesRegistersThatTheWaveDoesNotHave) {
+  for (const SimdLevel level : simd_levels()) {
+    for (const bool native : {false, true}) {
+      TestWave t(gfx(9, 0, 0), 64, 8, level);
+      t.allow_native(native);
+      for (uint32_t lane = 0; lane < 64; ++lane) t.v(0, lane) = 100 + lane, t.v(7, lane) = 7;
+      // v_mov_b32 v8, 3; v_mov_b32 v1, v40; v_add_co_u32 v9, vcc, v0, v0; v_mov_b32 v2, 5
+      EXPECT_EQ(t.run({0x7e100283, 0x7e020328, 0x32120100, 0x7e040285}), Stop::kEnd);
+      for (uint32_t lane = 0; lane < 64; ++lane) {
+        EXPECT_EQ(t.v(7, lane), 7u);
+        EXPECT_EQ(t.v(1, lane), 100 + lane) << "v0 in its place";
+        EXPECT_EQ(t.v(2, lane), 5u);
+      }
+      EXPECT_EQ(t.s64(106), 0u) << "what else the instruction writes is ignored as well";
+      const auto warnings = t.bus.warnings();
+      ASSERT_EQ(warnings.size(), 1u) << "said once";
+      EXPECT_NE(warnings[0].find("it has 8 VGPRs"), std::string::npos) << warnings[0];
+      EXPECT_NE(warnings[0].find("v_mov_b32_e32 v8, 3"), std::string::npos) << warnings[0];
+    }
+  }
+}
+
+// A load whose result has no place is issued for no lanes: it does not fault.
+TEST(Code, LoadsNothingToRegistersThatTheWaveDoesNotHave) {
+  TestWave t(gfx(9, 0, 0), 64, 8);
+  for (uint32_t lane = 0; lane < 64; ++lane) t.v(7, lane) = 7;
+  // global_load_dwordx2 v[7:8], v[0:1], off, at address 0
+  EXPECT_EQ(t.run({0xdc548000, 0x077f0000}), Stop::kEnd);
+  for (uint32_t lane = 0; lane < 64; ++lane) EXPECT_EQ(t.v(7, lane), 7u);
+}
+
 TEST(Code, ThatCannotBeFetchedIsAFault) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run_at(0x10), Stop::kFault);

@@ -109,7 +109,6 @@ PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instru
   }
   result.place.source.constant = 0;
   if (operand.is_vgpr()) {
-    result.ok = operand.vgpr() + (operand.dwords == 0 ? 1u : operand.dwords) <= context.layout.vgprs;
     result.place.source.offset = context.layout.vgpr_offset(operand.vgpr());
     return result;
   }

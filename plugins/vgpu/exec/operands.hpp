@@ -21,7 +21,8 @@ struct Place {
 
 /// Where to read an operand. Emits an operation if the value has to be brought to a place first: the two
 /// scalar temporaries from `temporary` on (0 … 14) are its own then. Sources that do not exist on the target
-/// give `ok` = false.
+/// give `ok` = false. VGPRs are taken as they are: beyond those allocated are none but those that a handler
+/// counts on from (register_bounds.hpp).
 struct PlaceOf {
   bool ok = true;
   Place place;

@@ -26,7 +26,7 @@ constexpr uint32_t scalar_offset(uint32_t code) {
 /// next.
 struct RegisterLayout {
   uint32_t wave_size = 64;
-  uint32_t vgprs = 256;  ///< As allocated; an instruction that names a higher one is illegal.
+  uint32_t vgprs = 256;  ///< As allocated; what becomes of higher ones: register_bounds.hpp.
 
   constexpr uint32_t row_bytes() const { return wave_size * 4; }
   constexpr uint32_t vgpr_offset(uint32_t index) const { return kScalarBytes + index * row_bytes(); }

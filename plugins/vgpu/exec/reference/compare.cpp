@@ -24,14 +24,17 @@ std::string operands_of(const isa::Instruction& in, const State& s, unsigned lan
     if (!operand.exists()) continue;
     text << "\n    src[" << i << "] (code " << operand.code << ", type " << static_cast<int>(operand.type)
          << ") ";
-    if (operand.is_vgpr()) {
+    if (operand.is_vgpr() && operand.vgpr() + operand.dwords > s.vgpr.size()) {
+      text << "beyond the VGPRs";
+    } else if (operand.is_vgpr()) {
       for (unsigned part = operand.dwords; part-- > 0;)
         text << hex(s.vgpr[operand.vgpr() + part][lane]) << ' ';
     } else {
       text << hex(scalar_value(operand, in, s));
     }
   }
-  if (in.dst[0].is_vgpr()) text << "\n    old dst " << hex(s.vgpr[in.dst[0].vgpr()][lane]);
+  if (in.dst[0].is_vgpr() && in.dst[0].vgpr() < s.vgpr.size())
+    text << "\n    old dst " << hex(s.vgpr[in.dst[0].vgpr()][lane]);
   return text.str();
 }
 

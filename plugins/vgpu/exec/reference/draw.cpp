@@ -65,6 +65,19 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
   return true;
 }
 
+void Draw::go_beyond(isa::Instruction& in) {
+  isa::Operand* const operands[] = {&in.dst[0], &in.dst[1], &in.src[0], &in.src[1], &in.src[2],
+                                    &in.vaddr,  &in.vdata,  &in.vdata2, &in.vdst};
+  const isa::Operand& chosen = *operands[below(std::size(operands))];
+  if (!chosen.is_vgpr()) return;
+  // A register may be there twice, as what is added to is.
+  const uint16_t code = chosen.code;
+  const uint32_t number = kVgprs - (one_in(2) ? 1 : 0) + (one_in(2) ? below(200) : 0);
+  for (isa::Operand* const operand : operands) {
+    if (operand->code == code) operand->code = static_cast<uint16_t>(isa::code::kVgpr + number);
+  }
+}
+
 uint16_t Draw::half() {
   static constexpr uint16_t kSpecials[] = {0x0000, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00,
                                            0x7d00, 0xfe01, 0x0001, 0x03ff, 0x0400, 0x8400, 0x7bff,

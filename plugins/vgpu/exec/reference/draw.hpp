@@ -22,6 +22,10 @@ class Draw {
   /// or reserved. VGPRs are then moved among the first few.
   bool instruction(const isa::Target& target, uint16_t row, isa::Instruction& out, uint32_t (&words)[5]);
 
+  /// Makes one of the VGPRs that the instruction names one that a wave of state() does not have, or whose
+  /// last part it does not have.
+  void go_beyond(isa::Instruction& instruction);
+
   /// A wave whose registers hold what instructions find difficult.
   State state(const isa::Target& target);
 

@@ -17,6 +17,7 @@
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
+#include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -195,10 +196,11 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   block.pc = state.pc;
   std::vector<MicroOp>& ops = collector.ops();
   std::vector<native::Site> sites;
-  for (const isa::Instruction& instruction : instructions) {
+  for (isa::Instruction instruction : instructions) {
     const auto first = static_cast<uint32_t>(ops.size());
     context.pc = state.pc + block.bytes;
-    const Refusal refusal = lower(instruction, context, collector);
+    const Bounds bounds = bound_registers(instruction, layout, context.gpr_index);
+    const Refusal refusal = bounds == Bounds::kIgnored ? Refusal() : lower(instruction, context, collector);
     if (!refusal.empty()) {
       result.refusal = refusal;
       return result;

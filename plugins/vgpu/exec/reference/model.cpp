@@ -1,5 +1,7 @@
 #include "plugins/vgpu/exec/reference/model.hpp"
 
+#include <algorithm>
+
 namespace rigel::vgpu::exec::reference {
 
 using isa::Type;
@@ -137,22 +139,63 @@ void write_scalar(const isa::Operand& operand, uint64_t value, State& state) {
   }
 }
 
+namespace {
+
+bool is_vector(isa::Encoding encoding) {
+  using isa::Encoding;
+  return encoding == Encoding::kVop1 || encoding == Encoding::kVop2 || encoding == Encoding::kVopc ||
+         encoding == Encoding::kVop3 || encoding == Encoding::kVop3p;
+}
+
+// Waves of tests do not have v255, which stands for all that are further on.
+void move_on(isa::Operand& operand, uint32_t by) {
+  operand.code = static_cast<uint16_t>(isa::code::kVgpr + std::min<uint32_t>(operand.vgpr() + by, 255));
+}
+
+}  // namespace
+
 // VGPR indexing of gfx8 and gfx9: M0[7:0] is added to the numbers of the VGPRs that M0[15:12] name: the three
 // sources and the destination.
 isa::Instruction with_indices(isa::Instruction in, const State& state) {
-  if (!state.indexes_vgprs()) return in;
+  if (!state.indexes_vgprs() || !is_vector(in.encoding)) return in;
   const uint32_t m0 = state.scalar[isa::code::kM0];
   for (unsigned i = 0; i < 3; ++i) {
-    if ((m0 >> (12 + i) & 1) != 0 && in.src[i].is_vgpr())
-      in.src[i].code = static_cast<uint16_t>(in.src[i].code + (m0 & 0xff));
+    if ((m0 >> (12 + i) & 1) != 0 && in.src[i].is_vgpr()) move_on(in.src[i], m0 & 0xff);
   }
-  if ((m0 >> 15 & 1) != 0 && in.dst[0].is_vgpr())
-    in.dst[0].code = static_cast<uint16_t>(in.dst[0].code + (m0 & 0xff));
+  if ((m0 >> 15 & 1) != 0 && in.dst[0].is_vgpr()) move_on(in.dst[0], m0 & 0xff);
   return in;
 }
 
-Outcome execute(const isa::Instruction& instruction, State& state) {
+namespace {
+
+bool is_beyond(const isa::Operand& operand, const State& state) {
+  return operand.is_vgpr() && operand.vgpr() + std::max<size_t>(operand.dwords, 1) > state.vgpr.size();
+}
+
+// v_movrels* count on from the register that they name; what is beyond then is their own matter.
+bool counts_on(isa::Op op) {
+  return isa::name(op).starts_with("v_movrels");
+}
+
+}  // namespace
+
+bool resolve_registers(isa::Instruction& in, const State& state) {
+  for (const isa::Operand* const written : {&in.dst[0], &in.dst[1], &in.vdst}) {
+    if (is_beyond(*written, state)) return false;
+  }
+  for (isa::Operand* const read : {&in.src[0], &in.src[1], &in.src[2], &in.vaddr, &in.vdata, &in.vdata2}) {
+    if (is_beyond(*read, state) && !counts_on(in.op)) read->code = isa::code::kVgpr;
+  }
+  return true;
+}
+
+Outcome execute(const isa::Instruction& as_written, State& state) {
   using isa::Encoding;
+  isa::Instruction instruction = with_indices(as_written, state);
+  if (!resolve_registers(instruction, state)) {
+    state.notes.fill({});
+    return Outcome::kDone;
+  }
   switch (instruction.encoding) {
     case Encoding::kSop1:
     case Encoding::kSop2:
@@ -165,7 +208,7 @@ Outcome execute(const isa::Instruction& instruction, State& state) {
     case Encoding::kVopc:
     case Encoding::kVop3:
     case Encoding::kVop3p:
-      return execute_vector(with_indices(instruction, state), state);
+      return execute_vector(instruction, state);
     case Encoding::kDs:
       return execute_data_share(instruction, state);
     case Encoding::kSmem:

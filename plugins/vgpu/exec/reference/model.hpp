@@ -66,6 +66,10 @@ enum class Outcome : uint8_t {
 /// The instruction with the VGPRs that indexing makes of those that it names.
 isa::Instruction with_indices(isa::Instruction instruction, const State& state);
 
+/// Names v0 in place of VGPRs beyond the state's that the instruction reads. False: it writes one, and does
+/// nothing (section 3.6.1 of the manuals).
+bool resolve_registers(isa::Instruction& instruction, const State& state);
+
 /// Executes one instruction.
 Outcome execute(const isa::Instruction& instruction, State& state);
 

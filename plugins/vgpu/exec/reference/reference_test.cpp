@@ -43,7 +43,11 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
   // Which have indices of their own.
   const std::string_view name = isa::name(in.op);
   const bool has_index = name.starts_with("v_movrel") || name.starts_with("v_swap");
-  if (has_index && state.scalar[isa::code::kM0] > 8) return true;
+  if (has_index && state.indexes_vgprs()) return true;
+  // An index leads beyond the VGPRs: that neither a carry nor an exception comes of it is not executed.
+  isa::Instruction indexed = with_indices(in, state);
+  const bool writes_more = in.dst[1].exists() || state.gathers_exceptions;
+  if (state.indexes_vgprs() && writes_more && !resolve_registers(indexed, state)) return true;
   // Which index the accumulator has that is also the destination.
   if (state.indexes_vgprs() && in.src[2].is_vgpr() && in.src[2].code == in.dst[0].code) return true;
   // Lane selects and the data of v_writelane are scalars.
@@ -87,6 +91,9 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       if (!draw.instruction(target, row, in, words)) continue;
       State before = draw.state(target);
       if (draw.one_in(2)) draw.exceptions(before);
+      // Registers that are not there, by their numbers or by an index.
+      if (draw.one_in(8)) draw.go_beyond(in);
+      if (draw.one_in(8)) before.scalar[isa::code::kM0] |= draw.below(256);
       if (is_unspecified(in, before)) continue;
       State expected = before;
       expected.pc = 0x1000;

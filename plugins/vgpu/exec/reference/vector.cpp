@@ -173,7 +173,7 @@ class Vector {
   }
 
  private:
-  uint32_t vgpr(unsigned number, unsigned lane) const { return before_.vgpr[number][lane]; }
+  uint32_t vgpr(uint64_t number, unsigned lane) const { return before_.vgpr[number][lane]; }
 
   bool lane_is_enabled(unsigned lane) const {
     if (in_.lanes != LaneMode::kDpp) return true;
@@ -467,16 +467,21 @@ class Vector {
     const bool moves_target = in_.op != Op::v_movrels_b32 && in_.op != Op::v_swap_b32;
     const unsigned source_by = !moves_source ? 0 : two ? m0 & 0x3ff : m0;
     const unsigned target_by = !moves_target ? 0 : two ? m0 >> 16 & 0x3ff : m0;
-    const unsigned target = in_.dst[0].vgpr() + target_by;
+    // What is beyond the last register is not written, and not swapped; v0 is read in its place.
+    const uint64_t registers = state_.vgpr.size();
+    const uint64_t target = uint64_t{in_.dst[0].vgpr()} + target_by;
+    uint64_t source = in_.src[0].is_vgpr() ? uint64_t{in_.src[0].vgpr()} + source_by : 0;
+    const bool swaps = in_.op == Op::v_swap_b32 || in_.op == Op::v_swaprel_b32;
+    if (target >= registers || (swaps && source >= registers)) return true;
+    if (source >= registers) source = 0;
     for (unsigned lane = 0; lane < wave; ++lane) {
       if ((exec >> lane & 1) == 0) continue;
-      if (in_.op == Op::v_swap_b32 || in_.op == Op::v_swaprel_b32) {
-        const unsigned source = in_.src[0].vgpr() + source_by;
+      if (swaps) {
         state_.vgpr[target][lane] = vgpr(source, lane);
         state_.vgpr[source][lane] = vgpr(target, lane);
       } else {
-        state_.vgpr[target][lane] = in_.src[0].is_vgpr() ? vgpr(in_.src[0].vgpr() + source_by, lane)
-                                                         : scalar_or_lane(in_.src[0], lane);
+        state_.vgpr[target][lane] =
+            in_.src[0].is_vgpr() ? vgpr(source, lane) : scalar_or_lane(in_.src[0], lane);
       }
     }
     return true;

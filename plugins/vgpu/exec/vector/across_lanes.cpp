@@ -106,10 +106,12 @@ void move_relative(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t
   uint64_t from = op->src[0].offset, to = op->dst;
   bool writes = true;
   if (R != Relative::kDestination) {
-    from = first + ((from - first) / bytes + by_source < rows ? from - first + by_source * bytes : 0);
+    const bool exists = (from - first) / bytes + by_source < rows;
+    from = first + (exists ? from - first + by_source * bytes : 0);
+    if (R == Relative::kSwap) writes = exists;
   }
   if (R != Relative::kSource) {
-    writes = (to - first) / bytes + by_destination < rows;
+    writes = writes && (to - first) / bytes + by_destination < rows;
     to = writes ? to + by_destination * bytes : to;
   }
   if (writes && R == Relative::kSwap) {
