@@ -92,21 +92,34 @@ function(rigel_add_benchmark name)
   target_link_libraries(${name} PRIVATE rigel_api ${ARG_LIBS} benchmark::benchmark_main)
 endfunction()
 
-# rigel_add_fuzzer(<name> SOURCES <file>... CORPUS <folder> [LIBS <target>...])
-# With RIGEL_FUZZ a libFuzzer program; without it the same code replays its corpus as one ctest.
+# rigel_add_fuzzer(<name> SOURCES <file>... [LIBS <target>...])
+# With RIGEL_FUZZ a libFuzzer program; without it the same code replays its seeds as one ctest.
+# The seeds are packed in <name>.seeds.tar.xz beside the sources (tools/seeds adds to them), and the target <name>_seeds
+# unpacks them into ${RIGEL_SEEDS}/<name>, where tests that use one of them find it as well.
+set(RIGEL_SEEDS ${CMAKE_BINARY_DIR}/seeds)
 function(rigel_add_fuzzer name)
-  cmake_parse_arguments(ARG "" "CORPUS" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  set(archive ${CMAKE_CURRENT_SOURCE_DIR}/${name}.seeds.tar.xz)
+  set(seeds ${RIGEL_SEEDS}/${name})
   if(RIGEL_FUZZ)
     add_executable(${name} ${ARG_SOURCES})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    file(WRITE ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name}.corpus "${ARG_CORPUS}\n")  # for tools/stress
   elseif(RIGEL_TESTS)
-    add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/cmake/replay_corpus.cpp)
-    add_test(NAME ${RIGEL_TEST_PREFIX}${name}.replays_corpus COMMAND ${name} ${ARG_CORPUS})
-    set_tests_properties(${RIGEL_TEST_PREFIX}${name}.replays_corpus PROPERTIES TIMEOUT 300)
+    add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/cmake/replay_seeds.cpp)
+    add_test(NAME ${RIGEL_TEST_PREFIX}${name}.replays_seeds COMMAND ${name} ${seeds})
+    set_tests_properties(${RIGEL_TEST_PREFIX}${name}.replays_seeds PROPERTIES TIMEOUT 300)
   else()
     return()
   endif()
+  # The folder is emptied before, so that a seed that has left the archive is gone here too.
+  add_custom_command(OUTPUT ${seeds}.unpacked
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${seeds}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${seeds}
+    COMMAND ${CMAKE_COMMAND} -E chdir ${seeds} ${CMAKE_COMMAND} -E tar xf ${archive}
+    COMMAND ${CMAKE_COMMAND} -E touch ${seeds}.unpacked
+    DEPENDS ${archive} VERBATIM)
+  add_custom_target(${name}_seeds DEPENDS ${seeds}.unpacked)
+  add_dependencies(${name} ${name}_seeds)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE rigel_api ${ARG_LIBS})
 endfunction()

@@ -43,3 +43,6 @@ need() {
 without_aslr() {
   if setarch "$(uname -m)" -R true 2>/dev/null; then setarch "$(uname -m)" -R "$@"; else "$@"; fi
 }
+
+# The archives of the fuzzers' seeds: <fuzzer>.seeds.tar.xz, each beside its fuzzer.
+seed_archives() { find "$root" -path "$root/build-*" -prune -o -name '*.seeds.tar.xz' -print | LC_ALL=C sort; }

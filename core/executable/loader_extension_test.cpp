@@ -197,7 +197,7 @@ TEST_F(LoaderExtension, TellsThatAProgramCodeObjectHasNoAgent) {
 }
 
 TEST_F(LoaderExtension, HasTheBytesOfAFileAsLongAsItsReader) {
-  const int file = ::open(RIGEL_CODE_OBJECT_CORPUS "/gfx1030_v4", O_RDONLY);
+  const int file = ::open(RIGEL_CODE_OBJECTS "/gfx1030_v4", O_RDONLY);
   ASSERT_GE(file, 0);
   hsa_code_object_reader_t reader{};
   ASSERT_EQ(registry_.code_object_reader_create_from_file(file, &reader), HSA_STATUS_SUCCESS);
@@ -215,7 +215,7 @@ TEST_F(LoaderExtension, HasTheBytesOfAFileAsLongAsItsReader) {
   EXPECT_EQ(*reinterpret_cast<const char*>(loaded_info<uint64_t>(loaded, kBase)), '\x7f');
   EXPECT_EQ(loaded_info<int>(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_FILE),
             file);
-  EXPECT_THAT(uri_of(loaded), ::testing::MatchesRegex("file:///.*/corpus/gfx1030_v4"));
+  EXPECT_THAT(uri_of(loaded), ::testing::MatchesRegex("file:///.*/code_object_fuzz/gfx1030_v4"));
   ASSERT_EQ(registry_.code_object_reader_destroy(reader), HSA_STATUS_SUCCESS);
   EXPECT_EQ(loaded_info<uint32_t>(loaded, kType), uint32_t{HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_NONE});
   EXPECT_EQ(loaded_info<uint64_t>(loaded, kBase), 0u);

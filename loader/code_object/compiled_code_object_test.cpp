@@ -1,4 +1,4 @@
-// What compilers really make: the seeds of the fuzz corpus (make_corpus.sh has their sources).
+// What compilers really make: the seeds of code_object_fuzz (make_seeds.sh has their sources).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr uint64_t kDevice = 0x7f00'0020'0000;
 constexpr uint64_t kOutside = 0x7e00'1234'5678;
 
 std::vector<char> read_seed(const std::string& name) {
-  std::ifstream file(std::string(RIGEL_CODE_OBJECT_CORPUS "/") + name, std::ios::binary);
+  std::ifstream file(std::string(RIGEL_CODE_OBJECTS "/") + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -36,7 +36,7 @@ class ExecutableFixture : public ::testing::Test {
   }
   static Bytes host_kernels() { return read_file(RIGEL_TEST_HOST_KERNELS); }
   static Bytes program_variables() { return read_file(RIGEL_TEST_PROGRAM_VARIABLES); }
-  static Bytes gpu_kernels() { return read_file(RIGEL_CODE_OBJECT_CORPUS "/gfx1030_v4"); }
+  static Bytes gpu_kernels() { return read_file(RIGEL_CODE_OBJECTS "/gfx1030_v4"); }
 
   /// The bytes have to stay as long as the reader.
   hsa_code_object_reader_t reader_for(const Bytes& bytes) {
