@@ -1,0 +1,34 @@
+// The options of the trace tool: the JSON object `config` of its entry in the configuration file. Their
+// meaning is in docs/trace.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "plugins/trace/pattern.hpp"
+
+namespace trace {
+
+struct Options {
+  std::string file = "trace-%p.pftrace";  ///< %p is the process id
+  std::string summary = "stderr";         ///< stderr, none, or a file
+  Patterns functions;
+  Patterns agents;
+  Patterns kernels;
+  bool packets = true;
+  bool copies = true;
+  bool memory = true;
+  bool markers = true;
+  uint32_t buffer_kb = 256;  ///< of each thread
+  uint32_t flush_ms = 20;
+
+  /// Reads the options. Throws std::invalid_argument with every error in its text.
+  static Options parse(std::string_view json);
+};
+
+/// `pattern` with the process id for %p, and % for %%.
+std::string expand_path(std::string_view pattern, uint64_t process);
+
+}  // namespace trace

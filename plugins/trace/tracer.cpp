@@ -1,0 +1,180 @@
+#include "plugins/trace/tracer.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include "plugins/trace/markers.hpp"
+
+namespace trace {
+namespace {
+
+constinit std::atomic<Tracer*> current{nullptr};
+
+// Signals of the application are not for our thread.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// A process that ends without hsa_shut_down: after all of its own destructors, as modules that are opened late
+// are closed last.
+[[gnu::destructor]] void at_exit() {
+  if (Tracer* const tracer = Tracer::of_this_process()) tracer->stop();
+}
+
+}  // namespace
+
+Tracer* Tracer::of_this_process() noexcept {
+  Tracer* const tracer = current.load(std::memory_order_acquire);
+  return tracer != nullptr && tracer->process_ == ::getpid() ? tracer : nullptr;
+}
+
+Tracer& Tracer::start_here(const hsatool::Host& host) {
+  Tracer* tracer = of_this_process();
+  if (tracer == nullptr) {  // and what a parent had stays as it is, as its threads are not here
+    tracer = new Tracer(host);
+    current.store(tracer, std::memory_order_release);
+  }
+  tracer->start(host);
+  return *tracer;
+}
+
+Tracer::Tracer(const hsatool::Host& host)
+    : process_(::getpid()), recorder_(describe_functions(host.functions())) {}
+
+void Tracer::start(const hsatool::Host& host) {
+  const std::lock_guard lock(mutex_);
+  options_ = Options::parse(host.config());
+  agents_ = Agents(host.tables(), options_.agents);
+  const std::string path = expand_path(options_.file, static_cast<uint64_t>(process_));
+  file_.open(path, path == path_);  // a trace goes on where the runtime has been started again
+  path_ = path;
+  out_.clear();
+  is_broken_ = false;
+  stopping_ = false;
+  const std::span functions = host.functions();
+  std::vector<bool> shown(functions.size());
+  for (const hsatool_function_t* const function : functions)
+    shown[function->index] = options_.functions.mean(hsatool::view(function->name));
+  writer_ = std::make_unique<Writer>(recorder_, options_, agents_, out_, ++sessions_);
+  size_t words = 4 * Ring::kLongest;
+  while (words * sizeof(uint64_t) < size_t{options_.buffer_kb} << 10) words *= 2;
+  recorder_.start(&host.raw(), shown, words);
+  try {
+    const NoSignals no_signals;
+    thread_ = std::thread([this] { write_until_stopped(); });
+  } catch (...) {
+    recorder_.stop();
+    throw;
+  }
+  if (options_.markers) take_markers(&recorder_);
+  is_started_ = true;
+}
+
+void Tracer::stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!is_started_) return;
+  is_started_ = false;
+  if (options_.markers) take_markers(nullptr);
+  recorder_.stop();
+  stopping_ = true;
+  recorder_.wake();
+  thread_.join();
+  try {
+    finish();
+  } catch (const std::exception& problem) {
+    complain(problem.what());
+  }
+  file_.close();
+}
+
+void Tracer::finish() {
+  if (is_broken_) return;
+  writer_->cycle([this] { flush(); });
+  writer_->close_calls_of(static_cast<uint32_t>(::syscall(SYS_gettid)), recorder_.host().services->now());
+  flush();
+  summarise();
+}
+
+void Tracer::write_until_stopped() noexcept {
+  pthread_setname_np(pthread_self(), "trace");
+  // Where nothing happens, a look now and then is enough.
+  bool any = true;
+  try {
+    while (!stopping_) {
+      recorder_.sleep(any ? options_.flush_ms : 5 * options_.flush_ms);
+      any = writer_->cycle([this] { flush(); });
+      flush();
+    }
+  } catch (const std::exception& problem) {
+    complain(problem.what());
+    is_broken_ = true;
+  }
+}
+
+// Whole packets: whatever becomes of the process, they can be read.
+void Tracer::flush() noexcept {
+  if (!is_broken_ && !out_.empty()) {
+    if (const int error = file_.write(out_); error != 0) {
+      is_broken_ = true;
+      complain(std::string("cannot write to ") + path_ + ": " + std::strerror(error));
+    }
+  }
+  out_.clear();
+}
+
+void Tracer::complain(const std::string& what) noexcept {
+  const hsatool_host_t& host = recorder_.host();
+  host.services->log(host.self, HSATOOL_LOG_ERROR, hsatool::str(what));
+}
+
+void Tracer::summarise() {
+  if (options_.summary == "none") return;
+  std::string text = writer_->statistics().text();
+  if (writer_->lost() != 0) {
+    text +=
+        "\n" + std::to_string(writer_->lost()) +
+        " records are lost, for want of room: a greater buffer_kb has more, and fewer functions need less\n";
+  }
+  if (text.empty()) return;
+  if (options_.summary == "stderr") {
+    text = "trace of process " + std::to_string(process_) + ": " + path_ + "\n" + text;
+    while (!text.empty()) {
+      const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+      if (written < 0 && errno != EINTR) return;
+      if (written > 0) text.erase(0, static_cast<size_t>(written));
+    }
+    return;
+  }
+  OutputFile file;
+  const std::string path = expand_path(options_.summary, static_cast<uint64_t>(process_));
+  file.open(path, false);
+  if (const int error = file.write(text); error != 0)
+    throw std::system_error(error, std::generic_category(), path);
+}
+
+uint32_t Tracer::activities() const {
+  uint32_t kinds = 0;
+  if (options_.packets) kinds |= HSATOOL_ACTIVITY_DISPATCH | HSATOOL_ACTIVITY_BARRIER;
+  if (options_.copies) kinds |= HSATOOL_ACTIVITY_COPY;
+  return kinds;
+}
+
+}  // namespace trace

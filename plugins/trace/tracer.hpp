@@ -1,0 +1,68 @@
+// A trace from its beginning to its end: the recorder that threads write to, the thread that empties it, the
+// file, and the table at the end. One of each process, and never freed: a thread may be late.
+//
+// start and stop: any thread, one after another. The callbacks of the ABI go to `recorder`.
+#pragma once
+
+#include <sys/types.h>
+#include <hsa_plugin/hsa_tool.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "plugins/trace/agents.hpp"
+#include "plugins/trace/options.hpp"
+#include "plugins/trace/output_file.hpp"
+#include "plugins/trace/recorder.hpp"
+#include "plugins/trace/writer.hpp"
+
+namespace trace {
+
+class Tracer {
+ public:
+  /// That of the calling process, or null where `start_here` has not been called.
+  static Tracer* of_this_process() noexcept;
+  /// Begins a trace in this process. Throws what says why not.
+  static Tracer& start_here(const hsatool::Host& host);
+
+  /// Ends it: what has been recorded by now is in the file. Nothing if it has ended.
+  void stop() noexcept;
+
+  bool wants(const hsatool_function_t& function) const {
+    return recorder_.is_shown(function.index) ||
+           recorder_.functions()[function.index].role == FunctionRole::kFreezes;
+  }
+  bool wants_packets_of(hsa_agent_t agent) const { return options_.packets && agents_.is_wanted(agent); }
+  uint32_t activities() const;
+  Recorder& recorder() noexcept { return recorder_; }
+
+ private:
+  explicit Tracer(const hsatool::Host& host);
+  void start(const hsatool::Host& host);
+  void write_until_stopped() noexcept;
+  void flush() noexcept;
+  void complain(const std::string& what) noexcept;
+  void finish();
+  void summarise();
+
+  const pid_t process_;
+  Recorder recorder_;
+  std::mutex mutex_;
+  // What follows is changed by start and stop only, while there is no session and no thread.
+  bool is_started_ = false;
+  uint32_t sessions_ = 0;
+  Options options_;
+  Agents agents_;
+  std::string path_;
+  OutputFile file_;
+  std::string out_;
+  bool is_broken_ = false;  // the file, or for want of memory the writer
+  std::unique_ptr<Writer> writer_;
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace trace
