@@ -69,6 +69,7 @@ TEST_P(AsyncCopy, WaitsForEachDependency) {
   const ScopedSignal done(1);
   ASSERT_HSA(copy(to.get(), from.get(), 4096, {first, second}, done));
   hsa_signal_store_screlease(second, 0);
+  // Time for a copy that doesn't wait for all of its signals to be done wrongly.
   std::this_thread::sleep_for(3ms);
   EXPECT_EQ(done.value(), 1);
   EXPECT_EQ(*static_cast<char*>(to.get()), 0);
@@ -116,6 +117,7 @@ TEST_P(AsyncCopy, OfNothingDoesNothing) {
   const PoolMemory memory = buffer(64);
   const ScopedSignal done(1);
   EXPECT_HSA(copy(memory.get(), static_cast<char*>(memory.get()) + 32, 0, {}, done));
+  // Time for the signal to be changed wrongly.
   std::this_thread::sleep_for(2ms);
   EXPECT_EQ(done.value(), 1);
 }

@@ -164,6 +164,7 @@ TEST_P(Dispatch, TheBarrierBitWaitsForAllThatWentBefore) {
   counts.completion_signal = second;
   submit(queue(), waits);
   submit(queue(), counts);
+  // Time for the second packet to pass the first one wrongly.
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   EXPECT_EQ(second.value(), 1);
   std::atomic_ref<uint32_t>(*flag).store(9);

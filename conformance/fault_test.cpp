@@ -205,6 +205,7 @@ TEST_P(Fault, APageFaultThatNobodyHandlesEndsTheProcess) {
   EXPECT_DEATH(
       {
         submit(queue(), dispatch_packet(kernels_.kernel("store"), kernarg(StoreArgs{0x12345000}), 1, 1));
+        // The process has to end before this does.
         std::this_thread::sleep_for(kPatience);
       },
       "Memory access fault by GPU node.*0x12345");
@@ -226,6 +227,7 @@ TEST_P(Fault, AFullRingWaitsAndLosesNothing) {
       submit(full.get(), first);
       for (uint32_t i = 1; i < size; ++i)
         submit(full.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, left, true));
+      // Time for packets behind the gate to be taken wrongly.
       std::this_thread::sleep_for(milliseconds(1));
       const uint64_t used =
           hsa_queue_load_write_index_relaxed(full.get()) - hsa_queue_load_read_index_scacquire(full.get());

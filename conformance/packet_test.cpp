@@ -26,6 +26,7 @@ TEST_P(Barrier, AndWaitsForAll) {
   packet.dep_signal[4] = second;
   submit(queue(), packet);
   hsa_signal_store_screlease(second, 0);
+  // Time for a packet that doesn't wait for both signals to be done wrongly.
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   EXPECT_EQ(done.value(), 1);
   hsa_signal_store_screlease(first, 0);
@@ -40,6 +41,7 @@ TEST_P(Barrier, OrWaitsForAny) {
   packet.dep_signal[1] = first;
   packet.dep_signal[3] = second;
   submit(queue(), packet);
+  // Time for a packet that doesn't wait for either signal to be done wrongly.
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   EXPECT_EQ(done.value(), 1);
   hsa_signal_store_screlease(second, 0);
@@ -73,6 +75,7 @@ TEST_P(Barrier, ValueComparesMaskedBits) {
     packet.cond = example.condition;
     packet.completion_signal = done;
     submit(queue(), packet);
+    // Time for a packet that doesn't wait for the value to be done wrongly.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     EXPECT_EQ(done.value(), 1) << "condition " << example.condition;
     hsa_signal_store_screlease(watched, example.after);
@@ -288,6 +291,7 @@ TEST_P(WrongPacket, AQueueWithoutACallbackStopsQuietly) {
   const ScopedSignal after(1);
   submit(victim, barrier_packet(0x77));
   submit(victim, barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, after));
+  // Time for a packet behind the wrong one to be done wrongly.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(after.value(), 1);
   EXPECT_HSA(hsa_queue_destroy(victim));
@@ -296,6 +300,7 @@ TEST_P(WrongPacket, AQueueWithoutACallbackStopsQuietly) {
 TEST_P(WrongPacket, AnInvalidPacketIsWaitedFor) {
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue(), 1);
   hsa_signal_store_screlease(queue()->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+  // Time for a packet that nobody has written to be taken wrongly.
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue()), index);
   EXPECT_EQ(errors().count, 0);

@@ -148,6 +148,7 @@ TEST_P(Queue, CompletesNothingOnceItIsInactive) {
   ASSERT_HSA(hsa_queue_inactivate(queue.get()));
   const ScopedSignal done(1);
   submit(queue.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
+  // Time for an inactive queue to go on wrongly.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(done.value(), 1);
   EXPECT_EQ(queue.errors().count, 0) << "to be inactive is no error";

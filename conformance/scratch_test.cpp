@@ -123,6 +123,7 @@ TEST_P(Scratch, IsWaitedForWhileAnotherQueueIsAtWork) {
   {
     const PoolUsedUp rest(local_);  // only what the other has is left
     submit(one_.get(), dispatch);
+    // Time for the dispatch to run wrongly, or to fail: neither may happen while there is no memory.
     std::this_thread::sleep_for(milliseconds(10));
     EXPECT_EQ(done.value(), 1);
     EXPECT_EQ(one_.errors().count, 0);
@@ -188,6 +189,7 @@ TEST_P(Scratch, ALowerLimitWaitsForDispatches) {
   busy.dep_signal[0] = gate;
   submit(one_.get(), busy);
   std::thread opener([&] {
+    // The dispatch that wants memory has been looked at by then.
     std::this_thread::sleep_for(milliseconds(10));
     hsa_signal_store_screlease(gate, 0);
   });

@@ -248,6 +248,7 @@ TEST_P(WakingSignalOperation, WakesAThreadThatSleeps) {
   const ScopedSignal signal(before);
   bool woken = false;
   std::thread waiter([&] { woken = wait_for(signal, HSA_SIGNAL_CONDITION_EQ, after); });
+  // The waiter sleeps by then: nothing of the API tells.
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   GetParam().run(signal, a, 9);
   waiter.join();

@@ -67,6 +67,7 @@ TEST_P(SignalWait, EndsWhenTheConditionComesTrue) {
   for (const auto& example : cases) {
     const ScopedSignal signal(3);
     std::thread other([&] {
+      // The wait has begun by then: nothing of the API tells, here and below.
       std::this_thread::sleep_for(1ms);
       hsa_signal_store_screlease(signal, example.final);
     });
@@ -91,6 +92,7 @@ TEST_P(SignalWait, WakesEveryWaiter) {
       ++woken;
     });
   }
+  // The waiters sleep by then.
   std::this_thread::sleep_for(2ms);
   hsa_signal_subtract_screlease(signal, 1);
   for (std::thread& waiter : waiters) waiter.join();
@@ -336,6 +338,7 @@ TEST_F(AsyncHandler, StaysWhileItReturnsTrue) {
   calls.until = 5;
   ASSERT_HSA(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_EQ, 0, count_call, &calls));
   ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_GTE, 5));
+  // Time for a call that comes wrongly.
   std::this_thread::sleep_for(5ms);
   EXPECT_EQ(calls.count, 5) << "and not after it has returned false";
 }

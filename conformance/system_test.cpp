@@ -33,6 +33,7 @@ TEST_F(System, TimeAdvancesAtTheFrequencyThatIsReported) {
   EXPECT_LE(frequency, 1'000'000'000u) << "the manual allows 1 to 400 MHz, ROCr reports 1 GHz";
   const auto before = GET(query(), uint64_t, HSA_SYSTEM_INFO_TIMESTAMP);
   const auto start = std::chrono::steady_clock::now();
+  // Over this time the two clocks are compared.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const std::chrono::duration<double> slept = std::chrono::steady_clock::now() - start;
   const auto after = GET(query(), uint64_t, HSA_SYSTEM_INFO_TIMESTAMP);

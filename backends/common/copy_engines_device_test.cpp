@@ -85,6 +85,7 @@ TEST_P(Copies, WaitForWhatTheyDependOnAndStampTheClock) {
   one.start_time = reinterpret_cast<uint64_t>(times);
   one.end_time = reinterpret_cast<uint64_t>(times + 4);
   ASSERT_EQ(device_->copies().submit(one), HSA_STATUS_SUCCESS);
+  // Time for a copy that doesn't wait for its signals to be done wrongly; again below.
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   EXPECT_EQ(done.value(), 1);
   second.set(0);
@@ -533,6 +534,7 @@ TEST_P(Copies, FromManyThreadsSurviveFailures) {
     });
   }
   for (int n = 0; n < 20; ++n) {
+    // The copies get somewhere, so that the queues stop at another place each time.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (n % 2 == 0) {
       host_->stop_queues(kInactiveIllegalInstruction);

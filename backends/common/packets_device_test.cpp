@@ -92,6 +92,7 @@ TEST_P(Packets, CopyFillAndAnnounce) {
   ASSERT_EQ(at, words.data() + words.size());
   engine.submit(words);
 
+  // Time for packets that don't wait for their signal to be executed wrongly.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(after.value(), 1);
   EXPECT_EQ(to[1], 0) << "the copy waits for the signal";

@@ -152,6 +152,7 @@ TEST_F(Copies, WaitForEveryDependency) {
     Completion done, first, second(2);
     EXPECT_EQ(async(to.data(), from.data(), size, done, {first, second}), HSA_STATUS_SUCCESS);
     second->store(0);
+    // Time for a copy that doesn't wait for all of its signals to be done wrongly.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     EXPECT_EQ(done->load(), 1);
     EXPECT_EQ(to, std::vector<unsigned char>(size)) << "nothing may be written yet";

@@ -183,6 +183,7 @@ TEST_P(KfdBoards, ReadsClocksThatGoOn) {
   ASSERT_NE(kfd, nullptr);
   const auto first = kfd->clocks(kfd->gpus().front());
   ASSERT_TRUE(first);
+  // Clocks tick meanwhile.
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const auto second = kfd->clocks(kfd->gpus().front());
   ASSERT_TRUE(second);
@@ -234,6 +235,7 @@ TEST(KfdEvents, WakeWhoWaitsForASignalThatADeviceChanges) {
   ASSERT_NE(signal, nullptr);
   EXPECT_EQ(signal->abi.event_mailbox_ptr, (*events)->usual().mailbox);
   std::thread device([&] {
+    // The waiter sleeps by then: its wait is what the interrupt has to end.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     // As a GPU does it: the value, the mailbox, the interrupt. (Nothing else tells the host.)
     std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).fetch_sub(1);
@@ -276,9 +278,10 @@ TEST(KfdEvents, DoNotWakeTheirThreadForWhatNobodyWaitsFor) {
   Signal* const alarm = signal_pool::create(0, kSignalAlarm);
   ASSERT_NE(alarm, nullptr);
   std::thread watch([&] { EXPECT_EQ(wait(*alarm, HSA_SIGNAL_CONDITION_NE, 0), 5); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while ((alarm->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
   for (int i = 0; i < 200; ++i) {
     interrupt();
+    // One interrupt after the other, as a device sends them: many at once would be one wake-up.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_LT(woken, 20);
@@ -293,6 +296,7 @@ TEST(KfdEvents, DoNotWakeTheirThreadForWhatNobodyWaitsFor) {
   for (int round = 0; round < 20; ++round) {
     std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).store(1);
     std::thread device([&] {
+      // Before the wait, as it goes to sleep, and when it sleeps.
       std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
       std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).fetch_sub(1);
       interrupt();

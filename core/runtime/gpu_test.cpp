@@ -57,6 +57,7 @@ TEST_P(GpuBoards, WakeASleeperAndAHandler) {
       nullptr);
   submit_barrier(queue, gate, done);
   std::thread opener([&] {
+    // The waits below have begun by then.
     std::this_thread::sleep_for(milliseconds(20));
     hsa_signal_store_screlease(gate, 0);
   });
@@ -215,6 +216,7 @@ TEST_P(GpuBoards, LookAtNothingWhileNobodyRings) {
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
   auto before = sleeps_of_device_threads();
   for (int i = 0; i < 100; ++i) {
+    // Threads that sleep for good are told from others by what they do in a tenth of a second.
     std::this_thread::sleep_for(milliseconds(100));
     auto now = sleeps_of_device_threads();
     if (std::exchange(before, now) == now) break;
@@ -231,6 +233,7 @@ TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
   hsa_signal_t done{};
   ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
+  // Long enough to be asleep for good, which the loop then makes sure of.
   std::this_thread::sleep_for(milliseconds(100));
   uint64_t before = sleeps_of_device_threads()["vgpu-doorbells"];
   for (int i = 0; i < 100; ++i) {
@@ -238,6 +241,7 @@ TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
     if (std::exchange(before, sleeps_of_device_threads()["vgpu-doorbells"]) == before) break;
   }
   for (int i = 0; i < 50; ++i) {
+    // The device goes to sleep now and then, and has to be woken.
     if (i % 5 == 0) std::this_thread::sleep_for(milliseconds(3));
     hsa_signal_store_relaxed(done, 1);
     submit_barrier(queue, {0}, done);

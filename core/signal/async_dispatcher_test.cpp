@@ -1,5 +1,6 @@
 #include "core/signal/async_dispatcher.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -8,7 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <functional>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -144,6 +148,7 @@ TEST_F(AsyncHandler, SharesASignalWithOthersAndWithSleepingThreads) {
   };
   for (int i = 0; i < 100; ++i) watch(signal, kEq, 0, body);
   std::thread sleeper([&] { EXPECT_EQ(wait(signal, kEq, 0, kWaitForever, Spin{0}), 0); });
+  // The thread sleeps by then; the handlers' being there hides that from us.
   std::this_thread::sleep_for(1ms);
   signal.store(0);
   sleeper.join();
@@ -159,6 +164,7 @@ TEST_F(AsyncHandler, RunsOneAtATimeOnOneThread) {
     if (++inside != 1) overlapped = true;
     if (calls == 0) thread = std::this_thread::get_id();
     if (thread != std::this_thread::get_id()) overlapped = true;
+    // Long enough inside for another call to overlap, if one could.
     std::this_thread::sleep_for(50us);
     --inside;
     ++calls;
@@ -256,6 +262,7 @@ TEST_F(AsyncHandler, OfASilentSignalIsCalledWithoutNotification) {
     return false;
   };
   watch(signal, kEq, 0, body);
+  // The dispatcher sleeps by then: nothing wakes it but its own looking.
   std::this_thread::sleep_for(3ms);
   signal.silent_store(0);
   await(calls, 1);
@@ -365,9 +372,20 @@ TEST_F(AsyncFunction, IsCalledInOrder) {
 }
 
 TEST(AsyncDispatcher, StartsNoThreadBeforeItIsNeeded) {
+  // By their ids, as a thread that an earlier test has joined may still be on its way out of the list.
+  const auto threads = [] {
+    std::set<std::string> ids;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+      ids.insert(thread.path().filename());
+    return ids;
+  };
+  const auto before = threads();
   AsyncDispatcher dispatcher;
   dispatcher.quiesce();
   dispatcher.stop();
+  EXPECT_THAT(before, testing::IsSupersetOf(threads()));
+  ASSERT_EQ(dispatcher.post([](void*) {}, nullptr), HSA_STATUS_SUCCESS);
+  EXPECT_THAT(before, testing::Not(testing::IsSupersetOf(threads()))) << "the thread that calls it";
 }
 
 TEST(AsyncDispatcher, StopDropsHandlersAndCallsFunctions) {
@@ -379,6 +397,7 @@ TEST(AsyncDispatcher, StopDropsHandlersAndCallsFunctions) {
     return false;
   };
   const auto count = [](void* calls) { ++*static_cast<std::atomic<int>*>(calls); };
+  // The dispatcher is busy when it is stopped.
   const auto sleep = [](void*) { std::this_thread::sleep_for(2ms); };
   ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, call_body, &body), HSA_STATUS_SUCCESS);
   ASSERT_EQ(dispatcher.post(sleep, nullptr), HSA_STATUS_SUCCESS);
@@ -404,6 +423,7 @@ TEST(AsyncDispatcher, WorksAgainAfterAStop) {
     while (calls == 0) std::this_thread::yield();
     dispatcher.stop();
     const int at_stop = calls;
+    // Time for a call that comes wrongly.
     std::this_thread::sleep_for(1ms);
     EXPECT_EQ(calls, at_stop);
     signal_pool::destroy(*signal);
@@ -481,6 +501,7 @@ TEST(AsyncDispatcher, UsesNoProcessorTimeWhileNothingHappens) {
     ASSERT_EQ(dispatcher.watch(*signals.back(), kEq, 0, call_body, &body), HSA_STATUS_SUCCESS);
   }
   std::thread waiter([&] { wait(*signals[0], kEq, -1); });
+  // Everybody is asleep by then; what processor time the next pause takes is the test.
   std::this_thread::sleep_for(20ms);
   const auto before = processor_ns();
   std::this_thread::sleep_for(200ms);

@@ -77,6 +77,7 @@ TEST_F(SharedSignals, WakeWhoWaitsOnEitherSide) {
   for (const Sides& sides : {Sides{one, other}, {other, one}, {one, one}}) {
     of(one).store(1);
     std::thread waker([&] {
+      // The waiter sleeps by then.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       of(sides.stored).store<std::memory_order_release>(0);
     });
@@ -182,6 +183,7 @@ TEST_F(SharedSignals, LetGoOfWhoWaitsWhenTheyAreDestroyed) {
   const hsa_signal_t one = create(1);
   const hsa_signal_t other = attach_to(one);
   std::thread waiter([&] { wait(of(one), HSA_SIGNAL_CONDITION_EQ, 0); });
+  // The waiter sleeps by then.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(signal_api::destroy(one), HSA_STATUS_SUCCESS);
   waiter.join();

@@ -82,6 +82,7 @@ TEST(SignalApi, ValuePointerIsForSignalsThatChangeInSilence) {
   ASSERT_EQ(signal_api::value_pointer(gpu_only, &value), HSA_STATUS_SUCCESS);
   EXPECT_EQ(*value, 7);
   std::thread writer([&] {
+    // The waiter has begun by then: nothing but its own looking tells it of the store.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     __atomic_store_n(value, 0, __ATOMIC_RELEASE);
   });

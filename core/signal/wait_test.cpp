@@ -58,7 +58,7 @@ bool all(const std::vector<WaitTerm>& terms, uint64_t timeout = kWaitForever, in
 // Until somebody sleeps on the signal.
 void await_sleeper(const Signal& signal) {
   while ((signal.attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
-  std::this_thread::sleep_for(2ms);
+  std::this_thread::sleep_for(2ms);  // from having said so to being asleep, which nothing tells
 }
 
 TEST(Wait, ReturnsAtOnceWhatHoldsAlready) {
@@ -149,6 +149,7 @@ TEST(Wait, ThatIsToldToSpinSleepsThroughMostOfALongOne) {
   std::thread changer([&] {
     for (int turn = 1; turn <= kTurns; ++turn) {
       while (begun != turn) std::this_thread::yield();
+      // What a wait learns to foresee: half of them last as long as those before them, half do not.
       std::this_thread::sleep_for(turn % 2 == 0 || turn > kTurns / 2 ? 12ms : 30ms);
       signal[0].store(turn);
     }
@@ -167,6 +168,7 @@ TEST(Wait, ForWhatIsForeseenEndsInTimeOrWithTheChange) {
   const auto wait_for = [&](std::chrono::milliseconds length) {
     signal[0].store(0);
     std::thread changer([&] {
+      // How long the wait lasts is what it learns from.
       std::this_thread::sleep_for(length);
       signal[0].store(1);
     });
@@ -239,6 +241,7 @@ TEST_F(WaitForSoftware, DoesItsWork) {
 TEST_F(WaitForSoftware, GoesOnHelpingForLongerThanItWouldLook) {
   EXPECT_EQ(wait_for_device(Spin::active(), 10,
                             []() -> int32_t {
+                              // The work takes longer than the wait would look by itself.
                               std::this_thread::sleep_for(1ms);
                               work();
                               return 1;
@@ -297,6 +300,7 @@ TEST(Wait, WakesEverybodyWhomAChangeSatisfies) {
     });
   }
   while (asleep != kSleepers) std::this_thread::yield();
+  // From being about to wait to being asleep, which all of them are only seen to be by waking them.
   std::this_thread::sleep_for(5ms);
   signal[0].store(1);
   for (auto& sleeper : sleepers) sleeper.join();
@@ -326,6 +330,7 @@ TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyedWhileItSpins) {
     EXPECT_EQ(wait(*signal, kEq, 6, kWaitForever, Spin{1000 * kMillisecond}), 0);
   });
   while (!started) std::this_thread::yield();
+  // It has begun to look by then.
   std::this_thread::sleep_for(1ms);
   EXPECT_TRUE(signal_pool::destroy(*signal));
   spinner.join();
@@ -388,6 +393,7 @@ TEST(WaitAny, GoesOnWithTheRestWhenASignalIsDestroyed) {
   });
   await_sleeper(signals[1]);
   signal_pool::destroy(*doomed);
+  // Time for a wait that ends wrongly.
   std::this_thread::sleep_for(2ms);
   EXPECT_FALSE(returned);
   signals[1].store(0);

@@ -268,6 +268,7 @@ TEST(Scheduling, LooksSeldomWhileIdleOrBlocked) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // past the first, short polls
   const auto start = std::chrono::steady_clock::now();
   const uint64_t before = bus.scopes.load();
+  // Polls are counted over a time.
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const uint64_t looks = bus.scopes.load() - before;
   const auto passed = std::chrono::steady_clock::now() - start;
@@ -306,6 +307,7 @@ TEST(Scheduling, BellsWakeWorkersThatSleep) {
   ASSERT_NE(bell, nullptr);
   EXPECT_EQ(cp.bell(2), nullptr);
   for (uint64_t i = 0; i < 50; ++i) {
+    // The processor goes to sleep now and then, and has to be woken.
     if (i % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     queue.write(barrier_packet({}, signals.handle(0)));
     bell->ring(i);
@@ -361,6 +363,7 @@ TEST(Scheduling, SeesDoorbellsThatKernelsStoreTo) {
   kernels.submit(dispatch);
   ASSERT_TRUE(eventually([&] { return shaders.count() == 1; }));
   for (uint64_t i = 0; i < 10; ++i) {
+    // The processor goes to sleep, and has to look at doorbells by itself.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     queue.write(barrier_packet({}, signals.handle(0)));
     std::atomic_ref<uint64_t>(*doorbells.at<uint64_t>()).store(i, std::memory_order_release);

@@ -55,6 +55,7 @@ TEST_P(Doorbells, WakeWhatSleeps) {
   const Client::Memory memory = client.share(4096);
   const ClientSignal signal(memory, 0);
   for (int i = 0; i < 20; ++i) {
+    // From at once to asleep: what is awake is not woken, and must see the doorbell nevertheless.
     std::this_thread::sleep_for(std::chrono::milliseconds(i % 4 * 3));
     signal.value().store(1);
     queue.barrier({}, signal.handle());
@@ -71,6 +72,7 @@ TEST_P(Doorbells, ManyThreadsAtOnceWakeWhatSleeps) {
       const Client::Memory memory = client.share(4096);
       const ClientSignal signal(memory, 0);
       for (int i = 0; i < 20; ++i) {
+        // The device falls asleep in between.
         std::this_thread::sleep_for(std::chrono::milliseconds(4));
         signal.value().store(1);
         queue.barrier({}, signal.handle());
@@ -107,6 +109,7 @@ TEST_P(Doorbells, ThatAreNobodysAreStoredToInVain) {
   const ClientSignal signal(memory, 0);
   auto* const nobodys = reinterpret_cast<std::atomic<uint64_t>*>(client.doorbells(0) + 8 * 100);
   for (int i = 0; i < 10; ++i) {
+    // From at once to asleep, here and below.
     std::this_thread::sleep_for(std::chrono::milliseconds(i % 4));
     nobodys->store(7);
     if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -320,6 +323,7 @@ TEST(DoorbellPages, AreNotLookedAtWhileNobodyStoresWhereUserfaultfdWatchesThem) 
     uint64_t sleeps = 0;
     for (int quiet = 0, turns = 0; quiet < 2; ++turns) {
       ASSERT_LT(turns, 100) << "it never stays asleep";
+      // A thread that sleeps for good is told from another by what it does in a tenth of a second.
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       const uint64_t now = sleeps_of_the_looking_thread();
       quiet = std::exchange(sleeps, now) == now && now != 0 ? quiet + 1 : 0;
@@ -346,6 +350,7 @@ TEST(Bells, WakeWhatSleeps) {
   const Client::Memory memory = client.share(4096);
   const ClientSignal done(memory, 0);
   for (int i = 0; i < 50; ++i) {
+    // From at once to asleep.
     if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(i % 5));
     done.value().store(2);
     queue.barrier({}, done.handle());

@@ -493,6 +493,7 @@ void check_mappings() {
   const uint64_t others = gpu.doorbell_at < 4096 ? 4096 : 0;
   EXPECT(munmap(old + others, 4096) == 0);
   for (uint32_t i = 9; i < 12; ++i) {
+    // The device falls asleep in between, and is woken through a page that moved.
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     gpu.fence(i);
   }
@@ -558,6 +559,7 @@ void check_races() {
       e.auto_reset = 1;
       EXPECT(call(gpu.kfd, KFD_NR_CREATE_EVENT, e) == 0);
       event = e.event_id;
+      // The wait for the event has begun by then.
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       kfd_event_ref ref{e.event_id, 0};
       EXPECT(call(gpu.kfd, KFD_NR_DESTROY_EVENT, ref) == 0);

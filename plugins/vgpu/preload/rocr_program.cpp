@@ -171,6 +171,7 @@ void run_barriers(unsigned seed, bool handlers) {
     for (size_t i = 0; i < kNodes; ++i) {
       if (done[i]) await(nodes[i].done, "a barrier whose dependencies are met");
     }
+    // Time for barriers to be done wrongly.
     std::this_thread::sleep_for(milliseconds(2));
     for (size_t i = 0; i < kNodes; ++i) {
       const bool is_done = hsa_signal_load_scacquire(nodes[i].done) == 0;
@@ -399,6 +400,7 @@ void run_signals() {
   sigset_t all, before;
   sigfillset(&all);
   for (int i = 0; i < 10; ++i) {
+    // The device falls asleep in between.
     std::this_thread::sleep_for(milliseconds(5));
     pthread_sigmask(SIG_BLOCK, &all, &before);
     hsa_barrier_and_packet_t packet{};
@@ -435,6 +437,7 @@ void run_wait() {
   submit(queue, packet, HSA_PACKET_TYPE_BARRIER_AND, false);
   std::printf("waiting\n");
   std::fflush(stdout);
+  // Until it is killed.
   for (;;) std::this_thread::sleep_for(milliseconds(1000));
 }
 
