@@ -1,0 +1,157 @@
+// Chapter 4: memory that is freed too early, copies that go too far, and agents that have no access. What packets
+// name is in packets.cpp.
+#include "plugins/validate/memory.hpp"
+
+#include <fmt/core.h>
+
+#include "plugins/validate/validator.hpp"
+
+namespace validate {
+namespace {
+
+void allocated(Validator& validator, const hsatool_call_t& call, uint64_t pool, uint64_t size, void** pointer) {
+  if (!succeeded(call) || pointer == nullptr || *pointer == nullptr) return;
+  const auto base = reinterpret_cast<uint64_t>(*pointer);
+  Block block;
+  block.base = base;
+  block.size = size;
+  block.pool = validator.topology.pool(pool);
+  block.made = validator.event(call);
+  validator.registry.add(Kind::kMemory, base, block.made, 0, size);
+  validator.memory.add(std::move(block));
+}
+
+void region_allocated(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_memory_allocate_args_t>(call);
+  allocated(validator, call, arguments.region.handle, arguments.size, arguments.ptr);
+}
+
+void pool_allocated(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_amd_memory_pool_allocate_args_t>(call);
+  allocated(validator, call, arguments.memory_pool.handle, arguments.size, arguments.ptr);
+}
+
+void freeing(Validator& validator, hsatool_call_t& call) {
+  const uint64_t base = word(call, 0);
+  const auto block = validator.memory.find(base);
+  if (!block || block->base != base) return;
+  if (const std::string user = validator.in_flight.user_of_block(base, block->size); !user.empty()) {
+    validator.report(Rule::kFreedInUse, call, fmt::format("{:#x} of {} bytes is in use by {}{}", base, block->size,
+                                                          user, validator.describe(block->made, "made")));
+  }
+  validator.in_flight.forget_block(base);
+}
+
+void allowed(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_amd_agents_allow_access_args_t>(call);
+  if (succeeded(call) && arguments.agents != nullptr)
+    validator.memory.allow(reinterpret_cast<uint64_t>(arguments.ptr), {arguments.agents, arguments.num_agents});
+}
+
+void locked(Validator& validator, hsatool_call_t& call) {
+  // Locked as often as it is unlocked.
+  if (succeeded(call)) validator.registry.add(Kind::kLockedMemory, word(call, 0), validator.event(call));
+}
+
+// --- Copies ------------------------------------------------------------------------------------------------
+
+void check_range(Validator& validator, const hsatool_call_t& call, const void* pointer, uint64_t size,
+                 std::string_view which) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const auto block = validator.memory.find(address);
+  if (!block || size <= block->base + block->size - address) return;
+  validator.report(Rule::kCopyBounds, call,
+                   fmt::format("{} bytes at the {} {:#x} go beyond the block {:#x} of {} bytes{}", size, which,
+                               address, block->base, block->size, validator.describe(block->made, "made")));
+}
+
+void copying(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_memory_copy_args_t>(call);
+  check_range(validator, call, arguments.dst, arguments.size, "destination");
+  check_range(validator, call, arguments.src, arguments.size, "source");
+}
+
+void filling(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_amd_memory_fill_args_t>(call);
+  check_range(validator, call, arguments.ptr, arguments.count * sizeof(uint32_t), "destination");
+}
+
+// One of the two agents must have access to both.
+void check_access(Validator& validator, const hsatool_call_t& call, const void* destination, const void* source,
+                  hsa_agent_t one, hsa_agent_t other) {
+  const auto to = validator.memory.find(reinterpret_cast<uint64_t>(destination));
+  const auto from = validator.memory.find(reinterpret_cast<uint64_t>(source));
+  const Agent* const agents[] = {validator.topology.agent(one.handle), validator.topology.agent(other.handle)};
+  if (!to || !from || agents[0] == nullptr || agents[1] == nullptr) return;
+  for (const Agent* const agent : agents) {
+    if (validator.topology.may_access(*agent, *to) && validator.topology.may_access(*agent, *from)) return;
+  }
+  validator.report(Rule::kNoAccess, call,
+                   fmt::format("neither {} nor {} may access both {:#x} and {:#x}{}{}", agents[0]->name,
+                               agents[1]->name, to->base, from->base, validator.describe(to->made, "made"),
+                               validator.describe(from->made, "made")));
+}
+
+void begin_copy(Validator& validator, const hsatool_call_t& call, const void* destination, const void* source,
+                uint32_t count, const hsa_signal_t* signals, hsa_signal_t completion) {
+  Copy copy{call.function, reinterpret_cast<uint64_t>(destination), reinterpret_cast<uint64_t>(source),
+            {completion.handle}};
+  for (uint32_t i = 0; signals != nullptr && i < count; ++i) copy.signals.push_back(signals[i].handle);
+  validator.in_flight.add_copy(call.id, std::move(copy));
+}
+
+template <class Arguments>
+void copying_later(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<Arguments>(call);
+  check_range(validator, call, arguments.dst, arguments.size, "destination");
+  check_range(validator, call, arguments.src, arguments.size, "source");
+  check_access(validator, call, arguments.dst, arguments.src, arguments.dst_agent, arguments.src_agent);
+  if (arguments.size == 0) return;  // nothing comes of it
+  begin_copy(validator, call, arguments.dst, arguments.src, arguments.num_dep_signals, arguments.dep_signals,
+             arguments.completion_signal);
+}
+
+void copying_rectangle_later(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_amd_memory_async_copy_rect_args_t>(call);
+  const hsa_dim3_t* const range = arguments.range;
+  if (range == nullptr || arguments.dst == nullptr || arguments.src == nullptr || range->x == 0 || range->y == 0 ||
+      range->z == 0)
+    return;
+  const auto check = [&](const hsa_pitched_ptr_t& place, const hsa_dim3_t* offset, std::string_view which) {
+    if (offset == nullptr) return;
+    const uint64_t end = (uint64_t{offset->z} + range->z - 1) * place.slice +
+                         (uint64_t{offset->y} + range->y - 1) * place.pitch + offset->x + range->x;
+    check_range(validator, call, place.base, end, which);
+  };
+  check(*arguments.dst, arguments.dst_offset, "destination");
+  check(*arguments.src, arguments.src_offset, "source");
+  begin_copy(validator, call, arguments.dst->base, arguments.src->base, arguments.num_dep_signals,
+             arguments.dep_signals, arguments.completion_signal);
+}
+
+void refused(Validator& validator, hsatool_call_t& call) {
+  if (!succeeded(call)) validator.in_flight.copy_done(call.id);
+}
+
+}  // namespace
+
+std::span<const Hooks> memory_hooks() {
+  static constexpr Hooks kHooks[] = {
+      {HSATOOL_ID_hsa_memory_allocate, nullptr, region_allocated},
+      {HSATOOL_ID_hsa_amd_memory_pool_allocate, nullptr, pool_allocated},
+      {HSATOOL_ID_hsa_memory_free, freeing, nullptr},
+      {HSATOOL_ID_hsa_amd_memory_pool_free, freeing, nullptr},
+      {HSATOOL_ID_hsa_amd_agents_allow_access, nullptr, allowed},
+      {HSATOOL_ID_hsa_amd_memory_lock, nullptr, locked},
+      {HSATOOL_ID_hsa_amd_memory_lock_to_pool, nullptr, locked},
+      {HSATOOL_ID_hsa_memory_copy, copying, nullptr},
+      {HSATOOL_ID_hsa_amd_memory_fill, filling, nullptr},
+      {HSATOOL_ID_hsa_amd_memory_async_copy, copying_later<hsatool_hsa_amd_memory_async_copy_args_t>, refused},
+      {HSATOOL_ID_hsa_amd_memory_async_copy_on_engine,
+       copying_later<hsatool_hsa_amd_memory_async_copy_on_engine_args_t>, refused},
+      {HSATOOL_ID_hsa_amd_memory_async_copy_rect, copying_rectangle_later, refused},
+  };
+  return kHooks;
+}
+
+}  // namespace validate

@@ -1,0 +1,367 @@
+// Chapter 2: the packets themselves, and the ring that they are written to.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <list>
+
+#include <fmt/core.h>
+
+#include "plugins/validate/tool.hpp"
+#include "plugins/validate/validator.hpp"
+
+namespace validate {
+namespace {
+
+// The most of a kernel's arguments that is searched for addresses and watched for changes.
+constexpr uint32_t kMostKernarg = 4096;
+
+struct Subject {
+  Validator& validator;
+  const Queue& queue;
+  uint64_t index;
+  std::string name;  // of the packet
+  void report(Rule rule, std::string_view text) const { validator.report(rule, name, text); }
+};
+
+// --- Packets -----------------------------------------------------------------------------------------------
+
+void check_reserved(const Subject& subject, const hsatool::Packet& packet) {
+  const auto is_zero = [&](Rule rule, uint64_t value, std::string_view field) {
+    if (value != 0) subject.report(rule, fmt::format("{} is {:#x}, and not 0", field, value));
+  };
+  is_zero(Rule::kReservedBits, packet.header >> 13, "what follows the fences in the header");
+  switch (packet.type()) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH: {
+      const auto& dispatch = packet.as<hsa_kernel_dispatch_packet_t>();
+      is_zero(Rule::kReservedBits, dispatch.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS,
+              "what follows the dimensions in setup");
+      is_zero(Rule::kReservedBits, dispatch.reserved0, "reserved0");
+      break;
+    }
+    case HSA_PACKET_TYPE_BARRIER_AND:
+    case HSA_PACKET_TYPE_BARRIER_OR: {
+      const auto& barrier = packet.as<hsa_barrier_and_packet_t>();
+      is_zero(Rule::kReservedBits, barrier.reserved0, "reserved0");
+      is_zero(Rule::kReservedBits, barrier.reserved1, "reserved1");
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void check_grid(const Subject& subject, const hsa_kernel_dispatch_packet_t& dispatch) {
+  const uint32_t dimensions =
+      dispatch.setup & ((1u << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
+  if (dimensions < 1 || dimensions > 3)
+    return subject.report(Rule::kGrid, fmt::format("it has {} dimensions", dimensions));
+  const uint32_t grid[] = {dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
+  const uint32_t group[] = {dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
+  const Agent* const agent = subject.queue.agent;
+  uint64_t in_group = 1;
+  for (uint32_t i = 0; i < 3; ++i) {
+    const char axis = static_cast<char>('x' + i);
+    if (grid[i] == 0 || group[i] == 0) {
+      return subject.report(Rule::kGrid, fmt::format("in {} the grid has {} work-items, and a work-group {}", axis,
+                                                     grid[i], group[i]));
+    }
+    if (i >= dimensions && (grid[i] != 1 || group[i] != 1)) {
+      return subject.report(Rule::kGrid,
+                            fmt::format("it has {} dimensions; in {} the grid has {} work-items, and a work-group {}",
+                                        dimensions, axis, grid[i], group[i]));
+    }
+    in_group *= group[i];
+    if (agent == nullptr) continue;
+    if (group[i] > agent->workgroup_dim[i]) {
+      subject.report(Rule::kGridLimit, fmt::format("a work-group has {} work-items in {}: {} takes at most {}",
+                                                   group[i], axis, agent->name, agent->workgroup_dim[i]));
+    }
+    if (grid[i] > agent->grid_dim[i]) {
+      subject.report(Rule::kGridLimit, fmt::format("the grid has {} work-items in {}: {} takes at most {}", grid[i],
+                                                   axis, agent->name, agent->grid_dim[i]));
+    }
+  }
+  if (agent != nullptr && in_group > agent->workgroup_size) {
+    subject.report(Rule::kGridLimit, fmt::format("a work-group has {} work-items: {} takes at most {}", in_group,
+                                                 agent->name, agent->workgroup_size));
+  }
+}
+
+void check_segments(const Subject& subject, const hsa_kernel_dispatch_packet_t& dispatch, const Kernel& kernel) {
+  if (dispatch.group_segment_size < kernel.group_size) {
+    subject.report(Rule::kGroupSegment,
+                   fmt::format("it is given {} bytes, and {} declares {}", dispatch.group_segment_size, kernel.name,
+                               kernel.group_size));
+  }
+  const Agent* const agent = subject.queue.agent;
+  if (agent != nullptr && agent->group_bytes != 0 && dispatch.group_segment_size > agent->group_bytes) {
+    subject.report(Rule::kGroupSegment, fmt::format("it is given {} bytes, and {} has {}",
+                                                    dispatch.group_segment_size, agent->name, agent->group_bytes));
+  }
+  if (dispatch.private_segment_size < kernel.private_size) {
+    subject.report(Rule::kPrivateSegment,
+                   fmt::format("it is given {} bytes, and {} declares {}", dispatch.private_segment_size,
+                               kernel.name, kernel.private_size));
+  }
+}
+
+// The arguments: their place, and what they say of the memory that the kernel is given.
+void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& dispatch, InFlightPacket& packet) {
+  const Kernel& kernel = *packet.kernel;
+  Validator& validator = subject.validator;
+  const auto address = reinterpret_cast<uint64_t>(dispatch.kernarg_address);
+  if (kernel.kernarg_size == 0) return;
+  if (address == 0) {
+    return subject.report(Rule::kKernargSize, fmt::format("it has none, and {} takes {} bytes", kernel.name,
+                                                          kernel.kernarg_size));
+  }
+  const uint64_t alignment = std::max(16u, kernel.kernarg_alignment);
+  if (address % alignment != 0) {
+    subject.report(Rule::kKernargAlignment,
+                   fmt::format("{:#x} is no multiple of {}, which {} requires", address, alignment, kernel.name));
+  }
+  auto block = validator.memory.find(address);
+  if (!block) {
+    if (const auto freed = validator.memory.find_freed(address)) {
+      subject.report(Rule::kFreedInUse, fmt::format("its arguments are at {:#x}, in memory that has been freed{}{}",
+                                                    address, validator.describe(freed->made, "made"),
+                                                    validator.describe(freed->freed, "freed")));
+    }
+    return;
+  }
+  const uint64_t left = block->base + block->size - address;
+  if (left < kernel.kernarg_size) {
+    subject.report(Rule::kKernargSize,
+                   fmt::format("{} takes {} bytes; from {:#x} to the end of the block there are {}{}", kernel.name,
+                               kernel.kernarg_size, address, left, validator.describe(block->made, "made")));
+  }
+  const bool readable = block->pool != nullptr && block->pool->on_host && left >= kernel.kernarg_size &&
+                        kernel.kernarg_size <= kMostKernarg;
+  packet.blocks.push_back(std::move(*block));
+  if (!readable) return;
+  packet.kernarg = address;
+  packet.kernarg_hash = hash_of_bytes(address, kernel.kernarg_size);
+  std::vector<uint64_t> words(kernel.kernarg_size / 8);
+  std::memcpy(words.data(), dispatch.kernarg_address, words.size() * 8);
+  for (Block& named : validator.memory.find_all(words)) {
+    if (subject.queue.agent != nullptr && !validator.topology.may_access(*subject.queue.agent, named)) {
+      subject.report(Rule::kNoAccess,
+                     fmt::format("{} is given an address in memory of another agent, {:#x} of {} bytes, to which {} "
+                                 "has no access{}",
+                                 kernel.name, named.base, named.size, subject.queue.agent->name,
+                                 validator.describe(named.made, "made")));
+    }
+    if (named.base != packet.blocks.front().base) packet.blocks.push_back(std::move(named));
+  }
+}
+
+void check_dispatch(const Subject& subject, InFlightPacket& packet) {
+  const auto& dispatch = packet.packet.as<hsa_kernel_dispatch_packet_t>();
+  check_grid(subject, dispatch);
+  packet.kernel = subject.validator.kernels.find(dispatch.kernel_object);
+  if (packet.kernel == nullptr) {
+    return subject.report(Rule::kKernelObject, fmt::format("{:#x} is no kernel of a frozen executable",
+                                                           dispatch.kernel_object));
+  }
+  const Kernel& kernel = *packet.kernel;
+  if (kernel.destroyed.function != nullptr) {
+    subject.report(Rule::kKernelObject, fmt::format("the executable of {} is gone{}", kernel.name,
+                                                    subject.validator.describe(kernel.destroyed, "destroyed")));
+  } else if (subject.queue.agent != nullptr && kernel.agent != subject.queue.agent->handle.handle) {
+    const Agent* const its = subject.validator.topology.agent(kernel.agent);
+    subject.report(Rule::kKernelObject, fmt::format("{} is loaded for {}, and the queue is of {}", kernel.name,
+                                                    its == nullptr ? "another agent" : its->name,
+                                                    subject.queue.agent->name));
+  }
+  check_segments(subject, dispatch, kernel);
+  check_kernarg(subject, dispatch, packet);
+}
+
+void check_signals(const Subject& subject, const InFlightPacket& packet, const InFlight::Findings& findings) {
+  if (!findings.circle.empty()) {
+    std::string text = "these wait for each other:";
+    for (const std::string& part : findings.circle) text += "\n  " + part;
+    subject.report(Rule::kCircle, text);
+  }
+  const uint64_t completion = packet.completion_signal();
+  if (completion != 0 && findings.same_signal > 0) {
+    const int64_t value = subject.validator.value_of_signal(completion);
+    if (value > 0 && value < static_cast<int64_t>(findings.same_signal) + 1) {
+      subject.report(Rule::kSignalReused,
+                     fmt::format("{} packets before it will complete the same signal, whose value is {}\n{}",
+                                 findings.same_signal, value,
+                                 subject.validator.describe(Kind::kSignal, completion)));
+    }
+  }
+  for (const std::string& block : findings.coarse) subject.report(Rule::kCoarseShared, block);
+}
+
+// --- The ring ----------------------------------------------------------------------------------------------
+
+// Reads a slot that the program may be writing to. What has been read counts only if the slot turns out not to
+// have been reserved meanwhile; then nobody may have written to it.
+[[gnu::no_sanitize("thread")]] hsatool::Packet read_slot(const hsatool::Packet* slot) {
+  hsatool::Packet out;
+  const auto* const from = reinterpret_cast<const volatile uint64_t*>(slot);
+  auto* const to = reinterpret_cast<uint64_t*>(&out);
+  for (size_t i = 0; i < sizeof out / sizeof *to; ++i) to[i] = from[i];
+  return out;
+}
+
+// Packets that have been taken keep their contents until somebody reserves the slot again. What has changed
+// nevertheless was written after the header had made the packet valid.
+void check_taken(Validator& validator, Queue& queue) {
+  constexpr uint64_t kMost = 64;
+  const auto& core = *validator.host.tables().core_;
+  const std::lock_guard lock(queue.mutex);
+  const uint64_t size = queue.copies.size();
+  if (size == 0) return;
+  for (uint64_t i = queue.taken - std::min({queue.taken, size, kMost}); i < queue.taken; ++i) {
+    hsatool::Packet& copy = queue.copies[i & (size - 1)];
+    const hsatool::Packet now = read_slot(&queue.ring()[i & (size - 1)]);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    // The header and what shares its word are given back by whoever has taken the packet.
+    if (std::memcmp(now.body + 2, copy.body + 2, sizeof now.body - 2) == 0) continue;
+    if (core.hsa_queue_load_write_index_scacquire_fn(queue.queue) > i + size) continue;
+    copy = now;
+    validator.report(Rule::kHeaderTooEarly, fmt::format("packet {} of queue {}", i, queue.id),
+                     "it was written to after it had been taken, which its header had allowed");
+  }
+}
+
+void doorbell(Validator& validator, hsatool_call_t& call) {
+  const uint64_t signal = word(call, 0);
+  Queue* const queue = validator.queues.of_doorbell(signal);
+  if (queue == nullptr) return;
+  check_taken(validator, *queue);
+  const uint64_t rung = word(call, 1);
+  const auto& core = *validator.host.tables().core_;
+  const uint64_t size = queue->queue->size;
+  const auto who = [&] { return fmt::format("doorbell of queue {}, rung for packet {}", queue->id, rung); };
+  const uint64_t write = core.hsa_queue_load_write_index_scacquire_fn(queue->queue);
+  if (rung >= write) {
+    return validator.report(Rule::kUnreservedSlot, who(),
+                            fmt::format("the write index is {}: the last packet that is reserved is {}", write,
+                                        static_cast<int64_t>(write) - 1));
+  }
+  const uint64_t read = core.hsa_queue_load_read_index_scacquire_fn(queue->queue);
+  if (rung >= read + size) {
+    return validator.report(Rule::kOverrun, who(),
+                            fmt::format("the read index is {}, and the ring has {} slots: the packet was written over "
+                                        "packet {}, which has not been taken",
+                                        read, size, rung - size));
+  }
+  const uint32_t first = __atomic_load_n(reinterpret_cast<const uint32_t*>(&queue->ring()[rung & (size - 1)]),
+                                         __ATOMIC_ACQUIRE);
+  if ((first & 0xff) != HSA_PACKET_TYPE_INVALID) return;
+  {
+    const std::lock_guard lock(queue->mutex);
+    if (rung < queue->taken) return;  // by a ring for a later packet
+  }
+  if (core.hsa_queue_load_read_index_scacquire_fn(queue->queue) > rung) return;
+  validator.report(Rule::kHeaderTooLate, who(), "the header of the packet is still that of an empty slot");
+}
+
+// --- Queues ------------------------------------------------------------------------------------------------
+
+// A queue that has failed takes no packets any more: the tool hears of it before the program.
+struct ErrorCallback {
+  void (*function)(hsa_status_t, hsa_queue_t*, void*);
+  void* data;
+};
+
+void queue_failed(hsa_status_t status, hsa_queue_t* queue, void* data) {
+  if (const Use use; use) {
+    if (const Queue* const found = use->queues.of(queue)) use->in_flight.drop_queue(found->id);
+  }
+  const auto& callback = *static_cast<const ErrorCallback*>(data);
+  callback.function(status, queue, callback.data);
+}
+
+template <class Arguments>
+void creating(Validator&, hsatool_call_t& call) {
+  auto& arguments = hsatool::arguments<Arguments>(call);
+  if (arguments.callback == nullptr) return;
+  // Never freed: nobody says when a callback is not called any more.
+  static auto* const callbacks = new std::list<ErrorCallback>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  arguments.data = &callbacks->emplace_back(ErrorCallback{arguments.callback, arguments.data});
+  arguments.callback = queue_failed;
+}
+
+// What is in a queue that ends is never done.
+void ended(Validator& validator, hsatool_call_t& call) {
+  if (call.data == 0) return;  // nothing has been destroyed
+  const auto* const queue = reinterpret_cast<const hsa_queue_t*>(word(call, 0));
+  if (validator.registry.state(Kind::kQueue, word(call, 0)) == State::kLive) return;
+  if (const auto id = validator.queues.id_of(queue)) validator.in_flight.drop_queue(*id);
+}
+
+void ending(Validator& validator, hsatool_call_t& call) {
+  const auto* const handle = reinterpret_cast<const hsa_queue_t*>(word(call, 0));
+  if (validator.registry.state(Kind::kQueue, word(call, 0)) != State::kLive) return;
+  if (Queue* const queue = validator.queues.of(handle)) check_taken(validator, *queue);
+}
+
+void inactivated(Validator& validator, hsatool_call_t& call) {
+  if (!succeeded(call)) return;
+  if (const auto id = validator.queues.id_of(reinterpret_cast<const hsa_queue_t*>(word(call, 0))))
+    validator.in_flight.drop_queue(*id);
+}
+
+}  // namespace
+
+void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& bytes, uint64_t index) {
+  InFlightPacket packet;
+  packet.packet = bytes;
+  packet.queue = queue.id;
+  packet.index = index;
+  packet.agent = queue.agent == nullptr ? 0 : queue.agent->handle.handle;
+  const Subject subject{validator, queue, index, fmt::format("packet {} of queue {}", index, queue.id)};
+  bool ends_with_news = true;  // the runtime tells of its end
+  switch (bytes.type()) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+      if ((queue.queue->features & HSA_QUEUE_FEATURE_KERNEL_DISPATCH) == 0)
+        subject.report(Rule::kUnknownPacket, "it is a kernel dispatch, and the queue takes none");
+      check_dispatch(subject, packet);
+      break;
+    case HSA_PACKET_TYPE_BARRIER_AND:
+    case HSA_PACKET_TYPE_BARRIER_OR:
+      break;
+    case HSA_PACKET_TYPE_AGENT_DISPATCH:
+      if ((queue.queue->features & HSA_QUEUE_FEATURE_AGENT_DISPATCH) == 0)
+        subject.report(Rule::kUnknownPacket, "it is an agent dispatch, and the queue takes none");
+      ends_with_news = false;
+      break;
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+      ends_with_news = bytes.body[0] == HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+      break;
+    default:
+      subject.report(Rule::kUnknownPacket, fmt::format("there is no packet of type {}", bytes.type()));
+      return;
+  }
+  check_reserved(subject, bytes);
+  if (!ends_with_news) return;
+  const InFlightPacket named = packet;
+  const std::string who = packet.name();
+  validator.check_handle(Kind::kSignal, packet.completion_signal(), who);
+  for (const uint64_t signal : packet.dependencies()) validator.check_handle(Kind::kSignal, signal, who);
+  check_signals(subject, named, validator.in_flight.add(std::move(packet)));
+}
+
+std::span<const Hooks> packet_hooks() {
+  static constexpr Hooks kHooks[] = {
+      {HSATOOL_ID_hsa_signal_store_relaxed, doorbell, nullptr},
+      {HSATOOL_ID_hsa_signal_store_screlease, doorbell, nullptr},
+      {HSATOOL_ID_hsa_signal_silent_store_relaxed, doorbell, nullptr},
+      {HSATOOL_ID_hsa_signal_silent_store_screlease, doorbell, nullptr},
+      {HSATOOL_ID_hsa_queue_create, creating<hsatool_hsa_queue_create_args_t>, nullptr},
+      {HSATOOL_ID_hsa_amd_queue_intercept_create, creating<hsatool_hsa_amd_queue_intercept_create_args_t>, nullptr},
+      {HSATOOL_ID_hsa_queue_destroy, ending, ended},
+      {HSATOOL_ID_hsa_queue_inactivate, nullptr, inactivated},
+  };
+  return kHooks;
+}
+
+}  // namespace validate

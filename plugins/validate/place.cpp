@@ -1,0 +1,79 @@
+#include "plugins/validate/place.hpp"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/core.h>
+
+namespace validate {
+namespace {
+
+constexpr uint32_t kOwnFrames = 8;  // at most, of the tool and the runtime together
+
+uint64_t hash_of(const Stack& stack) {
+  uint64_t hash = stack.count;
+  for (uint32_t i = 0; i < stack.count; ++i)
+    hash = (hash ^ reinterpret_cast<uint64_t>(stack.frames[i])) * 0x9e3779b97f4a7c15ull;
+  return hash ^ hash >> 32;
+}
+
+bool equal(const Stack& a, const Stack& b) {
+  return a.count == b.count && std::equal(a.frames.begin(), a.frames.begin() + a.count, b.frames.begin());
+}
+
+std::string_view file_name(const char* path) {
+  const std::string_view all(path == nullptr ? "" : path);
+  return all.substr(all.rfind('/') + 1);
+}
+
+}  // namespace
+
+Places::Places(uint32_t frames) : frames_(frames) {
+  void* frame = nullptr;
+  ::backtrace(&frame, 1);  // which loads its unwinder at the first call
+}
+
+Place Places::here() {
+  if (frames_ == 0) return nullptr;
+  Stack stack;
+  const int most = static_cast<int>(std::min(Stack::kMost, frames_ + kOwnFrames));
+  stack.count = static_cast<uint32_t>(std::max(0, ::backtrace(stack.frames.data(), most)));
+  const uint64_t hash = hash_of(stack);
+  Shard& shard = shards_[hash % shards_.size()];
+  const std::lock_guard lock(shard.mutex);
+  const auto [begin, end] = shard.stacks.equal_range(hash);
+  const auto known = std::find_if(begin, end, [&](const auto& entry) { return equal(entry.second, stack); });
+  if (known != end) return &known->second;
+  return &shard.stacks.emplace(hash, stack)->second;
+}
+
+std::string Places::describe(Place place, std::string_view indent) const {
+  std::string out;
+  if (place == nullptr) return out;
+  Dl_info self{};
+  ::dladdr(reinterpret_cast<const void*>(&hash_of), &self);
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < place->count && shown < frames_; ++i) {
+    Dl_info where{};
+    // A frame is the address that a call returns to, which may be the next function's.
+    void* const address = static_cast<char*>(place->frames[i]) - 1;
+    if (::dladdr(address, &where) == 0) where = {};
+    const std::string_view module = file_name(where.dli_fname);
+    if (shown == 0 && (where.dli_fbase == self.dli_fbase || module.starts_with("libhsa-runtime64.so"))) continue;
+    if (module.empty()) {
+      out += fmt::format("{}{}\n", indent, place->frames[i]);
+    } else {
+      out += fmt::format("{}{}+{:#x}", indent, module,
+                         reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(where.dli_fbase));
+      if (where.dli_sname != nullptr) out += fmt::format(" ({})", where.dli_sname);
+      out += '\n';
+    }
+    ++shown;
+  }
+  return out;
+}
+
+}  // namespace validate

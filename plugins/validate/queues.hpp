@@ -1,0 +1,60 @@
+// The queues of the program, found by their doorbells in the hot path of every store to a signal.
+#pragma once
+
+#include <hsa_plugin/hsa_tool.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "plugins/validate/kernels.hpp"
+
+namespace validate {
+
+/// A queue whose packets the tool sees. Lives as long as the tool; `queue` as long as the program's.
+struct Queue {
+  const hsa_queue_t* queue = nullptr;
+  uint64_t id = 0;
+  const Agent* agent = nullptr;
+  std::atomic<bool> destroyed{false};
+  std::atomic<uint64_t> producer{0};  ///< the thread that is in a call of a producer's; 0: none
+
+  std::mutex mutex;                     // of what follows
+  std::vector<hsatool::Packet> copies;  // of packets that have been taken, by slot
+  uint64_t taken = 0;                   // index of the first packet that has not been taken
+
+  const hsatool::Packet* ring() const { return static_cast<const hsatool::Packet*>(queue->base_address); }
+};
+
+class Queues {
+ public:
+  Queue& add(const hsatool_queue_t& facts, const Agent* agent);
+  void remove(const hsa_queue_t* queue);
+
+  /// The queue that a signal is the doorbell of; null: of none. Takes no lock.
+  Queue* of_doorbell(uint64_t signal) const;
+  /// The same for a queue that lives.
+  Queue* of(const hsa_queue_t* queue) const { return of_doorbell(queue->doorbell_signal.handle); }
+  /// The id of the queue that lives at this address, or was the last that did.
+  std::optional<uint64_t> id_of(const hsa_queue_t* queue);
+
+ private:
+  // By the handle of the doorbell: open addressing, with a slot that is left never becoming empty again.
+  struct Slot {
+    std::atomic<uint64_t> doorbell{0};
+    std::atomic<Queue*> queue{nullptr};
+  };
+  static constexpr size_t kSlots = 8192;
+  static constexpr uint64_t kLeft = 1;
+  static size_t first_slot(uint64_t doorbell) { return (doorbell * 0x9e3779b97f4a7c15ull) >> 51; }
+
+  std::array<Slot, kSlots> slots_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Queue>> all_;
+};
+
+}  // namespace validate

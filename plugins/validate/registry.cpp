@@ -1,0 +1,232 @@
+#include "plugins/validate/registry.hpp"
+
+namespace validate {
+namespace {
+
+// How many destroyed objects a shard remembers, to tell them from what never was.
+constexpr size_t kRemembered = 512;
+
+constinit std::atomic<uint64_t> next_epoch{1};
+
+uint64_t new_epoch() {
+  return next_epoch.fetch_add(1, std::memory_order_relaxed);
+}
+
+// What a thread has found to live. An entry holds for as long as its shard's epoch is the same.
+struct Recent {
+  Kind kind;
+  uint64_t handle;
+  uint64_t epoch;
+};
+constexpr size_t kRecents = 16;
+thread_local std::array<Recent, kRecents> recents{};
+
+}  // namespace
+
+std::string_view name_of(Kind kind) {
+  switch (kind) {
+    case Kind::kNone:
+      break;
+    case Kind::kAgent:
+      return "agent";
+    case Kind::kRegion:
+      return "region";
+    case Kind::kPool:
+      return "memory pool";
+    case Kind::kIsa:
+      return "instruction set";
+    case Kind::kCache:
+      return "cache";
+    case Kind::kWavefront:
+      return "wavefront";
+    case Kind::kSignal:
+      return "signal";
+    case Kind::kSignalGroup:
+      return "signal group";
+    case Kind::kQueue:
+      return "queue";
+    case Kind::kExecutable:
+      return "executable";
+    case Kind::kReader:
+      return "code object reader";
+    case Kind::kSymbol:
+      return "symbol";
+    case Kind::kLoadedObject:
+      return "loaded code object";
+    case Kind::kCodeObject:
+      return "code object";
+    case Kind::kProgram:
+      return "program";
+    case Kind::kImage:
+      return "image";
+    case Kind::kSampler:
+      return "sampler";
+    case Kind::kVmemHandle:
+      return "handle of physical memory";
+    case Kind::kPcSampling:
+      return "sampling session";
+    case Kind::kMemory:
+      return "block of memory";
+    case Kind::kLockedMemory:
+      return "locked memory";
+    case Kind::kAttachedMemory:
+      return "attached memory";
+    case Kind::kMappedBuffer:
+      return "mapped buffer";
+    case Kind::kAddressRange:
+      return "range of addresses";
+  }
+  return "nothing";
+}
+
+bool is_always_seen(Kind kind) {
+  switch (kind) {
+    case Kind::kWavefront:     // of instruction sets that no agent has
+    case Kind::kReader:        // the loader extension makes some
+    case Kind::kSymbol:        // callbacks of iterations get them
+    case Kind::kLoadedObject:  // so does the loader extension
+    case Kind::kCodeObject:
+    case Kind::kVmemHandle:
+    case Kind::kPcSampling:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Registry::Registry() {
+  for (Shard& shard : shards_) shard.epoch.store(new_epoch(), std::memory_order_relaxed);
+}
+
+uint64_t Registry::hash_of(const Key& key) {
+  uint64_t hash = (key.handle + static_cast<uint64_t>(key.kind)) * 0x9e3779b97f4a7c15ull;
+  return hash ^ hash >> 29;
+}
+
+void Registry::add(Kind kind, uint64_t handle, const Event& made, uint64_t parent, uint64_t bytes) {
+  const Key key{kind, handle};
+  Shard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto [entry, is_new] = shard.objects.try_emplace(key);
+  Object& object = entry->second;
+  if (!is_new && object.live) {
+    ++object.references;
+    return;
+  }
+  object = {};
+  object.parent = parent;
+  object.bytes = bytes;
+  object.made = made;
+}
+
+bool Registry::remove(Kind kind, uint64_t handle, const Event& destroyed) {
+  const Key key{kind, handle};
+  Shard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.objects.find(key);
+  if (found == shard.objects.end() || !found->second.live) return false;
+  Object& object = found->second;
+  object.destroyed = destroyed;
+  if (--object.references > 0) return true;
+  object.live = false;
+  shard.epoch.store(new_epoch(), std::memory_order_release);
+  shard.destroyed.push_back(key);
+  forget_oldest(shard);
+  return true;
+}
+
+void Registry::restore(Kind kind, uint64_t handle) {
+  const Key key{kind, handle};
+  Shard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.objects.find(key);
+  if (found == shard.objects.end()) return;
+  found->second.live = true;
+  ++found->second.references;
+}
+
+void Registry::remove_children(Kind kind, uint64_t parent, const Event& destroyed) {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (auto& [key, object] : shard.objects) {
+      if (key.kind != kind || object.parent != parent || !object.live) continue;
+      object.live = false;
+      object.references = 0;
+      object.destroyed = destroyed;
+      shard.destroyed.push_back(key);
+    }
+    shard.epoch.store(new_epoch(), std::memory_order_release);
+    forget_oldest(shard);
+  }
+}
+
+void Registry::restore_children(Kind kind, uint64_t parent) {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (auto& [key, object] : shard.objects) {
+      if (key.kind != kind || object.parent != parent || object.live) continue;
+      object.live = true;
+      object.references = 1;
+    }
+  }
+}
+
+void Registry::forget_oldest(Shard& shard) {
+  while (shard.destroyed.size() > kRemembered) {
+    const auto oldest = shard.objects.find(shard.destroyed.front());
+    if (oldest != shard.objects.end() && !oldest->second.live) shard.objects.erase(oldest);
+    shard.destroyed.pop_front();
+  }
+}
+
+State Registry::state(Kind kind, uint64_t handle) {
+  const Key key{kind, handle};
+  const uint64_t hash = hash_of(key);
+  Shard& shard = shards_[hash >> 58];
+  Recent& recent = recents[hash >> 32 & (kRecents - 1)];
+  const uint64_t epoch = shard.epoch.load(std::memory_order_acquire);
+  if (recent.handle == handle && recent.kind == kind && recent.epoch == epoch) return State::kLive;
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.objects.find(key);
+  if (found == shard.objects.end()) return State::kUnknown;
+  if (!found->second.live) return State::kDestroyed;
+  recent = {kind, handle, epoch};
+  return State::kLive;
+}
+
+std::optional<Object> Registry::find(Kind kind, uint64_t handle) {
+  const Key key{kind, handle};
+  Shard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.objects.find(key);
+  if (found == shard.objects.end()) return std::nullopt;
+  return found->second;
+}
+
+Kind Registry::other_kind(Kind except, uint64_t handle) {
+  for (auto kind = Kind::kAgent; kind <= Kind::kAddressRange; kind = static_cast<Kind>(static_cast<int>(kind) + 1)) {
+    if (kind != except && state(kind, handle) == State::kLive) return kind;
+  }
+  return Kind::kNone;
+}
+
+void Registry::count_waiter(uint64_t signal, int32_t change) {
+  const Key key{Kind::kSignal, signal};
+  Shard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.objects.find(key);
+  if (found == shard.objects.end()) return;
+  uint32_t& waiters = found->second.waiters;
+  if (change > 0 || waiters > 0) waiters += static_cast<uint32_t>(change);
+}
+
+void Registry::for_each_live(const std::function<void(Kind, uint64_t, const Object&)>& visit) {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (const auto& [key, object] : shard.objects) {
+      if (object.live) visit(key.kind, key.handle, object);
+    }
+  }
+}
+
+}  // namespace validate

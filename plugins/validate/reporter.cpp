@@ -1,0 +1,80 @@
+#include "plugins/validate/reporter.hpp"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include <fmt/core.h>
+
+namespace validate {
+
+Reporter::Reporter(hsatool::Host host, const Options& options)
+    : host_(host), limit_(options.limit), abort_(options.abort), rules_(all_rules().size()) {
+  for (size_t i = 0; i < rules_.size(); ++i) rules_[i].applies = options.applies[i];
+  if (!options.callback.empty()) {
+    callback_ = reinterpret_cast<hsa_validate_callback_t>(::dlsym(RTLD_DEFAULT, options.callback.c_str()));
+    if (callback_ == nullptr) {
+      throw std::runtime_error(
+          fmt::format("option callback: nothing in the process exports the function {}", options.callback));
+    }
+  }
+  if (!options.file.empty()) {
+    file_.reset(std::fopen(options.file.c_str(), "we"));
+    if (file_ == nullptr) {
+      throw std::runtime_error(
+          fmt::format("option file: {} cannot be written: {}", options.file, std::strerror(errno)));
+    }
+  }
+}
+
+void Reporter::report(Rule rule, std::string_view call, std::string_view details) {
+  Counted& counted = rules_[static_cast<size_t>(rule)];
+  if (!counted.applies) return;
+  const uint32_t before = counted.reports.fetch_add(1, std::memory_order_relaxed);
+  if (limit_ != 0 && before >= limit_) return;
+  const RuleText& rule_text = text_of(rule);
+  const std::string text = fmt::format("V{}: {} [{}]\n{}: {}", rule_text.number, rule_text.sentence,
+                                       rule_text.source, call, details);
+  write(text);
+  if (callback_ != nullptr) {
+    const hsa_validate_report_t report{sizeof report,
+                                       rule_text.number,
+                                       0,
+                                       hsatool::str(rule_text.sentence),
+                                       hsatool::str(rule_text.source),
+                                       hsatool::str(call),
+                                       hsatool::str(text)};
+    callback_(&report);
+  }
+  if (abort_) std::abort();
+}
+
+void Reporter::write(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    if (file_ == nullptr) {
+      host_.log(HSATOOL_LOG_ERROR, line);
+    } else {
+      std::fwrite(line.data(), 1, line.size(), file_.get());
+      std::fputc('\n', file_.get());
+    }
+  }
+  if (file_ != nullptr) std::fflush(file_.get());
+}
+
+void Reporter::say_what_was_left_out() {
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    const uint32_t reports = rules_[i].reports.load(std::memory_order_relaxed);
+    if (limit_ != 0 && reports > limit_)
+      write(fmt::format("V{}: {} more, of which nothing was said", all_rules()[i].number, reports - limit_));
+  }
+}
+
+}  // namespace validate

@@ -1,0 +1,24 @@
+#include "plugins/validate/rules.hpp"
+
+namespace validate {
+namespace {
+
+constexpr bool kUsual = true;
+constexpr bool kAdvice = false;  // on request only: correct programs may break it
+
+constexpr RuleText kRules[] = {
+#define VALIDATE_RULE(number, name, usual, sentence, source) {number, usual, sentence, source},
+#include "plugins/validate/rules.inc"
+};
+
+}  // namespace
+
+std::span<const RuleText> all_rules() {
+  return kRules;
+}
+
+const RuleText& text_of(Rule rule) {
+  return kRules[static_cast<uint32_t>(rule)];
+}
+
+}  // namespace validate

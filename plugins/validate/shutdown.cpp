@@ -1,0 +1,85 @@
+// Chapter 6: what is left when the runtime is shut down, and functions that nobody should call any more.
+#include <map>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include "plugins/validate/validator.hpp"
+
+namespace validate {
+namespace {
+
+// Whether a program has to give these back.
+bool is_given_back(Kind kind, const Object& object) {
+  switch (kind) {
+    case Kind::kAgent:
+    case Kind::kRegion:
+    case Kind::kPool:
+    case Kind::kIsa:
+    case Kind::kCache:
+    case Kind::kWavefront:
+    case Kind::kSymbol:
+    case Kind::kLoadedObject:
+      return false;
+    case Kind::kSignal:
+      return object.parent == 0;  // a doorbell goes with its queue
+    default:
+      return true;
+  }
+}
+
+void calling_deprecated(Validator& validator, hsatool_call_t& call) {
+  validator.report(Rule::kDeprecated, call, "it is deprecated");
+}
+
+}  // namespace
+
+void Validator::finish() {
+  waits.stop();
+  if (reporter.applies(Rule::kLeak)) {
+    struct Left {
+      uint64_t count = 0;
+      uint64_t bytes = 0;
+      uint64_t handle = 0;
+      Event made;
+    };
+    // What was made at one place is one report.
+    std::map<std::tuple<Kind, const hsatool_function_t*, Place>, Left> all;
+    registry.for_each_live([&](Kind kind, uint64_t handle, const Object& object) {
+      if (!is_given_back(kind, object)) return;
+      Left& left = all[{kind, object.made.function, object.made.place}];
+      ++left.count;
+      left.bytes += object.bytes;
+      left.handle = handle;
+      left.made = object.made;
+    });
+    for (const auto& [key, left] : all) {
+      std::string text = fmt::format("{} {:#x}", name_of(std::get<Kind>(key)), left.handle);
+      if (left.count > 1) text += fmt::format(" and {} more like it", left.count - 1);
+      if (left.bytes != 0) text += fmt::format(", {} bytes", left.bytes);
+      report(Rule::kLeak, "hsa_shut_down", text + describe(left.made, "made"));
+    }
+  }
+  reporter.say_what_was_left_out();
+}
+
+std::span<const Hooks> shutdown_hooks() {
+  static const std::vector<Hooks> kHooks = [] {
+    std::vector<Hooks> hooks;
+    for (const uint32_t function :
+         {HSATOOL_ID_hsa_system_extension_supported, HSATOOL_ID_hsa_system_get_extension_table,
+          HSATOOL_ID_hsa_agent_get_exception_policies, HSATOOL_ID_hsa_agent_extension_supported,
+          HSATOOL_ID_hsa_isa_get_info, HSATOOL_ID_hsa_isa_compatible, HSATOOL_ID_hsa_executable_create,
+          HSATOOL_ID_hsa_executable_get_symbol, HSATOOL_ID_hsa_executable_iterate_symbols,
+          HSATOOL_ID_hsa_executable_load_code_object, HSATOOL_ID_hsa_code_object_serialize,
+          HSATOOL_ID_hsa_code_object_deserialize, HSATOOL_ID_hsa_code_object_destroy,
+          HSATOOL_ID_hsa_code_object_get_info, HSATOOL_ID_hsa_code_object_get_symbol,
+          HSATOOL_ID_hsa_code_object_get_symbol_from_name, HSATOOL_ID_hsa_code_symbol_get_info,
+          HSATOOL_ID_hsa_code_object_iterate_symbols})
+      hooks.push_back({static_cast<uint32_t>(function), calling_deprecated, nullptr});
+    return hooks;
+  }();
+  return kHooks;
+}
+
+}  // namespace validate

@@ -1,0 +1,116 @@
+#include "plugins/validate/tool.hpp"
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "plugins/validate/validator.hpp"
+
+namespace validate {
+namespace {
+
+// How many callbacks run, counted apart by threads, so that they do not meet here.
+struct alignas(64) Counter {
+  std::atomic<uint32_t> uses{0};
+};
+constinit std::array<Counter, 64> counters;
+constinit std::atomic<Validator*> current{nullptr};
+
+hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
+  const hsatool::Host host(raw);
+  try {
+    const auto options = parse_options(host.config());
+    if (!options) throw std::runtime_error(options.error());
+    // In a forked child the parent's is left behind, as nobody knows what its threads were doing.
+    for (Counter& counter : counters) counter.uses.store(0, std::memory_order_relaxed);
+    current.store(new Validator(host, *options));
+    *tool = nullptr;
+    return HSA_STATUS_SUCCESS;
+  } catch (const std::exception& problem) {
+    host.report(problem.what());
+  } catch (...) {
+    host.report("an exception of unknown type");
+  }
+  return HSA_STATUS_ERROR;
+}
+
+void unload(void*) {
+  const std::unique_ptr<Validator> validator(current.exchange(nullptr));
+  for (const Counter& counter : counters) {
+    while (counter.uses.load() != 0) std::this_thread::yield();
+  }
+  validator->finish();
+}
+
+int32_t wants(void*, const hsatool_function_t* function) {
+  const Use use;
+  return use && use->wants(*function);
+}
+
+int32_t enter(void*, hsatool_call_t* call) {
+  if (const Use use; use) use->enter(*call);
+  return HSATOOL_GO_ON;
+}
+
+void exit(void*, hsatool_call_t* call) {
+  if (const Use use; use) use->exit(*call);
+}
+
+int32_t wants_queue(void*, const hsatool_queue_t* queue) {
+  if (const Use use; use) use->queue_created(*queue);
+  return 1;
+}
+
+void submit(void*, const hsatool_queue_t* queue, const void* packets, uint64_t count, uint64_t index,
+            const hsatool_writer_t* writer) {
+  if (const Use use; use) {
+    use->submit(*queue, std::span(static_cast<const hsatool::Packet*>(packets), static_cast<size_t>(count)), index);
+  }
+  writer->write(writer->self, packets, count);
+}
+
+uint32_t activities(void*) {
+  return HSATOOL_ACTIVITY_DISPATCH | HSATOOL_ACTIVITY_BARRIER | HSATOOL_ACTIVITY_COPY;
+}
+
+void done(void*, const hsatool_activity_t* activity) {
+  if (const Use use; use) use->done(*activity);
+}
+
+constexpr hsatool_call_ops_t kCalls{sizeof kCalls, wants, enter, exit};
+constexpr hsatool_packet_ops_t kPackets{sizeof kPackets, wants_queue, submit};
+constexpr hsatool_activity_ops_t kActivities{sizeof kActivities, activities, done};
+constexpr hsatool_plugin_t kPlugin{sizeof kPlugin,
+                                   HSATOOL_ABI_MAJOR,
+                                   HSATOOL_ABI_MINOR,
+                                   hsatool::str("validate"),
+                                   hsatool::str("1.0"),
+                                   HSABE_SANITIZER,
+                                   0,
+                                   load,
+                                   unload,
+                                   &kCalls,
+                                   &kPackets,
+                                   &kActivities};
+
+}  // namespace
+
+Use::Use() noexcept : counter_(thread_number() % counters.size()) {
+  counters[counter_].uses.fetch_add(1);
+  validator_ = current.load();
+}
+
+Use::~Use() {
+  counters[counter_].uses.fetch_sub(1);
+}
+
+}  // namespace validate
+
+extern "C" __attribute__((visibility("default"))) const hsatool_plugin_t* hsa_tool_query_v1(uint32_t host_abi_major,
+                                                                                            uint32_t) {
+  return host_abi_major == HSATOOL_ABI_MAJOR ? &validate::kPlugin : nullptr;
+}

@@ -1,0 +1,128 @@
+#include "plugins/validate/validator.hpp"
+
+#include <cstring>
+
+#include <fmt/core.h>
+
+namespace validate {
+
+const void* argument(const hsatool_call_t& call, uint32_t parameter) {
+  return static_cast<const char*>(call.arguments) + call.function->parameters[parameter].offset;
+}
+
+uint64_t word(const hsatool_call_t& call, uint32_t parameter) {
+  uint64_t out = 0;
+  std::memcpy(&out, argument(call, parameter), std::min<size_t>(sizeof out, call.function->parameters[parameter].size));
+  return out;
+}
+
+bool succeeded(const hsatool_call_t& call) {
+  return call.result != nullptr && hsatool::result<hsa_status_t>(call) == HSA_STATUS_SUCCESS;
+}
+
+Validator::Validator(hsatool::Host its_host, const Options& its_options)
+    : host(its_host),
+      options(its_options),
+      places(options.stack),
+      reporter(host, options),
+      topology(host, registry),
+      in_flight([this](uint64_t signal) { return value_of_signal(signal); }) {
+  plans_.resize(host.functions().size());
+  for (const hsatool_function_t* const function : host.functions()) {
+    Plan& plan = plans_[function->index];
+    plan.handles = handle_parameters(*function);
+    for (const auto hooks : {signal_hooks(), memory_hooks(), packet_hooks(), thread_hooks(), shutdown_hooks(),
+                             handle_hooks()}) {
+      for (const Hooks& hook : hooks) {
+        if (hook.function != function->id) continue;
+        if (hook.enter != nullptr) plan.enter.push_back(hook.enter);
+        if (hook.exit != nullptr) plan.exit.push_back(hook.exit);
+      }
+    }
+  }
+  for (const std::string& option : options.unknown)
+    host.log(HSATOOL_LOG_WARN, fmt::format("there is no option {}", option));
+  if (reporter.applies(Rule::kEndlessWait)) {
+    waits.watch(
+        options.stall_seconds, [this] { return in_flight.may_progress(); }, [this] { return host.now(); },
+        [this](const Waits::Wait& wait) {
+          std::string text = fmt::format("thread {} has waited for {} s; no other thread and no device is about to "
+                                         "change",
+                                         wait.thread, (host.now() - wait.since) / 1'000'000'000);
+          for (const uint64_t signal : wait.signals) text += " " + describe(Kind::kSignal, signal);
+          report(Rule::kEndlessWait, wait.call, text);
+        });
+  }
+}
+
+void Validator::enter(hsatool_call_t& call) {
+  waits.note_thread();
+  const Plan& plan = plans_[call.function->index];
+  const std::string_view name = hsatool::view(call.function->name);
+  for (const HandleParameter& handle : plan.handles) {
+    if (handle.count == UINT32_MAX) {
+      check_handle(handle.kind, word(call, handle.parameter), name);
+      continue;
+    }
+    const auto* const list = reinterpret_cast<const uint64_t*>(word(call, handle.parameter));
+    const uint64_t count = list == nullptr ? 0 : word(call, handle.count);
+    for (uint64_t i = 0; i < count; ++i) check_handle(handle.kind, list[i], name);
+  }
+  for (const Hook hook : plan.enter) hook(*this, call);
+}
+
+void Validator::exit(hsatool_call_t& call) {
+  const Plan& plan = plans_[call.function->index];
+  for (const Hook hook : plan.exit) hook(*this, call);
+}
+
+void Validator::report(Rule rule, const hsatool_call_t& call, std::string_view text) {
+  report(rule, hsatool::view(call.function->name), text);
+}
+
+std::string Validator::describe(const Event& event, std::string_view verb) const {
+  if (event.function == nullptr) return {};
+  return fmt::format("\n  {} by {}\n{}", verb, hsatool::view(event.function->name),
+                     places.describe(event.place, "    "));
+}
+
+std::string Validator::describe(Kind kind, uint64_t handle) {
+  std::string out = fmt::format("{} {:#x}", name_of(kind), handle);
+  const auto object = registry.find(kind, handle);
+  if (!object) return out;
+  out += describe(object->made, "made");
+  if (!object->live) out += describe(object->destroyed, "destroyed");
+  return out;
+}
+
+int64_t Validator::value_of_signal(uint64_t signal) {
+  if (registry.state(Kind::kSignal, signal) != State::kLive) return 0;
+  return host.tables().core_->hsa_signal_load_relaxed_fn({signal});
+}
+
+void Validator::queue_created(const hsatool_queue_t& facts) {
+  queues.add(facts, topology.agent(facts.agent.handle));
+}
+
+void Validator::submit(const hsatool_queue_t& facts, std::span<const hsatool::Packet> packets, uint64_t index) {
+  Queue* const queue = queues.of(facts.queue);
+  if (queue == nullptr) return;
+  for (size_t i = 0; i < packets.size(); ++i) check_packet(*this, *queue, packets[i], index + i);
+  // What lies in the ring now is what a later look at these slots must find.
+  const std::lock_guard lock(queue->mutex);
+  const uint64_t size = facts.queue->size;
+  for (uint64_t i = index; i < index + packets.size() && queue->copies.size() == size; ++i)
+    queue->copies[i & (size - 1)] = queue->ring()[i & (size - 1)];
+  queue->taken = std::max(queue->taken, index + packets.size());
+}
+
+void Validator::done(const hsatool_activity_t& activity) {
+  if (activity.kind == HSATOOL_ACTIVITY_COPY) {
+    in_flight.copy_done(activity.call);
+    return;
+  }
+  for (const std::string& packet : in_flight.done(activity.queue_id, activity.index))
+    report(Rule::kKernargChanged, packet, "its arguments are not what they were when it was submitted");
+}
+
+}  // namespace validate

@@ -1,0 +1,103 @@
+#include "plugins/validate/waits.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/core.h>
+
+namespace validate {
+
+uint64_t thread_number() {
+  static thread_local const auto number = static_cast<uint64_t>(::syscall(SYS_gettid));
+  return number;
+}
+
+void Waits::note_thread() {
+  static thread_local const Waits* noted = nullptr;
+  if (noted == this) return;
+  const std::lock_guard lock(mutex_);
+  threads_.insert(thread_number());
+  noted = this;
+}
+
+void Waits::begin(Wait wait) {
+  wait.thread = thread_number();
+  const std::lock_guard lock(mutex_);
+  waits_.push_back(std::move(wait));
+}
+
+std::vector<uint64_t> Waits::end() {
+  const uint64_t thread = thread_number();
+  const std::lock_guard lock(mutex_);
+  // The innermost, if a thread waits from within a callback.
+  const auto found =
+      std::find_if(waits_.rbegin(), waits_.rend(), [&](const Wait& wait) { return wait.thread == thread; });
+  if (found == waits_.rend()) return {};
+  std::vector<uint64_t> signals = std::move(found->signals);
+  waits_.erase(std::next(found).base());
+  return signals;
+}
+
+void Waits::watch(uint32_t stall_seconds, std::function<bool()> may_progress, std::function<uint64_t()> now,
+                  std::function<void(const Wait&)> report) {
+  // The program's handlers of signals are not for this thread.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  watcher_ = std::thread([=, this] {
+    const auto interval = std::chrono::milliseconds(std::max(100u, stall_seconds * 250));
+    std::unique_lock lock(mutex_);
+    while (!stopped_.wait_for(lock, interval, [&] { return stop_; })) {
+      lock.unlock();
+      look(uint64_t{stall_seconds} * 1'000'000'000, now(), may_progress, report);
+      lock.lock();
+    }
+  });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Waits::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  stopped_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+void Waits::look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& may_progress,
+                 const std::function<void(const Wait&)>& report) {
+  std::vector<Wait> endless;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto thread = threads_.begin(); thread != threads_.end();) {
+      std::error_code error;
+      if (!std::filesystem::exists(fmt::format("/proc/self/task/{}", *thread), error)) {
+        thread = threads_.erase(thread);
+        continue;
+      }
+      const bool waits = std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
+        return wait.thread == *thread && wait.endless && wait.since + stall_ns <= now;
+      });
+      if (!waits) return;
+      ++thread;
+    }
+    for (const Wait& wait : waits_) {
+      if (!wait.reported) endless.push_back(wait);
+    }
+  }
+  if (endless.empty() || may_progress()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Wait& wait : waits_) wait.reported = true;
+  }
+  for (const Wait& wait : endless) report(wait);
+}
+
+}  // namespace validate

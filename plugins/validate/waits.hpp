@@ -1,0 +1,60 @@
+// Threads that wait for signals, and a watch on those that wait for nothing.
+//
+// That nobody will change a signal can be known of a program that has stopped altogether: all threads that have
+// ever called the API wait in it without an end, nothing that a device has been given can go on, and it has been
+// so for a while.
+#pragma once
+
+#include <cstdint>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace validate {
+
+/// The calling thread's number in the system.
+uint64_t thread_number();
+
+class Waits {
+ public:
+  struct Wait {
+    std::string call;
+    std::vector<uint64_t> signals;
+    uint64_t thread = 0;
+    uint64_t since = 0;  ///< ns
+    bool endless = false;
+    bool reported = false;
+  };
+
+  ~Waits() { stop(); }
+
+  /// The calling thread uses the API.
+  void note_thread();
+  /// The calling thread waits, until `end`.
+  void begin(Wait wait);
+  /// Returns the signals that it has waited for.
+  std::vector<uint64_t> end();
+
+  /// Looks every so often whether all stands still, and reports each wait once.
+  void watch(uint32_t stall_seconds, std::function<bool()> may_progress, std::function<uint64_t()> now,
+             std::function<void(const Wait&)> report);
+  void stop();
+
+ private:
+  void look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& may_progress,
+            const std::function<void(const Wait&)>& report);
+
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stop_ = false;
+  std::set<uint64_t> threads_;
+  std::list<Wait> waits_;
+  std::thread watcher_;
+};
+
+}  // namespace validate
