@@ -120,8 +120,8 @@ constexpr Destroyer kDestroyers[] = {
 
 template <class Entry, size_t kCount>
 const Entry* entry_of(const Entry (&entries)[kCount], uint32_t function) {
-  const auto found =
-      std::find_if(std::begin(entries), std::end(entries), [&](const Entry& e) { return e.function == function; });
+  const auto found = std::find_if(std::begin(entries), std::end(entries),
+                                  [&](const Entry& e) { return e.function == function; });
   return found == std::end(entries) ? nullptr : found;
 }
 
@@ -246,7 +246,8 @@ bool Validator::check_handle(Kind kind, uint64_t handle, std::string_view who) {
   }
   if (!is_always_seen(kind)) return true;
   if (const Kind other = registry.other_kind(kind, handle); other != Kind::kNone) {
-    report(Rule::kWrongKind, who, fmt::format("this is no {}, but a {}", name_of(kind), describe(other, handle)));
+    report(Rule::kWrongKind, who,
+           fmt::format("this is no {}, but a {}", name_of(kind), describe(other, handle)));
   } else {
     report(Rule::kUnknownHandle, who, fmt::format("{:#x} is no {}", handle, name_of(kind)));
   }
@@ -257,7 +258,8 @@ std::span<const Hooks> handle_hooks() {
   static const std::vector<Hooks> kHooks = [] {
     std::vector<Hooks> hooks;
     for (const Maker& maker : kMakers) hooks.push_back({maker.function, nullptr, made});
-    for (const Destroyer& destroyer : kDestroyers) hooks.push_back({destroyer.function, destroying, destroyed});
+    for (const Destroyer& destroyer : kDestroyers)
+      hooks.push_back({destroyer.function, destroying, destroyed});
     hooks.push_back({HSATOOL_ID_hsa_executable_freeze, nullptr, frozen});
     for (const uint32_t function :
          {HSATOOL_ID_hsa_signal_exchange_relaxed, HSATOOL_ID_hsa_signal_exchange_scacquire,

@@ -112,14 +112,16 @@ InFlight::Findings InFlight::add(InFlightPacket packet) {
   Findings out;
   const std::lock_guard lock(mutex_);
   const uint64_t completion = packet.completion_signal();
-  if (const auto same = completions_.find(completion); same != completions_.end()) out.same_signal = same->second;
+  if (const auto same = completions_.find(completion); same != completions_.end())
+    out.same_signal = same->second;
   count(packet, 1);
   Queue& queue = queues_[packet.queue];
   const InFlightPacket& added = queue.emplace_back(std::move(packet));
 
   const auto waits = added.dependencies();
-  if (dependencies_.contains(completion) ||
-      std::any_of(waits.begin(), waits.end(), [&](uint64_t signal) { return completions_.contains(signal); })) {
+  if (dependencies_.contains(completion) || std::any_of(waits.begin(), waits.end(), [&](uint64_t signal) {
+        return completions_.contains(signal);
+      })) {
     std::vector<const InFlightPacket*> visited, way;
     if (waits_for(added, added, visited, way)) {
       for (const InFlightPacket* const part : way) out.circle.push_back(part->name());
@@ -130,11 +132,12 @@ InFlight::Findings InFlight::add(InFlightPacket packet) {
     for (const auto& [id, others] : queues_) {
       for (const InFlightPacket& other : others) {
         const auto is_it = [&](const Block& b) { return b.base == block.base; };
-        if (other.agent == added.agent || std::none_of(other.blocks.begin(), other.blocks.end(), is_it)) continue;
+        if (other.agent == added.agent || std::none_of(other.blocks.begin(), other.blocks.end(), is_it))
+          continue;
         std::vector<const InFlightPacket*> visited, way;
         if (waits_for(added, other, visited, way)) continue;
-        out.coarse.push_back(fmt::format("{:#x} of {} bytes, while it is used by {}", block.base, block.size,
-                                         other.name()));
+        out.coarse.push_back(
+            fmt::format("{:#x} of {} bytes, while it is used by {}", block.base, block.size, other.name()));
         break;
       }
     }
@@ -188,7 +191,8 @@ std::string InFlight::user_of_signal(uint64_t signal) const {
     for (const auto& [id, queue] : queues_) {
       for (const InFlightPacket& packet : queue) {
         const auto waits = packet.dependencies();
-        if (packet.completion_signal() == signal || std::find(waits.begin(), waits.end(), signal) != waits.end())
+        if (packet.completion_signal() == signal ||
+            std::find(waits.begin(), waits.end(), signal) != waits.end())
           return packet.name();
       }
     }
@@ -209,8 +213,9 @@ std::string InFlight::user_of_block(uint64_t base, uint64_t size) const {
           if (block.base != base) continue;
           const uint64_t kernarg =
               reinterpret_cast<uint64_t>(packet.packet.as<hsa_kernel_dispatch_packet_t>().kernarg_address);
-          return fmt::format("{}, {}", packet.name(),
-                             block.contains(kernarg) ? "whose arguments are in it" : "which is given its address");
+          return fmt::format(
+              "{}, {}", packet.name(),
+              block.contains(kernarg) ? "whose arguments are in it" : "which is given its address");
         }
       }
     }

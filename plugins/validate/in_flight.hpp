@@ -28,8 +28,8 @@ struct InFlightPacket {
   uint64_t index = 0;
   uint64_t agent = 0;
   std::shared_ptr<const Kernel> kernel;  ///< null: no dispatch, or of a kernel that is not known
-  std::vector<Block> blocks;             ///< of memory whose addresses it is given, that of its arguments first
-  uint64_t kernarg = 0;                  ///< 0: the tool does not look at it
+  std::vector<Block> blocks;  ///< of memory whose addresses it is given, that of its arguments first
+  uint64_t kernarg = 0;       ///< 0: the tool does not look at it
   uint64_t kernarg_hash = 0;
 
   bool is_barrier() const { return packet.type() != HSA_PACKET_TYPE_KERNEL_DISPATCH; }
@@ -56,9 +56,9 @@ class InFlight {
   explicit InFlight(std::function<int64_t(uint64_t signal)> value_of) : value_of_(std::move(value_of)) {}
 
   struct Findings {
-    uint32_t same_signal = 0;             ///< packets that will complete the new one's completion signal, before it
-    std::vector<std::string> circle;      ///< the packets of a circle
-    std::vector<std::string> coarse;      ///< blocks that another agent uses at the same time, and what uses them
+    uint32_t same_signal = 0;  ///< packets that will complete the new one's completion signal, before it
+    std::vector<std::string> circle;  ///< the packets of a circle
+    std::vector<std::string> coarse;  ///< blocks that another agent uses at the same time, and what uses them
   };
   /// A packet on its way to a device, and what is wrong with it in the company of the others.
   Findings add(InFlightPacket packet);

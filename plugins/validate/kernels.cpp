@@ -92,7 +92,8 @@ Topology::Topology(const hsatool::Host& host, Registry& registry) {
     for (const auto& [handle, pool] : pools_) {
       hsa_amd_memory_pool_access_t access = HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
       if (pool.is_pool &&
-          amd.hsa_amd_agent_memory_pool_get_info_fn(agent->handle, {handle}, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS,
+          amd.hsa_amd_agent_memory_pool_get_info_fn(agent->handle, {handle},
+                                                    HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS,
                                                     &access) == HSA_STATUS_SUCCESS &&
           access == HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT)
         agent->pools_with_access.push_back(handle);
@@ -147,8 +148,8 @@ void Kernels::add(const hsatool::Host& host, const Topology& topology, Registry&
       const std::unique_lock lock(mutex_);
       kernels_[object] = std::move(kernel);
     };
-    core.hsa_executable_iterate_agent_symbols_fn(executable, agent->handle, each_symbol<hsa_executable_symbol_t>,
-                                                 &add_symbol);
+    core.hsa_executable_iterate_agent_symbols_fn(executable, agent->handle,
+                                                 each_symbol<hsa_executable_symbol_t>, &add_symbol);
   }
 }
 

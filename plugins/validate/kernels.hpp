@@ -23,7 +23,7 @@ struct Agent {
   uint16_t workgroup_dim[3] = {};
   uint32_t workgroup_size = 0;
   uint32_t grid_dim[3] = {};
-  uint64_t group_bytes = 0;  ///< of a work-group; 0: not known
+  uint64_t group_bytes = 0;                 ///< of a work-group; 0: not known
   std::vector<uint64_t> pools_with_access;  ///< from the beginning, without anybody's leave
 };
 
@@ -59,8 +59,8 @@ struct Kernel {
 class Kernels {
  public:
   /// Those of an executable that has been frozen; its symbols are registered.
-  void add(const hsatool::Host& host, const Topology& topology, Registry& registry, hsa_executable_t executable,
-           const Event& frozen);
+  void add(const hsatool::Host& host, const Topology& topology, Registry& registry,
+           hsa_executable_t executable, const Event& frozen);
   void remove(uint64_t executable, const Event& destroyed);
   void restore(uint64_t executable);
   std::shared_ptr<const Kernel> find(uint64_t object) const;

@@ -9,7 +9,8 @@
 namespace validate {
 namespace {
 
-void allocated(Validator& validator, const hsatool_call_t& call, uint64_t pool, uint64_t size, void** pointer) {
+void allocated(Validator& validator, const hsatool_call_t& call, uint64_t pool, uint64_t size,
+               void** pointer) {
   if (!succeeded(call) || pointer == nullptr || *pointer == nullptr) return;
   const auto base = reinterpret_cast<uint64_t>(*pointer);
   Block block;
@@ -36,8 +37,9 @@ void freeing(Validator& validator, hsatool_call_t& call) {
   const auto block = validator.memory.find(base);
   if (!block || block->base != base) return;
   if (const std::string user = validator.in_flight.user_of_block(base, block->size); !user.empty()) {
-    validator.report(Rule::kFreedInUse, call, fmt::format("{:#x} of {} bytes is in use by {}{}", base, block->size,
-                                                          user, validator.describe(block->made, "made")));
+    validator.report(Rule::kFreedInUse, call,
+                     fmt::format("{:#x} of {} bytes is in use by {}{}", base, block->size, user,
+                                 validator.describe(block->made, "made")));
   }
   validator.in_flight.forget_block(base);
 }
@@ -45,7 +47,8 @@ void freeing(Validator& validator, hsatool_call_t& call) {
 void allowed(Validator& validator, hsatool_call_t& call) {
   const auto& arguments = hsatool::arguments<hsatool_hsa_amd_agents_allow_access_args_t>(call);
   if (succeeded(call) && arguments.agents != nullptr)
-    validator.memory.allow(reinterpret_cast<uint64_t>(arguments.ptr), {arguments.agents, arguments.num_agents});
+    validator.memory.allow(reinterpret_cast<uint64_t>(arguments.ptr),
+                           {arguments.agents, arguments.num_agents});
 }
 
 void locked(Validator& validator, hsatool_call_t& call) {
@@ -60,9 +63,10 @@ void check_range(Validator& validator, const hsatool_call_t& call, const void* p
   const auto address = reinterpret_cast<uint64_t>(pointer);
   const auto block = validator.memory.find(address);
   if (!block || size <= block->base + block->size - address) return;
-  validator.report(Rule::kCopyBounds, call,
-                   fmt::format("{} bytes at the {} {:#x} go beyond the block {:#x} of {} bytes{}", size, which,
-                               address, block->base, block->size, validator.describe(block->made, "made")));
+  validator.report(
+      Rule::kCopyBounds, call,
+      fmt::format("{} bytes at the {} {:#x} go beyond the block {:#x} of {} bytes{}", size, which, address,
+                  block->base, block->size, validator.describe(block->made, "made")));
 }
 
 void copying(Validator& validator, hsatool_call_t& call) {
@@ -77,11 +81,12 @@ void filling(Validator& validator, hsatool_call_t& call) {
 }
 
 // One of the two agents must have access to both.
-void check_access(Validator& validator, const hsatool_call_t& call, const void* destination, const void* source,
-                  hsa_agent_t one, hsa_agent_t other) {
+void check_access(Validator& validator, const hsatool_call_t& call, const void* destination,
+                  const void* source, hsa_agent_t one, hsa_agent_t other) {
   const auto to = validator.memory.find(reinterpret_cast<uint64_t>(destination));
   const auto from = validator.memory.find(reinterpret_cast<uint64_t>(source));
-  const Agent* const agents[] = {validator.topology.agent(one.handle), validator.topology.agent(other.handle)};
+  const Agent* const agents[] = {validator.topology.agent(one.handle),
+                                 validator.topology.agent(other.handle)};
   if (!to || !from || agents[0] == nullptr || agents[1] == nullptr) return;
   for (const Agent* const agent : agents) {
     if (validator.topology.may_access(*agent, *to) && validator.topology.may_access(*agent, *from)) return;
@@ -94,7 +99,9 @@ void check_access(Validator& validator, const hsatool_call_t& call, const void* 
 
 void begin_copy(Validator& validator, const hsatool_call_t& call, const void* destination, const void* source,
                 uint32_t count, const hsa_signal_t* signals, hsa_signal_t completion) {
-  Copy copy{call.function, reinterpret_cast<uint64_t>(destination), reinterpret_cast<uint64_t>(source),
+  Copy copy{call.function,
+            reinterpret_cast<uint64_t>(destination),
+            reinterpret_cast<uint64_t>(source),
             {completion.handle}};
   for (uint32_t i = 0; signals != nullptr && i < count; ++i) copy.signals.push_back(signals[i].handle);
   validator.in_flight.add_copy(call.id, std::move(copy));
@@ -114,8 +121,8 @@ void copying_later(Validator& validator, hsatool_call_t& call) {
 void copying_rectangle_later(Validator& validator, hsatool_call_t& call) {
   const auto& arguments = hsatool::arguments<hsatool_hsa_amd_memory_async_copy_rect_args_t>(call);
   const hsa_dim3_t* const range = arguments.range;
-  if (range == nullptr || arguments.dst == nullptr || arguments.src == nullptr || range->x == 0 || range->y == 0 ||
-      range->z == 0)
+  if (range == nullptr || arguments.dst == nullptr || arguments.src == nullptr || range->x == 0 ||
+      range->y == 0 || range->z == 0)
     return;
   const auto check = [&](const hsa_pitched_ptr_t& place, const hsa_dim3_t* offset, std::string_view which) {
     if (offset == nullptr) return;
@@ -146,7 +153,8 @@ std::span<const Hooks> memory_hooks() {
       {HSATOOL_ID_hsa_amd_memory_lock_to_pool, nullptr, locked},
       {HSATOOL_ID_hsa_memory_copy, copying, nullptr},
       {HSATOOL_ID_hsa_amd_memory_fill, filling, nullptr},
-      {HSATOOL_ID_hsa_amd_memory_async_copy, copying_later<hsatool_hsa_amd_memory_async_copy_args_t>, refused},
+      {HSATOOL_ID_hsa_amd_memory_async_copy, copying_later<hsatool_hsa_amd_memory_async_copy_args_t>,
+       refused},
       {HSATOOL_ID_hsa_amd_memory_async_copy_on_engine,
        copying_later<hsatool_hsa_amd_memory_async_copy_on_engine_args_t>, refused},
       {HSATOOL_ID_hsa_amd_memory_async_copy_rect, copying_rectangle_later, refused},

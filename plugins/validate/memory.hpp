@@ -26,7 +26,7 @@ struct Pool {
 struct Block {
   uint64_t base = 0;
   uint64_t size = 0;
-  const Pool* pool = nullptr;  ///< null: not known
+  const Pool* pool = nullptr;     ///< null: not known
   std::vector<uint64_t> allowed;  ///< agents, by hsa_amd_agents_allow_access
   Event made;
   Event freed;

@@ -40,7 +40,8 @@ bool MemoryMap::remove(uint64_t base, const Event& freed) {
 
 void MemoryMap::restore(uint64_t base) {
   const std::unique_lock lock(mutex_);
-  const auto found = std::find_if(freed_.rbegin(), freed_.rend(), [&](const Block& b) { return b.base == base; });
+  const auto found =
+      std::find_if(freed_.rbegin(), freed_.rend(), [&](const Block& b) { return b.base == base; });
   if (found == freed_.rend()) return;
   blocks_[base] = std::move(*found);
   freed_.erase(std::next(found).base());

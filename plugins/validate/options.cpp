@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "plugins/validate/rules.hpp"
 
@@ -17,7 +17,8 @@ using Problem = tl::unexpected<std::string>;
 // "203", "2*" and "*".
 bool names(std::string_view pattern, uint32_t number) {
   const std::string digits = std::to_string(number);
-  if (pattern.ends_with('*')) return std::string_view(digits).starts_with(pattern.substr(0, pattern.size() - 1));
+  if (pattern.ends_with('*'))
+    return std::string_view(digits).starts_with(pattern.substr(0, pattern.size() - 1));
   return pattern == digits;
 }
 

@@ -62,41 +62,45 @@ void check_grid(const Subject& subject, const hsa_kernel_dispatch_packet_t& disp
   for (uint32_t i = 0; i < 3; ++i) {
     const char axis = static_cast<char>('x' + i);
     if (grid[i] == 0 || group[i] == 0) {
-      return subject.report(Rule::kGrid, fmt::format("in {} the grid has {} work-items, and a work-group {}", axis,
-                                                     grid[i], group[i]));
+      return subject.report(Rule::kGrid, fmt::format("in {} the grid has {} work-items, and a work-group {}",
+                                                     axis, grid[i], group[i]));
     }
     if (i >= dimensions && (grid[i] != 1 || group[i] != 1)) {
-      return subject.report(Rule::kGrid,
-                            fmt::format("it has {} dimensions; in {} the grid has {} work-items, and a work-group {}",
-                                        dimensions, axis, grid[i], group[i]));
+      return subject.report(
+          Rule::kGrid,
+          fmt::format("it has {} dimensions; in {} the grid has {} work-items, and a work-group {}",
+                      dimensions, axis, grid[i], group[i]));
     }
     in_group *= group[i];
     if (agent == nullptr) continue;
     if (group[i] > agent->workgroup_dim[i]) {
-      subject.report(Rule::kGridLimit, fmt::format("a work-group has {} work-items in {}: {} takes at most {}",
-                                                   group[i], axis, agent->name, agent->workgroup_dim[i]));
+      subject.report(Rule::kGridLimit,
+                     fmt::format("a work-group has {} work-items in {}: {} takes at most {}", group[i], axis,
+                                 agent->name, agent->workgroup_dim[i]));
     }
     if (grid[i] > agent->grid_dim[i]) {
-      subject.report(Rule::kGridLimit, fmt::format("the grid has {} work-items in {}: {} takes at most {}", grid[i],
-                                                   axis, agent->name, agent->grid_dim[i]));
+      subject.report(Rule::kGridLimit, fmt::format("the grid has {} work-items in {}: {} takes at most {}",
+                                                   grid[i], axis, agent->name, agent->grid_dim[i]));
     }
   }
   if (agent != nullptr && in_group > agent->workgroup_size) {
-    subject.report(Rule::kGridLimit, fmt::format("a work-group has {} work-items: {} takes at most {}", in_group,
-                                                 agent->name, agent->workgroup_size));
+    subject.report(Rule::kGridLimit, fmt::format("a work-group has {} work-items: {} takes at most {}",
+                                                 in_group, agent->name, agent->workgroup_size));
   }
 }
 
-void check_segments(const Subject& subject, const hsa_kernel_dispatch_packet_t& dispatch, const Kernel& kernel) {
+void check_segments(const Subject& subject, const hsa_kernel_dispatch_packet_t& dispatch,
+                    const Kernel& kernel) {
   if (dispatch.group_segment_size < kernel.group_size) {
     subject.report(Rule::kGroupSegment,
-                   fmt::format("it is given {} bytes, and {} declares {}", dispatch.group_segment_size, kernel.name,
-                               kernel.group_size));
+                   fmt::format("it is given {} bytes, and {} declares {}", dispatch.group_segment_size,
+                               kernel.name, kernel.group_size));
   }
   const Agent* const agent = subject.queue.agent;
   if (agent != nullptr && agent->group_bytes != 0 && dispatch.group_segment_size > agent->group_bytes) {
-    subject.report(Rule::kGroupSegment, fmt::format("it is given {} bytes, and {} has {}",
-                                                    dispatch.group_segment_size, agent->name, agent->group_bytes));
+    subject.report(Rule::kGroupSegment,
+                   fmt::format("it is given {} bytes, and {} has {}", dispatch.group_segment_size,
+                               agent->name, agent->group_bytes));
   }
   if (dispatch.private_segment_size < kernel.private_size) {
     subject.report(Rule::kPrivateSegment,
@@ -106,7 +110,8 @@ void check_segments(const Subject& subject, const hsa_kernel_dispatch_packet_t& 
 }
 
 // The arguments: their place, and what they say of the memory that the kernel is given.
-void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& dispatch, InFlightPacket& packet) {
+void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& dispatch,
+                   InFlightPacket& packet) {
   const Kernel& kernel = *packet.kernel;
   Validator& validator = subject.validator;
   const auto address = reinterpret_cast<uint64_t>(dispatch.kernarg_address);
@@ -117,23 +122,25 @@ void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& d
   }
   const uint64_t alignment = std::max(16u, kernel.kernarg_alignment);
   if (address % alignment != 0) {
-    subject.report(Rule::kKernargAlignment,
-                   fmt::format("{:#x} is no multiple of {}, which {} requires", address, alignment, kernel.name));
+    subject.report(Rule::kKernargAlignment, fmt::format("{:#x} is no multiple of {}, which {} requires",
+                                                        address, alignment, kernel.name));
   }
   auto block = validator.memory.find(address);
   if (!block) {
     if (const auto freed = validator.memory.find_freed(address)) {
-      subject.report(Rule::kFreedInUse, fmt::format("its arguments are at {:#x}, in memory that has been freed{}{}",
-                                                    address, validator.describe(freed->made, "made"),
-                                                    validator.describe(freed->freed, "freed")));
+      subject.report(
+          Rule::kFreedInUse,
+          fmt::format("its arguments are at {:#x}, in memory that has been freed{}{}", address,
+                      validator.describe(freed->made, "made"), validator.describe(freed->freed, "freed")));
     }
     return;
   }
   const uint64_t left = block->base + block->size - address;
   if (left < kernel.kernarg_size) {
-    subject.report(Rule::kKernargSize,
-                   fmt::format("{} takes {} bytes; from {:#x} to the end of the block there are {}{}", kernel.name,
-                               kernel.kernarg_size, address, left, validator.describe(block->made, "made")));
+    subject.report(
+        Rule::kKernargSize,
+        fmt::format("{} takes {} bytes; from {:#x} to the end of the block there are {}{}", kernel.name,
+                    kernel.kernarg_size, address, left, validator.describe(block->made, "made")));
   }
   const bool readable = block->pool != nullptr && block->pool->on_host && left >= kernel.kernarg_size &&
                         kernel.kernarg_size <= kMostKernarg;
@@ -145,11 +152,12 @@ void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& d
   std::memcpy(words.data(), dispatch.kernarg_address, words.size() * 8);
   for (Block& named : validator.memory.find_all(words)) {
     if (subject.queue.agent != nullptr && !validator.topology.may_access(*subject.queue.agent, named)) {
-      subject.report(Rule::kNoAccess,
-                     fmt::format("{} is given an address in memory of another agent, {:#x} of {} bytes, to which {} "
-                                 "has no access{}",
-                                 kernel.name, named.base, named.size, subject.queue.agent->name,
-                                 validator.describe(named.made, "made")));
+      subject.report(
+          Rule::kNoAccess,
+          fmt::format("{} is given an address in memory of another agent, {:#x} of {} bytes, to which {} "
+                      "has no access{}",
+                      kernel.name, named.base, named.size, subject.queue.agent->name,
+                      validator.describe(named.made, "made")));
     }
     if (named.base != packet.blocks.front().base) packet.blocks.push_back(std::move(named));
   }
@@ -160,18 +168,19 @@ void check_dispatch(const Subject& subject, InFlightPacket& packet) {
   check_grid(subject, dispatch);
   packet.kernel = subject.validator.kernels.find(dispatch.kernel_object);
   if (packet.kernel == nullptr) {
-    return subject.report(Rule::kKernelObject, fmt::format("{:#x} is no kernel of a frozen executable",
-                                                           dispatch.kernel_object));
+    return subject.report(Rule::kKernelObject,
+                          fmt::format("{:#x} is no kernel of a frozen executable", dispatch.kernel_object));
   }
   const Kernel& kernel = *packet.kernel;
   if (kernel.destroyed.function != nullptr) {
-    subject.report(Rule::kKernelObject, fmt::format("the executable of {} is gone{}", kernel.name,
-                                                    subject.validator.describe(kernel.destroyed, "destroyed")));
+    subject.report(Rule::kKernelObject,
+                   fmt::format("the executable of {} is gone{}", kernel.name,
+                               subject.validator.describe(kernel.destroyed, "destroyed")));
   } else if (subject.queue.agent != nullptr && kernel.agent != subject.queue.agent->handle.handle) {
     const Agent* const its = subject.validator.topology.agent(kernel.agent);
-    subject.report(Rule::kKernelObject, fmt::format("{} is loaded for {}, and the queue is of {}", kernel.name,
-                                                    its == nullptr ? "another agent" : its->name,
-                                                    subject.queue.agent->name));
+    subject.report(Rule::kKernelObject,
+                   fmt::format("{} is loaded for {}, and the queue is of {}", kernel.name,
+                               its == nullptr ? "another agent" : its->name, subject.queue.agent->name));
   }
   check_segments(subject, dispatch, kernel);
   check_kernarg(subject, dispatch, packet);
@@ -187,10 +196,10 @@ void check_signals(const Subject& subject, const InFlightPacket& packet, const I
   if (completion != 0 && findings.same_signal > 0) {
     const int64_t value = subject.validator.value_of_signal(completion);
     if (value > 0 && value < static_cast<int64_t>(findings.same_signal) + 1) {
-      subject.report(Rule::kSignalReused,
-                     fmt::format("{} packets before it will complete the same signal, whose value is {}\n{}",
-                                 findings.same_signal, value,
-                                 subject.validator.describe(Kind::kSignal, completion)));
+      subject.report(
+          Rule::kSignalReused,
+          fmt::format("{} packets before it will complete the same signal, whose value is {}\n{}",
+                      findings.same_signal, value, subject.validator.describe(Kind::kSignal, completion)));
     }
   }
   for (const std::string& block : findings.coarse) subject.report(Rule::kCoarseShared, block);
@@ -241,18 +250,19 @@ void doorbell(Validator& validator, hsatool_call_t& call) {
   const uint64_t write = core.hsa_queue_load_write_index_scacquire_fn(queue->queue);
   if (rung >= write) {
     return validator.report(Rule::kUnreservedSlot, who(),
-                            fmt::format("the write index is {}: the last packet that is reserved is {}", write,
-                                        static_cast<int64_t>(write) - 1));
+                            fmt::format("the write index is {}: the last packet that is reserved is {}",
+                                        write, static_cast<int64_t>(write) - 1));
   }
   const uint64_t read = core.hsa_queue_load_read_index_scacquire_fn(queue->queue);
   if (rung >= read + size) {
-    return validator.report(Rule::kOverrun, who(),
-                            fmt::format("the read index is {}, and the ring has {} slots: the packet was written over "
-                                        "packet {}, which has not been taken",
-                                        read, size, rung - size));
+    return validator.report(
+        Rule::kOverrun, who(),
+        fmt::format("the read index is {}, and the ring has {} slots: the packet was written over "
+                    "packet {}, which has not been taken",
+                    read, size, rung - size));
   }
-  const uint32_t first = __atomic_load_n(reinterpret_cast<const uint32_t*>(&queue->ring()[rung & (size - 1)]),
-                                         __ATOMIC_ACQUIRE);
+  const uint32_t first =
+      __atomic_load_n(reinterpret_cast<const uint32_t*>(&queue->ring()[rung & (size - 1)]), __ATOMIC_ACQUIRE);
   if ((first & 0xff) != HSA_PACKET_TYPE_INVALID) return;
   {
     const std::lock_guard lock(queue->mutex);
@@ -357,7 +367,8 @@ std::span<const Hooks> packet_hooks() {
       {HSATOOL_ID_hsa_signal_silent_store_relaxed, doorbell, nullptr},
       {HSATOOL_ID_hsa_signal_silent_store_screlease, doorbell, nullptr},
       {HSATOOL_ID_hsa_queue_create, creating<hsatool_hsa_queue_create_args_t>, nullptr},
-      {HSATOOL_ID_hsa_amd_queue_intercept_create, creating<hsatool_hsa_amd_queue_intercept_create_args_t>, nullptr},
+      {HSATOOL_ID_hsa_amd_queue_intercept_create, creating<hsatool_hsa_amd_queue_intercept_create_args_t>,
+       nullptr},
       {HSATOOL_ID_hsa_queue_destroy, ending, ended},
       {HSATOOL_ID_hsa_queue_inactivate, nullptr, inactivated},
   };

@@ -62,7 +62,8 @@ std::string Places::describe(Place place, std::string_view indent) const {
     void* const address = static_cast<char*>(place->frames[i]) - 1;
     if (::dladdr(address, &where) == 0) where = {};
     const std::string_view module = file_name(where.dli_fname);
-    if (shown == 0 && (where.dli_fbase == self.dli_fbase || module.starts_with("libhsa-runtime64.so"))) continue;
+    if (shown == 0 && (where.dli_fbase == self.dli_fbase || module.starts_with("libhsa-runtime64.so")))
+      continue;
     if (module.empty()) {
       out += fmt::format("{}{}\n", indent, place->frames[i]);
     } else {

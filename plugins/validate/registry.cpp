@@ -204,7 +204,8 @@ std::optional<Object> Registry::find(Kind kind, uint64_t handle) {
 }
 
 Kind Registry::other_kind(Kind except, uint64_t handle) {
-  for (auto kind = Kind::kAgent; kind <= Kind::kAddressRange; kind = static_cast<Kind>(static_cast<int>(kind) + 1)) {
+  for (auto kind = Kind::kAgent; kind <= Kind::kAddressRange;
+       kind = static_cast<Kind>(static_cast<int>(kind) + 1)) {
     if (kind != except && state(kind, handle) == State::kLive) return kind;
   }
   return Kind::kNone;

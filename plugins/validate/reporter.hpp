@@ -3,8 +3,8 @@
 // Any function, any thread.
 #pragma once
 
-#include <hsa_plugin/hsa_tool.hpp>
 #include <hsa_plugin/hsa_validate.h>
+#include <hsa_plugin/hsa_tool.hpp>
 
 #include <atomic>
 #include <cstdio>

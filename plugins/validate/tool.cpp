@@ -68,7 +68,8 @@ int32_t wants_queue(void*, const hsatool_queue_t* queue) {
 void submit(void*, const hsatool_queue_t* queue, const void* packets, uint64_t count, uint64_t index,
             const hsatool_writer_t* writer) {
   if (const Use use; use) {
-    use->submit(*queue, std::span(static_cast<const hsatool::Packet*>(packets), static_cast<size_t>(count)), index);
+    use->submit(*queue, std::span(static_cast<const hsatool::Packet*>(packets), static_cast<size_t>(count)),
+                index);
   }
   writer->write(writer->self, packets, count);
 }
@@ -110,7 +111,7 @@ Use::~Use() {
 
 }  // namespace validate
 
-extern "C" __attribute__((visibility("default"))) const hsatool_plugin_t* hsa_tool_query_v1(uint32_t host_abi_major,
-                                                                                            uint32_t) {
+extern "C" __attribute__((visibility("default"))) const hsatool_plugin_t* hsa_tool_query_v1(
+    uint32_t host_abi_major, uint32_t) {
   return host_abi_major == HSATOOL_ABI_MAJOR ? &validate::kPlugin : nullptr;
 }

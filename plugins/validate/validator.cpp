@@ -12,7 +12,8 @@ const void* argument(const hsatool_call_t& call, uint32_t parameter) {
 
 uint64_t word(const hsatool_call_t& call, uint32_t parameter) {
   uint64_t out = 0;
-  std::memcpy(&out, argument(call, parameter), std::min<size_t>(sizeof out, call.function->parameters[parameter].size));
+  std::memcpy(&out, argument(call, parameter),
+              std::min<size_t>(sizeof out, call.function->parameters[parameter].size));
   return out;
 }
 
@@ -31,8 +32,8 @@ Validator::Validator(hsatool::Host its_host, const Options& its_options)
   for (const hsatool_function_t* const function : host.functions()) {
     Plan& plan = plans_[function->index];
     plan.handles = handle_parameters(*function);
-    for (const auto hooks : {signal_hooks(), memory_hooks(), packet_hooks(), thread_hooks(), shutdown_hooks(),
-                             handle_hooks()}) {
+    for (const auto hooks :
+         {signal_hooks(), memory_hooks(), packet_hooks(), thread_hooks(), shutdown_hooks(), handle_hooks()}) {
       for (const Hooks& hook : hooks) {
         if (hook.function != function->id) continue;
         if (hook.enter != nullptr) plan.enter.push_back(hook.enter);
@@ -46,9 +47,10 @@ Validator::Validator(hsatool::Host its_host, const Options& its_options)
     waits.watch(
         options.stall_seconds, [this] { return in_flight.may_progress(); }, [this] { return host.now(); },
         [this](const Waits::Wait& wait) {
-          std::string text = fmt::format("thread {} has waited for {} s; no other thread and no device is about to "
-                                         "change",
-                                         wait.thread, (host.now() - wait.since) / 1'000'000'000);
+          std::string text = fmt::format(
+              "thread {} has waited for {} s; no other thread and no device is about to "
+              "change",
+              wait.thread, (host.now() - wait.since) / 1'000'000'000);
           for (const uint64_t signal : wait.signals) text += " " + describe(Kind::kSignal, signal);
           report(Rule::kEndlessWait, wait.call, text);
         });
@@ -104,7 +106,8 @@ void Validator::queue_created(const hsatool_queue_t& facts) {
   queues.add(facts, topology.agent(facts.agent.handle));
 }
 
-void Validator::submit(const hsatool_queue_t& facts, std::span<const hsatool::Packet> packets, uint64_t index) {
+void Validator::submit(const hsatool_queue_t& facts, std::span<const hsatool::Packet> packets,
+                       uint64_t index) {
   Queue* const queue = queues.of(facts.queue);
   if (queue == nullptr) return;
   for (size_t i = 0; i < packets.size(); ++i) check_packet(*this, *queue, packets[i], index + i);

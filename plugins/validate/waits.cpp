@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 
@@ -18,12 +19,17 @@ uint64_t thread_number() {
   return number;
 }
 
+Waits::Waits() {
+  static constinit std::atomic<uint64_t> numbers{0};
+  number_ = ++numbers;
+}
+
 void Waits::note_thread() {
-  static thread_local const Waits* noted = nullptr;
-  if (noted == this) return;
+  static thread_local uint64_t noted = 0;
+  if (noted == number_) return;
   const std::lock_guard lock(mutex_);
   threads_.insert(thread_number());
-  noted = this;
+  noted = number_;
 }
 
 void Waits::begin(Wait wait) {
@@ -74,6 +80,7 @@ void Waits::stop() {
 void Waits::look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& may_progress,
                  const std::function<void(const Wait&)>& report) {
   std::vector<Wait> endless;
+  const auto is_stalled = [&](const Wait& wait) { return wait.endless && wait.since + stall_ns <= now; };
   {
     const std::lock_guard lock(mutex_);
     for (auto thread = threads_.begin(); thread != threads_.end();) {
@@ -83,13 +90,13 @@ void Waits::look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& m
         continue;
       }
       const bool waits = std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
-        return wait.thread == *thread && wait.endless && wait.since + stall_ns <= now;
+        return wait.thread == *thread && is_stalled(wait);
       });
       if (!waits) return;
       ++thread;
     }
     for (const Wait& wait : waits_) {
-      if (!wait.reported) endless.push_back(wait);
+      if (is_stalled(wait) && !wait.reported) endless.push_back(wait);
     }
   }
   if (endless.empty() || may_progress()) return;

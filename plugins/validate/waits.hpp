@@ -5,8 +5,8 @@
 // so for a while.
 #pragma once
 
-#include <cstdint>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -31,6 +31,7 @@ class Waits {
     bool reported = false;
   };
 
+  Waits();
   ~Waits() { stop(); }
 
   /// The calling thread uses the API.
@@ -49,6 +50,7 @@ class Waits {
   void look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& may_progress,
             const std::function<void(const Wait&)>& report);
 
+  uint64_t number_ = 0;  // differs from that of all others of the process
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;

@@ -1,0 +1,51 @@
+// validate_rules [--check] <docs/validate.md>
+// Writes the table of the rules between the two marks of the document, or says whether it is there as it should be.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "plugins/validate/rules.hpp"
+
+namespace {
+
+constexpr std::string_view kBegin = "<!-- rules: written by validate_rules -->\n";
+constexpr std::string_view kEnd = "<!-- end of the rules -->\n";
+
+std::string table() {
+  std::string out = "\n| rule | sentence | written in |\n| --- | --- | --- |\n";
+  for (const validate::RuleText& rule : validate::all_rules()) {
+    out += "| V" + std::to_string(rule.number) + (rule.usual ? "" : " (on request)") + " | " +
+           std::string(rule.sentence) + " | " + std::string(rule.source) + " |\n";
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool check = argc == 3 && std::string_view(argv[1]) == "--check";
+  if (argc != 2 && !check) {
+    std::cerr << "usage: validate_rules [--check] <document>\n";
+    return 2;
+  }
+  const char* const path = argv[argc - 1];
+  std::ifstream in(path);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const size_t begin = text.find(kBegin);
+  const size_t end = text.find(kEnd);
+  if (begin == std::string::npos || end == std::string::npos || end < begin) {
+    std::cerr << path << " has no marks for the table of the rules\n";
+    return 1;
+  }
+  const std::string renewed = text.substr(0, begin + kBegin.size()) + table() + text.substr(end);
+  if (!check) {
+    std::ofstream(path) << renewed;
+  } else if (renewed != text) {
+    std::cerr << path << " has another table of rules: renew it by validate_rules " << path << '\n';
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,634 @@
+// For each rule a program that breaks it, which is told so and nothing else, and one that keeps it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "plugins/validate/testing/program.hpp"
+
+namespace validate::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A kernel that runs until it is told to end, and so keeps what it uses in use.
+class HeldKernel {
+ public:
+  HeldKernel(Program& program, hsa_queue_t* queue, hsa_signal_t completion)
+      : words_(static_cast<uint32_t*>(program.memory(8))), args_(static_cast<HoldArgs*>(program.memory(64))) {
+    *args_ = {&words_[0], &words_[1]};
+    auto packet = program.dispatch(program.kernel("hold"), args_, completion);
+    packet.grid_size_x = packet.workgroup_size_x = 1;
+    submit(queue, packet);
+    while (__atomic_load_n(&words_[0], __ATOMIC_ACQUIRE) == 0) std::this_thread::yield();
+  }
+  void let_go() { __atomic_store_n(&words_[1], 1, __ATOMIC_RELEASE); }
+  void* args() const { return args_; }
+  void* words() const { return words_; }
+
+ private:
+  uint32_t* words_;
+  HoldArgs* args_;
+};
+
+// --- 1xx ---------------------------------------------------------------------------------------------------
+
+TEST(V101, AQueueIsNoSignal) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  hsa_signal_destroy({reinterpret_cast<uint64_t>(queue)});
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(101));
+  hsa_queue_destroy(queue);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V102, ADestroyedSignalIsNotUsedAndTheReportSaysWhereItWasDestroyed) {
+  Program program;
+  const hsa_signal_t signal = program.signal();
+  hsa_signal_destroy(signal);
+  volatile hsa_signal_value_t* value = nullptr;
+  hsa_amd_signal_value_pointer(signal, &value);
+  const auto reports = Program::take();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].rule, 102u);
+  EXPECT_EQ(reports[0].call, "hsa_amd_signal_value_pointer");
+  EXPECT_THAT(reports[0].text,
+              AllOf(HasSubstr("V102"), HasSubstr("made by hsa_signal_create"),
+                    HasSubstr("destroyed by hsa_signal_destroy"), HasSubstr("validate_test+0x")));
+}
+
+TEST(V102, ASymbolGoesWithItsExecutable) {
+  Program program;
+  program.kernel("add_up");
+  hsa_executable_symbol_t symbol{};
+  const hsa_agent_t agent = program.agent();
+  ASSERT_EQ(hsa_executable_get_symbol_by_name(program.executable(), "add_up.kd", &agent, &symbol),
+            HSA_STATUS_SUCCESS);
+  program.unload_kernels();
+  uint32_t length = 0;
+  hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length);
+  EXPECT_THAT(program.end(), ElementsAre(102));
+}
+
+TEST(V102, AHandleThatIsGivenOutAgainLives) {
+  Program program;
+  for (int i = 0; i < 100; ++i) {
+    const hsa_signal_t signal = program.signal();
+    hsa_signal_store_relaxed(signal, 7);
+    EXPECT_EQ(hsa_signal_load_relaxed(signal), 7);
+    hsa_signal_destroy(signal);
+  }
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V103, NothingIsDestroyedTwice) {
+  Program program;
+  const hsa_signal_t signal = program.signal();
+  hsa_signal_destroy(signal);
+  hsa_signal_destroy(signal);
+  void* const memory = program.memory(4096);
+  hsa_amd_memory_pool_free(memory);
+  hsa_amd_memory_pool_free(memory);
+  EXPECT_THAT(program.end(), ElementsAre(103, 103));
+}
+
+TEST(V103, WhatIsLockedTwiceIsUnlockedTwice) {
+  Program program;
+  alignas(4096) static char page[4096];
+  void* agents_view = nullptr;
+  ASSERT_EQ(hsa_amd_memory_lock(page, sizeof page, nullptr, 0, &agents_view), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_lock(page, sizeof page, nullptr, 0, &agents_view), HSA_STATUS_SUCCESS);
+  hsa_amd_memory_unlock(page);
+  hsa_amd_memory_unlock(page);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V104, AHandleComesFromTheRuntime) {
+  Program program;
+  char name[64];
+  hsa_agent_get_info({0x1234567890}, HSA_AGENT_INFO_NAME, name);
+  EXPECT_THAT(program.end(), ElementsAre(104));
+}
+
+TEST(V105, ADoorbellIsTheRuntimes) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  hsa_signal_destroy(queue->doorbell_signal);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(105));
+  hsa_queue_destroy(queue);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+// --- 2xx ---------------------------------------------------------------------------------------------------
+
+class PacketRules : public ::testing::Test {
+ protected:
+  Program program;
+  hsa_queue_t* const queue = program.queue(64);
+  const hsa_signal_t done = program.signal();
+  uint32_t* const words = static_cast<uint32_t*>(program.memory((kWords + 1) * 4));
+  AddUpArgs* const args = [this] {
+    auto* const made = static_cast<AddUpArgs*>(program.memory(sizeof(AddUpArgs)));
+    *made = {words, words + kWords};
+    return made;
+  }();
+  const TestKernel add_up = program.kernel("add_up");
+
+  hsa_kernel_dispatch_packet_t good() { return program.dispatch(add_up, args, done); }
+  // Ends the program well, and returns what has been said.
+  std::vector<uint32_t> end() {
+    hsa_queue_destroy(queue);
+    hsa_signal_destroy(done);
+    hsa_amd_memory_pool_free(words);
+    hsa_amd_memory_pool_free(args);
+    return program.end();
+  }
+};
+
+TEST_F(PacketRules, ACorrectProgramHearsNothing) {
+  for (int i = 0; i < 200; ++i) {
+    hsa_signal_store_relaxed(done, 1);
+    submit(queue, good());
+    wait(done);
+    hsa_signal_store_relaxed(done, 1);
+    submit(queue, barrier(done));
+    wait(done);
+  }
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V201TheHeaderIsValidWhenTheDoorbellRings) {
+  const uint64_t index = reserve(queue);
+  ring(queue, index);
+  const auto packet = good();
+  write_packet(queue, index, &packet);
+  ring(queue, index);
+  wait(done);
+  EXPECT_THAT(end(), ElementsAre(201));
+}
+
+TEST_F(PacketRules, V202TheHeaderIsWrittenLast) {
+  const uint64_t index = reserve(queue);
+  auto packet = good();
+  write_packet(queue, index, &packet);
+  ring(queue, index);
+  auto* const slot = static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + index;
+  slot->grid_size_x = 2 * kWords;
+  wait(done);
+  hsa_signal_store_relaxed(done, 1);
+  submit(queue, barrier(done));
+  wait(done);
+  EXPECT_THAT(end(), ElementsAre(202));
+}
+
+TEST_F(PacketRules, V202SlotsMayBeWrittenOnceTheyAreReserved) {
+  for (uint32_t i = 0; i < 3 * queue->size; ++i) {
+    hsa_signal_store_relaxed(done, 1);
+    const uint64_t index = reserve(queue);
+    auto packet = barrier(done);
+    packet.reserved0 = 0;
+    write_packet(queue, index, &packet);
+    ring(queue, index);
+    wait(done);
+    // The next one's, of which another has been made before the header.
+    auto* const slot =
+        static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + (index + 1) % queue->size;
+    if (hsa_queue_load_write_index_relaxed(queue) > index + 1) slot->reserved1 = 0;
+  }
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V203ReservedFieldsAreZero) {
+  auto packet = good();
+  packet.reserved0 = 1;
+  submit(queue, packet);
+  wait(done);
+  hsa_signal_store_relaxed(done, 1);
+  auto fence = barrier(done);
+  fence.reserved1 = 5;
+  submit(queue, fence);
+  wait(done);
+  EXPECT_THAT(end(), ElementsAre(203, 203));
+}
+
+TEST_F(PacketRules, V204APacketIsOfATypeThatThereIs) {
+  hsa_agent_dispatch_packet_t packet{};
+  packet.header = 77 << HSA_PACKET_HEADER_TYPE;
+  submit(queue, packet);
+  EXPECT_THAT(end(), ElementsAre(204));
+}
+
+TEST_F(PacketRules, V205ADoorbellNamesAPacketThatIsReserved) {
+  const uint64_t index = reserve(queue);
+  const auto packet = good();
+  write_packet(queue, index, &packet);
+  ring(queue, index + 1);
+  wait(done);
+  EXPECT_THAT(end(), ElementsAre(205));
+}
+
+TEST_F(PacketRules, V206TheRingIsNotOverrun) {
+  const hsa_signal_t held = program.signal();
+  HeldKernel kernel(program, queue, held);
+  // The packets are not rung for, so that none is taken.
+  const auto packet = barrier({0});
+  uint64_t index = 0;
+  for (uint32_t i = 0; i < queue->size + 1; ++i) {
+    index = reserve(queue);
+    write_packet(queue, index, &packet);
+  }
+  ring(queue, index);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(206));
+  kernel.let_go();
+  wait(held);
+  hsa_signal_destroy(held);
+  hsa_amd_memory_pool_free(kernel.args());
+  hsa_amd_memory_pool_free(kernel.words());
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V207AKernelIsOneOfALivingExecutable) {
+  auto packet = good();
+  program.unload_kernels();
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(207));
+  packet.kernel_object = 0x1000;
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(207));
+}
+
+TEST_F(PacketRules, V208TheArgumentsAreWhole) {
+  auto* const block = static_cast<char*>(program.memory(4096));
+  auto packet = good();
+  // The last bytes of a block, where only half of the arguments fit.
+  packet.kernarg_address = block + 4096 - add_up.kernarg_size / 2;
+  program.unload_kernels();  // so that it does not run
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(208));
+  packet.kernarg_address = nullptr;
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(208));
+}
+
+TEST_F(PacketRules, V209TheArgumentsAreAligned) {
+  auto* const block = static_cast<char*>(program.memory(4096));
+  auto packet = good();
+  packet.kernarg_address = block + 8;
+  program.unload_kernels();  // so that it does not run
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(209));
+}
+
+TEST_F(PacketRules, V210TheArgumentsKeepTheirContents) {
+  HeldKernel kernel(program, queue, done);
+  static_cast<HoldArgs*>(kernel.args())->begun = words;
+  kernel.let_go();
+  wait(done);
+  hsa_amd_memory_pool_free(kernel.args());
+  hsa_amd_memory_pool_free(kernel.words());
+  EXPECT_THAT(end(), ElementsAre(210));
+}
+
+TEST_F(PacketRules, V210ArgumentsMayChangeWhenTheDispatchIsOver) {
+  for (int i = 0; i < 100; ++i) {
+    submit(queue, program.dispatch(add_up, args));
+    auto fence = barrier(done);
+    fence.header |= 1 << HSA_PACKET_HEADER_BARRIER;
+    submit(queue, fence);
+    wait(done);
+    args->words = words + i % 2;
+    hsa_signal_store_relaxed(done, 1);
+  }
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V211TheGroupSegmentIsLargeEnough) {
+  auto packet = good();
+  ASSERT_GT(packet.group_segment_size, 0u);
+  packet.group_segment_size = 0;
+  program.unload_kernels();  // so that it does not run
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(211));
+}
+
+TEST_F(PacketRules, V213AGridHasOneToThreeDimensions) {
+  auto packet = good();
+  packet.setup = 1;
+  packet.grid_size_y = 2;
+  program.unload_kernels();  // so that none of these runs
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(213));
+  packet = good();
+  packet.setup = 0;
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(213));
+  packet = good();
+  packet.workgroup_size_x = 0;
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(213));
+}
+
+TEST_F(PacketRules, V214AWorkGroupIsNoLargerThanTheAgentTakes) {
+  auto packet = good();
+  packet.setup = 3;
+  packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1024;
+  packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1024;
+  program.unload_kernels();  // so that it does not run
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(214));
+}
+
+// --- 3xx ---------------------------------------------------------------------------------------------------
+
+TEST(V301, AWaitForNothingIsNoticed) {
+  Program program(R"("stall_seconds": 1)");
+  const hsa_signal_t signal = program.signal();
+  std::atomic<bool> begun{false};
+  std::thread waiter([&] {
+    begun = true;
+    wait(signal);
+  });
+  while (!begun) std::this_thread::yield();
+  // This thread waits as well, until the report comes: as long as it does something else, it might store.
+  std::vector<uint32_t> heard;
+  const hsa_signal_t other = program.signal();
+  std::thread helper([&] {  // which has not called the API, and so is not known to be able to
+    while (heard.empty()) {
+      heard = Program::take_numbers();
+      std::this_thread::yield();
+    }
+    hsa_signal_store_screlease(signal, 0);
+    hsa_signal_store_screlease(other, 0);
+  });
+  wait(other);
+  waiter.join();
+  helper.join();
+  EXPECT_THAT(heard, Each(301));
+  EXPECT_THAT(heard, Not(IsEmpty()));
+  hsa_signal_destroy(signal);
+  hsa_signal_destroy(other);
+  Program::take();
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V302, BarriersDoNotWaitForEachOther) {
+  Program program;
+  hsa_queue_t* const one = program.queue();
+  hsa_queue_t* const other = program.queue();
+  const hsa_signal_t a = program.signal(), b = program.signal();
+  submit(one, barrier(a, {b}));
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  submit(other, barrier(b, {a}));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(302));
+  hsa_signal_store_screlease(a, 0);
+  wait(b);
+  hsa_queue_destroy(one);
+  hsa_queue_destroy(other);
+  hsa_signal_destroy(a);
+  hsa_signal_destroy(b);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V302, APacketIsNotWaitedForByWhatIsBeforeIt) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t a = program.signal();
+  submit(queue, barrier({0}, {a}));
+  submit(queue, barrier(a));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(302));
+  hsa_signal_store_screlease(a, 0);
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(a);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V302, AnOrBarrierIsHeldByAllItsSignalsOnly) {
+  Program program;
+  hsa_queue_t* const one = program.queue();
+  hsa_queue_t* const other = program.queue();
+  const hsa_signal_t a = program.signal(), b = program.signal(), c = program.signal();
+  submit(one, barrier(a, {b, c}, HSA_PACKET_TYPE_BARRIER_OR));
+  submit(other, barrier(b, {a}));
+  hsa_signal_store_screlease(c, 0);
+  wait(b);
+  hsa_queue_destroy(one);
+  hsa_queue_destroy(other);
+  for (const hsa_signal_t signal : {a, b, c}) hsa_signal_destroy(signal);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V303, ASignalThatIsPendingIsNotUsedAgain) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t gate = program.signal(), done = program.signal(1);
+  submit(queue, barrier(done, {gate}));
+  submit(queue, barrier(done));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(303));
+  hsa_signal_store_screlease(gate, 0);
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(gate);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V303, ASignalMayCountSeveralPackets) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t gate = program.signal(), done = program.signal(3);
+  for (int i = 0; i < 3; ++i) submit(queue, barrier(done, {gate}));
+  hsa_signal_store_screlease(gate, 0);
+  wait(done);
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(gate);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V304, ASignalOfAPacketOnItsWayIsNotDestroyed) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t gate = program.signal(), done = program.signal();
+  submit(queue, barrier(done, {gate}));
+  // The call does not reach the runtime with a handle that it would have to give back.
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  hsa_signal_destroy(done);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(304));
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(gate);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+// --- 4xx ---------------------------------------------------------------------------------------------------
+
+TEST(V401, MemoryOfARunningKernelIsNotFreed) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t done = program.signal();
+  HeldKernel kernel(program, queue, done);
+  auto* const spare = program.memory(4096);
+  hsa_amd_memory_pool_free(spare);
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  // The memory of the arguments: the kernel has read them.
+  hsa_amd_memory_pool_free(kernel.args());
+  const auto reports = Program::take();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].rule, 401u);
+  EXPECT_THAT(reports[0].text, AllOf(HasSubstr("dispatch of hold"), HasSubstr("whose arguments are in it"),
+                                     HasSubstr("made by hsa_amd_memory_pool_allocate")));
+  kernel.let_go();
+  wait(done);
+  hsa_amd_memory_pool_free(kernel.words());
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V401, MemoryIsFreedWhenACopyIsOver) {
+  Program program;
+  void* const from = program.memory(1 << 20);
+  void* const to = program.memory(1 << 20);
+  const hsa_signal_t gate = program.signal(), done = program.signal();
+  ASSERT_EQ(hsa_amd_memory_async_copy(to, program.agent(), from, program.agent(), 1 << 20, 1, &gate, done),
+            HSA_STATUS_SUCCESS);
+  hsa_signal_store_screlease(gate, 0);
+  wait(done);
+  hsa_amd_memory_pool_free(from);
+  hsa_amd_memory_pool_free(to);
+  hsa_signal_destroy(gate);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V404, ACopyStaysInItsBlock) {
+  Program program;
+  auto* const from = static_cast<char*>(program.memory(8192));
+  auto* const to = static_cast<char*>(program.memory(4096));
+  EXPECT_EQ(hsa_memory_copy(to, from + 4096, 4096), HSA_STATUS_SUCCESS);
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  const hsa_signal_t gate = program.signal(), done = program.signal();
+  // Held for ever by its signal: what is beyond the block is not overwritten.
+  hsa_amd_memory_async_copy(to + 1, program.agent(), from, program.agent(), 4096, 1, &gate, done);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(404));
+}
+
+// --- 5xx ---------------------------------------------------------------------------------------------------
+
+TEST(V501, ASingleQueueHasOneProducerAtATime) {
+  Program program(R"("limit": 1)");
+  hsa_queue_t* const queue = program.queue(64, HSA_QUEUE_TYPE_SINGLE);
+  std::atomic<bool> heard{false};
+  const auto produce = [&] {
+    while (!heard) hsa_queue_add_write_index_relaxed(queue, 0);
+  };
+  std::thread one(produce), other(produce);
+  std::vector<uint32_t> numbers;
+  while (numbers.empty()) numbers = Program::take_numbers();
+  heard = true;
+  one.join();
+  other.join();
+  EXPECT_THAT(numbers, ElementsAre(501));
+  hsa_queue_destroy(queue);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V501, AMultiQueueHasMany) {
+  Program program;
+  hsa_queue_t* const queue = program.queue(1024);
+  const auto produce = [&] {
+    for (int i = 0; i < 200; ++i) {
+      const uint64_t index = reserve(queue);
+      const auto packet = barrier({0});
+      write_packet(queue, index, &packet);
+      ring(queue, index);
+    }
+  };
+  std::thread one(produce), other(produce), third(produce);
+  for (std::thread* const thread : {&one, &other, &third}) thread->join();
+  const hsa_signal_t done = program.signal();
+  auto last = barrier(done);
+  last.header |= 1 << HSA_PACKET_HEADER_BARRIER;
+  submit(queue, last);
+  wait(done);
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+// --- 6xx ---------------------------------------------------------------------------------------------------
+
+TEST(V601, WhatIsLeftIsNamedWithItsPlace) {
+  Program program;
+  for (int i = 0; i < 3; ++i) program.signal();
+  program.memory(4096);
+  ASSERT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+  const auto reports = Program::take();
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_THAT(reports[0].text, AllOf(HasSubstr("V601"), HasSubstr("and 2 more like it"),
+                                     HasSubstr("made by hsa_signal_create"), HasSubstr("validate_test+0x")));
+  EXPECT_THAT(reports[1].text, HasSubstr("4096 bytes"));
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // which the program's end undoes
+}
+
+TEST(V602, IsAdviceThatIsAskedFor) {
+  uint32_t version = 0;
+  bool supported = false;
+  const auto call = [&] { hsa_system_extension_supported(HSA_EXTENSION_IMAGES, 1, 0, &supported); };
+  {
+    Program program;
+    call();
+    EXPECT_THAT(program.end(), IsEmpty());
+  }
+  Program program(R"("on": ["602"])");
+  call();
+  EXPECT_THAT(program.end(), ElementsAre(602));
+  static_cast<void>(version);
+}
+
+// --- All together ------------------------------------------------------------------------------------------
+
+TEST(Options, TurnRulesOffAndCountThem) {
+  Program program(R"("off": ["10*"], "limit": 2)");
+  const hsa_signal_t signal = program.signal();
+  hsa_signal_destroy(signal);
+  hsa_signal_destroy(signal);
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  for (int i = 0; i < 5; ++i) program.memory(4096 + 4096 * i);
+  EXPECT_THAT(program.end().size(), 1u);  // made at one place
+}
+
+TEST(ManyThreads, HearNothingIfTheyAreCorrect) {
+  Program program;
+  const TestKernel add_up = program.kernel("add_up");
+  hsa_queue_t* const queue = program.queue(4096);
+  constexpr int kThreads = 256;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 8; ++i) {
+        const hsa_signal_t done = program.signal();
+        auto* const words = static_cast<uint32_t*>(program.memory((kWords + 1) * 4));
+        auto* const args = static_cast<AddUpArgs*>(program.memory(sizeof(AddUpArgs)));
+        *args = {words, words + kWords};
+        submit(queue, program.dispatch(add_up, args, done));
+        wait(done);
+        hsa_amd_memory_pool_free(args);
+        hsa_amd_memory_pool_free(words);
+        hsa_signal_destroy(done);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  hsa_queue_destroy(queue);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace validate::testing
