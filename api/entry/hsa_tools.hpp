@@ -1,6 +1,5 @@
 // Tools of ROCr's ABI: libraries with OnLoad and OnUnload, which read and replace the entries of the API
-// tables
-// (<hsa/hsa_api_trace.h>).
+// tables (<hsa/hsa_api_trace.h>).
 //
 // Such a tool gets the open tables themselves, as it does from ROCr. One that refuses them, because it was
 // built for the layout of ROCm 5, is offered a copy in that layout, whose changed entries are taken over when

@@ -1,5 +1,4 @@
-// What a list of parameters says, taken apart: "(hsa_agent_t agent, void* value)" as the preprocessor gives
-// it.
+// A list of parameters as the preprocessor gives it, "(hsa_agent_t agent, void* value)", taken apart.
 #pragma once
 
 #include <string>

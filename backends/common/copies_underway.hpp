@@ -1,4 +1,4 @@
-// What a queue has been given to copy and may not have done yet: to know which signals are on their way, and
+// The copies that a queue has been given and may not have done yet. They say which signals will be changed, and
 // whom to tell when the queue fails.
 //
 // Positions are the queue's own indices, and the owner says how far the queue has read. A copy engine has

@@ -1,6 +1,6 @@
-// A queue that a backend keeps for itself: kernels that copy, and PM4 that no packet of AQL says.
+// A queue that a backend keeps for itself, for blit kernels and for PM4 that no AQL packet expresses.
 //
-// Any thread submits. The slots of one submission lie together in the ring, in order, and are handed to the
+// Any thread may submit. The slots of one submission lie together in the ring, in order, and are handed to the
 // processor in one go. Arguments and PM4 that slots refer to live in a block beside the ring, a place for
 // each slot, and are free again when the ring has gone round.
 //

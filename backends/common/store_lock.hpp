@@ -2,8 +2,8 @@
 //
 // Submitting to a copy engine writes a few lines of its ring, which the engine had last. An atomic
 // instruction behind them, as the release of a std::mutex is, waits until they are all here: longer than
-// everything else that a submission takes. Who finds it taken spins for as long as a submission takes, then
-// sleeps: it is also held while the driver makes a queue.
+// everything else that a submission takes. A thread that finds the lock taken spins for as long as a
+// submission takes and then sleeps, as the lock is also held while the driver makes a queue.
 #pragma once
 
 #include <atomic>

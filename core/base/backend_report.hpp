@@ -1,8 +1,8 @@
 // What a backend says of a call that it refuses (events->report), on its way into the log.
 //
-// A report belongs to the failure that the backend is about to return on the same thread. Whoever sees that
-// failure takes the report, or drops it where the failure is no news: one that is left behind would explain
-// the next failure that comes without words.
+// A report belongs to the failure that the backend is about to return on the same thread. The code that handles
+// that failure takes the report, or drops it if the failure is expected. A report that is left behind would be
+// logged as the reason of the next failure that has none.
 #pragma once
 
 #include <cstdint>

@@ -5,10 +5,10 @@
 // waiters on an event that resets itself, one could take the other's wake-up; here there is no other. Whoever
 // waits for a signal sleeps on the signal, and this thread wakes it (device_signals.hpp).
 //
-// A wake-up of this thread costs more than what many a kernel does, and those who spin on a signal don't need
-// it. So when devices have signalled often and nobody was asleep, the thread waits for faults and alarms
-// only, until listen() says that somebody is about to sleep. The event stays set meanwhile: what was
-// signalled before is seen then.
+// A wake-up of this thread costs more than many a kernel does, and threads that spin on a signal don't need it.
+// So when devices have signalled often while no thread slept, this thread waits for faults and alarms only,
+// until listen() says that a thread is about to sleep. The event stays set meanwhile, so that changes which were
+// signalled before are seen then.
 //
 // The thread starts with `start`, when the first queue is made, and ends with the object. Its callbacks run
 // on it, one at a time, without a lock; they may do what the runtime's threads may, but not end this object.

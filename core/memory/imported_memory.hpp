@@ -2,9 +2,9 @@
 // what the program has attached to it. The counterpart of allocations, for hsa_amd_ipc_memory_attach and
 // hsa_amd_interop_map_buffer.
 //
-// Any thread. One lock guards the books; the importer is never called under it. The memory manager owns this
-// and asks it about pointers; whoever removes an entry while another thread uses it gets what it deserves,
-// but the books stay in order.
+// Any thread. One lock guards the table of entries; the importer is never called under it. The memory manager
+// owns this object and asks it about pointers. A program that detaches memory which another of its threads still
+// uses makes that thread fault, but leaves the table in order.
 #pragma once
 
 #include <hsa/hsa.h>

@@ -6,7 +6,7 @@
 // call. Memory that was freed goes back to the provider, except for a bounded reserve: a few empty slabs, and
 // blocks worth at most 32 MiB or an eighth of what is in use. What is in reserve keeps its old contents.
 //
-// All functions: any thread. One mutex guards the books; the provider is never called under it, so a slow
+// All functions: any thread. One mutex guards the bookkeeping; the provider is never called under it, so a slow
 // unmap delays only its caller. Readers of the address map take no lock at all (extent.hpp).
 #pragma once
 

@@ -4,9 +4,8 @@
 // knows: the thread that rings the doorbell takes the packets out of the one ring, leads them through the
 // handlers, and writes what comes out to the other. Nothing spins and no thread is started.
 //
-//   * One thread at a time moves packets. A thread that rings while another does so leaves the work to it,
-//   and never
-//     waits: the other looks again before it goes.
+//   * One thread at a time moves packets. A thread that rings while another does so leaves the work to it and
+//     never waits: the other looks again before it goes.
 //   * Packets are taken in the order of their indices, as far as they are there: a slot whose header is
 //   INVALID ends
 //     it, as it does on hardware. A slot is given back to the application when its packet has been led

@@ -7,21 +7,17 @@
 // signals are the exception: their signals are looked at, at most once a millisecond.)
 //
 // Rules for handlers and posted functions
-//   * They are called in the order in which they became due, by no more than one thread, without any lock
-//   held.
-//     They may do whatever a program may, also create, destroy and wait for signals, register handlers, and
-//     stop the dispatcher. A handler that waits for what only another handler does waits forever.
-//   * A handler gets the value that satisfied its condition: the current one if that satisfies, or else the
-//   one
-//     that did when the handler became due.
-//   * A handler that returns true is armed again. If its condition holds still it is due again at once,
-//   behind
-//     all others that are.
+//   * One thread calls them, in the order in which they became due, and holds no lock meanwhile. They may do
+//     whatever a program may, also create, destroy and wait for signals, register handlers, and stop the
+//     dispatcher. A handler that waits for what only another handler does waits forever.
+//   * A handler gets the value that satisfied its condition: the current value if it satisfies, or else the
+//     value that did when the handler became due.
+//   * A handler that returns true is armed again. If its condition still holds, the handler is due again at
+//     once, behind all others that are due.
 //   * When its signal is destroyed, a handler that is due, or whose condition holds, is called a last time,
-//   and
-//     what it returns does not matter. Any other is dropped. (In ROCr a registration keeps the signal alive:
-//     a change that came before the destruction is delivered there too.) `quiesce` says when the last call is
-//     over.
+//     and its result does not matter. Every other handler of the signal is dropped. (In ROCr a registration
+//     keeps the signal alive: a change that came before the destruction is delivered there too.) `quiesce`
+//     returns when the last call is over.
 //   * It must not throw.
 //
 // Everything may be called from any thread, except stop, of which one call at a time is made. What a thread

@@ -1,10 +1,10 @@
 // How long a thread's blocked waits look before they sleep: as long as that helps.
 //
-// A sleeper hears of a device about a tenth of a millisecond late (foresight.hpp), as much as a copy of a
-// megabyte takes: what is done by then is best looked for. A thread whose waits take longer than that should
-// not look in vain each time. So its last waits decide: looking stays twice as long as what it found took,
-// and becomes half as long with each wait that it did not help. What a sleeper would have found is known only
-// roughly; a thread that has looked for as long as there is in vain does not believe it for a while.
+// A sleeping thread hears of a device's change about a tenth of a millisecond late (foresight.hpp), which is what
+// a copy of a megabyte takes. For such short waits it is better to spin; for longer ones spinning is in vain. So
+// the thread's last waits decide: it spins for twice as long as the last successful spin took, and for half as
+// long after each wait in which the spin was in vain. Whether a spin would have been in vain is only estimated
+// for waits that slept; after a spin of the greatest length in vain the thread ignores that estimate for a while.
 //
 // A thread's own. Knows no clock: times are nanoseconds since the wait began.
 #pragma once

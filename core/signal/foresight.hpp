@@ -1,10 +1,11 @@
 // When a thread whose waits take milliseconds should be awake again.
 //
 // A sleeper hears of a device about a tenth of a millisecond late: the driver wakes the thread that listens
-// to its events, and that thread wakes the sleeper. Where the wait itself takes a few milliseconds, that is a
-// good part of it, and what a thread waits for takes about as long as it did the last times: the next frame,
-// the next copy. So a thread that was told to spin sleeps until shortly before it should be over, and looks
-// from then on, for no more than three eighths of the wait. If it was wrong, it sleeps until it is woken.
+// to its events, and that thread wakes the sleeper. That is a good part of a wait of a
+// few milliseconds. The waits of one thread often take about as long as the last ones did: the next frame, the
+// next copy. So a thread that was told to spin sleeps until shortly before its wait should be over, and spins
+// from then on, for no more than three eighths of the wait. If the change has not come by then, it sleeps until
+// it is woken.
 //
 // A thread's own. Knows no clock: times are nanoseconds since the wait began.
 #pragma once

@@ -1,4 +1,4 @@
-// What an agent may not have though its device does: what GpuSettings made of the environment.
+// The limits that the environment sets for an agent, below those of its device (gpu_settings.hpp).
 #pragma once
 
 #include <cstdint>

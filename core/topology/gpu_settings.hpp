@@ -1,5 +1,5 @@
-// What the environment asks of GPUs, by ROCr's names. Read once while the runtime starts; what is not
-// understood has its line in the report and no effect.
+// The settings of GPUs in the environment, by ROCr's names. They are read once while the runtime starts. A
+// setting that cannot be parsed has a line in the report and no effect.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>

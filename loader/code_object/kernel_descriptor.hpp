@@ -1,6 +1,5 @@
 // The 64 bytes that a dispatch packet's kernel_object points at, as the AMDGPU user guide of LLVM lays them
-// out
-// ("Kernel Descriptor"). Kernels for the host use the same structure.
+// out ("Kernel Descriptor"). Kernels for the host use the same structure.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 // How long a worker looks for more to do before it sleeps: long enough for whoever sends one thing after the
 // other and waits in between, no longer.
 //
-// What counts is how long it took until there was something again the last times. A worker that slept but was
-// needed at once may have been in the way: who would have rung was waiting for the processor of the host that
-// the worker was looking on. Then it goes to another one, and if that doesn't help, stops looking for a
-// while.
+// The length follows from how long the last pauses were. A worker that is needed right after it has gone to
+// sleep may have been in the way before: the thread that was about to ring may have been waiting for the host's
+// processor on which the worker spun. Then the worker moves to another processor, and if that doesn't help, it
+// stops spinning for a while.
 //
 // Threads: the worker's own. Nothing here asks for the time or calls the system: its user does.
 #pragma once

@@ -3,8 +3,7 @@
 // The boards of this folder (one JSON file each) are compiled in; a user can bring files of his own, by path
 // or in the folders of VGPU_BOARD_PATH. A file is checked against the schema that read_board() embodies:
 // every key is required unless said otherwise, an unknown key, a wrong type or a value out of range is an
-// error that names the key by its path
-// ("shader.simd_count"). Numbers may be written as strings with 0x. Any thread.
+// error that names the key by its path ("shader.simd_count"). Numbers may be written as strings with 0x. Any thread.
 #pragma once
 
 #include <array>

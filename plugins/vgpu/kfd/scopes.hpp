@@ -1,4 +1,4 @@
-// Who is looking at GPU memory right now: what makes it safe to take a mapping away.
+// Which threads are using GPU memory right now, so that a mapping can be taken away safely.
 //
 // A processor enters a scope before it uses host pointers that a page table gave it and leaves it soon after.
 // Whoever takes a mapping away first clears the table's entries and then calls wait_until_quiet(), which

@@ -1,5 +1,5 @@
-// What a board has few of, among the processes of one virtual machine: a slot is a name that one process at a
-// time can have, and that is free again when its owner ends, however that happens.
+// Resources that a board has few of and that the processes of one virtual machine share. A slot is a name that one
+// process at a time can have; it is free again when that process ends, in whatever way.
 //
 // Names are those of abstract sockets, so nothing is left in a file system. Any thread; one object at a time.
 #pragma once

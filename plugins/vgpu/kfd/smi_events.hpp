@@ -1,5 +1,5 @@
-// What management tools hear of a GPU: files from which they read lines of text, one for each event that they
-// have asked for by writing a mask of 64 bits.
+// The events of a GPU for management tools: a tool writes a mask of 64 bits to a file, and reads from it a line of
+// text for each event that the mask has.
 //
 // A file is one end of a socket pair, and hears of the process that has opened it. The lines are those of
 // Linux 6.15, whose interface is 1.17 as well. A virtual GPU never throttles or resets.
