@@ -7,6 +7,7 @@
 #include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
+#include "plugins/vgpu/isa/effects.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -64,43 +65,6 @@ class FloatUnitScope {
   Lowering& lowering_;
   uint32_t usual_, needed_;
 };
-
-/// Whether a 16-bit result leaves the other half of its register alone. Where op_sel decides, the
-/// multiply-adds that came with it are among those that do.
-bool keeps_other_half(Op op, const isa::Instruction& instruction, isa::HalfResult rule) {
-  if (rule != isa::HalfResult::kKeepsWhereOpSel) return rule == isa::HalfResult::kKeeps;
-  switch (op) {
-    case Op::v_mac_f16:
-    case Op::v_madak_f16:
-    case Op::v_madmk_f16:
-      return true;
-    case Op::v_mad_legacy_f16:
-    case Op::v_mad_legacy_u16:
-    case Op::v_mad_legacy_i16:
-    case Op::v_fma_legacy_f16:
-    case Op::v_div_fixup_legacy_f16:
-      return false;
-    case Op::v_mad_f16:
-    case Op::v_mad_u16:
-    case Op::v_mad_i16:
-    case Op::v_fma_f16:
-    case Op::v_div_fixup_f16:
-    case Op::v_add_i16:
-    case Op::v_sub_i16:
-    case Op::v_min3_f16:
-    case Op::v_max3_f16:
-    case Op::v_med3_f16:
-    case Op::v_min3_i16:
-    case Op::v_max3_i16:
-    case Op::v_med3_i16:
-    case Op::v_min3_u16:
-    case Op::v_max3_u16:
-    case Op::v_med3_u16:
-      return instruction.encoding == isa::Encoding::kVop3;
-    default:
-      return false;
-  }
-}
 
 bool is_dot2_of_halves(Op op) {
   return op == Op::v_dot2_f32_f16 || op == Op::v_dot2c_f32_f16;
@@ -181,7 +145,7 @@ bool place_half_result(Lowering& lowering, const Entry& entry) {
   if (!entry.half_result || entry.fixed_aux != 0) return true;
   if (!sdwa && instruction.encoding == isa::Encoding::kVop3 && (instruction.op_sel & 8) != 0) {
     lowering.aux |= aux::kHighResult;
-  } else if (keeps_other_half(entry.op, instruction, lowering.context.traits().half_result)) {
+  } else if (isa::keeps_other_half(instruction, lowering.context.traits())) {
     lowering.aux |= aux::kKeepHigh;
   }
   return true;
