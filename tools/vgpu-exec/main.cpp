@@ -23,19 +23,16 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "plugins/vgpu/cp/aql_dispatch.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
 #include "tools/vgpu-exec/code_object.hpp"
+#include "tools/vgpu-exec/make_dispatch.hpp"
 #include "tools/vgpu-exec/tracer.hpp"
 
 namespace rigel::vgpu::runner {
 namespace {
 
 using nlohmann::json;
-
-constexpr uint64_t kGroupAperture = uint64_t{1} << 48, kPrivateAperture = uint64_t{2} << 48;
-constexpr uint64_t kGroupApertureGfx8 = uint64_t{1} << 61;
 
 struct Options {
   std::string gpu = "gfx900";
@@ -106,35 +103,6 @@ void fill_hidden(const Kernel::Argument& argument, const Grid& grid, const Grid&
     value = grid.size[2] > 1 ? 3 : grid.size[1] > 1 ? 2 : 1;
   }
   std::memcpy(to + argument.offset, &value, std::min<size_t>(argument.bytes, sizeof value));
-}
-
-// A queue's structure with scratch for `private_bytes` of each lane. On gfx8 scratch has a place relative to
-// a base, which is where it begins here.
-Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes, uint64_t& scratch_base) {
-  constexpr uint32_t kWaves = 1024, kWaveGranule = 1024;
-  const Region region = memory.allocate(sizeof(amd_queue_t));
-  auto* const queue = reinterpret_cast<amd_queue_t*>(region.host);
-  if (private_bytes == 0) return region;
-  const uint32_t wave_bytes = (private_bytes * 64 + kWaveGranule - 1) / kWaveGranule * kWaveGranule;
-  const Region scratch = memory.allocate(uint64_t{wave_bytes} * kWaves);
-  queue->compute_tmpring_size = kWaves | wave_bytes / kWaveGranule << 12;
-  if (board.gfx_major() == 8) {
-    scratch_base = scratch.va;
-  } else {
-    queue->scratch_backing_memory_location = scratch.va;
-  }
-  queue->scratch_wave64_lane_byte_size = wave_bytes / 64;
-  // Dwords of neighbouring lanes side by side: swizzled, in elements of 4 bytes, by lane.
-  constexpr uint32_t kSwizzle = 1u << 31, kAddLane = 1u << 23, kBy64 = 3u << 21, kFourBytes = 1u << 19;
-  constexpr uint32_t kSelect = 4 | 5 << 3 | 6 << 6 | 7 << 9;
-  constexpr uint32_t kFormat = 4u << 12 | 4u << 15, kFormatGfx10 = 20u << 12 | 1u << 24 | 2u << 28;
-  uint32_t* const d = queue->scratch_resource_descriptor;
-  d[0] = static_cast<uint32_t>(scratch.va);
-  d[1] = static_cast<uint32_t>(scratch.va >> 32 & 0xffff) | kSwizzle;
-  d[2] = static_cast<uint32_t>(scratch.bytes);
-  d[3] = kSelect | kAddLane | (board.gfx_major() >= 10 ? kFormatGfx10 : kFormat | kBy64) |
-         (board.gfx_major() == 8 ? kFourBytes : 0);
-  return region;
 }
 
 void dump(const json& wanted, const Region& region, size_t bytes, const std::filesystem::path& folder) {
@@ -211,34 +179,11 @@ int run(const Options& options) {
   }
   if (next != arguments.size()) throw std::runtime_error("too many arguments");
 
-  // The packet, and what the packet processor makes of it.
-  const uint32_t dynamic_lds = wanted.value("dynamic_lds", 0u);
-  uint64_t scratch_base = 0;
-  const Region queue = make_queue(memory, *board, kernel.private_bytes, scratch_base);
-  const Region packet_memory = memory.allocate(sizeof(aql::Packet));
-  hsa_kernel_dispatch_packet_t packet{};
-  packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
-  packet.setup = 3;
-  packet.workgroup_size_x = static_cast<uint16_t>(group.size[0]);
-  packet.workgroup_size_y = static_cast<uint16_t>(group.size[1]);
-  packet.workgroup_size_z = static_cast<uint16_t>(group.size[2]);
-  packet.grid_size_x = grid.size[0];
-  packet.grid_size_y = grid.size[1];
-  packet.grid_size_z = grid.size[2];
-  packet.private_segment_size = kernel.private_bytes;
-  packet.group_segment_size = kernel.group_bytes + dynamic_lds;
-  packet.kernel_object = kernel.descriptor_va;
-  packet.kernarg_address = reinterpret_cast<void*>(kernarg.va);
-  std::memcpy(packet_memory.host, &packet, sizeof packet);
-  aql::Packet words;
-  std::memcpy(&words, &packet, sizeof words);
-
-  DeviceConfig config;
-  config.gfx_target_version = board->gfx_target_version;
-  config.max_lds_bytes = board->shader.lds_kb * 1024;
-  config.flat_group_base = board->gfx_major() == 8 ? kGroupApertureGfx8 : kGroupAperture;
-  config.flat_private_base =
-      board->gfx_major() == 8 ? kGroupApertureGfx8 + (uint64_t{1} << 32) : kPrivateAperture;
+  const Dispatch dispatch = make_dispatch(*board, memory, kernel,
+                                          {.grid = {grid.size[0], grid.size[1], grid.size[2]},
+                                           .group = {group.size[0], group.size[1], group.size[2]},
+                                           .kernarg_va = kernarg.va,
+                                           .dynamic_lds = wanted.value("dynamic_lds", 0u)});
   exec::Device device = exec::device_of(*board);
   std::FILE* const out = options.trace.empty()  ? nullptr
                          : options.trace == "-" ? stdout
@@ -247,23 +192,11 @@ int run(const Options& options) {
   Tracer tracer(out, device.target, memory);
   if (out != nullptr) device.tracer = &tracer;
   exec::Scheduler scheduler(device, memory, {out != nullptr ? 1 : options.threads, false});
-  QueueContext context(config, memory, scheduler);
-  context.scratch_base = scratch_base;
-  GpuMemory processor_memory(memory, 0);
-  DispatchPlan plan;
-  {
-    const GpuMemory::Scope scope(processor_memory);
-    plan = plan_dispatch(processor_memory, context, queue.va, words, packet_memory.va, 0);
-  }
-  if (plan.kind != DispatchPlan::Kind::kReady) {
-    throw std::runtime_error(plan.reason.empty() ? "the dispatch cannot be started" : plan.reason);
-  }
-
   DispatchResult result;
   const auto begin = std::chrono::steady_clock::now();
   for (uint32_t i = 0; i < options.repeat && result.kind == DispatchResult::Kind::kDone; ++i) {
     std::promise<DispatchResult> promise;
-    scheduler.start(plan.dispatch, [&](DispatchResult r) { promise.set_value(std::move(r)); });
+    scheduler.start(dispatch, [&](DispatchResult r) { promise.set_value(std::move(r)); });
     std::future<DispatchResult> ended = promise.get_future();
     while (scheduler.wants_thread() && ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
       scheduler.lend_thread();

@@ -1,0 +1,86 @@
+#include "tools/vgpu-opencl-fuzz/compile.hpp"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace rigel::vgpu::opencl_fuzz {
+namespace {
+
+// Every operation rounds as it is written, integers wrap, and memory is read as whatever.
+constexpr const char* kSameOnBoth = "-ffp-contract=off -fwrapv -fno-strict-aliasing -w";
+
+std::vector<char> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+Workshop::Workshop() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "rigel-kernels-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::system_error(errno, std::generic_category(), pattern);
+  folder_ = pattern;
+}
+
+Workshop::~Workshop() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string Workshop::write(const std::vector<Program>& programs, bool all) {
+  std::string text = prelude();
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (all || !programs[i].crosses_lanes) text += source(programs[i], "k" + std::to_string(i));
+  }
+  const std::string path = fmt::format("{}/{}", folder_, made_++);
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string Workshop::run(const std::string& command) {
+  const std::string messages = folder_ + "/messages";
+  if (std::system((command + " > " + messages + " 2>&1").c_str()) == 0) return {};
+  const std::vector<char> said = read_file(messages);
+  return command + "\n" + std::string(said.begin(), said.end());
+}
+
+std::vector<char> Workshop::compile_for(const Build& build, const std::vector<Program>& programs) {
+  const std::string path = write(programs, true);
+  const std::string error = run(fmt::format(
+      "{} -x cl -cl-std=CL1.2 -cl-no-stdinc -cl-fp32-correctly-rounded-divide-sqrt -target amdgcn-amd-amdhsa "
+      "-mcpu={} "
+      "-O{} -nogpulib -mcode-object-version=4 -Xclang -fdenormal-fp-math-f32=ieee,ieee {} {} -o {}.co {}",
+      RIGEL_OPENCL_CLANG, build.gpu, build.level, build.wide_waves ? "-mwavefrontsize64" : "", kSameOnBoth,
+      path, path));
+  if (!error.empty()) throw std::runtime_error(error);
+  std::vector<char> object = read_file(path + ".co");
+  std::filesystem::remove(path + ".co");
+  return object;
+}
+
+std::vector<Workshop::HostKernel> Workshop::compile_for_host(const std::vector<Program>& programs) {
+  const std::string path = write(programs, false);
+  const std::string error = run(fmt::format("{} -x c -std=gnu11 -DHOST -O1 -fPIC -shared {} -o {}.so {}",
+                                            RIGEL_OPENCL_CLANG, kSameOnBoth, path, path));
+  if (!error.empty()) throw std::runtime_error(error);
+  void* const library = dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  std::filesystem::remove(path + ".so");
+  std::vector<HostKernel> kernels;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    void* const symbol = programs[i].crosses_lanes ? nullptr : dlsym(library, fmt::format("k{}", i).c_str());
+    kernels.push_back(reinterpret_cast<HostKernel>(symbol));
+  }
+  return kernels;
+}
+
+}  // namespace rigel::vgpu::opencl_fuzz

@@ -1,0 +1,221 @@
+#include "tools/vgpu-opencl-fuzz/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plugins/vgpu/exec/native/native.hpp"
+#include "plugins/vgpu/exec/reference/draw.hpp"
+#include "plugins/vgpu/exec/scheduler.hpp"
+#include "plugins/vgpu/exec/shader_cores.hpp"
+#include "tools/vgpu-exec/make_dispatch.hpp"
+
+namespace rigel::vgpu::opencl_fuzz {
+namespace {
+
+using runner::MemoryBus;
+using runner::Region;
+using Words = std::vector<uint32_t>;
+
+// As much is different from the second dispatch on, when the code has been compiled and the memory is known.
+constexpr int kDispatches = 2;
+
+struct Way {
+  exec::SimdLevel level;
+  bool native, whole_groups;
+};
+
+std::vector<Way> ways_to_run() {
+  std::vector<Way> ways;
+  for (const exec::SimdLevel level : exec::simd_levels()) ways.push_back({level, false, false});
+  for (const exec::SimdLevel level : exec::simd_levels()) {
+    if (level == exec::SimdLevel::kBaseline || !exec::native::available()) continue;
+    ways.push_back({level, true, false});
+    ways.push_back({level, true, true});
+  }
+  return ways;
+}
+
+std::string name_of(const Way& way) {
+  static constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
+  return fmt::format("{} {}{}", way.native ? "native code for" : "handlers of",
+                     kLevels[static_cast<size_t>(way.level)], way.whole_groups ? ", by work-groups" : "");
+}
+
+// Sums begin with what leaves none of the operations without effect.
+Words first_sums() {
+  Words sums(kSumWords);
+  for (uint32_t i = 0; i < kSumWords; ++i) sums[i] = i / 8 == 1 || i / 8 == 3 ? ~0u : i * 0x01010101;
+  return sums;
+}
+
+struct Memories {
+  Words in, out, sums;
+
+  explicit Memories(const Program& program) : in(kInputWords), out(program.out_words()), sums(first_sums()) {
+    exec::reference::Draw draw(program.seed + 77);
+    for (uint32_t& word : in) word = draw.value();
+    for (uint32_t& word : out) word = static_cast<uint32_t>(draw.bits());
+  }
+};
+
+std::string first_difference(const char* what, const Words& expected, const std::byte* actual) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    uint32_t word = 0;
+    std::memcpy(&word, actual + i * 4, 4);
+    if (word == expected[i]) continue;
+    const std::string item = what == std::string("output")
+                                 ? fmt::format(", {} of work-item {},", i % kRecordWords, i / kRecordWords)
+                                 : std::string();
+    return fmt::format("word {} of the {}{} is {:#x}, not {:#x}", i, what, item, word, expected[i]);
+  }
+  return {};
+}
+
+DispatchResult run_once(exec::Scheduler& scheduler, const Dispatch& dispatch) {
+  std::promise<DispatchResult> promise;
+  scheduler.start(dispatch, [&](DispatchResult result) { promise.set_value(std::move(result)); });
+  std::future<DispatchResult> ended = promise.get_future();
+  while (scheduler.wants_thread() && ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    scheduler.lend_thread();
+  }
+  return ended.get();
+}
+
+void put_pointer(const runner::Kernel::Argument& argument, uint64_t value, std::byte* to) {
+  std::memcpy(to + argument.offset, &value, std::min<size_t>(argument.bytes, sizeof value));
+}
+
+}  // namespace
+
+std::optional<Difference> compare(const Board& board, const std::vector<char>& object,
+                                  const std::string& name, const Program& program,
+                                  Workshop::HostKernel host) {
+  const Memories before(program);
+  Memories expected = before;
+  bool is_judged = host != nullptr;
+  if (is_judged) host(before.in.data(), expected.out.data(), expected.sums.data(), program.limit);
+
+  MemoryBus memory(board.clocks.reference_khz);
+  const runner::Kernel kernel = runner::load_kernel(object, name, memory);
+  const Region in = memory.allocate(before.in.size() * 4), out = memory.allocate(before.out.size() * 4),
+               sums = memory.allocate(before.sums.size() * 4),
+               kernarg = memory.allocate(kernel.kernarg_bytes);
+  std::memcpy(in.host, before.in.data(), before.in.size() * 4);
+  const uint64_t values[] = {in.va, out.va, sums.va, program.limit};
+  for (size_t i = 0; i < std::min(kernel.arguments.size(), std::size(values)); ++i) {
+    put_pointer(kernel.arguments[i], values[i], kernarg.host);
+  }
+  runner::Shape shape;
+  for (int i = 0; i < 3; ++i) shape.grid[i] = program.grid(i), shape.group[i] = program.group[i];
+  shape.kernarg_va = kernarg.va;
+  const Dispatch dispatch = runner::make_dispatch(board, memory, kernel, shape);
+
+  for (const Way& way : ways_to_run()) {
+    exec::Device device = exec::device_of(board);
+    device.level = way.level;
+    device.native = way.native;
+    device.whole_groups = way.whole_groups;
+    exec::Scheduler scheduler(device, memory, {1, true});
+    for (int round = 0; round < (way.native ? kDispatches : 1); ++round) {
+      std::memcpy(out.host, before.out.data(), before.out.size() * 4);
+      std::memcpy(sums.host, before.sums.data(), before.sums.size() * 4);
+      const DispatchResult result = run_once(scheduler, dispatch);
+      const std::string where = fmt::format("{}, dispatch {}: ", name_of(way), round);
+      if (result.kind != DispatchResult::Kind::kDone) return Difference{where + result.reason};
+      if (!is_judged) {
+        std::memcpy(expected.out.data(), out.host, expected.out.size() * 4);
+        std::memcpy(expected.sums.data(), sums.host, expected.sums.size() * 4);
+        is_judged = true;
+        continue;
+      }
+      std::string wrong = first_difference("output", expected.out, out.host);
+      if (wrong.empty()) wrong = first_difference("sums", expected.sums, sums.host);
+      if (!wrong.empty()) return Difference{where + wrong};
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+class Reducer {
+ public:
+  Reducer(Workshop& workshop, const Board& board, Program program, const Build& build)
+      : workshop_(workshop), board_(board), best_(std::move(program)), build_(build) {}
+
+  Program run() {
+    for (bool smaller = true; smaller;) {
+      smaller = false;
+      for (size_t i = 0; i < best_.phases.size(); ++i)
+        smaller |= fewer([i](Program& p) { return &p.phases[i]; });
+      smaller |= attempt([](Program& p) { return p.groups[2] > 1 && (p.groups[2] = 1); });
+      smaller |= attempt([](Program& p) { return p.groups[1] > 1 && (p.groups[1] = 1); });
+      smaller |= attempt([](Program& p) { return p.groups[0] > 1 && (p.groups[0] /= 2) != 0; });
+      smaller |= attempt([](Program& p) { return p.rounds > 1 && (p.rounds = 1); });
+      smaller |= attempt([](Program& p) { return std::exchange(p.absent, 0) != 0; });
+      smaller |= attempt([](Program& p) { return std::exchange(p.calls_phases, false); });
+      smaller |= attempt([](Program& p) { return std::exchange(p.limit, p.total()) != p.total(); });
+    }
+    return best_;
+  }
+
+ private:
+  using List = std::vector<Statement>;
+
+  template <class Change>
+  bool attempt(const Change& change) {
+    Program candidate = best_;
+    if (!change(candidate)) return false;
+    try {
+      const auto host = workshop_.compile_for_host({candidate});
+      const auto object = workshop_.compile_for(build_, {candidate});
+      if (!compare(board_, object, "k0", candidate, host[0])) return false;
+    } catch (const std::runtime_error&) {
+      return false;  // a variable's declaration has gone
+    }
+    best_ = std::move(candidate);
+    return true;
+  }
+
+  // Takes statements away, runs of them first, then looks into those that are left.
+  bool fewer(const std::function<List*(Program&)>& get) {
+    bool any = false;
+    for (size_t length = std::max<size_t>(get(best_)->size() / 2, 1); length > 0; length /= 2) {
+      for (size_t at = 0; at < get(best_)->size();) {
+        const bool gone = attempt([&](Program& p) {
+          List& list = *get(p);
+          const auto first = list.begin() + static_cast<ptrdiff_t>(at);
+          list.erase(first, first + static_cast<ptrdiff_t>(std::min(length, list.size() - at)));
+          return true;
+        });
+        any |= gone;
+        if (!gone) at += length;
+      }
+    }
+    for (size_t i = 0; i < get(best_)->size(); ++i) {
+      any |= fewer([&, i](Program& p) { return &(*get(p))[i].body; });
+      any |= fewer([&, i](Program& p) { return &(*get(p))[i].otherwise; });
+    }
+    return any;
+  }
+
+  Workshop& workshop_;
+  const Board& board_;
+  Program best_;
+  const Build& build_;
+};
+
+}  // namespace
+
+Program reduce(Workshop& workshop, const Board& board, const Program& program, const Build& build) {
+  return Reducer(workshop, board, program, build).run();
+}
+
+}  // namespace rigel::vgpu::opencl_fuzz
