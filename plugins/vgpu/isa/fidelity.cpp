@@ -1,9 +1,9 @@
 #include "plugins/vgpu/isa/fidelity.hpp"
 
-#include <algorithm>
 #include <iterator>
 
 #include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/op_class.hpp"
 #include "plugins/vgpu/isa/tables.hpp"
 
 namespace rigel::vgpu::isa {
@@ -72,31 +72,35 @@ bool plain_instruction(const Target& target, uint16_t row, Instruction& instruct
 }
 
 Domain domain_of(Op op) {
-  const std::string_view text = name(op);
-  if (text.starts_with("image_")) return Domain::kImage;
-  if (text == "exp" || text.starts_with("v_interp") || text.starts_with("ds_gws") ||
-      text.starts_with("ds_ordered") || op == Op::s_endpgm_ordered_ps_done ||
+  if (op == Op::ds_ordered_count || op == Op::s_endpgm_ordered_ps_done ||
       op == Op::v_screen_partition_4se_b32) {
     return Domain::kGraphics;
   }
-  if (text.starts_with("v_mfma") || text.starts_with("v_accvgpr")) return Domain::kMatrix;
-  if (text.starts_with("v_")) return Domain::kVector;
-  if (!text.starts_with("s_")) return Domain::kMemory;
-  for (const tables::Row& row : tables::rows()) {
-    if (row.op == op)
-      return tables::shapes()[row.shape].encoding == Encoding::kSmem ? Domain::kMemory : Domain::kScalar;
+  switch (op_class(op)) {
+    case OpClass::kNone:
+    case OpClass::kScalar:
+      return Domain::kScalar;
+    case OpClass::kVector:
+    case OpClass::kTranscendental:
+      return Domain::kVector;
+    case OpClass::kMatrix:
+      return Domain::kMatrix;
+    case OpClass::kScalarMemory:
+    case OpClass::kVectorMemory:
+    case OpClass::kDataShare:
+      return Domain::kMemory;
+    case OpClass::kImage:
+      return Domain::kImage;
+    case OpClass::kInterpolation:
+    case OpClass::kGlobalSync:
+    case OpClass::kExport:
+      break;
   }
-  return Domain::kScalar;
+  return Domain::kGraphics;
 }
 
 std::string_view approximation(Op op) {
-  constexpr std::string_view kBases[] = {"v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_",
-                                         "v_log_", "v_sin_", "v_cos_"};
-  const std::string_view text = name(op);
-  if (std::any_of(std::begin(kBases), std::end(kBases),
-                  [&](std::string_view base) { return text.starts_with(base); })) {
-    return "within one unit in the last place";
-  }
+  if (op_class(op) == OpClass::kTranscendental) return "within one unit in the last place";
   if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32) return "DEBUG of MODE does nothing";
   if (op == Op::s_getreg_b32) {
     return "TRAPSTS: what the manuals leave open of arithmetic exceptions is as docs/vgpu-isa.md says; "

@@ -28,7 +28,7 @@ enum class Family : uint8_t { kGfx8, kGfx9, kGfx10 };
 
 enum class Op : uint16_t {
   none,  ///< No operation: what an instruction that was not decoded has.
-#define RIGEL_OP(name, families) name,
+#define RIGEL_OP(name, families, op_class) name,
 #include "plugins/vgpu/isa/op.inc"
 #undef RIGEL_OP
 };
@@ -36,13 +36,13 @@ enum class Op : uint16_t {
 namespace detail {
 constexpr std::string_view kOpNames[] = {
     "none",
-#define RIGEL_OP(name, families) #name,
+#define RIGEL_OP(name, families, op_class) #name,
 #include "plugins/vgpu/isa/op.inc"
 #undef RIGEL_OP
 };
 constexpr uint8_t kOpFamilies[] = {
     0,
-#define RIGEL_OP(name, families) families,
+#define RIGEL_OP(name, families, op_class) families,
 #include "plugins/vgpu/isa/op.inc"
 #undef RIGEL_OP
 };

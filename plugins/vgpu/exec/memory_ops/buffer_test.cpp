@@ -28,8 +28,8 @@ Instruction mubuf(Op op, unsigned dwords = 1) {
   i.encoding = Encoding::kMubuf;
   i.saddr = sgpr_operand(kResource, 4);
   i.soffset = {isa::code::kZero, isa::Type::kB32, 1};
-  const auto shape = shape_of(op);
-  if (shape) dwords = shape->dwords();
+  const auto shape = memory_shape(op);
+  if (shape != nullptr && shape->components == 0) dwords = shape->dwords();
   const bool load = isa::name(op).find("load") != std::string_view::npos;
   if (load) i.vdst = vgpr_operand(kResult, dwords);
   if (!load) i.vdata = vgpr_operand(kData, dwords);
@@ -61,7 +61,7 @@ Buffer numbers(Machine& m, uint32_t pages = 2) {
 TEST_P(BufferMemory, LoadsOfARangeOfBytes) {
   for (const Op op : {Op::buffer_load_dword, Op::buffer_load_dwordx2, Op::buffer_load_dwordx3,
                       Op::buffer_load_dwordx4, Op::buffer_load_ushort, Op::buffer_load_sbyte}) {
-    const Shape shape = *shape_of(op);
+    const Shape shape = *memory_shape(op);
     for (const auto& pattern : patterns(120)) {
       for (const uint64_t exec : execs()) {
         Machine m(GetParam(), target());
@@ -96,7 +96,7 @@ TEST_P(BufferMemory, LoadsOfARangeOfBytes) {
 TEST_P(BufferMemory, StoresOfARangeOfBytes) {
   for (const Op op : {Op::buffer_store_dword, Op::buffer_store_dwordx2, Op::buffer_store_dwordx4,
                       Op::buffer_store_byte, Op::buffer_store_short}) {
-    const Shape shape = *shape_of(op);
+    const Shape shape = *memory_shape(op);
     for (const auto& pattern : patterns(120)) {
       for (const uint64_t exec : execs()) {
         Machine m(GetParam(), target());
@@ -204,7 +204,7 @@ TEST_P(BufferMemory, Scratch) {
           set_resource(m, {a.va, 8 * kPage, 0, word3, true});
           m.set_scalar(kScalar, 4096);
           m.set_exec(exec);
-          const Shape shape = *shape_of(op);
+          const Shape shape = *memory_shape(op);
           Instruction i = mubuf(op);
           i.soffset = sgpr_operand(kScalar);
           i.offen = divergent;

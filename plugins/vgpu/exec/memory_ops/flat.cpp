@@ -394,7 +394,7 @@ Handler dwords_handler(const FlatAccess& access, unsigned wave_size) {
 }  // namespace
 
 Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const auto shape = shape_of(instruction.op);
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
   if (!shape) return "flat instruction that is not executed";
   const RegisterLayout& layout = context.layout;
   const isa::Encoding encoding = instruction.encoding;

@@ -18,7 +18,7 @@ Instruction global(Op op) {
   i.op = op;
   i.encoding = Encoding::kGlobal;
   i.vaddr = vgpr_operand(kAddress, 2);
-  const Shape shape = *shape_of(op);
+  const Shape shape = *memory_shape(op);
   if (shape.verb == Verb::kLoad) {
     i.vdst = vgpr_operand(kResult, shape.dwords());
   } else {
@@ -43,7 +43,7 @@ constexpr Op kStores[] = {Op::global_store_byte,        Op::global_store_short,
 
 // What a lane's registers become by a load from `from`.
 std::vector<uint32_t> loaded(Op op, const std::byte* from, uint32_t before) {
-  const Shape shape = *shape_of(op);
+  const Shape shape = *memory_shape(op);
   std::vector<uint32_t> values(shape.dwords());
   std::memcpy(values.data(), from, shape.bytes);
   const std::string_view name = isa::name(op);
@@ -64,7 +64,7 @@ void check_loads(Level level, Base base, uint32_t unit, uint32_t skew) {
         const Buffer buffer = m.bus.allocate(2 * kPage);
         for (uint64_t i = 0; i < buffer.bytes; ++i) buffer.host[i] = static_cast<std::byte>(i * 7 + i / 256);
         m.set_exec(exec);
-        const uint32_t step = unit == 0 ? std::max<uint32_t>(shape_of(op)->bytes, 1) : unit;
+        const uint32_t step = unit == 0 ? std::max<uint32_t>(memory_shape(op)->bytes, 1) : unit;
         Instruction i = global(op);
         i.offset = -16;
         for (unsigned lane = 0; lane < level.wave_size; ++lane) {
@@ -106,7 +106,7 @@ void check_stores(Level level, Base base, uint32_t unit, uint32_t skew) {
     for (const auto& pattern : patterns(200)) {
       for (const uint64_t exec : execs()) {
         Machine m(level);
-        const Shape shape = *shape_of(op);
+        const Shape shape = *memory_shape(op);
         const Buffer buffer = m.bus.allocate(2 * kPage);
         std::vector<std::byte> expected(buffer.bytes);
         for (uint64_t i = 0; i < buffer.bytes; ++i) buffer.host[i] = expected[i] = static_cast<std::byte>(i);
@@ -202,12 +202,12 @@ TEST_P(Flat, LanesThatFaultAreNamed) {
         Op::global_store_dwordx3, Op::global_atomic_add, Op::global_atomic_swap_x2}) {
     Machine m(GetParam());
     const Buffer a = m.bus.allocate(kPage);
-    const uint32_t bytes = shape_of(op)->bytes;
+    const uint32_t bytes = memory_shape(op)->bytes;
     for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
       m.set_address(kAddress, lane, a.va + lane * 16);
     m.set_address(kAddress, 5, a.va + kPage);          // behind it
     m.set_address(kAddress, 9, a.va + kPage - bytes);  // its last
-    const bool splits = bytes > 4 && shape_of(op)->verb != Verb::kAtomic;
+    const bool splits = bytes > 4 && memory_shape(op)->verb != Verb::kAtomic;
     m.set_address(kAddress, 17, a.va + kPage - (splits ? 4 : 0));
     m.set_address(kAddress, 20, 8);  // nowhere, and not active
     m.set_exec(~(uint64_t{1} << 20));

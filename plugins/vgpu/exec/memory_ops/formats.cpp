@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <string_view>
 
 #include "plugins/vgpu/exec/memory_ops/halves.hpp"
+#include "plugins/vgpu/isa/memory_shape.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -166,18 +166,14 @@ unsigned bytes_of(BufferFormat format) {
 }
 
 std::optional<FormatAccess> format_access(const isa::Instruction& instruction, const isa::Traits& traits) {
-  std::string_view name = isa::name(instruction.op);
-  if (name.starts_with("t")) name.remove_prefix(1);
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+  if (shape == nullptr || shape->components == 0) return std::nullopt;
   FormatAccess access;
-  if (name.starts_with("buffer_store_format_")) {
-    access.store = true;
-  } else if (!name.starts_with("buffer_load_format_")) {
-    return std::nullopt;
-  }
-  access.half = name.find("_d16_") != name.npos;
-  access.high = name.find("_d16_hi_") != name.npos;
+  access.store = shape->verb == isa::Verb::kStore;
+  access.half = shape->d16;
+  access.high = shape->high;
   access.packed = traits.packs_d16;
-  access.components = static_cast<uint8_t>(name.size() - name.rfind('_') - 1);
+  access.components = shape->components;
   if (instruction.encoding == isa::Encoding::kMtbuf) {
     access.format = traits.buffer == isa::BufferRules::kSelected
                         ? unified_format(instruction.format)

@@ -15,6 +15,7 @@
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/pattern_moves.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
+#include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -636,7 +637,7 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   const Op name = instruction.op;
   if (name == Op::ds_nop) return {};
   if (is_lane_exchange(name)) return lower_lane_exchange(instruction, context, out);
-  if (isa::name(name).starts_with("ds_gws_")) return lower_gws(instruction, context, out);
+  if (isa::op_class(name) == isa::OpClass::kGlobalSync) return lower_gws(instruction, context, out);
   if (name == Op::ds_ordered_count) return lower_ordered_count(instruction, context, out);
   const bool m0_limits = context.traits().m0_limits_lds;
   if (name == Op::ds_append || name == Op::ds_consume) {
@@ -648,7 +649,7 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
     op.imm = name == Op::ds_append;
     return {};
   }
-  const auto shape = shape_of(name);
+  const isa::MemoryShape* const shape = isa::memory_shape(name);
   if (!shape) return "DS instruction that is not executed";
 
   LdsAccess access;

@@ -16,7 +16,7 @@ Instruction ds(Op op) {
   i.op = op;
   i.encoding = Encoding::kDs;
   i.vaddr = vgpr_operand(kAddress);
-  const auto shape = shape_of(op);
+  const auto shape = memory_shape(op);
   const unsigned dwords = shape ? shape->dwords() : 1;
   const unsigned elements = shape && shape->pair ? 2 : 1;
   const bool load = shape && shape->verb == Verb::kLoad;
@@ -55,7 +55,7 @@ struct Elements {
 };
 
 Elements elements_of(Instruction& i) {
-  const Shape shape = *shape_of(i.op);
+  const Shape shape = *memory_shape(i.op);
   if (!shape.pair) {
     i.offset = 24;
     return {{24, 0}, 1};
@@ -73,7 +73,7 @@ TEST_P(Lds, ReadsOfEveryWidthAndPattern) {
           Machine m(GetParam());
           fill(m);
           m.set_exec(exec);
-          const Shape shape = *shape_of(op);
+          const Shape shape = *memory_shape(op);
           Instruction i = ds(op);
           const Elements elements = elements_of(i);
           for (unsigned lane = 0; lane < width(); ++lane) {
@@ -113,7 +113,7 @@ TEST_P(Lds, WritesOfEveryWidthAndPattern) {
         fill(m);
         std::vector<std::byte> expected(m.group.lds, m.group.lds + Machine::kLdsBytes + 64);
         m.set_exec(exec);
-        const Shape shape = *shape_of(op);
+        const Shape shape = *memory_shape(op);
         Instruction i = ds(op);
         const Elements elements = elements_of(i);
         for (unsigned e = 0; e < elements.count; ++e) {
@@ -174,7 +174,7 @@ TEST_P(Lds, ElementsAreAlignedDownOnGfx8) {
         Machine m(GetParam(), {8, 0, 3});
         fill(m);
         m.set_scalar(isa::code::kM0, 1024);
-        const Shape shape = *shape_of(op);
+        const Shape shape = *memory_shape(op);
         Instruction i = ds(op);
         if (shape.pair) i.offset = 1, i.offset1 = 2;
         for (unsigned lane = 0; lane < width(); ++lane) {
@@ -219,7 +219,7 @@ Outcome atomic(Level level, Op op, uint64_t old, uint64_t a, uint64_t b = 0) {
   std::memcpy(m.group.lds + 40, &old, 8);
   m.vgpr(kAddress)[3] = 40;
   Instruction i = ds(op);
-  const unsigned dwords = shape_of(op)->dwords();
+  const unsigned dwords = memory_shape(op)->dwords();
   i.vdata2 = vgpr_operand(kData2, dwords);
   for (unsigned d = 0; d < dwords; ++d) {
     m.vgpr(kData + d)[3] = static_cast<uint32_t>(a >> 32 * d);

@@ -72,7 +72,7 @@ struct Elements {
 };
 
 Elements elements_of(const Instruction& i) {
-  const Shape shape = *shape_of(i.op);
+  const Shape shape = *memory_shape(i.op);
   if (!shape.pair) return {{static_cast<uint32_t>(i.offset), 0}, 1};
   const uint32_t unit = shape.bytes * (shape.far_pair ? 64 : 1);
   return {{static_cast<uint32_t>(i.offset) * unit, i.offset1 * unit}, 2};
@@ -94,7 +94,7 @@ void fill(std::byte* bytes, uint64_t count, uint32_t seed) {
 }
 
 void PatternsOf::check_lds(Instruction i, isa::Target target) {
-  const Shape shape = *shape_of(i.op);
+  const Shape shape = *memory_shape(i.op);
   const Elements elements = elements_of(i);
   const bool aligned = target.major == 8;
   Machine m(GetParam(), target);
@@ -157,7 +157,7 @@ Instruction ds(Op op) {
   i.op = op;
   i.encoding = Encoding::kDs;
   i.vaddr = vgpr_operand(kAddress);
-  const Shape shape = *shape_of(op);
+  const Shape shape = *memory_shape(op);
   if (shape.verb == Verb::kLoad) {
     i.vdst = vgpr_operand(kResult, shape.dwords() * (shape.pair ? 2 : 1));
   } else {
@@ -195,7 +195,7 @@ TEST_P(PatternsOf, Gfx8AlignsWhatIsNotAligned) {
   if (width() != 64) return;
   for (const Op op : {Op::ds_read_b32, Op::ds_write_b64, Op::ds_read2_b32, Op::ds_write2_b32}) {
     Instruction i = ds(op);
-    if (shape_of(op)->pair) i.offset1 = 2;
+    if (memory_shape(op)->pair) i.offset1 = 2;
     check_lds(i, {8, 0, 3});
   }
 }
@@ -218,7 +218,7 @@ TEST_P(PatternsOf, TheResultMayTakeThePlaceOfTheAddresses) {
 }
 
 void PatternsOf::check_global(Instruction i) {
-  const Shape shape = *shape_of(i.op);
+  const Shape shape = *memory_shape(i.op);
   Machine m(GetParam(), target());
   const Buffer buffer = m.bus.allocate(kBytes);
   const Buffer next = m.bus.map_at(buffer.va + buffer.bytes, kPage);  // behind it for the GPU alone
@@ -262,7 +262,7 @@ Instruction global(Op op) {
   i.op = op;
   i.encoding = Encoding::kGlobal;
   i.vaddr = vgpr_operand(kAddress, 2);
-  const Shape shape = *shape_of(op);
+  const Shape shape = *memory_shape(op);
   (shape.verb == Verb::kLoad ? i.vdst : i.vdata) =
       vgpr_operand(shape.verb == Verb::kLoad ? kResult : kData, shape.dwords());
   return i;

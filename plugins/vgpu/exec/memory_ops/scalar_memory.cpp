@@ -177,9 +177,8 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
     default:
       break;
   }
-  const auto shape = shape_of(instruction.op);
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
   if (!shape) return "scalar memory instruction that is not executed";
-  const std::string_view name = isa::name(instruction.op);
   ScalarAccess access;
   access.shape = *shape;
   access.base = scalar_offset(instruction.saddr.code);
@@ -187,11 +186,11 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   const isa::Operand& where = data.exists() ? data : instruction.vdst;
   if (!where.is_scalar_register() || !instruction.saddr.is_scalar_register()) return kRefuseRegister;
   access.data = scalar_offset(where.code);
-  access.buffer = name.starts_with("s_buffer_");
+  access.buffer = shape->space == isa::Space::kBuffer;
   access.returns = instruction.glc;
   access.offset = instruction.offset;
   if (!scalar_source(instruction.soffset, context.traits(), access.soffset)) return kRefuseRegister;
-  if (name.starts_with("s_scratch_")) access.soffset_scale = 64;
+  if (shape->space == isa::Space::kScratch) access.soffset_scale = 64;
 
   Handler handler = nullptr;
   if (shape->verb == Verb::kStore) {

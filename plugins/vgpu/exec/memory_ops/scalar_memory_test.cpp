@@ -20,7 +20,7 @@ Instruction smem(Op op, int32_t offset) {
   i.encoding = Encoding::kSmem;
   i.saddr = sgpr_operand(kBase, 2);
   i.offset = offset;
-  const auto shape = shape_of(op);
+  const auto shape = memory_shape(op);
   if (!shape || shape->verb == Verb::kLoad) {
     i.vdst = sgpr_operand(kData);
   } else {
@@ -44,7 +44,7 @@ TEST_P(ScalarMemory, LoadsOfEveryWidthEvenAcrossObjects) {
       for (unsigned d = 0; d < 16; ++d) m.set_scalar(kData + d, 77);
       ASSERT_EQ(m.run(i), Stop::kEnd);
       for (unsigned d = 0; d < 16; ++d) {
-        EXPECT_EQ(m.wave.scalars()[kData + d], d < shape_of(op)->dwords() ? at / 4 + d : 77) << at;
+        EXPECT_EQ(m.wave.scalars()[kData + d], d < memory_shape(op)->dwords() ? at / 4 + d : 77) << at;
       }
     }
   }

@@ -350,7 +350,7 @@ class LdsCode {
 
 std::optional<MemoryStep> lds_step(const Request& request, const Site& site) {
   const isa::Instruction& in = site.instruction;
-  const std::optional<Shape> shape = shape_of(in.op);
+  const isa::MemoryShape* const shape = isa::memory_shape(in.op);
   if (!shape || in.gds || shape->addtid || shape->source2 || (shape->bytes != 4 && shape->bytes != 8)) {
     return std::nullopt;
   }

@@ -427,12 +427,12 @@ std::optional<MemoryStep> memory_step(const Request& request, const Site& site) 
   const isa::Instruction& in = site.instruction;
   if (site.op_count != 1) return std::nullopt;  // fences first, or changes EXEC
   if (in.encoding == isa::Encoding::kDs) return lds_step(request, site);
-  const std::optional<Shape> shape = shape_of(in.op);
+  const isa::MemoryShape* const shape = isa::memory_shape(in.op);
   if (!shape || shape->verb == Verb::kAtomic || shape->bytes < 4 || shape->addtid) return std::nullopt;
   MemoryStep step;
   step.dwords = static_cast<uint8_t>(shape->dwords());
   if (in.encoding == isa::Encoding::kSmem) {
-    if (shape->verb != Verb::kLoad || !isa::name(in.op).starts_with("s_load_")) return std::nullopt;
+    if (shape->verb != Verb::kLoad || shape->space != isa::Space::kGlobal) return std::nullopt;
     step.kind = MemoryStep::Kind::kScalarLoad;
     const bool null = isa::traits_of(request.target).has_null && in.soffset.code == isa::code::kNull;
     step.register_offset = in.soffset.exists() && !null && in.soffset.is_scalar_register();

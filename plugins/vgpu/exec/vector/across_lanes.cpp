@@ -2,6 +2,7 @@
 // writelane, permlane, mbcnt, movrel, swap. And those that do nothing, or are refused.
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 #include "plugins/vgpu/exec/vector/lower.hpp"
+#include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -221,7 +222,8 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
     default:
       break;
   }
-  if (isa::name(lowering.instruction.op).starts_with("v_mfma")) return "matrix instructions are not executed";
+  if (isa::op_class(lowering.instruction.op) == isa::OpClass::kMatrix)
+    return "matrix instructions are not executed";
   return std::nullopt;
 }
 

@@ -1,0 +1,70 @@
+#include "plugins/vgpu/isa/memory_shape.hpp"
+
+#include <array>
+#include <iterator>
+
+namespace rigel::vgpu::isa {
+namespace {
+
+enum Flags : unsigned {
+  kSign = 1,
+  kD16 = 2,
+  kHigh = 4,
+  kAddTid = 8,
+  kPair = 16,
+  kFarPair = 32,
+  kReturns = 64,
+  kSource2 = 128
+};
+
+struct Row {
+  Op op;
+  MemoryShape shape;
+};
+
+constexpr Row row(Op op, Space space, Verb verb, Atomic atomic, uint8_t components, uint8_t bytes,
+                  unsigned flags) {
+  MemoryShape shape;
+  shape.verb = verb;
+  shape.space = space;
+  shape.bytes = bytes;
+  shape.components = components;
+  shape.sign = (flags & kSign) != 0;
+  shape.d16 = (flags & kD16) != 0;
+  shape.high = (flags & kHigh) != 0;
+  shape.addtid = (flags & kAddTid) != 0;
+  shape.pair = (flags & kPair) != 0;
+  shape.far_pair = (flags & kFarPair) != 0;
+  shape.returns = (flags & kReturns) != 0;
+  shape.source2 = (flags & kSource2) != 0;
+  shape.atomic = atomic;
+  return {op, shape};
+}
+
+constexpr Row kRows[] = {
+#define RIGEL_MOVE(op, space, verb, components, bytes, flags) \
+  row(Op::op, Space::space, Verb::verb, Atomic{}, components, bytes, flags),
+#define RIGEL_ATOMIC(op, space, atomic, bytes, flags) \
+  row(Op::op, Space::space, Verb::kAtomic, Atomic::atomic, 0, bytes, flags),
+#include "plugins/vgpu/isa/memory.inc"
+#undef RIGEL_MOVE
+#undef RIGEL_ATOMIC
+};
+
+// The row of each operation, counted from 1; 0 for none.
+constexpr auto kRowOf = [] {
+  std::array<uint16_t, kOpCount> rows{};
+  for (size_t i = 0; i < std::size(kRows); ++i)
+    rows[static_cast<size_t>(kRows[i].op)] = static_cast<uint16_t>(i + 1);
+  return rows;
+}();
+
+}  // namespace
+
+const MemoryShape* memory_shape(Op op) {
+  const auto index = static_cast<size_t>(op);
+  if (index >= kOpCount || kRowOf[index] == 0) return nullptr;
+  return &kRows[kRowOf[index] - 1].shape;
+}
+
+}  // namespace rigel::vgpu::isa
