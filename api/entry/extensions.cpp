@@ -6,6 +6,7 @@
 
 #include "api/entry/fence.hpp"
 #include "api/entry/tables.hpp"
+#include "api/entry/tools.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel::api {
@@ -100,7 +101,16 @@ hsa_status_t discovery_report(hsa_ven_rigel_report_format_t format,
   return callback(text.c_str(), text.size(), data);
 }
 
-constexpr hsa_ven_rigel_report_1_pfn_t kReport{Guarded<&discovery_report>::call};
+hsa_status_t tools(hsa_status_t (*callback)(const hsa_ven_rigel_tool_t*, void*), void* data) {
+  if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  return iterate_tools(Runtime::current(), callback, data);
+}
+
+constexpr hsa_ven_rigel_report_1_pfn_t kReport{Guarded<&discovery_report>::call, Guarded<&tools>::call};
+
+size_t report_table_size(uint16_t minor) {
+  return minor == 0 ? offsetof(hsa_ven_rigel_report_1_pfn_t, hsa_ven_rigel_iterate_tools) : sizeof kReport;
+}
 
 // --- Images ----------------------------------------------------------------------------------------------
 
@@ -129,7 +139,7 @@ size_t image_table_size(uint16_t) {
 constexpr Extension kSupported[] = {
     {HSA_EXTENSION_IMAGES, 1, 0, &kImages, sizeof kImages, image_table_size},
     {HSA_EXTENSION_AMD_LOADER, 1, 3, &kLoader, sizeof kLoader, loader_table_size},
-    {HSA_EXTENSION_RIGEL_REPORT, 1, 0, &kReport, sizeof kReport, [](uint16_t) { return sizeof kReport; }},
+    {HSA_EXTENSION_RIGEL_REPORT, 1, 1, &kReport, sizeof kReport, report_table_size},
 };
 
 }  // namespace

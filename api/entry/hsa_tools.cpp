@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "api/entry/interception.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
 #include "loader/module/dynamic_module.hpp"
@@ -183,7 +184,7 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
 
 // rocprofiler-register: one function that takes the tables, and loads tools if the environment asks it for
 // some. Facts: its public header, and ROCr's use of it.
-bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime) {
+bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts) {
   constexpr const char* kLibrary = "librocprofiler-register.so.0";
   constexpr uint32_t kVersion = 1 * 10000 + 18 * 100;  // of the interface, as the installed package says it
   using Import = uint32_t (*)();
@@ -198,6 +199,15 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime) {
       reinterpret_cast<Register>(::dlsym(handle, "rocprofiler_register_library_api_table"));
   const auto say = [&](Outcome outcome, std::string_view text) {
     runtime.report().add(Stage::kTool, outcome, kLibrary, text);
+    const auto state = outcome == Outcome::kOk        ? HSA_VEN_RIGEL_TOOL_LOADED
+                       : outcome == Outcome::kSkipped ? HSA_VEN_RIGEL_TOOL_DISABLED
+                                                      : HSA_VEN_RIGEL_TOOL_FAILED;
+    facts.push_back({.state = state,
+                     .name = kLibrary,
+                     .library = kLibrary,
+                     .abi = "hsa_tools",
+                     .named_by = "rocprofiler-register",
+                     .reason = outcome == Outcome::kOk ? "" : std::string(text)});
   };
   if (hand_over == nullptr) {
     say(Outcome::kFailed, "it exports no rocprofiler_register_library_api_table");
@@ -224,17 +234,26 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime) {
     }
     return false;
   }
-  loaded_.push_back(std::move(*one));
   say(Outcome::kOk, "it has the tables");
+  facts.back().functions = differing_functions(one->before, tables);
+  loaded_.push_back(std::move(*one));
   const char* const first_version = environment("HSA_TOOLS_ROCPROFILER_V1_TOOLS");
   return first_version == nullptr || std::string_view(first_version) != "1";
 }
 
-void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime) {
+void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts) {
   failed_.clear();
-  if (hand_to_register(tables, runtime)) return;
+  if (hand_to_register(tables, runtime, facts)) return;
   const auto load_and_say = [&](const std::string& name, const char* whence) {
+    const auto before = std::make_unique<const ApiTables>(tables);
     const auto done = load(name, name, TableLayout::kEither, tables);
+    facts.push_back({.state = done ? HSA_VEN_RIGEL_TOOL_LOADED : HSA_VEN_RIGEL_TOOL_FAILED,
+                     .name = name.substr(name.rfind('/') + 1),
+                     .library = name,
+                     .abi = "hsa_tools",
+                     .named_by = whence,
+                     .reason = done ? "" : done.error(),
+                     .functions = differing_functions(*before, tables)});
     runtime.report().add(Stage::kTool, done ? Outcome::kOk : Outcome::kFailed, name,
                          fmt::format("{}: {}", whence, done ? *done : done.error()));
   };

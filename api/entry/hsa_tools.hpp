@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/entry/tables.hpp"
+#include "api/entry/tool_facts.hpp"
 #include "core/runtime/runtime.hpp"
 #include "loader/module/text.hpp"
 
@@ -32,7 +33,8 @@ class HsaTools {
                               ApiTables& tables);
   /// What the environment asks for, in ROCr's order: rocprofiler-register, and if that has no tools
   /// HSA_TOOLS_LIB and the libraries of the process that say by HSA_AMD_TOOL_PRIORITY that they are tools.
-  void load_from_environment(ApiTables& tables, Runtime& runtime);
+  /// Adds to `facts` what became of each.
+  void load_from_environment(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts);
 
   /// Calls the OnUnload of the one that was loaded last, and undoes what it has stored. False: there is none.
   bool unload_last() noexcept;
@@ -50,7 +52,7 @@ class HsaTools {
     void (*on_unload)();
   };
   /// True: there are its tools, and no others are wanted.
-  bool hand_to_register(ApiTables& tables, Runtime& runtime);
+  bool hand_to_register(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts);
   bool offer(void* on_load, ApiTables& tables, TableLayout layout);
 
   std::vector<Loaded> loaded_;

@@ -214,6 +214,17 @@ uint32_t put_layer(ApiTables& tables, uint32_t layer, std::span<Tool* const> too
   return kLayers[layer](tables, tools);
 }
 
+std::vector<const char*> differing_functions(const ApiTables& a, const ApiTables& b) {
+  std::vector<const char*> names;
+#define RIGEL_API(table, result, name, parameters, arguments) \
+  if (load_slot(a.table.name##_fn) != load_slot(b.table.name##_fn)) names.push_back(#name);
+#define RIGEL_API_TABLE_ONLY RIGEL_API
+#define RIGEL_API_EXPORT_ONLY(group, result, name, parameters, arguments) \
+  RIGEL_API(unlisted, result, name, parameters, arguments)
+#include "api/entry/functions.inc"
+  return names;
+}
+
 bool is_seen(uint32_t layer, uint32_t function, const Tool& tool) {
   const CallChain& chain = chains[layer][function];
   for (uint32_t i = 0; i < chain.count.load(std::memory_order_relaxed); ++i) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "api/entry/tables.hpp"
 #include "core/tool/call_frame.hpp"
@@ -25,6 +26,9 @@ std::span<const hsatool_function_t* const> tool_functions();
 /// do. The first sees a call first. At most kMaxTools; each layer once before the next `prepare_open_tables`.
 /// Returns the number of wrapped functions.
 uint32_t put_layer(ApiTables& tables, uint32_t layer, std::span<Tool* const> tools);
+
+/// Names of the functions for which the tables hold different entries.
+std::vector<const char*> differing_functions(const ApiTables& a, const ApiTables& b);
 
 /// Whether calls of the function go through that layer to the tool.
 bool is_seen(uint32_t layer, uint32_t function, const Tool& tool);

@@ -1,8 +1,13 @@
 #include "api/entry/tools.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -20,8 +25,11 @@ class ToolSet {
   Status load(ApiTables& tables, Runtime& runtime);
   void unload() noexcept;
   void abandon() noexcept;
+  /// Of this life, in the order of loading. Any thread.
+  std::vector<ToolFacts> facts() const;
 
  private:
+  void note(ToolFacts facts);
   bool load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime);
   bool load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime);
   void note_hsa_tools() { is_hsa_tool_.resize(used_ + hsa_tools_.count(), true); }
@@ -33,6 +41,10 @@ class ToolSet {
   std::vector<bool> is_hsa_tool_;  // of all that are loaded, in that order
   std::vector<Tool*> layer_;       // of the layer that is being loaded, in that order
   uint32_t layers_ = 0;
+
+  mutable std::mutex facts_mutex_;
+  std::vector<ToolFacts> facts_;        // under facts_mutex_, but for the thread that loads
+  std::vector<size_t> facts_of_layer_;  // of the layer that is being loaded
 };
 
 ToolSet& tool_set() {
@@ -41,8 +53,27 @@ ToolSet& tool_set() {
   return *set;
 }
 
+ToolFacts facts_of(const PluginConfig& plugin, hsa_ven_rigel_tool_state_t state, std::string reason = {}) {
+  return {.state = state,
+          .name = plugin.name,
+          .library = plugin.library,
+          .abi = plugin.abi == PluginAbi::kHsaTools ? "hsa_tools" : "rigel",
+          .named_by = "configuration",
+          .reason = std::move(reason)};
+}
+
 void say(Runtime& runtime, Outcome outcome, const std::string& name, std::string_view text) {
   runtime.report().add(Stage::kTool, outcome, name, text);
+}
+
+std::vector<ToolFacts> ToolSet::facts() const {
+  const std::lock_guard lock(facts_mutex_);
+  return facts_;
+}
+
+void ToolSet::note(ToolFacts facts) {
+  const std::lock_guard lock(facts_mutex_);
+  facts_.push_back(std::move(facts));
 }
 
 bool ToolSet::load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime) {
@@ -50,6 +81,7 @@ bool ToolSet::load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runti
                                                               {runtime.loader_environment().plugin_folder});
   if (!path) {
     say(runtime, Outcome::kFailed, plugin.name, path.error());
+    note(facts_of(plugin, HSA_VEN_RIGEL_TOOL_FAILED, path.error()));
     return false;
   }
   std::string wrong;
@@ -64,8 +96,14 @@ bool ToolSet::load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runti
     say(runtime, Outcome::kWarning, plugin.name,
         "intercept has no effect: tools of abi hsa_tools store to the tables themselves");
   }
+  const auto before = std::make_unique<const ApiTables>(tables);
   const auto done = hsa_tools_.load(plugin.name, *path, layout, tables);
   say(runtime, done ? Outcome::kOk : Outcome::kFailed, plugin.name, done ? *done : done.error());
+  ToolFacts facts = done ? facts_of(plugin, HSA_VEN_RIGEL_TOOL_LOADED)
+                         : facts_of(plugin, HSA_VEN_RIGEL_TOOL_FAILED, done.error());
+  facts.library = *path;
+  facts.functions = differing_functions(*before, tables);
+  note(std::move(facts));
   note_hsa_tools();
   return done.has_value();
 }
@@ -73,6 +111,7 @@ bool ToolSet::load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runti
 bool ToolSet::load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime) {
   const auto refuse = [&](std::string_view why) {
     say(runtime, Outcome::kFailed, plugin.name, why);
+    note(facts_of(plugin, HSA_VEN_RIGEL_TOOL_FAILED, std::string(why)));
     return false;
   };
   if (plugin.abi == PluginAbi::kHsaTools) {
@@ -95,6 +134,15 @@ bool ToolSet::load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& r
   ++used_;
   is_hsa_tool_.push_back(false);
   layer_.push_back(&tool);
+  facts_of_layer_.push_back(facts_.size());
+  const LoadedTool& module = tool.loaded();
+  ToolFacts facts = facts_of(plugin, HSA_VEN_RIGEL_TOOL_LOADED);
+  facts.library = module.path;
+  facts.version = module.name + " " + module.version;
+  facts.packets = tool.has_packets();
+  facts.activities = tool.activities() &
+                     (HSA_VEN_RIGEL_TOOL_KERNELS | HSA_VEN_RIGEL_TOOL_BARRIERS | HSA_VEN_RIGEL_TOOL_COPIES);
+  note(std::move(facts));
   return true;
 }
 
@@ -103,30 +151,41 @@ void ToolSet::close_layer(ApiTables& tables, Runtime& runtime) {
   if (layer_.empty()) return;
   const std::vector<Tool*> outermost_first(layer_.rbegin(), layer_.rend());
   put_layer(tables, layers_++, outermost_first);
-  for (const Tool* const tool : layer_) {
-    uint32_t seen = 0;
-    for (const hsatool_function_t* const function : tool_functions())
-      seen += is_seen(layers_ - 1, function->index, *tool);
+  const std::lock_guard lock(facts_mutex_);
+  for (size_t i = 0; i < layer_.size(); ++i) {
+    const Tool* const tool = layer_[i];
+    auto& functions = facts_[facts_of_layer_[i]].functions;
+    for (const hsatool_function_t* const function : tool_functions()) {
+      if (is_seen(layers_ - 1, function->index, *tool)) functions.push_back(function->name.data);
+    }
     const LoadedTool& loaded = tool->loaded();
     say(runtime, Outcome::kOk, tool->name(),
-        fmt::format("{} {}, {}: {} functions{}{}", loaded.name, loaded.version, loaded.path, seen,
+        fmt::format("{} {}, {}: {} functions{}{}", loaded.name, loaded.version, loaded.path, functions.size(),
                     tool->has_packets() ? ", packets" : "", tool->activities() != 0 ? ", activities" : ""));
   }
   layer_.clear();
+  facts_of_layer_.clear();
 }
 
 Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
   used_ = 0;
   layers_ = 0;
   layer_.clear();
+  facts_of_layer_.clear();
   is_hsa_tool_.clear();
-  hsa_tools_.load_from_environment(tables, runtime);
+  std::vector<ToolFacts> of_environment;
+  hsa_tools_.load_from_environment(tables, runtime, of_environment);
+  {
+    const std::lock_guard lock(facts_mutex_);
+    facts_ = std::move(of_environment);
+  }
   note_hsa_tools();
   const auto& plugins = runtime.config().plugins;
   for (size_t i = plugins.size(); i-- > 0;) {
     const PluginConfig& plugin = plugins[i];
     if (!plugin.enabled) {
       say(runtime, Outcome::kSkipped, plugin.name, "the configuration says enabled: false");
+      note(facts_of(plugin, HSA_VEN_RIGEL_TOOL_DISABLED));
       continue;
     }
     if (load_one(plugin, tables, runtime) || !plugin.fail_on_error) continue;
@@ -153,6 +212,7 @@ void ToolSet::unload() noexcept {
 }
 
 void ToolSet::abandon() noexcept {
+  new (&facts_mutex_) std::mutex;  // which a thread may hold that is not in this process
   packet_tools().abandon();
   while (used_ > 0) tools_[--used_]->abandon();
   hsa_tools_.abandon();
@@ -163,6 +223,45 @@ void ToolSet::abandon() noexcept {
 
 Status load_tools(ApiTables& tables, Runtime& runtime) {
   return tool_set().load(tables, runtime);
+}
+
+hsa_status_t iterate_tools(Runtime& runtime, hsa_status_t (*callback)(const hsa_ven_rigel_tool_t*, void*),
+                           void* data) {
+  std::vector<ToolFacts> all = tool_set().facts();
+  std::reverse(all.begin(), all.end());
+  // What is there besides, by name.
+  std::error_code ignored;
+  std::vector<std::filesystem::path> libraries;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(runtime.loader_environment().plugin_folder, ignored)) {
+    const auto& path = entry.path();
+    const auto is_this = [&path, &ignored](const ToolFacts& tool) {
+      return tool.library == path.filename() || std::filesystem::equivalent(tool.library, path, ignored);
+    };
+    if (path.extension() == ".so" && std::none_of(all.begin(), all.end(), is_this)) libraries.push_back(path);
+  }
+  std::sort(libraries.begin(), libraries.end());
+  for (const auto& path : libraries) {
+    all.push_back(
+        {.state = HSA_VEN_RIGEL_TOOL_INSTALLED, .name = path.stem().string(), .library = path.string()});
+  }
+  for (const ToolFacts& facts : all) {
+    const hsa_ven_rigel_tool_t tool{sizeof tool,
+                                    static_cast<uint32_t>(facts.state),
+                                    facts.packets,
+                                    facts.activities,
+                                    0,
+                                    facts.name.c_str(),
+                                    facts.version.c_str(),
+                                    facts.library.c_str(),
+                                    facts.abi.c_str(),
+                                    facts.named_by.c_str(),
+                                    facts.reason.c_str(),
+                                    facts.functions.size(),
+                                    facts.functions.data()};
+    if (const hsa_status_t status = callback(&tool, data); status != HSA_STATUS_SUCCESS) return status;
+  }
+  return HSA_STATUS_SUCCESS;
 }
 
 void unload_tools() noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/entry/tables.hpp"
+#include "api/entry/tool_facts.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel::api {
@@ -14,6 +15,11 @@ Status load_tools(ApiTables& tables, Runtime& runtime);
 
 /// Ends them, the last loaded first. The runtime is still open.
 void unload_tools() noexcept;
+
+/// Calls back for each tool of this life of the runtime, the outermost first, and for those that are installed and
+/// not named. Any thread. Returns what the callback returns if that is not success, which ends it.
+hsa_status_t iterate_tools(Runtime& runtime, hsa_status_t (*callback)(const hsa_ven_rigel_tool_t*, void*),
+                           void* data);
 
 /// Forgets them in a forked child.
 void abandon_tools() noexcept;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
 
@@ -61,6 +62,7 @@ Tracer::Tracer(const hsatool::Host& host)
 
 void Tracer::start(const hsatool::Host& host) {
   const std::lock_guard lock(mutex_);
+  if (is_started_) throw std::runtime_error("the process is traced already, by an entry of another name");
   options_ = Options::parse(host.config());
   agents_ = Agents(host.tables(), options_.agents);
   const std::string path = expand_path(options_.file, static_cast<uint64_t>(process_));

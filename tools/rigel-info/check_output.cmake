@@ -1,5 +1,5 @@
 # cmake -DPROGRAM=<rigel-info> -DFOLDER=<for files> -P check_output.cmake --
-#   text|summary|version|json|report|json_report|wrong_option|backend_options
+#   text|summary|version|json|report|json_report|wrong_option|backend_options|tools
 # Runs rigel-info and looks at what it says.
 math(EXPR last "${CMAKE_ARGC} - 1")
 set(way ${CMAKE_ARGV${last}})
@@ -66,8 +66,47 @@ elseif(way STREQUAL backend_options)
   if(output MATCHES "option")
     message(FATAL_ERROR "complaints about options that are right:\n${output}")
   endif()
+elseif(way STREQUAL tools)
+  # The trace tool, which is installed, in every state; a tool that does not exist, and one that is no tool.
+  set(ENV{HSA_PLUGIN_CONFIG} none)
+  run(--tools)
+  expect("libhsa_tool_trace: installed, and not named\n +library +[^\n]*/hsa/plugins/libhsa_tool_trace.so\n")
+  set(ENV{HSA_PLUGIN_CONFIG} ${FOLDER}/tools.json)
+  file(WRITE $ENV{HSA_PLUGIN_CONFIG} [[{"config_version": "1.0", "plugins": [
+    {"name": "first", "library": "libhsa_tool_trace.so", "config": {"file": "/dev/null"}},
+    {"name": "off", "library": "libhsa_tool_trace.so", "enabled": false},
+    {"name": "nowhere", "library": "libhsa_tool_nowhere.so"},
+    {"name": "second", "library": "libhsa_tool_trace.so", "intercept": ["hsa_queue_c*", "hsa_queue_destroy"],
+     "config": {"file": "/dev/null", "summary": "none", "packets": false}},
+    {"name": "wrong", "library": "libhsa_tool_trace.so", "config": {"flush": 1}}]}]])
+  run(--tools)
+  # Tools are loaded from the end, and one trace is enough.
+  expect("first: failed\n[^:]*reason +the process is traced already")
+  expect("second: loaded\n")
+  expect("version +trace 1.0\n")
+  expect("named by +configuration\n")
+  expect("intercepts +6 functions: hsa_queue_create, hsa_queue_destroy, hsa_queue_cas_write_index_[^\n]*\n")
+  expect("is told of +copies\n")
+  expect("off: disabled\n")
+  expect("nowhere: failed\n +library +libhsa_tool_nowhere.so\n +reason +[^\n]*libhsa_tool_nowhere.so")
+  expect("wrong: failed\n[^:]*reason +option 'flush' is unknown")
+  run(--tools --json)
+  string(JSON count LENGTH "${output}")
+  foreach(index_name IN ITEMS 0first/failed 1off/disabled 2nowhere/failed 3second/loaded 4wrong/failed)
+    string(REGEX MATCH "^(.)(.*)/(.*)$" all "${index_name}")
+    string(JSON name GET "${output}" ${CMAKE_MATCH_1} name)
+    string(JSON state GET "${output}" ${CMAKE_MATCH_1} state)
+    if(NOT "${name}/${state}" STREQUAL "${CMAKE_MATCH_2}/${CMAKE_MATCH_3}")
+      message(FATAL_ERROR "${name} is ${state}, not ${index_name}")
+    endif()
+  endforeach()
+  string(JSON functions LENGTH "${output}" 3 functions)
+  string(JSON packets GET "${output}" 3 packets)
+  if(count LESS 5 OR packets OR NOT functions EQUAL 6)
+    message(FATAL_ERROR "${count} tools, ${functions} functions:\n${output}")
+  endif()
 elseif(way STREQUAL wrong_option)
-  foreach(wrong IN ITEMS --nonsense nonsense --json=1 "--summary;--json")
+  foreach(wrong IN ITEMS --nonsense nonsense --json=1 "--summary;--json" "--tools;--report")
     execute_process(COMMAND ${PROGRAM} ${wrong} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE code)
     if(NOT code EQUAL 2 OR NOT output STREQUAL "" OR NOT errors MATCHES "^rigel-info: ")
       message(FATAL_ERROR "${wrong}: exit code ${code}, output: ${output}, errors: ${errors}")

@@ -22,6 +22,7 @@ for spoil in (
     lambda it: it["agents"][0].pop("node"),
     lambda it: it["agents"][0].update(uuid="none"),
     lambda it: it["agents"][0]["pools"][0].update(bytes="many"),
+    lambda it: it["tools"][0].update(state="there"),
     lambda it: it.update(surprise=1),
 ):
     other = copy.deepcopy(written)

@@ -262,13 +262,66 @@ Inventory take_inventory() {
   return result;
 }
 
-std::optional<std::string> discovery_report(bool json) {
+namespace {
+
+// What the runtime does not have is null, as is everything on another runtime.
+hsa_ven_rigel_report_1_pfn_t report_functions() {
   hsa_ven_rigel_report_1_pfn_t table{};
   if (hsa_system_get_major_extension_table(HSA_EXTENSION_RIGEL_REPORT, 1, sizeof table, &table) !=
-          HSA_STATUS_SUCCESS ||
-      table.hsa_ven_rigel_discovery_report == nullptr) {
-    return std::nullopt;
+      HSA_STATUS_SUCCESS) {
+    table = {};
   }
+  return table;
+}
+
+Tool describe_tool(const hsa_ven_rigel_tool_t& tool) {
+  Tool result;
+  switch (tool.state) {
+    case HSA_VEN_RIGEL_TOOL_LOADED:
+      result.state = "loaded";
+      break;
+    case HSA_VEN_RIGEL_TOOL_FAILED:
+      result.state = "failed";
+      break;
+    case HSA_VEN_RIGEL_TOOL_DISABLED:
+      result.state = "disabled";
+      break;
+    default:
+      result.state = "installed";
+  }
+  result.name = tool.name;
+  result.version = tool.version;
+  result.library = tool.library;
+  result.abi = tool.abi;
+  result.named_by = tool.named_by;
+  result.reason = tool.reason;
+  result.functions.assign(tool.functions, tool.functions + tool.function_count);
+  result.packets = tool.packets != 0;
+  if (tool.activities & HSA_VEN_RIGEL_TOOL_KERNELS) result.activities.emplace_back("kernels");
+  if (tool.activities & HSA_VEN_RIGEL_TOOL_BARRIERS) result.activities.emplace_back("barriers");
+  if (tool.activities & HSA_VEN_RIGEL_TOOL_COPIES) result.activities.emplace_back("copies");
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<Tool>> known_tools() {
+  const auto table = report_functions();
+  if (table.hsa_ven_rigel_iterate_tools == nullptr) return std::nullopt;
+  std::vector<Tool> tools;
+  check("hsa_ven_rigel_iterate_tools",
+        table.hsa_ven_rigel_iterate_tools(
+            [](const hsa_ven_rigel_tool_t* tool, void* data) {
+              static_cast<std::vector<Tool>*>(data)->push_back(describe_tool(*tool));
+              return HSA_STATUS_SUCCESS;
+            },
+            &tools));
+  return tools;
+}
+
+std::optional<std::string> discovery_report(bool json) {
+  const auto table = report_functions();
+  if (table.hsa_ven_rigel_discovery_report == nullptr) return std::nullopt;
   std::string report;
   check("hsa_ven_rigel_discovery_report", table.hsa_ven_rigel_discovery_report(
                                               json ? HSA_VEN_RIGEL_REPORT_JSON : HSA_VEN_RIGEL_REPORT_TEXT,

@@ -66,6 +66,20 @@ struct Agent {
   std::vector<Pool> pools;
 };
 
+/// A tool that the runtime knows of; empty texts where there is nothing to say.
+struct Tool {
+  std::string name;
+  std::string state;  // "loaded", "failed", "disabled" or "installed"
+  std::string version;
+  std::string library;
+  std::string abi;
+  std::string named_by;
+  std::string reason;
+  std::vector<std::string> functions;
+  bool packets = false;
+  std::vector<std::string> activities;
+};
+
 struct Inventory {
   std::string library;  // path of the libhsa-runtime64 in use
   std::optional<std::string> build;
@@ -78,6 +92,9 @@ struct Inventory {
 
 /// Asks for everything. The runtime is initialised. Throws HsaError.
 Inventory take_inventory();
+
+/// The tools of Rigel, the outermost first, or nothing on another runtime. The runtime is initialised.
+std::optional<std::vector<Tool>> known_tools();
 
 /// Rigel's discovery report, or nothing on another runtime. The runtime is initialised.
 std::optional<std::string> discovery_report(bool json);

@@ -137,7 +137,53 @@ Json json_of(const Agent& agent) {
   return object;
 }
 
+Json json_of(const std::vector<Tool>& tools) {
+  Json array = Json::array();
+  for (const Tool& tool : tools) {
+    Json& item =
+        array.emplace_back(Json{{"name", tool.name}, {"state", tool.state}, {"library", tool.library}});
+    const auto put_text = [&item](const char* name, const std::string& text) {
+      if (!text.empty()) item[name] = text;
+    };
+    put_text("reason", tool.reason);
+    put_text("version", tool.version);
+    put_text("abi", tool.abi);
+    put_text("named_by", tool.named_by);
+    if (tool.state != "loaded") continue;
+    item["functions"] = tool.functions;
+    item["packets"] = tool.packets;
+    item["activities"] = tool.activities;
+  }
+  return array;
+}
+
 }  // namespace
+
+std::string to_text(const std::vector<Tool>& tools) {
+  if (tools.empty()) return "no tools\n";
+  Lines lines;
+  for (const Tool& tool : tools) {
+    lines.title(fmt::format("{}: {}", tool.name,
+                            tool.state == "installed" ? "installed, and not named" : tool.state));
+    lines.field("library", tool.library);
+    if (!tool.reason.empty()) lines.field("reason", tool.reason);
+    if (!tool.version.empty()) lines.field("version", tool.version);
+    if (!tool.abi.empty()) lines.field("abi", tool.abi);
+    if (!tool.named_by.empty()) lines.field("named by", tool.named_by);
+    if (tool.state != "loaded") continue;
+    constexpr size_t kFew = 8;
+    std::string functions = fmt::format("{} functions", tool.functions.size());
+    if (!tool.functions.empty() && tool.functions.size() <= kFew) functions += ": " + joined(tool.functions);
+    lines.field("intercepts", functions);
+    if (tool.packets) lines.field("", "packets of queues");
+    if (!tool.activities.empty()) lines.field("is told of", joined(tool.activities));
+  }
+  return lines.take();
+}
+
+std::string to_json(const std::vector<Tool>& tools) {
+  return json_of(tools).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 std::string to_text(const Inventory& inventory) {
   Lines lines;
@@ -168,7 +214,8 @@ std::string to_summary(const Inventory& inventory) {
   return text;
 }
 
-std::string to_json(const Inventory& inventory, const std::string& report) {
+std::string to_json(const Inventory& inventory, const std::string& report,
+                    const std::optional<std::vector<Tool>>& tools) {
   Json object{{"library", inventory.library}};
   put(object, "build", inventory.build);
   object["hsa_version"] = inventory.hsa_version;
@@ -177,6 +224,7 @@ std::string to_json(const Inventory& inventory, const std::string& report) {
   object["extensions"] = inventory.extensions;
   object["agents"] = Json::array();
   for (const Agent& agent : inventory.agents) object["agents"].push_back(json_of(agent));
+  if (tools) object["tools"] = json_of(*tools);
   if (!report.empty()) object["report"] = Json::parse(report, nullptr, false);
   // What a device calls itself need not be UTF-8.
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
