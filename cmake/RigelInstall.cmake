@@ -40,7 +40,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hsa-runtime64)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/install/hsa-runtime64-config.cmake.in
   ${PROJECT_BINARY_DIR}/package/hsa-runtime64-config.cmake
   INSTALL_DESTINATION ${package_dir}
-  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR RIGEL_BACKEND_LIBDIR RIGEL_MANIFEST_DIR)
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR RIGEL_BACKEND_LIBDIR RIGEL_MANIFEST_DIR RIGEL_TOOL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/hsa-runtime64-config-version.cmake
   VERSION ${RIGEL_HSA_PACKAGE_VERSION} COMPATIBILITY SameMajorVersion)
 install(FILES

@@ -4,6 +4,7 @@
 #   program   builds a program with find_package and one with pkg-config, and runs both
 #   backend   builds the sample backend, drops its manifest in, and sees its device
 #   gfx11     builds, out of the tree, the sample backend for a GPU that does not exist, and runs kernels on it
+#   tool      builds the sample tools, in C11 and C++20, and runs a program under them; and under the trace tool
 #   samples   builds the sample vector_copy and runs it
 #   tools     runs rigel-info
 . "$(dirname "$0")/common.sh"
@@ -46,7 +47,7 @@ CMAKE
     used=$(ldd "$scratch/by_pkg_config" | sed -n 's/.*libhsa-runtime64\.so\.1 => \(.*\) (.*/\1/p')
     [ "$used" -ef "$libdir/libhsa-runtime64.so.1" ] || complain "the program built with pkg-config finds $used"
     expect "$(pkg-config --modversion hsa-runtime64)" '^1\.' "the version"
-    for header in hsa/hsa.h hsa/hsa_ext_amd.h hsa_backend/hsa_backend.h hsa_plugin/hsa_driver.h hsa_cpu/kernel.hpp \
+    for header in hsa/hsa.h hsa/hsa_ext_amd.h hsa_backend/hsa_backend.h hsa_plugin/hsa_driver.h hsa_plugin/hsa_tool.hpp hsa_plugin/hsa_tool_calls.h hsa_cpu/kernel.hpp \
       hsa_rigel/hsa_ven_rigel_report.h; do
       [ -f "$prefix/include/$header" ] || complain "$header is not installed"
     done
@@ -94,6 +95,34 @@ CMAKE
   samples)
     configure "$root/docs/samples/vector_copy" "$scratch/build"
     expect "$("$scratch/build/vector_copy" 100000)" 'the copy is right' "vector_copy"
+    ;;
+  tool)
+    configure "$root/docs/samples/tool" "$scratch/build"
+    configure "$root/docs/samples/vector_copy" "$scratch/program"
+    # Beside the configuration file.
+    export HSA_PLUGIN_CONFIG=$scratch/build/runtime.json
+    said=$("$scratch/program/vector_copy" 1000 2>&1) || complain "vector_copy under the tools: $said"
+    expect "$said" 'the copy is right' "vector_copy under the tools"
+    expect "$said" 'count: [0-9]{2,} calls' "what the tool in C++ says"
+    said=$("$scratch/program/vector_copy" 1000000 2>&1) && complain "the tool in C refuses nothing: $said"
+    expect "$said" 'refuse: refused more than a mebibyte' "what the tool in C says"
+    expect "$said" 'hsa_amd_memory_pool_allocate.* failed: HSA_STATUS_ERROR_OUT_OF_RESOURCES' "what the program makes of it"
+    info=$prefix/bin/rigel-info
+    expect "$("$info" --tools 2>/dev/null)" '^refuse: loaded' "rigel-info --tools"
+    expect "$("$info" --tools 2>/dev/null)" 'intercepts +2 functions: hsa_memory_allocate, hsa_amd_memory_pool_allocate' "rigel-info --tools"
+    # Installed.
+    cmake --install "$scratch/build" >"$scratch/install_tool.log" || { cat "$scratch/install_tool.log"; exit 1; }
+    mkdir "$scratch/elsewhere"
+    cp "$scratch/build/runtime.json" "$scratch/elsewhere"
+    expect "$(HSA_PLUGIN_CONFIG=$scratch/elsewhere/runtime.json "$info" --tools 2>/dev/null)" \
+      "library +$libdir/hsa/plugins/libhsa_tool_count.so" "a tool that is installed"
+    expect "$(HSA_PLUGIN_CONFIG=none "$info" --tools)" '^libhsa_tool_count: installed, and not named' "a tool that nothing names"
+    # The one that Rigel brings along, by its own configuration.
+    cd "$scratch/elsewhere"
+    said=$(HSA_PLUGIN_CONFIG=$prefix/share/hsa/tools/trace.json "$scratch/program/vector_copy" 1000 2>&1)
+    expect "$said" '^ +1 .* vector_copy$' "the trace tool's table"
+    [ -s "$(echo trace-*.pftrace)" ] || complain "the trace tool leaves no file: $(ls)"
+    cd - >/dev/null
     ;;
   tools)
     expect "$("$prefix/bin/rigel-info")" '^Agent 0: CPU' "rigel-info"
