@@ -144,10 +144,21 @@ Words Encoder::ds(Op op, uint32_t address, uint32_t data, uint32_t data2, uint32
 
 Words Encoder::buffer(Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
                       uint32_t soffset, BufferOptions options) const {
-  Fields fields = (offset & 0xfff) | uint64_t{options.offen} << 12 | uint64_t{options.idxen} << 13;
-  fields |=
-      uint64_t{address} << 32 | uint64_t{data} << 40 | uint64_t{resource / 4} << 48 | uint64_t{soffset} << 56;
-  return first(op, Encoding::kMubuf, fields, false, 0);
+  return first(op, Encoding::kMubuf, buffer_fields(address, data, resource, offset, soffset, options), false,
+               0);
+}
+
+Words Encoder::typed_buffer(Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
+                            uint32_t soffset, uint32_t format, BufferOptions options) const {
+  const Fields fields = buffer_fields(address, data, resource, offset, soffset, options);
+  return first(op, Encoding::kMtbuf, fields | (format & 0x7f) << 19, false, 0);
+}
+
+Encoder::Fields Encoder::buffer_fields(uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
+                                       uint32_t soffset, BufferOptions options) {
+  return (offset & 0xfff) | uint64_t{options.offen} << 12 | uint64_t{options.idxen} << 13 |
+         uint64_t{address} << 32 | uint64_t{data} << 40 | uint64_t{resource / 4} << 48 |
+         uint64_t{soffset} << 56;
 }
 
 }  // namespace rigel::vgpu::exec::whole

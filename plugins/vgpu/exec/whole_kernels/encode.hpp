@@ -64,10 +64,16 @@ class Encoder {
   Words buffer(isa::Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
                uint32_t soffset, BufferOptions options) const;
 
+  /// MTBUF; `format` is the whole field: DFMT and NFMT, or the unified format of gfx10.
+  Words typed_buffer(isa::Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
+                     uint32_t soffset, uint32_t format, BufferOptions options) const;
+
   static constexpr uint32_t kNothing = 0xffff;
 
  private:
   using Fields = uint64_t;
+  static Fields buffer_fields(uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
+                              uint32_t soffset, BufferOptions options);
   Words first(isa::Op op, isa::Encoding encoding, Fields fields, bool has_literal, uint32_t literal) const;
 
   isa::Target target_;

@@ -65,6 +65,9 @@ class Generator : Writer {
   void load() { access(place(draw_.one_in(8)), false); }
   void store() { access(place(true), true); }
   void scalar_load();
+  void scalar_store();
+  uint32_t records(bool out, const Field& field, uint32_t count);
+  void record();
   void sum();
   void lds();
   void barrier();
@@ -90,6 +93,7 @@ class Generator : Writer {
   bool streams_ =
       false;  // elements of vectors, one behind the other: such work-groups are compiled as a whole
   std::vector<Field> fields_;
+  uint32_t scalar_field_ = 0;  // 16 bytes of each work-item, for the first lanes of waves
   std::vector<Place> places_;
   uint32_t total_ = 1;  // work-items, with those that are not there
   uint32_t index_ = 3;  // VGPR: the work-item's number in the grid …
@@ -173,7 +177,8 @@ void Generator::draw_fields() {
     at += static_cast<int32_t>(stride * total_);
     fields_.push_back(field);
   }
-  kernel_.out_bytes = static_cast<uint32_t>(at + 15) / 16 * 16;
+  scalar_field_ = static_cast<uint32_t>(at + 15) / 16 * 16;
+  kernel_.out_bytes = scalar_field_ + (flavour_ == Flavour::kMoves ? 0 : total_ * 16);
 }
 
 void Generator::run() {
@@ -354,6 +359,7 @@ void Generator::statements(uint32_t count, uint32_t depth) {
 void Generator::statement(uint32_t depth) {
   forget_written();
   const bool branches = flavour_ == Flavour::kEverything;
+  if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record();
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {
     case 0:
@@ -672,6 +678,74 @@ void Generator::scalar_load() {
   }
 }
 
+// A wave's own place is that of one of its work-items.
+void Generator::scalar_store() {
+  const uint32_t t = sgpr::kTemporary, dwords = one_of({1u, 2u, 4u});
+  const isa::Op store = op(dwords == 1   ? "s_store_dword"
+                           : dwords == 2 ? "s_store_dwordx2"
+                                         : "s_store_dwordx4");
+  if (!encoder_.has(store, isa::Encoding::kSmem)) return;
+  put(encoder_.vop1(op("v_readfirstlane_b32"), t, v(index_)));
+  put(encoder_.sop2(op("s_lshl_b32"), t, t, inline_integer(4)));
+  put(encoder_.sop2(op("s_add_u32"), t, t, kLiteral, scalar_field_));
+  put(encoder_.sop2(op("s_add_u32"), t + 2, sgpr::kOut, t));
+  put(encoder_.sop2(op("s_addc_u32"), t + 3, sgpr::kOut + 1, inline_integer(0)));
+  put(encoder_.smem(store, data_sgpr(dwords), t + 2, static_cast<int32_t>(draw_.below(5 - dwords) * 4)));
+}
+
+// A descriptor of `count` records, in temporaries. Its format is any.
+uint32_t Generator::records(bool out, const Field& field, uint32_t count) {
+  const uint32_t t = sgpr::kTemporary, from = out ? sgpr::kOutResource : sgpr::kInResource;
+  put(encoder_.sop2(op("s_add_u32"), t, from, kLiteral, static_cast<uint32_t>(field.base)));
+  put(encoder_.sop2(op("s_addc_u32"), t + 1, from + 1, inline_integer(0)));
+  put(encoder_.sop2(op("s_or_b32"), t + 1, t + 1, kLiteral, static_cast<uint32_t>(field.stride) << 16));
+  s_mov(t + 2, count);
+  const uint32_t format = is_gfx10() ? (1 + draw_.below(77)) << 12  // what is out of range goes by records
+                                     : draw_.below(8) << 12 | (1 + draw_.below(14)) << 15;
+  s_mov(t + 3, 0xfac | format);
+  return t;
+}
+
+// Typed and untyped access to records of buffers: by the work-item's number, or anything there is.
+void Generator::record() {
+  static constexpr const char* kFormats[] = {"format_x", "format_xy", "format_xyz", "format_xyzw"};
+  const Field& field = fields_[draw_.below(static_cast<uint32_t>(fields_.size()))];
+  const bool out = draw_.one_in(3) && field.stride >= 16 && field.bytes >= 16;
+  const uint32_t stride = one_of({4u, 8u, 16u, 20u, 12u, 1u, 36u});
+  const Field in{0, static_cast<int32_t>(stride), stride};
+  const uint32_t count = kernel_.in_bytes / stride;
+  const uint32_t resource = out ? records(true, field, total_) : records(false, in, count);
+  uint32_t index = index_;
+  if (!out) {
+    index = data_vgpr();
+    v_and_const(index, std::bit_ceil(count) - 1, data_vgpr());  // some are beyond the last
+  }
+  const uint32_t components = draw_.below(4), data = data_vgpr(4);
+  const std::string what = out ? "store_" : "load_";
+  const uint32_t offset = out ? 0 : draw_.below(stride);
+  const bool small = !out && !is_gfx8() && draw_.one_in(4);
+  const std::string format =
+      small ? std::string("format_d16_") + (kFormats[components] + 7) : kFormats[components];
+  switch (draw_.below(3)) {
+    case 0:
+      put(encoder_.buffer(op("buffer_" + what + format), index, data, resource, offset, inline_integer(0),
+                          {.idxen = true}));
+      break;
+    case 1:
+      put(encoder_.typed_buffer(
+          op("tbuffer_" + what + format), index, data, resource, offset, inline_integer(0),
+          is_gfx10() ? 1 + draw_.below(77) : (1 + draw_.below(14)) | draw_.below(8) << 4, {.idxen = true}));
+      break;
+    default: {
+      constexpr const char* kWidths[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
+      put(encoder_.buffer(op("buffer_" + what + kWidths[components]), index, data, resource, offset / 4 * 4,
+                          inline_integer(0), {.idxen = true}));
+      break;
+    }
+  }
+  wait();
+}
+
 // Sums of all work-items: each operation has a place of its own, so that their order does not matter.
 void Generator::sum() {
   static constexpr const char* kKinds[] = {"add", "smin", "smax", "umin", "umax", "and", "or", "xor"};
@@ -758,7 +832,13 @@ void Generator::scratch() {
       std::string(stores ? "_store_" : "_load_") + (width == 1   ? (stores ? "byte" : "ubyte")
                                                     : width == 2 ? (stores ? "short" : "ushort")
                                                                  : kWidths[dwords - 1]);
-  const uint32_t way = draw_.below(3);
+  const uint32_t way = draw_.below(is_gfx8() ? 3 : 5);
+  if (way == 3) {  // scratch_*, by an offset in an SGPR
+    const isa::Op scratch = op("scratch" + what);
+    s_mov(sgpr::kTemporary, at);
+    put(encoder_.flat(scratch, 0, data, 0, sgpr::kTemporary));
+    return;
+  }
   if (way == 0) {
     put(encoder_.buffer(op("buffer" + what), 0, data, kScratchResource, at, sgpr::kScratchOffset, {}));
     return;
@@ -771,6 +851,10 @@ void Generator::scratch() {
   if (way == 1) {
     put(encoder_.buffer(op("buffer" + what), address, data, kScratchResource, small, sgpr::kScratchOffset,
                         {.offen = true}));
+    return;
+  }
+  if (way == 4) {
+    put(encoder_.flat(op("scratch" + what), address, data, static_cast<int32_t>(small)));
     return;
   }
   if (address + 2 > data && data + dwords > address && stores) return;

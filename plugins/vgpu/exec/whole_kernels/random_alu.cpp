@@ -53,16 +53,26 @@ bool is_left_out(Op op) {
   return reference::is_in_list(reference::kNotRun, op) || reference::is_of_matrices(op);
 }
 
-// Others are refused with it.
-bool has_clamp(Op op) {
-  const std::string_view name = isa::name(op);
-  if (name.starts_with("v_cmp")) return false;
-  for (const char* part :
-       {"_f16", "_f32", "_f64", "v_add_", "v_sub", "v_mad", "v_pk_add", "v_pk_sub", "v_pk_mad"}) {
-    if (name.find(part) != name.npos) return true;
+// Others are refused with it: what has no float as its result, but for sums.
+bool has_clamp(const isa::Instruction& in) {
+  const std::string_view name = isa::name(in.op);
+  if (name.starts_with("v_cmp") || name.starts_with("v_mad_u64") || name.starts_with("v_mad_i64")) return false;
+  switch (in.dst[0].type) {
+    case isa::Type::kF16:
+    case isa::Type::kF32:
+    case isa::Type::kF64:
+    case isa::Type::kV2F16:
+      return name.find("cvt_pk") == name.npos;
+    default:
+      break;
+  }
+  for (const char* part : {"v_add_", "v_sub", "v_mad", "v_pk_add", "v_pk_sub", "v_pk_mad"}) {
+    if (name.starts_with(part)) return true;
   }
   return false;
 }
+
+constexpr uint32_t kBeyond = 64;  // VGPRs that no generated kernel is given
 
 bool reads_lanes(Op op) {
   const std::string_view name = isa::name(op);
@@ -128,11 +138,15 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
     const uint64_t mask = ((uint64_t{1} << width) - 1) << low;
     fields = (fields & ~mask) | (value << low & mask);
   };
+  // Now and then one that no kernel has.
+  const auto beyond = [&] { return kBeyond + draw.below(256 - kBeyond); };
   const auto any_vgpr = [&] {
+    if (draw.one_in(256)) return beyond();
     return draw.one_in(4) ? draw.below(registers.vgprs)
                           : registers.first_data + draw.below(registers.vgprs - registers.first_data);
   };
   const auto data_vgpr = [&] {
+    if (draw.one_in(256)) return beyond();
     return registers.first_data + draw.below(registers.vgprs - registers.first_data);
   };
   const auto sgpr = [&]() -> uint32_t {
@@ -230,8 +244,9 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
   for (const isa::Operand& operand : in.dst) {
     if (!operand.exists()) continue;
     if (operand.is_vgpr()) {
-      if (operand.vgpr() < registers.first_data || operand.vgpr() + operand.dwords > registers.vgprs)
-        return false;
+      const bool is_there =
+          operand.vgpr() >= registers.first_data && operand.vgpr() + operand.dwords <= registers.vgprs;
+      if (!is_there && operand.vgpr() < kBeyond) return false;
     } else if (operand.code == isa::code::kExecLo) {
       if (!registers.exec) return false;
     } else if (!is_data_sgpr(operand)) {
@@ -242,7 +257,7 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
     if (!operand.exists()) continue;
     if (operand.is_agpr()) return false;
     if (operand.is_vgpr()) {
-      if (operand.vgpr() + operand.dwords > registers.vgprs) return false;
+      if (operand.vgpr() + operand.dwords > registers.vgprs && operand.vgpr() < kBeyond) return false;
     } else if (operand.is_scalar_register()) {
       if (operand.code != isa::code::kExecLo && !is_data_sgpr(operand)) return false;
     } else if (operand.code >= isa::code::kSharedBase && operand.code <= isa::code::kPopsExitingWaveId) {
@@ -255,7 +270,7 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
   if (in.op == Op::v_writelane_b32 && (in.src[0].is_vgpr() || in.src[1].is_vgpr())) return false;
   if (in.op == Op::v_readlane_b32 && in.src[1].is_vgpr()) return false;
   // 32 bits that are only moved have no range to be clamped to.
-  if (in.clamp && !has_clamp(in.op)) return false;
+  if (in.clamp && !has_clamp(in)) return false;
   return registers.exchanges ||
          !(reads_lanes(in.op) || in.lanes == isa::LaneMode::kDpp || in.lanes == isa::LaneMode::kDpp8);
 }
