@@ -147,6 +147,35 @@ def work():
     print(done.stderr)
 
 
+def hip():
+    hip_program, code, symbol_name, kernel, vgpu_run = arguments
+    path = os.path.join(folder, "hip.pftrace")
+    done = subprocess.run([vgpu_run, "--gpu", "gfx906", "--runtime", "rigel", hip_program, code, symbol_name],
+                          env=environment(file=path), capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done
+    trace = Trace(path)
+    kernels = trace.named(kernel)
+    kernels = [k for k in kernels if k.category == "kernel"]
+    lanes = collections.Counter(tuple(trace.path_of(k.track)) for k in kernels)
+    assert len(kernels) == 1000 and set(lanes.values()) == {500}, lanes
+    assert all(path[0] == "GPU 1 gfx906" and path[1].startswith("queue ") for path in lanes), lanes
+    # Copies, by engines or by kernels of HIP's own: two one way at least, and two the other.
+    copies = collections.Counter(c.name for c in trace.of("copy"))
+    copies += collections.Counter(k.name for k in trace.of("kernel") if k.name != kernel)
+    assert sum(copies.values()) >= 4, copies
+    # All that the GPU has done leads back to where it was enqueued, and what HIP waits for, on to the wait.
+    waits = trace.named("hsa_signal_wait_scacquire") + trace.named("hsa_signal_wait_relaxed")
+    check_flow(trace.of("enqueue"), kernels + trace.of("barrier"), waits)
+    everything = kernels + trace.of("barrier") + trace.of("copy")
+    ended = {flow for wait in waits for flow in wait.ended_flows}
+    assert ended and ended <= {flow for slice_ in trace.of("kernel") + trace.of("barrier") + trace.of("copy")
+                               for flow in slice_.flows}, ended
+    for slice_ in everything:
+        assert slice_.parent is None and slice_.begin < slice_.end, slice_
+    assert rows(done.stderr, "kernels")[kernel] == 1000
+    print(done.stderr)
+
+
 def filters():
     done, path = run("work", *arguments[:3], functions=["hsa_queue_*", "!*_index_*"], kernels=["nothing*"],
                      copies=False, markers=False, summary=os.path.join(folder, "table-%p"))
