@@ -280,9 +280,14 @@ struct ErrorCallback {
   void* data;
 };
 
+void stop(Validator& validator, Queue& queue) {
+  queue.stopped.store(true, std::memory_order_release);
+  validator.in_flight.drop_queue(queue.id);
+}
+
 void queue_failed(hsa_status_t status, hsa_queue_t* queue, void* data) {
   if (const Use use; use) {
-    if (const Queue* const found = use->queues.of(queue)) use->in_flight.drop_queue(found->id);
+    if (Queue* const found = use->queues.of(queue)) stop(*use.operator->(), *found);
   }
   const auto& callback = *static_cast<const ErrorCallback*>(data);
   callback.function(status, queue, callback.data);
@@ -305,7 +310,7 @@ void ended(Validator& validator, hsatool_call_t& call) {
   if (call.data == 0) return;  // nothing has been destroyed
   const auto* const queue = reinterpret_cast<const hsa_queue_t*>(word(call, 0));
   if (validator.registry.state(Kind::kQueue, word(call, 0)) == State::kLive) return;
-  if (const auto id = validator.queues.id_of(queue)) validator.in_flight.drop_queue(*id);
+  if (Queue* const found = validator.queues.last_at(queue)) stop(validator, *found);
 }
 
 void ending(Validator& validator, hsatool_call_t& call) {
@@ -316,8 +321,8 @@ void ending(Validator& validator, hsatool_call_t& call) {
 
 void inactivated(Validator& validator, hsatool_call_t& call) {
   if (!succeeded(call)) return;
-  if (const auto id = validator.queues.id_of(reinterpret_cast<const hsa_queue_t*>(word(call, 0))))
-    validator.in_flight.drop_queue(*id);
+  if (Queue* const queue = validator.queues.last_at(reinterpret_cast<const hsa_queue_t*>(word(call, 0))))
+    stop(validator, *queue);
 }
 
 }  // namespace
@@ -352,7 +357,7 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
       return;
   }
   check_reserved(subject, bytes);
-  if (!ends_with_news) return;
+  if (!ends_with_news || queue.stopped.load(std::memory_order_acquire)) return;
   const InFlightPacket named = packet;
   const std::string who = packet.name();
   validator.check_handle(Kind::kSignal, packet.completion_signal(), who);

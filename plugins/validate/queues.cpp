@@ -45,12 +45,12 @@ Queue* Queues::of_doorbell(uint64_t signal) const {
   return nullptr;
 }
 
-std::optional<uint64_t> Queues::id_of(const hsa_queue_t* handle) {
+Queue* Queues::last_at(const hsa_queue_t* handle) {
   const std::lock_guard lock(mutex_);
   for (size_t i = all_.size(); i-- > 0;) {
-    if (all_[i]->queue == handle) return all_[i]->id;
+    if (all_[i]->queue == handle) return all_[i].get();
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 }  // namespace validate

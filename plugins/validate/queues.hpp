@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "plugins/validate/kernels.hpp"
@@ -21,6 +20,7 @@ struct Queue {
   uint64_t id = 0;
   const Agent* agent = nullptr;
   std::atomic<bool> destroyed{false};
+  std::atomic<bool> stopped{false};   ///< it takes no packets any more, and has given up those that it had
   std::atomic<uint64_t> producer{0};  ///< the thread that is in a call of a producer's; 0: none
 
   std::mutex mutex;                     // of what follows
@@ -39,8 +39,8 @@ class Queues {
   Queue* of_doorbell(uint64_t signal) const;
   /// The same for a queue that lives.
   Queue* of(const hsa_queue_t* queue) const { return of_doorbell(queue->doorbell_signal.handle); }
-  /// The id of the queue that lives at this address, or was the last that did.
-  std::optional<uint64_t> id_of(const hsa_queue_t* queue);
+  /// The queue that lives at this address, or was the last that did; null: there was none.
+  Queue* last_at(const hsa_queue_t* queue);
 
  private:
   // By the handle of the doorbell: open addressing, with a slot that is left never becoming empty again.

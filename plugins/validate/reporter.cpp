@@ -22,7 +22,7 @@ Reporter::Reporter(hsatool::Host host, const Options& options)
     }
   }
   if (!options.file.empty()) {
-    file_.reset(std::fopen(options.file.c_str(), "we"));
+    file_.reset(std::fopen(options.file.c_str(), "ae"));
     if (file_ == nullptr) {
       throw std::runtime_error(
           fmt::format("option file: {} cannot be written: {}", options.file, std::strerror(errno)));
