@@ -59,6 +59,23 @@ void submit(const void* packets, uint64_t count, uint64_t index, void* data,
 
 // --- Activities --------------------------------------------------------------------------------------------
 
+struct Work;
+
+// The packets of one queue whose ends have not been told, the oldest first. Handlers of signals that devices change
+// without a word become due in no order; but who has seen the end of a packet may rely on those that ended before.
+class Order {
+ public:
+  void add(Work& work) noexcept;
+  void remove(Work& work) noexcept;
+  /// Takes out the oldest of those before `work` that is over; null: there is none.
+  Work* take_over_before(const Work& work) noexcept;
+
+ private:
+  std::mutex mutex_;
+  Work* oldest_ = nullptr;  // under mutex_
+  Work* newest_ = nullptr;  // under mutex_
+};
+
 // Something that a device does: what tools are told at its end, and what the application's signal gets.
 struct Work {
   hsatool_activity_t activity;
@@ -68,8 +85,36 @@ struct Work {
   const Agent* agent;
   void (*times)(hsa_signal_t signal, uint64_t& begin, uint64_t& end);
   std::shared_ptr<const std::vector<Listener>> listeners;
-  Work *previous, *next;  // in `pending`
+  Work *previous, *next;         // in `pending`
+  std::shared_ptr<Order> order;  // null: a copy, or packet that has been told
+  Work *older, *newer;           // in `order`
 };
+
+void Order::add(Work& work) noexcept {
+  const std::lock_guard lock(mutex_);
+  work.older = newest_;
+  work.newer = nullptr;
+  (newest_ == nullptr ? oldest_ : newest_->newer) = &work;
+  newest_ = &work;
+}
+
+void Order::remove(Work& work) noexcept {
+  const std::lock_guard lock(mutex_);
+  (work.older == nullptr ? oldest_ : work.older->newer) = work.newer;
+  (work.newer == nullptr ? newest_ : work.newer->older) = work.older;
+}
+
+Work* Order::take_over_before(const Work& work) noexcept {
+  Work* found = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    found = oldest_;
+    while (found != &work && found->signal->load<std::memory_order_acquire>() >= 1) found = found->newer;
+  }
+  if (found == &work) return nullptr;
+  remove(*found);
+  return found;
+}
 
 // What has not ended. A dispatcher that stops calls no handlers any more: what is left then goes in the next life of
 // the runtime.
@@ -106,32 +151,30 @@ class PendingWork {
 };
 constinit PendingWork pending;
 
-// On the dispatcher's thread.
-bool finished(hsa_signal_value_t value, void* argument) {
-  const std::unique_ptr<Work> work(static_cast<Work*>(argument));
-  pending.remove(*work);
-  Signal& own = *work->signal;
-  hsatool_activity_t& activity = work->activity;
-  activity.completion = work->completion;
-  if (work->agent != nullptr) {
-    activity.begin = work->agent->to_system_time(own.abi.start_ts);
-    activity.end = work->agent->to_system_time(own.abi.end_ts);
-    activity.packet = work->packet;
+// Tells the tools and then the application. On the dispatcher's thread.
+void tell(Work& work, hsa_signal_value_t value) {
+  Signal& own = *work.signal;
+  hsatool_activity_t& activity = work.activity;
+  activity.completion = work.completion;
+  if (work.agent != nullptr) {
+    activity.begin = work.agent->to_system_time(own.abi.start_ts);
+    activity.end = work.agent->to_system_time(own.abi.end_ts);
+    activity.packet = work.packet;
   } else {
-    work->times(own.handle(), activity.begin, activity.end);
+    work.times(own.handle(), activity.begin, activity.end);
   }
   {
     const InTool in_tool;
-    for (const Listener& listener : *work->listeners) {
+    for (const Listener& listener : *work.listeners) {
       if ((listener.tool->activities() & activity.kind) == 0 || !listener.is_there()) continue;
       listener.tool->guarded(
           "done", [&] { listener.tool->loaded().activities.done(listener.tool->self(), &activity); });
     }
   }
-  if (Signal* const theirs = Signal::from_handle(work->completion)) {
+  if (Signal* const theirs = Signal::from_handle(work.completion)) {
     theirs->abi.start_ts = own.abi.start_ts;
     theirs->abi.end_ts = own.abi.end_ts;
-    if (work->agent == nullptr) {
+    if (work.agent == nullptr) {
       theirs->copy_start_ts = own.copy_start_ts;
       theirs->copy_end_ts = own.copy_end_ts;
       theirs->abi.reserved2 = own.abi.reserved2;
@@ -145,7 +188,23 @@ bool finished(hsa_signal_value_t value, void* argument) {
       theirs->subtract<std::memory_order_release>(1);
     }
   }
-  signal_pool::destroy(own);
+}
+
+// On the dispatcher's thread.
+bool finished(hsa_signal_value_t value, void* argument) {
+  const std::unique_ptr<Work> work(static_cast<Work*>(argument));
+  if (work->agent == nullptr) {
+    tell(*work, value);
+  } else if (const auto order = std::exchange(work->order, nullptr)) {
+    while (Work* const earlier = order->take_over_before(*work)) {
+      earlier->order = nullptr;  // its own handler finds that it has been told
+      tell(*earlier, 0);
+    }
+    order->remove(*work);
+    tell(*work, value);
+  }
+  pending.remove(*work);
+  signal_pool::destroy(*work->signal);
   return false;
 }
 
@@ -155,7 +214,9 @@ Signal* watch(std::unique_ptr<Work> work, AsyncDispatcher& dispatcher) noexcept 
   if (own == nullptr) return nullptr;
   work->signal = own;
   pending.add(*work);
+  if (work->order != nullptr) work->order->add(*work);
   if (dispatcher.watch(*own, HSA_SIGNAL_CONDITION_LT, 1, finished, work.get()) != HSA_STATUS_SUCCESS) {
+    if (work->order != nullptr) work->order->remove(*work);
     pending.remove(*work);
     signal_pool::destroy(*own);
     return nullptr;
@@ -171,6 +232,7 @@ struct Observer {
   const Agent* agent;
   uint64_t queue_id;
   AsyncDispatcher* dispatcher;
+  std::shared_ptr<Order> order;
 };
 
 uint32_t kind_of(const unsigned char* packet) {
@@ -205,6 +267,7 @@ void observe(const void* packets, uint64_t count, uint64_t index, void* data,
       std::memcpy(&work->completion, packet + kCompletion, sizeof work->completion);
       work->agent = self.agent;
       work->listeners = self.listeners;
+      work->order = self.order;
       work->activity.struct_size = sizeof work->activity;
       work->activity.kind = kind;
       work->activity.call = tool_thread.current_call;
@@ -261,8 +324,9 @@ Result<bool> PacketTools::add_to(InterceptQueue& queue, const Agent& agent) {
   bool wanted = false;
   const uint32_t kinds = activities_.load(std::memory_order_relaxed) & kPackets;
   if (kinds != 0) {
-    auto observer = std::make_shared<Observer>(
-        Observer{listeners_of(tools_, kinds), kinds, &agent, queue.handle()->id, dispatcher_.load()});
+    auto observer =
+        std::make_shared<Observer>(Observer{listeners_of(tools_, kinds), kinds, &agent, queue.handle()->id,
+                                            dispatcher_.load(), std::make_shared<Order>()});
     queue.profile_always();
     queue.add_handler({observe, observer.get(), true, observer});
     wanted = true;
