@@ -1,4 +1,7 @@
 // Asynchronous copies: dependencies, completion, times, boxes.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -223,6 +226,129 @@ TEST_F(CopyEngines, OfTheHostAloneAreRefused) {
   uint32_t mask = 0;
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_memory_copy_engine_status(host, host, &mask));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_memory_copy_engine_status({1}, host, &mask));
+}
+
+// --- Batches -----------------------------------------------------------------------------------------------
+
+hsa_amd_memory_copy_op_t operation(hsa_signal_t done) {
+  hsa_amd_memory_copy_op_t op{};
+  op.version = HSA_AMD_MEMORY_COPY_OP_VERSION;
+  op.completion_signal = done;
+  return op;
+}
+
+TEST_P(AsyncCopy, ABatchMovesEachOperationsBytesAndCountsOperations) {
+  REQUIRE_HSA(hsa_amd_memory_async_batch_copy);
+  constexpr size_t kSize = 70000;
+  const PoolMemory from = buffer(kSize);
+  const auto bytes = pattern(kSize, 7);
+  std::memcpy(from.get(), bytes.data(), kSize);
+  const PoolMemory single = buffer(kSize), first = buffer(kSize), second = buffer(kSize),
+                   third = buffer(kSize), fourth = buffer(kSize);
+  for (const PoolMemory* to : {&single, &first, &second, &third, &fourth}) std::memset(to->get(), 0, kSize);
+  const ScopedSignal before(1);
+  const ScopedSignal done(3);
+  hsa_agent_t agents[] = {agent(), agent()};
+
+  hsa_amd_memory_copy_op_t ops[] = {operation(done), operation(done), operation(done)};
+  ops[0].src = from.get();
+  ops[0].dst = single.get();
+  ops[0].src_agent = ops[0].dst_agent = agent();
+  ops[0].size = kSize;
+  void* sources[] = {from.get(), static_cast<char*>(from.get()) + 100};
+  void* destinations[] = {first.get(), second.get()};
+  size_t sizes[] = {kSize, 1000};
+  ops[1].num_entries = 2;
+  ops[1].src_list = sources;
+  ops[1].src_agent = agent();
+  ops[1].dst_list = destinations;
+  ops[1].dst_agent_list = agents;
+  ops[1].size_list = sizes;
+  void* everywhere[] = {third.get(), fourth.get()};
+  ops[2].type = HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST;
+  ops[2].num_entries = 2;
+  ops[2].src = from.get();
+  ops[2].src_agent = agent();
+  ops[2].dst_list = everywhere;
+  ops[2].dst_agent_list = agents;
+  ops[2].size = kSize;
+
+  const hsa_signal_t dependency = before;
+  ASSERT_HSA(hsa_amd_memory_async_batch_copy(ops, 3, 1, &dependency));
+  EXPECT_EQ(done.value(), 3) << "the dependency is not fulfilled";
+  hsa_signal_store_screlease(before, 0);
+  ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  for (const PoolMemory* to : {&single, &first, &third, &fourth})
+    EXPECT_EQ(std::memcmp(to->get(), bytes.data(), kSize), 0);
+  EXPECT_EQ(std::memcmp(second.get(), bytes.data() + 100, 1000), 0);
+  EXPECT_EQ(static_cast<char*>(second.get())[1000], 0);
+}
+
+TEST_P(AsyncCopy, ABatchWithAWrongOperationMovesNothing) {
+  REQUIRE_HSA(hsa_amd_memory_async_batch_copy);
+  const PoolMemory from = buffer(64), to = buffer(64);
+  std::memset(from.get(), 1, 64);
+  std::memset(to.get(), 0, 64);
+  const ScopedSignal done(2), other(2);
+  const auto status_with = [&](auto&& change) {
+    hsa_amd_memory_copy_op_t ops[] = {operation(done), operation(done)};
+    for (auto& op : ops) {
+      op.src = from.get();
+      op.dst = to.get();
+      op.src_agent = op.dst_agent = agent();
+      op.size = 64;
+    }
+    change(ops[1]);
+    return hsa_amd_memory_async_batch_copy(ops, 2, 0, nullptr);
+  };
+  using Op = hsa_amd_memory_copy_op_t;
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Op& op) { op.version = 0; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Op& op) { op.type = 6; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Op& op) { op.dst = nullptr; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Op& op) { op.size = 0; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Op& op) { op.reserved1[0] = 1; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([&](Op& op) { op.completion_signal = other; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([](Op& op) { op.type = HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, status_with([](Op& op) { op.dst_agent = {1}; }));
+  EXPECT_STATUS(static_cast<hsa_status_t>(HSA_STATUS_ERROR_NOT_SUPPORTED),
+                status_with([](Op& op) { op.type = HSA_AMD_MEMORY_COPY_OP_LINEAR_SWAP; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_memory_async_batch_copy(nullptr, 1, 0, nullptr));
+  EXPECT_EQ(done.value(), 2);
+  EXPECT_EQ(*static_cast<char*>(to.get()), 0);
+}
+
+// --- Files -------------------------------------------------------------------------------------------------
+
+TEST_P(AsyncCopy, FilesTakeAndGiveMemoryOfAgents) {
+  REQUIRE_HSA(hsa_amd_ais_file_write);
+  REQUIRE_HSA(hsa_amd_ais_file_read);
+  const size_t size = (size_t{2} << 20) + 5;
+  const PoolMemory from = buffer(size), to = buffer(size);
+  const auto bytes = pattern(size, 3);
+  std::memcpy(from.get(), bytes.data(), size);
+  std::memset(to.get(), 0, size);
+  hsa_amd_ais_file_handle_t file{};
+  file.fd = ::memfd_create("contents", 0);
+  ASSERT_GE(file.fd, 0);
+  uint64_t moved = 0;
+  int32_t problem = -1;
+  ASSERT_HSA(hsa_amd_ais_file_write(file, from.get(), size, 10, &moved, &problem));
+  EXPECT_EQ(moved, size);
+  EXPECT_EQ(problem, 0);
+  ASSERT_HSA(hsa_amd_ais_file_read(file, to.get(), size, 11, &moved, &problem));
+  EXPECT_EQ(moved, size - 1) << "the file ends there";
+  EXPECT_EQ(std::memcmp(to.get(), bytes.data() + 1, size - 1), 0);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION,
+                hsa_amd_ais_file_read(file, to.get(), size + (size_t{64} << 20), 0, &moved, &problem));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_ais_file_read(file, to.get(), size, -1, &moved, &problem));
+  ::close(file.fd);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_ais_file_read(file, to.get(), size, 0, &moved, &problem));
+  EXPECT_EQ(moved, 0u);
+  EXPECT_NE(problem, 0);
 }
 
 }  // namespace

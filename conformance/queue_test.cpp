@@ -408,5 +408,102 @@ TEST_F(SoftQueue, CarriesPacketsFromProducersToAConsumer) {
   EXPECT_TRUE(in_order);
 }
 
+// --- Queues by descriptors, and counted ones -----------------------------------------------------------------
+
+TEST_P(Queue, DescriptorsMakeThoseThatCanBeMade) {
+  REQUIRE_HSA(hsa_amd_queue_create);
+  REQUIRE_HSA(hsa_amd_queue_get_info);
+  hsa_amd_queue_create_desc_t wanted[3] = {};
+  for (auto& one : wanted) {
+    one.version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
+    one.queue_size_bytes = smallest_ * 64;
+    one.priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;
+    one.engine.compute.private_segment_size = HSA_AMD_PRIVATE_SEGMENT_SIZE_DEFAULT;
+    one.engine.compute.type = HSA_QUEUE_TYPE_MULTI;
+  }
+  wanted[1].engine_type = HSA_AMD_QUEUE_ENGINE_AIE;
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, hsa_amd_queue_create(agent(), wanted, 3));
+  EXPECT_EQ(wanted[1].queue, nullptr);
+  for (hsa_queue_t* const queue : {wanted[0].queue, wanted[2].queue}) {
+    ASSERT_NE(queue, nullptr);
+    EXPECT_EQ(queue->size, smallest_);
+    hsa_amd_queue_engine_t engine = HSA_AMD_QUEUE_ENGINE_AIE;
+    EXPECT_HSA(hsa_amd_queue_get_info(queue, HSA_AMD_QUEUE_INFO_ENGINE_TYPE, &engine));
+    EXPECT_EQ(engine, HSA_AMD_QUEUE_ENGINE_COMPUTE);
+    uint64_t write = 0;
+    EXPECT_HSA(hsa_amd_queue_get_info(queue, HSA_AMD_QUEUE_INFO_WRITE_POINTER, &write));
+    hsa_queue_add_write_index_relaxed(queue, 1);
+    EXPECT_EQ(*reinterpret_cast<volatile uint64_t*>(write), 1u);
+    uint32_t users = 0;
+    EXPECT_HSA(hsa_amd_queue_get_info(queue, HSA_QUEUE_INFO_USE_COUNT, &users));
+    EXPECT_EQ(users, UINT32_MAX) << "it is not counted";
+    bool faulted = true;
+    EXPECT_HSA(hsa_amd_queue_get_info(queue, HSA_AMD_QUEUE_INFO_VM_FAULT_STATUS, &faulted));
+    EXPECT_FALSE(faulted);
+    EXPECT_HSA(hsa_queue_destroy(queue));
+  }
+}
+
+TEST_P(Queue, DescriptorsThatSayWhatTheyMayNotMakeNone) {
+  REQUIRE_HSA(hsa_amd_queue_create);
+  using Wanted = hsa_amd_queue_create_desc_t;
+  const auto status_with = [&](auto&& change) {
+    Wanted one{};
+    one.version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
+    one.queue_size_bytes = smallest_ * 64;
+    one.priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;
+    change(one);
+    const hsa_status_t status = hsa_amd_queue_create(agent(), &one, 1);
+    EXPECT_EQ(one.queue, nullptr);
+    return status;
+  };
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Wanted& one) { one.version = 2; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([](Wanted& one) { one.queue_size_bytes = 0; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([](Wanted& one) { one.queue_size_bytes = 96; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Wanted& one) { one.engine_type = 3; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Wanted& one) { one.reserved[19] = 1; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Wanted& one) { one.traffic_class = 1; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([](Wanted& one) { one.engine.compute.cu_mask_count = 33; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
+                status_with([](Wanted& one) { one.engine_type = HSA_AMD_QUEUE_ENGINE_SDMA; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_queue_create(agent(), nullptr, 1));
+  Wanted none{};
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_queue_create(agent(), &none, 0));
+}
+
+TEST_P(Queue, CountedOnesAreOfGpusAndGivenBackOnce) {
+  REQUIRE_HSA(hsa_amd_counted_queue_acquire);
+  REQUIRE_HSA(hsa_amd_counted_queue_release);
+  REQUIRE_HSA(hsa_amd_queue_get_info);
+  const auto acquire = [&](hsa_queue_t** queue) {
+    return hsa_amd_counted_queue_acquire(agent(), HSA_QUEUE_TYPE_MULTI, HSA_AMD_QUEUE_PRIORITY_NORMAL,
+                                         nullptr, nullptr, 0, queue);
+  };
+  hsa_queue_t* first = nullptr;
+  if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU) {
+    EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, acquire(&first));
+    return;
+  }
+  hsa_queue_t* second = nullptr;
+  ASSERT_HSA(acquire(&first));
+  ASSERT_HSA(acquire(&second));
+  EXPECT_NE(first, second);
+  uint32_t users = 0;
+  EXPECT_HSA(hsa_amd_queue_get_info(first, HSA_QUEUE_INFO_USE_COUNT, &users));
+  EXPECT_EQ(users, 1u);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE,
+                hsa_amd_queue_set_priority(first, HSA_AMD_QUEUE_PRIORITY_LOW));
+  EXPECT_HSA(hsa_amd_counted_queue_release(first));
+  EXPECT_STATUS(HSA_STATUS_ERROR, hsa_amd_counted_queue_release(first));
+  EXPECT_HSA(hsa_amd_counted_queue_release(second));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_counted_queue_release(nullptr));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
+                hsa_amd_counted_queue_acquire(agent(), HSA_QUEUE_TYPE_COOPERATIVE,
+                                              HSA_AMD_QUEUE_PRIORITY_NORMAL, nullptr, nullptr, 0, &first));
+}
+
 }  // namespace
 }  // namespace conformance

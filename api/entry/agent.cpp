@@ -19,6 +19,29 @@ const Extension* find_extension_of(const Agent& agent, uint16_t number) {
   return number == HSA_EXTENSION_IMAGES && !agent.backend().has_image() ? nullptr : find_extension(number);
 }
 
+/// Makes the agent's queue for copies and fills work, by a fill of memory of its own.
+hsa_status_t fill_something(hsa_agent_t agent) {
+  MemoryManager& memory = Runtime::current().memory();
+  hsa_amd_memory_pool_t pool{};
+  const auto take = [](hsa_amd_memory_pool_t one, void* out) {
+    bool allocatable = false;
+    const hsa_status_t status = Runtime::current().memory().memory_pool_get_info(
+        one, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocatable);
+    if (status != HSA_STATUS_SUCCESS || !allocatable) return HSA_STATUS_SUCCESS;
+    *static_cast<hsa_amd_memory_pool_t*>(out) = one;
+    return HSA_STATUS_INFO_BREAK;
+  };
+  if (memory.agent_iterate_memory_pools(agent, take, &pool) != HSA_STATUS_INFO_BREAK)
+    return HSA_STATUS_SUCCESS;  // without memory there is nothing to fill
+  constexpr size_t kWords = 16;
+  void* block = nullptr;
+  hsa_status_t status = memory.memory_pool_allocate(pool, kWords * sizeof(uint32_t), 0, &block);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  status = Runtime::current().copies().memory_fill(block, 0, kWords);
+  memory.memory_pool_free(block);
+  return status;
+}
+
 Failure no_such_isa(hsa_isa_t isa) {
   return fail(HSA_STATUS_ERROR_INVALID_ISA, "{:#x} is no ISA", isa.handle);
 }
@@ -167,6 +190,15 @@ hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_typ
 
 hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t type) {
   return Runtime::current().memory().coherency_set_type(agent, type);
+}
+
+hsa_status_t hsa_amd_agent_preload(hsa_agent_t agent, uint64_t flags) {
+  const Agent* found = find_agent(agent);
+  if (found == nullptr || found->is_cpu())
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no GPU", agent.handle);
+  if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_CLOCK_SYNC) == 0) found->calibrate();
+  if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_BLITS) != 0) return HSA_STATUS_SUCCESS;
+  return fill_something(agent);
 }
 
 hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent_t agent, size_t threshold) {

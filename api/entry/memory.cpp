@@ -128,9 +128,18 @@ hsa_status_t hsa_amd_portable_close_dmabuf(int dmabuf) {
   return memory().portable_close_dmabuf(dmabuf);
 }
 
-hsa_status_t hsa_amd_interop_map_buffer(uint32_t num_agents, hsa_agent_t* agents, int interop_handle,
+hsa_status_t hsa_amd_interop_map_buffer(uint32_t num_agents, hsa_agent_t* agents, hsa_handle_t interop_handle,
                                         uint32_t flags, size_t* size, void** ptr, size_t* metadata_size,
                                         const void** metadata) {
+  return memory().interop_map_buffer(num_agents, agents, interop_handle, flags, size, ptr, metadata_size,
+                                     metadata);
+}
+
+// A dmabuf says how large it is.
+hsa_status_t hsa_amd_interop_map_buffer_with_size(uint32_t num_agents, hsa_agent_t* agents,
+                                                  hsa_handle_t interop_handle, uint32_t flags, size_t,
+                                                  size_t* size, void** ptr, size_t* metadata_size,
+                                                  const void** metadata) {
   return memory().interop_map_buffer(num_agents, agents, interop_handle, flags, size, ptr, metadata_size,
                                      metadata);
 }

@@ -101,6 +101,9 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
       Gpus* const gpus = Runtime::current().gpus();
       return answer(value, gpus != nullptr && gpus->xnack_enabled());
     }
+    case HSA_AMD_SYSTEM_INFO_FABRIC_HANDLES_SUPPORTED:
+    case HSA_AMD_SYSTEM_INFO_HOST_ALLOC_DMA_BUF_SUPPORTED:
+      return answer(value, false);
     case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR:
       return answer(value, uint16_t{HSA_AMD_INTERFACE_VERSION_MAJOR});
     case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR:

@@ -24,6 +24,13 @@ hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_sign
   return signal_api::value_pointer(signal, value_ptr);
 }
 
+hsa_status_t hsa_amd_signal_get_event_id(hsa_signal_t signal, uint32_t* event_id) {
+  const Signal* const found = Signal::from_handle(signal);
+  if (found == nullptr || event_id == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  *event_id = found->abi.event_id;
+  return HSA_STATUS_SUCCESS;
+}
+
 hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle) {
   return signal_api::ipc_create(signal, handle);
 }

@@ -24,6 +24,10 @@ namespace rigel::api {
 struct UnlistedTable {
   ApiTableVersion version;
   decltype(::hsa_amd_image_get_info_max_dim)* hsa_amd_image_get_info_max_dim_fn;
+  decltype(::hsa_ext_image_data_get_info_v2)* hsa_ext_image_data_get_info_v2_fn;
+  decltype(::hsa_ext_image_create_v2)* hsa_ext_image_create_v2_fn;
+  decltype(::hsa_ext_image_destroy_v2)* hsa_ext_image_destroy_v2_fn;
+  decltype(::hsa_ext_image_mipmap_array_get_level)* hsa_ext_image_mipmap_array_get_level_fn;
 };
 
 /// All tables, in the shape of HsaApiTable: `root` points to the others.

@@ -73,8 +73,9 @@ template <typename Sample>
 void expect_published_wave_word() {
   constexpr size_t kWord = offsetof(Sample, workgroup_id_z) + 4;
   EXPECT_EQ(word_after<Sample>(kWord, [](Sample& s) { s.wave_in_wg = 0x3f; }), 0x0000003fu);
-  EXPECT_EQ(word_after<Sample>(kWord, [](Sample& s) { s.chiplet = 0x7; }), 0x000001c0u);
-  EXPECT_EQ(word_after<Sample>(kWord, [](Sample& s) { s.reserved = 0x7fffff; }), 0xfffffe00u);
+  EXPECT_EQ(word_after<Sample>(kWord, [](Sample& s) { s.reserved_wg = 0x3; }), 0x000000c0u);
+  EXPECT_EQ(word_after<Sample>(kWord, [](Sample& s) { s.chiplet = 0x7; }), 0x00000700u);
+  EXPECT_EQ(word_after<Sample>(kWord, [](Sample& s) { s.reserved = 0x1fffff; }), 0xfffff800u);
   static_assert(kWord + 4 == offsetof(Sample, hw_id));
 }
 

@@ -285,6 +285,7 @@ Status Images::sampler_create(const Agent& agent, const hsa_ext_sampler_descript
   const hsa_ext_sampler_descriptor_v2_t same{
       sampler->coordinate_mode,
       sampler->filter_mode,
+      HSA_EXT_SAMPLER_FILTER_MODE_NONE,
       {sampler->address_mode, sampler->address_mode, sampler->address_mode}};
   return sampler_create_v2(agent, &same, handle);
 }

@@ -297,6 +297,11 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
     reachable |= agents_.hosts();
   }
 
+  // Only drivers map what devices, or others than the host alone, can reach.
+  answer.registered =
+      answer.type != HSA_EXT_POINTER_TYPE_UNKNOWN && agents_.hosts().count() != agents_.size();
+  if (answer.hostBaseAddress != nullptr) answer.alloc_flags = HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS;
+
   // The caller's structure may be an older, shorter one.
   answer.size = std::min<uint32_t>(info->size, sizeof answer);
   std::memcpy(info, &answer, answer.size);

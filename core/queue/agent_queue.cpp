@@ -108,6 +108,8 @@ class AgentQueue final : public Queue {
 
   void raise(hsa_status_t status) override {
     failed_.store(true, std::memory_order_relaxed);
+    if (status == static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT))
+      faulted_.store(true, std::memory_order_relaxed);
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
@@ -126,6 +128,7 @@ class AgentQueue final : public Queue {
   }
 
   bool failed() const override { return failed_.load(std::memory_order_relaxed); }
+  bool faulted() const override { return faulted_.load(std::memory_order_relaxed); }
 
   void close() override {
     {
@@ -162,6 +165,7 @@ class AgentQueue final : public Queue {
   Signal& doorbell_;
   hsabe_queue_info_t info_{};
   std::atomic<bool> failed_{false};
+  std::atomic<bool> faulted_{false};  // by memory
 
   std::mutex operations_;           // one of the backend's at a time; before mutex_
   mutable std::mutex mutex_;        // the fields below

@@ -164,6 +164,7 @@ class ProxyQueue final : public InterceptQueue {
   }
   void raise(hsa_status_t status) override { behind_->raise(status); }
   bool failed() const override { return behind_->failed(); }
+  bool faulted() const override { return behind_->faulted(); }
 
   void close() override {
     bell_.queue.store(nullptr);

@@ -68,6 +68,11 @@ class Queue {
   virtual void close() {}
   /// Whether it has stopped with an error.
   virtual bool failed() const { return false; }
+  /// Whether a memory fault was that error.
+  virtual bool faulted() const { return false; }
+
+  /// Of hsa_amd_counted_queue_acquire. Constant once the application has the queue.
+  bool counted = false;
 
  protected:
   Queue() = default;

@@ -215,6 +215,31 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
       counters.system_clock_frequency = kSystemClockHz;
       return answer(value, counters);
     }
+    case HSA_AMD_AGENT_INFO_PM4_EMULATION:
+    case HSA_AMD_AGENT_INFO_HAS_EXPERT_SCHED_MODE:
+      return answer(value, false);
+    case HSA_AMD_AGENT_INFO_LUID:
+      return answer(value, hsa_luid_t{0, 0});
+    case HSA_AMD_AGENT_INFO_CUID: {
+      const uint8_t none[16] = {};
+      return answer(value, none);
+    }
+    case HSA_AMD_AGENT_INFO_KERNEL_WG_MAX_DIM:
+      // A dispatch counts work-items in 32 bits, and a work-group can be one.
+      return answer(value,
+                    hsa_amd_dim3_t{caps().grid_max_dim[0], caps().grid_max_dim[1], caps().grid_max_dim[2]});
+    case HSA_AMD_AGENT_INFO_KERNEL_WG_MAX_SIZE:
+      return answer(value, uint64_t{caps().grid_max_size});
+    case HSA_AMD_AGENT_INFO_KERNEL_CLUSTER_MAX_DIM:
+    case HSA_AMD_AGENT_INFO_CLUSTER_MAX_DIM:
+      return answer(value, hsa_amd_dim3_t{0, 0, 0});
+    case HSA_AMD_AGENT_INFO_KERNEL_CLUSTER_MAX_SIZE:
+    case HSA_AMD_AGENT_INFO_CLUSTER_MAX_SIZE:
+      return answer(value, uint64_t{0});
+    case HSA_AMD_AGENT_INFO_MAX_DATA_PREFETCH_REGIONS:
+      return answer(value, uint32_t{0});
+    case HSA_AMD_AGENT_INFO_HOST_ALLOC_DMABUF_SUPPORTED:
+      return answer(value, false);
     default:
       return image_info(attribute, value);
   }
@@ -255,6 +280,8 @@ Status Agent::image_info(uint32_t attribute, void* value) const {
       return answer(value, limits.write_handles);
     case HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS:
       return answer(value, limits.samplers);
+    case HSA_EXT_AGENT_INFO_IMAGE_SUPPORT:
+      return answer(value, backend_.has_image());
     case HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT:
       return answer(value, limits.row_pitch_alignment);
     default:

@@ -134,6 +134,8 @@ typedef struct AMD_QUEUE_ALIGN amd_queue_s {
 } amd_queue_t;
 
 /** Most accelerator complex dies (XCC) that can share one queue. */
+/** Says that amd_queue_v2_t is declared. */
+#define AMD_QUEUE_HAS_V2 1
 #define MAX_NUM_XCC 128
 
 /**

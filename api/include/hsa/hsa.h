@@ -221,6 +221,22 @@ typedef enum {
 /** A file of the operating system: on Linux, a POSIX file descriptor. */
 typedef int hsa_file_t;
 
+/** A handle of the operating system: on Linux, a POSIX file descriptor. */
+typedef int hsa_handle_t;
+
+/** Flags of hsa_amd_interop_map_buffer. */
+typedef uint32_t hsa_interop_map_flag_t;
+/** Nothing special. */
+#define HSA_INTEROP_MAP_FLAG_NONE 0u
+/** The handle is one of Windows' kernel mode. */
+#define HSA_INTEROP_MAP_FLAG_KMT_HANDLE (1u << 0)
+
+/** Windows' name of an adapter. */
+typedef struct hsa_luid_s {
+  uint32_t low;  /**< its lower half; 0 elsewhere than on Windows */
+  uint32_t high; /**< its upper half */
+} hsa_luid_t;
+
 /** @} */
 /* ==================================================================================================== */
 /** @defgroup initshutdown Initialization and shut-down
@@ -307,7 +323,11 @@ typedef enum {
   /** uint16_t: major version of the AMD extension (hsa_ext_amd.h). */
   HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR = 0x207,
   /** uint16_t: minor version of the AMD extension. */
-  HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR = 0x208
+  HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR = 0x208,
+  /** bool: memory can be shared among the nodes of a fabric, by hsa_amd_vmem_export_fabric_handle. */
+  HSA_AMD_SYSTEM_INFO_FABRIC_HANDLES_SUPPORTED = 0x209,
+  /** bool: the hsa_amd_vmem_* functions give host memory that can be exported as a dmabuf. */
+  HSA_AMD_SYSTEM_INFO_HOST_ALLOC_DMA_BUF_SUPPORTED = 0x20A
 } hsa_system_info_t;
 
 /**

@@ -358,6 +358,25 @@ struct AmdExtTable {
   decltype(hsa_amd_signal_wait_all)* hsa_amd_signal_wait_all_fn;
   decltype(hsa_amd_memory_get_preferred_copy_engine)* hsa_amd_memory_get_preferred_copy_engine_fn;
   decltype(hsa_amd_portable_export_dmabuf_v2)* hsa_amd_portable_export_dmabuf_v2_fn;
+
+  // ROCm 7: files, queues by descriptors, batches, what other nodes and graphics APIs share.
+  decltype(hsa_amd_ais_file_write)* hsa_amd_ais_file_write_fn;
+  decltype(hsa_amd_ais_file_read)* hsa_amd_ais_file_read_fn;
+  decltype(hsa_amd_counted_queue_acquire)* hsa_amd_counted_queue_acquire_fn;
+  decltype(hsa_amd_counted_queue_release)* hsa_amd_counted_queue_release_fn;
+  decltype(hsa_amd_memory_async_batch_copy)* hsa_amd_memory_async_batch_copy_fn;
+  decltype(hsa_amd_agent_preload)* hsa_amd_agent_preload_fn;
+  decltype(hsa_amd_svm_discard_batch_async)* hsa_amd_svm_discard_batch_async_fn;
+  decltype(hsa_amd_signal_get_event_id)* hsa_amd_signal_get_event_id_fn;
+  decltype(hsa_amd_external_semaphore_handle_open)* hsa_amd_external_semaphore_handle_open_fn;
+  decltype(hsa_amd_external_semaphore_handle_close)* hsa_amd_external_semaphore_handle_close_fn;
+  decltype(hsa_amd_vmem_export_fabric_handle)* hsa_amd_vmem_export_fabric_handle_fn;
+  decltype(hsa_amd_vmem_import_fabric_handle)* hsa_amd_vmem_import_fabric_handle_fn;
+  decltype(hsa_amd_queue_create)* hsa_amd_queue_create_fn;
+  decltype(hsa_amd_queue_signal_external_semaphore)* hsa_amd_queue_signal_external_semaphore_fn;
+  decltype(hsa_amd_queue_wait_external_semaphore)* hsa_amd_queue_wait_external_semaphore_fn;
+  decltype(hsa_amd_image_create_v2)* hsa_amd_image_create_v2_fn;
+  decltype(hsa_amd_interop_map_buffer_with_size)* hsa_amd_interop_map_buffer_with_size_fn;
 };
 
 /**

@@ -33,9 +33,14 @@
  * 1.0 Debian's 5.2.3; 1.1 dmabuf export; 1.2 copy on a chosen engine; 1.3 extended-scope fine-grained pools;
  * 1.4 virtual memory; 1.5 memory properties of an agent; 1.6 aligned address reservation; 1.7 wait for all
  * signals; 1.8 preferred copy engine; 1.9 dmabuf export with flags; 1.10 reservation without registration;
- * 1.11 clock counters. */
+ * 1.11 clock counters; 1.12 pointers into virtual memory; 1.13 pointer info tells registration; 1.14 files to and
+ * from device memory; 1.15 an event for the end; 1.16 counted queues; 1.17 batches of copies; 1.18 pointer info
+ * tells flags of the allocation; 1.19 preloading; 1.20 discarding shared virtual memory; 1.21 event of a signal;
+ * 1.22 faults of a queue; 1.23 data prefetch regions; 1.24 external semaphores; 1.25 fabric handles; 1.26 queues by
+ * descriptors; 1.27 external semaphores in queues; 1.28 dmabufs of host memory; 1.29 images with mipmap levels in
+ * vendor layouts, mapping with a size; 1.30 engine of a queue; 1.31 addresses of a queue's indices. */
 #define HSA_AMD_INTERFACE_VERSION_MAJOR 1
-#define HSA_AMD_INTERFACE_VERSION_MINOR 11
+#define HSA_AMD_INTERFACE_VERSION_MINOR 31
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,8 +66,12 @@ typedef uint32_t hsa_signal_condition32_t;
 typedef enum {
   /** ::hsa_amd_barrier_value_packet_t. GPU kernel-dispatch queues only. */
   HSA_AMD_PACKET_TYPE_BARRIER_VALUE = 2,
-  /** ::hsa_amd_aie_ert_packet_t. Queues of AIE (NPU) agents only. */
-  HSA_AMD_PACKET_TYPE_AIE_ERT = 3
+  /** ::hsa_amd_aie_ert_packet_t. Queues of AIE (NPU) agents only; ROCr's headers had it until 2025. */
+  HSA_AMD_PACKET_TYPE_AIE_ERT = 3,
+  /** ::hsa_amd_ext_kernel_dispatch_packet_t. Queues of GPUs whose ::HSA_AMD_QUEUE_INFO_PROPERTIES say so. */
+  HSA_AMD_PACKET_TYPE_EXT_KERNEL_DISPATCH = 3,
+  /** Not for programs. */
+  HSA_AMD_PACKET_TYPE_RESERVED200 = 200
 } hsa_amd_packet_type_t;
 
 /** An ::hsa_amd_packet_type_t in the 8 bits that a packet has for it. */
@@ -93,6 +102,51 @@ typedef struct hsa_amd_barrier_value_packet_s {
   uint64_t reserved3;                    /**< 0. */
   hsa_signal_t completion_signal;        /**< Decremented when the packet is done; handle 0 for none. */
 } hsa_amd_barrier_value_packet_t;
+
+/** Hints of a dispatch: bit numbers in ::hsa_amd_ext_perf_hint_t. Facts: H. */
+typedef enum {
+  HSA_AMD_EXT_PERF_HINT_GROUP_MEM_CARVEOUT = 0,     /**< How much of a CU's storage is to be group memory. */
+  HSA_AMD_EXT_PERF_HINT_REVERSE_DISPATCH_ORDER = 7, /**< The last work-groups are to begin first. */
+} hsa_amd_ext_perf_hint_subfield_t;
+
+/** How many bits each of them has. Facts: H. */
+typedef enum {
+  HSA_AMD_EXT_PERF_HINT_WIDTH_GROUP_MEM_CARVEOUT = 7,     /**< Of GROUP_MEM_CARVEOUT. */
+  HSA_AMD_EXT_PERF_HINT_WIDTH_REVERSE_DISPATCH_ORDER = 1, /**< Of REVERSE_DISPATCH_ORDER. */
+} hsa_amd_ext_perf_hint_subfield_width_t;
+
+/** Hints of a dispatch, which agents may ignore. Facts: H. */
+typedef union {
+  __extension__ struct {
+    uint8_t group_mem_carveout : 7;     /**< 0: as the agent likes; 1 to 127: none to all. */
+    uint8_t reverse_dispatch_order : 1; /**< 1: from the last; without the usual promise of progress. */
+  };
+  uint8_t hint_val; /**< All of it. */
+} hsa_amd_ext_perf_hint_t;
+
+/** Kernel dispatch whose grid is made of clusters of work-groups, with one dependency. 64 bytes. Facts: H. */
+typedef struct hsa_amd_ext_kernel_dispatch_packet_s {
+  uint16_t header;                   /**< Type HSA_PACKET_TYPE_VENDOR_SPECIFIC: see ::hsa_packet_header_t. */
+  hsa_amd_packet_type8_t amd_format; /**< ::HSA_AMD_PACKET_TYPE_EXT_KERNEL_DISPATCH. */
+  uint8_t setup;                     /**< See ::hsa_kernel_dispatch_packet_setup_t. */
+  uint16_t workgroup_size_x;         /**< Work-items of a work-group along x. */
+  uint16_t workgroup_size_y;         /**< Along y. */
+  uint16_t workgroup_size_z;         /**< Along z. */
+  uint16_t reserved0;                /**< 0. */
+  uint32_t cluster_count_x;          /**< Clusters of the grid along x. */
+  uint16_t cluster_count_y;          /**< Along y. */
+  uint16_t cluster_count_z;          /**< Along z. */
+  uint8_t cluster_size_x;            /**< Work-groups of a cluster along x. */
+  uint8_t cluster_size_y;            /**< Along y. */
+  uint8_t cluster_size_z;            /**< Along z. */
+  hsa_amd_ext_perf_hint_t perf_hint; /**< Hints. */
+  uint32_t private_segment_size;     /**< Bytes of scratch a work-item. */
+  uint32_t group_segment_size;       /**< Bytes of group memory a work-group. */
+  uint64_t kernel_object;            /**< The kernel. */
+  void* kernarg_address;             /**< Its arguments; may be NULL. */
+  hsa_signal_t dep_signal;           /**< Begins when this is 0; handle 0: at once. */
+  hsa_signal_t completion_signal;    /**< Decremented when the dispatch is done; handle 0 for none. */
+} hsa_amd_ext_kernel_dispatch_packet_t;
 
 /** Life of a command of the embedded runtime (ERT) of an AIE agent. The host writes NEW, the ERT the rest.
  * Facts: H. */
@@ -188,7 +242,20 @@ enum {
   HSA_STATUS_ERROR_RESOURCE_BUSY = 46,
   /** This system can't do that at all. */
   HSA_STATUS_ERROR_NOT_SUPPORTED = 47,
+  /** It needs page faults that are retried, and this process has none. */
+  HSA_STATUS_ERROR_XNACK_DISABLED = 48,
+  /** A dispatch asks for more than the agent has: registers, work-group dimensions. */
+  HSA_STATUS_ERROR_INVALID_DISPATCH_PARAMETERS = 49,
+  /** It is there, but cannot be used yet. */
+  HSA_STATUS_ERROR_RESOURCE_NOT_READY = 50,
 };
+
+/** Three counts. Facts: H. */
+typedef struct hsa_amd_dim3_s {
+  uint64_t x; /**< Along x. */
+  uint64_t y; /**< Along y. */
+  uint64_t z; /**< Along z. */
+} hsa_amd_dim3_t;
 
 /** @} */
 
@@ -295,8 +362,39 @@ typedef enum hsa_amd_agent_info_s {
    * bigger one gives it back after use. */
   HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT = 0xA117,
   /** The clocks, read together (::hsa_amd_clock_counters_t). Since 1.11. */
-  HSA_AMD_AGENT_INFO_CLOCK_COUNTERS = 0xA118
+  HSA_AMD_AGENT_INFO_CLOCK_COUNTERS = 0xA118,
+  /** The runtime writes PM4 in place of AQL packets for it (bool). */
+  HSA_AMD_AGENT_INFO_PM4_EMULATION = 0xA119,
+  /** Windows' name of the adapter (::hsa_luid_t); 0 elsewhere. */
+  HSA_AMD_AGENT_INFO_LUID = 0xA11A,
+  /** Kernels may do the scheduler's dependency checks themselves (bool). */
+  HSA_AMD_AGENT_INFO_HAS_EXPERT_SCHED_MODE = 0xA11B,
+  /** Second unique id, a UUID of version 8 (uint8_t[16]); 0: the driver gives none. */
+  HSA_AMD_AGENT_INFO_CUID = 0xA11C,
+  /** Most work-groups of a grid without clusters (uint64_t). */
+  HSA_AMD_AGENT_INFO_KERNEL_WG_MAX_SIZE = 0xA11D,
+  /** Most clusters of a grid along each dimension (::hsa_amd_dim3_t); 0 without clusters. */
+  HSA_AMD_AGENT_INFO_KERNEL_CLUSTER_MAX_DIM = 0xA11E,
+  /** Most clusters of a grid (uint64_t); 0 without clusters. */
+  HSA_AMD_AGENT_INFO_KERNEL_CLUSTER_MAX_SIZE = 0xA11F,
+  /** Most work-groups of a cluster along each dimension (::hsa_amd_dim3_t); 0 without clusters. */
+  HSA_AMD_AGENT_INFO_CLUSTER_MAX_DIM = 0xA120,
+  /** Most work-groups of a cluster (uint64_t); 0 without clusters. */
+  HSA_AMD_AGENT_INFO_CLUSTER_MAX_SIZE = 0xA121,
+  /** Most work-groups of a grid without clusters along each dimension (::hsa_amd_dim3_t). */
+  HSA_AMD_AGENT_INFO_KERNEL_WG_MAX_DIM = 0xA122,
+  /** Regions that a dispatch can have fetched into L2 (uint32_t); 0: none. Since 1.23. */
+  HSA_AMD_AGENT_INFO_MAX_DATA_PREFETCH_REGIONS = 0xA123,
+  /** Host memory of the virtual memory functions can be exported as a dmabuf, or used by the GPU if it was (bool).
+   * Since 1.28. */
+  HSA_AMD_AGENT_INFO_HOST_ALLOC_DMABUF_SUPPORTED = 0xA124
 } hsa_amd_agent_info_t;
+
+/** Bits of ::HSA_AMD_AGENT_INFO_AQL_EXTENSIONS and ::HSA_AMD_QUEUE_INFO_PROPERTIES, as masks of the first byte.
+ * Facts: H. */
+typedef enum hsa_amd_agent_aql_properties_s {
+  HSA_AMD_AQL_PROPERTY_EXT_DISPATCH = (1 << 0), /**< Takes ::hsa_amd_ext_kernel_dispatch_packet_t. */
+} hsa_amd_agent_aql_properties_t;
 
 /** Bits of ::HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES, as masks of its first byte. The bit number for
  * ::hsa_flag_isset64 is the position (0 for 1 << 0). Facts: H. */
@@ -417,6 +515,22 @@ hsa_status_t HSA_API hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, 
  * @retval OUT_OF_RESOURCES Some agent could not prepare for it.
  * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_profiling_async_copy_enable(bool enable);
+
+/** What ::hsa_amd_agent_preload leaves out. Facts: H. */
+typedef enum hsa_amd_agent_preload_flag_s {
+  HSA_AMD_AGENT_PRELOAD_SKIP_CLOCK_SYNC = (1 << 0), /**< Comparing the clocks. */
+  HSA_AMD_AGENT_PRELOAD_SKIP_BLITS = (1 << 1)       /**< What copies and fills need. */
+} hsa_amd_agent_preload_flag_t;
+
+/** Prepares now what an agent's first copy or profiled dispatch would have to wait for. Blocks until it is done. It
+ * may be called at any time, and again.
+ *
+ * @param[in] agent A GPU.
+ * @param[in] flags ::hsa_amd_agent_preload_flag_t, combined; others are ignored.
+ * @retval INVALID_AGENT @p agent is no GPU.
+ * @retval OUT_OF_RESOURCES The memory or the queue for it is not to be had.
+ * @since 1.19. Facts: H. */
+hsa_status_t HSA_API hsa_amd_agent_preload(hsa_agent_t agent, uint64_t flags);
 
 /** Tells when a completed dispatch ran.
  *
@@ -557,6 +671,14 @@ uint32_t HSA_API hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t* si
                                          uint64_t timeout_hint, hsa_wait_state_t wait_hint,
                                          hsa_signal_value_t* satisfying_value);
 
+/** Tells by which event of the driver a device wakes those who wait for a signal.
+ *
+ * @param[in] signal The signal.
+ * @param[out] event_id Receives the event's number; 0: devices raise none for it.
+ * @retval INVALID_ARGUMENT @p signal is not valid, or @p event_id is NULL.
+ * @since 1.21. Facts: H. */
+hsa_status_t HSA_API hsa_amd_signal_get_event_id(hsa_signal_t signal, uint32_t* event_id);
+
 /** @} */
 
 /** Runs a function once on the thread that serves ::hsa_amd_signal_async_handler, under the same rules.
@@ -598,6 +720,24 @@ hsa_status_t HSA_API hsa_amd_image_create(hsa_agent_t agent,
                                           const hsa_amd_image_descriptor_t* image_layout,
                                           const void* image_data, hsa_access_permission_t access_permission,
                                           hsa_ext_image_t* image);
+
+/** ::hsa_amd_image_create for a descriptor with mipmap levels.
+ *
+ * @param[in] agent The agent that will use it.
+ * @param[in] image_descriptor Geometry, format and levels.
+ * @param[in] image_layout The vendor's layout.
+ * @param[in] image_data The memory.
+ * @param[in] access_permission What kernels may do with it.
+ * @param[out] image Receives the handle.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED The agent has no images of so many levels.
+ * @retval INVALID_AGENT, INVALID_ARGUMENT, OUT_OF_RESOURCES As there.
+ * @since 1.29. Facts: H. */
+hsa_status_t HSA_API hsa_amd_image_create_v2(hsa_agent_t agent,
+                                             const hsa_ext_image_descriptor_v2_t* image_descriptor,
+                                             const hsa_amd_image_descriptor_t* image_layout,
+                                             const void* image_data,
+                                             hsa_access_permission_t access_permission,
+                                             hsa_ext_image_t* image);
 
 /** Reads a size limit of an agent's images.
  *
@@ -719,6 +859,8 @@ typedef enum hsa_amd_memory_pool_flag_s {
   HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG = (1 << 1),
   /** Code may run from it. */
   HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG = (1 << 2),
+  /** No device keeps it in a cache. */
+  HSA_AMD_MEMORY_POOL_UNCACHED_FLAG = (1 << 3),
 } hsa_amd_memory_pool_flag_t;
 
 /** Reads an attribute of a pool.
@@ -817,6 +959,115 @@ hsa_status_t HSA_API hsa_amd_memory_async_copy_on_engine(
     void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent, size_t size,
     uint32_t num_dep_signals, const hsa_signal_t* dep_signals, hsa_signal_t completion_signal,
     hsa_amd_sdma_engine_id_t engine_id, bool force_copy_on_sdma);
+
+/** Kinds of operation in a batch of copies. Facts: H. */
+typedef enum {
+  HSA_AMD_MEMORY_COPY_OP_LINEAR = 0,              /**< Copies. */
+  HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST = 1,    /**< Copies one source to several places. */
+  HSA_AMD_MEMORY_COPY_OP_LINEAR_SWAP = 2,         /**< Exchanges. */
+  HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRC = 3, /**< Copies; the source's address is read when it begins. */
+  HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_DST = 4, /**< Copies; the destination's address is read then. */
+  HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRCDST = 5, /**< Copies; both are. */
+} hsa_amd_memory_copy_op_type_t;
+
+/** What memory is compared with before an operation begins. Facts: H. */
+typedef enum {
+  HSA_AMD_MEMORY_COPY_WAIT_ALWAYS = 0, /**< Nothing: it begins at once. */
+  HSA_AMD_MEMORY_COPY_WAIT_LT = 1,     /**< Less. */
+  HSA_AMD_MEMORY_COPY_WAIT_LE = 2,     /**< Less or equal. */
+  HSA_AMD_MEMORY_COPY_WAIT_EQ = 3,     /**< Equal. */
+  HSA_AMD_MEMORY_COPY_WAIT_NE = 4,     /**< Not equal. */
+  HSA_AMD_MEMORY_COPY_WAIT_GE = 5,     /**< Greater or equal. */
+  HSA_AMD_MEMORY_COPY_WAIT_GT = 6,     /**< Greater. */
+} hsa_amd_memory_copy_wait_function_t;
+
+/** What becomes of memory when an operation is done. Facts: H. */
+typedef enum {
+  HSA_AMD_MEMORY_COPY_SIGNAL_NONE = 0,  /**< Nothing. */
+  HSA_AMD_MEMORY_COPY_SIGNAL_WRITE = 1, /**< It is written. */
+  HSA_AMD_MEMORY_COPY_SIGNAL_ADD = 2,   /**< Added to. */
+  HSA_AMD_MEMORY_COPY_SIGNAL_SUB = 3,   /**< Subtracted from. */
+} hsa_amd_memory_copy_signal_op_t;
+
+/** hsa_amd_memory_copy_op_s::version. */
+#define HSA_AMD_MEMORY_COPY_OP_VERSION 1
+
+/** One operation of ::hsa_amd_memory_async_batch_copy. Without entries (@ref num_entries 0) it is one copy from
+ * @ref src to @ref dst; with entries, the lists have one each, all from @ref src_agent. A broadcast always has
+ * entries, of one size. Lists are read during the call only. Facts: H. */
+typedef struct hsa_amd_memory_copy_op_s {
+  uint16_t version;               /**< ::HSA_AMD_MEMORY_COPY_OP_VERSION. */
+  uint16_t type;                  /**< An ::hsa_amd_memory_copy_op_type_t. */
+  uint16_t num_entries;           /**< Length of the lists; 0: no lists. */
+  uint16_t traffic_class;         /**< 0: no class. */
+  hsa_signal_t completion_signal; /**< Decremented by 1 when all entries are done. */
+  __extension__ union {
+    void* src;       /**< Where from. */
+    void** src_list; /**< With entries: where from. */
+  };
+  __extension__ union {
+    hsa_agent_t src_agent;       /**< Agent of the source. */
+    hsa_agent_t* src_agent_list; /**< Not used. */
+  };
+  __extension__ union {
+    hsa_agent_t dst_agent;       /**< Agent of the destination. */
+    hsa_agent_t* dst_agent_list; /**< With entries: agents of the destinations. */
+  };
+  __extension__ union {
+    void* dst;       /**< Where to. */
+    void** dst_list; /**< With entries: where to. */
+  };
+  __extension__ union {
+    __extension__ struct {
+      size_t size;        /**< Bytes. */
+      size_t unused_size; /**< 0. */
+    };
+    __extension__ struct {
+      size_t src_size; /**< Exchange: bytes of the first. */
+      size_t dst_size; /**< Exchange: bytes of the second. */
+    };
+    __extension__ struct {
+      size_t* size_list; /**< With entries, but no broadcast: bytes of each. */
+      size_t reserved0;  /**< 0. */
+    };
+  };
+  /** Begins when ((64 bits at addr) & mask) compares so with value. All 0: at once. */
+  struct {
+    uint16_t function; /**< An ::hsa_amd_memory_copy_wait_function_t. */
+    uint16_t scope;    /**< An ::hsa_fence_scope_t. */
+    uint32_t reserved; /**< 0. */
+    void* addr;        /**< What is watched. */
+    uint64_t value;    /**< What with. */
+    uint64_t mask;     /**< Bits that take part. */
+  } wait;
+  /** What the device does to memory at the end. All 0: nothing. */
+  struct {
+    uint16_t operation; /**< An ::hsa_amd_memory_copy_signal_op_t. */
+    uint16_t scope;     /**< An ::hsa_fence_scope_t. */
+    uint32_t reserved;  /**< 0. */
+    void* addr;         /**< Where. */
+    uint64_t data;      /**< What. */
+  } signal;
+  uint64_t reserved1[1]; /**< 0. */
+} hsa_amd_memory_copy_op_t;
+
+/** Copies asynchronously, several at a time. All wait for the dependencies, as ::hsa_amd_memory_async_copy;
+ * among themselves they have no order. Descriptors are checked before anything begins.
+ *
+ * @param[in] copy_ops The operations. All have the same completion signal, which the caller has set to their
+ *   number; a failure sets it to a negative value.
+ * @param[in] num_copy_ops How many, at least 1.
+ * @param[in] num_dep_signals Length of @p dep_signals.
+ * @param[in] dep_signals Signals to wait for; ignored when the length is 0.
+ * @retval INVALID_ARGUMENT A pointer is NULL, there are no operations or no bytes, a version or type is not
+ *   known, the completion signals differ, or what must be 0 is not.
+ * @retval INVALID_SIGNAL A signal is not valid.
+ * @retval INVALID_AGENT An agent is not valid.
+ * @retval NOT_SUPPORTED No device here exchanges, reads addresses when it copies, or watches memory.
+ * @since 1.17. Facts: H; NOT_SUPPORTED: R. */
+hsa_status_t HSA_API hsa_amd_memory_async_batch_copy(const hsa_amd_memory_copy_op_t* copy_ops,
+                                                     uint32_t num_copy_ops, uint32_t num_dep_signals,
+                                                     const hsa_signal_t* dep_signals);
 
 /** Tells which SDMA engines are free for copies from one agent to another. A snapshot: it may be old when it
  * arrives.
@@ -1058,9 +1309,28 @@ hsa_status_t HSA_API hsa_amd_memory_fill(void* ptr, uint32_t value, size_t count
  *   dmabuf.
  * @retval OUT_OF_RESOURCES An agent could not map it.
  * @remark Facts: H C (C answers a bad handle with HSA_STATUS_ERROR). */
-hsa_status_t HSA_API hsa_amd_interop_map_buffer(uint32_t num_agents, hsa_agent_t* agents, int interop_handle,
-                                                uint32_t flags, size_t* size, void** ptr,
-                                                size_t* metadata_size, const void** metadata);
+hsa_status_t HSA_API hsa_amd_interop_map_buffer(uint32_t num_agents, hsa_agent_t* agents,
+                                                hsa_handle_t interop_handle, uint32_t flags, size_t* size,
+                                                void** ptr, size_t* metadata_size, const void** metadata);
+
+/** ::hsa_amd_interop_map_buffer for a buffer that does not say how large it is. A dmabuf does: the size is not
+ * looked at.
+ *
+ * @param[in] num_agents Length of @p agents, not 0.
+ * @param[in] agents The agents.
+ * @param[in] interop_handle The dmabuf's file descriptor.
+ * @param[in] flags Reserved; 0.
+ * @param[in] size_hint Its size, bytes; 0: not known.
+ * @param[out] size Receives the size, bytes.
+ * @param[out] ptr Receives the address.
+ * @param[out] metadata_size Receives the length of the metadata, bytes; may be NULL.
+ * @param[out] metadata Receives the exporter's metadata; may be NULL.
+ * @retval INVALID_AGENT, INVALID_ARGUMENT, OUT_OF_RESOURCES As there.
+ * @since 1.29. Facts: H. */
+hsa_status_t HSA_API hsa_amd_interop_map_buffer_with_size(uint32_t num_agents, hsa_agent_t* agents,
+                                                          hsa_handle_t interop_handle, uint32_t flags,
+                                                          size_t size_hint, size_t* size, void** ptr,
+                                                          size_t* metadata_size, const void** metadata);
 
 /** Ends a mapping of ::hsa_amd_interop_map_buffer, and its metadata.
  *
@@ -1082,8 +1352,21 @@ typedef enum {
   /** Attached from another process. */
   HSA_EXT_POINTER_TYPE_IPC = 4,
   /** A reserved address with nothing mapped. */
-  HSA_EXT_POINTER_TYPE_RESERVED_ADDR = 5
+  HSA_EXT_POINTER_TYPE_RESERVED_ADDR = 5,
+  /** Mapped by the virtual memory functions. */
+  HSA_EXT_POINTER_TYPE_HSA_VMEM = 6
 } hsa_amd_pointer_type_t;
+
+/** Bits of hsa_amd_pointer_info_s::alloc_flags. Facts: H. */
+typedef enum hsa_amd_pointer_info_alloc_flag_s {
+  HSA_AMD_POINTER_INFO_ALLOC_FLAG_EXECUTABLE = (1 << 0),  /**< Code may run from it. */
+  HSA_AMD_POINTER_INFO_ALLOC_FLAG_CONTIGUOUS = (1 << 1),  /**< One physical piece. */
+  HSA_AMD_POINTER_INFO_ALLOC_FLAG_NONPAGED = (1 << 2),    /**< Stays where it is. */
+  HSA_AMD_POINTER_INFO_ALLOC_FLAG_READONLY = (1 << 3),    /**< Cannot be written. */
+  HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS = (1 << 4), /**< The host can use it. */
+  HSA_AMD_POINTER_INFO_ALLOC_FLAG_ATOMIC_FULL = (1 << 5), /**< Atomics of any kind reach the whole system. */
+  HSA_AMD_POINTER_INFO_ALLOC_FLAG_ATOMIC_PARTIAL = (1 << 6), /**< Those that PCIe carries do. */
+} hsa_amd_pointer_info_alloc_flag_t;
 
 /** What ::hsa_amd_pointer_info knows. With type UNKNOWN only @ref size and @ref type mean something. Grows at
  * its end, guarded by @ref size. Facts: H. */
@@ -1104,6 +1387,10 @@ typedef struct hsa_amd_pointer_info_s {
   hsa_agent_t agentOwner;
   /** ::hsa_amd_memory_pool_global_flag_t of the allocation. */
   uint32_t global_flags;
+  /** The driver knows it. Since 1.13. */
+  bool registered;
+  /** ::hsa_amd_pointer_info_alloc_flag_t, combined. Since 1.18. */
+  uint32_t alloc_flags;
 } hsa_amd_pointer_info_t;
 
 /** Describes the allocation that an address lies in, and optionally who can use it. An unknown address is no
@@ -1204,6 +1491,7 @@ typedef enum hsa_amd_event_type_s {
   HSA_AMD_GPU_MEMORY_FAULT_EVENT = 0, /**< It touched memory that it may not. */
   HSA_AMD_GPU_HW_EXCEPTION_EVENT,     /**< It hung or failed, and was reset. */
   HSA_AMD_GPU_MEMORY_ERROR_EVENT,     /**< Something is wrong with its memory. */
+  HSA_AMD_SYSTEM_SHUTDOWN_EVENT,      /**< The runtime ends. Not raised here: see docs/differences.md. */
 } hsa_amd_event_type_t;
 
 /** Bits of hsa_amd_gpu_memory_fault_info_s::fault_reason_mask. Facts: H. */
@@ -1323,6 +1611,106 @@ typedef enum {
   /** Descriptor there too. Not across PCIe, which carries no read-modify-write of the host's. */
   HSA_AMD_QUEUE_CREATE_DEVICE_MEM_QUEUE_DESCRIPTOR = (1 << 1),
 } hsa_amd_queue_create_flag_t;
+
+/** What of an agent a queue is for. Facts: H. */
+typedef enum {
+  HSA_AMD_QUEUE_ENGINE_COMPUTE = 0, /**< Kernels, by AQL packets. */
+  HSA_AMD_QUEUE_ENGINE_SDMA = 1,    /**< Copies, by the engine's own packets. */
+  HSA_AMD_QUEUE_ENGINE_AIE = 2,     /**< An NPU's. */
+} hsa_amd_queue_engine_t;
+
+/** hsa_amd_sdma_queue_params_s::sdma_engine_id: any. */
+#define HSA_AMD_SDMA_ENGINE_ID_ANY UINT32_MAX
+/** hsa_amd_queue_create_desc_s::version. */
+#define HSA_AMD_QUEUE_CREATE_DESC_VERSION 1
+/** hsa_amd_compute_queue_params_s::private_segment_size: none given. */
+#define HSA_AMD_PRIVATE_SEGMENT_SIZE_DEFAULT UINT32_MAX
+
+/** Of a queue for kernels. Facts: H. */
+typedef struct hsa_amd_compute_queue_params_s {
+  const uint32_t* cu_mask;       /**< As ::hsa_amd_queue_cu_set_mask takes it; NULL without one. */
+  hsa_queue_type32_t type;       /**< An ::hsa_queue_type_t. */
+  uint32_t private_segment_size; /**< Bytes a work-item, as hsa_queue_create takes it. */
+  uint32_t cu_mask_count;        /**< Bits of @ref cu_mask, a multiple of 32; 0: none. */
+  uint32_t reserved[3];          /**< 0. */
+} hsa_amd_compute_queue_params_t;
+
+/** Of a queue for copies. Facts: H. */
+typedef struct hsa_amd_sdma_queue_params_s {
+  uint32_t sdma_engine_id; /**< Number of the engine, or ::HSA_AMD_SDMA_ENGINE_ID_ANY. */
+  uint32_t reserved[7];    /**< 0. */
+} hsa_amd_sdma_queue_params_t;
+
+/** Of a queue of an NPU. Facts: H. */
+typedef struct hsa_amd_aie_queue_params_s {
+  uint32_t reserved[8]; /**< 0. */
+} hsa_amd_aie_queue_params_t;
+
+/** A queue that is wanted. All 0 but the version and the size: a queue for kernels, of low priority. Facts: H. */
+typedef struct hsa_amd_queue_create_desc_s {
+  uint16_t version;                  /**< ::HSA_AMD_QUEUE_CREATE_DESC_VERSION. */
+  uint16_t flags;                    /**< ::hsa_amd_queue_create_flag_t, combined. */
+  uint8_t engine_type;               /**< An ::hsa_amd_queue_engine_t: which of @ref engine counts. */
+  uint8_t reserved_header[3];        /**< 0. */
+  uint32_t queue_size_bytes;         /**< Bytes of the ring: a power of two, whole packets. */
+  hsa_amd_queue_priority_t priority; /**< Its priority. */
+  /** Told about errors, as hsa_queue_create's. May be NULL. */
+  void (*callback)(hsa_status_t status, hsa_queue_t* source, void* data);
+  void* callback_data; /**< Passed to @ref callback. May be NULL. */
+  hsa_queue_t* queue;  /**< Out: the queue, to be ended with hsa_queue_destroy; NULL: there is none. */
+  union {
+    hsa_amd_compute_queue_params_t compute; /**< ::HSA_AMD_QUEUE_ENGINE_COMPUTE. */
+    hsa_amd_sdma_queue_params_t sdma;       /**< ::HSA_AMD_QUEUE_ENGINE_SDMA. */
+    hsa_amd_aie_queue_params_t aie;         /**< ::HSA_AMD_QUEUE_ENGINE_AIE. */
+    uint8_t reserved[32];                   /**< All of it. */
+  } engine;                                 /**< By @ref engine_type. */
+  uint32_t traffic_class;                   /**< 0. */
+  uint8_t reserved[20];                     /**< 0. */
+} hsa_amd_queue_create_desc_t;
+
+/** Creates queues, each with its priority and CU mask from its first packet on. Those that could be made stay when
+ * others could not.
+ *
+ * @param[in] agent The agent of all.
+ * @param[in,out] descs The queues.
+ * @param[in] num_descs How many, at least 1.
+ * @retval INVALID_AGENT @p agent is not valid.
+ * @retval INVALID_ARGUMENT @p descs is NULL, there are none, or one says what it may not.
+ * @retval INVALID_QUEUE_CREATION The agent has no such queues: here, all but those for kernels in host memory.
+ * @retval OUT_OF_RESOURCES It has no more.
+ * @since 1.26. Facts: H. */
+hsa_status_t HSA_API hsa_amd_queue_create(hsa_agent_t agent, hsa_amd_queue_create_desc_t* descs,
+                                          uint32_t num_descs);
+
+/** Acquires a queue for kernels, of default size. ROCr has hardware queues shared among those who acquire more than
+ * GPU_MAX_HW_QUEUES of a priority. Here each has its own: see docs/differences.md. Ended with
+ * ::hsa_amd_counted_queue_release. ::hsa_amd_queue_set_priority and ::hsa_amd_queue_cu_set_mask refuse it.
+ *
+ * @param[in] agent A GPU.
+ * @param[in] type ::HSA_QUEUE_TYPE_MULTI.
+ * @param[in] priority Its priority.
+ * @param[in] callback Told about errors, as hsa_queue_create's. May be NULL.
+ * @param[in] data Passed to @p callback. May be NULL.
+ * @param[in] flags Ignored.
+ * @param[out] queue Receives the queue.
+ * @retval INVALID_AGENT @p agent is no GPU.
+ * @retval INVALID_QUEUE_CREATION It is another @p type.
+ * @retval INVALID_ARGUMENT @p queue is NULL, or there is no such priority.
+ * @retval OUT_OF_RESOURCES The agent has no more queues.
+ * @since 1.16. Facts: H. */
+hsa_status_t HSA_API hsa_amd_counted_queue_acquire(hsa_agent_t agent, hsa_queue_type_t type,
+                                                   hsa_amd_queue_priority_t priority,
+                                                   void (*callback)(hsa_status_t status, hsa_queue_t* source,
+                                                                    void* data),
+                                                   void* data, uint64_t flags, hsa_queue_t** queue);
+
+/** Gives a queue of ::hsa_amd_counted_queue_acquire back.
+ *
+ * @param[in] queue The queue.
+ * @retval INVALID_ARGUMENT @p queue is NULL.
+ * @retval HSA_STATUS_ERROR It is none, or was given back before.
+ * @since 1.16. Facts: H. */
+hsa_status_t HSA_API hsa_amd_counted_queue_release(hsa_queue_t* queue);
 
 /** @} */
 
@@ -1448,6 +1836,24 @@ hsa_status_t HSA_API hsa_amd_svm_attributes_get(void* ptr, size_t size,
 hsa_status_t HSA_API hsa_amd_svm_prefetch_async(void* ptr, size_t size, hsa_agent_t agent,
                                                 uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
                                                 hsa_signal_t completion_signal);
+
+/** Tells that the contents of ranges are not needed any more, asynchronously, so that the system may take their pages
+ * back. What they hold afterwards is not known until they are written.
+ *
+ * @param[in] ptrs Starts of the ranges, in memory of ::hsa_amd_vmem_address_reserve.
+ * @param[in] sizes Bytes of each.
+ * @param[in] count How many, not 0.
+ * @param[in] num_dep_signals Length of @p dep_signals.
+ * @param[in] dep_signals Signals to wait for; NULL exactly when the length is 0.
+ * @param[in] completion_signal The signal to decrement; handle 0 for none.
+ * @retval INVALID_ARGUMENT @p ptrs or @p sizes is NULL, @p count is 0, or the dependencies are inconsistent.
+ * @retval HSA_STATUS_ERROR_XNACK_DISABLED Page faults of the agents are not retried. Here always: ranges stay as they
+ *   are.
+ * @since 1.20. Facts: H. */
+hsa_status_t HSA_API hsa_amd_svm_discard_batch_async(void** ptrs, size_t* sizes, uint32_t count,
+                                                     uint32_t num_dep_signals,
+                                                     const hsa_signal_t* dep_signals,
+                                                     hsa_signal_t completion_signal);
 
 /** @} */
 
@@ -1736,6 +2142,32 @@ hsa_status_t HSA_API hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_
                                                                    hsa_amd_memory_pool_t* pool,
                                                                    hsa_amd_memory_type_t* type);
 
+/** Names memory of a handle among the nodes of a fabric. Facts: H. */
+typedef struct hsa_fabric_handle_s {
+  uint8_t handle[16]; /**< Opaque. */
+} hsa_fabric_handle_t;
+
+/** Names a handle's memory for other nodes: HSA_AMD_SYSTEM_INFO_FABRIC_HANDLES_SUPPORTED tells where that is possible.
+ *
+ * @param[out] fabric_handle Receives the name.
+ * @param[in] handle The handle, of a GPU's memory.
+ * @param[in] flags 0.
+ * @retval INVALID_ALLOCATION @p handle is not valid.
+ * @retval NOT_SUPPORTED There is no fabric.
+ * @since 1.25. Facts: H; NOT_SUPPORTED: R. */
+hsa_status_t HSA_API hsa_amd_vmem_export_fabric_handle(hsa_fabric_handle_t* fabric_handle,
+                                                       hsa_amd_vmem_alloc_handle_t handle, uint64_t flags);
+
+/** Makes a handle of a name that ::hsa_amd_vmem_export_fabric_handle gave, on whichever node.
+ *
+ * @param[in] fabric_handle The name.
+ * @param[out] handle Receives the handle.
+ * @retval INVALID_ALLOCATION The name is not valid.
+ * @retval NOT_SUPPORTED There is no fabric.
+ * @since 1.25. Facts: H; NOT_SUPPORTED: R. */
+hsa_status_t HSA_API hsa_amd_vmem_import_fabric_handle(hsa_fabric_handle_t fabric_handle,
+                                                       hsa_amd_vmem_alloc_handle_t* handle);
+
 /** @} */
 
 /** @addtogroup queue
@@ -1759,6 +2191,36 @@ typedef enum {
   HSA_AMD_QUEUE_INFO_AGENT,
   /** Address of the hardware doorbell, which identifies the queue (uint64_t). */
   HSA_AMD_QUEUE_INFO_DOORBELL_ID,
+  /** How many share its hardware queue; UINT32_MAX: it is not of ::hsa_amd_counted_queue_acquire (uint32_t). */
+  HSA_QUEUE_INFO_USE_COUNT,
+  /** Number of its hardware queue (uint32_t). */
+  HSA_QUEUE_INFO_HW_ID,
+  /** Version of metadata packets for dispatches; 0xFF: it takes none (uint8_t). */
+  HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_DISPATCH_PKT_VERSION_MAJOR,
+  /** The same, minor (uint8_t). */
+  HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_DISPATCH_PKT_VERSION_MINOR,
+  /** Version of metadata packets for barriers; 0xFF: it takes none (uint8_t). */
+  HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_BARRIER_PKT_VERSION_MAJOR,
+  /** The same, minor (uint8_t). */
+  HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_BARRIER_PKT_VERSION_MINOR,
+  /** Address of the ring of metadata packets (uint64_t); 0: there is none. */
+  HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_RING_BUFFER,
+  /** ::hsa_amd_agent_aql_properties_t (uint8_t[8]). */
+  HSA_AMD_QUEUE_INFO_PROPERTIES,
+  /** It has touched memory that it may not (bool). Since 1.22. */
+  HSA_AMD_QUEUE_INFO_VM_FAULT_STATUS,
+  /** Where (uint64_t). Not told here: INVALID_ARGUMENT. */
+  HSA_AMD_QUEUE_INFO_VM_FAULT_ADDRESS,
+  /** Why: HSA_AMD_MEMORY_FAULT_* (uint32_t). Not told here: INVALID_ARGUMENT. */
+  HSA_AMD_QUEUE_INFO_VM_FAULT_REASON,
+  /** What it is for (::hsa_amd_queue_engine_t). Since 1.30. */
+  HSA_AMD_QUEUE_INFO_ENGINE_TYPE,
+  /** Number of its copy engine (uint32_t); queues for copies only. Since 1.30. */
+  HSA_AMD_QUEUE_INFO_SDMA_ENGINE_ID,
+  /** Address of its read index (uint64_t). Since 1.31. */
+  HSA_AMD_QUEUE_INFO_READ_POINTER,
+  /** Address of its write index (uint64_t). Since 1.31. */
+  HSA_AMD_QUEUE_INFO_WRITE_POINTER,
 } hsa_queue_info_attribute_t;
 
 /** Reads an attribute of a queue.
@@ -1776,6 +2238,12 @@ hsa_status_t HSA_API hsa_amd_queue_get_info(hsa_queue_t* queue, hsa_queue_info_a
 typedef enum hsa_amd_log_flag_s {
   /** AQL packets that the runtime itself submits for copies and fills. */
   HSA_AMD_LOG_FLAG_BLIT_KERNEL_PKTS = 0,
+  /** The same. */
+  HSA_AMD_LOG_FLAG_AQL = 0,
+  /** Packets for copy engines. */
+  HSA_AMD_LOG_FLAG_SDMA = 1,
+  /** What goes on. */
+  HSA_AMD_LOG_FLAG_INFO = 2,
 } hsa_amd_log_flag_t;
 
 /** Chooses what is logged, and where to. Each call replaces the one before, for the whole process.
@@ -1785,6 +2253,115 @@ typedef enum hsa_amd_log_flag_s {
  * @retval INVALID_ARGUMENT @p flags is NULL.
  * @remark Facts: H C; NULL: R. */
 hsa_status_t HSA_API hsa_amd_enable_logging(uint8_t* flags, void* file);
+
+/** @} */
+
+/** @addtogroup memory
+ * @{ */
+
+/** An open file. Facts: H. */
+__extension__ typedef struct hsa_amd_ais_file_handle_s {
+  __extension__ union {
+    void* handle;   /**< Windows' handle. */
+    int fd;         /**< Linux' file descriptor. */
+    uint8_t pad[8]; /**< All of it. */
+  };
+} hsa_amd_ais_file_handle_t;
+
+/** Writes device memory to a file. Blocks until it is written, as far as the system's write does.
+ *
+ * @param[in] handle The file, open for writing.
+ * @param[in] devicePtr The memory, of a pool or region.
+ * @param[in] size Bytes, not 0.
+ * @param[in] file_offset Where in the file, bytes.
+ * @param[out] size_copied Receives how many bytes are written, also when not all are. May be NULL.
+ * @param[out] status Receives the system's error number, or 0. May be NULL.
+ * @retval INVALID_ARGUMENT The descriptor is none, @p devicePtr is NULL, @p size is 0, or the offset is negative.
+ * @retval INVALID_ALLOCATION @p devicePtr and @p size do not lie in one allocation.
+ * @retval HSA_STATUS_ERROR The system could not write.
+ * @since 1.14. Facts: H. */
+hsa_status_t HSA_API hsa_amd_ais_file_write(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,
+                                            int64_t file_offset, uint64_t* size_copied, int32_t* status);
+
+/** Reads from a file to device memory. Blocks until it is there. A file that ends before is no error.
+ *
+ * @param[in] handle The file, open for reading.
+ * @param[in] devicePtr The memory, of a pool or region.
+ * @param[in] size Bytes, not 0.
+ * @param[in] file_offset Where in the file, bytes.
+ * @param[out] size_copied Receives how many bytes are read, also when not all are. May be NULL.
+ * @param[out] status Receives the system's error number, or 0. May be NULL.
+ * @retval INVALID_ARGUMENT The descriptor is none, @p devicePtr is NULL, @p size is 0, or the offset is negative.
+ * @retval INVALID_ALLOCATION @p devicePtr and @p size do not lie in one allocation.
+ * @retval HSA_STATUS_ERROR The system could not read.
+ * @since 1.14. Facts: H. */
+hsa_status_t HSA_API hsa_amd_ais_file_read(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,
+                                           int64_t file_offset, uint64_t* size_copied, int32_t* status);
+
+/** @} */
+
+/** @addtogroup queue
+ * @{ */
+
+/** What a semaphore of a graphics API was exported as. Facts: H. */
+typedef enum {
+  HSA_AMD_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32 = 0,     /**< Windows' handle. */
+  HSA_AMD_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT = 1, /**< Windows' global handle. */
+  HSA_AMD_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD = 2,        /**< File descriptor. */
+} hsa_amd_external_semaphore_handle_type_t;
+
+/** A semaphore of a graphics API. Facts: H. */
+typedef struct hsa_amd_external_semaphore_s {
+  uint64_t handle; /**< Opaque. */
+} hsa_amd_external_semaphore_t;
+
+/** What ::hsa_amd_external_semaphore_handle_open imports. Facts: H. */
+typedef struct {
+  hsa_amd_external_semaphore_handle_type_t type; /**< What it is. */
+  union {
+    void* win32_handle; /**< For Windows' types. */
+    int fd;             /**< For the other. */
+  } handle;             /**< By @ref type. */
+} hsa_amd_external_semaphore_handle_descriptor_t;
+
+/** Imports a semaphore of a graphics API. Linux' driver can't: ROCr answers NOT_SUPPORTED there, and so does this.
+ *
+ * @param[in] agent A GPU.
+ * @param[in] desc The semaphore.
+ * @param[out] out_sem Receives it.
+ * @retval NOT_SUPPORTED Always.
+ * @since 1.24. Facts: H. */
+hsa_status_t HSA_API hsa_amd_external_semaphore_handle_open(
+    hsa_agent_t agent, const hsa_amd_external_semaphore_handle_descriptor_t* desc,
+    hsa_amd_external_semaphore_t* out_sem);
+
+/** Ends an import of ::hsa_amd_external_semaphore_handle_open.
+ *
+ * @param[in] sem The semaphore.
+ * @retval NOT_SUPPORTED Always.
+ * @since 1.24. Facts: H. */
+hsa_status_t HSA_API hsa_amd_external_semaphore_handle_close(hsa_amd_external_semaphore_t sem);
+
+/** Has a queue set a semaphore when what stands in it is done.
+ *
+ * @param[in] queue The queue.
+ * @param[in] sem The semaphore.
+ * @param[in] value What it is set to.
+ * @retval NOT_SUPPORTED Always.
+ * @since 1.27. Facts: H. */
+hsa_status_t HSA_API hsa_amd_queue_signal_external_semaphore(hsa_queue_t* queue,
+                                                             hsa_amd_external_semaphore_t sem,
+                                                             uint64_t value);
+
+/** Has a queue wait for a semaphore before what comes next.
+ *
+ * @param[in] queue The queue.
+ * @param[in] sem The semaphore.
+ * @param[in] value What it waits for.
+ * @retval NOT_SUPPORTED Always.
+ * @since 1.27. Facts: H. */
+hsa_status_t HSA_API hsa_amd_queue_wait_external_semaphore(hsa_queue_t* queue,
+                                                           hsa_amd_external_semaphore_t sem, uint64_t value);
 
 /** @} */
 

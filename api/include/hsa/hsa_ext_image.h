@@ -85,7 +85,9 @@ enum {
   /** Most sampler handles that can exist at a time [16]. Type size_t. */
   HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS = 0x300B,
   /** Row pitches of linear images are multiples of this, a power of two, in bytes. Type size_t. */
-  HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT = 0x300C
+  HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT = 0x300C,
+  /** Kernels have instructions for images. Type bool. */
+  HSA_EXT_AGENT_INFO_IMAGE_SUPPORT = 0x300D
 };
 
 /** An image, as one agent sees it. */
@@ -230,6 +232,17 @@ typedef struct hsa_ext_image_descriptor_s {
   /** Its elements. */
   hsa_ext_image_format_t format;
 } hsa_ext_image_descriptor_t;
+
+/** An image, in general terms, with mipmap levels. */
+typedef struct hsa_ext_image_descriptor_v2_s {
+  hsa_ext_image_geometry_t geometry; /**< geometry */
+  size_t width;                      /**< elements along x */
+  size_t height;                     /**< elements along y; 0 where the geometry has none */
+  size_t depth;                      /**< elements along z; 0 where the geometry has none */
+  size_t array_size;                 /**< layers; 0 where the geometry has none */
+  hsa_ext_image_format_t format;     /**< format */
+  size_t mipmap_levels;              /**< levels; 0 is the same as 1 */
+} hsa_ext_image_descriptor_v2_t;
 
 /** What an agent can do with a kind of image; to be combined. */
 typedef enum {
@@ -401,6 +414,74 @@ hsa_status_t HSA_API hsa_ext_image_create_with_layout(
 hsa_status_t HSA_API hsa_ext_image_destroy(hsa_agent_t agent, hsa_ext_image_t image);
 
 /**
+ * ::hsa_ext_image_data_get_info for images that may have mipmap levels.
+ *
+ * @param agent [in] the agent whose kernels will access the image.
+ * @param image_descriptor [in] the image. Not NULL.
+ * @param access_permission [in] what kernels will do with it.
+ * @param image_data_info [out] size and alignment of all levels. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent, or it has no images of more
+ *        than one level.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, no such permission, or more levels than the
+ *        image's size has.
+ */
+hsa_status_t HSA_API hsa_ext_image_data_get_info_v2(hsa_agent_t agent,
+                                                    const hsa_ext_image_descriptor_v2_t* image_descriptor,
+                                                    hsa_access_permission_t access_permission,
+                                                    hsa_ext_image_data_info_t* image_data_info);
+
+/**
+ * ::hsa_ext_image_create for images that may have mipmap levels.
+ *
+ * @param agent [in] the agent whose kernels will access the image.
+ * @param image_descriptor [in] the image. Not NULL.
+ * @param image_data [in] its data, all levels: as large and aligned as ::hsa_ext_image_data_get_info_v2 says. Not NULL.
+ *        Owned by the application, which keeps it until the handle is destroyed.
+ * @param access_permission [in] what kernels will do with it.
+ * @param image [out] the new handle; destroy it with ::hsa_ext_image_destroy_v2. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent, or it has no images of more
+ *        than one level.
+ * @retval OUT_OF_RESOURCES out of memory or handles.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, no such permission, or
+ *        more levels than the image's size has.
+ */
+hsa_status_t HSA_API hsa_ext_image_create_v2(hsa_agent_t agent,
+                                             const hsa_ext_image_descriptor_v2_t* image_descriptor,
+                                             const void* image_data,
+                                             hsa_access_permission_t access_permission,
+                                             hsa_ext_image_t* image);
+
+/**
+ * Destroys a handle of ::hsa_ext_image_create_v2. The data stays as it is.
+ *
+ * @param agent [in] the handle's agent.
+ * @param image [in] the handle.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT `image` is no image.
+ */
+hsa_status_t HSA_API hsa_ext_image_destroy_v2(hsa_agent_t agent, hsa_ext_image_t image);
+
+/**
+ * Creates an image of one level of an image with several.
+ *
+ * @param agent [in] the agent of both.
+ * @param mipmapped_array [in] the image with several levels. Not NULL.
+ * @param mip_level [in] which, from 0, the largest.
+ * @param image_descriptor [in] what the level is to be seen as; NULL: as it is.
+ * @param level_image_out [out] the new handle. Not NULL.
+ * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT a NULL pointer, no such level, or `mipmapped_array` has no levels.
+ * @retval OUT_OF_RESOURCES out of memory or handles.
+ */
+hsa_status_t HSA_API hsa_ext_image_mipmap_array_get_level(
+    hsa_agent_t agent, const hsa_ext_image_t* mipmapped_array, uint32_t mip_level,
+    const hsa_ext_image_descriptor_v2_t* image_descriptor, hsa_ext_image_t* level_image_out);
+
+/**
  * Copies a block of elements from one image to another of the same format (sRGB counting as linear: values
  * are copied as they are). Geometries may differ, as long as the block fits in both: a rectangle can go from
  * a 2D image into a plane of a 3D one.
@@ -515,7 +596,9 @@ typedef enum {
   /** The nearest element's. */
   HSA_EXT_SAMPLER_FILTER_MODE_NEAREST = 0,
   /** Interpolated between the 2, 4 or 8 elements around it. */
-  HSA_EXT_SAMPLER_FILTER_MODE_LINEAR = 1
+  HSA_EXT_SAMPLER_FILTER_MODE_LINEAR = 1,
+  /** No filter: between the levels of an image that has one. */
+  HSA_EXT_SAMPLER_FILTER_MODE_NONE = 2
 } hsa_ext_sampler_filter_mode_t;
 
 /** Fixed-width form of ::hsa_ext_sampler_filter_mode_t. */
@@ -537,6 +620,9 @@ typedef struct hsa_ext_sampler_descriptor_v2_s {
   hsa_ext_sampler_coordinate_mode32_t coordinate_mode;
   /** An ::hsa_ext_sampler_filter_mode_t. */
   hsa_ext_sampler_filter_mode32_t filter_mode;
+  /** An ::hsa_ext_sampler_filter_mode_t, between mipmap levels. Was not there before interface 1.12: a third word of
+   * 3 or 4, which is no filter, is taken for `address_modes` of then. */
+  hsa_ext_sampler_filter_mode32_t mipmap_filter_mode;
   /** An ::hsa_ext_sampler_addressing_mode_t for each of x, y and z. */
   hsa_ext_sampler_addressing_mode32_t address_modes[3];
 } hsa_ext_sampler_descriptor_v2_t;

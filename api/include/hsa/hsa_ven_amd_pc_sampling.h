@@ -21,19 +21,20 @@ extern "C" {
 /** One sample of ::HSA_VEN_AMD_PCS_METHOD_HOSTTRAP_V1, 64 bytes as the trap handler writes them. Facts: H
  * C. */
 typedef struct {
-  uint64_t pc;             /**< Address of the instruction that the wave was at. */
-  uint64_t exec_mask;      /**< Its active lanes. */
-  uint32_t workgroup_id_x; /**< Its work-group, x. */
-  uint32_t workgroup_id_y; /**< Its work-group, y. */
-  uint32_t workgroup_id_z; /**< Its work-group, z. */
-  uint32_t wave_in_wg : 6; /**< Its number in the work-group. */
-  uint32_t chiplet : 3;    /**< Its compute die; not filled in yet. */
-  uint32_t reserved : 23;  /**< 0. */
-  uint32_t hw_id;          /**< Where it ran: the generation's HW_ID register. */
-  uint32_t reserved0;      /**< 0. */
-  uint64_t reserved1;      /**< 0. */
-  uint64_t timestamp;      /**< Ticks of the HSA system clock. */
-  uint64_t correlation_id; /**< Identifies the dispatch. */
+  uint64_t pc;              /**< Address of the instruction that the wave was at. */
+  uint64_t exec_mask;       /**< Its active lanes. */
+  uint32_t workgroup_id_x;  /**< Its work-group, x. */
+  uint32_t workgroup_id_y;  /**< Its work-group, y. */
+  uint32_t workgroup_id_z;  /**< Its work-group, z. */
+  uint32_t wave_in_wg : 6;  /**< Its number in the work-group. */
+  uint32_t reserved_wg : 2; /**< 0. */
+  uint32_t chiplet : 3;     /**< Its compute die. */
+  uint32_t reserved : 21;   /**< 0. */
+  uint32_t hw_id;           /**< Where it ran: the generation's HW_ID register. */
+  uint32_t reserved0;       /**< 0. */
+  uint64_t reserved1;       /**< 0. */
+  uint64_t timestamp;       /**< Ticks of the HSA system clock. */
+  uint64_t correlation_id;  /**< Identifies the dispatch. */
 } perf_sample_hosttrap_v1_t;
 
 /** One sample of ::HSA_VEN_AMD_PCS_METHOD_STOCHASTIC_V1, 64 bytes as the trap handler writes them. Facts: H
@@ -45,8 +46,9 @@ typedef struct {
   uint32_t workgroup_id_y;      /**< Its work-group, y. */
   uint32_t workgroup_id_z;      /**< Its work-group, z. */
   uint32_t wave_in_wg : 6;      /**< Its number in the work-group. */
-  uint32_t chiplet : 3;         /**< Its compute die; not filled in yet. */
-  uint32_t reserved : 23;       /**< 0. */
+  uint32_t reserved_wg : 2;     /**< 0. */
+  uint32_t chiplet : 3;         /**< Its compute die. */
+  uint32_t reserved : 21;       /**< 0. */
   uint32_t hw_id;               /**< Where it ran: the generation's HW_ID register. */
   uint32_t perf_snapshot_data;  /**< Hardware's snapshot: issued or not, and why not. */
   uint32_t perf_snapshot_data1; /**< Snapshot, second word. */

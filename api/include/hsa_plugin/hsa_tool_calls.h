@@ -224,6 +224,23 @@ enum {
   HSATOOL_ID_hsa_amd_signal_wait_all = 0x20047,
   HSATOOL_ID_hsa_amd_memory_get_preferred_copy_engine = 0x20048,
   HSATOOL_ID_hsa_amd_portable_export_dmabuf_v2 = 0x20049,
+  HSATOOL_ID_hsa_amd_ais_file_write = 0x2004a,
+  HSATOOL_ID_hsa_amd_ais_file_read = 0x2004b,
+  HSATOOL_ID_hsa_amd_counted_queue_acquire = 0x2004c,
+  HSATOOL_ID_hsa_amd_counted_queue_release = 0x2004d,
+  HSATOOL_ID_hsa_amd_memory_async_batch_copy = 0x2004e,
+  HSATOOL_ID_hsa_amd_agent_preload = 0x2004f,
+  HSATOOL_ID_hsa_amd_svm_discard_batch_async = 0x20050,
+  HSATOOL_ID_hsa_amd_signal_get_event_id = 0x20051,
+  HSATOOL_ID_hsa_amd_external_semaphore_handle_open = 0x20052,
+  HSATOOL_ID_hsa_amd_external_semaphore_handle_close = 0x20053,
+  HSATOOL_ID_hsa_amd_vmem_export_fabric_handle = 0x20054,
+  HSATOOL_ID_hsa_amd_vmem_import_fabric_handle = 0x20055,
+  HSATOOL_ID_hsa_amd_queue_create = 0x20056,
+  HSATOOL_ID_hsa_amd_queue_signal_external_semaphore = 0x20057,
+  HSATOOL_ID_hsa_amd_queue_wait_external_semaphore = 0x20058,
+  HSATOOL_ID_hsa_amd_image_create_v2 = 0x20059,
+  HSATOOL_ID_hsa_amd_interop_map_buffer_with_size = 0x2005a,
   HSATOOL_ID_hsa_ext_program_create = 0x30000,
   HSATOOL_ID_hsa_ext_program_destroy = 0x30001,
   HSATOOL_ID_hsa_ext_program_add_module = 0x30002,
@@ -245,6 +262,10 @@ enum {
   HSATOOL_ID_hsa_ext_image_create_with_layout = 0x4000c,
   HSATOOL_ID_hsa_ext_sampler_create_v2 = 0x4000d,
   HSATOOL_ID_hsa_amd_image_get_info_max_dim = 0x70000,
+  HSATOOL_ID_hsa_ext_image_data_get_info_v2 = 0x70001,
+  HSATOOL_ID_hsa_ext_image_create_v2 = 0x70002,
+  HSATOOL_ID_hsa_ext_image_destroy_v2 = 0x70003,
+  HSATOOL_ID_hsa_ext_image_mipmap_array_get_level = 0x70004,
   HSATOOL_ID_hsa_ven_amd_pcs_iterate_configuration = 0x60000,
   HSATOOL_ID_hsa_ven_amd_pcs_create = 0x60001,
   HSATOOL_ID_hsa_ven_amd_pcs_create_from_id = 0x60002,
@@ -1141,7 +1162,7 @@ typedef struct hsatool_hsa_amd_memory_fill_args {
 typedef struct hsatool_hsa_amd_interop_map_buffer_args {
   uint32_t num_agents;
   hsa_agent_t* agents;
-  int interop_handle;
+  hsa_handle_t interop_handle;
   uint32_t flags;
   size_t* size;
   void** ptr;
@@ -1459,6 +1480,124 @@ typedef struct hsatool_hsa_amd_portable_export_dmabuf_v2_args {
   uint64_t flags;
 } hsatool_hsa_amd_portable_export_dmabuf_v2_args_t;
 
+typedef struct hsatool_hsa_amd_ais_file_write_args {
+  hsa_amd_ais_file_handle_t handle;
+  void* devicePtr;
+  uint64_t size;
+  int64_t file_offset;
+  uint64_t* size_copied;
+  int32_t* status;
+} hsatool_hsa_amd_ais_file_write_args_t;
+
+typedef struct hsatool_hsa_amd_ais_file_read_args {
+  hsa_amd_ais_file_handle_t handle;
+  void* devicePtr;
+  uint64_t size;
+  int64_t file_offset;
+  uint64_t* size_copied;
+  int32_t* status;
+} hsatool_hsa_amd_ais_file_read_args_t;
+
+typedef struct hsatool_hsa_amd_counted_queue_acquire_args {
+  hsa_agent_t agent;
+  hsa_queue_type_t type;
+  hsa_amd_queue_priority_t priority;
+  void (*callback)(hsa_status_t, hsa_queue_t*, void*);
+  void* data;
+  uint64_t flags;
+  hsa_queue_t** queue;
+} hsatool_hsa_amd_counted_queue_acquire_args_t;
+
+typedef struct hsatool_hsa_amd_counted_queue_release_args {
+  hsa_queue_t* queue;
+} hsatool_hsa_amd_counted_queue_release_args_t;
+
+typedef struct hsatool_hsa_amd_memory_async_batch_copy_args {
+  const hsa_amd_memory_copy_op_t* copy_ops;
+  uint32_t num_copy_ops;
+  uint32_t num_dep_signals;
+  const hsa_signal_t* dep_signals;
+} hsatool_hsa_amd_memory_async_batch_copy_args_t;
+
+typedef struct hsatool_hsa_amd_agent_preload_args {
+  hsa_agent_t agent;
+  uint64_t flags;
+} hsatool_hsa_amd_agent_preload_args_t;
+
+typedef struct hsatool_hsa_amd_svm_discard_batch_async_args {
+  void** ptrs;
+  size_t* sizes;
+  uint32_t count;
+  uint32_t num_dep_signals;
+  const hsa_signal_t* dep_signals;
+  hsa_signal_t completion_signal;
+} hsatool_hsa_amd_svm_discard_batch_async_args_t;
+
+typedef struct hsatool_hsa_amd_signal_get_event_id_args {
+  hsa_signal_t signal;
+  uint32_t* event_id;
+} hsatool_hsa_amd_signal_get_event_id_args_t;
+
+typedef struct hsatool_hsa_amd_external_semaphore_handle_open_args {
+  hsa_agent_t agent;
+  const hsa_amd_external_semaphore_handle_descriptor_t* desc;
+  hsa_amd_external_semaphore_t* out_sem;
+} hsatool_hsa_amd_external_semaphore_handle_open_args_t;
+
+typedef struct hsatool_hsa_amd_external_semaphore_handle_close_args {
+  hsa_amd_external_semaphore_t sem;
+} hsatool_hsa_amd_external_semaphore_handle_close_args_t;
+
+typedef struct hsatool_hsa_amd_vmem_export_fabric_handle_args {
+  hsa_fabric_handle_t* fabric_handle;
+  hsa_amd_vmem_alloc_handle_t handle;
+  uint64_t flags;
+} hsatool_hsa_amd_vmem_export_fabric_handle_args_t;
+
+typedef struct hsatool_hsa_amd_vmem_import_fabric_handle_args {
+  hsa_fabric_handle_t fabric_handle;
+  hsa_amd_vmem_alloc_handle_t* handle;
+} hsatool_hsa_amd_vmem_import_fabric_handle_args_t;
+
+typedef struct hsatool_hsa_amd_queue_create_args {
+  hsa_agent_t agent;
+  hsa_amd_queue_create_desc_t* descs;
+  uint32_t num_descs;
+} hsatool_hsa_amd_queue_create_args_t;
+
+typedef struct hsatool_hsa_amd_queue_signal_external_semaphore_args {
+  hsa_queue_t* queue;
+  hsa_amd_external_semaphore_t sem;
+  uint64_t value;
+} hsatool_hsa_amd_queue_signal_external_semaphore_args_t;
+
+typedef struct hsatool_hsa_amd_queue_wait_external_semaphore_args {
+  hsa_queue_t* queue;
+  hsa_amd_external_semaphore_t sem;
+  uint64_t value;
+} hsatool_hsa_amd_queue_wait_external_semaphore_args_t;
+
+typedef struct hsatool_hsa_amd_image_create_v2_args {
+  hsa_agent_t agent;
+  const hsa_ext_image_descriptor_v2_t* image_descriptor;
+  const hsa_amd_image_descriptor_t* image_layout;
+  const void* image_data;
+  hsa_access_permission_t access_permission;
+  hsa_ext_image_t* image;
+} hsatool_hsa_amd_image_create_v2_args_t;
+
+typedef struct hsatool_hsa_amd_interop_map_buffer_with_size_args {
+  uint32_t num_agents;
+  hsa_agent_t* agents;
+  hsa_handle_t interop_handle;
+  uint32_t flags;
+  size_t size_hint;
+  size_t* size;
+  void** ptr;
+  size_t* metadata_size;
+  const void** metadata;
+} hsatool_hsa_amd_interop_map_buffer_with_size_args_t;
+
 typedef struct hsatool_hsa_ext_program_create_args {
   hsa_machine_model_t machine_model;
   hsa_profile_t profile;
@@ -1610,6 +1749,34 @@ typedef struct hsatool_hsa_amd_image_get_info_max_dim_args {
   hsa_agent_info_t attribute;
   void* value;
 } hsatool_hsa_amd_image_get_info_max_dim_args_t;
+
+typedef struct hsatool_hsa_ext_image_data_get_info_v2_args {
+  hsa_agent_t agent;
+  const hsa_ext_image_descriptor_v2_t* image_descriptor;
+  hsa_access_permission_t access_permission;
+  hsa_ext_image_data_info_t* image_data_info;
+} hsatool_hsa_ext_image_data_get_info_v2_args_t;
+
+typedef struct hsatool_hsa_ext_image_create_v2_args {
+  hsa_agent_t agent;
+  const hsa_ext_image_descriptor_v2_t* image_descriptor;
+  const void* image_data;
+  hsa_access_permission_t access_permission;
+  hsa_ext_image_t* image;
+} hsatool_hsa_ext_image_create_v2_args_t;
+
+typedef struct hsatool_hsa_ext_image_destroy_v2_args {
+  hsa_agent_t agent;
+  hsa_ext_image_t image;
+} hsatool_hsa_ext_image_destroy_v2_args_t;
+
+typedef struct hsatool_hsa_ext_image_mipmap_array_get_level_args {
+  hsa_agent_t agent;
+  const hsa_ext_image_t* mipmapped_array;
+  uint32_t mip_level;
+  const hsa_ext_image_descriptor_v2_t* image_descriptor;
+  hsa_ext_image_t* level_image_out;
+} hsatool_hsa_ext_image_mipmap_array_get_level_args_t;
 
 typedef struct hsatool_hsa_ven_amd_pcs_iterate_configuration_args {
   hsa_agent_t agent;
