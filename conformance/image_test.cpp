@@ -324,11 +324,44 @@ TEST_P(Samplers, HaveModesOfTheirOwnForEachAxis) {
   const hsa_ext_sampler_descriptor_v2_t descriptor{
       HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
       HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
+      HSA_EXT_SAMPLER_FILTER_MODE_NONE,
       {HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT, HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE,
        HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER}};
   hsa_ext_sampler_t sampler{};
   ASSERT_HSA(hsa_ext_sampler_create_v2(agent(), &descriptor, &sampler));
   EXPECT_HSA(hsa_ext_sampler_destroy(agent(), sampler));
+}
+
+TEST_P(Samplers, MayBeDescribedAsBeforeTheirFilterOfLevels) {
+  REQUIRE_HSA(hsa_ext_sampler_create_v2);
+  const uint32_t before_2026[] = {
+      HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,      HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
+      HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT,          HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT,
+      HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT, 0xffffffff};
+  hsa_ext_sampler_descriptor_v2_t descriptor{};
+  static_assert(sizeof descriptor == sizeof before_2026);
+  std::memcpy(&descriptor, before_2026, sizeof descriptor);
+  hsa_ext_sampler_t sampler{};
+  ASSERT_HSA(hsa_ext_sampler_create_v2(agent(), &descriptor, &sampler));
+  EXPECT_HSA(hsa_ext_sampler_destroy(agent(), sampler));
+}
+
+TEST_P(Samplers, BelongToImagesOfOneLevel) {
+  REQUIRE_HSA(hsa_ext_image_data_get_info_v2);
+  hsa_ext_image_descriptor_v2_t image{};
+  image.geometry = HSA_EXT_IMAGE_GEOMETRY_2D;
+  image.width = image.height = 64;
+  image.format = {HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA};
+  hsa_ext_image_data_info_t one{}, none{};
+  ASSERT_HSA(hsa_ext_image_data_get_info_v2(agent(), &image, HSA_ACCESS_PERMISSION_RO, &one));
+  EXPECT_GE(one.size, size_t{64 * 64 * 4});
+  image.mipmap_levels = 7;
+  EXPECT_STATUS(static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED),
+                hsa_ext_image_data_get_info_v2(agent(), &image, HSA_ACCESS_PERMISSION_RO, &none));
+  image.mipmap_levels = 8;
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_ext_image_data_get_info_v2(agent(), &image, HSA_ACCESS_PERMISSION_RO, &none))
+      << "64 is halved six times";
 }
 
 // --- What ROCr answers otherwise, or ends the process at
