@@ -604,6 +604,36 @@ TEST(Options, TurnRulesOffAndCountThem) {
   EXPECT_THAT(program.end().size(), 1u);  // made at one place
 }
 
+TEST(Options, ThatAreWrongKeepTheToolAwayAndAreNamed) {
+  const auto why = [](const std::string& options) {
+    std::string text;
+    // The tool must be there, so that hsa_init fails; the log says why.
+    ::testing::internal::CaptureStderr();
+    ::setenv("HSA_LOADER_DEBUG", "error,chain", 1);
+    EXPECT_NE(Program::try_to_begin(options), HSA_STATUS_SUCCESS) << options;
+    ::setenv("HSA_LOADER_DEBUG", "none", 1);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(why(R"("limit": -1)"), HasSubstr("option limit is -1: it is a number from 0 to 1000000"));
+  EXPECT_THAT(why(R"("on": ["999"])"), HasSubstr("option on: there is no rule \"999\""));
+  EXPECT_THAT(why(R"("off": "101")"), HasSubstr("option off is not a list of rules"));
+  EXPECT_THAT(why(R"("abort": 1)"), HasSubstr("option abort is 1: it is true or false"));
+  EXPECT_THAT(why(R"("callback": "nobodys_function")"),
+              HasSubstr("option callback: nothing in the process exports the function nobodys_function"));
+  EXPECT_THAT(why(R"("file": "/nowhere/at/all")"),
+              HasSubstr("option file: /nowhere/at/all cannot be written"));
+}
+
+TEST(Options, AbortEndsTheProcessWithTheFirstReport) {
+  EXPECT_DEATH(
+      {
+        Program program(R"("abort": true)");
+        char name[64];
+        hsa_agent_get_info({0x1234567890}, HSA_AGENT_INFO_NAME, name);
+      },
+      "");
+}
+
 TEST(ManyThreads, HearNothingIfTheyAreCorrect) {
   Program program;
   const TestKernel add_up = program.kernel("add_up");

@@ -1,5 +1,7 @@
 // validate_rules [--check] <docs/validate.md>
 // Writes the table of the rules between the two marks of the document, or says whether it is there as it should be.
+// validate_rules --tests <file>...
+// Says which rules none of the files has a test of: one whose name has the rule's number.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -23,17 +25,37 @@ std::string table() {
   return out + "\n";
 }
 
+std::string read(const char* path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+int look_for_tests(int count, char** paths) {
+  std::string tests;
+  for (int i = 0; i < count; ++i) tests += read(paths[i]);
+  int missing = 0;
+  for (const validate::RuleText& rule : validate::all_rules()) {
+    const std::string number = "V" + std::to_string(rule.number);
+    if (tests.find("TEST(" + number + ",") != std::string::npos ||
+        tests.find("Rules, " + number) != std::string::npos)
+      continue;
+    std::cerr << "there is no test of " << number << '\n';
+    ++missing;
+  }
+  return missing == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 2 && std::string_view(argv[1]) == "--tests") return look_for_tests(argc - 2, argv + 2);
   const bool check = argc == 3 && std::string_view(argv[1]) == "--check";
   if (argc != 2 && !check) {
-    std::cerr << "usage: validate_rules [--check] <document>\n";
+    std::cerr << "usage: validate_rules [--check] <document>, or --tests <file>...\n";
     return 2;
   }
   const char* const path = argv[argc - 1];
-  std::ifstream in(path);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string text = read(path);
   const size_t begin = text.find(kBegin);
   const size_t end = text.find(kEnd);
   if (begin == std::string::npos || end == std::string::npos || end < begin) {

@@ -26,17 +26,35 @@ std::string text(hsatool_str_t str) {
   return {str.data, str.size};
 }
 
+// Returns its path. What the options do not say, the test says.
+std::string write_configuration(const std::string& options) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("rigel-validate-" + std::to_string(::getpid()) + ".json");
+  const auto unless_given = [&](const std::string& name, const std::string& value) {
+    return options.find('"' + name + '"') == std::string::npos ? '"' + name + "\": \"" + value + "\", "
+                                                               : std::string();
+  };
+  std::ofstream(path) << R"({"config_version": "1.0", "plugins": [{"name": "validate", "library": ")"
+                      << VALIDATE_LIBRARY << R"(", "on_error": "fail", "config": {)"
+                      << unless_given("callback", "note_report") << unless_given("file", "/dev/null")
+                      << options << (options.empty() ? R"("limit": 10)" : "") << "}}]}";
+  ::setenv("HSA_PLUGIN_CONFIG", path.c_str(), 1);
+  return path;
+}
+
 }  // namespace
 
-Program::Program(const std::string& options) {
+hsa_status_t Program::try_to_begin(const std::string& options) {
+  const std::string path = write_configuration(options);
+  const hsa_status_t status = hsa_init();
+  if (status == HSA_STATUS_SUCCESS) hsa_shut_down();
+  ::setenv("HSA_PLUGIN_CONFIG", "none", 1);
+  std::filesystem::remove(path);
+  return status;
+}
+
+Program::Program(const std::string& options) : config_(write_configuration(options)) {
   take();
-  config_ =
-      (std::filesystem::temp_directory_path() / ("rigel-validate-" + std::to_string(::getpid()) + ".json"));
-  std::ofstream(config_) << R"({"config_version": "1.0", "plugins": [{"name": "validate", "library": ")"
-                         << VALIDATE_LIBRARY
-                         << R"(", "on_error": "fail", "config": {"callback": "note_report", )"
-                         << R"("file": "/dev/null")" << (options.empty() ? "" : ", ") << options << "}}]}";
-  ::setenv("HSA_PLUGIN_CONFIG", config_.c_str(), 1);
   const hsa_status_t status = hsa_init();
   expect_success(status, "hsa_init");
   open_ = status == HSA_STATUS_SUCCESS;

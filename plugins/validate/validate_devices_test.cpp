@@ -1,0 +1,177 @@
+// Rules that need several devices, on two GPUs of the virtual one. Nothing that breaks a rule is executed: it waits
+// behind a signal until its queue ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "plugins/validate/testing/program.hpp"
+
+namespace validate::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class DeviceRules : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    hsa_iterate_agents(
+        [](hsa_agent_t agent, void* list) {
+          hsa_device_type_t device = HSA_DEVICE_TYPE_CPU;
+          hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &device);
+          if (device == HSA_DEVICE_TYPE_GPU) static_cast<std::vector<hsa_agent_t>*>(list)->push_back(agent);
+          return HSA_STATUS_SUCCESS;
+        },
+        &gpus);
+    ASSERT_EQ(gpus.size(), 2u);
+    queue = program.queue();
+    hsa_queue_create(gpus[0], 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &gpu_queue);
+    gate = program.signal();
+    submit(queue, barrier({0}, {gate}));
+    submit(gpu_queue, barrier({0}, {gate}));
+  }
+  // Ends the program well, and returns what has been said.
+  std::vector<uint32_t> end() {
+    hsa_queue_destroy(queue);
+    hsa_queue_destroy(gpu_queue);
+    hsa_signal_destroy(gate);
+    for (void* const block : blocks) hsa_amd_memory_pool_free(block);
+    return program.end();
+  }
+  // Coarse-grained memory of a GPU, which nobody else may access.
+  void* device_memory(hsa_agent_t gpu) {
+    struct Found {
+      hsa_amd_memory_pool_t pool;
+    } found{};
+    hsa_amd_agent_iterate_memory_pools(
+        gpu,
+        [](hsa_amd_memory_pool_t pool, void* data) {
+          hsa_amd_segment_t segment = HSA_AMD_SEGMENT_GROUP;
+          uint32_t flags = 0;
+          hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+          if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+          hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
+          if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) != 0)
+            static_cast<Found*>(data)->pool = pool;
+          return HSA_STATUS_SUCCESS;
+        },
+        &found);
+    EXPECT_EQ(hsa_amd_memory_pool_allocate(found.pool, 4096, 0, &blocks.emplace_back()), HSA_STATUS_SUCCESS);
+    return blocks.back();
+  }
+  void allow(void* block, hsa_agent_t agent) {
+    EXPECT_EQ(hsa_amd_agents_allow_access(1, &agent, nullptr, block), HSA_STATUS_SUCCESS);
+  }
+  // A dispatch that is given the block.
+  hsa_kernel_dispatch_packet_t given(void* block, hsa_signal_t completion = {0}) {
+    auto* const args = static_cast<AddUpArgs*>(blocks.emplace_back(program.memory(sizeof(AddUpArgs))));
+    auto* const words = static_cast<uint32_t*>(block);
+    *args = {words, words + kWords};
+    return program.dispatch(program.kernel("add_up"), args, completion);
+  }
+
+  Program program;
+  std::vector<hsa_agent_t> gpus;
+  hsa_queue_t* queue = nullptr;
+  hsa_queue_t* gpu_queue = nullptr;
+  hsa_signal_t gate{};
+  std::vector<void*> blocks;
+};
+
+TEST_F(DeviceRules, V402AKernelIsGivenMemoryThatItsAgentMayAccess) {
+  void* const block = device_memory(gpus[0]);
+  submit(queue, given(block));
+  EXPECT_THAT(end(), ElementsAre(402));
+}
+
+TEST_F(DeviceRules, V402OrThatItHasBeenAllowedToAccess) {
+  void* const block = device_memory(gpus[0]);
+  allow(block, program.agent());
+  submit(queue, given(block));
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(DeviceRules, V402OneAgentOfACopyMayAccessBothSides) {
+  void* const to = device_memory(gpus[0]);
+  void* const from = device_memory(gpus[1]);
+  // Held for ever by its signal.
+  hsa_amd_memory_async_copy(to, gpus[0], from, gpus[1], 64, 1, &gate, program.signal());
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(402));
+}
+
+TEST_F(DeviceRules, V402OneAgentThatHasBeenAllowedIsEnoughForACopy) {
+  void* const to = device_memory(gpus[0]);
+  void* const from = device_memory(gpus[1]);
+  const hsa_signal_t done = program.signal();
+  allow(from, gpus[0]);
+  ASSERT_EQ(hsa_amd_memory_async_copy(to, gpus[0], from, gpus[1], 64, 0, nullptr, done), HSA_STATUS_SUCCESS);
+  wait(done);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(DeviceRules, V403CoarseMemoryIsOneAgentsAtATime) {
+  void* const block = device_memory(gpus[0]);
+  allow(block, program.agent());
+  submit(queue, given(block));
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  // A kernel of the CPU is none for the GPU, which is another matter.
+  submit(gpu_queue, given(block));
+  EXPECT_THAT(end(), UnorderedElementsAre(207, 403));
+}
+
+TEST_F(DeviceRules, V403AndPassesFromOneToTheOther) {
+  void* const block = device_memory(gpus[0]);
+  allow(block, program.agent());
+  const hsa_signal_t over = program.signal();
+  submit(queue, given(block, over));
+  submit(gpu_queue, barrier({0}, {over}));
+  submit(gpu_queue, given(block));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(207));
+  hsa_queue_destroy(queue);
+  hsa_queue_destroy(gpu_queue);
+  hsa_signal_destroy(over);
+  hsa_signal_destroy(gate);
+  for (void* const memory : blocks) hsa_amd_memory_pool_free(memory);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST_F(DeviceRules, V212ThePrivateSegmentIsLargeEnough) {
+  std::ifstream file(VALIDATE_GPU_KERNELS, std::ios::binary);
+  if (!file) GTEST_SKIP() << "there is no " << VALIDATE_GPU_KERNELS;
+  const std::vector<char> code{std::istreambuf_iterator<char>(file), {}};
+  hsa_code_object_reader_t reader{};
+  hsa_executable_t executable{};
+  hsa_executable_symbol_t symbol{};
+  ASSERT_EQ(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
+                                      &executable),
+            HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_load_agent_code_object(executable, gpus[0], reader, nullptr, nullptr),
+            HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_freeze(executable, nullptr), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_get_symbol_by_name(executable, "keep.kd", &gpus[0], &symbol), HSA_STATUS_SUCCESS);
+  TestKernel keep;
+  hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &keep.object);
+  hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
+                                 &keep.private_size);
+  ASSERT_GT(keep.private_size, 0u);
+  void* const args = blocks.emplace_back(program.memory(256));
+  submit(gpu_queue, program.dispatch(keep, args));
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  keep.private_size = 0;
+  submit(gpu_queue, program.dispatch(keep, args));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(212));
+  hsa_queue_destroy(gpu_queue);
+  gpu_queue = nullptr;
+  hsa_executable_destroy(executable);
+  hsa_code_object_reader_destroy(reader);
+}
+
+}  // namespace
+}  // namespace validate::testing
