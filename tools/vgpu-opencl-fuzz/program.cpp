@@ -109,13 +109,14 @@ class Generator {
         return fmt::format("({} << ({} & 31))", a, u(depth - 1));
       case 8:
         return fmt::format("({} >> ({} & 31))", a, u(depth - 1));
-      case 9:  // Halves: clang 15 takes large numbers for small negative ones, and divides as if it had 24 bits.
+      case 9:  // Halves: clang 15 takes large numbers for small negative ones, and divides, and multiplies below, as if
+          // they had 24 bits.
         return draw_.one_in(2) ? fmt::format("(({} >> 1) / ({} >> 1 | 1u))", a, u(depth - 1))
                                : fmt::format("(({} >> 1) % {}u)", a, 1 + n(1000));
       case 10:
         return fmt::format("({} ? {} : {})", condition(depth - 1), a, u(depth - 1));
       case 11:
-        return fmt::format("(uint)(((ulong){} * {}) >> 32)", a, u(depth - 1));
+        return fmt::format("(uint)(((ulong)({} >> 1) * ({} >> 1)) >> 30)", a, u(depth - 1));
       case 12:
         return fmt::format("(uint)__builtin_popcount({})", a);
       case 13:

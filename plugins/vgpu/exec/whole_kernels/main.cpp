@@ -88,8 +88,8 @@ int run_many(const Options& options) {
     return 0;
   }
   Runner runner;
-  uint64_t same = 0, differ = 0, invalid = 0, whole = 0, instructions = 0;
-  std::map<std::string, unsigned> why_invalid;
+  uint64_t same = 0, differ = 0, invalid = 0, whole = 0, judged = 0, instructions = 0;
+  std::map<std::string, unsigned> why_invalid, why_not_judged;
   const auto begin = Clock::now();
   const auto took = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   for (uint64_t n = 0; options.count != 0 ? n < options.count : took() < options.seconds; ++n) {
@@ -97,6 +97,8 @@ int run_many(const Options& options) {
     const Kernel kernel = generate(*chip, seed);
     const Verdict verdict = runner.run(kernel, options.run);
     whole += verdict.went_whole ? 1 : 0;
+    judged += verdict.judged ? 1 : 0;
+    if (!verdict.not_judged.empty() && why_not_judged.size() < 20) ++why_not_judged[verdict.not_judged];
     instructions += verdict.instructions;
     switch (verdict.kind) {
       case Verdict::Kind::kSame:
@@ -112,15 +114,18 @@ int run_many(const Options& options) {
         break;
     }
   }
+  for (const auto& [why, count] : why_not_judged)
+    std::printf("not judged by the reference model, %u times: %s\n", count, why.c_str());
   for (const auto& [why, count] : why_invalid)
     std::printf("not run to the end, %u times: %s\n", count, why.c_str());
   std::printf(
       "%s, seeds from %llu on: %llu kernels the same in %zu ways, %llu differ, %llu could not be compared; "
-      "%llu went by work-groups; %.1f million instructions of waves in a way, %.1f s\n",
+      "%llu were judged by the reference model; %llu went by work-groups; %.1f million instructions of waves "
+      "in a way, %.1f s\n",
       options.board.c_str(), static_cast<unsigned long long>(options.seed),
       static_cast<unsigned long long>(same), options.run.ways.size(), static_cast<unsigned long long>(differ),
-      static_cast<unsigned long long>(invalid), static_cast<unsigned long long>(whole),
-      static_cast<double>(instructions) * 1e-6, took());
+      static_cast<unsigned long long>(invalid), static_cast<unsigned long long>(judged),
+      static_cast<unsigned long long>(whole), static_cast<double>(instructions) * 1e-6, took());
   return differ == 0 ? 0 : 1;
 }
 
@@ -150,6 +155,8 @@ int main(int argc, char** argv) {
       options.count = std::strtoull(argv[++i], nullptr, 10);
     } else if (option == "--seconds") {
       options.seconds = std::atof(argv[++i]);
+    } else if (option == "--judged-instructions") {
+      options.run.judged_instructions = std::strtoull(argv[++i], nullptr, 10);
     } else if (option == "--dispatches") {
       options.run.dispatches = static_cast<uint32_t>(std::strtoul(argv[++i], nullptr, 10));
     } else {
@@ -159,6 +166,7 @@ int main(int argc, char** argv) {
   if (bad) {
     std::fputs(
         "usage: vgpu_kernel_fuzz [--board CHIP] [--seed FIRST] [--count N | --seconds S] [--dispatches N]\n"
+        "                        [--judged-instructions N]\n"
         "                        [--found FOLDER] [--from FILE] [--print]\n",
         stderr);
     return 2;

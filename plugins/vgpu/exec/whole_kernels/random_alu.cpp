@@ -56,7 +56,8 @@ bool is_left_out(Op op) {
 // Others are refused with it: what has no float as its result, but for sums.
 bool has_clamp(const isa::Instruction& in) {
   const std::string_view name = isa::name(in.op);
-  if (name.starts_with("v_cmp") || name.starts_with("v_mad_u64") || name.starts_with("v_mad_i64")) return false;
+  if (name.starts_with("v_cmp") || name.starts_with("v_mad_u64") || name.starts_with("v_mad_i64"))
+    return false;
   switch (in.dst[0].type) {
     case isa::Type::kF16:
     case isa::Type::kF32:

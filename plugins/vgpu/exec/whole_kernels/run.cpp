@@ -9,6 +9,7 @@
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
+#include "plugins/vgpu/exec/whole_kernels/model_run.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {
@@ -249,6 +250,30 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
   return {};
 }
 
+// Compares what the first way has left with what the model leaves.
+void Runner::judge(const Kernel& kernel, const std::vector<uint32_t>& code, Verdict& verdict) {
+  Memories& m = *memories_;
+  const ModelRun model = run_on_model(kernel, code, m.out_before);
+  if (!model.failure.empty()) {
+    verdict.not_judged = model.failure;
+    return;
+  }
+  const auto out = first_difference(model.out, m.expected.out);
+  const auto atomic = first_difference(model.atomics, m.expected.atomics);
+  verdict.judged = !out && !atomic;
+  if (verdict.judged) return;
+  if (model.is_open) {
+    verdict.not_judged = "the manuals leave a result open";
+    return;
+  }
+  verdict.kind = Verdict::Kind::kDiffers;
+  verdict.what = (out ? text("byte %lld of the output", static_cast<long long>(*out) - kGuardBytes)
+                      : text("byte %zu of the sums", *atomic)) +
+                 ": by the reference model" +
+                 (out ? bytes_at(model.out, *out) : bytes_at(model.atomics, *atomic)) + ", is" +
+                 (out ? bytes_at(m.expected.out, *out) : bytes_at(m.expected.atomics, *atomic));
+}
+
 Verdict Runner::run(const Kernel& kernel, const RunOptions& options) {
   Verdict verdict;
   const std::vector<uint32_t> code = assemble(kernel);
@@ -268,6 +293,8 @@ Verdict Runner::run(const Kernel& kernel, const RunOptions& options) {
       verdict.kind = first ? Verdict::Kind::kInvalid : Verdict::Kind::kDiffers;
       verdict.what = failure;
     }
+    if (first && failure.empty() && verdict.instructions <= options.judged_instructions)
+      judge(kernel, code, verdict);
     if (verdict.kind != Verdict::Kind::kSame) {
       verdict.what = name(way) + ": " + verdict.what;
       return verdict;

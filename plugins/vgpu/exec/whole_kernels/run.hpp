@@ -7,13 +7,15 @@
 // through it, what has been compiled) changes what is executed from the second work-group and the second
 // dispatch on.
 //
-// The judge is the baseline's handlers, which reference/ compares with the manuals, instruction by
-// instruction.
+// The judge is the baseline's handlers, which reference/ compares with the manuals, instruction by instruction. Small
+// kernels are run on the reference model as a whole, too: it must leave the same memory, unless some result on the way
+// was one of several that the manuals allow.
 //
 // One thread. A Runner has memory that is used again for each kernel.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +46,8 @@ struct Verdict {
   Kind kind = Kind::kSame;
   std::string what;                  ///< Differs or is invalid.
   Way way;                           ///< The first that differs.
+  bool judged = false;               ///< The reference model has the same memory, or may have another.
+  std::string not_judged;            ///< Why the model was of no use, if it was asked.
   bool went_whole = false;           ///< Some work-group of it was executed as a whole.
   uint64_t instructions = 0;         ///< That waves have executed, in one dispatch.
   uint64_t native_instructions = 0;  ///< Of the code, by the best level.
@@ -52,6 +56,8 @@ struct Verdict {
 struct RunOptions {
   uint32_t dispatches = 3;  ///< Of each way that learns.
   std::vector<Way> ways = ways_to_run();
+  /// Kernels of no more instructions of waves run on the reference model as well.
+  uint64_t judged_instructions = 1500;
 };
 
 class Runner {
@@ -67,6 +73,7 @@ class Runner {
 
   void prepare(const Kernel& kernel, const std::vector<uint32_t>& code);
   void reset(const Kernel& kernel);
+  void judge(const Kernel& kernel, const std::vector<uint32_t>& code, Verdict& verdict);
   std::string run_in(const Kernel& kernel, const Way& way, const RunOptions& options, Verdict& verdict);
 
   std::unique_ptr<Memories> memories_;

@@ -25,15 +25,17 @@ TEST_P(WholeKernels, AreTheSameInEveryWay) {
   const isa::Target chip = *isa::target_of(GetParam());
   Runner runner;
   const uint64_t count = reference::number_from_environment("RIGEL_KERNELS", 150);
-  uint64_t compared = 0, whole = 0;
+  uint64_t compared = 0, whole = 0, judged = 0;
   for (uint64_t seed = 1; seed <= count; ++seed) {
     const Verdict verdict = runner.run(generate(chip, seed));
     ASSERT_NE(verdict.kind, Kind::kDiffers) << verdict.what << "\nvgpu_kernel_fuzz --board " << GetParam()
                                             << " --seed " << seed << " --count 1 reduces it";
     compared += verdict.kind == Kind::kSame ? 1 : 0;
     whole += verdict.went_whole ? 1 : 0;
+    judged += verdict.judged ? 1 : 0;
   }
   EXPECT_GT(compared * 10, count * 9) << "most of what is made runs to its end";
+  EXPECT_GT(judged * 4, count) << "the reference model runs those that are small";
   EXPECT_TRUE(whole > 0 || !native::available() || count < 100)
       << "none was compiled for work-groups as a whole";
 }
