@@ -11,6 +11,6 @@ struct BuiltInBoard {
   std::string_view json;
 };
 
-extern const std::array<BuiltInBoard, 16> kBuiltInBoards;
+extern const std::array<BuiltInBoard, 19> kBuiltInBoards;
 
 }  // namespace rigel::vgpu
