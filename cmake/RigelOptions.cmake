@@ -39,6 +39,8 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(RIGEL_WERROR)
   add_compile_options(-Werror)
 endif()
+# For folders whose data says which mutex guards it (api/support/mutex.hpp): clang holds the code to it.
+set(RIGEL_THREAD_SAFETY $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
 
 # Says, before the name of a test, which build it is of: tools/check runs several builds' tests together.
 set(RIGEL_TEST_PREFIX "")

@@ -67,7 +67,7 @@ Status create_queue(hsa_agent_t agent, const QueueRequest& request, const QueueT
   if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_queue_create: queue is NULL");
   const Agent* found = Runtime::current().find_agent(agent);
   if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
-  std::unique_lock<std::mutex> one_at_a_time;
+  std::unique_lock<Mutex> one_at_a_time;
   if (request.type == HSA_QUEUE_TYPE_COOPERATIVE) {
     one_at_a_time = std::unique_lock(queues().cooperative_mutex());
     if (hsa_queue_t* const shared = queues().share_cooperative(*found)) {

@@ -8,9 +8,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <vector>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel {
 
@@ -30,7 +30,7 @@ class HandleTable {
   explicit HandleTable(HandleKind kind) : kind_(kind) {}
 
   uint64_t insert(std::shared_ptr<T> object) {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     uint32_t slot;
     if (free_.empty()) {
       slot = static_cast<uint32_t>(slots_.size());
@@ -46,14 +46,14 @@ class HandleTable {
 
   /// The live object of `handle`, or null.
   std::shared_ptr<T> find(uint64_t handle) const {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     const Slot* slot = live_slot(handle);
     return slot ? slot->object : nullptr;
   }
 
   /// Takes the object out: its handle is dead from here on. Null if it was not live. Needs no memory.
   std::shared_ptr<T> remove(uint64_t handle) noexcept {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     auto* slot = const_cast<Slot*>(live_slot(handle));
     if (slot == nullptr) return nullptr;
     free_.push_back(static_cast<uint32_t>(handle));
@@ -68,7 +68,7 @@ class HandleTable {
     for (uint32_t slot = 0;; ++slot) {
       std::shared_ptr<T> object;
       {
-        const std::unique_lock lock(mutex_);
+        const WriterLock lock(mutex_);
         if (slot >= slots_.size()) return;
         if (!slots_[slot].object) continue;
         object.swap(slots_[slot].object);
@@ -80,7 +80,7 @@ class HandleTable {
   }
 
   std::vector<std::shared_ptr<T>> all() const {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     std::vector<std::shared_ptr<T>> objects;
     for (const Slot& slot : slots_) {
       if (slot.object) objects.push_back(slot.object);
@@ -96,8 +96,8 @@ class HandleTable {
     uint32_t generation = 0;
   };
 
-  /// Room for all slots, so that removing one needs none. Under mutex_, after a slot was added.
-  void reserve_free() {
+  /// Room for all slots, so that removing one needs none. After a slot was added.
+  void reserve_free() RIGEL_REQUIRES(mutex_) {
     if (free_.capacity() >= slots_.size()) return;
     try {
       free_.reserve(slots_.capacity());
@@ -111,7 +111,7 @@ class HandleTable {
     return uint64_t{static_cast<uint8_t>(kind_)} << 56 | uint64_t{generation} << 32 | slot;
   }
 
-  const Slot* live_slot(uint64_t handle) const {
+  const Slot* live_slot(uint64_t handle) const RIGEL_REQUIRES_SHARED(mutex_) {
     const auto index = static_cast<uint32_t>(handle);
     if (index >= slots_.size()) return nullptr;
     const Slot& slot = slots_[index];
@@ -119,9 +119,9 @@ class HandleTable {
   }
 
   const HandleKind kind_;
-  mutable std::shared_mutex mutex_;
-  std::vector<Slot> slots_;
-  std::vector<uint32_t> free_;
+  mutable SharedMutex mutex_;
+  std::vector<Slot> slots_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<uint32_t> free_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

@@ -6,6 +6,7 @@
 #include <bit>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/clock.hpp"
 #include "core/copy/block_copy.hpp"
 #include "core/signal/parker.hpp"
@@ -233,7 +234,7 @@ CopyEngine::~CopyEngine() {
 
 void CopyEngine::enlist(Job& job) noexcept {
   if (job.waiting_) return;
-  const std::lock_guard lock(jobs_mutex_);
+  const MutexLock lock(jobs_mutex_);
   job.waiting_ = true;
   job.next_waiting_ = jobs_;
   if (jobs_ != nullptr) jobs_->previous_waiting_ = &job;
@@ -242,7 +243,7 @@ void CopyEngine::enlist(Job& job) noexcept {
 
 void CopyEngine::delist(Job& job) noexcept {
   if (!job.waiting_) return;
-  const std::lock_guard lock(jobs_mutex_);
+  const MutexLock lock(jobs_mutex_);
   job.waiting_ = false;
   (job.previous_waiting_ == nullptr ? jobs_ : job.previous_waiting_->next_waiting_) = job.next_waiting_;
   if (job.next_waiting_ != nullptr) job.next_waiting_->previous_waiting_ = job.previous_waiting_;

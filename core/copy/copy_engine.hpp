@@ -26,9 +26,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/copy/box.hpp"
 #include "core/copy/copy_threads.hpp"
@@ -116,8 +116,8 @@ class CopyEngine {
   std::vector<Device> devices_;  // constant when running
   std::atomic<bool> profiling_{false};
 
-  std::mutex jobs_mutex_;  // guards jobs_ and the jobs' links
-  Job* jobs_ = nullptr;    // that wait for signals
+  Mutex jobs_mutex_;
+  Job* jobs_ RIGEL_GUARDED_BY(jobs_mutex_) = nullptr;  // that wait for signals; their links are guarded too
 
   // In this order: the dispatcher's last handlers submit to the threads.
   CopyThreads threads_;

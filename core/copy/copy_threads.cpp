@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "api/support/mutex.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
 #include "core/base/program_signals.hpp"
@@ -20,7 +21,7 @@ constexpr uint64_t kSpinNs = 5'000;
 
 CopyThreads::~CopyThreads() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -35,7 +36,7 @@ bool CopyThreads::enqueue(CopyTask& task) noexcept {
   const uint32_t pieces = task.pieces_;  // the task may be gone as soon as the lock is open
   unsigned wanted = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const uint32_t waiting = queued_.load(std::memory_order_relaxed) + pieces;
     while (waiting > idle_ && threads_.size() < most_threads_ && threads_.size() < waiting) {
       if (!start_thread()) break;
@@ -59,7 +60,7 @@ void CopyThreads::share(CopyTask& task) noexcept {
     for (;;) {
       uint32_t index = 0;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (take(index, &task) == nullptr) break;
       }
       task.run_and_count(index);
@@ -110,7 +111,7 @@ void CopyThreads::work() noexcept {
     uint32_t index = 0;
     CopyTask* task = nullptr;
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       task = take(index, nullptr);
       if (task == nullptr && stopping_) return;
     }
@@ -123,9 +124,9 @@ void CopyThreads::work() noexcept {
          queued_.load(std::memory_order_relaxed) == 0 && system_time_ns() < until;) {
       cpu_relax();
     }
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     ++idle_;
-    wake_.wait(lock, [this] { return oldest_ != nullptr || stopping_; });
+    while (oldest_ == nullptr && !stopping_) wake_.wait(lock);
     --idle_;
   }
 }

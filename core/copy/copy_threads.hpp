@@ -9,11 +9,11 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel {
 
@@ -63,18 +63,18 @@ class CopyThreads {
   static void* enter(void* self);
   void work() noexcept;
   bool enqueue(CopyTask& task) noexcept;
-  bool start_thread() noexcept;
-  /// Takes a piece of the oldest task, or of `only`. Under the lock.
-  CopyTask* take(uint32_t& index, CopyTask* only) noexcept;
+  bool start_thread() noexcept RIGEL_REQUIRES(mutex_);
+  /// Takes a piece of the oldest task, or of `only`.
+  CopyTask* take(uint32_t& index, CopyTask* only) noexcept RIGEL_REQUIRES(mutex_);
 
   const unsigned most_threads_;
-  std::mutex mutex_;  // guards what follows; `queued_` is also read without it
-  std::condition_variable wake_;
-  CopyTask* oldest_ = nullptr;
-  CopyTask* newest_ = nullptr;
-  std::vector<pthread_t> threads_;
-  unsigned idle_ = 0;
-  bool stopping_ = false;
+  Mutex mutex_;
+  Condition wake_;
+  CopyTask* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  CopyTask* newest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  std::vector<pthread_t> threads_ RIGEL_GUARDED_BY(mutex_);
+  unsigned idle_ RIGEL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ RIGEL_GUARDED_BY(mutex_) = false;
   std::atomic<uint32_t> queued_{0};  // pieces nobody has taken
 };
 

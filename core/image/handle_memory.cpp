@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel {
 namespace {
 
@@ -18,7 +20,7 @@ HandleMemory::~HandleMemory() {
 }
 
 Result<uint32_t*> HandleMemory::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Some are left to rest.
   if (free_.size() <= kSlots / 2) {
     const auto page = source_.allocate(kPageBytes);
@@ -36,7 +38,7 @@ Result<uint32_t*> HandleMemory::take() {
 }
 
 void HandleMemory::give(uint32_t* slot) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_.push_back(slot);
 }
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 
 namespace rigel {
@@ -37,9 +37,9 @@ class HandleMemory {
 
  private:
   const Source source_;
-  std::mutex mutex_;  // guards what follows
-  std::vector<void*> pages_;
-  std::deque<uint32_t*> free_;
+  Mutex mutex_;
+  std::vector<void*> pages_ RIGEL_GUARDED_BY(mutex_);
+  std::deque<uint32_t*> free_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

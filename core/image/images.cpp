@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "core/base/backend_report.hpp"
 #include "core/image/texel.hpp"
 
@@ -149,7 +150,7 @@ Status Images::publish(const Image& image, const uint32_t* words, hsa_ext_image_
   const auto slot = take(words, HSABE_IMAGE_WORDS);
   if (!slot) return slot.error();
   handle->handle = reinterpret_cast<uint64_t>(*slot);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   images_.emplace(handle->handle, image);
   return HSA_STATUS_SUCCESS;
 }
@@ -163,7 +164,7 @@ Result<uint32_t*> Images::take(const uint32_t* words, size_t count) {
 }
 
 Result<Images::Image> Images::find(hsa_ext_image_t handle) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = images_.find(handle.handle);
   if (found == images_.end())
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no image", handle.handle);
@@ -174,7 +175,7 @@ Result<Images::Image> Images::find(hsa_ext_image_t handle) const {
 }
 
 Status Images::destroy(hsa_ext_image_t handle) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (images_.erase(handle.handle) == 0)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no image", handle.handle);
   memory_.give(reinterpret_cast<uint32_t*>(handle.handle));
@@ -301,13 +302,13 @@ Status Images::sampler_create_v2(const Agent& agent, const hsa_ext_sampler_descr
   const auto slot = take(words, HSABE_SAMPLER_WORDS);
   if (!slot) return slot.error();
   handle->handle = reinterpret_cast<uint64_t>(*slot);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   samplers_.insert(handle->handle);
   return HSA_STATUS_SUCCESS;
 }
 
 Status Images::sampler_destroy(hsa_ext_sampler_t handle) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (samplers_.erase(handle.handle) == 0)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no sampler", handle.handle);
   memory_.give(reinterpret_cast<uint32_t*>(handle.handle));

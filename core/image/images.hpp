@@ -16,10 +16,10 @@
 #include <hsa/hsa_ext_image.h>
 
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/copy/copy_engine.hpp"
 #include "core/image/handle_memory.hpp"
@@ -83,9 +83,9 @@ class Images {
   const HandleMemory::Source source_;
   HandleMemory memory_;
 
-  mutable std::mutex mutex_;                    // guards what follows
-  std::unordered_map<uint64_t, Image> images_;  // by handle
-  std::unordered_set<uint64_t> samplers_;
+  mutable Mutex mutex_;
+  std::unordered_map<uint64_t, Image> images_ RIGEL_GUARDED_BY(mutex_);  // by handle
+  std::unordered_set<uint64_t> samplers_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

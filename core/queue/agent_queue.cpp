@@ -1,13 +1,12 @@
 // A queue whose packets a backend processes.
 #include <algorithm>
 #include <bit>
-#include <condition_variable>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/backend_report.hpp"
 #include "core/queue/queue.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -91,7 +90,7 @@ class AgentQueue final : public Queue {
     return one_at_a_time("no such compute units", [&]() -> hsabe_status_t {
       const hsabe_status_t status = operation(info_.queue, words * 32, grant.words.data());
       if (status != HSA_STATUS_SUCCESS && status != kReduced) return status;
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       cu_mask_ = std::move(grant.words);
       return grant.reduced ? kReduced : status;
     });
@@ -101,7 +100,7 @@ class AgentQueue final : public Queue {
     if (agent_.backend().queue.set_cu_mask == nullptr) {
       return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "this agent's queues cannot be bound to compute units");
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (size_t i = 0; i < bits / 32; ++i) mask[i] = i < cu_mask_.size() ? cu_mask_[i] : 0;
     return HSA_STATUS_SUCCESS;
   }
@@ -111,7 +110,7 @@ class AgentQueue final : public Queue {
     if (status == static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT))
       faulted_.store(true, std::memory_order_relaxed);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closed_) return;
       raising_ = std::this_thread::get_id();
     }
@@ -122,7 +121,7 @@ class AgentQueue final : public Queue {
                   "queue {} has stopped with status {:#x}; it has no error callback", handle()->id,
                   static_cast<uint32_t>(status));
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     raising_ = {};
     raised_.notify_all();
   }
@@ -132,10 +131,9 @@ class AgentQueue final : public Queue {
 
   void close() override {
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       closed_ = true;
-      raised_.wait(
-          lock, [this] { return raising_ == std::thread::id{} || raising_ == std::this_thread::get_id(); });
+      while (raising_ != std::thread::id{} && raising_ != std::this_thread::get_id()) raised_.wait(lock);
     }
     end();
   }
@@ -144,14 +142,14 @@ class AgentQueue final : public Queue {
   // Gives back what the backend has of it, and not only when this object goes: who still holds it, as the
   // callback does that shuts the runtime down, may outlive the device.
   void end() {
-    const std::lock_guard lock(operations_);
+    const MutexLock lock(operations_);
     if (void* const queue = std::exchange(info_.queue, nullptr)) agent_.backend().queue.destroy(queue);
   }
 
   // An operation of the backend on this queue, with what has to agree with it: its answer.
   template <class Operation>
   Status one_at_a_time(std::string_view refusal, Operation&& operation) {
-    const std::lock_guard lock(operations_);
+    const MutexLock lock(operations_);
     if (info_.queue == nullptr) return HSA_STATUS_ERROR_INVALID_QUEUE;  // another thread has destroyed it
     const hsabe_status_t status = operation();
     if (status == HSA_STATUS_SUCCESS || status == static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED))
@@ -167,12 +165,12 @@ class AgentQueue final : public Queue {
   std::atomic<bool> failed_{false};
   std::atomic<bool> faulted_{false};  // by memory
 
-  std::mutex operations_;           // one of the backend's at a time; before mutex_
-  mutable std::mutex mutex_;        // the fields below
-  std::condition_variable raised_;  // raising_ has become nobody
-  std::thread::id raising_;         // the thread that is in the callback
-  bool closed_ = false;
-  std::vector<uint32_t> cu_mask_;  // in force; a bit for each unit of the device
+  Mutex operations_;                                  // one of the backend's at a time; before mutex_
+  mutable Mutex mutex_;                               // the fields below
+  Condition raised_;                                  // raising_ has become nobody
+  std::thread::id raising_ RIGEL_GUARDED_BY(mutex_);  // the thread that is in the callback
+  bool closed_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::vector<uint32_t> cu_mask_ RIGEL_GUARDED_BY(mutex_);  // in force; a bit for each unit of the device
 };
 
 amd_signal_kind_t doorbell_kind(uint32_t doorbell) {

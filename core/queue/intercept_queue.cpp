@@ -4,12 +4,12 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/queue/aql_index.hpp"
 #include "core/signal/signal_pool.hpp"
 
@@ -46,21 +46,21 @@ struct Bell {
 class Bells {
  public:
   static Bell* take() noexcept {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (free == nullptr) return new (std::nothrow) Bell;
     return std::exchange(free, free->next_free);
   }
   static void give_back(Bell* bell) noexcept {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     bell->next_free = free;
     free = bell;
   }
 
  private:
-  static constinit std::mutex mutex;
-  static constinit Bell* free;
+  static constinit Mutex mutex;
+  static constinit Bell* free RIGEL_GUARDED_BY(mutex);
 };
-constinit std::mutex Bells::mutex;
+constinit Mutex Bells::mutex;
 constinit Bell* Bells::free = nullptr;
 
 void ring(void* context, uint64_t) noexcept;
@@ -136,7 +136,7 @@ class ProxyQueue final : public InterceptQueue {
   }
 
   Status add_handler(PacketHandler handler) override {
-    const std::lock_guard lock(handlers_mutex_);
+    const MutexLock lock(handlers_mutex_);
     auto more = std::make_unique<Handlers>(*handlers_.load(std::memory_order_relaxed));
     more->list.push_back(handler);
     more->take_many &= handler.takes_many;
@@ -341,8 +341,8 @@ class ProxyQueue final : public InterceptQueue {
   std::shared_ptr<Queue> behind_;
   Signal* room_ = nullptr;
 
-  std::mutex handlers_mutex_;
-  std::vector<std::unique_ptr<Handlers>> all_handlers_;
+  Mutex handlers_mutex_;
+  std::vector<std::unique_ptr<Handlers>> all_handlers_ RIGEL_GUARDED_BY(handlers_mutex_);
   std::atomic<const Handlers*> handlers_{nullptr};
 
   std::atomic<bool> always_profiled_{false};

@@ -12,11 +12,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/topology/agent.hpp"
 
@@ -107,14 +106,14 @@ class QueueTable {
   uint32_t count(const Agent& agent) const;
 
   /// Held by who looks for a cooperative queue and makes one if there is none.
-  std::mutex& cooperative_mutex() { return cooperative_mutex_; }
+  Mutex& cooperative_mutex() { return cooperative_mutex_; }
 
   uint64_t next_cookie() { return next_cookie_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  std::mutex cooperative_mutex_;
-  mutable std::shared_mutex mutex_;
-  Queues queues_;
+  Mutex cooperative_mutex_;
+  mutable SharedMutex mutex_;
+  Queues queues_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> next_cookie_{1};
 };
 

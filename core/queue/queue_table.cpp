@@ -1,6 +1,6 @@
-#include <mutex>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "core/queue/queue.hpp"
 
 namespace rigel {
@@ -8,18 +8,18 @@ namespace rigel {
 void QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie) {
   hsa_queue_t* handle = queue->handle();
   handle->id = cookie;  // unique in the life of the process, as the manual asks
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   queues_.emplace(handle, Entry{.queue = std::move(queue), .cookie = cookie});
 }
 
 std::shared_ptr<Queue> QueueTable::find(const hsa_queue_t* queue) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto found = queues_.find(queue);
   return found == queues_.end() ? nullptr : found->second.queue;
 }
 
 std::shared_ptr<Queue> QueueTable::find_cookie(uint64_t cookie) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   for (const auto& [handle, entry] : queues_) {  // errors are rare, a second index would not be
     if (entry.cookie == cookie) return entry.queue;
   }
@@ -27,7 +27,7 @@ std::shared_ptr<Queue> QueueTable::find_cookie(uint64_t cookie) const {
 }
 
 hsa_queue_t* QueueTable::share_cooperative(const Agent& agent) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   for (auto& [handle, entry] : queues_) {
     if (handle->type != HSA_QUEUE_TYPE_COOPERATIVE || entry.queue->agent() != &agent || entry.queue->failed())
       continue;
@@ -38,7 +38,7 @@ hsa_queue_t* QueueTable::share_cooperative(const Agent& agent) {
 }
 
 QueueTable::Removal QueueTable::remove(const hsa_queue_t* queue) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const auto found = queues_.find(queue);
   if (found == queues_.end()) return {};
   if (--found->second.owners != 0) return {.found = true, .queue = nullptr};
@@ -48,12 +48,12 @@ QueueTable::Removal QueueTable::remove(const hsa_queue_t* queue) {
 }
 
 QueueTable::Queues QueueTable::clear() noexcept {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   return std::exchange(queues_, {});
 }
 
 uint32_t QueueTable::count(const Agent& agent) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   uint32_t count = 0;
   for (const auto& [handle, entry] : queues_) count += entry.queue->agent() == &agent;
   return count;

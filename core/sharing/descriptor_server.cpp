@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 #include "core/base/program_signals.hpp"
 
@@ -117,7 +118,7 @@ Status DescriptorServer::start() {
   stop_ = stop;
   const ProgramSignalsBlocked blocked;
   try {
-    thread_ = std::thread([this] { work(); });
+    thread_ = std::thread([this, listener, stop] { work(listener, stop); });
     pthread_setname_np(thread_.native_handle(), "hsa-share");
     process_ = getpid();
   } catch (const std::system_error& problem) {
@@ -130,7 +131,7 @@ Status DescriptorServer::start() {
 }
 
 Result<Ticket> DescriptorServer::offer(int descriptor, const Facts& facts) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uint64_t key = 0;
   Status status = start();
   if (status == HSA_STATUS_SUCCESS && (key = random_number()) == 0)
@@ -146,12 +147,12 @@ Result<Ticket> DescriptorServer::offer(int descriptor, const Facts& facts) {
 }
 
 bool DescriptorServer::offers(const Ticket& ticket) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ticket.server == number_ && offers_.contains(ticket.key);
 }
 
 bool DescriptorServer::withdraw(const Ticket& ticket) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = offers_.find(ticket.key);
   if (found == offers_.end() || ticket.server != number_) return false;
   close(found->second.descriptor);
@@ -159,13 +160,13 @@ bool DescriptorServer::withdraw(const Ticket& ticket) noexcept {
   return true;
 }
 
-void DescriptorServer::work() noexcept {
+void DescriptorServer::work(int listener, int stop) noexcept {
   for (;;) {
-    pollfd waited[] = {{listener_, POLLIN, 0}, {stop_, POLLIN, 0}};
+    pollfd waited[] = {{listener, POLLIN, 0}, {stop, POLLIN, 0}};
     if (poll(waited, 2, -1) < 0 && errno != EINTR) return;
     if (waited[1].revents != 0) return;
     if ((waited[0].revents & POLLIN) == 0) continue;
-    const Socket client(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+    const Socket client(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (client.get() < 0) {
       // No descriptors left: the client stays in line, and is not to cost a processor meanwhile.
       if (errno == EMFILE || errno == ENFILE) poll(&waited[1], 1, 50);
@@ -187,7 +188,7 @@ void DescriptorServer::answer(int client) noexcept {
   message.msg_iovlen = 1;
   // Under the lock, so that the descriptor is not closed, and its number another's, before it is sent. The
   // reply fits the socket's buffer, so sending does not wait.
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = offers_.find(key); found != offers_.end()) {
     reply = {1, found->second.facts};
     message.msg_control = control;

@@ -15,10 +15,10 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <unordered_map>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/sharing/ipc_name.hpp"
 
@@ -56,17 +56,17 @@ class DescriptorServer {
     Facts facts;
   };
 
-  Status start();  // under the lock
-  void work() noexcept;
+  Status start() RIGEL_REQUIRES(mutex_);
+  void work(int listener, int stop) noexcept;
   void answer(int client) noexcept;
 
-  std::mutex mutex_;  // guards what follows
-  std::unordered_map<uint64_t, Offer> offers_;
-  uint64_t number_ = 0;
-  int listener_ = -1;
-  int stop_ = -1;  // an event: the thread ends
-  int process_ = 0;
-  std::thread thread_;
+  Mutex mutex_;
+  std::unordered_map<uint64_t, Offer> offers_ RIGEL_GUARDED_BY(mutex_);
+  uint64_t number_ RIGEL_GUARDED_BY(mutex_) = 0;
+  int listener_ RIGEL_GUARDED_BY(mutex_) = -1;
+  int stop_ RIGEL_GUARDED_BY(mutex_) = -1;  // an event: the thread ends
+  int process_ RIGEL_GUARDED_BY(mutex_) = 0;
+  std::thread thread_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

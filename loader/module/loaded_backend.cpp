@@ -2,9 +2,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include <fmt/core.h>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel {
 namespace {
@@ -81,8 +82,8 @@ std::string_view sanitizer_name(uint32_t sanitizer) {
 // What has been loaded in this process, by path. Never destroyed: the runtime may be shut down from a
 // destructor that runs after those of this library.
 struct Cache {
-  std::mutex mutex;
-  std::map<std::string, std::unique_ptr<const LoadedBackend>, std::less<>> by_path;  // under mutex
+  Mutex mutex;
+  std::map<std::string, std::unique_ptr<const LoadedBackend>, std::less<>> by_path RIGEL_GUARDED_BY(mutex);
 };
 
 Cache& cache() {
@@ -150,7 +151,7 @@ Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::s
 
 tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& path) {
   {
-    const std::lock_guard lock(cache().mutex);
+    const MutexLock lock(cache().mutex);
     if (const auto found = cache().by_path.find(path); found != cache().by_path.end())
       return found->second.get();
   }
@@ -162,7 +163,7 @@ tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& 
   if (!backend) return tl::unexpected(LoadFailure{true, backend.error()});
 
   auto made = std::make_unique<const LoadedBackend>(std::move(*backend));
-  const std::lock_guard lock(cache().mutex);
+  const MutexLock lock(cache().mutex);
   return cache().by_path.try_emplace(path, std::move(made)).first->second.get();
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 
 namespace rigel {
@@ -47,12 +48,12 @@ std::string_view name_of(Outcome outcome) noexcept {
 void DiscoveryReport::add(Stage stage, Outcome outcome, std::string_view subject, std::string_view text) {
   log_message(level_of(outcome), topic_of(stage), "{} ({}): {}{}{}", subject, name_of(stage),
               name_of(outcome), text.empty() ? "" : ": ", text);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   lines_.push_back({stage, outcome, std::string(subject), std::string(text)});
 }
 
 std::vector<ReportLine> DiscoveryReport::lines() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return lines_;
 }
 
@@ -78,7 +79,7 @@ std::string DiscoveryReport::to_json() const {
 }
 
 void DiscoveryReport::clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   lines_.clear();
 }
 

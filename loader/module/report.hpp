@@ -6,10 +6,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel {
 
@@ -57,8 +58,8 @@ class DiscoveryReport {
   void clear();
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<ReportLine> lines_;  // under mutex_
+  mutable Mutex mutex_;
+  std::vector<ReportLine> lines_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

@@ -1,0 +1,150 @@
+// Mutexes, locks and condition variables that clang's -Wthread-safety knows, and the attributes by which a declaration
+// says which lock guards it.
+//
+// The classes are those of the standard library, with attributes and nothing else: same cost, same behaviour. Builds
+// with clang check them (RIGEL_THREAD_SAFETY in cmake/RigelOptions.cmake); GCC does not see the attributes.
+//
+//   Mutex mutex_;
+//   std::vector<Job> jobs_ RIGEL_GUARDED_BY(mutex_);       // read and written under mutex_ only
+//   void drop(Job& job) RIGEL_REQUIRES(mutex_);            // the caller holds mutex_
+//
+// Every part of the project may use this header. It is not installed.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <shared_mutex>
+
+#if defined(__clang__)
+#define RIGEL_THREAD_ATTRIBUTE(...) __attribute__((__VA_ARGS__))
+#else
+#define RIGEL_THREAD_ATTRIBUTE(...)
+#endif
+
+/// Of a variable: read and written only while the mutex is held (a SharedMutex held shared lets it be read).
+#define RIGEL_GUARDED_BY(mutex) RIGEL_THREAD_ATTRIBUTE(guarded_by(mutex))
+/// Of a pointer: the same for what it points to.
+#define RIGEL_PT_GUARDED_BY(mutex) RIGEL_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
+/// Of a function: its caller holds the mutexes, shared at least in the second form.
+#define RIGEL_REQUIRES(...) RIGEL_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define RIGEL_REQUIRES_SHARED(...) RIGEL_THREAD_ATTRIBUTE(requires_shared_capability(__VA_ARGS__))
+/// Of a function: its caller does not hold the mutexes.
+#define RIGEL_EXCLUDES(...) RIGEL_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+/// Of a function: it returns with the mutexes held, or with them released.
+#define RIGEL_ACQUIRE(...) RIGEL_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define RIGEL_ACQUIRE_SHARED(...) RIGEL_THREAD_ATTRIBUTE(acquire_shared_capability(__VA_ARGS__))
+#define RIGEL_TRY_ACQUIRE(...) RIGEL_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
+#define RIGEL_RELEASE(...) RIGEL_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define RIGEL_RELEASE_SHARED(...) RIGEL_THREAD_ATTRIBUTE(release_shared_capability(__VA_ARGS__))
+#define RIGEL_RELEASE_ANY(...) RIGEL_THREAD_ATTRIBUTE(release_generic_capability(__VA_ARGS__))
+/// Of a function that returns a reference to a mutex: which one.
+#define RIGEL_RETURNS_LOCK(mutex) RIGEL_THREAD_ATTRIBUTE(lock_returned(mutex))
+/// Of a function that the analysis cannot follow. A comment says why it is right.
+#define RIGEL_UNCHECKED_LOCKS RIGEL_THREAD_ATTRIBUTE(no_thread_safety_analysis)
+
+namespace rigel {
+
+/// std::mutex.
+class RIGEL_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
+ public:
+  constexpr Mutex() noexcept = default;
+  void lock() RIGEL_ACQUIRE() { mutex_.lock(); }
+  void unlock() RIGEL_RELEASE() { mutex_.unlock(); }
+  bool try_lock() RIGEL_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+
+ private:
+  friend class MutexLock;
+  std::mutex mutex_;
+};
+
+/// std::shared_mutex.
+class RIGEL_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
+ public:
+  void lock() RIGEL_ACQUIRE() { mutex_.lock(); }
+  void unlock() RIGEL_RELEASE() { mutex_.unlock(); }
+  void lock_shared() RIGEL_ACQUIRE_SHARED() { mutex_.lock_shared(); }
+  void unlock_shared() RIGEL_RELEASE_SHARED() { mutex_.unlock_shared(); }
+
+ private:
+  std::shared_mutex mutex_;
+};
+
+/// Holds a Mutex as long as it lives, but for the time between unlock() and lock(): std::unique_lock.
+class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) RIGEL_ACQUIRE(mutex) : lock_(mutex.mutex_) {}
+  /// Takes over a Mutex that the caller holds already, as after try_lock().
+  MutexLock(Mutex& mutex, std::adopt_lock_t adopt) RIGEL_REQUIRES(mutex) : lock_(mutex.mutex_, adopt) {}
+  ~MutexLock() RIGEL_RELEASE() = default;
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+  void lock() RIGEL_ACQUIRE() { lock_.lock(); }
+  void unlock() RIGEL_RELEASE() { lock_.unlock(); }
+
+ private:
+  friend class Condition;
+  std::unique_lock<std::mutex> lock_;
+};
+
+/// Releases a Mutex that the caller holds as long as it lives, for a function that has to let go of it for a while.
+class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) MutexUnlock {
+ public:
+  explicit MutexUnlock(Mutex& mutex) RIGEL_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  // The attribute of the analysis for "undoes what the constructor did".
+  ~MutexUnlock() RIGEL_RELEASE() { relock(); }
+  MutexUnlock(const MutexUnlock&) = delete;
+  MutexUnlock& operator=(const MutexUnlock&) = delete;
+
+ private:
+  void relock() RIGEL_UNCHECKED_LOCKS { mutex_.lock(); }
+  Mutex& mutex_;
+};
+
+/// Holds a SharedMutex alone as long as it lives.
+class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) WriterLock {
+ public:
+  explicit WriterLock(SharedMutex& mutex) RIGEL_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~WriterLock() RIGEL_RELEASE() { mutex_.unlock(); }
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
+};
+
+/// Holds a SharedMutex with others as long as it lives.
+class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) ReaderLock {
+ public:
+  explicit ReaderLock(SharedMutex& mutex) RIGEL_ACQUIRE_SHARED(mutex) : mutex_(mutex) {
+    mutex_.lock_shared();
+  }
+  ~ReaderLock() RIGEL_RELEASE_ANY() { mutex_.unlock_shared(); }
+  ReaderLock(const ReaderLock&) = delete;
+  ReaderLock& operator=(const ReaderLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
+};
+
+/// std::condition_variable. Its waits take no predicate, because the analysis does not look into lambdas as part of
+/// the function around them: write `while (!ready_) condition_.wait(lock);`.
+class Condition {
+ public:
+  void notify_one() noexcept { condition_.notify_one(); }
+  void notify_all() noexcept { condition_.notify_all(); }
+  void wait(MutexLock& lock) { condition_.wait(lock.lock_); }
+  template <class Rep, class Period>
+  std::cv_status wait_for(MutexLock& lock, const std::chrono::duration<Rep, Period>& time) {
+    return condition_.wait_for(lock.lock_, time);
+  }
+  template <class Clock, class Duration>
+  std::cv_status wait_until(MutexLock& lock, const std::chrono::time_point<Clock, Duration>& time) {
+    return condition_.wait_until(lock.lock_, time);
+  }
+
+ private:
+  std::condition_variable condition_;
+};
+
+}  // namespace rigel
