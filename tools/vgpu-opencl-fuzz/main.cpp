@@ -56,8 +56,10 @@ int run(const Options& options) {
       workshop, options.board, options.seed, count,
       [&](const Found& found) { report(workshop, options, found); },
       [&] { return options.count != 0 || took() < options.seconds; });
-  fmt::print("{}, seeds from {} on: {} programs compared, {} of them with the host's, {} differ; {:.1f} s\n",
-             options.board, options.seed, result.compared, result.by_host, result.differ, took());
+  fmt::print(
+      "{}, seeds from {} on: {} programs compared, {} of them with the host's, {} with the reference model, "
+      "{} differ; {:.1f} s\n",
+      options.board, options.seed, result.compared, result.by_host, result.by_model, result.differ, took());
   return result.differ == 0 ? 0 : 1;
 }
 

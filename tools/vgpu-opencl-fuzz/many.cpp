@@ -24,10 +24,11 @@ Count compare_many(Workshop& workshop, const std::string& gpu, uint64_t first, u
     for (size_t i = 0; i < programs.size(); ++i) {
       ++result.compared;
       result.by_host += hosts[i] != nullptr ? 1 : 0;
-      const auto difference = compare(*board, object, "k" + std::to_string(i), programs[i], hosts[i]);
-      if (!difference) continue;
+      const Comparison comparison = compare(*board, object, "k" + std::to_string(i), programs[i], hosts[i]);
+      result.by_model += comparison.by_model ? 1 : 0;
+      if (comparison.wrong.empty()) continue;
       ++result.differ;
-      found({programs[i], build, difference->what});
+      found({programs[i], build, comparison.wrong});
     }
   }
   return result;

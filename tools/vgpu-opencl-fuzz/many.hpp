@@ -16,7 +16,7 @@ struct Found {
 };
 
 struct Count {
-  uint64_t compared = 0, by_host = 0, differ = 0;
+  uint64_t compared = 0, by_host = 0, by_model = 0, differ = 0;
 };
 
 /// Programs [first, first + count) on a chip. `found` is called for each that differs. `go_on` is asked from time to

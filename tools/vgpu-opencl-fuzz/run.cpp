@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "plugins/vgpu/exec/native/native.hpp"
+#include "plugins/vgpu/exec/reference/dispatch.hpp"
 #include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
@@ -22,6 +23,9 @@ namespace {
 using runner::MemoryBus;
 using runner::Region;
 using Words = std::vector<uint32_t>;
+using exec::reference::World;
+
+constexpr uint64_t kMostForModel = 3000;  // instructions of waves
 
 // As much is different from the second dispatch on, when the code has been compiled and the memory is known.
 constexpr int kDispatches = 2;
@@ -55,8 +59,15 @@ Words first_sums() {
   return sums;
 }
 
+std::string first_difference(const char* what, const Words& expected, const std::byte* actual);
+
 struct Memories {
   Words in, out, sums;
+
+  std::string difference(const std::byte* actual_out, const std::byte* actual_sums) const {
+    const std::string wrong = first_difference("output", out, actual_out);
+    return wrong.empty() ? first_difference("sums", sums, actual_sums) : wrong;
+  }
 
   explicit Memories(const Program& program) : in(kInputWords), out(program.out_words()), sums(first_sums()) {
     exec::reference::Draw draw(program.seed + 77);
@@ -78,6 +89,20 @@ std::string first_difference(const char* what, const Words& expected, const std:
   return {};
 }
 
+// All that is mapped around an address, as a region of the model.
+void add_pages(MemoryBus& memory, uint64_t va, World& world) {
+  constexpr uint64_t kPage = 4096;
+  const auto page = [&](uint64_t at) { return memory.translate(at, kPage, Access::kRead).host; };
+  uint64_t first = va / kPage * kPage;
+  while (page(first - kPage) != nullptr) first -= kPage;
+  World::Region& region = world.regions.emplace_back();
+  region.va = first;
+  for (const std::byte* host; (host = page(first)) != nullptr; first += kPage) {
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(host);
+    region.bytes.insert(region.bytes.end(), bytes, bytes + kPage);
+  }
+}
+
 DispatchResult run_once(exec::Scheduler& scheduler, const Dispatch& dispatch) {
   std::promise<DispatchResult> promise;
   scheduler.start(dispatch, [&](DispatchResult result) { promise.set_value(std::move(result)); });
@@ -94,9 +119,8 @@ void put_pointer(const runner::Kernel::Argument& argument, uint64_t value, std::
 
 }  // namespace
 
-std::optional<Difference> compare(const Board& board, const std::vector<char>& object,
-                                  const std::string& name, const Program& program,
-                                  Workshop::HostKernel host) {
+Comparison compare(const Board& board, const std::vector<char>& object, const std::string& name,
+                   const Program& program, Workshop::HostKernel host) {
   const Memories before(program);
   Memories expected = before;
   bool is_judged = host != nullptr;
@@ -117,7 +141,10 @@ std::optional<Difference> compare(const Board& board, const std::vector<char>& o
   shape.kernarg_va = kernarg.va;
   const Dispatch dispatch = runner::make_dispatch(board, memory, kernel, shape);
 
-  for (const Way& way : ways_to_run()) {
+  Comparison comparison;
+  const std::vector<Way> ways = ways_to_run();
+  const Way& first_way = ways.front();
+  for (const Way& way : ways) {
     exec::Device device = exec::device_of(board);
     device.level = way.level;
     device.native = way.native;
@@ -128,19 +155,30 @@ std::optional<Difference> compare(const Board& board, const std::vector<char>& o
       std::memcpy(sums.host, before.sums.data(), before.sums.size() * 4);
       const DispatchResult result = run_once(scheduler, dispatch);
       const std::string where = fmt::format("{}, dispatch {}: ", name_of(way), round);
-      if (result.kind != DispatchResult::Kind::kDone) return Difference{where + result.reason};
+      if (result.kind != DispatchResult::Kind::kDone) return {where + result.reason};
       if (!is_judged) {
         std::memcpy(expected.out.data(), out.host, expected.out.size() * 4);
         std::memcpy(expected.sums.data(), sums.host, expected.sums.size() * 4);
         is_judged = true;
-        continue;
       }
-      std::string wrong = first_difference("output", expected.out, out.host);
-      if (wrong.empty()) wrong = first_difference("sums", expected.sums, sums.host);
-      if (!wrong.empty()) return Difference{where + wrong};
+      const std::string wrong = expected.difference(out.host, sums.host);
+      if (!wrong.empty()) return {where + wrong};
+      if (&way != &first_way || result.instructions > kMostForModel) continue;
+      World world;
+      for (const Region& region : {out, sums, in, kernarg}) add_pages(memory, region.va, world);
+      add_pages(memory, dispatch.entry_va, world);
+      std::memcpy(world.regions[0].bytes.data(), before.out.data(), before.out.size() * 4);
+      std::memcpy(world.regions[1].bytes.data(), before.sums.data(), before.sums.size() * 4);
+      const exec::reference::DispatchRun model = run_dispatch(device.target, dispatch, world);
+      if (!model.failure.empty()) continue;
+      const std::string by_model =
+          expected.difference(reinterpret_cast<std::byte*>(world.regions[0].bytes.data()),
+                              reinterpret_cast<std::byte*>(world.regions[1].bytes.data()));
+      if (!by_model.empty() && !model.is_open) return {"the reference model: " + by_model};
+      comparison.by_model = by_model.empty();
     }
   }
-  return std::nullopt;
+  return comparison;
 }
 
 namespace {
@@ -176,7 +214,7 @@ class Reducer {
     try {
       const auto host = workshop_.compile_for_host({candidate});
       const auto object = workshop_.compile_for(build_, {candidate});
-      if (!compare(board_, object, "k0", candidate, host[0])) return false;
+      if (compare(board_, object, "k0", candidate, host[0]).wrong.empty()) return false;
     } catch (const std::runtime_error&) {
       return false;  // a variable's declaration has gone
     }

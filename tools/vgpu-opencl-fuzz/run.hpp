@@ -4,7 +4,6 @@
 // Nothing here knows how shader cores execute code: kernels are loaded, planned and started as vgpu-exec does it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,13 +13,15 @@
 
 namespace rigel::vgpu::opencl_fuzz {
 
-struct Difference {
-  std::string what;  ///< "native code for avx2, third dispatch: word 5 of the output …"
+struct Comparison {
+  std::string wrong;  ///< "native code for AVX2, dispatch 1: word 5 of the output …"; empty: nothing differs.
+  bool by_model = false;  ///< The reference model has run it as well, and leaves the same.
 };
 
-/// Compares one program. `host`, if any, is the judge; else the handlers of the first level are.
-std::optional<Difference> compare(const Board& board, const std::vector<char>& object,
-                                  const std::string& name, const Program& program, Workshop::HostKernel host);
+/// Compares one program. `host`, if any, is the judge; else the handlers of the first level are. The reference model runs
+/// what is small.
+Comparison compare(const Board& board, const std::vector<char>& object, const std::string& name,
+                   const Program& program, Workshop::HostKernel host);
 
 /// The program with as few statements, work-groups and rounds as still differ, compiled anew for each attempt.
 Program reduce(Workshop& workshop, const Board& board, const Program& program, const Build& build);

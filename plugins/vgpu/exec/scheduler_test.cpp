@@ -15,9 +15,11 @@
 #include <fstream>
 #include <future>
 #include <set>
+#include <vector>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/exec/level_test_support.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -81,17 +83,38 @@ const Words kStoreSystemRegisters = {0xbe8a0081, 0xc20b0280, 0x00000000, 0xbf8cc
                                      0xc0420206, 0x00000010, 0xbf810000};
 
 struct Parameter {
+  SimdLevel level;
   uint32_t workers;
   bool inline_dispatches;
 };
+
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> all;
+  for (const SimdLevel level : testing::kLevels) {
+    for (const uint32_t workers : {1u, 2u}) {
+      for (const bool inline_dispatches : {true, false}) all.push_back({level, workers, inline_dispatches});
+    }
+  }
+  return all;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Parameter>& choice) {
+  static constexpr const char* kNames[] = {"OnBaseline", "OnAvx2", "OnAvx512"};
+  return std::string(choice.param.workers == 1 ? "One" : "Two") +
+         (choice.param.inline_dispatches ? "AndTheCaller" : "") +
+         kNames[static_cast<size_t>(choice.param.level)];
+}
 
 class SchedulerTest : public ::testing::TestWithParam<Parameter> {
  protected:
   SchedulerTest() {
     device_.compute_units = 4;
-    device_.level = best_simd_level();
+    device_.level = GetParam().level;
     make();
     buffer_ = bus_.allocate(65536);
+  }
+  void SetUp() override {
+    if (const std::string_view why = why_absent(GetParam().level); !why.empty()) GTEST_SKIP() << why;
   }
   void make() {
     scheduler_ = std::make_unique<Scheduler>(
@@ -630,13 +653,7 @@ TEST_P(SchedulerTest, FewerThreadsThanWantedDo) {
   EXPECT_NE(bus_.warnings()[0].find("threads instead of 64"), std::string::npos) << bus_.warnings()[0];
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, SchedulerTest,
-                         ::testing::Values(Parameter{1, true}, Parameter{1, false}, Parameter{2, true},
-                                           Parameter{2, false}),
-                         [](const auto& choice) {
-                           return std::string(choice.param.workers == 1 ? "One" : "Two") +
-                                  (choice.param.inline_dispatches ? "AndTheCaller" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(Workers, SchedulerTest, ::testing::ValuesIn(parameters()), name_of);
 
 }  // namespace
 }  // namespace rigel::vgpu::exec

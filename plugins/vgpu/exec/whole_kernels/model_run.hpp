@@ -1,6 +1,4 @@
-// Runs a whole kernel on the reference model (reference/model.hpp): work-group after work-group, wave after wave from
-// barrier to barrier, an instruction and a lane at a time. Slow, and shares nothing with what it judges but the decoder
-// and what the kernel is launched with.
+// Runs a whole kernel on the reference model (reference/dispatch.hpp).
 #pragma once
 
 #include <cstddef>
