@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/tables.hpp"
 
 namespace rigel::vgpu::exec::whole {
@@ -113,11 +114,11 @@ Words Encoder::smem(Op op, uint32_t data, uint32_t base, int32_t offset, uint32_
 }
 
 Words Encoder::flat(Op op, uint32_t address, uint32_t data, int32_t offset, uint32_t saddr) const {
-  const std::string_view name = isa::name(op);
-  const Encoding encoding = name.starts_with("global_")    ? Encoding::kGlobal
-                            : name.starts_with("scratch_") ? Encoding::kScratch
-                                                           : Encoding::kFlat;
-  const bool loads = name.find("_load_") != name.npos;
+  const isa::MemoryShape& shape = *isa::memory_shape(op);
+  const Encoding encoding = shape.space == isa::Space::kGlobal    ? Encoding::kGlobal
+                            : shape.space == isa::Space::kScratch ? Encoding::kScratch
+                                                                  : Encoding::kFlat;
+  const bool loads = shape.verb == isa::Verb::kLoad;
   const uint32_t bits = target_.family() == Family::kGfx10 ? 0xfff : 0x1fff;
   Fields fields = static_cast<uint32_t>(offset) & bits;
   fields |= uint64_t{address} << 32 | uint64_t{data} << (loads ? 56 : 40);
@@ -131,13 +132,13 @@ Words Encoder::flat(Op op, uint32_t address, uint32_t data, int32_t offset, uint
 
 Words Encoder::ds(Op op, uint32_t address, uint32_t data, uint32_t data2, uint32_t offset0,
                   uint32_t offset1) const {
-  const std::string_view name = isa::name(op);
-  const bool loads = name.starts_with("ds_read") || name.find("_rtn_") != name.npos ||
-                     name.find("permute") != name.npos || name.starts_with("ds_swizzle");
-  const bool stores = !name.starts_with("ds_read") && !name.starts_with("ds_swizzle");
+  // Lanes that exchange values have no shape: all give a result, and all but swizzles have data beside the address.
+  const isa::MemoryShape* const shape = isa::memory_shape(op);
+  const bool loads = shape == nullptr || shape->verb == isa::Verb::kLoad || shape->returns;
+  const bool stores = shape == nullptr ? op != Op::ds_swizzle_b32 : shape->verb != isa::Verb::kLoad;
   Fields fields = offset0 | offset1 << 8 | uint64_t{address} << 32;
   if (stores) fields |= uint64_t{data} << 40;
-  if (name.starts_with("ds_write2")) fields |= uint64_t{data2} << 48;
+  if (shape != nullptr && shape->pair && shape->verb == isa::Verb::kStore) fields |= uint64_t{data2} << 48;
   if (loads) fields |= uint64_t{stores ? data2 : data} << 56;
   return first(op, Encoding::kDs, fields, false, 0);
 }
