@@ -32,10 +32,10 @@ found=$(sources api/entry core loader tools conformance |
   grep -v '_test\.cpp:' | grep -vE '^(loader/module|tools/vgpu-[a-z]+)/' || true)
 [ -z "$found" ] || complain "comparisons with a gfx version:"$'\n'"$found"
 
-# Shader cores and command processors ask a chip's row of facts (isa/traits.hpp, cp/dialect.hpp), not what it is. The
-# model beside them and what makes kernels for tests know encodings.
-found=$(sources plugins/vgpu/exec plugins/vgpu/cp |
-  xargs -r grep -nE 'Family::k|(target|chip)(\(\))?\.(major|minor|stepping) *[<>=!]=?|gfx_?(major|minor|stepping|target_version)(\(\))? *[<>=!]=' |
+# Shader cores, command processors and the driver ask a chip's row of facts (isa/traits.hpp, cp/dialect.hpp,
+# devices/driver_traits.hpp), not what it is. The model beside them and what makes kernels for tests know encodings.
+found=$(sources plugins/vgpu/exec plugins/vgpu/cp plugins/vgpu/kfd plugins/vgpu/devices |
+  xargs -r grep -nE 'Family::k|(target|chip)(\(\))?\.(major|minor|stepping) *[<>=!]=?|gfx_?(major|minor|stepping|target_version)(\(\))? *([<>]|[=!]=)' |
   grep -vE '^plugins/vgpu/exec/(reference|whole_kernels)/|(_test|_fuzz|_device|test_wave)\.[ch]pp:' || true)
 [ -z "$found" ] || complain "comparisons with a generation:"$'\n'"$found"
 

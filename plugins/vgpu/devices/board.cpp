@@ -144,7 +144,7 @@ Board read(const json& value) {
   } else {
     board.gfx_target_version = root.number<uint32_t>("gfx_target_version", kFirst, kLast);
   }
-  if (isa::chip_bit(board.target()) == 0) {
+  if (isa::chip_bit(board.target()) == 0 || find_driver_traits(board.gfx_target_version) == nullptr) {
     root.fail(root.has("executes") ? "executes" : "gfx_target_version",
               fmt::format("is {}, which is no chip whose code can be executed", board.gfx_target_version));
   }
@@ -210,7 +210,7 @@ Board read(const json& value) {
   board.firmware.sdma = firmware.number<uint32_t>("sdma", 0, 1023);
   firmware.finish();
   board.gb_addr_config = root.number<uint32_t>("gb_addr_config");
-  if (board.gfx_major() < 9) {
+  if (board.driver().has_tile_tables) {
     ObjectReader tiling = root.object("tiling");
     board.tiling.banks = tiling.number<uint32_t>("banks", 0, 3);
     board.tiling.ranks = tiling.number<uint32_t>("ranks", 0, 3);
@@ -254,11 +254,14 @@ Board::SaveArea Board::save_area() const {
   // The kernel's formula: every wave that fits on the chip saves its state, every compute unit its memory.
   constexpr uint32_t kHeader = 40, kVgprs = 0x40000, kSgprs = 0x4000, kLds = 0x10000, kHwRegs = 0x1000;
   const auto up = [](uint32_t n, uint32_t to) { return (n + to - 1) / to * to; };
-  const bool rdna = gfx_target_version >= 100100;
+  const DriverTraits& traits = driver();
   const uint32_t cus = compute_units();
-  const uint32_t waves = rdna ? cus * 32 : std::min(cus * 40, shader_engines() * 512);
-  uint32_t control = up(kHeader + waves * (rdna ? 12 : 8) + 8, 4096);
-  if (gfx_major() == 10) control = std::min(control, 0x7000u);
+  const uint32_t most = cus * traits.saved_waves_per_unit;
+  const uint32_t waves = traits.saved_waves_per_engine == 0
+                             ? most
+                             : std::min(most, shader_engines() * traits.saved_waves_per_engine);
+  const uint32_t control =
+      std::min(up(kHeader + waves * traits.control_bytes_per_wave + 8, 4096), traits.control_stack_limit);
   const uint32_t groups = cus * (kVgprs + kSgprs + kLds + kHwRegs);
   return {control, control + up(groups, 4096), up(waves * 32, 64)};
 }

@@ -14,6 +14,7 @@
 
 #include <tl/expected.hpp>
 
+#include "plugins/vgpu/devices/driver_traits.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu {
@@ -26,9 +27,6 @@ struct Cache {
   uint32_t line_bytes = 64;
   uint32_t shared_by_cus = 0;  ///< 0: by all.
 };
-
-/// The one chip of its generation that is not like the others.
-constexpr uint32_t kTongaVersion = 80002;
 
 struct Board {
   std::string name;                 ///< "vega10"
@@ -88,14 +86,12 @@ struct Board {
   std::string gfx_name() const;
   uint32_t compute_units() const { return shader.simd_count / shader.simd_per_cu; }
   uint32_t shader_engines() const { return shader.array_count / shader.arrays_per_engine; }
-  uint32_t doorbell_bytes() const { return gfx_major() < 9 ? 4 : 8; }
+  /// What its driver does otherwise than for other chips; read_board() refuses boards of chips without it.
+  const DriverTraits& driver() const { return *find_driver_traits(gfx_target_version); }
   /// Whether doorbells of AQL queues take dwords and not packets, as gfx7's and Tonga's do.
-  bool doorbell_in_dwords() const { return gfx_major() < 9 && (capability >> 12 & 3) == 0; }
-  /// Whether waves can be saved and restored. Queues need the memory for it all the same.
-  bool saves_waves() const { return gfx_target_version != kTongaVersion; }
-  uint32_t end_of_pipe_bytes() const { return gfx_target_version == kTongaVersion ? 0x8000 : 0x1000; }
+  bool doorbell_in_dwords() const { return driver().doorbell_bytes == 4 && (capability >> 12 & 3) == 0; }
   /// What a process owns of the doorbell aperture.
-  uint32_t doorbell_slice_bytes() const { return doorbell_bytes() * 1024; }
+  uint32_t doorbell_slice_bytes() const { return driver().doorbell_bytes * 1024; }
   /// The context save area that CREATE_QUEUE asks for.
   struct SaveArea {
     uint32_t control_stack_bytes;

@@ -116,15 +116,25 @@ TEST(Board, SaveAreaSizesAreTheThunks) {
   }
 }
 
+TEST(DriverTraits, HasARowForEveryChipWhoseCodeIsExecuted) {
+  for (uint32_t bit = 1; isa::target_of_bit(bit); bit <<= 1) {
+    const isa::Target chip = *isa::target_of_bit(bit);
+    EXPECT_NE(find_driver_traits(chip.major * 10000u + chip.minor * 100u + chip.stepping), nullptr)
+        << isa::name(chip);
+  }
+  EXPECT_EQ(find_driver_traits(0), nullptr);
+  EXPECT_EQ(find_driver_traits(110000), nullptr);
+}
+
 TEST(Board, TongaIsNotLikeOthersOfItsGeneration) {
   const BoardOr tonga = find_board("gfx802"), fiji = find_board("gfx803");
   ASSERT_TRUE(tonga);
   EXPECT_TRUE(tonga->doorbell_in_dwords());
-  EXPECT_FALSE(tonga->saves_waves());
-  EXPECT_EQ(tonga->end_of_pipe_bytes(), 0x8000u);
+  EXPECT_FALSE(tonga->driver().saves_waves);
+  EXPECT_EQ(tonga->driver().end_of_pipe_bytes, 0x8000u);
   EXPECT_FALSE(fiji->doorbell_in_dwords());
-  EXPECT_TRUE(fiji->saves_waves());
-  EXPECT_EQ(fiji->end_of_pipe_bytes(), 0x1000u);
+  EXPECT_TRUE(fiji->driver().saves_waves);
+  EXPECT_EQ(fiji->driver().end_of_pipe_bytes, 0x1000u);
   EXPECT_FALSE(find_board("vega10")->doorbell_in_dwords());
 }
 

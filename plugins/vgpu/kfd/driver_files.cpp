@@ -92,7 +92,7 @@ void add_module(FileTree& tree, const Machine& machine) {
   // What this machine shows as it is only with the parameter set: peers over PCIe, and GWS of the first RDNA
   // chips.
   const auto has_gws_by_parameter = [](const Gpu& gpu) {
-    return gpu.board.gfx_major() == 10 && gpu.board.gfx_minor() == 1 && gpu.board.queues.gws != 0;
+    return gpu.board.driver().needs_parameter_for_gws && gpu.board.queues.gws != 0;
   };
   const bool gws = std::any_of(machine.gpus.begin(), machine.gpus.end(), has_gws_by_parameter);
   add_parameter("pcie_p2p", machine.peers == PeerLink::kNone ? "N" : "Y");

@@ -45,14 +45,13 @@ uint32_t exception_code(QueueError error) {
 
 // How many bits of an interrupt's context id name an event.
 unsigned valid_id_bits(const Board& board, InterruptSource source) {
-  const bool soc15 = board.gfx_major() >= 9;
   switch (source) {
     case InterruptSource::kEndOfPipe:
-      return soc15 ? 32 : 28;
+      return board.driver().end_of_pipe_event_bits;
     case InterruptSource::kSdmaTrap:
       return 28;
     case InterruptSource::kWaveMessage:
-      return soc15 ? 24 : 8;
+      return board.driver().wave_message_event_bits;
   }
   return 0;
 }
@@ -96,14 +95,11 @@ GpuContext::~GpuContext() {
 GpuApertures GpuContext::apertures() const {
   constexpr uint64_t k4GiB = uint64_t{1} << 32;
   constexpr uint64_t kGpuVmBase = 0x1000000;
-  if (gpu_.board.gfx_major() >= 9) {
-    const uint64_t lds = uint64_t{1} << 48;
-    const uint64_t scratch = uint64_t{2} << 48;
-    return {lds, lds + k4GiB - 1, scratch, scratch + k4GiB - 1, kGpuVmBase, (uint64_t{1} << 47) - 1};
-  }
-  const uint64_t lds = uint64_t{1} << 61;
-  const uint64_t scratch = lds + k4GiB;
-  return {lds, lds + k4GiB - 1, scratch, scratch + k4GiB - 1, kGpuVmBase, (uint64_t{1} << 40) - 1};
+  const DriverTraits& driver = gpu_.board.driver();
+  const uint64_t lds = driver.lds_aperture, scratch = driver.scratch_aperture;
+  return {lds,        lds + k4GiB - 1,
+          scratch,    scratch + k4GiB - 1,
+          kGpuVmBase, (uint64_t{1} << driver.address_bits) - 1};
 }
 
 bool GpuContext::can_map(uint64_t va, uint64_t bytes) const {

@@ -74,7 +74,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
     if (a.size != gpu->gpu().board.doorbell_slice_bytes()) return EINVAL;
   } else if ((a.flags & KFD_MEM_MMIO_REMAP) != 0) {
     if (a.size != kPage) return EINVAL;
-    if (gpu->gpu().board.gfx_major() < 9) return ENOMEM;  // no page of registers is remapped there
+    if (!gpu->gpu().board.driver().has_remapped_registers) return ENOMEM;
   }
 
   Buffer buffer;

@@ -97,8 +97,7 @@ Errno KfdIoctls::set_memory_policy(Process& process, const IoctlCall& call) {
   const GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   if (!gpu->acquired()) return ESRCH;
-  // Before gfx9 the alternate aperture is one of the hardware: of 64 KiB pieces, below 2^47.
-  if (gpu->gpu().board.gfx_major() >= 9 || a.alternate_aperture_size == 0) return 0;
+  if (!gpu->gpu().board.driver().has_alternate_aperture || a.alternate_aperture_size == 0) return 0;
   constexpr uint64_t kFixedBits = 0xffff80000000ffff, kPiece = 0xffff;
   const uint64_t last = a.alternate_aperture_base + a.alternate_aperture_size - 1;
   const bool good = last > a.alternate_aperture_base && (a.alternate_aperture_base & kFixedBits) == 0 &&

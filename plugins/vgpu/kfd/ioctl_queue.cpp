@@ -105,7 +105,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   std::vector<Buffer*> held;
   const std::lock_guard memory_lock(process.memory_mutex_);
   if (!gpu->acquired()) return ESRCH;
-  const bool gfx8_aql = board.gfx_major() == 8 && a.queue_type == KFD_QUEUE_AQL;
+  const bool doubled = board.driver().maps_aql_rings_twice && a.queue_type == KFD_QUEUE_AQL;
   const auto hold = [&](uint64_t va, uint64_t bytes) {
     Buffer* const buffer = process.buffer_at(*gpu, va, bytes);
     if (buffer != nullptr) held.push_back(buffer);
@@ -116,13 +116,13 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     return warn("the write pointer is not in a buffer of one page, mapped to this GPU");
   if (!hold_page_of(a.read_pointer_address))
     return warn("the read pointer is not in a buffer of one page, mapped to this GPU");
-  if (!hold(a.ring_base_address, gfx8_aql ? a.ring_size / 2 : a.ring_size)) {
+  if (!hold(a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size)) {
     return warn("the ring is not a buffer of its own, of its size, mapped to this GPU");
   }
   Buffer* const ring = held.back();
   if (is_compute(a.queue_type)) {
     if (a.eop_buffer_address != 0) {
-      if (a.eop_buffer_size != board.end_of_pipe_bytes())
+      if (a.eop_buffer_size != board.driver().end_of_pipe_bytes)
         return warn("the end-of-pipe buffer has not the chip's size");
       if (!hold(a.eop_buffer_address, a.eop_buffer_size)) {
         return warn("the end-of-pipe buffer is not a buffer of its own, of its size, mapped to this GPU");
@@ -170,7 +170,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     queue->sdma_slot = slot;
     engine = slot % engines;
   }
-  if (board.doorbell_bytes() == 4) {
+  if (board.driver().doorbell_bytes == 4) {
     queue->doorbell = queue->id;  // the queue's number decides, and user mode knows it
   } else if (queue->sdma) {
     const uint32_t number = queue->sdma_slot / board.sdma.engines;
@@ -188,7 +188,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
 
   const auto slice = gpu->doorbells();
   if (!slice) return slice.error();
-  const uint32_t doorbell_bytes = board.doorbell_bytes();
+  const uint32_t doorbell_bytes = board.driver().doorbell_bytes;
   queue->doorbell_slot = (*slice)->host() + uint64_t{queue->doorbell} * doorbell_bytes;
   if (doorbell_bytes == 4) {
     reinterpret_cast<std::atomic<uint32_t>*>(queue->doorbell_slot)->store(~0u, std::memory_order_relaxed);
@@ -282,7 +282,7 @@ Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
   const bool new_ring = a.ring_base_address != 0;
   if (new_ring && (a.ring_base_address != queue.ring_va || ring_size != queue.ring_bytes)) {
     const std::lock_guard memory_lock(process.memory_mutex_);
-    const bool doubled = queue.gpu->gpu().board.gfx_major() == 8 && queue.type == KFD_QUEUE_AQL;
+    const bool doubled = queue.gpu->gpu().board.driver().maps_aql_rings_twice && queue.type == KFD_QUEUE_AQL;
     Buffer* const ring =
         process.buffer_at(*queue.gpu, a.ring_base_address, doubled ? ring_size / 2 : ring_size);
     if (ring == nullptr) return EFAULT;
@@ -313,8 +313,7 @@ Errno KfdIoctls::set_cu_mask(Process& process, const IoctlCall& call) {
   const std::lock_guard lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
-  // RDNA enables compute units in pairs: work-group processors.
-  if (it->second->gpu->gpu().board.gfx_major() >= 10) {
+  if (it->second->gpu->gpu().board.driver().has_unit_pairs) {
     for (const uint32_t word : *mask) {
       if ((word & 0x55555555) != (word >> 1 & 0x55555555)) return EINVAL;
     }
@@ -329,10 +328,10 @@ Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
   const Board& board = it->second->gpu->gpu().board;
-  if (it->second->sdma || it->second->percentage != 0 || !board.saves_waves()) return EINVAL;
+  if (it->second->sdma || it->second->percentage != 0 || !board.driver().saves_waves) return EINVAL;
   a.ctl_stack_used_size = 0;
   a.save_area_used_size = 0;
-  if (board.gfx_major() < 9) return 0;
+  if (!board.driver().has_wave_state_header) return 0;
   // Where the control stack and the waves' state begin, and how much of each there is: both end where the
   // other begins.
   const uint32_t header[4] = {board.save_area().control_stack_bytes, 0, board.save_area().control_stack_bytes,

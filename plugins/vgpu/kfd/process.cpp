@@ -376,7 +376,7 @@ ErrnoOr<Process::DoorbellHook> Process::attach_doorbell(void* address) {
     if (at < mapping.address || at >= mapping.address + mapping.bytes) continue;
     const uint64_t offset = mapping.offset + static_cast<uint64_t>(at - mapping.address);
     for (auto& [id, queue] : queues_) {
-      const uint32_t bytes = queue->gpu->gpu().board.doorbell_bytes();
+      const uint32_t bytes = queue->gpu->gpu().board.driver().doorbell_bytes;
       if (queue->gpu->index() != mapping.gpu_index || uint64_t{queue->doorbell} * bytes != offset) continue;
       Bell* const bell = queue->gpu->processor().bell(id);
       if (bell == nullptr) return tl::unexpected(ENOSPC);

@@ -169,7 +169,7 @@ class Process {
     uint64_t save_area_va = 0;
     std::vector<uint32_t> cu_mask;
     uint32_t gws = 0;
-    uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.doorbell_bytes() / 8; }
+    uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.driver().doorbell_bytes / 8; }
     std::vector<uint64_t> buffers;  // that it holds
     uint64_t ring = 0;              // which of them the ring is in
   };

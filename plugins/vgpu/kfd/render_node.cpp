@@ -49,7 +49,7 @@ std::optional<uint32_t> register_value(const Board& board, uint64_t address) {
   if (address == kGbAddrConfig) return board.gb_addr_config;
   // There is no rasteriser, so none of it is switched off.
   if (address == kBackendDisable || address == kRasterConfig || address == kRasterConfig1) return 0;
-  if (board.gfx_major() >= 9) return {};
+  if (!board.driver().has_tile_tables) return {};
   const auto& tiling = board.tiling;
   if (address - kTileModes < tiling.modes.size()) return tiling.modes[address - kTileModes];
   if (address - kMacroTileModes < tiling.macro_modes.size())
@@ -447,20 +447,20 @@ Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
   d.num_rb_pipes = d.num_shader_engines;
   d.num_hw_gfx_contexts = 8;
   d.virtual_address_offset = 1 << 20;
-  d.virtual_address_max = uint64_t{1} << (b.gfx_major() >= 9 ? 47 : 40);
+  d.virtual_address_max = uint64_t{1} << b.driver().address_bits;
   d.virtual_address_alignment = kPage;
   d.pte_fragment_size = 1 << 21;
   d.gart_page_size = kPage;
   d.ce_ram_size = 32768;
   d.vram_type = b.memory.width_bits >= 2048 ? AMDGPU_VRAM_TYPE_HBM
-                : b.gfx_major() >= 10       ? AMDGPU_VRAM_TYPE_GDDR6
+                : b.driver().has_gddr6      ? AMDGPU_VRAM_TYPE_GDDR6
                                             : AMDGPU_VRAM_TYPE_GDDR5;
   d.vram_bit_width = b.memory.width_bits;
   d.wave_front_size = b.shader.wave_front_size;
   d.num_shader_visible_vgprs = 256;
   d.num_cu_per_sh = b.shader.cu_per_array;
   d.num_tcc_blocks = 16;
-  if (b.gfx_major() >= 9) {
+  if (b.driver().has_high_addresses) {
     d.high_va_offset = 0xffff800000000000;
     d.high_va_max = 0xffffffffffe00000;
   }
