@@ -21,7 +21,7 @@ struct Options {
   bool copies = true;
   bool memory = true;
   bool markers = true;
-  uint32_t buffer_kb = 256;  ///< of each thread
+  uint32_t buffer_kb = 1024;  ///< of each thread
   uint32_t flush_ms = 20;
 
   /// Reads the options. Throws std::invalid_argument with every error in its text.

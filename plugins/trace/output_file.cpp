@@ -44,7 +44,9 @@ int OutputFile::write(std::string_view bytes) noexcept {
 }
 
 void OutputFile::close() noexcept {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  ::flock(descriptor_, LOCK_UN);  // a forked child may have the file open, too
+  ::close(descriptor_);
   descriptor_ = -1;
 }
 

@@ -45,10 +45,7 @@ class Plugin {
   }
 
   static uint32_t activities() { return tracer_->activities(); }
-  static void done(const hsatool_activity_t& activity) {
-    if (activity.kind == HSATOOL_ACTIVITY_COPY || tracer_->wants_packets_of(activity.agent))
-      tracer_->recorder().done(activity);
-  }
+  static void done(const hsatool_activity_t& activity) { tracer_->recorder().done(activity); }
 
  private:
   static constinit inline Tracer* tracer_ = nullptr;  // that of the process

@@ -409,6 +409,7 @@ void Writer::packet_done(const uint64_t* words) {
   const uint64_t time = words[1], queue = words[7], index = words[8];
   const uint64_t begin = words[3], end = std::max(words[4], words[3]);
   const hsa_agent_t agent{words[6]};
+  if (!agents_.is_wanted(agent)) return;
   const uint64_t* const packet = words + 13;
   const uint64_t flows[] = {number(kPacketFlow, queue, index)};
   const bool is_kernel = words[2] == HSATOOL_ACTIVITY_DISPATCH;

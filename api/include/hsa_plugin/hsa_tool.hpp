@@ -20,7 +20,9 @@
 //   uint32_t activities()
 //   void done(const hsatool_activity_t& activity)
 // The constructor is `load`: what it throws is the reason for which the tool is not there. The destructor is
-// `unload`. What any other throws ends the process, as it is not allowed to cross the line.
+// `unload`; a callback that another thread is in may go on while it runs and after it, as hsa_tool.h says, so what
+// callbacks use must not be the object's where that can happen. What any other throws ends the process, as it is not
+// allowed to cross the line.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>

@@ -29,7 +29,7 @@ def environment(**options):
 
 
 def run_program(*words, **options):
-    options = {"file": os.path.join(folder, "%p.pftrace"), **options}
+    options = {"file": os.path.join(folder, "%p.pftrace"), "buffer_kb": 16384, **options}  # nothing is lost
     return subprocess.run([program, *words], env=environment(**options), stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=240)
 
@@ -80,6 +80,7 @@ def work():
     done, path = run("work", *arguments[:3])
     trace = Trace(path)
     assert not trace.truncated
+    assert not trace.named("lost records")
     calls = trace.of("hsa")
 
     # Kernels: all of them, on two queues of one agent, at the times that the API tells.
@@ -151,9 +152,10 @@ def hip():
     hip_program, code, symbol_name, kernel, vgpu_run = arguments
     path = os.path.join(folder, "hip.pftrace")
     done = subprocess.run([vgpu_run, "--gpu", "gfx906", "--runtime", "rigel", hip_program, code, symbol_name],
-                          env=environment(file=path), capture_output=True, text=True, timeout=240)
+                          env=environment(file=path, buffer_kb=16384), capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done
     trace = Trace(path)
+    assert not trace.named("lost records")
     kernels = trace.named(kernel)
     kernels = [k for k in kernels if k.category == "kernel"]
     lanes = collections.Counter(tuple(trace.path_of(k.track)) for k in kernels)

@@ -1,0 +1,194 @@
+// The tracer under a runtime that the test plays: what threads record at once, what becomes of their rings, and
+// sessions that end while others record. The trace itself is looked at by the tests of whole programs.
+#include "plugins/trace/tracer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hsa_plugin/hsa_tool_calls.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace trace {
+namespace {
+
+uint64_t now() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// As much of a runtime as the tracer asks for: one function, and no agents.
+struct FakeRuntime {
+  explicit FakeRuntime(const std::string& options) : config(options) {
+    core.hsa_iterate_agents_fn = [](hsa_status_t (*)(hsa_agent_t, void*), void*) {
+      return HSA_STATUS_SUCCESS;
+    };
+    core.hsa_status_string_fn = [](hsa_status_t, const char**) { return HSA_STATUS_ERROR; };
+    tables.core_ = &core;
+    host.tables = &tables;
+    host.config = hsatool::str(config);
+  }
+
+  static constexpr hsatool_str_t text(std::string_view words) { return {words.data(), words.size()}; }
+
+  CoreApiTable core{};
+  HsaApiTable tables{};
+  std::string config;
+  hsatool_value_t signal{text("signal"), text("hsa_signal_t"), HSATOOL_KIND_HANDLE, 0, 8, 0};
+  hsatool_function_t load{
+      sizeof load, HSATOOL_ID_hsa_signal_load_relaxed, 0, text("hsa_signal_load_relaxed"), {}, &signal, 1};
+  const hsatool_function_t* functions[1] = {&load};
+  hsatool_services_t services{sizeof services,
+                              [](void*, uint32_t) { return int32_t{0}; },
+                              [](void*, uint32_t, hsatool_str_t) {},
+                              [](void*, hsatool_str_t) {},
+                              now,
+                              [] { return uint64_t{0}; }};
+  hsatool_host_t host{sizeof host, 1, 1, nullptr, &services, text("trace"), {}, nullptr, functions, 1};
+};
+
+// Never freed, for late threads, as the tools of a runtime are.
+FakeRuntime& kept_runtime(const std::string& options) {
+  static auto* const all = new std::vector<std::unique_ptr<FakeRuntime>>;
+  return *all->emplace_back(std::make_unique<FakeRuntime>(options));
+}
+
+class TracerTest : public ::testing::Test {
+ protected:
+  TracerTest()
+      : folder_(std::filesystem::temp_directory_path() / ("trace-test-" + std::to_string(::getpid()))),
+        runtime_(kept_runtime(R"({"file": ")" + (folder_ / "trace").string() + R"(", "summary": ")" +
+                              (folder_ / "table").string() + R"(", "flush_ms": 1, "buffer_kb": 16})")) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~TracerTest() override { std::filesystem::remove_all(folder_); }
+
+  Tracer& start() { return Tracer::start_here(hsatool::Host(&runtime_.host)); }
+
+  // A call with another within.
+  static void call(Tracer& tracer, const FakeRuntime& runtime, uint64_t id, int depth = 1) {
+    hsatool_hsa_signal_load_relaxed_args_t arguments{{id}};
+    int64_t result = -1;
+    hsatool_call_t one{sizeof one, &runtime.load, id, 0, &arguments, &result, 0};
+    tracer.recorder().enter(one);
+    if (depth > 0) call(tracer, runtime, id + 1, depth - 1);
+    tracer.recorder().exit(one);
+  }
+
+  // Calls in the table, and those that it says are lost.
+  std::pair<uint64_t, uint64_t> counted() const {
+    std::ifstream file(folder_ / "table");
+    uint64_t calls = 0, lost = 0;
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      if (line.ends_with("hsa_signal_load_relaxed")) words >> calls;
+      if (line.find("records are lost") != line.npos) words >> lost;
+    }
+    return {calls, lost};
+  }
+
+  size_t rings(Tracer& tracer) const {
+    size_t count = 0;
+    for (const ThreadRing* ring = tracer.recorder().rings(); ring != nullptr; ring = ring->next) ++count;
+    return count;
+  }
+
+  const std::filesystem::path folder_;
+  FakeRuntime& runtime_;
+};
+
+TEST_F(TracerTest, CountsTheCallsOfManyThreads) {
+  constexpr uint64_t kThreads = 256, kCalls = 100;
+  Tracer& tracer = start();
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&tracer, this, t] {
+      for (uint64_t i = 0; i < kCalls; ++i) call(tracer, runtime_, (t * kCalls + i) * 2 + 1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  tracer.stop();
+  const auto [calls, lost] = counted();
+  EXPECT_EQ(calls + lost, 2 * kThreads * kCalls);
+  EXPECT_GT(calls, 0u);
+}
+
+TEST_F(TracerTest, GivesTheRingsOfThreadsThatHaveEndedToOthers) {
+  Tracer& tracer = start();
+  size_t before = 0;
+  for (int i = 0; i < 20; ++i) {
+    std::thread([&tracer, this] { call(tracer, runtime_, 1); }).join();
+    for (const ThreadRing* ring = tracer.recorder().rings(); ring != nullptr; ring = ring->next) {
+      while (ring->state == ThreadRing::kLeft) std::this_thread::yield();
+    }
+    if (i == 0) before = rings(tracer);
+  }
+  EXPECT_EQ(rings(tracer), before);
+  tracer.stop();
+  EXPECT_EQ(counted(), std::pair(uint64_t{40}, uint64_t{0}));
+}
+
+TEST_F(TracerTest, EndsAndBeginsWhileThreadsRecord) {
+  Tracer& tracer = start();
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&tracer, &over, this] {
+      for (uint64_t id = 1; !over; id += 2) call(tracer, runtime_, id);
+    });
+  }
+  for (int life = 0; life < 10; ++life) {
+    uint64_t from = 0;
+    while (from == 0) {  // until one of them is seen to record
+      for (const ThreadRing* ring = tracer.recorder().rings(); ring != nullptr; ring = ring->next)
+        from += ring->ring.end();
+      std::this_thread::yield();
+    }
+    tracer.stop();
+    tracer.stop();  // once is enough, and twice no harm
+    start();
+  }
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  tracer.stop();
+}
+
+TEST_F(TracerTest, IsOneForAProcess) {
+  Tracer& tracer = start();
+  EXPECT_THROW(start(), std::runtime_error);
+  tracer.stop();
+}
+
+TEST_F(TracerTest, TakesNothingBetweenSessions) {
+  Tracer& tracer = start();
+  tracer.stop();
+  call(tracer, runtime_, 1);
+  start();
+  tracer.stop();
+  EXPECT_EQ(counted().first, 0u);
+}
+
+TEST(KernelNames, HoldFromWhenTheyAreKnown) {
+  KernelNames names;
+  EXPECT_EQ(names.name(0x40, 5), "kernel 0x40");
+  names.add(0x40, "first", 10);
+  names.add(0x40, "second", 20);
+  EXPECT_EQ(names.name(0x40, 9), "kernel 0x40");
+  EXPECT_EQ(names.name(0x40, 10), "first");
+  EXPECT_EQ(names.name(0x40, 25), "second");
+}
+
+TEST(KernelNames, AreDemangled) {
+  EXPECT_EQ(demangled("_ZN6traced6tripleE10TripleArgs.kd"), "traced::triple(TripleArgs)");
+  EXPECT_EQ(demangled("copy.kd"), "copy");
+  EXPECT_EQ(demangled("_Zwrong"), "_Zwrong");
+}
+
+}  // namespace
+}  // namespace trace
