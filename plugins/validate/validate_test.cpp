@@ -635,7 +635,7 @@ TEST(Options, AbortEndsTheProcessWithTheFirstReport) {
 }
 
 TEST(ManyThreads, HearNothingIfTheyAreCorrect) {
-  Program program;
+  Program program({}, true);
   const TestKernel add_up = program.kernel("add_up");
   hsa_queue_t* const queue = program.queue(4096);
   constexpr int kThreads = 256;

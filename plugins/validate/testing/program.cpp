@@ -27,17 +27,21 @@ std::string text(hsatool_str_t str) {
 }
 
 // Returns its path. What the options do not say, the test says.
-std::string write_configuration(const std::string& options) {
+std::string write_configuration(const std::string& options, bool traced) {
   const auto path =
       std::filesystem::temp_directory_path() / ("rigel-validate-" + std::to_string(::getpid()) + ".json");
   const auto unless_given = [&](const std::string& name, const std::string& value) {
     return options.find('"' + name + '"') == std::string::npos ? '"' + name + "\": \"" + value + "\", "
                                                                : std::string();
   };
-  std::ofstream(path) << R"({"config_version": "1.0", "plugins": [{"name": "validate", "library": ")"
-                      << VALIDATE_LIBRARY << R"(", "on_error": "fail", "config": {)"
-                      << unless_given("callback", "note_report") << unless_given("file", "/dev/null")
-                      << options << (options.empty() ? R"("limit": 10)" : "") << "}}]}";
+  std::ofstream(path)
+      << R"({"config_version": "1.0", "plugins": [)"
+      << (traced ? R"({"name": "trace", "library": ")" TRACE_LIBRARY
+                   R"(", "on_error": "fail", "config": {"file": "/dev/null", "summary": "none"}}, )"
+                 : "")
+      << R"({"name": "validate", "library": ")" << VALIDATE_LIBRARY << R"(", "on_error": "fail", "config": {)"
+      << unless_given("callback", "note_report") << unless_given("file", "/dev/null") << options
+      << (options.empty() ? R"("limit": 10)" : "") << "}}]}";
   ::setenv("HSA_PLUGIN_CONFIG", path.c_str(), 1);
   return path;
 }
@@ -45,7 +49,7 @@ std::string write_configuration(const std::string& options) {
 }  // namespace
 
 hsa_status_t Program::try_to_begin(const std::string& options) {
-  const std::string path = write_configuration(options);
+  const std::string path = write_configuration(options, false);
   const hsa_status_t status = hsa_init();
   if (status == HSA_STATUS_SUCCESS) hsa_shut_down();
   ::setenv("HSA_PLUGIN_CONFIG", "none", 1);
@@ -53,7 +57,7 @@ hsa_status_t Program::try_to_begin(const std::string& options) {
   return status;
 }
 
-Program::Program(const std::string& options) : config_(write_configuration(options)) {
+Program::Program(const std::string& options, bool traced) : config_(write_configuration(options, traced)) {
   take();
   const hsa_status_t status = hsa_init();
   expect_success(status, "hsa_init");

@@ -29,8 +29,9 @@ struct TestKernel {
 /// Only one at a time in a process.
 class Program {
  public:
-  /// hsa_init with the tool; `options` are members of its JSON object. A failure fails the test.
-  explicit Program(const std::string& options = {});
+  /// hsa_init with the tool; `options` are members of its JSON object. A failure fails the test. `traced`: with the
+  /// trace tool in front.
+  explicit Program(const std::string& options = {}, bool traced = false);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
