@@ -209,7 +209,7 @@ void check_signals(const Subject& subject, const InFlightPacket& packet, const I
 
 // Reads a slot that the program may be writing to. What has been read counts only if the slot turns out not to
 // have been reserved meanwhile; then nobody may have written to it.
-[[gnu::no_sanitize("thread")]] hsatool::Packet read_slot(const hsatool::Packet* slot) {
+__attribute__((no_sanitize("thread"))) hsatool::Packet read_slot(const hsatool::Packet* slot) {
   hsatool::Packet out;
   const auto* const from = reinterpret_cast<const volatile uint64_t*>(slot);
   auto* const to = reinterpret_cast<uint64_t*>(&out);
