@@ -65,6 +65,15 @@ TEST_F(HsaTools, ThatRefuseOrThrowLeaveTheTablesAsTheyWere) {
   }
 }
 
+TEST_F(HsaTools, Of2025TakeTheTablesAsFarAsTheyKnowThem) {
+  ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
+  ::setenv("RIGEL_TEST_TOOL", "of 2025", 1);
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(take_notes(), "of 2025;OnLoad;");
+  EXPECT_EQ(loaded(), 2);
+  hsa_shut_down();
+}
+
 TEST_F(HsaTools, GetTheirTablesByTheRegisterFirst) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   ::setenv("RIGEL_TEST_REGISTER", "1", 1);

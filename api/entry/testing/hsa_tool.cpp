@@ -50,6 +50,22 @@ EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const 
                     table->amd_ext_->version.minor_id >= sizeof(AmdExtTable);
 #endif
   if (!fits) return false;
+#ifndef RIGEL_TEST_ROCM5
+  if (is("of 2025")) {
+    // As tools of then: a container of their own, whose table ended where ROCm 7's additions begin.
+    static HsaApiTableContainer own;
+    constexpr uint32_t kEnd = offsetof(AmdExtTable, hsa_amd_ais_file_write_fn);
+    own.amd_ext.version.minor_id = kEnd;
+    own.amd_ext.hsa_amd_ais_file_write_fn = nullptr;
+    copyTables(table, &own.root);
+    if (own.amd_ext.version.minor_id != kEnd || own.amd_ext.hsa_amd_ais_file_write_fn != nullptr)
+      return false;
+    if (own.amd_ext.hsa_amd_portable_export_dmabuf_v2_fn !=
+        table->amd_ext_->hsa_amd_portable_export_dmabuf_v2_fn)
+      return false;
+    note("of 2025");
+  }
+#endif
   for (uint64_t i = 0; i < failed; ++i) note(std::string("failed ") + names[i]);
   next_load = table->core_->hsa_signal_load_relaxed_fn;
   next_pool_info = table->amd_ext_->hsa_amd_agent_memory_pool_get_info_fn;
