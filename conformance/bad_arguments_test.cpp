@@ -70,6 +70,13 @@ constexpr Allowed kAllowed[] = {
     {"hsa_amd_queue_cu_set_mask", 2, "all units"},
     {"hsa_memory_deregister", 1, "what is not registered need not be taken back"},
     {"hsa_amd_profiling_convert_tick_to_system_domain", 1, "any time is one"},
+    {"hsa_amd_agent_preload", 1, "flags that nobody knows yet"},
+    {"hsa_amd_counted_queue_acquire", 3, "nobody to tell about errors"},
+    {"hsa_amd_counted_queue_acquire", 5, "flags that nobody knows yet"},
+    {"hsa_amd_ais_file_write", 4, "not wanted"},
+    {"hsa_amd_ais_file_write", 5, "not wanted"},
+    {"hsa_amd_ais_file_read", 4, "not wanted"},
+    {"hsa_amd_ais_file_read", 5, "not wanted"},
 };
 
 bool is_allowed(std::string_view function, int argument) {
@@ -85,7 +92,8 @@ bool counts_elements(std::string_view function) {
         "hsa_amd_signal_wait_all", "hsa_amd_agents_allow_access", "hsa_amd_memory_async_copy",
         "hsa_amd_memory_async_copy_on_engine", "hsa_amd_memory_async_copy_rect", "hsa_amd_interop_map_buffer",
         "hsa_amd_ipc_memory_attach", "hsa_amd_svm_prefetch_async", "hsa_amd_queue_cu_set_mask",
-        "hsa_amd_queue_cu_get_mask"}) {
+        "hsa_amd_queue_cu_get_mask", "hsa_amd_memory_async_batch_copy", "hsa_amd_queue_create",
+        "hsa_amd_interop_map_buffer_with_size", "hsa_amd_svm_discard_batch_async"}) {
     if (function == name) return true;
   }
   return false;
@@ -123,7 +131,7 @@ bool looks_addresses_up(std::string_view function) {
 
 template <class T>
 concept Handle = std::is_class_v<T> && sizeof(T) == sizeof(uint64_t) && requires(T t) {
-  t.handle;
+  requires std::is_same_v<decltype(t.handle), uint64_t>;
 }
 &&!std::is_same_v<T, hsa_callback_data_t>;
 
