@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "api/support/mutex.hpp"
 #include "core/executable/fork.hpp"
 
 static_assert(sizeof(RigelDebugRendezvous) == sizeof(r_debug));
@@ -17,8 +18,8 @@ namespace {
 // alone.
 constexpr int32_t kProtocolVersion = 11;
 
-constinit std::mutex list_mutex;
-constinit link_map* list_tail = nullptr;
+constinit Mutex list_mutex;
+constinit link_map* list_tail RIGEL_GUARDED_BY(list_mutex) = nullptr;
 
 }  // namespace
 
@@ -39,7 +40,7 @@ namespace {
 /// Announces a change of the list, lets `change` do it, and announces that it is done.
 template <class Change>
 void announce(int32_t kind, Change change) {
-  const std::lock_guard lock(list_mutex);
+  const MutexLock lock(list_mutex);
   _amdgpu_r_debug.state = kind;
   _loader_debug_state();
   change();
@@ -49,7 +50,7 @@ void announce(int32_t kind, Change change) {
 
 }  // namespace
 
-std::mutex& debug_list_mutex() noexcept {
+Mutex& debug_list_mutex() noexcept {
   return list_mutex;
 }
 
@@ -59,7 +60,7 @@ DebugEntry::DebugEntry(std::string uri, int64_t load_delta) : uri_(std::move(uri
 }
 
 void DebugEntry::add() {
-  announce(r_debug::RT_ADD, [this] {
+  announce(r_debug::RT_ADD, [this]() RIGEL_REQUIRES(list_mutex) {
     map_.l_prev = list_tail;
     (list_tail != nullptr ? list_tail->l_next : _amdgpu_r_debug.map) = &map_;
     list_tail = &map_;
@@ -69,7 +70,7 @@ void DebugEntry::add() {
 
 void DebugEntry::remove() {
   if (!listed_) return;
-  announce(r_debug::RT_DELETE, [this] {
+  announce(r_debug::RT_DELETE, [this]() RIGEL_REQUIRES(list_mutex) {
     (map_.l_prev != nullptr ? map_.l_prev->l_next : _amdgpu_r_debug.map) = map_.l_next;
     (map_.l_next != nullptr ? map_.l_next->l_prev : list_tail) = map_.l_prev;
     map_.l_next = map_.l_prev = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "api/support/mutex.hpp"
 #include "core/base/query.hpp"
 #include "core/executable/failures.hpp"
 
@@ -36,7 +37,7 @@ Status ExecutableSymbol::get_info(uint32_t attribute, void* value) const {
 }
 
 hsa_executable_t Executable::publish() {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   handle_.handle = tables_.executables.insert(shared_from_this());
   return handle_;
 }
@@ -105,14 +106,15 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
   auto described = describe_symbols(
       *object, is_program(agent) ? HSA_VARIABLE_ALLOCATION_PROGRAM : HSA_VARIABLE_ALLOCATION_AGENT, false);
 
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (const Status status = check_changeable(); status != HSA_STATUS_SUCCESS) return error(status);
   if (const Status status = check_fits(target, *object); status != HSA_STATUS_SUCCESS) return error(status);
   if (const Status status = check_new_names(described, *object, agent); status != HSA_STATUS_SUCCESS) {
     return error(status);
   }
 
-  const SymbolResolver resolve = [&](const CodeSymbol& symbol) -> std::optional<uint64_t> {
+  const SymbolResolver resolve = [&](const CodeSymbol& symbol)
+                                     RIGEL_REQUIRES_SHARED(mutex_) -> std::optional<uint64_t> {
     if (const Entry* known = find(symbol.name, agent)) return known->symbol.address;
     if (const Entry* known = find(symbol.name, {})) return known->symbol.address;
     if (symbol.place != CodeSymbol::Place::kUndefined) return std::nullopt;
@@ -151,7 +153,7 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
 Status Executable::define_variable(hsa_agent_t agent, hsa_variable_segment_t segment, std::string_view name,
                                    void* address) {
   if (name.empty()) return fail(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "a variable without a name");
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (const Status status = check_changeable(); status != HSA_STATUS_SUCCESS) return status;
   if (find(name, agent) != nullptr) {
     return fail(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, "{} has a definition already", name);
@@ -172,7 +174,7 @@ Status Executable::define_variable(hsa_agent_t agent, hsa_variable_segment_t seg
 }
 
 Status Executable::freeze() {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (const Status status = check_changeable(); status != HSA_STATUS_SUCCESS) return status;
   for (const auto& loaded : loaded_) {
     if (const Status status = loaded->finish(); status != HSA_STATUS_SUCCESS) return status;
@@ -197,7 +199,7 @@ Status Executable::get_info(hsa_executable_info_t attribute, void* value) const 
 }
 
 Status Executable::validate(uint32_t* result) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   if (retired_) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
   // Loading refuses what does not fit the executable, so it is among themselves that parts can differ: an
   // executable of no particular rounding mode takes code of both.
@@ -224,7 +226,7 @@ void Executable::add(std::string full_name, ExecutableSymbol symbol) {
 }
 
 hsa_executable_symbol_t Executable::handle_of(ExecutableSymbol& symbol) {
-  const std::lock_guard lock(handles_mutex_);
+  const MutexLock lock(handles_mutex_);
   if (symbol.handle == 0) {
     symbol.handle = tables_.symbols.insert(std::shared_ptr<ExecutableSymbol>(shared_from_this(), &symbol));
   }
@@ -232,7 +234,7 @@ hsa_executable_symbol_t Executable::handle_of(ExecutableSymbol& symbol) {
 }
 
 Result<hsa_executable_symbol_t> Executable::find_symbol(std::string_view name, hsa_agent_t agent) {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   if (retired_) return error(HSA_STATUS_ERROR_INVALID_EXECUTABLE);
   Entry* found = find(name, agent);
   if (found == nullptr) found = find(std::string(name) + std::string(kDescriptorSuffix), agent);
@@ -244,12 +246,12 @@ Result<hsa_executable_symbol_t> Executable::find_symbol(std::string_view name, h
 }
 
 bool Executable::has_program_symbol(std::string_view name) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   return find(name, {}) != nullptr;
 }
 
 Result<std::vector<hsa_executable_symbol_t>> Executable::symbols(Which which, hsa_agent_t agent) {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   if (retired_) return error(HSA_STATUS_ERROR_INVALID_EXECUTABLE);
   std::vector<hsa_executable_symbol_t> handles;
   for (Entry& entry : entries_) {
@@ -262,7 +264,7 @@ Result<std::vector<hsa_executable_symbol_t>> Executable::symbols(Which which, hs
 }
 
 std::vector<std::shared_ptr<LoadedCodeObject>> Executable::loaded_code_objects() const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   return loaded_;
 }
 
@@ -271,7 +273,7 @@ void Executable::append_segments(std::vector<hsa_ven_amd_loader_segment_descript
 }
 
 void Executable::retire() {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   retired_ = true;
   for (const auto& loaded : loaded_) {
     tables_.ranges.remove(*loaded);

@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/handle_table.hpp"
 #include "core/base/status.hpp"
 #include "core/executable/code_object_reader.hpp"
@@ -91,9 +92,10 @@ class Executable : public std::enable_shared_from_this<Executable> {
 
   std::vector<std::shared_ptr<LoadedCodeObject>> loaded_code_objects() const;
   /// For who needs several executables to stand still.
-  std::shared_lock<std::shared_mutex> hold() const { return std::shared_lock(mutex_); }
-  /// Only while held.
-  void append_segments(std::vector<hsa_ven_amd_loader_segment_descriptor_t>& segments) const;
+  std::shared_lock<SharedMutex> hold() const { return std::shared_lock(mutex_); }
+  /// Only while held. (Clang cannot follow locks that are in a list.)
+  void append_segments(std::vector<hsa_ven_amd_loader_segment_descriptor_t>& segments) const
+      RIGEL_UNCHECKED_LOCKS;
 
   /// The end: frees code and memory and ends all handles. Later calls of others answer INVALID_EXECUTABLE.
   void retire();
@@ -114,13 +116,12 @@ class Executable : public std::enable_shared_from_this<Executable> {
     ExecutableSymbol symbol;
   };
 
-  // The following want the lock, shared or exclusive as they are const or not.
-  Entry* find(std::string_view name, hsa_agent_t agent) const;
-  Status check_changeable() const;
-  Status check_fits(const CodeTarget& target, const CodeObject& object) const;
-  void add(std::string full_name, ExecutableSymbol symbol);
+  Entry* find(std::string_view name, hsa_agent_t agent) const RIGEL_REQUIRES_SHARED(mutex_);
+  Status check_changeable() const RIGEL_REQUIRES_SHARED(mutex_);
+  Status check_fits(const CodeTarget& target, const CodeObject& object) const RIGEL_REQUIRES_SHARED(mutex_);
+  void add(std::string full_name, ExecutableSymbol symbol) RIGEL_REQUIRES(mutex_);
   Status check_new_names(const std::vector<DescribedSymbol>& described, const CodeObject& object,
-                         hsa_agent_t agent) const;
+                         hsa_agent_t agent) const RIGEL_REQUIRES_SHARED(mutex_);
 
   hsa_executable_symbol_t handle_of(ExecutableSymbol& symbol);
 
@@ -129,15 +130,15 @@ class Executable : public std::enable_shared_from_this<Executable> {
   const hsa_default_float_rounding_mode_t rounding_mode_;
   hsa_executable_t handle_{};
 
-  mutable std::shared_mutex mutex_;
+  mutable SharedMutex mutex_;
   // Written under mutex_; read without it where an older answer is as good.
   std::atomic<bool> frozen_{false};
-  bool retired_ = false;
-  std::vector<std::shared_ptr<LoadedCodeObject>> loaded_;
-  std::deque<Entry> entries_;  // does not move what it holds
-  std::unordered_map<Key, Entry*, Hash> by_name_;
+  bool retired_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::vector<std::shared_ptr<LoadedCodeObject>> loaded_ RIGEL_GUARDED_BY(mutex_);
+  std::deque<Entry> entries_ RIGEL_GUARDED_BY(mutex_);  // does not move what it holds
+  std::unordered_map<Key, Entry*, Hash> by_name_ RIGEL_GUARDED_BY(mutex_);
 
-  std::mutex handles_mutex_;
+  Mutex handles_mutex_;
 };
 
 }  // namespace rigel

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/executable/executable_registry.hpp"
 #include "core/executable/failures.hpp"
 
@@ -41,7 +42,7 @@ Status ExecutableRegistry::ven_amd_loader_query_segment_descriptors(
   // One moment for all of them: no executable comes or goes, and none is in the middle of a change.
   const std::lock_guard lifecycle_lock(lifecycle_mutex_);
   const auto executables = tables_.executables.all();
-  std::vector<std::shared_lock<std::shared_mutex>> holds;
+  std::vector<std::shared_lock<SharedMutex>> holds;
   holds.reserve(executables.size());
   for (const auto& executable : executables) holds.push_back(executable->hold());
   std::vector<hsa_ven_amd_loader_segment_descriptor_t> segments;

@@ -5,14 +5,14 @@
 // Who forks holds both meanwhile. Neither is held while another lock is taken.
 #pragma once
 
-#include <mutex>
+#include "api/support/mutex.hpp"
 
 namespace rigel {
 
 /// Guards the debugger's list.
-std::mutex& debug_list_mutex() noexcept;
+Mutex& debug_list_mutex() noexcept;
 
 /// Held around dl_iterate_phdr.
-std::mutex& loaded_files_mutex() noexcept;
+Mutex& loaded_files_mutex() noexcept;
 
 }  // namespace rigel

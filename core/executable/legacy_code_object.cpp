@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/support/mutex.hpp"
 #include "core/base/query.hpp"
 
 namespace rigel {
@@ -66,24 +67,24 @@ void LegacyCodeObject::retire_symbols(HandleTable<LegacyCodeSymbol>& table) {
 
 void LegacyCodeObjects::insert(std::shared_ptr<LegacyCodeObject> object) {
   const uint64_t handle = object->handle();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   objects_.emplace(handle, std::move(object));
 }
 
 std::shared_ptr<LegacyCodeObject> LegacyCodeObjects::find(uint64_t handle) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = objects_.find(handle);
   return found == objects_.end() ? nullptr : found->second;
 }
 
 std::shared_ptr<LegacyCodeObject> LegacyCodeObjects::remove(uint64_t handle) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto node = objects_.extract(handle);
   return node ? std::move(node.mapped()) : nullptr;
 }
 
 std::shared_ptr<LegacyCodeObject> LegacyCodeObjects::remove_any() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return objects_.empty() ? nullptr : std::move(objects_.extract(objects_.begin()).mapped());
 }
 

@@ -10,12 +10,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/handle_table.hpp"
 #include "core/executable/code_object_reader.hpp"
 #include "core/executable/code_target.hpp"
@@ -71,8 +71,8 @@ class LegacyCodeObjects {
   std::shared_ptr<LegacyCodeObject> remove_any() noexcept;
 
  private:
-  mutable std::mutex mutex_;
-  std::map<uint64_t, std::shared_ptr<LegacyCodeObject>> objects_;
+  mutable Mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<LegacyCodeObject>> objects_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

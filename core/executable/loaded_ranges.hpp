@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 
+#include "api/support/mutex.hpp"
 #include "core/executable/loaded_code_object.hpp"
 
 namespace rigel {
@@ -17,19 +16,19 @@ namespace rigel {
 class LoadedRanges {
  public:
   void add(std::shared_ptr<const LoadedCodeObject> object) {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     const uint64_t address = object->device_address();
     by_address_.insert_or_assign(address, std::move(object));
   }
 
   void remove(const LoadedCodeObject& object) {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     by_address_.erase(object.device_address());
   }
 
   /// Null if no loaded code object has that address.
   std::shared_ptr<const LoadedCodeObject> find(uint64_t device_address) const {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     auto next = by_address_.upper_bound(device_address);
     if (next == by_address_.begin()) return nullptr;
     const auto& object = std::prev(next)->second;
@@ -37,8 +36,8 @@ class LoadedRanges {
   }
 
  private:
-  mutable std::shared_mutex mutex_;
-  std::map<uint64_t, std::shared_ptr<const LoadedCodeObject>> by_address_;
+  mutable SharedMutex mutex_;
+  std::map<uint64_t, std::shared_ptr<const LoadedCodeObject>> by_address_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

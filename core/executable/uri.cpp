@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
 #include "core/executable/fork.hpp"
 #include "loader/code_object/bounds.hpp"
 
@@ -85,15 +86,15 @@ std::string memory_uri(std::span<const std::byte> memory) {
 std::string best_uri(std::span<const std::byte> memory) {
   MappedFile file{.address = reinterpret_cast<uintptr_t>(memory.data()), .size = memory.size(), .path = {}};
   {
-    const std::lock_guard lock(loaded_files_mutex());
+    const MutexLock lock(loaded_files_mutex());
     ::dl_iterate_phdr(&MappedFile::visit, &file);
   }
   if (!file.path) return memory_uri(memory);
   return file_uri(*file.path, FileRange{file.offset, memory.size()});
 }
 
-std::mutex& loaded_files_mutex() noexcept {
-  static constinit std::mutex mutex;
+Mutex& loaded_files_mutex() noexcept {
+  static constinit Mutex mutex;
   return mutex;
 }
 

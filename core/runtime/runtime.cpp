@@ -44,19 +44,19 @@ Process& process() {
 }
 
 // What other threads may be in the midst of and a child takes over: it would wait for them for ever.
-void before_fork() {
+void before_fork() RIGEL_ACQUIRE(debug_list_mutex(), loaded_files_mutex()) {
   process().mutex.lock();
   debug_list_mutex().lock();
   loaded_files_mutex().lock();
 }
 
-void after_fork() {
+void after_fork() RIGEL_RELEASE(debug_list_mutex(), loaded_files_mutex()) {
   loaded_files_mutex().unlock();
   debug_list_mutex().unlock();
   process().mutex.unlock();
 }
 
-void after_fork_in_child() {
+void after_fork_in_child() RIGEL_RELEASE(debug_list_mutex(), loaded_files_mutex()) {
   Process& self = process();
   if (self.gate != nullptr) self.gate->abandon();
   // The parent's runtime is left where it is: the threads that hold its locks are not in this process.
