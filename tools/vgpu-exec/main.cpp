@@ -1,6 +1,9 @@
 // vgpu-exec: runs one kernel of a code object on the shader cores of a board, without a driver or a runtime.
 //
-//   vgpu-exec [--gpu gfx900] [--threads N] [--trace FILE] [--repeat N] run.json
+//   vgpu-exec [--gpu gfx900] [--threads N] [--trace FILE] [--repeat N] [--dump] run.json
+//
+// --dump shows the kernel's code as a graph of blocks, with what is live and which registers are wanted in inactive lanes,
+// and does not run it.
 //
 // The file says what to run (paths are relative to it):
 //   {"code": "kernels.co", "kernel": "vadd", "grid": [1024], "group": [64], "dynamic_lds": 0,
@@ -23,6 +26,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "plugins/vgpu/analysis/text.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
 #include "tools/vgpu-exec/code_object.hpp"
@@ -39,6 +43,7 @@ struct Options {
   uint32_t threads = 1;
   std::string trace;
   uint32_t repeat = 1;
+  bool dump_code = false;
   std::filesystem::path file;
 };
 
@@ -126,6 +131,19 @@ void dump(const json& wanted, const Region& region, size_t bytes, const std::fil
   });
 }
 
+void dump_code(isa::Target target, const Dispatch& dispatch, MemoryBus& memory) {
+  target.wave32 = dispatch.wave_size == 32;
+  const auto read = [&](uint64_t va, std::span<std::byte> to) -> size_t {
+    const Translation code = memory.translate(va, to.size(), Access::kExecute);
+    const size_t bytes = code.host == nullptr ? 0 : std::min<uint64_t>(code.bytes, to.size());
+    std::memcpy(to.data(), code.host, bytes);
+    return bytes;
+  };
+  const auto graph = analysis::read_flow_graph(target, dispatch.wave_size, dispatch.entry_va, read);
+  if (!graph) throw std::runtime_error("the kernel's code cannot be read " + graph.error());
+  std::fputs(analysis::text_of(*graph, analysis::liveness_of(*graph)).c_str(), stdout);
+}
+
 int run(const Options& options) {
   const BoardOr board = find_board(options.gpu);
   if (!board) throw std::runtime_error(board.error());
@@ -185,6 +203,10 @@ int run(const Options& options) {
                                            .kernarg_va = kernarg.va,
                                            .dynamic_lds = wanted.value("dynamic_lds", 0u)});
   exec::Device device = exec::device_of(*board);
+  if (options.dump_code) {
+    dump_code(device.target, dispatch, memory);
+    return 0;
+  }
   std::FILE* const out = options.trace.empty()  ? nullptr
                          : options.trace == "-" ? stdout
                                                 : std::fopen(options.trace.c_str(), "w");
@@ -233,6 +255,8 @@ int main(int argc, char** argv) {
       options.threads = static_cast<uint32_t>(std::max(1, std::atoi(argv[++i])));
     } else if (option == "--repeat" && more) {
       options.repeat = static_cast<uint32_t>(std::max(1, std::atoi(argv[++i])));
+    } else if (option == "--dump") {
+      options.dump_code = true;
     } else if (option == "--trace" && more) {
       options.trace = argv[++i];
     } else if (!option.starts_with("-") && options.file.empty()) {
@@ -243,7 +267,8 @@ int main(int argc, char** argv) {
     }
   }
   if (options.file.empty()) {
-    std::fputs("usage: vgpu-exec [--gpu BOARD] [--threads N] [--trace FILE] [--repeat N] run.json\n", stderr);
+    std::fputs("usage: vgpu-exec [--gpu BOARD] [--threads N] [--trace FILE] [--repeat N] [--dump] run.json\n",
+               stderr);
     return 2;
   }
   try {

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {
@@ -115,6 +116,13 @@ bool adds_to_destination(Op op) {
            Op::s_bitset1_b32, Op::s_bitset1_b64, Op::s_mulk_i32, Op::s_addk_i32, Op::v_writelane_b32,
            Op::v_permlane16_b32, Op::v_permlanex16_b32, Op::v_cvt_pkaccum_u8_f32, Op::v_mad_mixlo_f16,
            Op::v_mad_mixhi_f16, Op::v_fma_mixlo_f16, Op::v_fma_mixhi_f16});
+}
+
+// Loads of one half of a register, which leave the other alone: an odd number of halves ends with one.
+bool loads_half(Op op) {
+  const MemoryShape* const shape = memory_shape(op);
+  return shape != nullptr && shape->verb == Verb::kLoad && shape->d16 &&
+         (shape->high || shape->components == 0 || shape->components % 2 != 0);
 }
 
 bool indexes(Op op) {
@@ -252,10 +260,7 @@ class Reader {
     return is_half(in_.dst[0].type) && keeps_other_half(in_, traits_);
   }
 
-  bool keeps_part_of_load() const {
-    // Halves, and loads that may end early or leave a lane alone.
-    return in_.encoding != Encoding::kSmem;
-  }
+  bool keeps_part_of_load() const { return loads_half(in_.op) || in_.tfe; }
 
   void scalar() {
     const Op op = in_.op;

@@ -61,6 +61,7 @@ std::string contradiction(Draw& draw, const isa::Instruction& in, const State& b
   const Effects effects = isa::effects_of(in, before.target, before.wave_size);
   State after = before;
   if (execute(in, after) != Outcome::kDone || after.world.open) return "not modelled";
+  if (!after.world.faults.empty()) return {};  // the wave goes no further
   const std::string written = changed(
       before, after, [&](const char* file, unsigned i) { return !has(effects.writes, file, i); },
       ~uint64_t{0});

@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "plugins/vgpu/analysis/text.hpp"
+
+namespace rigel::vgpu::analysis {
+namespace {
+
+constexpr uint64_t kEntry = 0x1000;
+
+tl::expected<FlowGraph, std::string> graph_of(std::vector<uint32_t> code, size_t most = 1000) {
+  return read_flow_graph(
+      isa::Target{.major = 9, .minor = 0, .stepping = 0}, 64, kEntry,
+      [code](uint64_t va, std::span<std::byte> to) -> size_t {
+        if (va < kEntry || va >= kEntry + code.size() * 4) return 0;
+        const size_t bytes = std::min<size_t>(to.size(), kEntry + code.size() * 4 - va);
+        std::memcpy(to.data(), reinterpret_cast<const std::byte*>(code.data()) + (va - kEntry), bytes);
+        return bytes;
+      },
+      most);
+}
+
+// The inner loop of a sparse product, as clang makes it of
+//   for (i = starts[row]; i < starts[row + 1]; ++i) sum += values[i] * x[columns[i]];
+// Lanes leave it one by one. v8 is the sum, v2 and v7 are the bounds, v3 to v6 addresses, v9 to v11 only of one round.
+const std::vector<uint32_t> kLoop = {
+    0x7d820f02,              //      v_cmp_lt_i32_e32 vcc, v2, v7
+    0xbe82206a,              //      s_and_saveexec_b64 s[2:3], vcc
+    0xbf88000d,              //      s_cbranch_execz 13
+    0xbe840180,              //      s_mov_b64 s[4:5], 0
+    0x7e100280,              //      v_mov_b32_e32 v8, 0
+    0xdc508000, 0x097f0003,  // loop global_load_dword v9, v[3:4], off
+    0x68040481,              //      v_add_u32_e32 v2, 1, v2
+    0xbf8c0f70,              //      s_waitcnt vmcnt(0)
+    0x7d8c0f02,              //      v_cmp_ge_i32_e32 vcc, v2, v7
+    0x8784046a,              //      s_or_b64 s[4:5], vcc, s[4:5]
+    0x02101308,              //      v_add_f32_e32 v8, v8, v9
+    0x89fe047e,              //      s_andn2_b64 exec, exec, s[4:5]
+    0xbf89fff7,              //      s_cbranch_execnz -9
+    0x87fe047e,              //      s_or_b64 exec, exec, s[4:5]
+    0x7e000280,              //      v_mov_b32_e32 v0, 0
+    0x87fe027e,              // end  s_or_b64 exec, exec, s[2:3]
+    0xdc708000, 0x007f0800,  //      global_store_dword v[0:1], v8, off
+    0xbf810000,              //      s_endpgm
+};
+
+uint32_t node_at(const FlowGraph& graph, size_t dword) {
+  for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].pc == kEntry + dword * 4) return n;
+  }
+  ADD_FAILURE() << "no instruction at dword " << dword;
+  return 0;
+}
+
+TEST(FlowGraph, HasABlockForEachPlaceThatControlComesTo) {
+  const auto graph = graph_of(kLoop);
+  ASSERT_TRUE(graph) << graph.error();
+  ASSERT_EQ(graph->blocks.size(), 5u) << text_of(*graph, liveness_of(*graph));
+  EXPECT_EQ(graph->blocks[0].successors, (std::vector<uint32_t>{1, 4}));
+  EXPECT_EQ(graph->blocks[1].successors, (std::vector<uint32_t>{2}));
+  EXPECT_EQ(graph->blocks[2].successors, (std::vector<uint32_t>{3, 2}));
+  EXPECT_EQ(graph->blocks[3].successors, (std::vector<uint32_t>{4}));
+  EXPECT_TRUE(graph->blocks[4].successors.empty());
+  EXPECT_EQ(graph->block_of(node_at(*graph, 7)), 2u);
+}
+
+TEST(FlowGraph, ReadsNothingBehindTheEnd) {
+  std::vector<uint32_t> code = kLoop;
+  code.push_back(0xffffffff);  // no instruction
+  EXPECT_TRUE(graph_of(code));
+}
+
+TEST(FlowGraph, SaysWhereCodeCannotBeRead) {
+  const auto illegal = graph_of({0x7e100280, 0xffffffff});
+  ASSERT_FALSE(illegal);
+  EXPECT_NE(illegal.error().find("0x1004"), std::string::npos) << illegal.error();
+  const auto cut_off = graph_of({0x7e100280});  // nothing behind it
+  ASSERT_FALSE(cut_off);
+  EXPECT_NE(cut_off.error().find("0x1004"), std::string::npos) << cut_off.error();
+  const auto long_one = graph_of(kLoop, 5);
+  ASSERT_FALSE(long_one);
+  EXPECT_NE(long_one.error().find("5 instructions"), std::string::npos) << long_one.error();
+}
+
+TEST(FlowGraph, LeavesWhereNobodyKnowsWhatIsNext) {
+  const auto graph = graph_of({0xbe801d1e});  // s_setpc_b64 s[30:31]
+  ASSERT_TRUE(graph) << graph.error();
+  EXPECT_TRUE(graph->blocks[0].leaves);
+  const Liveness liveness = liveness_of(*graph);
+  EXPECT_TRUE(liveness.before[0].vgprs.all());
+  EXPECT_TRUE(liveness.inactive_before[0].all());
+}
+
+TEST(Liveness, EndsWithTheLastReader) {
+  const auto graph = graph_of(kLoop);
+  ASSERT_TRUE(graph) << graph.error();
+  const Liveness liveness = liveness_of(*graph);
+  EXPECT_EQ(vgprs_in(liveness.before[0].vgprs), "v0-v4 v7-v8");
+  EXPECT_FALSE(liveness.before[node_at(*graph, 5)].vgprs[9]);
+  EXPECT_TRUE(liveness.before[node_at(*graph, 11)].vgprs[9]);
+  EXPECT_FALSE(liveness.before[node_at(*graph, 12)].vgprs[9]);
+  EXPECT_TRUE(liveness.before[node_at(*graph, 19)].empty());
+}
+
+TEST(Liveness, OfInactiveLanesIsOfWhatIsReadWhenTheyAreBack) {
+  const auto graph = graph_of(kLoop);
+  ASSERT_TRUE(graph) << graph.error();
+  const Liveness liveness = liveness_of(*graph);
+  const auto kept = [&](size_t dword, unsigned vgpr) {
+    return liveness.inactive_behind[node_at(*graph, dword)][vgpr];
+  };
+  EXPECT_TRUE(kept(11, 8)) << "the sum of lanes that have left the loop";
+  EXPECT_TRUE(kept(4, 8)) << "the sum of lanes that never entered it";
+  EXPECT_FALSE(kept(5, 9)) << "of one round";
+  EXPECT_FALSE(kept(7, 2)) << "the index, which nobody reads behind the loop";
+  EXPECT_TRUE(kept(15, 0)) << "half of an address that all lanes store at";
+}
+
+TEST(AnalysisText, SaysWhatIsKept) {
+  const auto graph = graph_of(kLoop);
+  ASSERT_TRUE(graph) << graph.error();
+  const std::string text = text_of(*graph, liveness_of(*graph));
+  EXPECT_NE(text.find("block 2  -> 3 2"), std::string::npos) << text;
+  EXPECT_NE(text.find("; v8 in inactive lanes"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::analysis
