@@ -354,6 +354,7 @@ TEST(SamplerWords, TellModes) {
   ASSERT_EQ(describe_sampler(
                 {HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
                  HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
+                 HSA_EXT_SAMPLER_FILTER_MODE_NONE,
                  {HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT, HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE,
                   HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT}},
                 words),
@@ -372,6 +373,7 @@ TEST(SamplerWords, TellModes) {
   constexpr uint32_t kBorder = HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER;
   ASSERT_EQ(describe_sampler({HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED,
                               HSA_EXT_SAMPLER_FILTER_MODE_NEAREST,
+                              HSA_EXT_SAMPLER_FILTER_MODE_NONE,
                               {kBorder, kBorder, kBorder}},
                              words),
             HSA_STATUS_SUCCESS);
@@ -383,8 +385,8 @@ TEST(SamplerWords, TellModes) {
 TEST(SamplerWords, RefuseWhatIsNoMode) {
   std::array<uint32_t, HSABE_SAMPLER_WORDS> words{};
   const auto refused = HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED;
-  EXPECT_EQ(describe_sampler({2, 0, {0, 0, 0}}, words), refused);
-  EXPECT_EQ(describe_sampler({0, 2, {0, 0, 0}}, words), refused);
+  EXPECT_EQ(describe_sampler({2, 0, 0, {0, 0, 0}}, words), refused);
+  EXPECT_EQ(describe_sampler({0, 2, 0, {0, 0, 0}}, words), refused);
   for (const int axis : {0, 1, 2}) {
     hsa_ext_sampler_descriptor_v2_t sampler{};
     sampler.address_modes[axis] = 5;
