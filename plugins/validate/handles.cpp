@@ -65,6 +65,7 @@ constexpr Maker kMakers[] = {
     {HSATOOL_ID_hsa_queue_create, 7, Kind::kQueue},
     {HSATOOL_ID_hsa_amd_queue_intercept_create, 7, Kind::kQueue},
     {HSATOOL_ID_hsa_soft_queue_create, 5, Kind::kQueue},
+    {HSATOOL_ID_hsa_amd_counted_queue_acquire, 6, Kind::kQueue},
     {HSATOOL_ID_hsa_executable_create, 3, Kind::kExecutable},
     {HSATOOL_ID_hsa_executable_create_alt, 3, Kind::kExecutable},
     {HSATOOL_ID_hsa_code_object_reader_create_from_file, 1, Kind::kReader},
@@ -75,6 +76,8 @@ constexpr Maker kMakers[] = {
     {HSATOOL_ID_hsa_ext_image_create, 4, Kind::kImage},
     {HSATOOL_ID_hsa_ext_image_create_with_layout, 7, Kind::kImage},
     {HSATOOL_ID_hsa_amd_image_create, 5, Kind::kImage},
+    {HSATOOL_ID_hsa_ext_image_create_v2, 4, Kind::kImage},
+    {HSATOOL_ID_hsa_amd_image_create_v2, 5, Kind::kImage},
     {HSATOOL_ID_hsa_ext_sampler_create, 2, Kind::kSampler},
     {HSATOOL_ID_hsa_ext_sampler_create_v2, 2, Kind::kSampler},
     {HSATOOL_ID_hsa_isa_from_name, 1, Kind::kIsa},
@@ -89,6 +92,7 @@ constexpr Maker kMakers[] = {
     {HSATOOL_ID_hsa_executable_load_program_code_object, 3, Kind::kLoadedObject, 0},
     {HSATOOL_ID_hsa_amd_ipc_memory_attach, 4, Kind::kAttachedMemory},
     {HSATOOL_ID_hsa_amd_interop_map_buffer, 5, Kind::kMappedBuffer},
+    {HSATOOL_ID_hsa_amd_interop_map_buffer_with_size, 6, Kind::kMappedBuffer},
     {HSATOOL_ID_hsa_amd_vmem_address_reserve, 0, Kind::kAddressRange},
     {HSATOOL_ID_hsa_amd_vmem_address_reserve_align, 0, Kind::kAddressRange},
 };
@@ -102,11 +106,13 @@ constexpr Destroyer kDestroyers[] = {
     {HSATOOL_ID_hsa_signal_destroy, 0, Kind::kSignal},
     {HSATOOL_ID_hsa_signal_group_destroy, 0, Kind::kSignalGroup},
     {HSATOOL_ID_hsa_queue_destroy, 0, Kind::kQueue},
+    {HSATOOL_ID_hsa_amd_counted_queue_release, 0, Kind::kQueue},
     {HSATOOL_ID_hsa_executable_destroy, 0, Kind::kExecutable},
     {HSATOOL_ID_hsa_code_object_reader_destroy, 0, Kind::kReader},
     {HSATOOL_ID_hsa_code_object_destroy, 0, Kind::kCodeObject},
     {HSATOOL_ID_hsa_ext_program_destroy, 0, Kind::kProgram},
     {HSATOOL_ID_hsa_ext_image_destroy, 1, Kind::kImage},
+    {HSATOOL_ID_hsa_ext_image_destroy_v2, 1, Kind::kImage},
     {HSATOOL_ID_hsa_ext_sampler_destroy, 1, Kind::kSampler},
     {HSATOOL_ID_hsa_amd_vmem_handle_release, 0, Kind::kVmemHandle},
     {HSATOOL_ID_hsa_ven_amd_pcs_destroy, 0, Kind::kPcSampling},
@@ -125,6 +131,14 @@ const Entry* entry_of(const Entry (&entries)[kCount], uint32_t function) {
   return found == std::end(entries) ? nullptr : found;
 }
 
+void queue_made(Validator& validator, uint64_t handle, const Event& event) {
+  validator.registry.add(Kind::kQueue, handle, event);
+  const uint64_t doorbell = reinterpret_cast<const hsa_queue_t*>(handle)->doorbell_signal.handle;
+  // A soft queue's is the program's own.
+  if (validator.registry.state(Kind::kSignal, doorbell) != State::kLive)
+    validator.registry.add(Kind::kSignal, doorbell, event, handle);
+}
+
 void made(Validator& validator, hsatool_call_t& call) {
   if (!succeeded(call)) return;
   const Maker& maker = *entry_of(kMakers, call.function->id);
@@ -135,13 +149,16 @@ void made(Validator& validator, hsatool_call_t& call) {
   if (maker.parent != UINT32_MAX && validator.registry.state(maker.kind, *handle) == State::kLive) return;
   if (maker.kind == Kind::kIsa && validator.registry.state(maker.kind, *handle) == State::kLive) return;
   const Event event = validator.event(call);
+  if (maker.kind == Kind::kQueue) return queue_made(validator, *handle, event);
   validator.registry.add(maker.kind, *handle, event, parent);
-  if (maker.kind == Kind::kQueue) {
-    const auto* const queue = reinterpret_cast<const hsa_queue_t*>(*handle);
-    const uint64_t doorbell = queue->doorbell_signal.handle;
-    // A soft queue's is the program's own.
-    if (validator.registry.state(Kind::kSignal, doorbell) != State::kLive)
-      validator.registry.add(Kind::kSignal, doorbell, event, *handle);
+}
+
+// Each description has a queue or none, whatever has become of the others.
+void described_queues_made(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_amd_queue_create_args_t>(call);
+  for (uint32_t i = 0; arguments.descs != nullptr && i < arguments.num_descs; ++i) {
+    if (const hsa_queue_t* const queue = arguments.descs[i].queue)
+      queue_made(validator, reinterpret_cast<uint64_t>(queue), validator.event(call));
   }
 }
 
@@ -261,6 +278,7 @@ std::span<const Hooks> handle_hooks() {
     for (const Destroyer& destroyer : kDestroyers)
       hooks.push_back({destroyer.function, destroying, destroyed});
     hooks.push_back({HSATOOL_ID_hsa_executable_freeze, nullptr, frozen});
+    hooks.push_back({HSATOOL_ID_hsa_amd_queue_create, nullptr, described_queues_made});
     for (const uint32_t function :
          {HSATOOL_ID_hsa_signal_exchange_relaxed, HSATOOL_ID_hsa_signal_exchange_scacquire,
           HSATOOL_ID_hsa_signal_exchange_screlease, HSATOOL_ID_hsa_signal_exchange_scacq_screl,

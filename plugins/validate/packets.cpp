@@ -375,6 +375,7 @@ std::span<const Hooks> packet_hooks() {
       {HSATOOL_ID_hsa_amd_queue_intercept_create, creating<hsatool_hsa_amd_queue_intercept_create_args_t>,
        nullptr},
       {HSATOOL_ID_hsa_queue_destroy, ending, ended},
+      {HSATOOL_ID_hsa_amd_counted_queue_release, ending, ended},
       {HSATOOL_ID_hsa_queue_inactivate, nullptr, inactivated},
   };
   return kHooks;
