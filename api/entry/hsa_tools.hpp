@@ -14,7 +14,7 @@
 #include "api/entry/tables.hpp"
 #include "api/entry/tool_facts.hpp"
 #include "core/runtime/runtime.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel::api {
 

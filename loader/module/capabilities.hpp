@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "loader/module/loaded_backend.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 

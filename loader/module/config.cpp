@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 
 #include "loader/module/files.hpp"
-#include "loader/module/json_reader.hpp"
 #include "loader/module/options_data.hpp"
 #include "loader/module/report.hpp"
+#include "loader/text/json_reader.hpp"
 
 namespace rigel {
 namespace {
@@ -37,7 +37,7 @@ LogConfig read_log(ObjectReader reader) {
 DriverConfig read_driver(ObjectReader reader) {
   DriverConfig driver;
   driver.library = reader.string("library", ObjectReader::kRequired);
-  driver.config = reader.options("config");
+  driver.config = read_options(reader, "config");
   reader.warn_about_unknown_keys();
   return driver;
 }
@@ -68,7 +68,7 @@ PluginConfig read_plugin(ObjectReader reader) {
   plugin.enabled = reader.boolean("enabled", true);
   plugin.fail_on_error = choice(reader, "on_error", kPolicies) == 1;
   plugin.intercept = reader.strings("intercept");
-  plugin.config = reader.options("config");
+  plugin.config = read_options(reader, "config");
   reader.warn_about_unknown_keys();
   return plugin;
 }

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "loader/module/config.hpp"
-#include "loader/module/diagnostics.hpp"
+#include "loader/text/diagnostics.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "loader/module/json_reader.hpp"
+#include "loader/text/json_reader.hpp"
 #include "loader/module/testing/scratch_world.hpp"
 
 namespace rigel {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "loader/module/config.hpp"
-#include "loader/module/json_reader.hpp"
+#include "loader/text/json_reader.hpp"
 #include "loader/module/manifest.hpp"
 
 namespace rigel {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 

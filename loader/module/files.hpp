@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 

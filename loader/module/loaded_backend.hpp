@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "loader/module/module_query.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 

@@ -11,7 +11,7 @@
 
 #include "loader/module/config.hpp"
 #include "loader/module/loader_environment.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 

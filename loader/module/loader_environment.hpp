@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 

@@ -8,7 +8,8 @@
 
 #include <fmt/core.h>
 
-#include "loader/module/json_reader.hpp"
+#include "loader/module/options_data.hpp"
+#include "loader/text/json_reader.hpp"
 
 namespace rigel {
 namespace {
@@ -128,7 +129,7 @@ Manifest parse_manifest(std::string_view text, Diagnostics& diagnostics) {
   manifest.disable_environment = backend.string("disable_environment", ObjectReader::kOptional);
   manifest.dependencies = backend.strings("dependencies");
   manifest.build_id = backend.string("build_id", ObjectReader::kOptional);
-  manifest.config = backend.options("config");
+  manifest.config = read_options(backend, "config");
   backend.warn_about_unknown_keys();
   top.warn_about_unknown_keys();
   return manifest;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "loader/module/options.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 

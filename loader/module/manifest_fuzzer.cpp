@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "loader/module/diagnostics.hpp"
+#include "loader/text/diagnostics.hpp"
 #include "loader/module/manifest.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "loader/module/json_reader.hpp"
+#include "loader/text/json_reader.hpp"
 
 namespace rigel {
 namespace {

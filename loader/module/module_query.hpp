@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "loader/module/dynamic_module.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "loader/module/options_data.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 namespace {
@@ -26,6 +26,11 @@ void tell_type(std::string* wrong, std::string_view key, std::string_view wanted
 Options make_options(JsonDocument object) {
   auto text = object->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return Options(std::make_shared<const Options::Data>(Options::Data{std::move(object), std::move(text)}));
+}
+
+Options read_options(ObjectReader& reader, std::string_view key) {
+  const auto* object = reader.object(key, ObjectReader::kOptional).value();
+  return object == nullptr ? Options() : make_options(JsonDocument(*object));
 }
 
 int64_t Options::integer(std::string_view key, int64_t fallback, std::string* wrong) const {

@@ -3,8 +3,9 @@
 
 #include <string>
 
-#include "loader/module/json_document.hpp"
 #include "loader/module/options.hpp"
+#include "loader/text/json_document.hpp"
+#include "loader/text/json_reader.hpp"
 
 namespace rigel {
 
@@ -15,5 +16,8 @@ struct Options::Data {
 
 /// `object` must be a JSON object.
 Options make_options(JsonDocument object);
+
+/// The object that is the member `key`; no options if it is absent, or of another type, which is said.
+Options read_options(ObjectReader& reader, std::string_view key);
 
 }  // namespace rigel

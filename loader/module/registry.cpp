@@ -6,7 +6,7 @@
 
 #include "loader/module/files.hpp"
 #include "loader/module/search.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <fmt/core.h>
 
-#include "loader/module/diagnostics.hpp"
+#include "loader/text/diagnostics.hpp"
 #include "loader/module/elf_check.hpp"
 #include "loader/module/files.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 namespace {

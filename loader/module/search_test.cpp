@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "loader/module/diagnostics.hpp"
+#include "loader/text/diagnostics.hpp"
 #include "loader/module/elf_check.hpp"
 #include "loader/module/testing/manifests.hpp"
 #include "loader/module/testing/scratch_world.hpp"

@@ -15,7 +15,9 @@ forbid "the loader" 'core/(dispatch|tool|signal|queue|memory|copy|topology|drive
 forbid "the core" 'api/entry/|backends/|plugins/' core
 forbid "the base" '(core/[^b]|loader/|api/entry/|backends/|plugins/)' core/base
 forbid "a backend" '(core|loader|api/entry|plugins)/' backends
-forbid "a plugin" '(core|loader|api/entry|backends)/' plugins
+# What reads text from outside is one thing for all.
+forbid "the reading of text" 'core/|loader/[^t]|api/entry/|backends/|plugins/' loader/text
+forbid "a plugin" 'core/|loader/[^t]|api/entry/|backends/' plugins
 forbid "the public API" '(core|loader|api/entry|backends|plugins|tools)/' api/include
 forbid "conformance or a sample" '(core|loader|api/entry|backends|plugins)/' conformance docs/samples
 # vgpu-run is the command of the virtual GPU, so it sees that plugin.

@@ -1,4 +1,4 @@
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 #include <gmock/gmock.h>
 

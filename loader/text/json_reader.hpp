@@ -1,5 +1,5 @@
-// Reading JSON that somebody else wrote: parsing within limits, and typed access that says what is wrong and
-// where instead of throwing. Used by the files of this folder only.
+// Reading JSON that somebody else wrote: parsing within limits, and typed access that says what is wrong, where,
+// and what was probably meant, instead of throwing. All files of the runtime and of the virtual GPU are read by it.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "loader/module/diagnostics.hpp"
-#include "loader/module/json_document.hpp"
-#include "loader/module/options.hpp"
+#include "loader/text/diagnostics.hpp"
+#include "loader/text/json_document.hpp"
 
 namespace rigel {
 
@@ -33,10 +32,14 @@ class ObjectReader {
 
   std::string string(std::string_view key, Presence presence, std::string_view fallback = {});
   int64_t integer(std::string_view key, Presence presence, int64_t fallback, int64_t least, int64_t most);
+  /// A number that is 0 or more, which may also be a string of hexadecimal digits after 0x; `least` if it is
+  /// missing or wrong, which is said.
+  uint64_t natural(std::string_view key, uint64_t least, uint64_t most);
+  /// An array of `count` such numbers of 32 bits; zeros where they are missing or wrong.
+  std::vector<uint32_t> words(std::string_view key, size_t count);
   bool boolean(std::string_view key, bool fallback);
   std::vector<std::string> strings(std::string_view key);
   ObjectReader object(std::string_view key, Presence presence);
-  Options options(std::string_view key);
   /// The elements of an array.
   std::span<const nlohmann::json> array(std::string_view key, Presence presence);
 
@@ -56,11 +59,18 @@ class ObjectReader {
     }
   }
 
+  /// Members that have not been asked for, each with the known one that is most like it. For formats that may
+  /// grow, and for those that do not.
   void warn_about_unknown_keys() const;
+  void refuse_unknown_keys() const;
 
  private:
   const nlohmann::json* member(std::string_view key, Presence presence);
-  void wrong_type(std::string_view key, std::string_view wanted, const nlohmann::json& value) const;
+  void wrong_type(const std::string& where, std::string_view wanted, const nlohmann::json& value,
+                  const std::string& meant = {}) const;
+  uint64_t natural_at(const std::string& where, const nlohmann::json& value, uint64_t least,
+                      uint64_t most) const;
+  std::string unknown(std::string_view key) const;
   bool is_known(std::string_view key) const;
 
   const nlohmann::json* object_;  // null: absent or not an object

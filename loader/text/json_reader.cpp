@@ -1,12 +1,11 @@
-#include "loader/module/json_reader.hpp"
+#include "loader/text/json_reader.hpp"
 
 #include <algorithm>
 #include <charconv>
 
 #include <fmt/core.h>
 
-#include "loader/module/options_data.hpp"
-#include "loader/module/text.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 namespace {
@@ -102,6 +101,49 @@ class Builder {
   Diagnostics& diagnostics_;
 };
 
+// What somebody meant who wrote a value of another type; empty if that cannot be told.
+
+// A string as JSON has it, and cut like all text from outside.
+std::string in_double_quotes(std::string_view text) {
+  std::string out = in_quotes(text);
+  out.front() = out.back() = '"';
+  return out;
+}
+
+// A list is often written as an array where it is one string, with commas.
+std::string as_string(const json& value) {
+  if (value.is_number() || value.is_boolean()) return '"' + value.dump() + '"';
+  if (!value.is_array() || value.empty()) return {};
+  std::string list;
+  for (const json& element : value) {
+    if (!element.is_string()) return {};
+    if (!list.empty()) list += ',';
+    list += element.get_ref<const std::string&>();
+  }
+  return in_double_quotes(list);
+}
+
+std::string as_integer(const json& value) {
+  if (!value.is_string()) return {};
+  const auto& text = value.get_ref<const std::string&>();
+  int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc{} && read.ptr == text.data() + text.size() ? std::to_string(number) : "";
+}
+
+std::string as_boolean(const json& value) {
+  const std::string text = value.is_string()   ? value.get<std::string>()
+                           : value.is_number() ? value.dump()
+                                               : "";
+  for (const char* word : {"true", "on", "yes", "1"}) {
+    if (text == word) return "true";
+  }
+  for (const char* word : {"false", "off", "no", "0"}) {
+    if (text == word) return "false";
+  }
+  return {};
+}
+
 }  // namespace
 
 void Diagnostics::add(bool is_error, std::string_view where, std::string_view text) {
@@ -167,15 +209,17 @@ const json* ObjectReader::member(std::string_view key, Presence presence) {
   return nullptr;
 }
 
-void ObjectReader::wrong_type(std::string_view key, std::string_view wanted, const json& value) const {
-  diagnostics_->error(at(key), fmt::format("should be {} but is {}", wanted, value.type_name()));
+void ObjectReader::wrong_type(const std::string& where, std::string_view wanted, const json& value,
+                              const std::string& meant) const {
+  diagnostics_->error(where, fmt::format("should be {} but is {}{}", wanted, value.type_name(),
+                                         meant.empty() ? "" : fmt::format(", did you mean {}?", meant)));
 }
 
 std::string ObjectReader::string(std::string_view key, Presence presence, std::string_view fallback) {
   const auto* value = member(key, presence);
   if (value == nullptr) return std::string(fallback);
   if (!value->is_string()) {
-    wrong_type(key, "a string", *value);
+    wrong_type(at(key), "a string", *value, as_string(*value));
     return std::string(fallback);
   }
   const auto& text = value->get_ref<const std::string&>();
@@ -190,7 +234,7 @@ int64_t ObjectReader::integer(std::string_view key, Presence presence, int64_t f
   const auto* value = member(key, presence);
   if (value == nullptr) return fallback;
   if (!value->is_number_integer()) {
-    wrong_type(key, "an integer", *value);
+    wrong_type(at(key), "an integer", *value, as_integer(*value));
     return fallback;
   }
   const bool fits = !value->is_number_unsigned() || value->get<uint64_t>() <= uint64_t{INT64_MAX};
@@ -203,11 +247,51 @@ int64_t ObjectReader::integer(std::string_view key, Presence presence, int64_t f
   return number;
 }
 
+uint64_t ObjectReader::natural_at(const std::string& where, const json& value, uint64_t least,
+                                  uint64_t most) const {
+  uint64_t number = 0;
+  bool good = value.is_number_unsigned();
+  if (good) {
+    number = value.get<uint64_t>();
+  } else if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    const char* const end = text.data() + text.size();
+    if (text.starts_with("0x")) {
+      const auto read = std::from_chars(text.data() + 2, end, number, 16);
+      good = read.ec == std::errc{} && read.ptr == end;
+    }
+  }
+  if (!good) {
+    wrong_type(where, "a number, 0 or more, or a string such as \"0x1f\",", value, as_integer(value));
+    return least;
+  }
+  if (number >= least && number <= most) return number;
+  diagnostics_->error(where, fmt::format("should be between {} and {} but is {}", least, most, number));
+  return least;
+}
+
+uint64_t ObjectReader::natural(std::string_view key, uint64_t least, uint64_t most) {
+  const auto* value = member(key, kRequired);
+  return value == nullptr ? least : natural_at(at(key), *value, least, most);
+}
+
+std::vector<uint32_t> ObjectReader::words(std::string_view key, size_t count) {
+  std::vector<uint32_t> out(count);
+  const auto elements = array(key, kRequired);
+  if (elements.size() != count && has(key) && object_->find(key)->is_array()) {
+    diagnostics_->error(at(key), fmt::format("should have {} elements but has {}", count, elements.size()));
+  }
+  for (size_t i = 0; i < std::min(count, elements.size()); ++i) {
+    out[i] = static_cast<uint32_t>(natural_at(fmt::format("{}/{}", at(key), i), elements[i], 0, UINT32_MAX));
+  }
+  return out;
+}
+
 bool ObjectReader::boolean(std::string_view key, bool fallback) {
   const auto* value = member(key, kOptional);
   if (value == nullptr) return fallback;
   if (value->is_boolean()) return value->get<bool>();
-  wrong_type(key, "true or false", *value);
+  wrong_type(at(key), "true or false", *value, as_boolean(*value));
   return fallback;
 }
 
@@ -229,26 +313,26 @@ ObjectReader ObjectReader::object(std::string_view key, Presence presence) {
   return ObjectReader(member(key, presence), at(key), *diagnostics_);
 }
 
-Options ObjectReader::options(std::string_view key) {
-  const auto* value = member(key, kOptional);
-  if (value == nullptr) return {};
-  if (value->is_object()) return make_options(JsonDocument(*value));
-  wrong_type(key, "an object", *value);
-  return {};
-}
-
 std::span<const json> ObjectReader::array(std::string_view key, Presence presence) {
   const auto* value = member(key, presence);
   if (value == nullptr) return {};
   if (value->is_array()) return value->get_ref<const json::array_t&>();
-  wrong_type(key, "an array", *value);
+  wrong_type(
+      at(key), "an array", *value,
+      value->is_string() ? fmt::format("[{}]", in_double_quotes(value->get_ref<const std::string&>())) : "");
   return {};
 }
 
+std::string ObjectReader::unknown(std::string_view key) const {
+  return "unknown key" + suggestion(key, known_);
+}
+
 void ObjectReader::warn_about_unknown_keys() const {
-  for_each_other([&](const std::string& key, const json&) {
-    diagnostics_->warning(at(key), "unknown key" + suggestion(key, known_));
-  });
+  for_each_other([&](const std::string& key, const json&) { diagnostics_->warning(at(key), unknown(key)); });
+}
+
+void ObjectReader::refuse_unknown_keys() const {
+  for_each_other([&](const std::string& key, const json&) { diagnostics_->error(at(key), unknown(key)); });
 }
 
 void check_format_version(ObjectReader& reader, std::string_view key, uint32_t major) {
