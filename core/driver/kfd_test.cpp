@@ -28,8 +28,8 @@ std::unique_ptr<Transport> start_vgpu(const std::string& gpus) {
   if (!table) return nullptr;
   const auto driver = read_driver_table(*table, RIGEL_VGPU_DRIVER);
   if (!driver) return nullptr;
-  std::string why;
-  auto transport = Transport::start(*driver, R"({"gpus": ")" + testing::boards(gpus) + R"("})", why);
+  std::vector<std::string> errors;
+  auto transport = Transport::start(*driver, R"({"gpus": ")" + testing::boards(gpus) + R"("})", errors);
   return transport ? std::move(*transport) : nullptr;
 }
 
@@ -66,9 +66,10 @@ std::string why_not(const char* path) {
     return 0;
   };
   loaded.table.close_driver = [](void*) {};
+  std::vector<std::string> errors;
+  auto transport = Transport::start(loaded, "", errors);
+  if (!transport) return errors.front();
   std::string why;
-  auto transport = Transport::start(loaded, "", why);
-  if (!transport) return why;
   return Kfd::open(std::move(*transport), why) ? "it opens" : why;
 }
 

@@ -31,8 +31,16 @@ Transport::~Transport() {
 }
 
 void Transport::log_line(void* self, uint32_t level, hsadrv_str_t text) {
-  log_message(level_of(level), LogTopic::kModule, "driver {}: {}", static_cast<Transport*>(self)->name_,
-              std::string_view(text.data, static_cast<size_t>(text.size)));
+  auto& transport = *static_cast<Transport*>(self);
+  const std::string_view line(text.data, static_cast<size_t>(text.size));
+  if (level == HSADRV_LOG_ERROR) {
+    const std::lock_guard lock(transport.mutex_);
+    if (transport.errors_ != nullptr) {
+      transport.errors_->emplace_back(line);
+      return;
+    }
+  }
+  log_message(level_of(level), LogTopic::kModule, "driver {}: {}", transport.name_, line);
 }
 
 std::unique_ptr<Transport> Transport::system() {
@@ -44,17 +52,27 @@ std::unique_ptr<Transport> Transport::system() {
 }
 
 Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, std::string_view config,
-                                                    std::string& why) {
+                                                    std::vector<std::string>& why) {
   std::unique_ptr<Transport> transport(new Transport(loaded.name, loaded.ops));
   // Before 1.1 a ring that came late was an error of the caller's: threads of the program cannot promise
   // that.
   if (loaded.has_doorbell() && loaded.abi_minor >= 1) transport->doorbell_ = loaded.doorbell;
+  const auto collect = [&](std::vector<std::string>* errors) {
+    const std::lock_guard lock(transport->mutex_);
+    transport->errors_ = errors;
+  };
+  collect(&why);
   const int32_t problem =
       loaded.table.open_driver(&transport->host_, {config.data(), config.size()}, &transport->driver_);
+  collect(nullptr);
   if (problem != 0) {
-    why = fmt::format("it cannot be started: {}", std::strerror(-problem));
-    return error(HSA_STATUS_ERROR);
+    if (why.empty()) why.push_back(fmt::format("it cannot be started: {}", std::strerror(-problem)));
+    return error(problem == -ENOMEM ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_ERROR);
   }
+  for (const std::string& line : why) {  // of a transport that has started all the same
+    log_message(LogLevel::kError, LogTopic::kModule, "driver {}: {}", loaded.name, line);
+  }
+  why.clear();
   transport->close_driver_ = loaded.table.close_driver;
   transport->lend_thread_ = loaded.table.lend_thread;
   return transport;

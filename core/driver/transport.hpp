@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +25,10 @@ class Transport {
  public:
   /// The kernel's own: real system calls.
   static std::unique_ptr<Transport> system();
-  /// Starts a loaded transport with its options, a JSON object. Fails with HSA_STATUS_ERROR and the reason in
-  /// `why`.
+  /// Starts a loaded transport with its options, a JSON object. Fails with HSA_STATUS_ERROR, or OUT_OF_RESOURCES,
+  /// and the reasons in `why`: the transport's own words, which are not in the log, each a line.
   static Result<std::unique_ptr<Transport>> start(const LoadedDriver& loaded, std::string_view config,
-                                                  std::string& why);
+                                                  std::vector<std::string>& why);
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
@@ -62,6 +63,8 @@ class Transport {
   const hsadrv_ops_t ops_;
   hsadrv_doorbell_ops_t doorbell_{};  // attach is null where there is none
   hsadrv_host_t host_;
+  std::mutex mutex_;
+  std::vector<std::string>* errors_ = nullptr;  // under mutex_; where errors go while the transport starts
   void* driver_ = nullptr;
   void (*close_driver_)(void*) = nullptr;
   hsa_driver_lend_thread_v1_fn lend_thread_ = nullptr;

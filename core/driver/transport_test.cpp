@@ -55,9 +55,9 @@ std::unique_ptr<Transport> start(OneDoorbell& driver, uint32_t abi_minor, bool w
   EXPECT_TRUE(loaded);
   if (!loaded) return nullptr;
   to_open = &driver;
-  std::string why;
+  std::vector<std::string> why;
   auto transport = Transport::start(*loaded, "", why);
-  EXPECT_TRUE(transport) << why;
+  EXPECT_TRUE(transport) << testing::PrintToString(why);
   return transport ? std::move(*transport) : nullptr;
 }
 

@@ -67,10 +67,19 @@ Status Runtime::discover() {
   apply_config();
   backends_.discover(environment_, config_, report_);
   discover_host_nodes();
-  discover_kfd();
+  if (const Status status = discover_kfd(); status != HSA_STATUS_SUCCESS) return status;
   discover_own_devices();
   discovering_.store(false, std::memory_order_relaxed);
-  return backends_.conclude(report_);
+  if (const Status status = backends_.conclude(report_); status != HSA_STATUS_SUCCESS) return status;
+  if (!agents_.empty()) return HSA_STATUS_SUCCESS;
+  // Programs take for granted that there is an agent after hsa_init, as there is with ROCr, and crash for want of it.
+  const std::string why = backends_.backends().empty()
+                              ? fmt::format("no backend was found; those of this library belong in {}",
+                                            environment_.manifest_folder)
+                              : std::string("no backend could open a device");
+  report_.add(Stage::kDevice, Outcome::kFailed, "hsa_init",
+              fmt::format("there is no agent: {}. HSA_LOADER_DEBUG=all shows each step", why));
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 void Runtime::warn(Stage stage, std::string_view subject, std::string_view text) noexcept try {
@@ -101,9 +110,11 @@ void Runtime::discover_host_nodes() {
   for (const Node& node : read_host_nodes()) add_device(node);
 }
 
-void Runtime::discover_kfd() {
-  gpus_ = Gpus::open(config_, environment_, report_);
-  if (gpus_ == nullptr) return;
+Status Runtime::discover_kfd() {
+  auto gpus = Gpus::open(config_, environment_, report_);
+  if (!gpus) return gpus.error();
+  gpus_ = std::move(*gpus);
+  if (gpus_ == nullptr) return HSA_STATUS_SUCCESS;
   for (const Node& node : gpus_->visible_nodes(report_)) {
     const std::string subject = subject_of(node);
     const NodeView view(node);
@@ -120,6 +131,7 @@ void Runtime::discover_kfd() {
   // Nothing is left of a driver without GPUs that are used.
   if (gpus_->kfd().gpus().empty()) gpus_.reset();
   begin_gpus();
+  return HSA_STATUS_SUCCESS;
 }
 
 void Runtime::begin_gpus() {

@@ -17,8 +17,9 @@ namespace rigel {
 namespace {
 
 // The transport that stands in the kernel's place: HSA_DRIVER names a library, or `kfd` for none.
-std::unique_ptr<Transport> open_transport(const RuntimeConfig& config, const LoaderEnvironment& environment,
-                                          DiscoveryReport& report) {
+Result<std::unique_ptr<Transport>> open_transport(const RuntimeConfig& config,
+                                                  const LoaderEnvironment& environment,
+                                                  DiscoveryReport& report) {
   RuntimeConfig chosen = config;
   if (const char* name = environment.trusted("HSA_DRIVER"); name != nullptr) {
     if (std::string_view(name) == "kfd") {
@@ -29,13 +30,19 @@ std::unique_ptr<Transport> open_transport(const RuntimeConfig& config, const Loa
   }
   if (!chosen.driver) return Transport::system();
   const auto loaded = load_driver(chosen, environment, report);
-  if (!loaded) return nullptr;
-  std::string why;
+  if (!loaded) return error(loaded.error());
+  std::vector<std::string> why;
   const std::string options(chosen.driver->config.json());
   auto transport = Transport::start(*loaded, options, why);
-  if (transport) return std::move(*transport);
-  report.add(Stage::kDriver, Outcome::kFailed, chosen.driver->library, why);
-  return nullptr;
+  if (transport) return transport;
+  Status status = transport.error();
+  for (const std::string& line : why) {
+    const bool of_option = line.starts_with('/');
+    if (of_option) status = HSA_STATUS_ERROR_INVALID_FILE;
+    report.add(Stage::kDriver, Outcome::kFailed, of_option ? config.path : chosen.driver->library,
+               of_option ? "/driver/config" + line : line);
+  }
+  return error(status);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -90,28 +97,27 @@ std::vector<size_t> parse_visible_devices(std::string_view list, const std::vect
   return chosen;
 }
 
-std::unique_ptr<Gpus> Gpus::open(const RuntimeConfig& config, const LoaderEnvironment& environment,
-                                 DiscoveryReport& report) {
-  auto transport = open_transport(config, environment, report);
-  if (transport == nullptr) return nullptr;
-  const std::string subject = transport->name() == "kfd" ? "/dev/kfd" : transport->name();
-  std::string why;
-  auto kfd = Kfd::open(std::move(transport), why);
-  if (!kfd) {
-    const bool absent = why == kNoDriver;
-    report.add(Stage::kDriver, absent ? Outcome::kSkipped : Outcome::kFailed, subject, why);
+Result<std::unique_ptr<Gpus>> Gpus::open(const RuntimeConfig& config, const LoaderEnvironment& environment,
+                                         DiscoveryReport& report) {
+  auto opened = open_transport(config, environment, report);
+  if (!opened) return error(opened.error());
+  const bool asked_for = !(*opened)->is_system();
+  const std::string subject = asked_for ? (*opened)->name() : "/dev/kfd";
+  const auto leave = [&](Outcome outcome, std::string_view why) -> Result<std::unique_ptr<Gpus>> {
+    report.add(Stage::kDriver, outcome, subject, why);
+    if (asked_for) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     return nullptr;
-  }
+  };
+  std::string why;
+  auto kfd = Kfd::open(std::move(*opened), why);
+  if (!kfd) return leave(why == kNoDriver && !asked_for ? Outcome::kSkipped : Outcome::kFailed, why);
   lend_thread_to_device.store((*kfd)->transport().lend_thread(), std::memory_order_release);
   std::unique_ptr<Gpus> gpus(new Gpus(std::move(*kfd), GpuSettings::read(environment, report)));
   const auto& version = gpus->kfd().version();
   report.add(Stage::kDriver, Outcome::kOk, subject,
              fmt::format("amdkfd interface {}.{}", version.major, version.minor));
   auto topology = read_kfd_topology(gpus->kfd().transport());
-  if (!topology) {
-    report.add(Stage::kDriver, Outcome::kFailed, subject, "its topology cannot be read");
-    return nullptr;
-  }
+  if (!topology) return leave(Outcome::kFailed, "its topology cannot be read");
   gpus->topology_ = std::move(*topology);
   gpus->kfd().enable_runtime(&_amdgpu_r_debug);
   gpus->settle_xnack(report);

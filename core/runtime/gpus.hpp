@@ -29,9 +29,10 @@ namespace rigel {
 class Gpus {
  public:
   /// Opens the driver: the transport that the environment or the configuration names, or the kernel's own.
-  /// Null if there is none, with its line in the report.
-  static std::unique_ptr<Gpus> open(const RuntimeConfig& config, const LoaderEnvironment& environment,
-                                    DiscoveryReport& report);
+  /// Null if the kernel has none, or one that cannot be used, with its line in the report. A transport that was
+  /// asked for and cannot be had is an error: INVALID_FILE where the file's options for it are wrong.
+  static Result<std::unique_ptr<Gpus>> open(const RuntimeConfig& config, const LoaderEnvironment& environment,
+                                            DiscoveryReport& report);
   ~Gpus();
 
   Kfd& kfd() { return *kfd_; }

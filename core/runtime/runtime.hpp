@@ -108,7 +108,7 @@ class Runtime {
   Status discover();
   void apply_config();
   void discover_host_nodes();
-  void discover_kfd();
+  Status discover_kfd();
   void discover_own_devices();
   /// Finds the backend of a device and opens it: at most one agent, the reasons in the report.
   void add_device(const Node& node);

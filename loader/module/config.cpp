@@ -8,6 +8,7 @@
 #include "loader/module/options_data.hpp"
 #include "loader/module/report.hpp"
 #include "loader/text/json_reader.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel {
 namespace {
@@ -22,7 +23,8 @@ size_t choice(ObjectReader& reader, std::string_view key, const std::string_view
   if (found != std::end(words)) return static_cast<size_t>(found - words);
   std::string all;
   for (const auto word : words) all += fmt::format("{}'{}'", all.empty() ? "" : " or ", word);
-  reader.diagnostics().error(reader.at(key), fmt::format("should be {} but is {}", all, in_quotes(text)));
+  reader.diagnostics().error(
+      reader.at(key), fmt::format("should be {} but is {}{}", all, in_quotes(text), suggestion(text, words)));
   return 0;
 }
 

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "loader/text/json_reader.hpp"
 #include "loader/module/testing/scratch_world.hpp"
+#include "loader/text/json_reader.hpp"
 
 namespace rigel {
 namespace {
@@ -22,7 +22,7 @@ json good_config() {
   return json::parse(R"({
     "config_version": "1.0",
     "log": {"level": "info", "to": "stderr"},
-    "driver": {"library": "libhsa_driver_vgpu.so", "config": {"devices": ["gfx803", "gfx906"]}},
+    "driver": {"library": "libhsa_driver_vgpu.so", "config": {"gpus": "gfx803,gfx906"}},
     "backends": {"disable": ["experimental_*"], "required": ["gfx9"], "gfx9": {"sdma": "off"}},
     "plugins": [
       {"name": "api_trace", "library": "libhsa_tool_trace.so", "enabled": false, "on_error": "skip",
@@ -61,8 +61,8 @@ TEST(Config, GivesWhatItSays) {
   EXPECT_EQ(config.log.to, "stderr");
   ASSERT_TRUE(config.driver);
   EXPECT_EQ(config.driver->library, "libhsa_driver_vgpu.so");
-  EXPECT_THAT(config.driver->config.strings("devices"), ElementsAre("gfx803", "gfx906"));
-  EXPECT_EQ(config.driver->config.json(), R"({"devices":["gfx803","gfx906"]})");
+  EXPECT_EQ(config.driver->config.string("gpus", ""), "gfx803,gfx906");
+  EXPECT_EQ(config.driver->config.json(), R"({"gpus":"gfx803,gfx906"})");
   EXPECT_THAT(config.backends.disable, ElementsAre("experimental_*"));
   EXPECT_THAT(config.backends.required, ElementsAre("gfx9"));
   EXPECT_EQ(config.backends.options_of("gfx9").string("sdma", ""), "off");
@@ -95,21 +95,40 @@ TEST(Config, NamesTheMemberThatIsWrong) {
   } rows[] = {
       {"/config_version", "2.0", "/config_version: format '2.0' is not known; this runtime reads format 1"},
       {"/log", "info", "/log: should be an object but is string"},
-      {"/log/level", 3, "/log/level: should be a string but is number"},
+      {"/log/level", 3, "/log/level: should be a string but is number, did you mean \"3\"?"},
       {"/driver", true, "/driver: should be an object but is boolean"},
       {"/driver/library", "", "/driver/library: is empty"},
       {"/driver/config", "x", "/driver/config: should be an object but is string"},
-      {"/backends/disable", "x", "/backends/disable: should be an array but is string"},
+      {"/backends/disable", "x",
+       "/backends/disable: should be an array but is string, did you mean [\"x\"]?"},
       {"/backends/required/0", nullptr, "/backends/required/0: should be a string but is null"},
       {"/backends/gfx9", "off", "/backends/gfx9: should be an object but is string"},
       {"/plugins", json::object(), "/plugins: should be an array but is object"},
       {"/plugins/0", "x", "/plugins/0: should be an object but is string"},
-      {"/plugins/0/enabled", "no", "/plugins/0/enabled: should be true or false but is string"},
+      {"/plugins/0/enabled", "no",
+       "/plugins/0/enabled: should be true or false but is string, did you mean false?"},
       {"/plugins/0/on_error", "ignore", "/plugins/0/on_error: should be 'skip' or 'fail' but is 'ignore'"},
+      {"/plugins/0/on_error", "fial",
+       "/plugins/0/on_error: should be 'skip' or 'fail' but is 'fial', did you mean 'fail'?"},
       {"/plugins/1/abi", "ocl", "/plugins/1/abi: should be 'rigel' or 'hsa_tools' but is 'ocl'"},
       {"/plugins/1/name", "api_trace", "/plugins/1/name: is the name of an earlier plugin"},
   };
   for (const auto& row : rows) EXPECT_THAT(parse_with(row.pointer, row.value).errors, Contains(row.text));
+}
+
+TEST(Config, TellsAllErrorsOfAFileAndNotTheFirst) {
+  json document = good_config();
+  document["log"]["level"] = json::array({"warn", "info"});
+  document["backends"]["required"] = "gfx9";
+  document["plugins"][0].erase("name");
+  Diagnostics diagnostics;
+  parse_config(document.dump(), diagnostics);
+  std::vector<std::string> said;
+  for (const auto& entry : diagnostics.entries()) said.push_back(entry.text);
+  EXPECT_THAT(said,
+              ElementsAre("/log/level: should be a string but is array, did you mean \"warn,info\"?",
+                          "/backends/required: should be an array but is string, did you mean [\"gfx9\"]?",
+                          "/plugins/0/name: is missing"));
 }
 
 TEST(Config, WarnsOfKeysItDoesNotKnow) {

@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
-#include "loader/text/diagnostics.hpp"
 #include "loader/module/manifest.hpp"
+#include "loader/text/diagnostics.hpp"
 
 namespace {
 

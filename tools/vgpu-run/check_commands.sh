@@ -18,7 +18,7 @@ refused() {  # <pattern> <argument>...
   [ "$code" = 2 ] || complain "vgpu-run $*: exit code $code"
   expect "$said" "^vgpu-run: .*$pattern" "vgpu-run $*"
 }
-refused 'did you mean gfx906\?' --gpu gfx916 true
+refused "did you mean 'gfx906'" --gpu gfx916 true
 refused 'rigel, system or a path' --runtime rocr true
 refused 'no such file' --runtime /no/such/folder true
 refused 'needs a value' --runtime

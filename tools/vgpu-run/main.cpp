@@ -16,10 +16,12 @@
 #include <string_view>
 #include <vector>
 
+#include "loader/text/words.hpp"
 #include "plugins/vgpu/cp/fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/exec/fidelity.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
 #include "runtime.hpp"
 
@@ -51,7 +53,9 @@ constexpr const char* kHelp =
     "absent\n";
 
 int complain(const std::string& text) {
-  std::fprintf(stderr, "vgpu-run: %s\n", text.c_str());
+  for (const auto line : rigel::split(text, '\n')) {
+    std::fprintf(stderr, "vgpu-run: %.*s\n", static_cast<int>(line.size()), line.data());
+  }
   return kUsage;
 }
 
@@ -163,7 +167,11 @@ int main(int argc, char** argv) {
     if (name == "--gpu") gpus = value;
     if (name == "--link") link = value;
     if (name == "--runtime") runtime = value;
-    if (name == "--log") setenv("VGPU_LOG", value.c_str(), 1);
+    if (name == "--log") {
+      if (const std::string wrong = Log::wrong_words(value); !wrong.empty())
+        return complain("--log: " + wrong);
+      setenv("VGPU_LOG", value.c_str(), 1);
+    }
     if (name == "--log-file") setenv("VGPU_LOG_FILE", std::filesystem::absolute(value).c_str(), 1);
   }
   const auto peers = parse_peer_link(link);

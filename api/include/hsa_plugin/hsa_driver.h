@@ -147,7 +147,9 @@ typedef struct hsadrv_driver {
   hsadrv_str_t name;    /* "kfd", "vgpu" */
   hsadrv_str_t version; /* for people */
   /* Starts a transport. `config` is a JSON object of the transport's own options, or empty. `host` outlives
-   * the driver. 0, or -errno with the reason in the host's log. */
+   * the driver. 0, or -errno with the reasons in the host's log, as errors: the runtime shows them in its report. A
+   * line about an option begins with the option's JSON pointer in `config`, "/gpus: ...", before which the
+   * runtime puts where `config` is in its file. */
   int32_t (*open_driver)(const hsadrv_host_t* host, hsadrv_str_t config, void** driver);
   /* Ends it: no operation runs any more. Descriptors and mappings that are still there stay valid memory. */
   void (*close_driver)(void* driver);

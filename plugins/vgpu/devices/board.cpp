@@ -1,246 +1,161 @@
 #include "plugins/vgpu/devices/board.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
+#include "loader/text/json_reader.hpp"
+#include "loader/text/words.hpp"
 #include "plugins/vgpu/devices/built_in_boards.hpp"
 
 namespace rigel::vgpu {
 namespace {
 
-using nlohmann::json;
+constexpr auto kRequired = ObjectReader::kRequired;
+constexpr uint64_t kMost32 = std::numeric_limits<uint32_t>::max();
 
-struct SchemaError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+uint32_t number(ObjectReader& reader, std::string_view key, uint64_t least = 0, uint64_t most = kMost32) {
+  return static_cast<uint32_t>(reader.natural(key, least, most));
+}
 
-// Reads the members of one JSON object and remembers which were asked for, so that finish() can name the ones
-// that nobody knows.
-class ObjectReader {
- public:
-  ObjectReader(const json& object, std::string path) : object_(object), path_(std::move(path)) {
-    if (!object.is_object()) fail("", "must be an object");
-  }
+void complain(const ObjectReader& reader, std::string_view key, std::string_view text) {
+  reader.diagnostics().error(reader.at(key), text);
+}
 
-  template <class T>
-  T number(const char* key, uint64_t low = 0, uint64_t high = std::numeric_limits<uint32_t>::max()) {
-    return static_cast<T>(to_number(key, member(key), low, high));
-  }
-
-  /// An array of exactly N words.
-  template <size_t N>
-  std::array<uint32_t, N> words(const char* key) {
-    const json& values = array(key);
-    if (values.size() != N) fail(key, fmt::format("has {} entries, must have {}", values.size(), N));
-    std::array<uint32_t, N> result{};
-    for (size_t i = 0; i < N; ++i) {
-      result[i] = static_cast<uint32_t>(
-          to_number(fmt::format("{}[{}]", key, i), values[i], 0, std::numeric_limits<uint32_t>::max()));
-    }
-    return result;
-  }
-
-  std::string text(const char* key) {
-    const json& value = member(key);
-    if (!value.is_string() || value.get_ref<const std::string&>().empty()) fail(key, "must be a text");
-    return value.get<std::string>();
-  }
-
-  ObjectReader object(const char* key) { return {member(key), prefix() + key}; }
-
-  const json& array(const char* key) {
-    const json& value = member(key);
-    if (!value.is_array()) fail(key, "must be an array");
-    return value;
-  }
-
-  bool has(const char* key) const { return object_.contains(key); }
-
-  void finish() {
-    for (const auto& item : object_.items()) {
-      if (!asked_.contains(item.key())) fail(item.key(), "is not a key of this schema");
-    }
-  }
-
-  [[noreturn]] void fail(std::string_view key, std::string_view what) const {
-    throw SchemaError(fmt::format("{}{}: {}", key.empty() ? path_ : prefix(), key, what));
-  }
-
-  std::string prefix() const { return path_.empty() ? "" : path_ + "."; }
-
- private:
-  uint64_t to_number(std::string_view key, const json& value, uint64_t low, uint64_t high) const {
-    uint64_t n = 0;
-    if (value.is_number_unsigned()) {
-      n = value.get<uint64_t>();
-    } else if (value.is_string()) {
-      const auto& text = value.get_ref<const std::string&>();
-      const char* const end = text.data() + text.size();
-      if (!text.starts_with("0x")) fail(key, "must be a number or a string that begins with 0x");
-      const auto result = std::from_chars(text.data() + 2, end, n, 16);
-      if (result.ec != std::errc{} || result.ptr != end) fail(key, "is not a hexadecimal number");
-    } else {
-      fail(key, "must be a number, 0 or more");
-    }
-    if (n < low || n > high) fail(key, fmt::format("is {}, must be between {} and {}", n, low, high));
-    return n;
-  }
-
-  const json& member(const char* key) {
-    asked_.insert(key);
-    const auto it = object_.find(key);
-    if (it == object_.end()) fail(key, "is missing");
-    return *it;
-  }
-
-  const json& object_;
-  std::string path_;
-  std::set<std::string, std::less<>> asked_;
-};
-
-Cache read_cache(const json& value, std::string path) {
-  ObjectReader reader(value, std::move(path));
+Cache read_cache(ObjectReader reader) {
+  static constexpr std::string_view kTypes[] = {"data", "instruction", "scalar"};
   Cache cache;
-  cache.level = reader.number<uint32_t>("level", 1, 3);
-  const auto type = reader.text("type");
-  if (type == "data") {
-    cache.type = Cache::Type::kData;
-  } else if (type == "instruction") {
-    cache.type = Cache::Type::kInstruction;
-  } else if (type == "scalar") {
-    cache.type = Cache::Type::kScalar;
-  } else {
-    reader.fail("type", fmt::format("is \"{}\", must be data, instruction or scalar", type));
+  cache.level = number(reader, "level", 1, 3);
+  const std::string type = reader.string("type", kRequired);
+  const auto* const known = std::find(std::begin(kTypes), std::end(kTypes), type);
+  if (known != std::end(kTypes)) {
+    cache.type = static_cast<Cache::Type>(known - kTypes);
+  } else if (!type.empty()) {
+    complain(reader, "type",
+             fmt::format("should be 'data', 'instruction' or 'scalar' but is {}{}", in_quotes(type),
+                         suggestion(type, kTypes)));
   }
-  cache.size_kb = reader.number<uint32_t>("size_kb", 1);
-  cache.line_bytes = reader.number<uint32_t>("line_bytes", 16, 4096);
-  cache.shared_by_cus = reader.number<uint32_t>("shared_by_cus", 0, 1024);
-  reader.finish();
+  cache.size_kb = number(reader, "size_kb", 1);
+  cache.line_bytes = number(reader, "line_bytes", 16, 4096);
+  cache.shared_by_cus = number(reader, "shared_by_cus", 0, 1024);
+  reader.refuse_unknown_keys();
   return cache;
 }
 
-Board read(const json& value) {
-  Board board;
-  ObjectReader root(value, "");
-  board.name = root.text("name");
-  board.marketing_name = root.text("marketing_name");
-  constexpr uint64_t kFirst = 80000, kLast = 109999, kLastAnnounced = 639999;
-  if (root.has("executes")) {  // a chip that is made up
-    board.announced_version = root.number<uint32_t>("gfx_target_version", kFirst, kLastAnnounced);
-    board.gfx_target_version = root.number<uint32_t>("executes", kFirst, kLast);
-  } else {
-    board.gfx_target_version = root.number<uint32_t>("gfx_target_version", kFirst, kLast);
-  }
-  if (isa::chip_bit(board.target()) == 0 || find_driver_traits(board.gfx_target_version) == nullptr) {
-    root.fail(root.has("executes") ? "executes" : "gfx_target_version",
-              fmt::format("is {}, which is no chip whose code can be executed", board.gfx_target_version));
-  }
-
-  ObjectReader pci = root.object("pci");
-  board.pci.vendor_id = pci.number<uint32_t>("vendor_id", 1, 0xffff);
-  board.pci.device_id = pci.number<uint32_t>("device_id", 1, 0xffff);
-  board.pci.revision = pci.number<uint32_t>("revision", 0, 0xff);
-  board.pci.subsystem_vendor_id = pci.number<uint32_t>("subsystem_vendor_id", 0, 0xffff);
-  board.pci.subsystem_device_id = pci.number<uint32_t>("subsystem_device_id", 0, 0xffff);
-  pci.finish();
-
-  board.family_id = root.number<uint32_t>("family_id");
-  board.external_revision = root.number<uint32_t>("external_revision", 0, 255);
-  board.asic_revision = root.number<uint32_t>("asic_revision", 0, 15);
-
-  ObjectReader shader = root.object("shader");
-  auto& s = board.shader;
-  s.simd_count = shader.number<uint32_t>("simd_count", 1, 4096);
-  s.simd_per_cu = shader.number<uint32_t>("simd_per_cu", 1, 8);
-  s.array_count = shader.number<uint32_t>("array_count", 1, 64);
-  s.arrays_per_engine = shader.number<uint32_t>("arrays_per_engine", 1, 4);
-  s.cu_per_array = shader.number<uint32_t>("cu_per_array", 1, 32);
-  s.max_waves_per_simd = shader.number<uint32_t>("max_waves_per_simd", 1, 32);
-  s.wave_front_size = shader.number<uint32_t>("wave_front_size", 32, 64);
-  s.lds_kb = shader.number<uint32_t>("lds_kb", 32, 1024);
-  s.max_scratch_slots_per_cu = shader.number<uint32_t>("max_scratch_slots_per_cu", 1, 64);
-  if (s.wave_front_size != 32 && s.wave_front_size != 64) shader.fail("wave_front_size", "must be 32 or 64");
-  if (s.simd_count % s.simd_per_cu != 0) shader.fail("simd_count", "is not a multiple of simd_per_cu");
+// What numbers that are each in their range may not be together.
+void check_shader(const Board& board, const ObjectReader& shader) {
+  const auto& s = board.shader;
+  if (s.wave_front_size != 32 && s.wave_front_size != 64)
+    complain(shader, "wave_front_size", "must be 32 or 64");
+  if (s.simd_count % s.simd_per_cu != 0) complain(shader, "simd_count", "is not a multiple of simd_per_cu");
   if (s.array_count % s.arrays_per_engine != 0) {
-    shader.fail("array_count", "is not a multiple of arrays_per_engine");
+    complain(shader, "array_count", "is not a multiple of arrays_per_engine");
   }
   if (s.simd_count / s.simd_per_cu > s.array_count * s.cu_per_array) {
-    shader.fail("simd_count", "has more compute units than array_count * cu_per_array has room for");
+    complain(shader, "simd_count", "has more compute units than array_count * cu_per_array has room for");
   }
-  shader.finish();
-
-  ObjectReader clocks = root.object("clocks");
-  board.clocks.engine_mhz = clocks.number<uint32_t>("engine_mhz", 1, 10000);
-  board.clocks.memory_mhz = clocks.number<uint32_t>("memory_mhz", 1, 10000);
-  board.clocks.reference_khz = clocks.number<uint32_t>("reference_khz", 1000, 1000000);
-  clocks.finish();
-
-  ObjectReader memory = root.object("memory");
-  board.memory.vram_mb = memory.number<uint64_t>("vram_mb", 16, 1u << 20);
-  board.memory.width_bits = memory.number<uint32_t>("width_bits", 32, 16384);
-  board.memory.small_bar_mb = memory.number<uint64_t>("small_bar_mb", 1, 1u << 20);
-  memory.finish();
-
-  ObjectReader sdma = root.object("sdma");
-  board.sdma.engines = sdma.number<uint32_t>("engines", 1, 16);
-  board.sdma.queues_per_engine = sdma.number<uint32_t>("queues_per_engine", 1, 16);
-  sdma.finish();
-
-  ObjectReader queues = root.object("queues");
-  board.queues.compute = queues.number<uint32_t>("compute", 1, 1024);
-  board.queues.gws = queues.number<uint32_t>("gws", 0, 64);
-  queues.finish();
-
-  board.capability = root.number<uint32_t>("capability");
-  ObjectReader firmware = root.object("firmware");
-  board.firmware.mec = firmware.number<uint32_t>("mec", 0, 1023);
-  board.firmware.sdma = firmware.number<uint32_t>("sdma", 0, 1023);
-  firmware.finish();
-  board.gb_addr_config = root.number<uint32_t>("gb_addr_config");
-  if (board.driver().has_tile_tables) {
-    ObjectReader tiling = root.object("tiling");
-    board.tiling.banks = tiling.number<uint32_t>("banks", 0, 3);
-    board.tiling.ranks = tiling.number<uint32_t>("ranks", 0, 3);
-    board.tiling.modes = tiling.words<32>("modes");
-    board.tiling.macro_modes = tiling.words<16>("macro_modes");
-    tiling.finish();
-  }
-
-  size_t i = 0;
-  for (const json& cache : root.array("caches")) {
-    board.caches.push_back(read_cache(cache, fmt::format("caches[{}]", i++)));
-  }
-  root.finish();
-  return board;
 }
 
-// How many letters have to be put in, taken out or changed to make one of the other, whatever their case.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const bool same = std::tolower(static_cast<unsigned char>(a[i])) == b[j];
-      const size_t changed = diagonal + (same ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
-    }
+Board read(ObjectReader root) {
+  Board board;
+  Diagnostics& diagnostics = root.diagnostics();
+  board.name = root.string("name", kRequired);
+  board.marketing_name = root.string("marketing_name", kRequired);
+  constexpr uint64_t kFirst = 80000, kLast = 109999, kLastAnnounced = 639999;
+  const bool made_up = root.has("executes");
+  const std::string_view hardware = made_up ? "executes" : "gfx_target_version";
+  if (made_up) board.announced_version = number(root, "gfx_target_version", kFirst, kLastAnnounced);
+  const bool good_so_far = !diagnostics.has_errors();
+  board.gfx_target_version = number(root, hardware, kFirst, kLast);
+  const DriverTraits* const traits = find_driver_traits(board.gfx_target_version);
+  if (good_so_far && !diagnostics.has_errors() &&
+      (isa::chip_bit(board.target()) == 0 || traits == nullptr)) {
+    complain(root, hardware,
+             fmt::format("is {}, which is no chip whose code can be executed", board.gfx_target_version));
   }
-  return row[b.size()];
+
+  ObjectReader pci = root.object("pci", kRequired);
+  board.pci.vendor_id = number(pci, "vendor_id", 1, 0xffff);
+  board.pci.device_id = number(pci, "device_id", 1, 0xffff);
+  board.pci.revision = number(pci, "revision", 0, 0xff);
+  board.pci.subsystem_vendor_id = number(pci, "subsystem_vendor_id", 0, 0xffff);
+  board.pci.subsystem_device_id = number(pci, "subsystem_device_id", 0, 0xffff);
+  pci.refuse_unknown_keys();
+
+  board.family_id = number(root, "family_id");
+  board.external_revision = number(root, "external_revision", 0, 255);
+  board.asic_revision = number(root, "asic_revision", 0, 15);
+
+  ObjectReader shader = root.object("shader", kRequired);
+  auto& s = board.shader;
+  s.simd_count = number(shader, "simd_count", 1, 4096);
+  s.simd_per_cu = number(shader, "simd_per_cu", 1, 8);
+  s.array_count = number(shader, "array_count", 1, 64);
+  s.arrays_per_engine = number(shader, "arrays_per_engine", 1, 4);
+  s.cu_per_array = number(shader, "cu_per_array", 1, 32);
+  s.max_waves_per_simd = number(shader, "max_waves_per_simd", 1, 32);
+  s.wave_front_size = number(shader, "wave_front_size", 32, 64);
+  s.lds_kb = number(shader, "lds_kb", 32, 1024);
+  s.max_scratch_slots_per_cu = number(shader, "max_scratch_slots_per_cu", 1, 64);
+  if (!diagnostics.has_errors()) check_shader(board, shader);
+  shader.refuse_unknown_keys();
+
+  ObjectReader clocks = root.object("clocks", kRequired);
+  board.clocks.engine_mhz = number(clocks, "engine_mhz", 1, 10000);
+  board.clocks.memory_mhz = number(clocks, "memory_mhz", 1, 10000);
+  board.clocks.reference_khz = number(clocks, "reference_khz", 1000, 1000000);
+  clocks.refuse_unknown_keys();
+
+  ObjectReader memory = root.object("memory", kRequired);
+  board.memory.vram_mb = memory.natural("vram_mb", 16, 1u << 20);
+  board.memory.width_bits = number(memory, "width_bits", 32, 16384);
+  board.memory.small_bar_mb = memory.natural("small_bar_mb", 1, 1u << 20);
+  memory.refuse_unknown_keys();
+
+  ObjectReader sdma = root.object("sdma", kRequired);
+  board.sdma.engines = number(sdma, "engines", 1, 16);
+  board.sdma.queues_per_engine = number(sdma, "queues_per_engine", 1, 16);
+  sdma.refuse_unknown_keys();
+
+  ObjectReader queues = root.object("queues", kRequired);
+  board.queues.compute = number(queues, "compute", 1, 1024);
+  board.queues.gws = number(queues, "gws", 0, 64);
+  queues.refuse_unknown_keys();
+
+  board.capability = number(root, "capability");
+  ObjectReader firmware = root.object("firmware", kRequired);
+  board.firmware.mec = number(firmware, "mec", 0, 1023);
+  board.firmware.sdma = number(firmware, "sdma", 0, 1023);
+  firmware.refuse_unknown_keys();
+  board.gb_addr_config = number(root, "gb_addr_config");
+  if (traits == nullptr) {
+    root.object("tiling", ObjectReader::kOptional);  // nobody knows whether it belongs there
+  } else if (traits->has_tile_tables) {
+    ObjectReader tiling = root.object("tiling", kRequired);
+    board.tiling.banks = number(tiling, "banks", 0, 3);
+    board.tiling.ranks = number(tiling, "ranks", 0, 3);
+    const auto modes = tiling.words("modes", board.tiling.modes.size());
+    std::copy(modes.begin(), modes.end(), board.tiling.modes.begin());
+    const auto macro_modes = tiling.words("macro_modes", board.tiling.macro_modes.size());
+    std::copy(macro_modes.begin(), macro_modes.end(), board.tiling.macro_modes.begin());
+    tiling.refuse_unknown_keys();
+  }
+
+  const auto caches = root.array("caches", kRequired);
+  for (size_t i = 0; i < caches.size(); ++i) {
+    board.caches.push_back(
+        read_cache(ObjectReader(&caches[i], fmt::format("{}/{}", root.at("caches"), i), diagnostics)));
+  }
+  root.refuse_unknown_keys();
+  return board;
 }
 
 }  // namespace
@@ -278,13 +193,17 @@ BoardOr read_board_file(const std::string& path) {
 }  // namespace
 
 BoardOr read_board(std::string_view text, std::string_view source) {
-  try {
-    return read(json::parse(text));
-  } catch (const SchemaError& error) {
-    return tl::unexpected(fmt::format("{}: {}", source, error.what()));
-  } catch (const json::exception& error) {
-    return tl::unexpected(fmt::format("{}: {}", source, error.what()));
+  Diagnostics diagnostics;
+  Board board;
+  if (const auto document = parse_json(text, diagnostics)) {
+    board = read(ObjectReader(&**document, "", diagnostics));
   }
+  if (!diagnostics.has_errors()) return board;
+  std::string why;
+  for (const auto& entry : diagnostics.entries()) {
+    why += fmt::format("{}{}: {}", why.empty() ? "" : "\n", source, entry.text);
+  }
+  return tl::unexpected(std::move(why));
 }
 
 std::vector<std::string_view> built_in_board_names() {
@@ -313,17 +232,13 @@ std::vector<BoardOr> boards_in_path() {
 
 BoardOr find_board(std::string_view what) {
   if (what.find('/') != what.npos || what.ends_with(".json")) return read_board_file(std::string(what));
-  std::string known, closest;
-  size_t distance = 3;  // further off is another word, not a mistyped one
+  std::string listed;
+  std::vector<std::string> names;
   const auto is_it = [&](const BoardOr& board) {
     if (!board || board->name == what || board->gfx_name() == what) return true;
-    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", board->name, board->gfx_name());
-    for (const std::string& name : {board->name, board->gfx_name()}) {
-      if (const size_t mistakes = edit_distance(what, name); mistakes < distance) {
-        distance = mistakes;
-        closest = name;
-      }
-    }
+    listed += fmt::format("{}{} ({})", listed.empty() ? "" : ", ", board->name, board->gfx_name());
+    names.push_back(board->name);
+    names.push_back(board->gfx_name());
     return false;
   };
   for (BoardOr& board : boards_in_path()) {
@@ -333,9 +248,11 @@ BoardOr find_board(std::string_view what) {
     BoardOr board = read_board(file.json, fmt::format("{}.json", file.name));
     if (is_it(board)) return board;
   }
-  return tl::unexpected(fmt::format("no board \"{}\"{}: there are {}, or the path of a .json file", what,
-                                    closest.empty() ? "" : fmt::format(" (did you mean {}?)", closest),
-                                    known));
+  std::string word(what);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return tl::unexpected(fmt::format("no board {}{} (there are {}, or the path of a .json file)",
+                                    in_quotes(what), suggestion(word, known), listed));
 }
 
 }  // namespace rigel::vgpu

@@ -3,7 +3,8 @@
 // The boards of this folder (one JSON file each) are compiled in; a user can bring files of his own, by path
 // or in the folders of VGPU_BOARD_PATH. A file is checked against the schema that read_board() embodies:
 // every key is required unless said otherwise, an unknown key, a wrong type or a value out of range is an
-// error that names the key by its path ("shader.simd_count"). Numbers may be written as strings with 0x. Any thread.
+// error that names the key by its JSON pointer ("/shader/simd_count"). Numbers may be written as strings with 0x. Any
+// thread.
 #pragma once
 
 #include <array>
@@ -101,7 +102,7 @@ struct Board {
   SaveArea save_area() const;
 };
 
-/// A board, or the error: "vega10.json: shader.simd_count: …".
+/// A board, or all that is wrong with it, a line each: "vega10.json: /shader/simd_count: …".
 using BoardOr = tl::expected<Board, std::string>;
 
 /// Reads one board from JSON text. `source` begins error messages.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include <fmt/core.h>
+
+#include "loader/text/words.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -11,8 +14,11 @@ namespace {
 constexpr uint64_t kMiB = 1 << 20;
 constexpr uint32_t kFirstRenderMinor = 128;
 constexpr size_t kMaxGpus = 64;
+constexpr std::string_view kBoardOptions[] = {"vram", "bar"};
+constexpr std::string_view kLinks[] = {"none", "pcie", "xgmi"};  // PeerLink
 
-std::vector<std::string_view> split(std::string_view text, char by) {
+// Also the empty pieces, which name no board.
+std::vector<std::string_view> pieces(std::string_view text, char by) {
   std::vector<std::string_view> parts;
   for (;;) {
     const size_t at = text.find(by);
@@ -28,7 +34,7 @@ tl::expected<uint64_t, std::string> parse_size(std::string_view text) {
   const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
   const unsigned shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
   if (error != std::errc{} || (shift == 0 && !unit.empty()) || number > (uint64_t{1} << 40 >> shift)) {
-    return tl::unexpected(fmt::format("\"{}\" is not a size (a number with K, M or G)", text));
+    return tl::unexpected(fmt::format("{} is not a size (a number with K, M or G)", in_quotes(text)));
   }
   return number << shift;
 }
@@ -45,7 +51,7 @@ uint32_t make_gpu_id(const Gpu& gpu) {
 }
 
 tl::expected<Gpu, std::string> parse_gpu(std::string_view text) {
-  const auto parts = split(text, ':');
+  const auto parts = pieces(text, ':');
   BoardOr board = find_board(parts[0]);
   if (!board) return tl::unexpected(board.error());
   Gpu gpu;
@@ -61,8 +67,9 @@ tl::expected<Gpu, std::string> parse_gpu(std::string_view text) {
     } else if (option == "bar=large" || option == "bar=small") {
       gpu.large_bar = option == "bar=large";
     } else {
-      return tl::unexpected(
-          fmt::format("{}: unknown option \"{}\" (vram=<size>, bar=large|small)", parts[0], option));
+      return tl::unexpected(fmt::format("{}: unknown option {}{} (vram=<size>, bar=large|small)", parts[0],
+                                        in_quotes(option),
+                                        suggestion(option.substr(0, option.find('=')), kBoardOptions)));
     }
   }
   return gpu;
@@ -78,9 +85,13 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
   Machine machine;
   machine.peers = peers;
   if (boards.empty() || boards == "none") return machine;
-  for (std::string_view text : split(boards, ',')) {
+  std::string why;
+  for (std::string_view text : pieces(boards, ',')) {
     auto gpu = parse_gpu(text);
-    if (!gpu) return tl::unexpected(gpu.error());
+    if (!gpu) {
+      why += (why.empty() ? "" : "\n") + gpu.error();
+      continue;
+    }
     if (machine.gpus.size() == kMaxGpus) return tl::unexpected(fmt::format("at most {} boards", kMaxGpus));
     const auto index = static_cast<uint32_t>(machine.gpus.size());
     gpu->node = index + 1;
@@ -96,14 +107,16 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
     }
     machine.gpus.push_back(std::move(*gpu));
   }
+  if (!why.empty()) return tl::unexpected(std::move(why));
   return machine;
 }
 
 tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text) {
-  if (text == "none") return PeerLink::kNone;
-  if (text == "pcie" || text.empty()) return PeerLink::kPcie;
-  if (text == "xgmi") return PeerLink::kXgmi;
-  return tl::unexpected(fmt::format("unknown link \"{}\" (none, pcie, xgmi)", text));
+  if (text.empty()) return PeerLink::kPcie;
+  const auto* const known = std::find(std::begin(kLinks), std::end(kLinks), text);
+  if (known != std::end(kLinks)) return static_cast<PeerLink>(known - kLinks);
+  return tl::unexpected(
+      fmt::format("unknown link {}{} (none, pcie, xgmi)", in_quotes(text), suggestion(text, kLinks)));
 }
 
 }  // namespace rigel::vgpu

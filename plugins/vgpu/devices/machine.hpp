@@ -41,6 +41,8 @@ constexpr const char* kDefaultGpus = "gfx900";
 
 using MachineOr = tl::expected<Machine, std::string>;
 
+/// The machine, or what is wrong with the text: a line for each board that cannot be had, and more for one whose file
+/// has several errors.
 MachineOr parse_machine(std::string_view boards, PeerLink peers);
 
 /// "none", "pcie", "xgmi"; an error names what was given.

@@ -52,16 +52,24 @@ TEST(Machine, MemoryAndBarAreOptionsOfABoard) {
 }
 
 TEST(Machine, ErrorsNameWhatIsWrong) {
-  EXPECT_THAT(parse_machine("gfx900:vram=lots", PeerLink::kPcie).error(), HasSubstr("vram: \"lots\""));
+  EXPECT_THAT(parse_machine("gfx900:vram=lots", PeerLink::kPcie).error(), HasSubstr("vram: 'lots'"));
   EXPECT_THAT(parse_machine("gfx900:colour=red", PeerLink::kPcie).error(), HasSubstr("colour=red"));
-  EXPECT_THAT(parse_machine("gfx900,,gfx906", PeerLink::kPcie).error(), HasSubstr("no board \"\""));
+  EXPECT_THAT(parse_machine("gfx900,,gfx906", PeerLink::kPcie).error(), HasSubstr("no board ''"));
   EXPECT_THAT(parse_machine("gfx900:vram=99999999999G", PeerLink::kPcie).error(), HasSubstr("vram"));
   EXPECT_THAT(parse_machine("./missing.json", PeerLink::kPcie).error(), HasSubstr("cannot be read"));
+}
+
+TEST(Machine, TellsOfAllBoardsThatCannotBeHad) {
+  const auto machine = parse_machine("gfx90O,gfx906,gfx900:vrm=4G", PeerLink::kPcie);
+  ASSERT_FALSE(machine);
+  EXPECT_THAT(machine.error(), HasSubstr("no board 'gfx90O', did you mean 'gfx900'?"));
+  EXPECT_THAT(machine.error(), HasSubstr("\ngfx900: unknown option 'vrm=4G', did you mean 'vram'?"));
 }
 
 TEST(Machine, LinksHaveNames) {
   EXPECT_EQ(parse_peer_link("xgmi").value(), PeerLink::kXgmi);
   EXPECT_THAT(parse_peer_link("wire").error(), HasSubstr("wire"));
+  EXPECT_THAT(parse_peer_link("xgm").error(), HasSubstr("did you mean 'xgmi'?"));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <pthread.h>
-#include <nlohmann/json.hpp>
 
 #include "hsa_plugin/hsa_driver.h"
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -66,45 +65,22 @@ void say(const hsadrv_host_t* host, uint32_t level, std::string_view text) {
   if (host != nullptr && host->log != nullptr) host->log(host->self, level, {text.data(), text.size()});
 }
 
-// {"gpus": "gfx906,gfx1030", "link": "xgmi", "threads": false, "seed": 7, "log": "queue"}
-void read_config(std::string_view text, SystemSettings& settings) {
-  if (text.empty()) return;
-  const auto json = nlohmann::json::parse(text);
-  for (const auto& [key, value] : json.items()) {
-    if (key == "gpus") {
-      settings.gpus = value.get<std::string>();
-    } else if (key == "link") {
-      settings.link = value.get<std::string>();
-    } else if (key == "log") {
-      settings.log = value.get<std::string>();
-    } else if (key == "log_file") {
-      settings.log_file = value.get<std::string>();
-    } else if (key == "threads") {
-      settings.options.threads = value.get<bool>();
-    } else if (key == "seed") {
-      settings.options.seed = value.get<uint64_t>();
-    } else {
-      throw std::invalid_argument("\"" + key + "\" is not an option of the virtual GPU");
-    }
-  }
-}
-
 int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) {
   try {
     auto driver = std::make_unique<Driver>();
     driver->host = host;
-    SystemSettings settings = SystemSettings::from_environment();
-    read_config({config.data, config.size}, settings);
+    Settings settings = Settings::from_environment();
+    Diagnostics diagnostics;
+    settings.read_options({config.data, config.size}, diagnostics);
     // Nobody stands here between the program and sigaction or pthread_sigmask.
     const char* const signals = std::getenv("VGPU_SIGNALS");
     settings.options.stop_stores = signals != nullptr && std::strcmp(signals, "1") == 0;
-    auto system = make_system(settings);
-    if (!system) {
-      say(host, HSADRV_LOG_ERROR, "vgpu: " + system.error());
+    driver->system = make_system(settings, diagnostics);
+    if (!driver->system) {
+      for (const auto& entry : diagnostics.entries()) say(host, HSADRV_LOG_ERROR, entry.text);
       return -EINVAL;
     }
-    driver->system = std::move(*system);
-    if (host != nullptr && host->log != nullptr) {
+    if (settings.log_file.empty() && host != nullptr && host->log != nullptr) {
       driver->system->log().set_sink(
           [](void* self, LogCategory category, std::string_view line) {
             const bool loud = category == LogCategory::kWarning || category == LogCategory::kFault;
@@ -118,8 +94,8 @@ int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) 
   } catch (const std::bad_alloc&) {
     return -ENOMEM;
   } catch (const std::exception& error) {
-    say(host, HSADRV_LOG_ERROR, std::string("vgpu: configuration: ") + error.what());
-    return -EINVAL;
+    say(host, HSADRV_LOG_ERROR, error.what());
+    return -EIO;
   }
 }
 

@@ -30,7 +30,7 @@ double own_seconds() {
 }
 
 Client& client() {
-  static auto* const client = new Client("gfx900:vram=1G", SystemSettings::from_environment().options);
+  static auto* const client = new Client("gfx900:vram=1G", Settings::from_environment().options);
   return *client;
 }
 

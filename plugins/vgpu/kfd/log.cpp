@@ -10,6 +10,12 @@
 #include <cstddef>
 #include <cstring>
 #include <iterator>
+#include <new>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "loader/text/words.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -38,28 +44,36 @@ Log::Log(const char* words, const char* path) noexcept {
       }
     }
   }
-  bool unknown = false;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
     const std::string_view word = text.substr(at, end - at);
     at = end + 1;
-    bool known = word.empty();
-    if (word == "all") mask_ = ~0u, known = true;
-    if (word == "none") mask_ = 0, known = true;
+    if (word == "all") mask_ = ~0u;
+    if (word == "none") mask_ = 0;
     for (size_t i = 0; i < std::size(kNames); ++i) {
-      if (word == kNames[i]) mask_ |= 1u << i, known = true;
+      if (word == kNames[i]) mask_ |= 1u << i;
     }
-    unknown |= !known;
   }
   // Behind the words, which may want no warnings.
   if (error != 0) (*this)(LogCategory::kWarning, "VGPU_LOG_FILE={}: {}", path, strerrorname_np(error));
-  if (unknown) {
-    (*this)(
-        LogCategory::kWarning,
-        "VGPU_LOG={}: the categories are all, none, file, ioctl, memory, event, queue, doorbell, fault, aql, "
-        "pm4, sdma, dispatch",
-        text);
+  try {
+    if (const std::string wrong = wrong_words(text); !wrong.empty()) {
+      (*this)(LogCategory::kWarning, "VGPU_LOG={}: {}", text, wrong);
+    }
+  } catch (const std::bad_alloc&) {  // then there are other worries
   }
+}
+
+std::string Log::wrong_words(std::string_view words) {
+  std::vector<std::string_view> known{"all", "none"};
+  known.insert(known.end(), std::begin(kNames), std::end(kNames));
+  std::string wrong;
+  for (const std::string_view word : split(words, ',')) {
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    wrong += fmt::format("{} is no category{} ", in_quotes(word), suggestion(word, known));
+  }
+  if (wrong.empty()) return {};
+  return fmt::format("{}(the categories are {})", wrong, fmt::join(known, ", "));
 }
 
 void Log::write(LogCategory category, std::string_view text) noexcept {

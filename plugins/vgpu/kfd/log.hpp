@@ -42,6 +42,8 @@ class Log {
   /// `words` as in VGPU_LOG; null is as good as empty. `path` may be null. Words that are no category are
   /// answered with a warning that lists the categories.
   Log(const char* words, const char* path) noexcept;
+  /// What of `words` is no category, with a guess and the categories that there are; empty: all of it is.
+  static std::string wrong_words(std::string_view words);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 

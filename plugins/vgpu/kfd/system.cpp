@@ -31,11 +31,6 @@ int errno_or(long result) {
   return result == -1 ? -errno : static_cast<int>(result);
 }
 
-std::string environment(const char* name) {
-  const char* const value = secure_getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // The name that a memory file was made with; empty: it is none.
 std::string memfd_name(int fd) {
   char link[64], name[512];
@@ -358,24 +353,11 @@ ErrnoOr<int> System::give_to_program(int fd, bool close_on_exec) {
   return static_cast<int>(copy);
 }
 
-SystemSettings SystemSettings::from_environment() {
-  SystemSettings settings;
-  settings.gpus = std::getenv("VGPU_GPUS") == nullptr ? kDefaultGpus : environment("VGPU_GPUS");
-  settings.link = environment("VGPU_LINK");
-  settings.log = environment("VGPU_LOG");
-  settings.log_file = environment("VGPU_LOG_FILE");
-  settings.options.signals = environment("VGPU_SIGNALS") != "0";
-  settings.options.machine = environment("VGPU_MACHINE");
-  return settings;
-}
-
-tl::expected<std::unique_ptr<System>, std::string> make_system(const SystemSettings& settings) {
-  const auto link = parse_peer_link(settings.link);
-  if (!link) return tl::unexpected(link.error());
-  auto machine = parse_machine(settings.gpus, *link);
-  if (!machine) return tl::unexpected(machine.error());
+std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics) {
+  Machine machine = settings.make_machine(diagnostics);
+  if (diagnostics.has_errors()) return nullptr;
   auto log = std::make_unique<Log>(settings.log.c_str(), settings.log_file.c_str());
-  return std::make_unique<System>(std::move(*machine), settings.options, HostFacts::read(), std::move(log));
+  return std::make_unique<System>(std::move(machine), settings.options, HostFacts::read(), std::move(log));
 }
 
 }  // namespace rigel::vgpu

@@ -26,6 +26,7 @@
 #include "plugins/vgpu/kfd/file_tree.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
+#include "plugins/vgpu/kfd/settings.hpp"
 #include "plugins/vgpu/kfd/topology.hpp"
 
 namespace rigel::vgpu {
@@ -119,17 +120,7 @@ class System final : public OpenFiles {
   std::atomic<bool> abandoned_{false};
 };
 
-/// Makes a system from what VGPU_GPUS, VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG and VGPU_LOG_FILE say,
-/// or an error for people. Where there is no VGPU_GPUS the machine has kDefaultGpus. An elevated process does
-/// not ask its environment.
-struct SystemSettings {
-  std::string gpus;
-  std::string link;
-  std::string log;
-  std::string log_file;
-  ProcessOptions options;
-  static SystemSettings from_environment();
-};
-tl::expected<std::unique_ptr<System>, std::string> make_system(const SystemSettings& settings);
+/// The system that the settings ask for; null if they have errors, which are told.
+std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics);
 
 }  // namespace rigel::vgpu

@@ -33,17 +33,18 @@ void say(const char* text) {
 void make() {
   const Inside guard;
   use_sigaction(NEXT(sigaction));  // not our hook of it
-  SystemSettings settings = SystemSettings::from_environment();
+  Settings settings = Settings::from_environment();
   // What runs here was made for real hardware, where that race is nearly never lost.
   const char* const events = std::getenv("VGPU_EVENTS");
   if (events == nullptr || std::strcmp(events, "exact") != 0) settings.options.latecomers = Latecomers::kHear;
-  auto made = make_system(settings);
+  Diagnostics diagnostics;
+  auto made = make_system(settings, diagnostics);
   if (!made) {
-    say(("vgpu: " + made.error() + "\n").c_str());
+    for (const auto& entry : diagnostics.entries()) say(("vgpu: " + entry.text + "\n").c_str());
     state.store(kOff, std::memory_order_release);
     return;
   }
-  current.store(made->release(), std::memory_order_release);
+  current.store(made.release(), std::memory_order_release);
   state.store(kReady, std::memory_order_release);
 }
 

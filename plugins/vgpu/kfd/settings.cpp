@@ -1,0 +1,100 @@
+#include "plugins/vgpu/kfd/settings.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+#include "loader/text/json_reader.hpp"
+#include "loader/text/words.hpp"
+#include "plugins/vgpu/kfd/log.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr auto kOptional = ObjectReader::kOptional;
+
+struct Option {
+  std::string_view name;
+  void (*read)(ObjectReader& reader, std::string_view name, Settings& settings);
+};
+
+constexpr Option kOptions[] = {
+    {"gpus",
+     [](ObjectReader& reader, std::string_view name, Settings& settings) {
+       settings.gpus = reader.string(name, kOptional, settings.gpus);
+       if (reader.has(name)) settings.gpus_source = reader.at(name);
+     }},
+    {"link",
+     [](ObjectReader& reader, std::string_view name, Settings& settings) {
+       settings.link = reader.string(name, kOptional, settings.link);
+       if (reader.has(name)) settings.link_source = reader.at(name);
+     }},
+    {"log",
+     [](ObjectReader& reader, std::string_view name, Settings& settings) {
+       settings.log = reader.string(name, kOptional, settings.log);
+       if (!reader.has(name)) return;
+       const std::string wrong = Log::wrong_words(settings.log);
+       if (!wrong.empty()) reader.diagnostics().error(reader.at(name), wrong);
+     }},
+    {"log_file",
+     [](ObjectReader& reader, std::string_view name, Settings& settings) {
+       settings.log_file = reader.string(name, kOptional, settings.log_file);
+     }},
+    {"threads",
+     [](ObjectReader& reader, std::string_view name, Settings& settings) {
+       settings.options.threads = reader.boolean(name, settings.options.threads);
+     }},
+    {"seed",
+     [](ObjectReader& reader, std::string_view name, Settings& settings) {
+       constexpr auto kMost = std::numeric_limits<int64_t>::max();
+       settings.options.seed = static_cast<uint64_t>(reader.integer(name, kOptional, 0, 0, kMost));
+     }},
+};
+
+// Not of an elevated process, whose environment is somebody else's.
+std::string variable(const char* name) {
+  const char* const value = secure_getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+Settings Settings::from_environment() {
+  Settings settings;
+  if (secure_getenv("VGPU_GPUS") != nullptr) settings.gpus = variable("VGPU_GPUS");
+  settings.link = variable("VGPU_LINK");
+  settings.log = variable("VGPU_LOG");
+  settings.log_file = variable("VGPU_LOG_FILE");
+  settings.options.signals = variable("VGPU_SIGNALS") != "0";
+  settings.options.machine = variable("VGPU_MACHINE");
+  return settings;
+}
+
+void Settings::read_options(std::string_view json, Diagnostics& diagnostics) {
+  if (json.empty()) return;
+  const auto document = parse_json(json, diagnostics);
+  if (!document) return;
+  ObjectReader reader(&**document, "", diagnostics);
+  for (const Option& option : kOptions) option.read(reader, option.name, *this);
+  reader.refuse_unknown_keys();
+}
+
+std::vector<std::string_view> Settings::option_names() {
+  std::vector<std::string_view> names;
+  for (const Option& option : kOptions) names.push_back(option.name);
+  return names;
+}
+
+Machine Settings::make_machine(Diagnostics& diagnostics) const {
+  const auto complain = [&](const std::string& source, const std::string& errors) {
+    for (const auto line : split(errors, '\n')) diagnostics.error(source, line);
+  };
+  const auto peers = parse_peer_link(link);
+  if (!peers) complain(link_source, peers.error());
+  auto machine = parse_machine(gpus, peers.value_or(PeerLink::kPcie));
+  if (machine) return std::move(*machine);
+  complain(gpus_source, machine.error());
+  return {};
+}
+
+}  // namespace rigel::vgpu

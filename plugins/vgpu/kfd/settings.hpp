@@ -1,0 +1,37 @@
+// What a user asks of the virtual GPU: by variables of the environment, and, where a runtime opens it as its driver, by
+// the options of its configuration file, which go before them. Pure but for the environment; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/text/diagnostics.hpp"
+#include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/kfd/process.hpp"
+
+namespace rigel::vgpu {
+
+struct Settings {
+  /// VGPU_GPUS, VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG and VGPU_LOG_FILE; kDefaultGpus where there is no
+  /// VGPU_GPUS. An elevated process does not ask its environment.
+  static Settings from_environment();
+
+  /// Takes over the options of a JSON object (docs/configuration.md lists them); empty text is an object without any.
+  /// What is wrong is an error, by its JSON pointer: a type, a key that is no option, a word of the log that is none.
+  void read_options(std::string_view json, Diagnostics& diagnostics);
+  static std::vector<std::string_view> option_names();
+
+  /// The machine that is asked for. Errors begin with the variable or pointer that they are about.
+  Machine make_machine(Diagnostics& diagnostics) const;
+
+  std::string gpus = kDefaultGpus;
+  std::string link;
+  std::string log;
+  std::string log_file;
+  ProcessOptions options;
+  std::string gpus_source = "VGPU_GPUS";
+  std::string link_source = "VGPU_LINK";
+};
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,115 @@
+#include "plugins/vgpu/kfd/settings.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace rigel::vgpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+std::vector<std::string> errors_of(std::string_view options, Settings settings = {}) {
+  Diagnostics diagnostics;
+  settings.read_options(options, diagnostics);
+  settings.make_machine(diagnostics);
+  std::vector<std::string> errors;
+  for (const auto& entry : diagnostics.entries()) errors.push_back(entry.text);
+  return errors;
+}
+
+TEST(Settings, OptionsGoBeforeVariables) {
+  Settings settings;
+  settings.gpus = "gfx803";
+  settings.link = "xgmi";
+  Diagnostics diagnostics;
+  settings.read_options(R"({"gpus": "gfx906,gfx906", "log": "queue,fault", "threads": false, "seed": 7})",
+                        diagnostics);
+  EXPECT_FALSE(diagnostics.has_errors());
+  const Machine machine = settings.make_machine(diagnostics);
+  EXPECT_FALSE(diagnostics.has_errors());
+  ASSERT_EQ(machine.gpus.size(), 2u);
+  EXPECT_EQ(machine.gpus[1].board.name, "vega20");
+  EXPECT_EQ(machine.peers, PeerLink::kXgmi);
+  EXPECT_EQ(settings.log, "queue,fault");
+  EXPECT_FALSE(settings.options.threads);
+  EXPECT_EQ(settings.options.seed, 7u);
+}
+
+TEST(Settings, WithoutOptionsThereIsADefaultMachine) {
+  EXPECT_THAT(errors_of(""), IsEmpty());
+  EXPECT_THAT(errors_of("{}"), IsEmpty());
+  EXPECT_EQ(Settings{}.gpus, kDefaultGpus);
+}
+
+TEST(Settings, AnErrorIsNamedByItsPointerWithAGuess) {
+  EXPECT_THAT(errors_of(R"({"gpsu": "gfx900"})"), ElementsAre("/gpsu: unknown key, did you mean 'gpus'?"));
+  EXPECT_THAT(errors_of(R"({"gpus": ["gfx900", "gfx906"]})"),
+              ElementsAre("/gpus: should be a string but is array, did you mean \"gfx900,gfx906\"?"));
+  EXPECT_THAT(errors_of(R"({"gpus": "gfx90O"})"),
+              ElementsAre(StartsWith("/gpus: no board 'gfx90O', did you mean 'gfx900'?")));
+  EXPECT_THAT(errors_of(R"({"link": "xgm"})"),
+              ElementsAre(StartsWith("/link: unknown link 'xgm', did you mean 'xgmi'?")));
+  EXPECT_THAT(errors_of(R"({"log": "quue"})"),
+              ElementsAre(StartsWith("/log: 'quue' is no category, did you mean 'queue'?")));
+  EXPECT_THAT(errors_of(R"({"threads": "yes"})"),
+              ElementsAre("/threads: should be true or false but is string, did you mean true?"));
+  EXPECT_THAT(errors_of(R"(["gfx900"])"), ElementsAre("the document: should be an object but is array"));
+}
+
+TEST(Settings, AllErrorsAreToldAndNotTheFirst) {
+  EXPECT_THAT(errors_of(R"({"devices": [], "gpus": "gfx90O,gfx906,vega21", "link": "wire", "seed": -1})"),
+              ElementsAre(StartsWith("/seed: should be between"), "/devices: unknown key",
+                          StartsWith("/link: unknown link 'wire'"), StartsWith("/gpus: no board 'gfx90O'"),
+                          StartsWith("/gpus: no board 'vega21'")));
+}
+
+TEST(Settings, AnErrorOfTheEnvironmentNamesTheVariable) {
+  Settings settings;
+  settings.gpus = "gfx90O";
+  settings.link = "wire";
+  EXPECT_THAT(errors_of(R"({"seed": 1})", settings),
+              ElementsAre(StartsWith("VGPU_LINK: unknown link"), StartsWith("VGPU_GPUS: no board")));
+}
+
+// The table of docs/configuration.md: what each option is called there, and of which type it is.
+std::map<std::string, std::string, std::less<>> documented() {
+  std::stringstream page;
+  page << std::ifstream(RIGEL_TEST_DOCS "/configuration.md", std::ios::binary).rdbuf();
+  const std::string text = page.str();
+  const size_t begin = text.find("\n### The options of the virtual GPU\n");
+  EXPECT_NE(begin, text.npos);
+  std::istringstream section(text.substr(begin + 1, text.find("\n## ", begin) - begin));
+  std::map<std::string, std::string, std::less<>> options;
+  for (std::string line; std::getline(section, line);) {
+    if (!line.starts_with("| `")) continue;
+    const size_t name_end = line.find('`', 3), type = line.find("| ", name_end) + 2;
+    options[line.substr(3, name_end - 3)] = line.substr(type, line.find(" |", type) - type);
+  }
+  return options;
+}
+
+TEST(Settings, TheDocumentationListsEveryOptionWithItsType) {
+  const auto options = documented();
+  EXPECT_EQ(options.size(), Settings::option_names().size());
+  const std::map<std::string, std::string, std::less<>> wanted{{"string", "should be a string"},
+                                                               {"boolean", "should be true or false"},
+                                                               {"integer", "should be an integer"}};
+  for (const std::string_view name : Settings::option_names()) {
+    ASSERT_TRUE(options.contains(name)) << name << " is not in docs/configuration.md";
+    const std::string type = options.find(name)->second;
+    ASSERT_TRUE(wanted.contains(type)) << name << ": " << type;
+    EXPECT_THAT(errors_of("{\"" + std::string(name) + "\": null}"), ElementsAre(HasSubstr(wanted.at(type))))
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
