@@ -31,10 +31,8 @@ if(NOT TARGET hsa-runtime64)
   return()
 endif()
 
-install(TARGETS hsa-runtime64
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
-install(TARGETS hsa-runtime64
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_ONLY COMPONENT dev)
+# With the name that has no version, by which LLVM's plugin for OpenMP opens it when a program runs.
+install(TARGETS hsa-runtime64 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hsa-runtime64)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/install/hsa-runtime64-config.cmake.in

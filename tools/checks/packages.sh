@@ -19,13 +19,13 @@ missing=$(diff <(of "$scratch/all") <(cat <(of "$scratch/runtime") <(of "$scratc
 
 has() { [ -n "$(find "$scratch/$1" -path "$scratch/$1/$2")" ] || complain "$1 has no $2"; }
 has runtime '*/libhsa-runtime64.so.1'
+has runtime '*/libhsa-runtime64.so'  # by that name LLVM's plugin for OpenMP opens it
 has runtime '*/backends.d/50-gfx9.json'
 has runtime 'bin/rigel-info'
 has runtime 'share/man/man1/rigel-info.1.gz'
 has runtime 'share/doc/rigel/packages.md'
 has dev 'include/hsa/hsa.h'
 has dev '*/pkgconfig/hsa-runtime64.pc'
-has dev '*/libhsa-runtime64.so'
 has vgpu 'bin/vgpu-run'
 has vgpu '*/libvgpu_preload.so'
 has vgpu 'share/rigel/boards/vega20.json'

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# refusals.sh <folder of the library> <rigel-info>
+# What was asked for in so many words and cannot be had is the first thing that a user reads, and hsa_init fails. A
+# library without its backends does not start either.
+. "$(dirname "$0")/common.sh"
+libdir=$1 info=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset HSA_DRIVER HSA_PLUGIN_CONFIG HSA_BACKENDS_DISABLE HSA_BACKENDS_SELECT VGPU_GPUS VGPU_LINK
+export LD_LIBRARY_PATH=$libdir XDG_CONFIG_HOME=$work
+
+# refused <what> <pattern of the first line> <pattern of the last> <variable>...
+refused() {
+  local what=$1 first=$2 last=$3 said code=0
+  shift 3
+  said=$(env "$@" "$info" --summary 2>&1) || code=$?
+  [ "$code" = 1 ] || complain "$what: exit code $code"
+  expect "$(head -n 1 <<<"$said")" "$first" "$what, first"
+  expect "$(tail -n 1 <<<"$said")" "$last" "$what, last"
+}
+configure() { printf '{"config_version": "1.0", "driver": {"library": "libhsa_driver_vgpu.so", "config": %s}}' "$1" >"$work/c.json"; }
+
+if [ -e "$libdir/hsa/drivers/libhsa_driver_vgpu.so" ]; then
+  configure '{"gpus": ["gfx803", "gfx906"], "link": "xgm", "gpsu": ""}'
+  refused "options" '/c\.json .*/driver/config/gpus: should be a string but is array, did you mean "gfx803,gfx906"\?' \
+    'HSA_STATUS_ERROR_INVALID_FILE' "HSA_PLUGIN_CONFIG=$work/c.json"
+  said=$(HSA_PLUGIN_CONFIG=$work/c.json "$info" 2>&1) || true
+  expect "$said" "/driver/config/gpsu: unknown key, did you mean 'gpus'\?" "the other errors"
+  expect "$said" "/driver/config/link: unknown link 'xgm', did you mean 'xgmi'\?" "the other errors"
+  refused "a variable" "VGPU_GPUS: no board 'gfx90O', did you mean 'gfx900'\?" 'hsa_init: HSA_STATUS_ERROR' \
+    HSA_DRIVER=libhsa_driver_vgpu.so VGPU_GPUS=gfx90O
+  configure '{"gpus": "gfx906,gfx1030"}'
+  expect "$(HSA_PLUGIN_CONFIG=$work/c.json "$info" --summary)" '^2 +GPU +gfx1030 ' "the GPUs, with an option that is right"
+fi
+refused "a driver that is not there" 'libhsa_driver_none\.so.*No such file' 'hsa_init: HSA_STATUS_ERROR' \
+  HSA_DRIVER=libhsa_driver_none.so
+
+mkdir "$work/alone"
+cp -L "$libdir/libhsa-runtime64.so.1" "$work/alone"
+alone=$(LD_LIBRARY_PATH=$work/alone "$info" --summary 2>&1) && complain "the library alone starts"
+expect "$alone" "there is no agent: no backend was found; those of this library belong in $work/share/hsa/backends.d" "the library alone"
+expect "$alone" 'hsa_init: HSA_STATUS_ERROR_OUT_OF_RESOURCES' "the library alone"
+refused "all backends disabled" 'no backend serves it' 'HSA_STATUS_ERROR_OUT_OF_RESOURCES' 'HSA_BACKENDS_DISABLE=*'
+finish
