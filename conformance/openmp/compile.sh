@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# compile.sh <version> <folder for LLVM> <target> <source> <program>
+# Compiles a program with clang-<version> for the host and for one AMD GPU. What cannot be compiled for want of a package
+# leaves the reason in <program>.skipped, which its test shows.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+version=$1 folder=$2 target=$3 source=$4 program=$5
+rm -f "$program.skipped"
+skip() { echo "$*" | tee "$program.skipped"; exit 0; }
+command -v "clang-$version" >/dev/null || skip "clang-$version is not installed"
+bitcode=$(find /usr/lib -path '*amdgcn/bitcode/ockl.bc' -print -quit 2>/dev/null)
+[ -n "$bitcode" ] || skip "rocm-device-libs is not installed"
+llvm=$("$here/llvm.sh" "$version" "$folder" 2>&1) || skip "$llvm"
+options=(-O2 -Wall -Wextra -fopenmp -fopenmp-targets=amdgcn-amd-amdhsa -Xopenmp-target=amdgcn-amd-amdhsa "-march=$target")
+options+=("-B$llvm/bin" -isystem "$(echo "$llvm"/lib/clang/*/include)" "-L$llvm/lib" "-Wl,-rpath,$llvm/lib")
+options+=("--libomptarget-amdgpu-bc-path=$llvm/lib" "--rocm-device-lib-path=$(dirname "$bitcode")")
+[ "$version" = 14 ] && options[${#options[@]}-2]="--libomptarget-amdgcn-bc-path=$llvm/lib"
+exec "clang-$version" "${options[@]}" -Wno-unused-command-line-argument "$source" -o "$program"
