@@ -76,8 +76,7 @@ Board read(ObjectReader root) {
   const bool good_so_far = !diagnostics.has_errors();
   board.gfx_target_version = number(root, hardware, kFirst, kLast);
   const DriverTraits* const traits = find_driver_traits(board.gfx_target_version);
-  if (good_so_far && !diagnostics.has_errors() &&
-      (isa::chip_bit(board.target()) == 0 || traits == nullptr)) {
+  if (good_so_far && !diagnostics.has_errors() && (isa::chip_bit(board.target()) == 0 || traits == nullptr)) {
     complain(root, hardware,
              fmt::format("is {}, which is no chip whose code can be executed", board.gfx_target_version));
   }
