@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "loader/module/config.hpp"
-#include "loader/text/json_reader.hpp"
 #include "loader/module/manifest.hpp"
+#include "loader/text/json_reader.hpp"
 
 namespace rigel {
 namespace {

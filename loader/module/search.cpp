@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
-#include "loader/text/diagnostics.hpp"
 #include "loader/module/elf_check.hpp"
 #include "loader/module/files.hpp"
+#include "loader/text/diagnostics.hpp"
 #include "loader/text/words.hpp"
 
 namespace rigel {

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "loader/text/diagnostics.hpp"
 #include "loader/module/elf_check.hpp"
 #include "loader/module/testing/manifests.hpp"
 #include "loader/module/testing/scratch_world.hpp"
+#include "loader/text/diagnostics.hpp"
 
 namespace rigel {
 namespace {

@@ -117,7 +117,8 @@ TEST_F(VgpuLog, SaysWhichFileAndWhichCategoriesItDoesNotKnow) {
                                             "--log-file", path_ + "/none", DRIVER_PROGRAM, "log"});
   EXPECT_EQ(result.status, 0) << result.out;
   EXPECT_THAT(result.out, HasSubstr(path_ + "/none: ENOTDIR"));
-  EXPECT_THAT(result.out, HasSubstr("VGPU_LOG=sdma,packets: 'packets' is no category (the categories are all"));
+  EXPECT_THAT(result.out,
+              HasSubstr("VGPU_LOG=sdma,packets: 'packets' is no category (the categories are all"));
   EXPECT_THAT(result.out, HasSubstr("FENCE")) << "on stderr instead";
 }
 
