@@ -38,13 +38,13 @@ found=$(sources api/entry core loader tools conformance |
 # devices/driver_traits.hpp), not what it is. The model beside them and what makes kernels for tests know encodings.
 found=$(sources plugins/vgpu/exec plugins/vgpu/cp plugins/vgpu/kfd plugins/vgpu/devices |
   xargs -r grep -nE 'Family::k|(target|chip)(\(\))?\.(major|minor|stepping) *[<>=!]=?|gfx_?(major|minor|stepping|target_version)(\(\))? *([<>]|[=!]=)' |
-  grep -vE '^plugins/vgpu/exec/(reference|whole_kernels)/|(_test|_fuzz|_device|test_wave)\.[ch]pp:' || true)
+  grep -vE '^plugins/vgpu/exec/whole_kernels/|(_test|_fuzz|_device|test_wave)\.[ch]pp:' || true)
 [ -z "$found" ] || complain "comparisons with a generation:"$'\n'"$found"
 
 # What an operation is and moves are columns of the tables (isa/op_class.hpp, isa/memory_shape.hpp); its name is for
 # people. The model reads names on its own account, so that it judges the columns.
 found=$(sources plugins/vgpu/exec plugins/vgpu/cp plugins/vgpu/isa/fidelity.cpp |
   xargs -r grep -nE '\<(isa::(name|mnemonic)|(starts_with|ends_with|find|rfind)\("_?(v|s|ds|t?buffer|flat|global|scratch|image)_)\(?' |
-  grep -vE '^plugins/vgpu/exec/(reference|whole_kernels)/|(_test|_fuzz|_bench|_test_support)\.[ch]pp:' || true)
+  grep -vE '^plugins/vgpu/exec/whole_kernels/|(_test|_fuzz|_bench|_test_support)\.[ch]pp:' || true)
 [ -z "$found" ] || complain "operations that are known by their names:"$'\n'"$found"
 finish

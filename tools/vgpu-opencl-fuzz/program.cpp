@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "plugins/vgpu/exec/reference/draw.hpp"
+#include "plugins/vgpu/reference/draw.hpp"
 
 namespace rigel::vgpu::opencl_fuzz {
 namespace {

@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "plugins/vgpu/exec/native/native.hpp"
-#include "plugins/vgpu/exec/reference/dispatch.hpp"
-#include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
+#include "plugins/vgpu/reference/dispatch.hpp"
+#include "plugins/vgpu/reference/draw.hpp"
 #include "tools/vgpu-exec/make_dispatch.hpp"
 
 namespace rigel::vgpu::opencl_fuzz {

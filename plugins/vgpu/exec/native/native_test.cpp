@@ -12,13 +12,13 @@
 #include <sstream>
 
 #include "plugins/vgpu/exec/native/plan.hpp"
-#include "plugins/vgpu/exec/reference/compare.hpp"
-#include "plugins/vgpu/exec/reference/draw.hpp"
-#include "plugins/vgpu/exec/reference/machine.hpp"
 #include "plugins/vgpu/exec/test_wave.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 #include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/reference/compare.hpp"
+#include "plugins/vgpu/reference/draw.hpp"
+#include "plugins/vgpu/reference/machine.hpp"
 
 namespace rigel::vgpu::exec::native {
 namespace {

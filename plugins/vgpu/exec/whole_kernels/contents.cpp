@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "plugins/vgpu/exec/reference/draw.hpp"
+#include "plugins/vgpu/reference/draw.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {

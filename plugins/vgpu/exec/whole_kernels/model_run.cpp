@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "plugins/vgpu/exec/reference/dispatch.hpp"
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
+#include "plugins/vgpu/reference/dispatch.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {

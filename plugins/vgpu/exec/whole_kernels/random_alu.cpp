@@ -4,9 +4,9 @@
 #include <set>
 #include <string_view>
 
-#include "plugins/vgpu/exec/reference/expected.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/reference/expected.hpp"
 
 namespace rigel::vgpu::exec::whole {
 

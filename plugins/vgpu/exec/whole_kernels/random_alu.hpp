@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/whole_kernels/encode.hpp"
+#include "plugins/vgpu/reference/draw.hpp"
 
 namespace rigel::vgpu::exec::whole {
 

@@ -9,10 +9,10 @@
 #include <iterator>
 
 #include "plugins/vgpu/exec/native/native.hpp"
-#include "plugins/vgpu/exec/reference/compare.hpp"
 #include "plugins/vgpu/exec/whole_kernels/generate.hpp"
 #include "plugins/vgpu/exec/whole_kernels/reduce.hpp"
 #include "plugins/vgpu/exec/whole_kernels/run.hpp"
+#include "plugins/vgpu/reference/compare.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {

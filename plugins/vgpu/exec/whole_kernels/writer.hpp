@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/vgpu/exec/reference/draw.hpp"
 #include "plugins/vgpu/exec/whole_kernels/encode.hpp"
 #include "plugins/vgpu/exec/whole_kernels/kernel.hpp"
+#include "plugins/vgpu/reference/draw.hpp"
 
 namespace rigel::vgpu::exec::whole {
 

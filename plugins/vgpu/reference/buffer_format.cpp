@@ -1,0 +1,182 @@
+#include "plugins/vgpu/reference/buffer_format.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using Number = TypedFormat::Number;
+
+// Floats of 11 and 10 bits have the exponent of halves and no sign; here they are given one, for arithmetic.
+Format float_format(unsigned bits) {
+  switch (bits) {
+    case 10:
+      return {5, 5};
+    case 11:
+      return {5, 6};
+    case 16:
+      return kHalf;
+    default:
+      return kSingle;
+  }
+}
+
+int64_t signed_value(uint32_t bits, unsigned width) {
+  const uint64_t half = uint64_t{1} << (width - 1);
+  return bits >= half ? static_cast<int64_t>(bits) - static_cast<int64_t>(half * 2) : bits;
+}
+
+}  // namespace
+
+uint32_t widened(Format from, uint32_t bits) {
+  if (!is_nan(from, bits)) return static_cast<uint32_t>(converted(from, bits, {}, kSingle, {}));
+  const uint64_t payload = bits & ~from.sign_bit() & ~from.infinity();
+  const int up = kSingle.fraction_bits - from.fraction_bits;
+  return static_cast<uint32_t>((is_negative(from, bits) ? kSingle.sign_bit() : 0) | kSingle.infinity() |
+                               payload << up);
+}
+
+namespace {
+
+uint32_t single(long double value) {
+  return std::bit_cast<uint32_t>(static_cast<float>(value));
+}
+
+}  // namespace
+
+unsigned TypedFormat::components() const {
+  unsigned n = 0;
+  while (n < 4 && bits[n] != 0) ++n;
+  return n;
+}
+
+unsigned TypedFormat::bytes() const {
+  return (bits[0] + bits[1] + bits[2] + bits[3]) / 8;
+}
+
+TypedFormat typed_format(unsigned data_format, unsigned number_format) {
+  static constexpr std::array<unsigned, 4> kBits[16] = {
+      {},
+      {8},
+      {16},
+      {8, 8},
+      {32},
+      {16, 16},
+      {11, 11, 10},     // 10_11_11: names begin with the highest bits
+      {10, 11, 11},     // 11_11_10
+      {2, 10, 10, 10},  // 10_10_10_2
+      {10, 10, 10, 2},  // 2_10_10_10
+      {8, 8, 8, 8},
+      {32, 32},
+      {16, 16, 16, 16},
+      {32, 32, 32},
+      {32, 32, 32, 32},
+      {},
+  };
+  TypedFormat format;
+  format.bits = kBits[data_format];
+  format.number = static_cast<Number>(number_format);
+  const unsigned widest = std::max({format.bits[0], format.bits[1], format.bits[2], format.bits[3]});
+  const bool integer = format.number == Number::kUint || format.number == Number::kSint;
+  const bool is_float = format.number == Number::kFloat;
+  const bool ten = format.bits[3] == 10 || format.bits[3] == 2;
+  const bool small = data_format == 6 || data_format == 7;
+  format.valid = widest != 0 && (widest != 32 || integer || is_float) && (widest != 8 || !is_float) &&
+                 (!ten || !is_float) && (!small || format.number != Number::kSnormOgl);
+  return format;
+}
+
+TypedFormat typed_format(unsigned format) {
+  // The first number of each data format, and which numbers it has.
+  struct Range {
+    unsigned first, data_format;
+  };
+  static constexpr Range kRanges[] = {{1, 1},   {7, 2},   {14, 3},  {20, 4},  {23, 5},
+                                      {30, 6},  {37, 7},  {44, 8},  {50, 9},  {56, 10},
+                                      {62, 11}, {65, 12}, {72, 13}, {75, 14}, {78, 15}};
+  for (size_t i = 0; i + 1 < std::size(kRanges); ++i) {
+    if (format < kRanges[i].first || format >= kRanges[i + 1].first) continue;
+    const unsigned index = format - kRanges[i].first;
+    // UNORM SNORM USCALED SSCALED UINT SINT [FLOAT], or UINT SINT FLOAT of 32 bits.
+    const unsigned number = typed_format(kRanges[i].data_format, 4).bits[0] == 32
+                                ? (index == 2 ? 7 : 4 + index)
+                                : (index == 6 ? 7 : index);
+    return typed_format(kRanges[i].data_format, number);
+  }
+  return {};
+}
+
+uint32_t component_to_register(const TypedFormat& format, unsigned component, uint32_t bits) {
+  const unsigned width = format.bits[component];
+  const long double top = static_cast<long double>((uint64_t{1} << width) - 1);
+  const long double signed_top = static_cast<long double>((uint64_t{1} << (width - 1)) - 1);
+  const int64_t negative_too = signed_value(bits, width);
+  switch (format.number) {
+    case Number::kUnorm:
+      return single(bits / top);
+    case Number::kSnorm:
+      return single(std::fmax(static_cast<long double>(negative_too) / signed_top, -1.0L));
+    case Number::kUscaled:
+      return single(bits);
+    case Number::kSscaled:
+      return single(static_cast<long double>(negative_too));
+    case Number::kUint:
+      return bits;
+    case Number::kSint:
+      return static_cast<uint32_t>(negative_too);
+    case Number::kSnormOgl:
+      return single((2 * static_cast<long double>(negative_too) + 1) / top);
+    case Number::kFloat:
+      break;
+  }
+  if (width == 32) return bits;
+  return widened(float_format(width), bits);
+}
+
+uint32_t component_from_register(const TypedFormat& format, unsigned component, uint32_t value) {
+  const unsigned width = format.bits[component];
+  const uint32_t mask = static_cast<uint32_t>((uint64_t{1} << width) - 1);
+  const int64_t top = static_cast<int64_t>(mask);
+  const int64_t signed_top = top / 2;
+  // What is scaled is rounded to the nearest integer (even, between two) and kept within the range.
+  const auto rounded_within = [&](long double scale, long double add, int64_t low, int64_t high) -> uint32_t {
+    const float x = std::bit_cast<float>(value);
+    if (std::isnan(x)) return 0;
+    const long double scaled = static_cast<long double>(x) * scale + add;
+    if (scaled <= static_cast<long double>(low)) return static_cast<uint32_t>(low) & mask;
+    if (scaled >= static_cast<long double>(high)) return static_cast<uint32_t>(high) & mask;
+    return static_cast<uint32_t>(static_cast<int64_t>(std::nearbyintl(scaled))) & mask;
+  };
+  switch (format.number) {
+    case Number::kUnorm:
+      return rounded_within(static_cast<long double>(top), 0, 0, top);
+    case Number::kSnorm:
+      return rounded_within(static_cast<long double>(signed_top), 0, -signed_top, signed_top);
+    case Number::kUscaled:
+      return rounded_within(1, 0, 0, top);
+    case Number::kSscaled:
+      return rounded_within(1, 0, -signed_top - 1, signed_top);
+    case Number::kSnormOgl:
+      return rounded_within(static_cast<long double>(top) / 2, -0.5L, -signed_top - 1, signed_top);
+    case Number::kUint:
+      return value > mask ? mask : value;
+    case Number::kSint: {
+      const int64_t x = static_cast<int32_t>(value);
+      const int64_t kept = x < -signed_top - 1 ? -signed_top - 1 : x > signed_top ? signed_top : x;
+      return static_cast<uint32_t>(kept) & mask;
+    }
+    case Number::kFloat:
+      break;
+  }
+  if (width == 32) return value;
+  const Format f = float_format(width);
+  const uint64_t result = converted(kSingle, value, {}, f, {});
+  if (width == 16) return static_cast<uint32_t>(result);
+  // Below zero there is nothing.
+  if (is_nan(kSingle, value)) return mask;
+  return is_negative(f, result) ? 0 : static_cast<uint32_t>(result) & mask;
+}
+
+}  // namespace rigel::vgpu::exec::reference

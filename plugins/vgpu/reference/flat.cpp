@@ -1,0 +1,130 @@
+// FLAT, GLOBAL and SCRATCH, lane by lane.
+#include "plugins/vgpu/reference/lane_access.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using isa::Encoding;
+using isa::Family;
+
+// FLAT_SCRATCH: on gfx8 s103 counts 256 bytes from the base that the driver has set; on gfx9 s[102:103] is an
+// address, and on gfx10 two hardware registers are.
+uint64_t flat_scratch(const State& state) {
+  const World& world = state.world;
+  if (state.target.family() == Family::kGfx8) return world.scratch_base + state.scalar[103] * uint64_t{256};
+  if (state.target.family() == Family::kGfx9) return state.scalar[102] + (uint64_t{state.scalar[103]} << 32);
+  return world.flat_scratch[0] + (uint64_t{world.flat_scratch[1]} << 32);
+}
+
+// Scratch of a wave: dword i of lane n lies at i * (lanes) + n.
+Placed in_scratch(const State& state, uint32_t offset, unsigned lane) {
+  const uint64_t base = flat_scratch(state);
+  const uint64_t row = state.wave_size * 4;
+  Placed placed;
+  placed.own_address = offset;
+  placed.address = [=](unsigned byte) {
+    const uint64_t at = uint64_t{offset} + byte;
+    return base + at / 4 * row + lane * 4 + at % 4;
+  };
+  return placed;
+}
+
+Placed in_lds(const State& state, uint32_t offset, unsigned bytes) {
+  Placed placed;
+  placed.space = Space::kLds;
+  placed.own_address = offset;
+  placed.address = [=](unsigned byte) { return uint64_t{offset} + byte; };
+  const bool fits = uint64_t{offset} + bytes <= state.world.lds.size();
+  placed.in_range = [=](unsigned) { return fits; };
+  return placed;
+}
+
+Placed in_memory(uint64_t address) {
+  Placed placed;
+  placed.own_address = address;
+  placed.address = [=](unsigned byte) { return address + byte; };
+  return placed;
+}
+
+}  // namespace
+
+namespace {
+
+// Into LDS instead of a register: LDS_OFFSET (M0) + inst_offset + 4 * lane.
+void load_into_lds(const isa::Instruction& in, const Element& element, const Placed& placed, unsigned lane,
+                   State& state) {
+  uint32_t value = 0;
+  for (unsigned i = 0; i < element.bytes && placed.in_range(0); ++i)
+    value |= static_cast<uint32_t>(state.world.read(placed.space, placed.address(i), 1)) << 8 * i;
+  if (element.bytes < 4) value = narrow_loaded(element, value, 0);
+  const uint64_t to = static_cast<uint32_t>(static_cast<int32_t>(state.scalar[isa::code::kM0] & 0xffff) +
+                                            in.offset + static_cast<int32_t>(lane) * 4);
+  if (to + 4 <= state.world.lds.size()) state.world.write(Space::kLds, to, 4, value);
+}
+
+}  // namespace
+
+Outcome execute_flat(const isa::Instruction& in, State& state) {
+  std::string_view name = isa::name(in.op);
+  name.remove_prefix(name.find('_') + 1);
+  const bool add_tid = name.ends_with("_addtid");
+  if (add_tid) name.remove_suffix(7);
+  const auto element = element_of(name);
+  if (!element) return Outcome::kNotModelled;
+
+  const State before = state;
+  const auto offset = static_cast<uint64_t>(int64_t{in.offset});
+  const unsigned bytes = element->bytes;
+  for (unsigned lane = 0; lane < before.wave_size; ++lane) {
+    if ((before.exec() >> lane & 1) == 0) continue;
+    const auto vaddr = [&](unsigned n) -> uint64_t {
+      return in.vaddr.exists() ? before.vgpr[in.vaddr.vgpr() + n][lane] : 0;
+    };
+    const auto finish = [&](const Placed& placed) {
+      if (in.lds) {
+        load_into_lds(in, *element, placed, lane, state);
+      } else {
+        access_lane(in, *element, placed, lane, before, state);
+      }
+    };
+    const auto private_access = [&](uint32_t at) {
+      if (uint64_t{at} + bytes > state.world.scratch_lane_bytes) {
+        state.world.faults.insert(uint64_t{state.world.private_aperture_hi} << 32 | at);
+        return;
+      }
+      finish(in_scratch(before, at, lane));
+    };
+    if (in.encoding == Encoding::kScratch) {
+      const uint64_t base = in.saddr.exists() ? scalar_value(in.saddr, in, before) : 0;
+      private_access(static_cast<uint32_t>(base + vaddr(0) + offset));
+      continue;
+    }
+    uint64_t address = offset;
+    if (in.encoding == Encoding::kGlobal && in.saddr.exists()) {
+      address += before.pair(in.saddr.code) + (add_tid ? lane * 4 : vaddr(0));
+    } else {
+      address += add_tid ? lane * 4 : vaddr(0) | vaddr(1) << 32;
+    }
+    if (in.encoding == Encoding::kFlat) {
+      const auto high = static_cast<uint32_t>(address >> 32);
+      const auto low = static_cast<uint32_t>(address);
+      if (high == before.world.private_aperture_hi) {
+        private_access(low);
+        continue;
+      }
+      if (high == before.world.shared_aperture_hi) {
+        // What LDS does of addresses that are not aligned is said of DS.
+        if (before.target.family() == Family::kGfx8 && low % (bytes == 12 ? 16 : bytes) != 0)
+          state.world.open = true;
+        finish(in_lds(before, low, bytes));
+        continue;
+      }
+      // A bug of gfx10.1: the offset does not count in global memory.
+      if (before.target.major == 10 && before.target.minor == 1) address -= offset;
+    }
+    finish(in_memory(address));
+  }
+  return Outcome::kDone;
+}
+
+}  // namespace rigel::vgpu::exec::reference

@@ -1,0 +1,275 @@
+#include "plugins/vgpu/reference/machine.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "plugins/vgpu/cp/fake_bus.hpp"
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/global_data_share.hpp"
+#include "plugins/vgpu/exec/global_wave_sync.hpp"
+#include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/native/native.hpp"
+#include "plugins/vgpu/exec/register_bounds.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+using Memory64 = std::unique_ptr<std::byte, Free>;
+
+Memory64 allocate64(uint64_t bytes) {
+  const uint64_t size = (bytes + 63) & ~uint64_t{63};
+  Memory64 memory(static_cast<std::byte*>(std::aligned_alloc(64, size)));
+  std::memset(memory.get(), 0xcd, size);
+  return memory;
+}
+
+// What the last operation was told EXEC is.
+thread_local uint64_t exec_at_end = 0;
+
+void end_of_code(const MicroOp* op, Wave* wave, std::byte*, uint64_t exec) {
+  exec_at_end = exec;
+  wave->stop = Stop::kEnd;
+  RIGEL_LEAVE(op, wave);
+}
+
+class Collector : public Emitter {
+ public:
+  Collector() { ops_.reserve(1024); }
+  MicroOp& emit(Handler handler) override {
+    MicroOp& op = ops_.emplace_back();
+    op.handler = handler;
+    return op;
+  }
+  void* allocate(uint64_t bytes, uint64_t) override {
+    arena_.push_back(allocate64(bytes));
+    std::memset(arena_.back().get(), 0, bytes);
+    return arena_.back().get();
+  }
+  Link* link(uint64_t pc) override {
+    links_.push_back(std::make_unique<Link>());
+    links_.back()->pc = pc;
+    return links_.back().get();
+  }
+  std::vector<MicroOp>& ops() { return ops_; }
+
+ private:
+  std::vector<MicroOp> ops_;
+  std::vector<Memory64> arena_;
+  std::vector<std::unique_ptr<Link>> links_;
+};
+
+/// The device and the memory behind a wave, as the model's world has them.
+class Device final : public Core {
+ public:
+  explicit Device(const World& world) : world_(world), memory_(bus_) {
+    for (const World::Region& region : world.regions) {
+      buffers_.push_back(bus_.map_at(region.va, region.bytes.size(), region.writable));
+      std::memcpy(buffers_.back().host, region.bytes.data(), region.bytes.size());
+    }
+    for (uint32_t i = 0; i < world.gws.size(); ++i) sync_.init(i, world.gws[i]);
+    if (!world.gds.empty()) {
+      share_ = std::make_unique<GlobalDataShare>();
+      std::memcpy(GlobalDataShare::Held(*share_).bytes(), world.gds.data(), world.gds.size());
+    }
+    const size_t lds_bytes = world.lds.size();
+    lds_ = allocate64(lds_bytes + kGuard);
+    if (lds_bytes != 0) std::memcpy(lds_.get(), world.lds.data(), lds_bytes);
+  }
+
+  void put_into(Wave& wave, WorkGroup& group) {
+    group.lds = lds_.get();
+    group.lds_bytes = static_cast<uint32_t>(world_.lds.size());
+    wave.core = this;
+    wave.memory = &memory_;
+    wave.shared_aperture_hi = world_.shared_aperture_hi;
+    wave.private_aperture_hi = world_.private_aperture_hi;
+    wave.scratch_base = world_.scratch_base;
+    std::memcpy(wave.scalars() + kFlatScratchSlot, world_.flat_scratch, sizeof world_.flat_scratch);
+    wave.scratch_lane_bytes = world_.scratch_lane_bytes;
+    wave.id_in_group = world_.id_in_group;
+  }
+
+  /// What has become of it all. False: something was written behind the LDS.
+  bool take_back(World& world) {
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      std::memcpy(world.regions[i].bytes.data(), buffers_[i].host, world.regions[i].bytes.size());
+    }
+    for (uint32_t i = 0; i < world.gws.size(); ++i) {
+      world.gws[i] = 0;
+      for (bool waits = false; sync_.take(i, waits);) ++world.gws[i];
+    }
+    if (share_ != nullptr) {
+      std::memcpy(world.gds.data(), GlobalDataShare::Held(*share_).bytes(), world.gds.size());
+    }
+    const size_t lds_bytes = world.lds.size();
+    if (lds_bytes != 0) std::memcpy(world.lds.data(), lds_.get(), lds_bytes);
+    for (size_t i = 0; i < kGuard; ++i) {
+      if (lds_.get()[lds_bytes + i] != std::byte{0xcd}) return false;
+    }
+    return true;
+  }
+
+  Memory& memory() { return memory_; }
+
+  uint64_t reference_clock() override { return world_.reference_clock; }
+  uint64_t shader_clock() override { return world_.shader_clock; }
+  void send_interrupt(Wave&, uint32_t) override {}
+  void invalidate_instructions(Wave&) override {}
+  TrapHandler trap_handler() override { return {}; }
+  GlobalWaveSync* global_wave_sync() override { return &sync_; }
+  GlobalDataShare* global_data_share() override { return share_.get(); }
+
+ private:
+  static constexpr size_t kGuard = kLdsSlack;
+
+  const World& world_;
+  vgpu::testing::FakeBus bus_;
+  std::vector<vgpu::testing::Buffer> buffers_;
+  GlobalWaveSync sync_;
+  std::unique_ptr<GlobalDataShare> share_;
+  Memory64 lds_;
+  Memory memory_;
+};
+
+bool accesses_memory(isa::Encoding encoding) {
+  return encoding == isa::Encoding::kSmem || encoding >= isa::Encoding::kDs;
+}
+
+/// MXCSR as the scheduler sets it: rounding and denormals of single precision.
+class FloatEnvironment {
+ public:
+  explicit FloatEnvironment(const FloatMode& mode) {
+#if defined(__x86_64__)
+    saved_ = _mm_getcsr();
+    static constexpr unsigned kRounding[] = {0, 2, 1, 3};  // nearest, up, down, zero
+    unsigned csr = 0x1f80 | kRounding[mode.round32] << 13;
+    if ((mode.denorm32 & 1) == 0) csr |= 0x0040;  // DAZ
+    if ((mode.denorm32 & 2) == 0) csr |= 0x8000;  // FTZ
+    _mm_setcsr(csr);
+#else
+    (void)mode;
+#endif
+  }
+  ~FloatEnvironment() {
+#if defined(__x86_64__)
+    _mm_setcsr(saved_);
+#endif
+  }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+  unsigned saved_ = 0;
+};
+
+}  // namespace
+
+MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
+                             State& state, const native::HostFeatures& features) {
+  RegisterLayout layout;
+  layout.wave_size = state.wave_size;
+  layout.vgprs = static_cast<uint32_t>(state.vgpr.size());
+
+  LoweringContext context;
+  context.target = state.target;
+  context.layout = layout;
+  context.mode = FloatMode::from_mode(state.mode);
+  context.level = level;
+  context.gathers_exceptions = state.gathers_exceptions;
+  context.pc = state.pc;
+  if (state.indexes_vgprs()) context.gpr_index = state.scalar[isa::code::kM0] >> 12 & 0xf;
+  Collector collector;
+  MachineResult result;
+  Block block;
+  block.pc = state.pc;
+  std::vector<MicroOp>& ops = collector.ops();
+  std::vector<native::Site> sites;
+  for (isa::Instruction instruction : instructions) {
+    const auto first = static_cast<uint32_t>(ops.size());
+    context.pc = state.pc + block.bytes;
+    const Bounds bounds = bound_registers(instruction, layout, context.gpr_index);
+    const Refusal refusal = bounds == Bounds::kIgnored ? Refusal() : lower(instruction, context, collector);
+    if (!refusal.empty()) {
+      result.refusal = refusal;
+      return result;
+    }
+    for (uint32_t i = first; i < ops.size(); ++i) ops[i].code_offset = block.bytes;
+    sites.push_back(
+        {instruction, first, static_cast<uint32_t>(ops.size()) - first, false, context.gpr_index != 0});
+    block.bytes += instruction.bytes;
+    ++context.position;
+  }
+  collector.emit(end_of_code).code_offset = block.bytes;
+  for (MicroOp& op : ops) op.block = &block;
+  block.ops = ops.data();
+  block.op_count = static_cast<uint32_t>(ops.size());
+  native::CodeMemory native_memory;
+  if (native) {
+    result.native = native::compile(
+        {context.target, layout, context.mode, sites, ops, context.level, features}, native_memory);
+  }
+
+  const Memory64 registers = allocate64(layout.bytes());
+  Wave wave;
+  WorkGroup group;
+  group.waves = &wave;
+  group.wave_count = 1;
+  wave.registers = registers.get();
+  wave.group = &group;
+  wave.layout = layout;
+  wave.scc = state.scc;
+  wave.mode = state.mode;
+  wave.trap_status = state.trap_status;
+  wave.budget = 1'000;
+  wave.op = ops.data();
+  wave.launched_exec = wave.mask();
+  std::memcpy(wave.scalars(), state.scalar.data(), sizeof state.scalar);
+  for (uint32_t n = 0; n < layout.vgprs; ++n) {
+    std::memcpy(registers.get() + layout.vgpr_offset(n), state.vgpr[n].data(), layout.row_bytes());
+  }
+
+  std::unique_ptr<Device> device;
+  if (state.gathers_exceptions ||
+      std::any_of(instructions.begin(), instructions.end(),
+                  [](const isa::Instruction& in) { return accesses_memory(in.encoding); })) {
+    device = std::make_unique<Device>(state.world);
+    device->put_into(wave, group);
+  }
+  {
+    const FloatEnvironment environment(context.mode);
+    if (device != nullptr) {
+      const Memory::Scope scope(device->memory());
+      run_wave(&wave);
+    } else {
+      run_wave(&wave);
+    }
+  }
+  result.faulted = wave.stop == Stop::kFault;
+  result.fault_va = wave.fault_va;
+  result.waits = wave.stop == Stop::kSleep;
+  if (device != nullptr) result.strayed = !device->take_back(state.world);
+
+  result.consistent = wave.stop != Stop::kEnd || exec_at_end == wave.exec();
+  std::memcpy(state.scalar.data(), wave.scalars(), sizeof state.scalar);
+  for (uint32_t n = 0; n < layout.vgprs; ++n) {
+    std::memcpy(state.vgpr[n].data(), registers.get() + layout.vgpr_offset(n), layout.row_bytes());
+  }
+  state.scc = wave.scc;
+  state.mode = wave.mode;
+  state.trap_status = wave.trap_status;
+  return result;
+}
+
+}  // namespace rigel::vgpu::exec::reference

@@ -1,0 +1,188 @@
+// Every operation of the tables, with fields, operands and modes drawn at random: decoded, lowered and run by
+// the handlers of every level of vector instructions, and by the model. All registers must be equal to the
+// bit where the ISA manuals say what they are; what else is right is the model's LaneNote.
+//
+// RIGEL_DRAWS is how often each line of the tables is drawn for each target (default 6); RIGEL_SEED varies
+// it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "plugins/vgpu/reference/compare.hpp"
+#include "plugins/vgpu/reference/expected.hpp"
+#include "plugins/vgpu/reference/machine.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using isa::Encoding;
+using isa::Op;
+
+struct Tally {
+  unsigned modelled = 0, not_modelled = 0;        // draws
+  unsigned compared = 0, refused = 0, wrong = 0;  // of those, in one of the ways to run it
+  std::string refusal, first_failure;
+};
+
+using Tallies = std::map<Op, Tally>;
+
+/// What the comparison leaves out because the manuals contradict themselves or each other.
+bool is_unspecified(const isa::Instruction& in, const State& state) {
+  // Accumulation registers are for matrix instructions.
+  for (const isa::Operand& operand : {in.dst[0], in.src[0], in.src[1], in.src[2]}) {
+    if (operand.is_agpr()) return true;
+  }
+  const auto relative = {Op::s_movrels_b32, Op::s_movrels_b64, Op::s_movreld_b32, Op::s_movreld_b64,
+                         Op::s_movrelsd_2_b32};
+  if (std::find(relative.begin(), relative.end(), in.op) != relative.end()) {
+    // Beyond the SGPRs.
+    if (in.src[0].code > 80 || in.dst[0].code > 80 || state.scalar[isa::code::kM0] > 8) return true;
+  }
+  // Which have indices of their own.
+  const std::string_view name = isa::name(in.op);
+  const bool has_index = name.starts_with("v_movrel") || name.starts_with("v_swap");
+  if (has_index && state.indexes_vgprs()) return true;
+  // An index leads beyond the VGPRs: that neither a carry nor an exception comes of it is not executed.
+  isa::Instruction indexed = with_indices(in, state);
+  const bool writes_more = in.dst[1].exists() || state.gathers_exceptions;
+  if (state.indexes_vgprs() && writes_more && !resolve_registers(indexed, state)) return true;
+  // Which index the accumulator has that is also the destination.
+  if (state.indexes_vgprs() && in.src[2].is_vgpr() && in.src[2].code == in.dst[0].code) return true;
+  // Lane selects and the data of v_writelane are scalars.
+  if (in.op == Op::v_writelane_b32 && (in.src[0].is_vgpr() || in.src[1].is_vgpr())) return true;
+  if (in.op == Op::v_readlane_b32 && in.src[1].is_vgpr()) return true;
+  // 32 bits that are only moved have no range to be clamped to.
+  if (in.clamp && (in.op == Op::v_cndmask_b32 || in.op == Op::v_mov_b32)) return true;
+  const bool is_pair = in.op == Op::v_pk_add_f32 || in.op == Op::v_pk_mul_f32 || in.op == Op::v_pk_fma_f32 ||
+                       in.op == Op::v_pk_mov_b32;
+  for (const isa::Operand& operand : in.src) {
+    // What a constant is to the upper of two singles.
+    if (is_pair && operand.exists() && !operand.is_vgpr() && !operand.is_scalar_register()) return true;
+    const bool is_float_constant = operand.code >= isa::code::kHalf && operand.code <= isa::code::kInv2Pi;
+    const bool is_integer_16 = operand.type == isa::Type::kI16 || operand.type == isa::Type::kU16 ||
+                               operand.type == isa::Type::kB16 || operand.type == isa::Type::kV2I16 ||
+                               operand.type == isa::Type::kV2U16 || operand.type == isa::Type::kV2B16;
+    // A floating-point constant where 16-bit integers are read.
+    if (is_float_constant && is_integer_16) return true;
+    // Apertures and others that no program reads this way.
+    if (operand.code >= isa::code::kSharedBase && operand.code <= isa::code::kPopsExitingWaveId) return true;
+    if (operand.code == isa::code::kLdsDirect) return true;
+    // A constant that v_*_mix reads as a half.
+    if (in.encoding == Encoding::kVop3p && operand.exists() && !operand.is_vgpr() &&
+        operand.type == isa::Type::kF32 && !is_pair)
+      return true;
+  }
+  return false;
+}
+
+void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies) {
+  const isa::Target target = target_of(chip);
+  Draw draw = draw_for(chip);
+  for_each_line(chip, encodings, [&](uint16_t row, Op op) {
+    if (is_of_matrices(op)) return;
+    Tally& tally = tallies[op];
+    const uint64_t draws = draws_of_a_line();
+    uint64_t done = 0;
+    for (unsigned attempt = 0; attempt < draws * 40 && done < draws; ++attempt) {
+      isa::Instruction in;
+      uint32_t words[5];
+      if (!draw.instruction(target, row, in, words)) continue;
+      State before = draw.state(target);
+      if (draw.one_in(2)) draw.exceptions(before);
+      // Registers that are not there, by their numbers or by an index.
+      if (draw.one_in(8)) draw.go_beyond(in);
+      if (draw.one_in(8)) before.scalar[isa::code::kM0] |= draw.below(256);
+      if (is_unspecified(in, before)) continue;
+      State expected = before;
+      expected.pc = 0x1000;
+      ++done;
+      const bool modelled = execute(in, expected) == Outcome::kDone;
+      ++(modelled ? tally.modelled : tally.not_modelled);
+      if (is_in_list(kNotRun, in.op)) continue;
+      for (const Way way : ways_to_run()) {
+        // Native code gathers nothing: it is not made where that is wanted.
+        if (way.native && before.gathers_exceptions) continue;
+        State actual = before;
+        actual.pc = 0x1000;
+        const MachineResult result = run_on_machine({&in, 1}, way.level, way.native, actual);
+        if (way.native && result.native == 0) continue;
+        if (!result.refusal.empty()) {
+          ++tally.refused;
+          tally.refusal = result.refusal;
+          continue;
+        }
+        if (!modelled) continue;
+        ++tally.compared;
+        std::string wrong = difference(with_indices(in, before), before, expected, actual);
+        if (wrong.empty() && !result.consistent) wrong = "  EXEC was handed on wrong";
+        if (wrong.empty() || tally.wrong++ != 0) continue;
+        tally.first_failure = describe(in, chip, way, before, words) + "\n" + wrong;
+      }
+    }
+  });
+}
+
+void expect_no_difference(const std::set<Encoding>& encodings) {
+  Tallies tallies;
+  for (const Chip& chip : kChipsCompared) run(chip, encodings, tallies);
+  for (const auto& [op, tally] : tallies) {
+    const bool known = is_in_list(kNotRun, op) || is_in_list(kNotModelled, op) || is_of_matrices(op);
+    if (tally.wrong != 0) {
+      ADD_FAILURE() << tally.wrong << " of " << tally.compared << " runs differ. The first:\n"
+                    << tally.first_failure;
+    } else if ((tally.compared == 0 || tally.modelled * 4 < tally.not_modelled) && !known) {
+      ADD_FAILURE() << isa::name(op) << " was not compared: "
+                    << (tally.not_modelled != 0 ? "the model doesn't know it"
+                        : tally.refusal.empty() ? "never drawn"
+                                                : tally.refusal);
+    } else if (tally.compared > 0 && tally.modelled > tally.not_modelled &&
+               known) {  // without lanes, the model knows everything
+      ADD_FAILURE() << isa::name(op) << " is compared now: take it off the list";
+    }
+  }
+}
+
+// No mnemonic of the tables slips between the tests: what is not graphics belongs to an encoding that one of
+// them goes through, on a chip that it goes through.
+TEST(Reference, EveryComputeMnemonicIsComparedOrNamed) {
+  uint32_t chips = 0;
+  for (const Chip& chip : kChipsCompared) chips |= isa::chip_bit(target_of(chip));
+  std::map<Op, uint32_t> of_op;
+  std::set<Op> graphics;
+  for (const isa::tables::Row& row : isa::tables::rows()) {
+    const Encoding encoding = isa::tables::shapes()[row.shape].encoding;
+    if (encoding == Encoding::kVintrp || encoding == Encoding::kMimg || encoding == Encoding::kExp) {
+      graphics.insert(row.op);
+    }
+    of_op[row.op] |= row.chips;
+  }
+  for (const auto& [op, where] : of_op) {
+    if (graphics.contains(op)) continue;
+    EXPECT_NE(where & chips, 0u) << isa::name(op);
+  }
+}
+
+TEST(Reference, ScalarInstructionsDoWhatTheManualsSay) {
+  expect_no_difference(kScalarEncodings);
+}
+
+TEST(Reference, Vop1InstructionsDoWhatTheManualsSay) {
+  expect_no_difference({Encoding::kVop1});
+}
+TEST(Reference, Vop2InstructionsDoWhatTheManualsSay) {
+  expect_no_difference({Encoding::kVop2});
+}
+TEST(Reference, ComparisonsDoWhatTheManualsSay) {
+  expect_no_difference({Encoding::kVopc});
+}
+TEST(Reference, Vop3InstructionsDoWhatTheManualsSay) {
+  expect_no_difference({Encoding::kVop3});
+}
+TEST(Reference, PackedInstructionsDoWhatTheManualsSay) {
+  expect_no_difference({Encoding::kVop3p});
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::reference

@@ -1,0 +1,112 @@
+// SMEM, as the ISA manuals describe it. "All components of the address are in bytes, but the two lowest bits
+// are ignored." Buffers end where their records do, dword by dword.
+#include "plugins/vgpu/reference/lane_access.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using isa::Op;
+using Kind = Element::Kind;
+
+void put(State& state, unsigned code, uint32_t value) {
+  if (code == isa::code::kNull && state.target.family() == isa::Family::kGfx10) return;
+  state.scalar[code] = value;
+}
+
+bool execute_special(const isa::Instruction& in, State& state) {
+  const auto put_pair = [&](uint64_t value) {
+    put(state, in.vdst.code, static_cast<uint32_t>(value));
+    put(state, in.vdst.code + 1u, static_cast<uint32_t>(value >> 32));
+  };
+  switch (in.op) {
+    case Op::s_memtime:
+      put_pair(state.world.shader_clock);
+      return true;
+    case Op::s_memrealtime:
+      put_pair(state.world.reference_clock);
+      return true;
+    case Op::s_get_waveid_in_workgroup:
+      put(state, in.vdst.code, state.world.id_in_group);
+      return true;
+    case Op::s_dcache_inv:  // caches: there are none
+    case Op::s_dcache_inv_vol:
+    case Op::s_dcache_wb:
+    case Op::s_dcache_wb_vol:
+    case Op::s_dcache_discard:
+    case Op::s_dcache_discard_x2:
+    case Op::s_gl1_inv:
+    case Op::s_atc_probe:
+    case Op::s_atc_probe_buffer:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Outcome execute_scalar_memory(const isa::Instruction& in, State& state) {
+  if (execute_special(in, state)) return Outcome::kDone;
+  std::string_view name = isa::name(in.op);
+  name.remove_prefix(2);  // s_
+  const bool buffer = name.starts_with("buffer_"), scratch = name.starts_with("scratch_");
+  if (buffer) name.remove_prefix(7);
+  if (scratch) name.remove_prefix(8);
+  const auto element = element_of(name);
+  if (!element) return Outcome::kNotModelled;
+
+  const State before = state;
+  const unsigned base_code = in.saddr.code;
+  uint64_t base = before.pair(base_code), size = ~uint64_t{0};
+  if (buffer) {
+    const uint64_t stride = base >> 48 & 0x3fff, records = before.scalar[base_code + 2];
+    size = stride == 0 ? records : stride * records;
+    base &= 0xffffffffffff;
+  }
+  uint64_t offset = static_cast<uint64_t>(int64_t{in.offset} & ~int64_t{3});
+  if (in.soffset.exists()) {
+    uint64_t value = scalar_value(in.soffset, in, before) & 0xfffffffc;
+    if (scratch) value *= 64;  // a wave's scratch is given out in units of 64 bytes
+    offset += value;
+  }
+  const uint64_t address = (base & ~uint64_t{3}) + offset;
+  if (buffer && in.offset < 0) state.world.open = true;  // before the buffer: said of loads, not of buffers
+  World& world = state.world;
+  const auto in_range = [&](unsigned byte, unsigned count) {
+    return !buffer || (offset + byte < size && size - offset - byte >= count);
+  };
+  const unsigned dwords = element->bytes / 4;
+  switch (element->kind) {
+    case Kind::kLoad:
+      for (unsigned n = 0; n < dwords; ++n) {
+        put(state, in.vdst.code + n,
+            in_range(n * 4, 4) ? static_cast<uint32_t>(world.read(Space::kGlobal, address + n * 4, 4)) : 0);
+      }
+      return Outcome::kDone;
+    case Kind::kStore:
+      for (unsigned n = 0; n < dwords; ++n) {
+        if (in_range(n * 4, 4)) {
+          world.write(Space::kGlobal, address + n * 4, 4, before.scalar[in.vdata.code + n]);
+        }
+      }
+      return Outcome::kDone;
+    case Kind::kAtomic:
+      break;
+  }
+  uint64_t old = 0;
+  if (in_range(0, element->bytes)) {
+    if (address % element->bytes != 0) world.open = true;
+    const auto operand = [&](unsigned n) -> uint64_t {
+      return dwords == 2 ? before.pair(in.vdata.code + n * 2u) : before.scalar[in.vdata.code + n];
+    };
+    const uint64_t other = element->change == Change::kCompareSwap ? operand(1) : 0;
+    old = world.read(Space::kGlobal, address, element->bytes);
+    world.update(Space::kGlobal, address, element->bytes,
+                 changed(element->change, element->bytes, old, operand(0), other, {}));
+  }
+  if (!in.glc) return Outcome::kDone;
+  for (unsigned n = 0; n < dwords; ++n) put(state, in.vdata.code + n, static_cast<uint32_t>(old >> 32 * n));
+  return Outcome::kDone;
+}
+
+}  // namespace rigel::vgpu::exec::reference
