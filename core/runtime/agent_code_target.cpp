@@ -36,8 +36,11 @@ uint32_t AgentCodeTarget::accepts(const CodeObject& object) {
                                    object.bytes().data(), object.bytes().size()};
   const uint32_t score = agent_.backend().code.accepts(agent_.device(), &target);
   if (score == 0) {
-    log_message(LogLevel::kInfo, LogTopic::kApi, "the agent refuses a code object for '{}': {}",
-                identity.isa_name, backend_report::take());
+    std::string isas;
+    for (const Isa* isa : agent_.isas()) isas += (isas.empty() ? "" : ", ") + isa->name();
+    log_message(LogLevel::kWarn, LogTopic::kApi,
+                "a code object for {} cannot be loaded on an agent that runs {}: {}", identity.isa_name, isas,
+                backend_report::take());
   }
   return score;
 }

@@ -5,7 +5,7 @@ _vgpu_run() {
   local at run=$1
   for ((at = 1; at < cword; ++at)); do
     case ${words[at]} in
-      --gpu | --link | --log | --log-file | --runtime) ((++at)) ;;
+      --gpu | --link | --log | --log-file | --runtime | --watchdog) ((++at)) ;;
       --*) ;;
       *) _command_offset "$at"; return ;;
     esac
@@ -26,6 +26,7 @@ _vgpu_run() {
       return
       ;;
     --log-file) _filedir; return ;;
+    --watchdog) return ;;
     --runtime)
       mapfile -t COMPREPLY < <(compgen -W "rigel system" -- "$cur")
       _filedir

@@ -32,6 +32,7 @@ namespace vgpu_run = rigel::vgpu_run;
 
 constexpr int kUsage = 2;
 constexpr int kNoProgram = 127;
+constexpr double kLongestWatch = 1e9;  // seconds
 
 constexpr const char* kHelp =
     "usage: vgpu-run [options] program [arguments]\n"
@@ -45,6 +46,9 @@ constexpr const char* kHelp =
     "  --log-file PATH where (default: stderr)\n"
     "  --runtime WHICH whose libhsa-runtime64 the program gets: rigel (default: the one that came with\n"
     "                  vgpu-run), system, or the path of one. The variable VGPU_RUNTIME sets the default\n"
+    "  --watchdog SECS end the program, with status 124 and a report of what runs where, when a kernel has "
+    "not\n"
+    "                  ended after so many seconds\n"
     "  --list          list the boards (--boards does, too)\n"
     "  --env           instead of running a program, print the variables that make any program run like "
     "this\n"
@@ -121,7 +125,7 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
   std::printf("\n");
   if (gpus != kDefaultGpus) std::printf("VGPU_GPUS=%s\n", gpus.c_str());
   if (link != "pcie") std::printf("VGPU_LINK=%s\n", link.c_str());
-  for (const char* variable : {"VGPU_LOG", "VGPU_LOG_FILE"}) {
+  for (const char* variable : {"VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG"}) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
   return 0;
@@ -153,7 +157,7 @@ int main(int argc, char** argv) {
     const size_t equals = option.find('=');
     const std::string_view name = option.substr(0, equals);
     if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
-        name != "--runtime") {
+        name != "--runtime" && name != "--watchdog") {
       return complain("unknown option \"" + std::string(option) + "\" (--help lists them)");
     }
     std::string value;
@@ -167,6 +171,14 @@ int main(int argc, char** argv) {
     if (name == "--gpu") gpus = value;
     if (name == "--link") link = value;
     if (name == "--runtime") runtime = value;
+    if (name == "--watchdog") {
+      char* end = nullptr;
+      const double seconds = std::strtod(value.c_str(), &end);
+      if (value.empty() || *end != 0 || !(seconds > 0) || seconds > kLongestWatch) {
+        return complain("--watchdog " + value + ": is no number of seconds above 0");
+      }
+      setenv("VGPU_WATCHDOG", value.c_str(), 1);
+    }
     if (name == "--log") {
       if (const std::string wrong = Log::wrong_words(value); !wrong.empty())
         return complain("--log: " + wrong);

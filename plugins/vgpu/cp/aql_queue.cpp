@@ -75,12 +75,15 @@ uint64_t AqlQueue::rung_ahead() const {
   return static_cast<uint64_t>(std::max(static_cast<int32_t>(rung - static_cast<uint32_t>(next_id_)), 0));
 }
 
+uint64_t AqlQueue::limit() const {
+  return dialect().has_wide_indices ? limit_.load(std::memory_order_acquire) : next_id_ + rung_ahead();
+}
+
 bool AqlQueue::ready() const {
   if (has_finished()) return true;
   if (stopped()) return false;
   if (in_pm4_ || asked_ || reclaim_ || look_at_write_index_.load(std::memory_order_relaxed)) return true;
-  if (!dialect().has_wide_indices) return rung_ahead() != 0;
-  return limit_.load(std::memory_order_acquire) > next_id_;
+  return limit() > next_id_;
 }
 
 // The loop
@@ -160,9 +163,7 @@ Outcome AqlQueue::run_packet() {
     if (const Outcome outcome = wait_for_scratch(); outcome != Outcome::kProgress) return outcome;
   }
   if (in_pm4_) return run_pm4();
-  uint64_t limit = limit_.load(std::memory_order_acquire);
-  if (!dialect().has_wide_indices) limit = next_id_ + rung_ahead();
-  if (next_id_ >= limit) return Outcome::kIdle;
+  if (next_id_ >= limit()) return Outcome::kIdle;
   // A wild doorbell cannot make a packet run twice: at most one ring is under way. A ring that is mapped
   // twice is half of what is mapped.
   if (next_id_ - read_id_ >= (dialect().has_wide_indices ? slots_ : slots_ / 2)) return Outcome::kAsleep;

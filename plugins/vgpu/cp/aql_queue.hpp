@@ -27,6 +27,7 @@ class AqlQueue final : public ComputeQueue {
 
   void ring(uint64_t value) noexcept override;
   void set_ring(uint64_t va, uint64_t bytes) override;
+  std::string describe() override;
 
  private:
   /// A packet that has started and whose slot is not yet given back.
@@ -46,6 +47,7 @@ class AqlQueue final : public ComputeQueue {
   bool find_queue();
   bool take_results();
   bool retire();
+  std::string describe_next();
   Outcome run_packet();
   Outcome execute(const aql::Packet& packet);
   Outcome barrier(const aql::Packet& packet, bool all);
@@ -64,6 +66,8 @@ class AqlQueue final : public ComputeQueue {
 
   uint64_t slot_va(uint64_t id) const { return config_.ring_va + (id & (slots_ - 1)) * aql::kPacketBytes; }
   void raise_limit(uint64_t limit) noexcept;
+  /// Packets below this have been covered by doorbells.
+  uint64_t limit() const;
   /// gfx8: how many packets from next_id_ on doorbells have covered.
   uint64_t rung_ahead() const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -119,6 +120,14 @@ QueueRequestError CommandProcessor::update_queue(uint32_t queue_id, uint64_t rin
   return QueueRequestError::kNone;
 }
 
+QueueRequestError CommandProcessor::set_cu_mask(uint32_t queue_id, std::vector<uint32_t> mask) {
+  const Impl::Item item = impl_->find(queue_id);
+  if (item.queue == nullptr) return QueueRequestError::kNoSuchQueue;
+  auto shared = std::make_shared<const std::vector<uint32_t>>(std::move(mask));
+  item.engine->look(*item.queue, [&](Queue& queue, bool, Outcome) { queue.set_cu_mask(std::move(shared)); });
+  return QueueRequestError::kNone;
+}
+
 QueueRequestError CommandProcessor::destroy_queue(uint32_t queue_id) {
   Impl::Item item;
   {
@@ -156,6 +165,38 @@ void CommandProcessor::wake(uint32_t engine) noexcept {
 
 void CommandProcessor::set_scratch_base(uint64_t va) noexcept {
   impl_->context.scratch_base.store(va, std::memory_order_relaxed);
+}
+
+std::string CommandProcessor::describe() {
+  const std::vector<DispatchSink::Running> running = impl_->context.sink.describe_running();
+  std::map<uint32_t, Impl::Item> items;  // in order
+  {
+    std::shared_lock lock(impl_->mutex);
+    items.insert(impl_->queues.begin(), impl_->queues.end());
+  }
+  std::string all;
+  for (const auto& [id, item] : items) {
+    item.engine->look(*item.queue, [&](Queue& queue, bool suspended, Outcome last) {
+      std::string_view state;
+      if (queue.stopped()) {
+        state = " (stopped by an error)";
+      } else if (suspended) {
+        state = " (suspended)";
+      } else if (last == Outcome::kPolling) {
+        state = " (waits for memory to change)";
+      }
+      all += fmt::format("queue {}, {}{}", id, queue.describe(), state);
+    });
+    for (const DispatchSink::Running& dispatch : running) {
+      if (dispatch.queue_id == id) all += dispatch.text;
+    }
+    all += '\n';
+  }
+  return all;
+}
+
+double CommandProcessor::longest_running() {
+  return impl_->context.sink.longest_running();
 }
 
 bool CommandProcessor::step() {

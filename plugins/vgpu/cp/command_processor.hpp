@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "plugins/vgpu/cp/bell.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
@@ -84,6 +85,10 @@ class CommandProcessor {
   QueueRequestError update_queue(uint32_t queue_id, uint64_t ring_va, uint64_t ring_bytes, uint32_t priority,
                                  uint32_t percentage);
 
+  /// SET_CU_MASK: which compute units the dispatches may have that start from now on, a bit for each. Of those
+  /// that run, waves stay where they are.
+  QueueRequestError set_cu_mask(uint32_t queue_id, std::vector<uint32_t> mask);
+
   /// On return no processor touches the queue, its ring or its pointers any more, whatever it was doing; a
   /// kernel that still ran has been cancelled. Packets not yet executed are not executed.
   QueueRequestError destroy_queue(uint32_t queue_id);
@@ -107,6 +112,13 @@ class CommandProcessor {
 
   /// SET_SCRATCH_BACKING_VA: where gfx8 scratch offsets count from.
   void set_scratch_base(uint64_t va) noexcept;
+
+  /// Every queue, and what runs of it where: lines, each of which ends with a newline. Stops the processors for
+  /// moments; may take seconds. Any thread that is outside of translation scopes and holds no lock.
+  std::string describe();
+
+  /// How long the dispatch that has run longest has been running, in seconds; 0: none runs. Cheap.
+  double longest_running();
 
   /// Manual mode: one step (a packet, a part of a copy, a look at a wait) of one queue. False if no queue
   /// made progress: all are empty, stopped, suspended, or wait for something outside.

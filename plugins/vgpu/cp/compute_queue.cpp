@@ -6,7 +6,8 @@ namespace rigel::vgpu {
 
 void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token) {
   ++running_;
-  starts_.push_back({dispatch, token});
+  dispatch.cu_mask = cu_mask_;
+  starts_.push_back({std::move(dispatch), token});
 }
 
 void ComputeQueue::deliver() {

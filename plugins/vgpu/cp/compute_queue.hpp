@@ -22,6 +22,8 @@ class ComputeQueue : public Queue, public std::enable_shared_from_this<ComputeQu
 
   /// Starts a dispatch when the step ends. `token` comes back with its result.
   void start_dispatch(Dispatch dispatch, uint64_t token);
+  /// Which compute units dispatches may have from now on. The queue is not being stepped.
+  void set_cu_mask(std::shared_ptr<const std::vector<uint32_t>> mask) override { cu_mask_ = std::move(mask); }
   uint32_t running_dispatches() const { return running_; }
   bool runs_kernels() const override { return running_ != 0; }
 
@@ -46,6 +48,7 @@ class ComputeQueue : public Queue, public std::enable_shared_from_this<ComputeQu
   };
 
   const std::function<void()> wake_;
+  std::shared_ptr<const std::vector<uint32_t>> cu_mask_;
   std::vector<Start> starts_;
   std::vector<Start> delivered_;  // to the sink, or about to be
   std::vector<Finished> taken_;

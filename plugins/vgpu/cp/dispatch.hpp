@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
 
@@ -53,6 +55,9 @@ struct Dispatch {
   uint64_t flat_group_base = 0;     ///< LDS aperture.
   uint64_t flat_private_base = 0;   ///< Scratch aperture.
 
+  /// Which compute units it may have, a bit for each (Board::units_in_order); null: all.
+  std::shared_ptr<const std::vector<uint32_t>> cu_mask;
+
   bool acquire_system =
       false;  ///< The packet's acquire fence is wider than nothing: drop cached code and data.
   bool trap_handler = false;  ///< queue_properties: waves start with traps enabled.
@@ -86,6 +91,18 @@ class DispatchSink {
 
   /// Ends the dispatches of a queue that is being destroyed, as soon as it can; their `done` is still called.
   virtual void cancel(uint32_t queue_id) = 0;
+
+  /// A dispatch that has started and not ended.
+  struct Running {
+    uint32_t queue_id = 0;
+    double seconds = 0;  ///< Since it started.
+    std::string text;    ///< Lines about it and where its waves are; each begins with a newline.
+  };
+  /// All of them. Stops them for a moment. Any thread that is outside of translation scopes and holds no
+  /// lock; may take seconds.
+  virtual std::vector<Running> describe_running() { return {}; }
+  /// How long the one that has run longest has been running, in seconds; 0: there is none. Cheap.
+  virtual double longest_running() { return 0; }
 
   /// Whether dispatches get on only by lend_thread(): the process may have no threads for them. Any thread,
   /// cheap.

@@ -64,6 +64,18 @@ class Engine {
     wake();
   }
 
+  /// Calls `look(queue, suspended, outcome of its last step)` while the queue is not being stepped.
+  template <class Look>
+  void look(const Queue& queue, Look&& look) {
+    std::unique_lock lock(mutex_);
+    for (const auto& entry : entries_) {
+      if (entry->queue.get() != &queue) continue;
+      wait_until_not_running(lock, *entry);
+      look(*entry->queue, entry->suspended, entry->last);
+      break;
+    }
+  }
+
   void wake() noexcept { alarm_.wake(); }
   /// What bells of its queues ring.
   Alarm& alarm() const { return alarm_; }

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,8 +85,14 @@ class Queue {
     config_.ring_bytes = bytes;
   }
 
+  /// See CommandProcessor::set_cu_mask. The queue is not being stepped.
+  virtual void set_cu_mask(std::shared_ptr<const std::vector<uint32_t>> /*mask*/) {}
+
   /// Whether a kernel of the queue runs. From the thread that may call step() only.
   virtual bool runs_kernels() const { return false; }
+
+  /// How far it has come and what it waits for, in words. While it is not being stepped; outside of scopes.
+  virtual std::string describe() = 0;
 
   /// Ends what runs on behalf of this queue outside of steps, and waits for it. No step runs, nor will one.
   virtual void drain() {}

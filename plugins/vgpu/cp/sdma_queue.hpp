@@ -17,6 +17,10 @@ class SdmaQueue final : public Queue {
   SdmaQueue(QueueContext& context, const QueueConfig& config);
 
   void ring(uint64_t value) noexcept override;
+  std::string describe() override {
+    return fmt::format("SDMA engine {}: the doorbell says {}, {} bytes read", config_.sdma_engine,
+                       rung_.load(std::memory_order_relaxed), position_);
+  }
 
  private:
   using Words = std::array<uint32_t, sdma::kMaxFixedDwords>;

@@ -254,4 +254,30 @@ BoardOr find_board(std::string_view what) {
                                     in_quotes(what), suggestion(word, known), listed));
 }
 
+uint32_t Board::compute_units_of(uint32_t engine, uint32_t array) const {
+  const uint32_t step = driver().has_unit_pairs ? 2 : 1;
+  const uint32_t pieces = compute_units() / step, arrays = shader.array_count;
+  const uint32_t index = array * shader_engines() + engine;  // those of the first arrays get what is left
+  return (pieces / arrays + (index < pieces % arrays ? 1 : 0)) * step;
+}
+
+std::vector<Board::ComputeUnit> Board::units_in_order() const {
+  std::vector<ComputeUnit> units;
+  const uint32_t step = driver().has_unit_pairs ? 2 : 1;
+  for (uint32_t unit = 0; units.size() < compute_units(); unit += step) {
+    const size_t before = units.size();
+    for (uint32_t array = 0; array < shader.arrays_per_engine; ++array) {
+      for (uint32_t engine = 0; engine < shader_engines(); ++engine) {
+        if (unit >= compute_units_of(engine, array)) continue;
+        for (uint32_t i = 0; i < step; ++i) {
+          units.push_back(
+              {static_cast<uint8_t>(engine), static_cast<uint8_t>(array), static_cast<uint8_t>(unit + i)});
+        }
+      }
+    }
+    if (units.size() == before) break;  // no array has more
+  }
+  return units;
+}
+
 }  // namespace rigel::vgpu

@@ -86,6 +86,14 @@ struct Board {
   /// "gfx900", of the version that is shown; the stepping is hexadecimal.
   std::string gfx_name() const;
   uint32_t compute_units() const { return shader.simd_count / shader.simd_per_cu; }
+  /// How many compute units (or pairs, counted in units) an array of an engine has: evenly spread.
+  uint32_t compute_units_of(uint32_t engine, uint32_t array) const;
+  struct ComputeUnit {
+    uint8_t engine, array, unit;  ///< `unit` in its array.
+  };
+  /// All of them in the order of a mask's bits, as amdkfd gives them out: the engine changes fastest, then
+  /// the array, then the unit, pairs together. Source: mqd_symmetrically_map_cu_mask of Linux.
+  std::vector<ComputeUnit> units_in_order() const;
   uint32_t shader_engines() const { return shader.array_count / shader.arrays_per_engine; }
   /// What its driver does otherwise than for other chips; read_board() refuses boards of chips without it.
   const DriverTraits& driver() const { return *find_driver_traits(gfx_target_version); }

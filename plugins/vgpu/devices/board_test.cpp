@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 #include <cstdlib>
 #include <filesystem>
@@ -124,6 +127,38 @@ TEST(DriverTraits, HasARowForEveryChipWhoseCodeIsExecuted) {
   }
   EXPECT_EQ(find_driver_traits(0), nullptr);
   EXPECT_EQ(find_driver_traits(110000), nullptr);
+}
+
+// The order in which amdkfd's mqd_symmetrically_map_cu_mask gives out a mask's bits.
+TEST(Board, BitsOfAMaskGoRoundTheEngines) {
+  const auto units = find_board("vega10")->units_in_order();
+  ASSERT_EQ(units.size(), 64u);
+  for (uint32_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(units[i].engine, i % 4) << i;
+    EXPECT_EQ(units[i].unit, i / 4) << i;
+  }
+  // Work-group processors stay together, and both arrays of an engine come before the next processor.
+  const auto pairs = find_board("navi10")->units_in_order();  // 2 engines of 2 arrays of 10 units
+  ASSERT_EQ(pairs.size(), 40u);
+  for (uint32_t i = 0; i < 40; ++i) {
+    EXPECT_EQ(pairs[i].engine, i / 2 % 2) << i;
+    EXPECT_EQ(pairs[i].array, i / 4 % 2) << i;
+    EXPECT_EQ(pairs[i].unit, i / 8 * 2 + i % 2) << i;
+  }
+}
+
+TEST(Board, EveryComputeUnitIsSomewhereOnce) {
+  for (const std::string_view name : built_in_board_names()) {
+    const BoardOr board = find_board(name);
+    std::set<std::tuple<int, int, int>> places;
+    for (const auto& at : board->units_in_order()) {
+      places.insert({at.engine, at.array, at.unit});
+      EXPECT_LT(at.engine, board->shader_engines()) << name;
+      EXPECT_LT(at.array, board->shader.arrays_per_engine) << name;
+      EXPECT_LT(at.unit, board->shader.cu_per_array) << name;
+    }
+    EXPECT_EQ(places.size(), board->compute_units()) << name;
+  }
 }
 
 TEST(Board, TongaIsNotLikeOthersOfItsGeneration) {

@@ -240,8 +240,14 @@ struct Code::Translation final : Emitter {
   /// Code of the kernel that begins here, for whole work-groups.
   native::GroupCode compile_group(native::CodeMemory& memory) {
     if (sites.empty()) return {};
-    return native::compile_group(
-        {key.target, key.layout, context.mode, sites, {ops, block.op_count}, key.level}, memory);
+    return native::compile_group(request(), memory);
+  }
+
+  native::Request request() {
+    native::Request request{key.target, key.layout, context.mode, sites, {ops, block.op_count}, key.level};
+    request.kernel = &block.code->kernel();
+    request.entry = key.entry_va;
+    return request;
   }
 
   /// Puts native code in the place of handlers; says of how many instructions.
@@ -253,8 +259,7 @@ struct Code::Translation final : Emitter {
       if (target != nullptr) targets[static_cast<size_t>(target - ops)] = true;
     }
     for (native::Site& site : sites) site.is_target = site.op_count != 0 && targets[site.op];
-    const uint32_t compiled = native::compile(
-        {key.target, key.layout, context.mode, sites, {ops, block.op_count}, key.level}, memory);
+    const uint32_t compiled = native::compile(request(), memory);
     sites = {};
     return compiled;
   }
@@ -284,7 +289,8 @@ struct Code::Translation final : Emitter {
 // Code
 // ---------------------------------------------------------------------------------------------------
 
-Code::Code(const CodeKey& key, DeviceBus& bus) : key_(key), bus_(bus) {}
+Code::Code(const CodeKey& key, DeviceBus& bus, std::string kernel)
+    : key_(key), kernel_(std::move(kernel)), bus_(bus) {}
 
 Code::~Code() = default;
 
@@ -438,7 +444,7 @@ void Code::renew() {
   if (newest_code.is_current()) return;
   const std::lock_guard lock(newest_code.mutex_);
   if (newest_code.successor_owner_ != nullptr) return;
-  newest_code.successor_owner_ = std::make_unique<Code>(key_, bus_);
+  newest_code.successor_owner_ = std::make_unique<Code>(key_, bus_, kernel_);
   newest_code.successor_.store(newest_code.successor_owner_.get(), std::memory_order_release);
 }
 

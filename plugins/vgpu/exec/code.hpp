@@ -43,10 +43,12 @@ struct CodeKey {
 
 class Code {
  public:
-  Code(const CodeKey& key, DeviceBus& bus);
+  /// `kernel`: its name, for maps; may be empty.
+  Code(const CodeKey& key, DeviceBus& bus, std::string kernel = {});
   ~Code();
 
   const CodeKey& key() const { return key_; }
+  const std::string& kernel() const { return kernel_; }
 
   /// The first operation of the block at `pc`; never null.
   const MicroOp* find(uint64_t pc, uint32_t variant);
@@ -95,6 +97,7 @@ class Code {
   std::string describe_beyond(const Translation& translation) const;
 
   const CodeKey key_;
+  const std::string kernel_;
   DeviceBus& bus_;
 
   static constexpr size_t kCached = 256;

@@ -104,6 +104,17 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
   return outcome;
 }
 
+void Group::note_waves(std::vector<WaveAt>& to) const {
+  for (uint32_t i = 0; i < work_group_.wave_count; ++i) {
+    if (states_[i] == State::kEnded) continue;
+    WaveAt at{waves_[i].op, {work_group_.id[0], work_group_.id[1], work_group_.id[2]}, i};
+    if (states_[i] == State::kAtBarrier) at.state = WaveAt::State::kAtBarrier;
+    if (states_[i] == State::kHalted) at.state = WaveAt::State::kHalted;
+    if (states_[i] == State::kReady && waves_[i].stop == Stop::kSleep) at.state = WaveAt::State::kSleeps;
+    to.push_back(at);
+  }
+}
+
 // False: nothing has happened, and all waves are about to start.
 bool Group::run_whole(Memory& memory, FloatEnvironment& environment, int64_t turn) {
   Wave& wave = waves_[0];

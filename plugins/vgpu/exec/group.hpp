@@ -11,6 +11,7 @@
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/report/activity.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec {
@@ -55,6 +56,8 @@ class Group {
   uint64_t index() const { return index_; }
   WorkGroup& work_group() { return work_group_; }
   const Wave& failed_wave() const { return *failed_; }
+  /// Adds where those of its waves are that have not ended. While nobody runs it.
+  void note_waves(std::vector<WaveAt>& to) const;
   /// Instructions that its waves have executed, and those of the last run().
   uint64_t instructions() const { return instructions_; }
   uint64_t last_instructions() const { return last_instructions_; }

@@ -29,6 +29,13 @@ uint32_t allocated_vgprs(const Dispatch& dispatch, const isa::Target& target) {
   return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
 }
 
+// Of some milliseconds' grain, which costs a few nanoseconds.
+int64_t coarse_time_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 // Lines of 64 bytes to where they are aligned to that.
 void copy_lines(std::byte* to, const std::byte* from, uint32_t lines) {
   std::memcpy(to, from, lines * size_t{64});
@@ -46,7 +53,12 @@ void copy_lines(std::byte* to, const std::byte* from, uint32_t lines) {
 
 Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, DispatchSink::Done done,
                std::shared_ptr<ScratchSlots> scratch)
-    : device_(device), bus_(bus), dispatch_(dispatch), done_(std::move(done)), scratch_(std::move(scratch)) {
+    : device_(device),
+      bus_(bus),
+      dispatch_(dispatch),
+      done_(std::move(done)),
+      scratch_(std::move(scratch)),
+      begin_ns_(coarse_time_ns()) {
   layout_.wave_size = dispatch_.wave_size;
   layout_.vgprs = allocated_vgprs(dispatch_, device_.target);
   id_rows_ = isa::traits_of(device_.target).packs_work_item_ids
@@ -78,7 +90,12 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
     per_unit =
         std::min<uint64_t>(per_unit, std::max(device_.lds_bytes_per_compute_unit / dispatch_.lds_bytes, 1u));
   }
-  resident_limit_ = per_unit * device_.compute_units;
+  if (const auto& mask = dispatch_.cu_mask; mask != nullptr) {
+    for (size_t i = 0; i < device_.compute_units.size() && i / 32 < mask->size(); ++i) {
+      if (((*mask)[i / 32] >> i % 32 & 1) != 0) units_.push_back(static_cast<uint16_t>(i));
+    }
+  }
+  resident_limit_ = per_unit * (units_.empty() ? device_.compute_units.size() : units_.size());
 }
 
 std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) const {
@@ -209,13 +226,23 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t cou
   }
 }
 
+// Work-groups go to one unit after the other. A place in the grid stays on its unit, whatever others do.
+const Board::ComputeUnit& Launch::unit_of(const WorkGroup& group) const {
+  const std::vector<Board::ComputeUnit>& all = device_.compute_units;
+  return units_.empty() ? all[group.place % all.size()] : all[units_[group.place % units_.size()]];
+}
+
 uint32_t Launch::hardware_id(const Wave& wave) {
-  const uint32_t w = wave.id_in_group, place = wave.group->place, unit = place % device_.compute_units;
+  const uint32_t w = wave.id_in_group, place = wave.group->place;
+  const Board::ComputeUnit& at = unit_of(*wave.group);
   if (isa::traits_of(device_.target).has_wave_placement_ids) {
-    return (w & 31) | (w & 3) << 8 | (unit & 15) << 10 | (unit >> 4 & 1) << 16 | (unit >> 5 & 3) << 18;
+    // Two units of two SIMDs are a work-group processor, all of which a work-group has in its mode.
+    const bool both_units = (dispatch_.pgm_rsrc1 >> 29 & 1) != 0;
+    const uint32_t simd = both_units ? w & 3 : (w & 1) | (at.unit & 1u) << 1;
+    return (w & 31) | simd << 8 | (at.unit / 2 & 15u) << 10 | (at.array & 1u) << 16 | (at.engine & 3u) << 18;
   }
-  return (w & 15) | (w & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 3) << 13 | (place & 15) << 16 |
-         (dispatch_.queue_id & 7) << 24;
+  return (w & 15) | (w & 3) << 4 | (at.unit & 15u) << 8 | (at.array & 1u) << 12 | (at.engine & 3u) << 13 |
+         (place & 15) << 16 | (dispatch_.queue_id & 7) << 24;
 }
 
 uint32_t Launch::hardware_id2(const Wave& wave) {
@@ -291,6 +318,10 @@ bool Launch::fail(DispatchResult result) {
 bool Launch::groups_ended(uint64_t count, uint64_t instructions) {
   instructions_.fetch_add(instructions, std::memory_order_relaxed);
   return count != 0 && ended_.fetch_add(count, std::memory_order_acq_rel) + count == groups_;
+}
+
+double Launch::seconds() const {
+  return static_cast<double>(coarse_time_ns() - begin_ns_) * 1e-9;
 }
 
 void Launch::finish() {

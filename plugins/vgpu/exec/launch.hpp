@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugins/vgpu/cp/dispatch.hpp"
+#include "plugins/vgpu/devices/board.hpp"
 #include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
@@ -26,7 +27,8 @@ namespace rigel::vgpu::exec {
 /// What launches need to know of the GPU.
 struct Device {
   isa::Target target;
-  uint32_t compute_units = 1;
+  /// In the order of a mask's bits.
+  std::vector<Board::ComputeUnit> compute_units{{0, 0, 0}};
   uint32_t waves_per_compute_unit = 40;
   uint32_t lds_bytes_per_compute_unit = 65536;
   SimdLevel level = SimdLevel::kBaseline;
@@ -108,6 +110,9 @@ class Launch final : public Core {
   bool groups_ended(uint64_t count, uint64_t instructions);
   void finish();
   uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
+  uint64_t groups_done() const { return ended_.load(std::memory_order_relaxed); }
+  /// Since it was made, to some milliseconds.
+  double seconds() const;
 
   // Core
   uint64_t reference_clock() override { return bus_.gpu_clock(); }
@@ -133,6 +138,8 @@ class Launch final : public Core {
 
   std::shared_ptr<const GroupShape> shape_of(const uint32_t (&size)[3]) const;
   uint64_t index_of(const WorkGroup& group) const;
+  /// Where a work-group runs.
+  const Board::ComputeUnit& unit_of(const WorkGroup& group) const;
   /// At the far ends of the grid less than elsewhere.
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
@@ -153,6 +160,8 @@ class Launch final : public Core {
   uint64_t groups_ = 0;
   uint32_t waves_per_group_ = 0;
   uint64_t resident_limit_ = 0;
+  std::vector<uint16_t> units_;  // of the device's, if it may not have all
+  const int64_t begin_ns_;
   std::shared_ptr<const GroupShape> full_;  // of work-groups that are not at the far ends of the grid
   void (*copy_lines_)(std::byte* to, const std::byte* from, uint32_t lines) = nullptr;
 

@@ -13,7 +13,9 @@
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
+#include "plugins/vgpu/exec/native/perf_map.hpp"
 #include "plugins/vgpu/exec/report/failure.hpp"
+#include "plugins/vgpu/exec/report/thread_name.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -25,6 +27,7 @@ constexpr uint64_t kSlice = 1 << 16;  // instructions of one scope
 constexpr auto kSpin = 30us;          // before a worker sleeps
 constexpr size_t kSpareGroups = 4;    // that a worker keeps
 constexpr size_t kCachedCodes = 256;
+constexpr auto kPatience = 2s;  // of a pause, with slices that do not end
 
 // On the thread of the caller of start().
 constexpr uint64_t kInlineWaves = 8;        // a dispatch of no more is worth no worker
@@ -76,6 +79,9 @@ struct Scheduler::Executor {
   const bool is_worker;  // or the thread of a caller
   std::vector<GroupPointer> spare;
   uint32_t idle_slices = 0;  // in a row in which waves only waited
+  // For its thread's name.
+  const Launch* named_launch = nullptr;
+  std::string kernel;
 };
 
 Scheduler::Scheduler(const Device& device, DeviceBus& bus, const SchedulerOptions& options)
@@ -120,6 +126,13 @@ std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uin
   return slots;
 }
 
+std::string Scheduler::name_for_maps(const Launch& launch) const {
+  if (!native::available() || !native::perf_map_wanted()) return {};
+  Memory memory(bus_);
+  const Memory::Scope scope(memory);
+  return kernel_of(launch.dispatch(), memory);
+}
+
 std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
   const CodeKey key{launch.dispatch().entry_va,
                     device_.target,
@@ -129,12 +142,13 @@ std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
                     device_.native && native::available()};
   CodeKey wanted = key;
   wanted.target.wave32 = launch.layout().wave_size == 32;
+  const std::string name = name_for_maps(launch);
   const TranslationScope scope(bus_);
   const std::lock_guard lock(code_mutex_);
   ++code_clock_;
   for (Cached& cached : codes_) {
     if (!(cached.code->key() == wanted)) continue;
-    if (!cached.code->is_current()) cached.code = std::make_shared<Code>(wanted, bus_);
+    if (!cached.code->is_current()) cached.code = std::make_shared<Code>(wanted, bus_, name);
     cached.used = code_clock_;
     return cached.code;
   }
@@ -143,7 +157,7 @@ std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
                                          [](const Cached& a, const Cached& b) { return a.used < b.used; });
     codes_.erase(oldest);
   }
-  codes_.push_back({std::make_shared<Code>(wanted, bus_), code_clock_});
+  codes_.push_back({std::make_shared<Code>(wanted, bus_, name), code_clock_});
   return codes_.back().code;
 }
 
@@ -280,12 +294,13 @@ void Scheduler::finish(const LaunchPointer& launch) {
 std::string Scheduler::start_workers() {
   if (!workers_.empty() || stop_) return {};
   std::string shortage;
+  names_threads_ = thread_names_wanted();
   const WorkerSignals signals;
   try {
     while (workers_.size() < worker_count_) {
       if (executors_.size() == workers_.size()) executors_.push_back(std::make_unique<Executor>(bus_, true));
       workers_.emplace_back([this, executor = executors_.back().get()] { work(*executor); });
-      pthread_setname_np(workers_.back().native_handle(), "vgpu-shader");
+      pthread_setname_np(workers_.back().native_handle(), kIdleThreadName);
     }
   } catch (const std::system_error& error) {
     if (!std::exchange(warned_of_shortage_, true)) {
@@ -319,6 +334,7 @@ void Scheduler::work(Executor& executor) {
     }
     lock.lock();
     if (news_.load() != seen || stop_) continue;
+    if (std::exchange(executor.named_launch, nullptr) != nullptr) set_thread_name(kIdleThreadName);
     ++sleeping_;
     woken_.wait(lock, [&] { return stop_ || news_.load() != seen; });
     --sleeping_;
@@ -326,6 +342,7 @@ void Scheduler::work(Executor& executor) {
 }
 
 Scheduler::GroupPointer Scheduler::pick(Lock& lock, Executor& executor) {
+  if (pauses_ != 0) return nullptr;
   // In turns, so that neither those that wait for others nor those that others wait for are left behind.
   resume_next_ = !resume_next_;
   if (!resume_next_ || aside_.empty()) {
@@ -334,6 +351,7 @@ Scheduler::GroupPointer Scheduler::pick(Lock& lock, Executor& executor) {
   if (aside_.empty()) return nullptr;
   GroupPointer group = std::move(aside_.front());
   aside_.pop_front();
+  ++executing_;
   return group;
 }
 
@@ -350,16 +368,26 @@ Scheduler::GroupPointer Scheduler::pick_new(Lock& lock, Executor& executor) {
 
 Scheduler::GroupPointer Scheduler::reserve_group(Lock& lock, Executor& executor,
                                                  const LaunchPointer& launch) {
-  if (launch->resident >= launch->resident_limit()) return nullptr;
+  if (pauses_ != 0 || launch->resident >= launch->resident_limit()) return nullptr;
   ++launch->resident;
+  ++executing_;
   lock.unlock();
   GroupPointer group = executor.room_for(*launch);
   const bool reserved = group->reserve(launch);
   lock.lock();
   if (reserved) return group;
   --launch->resident;
+  comes_to_rest();
   executor.keep(std::move(group));
   return nullptr;
+}
+
+void Scheduler::name_thread(Executor& executor, const Launch& launch, uint64_t group) {
+  if (!executor.is_worker) return;  // the thread is another's
+  if (std::exchange(executor.named_launch, &launch) != &launch) {
+    executor.kernel = kernel_of(launch.dispatch(), executor.memory);
+  }
+  set_thread_name(thread_name(executor.kernel, group));
 }
 
 void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice) {
@@ -379,6 +407,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
         if (range.empty() || launch->stopped()) break;
         group->start(range.begin++);
       }
+      if (names_threads_) name_thread(executor, *launch, group->index());
       outcome = group->run(executor.memory, environment, turn);
       if (outcome != Group::Outcome::kEnded) {
         launch->work_group_waits();
@@ -421,6 +450,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   std::string shortage;
   {
     const std::lock_guard lock(mutex_);
+    comes_to_rest();
     // Under the lock, so that whoever stops the launch either sees the group here or is seen.
     if (launch->stopped()) {
       last |= launch->groups_ended(1, group->instructions());
@@ -453,10 +483,57 @@ void Scheduler::let_go(Executor& executor, GroupPointer group) {
   executor.keep(std::move(group));
   const std::lock_guard lock(mutex_);
   --launch->resident;
+  comes_to_rest();
   if (!launch->all_taken()) {  // there is room for another
     news_.fetch_add(1);
     if (sleeping_ != 0) woken_.notify_one();
   }
+}
+
+// Looking at them
+// ---------------------------------------------------------------------------------------------------
+
+void Scheduler::comes_to_rest() {
+  if (--executing_ == 0 && pauses_ != 0) at_rest_.notify_all();
+}
+
+double Scheduler::longest_running() {
+  const std::lock_guard lock(mutex_);
+  double seconds = 0;
+  for (const LaunchPointer& launch : live_) seconds = std::max(seconds, launch->seconds());
+  return seconds;
+}
+
+std::vector<DispatchSink::Running> Scheduler::describe_running() {
+  std::vector<Activity> activities;
+  {
+    // Before the lock, for which workers that wait for something stand in line all the time.
+    ++pauses_;
+    Lock lock(mutex_);
+    at_rest_.wait_for(lock, kPatience, [&] { return executing_ == 0; });
+    for (const LaunchPointer& launch : live_) {
+      Activity activity{launch, launch->seconds(), {}, launch->resident};
+      const auto note = [&](const auto& groups) {
+        for (const GroupPointer& group : groups) {
+          if (&group->launch() != launch.get()) continue;
+          group->note_waves(activity.waves);
+          --activity.restless;
+        }
+      };
+      note(aside_);
+      note(halted_);
+      activities.push_back(std::move(activity));
+    }
+    --pauses_;
+    news_.fetch_add(1);
+    woken_.notify_all();
+  }
+  std::vector<Running> all;
+  for (const Activity& activity : activities) {
+    all.push_back(
+        {activity.launch->dispatch().queue_id, activity.seconds, describe_activity(activity, bus_)});
+  }
+  return all;
 }
 
 }  // namespace rigel::vgpu::exec

@@ -15,6 +15,8 @@
 // translation scopes. `done` is called outside of scopes and with no lock that anybody waits for; it does not
 // call start().
 //
+// A pause stops the workers at the end of their slices, so that somebody can look where the waves are.
+//
 // Memory order. What happened before start() is seen by the waves; what waves wrote is seen by whoever `done`
 // tells. Scopes last for a turn or a few, and nobody here waits for anything in a scope but for the
 // translation of code.
@@ -54,6 +56,8 @@ class Scheduler final : public DispatchSink {
   void cancel(uint32_t queue_id) override;
   bool wants_thread() const noexcept override { return wants_thread_.load(std::memory_order_relaxed); }
   bool lend_thread() override;
+  std::vector<Running> describe_running() override;
+  double longest_running() override;
 
  private:
   struct Executor;
@@ -61,6 +65,8 @@ class Scheduler final : public DispatchSink {
   using GroupPointer = std::unique_ptr<Group>;
   using Lock = std::unique_lock<std::mutex>;
 
+  /// The kernel's name, if somebody wants a map of its code; outside of scopes.
+  std::string name_for_maps(const Launch& launch) const;
   std::shared_ptr<Code> code_for(const Launch& launch);
   std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch, uint32_t waves_per_group);
   enum class Inline : uint8_t { kNothing, kSome, kAll };
@@ -85,11 +91,17 @@ class Scheduler final : public DispatchSink {
   /// Ends a launch early, with the groups of it that are not running.
   void stop_launch(const LaunchPointer& launch, DispatchResult result);
   void finish(const LaunchPointer& launch);
+  /// What this worker's thread is called from now on, if threads have such names. Inside a scope.
+  void name_thread(Executor& executor, const Launch& launch, uint64_t group);
+
+  /// A group is not executed any more, until it is picked again. Under the lock.
+  void comes_to_rest();
 
   const Device device_;
   DeviceBus& bus_;
   const uint32_t worker_count_;
   const bool inline_;
+  bool names_threads_ = false;  // set before the workers are made
 
   std::mutex mutex_;
   std::condition_variable woken_;
@@ -99,6 +111,9 @@ class Scheduler final : public DispatchSink {
   std::vector<GroupPointer> halted_;    // under mutex_
   bool stop_ = false;                   // under mutex_
   uint32_t sleeping_ = 0;               // under mutex_
+  uint32_t executing_ = 0;              // under mutex_; groups that a thread has
+  std::atomic<uint32_t> pauses_{0};     // not 0: none is picked
+  std::condition_variable at_rest_;     // executing_ is 0 in a pause
   bool resume_next_ = false;            // under mutex_; whose turn it is: start a group or resume one
   std::vector<std::unique_ptr<Executor>> executors_;  // under mutex_
   std::vector<std::thread> workers_;                  // under mutex_

@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hsa_backend/sanitizer.h>
 #include <pthread.h>
@@ -11,10 +12,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <set>
+#include <sstream>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
@@ -24,6 +32,8 @@
 namespace rigel::vgpu::exec {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
 using Words = std::vector<uint32_t>;
 using Kind = DispatchResult::Kind;
 
@@ -108,7 +118,7 @@ std::string name_of(const ::testing::TestParamInfo<Parameter>& choice) {
 class SchedulerTest : public ::testing::TestWithParam<Parameter> {
  protected:
   SchedulerTest() {
-    device_.compute_units = 4;
+    device_.compute_units.resize(4);
     device_.level = GetParam().level;
     make();
     buffer_ = bus_.allocate(65536);
@@ -145,6 +155,30 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
     return result;
   }
   DispatchResult run(const Dispatch& d) { return start(d).get(); }
+
+  /// How many waves describe_running() finds.
+  uint32_t waves_shown() {
+    uint32_t waves = 0;
+    for (const auto& running : scheduler_->describe_running()) {
+      // "  4 waves      pc …" or "  1 wave       pc …"
+      std::istringstream lines(running.text);
+      for (std::string line; std::getline(lines, line);) {
+        unsigned count = 0;
+        char what[8] = {};
+        if (std::sscanf(line.c_str(), " %u %7s pc ", &count, what) == 2 &&
+            std::string(what).starts_with("wave")) {
+          waves += count;
+        }
+      }
+    }
+    return waves;
+  }
+  /// The same, once there are so many, or it has taken too long.
+  uint32_t waves_shown(uint32_t wanted) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (waves_shown() < wanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    return waves_shown();
+  }
 
   uint32_t word(uint64_t index) { return buffer_.at<uint32_t>()[index]; }
   void store(uint64_t index, uint32_t value) {
@@ -337,7 +371,8 @@ TEST_P(SchedulerTest, LocksBetweenGroupsAreHandedOn) {
 }
 
 TEST_P(SchedulerTest, AllGroupsThatTheBoardHasRoomForMeet) {
-  const uint32_t groups = device_.compute_units * device_.waves_per_compute_unit;
+  const uint32_t groups =
+      static_cast<uint32_t>(device_.compute_units.size()) * device_.waves_per_compute_unit;
   Dispatch d = dispatch(kGridBarrier, groups);
   d.user_sgprs[2] = 0;
   d.pgm_rsrc2 = 0;
@@ -348,7 +383,7 @@ TEST_P(SchedulerTest, AllGroupsThatTheBoardHasRoomForMeet) {
 }
 
 TEST_P(SchedulerTest, NoMoreGroupsStartThanThereIsRoomFor) {
-  device_.compute_units = 1;
+  device_.compute_units.resize(1);
   device_.waves_per_compute_unit = 3;
   make();
   Dispatch d = dispatch(kGridBarrier, 4);  // waits for a fourth that cannot start
@@ -370,7 +405,7 @@ TEST_P(SchedulerTest, NoMoreGroupsStartThanThereIsRoomFor) {
 // Those that have started never fill all places while others that they wait for have not.
 TEST_P(SchedulerTest, GroupsThatWaitForEarlierOnesGetOnWithLittleRoom) {
   for (const uint32_t room : {1u, 2u, 3u}) {
-    device_.compute_units = 1;
+    device_.compute_units.resize(1);
     device_.waves_per_compute_unit = room;
     make();
     store(0, 0);
@@ -515,6 +550,80 @@ TEST_P(SchedulerTest, CancelEndsWhatSpinsSleepsAndHalts) {
   }
 }
 
+// Each work-group's HW_ID goes to buffer[its number].
+const Words kStoreHardwareId = {0xb883f804, 0x8e028202, 0x80000200, 0x82018001, 0xc04200c0,
+                                0x00000000, 0xc0840000, 0x00000000, 0xbf810000};
+
+TEST_P(SchedulerTest, WavesKeepToTheComputeUnitsOfTheirQueue) {
+  device_.compute_units.clear();
+  for (uint8_t unit = 0; unit < 4; ++unit) {
+    for (uint8_t engine = 0; engine < 4; ++engine) device_.compute_units.push_back({engine, 0, unit});
+  }
+  make();
+  const auto units_used = [&](const Dispatch& d) {
+    EXPECT_EQ(run(d).kind, DispatchResult::Kind::kDone);
+    std::set<std::pair<uint32_t, uint32_t>> units;  // engine and unit
+    for (uint32_t i = 0; i < d.grid_size[0] / 64; ++i) {
+      EXPECT_EQ(word(i) >> 12 & 1, 0u) << "the only array of each engine";
+      units.insert({word(i) >> 13 & 3, word(i) >> 8 & 15});
+    }
+    return units;
+  };
+  Dispatch d = dispatch(kStoreHardwareId, 64);
+  EXPECT_EQ(units_used(d).size(), 16u) << "without a mask: on all";
+  // Bit i is unit i / 4 of engine i % 4; bits beyond the last unit mean nothing.
+  d.cu_mask = std::make_shared<const std::vector<uint32_t>>(std::vector<uint32_t>{0xffff0021, ~0u});
+  EXPECT_EQ(units_used(d), (std::set<std::pair<uint32_t, uint32_t>>{{0, 0}, {1, 1}}));
+}
+
+TEST_P(SchedulerTest, FewerComputeUnitsHaveRoomForFewerGroups) {
+  device_.waves_per_compute_unit = 2;
+  make();
+  Dispatch d = dispatch(kSpinAsleep, 100);
+  d.cu_mask = std::make_shared<const std::vector<uint32_t>>(std::vector<uint32_t>{0b101});
+  auto result = start(d);
+  EXPECT_EQ(waves_shown(4), 4u);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(waves_shown(), 4u) << "more than two units have room for";
+  scheduler_->cancel(1);
+  EXPECT_EQ(result.get().kind, DispatchResult::Kind::kCancelled);
+}
+
+TEST_P(SchedulerTest, WhatRunsCanBeShownAndGoesOn) {
+  EXPECT_TRUE(scheduler_->describe_running().empty());
+  EXPECT_EQ(scheduler_->longest_running(), 0);
+  const Dispatch d = dispatch(kWaitForFlag, 3);
+  auto result = start(d);
+  ASSERT_EQ(waves_shown(3), 3u);
+  const auto running = scheduler_->describe_running();
+  ASSERT_EQ(running.size(), 1u);
+  EXPECT_EQ(running[0].queue_id, 1u);
+  const std::string& text = running[0].text;
+  EXPECT_THAT(text, HasSubstr("kernel       without a name"));
+  EXPECT_THAT(text, HasSubstr("of 3 work-groups 0 have ended"));
+  EXPECT_THAT(text, HasSubstr(" (entry + 0x"));
+  EXPECT_THAT(text, HasSubstr("(2, 0, 0) wave 0"));
+  EXPECT_THAT(text, HasSubstr("=> 0x"));
+  EXPECT_THAT(text, Not(HasSubstr("could not be looked at")));
+  EXPECT_GT(scheduler_->longest_running(), 0);
+  store(0, 1);
+  EXPECT_EQ(result.get().kind, Kind::kDone);
+  EXPECT_TRUE(scheduler_->describe_running().empty());
+}
+
+TEST_P(SchedulerTest, LookingAtWhatRunsLosesNothing) {
+  std::atomic<bool> stop{false};
+  std::thread looker([&] {
+    while (!stop) scheduler_->describe_running();
+  });
+  for (int i = 0; i < 50; ++i) {
+    std::memset(buffer_.host, 0, 65536);
+    EXPECT_EQ(run(dispatch(kStoreId, 200)).kind, Kind::kDone);
+    for (uint32_t group = 0; group < 200; ++group) ASSERT_EQ(word(group), group + 100);
+  }
+  stop = true;
+  looker.join();
+}
+
 TEST_P(SchedulerTest, GoingAwayCancels) {
   auto one = start(dispatch(kSpin, 1));
   auto many = start(dispatch(kSpin, 100));
@@ -641,7 +750,8 @@ TEST_P(SchedulerTest, FewerThreadsThanWantedDo) {
   scheduler_ = std::make_unique<Scheduler>(device_, bus_, SchedulerOptions{64, GetParam().inline_dispatches});
   const StackSize large(size_t{1} << 30);
   const AddressSpace few((size_t{7} << 29) + (size_t{1} << 26));  // of which three have room
-  const uint32_t groups = device_.compute_units * device_.waves_per_compute_unit;
+  const uint32_t groups =
+      static_cast<uint32_t>(device_.compute_units.size()) * device_.waves_per_compute_unit;
   Dispatch d = dispatch(kGridBarrier, groups);
   d.pgm_rsrc2 = 0;
   d.user_sgprs[3] = groups;

@@ -7,7 +7,7 @@ namespace rigel::vgpu::exec {
 Device device_of(const Board& board) {
   Device device;
   device.target = board.target();
-  device.compute_units = board.compute_units();
+  device.compute_units = board.units_in_order();
   device.waves_per_compute_unit = board.shader.simd_per_cu * board.shader.max_waves_per_simd;
   device.lds_bytes_per_compute_unit = board.shader.lds_kb * 1024;
   device.level = best_simd_level();

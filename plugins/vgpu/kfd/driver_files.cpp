@@ -131,6 +131,7 @@ void add_pci_device(FileTree& tree, const Gpu& gpu) {
   add("unique_id", fmt::format("{:016x}", gpu.unique_id));
   add("mem_info_vram_total", std::to_string(gpu.vram_bytes));
   add("mem_info_vis_vram_total", std::to_string(gpu.visible_bytes()));
+  add("mem_info_gtt_total", std::to_string(kGttBytes));
   add("fw_version/mec_fw_version", fmt::format("0x{:08x}", b.firmware.mec));
   add("fw_version/sdma_fw_version", fmt::format("0x{:08x}", b.firmware.sdma));
   // What the topology says of the link: 31,504 MB/s.

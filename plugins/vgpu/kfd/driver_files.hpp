@@ -9,6 +9,9 @@ namespace rigel::vgpu {
 
 inline constexpr uint32_t kDrmMajor = 226;
 
+/// Of the host's memory, as much as graphics may have: what libdrm and tools are told.
+inline constexpr uint64_t kGttBytes = uint64_t{8} << 30;
+
 void add_driver_files(FileTree& tree, const Machine& machine);
 
 }  // namespace rigel::vgpu

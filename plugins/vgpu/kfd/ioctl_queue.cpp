@@ -227,6 +227,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   a.doorbell_offset = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(a.gpu_id);
   if (doorbell_bytes == 8) a.doorbell_offset |= uint64_t{queue->doorbell} * doorbell_bytes;
   process.queues_.emplace(queue->id, std::move(queue));
+  process.reporter_->start();
   return 0;
 }
 
@@ -313,12 +314,23 @@ Errno KfdIoctls::set_cu_mask(Process& process, const IoctlCall& call) {
   const std::lock_guard lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
-  if (it->second->gpu->gpu().board.driver().has_unit_pairs) {
+  const Board& board = it->second->gpu->gpu().board;
+  if (board.driver().has_unit_pairs) {
     for (const uint32_t word : *mask) {
       if ((word & 0x55555555) != (word >> 1 & 0x55555555)) return EINVAL;
     }
   }
-  it->second->cu_mask = std::move(*mask);
+  bool any = false;
+  for (uint32_t i = 0; i < std::min(board.compute_units(), bits); ++i)
+    any |= ((*mask)[i / 32] >> i % 32 & 1) != 0;
+  if (!any) {
+    process.log_(
+        LogCategory::kWarning,
+        "SET_CU_MASK: queue {} has none of the compute units of {}: hardware would run no kernel of it, "
+        "this runs them on all",
+        a.queue_id, board.name);
+  }
+  it->second->gpu->processor().set_cu_mask(a.queue_id, std::move(*mask));
   return 0;
 }
 

@@ -48,9 +48,21 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
                                                  watch_, cores, options.threads, options.seed));
     gpus_.back()->set_process(this);
   }
+  const auto longest = [this] {
+    double seconds = 0;
+    for (const auto& gpu : gpus_) {
+      CommandProcessor* const processor = gpu->processor_if_made();
+      if (processor != nullptr) seconds = std::max(seconds, processor->longest_running());
+    }
+    return seconds;
+  };
+  reporter_ = std::make_unique<ActivityReporter>(
+      ActivityOptions{options.signals && options.stop_stores && options.threads, options.watchdog_seconds},
+      log, [this] { return describe_activity(); }, longest);
 }
 
 Process::~Process() {
+  reporter_.reset();
   events_.interrupt_all();
   watch_.stop();
   {
@@ -61,6 +73,18 @@ Process::~Process() {
     if (gpu->acquired()) events_.smi().process_ends(gpu->index());
   }
   gpus_.clear();
+}
+
+std::string Process::describe_activity() {
+  std::string text;
+  for (const auto& gpu : gpus_) {
+    CommandProcessor* const processor = gpu->processor_if_made();
+    if (processor == nullptr) continue;
+    text += fmt::format("gpu {} (node {}), {}:\n{}", gpu->gpu().board.name, gpu->gpu().node,
+                        gpu->gpu().board.gfx_name(), processor->describe());
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.empty() ? "nothing: there is no queue" : text;
 }
 
 GpuContext* Process::gpu_by_id(uint32_t gpu_id) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/kfd/activity_reporter.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 #include "plugins/vgpu/kfd/events.hpp"
 #include "plugins/vgpu/kfd/gpu_context.hpp"
@@ -58,6 +59,7 @@ struct ProcessOptions {
   Latecomers latecomers = Latecomers::kSleep;  ///< To events: see there.
   /// Processes that name the same machine share its copy engines' queues; empty: each has all.
   std::string machine;
+  double watchdog_seconds = 0;       ///< That a kernel may run before the process is ended; 0: for ever.
   uint64_t host_bytes = UINT64_MAX;  ///< Memory of the host, of which GPUs may have a part.
 };
 
@@ -129,6 +131,8 @@ class Process {
 
   /// For DeviceBus::describe_address of one of the GPUs. Takes the memory lock, and lets it go again.
   std::string describe_address(const GpuContext& gpu, uint64_t va);
+  /// What runs on every GPU, in each queue: lines. Without locks, and outside of translation scopes.
+  std::string describe_activity();
   const void* code_objects() const noexcept { return code_objects_.load(std::memory_order_relaxed); }
 
   /// A file was closed for the last time: what belongs to it goes.
@@ -167,7 +171,6 @@ class Process {
     uint32_t percentage = 0;
     uint32_t priority = 0;
     uint64_t save_area_va = 0;
-    std::vector<uint32_t> cu_mask;
     uint32_t gws = 0;
     uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.driver().doorbell_bytes / 8; }
     std::vector<uint64_t> buffers;  // that it holds
@@ -198,6 +201,7 @@ class Process {
   Events events_;
   DoorbellWatch watch_;
   std::vector<std::unique_ptr<GpuContext>> gpus_;
+  std::unique_ptr<ActivityReporter> reporter_;  // looks at the GPUs, and so goes first
 
   std::mutex memory_mutex_;
   std::unordered_map<uint64_t, Buffer> buffers_;     // by handle

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/driver_files.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
@@ -435,11 +436,9 @@ Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
   d.max_engine_clock = b.clocks.engine_mhz * 1000;
   d.max_memory_clock = b.clocks.memory_mhz * 1000;
   d.cu_active_number = b.compute_units();
-  uint32_t left = d.cu_active_number;
   for (uint32_t engine = 0; engine < d.num_shader_engines; ++engine) {
     for (uint32_t array = 0; array < d.num_shader_arrays_per_engine; ++array) {
-      const uint32_t cus = std::min(left, b.shader.cu_per_array);
-      left -= cus;
+      const uint32_t cus = b.compute_units_of(engine, array);
       d.cu_bitmap[engine % 4][(array + engine / 4 * 2) % 4] = cus == 32 ? ~0u : (1u << cus) - 1;
     }
   }
@@ -477,7 +476,6 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
     const std::lock_guard lock(node.process_.memory_mutex());
     return gpu.vram_used;
   };
-  constexpr uint64_t kGttBytes = uint64_t{8} << 30;
   switch (a.query) {
     case AMDGPU_INFO_ACCEL_WORKING: {
       const uint32_t yes = 1;

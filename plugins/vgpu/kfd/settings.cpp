@@ -67,6 +67,7 @@ Settings Settings::from_environment() {
   settings.log_file = variable("VGPU_LOG_FILE");
   settings.options.signals = variable("VGPU_SIGNALS") != "0";
   settings.options.machine = variable("VGPU_MACHINE");
+  settings.options.watchdog_seconds = std::strtod(variable("VGPU_WATCHDOG").c_str(), nullptr);
   return settings;
 }
 

@@ -167,6 +167,9 @@ FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
   tree.add_file(fmt::format("{}/generation_id", kTopology), "2\n");
   tree.add_file(fmt::format("{}/system_properties", kTopology),
                 "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
+  // rocm-smi and amdsmi look for processes here, and fail without the folder. Those of other processes are not
+  // to be seen from this one, which has a driver of its own, and of itself a tool does not ask.
+  tree.add_folder("/sys/devices/virtual/kfd/kfd/proc");
   tree.add_kfd("/dev/kfd");
   add_driver_files(tree, machine);
 

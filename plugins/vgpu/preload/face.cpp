@@ -11,6 +11,7 @@
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/shared_copy.hpp"
+#include "plugins/vgpu/preload/fat_binary_hook.hpp"
 #include "plugins/vgpu/preload/next.hpp"
 #include "plugins/vgpu/preload/signals.hpp"
 
@@ -44,7 +45,9 @@ void make() {
     state.store(kOff, std::memory_order_release);
     return;
   }
-  current.store(made.release(), std::memory_order_release);
+  System* const system = made.release();
+  current.store(system, std::memory_order_release);
+  tell_of_fat_binaries(*system);
   state.store(kReady, std::memory_order_release);
 }
 

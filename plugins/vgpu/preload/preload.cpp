@@ -481,6 +481,16 @@ HOOK void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...)
   return reinterpret_cast<void*>(syscall(SYS_mremap, address, bytes, new_bytes, flags, fixed));
 }
 
+// For debuggers --------------------------------------------------------------------------------------------
+
+// What runs where, in the log: `call (void)vgpu_report()` in gdb, with a thread selected that is the program's.
+HOOK void vgpu_report() {
+  System* const system = current.load(std::memory_order_acquire);
+  if (system == nullptr) return;
+  const Inside guard;
+  system->log().write(LogCategory::kWarning, "this is what runs:\n" + system->process().describe_activity());
+}
+
 // Threads that are lent ------------------------------------------------------------------------------------
 
 // As hsa_plugin/hsa_driver.h has it, for runtimes that know of it.

@@ -170,6 +170,15 @@ TEST(SystemPrograms, ReadTheModulesParameters) {
   EXPECT_THAT(said("sh", "ls /sys/module/amdgpu/parameters"), HasSubstr("sched_policy\n"));
 }
 
+// rocm-smi and amdsmi count processes in the one and memory by the others.
+TEST(SystemPrograms, FindWhatManagementToolsAskFor) {
+  EXPECT_EQ(said("sh", "ls /sys/class/kfd/kfd/proc | wc -l"), "0\n");
+  EXPECT_EQ(said("sh",
+                 "for f in mem_info_vram_total mem_info_vis_vram_total "
+                 "mem_info_gtt_total unique_id; do test -s /sys/class/drm/card1/device/$f || echo $f; done"),
+            "");
+}
+
 TEST(SystemPrograms, LsmodNamesTheDriver) {
   if (!has_program("lsmod")) GTEST_SKIP() << "lsmod is not installed";
   EXPECT_THAT(said("sh", "lsmod"), HasSubstr("amdgpu"));

@@ -1,17 +1,14 @@
 #include <hsa_backend/sanitizer.h>
 
 #include <cpuid.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 
 #include "plugins/vgpu/exec/native/lanes.hpp"
+#include "plugins/vgpu/exec/native/perf_map.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -213,19 +210,15 @@ class Compiler {
   std::deque<Slow> slow_;
 };
 
-// For `perf`: what is where.
 void note_for_perf(const Request& request, const std::vector<Segment>& segments, const std::byte* code,
                    size_t bytes, const Compiler& compiler) {
-  const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
-  std::FILE* const file = std::fopen(path.c_str(), "ae");
-  if (file == nullptr) return;
+  std::vector<PerfPiece> pieces;
   for (size_t i = 0; i < segments.size(); ++i) {
     const size_t end = i + 1 < segments.size() ? compiler.entry(i + 1) : bytes;
     const MicroOp& op = request.ops[request.sites[segments[i].first_site].op];
-    std::fprintf(file, "%" PRIxPTR " %zx vgpu:%" PRIx64 "\n",
-                 reinterpret_cast<uintptr_t>(code + compiler.entry(i)), end - compiler.entry(i), pc_of(&op));
+    pieces.push_back({code + compiler.entry(i), end - compiler.entry(i), pc_of(&op)});
   }
-  std::fclose(file);
+  write_perf_map(pieces, *request.kernel, request.entry);
 }
 
 std::string_view asked_for() {
@@ -271,7 +264,8 @@ uint32_t compile(const Request& request, CodeMemory& memory) {
       const uint32_t instructions = compiler.run(segments);
       const std::byte* const code = memory.add(compiler.code());
       if (code == nullptr) return 0;
-      if (asked_for() == "perf") note_for_perf(request, segments, code, compiler.code().size(), compiler);
+      if (perf_map_wanted() && request.kernel != nullptr)
+        note_for_perf(request, segments, code, compiler.code().size(), compiler);
       for (size_t i = 0; i < segments.size(); ++i) {
         MicroOp& op = request.ops[request.sites[segments[i].first_site].op];
         op.handler = reinterpret_cast<Handler>(reinterpret_cast<uintptr_t>(code + compiler.entry(i)));

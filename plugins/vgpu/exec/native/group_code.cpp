@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "plugins/vgpu/exec/native/group_compiler.hpp"
+#include "plugins/vgpu/exec/native/perf_map.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec::native {
@@ -198,6 +199,10 @@ GroupCode compile_group(const Request& request, CodeMemory& memory) {
     if (instructions == 0) return {};
     const std::byte* const code = memory.add(compiler.code());
     if (code == nullptr) return {};
+    if (perf_map_wanted() && request.kernel != nullptr) {
+      const PerfPiece whole{code, compiler.code().size(), request.entry};
+      write_perf_map({&whole, 1}, *request.kernel, request.entry);
+    }
     GroupCode made;
     made.run = reinterpret_cast<uint32_t (*)(uint32_t, Wave*, std::byte*)>(reinterpret_cast<uintptr_t>(code));
     made.instructions = instructions;

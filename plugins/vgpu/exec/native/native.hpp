@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +61,9 @@ struct Request {
   std::span<MicroOp> ops;
   SimdLevel level = SimdLevel::kAvx512;
   HostFeatures features = host_features();
+  // For the map of perf: of whose code this is a part.
+  const std::string* kernel = nullptr;
+  uint64_t entry = 0;
 
   /// Code for AVX2 has vectors of 8 lanes, else of 16.
   bool has_eight_lanes() const { return level == SimdLevel::kAvx2; }

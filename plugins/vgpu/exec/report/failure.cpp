@@ -5,68 +5,19 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <deque>
 
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/report/kernel_name.hpp"
-#include "plugins/vgpu/isa/decoder.hpp"
-#include "plugins/vgpu/isa/disassembler.hpp"
+#include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/isa/operand_text.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr size_t kLinesBefore = 6, kLinesAfter = 2;
 constexpr int kWorkItemsNamed = 8;    // the others are counted
 constexpr int kLanesOfRegisters = 4;  // whose registers are shown
-
-// Lines of a report: what they are about, then that.
-std::string line(std::string_view about, std::string_view text) {
-  return fmt::format("\n  {:<12} {}", about, text);
-}
-
-const isa::Target& target_of(const Block& block) {
-  return block.code->key().target;
-}
-
-isa::DecodeStatus decode_at(const Block& block, uint32_t offset, isa::Instruction& instruction) {
-  uint32_t words[isa::kMaxInstructionDwords] = {};
-  const size_t available = std::min<size_t>(sizeof words, block.bytes - offset);
-  std::memcpy(words, block.image + offset, available);
-  return isa::decode(target_of(block), words, available / 4, instruction);
-}
-
-// The instruction at `offset` of a block, as text; `bytes` is how long it is.
-std::string instruction_at(const Block& block, uint32_t offset, uint32_t& bytes) {
-  isa::Instruction instruction;
-  const auto status = decode_at(block, offset, instruction);
-  bytes = status == isa::DecodeStatus::kOk ? instruction.bytes : 4;
-  if (status == isa::DecodeStatus::kOk) return isa::disassemble(target_of(block), instruction);
-  uint32_t word = 0;
-  std::memcpy(&word, block.image + offset, sizeof word);
-  return fmt::format(".long {:#010x}  // {}", word, isa::reason(status));
-}
-
-std::string code_around(const MicroOp* op) {
-  const Block& block = block_of(op);
-  std::deque<std::string> lines;
-  size_t after = 0;
-  for (uint32_t offset = 0, bytes = 0; offset + 4 <= block.bytes && after <= kLinesAfter; offset += bytes) {
-    const std::string text = instruction_at(block, offset, bytes);
-    const bool here = offset == op->code_offset;
-    lines.push_back(fmt::format("\n  {} {:#x}  {}", here ? "=>" : "  ", block.pc + offset, text));
-    if (offset >= op->code_offset) {
-      ++after;
-    } else if (lines.size() > kLinesBefore) {
-      lines.pop_front();
-    }
-  }
-  std::string all;
-  for (const std::string& text : lines) all += text;
-  return all;
-}
 
 // The registers that an instruction reads, each once: of a vector instruction what `lanes` have in them.
 std::string registers_read(const Wave& wave, uint64_t lanes) {
@@ -86,7 +37,7 @@ std::string registers_read(const Wave& wave, uint64_t lanes) {
   for (const isa::Operand* operand : all) {
     if (!operand->exists() || (!operand->is_vgpr() && !operand->is_scalar_register())) continue;
     std::string name;
-    isa::append_operand(name, target_of(block), *operand, instruction.literal);
+    isa::append_operand(name, block.code->key().target, *operand, instruction.literal);
     if (std::find(shown.begin(), shown.end(), name) != shown.end()) continue;
     shown.push_back(name);
     const uint32_t dwords = std::max<uint32_t>(operand->dwords, 1);
@@ -172,16 +123,6 @@ WorkItems items_of(const Wave& wave, const Launch& launch) {
 
 }  // namespace
 
-std::string text_of(const Triple& id) {
-  return fmt::format("({}, {}, {})", id[0], id[1], id[2]);
-}
-
-std::string lines_of(const std::vector<SourceFrame>& frames) {
-  std::string text;
-  for (const SourceFrame& frame : frames) text += line(text.empty() ? "at" : "inlined into", text_of(frame));
-  return text;
-}
-
 std::string kernel_of(const Dispatch& dispatch, Memory& memory) {
   const std::string name = kernel_name(memory, dispatch.kernel_object_va);
   return name.empty() ? "without a name" : demangled(name);
@@ -243,10 +184,9 @@ DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
   text = std::move(failure.what);
   text += line("kernel", failure.kernel);
   text += lines_of(SourceLines(bus.code_objects()).frames(failure.pc));
-  text +=
-      line("work-group", fmt::format("{}, wave {}, pc {:#x} (entry + {:#x}){}", text_of(failure.items.group),
-                                     failure.items.wave, failure.pc, failure.pc - failure.entry,
-                                     failure.pc_is_late ? " or a little later" : ""));
+  text += line("work-group", fmt::format("{}, wave {}, {}{}", text_of(failure.items.group),
+                                         failure.items.wave, text_of_pc(failure.pc, failure.entry),
+                                         failure.pc_is_late ? " or a little later" : ""));
   for (const std::string& item : failure.work_items) text += line("work-item", item);
   if (failure.result.kind == DispatchResult::Kind::kFault) {
     if (failure.address.empty()) failure.address = bus.describe_address(failure.result.fault.va);
@@ -268,8 +208,8 @@ std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus
                                  trap.id == 2 ? ", as of abort(), assert() and __builtin_trap()" : "");
   text += line("kernel", kernel);
   text += lines_of(SourceLines(bus.code_objects()).frames(trap.pc));
-  text += line("work-group", fmt::format("{}, wave {}, pc {:#x} (entry + {:#x})", text_of(trap.items.group),
-                                         trap.items.wave, trap.pc, trap.pc - launch.dispatch().entry_va));
+  text += line("work-group", fmt::format("{}, wave {}, {}", text_of(trap.items.group), trap.items.wave,
+                                         text_of_pc(trap.pc, launch.dispatch().entry_va)));
   for (const std::string& item : work_items(trap.items, trap.exec, nullptr)) text += line("work-item", item);
   return text;
 }

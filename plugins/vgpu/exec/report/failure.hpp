@@ -10,7 +10,6 @@
 
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
-#include "plugins/vgpu/exec/report/source_lines.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
 
 namespace rigel::vgpu::exec {
@@ -52,9 +51,6 @@ std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus
 
 /// The kernel of a dispatch, as it was written; "without a name" if it has none. Inside a scope of `memory`.
 std::string kernel_of(const Dispatch& dispatch, Memory& memory);
-
-/// "at f(int) at a.cpp:3:7" and a line for each function that it was inlined into; empty if nothing is known.
-std::string lines_of(const std::vector<SourceFrame>& frames);
 
 /// Lines for the trace.
 std::string describe_end(const Launch& launch);

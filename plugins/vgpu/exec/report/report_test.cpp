@@ -10,6 +10,7 @@
 
 #include "plugins/vgpu/exec/report/code_object.hpp"
 #include "plugins/vgpu/exec/report/source_lines.hpp"
+#include "plugins/vgpu/exec/report/thread_name.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
 
 namespace rigel::vgpu::exec {
@@ -106,6 +107,15 @@ TEST(SourceLines, NamesAreAsTheyWereWritten) {
   EXPECT_EQ(text_of(SourceFrame{"f()", "a.cpp", 3, 7}), "f() at a.cpp:3:7");
   EXPECT_EQ(text_of(SourceFrame{"", "a.cpp", 3, 0}), "a.cpp:3");
   EXPECT_EQ(text_of(SourceFrame{"f()", "", 0, 0}), "f()");
+}
+
+TEST(ThreadName, IsTheKernelsWithTheWorkGroup) {
+  EXPECT_EQ(thread_name("vector_copy", 7), "vector_copy 7");
+  EXPECT_EQ(thread_name("void ns::gather<float>(float const*, float*, int)", 12), "gather 12");
+  EXPECT_EQ(thread_name("(anonymous namespace)::scan(int*)", 1), "scan 1");
+  EXPECT_EQ(thread_name("a_kernel_with_a_long_name(int)", 4000), "a_kernel_w 4000");
+  EXPECT_EQ(thread_name("f()", 123456789012345678), "123456789012345");
+  EXPECT_EQ(thread_name("", 3), " 3");
 }
 
 TEST(WorkItems, AreCountedInTheWorkGroupThatThereIs) {

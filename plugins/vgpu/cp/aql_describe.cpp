@@ -1,0 +1,60 @@
+// What an AQL queue does and waits for, in words: for reports of what runs.
+#include "plugins/vgpu/cp/aql_queue.hpp"
+#include "plugins/vgpu/cp/fidelity.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+std::string name_of(const aql::Packet& packet) {
+  const uint32_t type = aql::type(packet.header());
+  const uint32_t code =
+      type == HSA_PACKET_TYPE_VENDOR_SPECIFIC ? 0x100 | (packet.words[0] >> 16 & 0xff) : type;
+  return std::string(packet_name(PacketSet::kAql, code));
+}
+
+}  // namespace
+
+std::string AqlQueue::describe() {
+  const uint64_t rung = limit();
+  std::string text = fmt::format("AQL: {} packets rung, {} begun, {} ended", rung, next_id_, read_id_);
+  if (stopped() || next_id_ >= rung) return text;
+  return text + fmt::format("; packet {} {}", next_id_, describe_next());
+}
+
+// The packet that has not been begun, or not ended where it runs no kernel.
+std::string AqlQueue::describe_next() {
+  if (asked_ || reclaim_) return "waits for the runtime to change the queue's scratch";
+  GpuMemory memory(context_.bus, id());  // one of its own: this changes nothing of the queue
+  GpuMemory::Scope scope(memory);
+  aql::Packet packet;
+  if (!memory.read(slot_va(next_id_), &packet, sizeof packet)) return "cannot be read";
+  if (in_pm4_) return "runs PM4 packets";
+  const uint32_t type = aql::type(packet.header());
+  if (type == HSA_PACKET_TYPE_INVALID) return "has not been written: the type in its header is INVALID";
+  std::string text = name_of(packet);
+  if (aql::barrier(packet.header()) && running_dispatches() != 0) {
+    return text + " waits for the packets before it (barrier bit)";
+  }
+  const auto signal = [&](uint64_t handle) {
+    uint64_t value = 0;
+    if (!memory.load(handle + aql::kSignalValue, value)) return fmt::format("{:#x}, which is lost", handle);
+    return fmt::format("{:#x}, which is {}", handle, static_cast<int64_t>(value));
+  };
+  if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR) {
+    std::string signals;
+    for (uint32_t i = 0; i < 5; ++i) {
+      const uint64_t handle = packet.quad(2 + 2 * i);
+      if (handle == 0 || (satisfied_ >> i & 1) != 0) continue;
+      signals += fmt::format("{} signal {}", signals.empty() ? "" : ",", signal(handle));
+    }
+    return text + " waits for" + (signals.empty() ? " its turn" : signals);
+  }
+  const uint32_t format = packet.words[0] >> 16 & 0xff;
+  if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC && !dialect().has_pm4_in_slots &&
+      format == aql::kFormatBarrierValue) {
+    return text + " waits for signal " + signal(packet.quad(2));
+  }
+  return text + " waits for its turn";
+}
+
+}  // namespace rigel::vgpu

@@ -1,0 +1,40 @@
+#include "plugins/vgpu/exec/native/perf_map.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/core.h>
+
+namespace rigel::vgpu::exec::native {
+
+bool perf_map_wanted() {
+  static const bool wanted = [] {
+    const char* const text = std::getenv("VGPU_NATIVE");
+    return text != nullptr && std::strcmp(text, "perf") == 0;
+  }();
+  return wanted;
+}
+
+void write_perf_map(std::span<const PerfPiece> pieces, const std::string& kernel, uint64_t entry) {
+  std::string text;
+  for (const PerfPiece& piece : pieces) {
+    text += fmt::format("{:x} {:x} vgpu:", reinterpret_cast<uintptr_t>(piece.code), piece.bytes);
+    // A function that the kernel calls may lie anywhere.
+    text += piece.pc < entry ? fmt::format("{:#x}\n", piece.pc)
+            : kernel.empty() ? fmt::format("{:#x}+{:#x}\n", entry, piece.pc - entry)
+                             : fmt::format("{}+{:#x}\n", kernel, piece.pc - entry);
+  }
+  const std::string path = fmt::format("/tmp/perf-{}.map", getpid());
+  // By number: the preload face stands in front of libc.
+  const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.c_str(),
+                                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
+  syscall(SYS_close, file);
+}
+
+}  // namespace rigel::vgpu::exec::native

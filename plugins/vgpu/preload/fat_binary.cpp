@@ -1,0 +1,80 @@
+#include "plugins/vgpu/preload/fat_binary.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <set>
+
+#include <fmt/core.h>
+
+namespace rigel::vgpu {
+namespace {
+
+// Source: clang-offload-bundler of LLVM.
+constexpr std::string_view kBundle = "__CLANG_OFFLOAD_BUNDLE__";
+constexpr uint64_t kMostEntries = 1024, kLongestName = 1024;
+constexpr std::string_view kGpuTriple = "amdgcn-amd-amdhsa-";
+
+uint64_t number_at(const std::byte* at) {
+  uint64_t value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::vector<std::string> bundle_targets(const std::byte* bundle) {
+  std::vector<std::string> targets;
+  if (std::memcmp(bundle, kBundle.data(), kBundle.size()) != 0) return targets;
+  const uint64_t count = number_at(bundle + kBundle.size());
+  const std::byte* at = bundle + kBundle.size() + 8;
+  for (uint64_t i = 0; i < count && i < kMostEntries; ++i) {
+    const uint64_t length = number_at(at + 16);
+    if (length > kLongestName) break;
+    const std::string_view name(reinterpret_cast<const char*>(at + 24), length);
+    at += 24 + length;
+    // "hipv4-amdgcn-amd-amdhsa--gfx906:xnack-"; the host's entry is empty code.
+    const size_t triple = name.find(kGpuTriple);
+    if (triple == name.npos) continue;
+    std::string_view target = name.substr(triple + kGpuTriple.size());
+    while (target.starts_with('-')) target.remove_prefix(1);
+    if (!target.empty()) targets.emplace_back(target);
+  }
+  return targets;
+}
+
+bool fits(std::string_view target, std::string_view gfx) {
+  const std::string_view processor = target.substr(0, target.find(':'));
+  if (processor == gfx) return true;
+  // Families of LLVM's AMDGPU manual, "Generic processors".
+  const auto is_one_of = [&](std::string_view family, std::initializer_list<std::string_view> members) {
+    return processor == family && std::find(members.begin(), members.end(), gfx) != members.end();
+  };
+  return is_one_of("gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"}) ||
+         is_one_of("gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013"}) ||
+         is_one_of("gfx10-3-generic",
+                   {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"});
+}
+
+std::string missing_code(const std::string& file, const std::vector<std::string>& targets,
+                         const std::vector<GpuName>& gpus) {
+  if (targets.empty()) return {};
+  std::string missing, missing_gfx;
+  std::set<std::string> seen;
+  for (const GpuName& gpu : gpus) {
+    const auto fits_it = [&](const std::string& target) { return fits(target, gpu.gfx); };
+    if (std::any_of(targets.begin(), targets.end(), fits_it) || !seen.insert(gpu.name).second) continue;
+    missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", gpu.gfx, gpu.name);
+    missing_gfx += fmt::format("{}{}", missing_gfx.empty() ? "" : ",", gpu.gfx);
+  }
+  if (missing.empty()) return {};
+  std::string inside;
+  for (const std::string& target : targets) inside += (inside.empty() ? "" : ", ") + target;
+  return fmt::format(
+      "{}: its GPU code is for {}, and there is none for {}, which this machine has: compile it with "
+      "--offload-arch={}, or choose another machine with vgpu-run --gpu",
+      file.empty() ? "a HIP program" : file, inside, missing, missing_gfx);
+}
+
+}  // namespace rigel::vgpu

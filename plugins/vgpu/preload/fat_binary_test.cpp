@@ -1,0 +1,92 @@
+// Programs with GPU code for other GPUs than the machine has.
+#include "plugins/vgpu/preload/fat_binary.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/preload/run_program.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string number(uint64_t value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::string bundle_of(const std::vector<std::string>& names) {
+  std::string bundle = "__CLANG_OFFLOAD_BUNDLE__" + number(names.size());
+  for (const std::string& name : names) bundle += number(4096) + number(0) + number(name.size()) + name;
+  return bundle;
+}
+
+std::vector<std::string> targets_of(const std::string& bundle) {
+  return bundle_targets(reinterpret_cast<const std::byte*>(bundle.data()));
+}
+
+TEST(FatBinary, NamesTheTargetsOfItsGpuCode) {
+  EXPECT_THAT(targets_of(bundle_of({"host-x86_64-unknown-linux--", "hipv4-amdgcn-amd-amdhsa--gfx906:xnack-",
+                                    "hip-amdgcn-amd-amdhsa-gfx900", "openmp-nvptx64-nvidia-cuda-sm_70"})),
+              ElementsAre("gfx906:xnack-", "gfx900"));
+  EXPECT_THAT(targets_of("CCOB, compressed, and long enough to be looked at"), IsEmpty());
+  EXPECT_THAT(targets_of("__CLANG_OFFLOAD_BUNDLE__" + number(1) + number(0) + number(0) + number(UINT64_MAX)),
+              IsEmpty());
+}
+
+TEST(FatBinary, FitsItsProcessorAndThoseOfItsFamily) {
+  EXPECT_TRUE(fits("gfx906:sramecc+:xnack-", "gfx906"));
+  EXPECT_FALSE(fits("gfx906", "gfx900"));
+  EXPECT_FALSE(fits("gfx90", "gfx906"));
+  EXPECT_TRUE(fits("gfx9-generic", "gfx90c"));
+  EXPECT_TRUE(fits("gfx10-3-generic:xnack-", "gfx1032"));
+  EXPECT_FALSE(fits("gfx10-1-generic", "gfx1030"));
+}
+
+TEST(FatBinary, MissesGpusThatNoneOfItsCodeFits) {
+  const std::vector<GpuName> gpus = {{"vega10", "gfx900"}, {"navi21", "gfx1030"}, {"vega10", "gfx900"}};
+  EXPECT_EQ(missing_code("a", {"gfx900", "gfx1030"}, gpus), "");
+  EXPECT_EQ(missing_code("a", {}, gpus), "") << "no GPU code at all, or compressed";
+  EXPECT_EQ(missing_code("a", {"gfx906"}, {}), "") << "no GPU";
+  EXPECT_EQ(
+      missing_code("./a", {"gfx1030", "gfx906"}, gpus),
+      "./a: its GPU code is for gfx1030, gfx906, and there is none for gfx900 (vega10), which this machine "
+      "has: compile it with --offload-arch=gfx900, or choose another machine with vgpu-run --gpu");
+}
+
+TEST(FatBinary, IsWarnedOfAsThePageSays) {
+  std::ifstream page(REPORTS_PAGE);
+  const std::string text(std::istreambuf_iterator<char>(page), {});
+  EXPECT_THAT(
+      text, HasSubstr("\n" + missing_code("./a.out", {"gfx906", "gfx1030"}, {{"vega10", "gfx900"}}) + "\n"));
+}
+
+ProgramResult run(const std::string& gpus, const std::vector<std::string>& targets) {
+  const char* const path = std::getenv("VGPU_RUN");
+  std::vector<std::string> command = {path == nullptr ? "vgpu-run" : path, "--gpu", gpus, FAT_BINARY_PROGRAM};
+  command.insert(command.end(), targets.begin(), targets.end());
+  return run_program(command);
+}
+
+TEST(HipProgram, IsToldThatItsCodeIsForOtherGpus) {
+  const ProgramResult result = run("gfx900,gfx906", {"gfx906", "gfx1030"});
+  EXPECT_THAT(result.out,
+              HasSubstr("its GPU code is for gfx906, gfx1030, and there is none for gfx900 (vega10)"));
+}
+
+TEST(HipProgram, IsToldNothingWhereItsCodeFits) {
+  EXPECT_THAT(run("gfx906", {"gfx906", "gfx1030"}).out, Not(HasSubstr("its GPU code")));
+  EXPECT_THAT(run("none", {"gfx906"}).out, Not(HasSubstr("its GPU code")));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu

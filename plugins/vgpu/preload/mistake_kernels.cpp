@@ -1,0 +1,36 @@
+// Kernels with the mistakes that docs/vgpu-reports.md shows. Free-standing C++ for AMD GPUs, compiled with -g.
+#include "mistakes.hpp"
+
+#define KERNEL __attribute__((amdgpu_kernel, visibility("protected")))
+
+namespace {
+
+inline int work_item() {
+  return static_cast<int>(__builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x());
+}
+
+inline void put(int* data, long index, int value) {
+  data[index] = value;
+}
+
+}  // namespace
+
+KERNEL void shift(MistakeArguments arguments) {
+  const int i = work_item();
+  put(arguments.data, i + arguments.index, i);
+}
+
+KERNEL void check(MistakeArguments arguments) {
+  const int i = work_item();
+  if (arguments.data[i] == arguments.index) __builtin_trap();
+}
+
+KERNEL void wait_for(MistakeArguments arguments) {
+  const volatile int* const flag = arguments.data;
+  __atomic_fetch_add(arguments.data + 1, 1, __ATOMIC_RELAXED);  // here it is
+  while (*flag != arguments.index) __builtin_amdgcn_s_sleep(1);
+}
+
+KERNEL void undefined(MistakeArguments arguments) {
+  if (arguments.index != 0) asm volatile(".long 0xbfffffff");
+}

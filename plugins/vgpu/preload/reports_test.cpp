@@ -1,0 +1,259 @@
+// What the virtual GPU says of mistakes is what docs/vgpu-reports.md shows: each of the page's reports is
+// printed by a program that makes the mistake, and compared but for addresses, numbers of threads and times.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/preload/run_program.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+std::string vgpu_run() {
+  const char* const path = std::getenv("VGPU_RUN");
+  return path == nullptr ? "vgpu-run" : path;
+}
+
+std::string code_for(const std::string& target) {
+  return MISTAKE_FOLDER "/vgpu_mistakes_" + target + ".hsaco";
+}
+
+// Without what differs from run to run.
+std::string normalised(std::string text) {
+  text = std::regex_replace(text, std::regex("0x[0-9a-f]{5,}"), "ADDRESS");
+  text = std::regex_replace(text, std::regex("[0-9a-f]{16}"), "REGISTER");
+  text = std::regex_replace(text, std::regex("vgpu\\[[0-9]+\\]"), "vgpu[THREAD]");
+  text = std::regex_replace(text, std::regex("[0-9]+\\.[0-9] s"), "TIME");
+  text = std::regex_replace(text, std::regex("rigel\\[[0-9:]+\\]"), "rigel[PROCESS]");
+  return text;
+}
+
+// The page's reports by the mistake: the block behind a line "<!-- report: NAME -->".
+std::map<std::string, std::string> reports_of_page() {
+  std::ifstream page(REPORTS_PAGE);
+  std::map<std::string, std::string> reports;
+  std::string name;
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
+    constexpr std::string_view kMark = "<!-- report: ";
+    if (line.starts_with(kMark)) {
+      name = line.substr(kMark.size(), line.find(" -->") - kMark.size());
+    } else if (line.starts_with("```")) {
+      inside = !inside && !name.empty();
+      if (!inside) name.clear();
+    } else if (inside) {
+      reports[name] += line + "\n";
+    }
+  }
+  return reports;
+}
+
+// What a program says of a mistake, without what the program itself prints.
+std::string report_of(const std::string& mistake, const std::string& target, int& status,
+                      const std::vector<std::string>& options = {}) {
+  std::vector<std::string> command = {vgpu_run(), "--gpu", "gfx900"};
+  command.insert(command.end(), options.begin(), options.end());
+  command.insert(command.end(), {MISTAKE_PROGRAM, mistake, code_for(target)});
+  const ProgramResult result = run_program(command);
+  status = result.status;
+  std::istringstream lines(result.out);
+  std::string report;
+  for (std::string line; std::getline(lines, line);) {
+    if (line != "running" && line != "failed") report += line + "\n";
+  }
+  return report;
+}
+
+struct Mistake {
+  const char* name;
+  const char* target;
+  std::vector<std::string> options;
+  int status;
+};
+
+class Reports : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(Reports, AreThoseOfThePage) {
+  const Mistake& mistake = GetParam();
+  const auto page = reports_of_page();
+  ASSERT_TRUE(page.contains(mistake.name)) << "no report of it in " REPORTS_PAGE;
+  int status = 0;
+  const std::string report = report_of(mistake.name, mistake.target, status, mistake.options);
+  EXPECT_EQ(status, mistake.status);
+  if (report.find("mistake_kernels.cpp") == report.npos && std::strcmp(mistake.name, "other_gpu") != 0) {
+    GTEST_SKIP() << "built without libdw: no source lines\n" << report;
+  }
+  EXPECT_EQ(normalised(report), normalised(page.at(mistake.name))) << "as it was printed:\n" << report;
+}
+
+INSTANTIATE_TEST_SUITE_P(, Reports,
+                         ::testing::Values(Mistake{"out_of_bounds", "gfx900", {}, 3},
+                                           Mistake{"use_after_free", "gfx900", {}, 3},
+                                           Mistake{"trap", "gfx900", {}, 3},
+                                           Mistake{"undefined", "gfx900", {}, 3},
+                                           Mistake{"other_gpu", "gfx1030", {}, 1},
+                                           Mistake{"endless", "gfx900", {"--watchdog", "0.5"}, 124}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+// A program that is told something while it runs a kernel without an end.
+class EndlessKernel : public ::testing::Test {
+ protected:
+  void start(std::vector<std::string> command, const std::string& mistake = "endless") {
+    command.insert(command.end(), {MISTAKE_PROGRAM, mistake});
+    if (mistake == "endless") command.push_back(code_for("gfx900"));
+    std::vector<char*> arguments;
+    for (std::string& argument : command) arguments.push_back(argument.data());
+    arguments.push_back(nullptr);
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(ends[1], 1);
+      dup2(ends[1], 2);
+      signal(SIGQUIT, SIG_DFL);  // which whoever runs the test may have ignored
+      alarm(60);                 // the end of a program that is not told what it should be
+      execvp(arguments[0], arguments.data());
+      _exit(127);
+    }
+    ::close(ends[1]);
+    out_ = fdopen(ends[0], "r");
+    await("running\n");
+  }
+  // Reads until a line with this comes; what was read.
+  std::string await(const std::string& what) {
+    std::string all;
+    char line[1024];
+    while (std::fgets(line, sizeof line, out_) != nullptr) {
+      all += line;
+      if (std::string_view(line).find(what) != std::string_view::npos) break;
+    }
+    return all;
+  }
+  ~EndlessKernel() override {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    if (out_ != nullptr) std::fclose(out_);
+  }
+  pid_t pid_ = 0;
+  FILE* out_ = nullptr;
+};
+
+TEST_F(EndlessKernel, IsShownAtEachSigquitAndGoesOn) {
+  start({vgpu_run(), "--gpu", "gfx900"});
+  for (int i = 0; i < 2; ++i) {
+    kill(pid_, SIGQUIT);
+    const std::string report = await("=> 0x");
+    EXPECT_THAT(report, HasSubstr("SIGQUIT: this is what runs:\ngpu vega10 (node 1), gfx900:\n"));
+    EXPECT_THAT(report, HasSubstr("1 packets rung, 1 begun, 0 ended\n"));
+    EXPECT_THAT(report, HasSubstr("kernel       wait_for(MistakeArguments)\n"));
+    EXPECT_THAT(report, HasSubstr("of 2 work-groups 0 have ended\n"));
+    EXPECT_THAT(report, HasSubstr("2 waves      pc 0x"));
+    EXPECT_THAT(report, HasSubstr("(0, 0, 0) wave 0, (1, 0, 0) wave 0\n"));
+    EXPECT_THAT(report, HasSubstr("=> 0x"));
+  }
+  EXPECT_EQ(waitpid(pid_, nullptr, WNOHANG), 0) << "SIGQUIT has ended the program";
+}
+
+TEST_F(EndlessKernel, IsNotTheOnlyThingThatQueuesWaitFor) {
+  start({vgpu_run(), "--gpu", "gfx900"}, "stuck_queues");
+  const std::string wanted = normalised(reports_of_page().at("stuck_queues"));
+  std::string report;
+  for (int i = 0; i < 1000 && normalised(report) != wanted; ++i) {  // queues may not have come so far
+    kill(pid_, SIGQUIT);
+    report = await("queue 1, ");
+  }
+  EXPECT_EQ(normalised(report), wanted) << report;
+}
+
+TEST_F(EndlessKernel, EndsWithSigquitWhereSignalsMayNotBeUsed) {
+  start({"env", "VGPU_SIGNALS=0", vgpu_run(), "--gpu", "gfx900"});
+  kill(pid_, SIGQUIT);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid_, &status, 0), pid_);
+  pid_ = 0;
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGQUIT) << status;
+}
+
+// Names of threads, as debuggers show them, once one of them is as wanted.
+std::vector<std::string> thread_names(pid_t pid, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 1000; ++i) {
+    names.clear();
+    const ProgramResult result =
+        run_program({"sh", "-c", "cat /proc/" + std::to_string(pid) + "/task/*/comm"});
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) names.push_back(line);
+    if (std::any_of(names.begin(), names.end(),
+                    [&](const std::string& name) { return name.starts_with(wanted); })) {
+      break;
+    }
+  }
+  return names;
+}
+
+TEST_F(EndlessKernel, GivesThreadsItsNameIfAskedTo) {
+  start({"env", "VGPU_THREAD_NAMES=1", vgpu_run(), "--gpu", "gfx900"});
+  EXPECT_THAT(thread_names(pid_, "wait_for"), ::testing::Contains(MatchesRegex("wait_for [01]")));
+}
+
+TEST_F(EndlessKernel, CanBeLookedAtWithADebugger) {
+  if (!has_program("gdb")) GTEST_SKIP() << "gdb is not installed";
+  start({"env", "VGPU_THREAD_NAMES=1", vgpu_run(), "--gpu", "gfx900"});
+  const ProgramResult gdb =
+      run_program({"gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-p", std::to_string(pid_),
+                   "-ex", "info threads", "-ex", "call (void)vgpu_report()"});
+  if (gdb.out.find("ptrace") != gdb.out.npos) GTEST_SKIP() << "debuggers are forbidden here: " << gdb.out;
+  EXPECT_THAT(gdb.out, ::testing::ContainsRegex("\"wait_for [01]\""));
+  EXPECT_THAT(await("=> 0x"), HasSubstr("at           wait_for(MistakeArguments) at "));
+}
+
+TEST_F(EndlessKernel, LeavesThreadsTheirNamesElse) {
+  start({"env", "-u", "VGPU_THREAD_NAMES", vgpu_run(), "--gpu", "gfx900"});
+  const auto names = thread_names(pid_, "vgpu-shader");
+  EXPECT_THAT(names, ::testing::Contains("vgpu-shader"));
+  EXPECT_THAT(names, Not(::testing::Contains(HasSubstr("wait_for"))));
+}
+
+TEST_F(EndlessKernel, IsNamedInTheMapForPerf) {
+  start({"env", "VGPU_NATIVE=perf", vgpu_run(), "--gpu", "gfx900"});
+  const std::string path = "/tmp/perf-" + std::to_string(pid_) + ".map";
+  kill(pid_, SIGQUIT);  // its code has been compiled once it is in the loop
+  await("=> 0x");
+  std::ifstream map(path);
+  if (!map) GTEST_SKIP() << "no native code on this machine";
+  int named = 0;
+  uint64_t begin = 0, bytes = 0;
+  for (std::string line; std::getline(map, line);) {
+    char name[256] = {};
+    ASSERT_EQ(std::sscanf(line.c_str(), "%lx %lx %255[^\n]", &begin, &bytes, name), 3) << line;
+    EXPECT_NE(begin, 0u) << line;
+    EXPECT_NE(bytes, 0u) << line;
+    EXPECT_THAT(name, MatchesRegex("vgpu:.+\\+0x[0-9a-f]+|vgpu:0x[0-9a-f]+")) << line;
+    named += std::string(name).starts_with("vgpu:wait_for(MistakeArguments)+0x") ? 1 : 0;
+  }
+  EXPECT_NE(named, 0);
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
