@@ -112,14 +112,20 @@ TEST_F(VgpuLog, ShowsWhatWasAskedForWhereTheProgramCannotTakeItsFile) {
   EXPECT_THAT(all, Contains(ContainsRegex("sdma: gpu 0: queue 0: FENCE 0x[0-9a-f]+ = 0x123")));
 }
 
-TEST_F(VgpuLog, SaysWhichFileAndWhichCategoriesItDoesNotKnow) {
-  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "--log", "sdma,packets",
+TEST_F(VgpuLog, GoesToTheErrorStreamWhereItsFileCannotBeWritten) {
+  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "--log", "sdma",
                                             "--log-file", path_ + "/none", DRIVER_PROGRAM, "log"});
   EXPECT_EQ(result.status, 0) << result.out;
   EXPECT_THAT(result.out, HasSubstr(path_ + "/none: ENOTDIR"));
-  EXPECT_THAT(result.out,
-              HasSubstr("VGPU_LOG=sdma,packets: 'packets' is no category (the categories are all"));
-  EXPECT_THAT(result.out, HasSubstr("FENCE")) << "on stderr instead";
+  EXPECT_THAT(result.out, HasSubstr("FENCE"));
+}
+
+TEST_F(VgpuLog, OfACategoryThatThereIsNotIsRefusedBeforeTheProgramBegins) {
+  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "--log", "sdma,packets",
+                                            "--log-file", path_, DRIVER_PROGRAM, "log"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.out, HasSubstr("--log: 'packets' is no category (the categories are all"));
+  EXPECT_THAT(lines(), ::testing::IsEmpty());
 }
 
 // The system's programs ------------------------------------------------------------------------------------
