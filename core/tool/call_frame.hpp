@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "core/tool/tool.hpp"
 
@@ -23,6 +24,18 @@ struct ToolThread {
 };
 [[gnu::tls_model("initial-exec"),
   gnu::visibility("hidden")]] extern constinit thread_local ToolThread tool_thread;
+
+/// While one lives, a tool is at work on this thread: its calls of the API go past the tools.
+class InTool {
+ public:
+  InTool() noexcept : before_(std::exchange(tool_thread.in_tool, true)) {}
+  ~InTool() { tool_thread.in_tool = before_; }
+  InTool(const InTool&) = delete;
+  InTool& operator=(const InTool&) = delete;
+
+ private:
+  const bool before_;
+};
 
 constexpr uint32_t kMaxTools = 16;
 

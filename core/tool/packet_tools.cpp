@@ -19,17 +19,6 @@ struct Listener {
   bool is_there() const noexcept { return Tool::is_alive(life) && tool->life() == life; }
 };
 
-class InTool {
- public:
-  InTool() noexcept : before_(std::exchange(tool_thread.in_tool, true)) {}
-  ~InTool() { tool_thread.in_tool = before_; }
-  InTool(const InTool&) = delete;
-  InTool& operator=(const InTool&) = delete;
-
- private:
-  const bool before_;
-};
-
 // --- Packets -----------------------------------------------------------------------------------------------
 
 struct ToolOnQueue {

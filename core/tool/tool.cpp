@@ -25,18 +25,6 @@ LogLevel level_of(uint32_t level) {
   return static_cast<LogLevel>(std::min<uint32_t>(level, HSATOOL_LOG_DEBUG));
 }
 
-// While a tool is loaded or unloaded its calls of the API go past the tools, as they do in its callbacks.
-class InTool {
- public:
-  InTool() noexcept : before_(std::exchange(tool_thread.in_tool, true)) {}
-  ~InTool() { tool_thread.in_tool = before_; }
-  InTool(const InTool&) = delete;
-  InTool& operator=(const InTool&) = delete;
-
- private:
-  const bool before_;
-};
-
 }  // namespace
 
 const hsatool_services_t Tool::kServices{
