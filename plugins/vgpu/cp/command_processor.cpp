@@ -176,7 +176,7 @@ std::string CommandProcessor::describe() {
   }
   std::string all;
   for (const auto& [id, item] : items) {
-    item.engine->look(*item.queue, [&](Queue& queue, bool suspended, Outcome last) {
+    item.engine->look(*item.queue, [&, id = id](Queue& queue, bool suspended, Outcome last) {
       std::string_view state;
       if (queue.stopped()) {
         state = " (stopped by an error)";
