@@ -233,7 +233,9 @@ def leaves():
 
 
 def forks():
-    done, _ = run_program("forks"), None
+    # What the parent's tool had made stays in the child unused: nobody frees it, as its threads are not there.
+    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    done = run_program("forks")
     assert done.returncode == 0, done
     traces = [Trace(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith(".pftrace")]
     assert len(traces) == 2
