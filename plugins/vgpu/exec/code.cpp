@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "plugins/vgpu/compiler/loader.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
@@ -326,12 +327,57 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
       group_entry_.store(&group_entry_storage_, std::memory_order_release);
     }
   }
+  if (pc == key_.entry_va && key_.compilation == Compilation::kBeforehand) compile(variant);
   native_instructions_.fetch_add(translation->compile(native_memory_), std::memory_order_relaxed);
   const Block* const block = &translation->block;
   translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);
   blocks_.emplace(BlockKey{pc, variant}, block);
   translations_.push_back(std::move(translation));
   return block;
+}
+
+void Code::compile(uint32_t variant) {
+  if (compiled_owner_ != nullptr || !why_not_compiled_.empty() || key_.traced) return;
+  const compiler::Compile compile_plan = compiler::find_compiler();
+  if (compile_plan == nullptr) {
+    why_not_compiled_ = compiler::why_no_compiler();
+    return;
+  }
+  compiler::Request request;
+  request.target = key_.target;
+  request.layout = key_.layout;
+  request.level = key_.level;
+  request.variant = variant;
+  request.entry_va = key_.entry_va;
+  request.read = [this](uint64_t va, std::span<std::byte> to) -> size_t {
+    const vgpu::Translation found = bus_.translate(va, to.size(), Access::kExecute);
+    if (found.host == nullptr) return 0;
+    const size_t bytes = std::min<size_t>(found.bytes, to.size());
+    return guarded_read(to.data(), found.host, bytes) ? bytes : 0;
+  };
+  auto plan = compiler::make_plan(request);
+  if (!plan) {
+    why_not_compiled_ = plan.error();
+    return;
+  }
+  compiler::Compiled made = compile_plan(**plan);
+  if (made.run == nullptr) {
+    why_not_compiled_ = made.error;
+    return;
+  }
+  compiler::attach(**plan, *this, made.run);
+  auto owner = std::make_unique<Compiled>();
+  owner->variant = variant;
+  owner->entry = (*plan)->entries.data();
+  owner->plan = std::move(*plan);
+  owner->memory = std::move(made.memory);
+  compiled_owner_ = std::move(owner);
+  compiled_.store(compiled_owner_.get(), std::memory_order_release);
+}
+
+std::string Code::why_not_compiled() {
+  const std::lock_guard lock(mutex_);
+  return why_not_compiled_;
 }
 
 std::string Code::describe_beyond(const Translation& translation) const {

@@ -20,12 +20,19 @@
 #include <vector>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/compiler/plan.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu::exec {
+
+/// When a kernel is compiled.
+enum class Compilation : uint8_t {
+  kNone,
+  kBeforehand,  ///< Before its first wave starts.
+};
 
 /// What translations of one kernel have in common.
 struct CodeKey {
@@ -37,11 +44,15 @@ struct CodeKey {
   bool traced = false;
   /// What can be is compiled to native code (native/native.hpp).
   bool native = native::available();
+  /// The whole kernel is compiled (plugins/vgpu/compiler).
+  Compilation compilation = Compilation::kNone;
 
   friend bool operator==(const CodeKey&, const CodeKey&) = default;
 };
 
 class Code {
+  struct Compiled;
+
  public:
   /// `kernel`: its name, for maps; may be empty.
   Code(const CodeKey& key, DeviceBus& bus, std::string kernel = {});
@@ -52,6 +63,14 @@ class Code {
 
   /// The first operation of the block at `pc`; never null.
   const MicroOp* find(uint64_t pc, uint32_t variant);
+
+  /// Where a wave of `variant` begins: in compiled code, if there is some.
+  const MicroOp* begin(uint32_t variant) {
+    const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
+    return compiled != nullptr && compiled->variant == variant ? compiled->entry : find(key_.entry_va, variant);
+  }
+  /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
+  std::string why_not_compiled();
 
   /// Code of the whole kernel for a work-group at once, if it has been translated for `variant` and there is
   /// such code.
@@ -92,6 +111,7 @@ class Code {
   }
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
+  void compile(uint32_t variant);
   bool touches_trap_status() const;
   /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
   std::string describe_beyond(const Translation& translation) const;
@@ -115,6 +135,15 @@ class Code {
   /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.
   std::atomic<uint32_t> every_variant_{0};
   std::atomic<const GroupEntry*> group_entry_{nullptr};
+  struct Compiled {
+    uint32_t variant = 0;
+    const MicroOp* entry = nullptr;
+    std::unique_ptr<compiler::Plan> plan;
+    std::shared_ptr<void> memory;
+  };
+  std::unique_ptr<Compiled> compiled_owner_;  // under mutex_
+  std::string why_not_compiled_;              // under mutex_
+  std::atomic<const Compiled*> compiled_{nullptr};
   std::atomic<uint64_t> translated_bytes_{0};
   std::atomic<uint64_t> native_instructions_{0};
 };

@@ -188,7 +188,8 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t cou
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const MicroOp* const entry = code_->find(dispatch_.entry_va, variant_of_mode(mode_));
+  const MicroOp* entry = code_->find(dispatch_.entry_va, variant_of_mode(mode_));
+  if (device_.compilation != Compilation::kNone) entry = code_->begin(variant_of_mode(mode_));
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
   const uint32_t id_lines = layout_.row_bytes() * id_rows_ / 64;
   uint32_t ids[3];  // of those work-group ids that are asked for

@@ -34,6 +34,7 @@ struct Device {
   SimdLevel level = SimdLevel::kBaseline;
   Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
   bool native = true;        ///< Code may be compiled to native code, where that can be had.
+  Compilation compilation = Compilation::kNone;  ///< Of whole kernels, where a compiler can be had.
   bool whole_groups = true;  ///< Work-groups may be executed by native code for all their waves at once.
   /// Shared by copies of this description, and so by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();

@@ -110,10 +110,29 @@ std::string_view why_absent(SimdLevel level);
 
 Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
+/// What a handler of lower_vector() does to the lanes, for the compiler, which has the same operations in its own form.
+struct LaneOperation {
+  enum class Kind : uint8_t {
+    kOther,  ///< Nothing that the compiler knows.
+    kLoadsMode,      ///< MXCSR becomes `aux`.
+    kComputes,       ///< A row, or two; with a test, a lane mask as well.
+    kCompare,        ///< A lane mask,
+    kCompareToExec,  ///< which EXEC becomes too.
+  };
+  Kind kind = Kind::kOther;
+  bool clamped = false;  ///< The form of the operation that saturates.
+  bool has_test = false;
+  uint8_t sources = 0;
+  uint8_t row_sources = 0;  ///< Without lane masks, which come last.
+  uint8_t result_rows = 1;
+  isa::Op op{};
+};
+
 #define RIGEL_DECLARE_LOWERING(level)                                                                \
   namespace level {                                                                                  \
   Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
   Refusal lower_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
+  LaneOperation lower_identify(Handler handler);                                                     \
   }
 RIGEL_DECLARE_LOWERING(simd_baseline)
 RIGEL_DECLARE_LOWERING(simd_avx2)

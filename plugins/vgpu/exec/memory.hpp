@@ -87,6 +87,9 @@ class Memory {
     std::byte* host = nullptr;
   };
 
+  /// The extent that an instruction used last.
+  const Extent& last_extent(const void* site, Access access) const { return sites_[slot(site, access)]; }
+
   /// For native code, which does what find_again() does: where in the object the extents are that sites used
   /// last, and which of them is a site's.
   static size_t sites_offset();

@@ -57,7 +57,12 @@ static_assert(sizeof(MicroOp) == 64);
 // budget spent); the wave will go on with `op`, with EXEC as it is in the scalar file. Why it left is in
 // Wave::stop, which is not kRunning.
 #define RIGEL_GO_ON(o, w, r, e) return ((void)(r), ::rigel::vgpu::exec::go_on_with((o), (w), (e)))
-#if HSABE_SANITIZER != HSABE_SANITIZER_NONE || !defined(__OPTIMIZE__)
+#if defined(RIGEL_KERNEL_CODE)
+// The compiler of kernels puts what comes next behind it (plugins/vgpu/compiler).
+#define RIGEL_NEXT(o, w, r, e) return ((void)(o), (void)(w), (void)(r), (void)(e))
+#define RIGEL_NEXT_BLOCK(o, w, r, e) RIGEL_NEXT(o, w, r, e)
+#define RIGEL_NEXT_SLOW(handler, o, w, r, e) return (handler)((o), (w), (r), (e))
+#elif HSABE_SANITIZER != HSABE_SANITIZER_NONE || !defined(__OPTIMIZE__)
 #define RIGEL_NEXT(o, w, r, e) RIGEL_GO_ON(o, w, r, e)
 #define RIGEL_NEXT_BLOCK(o, w, r, e) RIGEL_GO_ON(o, w, r, e)
 #define RIGEL_NEXT_SLOW(handler, o, w, r, e) return (handler)((o), (w), (r), (e))

@@ -18,6 +18,10 @@ Refusal lower_mask(const isa::Instruction& instruction, LoweringContext& context
 Refusal lower_control(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_state(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
+/// Which of the operation's handlers this is, in the order of the tables of scalar_alu.cpp and scalar_mask.cpp; -1: none.
+int alu_slot(isa::Op op, Handler handler);
+int save_exec_slot(isa::Op op, Handler handler);
+
 /// A value in the wave's registers: pairs begin at any register, and are seen as one here and as two
 /// elsewhere.
 template <class T>

@@ -1,4 +1,6 @@
 // SOP1, SOP2, SOPC and SOPK that compute: one structure for each operation, four handlers from it.
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <type_traits>
 
@@ -287,313 +289,223 @@ constexpr bool kMakesMasks<Andn2<u32>> = true;
 template <>
 constexpr bool kMakesMasks<Andn2<u64>> = true;
 
+/// The immediate of SOPK, which stands for the second source.
+enum class Immediate : uint8_t { kNone, kSigned, kUnsigned };
+
+/// An operation: how it is lowered, and its handlers.
+struct Operation {
+  Op op;
+  Immediate immediate = Immediate::kNone;
+  uint8_t dst_dwords = 0;
+  bool has_src1 = false;
+  bool makes_masks = false;
+  Handler handlers[4][3] = {};  // bits of the first index: which sources are constants; ToExec
+};
+
 template <class F, bool kConstant0, bool kConstant1>
-Handler handler_of(ToExec to_exec) {
+constexpr void add_handlers(Handler (&handlers)[3]) {
+  handlers[0] = alu<F, kConstant0, kConstant1, ToExec::kNo>;
   if constexpr (kMakesMasks<F>) {
-    if (to_exec == ToExec::kAll) return alu<F, kConstant0, kConstant1, ToExec::kAll>;
-    if (to_exec == ToExec::kLow) return alu<F, kConstant0, kConstant1, ToExec::kLow>;
+    handlers[1] = alu<F, kConstant0, kConstant1, ToExec::kAll>;
+    handlers[2] = alu<F, kConstant0, kConstant1, ToExec::kLow>;
   }
-  return alu<F, kConstant0, kConstant1, ToExec::kNo>;
 }
 
 template <class F>
-Handler handler_of(bool constant0, bool constant1, ToExec to_exec) {
-  if (constant0) {
-    return constant1 ? handler_of<F, true, true>(to_exec) : handler_of<F, true, false>(to_exec);
-  }
-  return constant1 ? handler_of<F, false, true>(to_exec) : handler_of<F, false, false>(to_exec);
+constexpr Operation operation(Op op, Immediate immediate = Immediate::kNone) {
+  Operation made{op, immediate};
+  if constexpr (!std::is_same_v<typename F::Dst, None>) made.dst_dwords = sizeof(typename F::Dst) / 4;
+  made.has_src1 = !std::is_same_v<typename F::Src1, None>;
+  made.makes_masks = kMakesMasks<F>;
+  add_handlers<F, false, false>(made.handlers[0]);
+  add_handlers<F, true, false>(made.handlers[1]);
+  add_handlers<F, false, true>(made.handlers[2]);
+  add_handlers<F, true, true>(made.handlers[3]);
+  return made;
 }
+
+constexpr Operation kOperations[] = {
+    operation<AddU32>(Op::s_add_u32),
+    operation<SubU32>(Op::s_sub_u32),
+    operation<AddI32>(Op::s_add_i32),
+    operation<SubI32>(Op::s_sub_i32),
+    operation<AddcU32>(Op::s_addc_u32),
+    operation<SubbU32>(Op::s_subb_u32),
+    operation<MinI32>(Op::s_min_i32),
+    operation<MinU32>(Op::s_min_u32),
+    operation<MaxI32>(Op::s_max_i32),
+    operation<MaxU32>(Op::s_max_u32),
+    operation<Select<u32>>(Op::s_cselect_b32),
+    operation<Select<u64>>(Op::s_cselect_b64),
+    operation<And<u32>>(Op::s_and_b32),
+    operation<And<u64>>(Op::s_and_b64),
+    operation<Or<u32>>(Op::s_or_b32),
+    operation<Or<u64>>(Op::s_or_b64),
+    operation<Xor<u32>>(Op::s_xor_b32),
+    operation<Xor<u64>>(Op::s_xor_b64),
+    operation<Andn2<u32>>(Op::s_andn2_b32),
+    operation<Andn2<u64>>(Op::s_andn2_b64),
+    operation<Orn2<u32>>(Op::s_orn2_b32),
+    operation<Orn2<u64>>(Op::s_orn2_b64),
+    operation<Nand<u32>>(Op::s_nand_b32),
+    operation<Nand<u64>>(Op::s_nand_b64),
+    operation<Nor<u32>>(Op::s_nor_b32),
+    operation<Nor<u64>>(Op::s_nor_b64),
+    operation<Xnor<u32>>(Op::s_xnor_b32),
+    operation<Xnor<u64>>(Op::s_xnor_b64),
+    operation<LshlB32>(Op::s_lshl_b32),
+    operation<LshlB64>(Op::s_lshl_b64),
+    operation<LshrB32>(Op::s_lshr_b32),
+    operation<LshrB64>(Op::s_lshr_b64),
+    operation<AshrI32>(Op::s_ashr_i32),
+    operation<AshrI64>(Op::s_ashr_i64),
+    operation<BfmB32>(Op::s_bfm_b32),
+    operation<BfmB64>(Op::s_bfm_b64),
+    operation<MulI32>(Op::s_mul_i32),
+    operation<MulHiU32>(Op::s_mul_hi_u32),
+    operation<MulHiI32>(Op::s_mul_hi_i32),
+    operation<BfeU32>(Op::s_bfe_u32),
+    operation<BfeI32>(Op::s_bfe_i32),
+    operation<BfeU64>(Op::s_bfe_u64),
+    operation<BfeI64>(Op::s_bfe_i64),
+    operation<AbsdiffI32>(Op::s_absdiff_i32),
+    operation<LshlAdd<1>>(Op::s_lshl1_add_u32),
+    operation<LshlAdd<2>>(Op::s_lshl2_add_u32),
+    operation<LshlAdd<3>>(Op::s_lshl3_add_u32),
+    operation<LshlAdd<4>>(Op::s_lshl4_add_u32),
+    operation<PackLl>(Op::s_pack_ll_b32_b16),
+    operation<PackLh>(Op::s_pack_lh_b32_b16),
+    operation<PackHh>(Op::s_pack_hh_b32_b16),
+    operation<Mov<u32>>(Op::s_mov_b32),
+    operation<Mov<u64>>(Op::s_mov_b64),
+    operation<Not<u32>>(Op::s_not_b32),
+    operation<Not<u64>>(Op::s_not_b64),
+    operation<Wqm<u32>>(Op::s_wqm_b32),
+    operation<Wqm<u64>>(Op::s_wqm_b64),
+    operation<Quadmask<u32>>(Op::s_quadmask_b32),
+    operation<Quadmask<u64>>(Op::s_quadmask_b64),
+    operation<BrevB32>(Op::s_brev_b32),
+    operation<BrevB64>(Op::s_brev_b64),
+    operation<Bcnt0B32>(Op::s_bcnt0_i32_b32),
+    operation<Bcnt0B64>(Op::s_bcnt0_i32_b64),
+    operation<Bcnt1B32>(Op::s_bcnt1_i32_b32),
+    operation<Bcnt1B64>(Op::s_bcnt1_i32_b64),
+    operation<Ff0B32>(Op::s_ff0_i32_b32),
+    operation<Ff0B64>(Op::s_ff0_i32_b64),
+    operation<Ff1B32>(Op::s_ff1_i32_b32),
+    operation<Ff1B64>(Op::s_ff1_i32_b64),
+    operation<FlbitB32>(Op::s_flbit_i32_b32),
+    operation<FlbitB64>(Op::s_flbit_i32_b64),
+    operation<FlbitI32>(Op::s_flbit_i32),
+    operation<FlbitI64>(Op::s_flbit_i32_i64),
+    operation<SextI8>(Op::s_sext_i32_i8),
+    operation<SextI16>(Op::s_sext_i32_i16),
+    operation<AbsI32>(Op::s_abs_i32),
+    operation<Bitreplicate>(Op::s_bitreplicate_b64_b32),
+    operation<CmpEq>(Op::s_cmp_eq_i32),
+    operation<CmpEq>(Op::s_cmp_eq_u32),
+    operation<CmpLg>(Op::s_cmp_lg_i32),
+    operation<CmpLg>(Op::s_cmp_lg_u32),
+    operation<CmpGtI>(Op::s_cmp_gt_i32),
+    operation<CmpGeI>(Op::s_cmp_ge_i32),
+    operation<CmpLtI>(Op::s_cmp_lt_i32),
+    operation<CmpLeI>(Op::s_cmp_le_i32),
+    operation<CmpGtU>(Op::s_cmp_gt_u32),
+    operation<CmpGeU>(Op::s_cmp_ge_u32),
+    operation<CmpLtU>(Op::s_cmp_lt_u32),
+    operation<CmpLeU>(Op::s_cmp_le_u32),
+    operation<CmpEq64>(Op::s_cmp_eq_u64),
+    operation<CmpLg64>(Op::s_cmp_lg_u64),
+    operation<Bitcmp<u32, 0>>(Op::s_bitcmp0_b32),
+    operation<Bitcmp<u32, 1>>(Op::s_bitcmp1_b32),
+    operation<Bitcmp<u64, 0>>(Op::s_bitcmp0_b64),
+    operation<Bitcmp<u64, 1>>(Op::s_bitcmp1_b64),
+    operation<Mov<u32>>(Op::s_movk_i32, Immediate::kSigned),
+    operation<AddI32>(Op::s_addk_i32, Immediate::kSigned),
+    operation<MulI32>(Op::s_mulk_i32, Immediate::kSigned),
+    operation<CmpEq>(Op::s_cmpk_eq_i32, Immediate::kSigned),
+    operation<CmpLg>(Op::s_cmpk_lg_i32, Immediate::kSigned),
+    operation<CmpGtI>(Op::s_cmpk_gt_i32, Immediate::kSigned),
+    operation<CmpGeI>(Op::s_cmpk_ge_i32, Immediate::kSigned),
+    operation<CmpLtI>(Op::s_cmpk_lt_i32, Immediate::kSigned),
+    operation<CmpLeI>(Op::s_cmpk_le_i32, Immediate::kSigned),
+    operation<CmpEq>(Op::s_cmpk_eq_u32, Immediate::kUnsigned),
+    operation<CmpLg>(Op::s_cmpk_lg_u32, Immediate::kUnsigned),
+    operation<CmpGtU>(Op::s_cmpk_gt_u32, Immediate::kUnsigned),
+    operation<CmpGeU>(Op::s_cmpk_ge_u32, Immediate::kUnsigned),
+    operation<CmpLtU>(Op::s_cmpk_lt_u32, Immediate::kUnsigned),
+    operation<CmpLeU>(Op::s_cmpk_le_u32, Immediate::kUnsigned),
+};
 
 // Lowering
 // ---------------------------------------------------------------------------------------------------
 
-struct Lowering {
-  const isa::Instruction& instruction;
-  LoweringContext& context;
-  Emitter& out;
+const Operation* find_operation(Op op) {
+  static const std::array<const Operation*, isa::kOpCount> all = [] {
+    std::array<const Operation*, isa::kOpCount> made{};
+    for (const Operation& operation : kOperations) made[static_cast<size_t>(operation.op)] = &operation;
+    return made;
+  }();
+  return all[static_cast<size_t>(op)];
+}
 
-  template <class F>
-  Refusal operator()() const {
-    constexpr bool kHasSrc1 = !std::is_same_v<typename F::Src1, None>;
-    PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
-    PlaceOf b;
-    b.place.is_constant = true;
-    if (kHasSrc1) b = source_place(instruction.src[1], instruction, context, out, 2);
-    return with<F>(a, b);
-  }
-
-  template <class F>
-  Refusal with(const PlaceOf& a, const PlaceOf& b) const {
-    if (!a.ok || !b.ok) return "a source that this GPU does not have";
-    uint32_t dst = scalar_offset(kSinkSlot);
-    ToExec to_exec = ToExec::kNo;
-    bool refresh = false;
-    if constexpr (!std::is_same_v<typename F::Dst, None>) {
-      constexpr uint32_t kDwords = sizeof(typename F::Dst) / 4;
-      if (!destination_offset(instruction.dst[0], context, dst) || instruction.dst[0].is_vgpr()) {
-        return "a destination that is no scalar register";
-      }
-      if (touches_exec(dst, kDwords)) {
-        const uint32_t mask_dwords = context.layout.wave_size / 32;
-        if (kMakesMasks<F> && dst == scalar_offset(kExec) && kDwords == mask_dwords) {
-          to_exec = kDwords == 2 ? ToExec::kAll : ToExec::kLow;
-        } else {
-          refresh = true;
-        }
+Refusal lower_with(const Operation& operation, const PlaceOf& a, const PlaceOf& b,
+                   const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  if (!a.ok || !b.ok) return "a source that this GPU does not have";
+  uint32_t dst = scalar_offset(kSinkSlot);
+  ToExec to_exec = ToExec::kNo;
+  bool refresh = false;
+  if (operation.dst_dwords != 0) {
+    if (!destination_offset(instruction.dst[0], context, dst) || instruction.dst[0].is_vgpr()) {
+      return "a destination that is no scalar register";
+    }
+    if (touches_exec(dst, operation.dst_dwords)) {
+      const uint32_t mask_dwords = context.layout.wave_size / 32;
+      if (operation.makes_masks && dst == scalar_offset(kExec) && operation.dst_dwords == mask_dwords) {
+        to_exec = mask_dwords == 2 ? ToExec::kAll : ToExec::kLow;
+      } else {
+        refresh = true;
       }
     }
-    MicroOp& op = out.emit(handler_of<F>(a.place.is_constant, b.place.is_constant, to_exec));
-    op.src[0] = a.place.source;
-    op.src[1] = b.place.source;
-    op.dst = dst;
-    if (refresh) out.emit(take_exec);
-    return {};
   }
-
-  /// SOPK: the register, which is read and perhaps written, and the immediate.
-  template <class F>
-  Refusal immediate(bool sign_extended) const {
-    const isa::Operand& reg = instruction.src[0].exists() && !instruction.src[0].is_literal()
-                                  ? instruction.src[0]
-                                  : instruction.dst[0];
-    PlaceOf b;
-    b.place.is_constant = true;
-    b.place.source.constant =
-        sign_extended ? static_cast<u32>(i32{static_cast<int16_t>(instruction.simm16)}) : instruction.simm16;
-    if constexpr (std::is_same_v<typename F::Src1, None>) return with<F>(b, b);
-    return with<F>(source_place(reg, instruction, context, out, 0), b);
-  }
-};
+  const unsigned constants = (a.place.is_constant ? 1u : 0u) | (b.place.is_constant ? 2u : 0u);
+  MicroOp& op = out.emit(operation.handlers[constants][static_cast<size_t>(to_exec)]);
+  op.src[0] = a.place.source;
+  op.src[1] = b.place.source;
+  op.dst = dst;
+  if (refresh) out.emit(take_exec);
+  return {};
+}
 
 }  // namespace
 
+int alu_slot(isa::Op op, Handler handler) {
+  const Operation* const operation = find_operation(op);
+  if (operation == nullptr) return -1;
+  const Handler* const all = &operation->handlers[0][0];
+  constexpr int kSlots = sizeof operation->handlers / sizeof(Handler);
+  const int slot = static_cast<int>(std::find(all, all + kSlots, handler) - all);
+  return slot < kSlots ? slot : -1;
+}
+
 Refusal lower_alu(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const Lowering lower{instruction, context, out};
-  switch (instruction.op) {
-    case Op::s_add_u32:
-      return lower.operator()<AddU32>();
-    case Op::s_sub_u32:
-      return lower.operator()<SubU32>();
-    case Op::s_add_i32:
-      return lower.operator()<AddI32>();
-    case Op::s_sub_i32:
-      return lower.operator()<SubI32>();
-    case Op::s_addc_u32:
-      return lower.operator()<AddcU32>();
-    case Op::s_subb_u32:
-      return lower.operator()<SubbU32>();
-    case Op::s_min_i32:
-      return lower.operator()<MinI32>();
-    case Op::s_min_u32:
-      return lower.operator()<MinU32>();
-    case Op::s_max_i32:
-      return lower.operator()<MaxI32>();
-    case Op::s_max_u32:
-      return lower.operator()<MaxU32>();
-    case Op::s_cselect_b32:
-      return lower.operator()<Select<u32>>();
-    case Op::s_cselect_b64:
-      return lower.operator()<Select<u64>>();
-    case Op::s_and_b32:
-      return lower.operator()<And<u32>>();
-    case Op::s_and_b64:
-      return lower.operator()<And<u64>>();
-    case Op::s_or_b32:
-      return lower.operator()<Or<u32>>();
-    case Op::s_or_b64:
-      return lower.operator()<Or<u64>>();
-    case Op::s_xor_b32:
-      return lower.operator()<Xor<u32>>();
-    case Op::s_xor_b64:
-      return lower.operator()<Xor<u64>>();
-    case Op::s_andn2_b32:
-      return lower.operator()<Andn2<u32>>();
-    case Op::s_andn2_b64:
-      return lower.operator()<Andn2<u64>>();
-    case Op::s_orn2_b32:
-      return lower.operator()<Orn2<u32>>();
-    case Op::s_orn2_b64:
-      return lower.operator()<Orn2<u64>>();
-    case Op::s_nand_b32:
-      return lower.operator()<Nand<u32>>();
-    case Op::s_nand_b64:
-      return lower.operator()<Nand<u64>>();
-    case Op::s_nor_b32:
-      return lower.operator()<Nor<u32>>();
-    case Op::s_nor_b64:
-      return lower.operator()<Nor<u64>>();
-    case Op::s_xnor_b32:
-      return lower.operator()<Xnor<u32>>();
-    case Op::s_xnor_b64:
-      return lower.operator()<Xnor<u64>>();
-    case Op::s_lshl_b32:
-      return lower.operator()<LshlB32>();
-    case Op::s_lshl_b64:
-      return lower.operator()<LshlB64>();
-    case Op::s_lshr_b32:
-      return lower.operator()<LshrB32>();
-    case Op::s_lshr_b64:
-      return lower.operator()<LshrB64>();
-    case Op::s_ashr_i32:
-      return lower.operator()<AshrI32>();
-    case Op::s_ashr_i64:
-      return lower.operator()<AshrI64>();
-    case Op::s_bfm_b32:
-      return lower.operator()<BfmB32>();
-    case Op::s_bfm_b64:
-      return lower.operator()<BfmB64>();
-    case Op::s_mul_i32:
-      return lower.operator()<MulI32>();
-    case Op::s_mul_hi_u32:
-      return lower.operator()<MulHiU32>();
-    case Op::s_mul_hi_i32:
-      return lower.operator()<MulHiI32>();
-    case Op::s_bfe_u32:
-      return lower.operator()<BfeU32>();
-    case Op::s_bfe_i32:
-      return lower.operator()<BfeI32>();
-    case Op::s_bfe_u64:
-      return lower.operator()<BfeU64>();
-    case Op::s_bfe_i64:
-      return lower.operator()<BfeI64>();
-    case Op::s_absdiff_i32:
-      return lower.operator()<AbsdiffI32>();
-    case Op::s_lshl1_add_u32:
-      return lower.operator()<LshlAdd<1>>();
-    case Op::s_lshl2_add_u32:
-      return lower.operator()<LshlAdd<2>>();
-    case Op::s_lshl3_add_u32:
-      return lower.operator()<LshlAdd<3>>();
-    case Op::s_lshl4_add_u32:
-      return lower.operator()<LshlAdd<4>>();
-    case Op::s_pack_ll_b32_b16:
-      return lower.operator()<PackLl>();
-    case Op::s_pack_lh_b32_b16:
-      return lower.operator()<PackLh>();
-    case Op::s_pack_hh_b32_b16:
-      return lower.operator()<PackHh>();
-
-    case Op::s_mov_b32:
-      return lower.operator()<Mov<u32>>();
-    case Op::s_mov_b64:
-      return lower.operator()<Mov<u64>>();
-    case Op::s_not_b32:
-      return lower.operator()<Not<u32>>();
-    case Op::s_not_b64:
-      return lower.operator()<Not<u64>>();
-    case Op::s_wqm_b32:
-      return lower.operator()<Wqm<u32>>();
-    case Op::s_wqm_b64:
-      return lower.operator()<Wqm<u64>>();
-    case Op::s_quadmask_b32:
-      return lower.operator()<Quadmask<u32>>();
-    case Op::s_quadmask_b64:
-      return lower.operator()<Quadmask<u64>>();
-    case Op::s_brev_b32:
-      return lower.operator()<BrevB32>();
-    case Op::s_brev_b64:
-      return lower.operator()<BrevB64>();
-    case Op::s_bcnt0_i32_b32:
-      return lower.operator()<Bcnt0B32>();
-    case Op::s_bcnt0_i32_b64:
-      return lower.operator()<Bcnt0B64>();
-    case Op::s_bcnt1_i32_b32:
-      return lower.operator()<Bcnt1B32>();
-    case Op::s_bcnt1_i32_b64:
-      return lower.operator()<Bcnt1B64>();
-    case Op::s_ff0_i32_b32:
-      return lower.operator()<Ff0B32>();
-    case Op::s_ff0_i32_b64:
-      return lower.operator()<Ff0B64>();
-    case Op::s_ff1_i32_b32:
-      return lower.operator()<Ff1B32>();
-    case Op::s_ff1_i32_b64:
-      return lower.operator()<Ff1B64>();
-    case Op::s_flbit_i32_b32:
-      return lower.operator()<FlbitB32>();
-    case Op::s_flbit_i32_b64:
-      return lower.operator()<FlbitB64>();
-    case Op::s_flbit_i32:
-      return lower.operator()<FlbitI32>();
-    case Op::s_flbit_i32_i64:
-      return lower.operator()<FlbitI64>();
-    case Op::s_sext_i32_i8:
-      return lower.operator()<SextI8>();
-    case Op::s_sext_i32_i16:
-      return lower.operator()<SextI16>();
-    case Op::s_abs_i32:
-      return lower.operator()<AbsI32>();
-    case Op::s_bitreplicate_b64_b32:
-      return lower.operator()<Bitreplicate>();
-
-    case Op::s_cmp_eq_i32:
-    case Op::s_cmp_eq_u32:
-      return lower.operator()<CmpEq>();
-    case Op::s_cmp_lg_i32:
-    case Op::s_cmp_lg_u32:
-      return lower.operator()<CmpLg>();
-    case Op::s_cmp_gt_i32:
-      return lower.operator()<CmpGtI>();
-    case Op::s_cmp_ge_i32:
-      return lower.operator()<CmpGeI>();
-    case Op::s_cmp_lt_i32:
-      return lower.operator()<CmpLtI>();
-    case Op::s_cmp_le_i32:
-      return lower.operator()<CmpLeI>();
-    case Op::s_cmp_gt_u32:
-      return lower.operator()<CmpGtU>();
-    case Op::s_cmp_ge_u32:
-      return lower.operator()<CmpGeU>();
-    case Op::s_cmp_lt_u32:
-      return lower.operator()<CmpLtU>();
-    case Op::s_cmp_le_u32:
-      return lower.operator()<CmpLeU>();
-    case Op::s_cmp_eq_u64:
-      return lower.operator()<CmpEq64>();
-    case Op::s_cmp_lg_u64:
-      return lower.operator()<CmpLg64>();
-    case Op::s_bitcmp0_b32:
-      return lower.operator()<Bitcmp<u32, 0>>();
-    case Op::s_bitcmp1_b32:
-      return lower.operator()<Bitcmp<u32, 1>>();
-    case Op::s_bitcmp0_b64:
-      return lower.operator()<Bitcmp<u64, 0>>();
-    case Op::s_bitcmp1_b64:
-      return lower.operator()<Bitcmp<u64, 1>>();
-
-    case Op::s_movk_i32:
-      return lower.immediate<Mov<u32>>(true);
-    case Op::s_addk_i32:
-      return lower.immediate<AddI32>(true);
-    case Op::s_mulk_i32:
-      return lower.immediate<MulI32>(true);
-    case Op::s_cmpk_eq_i32:
-      return lower.immediate<CmpEq>(true);
-    case Op::s_cmpk_lg_i32:
-      return lower.immediate<CmpLg>(true);
-    case Op::s_cmpk_gt_i32:
-      return lower.immediate<CmpGtI>(true);
-    case Op::s_cmpk_ge_i32:
-      return lower.immediate<CmpGeI>(true);
-    case Op::s_cmpk_lt_i32:
-      return lower.immediate<CmpLtI>(true);
-    case Op::s_cmpk_le_i32:
-      return lower.immediate<CmpLeI>(true);
-    case Op::s_cmpk_eq_u32:
-      return lower.immediate<CmpEq>(false);
-    case Op::s_cmpk_lg_u32:
-      return lower.immediate<CmpLg>(false);
-    case Op::s_cmpk_gt_u32:
-      return lower.immediate<CmpGtU>(false);
-    case Op::s_cmpk_ge_u32:
-      return lower.immediate<CmpGeU>(false);
-    case Op::s_cmpk_lt_u32:
-      return lower.immediate<CmpLtU>(false);
-    case Op::s_cmpk_le_u32:
-      return lower.immediate<CmpLeU>(false);
-    default:
-      return kNotMine;
+  const Operation* const operation = find_operation(instruction.op);
+  if (operation == nullptr) return kNotMine;
+  PlaceOf b;
+  b.place.is_constant = true;
+  if (operation->immediate == Immediate::kNone) {
+    const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
+    if (operation->has_src1) b = source_place(instruction.src[1], instruction, context, out, 2);
+    return lower_with(*operation, a, b, instruction, context, out);
   }
+  // SOPK: the register, which is read and perhaps written, and the immediate.
+  const isa::Operand& reg = instruction.src[0].exists() && !instruction.src[0].is_literal() ? instruction.src[0]
+                                                                                            : instruction.dst[0];
+  b.place.source.constant = operation->immediate == Immediate::kSigned
+                                ? static_cast<u32>(i32{static_cast<int16_t>(instruction.simm16)})
+                                : instruction.simm16;
+  if (!operation->has_src1) return lower_with(*operation, b, b, instruction, context, out);
+  return lower_with(*operation, source_place(reg, instruction, context, out, 0), b, instruction, context, out);
 }
 
 }  // namespace rigel::vgpu::exec::scalar

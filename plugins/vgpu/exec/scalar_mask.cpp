@@ -1,4 +1,6 @@
 // Scalar operations that work on EXEC, or whose destination is a source as well, or is chosen at run time.
+#include <algorithm>
+#include <iterator>
 #include <type_traits>
 
 #include "plugins/vgpu/exec/scalar.hpp"
@@ -58,14 +60,57 @@ void save_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
   RIGEL_NEXT(op + 1, wave, registers, sizeof(T) == 8 ? u64{now} & op->imm : wave->exec());
 }
 
+struct SavesExec {
+  Op op;
+  uint8_t dwords = 1;
+  Handler handlers[2] = {};  // of a source in registers, and of a constant
+};
+
 template <class T, Combine kHow, bool kKeepNew = false>
-Refusal lower_save_exec(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+constexpr SavesExec saves_exec(Op op) {
+  return {op, sizeof(T) / 4, {save_exec<T, kHow, false, kKeepNew>, save_exec<T, kHow, true, kKeepNew>}};
+}
+
+constexpr SavesExec kSaveExecs[] = {
+    saves_exec<u32, Combine::kAnd>(Op::s_and_saveexec_b32),
+    saves_exec<u64, Combine::kAnd>(Op::s_and_saveexec_b64),
+    saves_exec<u32, Combine::kOr>(Op::s_or_saveexec_b32),
+    saves_exec<u64, Combine::kOr>(Op::s_or_saveexec_b64),
+    saves_exec<u32, Combine::kXor>(Op::s_xor_saveexec_b32),
+    saves_exec<u64, Combine::kXor>(Op::s_xor_saveexec_b64),
+    saves_exec<u32, Combine::kAndn2>(Op::s_andn2_saveexec_b32),
+    saves_exec<u64, Combine::kAndn2>(Op::s_andn2_saveexec_b64),
+    saves_exec<u32, Combine::kOrn2>(Op::s_orn2_saveexec_b32),
+    saves_exec<u64, Combine::kOrn2>(Op::s_orn2_saveexec_b64),
+    saves_exec<u32, Combine::kNand>(Op::s_nand_saveexec_b32),
+    saves_exec<u64, Combine::kNand>(Op::s_nand_saveexec_b64),
+    saves_exec<u32, Combine::kNor>(Op::s_nor_saveexec_b32),
+    saves_exec<u64, Combine::kNor>(Op::s_nor_saveexec_b64),
+    saves_exec<u32, Combine::kXnor>(Op::s_xnor_saveexec_b32),
+    saves_exec<u64, Combine::kXnor>(Op::s_xnor_saveexec_b64),
+    saves_exec<u32, Combine::kAndn1>(Op::s_andn1_saveexec_b32),
+    saves_exec<u64, Combine::kAndn1>(Op::s_andn1_saveexec_b64),
+    saves_exec<u32, Combine::kOrn1>(Op::s_orn1_saveexec_b32),
+    saves_exec<u64, Combine::kOrn1>(Op::s_orn1_saveexec_b64),
+    saves_exec<u32, Combine::kAndn1, true>(Op::s_andn1_wrexec_b32),
+    saves_exec<u64, Combine::kAndn1, true>(Op::s_andn1_wrexec_b64),
+    saves_exec<u32, Combine::kAndn2, true>(Op::s_andn2_wrexec_b32),
+    saves_exec<u64, Combine::kAndn2, true>(Op::s_andn2_wrexec_b64),
+};
+
+const SavesExec* find_save_exec(Op op) {
+  const auto* const found =
+      std::find_if(std::begin(kSaveExecs), std::end(kSaveExecs), [&](const SavesExec& s) { return s.op == op; });
+  return found == std::end(kSaveExecs) ? nullptr : found;
+}
+
+Refusal lower_save_exec(const SavesExec& saves, const isa::Instruction& instruction, LoweringContext& context,
+                        Emitter& out) {
   const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
   uint32_t dst = 0;
   if (!a.ok || !destination_offset(instruction.dst[0], context, dst)) return "an operand that does not exist";
-  if (touches_exec(dst, sizeof(T) / 4)) return "EXEC as the place to save EXEC";
-  MicroOp& op = out.emit(a.place.is_constant ? save_exec<T, kHow, true, kKeepNew>
-                                             : save_exec<T, kHow, false, kKeepNew>);
+  if (touches_exec(dst, saves.dwords)) return "EXEC as the place to save EXEC";
+  MicroOp& op = out.emit(saves.handlers[a.place.is_constant ? 1 : 0]);
   op.src[0] = a.place.source;
   op.dst = dst;
   op.imm = context.layout.wave_size == 64 ? ~u64{0} : 0xffffffffu;
@@ -211,58 +256,16 @@ Refusal lower_gpr_index(const isa::Instruction& instruction, LoweringContext& co
 
 }  // namespace
 
+int save_exec_slot(isa::Op op, Handler handler) {
+  const SavesExec* const saves = find_save_exec(op);
+  if (saves == nullptr) return -1;
+  return handler == saves->handlers[0] ? 0 : handler == saves->handlers[1] ? 1 : -1;
+}
+
 Refusal lower_mask(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const isa::Instruction& i = instruction;
+  if (const SavesExec* const saves = find_save_exec(i.op)) return lower_save_exec(*saves, i, context, out);
   switch (i.op) {
-    case Op::s_and_saveexec_b32:
-      return lower_save_exec<u32, Combine::kAnd>(i, context, out);
-    case Op::s_and_saveexec_b64:
-      return lower_save_exec<u64, Combine::kAnd>(i, context, out);
-    case Op::s_or_saveexec_b32:
-      return lower_save_exec<u32, Combine::kOr>(i, context, out);
-    case Op::s_or_saveexec_b64:
-      return lower_save_exec<u64, Combine::kOr>(i, context, out);
-    case Op::s_xor_saveexec_b32:
-      return lower_save_exec<u32, Combine::kXor>(i, context, out);
-    case Op::s_xor_saveexec_b64:
-      return lower_save_exec<u64, Combine::kXor>(i, context, out);
-    case Op::s_andn2_saveexec_b32:
-      return lower_save_exec<u32, Combine::kAndn2>(i, context, out);
-    case Op::s_andn2_saveexec_b64:
-      return lower_save_exec<u64, Combine::kAndn2>(i, context, out);
-    case Op::s_orn2_saveexec_b32:
-      return lower_save_exec<u32, Combine::kOrn2>(i, context, out);
-    case Op::s_orn2_saveexec_b64:
-      return lower_save_exec<u64, Combine::kOrn2>(i, context, out);
-    case Op::s_nand_saveexec_b32:
-      return lower_save_exec<u32, Combine::kNand>(i, context, out);
-    case Op::s_nand_saveexec_b64:
-      return lower_save_exec<u64, Combine::kNand>(i, context, out);
-    case Op::s_nor_saveexec_b32:
-      return lower_save_exec<u32, Combine::kNor>(i, context, out);
-    case Op::s_nor_saveexec_b64:
-      return lower_save_exec<u64, Combine::kNor>(i, context, out);
-    case Op::s_xnor_saveexec_b32:
-      return lower_save_exec<u32, Combine::kXnor>(i, context, out);
-    case Op::s_xnor_saveexec_b64:
-      return lower_save_exec<u64, Combine::kXnor>(i, context, out);
-    case Op::s_andn1_saveexec_b32:
-      return lower_save_exec<u32, Combine::kAndn1>(i, context, out);
-    case Op::s_andn1_saveexec_b64:
-      return lower_save_exec<u64, Combine::kAndn1>(i, context, out);
-    case Op::s_orn1_saveexec_b32:
-      return lower_save_exec<u32, Combine::kOrn1>(i, context, out);
-    case Op::s_orn1_saveexec_b64:
-      return lower_save_exec<u64, Combine::kOrn1>(i, context, out);
-    case Op::s_andn1_wrexec_b32:
-      return lower_save_exec<u32, Combine::kAndn1, true>(i, context, out);
-    case Op::s_andn1_wrexec_b64:
-      return lower_save_exec<u64, Combine::kAndn1, true>(i, context, out);
-    case Op::s_andn2_wrexec_b32:
-      return lower_save_exec<u32, Combine::kAndn2, true>(i, context, out);
-    case Op::s_andn2_wrexec_b64:
-      return lower_save_exec<u64, Combine::kAndn2, true>(i, context, out);
-
     case Op::s_cmov_b32:
     case Op::s_cmovk_i32:
       return lower_in_place(i, context, out, 1, conditional_move<u32, true>, conditional_move<u32, false>);

@@ -96,6 +96,14 @@ template <auto Fn>
 using ResultOf = typename Signature<decltype(Fn)>::Result;
 
 /// Calls body(lane, bits) for each chunk of lanes in which EXEC has any.
+#ifdef RIGEL_KERNEL_CODE
+// The compiler of kernels takes one vector of lanes at a time, and does by itself what is to be done about EXEC.
+template <int Chunk, class Body>
+[[gnu::always_inline]] inline void each_chunk(uint32_t, uint64_t, Body body) {
+  RIGEL_UNROLL
+  for (size_t lane = 0; lane < kLanes; lane += Chunk) body(lane, uint32_t{(uint64_t{1} << Chunk) - 1});
+}
+#else
 template <int Chunk, class Body>
 [[gnu::always_inline]] inline void each_chunk(uint32_t aux, uint64_t exec, Body body) {
   constexpr uint32_t kAll = (uint64_t{1} << Chunk) - 1;
@@ -105,6 +113,7 @@ template <int Chunk, class Body>
     if (bits != 0) body(lane, bits);
   }
 }
+#endif
 
 /// The same for a full EXEC, unrolled.
 template <int Chunk, class Body>
@@ -274,7 +283,7 @@ constexpr Entry rare(isa::Op op) {
 template <auto Fn, bool ToExec = false>
 constexpr Entry hot(isa::Op op) {
   Entry entry = rare<Fn, ToExec>(op);
-#if RIGEL_SIMD_LEVEL > 0
+#if RIGEL_SIMD_LEVEL > 0 && !defined(RIGEL_KERNEL_CODE)
   auto fill = [&]<int... Uniform>(std::integer_sequence<int, Uniform...>) {
     if constexpr (kIsTest<ResultOf<Fn>>) {
       ((entry.fast[Uniform] = compare_lanes<Fn, false, Uniform, ToExec>), ...);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <new>
+#include <unordered_map>
 
 #include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
@@ -31,6 +32,24 @@ const Entry* find_entry(Op op) {
     return all;
   }();
   return entries[static_cast<size_t>(op)];
+}
+
+/// The entries by their handlers.
+const std::unordered_map<Handler, const Entry*>& entries_by_handler() {
+  static const std::unordered_map<Handler, const Entry*> all = [] {
+    std::unordered_map<Handler, const Entry*> made;
+    for (size_t op = 0; op < isa::kOpCount; ++op) {
+      const Entry* const entry = find_entry(static_cast<Op>(op));
+      if (entry == nullptr) continue;
+      made.emplace(entry->generic, entry);
+      if (entry->clamped != nullptr) made.emplace(entry->clamped, entry);
+      for (const Handler fast : entry->fast) {
+        if (fast != nullptr) made.emplace(fast, entry);
+      }
+    }
+    return made;
+  }();
+  return all;
 }
 
 void load_mxcsr(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
@@ -319,6 +338,28 @@ MicroOp& Lowering::emit(Handler handler) {
   op.dst2 = dst2;
   op.imm = imm;
   return op;
+}
+
+LaneOperation lower_identify(Handler handler) {
+  LaneOperation operation;
+  if (handler == load_mxcsr) {
+    operation.kind = LaneOperation::Kind::kLoadsMode;
+    return operation;
+  }
+  const auto& all = entries_by_handler();
+  const auto found = all.find(handler);
+  if (found == all.end()) return operation;
+  const Entry& entry = *found->second;
+  operation.kind = entry.form == Form::kCompare         ? LaneOperation::Kind::kCompare
+                   : entry.form == Form::kCompareToExec ? LaneOperation::Kind::kCompareToExec
+                                                        : LaneOperation::Kind::kComputes;
+  operation.op = entry.op;
+  operation.clamped = handler == entry.clamped;
+  operation.sources = entry.sources;
+  operation.row_sources = entry.row_sources;
+  operation.result_rows = entry.result_rows;
+  operation.has_test = entry.has_test;
+  return operation;
 }
 
 Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "plugins/vgpu/compiler/loader.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
@@ -28,6 +29,7 @@ std::string text(const char* format, auto... values) {
 std::string name(const Way& way) {
   constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
   const std::string level = kLevels[static_cast<size_t>(way.level)];
+  if (way.compiled) return "compiled for " + level;
   if (!way.native) return "handlers of " + level;
   return "native code for " + level + (way.whole_groups ? ", by work-groups" : "");
 }
@@ -41,6 +43,10 @@ std::vector<Way> ways_to_run() {
     if (level == SimdLevel::kBaseline || !native::available()) continue;
     ways.push_back({level, true, false});
     ways.push_back({level, true, true});
+  }
+  if (compiler::find_compiler() == nullptr) return ways;
+  for (const SimdLevel level : levels) {
+    if (level != SimdLevel::kBaseline) ways.push_back({level, false, false, true});
   }
   return ways;
 }
@@ -169,12 +175,14 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
   device.level = way.level;
   device.native = way.native;
   device.whole_groups = way.whole_groups;
+  device.compilation = way.compiled ? Compilation::kBeforehand : Compilation::kNone;
   CodeKey key;
   key.entry_va = kCodeVa;
   key.target = kernel.target;
   key.layout = {kernel.wave_size(), allocated_vgprs(kernel)};
   key.level = way.level;
   key.native = way.native;
+  key.compilation = device.compilation;
   const auto code = std::make_shared<Code>(key, m.bus);
   Memory memory(m.bus);
   const auto slots =
@@ -227,6 +235,10 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
       continue;
     }
     verdict.native_instructions = std::max(verdict.native_instructions, code->native_instructions());
+    if (way.compiled) {
+      verdict.not_compiled = code->why_not_compiled();
+      verdict.was_compiled = verdict.not_compiled.empty();
+    }
     const std::string where = text(" in dispatch %u", round);
     if (const auto at = first_difference(m.expected.out, m.actual.out)) {
       const auto offset = static_cast<int64_t>(*at) - kGuardBytes;
@@ -236,7 +248,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
       verdict.what = text("byte %zu of the sums", *atomic) + where + ": expected" +
                      bytes_at(m.expected.atomics, *atomic) + ", is" + bytes_at(m.actual.atomics, *atomic);
     } else if (const auto reg = first_difference(m.expected.registers, m.actual.registers);
-               reg && !whole && !way.whole_groups) {
+               reg && !whole && !way.whole_groups && !way.compiled) {
       verdict.what =
           register_at(*launch, *reg) + where + ": expected" +
           (*reg < m.expected.registers.size() ? text(" %08x", m.expected.registers[*reg]) : " none") +

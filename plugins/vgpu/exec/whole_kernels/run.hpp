@@ -30,6 +30,7 @@ struct Way {
   SimdLevel level = SimdLevel::kBaseline;
   bool native = false;
   bool whole_groups = false;  ///< Work-groups go as a whole where they can.
+  bool compiled = false;      ///< The kernel is compiled, where it can be.
 
   bool operator==(const Way&) const = default;
 };
@@ -48,6 +49,8 @@ struct Verdict {
   Way way;                           ///< The first that differs.
   bool judged = false;               ///< The reference model has the same memory, or may have another.
   std::string not_judged;            ///< Why the model was of no use, if it was asked.
+  bool was_compiled = false;         ///< It has been compiled …
+  std::string not_compiled;          ///< … or why it has not, if that was to be.
   bool went_whole = false;           ///< Some work-group of it was executed as a whole.
   uint64_t instructions = 0;         ///< That waves have executed, in one dispatch.
   uint64_t native_instructions = 0;  ///< Of the code, by the best level.

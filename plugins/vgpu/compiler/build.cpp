@@ -1,0 +1,1018 @@
+// A plan becomes LLVM's representation of it: one function of the host for a kernel of the GPU, which runs a wave.
+//
+// Registers are variables of the function until LLVM makes values of them: a row of W dwords for each VGPR, the scalar file,
+// SCC. A row is taken a vector of the host at a time. Runs of vector instructions go from vector to vector, each through
+// the whole run, so that what lies between two of them stays in the host's registers; a run ends where somebody needs all
+// lanes: memory, scalars that are made of lanes, branches.
+#include "plugins/vgpu/compiler/build.hpp"
+
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#define RIGEL_SIMD_LEVEL 0
+#include "plugins/vgpu/exec/vector/values.hpp"
+
+#include "plugins/vgpu/exec/float_environment.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+namespace {
+
+namespace aux = simd_baseline::aux;
+using isa::Op;
+using llvm::BasicBlock;
+using llvm::Value;
+
+constexpr uint32_t kExec = 126, kVcc = 106, kM0 = 124;
+
+// Passes
+// ---------------------------------------------------------------------------------------------------
+
+class Passes {
+ public:
+  explicit Passes(llvm::TargetMachine* machine) : builder_(machine) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(graphs_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, graphs_, modules_);
+    simplify_.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    simplify_.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    simplify_.addPass(llvm::EarlyCSEPass(false));
+    simplify_.addPass(llvm::InstCombinePass());
+    simplify_.addPass(llvm::SimplifyCFGPass());
+    simplify_.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    simplify_.addPass(llvm::EarlyCSEPass(false));
+    simplify_.addPass(llvm::ADCEPass());
+  }
+  void simplify(llvm::Function& function) { simplify_.run(function, functions_); }
+  void finish(llvm::Module& module) {
+    llvm::ModulePassManager inlining;
+    inlining.addPass(llvm::AlwaysInlinerPass(false));
+    inlining.addPass(llvm::GlobalDCEPass());
+    inlining.run(module, modules_);
+    for (llvm::Function& function : module) {
+      if (!function.isDeclaration()) simplify(function);
+    }
+  }
+
+ private:
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager graphs_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+  llvm::FunctionPassManager simplify_;
+};
+
+// The operations' bitcode
+// ---------------------------------------------------------------------------------------------------
+
+// Finds an operation's functions in the tables of its sources, by their fields' order there.
+class Operations {
+ public:
+  explicit Operations(llvm::Module& module) : module_(module) {
+    for (llvm::GlobalVariable& global : module.globals()) {
+      if (!global.hasInitializer()) continue;
+      auto* const array = llvm::dyn_cast<llvm::ConstantArray>(global.getInitializer());
+      if (array == nullptr) continue;
+      auto* const type = llvm::dyn_cast<llvm::StructType>(array->getType()->getElementType());
+      if (type == nullptr || !type->hasName()) continue;
+      const llvm::StringRef name = type->getName();
+      // "struct.rigel::vgpu::exec::simd_avx512::Entry", with a number where two modules have been linked
+      if (name.contains("::Entry")) {
+        read_lanes(*array);
+      } else if (name.contains("::Operation")) {
+        read_scalars(*array, alu_);
+      } else if (name.contains("::SavesExec")) {
+        read_scalars(*array, save_exec_);
+      }
+    }
+  }
+
+  llvm::Function* lanes(Op op, bool clamped) const { return find(clamped ? clamped_ : lanes_, op, 0); }
+  llvm::Function* alu(Op op, unsigned slot) const { return find(alu_, op, slot); }
+  llvm::Function* save_exec(Op op, unsigned slot) const { return find(save_exec_, op, slot); }
+  llvm::Function* named(const std::string& name) const { return used(module_.getFunction(name)); }
+
+ private:
+  using Key = std::pair<uint64_t, unsigned>;
+  using Map = std::map<Key, llvm::Function*>;
+
+  static uint64_t op_of(const llvm::ConstantStruct& entry) {
+    return llvm::cast<llvm::ConstantInt>(entry.getOperand(0))->getZExtValue();
+  }
+  static llvm::Function* function(llvm::Constant* constant) {
+    return llvm::dyn_cast<llvm::Function>(constant->stripPointerCasts());
+  }
+  void read_lanes(const llvm::ConstantArray& array) {
+    for (const llvm::Use& use : array.operands()) {
+      auto* const entry = llvm::dyn_cast<llvm::ConstantStruct>(use.get());
+      if (entry == nullptr) continue;
+      unsigned pointers = 0;
+      for (const llvm::Use& field : entry->operands()) {
+        if (!field->getType()->isPointerTy()) continue;
+        llvm::Function* const handler = function(llvm::cast<llvm::Constant>(field.get()));
+        (pointers == 0 ? lanes_ : clamped_)[{op_of(*entry), 0}] = handler;
+        if (++pointers == 2) break;
+      }
+    }
+  }
+  static void read_pointers(const llvm::Constant& of, unsigned& slot, uint64_t op, Map& to) {
+    if (of.getType()->isPointerTy()) {
+      to[{op, slot++}] = function(const_cast<llvm::Constant*>(&of));
+      return;
+    }
+    if (auto* const all = llvm::dyn_cast<llvm::ArrayType>(of.getType())) {
+      for (unsigned i = 0; i < all->getNumElements(); ++i) read_pointers(*of.getAggregateElement(i), slot, op, to);
+    }
+  }
+  static void read_scalars(const llvm::ConstantArray& array, Map& to) {
+    for (const llvm::Use& use : array.operands()) {
+      auto* const entry = llvm::dyn_cast<llvm::ConstantStruct>(use.get());
+      if (entry == nullptr) continue;
+      unsigned slot = 0;
+      for (const llvm::Use& field : entry->operands()) {
+        if (field->getType()->isArrayTy()) read_pointers(*llvm::cast<llvm::Constant>(field.get()), slot, op_of(*entry), to);
+      }
+    }
+  }
+
+  static llvm::Function* find(const Map& map, Op op, unsigned slot) {
+    const auto found = map.find({static_cast<uint64_t>(op), slot});
+    return found == map.end() ? nullptr : used(found->second);
+  }
+
+  // Reads the function's body, and those of all that it calls.
+  static llvm::Function* used(llvm::Function* function) {
+    if (function == nullptr || !function->isMaterializable()) return function;
+    if (function->materialize()) return nullptr;
+    for (BasicBlock& block : *function) {
+      for (llvm::Instruction& in : block) {
+        for (llvm::Value* const operand : in.operands()) {
+          if (auto* const other = llvm::dyn_cast<llvm::Function>(operand)) used(other);
+        }
+      }
+    }
+    return function;
+  }
+
+  llvm::Module& module_;
+  Map lanes_, clamped_, alu_, save_exec_;
+};
+
+// A kernel
+// ---------------------------------------------------------------------------------------------------
+
+class KernelBuilder {
+ public:
+  KernelBuilder(const Plan& plan, llvm::Module& module, Passes& passes)
+      : plan_(plan),
+        module_(module),
+        context_(module.getContext()),
+        passes_(passes),
+        operations_(module),
+        b_(context_),
+        lanes_(plan.level == SimdLevel::kAvx512 ? 16 : 8),
+        wave_size_(plan.layout.wave_size),
+        vectors_(wave_size_ / lanes_) {}
+
+  bool build() {
+    make_function();
+    for (const analysis::Block& block : plan_.graph.blocks) {
+      blocks_.push_back(BasicBlock::Create(context_, "block", function_));
+      (void)block;
+    }
+    make_entries();
+    for (uint32_t block = 0; block < plan_.graph.blocks.size() && failure_.empty(); ++block) build_block(block);
+    b_.SetInsertPoint(allocas_);
+    b_.CreateBr(start_);
+    if (!failure_.empty()) return false;
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    if (llvm::verifyFunction(*function_, &out)) failure_ = "a function that LLVM takes for invalid: " + text;
+    return failure_.empty();
+  }
+
+  const std::string& failure() const { return failure_; }
+  llvm::Function* function() const { return function_; }
+
+ private:
+  // Types and small things
+
+  llvm::Type* i1() { return b_.getInt1Ty(); }
+  llvm::Type* i8() { return b_.getInt8Ty(); }
+  llvm::IntegerType* i32() { return b_.getInt32Ty(); }
+  llvm::IntegerType* i64() { return b_.getInt64Ty(); }
+  llvm::PointerType* pointer() { return b_.getPtrTy(); }
+  llvm::Type* vector() { return llvm::FixedVectorType::get(i32(), lanes_); }
+  llvm::Type* mask_vector() { return llvm::FixedVectorType::get(i1(), lanes_); }
+
+  llvm::Value* address(const void* of) {
+    return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(of)), pointer());
+  }
+  Value* at(Value* base, uint64_t bytes) { return b_.CreateConstInBoundsGEP1_64(i8(), base, bytes); }
+
+  llvm::AllocaInst* variable(llvm::Type* type, uint64_t alignment, const char* name) {
+    llvm::IRBuilder<> first(allocas_, allocas_->begin());
+    llvm::AllocaInst* const made = first.CreateAlloca(type, nullptr, name);
+    made->setAlignment(llvm::Align(alignment));
+    return made;
+  }
+
+  // Registers
+
+  Value* row(uint32_t index) {
+    const auto found = rows_.find(index);
+    if (found != rows_.end()) return found->second;
+    return rows_[index] = variable(llvm::ArrayType::get(i32(), wave_size_), 64, "row");
+  }
+  uint32_t row_index(uint32_t offset) const { return (offset - kScalarBytes) / plan_.layout.row_bytes(); }
+  Value* part(uint32_t index, unsigned v) { return at(row(index), uint64_t{v} * lanes_ * 4); }
+  Value* load_part(uint32_t index, unsigned v) {
+    return b_.CreateAlignedLoad(vector(), part(index, v), llvm::Align(lanes_ * 4));
+  }
+  void store_part(uint32_t index, unsigned v, Value* value) {
+    b_.CreateAlignedStore(value, part(index, v), llvm::Align(lanes_ * 4));
+  }
+  Value* scalar_at(uint32_t offset) { return at(scalars_, offset); }
+  Value* scalar(uint32_t offset) { return b_.CreateAlignedLoad(i32(), scalar_at(offset), llvm::Align(4)); }
+  Value* scalar64(uint32_t offset) { return b_.CreateAlignedLoad(i64(), scalar_at(offset), llvm::Align(4)); }
+  void set_scalar(uint32_t offset, Value* value) {
+    b_.CreateAlignedStore(value, scalar_at(offset), llvm::Align(4));
+  }
+  // As many bits as there are lanes, in 64.
+  Value* mask_at(uint32_t offset) {
+    return wave_size_ == 64 ? scalar64(offset) : b_.CreateZExt(scalar(offset), i64());
+  }
+  void set_mask(uint32_t offset, Value* value) {
+    set_scalar(offset, wave_size_ == 64 ? value : b_.CreateTrunc(value, i32()));
+  }
+  Value* scc_place() { return at(state_, offsetof(Wave, scc)); }
+  Value* wave_field(size_t offset) { return at(wave_, offset); }
+
+  // The bits of a vector's lanes.
+  Value* bits_of(Value* mask, unsigned v) {
+    return b_.CreateAnd(v == 0 ? mask : b_.CreateLShr(mask, b_.getInt64(v * lanes_)),
+                        b_.getInt64((uint64_t{1} << lanes_) - 1));
+  }
+  Value* lanes_of(Value* bits) {
+    return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(lanes_)), mask_vector());
+  }
+
+  // Ways in and out
+
+  void make_function() {
+    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer(), i64()}, false);
+    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
+    take_attributes(*function_);
+    function_->addFnAttr(llvm::Attribute::NoUnwind);
+    wave_ = function_->getArg(0);
+    registers_ = function_->getArg(1);
+    allocas_ = BasicBlock::Create(context_, "variables", function_);
+    start_ = BasicBlock::Create(context_, "start", function_);
+    state_ = variable(llvm::ArrayType::get(i8(), sizeof(Wave)), 64, "state");
+    scalars_ = variable(llvm::ArrayType::get(i8(), kScalarBytes), 64, "scalars");
+    budget_ = variable(i64(), 8, "budget");
+    b_.SetInsertPoint(start_);
+    b_.CreateStore(scalars_, at(state_, offsetof(Wave, registers)));
+    b_.CreateStore(b_.getInt32(wave_size_), at(state_, offsetof(Wave, layout) + offsetof(RegisterLayout, wave_size)));
+    b_.CreateStore(b_.CreateLoad(i64(), wave_field(offsetof(Wave, budget))), budget_);
+    Value* const group = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
+    lds_ = b_.CreateLoad(pointer(), at(group, offsetof(WorkGroup, lds)));
+    lds_bytes_ = b_.CreateLoad(i32(), at(group, offsetof(WorkGroup, lds_bytes)));
+  }
+
+  void take_attributes(llvm::Function& function) {
+    const llvm::Function* const like = module_.getFunction("load_global_64_1");
+    for (const char* const name : {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width"}) {
+      if (like->hasFnAttribute(name)) function.addFnAttr(like->getFnAttribute(name));
+    }
+  }
+
+  void make_entries() {
+    auto* const invalid = BasicBlock::Create(context_, "invalid", function_);
+    llvm::IRBuilder<>(invalid).CreateUnreachable();
+    llvm::SwitchInst* const ways = b_.CreateSwitch(function_->getArg(2), invalid, plan_.entry_count);
+    for (uint32_t node = 0; node < plan_.sites.size(); ++node) {
+      const Site& site = plan_.sites[node];
+      if (site.entry >= 0) {
+        auto* const in = BasicBlock::Create(context_, "enter", function_);
+        ways->addCase(b_.getInt64(static_cast<uint64_t>(site.entry)), in);
+        b_.SetInsertPoint(in);
+        load_live(plan_.live.before[node], plan_.live.inactive_before[node]);
+        b_.CreateBr(blocks_[plan_.graph.block_of(node)]);
+      }
+      if (site.behind >= 0) {
+        auto* const in = BasicBlock::Create(context_, "behind", function_);
+        ways->addCase(b_.getInt64(static_cast<uint64_t>(site.behind)), in);
+        behind_[node] = in;
+      }
+    }
+  }
+
+  void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, bool store) {
+    const auto copy = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
+      Value* const waves = at(registers_, offset);
+      const llvm::Align aligned(alignment);
+      b_.CreateAlignedStore(b_.CreateAlignedLoad(type, store ? own : waves, aligned), store ? waves : own, aligned);
+    };
+    std::bitset<128> scalars = live.scalars;
+    scalars.set(kExec).set(kExec + 1);
+    for (uint32_t code = 0; code < 128; ++code) {
+      if (!scalars[code]) continue;
+      const bool pair = code % 2 == 0 && scalars[code + 1];
+      copy(pair ? i64() : i32(), scalar_at(code * 4), code * 4, 4);
+      if (pair) ++code;
+    }
+    for (uint32_t v = 0; v < 256; ++v) {
+      if (!live.vgprs[v] && !inactive[v]) continue;
+      for (unsigned p = 0; p < vectors_; ++p) {
+        copy(vector(), part(v, p), plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4, lanes_ * 4);
+      }
+    }
+    if (live.scc) {
+      Value* const own = scc_place();
+      Value* const waves = wave_field(offsetof(Wave, scc));
+      b_.CreateStore(b_.CreateLoad(i32(), store ? own : waves), store ? waves : own);
+    }
+  }
+  void load_live(const isa::Registers& live, const std::bitset<256>& inactive) { copy_live(live, inactive, false); }
+
+  void leave(Stop stop, const void* op) {
+    if (op != nullptr) b_.CreateStore(address(op), wave_field(offsetof(Wave, op)));
+    b_.CreateStore(b_.getInt8(static_cast<uint8_t>(stop)), wave_field(offsetof(Wave, stop)));
+    b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
+    b_.CreateRetVoid();
+  }
+
+  // To a block, from the end of another. Loops end a wave's turn where it is over.
+  void go_to(uint32_t from, uint32_t to) {
+    const uint32_t first = plan_.graph.blocks[to].first;
+    if (first > plan_.graph.blocks[from].first) {
+      b_.CreateBr(blocks_[to]);
+      return;
+    }
+    auto* const over = BasicBlock::Create(context_, "over", function_);
+    b_.CreateCondBr(b_.CreateICmpSLT(b_.CreateLoad(i64(), budget_), b_.getInt64(0)), over, blocks_[to], unlikely());
+    b_.SetInsertPoint(over);
+    copy_live(plan_.live.before[first], plan_.live.inactive_before[first], true);
+    leave(Stop::kBudget, &plan_.entries[static_cast<size_t>(plan_.sites[first].entry)]);
+  }
+  llvm::MDNode* unlikely() { return llvm::MDBuilder(context_).createBranchWeights(1, 1000); }
+  llvm::MDNode* likely() { return llvm::MDBuilder(context_).createBranchWeights(1000, 1); }
+
+  void count(uint32_t instructions) {
+    b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64(), budget_), b_.getInt64(instructions)), budget_);
+  }
+
+  // Instructions
+
+  void build_block(uint32_t index) {
+    const analysis::Block& block = plan_.graph.blocks[index];
+    b_.SetInsertPoint(blocks_[index]);
+    bool ended = false;
+    uint32_t counted = block.first;
+    for (uint32_t node = block.first; node < block.end; ++node) {
+      const Site& site = plan_.sites[node];
+      const analysis::Node& what = plan_.graph.nodes[node];
+      if (site.what == Site::What::kInline) {
+        build_steps(node);
+        if (!failure_.empty()) return;
+        continue;
+      }
+      if (site.what == Site::What::kNothing) continue;
+      flush();
+      switch (site.what) {
+        case Site::What::kScalarLoad:
+          build_scalar_load(node);
+          break;
+        case Site::What::kGlobal:
+          build_global(node);
+          break;
+        case Site::What::kLds:
+          build_lds(node);
+          break;
+        case Site::What::kBarrier:
+          count(node + 1 - counted);
+          counted = node + 1;
+          copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], true);
+          leave(Stop::kBarrier, &plan_.entries[static_cast<size_t>(site.behind)]);
+          b_.SetInsertPoint(behind_[node]);
+          load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
+          break;
+        case Site::What::kEnd:
+          count(node + 1 - counted);
+          leave(Stop::kEnd, site.operations);
+          ended = true;
+          break;
+        case Site::What::kBranch:
+          count(node + 1 - counted);
+          counted = node + 1;
+          build_branch(index, what);
+          ended = true;
+          break;
+        default:
+          build_call(node);
+          break;
+      }
+    }
+    if (ended) return;
+    flush();
+    count(block.end - counted);
+    if (block.successors.size() != 1) {
+      fail("a block without an end");
+      return;
+    }
+    go_to(index, block.successors[0]);
+  }
+
+  void build_branch(uint32_t from, const analysis::Node& node) {
+    const auto& successors = plan_.graph.blocks[from].successors;
+    if (node.instruction.op == Op::s_branch) return go_to(from, successors.back());
+    Value* taken = nullptr;
+    switch (node.instruction.op) {
+      case Op::s_cbranch_scc0:
+      case Op::s_cbranch_scc1:
+        taken = b_.CreateICmpNE(b_.CreateLoad(i32(), scc_place()), b_.getInt32(0));
+        break;
+      case Op::s_cbranch_vccz:
+      case Op::s_cbranch_vccnz:
+        taken = b_.CreateICmpNE(mask_at(kVcc * 4), b_.getInt64(0));
+        break;
+      default:
+        taken = b_.CreateICmpNE(mask_at(kExec * 4), b_.getInt64(0));
+        break;
+    }
+    const Op op = node.instruction.op;
+    const bool if_not = op == Op::s_cbranch_scc0 || op == Op::s_cbranch_vccz || op == Op::s_cbranch_execz;
+    auto* const through = BasicBlock::Create(context_, "through", function_);
+    auto* const away = BasicBlock::Create(context_, "away", function_);
+    b_.CreateCondBr(taken, if_not ? through : away, if_not ? away : through);
+    b_.SetInsertPoint(away);
+    go_to(from, successors.back());
+    b_.SetInsertPoint(through);
+    go_to(from, successors.front());
+  }
+
+  // The interpreter's handlers, for all that is not done here.
+  void build_call(uint32_t node) {
+    const isa::Effects& effects = plan_.graph.nodes[node].effects;
+    const auto& inactive = plan_.live.inactive_behind[node];
+    isa::Registers before = effects.reads | (effects.writes - effects.replaces);
+    std::bitset<256> kept = effects.writes.vgprs & inactive;
+    if (effects.writes_inactive_lanes) kept |= effects.writes.vgprs;
+    copy_live(before, kept, true);
+    auto* const type = llvm::FunctionType::get(i1(), {pointer(), pointer(), pointer()}, false);
+    Value* const went_on = b_.CreateCall(
+        type, address(reinterpret_cast<const void*>(plan_.call)),
+        {address(plan_.sites[node].operations), wave_, registers_});
+    auto* const on = BasicBlock::Create(context_, "on", function_);
+    auto* const stopped = BasicBlock::Create(context_, "stopped", function_);
+    b_.CreateCondBr(went_on, on, stopped, likely());
+    b_.SetInsertPoint(stopped);
+    b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
+    b_.CreateRetVoid();
+    b_.SetInsertPoint(on);
+    isa::Registers after = effects.writes;
+    copy_live(after, {}, false);
+  }
+
+  // A way that may not do, and the interpreter's where it does not.
+  void or_call(uint32_t node, Value* done) {
+    auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
+    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(done, behind, otherwise, likely());
+    b_.SetInsertPoint(otherwise);
+    build_call(node);
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  }
+
+  const MicroOp* memory_operation(uint32_t node) const { return plan_.sites[node].operations; }
+
+  void note_place(uint32_t node) {
+    b_.CreateStore(address(memory_operation(node)), wave_field(offsetof(Wave, op)));
+  }
+
+  void build_scalar_load(uint32_t node) {
+    const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+    const MicroOp& op = *memory_operation(node);
+    const uint32_t dwords = in.vdst.dwords;
+    note_place(node);
+    Value* va = b_.CreateAnd(scalar64(op.src[0].offset), b_.getInt64(~uint64_t{3}));
+    va = b_.CreateAdd(va, b_.getInt64(static_cast<uint64_t>(int64_t{static_cast<int32_t>(op.aux)})));
+    const bool null = plan_.traits().has_null && in.soffset.code == isa::code::kNull;
+    if (in.soffset.exists() && !null && in.soffset.is_scalar_register()) {
+      va = b_.CreateAdd(va, b_.CreateZExt(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u)), i64()));
+    }
+    Value* const place = call("scalar_place", {wave_, address(&op), va, b_.getInt32(dwords * 4)});
+    auto* const found = BasicBlock::Create(context_, "found", function_);
+    auto* const missing = BasicBlock::Create(context_, "missing", function_);
+    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(b_.CreateIsNotNull(place), found, missing, likely());
+    b_.SetInsertPoint(found);
+    for (uint32_t d = 0; d < dwords; ++d) {
+      set_scalar(op.dst + d * 4, b_.CreateAlignedLoad(i32(), at(place, d * 4), llvm::Align(4)));
+    }
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(missing);
+    build_call(node);
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  }
+
+  Value* call(const std::string& name, std::vector<Value*> arguments) {
+    llvm::Function* const function = operations_.named(name);
+    if (function == nullptr) {
+      fail("no function " + name);
+      return llvm::UndefValue::get(i1());
+    }
+    function->addFnAttr(llvm::Attribute::AlwaysInline);
+    function->removeFnAttr(llvm::Attribute::NoInline);
+    return b_.CreateCall(function, arguments);
+  }
+
+  // Pointers to rows, as functions of memory want them.
+  Value* row_list(const std::vector<Value*>& rows) {
+    llvm::AllocaInst* const list = variable(llvm::ArrayType::get(pointer(), 4), 8, "rows");
+    for (size_t i = 0; i < rows.size(); ++i) b_.CreateStore(rows[i], at(list, i * 8));
+    return list;
+  }
+  std::vector<Value*> rows_from(uint32_t first, unsigned count) {
+    std::vector<Value*> rows;
+    for (unsigned i = 0; i < count; ++i) rows.push_back(row(first + i));
+    return rows;
+  }
+  bool keeps_any(uint32_t node, uint32_t first, unsigned count) const {
+    for (unsigned i = 0; i < count; ++i) {
+      if (plan_.live.inactive_behind[node][first + i]) return true;
+    }
+    return false;
+  }
+  std::string suffix(unsigned dwords) const {
+    return "_" + std::to_string(wave_size_) + "_" + std::to_string(dwords);
+  }
+
+  void build_global(uint32_t node) {
+    const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+    const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+    const bool stores = shape.verb == isa::Verb::kStore;
+    const unsigned dwords = shape.dwords();
+    const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
+    note_place(node);
+    Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{in.offset}));
+    if (has_base) base = b_.CreateAdd(base, scalar64(in.saddr.code * 4u));
+    const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
+    const uint32_t flags = (!stores && keeps_any(node, data, dwords) ? 1 : 0) |
+                           (in.encoding == isa::Encoding::kFlat ? 2 : 0);
+    Value* const none = llvm::ConstantPointerNull::get(pointer());
+    Value* const done =
+        call((stores ? "store_global" : "load_global") + suffix(dwords),
+             {wave_, address(memory_operation(node)), row(in.vaddr.vgpr()),
+              has_base ? none : row(in.vaddr.vgpr() + 1u), base, mask_at(kExec * 4),
+              row_list(rows_from(data, dwords)), b_.getInt32(flags)});
+    or_call(node, done);
+  }
+
+  void build_lds(uint32_t node) {
+    const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+    const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+    const bool stores = shape.verb == isa::Verb::kStore;
+    const unsigned dwords = shape.dwords();
+    note_place(node);
+    Value* limit = lds_bytes_;
+    if (plan_.m0_limits_lds) {
+      limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, scalar(kM0 * 4));
+    }
+    const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
+    const uint32_t aligned = plan_.m0_limits_lds ? 2 : 0;
+    const auto reach = [&](Value* list, uint32_t offset, uint32_t flags) {
+      return call((stores ? "store_lds" : "load_lds") + suffix(dwords),
+                  {lds_, limit, row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
+                   b_.getInt32(flags | aligned)});
+    };
+    if (!shape.pair) {
+      const uint32_t keeps = !stores && keeps_any(node, data, dwords) ? 1 : 0;
+      or_call(node, reach(row_list(rows_from(data, dwords)), static_cast<uint32_t>(in.offset), keeps));
+      return;
+    }
+    // Both into rows of their own first: addresses may stand where results go.
+    const uint32_t unit = shape.bytes * (shape.far_pair ? 64u : 1u);
+    std::vector<Value*> found;
+    for (unsigned i = 0; i < dwords * 2; ++i) {
+      found.push_back(variable(llvm::ArrayType::get(i32(), wave_size_), 64, "found"));
+    }
+    const auto half = [&](unsigned i) {
+      return std::vector<Value*>(found.begin() + i * dwords, found.begin() + (i + 1) * dwords);
+    };
+    auto* const second = BasicBlock::Create(context_, "second", function_);
+    auto* const both = BasicBlock::Create(context_, "both", function_);
+    auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
+    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(reach(row_list(half(0)), static_cast<uint32_t>(in.offset) * unit, 0), second, otherwise, likely());
+    b_.SetInsertPoint(second);
+    b_.CreateCondBr(reach(row_list(half(1)), in.offset1 * unit, 0), both, otherwise, likely());
+    b_.SetInsertPoint(both);
+    Value* const exec = mask_at(kExec * 4);
+    for (unsigned i = 0; i < dwords * 2; ++i) {
+      for (unsigned v = 0; v < vectors_; ++v) {
+        Value* const value = b_.CreateAlignedLoad(vector(), at(found[i], uint64_t{v} * lanes_ * 4), llvm::Align(lanes_ * 4));
+        put(node, data + i, v, value, exec);
+      }
+    }
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(otherwise);
+    build_call(node);
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  }
+
+  // What an instruction writes to a row; lanes that are not active keep what they have where anybody wants it.
+  void put(uint32_t node, uint32_t index, unsigned v, Value* value, Value* exec) {
+    if (index < 256 && plan_.live.inactive_behind[node][index]) {
+      value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value, load_part(index, v));
+    }
+    store_part(index, v, value);
+  }
+
+  // Vector instructions
+
+  void build_steps(uint32_t node) {
+    const Site& site = plan_.sites[node];
+    const uint32_t usual = mxcsr_of(plan_.mode);
+    uint32_t mxcsr = usual;
+    for (uint32_t i = 0; i < site.step_count; ++i) {
+      const Step& step = plan_.steps[site.first_step + i];
+      switch (step.kind) {
+        case Step::Kind::kTakeExec:
+          break;
+        case Step::Kind::kMode:
+          mxcsr = step.micro->aux;
+          break;
+        case Step::Kind::kAlu:
+        case Step::Kind::kSaveExec:
+          build_scalar(node, step);
+          break;
+        case Step::Kind::kLanes:
+          build_lanes(node, step, mxcsr);
+          break;
+      }
+      if (!failure_.empty()) return;
+    }
+  }
+
+  void build_scalar(uint32_t node, const Step& step) {
+    const isa::Effects& effects = plan_.graph.nodes[node].effects;
+    if (((effects.reads.scalars | effects.writes.scalars) & unmade_).any()) flush();
+    llvm::Function* const function = step.kind == Step::Kind::kAlu ? operations_.alu(step.op, step.slot)
+                                                                   : operations_.save_exec(step.op, step.slot);
+    if (function == nullptr) return fail("no bitcode of " + std::string(isa::name(step.op)));
+    function->addFnAttr(llvm::Attribute::AlwaysInline);
+    function->removeFnAttr(llvm::Attribute::NoInline);
+    b_.CreateCall(function, {constant(*step.micro), state_, scalars_, mask_at(kExec * 4)});
+  }
+
+  // The operation as a constant of the module, without what only the interpreter wants.
+  llvm::Constant* constant(const MicroOp& of) {
+    MicroOp op = of;
+    op.handler = nullptr;
+    op.block = nullptr;
+    op.code_offset = 0;
+    std::array<uint8_t, sizeof op> bytes;
+    std::memcpy(bytes.data(), &op, sizeof op);
+    auto* const data = llvm::ConstantDataArray::get(context_, bytes);
+    auto* const made = new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "op");
+    made->setAlignment(llvm::Align(64));
+    return made;
+  }
+
+  // Lane masks that runs of vector instructions make, vector by vector, before they are scalars.
+  using MaskParts = std::array<Value*, 8>;
+
+  struct Input {
+    enum class Kind : uint8_t { kRows, kUniform, kMask, kUnmade } kind = Kind::kRows;
+    uint32_t row = 0;
+    unsigned rows = 1;
+    Value* value = nullptr;
+    std::shared_ptr<MaskParts> parts;
+  };
+
+  Input mask_input(uint32_t offset) {
+    Input input;
+    const auto unmade = unmade_parts_.find(offset);
+    if (unmade != unmade_parts_.end()) {
+      input.kind = Input::Kind::kUnmade;
+      input.parts = unmade->second;
+      return input;
+    }
+    if (unmade_[offset / 4] || (wave_size_ == 64 && unmade_[offset / 4 + 1])) flush();
+    input.kind = Input::Kind::kMask;
+    input.value = mask_at(offset);
+    return input;
+  }
+
+  void build_lanes(uint32_t node, const Step& step, uint32_t mxcsr) {
+    const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+    const MicroOp& op = *step.micro;
+    std::vector<Input> inputs;
+    Wrapper key;
+    key.op = step.lanes.op;
+    key.clamped = step.lanes.clamped;
+    key.imm = op.imm;
+    key.aux = op.aux & ~(7 * aux::kConstant);
+    key.mxcsr = mxcsr == mxcsr_of(plan_.mode) ? 0 : mxcsr;
+    key.kind = step.lanes.kind;
+    key.has_test = step.lanes.has_test;
+    key.result_rows = step.lanes.result_rows;
+    for (unsigned i = 0; i < step.lanes.sources; ++i) {
+      if (i == 3) {  // VCC
+        inputs.push_back(mask_input(op.dst2));
+        key.sources[i] = Wrapper::kMaskSource;
+        continue;
+      }
+      const bool is_constant = (op.aux & aux::kConstant << i) != 0;
+      if (i >= step.lanes.row_sources) {
+        Input input;
+        if (is_constant) {
+          input.kind = Input::Kind::kMask;
+          input.value = b_.getInt64(op.src[i].constant);
+        } else {
+          input = mask_input(op.src[i].offset);
+        }
+        inputs.push_back(input);
+        key.sources[i] = Wrapper::kMaskSource;
+        continue;
+      }
+      Input input;
+      if ((op.aux & aux::kUniform << i) != 0) {
+        input.kind = Input::Kind::kUniform;
+        if (is_constant) {
+          input.value = b_.getInt64(op.src[i].constant);
+        } else {
+          const uint32_t code = op.src[i].offset / 4;
+          const bool pair = in.src[i].dwords > 1;
+          if (code < 128 && (unmade_[code] || (pair && unmade_[code + 1]))) flush();
+          input.value = pair ? scalar64(op.src[i].offset) : b_.CreateZExt(scalar(op.src[i].offset), i64());
+        }
+        key.sources[i] = Wrapper::kUniformSource;
+      } else {
+        input.row = row_index(op.src[i].offset);
+        input.rows = std::max<unsigned>(in.src[i].dwords, 1);
+        key.sources[i] = static_cast<int8_t>(input.rows);
+      }
+      inputs.push_back(input);
+    }
+    const bool makes_rows = step.lanes.kind == LaneOperation::Kind::kComputes;
+    const bool reads_old = makes_rows && (op.aux & (aux::kHighResult | aux::kKeepHigh)) != 0;
+    key.reads_old = reads_old;
+    llvm::Function* const wrapper = wrapper_of(key);
+    if (wrapper == nullptr) return;
+    const uint32_t dst = makes_rows ? row_index(op.dst) : 0;
+    const unsigned result_rows = step.lanes.result_rows;
+    const uint32_t mask_offset = makes_rows ? op.dst2 : op.dst;
+    const bool makes_mask = !makes_rows || step.lanes.has_test;
+    Value* const exec = mask_at(kExec * 4);
+    std::shared_ptr<MaskParts> parts;
+    if (makes_mask) {
+      parts = std::make_shared<MaskParts>();
+      parts->fill(nullptr);
+    }
+    run_.push_back([=, this, inputs = std::move(inputs)](unsigned v) {
+      std::vector<Value*> arguments;
+      for (const Input& input : inputs) {
+        switch (input.kind) {
+          case Input::Kind::kRows:
+            for (unsigned r = 0; r < input.rows; ++r) arguments.push_back(load_part(input.row + r, v));
+            break;
+          case Input::Kind::kUniform:
+            arguments.push_back(input.value);
+            break;
+          case Input::Kind::kMask:
+            arguments.push_back(bits_of(input.value, v));
+            break;
+          case Input::Kind::kUnmade:
+            arguments.push_back((*input.parts)[v]);
+            break;
+        }
+      }
+      if (reads_old) arguments.push_back(load_part(dst, v));
+      Value* const results = b_.CreateCall(wrapper, arguments);
+      unsigned field = 0;
+      if (makes_rows) {
+        for (unsigned r = 0; r < result_rows; ++r) put(node, dst + r, v, b_.CreateExtractValue(results, field++), exec);
+      }
+      if (makes_mask) (*parts)[v] = b_.CreateAnd(b_.CreateExtractValue(results, field), bits_of(exec, v));
+    });
+    if (!makes_mask) return;
+    const uint32_t code = mask_offset / 4;
+    if (code < 128) {
+      // What overlaps it and is not the same would be made later than this.
+      for (auto it = unmade_parts_.begin(); it != unmade_parts_.end();) {
+        const bool overlaps = it->first != mask_offset && it->first / 4 <= code + 1 && code <= it->first / 4 + 1;
+        if (overlaps) {
+          fail("lane masks that overlap");
+          return;
+        }
+        ++it;
+      }
+      unmade_parts_[mask_offset] = parts;
+      unmade_.set(code);
+      if (wave_size_ == 64) unmade_.set(code + 1);
+    }
+    if (step.lanes.kind == LaneOperation::Kind::kCompareToExec) {
+      unmade_parts_[kExec * 4] = parts;
+      flush();
+    }
+  }
+
+  // Makes all that is to be made, one vector of lanes after the other.
+  void flush() {
+    if (run_.empty()) return;
+    for (unsigned v = 0; v < vectors_; ++v) {
+      for (const auto& step : run_) step(v);
+    }
+    for (const auto& [offset, parts] : unmade_parts_) {
+      Value* mask = nullptr;
+      for (unsigned v = 0; v < vectors_; ++v) {
+        Value* const bits = v == 0 ? (*parts)[v] : b_.CreateShl((*parts)[v], b_.getInt64(v * lanes_));
+        mask = mask == nullptr ? bits : b_.CreateOr(mask, bits);
+      }
+      set_mask(offset, mask);
+    }
+    run_.clear();
+    unmade_parts_.clear();
+    unmade_.reset();
+  }
+
+  // An operation on one vector of lanes, by values
+  struct Wrapper {
+    static constexpr int8_t kMaskSource = -1, kUniformSource = -2;
+    Op op{};
+    bool clamped = false;
+    uint64_t imm = 0;
+    uint32_t aux = 0;
+    uint32_t mxcsr = 0;  ///< 0: what there is
+    LaneOperation::Kind kind{};
+    bool has_test = false;
+    bool reads_old = false;
+    uint8_t result_rows = 1;
+    std::array<int8_t, 4> sources{};  ///< Rows, or one of the above; 0: none
+
+    auto operator<=>(const Wrapper&) const = default;
+  };
+
+  llvm::Function* wrapper_of(const Wrapper& key) {
+    const auto found = wrappers_.find(key);
+    if (found != wrappers_.end()) return found->second;
+    llvm::Function* const operation = operations_.lanes(key.op, key.clamped);
+    if (operation == nullptr) {
+      fail("no bitcode of " + std::string(isa::name(key.op)));
+      return nullptr;
+    }
+    constexpr uint32_t kSlot = 1024, kResult = 4 * kSlot, kTest = 5 * kSlot, kFile = 6 * kSlot;
+    const uint32_t row_bytes = plan_.layout.row_bytes();
+    std::vector<llvm::Type*> parameters;
+    for (const int8_t source : key.sources) {
+      if (source > 0) parameters.insert(parameters.end(), static_cast<size_t>(source), vector());
+      if (source < 0) parameters.push_back(i64());
+    }
+    if (key.reads_old) parameters.push_back(vector());
+    const bool makes_rows = key.kind == LaneOperation::Kind::kComputes;
+    std::vector<llvm::Type*> results;
+    if (makes_rows) results.insert(results.end(), key.result_rows, vector());
+    if (!makes_rows || key.has_test) results.push_back(i64());
+    auto* const type = llvm::FunctionType::get(llvm::StructType::get(context_, results), parameters, false);
+    llvm::Function* const made =
+        llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "on_lanes", module_);
+    take_attributes(*made);
+    made->addFnAttr(llvm::Attribute::NoUnwind);
+    made->addFnAttr(key.mxcsr == 0 ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
+
+    llvm::IRBuilder<> b(BasicBlock::Create(context_, "", made));
+    llvm::AllocaInst* const file = b.CreateAlloca(llvm::ArrayType::get(i8(), kFile));
+    file->setAlignment(llvm::Align(64));
+    const auto place = [&](uint32_t offset) { return b.CreateConstInBoundsGEP1_64(i8(), file, offset); };
+    MicroOp op;
+    op.aux = key.aux;
+    op.imm = key.imm;
+    op.dst = kResult;
+    op.dst2 = kTest;
+    unsigned argument = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      const uint32_t slot = i * kSlot;
+      if (i < 3) op.src[i].offset = slot;
+      if (key.sources[i] > 0) {
+        for (int8_t r = 0; r < key.sources[i]; ++r) {
+          b.CreateAlignedStore(made->getArg(argument++), place(slot + static_cast<uint32_t>(r) * row_bytes), llvm::Align(lanes_ * 4));
+        }
+      } else if (key.sources[i] < 0) {
+        b.CreateAlignedStore(made->getArg(argument++), place(i == 3 ? kTest : slot), llvm::Align(8));
+      }
+    }
+    if (!makes_rows) op.dst = kTest;
+    if (key.reads_old) b.CreateAlignedStore(made->getArg(argument++), place(kResult), llvm::Align(lanes_ * 4));
+    const auto set_mode = [&](uint32_t mxcsr) {
+      auto* const word = new llvm::GlobalVariable(module_, i32(), true, llvm::GlobalValue::PrivateLinkage, b.getInt32(mxcsr), "mxcsr");
+      auto* const code_type = llvm::FunctionType::get(b.getVoidTy(), {pointer(), pointer()}, false);
+      b.CreateCall(llvm::InlineAsm::get(code_type, "ldmxcsr ($0)", "r,r,~{memory}", true), {word, file});
+    };
+    if (key.mxcsr != 0) set_mode(key.mxcsr);
+    llvm::CallInst* const call =
+        b.CreateCall(operation, {constant(op), llvm::ConstantPointerNull::get(pointer()), file,
+                                 b.getInt64((uint64_t{1} << lanes_) - 1)});
+    if (key.mxcsr != 0) set_mode(mxcsr_of(plan_.mode));
+    Value* result = llvm::UndefValue::get(type->getReturnType());
+    unsigned field = 0;
+    if (makes_rows) {
+      for (uint32_t r = 0; r < key.result_rows; ++r) {
+        result = b.CreateInsertValue(result, b.CreateAlignedLoad(vector(), place(kResult + r * row_bytes), llvm::Align(lanes_ * 4)), field++);
+      }
+    }
+    if (!makes_rows || key.has_test) {
+      Value* const bits = wave_size_ == 64 ? b.CreateAlignedLoad(i64(), place(kTest), llvm::Align(8))
+                                           : b.CreateZExt(b.CreateAlignedLoad(i32(), place(kTest), llvm::Align(8)), i64());
+      result = b.CreateInsertValue(result, bits, field++);
+    }
+    b.CreateRet(result);
+    llvm::InlineFunctionInfo info;
+    llvm::InlineFunction(*call, info);
+    passes_.simplify(*made);
+    wrappers_[key] = made;
+    return made;
+  }
+
+  void fail(std::string why) {
+    if (failure_.empty()) failure_ = std::move(why);
+  }
+
+  const Plan& plan_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  Passes& passes_;
+  Operations operations_;
+  llvm::IRBuilder<> b_;
+  const unsigned lanes_;
+  const unsigned wave_size_;
+  const unsigned vectors_;
+  std::string failure_;
+
+  llvm::Function* function_ = nullptr;
+  BasicBlock* allocas_ = nullptr;
+  BasicBlock* start_ = nullptr;
+  std::vector<BasicBlock*> blocks_;
+  std::map<uint32_t, BasicBlock*> behind_;
+  Value *wave_ = nullptr, *registers_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
+  llvm::AllocaInst *state_ = nullptr, *scalars_ = nullptr, *budget_ = nullptr;
+  std::map<uint32_t, llvm::AllocaInst*> rows_;
+
+  std::vector<std::function<void(unsigned)>> run_;
+  std::map<uint32_t, std::shared_ptr<MaskParts>> unmade_parts_;
+  std::bitset<128> unmade_;
+  std::map<Wrapper, llvm::Function*> wrappers_;
+};
+
+}  // namespace
+
+std::string build(const Plan& plan, llvm::Module& module, llvm::TargetMachine* machine) {
+  Passes passes(machine);
+  KernelBuilder builder(plan, module, passes);
+  if (!builder.build()) return builder.failure();
+  // Only the kernel is wanted, and what it uses.
+  for (const char* const kept : {"llvm.used", "llvm.compiler.used"}) {
+    if (llvm::GlobalVariable* const list = module.getGlobalVariable(kept, true)) list->eraseFromParent();
+  }
+  for (llvm::GlobalValue& value : module.global_values()) {
+    if (&value == builder.function() || value.isDeclaration() || value.hasAppendingLinkage()) continue;
+    value.setLinkage(llvm::GlobalValue::InternalLinkage);
+    if (auto* const object = llvm::dyn_cast<llvm::GlobalObject>(&value)) object->setComdat(nullptr);
+  }
+  passes.finish(module);
+  return {};
+}
+
+}  // namespace rigel::vgpu::exec::compiler

@@ -1,0 +1,355 @@
+// How compiled kernels load and store what lies well: lanes that follow each other, lanes that all load from one place,
+// lanes anywhere in one piece of memory. Compiled to LLVM's bitcode and inlined where an instruction stands (build.cpp).
+// What is none of these is the interpreter's: false is the answer then, and nothing has happened.
+//
+// Rows of registers are arrays of W dwords. They are indexed by constants only, so that they become values.
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/vector/lanes.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
+
+[[gnu::always_inline]] inline U32 vector_of(const uint32_t* row, unsigned vector) {
+  return load<U32>(reinterpret_cast<const std::byte*>(row + vector * kLanes));
+}
+[[gnu::always_inline]] inline uint32_t bits_of(uint64_t exec, unsigned vector) {
+  return static_cast<uint32_t>(exec >> (vector * kLanes)) & kAllOf;
+}
+
+// Results of lanes that are active; of others, what they had, if anybody wants to know.
+[[gnu::always_inline]] inline void put(uint32_t* row, unsigned vector, U32 value, uint32_t bits, bool keeps) {
+  std::byte* const at = reinterpret_cast<std::byte*>(row + vector * kLanes);
+  store(at, keeps ? blended(bits, value, load<U32>(at)) : value);
+}
+
+[[gnu::always_inline]] inline U32 lane_numbers() {
+  U32 numbers;
+  for (int lane = 0; lane < kLanes; ++lane) numbers[lane] = static_cast<uint32_t>(lane);
+  return numbers;
+}
+
+// The value of a lane that is not known beforehand.
+template <unsigned W>
+[[gnu::always_inline]] inline uint32_t value_of(const uint32_t* row, unsigned lane) {
+  if (lane == 0) [[likely]]
+    return row[0];
+  U32 vector = vector_of(row, 0);
+  RIGEL_UNROLL
+  for (unsigned v = 1; v < W / kLanes; ++v) vector = lane / kLanes >= v ? vector_of(row, v) : vector;
+  return vector[lane % kLanes];
+}
+
+template <unsigned W>
+[[gnu::always_inline]] inline bool all_are(const uint32_t* row, uint64_t exec, U32 expected, uint32_t step) {
+  uint32_t wrong = 0;
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    wrong |= ne(vector_of(row, v), expected) & bits_of(exec, v);
+    if (step != 0) expected += step;
+  }
+  return wrong == 0;
+}
+
+[[gnu::always_inline]] inline U32 masked_load(uint32_t bits, const std::byte* from) {
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(bits), from));
+#else
+  if (bits == kAllOf) [[likely]]
+    return load<U32>(from);
+  return bits_as<U32>(_mm256_maskload_epi32(reinterpret_cast<const int*>(from), bits_as<__m256i>(lane_mask<U32>(bits))));
+#endif
+}
+[[gnu::always_inline]] inline void masked_store(uint32_t bits, std::byte* to, U32 value) {
+#if RIGEL_SIMD_LEVEL == 2
+  _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(bits), bits_as<__m512i>(value));
+#else
+  if (bits == kAllOf) [[likely]] return store(to, value);
+  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), bits_as<__m256i>(lane_mask<U32>(bits)), bits_as<__m256i>(value));
+#endif
+}
+
+// Dwords d, d + N, … of N vectors.
+template <unsigned N, size_t... I>
+[[gnu::always_inline]] inline U32 every(const U32 (&from)[N], unsigned d, std::index_sequence<I...>) {
+  U32 result{};
+  ((result[I] = from[(I * N + d) / kLanes][(I * N + d) % kLanes]), ...);
+  return result;
+}
+template <unsigned N, size_t... I>
+[[gnu::always_inline]] inline U32 woven(const U32 (&from)[N], unsigned vector, std::index_sequence<I...>) {
+  U32 result{};
+  ((result[I] = from[(vector * kLanes + I) % N][(vector * kLanes + I) / N]), ...);
+  return result;
+}
+
+// Lanes one after the other from `at` on, where lane 0 is or would be.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void load_following(const std::byte* at, uint64_t exec, uint32_t* const* rows, bool keeps) {
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    const std::byte* const from = at + v * kLanes * N * 4;
+    if constexpr (N == 1) {
+      put(rows[0], v, masked_load(bits_of(exec, v), from), bits_of(exec, v), keeps);
+    } else {
+      U32 loaded[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) loaded[d] = load<U32>(from + d * kLanes * 4);
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) {
+        put(rows[d], v, every<N>(loaded, d, std::make_index_sequence<kLanes>()), bits_of(exec, v), keeps);
+      }
+    }
+  }
+}
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void store_following(std::byte* at, uint64_t exec, uint32_t* const* rows) {
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    std::byte* const to = at + v * kLanes * N * 4;
+    if constexpr (N == 1) {
+      masked_store(bits_of(exec, v), to, vector_of(rows[0], v));
+    } else {
+      U32 stored[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) stored[d] = vector_of(rows[d], v);
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) {
+        store(to + d * kLanes * 4, woven<N>(stored, d, std::make_index_sequence<kLanes>()));
+      }
+    }
+  }
+}
+
+// Of one element: pairs are not torn.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void load_one(const std::byte* at, uint64_t exec, uint32_t* const* rows, bool keeps) {
+  uint32_t values[N];
+  std::memcpy(values, at, sizeof values);
+  RIGEL_UNROLL
+  for (unsigned d = 0; d < N; ++d) {
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) put(rows[d], v, splat<U32>(values[d]), bits_of(exec, v), keeps);
+  }
+}
+
+[[gnu::always_inline]] inline U32 gathered(const std::byte* base, U32 offsets, uint32_t bits) {
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), static_cast<__mmask16>(bits),
+                                                  bits_as<__m512i>(offsets), base, 1));
+#else
+  return bits_as<U32>(_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), reinterpret_cast<const int*>(base),
+                                                  bits_as<__m256i>(offsets), bits_as<__m256i>(lane_mask<U32>(bits)), 1));
+#endif
+}
+
+template <unsigned W>
+[[gnu::always_inline]] inline bool all_below(const uint32_t* row, uint64_t exec, uint32_t less, uint32_t limit) {
+  uint32_t beyond = 0;
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    beyond |= lt(splat<U32>(limit), vector_of(row, v) - less) & bits_of(exec, v);
+  }
+  return beyond == 0;
+}
+
+// Full vectors of lanes within 32 dwords of their first, which is what rows of tiles are, take two loads.
+[[gnu::always_inline]] inline U32 near_or_gathered(const std::byte* base, U32 offsets, uint32_t bits) {
+#if RIGEL_SIMD_LEVEL == 2
+  const U32 apart = offsets - splat<U32>(offsets[0]);
+  if (bits == kAllOf && mask_bits(bits_as<I32>((apart & ~uint32_t{0x7c}) != 0)) == 0) {
+    const std::byte* const at = base + offsets[0];
+    return bits_as<U32>(_mm512_permutex2var_epi32(_mm512_loadu_si512(at), bits_as<__m512i>(apart >> 2),
+                                                  _mm512_loadu_si512(at + 64)));
+  }
+#endif
+  return gathered(base, offsets, bits);
+}
+
+constexpr Access access_of(bool stores) {
+  return stores ? Access::kWrite : Access::kRead;
+}
+
+// high: the upper halves of addresses; null where `base` is all that there is to be added.
+template <unsigned W, unsigned N, bool kStores>
+[[gnu::always_inline]] inline bool reach_global(Wave* wave, const MicroOp* site, const uint32_t* low, const uint32_t* high,
+                                                uint64_t base, uint64_t exec, uint32_t* const* rows, uint32_t flags) {
+  constexpr uint32_t kStep = N * 4;
+  const bool keeps = (flags & 1) != 0, flat = (flags & 2) != 0;
+  if (exec == 0) return true;
+  const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
+  const unsigned last = 63 - static_cast<unsigned>(__builtin_clzll(exec));
+  if (high != nullptr) {
+    const uint32_t upper = value_of<W>(high, first);
+    if (flat && (upper == wave->shared_aperture_hi || upper == wave->private_aperture_hi)) return false;
+    if (!all_are<W>(high, exec, splat<U32>(upper), 0)) return false;
+    base += uint64_t{upper} << 32;
+  }
+  const uint32_t start = value_of<W>(low, first);
+  const uint32_t begin = start - first * kStep;
+  const uint32_t bytes = (last - first + 1) * kStep;
+  const bool whole = exec == (W == 64 ? ~uint64_t{0} : 0xffffffff);
+  if (all_are<W>(low, exec, splat<U32>(begin) + lane_numbers() * kStep, kStep * kLanes)) {
+    if ((N != 1 && !whole) || start > 0xffffffff - bytes) return false;
+    std::byte* const host = wave->memory->find_again(site, base + start, bytes, access_of(kStores));
+    if (host == nullptr) return false;
+    if constexpr (kStores) {
+      store_following<W, N>(host - first * kStep, exec, rows);
+    } else {
+      load_following<W, N>(host - first * kStep, exec, rows, keeps);
+    }
+    return true;
+  }
+  if constexpr (kStores) {
+#if RIGEL_SIMD_LEVEL == 2
+    if constexpr (N == 1) {
+      const Memory::Extent& extent = wave->memory->last_extent(site, Access::kWrite);
+      const uint64_t from = extent.begin - base;
+      if (extent.bytes < kStep || from > 0xffffffff || extent.bytes > 0x7fffffff) return false;
+      if (!all_below<W>(low, exec, static_cast<uint32_t>(from), static_cast<uint32_t>(extent.bytes - kStep))) return false;
+      RIGEL_UNROLL
+      for (unsigned v = 0; v < W / kLanes; ++v) {
+        _mm512_mask_i32scatter_epi32(extent.host, static_cast<__mmask16>(bits_of(exec, v)),
+                                     bits_as<__m512i>(vector_of(low, v) - static_cast<uint32_t>(from)),
+                                     bits_as<__m512i>(vector_of(rows[0], v)), 1);
+      }
+      return true;
+    }
+#endif
+    return false;
+  } else {
+    if (all_are<W>(low, exec, splat<U32>(start), 0)) {
+      const std::byte* const host = wave->memory->find_again(site, base + start, kStep, Access::kRead);
+      if (host == nullptr) return false;
+      load_one<W, N>(host, exec, rows, keeps);
+      return true;
+    }
+    if constexpr (N != 1) return false;  // Dwords that another wave stores in between would be seen in part.
+    const Memory::Extent& extent = wave->memory->last_extent(site, Access::kRead);
+    const uint64_t from = extent.begin - base;
+    if (extent.bytes < kStep || from > 0xffffffff || extent.bytes > 0x7fffffff) return false;
+    if (!all_below<W>(low, exec, static_cast<uint32_t>(from), static_cast<uint32_t>(extent.bytes - kStep))) return false;
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      put(rows[0], v, gathered(extent.host, vector_of(low, v) - static_cast<uint32_t>(from), bits_of(exec, v)),
+          bits_of(exec, v), keeps);
+    }
+    return true;
+  }
+}
+
+// The work-group's memory, of which `limit` bytes are there. One thread has it, so what order dwords go in is nobody's
+// business.
+template <unsigned W, unsigned N, bool kStores>
+[[gnu::always_inline]] inline bool reach_lds(std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset,
+                                             uint64_t exec, uint32_t* const* rows, uint32_t flags) {
+  constexpr uint32_t kStep = N * 4;
+  const bool keeps = (flags & 1) != 0, aligned = (flags & 2) != 0;
+  if (exec == 0) return true;
+  if (limit < kStep) return false;
+  if (aligned) {
+    uint32_t astray = 0;
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      const U32 low_bits = (vector_of(addresses, v) + offset) & ((N == 3 ? 16u : kStep) - 1);
+      astray |= mask_bits(bits_as<I32>(low_bits != 0)) & bits_of(exec, v);
+    }
+    if (astray != 0) return false;
+  }
+  if (!all_below<W>(addresses, exec, 0 - offset, limit - kStep)) return false;
+  const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
+  const uint32_t start = value_of<W>(addresses, first);
+  const bool whole = exec == (W == 64 ? ~uint64_t{0} : 0xffffffff);
+  if ((N == 1 || whole) &&
+      all_are<W>(addresses, exec, splat<U32>(start - first * kStep) + lane_numbers() * kStep, kStep * kLanes)) {
+    std::byte* const at = lds + static_cast<int64_t>(start + offset) - int64_t{first} * kStep;
+    if constexpr (kStores) {
+      store_following<W, N>(at, exec, rows);
+    } else {
+      load_following<W, N>(at, exec, rows, keeps);
+    }
+    return true;
+  }
+  if constexpr (kStores) {
+#if RIGEL_SIMD_LEVEL == 2
+    if constexpr (N == 1) {
+      RIGEL_UNROLL
+      for (unsigned v = 0; v < W / kLanes; ++v) {
+        _mm512_mask_i32scatter_epi32(lds, static_cast<__mmask16>(bits_of(exec, v)),
+                                     bits_as<__m512i>(vector_of(addresses, v) + offset),
+                                     bits_as<__m512i>(vector_of(rows[0], v)), 1);
+      }
+      return true;
+    }
+#endif
+    return false;
+  } else {
+    if (all_are<W>(addresses, exec, splat<U32>(start), 0)) {
+      load_one<W, N>(lds + static_cast<uint32_t>(start + offset), exec, rows, keeps);
+      return true;
+    }
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      const U32 offsets = vector_of(addresses, v) + offset;
+      const uint32_t bits = bits_of(exec, v);
+      U32 values[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) {
+        values[d] = d == 0 && N == 1 ? near_or_gathered(lds, offsets, bits) : gathered(lds + d * 4, offsets, bits);
+      }
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) put(rows[d], v, values[d], bits, keeps);
+    }
+    return true;
+  }
+}
+
+}  // namespace
+
+// The names that build.cpp knows. flags of global memory: 1 lanes that are not active keep what they have, 2 FLAT; of
+// LDS: 1 the same, 2 accesses have to be aligned.
+#define RIGEL_REACH(W, N)                                                                                           \
+  extern "C" [[gnu::used]] bool load_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low,         \
+                                                      const uint32_t* high, uint64_t base, uint64_t exec,           \
+                                                      uint32_t** rows, uint32_t flags) {                            \
+    return reach_global<W, N, false>(wave, site, low, high, base, exec, rows, flags);                               \
+  }                                                                                                                 \
+  extern "C" [[gnu::used]] bool store_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low,        \
+                                                       const uint32_t* high, uint64_t base, uint64_t exec,          \
+                                                       uint32_t** rows, uint32_t flags) {                           \
+    return reach_global<W, N, true>(wave, site, low, high, base, exec, rows, flags);                                \
+  }                                                                                                                 \
+  extern "C" [[gnu::used]] bool load_lds_##W##_##N(std::byte* lds, uint32_t limit, const uint32_t* addresses,       \
+                                                   uint32_t offset, uint64_t exec, uint32_t** rows, uint32_t flags) { \
+    return reach_lds<W, N, false>(lds, limit, addresses, offset, exec, rows, flags);                                \
+  }                                                                                                                 \
+  extern "C" [[gnu::used]] bool store_lds_##W##_##N(std::byte* lds, uint32_t limit, const uint32_t* addresses,      \
+                                                    uint32_t offset, uint64_t exec, uint32_t** rows, uint32_t flags) { \
+    return reach_lds<W, N, true>(lds, limit, addresses, offset, exec, rows, flags);                                 \
+  }
+RIGEL_REACH(64, 1)
+RIGEL_REACH(64, 2)
+RIGEL_REACH(64, 3)
+RIGEL_REACH(64, 4)
+RIGEL_REACH(32, 1)
+RIGEL_REACH(32, 2)
+RIGEL_REACH(32, 3)
+RIGEL_REACH(32, 4)
+
+// Where a scalar load finds its dwords; null: it is for the interpreter to look.
+extern "C" [[gnu::used]] const std::byte* scalar_place(Wave* wave, const MicroOp* site, uint64_t va, uint32_t bytes) {
+  return wave->memory->find_again(site, va, bytes, Access::kRead);
+}
+
+// The type of waves, for whoever reads the module.
+extern "C" [[gnu::used]] uint32_t* scc_of(Wave* wave) {
+  return &wave->scc;
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,0 +1,289 @@
+#include "plugins/vgpu/compiler/plan.hpp"
+
+#include <algorithm>
+#include <memory_resource>
+
+#include <fmt/core.h>
+
+#include "plugins/vgpu/exec/register_bounds.hpp"
+#include "plugins/vgpu/exec/scalar.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/isa/op_class.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+using isa::Encoding;
+using isa::Op;
+
+// Operations of an instruction, as the interpreter would have them.
+struct Plan::Storage final : Emitter {
+  MicroOp& emit(Handler handler) override {
+    MicroOp& op = emitted.emplace_back();
+    op.handler = handler;
+    op.code_offset = offset;
+    op.block = &block;
+    return op;
+  }
+  void* allocate(uint64_t bytes, uint64_t alignment) override { return arena.allocate(bytes, alignment); }
+  Link* link(uint64_t pc) override {
+    Link* const made = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
+    made->pc = pc;
+    return made;
+  }
+
+  Block block;  // All of the kernel, for whoever asks where an operation stands.
+  std::pmr::monotonic_buffer_resource arena;
+  std::vector<MicroOp> emitted;
+  uint32_t offset = 0;
+};
+
+namespace {
+
+constexpr size_t kMostInstructions = 4000;
+
+void give_back(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  RIGEL_LEAVE(op, wave);
+}
+
+void enter(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
+  reinterpret_cast<Run>(op->imm)(wave, registers, op->aux);
+}
+
+LaneOperation identify(SimdLevel level, Handler handler) {
+  switch (level) {
+#if RIGEL_BUILDS_AVX512
+    case SimdLevel::kAvx512:
+      return simd_avx512::lower_identify(handler);
+#endif
+#if RIGEL_BUILDS_AVX2
+    case SimdLevel::kAvx2:
+      return simd_avx2::lower_identify(handler);
+#endif
+    default:
+      return simd_baseline::lower_identify(handler);
+  }
+}
+
+bool is_known(const MicroOp& op, Op name, SimdLevel level, Step& step) {
+  step.micro = &op;
+  step.op = name;
+  if (op.handler == scalar::take_exec) return true;
+  if (const int slot = scalar::alu_slot(name, op.handler); slot >= 0) {
+    step.kind = Step::Kind::kAlu;
+    step.slot = static_cast<uint8_t>(slot);
+    return true;
+  }
+  if (const int slot = scalar::save_exec_slot(name, op.handler); slot >= 0) {
+    step.kind = Step::Kind::kSaveExec;
+    step.slot = static_cast<uint8_t>(slot);
+    return true;
+  }
+  step.lanes = identify(level, op.handler);
+  if (step.lanes.kind == LaneOperation::Kind::kOther) return false;
+  step.kind = step.lanes.kind == LaneOperation::Kind::kLoadsMode ? Step::Kind::kMode : Step::Kind::kLanes;
+  return true;
+}
+
+bool is_branch(Op op) {
+  switch (op) {
+    case Op::s_branch:
+    case Op::s_cbranch_scc0:
+    case Op::s_cbranch_scc1:
+    case Op::s_cbranch_vccz:
+    case Op::s_cbranch_vccnz:
+    case Op::s_cbranch_execz:
+    case Op::s_cbranch_execnz:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Instructions after which a wave may have stopped without having failed, or that want its code or its time.
+bool may_leave(const isa::Instruction& in) {
+  switch (isa::op_class(in.op)) {
+    case isa::OpClass::kGlobalSync:
+      return true;
+    default:
+      break;
+  }
+  if (in.op == Op::ds_ordered_count) return true;
+  switch (in.encoding) {
+    case Encoding::kVop1:
+    case Encoding::kVop2:
+    case Encoding::kVopc:
+    case Encoding::kVop3:
+    case Encoding::kVop3p:
+    case Encoding::kDs:
+    case Encoding::kFlat:
+    case Encoding::kGlobal:
+    case Encoding::kScratch:
+    case Encoding::kMubuf:
+    case Encoding::kMtbuf:
+    case Encoding::kSmem:
+      return false;
+    case Encoding::kSop1:
+    case Encoding::kSop2:
+    case Encoding::kSopc:
+    case Encoding::kSopk:
+      return false;  // those that change MODE or go elsewhere say so themselves
+    default:
+      return true;
+  }
+}
+
+Site::What what_of(const isa::Instruction& in, const Plan& plan) {
+  const isa::MemoryShape* const shape = isa::memory_shape(in.op);
+  if (shape == nullptr || shape->verb == isa::Verb::kAtomic || shape->bytes < 4 || shape->addtid) {
+    return Site::What::kCall;
+  }
+  switch (in.encoding) {
+    case Encoding::kSmem:
+      if (shape->verb != isa::Verb::kLoad || shape->space != isa::Space::kGlobal || in.glc) return Site::What::kCall;
+      return in.vdst.code + in.vdst.dwords <= isa::code::kVccHi + 1 ? Site::What::kScalarLoad : Site::What::kCall;
+    case Encoding::kFlat:
+    case Encoding::kGlobal: {
+      const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
+      const bool waits = in.glc && shape->verb == isa::Verb::kLoad;
+      if (in.lds || waits || !in.vaddr.exists() || !in.vaddr.is_vgpr()) return Site::What::kCall;
+      if (in.encoding == Encoding::kFlat && (has_base || plan.traits().flat_drops_offset)) return Site::What::kCall;
+      return Site::What::kGlobal;
+    }
+    case Encoding::kDs:
+      if (in.gds || (shape->pair && shape->verb == isa::Verb::kStore)) return Site::What::kCall;
+      return Site::What::kLds;
+    default:
+      return Site::What::kCall;
+  }
+}
+
+}  // namespace
+
+bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {
+  wave->op = first;
+  wave->travelling_exec = wave->exec();
+  wave->stop = Stop::kRunning;
+  do {
+    wave->op->handler(wave->op, wave, registers, wave->travelling_exec);
+  } while (wave->stop == Stop::kRunning && wave->op->handler != give_back);
+  return wave->stop == Stop::kRunning;
+}
+
+void attach(Plan& plan, Code& code, Run run) {
+  plan.storage->block.code = &code;
+  for (MicroOp& op : plan.entries) op.imm = reinterpret_cast<uint64_t>(run);
+}
+
+tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request) {
+  if (request.level == SimdLevel::kBaseline) return tl::unexpected(std::string("a host without AVX2"));
+  if ((request.variant & ~(kFloatModeBits | kFiniteHalvesVariant)) != 0) return tl::unexpected(std::string("an unusual mode"));
+  auto graph = analysis::read_flow_graph(request.target, request.layout.wave_size, request.entry_va, request.read,
+                                         kMostInstructions);
+  if (!graph) return tl::unexpected(graph.error());
+  auto plan = std::make_unique<Plan>();
+  plan->graph = std::move(*graph);
+  plan->live = analysis::liveness_of(plan->graph);
+  plan->layout = request.layout;
+  plan->level = request.level;
+  plan->mode = mode_of_variant(request.variant);
+  plan->m0_limits_lds = plan->traits().m0_limits_lds;
+  plan->call = call_handlers;
+  plan->storage = std::make_shared<Plan::Storage>();
+  Plan::Storage& storage = *plan->storage;
+  storage.block.pc = plan->graph.nodes.front().pc;
+  storage.block.variant = request.variant;
+
+  LoweringContext context;
+  context.target = request.target;
+  context.layout = request.layout;
+  context.level = request.level;
+  context.mode = FloatMode::from_mode(plan->mode);
+  const auto& nodes = plan->graph.nodes;
+  plan->sites.resize(nodes.size());
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    const isa::Instruction& in = nodes[i].instruction;
+    Site& site = plan->sites[i];
+    storage.offset = static_cast<uint32_t>(nodes[i].pc - storage.block.pc);
+    storage.emitted.clear();
+    context.pc = nodes[i].pc;
+    const auto refuse = [&](std::string_view why) {
+      return tl::unexpected(fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why));
+    };
+    isa::Instruction bounded = in;
+    if (bound_registers(bounded, request.layout, 0) != Bounds::kWithin) return refuse("registers that the kernel has not");
+    if (const Refusal refusal = lower(in, context, storage); !refusal.empty()) return refuse(refusal);
+    if (nodes[i].effects.changes_mode) return refuse("it changes MODE");
+    const size_t count = storage.emitted.size();
+    storage.emit(give_back);
+    MicroOp* const kept = static_cast<MicroOp*>(
+        storage.allocate(storage.emitted.size() * sizeof(MicroOp), alignof(MicroOp)));
+    std::copy(storage.emitted.begin(), storage.emitted.end(), kept);
+    site.operations = kept;
+    if (in.op == Op::s_barrier) {
+      site.what = Site::What::kBarrier;
+    } else if (in.op == Op::s_endpgm) {
+      site.what = Site::What::kEnd;
+    } else if (is_branch(in.op)) {
+      site.what = Site::What::kBranch;
+    } else if (nodes[i].effects.goes_elsewhere) {
+      return refuse("it goes elsewhere");
+    } else if (count == 0) {
+      site.what = Site::What::kNothing;
+    } else if (may_leave(in)) {
+      return refuse("a wave may stop there");
+    } else {
+      site.what = what_of(in, *plan);
+      if (site.what == Site::What::kCall) {
+        site.first_step = static_cast<uint32_t>(plan->steps.size());
+        bool known = true;
+        for (size_t s = 0; s < count && known; ++s) {
+          Step step;
+          known = is_known(kept[s], in.op, request.level, step);
+          if (known) plan->steps.push_back(step);
+        }
+        if (known) {
+          site.what = Site::What::kInline;
+          site.step_count = static_cast<uint32_t>(count);
+        } else {
+          plan->steps.resize(site.first_step);
+        }
+      }
+    }
+  }
+  for (const analysis::Block& block : plan->graph.blocks) {
+    if (block.leaves) return tl::unexpected(std::string("it calls functions"));
+  }
+
+  // Ways in: the beginning, behind barriers, heads of loops.
+  uint32_t entries = 0;
+  const auto& blocks = plan->graph.blocks;
+  const auto add = [&](uint32_t node) {
+    if (plan->sites[node].entry < 0) plan->sites[node].entry = static_cast<int32_t>(entries++);
+  };
+  add(blocks[plan->graph.entry].first);
+  for (const analysis::Block& block : blocks) {
+    for (const uint32_t next : block.successors) {
+      if (blocks[next].first <= block.first) add(blocks[next].first);
+    }
+  }
+  for (Site& site : plan->sites) {
+    if (site.what == Site::What::kBarrier) site.behind = static_cast<int32_t>(entries++);
+  }
+  plan->entry_count = entries;
+  plan->entries.resize(entries);
+  const auto make_entry = [&](int32_t entry, uint64_t pc) {
+    if (entry < 0) return;
+    MicroOp& op = plan->entries[static_cast<size_t>(entry)];
+    op.handler = enter;
+    op.aux = static_cast<uint32_t>(entry);
+    op.block = &storage.block;
+    op.code_offset = static_cast<uint32_t>(pc - storage.block.pc);
+  };
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    make_entry(plan->sites[i].entry, nodes[i].pc);
+    make_entry(plan->sites[i].behind, nodes[i].pc + nodes[i].instruction.bytes);
+  }
+  return plan;
+}
+
+}  // namespace rigel::vgpu::exec::compiler

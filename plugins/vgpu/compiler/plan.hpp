@@ -1,0 +1,114 @@
+// What the compiler of kernels is given: a kernel's code as a graph, and for each of its instructions the operations that
+// the interpreter would execute, with what the compiler makes of them.
+//
+// The interpreter's lowering is the one description of what an instruction does. Operations that the compiler has as
+// bitcode, which is the same source compiled otherwise, are inlined; of the rest it stores what they read, calls the
+// interpreter's handlers, and loads what they wrote. So there is no instruction that one of the two has and the other has
+// not, and code for none of them stands here.
+//
+// Ways in and out. Control enters at the kernel's beginning, behind barriers and at the heads of loops. Each such place has
+// an operation of its own (`entries`), by which a wave goes on as by any other operation. Compiled code leaves at barriers,
+// where a wave's turn is over, at its end, and where memory fails, with all that is live in the wave's registers.
+//
+// Threads: make_plan() inside a translation scope, since it reads the kernel's code; a plan is constant afterwards.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "plugins/vgpu/analysis/liveness.hpp"
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/isa/memory_shape.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+/// One of the interpreter's operations.
+struct Step {
+  enum class Kind : uint8_t {
+    kAlu,       ///< Slot of kOperations in scalar_alu.cpp
+    kSaveExec,  ///< … of kSaveExecs in scalar_mask.cpp
+    kTakeExec,  ///< EXEC is where it always is: nothing to do
+    kMode,      ///< MXCSR becomes aux
+    kLanes,     ///< `lanes` says what
+  };
+  Kind kind = Kind::kTakeExec;
+  uint8_t slot = 0;
+  isa::Op op{};  ///< Of scalar operations
+  LaneOperation lanes;
+  const MicroOp* micro = nullptr;
+};
+
+/// An instruction, by the same number as its node in the graph.
+struct Site {
+  enum class What : uint8_t {
+    kNothing,     ///< Nobody can tell that it was executed: waits, hints.
+    kInline,      ///< Its steps are all known to the compiler.
+    kScalarLoad,  ///< Perhaps done by the compiler; else as a call.
+    kGlobal,      ///< Loads and stores of dwords, likewise.
+    kLds,
+    kCall,     ///< The interpreter's handlers do it.
+    kBranch,   ///< The last of its block
+    kBarrier,  ///< Control leaves, and comes back to `behind`.
+    kEnd,
+  };
+  What what = What::kCall;
+  uint32_t first_step = 0, step_count = 0;
+  /// Its operations, the last of them one that gives control back. Where reports look for the place of a fault.
+  const MicroOp* operations = nullptr;
+  int32_t entry = -1;   ///< The way in that leads to before the instruction …
+  int32_t behind = -1;  ///< … and to behind it, if it is a barrier.
+};
+
+struct Plan {
+  analysis::FlowGraph graph;
+  analysis::Liveness live;
+  RegisterLayout layout;
+  SimdLevel level = SimdLevel::kBaseline;
+  uint32_t mode = 0;  ///< Of MODE, what the code is made for
+  bool m0_limits_lds = false;
+  std::vector<Site> sites;
+  std::vector<Step> steps;
+  uint32_t entry_count = 0;
+  /// For each way in, what a wave goes on with.
+  std::vector<MicroOp> entries;
+
+  const isa::Traits& traits() const { return isa::traits_of(graph.target); }
+
+  /// call_handlers(), for code that is another module's.
+  bool (*call)(const MicroOp* first, Wave* wave, std::byte* registers) = nullptr;
+
+  /// Operations and what they point to, which waves may come upon as long as they live.
+  struct Storage;
+  std::shared_ptr<Storage> storage;
+};
+
+/// Runs the operations that stand from `first` on. True: the last one has given control back; false: the wave has
+/// stopped, and why is in it.
+bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers);
+
+/// Code that a wave can be run by: from way in `entry` on, until it stops.
+using Run = void (*)(Wave* wave, std::byte* registers, uint64_t entry);
+
+struct Request {
+  isa::Target target;
+  RegisterLayout layout;
+  SimdLevel level = SimdLevel::kBaseline;
+  uint32_t variant = 0;  ///< block.hpp
+  uint64_t entry_va = 0;
+  analysis::ReadCode read;
+};
+
+/// An error says why the kernel is left to the interpreter.
+tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request);
+
+/// Makes the operations of `plan.entries` lead to the code.
+void attach(Plan& plan, Code& code, Run run);
+
+}  // namespace rigel::vgpu::exec::compiler
