@@ -36,30 +36,38 @@ template <class V, class... Sources>
 }
 
 #if RIGEL_SIMD_LEVEL > 0
-#define RIGEL_ORDERED(V, suffix)                                      \
-  [[gnu::always_inline]] inline V sum(V a, V b) {                     \
-    V result;                                                         \
-    asm("vadd" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
-    return result;                                                    \
-  }                                                                   \
-  [[gnu::always_inline]] inline V difference(V a, V b) {              \
-    V result;                                                         \
-    asm("vsub" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
-    return result;                                                    \
-  }                                                                   \
-  [[gnu::always_inline]] inline V product(V a, V b) {                 \
-    V result;                                                         \
-    asm("vmul" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
-    return result;                                                    \
-  }                                                                   \
-  /* a * b + c, rounded once */                                       \
-  [[gnu::always_inline]] inline V product_sum(V a, V b, V c) {        \
-    asm("vfmadd231" suffix " %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
-    return c;                                                         \
+// Assemblers exchange the sources of VADDPS and VMULPS where that makes an encoding shorter: LLVM's does, for sources of
+// which the second alone is one of ymm8 to ymm15. They let be what is to have three bytes of prefix anyway.
+#if RIGEL_SIMD_LEVEL == 1
+#define RIGEL_AS_WRITTEN "%{vex3%} "
+#else
+#define RIGEL_AS_WRITTEN ""
+#endif
+#define RIGEL_ORDERED(V, suffix)                                                       \
+  [[gnu::always_inline]] inline V sum(V a, V b) {                                      \
+    V result;                                                                          \
+    asm(RIGEL_AS_WRITTEN "vadd" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
+    return result;                                                                     \
+  }                                                                                    \
+  [[gnu::always_inline]] inline V difference(V a, V b) {                               \
+    V result;                                                                          \
+    asm("vsub" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));                  \
+    return result;                                                                     \
+  }                                                                                    \
+  [[gnu::always_inline]] inline V product(V a, V b) {                                  \
+    V result;                                                                          \
+    asm(RIGEL_AS_WRITTEN "vmul" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
+    return result;                                                                     \
+  }                                                                                    \
+  /* a * b + c, rounded once */                                                        \
+  [[gnu::always_inline]] inline V product_sum(V a, V b, V c) {                         \
+    asm("vfmadd231" suffix " %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));                  \
+    return c;                                                                          \
   }
 RIGEL_ORDERED(F32, "ps")
 RIGEL_ORDERED(F64, "pd")
 #undef RIGEL_ORDERED
+#undef RIGEL_AS_WRITTEN
 #else
 template <class V>
 inline V sum(V a, V b) {
