@@ -63,6 +63,12 @@ Compile find_compiler() {
   return found().compile;
 }
 
+Compilation asked_for() {
+  const char* const wish = std::getenv("VGPU_COMPILER");
+  const bool beforehand = wish != nullptr && std::string(wish) == "beforehand";
+  return beforehand && find_compiler() != nullptr ? Compilation::kBeforehand : Compilation::kNone;
+}
+
 const char* why_no_compiler() {
   return found().why.c_str();
 }

@@ -9,6 +9,9 @@ namespace rigel::vgpu::exec::compiler {
 /// the process is an elevated one. Any thread.
 Compile find_compiler();
 
+/// What VGPU_COMPILER says of when kernels are compiled: "beforehand", or nothing.
+Compilation asked_for();
+
 /// Why there is none; empty if there is one.
 const char* why_no_compiler();
 

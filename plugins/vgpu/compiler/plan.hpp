@@ -27,7 +27,15 @@
 #include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 
-namespace rigel::vgpu::exec::compiler {
+namespace rigel::vgpu::exec {
+
+/// When a kernel is compiled.
+enum class Compilation : uint8_t {
+  kNone,
+  kBeforehand,  ///< Before its first wave starts.
+};
+
+namespace compiler {
 
 /// One of the interpreter's operations.
 struct Step {
@@ -111,4 +119,5 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
 /// Makes the operations of `plan.entries` lead to the code.
 void attach(Plan& plan, Code& code, Run run);
 
-}  // namespace rigel::vgpu::exec::compiler
+}  // namespace compiler
+}  // namespace rigel::vgpu::exec

@@ -28,12 +28,6 @@
 
 namespace rigel::vgpu::exec {
 
-/// When a kernel is compiled.
-enum class Compilation : uint8_t {
-  kNone,
-  kBeforehand,  ///< Before its first wave starts.
-};
-
 /// What translations of one kernel have in common.
 struct CodeKey {
   uint64_t entry_va = 0;

@@ -139,7 +139,8 @@ std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
                     launch.layout(),
                     device_.level,
                     device_.tracer != nullptr,
-                    device_.native && native::available()};
+                    device_.native && native::available(),
+                    device_.compilation};
   CodeKey wanted = key;
   wanted.target.wave32 = launch.layout().wave_size == 32;
   const std::string name = name_for_maps(launch);

@@ -35,15 +35,22 @@ constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
   return numbers;
 }
 
-// The value of a lane that is not known beforehand.
+// The value of a lane that is not known beforehand; without an index into memory.
 template <unsigned W>
 [[gnu::always_inline]] inline uint32_t value_of(const uint32_t* row, unsigned lane) {
   if (lane == 0) [[likely]]
     return row[0];
   U32 vector = vector_of(row, 0);
   RIGEL_UNROLL
-  for (unsigned v = 1; v < W / kLanes; ++v) vector = lane / kLanes >= v ? vector_of(row, v) : vector;
-  return vector[lane % kLanes];
+  for (unsigned v = 1; v < W / kLanes; ++v) {
+    const U32 here = splat<U32>(0 - uint32_t{lane / kLanes >= v});
+    vector = (vector_of(row, v) & here) | (vector & ~here);
+  }
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(lane % kLanes)), bits_as<__m512i>(vector)))[0];
+#else
+  return bits_as<U32>(_mm256_permutevar8x32_epi32(bits_as<__m256i>(vector), _mm256_set1_epi32(static_cast<int>(lane % kLanes))))[0];
+#endif
 }
 
 template <unsigned W>

@@ -207,6 +207,27 @@ class Lanes<V, Kind::kUniform> {
   V value_;
 };
 
+#ifdef RIGEL_KERNEL_CODE
+/// Of unknown kind here, of a known one where the compiler has inlined it.
+template <class V>
+class Lanes<V, Kind::kAny> {
+ public:
+  [[gnu::always_inline]] Lanes(const MicroOp* op, const std::byte* registers, unsigned index, uint32_t part)
+      : op_(op), registers_(registers), index_(index), part_(part) {}
+  [[gnu::always_inline]] V at(size_t lane) const {
+    if ((op_->aux & (aux::kUniform << index_)) != 0) {
+      return splat_dword<V>(uniform_place(op_, registers_, index_) + part_ * 4);
+    }
+    return load<V>(registers_ + op_->src[index_].offset + part_ * row_bytes(op_) + lane * 4);
+  }
+
+ private:
+  const MicroOp* op_;
+  const std::byte* registers_;
+  unsigned index_;
+  uint32_t part_;
+};
+#else
 /// Of unknown kind: if it is uniform, all chunks read one slot.
 template <class V>
 class Lanes<V, Kind::kAny> {
@@ -229,6 +250,7 @@ class Lanes<V, Kind::kAny> {
   const std::byte* at_;
   size_t step_ = 0;
 };
+#endif
 
 /// A source of parameter type T. Modified: abs, neg and op_sel are looked at.
 template <class T, Kind K, bool Modified>
