@@ -30,12 +30,14 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
 #define RIGEL_SIMD_LEVEL 0
 #include "plugins/vgpu/exec/vector/values.hpp"
 
+#include "plugins/vgpu/compiler/shapes.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
@@ -202,6 +204,7 @@ class KernelBuilder {
         vectors_(wave_size_ / lanes_) {}
 
   bool build() {
+    at_ = find_shapes(plan_);
     make_function();
     for (const analysis::Block& block : plan_.graph.blocks) {
       blocks_.push_back(BasicBlock::Create(context_, "block", function_));
@@ -222,6 +225,13 @@ class KernelBuilder {
   llvm::Function* function() const { return function_; }
 
  private:
+  // A row as it is where an instruction stands, for when its run is made.
+  struct RowSource {
+    uint32_t index = 0;
+    ShapePointer shape;
+    Value* base = nullptr;
+  };
+
   // Types and small things
 
   llvm::Type* i1() { return b_.getInt1Ty(); }
@@ -259,6 +269,53 @@ class KernelBuilder {
   void store_part(uint32_t index, unsigned v, Value* value) {
     b_.CreateAlignedStore(value, part(index, v), llvm::Align(lanes_ * 4));
   }
+
+  // Registers whose lanes' numbers are known (shapes.hpp): the number in common is a variable from block to block.
+  llvm::AllocaInst* base_variable(uint32_t index) {
+    llvm::AllocaInst*& made = base_variables_[index];
+    if (made == nullptr) made = variable(i32(), 4, "base");
+    return made;
+  }
+  llvm::Constant* offsets_of(const Shape& shape, unsigned v) {
+    std::vector<uint32_t> offsets(shape.offsets.begin() + v * lanes_, shape.offsets.begin() + (v + 1) * lanes_);
+    return llvm::ConstantDataVector::get(context_, offsets);
+  }
+  Value* lanes_from(Value* base, const Shape& shape, unsigned v) {
+    return b_.CreateAdd(b_.CreateVectorSplat(lanes_, base), offsets_of(shape, v));
+  }
+  // As it is at the instruction under way, before it.
+  Value* value_of(uint32_t index, unsigned v) {
+    if (index < 256 && before_.rows[index] != nullptr) return lanes_from(before_bases_[index], *before_.rows[index], v);
+    return load_part(index, v);
+  }
+  // In its row, where functions and handlers find it.
+  Value* made_row(uint32_t index) {
+    if (index < 256 && before_.rows[index] != nullptr) {
+      for (unsigned v = 0; v < vectors_; ++v) store_part(index, v, value_of(index, v));
+    }
+    return row(index);
+  }
+  void take_shapes(const Shapes& shapes) {
+    shapes_ = shapes;
+    bases_.fill(nullptr);
+    for (uint32_t index = 0; index < 256; ++index) {
+      const ShapePointer& shape = shapes_.rows[index];
+      if (shape == nullptr) continue;
+      bases_[index] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : b_.CreateLoad(i32(), base_variable(index));
+    }
+    before_ = shapes_;
+    before_bases_ = bases_;
+    carries_.clear();
+  }
+  void next_node(uint32_t node) {
+    before_ = shapes_;
+    before_bases_ = bases_;
+    applied_ = apply(plan_, node, shapes_);
+    for (uint32_t index = 0; index < 256; ++index) {
+      if (shapes_.rows[index] == nullptr) bases_[index] = nullptr;
+    }
+  }
+
   Value* scalar_at(uint32_t offset) { return at(scalars_, offset); }
   Value* scalar(uint32_t offset) { return b_.CreateAlignedLoad(i32(), scalar_at(offset), llvm::Align(4)); }
   Value* scalar64(uint32_t offset) { return b_.CreateAlignedLoad(i64(), scalar_at(offset), llvm::Align(4)); }
@@ -324,8 +381,16 @@ class KernelBuilder {
         auto* const in = BasicBlock::Create(context_, "enter", function_);
         ways->addCase(b_.getInt64(static_cast<uint64_t>(site.entry)), in);
         b_.SetInsertPoint(in);
+        const uint32_t block = plan_.graph.block_of(node);
+        before_ = at_[block];
         load_live(plan_.live.before[node], plan_.live.inactive_before[node]);
-        b_.CreateBr(blocks_[plan_.graph.block_of(node)]);
+        if (site.entry == 0) check_ids(node);
+        for (uint32_t index = 0; index < 256; ++index) {
+          if (before_.rows[index] != nullptr && !before_.rows[index]->base && before_bases_[index] != nullptr) {
+            b_.CreateStore(before_bases_[index], base_variable(index));
+          }
+        }
+        b_.CreateBr(blocks_[block]);
       }
       if (site.behind >= 0) {
         auto* const in = BasicBlock::Create(context_, "behind", function_);
@@ -335,6 +400,53 @@ class KernelBuilder {
     }
   }
 
+  // Waves that start with other work-items than those that the code is made for are the interpreter's.
+  void check_ids(uint32_t node) {
+    Value* all = b_.getTrue();
+    bool any = false;
+    for (uint32_t index = 0; index < 256; ++index) {
+      const ShapePointer& shape = before_.rows[index];
+      if (shape == nullptr || before_bases_[index] == nullptr) continue;
+      any = true;
+      if (shape->base) {
+        all = b_.CreateAnd(all, b_.CreateICmpEQ(b_.CreateLoad(i32(), at(registers_, plan_.layout.vgpr_offset(index))),
+                                                b_.getInt32(*shape->base + shape->offsets[0])));
+      }
+      for (unsigned v = 0; v < vectors_; ++v) {
+        Value* const is = b_.CreateAlignedLoad(
+            vector(), at(registers_, plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4), llvm::Align(lanes_ * 4));
+        all = b_.CreateAnd(all, b_.CreateAndReduce(b_.CreateICmpEQ(is, lanes_from(before_bases_[index], *shape, v))));
+      }
+    }
+    if (!any) return;
+    auto* const others = BasicBlock::Create(context_, "others", function_);
+    auto* const these = BasicBlock::Create(context_, "these", function_);
+    b_.CreateCondBr(all, these, others, likely());
+    b_.SetInsertPoint(others);
+    hand_over(node);
+    b_.SetInsertPoint(these);
+  }
+
+  // To the interpreter, from before the node on; what is live is in the wave's registers.
+  void hand_over(uint32_t node) {
+    b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
+    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer()}, false);
+    b_.CreateCall(type, address(reinterpret_cast<const void*>(plan_.resume)), {address(plan_.sites[node].operations), wave_});
+    b_.CreateRetVoid();
+  }
+
+  // What a rule takes for granted, or the interpreter goes on.
+  void guard(uint32_t node, Value* holds) {
+    auto* const otherwise = BasicBlock::Create(context_, "unguarded", function_);
+    auto* const on = BasicBlock::Create(context_, "guarded", function_);
+    b_.CreateCondBr(holds, on, otherwise, likely());
+    b_.SetInsertPoint(otherwise);
+    copy_live(plan_.live.before[node], plan_.live.inactive_before[node], true);
+    hand_over(node);
+    b_.SetInsertPoint(on);
+  }
+
+  // `before_` says what is known of rows at the place; loading finds the numbers in common.
   void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, bool store) {
     const auto copy = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
       Value* const waves = at(registers_, offset);
@@ -350,7 +462,23 @@ class KernelBuilder {
       if (pair) ++code;
     }
     for (uint32_t v = 0; v < 256; ++v) {
-      if (!live.vgprs[v] && !inactive[v]) continue;
+      if (!live.vgprs[v] && !inactive[v]) {
+        if (!store) before_bases_[v] = nullptr;
+        continue;
+      }
+      if (const ShapePointer& shape = before_.rows[v]; shape != nullptr) {
+        if (store) {
+          for (unsigned p = 0; p < vectors_; ++p) {
+            b_.CreateAlignedStore(value_of(v, p), at(registers_, plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4),
+                                  llvm::Align(lanes_ * 4));
+          }
+        } else {
+          before_bases_[v] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base))
+                                         : b_.CreateSub(b_.CreateLoad(i32(), at(registers_, plan_.layout.vgpr_offset(v))),
+                                                        b_.getInt32(shape->offsets[0]));
+        }
+        continue;
+      }
       for (unsigned p = 0; p < vectors_; ++p) {
         copy(vector(), part(v, p), plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4, lanes_ * 4);
       }
@@ -373,6 +501,19 @@ class KernelBuilder {
   // To a block, from the end of another. Loops end a wave's turn where it is over.
   void go_to(uint32_t from, uint32_t to) {
     const uint32_t first = plan_.graph.blocks[to].first;
+    before_ = shapes_;
+    before_bases_ = bases_;
+    const std::bitset<256> wanted = plan_.live.before[first].vgprs | plan_.live.inactive_before[first];
+    for (uint32_t index = 0; index < 256; ++index) {
+      const ShapePointer& is = shapes_.rows[index];
+      if (is == nullptr || !wanted[index]) continue;
+      const ShapePointer& becomes = at_[to].rows[index];
+      if (becomes == nullptr) {
+        made_row(index);
+      } else if (!becomes->base) {
+        b_.CreateStore(b_.CreateAdd(bases_[index], b_.getInt32(is->offsets[0] - becomes->offsets[0])), base_variable(index));
+      }
+    }
     if (first > plan_.graph.blocks[from].first) {
       b_.CreateBr(blocks_[to]);
       return;
@@ -395,13 +536,15 @@ class KernelBuilder {
   void build_block(uint32_t index) {
     const analysis::Block& block = plan_.graph.blocks[index];
     b_.SetInsertPoint(blocks_[index]);
+    take_shapes(at_[index]);
     bool ended = false;
     uint32_t counted = block.first;
     for (uint32_t node = block.first; node < block.end; ++node) {
       const Site& site = plan_.sites[node];
       const analysis::Node& what = plan_.graph.nodes[node];
+      next_node(node);
       if (site.what == Site::What::kInline) {
-        build_steps(node);
+        applied_.rule != Rule::kNone ? build_by_rule(node) : build_steps(node);
         if (!failure_.empty()) return;
         continue;
       }
@@ -424,6 +567,12 @@ class KernelBuilder {
           leave(Stop::kBarrier, &plan_.entries[static_cast<size_t>(site.behind)]);
           b_.SetInsertPoint(behind_[node]);
           load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
+          for (uint32_t v = 0; v < 256; ++v) {
+            if (before_bases_[v] == nullptr) shapes_.rows[v] = nullptr;
+          }
+          bases_ = before_bases_;
+          carries_.clear();
+          shapes_.uniform_masks.reset();
           break;
         case Site::What::kEnd:
           count(node + 1 - counted);
@@ -498,8 +647,14 @@ class KernelBuilder {
     b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
     b_.CreateRetVoid();
     b_.SetInsertPoint(on);
-    isa::Registers after = effects.writes;
-    copy_live(after, {}, false);
+    const Shapes known = before_;
+    const auto bases = before_bases_;
+    for (uint32_t v = 0; v < 256; ++v) {
+      if (effects.writes.vgprs[v]) before_.rows[v] = nullptr;
+    }
+    copy_live(effects.writes, {}, false);
+    before_ = known;
+    before_bases_ = bases;
   }
 
   // A way that may not do, and the interpreter's where it does not.
@@ -530,7 +685,7 @@ class KernelBuilder {
     if (in.soffset.exists() && !null && in.soffset.is_scalar_register()) {
       va = b_.CreateAdd(va, b_.CreateZExt(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u)), i64()));
     }
-    Value* const place = call("scalar_place", {wave_, address(&op), va, b_.getInt32(dwords * 4)});
+    Value* const place = call("place_to_load", {wave_, address(&op), va, b_.getInt64(dwords * 4)});
     auto* const found = BasicBlock::Create(context_, "found", function_);
     auto* const missing = BasicBlock::Create(context_, "missing", function_);
     auto* const behind = BasicBlock::Create(context_, "behind", function_);
@@ -565,7 +720,7 @@ class KernelBuilder {
   }
   std::vector<Value*> rows_from(uint32_t first, unsigned count) {
     std::vector<Value*> rows;
-    for (unsigned i = 0; i < count; ++i) rows.push_back(row(first + i));
+    for (unsigned i = 0; i < count; ++i) rows.push_back(made_row(first + i));
     return rows;
   }
   bool keeps_any(uint32_t node, uint32_t first, unsigned count) const {
@@ -579,6 +734,7 @@ class KernelBuilder {
   }
 
   void build_global(uint32_t node) {
+    if (build_global_known(node)) return;
     const isa::Instruction& in = plan_.graph.nodes[node].instruction;
     const isa::MemoryShape& shape = *isa::memory_shape(in.op);
     const bool stores = shape.verb == isa::Verb::kStore;
@@ -593,17 +749,19 @@ class KernelBuilder {
     Value* const none = llvm::ConstantPointerNull::get(pointer());
     Value* const done =
         call((stores ? "store_global" : "load_global") + suffix(dwords),
-             {wave_, address(memory_operation(node)), row(in.vaddr.vgpr()),
-              has_base ? none : row(in.vaddr.vgpr() + 1u), base, mask_at(kExec * 4),
+             {wave_, address(memory_operation(node)), made_row(in.vaddr.vgpr()),
+              has_base ? none : made_row(in.vaddr.vgpr() + 1u), base, mask_at(kExec * 4),
               row_list(rows_from(data, dwords)), b_.getInt32(flags)});
     or_call(node, done);
   }
 
   void build_lds(uint32_t node) {
+    if (build_lds_known(node)) return;
     const isa::Instruction& in = plan_.graph.nodes[node].instruction;
     const isa::MemoryShape& shape = *isa::memory_shape(in.op);
     const bool stores = shape.verb == isa::Verb::kStore;
     const unsigned dwords = shape.dwords();
+    if (stores && shape.pair) return build_call(node);
     note_place(node);
     Value* limit = lds_bytes_;
     if (plan_.m0_limits_lds) {
@@ -613,7 +771,7 @@ class KernelBuilder {
     const uint32_t aligned = plan_.m0_limits_lds ? 2 : 0;
     const auto reach = [&](Value* list, uint32_t offset, uint32_t flags) {
       return call((stores ? "store_lds" : "load_lds") + suffix(dwords),
-                  {lds_, limit, row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
+                  {lds_, limit, made_row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
                    b_.getInt32(flags | aligned)});
     };
     if (!shape.pair) {
@@ -642,7 +800,7 @@ class KernelBuilder {
     for (unsigned i = 0; i < dwords * 2; ++i) {
       for (unsigned v = 0; v < vectors_; ++v) {
         Value* const value = b_.CreateAlignedLoad(vector(), at(found[i], uint64_t{v} * lanes_ * 4), llvm::Align(lanes_ * 4));
-        put(node, data + i, v, value, exec);
+        put(node, row_source(data + i), v, value, exec);
       }
     }
     b_.CreateBr(behind);
@@ -653,11 +811,426 @@ class KernelBuilder {
   }
 
   // What an instruction writes to a row; lanes that are not active keep what they have where anybody wants it.
-  void put(uint32_t node, uint32_t index, unsigned v, Value* value, Value* exec) {
-    if (index < 256 && plan_.live.inactive_behind[node][index]) {
-      value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value, load_part(index, v));
+  void put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec) {
+    if (old.index < 256 && plan_.live.inactive_behind[node][old.index]) {
+      value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value, get(old, v));
     }
-    store_part(index, v, value);
+    store_part(old.index, v, value);
+  }
+
+  // By rules (shapes.hpp)
+
+  Value* number(uint32_t node, unsigned i, unsigned part = 0) {
+    const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
+    if (operand.is_vgpr()) return before_bases_[operand.vgpr() + part];
+    const MicroOp& op = *plan_.steps[plan_.sites[node].first_step].micro;
+    if ((op.aux & aux::kConstant << i) != 0) return b_.getInt32(static_cast<uint32_t>(op.src[i].constant >> (part * 32)));
+    const uint32_t code = op.src[i].offset / 4 + part;
+    if (code < 128 && unmade_[code]) flush();
+    return scalar(op.src[i].offset + part * 4);
+  }
+  Shape shape_of_source(uint32_t node, unsigned i) const {
+    const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
+    return operand.is_vgpr() ? *before_.rows[operand.vgpr()] : Shape{};
+  }
+  Value* wide(Value* value) { return b_.CreateZExt(value, i64()); }
+  Value* plus(Value* value, int32_t by) { return b_.CreateAdd(value, b_.getInt32(static_cast<uint32_t>(by))); }
+  // Whether no lane's number goes beyond 2^32 where its neighbour's does not.
+  Value* does_not_wrap(Value* base, const Shape& shape) {
+    const int32_t least = shape.least(wave_size_);
+    const auto span = static_cast<uint32_t>(shape.greatest(wave_size_) - least);
+    if (span == 0) return b_.getTrue();
+    return b_.CreateICmpULE(plus(base, least), b_.getInt32(~span));
+  }
+
+  void set_row(uint32_t index, Value* base) {
+    const ShapePointer& shape = shapes_.rows[index];
+    bases_[index] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : base;
+  }
+
+  void build_by_rule(uint32_t node) {
+    const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+    const Step& step = plan_.steps[plan_.sites[node].first_step];
+    const uint32_t dst = in.dst[0].vgpr();
+    const unsigned count = step.lanes.row_sources;
+    const auto amount = [&](unsigned i) { return b_.CreateAnd(number(node, i), b_.getInt32(31)); };
+    switch (applied_.rule) {
+      case Rule::kNone:
+        return;
+      case Rule::kSum: {
+        Value* total = number(node, 0);
+        for (unsigned i = 1; i < count; ++i) total = b_.CreateAdd(total, number(node, i));
+        return set_row(dst, total);
+      }
+      case Rule::kDifference:
+        return set_row(dst, b_.CreateSub(number(node, 0), number(node, 1)));
+      case Rule::kReverseDifference:
+        return set_row(dst, b_.CreateSub(number(node, 1), number(node, 0)));
+      case Rule::kShiftSum:
+        return set_row(dst, b_.CreateAdd(b_.CreateShl(number(node, 0), amount(1)), number(node, 2)));
+      case Rule::kSumShift:
+        return set_row(dst, b_.CreateShl(b_.CreateAdd(number(node, 0), number(node, 1)), amount(2)));
+      case Rule::kShift:
+        return set_row(dst, b_.CreateShl(number(node, 1), amount(0)));
+      case Rule::kFolded:
+        return set_row(dst, nullptr);
+      case Rule::kSignShift: {
+        const Shape shape = shape_of_source(node, 1);
+        Value* const low = b_.CreateAShr(plus(number(node, 1), shape.least(wave_size_)), b_.getInt32(31));
+        Value* const high = b_.CreateAShr(plus(number(node, 1), shape.greatest(wave_size_)), b_.getInt32(31));
+        flush();
+        guard(node, b_.CreateICmpEQ(low, high));
+        return set_row(dst, low);
+      }
+      case Rule::kWideShift: {
+        const Shape shape = shape_of_source(node, 1);
+        const auto shift = static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(number(node, 0))->getZExtValue()) & 63;
+        Value* const low = number(node, 1);
+        Value* const first = b_.CreateLShr(plus(low, shape.least(wave_size_)), b_.getInt32(32 - shift));
+        Value* const last = b_.CreateLShr(plus(low, shape.greatest(wave_size_)), b_.getInt32(32 - shift));
+        Value* const high = number(node, 1, 1);
+        flush();
+        guard(node, b_.CreateAnd(does_not_wrap(low, shape), b_.CreateICmpEQ(first, last)));
+        set_row(dst, b_.CreateShl(low, b_.getInt32(shift)));
+        // Offsets of the upper half's source are all the same, and perhaps not 0.
+        const ShapePointer& upper = in.src[1].is_vgpr() ? before_.rows[in.src[1].vgpr() + 1u] : nullptr;
+        Value* const above = upper == nullptr ? high : plus(high, static_cast<int32_t>(upper->offsets[0]));
+        return set_row(dst + 1, b_.CreateOr(b_.CreateShl(above, b_.getInt32(shift)), first));
+      }
+      case Rule::kCarryOut: {
+        const Shape a = shape_of_source(node, 0), c = shape_of_source(node, 1);
+        Value *const x = number(node, 0), *const y = number(node, 1);
+        const auto carry = [&](int32_t of_a, int32_t of_c) {
+          return b_.CreateLShr(b_.CreateAdd(wide(plus(x, of_a)), wide(plus(y, of_c))), b_.getInt64(32));
+        };
+        Value* const first = carry(a.least(wave_size_), c.least(wave_size_));
+        Value* const last = carry(a.greatest(wave_size_), c.greatest(wave_size_));
+        flush();
+        guard(node, b_.CreateAnd(b_.CreateAnd(does_not_wrap(x, a), does_not_wrap(y, c)), b_.CreateICmpEQ(first, last)));
+        set_carry(in.dst[1].code, first);
+        return set_row(dst, b_.CreateAdd(x, y));
+      }
+      case Rule::kCarryIn: {
+        const Shape a = shape_of_source(node, 0), c = shape_of_source(node, 1);
+        Value* const x = wide(plus(number(node, 0), static_cast<int32_t>(a.offsets[0])));
+        Value* const y = wide(plus(number(node, 1), static_cast<int32_t>(c.offsets[0])));
+        Value* const total = b_.CreateAdd(b_.CreateAdd(x, y), carries_.at(in.src[2].code));
+        if (unmade_.any()) flush();
+        set_carry(in.dst[1].code, b_.CreateLShr(total, b_.getInt64(32)));
+        shapes_.uniform_masks.reset(in.dst[1].code);
+        return set_row(dst, b_.CreateTrunc(total, i32()));
+      }
+      case Rule::kUniform:
+        return build_uniform(node, step);
+    }
+  }
+
+  // The lanes' carries are one: the mask is all active lanes, or none.
+  void set_carry(uint16_t code, Value* carry) {
+    carries_[code] = carry;
+    Value* const exec = mask_at(kExec * 4);
+    set_mask(code * 4u, b_.CreateSelect(b_.CreateICmpNE(carry, b_.getInt64(0)), exec, b_.getInt64(0)));
+  }
+
+  // Once for all lanes.
+  void build_uniform(uint32_t node, const Step& step) {
+    const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+    Wrapper key = key_of(step, 0);
+    std::vector<Value*> arguments;
+    for (unsigned i = 0; i < step.lanes.row_sources; ++i) {
+      Value* value = number(node, i);
+      if (in.src[i].is_vgpr()) {
+        key.sources[i] = 1;
+        value = plus(value, static_cast<int32_t>(before_.rows[in.src[i].vgpr()]->offsets[0]));
+        arguments.push_back(b_.CreateVectorSplat(lanes_, value));
+      } else {
+        key.sources[i] = Wrapper::kUniformSource;
+        arguments.push_back(wide(value));
+      }
+    }
+    llvm::Function* const wrapper = wrapper_of(key);
+    if (wrapper == nullptr) return;
+    Value* const result = b_.CreateExtractValue(b_.CreateCall(wrapper, arguments), 0);
+    set_row(in.dst[0].vgpr(), b_.CreateExtractElement(result, b_.getInt64(0)));
+  }
+
+  // Memory at known places: what lanes have apart from each other is known, and where they begin is a scalar.
+  struct Place {
+    Value* begin = nullptr;  // where the lane with the least offset is
+    std::array<uint32_t, 64> offsets{};  // from there
+  };
+
+  bool follow_each_other(const Place& place, unsigned v, uint32_t step) const {
+    for (unsigned i = 1; i < lanes_; ++i) {
+      if (place.offsets[v * lanes_ + i] != place.offsets[v * lanes_] + i * step) return false;
+    }
+    return true;
+  }
+  // How many bytes loads of such places look at.
+  uint32_t span_of(const Place& place, uint32_t bytes) const {
+    uint32_t most = 0;
+    for (unsigned i = 0; i < wave_size_; ++i) most = std::max(most, place.offsets[i]);
+    return most + bytes;
+  }
+
+  std::vector<Value*> load_known(const Place& place, unsigned v, unsigned dwords) {
+    const uint32_t* const offsets = place.offsets.data() + v * lanes_;
+    const auto load = [&](llvm::Type* type, uint32_t offset) {
+      return b_.CreateAlignedLoad(type, at(place.begin, offset), llvm::Align(4));
+    };
+    std::vector<Value*> values;
+    const bool same = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return o == offsets[0]; });
+    if (same) {
+      // Pairs in one piece, so that they are not torn.
+      std::vector<Value*> parts;
+      for (unsigned d = 0; d + 1 < dwords; d += 2) {
+        Value* const pair = b_.CreateAlignedLoad(i64(), at(place.begin, offsets[0] + d * 4), llvm::Align(4));
+        parts.push_back(b_.CreateTrunc(pair, i32()));
+        parts.push_back(b_.CreateTrunc(b_.CreateLShr(pair, b_.getInt64(32)), i32()));
+      }
+      if (dwords % 2 != 0) parts.push_back(load(i32(), offsets[0] + (dwords - 1) * 4));
+      for (Value* const part : parts) values.push_back(b_.CreateVectorSplat(lanes_, part));
+      return values;
+    }
+    if (follow_each_other(place, v, dwords * 4)) {
+      std::vector<Value*> loaded;
+      for (unsigned d = 0; d < dwords; ++d) loaded.push_back(load(vector(), offsets[0] + d * lanes_ * 4));
+      if (dwords == 1) return loaded;
+      Value* all = loaded[0];
+      if (dwords == 2) all = concatenated(loaded[0], loaded[1], lanes_);
+      if (dwords == 4) {
+        all = concatenated(concatenated(loaded[0], loaded[1], lanes_), concatenated(loaded[2], loaded[3], lanes_), 2 * lanes_);
+      }
+      if (dwords != 3) {
+        for (unsigned d = 0; d < dwords; ++d) {
+          std::vector<int> picks;
+          for (unsigned i = 0; i < lanes_; ++i) picks.push_back(static_cast<int>(i * dwords + d));
+          values.push_back(b_.CreateShuffleVector(all, picks));
+        }
+        return values;
+      }
+    }
+    std::vector<llvm::Constant*> places;
+    for (unsigned i = 0; i < lanes_; ++i) places.push_back(b_.getInt32(offsets[i]));
+    for (unsigned d = 0; d < dwords; ++d) values.push_back(load_apart(place, offsets, d * 4));
+    return values;
+  }
+  Value* concatenated(Value* low, Value* high, unsigned each) {
+    std::vector<int> picks;
+    for (unsigned i = 0; i < 2 * each; ++i) picks.push_back(static_cast<int>(i));
+    return b_.CreateShuffleVector(low, high, picks);
+  }
+  // Lanes that are near each other by a vector's load or two; others by a gather.
+  Value* load_apart(const Place& place, const uint32_t* offsets, uint32_t further) {
+    const uint32_t first = *std::min_element(offsets, offsets + lanes_), last = *std::max_element(offsets, offsets + lanes_);
+    const bool whole = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return (o - first) % 4 == 0; });
+    const uint32_t bytes = last - first + 4;
+    const uint32_t vector_bytes = lanes_ * 4;
+    if (whole && bytes <= 2 * vector_bytes && bytes >= vector_bytes) {
+      // The second one ends where the last lane does.
+      const uint32_t second = last + 4 - vector_bytes;
+      Value* const low = b_.CreateAlignedLoad(vector(), at(place.begin, first + further), llvm::Align(4));
+      Value* const high = b_.CreateAlignedLoad(vector(), at(place.begin, second + further), llvm::Align(4));
+      std::vector<int> picks;
+      for (unsigned i = 0; i < lanes_; ++i) {
+        const uint32_t from = offsets[i] - first;
+        picks.push_back(from < vector_bytes ? static_cast<int>(from / 4)
+                                            : static_cast<int>(lanes_ + (offsets[i] - second) / 4));
+      }
+      return b_.CreateShuffleVector(low, high, picks);
+    }
+    std::map<uint32_t, Value*> loaded;
+    std::set<uint32_t> different(offsets, offsets + lanes_);
+    if (different.size() <= 4) {
+      Value* result = llvm::PoisonValue::get(vector());
+      for (unsigned i = 0; i < lanes_; ++i) {
+        Value*& one = loaded[offsets[i]];
+        if (one == nullptr) one = b_.CreateAlignedLoad(i32(), at(place.begin, offsets[i] + further), llvm::Align(4));
+        result = b_.CreateInsertElement(result, one, b_.getInt64(i));
+      }
+      return result;
+    }
+    std::vector<uint32_t> places(offsets, offsets + lanes_);
+    for (uint32_t& offset : places) offset += further;
+    Value* const pointers = b_.CreateGEP(i8(), place.begin, llvm::ConstantDataVector::get(context_, places));
+    return b_.CreateMaskedGather(vector(), pointers, llvm::Align(4));
+  }
+
+  // Dwords of full vectors of lanes; of others, one dword each.
+  void store_known(const Place& place, unsigned v, const std::vector<Value*>& values, Value* bits) {
+    const uint32_t* const offsets = place.offsets.data() + v * lanes_;
+    Value* const mask = lanes_of(bits);
+    if (values.size() == 1) {
+      if (follow_each_other(place, v, 4)) {
+        b_.CreateMaskedStore(values[0], at(place.begin, offsets[0]), llvm::Align(4), mask);
+        return;
+      }
+      std::vector<uint32_t> places(offsets, offsets + lanes_);
+      Value* const pointers = b_.CreateGEP(i8(), place.begin, llvm::ConstantDataVector::get(context_, places));
+      b_.CreateMaskedScatter(values[0], pointers, llvm::Align(4), mask);
+      return;
+    }
+    const auto dwords = static_cast<unsigned>(values.size());
+    Value* all = concatenated(values[0], values[1], lanes_);
+    if (dwords == 4) all = concatenated(all, concatenated(values[2], values[3], lanes_), 2 * lanes_);
+    for (unsigned part = 0; part < dwords; ++part) {
+      std::vector<int> picks;
+      for (unsigned i = 0; i < lanes_; ++i) {
+        const unsigned dword = part * lanes_ + i;
+        picks.push_back(static_cast<int>(dword % dwords * lanes_ + dword / dwords));
+      }
+      b_.CreateAlignedStore(b_.CreateShuffleVector(all, picks), at(place.begin, offsets[0] + part * lanes_ * 4), llvm::Align(4));
+    }
+  }
+  // Whether stores of so many dwords can be made so.
+  bool can_store_known(const Place& place, unsigned dwords) const {
+    if (dwords == 1) return true;
+    if (dwords == 3) return false;
+    for (unsigned v = 0; v < vectors_; ++v) {
+      if (!follow_each_other(place, v, dwords * 4)) return false;
+    }
+    return follow_each_other_all(place, dwords * 4);
+  }
+  // Vectors do not overlap either.
+  bool follow_each_other_all(const Place& place, uint32_t step) const {
+    for (unsigned i = 1; i < wave_size_; ++i) {
+      if (place.offsets[i] != place.offsets[0] + i * step) return false;
+    }
+    return true;
+  }
+
+  Place place_from(const Shape& shape) const {
+    Place place;
+    const int32_t least = shape.least(wave_size_);
+    for (unsigned i = 0; i < wave_size_; ++i) place.offsets[i] = shape.offsets[i] - static_cast<uint32_t>(least);
+    return place;
+  }
+  static bool is_near(const Shape& shape, unsigned lanes) {
+    return shape.least(lanes) >= -(1 << 24) && shape.greatest(lanes) <= 1 << 24;
+  }
+  Value* all_lanes() { return b_.getInt64(wave_size_ == 64 ? ~uint64_t{0} : 0xffffffff); }
+
+  void access_known(uint32_t node, const Place& place, bool stores, uint32_t data, unsigned dwords) {
+    Value* const exec = mask_at(kExec * 4);
+    for (unsigned v = 0; v < vectors_; ++v) {
+      if (stores) {
+        std::vector<Value*> values;
+        for (unsigned d = 0; d < dwords; ++d) values.push_back(value_of(data + d, v));
+        store_known(place, v, values, bits_of(exec, v));
+      } else {
+        const std::vector<Value*> values = load_known(place, v, dwords);
+        for (unsigned d = 0; d < dwords; ++d) put(node, row_source(data + d), v, values[d], exec);
+      }
+    }
+  }
+
+  // False: nothing is known of the places.
+  bool build_global_known(uint32_t node) {
+    const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+    const isa::MemoryShape& memory = *isa::memory_shape(in.op);
+    const bool stores = memory.verb == isa::Verb::kStore;
+    const unsigned dwords = memory.dwords();
+    const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
+    const uint32_t address_row = in.vaddr.vgpr();
+    const ShapePointer& low = before_.rows[address_row];
+    if (low == nullptr || !is_near(*low, wave_size_)) return false;
+    const ShapePointer& high = before_.rows[address_row + 1];
+    if (!has_base && (high == nullptr || !high->is_uniform(wave_size_))) return false;
+    Place place = place_from(*low);
+    if (stores && !can_store_known(place, dwords)) return false;
+    note_place(node);
+    Value* const base = before_bases_[address_row];
+    Value* const start = plus(base, low->least(wave_size_));
+    Value* va = b_.CreateAdd(wide(start), b_.getInt64(static_cast<uint64_t>(int64_t{in.offset})));
+    Value* reached = does_not_wrap(base, *low);
+    if (has_base) {
+      va = b_.CreateAdd(va, scalar64(in.saddr.code * 4u));
+    } else {
+      Value* const upper = plus(before_bases_[address_row + 1], static_cast<int32_t>(high->offsets[0]));
+      va = b_.CreateAdd(va, b_.CreateShl(wide(upper), b_.getInt64(32)));
+      if (in.encoding == isa::Encoding::kFlat) {
+        for (const size_t aperture : {offsetof(Wave, shared_aperture_hi), offsetof(Wave, private_aperture_hi)}) {
+          reached = b_.CreateAnd(reached, b_.CreateICmpNE(upper, b_.CreateLoad(i32(), wave_field(aperture))));
+        }
+      }
+    }
+    place.begin = call(stores ? "place_to_store" : "place_to_load",
+                       {wave_, address(memory_operation(node)), va, b_.getInt64(span_of(place, dwords * 4))});
+    reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
+    if (stores && dwords > 1) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
+    const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
+    with_call(node, reached, [&] { access_known(node, place, stores, data, dwords); });
+    return true;
+  }
+
+  template <class F>
+  void with_call(uint32_t node, Value* reached, F done) {
+    auto* const found = BasicBlock::Create(context_, "reached", function_);
+    auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
+    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(reached, found, otherwise, likely());
+    b_.SetInsertPoint(found);
+    done();
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(otherwise);
+    build_call(node);
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  }
+
+  bool build_lds_known(uint32_t node) {
+    const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+    const isa::MemoryShape& memory = *isa::memory_shape(in.op);
+    const bool stores = memory.verb == isa::Verb::kStore;
+    const unsigned dwords = memory.dwords();
+    const ShapePointer& low = before_.rows[in.vaddr.vgpr()];
+    if (low == nullptr || !is_near(*low, wave_size_)) return false;
+    Place place = place_from(*low);
+    if (stores && !can_store_known(place, dwords)) return false;
+    const uint32_t unit = memory.pair ? memory.bytes * (memory.far_pair ? 64u : 1u) : 1u;
+    const uint32_t offsets[2] = {static_cast<uint32_t>(in.offset) * unit, in.offset1 * unit};
+    const unsigned elements = memory.pair ? 2 : 1;
+    const uint32_t span = span_of(place, dwords * 4);
+    if (memory.pair && stores && !apart(place, offsets[0], offsets[1], dwords * 4)) return false;
+    note_place(node);
+    Value* limit = lds_bytes_;
+    if (plan_.m0_limits_lds) limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, scalar(kM0 * 4));
+    Value* const start = plus(before_bases_[in.vaddr.vgpr()], low->least(wave_size_));
+    Value* reached = does_not_wrap(before_bases_[in.vaddr.vgpr()], *low);
+    std::array<Value*, 2> begins{};
+    for (unsigned e = 0; e < elements; ++e) {
+      begins[e] = wide(b_.CreateAdd(start, b_.getInt32(offsets[e])));
+      reached = b_.CreateAnd(reached, b_.CreateICmpULE(b_.CreateAdd(begins[e], b_.getInt64(span)), wide(limit)));
+      if (plan_.m0_limits_lds) {
+        const uint32_t alignment = (dwords == 3 ? 16u : dwords * 4) - 1;
+        for (const uint32_t offset : place.offsets) {
+          if ((offset & alignment) != 0) return false;
+        }
+        reached = b_.CreateAnd(reached, b_.CreateICmpEQ(b_.CreateAnd(begins[e], b_.getInt64(alignment)), b_.getInt64(0)));
+      }
+    }
+    if (stores && dwords > 1) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
+    with_call(node, reached, [&] {
+      for (unsigned e = 0; e < elements; ++e) {
+        place.begin = b_.CreateGEP(i8(), lds_, begins[e]);
+        const uint32_t data = stores ? (e == 0 ? in.vdata : in.vdata2).vgpr() : in.vdst.vgpr() + e * dwords;
+        access_known(node, place, stores, data, dwords);
+      }
+    });
+    return true;
+  }
+  // Whether the elements of the two offsets share no byte.
+  bool apart(const Place& place, uint32_t one, uint32_t other, uint32_t bytes) const {
+    std::set<uint32_t> taken;
+    for (unsigned i = 0; i < wave_size_; ++i) {
+      for (uint32_t byte = 0; byte < bytes; ++byte) taken.insert(place.offsets[i] + one + byte);
+    }
+    for (unsigned i = 0; i < wave_size_; ++i) {
+      for (uint32_t byte = 0; byte < bytes; ++byte) {
+        if (taken.contains(place.offsets[i] + other + byte)) return false;
+      }
+    }
+    return true;
   }
 
   // Vector instructions
@@ -714,10 +1287,22 @@ class KernelBuilder {
   // Lane masks that runs of vector instructions make, vector by vector, before they are scalars.
   using MaskParts = std::array<Value*, 8>;
 
+  RowSource row_source(uint32_t index) {
+    RowSource source;
+    source.index = index;
+    if (index < 256 && before_.rows[index] != nullptr) {
+      source.shape = before_.rows[index];
+      source.base = before_bases_[index];
+    }
+    return source;
+  }
+  Value* get(const RowSource& source, unsigned v) {
+    return source.shape != nullptr ? lanes_from(source.base, *source.shape, v) : load_part(source.index, v);
+  }
+
   struct Input {
     enum class Kind : uint8_t { kRows, kUniform, kMask, kUnmade } kind = Kind::kRows;
-    uint32_t row = 0;
-    unsigned rows = 1;
+    std::vector<RowSource> rows;
     Value* value = nullptr;
     std::shared_ptr<MaskParts> parts;
   };
@@ -740,15 +1325,7 @@ class KernelBuilder {
     const isa::Instruction& in = plan_.graph.nodes[node].instruction;
     const MicroOp& op = *step.micro;
     std::vector<Input> inputs;
-    Wrapper key;
-    key.op = step.lanes.op;
-    key.clamped = step.lanes.clamped;
-    key.imm = op.imm;
-    key.aux = op.aux & ~(7 * aux::kConstant);
-    key.mxcsr = mxcsr == mxcsr_of(plan_.mode) ? 0 : mxcsr;
-    key.kind = step.lanes.kind;
-    key.has_test = step.lanes.has_test;
-    key.result_rows = step.lanes.result_rows;
+    Wrapper key = key_of(step, mxcsr == mxcsr_of(plan_.mode) ? 0 : mxcsr);
     for (unsigned i = 0; i < step.lanes.sources; ++i) {
       if (i == 3) {  // VCC
         inputs.push_back(mask_input(op.dst2));
@@ -781,9 +1358,10 @@ class KernelBuilder {
         }
         key.sources[i] = Wrapper::kUniformSource;
       } else {
-        input.row = row_index(op.src[i].offset);
-        input.rows = std::max<unsigned>(in.src[i].dwords, 1);
-        key.sources[i] = static_cast<int8_t>(input.rows);
+        const uint32_t first = row_index(op.src[i].offset);
+        const unsigned count = std::max<unsigned>(in.src[i].dwords, 1);
+        for (unsigned r = 0; r < count; ++r) input.rows.push_back(row_source(first + r));
+        key.sources[i] = static_cast<int8_t>(count);
       }
       inputs.push_back(input);
     }
@@ -797,6 +1375,10 @@ class KernelBuilder {
     const uint32_t mask_offset = makes_rows ? op.dst2 : op.dst;
     const bool makes_mask = !makes_rows || step.lanes.has_test;
     Value* const exec = mask_at(kExec * 4);
+    std::vector<RowSource> old;
+    if (makes_rows) {
+      for (unsigned r = 0; r < result_rows; ++r) old.push_back(row_source(dst + r));
+    }
     std::shared_ptr<MaskParts> parts;
     if (makes_mask) {
       parts = std::make_shared<MaskParts>();
@@ -807,7 +1389,7 @@ class KernelBuilder {
       for (const Input& input : inputs) {
         switch (input.kind) {
           case Input::Kind::kRows:
-            for (unsigned r = 0; r < input.rows; ++r) arguments.push_back(load_part(input.row + r, v));
+            for (const RowSource& source : input.rows) arguments.push_back(get(source, v));
             break;
           case Input::Kind::kUniform:
             arguments.push_back(input.value);
@@ -820,11 +1402,11 @@ class KernelBuilder {
             break;
         }
       }
-      if (reads_old) arguments.push_back(load_part(dst, v));
+      if (reads_old) arguments.push_back(get(old[0], v));
       Value* const results = b_.CreateCall(wrapper, arguments);
       unsigned field = 0;
       if (makes_rows) {
-        for (unsigned r = 0; r < result_rows; ++r) put(node, dst + r, v, b_.CreateExtractValue(results, field++), exec);
+        for (unsigned r = 0; r < result_rows; ++r) put(node, old[r], v, b_.CreateExtractValue(results, field++), exec);
       }
       if (makes_mask) (*parts)[v] = b_.CreateAnd(b_.CreateExtractValue(results, field), bits_of(exec, v));
     });
@@ -885,6 +1467,19 @@ class KernelBuilder {
 
     auto operator<=>(const Wrapper&) const = default;
   };
+
+  static Wrapper key_of(const Step& step, uint32_t mxcsr) {
+    Wrapper key;
+    key.op = step.lanes.op;
+    key.clamped = step.lanes.clamped;
+    key.imm = step.micro->imm;
+    key.aux = step.micro->aux & ~(7 * aux::kConstant);
+    key.mxcsr = mxcsr;
+    key.kind = step.lanes.kind;
+    key.has_test = step.lanes.has_test;
+    key.result_rows = step.lanes.result_rows;
+    return key;
+  }
 
   llvm::Function* wrapper_of(const Wrapper& key) {
     const auto found = wrappers_.find(key);
@@ -994,6 +1589,13 @@ class KernelBuilder {
   std::map<uint32_t, std::shared_ptr<MaskParts>> unmade_parts_;
   std::bitset<128> unmade_;
   std::map<Wrapper, llvm::Function*> wrappers_;
+
+  std::vector<Shapes> at_;  // at the beginning of blocks
+  Shapes before_, shapes_;  // before the instruction under way, and behind it
+  Applied applied_;
+  std::array<Value*, 256> before_bases_{}, bases_{};
+  std::map<uint32_t, llvm::AllocaInst*> base_variables_;
+  std::map<uint16_t, Value*> carries_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/compiler/shapes.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
@@ -150,7 +151,7 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
       return Site::What::kGlobal;
     }
     case Encoding::kDs:
-      if (in.gds || (shape->pair && shape->verb == isa::Verb::kStore)) return Site::What::kCall;
+      if (in.gds) return Site::What::kCall;
       return Site::What::kLds;
     default:
       return Site::What::kCall;
@@ -158,6 +159,12 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
 }
 
 }  // namespace
+
+void resume(const MicroOp* at, Wave* wave) {
+  wave->op = find_code(wave, at, pc_of(at));
+  wave->travelling_exec = wave->exec();
+  wave->stop = Stop::kRunning;
+}
 
 bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {
   wave->op = first;
@@ -188,6 +195,14 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   plan->mode = mode_of_variant(request.variant);
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   plan->call = call_handlers;
+  plan->resume = resume;
+  for (const std::vector<uint32_t>& row : request.id_rows) {
+    auto shape = std::make_shared<Shape>();
+    for (size_t lane = 0; lane < row.size() && lane < shape->offsets.size(); ++lane) {
+      shape->offsets[lane] = row[lane] - row[0];
+    }
+    plan->ids.push_back(std::move(shape));
+  }
   plan->storage = std::make_shared<Plan::Storage>();
   Plan::Storage& storage = *plan->storage;
   storage.block.pc = plan->graph.nodes.front().pc;

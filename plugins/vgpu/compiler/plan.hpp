@@ -74,6 +74,8 @@ struct Site {
   int32_t behind = -1;  ///< … and to behind it, if it is a barrier.
 };
 
+struct Shape;  // shapes.hpp
+
 struct Plan {
   analysis::FlowGraph graph;
   analysis::Liveness live;
@@ -89,13 +91,20 @@ struct Plan {
 
   const isa::Traits& traits() const { return isa::traits_of(graph.target); }
 
-  /// call_handlers(), for code that is another module's.
+  /// call_handlers() and resume(), for code that is another module's.
   bool (*call)(const MicroOp* first, Wave* wave, std::byte* registers) = nullptr;
+  void (*resume)(const MicroOp* at, Wave* wave) = nullptr;
+  /// Of the VGPRs that waves start with, the lanes' numbers, but for a number that all have in common. Waves that start
+  /// with others are the interpreter's.
+  std::vector<std::shared_ptr<const Shape>> ids;
 
   /// Operations and what they point to, which waves may come upon as long as they live.
   struct Storage;
   std::shared_ptr<Storage> storage;
 };
+
+/// The wave is the interpreter's from this operation's instruction on, until its end.
+void resume(const MicroOp* at, Wave* wave);
 
 /// Runs the operations that stand from `first` on. True: the last one has given control back; false: the wave has
 /// stopped, and why is in it.
@@ -111,6 +120,8 @@ struct Request {
   uint32_t variant = 0;  ///< block.hpp
   uint64_t entry_va = 0;
   analysis::ReadCode read;
+  /// Rows of the VGPRs that most waves start with; may be empty.
+  std::vector<std::vector<uint32_t>> id_rows;
 };
 
 /// An error says why the kernel is left to the interpreter.

@@ -355,6 +355,7 @@ void Code::compile(uint32_t variant) {
     const size_t bytes = std::min<size_t>(found.bytes, to.size());
     return guarded_read(to.data(), found.host, bytes) ? bytes : 0;
   };
+  request.id_rows = id_rows_;
   auto plan = compiler::make_plan(request);
   if (!plan) {
     why_not_compiled_ = plan.error();
@@ -373,6 +374,11 @@ void Code::compile(uint32_t variant) {
   owner->memory = std::move(made.memory);
   compiled_owner_ = std::move(owner);
   compiled_.store(compiled_owner_.get(), std::memory_order_release);
+}
+
+void Code::expect_ids(std::vector<std::vector<uint32_t>> rows) {
+  const std::lock_guard lock(mutex_);
+  id_rows_ = std::move(rows);
 }
 
 std::string Code::why_not_compiled() {

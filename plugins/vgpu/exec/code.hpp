@@ -63,6 +63,8 @@ class Code {
     const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
     return compiled != nullptr && compiled->variant == variant ? compiled->entry : find(key_.entry_va, variant);
   }
+  /// Rows of the VGPRs that waves start with, as most of them will be: before the first begin(), for code that is compiled.
+  void expect_ids(std::vector<std::vector<uint32_t>> rows);
   /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
   std::string why_not_compiled();
 
@@ -135,6 +137,7 @@ class Code {
     std::unique_ptr<compiler::Plan> plan;
     std::shared_ptr<void> memory;
   };
+  std::vector<std::vector<uint32_t>> id_rows_;  // under mutex_
   std::unique_ptr<Compiled> compiled_owner_;  // under mutex_
   std::string why_not_compiled_;              // under mutex_
   std::atomic<const Compiled*> compiled_{nullptr};

@@ -294,6 +294,15 @@ void Launch::work_group_waits() noexcept {
 }
 
 void Launch::set_code(std::shared_ptr<Code> code) {
+  if (device_.compilation != Compilation::kNone) {
+    // Of the first wave of a full work-group.
+    std::vector<std::vector<uint32_t>> rows;
+    for (uint32_t row = 0; row < id_rows_; ++row) {
+      const auto begin = full_->ids.begin() + static_cast<ptrdiff_t>(size_t{row} * layout_.wave_size);
+      rows.emplace_back(begin, begin + layout_.wave_size);
+    }
+    code->expect_ids(std::move(rows));
+  }
   const std::lock_guard lock(mutex_);
   code_ = code.get();
   codes_.push_back(std::move(code));

@@ -349,11 +349,13 @@ RIGEL_REACH(32, 2)
 RIGEL_REACH(32, 3)
 RIGEL_REACH(32, 4)
 
-// Where a scalar load finds its dwords; null: it is for the interpreter to look.
-extern "C" [[gnu::used]] const std::byte* scalar_place(Wave* wave, const MicroOp* site, uint64_t va, uint32_t bytes) {
+// Where an access finds its memory; null: it is for the interpreter to look.
+extern "C" [[gnu::used]] std::byte* place_to_load(Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes) {
   return wave->memory->find_again(site, va, bytes, Access::kRead);
 }
-
+extern "C" [[gnu::used]] std::byte* place_to_store(Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes) {
+  return wave->memory->find_again(site, va, bytes, Access::kWrite);
+}
 // The type of waves, for whoever reads the module.
 extern "C" [[gnu::used]] uint32_t* scc_of(Wave* wave) {
   return &wave->scc;

@@ -1,0 +1,300 @@
+#include "plugins/vgpu/compiler/shapes.hpp"
+
+#include <algorithm>
+
+namespace rigel::vgpu::exec::compiler {
+
+using isa::Op;
+
+bool Shape::is_uniform(unsigned lanes) const {
+  return std::all_of(offsets.begin(), offsets.begin() + lanes, [&](uint32_t o) { return o == offsets[0]; });
+}
+
+int32_t Shape::least(unsigned lanes) const {
+  int32_t found = static_cast<int32_t>(offsets[0]);
+  for (unsigned i = 1; i < lanes; ++i) found = std::min(found, static_cast<int32_t>(offsets[i]));
+  return found;
+}
+
+int32_t Shape::greatest(unsigned lanes) const {
+  int32_t found = static_cast<int32_t>(offsets[0]);
+  for (unsigned i = 1; i < lanes; ++i) found = std::max(found, static_cast<int32_t>(offsets[i]));
+  return found;
+}
+
+namespace {
+
+constexpr int32_t kMostOffset = 1 << 24;
+
+
+ShapePointer constant_shape(uint32_t value) {
+  auto made = std::make_shared<Shape>();
+  made->base = value;
+  return made;
+}
+const ShapePointer& scalar_shape() {
+  static const ShapePointer made = std::make_shared<Shape>();
+  return made;
+}
+
+// Offsets of lane 0 go to the number in common where this is known, so that equal values have equal shapes.
+ShapePointer normal(Shape shape) {
+  if (shape.base) {
+    *shape.base += shape.offsets[0];
+    const uint32_t first = shape.offsets[0];
+    for (uint32_t& offset : shape.offsets) offset -= first;
+  }
+  return std::make_shared<const Shape>(shape);
+}
+
+template <class F>
+ShapePointer combined(const Shape& a, const Shape& b, F f) {
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = f(a.offsets[i], b.offsets[i]);
+  if (a.base && b.base) made.base = f(*a.base, *b.base);
+  return normal(made);
+}
+ShapePointer sum(const Shape& a, const Shape& b) {
+  return combined(a, b, [](uint32_t x, uint32_t y) { return x + y; });
+}
+ShapePointer difference(const Shape& a, const Shape& b) {
+  return combined(a, b, [](uint32_t x, uint32_t y) { return x - y; });
+}
+ShapePointer shifted(const Shape& a, uint32_t by) {
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = a.offsets[i] << by;
+  if (a.base) made.base = *a.base << by;
+  return normal(made);
+}
+
+// The lanes' numbers, where all is known.
+uint32_t value(const Shape& shape, unsigned lane) {
+  return *shape.base + shape.offsets[lane];
+}
+
+std::optional<uint32_t> folded(Op op, uint32_t a, uint32_t b, uint32_t c) {
+  switch (op) {
+    case Op::v_and_b32:
+      return a & b;
+    case Op::v_or_b32:
+      return a | b;
+    case Op::v_xor_b32:
+      return a ^ b;
+    case Op::v_lshrrev_b32:
+      return b >> (a & 31);
+    case Op::v_lshlrev_b32:
+      return b << (a & 31);
+    case Op::v_mul_lo_u32:
+      return a * b;
+    case Op::v_mul_u32_u24:
+      return (a & 0xffffff) * (b & 0xffffff);
+    case Op::v_mad_u32_u24:
+      return (a & 0xffffff) * (b & 0xffffff) + c;
+    case Op::v_lshl_or_b32:
+      return (a << (b & 31)) | c;
+    case Op::v_and_or_b32:
+      return (a & b) | c;
+    case Op::v_bfe_u32:
+      return (a >> (b & 31)) & ((1u << (c & 31)) - 1);
+    default:
+      return std::nullopt;
+  }
+}
+
+
+bool is_small(const Shape& shape, unsigned lanes) {
+  return shape.least(lanes) >= -kMostOffset && shape.greatest(lanes) <= kMostOffset;
+}
+
+}  // namespace
+
+Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
+  const Site& site = plan.sites[node];
+  const analysis::Node& what = plan.graph.nodes[node];
+  const isa::Instruction& in = what.instruction;
+  const unsigned lanes = plan.layout.wave_size;
+  Applied step;
+  const Step* lane_step = nullptr;
+  if (site.what == Site::What::kInline && site.step_count == 1) {
+    const Step& only = plan.steps[site.first_step];
+    if (only.kind == Step::Kind::kLanes && only.lanes.kind == LaneOperation::Kind::kComputes) lane_step = &only;
+  }
+  const auto forget = [&] {
+    for (uint32_t v = 0; v < 256; ++v) {
+      if (what.effects.writes.vgprs[v]) shapes.rows[v] = nullptr;
+    }
+    shapes.uniform_masks &= ~what.effects.writes.scalars;
+    if (what.effects.writes.scalars[126]) shapes.uniform_masks.reset();
+  };
+  if (lane_step == nullptr || in.lanes != isa::LaneMode::kNone || in.clamp || in.omod != 0 || in.abs != 0 || in.neg != 0 ||
+      !in.dst[0].is_vgpr()) {
+    forget();
+    return step;
+  }
+  // Lanes that are not active have to keep what they have.
+  for (unsigned d = 0; d < in.dst[0].dwords; ++d) {
+    if (plan.live.inactive_behind[node][in.dst[0].vgpr() + d]) {
+      forget();
+      return step;
+    }
+  }
+  const MicroOp& micro = *lane_step->micro;
+  const auto source = [&](unsigned i, unsigned part) -> ShapePointer {
+    const isa::Operand& operand = in.src[i];
+    if (operand.is_vgpr()) return shapes.rows[operand.vgpr() + part];
+    // Constants and registers stand in the operation (bits 0 … 2 of aux: the same in all lanes; 3 … 5: constant).
+    if ((micro.aux >> (3 + i) & 1) != 0) return constant_shape(static_cast<uint32_t>(micro.src[i].constant >> (part * 32)));
+    return scalar_shape();
+  };
+  const unsigned count = lane_step->lanes.row_sources;
+  std::array<ShapePointer, 3> s;
+  bool known = count <= 3;
+  for (unsigned i = 0; i < count && i < 3; ++i) {
+    s[i] = source(i, 0);
+    if (s[i] == nullptr) known = false;
+  }
+  const auto amount = [&](unsigned i) -> std::optional<uint32_t> {
+    if (s[i] == nullptr || !s[i]->base || !s[i]->is_uniform(lanes)) return std::nullopt;
+    return (*s[i]->base + s[i]->offsets[0]) & 31;
+  };
+  const auto all_constant = [&] {
+    for (unsigned i = 0; i < count; ++i) {
+      if (!s[i]->base) return false;
+    }
+    return true;
+  };
+  const uint32_t dst = in.dst[0].vgpr();
+  const auto one_row = [&](Rule rule, ShapePointer result) {
+    step.rule = rule;
+    step.result = std::move(result);
+  };
+  if (in.op == Op::v_lshlrev_b64) {
+    // The amount, the low and the high half.
+    ShapePointer by = source(0, 0), low = source(1, 0), high = source(1, 1);
+    if (by != nullptr && by->base && by->is_uniform(lanes) && low != nullptr && high != nullptr && high->is_uniform(lanes) &&
+        is_small(*low, lanes)) {
+      const uint32_t shift = (*by->base + by->offsets[0]) & 63;
+      if (shift > 0 && shift < 32) {
+        step.rule = Rule::kWideShift;
+        step.result = shifted(*low, shift);
+        step.high = scalar_shape();
+      }
+    }
+  } else if (known && lane_step->lanes.result_rows == 1) {
+    switch (in.op) {
+      case Op::v_mov_b32:
+        one_row(Rule::kSum, s[0]);
+        break;
+      case Op::v_add_u32:
+        one_row(Rule::kSum, sum(*s[0], *s[1]));
+        break;
+      case Op::v_add3_u32:
+        one_row(Rule::kSum, sum(*sum(*s[0], *s[1]), *s[2]));
+        break;
+      case Op::v_sub_u32:
+        one_row(Rule::kDifference, difference(*s[0], *s[1]));
+        break;
+      case Op::v_subrev_u32:
+        one_row(Rule::kReverseDifference, difference(*s[1], *s[0]));
+        break;
+      case Op::v_lshl_add_u32:
+        if (const auto by = amount(1)) one_row(Rule::kShiftSum, sum(*shifted(*s[0], *by), *s[2]));
+        break;
+      case Op::v_add_lshl_u32:
+        if (const auto by = amount(2)) one_row(Rule::kSumShift, shifted(*sum(*s[0], *s[1]), *by));
+        break;
+      case Op::v_lshlrev_b32:
+        if (const auto by = amount(0)) one_row(Rule::kShift, shifted(*s[1], *by));
+        break;
+      case Op::v_ashrrev_i32:
+        if (const auto by = amount(0); by && *by == 31 && is_small(*s[1], lanes)) one_row(Rule::kSignShift, scalar_shape());
+        break;
+      case Op::v_add_co_u32:
+        if (in.dst[1].is_scalar_register() && is_small(*s[0], lanes) && is_small(*s[1], lanes)) {
+          ShapePointer result = sum(*s[0], *s[1]);
+          if (is_small(*result, lanes)) one_row(Rule::kCarryOut, std::move(result));
+        }
+        break;
+      case Op::v_addc_u32:
+        // The carry that comes out is of use to nobody, and the one that goes in is known.
+        if (in.dst[1].is_scalar_register() && in.src[2].is_scalar_register() && shapes.uniform_masks[in.src[2].code] &&
+            s[0]->is_uniform(lanes) && s[1]->is_uniform(lanes)) {
+          one_row(Rule::kCarryIn, scalar_shape());
+        }
+        break;
+      default:
+        break;
+    }
+    if (step.rule == Rule::kNone && all_constant()) {
+      Shape made;
+      bool done = true;
+      for (unsigned lane = 0; lane < 64 && done; ++lane) {
+        const auto result = folded(in.op, value(*s[0], lane), count > 1 ? value(*s[1], lane) : 0, count > 2 ? value(*s[2], lane) : 0);
+        done = result.has_value();
+        if (done) made.offsets[lane] = *result;
+      }
+      if (done) {
+        made.base = 0;
+        one_row(Rule::kFolded, normal(made));
+      }
+    }
+    if (step.rule == Rule::kNone && !lane_step->lanes.has_test && lane_step->lanes.sources == count) {
+      bool uniform = true;
+      for (unsigned i = 0; i < count; ++i) uniform &= s[i]->is_uniform(lanes) && in.src[i].dwords <= 1;
+      if (uniform && (micro.aux >> 28 & 3) == 0) one_row(Rule::kUniform, scalar_shape());
+    }
+  }
+  forget();
+  if (step.rule == Rule::kNone) return step;
+  shapes.rows[dst] = step.result;
+  if (step.rule == Rule::kWideShift) shapes.rows[dst + 1] = step.high;
+  if (step.rule == Rule::kCarryOut) shapes.uniform_masks.set(in.dst[1].code);
+  return step;
+}
+
+std::vector<Shapes> find_shapes(const Plan& plan) {
+  const auto& blocks = plan.graph.blocks;
+  std::vector<Shapes> at(blocks.size());
+  std::vector<bool> reached(blocks.size());
+  const auto meet = [](const ShapePointer& a, const ShapePointer& b) -> ShapePointer {
+    if (a == nullptr || b == nullptr) return nullptr;
+    if (a == b || *a == *b) return a;
+    // The same steps from lane to lane, from another number on.
+    Shape made;
+    for (unsigned i = 0; i < 64; ++i) {
+      made.offsets[i] = a->offsets[i] - a->offsets[0];
+      if (b->offsets[i] - b->offsets[0] != made.offsets[i]) return nullptr;
+    }
+    return std::make_shared<const Shape>(made);
+  };
+  const uint32_t entry = plan.graph.entry;
+  reached[entry] = true;
+  for (size_t v = 0; v < plan.ids.size(); ++v) at[entry].rows[v] = plan.ids[v];
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      if (!reached[b]) continue;
+      Shapes shapes = at[b];
+      for (uint32_t n = blocks[b].first; n < blocks[b].end; ++n) apply(plan, n, shapes);
+      shapes.uniform_masks.reset();
+      for (const uint32_t next : blocks[b].successors) {
+        if (!reached[next]) {
+          reached[next] = true;
+          at[next] = shapes;
+          changed = true;
+          continue;
+        }
+        for (unsigned v = 0; v < 256; ++v) {
+          ShapePointer met = meet(at[next].rows[v], shapes.rows[v]);
+          const bool same = met == at[next].rows[v] || (met != nullptr && at[next].rows[v] != nullptr && *met == *at[next].rows[v]);
+          if (same) continue;
+          at[next].rows[v] = std::move(met);
+          changed = true;
+        }
+      }
+    }
+  }
+  return at;
+}
+
+}  // namespace rigel::vgpu::exec::compiler

@@ -1,0 +1,69 @@
+// What is known of vector registers before a kernel runs: that the lanes of one are a number that all lanes have in common
+// plus a number of each lane that never changes, modulo 2^32. Work-items' ids are such, and what addresses are made of.
+//
+// The numbers of the lanes are found here, going through the code until nothing changes any more; the number in common is a
+// scalar that the compiled code computes (build.cpp), which takes the same rule for each instruction. Where a rule holds only
+// for some values, the code looks, and leaves the wave to the interpreter otherwise: addresses that cross 4 GiB in the
+// middle of a wave, say.
+//
+// Threads: functions without state; any.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "plugins/vgpu/compiler/plan.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+struct Shape {
+  std::array<uint32_t, 64> offsets{};
+  std::optional<uint32_t> base;  ///< The number in common, if it is known as well.
+
+  bool is_uniform(unsigned lanes) const;
+  /// The least and the greatest offset, as signed numbers.
+  int32_t least(unsigned lanes) const;
+  int32_t greatest(unsigned lanes) const;
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+using ShapePointer = std::shared_ptr<const Shape>;  ///< Null: anything.
+
+/// At one place.
+struct Shapes {
+  std::array<ShapePointer, 256> rows;
+  /// Lane masks that active lanes have in common, by scalar code: within a block only.
+  std::bitset<128> uniform_masks;
+};
+
+/// How an instruction's result follows from its sources' numbers.
+enum class Rule : uint8_t {
+  kNone,      ///< It does not, as far as is known.
+  kSum,       ///< Of all sources: v_mov, v_add, v_add3, v_or of what shares no bits
+  kDifference,
+  kReverseDifference,
+  kShiftSum,    ///< (src0 << src1) + src2
+  kSumShift,    ///< (src0 + src1) << src2
+  kShift,       ///< src1 << src0
+  kWideShift,   ///< 64 bits: the upper half is the same in all lanes
+  kSignShift,   ///< src1 >> src0, the same in all lanes
+  kCarryOut,    ///< A sum, and a carry that lanes have in common
+  kCarryIn,     ///< A sum with such a carry, and one that nobody looks at
+  kFolded,      ///< All is known.
+  kUniform,     ///< All sources are the same in all lanes.
+};
+
+struct Applied {
+  Rule rule = Rule::kNone;
+  ShapePointer result, high;  ///< `high`: of kWideShift
+};
+
+/// What the instruction does to `shapes`, which become those behind it, and by which rule.
+Applied apply(const Plan& plan, uint32_t node, Shapes& shapes);
+
+/// At the beginning of each block. `ids`: of the VGPRs that waves start with, null where that is not known.
+std::vector<Shapes> find_shapes(const Plan& plan);
+
+}  // namespace rigel::vgpu::exec::compiler
