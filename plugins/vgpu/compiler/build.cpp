@@ -25,6 +25,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <array>
+#include <bit>
 #include <bitset>
 #include <cstddef>
 #include <cstring>
@@ -366,7 +367,7 @@ class KernelBuilder {
 
   void take_attributes(llvm::Function& function) {
     const llvm::Function* const like = module_.getFunction("load_global_64_1");
-    for (const char* const name : {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width"}) {
+    for (const char* const name : {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width", "denormal-fp-math"}) {
       if (like->hasFnAttribute(name)) function.addFnAttr(like->getFnAttribute(name));
     }
   }
@@ -411,6 +412,10 @@ class KernelBuilder {
       if (shape->base) {
         all = b_.CreateAnd(all, b_.CreateICmpEQ(b_.CreateLoad(i32(), at(registers_, plan_.layout.vgpr_offset(index))),
                                                 b_.getInt32(*shape->base + shape->offsets[0])));
+      }
+      if (shape->zeros != 0 && !shape->base) {
+        const uint32_t low = shape->zeros >= 32 ? ~0u : (1u << shape->zeros) - 1;
+        all = b_.CreateAnd(all, b_.CreateICmpEQ(b_.CreateAnd(before_bases_[index], b_.getInt32(low)), b_.getInt32(0)));
       }
       for (unsigned v = 0; v < vectors_; ++v) {
         Value* const is = b_.CreateAlignedLoad(
@@ -848,6 +853,30 @@ class KernelBuilder {
     bases_[index] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : base;
   }
 
+  // The low bits that offsets of these sources have, where their numbers in common are not known.
+  Value* bits_in(uint32_t node, std::initializer_list<unsigned> sources, uint32_t first_shift = 0) {
+    unsigned bits = 0;
+    for (const unsigned i : sources) {
+      if (is_known_source(node, i)) continue;
+      const Shape shape = shape_of_source(node, i);
+      for (unsigned lane = 0; lane < wave_size_; ++lane) {
+        bits = std::max(bits, static_cast<unsigned>(std::bit_width(shape.offsets[lane] << (i == 0 ? first_shift : 0))));
+      }
+    }
+    return b_.getInt32(bits >= 32 ? ~0u : (1u << bits) - 1);
+  }
+  bool is_known_source(uint32_t node, unsigned i) const {
+    const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
+    if (operand.is_vgpr()) return before_.rows[operand.vgpr()]->base.has_value();
+    return (plan_.steps[plan_.sites[node].first_step].micro->aux & aux::kConstant << i) != 0;
+  }
+  // A source's number in common, without bits that are the offsets'.
+  Value* above(uint32_t node, unsigned i, Value* number, Value* low, uint32_t shift = 0) {
+    if (!is_known_source(node, i)) return number;
+    const Shape shape = shape_of_source(node, i);
+    return b_.CreateAnd(plus(number, static_cast<int32_t>(shape.offsets[0] << shift)), b_.CreateNot(low));
+  }
+
   void build_by_rule(uint32_t node) {
     const isa::Instruction& in = plan_.graph.nodes[node].instruction;
     const Step& step = plan_.steps[plan_.sites[node].first_step];
@@ -919,6 +948,42 @@ class KernelBuilder {
         set_carry(in.dst[1].code, b_.CreateLShr(total, b_.getInt64(32)));
         shapes_.uniform_masks.reset(in.dst[1].code);
         return set_row(dst, b_.CreateTrunc(total, i32()));
+      }
+      case Rule::kBitwise: {
+        Value *const x = number(node, 0), *const y = number(node, 1);
+        Value* const low = bits_in(node, {0, 1});
+        Value *const a = above(node, 0, x, low), *const c = above(node, 1, y, low);
+        return set_row(dst, in.op == Op::v_and_b32  ? b_.CreateAnd(a, c)
+                            : in.op == Op::v_or_b32 ? b_.CreateOr(a, c)
+                                                    : b_.CreateXor(a, c));
+      }
+      case Rule::kShiftOr: {
+        Value* const shifted = b_.CreateShl(number(node, 0), amount(1));
+        const auto by = static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(amount(1))->getZExtValue());
+        Value* const low = bits_in(node, {0, 2}, by);
+        return set_row(dst, b_.CreateOr(above(node, 0, shifted, low, by), above(node, 2, number(node, 2), low)));
+      }
+      case Rule::kShiftRight:
+        return set_row(dst, b_.CreateLShr(number(node, 1), amount(0)));
+      case Rule::kWideProduct: {
+        const Shape shape = shape_of_source(node, 2);
+        const auto uniform = [&](unsigned i) { return wide(plus(number(node, i), static_cast<int32_t>(shape_of_source(node, i).offsets[0]))); };
+        const ShapePointer upper_shape = in.src[2].is_vgpr() ? before_.rows[in.src[2].vgpr() + 1u] : nullptr;
+        Value* const upper = plus(number(node, 2, 1), upper_shape == nullptr ? 0 : static_cast<int32_t>(upper_shape->offsets[0]));
+        Value* const low = number(node, 2);
+        Value* const product = b_.CreateMul(uniform(0), uniform(1));
+        const auto total = [&](int32_t offset) {
+          return b_.CreateAdd(product, b_.CreateOr(b_.CreateShl(wide(upper), b_.getInt64(32)), wide(plus(low, offset))));
+        };
+        Value *const first = total(shape.least(wave_size_)), *const last = total(shape.greatest(wave_size_));
+        flush();
+        const auto carry = [&](Value* of) { return b_.CreateICmpULT(of, product); };
+        guard(node, b_.CreateAnd(b_.CreateAnd(does_not_wrap(low, shape), b_.CreateICmpEQ(carry(first), carry(last))),
+                                 b_.CreateICmpEQ(b_.CreateLShr(first, b_.getInt64(32)), b_.CreateLShr(last, b_.getInt64(32)))));
+        set_carry(in.dst[1].code, wide(carry(first)));
+        shapes_.uniform_masks.reset(in.dst[1].code);
+        set_row(dst, b_.CreateAdd(b_.CreateTrunc(product, i32()), low));
+        return set_row(dst + 1, b_.CreateTrunc(b_.CreateLShr(first, b_.getInt64(32)), i32()));
       }
       case Rule::kUniform:
         return build_uniform(node, step);
@@ -1461,12 +1526,34 @@ class KernelBuilder {
     uint32_t mxcsr = 0;  ///< 0: what there is
     LaneOperation::Kind kind{};
     bool has_test = false;
+    bool is_float = false;  ///< And more than one instruction of the host, which LLVM does not look into.
     bool reads_old = false;
     uint8_t result_rows = 1;
     std::array<int8_t, 4> sources{};  ///< Rows, or one of the above; 0: none
 
     auto operator<=>(const Wrapper&) const = default;
   };
+
+  // Sums and products without modifiers, which are named instructions of the host (vector/ordered.hpp).
+  static bool is_one_instruction(const Step& step) {
+    if ((step.micro->aux & aux::kPost) != 0) return false;
+    switch (step.lanes.op) {
+      case Op::v_add_f32:
+      case Op::v_sub_f32:
+      case Op::v_subrev_f32:
+      case Op::v_mul_f32:
+      case Op::v_fma_f32:
+      case Op::v_fmac_f32:
+      case Op::v_fmaak_f32:
+      case Op::v_fmamk_f32:
+      case Op::v_add_f64:
+      case Op::v_mul_f64:
+      case Op::v_fma_f64:
+        return true;
+      default:
+        return false;
+    }
+  }
 
   static Wrapper key_of(const Step& step, uint32_t mxcsr) {
     Wrapper key;
@@ -1477,6 +1564,7 @@ class KernelBuilder {
     key.mxcsr = mxcsr;
     key.kind = step.lanes.kind;
     key.has_test = step.lanes.has_test;
+    key.is_float = step.lanes.is_float && !is_one_instruction(step);
     key.result_rows = step.lanes.result_rows;
     return key;
   }
@@ -1517,16 +1605,28 @@ class KernelBuilder {
     op.imm = key.imm;
     op.dst = kResult;
     op.dst2 = kTest;
+    // LLVM computes with constants as if there were one mode: it must not see any.
+    const auto hidden = [&](Value* value) -> Value* {
+      if (!key.is_float) return value;
+      auto* const identity = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
+      return b.CreateCall(llvm::InlineAsm::get(identity, "", "=v,0", false), {value});
+    };
     unsigned argument = 0;
     for (unsigned i = 0; i < 4; ++i) {
       const uint32_t slot = i * kSlot;
       if (i < 3) op.src[i].offset = slot;
       if (key.sources[i] > 0) {
         for (int8_t r = 0; r < key.sources[i]; ++r) {
-          b.CreateAlignedStore(made->getArg(argument++), place(slot + static_cast<uint32_t>(r) * row_bytes), llvm::Align(lanes_ * 4));
+          b.CreateAlignedStore(hidden(made->getArg(argument++)), place(slot + static_cast<uint32_t>(r) * row_bytes), llvm::Align(lanes_ * 4));
         }
       } else if (key.sources[i] < 0) {
-        b.CreateAlignedStore(made->getArg(argument++), place(i == 3 ? kTest : slot), llvm::Align(8));
+        Value* const given = made->getArg(argument++);
+        if (key.sources[i] == Wrapper::kUniformSource && key.is_float) {
+          auto* const identity = llvm::FunctionType::get(i64(), {i64()}, false);
+          b.CreateAlignedStore(b.CreateCall(llvm::InlineAsm::get(identity, "", "=r,0", false), {given}), place(slot), llvm::Align(8));
+        } else {
+          b.CreateAlignedStore(given, place(i == 3 ? kTest : slot), llvm::Align(8));
+        }
       }
     }
     if (!makes_rows) op.dst = kTest;

@@ -196,8 +196,10 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   plan->call = call_handlers;
   plan->resume = resume;
-  for (const std::vector<uint32_t>& row : request.id_rows) {
+  for (size_t i = 0; i < request.id_rows.size(); ++i) {
+    const std::vector<uint32_t>& row = request.id_rows[i];
     auto shape = std::make_shared<Shape>();
+    shape->zeros = request.id_zeros[i];
     for (size_t lane = 0; lane < row.size() && lane < shape->offsets.size(); ++lane) {
       shape->offsets[lane] = row[lane] - row[0];
     }

@@ -122,6 +122,8 @@ struct Request {
   analysis::ReadCode read;
   /// Rows of the VGPRs that most waves start with; may be empty.
   std::vector<std::vector<uint32_t>> id_rows;
+  /// How many low bits are 0 of what all lanes have in common there, in every wave.
+  std::vector<unsigned> id_zeros;
 };
 
 /// An error says why the kernel is left to the interpreter.

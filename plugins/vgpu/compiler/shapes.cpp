@@ -1,6 +1,7 @@
 #include "plugins/vgpu/compiler/shapes.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -27,9 +28,14 @@ namespace {
 constexpr int32_t kMostOffset = 1 << 24;
 
 
+unsigned zeros_of(uint32_t value) {
+  return static_cast<unsigned>(std::countr_zero(value));
+}
+
 ShapePointer constant_shape(uint32_t value) {
   auto made = std::make_shared<Shape>();
   made->base = value;
+  made->zeros = zeros_of(value);
   return made;
 }
 const ShapePointer& scalar_shape() {
@@ -43,6 +49,7 @@ ShapePointer normal(Shape shape) {
     *shape.base += shape.offsets[0];
     const uint32_t first = shape.offsets[0];
     for (uint32_t& offset : shape.offsets) offset -= first;
+    shape.zeros = zeros_of(*shape.base);
   }
   return std::make_shared<const Shape>(shape);
 }
@@ -52,6 +59,7 @@ ShapePointer combined(const Shape& a, const Shape& b, F f) {
   Shape made;
   for (unsigned i = 0; i < 64; ++i) made.offsets[i] = f(a.offsets[i], b.offsets[i]);
   if (a.base && b.base) made.base = f(*a.base, *b.base);
+  made.zeros = std::min(a.zeros, b.zeros);
   return normal(made);
 }
 ShapePointer sum(const Shape& a, const Shape& b) {
@@ -64,7 +72,45 @@ ShapePointer shifted(const Shape& a, uint32_t by) {
   Shape made;
   for (unsigned i = 0; i < 64; ++i) made.offsets[i] = a.offsets[i] << by;
   if (a.base) made.base = *a.base << by;
+  made.zeros = std::min(a.zeros + by, 32u);
   return normal(made);
+}
+
+// With offsets from 0 on, and the number in common without bits where they have some; null if that is not known.
+ShapePointer disjoint(const Shape& shape, unsigned bits) {
+  Shape made = shape;
+  if (shape.base) {
+    // All is known: any of its bits may be the offsets'.
+    const uint32_t low = bits >= 32 ? ~0u : (1u << bits) - 1;
+    for (unsigned i = 0; i < 64; ++i) {
+      const uint32_t value = *shape.base + shape.offsets[i];
+      if ((value & ~low) != ((*shape.base + shape.offsets[0]) & ~low)) return nullptr;
+      made.offsets[i] = value & low;
+    }
+    made.base = (*shape.base + shape.offsets[0]) & ~low;
+    made.zeros = std::max(bits, zeros_of(*made.base));
+    return std::make_shared<const Shape>(made);
+  }
+  return shape.zeros >= bits ? std::make_shared<const Shape>(made) : nullptr;
+}
+// As many low bits as offsets have; 32 if some are negative.
+unsigned bits_of(const Shape& shape, unsigned lanes) {
+  unsigned bits = 0;
+  for (unsigned i = 0; i < lanes; ++i) bits = std::max(bits, static_cast<unsigned>(std::bit_width(shape.offsets[i])));
+  return bits;
+}
+template <class F>
+ShapePointer bitwise(const Shape& a, const Shape& b, unsigned lanes, F f) {
+  // Those of a shape whose number in common is not known say how many bits are the offsets'.
+  unsigned bits = 0;
+  if (!a.base) bits = std::max(bits, bits_of(a, lanes));
+  if (!b.base) bits = std::max(bits, bits_of(b, lanes));
+  const ShapePointer x = disjoint(a, bits), y = disjoint(b, bits);
+  if (x == nullptr || y == nullptr) return nullptr;
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = f(x->offsets[i], y->offsets[i]);
+  made.zeros = std::min(x->zeros, y->zeros);
+  return std::make_shared<const Shape>(made);
 }
 
 // The lanes' numbers, where all is known.
@@ -180,6 +226,16 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         step.high = scalar_shape();
       }
     }
+  } else if (in.op == Op::v_mad_u64_u32) {
+    const ShapePointer a = source(0, 0), b = source(1, 0), low = source(2, 0), high = source(2, 1);
+    if (a != nullptr && b != nullptr && low != nullptr && high != nullptr && a->is_uniform(lanes) && b->is_uniform(lanes) &&
+        high->is_uniform(lanes) && is_small(*low, lanes) && in.dst[1].is_scalar_register()) {
+      auto made = std::make_shared<Shape>();
+      made->offsets = low->offsets;
+      step.rule = Rule::kWideProduct;
+      step.result = std::move(made);
+      step.high = scalar_shape();
+    }
   } else if (known && lane_step->lanes.result_rows == 1) {
     switch (in.op) {
       case Op::v_mov_b32:
@@ -238,6 +294,39 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         one_row(Rule::kFolded, normal(made));
       }
     }
+    if (step.rule == Rule::kNone) {
+      const auto either = [](uint32_t x, uint32_t y) { return x | y; };
+      switch (in.op) {
+        case Op::v_and_b32:
+          if (auto result = bitwise(*s[0], *s[1], lanes, [](uint32_t x, uint32_t y) { return x & y; })) {
+            one_row(Rule::kBitwise, std::move(result));
+          }
+          break;
+        case Op::v_or_b32:
+          if (auto result = bitwise(*s[0], *s[1], lanes, either)) one_row(Rule::kBitwise, std::move(result));
+          break;
+        case Op::v_xor_b32:
+          if (auto result = bitwise(*s[0], *s[1], lanes, [](uint32_t x, uint32_t y) { return x ^ y; })) {
+            one_row(Rule::kBitwise, std::move(result));
+          }
+          break;
+        case Op::v_lshl_or_b32:
+          if (const auto by = amount(1)) {
+            if (auto result = bitwise(*shifted(*s[0], *by), *s[2], lanes, either)) one_row(Rule::kShiftOr, std::move(result));
+          }
+          break;
+        case Op::v_lshrrev_b32:
+          if (const auto by = amount(0); by && s[1]->zeros >= bits_of(*s[1], lanes)) {
+            Shape made;
+            for (unsigned i = 0; i < 64; ++i) made.offsets[i] = s[1]->offsets[i] >> *by;
+            made.zeros = s[1]->zeros > *by ? s[1]->zeros - *by : 0;
+            one_row(Rule::kShiftRight, std::make_shared<const Shape>(made));
+          }
+          break;
+        default:
+          break;
+      }
+    }
     if (step.rule == Rule::kNone && !lane_step->lanes.has_test && lane_step->lanes.sources == count) {
       bool uniform = true;
       for (unsigned i = 0; i < count; ++i) uniform &= s[i]->is_uniform(lanes) && in.src[i].dwords <= 1;
@@ -247,7 +336,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   forget();
   if (step.rule == Rule::kNone) return step;
   shapes.rows[dst] = step.result;
-  if (step.rule == Rule::kWideShift) shapes.rows[dst + 1] = step.high;
+  if (step.high != nullptr) shapes.rows[dst + 1] = step.high;
   if (step.rule == Rule::kCarryOut) shapes.uniform_masks.set(in.dst[1].code);
   return step;
 }
@@ -265,6 +354,8 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
       made.offsets[i] = a->offsets[i] - a->offsets[0];
       if (b->offsets[i] - b->offsets[0] != made.offsets[i]) return nullptr;
     }
+    // Where the first offset is not 0, so much has been added to the number in common.
+    made.zeros = std::min({a->zeros, b->zeros, zeros_of(a->offsets[0]), zeros_of(b->offsets[0])});
     return std::make_shared<const Shape>(made);
   };
   const uint32_t entry = plan.graph.entry;

@@ -22,6 +22,7 @@ namespace rigel::vgpu::exec::compiler {
 struct Shape {
   std::array<uint32_t, 64> offsets{};
   std::optional<uint32_t> base;  ///< The number in common, if it is known as well.
+  unsigned zeros = 0;            ///< That many of its low bits are 0.
 
   bool is_uniform(unsigned lanes) const;
   /// The least and the greatest offset, as signed numbers.
@@ -52,12 +53,16 @@ enum class Rule : uint8_t {
   kCarryOut,    ///< A sum, and a carry that lanes have in common
   kCarryIn,     ///< A sum with such a carry, and one that nobody looks at
   kFolded,      ///< All is known.
+  kBitwise,     ///< v_and, v_or, v_xor: offsets and the number in common have no bits where the other has some.
+  kShiftOr,     ///< (src0 << src1) | src2, likewise
+  kShiftRight,  ///< src1 >> src0, likewise
+  kWideProduct,  ///< src0 * src1 + src2, of 64 bits: the factors and the upper half are the same in all lanes
   kUniform,     ///< All sources are the same in all lanes.
 };
 
 struct Applied {
   Rule rule = Rule::kNone;
-  ShapePointer result, high;  ///< `high`: of kWideShift
+  ShapePointer result, high;  ///< `high`: of 64-bit results
 };
 
 /// What the instruction does to `shapes`, which become those behind it, and by which rule.

@@ -356,6 +356,7 @@ void Code::compile(uint32_t variant) {
     return guarded_read(to.data(), found.host, bytes) ? bytes : 0;
   };
   request.id_rows = id_rows_;
+  request.id_zeros = id_zeros_;
   auto plan = compiler::make_plan(request);
   if (!plan) {
     why_not_compiled_ = plan.error();
@@ -376,9 +377,10 @@ void Code::compile(uint32_t variant) {
   compiled_.store(compiled_owner_.get(), std::memory_order_release);
 }
 
-void Code::expect_ids(std::vector<std::vector<uint32_t>> rows) {
+void Code::expect_ids(std::vector<std::vector<uint32_t>> rows, std::vector<unsigned> zeros) {
   const std::lock_guard lock(mutex_);
   id_rows_ = std::move(rows);
+  id_zeros_ = std::move(zeros);
 }
 
 std::string Code::why_not_compiled() {

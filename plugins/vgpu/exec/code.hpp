@@ -64,7 +64,8 @@ class Code {
     return compiled != nullptr && compiled->variant == variant ? compiled->entry : find(key_.entry_va, variant);
   }
   /// Rows of the VGPRs that waves start with, as most of them will be: before the first begin(), for code that is compiled.
-  void expect_ids(std::vector<std::vector<uint32_t>> rows);
+  /// `zeros`: how many low bits are 0 of the first lane's, in every wave.
+  void expect_ids(std::vector<std::vector<uint32_t>> rows, std::vector<unsigned> zeros);
   /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
   std::string why_not_compiled();
 
@@ -138,6 +139,7 @@ class Code {
     std::shared_ptr<void> memory;
   };
   std::vector<std::vector<uint32_t>> id_rows_;  // under mutex_
+  std::vector<unsigned> id_zeros_;              // under mutex_
   std::unique_ptr<Compiled> compiled_owner_;  // under mutex_
   std::string why_not_compiled_;              // under mutex_
   std::atomic<const Compiled*> compiled_{nullptr};

@@ -1,6 +1,7 @@
 #include "plugins/vgpu/exec/launch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <ctime>
 
@@ -297,11 +298,17 @@ void Launch::set_code(std::shared_ptr<Code> code) {
   if (device_.compilation != Compilation::kNone) {
     // Of the first wave of a full work-group.
     std::vector<std::vector<uint32_t>> rows;
+    std::vector<unsigned> zeros;
     for (uint32_t row = 0; row < id_rows_; ++row) {
       const auto begin = full_->ids.begin() + static_cast<ptrdiff_t>(size_t{row} * layout_.wave_size);
       rows.emplace_back(begin, begin + layout_.wave_size);
+      unsigned least = 32;
+      for (uint32_t w = 0; w < full_->waves; ++w) {
+        least = std::min(least, static_cast<unsigned>(std::countr_zero(begin[size_t{w} * id_rows_ * layout_.wave_size])));
+      }
+      zeros.push_back(least);
     }
-    code->expect_ids(std::move(rows));
+    code->expect_ids(std::move(rows), std::move(zeros));
   }
   const std::lock_guard lock(mutex_);
   code_ = code.get();

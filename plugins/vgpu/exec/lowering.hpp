@@ -122,6 +122,8 @@ struct LaneOperation {
   Kind kind = Kind::kOther;
   bool clamped = false;  ///< The form of the operation that saturates.
   bool has_test = false;
+  /// Computes with floating point, in the host's mode of rounding and denormals.
+  bool is_float = false;
   uint8_t sources = 0;
   uint8_t row_sources = 0;  ///< Without lane masks, which come last.
   uint8_t result_rows = 1;

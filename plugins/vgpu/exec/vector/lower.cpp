@@ -359,6 +359,7 @@ LaneOperation lower_identify(Handler handler) {
   operation.row_sources = entry.row_sources;
   operation.result_rows = entry.result_rows;
   operation.has_test = entry.has_test;
+  operation.is_float = entry.float_sources || entry.float_result || entry.unit != FloatUnit::kNone;
   return operation;
 }
 
