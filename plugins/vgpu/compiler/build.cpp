@@ -231,6 +231,7 @@ class KernelBuilder {
     uint32_t index = 0;
     ShapePointer shape;
     Value* base = nullptr;
+    bool all_active = false;  // All lanes of the wave are.
   };
 
   // Types and small things
@@ -325,6 +326,7 @@ class KernelBuilder {
   }
   // As many bits as there are lanes, in 64.
   Value* mask_at(uint32_t offset) {
+    if (offset == kExec * 4 && before_.all_active()) return all_lanes();
     return wave_size_ == 64 ? scalar64(offset) : b_.CreateZExt(scalar(offset), i64());
   }
   void set_mask(uint32_t offset, Value* value) {
@@ -403,12 +405,13 @@ class KernelBuilder {
 
   // Waves that start with other work-items than those that the code is made for are the interpreter's.
   void check_ids(uint32_t node) {
-    Value* all = b_.getTrue();
-    bool any = false;
+    if (!before_.all_active()) return;
+    Value* const exec = wave_size_ == 64 ? scalar64(kExec * 4) : wide(scalar(kExec * 4));
+    Value* all = b_.CreateICmpEQ(exec, all_lanes());
+
     for (uint32_t index = 0; index < 256; ++index) {
       const ShapePointer& shape = before_.rows[index];
       if (shape == nullptr || before_bases_[index] == nullptr) continue;
-      any = true;
       if (shape->base) {
         all = b_.CreateAnd(all, b_.CreateICmpEQ(b_.CreateLoad(i32(), at(registers_, plan_.layout.vgpr_offset(index))),
                                                 b_.getInt32(*shape->base + shape->offsets[0])));
@@ -423,7 +426,6 @@ class KernelBuilder {
         all = b_.CreateAnd(all, b_.CreateAndReduce(b_.CreateICmpEQ(is, lanes_from(before_bases_[index], *shape, v))));
       }
     }
-    if (!any) return;
     auto* const others = BasicBlock::Create(context_, "others", function_);
     auto* const these = BasicBlock::Create(context_, "these", function_);
     b_.CreateCondBr(all, these, others, likely());
@@ -638,7 +640,8 @@ class KernelBuilder {
     const isa::Effects& effects = plan_.graph.nodes[node].effects;
     const auto& inactive = plan_.live.inactive_behind[node];
     isa::Registers before = effects.reads | (effects.writes - effects.replaces);
-    std::bitset<256> kept = effects.writes.vgprs & inactive;
+    std::bitset<256> kept;
+    if (!before_.all_active()) kept = effects.writes.vgprs & inactive;
     if (effects.writes_inactive_lanes) kept |= effects.writes.vgprs;
     copy_live(before, kept, true);
     auto* const type = llvm::FunctionType::get(i1(), {pointer(), pointer(), pointer()}, false);
@@ -729,6 +732,7 @@ class KernelBuilder {
     return rows;
   }
   bool keeps_any(uint32_t node, uint32_t first, unsigned count) const {
+    if (before_.all_active()) return false;
     for (unsigned i = 0; i < count; ++i) {
       if (plan_.live.inactive_behind[node][first + i]) return true;
     }
@@ -817,7 +821,7 @@ class KernelBuilder {
 
   // What an instruction writes to a row; lanes that are not active keep what they have where anybody wants it.
   void put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec) {
-    if (old.index < 256 && plan_.live.inactive_behind[node][old.index]) {
+    if (old.index < 256 && !old.all_active && plan_.live.inactive_behind[node][old.index]) {
       value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value, get(old, v));
     }
     store_part(old.index, v, value);
@@ -1355,6 +1359,7 @@ class KernelBuilder {
   RowSource row_source(uint32_t index) {
     RowSource source;
     source.index = index;
+    source.all_active = before_.all_active();
     if (index < 256 && before_.rows[index] != nullptr) {
       source.shape = before_.rows[index];
       source.base = before_bases_[index];

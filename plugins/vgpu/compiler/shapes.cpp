@@ -148,6 +148,53 @@ std::optional<uint32_t> folded(Op op, uint32_t a, uint32_t b, uint32_t c) {
 }
 
 
+// Which scalars have a bit for each lane behind the instruction.
+std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, unsigned lanes) {
+  const isa::Instruction& in = node.instruction;
+  const auto is_full = [&](const isa::Operand& operand) {
+    if (operand.is_scalar_register()) return bool{full[operand.code]};
+    return operand.code == 193;  // -1
+  };
+  const bool wide = lanes == 64;
+  std::optional<bool> result, exec;
+  switch (in.op) {
+    case Op::s_mov_b64:
+    case Op::s_mov_b32:
+      result = (in.op == Op::s_mov_b64) == wide && is_full(in.src[0]);
+      break;
+    case Op::s_or_b64:
+    case Op::s_or_b32:
+      result = (in.op == Op::s_or_b64) == wide && (is_full(in.src[0]) || is_full(in.src[1]));
+      break;
+    case Op::s_and_b64:
+    case Op::s_and_b32:
+      result = (in.op == Op::s_and_b64) == wide && is_full(in.src[0]) && is_full(in.src[1]);
+      break;
+    case Op::s_and_saveexec_b64:
+    case Op::s_and_saveexec_b32:
+    case Op::s_andn2_saveexec_b64:
+    case Op::s_andn2_saveexec_b32:
+    case Op::s_xor_saveexec_b64:
+    case Op::s_xor_saveexec_b32:
+    case Op::s_or_saveexec_b64:
+    case Op::s_or_saveexec_b32:
+      if ((in.dst[0].dwords == 2) == wide) {
+        result = full[isa::code::kExecLo];
+        const bool keeps = in.op == Op::s_or_saveexec_b64 || in.op == Op::s_or_saveexec_b32;
+        exec = keeps && (full[isa::code::kExecLo] || is_full(in.src[0]));
+      }
+      break;
+    default:
+      break;
+  }
+  for (unsigned code = 0; code < 127; ++code) {
+    if (node.effects.writes.scalars[code] || (wide && node.effects.writes.scalars[code + 1])) full.reset(code);
+  }
+  if (exec) full[isa::code::kExecLo] = *exec;
+  if (result && in.dst[0].is_scalar_register()) full[in.dst[0].code] = *result;
+  return full;
+}
+
 bool is_small(const Shape& shape, unsigned lanes) {
   return shape.least(lanes) >= -kMostOffset && shape.greatest(lanes) <= kMostOffset;
 }
@@ -171,6 +218,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     }
     shapes.uniform_masks &= ~what.effects.writes.scalars;
     if (what.effects.writes.scalars[126]) shapes.uniform_masks.reset();
+    shapes.full = full_behind(what, shapes.full, lanes);
   };
   if (lane_step == nullptr || in.lanes != isa::LaneMode::kNone || in.clamp || in.omod != 0 || in.abs != 0 || in.neg != 0 ||
       !in.dst[0].is_vgpr()) {
@@ -178,8 +226,9 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     return step;
   }
   // Lanes that are not active have to keep what they have.
+  const bool all_active = shapes.all_active();
   for (unsigned d = 0; d < in.dst[0].dwords; ++d) {
-    if (plan.live.inactive_behind[node][in.dst[0].vgpr() + d]) {
+    if (!all_active && plan.live.inactive_behind[node][in.dst[0].vgpr() + d]) {
       forget();
       return step;
     }
@@ -361,6 +410,7 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
   const uint32_t entry = plan.graph.entry;
   reached[entry] = true;
   for (size_t v = 0; v < plan.ids.size(); ++v) at[entry].rows[v] = plan.ids[v];
+  if (!plan.ids.empty()) at[entry].full.set(isa::code::kExecLo);
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t b = 0; b < blocks.size(); ++b) {
@@ -374,6 +424,10 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
           at[next] = shapes;
           changed = true;
           continue;
+        }
+        if (const auto both = at[next].full & shapes.full; both != at[next].full) {
+          at[next].full = both;
+          changed = true;
         }
         for (unsigned v = 0; v < 256; ++v) {
           ShapePointer met = meet(at[next].rows[v], shapes.rows[v]);

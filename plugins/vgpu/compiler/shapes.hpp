@@ -37,6 +37,10 @@ struct Shapes {
   std::array<ShapePointer, 256> rows;
   /// Lane masks that active lanes have in common, by scalar code: within a block only.
   std::bitset<128> uniform_masks;
+  /// Scalars (of waves of 64: the lower halves of pairs) that have a bit for each lane of the wave, EXEC among them.
+  std::bitset<128> full;
+
+  bool all_active() const { return full[isa::code::kExecLo]; }
 };
 
 /// How an instruction's result follows from its sources' numbers.
