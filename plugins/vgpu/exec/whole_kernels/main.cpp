@@ -103,7 +103,9 @@ int run_many(const Options& options) {
       // The instruction, without where it stands.
       const size_t place = verdict.not_compiled.find(" at 0x");
       ++why_not_compiled[verdict.not_compiled.substr(0, place) +
-                         (place == std::string::npos ? "" : verdict.not_compiled.substr(verdict.not_compiled.find(':', place)))];
+                         (place == std::string::npos
+                              ? ""
+                              : verdict.not_compiled.substr(verdict.not_compiled.find(':', place)))];
     }
     if (!verdict.not_judged.empty() && why_not_judged.size() < 20) ++why_not_judged[verdict.not_judged];
     instructions += verdict.instructions;
@@ -123,12 +125,14 @@ int run_many(const Options& options) {
   }
   for (const auto& [why, count] : why_not_judged)
     std::printf("not judged by the reference model, %u times: %s\n", count, why.c_str());
-  for (const auto& [why, count] : why_not_compiled) std::printf("not compiled, %u times: %s\n", count, why.c_str());
+  for (const auto& [why, count] : why_not_compiled)
+    std::printf("not compiled, %u times: %s\n", count, why.c_str());
   for (const auto& [why, count] : why_invalid)
     std::printf("not run to the end, %u times: %s\n", count, why.c_str());
   std::printf(
       "%s, seeds from %llu on: %llu kernels the same in %zu ways, %llu differ, %llu could not be compared; "
-      "%llu were judged by the reference model; %llu went by work-groups; %llu were compiled; %.1f million instructions of waves "
+      "%llu were judged by the reference model; %llu went by work-groups; %llu were compiled; %.1f million "
+      "instructions of waves "
       "in a way, %.1f s\n",
       options.board.c_str(), static_cast<unsigned long long>(options.seed),
       static_cast<unsigned long long>(same), options.run.ways.size(), static_cast<unsigned long long>(differ),

@@ -1,13 +1,15 @@
 // Whole kernels in every way that there is: what the generator makes of fixed seeds, and reduced ones that
 // once differed (tests/, each with its reason in its first lines).
 //
-// RIGEL_KERNELS is how many are made for each chip (default 150; tools/stress kernels makes them for hours).
+// RIGEL_KERNELS is how many are made for each chip (default 150; tools/stress kernels makes them for hours), and
+// RIGEL_COMPILED_KERNELS how many of them are compiled as well (default 25: that takes a tenth of a second each).
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "plugins/vgpu/compiler/loader.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/whole_kernels/generate.hpp"
 #include "plugins/vgpu/exec/whole_kernels/reduce.hpp"
@@ -19,15 +21,24 @@ namespace {
 
 using Kind = Verdict::Kind;
 
+std::vector<Way> ways(bool compiled) {
+  std::vector<Way> all = ways_to_run();
+  std::erase_if(all, [&](const Way& way) { return way.compiled != compiled; });
+  if (compiled) all.insert(all.begin(), {SimdLevel::kBaseline, false, false});  // what they are compared with
+  return all;
+}
+
 class WholeKernels : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(WholeKernels, AreTheSameInEveryWay) {
   const isa::Target chip = *isa::target_of(GetParam());
   Runner runner;
+  RunOptions options;
+  options.ways = ways(false);
   const uint64_t count = reference::number_from_environment("RIGEL_KERNELS", 150);
   uint64_t compared = 0, whole = 0, judged = 0;
   for (uint64_t seed = 1; seed <= count; ++seed) {
-    const Verdict verdict = runner.run(generate(chip, seed));
+    const Verdict verdict = runner.run(generate(chip, seed), options);
     ASSERT_NE(verdict.kind, Kind::kDiffers) << verdict.what << "\nvgpu_kernel_fuzz --board " << GetParam()
                                             << " --seed " << seed << " --count 1 reduces it";
     compared += verdict.kind == Kind::kSame ? 1 : 0;
@@ -38,6 +49,24 @@ TEST_P(WholeKernels, AreTheSameInEveryWay) {
   EXPECT_GT(judged * 4, count) << "the reference model runs those that are small";
   EXPECT_TRUE(whole > 0 || !native::available() || count < 100)
       << "none was compiled for work-groups as a whole";
+}
+
+TEST_P(WholeKernels, AreTheSameWhenCompiled) {
+  if (compiler::find_compiler() == nullptr) GTEST_SKIP() << compiler::why_no_compiler();
+  const isa::Target chip = *isa::target_of(GetParam());
+  Runner runner;
+  RunOptions options;
+  options.ways = ways(true);
+  options.judged_instructions = 0;
+  const uint64_t count = reference::number_from_environment("RIGEL_COMPILED_KERNELS", 25);
+  uint64_t compiled = 0;
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    const Verdict verdict = runner.run(generate(chip, seed), options);
+    ASSERT_NE(verdict.kind, Kind::kDiffers) << verdict.what << "\nvgpu_kernel_fuzz --board " << GetParam()
+                                            << " --seed " << seed << " --count 1 reduces it";
+    compiled += verdict.was_compiled ? 1 : 0;
+  }
+  EXPECT_GT(compiled * 2, count) << "most of them can be compiled";
 }
 
 INSTANTIATE_TEST_SUITE_P(On, WholeKernels, ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030"),

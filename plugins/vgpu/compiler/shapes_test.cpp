@@ -1,0 +1,153 @@
+#include "plugins/vgpu/compiler/shapes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+namespace rigel::vgpu::exec::compiler {
+namespace {
+
+constexpr uint64_t kVa = 0x1000;
+
+// gfx900
+constexpr uint32_t kShiftBy2 = 0x24020082;     // v_lshlrev_b32_e32 v1, 2, v0
+constexpr uint32_t kAnd3 = 0x26040083;         // v_and_b32_e32 v2, 3, v0
+constexpr uint32_t kAddScalar = 0x68060000;    // v_add_u32_e32 v3, s0, v0
+constexpr uint32_t kSquare = 0x0a080100;       // v_mul_f32_e32 v4, v0, v0
+constexpr uint32_t kMove = 0x7e0a0300;         // v_mov_b32_e32 v5, v0
+constexpr uint32_t kAddFour = 0x680a0a84;      // v_add_u32_e32 v5, 4, v5
+constexpr uint32_t kLoop = 0xbf85fffe;         // s_cbranch_scc1 to the instruction before
+constexpr uint32_t kSaveExec = 0xbe82206a;     // s_and_saveexec_b64 s[2:3], vcc
+constexpr uint32_t kRestoreExec = 0x87fe027e;  // s_or_b64 exec, exec, s[2:3]
+constexpr uint32_t kStore = 0xdc708000;  // global_store_dword v[..], v.., off: its second word says which
+constexpr uint32_t kEnd = 0xbf810000;
+
+std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<unsigned> zeros = {6}) {
+  code.push_back(kEnd);
+  Request request;
+  request.target = *isa::target_of("gfx900");
+  request.layout = {64, 32};
+  request.level = SimdLevel::kAvx2;
+  request.entry_va = kVa;
+  request.read = [code](uint64_t va, std::span<std::byte> to) -> size_t {
+    const size_t at = va - kVa, size = code.size() * 4;
+    if (at >= size) return 0;
+    const size_t bytes = std::min(to.size(), size - at);
+    std::memcpy(to.data(), reinterpret_cast<const std::byte*>(code.data()) + at, bytes);
+    return bytes;
+  };
+  for (size_t i = 0; i < zeros.size(); ++i) {
+    request.id_rows.emplace_back(64);
+    std::iota(request.id_rows.back().begin(), request.id_rows.back().end(), 0);
+  }
+  request.id_zeros = std::move(zeros);
+  auto plan = make_plan(request);
+  EXPECT_TRUE(plan) << plan.error();
+  return std::move(*plan);
+}
+
+// What is known behind the last instruction but the end, in a straight piece of code.
+Shapes behind(const Plan& plan) {
+  Shapes shapes = find_shapes(plan)[plan.graph.entry];
+  for (uint32_t node = 0; node + 1 < plan.graph.nodes.size(); ++node) apply(plan, node, shapes);
+  return shapes;
+}
+
+class KnownLanes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
+  }
+};
+
+TEST_F(KnownLanes, OfIdsShifted) {
+  const Shapes shapes = behind(*plan_of({kShiftBy2}));
+  ASSERT_NE(shapes.rows[1], nullptr);
+  for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(shapes.rows[1]->offsets[lane], lane * 4);
+  EXPECT_EQ(shapes.rows[1]->zeros, 8u) << "two more than of the ids";
+  EXPECT_FALSE(shapes.rows[1]->base) << "waves differ in it";
+}
+
+TEST_F(KnownLanes, OfBitsThatOnlyOffsetsHave) {
+  const Shapes shapes = behind(*plan_of({kAnd3}));
+  ASSERT_NE(shapes.rows[2], nullptr);
+  for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(shapes.rows[2]->offsets[lane], lane % 4);
+}
+
+TEST_F(KnownLanes, BitsOfWhatIsNotAlignedAreNotKnown) {
+  EXPECT_EQ(behind(*plan_of({kAnd3}, {3})).rows[2], nullptr);
+}
+
+TEST_F(KnownLanes, ScalarsAreAddedToWhatLanesHaveInCommon) {
+  const Shapes shapes = behind(*plan_of({kAddScalar}));
+  ASSERT_NE(shapes.rows[3], nullptr);
+  for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(shapes.rows[3]->offsets[lane], lane);
+  EXPECT_EQ(shapes.rows[3]->zeros, 0u) << "nobody knows the scalar";
+}
+
+TEST_F(KnownLanes, ProductsOfLanesAreNotKnown) {
+  EXPECT_EQ(behind(*plan_of({kSquare})).rows[4], nullptr);
+}
+
+TEST_F(KnownLanes, WithoutIdsNothingIsKnown) {
+  const Shapes shapes = behind(*plan_of({kShiftBy2}, {}));
+  EXPECT_EQ(shapes.rows[1], nullptr);
+  EXPECT_FALSE(shapes.all_active());
+}
+
+TEST_F(KnownLanes, StayThroughALoop) {
+  const auto plan = plan_of({kMove, kAddFour, kLoop});
+  const auto at = find_shapes(*plan);
+  const Shapes& head = at[plan->graph.block_of(1)];
+  ASSERT_NE(head.rows[5], nullptr) << "each round adds the same to all lanes";
+  for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(head.rows[5]->offsets[lane], lane);
+  EXPECT_EQ(head.rows[5]->zeros, 2u);
+  EXPECT_TRUE(head.all_active());
+}
+
+TEST_F(KnownLanes, AllLanesAreActiveAgainWhereTheSavedMaskComesBack) {
+  const auto plan = plan_of({kSaveExec, kShiftBy2, kRestoreExec, kShiftBy2, kStore, 0x00000201});
+  Shapes shapes = find_shapes(*plan)[plan->graph.entry];
+  EXPECT_TRUE(shapes.all_active());
+  apply(*plan, 0, shapes);
+  EXPECT_FALSE(shapes.all_active());
+  EXPECT_TRUE(shapes.full[2]) << "the mask that was saved";
+  apply(*plan, 1, shapes);
+  apply(*plan, 2, shapes);
+  EXPECT_TRUE(shapes.all_active());
+}
+
+TEST_F(KnownLanes, WhatInactiveLanesHaveToKeepIsNotKnown) {
+  // v1 is stored by all lanes, and written by some.
+  const auto plan = plan_of({kMove, kSaveExec, kAddFour, kRestoreExec, kStore, 0x00000500});
+  Shapes shapes = find_shapes(*plan)[plan->graph.entry];
+  apply(*plan, 0, shapes);
+  EXPECT_NE(shapes.rows[5], nullptr);
+  apply(*plan, 1, shapes);
+  apply(*plan, 2, shapes);
+  EXPECT_EQ(shapes.rows[5], nullptr);
+}
+
+TEST(CompilerPlan, SaysWhatCannotBeCompiled) {
+  if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
+  Request request;
+  request.target = *isa::target_of("gfx900");
+  request.layout = {64, 32};
+  request.level = SimdLevel::kAvx2;
+  request.entry_va = kVa;
+  request.read = [](uint64_t va, std::span<std::byte> to) -> size_t {
+    const uint32_t words[] = {0xbe801d02, kEnd};  // s_setpc_b64 s[2:3]
+    if (va != kVa && va != kVa + 4) return 0;
+    const size_t at = (va - kVa) / 4;
+    const size_t bytes = std::min(to.size(), (2 - at) * 4);
+    std::memcpy(to.data(), words + at, bytes);
+    return bytes;
+  };
+  const auto plan = make_plan(request);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error(), "s_setpc_b64 at 0x1000: it goes elsewhere");
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::compiler
