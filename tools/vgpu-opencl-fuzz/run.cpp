@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "plugins/vgpu/compiler/loader.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
@@ -33,6 +34,7 @@ constexpr int kDispatches = 2;
 struct Way {
   exec::SimdLevel level;
   bool native, whole_groups;
+  bool compiled = false;
 };
 
 std::vector<Way> ways_to_run() {
@@ -43,12 +45,19 @@ std::vector<Way> ways_to_run() {
     ways.push_back({level, true, false});
     ways.push_back({level, true, true});
   }
+  // Compiling takes a tenth of a second or two: only for what the machine would use.
+  if (exec::compiler::find_compiler() != nullptr && exec::best_simd_level() != exec::SimdLevel::kBaseline) {
+    ways.push_back({exec::best_simd_level(), false, false, true});
+  }
   return ways;
 }
 
 std::string name_of(const Way& way) {
   static constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
-  return fmt::format("{} {}{}", way.native ? "native code for" : "handlers of",
+  return fmt::format("{} {}{}",
+                     way.compiled ? "compiled for"
+                     : way.native ? "native code for"
+                                  : "handlers of",
                      kLevels[static_cast<size_t>(way.level)], way.whole_groups ? ", by work-groups" : "");
 }
 
@@ -149,6 +158,7 @@ Comparison compare(const Board& board, const std::vector<char>& object, const st
     device.level = way.level;
     device.native = way.native;
     device.whole_groups = way.whole_groups;
+    device.compilation = way.compiled ? exec::Compilation::kBeforehand : exec::Compilation::kNone;
     exec::Scheduler scheduler(device, memory, {1, true});
     for (int round = 0; round < (way.native ? kDispatches : 1); ++round) {
       std::memcpy(out.host, before.out.data(), before.out.size() * 4);

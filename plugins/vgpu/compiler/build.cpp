@@ -513,8 +513,9 @@ class KernelBuilder {
     const std::bitset<256> wanted = plan_.live.before[first].vgprs | plan_.live.inactive_before[first];
     for (uint32_t index = 0; index < 256; ++index) {
       const ShapePointer& is = shapes_.rows[index];
-      if (is == nullptr || !wanted[index]) continue;
       const ShapePointer& becomes = at_[to].rows[index];
+      if (is == nullptr && becomes != nullptr && wanted[index]) return fail("less is known of v" + std::to_string(index) + " than was to be");
+      if (is == nullptr || !wanted[index]) continue;
       if (becomes == nullptr) {
         made_row(index);
       } else if (!becomes->base) {

@@ -217,7 +217,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       if (what.effects.writes.vgprs[v]) shapes.rows[v] = nullptr;
     }
     shapes.uniform_masks &= ~what.effects.writes.scalars;
-    if (what.effects.writes.scalars[126]) shapes.uniform_masks.reset();
+    if (what.effects.writes.scalars[126] || site.what == Site::What::kBarrier) shapes.uniform_masks.reset();
     shapes.full = full_behind(what, shapes.full, lanes);
   };
   if (lane_step == nullptr || in.lanes != isa::LaneMode::kNone || in.clamp || in.omod != 0 || in.abs != 0 || in.neg != 0 ||

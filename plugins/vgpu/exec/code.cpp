@@ -338,11 +338,17 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
 
 void Code::compile(uint32_t variant) {
   if (compiled_owner_ != nullptr || !why_not_compiled_.empty() || key_.traced) return;
+  why_not_compiled_ = try_to_compile(variant);
+  if (!bus_.trace_enabled(TraceTopic::kDispatch)) return;
+  bus_.trace(TraceTopic::kDispatch,
+             why_not_compiled_.empty()
+                 ? fmt::format("the kernel at {:#x} is compiled", key_.entry_va)
+                 : fmt::format("the kernel at {:#x} is interpreted: {}", key_.entry_va, why_not_compiled_));
+}
+
+std::string Code::try_to_compile(uint32_t variant) {
   const compiler::Compile compile_plan = compiler::find_compiler();
-  if (compile_plan == nullptr) {
-    why_not_compiled_ = compiler::why_no_compiler();
-    return;
-  }
+  if (compile_plan == nullptr) return compiler::why_no_compiler();
   compiler::Request request;
   request.target = key_.target;
   request.layout = key_.layout;
@@ -350,31 +356,36 @@ void Code::compile(uint32_t variant) {
   request.variant = variant;
   request.entry_va = key_.entry_va;
   request.read = [this](uint64_t va, std::span<std::byte> to) -> size_t {
-    const vgpu::Translation found = bus_.translate(va, to.size(), Access::kExecute);
-    if (found.host == nullptr) return 0;
-    const size_t bytes = std::min<size_t>(found.bytes, to.size());
-    return guarded_read(to.data(), found.host, bytes) ? bytes : 0;
+    size_t done = 0;
+    while (done < to.size()) {
+      const vgpu::Translation found = bus_.translate(va + done, to.size() - done, Access::kExecute);
+      if (found.host == nullptr || !guarded_read(to.data() + done, found.host, found.bytes)) break;
+      done += found.bytes;
+    }
+    return done;
   };
   request.id_rows = id_rows_;
   request.id_zeros = id_zeros_;
   auto plan = compiler::make_plan(request);
-  if (!plan) {
-    why_not_compiled_ = plan.error();
-    return;
-  }
+  if (!plan) return plan.error();
   compiler::Compiled made = compile_plan(**plan);
-  if (made.run == nullptr) {
-    why_not_compiled_ = made.error;
-    return;
-  }
+  if (made.run == nullptr) return made.error;
   compiler::attach(**plan, *this, made.run);
   auto owner = std::make_unique<Compiled>();
   owner->variant = variant;
   owner->entry = (*plan)->entries.data();
+  for (const analysis::Block& block : (*plan)->graph.blocks) {
+    const analysis::Node& first = (*plan)->graph.nodes[block.first];
+    const analysis::Node& last = (*plan)->graph.nodes[block.end - 1];
+    Image image{first.pc, std::vector<std::byte>(last.pc + last.instruction.bytes - first.pc)};
+    if (request.read(image.pc, image.bytes) != image.bytes.size()) return "its code has gone";
+    owner->images.push_back(std::move(image));
+  }
   owner->plan = std::move(*plan);
   owner->memory = std::move(made.memory);
   compiled_owner_ = std::move(owner);
   compiled_.store(compiled_owner_.get(), std::memory_order_release);
+  return {};
 }
 
 void Code::expect_ids(std::vector<std::vector<uint32_t>> rows, std::vector<unsigned> zeros) {
@@ -472,17 +483,26 @@ bool Code::is_current() {
   for (const auto& translation : translations_) {
     const Block& block = translation->block;
     if (!translation->complete) return false;  // what was missing may be there now
-    for (uint32_t done = 0; done < block.bytes;) {
-      const vgpu::Translation memory = bus_.translate(block.pc + done, block.bytes - done, Access::kExecute);
-      if (memory.host == nullptr) return false;
-      bool same = false;
-      const auto compare = [&] { same = std::memcmp(memory.host, block.image + done, memory.bytes) == 0; };
-      const auto is_code = [&](const std::byte* at) {
-        return at >= memory.host && at < memory.host + memory.bytes;
-      };
-      if (!guarded(compare, is_code) || !same) return false;
-      done += static_cast<uint32_t>(memory.bytes);
-    }
+    if (!is_in_memory(block.pc, {block.image, block.bytes})) return false;
+  }
+  if (compiled_owner_ == nullptr) return true;
+  for (const Image& image : compiled_owner_->images) {
+    if (!is_in_memory(image.pc, image.bytes)) return false;
+  }
+  return true;
+}
+
+bool Code::is_in_memory(uint64_t pc, std::span<const std::byte> image) {
+  for (size_t done = 0; done < image.size();) {
+    const vgpu::Translation memory = bus_.translate(pc + done, image.size() - done, Access::kExecute);
+    if (memory.host == nullptr) return false;
+    bool same = false;
+    const auto compare = [&] { same = std::memcmp(memory.host, image.data() + done, memory.bytes) == 0; };
+    const auto is_code = [&](const std::byte* at) {
+      return at >= memory.host && at < memory.host + memory.bytes;
+    };
+    if (!guarded(compare, is_code) || !same) return false;
+    done += memory.bytes;
   }
   return true;
 }

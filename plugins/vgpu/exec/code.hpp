@@ -15,6 +15,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -109,6 +110,8 @@ class Code {
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
   void compile(uint32_t variant);
+  std::string try_to_compile(uint32_t variant);  // or why it cannot be
+  bool is_in_memory(uint64_t pc, std::span<const std::byte> image);
   bool touches_trap_status() const;
   /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
   std::string describe_beyond(const Translation& translation) const;
@@ -132,10 +135,15 @@ class Code {
   /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.
   std::atomic<uint32_t> every_variant_{0};
   std::atomic<const GroupEntry*> group_entry_{nullptr};
+  struct Image {
+    uint64_t pc = 0;
+    std::vector<std::byte> bytes;
+  };
   struct Compiled {
     uint32_t variant = 0;
     const MicroOp* entry = nullptr;
     std::unique_ptr<compiler::Plan> plan;
+    std::vector<Image> images;  ///< The code that it was made of.
     std::shared_ptr<void> memory;
   };
   std::vector<std::vector<uint32_t>> id_rows_;  // under mutex_
