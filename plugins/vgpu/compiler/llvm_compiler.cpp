@@ -39,7 +39,8 @@ Compiled compile(const Plan& plan) {
   (void)ready;
   Compiled result;
   auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode_for(plan.level), "operations"), *context);
+  auto module =
+      llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode_for(plan.level), "operations"), *context);
   if (!module) {
     result.error = text_of(module.takeError());
     return result;
@@ -68,7 +69,8 @@ Compiled compile(const Plan& plan) {
     result.error = text_of(jit.takeError());
     return result;
   }
-  if (auto failed = (*jit)->addIRModule(llvm::orc::ThreadSafeModule(std::move(*module), std::move(context)))) {
+  if (auto failed =
+          (*jit)->addIRModule(llvm::orc::ThreadSafeModule(std::move(*module), std::move(context)))) {
     result.error = text_of(std::move(failed));
     return result;
   }

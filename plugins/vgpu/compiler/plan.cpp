@@ -140,14 +140,17 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
   }
   switch (in.encoding) {
     case Encoding::kSmem:
-      if (shape->verb != isa::Verb::kLoad || shape->space != isa::Space::kGlobal || in.glc) return Site::What::kCall;
-      return in.vdst.code + in.vdst.dwords <= isa::code::kVccHi + 1 ? Site::What::kScalarLoad : Site::What::kCall;
+      if (shape->verb != isa::Verb::kLoad || shape->space != isa::Space::kGlobal || in.glc)
+        return Site::What::kCall;
+      return in.vdst.code + in.vdst.dwords <= isa::code::kVccHi + 1 ? Site::What::kScalarLoad
+                                                                    : Site::What::kCall;
     case Encoding::kFlat:
     case Encoding::kGlobal: {
       const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
       const bool waits = in.glc && shape->verb == isa::Verb::kLoad;
       if (in.lds || waits || !in.vaddr.exists() || !in.vaddr.is_vgpr()) return Site::What::kCall;
-      if (in.encoding == Encoding::kFlat && (has_base || plan.traits().flat_drops_offset)) return Site::What::kCall;
+      if (in.encoding == Encoding::kFlat && (has_base || plan.traits().flat_drops_offset))
+        return Site::What::kCall;
       return Site::What::kGlobal;
     }
     case Encoding::kDs:
@@ -183,9 +186,10 @@ void attach(Plan& plan, Code& code, Run run) {
 
 tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request) {
   if (request.level == SimdLevel::kBaseline) return tl::unexpected(std::string("a host without AVX2"));
-  if ((request.variant & ~(kFloatModeBits | kFiniteHalvesVariant)) != 0) return tl::unexpected(std::string("an unusual mode"));
-  auto graph = analysis::read_flow_graph(request.target, request.layout.wave_size, request.entry_va, request.read,
-                                         kMostInstructions);
+  if ((request.variant & ~(kFloatModeBits | kFiniteHalvesVariant)) != 0)
+    return tl::unexpected(std::string("an unusual mode"));
+  auto graph = analysis::read_flow_graph(request.target, request.layout.wave_size, request.entry_va,
+                                         request.read, kMostInstructions);
   if (!graph) return tl::unexpected(graph.error());
   auto plan = std::make_unique<Plan>();
   plan->graph = std::move(*graph);
@@ -227,13 +231,14 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       return tl::unexpected(fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why));
     };
     isa::Instruction bounded = in;
-    if (bound_registers(bounded, request.layout, 0) != Bounds::kWithin) return refuse("registers that the kernel has not");
+    if (bound_registers(bounded, request.layout, 0) != Bounds::kWithin)
+      return refuse("registers that the kernel has not");
     if (const Refusal refusal = lower(in, context, storage); !refusal.empty()) return refuse(refusal);
     if (nodes[i].effects.changes_mode) return refuse("it changes MODE");
     const size_t count = storage.emitted.size();
     storage.emit(give_back);
-    MicroOp* const kept = static_cast<MicroOp*>(
-        storage.allocate(storage.emitted.size() * sizeof(MicroOp), alignof(MicroOp)));
+    MicroOp* const kept =
+        static_cast<MicroOp*>(storage.allocate(storage.emitted.size() * sizeof(MicroOp), alignof(MicroOp)));
     std::copy(storage.emitted.begin(), storage.emitted.end(), kept);
     site.operations = kept;
     if (in.op == Op::s_barrier) {

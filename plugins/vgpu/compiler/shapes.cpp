@@ -27,7 +27,6 @@ namespace {
 
 constexpr int32_t kMostOffset = 1 << 24;
 
-
 unsigned zeros_of(uint32_t value) {
   return static_cast<unsigned>(std::countr_zero(value));
 }
@@ -96,7 +95,8 @@ ShapePointer disjoint(const Shape& shape, unsigned bits) {
 // As many low bits as offsets have; 32 if some are negative.
 unsigned bits_of(const Shape& shape, unsigned lanes) {
   unsigned bits = 0;
-  for (unsigned i = 0; i < lanes; ++i) bits = std::max(bits, static_cast<unsigned>(std::bit_width(shape.offsets[i])));
+  for (unsigned i = 0; i < lanes; ++i)
+    bits = std::max(bits, static_cast<unsigned>(std::bit_width(shape.offsets[i])));
   return bits;
 }
 template <class F>
@@ -147,7 +147,6 @@ std::optional<uint32_t> folded(Op op, uint32_t a, uint32_t b, uint32_t c) {
   }
 }
 
-
 // Which scalars have a bit for each lane behind the instruction.
 std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, unsigned lanes) {
   const isa::Instruction& in = node.instruction;
@@ -188,7 +187,8 @@ std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, 
       break;
   }
   for (unsigned code = 0; code < 127; ++code) {
-    if (node.effects.writes.scalars[code] || (wide && node.effects.writes.scalars[code + 1])) full.reset(code);
+    if (node.effects.writes.scalars[code] || (wide && node.effects.writes.scalars[code + 1]))
+      full.reset(code);
   }
   if (exec) full[isa::code::kExecLo] = *exec;
   if (result && in.dst[0].is_scalar_register()) full[in.dst[0].code] = *result;
@@ -210,7 +210,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   const Step* lane_step = nullptr;
   if (site.what == Site::What::kInline && site.step_count == 1) {
     const Step& only = plan.steps[site.first_step];
-    if (only.kind == Step::Kind::kLanes && only.lanes.kind == LaneOperation::Kind::kComputes) lane_step = &only;
+    if (only.kind == Step::Kind::kLanes && only.lanes.kind == LaneOperation::Kind::kComputes)
+      lane_step = &only;
   }
   const auto forget = [&] {
     for (uint32_t v = 0; v < 256; ++v) {
@@ -220,8 +221,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     if (what.effects.writes.scalars[126] || site.what == Site::What::kBarrier) shapes.uniform_masks.reset();
     shapes.full = full_behind(what, shapes.full, lanes);
   };
-  if (lane_step == nullptr || in.lanes != isa::LaneMode::kNone || in.clamp || in.omod != 0 || in.abs != 0 || in.neg != 0 ||
-      !in.dst[0].is_vgpr()) {
+  if (lane_step == nullptr || in.lanes != isa::LaneMode::kNone || in.clamp || in.omod != 0 || in.abs != 0 ||
+      in.neg != 0 || !in.dst[0].is_vgpr()) {
     forget();
     return step;
   }
@@ -238,7 +239,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     const isa::Operand& operand = in.src[i];
     if (operand.is_vgpr()) return shapes.rows[operand.vgpr() + part];
     // Constants and registers stand in the operation (bits 0 … 2 of aux: the same in all lanes; 3 … 5: constant).
-    if ((micro.aux >> (3 + i) & 1) != 0) return constant_shape(static_cast<uint32_t>(micro.src[i].constant >> (part * 32)));
+    if ((micro.aux >> (3 + i) & 1) != 0)
+      return constant_shape(static_cast<uint32_t>(micro.src[i].constant >> (part * 32)));
     return scalar_shape();
   };
   const unsigned count = lane_step->lanes.row_sources;
@@ -266,8 +268,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   if (in.op == Op::v_lshlrev_b64) {
     // The amount, the low and the high half.
     ShapePointer by = source(0, 0), low = source(1, 0), high = source(1, 1);
-    if (by != nullptr && by->base && by->is_uniform(lanes) && low != nullptr && high != nullptr && high->is_uniform(lanes) &&
-        is_small(*low, lanes)) {
+    if (by != nullptr && by->base && by->is_uniform(lanes) && low != nullptr && high != nullptr &&
+        high->is_uniform(lanes) && is_small(*low, lanes)) {
       const uint32_t shift = (*by->base + by->offsets[0]) & 63;
       if (shift > 0 && shift < 32) {
         step.rule = Rule::kWideShift;
@@ -277,8 +279,9 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     }
   } else if (in.op == Op::v_mad_u64_u32) {
     const ShapePointer a = source(0, 0), b = source(1, 0), low = source(2, 0), high = source(2, 1);
-    if (a != nullptr && b != nullptr && low != nullptr && high != nullptr && a->is_uniform(lanes) && b->is_uniform(lanes) &&
-        high->is_uniform(lanes) && is_small(*low, lanes) && in.dst[1].is_scalar_register()) {
+    if (a != nullptr && b != nullptr && low != nullptr && high != nullptr && a->is_uniform(lanes) &&
+        b->is_uniform(lanes) && high->is_uniform(lanes) && is_small(*low, lanes) &&
+        in.dst[1].is_scalar_register()) {
       auto made = std::make_shared<Shape>();
       made->offsets = low->offsets;
       step.rule = Rule::kWideProduct;
@@ -312,7 +315,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         if (const auto by = amount(0)) one_row(Rule::kShift, shifted(*s[1], *by));
         break;
       case Op::v_ashrrev_i32:
-        if (const auto by = amount(0); by && *by == 31 && is_small(*s[1], lanes)) one_row(Rule::kSignShift, scalar_shape());
+        if (const auto by = amount(0); by && *by == 31 && is_small(*s[1], lanes))
+          one_row(Rule::kSignShift, scalar_shape());
         break;
       case Op::v_add_co_u32:
         if (in.dst[1].is_scalar_register() && is_small(*s[0], lanes) && is_small(*s[1], lanes)) {
@@ -322,8 +326,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         break;
       case Op::v_addc_u32:
         // The carry that comes out is of use to nobody, and the one that goes in is known.
-        if (in.dst[1].is_scalar_register() && in.src[2].is_scalar_register() && shapes.uniform_masks[in.src[2].code] &&
-            s[0]->is_uniform(lanes) && s[1]->is_uniform(lanes)) {
+        if (in.dst[1].is_scalar_register() && in.src[2].is_scalar_register() &&
+            shapes.uniform_masks[in.src[2].code] && s[0]->is_uniform(lanes) && s[1]->is_uniform(lanes)) {
           one_row(Rule::kCarryIn, scalar_shape());
         }
         break;
@@ -334,7 +338,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       Shape made;
       bool done = true;
       for (unsigned lane = 0; lane < 64 && done; ++lane) {
-        const auto result = folded(in.op, value(*s[0], lane), count > 1 ? value(*s[1], lane) : 0, count > 2 ? value(*s[2], lane) : 0);
+        const auto result = folded(in.op, value(*s[0], lane), count > 1 ? value(*s[1], lane) : 0,
+                                   count > 2 ? value(*s[2], lane) : 0);
         done = result.has_value();
         if (done) made.offsets[lane] = *result;
       }
@@ -361,7 +366,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
           break;
         case Op::v_lshl_or_b32:
           if (const auto by = amount(1)) {
-            if (auto result = bitwise(*shifted(*s[0], *by), *s[2], lanes, either)) one_row(Rule::kShiftOr, std::move(result));
+            if (auto result = bitwise(*shifted(*s[0], *by), *s[2], lanes, either))
+              one_row(Rule::kShiftOr, std::move(result));
           }
           break;
         case Op::v_lshrrev_b32:
@@ -431,7 +437,8 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
         }
         for (unsigned v = 0; v < 256; ++v) {
           ShapePointer met = meet(at[next].rows[v], shapes.rows[v]);
-          const bool same = met == at[next].rows[v] || (met != nullptr && at[next].rows[v] != nullptr && *met == *at[next].rows[v]);
+          const bool same = met == at[next].rows[v] ||
+                            (met != nullptr && at[next].rows[v] != nullptr && *met == *at[next].rows[v]);
           if (same) continue;
           at[next].rows[v] = std::move(met);
           changed = true;

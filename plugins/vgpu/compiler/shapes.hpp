@@ -45,23 +45,23 @@ struct Shapes {
 
 /// How an instruction's result follows from its sources' numbers.
 enum class Rule : uint8_t {
-  kNone,      ///< It does not, as far as is known.
-  kSum,       ///< Of all sources: v_mov, v_add, v_add3, v_or of what shares no bits
+  kNone,  ///< It does not, as far as is known.
+  kSum,   ///< Of all sources: v_mov, v_add, v_add3, v_or of what shares no bits
   kDifference,
   kReverseDifference,
-  kShiftSum,    ///< (src0 << src1) + src2
-  kSumShift,    ///< (src0 + src1) << src2
-  kShift,       ///< src1 << src0
-  kWideShift,   ///< 64 bits: the upper half is the same in all lanes
-  kSignShift,   ///< src1 >> src0, the same in all lanes
-  kCarryOut,    ///< A sum, and a carry that lanes have in common
-  kCarryIn,     ///< A sum with such a carry, and one that nobody looks at
-  kFolded,      ///< All is known.
-  kBitwise,     ///< v_and, v_or, v_xor: offsets and the number in common have no bits where the other has some.
-  kShiftOr,     ///< (src0 << src1) | src2, likewise
-  kShiftRight,  ///< src1 >> src0, likewise
+  kShiftSum,   ///< (src0 << src1) + src2
+  kSumShift,   ///< (src0 + src1) << src2
+  kShift,      ///< src1 << src0
+  kWideShift,  ///< 64 bits: the upper half is the same in all lanes
+  kSignShift,  ///< src1 >> src0, the same in all lanes
+  kCarryOut,   ///< A sum, and a carry that lanes have in common
+  kCarryIn,    ///< A sum with such a carry, and one that nobody looks at
+  kFolded,     ///< All is known.
+  kBitwise,  ///< v_and, v_or, v_xor: offsets and the number in common have no bits where the other has some.
+  kShiftOr,  ///< (src0 << src1) | src2, likewise
+  kShiftRight,   ///< src1 >> src0, likewise
   kWideProduct,  ///< src0 * src1 + src2, of 64 bits: the factors and the upper half are the same in all lanes
-  kUniform,     ///< All sources are the same in all lanes.
+  kUniform,      ///< All sources are the same in all lanes.
 };
 
 struct Applied {

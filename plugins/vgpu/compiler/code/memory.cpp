@@ -47,9 +47,11 @@ template <unsigned W>
     vector = (vector_of(row, v) & here) | (vector & ~here);
   }
 #if RIGEL_SIMD_LEVEL == 2
-  return bits_as<U32>(_mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(lane % kLanes)), bits_as<__m512i>(vector)))[0];
+  return bits_as<U32>(_mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(lane % kLanes)),
+                                               bits_as<__m512i>(vector)))[0];
 #else
-  return bits_as<U32>(_mm256_permutevar8x32_epi32(bits_as<__m256i>(vector), _mm256_set1_epi32(static_cast<int>(lane % kLanes))))[0];
+  return bits_as<U32>(_mm256_permutevar8x32_epi32(bits_as<__m256i>(vector),
+                                                  _mm256_set1_epi32(static_cast<int>(lane % kLanes))))[0];
 #endif
 }
 
@@ -70,15 +72,18 @@ template <unsigned W>
 #else
   if (bits == kAllOf) [[likely]]
     return load<U32>(from);
-  return bits_as<U32>(_mm256_maskload_epi32(reinterpret_cast<const int*>(from), bits_as<__m256i>(lane_mask<U32>(bits))));
+  return bits_as<U32>(
+      _mm256_maskload_epi32(reinterpret_cast<const int*>(from), bits_as<__m256i>(lane_mask<U32>(bits))));
 #endif
 }
 [[gnu::always_inline]] inline void masked_store(uint32_t bits, std::byte* to, U32 value) {
 #if RIGEL_SIMD_LEVEL == 2
   _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(bits), bits_as<__m512i>(value));
 #else
-  if (bits == kAllOf) [[likely]] return store(to, value);
-  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), bits_as<__m256i>(lane_mask<U32>(bits)), bits_as<__m256i>(value));
+  if (bits == kAllOf) [[likely]]
+    return store(to, value);
+  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), bits_as<__m256i>(lane_mask<U32>(bits)),
+                         bits_as<__m256i>(value));
 #endif
 }
 
@@ -98,7 +103,8 @@ template <unsigned N, size_t... I>
 
 // Lanes one after the other from `at` on, where lane 0 is or would be.
 template <unsigned W, unsigned N>
-[[gnu::always_inline]] inline void load_following(const std::byte* at, uint64_t exec, uint32_t* const* rows, bool keeps) {
+[[gnu::always_inline]] inline void load_following(const std::byte* at, uint64_t exec, uint32_t* const* rows,
+                                                  bool keeps) {
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
     const std::byte* const from = at + v * kLanes * N * 4;
@@ -136,7 +142,8 @@ template <unsigned W, unsigned N>
 
 // Of one element: pairs are not torn.
 template <unsigned W, unsigned N>
-[[gnu::always_inline]] inline void load_one(const std::byte* at, uint64_t exec, uint32_t* const* rows, bool keeps) {
+[[gnu::always_inline]] inline void load_one(const std::byte* at, uint64_t exec, uint32_t* const* rows,
+                                            bool keeps) {
   uint32_t values[N];
   std::memcpy(values, at, sizeof values);
   RIGEL_UNROLL
@@ -152,12 +159,14 @@ template <unsigned W, unsigned N>
                                                   bits_as<__m512i>(offsets), base, 1));
 #else
   return bits_as<U32>(_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), reinterpret_cast<const int*>(base),
-                                                  bits_as<__m256i>(offsets), bits_as<__m256i>(lane_mask<U32>(bits)), 1));
+                                                  bits_as<__m256i>(offsets),
+                                                  bits_as<__m256i>(lane_mask<U32>(bits)), 1));
 #endif
 }
 
 template <unsigned W>
-[[gnu::always_inline]] inline bool all_below(const uint32_t* row, uint64_t exec, uint32_t less, uint32_t limit) {
+[[gnu::always_inline]] inline bool all_below(const uint32_t* row, uint64_t exec, uint32_t less,
+                                             uint32_t limit) {
   uint32_t beyond = 0;
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
@@ -185,8 +194,9 @@ constexpr Access access_of(bool stores) {
 
 // high: the upper halves of addresses; null where `base` is all that there is to be added.
 template <unsigned W, unsigned N, bool kStores>
-[[gnu::always_inline]] inline bool reach_global(Wave* wave, const MicroOp* site, const uint32_t* low, const uint32_t* high,
-                                                uint64_t base, uint64_t exec, uint32_t* const* rows, uint32_t flags) {
+[[gnu::always_inline]] inline bool reach_global(Wave* wave, const MicroOp* site, const uint32_t* low,
+                                                const uint32_t* high, uint64_t base, uint64_t exec,
+                                                uint32_t* const* rows, uint32_t flags) {
   constexpr uint32_t kStep = N * 4;
   const bool keeps = (flags & 1) != 0, flat = (flags & 2) != 0;
   if (exec == 0) return true;
@@ -219,7 +229,8 @@ template <unsigned W, unsigned N, bool kStores>
       const Memory::Extent& extent = wave->memory->last_extent(site, Access::kWrite);
       const uint64_t from = extent.begin - base;
       if (extent.bytes < kStep || from > 0xffffffff || extent.bytes > 0x7fffffff) return false;
-      if (!all_below<W>(low, exec, static_cast<uint32_t>(from), static_cast<uint32_t>(extent.bytes - kStep))) return false;
+      if (!all_below<W>(low, exec, static_cast<uint32_t>(from), static_cast<uint32_t>(extent.bytes - kStep)))
+        return false;
       RIGEL_UNROLL
       for (unsigned v = 0; v < W / kLanes; ++v) {
         _mm512_mask_i32scatter_epi32(extent.host, static_cast<__mmask16>(bits_of(exec, v)),
@@ -241,10 +252,12 @@ template <unsigned W, unsigned N, bool kStores>
     const Memory::Extent& extent = wave->memory->last_extent(site, Access::kRead);
     const uint64_t from = extent.begin - base;
     if (extent.bytes < kStep || from > 0xffffffff || extent.bytes > 0x7fffffff) return false;
-    if (!all_below<W>(low, exec, static_cast<uint32_t>(from), static_cast<uint32_t>(extent.bytes - kStep))) return false;
+    if (!all_below<W>(low, exec, static_cast<uint32_t>(from), static_cast<uint32_t>(extent.bytes - kStep)))
+      return false;
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v) {
-      put(rows[0], v, gathered(extent.host, vector_of(low, v) - static_cast<uint32_t>(from), bits_of(exec, v)),
+      put(rows[0], v,
+          gathered(extent.host, vector_of(low, v) - static_cast<uint32_t>(from), bits_of(exec, v)),
           bits_of(exec, v), keeps);
     }
     return true;
@@ -254,8 +267,9 @@ template <unsigned W, unsigned N, bool kStores>
 // The work-group's memory, of which `limit` bytes are there. One thread has it, so what order dwords go in is nobody's
 // business.
 template <unsigned W, unsigned N, bool kStores>
-[[gnu::always_inline]] inline bool reach_lds(std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset,
-                                             uint64_t exec, uint32_t* const* rows, uint32_t flags) {
+[[gnu::always_inline]] inline bool reach_lds(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                             uint32_t offset, uint64_t exec, uint32_t* const* rows,
+                                             uint32_t flags) {
   constexpr uint32_t kStep = N * 4;
   const bool keeps = (flags & 1) != 0, aligned = (flags & 2) != 0;
   if (exec == 0) return true;
@@ -274,7 +288,8 @@ template <unsigned W, unsigned N, bool kStores>
   const uint32_t start = value_of<W>(addresses, first);
   const bool whole = exec == (W == 64 ? ~uint64_t{0} : 0xffffffff);
   if ((N == 1 || whole) &&
-      all_are<W>(addresses, exec, splat<U32>(start - first * kStep) + lane_numbers() * kStep, kStep * kLanes)) {
+      all_are<W>(addresses, exec, splat<U32>(start - first * kStep) + lane_numbers() * kStep,
+                 kStep * kLanes)) {
     std::byte* const at = lds + static_cast<int64_t>(start + offset) - int64_t{first} * kStep;
     if constexpr (kStores) {
       store_following<W, N>(at, exec, rows);
@@ -308,7 +323,8 @@ template <unsigned W, unsigned N, bool kStores>
       U32 values[N];
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) {
-        values[d] = d == 0 && N == 1 ? near_or_gathered(lds, offsets, bits) : gathered(lds + d * 4, offsets, bits);
+        values[d] =
+            d == 0 && N == 1 ? near_or_gathered(lds, offsets, bits) : gathered(lds + d * 4, offsets, bits);
       }
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) put(rows[d], v, values[d], bits, keeps);
@@ -321,24 +337,26 @@ template <unsigned W, unsigned N, bool kStores>
 
 // The names that build.cpp knows. flags of global memory: 1 lanes that are not active keep what they have, 2 FLAT; of
 // LDS: 1 the same, 2 accesses have to be aligned.
-#define RIGEL_REACH(W, N)                                                                                           \
-  extern "C" [[gnu::used]] bool load_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low,         \
-                                                      const uint32_t* high, uint64_t base, uint64_t exec,           \
-                                                      uint32_t** rows, uint32_t flags) {                            \
-    return reach_global<W, N, false>(wave, site, low, high, base, exec, rows, flags);                               \
-  }                                                                                                                 \
-  extern "C" [[gnu::used]] bool store_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low,        \
-                                                       const uint32_t* high, uint64_t base, uint64_t exec,          \
-                                                       uint32_t** rows, uint32_t flags) {                           \
-    return reach_global<W, N, true>(wave, site, low, high, base, exec, rows, flags);                                \
-  }                                                                                                                 \
-  extern "C" [[gnu::used]] bool load_lds_##W##_##N(std::byte* lds, uint32_t limit, const uint32_t* addresses,       \
-                                                   uint32_t offset, uint64_t exec, uint32_t** rows, uint32_t flags) { \
-    return reach_lds<W, N, false>(lds, limit, addresses, offset, exec, rows, flags);                                \
-  }                                                                                                                 \
-  extern "C" [[gnu::used]] bool store_lds_##W##_##N(std::byte* lds, uint32_t limit, const uint32_t* addresses,      \
-                                                    uint32_t offset, uint64_t exec, uint32_t** rows, uint32_t flags) { \
-    return reach_lds<W, N, true>(lds, limit, addresses, offset, exec, rows, flags);                                 \
+#define RIGEL_REACH(W, N)                                                                                    \
+  extern "C" [[gnu::used]] bool load_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low,  \
+                                                      const uint32_t* high, uint64_t base, uint64_t exec,    \
+                                                      uint32_t** rows, uint32_t flags) {                     \
+    return reach_global<W, N, false>(wave, site, low, high, base, exec, rows, flags);                        \
+  }                                                                                                          \
+  extern "C" [[gnu::used]] bool store_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low, \
+                                                       const uint32_t* high, uint64_t base, uint64_t exec,   \
+                                                       uint32_t** rows, uint32_t flags) {                    \
+    return reach_global<W, N, true>(wave, site, low, high, base, exec, rows, flags);                         \
+  }                                                                                                          \
+  extern "C" [[gnu::used]] bool load_lds_##W##_##N(std::byte* lds, uint32_t limit,                           \
+                                                   const uint32_t* addresses, uint32_t offset,               \
+                                                   uint64_t exec, uint32_t** rows, uint32_t flags) {         \
+    return reach_lds<W, N, false>(lds, limit, addresses, offset, exec, rows, flags);                         \
+  }                                                                                                          \
+  extern "C" [[gnu::used]] bool store_lds_##W##_##N(std::byte* lds, uint32_t limit,                          \
+                                                    const uint32_t* addresses, uint32_t offset,              \
+                                                    uint64_t exec, uint32_t** rows, uint32_t flags) {        \
+    return reach_lds<W, N, true>(lds, limit, addresses, offset, exec, rows, flags);                          \
   }
 RIGEL_REACH(64, 1)
 RIGEL_REACH(64, 2)
@@ -350,10 +368,12 @@ RIGEL_REACH(32, 3)
 RIGEL_REACH(32, 4)
 
 // Where an access finds its memory; null: it is for the interpreter to look.
-extern "C" [[gnu::used]] std::byte* place_to_load(Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes) {
+extern "C" [[gnu::used]] std::byte* place_to_load(Wave* wave, const MicroOp* site, uint64_t va,
+                                                  uint64_t bytes) {
   return wave->memory->find_again(site, va, bytes, Access::kRead);
 }
-extern "C" [[gnu::used]] std::byte* place_to_store(Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes) {
+extern "C" [[gnu::used]] std::byte* place_to_store(Wave* wave, const MicroOp* site, uint64_t va,
+                                                   uint64_t bytes) {
   return wave->memory->find_again(site, va, bytes, Access::kWrite);
 }
 // The type of waves, for whoever reads the module.

@@ -1,0 +1,397 @@
+// Makes a function of LLVM of a plan: one function of the host for a kernel of the GPU, which runs a wave.
+//
+// Registers are variables of the function until LLVM makes values of them: a row of W dwords for each VGPR, the scalar file,
+// SCC. A row is taken a vector of the host at a time. Runs of vector instructions go from vector to vector, each through
+// the whole run, so that what lies between two of them stays in the host's registers; a run ends where all lanes are
+// needed: memory, scalars that are made of lanes, branches.
+//
+// kernel_frame.cpp has ways in and out, blocks, branches and calls of handlers; kernel_vectors.cpp vector and scalar
+// instructions; kernel_rules.cpp those of which shapes.hpp knows the result; kernel_memory.cpp and kernel_known_memory.cpp
+// loads and stores.
+//
+// Threads: one builder belongs to one thread.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <array>
+#include <bitset>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/vgpu/compiler/operations.hpp"
+#include "plugins/vgpu/compiler/passes.hpp"
+#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/compiler/shapes.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+/// Source codes of scalars.
+constexpr uint32_t kExec = 126, kVcc = 106, kM0 = 124;
+
+class KernelBuilder {
+ public:
+  KernelBuilder(const Plan& plan, llvm::Module& module, Passes& passes)
+      : plan_(plan),
+        module_(module),
+        context_(module.getContext()),
+        passes_(passes),
+        operations_(module),
+        b_(context_),
+        lanes_(plan.level == SimdLevel::kAvx512 ? 16 : 8),
+        wave_size_(plan.layout.wave_size),
+        vectors_(wave_size_ / lanes_) {}
+
+  bool build();
+
+  const std::string& failure() const { return failure_; }
+  llvm::Function* function() const { return function_; }
+
+ private:
+  // A row as it is where an instruction stands, for when its run is made.
+  struct RowSource {
+    uint32_t index = 0;
+    ShapePointer shape;
+    Value* base = nullptr;
+    bool all_active = false;  // All lanes of the wave are.
+  };
+
+  // Types and small things
+
+  llvm::Type* i1() { return b_.getInt1Ty(); }
+  llvm::Type* i8() { return b_.getInt8Ty(); }
+  llvm::IntegerType* i32() { return b_.getInt32Ty(); }
+  llvm::IntegerType* i64() { return b_.getInt64Ty(); }
+  llvm::PointerType* pointer() { return b_.getPtrTy(); }
+  llvm::Type* vector() { return llvm::FixedVectorType::get(i32(), lanes_); }
+  llvm::Type* mask_vector() { return llvm::FixedVectorType::get(i1(), lanes_); }
+
+  Value* address(const void* of) {
+    return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(of)), pointer());
+  }
+  Value* at(Value* base, uint64_t bytes) { return b_.CreateConstInBoundsGEP1_64(i8(), base, bytes); }
+
+  llvm::AllocaInst* variable(llvm::Type* type, uint64_t alignment, const char* name);
+
+  // Registers
+
+  Value* row(uint32_t index);
+  uint32_t row_index(uint32_t offset) const { return (offset - kScalarBytes) / plan_.layout.row_bytes(); }
+  Value* part(uint32_t index, unsigned v) { return at(row(index), uint64_t{v} * lanes_ * 4); }
+  Value* load_part(uint32_t index, unsigned v) {
+    return b_.CreateAlignedLoad(vector(), part(index, v), llvm::Align(lanes_ * 4));
+  }
+  void store_part(uint32_t index, unsigned v, Value* value) {
+    b_.CreateAlignedStore(value, part(index, v), llvm::Align(lanes_ * 4));
+  }
+
+  // Registers whose lanes' numbers are known (shapes.hpp): the number in common is a variable from block to block.
+  llvm::AllocaInst* base_variable(uint32_t index);
+  llvm::Constant* offsets_of(const Shape& shape, unsigned v) {
+    std::vector<uint32_t> offsets(shape.offsets.begin() + v * lanes_,
+                                  shape.offsets.begin() + (v + 1) * lanes_);
+    return llvm::ConstantDataVector::get(context_, offsets);
+  }
+  Value* lanes_from(Value* base, const Shape& shape, unsigned v) {
+    return b_.CreateAdd(b_.CreateVectorSplat(lanes_, base), offsets_of(shape, v));
+  }
+  // As it is at the instruction under way, before it.
+  Value* value_of(uint32_t index, unsigned v) {
+    if (index < 256 && before_.rows[index] != nullptr)
+      return lanes_from(before_bases_[index], *before_.rows[index], v);
+    return load_part(index, v);
+  }
+  // In its row, where functions and handlers find it.
+  Value* made_row(uint32_t index) {
+    if (index < 256 && before_.rows[index] != nullptr) {
+      for (unsigned v = 0; v < vectors_; ++v) store_part(index, v, value_of(index, v));
+    }
+    return row(index);
+  }
+  void take_shapes(const Shapes& shapes);
+  void next_node(uint32_t node);
+
+  Value* scalar_at(uint32_t offset) { return at(scalars_, offset); }
+  Value* scalar(uint32_t offset) { return b_.CreateAlignedLoad(i32(), scalar_at(offset), llvm::Align(4)); }
+  Value* scalar64(uint32_t offset) { return b_.CreateAlignedLoad(i64(), scalar_at(offset), llvm::Align(4)); }
+  void set_scalar(uint32_t offset, Value* value) {
+    b_.CreateAlignedStore(value, scalar_at(offset), llvm::Align(4));
+  }
+  // As many bits as there are lanes, in 64.
+  Value* mask_at(uint32_t offset) {
+    if (offset == kExec * 4 && before_.all_active()) return all_lanes();
+    return wave_size_ == 64 ? scalar64(offset) : b_.CreateZExt(scalar(offset), i64());
+  }
+  void set_mask(uint32_t offset, Value* value) {
+    set_scalar(offset, wave_size_ == 64 ? value : b_.CreateTrunc(value, i32()));
+  }
+  Value* scc_place() { return at(state_, offsetof(Wave, scc)); }
+  Value* wave_field(size_t offset) { return at(wave_, offset); }
+
+  // The bits of a vector's lanes.
+  Value* bits_of(Value* mask, unsigned v) {
+    return b_.CreateAnd(v == 0 ? mask : b_.CreateLShr(mask, b_.getInt64(v * lanes_)),
+                        b_.getInt64((uint64_t{1} << lanes_) - 1));
+  }
+  Value* lanes_of(Value* bits) {
+    return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(lanes_)), mask_vector());
+  }
+
+  // Ways in and out
+
+  void make_function();
+
+  void take_attributes(llvm::Function& function);
+
+  void make_entries();
+
+  // Waves that start with other work-items than those that the code is made for are the interpreter's.
+  void check_ids(uint32_t node);
+
+  // To the interpreter, from before the node on; what is live is in the wave's registers.
+  void hand_over(uint32_t node);
+
+  // What a rule takes for granted, or the interpreter goes on.
+  void guard(uint32_t node, Value* holds);
+
+  // `before_` says what is known of rows at the place; loading finds the numbers in common.
+  void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, bool store);
+  void load_live(const isa::Registers& live, const std::bitset<256>& inactive) {
+    copy_live(live, inactive, false);
+  }
+
+  void leave(Stop stop, const void* op);
+
+  // To a block, from the end of another. Loops end a wave's turn where it is over.
+  void go_to(uint32_t from, uint32_t to);
+  llvm::MDNode* unlikely() { return llvm::MDBuilder(context_).createBranchWeights(1, 1000); }
+  llvm::MDNode* likely() { return llvm::MDBuilder(context_).createBranchWeights(1000, 1); }
+
+  void count(uint32_t instructions) {
+    b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64(), budget_), b_.getInt64(instructions)), budget_);
+  }
+
+  // Instructions
+
+  void build_block(uint32_t index);
+
+  void build_branch(uint32_t from, const analysis::Node& node);
+
+  // The interpreter's handlers, for all that is not done here.
+  void build_call(uint32_t node);
+
+  // A way that may not do, and the interpreter's where it does not.
+  void or_call(uint32_t node, Value* done);
+
+  const MicroOp* memory_operation(uint32_t node) const { return plan_.sites[node].operations; }
+
+  void note_place(uint32_t node) {
+    b_.CreateStore(address(memory_operation(node)), wave_field(offsetof(Wave, op)));
+  }
+
+  void build_scalar_load(uint32_t node);
+
+  Value* call(const std::string& name, std::vector<Value*> arguments);
+
+  // Pointers to rows, as functions of memory want them.
+  Value* row_list(const std::vector<Value*>& rows);
+  std::vector<Value*> rows_from(uint32_t first, unsigned count);
+  bool keeps_any(uint32_t node, uint32_t first, unsigned count) const;
+  std::string suffix(unsigned dwords) const {
+    return "_" + std::to_string(wave_size_) + "_" + std::to_string(dwords);
+  }
+
+  void build_global(uint32_t node);
+
+  void build_lds(uint32_t node);
+
+  // What an instruction writes to a row; lanes that are not active keep what they have where anybody wants it.
+  void put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec);
+
+  // By rules (shapes.hpp)
+
+  Value* number(uint32_t node, unsigned i, unsigned part = 0);
+  Shape shape_of_source(uint32_t node, unsigned i) const {
+    const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
+    return operand.is_vgpr() ? *before_.rows[operand.vgpr()] : Shape{};
+  }
+  Value* wide(Value* value) { return b_.CreateZExt(value, i64()); }
+  Value* plus(Value* value, int32_t by) {
+    return b_.CreateAdd(value, b_.getInt32(static_cast<uint32_t>(by)));
+  }
+  // Whether no lane's number goes beyond 2^32 where its neighbour's does not.
+  Value* does_not_wrap(Value* base, const Shape& shape);
+
+  void set_row(uint32_t index, Value* base) {
+    const ShapePointer& shape = shapes_.rows[index];
+    bases_[index] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : base;
+  }
+
+  // The low bits that offsets of these sources have, where their numbers in common are not known.
+  Value* bits_in(uint32_t node, std::initializer_list<unsigned> sources, uint32_t first_shift = 0);
+  bool is_known_source(uint32_t node, unsigned i) const;
+  // A source's number in common, without bits that are the offsets'.
+  Value* above(uint32_t node, unsigned i, Value* number, Value* low, uint32_t shift = 0);
+
+  void build_by_rule(uint32_t node);
+
+  // The lanes' carries are one: the mask is all active lanes, or none.
+  void set_carry(uint16_t code, Value* carry);
+
+  // Once for all lanes.
+  void build_uniform(uint32_t node, const Step& step);
+
+  // Memory at known places: what lanes have apart from each other is known, and where they begin is a scalar.
+  struct Place {
+    Value* begin = nullptr;              // where the lane with the least offset is
+    std::array<uint32_t, 64> offsets{};  // from there
+  };
+
+  bool follow_each_other(const Place& place, unsigned v, uint32_t step) const;
+  // How many bytes loads of such places look at.
+  uint32_t span_of(const Place& place, uint32_t bytes) const;
+
+  std::vector<Value*> load_known(const Place& place, unsigned v, unsigned dwords);
+  Value* concatenated(Value* low, Value* high, unsigned each);
+  // Lanes that are near each other by a vector's load or two; others by a gather.
+  Value* load_apart(const Place& place, const uint32_t* offsets, uint32_t further);
+
+  // Dwords of full vectors of lanes; of others, one dword each.
+  void store_known(const Place& place, unsigned v, const std::vector<Value*>& values, Value* bits);
+  // Whether stores of so many dwords can be made so.
+  bool can_store_known(const Place& place, unsigned dwords) const;
+  // Vectors do not overlap either.
+  bool follow_each_other_all(const Place& place, uint32_t step) const;
+
+  Place place_from(const Shape& shape) const;
+  static bool is_near(const Shape& shape, unsigned lanes) {
+    return shape.least(lanes) >= -(1 << 24) && shape.greatest(lanes) <= 1 << 24;
+  }
+  Value* all_lanes() { return b_.getInt64(wave_size_ == 64 ? ~uint64_t{0} : 0xffffffff); }
+
+  void access_known(uint32_t node, const Place& place, bool stores, uint32_t data, unsigned dwords);
+
+  // False: nothing is known of the places.
+  bool build_global_known(uint32_t node);
+
+  template <class F>
+  void with_call(uint32_t node, Value* reached, F done) {
+    auto* const found = BasicBlock::Create(context_, "reached", function_);
+    auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
+    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(reached, found, otherwise, likely());
+    b_.SetInsertPoint(found);
+    done();
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(otherwise);
+    build_call(node);
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  }
+
+  bool build_lds_known(uint32_t node);
+  // Whether the elements of the two offsets share no byte.
+  bool apart(const Place& place, uint32_t one, uint32_t other, uint32_t bytes) const;
+
+  // Vector instructions
+
+  void build_steps(uint32_t node);
+
+  void build_scalar(uint32_t node, const Step& step);
+
+  // The operation as a constant of the module, without what only the interpreter wants.
+  llvm::Constant* constant(const MicroOp& of);
+
+  // Lane masks that runs of vector instructions make, vector by vector, before they are scalars.
+  using MaskParts = std::array<Value*, 8>;
+
+  RowSource row_source(uint32_t index);
+  Value* get(const RowSource& source, unsigned v) {
+    return source.shape != nullptr ? lanes_from(source.base, *source.shape, v) : load_part(source.index, v);
+  }
+
+  struct Input {
+    enum class Kind : uint8_t { kRows, kUniform, kMask, kUnmade } kind = Kind::kRows;
+    std::vector<RowSource> rows;
+    Value* value = nullptr;
+    std::shared_ptr<MaskParts> parts;
+  };
+
+  Input mask_input(uint32_t offset);
+
+  void build_lanes(uint32_t node, const Step& step, uint32_t mxcsr);
+
+  // Makes all that is to be made, one vector of lanes after the other.
+  void flush();
+
+  // An operation on one vector of lanes, by values
+  struct Wrapper {
+    static constexpr int8_t kMaskSource = -1, kUniformSource = -2;
+    Op op{};
+    bool clamped = false;
+    uint64_t imm = 0;
+    uint32_t aux = 0;
+    uint32_t mxcsr = 0;  ///< 0: what there is
+    LaneOperation::Kind kind{};
+    bool has_test = false;
+    bool is_float = false;  ///< And more than one instruction of the host, which LLVM does not look into.
+    bool reads_old = false;
+    uint8_t result_rows = 1;
+    std::array<int8_t, 4> sources{};  ///< Rows, or one of the above; 0: none
+
+    auto operator<=>(const Wrapper&) const = default;
+  };
+
+  // Sums and products without modifiers, which are named instructions of the host (vector/ordered.hpp).
+  static bool is_one_instruction(const Step& step);
+
+  static Wrapper key_of(const Step& step, uint32_t mxcsr);
+
+  llvm::Function* wrapper_of(const Wrapper& key);
+
+  void fail(std::string why) {
+    if (failure_.empty()) failure_ = std::move(why);
+  }
+
+  const Plan& plan_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  Passes& passes_;
+  Operations operations_;
+  llvm::IRBuilder<> b_;
+  const unsigned lanes_;
+  const unsigned wave_size_;
+  const unsigned vectors_;
+  std::string failure_;
+
+  llvm::Function* function_ = nullptr;
+  BasicBlock* allocas_ = nullptr;
+  BasicBlock* start_ = nullptr;
+  std::vector<BasicBlock*> blocks_;
+  std::map<uint32_t, BasicBlock*> behind_;
+  Value *wave_ = nullptr, *registers_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
+  llvm::AllocaInst *state_ = nullptr, *scalars_ = nullptr, *budget_ = nullptr;
+  std::map<uint32_t, llvm::AllocaInst*> rows_;
+
+  std::vector<std::function<void(unsigned)>> run_;
+  std::map<uint32_t, std::shared_ptr<MaskParts>> unmade_parts_;
+  std::bitset<128> unmade_;
+  std::map<Wrapper, llvm::Function*> wrappers_;
+
+  std::vector<Shapes> at_;  // at the beginning of blocks
+  Shapes before_, shapes_;  // before the instruction under way, and behind it
+  Applied applied_;
+  std::array<Value*, 256> before_bases_{}, bases_{};
+  std::map<uint32_t, llvm::AllocaInst*> base_variables_;
+  std::map<uint16_t, Value*> carries_;
+};
+
+}  // namespace rigel::vgpu::exec::compiler

@@ -1,0 +1,408 @@
+// The frame of a compiled kernel: its variables, ways in and out, blocks, branches, and calls of the interpreter.
+#include "plugins/vgpu/compiler/kernel_builder.hpp"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <set>
+
+#include "plugins/vgpu/compiler/lane_aux.hpp"
+#include "plugins/vgpu/exec/float_environment.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+bool KernelBuilder::build() {
+  at_ = find_shapes(plan_);
+  make_function();
+  for (const analysis::Block& block : plan_.graph.blocks) {
+    blocks_.push_back(BasicBlock::Create(context_, "block", function_));
+    (void)block;
+  }
+  make_entries();
+  for (uint32_t block = 0; block < plan_.graph.blocks.size() && failure_.empty(); ++block) build_block(block);
+  b_.SetInsertPoint(allocas_);
+  b_.CreateBr(start_);
+  if (!failure_.empty()) return false;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (llvm::verifyFunction(*function_, &out)) failure_ = "a function that LLVM takes for invalid: " + text;
+  return failure_.empty();
+}
+
+llvm::AllocaInst* KernelBuilder::variable(llvm::Type* type, uint64_t alignment, const char* name) {
+  llvm::IRBuilder<> first(allocas_, allocas_->begin());
+  llvm::AllocaInst* const made = first.CreateAlloca(type, nullptr, name);
+  made->setAlignment(llvm::Align(alignment));
+  return made;
+}
+
+Value* KernelBuilder::row(uint32_t index) {
+  const auto found = rows_.find(index);
+  if (found != rows_.end()) return found->second;
+  return rows_[index] = variable(llvm::ArrayType::get(i32(), wave_size_), 64, "row");
+}
+
+llvm::AllocaInst* KernelBuilder::base_variable(uint32_t index) {
+  llvm::AllocaInst*& made = base_variables_[index];
+  if (made == nullptr) made = variable(i32(), 4, "base");
+  return made;
+}
+
+void KernelBuilder::take_shapes(const Shapes& shapes) {
+  shapes_ = shapes;
+  bases_.fill(nullptr);
+  for (uint32_t index = 0; index < 256; ++index) {
+    const ShapePointer& shape = shapes_.rows[index];
+    if (shape == nullptr) continue;
+    bases_[index] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base))
+                                : b_.CreateLoad(i32(), base_variable(index));
+  }
+  before_ = shapes_;
+  before_bases_ = bases_;
+  carries_.clear();
+}
+
+void KernelBuilder::next_node(uint32_t node) {
+  before_ = shapes_;
+  before_bases_ = bases_;
+  applied_ = apply(plan_, node, shapes_);
+  for (uint32_t index = 0; index < 256; ++index) {
+    if (shapes_.rows[index] == nullptr) bases_[index] = nullptr;
+  }
+}
+
+void KernelBuilder::make_function() {
+  auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer(), i64()}, false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
+  take_attributes(*function_);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  wave_ = function_->getArg(0);
+  registers_ = function_->getArg(1);
+  allocas_ = BasicBlock::Create(context_, "variables", function_);
+  start_ = BasicBlock::Create(context_, "start", function_);
+  state_ = variable(llvm::ArrayType::get(i8(), sizeof(Wave)), 64, "state");
+  scalars_ = variable(llvm::ArrayType::get(i8(), kScalarBytes), 64, "scalars");
+  budget_ = variable(i64(), 8, "budget");
+  b_.SetInsertPoint(start_);
+  b_.CreateStore(scalars_, at(state_, offsetof(Wave, registers)));
+  b_.CreateStore(b_.getInt32(wave_size_),
+                 at(state_, offsetof(Wave, layout) + offsetof(RegisterLayout, wave_size)));
+  b_.CreateStore(b_.CreateLoad(i64(), wave_field(offsetof(Wave, budget))), budget_);
+  Value* const group = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
+  lds_ = b_.CreateLoad(pointer(), at(group, offsetof(WorkGroup, lds)));
+  lds_bytes_ = b_.CreateLoad(i32(), at(group, offsetof(WorkGroup, lds_bytes)));
+}
+
+void KernelBuilder::take_attributes(llvm::Function& function) {
+  const llvm::Function* const like = module_.getFunction("load_global_64_1");
+  for (const char* const name : {"target-cpu", "target-features", "prefer-vector-width",
+                                 "min-legal-vector-width", "denormal-fp-math"}) {
+    if (like->hasFnAttribute(name)) function.addFnAttr(like->getFnAttribute(name));
+  }
+}
+
+void KernelBuilder::make_entries() {
+  auto* const invalid = BasicBlock::Create(context_, "invalid", function_);
+  llvm::IRBuilder<>(invalid).CreateUnreachable();
+  llvm::SwitchInst* const ways = b_.CreateSwitch(function_->getArg(2), invalid, plan_.entry_count);
+  for (uint32_t node = 0; node < plan_.sites.size(); ++node) {
+    const Site& site = plan_.sites[node];
+    if (site.entry >= 0) {
+      auto* const in = BasicBlock::Create(context_, "enter", function_);
+      ways->addCase(b_.getInt64(static_cast<uint64_t>(site.entry)), in);
+      b_.SetInsertPoint(in);
+      const uint32_t block = plan_.graph.block_of(node);
+      before_ = at_[block];
+      load_live(plan_.live.before[node], plan_.live.inactive_before[node]);
+      if (site.entry == 0) check_ids(node);
+      for (uint32_t index = 0; index < 256; ++index) {
+        if (before_.rows[index] != nullptr && !before_.rows[index]->base && before_bases_[index] != nullptr) {
+          b_.CreateStore(before_bases_[index], base_variable(index));
+        }
+      }
+      b_.CreateBr(blocks_[block]);
+    }
+    if (site.behind >= 0) {
+      auto* const in = BasicBlock::Create(context_, "behind", function_);
+      ways->addCase(b_.getInt64(static_cast<uint64_t>(site.behind)), in);
+      behind_[node] = in;
+    }
+  }
+}
+
+void KernelBuilder::check_ids(uint32_t node) {
+  if (!before_.all_active()) return;
+  Value* const exec = wave_size_ == 64 ? scalar64(kExec * 4) : wide(scalar(kExec * 4));
+  Value* all = b_.CreateICmpEQ(exec, all_lanes());
+
+  for (uint32_t index = 0; index < 256; ++index) {
+    const ShapePointer& shape = before_.rows[index];
+    if (shape == nullptr || before_bases_[index] == nullptr) continue;
+    if (shape->base) {
+      all = b_.CreateAnd(
+          all, b_.CreateICmpEQ(b_.CreateLoad(i32(), at(registers_, plan_.layout.vgpr_offset(index))),
+                               b_.getInt32(*shape->base + shape->offsets[0])));
+    }
+    if (shape->zeros != 0 && !shape->base) {
+      const uint32_t low = shape->zeros >= 32 ? ~0u : (1u << shape->zeros) - 1;
+      all = b_.CreateAnd(
+          all, b_.CreateICmpEQ(b_.CreateAnd(before_bases_[index], b_.getInt32(low)), b_.getInt32(0)));
+    }
+    for (unsigned v = 0; v < vectors_; ++v) {
+      Value* const is = b_.CreateAlignedLoad(
+          vector(), at(registers_, plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4),
+          llvm::Align(lanes_ * 4));
+      all = b_.CreateAnd(
+          all, b_.CreateAndReduce(b_.CreateICmpEQ(is, lanes_from(before_bases_[index], *shape, v))));
+    }
+  }
+  auto* const others = BasicBlock::Create(context_, "others", function_);
+  auto* const these = BasicBlock::Create(context_, "these", function_);
+  b_.CreateCondBr(all, these, others, likely());
+  b_.SetInsertPoint(others);
+  hand_over(node);
+  b_.SetInsertPoint(these);
+}
+
+void KernelBuilder::hand_over(uint32_t node) {
+  b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
+  auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer()}, false);
+  b_.CreateCall(type, address(reinterpret_cast<const void*>(plan_.resume)),
+                {address(plan_.sites[node].operations), wave_});
+  b_.CreateRetVoid();
+}
+
+void KernelBuilder::guard(uint32_t node, Value* holds) {
+  auto* const otherwise = BasicBlock::Create(context_, "unguarded", function_);
+  auto* const on = BasicBlock::Create(context_, "guarded", function_);
+  b_.CreateCondBr(holds, on, otherwise, likely());
+  b_.SetInsertPoint(otherwise);
+  copy_live(plan_.live.before[node], plan_.live.inactive_before[node], true);
+  hand_over(node);
+  b_.SetInsertPoint(on);
+}
+
+void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>& inactive, bool store) {
+  const auto copy = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
+    Value* const waves = at(registers_, offset);
+    const llvm::Align aligned(alignment);
+    b_.CreateAlignedStore(b_.CreateAlignedLoad(type, store ? own : waves, aligned), store ? waves : own,
+                          aligned);
+  };
+  std::bitset<128> scalars = live.scalars;
+  scalars.set(kExec).set(kExec + 1);
+  for (uint32_t code = 0; code < 128; ++code) {
+    if (!scalars[code]) continue;
+    const bool pair = code % 2 == 0 && scalars[code + 1];
+    copy(pair ? i64() : i32(), scalar_at(code * 4), code * 4, 4);
+    if (pair) ++code;
+  }
+  for (uint32_t v = 0; v < 256; ++v) {
+    if (!live.vgprs[v] && !inactive[v]) {
+      if (!store) before_bases_[v] = nullptr;
+      continue;
+    }
+    if (const ShapePointer& shape = before_.rows[v]; shape != nullptr) {
+      if (store) {
+        for (unsigned p = 0; p < vectors_; ++p) {
+          b_.CreateAlignedStore(value_of(v, p),
+                                at(registers_, plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4),
+                                llvm::Align(lanes_ * 4));
+        }
+      } else {
+        before_bases_[v] =
+            shape->base ? static_cast<Value*>(b_.getInt32(*shape->base))
+                        : b_.CreateSub(b_.CreateLoad(i32(), at(registers_, plan_.layout.vgpr_offset(v))),
+                                       b_.getInt32(shape->offsets[0]));
+      }
+      continue;
+    }
+    for (unsigned p = 0; p < vectors_; ++p) {
+      copy(vector(), part(v, p), plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4, lanes_ * 4);
+    }
+  }
+  if (live.scc) {
+    Value* const own = scc_place();
+    Value* const waves = wave_field(offsetof(Wave, scc));
+    b_.CreateStore(b_.CreateLoad(i32(), store ? own : waves), store ? waves : own);
+  }
+}
+
+void KernelBuilder::leave(Stop stop, const void* op) {
+  if (op != nullptr) b_.CreateStore(address(op), wave_field(offsetof(Wave, op)));
+  b_.CreateStore(b_.getInt8(static_cast<uint8_t>(stop)), wave_field(offsetof(Wave, stop)));
+  b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
+  b_.CreateRetVoid();
+}
+
+void KernelBuilder::go_to(uint32_t from, uint32_t to) {
+  const uint32_t first = plan_.graph.blocks[to].first;
+  before_ = shapes_;
+  before_bases_ = bases_;
+  const std::bitset<256> wanted = plan_.live.before[first].vgprs | plan_.live.inactive_before[first];
+  for (uint32_t index = 0; index < 256; ++index) {
+    const ShapePointer& is = shapes_.rows[index];
+    const ShapePointer& becomes = at_[to].rows[index];
+    if (is == nullptr && becomes != nullptr && wanted[index])
+      return fail("less is known of v" + std::to_string(index) + " than was to be");
+    if (is == nullptr || !wanted[index]) continue;
+    if (becomes == nullptr) {
+      made_row(index);
+    } else if (!becomes->base) {
+      b_.CreateStore(b_.CreateAdd(bases_[index], b_.getInt32(is->offsets[0] - becomes->offsets[0])),
+                     base_variable(index));
+    }
+  }
+  if (first > plan_.graph.blocks[from].first) {
+    b_.CreateBr(blocks_[to]);
+    return;
+  }
+  auto* const over = BasicBlock::Create(context_, "over", function_);
+  b_.CreateCondBr(b_.CreateICmpSLT(b_.CreateLoad(i64(), budget_), b_.getInt64(0)), over, blocks_[to],
+                  unlikely());
+  b_.SetInsertPoint(over);
+  copy_live(plan_.live.before[first], plan_.live.inactive_before[first], true);
+  leave(Stop::kBudget, &plan_.entries[static_cast<size_t>(plan_.sites[first].entry)]);
+}
+
+void KernelBuilder::build_block(uint32_t index) {
+  const analysis::Block& block = plan_.graph.blocks[index];
+  b_.SetInsertPoint(blocks_[index]);
+  take_shapes(at_[index]);
+  bool ended = false;
+  uint32_t counted = block.first;
+  for (uint32_t node = block.first; node < block.end; ++node) {
+    const Site& site = plan_.sites[node];
+    const analysis::Node& what = plan_.graph.nodes[node];
+    next_node(node);
+    if (site.what == Site::What::kInline) {
+      applied_.rule != Rule::kNone ? build_by_rule(node) : build_steps(node);
+      if (!failure_.empty()) return;
+      continue;
+    }
+    if (site.what == Site::What::kNothing) continue;
+    flush();
+    switch (site.what) {
+      case Site::What::kScalarLoad:
+        build_scalar_load(node);
+        break;
+      case Site::What::kGlobal:
+        build_global(node);
+        break;
+      case Site::What::kLds:
+        build_lds(node);
+        break;
+      case Site::What::kBarrier:
+        count(node + 1 - counted);
+        counted = node + 1;
+        copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], true);
+        leave(Stop::kBarrier, &plan_.entries[static_cast<size_t>(site.behind)]);
+        b_.SetInsertPoint(behind_[node]);
+        load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
+        for (uint32_t v = 0; v < 256; ++v) {
+          if (before_bases_[v] == nullptr) shapes_.rows[v] = nullptr;
+        }
+        bases_ = before_bases_;
+        carries_.clear();
+        shapes_.uniform_masks.reset();
+        break;
+      case Site::What::kEnd:
+        count(node + 1 - counted);
+        leave(Stop::kEnd, site.operations);
+        ended = true;
+        break;
+      case Site::What::kBranch:
+        count(node + 1 - counted);
+        counted = node + 1;
+        build_branch(index, what);
+        ended = true;
+        break;
+      default:
+        build_call(node);
+        break;
+    }
+  }
+  if (ended) return;
+  flush();
+  count(block.end - counted);
+  if (block.successors.size() != 1) {
+    fail("a block without an end");
+    return;
+  }
+  go_to(index, block.successors[0]);
+}
+
+void KernelBuilder::build_branch(uint32_t from, const analysis::Node& node) {
+  const auto& successors = plan_.graph.blocks[from].successors;
+  if (node.instruction.op == Op::s_branch) return go_to(from, successors.back());
+  Value* taken = nullptr;
+  switch (node.instruction.op) {
+    case Op::s_cbranch_scc0:
+    case Op::s_cbranch_scc1:
+      taken = b_.CreateICmpNE(b_.CreateLoad(i32(), scc_place()), b_.getInt32(0));
+      break;
+    case Op::s_cbranch_vccz:
+    case Op::s_cbranch_vccnz:
+      taken = b_.CreateICmpNE(mask_at(kVcc * 4), b_.getInt64(0));
+      break;
+    default:
+      taken = b_.CreateICmpNE(mask_at(kExec * 4), b_.getInt64(0));
+      break;
+  }
+  const Op op = node.instruction.op;
+  const bool if_not = op == Op::s_cbranch_scc0 || op == Op::s_cbranch_vccz || op == Op::s_cbranch_execz;
+  auto* const through = BasicBlock::Create(context_, "through", function_);
+  auto* const away = BasicBlock::Create(context_, "away", function_);
+  b_.CreateCondBr(taken, if_not ? through : away, if_not ? away : through);
+  b_.SetInsertPoint(away);
+  go_to(from, successors.back());
+  b_.SetInsertPoint(through);
+  go_to(from, successors.front());
+}
+
+void KernelBuilder::build_call(uint32_t node) {
+  const isa::Effects& effects = plan_.graph.nodes[node].effects;
+  const auto& inactive = plan_.live.inactive_behind[node];
+  isa::Registers before = effects.reads | (effects.writes - effects.replaces);
+  std::bitset<256> kept;
+  if (!before_.all_active()) kept = effects.writes.vgprs & inactive;
+  if (effects.writes_inactive_lanes) kept |= effects.writes.vgprs;
+  copy_live(before, kept, true);
+  auto* const type = llvm::FunctionType::get(i1(), {pointer(), pointer(), pointer()}, false);
+  Value* const went_on = b_.CreateCall(type, address(reinterpret_cast<const void*>(plan_.call)),
+                                       {address(plan_.sites[node].operations), wave_, registers_});
+  auto* const on = BasicBlock::Create(context_, "on", function_);
+  auto* const stopped = BasicBlock::Create(context_, "stopped", function_);
+  b_.CreateCondBr(went_on, on, stopped, likely());
+  b_.SetInsertPoint(stopped);
+  b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
+  b_.CreateRetVoid();
+  b_.SetInsertPoint(on);
+  const Shapes known = before_;
+  const auto bases = before_bases_;
+  for (uint32_t v = 0; v < 256; ++v) {
+    if (effects.writes.vgprs[v]) before_.rows[v] = nullptr;
+  }
+  copy_live(effects.writes, {}, false);
+  before_ = known;
+  before_bases_ = bases;
+}
+
+void KernelBuilder::or_call(uint32_t node, Value* done) {
+  auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
+  auto* const behind = BasicBlock::Create(context_, "behind", function_);
+  b_.CreateCondBr(done, behind, otherwise, likely());
+  b_.SetInsertPoint(otherwise);
+  build_call(node);
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(behind);
+}
+
+}  // namespace rigel::vgpu::exec::compiler

@@ -1,0 +1,157 @@
+// Loads and stores at places that are found when they are executed (code/memory.cpp).
+#include "plugins/vgpu/compiler/kernel_builder.hpp"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <set>
+
+#include "plugins/vgpu/compiler/lane_aux.hpp"
+#include "plugins/vgpu/exec/float_environment.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+void KernelBuilder::build_scalar_load(uint32_t node) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const MicroOp& op = *memory_operation(node);
+  const uint32_t dwords = in.vdst.dwords;
+  note_place(node);
+  Value* va = b_.CreateAnd(scalar64(op.src[0].offset), b_.getInt64(~uint64_t{3}));
+  va = b_.CreateAdd(va, b_.getInt64(static_cast<uint64_t>(int64_t{static_cast<int32_t>(op.aux)})));
+  const bool null = plan_.traits().has_null && in.soffset.code == isa::code::kNull;
+  if (in.soffset.exists() && !null && in.soffset.is_scalar_register()) {
+    va = b_.CreateAdd(va, b_.CreateZExt(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u)), i64()));
+  }
+  Value* const place = call("place_to_load", {wave_, address(&op), va, b_.getInt64(dwords * 4)});
+  auto* const found = BasicBlock::Create(context_, "found", function_);
+  auto* const missing = BasicBlock::Create(context_, "missing", function_);
+  auto* const behind = BasicBlock::Create(context_, "behind", function_);
+  b_.CreateCondBr(b_.CreateIsNotNull(place), found, missing, likely());
+  b_.SetInsertPoint(found);
+  for (uint32_t d = 0; d < dwords; ++d) {
+    set_scalar(op.dst + d * 4, b_.CreateAlignedLoad(i32(), at(place, d * 4), llvm::Align(4)));
+  }
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(missing);
+  build_call(node);
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(behind);
+}
+
+Value* KernelBuilder::call(const std::string& name, std::vector<Value*> arguments) {
+  llvm::Function* const function = operations_.named(name);
+  if (function == nullptr) {
+    fail("no function " + name);
+    return llvm::UndefValue::get(i1());
+  }
+  function->addFnAttr(llvm::Attribute::AlwaysInline);
+  function->removeFnAttr(llvm::Attribute::NoInline);
+  return b_.CreateCall(function, arguments);
+}
+
+Value* KernelBuilder::row_list(const std::vector<Value*>& rows) {
+  llvm::AllocaInst* const list = variable(llvm::ArrayType::get(pointer(), 4), 8, "rows");
+  for (size_t i = 0; i < rows.size(); ++i) b_.CreateStore(rows[i], at(list, i * 8));
+  return list;
+}
+
+std::vector<Value*> KernelBuilder::rows_from(uint32_t first, unsigned count) {
+  std::vector<Value*> rows;
+  for (unsigned i = 0; i < count; ++i) rows.push_back(made_row(first + i));
+  return rows;
+}
+
+bool KernelBuilder::keeps_any(uint32_t node, uint32_t first, unsigned count) const {
+  if (before_.all_active()) return false;
+  for (unsigned i = 0; i < count; ++i) {
+    if (plan_.live.inactive_behind[node][first + i]) return true;
+  }
+  return false;
+}
+
+void KernelBuilder::build_global(uint32_t node) {
+  if (build_global_known(node)) return;
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  const bool stores = shape.verb == isa::Verb::kStore;
+  const unsigned dwords = shape.dwords();
+  const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
+  note_place(node);
+  Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{in.offset}));
+  if (has_base) base = b_.CreateAdd(base, scalar64(in.saddr.code * 4u));
+  const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
+  const uint32_t flags =
+      (!stores && keeps_any(node, data, dwords) ? 1 : 0) | (in.encoding == isa::Encoding::kFlat ? 2 : 0);
+  Value* const none = llvm::ConstantPointerNull::get(pointer());
+  Value* const done = call((stores ? "store_global" : "load_global") + suffix(dwords),
+                           {wave_, address(memory_operation(node)), made_row(in.vaddr.vgpr()),
+                            has_base ? none : made_row(in.vaddr.vgpr() + 1u), base, mask_at(kExec * 4),
+                            row_list(rows_from(data, dwords)), b_.getInt32(flags)});
+  or_call(node, done);
+}
+
+void KernelBuilder::build_lds(uint32_t node) {
+  if (build_lds_known(node)) return;
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  const bool stores = shape.verb == isa::Verb::kStore;
+  const unsigned dwords = shape.dwords();
+  if (stores && shape.pair) return build_call(node);
+  note_place(node);
+  Value* limit = lds_bytes_;
+  if (plan_.m0_limits_lds) {
+    limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, scalar(kM0 * 4));
+  }
+  const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
+  const uint32_t aligned = plan_.m0_limits_lds ? 2 : 0;
+  const auto reach = [&](Value* list, uint32_t offset, uint32_t flags) {
+    return call((stores ? "store_lds" : "load_lds") + suffix(dwords),
+                {lds_, limit, made_row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
+                 b_.getInt32(flags | aligned)});
+  };
+  if (!shape.pair) {
+    const uint32_t keeps = !stores && keeps_any(node, data, dwords) ? 1 : 0;
+    or_call(node, reach(row_list(rows_from(data, dwords)), static_cast<uint32_t>(in.offset), keeps));
+    return;
+  }
+  // Both into rows of their own first: addresses may stand where results go.
+  const uint32_t unit = shape.bytes * (shape.far_pair ? 64u : 1u);
+  std::vector<Value*> found;
+  for (unsigned i = 0; i < dwords * 2; ++i) {
+    found.push_back(variable(llvm::ArrayType::get(i32(), wave_size_), 64, "found"));
+  }
+  const auto half = [&](unsigned i) {
+    return std::vector<Value*>(found.begin() + i * dwords, found.begin() + (i + 1) * dwords);
+  };
+  auto* const second = BasicBlock::Create(context_, "second", function_);
+  auto* const both = BasicBlock::Create(context_, "both", function_);
+  auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
+  auto* const behind = BasicBlock::Create(context_, "behind", function_);
+  b_.CreateCondBr(reach(row_list(half(0)), static_cast<uint32_t>(in.offset) * unit, 0), second, otherwise,
+                  likely());
+  b_.SetInsertPoint(second);
+  b_.CreateCondBr(reach(row_list(half(1)), in.offset1 * unit, 0), both, otherwise, likely());
+  b_.SetInsertPoint(both);
+  Value* const exec = mask_at(kExec * 4);
+  for (unsigned i = 0; i < dwords * 2; ++i) {
+    for (unsigned v = 0; v < vectors_; ++v) {
+      Value* const value =
+          b_.CreateAlignedLoad(vector(), at(found[i], uint64_t{v} * lanes_ * 4), llvm::Align(lanes_ * 4));
+      put(node, row_source(data + i), v, value, exec);
+    }
+  }
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(otherwise);
+  build_call(node);
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(behind);
+}
+
+}  // namespace rigel::vgpu::exec::compiler

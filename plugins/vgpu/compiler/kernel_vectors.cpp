@@ -1,0 +1,365 @@
+// Vector and scalar instructions, by the bitcode of their operations.
+#include "plugins/vgpu/compiler/kernel_builder.hpp"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <set>
+
+#include "plugins/vgpu/compiler/lane_aux.hpp"
+#include "plugins/vgpu/exec/float_environment.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+void KernelBuilder::put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec) {
+  if (old.index < 256 && !old.all_active && plan_.live.inactive_behind[node][old.index]) {
+    value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value, get(old, v));
+  }
+  store_part(old.index, v, value);
+}
+
+void KernelBuilder::build_steps(uint32_t node) {
+  const Site& site = plan_.sites[node];
+  const uint32_t usual = mxcsr_of(plan_.mode);
+  uint32_t mxcsr = usual;
+  for (uint32_t i = 0; i < site.step_count; ++i) {
+    const Step& step = plan_.steps[site.first_step + i];
+    switch (step.kind) {
+      case Step::Kind::kTakeExec:
+        break;
+      case Step::Kind::kMode:
+        mxcsr = step.micro->aux;
+        break;
+      case Step::Kind::kAlu:
+      case Step::Kind::kSaveExec:
+        build_scalar(node, step);
+        break;
+      case Step::Kind::kLanes:
+        build_lanes(node, step, mxcsr);
+        break;
+    }
+    if (!failure_.empty()) return;
+  }
+}
+
+void KernelBuilder::build_scalar(uint32_t node, const Step& step) {
+  const isa::Effects& effects = plan_.graph.nodes[node].effects;
+  if (((effects.reads.scalars | effects.writes.scalars) & unmade_).any()) flush();
+  llvm::Function* const function = step.kind == Step::Kind::kAlu ? operations_.alu(step.op, step.slot)
+                                                                 : operations_.save_exec(step.op, step.slot);
+  if (function == nullptr) return fail("no bitcode of " + std::string(isa::name(step.op)));
+  function->addFnAttr(llvm::Attribute::AlwaysInline);
+  function->removeFnAttr(llvm::Attribute::NoInline);
+  b_.CreateCall(function, {constant(*step.micro), state_, scalars_, mask_at(kExec * 4)});
+}
+
+llvm::Constant* KernelBuilder::constant(const MicroOp& of) {
+  MicroOp op = of;
+  op.handler = nullptr;
+  op.block = nullptr;
+  op.code_offset = 0;
+  std::array<uint8_t, sizeof op> bytes;
+  std::memcpy(bytes.data(), &op, sizeof op);
+  auto* const data = llvm::ConstantDataArray::get(context_, bytes);
+  auto* const made =
+      new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "op");
+  made->setAlignment(llvm::Align(64));
+  return made;
+}
+
+KernelBuilder::RowSource KernelBuilder::row_source(uint32_t index) {
+  RowSource source;
+  source.index = index;
+  source.all_active = before_.all_active();
+  if (index < 256 && before_.rows[index] != nullptr) {
+    source.shape = before_.rows[index];
+    source.base = before_bases_[index];
+  }
+  return source;
+}
+
+KernelBuilder::Input KernelBuilder::mask_input(uint32_t offset) {
+  Input input;
+  const auto unmade = unmade_parts_.find(offset);
+  if (unmade != unmade_parts_.end()) {
+    input.kind = Input::Kind::kUnmade;
+    input.parts = unmade->second;
+    return input;
+  }
+  if (unmade_[offset / 4] || (wave_size_ == 64 && unmade_[offset / 4 + 1])) flush();
+  input.kind = Input::Kind::kMask;
+  input.value = mask_at(offset);
+  return input;
+}
+
+void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const MicroOp& op = *step.micro;
+  std::vector<Input> inputs;
+  Wrapper key = key_of(step, mxcsr == mxcsr_of(plan_.mode) ? 0 : mxcsr);
+  for (unsigned i = 0; i < step.lanes.sources; ++i) {
+    if (i == 3) {  // VCC
+      inputs.push_back(mask_input(op.dst2));
+      key.sources[i] = Wrapper::kMaskSource;
+      continue;
+    }
+    const bool is_constant = (op.aux & aux::kConstant << i) != 0;
+    if (i >= step.lanes.row_sources) {
+      Input input;
+      if (is_constant) {
+        input.kind = Input::Kind::kMask;
+        input.value = b_.getInt64(op.src[i].constant);
+      } else {
+        input = mask_input(op.src[i].offset);
+      }
+      inputs.push_back(input);
+      key.sources[i] = Wrapper::kMaskSource;
+      continue;
+    }
+    Input input;
+    if ((op.aux & aux::kUniform << i) != 0) {
+      input.kind = Input::Kind::kUniform;
+      if (is_constant) {
+        input.value = b_.getInt64(op.src[i].constant);
+      } else {
+        const uint32_t code = op.src[i].offset / 4;
+        const bool pair = in.src[i].dwords > 1;
+        if (code < 128 && (unmade_[code] || (pair && unmade_[code + 1]))) flush();
+        input.value = pair ? scalar64(op.src[i].offset) : b_.CreateZExt(scalar(op.src[i].offset), i64());
+      }
+      key.sources[i] = Wrapper::kUniformSource;
+    } else {
+      const uint32_t first = row_index(op.src[i].offset);
+      const unsigned count = std::max<unsigned>(in.src[i].dwords, 1);
+      for (unsigned r = 0; r < count; ++r) input.rows.push_back(row_source(first + r));
+      key.sources[i] = static_cast<int8_t>(count);
+    }
+    inputs.push_back(input);
+  }
+  const bool makes_rows = step.lanes.kind == LaneOperation::Kind::kComputes;
+  const bool reads_old = makes_rows && (op.aux & (aux::kHighResult | aux::kKeepHigh)) != 0;
+  key.reads_old = reads_old;
+  llvm::Function* const wrapper = wrapper_of(key);
+  if (wrapper == nullptr) return;
+  const uint32_t dst = makes_rows ? row_index(op.dst) : 0;
+  const unsigned result_rows = step.lanes.result_rows;
+  const uint32_t mask_offset = makes_rows ? op.dst2 : op.dst;
+  const bool makes_mask = !makes_rows || step.lanes.has_test;
+  Value* const exec = mask_at(kExec * 4);
+  std::vector<RowSource> old;
+  if (makes_rows) {
+    for (unsigned r = 0; r < result_rows; ++r) old.push_back(row_source(dst + r));
+  }
+  std::shared_ptr<MaskParts> parts;
+  if (makes_mask) {
+    parts = std::make_shared<MaskParts>();
+    parts->fill(nullptr);
+  }
+  run_.push_back([=, this, inputs = std::move(inputs)](unsigned v) {
+    std::vector<Value*> arguments;
+    for (const Input& input : inputs) {
+      switch (input.kind) {
+        case Input::Kind::kRows:
+          for (const RowSource& source : input.rows) arguments.push_back(get(source, v));
+          break;
+        case Input::Kind::kUniform:
+          arguments.push_back(input.value);
+          break;
+        case Input::Kind::kMask:
+          arguments.push_back(bits_of(input.value, v));
+          break;
+        case Input::Kind::kUnmade:
+          arguments.push_back((*input.parts)[v]);
+          break;
+      }
+    }
+    if (reads_old) arguments.push_back(get(old[0], v));
+    Value* const results = b_.CreateCall(wrapper, arguments);
+    unsigned field = 0;
+    if (makes_rows) {
+      for (unsigned r = 0; r < result_rows; ++r)
+        put(node, old[r], v, b_.CreateExtractValue(results, field++), exec);
+    }
+    if (makes_mask) (*parts)[v] = b_.CreateAnd(b_.CreateExtractValue(results, field), bits_of(exec, v));
+  });
+  if (!makes_mask) return;
+  const uint32_t code = mask_offset / 4;
+  if (code < 128) {
+    // What overlaps it and is not the same would be made later than this.
+    for (auto it = unmade_parts_.begin(); it != unmade_parts_.end();) {
+      const bool overlaps =
+          it->first != mask_offset && it->first / 4 <= code + 1 && code <= it->first / 4 + 1;
+      if (overlaps) {
+        fail("lane masks that overlap");
+        return;
+      }
+      ++it;
+    }
+    unmade_parts_[mask_offset] = parts;
+    unmade_.set(code);
+    if (wave_size_ == 64) unmade_.set(code + 1);
+  }
+  if (step.lanes.kind == LaneOperation::Kind::kCompareToExec) {
+    unmade_parts_[kExec * 4] = parts;
+    flush();
+  }
+}
+
+void KernelBuilder::flush() {
+  if (run_.empty()) return;
+  for (unsigned v = 0; v < vectors_; ++v) {
+    for (const auto& step : run_) step(v);
+  }
+  for (const auto& [offset, parts] : unmade_parts_) {
+    Value* mask = nullptr;
+    for (unsigned v = 0; v < vectors_; ++v) {
+      Value* const bits = v == 0 ? (*parts)[v] : b_.CreateShl((*parts)[v], b_.getInt64(v * lanes_));
+      mask = mask == nullptr ? bits : b_.CreateOr(mask, bits);
+    }
+    set_mask(offset, mask);
+  }
+  run_.clear();
+  unmade_parts_.clear();
+  unmade_.reset();
+}
+
+bool KernelBuilder::is_one_instruction(const Step& step) {
+  if ((step.micro->aux & aux::kPost) != 0) return false;
+  switch (step.lanes.op) {
+    case Op::v_add_f32:
+    case Op::v_sub_f32:
+    case Op::v_subrev_f32:
+    case Op::v_mul_f32:
+    case Op::v_fma_f32:
+    case Op::v_fmac_f32:
+    case Op::v_fmaak_f32:
+    case Op::v_fmamk_f32:
+    case Op::v_add_f64:
+    case Op::v_mul_f64:
+    case Op::v_fma_f64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+KernelBuilder::Wrapper KernelBuilder::key_of(const Step& step, uint32_t mxcsr) {
+  Wrapper key;
+  key.op = step.lanes.op;
+  key.clamped = step.lanes.clamped;
+  key.imm = step.micro->imm;
+  key.aux = step.micro->aux & ~(7 * aux::kConstant);
+  key.mxcsr = mxcsr;
+  key.kind = step.lanes.kind;
+  key.has_test = step.lanes.has_test;
+  key.is_float = step.lanes.is_float && !is_one_instruction(step);
+  key.result_rows = step.lanes.result_rows;
+  return key;
+}
+
+llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
+  const auto found = wrappers_.find(key);
+  if (found != wrappers_.end()) return found->second;
+  llvm::Function* const operation = operations_.lanes(key.op, key.clamped);
+  if (operation == nullptr) {
+    fail("no bitcode of " + std::string(isa::name(key.op)));
+    return nullptr;
+  }
+  constexpr uint32_t kSlot = 1024, kResult = 4 * kSlot, kTest = 5 * kSlot, kFile = 6 * kSlot;
+  const uint32_t row_bytes = plan_.layout.row_bytes();
+  std::vector<llvm::Type*> parameters;
+  for (const int8_t source : key.sources) {
+    if (source > 0) parameters.insert(parameters.end(), static_cast<size_t>(source), vector());
+    if (source < 0) parameters.push_back(i64());
+  }
+  if (key.reads_old) parameters.push_back(vector());
+  const bool makes_rows = key.kind == LaneOperation::Kind::kComputes;
+  std::vector<llvm::Type*> results;
+  if (makes_rows) results.insert(results.end(), key.result_rows, vector());
+  if (!makes_rows || key.has_test) results.push_back(i64());
+  auto* const type = llvm::FunctionType::get(llvm::StructType::get(context_, results), parameters, false);
+  llvm::Function* const made =
+      llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "on_lanes", module_);
+  take_attributes(*made);
+  made->addFnAttr(llvm::Attribute::NoUnwind);
+  made->addFnAttr(key.mxcsr == 0 ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
+
+  llvm::IRBuilder<> b(BasicBlock::Create(context_, "", made));
+  llvm::AllocaInst* const file = b.CreateAlloca(llvm::ArrayType::get(i8(), kFile));
+  file->setAlignment(llvm::Align(64));
+  const auto place = [&](uint32_t offset) { return b.CreateConstInBoundsGEP1_64(i8(), file, offset); };
+  MicroOp op;
+  op.aux = key.aux;
+  op.imm = key.imm;
+  op.dst = kResult;
+  op.dst2 = kTest;
+  // LLVM computes with constants as if there were one mode: it must not see any.
+  const auto hidden = [&](Value* value) -> Value* {
+    if (!key.is_float) return value;
+    auto* const identity = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
+    return b.CreateCall(llvm::InlineAsm::get(identity, "", "=v,0", false), {value});
+  };
+  unsigned argument = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const uint32_t slot = i * kSlot;
+    if (i < 3) op.src[i].offset = slot;
+    if (key.sources[i] > 0) {
+      for (int8_t r = 0; r < key.sources[i]; ++r) {
+        b.CreateAlignedStore(hidden(made->getArg(argument++)),
+                             place(slot + static_cast<uint32_t>(r) * row_bytes), llvm::Align(lanes_ * 4));
+      }
+    } else if (key.sources[i] < 0) {
+      Value* const given = made->getArg(argument++);
+      if (key.sources[i] == Wrapper::kUniformSource && key.is_float) {
+        auto* const identity = llvm::FunctionType::get(i64(), {i64()}, false);
+        b.CreateAlignedStore(b.CreateCall(llvm::InlineAsm::get(identity, "", "=r,0", false), {given}),
+                             place(slot), llvm::Align(8));
+      } else {
+        b.CreateAlignedStore(given, place(i == 3 ? kTest : slot), llvm::Align(8));
+      }
+    }
+  }
+  if (!makes_rows) op.dst = kTest;
+  if (key.reads_old) b.CreateAlignedStore(made->getArg(argument++), place(kResult), llvm::Align(lanes_ * 4));
+  const auto set_mode = [&](uint32_t mxcsr) {
+    auto* const word = new llvm::GlobalVariable(module_, i32(), true, llvm::GlobalValue::PrivateLinkage,
+                                                b.getInt32(mxcsr), "mxcsr");
+    auto* const code_type = llvm::FunctionType::get(b.getVoidTy(), {pointer(), pointer()}, false);
+    b.CreateCall(llvm::InlineAsm::get(code_type, "ldmxcsr ($0)", "r,r,~{memory}", true), {word, file});
+  };
+  if (key.mxcsr != 0) set_mode(key.mxcsr);
+  llvm::CallInst* const call =
+      b.CreateCall(operation, {constant(op), llvm::ConstantPointerNull::get(pointer()), file,
+                               b.getInt64((uint64_t{1} << lanes_) - 1)});
+  if (key.mxcsr != 0) set_mode(mxcsr_of(plan_.mode));
+  Value* result = llvm::UndefValue::get(type->getReturnType());
+  unsigned field = 0;
+  if (makes_rows) {
+    for (uint32_t r = 0; r < key.result_rows; ++r) {
+      result = b.CreateInsertValue(
+          result, b.CreateAlignedLoad(vector(), place(kResult + r * row_bytes), llvm::Align(lanes_ * 4)),
+          field++);
+    }
+  }
+  if (!makes_rows || key.has_test) {
+    Value* const bits = wave_size_ == 64
+                            ? b.CreateAlignedLoad(i64(), place(kTest), llvm::Align(8))
+                            : b.CreateZExt(b.CreateAlignedLoad(i32(), place(kTest), llvm::Align(8)), i64());
+    result = b.CreateInsertValue(result, bits, field++);
+  }
+  b.CreateRet(result);
+  llvm::InlineFunctionInfo info;
+  llvm::InlineFunction(*call, info);
+  passes_.simplify(*made);
+  wrappers_[key] = made;
+  return made;
+}
+
+}  // namespace rigel::vgpu::exec::compiler
