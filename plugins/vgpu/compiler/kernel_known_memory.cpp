@@ -70,8 +70,6 @@ std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned v, un
       return values;
     }
   }
-  std::vector<llvm::Constant*> places;
-  for (unsigned i = 0; i < lanes_; ++i) places.push_back(b_.getInt32(offsets[i]));
   for (unsigned d = 0; d < dwords; ++d) values.push_back(load_apart(place, offsets, d * 4));
   return values;
 }
