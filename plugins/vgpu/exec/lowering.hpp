@@ -113,7 +113,7 @@ Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& conte
 /// What a handler of lower_vector() does to the lanes, for the compiler, which has the same operations in its own form.
 struct LaneOperation {
   enum class Kind : uint8_t {
-    kOther,  ///< Nothing that the compiler knows.
+    kOther,          ///< Nothing that the compiler knows.
     kLoadsMode,      ///< MXCSR becomes `aux`.
     kComputes,       ///< A row, or two; with a test, a lane mask as well.
     kCompare,        ///< A lane mask,

@@ -499,13 +499,15 @@ Refusal lower_alu(const isa::Instruction& instruction, LoweringContext& context,
     return lower_with(*operation, a, b, instruction, context, out);
   }
   // SOPK: the register, which is read and perhaps written, and the immediate.
-  const isa::Operand& reg = instruction.src[0].exists() && !instruction.src[0].is_literal() ? instruction.src[0]
-                                                                                            : instruction.dst[0];
+  const isa::Operand& reg = instruction.src[0].exists() && !instruction.src[0].is_literal()
+                                ? instruction.src[0]
+                                : instruction.dst[0];
   b.place.source.constant = operation->immediate == Immediate::kSigned
                                 ? static_cast<u32>(i32{static_cast<int16_t>(instruction.simm16)})
                                 : instruction.simm16;
   if (!operation->has_src1) return lower_with(*operation, b, b, instruction, context, out);
-  return lower_with(*operation, source_place(reg, instruction, context, out, 0), b, instruction, context, out);
+  return lower_with(*operation, source_place(reg, instruction, context, out, 0), b, instruction, context,
+                    out);
 }
 
 }  // namespace rigel::vgpu::exec::scalar

@@ -99,8 +99,8 @@ constexpr SavesExec kSaveExecs[] = {
 };
 
 const SavesExec* find_save_exec(Op op) {
-  const auto* const found =
-      std::find_if(std::begin(kSaveExecs), std::end(kSaveExecs), [&](const SavesExec& s) { return s.op == op; });
+  const auto* const found = std::find_if(std::begin(kSaveExecs), std::end(kSaveExecs),
+                                         [&](const SavesExec& s) { return s.op == op; });
   return found == std::end(kSaveExecs) ? nullptr : found;
 }
 
