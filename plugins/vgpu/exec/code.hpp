@@ -20,8 +20,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
@@ -62,7 +62,8 @@ class Code {
   /// Where a wave of `variant` begins: in compiled code, if there is some.
   const MicroOp* begin(uint32_t variant) {
     const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
-    return compiled != nullptr && compiled->variant == variant ? compiled->entry : find(key_.entry_va, variant);
+    return compiled != nullptr && compiled->variant == variant ? compiled->entry
+                                                               : find(key_.entry_va, variant);
   }
   /// Rows of the VGPRs that waves start with, as most of them will be: before the first begin(), for code that is compiled.
   /// `zeros`: how many low bits are 0 of the first lane's, in every wave.
@@ -148,8 +149,8 @@ class Code {
   };
   std::vector<std::vector<uint32_t>> id_rows_;  // under mutex_
   std::vector<unsigned> id_zeros_;              // under mutex_
-  std::unique_ptr<Compiled> compiled_owner_;  // under mutex_
-  std::string why_not_compiled_;              // under mutex_
+  std::unique_ptr<Compiled> compiled_owner_;    // under mutex_
+  std::string why_not_compiled_;                // under mutex_
   std::atomic<const Compiled*> compiled_{nullptr};
   std::atomic<uint64_t> translated_bytes_{0};
   std::atomic<uint64_t> native_instructions_{0};

@@ -304,7 +304,8 @@ void Launch::set_code(std::shared_ptr<Code> code) {
       rows.emplace_back(begin, begin + layout_.wave_size);
       unsigned least = 32;
       for (uint32_t w = 0; w < full_->waves; ++w) {
-        least = std::min(least, static_cast<unsigned>(std::countr_zero(begin[size_t{w} * id_rows_ * layout_.wave_size])));
+        least = std::min(
+            least, static_cast<unsigned>(std::countr_zero(begin[size_t{w} * id_rows_ * layout_.wave_size])));
       }
       zeros.push_back(least);
     }
