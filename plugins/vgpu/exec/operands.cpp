@@ -84,7 +84,9 @@ bool constant_of(const isa::Operand& operand, const isa::Instruction& instructio
     integer = 192 - int64_t{c};
   } else if (c >= code::kHalf && c <= code::kInv2Pi) {
     const unsigned i = c - code::kHalf;
-    bits = is_half(operand.type) ? kHalf[i] : wide ? kDouble[i] : kSingle[i];
+    // Packed integers read it as 32 bits: LLVM's getInlineEncodingV216 says what hardware does, and the manuals do not.
+    const bool half = is_half(operand.type) && (!is_packed(operand.type) || operand.type == Type::kV2F16);
+    bits = half ? kHalf[i] : wide ? kDouble[i] : kSingle[i];
     return true;
   } else if (operand.is_literal()) {
     bits = instruction.literal;
