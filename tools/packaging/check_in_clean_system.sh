@@ -3,7 +3,7 @@
 # Installs the packages in a Debian 12 that debootstrap makes, beside Debian's ROCr, and looks at what a user does there:
 # programs on the virtual GPU, the system's programs on Rigel and back, a program built by pkg-config; then removes
 # them and looks at what is left. Root only.
-. "$(dirname "${BASH_SOURCE[0]}")/../tools/checks/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../checks/common.sh"
 packages=$1 source=$2
 base=${RIGEL_PACKAGE_ROOT:-}
 [ "$(id -u)" = 0 ] || { echo "this needs root: it makes a system to change the root to"; exit 1; }
