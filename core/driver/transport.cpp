@@ -34,7 +34,7 @@ void Transport::log_line(void* self, uint32_t level, hsadrv_str_t text) {
   auto& transport = *static_cast<Transport*>(self);
   const std::string_view line(text.data, static_cast<size_t>(text.size));
   if (level == HSADRV_LOG_ERROR) {
-    const std::lock_guard lock(transport.mutex_);
+    const MutexLock lock(transport.mutex_);
     if (transport.errors_ != nullptr) {
       transport.errors_->emplace_back(line);
       return;
@@ -58,7 +58,7 @@ Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, 
   // that.
   if (loaded.has_doorbell() && loaded.abi_minor >= 1) transport->doorbell_ = loaded.doorbell;
   const auto collect = [&](std::vector<std::string>* errors) {
-    const std::lock_guard lock(transport->mutex_);
+    const MutexLock lock(transport->mutex_);
     transport->errors_ = errors;
   };
   collect(&why);

@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 
 namespace rigel {
@@ -63,8 +63,9 @@ class Transport {
   const hsadrv_ops_t ops_;
   hsadrv_doorbell_ops_t doorbell_{};  // attach is null where there is none
   hsadrv_host_t host_;
-  std::mutex mutex_;
-  std::vector<std::string>* errors_ = nullptr;  // under mutex_; where errors go while the transport starts
+  Mutex mutex_;
+  /// Where errors go while the transport starts.
+  std::vector<std::string>* errors_ RIGEL_GUARDED_BY(mutex_) = nullptr;
   void* driver_ = nullptr;
   void (*close_driver_)(void*) = nullptr;
   hsa_driver_lend_thread_v1_fn lend_thread_ = nullptr;

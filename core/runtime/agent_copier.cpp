@@ -124,15 +124,16 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
 }
 
 Status AgentCopier::copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device) {
-  const std::lock_guard lock(stage_mutex_);
+  const MutexLock lock(stage_mutex_);
   if (stage_ == nullptr) stage_ = make_stage_(2 * kHalfBytes);
   if (stage_ == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  auto* const staging = static_cast<std::byte*>(stage_);
   const size_t size = copy.width;
   const uint64_t device_side = to_device ? copy.destination : copy.source;
   Done done[2];
   if (done[0].get() == nullptr || done[1].get() == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   const auto half = [&](size_t at) { return at / kHalfBytes % 2; };
-  const auto stage = [&](size_t at) { return static_cast<std::byte*>(stage_) + half(at) * kHalfBytes; };
+  const auto stage = [&](size_t at) { return staging + half(at) * kHalfBytes; };
   const auto length = [&](size_t at) { return std::min(kHalfBytes, size - at); };
   const auto start = [&](size_t at) -> Status {
     if (to_device) copy_bytes(stage(at), static_cast<const std::byte*>(source) + at, length(at));

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "core/copy/device_copier.hpp"
 #include "core/memory/memory_manager.hpp"
 #include "core/topology/agent.hpp"
@@ -38,9 +38,9 @@ class AgentCopier final : public DeviceCopier {
 
   const Agent& agent_;
   MemoryManager& memory_;
-  std::mutex stage_mutex_;
+  Mutex stage_mutex_;
   const std::function<void*(size_t)> make_stage_;
-  void* stage_ = nullptr;  // under the mutex
+  void* stage_ RIGEL_GUARDED_BY(stage_mutex_) = nullptr;
 };
 
 }  // namespace rigel

@@ -80,7 +80,7 @@ class AsyncDispatcher::Worker {
     registration->handler = handler;
     registration->argument = argument;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stopping()) {
         delete registration;
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -109,7 +109,7 @@ class AsyncDispatcher::Worker {
     item->kind = ReadyItem::Kind::kFunction;
     item->function = function;
     item->argument = argument;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) {
       delete item;
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -123,7 +123,7 @@ class AsyncDispatcher::Worker {
 
   void stop() noexcept {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
       poke();
     }
@@ -216,16 +216,16 @@ class AsyncDispatcher::Worker {
     if (after_each_ != nullptr) after_each_();
     if (again && !finished_ && rearm_handler(*registration.signal, registration)) return;
     unlink_handler(*registration.signal, registration);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     delist(registration);
     delete &registration;
   }
 
   // From here on the bells of what is looked at are listened to.
   void look_at_silent_signals(BellListener& bells) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto for_each = [&](auto&& body) {
-      for (auto* item = registered_; item != nullptr; item = item->next_registered) {
+    const MutexLock lock(mutex_);
+    const auto for_each = [first = registered_](auto&& body) {
+      for (auto* item = first; item != nullptr; item = item->next_registered) {
         if (item->polled) body(*item->signal);
       }
     };
@@ -241,7 +241,7 @@ class AsyncDispatcher::Worker {
     if (finished_) return;
     finished_ = true;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       // Signallers push under the signal's lock, so a registration that is out of its list is pushed no more.
       for (auto* item = registered_; item != nullptr; item = item->next_registered) {
         unlink_handler(*item->signal, *item);
@@ -250,7 +250,7 @@ class AsyncDispatcher::Worker {
     // Since stopping_ was set nobody posts any more either: these are the last. Handlers are passed over.
     call_due();
     call_what_is_due();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (Registration *item = registered_, *next; item != nullptr; item = next) {
       next = item->next_registered;
       if (item == running_) continue;
@@ -259,14 +259,13 @@ class AsyncDispatcher::Worker {
     }
   }
 
-  // Both under mutex_.
-  void enlist(Registration& registration) noexcept {
+  void enlist(Registration& registration) noexcept RIGEL_REQUIRES(mutex_) {
     registration.next_registered = registered_;
     if (registered_ != nullptr) registered_->previous_registered = &registration;
     registered_ = &registration;
   }
 
-  void delist(Registration& registration) noexcept {
+  void delist(Registration& registration) noexcept RIGEL_REQUIRES(mutex_) {
     if (registration.polled) polled_ -= 1;
     if (registration.next_registered != nullptr) {
       registration.next_registered->previous_registered = registration.previous_registered;
@@ -287,8 +286,8 @@ class AsyncDispatcher::Worker {
   const pid_t process_ = getpid();
   ReadyQueue queue_;
   // Guards the list of registrations, and posting against the end. Before a wake lock, never after one.
-  std::mutex mutex_;
-  Registration* registered_ = nullptr;
+  Mutex mutex_;
+  Registration* registered_ RIGEL_GUARDED_BY(mutex_) = nullptr;
   std::atomic<uint32_t> polled_{0};  // how many of them are
   std::atomic<bool> stopping_{false};
   // The thread's own.
@@ -302,7 +301,7 @@ bool is_handler_thread() noexcept {
 }
 
 std::shared_ptr<AsyncDispatcher::Worker> AsyncDispatcher::worker() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (worker_ == nullptr) worker_ = Worker::start(after_each_);
   return worker_;
 }
@@ -326,7 +325,7 @@ Status AsyncDispatcher::post(void (*function)(void*), void* argument) noexcept {
 void AsyncDispatcher::quiesce() noexcept {
   std::shared_ptr<Worker> worker_now;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     worker_now = worker_;
   }
   if (worker_now == nullptr || worker_now->is_this_thread() || !worker_now->is_of_this_process()) return;
@@ -347,7 +346,7 @@ void AsyncDispatcher::leave(std::shared_ptr<Worker> worker) noexcept {
 void AsyncDispatcher::stop() noexcept {
   std::shared_ptr<Worker> last;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last = std::move(worker_);
   }
   if (last == nullptr) return;
@@ -359,7 +358,8 @@ void AsyncDispatcher::stop() noexcept {
 }
 
 void AsyncDispatcher::reset_after_fork() noexcept {
-  new (&mutex_) std::mutex;
+  new (&mutex_) Mutex;
+  const MutexLock lock(mutex_);
   if (worker_ != nullptr) leave(std::move(worker_));
 }
 

@@ -28,8 +28,8 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <memory>
-#include <mutex>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/signal/signal.hpp"
 
@@ -73,8 +73,8 @@ class AsyncDispatcher {
   std::shared_ptr<Worker> worker() noexcept;
 
   void (*const after_each_)() noexcept;
-  std::mutex mutex_;  // guards worker_
-  std::shared_ptr<Worker> worker_;
+  Mutex mutex_;
+  std::shared_ptr<Worker> worker_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

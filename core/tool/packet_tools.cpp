@@ -60,9 +60,9 @@ class Order {
   Work* take_over_before(const Work& work) noexcept;
 
  private:
-  std::mutex mutex_;
-  Work* oldest_ = nullptr;  // under mutex_
-  Work* newest_ = nullptr;  // under mutex_
+  Mutex mutex_;
+  Work* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  Work* newest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
 };
 
 // Something that a device does: what tools are told at its end, and what the application's signal gets.
@@ -80,7 +80,7 @@ struct Work {
 };
 
 void Order::add(Work& work) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   work.older = newest_;
   work.newer = nullptr;
   (newest_ == nullptr ? oldest_ : newest_->newer) = &work;
@@ -88,7 +88,7 @@ void Order::add(Work& work) noexcept {
 }
 
 void Order::remove(Work& work) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   (work.older == nullptr ? oldest_ : work.older->newer) = work.newer;
   (work.newer == nullptr ? newest_ : work.newer->older) = work.older;
 }
@@ -96,7 +96,7 @@ void Order::remove(Work& work) noexcept {
 Work* Order::take_over_before(const Work& work) noexcept {
   Work* found = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     found = oldest_;
     while (found != &work && found->signal->load<std::memory_order_acquire>() >= 1) found = found->newer;
   }
@@ -110,19 +110,19 @@ Work* Order::take_over_before(const Work& work) noexcept {
 class PendingWork {
  public:
   void add(Work& work) noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     work.previous = nullptr;
     work.next = first_;
     if (first_ != nullptr) first_->previous = &work;
     first_ = &work;
   }
   void remove(Work& work) noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     (work.previous == nullptr ? first_ : work.previous->next) = work.next;
     if (work.next != nullptr) work.next->previous = work.previous;
   }
   void drop_all() noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (const std::unique_ptr<Work> work{first_}) {
       first_ = work->next;
       signal_pool::destroy(*work->signal);
@@ -130,13 +130,14 @@ class PendingWork {
   }
   /// In the child of a fork, where nobody knows what the other threads were doing.
   void abandon() noexcept {
-    new (&mutex_) std::mutex;
+    new (&mutex_) Mutex;
+    const MutexLock lock(mutex_);
     first_ = nullptr;
   }
 
  private:
-  std::mutex mutex_;
-  Work* first_ = nullptr;  // under mutex_
+  Mutex mutex_;
+  Work* first_ RIGEL_GUARDED_BY(mutex_) = nullptr;
 };
 constinit PendingWork pending;
 
@@ -286,7 +287,7 @@ constexpr uint32_t kPackets = HSATOOL_ACTIVITY_DISPATCH | HSATOOL_ACTIVITY_BARRI
 
 void PacketTools::use(std::span<Tool* const> tools, AsyncDispatcher* dispatcher) {
   if (dispatcher != nullptr) pending.drop_all();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tools_.assign(tools.begin(), tools.end());
   uint32_t kinds = 0;
   bool packets = false;
@@ -300,7 +301,8 @@ void PacketTools::use(std::span<Tool* const> tools, AsyncDispatcher* dispatcher)
 }
 
 void PacketTools::abandon() noexcept {
-  new (&mutex_) std::mutex;  // which a thread may hold that is not in this process
+  new (&mutex_) Mutex;  // which a thread may hold that is not in this process
+  const MutexLock lock(mutex_);
   pending.abandon();
   tools_.clear();
   dispatcher_.store(nullptr, std::memory_order_release);
@@ -309,7 +311,7 @@ void PacketTools::abandon() noexcept {
 }
 
 Result<bool> PacketTools::add_to(InterceptQueue& queue, const Agent& agent) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bool wanted = false;
   const uint32_t kinds = activities_.load(std::memory_order_relaxed) & kPackets;
   if (kinds != 0) {
@@ -346,7 +348,7 @@ PacketTools::Watched PacketTools::watch_copy(const CopyFacts& facts) noexcept tr
   if (dispatcher == nullptr) return unwatched;
   auto work = std::make_unique<Work>();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     work->listeners = listeners_of(tools_, HSATOOL_ACTIVITY_COPY);
   }
   work->completion = facts.completion;

@@ -8,10 +8,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/queue/intercept_queue.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/tool/tool.hpp"
@@ -64,8 +64,8 @@ class PacketTools {
   /// Nothing will come of it.
   static void forget(const Watched& watched) noexcept;
 
-  std::mutex mutex_;
-  std::vector<Tool*> tools_;  // under mutex_
+  Mutex mutex_;
+  std::vector<Tool*> tools_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<bool> wants_queues_{false};
   std::atomic<uint32_t> activities_{0};
   std::atomic<AsyncDispatcher*> dispatcher_{nullptr};
