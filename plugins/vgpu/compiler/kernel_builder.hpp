@@ -17,7 +17,9 @@
 
 #include <array>
 #include <bitset>
+#include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>

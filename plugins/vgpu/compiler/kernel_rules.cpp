@@ -2,19 +2,12 @@
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstring>
-#include <set>
 
 #include "plugins/vgpu/compiler/lane_aux.hpp"
-#include "plugins/vgpu/exec/float_environment.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

@@ -2,7 +2,7 @@
 // plus a number of each lane that never changes, modulo 2^32. Work-items' ids are such, and what addresses are made of.
 //
 // The numbers of the lanes are found here, going through the code until nothing changes any more; the number in common is a
-// scalar that the compiled code computes (build.cpp), which takes the same rule for each instruction. Where a rule holds only
+// scalar that the compiled code computes (kernel_rules.cpp), which takes the same rule for each instruction. Where a rule holds only
 // for some values, the code looks, and leaves the wave to the interpreter otherwise: addresses that cross 4 GiB in the
 // middle of a wave, say.
 //

@@ -1,5 +1,5 @@
 // How compiled kernels load and store what lies well: lanes that follow each other, lanes that all load from one place,
-// lanes anywhere in one piece of memory. Compiled to LLVM's bitcode and inlined where an instruction stands (build.cpp).
+// lanes anywhere in one piece of memory. Compiled to LLVM's bitcode and inlined where an instruction stands (kernel_memory.cpp).
 // What is none of these is the interpreter's: false is the answer then, and nothing has happened.
 //
 // Rows of registers are arrays of W dwords. They are indexed by constants only, so that they become values.
@@ -335,7 +335,7 @@ template <unsigned W, unsigned N, bool kStores>
 
 }  // namespace
 
-// The names that build.cpp knows. flags of global memory: 1 lanes that are not active keep what they have, 2 FLAT; of
+// The names that kernel_memory.cpp knows. flags of global memory: 1 lanes that are not active keep what they have, 2 FLAT; of
 // LDS: 1 the same, 2 accesses have to be aligned.
 #define RIGEL_REACH(W, N)                                                                                    \
   extern "C" [[gnu::used]] bool load_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low,  \
