@@ -61,8 +61,8 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
     // What a constant is to the upper of two singles.
     if (is_pair && operand.exists() && !operand.is_vgpr() && !operand.is_scalar_register()) return true;
     const bool is_float_constant = operand.code >= isa::code::kHalf && operand.code <= isa::code::kInv2Pi;
-    const bool is_integer_16 = operand.type == isa::Type::kI16 || operand.type == isa::Type::kU16 ||
-                               operand.type == isa::Type::kB16;
+    const bool is_integer_16 =
+        operand.type == isa::Type::kI16 || operand.type == isa::Type::kU16 || operand.type == isa::Type::kB16;
     // A floating-point constant where 16-bit integers are read.
     if (is_float_constant && is_integer_16) return true;
     // Apertures and others that no program reads this way.
