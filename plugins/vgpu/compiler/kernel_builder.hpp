@@ -268,6 +268,8 @@ class KernelBuilder {
 
   // Dwords of full vectors of lanes; of others, one dword each.
   void store_known(const Place& place, unsigned v, const std::vector<Value*>& values, Value* bits);
+  // Whether loads take each lane's dwords at once, so that nobody sees a part of what another wave stores meanwhile.
+  bool loads_whole_elements(const Place& place, unsigned dwords) const;
   // Whether stores of so many dwords can be made so.
   bool can_store_known(const Place& place, unsigned dwords) const;
   // Vectors do not overlap either.

@@ -137,6 +137,16 @@ void KernelBuilder::store_known(const Place& place, unsigned v, const std::vecto
   }
 }
 
+bool KernelBuilder::loads_whole_elements(const Place& place, unsigned dwords) const {
+  if (dwords == 1) return true;
+  for (unsigned v = 0; v < vectors_; ++v) {
+    const uint32_t* const offsets = place.offsets.data() + v * lanes_;
+    const bool same = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return o == offsets[0]; });
+    if (!same && !follow_each_other(place, v, dwords * 4)) return false;
+  }
+  return true;
+}
+
 bool KernelBuilder::can_store_known(const Place& place, unsigned dwords) const {
   if (dwords == 1) return true;
   if (dwords == 3) return false;
@@ -188,7 +198,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   const ShapePointer& high = before_.rows[address_row + 1];
   if (!has_base && (high == nullptr || !high->is_uniform(wave_size_))) return false;
   Place place = place_from(*low);
-  if (stores && !can_store_known(place, dwords)) return false;
+  if (stores ? !can_store_known(place, dwords) : !loads_whole_elements(place, dwords)) return false;
   note_place(node);
   Value* const base = before_bases_[address_row];
   Value* const start = plus(base, low->least(wave_size_));

@@ -72,7 +72,7 @@ struct Applied {
 /// What the instruction does to `shapes`, which become those behind it, and by which rule.
 Applied apply(const Plan& plan, uint32_t node, Shapes& shapes);
 
-/// At the beginning of each block. `ids`: of the VGPRs that waves start with, null where that is not known.
+/// At the beginning of each block, from what the plan knows of the VGPRs that waves start with.
 std::vector<Shapes> find_shapes(const Plan& plan);
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -376,9 +376,4 @@ extern "C" [[gnu::used]] std::byte* place_to_store(Wave* wave, const MicroOp* si
                                                    uint64_t bytes) {
   return wave->memory->find_again(site, va, bytes, Access::kWrite);
 }
-// The type of waves, for whoever reads the module.
-extern "C" [[gnu::used]] uint32_t* scc_of(Wave* wave) {
-  return &wave->scc;
-}
-
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
