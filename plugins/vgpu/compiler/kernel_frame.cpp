@@ -106,21 +106,23 @@ void KernelBuilder::make_entries() {
   llvm::SwitchInst* const ways = b_.CreateSwitch(function_->getArg(2), invalid, plan_.entry_count);
   for (uint32_t node = 0; node < plan_.sites.size(); ++node) {
     const Site& site = plan_.sites[node];
-    if (site.entry >= 0) {
+    const auto enter = [&](int32_t entry, bool check) {
       auto* const in = BasicBlock::Create(context_, "enter", function_);
-      ways->addCase(b_.getInt64(static_cast<uint64_t>(site.entry)), in);
+      ways->addCase(b_.getInt64(static_cast<uint64_t>(entry)), in);
       b_.SetInsertPoint(in);
       const uint32_t block = plan_.graph.block_of(node);
       before_ = at_[block];
       load_live(plan_.live.before[node], plan_.live.inactive_before[node]);
-      if (site.entry == 0) check_ids(node);
+      if (check) check_ids(node);
       for (uint32_t index = 0; index < 256; ++index) {
         if (before_.rows[index] != nullptr && !before_.rows[index]->base && before_bases_[index] != nullptr) {
           b_.CreateStore(before_bases_[index], base_variable(index));
         }
       }
       b_.CreateBr(blocks_[block]);
-    }
+    };
+    if (site.entry >= 0) enter(site.entry, site.entry == 0);
+    if (site.entry == 0 && plan_.expected_entry >= 0) enter(plan_.expected_entry, false);
     if (site.behind >= 0) {
       auto* const in = BasicBlock::Create(context_, "behind", function_);
       ways->addCase(b_.getInt64(static_cast<uint64_t>(site.behind)), in);

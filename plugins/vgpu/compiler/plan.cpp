@@ -200,14 +200,16 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   plan->call = call_handlers;
   plan->resume = resume;
-  for (size_t i = 0; i < request.id_rows.size(); ++i) {
-    const std::vector<uint32_t>& row = request.id_rows[i];
-    auto shape = std::make_shared<Shape>();
-    shape->zeros = request.id_zeros[i];
-    for (size_t lane = 0; lane < row.size() && lane < shape->offsets.size(); ++lane) {
-      shape->offsets[lane] = row[lane] - row[0];
+  if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {
+    for (uint32_t i = 0; i < group->key.id_rows; ++i) {
+      const uint32_t* const row = group->row(0, i);
+      auto shape = std::make_shared<Shape>();
+      shape->zeros = group->zeros[i];
+      for (uint32_t lane = 0; lane < request.layout.wave_size; ++lane) {
+        shape->offsets[lane] = row[lane] - row[0];
+      }
+      plan->ids.push_back(std::move(shape));
     }
-    plan->ids.push_back(std::move(shape));
   }
   plan->storage = std::make_shared<Plan::Storage>();
   Plan::Storage& storage = *plan->storage;
@@ -291,6 +293,12 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   for (Site& site : plan->sites) {
     if (site.what == Site::What::kBarrier) site.behind = static_cast<int32_t>(entries++);
   }
+  // Where a loop leads back to the beginning, rows there are not what waves start with.
+  const bool comes_back = std::any_of(blocks.begin(), blocks.end(), [&](const analysis::Block& block) {
+    return std::find(block.successors.begin(), block.successors.end(), plan->graph.entry) !=
+           block.successors.end();
+  });
+  if (!plan->ids.empty() && !comes_back) plan->expected_entry = static_cast<int32_t>(entries++);
   plan->entry_count = entries;
   plan->entries.resize(entries);
   const auto make_entry = [&](int32_t entry, uint64_t pc) {
@@ -301,6 +309,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     op.block = &storage.block;
     op.code_offset = static_cast<uint32_t>(pc - storage.block.pc);
   };
+  make_entry(plan->expected_entry, nodes[blocks[plan->graph.entry].first].pc);
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     make_entry(plan->sites[i].entry, nodes[i].pc);
     make_entry(plan->sites[i].behind, nodes[i].pc + nodes[i].instruction.bytes);

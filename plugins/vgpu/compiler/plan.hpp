@@ -24,6 +24,7 @@
 
 #include "plugins/vgpu/analysis/liveness.hpp"
 #include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/group_shape.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 
@@ -86,6 +87,9 @@ struct Plan {
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
+  /// The way in for waves of which it is known that they start with `ids` and with all lanes; -1: there is none. Of a row
+  /// of ids it reads the first lane.
+  int32_t expected_entry = -1;
   /// For each way in, what a wave goes on with.
   std::vector<MicroOp> entries;
 
@@ -120,10 +124,8 @@ struct Request {
   uint32_t variant = 0;  ///< block.hpp
   uint64_t entry_va = 0;
   analysis::ReadCode read;
-  /// Rows of the VGPRs that most waves start with; may be empty.
-  std::vector<std::vector<uint32_t>> id_rows;
-  /// How many low bits are 0 of what all lanes have in common there, in every wave.
-  std::vector<unsigned> id_zeros;
+  /// Of the work-groups that most waves will be of; null if that is not known.
+  std::shared_ptr<const GroupShape> shape;
 };
 
 /// An error says why the kernel is left to the interpreter.

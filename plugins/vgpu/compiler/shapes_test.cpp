@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <numeric>
 
 namespace rigel::vgpu::exec::compiler {
 namespace {
@@ -37,11 +36,11 @@ std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<unsigned> 
     std::memcpy(to.data(), reinterpret_cast<const std::byte*>(code.data()) + at, bytes);
     return bytes;
   };
-  for (size_t i = 0; i < zeros.size(); ++i) {
-    request.id_rows.emplace_back(64);
-    std::iota(request.id_rows.back().begin(), request.id_rows.back().end(), 0);
+  if (!zeros.empty()) {
+    auto shape = std::make_shared<GroupShape>(GroupShape::Key{{256, 1, 1}, 64, 1, false});
+    shape->zeros = std::move(zeros);
+    request.shape = std::move(shape);
   }
-  request.id_zeros = std::move(zeros);
   auto plan = make_plan(request);
   EXPECT_TRUE(plan) << plan.error();
   return std::move(*plan);

@@ -364,8 +364,7 @@ std::string Code::try_to_compile(uint32_t variant) {
     }
     return done;
   };
-  request.id_rows = id_rows_;
-  request.id_zeros = id_zeros_;
+  request.shape = shape_;
   auto plan = compiler::make_plan(request);
   if (!plan) return plan.error();
   compiler::Compiled made = compile_plan(**plan);
@@ -374,6 +373,8 @@ std::string Code::try_to_compile(uint32_t variant) {
   auto owner = std::make_unique<Compiled>();
   owner->variant = variant;
   owner->entry = (*plan)->entries.data();
+  owner->shape = shape_.get();
+  if (const int32_t expected = (*plan)->expected_entry; expected >= 0) owner->expected = owner->entry + expected;
   for (const analysis::Block& block : (*plan)->graph.blocks) {
     const analysis::Node& first = (*plan)->graph.nodes[block.first];
     const analysis::Node& last = (*plan)->graph.nodes[block.end - 1];
@@ -388,10 +389,10 @@ std::string Code::try_to_compile(uint32_t variant) {
   return {};
 }
 
-void Code::expect_ids(std::vector<std::vector<uint32_t>> rows, std::vector<unsigned> zeros) {
+void Code::expect(std::shared_ptr<const GroupShape> shape) {
+  if (compiled_.load(std::memory_order_acquire) != nullptr) return;
   const std::lock_guard lock(mutex_);
-  id_rows_ = std::move(rows);
-  id_zeros_ = std::move(zeros);
+  if (compiled_owner_ == nullptr) shape_ = std::move(shape);
 }
 
 std::string Code::why_not_compiled() {

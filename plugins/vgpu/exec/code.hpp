@@ -59,15 +59,21 @@ class Code {
   /// The first operation of the block at `pc`; never null.
   const MicroOp* find(uint64_t pc, uint32_t variant);
 
-  /// Where a wave of `variant` begins: in compiled code, if there is some.
-  const MicroOp* begin(uint32_t variant) {
+  /// Where waves begin.
+  struct Beginning {
+    const MicroOp* op = nullptr;
+    /// Of the rows of ids, only the first lane is read.
+    bool knows_ids = false;
+  };
+  /// … of `variant`, of a work-group of this shape: in compiled code, if there is some.
+  Beginning begin(uint32_t variant, const GroupShape& shape) {
     const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
-    return compiled != nullptr && compiled->variant == variant ? compiled->entry
-                                                               : find(key_.entry_va, variant);
+    if (compiled == nullptr || compiled->variant != variant) return {find(key_.entry_va, variant)};
+    if (compiled->shape == &shape && compiled->expected != nullptr) return {compiled->expected, true};
+    return {compiled->entry};
   }
-  /// Rows of the VGPRs that waves start with, as most of them will be: before the first begin(), for code that is compiled.
-  /// `zeros`: how many low bits are 0 of the first lane's, in every wave.
-  void expect_ids(std::vector<std::vector<uint32_t>> rows, std::vector<unsigned> zeros);
+  /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
+  void expect(std::shared_ptr<const GroupShape> shape);
   /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
   std::string why_not_compiled();
 
@@ -143,14 +149,15 @@ class Code {
   struct Compiled {
     uint32_t variant = 0;
     const MicroOp* entry = nullptr;
+    const GroupShape* shape = nullptr;  ///< Waves of such work-groups begin at `expected`, if that is not null.
+    const MicroOp* expected = nullptr;
     std::unique_ptr<compiler::Plan> plan;
     std::vector<Image> images;  ///< The code that it was made of.
     std::shared_ptr<void> memory;
   };
-  std::vector<std::vector<uint32_t>> id_rows_;  // under mutex_
-  std::vector<unsigned> id_zeros_;              // under mutex_
-  std::unique_ptr<Compiled> compiled_owner_;    // under mutex_
-  std::string why_not_compiled_;                // under mutex_
+  std::shared_ptr<const GroupShape> shape_;   // under mutex_
+  std::unique_ptr<Compiled> compiled_owner_;  // under mutex_
+  std::string why_not_compiled_;              // under mutex_
   std::atomic<const Compiled*> compiled_{nullptr};
   std::atomic<uint64_t> translated_bytes_{0};
   std::atomic<uint64_t> native_instructions_{0};

@@ -1,5 +1,8 @@
 #include "plugins/vgpu/exec/group_shape.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace rigel::vgpu::exec {
 
 GroupShape::GroupShape(const Key& shape_key) : key(shape_key) {
@@ -23,6 +26,19 @@ GroupShape::GroupShape(const Key& shape_key) : key(shape_key) {
   const uint64_t all = of_wave == 64 ? ~uint64_t{0} : 0xffffffffu;
   lanes.assign(waves, all);
   if (items % of_wave != 0) lanes.back() = (uint64_t{1} << items % of_wave) - 1;
+  waves_are_alike = items % of_wave == 0;
+  for (uint32_t r = 0; r < key.id_rows; ++r) {
+    unsigned least = 32;
+    for (uint32_t w = 0; w < waves; ++w) {
+      const uint32_t* const is = row(w, r);
+      least = std::min(least, static_cast<unsigned>(std::countr_zero(*is)));
+      const auto differs = [&, first = row(0, r)](uint32_t lane) {
+        return is[lane] - *is != first[lane] - *first;
+      };
+      for (uint32_t lane = 1; lane < of_wave && waves_are_alike; ++lane) waves_are_alike = !differs(lane);
+    }
+    zeros.push_back(least);
+  }
 }
 
 std::shared_ptr<const GroupShape> GroupShapes::get(const GroupShape::Key& key) {

@@ -27,6 +27,15 @@ struct GroupShape {
   uint32_t waves = 0;
   std::vector<uint64_t> lanes;  ///< EXEC of each wave
   std::vector<uint32_t> ids;    ///< rows of v0 (v1, v2) of each wave
+  /// All waves have all lanes, and their rows differ by a number that is the same for all lanes of a wave.
+  bool waves_are_alike = true;
+  /// For each row, how many low bits of its first lane are 0 in every wave.
+  std::vector<unsigned> zeros;
+
+  /// The first lane of a row of a wave, and those behind it.
+  const uint32_t* row(uint32_t wave, uint32_t row) const {
+    return ids.data() + (size_t{wave} * key.id_rows + row) * key.wave_size;
+  }
 };
 
 /// The latest few. Any thread.

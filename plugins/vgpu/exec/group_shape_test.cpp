@@ -36,6 +36,21 @@ TEST(GroupShape, HasAllLanesOfWavesThatAreFull) {
   EXPECT_EQ(GroupShape({{32, 1, 1}, 32, 1, false}).lanes, (std::vector<uint64_t>{0xffffffff}));
 }
 
+TEST(GroupShape, SaysWhetherItsWavesAreAlike) {
+  EXPECT_TRUE(GroupShape({{256, 1, 1}, 64, 1, false}).waves_are_alike);
+  EXPECT_TRUE(GroupShape({{16, 16, 1}, 64, 2, false}).waves_are_alike);
+  EXPECT_TRUE(GroupShape({{16, 16, 1}, 64, 1, true}).waves_are_alike);
+  EXPECT_FALSE(GroupShape({{96, 2, 1}, 64, 2, false}).waves_are_alike) << "the second one crosses a row";
+  EXPECT_FALSE(GroupShape({{100, 1, 1}, 64, 1, false}).waves_are_alike) << "the last one lacks lanes";
+  EXPECT_FALSE(GroupShape({{32, 1, 1}, 64, 1, false}).waves_are_alike);
+}
+
+TEST(GroupShape, KnowsWhichLowBitsAreZero) {
+  EXPECT_EQ(GroupShape({{256, 1, 1}, 64, 1, false}).zeros, std::vector<unsigned>{6});
+  EXPECT_EQ(GroupShape({{16, 16, 1}, 64, 2, false}).zeros, (std::vector<unsigned>{32, 2}));
+  EXPECT_EQ(GroupShape({{64, 1, 1}, 64, 1, false}).zeros, std::vector<unsigned>{32});
+}
+
 TEST(GroupShapes, AreKeptForAWhile) {
   GroupShapes shapes;
   const GroupShape::Key first{{256, 1, 1}, 64, 1, false};

@@ -189,10 +189,9 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t cou
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const MicroOp* entry = code_->find(dispatch_.entry_va, variant_of_mode(mode_));
-  if (device_.compilation != Compilation::kNone) entry = code_->begin(variant_of_mode(mode_));
+  const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape);
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
-  const uint32_t id_lines = layout_.row_bytes() * id_rows_ / 64;
+  const uint32_t row_bytes = layout_.row_bytes();
   uint32_t ids[3];  // of those work-group ids that are asked for
   uint32_t id_count = 0;
   for (uint32_t i = 0; i < 3; ++i) {
@@ -201,7 +200,7 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t cou
   const auto* rows = reinterpret_cast<const std::byte*>(shape.ids.data());
   for (uint32_t w = 0; w < count; ++w) {
     Wave& wave = group.waves[w];
-    wave.op = entry;
+    wave.op = begin.op;
     wave.scc = 0;
     wave.mode = mode_;
     wave.sync_round = 0;
@@ -223,8 +222,13 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t cou
     std::memcpy(s + isa::code::kVccLo, &zero, 8);
     std::memcpy(s + isa::code::kExecLo, &wave.launched_exec, 8);
 
-    copy_lines_(wave.registers + layout_.vgpr_offset(0), rows, id_lines);
-    rows += id_lines * size_t{64};
+    std::byte* const vgprs = wave.registers + layout_.vgpr_offset(0);
+    if (begin.knows_ids) {
+      for (uint32_t row = 0; row < id_rows_; ++row) std::memcpy(vgprs + row * row_bytes, rows + row * row_bytes, 4);
+    } else {
+      copy_lines_(vgprs, rows, row_bytes * id_rows_ / 64);
+    }
+    rows += size_t{row_bytes} * id_rows_;
   }
 }
 
@@ -295,22 +299,7 @@ void Launch::work_group_waits() noexcept {
 }
 
 void Launch::set_code(std::shared_ptr<Code> code) {
-  if (device_.compilation != Compilation::kNone) {
-    // Of the first wave of a full work-group.
-    std::vector<std::vector<uint32_t>> rows;
-    std::vector<unsigned> zeros;
-    for (uint32_t row = 0; row < id_rows_; ++row) {
-      const auto begin = full_->ids.begin() + static_cast<ptrdiff_t>(size_t{row} * layout_.wave_size);
-      rows.emplace_back(begin, begin + layout_.wave_size);
-      unsigned least = 32;
-      for (uint32_t w = 0; w < full_->waves; ++w) {
-        least = std::min(
-            least, static_cast<unsigned>(std::countr_zero(begin[size_t{w} * id_rows_ * layout_.wave_size])));
-      }
-      zeros.push_back(least);
-    }
-    code->expect_ids(std::move(rows), std::move(zeros));
-  }
+  if (device_.compilation != Compilation::kNone) code->expect(full_);
   const std::lock_guard lock(mutex_);
   code_ = code.get();
   codes_.push_back(std::move(code));
