@@ -165,10 +165,13 @@ class KernelBuilder {
   void guard(uint32_t node, Value* holds);
 
   // `before_` says what is known of rows at the place; loading finds the numbers in common.
-  void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, bool store);
-  void load_live(const isa::Registers& live, const std::bitset<256>& inactive) {
-    copy_live(live, inactive, false);
-  }
+  enum class Copy : uint8_t {
+    kLoad,
+    kStore,
+    kStoreToLoad,  ///< For nobody but kLoad, where no less is known of lanes: of rows with a shape, the first lane.
+  };
+  void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, Copy how);
+  void copy_shaped(uint32_t index, Copy how);
 
   void leave(Stop stop, const void* op);
 
@@ -268,6 +271,7 @@ class KernelBuilder {
 
   // Dwords of full vectors of lanes; of others, one dword each.
   void store_known(const Place& place, unsigned v, const std::vector<Value*>& values, Value* bits);
+  void store_apart(const Place& place, const uint32_t* offsets, Value* value, Value* mask);
   // Whether loads take each lane's dwords at once, so that nobody sees a part of what another wave stores meanwhile.
   bool loads_whole_elements(const Place& place, unsigned dwords) const;
   // Whether stores of so many dwords can be made so.

@@ -112,7 +112,7 @@ void KernelBuilder::make_entries() {
       b_.SetInsertPoint(in);
       const uint32_t block = plan_.graph.block_of(node);
       before_ = at_[block];
-      load_live(plan_.live.before[node], plan_.live.inactive_before[node]);
+      copy_live(plan_.live.before[node], plan_.live.inactive_before[node], Copy::kLoad);
       if (check) check_ids(node);
       for (uint32_t index = 0; index < 256; ++index) {
         if (before_.rows[index] != nullptr && !before_.rows[index]->base && before_bases_[index] != nullptr) {
@@ -178,12 +178,35 @@ void KernelBuilder::guard(uint32_t node, Value* holds) {
   auto* const on = BasicBlock::Create(context_, "guarded", function_);
   b_.CreateCondBr(holds, on, otherwise, likely());
   b_.SetInsertPoint(otherwise);
-  copy_live(plan_.live.before[node], plan_.live.inactive_before[node], true);
+  copy_live(plan_.live.before[node], plan_.live.inactive_before[node], Copy::kStore);
   hand_over(node);
   b_.SetInsertPoint(on);
 }
 
-void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>& inactive, bool store) {
+void KernelBuilder::copy_shaped(uint32_t index, Copy how) {
+  const Shape& shape = *before_.rows[index];
+  Value* const waves = at(registers_, plan_.layout.vgpr_offset(index));
+  switch (how) {
+    case Copy::kLoad:
+      before_bases_[index] =
+          shape.base ? static_cast<Value*>(b_.getInt32(*shape.base))
+                     : b_.CreateSub(b_.CreateLoad(i32(), waves), b_.getInt32(shape.offsets[0]));
+      break;
+    case Copy::kStore:
+      for (unsigned p = 0; p < vectors_; ++p) {
+        b_.CreateAlignedStore(value_of(index, p), at(waves, uint64_t{p} * lanes_ * 4), llvm::Align(lanes_ * 4));
+      }
+      break;
+    case Copy::kStoreToLoad:
+      if (!shape.base) {
+        b_.CreateStore(plus(before_bases_[index], static_cast<int32_t>(shape.offsets[0])), waves);
+      }
+      break;
+  }
+}
+
+void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>& inactive, Copy how) {
+  const bool store = how != Copy::kLoad;
   const auto copy = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
     Value* const waves = at(registers_, offset);
     const llvm::Align aligned(alignment);
@@ -203,19 +226,8 @@ void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>
       if (!store) before_bases_[v] = nullptr;
       continue;
     }
-    if (const ShapePointer& shape = before_.rows[v]; shape != nullptr) {
-      if (store) {
-        for (unsigned p = 0; p < vectors_; ++p) {
-          b_.CreateAlignedStore(value_of(v, p),
-                                at(registers_, plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4),
-                                llvm::Align(lanes_ * 4));
-        }
-      } else {
-        before_bases_[v] =
-            shape->base ? static_cast<Value*>(b_.getInt32(*shape->base))
-                        : b_.CreateSub(b_.CreateLoad(i32(), at(registers_, plan_.layout.vgpr_offset(v))),
-                                       b_.getInt32(shape->offsets[0]));
-      }
+    if (before_.rows[v] != nullptr) {
+      copy_shaped(v, how);
       continue;
     }
     for (unsigned p = 0; p < vectors_; ++p) {
@@ -262,7 +274,7 @@ void KernelBuilder::go_to(uint32_t from, uint32_t to) {
   b_.CreateCondBr(b_.CreateICmpSLT(b_.CreateLoad(i64(), budget_), b_.getInt64(0)), over, blocks_[to],
                   unlikely());
   b_.SetInsertPoint(over);
-  copy_live(plan_.live.before[first], plan_.live.inactive_before[first], true);
+  copy_live(plan_.live.before[first], plan_.live.inactive_before[first], Copy::kStore);
   leave(Stop::kBudget, &plan_.entries[static_cast<size_t>(plan_.sites[first].entry)]);
 }
 
@@ -296,10 +308,10 @@ void KernelBuilder::build_block(uint32_t index) {
       case Site::What::kBarrier:
         count(node + 1 - counted);
         counted = node + 1;
-        copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], true);
+        copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kStoreToLoad);
         leave(Stop::kBarrier, &plan_.entries[static_cast<size_t>(site.behind)]);
         b_.SetInsertPoint(behind_[node]);
-        load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
+        copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kLoad);
         for (uint32_t v = 0; v < 256; ++v) {
           if (before_bases_[v] == nullptr) shapes_.rows[v] = nullptr;
         }
@@ -368,7 +380,7 @@ void KernelBuilder::build_call(uint32_t node) {
   std::bitset<256> kept;
   if (!before_.all_active()) kept = effects.writes.vgprs & inactive;
   if (effects.writes_inactive_lanes) kept |= effects.writes.vgprs;
-  copy_live(before, kept, true);
+  copy_live(before, kept, Copy::kStore);
   auto* const type = llvm::FunctionType::get(i1(), {pointer(), pointer(), pointer()}, false);
   Value* const went_on = b_.CreateCall(type, address(reinterpret_cast<const void*>(plan_.call)),
                                        {address(plan_.sites[node].operations), wave_, registers_});
@@ -384,7 +396,7 @@ void KernelBuilder::build_call(uint32_t node) {
   for (uint32_t v = 0; v < 256; ++v) {
     if (effects.writes.vgprs[v]) before_.rows[v] = nullptr;
   }
-  copy_live(effects.writes, {}, false);
+  copy_live(effects.writes, {}, Copy::kLoad);
   before_ = known;
   before_bases_ = bases;
 }

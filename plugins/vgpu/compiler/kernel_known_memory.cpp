@@ -118,9 +118,7 @@ void KernelBuilder::store_known(const Place& place, unsigned v, const std::vecto
       b_.CreateMaskedStore(values[0], at(place.begin, offsets[0]), llvm::Align(4), mask);
       return;
     }
-    std::vector<uint32_t> places(offsets, offsets + lanes_);
-    Value* const pointers = b_.CreateGEP(i8(), place.begin, llvm::ConstantDataVector::get(context_, places));
-    b_.CreateMaskedScatter(values[0], pointers, llvm::Align(4), mask);
+    store_apart(place, offsets, values[0], mask);
     return;
   }
   const auto dwords = static_cast<unsigned>(values.size());
@@ -134,6 +132,32 @@ void KernelBuilder::store_known(const Place& place, unsigned v, const std::vecto
     }
     b_.CreateAlignedStore(b_.CreateShuffleVector(all, picks), at(place.begin, offsets[0] + part * lanes_ * 4),
                           llvm::Align(4));
+  }
+}
+
+// Scatters are slow on many a host; vectors with some of their lanes are not, where those are registers of masks.
+void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, Value* value, Value* mask) {
+  constexpr uint32_t kMostPieces = 4;
+  const uint32_t first = *std::min_element(offsets, offsets + lanes_),
+                 last = *std::max_element(offsets, offsets + lanes_);
+  const bool whole = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return (o - first) % 4 == 0; });
+  const bool differ = std::set<uint32_t>(offsets, offsets + lanes_).size() == lanes_;
+  const uint32_t pieces = (last - first) / (lanes_ * 4) + 1;
+  if (plan_.level != SimdLevel::kAvx512 || !whole || !differ || pieces > kMostPieces) {
+    const std::vector<uint32_t> places(offsets, offsets + lanes_);
+    Value* const pointers = b_.CreateGEP(i8(), place.begin, llvm::ConstantDataVector::get(context_, places));
+    b_.CreateMaskedScatter(value, pointers, llvm::Align(4), mask);
+    return;
+  }
+  for (uint32_t piece = 0; piece < pieces; ++piece) {
+    std::vector<int> picks(lanes_, static_cast<int>(lanes_)), value_picks(lanes_, llvm::PoisonMaskElem);
+    for (unsigned i = 0; i < lanes_; ++i) {
+      const uint32_t dword = (offsets[i] - first) / 4;
+      if (dword / lanes_ == piece) picks[dword % lanes_] = value_picks[dword % lanes_] = static_cast<int>(i);
+    }
+    Value* const lanes = b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), picks);
+    b_.CreateMaskedStore(b_.CreateShuffleVector(value, value_picks), at(place.begin, first + piece * lanes_ * 4),
+                         llvm::Align(4), lanes);
   }
 }
 

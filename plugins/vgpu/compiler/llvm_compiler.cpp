@@ -80,6 +80,7 @@ Compiled compile(const Plan& plan) {
     return result;
   }
   result.run = kernel->toPtr<Run>();
+  if (std::getenv("VGPU_COMPILER_DUMP")) fprintf(stderr, "KERNEL AT %p\n", reinterpret_cast<void*>(result.run));
   result.memory = std::shared_ptr<llvm::orc::LLJIT>(std::move(*jit));
   return result;
 }
