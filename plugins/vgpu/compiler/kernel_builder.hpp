@@ -266,15 +266,28 @@ class KernelBuilder {
 
   std::vector<Value*> load_known(const Place& place, unsigned v, unsigned dwords);
   Value* concatenated(Value* low, Value* high, unsigned each);
-  // Lanes that are near each other by a vector's load or two; others by a gather.
-  Value* load_apart(const Place& place, const uint32_t* offsets, uint32_t further);
+  // Where the lanes of a vector are: the least and the greatest offset, how many there are, and how many vectors it takes
+  // to reach them all. 0: not all are whole units apart.
+  struct Extent {
+    uint32_t first = 0, last = 0;
+    uint32_t different = 0;
+    uint32_t pieces = 0;
+  };
+  static constexpr uint32_t kMostPieces = 4;
+  Extent extent_of(const uint32_t* offsets, uint32_t unit) const;
+  // Dwords (unit 4), or pairs of them that are not torn (8): of lanes that are near each other by loads of vectors; of
+  // others by a gather.
+  Value* load_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit);
+  Value* load_pieces(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
+                     const Extent& extent);
+  std::vector<Value*> halves_of(Value* pairs);
+  Value* pairs_of(const std::vector<Value*>& halves);
 
-  // Dwords of full vectors of lanes; of others, one dword each.
   void store_known(const Place& place, unsigned v, const std::vector<Value*>& values, Value* bits);
-  void store_apart(const Place& place, const uint32_t* offsets, Value* value, Value* mask);
-  // Whether loads take each lane's dwords at once, so that nobody sees a part of what another wave stores meanwhile.
-  bool loads_whole_elements(const Place& place, unsigned dwords) const;
-  // Whether stores of so many dwords can be made so.
+  void store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit, Value* value,
+                   Value* mask);
+  // Whether stores of so many dwords are of vectors without gaps, for which all lanes have to be active.
+  bool stores_full_vectors(const Place& place, unsigned dwords) const;
   bool can_store_known(const Place& place, unsigned dwords) const;
   // Vectors do not overlap either.
   bool follow_each_other_all(const Place& place, uint32_t step) const;

@@ -62,8 +62,21 @@ std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned v, un
       return values;
     }
   }
-  for (unsigned d = 0; d < dwords; ++d) values.push_back(load_apart(place, offsets, d * 4));
+  if (dwords == 2) return halves_of(load_apart(place, offsets, 0, 8));
+  for (unsigned d = 0; d < dwords; ++d) values.push_back(load_apart(place, offsets, d * 4, 4));
   return values;
+}
+
+std::vector<Value*> KernelBuilder::halves_of(Value* pairs) {
+  Value* const dwords =
+      b_.CreateBitCast(pairs, llvm::FixedVectorType::get(i32(), static_cast<unsigned>(2 * lanes_)));
+  std::vector<Value*> halves;
+  for (unsigned half = 0; half < 2; ++half) {
+    std::vector<int> picks;
+    for (unsigned i = 0; i < lanes_; ++i) picks.push_back(static_cast<int>(2 * i + half));
+    halves.push_back(b_.CreateShuffleVector(dwords, picks));
+  }
+  return halves;
 }
 
 Value* KernelBuilder::concatenated(Value* low, Value* high, unsigned each) {
@@ -72,33 +85,35 @@ Value* KernelBuilder::concatenated(Value* low, Value* high, unsigned each) {
   return b_.CreateShuffleVector(low, high, picks);
 }
 
-Value* KernelBuilder::load_apart(const Place& place, const uint32_t* offsets, uint32_t further) {
-  const uint32_t first = *std::min_element(offsets, offsets + lanes_),
-                 last = *std::max_element(offsets, offsets + lanes_);
-  const bool whole = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return (o - first) % 4 == 0; });
-  const uint32_t bytes = last - first + 4;
-  const uint32_t vector_bytes = lanes_ * 4;
-  if (whole && bytes <= 2 * vector_bytes && bytes >= vector_bytes) {
-    // The second one ends where the last lane does.
-    const uint32_t second = last + 4 - vector_bytes;
-    Value* const low = b_.CreateAlignedLoad(vector(), at(place.begin, first + further), llvm::Align(4));
-    Value* const high = b_.CreateAlignedLoad(vector(), at(place.begin, second + further), llvm::Align(4));
-    std::vector<int> picks;
-    for (unsigned i = 0; i < lanes_; ++i) {
-      const uint32_t from = offsets[i] - first;
-      picks.push_back(from < vector_bytes ? static_cast<int>(from / 4)
-                                          : static_cast<int>(lanes_ + (offsets[i] - second) / 4));
-    }
-    return b_.CreateShuffleVector(low, high, picks);
+KernelBuilder::Extent KernelBuilder::extent_of(const uint32_t* offsets, uint32_t unit) const {
+  Extent extent;
+  extent.first = *std::min_element(offsets, offsets + lanes_);
+  extent.last = *std::max_element(offsets, offsets + lanes_);
+  const std::set<uint32_t> places(offsets, offsets + lanes_);
+  extent.different = static_cast<uint32_t>(places.size());
+  const bool whole = std::all_of(offsets, offsets + lanes_,
+                                 [&](uint32_t offset) { return (offset - extent.first) % unit == 0; });
+  if (whole) extent.pieces = (extent.last - extent.first) / (lanes_ * unit) + 1;
+  return extent;
+}
+
+Value* KernelBuilder::load_apart(const Place& place, const uint32_t* offsets, uint32_t further,
+                                 uint32_t unit) {
+  const Extent extent = extent_of(offsets, unit);
+  llvm::Type* const element = unit == 8 ? i64() : i32();
+  auto* const elements = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  constexpr uint32_t kFew = 4;
+  if (extent.pieces != 0 && extent.pieces <= (extent.different <= kFew ? 2 : kMostPieces)) {
+    return load_pieces(place, offsets, further, unit, extent);
   }
-  std::map<uint32_t, Value*> loaded;
-  std::set<uint32_t> different(offsets, offsets + lanes_);
-  if (different.size() <= 4) {
-    Value* result = llvm::PoisonValue::get(vector());
+  if (extent.different <= kFew) {
+    std::map<uint32_t, Value*> loaded;
+    Value* result = llvm::PoisonValue::get(elements);
     for (unsigned i = 0; i < lanes_; ++i) {
       Value*& one = loaded[offsets[i]];
-      if (one == nullptr)
-        one = b_.CreateAlignedLoad(i32(), at(place.begin, offsets[i] + further), llvm::Align(4));
+      if (one == nullptr) {
+        one = b_.CreateAlignedLoad(element, at(place.begin, offsets[i] + further), llvm::Align(4));
+      }
       result = b_.CreateInsertElement(result, one, b_.getInt64(i));
     }
     return result;
@@ -106,22 +121,56 @@ Value* KernelBuilder::load_apart(const Place& place, const uint32_t* offsets, ui
   std::vector<uint32_t> places(offsets, offsets + lanes_);
   for (uint32_t& offset : places) offset += further;
   Value* const pointers = b_.CreateGEP(i8(), place.begin, llvm::ConstantDataVector::get(context_, places));
-  return b_.CreateMaskedGather(vector(), pointers, llvm::Align(4));
+  return b_.CreateMaskedGather(elements, pointers, llvm::Align(4));
+}
+
+Value* KernelBuilder::load_pieces(const Place& place, const uint32_t* offsets, uint32_t further,
+                                  uint32_t unit, const Extent& extent) {
+  llvm::Type* const element = unit == 8 ? i64() : i32();
+  auto* const elements = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  const uint32_t piece_bytes = lanes_ * unit, bytes = extent.last - extent.first + unit;
+  std::vector<uint32_t> begins;
+  std::vector<Value*> pieces;
+  for (uint32_t piece = 0; piece < extent.pieces; ++piece) {
+    // The last one ends where the last lane does: nothing behind it is anybody's business.
+    const uint32_t begin = piece == 0 ? 0 : std::min(piece * piece_bytes, bytes - piece_bytes);
+    Value* const from = at(place.begin, extent.first + begin + further);
+    if (bytes >= piece_bytes) {
+      pieces.push_back(b_.CreateAlignedLoad(elements, from, llvm::Align(4)));
+    } else {
+      std::vector<llvm::Constant*> there;
+      for (uint32_t i = 0; i < lanes_; ++i) there.push_back(b_.getInt1(i * unit < bytes));
+      pieces.push_back(b_.CreateMaskedLoad(elements, from, llvm::Align(4), llvm::ConstantVector::get(there)));
+    }
+    begins.push_back(begin);
+  }
+  std::vector<int> picks;
+  for (unsigned i = 0; i < lanes_; ++i) {
+    const uint32_t from = offsets[i] - extent.first;
+    const uint32_t piece = from / piece_bytes;
+    picks.push_back(static_cast<int>(piece * lanes_ + (from - begins[piece]) / unit));
+  }
+  while (pieces.size() == 3) pieces.push_back(llvm::PoisonValue::get(elements));
+  if (pieces.size() == 1) return b_.CreateShuffleVector(pieces[0], picks);
+  if (pieces.size() == 2) return b_.CreateShuffleVector(pieces[0], pieces[1], picks);
+  return b_.CreateShuffleVector(concatenated(pieces[0], pieces[1], lanes_),
+                                concatenated(pieces[2], pieces[3], lanes_), picks);
 }
 
 void KernelBuilder::store_known(const Place& place, unsigned v, const std::vector<Value*>& values,
                                 Value* bits) {
   const uint32_t* const offsets = place.offsets.data() + v * lanes_;
   Value* const mask = lanes_of(bits);
-  if (values.size() == 1) {
-    if (follow_each_other(place, v, 4)) {
-      b_.CreateMaskedStore(values[0], at(place.begin, offsets[0]), llvm::Align(4), mask);
-      return;
-    }
-    store_apart(place, offsets, values[0], mask);
+  const auto dwords = static_cast<unsigned>(values.size());
+  if (dwords == 1 && follow_each_other(place, v, 4)) {
+    b_.CreateMaskedStore(values[0], at(place.begin, offsets[0]), llvm::Align(4), mask);
     return;
   }
-  const auto dwords = static_cast<unsigned>(values.size());
+  if (!stores_full_vectors(place, dwords)) {
+    if (dwords == 2) return store_apart(place, offsets, 0, 8, pairs_of(values), mask);
+    for (unsigned d = 0; d < dwords; ++d) store_apart(place, offsets, d * 4, 4, values[d], mask);
+    return;
+  }
   Value* all = concatenated(values[0], values[1], lanes_);
   if (dwords == 4) all = concatenated(all, concatenated(values[2], values[3], lanes_), 2 * lanes_);
   for (unsigned part = 0; part < dwords; ++part) {
@@ -135,49 +184,62 @@ void KernelBuilder::store_known(const Place& place, unsigned v, const std::vecto
   }
 }
 
+Value* KernelBuilder::pairs_of(const std::vector<Value*>& halves) {
+  std::vector<int> picks;
+  for (unsigned i = 0; i < lanes_; ++i) {
+    picks.push_back(static_cast<int>(i));
+    picks.push_back(static_cast<int>(lanes_ + i));
+  }
+  return b_.CreateBitCast(b_.CreateShuffleVector(halves[0], halves[1], picks),
+                          llvm::FixedVectorType::get(i64(), static_cast<unsigned>(lanes_)));
+}
+
 // Scatters are slow on many a host; vectors with some of their lanes are not, where those are registers of masks.
-void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, Value* value, Value* mask) {
-  constexpr uint32_t kMostPieces = 4;
-  const uint32_t first = *std::min_element(offsets, offsets + lanes_),
-                 last = *std::max_element(offsets, offsets + lanes_);
-  const bool whole = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return (o - first) % 4 == 0; });
-  const bool differ = std::set<uint32_t>(offsets, offsets + lanes_).size() == lanes_;
-  const uint32_t pieces = (last - first) / (lanes_ * 4) + 1;
-  if (plan_.level != SimdLevel::kAvx512 || !whole || !differ || pieces > kMostPieces) {
-    const std::vector<uint32_t> places(offsets, offsets + lanes_);
+void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
+                                Value* value, Value* mask) {
+  const Extent extent = extent_of(offsets, unit);
+  if (plan_.level != SimdLevel::kAvx512 || extent.pieces == 0 || extent.pieces > kMostPieces ||
+      extent.different != lanes_) {
+    std::vector<uint32_t> places(offsets, offsets + lanes_);
+    for (uint32_t& offset : places) offset += further;
     Value* const pointers = b_.CreateGEP(i8(), place.begin, llvm::ConstantDataVector::get(context_, places));
     b_.CreateMaskedScatter(value, pointers, llvm::Align(4), mask);
     return;
   }
-  for (uint32_t piece = 0; piece < pieces; ++piece) {
-    std::vector<int> picks(lanes_, static_cast<int>(lanes_)), value_picks(lanes_, llvm::PoisonMaskElem);
+  const uint32_t piece_bytes = lanes_ * unit;
+  for (uint32_t piece = 0; piece < extent.pieces; ++piece) {
+    const int nobody = static_cast<int>(lanes_);
+    std::vector<int> masks(lanes_, nobody), picks(lanes_, llvm::PoisonMaskElem);
     for (unsigned i = 0; i < lanes_; ++i) {
-      const uint32_t dword = (offsets[i] - first) / 4;
-      if (dword / lanes_ == piece) picks[dword % lanes_] = value_picks[dword % lanes_] = static_cast<int>(i);
+      const uint32_t from = offsets[i] - extent.first;
+      if (from / piece_bytes != piece) continue;
+      masks[from % piece_bytes / unit] = picks[from % piece_bytes / unit] = static_cast<int>(i);
     }
-    Value* const lanes = b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), picks);
-    b_.CreateMaskedStore(b_.CreateShuffleVector(value, value_picks), at(place.begin, first + piece * lanes_ * 4),
-                         llvm::Align(4), lanes);
+    b_.CreateMaskedStore(b_.CreateShuffleVector(value, picks),
+                         at(place.begin, extent.first + piece * piece_bytes + further), llvm::Align(4),
+                         b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), masks));
   }
 }
 
-bool KernelBuilder::loads_whole_elements(const Place& place, unsigned dwords) const {
-  if (dwords == 1) return true;
-  for (unsigned v = 0; v < vectors_; ++v) {
-    const uint32_t* const offsets = place.offsets.data() + v * lanes_;
-    const bool same = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return o == offsets[0]; });
-    if (!same && !follow_each_other(place, v, dwords * 4)) return false;
-  }
-  return true;
-}
-
-bool KernelBuilder::can_store_known(const Place& place, unsigned dwords) const {
-  if (dwords == 1) return true;
-  if (dwords == 3) return false;
+bool KernelBuilder::stores_full_vectors(const Place& place, unsigned dwords) const {
+  if (dwords == 1 || dwords == 3) return false;
   for (unsigned v = 0; v < vectors_; ++v) {
     if (!follow_each_other(place, v, dwords * 4)) return false;
   }
   return follow_each_other_all(place, dwords * 4);
+}
+
+bool KernelBuilder::can_store_known(const Place& place, unsigned dwords) const {
+  if (dwords == 1) return true;
+  // The dwords of all lanes are stored one after the other, which nobody can tell where elements do not overlap.
+  for (unsigned v = 0; v < vectors_; ++v) {
+    std::vector<uint32_t> offsets(place.offsets.data() + v * lanes_, place.offsets.data() + (v + 1) * lanes_);
+    std::sort(offsets.begin(), offsets.end());
+    for (unsigned i = 1; i < lanes_; ++i) {
+      if (offsets[i] - offsets[i - 1] < dwords * 4) return false;
+    }
+  }
+  return true;
 }
 
 bool KernelBuilder::follow_each_other_all(const Place& place, uint32_t step) const {
@@ -222,7 +284,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   const ShapePointer& high = before_.rows[address_row + 1];
   if (!has_base && (high == nullptr || !high->is_uniform(wave_size_))) return false;
   Place place = place_from(*low);
-  if (stores ? !can_store_known(place, dwords) : !loads_whole_elements(place, dwords)) return false;
+  if (stores && !can_store_known(place, dwords)) return false;
   note_place(node);
   Value* const base = before_bases_[address_row];
   Value* const start = plus(base, low->least(wave_size_));
@@ -243,7 +305,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   place.begin = call(stores ? "place_to_store" : "place_to_load",
                      {wave_, address(memory_operation(node)), va, b_.getInt64(span_of(place, dwords * 4))});
   reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
-  if (stores && dwords > 1) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
+  if (stores && stores_full_vectors(place, dwords)) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
   with_call(node, reached, [&] { access_known(node, place, stores, data, dwords); });
   return true;
@@ -282,7 +344,7 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
           reached, b_.CreateICmpEQ(b_.CreateAnd(begins[e], b_.getInt64(alignment)), b_.getInt64(0)));
     }
   }
-  if (stores && dwords > 1) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
+  if (stores && stores_full_vectors(place, dwords)) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   with_call(node, reached, [&] {
     for (unsigned e = 0; e < elements; ++e) {
       place.begin = b_.CreateGEP(i8(), lds_, begins[e]);
