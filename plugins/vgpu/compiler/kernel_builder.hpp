@@ -172,6 +172,8 @@ class KernelBuilder {
   };
   void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, Copy how);
   void copy_shaped(uint32_t index, Copy how);
+  enum class Beginning : uint8_t { kNone, kOfAnyWave, kExpected };
+  void load_start(uint32_t node);
 
   void leave(Stop stop, const void* op);
 
@@ -217,6 +219,8 @@ class KernelBuilder {
   void build_global(uint32_t node);
 
   void build_lds(uint32_t node);
+  void build_lds_atomic(uint32_t node);
+  Value* lds_limit();
 
   // What an instruction writes to a row; lanes that are not active keep what they have where anybody wants it.
   void put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec);

@@ -100,20 +100,47 @@ void KernelBuilder::take_attributes(llvm::Function& function) {
   }
 }
 
+// What nobody has put into the wave's registers (see Plan::expected_entry), and what else the kernel reads there.
+void KernelBuilder::load_start(uint32_t node) {
+  const isa::Registers& live = plan_.live.before[node];
+  isa::Registers others = live;
+  for (uint32_t code = 0; code < kMostStartScalars; ++code) others.scalars.reset(code);
+  others.scc = false;
+  for (uint32_t row = 0; row < plan_.ids.size(); ++row) others.vgprs.reset(row);
+  copy_live(others, plan_.live.inactive_before[node], Copy::kLoad);
+  Value* const group = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
+  Value* const ids = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, start_ids)));
+  for (uint32_t code = 0; code < kMostStartScalars; ++code) {
+    if (!live.scalars[code]) continue;
+    set_scalar(code * 4, b_.CreateLoad(i32(), at(group, offsetof(WorkGroup, scalars) + code * 4)));
+  }
+  b_.CreateStore(b_.getInt64(0), scalar_at(kVcc * 4));
+  b_.CreateStore(all_lanes(), scalar_at(kExec * 4));
+  b_.CreateStore(b_.getInt32(0), scc_place());
+  for (uint32_t row = 0; row < plan_.ids.size(); ++row) {
+    before_bases_[row] =
+        b_.CreateSub(b_.CreateLoad(i32(), at(ids, uint64_t{row} * wave_size_ * 4)), b_.getInt32(before_.rows[row]->offsets[0]));
+  }
+}
+
 void KernelBuilder::make_entries() {
   auto* const invalid = BasicBlock::Create(context_, "invalid", function_);
   llvm::IRBuilder<>(invalid).CreateUnreachable();
   llvm::SwitchInst* const ways = b_.CreateSwitch(function_->getArg(2), invalid, plan_.entry_count);
   for (uint32_t node = 0; node < plan_.sites.size(); ++node) {
     const Site& site = plan_.sites[node];
-    const auto enter = [&](int32_t entry, bool check) {
+    const auto enter = [&](int32_t entry, Beginning beginning) {
       auto* const in = BasicBlock::Create(context_, "enter", function_);
       ways->addCase(b_.getInt64(static_cast<uint64_t>(entry)), in);
       b_.SetInsertPoint(in);
       const uint32_t block = plan_.graph.block_of(node);
       before_ = at_[block];
-      copy_live(plan_.live.before[node], plan_.live.inactive_before[node], Copy::kLoad);
-      if (check) check_ids(node);
+      if (beginning == Beginning::kExpected) {
+        load_start(node);
+      } else {
+        copy_live(plan_.live.before[node], plan_.live.inactive_before[node], Copy::kLoad);
+      }
+      if (beginning == Beginning::kOfAnyWave) check_ids(node);
       for (uint32_t index = 0; index < 256; ++index) {
         if (before_.rows[index] != nullptr && !before_.rows[index]->base && before_bases_[index] != nullptr) {
           b_.CreateStore(before_bases_[index], base_variable(index));
@@ -121,8 +148,8 @@ void KernelBuilder::make_entries() {
       }
       b_.CreateBr(blocks_[block]);
     };
-    if (site.entry >= 0) enter(site.entry, site.entry == 0);
-    if (site.entry == 0 && plan_.expected_entry >= 0) enter(plan_.expected_entry, false);
+    if (site.entry >= 0) enter(site.entry, site.entry == 0 ? Beginning::kOfAnyWave : Beginning::kNone);
+    if (site.entry == 0 && plan_.expected_entry >= 0) enter(plan_.expected_entry, Beginning::kExpected);
     if (site.behind >= 0) {
       auto* const in = BasicBlock::Create(context_, "behind", function_);
       ways->addCase(b_.getInt64(static_cast<uint64_t>(site.behind)), in);
@@ -304,6 +331,9 @@ void KernelBuilder::build_block(uint32_t index) {
         break;
       case Site::What::kLds:
         build_lds(node);
+        break;
+      case Site::What::kLdsAtomic:
+        build_lds_atomic(node);
         break;
       case Site::What::kBarrier:
         count(node + 1 - counted);

@@ -326,8 +326,7 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   const uint32_t span = span_of(place, dwords * 4);
   if (memory.pair && stores && !apart(place, offsets[0], offsets[1], dwords * 4)) return false;
   note_place(node);
-  Value* limit = lds_bytes_;
-  if (plan_.m0_limits_lds) limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, scalar(kM0 * 4));
+  Value* const limit = lds_limit();
   Value* const start = plus(before_bases_[in.vaddr.vgpr()], low->least(wave_size_));
   Value* reached = does_not_wrap(before_bases_[in.vaddr.vgpr()], *low);
   std::array<Value*, 2> begins{};

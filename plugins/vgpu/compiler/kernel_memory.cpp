@@ -87,6 +87,11 @@ void KernelBuilder::build_global(uint32_t node) {
   or_call(node, done);
 }
 
+Value* KernelBuilder::lds_limit() {
+  if (!plan_.m0_limits_lds) return lds_bytes_;
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, lds_bytes_, scalar(kM0 * 4));
+}
+
 void KernelBuilder::build_lds(uint32_t node) {
   if (build_lds_known(node)) return;
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
@@ -95,10 +100,7 @@ void KernelBuilder::build_lds(uint32_t node) {
   const unsigned dwords = shape.dwords();
   if (stores && shape.pair) return build_call(node);
   note_place(node);
-  Value* limit = lds_bytes_;
-  if (plan_.m0_limits_lds) {
-    limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, scalar(kM0 * 4));
-  }
+  Value* const limit = lds_limit();
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
   const uint32_t aligned = plan_.m0_limits_lds ? 2 : 0;
   const auto reach = [&](Value* list, uint32_t offset, uint32_t flags) {
@@ -142,6 +144,19 @@ void KernelBuilder::build_lds(uint32_t node) {
   build_call(node);
   b_.CreateBr(behind);
   b_.SetInsertPoint(behind);
+}
+
+void KernelBuilder::build_lds_atomic(uint32_t node) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  note_place(node);
+  Value* const none = llvm::ConstantPointerNull::get(pointer());
+  const bool two = isa::has_two_operands(shape.atomic);
+  Value* const rows = row_list({made_row(in.vdata.vgpr()), two ? made_row(in.vdata2.vgpr()) : none,
+                                shape.returns ? made_row(in.vdst.vgpr()) : none});
+  or_call(node, call("lds_atomic_" + std::to_string(wave_size_),
+                     {lds_, lds_limit(), made_row(in.vaddr.vgpr()), b_.getInt32(static_cast<uint32_t>(in.offset)),
+                      mask_at(kExec * 4), rows, b_.getInt32(static_cast<uint32_t>(shape.atomic))}));
 }
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -135,8 +135,10 @@ bool may_leave(const isa::Instruction& in) {
 
 Site::What what_of(const isa::Instruction& in, const Plan& plan) {
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
-  if (shape == nullptr || shape->verb == isa::Verb::kAtomic || shape->bytes < 4 || shape->addtid) {
-    return Site::What::kCall;
+  if (shape == nullptr || shape->bytes < 4 || shape->addtid) return Site::What::kCall;
+  if (shape->verb == isa::Verb::kAtomic) {
+    const bool simple = in.encoding == Encoding::kDs && !in.gds && !shape->source2 && shape->bytes == 4;
+    return simple && !isa::is_float(shape->atomic) ? Site::What::kLdsAtomic : Site::What::kCall;
   }
   switch (in.encoding) {
     case Encoding::kSmem:

@@ -62,6 +62,7 @@ struct Site {
     kScalarLoad,  ///< Perhaps done by the compiler; else as a call.
     kGlobal,      ///< Loads and stores of dwords, likewise.
     kLds,
+    kLdsAtomic,
     kCall,     ///< The interpreter's handlers do it.
     kBranch,   ///< The last of its block
     kBarrier,  ///< Control leaves, and comes back to `behind`.
@@ -87,8 +88,8 @@ struct Plan {
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
-  /// The way in for waves of which it is known that they start with `ids` and with all lanes; -1: there is none. Of a row
-  /// of ids it reads the first lane.
+  /// The way in for waves of which it is known that they start with `ids`, with all lanes, and with the scalars of their
+  /// work-group; -1: there is none. It needs nothing of that in the wave's registers.
   int32_t expected_entry = -1;
   /// For each way in, what a wave goes on with.
   std::vector<MicroOp> entries;

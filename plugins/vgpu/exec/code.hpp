@@ -62,14 +62,15 @@ class Code {
   /// Where waves begin.
   struct Beginning {
     const MicroOp* op = nullptr;
-    /// Of the rows of ids, only the first lane is read.
-    bool knows_ids = false;
+    /// The code does by itself: from WorkGroup::scalars and Wave::start_ids.
+    bool fills_registers = false;
   };
-  /// … of `variant`, of a work-group of this shape: in compiled code, if there is some.
-  Beginning begin(uint32_t variant, const GroupShape& shape) {
+  /// … of `variant`, of a work-group of this shape: in compiled code, if there is some. `alike`: waves start with the same
+  /// scalars.
+  Beginning begin(uint32_t variant, const GroupShape& shape, bool alike) {
     const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
     if (compiled == nullptr || compiled->variant != variant) return {find(key_.entry_va, variant)};
-    if (compiled->shape == &shape && compiled->expected != nullptr) return {compiled->expected, true};
+    if (alike && compiled->shape == &shape && compiled->expected != nullptr) return {compiled->expected, true};
     return {compiled->entry};
   }
   /// The shape that most work-groups will have: before the first begin(), for code that is compiled.

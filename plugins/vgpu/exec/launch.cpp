@@ -80,6 +80,7 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
     ragged_ = ragged_ || dispatch_.grid_size[i] % dispatch_.work_group_size[i] != 0;
   }
   full_ = shape_of(dispatch_.work_group_size);
+  starts_alike_ = (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
   waves_per_group_ = full_->waves;
   // In one dimension, and no register tells a wave which one it is.
   may_go_whole_ = device_.whole_groups && device_.tracer == nullptr && dispatch_.work_group_size[1] == 1 &&
@@ -109,6 +110,7 @@ std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) co
 // What is the same for all work-groups that this memory will be.
 void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
   group.lds_bytes = dispatch_.lds_bytes;
+  std::copy(dispatch_.user_sgprs.begin(), dispatch_.user_sgprs.end(), group.scalars);
   for (uint32_t w = 0; w < waves_per_group_; ++w) {
     Wave& wave = group.waves[w];
     wave.group = &group;
@@ -189,15 +191,12 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t cou
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape);
+  const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
-  const uint32_t row_bytes = layout_.row_bytes();
-  uint32_t ids[3];  // of those work-group ids that are asked for
-  uint32_t id_count = 0;
+  uint32_t next = dispatch_.user_sgpr_count;
   for (uint32_t i = 0; i < 3; ++i) {
-    if ((rsrc2 >> (7 + i) & 1) != 0) ids[id_count++] = group.id[i];
+    if ((rsrc2 >> (7 + i) & 1) != 0) group.scalars[next++] = group.id[i];
   }
-  const auto* rows = reinterpret_cast<const std::byte*>(shape.ids.data());
   for (uint32_t w = 0; w < count; ++w) {
     Wave& wave = group.waves[w];
     wave.op = begin.op;
@@ -208,28 +207,24 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t cou
     wave.trap_status = 0;
     wave.stop = Stop::kRunning;
     wave.launched_exec = shape.lanes[w];
-
-    uint32_t* const s = wave.scalars();
-    // All of them, of which the ones behind the last are overwritten or mean nothing: no length to look at.
-    copy_lines_(reinterpret_cast<std::byte*>(s),
-                reinterpret_cast<const std::byte*>(dispatch_.user_sgprs.data()),
-                sizeof dispatch_.user_sgprs / 64);
-    uint32_t next = dispatch_.user_sgpr_count;
-    for (uint32_t i = 0; i < id_count; ++i) s[next++] = ids[i];
-    if ((rsrc2 >> 10 & 1) != 0) s[next++] = shape.waves | (w == 0 ? 1u << 31 : 0);
-    if ((rsrc2 & 1) != 0) s[next++] = wave.scratch_offset;
-    const uint64_t zero = 0;
-    std::memcpy(s + isa::code::kVccLo, &zero, 8);
-    std::memcpy(s + isa::code::kExecLo, &wave.launched_exec, 8);
-
-    std::byte* const vgprs = wave.registers + layout_.vgpr_offset(0);
-    if (begin.knows_ids) {
-      for (uint32_t row = 0; row < id_rows_; ++row) std::memcpy(vgprs + row * row_bytes, rows + row * row_bytes, 4);
-    } else {
-      copy_lines_(vgprs, rows, row_bytes * id_rows_ / 64);
-    }
-    rows += size_t{row_bytes} * id_rows_;
+    wave.start_ids = shape.row(w, 0);
+    if (!begin.fills_registers) fill_registers(wave, next, w);
   }
+}
+
+void Launch::fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const {
+  const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
+  uint32_t* const s = wave.scalars();
+  // All of them, of which the ones behind the last are overwritten or mean nothing: no length to look at.
+  std::memcpy(s, wave.group->scalars, sizeof wave.group->scalars);
+  uint32_t next = scalar_count;
+  if ((rsrc2 >> 10 & 1) != 0) s[next++] = wave.group->wave_count | (number == 0 ? 1u << 31 : 0);
+  if ((rsrc2 & 1) != 0) s[next++] = wave.scratch_offset;
+  const uint64_t zero = 0;
+  std::memcpy(s + isa::code::kVccLo, &zero, 8);
+  std::memcpy(s + isa::code::kExecLo, &wave.launched_exec, 8);
+  copy_lines_(wave.registers + layout_.vgpr_offset(0), reinterpret_cast<const std::byte*>(wave.start_ids),
+              layout_.row_bytes() * id_rows_ / 64);
 }
 
 // Work-groups go to one unit after the other. A place in the grid stays on its unit, whatever others do.

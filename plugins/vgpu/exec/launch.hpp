@@ -145,6 +145,8 @@ class Launch final : public Core {
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
   void start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count);
+  /// The registers that a wave starts with; `scalar_count` of the scalars are all waves'.
+  void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const;
 
   const Device& device_;
   DeviceBus& bus_;
@@ -155,6 +157,7 @@ class Launch final : public Core {
   uint32_t id_rows_ = 1;  // VGPRs that hold work-item ids
   uint32_t mode_ = 0;
   bool traps_ = false;
+  bool starts_alike_ = false;  // no SGPR tells a wave which one it is
   uint32_t group_count_[3] = {};
   bool may_go_whole_ = false;
   bool ragged_ = false;  // work-groups at the far ends of the grid may be smaller

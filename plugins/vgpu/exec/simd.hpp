@@ -21,3 +21,10 @@
 #else
 #define RIGEL_SIMD_NAMESPACE simd_avx512
 #endif
+
+// Loops over the vectors of a row, and over the lanes of one, are to be straight code.
+#if defined(__clang__)
+#define RIGEL_UNROLL _Pragma("unroll")
+#else
+#define RIGEL_UNROLL _Pragma("GCC unroll 16")
+#endif

@@ -61,6 +61,8 @@ struct Wave {
   // Who it is: registers of the hardware and reports.
   uint32_t id_in_group = 0;
   uint64_t launched_exec = 0;  ///< EXEC at the start: lanes that exist.
+  /// Rows of the ids that its lanes start with: for waves that start in compiled code.
+  const uint32_t* start_ids = nullptr;
 
   /// ds_gws_barrier: it has arrived, and waits for this round's end. ds_gws_sema_p: not 0 if it waits.
   uint64_t sync_round = 0;
@@ -87,11 +89,16 @@ struct Wave {
 /// Bytes behind the LDS that can be read, though no wave sees them.
 constexpr uint32_t kLdsSlack = 256;
 
+/// User SGPRs, and the ids of the work-group behind them.
+constexpr uint32_t kMostStartScalars = 32 + 3;
+
 struct WorkGroup {
   std::byte* lds = nullptr;  ///< Aligned to 64 bytes; kLdsSlack readable bytes follow.
   uint32_t lds_bytes = 0;    ///< As allocated: accesses beyond read 0 and write nothing.
   uint32_t id[3] = {};
   uint32_t place = 0;  ///< Its number in the grid, or what is left of it in 32 bits.
+  /// s0 … that all its waves start with, where they have those in common: for waves that start in compiled code.
+  uint32_t scalars[kMostStartScalars] = {};
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
   uint32_t waves_at_barrier = 0;

@@ -48,6 +48,16 @@ enum class Atomic : uint8_t {
   kPackedAddF16,
 };
 
+constexpr bool is_float(Atomic atomic) {
+  return atomic == Atomic::kFloatAdd || atomic == Atomic::kFloatMin || atomic == Atomic::kFloatMax ||
+         atomic == Atomic::kFloatCmpSwap || atomic == Atomic::kPackedAddF16;
+}
+
+constexpr bool has_two_operands(Atomic atomic) {
+  return atomic == Atomic::kCmpSwap || atomic == Atomic::kFloatCmpSwap || atomic == Atomic::kMaskOr ||
+         atomic == Atomic::kWrap;
+}
+
 struct MemoryShape {
   Verb verb = Verb::kLoad;
   Space space = Space::kGlobal;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/vector/lanes.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
@@ -333,6 +334,51 @@ template <unsigned W, unsigned N, bool kStores>
   }
 }
 
+// Lanes one after the other, as they may meet. By an index into memory, since code for each of them would be long.
+template <unsigned W>
+[[gnu::always_inline]] inline bool lds_atomic(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                              uint32_t offset, uint64_t exec, uint32_t* const* rows,
+                                              Atomic atomic) {
+  if (exec == 0) return true;
+  if (limit < 4 || !all_below<W>(addresses, exec, 0 - offset, limit - 4)) return false;
+  alignas(64) uint32_t places[W], first[W], second[W], old[W];
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    const unsigned at = v * kLanes;
+    store(reinterpret_cast<std::byte*>(places + at), (vector_of(addresses, v) + offset) & ~3u);
+    store(reinterpret_cast<std::byte*>(first + at), vector_of(rows[0], v));
+    if (has_two_operands(atomic)) store(reinterpret_cast<std::byte*>(second + at), vector_of(rows[1], v));
+    if (rows[2] != nullptr) store(reinterpret_cast<std::byte*>(old + at), vector_of(rows[2], v));
+  }
+  with_atomic(atomic, [&](auto which) {
+    if constexpr (!is_float(which.value)) {
+      const auto lane = [&](unsigned i) {
+        std::byte* const place = lds + places[i];
+        uint32_t was;
+        std::memcpy(&was, place, 4);
+        const uint32_t is =
+            next_in_lds<which.value, uint32_t>(was, first[i], has_two_operands(which.value) ? second[i] : 0);
+        std::memcpy(place, &is, 4);
+        old[i] = was;
+      };
+      if (exec == (W == 64 ? ~uint64_t{0} : 0xffffffff)) {
+#pragma clang loop unroll_count(4)
+        for (unsigned i = 0; i < W; ++i) lane(i);
+      } else {
+#pragma clang loop unroll(disable)
+        for (uint64_t left = exec; left != 0; left &= left - 1) lane(static_cast<unsigned>(__builtin_ctzll(left)));
+      }
+    }
+  });
+  if (rows[2] == nullptr) return true;
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    store(reinterpret_cast<std::byte*>(rows[2] + v * kLanes),
+          load<U32>(reinterpret_cast<const std::byte*>(old + v * kLanes)));
+  }
+  return true;
+}
+
 }  // namespace
 
 // The names that kernel_memory.cpp knows. flags of global memory: 1 lanes that are not active keep what they have, 2 FLAT; of
@@ -366,6 +412,16 @@ RIGEL_REACH(32, 1)
 RIGEL_REACH(32, 2)
 RIGEL_REACH(32, 3)
 RIGEL_REACH(32, 4)
+
+// rows: the operands and the result, or null; atomic: isa::Atomic.
+extern "C" [[gnu::used]] bool lds_atomic_64(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                            uint32_t offset, uint64_t exec, uint32_t** rows, uint32_t atomic) {
+  return lds_atomic<64>(lds, limit, addresses, offset, exec, rows, static_cast<Atomic>(atomic));
+}
+extern "C" [[gnu::used]] bool lds_atomic_32(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                            uint32_t offset, uint64_t exec, uint32_t** rows, uint32_t atomic) {
+  return lds_atomic<32>(lds, limit, addresses, offset, exec, rows, static_cast<Atomic>(atomic));
+}
 
 // Where an access finds its memory; null: it is for the interpreter to look.
 extern "C" [[gnu::used]] std::byte* place_to_load(Wave* wave, const MicroOp* site, uint64_t va,

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
@@ -33,16 +34,6 @@ class FloatEnvironment {
  private:
   const uint32_t before_;
 };
-
-constexpr bool is_float(Atomic atomic) {
-  return atomic == Atomic::kFloatAdd || atomic == Atomic::kFloatMin || atomic == Atomic::kFloatMax ||
-         atomic == Atomic::kFloatCmpSwap || atomic == Atomic::kPackedAddF16;
-}
-
-constexpr bool has_two_operands(Atomic atomic) {
-  return atomic == Atomic::kCmpSwap || atomic == Atomic::kFloatCmpSwap || atomic == Atomic::kMaskOr ||
-         atomic == Atomic::kWrap;
-}
 
 /// The parts of a floating-point number of T's size.
 template <class T>
@@ -130,6 +121,13 @@ inline T next_value(T old, T source, [[maybe_unused]] T other) {
   if constexpr (kAtomic == Atomic::kPackedAddF16) {
     return add_packed_halves(static_cast<uint32_t>(old), static_cast<uint32_t>(source));
   }
+}
+
+/// … of the instructions of LDS. Compare-and-store has its operands the other way round: the first is what is expected.
+template <Atomic kAtomic, class T>
+inline T next_in_lds(T old, T first, T second) {
+  if constexpr (kAtomic == Atomic::kCmpSwap || kAtomic == Atomic::kFloatCmpSwap) std::swap(first, second);
+  return next_value<kAtomic>(old, first, second);
 }
 
 /// Calls `with(std::integral_constant<Atomic, …>)` for the operation.

@@ -90,13 +90,6 @@ void put_result(uint32_t* to, unsigned lane, unsigned width, T value) {
   if constexpr (sizeof(T) == 8) to[width + lane] = static_cast<uint32_t>(value >> 32);
 }
 
-// Compare-and-store has its operands the other way round: the first is what is expected.
-template <Atomic kAtomic, class T>
-T next_in_lds(T old, T first, T second) {
-  if constexpr (kAtomic == Atomic::kCmpSwap || kAtomic == Atomic::kFloatCmpSwap) std::swap(first, second);
-  return next_value<kAtomic>(old, first, second);
-}
-
 struct LdsOperands {
   uint32_t first = 0;  // rows
   uint32_t second = 0;

@@ -25,13 +25,6 @@
 #pragma GCC diagnostic pop
 #endif
 
-// The loops over the four vectors of a row are to be straight code.
-#if defined(__clang__)
-#define RIGEL_UNROLL
-#else
-#define RIGEL_UNROLL _Pragma("GCC unroll 4")
-#endif
-
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
 template <unsigned W>

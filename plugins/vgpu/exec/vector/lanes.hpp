@@ -16,12 +16,6 @@
 
 #include "plugins/vgpu/exec/simd.hpp"
 
-#if defined(__clang__)
-#define RIGEL_UNROLL _Pragma("unroll")
-#else
-#define RIGEL_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
 constexpr int kLanes = RIGEL_SIMD_LEVEL == 2 ? 16 : RIGEL_SIMD_LEVEL == 1 ? 8 : 4;
