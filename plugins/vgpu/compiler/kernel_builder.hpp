@@ -29,6 +29,7 @@
 #include "plugins/vgpu/compiler/passes.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
+#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -76,8 +77,21 @@ class KernelBuilder {
   llvm::Type* vector() { return llvm::FixedVectorType::get(i32(), lanes_); }
   llvm::Type* mask_vector() { return llvm::FixedVectorType::get(i1(), lanes_); }
 
-  Value* address(const void* of) {
-    return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(of)), pointer());
+  Value* linked(size_t field) {
+    llvm::LoadInst* const load = b_.CreateLoad(pointer(), at(linkage_, field));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return load;
+  }
+  Value* operations_at(uint32_t node) {
+    return at(linked(offsetof(Linkage, operations)), plan_.sites[node].first_operation * sizeof(MicroOp));
+  }
+  // Where Memory remembers what the instruction used last: as operations_at(), which only this is made of.
+  Value* site_of(uint32_t node) {
+    const uint64_t number = plan_.sites[node].first_operation % Memory::kSites;
+    return b_.CreateIntToPtr(b_.getInt64(number * sizeof(MicroOp)), pointer());
+  }
+  Value* entry_at(int32_t entry) {
+    return at(linked(offsetof(Linkage, entries)), static_cast<uint64_t>(entry) * sizeof(MicroOp));
   }
   Value* at(Value* base, uint64_t bytes) { return b_.CreateConstInBoundsGEP1_64(i8(), base, bytes); }
 
@@ -175,7 +189,7 @@ class KernelBuilder {
   enum class Beginning : uint8_t { kNone, kOfAnyWave, kExpected };
   void load_start(uint32_t node);
 
-  void leave(Stop stop, const void* op);
+  void leave(Stop stop, Value* op);
 
   // To a block, from the end of another. Loops end a wave's turn where it is over.
   void go_to(uint32_t from, uint32_t to);
@@ -201,7 +215,7 @@ class KernelBuilder {
   const MicroOp* memory_operation(uint32_t node) const { return plan_.sites[node].operations; }
 
   void note_place(uint32_t node) {
-    b_.CreateStore(address(memory_operation(node)), wave_field(offsetof(Wave, op)));
+    b_.CreateStore(operations_at(node), wave_field(offsetof(Wave, op)));
   }
 
   void build_scalar_load(uint32_t node);
@@ -402,7 +416,7 @@ class KernelBuilder {
   BasicBlock* start_ = nullptr;
   std::vector<BasicBlock*> blocks_;
   std::map<uint32_t, BasicBlock*> behind_;
-  Value *wave_ = nullptr, *registers_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
+  Value *wave_ = nullptr, *registers_ = nullptr, *linkage_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
   llvm::AllocaInst *state_ = nullptr, *scalars_ = nullptr, *budget_ = nullptr;
   std::map<uint32_t, llvm::AllocaInst*> rows_;
 

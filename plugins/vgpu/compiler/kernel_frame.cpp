@@ -71,12 +71,13 @@ void KernelBuilder::next_node(uint32_t node) {
 }
 
 void KernelBuilder::make_function() {
-  auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer(), i64()}, false);
+  auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer(), i64(), pointer()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
   take_attributes(*function_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   wave_ = function_->getArg(0);
   registers_ = function_->getArg(1);
+  linkage_ = function_->getArg(3);
   allocas_ = BasicBlock::Create(context_, "variables", function_);
   start_ = BasicBlock::Create(context_, "start", function_);
   state_ = variable(llvm::ArrayType::get(i8(), sizeof(Wave)), 64, "state");
@@ -195,8 +196,7 @@ void KernelBuilder::check_ids(uint32_t node) {
 void KernelBuilder::hand_over(uint32_t node) {
   b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer()}, false);
-  b_.CreateCall(type, address(reinterpret_cast<const void*>(plan_.resume)),
-                {address(plan_.sites[node].operations), wave_});
+  b_.CreateCall(type, linked(offsetof(Linkage, hand_over)), {operations_at(node), wave_});
   b_.CreateRetVoid();
 }
 
@@ -268,8 +268,8 @@ void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>
   }
 }
 
-void KernelBuilder::leave(Stop stop, const void* op) {
-  if (op != nullptr) b_.CreateStore(address(op), wave_field(offsetof(Wave, op)));
+void KernelBuilder::leave(Stop stop, Value* op) {
+  b_.CreateStore(op, wave_field(offsetof(Wave, op)));
   b_.CreateStore(b_.getInt8(static_cast<uint8_t>(stop)), wave_field(offsetof(Wave, stop)));
   b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
   b_.CreateRetVoid();
@@ -302,7 +302,7 @@ void KernelBuilder::go_to(uint32_t from, uint32_t to) {
                   unlikely());
   b_.SetInsertPoint(over);
   copy_live(plan_.live.before[first], plan_.live.inactive_before[first], Copy::kStore);
-  leave(Stop::kBudget, &plan_.entries[static_cast<size_t>(plan_.sites[first].entry)]);
+  leave(Stop::kBudget, entry_at(plan_.sites[first].entry));
 }
 
 void KernelBuilder::build_block(uint32_t index) {
@@ -339,7 +339,7 @@ void KernelBuilder::build_block(uint32_t index) {
         count(node + 1 - counted);
         counted = node + 1;
         copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kStoreToLoad);
-        leave(Stop::kBarrier, &plan_.entries[static_cast<size_t>(site.behind)]);
+        leave(Stop::kBarrier, entry_at(site.behind));
         b_.SetInsertPoint(behind_[node]);
         copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kLoad);
         for (uint32_t v = 0; v < 256; ++v) {
@@ -351,7 +351,7 @@ void KernelBuilder::build_block(uint32_t index) {
         break;
       case Site::What::kEnd:
         count(node + 1 - counted);
-        leave(Stop::kEnd, site.operations);
+        leave(Stop::kEnd, operations_at(node));
         ended = true;
         break;
       case Site::What::kBranch:
@@ -412,8 +412,8 @@ void KernelBuilder::build_call(uint32_t node) {
   if (effects.writes_inactive_lanes) kept |= effects.writes.vgprs;
   copy_live(before, kept, Copy::kStore);
   auto* const type = llvm::FunctionType::get(i1(), {pointer(), pointer(), pointer()}, false);
-  Value* const went_on = b_.CreateCall(type, address(reinterpret_cast<const void*>(plan_.call)),
-                                       {address(plan_.sites[node].operations), wave_, registers_});
+  Value* const went_on =
+      b_.CreateCall(type, linked(offsetof(Linkage, call)), {operations_at(node), wave_, registers_});
   auto* const on = BasicBlock::Create(context_, "on", function_);
   auto* const stopped = BasicBlock::Create(context_, "stopped", function_);
   b_.CreateCondBr(went_on, on, stopped, likely());

@@ -303,7 +303,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
     }
   }
   place.begin = call(stores ? "place_to_store" : "place_to_load",
-                     {wave_, address(memory_operation(node)), va, b_.getInt64(span_of(place, dwords * 4))});
+                     {wave_, site_of(node), va, b_.getInt64(span_of(place, dwords * 4))});
   reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
   if (stores && stores_full_vectors(place, dwords)) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();

@@ -19,7 +19,7 @@ void KernelBuilder::build_scalar_load(uint32_t node) {
   if (in.soffset.exists() && !null && in.soffset.is_scalar_register()) {
     va = b_.CreateAdd(va, b_.CreateZExt(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u)), i64()));
   }
-  Value* const place = call("place_to_load", {wave_, address(&op), va, b_.getInt64(dwords * 4)});
+  Value* const place = call("place_to_load", {wave_, site_of(node), va, b_.getInt64(dwords * 4)});
   auto* const found = BasicBlock::Create(context_, "found", function_);
   auto* const missing = BasicBlock::Create(context_, "missing", function_);
   auto* const behind = BasicBlock::Create(context_, "behind", function_);
@@ -81,7 +81,7 @@ void KernelBuilder::build_global(uint32_t node) {
       (!stores && keeps_any(node, data, dwords) ? 1 : 0) | (in.encoding == isa::Encoding::kFlat ? 2 : 0);
   Value* const none = llvm::ConstantPointerNull::get(pointer());
   Value* const done = call((stores ? "store_global" : "load_global") + suffix(dwords),
-                           {wave_, address(memory_operation(node)), made_row(in.vaddr.vgpr()),
+                           {wave_, site_of(node), made_row(in.vaddr.vgpr()),
                             has_base ? none : made_row(in.vaddr.vgpr() + 1u), base, mask_at(kExec * 4),
                             row_list(rows_from(data, dwords)), b_.getInt32(flags)});
   or_call(node, done);

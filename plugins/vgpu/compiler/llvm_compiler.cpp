@@ -1,16 +1,16 @@
-// The module that is loaded when a kernel is worth compiling: LLVM, and the operations' bitcode.
+#include "plugins/vgpu/compiler/llvm_compiler.hpp"
+
 #include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "plugins/vgpu/compiler/build.hpp"
-#include "plugins/vgpu/compiler/module.hpp"
 
 extern "C" const unsigned char rigel_kernel_code_1[], rigel_kernel_code_1_end[];
 extern "C" const unsigned char rigel_kernel_code_2[], rigel_kernel_code_2_end[];
@@ -18,8 +18,8 @@ extern "C" const unsigned char rigel_kernel_code_2[], rigel_kernel_code_2_end[];
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
-std::string text_of(llvm::Error error) {
-  return llvm::toString(std::move(error));
+FlatCode refused(llvm::Error error) {
+  return {{}, 0, llvm::toString(std::move(error))};
 }
 
 llvm::StringRef bitcode_for(SimdLevel level) {
@@ -29,66 +29,33 @@ llvm::StringRef bitcode_for(SimdLevel level) {
   return {reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)};
 }
 
-Compiled compile(const Plan& plan) {
-  static const bool ready = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetAsmParser();
-    return true;
-  }();
-  (void)ready;
-  Compiled result;
-  auto context = std::make_unique<llvm::LLVMContext>();
+}  // namespace
+
+FlatCode compile(const Plan& plan) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetAsmParser();
+  llvm::LLVMContext context;
   auto module =
-      llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode_for(plan.level), "operations"), *context);
-  if (!module) {
-    result.error = text_of(module.takeError());
-    return result;
-  }
+      llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode_for(plan.level), "operations"), context);
+  if (!module) return refused(module.takeError());
   auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!host) {
-    result.error = text_of(host.takeError());
-    return result;
-  }
+  if (!host) return refused(host.takeError());
   host->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  host->setRelocationModel(llvm::Reloc::PIC_);
+  host->setCodeModel(llvm::CodeModel::Small);
   auto machine = host->createTargetMachine();
-  if (!machine) {
-    result.error = text_of(machine.takeError());
-    return result;
-  }
+  if (!machine) return refused(machine.takeError());
   (*module)->setDataLayout((*machine)->createDataLayout());
-  result.error = build(plan, **module, machine->get());
-  if (!result.error.empty()) return result;
+  if (std::string why = build(plan, **module, machine->get()); !why.empty()) return {{}, 0, std::move(why)};
   if (const char* const file = std::getenv("VGPU_COMPILER_DUMP")) {
     std::error_code failed;
     llvm::raw_fd_ostream out(file, failed);
     if (!failed) (*module)->print(out, nullptr);
   }
-  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*host)).create();
-  if (!jit) {
-    result.error = text_of(jit.takeError());
-    return result;
-  }
-  if (auto failed =
-          (*jit)->addIRModule(llvm::orc::ThreadSafeModule(std::move(*module), std::move(context)))) {
-    result.error = text_of(std::move(failed));
-    return result;
-  }
-  auto kernel = (*jit)->lookup("kernel");
-  if (!kernel) {
-    result.error = text_of(kernel.takeError());
-    return result;
-  }
-  result.run = kernel->toPtr<Run>();
-  if (std::getenv("VGPU_COMPILER_DUMP")) fprintf(stderr, "KERNEL AT %p\n", reinterpret_cast<void*>(result.run));
-  result.memory = std::shared_ptr<llvm::orc::LLJIT>(std::move(*jit));
-  return result;
+  auto object = llvm::orc::SimpleCompiler(**machine)(**module);
+  if (!object) return refused(object.takeError());
+  return flatten((*object)->getMemBufferRef());
 }
 
-}  // namespace
 }  // namespace rigel::vgpu::exec::compiler
-
-extern "C" [[gnu::visibility("default")]] rigel::vgpu::exec::compiler::Compiled rigel_vgpu_compile(
-    const rigel::vgpu::exec::compiler::Plan& plan) {
-  return rigel::vgpu::exec::compiler::compile(plan);
-}

@@ -1,11 +1,13 @@
 #include "plugins/vgpu/compiler/plan.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory_resource>
 
 #include <fmt/core.h>
 
 #include "plugins/vgpu/compiler/shapes.hpp"
+#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
@@ -36,6 +38,8 @@ struct Plan::Storage final : Emitter {
   std::pmr::monotonic_buffer_resource arena;
   std::vector<MicroOp> emitted;
   uint32_t offset = 0;
+  std::unique_ptr<MicroOp, decltype(&std::free)> operations{nullptr, std::free};
+  Linkage linkage;
 };
 
 namespace {
@@ -47,7 +51,8 @@ void give_back(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
 }
 
 void enter(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
-  reinterpret_cast<Run>(op->imm)(wave, registers, op->aux);
+  reinterpret_cast<Run>(op->imm)(wave, registers, op->aux,
+                                 reinterpret_cast<const Linkage*>(op->src[0].constant));
 }
 
 LaneOperation identify(SimdLevel level, Handler handler) {
@@ -66,7 +71,6 @@ LaneOperation identify(SimdLevel level, Handler handler) {
 }
 
 bool is_known(const MicroOp& op, Op name, SimdLevel level, Step& step) {
-  step.micro = &op;
   step.op = name;
   if (op.handler == scalar::take_exec) return true;
   if (const int slot = scalar::alu_slot(name, op.handler); slot >= 0) {
@@ -163,7 +167,40 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
   }
 }
 
+bool keep_operations(Plan& plan) {
+  constexpr size_t kAlignment = Memory::kSites * sizeof(MicroOp);
+  const std::vector<MicroOp>& emitted = plan.storage->emitted;
+  const size_t bytes = (emitted.size() * sizeof(MicroOp) + kAlignment - 1) / kAlignment * kAlignment;
+  auto* const kept = static_cast<MicroOp*>(std::aligned_alloc(kAlignment, bytes));
+  if (kept == nullptr) return false;
+  std::copy(emitted.begin(), emitted.end(), kept);
+  plan.storage->operations.reset(kept);
+  plan.operations = kept;
+  for (Site& site : plan.sites) site.operations = kept + site.first_operation;
+  for (Step& step : plan.steps) step.micro = kept + step.operation;
+  return true;
+}
+
 }  // namespace
+
+uint64_t Plan::digest() const {
+  uint64_t hash = 0xcbf29ce484222325u;
+  const auto add = [&](uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };
+  for (const Site& site : sites) {
+    add(static_cast<uint64_t>(site.what));
+    add(site.first_operation);
+    add(static_cast<uint64_t>(site.entry) << 32 ^ static_cast<uint32_t>(site.behind));
+  }
+  for (const Step& step : steps) {
+    const MicroOp& op = *step.micro;
+    for (const Source& source : op.src) add(source.constant);
+    for (const uint64_t value : {op.imm, uint64_t{op.dst}, uint64_t{op.dst2}, uint64_t{op.aux}}) add(value);
+  }
+  add(entry_count);
+  add(static_cast<uint64_t>(expected_entry));
+  for (const size_t size : {sizeof(Wave), sizeof(WorkGroup), sizeof(MicroOp), sizeof(Memory)}) add(size);
+  return hash;
+}
 
 void resume(const MicroOp* at, Wave* wave) {
   wave->op = find_code(wave, at, pc_of(at));
@@ -183,7 +220,12 @@ bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {
 
 void attach(Plan& plan, Code& code, Run run) {
   plan.storage->block.code = &code;
-  for (MicroOp& op : plan.entries) op.imm = reinterpret_cast<uint64_t>(run);
+  plan.storage->linkage.operations = plan.operations;
+  plan.storage->linkage.entries = plan.entries.data();
+  for (MicroOp& op : plan.entries) {
+    op.imm = reinterpret_cast<uint64_t>(run);
+    op.src[0].constant = reinterpret_cast<uint64_t>(&plan.storage->linkage);
+  }
 }
 
 tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request) {
@@ -200,8 +242,6 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   plan->level = request.level;
   plan->mode = mode_of_variant(request.variant);
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
-  plan->call = call_handlers;
-  plan->resume = resume;
   if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {
     for (uint32_t i = 0; i < group->key.id_rows; ++i) {
       const uint32_t* const row = group->row(0, i);
@@ -229,7 +269,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     const isa::Instruction& in = nodes[i].instruction;
     Site& site = plan->sites[i];
     storage.offset = static_cast<uint32_t>(nodes[i].pc - storage.block.pc);
-    storage.emitted.clear();
+    const size_t first = storage.emitted.size();
+    site.first_operation = static_cast<uint32_t>(first);
     context.pc = nodes[i].pc;
     const auto refuse = [&](std::string_view why) {
       return tl::unexpected(fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why));
@@ -239,12 +280,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       return refuse("registers that the kernel has not");
     if (const Refusal refusal = lower(in, context, storage); !refusal.empty()) return refuse(refusal);
     if (nodes[i].effects.changes_mode) return refuse("it changes MODE");
-    const size_t count = storage.emitted.size();
+    const size_t count = storage.emitted.size() - first;
     storage.emit(give_back);
-    MicroOp* const kept =
-        static_cast<MicroOp*>(storage.allocate(storage.emitted.size() * sizeof(MicroOp), alignof(MicroOp)));
-    std::copy(storage.emitted.begin(), storage.emitted.end(), kept);
-    site.operations = kept;
     if (in.op == Op::s_barrier) {
       site.what = Site::What::kBarrier;
     } else if (in.op == Op::s_endpgm) {
@@ -264,7 +301,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
         bool known = true;
         for (size_t s = 0; s < count && known; ++s) {
           Step step;
-          known = is_known(kept[s], in.op, request.level, step);
+          step.operation = static_cast<uint32_t>(first + s);
+          known = is_known(storage.emitted[first + s], in.op, request.level, step);
           if (known) plan->steps.push_back(step);
         }
         if (known) {
@@ -276,6 +314,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       }
     }
   }
+  if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
   for (const analysis::Block& block : plan->graph.blocks) {
     if (block.leaves) return tl::unexpected(std::string("it calls functions"));
   }

@@ -33,6 +33,7 @@ namespace rigel::vgpu::exec {
 /// When a kernel is compiled.
 enum class Compilation : uint8_t {
   kNone,
+  kWhenHot,     ///< Once it has run for about as long as that takes, by another thread.
   kBeforehand,  ///< Before its first wave starts.
 };
 
@@ -51,6 +52,7 @@ struct Step {
   uint8_t slot = 0;
   isa::Op op{};  ///< Of scalar operations
   LaneOperation lanes;
+  uint32_t operation = 0;  ///< Of Plan::operations
   const MicroOp* micro = nullptr;
 };
 
@@ -70,6 +72,7 @@ struct Site {
   };
   What what = What::kCall;
   uint32_t first_step = 0, step_count = 0;
+  uint32_t first_operation = 0;  ///< Of Plan::operations
   /// Its operations, the last of them one that gives control back. Where reports look for the place of a fault.
   const MicroOp* operations = nullptr;
   int32_t entry = -1;   ///< The way in that leads to before the instruction …
@@ -96,9 +99,11 @@ struct Plan {
 
   const isa::Traits& traits() const { return isa::traits_of(graph.target); }
 
-  /// call_handlers() and resume(), for code that is another module's.
-  bool (*call)(const MicroOp* first, Wave* wave, std::byte* registers) = nullptr;
-  void (*resume)(const MicroOp* at, Wave* wave) = nullptr;
+  /// Those of all sites, one after the other. They begin where Memory's slots begin anew, so that the slot of each follows
+  /// from its number alone.
+  const MicroOp* operations = nullptr;
+  /// Of everything that code made from this plan depends on. Two processes of one build plan the same.
+  uint64_t digest() const;
   /// Of the VGPRs that waves start with, the lanes' numbers, but for a number that all have in common. Waves that start
   /// with others are the interpreter's.
   std::vector<std::shared_ptr<const Shape>> ids;
@@ -115,8 +120,16 @@ void resume(const MicroOp* at, Wave* wave);
 /// stopped, and why is in it.
 bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers);
 
+/// What compiled code needs of the process that it runs in. Nothing else in it depends on where things lie.
+struct Linkage {
+  const MicroOp* operations = nullptr;  ///< Plan::operations
+  const MicroOp* entries = nullptr;
+  decltype(&call_handlers) call = call_handlers;
+  decltype(&resume) hand_over = resume;
+};
+
 /// Code that a wave can be run by: from way in `entry` on, until it stops.
-using Run = void (*)(Wave* wave, std::byte* registers, uint64_t entry);
+using Run = void (*)(Wave* wave, std::byte* registers, uint64_t entry, const Linkage* linkage);
 
 struct Request {
   isa::Target target;
@@ -132,7 +145,7 @@ struct Request {
 /// An error says why the kernel is left to the interpreter.
 tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request);
 
-/// Makes the operations of `plan.entries` lead to the code.
+/// Makes the operations of `plan.entries` lead to code that was made from such a plan.
 void attach(Plan& plan, Code& code, Run run);
 
 }  // namespace compiler

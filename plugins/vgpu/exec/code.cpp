@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "plugins/vgpu/compiler/loader.hpp"
+#include "plugins/vgpu/compiler/aside.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
@@ -338,7 +338,16 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
 
 void Code::compile(uint32_t variant) {
   if (compiled_owner_ != nullptr || !why_not_compiled_.empty() || key_.traced) return;
-  why_not_compiled_ = try_to_compile(variant);
+  if (auto planned = plan(variant); !planned) {
+    why_not_compiled_ = planned.error();
+  } else {
+    compiler::Compiled made = compiler::compile(*(*planned)->plan, (*planned)->request, (*planned)->images);
+    take(std::move(*planned), std::move(made));
+  }
+  tell_of_compilation();
+}
+
+void Code::tell_of_compilation() {
   if (!bus_.trace_enabled(TraceTopic::kDispatch)) return;
   bus_.trace(TraceTopic::kDispatch,
              why_not_compiled_.empty()
@@ -346,9 +355,42 @@ void Code::compile(uint32_t variant) {
                  : fmt::format("the kernel at {:#x} is interpreted: {}", key_.entry_va, why_not_compiled_));
 }
 
-std::string Code::try_to_compile(uint32_t variant) {
-  const compiler::Compile compile_plan = compiler::find_compiler();
-  if (compile_plan == nullptr) return compiler::why_no_compiler();
+void Code::compile_aside(const std::shared_ptr<Code>& code, uint32_t variant) {
+  std::shared_ptr<Compiled> planned;
+  {
+    const std::lock_guard lock(code->mutex_);
+    if (code->key_.traced || code->compiled_owner_ != nullptr || !code->why_not_compiled_.empty()) return;
+    auto made = code->plan(variant | code->every_variant_.load(std::memory_order_relaxed));
+    if (!made) {
+      code->why_not_compiled_ = std::move(made.error());
+      return code->tell_of_compilation();
+    }
+    planned = std::move(*made);
+  }
+  // The device may go before this is done: it is not for the job to use.
+  const bool begun = compiler::do_aside([code, planned] {
+    compiler::Compiled made = compiler::compile(*planned->plan, planned->request, planned->images);
+    const std::lock_guard lock(code->mutex_);
+    code->take(planned, std::move(made));
+  });
+  if (begun) return;
+  const std::lock_guard lock(code->mutex_);
+  code->why_not_compiled_ = "there is no thread to compile it";
+  code->tell_of_compilation();
+}
+
+void Code::take(std::shared_ptr<Compiled> planned, compiler::Compiled made) {
+  if (made.run == nullptr) {
+    why_not_compiled_ = made.error;
+    return;
+  }
+  compiler::attach(*planned->plan, *this, made.run);
+  planned->memory = std::move(made.memory);
+  compiled_owner_ = std::move(planned);
+  compiled_.store(compiled_owner_.get(), std::memory_order_release);
+}
+
+tl::expected<std::shared_ptr<Code::Compiled>, std::string> Code::plan(uint32_t variant) {
   compiler::Request request;
   request.target = key_.target;
   request.layout = key_.layout;
@@ -366,27 +408,25 @@ std::string Code::try_to_compile(uint32_t variant) {
   };
   request.shape = shape_;
   auto plan = compiler::make_plan(request);
-  if (!plan) return plan.error();
-  compiler::Compiled made = compile_plan(**plan);
-  if (made.run == nullptr) return made.error;
-  compiler::attach(**plan, *this, made.run);
-  auto owner = std::make_unique<Compiled>();
-  owner->variant = variant;
-  owner->entry = (*plan)->entries.data();
-  owner->shape = shape_.get();
-  if (const int32_t expected = (*plan)->expected_entry; expected >= 0) owner->expected = owner->entry + expected;
+  if (!plan) return tl::unexpected(std::move(plan.error()));
+  auto made = std::make_shared<Compiled>();
+  made->variant = variant;
+  made->entry = (*plan)->entries.data();
+  made->shape = shape_;
+  if (const int32_t expected = (*plan)->expected_entry; expected >= 0) made->expected = made->entry + expected;
   for (const analysis::Block& block : (*plan)->graph.blocks) {
     const analysis::Node& first = (*plan)->graph.nodes[block.first];
     const analysis::Node& last = (*plan)->graph.nodes[block.end - 1];
-    Image image{first.pc, std::vector<std::byte>(last.pc + last.instruction.bytes - first.pc)};
-    if (request.read(image.pc, image.bytes) != image.bytes.size()) return "its code has gone";
-    owner->images.push_back(std::move(image));
+    compiler::Image image{first.pc, std::vector<std::byte>(last.pc + last.instruction.bytes - first.pc)};
+    if (request.read(image.va, image.bytes) != image.bytes.size()) {
+      return tl::unexpected(std::string("its code has gone"));
+    }
+    made->images.push_back(std::move(image));
   }
-  owner->plan = std::move(*plan);
-  owner->memory = std::move(made.memory);
-  compiled_owner_ = std::move(owner);
-  compiled_.store(compiled_owner_.get(), std::memory_order_release);
-  return {};
+  made->plan = std::move(*plan);
+  made->request = std::move(request);
+  made->request.read = nullptr;
+  return made;
 }
 
 void Code::expect(std::shared_ptr<const GroupShape> shape) {
@@ -487,8 +527,8 @@ bool Code::is_current() {
     if (!is_in_memory(block.pc, {block.image, block.bytes})) return false;
   }
   if (compiled_owner_ == nullptr) return true;
-  for (const Image& image : compiled_owner_->images) {
-    if (!is_in_memory(image.pc, image.bytes)) return false;
+  for (const compiler::Image& image : compiled_owner_->images) {
+    if (!is_in_memory(image.va, image.bytes)) return false;
   }
   return true;
 }

@@ -20,6 +20,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include <tl/expected.hpp>
+
+#include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/block.hpp"
@@ -70,11 +73,22 @@ class Code {
   Beginning begin(uint32_t variant, const GroupShape& shape, bool alike) {
     const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
     if (compiled == nullptr || compiled->variant != variant) return {find(key_.entry_va, variant)};
-    if (alike && compiled->shape == &shape && compiled->expected != nullptr) return {compiled->expected, true};
+    if (alike && compiled->shape.get() == &shape && compiled->expected != nullptr) return {compiled->expected, true};
     return {compiled->entry};
   }
   /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
   void expect(std::shared_ptr<const GroupShape> shape);
+  /// Waves have executed so many instructions more. True: the kernel is hot now, for the first time, and compile_aside() is
+  /// due. Any thread.
+  bool becomes_hot(uint64_t instructions) {
+    if (key_.compilation != Compilation::kWhenHot) return false;
+    const uint64_t before = executed_.fetch_add(instructions, std::memory_order_relaxed);
+    return before < kHot && before + instructions >= kHot;
+  }
+  /// Compiles it on another thread. Waves go on as before until it is done; those that start afterwards run the compiled
+  /// code. Inside a translation scope.
+  static void compile_aside(const std::shared_ptr<Code>& code, uint32_t variant);
+  bool is_compiled() const { return compiled_.load(std::memory_order_acquire) != nullptr; }
   /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
   std::string why_not_compiled();
 
@@ -117,8 +131,13 @@ class Code {
   }
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
+  /// Of instructions of waves, what the interpreter executes in about the time that a kernel takes to be compiled.
+  static constexpr uint64_t kHot = 4'000'000;
   void compile(uint32_t variant);
-  std::string try_to_compile(uint32_t variant);  // or why it cannot be
+  // What a compiler needs, or why it cannot be had.
+  tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint32_t variant);
+  void take(std::shared_ptr<Compiled> planned, compiler::Compiled made);
+  void tell_of_compilation();
   bool is_in_memory(uint64_t pc, std::span<const std::byte> image);
   bool touches_trap_status() const;
   /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
@@ -143,23 +162,21 @@ class Code {
   /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.
   std::atomic<uint32_t> every_variant_{0};
   std::atomic<const GroupEntry*> group_entry_{nullptr};
-  struct Image {
-    uint64_t pc = 0;
-    std::vector<std::byte> bytes;
-  };
   struct Compiled {
     uint32_t variant = 0;
     const MicroOp* entry = nullptr;
-    const GroupShape* shape = nullptr;  ///< Waves of such work-groups begin at `expected`, if that is not null.
+    std::shared_ptr<const GroupShape> shape;  ///< Waves of such work-groups begin at `expected`, if that is not null.
     const MicroOp* expected = nullptr;
     std::unique_ptr<compiler::Plan> plan;
-    std::vector<Image> images;  ///< The code that it was made of.
+    compiler::Request request;
+    std::vector<compiler::Image> images;  ///< The code that it was made of.
     std::shared_ptr<void> memory;
   };
   std::shared_ptr<const GroupShape> shape_;   // under mutex_
-  std::unique_ptr<Compiled> compiled_owner_;  // under mutex_
+  std::shared_ptr<Compiled> compiled_owner_;  // under mutex_
   std::string why_not_compiled_;              // under mutex_
   std::atomic<const Compiled*> compiled_{nullptr};
+  std::atomic<uint64_t> executed_{0};  // instructions of waves
   std::atomic<uint64_t> translated_bytes_{0};
   std::atomic<uint64_t> native_instructions_{0};
 };

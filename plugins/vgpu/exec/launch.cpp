@@ -139,7 +139,7 @@ void Launch::place_group(WorkGroup& group, uint64_t index) const {
 }
 
 const native::GroupCode* Launch::group_code(uint64_t index) {
-  if (!may_go_whole_ || (ragged_ && index % group_count_[0] + 1 == group_count_[0])) return nullptr;
+  if (!may_go_whole_ || code_->is_compiled() || (ragged_ && index % group_count_[0] + 1 == group_count_[0])) return nullptr;
   return code_->group_code(variant_of_mode(mode_));
 }
 
@@ -298,6 +298,15 @@ void Launch::set_code(std::shared_ptr<Code> code) {
   const std::lock_guard lock(mutex_);
   code_ = code.get();
   codes_.push_back(std::move(code));
+}
+
+void Launch::compile() {
+  std::shared_ptr<Code> code;
+  {
+    const std::lock_guard lock(mutex_);
+    code = codes_.back();
+  }
+  Code::compile_aside(code, variant_of_mode(mode_));
 }
 
 bool Launch::fail(DispatchResult result) {

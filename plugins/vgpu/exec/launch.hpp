@@ -94,6 +94,10 @@ class Launch final : public Core {
   WorkItems work_items(const WorkGroup& group, uint32_t wave) const;
   /// Gives a work-group's waves their initial registers.
   void start_group(WorkGroup& group, uint64_t index);
+  /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough. Inside a scope.
+  void executed(uint64_t instructions) {
+    if (code_->becomes_hot(instructions)) compile();
+  }
   /// Code that executes work-group `index` as a whole; null: it goes by waves. Inside a scope.
   const native::GroupCode* group_code(uint64_t index);
   /// Makes the first wave what that code wants of it.
@@ -144,6 +148,7 @@ class Launch final : public Core {
   /// At the far ends of the grid less than elsewhere.
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
+  void compile();
   void start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count);
   /// The registers that a wave starts with; `scalar_count` of the scalars are all waves'.
   void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const;

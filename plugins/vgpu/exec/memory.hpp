@@ -90,6 +90,8 @@ class Memory {
   /// The extent that an instruction used last.
   const Extent& last_extent(const void* site, Access access) const { return sites_[slot(site, access)]; }
 
+  static constexpr size_t kSites = 256;  ///< for each kind of access
+
   /// For native code, which does what find_again() does: where in the object the extents are that sites used
   /// last, and which of them is a site's.
   static size_t sites_offset();
@@ -131,7 +133,6 @@ class Memory {
   Patterns& patterns() { return *patterns_; }
 
  private:
-  static constexpr size_t kSites = 256;  // for each kind of access
   static constexpr size_t kExtents = 32;
   static constexpr size_t kKinds = 3;
   static constexpr uint64_t kRegionBytes = uint64_t{2} << 20;

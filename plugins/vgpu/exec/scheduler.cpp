@@ -394,7 +394,7 @@ void Scheduler::name_thread(Executor& executor, const Launch& launch, uint64_t g
 void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice) {
   const LaunchPointer launch = group->shared_launch();
   Group::Outcome outcome = Group::Outcome::kEnded;
-  uint64_t ended = 0, ended_instructions = 0;
+  uint64_t ended = 0, ended_instructions = 0, executed = 0;
   Failure failure;
   Launch::Range range;  // work-groups that this worker is about to start
   {
@@ -410,6 +410,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
       }
       if (names_threads_) name_thread(executor, *launch, group->index());
       outcome = group->run(executor.memory, environment, turn);
+      executed += group->last_instructions();
       if (outcome != Group::Outcome::kEnded) {
         launch->work_group_waits();
         break;
@@ -422,6 +423,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
       spent += cost;
       most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, launch->run_length()) : 1;
     }
+    launch->executed(executed);
     if (outcome == Group::Outcome::kFailed) failure = examine_failure(*group, executor.memory);
   }
 

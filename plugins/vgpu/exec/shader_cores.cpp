@@ -1,6 +1,6 @@
 #include "plugins/vgpu/exec/shader_cores.hpp"
 
-#include "plugins/vgpu/compiler/loader.hpp"
+#include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 
 namespace rigel::vgpu::exec {
@@ -13,7 +13,7 @@ Device device_of(const Board& board) {
   device.lds_bytes_per_compute_unit = board.shader.lds_kb * 1024;
   device.level = best_simd_level();
   device.compilation = compiler::asked_for();
-  if (device.compilation != Compilation::kNone) device.native = device.whole_groups = false;
+  if (device.compilation == Compilation::kBeforehand) device.native = device.whole_groups = false;
   return device;
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "plugins/vgpu/compiler/loader.hpp"
+#include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
@@ -44,7 +44,7 @@ std::vector<Way> ways_to_run() {
     ways.push_back({level, true, false});
     ways.push_back({level, true, true});
   }
-  if (compiler::find_compiler() == nullptr) return ways;
+  if (!compiler::why_no_compiler().empty()) return ways;
   for (const SimdLevel level : levels) {
     if (level != SimdLevel::kBaseline) ways.push_back({level, false, false, true});
   }

@@ -1,0 +1,231 @@
+#include "plugins/vgpu/compiler/compiler_process.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+#include "plugins/vgpu/cp/own_calls.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kProgram = "vgpu-compiler";
+constexpr auto kMostTime = std::chrono::seconds(60);
+
+std::string wish() {
+  const char* const value = std::getenv("VGPU_COMPILER");
+  return value == nullptr ? std::string() : value;
+}
+
+struct Found {
+  std::string path;
+  std::string why;
+};
+
+// It lies beside the library or the program that this is part of, or where programs lie beside libraries.
+Found find() {
+  if (getauxval(AT_SECURE) != 0) return {{}, "an elevated process starts no compiler"};
+  if (wish() == "off") return {{}, "VGPU_COMPILER=off"};
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&compile), &self) == 0 || self.dli_fname == nullptr) {
+    return {{}, "it is not known where this library lies"};
+  }
+  std::string folder = self.dli_fname;
+  folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
+  for (const char* const where : {"", "../bin/", "bin/"}) {
+    std::string path = folder + where + kProgram;
+    if (access(path.c_str(), X_OK) == 0) return {std::move(path), {}};
+  }
+  return {{}, std::string("there is no ") + kProgram + " beside " + self.dli_fname};
+}
+
+struct Start {
+  const char* path;
+  int socket;
+  std::array<char*, 2> environment;
+};
+
+// In the memory of the process that starts it, until it is another program: nothing but system calls.
+int become_compiler(void* start_pointer) {
+  const Start& start = *static_cast<const Start*>(start_pointer);
+  const bool shows = start.environment[0] != nullptr;
+  if (syscall(SYS_dup3, start.socket, 0, 0) < 0) return 1;
+  const long nowhere = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  if (nowhere >= 0) syscall(SYS_dup3, nowhere, 1, 0);
+  if (nowhere >= 0 && !shows) syscall(SYS_dup3, nowhere, 2, 0);
+  syscall(SYS_close_range, 3, ~0u, 0);
+  char* arguments[] = {const_cast<char*>(kProgram), nullptr};
+  syscall(SYS_execve, start.path, arguments, start.environment.data());
+  return 1;
+}
+
+class Process {
+ public:
+  Process(pid_t pid, int socket) : pid_(pid), socket_(socket) {}
+  ~Process() {
+    close(socket_);
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) continue;
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  static std::unique_ptr<Process> start(const std::string& path, std::string& why) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      why = std::string("no socket: ") + std::strerror(errno);
+      return nullptr;
+    }
+    std::string dump = "VGPU_COMPILER_DUMP=";
+    const char* const file = std::getenv("VGPU_COMPILER_DUMP");
+    if (file != nullptr) dump += file;
+    Start start{path.c_str(), ends[1], {file == nullptr ? nullptr : dump.data(), nullptr}};
+    alignas(64) static std::byte stack[16 << 10];  // one at a time: under the lock of all of this
+    // No signal at its end: a program that waits for its children is not to find one that it does not know.
+    const pid_t pid = clone(become_compiler, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &start);
+    const int failed = errno;
+    close(ends[1]);
+    if (pid < 0) {
+      close(ends[0]);
+      why = std::string("no process: ") + std::strerror(failed);
+      return nullptr;
+    }
+    return std::make_unique<Process>(pid, ends[0]);
+  }
+
+  bool send(std::span<const std::byte> message, Clock::time_point until) {
+    const uint64_t size = message.size();
+    return move(POLLOUT, std::as_bytes(std::span(&size, 1)), until) && move(POLLOUT, message, until);
+  }
+  bool receive(std::vector<std::byte>& message, Clock::time_point until) {
+    uint64_t size = 0;
+    if (!move(POLLIN, std::as_bytes(std::span(&size, 1)), until) || size > kMostMessageBytes) return false;
+    message.resize(size);
+    return move(POLLIN, message, until);
+  }
+
+ private:
+  bool move(short direction, std::span<const std::byte> bytes, Clock::time_point until) {
+    while (!bytes.empty()) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+      pollfd ready{socket_, direction, 0};
+      const int count = left <= 0 ? 0 : poll(&ready, 1, static_cast<int>(left));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      const ssize_t moved =
+          direction == POLLIN
+              ? recv(socket_, const_cast<std::byte*>(bytes.data()), bytes.size(), MSG_DONTWAIT)
+              : ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (moved < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (moved <= 0) return false;
+      bytes = bytes.subspan(static_cast<size_t>(moved));
+    }
+    return true;
+  }
+
+  const pid_t pid_;
+  const int socket_;
+};
+
+std::shared_ptr<void> executable(const std::vector<std::byte>& code) {
+  const size_t size = code.size();
+  void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  std::memcpy(memory, code.data(), size);
+  if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) {
+    munmap(memory, size);
+    return nullptr;
+  }
+  return {memory, [size](void* at) { munmap(at, size); }};
+}
+
+// For threads that outlive static objects.
+struct State {
+  const Found found = find();
+  const pid_t owner = getpid();
+  std::mutex mutex;
+  std::unique_ptr<Process> process;  // under mutex
+};
+
+// A child after fork() has a compiler of its own: its copy of the lock may be taken, and the socket is its parent's.
+State& state() {
+  static std::atomic<State*> current{new State};
+  State* is = current.load();
+  if (is->owner == getpid()) return *is;
+  auto* const own = new State;
+  if (current.compare_exchange_strong(is, own)) return *own;
+  delete own;
+  return *is;
+}
+
+std::optional<Answer> ask(State& to, std::span<const std::byte> request, std::string& why) {
+  const std::lock_guard lock(to.mutex);
+  if (to.process == nullptr) to.process = Process::start(to.found.path, why);
+  if (to.process == nullptr) return std::nullopt;
+  const auto until = Clock::now() + kMostTime;
+  std::vector<std::byte> message;
+  std::optional<Answer> answer;
+  if (to.process->send(request, until) && to.process->receive(message, until)) answer = answer_from(message);
+  if (!answer) {
+    why = Clock::now() < until ? "the compiler has failed" : "the compiler takes too long";
+    to.process.reset();
+  }
+  return answer;
+}
+
+}  // namespace
+
+Compiled compile(const Plan& plan, const Request& request, std::span<const Image> images) {
+  const OwnCalls ours;
+  Compiled made;
+  State& to = state();
+  made.error = to.found.why;
+  if (!made.error.empty()) return made;
+  const std::optional<Answer> answer = ask(to, to_message(request, images), made.error);
+  if (!answer) return made;
+  made.error = answer->error;
+  if (!made.error.empty()) return made;
+  if (answer->digest != plan.digest()) {
+    made.error = "the compiler is of another build";
+    return made;
+  }
+  made.memory = executable(answer->code);
+  if (made.memory == nullptr) {
+    made.error = "no memory for code";
+    return made;
+  }
+  made.run = reinterpret_cast<Run>(static_cast<std::byte*>(made.memory.get()) + answer->entry);
+  return made;
+}
+
+Compilation asked_for() {
+  if (getauxval(AT_SECURE) != 0) return Compilation::kNone;
+  const std::string is = wish();
+  if (is == "off") return Compilation::kNone;
+  if (is != "beforehand") return Compilation::kWhenHot;
+  return why_no_compiler().empty() ? Compilation::kBeforehand : Compilation::kNone;
+}
+
+std::string why_no_compiler() {
+  return state().found.why;
+}
+
+}  // namespace rigel::vgpu::exec::compiler

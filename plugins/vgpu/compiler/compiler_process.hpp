@@ -1,0 +1,31 @@
+// The process that compiles kernels: a program of its own, so that LLVM neither lies in the memory of the program that uses the
+// GPU nor can end it. It is started with the first kernel, serves one after the other, and ends with the program. The program's
+// wait() does not see it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "plugins/vgpu/compiler/messages.hpp"
+#include "plugins/vgpu/compiler/plan.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+struct Compiled {
+  Run run = nullptr;
+  std::shared_ptr<void> memory;  ///< What the code lies in.
+  std::string error;             ///< Why there is none.
+};
+
+/// Compiles what `plan` was made of, and waits for it, a minute at most. Any thread; several take turns.
+Compiled compile(const Plan& plan, const Request& request, std::span<const Image> images);
+
+/// When kernels are compiled, if there is a compiler: what VGPU_COMPILER says, "beforehand" or "off"; else when they are hot.
+/// In elevated processes never.
+Compilation asked_for();
+
+/// Why there is no compiler; empty if there is one, as far as is known before the first kernel.
+std::string why_no_compiler();
+
+}  // namespace rigel::vgpu::exec::compiler

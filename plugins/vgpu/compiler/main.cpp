@@ -1,0 +1,81 @@
+// vgpu-compiler: compiles kernels for the virtual GPU of the process that has started it (compiler_process.hpp), which it talks
+// to on its standard input, a socket. Not for use by hand.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "plugins/vgpu/compiler/llvm_compiler.hpp"
+#include "plugins/vgpu/compiler/messages.hpp"
+
+namespace {
+
+using namespace rigel::vgpu::exec::compiler;
+
+bool receive(void* to, size_t size) {
+  auto* at = static_cast<char*>(to);
+  while (size != 0) {
+    const ssize_t count = read(STDIN_FILENO, at, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    at += count;
+    size -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
+bool send(const void* from, size_t size) {
+  const auto* at = static_cast<const char*>(from);
+  while (size != 0) {
+    const ssize_t count = write(STDIN_FILENO, at, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    at += count;
+    size -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
+Answer answer_to(std::span<const std::byte> message) {
+  Answer answer;
+  const auto received = request_from(message);
+  if (!received) {
+    answer.error = "a request that is none";
+    return answer;
+  }
+  const auto plan = make_plan(received->request);
+  if (!plan) {
+    answer.error = plan.error();
+    return answer;
+  }
+  FlatCode made = compile(**plan);
+  answer.digest = (*plan)->digest();
+  answer.entry = made.entry;
+  answer.code = std::move(made.bytes);
+  answer.error = std::move(made.error);
+  return answer;
+}
+
+}  // namespace
+
+int main() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGPIPE, SIG_IGN);
+  if (isatty(STDIN_FILENO) != 0) {
+    std::fputs("vgpu-compiler: started by the virtual GPU, not by hand\n", stderr);
+    return 1;
+  }
+  uint64_t size = 0;
+  while (receive(&size, sizeof size)) {
+    if (size > kMostMessageBytes) return 1;
+    std::vector<std::byte> message(size);
+    if (!receive(message.data(), message.size())) return 1;
+    const std::vector<std::byte> answer = to_message(answer_to(message));
+    const uint64_t length = answer.size();
+    if (!send(&length, sizeof length) || !send(answer.data(), answer.size())) return 1;
+  }
+  return 0;
+}
