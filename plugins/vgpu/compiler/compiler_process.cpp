@@ -145,7 +145,7 @@ class Process {
   const int socket_;
 };
 
-std::shared_ptr<void> executable(const std::vector<std::byte>& code) {
+std::shared_ptr<std::byte> executable(const std::vector<std::byte>& code) {
   const size_t size = code.size();
   void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -154,7 +154,7 @@ std::shared_ptr<void> executable(const std::vector<std::byte>& code) {
     munmap(memory, size);
     return nullptr;
   }
-  return {memory, [size](void* at) { munmap(at, size); }};
+  return {static_cast<std::byte*>(memory), [size](std::byte* at) { munmap(at, size); }};
 }
 
 // For threads that outlive static objects.
@@ -212,7 +212,8 @@ Compiled compile(const Plan& plan, const Request& request, std::span<const Image
     made.error = "no memory for code";
     return made;
   }
-  made.run = reinterpret_cast<Run>(static_cast<std::byte*>(made.memory.get()) + answer->entry);
+  made.bytes = answer->code.size();
+  made.run = reinterpret_cast<Run>(made.memory.get() + answer->entry);
   return made;
 }
 

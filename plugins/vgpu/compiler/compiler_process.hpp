@@ -14,7 +14,8 @@ namespace rigel::vgpu::exec::compiler {
 
 struct Compiled {
   Run run = nullptr;
-  std::shared_ptr<void> memory;  ///< What the code lies in.
+  std::shared_ptr<std::byte> memory;  ///< What the code lies in.
+  size_t bytes = 0;
   std::string error;             ///< Why there is none.
 };
 

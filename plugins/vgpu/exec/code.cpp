@@ -11,6 +11,7 @@
 #include "plugins/vgpu/compiler/aside.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/native/perf_map.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
@@ -385,6 +386,10 @@ void Code::take(std::shared_ptr<Compiled> planned, compiler::Compiled made) {
     return;
   }
   compiler::attach(*planned->plan, *this, made.run);
+  if (native::perf_map_wanted()) {
+    const native::PerfPiece all{made.memory.get(), made.bytes, key_.entry_va};
+    native::write_perf_map({&all, 1}, kernel_, key_.entry_va);
+  }
   planned->memory = std::move(made.memory);
   compiled_owner_ = std::move(planned);
   compiled_.store(compiled_owner_.get(), std::memory_order_release);

@@ -170,7 +170,7 @@ class Code {
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;
     std::vector<compiler::Image> images;  ///< The code that it was made of.
-    std::shared_ptr<void> memory;
+    std::shared_ptr<std::byte> memory;
   };
   std::shared_ptr<const GroupShape> shape_;   // under mutex_
   std::shared_ptr<Compiled> compiled_owner_;  // under mutex_
