@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -12,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -60,7 +59,10 @@ Found find() {
 struct Start {
   const char* path;
   int socket;
-  std::array<char*, 2> environment;
+  char* arguments[3];
+  char* environment[2];
+  std::byte* stack_end;
+  bool started;
 };
 
 // In the memory of the process that starts it, until it is another program: nothing but system calls.
@@ -72,43 +74,48 @@ int become_compiler(void* start_pointer) {
   if (nowhere >= 0) syscall(SYS_dup3, nowhere, 1, 0);
   if (nowhere >= 0 && !shows) syscall(SYS_dup3, nowhere, 2, 0);
   syscall(SYS_close_range, 3, ~0u, 0);
-  char* arguments[] = {const_cast<char*>(kProgram), nullptr};
-  syscall(SYS_execve, start.path, arguments, start.environment.data());
+  syscall(SYS_execve, start.path, start.arguments, start.environment);
   return 1;
+}
+
+// A process between the two, which ends at once: so the compiler is none of the program's children, which a program that
+// waits for those would not know what to do with. (Not to send a signal at the end, as this one does, is no way: another
+// program sends one again.)
+int start_compiler(void* start_pointer) {
+  Start& start = *static_cast<Start*>(start_pointer);
+  start.started = clone(become_compiler, start.stack_end, CLONE_VM | CLONE_VFORK, &start) > 0;
+  return 0;
 }
 
 class Process {
  public:
-  Process(pid_t pid, int socket) : pid_(pid), socket_(socket) {}
-  ~Process() {
-    close(socket_);
-    kill(pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) continue;
-  }
+  explicit Process(int socket) : socket_(socket) {}
+  ~Process() { close(socket_); }  // which ends it
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  // One at a time.
   static std::unique_ptr<Process> start(const std::string& path, std::string& why) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
       why = std::string("no socket: ") + std::strerror(errno);
       return nullptr;
     }
-    std::string dump = "VGPU_COMPILER_DUMP=";
+    auto process = std::make_unique<Process>(ends[0]);
+    std::string program = kProgram, pid = std::to_string(getpid()), dump = "VGPU_COMPILER_DUMP=";
     const char* const file = std::getenv("VGPU_COMPILER_DUMP");
     if (file != nullptr) dump += file;
-    Start start{path.c_str(), ends[1], {file == nullptr ? nullptr : dump.data(), nullptr}};
-    alignas(64) static std::byte stack[16 << 10];  // one at a time: under the lock of all of this
-    // No signal at its end: a program that waits for its children is not to find one that it does not know.
-    const pid_t pid = clone(become_compiler, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &start);
+    constexpr size_t kStack = 16 << 10;
+    alignas(64) static std::byte stacks[2][kStack];
+    Start start{path.c_str(), ends[1], {program.data(), pid.data(), nullptr},
+                {file == nullptr ? nullptr : dump.data(), nullptr}, stacks[1] + kStack, false};
+    const pid_t between = clone(start_compiler, stacks[0] + kStack, CLONE_VM | CLONE_VFORK, &start);
     const int failed = errno;
+    while (between > 0 && waitpid(between, nullptr, __WALL) < 0 && errno == EINTR) continue;
     close(ends[1]);
-    if (pid < 0) {
-      close(ends[0]);
-      why = std::string("no process: ") + std::strerror(failed);
-      return nullptr;
-    }
-    return std::make_unique<Process>(pid, ends[0]);
+    if (between > 0 && start.started) return process;
+    why = std::string("no process: ") + (between > 0 ? "none can be started" : std::strerror(failed));
+    return nullptr;
   }
 
   bool send(std::span<const std::byte> message, Clock::time_point until) {
@@ -141,7 +148,6 @@ class Process {
     return true;
   }
 
-  const pid_t pid_;
   const int socket_;
 };
 
@@ -178,17 +184,21 @@ State& state() {
 
 std::optional<Answer> ask(State& to, std::span<const std::byte> request, std::string& why) {
   const std::lock_guard lock(to.mutex);
-  if (to.process == nullptr) to.process = Process::start(to.found.path, why);
-  if (to.process == nullptr) return std::nullopt;
-  const auto until = Clock::now() + kMostTime;
-  std::vector<std::byte> message;
-  std::optional<Answer> answer;
-  if (to.process->send(request, until) && to.process->receive(message, until)) answer = answer_from(message);
-  if (!answer) {
-    why = Clock::now() < until ? "the compiler has failed" : "the compiler takes too long";
+  for (;;) {
+    const bool is_new = to.process == nullptr;
+    if (is_new) to.process = Process::start(to.found.path, why);
+    if (to.process == nullptr) return std::nullopt;
+    const auto until = Clock::now() + kMostTime;
+    std::vector<std::byte> message;
+    std::optional<Answer> answer;
+    if (to.process->send(request, until) && to.process->receive(message, until)) answer = answer_from(message);
+    if (answer) return answer;
     to.process.reset();
+    const bool late = Clock::now() >= until;
+    why = late ? "the compiler takes too long" : "the compiler has failed";
+    // One that has served before may have been ended by somebody who had other reasons.
+    if (is_new || late) return std::nullopt;
   }
-  return answer;
 }
 
 }  // namespace

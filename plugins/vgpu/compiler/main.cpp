@@ -1,11 +1,12 @@
 // vgpu-compiler: compiles kernels for the virtual GPU of the process that has started it (compiler_process.hpp), which it talks
 // to on its standard input, a socket. Not for use by hand.
+#include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <thread>
 #include <vector>
 
 #include "plugins/vgpu/compiler/llvm_compiler.hpp"
@@ -62,12 +63,17 @@ Answer answer_to(std::span<const std::byte> message) {
 }  // namespace
 
 int main() {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGPIPE, SIG_IGN);
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("vgpu-compiler: started by the virtual GPU, not by hand\n", stderr);
     return 1;
   }
+  // Nobody is left to compile for, or has the patience: whatever is being done, it ends.
+  std::thread([] {
+    pollfd other_end{STDIN_FILENO, 0, 0};
+    while (poll(&other_end, 1, -1) < 0 && errno == EINTR) continue;
+    _exit(0);
+  }).detach();
   uint64_t size = 0;
   while (receive(&size, sizeof size)) {
     if (size > kMostMessageBytes) return 1;

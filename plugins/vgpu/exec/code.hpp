@@ -78,6 +78,8 @@ class Code {
   }
   /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
   void expect(std::shared_ptr<const GroupShape> shape);
+  /// Of instructions of waves, what the interpreter executes in about the time that a kernel takes to be compiled.
+  static constexpr uint64_t kHot = 4'000'000;
   /// Waves have executed so many instructions more. True: the kernel is hot now, for the first time, and compile_aside() is
   /// due. Any thread.
   bool becomes_hot(uint64_t instructions) {
@@ -131,8 +133,6 @@ class Code {
   }
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
-  /// Of instructions of waves, what the interpreter executes in about the time that a kernel takes to be compiled.
-  static constexpr uint64_t kHot = 4'000'000;
   void compile(uint32_t variant);
   // What a compiler needs, or why it cannot be had.
   tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint32_t variant);

@@ -1,5 +1,8 @@
 // The translator: paths through code, links, what happens to code that is not there or changes.
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
 
 #include "plugins/vgpu/exec/test_wave.hpp"
 
@@ -47,6 +50,28 @@ TEST(Code, NamesRegistersThatTheWaveDoesNotHave) {
       EXPECT_NE(warnings[0].find("v_mov_b32_e32 v8, 3"), std::string::npos) << warnings[0];
     }
   }
+}
+
+TEST(Code, IsCompiledAsideOnceItIsHot) {
+  if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
+  if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
+  vgpu::testing::FakeBus bus;
+  const vgpu::testing::Buffer memory = bus.allocate(4096);
+  const uint32_t words[] = {0x7e0a0300, kEnd};  // v_mov_b32_e32 v5, v0
+  std::memcpy(memory.host, words, sizeof words);
+  CodeKey key;
+  key.entry_va = memory.va;
+  key.target = gfx(9, 0, 0);
+  key.layout = {64, 8};
+  key.level = SimdLevel::kAvx2;
+  key.compilation = Compilation::kWhenHot;
+  const auto code = std::make_shared<Code>(key, bus);
+  EXPECT_FALSE(code->becomes_hot(Code::kHot - 1));
+  EXPECT_TRUE(code->becomes_hot(2));
+  EXPECT_FALSE(code->becomes_hot(Code::kHot)) << "that is said once";
+  Code::compile_aside(code, 0);
+  for (int i = 0; i < 6000 && !code->is_compiled() && code->why_not_compiled().empty(); ++i) usleep(10'000);
+  EXPECT_TRUE(code->is_compiled()) << code->why_not_compiled();
 }
 
 // A load whose result has no place is issued for no lanes: it does not fault.

@@ -1,0 +1,121 @@
+#include "plugins/vgpu/compiler/compiler_process.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace rigel::vgpu::exec::compiler {
+namespace {
+
+constexpr uint64_t kVa = 0x1000;
+const std::vector<uint32_t> kKernel = {0x24020082, 0xbf810000};  // gfx900: v_lshlrev_b32_e32 v1, 2, v0; s_endpgm
+
+class CompilerProcess : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!why_no_compiler().empty()) GTEST_SKIP() << why_no_compiler();
+    if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
+  }
+
+  static Compiled compile_kernel() {
+    Image image{kVa, std::vector<std::byte>(kKernel.size() * 4)};
+    std::memcpy(image.bytes.data(), kKernel.data(), image.bytes.size());
+    Request request;
+    request.target = *isa::target_of("gfx900");
+    request.layout = {64, 8};
+    request.level = SimdLevel::kAvx2;
+    request.entry_va = kVa;
+    request.read = [&image](uint64_t va, std::span<std::byte> to) -> size_t {
+      if (va - kVa >= image.bytes.size()) return 0;
+      const size_t size = std::min<size_t>(to.size(), image.bytes.size() - (va - kVa));
+      std::memcpy(to.data(), image.bytes.data() + (va - kVa), size);
+      return size;
+    };
+    auto plan = make_plan(request);
+    EXPECT_TRUE(plan);
+    return compile(**plan, request, std::span(&image, 1));
+  }
+
+  /// The compilers of this process: their command line has its number.
+  static std::vector<pid_t> compilers() {
+    std::string wanted = "vgpu-compiler";
+    wanted += '\0' + std::to_string(getpid()) + '\0';
+    std::vector<pid_t> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::ifstream file(entry.path() / "cmdline");
+      const std::string line{std::istreambuf_iterator<char>(file), {}};
+      if (line == wanted) found.push_back(std::stoi(name));
+    }
+    return found;
+  }
+  static bool ends(pid_t compiler) {
+    for (int i = 0; i < 3000; ++i) {
+      // An ended one may wait for somebody to take note of it.
+      std::ifstream stat("/proc/" + std::to_string(compiler) + "/stat");
+      std::string pid, name, is;
+      if (!(stat >> pid >> name >> is) || is == "Z" || is == "X") return true;
+      usleep(10'000);
+    }
+    return false;
+  }
+};
+
+TEST_F(CompilerProcess, CompilesAgainAndAgain) {
+  for (int i = 0; i < 3; ++i) {
+    const Compiled made = compile_kernel();
+    EXPECT_NE(made.run, nullptr) << made.error;
+  }
+  EXPECT_EQ(compilers().size(), 1u) << "one process does it";
+}
+
+TEST_F(CompilerProcess, IsNoneOfTheChildrenThatAProgramWaitsFor) {
+  ASSERT_NE(compile_kernel().run, nullptr);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST_F(CompilerProcess, IsReplacedWhenSomebodyEndsIt) {
+  ASSERT_NE(compile_kernel().run, nullptr);
+  ASSERT_EQ(compilers().size(), 1u);
+  const pid_t first = compilers()[0];
+  ASSERT_EQ(kill(first, SIGKILL), 0);
+  ASSERT_TRUE(ends(first));
+  const Compiled made = compile_kernel();
+  EXPECT_NE(made.run, nullptr) << made.error;
+  ASSERT_EQ(compilers().size(), 1u);
+  EXPECT_NE(compilers()[0], first);
+}
+
+TEST_F(CompilerProcess, OfAChildIsItsOwnAndEndsWithIt) {
+  ASSERT_NE(compile_kernel().run, nullptr);
+  int pipes[2];
+  ASSERT_EQ(pipe(pipes), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool compiled = compile_kernel().run != nullptr;
+    const std::vector<pid_t> own = compilers();
+    const pid_t pid = compiled && own.size() == 1 ? own[0] : 0;
+    _exit(write(pipes[1], &pid, sizeof pid) == sizeof pid ? 0 : 1);
+  }
+  pid_t compiler = 0;
+  ASSERT_EQ(read(pipes[0], &compiler, sizeof compiler), static_cast<ssize_t>(sizeof compiler));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_NE(compiler, 0);
+  EXPECT_TRUE(ends(compiler)) << "nobody is left to compile for";
+  EXPECT_NE(compile_kernel().run, nullptr) << "the parent's serves on";
+  close(pipes[0]);
+  close(pipes[1]);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::compiler
