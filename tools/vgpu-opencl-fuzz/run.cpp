@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "plugins/vgpu/compiler/loader.hpp"
+#include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
@@ -46,7 +46,7 @@ std::vector<Way> ways_to_run() {
     ways.push_back({level, true, true});
   }
   // Compiling takes a tenth of a second or two: only for what the machine would use.
-  if (exec::compiler::find_compiler() != nullptr && exec::best_simd_level() != exec::SimdLevel::kBaseline) {
+  if (exec::compiler::why_no_compiler().empty() && exec::best_simd_level() != exec::SimdLevel::kBaseline) {
     ways.push_back({exec::best_simd_level(), false, false, true});
   }
   return ways;
