@@ -276,6 +276,7 @@ class KernelBuilder {
   struct Place {
     Value* begin = nullptr;              // where the lane with the least offset is
     std::array<uint32_t, 64> offsets{};  // from there
+    bool is_lds = false;
   };
 
   bool follow_each_other(const Place& place, unsigned v, uint32_t step) const;
@@ -306,6 +307,7 @@ class KernelBuilder {
                    Value* mask);
   // Whether stores of so many dwords are of vectors without gaps, for which all lanes have to be active.
   bool stores_full_vectors(const Place& place, unsigned dwords) const;
+  bool needs_all_lanes(const Place& place, unsigned dwords) const;
   bool can_store_known(const Place& place, unsigned dwords) const;
   // Vectors do not overlap either.
   bool follow_each_other_all(const Place& place, uint32_t step) const;

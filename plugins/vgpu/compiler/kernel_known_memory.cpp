@@ -198,8 +198,9 @@ Value* KernelBuilder::pairs_of(const std::vector<Value*>& halves) {
 void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
                                 Value* value, Value* mask) {
   const Extent extent = extent_of(offsets, unit);
-  if (plan_.level != SimdLevel::kAvx512 || extent.pieces == 0 || extent.pieces > kMostPieces ||
-      extent.different != lanes_) {
+  const bool masks = plan_.level == SimdLevel::kAvx512;
+  if (extent.pieces == 0 || extent.pieces > kMostPieces || extent.different != lanes_ ||
+      (!masks && !place.is_lds)) {
     std::vector<uint32_t> places(offsets, offsets + lanes_);
     for (uint32_t& offset : places) offset += further;
     Value* const pointers = b_.CreateGEP(i8(), place.begin, llvm::ConstantDataVector::get(context_, places));
@@ -209,15 +210,25 @@ void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uin
   const uint32_t piece_bytes = lanes_ * unit;
   for (uint32_t piece = 0; piece < extent.pieces; ++piece) {
     const int nobody = static_cast<int>(lanes_);
-    std::vector<int> masks(lanes_, nobody), picks(lanes_, llvm::PoisonMaskElem);
+    std::vector<int> lanes_stored(lanes_, nobody), picks(lanes_, llvm::PoisonMaskElem);
     for (unsigned i = 0; i < lanes_; ++i) {
       const uint32_t from = offsets[i] - extent.first;
       if (from / piece_bytes != piece) continue;
-      masks[from % piece_bytes / unit] = picks[from % piece_bytes / unit] = static_cast<int>(i);
+      lanes_stored[from % piece_bytes / unit] = picks[from % piece_bytes / unit] = static_cast<int>(i);
     }
-    b_.CreateMaskedStore(b_.CreateShuffleVector(value, picks),
-                         at(place.begin, extent.first + piece * piece_bytes + further), llvm::Align(4),
-                         b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), masks));
+    Value* const to = at(place.begin, extent.first + piece * piece_bytes + further);
+    if (!masks) {
+      // What lies between the lanes is stored as it was: LDS is this thread's, and can be accessed some bytes behind its end.
+      Value* const before = b_.CreateAlignedLoad(value->getType(), to, llvm::Align(4));
+      for (unsigned i = 0; i < lanes_; ++i) {
+        if (picks[i] < 0) picks[i] = static_cast<int>(lanes_ + i);
+      }
+      b_.CreateAlignedStore(b_.CreateShuffleVector(value, before, picks), to, llvm::Align(4));
+      continue;
+    }
+    b_.CreateMaskedStore(
+        b_.CreateShuffleVector(value, picks), to, llvm::Align(4),
+        b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), lanes_stored));
   }
 }
 
@@ -227,6 +238,11 @@ bool KernelBuilder::stores_full_vectors(const Place& place, unsigned dwords) con
     if (!follow_each_other(place, v, dwords * 4)) return false;
   }
   return follow_each_other_all(place, dwords * 4);
+}
+
+// Without registers of masks, stores of some lanes are slow on many a host, or a branch for each lane.
+bool KernelBuilder::needs_all_lanes(const Place& place, unsigned dwords) const {
+  return plan_.level != SimdLevel::kAvx512 || stores_full_vectors(place, dwords);
 }
 
 bool KernelBuilder::can_store_known(const Place& place, unsigned dwords) const {
@@ -259,7 +275,7 @@ KernelBuilder::Place KernelBuilder::place_from(const Shape& shape) const {
 
 void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores, uint32_t data,
                                  unsigned dwords) {
-  Value* const exec = mask_at(kExec * 4);
+  Value* const exec = stores && needs_all_lanes(place, dwords) ? all_lanes() : mask_at(kExec * 4);
   for (unsigned v = 0; v < vectors_; ++v) {
     if (stores) {
       std::vector<Value*> values;
@@ -305,7 +321,9 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   place.begin = call(stores ? "place_to_store" : "place_to_load",
                      {wave_, site_of(node), va, b_.getInt64(span_of(place, dwords * 4))});
   reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
-  if (stores && stores_full_vectors(place, dwords)) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
+  if (stores && needs_all_lanes(place, dwords)) {
+    reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
+  }
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
   with_call(node, reached, [&] { access_known(node, place, stores, data, dwords); });
   return true;
@@ -319,6 +337,7 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   const ShapePointer& low = before_.rows[in.vaddr.vgpr()];
   if (low == nullptr || !is_near(*low, wave_size_)) return false;
   Place place = place_from(*low);
+  place.is_lds = true;
   if (stores && !can_store_known(place, dwords)) return false;
   const uint32_t unit = memory.pair ? memory.bytes * (memory.far_pair ? 64u : 1u) : 1u;
   const uint32_t offsets[2] = {static_cast<uint32_t>(in.offset) * unit, in.offset1 * unit};
@@ -343,7 +362,9 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
           reached, b_.CreateICmpEQ(b_.CreateAnd(begins[e], b_.getInt64(alignment)), b_.getInt64(0)));
     }
   }
-  if (stores && stores_full_vectors(place, dwords)) reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
+  if (stores && needs_all_lanes(place, dwords)) {
+    reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
+  }
   with_call(node, reached, [&] {
     for (unsigned e = 0; e < elements; ++e) {
       place.begin = b_.CreateGEP(i8(), lds_, begins[e]);
