@@ -185,6 +185,24 @@ TEST(SystemPrograms, FindWhatManagementToolsAskFor) {
             "");
 }
 
+TEST(SystemPrograms, RocmSmiShowsEveryBoard) {
+  if (!has_program("rocm-smi")) GTEST_SKIP() << "rocm-smi is not installed";
+  const ProgramResult result =
+      run_program({vgpu_run(), "--gpu", "gfx900,gfx1030:vram=2G", "rocm-smi", "--showid", "--showbus",
+                   "--showmeminfo", "vram", "--showuniqueid"});
+  EXPECT_EQ(result.status, 0) << result.out;
+  for (const char* line :
+       {"GPU[0]\t\t: GPU ID: 0x6860", "GPU[1]\t\t: GPU ID: 0x73bf",
+        "GPU[0]\t\t: Unique ID: 0x5247000068600001", "GPU[1]\t\t: Unique ID: 0x5247000073bf0002",
+        "GPU[0]\t\t: PCI Bus: 0000:03:00.0", "GPU[1]\t\t: PCI Bus: 0000:06:00.0",
+        "GPU[1]\t\t: VRAM Total Memory (B): 2147483648", "GPU[1]\t\t: VRAM Total Used Memory (B): 0"}) {
+    EXPECT_THAT(result.out, HasSubstr(line));
+  }
+  EXPECT_THAT(result.out, Not(HasSubstr("ERROR")));
+  const ProgramResult overview = run_program({vgpu_run(), "--gpu", "gfx900,gfx1030", "rocm-smi"});
+  EXPECT_THAT(overview.out, HasSubstr("End of ROCm SMI Log")) << "what is not supported ends nothing";
+}
+
 TEST(SystemPrograms, LsmodNamesTheDriver) {
   if (!has_program("lsmod")) GTEST_SKIP() << "lsmod is not installed";
   EXPECT_THAT(said("sh", "lsmod"), HasSubstr("amdgpu"));
