@@ -30,6 +30,12 @@ uint32_t allocated_vgprs(const Dispatch& dispatch, const isa::Target& target) {
   return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
 }
 
+uint32_t allocated_sgprs(const Dispatch& dispatch, const isa::Target& target) {
+  if (!isa::traits_of(target).allocates_sgprs) return kAllSgprs;
+  const uint32_t eights = (dispatch.pgm_rsrc1 >> 6 & 0xf) + 1;
+  return std::min((eights + 1) / 2 * 16, kAllSgprs);
+}
+
 // Of some milliseconds' grain, which costs a few nanoseconds.
 int64_t coarse_time_ns() {
   timespec now{};
@@ -62,6 +68,7 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
       begin_ns_(coarse_time_ns()) {
   layout_.wave_size = dispatch_.wave_size;
   layout_.vgprs = allocated_vgprs(dispatch_, device_.target);
+  layout_.sgprs = allocated_sgprs(dispatch_, device_.target);
   id_rows_ = isa::traits_of(device_.target).packs_work_item_ids
                  ? 1
                  : std::min((dispatch_.pgm_rsrc2 >> 11 & 3) + 1, 3u);

@@ -140,7 +140,7 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
     d.entry_va = code.va;
     d.work_group_size[0] = 64;
     d.grid_size[0] = groups * 64;
-    d.pgm_rsrc1 = 0xf0 << 12;
+    d.pgm_rsrc1 = 0xf0 << 12 | 12u << 6;  // all SGPRs
     d.user_sgprs[0] = static_cast<uint32_t>(buffer_.va);
     d.user_sgprs[1] = static_cast<uint32_t>(buffer_.va >> 32);
     d.user_sgpr_count = 2;
