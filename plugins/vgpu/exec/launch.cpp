@@ -376,22 +376,24 @@ Core::TrapHandler Launch::trap_handler() {
 }
 
 // A kernel that traps does so in many waves, of which one is enough to be told of. Trap 3 is a debugger's
-// (llvm.debugtrap): without one the wave goes on.
-void Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
+// (llvm.debugtrap): without one the wave goes on. Until the trap has been told all waves that trap wait.
+bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
   constexpr uint32_t kDebugTrap = 3;
-  if (id == kDebugTrap || trap_state_.load(std::memory_order_relaxed) != kNoTrap) return;
+  if (id == kDebugTrap || trap_state_.load(std::memory_order_acquire) == kTrapTold) return false;
   const std::lock_guard lock(mutex_);
-  if (trap_state_.load(std::memory_order_relaxed) != kNoTrap) return;
-  trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group)};
-  trap_state_.store(kTrapNoted, std::memory_order_relaxed);
+  if (trap_state_.load(std::memory_order_relaxed) == kNoTrap) {
+    trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group)};
+    trap_state_.store(kTrapNoted, std::memory_order_release);
+  }
+  return true;
 }
 
-std::optional<Trap> Launch::take_trap() {
-  if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return std::nullopt;
-  const std::lock_guard lock(mutex_);
-  if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return std::nullopt;
-  trap_state_.store(kTrapTold, std::memory_order_relaxed);
-  return trap_;
+void Launch::tell_trap(const std::function<void(const Trap&)>& tell) {
+  if (trap_state_.load(std::memory_order_acquire) != kTrapNoted) return;
+  const std::lock_guard lock(telling_);
+  if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return;
+  tell(*trap_);
+  trap_state_.store(kTrapTold, std::memory_order_release);
 }
 
 uint64_t Launch::index_of(const WorkGroup& group) const {
