@@ -153,6 +153,7 @@ TEST(SystemPrograms, ListAndReadTheTopology) {
 TEST(SystemPrograms, WalkAndCopyTheTopology) {
   EXPECT_THAT(said("sh", "ls -lR /dev/kfd /dev/dri /sys/class/kfd /sys/class/kfd/kfd/topology/nodes/1"),
               Not(HasSubstr("No such file")));
+  EXPECT_THAT(said("sh", "ls -la /dev/dri /sys/class/drm/card0/ /sys/class/drm"), Not(HasSubstr("?")));
   EXPECT_THAT(said("sh", "ls -l /dev/kfd"), StartsWith("crw-rw-rw-"));
   EXPECT_EQ(said("sh", "find /sys/class/kfd/kfd/topology/nodes -name gpu_id | wc -l"), "3\n");
   EXPECT_EQ(said("sh", "grep -rl 'gfx_target_version 100300' /sys/class/kfd/kfd/topology"),
