@@ -131,6 +131,30 @@ double round_trip(const std::string& folder, bool kernel, hsa_wait_state_t wait)
   return result;
 }
 
+// The times of a kernel, as profilers ask for them: two ticks of the device become times of the system.
+double times_of_kernel(const std::string& folder) {
+  const Machine machine;
+  const auto code = code_for(machine, folder, "conformance_");
+  if (code.empty()) return -1;
+  hsa_queue_t* const queue = machine.create_queue(1024);
+  check(hsa_amd_profiling_set_profiler_enabled(queue, 1), "profiling");
+  hsa_signal_t done{};
+  check(hsa_signal_create(1, 0, nullptr, &done), "signal");
+  const auto packet = dispatch_packet(machine.load(code, "empty.kd").object, done);
+  submit(queue, &packet);
+  while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_ACTIVE) > 0) {
+  }
+  const double result = least(
+      [&] {
+        hsa_amd_profiling_dispatch_time_t time{};
+        check(hsa_amd_profiling_get_dispatch_time(machine.agent, done, &time), "times");
+      },
+      1000);
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(done);
+  return result;
+}
+
 // Empty kernels without waiting in between: time of one.
 double pipelined(const std::string& folder) {
   const Machine machine;
@@ -424,6 +448,7 @@ std::vector<Measurement> measurements(const std::string& kernels) {
       {"empty kernel round trip, blocked", [=] { return round_trip(kernels, true, HSA_WAIT_STATE_BLOCKED); }},
       {"packet submitted to a queue that waits", submission},
       {"empty kernel, pipelined", [=] { return pipelined(kernels); }},
+      {"times of a kernel", [=] { return times_of_kernel(kernels); }},
       {"load a code object", [=] { return load_code(kernels, "conformance_", "empty.kd"); }},
       {"load a code object of 10 MB", [=] { return load_code(kernels, "big_", "kernel_0.kd"); }},
       {"load a code object of 1,000 kernels", [=] { return load_code(kernels, "many_", "kernel_0.kd"); }},

@@ -30,6 +30,7 @@ void tick(benchmark::State& state, uint64_t begin, uint64_t step) {
     tick += step;
   }
   state.counters["segments"] = map.segments();
+  state.counters["at_most_ns"] = 30;  // ROCr takes 25 where it need not read the clocks
 }
 void new_ticks(benchmark::State& state) {
   tick(state, 0, 1000);

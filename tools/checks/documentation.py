@@ -6,7 +6,7 @@ read by the loader (and its driver's options by the driver), every command line 
 are named in the text exist. The info string of a fence decides:
 
   ```json            a configuration file, or the manifest of a backend
-  ```sh              commands, run by a shell in a folder that looks like the root of the sources
+  ```sh              commands, run by a shell in a folder that looks like the root of the sources, with ./program
   ```sh not run: …   commands that a test cannot run, and why
   ```text            what a program prints, grammars, pictures
   ```<language>      anything else that is not run
@@ -106,8 +106,10 @@ def main():
     for entry in root.iterdir():
         if not entry.name.startswith(("build", ".git")):
             (scratch / entry.name).symlink_to(entry)
-    (scratch / "build-dev").symlink_to(build)
     bin_folder = build / "bin"
+    for preset in ("dev", "release"):
+        (scratch / f"build-{preset}").symlink_to(build)
+    (scratch / "program").symlink_to(bin_folder / "rigel-info")  # the reader's
     help_texts = {name: run([name, "--help"], scratch, bin_folder).stdout for name in COMMANDS}
     counts = {"json": 0, "sh": 0, "not run": 0}
     for path in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:

@@ -257,6 +257,12 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   Plan::Storage& storage = *plan->storage;
   storage.block.pc = plan->graph.nodes.front().pc;
   storage.block.variant = request.variant;
+  // Reports show the code around a place.
+  const analysis::Node& last = plan->graph.nodes.back();
+  const uint64_t code_bytes = last.pc + last.instruction.bytes - storage.block.pc;
+  auto* const image = static_cast<std::byte*>(storage.allocate(code_bytes, 8));
+  storage.block.bytes = static_cast<uint32_t>(request.read(storage.block.pc, {image, code_bytes}));
+  storage.block.image = image;
 
   LoweringContext context;
   context.target = request.target;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -109,9 +110,11 @@ class FakeBus : public DeviceBus {
     stopped_[queue_id] = std::string(reason);
   }
   void warn(std::string_view line) noexcept override {
+    if (on_warning) on_warning();
     std::lock_guard lock(told_);
     warnings_.emplace_back(line);
   }
+  TrapHandler trap_handler() const noexcept override { return trap; }
   uint64_t gpu_clock() noexcept override { return clock_.fetch_add(1); }
   void watch_doorbells() noexcept override { watchers.fetch_add(1); }
   void doorbells_unwatched() noexcept override { watchers.fetch_sub(1); }
@@ -133,6 +136,8 @@ class FakeBus : public DeviceBus {
     return found == stopped_.end() ? std::string() : found->second;
   }
 
+  TrapHandler trap;                  ///< Set before anything runs.
+  std::function<void()> on_warning;  ///< The same; called before a warning is kept.
   bool takes_errors = false;
   bool traces = false;
   std::atomic<int> watchers{0};

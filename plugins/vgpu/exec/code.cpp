@@ -270,7 +270,8 @@ struct Code::Translation final : Emitter {
   Block block;
   bool complete = true;  // all of it could be fetched
   static constexpr uint32_t kNone = ~0u;
-  uint32_t first_beyond = kNone;  // where the first instruction is that names a VGPR which waves do not have
+  uint32_t first_beyond =
+      kNone;  // where the first instruction is that names a register which waves do not have
 
  private:
   Fetcher fetcher;
@@ -453,10 +454,9 @@ std::string Code::describe_beyond(const Translation& translation) const {
   isa::Instruction instruction;
   isa::decode(key_.target, words, bytes / 4, instruction);
   return fmt::format(
-      "the kernel at {:#x} names registers that it has not been given: it has {} VGPRs, and at {:#x} is {}; "
-      "such "
-      "results are dropped, and v0 is read in place of such sources",
-      key_.entry_va, key_.layout.vgprs, translation.block.pc + offset,
+      "the kernel at {:#x} names registers that it has not been given: it has {} VGPRs and {} SGPRs, and at "
+      "{:#x} is {}; such results are dropped, and v0 or s0 is read in place of such sources",
+      key_.entry_va, key_.layout.vgprs, key_.layout.sgprs, translation.block.pc + offset,
       isa::disassemble(key_.target, instruction));
 }
 

@@ -42,8 +42,9 @@ class Core {
   };
   virtual TrapHandler trap_handler() = 0;
 
-  /// A wave takes trap `id` at `pc`, with these lanes: it is in the hands of that handler now.
-  virtual void trap_taken(Wave&, uint32_t /*id*/, uint64_t /*pc*/, uint64_t /*exec*/) {}
+  /// A wave takes trap `id` at `pc`, with these lanes: it is in the hands of that handler now. True: its turn
+  /// ends before the handler begins, so that what the handler tells the program is not heard first.
+  virtual bool trap_taken(Wave&, uint32_t /*id*/, uint64_t /*pc*/, uint64_t /*exec*/) { return false; }
 
   /// s_sendmsg(MSG_GET_DOORBELL): which doorbell the wave's queue has.
   virtual uint32_t doorbell_index(Wave&) { return 0; }

@@ -30,6 +30,12 @@ uint32_t allocated_vgprs(const Dispatch& dispatch, const isa::Target& target) {
   return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
 }
 
+uint32_t allocated_sgprs(const Dispatch& dispatch, const isa::Target& target) {
+  if (!isa::traits_of(target).allocates_sgprs) return kAllSgprs;
+  const uint32_t eights = (dispatch.pgm_rsrc1 >> 6 & 0xf) + 1;
+  return std::min((eights + 1) / 2 * 16, kAllSgprs);
+}
+
 // Of some milliseconds' grain, which costs a few nanoseconds.
 int64_t coarse_time_ns() {
   timespec now{};
@@ -62,6 +68,7 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
       begin_ns_(coarse_time_ns()) {
   layout_.wave_size = dispatch_.wave_size;
   layout_.vgprs = allocated_vgprs(dispatch_, device_.target);
+  layout_.sgprs = allocated_sgprs(dispatch_, device_.target);
   id_rows_ = isa::traits_of(device_.target).packs_work_item_ids
                  ? 1
                  : std::min((dispatch_.pgm_rsrc2 >> 11 & 3) + 1, 3u);
@@ -362,22 +369,24 @@ Core::TrapHandler Launch::trap_handler() {
 }
 
 // A kernel that traps does so in many waves, of which one is enough to be told of. Trap 3 is a debugger's
-// (llvm.debugtrap): without one the wave goes on.
-void Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
+// (llvm.debugtrap): without one the wave goes on. Until the trap has been told all waves that trap wait.
+bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
   constexpr uint32_t kDebugTrap = 3;
-  if (id == kDebugTrap || trap_state_.load(std::memory_order_relaxed) != kNoTrap) return;
+  if (id == kDebugTrap || trap_state_.load(std::memory_order_acquire) == kTrapTold) return false;
   const std::lock_guard lock(mutex_);
-  if (trap_state_.load(std::memory_order_relaxed) != kNoTrap) return;
-  trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group)};
-  trap_state_.store(kTrapNoted, std::memory_order_relaxed);
+  if (trap_state_.load(std::memory_order_relaxed) == kNoTrap) {
+    trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group)};
+    trap_state_.store(kTrapNoted, std::memory_order_release);
+  }
+  return true;
 }
 
-std::optional<Trap> Launch::take_trap() {
-  if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return std::nullopt;
-  const std::lock_guard lock(mutex_);
-  if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return std::nullopt;
-  trap_state_.store(kTrapTold, std::memory_order_relaxed);
-  return trap_;
+void Launch::tell_trap(const std::function<void(const Trap&)>& tell) {
+  if (trap_state_.load(std::memory_order_acquire) != kTrapNoted) return;
+  const std::lock_guard lock(telling_);
+  if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return;
+  tell(*trap_);
+  trap_state_.store(kTrapTold, std::memory_order_release);
 }
 
 uint64_t Launch::index_of(const WorkGroup& group) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -108,8 +109,8 @@ class Launch final : public Core {
   bool fail(DispatchResult result);
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
-  /// The first trap that a wave of it took, once: for whoever tells of it.
-  std::optional<Trap> take_trap();
+  /// Has the first trap that a wave of it took told, once. Returns when that is done, whoever does it.
+  void tell_trap(const std::function<void(const Trap&)>& tell);
 
   /// Work-groups are through. True if the last one is among them: the caller then calls finish().
   bool groups_ended(uint64_t count, uint64_t instructions);
@@ -126,7 +127,7 @@ class Launch final : public Core {
   void send_interrupt(Wave& wave, uint32_t payload) override;
   void invalidate_instructions(Wave& wave) override;
   TrapHandler trap_handler() override;
-  void trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) override;
+  bool trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) override;
   uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
   uint32_t hardware_id(const Wave& wave) override;
   uint32_t hardware_id2(const Wave& wave) override;
@@ -180,7 +181,8 @@ class Launch final : public Core {
   DispatchResult result_;  // under mutex_
 
   std::vector<Range> returned_;  // under mutex_; see give_back()
-  std::optional<Trap> trap_;     // under mutex_; the first
+  std::mutex telling_;           // held while the trap is told
+  std::optional<Trap> trap_;     // under mutex_ until it is noted; the first
 
   // What workers write all the time, a line of the cache apart from what they only read. (Not aligned to
   // lines: the allocator takes several times as long for memory that is.)

@@ -5,31 +5,41 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-bool is_beyond(const isa::Operand& operand, const RegisterLayout& layout) {
+bool is_beyond_vgprs(const isa::Operand& operand, const RegisterLayout& layout) {
   return operand.is_vgpr() && operand.vgpr() + std::max<uint32_t>(operand.dwords, 1) > layout.vgprs;
 }
 
+// Codes behind the ordinary SGPRs name registers that every wave has.
+bool is_beyond_sgprs(const isa::Operand& operand, const RegisterLayout& layout) {
+  return layout.sgprs < kFlatScratchSgpr && operand.exists() && operand.code < kFlatScratchSgpr &&
+         operand.code + std::max<uint32_t>(operand.dwords, 1) > layout.sgprs;
+}
+
 bool counts_from_m0(isa::Op op) {
-  return op == isa::Op::v_movrels_b32 || op == isa::Op::v_movrelsd_b32 || op == isa::Op::v_movrelsd_2_b32;
+  using isa::Op;
+  return op == Op::v_movrels_b32 || op == Op::v_movrelsd_b32 || op == Op::v_movrelsd_2_b32 ||
+         op == Op::s_movrels_b32 || op == Op::s_movrels_b64;
 }
 
 }  // namespace
 
 Bounds bound_registers(isa::Instruction& instruction, const RegisterLayout& layout, uint8_t gpr_index) {
-  if (is_beyond(instruction.dst[0], layout) || is_beyond(instruction.dst[1], layout) ||
-      is_beyond(instruction.vdst, layout)) {
-    return Bounds::kIgnored;
-  }
   Bounds bounds = Bounds::kWithin;
-  const auto bound = [&](isa::Operand& source, bool is_counted_on) {
-    if (!is_beyond(source, layout)) return;
-    bounds = Bounds::kReadsFirst;
-    if (!is_counted_on) source.code = isa::code::kVgpr;
-  };
-  for (unsigned i = 0; i < 3; ++i) {
-    bound(instruction.src[i], (gpr_index >> i & 1) != 0 || counts_from_m0(instruction.op));
+  for (const isa::Operand* const result : {&instruction.dst[0], &instruction.dst[1], &instruction.vdst}) {
+    if (is_beyond_vgprs(*result, layout)) return Bounds::kIgnored;
+    if (is_beyond_sgprs(*result, layout)) bounds = Bounds::kBeyond;
   }
-  for (isa::Operand* const source : {&instruction.vaddr, &instruction.vdata, &instruction.vdata2}) {
+  // With an index they are beyond, too, which is found out when it is known.
+  const bool counts = counts_from_m0(instruction.op);
+  const auto bound = [&](isa::Operand& source, bool is_indexed) {
+    const bool vgpr = is_beyond_vgprs(source, layout);
+    if (!vgpr && !is_beyond_sgprs(source, layout)) return;
+    bounds = Bounds::kBeyond;
+    if (!counts && !(vgpr && is_indexed)) source.code = vgpr ? isa::code::kVgpr : 0;
+  };
+  for (unsigned i = 0; i < 3; ++i) bound(instruction.src[i], (gpr_index >> i & 1) != 0);
+  for (isa::Operand* const source : {&instruction.vaddr, &instruction.vdata, &instruction.vdata2,
+                                     &instruction.saddr, &instruction.soffset}) {
     bound(*source, false);
   }
   return bounds;

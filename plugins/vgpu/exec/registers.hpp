@@ -12,6 +12,7 @@ namespace rigel::vgpu::exec {
 /// gfx10's NULL (125) reads zero: the lowering makes it the constant 0 and, as a destination, kSinkSlot.
 constexpr uint32_t kScalarTemporary = 128;  ///< 128 … 143: for the lowering of one instruction.
 constexpr uint32_t kSinkSlot = 144;         ///< 144 … 159: written, never read.
+constexpr uint32_t kAllSgprs = 106;         ///< Those behind 101 are special ones on gfx8 and gfx9.
 constexpr uint32_t kFlatScratchSgpr = 102;  ///< 102, 103: FLAT_SCRATCH of gfx8 and gfx9.
 constexpr uint32_t kFlatScratchSlot = 160;  ///< 160, 161: FLAT_SCRATCH of gfx10, a hardware register there.
 constexpr uint32_t kScalarSlots = 256;      ///< The rest is reserved.
@@ -27,6 +28,7 @@ constexpr uint32_t scalar_offset(uint32_t code) {
 struct RegisterLayout {
   uint32_t wave_size = 64;
   uint32_t vgprs = 256;  ///< As allocated; what becomes of higher ones: register_bounds.hpp.
+  uint32_t sgprs = kAllSgprs;
 
   constexpr uint32_t row_bytes() const { return wave_size * 4; }
   constexpr uint32_t vgpr_offset(uint32_t index) const { return kScalarBytes + index * row_bytes(); }

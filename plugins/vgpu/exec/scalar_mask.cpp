@@ -152,35 +152,41 @@ Refusal lower_in_place(const isa::Instruction& instruction, LoweringContext& con
   return {};
 }
 
-// Registers that M0 chooses: an index outside of the file reads and writes the first register, as s0 does.
+// Registers that M0 chooses. With an index outside of the wave's registers s0 is read, and nothing written.
 // ---------------------------------------------------------------------------------------------------
 
-constexpr u32 kSgprs = 106;  // and VCC
-
 template <class T>
-u32 relative(u32 offset, u32 index) {
+u32 relative(const MicroOp* op, u32 offset, u32 index, u32 otherwise) {
   const u64 code = u64{offset} / 4 + index;
-  return code + sizeof(T) / 4 > kSgprs + 2 ? 0 : static_cast<u32>(code) * 4;
+  return code + sizeof(T) / 4 > op->aux ? otherwise : static_cast<u32>(code) * 4;
+}
+template <class T>
+u32 relative_source(const MicroOp* op, u32 index) {
+  return relative<T>(op, op->src[0].offset, index, 0);
+}
+template <class T>
+u32 relative_destination(const MicroOp* op, u32 index) {
+  return relative<T>(op, op->dst, index, scalar_offset(kSinkSlot));
 }
 
 template <class T>
 void move_relative_source(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const u32 from = relative<T>(op->src[0].offset, wave->scalars()[kM0]);
+  const u32 from = relative_source<T>(op, wave->scalars()[kM0]);
   at<T>(registers, op->dst) = at<T>(registers, from);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 template <class T, bool kConstant>
 void move_relative_destination(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const u32 to = relative<T>(op->dst, wave->scalars()[kM0]);
+  const u32 to = relative_destination<T>(op, wave->scalars()[kM0]);
   at<T>(registers, to) = read<T, kConstant>(op, 0, registers);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 void move_relative_both(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u32 m0 = wave->scalars()[kM0];
-  const u32 from = relative<u32>(op->src[0].offset, m0 & 0x3ff);
-  const u32 to = relative<u32>(op->dst, m0 >> 16 & 0x3ff);
+  const u32 from = relative_source<u32>(op, m0 & 0x3ff);
+  const u32 to = relative_destination<u32>(op, m0 >> 16 & 0x3ff);
   at<u32>(registers, to) = at<u32>(registers, from);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
@@ -194,6 +200,8 @@ Refusal lower_move_relative(const isa::Instruction& instruction, LoweringContext
   MicroOp& op = out.emit(a.place.is_constant ? constant : variable);
   op.src[0] = a.place.source;
   op.dst = dst;
+  // VCC lies behind the last of all SGPRs.
+  op.aux = context.layout.sgprs < kFlatScratchSgpr ? context.layout.sgprs : kAllSgprs + 2;
   if (touches_exec(dst, 2)) out.emit(take_exec);
   return {};
 }

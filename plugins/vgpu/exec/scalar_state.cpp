@@ -285,9 +285,13 @@ void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (!takes_traps(*wave, handler)) {
     RIGEL_NEXT(op + 1, wave, registers, exec);
   }
-  wave->core->trap_taken(*wave, op->aux, pc_of(op), exec);
+  const bool waits = wave->core->trap_taken(*wave, op->aux, pc_of(op), exec);
   const MicroOp* const next =
       enter_trap_handler(op, wave, registers, exec, handler, pc_of(op), op->aux << 16);
+  if (waits) {
+    wave->stop = Stop::kBudget;
+    RIGEL_LEAVE(next, wave);
+  }
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 

@@ -427,7 +427,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
     if (outcome == Group::Outcome::kFailed) failure = examine_failure(*group, executor.memory);
   }
 
-  if (const auto trap = launch->take_trap()) bus_.warn(describe_trap(*trap, *launch, bus_));
+  launch->tell_trap([&](const Trap& trap) { bus_.warn(describe_trap(trap, *launch, bus_)); });
   bool last = launch->groups_ended(ended, ended_instructions);
   if (outcome == Group::Outcome::kFailed) stop_launch(launch, describe_failure(std::move(failure), bus_));
   if (!range.empty()) {

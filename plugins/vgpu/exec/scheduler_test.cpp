@@ -140,7 +140,7 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
     d.entry_va = code.va;
     d.work_group_size[0] = 64;
     d.grid_size[0] = groups * 64;
-    d.pgm_rsrc1 = 0xf0 << 12;
+    d.pgm_rsrc1 = 0xf0 << 12 | 12u << 6;  // all SGPRs
     d.user_sgprs[0] = static_cast<uint32_t>(buffer_.va);
     d.user_sgprs[1] = static_cast<uint32_t>(buffer_.va >> 32);
     d.user_sgpr_count = 2;
@@ -548,6 +548,25 @@ TEST_P(SchedulerTest, CancelEndsWhatSpinsSleepsAndHalts) {
       EXPECT_EQ(result.get().kind, Kind::kCancelled);
     }
   }
+}
+
+// The handler tells the program, which may end with it.
+TEST_P(SchedulerTest, ATrapIsReportedBeforeItsHandlerRuns) {
+  // It sets the flag and goes on behind the trap.
+  const Words handler = {0xbe840081, 0xc0420100, 0x00000000, 0x866dff6d,
+                         0x0000ffff, 0x806c846c, 0x826d806d, 0xbe801f6c};
+  const vgpu::testing::Buffer code = bus_.allocate(handler.size() * 4);
+  std::memcpy(code.host, handler.data(), handler.size() * 4);
+  bus_.trap.code_va = code.va;
+  std::atomic<uint32_t> flag_when_reported{77};
+  bus_.on_warning = [&] { flag_when_reported = word(0); };
+  make();
+  EXPECT_EQ(run(dispatch({0xbf920002, 0xbf810000}, 50)).kind, DispatchResult::Kind::kDone);
+  EXPECT_EQ(flag_when_reported, 0u);
+  EXPECT_EQ(word(0), 1u) << "the handler has run";
+  const auto warnings = bus_.warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("trap 2"), std::string::npos) << warnings[0];
 }
 
 // Each work-group's HW_ID goes to buffer[its number].

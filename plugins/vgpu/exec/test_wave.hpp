@@ -59,6 +59,9 @@ class TestWave final : public Core {
     set_exec(wave.mask());
   }
 
+  /// What is translated from here on is of a wave that has so many SGPRs.
+  void give_sgprs(uint32_t count) { key_.layout.sgprs = wave.layout.sgprs = count; }
+
   /// Whether what is translated from here on may become native code, where there is such a thing.
   void allow_native(bool allowed) { key_.native = allowed && native::available(); }
 

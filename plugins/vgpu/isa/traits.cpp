@@ -36,6 +36,7 @@ constexpr Traits kVolcanicIslands{
     .flat_scratch_counts_from_base = true,
     .flat_drops_offset = false,
     .packs_work_item_ids = false,
+    .allocates_sgprs = true,
     .has_wave_placement_ids = false,
     .has_get_doorbell = false,
     .mode_bits = ~0u,
@@ -86,6 +87,7 @@ constexpr Traits kRdna = [] {
   traits.buffer = BufferRules::kSelected;
   traits.flat_scratch_is_hidden = true;
   traits.flat_drops_offset = true;
+  traits.allocates_sgprs = false;
   traits.has_wave_placement_ids = true;
   traits.mode_bits = 0x07ffffff;  // the bits above are of indexing, skipping and forks
   traits.hardware_registers |= kFlatScratch | kXnackMask | kHwId12;

@@ -69,6 +69,7 @@ struct Traits {
   bool flat_drops_offset;  ///< A FLAT access to global memory leaves its offset out: a bug of gfx10.1.
   // Waves.
   bool packs_work_item_ids;     ///< The three ids share v0; VGPRs are allocated by eights.
+  bool allocates_sgprs;         ///< Kernels are given SGPRs by sixteens, in place of all of them.
   bool has_wave_placement_ids;  ///< HW_ID1 and HW_ID2 in place of HW_ID's layout.
   bool has_get_doorbell;        ///< s_sendmsg(MSG_GET_DOORBELL)
   uint32_t mode_bits;           ///< Of MODE, that s_setreg writes.

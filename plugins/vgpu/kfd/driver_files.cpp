@@ -112,7 +112,8 @@ void add_node(FileTree& tree, const std::string& pci, const std::string& name, u
   tree.add_link("/sys/class/drm/" + name, node);
 }
 
-void add_pci_device(FileTree& tree, const Gpu& gpu) {
+void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) {
+  const Gpu& gpu = machine.gpus[gpu_index];
   const Board& b = gpu.board;
   const std::string slot = fmt::format("0000:{:02x}:00.0", gpu.location_id >> 8);
   const std::string pci = fmt::format("/sys/devices/pci0000:00/{}", slot);
@@ -129,9 +130,14 @@ void add_pci_device(FileTree& tree, const Gpu& gpu) {
   add("class", "0x038000");
   add("numa_node", "-1");
   add("unique_id", fmt::format("{:016x}", gpu.unique_id));
+  // rocm-smi takes a card without it for another vendor's.
+  add("vbios_version", fmt::format("113-RG{:04X}-001", b.pci.device_id));
   add("mem_info_vram_total", std::to_string(gpu.vram_bytes));
   add("mem_info_vis_vram_total", std::to_string(gpu.visible_bytes()));
   add("mem_info_gtt_total", std::to_string(kGttBytes));
+  add("mem_info_gtt_used", "0");
+  tree.add_vram_use(pci + "/mem_info_vram_used", {gpu_index, gpu.vram_bytes});
+  tree.add_vram_use(pci + "/mem_info_vis_vram_used", {gpu_index, gpu.visible_bytes()});
   add("fw_version/mec_fw_version", fmt::format("0x{:08x}", b.firmware.mec));
   add("fw_version/sdma_fw_version", fmt::format("0x{:08x}", b.firmware.sdma));
   // What the topology says of the link: 31,504 MB/s.
@@ -144,6 +150,11 @@ void add_pci_device(FileTree& tree, const Gpu& gpu) {
                   "PCI_SLOT_NAME={}",
                   b.pci.vendor_id, b.pci.device_id, b.pci.subsystem_vendor_id, b.pci.subsystem_device_id,
                   slot));
+  // A monitor that measures nothing: rocm-smi aborts if a card has none, or none that names a voltage.
+  const std::string monitor = fmt::format("hwmon/hwmon{}", gpu.card_minor);
+  add((monitor + "/name").c_str(), "amdgpu");
+  add((monitor + "/in0_label").c_str(), "vddgfx");
+  tree.add_link(fmt::format("{}/{}/device", pci, monitor), pci);
   tree.add_link(pci + "/subsystem", "/sys/bus/pci");
   tree.add_link(pci + "/driver", "/sys/bus/pci/drivers/amdgpu");
   tree.add_link("/sys/bus/pci/devices/" + slot, pci);
@@ -160,7 +171,7 @@ void add_driver_files(FileTree& tree, const Machine& machine) {
   tree.add_folder("/sys/class/drm");
   tree.add_file("/sys/class/drm/version", "drm 1.1.0 20060810\n");
   add_module(tree, machine);
-  for (const Gpu& gpu : machine.gpus) add_pci_device(tree, gpu);
+  for (uint32_t i = 0; i < machine.gpus.size(); ++i) add_pci_device(tree, machine, i);
 }
 
 }  // namespace rigel::vgpu

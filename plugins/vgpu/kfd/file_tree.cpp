@@ -19,6 +19,10 @@ void FileTree::add_file(std::string path, std::string content) {
   add(std::move(path), {.content = std::move(content)});
 }
 
+void FileTree::add_vram_use(std::string path, FileNode::VramUse use) {
+  add(std::move(path), {.vram_use = use});
+}
+
 void FileTree::add_kfd(std::string path) {
   add(std::move(path), {.kind = FileNode::Kind::kKfd});
 }
@@ -56,7 +60,10 @@ std::string FileTree::canonical(std::string_view path, LastLink last) const {
       if (const auto it = links_.find(out); it != links_.end()) out = it->second;
     }
   }
-  if (const auto it = links_.find(out); it != links_.end() && last == LastLink::kFollow) out = it->second;
+  // With a slash behind it a link stands for what it leads to.
+  if (last == LastLink::kFollow || path.ends_with('/')) {
+    if (const auto it = links_.find(out); it != links_.end()) out = it->second;
+  }
   return out.empty() ? "/" : out;
 }
 

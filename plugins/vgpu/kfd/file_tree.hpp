@@ -20,11 +20,18 @@ struct FileNode {
   Kind kind = Kind::kFile;
   std::string content{};  ///< Of a file.
   uint32_t minor = 0;     ///< Of a DRM node: a card or a render node.
+  /// A file that tells how much of its local memory a GPU, by its index, has given away: up to `most` bytes.
+  struct VramUse {
+    uint32_t gpu_index;
+    uint64_t most;
+  };
+  std::optional<VramUse> vram_use{};
 };
 
 class FileTree {
  public:
   void add_file(std::string path, std::string content);
+  void add_vram_use(std::string path, FileNode::VramUse use);
   void add_kfd(std::string path);
   void add_drm_node(std::string path, uint32_t minor);
   /// A folder that exists even if nothing is in it, and shows nothing else than what is in this tree.

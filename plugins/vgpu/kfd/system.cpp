@@ -15,6 +15,8 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
 
@@ -103,8 +105,9 @@ int System::open(std::string_view path, int flags) {
       errno_or(syscall(SYS_memfd_create, name.c_str(), (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0));
   if (fd < 0) return fd;
   if (node->kind == FileNode::Kind::kFile) {
-    const auto written = pwrite(fd, node->content.data(), node->content.size(), 0);
-    if (written != static_cast<ssize_t>(node->content.size())) {
+    const std::string content = node->vram_use ? vram_in_use(*node->vram_use) : node->content;
+    const auto written = pwrite(fd, content.data(), content.size(), 0);
+    if (written != static_cast<ssize_t>(content.size())) {
       syscall(SYS_close, fd);
       return -ENOMEM;
     }
@@ -130,6 +133,11 @@ int System::open(std::string_view path, int flags) {
   }
   (*log_)(LogCategory::kFile, "open {} = {}", path, fd);
   return fd;
+}
+
+std::string System::vram_in_use(const FileNode::VramUse& use) {
+  const std::lock_guard lock(process_.memory_mutex());
+  return fmt::format("{}\n", std::min(process_.gpu(use.gpu_index).vram_used, use.most));
 }
 
 // What a file stands for cannot be taken down where the threads are gone that used it.
@@ -282,7 +290,7 @@ void System::fill(const FileNode& node, struct stat& out) {
   switch (node.kind) {
     case FileNode::Kind::kFile:
       out.st_mode = S_IFREG | 0444;
-      out.st_size = static_cast<off_t>(node.content.size());
+      out.st_size = static_cast<off_t>(node.vram_use ? 4096 : node.content.size());  // as sysfs has it
       break;
     case FileNode::Kind::kFolder:
       out.st_mode = S_IFDIR | 0755;

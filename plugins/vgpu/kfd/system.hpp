@@ -109,6 +109,7 @@ class System final : public OpenFiles {
   std::shared_ptr<OpenFile> find(int fd) const;
   void leak_if_abandoned(std::shared_ptr<OpenFile>& file);
   static void fill(const FileNode& node, struct stat& out);
+  std::string vram_in_use(const FileNode::VramUse& use);
 
   const std::shared_ptr<const Hardware> hardware_;
   std::unique_ptr<Log> log_;

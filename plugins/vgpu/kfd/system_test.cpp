@@ -273,6 +273,27 @@ TEST(KfdMemory, VramEnds) {
   EXPECT_EQ(t.allocate(KFD_MEM_VRAM, 16 << 20, kVa).error, 0);
 }
 
+TEST(KfdMemory, VramInUseIsToldToTools) {
+  TestSystem t("gfx900:vram=512M:bar=small,gfx900:vram=64M");
+  t.acquire();
+  const auto used = [&](const std::string& name) {
+    const int fd =
+        t.system->open(t.system->files().canonical("/sys/class/drm/" + name), O_RDONLY | O_CLOEXEC);
+    char text[32] = {};
+    EXPECT_GT(read(fd, text, sizeof text - 1), 0) << name;
+    close(fd);
+    return std::string(text);
+  };
+  EXPECT_EQ(used("card0/device/mem_info_vram_used"), "0\n");
+  const auto a = t.allocate(KFD_MEM_VRAM, 384 << 20, kVa);
+  ASSERT_EQ(a.error, 0);
+  EXPECT_EQ(used("card0/device/mem_info_vram_used"), "402653184\n");
+  EXPECT_EQ(used("renderD128/device/mem_info_vis_vram_used"), "268435456\n") << "as much as the host sees";
+  EXPECT_EQ(used("card1/device/mem_info_vram_used"), "0\n");
+  t.free(a.handle);
+  EXPECT_EQ(used("card0/device/mem_info_vram_used"), "0\n");
+}
+
 TEST(KfdMemory, OfTheHostEnds) {
   TestSystem t;  // on a host with 1 GiB, half of which is the driver's to give
   t.acquire();
@@ -674,6 +695,9 @@ TEST(FileTree, LinksAndDotsLeadToOneName) {
   EXPECT_TRUE(tree.owns("/sys/devices/virtual/kfd/kfd/topology/nodes/99"));
   EXPECT_FALSE(tree.owns("/sys/class/net"));
   EXPECT_EQ(tree.find(tree.canonical("/sys/dev/char/226:128/device/vendor"))->content, "0x1002\n");
+  const std::string card = tree.canonical("/sys/class/drm/card0");
+  EXPECT_EQ(tree.canonical("/sys/class/drm/card0", FileTree::LastLink::kKeep), "/sys/class/drm/card0");
+  EXPECT_EQ(tree.canonical("/sys/class/drm/card0/", FileTree::LastLink::kKeep), card);
 }
 
 }  // namespace

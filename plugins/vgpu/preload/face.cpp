@@ -116,6 +116,16 @@ OurPath our_path_at(int folder, const char* path, LastLink last) {
   return our_path(*system, base + "/" + path, last);
 }
 
+OurPath our_path_or_parent_at(int folder, const char* path, LastLink last) {
+  OurPath ours = our_path_at(folder, path, last);
+  if (ours || path == nullptr) return ours;
+  const std::string_view whole(path);
+  if (whole != ".." && !whole.ends_with("/..")) return ours;
+  ours = our_path_at(folder, std::string(whole.substr(0, whole.size() - 2)).append(".").c_str(), last);
+  if (ours) ours.path = ours.system->files().canonical(ours.path + "/..");
+  return ours;
+}
+
 int open_ours(const OurPath& ours, int flags) {
   const Inside guard;
   const int fd = ours.system->open(ours.path, flags);

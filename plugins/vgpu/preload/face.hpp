@@ -46,6 +46,9 @@ struct OurPath {
 using LastLink = FileTree::LastLink;
 OurPath our_path(const char* path, LastLink last = LastLink::kFollow);
 OurPath our_path_at(int folder, const char* path, LastLink last = LastLink::kFollow);
+/// The same for stat and its kind: also the parent of a folder of ours, by "..", though the folders above are
+/// shared with the real system. There the folder may be missing, so that it would find no parent.
+OurPath our_path_or_parent_at(int folder, const char* path, LastLink last);
 
 /// A descriptor, or a negated error number.
 int open_ours(const OurPath& ours, int flags);

@@ -1,7 +1,7 @@
 // A HIP program that knows nothing of the virtual GPU: copies in every direction, streams and events, with
 // the data checked. It has no kernels of its own; HIP and ROCr bring theirs.
 //
-//   hip_program copies|streams
+//   hip_program copies|streams|no_gpu
 //
 // Exit status 0: all was as it should be.
 #include <hip/hip_runtime_api.h>
@@ -109,6 +109,15 @@ void streams() {
   }
 }
 
+// Programs ask how many GPUs there are, and do without if there are none.
+void no_gpu() {
+  int count = -1;
+  const hipError_t status = hipGetDeviceCount(&count);
+  if (status == hipErrorNoDevice && count == 0) return;
+  std::printf("%s, %d GPUs\n", hipGetErrorName(status), count);
+  std::exit(1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,6 +126,8 @@ int main(int argc, char** argv) {
     copies();
   } else if (what == "streams") {
     streams();
+  } else if (what == "no_gpu") {
+    no_gpu();
   } else {
     std::printf("what?\n");
     return 2;

@@ -70,7 +70,7 @@ LastLink last_link(int flags) {
 }
 
 int stat_path(int folder, const char* path, struct stat* out, int flags) {
-  if (const OurPath ours = our_path_at(folder, path, last_link(flags))) {
+  if (const OurPath ours = our_path_or_parent_at(folder, path, last_link(flags))) {
     if (ours.system->stat(ours.path, *out)) return 0;
     errno = ENOENT;
     return -1;
@@ -302,7 +302,7 @@ HOOK int statx_hook(int folder, const char* path, int flags, unsigned mask,
 int statx_hook(int folder, const char* path, int flags, unsigned mask, struct statx* out) {
   struct stat s {};
   const bool of_fd = (flags & AT_EMPTY_PATH) != 0 && (path == nullptr || *path == 0);
-  const OurPath ours = of_fd ? OurPath{} : our_path_at(folder, path, last_link(flags));
+  const OurPath ours = of_fd ? OurPath{} : our_path_or_parent_at(folder, path, last_link(flags));
   if (ours) {
     if (!ours.system->stat(ours.path, s)) return to_libc(-ENOENT);
   } else if (!of_fd || current.load(std::memory_order_acquire) == nullptr || stat_fd(folder, &s) != 0 ||

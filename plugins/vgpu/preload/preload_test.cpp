@@ -153,6 +153,7 @@ TEST(SystemPrograms, ListAndReadTheTopology) {
 TEST(SystemPrograms, WalkAndCopyTheTopology) {
   EXPECT_THAT(said("sh", "ls -lR /dev/kfd /dev/dri /sys/class/kfd /sys/class/kfd/kfd/topology/nodes/1"),
               Not(HasSubstr("No such file")));
+  EXPECT_THAT(said("sh", "ls -la /dev/dri /sys/class/drm/card0/ /sys/class/drm"), Not(HasSubstr("?")));
   EXPECT_THAT(said("sh", "ls -l /dev/kfd"), StartsWith("crw-rw-rw-"));
   EXPECT_EQ(said("sh", "find /sys/class/kfd/kfd/topology/nodes -name gpu_id | wc -l"), "3\n");
   EXPECT_EQ(said("sh", "grep -rl 'gfx_target_version 100300' /sys/class/kfd/kfd/topology"),
@@ -183,6 +184,24 @@ TEST(SystemPrograms, FindWhatManagementToolsAskFor) {
                  "for f in mem_info_vram_total mem_info_vis_vram_total "
                  "mem_info_gtt_total unique_id; do test -s /sys/class/drm/card1/device/$f || echo $f; done"),
             "");
+}
+
+TEST(SystemPrograms, RocmSmiShowsEveryBoard) {
+  if (!has_program("rocm-smi")) GTEST_SKIP() << "rocm-smi is not installed";
+  const ProgramResult result =
+      run_program({vgpu_run(), "--gpu", "gfx900,gfx1030:vram=2G", "rocm-smi", "--showid", "--showbus",
+                   "--showmeminfo", "vram", "--showuniqueid"});
+  EXPECT_EQ(result.status, 0) << result.out;
+  for (const char* line :
+       {"GPU[0]\t\t: GPU ID: 0x6860", "GPU[1]\t\t: GPU ID: 0x73bf",
+        "GPU[0]\t\t: Unique ID: 0x5247000068600001", "GPU[1]\t\t: Unique ID: 0x5247000073bf0002",
+        "GPU[0]\t\t: PCI Bus: 0000:03:00.0", "GPU[1]\t\t: PCI Bus: 0000:06:00.0",
+        "GPU[1]\t\t: VRAM Total Memory (B): 2147483648", "GPU[1]\t\t: VRAM Total Used Memory (B): 0"}) {
+    EXPECT_THAT(result.out, HasSubstr(line));
+  }
+  EXPECT_THAT(result.out, Not(HasSubstr("ERROR")));
+  const ProgramResult overview = run_program({vgpu_run(), "--gpu", "gfx900,gfx1030", "rocm-smi"});
+  EXPECT_THAT(overview.out, HasSubstr("End of ROCm SMI Log")) << "what is not supported ends nothing";
 }
 
 TEST(SystemPrograms, LsmodNamesTheDriver) {

@@ -68,9 +68,9 @@ std::map<std::string, std::string> reports_of_page() {
 }
 
 // What a program says of a mistake, without what the program itself prints.
-std::string report_of(const std::string& mistake, const std::string& target, int& status,
-                      const std::vector<std::string>& options = {}) {
-  std::vector<std::string> command = {vgpu_run(), "--gpu", "gfx900"};
+std::string report_of(const std::string& mistake, const std::string& target, const std::string& compiler,
+                      int& status, const std::vector<std::string>& options) {
+  std::vector<std::string> command = {"env", "VGPU_COMPILER=" + compiler, vgpu_run(), "--gpu", "gfx900"};
   command.insert(command.end(), options.begin(), options.end());
   command.insert(command.end(), {MISTAKE_PROGRAM, mistake, code_for(target)});
   const ProgramResult result = run_program(command);
@@ -96,13 +96,18 @@ TEST_P(Reports, AreThoseOfThePage) {
   const Mistake& mistake = GetParam();
   const auto page = reports_of_page();
   ASSERT_TRUE(page.contains(mistake.name)) << "no report of it in " REPORTS_PAGE;
-  int status = 0;
-  const std::string report = report_of(mistake.name, mistake.target, status, mistake.options);
-  EXPECT_EQ(status, mistake.status);
-  if (report.find("mistake_kernels.cpp") == report.npos && std::strcmp(mistake.name, "other_gpu") != 0) {
-    GTEST_SKIP() << "built without libdw: no source lines\n" << report;
+  // Interpreted, and compiled where there is a compiler.
+  for (const char* compiler : {"off", "beforehand"}) {
+    int status = 0;
+    const std::string report = report_of(mistake.name, mistake.target, compiler, status, mistake.options);
+    EXPECT_EQ(status, mistake.status);
+    if (report.find("mistake_kernels.cpp") == report.npos && std::strcmp(mistake.name, "other_gpu") != 0) {
+      GTEST_SKIP() << "built without libdw: no source lines\n" << report;
+    }
+    EXPECT_EQ(normalised(report), normalised(page.at(mistake.name)))
+        << "as it was printed, compiler " << compiler << ":\n"
+        << report;
   }
-  EXPECT_EQ(normalised(report), normalised(page.at(mistake.name))) << "as it was printed:\n" << report;
 }
 
 INSTANTIATE_TEST_SUITE_P(, Reports,

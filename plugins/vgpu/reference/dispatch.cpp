@@ -54,6 +54,7 @@ class Model {
     target_.wave32 = dispatch.wave_size == 32;
     const bool eights = dispatch.wave_size == 32;
     vgprs_ = std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
+    if (target.major < 10) sgprs_ = std::min(((dispatch.pgm_rsrc1 >> 6 & 0xf) / 2 + 1) * 16, 106u);
     mode_ = (dispatch.pgm_rsrc1 >> 12 & 0xff) | (dispatch.pgm_rsrc1 >> 21 & 1) << 8 |
             (dispatch.pgm_rsrc1 >> 23 & 1) << 9;
     if (target.major >= 9) mode_ |= (dispatch.pgm_rsrc1 >> 26 & 1) << 23;
@@ -117,6 +118,7 @@ class Model {
     }
     if ((rsrc2 >> 10 & 1) != 0) state.scalar[next++] = (items + lanes - 1) / lanes | (w == 0 ? 1u << 31 : 0);
     if ((rsrc2 & 1) != 0) state.scalar[next] = w * dispatch_.scratch_wave_bytes;
+    state.sgprs = sgprs_;
     state.vgpr.resize(vgprs_);
     for (auto& row : state.vgpr) row.fill(0);
     uint64_t exec = 0;
@@ -206,7 +208,7 @@ class Model {
   const Dispatch& dispatch_;
   World& world_;
   const size_t regions_;
-  uint32_t vgprs_ = 0, mode_ = 0;
+  uint32_t vgprs_ = 0, sgprs_ = 106, mode_ = 0;
   DispatchRun result_;
 };
 

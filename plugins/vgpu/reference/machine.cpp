@@ -181,6 +181,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   RegisterLayout layout;
   layout.wave_size = state.wave_size;
   layout.vgprs = static_cast<uint32_t>(state.vgpr.size());
+  layout.sgprs = state.sgprs;
 
   LoweringContext context;
   context.target = state.target;

@@ -19,6 +19,11 @@ uint64_t State::mask_at(unsigned code) const {
   return wave_size == 64 ? pair(code) : scalar[code];
 }
 
+bool State::lacks_sgprs(const isa::Operand& operand) const {
+  return operand.exists() && operand.code < 102 && sgprs < 102 &&
+         operand.code + std::max<size_t>(operand.dwords, 1) > sgprs;
+}
+
 void State::set_mask(unsigned code, uint64_t value) {
   if (wave_size == 64) {
     set_pair(code, value);
@@ -132,6 +137,7 @@ uint64_t scalar_value(const isa::Operand& operand, const isa::Instruction& instr
 void write_scalar(const isa::Operand& operand, uint64_t value, State& state) {
   const bool wide = operand.type == Type::kMask ? state.wave_size == 64 : operand.dwords >= 2;
   if (operand.code == isa::code::kNull && state.target.family() == isa::Family::kGfx10) return;
+  if (state.lacks_sgprs(operand)) return;
   if (wide) {
     state.set_pair(operand.code, value);
   } else {
@@ -172,9 +178,9 @@ bool is_beyond(const isa::Operand& operand, const State& state) {
   return operand.is_vgpr() && operand.vgpr() + std::max<size_t>(operand.dwords, 1) > state.vgpr.size();
 }
 
-// v_movrels* count on from the register that they name; what is beyond then is their own matter.
+// v_movrels* and s_movrels* count on from the register that they name; what is beyond then is their own matter.
 bool counts_on(isa::Op op) {
-  return isa::name(op).starts_with("v_movrels");
+  return isa::name(op).substr(1).starts_with("_movrels");
 }
 
 }  // namespace
@@ -185,6 +191,9 @@ bool resolve_registers(isa::Instruction& in, const State& state) {
   }
   for (isa::Operand* const read : {&in.src[0], &in.src[1], &in.src[2], &in.vaddr, &in.vdata, &in.vdata2}) {
     if (is_beyond(*read, state) && !counts_on(in.op)) read->code = isa::code::kVgpr;
+  }
+  for (isa::Operand* const read : {&in.src[0], &in.src[1], &in.src[2], &in.vdata, &in.saddr, &in.soffset}) {
+    if (state.lacks_sgprs(*read) && !counts_on(in.op)) read->code = 0;
   }
   return true;
 }

@@ -37,6 +37,7 @@ struct State {
   bool gathers_exceptions = false;     ///< Arithmetic ones, in
   uint32_t trap_status = 0;            ///< TRAPSTS.
   std::array<uint32_t, 128> scalar{};  ///< By source code; EXEC and VCC among them.
+  uint32_t sgprs = 106;                ///< As many the wave has been given.
   std::vector<std::array<uint32_t, 64>> vgpr;
   std::array<LaneNote, 64> notes;  ///< Of the instruction that was executed last.
   World world;                     ///< Empty where only arithmetic is executed.
@@ -55,6 +56,8 @@ struct State {
   /// GPR_IDX_EN
   bool indexes_vgprs() const { return target.family() != isa::Family::kGfx10 && (mode >> 27 & 1) != 0; }
   bool ieee() const { return (mode >> 9 & 1) != 0; }
+  /// Whether an operand names ordinary SGPRs, some of which the wave has not been given.
+  bool lacks_sgprs(const isa::Operand& operand) const;
   bool dx10_clamp() const { return (mode >> 8 & 1) != 0; }
 };
 
@@ -66,8 +69,8 @@ enum class Outcome : uint8_t {
 /// The instruction with the VGPRs that indexing makes of those that it names.
 isa::Instruction with_indices(isa::Instruction instruction, const State& state);
 
-/// Names v0 in place of VGPRs beyond the state's that the instruction reads. False: it writes one, and does
-/// nothing (section 3.6.1 of the manuals).
+/// Names v0 and s0 in place of registers beyond the state's that the instruction reads. False: it writes such a
+/// VGPR, and does nothing (section 3.6.1 of the manuals).
 bool resolve_registers(isa::Instruction& instruction, const State& state);
 
 /// Executes one instruction.

@@ -93,6 +93,7 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       // Registers that are not there, by their numbers or by an index.
       if (draw.one_in(8)) draw.go_beyond(in);
       if (draw.one_in(8)) before.scalar[isa::code::kM0] |= draw.below(256);
+      if (target.family() != isa::Family::kGfx10 && draw.one_in(8)) before.sgprs = 16 * (1 + draw.below(5));
       if (is_unspecified(in, before)) continue;
       State expected = before;
       expected.pc = 0x1000;

@@ -1,6 +1,8 @@
 // SOP1, SOP2, SOPK, SOPC and the SOPP that only wait: the wave's own arithmetic. Branches, messages and
 // hardware registers are in control.cpp.
+#include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "plugins/vgpu/reference/model.hpp"
 
@@ -19,9 +21,11 @@ uint64_t u32(int64_t x) {
   return static_cast<uint32_t>(x);
 }
 
-// A register whose low bits are the number of an SGPR plus M0: s_movrel*.
-unsigned relative(const isa::Operand& operand, const State& state) {
-  return operand.code + (state.scalar[isa::code::kM0] & 0xffff);
+// The number of an SGPR plus an index of M0, as s_movrel* have it; none if the wave has not that register.
+std::optional<unsigned> relative(const isa::Operand& operand, uint32_t index, const State& state) {
+  const unsigned number = operand.code + index;
+  if (state.sgprs < 102 && number + std::max<unsigned>(operand.dwords, 1) > state.sgprs) return std::nullopt;
+  return number;
 }
 
 uint64_t bits_set(uint64_t x) {
@@ -121,11 +125,14 @@ Outcome exec_logic(const isa::Instruction& in, State& state, uint64_t result, bo
 Outcome execute_scalar(const isa::Instruction& in, State& state) {
   const uint64_t a = in.src[0].exists() ? scalar_value(in.src[0], in, state) : 0;
   const uint64_t b = in.src[1].exists() ? scalar_value(in.src[1], in, state) : 0;
-  const uint64_t d = in.dst[0].exists() && in.dst[0].code < 128 ? scalar_value(in.dst[0], in, state) : 0;
+  isa::Operand old = in.dst[0];
+  if (state.lacks_sgprs(old)) old.code = 0;
+  const uint64_t d = old.exists() && old.code < 128 ? scalar_value(old, in, state) : 0;
   const int64_t k = static_cast<int16_t>(in.simm16);
   const uint64_t uk = in.simm16;
   const bool wide_exec = in.src[0].dwords >= 2;
   const uint64_t exec = wide_exec ? state.pair(126) : state.scalar[126];
+  const uint32_t m0 = state.scalar[isa::code::kM0];
   Result r;
 
   switch (in.op) {
@@ -374,19 +381,19 @@ Outcome execute_scalar(const isa::Instruction& in, State& state) {
       for (unsigned i = 0; i < 32; ++i) r.value |= (a >> i & 1) * 3 << 2 * i;
       break;
     case Op::s_movrels_b32:
-      r.value = state.scalar[relative(in.src[0], state)];
+      r.value = state.scalar[relative(in.src[0], m0 & 0xffff, state).value_or(0)];
       break;
     case Op::s_movrels_b64:
-      r.value = state.pair(relative(in.src[0], state));
+      r.value = state.pair(relative(in.src[0], m0 & 0xffff, state).value_or(0));
       break;
     case Op::s_movreld_b32:
-      state.scalar[relative(in.dst[0], state)] = static_cast<uint32_t>(a);
+      if (const auto to = relative(in.dst[0], m0 & 0xffff, state))
+        state.scalar[*to] = static_cast<uint32_t>(a);
       return Outcome::kDone;
     case Op::s_movreld_b64:
-      state.set_pair(relative(in.dst[0], state), a);
+      if (const auto to = relative(in.dst[0], m0 & 0xffff, state)) state.set_pair(*to, a);
       return Outcome::kDone;
     case Op::s_movrelsd_2_b32: {
-      const uint32_t m0 = state.scalar[isa::code::kM0];
       const uint32_t value = state.scalar[(in.src[0].code + (m0 & 0x3ff)) & 0x7f];
       state.scalar[(in.dst[0].code + (m0 >> 16 & 0x3ff)) & 0x7f] = value;
       return Outcome::kDone;
