@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <thread>
+#include <vector>
+
 #include "api/entry/testing/tool_chain.hpp"
 
 namespace {
@@ -167,6 +170,25 @@ TEST(Tools, ComeBackWithTheRuntime) {
                 ElementsAre("a > hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed", "a > hsa_shut_down",
                             "a unload"));
   }
+}
+
+// Each thread's reference may be the last, and another's hsa_init under way.
+TEST(Tools, AreNotUnloadedWhileTheyAreCalled) {
+  ToolChain chain{{.name = "a"}, {.name = "b"}};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int life = 0; life < 100; ++life) {
+        EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+        uint64_t time = 0;
+        EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time), HSA_STATUS_SUCCESS);
+        const char* text = nullptr;
+        EXPECT_EQ(hsa_status_string(HSA_STATUS_ERROR, &text), HSA_STATUS_SUCCESS);
+        EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
 }
 
 TEST(Tools, AreNotCalledInAForkedChildBeforeItInitialises) {

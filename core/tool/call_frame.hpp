@@ -21,6 +21,7 @@ struct ToolThread {
   uint64_t next_id = 0;       ///< of this thread's block of ids; 0: none
   uint64_t current_call = 0;  ///< the innermost call that tools see
   bool in_tool = false;       ///< a callback is running: calls go past the tools
+  uint32_t keeping = 0;       ///< KeepTools that live on this thread
 };
 [[gnu::tls_model("initial-exec"),
   gnu::visibility("hidden")]] extern constinit thread_local ToolThread tool_thread;
@@ -35,6 +36,34 @@ class InTool {
 
  private:
   const bool before_;
+};
+
+/// While one lives, no tool is unloaded but by this thread. For the callbacks of functions that a program may
+/// call at any time, which includes the moment at which another thread gives back the last reference: of all
+/// other functions no call is under way then.
+class KeepTools {
+ public:
+  KeepTools() noexcept {
+    ++tool_thread.keeping;
+    callers_.fetch_add(1, std::memory_order_relaxed);
+    // Before a tool's life is looked at. It is ended before the callers are counted.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  ~KeepTools() {
+    --tool_thread.keeping;
+    callers_.fetch_sub(1, std::memory_order_release);
+    callers_.notify_all();
+  }
+  KeepTools(const KeepTools&) = delete;
+  KeepTools& operator=(const KeepTools&) = delete;
+
+  /// Returns when those of other threads are gone that may have seen a tool alive whose life has ended.
+  static void wait_for_others() noexcept;
+  /// In a forked child there are none of other threads.
+  static void reset_after_fork() noexcept;
+
+ private:
+  static std::atomic<uint32_t> callers_;
 };
 
 constexpr uint32_t kMaxTools = 16;
@@ -67,8 +96,9 @@ class CallFrame {
       Tool& tool = *chain_.tools[entered_].load(std::memory_order_relaxed);
       Visit& visit = visits_[entered_++];
       visit = {tool.life(), 0};
+      if (!Tool::is_alive(visit.life)) continue;
       const auto callback = tool.loaded().calls.enter;
-      if (!Tool::is_alive(visit.life) || callback == nullptr) continue;
+      if (callback == nullptr) continue;
       call_.data = 0;
       tool.guarded("enter", [&] { answered = callback(tool.self(), &call_) == HSATOOL_ANSWERED; });
       visit.data = call_.data;
