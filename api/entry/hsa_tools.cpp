@@ -149,6 +149,8 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
     failed_.push_back(name);
     return tl::unexpected(std::move(why));
   };
+  if (abandoned_) return refuse("the process was forked while tools were loaded");
+  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being loaded: {}", name, path);
   if (path.starts_with('/')) {
     if (const auto good = DynamicModule::open(path); !good) return refuse(good.error());
   }
@@ -174,6 +176,8 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
   } catch (...) {
     why = "its OnLoad throws";
   }
+  // The pointers from table to table are no entries. Others may be reading them.
+  if (std::memcmp(&tables.root, &one->before.root, sizeof tables.root) != 0) tables.root = one->before.root;
   if (!good) {
     store_entries(tables, one->before);
     return refuse(std::move(why));
@@ -243,6 +247,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
 
 void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts) {
   failed_.clear();
+  abandoned_ = false;
   if (hand_to_register(tables, runtime, facts)) return;
   const auto load_and_say = [&](const std::string& name, const char* whence) {
     const auto before = std::make_unique<const ApiTables>(tables);
@@ -298,8 +303,10 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
 
 bool HsaTools::unload_last() noexcept {
   if (loaded_.empty()) return false;
-  const Loaded& tool = loaded_.back();
+  const Loaded tool = std::move(loaded_.back());
+  loaded_.pop_back();  // before the tool is called, which may fork: there are none in the child
   if (tool.on_unload != nullptr) {
+    log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being unloaded", tool.name);
     try {
       tool.on_unload();
     } catch (...) {
@@ -307,7 +314,6 @@ bool HsaTools::unload_last() noexcept {
     }
   }
   store_entries(*tool.tables, tool.before);
-  loaded_.pop_back();
   return true;
 }
 

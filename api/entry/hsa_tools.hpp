@@ -40,7 +40,10 @@ class HsaTools {
   bool unload_last() noexcept;
   size_t count() const { return loaded_.size(); }
   /// Forgets all in a forked child.
-  void abandon() noexcept { loaded_.clear(); }
+  void abandon() noexcept {
+    loaded_.clear();
+    abandoned_ = true;
+  }
 
  private:
   struct Rocm5Tables;
@@ -57,6 +60,7 @@ class HsaTools {
 
   std::vector<Loaded> loaded_;
   std::vector<std::string> failed_;  // names, for the tools that come after
+  bool abandoned_ = false;           // in a child, until it loads tools of its own
 };
 
 }  // namespace rigel::api

@@ -170,6 +170,36 @@ TEST_F(Interception, GoesOnByItselfWhenAHeldUpRingHasRoomAgain) {
   hsa_signal_destroy(done);
 }
 
+TEST_F(Interception, AHandlerThatDoesNotReturnKeepsItsQueueAlone) {
+  std::atomic<bool> reached{false};
+  std::atomic<bool> over{false};
+  Handler hold = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    reached = true;
+    reached.notify_all();
+    over.wait(false);
+    write(packets, count);
+  };
+  add(hold);
+  hsa_queue_t* other = nullptr;
+  ASSERT_EQ(amd_->hsa_amd_queue_intercept_create_fn(cpu_agent(), kSize, HSA_QUEUE_TYPE_MULTI, nullptr,
+                                                    nullptr, UINT32_MAX, UINT32_MAX, &other),
+            HSA_STATUS_SUCCESS);
+  const hsa_signal_t done = make_signal(2);
+  const hsa_signal_t done_by_other = make_signal(1);
+  std::thread held([&] { submit(queue_, barrier(done)); });
+  reached.wait(false);
+  submit(queue_, barrier(done));  // comes back: the thread that is held has it to do
+  submit(other, barrier(done_by_other));
+  EXPECT_TRUE(wait_until(done_by_other, 0));
+  EXPECT_EQ(hsa_signal_load_scacquire(done), 2);
+  over = true;
+  over.notify_all();
+  held.join();
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_EQ(hsa_queue_destroy(other), HSA_STATUS_SUCCESS);
+  for (const hsa_signal_t signal : {done, done_by_other}) hsa_signal_destroy(signal);
+}
+
 TEST_F(Interception, DropsAndRewrites) {
   const hsa_signal_t other = make_signal(500);
   Handler odd_ones_elsewhere = [&](const Packet* packets, uint64_t count, uint64_t index,

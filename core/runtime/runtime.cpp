@@ -144,6 +144,7 @@ Status Runtime::acquire(const ApiGate& gate) {
   const Status opened = gate.open(*current_);
   lock.lock();
   if (self.forks != forks) {  // a tool has forked, and this is the child
+    gate.abandon();           // what has been loaded since
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a process that was forked from within it");
   }
   if (opened != HSA_STATUS_SUCCESS) end(lock);
