@@ -251,7 +251,10 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
   if (hand_to_register(tables, runtime, facts)) return;
   const auto load_and_say = [&](const std::string& name, const char* whence) {
     const auto before = std::make_unique<const ApiTables>(tables);
-    const auto done = load(name, name, TableLayout::kEither, tables);
+    // In an elevated process only what root owns, also of what is there already.
+    const LoaderEnvironment& environment = runtime.loader_environment();
+    auto done = environment.elevated ? environment.find_library(name, {}, {}) : Explained<std::string>(name);
+    if (done) done = load(name, name, TableLayout::kEither, tables);
     facts.push_back({.state = done ? HSA_VEN_RIGEL_TOOL_LOADED : HSA_VEN_RIGEL_TOOL_FAILED,
                      .name = name.substr(name.rfind('/') + 1),
                      .library = name,
