@@ -66,20 +66,23 @@ constexpr size_t kImageSlots5 = 13;
 std::vector<std::string> split_tool_list(std::string_view list) {
   std::vector<std::string> out;
   std::string name;
-  char quote = 0;
+  bool quoted = false;
+  const auto end_name = [&] {
+    if (!name.empty()) out.push_back(std::exchange(name, {}));
+  };
   for (size_t i = 0; i < list.size(); ++i) {
     const char c = list[i];
     if (c == '\\' && i + 1 < list.size()) {
       name += list[++i];
-    } else if (quote != 0 ? c == quote : c == '"' || c == '\'') {
-      quote = quote != 0 ? 0 : c;
-    } else if (c == ' ' && quote == 0) {
-      if (!name.empty()) out.push_back(std::exchange(name, {}));
+    } else if (c == '"') {
+      if (std::exchange(quoted, !quoted)) end_name();
+    } else if (c == ' ' && !quoted) {
+      end_name();
     } else {
       name += c;
     }
   }
-  if (!name.empty()) out.push_back(std::move(name));
+  end_name();
   return out;
 }
 
@@ -160,6 +163,7 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
     const char* const text = ::dlerror();
     return refuse(text != nullptr ? text : "the dynamic linker gives no reason");
   }
+  tried_.push_back(handle);
   const auto same = [&](const Loaded& other) { return other.handle == handle; };
   if (std::any_of(loaded_.begin(), loaded_.end(), same)) return std::string("it is there already");
   void* const on_load = ::dlsym(handle, "OnLoad");
@@ -223,18 +227,19 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
   constexpr int kSuccess = 0;
   constexpr int kNoTools = 1;
   int answer = -1;
+  std::string why = "it throws";
   try {
     answer = hand_over(
         "hsa", [] { return kVersion; }, kVersion, &table, 1, &id);
+    why = fmt::format("it refuses the tables with {}", answer);
   } catch (...) {
-    say(Outcome::kFailed, "it throws");
   }
   if (answer != kSuccess) {
     store_entries(tables, one->before);
     if (answer == kNoTools) {
       say(Outcome::kSkipped, "no tool is asked for");
     } else {
-      say(Outcome::kFailed, fmt::format("it refuses the tables with {}", answer));
+      say(Outcome::kFailed, why);
     }
     return false;
   }
@@ -246,9 +251,13 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
 }
 
 void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts) {
+  tried_.clear();
   failed_.clear();
   abandoned_ = false;
   if (hand_to_register(tables, runtime, facts)) return;
+  const char* const reported = environment("HSA_TOOLS_REPORT_LOAD_FAILURE");
+  const auto outcome_of_failure =
+      reported != nullptr && std::string_view(reported) == "0" ? Outcome::kSkipped : Outcome::kFailed;
   const auto load_and_say = [&](const std::string& name, const char* whence) {
     const auto before = std::make_unique<const ApiTables>(tables);
     // In an elevated process only what root owns, also of what is there already.
@@ -262,7 +271,7 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
                      .named_by = whence,
                      .reason = done ? "" : done.error(),
                      .functions = differing_functions(*before, tables)});
-    runtime.report().add(Stage::kTool, done ? Outcome::kOk : Outcome::kFailed, name,
+    runtime.report().add(Stage::kTool, done ? Outcome::kOk : outcome_of_failure, name,
                          fmt::format("{}: {}", whence, done ? *done : done.error()));
   };
   if (const char* const list = trusted_environment("HSA_TOOLS_LIB"); list != nullptr) {
@@ -289,11 +298,13 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
   for (const std::string& path : paths) {
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
     if (handle == nullptr) continue;
+    // What HSA_TOOLS_LIB has named is not asked twice.
+    const bool is_new = std::find(tried_.begin(), tried_.end(), handle) == tried_.end();
     const auto* const priority = static_cast<const uint32_t*>(::dlsym(handle, "HSA_AMD_TOOL_PRIORITY"));
     const link_map* map = nullptr;
     Dl_info where{};
     // What a library needs is found by its handle too; the library itself is meant.
-    if (priority != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
+    if (is_new && priority != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
         ::dladdr(priority, &where) != 0 && where.dli_fbase == reinterpret_cast<void*>(map->l_addr)) {
       found.push_back({*priority, path});
     }
