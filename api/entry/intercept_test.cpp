@@ -384,4 +384,22 @@ TEST(Activities, AreToldBeforeTheApplicationLearnsOfThem) {
   hsa_signal_destroy(done);
 }
 
+// Nobody waits for the copies: some end before the tool, some after it.
+TEST(Activities, AreNotToldToAToolThatIsUnloaded) {
+  ToolChain chain{{.name = "a", .options = R"("activities": true)", .more = R"("intercept": ["hsa_init"])"}};
+  std::vector<char> from(1 << 20);
+  std::vector<std::vector<char>> to(16, from);
+  for (int life = 0; life < 20; ++life) {
+    ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+    const hsa_signal_t done = make_signal(static_cast<hsa_signal_value_t>(to.size()));
+    for (auto& copy : to) {
+      ASSERT_EQ(hsa_amd_memory_async_copy(copy.data(), cpu_agent(), from.data(), cpu_agent(), from.size(), 0,
+                                          nullptr, done),
+                HSA_STATUS_SUCCESS);
+    }
+    chain.close();
+    EXPECT_EQ(chain.recorder.take().back(), "a unload");
+  }
+}
+
 }  // namespace

@@ -59,26 +59,6 @@ constexpr bool works_at_any_time(FunctionIndex function) {
   return function == k_hsa_init || function == k_hsa_shut_down || function == k_hsa_status_string;
 }
 
-template <FunctionIndex kFunction>
-bool enter(CallFrame& frame) noexcept {
-  if constexpr (works_at_any_time(kFunction)) {
-    const KeepTools keep;
-    return frame.enter();
-  } else {
-    return frame.enter();
-  }
-}
-
-template <FunctionIndex kFunction>
-void exit(CallFrame& frame) noexcept {
-  if constexpr (works_at_any_time(kFunction)) {
-    const KeepTools keep;
-    frame.exit();
-  } else {
-    frame.exit();
-  }
-}
-
 #define RIGEL_LIST(...) __VA_ARGS__
 #define RIGEL_WRAPPER(result, name, parameters, ...) RIGEL_WRAPPER_OF(result, name, parameters, __VA_ARGS__)
 #define RIGEL_WRAPPER_OF(result, name, parameters, ...)                                                      \
@@ -89,11 +69,11 @@ void exit(CallFrame& frame) noexcept {
     hsatool_##name##_args_t arguments_{__VA_ARGS__};                                                         \
     Returned<result> returned_;                                                                              \
     CallFrame frame_(chain_, descriptions[k_##name], &arguments_, returned_.address());                      \
-    if (enter<k_##name>(frame_)) {                                                                           \
+    if (frame_.enter(works_at_any_time(k_##name))) {                                                         \
       __VA_OPT__(auto& [__VA_ARGS__] = arguments_;)                                                          \
       returned_.of(next_ __VA_OPT__(, ) __VA_ARGS__);                                                        \
     }                                                                                                        \
-    exit<k_##name>(frame_);                                                                                  \
+    frame_.exit(works_at_any_time(k_##name));                                                                \
     return returned_.get();                                                                                  \
   }
 

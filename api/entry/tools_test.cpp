@@ -1,6 +1,7 @@
 // Tools of the runtime's own ABI: their order, what they may do, and what becomes of those that misbehave.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hsa/hsa_ext_amd.h>
 #include <sys/wait.h>
 
 #include <thread>
@@ -189,6 +190,26 @@ TEST(Tools, AreNotUnloadedWhileTheyAreCalled) {
     });
   }
   for (auto& thread : threads) thread.join();
+}
+
+// Nobody waits for the handler, which the end of the runtime finds at work.
+TEST(Tools, AreNotUnloadedWhileAHandlerCallsThem) {
+  ToolChain chain{{.name = "a"}, {.name = "b"}};
+  for (int life = 0; life < 20; ++life) {
+    ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+    hsa_signal_t signal{};
+    ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+    const auto handler = [](hsa_signal_value_t, void*) {
+      uint64_t time = 0;
+      for (int call = 0; call < 1000; ++call) hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time);
+      return false;
+    };
+    ASSERT_EQ(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_LT, 1, handler, nullptr),
+              HSA_STATUS_SUCCESS);
+    hsa_signal_store_relaxed(signal, 0);
+    chain.close();
+    EXPECT_EQ(chain.recorder.take().back(), "b unload");
+  }
 }
 
 TEST(Tools, AreNotCalledInAForkedChildBeforeItInitialises) {

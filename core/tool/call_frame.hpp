@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/signal/handler_thread.hpp"
 #include "core/tool/tool.hpp"
 
 namespace rigel {
@@ -38,18 +39,21 @@ class InTool {
   const bool before_;
 };
 
-/// While one lives, no tool is unloaded but by this thread. For the callbacks of functions that a program may
-/// call at any time, which includes the moment at which another thread gives back the last reference: of all
-/// other functions no call is under way then.
+/// While one lives, no tool is unloaded but by this thread. For callbacks on the way of which the last
+/// hsa_shut_down may come: of functions that a program may call at any time, and on threads of the runtime. No
+/// other call is under way then.
 class KeepTools {
  public:
-  KeepTools() noexcept {
+  /// Does nothing if it is not wanted.
+  explicit KeepTools(bool wanted) noexcept : wanted_(wanted) {
+    if (!wanted) return;
     ++tool_thread.keeping;
     callers_.fetch_add(1, std::memory_order_relaxed);
     // Before a tool's life is looked at. It is ended before the callers are counted.
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   ~KeepTools() {
+    if (!wanted_) return;
     --tool_thread.keeping;
     callers_.fetch_sub(1, std::memory_order_release);
     callers_.notify_all();
@@ -63,6 +67,7 @@ class KeepTools {
   static void reset_after_fork() noexcept;
 
  private:
+  const bool wanted_;
   static std::atomic<uint32_t> callers_;
 };
 
@@ -88,7 +93,9 @@ class CallFrame {
   CallFrame& operator=(const CallFrame&) = delete;
 
   /// Calls the tools on the way in. False: one of them has answered, and the function is not to be called.
-  bool enter() noexcept {
+  /// `at_any_time`: it may be called while the tools are unloaded.
+  bool enter(bool at_any_time) noexcept {
+    const KeepTools keep(at_any_time || is_handler_thread());
     const uint32_t count = chain_.count.load(std::memory_order_relaxed);
     tool_thread.in_tool = true;
     bool answered = false;
@@ -108,7 +115,8 @@ class CallFrame {
   }
 
   /// Calls those that have been entered, on the way out.
-  void exit() noexcept {
+  void exit(bool at_any_time) noexcept {
+    const KeepTools keep(at_any_time || is_handler_thread());
     tool_thread.in_tool = true;
     while (entered_ > 0) {
       const Visit& visit = visits_[--entered_];
