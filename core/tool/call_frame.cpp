@@ -19,6 +19,16 @@ void KeepTools::reset_after_fork() noexcept {
   callers_.store(tool_thread.keeping, std::memory_order_relaxed);
 }
 
+bool CallFrame::enter_and_keep() noexcept {
+  const KeepTools keep;
+  return call_tools_in();
+}
+
+void CallFrame::exit_and_keep() noexcept {
+  const KeepTools keep;
+  call_tools_out();
+}
+
 uint64_t CallFrame::new_block() noexcept {
   static constinit std::atomic<uint64_t> blocks{0};
   const uint64_t id = blocks.fetch_add(1, std::memory_order_relaxed) * kBlock + 1;

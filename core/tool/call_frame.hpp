@@ -44,16 +44,13 @@ class InTool {
 /// other call is under way then.
 class KeepTools {
  public:
-  /// Does nothing if it is not wanted.
-  explicit KeepTools(bool wanted) noexcept : wanted_(wanted) {
-    if (!wanted) return;
+  KeepTools() noexcept {
     ++tool_thread.keeping;
     callers_.fetch_add(1, std::memory_order_relaxed);
     // Before a tool's life is looked at. It is ended before the callers are counted.
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   ~KeepTools() {
-    if (!wanted_) return;
     --tool_thread.keeping;
     callers_.fetch_sub(1, std::memory_order_release);
     callers_.notify_all();
@@ -67,7 +64,6 @@ class KeepTools {
   static void reset_after_fork() noexcept;
 
  private:
-  const bool wanted_;
   static std::atomic<uint32_t> callers_;
 };
 
@@ -82,10 +78,12 @@ struct CallChain {
 
 class CallFrame {
  public:
-  CallFrame(const CallChain& chain, const hsatool_function_t& function, void* arguments,
-            void* result) noexcept
-      : chain_(chain), call_{sizeof call_, &function, next_id(), tool_thread.current_call,
-                             arguments,    result,    0} {
+  /// `at_any_time`: the function may be called while the tools are unloaded.
+  CallFrame(const CallChain& chain, const hsatool_function_t& function, void* arguments, void* result,
+            bool at_any_time) noexcept
+      : chain_(chain),
+        keeps_tools_(at_any_time || is_handler_thread()),
+        call_{sizeof call_, &function, next_id(), tool_thread.current_call, arguments, result, 0} {
     tool_thread.current_call = call_.id;
   }
   ~CallFrame() { tool_thread.current_call = call_.parent; }
@@ -93,9 +91,17 @@ class CallFrame {
   CallFrame& operator=(const CallFrame&) = delete;
 
   /// Calls the tools on the way in. False: one of them has answered, and the function is not to be called.
-  /// `at_any_time`: it may be called while the tools are unloaded.
-  bool enter(bool at_any_time) noexcept {
-    const KeepTools keep(at_any_time || is_handler_thread());
+  bool enter() noexcept { return keeps_tools_ ? enter_and_keep() : call_tools_in(); }
+  /// Calls those that have been entered, on the way out.
+  void exit() noexcept { return keeps_tools_ ? exit_and_keep() : call_tools_out(); }
+
+ private:
+  struct Visit {
+    uint32_t life;
+    uint64_t data;
+  };
+
+  bool call_tools_in() noexcept {
     const uint32_t count = chain_.count.load(std::memory_order_relaxed);
     tool_thread.in_tool = true;
     bool answered = false;
@@ -114,9 +120,7 @@ class CallFrame {
     return !answered;
   }
 
-  /// Calls those that have been entered, on the way out.
-  void exit(bool at_any_time) noexcept {
-    const KeepTools keep(at_any_time || is_handler_thread());
+  void call_tools_out() noexcept {
     tool_thread.in_tool = true;
     while (entered_ > 0) {
       const Visit& visit = visits_[--entered_];
@@ -131,11 +135,8 @@ class CallFrame {
     tool_thread.in_tool = false;
   }
 
- private:
-  struct Visit {
-    uint32_t life;
-    uint64_t data;
-  };
+  bool enter_and_keep() noexcept;
+  void exit_and_keep() noexcept;
 
   // Ids are taken from the process in blocks, so that threads do not meet at every call.
   static constexpr uint64_t kBlock = uint64_t{1} << 24;
@@ -149,6 +150,7 @@ class CallFrame {
   static uint64_t new_block() noexcept;
 
   const CallChain& chain_;
+  const bool keeps_tools_;
   hsatool_call_t call_;
   uint32_t entered_ = 0;
   Visit visits_[kMaxTools];

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "core/base/log.hpp"
@@ -29,7 +30,8 @@ struct ToolOnQueue {
 void submit(const void* packets, uint64_t count, uint64_t index, void* data,
             hsa_amd_queue_intercept_packet_writer write) {
   const auto& self = *static_cast<const ToolOnQueue*>(data);
-  const KeepTools keep(is_handler_thread());
+  std::optional<KeepTools> keep;
+  if (is_handler_thread()) keep.emplace();
   if (!self.listener.is_there()) return write(packets, count);
   struct Way {
     hsa_amd_queue_intercept_packet_writer on;
@@ -153,7 +155,7 @@ void tell(Work& work, hsa_signal_value_t value) {
     activity.packet = work.packet;
   }
   {
-    const KeepTools keep(true);
+    const KeepTools keep;
     const InTool in_tool;
     for (const Listener& listener : *work.listeners) {
       if (!listener.is_there() || (listener.tool->activities() & activity.kind) == 0) continue;
