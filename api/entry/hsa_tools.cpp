@@ -33,18 +33,20 @@ Slot* slots(Table& table) {
 }
 
 // Puts the entries of `from` into `to`, which calls may be going through.
+template <class Table>
+void store_entries_of(Table& to, const Table& from) noexcept {
+  Slot* const out = slots(to);
+  const Slot* const in = slots(const_cast<Table&>(from));
+  for (size_t i = 0; i < slots_of(sizeof to); ++i) store_slot(out[i], in[i]);
+}
+
 void store_entries(ApiTables& to, const ApiTables& from) noexcept {
-  const auto copy = [](auto& target, const auto& source) {
-    Slot* const out = slots(target);
-    const Slot* const in = slots(const_cast<std::remove_cvref_t<decltype(source)>&>(source));
-    for (size_t i = 0; i < slots_of(sizeof target); ++i) store_slot(out[i], in[i]);
-  };
-  copy(to.core, from.core);
-  copy(to.amd_ext, from.amd_ext);
-  copy(to.finalizer_ext, from.finalizer_ext);
-  copy(to.image_ext, from.image_ext);
-  copy(to.tools, from.tools);
-  copy(to.pc_sampling_ext, from.pc_sampling_ext);
+  store_entries_of(to.core, from.core);
+  store_entries_of(to.amd_ext, from.amd_ext);
+  store_entries_of(to.finalizer_ext, from.finalizer_ext);
+  store_entries_of(to.image_ext, from.image_ext);
+  store_entries_of(to.tools, from.tools);
+  store_entries_of(to.pc_sampling_ext, from.pc_sampling_ext);
 }
 
 // Which of today's entries those of ROCm 5's AmdExtTable are: all of then, in their order, but others lie
@@ -319,6 +321,9 @@ bool HsaTools::unload_last() noexcept {
   if (loaded_.empty()) return false;
   const Loaded tool = std::move(loaded_.back());
   loaded_.pop_back();  // before the tool is called, which may fork: there are none in the child
+  // Events come on threads of the runtime, which nobody else could hold up.
+  store_entries_of(tool.tables->tools, tool.before.tools);
+  KeepTools::wait_for_others();
   if (tool.on_unload != nullptr) {
     log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being unloaded", tool.name);
     try {

@@ -316,4 +316,11 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
   }
 }
 
+void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
+  // At the end the queue may be on its way out.
+  if (event.ended == 0) event.host = reinterpret_cast<uint64_t>(queues_.handle_of_cookie(event.queue_cookie));
+  const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
+  if (queue != nullptr) process().gate->tell_scratch(*queue, event);
+}
+
 }  // namespace rigel
