@@ -228,6 +228,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
   uint64_t id = 0;
   constexpr int kSuccess = 0;
   constexpr int kNoTools = 1;
+  constexpr int kTooOften = 7;  // it keeps what each hsa_init hands over, and has room for a few
   int answer = -1;
   std::string why = "it throws";
   try {
@@ -240,12 +241,16 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
     store_entries(tables, one->before);
     if (answer == kNoTools) {
       say(Outcome::kSkipped, "no tool is asked for");
+    } else if (answer == kTooOften) {
+      say(register_has_tools_ ? Outcome::kFailed : Outcome::kSkipped,
+          "it takes the tables of one process no more often");
     } else {
       say(Outcome::kFailed, why);
     }
     return false;
   }
   say(Outcome::kOk, "it has the tables");
+  register_has_tools_ = true;
   facts.back().functions = differing_functions(one->before, tables);
   loaded_.push_back(std::move(*one));
   const char* const first_version = environment("HSA_TOOLS_ROCPROFILER_V1_TOOLS");

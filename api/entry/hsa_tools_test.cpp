@@ -178,12 +178,18 @@ TEST_F(HsaTools, AreLoadedBesideTheRegistersIfTheirUserSaysSo) {
 TEST_F(HsaTools, AreLoadedAlsoIfTheRegisterFails) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   ::unsetenv("HSA_TOOLS_DISABLE_REGISTER");
-  for (const char* how : {"fails", "throws"}) {
+  ::unsetenv("HSA_LOADER_DEBUG");
+  for (const char* how : {"fails", "throws", "is full"}) {
     ::setenv("RIGEL_TEST_REGISTER", how, 1);
+    ::testing::internal::CaptureStderr();
     ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    const std::string log = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(loaded(), 2) << how;
     hsa_shut_down();
+    // That a process has initialised the runtime too often for it is no mistake.
+    EXPECT_EQ(log.empty(), std::string(how) == "is full") << log;
   }
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
 TEST_F(HsaTools, MayHaveTheRegisterDisabled) {

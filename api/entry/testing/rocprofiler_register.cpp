@@ -20,7 +20,8 @@ extern "C" __attribute__((visibility("default"))) int rocprofiler_register_libra
   auto* const table = static_cast<HsaApiTable*>(tables[0]);
   next_load = table->core_->hsa_signal_load_relaxed_fn;
   table->core_->hsa_signal_load_relaxed_fn = [](hsa_signal_t signal) { return next_load(signal) + 100; };
-  if (std::strcmp(wanted, "fails") == 0) return 3;  // ROCP_REG_BAD_API_TABLE_LENGTH
+  if (std::strcmp(wanted, "fails") == 0) return 3;    // ROCP_REG_BAD_API_TABLE_LENGTH
+  if (std::strcmp(wanted, "is full") == 0) return 7;  // ROCP_REG_EXCESS_API_INSTANCES
   if (std::strcmp(wanted, "throws") == 0) throw std::runtime_error("no");
   *id = 1;
   return 0;
