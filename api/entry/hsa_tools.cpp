@@ -240,6 +240,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
   if (answer != kSuccess) {
     store_entries(tables, one->before);
     if (answer == kNoTools) {
+      register_has_tools_ = false;
       say(Outcome::kSkipped, "no tool is asked for");
     } else if (answer == kTooOften) {
       say(register_has_tools_ ? Outcome::kFailed : Outcome::kSkipped,

@@ -61,7 +61,7 @@ class HsaTools {
   std::vector<Loaded> loaded_;
   std::vector<void*> tried_;         // handles, of this life of the runtime
   std::vector<std::string> failed_;  // names, for the tools that come after
-  bool register_has_tools_ = false;  // in this life or an earlier one
+  bool register_has_tools_ = false;  // when it was asked last
   bool abandoned_ = false;           // in a child, until it loads tools of its own
 };
 
