@@ -350,7 +350,7 @@ class ToolWithTheTables : public ::testing::Test {
   }
   static hsa_signal_value_t answer_100(hsa_signal_t) { return 100; }
 
-  static PluginEntry hooked(std::string table = "current") {
+  static PluginEntry hooked(const std::string& table = "current") {
     return {.name = "hooked",
             .options = R"("table": ")" + table + "\"",
             .more = R"("abi": "hsa_tools")",
