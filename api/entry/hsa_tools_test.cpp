@@ -64,6 +64,20 @@ TEST_F(HsaTools, AreToldOfThoseThatCouldNotBeLoaded) {
   hsa_shut_down();
 }
 
+// In a child, as the library stays, and says by its priority that it is a tool.
+TEST_F(HsaTools, AreToldOfThoseThatRefuse) {
+  const auto test = [] {
+    ::setenv("HSA_TOOLS_LIB", "libhsa_tool_5.so libhsa_tool.so", 1);
+    ::setenv("RIGEL_TEST_TOOL", "another refuses", 1);
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(take_notes(), "OnLoad 5;OnLoad 5;failed libhsa_tool_5.so;OnLoad;");
+    EXPECT_EQ(loaded(), 2);
+    hsa_shut_down();
+    ::_exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(test(), ExitedWithCode(0), "");
+}
+
 // As ROCr takes the list apart. The names of what is not there come back to a tool at its end.
 TEST_F(HsaTools, AreNamedByAListWithQuotes) {
   const std::pair<const char*, const char*> lists[] = {

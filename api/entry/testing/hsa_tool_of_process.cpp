@@ -22,7 +22,8 @@ void note(const char* what) {
 EXPORT bool OnLoad(HsaApiTable*, uint64_t, uint64_t, const char* const*) {
   note("OnLoad");
   const char* const behaviour = std::getenv("RIGEL_TEST_TOOL");
-  return behaviour == nullptr || std::strcmp(behaviour, "refuses") != 0;
+  return behaviour == nullptr ||
+         (std::strcmp(behaviour, "refuses") != 0 && std::strcmp(behaviour, "another refuses") != 0);
 }
 
 EXPORT void OnUnload() {
