@@ -33,18 +33,20 @@ Slot* slots(Table& table) {
 }
 
 // Puts the entries of `from` into `to`, which calls may be going through.
+template <class Table>
+void store_entries_of(Table& to, const Table& from) noexcept {
+  Slot* const out = slots(to);
+  const Slot* const in = slots(const_cast<Table&>(from));
+  for (size_t i = 0; i < slots_of(sizeof to); ++i) store_slot(out[i], in[i]);
+}
+
 void store_entries(ApiTables& to, const ApiTables& from) noexcept {
-  const auto copy = [](auto& target, const auto& source) {
-    Slot* const out = slots(target);
-    const Slot* const in = slots(const_cast<std::remove_cvref_t<decltype(source)>&>(source));
-    for (size_t i = 0; i < slots_of(sizeof target); ++i) store_slot(out[i], in[i]);
-  };
-  copy(to.core, from.core);
-  copy(to.amd_ext, from.amd_ext);
-  copy(to.finalizer_ext, from.finalizer_ext);
-  copy(to.image_ext, from.image_ext);
-  copy(to.tools, from.tools);
-  copy(to.pc_sampling_ext, from.pc_sampling_ext);
+  store_entries_of(to.core, from.core);
+  store_entries_of(to.amd_ext, from.amd_ext);
+  store_entries_of(to.finalizer_ext, from.finalizer_ext);
+  store_entries_of(to.image_ext, from.image_ext);
+  store_entries_of(to.tools, from.tools);
+  store_entries_of(to.pc_sampling_ext, from.pc_sampling_ext);
 }
 
 // Which of today's entries those of ROCm 5's AmdExtTable are: all of then, in their order, but others lie
@@ -66,20 +68,23 @@ constexpr size_t kImageSlots5 = 13;
 std::vector<std::string> split_tool_list(std::string_view list) {
   std::vector<std::string> out;
   std::string name;
-  char quote = 0;
+  bool quoted = false;
+  const auto end_name = [&] {
+    if (!name.empty()) out.push_back(std::exchange(name, {}));
+  };
   for (size_t i = 0; i < list.size(); ++i) {
     const char c = list[i];
     if (c == '\\' && i + 1 < list.size()) {
       name += list[++i];
-    } else if (quote != 0 ? c == quote : c == '"' || c == '\'') {
-      quote = quote != 0 ? 0 : c;
-    } else if (c == ' ' && quote == 0) {
-      if (!name.empty()) out.push_back(std::exchange(name, {}));
+    } else if (c == '"') {
+      if (std::exchange(quoted, !quoted)) end_name();
+    } else if (c == ' ' && !quoted) {
+      end_name();
     } else {
       name += c;
     }
   }
-  if (!name.empty()) out.push_back(std::move(name));
+  end_name();
   return out;
 }
 
@@ -149,6 +154,8 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
     failed_.push_back(name);
     return tl::unexpected(std::move(why));
   };
+  if (abandoned_) return refuse("the process was forked while tools were loaded");
+  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being loaded: {}", name, path);
   if (path.starts_with('/')) {
     if (const auto good = DynamicModule::open(path); !good) return refuse(good.error());
   }
@@ -158,6 +165,7 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
     const char* const text = ::dlerror();
     return refuse(text != nullptr ? text : "the dynamic linker gives no reason");
   }
+  tried_.push_back(handle);
   const auto same = [&](const Loaded& other) { return other.handle == handle; };
   if (std::any_of(loaded_.begin(), loaded_.end(), same)) return std::string("it is there already");
   void* const on_load = ::dlsym(handle, "OnLoad");
@@ -174,6 +182,8 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
   } catch (...) {
     why = "its OnLoad throws";
   }
+  // The pointers from table to table are no entries. Others may be reading them.
+  if (std::memcmp(&tables.root, &one->before.root, sizeof tables.root) != 0) tables.root = one->before.root;
   if (!good) {
     store_entries(tables, one->before);
     return refuse(std::move(why));
@@ -218,23 +228,30 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
   uint64_t id = 0;
   constexpr int kSuccess = 0;
   constexpr int kNoTools = 1;
+  constexpr int kTooOften = 7;  // it keeps what each hsa_init hands over, and has room for a few
   int answer = -1;
+  std::string why = "it throws";
   try {
     answer = hand_over(
         "hsa", [] { return kVersion; }, kVersion, &table, 1, &id);
+    why = fmt::format("it refuses the tables with {}", answer);
   } catch (...) {
-    say(Outcome::kFailed, "it throws");
   }
   if (answer != kSuccess) {
     store_entries(tables, one->before);
     if (answer == kNoTools) {
+      register_has_tools_ = false;
       say(Outcome::kSkipped, "no tool is asked for");
+    } else if (answer == kTooOften) {
+      say(register_has_tools_ ? Outcome::kFailed : Outcome::kSkipped,
+          "it takes the tables of one process no more often");
     } else {
-      say(Outcome::kFailed, fmt::format("it refuses the tables with {}", answer));
+      say(Outcome::kFailed, why);
     }
     return false;
   }
   say(Outcome::kOk, "it has the tables");
+  register_has_tools_ = true;
   facts.back().functions = differing_functions(one->before, tables);
   loaded_.push_back(std::move(*one));
   const char* const first_version = environment("HSA_TOOLS_ROCPROFILER_V1_TOOLS");
@@ -242,11 +259,19 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
 }
 
 void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts) {
+  tried_.clear();
   failed_.clear();
+  abandoned_ = false;
   if (hand_to_register(tables, runtime, facts)) return;
+  const char* const reported = environment("HSA_TOOLS_REPORT_LOAD_FAILURE");
+  const auto outcome_of_failure =
+      reported != nullptr && std::string_view(reported) == "0" ? Outcome::kSkipped : Outcome::kFailed;
   const auto load_and_say = [&](const std::string& name, const char* whence) {
     const auto before = std::make_unique<const ApiTables>(tables);
-    const auto done = load(name, name, TableLayout::kEither, tables);
+    // In an elevated process only what root owns, also of what is there already.
+    const LoaderEnvironment& environment = runtime.loader_environment();
+    auto done = environment.elevated ? environment.find_library(name, {}, {}) : Explained<std::string>(name);
+    if (done) done = load(name, name, TableLayout::kEither, tables);
     facts.push_back({.state = done ? HSA_VEN_RIGEL_TOOL_LOADED : HSA_VEN_RIGEL_TOOL_FAILED,
                      .name = name.substr(name.rfind('/') + 1),
                      .library = name,
@@ -254,7 +279,7 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
                      .named_by = whence,
                      .reason = done ? "" : done.error(),
                      .functions = differing_functions(*before, tables)});
-    runtime.report().add(Stage::kTool, done ? Outcome::kOk : Outcome::kFailed, name,
+    runtime.report().add(Stage::kTool, done ? Outcome::kOk : outcome_of_failure, name,
                          fmt::format("{}: {}", whence, done ? *done : done.error()));
   };
   if (const char* const list = trusted_environment("HSA_TOOLS_LIB"); list != nullptr) {
@@ -281,11 +306,13 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
   for (const std::string& path : paths) {
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
     if (handle == nullptr) continue;
+    // What HSA_TOOLS_LIB has named is not asked twice.
+    const bool is_new = std::find(tried_.begin(), tried_.end(), handle) == tried_.end();
     const auto* const priority = static_cast<const uint32_t*>(::dlsym(handle, "HSA_AMD_TOOL_PRIORITY"));
     const link_map* map = nullptr;
     Dl_info where{};
     // What a library needs is found by its handle too; the library itself is meant.
-    if (priority != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
+    if (is_new && priority != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
         ::dladdr(priority, &where) != 0 && where.dli_fbase == reinterpret_cast<void*>(map->l_addr)) {
       found.push_back({*priority, path});
     }
@@ -298,8 +325,13 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
 
 bool HsaTools::unload_last() noexcept {
   if (loaded_.empty()) return false;
-  const Loaded& tool = loaded_.back();
+  const Loaded tool = std::move(loaded_.back());
+  loaded_.pop_back();  // before the tool is called, which may fork: there are none in the child
+  // Events come on threads of the runtime, which nobody else could hold up.
+  store_entries_of(tool.tables->tools, tool.before.tools);
+  KeepTools::wait_for_others();
   if (tool.on_unload != nullptr) {
+    log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being unloaded", tool.name);
     try {
       tool.on_unload();
     } catch (...) {
@@ -307,7 +339,6 @@ bool HsaTools::unload_last() noexcept {
     }
   }
   store_entries(*tool.tables, tool.before);
-  loaded_.pop_back();
   return true;
 }
 

@@ -21,8 +21,8 @@ namespace rigel::api {
 /// The layout of AmdExtTable and its likes that a tool expects.
 enum class TableLayout : uint8_t { kEither, kRocm5, kCurrent };
 
-/// The libraries of HSA_TOOLS_LIB: separated by spaces; in quotes a space is part of a name; a backslash
-/// makes the next character part of it.
+/// The libraries of HSA_TOOLS_LIB: separated by spaces; in double quotes a space is part of a name, which the
+/// second quote ends; a backslash makes the next character part of it.
 std::vector<std::string> split_tool_list(std::string_view list);
 
 class HsaTools {
@@ -40,7 +40,10 @@ class HsaTools {
   bool unload_last() noexcept;
   size_t count() const { return loaded_.size(); }
   /// Forgets all in a forked child.
-  void abandon() noexcept { loaded_.clear(); }
+  void abandon() noexcept {
+    loaded_.clear();
+    abandoned_ = true;
+  }
 
  private:
   struct Rocm5Tables;
@@ -56,7 +59,10 @@ class HsaTools {
   bool offer(void* on_load, ApiTables& tables, TableLayout layout);
 
   std::vector<Loaded> loaded_;
+  std::vector<void*> tried_;         // handles, of this life of the runtime
   std::vector<std::string> failed_;  // names, for the tools that come after
+  bool register_has_tools_ = false;  // when it was asked last
+  bool abandoned_ = false;           // in a child, until it loads tools of its own
 };
 
 }  // namespace rigel::api

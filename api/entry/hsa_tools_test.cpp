@@ -1,17 +1,27 @@
 // Tools of ROCr's ABI, from HSA_TOOLS_LIB, the configuration and rocprofiler-register.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 namespace {
+
+using ::testing::ExitedWithCode;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class HsaTools : public ::testing::Test {
  protected:
   void TearDown() override {
-    for (const char* name : {"HSA_TOOLS_LIB", "RIGEL_TEST_TOOL", "RIGEL_TEST_REGISTER"}) ::unsetenv(name);
+    for (const char* name : {"HSA_TOOLS_LIB", "HSA_TOOLS_REPORT_LOAD_FAILURE",
+                             "HSA_TOOLS_ROCPROFILER_V1_TOOLS", "RIGEL_TEST_TOOL", "RIGEL_TEST_REGISTER"})
+      ::unsetenv(name);
     ::setenv("HSA_TOOLS_DISABLE_REGISTER", "1", 1);
     take_notes();
   }
@@ -54,6 +64,86 @@ TEST_F(HsaTools, AreToldOfThoseThatCouldNotBeLoaded) {
   hsa_shut_down();
 }
 
+// In a child, as the library stays, and says by its priority that it is a tool.
+TEST_F(HsaTools, AreToldOfThoseThatRefuse) {
+  const auto test = [] {
+    ::setenv("HSA_TOOLS_LIB", "libhsa_tool_5.so libhsa_tool.so", 1);
+    ::setenv("RIGEL_TEST_TOOL", "another refuses", 1);
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(take_notes(), "OnLoad 5;OnLoad 5;failed libhsa_tool_5.so;OnLoad;");
+    EXPECT_EQ(loaded(), 2);
+    hsa_shut_down();
+    ::_exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(test(), ExitedWithCode(0), "");
+}
+
+// As ROCr takes the list apart. The names of what is not there come back to a tool at its end.
+TEST_F(HsaTools, AreNamedByAListWithQuotes) {
+  const std::pair<const char*, const char*> lists[] = {
+      {"a b", "failed a;failed b;"},         {R"("a b" c)", "failed a b;failed c;"},
+      {R"(a\ b c)", "failed a b;failed c;"}, {R"("a""b")", "failed a;failed b;"},
+      {R"("a"b)", "failed a;failed b;"},     {R"(\"a b\")", R"(failed "a;failed b";)"},
+      {R"(a\\b)", R"(failed a\b;)"},         {"it's his", "failed it's;failed his;"},
+      {"  a   b  ", "failed a;failed b;"},   {R"("" a)", "failed a;"},
+  };
+  for (const auto& [list, failed] : lists) {
+    ::setenv("HSA_TOOLS_LIB", (std::string(list) + " libhsa_tool.so").c_str(), 1);
+    ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(take_notes(), std::string(failed) + "OnLoad;") << list;
+    hsa_shut_down();
+    take_notes();
+  }
+  // A quote or a backslash that nothing follows.
+  for (const char* list : {"\"libhsa_tool.so", "libhsa_tool.so\"", "libhsa_tool.so \\"}) {
+    ::setenv("HSA_TOOLS_LIB", list, 1);
+    ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(take_notes(), "OnLoad;") << list;
+    hsa_shut_down();
+    take_notes();
+  }
+}
+
+TEST_F(HsaTools, ThatAreNotLoadedAreInTheLogUnlessTheirUserSaysNot) {
+  ::setenv("HSA_TOOLS_LIB", "libnowhere.so", 1);
+  ::unsetenv("HSA_LOADER_DEBUG");
+  const auto log = [](const char* report) {
+    report == nullptr ? ::unsetenv("HSA_TOOLS_REPORT_LOAD_FAILURE")
+                      : ::setenv("HSA_TOOLS_REPORT_LOAD_FAILURE", report, 1);
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    hsa_shut_down();
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log(nullptr), HasSubstr("libnowhere.so"));
+  EXPECT_THAT(log("1"), HasSubstr("libnowhere.so"));
+  EXPECT_THAT(log("0"), IsEmpty());
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
+}
+
+// In a child, as the libraries stay.
+TEST_F(HsaTools, OfTheProcessAreLoadedByTheirPriority) {
+  const auto test = [] {
+    for (const char* name : {"libhsa_tool_7.so", "libhsa_tool_3.so", "libhsa_tool_5.so"})
+      EXPECT_NE(::dlopen(name, RTLD_NOW), nullptr);
+    ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so libhsa_tool_5.so", 1);
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(take_notes(), "OnLoad;OnLoad 5;OnLoad 3;OnLoad 7;");
+    hsa_shut_down();
+    EXPECT_EQ(take_notes(), "OnUnload 7;OnUnload 3;OnUnload 5;OnUnload;");
+
+    // One that has refused is not asked again for its priority: as any tool, with the tables of today and of
+    // ROCm 5.
+    ::setenv("HSA_TOOLS_LIB", "libhsa_tool_5.so", 1);
+    ::setenv("RIGEL_TEST_TOOL", "refuses", 1);
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(take_notes(), "OnLoad 5;OnLoad 5;OnLoad 3;OnLoad 3;OnLoad 7;OnLoad 7;");
+    hsa_shut_down();
+    ::_exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(test(), ExitedWithCode(0), "");
+}
+
 TEST_F(HsaTools, ThatRefuseOrThrowLeaveTheTablesAsTheyWere) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   for (const char* behaviour : {"refuses", "throws"}) {
@@ -87,6 +177,55 @@ TEST_F(HsaTools, GetTheirTablesByTheRegisterFirst) {
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(loaded(), 2);
   hsa_shut_down();
+}
+
+TEST_F(HsaTools, AreLoadedBesideTheRegistersIfTheirUserSaysSo) {
+  ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
+  ::setenv("RIGEL_TEST_REGISTER", "1", 1);
+  ::unsetenv("HSA_TOOLS_DISABLE_REGISTER");
+  ::setenv("HSA_TOOLS_ROCPROFILER_V1_TOOLS", "1", 1);
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(loaded(), 102);
+  hsa_shut_down();
+}
+
+TEST_F(HsaTools, AreLoadedAlsoIfTheRegisterFails) {
+  ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
+  ::unsetenv("HSA_TOOLS_DISABLE_REGISTER");
+  for (const char* how : {"fails", "throws", "is full"}) {
+    ::setenv("RIGEL_TEST_REGISTER", how, 1);
+    ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(loaded(), 2) << how;
+    hsa_shut_down();
+  }
+}
+
+// It has room for the tables of a few lives of the runtime. That there is none is told who had tools of it.
+TEST_F(HsaTools, AreMissedIfTheRegisterIsFull) {
+  ::unsetenv("HSA_TOOLS_DISABLE_REGISTER");
+  ::unsetenv("HSA_LOADER_DEBUG");
+  const auto log = [](const char* what) {
+    what == nullptr ? ::unsetenv("RIGEL_TEST_REGISTER") : ::setenv("RIGEL_TEST_REGISTER", what, 1);
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    hsa_shut_down();
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log(nullptr), IsEmpty());
+  EXPECT_THAT(log("is full"), IsEmpty());
+  EXPECT_THAT(log("1"), IsEmpty());
+  EXPECT_THAT(log("is full"), HasSubstr("librocprofiler-register.so.0"));
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
+}
+
+TEST_F(HsaTools, MayHaveTheRegisterDisabled) {
+  ::setenv("RIGEL_TEST_REGISTER", "1", 1);
+  for (const auto& [value, wanted] : {std::pair("1", 1), {"0", 101}}) {
+    ::setenv("HSA_TOOLS_DISABLE_REGISTER", value, 1);
+    ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(loaded(), wanted) << value;
+    hsa_shut_down();
+  }
 }
 
 #ifdef RIGEL_TEST_ROCM5

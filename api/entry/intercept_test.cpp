@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa_api_trace.h>
+#include <hsa_backend/sanitizer.h>
 
 #include <atomic>
 #include <cstring>
@@ -170,6 +171,36 @@ TEST_F(Interception, GoesOnByItselfWhenAHeldUpRingHasRoomAgain) {
   hsa_signal_destroy(done);
 }
 
+TEST_F(Interception, AHandlerThatDoesNotReturnKeepsItsQueueAlone) {
+  std::atomic<bool> reached{false};
+  std::atomic<bool> over{false};
+  Handler hold = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    reached = true;
+    reached.notify_all();
+    over.wait(false);
+    write(packets, count);
+  };
+  add(hold);
+  hsa_queue_t* other = nullptr;
+  ASSERT_EQ(amd_->hsa_amd_queue_intercept_create_fn(cpu_agent(), kSize, HSA_QUEUE_TYPE_MULTI, nullptr,
+                                                    nullptr, UINT32_MAX, UINT32_MAX, &other),
+            HSA_STATUS_SUCCESS);
+  const hsa_signal_t done = make_signal(2);
+  const hsa_signal_t done_by_other = make_signal(1);
+  std::thread held([&] { submit(queue_, barrier(done)); });
+  reached.wait(false);
+  submit(queue_, barrier(done));  // comes back: the thread that is held has it to do
+  submit(other, barrier(done_by_other));
+  EXPECT_TRUE(wait_until(done_by_other, 0));
+  EXPECT_EQ(hsa_signal_load_scacquire(done), 2);
+  over = true;
+  over.notify_all();
+  held.join();
+  EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_EQ(hsa_queue_destroy(other), HSA_STATUS_SUCCESS);
+  for (const hsa_signal_t signal : {done, done_by_other}) hsa_signal_destroy(signal);
+}
+
 TEST_F(Interception, DropsAndRewrites) {
   const hsa_signal_t other = make_signal(500);
   Handler odd_ones_elsewhere = [&](const Packet* packets, uint64_t count, uint64_t index,
@@ -231,9 +262,13 @@ TEST_F(Interception, TellsMarkersThePlaceOfTheNextPacket) {
   hsa_signal_destroy(done);
 }
 
+// Ten million packets, each of which takes one from a signal; some are rewritten to take it from another.
 TEST_F(Interception, LosesNothingOfManyProducers) {
   constexpr int kThreads = 4;
-  constexpr int kEach = 20000;
+  constexpr int64_t kEach = HSABE_SANITIZER == HSABE_SANITIZER_NONE ? 2'500'000 : 20'000;
+  constexpr int64_t kRewritten = kThreads * kEach / 4;
+  const hsa_signal_t done = make_signal(kThreads * kEach - kRewritten);
+  const hsa_signal_t rewritten = make_signal(kRewritten);
   std::atomic<uint64_t> seen{0};
   uint64_t next = 0;
   bool in_order = true;
@@ -244,24 +279,27 @@ TEST_F(Interception, LosesNothingOfManyProducers) {
       ++seen;
       Packet added = barrier({0});
       if ((index + i) % 3 == 0) write(&added, 1);  // added
-      if ((index + i) % 5 == 0) {                  // dropped, and done on the agent's behalf
-        hsa_signal_subtract_screlease(packets[i].completion_signal, 1);
+      Packet packet = packets[i];
+      if ((index + i) % 4 == 0) packet.completion_signal = rewritten;
+      if ((index + i) % 5 == 0) {  // dropped, and done on the agent's behalf
+        hsa_signal_subtract_screlease(packet.completion_signal, 1);
         continue;
       }
-      write(&packets[i], 1);
+      write(&packet, 1);
     }
   };
   add(churn);
-  const hsa_signal_t done = make_signal(kThreads * kEach);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&] {
-      for (int i = 0; i < kEach; ++i) submit(queue_, barrier(done));
+      for (int64_t i = 0; i < kEach; ++i) submit(queue_, barrier(done));
     });
   for (auto& thread : threads) thread.join();
   EXPECT_TRUE(wait_until(done, 0));
+  EXPECT_TRUE(wait_until(rewritten, 0));
   EXPECT_EQ(seen.load(), uint64_t{kThreads} * kEach);
   EXPECT_TRUE(in_order);
+  hsa_signal_destroy(rewritten);
   hsa_signal_destroy(done);
 }
 
@@ -352,6 +390,24 @@ TEST(Activities, AreToldBeforeTheApplicationLearnsOfThem) {
             HSA_STATUS_SUCCESS);
   EXPECT_THAT(chain.recorder.take(), IsEmpty());
   hsa_signal_destroy(done);
+}
+
+// Nobody waits for the copies: some end before the tool, some after it.
+TEST(Activities, AreNotToldToAToolThatIsUnloaded) {
+  ToolChain chain{{.name = "a", .options = R"("activities": true)", .more = R"("intercept": ["hsa_init"])"}};
+  std::vector<char> from(1 << 20);
+  std::vector<std::vector<char>> to(16, from);
+  for (int life = 0; life < 20; ++life) {
+    ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+    const hsa_signal_t done = make_signal(static_cast<hsa_signal_value_t>(to.size()));
+    for (auto& copy : to) {
+      ASSERT_EQ(hsa_amd_memory_async_copy(copy.data(), cpu_agent(), from.data(), cpu_agent(), from.size(), 0,
+                                          nullptr, done),
+                HSA_STATUS_SUCCESS);
+    }
+    chain.close();
+    EXPECT_EQ(chain.recorder.take().back(), "a unload");
+  }
 }
 
 }  // namespace

@@ -54,6 +54,11 @@ class Returned<void> {
   void get() const {}
 };
 
+// The functions that work at any time, also while the tools are unloaded.
+constexpr bool works_at_any_time(FunctionIndex function) {
+  return function == k_hsa_init || function == k_hsa_shut_down || function == k_hsa_status_string;
+}
+
 #define RIGEL_LIST(...) __VA_ARGS__
 #define RIGEL_WRAPPER(result, name, parameters, ...) RIGEL_WRAPPER_OF(result, name, parameters, __VA_ARGS__)
 #define RIGEL_WRAPPER_OF(result, name, parameters, ...)                                                      \
@@ -63,7 +68,8 @@ class Returned<void> {
     if (tool_thread.in_tool) return next_(__VA_ARGS__);                                                      \
     hsatool_##name##_args_t arguments_{__VA_ARGS__};                                                         \
     Returned<result> returned_;                                                                              \
-    CallFrame frame_(chain_, descriptions[k_##name], &arguments_, returned_.address());                      \
+    CallFrame frame_(chain_, descriptions[k_##name], &arguments_, returned_.address(),                       \
+                     works_at_any_time(k_##name));                                                           \
     if (frame_.enter()) {                                                                                    \
       __VA_OPT__(auto& [__VA_ARGS__] = arguments_;)                                                          \
       returned_.of(next_ __VA_OPT__(, ) __VA_ARGS__);                                                        \

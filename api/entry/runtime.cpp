@@ -5,6 +5,7 @@
 
 #include "api/entry/extensions.hpp"
 #include "api/entry/tables.hpp"
+#include "api/entry/tool_events.hpp"
 #include "api/entry/tools.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/query.hpp"
@@ -36,8 +37,11 @@ void abandon_gate() {
   abandon_tools();
 }
 
-constexpr ApiGate kGate{
-    .open = open_gate, .leave = unload_tools, .close = publish_closed_tables, .abandon = abandon_gate};
+constexpr ApiGate kGate{.open = open_gate,
+                        .leave = unload_tools,
+                        .close = publish_closed_tables,
+                        .abandon = abandon_gate,
+                        .tell_scratch = tell_scratch};
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 
 #include "api/entry/hsa_tools.hpp"
 #include "api/entry/interception.hpp"
+#include "core/base/log.hpp"
 #include "core/tool/packet_tools.hpp"
 
 namespace rigel::api {
@@ -41,6 +42,7 @@ class ToolSet {
   std::vector<bool> is_hsa_tool_;  // of all that are loaded, in that order
   std::vector<Tool*> layer_;       // of the layer that is being loaded, in that order
   uint32_t layers_ = 0;
+  bool abandoned_ = false;  // this is a child that a tool has forked while it was loaded
 
   mutable std::mutex facts_mutex_;
   std::vector<ToolFacts> facts_;        // under facts_mutex_, but for the thread that loads
@@ -123,6 +125,7 @@ bool ToolSet::load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& r
     return refuse(
         fmt::format("more than {} groups of tools of abi rigel with others between", kMaxToolLayers));
   }
+  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being loaded: {}", plugin.name, plugin.library);
   auto loaded = load_tool(plugin, runtime.config(), runtime.loader_environment());
   if (!loaded) return refuse(loaded.error());
   if (used_ == tools_.size()) tools_.push_back(std::make_unique<Tool>());
@@ -170,6 +173,7 @@ void ToolSet::close_layer(ApiTables& tables, Runtime& runtime) {
 Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
   used_ = 0;
   layers_ = 0;
+  abandoned_ = false;
   layer_.clear();
   facts_of_layer_.clear();
   is_hsa_tool_.clear();
@@ -181,7 +185,7 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
   }
   note_hsa_tools();
   const auto& plugins = runtime.config().plugins;
-  for (size_t i = plugins.size(); i-- > 0;) {
+  for (size_t i = plugins.size(); i-- > 0 && !abandoned_;) {
     const PluginConfig& plugin = plugins[i];
     if (!plugin.enabled) {
       say(runtime, Outcome::kSkipped, plugin.name, "the configuration says enabled: false");
@@ -192,6 +196,7 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
     unload();
     return HSA_STATUS_ERROR;
   }
+  if (abandoned_) return HSA_STATUS_ERROR;
   close_layer(tables, runtime);
   std::vector<Tool*> outermost_first;
   for (size_t i = used_; i-- > 0;) outermost_first.push_back(tools_[i].get());
@@ -202,8 +207,10 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
 
 void ToolSet::unload() noexcept {
   packet_tools().use({}, nullptr);
-  for (; !is_hsa_tool_.empty(); is_hsa_tool_.pop_back()) {
-    if (is_hsa_tool_.back()) {
+  while (!is_hsa_tool_.empty()) {
+    const bool is_hsa_tool = is_hsa_tool_.back();
+    is_hsa_tool_.pop_back();  // before the tool is called, which may fork: there are none in the child
+    if (is_hsa_tool) {
       hsa_tools_.unload_last();
     } else {
       tools_[--used_]->unload();
@@ -214,7 +221,10 @@ void ToolSet::unload() noexcept {
 void ToolSet::abandon() noexcept {
   new (&facts_mutex_) std::mutex;  // which a thread may hold that is not in this process
   packet_tools().abandon();
-  while (used_ > 0) tools_[--used_]->abandon();
+  KeepTools::reset_after_fork();
+  for (const auto& tool : tools_) tool->abandon();
+  used_ = 0;
+  abandoned_ = true;
   hsa_tools_.abandon();
   is_hsa_tool_.clear();
 }

@@ -1,7 +1,11 @@
 // Tools of the runtime's own ABI: their order, what they may do, and what becomes of those that misbehave.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hsa/hsa_ext_amd.h>
 #include <sys/wait.h>
+
+#include <thread>
+#include <vector>
 
 #include "api/entry/testing/tool_chain.hpp"
 
@@ -166,6 +170,45 @@ TEST(Tools, ComeBackWithTheRuntime) {
     EXPECT_THAT(chain.recorder.take(),
                 ElementsAre("a > hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed", "a > hsa_shut_down",
                             "a unload"));
+  }
+}
+
+// Each thread's reference may be the last, and another's hsa_init under way.
+TEST(Tools, AreNotUnloadedWhileTheyAreCalled) {
+  ToolChain chain{{.name = "a"}, {.name = "b"}};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int life = 0; life < 100; ++life) {
+        EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+        uint64_t time = 0;
+        EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time), HSA_STATUS_SUCCESS);
+        const char* text = nullptr;
+        EXPECT_EQ(hsa_status_string(HSA_STATUS_ERROR, &text), HSA_STATUS_SUCCESS);
+        EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+// Nobody waits for the handler, which the end of the runtime finds at work.
+TEST(Tools, AreNotUnloadedWhileAHandlerCallsThem) {
+  ToolChain chain{{.name = "a"}, {.name = "b"}};
+  for (int life = 0; life < 20; ++life) {
+    ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+    hsa_signal_t signal{};
+    ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+    const auto handler = [](hsa_signal_value_t, void*) {
+      uint64_t time = 0;
+      for (int call = 0; call < 1000; ++call) hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time);
+      return false;
+    };
+    ASSERT_EQ(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_LT, 1, handler, nullptr),
+              HSA_STATUS_SUCCESS);
+    hsa_signal_store_relaxed(signal, 0);
+    chain.close();
+    EXPECT_EQ(chain.recorder.take().back(), "b unload");
   }
 }
 

@@ -220,11 +220,13 @@ bool AqlQueue::on_exceptions(hsa_signal_value_t bits, void* self) {
   return false;
 }
 
+uint64_t AqlQueue::current_index() const {
+  return std::atomic_ref(const_cast<uint64_t&>(queue_->read_dispatch_id)).load(std::memory_order_acquire);
+}
+
 const hsa_kernel_dispatch_packet_t& AqlQueue::current_packet() const {
-  const uint64_t index =
-      std::atomic_ref(const_cast<uint64_t&>(queue_->read_dispatch_id)).load(std::memory_order_acquire);
   return reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(
-      memory_.ring.data())[index & (queue_->hsa_queue.size - 1)];
+      memory_.ring.data())[current_index() & (queue_->hsa_queue.size - 1)];
 }
 
 void AqlQueue::release_current_packet() {
@@ -232,10 +234,46 @@ void AqlQueue::release_current_packet() {
   std::atomic_ref(header).store(releasing_to_system(header), std::memory_order_release);
 }
 
+class AqlQueue::ScratchEvent {
+ public:
+  ScratchEvent(const AqlQueue& queue, uint32_t what) : queue_(queue) {
+    event_.struct_size = sizeof event_;
+    event_.queue_cookie = queue.cookie_;
+    event_.what = what;
+    event_.use_once = what == HSABE_SCRATCH_RETURNED;
+    if (what == HSABE_SCRATCH_GIVEN) event_.packet = queue.current_index();
+    tell();
+  }
+  ~ScratchEvent() {
+    event_.ended = 1;
+    if (event_.what == HSABE_SCRATCH_GIVEN) {
+      const std::lock_guard lock(queue_.mutex_);
+      const uint32_t properties = queue_.queue_->queue_properties;
+      event_.use_once = (properties & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE) != 0;
+      event_.bytes = queue_.scratch_ ? queue_.queue_->scratch_backing_memory_byte_size : 0;
+      event_.waves = event_.bytes == 0 ? 0 : queue_.scratch_waves_;
+    }
+    tell();
+  }
+  ScratchEvent(const ScratchEvent&) = delete;
+  ScratchEvent& operator=(const ScratchEvent&) = delete;
+
+ private:
+  void tell() {
+    const hsabe_host_t* const host = queue_.device_.host;
+    const bool is_applications = queue_.when_stopped_ == nullptr;
+    if (is_applications && HSABE_HAS(host->events, hsabe_host_events_t, scratch))
+      host->events->scratch(host->self, &event_);
+  }
+
+  const AqlQueue& queue_;
+  hsabe_scratch_event_t event_{};
+};
+
 bool AqlQueue::serve(uint64_t reason) {
   const hsabe_host_t* const host = device_.host;
   if (const uint32_t lanes = scratch_asked_for(reason); lanes != 0) {
-    switch (give_scratch(current_dispatch(lanes))) {
+    switch (give_scratch_to_current(lanes)) {
       case Scratch::kGiven:
         break;
       case Scratch::kLater:
@@ -247,6 +285,7 @@ bool AqlQueue::serve(uint64_t reason) {
         return false;
     }
   } else if ((reason & kInactiveScratchReturned) != 0) {
+    const ScratchEvent event(*this, HSABE_SCRATCH_RETURNED);
     take_scratch();
   } else {
     const QueueError problem = error_of_inactive_code(reason);
@@ -278,6 +317,11 @@ ScratchDispatch AqlQueue::current_dispatch(uint32_t lanes) const {
           lanes};
 }
 
+AqlQueue::Scratch AqlQueue::give_scratch_to_current(uint32_t lanes) {
+  const ScratchEvent event(*this, HSABE_SCRATCH_GIVEN);
+  return give_scratch(current_dispatch(lanes));
+}
+
 AqlQueue::Scratch AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
   Block block;
   {
@@ -298,6 +342,7 @@ AqlQueue::Scratch AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
   const bool give_back = once || waves < need->device_waves;
   const std::lock_guard lock(mutex_);
   scratch_ = std::move(given);
+  scratch_waves_ = waves;
   put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, give_back);
   if (give_back && device_.has_quirk(kQuirkScratchOnceNeedsRelease)) release_current_packet();
   return waves != 0 ? Scratch::kGiven : Scratch::kNever;
@@ -305,14 +350,13 @@ AqlQueue::Scratch AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
 
 bool AqlQueue::retry_scratch() {
   if (stopped()) return true;
-  switch (give_scratch(current_dispatch(asked_lanes_))) {
-    case Scratch::kGiven:
-      break;
-    case Scratch::kLater:
-      return false;
-    case Scratch::kNever:
-      stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-      return true;
+  const Scratch outcome = give_scratch(current_dispatch(asked_lanes_));
+  if (outcome == Scratch::kLater) return false;
+  // Tools have been told at first that there was none. They are not told of every try.
+  { const ScratchEvent event(*this, HSABE_SCRATCH_GIVEN); }
+  if (outcome == Scratch::kNever) {
+    stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    return true;
   }
   const hsabe_host_t* const host = device_.host;
   host->signal->store(host->self, inactive_, 0);  // the processor goes on, and may ask again at once
@@ -342,8 +386,14 @@ bool AqlQueue::has_waves() const {
   return arguments.ctl_stack_used_size != 0 || arguments.save_area_used_size != 0;
 }
 
-// The processor reads the queue's structure when it is put back on the device.
 bool AqlQueue::give_up_scratch(uint64_t more_than) {
+  if (scratch_bytes() <= more_than) return false;
+  const ScratchEvent event(*this, HSABE_SCRATCH_RECLAIMED);
+  return take_idle_scratch(more_than);
+}
+
+// The processor reads the queue's structure when it is put back on the device.
+bool AqlQueue::take_idle_scratch(uint64_t more_than) {
   Block freed;
   {
     const std::lock_guard lock(mutex_);

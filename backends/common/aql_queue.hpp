@@ -64,6 +64,10 @@ class AqlQueue {
   /// kLater: other queues have it all. kNever: there is not enough, however few waves may run at a time.
   enum class Scratch { kGiven, kLater, kNever };
   Scratch give_scratch(const ScratchDispatch& dispatch);
+  /// To the packet that the processor is at.
+  Scratch give_scratch_to_current(uint32_t lanes);
+  /// Tells tools of something that happens to the queue's scratch, for as long as it lives.
+  class ScratchEvent;
   /// What the packet that the processor is at needs.
   ScratchDispatch current_dispatch(uint32_t lanes) const;
   /// Whether packets are under way. Its waves may still run when not.
@@ -71,8 +75,10 @@ class AqlQueue {
   /// Of a queue that the driver has taken off the device.
   bool has_waves() const;
   void take_scratch();
+  bool take_idle_scratch(uint64_t more_than);
   void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once);
   /// The packet that the processor is at.
+  uint64_t current_index() const;
   const hsa_kernel_dispatch_packet_t& current_packet() const;
   /// Has it release to the system when it ends.
   void release_current_packet();
@@ -95,6 +101,7 @@ class AqlQueue {
   bool ending_ = false;       // the inactive signal is no more
   uint32_t asked_lanes_ = 0;  // of the waves that wait for scratch
   Block scratch_;
+  uint32_t scratch_waves_ = 0;  // that it is enough for at a time
 };
 
 }  // namespace rigel::gfx

@@ -118,12 +118,35 @@ TEST_P(Queues, GetScratchWhenAKernelNeedsIt) {
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
 }
 
+TEST_P(Queues, TellOfScratch) {
+  const testing::VirtualSignal done(gpu(), 2);
+  void* const code = kernel({kEnd});
+  launch(code, 0, done);
+  launch(code, 100, done);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  const auto events = host_->scratch_events();
+  ASSERT_EQ(events.size(), 2u);
+  for (const hsabe_scratch_event_t& event : events) {
+    EXPECT_EQ(event.queue_cookie, kCookie);
+    EXPECT_EQ(event.what, HSABE_SCRATCH_GIVEN);
+    EXPECT_EQ(event.packet, 1u);
+  }
+  EXPECT_EQ(events[0].ended, 0);
+  EXPECT_NE(events[1].ended, 0);
+  EXPECT_EQ(events[1].use_once, 0);
+  EXPECT_EQ(events[1].bytes, amd().scratch_backing_memory_byte_size);
+  EXPECT_GE(events[1].bytes, events[1].waves * device_->family.wave_size * 100);
+}
+
 TEST_P(Queues, AreStoppedWhenThereIsNoScratch) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kEnd}), 300'000, done);  // more than a wave can have
   ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_OUT_OF_RESOURCES)));
   EXPECT_TRUE(queue_->stopped());
+  const auto events = host_->scratch_events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].bytes, 0u);
 }
 
 TEST_P(Queues, AreStoppedByATrap) {

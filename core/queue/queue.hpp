@@ -85,6 +85,8 @@ class QueueTable {
   void insert(std::shared_ptr<Queue> queue, uint64_t cookie);
   std::shared_ptr<Queue> find(const hsa_queue_t* queue) const;
   std::shared_ptr<Queue> find_cookie(uint64_t cookie) const;
+  /// For who knows that the queue is not destroyed now. Null: there is none.
+  const hsa_queue_t* handle_of_cookie(uint64_t cookie) const;
   /// The agent's cooperative queue, if it has one that has not failed, for one more owner; else null. Agents
   /// have few: the manual lets creation hand out the same one again.
   hsa_queue_t* share_cooperative(const Agent& agent);

@@ -26,6 +26,14 @@ std::shared_ptr<Queue> QueueTable::find_cookie(uint64_t cookie) const {
   return nullptr;
 }
 
+const hsa_queue_t* QueueTable::handle_of_cookie(uint64_t cookie) const {
+  const ReaderLock lock(mutex_);
+  for (const auto& [handle, entry] : queues_) {
+    if (entry.cookie == cookie) return handle;
+  }
+  return nullptr;
+}
+
 hsa_queue_t* QueueTable::share_cooperative(const Agent& agent) {
   const WriterLock lock(mutex_);
   for (auto& [handle, entry] : queues_) {

@@ -186,6 +186,10 @@ void queue_error(void* self, uint64_t cookie, hsabe_status_t status) try {
               static_cast<uint32_t>(status));
 }
 
+void scratch(void* self, hsabe_scratch_event_t* event) {
+  services(self).runtime().tell_scratch(*event);
+}
+
 void report(void*, hsabe_str_t text) {
   backend_report::keep(view(text));
 }
@@ -218,7 +222,7 @@ hsabe_str_t get_string(void* self, hsabe_str_t key, hsabe_str_t fallback) {
 
 constexpr hsabe_host_log_t kLog{sizeof kLog, log_enabled_service, log_write};
 constexpr hsabe_host_memory_t kMemory{sizeof kMemory, memory_allocate, memory_release};
-constexpr hsabe_host_events_t kEvents{sizeof kEvents, queue_error, report};
+constexpr hsabe_host_events_t kEvents{sizeof kEvents, queue_error, report, scratch};
 constexpr hsabe_host_driver_t kDriver{
     sizeof kDriver,     driver_facts,     driver_ioctl,   driver_allocate,
     driver_allocate_at, driver_release,   driver_reserve, driver_release_addresses,

@@ -144,6 +144,7 @@ Status Runtime::acquire(const ApiGate& gate) {
   const Status opened = gate.open(*current_);
   lock.lock();
   if (self.forks != forks) {  // a tool has forked, and this is the child
+    gate.abandon();           // what has been loaded since
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a process that was forked from within it");
   }
   if (opened != HSA_STATUS_SUCCESS) end(lock);
@@ -313,6 +314,13 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
                 "a queue has stopped with status {:#x} and nobody can be told",
                 static_cast<uint32_t>(status));
   }
+}
+
+void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
+  // At the end the queue may be on its way out.
+  if (event.ended == 0) event.host = reinterpret_cast<uint64_t>(queues_.handle_of_cookie(event.queue_cookie));
+  const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
+  if (queue != nullptr) process().gate->tell_scratch(*queue, event);
 }
 
 }  // namespace rigel

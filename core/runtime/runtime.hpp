@@ -44,6 +44,8 @@ struct ApiGate {
   void (*leave)();    ///< the last reference is gone: who was told of `open` goes, with the API still there
   void (*close)();    ///< calls come in no more; also after an `open` that failed
   void (*abandon)();  ///< in a forked child
+  /// For tools that want to know. While a runtime is there, on any thread.
+  void (*tell_scratch)(const hsa_queue_t& queue, const hsabe_scratch_event_t& event);
 };
 
 class Runtime {
@@ -99,6 +101,8 @@ class Runtime {
   void free_system_memory(void* pointer);
   /// A backend says that a queue has stopped: the application's callback is run by the dispatcher.
   void queue_failed(uint64_t cookie, Status status);
+  /// A backend says what happens to the scratch memory of a queue.
+  void tell_scratch(hsabe_scratch_event_t& event);
 
  private:
   Runtime() = default;

@@ -15,6 +15,9 @@
 #include "core/signal/wait_node.hpp"
 
 namespace rigel {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool detail::calls_handlers = false;
+
 namespace {
 
 // After it has called something, the thread looks for more this long before it sleeps: putting it to sleep
@@ -24,8 +27,6 @@ constexpr uint64_t kSpinNs = 5'000;
 // Between two looks at signals that change in silence.
 constexpr uint64_t kShortestPollNs = 50'000;
 constexpr uint64_t kLongestPollNs = 1'000'000;
-
-constinit thread_local bool calls_handlers = false;
 
 struct Registration : HandlerNode {
   Signal* signal = nullptr;
@@ -140,7 +141,7 @@ class AsyncDispatcher::Worker {
  private:
   static void* enter(void* reference) noexcept {
     const std::unique_ptr<std::shared_ptr<Worker>> worker(static_cast<std::shared_ptr<Worker>*>(reference));
-    calls_handlers = true;
+    detail::calls_handlers = true;
     (*worker)->work();
     return nullptr;
   }
@@ -295,10 +296,6 @@ class AsyncDispatcher::Worker {
   Registration* running_ = nullptr;  // whose handler it is in
   bool finished_ = false;
 };
-
-bool is_handler_thread() noexcept {
-  return calls_handlers;
-}
 
 std::shared_ptr<AsyncDispatcher::Worker> AsyncDispatcher::worker() noexcept {
   const MutexLock lock(mutex_);

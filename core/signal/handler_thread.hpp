@@ -4,6 +4,13 @@
 
 namespace rigel {
 
-bool is_handler_thread() noexcept;
+namespace detail {
+[[gnu::tls_model("initial-exec"),
+  gnu::visibility("hidden")]] extern constinit thread_local bool calls_handlers;
+}  // namespace detail
+
+inline bool is_handler_thread() noexcept {
+  return detail::calls_handlers;
+}
 
 }  // namespace rigel

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/signal/handler_thread.hpp"
 #include "core/tool/tool.hpp"
 
 namespace rigel {
@@ -21,6 +22,7 @@ struct ToolThread {
   uint64_t next_id = 0;       ///< of this thread's block of ids; 0: none
   uint64_t current_call = 0;  ///< the innermost call that tools see
   bool in_tool = false;       ///< a callback is running: calls go past the tools
+  uint32_t keeping = 0;       ///< KeepTools that live on this thread
 };
 [[gnu::tls_model("initial-exec"),
   gnu::visibility("hidden")]] extern constinit thread_local ToolThread tool_thread;
@@ -37,6 +39,34 @@ class InTool {
   const bool before_;
 };
 
+/// While one lives, no tool is unloaded but by this thread. For callbacks on the way of which the last
+/// hsa_shut_down may come: of functions that a program may call at any time, and on threads of the runtime. No
+/// other call is under way then.
+class KeepTools {
+ public:
+  KeepTools() noexcept {
+    ++tool_thread.keeping;
+    callers_.fetch_add(1, std::memory_order_relaxed);
+    // Before a tool's life is looked at. It is ended before the callers are counted.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  ~KeepTools() {
+    --tool_thread.keeping;
+    callers_.fetch_sub(1, std::memory_order_release);
+    callers_.notify_all();
+  }
+  KeepTools(const KeepTools&) = delete;
+  KeepTools& operator=(const KeepTools&) = delete;
+
+  /// Returns when those of other threads are gone that may have seen a tool alive whose life has ended.
+  static void wait_for_others() noexcept;
+  /// In a forked child there are none of other threads.
+  static void reset_after_fork() noexcept;
+
+ private:
+  static std::atomic<uint32_t> callers_;
+};
+
 constexpr uint32_t kMaxTools = 16;
 
 /// The tools that see one function, in one layer.
@@ -48,10 +78,12 @@ struct CallChain {
 
 class CallFrame {
  public:
-  CallFrame(const CallChain& chain, const hsatool_function_t& function, void* arguments,
-            void* result) noexcept
-      : chain_(chain), call_{sizeof call_, &function, next_id(), tool_thread.current_call,
-                             arguments,    result,    0} {
+  /// `at_any_time`: the function may be called while the tools are unloaded.
+  CallFrame(const CallChain& chain, const hsatool_function_t& function, void* arguments, void* result,
+            bool at_any_time) noexcept
+      : chain_(chain),
+        keeps_tools_(at_any_time || is_handler_thread()),
+        call_{sizeof call_, &function, next_id(), tool_thread.current_call, arguments, result, 0} {
     tool_thread.current_call = call_.id;
   }
   ~CallFrame() { tool_thread.current_call = call_.parent; }
@@ -59,7 +91,17 @@ class CallFrame {
   CallFrame& operator=(const CallFrame&) = delete;
 
   /// Calls the tools on the way in. False: one of them has answered, and the function is not to be called.
-  bool enter() noexcept {
+  bool enter() noexcept { return keeps_tools_ ? enter_and_keep() : call_tools_in(); }
+  /// Calls those that have been entered, on the way out.
+  void exit() noexcept { return keeps_tools_ ? exit_and_keep() : call_tools_out(); }
+
+ private:
+  struct Visit {
+    uint32_t life;
+    uint64_t data;
+  };
+
+  bool call_tools_in() noexcept {
     const uint32_t count = chain_.count.load(std::memory_order_relaxed);
     tool_thread.in_tool = true;
     bool answered = false;
@@ -67,8 +109,9 @@ class CallFrame {
       Tool& tool = *chain_.tools[entered_].load(std::memory_order_relaxed);
       Visit& visit = visits_[entered_++];
       visit = {tool.life(), 0};
+      if (!Tool::is_alive(visit.life)) continue;
       const auto callback = tool.loaded().calls.enter;
-      if (!Tool::is_alive(visit.life) || callback == nullptr) continue;
+      if (callback == nullptr) continue;
       call_.data = 0;
       tool.guarded("enter", [&] { answered = callback(tool.self(), &call_) == HSATOOL_ANSWERED; });
       visit.data = call_.data;
@@ -77,8 +120,7 @@ class CallFrame {
     return !answered;
   }
 
-  /// Calls those that have been entered, on the way out.
-  void exit() noexcept {
+  void call_tools_out() noexcept {
     tool_thread.in_tool = true;
     while (entered_ > 0) {
       const Visit& visit = visits_[--entered_];
@@ -93,11 +135,8 @@ class CallFrame {
     tool_thread.in_tool = false;
   }
 
- private:
-  struct Visit {
-    uint32_t life;
-    uint64_t data;
-  };
+  bool enter_and_keep() noexcept;
+  void exit_and_keep() noexcept;
 
   // Ids are taken from the process in blocks, so that threads do not meet at every call.
   static constexpr uint64_t kBlock = uint64_t{1} << 24;
@@ -111,6 +150,7 @@ class CallFrame {
   static uint64_t new_block() noexcept;
 
   const CallChain& chain_;
+  const bool keeps_tools_;
   hsatool_call_t call_;
   uint32_t entered_ = 0;
   Visit visits_[kMaxTools];

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "core/base/log.hpp"
@@ -29,6 +30,8 @@ struct ToolOnQueue {
 void submit(const void* packets, uint64_t count, uint64_t index, void* data,
             hsa_amd_queue_intercept_packet_writer write) {
   const auto& self = *static_cast<const ToolOnQueue*>(data);
+  std::optional<KeepTools> keep;
+  if (is_handler_thread()) keep.emplace();
   if (!self.listener.is_there()) return write(packets, count);
   struct Way {
     hsa_amd_queue_intercept_packet_writer on;
@@ -150,13 +153,14 @@ void tell(Work& work, hsa_signal_value_t value) {
     activity.begin = work.agent->to_system_time(own.abi.start_ts);
     activity.end = work.agent->to_system_time(own.abi.end_ts);
     activity.packet = work.packet;
-  } else {
-    work.times(own.handle(), activity.begin, activity.end);
   }
   {
+    const KeepTools keep;
     const InTool in_tool;
     for (const Listener& listener : *work.listeners) {
-      if ((listener.tool->activities() & activity.kind) == 0 || !listener.is_there()) continue;
+      if (!listener.is_there() || (listener.tool->activities() & activity.kind) == 0) continue;
+      // The tool keeps the runtime, which knows the times.
+      if (work.agent == nullptr) work.times(own.handle(), activity.begin, activity.end);
       listener.tool->guarded(
           "done", [&] { listener.tool->loaded().activities.done(listener.tool->self(), &activity); });
     }

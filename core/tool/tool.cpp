@@ -69,7 +69,9 @@ Explained<void> Tool::load(LoadedTool loaded, const PluginConfig& config, const 
 void Tool::unload() noexcept {
   if (!std::exchange(loaded_well_, false)) return;
   if (is_alive(life())) life_.fetch_add(1, std::memory_order_acq_rel);
+  KeepTools::wait_for_others();
   if (loaded_.table.unload == nullptr) return;
+  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being unloaded", name_);
   const InTool in_tool;
   try {
     loaded_.table.unload(self_);

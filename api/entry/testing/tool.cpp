@@ -3,6 +3,7 @@
 #include <hsa_plugin/hsa_tool.h>
 #include <hsa_plugin/hsa_tool_calls.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -19,7 +20,7 @@ struct Tool {
   Recorder& recorder;
   std::string name;
   std::string options;
-  uint64_t entered = 0;
+  std::atomic<uint64_t> entered{0};
 
   bool is(const char* option) const {
     return options.find("\"" + std::string(option) + "\":true") != std::string::npos;

@@ -43,7 +43,7 @@ extern "C" {
 #endif
 
 #define HSABE_ABI_MAJOR 1u
-#define HSABE_ABI_MINOR 5u
+#define HSABE_ABI_MINOR 6u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -126,6 +126,27 @@ typedef struct hsabe_host_signal {
 } hsabe_host_signal_t;
 HSABE_CHECK(hsabe_host_signal_t, settle);
 
+enum {
+  HSABE_SCRATCH_GIVEN = 1,    /* to a dispatch that needs more than its queue has */
+  HSABE_SCRATCH_RETURNED = 2, /* by a queue that had it for one dispatch */
+  HSABE_SCRATCH_RECLAIMED = 3 /* from a queue that may go on running */
+};
+
+/* Since 1.6. Something that happens to the scratch memory of a queue begins, or has ended. */
+typedef struct hsabe_scratch_event {
+  uint64_t struct_size;
+  uint64_t queue_cookie;
+  uint32_t what;     /* HSABE_SCRATCH_ */
+  int32_t ended;     /* nonzero: it is over; else it begins */
+  int32_t use_once;  /* nonzero: it is for one dispatch. Of GIVEN, when it has ended */
+  uint32_t reserved; /* 0 */
+  uint64_t packet;   /* GIVEN: the index of the dispatch in the queue */
+  uint64_t bytes;    /* GIVEN that has ended: what the queue has now; 0: it got none */
+  uint64_t waves;    /* and for how many waves at a time that is enough */
+  uint64_t host;     /* the host's, which sets it at the begin and finds it again at the end */
+} hsabe_scratch_event_t;
+HSABE_CHECK(hsabe_scratch_event_t, host);
+
 typedef struct hsabe_host_events {
   uint64_t struct_size;
   /* The queue whose hsabe_queue_desc_t had this cookie has stopped because of `status`. The application's
@@ -133,8 +154,12 @@ typedef struct hsabe_host_events {
   void (*queue_error)(void* self, uint64_t queue_cookie, hsabe_status_t status);
   /* Why the call that this thread is in fails. Ends up in the discovery report or the log. */
   void (*report)(void* self, hsabe_str_t text);
+  /* Since 1.6. For tools that want to know: the begin, and then the end on the same thread, while the queue is
+   * not destroyed. What a tool does then may call any function of the backend but those that create and destroy
+   * queues. Nothing is told of queues that are the backend's own. */
+  void (*scratch)(void* self, hsabe_scratch_event_t* event);
 } hsabe_host_events_t;
-HSABE_CHECK(hsabe_host_events_t, report);
+HSABE_CHECK(hsabe_host_events_t, scratch);
 
 /* Typed reads of this backend's options: the manifest's `config`, overlaid by the configuration file's
  * `backends.<name>`. `key` names a member; a missing one, or one of another type, gives the fallback (the

@@ -88,6 +88,10 @@ struct BackendHostServices {
                                                [](void* self, hsabe_str_t text) {
                                                  const std::lock_guard lock(of(self).mutex_);
                                                  of(self).report_ = hsabe::view(text);
+                                               },
+                                               [](void* self, hsabe_scratch_event_t* event) {
+                                                 const std::lock_guard lock(of(self).mutex_);
+                                                 of(self).scratch_events_.push_back(*event);
                                                }};
 
   static hsabe_status_t allocate(BackendHost& host, uint32_t flags, uint64_t size, hsabe_block_t* out) {
@@ -200,6 +204,11 @@ void BackendHost::look() {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
+}
+
+std::vector<hsabe_scratch_event_t> BackendHost::scratch_events() const {
+  const std::lock_guard lock(mutex_);
+  return scratch_events_;
 }
 
 std::vector<std::pair<uint64_t, hsabe_status_t>> BackendHost::queue_errors() const {

@@ -36,6 +36,7 @@ class BackendHost {
   void set_option(const std::string& key, const std::string& value) { options_.emplace_back(key, value); }
 
   std::vector<std::pair<uint64_t, hsabe_status_t>> queue_errors() const;
+  std::vector<hsabe_scratch_event_t> scratch_events() const;
   std::string last_report() const;
   /// Stores a value in every signal that is watched, as a processor does that stops its queues.
   void stop_queues(int64_t value);
@@ -65,6 +66,7 @@ class BackendHost {
   std::mutex handling_;       // held while a handler runs
   std::vector<Watch> watches_;
   std::vector<std::pair<uint64_t, hsabe_status_t>> errors_;
+  std::vector<hsabe_scratch_event_t> scratch_events_;
   std::string report_;
   std::vector<uint32_t> cu_mask_;
   std::thread thread_;

@@ -183,7 +183,8 @@ class FakeHost {
                               [](void* self, hsabe_str_t text) {
                                 const std::lock_guard lock(of(self).mutex_);
                                 of(self).report_ = hsabe::view(text);
-                              }};
+                              },
+                              nullptr};  // the CPU has no scratch memory of queues
   hsabe_host_config_t config_{sizeof(hsabe_host_config_t),
                               [](void* self, hsabe_str_t key, int64_t fallback) {
                                 const auto found = of(self).options.find(hsabe::view(key));

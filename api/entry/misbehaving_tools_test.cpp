@@ -1,0 +1,481 @@
+// What becomes of tools that misbehave, and of the tools beside them (docs/tools.md). Of both ABIs: the tool
+// stands between two others, which must not notice.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hsa/hsa_api_trace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/entry/testing/hooks.hpp"
+#include "api/entry/testing/tool_chain.hpp"
+
+namespace {
+
+using rigel::testing::Hooks;
+using rigel::testing::PluginEntry;
+using rigel::testing::ToolChain;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::KilledBySignal;
+
+class MisbehavingTool : public ::testing::TestWithParam<const char*> {
+ protected:
+  // Whether the outer and the inner tool see a call of the program, and what it answers for a signal of 1.
+  int64_t load_a_signal() {
+    hsa_signal_t signal{};
+    EXPECT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+    chain_.recorder.take();
+    const int64_t value = hsa_signal_load_relaxed(signal);
+    EXPECT_THAT(chain_.recorder.take(),
+                ElementsAre("outer > hsa_signal_load_relaxed", "inner > hsa_signal_load_relaxed",
+                            "inner < hsa_signal_load_relaxed", "outer < hsa_signal_load_relaxed"));
+    hsa_signal_destroy(signal);
+    return value;
+  }
+  // The other two are ended as they should be.
+  void close_and_see_others_end() {
+    chain_.recorder.take();
+    chain_.close();
+    EXPECT_THAT(chain_.recorder.take(), ElementsAre("outer > hsa_shut_down", "inner > hsa_shut_down",
+                                                    "outer unload", "inner unload"));
+  }
+  // A life with all three tools at work, as it is when nothing happens.
+  void expect_a_good_life() {
+    ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(load_a_signal(), 11);
+    close_and_see_others_end();
+  }
+  // The end of a forked child: it may have a runtime of its own, with tools. Its failures are printed.
+  [[noreturn]] void end_child_well() {
+    expect_a_good_life();
+    ::_exit(HasFailure() ? 1 : 0);
+  }
+  static void expect_good(pid_t child) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  static hsa_status_t system_info() {
+    uint64_t time = 0;
+    return hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time);
+  }
+
+  Hooks hooks_;
+  ToolChain chain_{{.name = "outer"},
+                   {.name = "hooked",
+                    .more = R"("abi": ")" + std::string(GetParam()) + "\"",
+                    .library = RIGEL_TEST_HOOKED_TOOL},
+                   {.name = "inner"}};
+};
+
+INSTANTIATE_TEST_SUITE_P(OfAbi, MisbehavingTool, ::testing::Values("rigel", "hsa_tools"),
+                         [](const auto& abi) { return std::string(abi.param); });
+
+TEST_P(MisbehavingTool, NeedNotMisbehave) {
+  expect_a_good_life();
+  expect_a_good_life();
+}
+
+// --- Refuses, throws, crashes ------------------------------------------------------------------------------
+
+TEST_P(MisbehavingTool, IsLeftOutWhenItRefuses) {
+  hooks_.load = [] { return false; };
+  hooks_.unload = [] { ADD_FAILURE() << "it was not loaded"; };
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(), 1);
+  close_and_see_others_end();
+}
+
+TEST_P(MisbehavingTool, IsLeftOutWhenItThrowsWhileItIsLoaded) {
+  hooks_.load = []() -> bool { throw std::runtime_error("in load"); };
+  hooks_.unload = [] { ADD_FAILURE() << "it was not loaded"; };
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(), 1);
+  close_and_see_others_end();
+}
+
+TEST_P(MisbehavingTool, MayThrowWhileItIsUnloaded) {
+  hooks_.unload = [] { throw std::runtime_error("in unload"); };
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(), 11);
+  close_and_see_others_end();
+  expect_a_good_life();
+}
+
+// The process ends; what the log said last tells which tool it was.
+TEST_P(MisbehavingTool, IsNamedWhenItCrashesWhileItIsLoaded) {
+  hooks_.load = []() -> bool { std::abort(); };
+  ::setenv("HSA_LOADER_DEBUG", "chain", 1);
+  EXPECT_EXIT(chain_.open(), KilledBySignal(SIGABRT), "tool hooked is being loaded[^\n]*\n$");
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
+}
+
+TEST_P(MisbehavingTool, IsNamedWhenItCrashesWhileItIsUnloaded) {
+  hooks_.unload = [] { std::abort(); };
+  ::setenv("HSA_LOADER_DEBUG", "chain", 1);
+  const auto crash = [this] {
+    chain_.open();
+    chain_.close();
+  };
+  EXPECT_EXIT(crash(), KilledBySignal(SIGABRT),
+              "tool outer is being unloaded[^\n]*\n[^\n]*tool hooked is being unloaded[^\n]*\n$");
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
+}
+
+// --- Closes its library ------------------------------------------------------------------------------------
+
+TEST_P(MisbehavingTool, StaysWhenItClosesItself) {
+  const auto close_it = [] {
+    for (int times = 0; times < 10; ++times) {
+      void* const library = ::dlopen(RIGEL_TEST_HOOKED_TOOL, RTLD_NOW | RTLD_NOLOAD);
+      ASSERT_NE(library, nullptr);
+      ::dlclose(library);
+      ::dlclose(library);  // the runtime's
+    }
+  };
+  hooks_.load = [&] { return close_it(), true; };
+  hooks_.call = close_it;
+  hooks_.unload = close_it;
+  expect_a_good_life();
+  expect_a_good_life();
+}
+
+// --- Calls the API -----------------------------------------------------------------------------------------
+
+TEST_P(MisbehavingTool, MayCallTheApiWhereverItIs) {
+  std::vector<hsa_status_t> answers;
+  const auto call = [&] { answers.push_back(system_info()); };
+  hooks_.load = [&] { return call(), true; };
+  hooks_.call = call;
+  hooks_.unload = call;
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  hsa_signal_t signal{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  chain_.recorder.take();
+  EXPECT_EQ(hsa_signal_load_relaxed(signal), 11);
+  // Calls of ROCr's tools are like the program's: they begin at the outermost tool.
+  const auto seen = chain_.recorder.take();
+  const bool is_seen = std::string(GetParam()) == "hsa_tools";
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), "outer > hsa_system_get_info"), is_seen ? 1 : 0);
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), "inner > hsa_system_get_info"), is_seen ? 1 : 0);
+  hsa_signal_destroy(signal);
+  chain_.close();
+  EXPECT_THAT(answers, ElementsAre(HSA_STATUS_SUCCESS, HSA_STATUS_SUCCESS, HSA_STATUS_SUCCESS));
+}
+
+TEST_P(MisbehavingTool, CannotGiveBackTheReferenceOfTheProgram) {
+  std::vector<hsa_status_t> answers;
+  hooks_.load = [&] {
+    answers = {hsa_init(), hsa_shut_down(), hsa_shut_down()};
+    return true;
+  };
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  EXPECT_THAT(answers, ElementsAre(HSA_STATUS_SUCCESS, HSA_STATUS_SUCCESS, HSA_STATUS_ERROR_NOT_INITIALIZED));
+  EXPECT_EQ(load_a_signal(), 11);
+  hooks_.unload = [&] { answers = {hsa_init(), hsa_shut_down()}; };
+  chain_.close();
+  EXPECT_THAT(answers, ElementsAre(HSA_STATUS_ERROR_OUT_OF_RESOURCES, HSA_STATUS_ERROR_NOT_INITIALIZED));
+  EXPECT_EQ(system_info(), HSA_STATUS_ERROR_NOT_INITIALIZED);
+}
+
+// --- Forks -------------------------------------------------------------------------------------------------
+
+TEST_P(MisbehavingTool, MayForkWhileItIsLoaded) {
+  const pid_t parent = ::getpid();
+  pid_t child = 0;
+  hooks_.load = [&] {
+    if (::getpid() == parent) child = ::fork();
+    return true;
+  };
+  const hsa_status_t status = chain_.open();
+  if (::getpid() != parent) {
+    EXPECT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);  // it has left the hsa_init that was its parent's
+    EXPECT_EQ(system_info(), HSA_STATUS_ERROR_NOT_INITIALIZED);
+    end_child_well();
+  }
+  EXPECT_EQ(status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(), 11);
+  close_and_see_others_end();
+  expect_good(child);
+}
+
+TEST_P(MisbehavingTool, MayForkInACall) {
+  const pid_t parent = ::getpid();
+  pid_t child = 0;
+  hooks_.call = [&] {
+    if (::getpid() == parent) child = ::fork();
+  };
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  hsa_signal_t signal{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  const int64_t value = hsa_signal_load_relaxed(signal);
+  if (::getpid() != parent) {
+    EXPECT_EQ(system_info(), HSA_STATUS_ERROR_NOT_INITIALIZED);
+    end_child_well();
+  }
+  EXPECT_EQ(value, 11);
+  hsa_signal_destroy(signal);
+  expect_good(child);
+  hooks_.call = [] {};
+  EXPECT_EQ(load_a_signal(), 11);
+  close_and_see_others_end();
+}
+
+TEST_P(MisbehavingTool, MayForkWhileItIsUnloaded) {
+  const pid_t parent = ::getpid();
+  pid_t child = 0;
+  hooks_.unload = [&] {
+    if (::getpid() == parent) child = ::fork();
+  };
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  chain_.recorder.take();
+  chain_.close();
+  if (::getpid() != parent) {
+    EXPECT_EQ(system_info(), HSA_STATUS_ERROR_NOT_INITIALIZED);
+    end_child_well();
+  }
+  EXPECT_THAT(chain_.recorder.take(), Contains("inner unload"));
+  expect_good(child);
+  hooks_.unload = [] {};
+  expect_a_good_life();
+}
+
+// --- Never returns -----------------------------------------------------------------------------------------
+
+// Keeps the thread that comes here until the test has seen what others do meanwhile.
+class Hold {
+ public:
+  void operator()() {
+    reached_ = true;
+    reached_.notify_all();
+    over_.wait(false);
+  }
+  void wait_until_reached() { reached_.wait(false); }
+  void end() {
+    over_ = true;
+    over_.notify_all();
+  }
+  bool is_over() const { return over_; }
+
+ private:
+  std::atomic<bool> reached_{false};
+  std::atomic<bool> over_{false};
+};
+
+TEST_P(MisbehavingTool, KeepsOnlyTheThreadThatCallsWhenItDoesNotReturnFromACall) {
+  Hold hold;
+  std::atomic<std::thread::id> held{};
+  hooks_.call = [&] {
+    if (std::this_thread::get_id() == held.load()) hold();
+  };
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  hsa_signal_t signal{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  std::thread thread([&] {
+    held = std::this_thread::get_id();
+    EXPECT_EQ(hsa_signal_load_relaxed(signal), 11);
+  });
+  hold.wait_until_reached();
+  EXPECT_EQ(load_a_signal(), 11);
+  EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+  hold.end();
+  thread.join();
+  hsa_signal_destroy(signal);
+  close_and_see_others_end();
+}
+
+TEST_P(MisbehavingTool, KeepsEveryInitialisationWhenItDoesNotReturnFromItsLoad) {
+  Hold hold;
+  hooks_.load = [&] { return hold(), true; };
+  std::thread first([&] { EXPECT_EQ(chain_.open(), HSA_STATUS_SUCCESS); });
+  hold.wait_until_reached();
+  std::thread second([&] {
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    EXPECT_TRUE(hold.is_over());
+    hsa_shut_down();
+  });
+  EXPECT_EQ(system_info(), HSA_STATUS_SUCCESS);
+  hold.end();
+  first.join();
+  second.join();
+  EXPECT_EQ(load_a_signal(), 11);
+  close_and_see_others_end();
+}
+
+TEST_P(MisbehavingTool, KeepsTheShutDownWhenItDoesNotReturnFromItsUnload) {
+  Hold hold;
+  hooks_.unload = [&] { hold(); };
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  std::thread first([&] { chain_.close(); });
+  hold.wait_until_reached();
+  EXPECT_EQ(system_info(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
+  std::thread second([&] {
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // the next life's
+    EXPECT_TRUE(hold.is_over());
+    hsa_shut_down();
+  });
+  hold.end();
+  first.join();
+  second.join();
+}
+
+// --- Exchanges the tables' entries -------------------------------------------------------------------------
+
+// Tools of ROCr's ABI hold the tables through which calls go, and may store to them at any time.
+class ToolWithTheTables : public ::testing::Test {
+ protected:
+  // As a tool in a program of several threads must.
+  template <class Function>
+  static void exchange(Function*& slot, Function* function) {
+    std::atomic_ref(slot).store(function, std::memory_order_release);
+  }
+  static int64_t load_a_signal() {
+    hsa_signal_t signal{};
+    EXPECT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+    const int64_t value = hsa_signal_load_relaxed(signal);
+    hsa_signal_destroy(signal);
+    return value;
+  }
+  static hsa_signal_value_t answer_100(hsa_signal_t) { return 100; }
+
+  static PluginEntry hooked(const std::string& table = "current") {
+    return {.name = "hooked",
+            .options = R"("table": ")" + table + "\"",
+            .more = R"("abi": "hsa_tools")",
+            .library = RIGEL_TEST_HOOKED_TOOL};
+  }
+  Hooks hooks_;
+};
+
+TEST_F(ToolWithTheTables, MayExchangeEntriesWhileCallsRun) {
+  ToolChain chain{{.name = "outer", .more = R"("intercept": ["hsa_init"])"}, hooked()};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  auto& slot = hooks_.tables->core_->hsa_signal_load_relaxed_fn;
+  auto* const its_own = slot;
+  hsa_signal_t signal{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+
+  constexpr int kThreads = 4;
+  std::atomic<int> working{kThreads};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      // Until the thread has gone both ways, and back.
+      for (const int64_t wanted : {11, 100, 11, 100}) {
+        int64_t value = 0;
+        while ((value = hsa_signal_load_relaxed(signal)) != wanted)
+          ASSERT_TRUE(value == 11 || value == 100) << value;
+      }
+      --working;
+    });
+  }
+  while (working > 0) {
+    exchange(slot, &answer_100);
+    std::this_thread::yield();
+    exchange(slot, its_own);
+    std::this_thread::yield();
+  }
+  for (auto& thread : threads) thread.join();
+  hsa_signal_destroy(signal);
+}
+
+TEST_F(ToolWithTheTables, LeavesNothingInThemWhenItEnds) {
+  ToolChain chain{hooked()};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  exchange(hooks_.tables->core_->hsa_signal_load_relaxed_fn, &answer_100);
+  EXPECT_EQ(load_a_signal(), 100);
+  hooks_.unload = [] { EXPECT_EQ(load_a_signal(), 100); };  // it has not put anything back
+  chain.close();
+  ::setenv("HSA_PLUGIN_CONFIG", "none", 1);
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(), 1);
+  hsa_shut_down();
+}
+
+// As profilers do: they put a whole table back as they have found it.
+TEST_F(ToolWithTheTables, MayRestoreThemInOnUnload) {
+  ToolChain chain{{.name = "outer"}, hooked(), {.name = "inner"}};
+  hooks_.unload = [&] {
+    *hooks_.tables->core_ = hooks_.found;
+    EXPECT_EQ(load_a_signal(), 1);
+  };
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(load_a_signal(), 11);
+    chain.recorder.take();
+    chain.close();
+    const auto seen = chain.recorder.take();
+    EXPECT_THAT(seen, Contains("inner > hsa_signal_load_relaxed"));
+    EXPECT_EQ(seen.back(), "inner unload");
+  }
+}
+
+// Those in front of it are then in no call's way. Nothing else becomes of them.
+TEST_F(ToolWithTheTables, TakesOutThoseInFrontOfItByRestoringThemEarlier) {
+  ToolChain chain{{.name = "outer"}, hooked(), {.name = "inner"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  *hooks_.tables->core_ = hooks_.found;
+  hsa_signal_t signal{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  chain.recorder.take();
+  EXPECT_EQ(hsa_signal_load_relaxed(signal), 1);
+  EXPECT_THAT(chain.recorder.take(),
+              ElementsAre("inner > hsa_signal_load_relaxed", "inner < hsa_signal_load_relaxed"));
+  hsa_signal_destroy(signal);
+  chain.recorder.take();
+  chain.close();
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("inner > hsa_shut_down", "outer unload", "inner unload"));
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(), 11);
+  EXPECT_THAT(chain.recorder.take(), Contains("outer > hsa_signal_load_relaxed"));
+}
+
+TEST_F(ToolWithTheTables, ThrowsAtTheProgram) {
+  ToolChain chain{{.name = "outer"}, hooked()};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  hooks_.call = [] { throw std::runtime_error("in a call"); };
+  EXPECT_THROW(hsa_signal_load_relaxed(hsa_signal_t{}), std::runtime_error);
+  hooks_.call = [] {};
+  EXPECT_EQ(load_a_signal(), 11);
+  EXPECT_THAT(chain.recorder.take(), Contains("outer < hsa_signal_load_relaxed"));
+}
+
+// Tables as ROCm 5 laid them out are a copy.
+TEST_F(ToolWithTheTables, OfRocm5HasItsSayInOnLoadOnly) {
+  ToolChain chain{hooked("rocm5")};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(), 11);
+  exchange(hooks_.tables->core_->hsa_signal_load_relaxed_fn, &answer_100);
+  EXPECT_EQ(load_a_signal(), 11);
+}
+
+// The pointers from one table to the others are no entries.
+TEST_F(ToolWithTheTables, ChangesNothingByPuttingTablesOfItsOwnInTheirPlace) {
+  CoreApiTable own{};
+  hooks_.load = [&] {
+    own = *hooks_.tables->core_;
+    own.hsa_signal_load_relaxed_fn = &answer_100;
+    hooks_.tables->core_ = &own;
+    return true;
+  };
+  ToolChain chain{hooked()};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(load_a_signal(), 11);
+  EXPECT_NE(hooks_.tables->core_, &own);  // whoever is loaded after it finds the tables
+  hooks_.tables->core_ = &own;
+  EXPECT_EQ(load_a_signal(), 11);
+}
+
+}  // namespace
