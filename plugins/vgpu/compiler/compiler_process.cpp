@@ -107,8 +107,12 @@ class Process {
     if (file != nullptr) dump += file;
     constexpr size_t kStack = 16 << 10;
     alignas(64) static std::byte stacks[2][kStack];
-    Start start{path.c_str(), ends[1], {program.data(), pid.data(), nullptr},
-                {file == nullptr ? nullptr : dump.data(), nullptr}, stacks[1] + kStack, false};
+    Start start{path.c_str(),
+                ends[1],
+                {program.data(), pid.data(), nullptr},
+                {file == nullptr ? nullptr : dump.data(), nullptr},
+                stacks[1] + kStack,
+                false};
     const pid_t between = clone(start_compiler, stacks[0] + kStack, CLONE_VM | CLONE_VFORK, &start);
     const int failed = errno;
     while (between > 0 && waitpid(between, nullptr, __WALL) < 0 && errno == EINTR) continue;
@@ -191,7 +195,8 @@ std::optional<Answer> ask(State& to, std::span<const std::byte> request, std::st
     const auto until = Clock::now() + kMostTime;
     std::vector<std::byte> message;
     std::optional<Answer> answer;
-    if (to.process->send(request, until) && to.process->receive(message, until)) answer = answer_from(message);
+    if (to.process->send(request, until) && to.process->receive(message, until))
+      answer = answer_from(message);
     if (answer) return answer;
     to.process.reset();
     const bool late = Clock::now() >= until;

@@ -16,7 +16,7 @@ struct Compiled {
   Run run = nullptr;
   std::shared_ptr<std::byte> memory;  ///< What the code lies in.
   size_t bytes = 0;
-  std::string error;             ///< Why there is none.
+  std::string error;  ///< Why there is none.
 };
 
 /// Compiles what `plan` was made of, and waits for it, a minute at most. Any thread; several take turns.

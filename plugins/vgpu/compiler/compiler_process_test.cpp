@@ -14,7 +14,8 @@ namespace rigel::vgpu::exec::compiler {
 namespace {
 
 constexpr uint64_t kVa = 0x1000;
-const std::vector<uint32_t> kKernel = {0x24020082, 0xbf810000};  // gfx900: v_lshlrev_b32_e32 v1, 2, v0; s_endpgm
+const std::vector<uint32_t> kKernel = {0x24020082,
+                                       0xbf810000};  // gfx900: v_lshlrev_b32_e32 v1, 2, v0; s_endpgm
 
 class CompilerProcess : public ::testing::Test {
  protected:

@@ -90,7 +90,8 @@ class Flattener {
       switch (relocation.getType()) {
         case llvm::ELF::R_X86_64_PC32:
         case llvm::ELF::R_X86_64_PLT32: {
-          const auto value = static_cast<int32_t>(static_cast<int64_t>(*symbol) + addend - static_cast<int64_t>(at));
+          const auto value =
+              static_cast<int32_t>(static_cast<int64_t>(*symbol) + addend - static_cast<int64_t>(at));
           std::memcpy(code_.bytes.data() + at, &value, sizeof value);
           break;
         }

@@ -214,9 +214,7 @@ class KernelBuilder {
 
   const MicroOp* memory_operation(uint32_t node) const { return plan_.sites[node].operations; }
 
-  void note_place(uint32_t node) {
-    b_.CreateStore(operations_at(node), wave_field(offsetof(Wave, op)));
-  }
+  void note_place(uint32_t node) { b_.CreateStore(operations_at(node), wave_field(offsetof(Wave, op))); }
 
   void build_scalar_load(uint32_t node);
 

@@ -119,8 +119,8 @@ void KernelBuilder::load_start(uint32_t node) {
   b_.CreateStore(all_lanes(), scalar_at(kExec * 4));
   b_.CreateStore(b_.getInt32(0), scc_place());
   for (uint32_t row = 0; row < plan_.ids.size(); ++row) {
-    before_bases_[row] =
-        b_.CreateSub(b_.CreateLoad(i32(), at(ids, uint64_t{row} * wave_size_ * 4)), b_.getInt32(before_.rows[row]->offsets[0]));
+    before_bases_[row] = b_.CreateSub(b_.CreateLoad(i32(), at(ids, uint64_t{row} * wave_size_ * 4)),
+                                      b_.getInt32(before_.rows[row]->offsets[0]));
   }
 }
 
@@ -215,13 +215,14 @@ void KernelBuilder::copy_shaped(uint32_t index, Copy how) {
   Value* const waves = at(registers_, plan_.layout.vgpr_offset(index));
   switch (how) {
     case Copy::kLoad:
-      before_bases_[index] =
-          shape.base ? static_cast<Value*>(b_.getInt32(*shape.base))
-                     : b_.CreateSub(b_.CreateLoad(i32(), waves), b_.getInt32(shape.offsets[0]));
+      before_bases_[index] = shape.base
+                                 ? static_cast<Value*>(b_.getInt32(*shape.base))
+                                 : b_.CreateSub(b_.CreateLoad(i32(), waves), b_.getInt32(shape.offsets[0]));
       break;
     case Copy::kStore:
       for (unsigned p = 0; p < vectors_; ++p) {
-        b_.CreateAlignedStore(value_of(index, p), at(waves, uint64_t{p} * lanes_ * 4), llvm::Align(lanes_ * 4));
+        b_.CreateAlignedStore(value_of(index, p), at(waves, uint64_t{p} * lanes_ * 4),
+                              llvm::Align(lanes_ * 4));
       }
       break;
     case Copy::kStoreToLoad:

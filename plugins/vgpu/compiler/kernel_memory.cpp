@@ -80,10 +80,10 @@ void KernelBuilder::build_global(uint32_t node) {
   const uint32_t flags =
       (!stores && keeps_any(node, data, dwords) ? 1 : 0) | (in.encoding == isa::Encoding::kFlat ? 2 : 0);
   Value* const none = llvm::ConstantPointerNull::get(pointer());
-  Value* const done = call((stores ? "store_global" : "load_global") + suffix(dwords),
-                           {wave_, site_of(node), made_row(in.vaddr.vgpr()),
-                            has_base ? none : made_row(in.vaddr.vgpr() + 1u), base, mask_at(kExec * 4),
-                            row_list(rows_from(data, dwords)), b_.getInt32(flags)});
+  Value* const done =
+      call((stores ? "store_global" : "load_global") + suffix(dwords),
+           {wave_, site_of(node), made_row(in.vaddr.vgpr()), has_base ? none : made_row(in.vaddr.vgpr() + 1u),
+            base, mask_at(kExec * 4), row_list(rows_from(data, dwords)), b_.getInt32(flags)});
   or_call(node, done);
 }
 
@@ -154,9 +154,10 @@ void KernelBuilder::build_lds_atomic(uint32_t node) {
   const bool two = isa::has_two_operands(shape.atomic);
   Value* const rows = row_list({made_row(in.vdata.vgpr()), two ? made_row(in.vdata2.vgpr()) : none,
                                 shape.returns ? made_row(in.vdst.vgpr()) : none});
-  or_call(node, call("lds_atomic_" + std::to_string(wave_size_),
-                     {lds_, lds_limit(), made_row(in.vaddr.vgpr()), b_.getInt32(static_cast<uint32_t>(in.offset)),
-                      mask_at(kExec * 4), rows, b_.getInt32(static_cast<uint32_t>(shape.atomic))}));
+  or_call(node,
+          call("lds_atomic_" + std::to_string(wave_size_),
+               {lds_, lds_limit(), made_row(in.vaddr.vgpr()), b_.getInt32(static_cast<uint32_t>(in.offset)),
+                mask_at(kExec * 4), rows, b_.getInt32(static_cast<uint32_t>(shape.atomic))}));
 }
 
 }  // namespace rigel::vgpu::exec::compiler

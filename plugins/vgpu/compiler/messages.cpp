@@ -38,7 +38,9 @@ class Reader {
     if (take(sizeof made)) std::memcpy(&made, taken_.data(), sizeof made);
     return made;
   }
-  std::span<const std::byte> bytes() { return take(value<uint64_t>()) ? taken_ : std::span<const std::byte>(); }
+  std::span<const std::byte> bytes() {
+    return take(value<uint64_t>()) ? taken_ : std::span<const std::byte>();
+  }
   bool is_whole() const { return !short_ && left_.empty(); }
   bool is_short() const { return short_; }
 
@@ -115,7 +117,8 @@ std::optional<ReceivedRequest> request_from(std::span<const std::byte> message) 
     request.shape = std::make_shared<const GroupShape>(key);
   }
   if (request.layout.wave_size != 32 && request.layout.wave_size != 64) return std::nullopt;
-  if (request.layout.vgprs > 256 || request.layout.sgprs > kAllSgprs || isa::chip_bit(request.target) == 0) return std::nullopt;
+  if (request.layout.vgprs > 256 || request.layout.sgprs > kAllSgprs || isa::chip_bit(request.target) == 0)
+    return std::nullopt;
   auto images = std::make_shared<std::vector<Image>>();
   for (uint64_t left = reader.value<uint64_t>(); left != 0 && !reader.is_short(); --left) {
     Image image{reader.value<uint64_t>(), {}};

@@ -40,7 +40,8 @@ TEST(CompilerMessages, CarryARequest) {
   char read[8] = {};
   EXPECT_EQ(request.read(0x1002, std::as_writable_bytes(std::span(read, 4))), 4u);
   EXPECT_EQ(std::string(read, 4), "cdef");
-  EXPECT_EQ(request.read(0x2001, std::as_writable_bytes(std::span(read, 4))), 1u) << "as far as the code goes";
+  EXPECT_EQ(request.read(0x2001, std::as_writable_bytes(std::span(read, 4))), 1u)
+      << "as far as the code goes";
   EXPECT_EQ(request.read(0x2002, std::as_writable_bytes(std::span(read, 4))), 0u);
   EXPECT_EQ(request.read(0xfff, std::as_writable_bytes(std::span(read, 4))), 0u);
 }

@@ -419,7 +419,8 @@ tl::expected<std::shared_ptr<Code::Compiled>, std::string> Code::plan(uint32_t v
   made->variant = variant;
   made->entry = (*plan)->entries.data();
   made->shape = shape_;
-  if (const int32_t expected = (*plan)->expected_entry; expected >= 0) made->expected = made->entry + expected;
+  if (const int32_t expected = (*plan)->expected_entry; expected >= 0)
+    made->expected = made->entry + expected;
   for (const analysis::Block& block : (*plan)->graph.blocks) {
     const analysis::Node& first = (*plan)->graph.nodes[block.first];
     const analysis::Node& last = (*plan)->graph.nodes[block.end - 1];

@@ -73,7 +73,8 @@ class Code {
   Beginning begin(uint32_t variant, const GroupShape& shape, bool alike) {
     const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
     if (compiled == nullptr || compiled->variant != variant) return {find(key_.entry_va, variant)};
-    if (alike && compiled->shape.get() == &shape && compiled->expected != nullptr) return {compiled->expected, true};
+    if (alike && compiled->shape.get() == &shape && compiled->expected != nullptr)
+      return {compiled->expected, true};
     return {compiled->entry};
   }
   /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
@@ -165,7 +166,8 @@ class Code {
   struct Compiled {
     uint32_t variant = 0;
     const MicroOp* entry = nullptr;
-    std::shared_ptr<const GroupShape> shape;  ///< Waves of such work-groups begin at `expected`, if that is not null.
+    std::shared_ptr<const GroupShape>
+        shape;  ///< Waves of such work-groups begin at `expected`, if that is not null.
     const MicroOp* expected = nullptr;
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;

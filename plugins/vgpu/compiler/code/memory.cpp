@@ -366,7 +366,8 @@ template <unsigned W>
         for (unsigned i = 0; i < W; ++i) lane(i);
       } else {
 #pragma clang loop unroll(disable)
-        for (uint64_t left = exec; left != 0; left &= left - 1) lane(static_cast<unsigned>(__builtin_ctzll(left)));
+        for (uint64_t left = exec; left != 0; left &= left - 1)
+          lane(static_cast<unsigned>(__builtin_ctzll(left)));
       }
     }
   });
@@ -415,11 +416,13 @@ RIGEL_REACH(32, 4)
 
 // rows: the operands and the result, or null; atomic: isa::Atomic.
 extern "C" [[gnu::used]] bool lds_atomic_64(std::byte* lds, uint32_t limit, const uint32_t* addresses,
-                                            uint32_t offset, uint64_t exec, uint32_t** rows, uint32_t atomic) {
+                                            uint32_t offset, uint64_t exec, uint32_t** rows,
+                                            uint32_t atomic) {
   return lds_atomic<64>(lds, limit, addresses, offset, exec, rows, static_cast<Atomic>(atomic));
 }
 extern "C" [[gnu::used]] bool lds_atomic_32(std::byte* lds, uint32_t limit, const uint32_t* addresses,
-                                            uint32_t offset, uint64_t exec, uint32_t** rows, uint32_t atomic) {
+                                            uint32_t offset, uint64_t exec, uint32_t** rows,
+                                            uint32_t atomic) {
   return lds_atomic<32>(lds, limit, addresses, offset, exec, rows, static_cast<Atomic>(atomic));
 }
 
