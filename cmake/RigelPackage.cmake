@@ -3,6 +3,7 @@
 #   rigel        the runtime, its backends, tools (plugins), rigel-info, rigel-system, documents
 #   rigel-dev    headers, the CMake package, pkg-config's file, samples
 #   rigel-vgpu   the virtual GPU: vgpu-run, its driver, boards
+#   rigel-vgpu-compiler   its compiler of kernels, if there is an LLVM to build it with: the only one that needs LLVM
 #
 # All is below /usr/lib/rigel, a tree of its own as LLVM's versions are, so that the runtime stands beside ROCr's package
 # and takes nothing of its place: `rigel-system on` does. tools/packaging/debian_layout.cmake puts what people and Debian's
@@ -15,6 +16,9 @@ set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "HSA runtime with a backend for each kind of device")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr/lib/rigel)
 set(CPACK_COMPONENTS_ALL runtime dev vgpu)
+if(TARGET vgpu-compiler)
+  list(APPEND CPACK_COMPONENTS_ALL compiler)
+endif()
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/packaging/debian_layout.cmake)
 set(CPACK_RIGEL_SOURCE_DIR ${PROJECT_SOURCE_DIR})
@@ -48,18 +52,24 @@ config, and samples.")
 set(CPACK_DEBIAN_VGPU_PACKAGE_NAME rigel-vgpu)
 set(CPACK_DEBIAN_VGPU_PACKAGE_SECTION misc)
 set(CPACK_DEBIAN_VGPU_PACKAGE_DEPENDS "rigel (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_VGPU_PACKAGE_RECOMMENDS "libdw1")  # opened for source lines in reports
+set(CPACK_DEBIAN_VGPU_PACKAGE_RECOMMENDS "libdw1, rigel-vgpu-compiler")  # libdw1: opened for source lines in reports
 set(CPACK_DEBIAN_VGPU_PACKAGE_SUGGESTS rocminfo)
 set(CPACK_DEBIAN_VGPU_DESCRIPTION "This package has a GPU made of software: vgpu-run runs an unmodified program
 on a machine with AMD GPUs of the generations gfx8, gfx9 and gfx10 that
 speak the interface of the driver amdkfd and execute the code of the GPUs.")
+
+set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME rigel-vgpu-compiler)
+set(CPACK_DEBIAN_COMPILER_PACKAGE_SECTION misc)
+set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "rigel-vgpu (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_COMPILER_DESCRIPTION "This package has what the virtual GPU of the package rigel-vgpu compiles kernels
+with that run long. Without it they are executed, too.")
 
 include(CPack)
 
 # The linker's identifier of a file is a sum over debugging information, in which folders are, and packages have none.
 if(NOT RIGEL_SANITIZE)
   foreach(target hsa-runtime64 hsa_backend_cpu hsa_backend_gfx8 hsa_backend_gfx9 hsa_backend_gfx10 hsa_driver_vgpu
-      hsa_tool_trace hsa_tool_validate vgpu_preload rigel-info vgpu-run vgpu-exec)
+      hsa_tool_trace hsa_tool_validate vgpu_preload rigel-info vgpu-run vgpu-exec vgpu-compiler)
     if(TARGET ${target})
       target_link_options(${target} PRIVATE -Wl,--build-id=none)
     endif()

@@ -88,7 +88,7 @@ expect "$(inside ldd $built)" 'libhsa-runtime64\.so\.1 => /usr/lib/rigel/lib/' "
 
 # Removed while the system uses it: back it goes.
 inside rigel-system on || complain "rigel-system on failed"
-inside apt-get -qq autoremove --purge -y rigel-vgpu rigel-dev rigel >"$scratch/remove.log" ||
+inside apt-get -qq autoremove --purge -y rigel-vgpu-compiler rigel-vgpu rigel-dev rigel >"$scratch/remove.log" ||
   { cat "$scratch/remove.log"; exit 1; }
 expect "$(uses)" '^/(usr/)?lib/x86_64-linux-gnu/' "removed"
 rm "$system/usr/local/bin/lsmod"

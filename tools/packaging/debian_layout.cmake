@@ -1,9 +1,12 @@
 # CPack runs this between the installation of a package's files and the packing. Below /usr/lib/rigel the tree is as
 # `cmake --install` makes it; commands, man pages, completions and documents belong where Debian looks for them.
-set(packages runtime rigel dev rigel-dev vgpu rigel-vgpu)
+set(packages runtime rigel dev rigel-dev vgpu rigel-vgpu compiler rigel-vgpu-compiler)
 while(packages)
   list(POP_FRONT packages component package)
   set(root ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component})
+  if(NOT EXISTS ${root})  # compiler: where there is no LLVM
+    continue()
+  endif()
   set(tree ${root}/usr/lib/rigel)
 
   foreach(folder man bash-completion)

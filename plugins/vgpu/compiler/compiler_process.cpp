@@ -39,7 +39,7 @@ struct Found {
   std::string why;
 };
 
-// It lies beside the library or the program that this is part of, or where programs lie beside libraries.
+// It lies beside the program that this is part of, or in the folder of programs beside the library's, or above.
 Found find() {
   if (getauxval(AT_SECURE) != 0) return {{}, "an elevated process starts no compiler"};
   if (wish() == "off") return {{}, "VGPU_COMPILER=off"};
@@ -49,9 +49,13 @@ Found find() {
   }
   std::string folder = self.dli_fname;
   folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
-  for (const char* const where : {"", "../bin/", "bin/"}) {
-    std::string path = folder + where + kProgram;
-    if (access(path.c_str(), X_OK) == 0) return {std::move(path), {}};
+  const auto is_there = [](const std::string& path) { return access(path.c_str(), X_OK) == 0; };
+  if (is_there(folder + kProgram)) return {folder + kProgram, {}};
+  constexpr int kDeepest = 4;  // lib/x86_64-linux-gnu/hsa/drivers
+  std::string above = folder;
+  for (int i = 0; i < kDeepest; ++i) {
+    above += "../";
+    if (is_there(above + "bin/" + kProgram)) return {above + "bin/" + kProgram, {}};
   }
   return {{}, std::string("there is no ") + kProgram + " beside " + self.dli_fname};
 }
