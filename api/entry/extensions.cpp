@@ -4,6 +4,7 @@
 #include <hsa/hsa_ven_amd_loader.h>
 #include <hsa_rigel/hsa_ven_rigel_report.h>
 
+#include "api/entry/aqlprofile.hpp"
 #include "api/entry/fence.hpp"
 #include "api/entry/tables.hpp"
 #include "api/entry/tools.hpp"
@@ -144,11 +145,13 @@ constexpr Extension kSupported[] = {
 
 }  // namespace
 
-std::span<const Extension> supported_extensions() {
-  return kSupported;
+void for_each_extension(const std::function<void(const Extension&)>& visit) {
+  for (const Extension& extension : kSupported) visit(extension);
+  if (const Extension* const aqlprofile = find_aqlprofile()) visit(*aqlprofile);
 }
 
 const Extension* find_extension(uint16_t number) {
+  if (number == HSA_EXTENSION_AMD_AQLPROFILE) return find_aqlprofile();
   for (const Extension& extension : kSupported) {
     if (extension.number == number) return &extension;
   }

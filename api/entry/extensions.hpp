@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <functional>
 
 namespace rigel::api {
 
@@ -16,7 +16,7 @@ struct Extension {
   size_t (*size_of_minor)(uint16_t minor);  ///< bytes of the table as it was in an earlier minor version
 };
 
-std::span<const Extension> supported_extensions();
+void for_each_extension(const std::function<void(const Extension&)>& visit);
 
 /// The extension of a number, if it is supported.
 const Extension* find_extension(uint16_t number);

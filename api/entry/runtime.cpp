@@ -72,12 +72,12 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
       return answer(value, HSA_MACHINE_MODEL_LARGE);
     case HSA_SYSTEM_INFO_EXTENSIONS: {
       uint8_t mask[kExtensionMaskBytes] = {};
-      for (const Extension& extension : supported_extensions()) {
+      for_each_extension([&mask](const Extension& extension) {
         // The mask has a bit for each of the first 1,024 numbers: all of the standard's and AMD's.
         if (extension.number / 8 < sizeof mask) {
           mask[extension.number / 8] |= static_cast<uint8_t>(1u << extension.number % 8);
         }
-      }
+      });
       return answer(value, mask);
     }
     case HSA_AMD_SYSTEM_INFO_BUILD_VERSION:

@@ -1,0 +1,13 @@
+// AMD's extension "aqlprofile": performance counters and thread traces. Its functions are those of a library of AMD's,
+// libhsa-amd-aqlprofile64.so, which profilers ask the runtime for.
+#pragma once
+
+#include "api/entry/extensions.hpp"
+
+namespace rigel::api {
+
+/// The extension, if the library can be loaded and is of the version that the header describes. It is looked for
+/// until it is found, as the dynamic linker looks for libraries, and stays loaded then. Any thread.
+const Extension* find_aqlprofile();
+
+}  // namespace rigel::api

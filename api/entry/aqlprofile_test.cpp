@@ -1,0 +1,45 @@
+// The extension that a library of AMD's has: not there without it, and from it once it can be found.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ven_amd_aqlprofile.h>
+
+namespace {
+
+constexpr uint16_t kExtension = HSA_EXTENSION_AMD_AQLPROFILE;
+
+bool is_supported() {
+  bool supported = false, listed = false;
+  EXPECT_EQ(hsa_system_extension_supported(kExtension, 1, 0, &supported), HSA_STATUS_SUCCESS);
+  uint8_t extensions[128] = {};
+  EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_EXTENSIONS, extensions), HSA_STATUS_SUCCESS);
+  listed = (extensions[kExtension / 8] >> kExtension % 8 & 1) != 0;
+  EXPECT_EQ(listed, supported);
+  return supported;
+}
+
+TEST(Aqlprofile, IsThereWhenItsLibraryIs) {
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  hsa_ven_amd_aqlprofile_pfn_t table{};
+  if (void* const installed = dlopen(kAqlProfileLib, RTLD_LAZY | RTLD_LOCAL)) {
+    dlclose(installed);
+    hsa_shut_down();
+    GTEST_SKIP() << "AMD's own library is installed here";
+  }
+  EXPECT_FALSE(is_supported());
+  EXPECT_EQ(hsa_system_get_major_extension_table(kExtension, 1, sizeof table, &table), HSA_STATUS_ERROR);
+
+  // The dynamic linker knows it by its name from now on.
+  ASSERT_NE(dlopen(RIGEL_TEST_AQLPROFILE, RTLD_LAZY | RTLD_LOCAL), nullptr) << dlerror();
+  EXPECT_TRUE(is_supported());
+  EXPECT_EQ(hsa_system_get_major_extension_table(kExtension, 2, sizeof table, &table), HSA_STATUS_ERROR);
+  ASSERT_EQ(hsa_system_get_major_extension_table(kExtension, 1, sizeof table, &table), HSA_STATUS_SUCCESS);
+  const char* text = nullptr;
+  ASSERT_NE(table.hsa_ven_amd_aqlprofile_error_string, nullptr);
+  EXPECT_EQ(table.hsa_ven_amd_aqlprofile_error_string(&text), HSA_STATUS_SUCCESS);
+  EXPECT_STREQ(text, "of the stand-in");
+  EXPECT_EQ(table.hsa_ven_amd_aqlprofile_att_marker, nullptr) << "the library is older than that function";
+  EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+}
+
+}  // namespace
