@@ -66,6 +66,24 @@ TEST_P(Executable, GoesFromUnfrozenToFrozenOnce) {
   EXPECT_HSA(hsa_code_object_reader_destroy(reader));
 }
 
+// rocprofiler asks for the names and addresses of kernels just before the executable is frozen.
+TEST_P(Executable, KnowsWhereItsKernelsAreFromTheLoadingOn) {
+  const hsa_executable_t executable = make();
+  const hsa_code_object_reader_t reader = read();
+  ASSERT_HSA(hsa_executable_load_agent_code_object(executable, agent(), reader, nullptr, nullptr));
+  const hsa_agent_t own = agent();
+  hsa_executable_symbol_t symbol{};
+  ASSERT_HSA(hsa_executable_get_symbol_by_name(executable, "copy.kd", &own, &symbol));
+  uint64_t before = 0, after = 0;
+  EXPECT_HSA(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &before));
+  EXPECT_HSA(hsa_executable_freeze(executable, nullptr));
+  EXPECT_HSA(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &after));
+  EXPECT_NE(before, 0u);
+  EXPECT_EQ(before, after);
+  EXPECT_HSA(hsa_executable_destroy(executable));
+  EXPECT_HSA(hsa_code_object_reader_destroy(reader));
+}
+
 TEST_P(Executable, TellsHowItWasCreated) {
   const hsa_executable_t executable = make();
   hsa_profile_t profile{};

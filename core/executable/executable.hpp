@@ -38,10 +38,9 @@ class Executable;
 /// A symbol of an executable: part of it, and as long-lived.
 struct ExecutableSymbol {
   SymbolFacts facts;
-  hsa_agent_t agent;  ///< handle 0: of the program
-  uint64_t address;   ///< on the device: of the variable, the kernel descriptor or the function
-  bool weak;          ///< yields to another definition of its name
-  const Executable* executable;
+  hsa_agent_t agent;    ///< handle 0: of the program
+  uint64_t address;     ///< on the device: of the variable, the kernel descriptor or the function
+  bool weak;            ///< yields to another definition of its name
   uint64_t handle = 0;  ///< made when it is first given out; guarded by Executable::handles_mutex_
 
   /// INVALID_ARGUMENT for attributes that it does not have.
