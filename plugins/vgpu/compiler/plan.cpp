@@ -183,6 +183,25 @@ bool keep_operations(Plan& plan) {
 
 }  // namespace
 
+bool Plan::calls_often() const {
+  constexpr uint32_t kOften = 16;  // instructions for each that is a call
+  const auto& blocks = graph.blocks;
+  std::vector<bool> in_loop(blocks.size());
+  for (uint32_t block = 0; block < blocks.size(); ++block) {
+    for (const uint32_t next : blocks[block].successors) {
+      for (uint32_t inside = next; inside <= block; ++inside) in_loop[inside] = true;
+    }
+  }
+  uint32_t instructions = 0, calls = 0;
+  for (uint32_t block = 0; block < blocks.size(); ++block) {
+    for (uint32_t node = blocks[block].first; in_loop[block] && node < blocks[block].end; ++node) {
+      instructions += sites[node].what != Site::What::kNothing ? 1 : 0;
+      calls += sites[node].what == Site::What::kCall ? 1 : 0;
+    }
+  }
+  return calls * kOften > instructions;
+}
+
 uint64_t Plan::digest() const {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&](uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };

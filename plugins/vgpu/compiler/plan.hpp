@@ -102,6 +102,8 @@ struct Plan {
   /// Those of all sites, one after the other. They begin where Memory's slots begin anew, so that the slot of each follows
   /// from its number alone.
   const MicroOp* operations = nullptr;
+  /// Whether so much of its loops is left to the interpreter's handlers that code which calls them is no gain.
+  bool calls_often() const;
   /// Of everything that code made from this plan depends on. Two processes of one build plan the same.
   uint64_t digest() const;
   /// Of the VGPRs that waves start with, the lanes' numbers, but for a number that all have in common. Waves that start

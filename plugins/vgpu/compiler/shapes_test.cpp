@@ -148,5 +148,13 @@ TEST(CompilerPlan, SaysWhatCannotBeCompiled) {
   EXPECT_EQ(plan.error(), "s_setpc_b64 at 0x1000: it goes elsewhere");
 }
 
+TEST(CompilerPlan, KnowsWhetherLoopsCallTheInterpreterOften) {
+  if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
+  EXPECT_FALSE(plan_of({kMove, kAddFour, kLoop})->calls_often());
+  const std::vector<uint32_t> sdwa = {0x241212f9, 0x00060606};  // v_lshlrev_b32_sdwa v9, v6, v9, of a byte
+  EXPECT_FALSE(plan_of(sdwa)->calls_often()) << "no loop";
+  EXPECT_TRUE(plan_of({kMove, sdwa[0], sdwa[1], 0xbf85fffd})->calls_often());
+}
+
 }  // namespace
 }  // namespace rigel::vgpu::exec::compiler

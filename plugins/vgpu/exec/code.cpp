@@ -363,8 +363,8 @@ void Code::compile_aside(const std::shared_ptr<Code>& code, uint32_t variant) {
     const std::lock_guard lock(code->mutex_);
     if (code->key_.traced || code->compiled_owner_ != nullptr || !code->why_not_compiled_.empty()) return;
     auto made = code->plan(variant | code->every_variant_.load(std::memory_order_relaxed));
-    if (!made) {
-      code->why_not_compiled_ = std::move(made.error());
+    if (!made || (*made)->plan->calls_often()) {
+      code->why_not_compiled_ = made ? "its loops would call the interpreter often" : std::move(made.error());
       return code->tell_of_compilation();
     }
     planned = std::move(*made);

@@ -146,8 +146,7 @@ void Launch::place_group(WorkGroup& group, uint64_t index) const {
 }
 
 const native::GroupCode* Launch::group_code(uint64_t index) {
-  if (!may_go_whole_ || code_->is_compiled() || (ragged_ && index % group_count_[0] + 1 == group_count_[0]))
-    return nullptr;
+  if (!may_go_whole_ || (ragged_ && index % group_count_[0] + 1 == group_count_[0])) return nullptr;
   return code_->group_code(variant_of_mode(mode_));
 }
 

@@ -95,8 +95,10 @@ class Launch final : public Core {
   WorkItems work_items(const WorkGroup& group, uint32_t wave) const;
   /// Gives a work-group's waves their initial registers.
   void start_group(WorkGroup& group, uint64_t index);
-  /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough. Inside a scope.
+  /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough, unless its
+  /// work-groups are executed as a whole, which is as fast. Inside a scope.
   void executed(uint64_t instructions) {
+    if (may_go_whole_ && code_->group_code(variant_of_mode(mode_)) != nullptr) return;
     if (code_->becomes_hot(instructions)) compile();
   }
   /// Code that executes work-group `index` as a whole; null: it goes by waves. Inside a scope.
