@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,7 +50,14 @@ Found find() {
   }
   std::string folder = self.dli_fname;
   folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
-  const auto is_there = [](const std::string& path) { return access(path.c_str(), X_OK) == 0; };
+  struct stat library {};
+  if (stat(self.dli_fname, &library) != 0) return {{}, std::string("nothing is known of ") + self.dli_fname};
+  // Folders above may be anybody's: it is to belong to whom the library does, or to root.
+  const auto is_there = [&](const std::string& path) {
+    struct stat found {};
+    return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+           (found.st_uid == library.st_uid || found.st_uid == 0);
+  };
   if (is_there(folder + kProgram)) return {folder + kProgram, {}};
   constexpr int kDeepest = 4;  // lib/x86_64-linux-gnu/hsa/drivers
   std::string above = folder;
