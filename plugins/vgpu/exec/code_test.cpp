@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "plugins/vgpu/exec/test_wave.hpp"
 
@@ -52,26 +54,46 @@ TEST(Code, NamesRegistersThatTheWaveDoesNotHave) {
   }
 }
 
-TEST(Code, IsCompiledAsideOnceItIsHot) {
-  if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
-  if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
-  vgpu::testing::FakeBus bus;
-  const vgpu::testing::Buffer memory = bus.allocate(4096);
-  const uint32_t words[] = {0x7e0a0300, kEnd};  // v_mov_b32_e32 v5, v0
-  std::memcpy(memory.host, words, sizeof words);
-  CodeKey key;
-  key.entry_va = memory.va;
-  key.target = gfx(9, 0, 0);
-  key.layout = {64, 8};
-  key.level = SimdLevel::kAvx2;
-  key.compilation = Compilation::kWhenHot;
-  const auto code = std::make_shared<Code>(key, bus);
-  EXPECT_FALSE(code->becomes_hot(Code::kHot - 1));
-  EXPECT_TRUE(code->becomes_hot(2));
-  EXPECT_FALSE(code->becomes_hot(Code::kHot)) << "that is said once";
-  Code::compile_aside(code, 0);
-  for (int i = 0; i < 6000 && !code->is_compiled() && code->why_not_compiled().empty(); ++i) usleep(10'000);
-  EXPECT_TRUE(code->is_compiled()) << code->why_not_compiled();
+class HotCode : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
+    if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
+    const uint32_t words[] = {0x7e0a0300, kEnd};  // v_mov_b32_e32 v5, v0
+    std::memcpy(memory_.host, words, sizeof words);
+    CodeKey key;
+    key.entry_va = memory_.va;
+    key.target = gfx(9, 0, 0);
+    key.layout.vgprs = 8;
+    key.level = SimdLevel::kAvx2;
+    key.compilation = Compilation::kWhenHot;
+    code_ = std::make_shared<Code>(key, bus_);
+  }
+
+  vgpu::testing::FakeBus bus_;
+  const vgpu::testing::Buffer memory_ = bus_.allocate(4096);
+  std::shared_ptr<Code> code_;
+};
+
+TEST_F(HotCode, IsCompiledAside) {
+  EXPECT_FALSE(code_->becomes_hot(Code::kHot - 1));
+  EXPECT_TRUE(code_->becomes_hot(2));
+  EXPECT_FALSE(code_->becomes_hot(Code::kHot)) << "that is said once";
+  Code::compile_aside(code_, 0);
+  for (int i = 0; i < 6000 && !code_->is_compiled() && code_->why_not_compiled().empty(); ++i) usleep(10'000);
+  EXPECT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
+}
+
+TEST_F(HotCode, HoldsUpNoProgramThatEnds) {
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EXIT(
+        {
+          Code::compile_aside(code_, 0);
+          usleep(static_cast<useconds_t>(10'000 * i));
+          std::exit(7);
+        },
+        ::testing::ExitedWithCode(7), "");
+  }
 }
 
 TEST(Code, NamesSgprsThatTheWaveDoesNotHave) {
