@@ -61,8 +61,8 @@ speak the interface of the driver amdkfd and execute the code of the GPUs.")
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME rigel-vgpu-compiler)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_SECTION misc)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "rigel-vgpu (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_COMPILER_DESCRIPTION "This package has what the virtual GPU of the package rigel-vgpu compiles kernels
-with that run long. Without it they are executed, too.")
+set(CPACK_DEBIAN_COMPILER_DESCRIPTION "This package has what the virtual GPU of the package rigel-vgpu
+compiles kernels with that run long. Without it they are executed, too.")
 
 include(CPack)
 

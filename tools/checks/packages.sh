@@ -5,16 +5,18 @@
 . "$(dirname "$0")/common.sh"
 build=$1 scratch=$2
 rm -rf "$scratch"
-for component in runtime dev vgpu; do
+for component in runtime dev vgpu compiler; do
+  mkdir -p "$scratch/$component"  # without LLVM the last has nothing
   cmake --install "$build" --component "$component" --prefix "$scratch/$component" >"$scratch.log" 2>&1 || { cat "$scratch.log"; exit 1; }
 done
 cmake --install "$build" --prefix "$scratch/all" >"$scratch.log" 2>&1 || { cat "$scratch.log"; exit 1; }
 
 # Every file is in one package.
 of() { (cd "$1" && find . -not -type d | sort); }
-twice=$(cat <(of "$scratch/runtime") <(of "$scratch/dev") <(of "$scratch/vgpu") | sort | uniq -d)
+all_packages() { for component in runtime dev vgpu compiler; do of "$scratch/$component"; done | sort; }
+twice=$(all_packages | uniq -d)
 [ -z "$twice" ] || complain "in two packages: $twice"
-missing=$(diff <(of "$scratch/all") <(cat <(of "$scratch/runtime") <(of "$scratch/dev") <(of "$scratch/vgpu") | sort) || true)
+missing=$(diff <(of "$scratch/all") <(all_packages) || true)
 [ -z "$missing" ] || complain "in no package, or only there: $missing"
 
 has() { [ -n "$(find "$scratch/$1" -path "$scratch/$1/$2")" ] || complain "$1 has no $2"; }
@@ -34,7 +36,7 @@ has vgpu 'share/rigel/boards/vega20.json'
 # No file tells where it was built but debugging information, which packages have none of.
 while IFS= read -r file; do
   ! objdump -s -j .rodata -j .dynstr "$file" 2>/dev/null | awk '{ print $NF }' | tr -d '\n' | grep -qF "$build" || complain "$file knows $build"
-done < <(find "$scratch/runtime" "$scratch/vgpu" -type f \( -name '*.so*' -o -path '*/bin/*' \))
+done < <(find "$scratch/runtime" "$scratch/vgpu" "$scratch/compiler" -type f \( -name '*.so*' -o -path '*/bin/*' \))
 # Each entry of the changelog, and so each package, is of the project's version.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 version=$(sed -n 's/^project(rigel VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
