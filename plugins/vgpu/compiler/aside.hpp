@@ -6,7 +6,7 @@
 namespace rigel::vgpu::exec::compiler {
 
 /// Has the job done by the process's thread for that, which the first job starts; one job after the other. A process that ends
-/// does not wait for those that have not begun. In a child after fork(), jobs are done by a thread of its own. False: no
+/// waits for none. In a child after fork(), jobs are done by a thread of its own. False: no
 /// thread can be had, and the job is not done. Any thread.
 bool do_aside(std::function<void()> job);
 

@@ -212,8 +212,6 @@ class KernelBuilder {
   // A way that may not do, and the interpreter's where it does not.
   void or_call(uint32_t node, Value* done);
 
-  const MicroOp* memory_operation(uint32_t node) const { return plan_.sites[node].operations; }
-
   void note_place(uint32_t node) { b_.CreateStore(operations_at(node), wave_field(offsetof(Wave, op))); }
 
   void build_scalar_load(uint32_t node);

@@ -10,7 +10,7 @@ namespace rigel::vgpu::exec::compiler {
 
 void KernelBuilder::build_scalar_load(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  const MicroOp& op = *memory_operation(node);
+  const MicroOp& op = *plan_.sites[node].operations;
   const uint32_t dwords = in.vdst.dwords;
   note_place(node);
   Value* va = b_.CreateAnd(scalar64(op.src[0].offset), b_.getInt64(~uint64_t{3}));

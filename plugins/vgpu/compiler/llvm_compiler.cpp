@@ -31,7 +31,7 @@ llvm::StringRef bitcode_for(SimdLevel level) {
 
 }  // namespace
 
-FlatCode compile(const Plan& plan) {
+FlatCode generate_code(const Plan& plan) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();

@@ -6,7 +6,7 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// Compiles a kernel for this host. LLVM may end the process where it does not know what to do.
-FlatCode compile(const Plan& plan);
+/// Machine code of a kernel for this host. LLVM may end the process where it does not know what to do.
+FlatCode generate_code(const Plan& plan);
 
 }  // namespace rigel::vgpu::exec::compiler

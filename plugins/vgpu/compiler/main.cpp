@@ -16,10 +16,11 @@ namespace {
 
 using namespace rigel::vgpu::exec::compiler;
 
-bool receive(void* to, size_t size) {
-  auto* at = static_cast<char*>(to);
+// All of it, by read() or write(); false: the other end has gone.
+template <class Move, class Byte>
+bool move_all(Move move, Byte* at, size_t size) {
   while (size != 0) {
-    const ssize_t count = read(STDIN_FILENO, at, size);
+    const ssize_t count = move(STDIN_FILENO, at, size);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     at += count;
@@ -27,17 +28,11 @@ bool receive(void* to, size_t size) {
   }
   return true;
 }
-
+bool receive(void* to, size_t size) {
+  return move_all(read, static_cast<char*>(to), size);
+}
 bool send(const void* from, size_t size) {
-  const auto* at = static_cast<const char*>(from);
-  while (size != 0) {
-    const ssize_t count = write(STDIN_FILENO, at, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    at += count;
-    size -= static_cast<size_t>(count);
-  }
-  return true;
+  return move_all(write, static_cast<const char*>(from), size);
 }
 
 Answer answer_to(std::span<const std::byte> message) {
@@ -52,7 +47,7 @@ Answer answer_to(std::span<const std::byte> message) {
     answer.error = plan.error();
     return answer;
   }
-  FlatCode made = compile(**plan);
+  FlatCode made = generate_code(**plan);
   answer.digest = (*plan)->digest();
   answer.entry = made.entry;
   answer.code = std::move(made.bytes);

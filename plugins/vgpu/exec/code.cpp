@@ -270,8 +270,8 @@ struct Code::Translation final : Emitter {
   Block block;
   bool complete = true;  // all of it could be fetched
   static constexpr uint32_t kNone = ~0u;
-  uint32_t first_beyond =
-      kNone;  // where the first instruction is that names a register which waves do not have
+  // Where the first instruction is that names a register which waves do not have.
+  uint32_t first_beyond = kNone;
 
  private:
   Fetcher fetcher;

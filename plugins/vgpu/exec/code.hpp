@@ -166,8 +166,8 @@ class Code {
   struct Compiled {
     uint32_t variant = 0;
     const MicroOp* entry = nullptr;
-    std::shared_ptr<const GroupShape>
-        shape;  ///< Waves of such work-groups begin at `expected`, if that is not null.
+    /// Waves of such work-groups begin at `expected`, if that is not null.
+    std::shared_ptr<const GroupShape> shape;
     const MicroOp* expected = nullptr;
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;

@@ -152,7 +152,7 @@ const native::GroupCode* Launch::group_code(uint64_t index) {
 
 void Launch::start_whole(WorkGroup& group, uint64_t index) {
   place_group(group, index);
-  start_waves(group, *full_, 1);
+  start_waves(group, *full_, 1, false);
 }
 
 uint32_t Launch::group_size(const WorkGroup& group, int dimension) const {
@@ -188,17 +188,17 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
       shape = smaller.get();
     }
   }
-  start_waves(group, *shape, shape->waves);
+  start_waves(group, *shape, shape->waves, starts_alike_);
 }
 
-// The first `count` waves of a work-group of this shape.
-void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count) {
+// The first `count` waves of a work-group of this shape. `alike`: code that fills their registers by itself may do so.
+void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count, bool alike) {
   group.wave_count = shape.waves;
   group.waves_at_barrier = 0;
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
+  const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape, alike);
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
   uint32_t next = dispatch_.user_sgpr_count;
   for (uint32_t i = 0; i < 3; ++i) {

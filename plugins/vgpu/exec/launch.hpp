@@ -152,7 +152,7 @@ class Launch final : public Core {
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
   void compile();
-  void start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count);
+  void start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count, bool alike);
   /// The registers that a wave starts with; `scalar_count` of the scalars are all waves'.
   void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const;
 
