@@ -186,6 +186,7 @@ class KernelBuilder {
   };
   void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, Copy how);
   void copy_shaped(uint32_t index, Copy how);
+  Value* base_of_active(uint32_t index);
   enum class Beginning : uint8_t { kNone, kOfAnyWave, kExpected };
   void load_start(uint32_t node);
 
@@ -240,7 +241,7 @@ class KernelBuilder {
   Value* number(uint32_t node, unsigned i, unsigned part = 0);
   Shape shape_of_source(uint32_t node, unsigned i) const {
     const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
-    return operand.is_vgpr() ? *before_.rows[operand.vgpr()] : Shape{};
+    return operand.is_vgpr() ? *before_.known(operand.vgpr()) : Shape{};
   }
   Value* wide(Value* value) { return b_.CreateZExt(value, i64()); }
   Value* plus(Value* value, int32_t by) {
@@ -249,10 +250,7 @@ class KernelBuilder {
   // Whether no lane's number goes beyond 2^32 where its neighbour's does not.
   Value* does_not_wrap(Value* base, const Shape& shape);
 
-  void set_row(uint32_t index, Value* base) {
-    const ShapePointer& shape = shapes_.rows[index];
-    bases_[index] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : base;
-  }
+  void set_row(uint32_t node, uint32_t index, Value* base);
 
   // The low bits that offsets of these sources have, where their numbers in common are not known.
   Value* bits_in(uint32_t node, std::initializer_list<unsigned> sources, uint32_t first_shift = 0);
@@ -373,6 +371,7 @@ class KernelBuilder {
   struct Wrapper {
     static constexpr int8_t kMaskSource = -1, kUniformSource = -2;
     Op op{};
+    PartOfRow part{};
     bool clamped = false;
     uint64_t imm = 0;
     uint32_t aux = 0;

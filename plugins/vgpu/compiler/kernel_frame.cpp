@@ -51,7 +51,7 @@ void KernelBuilder::take_shapes(const Shapes& shapes) {
   shapes_ = shapes;
   bases_.fill(nullptr);
   for (uint32_t index = 0; index < 256; ++index) {
-    const ShapePointer& shape = shapes_.rows[index];
+    const ShapePointer& shape = shapes_.known(index);
     if (shape == nullptr) continue;
     bases_[index] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base))
                                 : b_.CreateLoad(i32(), base_variable(index));
@@ -66,7 +66,7 @@ void KernelBuilder::next_node(uint32_t node) {
   before_bases_ = bases_;
   applied_ = apply(plan_, node, shapes_);
   for (uint32_t index = 0; index < 256; ++index) {
-    if (shapes_.rows[index] == nullptr) bases_[index] = nullptr;
+    if (shapes_.known(index) == nullptr) bases_[index] = nullptr;
   }
 }
 
@@ -143,7 +143,8 @@ void KernelBuilder::make_entries() {
       }
       if (beginning == Beginning::kOfAnyWave) check_ids(node);
       for (uint32_t index = 0; index < 256; ++index) {
-        if (before_.rows[index] != nullptr && !before_.rows[index]->base && before_bases_[index] != nullptr) {
+        const ShapePointer& shape = before_.known(index);
+        if (shape != nullptr && !shape->base && before_bases_[index] != nullptr) {
           b_.CreateStore(before_bases_[index], base_variable(index));
         }
       }
@@ -261,12 +262,29 @@ void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>
     for (unsigned p = 0; p < vectors_; ++p) {
       copy(vector(), part(v, p), plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4, lanes_ * 4);
     }
+    if (!store && before_.active[v] != nullptr) before_bases_[v] = base_of_active(v);
   }
   if (live.scc) {
     Value* const own = scc_place();
     Value* const waves = wave_field(offsetof(Wave, scc));
     b_.CreateStore(b_.CreateLoad(i32(), store ? own : waves), store ? waves : own);
   }
+}
+
+// The number in common, of any lane that is active; if none is, nobody wants to know.
+Value* KernelBuilder::base_of_active(uint32_t index) {
+  const Shape& shape = *before_.active[index];
+  if (shape.base) return b_.getInt32(*shape.base);
+  const std::vector<uint32_t> numbers(shape.offsets.begin(), shape.offsets.begin() + wave_size_);
+  auto* const data = llvm::ConstantDataArray::get(context_, numbers);
+  auto* const offsets = new llvm::GlobalVariable(module_, data->getType(), true,
+                                                 llvm::GlobalValue::PrivateLinkage, data, "offsets");
+  Value* const exec = wave_size_ == 64 ? scalar64(kExec * 4) : wide(scalar(kExec * 4));
+  Value* const lane = b_.CreateAnd(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, exec, b_.getFalse()),
+                                   b_.getInt64(wave_size_ - 1));
+  Value* const waves = at(registers_, plan_.layout.vgpr_offset(index));
+  return b_.CreateSub(b_.CreateLoad(i32(), b_.CreateInBoundsGEP(i32(), waves, lane)),
+                      b_.CreateLoad(i32(), b_.CreateInBoundsGEP(i32(), offsets, lane)));
 }
 
 void KernelBuilder::leave(Stop stop, Value* op) {
@@ -282,14 +300,14 @@ void KernelBuilder::go_to(uint32_t from, uint32_t to) {
   before_bases_ = bases_;
   const std::bitset<256> wanted = plan_.live.before[first].vgprs | plan_.live.inactive_before[first];
   for (uint32_t index = 0; index < 256; ++index) {
-    const ShapePointer& is = shapes_.rows[index];
-    const ShapePointer& becomes = at_[to].rows[index];
-    if (is == nullptr && becomes != nullptr && wanted[index])
+    const ShapePointer& is = shapes_.known(index);
+    const ShapePointer& becomes = at_[to].known(index);
+    if (!wanted[index]) continue;
+    if ((is == nullptr && becomes != nullptr) ||
+        (shapes_.rows[index] == nullptr && at_[to].rows[index] != nullptr))
       return fail("less is known of v" + std::to_string(index) + " than was to be");
-    if (is == nullptr || !wanted[index]) continue;
-    if (becomes == nullptr) {
-      made_row(index);
-    } else if (!becomes->base) {
+    if (at_[to].rows[index] == nullptr) made_row(index);
+    if (becomes != nullptr && !becomes->base) {
       b_.CreateStore(b_.CreateAdd(bases_[index], b_.getInt32(is->offsets[0] - becomes->offsets[0])),
                      base_variable(index));
     }
@@ -344,7 +362,7 @@ void KernelBuilder::build_block(uint32_t index) {
         b_.SetInsertPoint(behind_[node]);
         copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kLoad);
         for (uint32_t v = 0; v < 256; ++v) {
-          if (before_bases_[v] == nullptr) shapes_.rows[v] = nullptr;
+          if (before_bases_[v] == nullptr) shapes_.rows[v] = shapes_.active[v] = nullptr;
         }
         bases_ = before_bases_;
         carries_.clear();
@@ -425,7 +443,7 @@ void KernelBuilder::build_call(uint32_t node) {
   const Shapes known = before_;
   const auto bases = before_bases_;
   for (uint32_t v = 0; v < 256; ++v) {
-    if (effects.writes.vgprs[v]) before_.rows[v] = nullptr;
+    if (effects.writes.vgprs[v]) before_.rows[v] = before_.active[v] = nullptr;
   }
   copy_live(effects.writes, {}, Copy::kLoad);
   before_ = known;

@@ -295,9 +295,9 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   const unsigned dwords = memory.dwords();
   const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
   const uint32_t address_row = in.vaddr.vgpr();
-  const ShapePointer& low = before_.rows[address_row];
+  const ShapePointer& low = before_.known(address_row);
   if (low == nullptr || !is_near(*low, wave_size_)) return false;
-  const ShapePointer& high = before_.rows[address_row + 1];
+  const ShapePointer& high = before_.known(address_row + 1);
   if (!has_base && (high == nullptr || !high->is_uniform(wave_size_))) return false;
   Place place = place_from(*low);
   if (stores && !can_store_known(place, dwords)) return false;
@@ -334,7 +334,7 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   const isa::MemoryShape& memory = *isa::memory_shape(in.op);
   const bool stores = memory.verb == isa::Verb::kStore;
   const unsigned dwords = memory.dwords();
-  const ShapePointer& low = before_.rows[in.vaddr.vgpr()];
+  const ShapePointer& low = before_.known(in.vaddr.vgpr());
   if (low == nullptr || !is_near(*low, wave_size_)) return false;
   Place place = place_from(*low);
   place.is_lds = true;

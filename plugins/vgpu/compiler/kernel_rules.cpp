@@ -44,7 +44,7 @@ Value* KernelBuilder::bits_in(uint32_t node, std::initializer_list<unsigned> sou
 
 bool KernelBuilder::is_known_source(uint32_t node, unsigned i) const {
   const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
-  if (operand.is_vgpr()) return before_.rows[operand.vgpr()]->base.has_value();
+  if (operand.is_vgpr()) return before_.known(operand.vgpr())->base.has_value();
   return (plan_.steps[plan_.sites[node].first_step].micro->aux & aux::kConstant << i) != 0;
 }
 
@@ -52,6 +52,16 @@ Value* KernelBuilder::above(uint32_t node, unsigned i, Value* number, Value* low
   if (!is_known_source(node, i)) return number;
   const Shape shape = shape_of_source(node, i);
   return b_.CreateAnd(plus(number, static_cast<int32_t>(shape.offsets[0] << shift)), b_.CreateNot(low));
+}
+
+void KernelBuilder::set_row(uint32_t node, uint32_t index, Value* base) {
+  const ShapePointer shape = shapes_.known(index);
+  bases_[index] = base = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : base;
+  if (shapes_.rows[index] != nullptr) return;
+  // Lanes that are not active keep what they have.
+  run_.push_back([=, this, old = row_source(index), exec = mask_at(kExec * 4)](unsigned v) {
+    put(node, old, v, lanes_from(base, *shape, v), exec);
+  });
 }
 
 void KernelBuilder::build_by_rule(uint32_t node) {
@@ -66,27 +76,27 @@ void KernelBuilder::build_by_rule(uint32_t node) {
     case Rule::kSum: {
       Value* total = number(node, 0);
       for (unsigned i = 1; i < count; ++i) total = b_.CreateAdd(total, number(node, i));
-      return set_row(dst, total);
+      return set_row(node, dst, total);
     }
     case Rule::kDifference:
-      return set_row(dst, b_.CreateSub(number(node, 0), number(node, 1)));
+      return set_row(node, dst, b_.CreateSub(number(node, 0), number(node, 1)));
     case Rule::kReverseDifference:
-      return set_row(dst, b_.CreateSub(number(node, 1), number(node, 0)));
+      return set_row(node, dst, b_.CreateSub(number(node, 1), number(node, 0)));
     case Rule::kShiftSum:
-      return set_row(dst, b_.CreateAdd(b_.CreateShl(number(node, 0), amount(1)), number(node, 2)));
+      return set_row(node, dst, b_.CreateAdd(b_.CreateShl(number(node, 0), amount(1)), number(node, 2)));
     case Rule::kSumShift:
-      return set_row(dst, b_.CreateShl(b_.CreateAdd(number(node, 0), number(node, 1)), amount(2)));
+      return set_row(node, dst, b_.CreateShl(b_.CreateAdd(number(node, 0), number(node, 1)), amount(2)));
     case Rule::kShift:
-      return set_row(dst, b_.CreateShl(number(node, 1), amount(0)));
+      return set_row(node, dst, b_.CreateShl(number(node, 1), amount(0)));
     case Rule::kFolded:
-      return set_row(dst, nullptr);
+      return set_row(node, dst, nullptr);
     case Rule::kSignShift: {
       const Shape shape = shape_of_source(node, 1);
       Value* const low = b_.CreateAShr(plus(number(node, 1), shape.least(wave_size_)), b_.getInt32(31));
       Value* const high = b_.CreateAShr(plus(number(node, 1), shape.greatest(wave_size_)), b_.getInt32(31));
       flush();
       guard(node, b_.CreateICmpEQ(low, high));
-      return set_row(dst, low);
+      return set_row(node, dst, low);
     }
     case Rule::kWideShift: {
       const Shape shape = shape_of_source(node, 1);
@@ -98,11 +108,11 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       Value* const high = number(node, 1, 1);
       flush();
       guard(node, b_.CreateAnd(does_not_wrap(low, shape), b_.CreateICmpEQ(first, last)));
-      set_row(dst, b_.CreateShl(low, b_.getInt32(shift)));
+      set_row(node, dst, b_.CreateShl(low, b_.getInt32(shift)));
       // Offsets of the upper half's source are all the same, and perhaps not 0.
-      const ShapePointer& upper = in.src[1].is_vgpr() ? before_.rows[in.src[1].vgpr() + 1u] : nullptr;
+      const ShapePointer& upper = in.src[1].is_vgpr() ? before_.known(in.src[1].vgpr() + 1u) : nullptr;
       Value* const above = upper == nullptr ? high : plus(high, static_cast<int32_t>(upper->offsets[0]));
-      return set_row(dst + 1, b_.CreateOr(b_.CreateShl(above, b_.getInt32(shift)), first));
+      return set_row(node, dst + 1, b_.CreateOr(b_.CreateShl(above, b_.getInt32(shift)), first));
     }
     case Rule::kCarryOut: {
       const Shape a = shape_of_source(node, 0), c = shape_of_source(node, 1);
@@ -116,7 +126,7 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       guard(node, b_.CreateAnd(b_.CreateAnd(does_not_wrap(x, a), does_not_wrap(y, c)),
                                b_.CreateICmpEQ(first, last)));
       set_carry(in.dst[1].code, first);
-      return set_row(dst, b_.CreateAdd(x, y));
+      return set_row(node, dst, b_.CreateAdd(x, y));
     }
     case Rule::kCarryIn: {
       const Shape a = shape_of_source(node, 0), c = shape_of_source(node, 1);
@@ -126,31 +136,32 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       if (unmade_.any()) flush();
       set_carry(in.dst[1].code, b_.CreateLShr(total, b_.getInt64(32)));
       shapes_.uniform_masks.reset(in.dst[1].code);
-      return set_row(dst, b_.CreateTrunc(total, i32()));
+      return set_row(node, dst, b_.CreateTrunc(total, i32()));
     }
     case Rule::kBitwise: {
       Value *const x = number(node, 0), *const y = number(node, 1);
       Value* const low = bits_in(node, {0, 1});
       Value *const a = above(node, 0, x, low), *const c = above(node, 1, y, low);
-      return set_row(dst, in.op == Op::v_and_b32  ? b_.CreateAnd(a, c)
-                          : in.op == Op::v_or_b32 ? b_.CreateOr(a, c)
-                                                  : b_.CreateXor(a, c));
+      return set_row(node, dst,
+                     in.op == Op::v_and_b32  ? b_.CreateAnd(a, c)
+                     : in.op == Op::v_or_b32 ? b_.CreateOr(a, c)
+                                             : b_.CreateXor(a, c));
     }
     case Rule::kShiftOr: {
       Value* const shifted = b_.CreateShl(number(node, 0), amount(1));
       const auto by = static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(amount(1))->getZExtValue());
       Value* const low = bits_in(node, {0, 2}, by);
-      return set_row(dst,
+      return set_row(node, dst,
                      b_.CreateOr(above(node, 0, shifted, low, by), above(node, 2, number(node, 2), low)));
     }
     case Rule::kShiftRight:
-      return set_row(dst, b_.CreateLShr(number(node, 1), amount(0)));
+      return set_row(node, dst, b_.CreateLShr(number(node, 1), amount(0)));
     case Rule::kWideProduct: {
       const Shape shape = shape_of_source(node, 2);
       const auto uniform = [&](unsigned i) {
         return wide(plus(number(node, i), static_cast<int32_t>(shape_of_source(node, i).offsets[0])));
       };
-      const ShapePointer upper_shape = in.src[2].is_vgpr() ? before_.rows[in.src[2].vgpr() + 1u] : nullptr;
+      const ShapePointer upper_shape = in.src[2].is_vgpr() ? before_.known(in.src[2].vgpr() + 1u) : nullptr;
       Value* const upper = plus(number(node, 2, 1),
                                 upper_shape == nullptr ? 0 : static_cast<int32_t>(upper_shape->offsets[0]));
       Value* const low = number(node, 2);
@@ -168,8 +179,20 @@ void KernelBuilder::build_by_rule(uint32_t node) {
                                          b_.CreateLShr(last, b_.getInt64(32)))));
       set_carry(in.dst[1].code, wide(carry(first)));
       shapes_.uniform_masks.reset(in.dst[1].code);
-      set_row(dst, b_.CreateAdd(b_.CreateTrunc(product, i32()), low));
-      return set_row(dst + 1, b_.CreateTrunc(b_.CreateLShr(first, b_.getInt64(32)), i32()));
+      set_row(node, dst, b_.CreateAdd(b_.CreateTrunc(product, i32()), low));
+      return set_row(node, dst + 1, b_.CreateTrunc(b_.CreateLShr(first, b_.getInt64(32)), i32()));
+    }
+    case Rule::kProductSum: {
+      const bool is_24_bits = in.op == Op::v_mad_u32_u24;
+      const auto factor = [&](unsigned i) {
+        const Shape shape = shape_of_source(node, i);
+        Value* const is = shape.is_uniform(wave_size_)
+                              ? plus(number(node, i), static_cast<int32_t>(shape.offsets[0]))
+                              : number(node, i);
+        return is_24_bits ? b_.CreateAnd(is, b_.getInt32(0xffffff)) : is;
+      };
+      Value* const product = b_.CreateMul(factor(0), factor(1));
+      return set_row(node, dst, count > 2 ? b_.CreateAdd(product, number(node, 2)) : product);
     }
     case Rule::kUniform:
       return build_uniform(node, step);
@@ -190,7 +213,7 @@ void KernelBuilder::build_uniform(uint32_t node, const Step& step) {
     Value* value = number(node, i);
     if (in.src[i].is_vgpr()) {
       key.sources[i] = 1;
-      value = plus(value, static_cast<int32_t>(before_.rows[in.src[i].vgpr()]->offsets[0]));
+      value = plus(value, static_cast<int32_t>(before_.known(in.src[i].vgpr())->offsets[0]));
       arguments.push_back(b_.CreateVectorSplat(lanes_, value));
     } else {
       key.sources[i] = Wrapper::kUniformSource;
@@ -200,7 +223,7 @@ void KernelBuilder::build_uniform(uint32_t node, const Step& step) {
   llvm::Function* const wrapper = wrapper_of(key);
   if (wrapper == nullptr) return;
   Value* const result = b_.CreateExtractValue(b_.CreateCall(wrapper, arguments), 0);
-  set_row(in.dst[0].vgpr(), b_.CreateExtractElement(result, b_.getInt64(0)));
+  set_row(node, in.dst[0].vgpr(), b_.CreateExtractElement(result, b_.getInt64(0)));
 }
 
 }  // namespace rigel::vgpu::exec::compiler

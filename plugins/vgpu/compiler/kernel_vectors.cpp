@@ -141,7 +141,8 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     inputs.push_back(input);
   }
   const bool makes_rows = step.lanes.kind == LaneOperation::Kind::kComputes;
-  const bool reads_old = makes_rows && (op.aux & (aux::kHighResult | aux::kKeepHigh)) != 0;
+  const bool reads_old = makes_rows && (step.lanes.part == PartOfRow::kInsert ||
+                                        (op.aux & (aux::kHighResult | aux::kKeepHigh)) != 0);
   key.reads_old = reads_old;
   llvm::Function* const wrapper = wrapper_of(key);
   if (wrapper == nullptr) return;
@@ -250,6 +251,7 @@ bool KernelBuilder::is_one_instruction(const Step& step) {
 KernelBuilder::Wrapper KernelBuilder::key_of(const Step& step, uint32_t mxcsr) {
   Wrapper key;
   key.op = step.lanes.op;
+  key.part = step.lanes.part;
   key.clamped = step.lanes.clamped;
   key.imm = step.micro->imm;
   key.aux = step.micro->aux & ~(7 * aux::kConstant);
@@ -264,7 +266,8 @@ KernelBuilder::Wrapper KernelBuilder::key_of(const Step& step, uint32_t mxcsr) {
 llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
   const auto found = wrappers_.find(key);
   if (found != wrappers_.end()) return found->second;
-  llvm::Function* const operation = operations_.lanes(key.op, key.clamped);
+  llvm::Function* const operation =
+      key.part != PartOfRow::kNone ? operations_.part(key.part) : operations_.lanes(key.op, key.clamped);
   if (operation == nullptr) {
     fail("no bitcode of " + std::string(isa::name(key.op)));
     return nullptr;

@@ -15,6 +15,8 @@ Operations::Operations(llvm::Module& module) : module_(module) {
     // "struct.rigel::vgpu::exec::simd_avx512::Entry", with a number where two modules have been linked
     if (name.contains("::Entry")) {
       read_lanes(*array);
+    } else if (name.contains("::SdwaPart")) {
+      read_parts(*array);
     } else if (name.contains("::Operation")) {
       read_scalars(*array, alu_);
     } else if (name.contains("::SavesExec")) {
@@ -42,6 +44,14 @@ void Operations::read_lanes(const llvm::ConstantArray& array) {
       (pointers == 0 ? lanes_ : clamped_)[{op_of(*entry), 0}] = handler;
       if (++pointers == 2) break;
     }
+  }
+}
+
+void Operations::read_parts(const llvm::ConstantArray& array) {
+  for (const llvm::Use& use : array.operands()) {
+    auto* const entry = llvm::cast<llvm::ConstantStruct>(use.get());
+    parts_[{0, static_cast<unsigned>(op_of(*entry))}] =
+        function(entry->getOperand(entry->getNumOperands() - 1));
   }
 }
 

@@ -202,6 +202,14 @@ bool Plan::calls_often() const {
   return calls * kOften > instructions;
 }
 
+isa::Registers Plan::wanted_behind(uint32_t node) const {
+  const analysis::Block& block = graph.blocks[graph.block_of(node)];
+  if (node + 1 < block.end) return live.before[node + 1];
+  isa::Registers wanted;
+  for (const uint32_t next : block.successors) wanted |= live.before[graph.blocks[next].first];
+  return wanted;
+}
+
 uint64_t Plan::digest() const {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&](uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };

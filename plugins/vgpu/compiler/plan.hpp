@@ -104,6 +104,8 @@ struct Plan {
   const MicroOp* operations = nullptr;
   /// Whether so much of its loops is left to the interpreter's handlers that code which calls them is no gain.
   bool calls_often() const;
+  /// The registers that are wanted behind the node: of vector registers, in lanes that are active there.
+  isa::Registers wanted_behind(uint32_t node) const;
   /// Of everything that code made from this plan depends on. Two processes of one build plan the same.
   uint64_t digest() const;
   /// Of the VGPRs that waves start with, the lanes' numbers, but for a number that all have in common. Waves that start

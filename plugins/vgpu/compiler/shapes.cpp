@@ -75,6 +75,23 @@ ShapePointer shifted(const Shape& a, uint32_t by) {
   return normal(made);
 }
 
+// Null: lanes differ in both, or by what is not known.
+ShapePointer times(const Shape& a, const Shape& b, unsigned lanes) {
+  if (a.is_uniform(lanes) && b.is_uniform(lanes)) {
+    if (!a.base || !b.base) return scalar_shape();
+    return constant_shape((*a.base + a.offsets[0]) * (*b.base + b.offsets[0]));
+  }
+  const Shape& factor = a.is_uniform(lanes) ? a : b;
+  const Shape& lane = &factor == &a ? b : a;
+  if (!factor.is_uniform(lanes) || !factor.base) return nullptr;
+  const uint32_t by = *factor.base + factor.offsets[0];
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = lane.offsets[i] * by;
+  if (lane.base) made.base = *lane.base * by;
+  made.zeros = lane.zeros;
+  return normal(made);
+}
+
 // With offsets from 0 on, and the number in common without bits where they have some; null if that is not known.
 ShapePointer disjoint(const Shape& shape, unsigned bits) {
   Shape made = shape;
@@ -195,6 +212,19 @@ std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, 
   return full;
 }
 
+// Whether nobody wants the upper half of what the instruction adds up, nor the carry.
+bool is_low_half_alone(const Plan& plan, uint32_t node) {
+  const isa::Instruction& in = plan.graph.nodes[node].instruction;
+  const isa::Registers wanted = plan.wanted_behind(node);
+  const uint32_t high = in.dst[0].vgpr() + 1u;
+  if (wanted.vgprs[high] || plan.live.inactive_behind[node][high] || !in.dst[1].is_scalar_register())
+    return false;
+  for (uint32_t part = 0; part < in.dst[1].dwords; ++part) {
+    if (wanted.scalars[in.dst[1].code + part]) return false;
+  }
+  return true;
+}
+
 bool is_small(const Shape& shape, unsigned lanes) {
   return shape.least(lanes) >= -kMostOffset && shape.greatest(lanes) <= kMostOffset;
 }
@@ -213,9 +243,11 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     if (only.kind == Step::Kind::kLanes && only.lanes.kind == LaneOperation::Kind::kComputes)
       lane_step = &only;
   }
+  const bool widens = analysis::widens_exec(what) || site.what == Site::What::kBarrier;
   const auto forget = [&] {
     for (uint32_t v = 0; v < 256; ++v) {
       if (what.effects.writes.vgprs[v]) shapes.rows[v] = nullptr;
+      if (what.effects.writes.vgprs[v] || widens) shapes.active[v] = nullptr;
     }
     shapes.uniform_masks &= ~what.effects.writes.scalars;
     if (what.effects.writes.scalars[126] || site.what == Site::What::kBarrier) shapes.uniform_masks.reset();
@@ -226,18 +258,10 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     forget();
     return step;
   }
-  // Lanes that are not active have to keep what they have.
-  const bool all_active = shapes.all_active();
-  for (unsigned d = 0; d < in.dst[0].dwords; ++d) {
-    if (!all_active && plan.live.inactive_behind[node][in.dst[0].vgpr() + d]) {
-      forget();
-      return step;
-    }
-  }
   const MicroOp& micro = *lane_step->micro;
   const auto source = [&](unsigned i, unsigned part) -> ShapePointer {
     const isa::Operand& operand = in.src[i];
-    if (operand.is_vgpr()) return shapes.rows[operand.vgpr() + part];
+    if (operand.is_vgpr()) return shapes.known(operand.vgpr() + part);
     // Constants and registers stand in the operation (bits 0 … 2 of aux: the same in all lanes; 3 … 5: constant).
     if ((micro.aux >> (3 + i) & 1) != 0)
       return constant_shape(static_cast<uint32_t>(micro.src[i].constant >> (part * 32)));
@@ -279,9 +303,11 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     }
   } else if (in.op == Op::v_mad_u64_u32) {
     const ShapePointer a = source(0, 0), b = source(1, 0), low = source(2, 0), high = source(2, 1);
-    if (a != nullptr && b != nullptr && low != nullptr && high != nullptr && a->is_uniform(lanes) &&
-        b->is_uniform(lanes) && high->is_uniform(lanes) && is_small(*low, lanes) &&
-        in.dst[1].is_scalar_register()) {
+    const bool all_known = a != nullptr && b != nullptr && low != nullptr;
+    if (all_known && is_low_half_alone(plan, node)) {
+      if (ShapePointer product = times(*a, *b, lanes)) one_row(Rule::kProductSum, sum(*product, *low));
+    } else if (all_known && high != nullptr && a->is_uniform(lanes) && b->is_uniform(lanes) &&
+               high->is_uniform(lanes) && is_small(*low, lanes) && in.dst[1].is_scalar_register()) {
       auto made = std::make_shared<Shape>();
       made->offsets = low->offsets;
       step.rule = Rule::kWideProduct;
@@ -313,6 +339,13 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         break;
       case Op::v_lshlrev_b32:
         if (const auto by = amount(0)) one_row(Rule::kShift, shifted(*s[1], *by));
+        break;
+      case Op::v_mul_lo_u32:
+        if (ShapePointer product = times(*s[0], *s[1], lanes)) one_row(Rule::kProductSum, std::move(product));
+        break;
+      case Op::v_mad_u32_u24:
+        if (s[0]->is_uniform(lanes) && s[1]->is_uniform(lanes) && !all_constant())
+          one_row(Rule::kProductSum, sum(*scalar_shape(), *s[2]));
         break;
       case Op::v_ashrrev_i32:
         if (const auto by = amount(0); by && *by == 31 && is_small(*s[1], lanes))
@@ -388,10 +421,16 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       if (uniform && (micro.aux >> 28 & 3) == 0) one_row(Rule::kUniform, scalar_shape());
     }
   }
+  // Lanes that are not active have to keep what they have, if anybody wants it.
+  const bool all_active = shapes.all_active();
   forget();
   if (step.rule == Rule::kNone) return step;
-  shapes.rows[dst] = step.result;
-  if (step.high != nullptr) shapes.rows[dst + 1] = step.high;
+  const auto set = [&](uint32_t row, const ShapePointer& result) {
+    const bool keeps = !all_active && plan.live.inactive_behind[node][row];
+    (keeps ? shapes.active : shapes.rows)[row] = result;
+  };
+  set(dst, step.result);
+  if (step.high != nullptr) set(dst + 1, step.high);
   if (step.rule == Rule::kCarryOut) shapes.uniform_masks.set(in.dst[1].code);
   return step;
 }
@@ -435,13 +474,15 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
           at[next].full = both;
           changed = true;
         }
-        for (unsigned v = 0; v < 256; ++v) {
-          ShapePointer met = meet(at[next].rows[v], shapes.rows[v]);
-          const bool same = met == at[next].rows[v] ||
-                            (met != nullptr && at[next].rows[v] != nullptr && *met == *at[next].rows[v]);
-          if (same) continue;
-          at[next].rows[v] = std::move(met);
+        const auto replace = [&](ShapePointer& old, ShapePointer met) {
+          if (met == old || (met != nullptr && old != nullptr && *met == *old)) return;
+          old = std::move(met);
           changed = true;
+        };
+        for (unsigned v = 0; v < 256; ++v) {
+          ShapePointer known = meet(at[next].known(v), shapes.known(v));
+          replace(at[next].rows[v], meet(at[next].rows[v], shapes.rows[v]));
+          replace(at[next].active[v], at[next].rows[v] == nullptr ? std::move(known) : nullptr);
         }
       }
     }

@@ -35,11 +35,15 @@ using ShapePointer = std::shared_ptr<const Shape>;  ///< Null: anything.
 /// At one place.
 struct Shapes {
   std::array<ShapePointer, 256> rows;
+  /// Of those that lack there: what is known of the lanes that are active, until EXEC may have become wider.
+  std::array<ShapePointer, 256> active;
   /// Lane masks that active lanes have in common, by scalar code: within a block only.
   std::bitset<128> uniform_masks;
   /// Scalars (of waves of 64: the lower halves of pairs) that have a bit for each lane of the wave, EXEC among them.
   std::bitset<128> full;
 
+  /// Of active lanes, at least.
+  const ShapePointer& known(uint32_t row) const { return rows[row] != nullptr ? rows[row] : active[row]; }
   bool all_active() const { return full[isa::code::kExecLo]; }
 };
 
@@ -61,7 +65,8 @@ enum class Rule : uint8_t {
   kShiftOr,  ///< (src0 << src1) | src2, likewise
   kShiftRight,   ///< src1 >> src0, likewise
   kWideProduct,  ///< src0 * src1 + src2, of 64 bits: the factors and the upper half are the same in all lanes
-  kUniform,      ///< All sources are the same in all lanes.
+  kProductSum,  ///< The low 32 bits of src0 * src1 (+ src2), where at most one factor differs from lane to lane.
+  kUniform,     ///< All sources are the same in all lanes.
 };
 
 struct Applied {

@@ -110,6 +110,9 @@ std::string_view why_absent(SimdLevel level);
 
 Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
+/// What SDWA puts before and behind an operation: a part of a row becomes all of another, and back.
+enum class PartOfRow : uint8_t { kNone, kExtract, kExtractSigned, kInsert };
+
 /// What a handler of lower_vector() does to the lanes, for the compiler, which has the same operations in its own form.
 struct LaneOperation {
   enum class Kind : uint8_t {
@@ -128,6 +131,7 @@ struct LaneOperation {
   uint8_t row_sources = 0;  ///< Without lane masks, which come last.
   uint8_t result_rows = 1;
   isa::Op op{};
+  PartOfRow part = PartOfRow::kNone;  ///< If it is not kNone there is no `op`.
 };
 
 #define RIGEL_DECLARE_LOWERING(level)                                                                \

@@ -1,13 +1,10 @@
-// DPP and SDWA: operations of their own before and after the one that they modify.
+// DPP and indexed registers: operations of their own before and after the one that they modify.
 #include <algorithm>
 
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
-
-using isa::SdwaSel;
-using isa::SdwaUnused;
 
 /// Where each lane gets its value from.
 struct DppPlan {
@@ -116,64 +113,6 @@ void restore_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t)
   RIGEL_NEXT(op + 1, wave, registers, wave->exec());
 }
 
-struct Part {
-  unsigned shift, width;
-};
-
-constexpr Part part_of(SdwaSel sel) {
-  switch (sel) {
-    case SdwaSel::kByte0:
-    case SdwaSel::kByte1:
-    case SdwaSel::kByte2:
-    case SdwaSel::kByte3:
-      return {static_cast<unsigned>(sel) * 8, 8};
-    case SdwaSel::kWord0:
-      return {0, 16};
-    case SdwaSel::kWord1:
-      return {16, 16};
-    case SdwaSel::kDword:
-      break;
-  }
-  return {0, 32};
-}
-
-// imm: how far to the left so that the part's top is the register's, how far to the right then.
-template <class V>
-void extract_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  {  // Sources have to be gone before the tail call.
-    const auto left = static_cast<uint32_t>(op->imm & 31), right = static_cast<uint32_t>(op->imm >> 8 & 31);
-    const Lanes<U32, Kind::kAny> source(op, registers, 0, 0);
-    const uint32_t lanes = (op->aux & aux::kWave64) != 0 ? 64 : 32;
-    for (uint32_t lane = 0; lane < lanes; lane += kLanes) {
-      const V shifted = bits_as<V>(source.at(lane) << left);
-      store(registers + op->dst + lane * 4, shifted >> static_cast<int>(right));
-    }
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-// imm: shift and width of the part, and what becomes of the other bits.
-void insert_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const auto shift = static_cast<uint32_t>(op->imm & 31), width = static_cast<uint32_t>(op->imm >> 8 & 63);
-  const auto unused = static_cast<SdwaUnused>(op->imm >> 16);
-  const uint32_t mask = (width == 32 ? ~0u : (1u << width) - 1) << shift;
-  const std::byte* const from = registers + op->src[0].offset;
-  std::byte* const to = registers + op->dst;
-  each_chunk<kLanes>(
-      op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        U32 value = load<U32>(from + lane * 4) << shift;
-        if (unused == SdwaUnused::kSext) {
-          const uint32_t above = 32 - shift - width;
-          value = bits_as<U32>(bits_as<I32>(value << above) >> static_cast<int>(above));
-        } else {
-          value = value & mask;
-          if (unused == SdwaUnused::kPreserve) value = value | (load<U32>(to + lane * 4) & ~mask);
-        }
-        put(to + lane * 4, value, bits);
-      });
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
 /// The row that is M0[7:0] after the one at `offset`, or the first row if that is beyond the last. imm: the
 /// offset of the first row and, above, how many there are.
 uint64_t indexed_row(const MicroOp* op, Wave* wave, uint64_t offset, bool& exists) {
@@ -269,31 +208,6 @@ bool writes_exec(const isa::Instruction& instruction) {
 
 void reload_exec(Lowering& lowering) {
   lowering.out.emit(restore_exec);
-}
-
-void extract_sdwa(Lowering& lowering, unsigned source) {
-  const isa::Instruction& instruction = lowering.instruction;
-  const Part part = part_of(instruction.src_sel[source]);
-  const bool extends = (instruction.sext >> source & 1) != 0;
-  MicroOp& op = lowering.out.emit(extends ? extract_part<I32> : extract_part<U32>);
-  Input32& input = lowering.src[source];
-  op.src[0] = input.source;
-  op.aux = (lowering.aux & aux::kWave64) | (input.is_uniform ? aux::kUniform : 0) |
-           (input.is_constant ? aux::kConstant : 0);
-  op.dst = lowering.context.layout.temporary_offset(kSourceRow + source * 2);
-  op.imm = (32 - part.shift - part.width) | (32 - part.width) << 8;
-  input = {};
-  input.source.offset = op.dst;
-}
-
-void insert_sdwa(Lowering& lowering, uint32_t from, uint32_t to) {
-  const isa::Instruction& instruction = lowering.instruction;
-  const Part part = part_of(instruction.dst_sel);
-  MicroOp& op = lowering.out.emit(insert_part);
-  op.src[0].offset = from;
-  op.dst = to;
-  op.aux = lowering.aux;
-  op.imm = part.shift | part.width << 8 | uint64_t{static_cast<uint8_t>(instruction.dst_unused)} << 16;
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

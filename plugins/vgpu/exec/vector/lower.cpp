@@ -346,6 +346,12 @@ LaneOperation lower_identify(Handler handler) {
     operation.kind = LaneOperation::Kind::kLoadsMode;
     return operation;
   }
+  operation.part = part_by_handler(handler);
+  if (operation.part != PartOfRow::kNone) {
+    operation.kind = LaneOperation::Kind::kComputes;
+    operation.sources = operation.row_sources = 1;
+    return operation;
+  }
   const auto& all = entries_by_handler();
   const auto found = all.find(handler);
   if (found == all.end()) return operation;

@@ -57,6 +57,8 @@ void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows);
 void extract_sdwa(Lowering& lowering, unsigned source);
 /// Puts the low bits of `from` into the selected part of the instruction's destination.
 void insert_sdwa(Lowering& lowering, uint32_t from, uint32_t to);
+/// Which of the two a handler is.
+PartOfRow part_by_handler(Handler handler);
 
 /// Operations that are not a function of one lane: readlane, permlane, movrel, swap and so on. Nothing if the
 /// operation is none of them.
