@@ -6,7 +6,7 @@
 // needed: memory, scalars that are made of lanes, branches.
 //
 // kernel_frame.cpp has ways in and out, blocks, branches and calls of handlers; kernel_vectors.cpp vector and scalar
-// instructions; kernel_rules.cpp those of which shapes.hpp knows the result; kernel_memory.cpp and kernel_known_memory.cpp
+// instructions, kernel_waves.cpp those that take all lanes at once; kernel_rules.cpp those of which shapes.hpp knows the result; kernel_memory.cpp and kernel_known_memory.cpp
 // loads and stores.
 //
 // Threads: one builder belongs to one thread.
@@ -64,7 +64,8 @@ class KernelBuilder {
     uint32_t index = 0;
     ShapePointer shape;
     Value* base = nullptr;
-    bool all_active = false;  // All lanes of the wave are.
+    bool all_active = false;   // All lanes of the wave are.
+    bool is_narrowed = false;  // DPP lets some of the active lanes not write.
   };
 
   // Types and small things
@@ -364,6 +365,10 @@ class KernelBuilder {
 
   void build_lanes(uint32_t node, const Step& step, uint32_t mxcsr);
 
+  // All lanes at once, by the interpreter's handler.
+  void build_wave(const Step& step);
+  llvm::Function* wave_wrapper(const MicroOp& op, NamedOperation operation);
+
   // Makes all that is to be made, one vector of lanes after the other.
   void flush();
 
@@ -371,7 +376,7 @@ class KernelBuilder {
   struct Wrapper {
     static constexpr int8_t kMaskSource = -1, kUniformSource = -2;
     Op op{};
-    PartOfRow part{};
+    NamedOperation named{};
     bool clamped = false;
     uint64_t imm = 0;
     uint32_t aux = 0;
@@ -418,6 +423,7 @@ class KernelBuilder {
   std::map<uint32_t, llvm::AllocaInst*> rows_;
 
   std::vector<std::function<void(unsigned)>> run_;
+  Value* narrowed_ = nullptr;  // What EXEC is within an instruction with DPP.
   std::map<uint32_t, std::shared_ptr<MaskParts>> unmade_parts_;
   std::bitset<128> unmade_;
   std::map<Wrapper, llvm::Function*> wrappers_;

@@ -194,6 +194,8 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       Value* const product = b_.CreateMul(factor(0), factor(1));
       return set_row(node, dst, count > 2 ? b_.CreateAdd(product, number(node, 2)) : product);
     }
+    case Rule::kCountBelow:
+      return set_row(node, dst, number(node, 1));
     case Rule::kUniform:
       return build_uniform(node, step);
   }

@@ -16,7 +16,8 @@
 namespace rigel::vgpu::exec::compiler {
 
 void KernelBuilder::put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec) {
-  if (old.index < 256 && !old.all_active && plan_.live.inactive_behind[node][old.index]) {
+  const bool keeps = old.index < 256 && !old.all_active && plan_.live.inactive_behind[node][old.index];
+  if (keeps || old.is_narrowed) {
     value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value, get(old, v));
   }
   store_part(old.index, v, value);
@@ -41,6 +42,9 @@ void KernelBuilder::build_steps(uint32_t node) {
       case Step::Kind::kLanes:
         build_lanes(node, step, mxcsr);
         break;
+      case Step::Kind::kWave:
+        build_wave(step);
+        break;
     }
     if (!failure_.empty()) return;
   }
@@ -62,19 +66,30 @@ llvm::Constant* KernelBuilder::constant(const MicroOp& of) {
   op.handler = nullptr;
   op.block = nullptr;
   op.code_offset = 0;
-  std::array<uint8_t, sizeof op> bytes;
-  std::memcpy(bytes.data(), &op, sizeof op);
-  auto* const data = llvm::ConstantDataArray::get(context_, bytes);
-  auto* const made =
-      new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "op");
-  made->setAlignment(llvm::Align(64));
-  return made;
+  const auto global = [&](llvm::Constant* value, const char* name) {
+    auto* const made = new llvm::GlobalVariable(module_, value->getType(), true,
+                                                llvm::GlobalValue::PrivateLinkage, value, name);
+    made->setAlignment(llvm::Align(64));
+    return made;
+  };
+  const auto bytes_of = [&](const void* from, size_t size) {
+    return llvm::ConstantDataArray::get(context_, llvm::ArrayRef(static_cast<const uint8_t*>(from), size));
+  };
+  const std::span<const std::byte> details = plan_.details(of);
+  if (details.empty()) return global(bytes_of(&op, sizeof op), "op");
+  llvm::Constant* const beside = global(bytes_of(details.data(), details.size()), "details");
+  constexpr size_t kAt = offsetof(MicroOp, imm), kBehind = kAt + sizeof op.imm;
+  const auto* const from = reinterpret_cast<const std::byte*>(&op);
+  return global(llvm::ConstantStruct::getAnon(
+                    {bytes_of(from, kAt), beside, bytes_of(from + kBehind, sizeof op - kBehind)}, true),
+                "op");
 }
 
 KernelBuilder::RowSource KernelBuilder::row_source(uint32_t index) {
   RowSource source;
   source.index = index;
   source.all_active = before_.all_active();
+  source.is_narrowed = narrowed_ != nullptr;
   if (index < 256 && before_.rows[index] != nullptr) {
     source.shape = before_.rows[index];
     source.base = before_bases_[index];
@@ -141,7 +156,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     inputs.push_back(input);
   }
   const bool makes_rows = step.lanes.kind == LaneOperation::Kind::kComputes;
-  const bool reads_old = makes_rows && (step.lanes.part == PartOfRow::kInsert ||
+  const bool reads_old = makes_rows && (step.lanes.named == NamedOperation::kInsert ||
                                         (op.aux & (aux::kHighResult | aux::kKeepHigh)) != 0);
   key.reads_old = reads_old;
   llvm::Function* const wrapper = wrapper_of(key);
@@ -150,7 +165,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   const unsigned result_rows = step.lanes.result_rows;
   const uint32_t mask_offset = makes_rows ? op.dst2 : op.dst;
   const bool makes_mask = !makes_rows || step.lanes.has_test;
-  Value* const exec = mask_at(kExec * 4);
+  Value* const exec = narrowed_ != nullptr ? narrowed_ : mask_at(kExec * 4);
   std::vector<RowSource> old;
   if (makes_rows) {
     for (unsigned r = 0; r < result_rows; ++r) old.push_back(row_source(dst + r));
@@ -251,7 +266,7 @@ bool KernelBuilder::is_one_instruction(const Step& step) {
 KernelBuilder::Wrapper KernelBuilder::key_of(const Step& step, uint32_t mxcsr) {
   Wrapper key;
   key.op = step.lanes.op;
-  key.part = step.lanes.part;
+  key.named = step.lanes.named;
   key.clamped = step.lanes.clamped;
   key.imm = step.micro->imm;
   key.aux = step.micro->aux & ~(7 * aux::kConstant);
@@ -266,8 +281,9 @@ KernelBuilder::Wrapper KernelBuilder::key_of(const Step& step, uint32_t mxcsr) {
 llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
   const auto found = wrappers_.find(key);
   if (found != wrappers_.end()) return found->second;
-  llvm::Function* const operation =
-      key.part != PartOfRow::kNone ? operations_.part(key.part) : operations_.lanes(key.op, key.clamped);
+  llvm::Function* const operation = key.named != NamedOperation::kNone
+                                        ? operations_.named(key.named)
+                                        : operations_.lanes(key.op, key.clamped);
   if (operation == nullptr) {
     fail("no bitcode of " + std::string(isa::name(key.op)));
     return nullptr;

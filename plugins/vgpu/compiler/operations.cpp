@@ -12,11 +12,12 @@ Operations::Operations(llvm::Module& module) : module_(module) {
     auto* const type = llvm::dyn_cast<llvm::StructType>(array->getType()->getElementType());
     if (type == nullptr || !type->hasName()) continue;
     const llvm::StringRef name = type->getName();
+    // Linking gives types of the same layout one name: no two of these may be alike.
     // "struct.rigel::vgpu::exec::simd_avx512::Entry", with a number where two modules have been linked
     if (name.contains("::Entry")) {
       read_lanes(*array);
-    } else if (name.contains("::SdwaPart")) {
-      read_parts(*array);
+    } else if (name.contains("::NamedHandler")) {
+      read_named(*array);
     } else if (name.contains("::Operation")) {
       read_scalars(*array, alu_);
     } else if (name.contains("::SavesExec")) {
@@ -47,10 +48,10 @@ void Operations::read_lanes(const llvm::ConstantArray& array) {
   }
 }
 
-void Operations::read_parts(const llvm::ConstantArray& array) {
+void Operations::read_named(const llvm::ConstantArray& array) {
   for (const llvm::Use& use : array.operands()) {
     auto* const entry = llvm::cast<llvm::ConstantStruct>(use.get());
-    parts_[{0, static_cast<unsigned>(op_of(*entry))}] =
+    named_[{static_cast<uint64_t>(Op{}), static_cast<unsigned>(op_of(*entry))}] =
         function(entry->getOperand(entry->getNumOperands() - 1));
   }
 }

@@ -21,7 +21,9 @@ class Operations {
   explicit Operations(llvm::Module& module);
 
   llvm::Function* lanes(Op op, bool clamped) const { return find(clamped ? clamped_ : lanes_, op, 0); }
-  llvm::Function* part(PartOfRow part) const { return find(parts_, Op{}, static_cast<unsigned>(part)); }
+  llvm::Function* named(NamedOperation operation) const {
+    return find(named_, Op{}, static_cast<unsigned>(operation));
+  }
   llvm::Function* alu(Op op, unsigned slot) const { return find(alu_, op, slot); }
   llvm::Function* save_exec(Op op, unsigned slot) const { return find(save_exec_, op, slot); }
   llvm::Function* named(const std::string& name) const { return used(module_.getFunction(name)); }
@@ -33,7 +35,7 @@ class Operations {
   static uint64_t op_of(const llvm::ConstantStruct& entry);
   static llvm::Function* function(llvm::Constant* constant);
   void read_lanes(const llvm::ConstantArray& array);
-  void read_parts(const llvm::ConstantArray& array);
+  void read_named(const llvm::ConstantArray& array);
   static void read_pointers(const llvm::Constant& of, unsigned& slot, uint64_t op, Map& to);
   static void read_scalars(const llvm::ConstantArray& array, Map& to);
 
@@ -43,7 +45,7 @@ class Operations {
   static llvm::Function* used(llvm::Function* function);
 
   llvm::Module& module_;
-  Map lanes_, clamped_, parts_, alu_, save_exec_;
+  Map lanes_, clamped_, named_, alu_, save_exec_;
 };
 
 }  // namespace rigel::vgpu::exec::compiler

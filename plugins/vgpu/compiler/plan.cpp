@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <memory_resource>
 
 #include <fmt/core.h>
@@ -27,7 +28,11 @@ struct Plan::Storage final : Emitter {
     op.block = &block;
     return op;
   }
-  void* allocate(uint64_t bytes, uint64_t alignment) override { return arena.allocate(bytes, alignment); }
+  void* allocate(uint64_t bytes, uint64_t alignment) override {
+    void* const made = arena.allocate(bytes, alignment);
+    sizes[reinterpret_cast<uintptr_t>(made)] = bytes;
+    return made;
+  }
   Link* link(uint64_t pc) override {
     Link* const made = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
     made->pc = pc;
@@ -36,6 +41,7 @@ struct Plan::Storage final : Emitter {
 
   Block block;  // All of the kernel, for whoever asks where an operation stands.
   std::pmr::monotonic_buffer_resource arena;
+  std::map<uint64_t, uint64_t> sizes;  // of what has been allocated
   std::vector<MicroOp> emitted;
   uint32_t offset = 0;
   std::unique_ptr<MicroOp, decltype(&std::free)> operations{nullptr, std::free};
@@ -85,8 +91,17 @@ bool is_known(const MicroOp& op, Op name, SimdLevel level, Step& step) {
   }
   step.lanes = identify(level, op.handler);
   if (step.lanes.kind == LaneOperation::Kind::kOther) return false;
-  step.kind = step.lanes.kind == LaneOperation::Kind::kLoadsMode ? Step::Kind::kMode : Step::Kind::kLanes;
-  return true;
+  switch (step.lanes.kind) {
+    case LaneOperation::Kind::kLoadsMode:
+      step.kind = Step::Kind::kMode;
+      return true;
+    case LaneOperation::Kind::kWave:
+      step.kind = Step::Kind::kWave;
+      return true;
+    default:
+      step.kind = Step::Kind::kLanes;
+      return true;
+  }
 }
 
 bool is_branch(Op op) {
@@ -210,6 +225,12 @@ isa::Registers Plan::wanted_behind(uint32_t node) const {
   return wanted;
 }
 
+std::span<const std::byte> Plan::details(const MicroOp& op) const {
+  const auto found = storage->sizes.find(op.imm);
+  if (found == storage->sizes.end()) return {};
+  return {reinterpret_cast<const std::byte*>(op.imm), found->second};
+}
+
 uint64_t Plan::digest() const {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&](uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };
@@ -221,7 +242,10 @@ uint64_t Plan::digest() const {
   for (const Step& step : steps) {
     const MicroOp& op = *step.micro;
     for (const Source& source : op.src) add(source.constant);
-    for (const uint64_t value : {op.imm, uint64_t{op.dst}, uint64_t{op.dst2}, uint64_t{op.aux}}) add(value);
+    const std::span<const std::byte> beside = details(op);
+    for (const std::byte byte : beside) add(static_cast<uint64_t>(byte));
+    if (beside.empty()) add(op.imm);
+    for (const uint64_t value : {uint64_t{op.dst}, uint64_t{op.dst2}, uint64_t{op.aux}}) add(value);
   }
   add(entry_count);
   add(static_cast<uint64_t>(expected_entry));
@@ -331,11 +355,17 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       site.what = what_of(in, *plan);
       if (site.what == Site::What::kCall) {
         site.first_step = static_cast<uint32_t>(plan->steps.size());
-        bool known = true;
+        bool known = true, narrowed = false;
         for (size_t s = 0; s < count && known; ++s) {
           Step step;
           step.operation = static_cast<uint32_t>(first + s);
           known = is_known(storage.emitted[first + s], in.op, request.level, step);
+          // What becomes EXEC is the interpreter's to look at.
+          if (known && step.kind == Step::Kind::kWave) {
+            known = !in.dst[0].is_scalar_register() || in.dst[0].code < isa::code::kExecLo;
+            narrowed |= step.lanes.named == NamedOperation::kFetchDpp;
+            known = known && (step.lanes.named != NamedOperation::kRestoreExec || narrowed);
+          }
           if (known) plan->steps.push_back(step);
         }
         if (known) {

@@ -17,6 +17,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct Step {
     kTakeExec,  ///< EXEC is where it always is: nothing to do
     kMode,      ///< MXCSR becomes aux
     kLanes,     ///< `lanes` says what
+    kWave,      ///< … of all lanes at once
   };
   Kind kind = Kind::kTakeExec;
   uint8_t slot = 0;
@@ -106,6 +108,8 @@ struct Plan {
   bool calls_often() const;
   /// The registers that are wanted behind the node: of vector registers, in lanes that are active there.
   isa::Registers wanted_behind(uint32_t node) const;
+  /// What an operation points to beside itself, by its `imm`; nothing: that is a number.
+  std::span<const std::byte> details(const MicroOp& op) const;
   /// Of everything that code made from this plan depends on. Two processes of one build plan the same.
   uint64_t digest() const;
   /// Of the VGPRs that waves start with, the lanes' numbers, but for a number that all have in common. Waves that start

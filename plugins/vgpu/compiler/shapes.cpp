@@ -240,8 +240,10 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   const Step* lane_step = nullptr;
   if (site.what == Site::What::kInline && site.step_count == 1) {
     const Step& only = plan.steps[site.first_step];
-    if (only.kind == Step::Kind::kLanes && only.lanes.kind == LaneOperation::Kind::kComputes)
-      lane_step = &only;
+    const bool computes =
+        only.kind == Step::Kind::kLanes && only.lanes.kind == LaneOperation::Kind::kComputes;
+    const bool counts = only.kind == Step::Kind::kWave && only.lanes.named == NamedOperation::kCountBelow;
+    if (computes || counts) lane_step = &only;
   }
   const bool widens = analysis::widens_exec(what) || site.what == Site::What::kBarrier;
   const auto forget = [&] {
@@ -267,7 +269,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       return constant_shape(static_cast<uint32_t>(micro.src[i].constant >> (part * 32)));
     return scalar_shape();
   };
-  const unsigned count = lane_step->lanes.row_sources;
+  const bool counts = lane_step->kind == Step::Kind::kWave;
+  const unsigned count = counts ? 2 : lane_step->lanes.row_sources;
   std::array<ShapePointer, 3> s;
   bool known = count <= 3;
   for (unsigned i = 0; i < count && i < 3; ++i) {
@@ -289,7 +292,17 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     step.rule = rule;
     step.result = std::move(result);
   };
-  if (in.op == Op::v_lshlrev_b64) {
+  if (counts) {
+    const ShapePointer mask = source(0, 0), more = source(1, 0);
+    if (mask != nullptr && mask->base == ~0u && mask->is_uniform(lanes) && more != nullptr) {
+      Shape below;
+      for (unsigned lane = 0; lane < 64; ++lane) {
+        below.offsets[lane] = std::clamp(static_cast<int>(lane) - static_cast<int>(micro.imm), 0, 32);
+      }
+      below.base = 0;
+      one_row(Rule::kCountBelow, sum(below, *more));
+    }
+  } else if (in.op == Op::v_lshlrev_b64) {
     // The amount, the low and the high half.
     ShapePointer by = source(0, 0), low = source(1, 0), high = source(1, 1);
     if (by != nullptr && by->base && by->is_uniform(lanes) && low != nullptr && high != nullptr &&

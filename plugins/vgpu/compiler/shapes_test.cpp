@@ -126,6 +126,24 @@ TEST_F(KnownLanes, WhatInactiveLanesHaveToKeepIsNotKnown) {
   apply(*plan, 1, shapes);
   apply(*plan, 2, shapes);
   EXPECT_EQ(shapes.rows[5], nullptr);
+  EXPECT_NE(shapes.active[5], nullptr) << "of lanes that are active";
+  apply(*plan, 3, shapes);
+  EXPECT_EQ(shapes.known(5), nullptr) << "EXEC has become wider";
+}
+
+TEST_F(KnownLanes, ProductsWithWhatAllLanesHaveInCommon) {
+  const Shapes shapes = behind(*plan_of({0xd2850001, 0x00011900}));  // v_mul_lo_u32 v1, v0, 12
+  ASSERT_NE(shapes.rows[1], nullptr);
+  for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(shapes.rows[1]->offsets[lane], lane * 12);
+}
+
+TEST_F(KnownLanes, NumbersOfLanes) {
+  // v_mbcnt_lo_u32_b32 v1, -1, 0; v_mbcnt_hi_u32_b32 v1, -1, v1
+  const Shapes shapes = behind(*plan_of({0xd28c0001, 0x000100c1, 0xd28d0001, 0x000202c1}));
+  ASSERT_NE(shapes.rows[1], nullptr);
+  ASSERT_TRUE(shapes.rows[1]->base);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(*shapes.rows[1]->base + shapes.rows[1]->offsets[lane], lane);
 }
 
 TEST(CompilerPlan, SaysWhatCannotBeCompiled) {
@@ -151,9 +169,9 @@ TEST(CompilerPlan, SaysWhatCannotBeCompiled) {
 TEST(CompilerPlan, KnowsWhetherLoopsCallTheInterpreterOften) {
   if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
   EXPECT_FALSE(plan_of({kMove, kAddFour, kLoop})->calls_often());
-  const std::vector<uint32_t> sdwa = {0x241212f9, 0x00060606};  // v_lshlrev_b32_sdwa v9, v6, v9, of a byte
-  EXPECT_FALSE(plan_of(sdwa)->calls_often()) << "no loop";
-  EXPECT_TRUE(plan_of({kMove, sdwa[0], sdwa[1], 0xbf85fffd})->calls_often());
+  const std::vector<uint32_t> atomic = {0xdd088000, 0x007f0200};  // global_atomic_add v[0:1], v2, off
+  EXPECT_FALSE(plan_of(atomic)->calls_often()) << "no loop";
+  EXPECT_TRUE(plan_of({kMove, atomic[0], atomic[1], 0xbf85fffd})->calls_often());
 }
 
 }  // namespace

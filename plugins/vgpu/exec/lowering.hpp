@@ -110,10 +110,36 @@ std::string_view why_absent(SimdLevel level);
 
 Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// What SDWA puts before and behind an operation: a part of a row becomes all of another, and back.
-enum class PartOfRow : uint8_t { kNone, kExtract, kExtractSigned, kInsert };
+/// Operations that no instruction has to itself, or that are not a function of a lane.
+enum class NamedOperation : uint8_t {
+  kNone,
+  // SDWA: a part of a row becomes all of another, and back.
+  kExtract,
+  kExtractSigned,
+  kInsert,
+  // All lanes at once. They know of nothing but rows, scalars and EXEC.
+  kFetchDpp,  ///< Narrows EXEC, until kRestoreExec.
+  kRestoreExec,
+  kReadFirstLane,
+  kReadLane,
+  kWriteLane,
+  kCountBelow,
+  kPermuteRows,
+  kSwizzle32,
+  kSwizzle64,
+  kBpermute32,
+  kBpermute64,
+  kBpermuteHalves,
+  kPermute32,
+  kPermute64,
+  kPermuteHalves,
+};
+struct NamedHandler {
+  NamedOperation operation;
+  Handler handler;
+};
 
-/// What a handler of lower_vector() does to the lanes, for the compiler, which has the same operations in its own form.
+/// What a handler does to the lanes, for the compiler, which has the same operations in its own form.
 struct LaneOperation {
   enum class Kind : uint8_t {
     kOther,          ///< Nothing that the compiler knows.
@@ -121,6 +147,7 @@ struct LaneOperation {
     kComputes,       ///< A row, or two; with a test, a lane mask as well.
     kCompare,        ///< A lane mask,
     kCompareToExec,  ///< which EXEC becomes too.
+    kWave,           ///< All lanes at once: `named` says what.
   };
   Kind kind = Kind::kOther;
   bool clamped = false;  ///< The form of the operation that saturates.
@@ -131,7 +158,7 @@ struct LaneOperation {
   uint8_t row_sources = 0;  ///< Without lane masks, which come last.
   uint8_t result_rows = 1;
   isa::Op op{};
-  PartOfRow part = PartOfRow::kNone;  ///< If it is not kNone there is no `op`.
+  NamedOperation named = NamedOperation::kNone;  ///< If it is another there is no `op`.
 };
 
 #define RIGEL_DECLARE_LOWERING(level)                                                                \

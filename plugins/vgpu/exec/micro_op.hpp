@@ -49,6 +49,7 @@ struct alignas(64) MicroOp {
 static_assert(sizeof(MicroOp) == 64);
 
 // RIGEL_NEXT(op, wave, registers, exec): end of a handler; goes on with `op`.
+// RIGEL_NEXT_IN(op, wave, registers, exec): the same where EXEC is another one from here on.
 // RIGEL_NEXT_BLOCK(op, wave, registers, exec): the same at the end of a block, where `op` is another block's
 // first operation. Compilers that cannot be made to do a tail call may have left a frame on the stack for
 // some handlers; here it goes, so that the stack is never deeper than a block is long.
@@ -60,6 +61,7 @@ static_assert(sizeof(MicroOp) == 64);
 #if defined(RIGEL_KERNEL_CODE)
 // The compiler of kernels puts what comes next behind it (plugins/vgpu/compiler).
 #define RIGEL_NEXT(o, w, r, e) return ((void)(o), (void)(w), (void)(r), (void)(e))
+#define RIGEL_NEXT_IN(o, w, r, e) return ((void)(o), (void)(r), (void)((w)->travelling_exec = (e)))
 #define RIGEL_NEXT_BLOCK(o, w, r, e) RIGEL_NEXT(o, w, r, e)
 #define RIGEL_NEXT_SLOW(handler, o, w, r, e) return (handler)((o), (w), (r), (e))
 #elif HSABE_SANITIZER != HSABE_SANITIZER_NONE || !defined(__OPTIMIZE__)
@@ -74,6 +76,9 @@ static_assert(sizeof(MicroOp) == 64);
 #define RIGEL_NEXT(o, w, r, e) return (o)->handler((o), (w), (r), (e))
 #define RIGEL_NEXT_BLOCK(o, w, r, e) RIGEL_GO_ON(o, w, r, e)
 #define RIGEL_NEXT_SLOW(handler, o, w, r, e) return (handler)((o), (w), (r), (e))
+#endif
+#if !defined(RIGEL_KERNEL_CODE)
+#define RIGEL_NEXT_IN(o, w, r, e) RIGEL_NEXT(o, w, r, e)
 #endif
 #define RIGEL_LEAVE(o, w) return ::rigel::vgpu::exec::leave_at((o), (w))
 

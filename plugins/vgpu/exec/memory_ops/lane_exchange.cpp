@@ -3,6 +3,7 @@
 #include "plugins/vgpu/exec/memory_ops/lds.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
+#include "plugins/vgpu/exec/vector/lower.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -96,6 +97,17 @@ void swizzle(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec)
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+constexpr NamedHandler kHandlers[] = {
+    {NamedOperation::kSwizzle32, swizzle<32>},
+    {NamedOperation::kSwizzle64, swizzle<64>},
+    {NamedOperation::kBpermute32, bpermute<32, false>},
+    {NamedOperation::kBpermute64, bpermute<64, false>},
+    {NamedOperation::kBpermuteHalves, bpermute<64, true>},
+    {NamedOperation::kPermute32, permute<32, false>},
+    {NamedOperation::kPermute64, permute<64, false>},
+    {NamedOperation::kPermuteHalves, permute<64, true>},
+};
+
 // Which lane of its 32 a lane takes from, as the offset's pattern says.
 uint32_t swizzle_source(uint32_t lane, uint32_t pattern, bool has_rotation) {
   if ((pattern & 0x8000) == 0) {  // bits of the number: and, or, xor
@@ -116,6 +128,10 @@ uint32_t swizzle_source(uint32_t lane, uint32_t pattern, bool has_rotation) {
 }
 
 }  // namespace
+
+std::span<const NamedHandler> lane_exchange_handlers() {
+  return kHandlers;
+}
 
 Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const RegisterLayout& layout = context.layout;

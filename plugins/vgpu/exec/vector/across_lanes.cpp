@@ -66,7 +66,7 @@ void permute_rows(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 void count_below(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   {  // Sources have to be gone before the tail call.
     const Lanes<U32, Kind::kAny> a(op, registers, 0, 0), b(op, registers, 1, 0);
-    each_chunk<kLanes>(
+    each_chunk_of_wave<kLanes>(
         op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
           U32 below;
           for (int i = 0; i < kLanes; ++i) {
@@ -128,6 +128,12 @@ void move_relative(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+constexpr NamedHandler kHandlers[] = {
+    {NamedOperation::kReadFirstLane, read_first_lane}, {NamedOperation::kReadLane, read_lane},
+    {NamedOperation::kWriteLane, write_lane},          {NamedOperation::kCountBelow, count_below},
+    {NamedOperation::kPermuteRows, permute_rows},
+};
+
 /// Emits `handler` with the first `count` sources and dst[0].
 Refusal emit_simple(Lowering& lowering, Handler handler, unsigned count) {
   if (!lowering.place_sources(count)) return "a source that cannot be read";
@@ -169,6 +175,10 @@ Refusal emit_permute(Lowering& lowering, unsigned other_row) {
 }
 
 }  // namespace
+
+std::span<const NamedHandler> across_lanes_handlers() {
+  return kHandlers;
+}
 
 std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
   switch (lowering.instruction.op) {

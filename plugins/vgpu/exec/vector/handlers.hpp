@@ -96,16 +96,8 @@ template <auto Fn>
 using ResultOf = typename Signature<decltype(Fn)>::Result;
 
 /// Calls body(lane, bits) for each chunk of lanes in which EXEC has any.
-#ifdef RIGEL_KERNEL_CODE
-// The compiler of kernels takes one vector of lanes at a time, and does by itself what is to be done about EXEC.
 template <int Chunk, class Body>
-[[gnu::always_inline]] inline void each_chunk(uint32_t, uint64_t, Body body) {
-  RIGEL_UNROLL
-  for (size_t lane = 0; lane < kLanes; lane += Chunk) body(lane, uint32_t{(uint64_t{1} << Chunk) - 1});
-}
-#else
-template <int Chunk, class Body>
-[[gnu::always_inline]] inline void each_chunk(uint32_t aux, uint64_t exec, Body body) {
+[[gnu::always_inline]] inline void each_chunk_of_wave(uint32_t aux, uint64_t exec, Body body) {
   constexpr uint32_t kAll = (uint64_t{1} << Chunk) - 1;
   const uint32_t lanes = (aux & aux::kWave64) != 0 ? 64 : 32;
   for (size_t lane = 0; lane < lanes; lane += Chunk) {
@@ -113,7 +105,18 @@ template <int Chunk, class Body>
     if (bits != 0) body(lane, bits);
   }
 }
+
+/// The same in operations that are a function of a lane. The compiler of kernels takes one vector of lanes of these at a
+/// time, and does by itself what is to be done about EXEC.
+template <int Chunk, class Body>
+[[gnu::always_inline]] inline void each_chunk(uint32_t aux, uint64_t exec, Body body) {
+#ifdef RIGEL_KERNEL_CODE
+  RIGEL_UNROLL
+  for (size_t lane = 0; lane < kLanes; lane += Chunk) body(lane, uint32_t{(uint64_t{1} << Chunk) - 1});
+#else
+  each_chunk_of_wave<Chunk>(aux, exec, body);
 #endif
+}
 
 /// The same for a full EXEC, unrolled.
 template <int Chunk, class Body>

@@ -106,12 +106,17 @@ void fetch_dpp(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exe
     }
   }
   exec &= plan->writes & (plan->zero_if_none ? ~uint64_t{0} : available);
-  RIGEL_NEXT(op + 1, wave, registers, exec);
+  RIGEL_NEXT_IN(op + 1, wave, registers, exec);
 }
 
 void restore_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
   RIGEL_NEXT(op + 1, wave, registers, wave->exec());
 }
+
+constexpr NamedHandler kDppHandlers[] = {
+    {NamedOperation::kFetchDpp, fetch_dpp},
+    {NamedOperation::kRestoreExec, restore_exec},
+};
 
 /// The row that is M0[7:0] after the one at `offset`, or the first row if that is beyond the last. imm: the
 /// offset of the first row and, above, how many there are.
@@ -168,6 +173,10 @@ uint32_t begin_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t ro
 
 void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
   emit_copy(lowering, copy_to_indexed, lowering.dst, dst, rows);
+}
+
+std::span<const NamedHandler> dpp_handlers() {
+  return kDppHandlers;
 }
 
 Refusal begin_dpp(Lowering& lowering) {

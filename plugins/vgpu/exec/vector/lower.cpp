@@ -346,11 +346,16 @@ LaneOperation lower_identify(Handler handler) {
     operation.kind = LaneOperation::Kind::kLoadsMode;
     return operation;
   }
-  operation.part = part_by_handler(handler);
-  if (operation.part != PartOfRow::kNone) {
-    operation.kind = LaneOperation::Kind::kComputes;
-    operation.sources = operation.row_sources = 1;
-    return operation;
+  for (const auto& handlers :
+       {sdwa_handlers(), dpp_handlers(), across_lanes_handlers(), lane_exchange_handlers()}) {
+    for (const NamedHandler& entry : handlers) {
+      if (entry.handler != handler) continue;
+      const bool part = entry.operation <= NamedOperation::kInsert;
+      operation.kind = part ? LaneOperation::Kind::kComputes : LaneOperation::Kind::kWave;
+      operation.named = entry.operation;
+      operation.sources = operation.row_sources = part ? 1 : 0;
+      return operation;
+    }
   }
   const auto& all = entries_by_handler();
   const auto found = all.find(handler);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/exec/operands.hpp"
@@ -57,8 +58,12 @@ void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows);
 void extract_sdwa(Lowering& lowering, unsigned source);
 /// Puts the low bits of `from` into the selected part of the instruction's destination.
 void insert_sdwa(Lowering& lowering, uint32_t from, uint32_t to);
-/// Which of the two a handler is.
-PartOfRow part_by_handler(Handler handler);
+
+/// Handlers of SDWA, of DPP, of lower_across_lanes(), and of ds_swizzle and its like.
+std::span<const NamedHandler> sdwa_handlers();
+std::span<const NamedHandler> dpp_handlers();
+std::span<const NamedHandler> across_lanes_handlers();
+std::span<const NamedHandler> lane_exchange_handlers();
 
 /// Operations that are not a function of one lane: readlane, permlane, movrel, swap and so on. Nothing if the
 /// operation is none of them.

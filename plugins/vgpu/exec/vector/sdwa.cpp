@@ -65,23 +65,16 @@ void insert_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t e
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-struct SdwaPart {
-  PartOfRow part;
-  Handler handler;
-};
-constexpr SdwaPart kSdwaParts[] = {
-    {PartOfRow::kExtract, extract_part<U32>},
-    {PartOfRow::kExtractSigned, extract_part<I32>},
-    {PartOfRow::kInsert, insert_part},
+constexpr NamedHandler kHandlers[] = {
+    {NamedOperation::kExtract, extract_part<U32>},
+    {NamedOperation::kExtractSigned, extract_part<I32>},
+    {NamedOperation::kInsert, insert_part},
 };
 
 }  // namespace
 
-PartOfRow part_by_handler(Handler handler) {
-  for (const SdwaPart& entry : kSdwaParts) {
-    if (entry.handler == handler) return entry.part;
-  }
-  return PartOfRow::kNone;
+std::span<const NamedHandler> sdwa_handlers() {
+  return kHandlers;
 }
 
 void extract_sdwa(Lowering& lowering, unsigned source) {
