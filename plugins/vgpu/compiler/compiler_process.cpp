@@ -20,6 +20,7 @@
 #include <mutex>
 #include <optional>
 
+#include "plugins/vgpu/compiler/code_cache.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -179,9 +180,32 @@ std::shared_ptr<std::byte> executable(const std::vector<std::byte>& code) {
   return {static_cast<std::byte*>(memory), [size](std::byte* at) { munmap(at, size); }};
 }
 
+// Who makes the code: which compiler, and which library it is for. Another build is another file, or has changed it.
+std::vector<std::byte> maker_of(const Found& found) {
+  std::vector<std::byte> maker;
+  Dl_info self{};
+  dladdr(reinterpret_cast<const void*>(&compile), &self);
+  for (const char* const path : {found.path.c_str(), self.dli_fname}) {
+    struct stat is {};
+    if (path == nullptr || stat(path, &is) != 0) continue;
+    const int64_t facts[] = {static_cast<int64_t>(is.st_dev),
+                             static_cast<int64_t>(is.st_ino),
+                             is.st_size,
+                             is.st_mtim.tv_sec,
+                             is.st_mtim.tv_nsec,
+                             is.st_ctim.tv_sec,
+                             is.st_ctim.tv_nsec};
+    const auto bytes = std::as_bytes(std::span(facts));
+    maker.insert(maker.end(), bytes.begin(), bytes.end());
+  }
+  return maker;
+}
+
 // For threads that outlive static objects.
 struct State {
   const Found found = find();
+  const std::vector<std::byte> maker = maker_of(found);
+  const CodeCache cache{found.why.empty() ? code_cache_folder() : std::string()};
   const pid_t owner = getpid();
   std::mutex mutex;
   std::unique_ptr<Process> process;  // under mutex
@@ -218,30 +242,59 @@ std::optional<Answer> ask(State& to, std::span<const std::byte> request, std::st
   }
 }
 
+// Code where it can run, if it was made of the same plan.
+Compiled placed(const Plan& plan, const Answer& answer) {
+  Compiled made;
+  made.error = answer.error;
+  if (!made.error.empty()) return made;
+  if (answer.digest != plan.digest()) {
+    made.error = "the compiler is of another build";
+    return made;
+  }
+  made.memory = executable(answer.code);
+  if (made.memory == nullptr) {
+    made.error = "no memory for code";
+    return made;
+  }
+  made.bytes = answer.code.size();
+  made.run = reinterpret_cast<Run>(made.memory.get() + answer.entry);
+  return made;
+}
+
 }  // namespace
 
 Compiled compile(const Plan& plan, const Request& request, std::span<const Image> images) {
   const OwnCalls ours;
-  Compiled made;
+  Compiled made = find_cached(plan, request, images);
+  if (made.run != nullptr) return made;
   State& to = state();
   made.error = to.found.why;
   if (!made.error.empty()) return made;
   const std::optional<Answer> answer = ask(to, to_message(request, images), made.error);
   if (!answer) return made;
-  made.error = answer->error;
-  if (!made.error.empty()) return made;
-  if (answer->digest != plan.digest()) {
-    made.error = "the compiler is of another build";
-    return made;
-  }
-  made.memory = executable(answer->code);
-  if (made.memory == nullptr) {
-    made.error = "no memory for code";
-    return made;
-  }
-  made.bytes = answer->code.size();
-  made.run = reinterpret_cast<Run>(made.memory.get() + answer->entry);
+  made = placed(plan, *answer);
+  if (made.run != nullptr) to.cache.keep(request.cache_name, request, images, *answer);
   return made;
+}
+
+std::string cache_name(const Request& request) {
+  const OwnCalls ours;
+  const State& of = state();
+  return of.cache.name_of(request, of.maker);
+}
+
+bool is_cached(const std::string& name) {
+  const OwnCalls ours;
+  return state().cache.has(name);
+}
+
+Compiled find_cached(const Plan& plan, const Request& request, std::span<const Image> images) {
+  const OwnCalls ours;
+  const std::optional<Answer> answer = state().cache.find(request.cache_name, request, images);
+  if (answer) return placed(plan, *answer);
+  Compiled none;
+  none.error = "it is not on disk";
+  return none;
 }
 
 Compilation asked_for() {

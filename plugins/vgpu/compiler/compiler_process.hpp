@@ -19,8 +19,15 @@ struct Compiled {
   std::string error;  ///< Why there is none.
 };
 
-/// Compiles what `plan` was made of, and waits for it, a minute at most. Any thread; several take turns.
+/// Compiles what `plan` was made of, and waits for it, a minute at most; or finds it on disk. Any thread; several take turns.
 Compiled compile(const Plan& plan, const Request& request, std::span<const Image> images);
+
+/// What the code of a request would be named on disk (code_cache.hpp); empty: it is not kept there. Reads the kernel's code.
+std::string cache_name(const Request& request);
+/// Whether there is some of that name.
+bool is_cached(const std::string& name);
+/// compile() without a compiler: what is on disk, or nothing.
+Compiled find_cached(const Plan& plan, const Request& request, std::span<const Image> images);
 
 /// When kernels are compiled, if there is a compiler: what VGPU_COMPILER says, "beforehand" or "off"; else when they are hot.
 /// In elevated processes never.

@@ -38,6 +38,7 @@ class CompilerProcess : public ::testing::Test {
       std::memcpy(to.data(), image.bytes.data() + (va - kVa), size);
       return size;
     };
+    request.cache_name = cache_name(request);
     auto plan = make_plan(request);
     EXPECT_TRUE(plan);
     return compile(**plan, request, std::span(&image, 1));
@@ -116,6 +117,28 @@ TEST_F(CompilerProcess, OfAChildIsItsOwnAndEndsWithIt) {
   EXPECT_NE(compile_kernel().run, nullptr) << "the parent's serves on";
   close(pipes[0]);
   close(pipes[1]);
+}
+
+TEST_F(CompilerProcess, IsNotNeededForWhatIsOnDisk) {
+  std::string folder = (std::filesystem::temp_directory_path() / "compiler_process_XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  // A process of its own, which looks at the environment anew. How many compilers it has had: 9 is a failure.
+  const auto compilers_of_a_child = [&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("VGPU_CACHE", folder.c_str(), 1);
+      const bool compiled = compile_kernel().run != nullptr;
+      _exit(compiled ? static_cast<int>(compilers().size()) : 9);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+  };
+  EXPECT_EQ(compilers_of_a_child(), 1);
+  EXPECT_EQ(compilers_of_a_child(), 0) << "the code is there";
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(compilers_of_a_child(), 1);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -148,6 +148,7 @@ struct Request {
   analysis::ReadCode read;
   /// Of the work-groups that most waves will be of; null if that is not known.
   std::shared_ptr<const GroupShape> shape;
+  std::string cache_name;  ///< From cache_name(); empty: the code is not kept on disk.
 };
 
 /// An error says why the kernel is left to the interpreter.

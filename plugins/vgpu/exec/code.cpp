@@ -330,6 +330,7 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
     }
   }
   if (pc == key_.entry_va && key_.compilation == Compilation::kBeforehand) compile(variant);
+  if (pc == key_.entry_va && key_.compilation == Compilation::kWhenHot) take_cached(variant);
   native_instructions_.fetch_add(translation->compile(native_memory_), std::memory_order_relaxed);
   const Block* const block = &translation->block;
   translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);
@@ -346,6 +347,19 @@ void Code::compile(uint32_t variant) {
     compiler::Compiled made = compiler::compile(*(*planned)->plan, (*planned)->request, (*planned)->images);
     take(std::move(*planned), std::move(made));
   }
+  tell_of_compilation();
+}
+
+// Kernels of which nothing is on disk must not take longer for it: their code is looked into only if there may be some.
+void Code::take_cached(uint32_t variant) {
+  if (compiled_owner_ != nullptr || key_.traced || group_entry_.load(std::memory_order_relaxed) != nullptr)
+    return;
+  if (!compiler::is_cached(compiler::cache_name(request(variant)))) return;
+  auto planned = plan(variant);
+  if (!planned || (*planned)->plan->calls_often()) return;
+  compiler::Compiled made = compiler::find_cached(*(*planned)->plan, (*planned)->request, (*planned)->images);
+  if (made.run == nullptr) return;
+  take(std::move(*planned), std::move(made));
   tell_of_compilation();
 }
 
@@ -396,7 +410,7 @@ void Code::take(std::shared_ptr<Compiled> planned, compiler::Compiled made) {
   compiled_.store(compiled_owner_.get(), std::memory_order_release);
 }
 
-tl::expected<std::shared_ptr<Code::Compiled>, std::string> Code::plan(uint32_t variant) {
+compiler::Request Code::request(uint32_t variant) {
   compiler::Request request;
   request.target = key_.target;
   request.layout = key_.layout;
@@ -413,6 +427,12 @@ tl::expected<std::shared_ptr<Code::Compiled>, std::string> Code::plan(uint32_t v
     return done;
   };
   request.shape = shape_;
+  return request;
+}
+
+tl::expected<std::shared_ptr<Code::Compiled>, std::string> Code::plan(uint32_t variant) {
+  compiler::Request request = this->request(variant);
+  request.cache_name = compiler::cache_name(request);
   auto plan = compiler::make_plan(request);
   if (!plan) return tl::unexpected(std::move(plan.error()));
   auto made = std::make_shared<Compiled>();

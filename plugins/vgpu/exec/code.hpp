@@ -135,6 +135,8 @@ class Code {
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
   void compile(uint32_t variant);
+  void take_cached(uint32_t variant);
+  compiler::Request request(uint32_t variant);
   // What a compiler needs, or why it cannot be had.
   tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint32_t variant);
   void take(std::shared_ptr<Compiled> planned, compiler::Compiled made);

@@ -1,0 +1,226 @@
+#include "plugins/vgpu/compiler/code_cache.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace rigel::vgpu::exec::compiler {
+namespace {
+
+constexpr char kMagic[8] = {'R', 'I', 'G', 'E', 'L', 'V', 'C', '1'};
+constexpr uint64_t kMostEntryBytes = 16 << 20;
+constexpr size_t kNamedBytes = 256;  // of code, which tell most kernels apart
+
+struct Header {
+  char magic[8];
+  uint64_t checksum;  // of all that follows
+  uint64_t request_bytes;
+};
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+
+ private:
+  const int fd_;
+};
+
+uint64_t hash_of(std::span<const std::byte> bytes, uint64_t hash) {
+  for (const std::byte byte : bytes) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3u;
+  return hash;
+}
+constexpr uint64_t kFirstHash = 0xcbf29ce484222325u, kOtherHash = 0x9ae16a3b2f90404fu;
+
+bool is_own(const struct stat& is) {
+  return is.st_uid == geteuid() && (is.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// As if the kernel began at address 0.
+std::vector<std::byte> as_asked(Request request, std::span<const Image> images) {
+  std::vector<Image> moved(images.begin(), images.end());
+  for (Image& image : moved) image.va -= request.entry_va;
+  request.entry_va = 0;
+  return to_message(request, moved);
+}
+
+bool read_all(int file, std::vector<std::byte>& to) {
+  for (size_t done = 0; done < to.size();) {
+    const ssize_t got = read(file, to.data() + done, to.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    done += static_cast<size_t>(got);
+  }
+  return true;
+}
+
+bool write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(put));
+  }
+  return true;
+}
+
+bool make_folders(const std::string& path) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    if (mkdir(path.substr(0, end).c_str(), S_IRWXU) != 0 && errno != EEXIST) return false;
+    if (end == std::string::npos) return true;
+  }
+}
+
+}  // namespace
+
+CodeCache::CodeCache(std::string folder, uint64_t most_bytes)
+    : folder_(std::move(folder)), most_bytes_(most_bytes) {}
+
+int CodeCache::open_folder(bool make) const {
+  if (folder_.empty() || (make && !make_folders(folder_))) return -1;
+  const int folder = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct stat is {};
+  if (folder < 0 || (fstat(folder, &is) == 0 && is_own(is))) return folder;
+  close(folder);
+  return -1;
+}
+
+std::string CodeCache::name_of(const Request& request, std::span<const std::byte> maker) const {
+  if (folder_.empty()) return {};
+  std::byte begin[kNamedBytes];
+  const size_t size = request.read(request.entry_va, begin);
+  const std::vector<std::byte> asked = as_asked(request, {});
+  const auto hash = [&](uint64_t first) {
+    return hash_of({begin, size}, hash_of(asked, hash_of(maker, first)));
+  };
+  return fmt::format("{:016x}{:016x}", hash(kFirstHash), hash(kOtherHash));
+}
+
+bool CodeCache::has(const std::string& name) const {
+  return !name.empty() && access((folder_ + "/" + name).c_str(), R_OK) == 0;
+}
+
+std::optional<Answer> CodeCache::find(const std::string& name, const Request& request,
+                                      std::span<const Image> images) const {
+  if (name.empty()) return std::nullopt;
+  const Descriptor folder(open_folder(false));
+  if (!folder.is_open()) return std::nullopt;
+  const Descriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat is {};
+  if (!file.is_open() || fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode) || !is_own(is))
+    return std::nullopt;
+  const auto size = static_cast<uint64_t>(is.st_size);
+  if (size < sizeof(Header) || size > kMostEntryBytes) return std::nullopt;
+  std::vector<std::byte> entry(size);
+  if (!read_all(file.get(), entry)) return std::nullopt;
+  Header header;
+  std::memcpy(&header, entry.data(), sizeof header);
+  const std::span<const std::byte> checked = std::span(entry).subspan(offsetof(Header, request_bytes));
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 ||
+      header.checksum != hash_of(checked, kFirstHash))
+    return std::nullopt;
+  const std::span<const std::byte> rest = std::span(entry).subspan(sizeof header);
+  if (header.request_bytes > rest.size()) return std::nullopt;
+  const std::vector<std::byte> asked = as_asked(request, images);
+  if (!std::ranges::equal(rest.first(header.request_bytes), asked)) return std::nullopt;
+  std::optional<Answer> answer = answer_from(rest.subspan(header.request_bytes));
+  if (!answer || !answer->error.empty()) return std::nullopt;
+  futimens(file.get(), nullptr);  // What is used stays.
+  return answer;
+}
+
+void CodeCache::keep(const std::string& name, const Request& request, std::span<const Image> images,
+                     const Answer& answer) const {
+  if (name.empty() || !answer.error.empty()) return;
+  const Descriptor folder(open_folder(true));
+  if (!folder.is_open()) return;
+  const std::vector<std::byte> asked = as_asked(request, images), answered = to_message(answer);
+  if (asked.size() + answered.size() > std::min(kMostEntryBytes, most_bytes_) - sizeof(Header)) return;
+  std::vector<std::byte> entry(sizeof(Header));
+  entry.insert(entry.end(), asked.begin(), asked.end());
+  entry.insert(entry.end(), answered.begin(), answered.end());
+  Header header{{}, 0, asked.size()};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  std::memcpy(entry.data(), &header, sizeof header);
+  header.checksum = hash_of(std::span(entry).subspan(offsetof(Header, request_bytes)), kFirstHash);
+  std::memcpy(entry.data(), &header, sizeof header);
+  static std::atomic<unsigned> unnamed_count{0};
+  const std::string unnamed = fmt::format("{}.{}.{}", name, getpid(), unnamed_count.fetch_add(1));
+  {
+    const Descriptor file(openat(folder.get(), unnamed.c_str(),
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (!file.is_open()) return;
+    if (!write_all(file.get(), entry) ||
+        renameat(folder.get(), unnamed.c_str(), folder.get(), name.c_str()) != 0) {
+      unlinkat(folder.get(), unnamed.c_str(), 0);
+      return;
+    }
+  }
+  make_room(folder.get());
+}
+
+void CodeCache::make_room(int folder) const {
+  struct Entry {
+    timespec used;
+    uint64_t bytes;
+    std::string name;
+  };
+  std::vector<Entry> entries;
+  uint64_t bytes = 0;
+  {
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(again < 0 ? nullptr : fdopendir(again), closedir);
+    if (listing == nullptr) {
+      if (again >= 0) close(again);
+      return;
+    }
+    while (const dirent* const entry = readdir(listing.get())) {
+      struct stat is {};
+      if (fstatat(folder, entry->d_name, &is, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(is.st_mode)) continue;
+      entries.push_back({is.st_mtim, static_cast<uint64_t>(is.st_size), entry->d_name});
+      bytes += entries.back().bytes;
+    }
+  }
+  if (bytes <= most_bytes_) return;
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+  });
+  // More than has to be, so that it is not done each time.
+  for (const Entry& entry : entries) {
+    if (bytes <= most_bytes_ / 4 * 3) return;
+    if (unlinkat(folder, entry.name.c_str(), 0) == 0) bytes -= entry.bytes;
+  }
+}
+
+std::string code_cache_folder() {
+  if (getauxval(AT_SECURE) != 0) return {};
+  const auto is = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (const std::string chosen = is("VGPU_CACHE"); !chosen.empty()) return chosen == "off" ? "" : chosen;
+  if (const std::string cache = is("XDG_CACHE_HOME"); cache.starts_with('/')) return cache + "/rigel/vgpu";
+  const std::string home = is("HOME");
+  return home.starts_with('/') ? home + "/.cache/rigel/vgpu" : "";
+}
+
+}  // namespace rigel::vgpu::exec::compiler

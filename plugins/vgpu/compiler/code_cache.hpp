@@ -1,0 +1,54 @@
+// Machine code of kernels on disk, so that a kernel which was hot once is compiled code from its first launch on in the programs
+// that come after.
+//
+// An entry is a file of the user's own folder: what the compiler was asked, and what it answered. It is believed if it is whole
+// (a checksum), if exactly the same was asked (the code of the kernel, byte for byte), and if the plan that the code was made
+// from is the same (its digest, which the caller compares). What the request does not say is part of the file's name: which
+// compiler and which library. Code of kernels may lie anywhere: requests are compared as if their kernels began at address 0.
+//
+// Folders and files that others can write to, or that belong to others, are not looked at.
+//
+// Threads: any; also several processes at once. Files are complete when they get their name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "plugins/vgpu/compiler/messages.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+class CodeCache {
+ public:
+  static constexpr uint64_t kMostBytes = 128 << 20;
+
+  /// An empty `folder` is a cache that has nothing and keeps nothing. What was used longest ago goes when there are more
+  /// than `most_bytes`.
+  explicit CodeCache(std::string folder, uint64_t most_bytes = kMostBytes);
+
+  /// The name of the entry, for a request whose code can be read; empty: nothing is kept of it. `maker` says who compiles.
+  std::string name_of(const Request& request, std::span<const std::byte> maker) const;
+  /// Whether there is an entry of that name.
+  bool has(const std::string& name) const;
+  std::optional<Answer> find(const std::string& name, const Request& request,
+                             std::span<const Image> images) const;
+  /// Errors are nobody's business: the kernel is compiled once more, some time.
+  void keep(const std::string& name, const Request& request, std::span<const Image> images,
+            const Answer& answer) const;
+
+ private:
+  // The folder, opened; -1: there is none, or it may be somebody else's.
+  int open_folder(bool make) const;
+  void make_room(int folder) const;
+
+  const std::string folder_;
+  const uint64_t most_bytes_;
+};
+
+/// Where the environment says: VGPU_CACHE ("off", or a folder), else XDG_CACHE_HOME, else .cache in HOME. Empty in elevated
+/// processes.
+std::string code_cache_folder();
+
+}  // namespace rigel::vgpu::exec::compiler
