@@ -98,6 +98,20 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       guard(node, b_.CreateICmpEQ(low, high));
       return set_row(node, dst, low);
     }
+    case Rule::kWideSignShift: {
+      const Shape shape = *before_.known(in.src[1].vgpr() + 1u);
+      const auto shift =
+          static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(number(node, 0))->getZExtValue()) & 63;
+      Value* const index = number(node, 1, 1);
+      const auto above = [&](int32_t offset) {
+        return b_.CreateAShr(plus(index, offset), b_.getInt32(shift));
+      };
+      Value *const first = above(shape.least(wave_size_)), *const last = above(shape.greatest(wave_size_));
+      flush();
+      guard(node, b_.CreateICmpEQ(first, last));
+      set_row(node, dst, b_.CreateShl(index, b_.getInt32(32 - shift)));
+      return set_row(node, dst + 1, first);
+    }
     case Rule::kWideShift: {
       const Shape shape = shape_of_source(node, 1);
       const auto shift =
@@ -130,6 +144,10 @@ void KernelBuilder::build_by_rule(uint32_t node) {
     }
     case Rule::kCarryIn: {
       const Shape a = shape_of_source(node, 0), c = shape_of_source(node, 1);
+      if (!a.is_uniform(wave_size_) || !c.is_uniform(wave_size_)) {
+        Value* const sum = b_.CreateAdd(number(node, 0), number(node, 1));
+        return set_row(node, dst, b_.CreateAdd(sum, b_.CreateTrunc(carries_.at(in.src[2].code), i32())));
+      }
       Value* const x = wide(plus(number(node, 0), static_cast<int32_t>(a.offsets[0])));
       Value* const y = wide(plus(number(node, 1), static_cast<int32_t>(c.offsets[0])));
       Value* const total = b_.CreateAdd(b_.CreateAdd(x, y), carries_.at(in.src[2].code));

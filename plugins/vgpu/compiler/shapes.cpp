@@ -212,17 +212,21 @@ std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, 
   return full;
 }
 
+// Whether nobody wants what the instruction makes of these scalars.
+bool is_dead(const Plan& plan, uint32_t node, const isa::Operand& scalars) {
+  const isa::Registers wanted = plan.wanted_behind(node);
+  for (uint32_t part = 0; part < scalars.dwords; ++part) {
+    if (wanted.scalars[scalars.code + part]) return false;
+  }
+  return scalars.is_scalar_register();
+}
+
 // Whether nobody wants the upper half of what the instruction adds up, nor the carry.
 bool is_low_half_alone(const Plan& plan, uint32_t node) {
   const isa::Instruction& in = plan.graph.nodes[node].instruction;
   const isa::Registers wanted = plan.wanted_behind(node);
   const uint32_t high = in.dst[0].vgpr() + 1u;
-  if (wanted.vgprs[high] || plan.live.inactive_behind[node][high] || !in.dst[1].is_scalar_register())
-    return false;
-  for (uint32_t part = 0; part < in.dst[1].dwords; ++part) {
-    if (wanted.scalars[in.dst[1].code + part]) return false;
-  }
-  return true;
+  return !wanted.vgprs[high] && !plan.live.inactive_behind[node][high] && is_dead(plan, node, in.dst[1]);
 }
 
 bool is_small(const Shape& shape, unsigned lanes) {
@@ -314,6 +318,19 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         step.high = scalar_shape();
       }
     }
+  } else if (in.op == Op::v_ashrrev_i64) {
+    // An index in the upper half, which becomes the distance of elements: v_ashrrev_i64 v[..], 30, v[..].
+    const ShapePointer by = source(0, 0), low = source(1, 0), high = source(1, 1);
+    if (by != nullptr && by->base && by->is_uniform(lanes) && low != nullptr && low->is_uniform(lanes) &&
+        in.src[1].is_vgpr() && low->base && *low->base + low->offsets[0] == 0 && high != nullptr &&
+        is_small(*high, lanes)) {
+      const uint32_t shift = (*by->base + by->offsets[0]) & 63;
+      if (shift > 0 && shift < 32) {
+        step.rule = Rule::kWideSignShift;
+        step.result = shifted(*high, 32 - shift);
+        step.high = scalar_shape();
+      }
+    }
   } else if (in.op == Op::v_mad_u64_u32) {
     const ShapePointer a = source(0, 0), b = source(1, 0), low = source(2, 0), high = source(2, 1);
     const bool all_known = a != nullptr && b != nullptr && low != nullptr;
@@ -373,8 +390,15 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       case Op::v_addc_u32:
         // The carry that comes out is of use to nobody, and the one that goes in is known.
         if (in.dst[1].is_scalar_register() && in.src[2].is_scalar_register() &&
-            shapes.uniform_masks[in.src[2].code] && s[0]->is_uniform(lanes) && s[1]->is_uniform(lanes)) {
-          one_row(Rule::kCarryIn, scalar_shape());
+            shapes.uniform_masks[in.src[2].code]) {
+          const bool uniform = s[0]->is_uniform(lanes) && s[1]->is_uniform(lanes);
+          if (uniform) {
+            one_row(Rule::kCarryIn, scalar_shape());
+          } else if (is_dead(plan, node, in.dst[1])) {
+            auto made = std::make_shared<Shape>();
+            made->offsets = sum(*s[0], *s[1])->offsets;
+            one_row(Rule::kCarryIn, std::move(made));
+          }
         }
         break;
       default:

@@ -53,14 +53,15 @@ enum class Rule : uint8_t {
   kSum,   ///< Of all sources: v_mov, v_add, v_add3, v_or of what shares no bits
   kDifference,
   kReverseDifference,
-  kShiftSum,   ///< (src0 << src1) + src2
-  kSumShift,   ///< (src0 + src1) << src2
-  kShift,      ///< src1 << src0
-  kWideShift,  ///< 64 bits: the upper half is the same in all lanes
-  kSignShift,  ///< src1 >> src0, the same in all lanes
-  kCarryOut,   ///< A sum, and a carry that lanes have in common
-  kCarryIn,    ///< A sum with such a carry, and one that nobody looks at
-  kFolded,     ///< All is known.
+  kShiftSum,       ///< (src0 << src1) + src2
+  kSumShift,       ///< (src0 + src1) << src2
+  kShift,          ///< src1 << src0
+  kWideShift,      ///< 64 bits: the upper half is the same in all lanes
+  kSignShift,      ///< src1 >> src0, the same in all lanes
+  kWideSignShift,  ///< 64 bits, arithmetic: the lower half is 0, the upper one's sign is the same in all lanes
+  kCarryOut,       ///< A sum, and a carry that lanes have in common
+  kCarryIn,        ///< A sum with such a carry, and one that nobody looks at or that lanes have in common
+  kFolded,         ///< All is known.
   kBitwise,  ///< v_and, v_or, v_xor: offsets and the number in common have no bits where the other has some.
   kShiftOr,  ///< (src0 << src1) | src2, likewise
   kShiftRight,   ///< src1 >> src0, likewise
