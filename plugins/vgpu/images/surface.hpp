@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plugins/vgpu/isa/traits.hpp"
+
 namespace rigel::vgpu::images {
 
 /// Which resource words and which layouts: those of the chips' texture units.
-enum class Generation : uint8_t { kGfx8, kGfx9, kGfx10_1, kGfx10_3 };
+using Generation = isa::ImageGeneration;
 
 /// What layouts depend on beside the resource: registers of the chip, as a board and amdkfd's GET_TILE_CONFIG have them.
 struct TilingConfig {
