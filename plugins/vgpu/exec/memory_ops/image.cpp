@@ -464,9 +464,10 @@ bool sample_image(const MicroOp* op, Wave* wave, const ImageAccess& access, cons
 void tell_lod(const ImageAccess& access, Wave* wave, const Addresses& addresses, const Resource& resource,
               const Sampler& sampler, uint64_t exec) {
   const Results results(access, *wave, {4, images::Number::kFloat});
+  uint32_t answers[64][4] = {};  // coordinates of other lanes are still to be read
   for (uint64_t left = exec; left != 0; left &= left - 1) {
     const unsigned lane = first_lane(left);
-    uint32_t answer[4] = {};
+    uint32_t(&answer)[4] = answers[lane];
     if (!resource.is_null) {
       const int32_t lod = lod_of(access, addresses, resource, sampler, lane) + sampler.lod_bias;
       const auto most = static_cast<int32_t>((resource.levels() - 1) * 256);
@@ -474,8 +475,9 @@ void tell_lod(const ImageAccess& access, Wave* wave, const Addresses& addresses,
       answer[0] = std::bit_cast<uint32_t>(static_cast<float>(within) / 256);
       answer[1] = std::bit_cast<uint32_t>(static_cast<float>(lod) / 256);
     }
-    results.put(lane, answer);
   }
+  for (uint64_t left = exec; left != 0; left &= left - 1)
+    results.put(first_lane(left), answers[first_lane(left)]);
 }
 
 void tell_sizes(const ImageAccess& access, Wave* wave, const Addresses& addresses, const Resource& resource,
