@@ -141,8 +141,8 @@ class BlockBuilder {
   bool is_thick() const { return surface_.volume && (order() == kOrderS || order() == kOrderZ); }
 
   std::optional<std::string_view> find_order() const {
-    const bool var = kBlockBits[kind()] == 0;
-    if (var || order() == kOrderR || (kind() == k256B && surface_.volume)) return std::nullopt;
+    const bool no_block = kBlockBits[kind()] == 0 || order() == kOrderR;
+    if (no_block || (kind() == k256B && (surface_.volume || order() == kOrderZ))) return std::nullopt;
     if (is_gfx10() && (order() == kOrderZ || (order() == kOrderD && surface_.volume))) return std::nullopt;
     const unsigned element = log2_of(surface_.element_bytes);
     if (!is_thick() && order() == kOrderZ && element == 4) return std::nullopt;
