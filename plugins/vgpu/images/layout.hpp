@@ -54,6 +54,7 @@ class TiledLayout {
   struct Axis {
     uint8_t block_bits = 0;            ///< log2 of a block's texels along it.
     std::array<uint32_t, 16> flips{};  ///< Bits of the offset that each bit of the coordinate inverts.
+    uint32_t flips_of(uint32_t coordinate) const;
   };
   /// gfx8's banks: the slice, times `step`, is added to what is the base's own, and inverts bits of the bank.
   struct Turn {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
@@ -57,9 +58,11 @@ class Places {
   explicit Places(const Surface& surface) : surface_(surface) {}
   TexelPlace next() {
     TexelPlace place;
-    place.x = below(surface_.width);
-    place.y = below(surface_.height);
-    place.z = below(surface_.planes);
+    place.level = below(surface_.levels);
+    const auto halved = [&](uint32_t whole) { return std::max(whole >> place.level, 1u); };
+    place.x = below(halved(surface_.width));
+    place.y = below(halved(surface_.height));
+    place.z = below(surface_.volume ? halved(surface_.planes) : surface_.planes);
     return place;
   }
 
@@ -81,7 +84,7 @@ TEST(TiledLayouts, AreThoseOfAddrlib) {
   const auto rows = read_rows("layouts.tsv");
   ASSERT_GT(rows.size(), 600u);
   for (const auto& row : rows) {
-    ASSERT_EQ(row.size(), 12u);
+    ASSERT_EQ(row.size(), 13u);
     Surface surface;
     surface.generation = generation_of(row[0]);
     TilingConfig tiling;
@@ -98,18 +101,19 @@ TEST(TiledLayouts, AreThoseOfAddrlib) {
     surface.width = number(row[5]);
     surface.height = number(row[6]);
     surface.planes = number(row[7]);
-    surface.pitch = number(row[8]);
+    surface.levels = static_cast<uint8_t>(number(row[8]));
+    surface.pitch = number(row[9]);
     const std::string name = row[0] + " " + row[1] + ", mode " + row[2] +
                              (surface.volume ? " of a volume" : "") + ", bytes " + row[4];
     const auto layout = TiledLayout::of(surface);
     ASSERT_TRUE(layout.has_value()) << name << ": " << layout.error();
-    EXPECT_EQ(layout->bytes(), std::stoull(row[9])) << name;
-    EXPECT_EQ(layout->address(last_of(surface)) - surface.base, std::stoull(row[10])) << name;
+    EXPECT_EQ(layout->bytes(), std::stoull(row[10])) << name;
+    EXPECT_EQ(layout->address(last_of(surface)) - surface.base, std::stoull(row[11])) << name;
     uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, of whole offsets
     Places places(surface);
     for (int count = 0; count < 2000; ++count)
       hash = (hash ^ (layout->address(places.next()) - surface.base)) * 0x100000001b3;
-    EXPECT_EQ(hash, std::stoull(row[11], nullptr, 16)) << name;
+    EXPECT_EQ(hash, std::stoull(row[12], nullptr, 16)) << name;
   }
 }
 
@@ -212,6 +216,37 @@ TEST(TiledLayouts, GiveEachTexelAPlaceOfItsOwn) {
   EXPECT_GT(layouts, 300u);
 }
 
+TEST(TiledLayouts, GiveEachLevelAPlaceOfItsOwn) {
+  const TilingConfig vega = tiling_of_board("vega10"), navi = tiling_of_board("navi10");
+  constexpr uint8_t k4KB_S_X = 21, k64KB_S = 9;
+  for (const bool is_gfx9 : {true, false}) {
+    for (const uint8_t mode : {k4KB_S_X, k64KB_S}) {
+      for (const bool volume : {false, true}) {
+        Surface surface = is_gfx9 ? small_surface(Generation::kGfx9, vega, mode)
+                                  : small_surface(Generation::kGfx10_1, navi, mode);
+        surface.volume = volume;
+        surface.levels = 8;
+        const auto layout = TiledLayout::of(surface);
+        ASSERT_TRUE(layout.has_value()) << layout.error();
+        std::set<uint64_t> taken;
+        size_t texels = 0;
+        for (uint32_t level = 0; level < surface.levels; ++level) {
+          const auto halved = [&](uint32_t whole) { return std::max(whole >> level, 1u); };
+          const uint32_t planes = volume ? halved(surface.planes) : surface.planes;
+          for (uint32_t z = 0; z < planes; ++z) {
+            for (uint32_t y = 0; y < halved(surface.height); ++y) {
+              for (uint32_t x = 0; x < halved(surface.width); ++x, ++texels)
+                taken.insert(layout->address({level, x, y, z, 0}) - surface.base);
+            }
+          }
+        }
+        EXPECT_EQ(taken.size(), texels);
+        EXPECT_LT(*taken.rbegin(), layout->bytes());
+      }
+    }
+  }
+}
+
 // Drivers of graphics spread their surfaces over pipes and banks: the low bits of the address say how.
 TEST(TiledLayouts, TakeTheLowBitsOfTheAddressForASwizzle) {
   const TilingConfig navi = tiling_of_board("navi10");
@@ -249,12 +284,21 @@ TEST(TiledLayouts, AreRefusedByNameWhereTheyAreNotKnown) {
   surface.samples = 2;
   EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of several samples a texel");
   surface.samples = 1;
+  surface.levels = 17;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of more than 16 mip levels");
+  surface.levels = 1;
+  const TilingConfig interleaved{navi.gb_addr_config | 8};
+  surface.tiling = &interleaved;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of another interleave of pipes than 256 bytes");
   surface.tiling = nullptr;
   EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of an unknown board");
   constexpr uint8_t k2DThick = 24;
   surface = small_surface(Generation::kGfx8, fiji, k2DThick);
   EXPECT_EQ(TiledLayout::of(surface).error(),
             "tiled image (of another GB_TILE_MODE than 1D or 2D_TILED_THIN1)");
+  surface.swizzle_mode = 14;
+  surface.levels = 2;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "mip levels of a tiled image");
 }
 
 }  // namespace
