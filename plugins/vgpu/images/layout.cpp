@@ -16,13 +16,6 @@ tl::expected<TiledLayout, std::string_view> TiledLayout::of(const Surface& surfa
   return surface.generation == Generation::kGfx8 ? lay_out_macro_tiles(surface) : lay_out_blocks(surface);
 }
 
-uint32_t TiledLayout::Axis::flips_of(uint32_t coordinate) const {
-  uint32_t all = 0;
-  for (unsigned bit = 0; coordinate != 0; ++bit, coordinate >>= 1)
-    if ((coordinate & 1) != 0) all ^= flips[bit & 15];
-  return all;
-}
-
 uint64_t TiledLayout::address(const TexelPlace& place) const {
   const Level& level = levels_[place.level];
   const uint64_t block = uint64_t{place.y >> y_.block_bits} * level.row_blocks + (place.x >> x_.block_bits);

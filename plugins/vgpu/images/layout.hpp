@@ -50,11 +50,20 @@ class TiledLayout {
   friend class BlockBuilder;
   friend class MacroTileBuilder;
 
-  /// One coordinate.
+  /// One coordinate: which bits of the offset its bits invert, four by four.
   struct Axis {
-    uint8_t block_bits = 0;            ///< log2 of a block's texels along it.
-    std::array<uint32_t, 16> flips{};  ///< Bits of the offset that each bit of the coordinate inverts.
-    uint32_t flips_of(uint32_t coordinate) const;
+    uint8_t block_bits = 0;  ///< log2 of a block's texels along it.
+    std::array<std::array<uint32_t, 16>, 4> flips{};
+
+    /// A bit of the coordinate inverts those bits of the offset as well.
+    void invert(unsigned bit, uint32_t mask) {
+      for (unsigned value = 0; value < 16; ++value)
+        if ((value >> bit % 4 & 1) != 0) flips[bit / 4][value] ^= mask;
+    }
+    uint32_t flips_of(uint32_t coordinate) const {
+      return flips[0][coordinate & 15] ^ flips[1][coordinate >> 4 & 15] ^ flips[2][coordinate >> 8 & 15] ^
+             flips[3][coordinate >> 12 & 15];
+    }
   };
   /// gfx8's banks: the slice, times `step`, is added to what is the base's own, and inverts bits of the bank.
   struct Turn {

@@ -133,7 +133,7 @@ class BlockBuilder {
 
     TiledLayout::Axis* const axes[] = {&layout.x_, &layout.y_, &layout.z_};
     const auto flip = [&](unsigned position, unsigned from) {
-      if (const auto bit = chain[from]) axes[bit->axis]->flips[bit->index] ^= 1u << position;
+      if (const auto bit = chain[from]) axes[bit->axis]->invert(bit->index, 1u << position);
     };
     for (unsigned position = 0; position < end; ++position) flip(position, position);
     for (const AxisName axis : {kX, kY, kZ}) axes[axis]->block_bits = chain.count(axis, end);
@@ -143,9 +143,9 @@ class BlockBuilder {
     if (is_thick() || is_texture()) return chain;
     // Slices of thin tiles begin at different pipes, then banks.
     for (unsigned bit = 0; bit < slice_bits_; ++bit)
-      layout.z_.flips[bit] ^= 1u << (kInterleave + pipe_bits_ - 1 - bit);
+      layout.z_.invert(bit, 1u << (kInterleave + pipe_bits_ - 1 - bit));
     for (unsigned bit = 0; bit < bank_bits_; ++bit)
-      layout.z_.flips[pipe_bits_ + bit] ^= 1u << (kInterleave + pipe_bits_ + bank_bits_ - 1 - bit);
+      layout.z_.invert(pipe_bits_ + bit, 1u << (kInterleave + pipe_bits_ + bank_bits_ - 1 - bit));
     return chain;
   }
 

@@ -7,7 +7,8 @@ namespace rigel::vgpu::images {
 namespace {
 
 constexpr Order kDisplay8 = {"x0x1x2y1y0y2", "x0x1x2y0y1y2", "x0x1y0x2y1y2", "x0y0x1x2y1y2", "y0x0x1x2y1y2"};
-constexpr Order kThin8 = {"x0y0x1y1x2y2", "x0y0x1y1x2y2", "x0y0x1y1x2y2", "x0y0x1y1x2y2", "x0y0x1y1x2y2"};
+constexpr std::string_view kMorton = "x0y0x1y1x2y2";
+constexpr Order kThin8 = {kMorton, kMorton, kMorton, kMorton, kMorton};
 
 }  // namespace
 
@@ -72,7 +73,6 @@ class MacroTileBuilder {
       case 0:
         return &kDisplay8;
       case 1:
-      case 2:  // of depth
         return &kThin8;
       default:
         return nullptr;
@@ -85,19 +85,18 @@ class MacroTileBuilder {
       const auto bit = tile[position];
       if (!bit) continue;
       auto& axis = bit->axis == kX ? layout.x_ : layout.y_;
-      axis.flips[bit->index] |= 1u << (position < kInterleave ? position : position + pipes_and_banks);
+      axis.invert(bit->index, 1u << (position < kInterleave ? position : position + pipes_and_banks));
     }
   }
 
-  bool fill_macro_tile(TiledLayout& layout, Chain tile) const {
+  bool fill_macro_tile(TiledLayout& layout, const Chain& tile) const {
     const uint32_t config = surface_.tiling->gb_addr_config;
     const uint32_t tile_bytes = surface_.element_bytes << (2 * kTileBits);
-    const uint32_t split = std::min(1024u << bits_of(config, 28, 2),
-                                    bits_of(mode_, 22, 3) == 2 ? 64u << bits_of(mode_, 11, 3) : UINT32_MAX);
+    const uint32_t row_bytes = 1024u << bits_of(config, 28, 2);
     const uint32_t pipe_code = bits_of(mode_, 6, 5);
     const auto* const pipes = std::find_if(std::begin(kPipeConfigs), std::end(kPipeConfigs),
                                            [&](const PipeConfig& row) { return row.code == pipe_code; });
-    if (tile_bytes > split || pipes == std::end(kPipeConfigs)) return false;
+    if (tile_bytes > row_bytes || pipes == std::end(kPipeConfigs)) return false;
     const uint32_t macro = surface_.tiling->macro_tile_modes[element_bits()];
     const unsigned width = bits_of(macro, 0, 2), height = bits_of(macro, 2, 2), aspect = bits_of(macro, 4, 2);
     const unsigned bank_bits = bits_of(macro, 6, 2) + 1;
@@ -109,14 +108,14 @@ class MacroTileBuilder {
     if (in_bank < kInterleave || aspect > height + bank_bits) return false;
     const unsigned spread = pipes->bits + bank_bits;
     const auto place = [&](TiledLayout::Axis& axis, unsigned index, unsigned position) {
-      axis.flips[index] ^= 1u << (position < kInterleave ? position : position + spread);
+      axis.invert(index, 1u << (position < kInterleave ? position : position + spread));
     };
     place_tile(layout, tile, spread);
     for (unsigned bit = 0; bit < width; ++bit) place(layout.x_, column + bit, tile.size() + bit);
     for (unsigned bit = 0; bit < height; ++bit) place(layout.y_, kTileBits + bit, tile.size() + width + bit);
     const auto choose = [](TiledLayout::Axis& axis, unsigned first, uint8_t mask, unsigned position) {
       for (unsigned bit = 0; bit < 4; ++bit)
-        if ((mask >> bit & 1) != 0) axis.flips[first + bit] ^= 1u << position;
+        if ((mask >> bit & 1) != 0) axis.invert(first + bit, 1u << position);
     };
     for (unsigned bit = 0; bit < pipes->bits; ++bit) {
       choose(layout.x_, kTileBits, pipes->x[bit], kInterleave + bit);
