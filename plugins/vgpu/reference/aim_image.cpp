@@ -159,7 +159,7 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   if (has_sampler) draw_sampler(draw, state, in.extra[0].code);
 
   ImageForm form;
-  if (!image_form(in, state, form)) return true;
+  if (!image_form(in, state, form)) return false;
   // Registers of data that the wave does not have are drawn by others.
   const isa::Operand& data = in.vdst.exists() ? in.vdst : in.vdata;
   if (data.vgpr() + 6u > kVgprs) return false;

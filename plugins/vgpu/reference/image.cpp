@@ -385,7 +385,7 @@ class Lane {
     if (mode == 4 || mode == 5) {  // half of the border
       if (mode == 5) texels = std::fabs(texels);
       texels = std::fmin(std::fmax(texels, 0), static_cast<double>(size));
-      mode = linear ? 6 : 2;
+      mode = !linear ? 2 : mode == 5 ? 7 : 6;
     }
     int64_t at = 0;
     if (!std::isnan(texels)) {
@@ -667,6 +667,13 @@ unsigned image_address_register(const isa::Instruction& in, const State& state, 
 Outcome execute_image(const isa::Instruction& in, State& state) {
   ImageForm form;
   if (!image_form(in, state, form)) return Outcome::kNotModelled;
+  // What of its data lies behind the last register, of which the fields alone do not say how many there are.
+  constexpr unsigned kMostData = 6;
+  const isa::Operand& data = in.vdst.exists() ? in.vdst : in.vdata;
+  if (data.vgpr() + kMostData > state.vgpr.size()) {
+    state.world.open = true;
+    return Outcome::kDone;
+  }
   const State before = state;
   const Words words = words_of(in, before);
   for (unsigned lane = 0; lane < before.wave_size; ++lane) {
