@@ -4,11 +4,12 @@
 // has them.
 #include "check.hpp"
 
+// HIP finds it by its name in the code object, which has to be visible there.
+texture<float, hipTextureType2D, hipReadModeElementType> by_reference;
+
 namespace {
 
 constexpr int kWidth = 13, kHeight = 7, kDepth = 5, kSamples = 4096;
-
-texture<float, hipTextureType2D, hipReadModeElementType> by_reference;
 
 __global__ void sample_1d(hipTextureObject_t texture, const float4* at, float4* out, int count) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -75,7 +76,12 @@ float4 expected(const Image& image, float4 at, const hipTextureDesc& how) {
   const int axes = image.layered ? 2 : 3;
   for (int i = 0; i < axes; ++i) {
     if (sizes[i] == 1) continue;
-    const double texels = how.normalizedCoords ? static_cast<double>(coordinates[i]) * sizes[i] : coordinates[i];
+    // HIP's functions take the nearest texel's lower edge themselves, before the hardware rounds to 1/256.
+    const float in_texels =
+        how.normalizedCoords ? coordinates[i] * static_cast<float>(sizes[i]) : coordinates[i];
+    const double texels = !linear                ? static_cast<double>(std::floor(in_texels))
+                          : how.normalizedCoords ? static_cast<double>(coordinates[i]) * sizes[i]
+                                                 : static_cast<double>(coordinates[i]);
     const double in_256ths = std::floor(texels * 256 + 0.5) - (linear ? 128 : 0);
     const double low = std::floor(in_256ths / 256);
     texel[i][0] = addressed(how.addressMode[i], static_cast<int>(low), sizes[i]);
@@ -91,7 +97,8 @@ float4 expected(const Image& image, float4 at, const hipTextureDesc& how) {
     const double share = weight[0][corner & 1] * weight[1][corner >> 1 & 1] * weight[2][corner >> 2];
     if (share == 0 || x < 0 || y < 0 || z < 0) continue;
     const float4 value = image.texel(x, y, z);
-    sum[0] += share * value.x, sum[1] += share * value.y, sum[2] += share * value.z, sum[3] += share * value.w;
+    sum[0] += share * value.x, sum[1] += share * value.y, sum[2] += share * value.z,
+        sum[3] += share * value.w;
   }
   return make_float4(static_cast<float>(sum[0]), static_cast<float>(sum[1]), static_cast<float>(sum[2]),
                      static_cast<float>(sum[3]));
@@ -103,7 +110,8 @@ bool near(float4 a, float4 b) {
 }
 
 std::string text(float4 value) {
-  return "(" + text_of(value.x) + " " + text_of(value.y) + " " + text_of(value.z) + " " + text_of(value.w) + ")";
+  return "(" + text_of(value.x) + " " + text_of(value.y) + " " + text_of(value.z) + " " + text_of(value.w) +
+         ")";
 }
 
 /// Places from well before an image to well behind it, some of them exactly on texels and between them.
@@ -112,8 +120,8 @@ std::vector<float4> places(const Image& image, bool normalized) {
   uint32_t state = 12345;
   const auto draw = [&](int size) {
     state = state * 1664525 + 1013904223;
-    const float texels = static_cast<float>(state >> 8) / (1 << 24) * static_cast<float>(3 * size) -
-                         static_cast<float>(size);
+    const float texels =
+        static_cast<float>(state >> 8) / (1 << 24) * static_cast<float>(3 * size) - static_cast<float>(size);
     state = state * 1664525 + 1013904223;
     const float place = state >> 30 == 0 ? std::floor(texels) + 0.5f : texels;
     return normalized ? place / static_cast<float>(size) : place;
@@ -127,7 +135,8 @@ std::vector<float4> places(const Image& image, bool normalized) {
 
 using Kernel = void (*)(hipTextureObject_t, const float4*, float4*, int);
 
-void check(const std::string& what, const Image& image, hipArray_t array, Kernel kernel, hipTextureReadMode mode) {
+void check(const std::string& what, const Image& image, hipArray_t array, Kernel kernel,
+           hipTextureReadMode mode) {
   constexpr hipTextureAddressMode kModes[] = {hipAddressModeClamp, hipAddressModeBorder, hipAddressModeWrap,
                                               hipAddressModeMirror};
   constexpr const char* kNames[] = {"clamp", "border", "wrap", "mirror"};
@@ -164,16 +173,24 @@ void check(const std::string& what, const Image& image, hipArray_t array, Kernel
   }
 }
 
+/// HIP's own description of uchar4 has the kind of signed numbers.
+template <typename Element>
+hipChannelFormatDesc format_of() {
+  if (std::is_same_v<Element, uchar4>) return hipCreateChannelDesc(8, 8, 8, 8, hipChannelFormatKindUnsigned);
+  return hipCreateChannelDesc<Element>();
+}
+
 template <typename Element>
 hipArray_t array_of(const Image& image, const std::vector<Element>& elements, bool layered) {
   hipArray_t array = nullptr;
-  const hipChannelFormatDesc format = hipCreateChannelDesc<Element>();
-  const hipExtent extent = make_hipExtent(image.width, image.height == 1 && image.depth == 1 ? 0 : image.height,
-                                          image.depth == 1 && !layered ? 0 : image.depth);
+  const hipChannelFormatDesc format = format_of<Element>();
+  const hipExtent extent =
+      make_hipExtent(image.width, image.height == 1 && image.depth == 1 ? 0 : image.height,
+                     image.depth == 1 && !layered ? 0 : image.depth);
   HIP_OK(hipMalloc3DArray(&array, &format, extent, layered ? hipArrayLayered : hipArrayDefault));
   hipMemcpy3DParms copy{};
-  copy.srcPtr = make_hipPitchedPtr(const_cast<Element*>(elements.data()), image.width * sizeof(Element), image.width,
-                                   image.height);
+  copy.srcPtr = make_hipPitchedPtr(const_cast<Element*>(elements.data()), image.width * sizeof(Element),
+                                   image.width, image.height);
   copy.dstArray = array;
   copy.extent = make_hipExtent(image.width, image.height, image.depth);
   copy.kind = hipMemcpyHostToDevice;
@@ -222,6 +239,8 @@ void check_normalized_bytes() {
   HIP_OK(hipFreeArray(array));
 }
 
+#pragma clang diagnostic push  // HIP would rather have objects than references
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
 void check_reference() {
   Image image = image_of(kWidth, kHeight, 1);
   std::vector<float> elements(image.texels.size());
@@ -251,6 +270,7 @@ void check_reference() {
   HIP_OK(hipUnbindTexture(by_reference));
   HIP_OK(hipFreeArray(array));
 }
+#pragma clang diagnostic pop
 
 void check_surfaces() {
   const Image image = image_of(kWidth, kHeight, 1);
@@ -268,8 +288,8 @@ void check_surfaces() {
   turn_over<<<dim3(2, 1), dim3(8, 8)>>>(source, target, kWidth, kHeight);
   HIP_FINISH();
   std::vector<float4> back(image.texels.size());
-  HIP_OK(hipMemcpy2DFromArray(back.data(), kWidth * sizeof(float4), to, 0, 0, kWidth * sizeof(float4), kHeight,
-                              hipMemcpyDeviceToHost));
+  HIP_OK(hipMemcpy2DFromArray(back.data(), kWidth * sizeof(float4), to, 0, 0, kWidth * sizeof(float4),
+                              kHeight, hipMemcpyDeviceToHost));
   for (size_t i = 0; i < back.size(); ++i) {
     const float4 wanted = image.texels[back.size() - 1 - i];
     if (near(back[i], wanted)) continue;
