@@ -6,6 +6,10 @@
 
 #include <cstdint>
 
+namespace rigel::vgpu::images {
+struct TilingConfig;
+}
+
 namespace rigel::vgpu::exec {
 
 class GlobalDataShare;
@@ -52,6 +56,9 @@ class Core {
   /// HW_ID or HW_ID1, and HW_ID2: where the wave runs.
   virtual uint32_t hardware_id(const Wave&) { return 0; }
   virtual uint32_t hardware_id2(const Wave&) { return 0; }
+
+  /// What tiled images are laid out by; null if the GPU does not say.
+  virtual const images::TilingConfig* tiling() { return nullptr; }
 
   /// ds_gws_*; null if the GPU has none.
   virtual GlobalWaveSync* global_wave_sync() { return nullptr; }

@@ -22,6 +22,7 @@
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
 #include "plugins/vgpu/exec/scratch_slots.hpp"
+#include "plugins/vgpu/images/surface.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -37,6 +38,7 @@ struct Device {
   bool native = true;        ///< Code may be compiled to native code, where that can be had.
   Compilation compilation = Compilation::kNone;  ///< Of whole kernels, where a compiler can be had.
   bool whole_groups = true;  ///< Work-groups may be executed by native code for all their waves at once.
+  images::TilingConfig tiling;
   /// Shared by copies of this description, and so by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
   std::shared_ptr<GlobalDataShare> share = std::make_shared<GlobalDataShare>();
@@ -133,6 +135,7 @@ class Launch final : public Core {
   uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
   uint32_t hardware_id(const Wave& wave) override;
   uint32_t hardware_id2(const Wave& wave) override;
+  const images::TilingConfig* tiling() override { return &device_.tiling; }
   GlobalWaveSync* global_wave_sync() override { return device_.sync.get(); }
   GlobalDataShare* global_data_share() override { return device_.share.get(); }
   bool is_ordered_turn(Wave& wave) override;

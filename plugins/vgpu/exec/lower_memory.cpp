@@ -16,6 +16,8 @@ Refusal lower_memory(const isa::Instruction& instruction, LoweringContext& conte
     case Encoding::kMubuf:
     case Encoding::kMtbuf:
       return lower_buffer(instruction, context, out);
+    case Encoding::kMimg:
+      return lower_image(instruction, context, out);
     default:
       return "not a memory instruction";
   }

@@ -54,9 +54,9 @@ Part part_of(isa::Encoding encoding) {
     case Encoding::kScratch:
     case Encoding::kMubuf:
     case Encoding::kMtbuf:
+    case Encoding::kMimg:
       return Part::kMemory;
     case Encoding::kVintrp:
-    case Encoding::kMimg:
     case Encoding::kExp:
       return Part::kNone;
   }

@@ -2,7 +2,7 @@
 // encoding, one of three parts, each with a folder-level file of its own:
 //   scalar   SOP*, control flow, messages, registers of the hardware      lower_scalar()
 //   vector   VOP*, with SDWA, DPP, readlane and friends                   lower_vector()
-//   memory   SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF                lower_memory()
+//   memory   SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG          lower_memory()
 //
 // The last two are compiled once for each SIMD level, in the namespace of the level, together with the
 // handlers that they choose from: see simd.hpp. Operands are resolved with operands.hpp.

@@ -11,6 +11,8 @@ Device device_of(const Board& board) {
   device.compute_units = board.units_in_order();
   device.waves_per_compute_unit = board.shader.simd_per_cu * board.shader.max_waves_per_simd;
   device.lds_bytes_per_compute_unit = board.shader.lds_kb * 1024;
+  device.tiling = {board.gb_addr_config, board.tiling.banks, board.tiling.ranks, board.tiling.modes,
+                   board.tiling.macro_modes};
   device.level = best_simd_level();
   device.compilation = compiler::asked_for();
   // With AVX2, the older machine code is faster yet where lanes go to LDS (docs/performance.md).

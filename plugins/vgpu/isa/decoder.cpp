@@ -585,7 +585,7 @@ bool Reader::mimg() {
   out_.vdst.type = Type::kB32;
   if (!vector(out_.vdst, field(40, 8), out_.vdst.dwords, gfx90a_ && bit(16))) return false;
   if (shape_.has(flag::kStore | flag::kAtomic)) out_.vdata = out_.vdst;
-  if (shape_.has(flag::kStore) && !shape_.has(flag::kAtomic)) out_.vdst = Operand{};
+  if (shape_.has(flag::kAtomic) ? !out_.glc : shape_.has(flag::kStore)) out_.vdst = Operand{};
   out_.vaddr.type = Type::kB32;
   if (shape_.has(flag::kNsa)) {
     const size_t further = static_cast<size_t>(row_.value >> 1) & 3;

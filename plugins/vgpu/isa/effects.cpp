@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "plugins/vgpu/isa/memory_shape.hpp"
+#include "plugins/vgpu/isa/tables.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {
@@ -199,6 +200,7 @@ class Reader {
       read(*operand);
     for (const Operand& operand : in_.extra) read(operand);
     for (unsigned i = 0; i < in_.nsa_count; ++i) effects_.reads.vgprs.set(in_.nsa[i]);
+    if (in_.encoding == Encoding::kMimg && !traits_.image_has_dimension) read_image_addresses();
     for (const Operand& operand : in_.dst) write(operand, keeps_part_of_result());
     write(in_.vdst, keeps_part_of_load());
 
@@ -240,6 +242,17 @@ class Reader {
     add(effects_.reads, operand);
   }
 
+  // How many addresses there are the resource says: all that there can be.
+  void read_image_addresses() {
+    const tables::Image* const image = tables::image(in_.op);
+    if (image == nullptr || !in_.vaddr.is_vgpr()) return;
+    constexpr unsigned kMostCoordinates = 4, kMostGradients = 6;
+    Operand addresses = in_.vaddr;
+    addresses.dwords = static_cast<uint8_t>(image->further + (image->gradients ? kMostGradients : 0) +
+                                            kMostCoordinates + (image->level ? 1 : 0));
+    read(addresses);
+  }
+
   void read_mask(uint16_t first) {
     for (unsigned i = 0; i < mask_dwords_; ++i) effects_.reads.scalars.set(first + i);
   }
@@ -260,7 +273,9 @@ class Reader {
     return is_half(in_.dst[0].type) && keeps_other_half(in_, traits_);
   }
 
-  bool keeps_part_of_load() const { return loads_half(in_.op) || in_.tfe; }
+  bool keeps_part_of_load() const {
+    return loads_half(in_.op) || in_.tfe || (in_.encoding == Encoding::kMimg && in_.d16);
+  }
 
   void scalar() {
     const Op op = in_.op;
@@ -327,7 +342,7 @@ class Reader {
     if (in_.encoding == Encoding::kFlat || in_.encoding == Encoding::kScratch) {
       if (!traits_.flat_scratch_is_hidden) effects_.reads.scalars.set(102).set(103);
     }
-    if (!is_vector_alu(in_.encoding) && in_.tfe) {
+    if (!is_vector_alu(in_.encoding) && (in_.tfe || in_.lwe)) {
       // The dword behind what is loaded says whether it was there.
       Operand status = in_.vdst.exists() ? in_.vdst : in_.vdata;
       status.code = static_cast<uint16_t>(status.code + status.dwords);

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/image_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 #include "plugins/vgpu/isa/tables.hpp"
 
@@ -108,6 +109,14 @@ std::string_view approximation(Op op) {
   }
   if (op == Op::s_sendmsg || op == Op::s_sendmsghalt) {
     return "interrupts, save wave, get doorbell; messages of graphics and debuggers stop the queue";
+  }
+  if (const ImageShape* const shape = image_shape(op); shape != nullptr && shape->has_sampler()) {
+    return shape->lod == LodSource::kNeighbours || shape->lod == LodSource::kGradients
+               ? "levels of detail by the logarithm of the longest gradient, one sample where filters are "
+                 "anisotropic, faces of cubes by themselves; sums of filters are rounded once"
+               : "one sample where filters are anisotropic, faces of cubes by themselves; sums of filters "
+                 "are "
+                 "rounded once";
   }
   return {};
 }

@@ -29,6 +29,9 @@ enum class BufferRules : uint8_t {
   kSelected,   ///< OOB_SELECT says. One format field in place of two.
 };
 
+/// Whose texture units the chip has: which resource words and layouts of images.
+enum class ImageGeneration : uint8_t { kGfx8, kGfx9, kGfx10_1, kGfx10_3 };
+
 /// DPP's controls across rows.
 enum class DppControls : uint8_t {
   kWaveShifts,  ///< wave_shl, wave_rol, wave_shr, wave_ror, row_bcast
@@ -63,6 +66,8 @@ struct Traits {
   bool ordered_count_has_dwords;  ///< ds_ordered_count says how many dwords it has.
   // Memory.
   BufferRules buffer;
+  ImageGeneration image;
+  bool image_has_dimension;            ///< Image instructions say their dimension; else resources do.
   bool packs_d16;                      ///< Two halves of 16-bit formats share a register.
   bool flat_scratch_is_hidden;         ///< FLAT_SCRATCH is a hardware register, not two SGPRs.
   bool flat_scratch_counts_from_base;  ///< It holds an offset in units of 256 bytes and the bytes of a lane.

@@ -60,6 +60,8 @@ bool aim(Draw& draw, isa::Instruction& instruction, State& state) {
     case isa::Encoding::kMubuf:
     case isa::Encoding::kMtbuf:
       return aim_buffer(draw, instruction, state);
+    case isa::Encoding::kMimg:
+      return aim_image(draw, instruction, state);
     default:
       return false;
   }

@@ -16,6 +16,7 @@ bool aim_data_share(Draw& draw, isa::Instruction& instruction, State& state);
 bool aim_scalar_memory(Draw& draw, isa::Instruction& instruction, State& state);
 bool aim_flat(Draw& draw, isa::Instruction& instruction, State& state);
 bool aim_buffer(Draw& draw, isa::Instruction& instruction, State& state);
+bool aim_image(Draw& draw, isa::Instruction& instruction, State& state);
 
 /// Values of all kinds.
 void fill(Draw& draw, std::vector<uint8_t>& bytes);

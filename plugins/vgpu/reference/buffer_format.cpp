@@ -57,7 +57,7 @@ unsigned TypedFormat::bytes() const {
 }
 
 TypedFormat typed_format(unsigned data_format, unsigned number_format) {
-  static constexpr std::array<unsigned, 4> kBits[16] = {
+  static constexpr std::array<unsigned, 4> kBits[] = {
       {},
       {8},
       {16},
@@ -74,8 +74,13 @@ TypedFormat typed_format(unsigned data_format, unsigned number_format) {
       {32, 32, 32},
       {32, 32, 32, 32},
       {},
+      {5, 6, 5},  // of images from here on
+      {5, 5, 5, 1},
+      {1, 5, 5, 5},
+      {4, 4, 4, 4},
   };
   TypedFormat format;
+  if (data_format >= std::size(kBits)) return format;
   format.bits = kBits[data_format];
   format.number = static_cast<Number>(number_format);
   const unsigned widest = std::max({format.bits[0], format.bits[1], format.bits[2], format.bits[3]});
@@ -105,6 +110,9 @@ TypedFormat typed_format(unsigned format) {
                                 : (index == 6 ? 7 : index);
     return typed_format(kRanges[i].data_format, number);
   }
+  // Images: 8, 8_8 and 8_8_8_8 in sRGB; colours of 16 bits.
+  if (format >= 128 && format <= 130) return typed_format(format == 128 ? 1 : format == 129 ? 3 : 10, 9);
+  if (format >= 133 && format <= 136) return typed_format(16 + format - 133, 0);
   return {};
 }
 
@@ -128,6 +136,11 @@ uint32_t component_to_register(const TypedFormat& format, unsigned component, ui
       return static_cast<uint32_t>(negative_too);
     case Number::kSnormOgl:
       return single((2 * static_cast<long double>(negative_too) + 1) / top);
+    case Number::kSrgb: {
+      const long double encoded = bits / top;
+      if (component == 3) return single(encoded);
+      return single(encoded <= 0.04045L ? encoded / 12.92L : std::pow((encoded + 0.055L) / 1.055L, 2.4L));
+    }
     case Number::kFloat:
       break;
   }
@@ -166,6 +179,16 @@ uint32_t component_from_register(const TypedFormat& format, unsigned component, 
       const int64_t x = static_cast<int32_t>(value);
       const int64_t kept = x < -signed_top - 1 ? -signed_top - 1 : x > signed_top ? signed_top : x;
       return static_cast<uint32_t>(kept) & mask;
+    }
+    case Number::kSrgb: {
+      if (component == 3) return rounded_within(static_cast<long double>(top), 0, 0, top);
+      const float x = std::bit_cast<float>(value);
+      if (std::isnan(x) || x <= 0) return 0;
+      if (x >= 1) return mask;
+      const long double linear = static_cast<long double>(x);
+      const long double encoded =
+          linear <= 0.0031308L ? linear * 12.92L : 1.055L * std::pow(linear, 1 / 2.4L) - 0.055L;
+      return static_cast<uint32_t>(std::nearbyintl(encoded * static_cast<long double>(top)));
     }
     case Number::kFloat:
       break;

@@ -9,7 +9,17 @@
 namespace rigel::vgpu::exec::reference {
 
 struct TypedFormat {
-  enum class Number : uint8_t { kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kSnormOgl, kFloat };
+  enum class Number : uint8_t {
+    kUnorm,
+    kSnorm,
+    kUscaled,
+    kSscaled,
+    kUint,
+    kSint,
+    kSnormOgl,
+    kFloat,
+    kSrgb = 9
+  };
   std::array<unsigned, 4> bits{};  ///< Of the components, the lowest first.
   Number number = Number::kUnorm;
   bool valid = false;  ///< False: invalid, or a combination that no manual lists.
@@ -18,7 +28,7 @@ struct TypedFormat {
   unsigned bytes() const;
 };
 
-/// BUF_DATA_FORMAT and BUF_NUM_FORMAT of gfx8 and gfx9.
+/// BUF_DATA_FORMAT and BUF_NUM_FORMAT of gfx8 and gfx9, and the same of images (IMG_), which have more.
 TypedFormat typed_format(unsigned data_format, unsigned number_format);
 /// The unified formats of gfx10.
 TypedFormat typed_format(unsigned format);

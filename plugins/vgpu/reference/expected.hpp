@@ -87,6 +87,16 @@ constexpr Exception kNotModelled[] = {
 /// Of those that access memory.
 constexpr Exception kMemoryNotCompared[] = {
     {isa::Op::ds_ordered_count, "orders waves: tested with several of them"},
+    {isa::Op::image_load_pck, "refused: raw data"},
+    {isa::Op::image_load_pck_sgn, "refused: raw data"},
+    {isa::Op::image_load_mip_pck, "refused: raw data"},
+    {isa::Op::image_load_mip_pck_sgn, "refused: raw data"},
+    {isa::Op::image_store_pck, "refused: raw data"},
+    {isa::Op::image_store_mip_pck, "refused: raw data"},
+    {isa::Op::image_gather4h, "refused: what it gathers no manual says"},
+    {isa::Op::image_msaa_load, "refused: several samples a texel"},
+    {isa::Op::image_bvh_intersect_ray, "refused: graphics"},
+    {isa::Op::image_bvh64_intersect_ray, "refused: graphics"},
 };
 
 /// Those on matrices and their registers, of gfx908 and gfx90a: decoded and written as text, not executed.

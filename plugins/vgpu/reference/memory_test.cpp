@@ -126,6 +126,9 @@ TEST(MemoryReference, NativeCodeIsAmongWhatIsCompared) {
 TEST(MemoryReference, ScalarMemoryInstructionsDoWhatTheManualsSay) {
   expect_no_difference({Encoding::kSmem});
 }
+TEST(MemoryReference, ImageInstructionsDoWhatTheManualsSay) {
+  expect_no_difference({Encoding::kMimg});
+}
 TEST(MemoryReference, FlatInstructionsDoWhatTheManualsSay) {
   expect_no_difference({Encoding::kFlat});
 }

@@ -229,6 +229,8 @@ Outcome execute(const isa::Instruction& as_written, State& state) {
     case Encoding::kMubuf:
     case Encoding::kMtbuf:
       return execute_buffer(instruction, state);
+    case Encoding::kMimg:
+      return execute_image(instruction, state);
     default:
       return Outcome::kNotModelled;
   }

@@ -83,6 +83,7 @@ Outcome execute_data_share(const isa::Instruction& instruction, State& state);
 Outcome execute_scalar_memory(const isa::Instruction& instruction, State& state);
 Outcome execute_flat(const isa::Instruction& instruction, State& state);
 Outcome execute_buffer(const isa::Instruction& instruction, State& state);
+Outcome execute_image(const isa::Instruction& instruction, State& state);
 
 /// The bits of a constant operand as an operand of its type sees them; false for what is no constant.
 bool constant_value(const isa::Operand& operand, const isa::Instruction& instruction, uint64_t& bits);

@@ -153,7 +153,7 @@ TEST(Reference, EveryComputeMnemonicIsComparedOrNamed) {
   std::set<Op> graphics;
   for (const isa::tables::Row& row : isa::tables::rows()) {
     const Encoding encoding = isa::tables::shapes()[row.shape].encoding;
-    if (encoding == Encoding::kVintrp || encoding == Encoding::kMimg || encoding == Encoding::kExp) {
+    if (encoding == Encoding::kVintrp || encoding == Encoding::kExp) {
       graphics.insert(row.op);
     }
     of_op[row.op] |= row.chips;

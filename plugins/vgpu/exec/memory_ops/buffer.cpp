@@ -155,8 +155,8 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   FormatAccess format = access.format;
   if (!access.typed) {
     format.format = access.rules == isa::BufferRules::kSelected
-                        ? unified_format(resource.format)
-                        : BufferFormat{resource.data_format, resource.number_format};
+                        ? images::unified_format(resource.format)
+                        : images::TexelFormat{resource.data_format, images::Number{resource.number_format}};
     std::copy_n(resource.select, 4, format.select);
   }
   const unsigned width = wave->layout.wave_size;

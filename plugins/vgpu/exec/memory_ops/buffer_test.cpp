@@ -432,16 +432,16 @@ TEST(BufferResources, RangesOfBytes) {
 }
 
 TEST(BufferFormats, UnifiedNumbersOfGfx10) {
-  EXPECT_EQ(bytes_of(unified_format(0)), 0u);
-  EXPECT_EQ(bytes_of(unified_format(1)), 1u);
-  EXPECT_EQ(unified_format(22).data, 4);  // 32_FLOAT
-  EXPECT_EQ(unified_format(22).number, 7);
-  EXPECT_EQ(unified_format(56).data, 10);  // 8_8_8_8_UNORM
-  EXPECT_EQ(unified_format(71).data, 12);  // 16_16_16_16_FLOAT
-  EXPECT_EQ(unified_format(71).number, 7);
-  EXPECT_EQ(unified_format(77).data, 14);  // 32_32_32_32_FLOAT
-  EXPECT_EQ(unified_format(77).number, 7);
-  EXPECT_EQ(bytes_of(unified_format(78)), 0u);
+  EXPECT_EQ(bytes_of(images::unified_format(0)), 0u);
+  EXPECT_EQ(bytes_of(images::unified_format(1)), 1u);
+  EXPECT_EQ(images::unified_format(22).data, 4);  // 32_FLOAT
+  EXPECT_EQ(images::unified_format(22).number, images::Number::kFloat);
+  EXPECT_EQ(images::unified_format(56).data, 10);  // 8_8_8_8_UNORM
+  EXPECT_EQ(images::unified_format(71).data, 12);  // 16_16_16_16_FLOAT
+  EXPECT_EQ(images::unified_format(71).number, images::Number::kFloat);
+  EXPECT_EQ(images::unified_format(77).data, 14);  // 32_32_32_32_FLOAT
+  EXPECT_EQ(images::unified_format(77).number, images::Number::kFloat);
+  EXPECT_EQ(bytes_of(images::unified_format(78)), 0u);
 }
 
 TEST_P(BufferMemory, CacheOperations) {

@@ -1,30 +1,19 @@
-// Formats of buffers: how components lie in memory, and what they are in registers.
+// Formatted accesses: which components of an element become which registers.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "plugins/vgpu/images/texel_format.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::exec {
 
-/// In the numbers of gfx8 and gfx9, which gfx10's unified ones stand for.
-struct BufferFormat {
-  uint8_t data = 0;    ///< 0: none
-  uint8_t number = 0;  ///< 0 unorm, 1 snorm, 2 uscaled, 3 sscaled, 4 uint, 5 sint, 6 snorm as OpenGL had it,
-                       ///< 7 float
-};
-
-BufferFormat unified_format(uint8_t format);
-
-/// Bytes of one element; 0 if there is no such format.
-unsigned bytes_of(BufferFormat format);
-
 /// A formatted load or store.
 struct FormatAccess {
-  BufferFormat format;
+  images::TexelFormat format;
   uint8_t select[4] = {4, 5, 6, 7};  ///< What the components in registers are: 0, 1, or 4 … 7 of memory.
   uint8_t components = 1;            ///< In registers.
   bool store = false;
@@ -44,5 +33,11 @@ constexpr unsigned registers_of(const FormatAccess& access) {
 /// they were.
 void unpack(const FormatAccess& access, const uint32_t (&element)[4], bool inside, uint32_t (&values)[4]);
 void pack(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&element)[4]);
+
+/// Puts the components of a result into registers: as halves, if the access says so. `values` has the registers as
+/// they were.
+void to_registers(const FormatAccess& access, const uint32_t (&components)[4], uint32_t (&values)[4]);
+/// Takes the components of a store out of them.
+void from_registers(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&components)[4]);
 
 }  // namespace rigel::vgpu::exec

@@ -18,6 +18,7 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+Refusal lower_image(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_gws(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
-#include "plugins/vgpu/exec/memory_ops/halves.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
+#include "plugins/vgpu/images/halves.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -410,7 +410,8 @@ uint32_t add_packed_halves(uint32_t a, uint32_t b) {
     for (const uint32_t bits : {x & 0xffff, y & 0xffff}) {
       if ((bits & 0x7fff) > 0x7c00) return bits | 0x200;
     }
-    return static_cast<uint32_t>(half_from_float(float_from_half(x & 0xffff) + float_from_half(y & 0xffff)));
+    return static_cast<uint32_t>(
+        images::half_from_float(images::float_from_half(x & 0xffff) + images::float_from_half(y & 0xffff)));
   };
   return half(a, b) | half(a >> 16, b >> 16) << 16;
 }

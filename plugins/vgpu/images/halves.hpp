@@ -1,11 +1,11 @@
-// Half precision in scalar code: for packed atomics and buffer formats, where speed does not matter.
+// Half precision in scalar code: for packed atomics and formats of memory, where speed does not matter.
 // Independent of MXCSR's rounding mode; denormals are kept.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-namespace rigel::vgpu::exec {
+namespace rigel::vgpu::images {
 
 constexpr float float_from_half(uint32_t half) {
   const uint32_t sign = (half & 0x8000) << 16;
@@ -39,4 +39,4 @@ constexpr uint32_t half_from_float(float value) {
   return sign | (kept + (rest > middle || (rest == middle && (kept & 1) != 0) ? 1 : 0));
 }
 
-}  // namespace rigel::vgpu::exec
+}  // namespace rigel::vgpu::images

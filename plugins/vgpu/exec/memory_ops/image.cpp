@@ -1,0 +1,609 @@
+// MIMG: loads, stores, atomics, samples, gathers and questions of images.
+//
+// An access decodes its resource and its sampler once for the wave. Then each lane's addresses become places of texels;
+// texels are loaded and stored as they are in memory, by way of temporary rows, and converted lane by lane. A sample is
+// as many such loads as its filter has texels at most, summed up in double precision.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/memory_ops/atomics.hpp"
+#include "plugins/vgpu/exec/memory_ops/formats.hpp"
+#include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/memory_ops/rows.hpp"
+#include "plugins/vgpu/images/halves.hpp"
+#include "plugins/vgpu/images/sampling.hpp"
+#include "plugins/vgpu/isa/image_shape.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using images::Lookup;
+using images::Resource;
+using images::Sampler;
+using isa::ImageVerb;
+using isa::LodSource;
+
+constexpr unsigned kMostAddresses = 16;
+
+/// The coordinates that an instruction has: so many of space, and perhaps a layer or a face.
+struct Dimension {
+  uint8_t space = 2;
+  bool layer = false;
+
+  constexpr unsigned count() const { return space + (layer ? 1u : 0u); }
+};
+
+// DIM of gfx10, but for several samples a texel.
+constexpr Dimension kDimensions[] = {{1, false}, {2, false}, {3, false}, {2, true}, {1, true}, {2, true}};
+constexpr uint8_t kFirstOfSamples = 6;
+
+struct ImageAccess {
+  isa::ImageShape shape;
+  images::Generation generation{};
+  FormatAccess registers;  // whose format the resource has
+  Shape atomic;
+  DataRows rows;
+  uint32_t resource = 0, sampler = 0;
+  uint32_t addresses[kMostAddresses] = {};  // rows
+  uint8_t dmask = 1;
+  Dimension dimension;
+  bool own_dimension = false;  // or the resource's, with a layer if `array`
+  bool array = false;          // DA
+  bool unnormalized = false, half_addresses = false, half_gradients = false;
+  bool status = false;  // TFE, LWE: one more register, which becomes 0: everything is resident
+};
+
+// The addresses of a wave's lanes: where each part of them begins.
+class Addresses {
+ public:
+  Addresses(const ImageAccess& access, const Wave& wave, Dimension dimension)
+      : access_(access), registers_(wave.registers), dimension_(dimension) {
+    unsigned next = 0;
+    if (access.shape.offset) offset_ = next++;
+    if (access.shape.bias) bias_ = next++;
+    if (access.shape.compare) compare_ = next++;
+    gradients_ = next;
+    if (access.shape.lod == LodSource::kGradients) {
+      next += 2 * (access.half_gradients ? (dimension.space + 1u) / 2 : dimension.space);
+    }
+    body_ = next;
+  }
+
+  const Dimension& dimension() const { return dimension_; }
+
+  /// Coordinate i, or what follows the last one.
+  float number(unsigned i, unsigned lane) const {
+    return read_number(body_, i, lane, access_.half_addresses);
+  }
+  uint32_t integer(unsigned i, unsigned lane) const {
+    return access_.half_addresses ? half(body_, i, lane) : word(body_ + i, lane);
+  }
+  float last_number(unsigned lane) const { return number(dimension_.count(), lane); }
+  uint32_t last_integer(unsigned lane) const {
+    return integer(access_.shape.verb == ImageVerb::kSizes ? 0 : dimension_.count(), lane);
+  }
+
+  void offsets(unsigned lane, int32_t (&texels)[3]) const {
+    const uint32_t packed = word(offset_, lane);
+    for (unsigned i = 0; i < 3; ++i) texels[i] = static_cast<int32_t>(packed << (26 - 8 * i)) >> 26;
+  }
+  float bias(unsigned lane) const { return read_number(bias_, 0, lane, access_.half_addresses); }
+  float reference(unsigned lane) const { return std::bit_cast<float>(word(compare_, lane)); }
+  float gradient(unsigned direction, unsigned i, unsigned lane) const {
+    const unsigned words = access_.half_gradients ? (dimension_.space + 1u) / 2 : dimension_.space;
+    return read_number(gradients_ + direction * words, i, lane, access_.half_gradients);
+  }
+
+ private:
+  uint32_t word(unsigned i, unsigned lane) const { return row(registers_, access_.addresses[i])[lane]; }
+  uint32_t half(unsigned first, unsigned i, unsigned lane) const {
+    return word(first + i / 2, lane) >> (i % 2 * 16) & 0xffff;
+  }
+  float read_number(unsigned first, unsigned i, unsigned lane, bool halves) const {
+    return halves ? images::float_from_half(half(first, i, lane))
+                  : std::bit_cast<float>(word(first + i, lane));
+  }
+
+  const ImageAccess& access_;
+  std::byte* const registers_;
+  const Dimension dimension_;
+  unsigned offset_ = 0, bias_ = 0, compare_ = 0, gradients_ = 0, body_ = 0;
+};
+
+bool stop_at_illegal(Wave* wave, std::string_view why) {
+  wave->stop = Stop::kIllegal;
+  wave->illegal_reason = why.data();  // a literal
+  return false;
+}
+
+Dimension dimension_of(const ImageAccess& access, const Resource& resource) {
+  if (access.own_dimension) return access.dimension;
+  if (resource.is_volume()) return {3, false};
+  if (resource.is_cube()) return {2, true};
+  return {static_cast<uint8_t>(resource.has_height() ? 2 : 1), access.array};
+}
+
+// Results: the components that DMASK names, from an element of the resource's format.
+class Results {
+ public:
+  Results(const ImageAccess& access, const Wave& wave, images::TexelFormat format)
+      : access_(access),
+        form_(access.registers),
+        width_(wave.layout.wave_size),
+        to_(row(wave.registers, access.rows.result)) {
+    form_.format = format;
+  }
+
+  /// All four components of a result, of which those are written that are asked for.
+  void put(unsigned lane, const uint32_t (&components)[4]) const {
+    uint32_t asked[4] = {}, values[4] = {};
+    unsigned count = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      if ((access_.dmask >> i & 1) != 0) asked[count++] = components[i];
+    }
+    put_asked(lane, asked, values);
+  }
+  void put_all(unsigned lane, const uint32_t (&components)[4]) const {
+    uint32_t values[4] = {};
+    put_asked(lane, components, values);
+  }
+
+ private:
+  void put_asked(unsigned lane, const uint32_t (&asked)[4], uint32_t (&values)[4]) const {
+    const unsigned registers = registers_of(form_);
+    for (unsigned i = 0; i < registers; ++i) values[i] = to_[i * width_ + lane];
+    to_registers(form_, asked, values);
+    for (unsigned i = 0; i < registers; ++i) to_[i * width_ + lane] = values[i];
+    if (access_.status) to_[registers * width_ + lane] = 0;
+  }
+
+  const ImageAccess& access_;
+  FormatAccess form_;
+  const unsigned width_;
+  uint32_t* const to_;
+};
+
+// What a result has of an element's components.
+void select(const Resource& resource, const uint32_t (&memory)[4], uint32_t (&result)[4]) {
+  for (unsigned i = 0; i < 4; ++i) {
+    const uint8_t from = resource.select[i];
+    result[i] = from >= 4 ? memory[from - 4] : from == 1 ? images::one(resource.format) : 0;
+  }
+}
+
+Shape raw_shape(const Resource& resource, Verb verb) {
+  Shape shape;
+  shape.bytes = static_cast<uint8_t>(resource.surface.element_bytes);
+  shape.verb = verb;
+  return shape;
+}
+
+void element_of(const Wave& wave, uint32_t temporary, const Shape& raw, unsigned lane,
+                uint32_t (&element)[4]) {
+  const uint32_t* const memory = row(wave.registers, temporary);
+  for (unsigned d = 0; d < 4; ++d)
+    element[d] = d < raw.dwords() ? memory[d * wave.layout.wave_size + lane] : 0;
+}
+
+// Loads, stores, atomics: texels by their numbers
+// ---------------------------------------------------------------------------------------------------
+
+// Lanes whose texels are in range, and where these are.
+uint64_t find_texels(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
+                     uint64_t exec, Span& span) {
+  if (resource.is_null) return 0;
+  const Dimension& dimension = addresses.dimension();
+  uint64_t inside = 0;
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    uint32_t at[3] = {};
+    for (unsigned i = 0; i < dimension.space; ++i) at[i] = addresses.integer(i, lane);
+    if (dimension.layer) at[2] = addresses.integer(dimension.space, lane);
+    const uint32_t level = access.shape.lod == LodSource::kAddress ? addresses.last_integer(lane) : 0;
+    if (level >= resource.levels() || at[0] >= resource.width(level) || at[1] >= resource.height(level) ||
+        at[2] >= resource.depth(level)) {
+      continue;
+    }
+    span.va[lane] = images::texel_address(
+        resource.surface, {resource.first_level + level, at[0], at[1], resource.first_layer + at[2], 0});
+    inside |= uint64_t{1} << lane;
+  }
+  span.all_dwords(inside);
+  return inside;
+}
+
+bool load_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
+                const Resource& resource, uint64_t exec) {
+  Span span;
+  const uint64_t inside = find_texels(access, addresses, resource, exec, span);
+  const uint32_t temporary = wave->layout.temporary_offset(0);
+  const Shape raw = raw_shape(resource, Verb::kLoad);
+  if (!access_span(op, wave, raw, span, {temporary, temporary, false})) return false;
+  const Results results(access, *wave, resource.format);
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    uint32_t element[4], memory[4] = {}, result[4];
+    if ((inside >> lane & 1) != 0) {
+      element_of(*wave, temporary, raw, lane, element);
+      images::unpack(resource.format, element, memory);
+    }
+    select(resource, memory, result);
+    if (resource.is_null) std::fill_n(result, 4, 0u);
+    results.put(lane, result);
+  }
+  return true;
+}
+
+bool store_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
+                 const Resource& resource, uint64_t exec) {
+  Span span;
+  const uint64_t inside = find_texels(access, addresses, resource, exec, span);
+  const uint32_t temporary = wave->layout.temporary_offset(0);
+  const Shape raw = raw_shape(resource, Verb::kStore);
+  const unsigned width = wave->layout.wave_size;
+  FormatAccess form = access.registers;
+  form.format = resource.format;
+  const uint32_t* const data = row(wave->registers, access.rows.data);
+  uint32_t* const to = row(wave->registers, temporary);
+  for (uint64_t left = inside; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    uint32_t values[4] = {}, given[4] = {}, memory[4] = {}, element[4];
+    for (unsigned i = 0; i < registers_of(form); ++i) values[i] = data[i * width + lane];
+    from_registers(form, values, given);
+    // Components that DMASK does not name are zero.
+    unsigned next = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      const uint32_t value = (access.dmask >> i & 1) != 0 ? given[next++] : 0;
+      if (resource.select[i] >= 4) memory[resource.select[i] - 4] = value;
+    }
+    images::pack(resource.format, memory, element);
+    for (unsigned d = 0; d < raw.dwords(); ++d) to[d * width + lane] = element[d];
+  }
+  return access_span(op, wave, raw, span, {temporary, temporary, false});
+}
+
+bool change_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
+                  const Resource& resource, uint64_t exec) {
+  if (!resource.is_null && resource.surface.element_bytes != access.atomic.bytes) {
+    return stop_at_illegal(wave, "image atomic on texels of another size");
+  }
+  Span span;
+  const uint64_t inside = find_texels(access, addresses, resource, exec, span);
+  if (access.rows.returns) {
+    const unsigned width = wave->layout.wave_size;
+    uint32_t* const result = row(wave->registers, access.rows.result);
+    for (uint64_t left = exec; left != 0; left &= left - 1) {
+      const unsigned lane = first_lane(left);
+      for (unsigned d = 0; d < access.atomic.dwords(); ++d) {
+        if ((inside >> lane & 1) == 0) result[d * width + lane] = 0;
+      }
+    }
+  }
+  return access_span(op, wave, access.atomic, span, access.rows);
+}
+
+// Samples and gathers
+// ---------------------------------------------------------------------------------------------------
+
+// The filters of a wave: what each lane reads.
+struct Filter {
+  unsigned count[64] = {};
+  unsigned most = 0;
+  uint64_t va[16][64];
+  uint64_t border[16] = {};  // lanes
+  double weight[16][64];
+};
+
+int32_t lod_of(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
+               const Sampler& sampler, unsigned lane) {
+  int32_t lod = 0;
+  switch (access.shape.lod) {
+    case LodSource::kZero:
+      return 0;
+    case LodSource::kAddress:
+      return images::fixed_lod(static_cast<double>(addresses.last_number(lane)));
+    case LodSource::kGradients: {
+      float gradients[2][3] = {};
+      for (unsigned direction = 0; direction < 2; ++direction) {
+        for (unsigned i = 0; i < addresses.dimension().space; ++i)
+          gradients[direction][i] = addresses.gradient(direction, i, lane);
+      }
+      lod = images::lod_of_gradients(resource, sampler, gradients);
+      break;
+    }
+    case LodSource::kNeighbours: {
+      // One level for four lanes: from the first to the one beside it, and to the one below.
+      const unsigned first = lane & ~3u;
+      float gradients[2][3] = {};
+      for (unsigned direction = 0; direction < 2; ++direction) {
+        for (unsigned i = 0; i < addresses.dimension().space; ++i) {
+          gradients[direction][i] = addresses.number(i, first + 1 + direction) - addresses.number(i, first);
+        }
+      }
+      lod = images::lod_of_gradients(resource, sampler, gradients);
+      break;
+    }
+  }
+  if (access.shape.bias) lod += images::fixed_lod(static_cast<double>(addresses.bias(lane)));
+  if (access.shape.clamp)
+    lod = std::max(lod, images::fixed_lod(static_cast<double>(addresses.last_number(lane))));
+  return lod;
+}
+
+Lookup lookup_of(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
+                 const Sampler& sampler, unsigned lane) {
+  Lookup lookup;
+  const Dimension& dimension = addresses.dimension();
+  for (unsigned i = 0; i < dimension.space; ++i) lookup.at[i] = addresses.number(i, lane);
+  if (dimension.layer) lookup.at[2] = lookup.layer = addresses.number(dimension.space, lane);
+  if (access.shape.offset) addresses.offsets(lane, lookup.offset);
+  lookup.lod = lod_of(access, addresses, resource, sampler, lane);
+  return lookup;
+}
+
+void find_filter(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
+                 const Sampler& sampler, uint64_t exec, Filter& filter) {
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    const Lookup lookup = lookup_of(access, addresses, resource, sampler, lane);
+    images::Taps taps;
+    access.shape.verb == ImageVerb::kGather ? images::find_gathered(resource, sampler, lookup, taps)
+                                            : images::find_taps(resource, sampler, lookup, taps);
+    filter.count[lane] = taps.count;
+    filter.most = std::max(filter.most, taps.count);
+    for (unsigned t = 0; t < taps.count; ++t) {
+      const images::Tap& tap = taps.taps[t];
+      filter.weight[t][lane] = tap.weight;
+      if (tap.is_border) {
+        filter.border[t] |= uint64_t{1} << lane;
+      } else {
+        filter.va[t][lane] = images::texel_address(resource.surface, tap.place);
+      }
+    }
+  }
+}
+
+// A texel as the result has it. A comparison makes a number of its first component.
+void texel_of(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
+              const Sampler& sampler, unsigned lane, bool is_border, const uint32_t (&element)[4],
+              uint32_t (&result)[4]) {
+  uint32_t memory[4];
+  if (is_border) {
+    images::border_texel(resource, sampler.border, memory);
+  } else {
+    images::unpack(resource.format, element, memory);
+  }
+  if (access.shape.compare) {
+    float reference = addresses.reference(lane);
+    if (resource.format.number == images::Number::kUnorm) reference = std::clamp(reference, 0.0f, 1.0f);
+    const bool passes = images::compares(sampler.compare, reference, std::bit_cast<float>(memory[0]));
+    memory[0] = passes ? 0x3f800000 : 0;
+  }
+  select(resource, memory, result);
+  if (!is_border || !resource.border_as_seen) return;
+  for (unsigned i = 0; i < 4; ++i) {
+    if (resource.select[i] >= 4 && !access.shape.compare) result[i] = memory[i];
+  }
+}
+
+// Sums of a wave's lanes.
+struct Sums {
+  double value[64][4];
+  uint32_t only[64][4];  // of a single texel: as it is
+};
+
+void add(images::Reduction reduction, bool is_first, double weight, const uint32_t (&texel)[4],
+         double (&sum)[4]) {
+  for (unsigned i = 0; i < 4; ++i) {
+    const auto value = static_cast<double>(std::bit_cast<float>(texel[i]));
+    if (reduction == images::Reduction::kBlend) {
+      sum[i] = (is_first ? 0 : sum[i]) + weight * value;
+    } else if (is_first) {
+      sum[i] = value;
+    } else {
+      sum[i] = reduction == images::Reduction::kMin ? std::min(sum[i], value) : std::max(sum[i], value);
+    }
+  }
+}
+
+bool sample_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
+                  const Resource& resource, const Sampler& sampler, uint64_t exec) {
+  const Results results(access, *wave, resource.format);
+  if (resource.is_null) {
+    for (uint64_t left = exec; left != 0; left &= left - 1) results.put_all(first_lane(left), {});
+    return true;
+  }
+  Filter filter;
+  Sums sums;
+  find_filter(access, addresses, resource, sampler, exec, filter);
+  const bool gathers = access.shape.verb == ImageVerb::kGather;
+  const unsigned component = static_cast<unsigned>(std::countr_zero(access.dmask));
+  const uint32_t temporary = wave->layout.temporary_offset(0);
+  const Shape raw = raw_shape(resource, Verb::kLoad);
+  for (unsigned t = 0; t < filter.most; ++t) {
+    uint64_t lanes = 0;
+    for (uint64_t left = exec; left != 0; left &= left - 1) {
+      const unsigned lane = first_lane(left);
+      lanes |= uint64_t{t < filter.count[lane]} << lane;
+    }
+    Span span;
+    std::copy_n(filter.va[t], 64, span.va);
+    span.all_dwords(lanes & ~filter.border[t]);
+    if (!access_span(op, wave, raw, span, {temporary, temporary, false})) return false;
+    for (uint64_t left = lanes; left != 0; left &= left - 1) {
+      const unsigned lane = first_lane(left);
+      uint32_t element[4], texel[4];
+      element_of(*wave, temporary, raw, lane, element);
+      texel_of(access, addresses, resource, sampler, lane, (filter.border[t] >> lane & 1) != 0, element,
+               texel);
+      if (gathers) {
+        sums.only[lane][t] = texel[component];
+      } else if (filter.count[lane] == 1) {
+        std::copy_n(texel, 4, sums.only[lane]);
+      } else {
+        add(sampler.reduction, t == 0, filter.weight[t][lane], texel, sums.value[lane]);
+      }
+    }
+  }
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    if (!gathers && filter.count[lane] != 1) {
+      for (unsigned i = 0; i < 4; ++i)
+        sums.only[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sums.value[lane][i]));
+    }
+    gathers ? results.put_all(lane, sums.only[lane]) : results.put(lane, sums.only[lane]);
+  }
+  return true;
+}
+
+// Questions
+// ---------------------------------------------------------------------------------------------------
+
+void tell_lod(const ImageAccess& access, Wave* wave, const Addresses& addresses, const Resource& resource,
+              const Sampler& sampler, uint64_t exec) {
+  const Results results(access, *wave, {4, images::Number::kFloat});
+  uint32_t answers[64][4] = {};  // coordinates of other lanes are still to be read
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    uint32_t(&answer)[4] = answers[lane];
+    if (!resource.is_null) {
+      const int32_t lod = lod_of(access, addresses, resource, sampler, lane) + sampler.lod_bias;
+      const auto most = static_cast<int32_t>((resource.levels() - 1) * 256);
+      const int32_t within = std::clamp(images::limited_lod(resource, sampler, lod), 0, most);
+      answer[0] = std::bit_cast<uint32_t>(static_cast<float>(within) / 256);
+      answer[1] = std::bit_cast<uint32_t>(static_cast<float>(lod) / 256);
+    }
+  }
+  for (uint64_t left = exec; left != 0; left &= left - 1)
+    results.put(first_lane(left), answers[first_lane(left)]);
+}
+
+void tell_sizes(const ImageAccess& access, Wave* wave, const Addresses& addresses, const Resource& resource,
+                uint64_t exec) {
+  const Results results(access, *wave, {4, images::Number::kUint});
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    uint32_t answer[4] = {};
+    if (!resource.is_null) {
+      const uint32_t level = addresses.last_integer(lane);
+      if (level < resource.levels()) {
+        answer[0] = resource.width(level);
+        // An array of rows has its layers where others have their height.
+        answer[1] =
+            resource.type == images::ResourceType::k1DArray ? resource.depth(level) : resource.height(level);
+        answer[2] = resource.type == images::ResourceType::k1DArray ? 1 : resource.depth(level);
+      }
+      answer[3] = resource.levels();
+    }
+    results.put(lane, answer);
+  }
+}
+
+[[gnu::noinline]] bool image_general(const MicroOp* op, Wave* wave, uint64_t exec) {
+  const auto& access = details<ImageAccess>(op);
+  uint32_t words[8];
+  std::memcpy(words, wave->registers + access.resource, sizeof words);
+  Resource resource;
+  if (const std::string_view why =
+          images::decode_resource(words, access.generation, wave->core->tiling(), resource);
+      !why.empty()) {
+    return stop_at_illegal(wave, why);
+  }
+  Sampler sampler;
+  if (access.shape.has_sampler()) {
+    uint32_t sampler_words[4];
+    std::memcpy(sampler_words, wave->registers + access.sampler, sizeof sampler_words);
+    if (const std::string_view why = images::decode_sampler(sampler_words, sampler); !why.empty()) {
+      return stop_at_illegal(wave, why);
+    }
+    sampler.unnormalized |= access.unnormalized;
+  }
+  const FloatEnvironment environment(FloatEnvironment::kKeepDenormals);
+  const Addresses addresses(access, *wave, dimension_of(access, resource));
+  switch (access.shape.verb) {
+    case ImageVerb::kLoad:
+      return load_image(op, wave, access, addresses, resource, exec);
+    case ImageVerb::kStore:
+      return store_image(op, wave, access, addresses, resource, exec);
+    case ImageVerb::kAtomic:
+      return change_image(op, wave, access, addresses, resource, exec);
+    case ImageVerb::kSample:
+    case ImageVerb::kGather:
+      return sample_image(op, wave, access, addresses, resource, sampler, exec);
+    case ImageVerb::kLod:
+      tell_lod(access, wave, addresses, resource, sampler, exec);
+      return true;
+    case ImageVerb::kSizes:
+      break;
+  }
+  tell_sizes(access, wave, addresses, resource, exec);
+  return true;
+}
+
+}  // namespace
+
+Refusal lower_image(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const isa::ImageShape* const shape = isa::image_shape(instruction.op);
+  if (shape == nullptr)
+    return "image instruction that is not executed: raw data, several samples a texel, rays";
+  const isa::Traits& traits = context.traits();
+  const RegisterLayout& layout = context.layout;
+  if (traits.image_has_dimension && instruction.dim >= kFirstOfSamples)
+    return "images of several samples a texel are not executed";
+  if (instruction.r128) return "image resources of four dwords are not executed";
+
+  ImageAccess access;
+  access.shape = *shape;
+  access.generation = traits.image;
+  access.own_dimension = traits.image_has_dimension;
+  if (access.own_dimension) access.dimension = kDimensions[instruction.dim];
+  access.array = instruction.da;
+  access.unnormalized = instruction.unorm;
+  access.half_addresses = instruction.a16;
+  // Where there are no instructions with 16-bit gradients, 16-bit addresses mean these as well.
+  access.half_gradients =
+      shape->half_gradients || (instruction.a16 && traits.image != isa::ImageGeneration::kGfx10_3);
+  access.status = instruction.tfe || instruction.lwe;
+  access.dmask = instruction.dmask == 0 ? 1 : instruction.dmask;
+  const bool stores = shape->verb == ImageVerb::kStore;
+  const bool gathers = shape->verb == ImageVerb::kGather;
+  access.registers.store = stores;
+  access.registers.half = instruction.d16;
+  access.registers.packed = traits.packs_d16;
+  access.registers.components = static_cast<uint8_t>(gathers ? 4 : std::popcount(access.dmask));
+  unsigned registers = registers_of(access.registers);
+  if (shape->verb == ImageVerb::kAtomic) {
+    const bool two = has_two_operands(shape->atomic);
+    access.atomic.verb = Verb::kAtomic;
+    access.atomic.atomic = shape->atomic;
+    access.atomic.bytes = std::popcount(access.dmask) > (two ? 2 : 1) ? 8 : 4;
+    access.rows.returns = instruction.vdst.is_vgpr();
+    access.status = false;
+    registers = access.atomic.dwords() * (two ? 2 : 1);
+  }
+  if (stores) access.status = false;
+  const isa::Operand& data = instruction.vdst.exists() ? instruction.vdst : instruction.vdata;
+  if (!data.is_vgpr() || !in_file(data, registers + access.status, layout) ||
+      !instruction.saddr.is_scalar_register() || !instruction.vaddr.is_vgpr() ||
+      (shape->has_sampler() && !instruction.extra[0].is_scalar_register())) {
+    return kRefuseRegister;
+  }
+  access.rows.data = access.rows.result = layout.vgpr_offset(data.vgpr());
+  access.resource = scalar_offset(instruction.saddr.code);
+  if (shape->has_sampler()) access.sampler = scalar_offset(instruction.extra[0].code);
+  for (unsigned i = 0; i < kMostAddresses; ++i) {
+    uint32_t number = instruction.vaddr.vgpr() + i;
+    if (instruction.nsa_count != 0 && i != 0)
+      number = i <= instruction.nsa_count ? instruction.nsa[i - 1] : 0;
+    // In place of registers that the wave does not have it reads v0.
+    access.addresses[i] = layout.vgpr_offset(number < layout.vgprs ? number : 0);
+  }
+  if (instruction.glc && shape->verb == ImageVerb::kLoad) out.emit(fence);
+  MicroOp& op = out.emit(general_handler<image_general>);
+  op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
+  return {};
+}
+
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

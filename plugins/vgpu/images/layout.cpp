@@ -1,0 +1,32 @@
+#include "plugins/vgpu/images/layout.hpp"
+
+#include <bit>
+
+#include "plugins/vgpu/images/layout_builders.hpp"
+
+namespace rigel::vgpu::images {
+
+tl::expected<TiledLayout, std::string_view> TiledLayout::of(const Surface& surface) {
+  if (surface.tiling == nullptr) return tl::unexpected(std::string_view("tiled image of an unknown board"));
+  if (surface.levels == 0 || surface.levels > 16)
+    return tl::unexpected(std::string_view("tiled image of more than 16 mip levels"));
+  if (surface.samples != 1) return tl::unexpected(std::string_view("tiled image of several samples a texel"));
+  if (!std::has_single_bit(surface.element_bytes) || surface.element_bytes > 16)
+    return tl::unexpected(std::string_view("tiled image of texels that are no power of two of bytes"));
+  return surface.generation == Generation::kGfx8 ? lay_out_macro_tiles(surface) : lay_out_blocks(surface);
+}
+
+uint64_t TiledLayout::address(const TexelPlace& place) const {
+  const Level& level = levels_[place.level];
+  const uint64_t block = uint64_t{place.y >> y_.block_bits} * level.row_blocks + (place.x >> x_.block_bits);
+  const uint32_t turned = ((turn_.first + turn_.step * place.z) & turn_.mask) << turn_.shift;
+  const uint32_t offset =
+      x_.flips_of(place.x) ^ y_.flips_of(place.y) ^ z_.flips_of(place.z) ^ level.flips ^ base_flips_ ^ turned;
+  return base_ + slice_bytes_ * (place.z >> z_.block_bits) + level.start + (block << block_bits_) + offset;
+}
+
+uint64_t TiledLayout::bytes() const {
+  return slice_bytes_ * slices_;
+}
+
+}  // namespace rigel::vgpu::images

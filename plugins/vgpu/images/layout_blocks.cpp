@@ -1,0 +1,273 @@
+// The layouts of gfx9 and gfx10: SW_MODE names a kind of blocks and an order of the texels in them.
+#include "plugins/vgpu/images/layout_builders.hpp"
+
+namespace rigel::vgpu::images {
+namespace {
+
+constexpr Order kStandard = {"x0x1x2x3y0y1y2y3", "x0x1x2y0y1y2x3", "x0x1y0y1y2x2", "x0y0y1x1x2", "y0y1x0x1"};
+constexpr Order kDisplay9 = {"x0x1x2y1y0y2x3y3", "x0x1x2y0y1y2x3", "x0x1y0x2y1y2", "x0y0x1x2y1", "x0y0x1y1"};
+constexpr Order kDisplay10 = {"x0x1x2y1y0y2x3y3", "x0x1x2y0y1y2x3", "x0x1y0y1y2x2", "x0y0x1x2y1", "x0y0x1y1"};
+constexpr Order kDisplay103 = {"x0x1x2y1y0y2x3y3", "x0x1x2y0y1y2x3", "x0x1y0y1x2y2", "x0y0x1x2y1",
+                               "x0y0x1y1"};
+constexpr Order kDepth9 = {"x0y0x1y1x2y2", "x0y0x1y1x2", "x0y0x1y1", "x0y0x1", ""};
+constexpr Order kThickStandard9 = {"x0x1x2x3y0y1z0z1z2y2", "x0x1x2y0y1z0z1z2y2", "x0x1y0y1z0z1y2x2",
+                                   "x0y0y1z0z1x1x2", "y0y1z0z1x0x1"};
+constexpr Order kThickDepth9 = {"x0y0x1y1z0z1x2z2y2x3", "x0y0x1y1z0z1z2y2x2", "x0y0x1z0y1z1y2x2",
+                                "x0y0z0x1z1y1x2", "x0y0z0z1y1x1"};
+constexpr Order kThickStandard10 = {"x0x1z0y0z1y1x2z2", "x0z0y0z1y1x1z2", "x0y0z0y1x1z1", "x0z0y0x1z1",
+                                    "z0y0x0z1"};
+
+#define RIGEL_MODES(kind)                                                                      \
+  "tiled image (SW_" kind "_Z)", "tiled image (SW_" kind "_S)", "tiled image (SW_" kind "_D)", \
+      "tiled image (SW_" kind "_R)"
+#define RIGEL_MODES_WITH(kind, suffix)                                                \
+  "tiled image (SW_" kind "_Z_" suffix ")", "tiled image (SW_" kind "_S_" suffix ")", \
+      "tiled image (SW_" kind "_D_" suffix ")", "tiled image (SW_" kind "_R_" suffix ")"
+constexpr std::string_view kUnknownMode[32] = {
+    RIGEL_MODES("256B"),           RIGEL_MODES("4KB"),
+    RIGEL_MODES("64KB"),           RIGEL_MODES("VAR"),
+    RIGEL_MODES_WITH("64KB", "T"), RIGEL_MODES_WITH("4KB", "X"),
+    RIGEL_MODES_WITH("64KB", "X"), RIGEL_MODES_WITH("VAR", "X"),
+};
+#undef RIGEL_MODES
+#undef RIGEL_MODES_WITH
+
+}  // namespace
+
+class BlockBuilder {
+ public:
+  explicit BlockBuilder(const Surface& surface) : surface_(surface) {}
+
+  LayoutOr build() {
+    const std::string_view unknown = kUnknownMode[surface_.swizzle_mode & 31];
+    const auto order = find_order();
+    if (!order) return tl::unexpected(unknown);
+    if (bits_of(surface_.tiling->gb_addr_config, 3, 3) != 0) return tl::unexpected(kOtherInterleave);
+    if (surface_.levels != 1 && !has_levels())
+      return tl::unexpected(std::string_view("mip levels of 256-byte tiles"));
+    read_config();
+    TiledLayout layout;
+    layout.block_bits_ = kBlockBits[kind()];
+    const Chain chain = fill_equation(layout, *order);
+    layout.base_ = surface_.base;
+    if (has_xor()) {
+      layout.base_flips_ = static_cast<uint32_t>(surface_.base) & ((1u << layout.block_bits_) - 1);
+      layout.base_ -= layout.base_flips_;
+    }
+    layout.slices_ = blocks(surface_.planes, layout.z_.block_bits);
+    if (surface_.levels == 1) {
+      const uint32_t pitch = is_gfx10() ? surface_.width : std::max(surface_.pitch, surface_.width);
+      layout.levels_[0].row_blocks = blocks(pitch, layout.x_.block_bits);
+      layout.slice_bytes_ =
+          uint64_t{layout.levels_[0].row_blocks} * blocks(surface_.height, layout.y_.block_bits)
+          << layout.block_bits_;
+    } else if (is_gfx10()) {
+      stack_levels(layout, chain);
+    } else if (!pack_levels(layout)) {
+      return tl::unexpected(std::string_view("mip levels that their tail has no room for"));
+    }
+    return layout;
+  }
+
+ private:
+  /// SW_MODE counts kinds of blocks, and four orders of each.
+  enum Kind : uint8_t { k256B, k4KB, k64KB, kVar, k64KB_T, k4KB_X, k64KB_X, kVar_X };
+  enum OrderName : uint8_t { kOrderZ, kOrderS, kOrderD, kOrderR };
+  static constexpr uint8_t kBlockBits[] = {8, 12, 16, 0, 16, 12, 16, 0};
+
+  Kind kind() const { return static_cast<Kind>(surface_.swizzle_mode >> 2 & 7); }
+  OrderName order() const { return static_cast<OrderName>(surface_.swizzle_mode & 3); }
+  bool is_gfx10() const { return surface_.generation != Generation::kGfx9; }
+  bool has_xor() const { return kind() >= k64KB_T; }
+
+  /// Volumes have thick tiles in the standard order and, on gfx9, in that of depth.
+  bool is_thick() const { return surface_.volume && (order() == kOrderS || order() == kOrderZ); }
+
+  std::optional<std::string_view> find_order() const {
+    const bool no_block = kBlockBits[kind()] == 0 || order() == kOrderR;
+    if (no_block || (kind() == k256B && (surface_.volume || order() == kOrderZ))) return std::nullopt;
+    if (is_gfx10() && (order() == kOrderZ || (order() == kOrderD && surface_.volume))) return std::nullopt;
+    const unsigned element = log2_of(surface_.element_bytes);
+    if (!is_thick() && order() == kOrderZ && element == 4) return std::nullopt;
+    return (*find_table())[element];
+  }
+
+  const Order* find_table() const {
+    if (is_thick()) {
+      if (is_gfx10()) return &kThickStandard10;
+      return order() == kOrderS ? &kThickStandard9 : &kThickDepth9;
+    }
+    if (order() == kOrderZ) return &kDepth9;
+    // gfx9's volumes have one thin order.
+    if (order() == kOrderS || surface_.volume) return &kStandard;
+    if (!is_gfx10()) return &kDisplay9;
+    return surface_.generation == Generation::kGfx10_1 ? &kDisplay10 : &kDisplay103;
+  }
+
+  void read_config() {
+    const uint32_t config = surface_.tiling->gb_addr_config;
+    const unsigned room = kBlockBits[kind()] - kInterleave;
+    pipe_bits_ = bits_of(config, 0, 3);
+    if (is_gfx10()) {
+      pipe_bits_ = std::min(pipe_bits_, room);
+      slice_bits_ = pipe_bits_;
+      // gfx10.3 spreads slices over as many pipes as it has packers.
+      if (surface_.generation == Generation::kGfx10_3)
+        slice_bits_ = std::min(slice_bits_, std::max(bits_of(config, 8, 3), 1u));
+    } else {
+      pipe_bits_ = std::min(pipe_bits_ + bits_of(config, 19, 2), room);
+      bank_bits_ = std::min(bits_of(config, 12, 3), room - pipe_bits_);
+      slice_bits_ = pipe_bits_;
+    }
+  }
+
+  Chain fill_equation(TiledLayout& layout, std::string_view order) const {
+    Chain chain(order, log2_of(surface_.element_bytes));
+    const unsigned end = layout.block_bits_;
+    const unsigned dimensions = is_thick() ? 3 : 2;
+    // Above the smallest tiles, coordinates take turns.
+    constexpr AxisName kThin[] = {kY, kX}, kThick[] = {kX, kZ, kY};
+    const unsigned most =
+        std::max(end, kInterleave + pipe_bits_ + dimensions * std::max(pipe_bits_, bank_bits_));
+    while (chain.size() < most) chain.append(is_thick() ? kThick[chain.size() % 3] : kThin[chain.size() % 2]);
+
+    TiledLayout::Axis* const axes[] = {&layout.x_, &layout.y_, &layout.z_};
+    const auto flip = [&](unsigned position, unsigned from) {
+      if (const auto bit = chain[from]) axes[bit->axis]->invert(bit->index, 1u << position);
+    };
+    for (unsigned position = 0; position < end; ++position) flip(position, position);
+    for (const AxisName axis : {kX, kY, kZ}) axes[axis]->block_bits = chain.count(axis, end);
+    if (!has_xor()) return chain;
+    fold(flip, kInterleave, pipe_bits_, dimensions, end);
+    fold(flip, kInterleave + pipe_bits_, bank_bits_, dimensions, end);
+    if (is_thick() || is_texture()) return chain;
+    // Slices of thin tiles begin at different pipes, then banks.
+    for (unsigned bit = 0; bit < slice_bits_; ++bit)
+      layout.z_.invert(bit, 1u << (kInterleave + pipe_bits_ - 1 - bit));
+    for (unsigned bit = 0; bit < bank_bits_; ++bit)
+      layout.z_.invert(pipe_bits_ + bit, 1u << (kInterleave + pipe_bits_ + bank_bits_ - 1 - bit));
+    return chain;
+  }
+
+  /// Pipes, and banks, are inverted by the bits above them, in the reverse order.
+  template <typename Flip>
+  void fold(const Flip& flip, unsigned first, unsigned count, unsigned dimensions, unsigned end) const {
+    for (unsigned above = 0; above < (dimensions - 1) * count; ++above) {
+      const unsigned from = first + count + above;
+      if (is_texture() && from >= end) continue;
+      flip(first + count - 1 - above / (dimensions - 1), from);
+    }
+  }
+
+  /// Of gfx9's blocks of 256 bytes it is not known.
+  bool has_levels() const { return is_gfx10() || kind() != k256B; }
+
+  /// A tail is as large as a block that is halved along one dimension.
+  struct Extent {
+    uint32_t x, y, z;
+  };
+  Extent tail(const TiledLayout& layout) const {
+    Extent most{1u << layout.x_.block_bits, 1u << layout.y_.block_bits, 1u << layout.z_.block_bits};
+    (is_thick() && layout.block_bits_ % 3 == 0 ? most.y : most.x) /= 2;
+    return most;
+  }
+
+  /// Where in the block of the tail a level is, counted from the last that has room.
+  static constexpr uint32_t tail_offset(unsigned from_last) {
+    return from_last > 6 ? 16u << from_last : from_last << 8;
+  }
+
+  /// gfx10: each slice has the last level first. Halves are rounded up.
+  void stack_levels(TiledLayout& layout, const Chain& chain) const {
+    const unsigned room =
+        is_thick() ? layout.block_bits_ - (layout.block_bits_ - kInterleave) / 3u : layout.block_bits_;
+    const unsigned most = kind() == k256B ? 0 : room <= 11 ? 1 + (1u << (room - 9)) : room - 4;
+    const Extent tail_extent = tail(layout);
+    const unsigned levels = surface_.levels;
+    const auto halved = [](uint32_t whole, unsigned level) { return ((whole - 1) >> level) + 1; };
+    unsigned first = 0;  // of the tail
+    while (first < levels && !(halved(surface_.width, first) <= tail_extent.x &&
+                               halved(surface_.height, first) <= tail_extent.y && levels - first <= most))
+      ++first;
+    const uint64_t block = uint64_t{1} << layout.block_bits_;
+    uint64_t end = first < levels ? block : 0;
+    for (unsigned level = first; level-- > 0;) {
+      auto& place = layout.levels_[level];
+      place.start = end;
+      place.row_blocks = blocks(halved(surface_.width, level), layout.x_.block_bits);
+      end +=
+          uint64_t{place.row_blocks} * blocks(halved(surface_.height, level), layout.y_.block_bits) * block;
+    }
+    layout.slice_bytes_ = end;
+    for (unsigned level = first; level < levels; ++level) {
+      // Bits of y and x take turns in the number of 256 bytes.
+      const uint32_t number = tail_offset(most - 1 - (level - first)) >> kInterleave;
+      uint32_t x = 0, y = 0;
+      for (unsigned bit = 0; bit < 6; ++bit) {
+        y |= bits_of(number, 2 * bit, 1) << bit;
+        x |= bits_of(number, 2 * bit + 1, 1) << bit;
+      }
+      layout.levels_[level].flips = layout.x_.flips_of(x << chain.count(kX, kInterleave)) ^
+                                    layout.y_.flips_of(y << chain.count(kY, kInterleave));
+    }
+  }
+
+  /// gfx9: levels lie beside the first one, right of it or below it, whichever makes the whole squarer.
+  bool pack_levels(TiledLayout& layout) const {
+    const Extent tail_extent = tail(layout);
+    Extent size{blocks(surface_.width, layout.x_.block_bits), blocks(surface_.height, layout.y_.block_bits),
+                blocks(surface_.planes, layout.z_.block_bits)};
+    const bool wide = size.x >= size.y && (!is_thick() || size.x >= size.z);
+    const bool high = size.x < size.y && (!is_thick() || size.y >= size.z);
+    const bool all_in_tail = surface_.width <= tail_extent.x && surface_.height <= tail_extent.y &&
+                             (!is_thick() || surface_.planes <= tail_extent.z);
+    const unsigned levels = surface_.levels;
+    Extent starts[std::tuple_size_v<decltype(layout.levels_)>] = {};
+    unsigned first = all_in_tail ? 0 : levels;  // of the tail
+    Extent whole = size, at{0, 0, 0};
+    for (unsigned level = 1; level < levels && first == levels; ++level) {
+      if (level == 1 || level == 3) {
+        (high ? at.x : at.y) += high ? size.x : size.y;
+      } else {
+        (wide ? at.x : high ? at.y : at.z) += wide ? size.x : high ? size.y : size.z;
+      }
+      starts[level] = at;
+      const bool thick_tail = layout.block_bits_ % 3 == 0 ? size.x <= 2 && size.y == 1 && size.z <= 2
+                                                          : size.x == 1 && size.y <= 2 && size.z <= 2;
+      if (is_thick() ? thick_tail : size.x == 1 && size.y <= 2) first = level;
+      size = {(size.x + 1) / 2, (size.y + 1) / 2, (size.z + 1) / 2};
+    }
+    const unsigned room = layout.block_bits_ - 4u;
+    if (levels - first > room) return false;  // a thin volume that is deeper than wide and high
+    if (!all_in_tail) {
+      // Room for the second level, and for two of the ones after it.
+      const auto second = [&](uint32_t size_of_first) {
+        const uint32_t half = (size_of_first + 1) / 2;
+        return half == 1 && std::min(first, levels - 1) > 2 ? 2 : half;
+      };
+      (high ? whole.x : whole.y) += second(high ? whole.x : whole.y);
+    }
+    const uint64_t slice_blocks = uint64_t{whole.x} * whole.y;
+    layout.slice_bytes_ = slice_blocks << layout.block_bits_;
+    for (unsigned level = 0; level < levels; ++level) {
+      auto& place = layout.levels_[level];
+      const Extent& start = starts[std::min(level, first)];
+      place.row_blocks = whole.x;
+      place.start = (start.z * slice_blocks + uint64_t{start.y} * whole.x + start.x) << layout.block_bits_;
+      if (level >= first) place.flips = tail_offset(room - 1 - (level - first));
+    }
+    return true;
+  }
+
+  /// Blocks of the kind T are all alike, so that pages can be had one by one.
+  bool is_texture() const { return kind() == k64KB_T; }
+
+  const Surface& surface_;
+  unsigned pipe_bits_ = 0, bank_bits_ = 0, slice_bits_ = 0;
+};
+
+LayoutOr lay_out_blocks(const Surface& surface) {
+  return BlockBuilder(surface).build();
+}
+
+}  // namespace rigel::vgpu::images

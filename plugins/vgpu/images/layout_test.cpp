@@ -1,0 +1,305 @@
+// Tiled layouts against AMD's own library of addresses, and against what stock ROCr asks for on these boards.
+#include "plugins/vgpu/images/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "plugins/vgpu/devices/board.hpp"
+
+namespace rigel::vgpu::images {
+namespace {
+
+std::vector<std::vector<std::string>> read_rows(const std::string& name) {
+  std::ifstream file(RIGEL_LAYOUTS + ("/" + name));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::vector<std::string> words;
+    std::istringstream row(line);
+    for (std::string word; std::getline(row, word, '\t');) words.push_back(word);
+    rows.push_back(words);
+  }
+  return rows;
+}
+
+uint32_t number(const std::string& text) {
+  return static_cast<uint32_t>(std::stoul(text, nullptr, 0));
+}
+
+Generation generation_of(const std::string& name) {
+  static const std::map<std::string, Generation> kNames = {{"gfx8", Generation::kGfx8},
+                                                           {"gfx9", Generation::kGfx9},
+                                                           {"gfx10.1", Generation::kGfx10_1},
+                                                           {"gfx10.3", Generation::kGfx10_3}};
+  return kNames.at(name);
+}
+
+TilingConfig tiling_of(const Board& board) {
+  return {board.gb_addr_config, board.tiling.banks, board.tiling.ranks, board.tiling.modes,
+          board.tiling.macro_modes};
+}
+
+TilingConfig tiling_of_board(const std::string& name) {
+  const auto board = find_board(name);
+  EXPECT_TRUE(board.has_value()) << name;
+  return tiling_of(*board);
+}
+
+/// The places that layouts.tsv counts.
+class Places {
+ public:
+  explicit Places(const Surface& surface) : surface_(surface) {}
+  TexelPlace next() {
+    TexelPlace place;
+    place.level = below(surface_.levels);
+    const auto halved = [&](uint32_t whole) { return std::max(whole >> place.level, 1u); };
+    place.x = below(halved(surface_.width));
+    place.y = below(halved(surface_.height));
+    place.z = below(surface_.volume ? halved(surface_.planes) : surface_.planes);
+    return place;
+  }
+
+ private:
+  uint32_t below(uint32_t end) {
+    state_ = state_ * 1664525 + 1013904223;
+    return (state_ >> 8) % end;
+  }
+
+  const Surface& surface_;
+  uint32_t state_ = 1;
+};
+
+TexelPlace last_of(const Surface& surface) {
+  return {0, surface.width - 1, surface.height - 1, surface.planes - 1, 0};
+}
+
+TEST(TiledLayouts, AreThoseOfAddrlib) {
+  const auto rows = read_rows("layouts.tsv");
+  ASSERT_GT(rows.size(), 600u);
+  for (const auto& row : rows) {
+    ASSERT_EQ(row.size(), 13u);
+    Surface surface;
+    surface.generation = generation_of(row[0]);
+    TilingConfig tiling;
+    if (surface.generation == Generation::kGfx8) {
+      tiling = tiling_of_board(row[1]);
+    } else {
+      tiling.gb_addr_config = number(row[1]);
+    }
+    surface.tiling = &tiling;
+    surface.base = uint64_t{1} << 32;
+    surface.swizzle_mode = static_cast<uint8_t>(number(row[2]));
+    surface.volume = row[3] == "1";
+    surface.element_bytes = number(row[4]);
+    surface.width = number(row[5]);
+    surface.height = number(row[6]);
+    surface.planes = number(row[7]);
+    surface.levels = static_cast<uint8_t>(number(row[8]));
+    surface.pitch = number(row[9]);
+    const std::string name = row[0] + " " + row[1] + ", mode " + row[2] +
+                             (surface.volume ? " of a volume" : "") + ", bytes " + row[4];
+    const auto layout = TiledLayout::of(surface);
+    ASSERT_TRUE(layout.has_value()) << name << ": " << layout.error();
+    EXPECT_EQ(layout->bytes(), std::stoull(row[10])) << name;
+    EXPECT_EQ(layout->address(last_of(surface)) - surface.base, std::stoull(row[11])) << name;
+    uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, of whole offsets
+    Places places(surface);
+    for (int count = 0; count < 2000; ++count)
+      hash = (hash ^ (layout->address(places.next()) - surface.base)) * 0x100000001b3;
+    EXPECT_EQ(hash, std::stoull(row[12], nullptr, 16)) << name;
+  }
+}
+
+/// What layouts need of the words of ROCr's images, of four bytes an element.
+Surface surface_of(const std::array<uint32_t, 8>& words, Generation generation) {
+  const auto field = [&](unsigned word, unsigned first, unsigned bits) {
+    return words[word] >> first & ((1u << bits) - 1);
+  };
+  Surface surface;
+  surface.generation = generation;
+  surface.base = uint64_t{words[0]} << 8 | uint64_t{field(1, 0, 8)} << 40;
+  const bool is_gfx10 = generation == Generation::kGfx10_1 || generation == Generation::kGfx10_3;
+  surface.width = 1 + (is_gfx10 ? field(2, 0, 12) << 2 | field(1, 30, 2) : field(2, 0, 14));
+  surface.height = 1 + field(2, 14, 14);
+  constexpr uint32_t k3D = 10, k1DArray = 12, k2DArray = 13;
+  const uint32_t type = field(3, 28, 4);
+  surface.volume = type == k3D;
+  // Of other images, gfx10.3 has the pitch there.
+  if (type == k3D || type == k1DArray || type == k2DArray) surface.planes = 1 + field(4, 0, 13);
+  if (!is_gfx10) surface.pitch = 1 + field(4, 13, generation == Generation::kGfx9 ? 16 : 14);
+  surface.swizzle_mode = static_cast<uint8_t>(field(3, 20, 5));
+  return surface;
+}
+
+TEST(TiledLayouts, FillWhatStockRocrAsksForItsImages) {
+  const auto rows = read_rows("rocr_images.tsv");
+  ASSERT_EQ(rows.size(), 60u);
+  unsigned tiled = 0;
+  for (const auto& row : rows) {
+    ASSERT_EQ(row.size(), 11u);
+    std::array<uint32_t, 8> words{};
+    for (size_t word = 0; word < words.size(); ++word) words[word] = number("0x" + row[3 + word]);
+    const TilingConfig tiling = tiling_of_board(row[0]);
+    const auto board = find_board(row[0]);
+    ASSERT_TRUE(board.has_value());
+    Surface surface = surface_of(words, board->gfx_major() == 8   ? Generation::kGfx8
+                                        : board->gfx_major() == 9 ? Generation::kGfx9
+                                        : board->gfx_minor() < 3  ? Generation::kGfx10_1
+                                                                  : Generation::kGfx10_3);
+    surface.tiling = &tiling;
+    if (surface.swizzle_mode == 0) continue;  // rows
+    const auto layout = TiledLayout::of(surface);
+    ASSERT_TRUE(layout.has_value()) << row[0] << " " << row[1] << ": " << layout.error();
+    EXPECT_EQ(layout->bytes(), std::stoull(row[2])) << row[0] << " " << row[1];
+    ++tiled;
+  }
+  EXPECT_EQ(tiled, 52u);
+}
+
+Surface small_surface(Generation generation, const TilingConfig& tiling, uint8_t mode) {
+  Surface surface;
+  surface.generation = generation;
+  surface.tiling = &tiling;
+  surface.base = uint64_t{1} << 32;
+  surface.swizzle_mode = mode;
+  surface.width = 130;
+  surface.height = 40;
+  surface.planes = 5;
+  return surface;
+}
+
+TEST(TiledLayouts, GiveEachTexelAPlaceOfItsOwn) {
+  const TilingConfig vega = tiling_of_board("vega10"), navi = tiling_of_board("navi10"),
+                     navi2 = tiling_of_board("navi21"), fiji = tiling_of_board("fiji");
+  const struct {
+    Generation generation;
+    const TilingConfig& tiling;
+  } chips[] = {{Generation::kGfx8, fiji},
+               {Generation::kGfx9, vega},
+               {Generation::kGfx10_1, navi},
+               {Generation::kGfx10_3, navi2}};
+  unsigned layouts = 0;
+  for (const auto& chip : chips) {
+    for (uint8_t mode = 0; mode < 32; ++mode) {
+      for (const bool volume : {false, true}) {
+        for (uint32_t bytes = 1; bytes <= 16; bytes *= 2) {
+          Surface surface = small_surface(chip.generation, chip.tiling, mode);
+          surface.volume = volume;
+          surface.element_bytes = bytes;
+          const auto layout = TiledLayout::of(surface);
+          if (!layout) continue;
+          ++layouts;
+          std::vector<bool> taken(layout->bytes() / bytes);
+          for (uint32_t z = 0; z < surface.planes; ++z) {
+            for (uint32_t y = 0; y < surface.height; ++y) {
+              for (uint32_t x = 0; x < surface.width; ++x) {
+                const uint64_t offset = layout->address({0, x, y, z, 0}) - surface.base;
+                ASSERT_EQ(offset % bytes, 0u);
+                ASSERT_LT(offset / bytes, taken.size());
+                ASSERT_FALSE(taken[offset / bytes])
+                    << "mode " << int{mode} << ", bytes " << bytes << ": " << x << " " << y << " " << z;
+                taken[offset / bytes] = true;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(layouts, 300u);
+}
+
+TEST(TiledLayouts, GiveEachLevelAPlaceOfItsOwn) {
+  const TilingConfig vega = tiling_of_board("vega10"), navi = tiling_of_board("navi10");
+  constexpr uint8_t k4KB_S_X = 21, k64KB_S = 9;
+  for (const bool is_gfx9 : {true, false}) {
+    for (const uint8_t mode : {k4KB_S_X, k64KB_S}) {
+      for (const bool volume : {false, true}) {
+        Surface surface = is_gfx9 ? small_surface(Generation::kGfx9, vega, mode)
+                                  : small_surface(Generation::kGfx10_1, navi, mode);
+        surface.volume = volume;
+        surface.levels = 8;
+        const auto layout = TiledLayout::of(surface);
+        ASSERT_TRUE(layout.has_value()) << layout.error();
+        std::set<uint64_t> taken;
+        size_t texels = 0;
+        for (uint32_t level = 0; level < surface.levels; ++level) {
+          const auto halved = [&](uint32_t whole) { return std::max(whole >> level, 1u); };
+          const uint32_t planes = volume ? halved(surface.planes) : surface.planes;
+          for (uint32_t z = 0; z < planes; ++z) {
+            for (uint32_t y = 0; y < halved(surface.height); ++y) {
+              for (uint32_t x = 0; x < halved(surface.width); ++x, ++texels)
+                taken.insert(layout->address({level, x, y, z, 0}) - surface.base);
+            }
+          }
+        }
+        EXPECT_EQ(taken.size(), texels);
+        EXPECT_LT(*taken.rbegin(), layout->bytes());
+      }
+    }
+  }
+}
+
+// Drivers of graphics spread their surfaces over pipes and banks: the low bits of the address say how.
+TEST(TiledLayouts, TakeTheLowBitsOfTheAddressForASwizzle) {
+  const TilingConfig navi = tiling_of_board("navi10");
+  constexpr uint8_t k4KB_D_X = 22, k4KB_D = 6;
+  Surface surface = small_surface(Generation::kGfx10_1, navi, k4KB_D_X);
+  const auto plain = TiledLayout::of(surface);
+  surface.base += 0x500;
+  const auto swizzled = TiledLayout::of(surface);
+  ASSERT_TRUE(plain && swizzled);
+  Places places(surface);
+  for (int count = 0; count < 1000; ++count) {
+    const TexelPlace place = places.next();
+    EXPECT_EQ(swizzled->address(place), plain->address(place) ^ 0x500);
+  }
+  // Blocks without a swizzle are where the address says.
+  surface.swizzle_mode = k4KB_D;
+  EXPECT_EQ(TiledLayout::of(surface)->address({}), surface.base);
+}
+
+TEST(TiledLayouts, AreRefusedByNameWhereTheyAreNotKnown) {
+  const TilingConfig navi = tiling_of_board("navi10"), fiji = tiling_of_board("fiji");
+  Surface surface = small_surface(Generation::kGfx10_1, navi, 27);
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image (SW_64KB_R_X)");
+  surface.swizzle_mode = 24;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image (SW_64KB_Z_X)");
+  surface.swizzle_mode = 31;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image (SW_VAR_R_X)");
+  surface.swizzle_mode = 22;
+  surface.volume = true;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image (SW_4KB_D_X)");
+  surface.volume = false;
+  surface.element_bytes = 12;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of texels that are no power of two of bytes");
+  surface.element_bytes = 4;
+  surface.samples = 2;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of several samples a texel");
+  surface.samples = 1;
+  surface.levels = 17;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of more than 16 mip levels");
+  surface.levels = 1;
+  const TilingConfig interleaved{navi.gb_addr_config | 8};
+  surface.tiling = &interleaved;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of another interleave of pipes than 256 bytes");
+  surface.tiling = nullptr;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of an unknown board");
+  constexpr uint8_t k2DThick = 24;
+  surface = small_surface(Generation::kGfx8, fiji, k2DThick);
+  EXPECT_EQ(TiledLayout::of(surface).error(),
+            "tiled image (of another GB_TILE_MODE than 1D or 2D_TILED_THIN1)");
+  surface.swizzle_mode = 14;
+  surface.levels = 2;
+  EXPECT_EQ(TiledLayout::of(surface).error(), "mip levels of a tiled image");
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::images

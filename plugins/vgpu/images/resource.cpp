@@ -1,0 +1,133 @@
+#include "plugins/vgpu/images/resource.hpp"
+
+#include <algorithm>
+
+namespace rigel::vgpu::images {
+namespace {
+
+constexpr uint32_t bits(uint32_t word, unsigned low, unsigned width) {
+  return word >> low & ((1u << width) - 1);
+}
+
+constexpr uint32_t kCompressed = 1u << 21;  // COMPRESSION_EN of word 6
+
+// BC_SWIZZLE: of memory's components, which of a border's they are.
+constexpr uint8_t kBorderOrders[8][4] = {
+    {0, 1, 2, 3},  // XYZW
+    {0, 3, 1, 2},  // XWYZ
+    {3, 2, 1, 0},  // WZYX
+    {3, 0, 1, 2},  // WXYZ
+    {2, 1, 0, 3},  // ZYXW
+    {1, 0, 3, 2},  // YXWZ
+    {0, 1, 2, 3}, {0, 1, 2, 3},
+};
+
+// What generations have in different places.
+struct Fields {
+  TexelFormat format;
+  uint32_t format_number = 0;
+  uint32_t width = 0, planes = 0, pitch = 0, last_layer = 0, first_layer = 0, levels = 0;
+  uint32_t border_swizzle = 0;
+};
+
+Fields fields_of(std::span<const uint32_t, 8> w, Generation generation) {
+  Fields f;
+  if (generation == Generation::kGfx8 || generation == Generation::kGfx9) {
+    const bool is_gfx8 = generation == Generation::kGfx8;
+    f.format = {static_cast<uint8_t>(bits(w[1], 20, 6)), Number{static_cast<uint8_t>(bits(w[1], 26, 4))}};
+    f.format_number = f.format.data;
+    f.width = bits(w[2], 0, 14) + 1;
+    f.planes = bits(w[4], 0, 13) + 1;
+    f.pitch = bits(w[4], 13, is_gfx8 ? 14 : 16) + 1;
+    f.first_layer = bits(w[5], 0, 13);
+    f.last_layer = is_gfx8 ? bits(w[5], 13, 13) : bits(w[4], 0, 13);
+    f.levels = is_gfx8 ? 0 : bits(w[5], 28, 4) + 1;
+    f.border_swizzle = is_gfx8 ? 0 : bits(w[4], 29, 3);
+    return f;
+  }
+  f.format_number = bits(w[1], 20, 9);
+  f.format = unified_format(f.format_number);
+  f.width = (bits(w[1], 30, 2) | bits(w[2], 0, 12) << 2) + 1;
+  f.planes = bits(w[4], 0, 13) + 1;
+  f.last_layer = bits(w[4], 0, 13);
+  f.first_layer = bits(w[4], 16, 13);
+  f.levels = bits(w[5], 4, 4) + 1;
+  f.border_swizzle = bits(w[3], 25, 3);
+  return f;
+}
+
+}  // namespace
+
+std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation generation,
+                                 const TilingConfig* tiling, Resource& resource) {
+  resource = {};
+  if (std::all_of(words.begin(), words.end(), [](uint32_t word) { return word == 0; })) {
+    resource.is_null = true;
+    return {};
+  }
+  const uint32_t type = words[3] >> 28;
+  if (type < static_cast<uint32_t>(ResourceType::k1D)) return "image resource that is a buffer's";
+  if (type >= static_cast<uint32_t>(ResourceType::k2DMsaa)) return "image of several samples a texel";
+  if ((words[6] & kCompressed) != 0) return "image with compressed colours (DCC)";
+  const Fields f = fields_of(words, generation);
+  resource.type = static_cast<ResourceType>(type);
+  resource.format = f.format;
+  if (f.format_number == 0) {  // nothing is bound
+    resource.is_null = true;
+    return {};
+  }
+  if (bytes_of(f.format) == 0)
+    return "image of a format that is not executed: block compression, shared exponents";
+  for (unsigned i = 0; i < 4; ++i) resource.select[i] = static_cast<uint8_t>(bits(words[3], 3 * i, 3));
+  resource.least_lod = bits(words[1], 8, 12);
+  resource.first_level = static_cast<uint8_t>(bits(words[3], 12, 4));
+  resource.last_level = std::max(static_cast<uint8_t>(bits(words[3], 16, 4)), resource.first_level);
+  std::copy_n(kBorderOrders[f.border_swizzle], 4, resource.border_order);
+  resource.border_as_seen = generation == Generation::kGfx8;
+
+  Surface& surface = resource.surface;
+  surface.generation = generation;
+  surface.base = uint64_t{words[0]} << 8 | uint64_t{bits(words[1], 0, 8)} << 40;
+  surface.element_bytes = bytes_of(f.format);
+  surface.width = f.width;
+  surface.height = resource.has_height() ? bits(words[2], 14, 14) + 1 : 1;
+  surface.volume = resource.is_volume();
+  surface.pitch = f.pitch;
+  surface.levels = static_cast<uint8_t>(std::max<uint32_t>(f.levels, resource.last_level + 1u));
+  surface.swizzle_mode = static_cast<uint8_t>(bits(words[3], 20, 5));
+  surface.pow2_pad = generation == Generation::kGfx8 && bits(words[3], 25, 1) != 0;
+  surface.tiling = tiling;
+  if (surface.volume) {
+    surface.planes = f.planes;
+  } else if (resource.is_array() || resource.is_cube()) {
+    resource.first_layer = f.first_layer;
+    resource.last_layer = std::max(f.last_layer, f.first_layer);
+    surface.planes = std::max(resource.last_layer + 1, generation == Generation::kGfx8 ? f.planes : 1);
+  } else {
+    resource.first_layer = resource.last_layer = generation == Generation::kGfx10_3 ? 0 : f.first_layer;
+    surface.planes = resource.first_layer + 1;
+    // From gfx10.3 on images of one plane tell their pitch where others count planes.
+    if (generation == Generation::kGfx10_3) surface.pitch = bits(words[4], 0, 14) + 1;
+  }
+  return unknown_layout(surface);
+}
+
+std::string_view decode_sampler(std::span<const uint32_t, 4> words, Sampler& sampler) {
+  for (unsigned i = 0; i < 3; ++i) sampler.clamp[i] = Clamp{static_cast<uint8_t>(bits(words[0], 3 * i, 3))};
+  sampler.compare = static_cast<uint8_t>(bits(words[0], 12, 3));
+  sampler.unnormalized = bits(words[0], 15, 1) != 0;
+  sampler.truncates = bits(words[0], 27, 1) != 0;
+  const uint32_t reduction = bits(words[0], 29, 2);
+  sampler.reduction = reduction == 1 ? Reduction::kMin : reduction == 2 ? Reduction::kMax : Reduction::kBlend;
+  sampler.least_lod = bits(words[1], 0, 12);
+  sampler.most_lod = bits(words[1], 12, 12);
+  sampler.lod_bias = static_cast<int32_t>(words[2] << 18) >> 18;
+  sampler.linear_mag = bits(words[2], 20, 1) != 0;  // beside it: anisotropic, of which there is one sample
+  sampler.linear_min = bits(words[2], 22, 1) != 0;
+  sampler.z_filter = static_cast<uint8_t>(bits(words[2], 24, 2));
+  sampler.mip_filter = static_cast<uint8_t>(bits(words[2], 26, 2));
+  sampler.border = static_cast<Border>(words[3] >> 30);
+  return sampler.border == Border::kRegister ? "sampler with a border colour of a table" : std::string_view{};
+}
+
+}  // namespace rigel::vgpu::images

@@ -1,0 +1,91 @@
+// The words of image resources and samplers (the ISA manuals' T# and S#), decoded.
+//
+// Sources: the ISA manuals of AMD (GCN 3, Vega, RDNA, RDNA 2), chapters "Image resource" and "Sampler resource"; Mesa's
+// register databases (gfx8.json, gfx9.json, gfx10.json, gfx103.json); what amdkfd's clients write: ROCr's images, and
+// backends/gfx*/image.cpp. Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "plugins/vgpu/images/surface.hpp"
+#include "plugins/vgpu/images/texel_format.hpp"
+
+namespace rigel::vgpu::images {
+
+/// TYPE of a resource.
+enum class ResourceType : uint8_t { k1D = 8, k2D, k3D, kCube, k1DArray, k2DArray, k2DMsaa, k2DMsaaArray };
+
+struct Resource {
+  bool is_null = false;  ///< No image: loads give 0, stores do nothing.
+  ResourceType type = ResourceType::k2D;
+  Surface surface;
+  TexelFormat format;
+  uint8_t select[4] = {4, 5, 6, 7};  ///< DST_SEL: 0, 1, or 4 … 7 of memory.
+  uint8_t first_level = 0, last_level = 0;
+  uint32_t least_lod = 0;                    ///< MIN_LOD, in 1/256 of a level
+  uint32_t first_layer = 0, last_layer = 0;  ///< Of what is no volume.
+  /// Which of red, green, blue and alpha of a border lies where in memory's order; gfx8 has borders as they are seen.
+  uint8_t border_order[4] = {0, 1, 2, 3};
+  bool border_as_seen = false;
+
+  bool is_array() const { return type == ResourceType::k1DArray || type == ResourceType::k2DArray; }
+  bool is_volume() const { return type == ResourceType::k3D; }
+  bool is_cube() const { return type == ResourceType::kCube; }
+  bool has_height() const { return type != ResourceType::k1D && type != ResourceType::k1DArray; }
+
+  /// Extents of a level, counted from first_level: what texels and coordinates are within.
+  uint32_t width(uint32_t level) const { return extent(surface.width, level); }
+  uint32_t height(uint32_t level) const { return has_height() ? extent(surface.height, level) : 1; }
+  uint32_t depth(uint32_t level) const {
+    return is_volume() ? extent(surface.planes, level) : last_layer - first_layer + 1;
+  }
+  uint32_t levels() const { return last_level - first_level + 1u; }
+
+ private:
+  uint32_t extent(uint32_t whole, uint32_t level) const {
+    const uint32_t halved = whole >> (first_level + level);
+    return halved == 0 ? 1 : halved;
+  }
+};
+
+/// Empty, or why an image instruction cannot use the resource. `tiling` is only pointed at.
+std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation generation,
+                                 const TilingConfig* tiling, Resource& resource);
+
+/// CLAMP_X, CLAMP_Y, CLAMP_Z
+enum class Clamp : uint8_t {
+  kWrap,
+  kMirror,
+  kLastTexel,
+  kMirrorOnceLastTexel,
+  kHalfBorder,
+  kMirrorOnceHalfBorder,
+  kBorder,
+  kMirrorOnceBorder,
+};
+
+enum class Border : uint8_t { kTransparentBlack, kOpaqueBlack, kOpaqueWhite, kRegister };
+
+/// FILTER_MODE: what becomes of the texels of a filter.
+enum class Reduction : uint8_t { kBlend, kMin, kMax };
+
+struct Sampler {
+  Clamp clamp[3] = {};
+  uint8_t compare = 0;  ///< DEPTH_COMPARE_FUNC: never, <, ==, <=, >, !=, >=, always
+  bool unnormalized = false;
+  bool truncates = false;  ///< TRUNC_COORD: coordinates are not rounded to 1/256 of a texel first.
+  Reduction reduction = Reduction::kBlend;
+  uint32_t least_lod = 0, most_lod = 0;  ///< In 1/256 of a level
+  int32_t lod_bias = 0;                  ///< In 1/256 of a level
+  bool linear_mag = false, linear_min = false;
+  uint8_t z_filter = 0;    ///< 0: as the other axes; 1: nearest; 2: linear
+  uint8_t mip_filter = 0;  ///< 0: the first level alone; 1: the nearest; 2: between two
+  Border border = Border::kTransparentBlack;
+};
+
+/// Empty, or why instructions cannot use the sampler.
+std::string_view decode_sampler(std::span<const uint32_t, 4> words, Sampler& sampler);
+
+}  // namespace rigel::vgpu::images

@@ -1,0 +1,248 @@
+#include "plugins/vgpu/images/sampling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rigel::vgpu::images {
+namespace {
+
+constexpr int64_t kOne = 256;  // of fixed-point numbers
+
+// One axis of a filter: one or two texels.
+struct Axis {
+  int64_t index[2] = {};  // kBorderIndex: none of the image
+  double weight[2] = {1, 0};
+  unsigned count = 1;
+};
+constexpr int64_t kBorderIndex = -1;
+
+int64_t modulo(int64_t value, int64_t divisor) {
+  const int64_t rest = value % divisor;
+  return rest < 0 ? rest + divisor : rest;
+}
+
+// The texel that a clamp mode makes of one that may be out of range.
+int64_t clamped(Clamp clamp, int64_t index, int64_t size) {
+  switch (clamp) {
+    case Clamp::kWrap:
+      return modulo(index, size);
+    case Clamp::kMirror: {
+      const int64_t at = modulo(index, 2 * size);
+      return at < size ? at : 2 * size - 1 - at;
+    }
+    case Clamp::kMirrorOnceLastTexel:
+      return std::min(index < 0 ? -1 - index : index, size - 1);
+    case Clamp::kMirrorOnceBorder:
+    case Clamp::kMirrorOnceHalfBorder:
+      if (index < 0) index = -1 - index;
+      return index < size ? index : kBorderIndex;
+    case Clamp::kBorder:
+    case Clamp::kHalfBorder:
+      return index >= 0 && index < size ? index : kBorderIndex;
+    case Clamp::kLastTexel:
+      break;
+  }
+  return std::clamp<int64_t>(index, 0, size - 1);
+}
+
+// A coordinate in 1/256 of a texel.
+int64_t fixed(double texels, bool truncates) {
+  constexpr double kFar = 0x1p40;  // no fraction is left of a float that large
+  if (std::isnan(texels)) return 0;
+  const double scaled = std::clamp(texels, -kFar, kFar) * static_cast<double>(kOne);
+  return static_cast<int64_t>(std::floor(truncates ? scaled : scaled + 0.5));
+}
+
+Axis axis_of(double texels, int32_t offset, int64_t size, Clamp clamp, bool truncates, bool linear) {
+  // Half of the border: coordinates stay on the image, whose outermost half texels blend with the border.
+  if (clamp == Clamp::kHalfBorder || clamp == Clamp::kMirrorOnceHalfBorder) {
+    if (clamp == Clamp::kMirrorOnceHalfBorder) texels = std::fabs(texels);
+    texels = std::clamp(texels, 0.0, static_cast<double>(size));
+    if (!linear) clamp = Clamp::kLastTexel;
+  }
+  const int64_t at = fixed(texels, truncates) + offset * kOne;
+  Axis axis;
+  if (!linear) {
+    axis.index[0] = clamped(clamp, at >> 8, size);
+    return axis;
+  }
+  const int64_t low = at - kOne / 2;
+  const int64_t fraction = low & (kOne - 1);
+  axis.index[0] = clamped(clamp, low >> 8, size);
+  axis.index[1] = clamped(clamp, (low >> 8) + 1, size);
+  axis.weight[0] = static_cast<double>(kOne - fraction) / kOne;
+  axis.weight[1] = static_cast<double>(fraction) / kOne;
+  axis.count = fraction == 0 ? 1 : 2;
+  return axis;
+}
+
+struct Axes {
+  Axis x, y, z;
+};
+
+uint32_t layer_of(const Resource& resource, float layer) {
+  const double whole = std::nearbyint(std::isnan(layer) ? 0.0 : static_cast<double>(layer));
+  const uint32_t count = resource.last_layer - resource.first_layer;
+  return resource.first_layer + static_cast<uint32_t>(std::clamp(whole, 0.0, static_cast<double>(count)));
+}
+
+// A cube's faces are counted by eight for each cube.
+float face_layer(float face) {
+  const double whole =
+      std::clamp(std::nearbyint(std::isnan(face) ? 0.0 : static_cast<double>(face)), 0.0, 65535.0);
+  const double cube = std::floor(whole / 8);
+  return static_cast<float>(cube * 6 + std::min(whole - cube * 8, 5.0));
+}
+
+Axes axes_of(const Resource& resource, const Sampler& sampler, const Lookup& lookup, uint32_t level,
+             bool linear) {
+  const bool cube = resource.is_cube();
+  const auto texels = [&](unsigned i, uint32_t size) {
+    double at = lookup.at[i];
+    if (cube) at -= 1;  // coordinates of faces are from 1 to 2
+    return sampler.unnormalized ? at : at * size;
+  };
+  const auto axis = [&](unsigned i, uint32_t size, bool is_linear) {
+    return axis_of(texels(i, size), lookup.offset[i], size, cube ? Clamp::kLastTexel : sampler.clamp[i],
+                   sampler.truncates, is_linear);
+  };
+  Axes axes;
+  axes.x = axis(0, resource.width(level), linear);
+  if (resource.has_height()) axes.y = axis(1, resource.height(level), linear);
+  if (resource.is_volume()) {
+    const bool z_linear = sampler.z_filter == 0 ? linear : sampler.z_filter == 2;
+    axes.z = axis(2, resource.depth(level), z_linear);
+  } else {
+    axes.z.index[0] = layer_of(resource, cube                  ? face_layer(lookup.at[2])
+                                         : resource.is_array() ? lookup.layer
+                                                               : 0);
+  }
+  return axes;
+}
+
+Tap tap_of(const Resource& resource, uint32_t level, int64_t x, int64_t y, int64_t z, double weight) {
+  Tap tap;
+  tap.weight = weight;
+  tap.is_border = x == kBorderIndex || y == kBorderIndex || z == kBorderIndex;
+  if (!tap.is_border) {
+    tap.place = {resource.first_level + level, static_cast<uint32_t>(x), static_cast<uint32_t>(y),
+                 static_cast<uint32_t>(z), 0};
+  }
+  return tap;
+}
+
+void add_level(const Resource& resource, const Sampler& sampler, const Lookup& lookup, uint32_t level,
+               bool linear, double share, Taps& taps) {
+  const Axes axes = axes_of(resource, sampler, lookup, level, linear);
+  for (unsigned k = 0; k < axes.z.count; ++k) {
+    for (unsigned j = 0; j < axes.y.count; ++j) {
+      for (unsigned i = 0; i < axes.x.count; ++i) {
+        const double weight = share * axes.x.weight[i] * axes.y.weight[j] * axes.z.weight[k];
+        taps.taps[taps.count++] =
+            tap_of(resource, level, axes.x.index[i], axes.y.index[j], axes.z.index[k], weight);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int32_t fixed_lod(double lod) {
+  if (std::isnan(lod)) return 0;
+  return static_cast<int32_t>(std::floor(std::clamp(lod, -64.0, 64.0) * static_cast<double>(kOne) + 0.5));
+}
+
+int32_t lod_of_gradients(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]) {
+  const double extents[] = {static_cast<double>(resource.width(0)), static_cast<double>(resource.height(0)),
+                            static_cast<double>(resource.depth(0))};
+  const unsigned axes = resource.is_volume() ? 3 : resource.has_height() ? 2 : 1;
+  double longest = 0;
+  for (const float(&gradient)[3] : gradients) {
+    double sum = 0;
+    for (unsigned i = 0; i < axes; ++i) {
+      const double texels = gradient[i] * (sampler.unnormalized ? 1 : extents[i]);
+      sum += texels * texels;
+    }
+    longest = std::max(longest, sum);
+  }
+  return fixed_lod(std::log2(longest) / 2);
+}
+
+int32_t limited_lod(const Resource& resource, const Sampler& sampler, int32_t lod) {
+  const auto first = static_cast<int32_t>(resource.first_level * kOne);
+  const int32_t least =
+      std::max(static_cast<int32_t>(sampler.least_lod), static_cast<int32_t>(resource.least_lod) - first);
+  return std::min(std::max(lod, least), static_cast<int32_t>(sampler.most_lod));
+}
+
+void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps) {
+  taps.count = 0;
+  const int32_t lod =
+      sampler.unnormalized ? 0 : limited_lod(resource, sampler, lookup.lod + sampler.lod_bias);
+  const bool linear = (lod <= 0 ? sampler.linear_mag : sampler.linear_min) && !is_integer(resource.format);
+  const auto most = static_cast<int32_t>((resource.levels() - 1) * kOne);
+  const int32_t within = std::clamp(lod, 0, most);
+  switch (sampler.mip_filter) {
+    case 0:
+      return add_level(resource, sampler, lookup, 0, linear, 1, taps);
+    case 2: {
+      const auto level = static_cast<uint32_t>(within >> 8);
+      const int32_t fraction = is_integer(resource.format) ? 0 : within & (kOne - 1);
+      add_level(resource, sampler, lookup, level, linear, static_cast<double>(kOne - fraction) / kOne, taps);
+      if (fraction != 0) {
+        add_level(resource, sampler, lookup, level + 1, linear, static_cast<double>(fraction) / kOne, taps);
+      }
+      return;
+    }
+    default:
+      return add_level(resource, sampler, lookup, static_cast<uint32_t>(std::min(within + 128, most) >> 8),
+                       linear, 1, taps);
+  }
+}
+
+void find_gathered(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps) {
+  taps.count = 0;
+  const int32_t lod =
+      sampler.unnormalized ? 0 : limited_lod(resource, sampler, lookup.lod + sampler.lod_bias);
+  const auto most = static_cast<int32_t>((resource.levels() - 1) * kOne);
+  const uint32_t level = sampler.mip_filter == 0
+                             ? 0
+                             : static_cast<uint32_t>(std::min(std::clamp(lod, 0, most) + 128, most) >> 8);
+  const Axes axes = axes_of(resource, sampler, lookup, level, true);
+  constexpr unsigned kOrder[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
+  for (const auto& [i, j] : kOrder) {
+    taps.taps[taps.count++] = tap_of(resource, level, axes.x.index[i],
+                                     axes.y.index[resource.has_height() ? j : 0], axes.z.index[0], 1);
+  }
+}
+
+void border_texel(const Resource& resource, Border border, uint32_t (&components)[4]) {
+  const uint32_t one_of_format = one(resource.format);
+  const uint32_t color = border == Border::kOpaqueWhite ? one_of_format : 0;
+  const uint32_t alpha = border == Border::kTransparentBlack ? 0 : one_of_format;
+  for (unsigned i = 0; i < 4; ++i) components[i] = resource.border_order[i] == 3 ? alpha : color;
+}
+
+bool compares(uint8_t function, float reference, float texel) {
+  const bool less = reference<texel, equal = reference == texel, greater = reference> texel;
+  switch (function) {
+    case 0:
+      return false;
+    case 1:
+      return less;
+    case 2:
+      return equal;
+    case 3:
+      return less || equal;
+    case 4:
+      return greater;
+    case 5:
+      return !equal;
+    case 6:
+      return greater || equal;
+    default:
+      return true;
+  }
+}
+
+}  // namespace rigel::vgpu::images

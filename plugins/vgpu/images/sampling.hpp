@@ -1,0 +1,58 @@
+// From coordinates to texels: which texels a sample or a gather reads, and how much each of them counts.
+//
+// Arithmetic. A coordinate becomes a fixed-point number with eight fractional bits of a texel, rounded to the nearest
+// (TRUNC_COORD: down). A filter's weights are the fractions, so that those of one axis add up to 256, and levels of
+// detail have eight fractional bits as well. That is what the manuals document; how the hardware rounds sums is not, so
+// a sum here is exact up to one rounding, to single precision. docs/vgpu-isa.md lists what is approximate.
+//
+// Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/vgpu/images/resource.hpp"
+
+namespace rigel::vgpu::images {
+
+/// One texel of a filter.
+struct Tap {
+  TexelPlace place;  ///< As the surface counts: level and layer of the whole.
+  bool is_border = false;
+  double weight = 1;  ///< All of a filter's add up to 1.
+};
+
+struct Taps {
+  unsigned count = 0;
+  Tap taps[16];  ///< Two levels of eight each at most.
+};
+
+/// What a lane asks for.
+struct Lookup {
+  float at[3] = {};        ///< x, y, and z of a volume or the face of a cube …
+  float layer = 0;         ///< … or the layer of an array.
+  int32_t offset[3] = {};  ///< In texels
+  int32_t lod = 0;         ///< In 1/256 of a level, without the sampler's bias and limits.
+};
+
+/// In 1/256 of a level; numbers that are none are 0.
+int32_t fixed_lod(double lod);
+
+/// The level of detail of gradients along two directions, in coordinates as the sampler has them.
+int32_t lod_of_gradients(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]);
+
+/// A lane's level of detail within the limits of sampler and resource; counted from the resource's first level.
+int32_t limited_lod(const Resource& resource, const Sampler& sampler, int32_t lod);
+
+/// The texels of a sample. Integers are not blended: the nearest texel counts.
+void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps);
+
+/// The four texels of a gather, in the order of its result.
+void find_gathered(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps);
+
+/// A border texel, in memory's order; resources whose borders are as they are seen have it in the order of the result.
+void border_texel(const Resource& resource, Border border, uint32_t (&components)[4]);
+
+/// Whether `reference` compares to the texel as DEPTH_COMPARE_FUNC says.
+bool compares(uint8_t function, float reference, float texel);
+
+}  // namespace rigel::vgpu::images

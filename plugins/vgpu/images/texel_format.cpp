@@ -1,0 +1,242 @@
+#include "plugins/vgpu/images/texel_format.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "plugins/vgpu/images/halves.hpp"
+
+namespace rigel::vgpu::images {
+namespace {
+
+// Widths of the components, the lowest bits first, by DATA_FORMAT.
+struct Layout {
+  uint8_t count;
+  uint8_t bits[4];
+};
+constexpr Layout kLayouts[] = {
+    {0, {}},                // none
+    {1, {8}},               // 8
+    {1, {16}},              // 16
+    {2, {8, 8}},            // 8_8
+    {1, {32}},              // 32
+    {2, {16, 16}},          // 16_16
+    {3, {11, 11, 10}},      // 10_11_11
+    {3, {10, 11, 11}},      // 11_11_10
+    {4, {2, 10, 10, 10}},   // 10_10_10_2
+    {4, {10, 10, 10, 2}},   // 2_10_10_10
+    {4, {8, 8, 8, 8}},      // 8_8_8_8
+    {2, {32, 32}},          // 32_32
+    {4, {16, 16, 16, 16}},  // 16_16_16_16
+    {3, {32, 32, 32}},      // 32_32_32
+    {4, {32, 32, 32, 32}},  // 32_32_32_32
+    {0, {}},                // reserved
+    {3, {5, 6, 5}},         // 5_6_5: images alone from here on
+    {4, {5, 5, 5, 1}},      // 1_5_5_5
+    {4, {1, 5, 5, 5}},      // 5_5_5_1
+    {4, {4, 4, 4, 4}},      // 4_4_4_4
+    {2, {24, 8}},           // 8_24
+    {2, {8, 24}},           // 24_8
+};
+
+const Layout& layout_of(TexelFormat format) {
+  return kLayouts[format.data < std::size(kLayouts) ? format.data : 0];
+}
+
+// gfx10's formats in the order of their numbers: so many kinds of numbers of each layout.
+enum Kinds : uint8_t { kSix, kSeven, kWide };  // without float; with it; uint, sint and float
+struct Group {
+  uint8_t data;
+  Kinds kinds;
+};
+constexpr Group kGroups[] = {{1, kSix},   {2, kSeven},  {3, kSix},   {4, kWide}, {5, kSeven},
+                             {6, kSeven}, {7, kSeven},  {8, kSix},   {9, kSix},  {10, kSix},
+                             {11, kWide}, {12, kSeven}, {13, kWide}, {14, kWide}};
+constexpr Number kSevenNumbers[] = {Number::kUnorm, Number::kSnorm, Number::kUscaled, Number::kSscaled,
+                                    Number::kUint,  Number::kSint,  Number::kFloat};
+constexpr Number kWideNumbers[] = {Number::kUint, Number::kSint, Number::kFloat};
+
+// Those of images alone, from this number on. Gaps are what is not known here.
+constexpr uint32_t kFirstOfImages = 128;
+constexpr TexelFormat kFormatsOfImages[] = {
+    {1, Number::kSrgb},
+    {3, Number::kSrgb},
+    {10, Number::kSrgb},  // 8, 8_8, 8_8_8_8
+    {},
+    {},  // 6E4, 5_9_9_9
+    {16, Number::kUnorm},
+    {17, Number::kUnorm},
+    {18, Number::kUnorm},
+    {19, Number::kUnorm},
+    {},
+    {},
+    {},                   // 4_4, 1, 1_REVERSED
+    {4, Number::kFloat},  // 32_FLOAT_CLAMP
+    {20, Number::kUnorm},
+    {20, Number::kUint},
+    {21, Number::kUnorm},
+    {21, Number::kUint},
+};
+
+int32_t sign_extended(uint32_t value, unsigned bits) {
+  return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits);
+}
+
+// Unsigned floats of 10 and 11 bits: five bits of exponent, no sign.
+float float_from_small(uint32_t value, unsigned bits) {
+  return float_from_half(value << (15 - bits));
+}
+
+// To nearest even, once: by way of a half it would be twice.
+uint32_t small_from_float(float value, unsigned bits) {
+  if (std::isnan(value)) return (1u << bits) - 1;
+  if (std::signbit(value)) return 0;
+  const unsigned kept = bits - 5;  // of the mantissa
+  const uint32_t infinity = 31u << kept;
+  const uint32_t single = std::bit_cast<uint32_t>(value);
+  const uint32_t exponent = single >> 23;
+  // Denormals have the mantissa's first bit, and are shifted by as much as they are too small.
+  const bool normal = exponent >= 113;
+  const unsigned shift = 23 - kept + (normal ? 0 : 113 - exponent);
+  if (shift > 24) return 0;  // less than half of the smallest
+  const uint32_t mantissa = normal ? single : (single & 0x7fffff) | 0x800000;
+  const uint32_t rounded = (mantissa + (1u << (shift - 1)) - 1 + (mantissa >> shift & 1)) >> shift;
+  return std::min(normal ? rounded - (112u << kept) : rounded, infinity);
+}
+
+// IEC 61966-2-1.
+double linear_from_srgb(double value) {
+  return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+}
+double srgb_from_linear(double value) {
+  return value <= 0.0031308 ? value * 12.92 : 1.055 * std::pow(value, 1 / 2.4) - 0.055;
+}
+
+// sRGB has three such components, and a fourth that is as it is.
+Number number_of(TexelFormat format, unsigned component) {
+  return format.number == Number::kSrgb && component == 3 ? Number::kUnorm : format.number;
+}
+
+// A component as a register of 32 bits has it.
+uint32_t component(uint32_t bits, unsigned width, Number number) {
+  const auto top = static_cast<float>((uint64_t{1} << width) - 1);
+  const auto signed_top = static_cast<float>((uint64_t{1} << (width - 1)) - 1);
+  const auto as_signed = static_cast<float>(sign_extended(bits, width));
+  switch (number) {
+    case Number::kUnorm:
+      return std::bit_cast<uint32_t>(static_cast<float>(bits) / top);
+    case Number::kSnorm:
+      return std::bit_cast<uint32_t>(std::max(as_signed / signed_top, -1.0f));
+    case Number::kUscaled:
+      return std::bit_cast<uint32_t>(static_cast<float>(bits));
+    case Number::kSscaled:
+      return std::bit_cast<uint32_t>(as_signed);
+    case Number::kUint:
+      return bits;
+    case Number::kSint:
+      return static_cast<uint32_t>(sign_extended(bits, width));
+    case Number::kSnormOgl:
+      return std::bit_cast<uint32_t>((as_signed * 2 + 1) / top);
+    case Number::kSrgb:
+      return std::bit_cast<uint32_t>(
+          static_cast<float>(linear_from_srgb(static_cast<double>(bits) / static_cast<double>(top))));
+    case Number::kFloat:
+      break;
+  }
+  if (width == 32) return bits;
+  return std::bit_cast<uint32_t>(width == 16 ? float_from_half(bits) : float_from_small(bits, width));
+}
+
+// Rounded to the nearest integer and kept within bounds; what is not a number is 0.
+int64_t bounded(double value, double low, double high) {
+  if (std::isnan(value)) return 0;
+  const double kept = std::clamp(value, low, high);
+  const double below = std::floor(kept), rest = kept - below;  // ties to even
+  const auto whole = static_cast<int64_t>(below);
+  return whole + (rest > 0.5 || (rest == 0.5 && (whole & 1) != 0) ? 1 : 0);
+}
+
+uint32_t bits_of_component(uint32_t value, unsigned width, Number number) {
+  const double top = static_cast<double>((uint64_t{1} << width) - 1);
+  const double signed_top = static_cast<double>((uint64_t{1} << (width - 1)) - 1);
+  const auto real = static_cast<double>(std::bit_cast<float>(value));
+  const auto mask = static_cast<uint32_t>((uint64_t{1} << width) - 1);
+  switch (number) {
+    case Number::kUnorm:
+      return static_cast<uint32_t>(bounded(real * top, 0, top));
+    case Number::kSnorm:
+      return static_cast<uint32_t>(bounded(real * signed_top, -signed_top, signed_top)) & mask;
+    case Number::kUscaled:
+      return static_cast<uint32_t>(bounded(real, 0, top));
+    case Number::kSscaled:
+      return static_cast<uint32_t>(bounded(real, -signed_top - 1, signed_top)) & mask;
+    case Number::kUint:
+      return std::min(value, mask);
+    case Number::kSint:
+      return static_cast<uint32_t>(std::clamp<int64_t>(static_cast<int32_t>(value),
+                                                       -static_cast<int64_t>(signed_top) - 1,
+                                                       static_cast<int64_t>(signed_top))) &
+             mask;
+    case Number::kSnormOgl:
+      return static_cast<uint32_t>(bounded((real * top - 1) / 2, -signed_top - 1, signed_top)) & mask;
+    case Number::kSrgb:
+      return static_cast<uint32_t>(
+          bounded(srgb_from_linear(std::isnan(real) ? 0 : std::clamp(real, 0.0, 1.0)) * top, 0, top));
+    case Number::kFloat:
+      break;
+  }
+  if (width == 32) return value;
+  return width == 16 ? half_from_float(std::bit_cast<float>(value))
+                     : small_from_float(std::bit_cast<float>(value), width);
+}
+
+}  // namespace
+
+TexelFormat unified_format(uint32_t format) {
+  uint32_t first = 1;
+  for (const Group& group : kGroups) {
+    const uint32_t count = group.kinds == kSix ? 6 : group.kinds == kSeven ? 7 : 3;
+    if (format >= first && format < first + count) {
+      return {group.data,
+              group.kinds == kWide ? kWideNumbers[format - first] : kSevenNumbers[format - first]};
+    }
+    first += count;
+  }
+  const uint32_t of_images = format - kFirstOfImages;
+  return of_images < std::size(kFormatsOfImages) ? kFormatsOfImages[of_images] : TexelFormat{};
+}
+
+unsigned bytes_of(TexelFormat format) {
+  const Layout& layout = layout_of(format);
+  unsigned bits = 0;
+  for (unsigned i = 0; i < layout.count; ++i) bits += layout.bits[i];
+  return bits / 8;
+}
+
+unsigned components_of(TexelFormat format) {
+  return layout_of(format).count;
+}
+
+void unpack(TexelFormat format, const uint32_t (&element)[4], uint32_t (&components)[4]) {
+  const Layout& layout = layout_of(format);
+  for (unsigned i = 0; i < 4; ++i) components[i] = i == 3 && layout.count != 0 ? one(format) : 0;
+  unsigned at = 0;
+  for (unsigned i = 0; i < layout.count; ++i) {
+    const unsigned width = layout.bits[i];
+    const uint32_t mask = width == 32 ? ~0u : (1u << width) - 1;
+    components[i] = component(element[at / 32] >> at % 32 & mask, width, number_of(format, i));
+    at += width;
+  }
+}
+
+void pack(TexelFormat format, const uint32_t (&components)[4], uint32_t (&element)[4]) {
+  const Layout& layout = layout_of(format);
+  for (uint32_t& dword : element) dword = 0;
+  unsigned at = 0;
+  for (unsigned i = 0; i < layout.count; ++i) {
+    element[at / 32] |= bits_of_component(components[i], layout.bits[i], number_of(format, i)) << at % 32;
+    at += layout.bits[i];
+  }
+}
+
+}  // namespace rigel::vgpu::images

@@ -1,0 +1,686 @@
+// MIMG, lane by lane, of images that lie in rows. Bits of the resource (128 or 256 of them) and of the sampler are
+// numbered as in the tables of the ISA manuals ("Image Resource Definition", "Sampler Resource Definition").
+//
+// Sums of a filter are those of doubles, in the order x, y, z, levels, as docs/vgpu-isa.md says; so they are not
+// compared where a texel is no number.
+#include "plugins/vgpu/reference/image.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "plugins/vgpu/reference/buffer_format.hpp"
+#include "plugins/vgpu/reference/element.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using isa::Family;
+using Kind = ImageForm::Kind;
+
+uint64_t scalar_bits(const State& state, unsigned code, unsigned from, unsigned to) {
+  uint64_t value = 0;
+  for (unsigned bit = to + 1; bit-- > from;)
+    value = value << 1 | (state.scalar[code + bit / 32] >> bit % 32 & 1);
+  return value;
+}
+
+enum Type : unsigned { k1D = 8, k2D, k3D, kCube, k1DArray, k2DArray };
+
+struct Words {
+  bool unbound = false;
+  unsigned type = 0;
+  uint64_t base = 0;
+  TypedFormat format;
+  int64_t width = 1, height = 1, depth = 1;  // of the first level in memory; depth of volumes
+  int64_t first_layer = 0, last_layer = 0;
+  int64_t pitch = 0;  // as told
+  int64_t base_level = 0, last_level = 0, levels = 1;
+  int64_t min_lod = 0;
+  unsigned dst_sel[4] = {};
+  unsigned border_swizzle = 0;
+};
+
+bool is_gfx10_3(const State& state) {
+  return state.target.major == 10 && state.target.minor == 3;
+}
+
+Words words_of(const isa::Instruction& in, const State& state) {
+  const Family family = state.target.family();
+  const auto bits = [&](unsigned from, unsigned to) { return scalar_bits(state, in.saddr.code, from, to); };
+  const auto number = [&](unsigned from, unsigned to) { return static_cast<int64_t>(bits(from, to)); };
+  Words w;
+  w.base = bits(0, 39) << 8;
+  w.min_lod = number(40, 51);
+  for (unsigned i = 0; i < 4; ++i) w.dst_sel[i] = static_cast<unsigned>(bits(96 + 3 * i, 98 + 3 * i));
+  w.base_level = number(108, 111);
+  w.last_level = number(112, 115);
+  w.type = static_cast<unsigned>(bits(124, 127));
+  w.height = number(78, 91) + 1;
+  const bool array = w.type == k1DArray || w.type == k2DArray || w.type == kCube;
+  w.depth = number(128, 140) + 1;
+  if (family == Family::kGfx10) {
+    w.format = typed_format(static_cast<unsigned>(bits(52, 60)));
+    w.unbound = bits(52, 60) == 0;
+    w.width = number(62, 75) + 1;
+    w.border_swizzle = static_cast<unsigned>(bits(121, 123));
+    w.levels = number(164, 167) + 1;
+    if (array) w.first_layer = number(144, 156), w.last_layer = number(128, 140);
+    if (is_gfx10_3(state) && (w.type == k1D || w.type == k2D)) w.pitch = number(128, 141) + 1;
+  } else {
+    w.format = typed_format(static_cast<unsigned>(bits(52, 57)), static_cast<unsigned>(bits(58, 61)));
+    w.unbound = bits(52, 57) == 0;
+    w.width = number(64, 77) + 1;
+    w.pitch = number(141, family == Family::kGfx8 ? 154 : 156) + 1;
+    if (family == Family::kGfx9) {
+      w.border_swizzle = static_cast<unsigned>(bits(157, 159));
+      w.levels = number(188, 191) + 1;
+    }
+    if (array) {
+      w.first_layer = number(160, 172);
+      w.last_layer = family == Family::kGfx8 ? number(173, 185) : number(128, 140);
+    }
+  }
+  if (w.type == k1D || w.type == k1DArray) w.height = 1;
+  if (w.type != k3D) w.depth = w.last_layer - w.first_layer + 1;
+  return w;
+}
+
+/// Extents of a level, counted from the resource's first.
+struct Extent {
+  int64_t size[3];
+};
+Extent extent_of(const Words& w, int64_t level) {
+  const int64_t down = w.base_level + level;
+  const auto halved = [&](int64_t size) { return std::max<int64_t>(size >> down, 1); };
+  return {{halved(w.width), w.type == k1D || w.type == k1DArray ? 1 : halved(w.height),
+           w.type == k3D ? halved(w.depth) : w.depth}};
+}
+
+/// Linear surfaces: rows are a multiple of 256 bytes from gfx9 on. A slice has all levels one behind the other; gfx9's
+/// have the rows of the first and begin with it, gfx10's have their own and begin with the smallest.
+uint64_t texel_address(const Words& w, const State& state, int64_t level, int64_t x, int64_t y, int64_t z) {
+  const int64_t bytes = w.format.bytes();
+  const int64_t unit = std::max<int64_t>(256 / bytes, 1);
+  const auto aligned = [&](int64_t width) { return (width + unit - 1) / unit * unit; };
+  const auto halved = [](int64_t size, int64_t times) { return (size + (int64_t{1} << times) - 1) >> times; };
+  const Family family = state.target.family();
+  std::vector<int64_t> pitches, rows;
+  for (int64_t i = 0; i < w.levels; ++i) {
+    int64_t pitch = aligned(family == Family::kGfx10 ? halved(w.width, i) : w.width);
+    if (w.levels == 1) pitch = family == Family::kGfx10 ? std::max(w.pitch, aligned(w.width)) : w.pitch;
+    pitches.push_back(pitch);
+    rows.push_back(halved(w.height, i));
+  }
+  int64_t slice = 0, before = 0;
+  const int64_t wanted = w.base_level + level;
+  for (int64_t i = 0; i < w.levels; ++i) {
+    const int64_t size = pitches[static_cast<size_t>(i)] * rows[static_cast<size_t>(i)];
+    slice += size;
+    if (family == Family::kGfx10 ? i > wanted : i < wanted) before += size;
+  }
+  const int64_t texel = slice * z + before + pitches[static_cast<size_t>(wanted)] * y + x;
+  return w.base + static_cast<uint64_t>(texel * bytes);
+}
+
+bool is_integer(const TypedFormat& format) {
+  return format.number == TypedFormat::Number::kUint || format.number == TypedFormat::Number::kSint;
+}
+
+uint32_t one_of(const TypedFormat& format) {
+  return is_integer(format) ? 1 : 0x3f800000;
+}
+
+/// An instruction in one lane.
+class Lane {
+ public:
+  Lane(const isa::Instruction& in, const ImageForm& form, const Words& words, const State& before,
+       State& state, unsigned lane)
+      : in_(in), form_(form), w_(words), before_(before), state_(state), lane_(lane) {
+    packed_ = before.target.major != 8 || before.target.minor != 0;
+  }
+
+  void run() {
+    switch (form_.kind) {
+      case Kind::kLoad:
+        return load();
+      case Kind::kStore:
+        return store();
+      case Kind::kAtomic:
+        return change();
+      case Kind::kSample:
+      case Kind::kGather:
+        return sample();
+      case Kind::kSizes:
+        return sizes();
+      case Kind::kLod:
+        return tell_lod();
+    }
+  }
+
+ private:
+  // Addresses
+  uint32_t address(unsigned n, unsigned lane) const {
+    return before_.vgpr[image_address_register(in_, before_, n)][lane];
+  }
+  uint32_t half_address(unsigned first, unsigned n, unsigned lane) const {
+    const uint32_t two = address(first + n / 2, lane);
+    return n % 2 == 0 ? two & 0xffff : two >> 16;
+  }
+  double number(unsigned first, unsigned n, bool halves, unsigned lane) const {
+    const uint32_t bits = halves ? widened(kHalf, half_address(first, n, lane)) : address(first + n, lane);
+    return static_cast<double>(std::bit_cast<float>(bits));
+  }
+  double body(unsigned n, unsigned lane) const { return number(form_.body_at, n, form_.half_body, lane); }
+  int64_t whole(unsigned n) const {
+    return form_.half_body ? half_address(form_.body_at, n, lane_) : address(form_.body_at + n, lane_);
+  }
+
+  // Results
+  void put(const uint32_t (&components)[4]) {
+    unsigned n = 0;
+    uint32_t asked[4] = {};
+    for (unsigned i = 0; i < 4; ++i) {
+      if (((in_.dmask == 0 ? 1 : in_.dmask) >> i & 1) != 0) asked[n++] = components[i];
+    }
+    put_first(asked, n);
+  }
+  void put_first(const uint32_t (&values)[4], unsigned count) {
+    const unsigned first = in_.vdst.vgpr();
+    unsigned registers = count;
+    if (!in_.d16) {
+      for (unsigned i = 0; i < count; ++i) state_.vgpr[first + i][lane_] = values[i];
+    } else {
+      if (packed_) registers = (count + 1) / 2;
+      for (unsigned i = 0; i < count; ++i) {
+        const uint32_t half = integer_result_
+                                  ? values[i] & 0xffff
+                                  : static_cast<uint32_t>(converted(kSingle, values[i], {}, kHalf, {}));
+        uint32_t& to = state_.vgpr[first + (packed_ ? i / 2 : i)][lane_];
+        if (!packed_) {
+          to = half;
+        } else if (i % 2 == 1) {
+          to = (to & 0xffff) | half << 16;
+        } else {
+          to = count == 1 ? (to & 0xffff0000) | half : half;
+        }
+      }
+    }
+    if (in_.tfe || in_.lwe) state_.vgpr[first + registers][lane_] = 0;
+  }
+  void put_selected(const uint32_t (&memory)[4]) {
+    uint32_t result[4];
+    for (unsigned i = 0; i < 4; ++i) result[i] = selected(memory, i);
+    put(result);
+  }
+  uint32_t selected(const uint32_t (&memory)[4], unsigned i) const {
+    return w_.dst_sel[i] >= 4 ? memory[w_.dst_sel[i] - 4] : w_.dst_sel[i] == 1 ? one_of(w_.format) : 0;
+  }
+
+  // Texels
+  void read_texel(int64_t level, int64_t x, int64_t y, int64_t z, uint32_t (&memory)[4]) {
+    const uint64_t va = texel_address(w_, before_, level, x, y, z);
+    uint8_t bytes[16] = {};
+    for (unsigned i = 0; i < w_.format.bytes(); ++i)
+      bytes[i] = static_cast<uint8_t>(state_.world.read(Space::kGlobal, va + i, 1));
+    unsigned bit = 0;
+    for (unsigned c = 0; c < 4; ++c) {
+      memory[c] = c == 3 ? one_of(w_.format) : 0;
+      if (c >= w_.format.components()) continue;
+      uint32_t value = 0;
+      for (unsigned i = 0; i < w_.format.bits[c]; ++i, ++bit) value |= (bytes[bit / 8] >> bit % 8 & 1u) << i;
+      memory[c] = component_to_register(w_.format, c, value);
+    }
+  }
+
+  struct Place {
+    int64_t level, x, y, z;
+  };
+  /// The texel that a load, a store or an atomic names. False: there is none.
+  bool named(Place& place) const {
+    if (w_.unbound) return false;
+    int64_t at[3] = {};
+    for (unsigned i = 0; i < form_.space; ++i) at[i] = whole(i);
+    if (form_.layer) at[2] = whole(form_.space);
+    const int64_t level = form_.level ? whole(form_.coordinates()) : 0;
+    if (level > w_.last_level - w_.base_level) return false;
+    const Extent extent = extent_of(w_, level);
+    for (unsigned i = 0; i < 3; ++i) {
+      if (at[i] >= extent.size[i]) return false;
+    }
+    place = {level, at[0], at[1], at[2] + (w_.type == k3D ? 0 : w_.first_layer)};
+    return true;
+  }
+
+  void load() {
+    uint32_t memory[4] = {};
+    Place place;
+    if (named(place)) read_texel(place.level, place.x, place.y, place.z, memory);
+    if (w_.unbound) return put(memory);
+    put_selected(memory);
+  }
+
+  void store() {
+    Place place;
+    if (!named(place)) return;
+    uint32_t given[4] = {};
+    unsigned n = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      if (((in_.dmask == 0 ? 1 : in_.dmask) >> i & 1) == 0) continue;
+      const unsigned first = in_.vdata.vgpr();
+      if (!in_.d16) {
+        given[i] = before_.vgpr[first + n][lane_];
+      } else {
+        const uint32_t held = before_.vgpr[first + (packed_ ? n / 2 : n)][lane_];
+        const uint32_t half = packed_ && n % 2 == 1 ? held >> 16 : held & 0xffff;
+        given[i] = w_.format.number == TypedFormat::Number::kSint   ? (half ^ 0x8000) - 0x8000
+                   : w_.format.number == TypedFormat::Number::kUint ? half
+                                                                    : widened(kHalf, half);
+      }
+      ++n;
+    }
+    uint32_t memory[4] = {};
+    for (unsigned i = 0; i < 4; ++i) {
+      if (w_.dst_sel[i] >= 4) memory[w_.dst_sel[i] - 4] = given[i];
+    }
+    const uint64_t va = texel_address(w_, before_, place.level, place.x, place.y, place.z);
+    uint8_t bytes[16] = {};
+    unsigned bit = 0;
+    for (unsigned c = 0; c < w_.format.components(); ++c) {
+      const uint32_t value = component_from_register(w_.format, c, memory[c]);
+      for (unsigned i = 0; i < w_.format.bits[c]; ++i, ++bit)
+        bytes[bit / 8] = static_cast<uint8_t>(bytes[bit / 8] | (value >> i & 1) << bit % 8);
+    }
+    for (unsigned i = 0; i < w_.format.bytes(); ++i) state_.world.write(Space::kGlobal, va + i, 1, bytes[i]);
+  }
+
+  void change() {
+    const auto element = element_of("atomic_" + std::string(form_.atomic));
+    if (!element) return;
+    const bool pair = form_.atomic.ends_with("cmpswap");
+    const unsigned given = static_cast<unsigned>(std::popcount(in_.dmask));
+    const bool wide = given > (pair ? 2u : 1u);
+    const unsigned bytes = wide ? 8 : 4, registers = bytes / 4;
+    uint64_t old = 0;
+    Place place;
+    if (named(place)) {
+      const uint64_t va = texel_address(w_, before_, place.level, place.x, place.y, place.z);
+      const auto operand = [&](unsigned n) {
+        const unsigned first = in_.vdata.vgpr() + n * registers;
+        uint64_t value = before_.vgpr[first][lane_];
+        if (wide) value |= uint64_t{before_.vgpr[first + 1][lane_]} << 32;
+        return value;
+      };
+      for (unsigned i = 0; i < bytes; ++i) old |= state_.world.read(Space::kGlobal, va + i, 1) << 8 * i;
+      const uint64_t next = changed(element->change, bytes, old, operand(0), pair ? operand(1) : 0, {});
+      for (unsigned i = 0; i < bytes; ++i) state_.world.update(Space::kGlobal, va + i, 1, next >> 8 * i);
+    }
+    if (!in_.glc) return;
+    for (unsigned i = 0; i < registers; ++i)
+      state_.vgpr[in_.vdst.vgpr() + i][lane_] = static_cast<uint32_t>(old >> 32 * i);
+  }
+
+  // Samplers
+  int64_t sampler(unsigned from, unsigned to) const {
+    return static_cast<int64_t>(scalar_bits(before_, in_.extra[0].code, from, to));
+  }
+  bool unnormalized() const { return in_.unorm || sampler(15, 15) != 0; }
+  int64_t bias_of_sampler() const {
+    const int64_t field = sampler(64, 77);
+    return field >= 1 << 13 ? field - (1 << 14) : field;
+  }
+
+  static int64_t in_256ths(double value) {
+    if (std::isnan(value)) return 0;
+    return static_cast<int64_t>(std::floor(std::fmin(std::fmax(value, -64), 64) * 256 + 0.5));
+  }
+
+  /// Without the sampler's bias and limits, in 1/256.
+  int64_t lod() const {
+    if (form_.zero) return 0;
+    if (form_.level) return in_256ths(body(form_.coordinates(), lane_));
+    double longest = 0;
+    for (unsigned direction = 0; direction < 2; ++direction) {
+      double squares = 0;
+      for (unsigned i = 0; i < form_.space; ++i) {
+        double slope = 0;
+        if (form_.gradients) {
+          const unsigned registers = form_.half_gradients ? (form_.space + 1) / 2 : form_.space;
+          slope = number(form_.gradients_at + direction * registers, i, form_.half_gradients, lane_);
+        } else {
+          const unsigned corner = lane_ / 4 * 4;
+          slope = static_cast<double>(static_cast<float>(body(i, corner + 1 + direction)) -
+                                      static_cast<float>(body(i, corner)));
+        }
+        if (i >= (w_.type == k3D ? 3u : w_.type == k1D || w_.type == k1DArray ? 1u : 2u)) continue;
+        const double texels = slope * (unnormalized() ? 1 : static_cast<double>(extent_of(w_, 0).size[i]));
+        squares += texels * texels;
+      }
+      longest = std::fmax(longest, squares);
+      if (std::isnan(squares)) state_.world.open = true;
+    }
+    int64_t result = in_256ths(std::log2(longest) / 2);
+    if (form_.bias) result += in_256ths(number(form_.bias_at, 0, form_.half_body, lane_));
+    if (form_.clamp) result = std::max(result, in_256ths(body(form_.coordinates(), lane_)));
+    return result;
+  }
+  int64_t limited(int64_t value) const {
+    const int64_t least = std::max(sampler(32, 43), w_.min_lod - w_.base_level * 256);
+    return std::min(std::max(value, least), sampler(44, 55));
+  }
+  int64_t greatest_lod() const { return (w_.last_level - w_.base_level) * 256; }
+
+  struct Axis {
+    int64_t texel[2] = {};
+    bool border[2] = {};
+    int64_t weight = 0;  // of the second, in 1/256
+    bool linear = false;
+  };
+
+  Axis axis(unsigned i, double coordinate, int64_t size, bool linear) const {
+    const bool cube = w_.type == kCube;
+    if (cube) coordinate -= 1;
+    double texels = unnormalized() ? coordinate : coordinate * static_cast<double>(size);
+    int64_t mode = cube ? 2 : sampler(3 * i, 3 * i + 2);
+    if (mode == 4 || mode == 5) {  // half of the border
+      if (mode == 5) texels = std::fabs(texels);
+      texels = std::fmin(std::fmax(texels, 0), static_cast<double>(size));
+      mode = !linear ? 2 : mode == 5 ? 7 : 6;
+    }
+    int64_t at = 0;
+    if (!std::isnan(texels)) {
+      texels = std::fmin(std::fmax(texels, -0x1p40), 0x1p40) * 256;
+      at = static_cast<int64_t>(std::floor(sampler(27, 27) != 0 ? texels : texels + 0.5));
+    }
+    if (form_.offset) {
+      const uint32_t field = address(form_.offset_at, lane_) >> 8 * i & 0x3f;
+      at += (field >= 32 ? int64_t{field} - 64 : int64_t{field}) * 256;
+    }
+    if (linear) at -= 128;
+    Axis result;
+    result.linear = linear;
+    result.weight = linear ? ((at % 256) + 256) % 256 : 0;
+    const int64_t low = (at - ((at % 256) + 256) % 256) / 256;
+    for (unsigned n = 0; n < 2; ++n) {
+      int64_t texel = low + n;
+      if (mode == 0) {
+        texel = (texel % size + size) % size;
+      } else if (mode == 1) {
+        texel = (texel % (2 * size) + 2 * size) % (2 * size);
+        if (texel >= size) texel = 2 * size - 1 - texel;
+      } else {
+        if ((mode == 3 || mode == 7) && texel < 0) texel = -texel - 1;
+        if (mode == 2 || mode == 3) texel = std::min(std::max<int64_t>(texel, 0), size - 1);
+        result.border[n] = texel < 0 || texel >= size;
+      }
+      result.texel[n] = texel;
+    }
+    return result;
+  }
+
+  int64_t layer() const {
+    if (!form_.layer || w_.type == k1D || w_.type == k2D) return w_.first_layer;
+    double at = std::nearbyint(body(form_.space, lane_));
+    if (std::isnan(at)) at = 0;
+    if (w_.type == kCube) {
+      at = std::fmin(std::fmax(at, 0), 65535);
+      const double cube = std::floor(at / 8);
+      at = cube * 6 + std::fmin(at - cube * 8, 5);
+    }
+    return w_.first_layer + static_cast<int64_t>(std::fmin(
+                                std::fmax(at, 0), static_cast<double>(w_.last_layer - w_.first_layer)));
+  }
+
+  /// A texel as it is seen, or the border.
+  void see(int64_t level, int64_t x, int64_t y, int64_t z, bool border, uint32_t (&result)[4]) {
+    uint32_t memory[4];
+    uint32_t color[4];
+    const int64_t kind = sampler(126, 127);
+    for (unsigned i = 0; i < 4; ++i) color[i] = kind == 2 || (kind == 1 && i == 3) ? one_of(w_.format) : 0;
+    if (border) {
+      static constexpr const char* kOrders[] = {"XYZW", "XWYZ", "WZYX", "WXYZ",
+                                                "ZYXW", "YXWZ", "XYZW", "XYZW"};
+      for (unsigned i = 0; i < 4; ++i)
+        memory[i] = color[std::string_view("XYZW").find(kOrders[w_.border_swizzle][i])];
+    } else {
+      read_texel(level, x, y, z, memory);
+    }
+    if (form_.compare) {
+      float reference = std::bit_cast<float>(address(form_.compare_at, lane_));
+      const float texel = std::bit_cast<float>(memory[0]);
+      if (std::isnan(reference) || std::isnan(texel)) state_.world.open = true;
+      if (w_.format.number == TypedFormat::Number::kUnorm)
+        reference = std::fmin(std::fmax(reference, 0.0f), 1.0f);
+      const bool results[] = {false,
+                              reference<texel, reference == texel, reference <= texel, reference> texel,
+                              reference != texel, reference >= texel, true};
+      memory[0] = results[sampler(12, 14)] ? 0x3f800000 : 0;
+    }
+    const bool as_seen = border && before_.target.family() == Family::kGfx8 && !form_.compare;
+    for (unsigned i = 0; i < 4; ++i)
+      result[i] = as_seen && w_.dst_sel[i] >= 4 ? color[i] : selected(memory, i);
+  }
+
+  void sample() {
+    if (w_.unbound) return put_first({}, form_.kind == Kind::kGather ? 4 : count());
+    if (sampler(126, 127) == 3) state_.world.open = true;
+    int64_t lambda = unnormalized() ? 0 : limited(lod() + bias_of_sampler());
+    const bool integer = is_integer(w_.format);
+    const bool linear = (lambda <= 0 ? sampler(84, 84) : sampler(86, 86)) != 0 && !integer;
+    lambda = std::min(std::max<int64_t>(lambda, 0), greatest_lod());
+    const int64_t mip_filter = sampler(90, 91);
+    int64_t level = 0, between = 0;
+    if (mip_filter == 2 && form_.kind == Kind::kSample) {
+      level = lambda / 256;
+      between = integer ? 0 : lambda % 256;
+    } else if (mip_filter != 0) {
+      level = std::min(lambda + 128, greatest_lod()) / 256;
+    }
+    if (form_.kind == Kind::kGather) return gather(level);
+
+    unsigned texels = 0;
+    double sum[4] = {};
+    uint32_t only[4] = {};
+    const int64_t reduction = sampler(29, 30);
+    for (unsigned n = 0; n < (between != 0 ? 2u : 1u); ++n) {
+      const Extent extent = extent_of(w_, level + n);
+      const double share = static_cast<double>(n == 0 ? 256 - between : between) / 256;
+      const Axis x = axis(0, body(0, lane_), extent.size[0], linear);
+      Axis y, z;
+      if (w_.type != k1D && w_.type != k1DArray)
+        y = axis(1, form_.space > 1 ? body(1, lane_) : 0, extent.size[1], linear);
+      if (w_.type == k3D) {
+        const int64_t filter = sampler(88, 89);
+        z = axis(2, form_.space > 2 ? body(2, lane_) : 0, extent.size[2], filter == 0 ? linear : filter == 2);
+      } else {
+        z.texel[0] = layer();
+      }
+      for (unsigned k = 0; k < (z.weight != 0 ? 2u : 1u); ++k) {
+        for (unsigned j = 0; j < (y.weight != 0 ? 2u : 1u); ++j) {
+          for (unsigned i = 0; i < (x.weight != 0 ? 2u : 1u); ++i) {
+            const auto part = [](const Axis& of, unsigned which) {
+              return static_cast<double>(which == 0 ? 256 - of.weight : of.weight) / 256;
+            };
+            const double weight = share * part(x, i) * part(y, j) * part(z, k);
+            see(level + n, x.texel[i], y.texel[j], z.texel[k], x.border[i] || y.border[j] || z.border[k],
+                only);
+            for (unsigned c = 0; c < 4; ++c) {
+              const auto value = static_cast<double>(std::bit_cast<float>(only[c]));
+              if (reduction == 1 || reduction == 2) {
+                sum[c] = texels == 0      ? value
+                         : reduction == 1 ? std::fmin(sum[c], value)
+                                          : std::fmax(sum[c], value);
+                if (std::isnan(value)) not_a_number_ = true;
+                if (texels != 0 && value == 0 && sum[c] == 0) not_a_number_ = true;  // the sign of zero
+              } else {
+                sum[c] += weight * value;
+                if (!std::isfinite(value)) not_a_number_ = true;
+              }
+            }
+            ++texels;
+          }
+        }
+      }
+    }
+    if (texels > 1) {
+      if (not_a_number_) state_.world.open = true;
+      for (unsigned c = 0; c < 4; ++c) only[c] = std::bit_cast<uint32_t>(static_cast<float>(sum[c]));
+    }
+    put(only);
+  }
+
+  void gather(int64_t level) {
+    const Extent extent = extent_of(w_, level);
+    const Axis x = axis(0, body(0, lane_), extent.size[0], true);
+    Axis y;
+    const bool has_height = w_.type != k1D && w_.type != k1DArray;
+    if (has_height) y = axis(1, form_.space > 1 ? body(1, lane_) : 0, extent.size[1], true);
+    int64_t z = layer();
+    bool border_z = false;
+    if (w_.type == k3D) {
+      const Axis depth = axis(2, form_.space > 2 ? body(2, lane_) : 0, extent.size[2],
+                              sampler(88, 89) == 0 || sampler(88, 89) == 2);
+      z = depth.texel[0];
+      border_z = depth.border[0];
+    }
+    uint32_t result[4] = {};
+    const unsigned component = static_cast<unsigned>(std::countr_zero(in_.dmask == 0 ? 1u : in_.dmask));
+    for (unsigned n = 0; n < 4; ++n) {
+      const unsigned i = n == 1 || n == 2 ? 1 : 0, j = n < 2 && has_height ? 1 : 0;
+      uint32_t texel[4];
+      see(level, x.texel[i], y.texel[j], z, x.border[i] || y.border[j] || border_z, texel);
+      result[n] = texel[component];
+    }
+    put_first(result, 4);
+  }
+
+  // Questions
+  void sizes() {
+    integer_result_ = true;
+    uint32_t answer[4] = {};
+    if (!w_.unbound) {
+      const int64_t level = whole(0), levels = w_.last_level - w_.base_level + 1;
+      answer[3] = static_cast<uint32_t>(levels);
+      if (level < levels) {
+        const Extent extent = extent_of(w_, level);
+        for (unsigned i = 0; i < 3; ++i) answer[i] = static_cast<uint32_t>(extent.size[i]);
+        if (w_.type == k1DArray) std::swap(answer[1], answer[2]);
+      }
+    }
+    put(answer);
+  }
+
+  void tell_lod() {
+    integer_result_ = false;
+    uint32_t answer[4] = {};
+    if (!w_.unbound) {
+      const int64_t lambda = lod() + bias_of_sampler();
+      const int64_t seen = std::min(std::max<int64_t>(limited(lambda), 0), greatest_lod());
+      answer[0] = std::bit_cast<uint32_t>(static_cast<float>(seen) / 256);
+      answer[1] = std::bit_cast<uint32_t>(static_cast<float>(lambda) / 256);
+    }
+    put(answer);
+  }
+
+  unsigned count() const { return static_cast<unsigned>(std::popcount(in_.dmask == 0 ? 1u : in_.dmask)); }
+
+  const isa::Instruction& in_;
+  const ImageForm& form_;
+  const Words& w_;
+  const State& before_;
+  State& state_;
+  const unsigned lane_;
+  bool packed_ = true;
+  bool integer_result_ = is_integer(w_.format);
+  bool not_a_number_ = false;
+};
+
+}  // namespace
+
+bool image_form(const isa::Instruction& in, const State& state, ImageForm& form) {
+  std::string_view name = isa::name(in.op);
+  name.remove_prefix(std::string_view("image_").size());
+  form = {};
+  const auto take = [&](std::string_view word) {
+    if (!name.starts_with(word)) return false;
+    name.remove_prefix(word.size());
+    return true;
+  };
+  if (take("load")) {
+    form.level = take("_mip");
+  } else if (take("store")) {
+    form.kind = Kind::kStore;
+    form.level = take("_mip");
+  } else if (take("atomic_")) {
+    form.kind = Kind::kAtomic;
+    form.atomic = name;
+    name = {};
+  } else if (take("get_resinfo")) {
+    form.kind = Kind::kSizes;
+  } else if (take("get_lod")) {
+    form.kind = Kind::kLod;
+  } else if (name.starts_with("sample") || name.starts_with("gather4")) {
+    form.kind = take("sample") ? Kind::kSample : Kind::kGather;
+    take("gather4");
+    form.compare = name == "_c" || name.starts_with("_c_");
+    if (form.compare) take("_c");
+    form.zero = take("_lz");
+    form.level = !form.zero && take("_l");
+    form.gradients = take("_d") || take("_cd");
+    form.bias = take("_b");
+    form.clamp = take("_cl");
+    form.offset = take("_o");
+    form.half_gradients = take("_g16");
+  }
+  if (!name.empty()) return false;
+  form.half_body = in.a16;
+  if (in.a16 && !is_gfx10_3(state)) form.half_gradients = true;
+  if (state.target.family() == Family::kGfx10) {
+    static constexpr unsigned kSpace[] = {1, 2, 3, 2, 1, 2, 2, 2};
+    form.space = kSpace[in.dim];
+    form.layer = in.dim >= 3 && in.dim <= 5;
+    if (in.dim > 5) return false;
+  } else {
+    const unsigned type = static_cast<unsigned>(scalar_bits(state, in.saddr.code, 124, 127));
+    form.space = type == k1D || type == k1DArray ? 1 : type == k3D ? 3 : 2;
+    form.layer = type == kCube || (type != k3D && in.da);
+  }
+  unsigned next = 0;
+  if (form.offset) form.offset_at = next++;
+  if (form.bias) form.bias_at = next++;
+  if (form.compare) form.compare_at = next++;
+  form.gradients_at = next;
+  if (form.gradients) next += 2 * (form.half_gradients ? (form.space + 1) / 2 : form.space);
+  form.body_at = next;
+  const unsigned parts =
+      form.kind == Kind::kSizes ? 1 : form.coordinates() + (form.level || form.clamp ? 1 : 0);
+  form.registers = next + (form.half_body ? (parts + 1) / 2 : parts);
+  return true;
+}
+
+unsigned image_address_register(const isa::Instruction& in, const State& state, unsigned n) {
+  unsigned number = in.vaddr.vgpr() + n;
+  if (in.nsa_count != 0 && n != 0) number = n <= in.nsa_count ? in.nsa[n - 1] : 0;
+  return number < state.vgpr.size() ? number : 0;
+}
+
+Outcome execute_image(const isa::Instruction& in, State& state) {
+  ImageForm form;
+  if (!image_form(in, state, form)) return Outcome::kNotModelled;
+  // What of its data lies behind the last register, of which the fields alone do not say how many there are.
+  constexpr unsigned kMostData = 6;
+  const isa::Operand& data = in.vdst.exists() ? in.vdst : in.vdata;
+  if (data.vgpr() + kMostData > state.vgpr.size()) {
+    state.world.open = true;
+    return Outcome::kDone;
+  }
+  const State before = state;
+  const Words words = words_of(in, before);
+  for (unsigned lane = 0; lane < before.wave_size; ++lane) {
+    if ((before.exec() >> lane & 1) == 0) continue;
+    Lane(in, form, words, before, state, lane).run();
+  }
+  return Outcome::kDone;
+}
+
+}  // namespace rigel::vgpu::exec::reference
