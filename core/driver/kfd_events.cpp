@@ -86,15 +86,9 @@ void KfdEvents::listen() noexcept {
   if (!listening_.exchange(true, std::memory_order_relaxed)) interrupt_thread();
 }
 
-// Whether to wait for signals of devices again; decides listening_.
+// Whether to wait for signals of devices again: as long as anybody sleeps until one comes. Decides listening_.
 void KfdEvents::keep_listening() {
-  constexpr int kPatience = 3;  // to begin again costs about as much
-  if (!callbacks_.anyone_waits || callbacks_.anyone_waits()) {
-    in_vain_ = 0;
-    return;
-  }
-  if (++in_vain_ < kPatience) return;
-  in_vain_ = 0;
+  if (!callbacks_.anyone_waits || callbacks_.anyone_waits()) return;
   listening_.store(false, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (callbacks_.anyone_waits()) listening_.store(true, std::memory_order_relaxed);
