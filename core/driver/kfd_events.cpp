@@ -6,6 +6,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "api/support/mutex.hpp"
 #include "core/base/program_signals.hpp"
 
 namespace rigel {
@@ -54,7 +55,7 @@ Result<uint32_t> KfdEvents::create_event(uint32_t type, uint64_t page_handle) {
 }
 
 Status KfdEvents::start() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (thread_.joinable()) return HSA_STATUS_SUCCESS;
   const ProgramSignalsBlocked blocked;
   try {
@@ -67,7 +68,7 @@ Status KfdEvents::start() {
 }
 
 void KfdEvents::stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!thread_.joinable()) return;
   stopping_.store(true, std::memory_order_release);
   interrupt_thread();

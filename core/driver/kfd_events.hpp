@@ -20,9 +20,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/driver/kfd.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -80,8 +80,8 @@ class KfdEvents {
 
   std::atomic<bool> listening_{true};  // the thread waits for signal_event_ or will
 
-  std::mutex mutex_;  // guards thread_
-  std::thread thread_;
+  Mutex mutex_;
+  std::thread thread_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_{false};
 };
 
