@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstring>
-#include <mutex>
 
+#include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 
 namespace rigel::api {
@@ -63,10 +63,10 @@ bool fill(void* library, hsa_ven_amd_aqlprofile_pfn_t& table) {
 }  // namespace
 
 const Extension* find_aqlprofile() {
-  static std::mutex mutex;
+  static Mutex mutex;
   static hsa_ven_amd_aqlprofile_pfn_t table;
   static Extension extension{};
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (extension.table != nullptr) return &extension;
   void* const library = dlopen(kAqlProfileLib, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return nullptr;

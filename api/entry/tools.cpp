@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "api/entry/hsa_tools.hpp"
 #include "api/entry/interception.hpp"
+#include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 #include "core/tool/packet_tools.hpp"
 
@@ -44,8 +44,8 @@ class ToolSet {
   uint32_t layers_ = 0;
   bool abandoned_ = false;  // this is a child that a tool has forked while it was loaded
 
-  mutable std::mutex facts_mutex_;
-  std::vector<ToolFacts> facts_;        // under facts_mutex_, but for the thread that loads
+  mutable Mutex facts_mutex_;
+  std::vector<ToolFacts> facts_ RIGEL_GUARDED_BY(facts_mutex_);
   std::vector<size_t> facts_of_layer_;  // of the layer that is being loaded
 };
 
@@ -69,12 +69,12 @@ void say(Runtime& runtime, Outcome outcome, const std::string& name, std::string
 }
 
 std::vector<ToolFacts> ToolSet::facts() const {
-  const std::lock_guard lock(facts_mutex_);
+  const MutexLock lock(facts_mutex_);
   return facts_;
 }
 
 void ToolSet::note(ToolFacts facts) {
-  const std::lock_guard lock(facts_mutex_);
+  const MutexLock lock(facts_mutex_);
   facts_.push_back(std::move(facts));
 }
 
@@ -137,7 +137,10 @@ bool ToolSet::load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& r
   ++used_;
   is_hsa_tool_.push_back(false);
   layer_.push_back(&tool);
-  facts_of_layer_.push_back(facts_.size());
+  {
+    const MutexLock lock(facts_mutex_);
+    facts_of_layer_.push_back(facts_.size());
+  }
   const LoadedTool& module = tool.loaded();
   ToolFacts facts = facts_of(plugin, HSA_VEN_RIGEL_TOOL_LOADED);
   facts.library = module.path;
@@ -154,7 +157,7 @@ void ToolSet::close_layer(ApiTables& tables, Runtime& runtime) {
   if (layer_.empty()) return;
   const std::vector<Tool*> outermost_first(layer_.rbegin(), layer_.rend());
   put_layer(tables, layers_++, outermost_first);
-  const std::lock_guard lock(facts_mutex_);
+  const MutexLock lock(facts_mutex_);
   for (size_t i = 0; i < layer_.size(); ++i) {
     const Tool* const tool = layer_[i];
     auto& functions = facts_[facts_of_layer_[i]].functions;
@@ -180,7 +183,7 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
   std::vector<ToolFacts> of_environment;
   hsa_tools_.load_from_environment(tables, runtime, of_environment);
   {
-    const std::lock_guard lock(facts_mutex_);
+    const MutexLock lock(facts_mutex_);
     facts_ = std::move(of_environment);
   }
   note_hsa_tools();
@@ -219,7 +222,7 @@ void ToolSet::unload() noexcept {
 }
 
 void ToolSet::abandon() noexcept {
-  new (&facts_mutex_) std::mutex;  // which a thread may hold that is not in this process
+  new (&facts_mutex_) Mutex;  // which a thread may hold that is not in this process
   packet_tools().abandon();
   KeepTools::reset_after_fork();
   for (const auto& tool : tools_) tool->abandon();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "api/support/mutex.hpp"
 #include "core/signal/signal.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wake_lock.hpp"
@@ -16,12 +17,13 @@ namespace {
 
 // The slabs of this process, and who pins them. Constant-initialised, never destroyed.
 struct Slabs {
-  std::mutex mutex;
-  void* list[4096] = {};
-  size_t count = 0;
-  DeviceSignals* owner = nullptr;
-  bool turn = false;  // which of two equal allocators is installed: the pool starts anew with another
-  uint64_t address_limit = 0;
+  Mutex mutex;
+  void* list[4096] RIGEL_GUARDED_BY(mutex) = {};
+  size_t count RIGEL_GUARDED_BY(mutex) = 0;
+  DeviceSignals* owner RIGEL_GUARDED_BY(mutex) = nullptr;
+  bool turn RIGEL_GUARDED_BY(mutex) =
+      false;  // which of two equal allocators is installed: the pool starts anew with another
+  uint64_t address_limit RIGEL_GUARDED_BY(mutex) = 0;
 };
 constinit Slabs slabs;
 
@@ -71,7 +73,7 @@ constexpr SignalHooks kHooks{waiting_began, waiting_ended};
 }  // namespace
 
 void* DeviceSignals::allocate_slab(void*) noexcept {
-  const std::lock_guard lock(slabs.mutex);
+  const MutexLock lock(slabs.mutex);
   if (slabs.count == std::size(slabs.list)) return nullptr;
   constexpr size_t kBytes = signal_pool::kSlabBytes;
   void* slab = nullptr;
@@ -127,8 +129,9 @@ Status DeviceSignals::pin_slab(void* slab) {
 Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, signal_pool::Interrupt usual,
                                                             signal_pool::Interrupt alarm) {
   std::unique_ptr<DeviceSignals> self(new DeviceSignals(kfd));
+  bool turn;
   {
-    const std::lock_guard lock(slabs.mutex);
+    const MutexLock lock(slabs.mutex);
     // These GPUs may see fewer addresses than those of an earlier life. Signals that live where they do not
     // look stay the host's, and no more are made there.
     const auto out_of_reach = [&](void* slab) {
@@ -144,10 +147,11 @@ Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, signal_poo
       }
     }
     slabs.owner = self.get();
+    turn = slabs.turn;
   }
   static constexpr signal_pool::SlabAllocator kAllocators[] = {{allocate_slab, nullptr, nullptr, true},
                                                                {allocate_slab, nullptr, nullptr, true}};
-  signal_pool::install_allocator(&kAllocators[slabs.turn]);
+  signal_pool::install_allocator(&kAllocators[turn]);
   install_signal_hooks(&kHooks);  // they stay: signals that are waited for outlive a runtime
   signal_pool::set_interrupts(usual, alarm);
   return self;
@@ -156,7 +160,7 @@ Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, signal_poo
 DeviceSignals::~DeviceSignals() {
   set_listener(nullptr, nullptr);
   {
-    const std::lock_guard lock(slabs.mutex);
+    const MutexLock lock(slabs.mutex);
     if (slabs.owner == this) {
       slabs.owner = nullptr;
       signal_pool::set_interrupts({}, {});
@@ -191,7 +195,8 @@ void DeviceSignals::announce() {
 }
 
 void DeviceSignals::reset_after_fork() noexcept {
-  new (&slabs.mutex) std::mutex;
+  new (&slabs.mutex) Mutex;
+  const MutexLock lock(slabs.mutex);
   slabs.owner = nullptr;
   slabs.count = 0;  // the parent's signals are no signals here
   ring_lock.reset_after_fork();

@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel {
 namespace {
@@ -48,12 +49,12 @@ namespace {
 
 // The connection that was given up last, and whose it is: a forked child cannot use its parent's. In use
 // until the very end of the process.
-constinit std::mutex kept_mutex;
-constinit Kfd* kept = nullptr;
-constinit pid_t kept_by = 0;
+constinit Mutex kept_mutex;
+constinit Kfd* kept RIGEL_GUARDED_BY(kept_mutex) = nullptr;
+constinit pid_t kept_by RIGEL_GUARDED_BY(kept_mutex) = 0;
 
 std::unique_ptr<Kfd> take_kept() {
-  const std::lock_guard lock(kept_mutex);
+  const MutexLock lock(kept_mutex);
   Kfd* const kfd = std::exchange(kept, nullptr);
   return std::unique_ptr<Kfd>(kept_by == getpid() ? kfd : nullptr);
 }
@@ -63,7 +64,7 @@ std::unique_ptr<Kfd> take_kept() {
 void Kfd::give_up(std::unique_ptr<Kfd> kfd) {
   if (kfd == nullptr || !kfd->transport_->is_system()) return;
   while (!kfd->gpus_.empty()) kfd->drop_last_gpu();
-  const std::lock_guard lock(kept_mutex);
+  const MutexLock lock(kept_mutex);
   kept = kfd.release();
   kept_by = getpid();
 }
@@ -159,6 +160,7 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
 }
 
 void Kfd::close_gpu(KfdGpu& gpu) {
+  const MutexLock lock(gpu.mutex);
   if (gpu.doorbells != nullptr) free({gpu.doorbells, gpu.doorbell_slice(), gpu.doorbell_handle});
   if (gpu.registers != nullptr) free({gpu.registers, 4096, gpu.registers_handle});
   transport_->close(gpu.render_fd);
@@ -234,7 +236,7 @@ void* Kfd::map_special(const KfdGpu& gpu, uint32_t kind, uint64_t size, uint64_t
 
 void* Kfd::doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id) {
   const uint64_t slice = gpu.doorbell_slice();
-  const std::lock_guard lock(gpu.mutex);
+  const MutexLock lock(gpu.mutex);
   if (gpu.doorbells == nullptr) {
     gpu.doorbells = map_special(gpu, KFD_MEM_DOORBELL, slice, offset & ~(slice - 1), gpu.doorbell_handle);
     if (gpu.doorbells == nullptr) {
@@ -248,7 +250,7 @@ void* Kfd::doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id) {
 }
 
 void* Kfd::registers(KfdGpu& gpu) {
-  const std::lock_guard lock(gpu.mutex);
+  const MutexLock lock(gpu.mutex);
   if (gpu.registers == nullptr) {
     gpu.registers = map_special(gpu, KFD_MEM_MMIO_REMAP, 4096,
                                 KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(gpu.gpu_id), gpu.registers_handle);

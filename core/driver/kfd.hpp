@@ -21,11 +21,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/driver/kfd_topology.hpp"
 #include "core/driver/transport.hpp"
@@ -43,11 +43,11 @@ struct KfdGpu {
   bool has_svm = false;        ///< it takes part in shared virtual memory
 
   // The doorbell page and the page of registers, made when first asked for.
-  std::mutex mutex;
-  void* doorbells = nullptr;
-  uint64_t doorbell_handle = 0;
-  void* registers = nullptr;
-  uint64_t registers_handle = 0;
+  Mutex mutex;
+  void* doorbells RIGEL_GUARDED_BY(mutex) = nullptr;
+  uint64_t doorbell_handle RIGEL_GUARDED_BY(mutex) = 0;
+  void* registers RIGEL_GUARDED_BY(mutex) = nullptr;
+  uint64_t registers_handle RIGEL_GUARDED_BY(mutex) = 0;
 
   uint64_t doorbell_slice() const { return doorbell_bytes == 4 ? 4096 : 8192; }
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "api/support/mutex.hpp"
 #include "core/base/program_signals.hpp"
 
 namespace rigel {
@@ -54,7 +55,7 @@ Result<uint32_t> KfdEvents::create_event(uint32_t type, uint64_t page_handle) {
 }
 
 Status KfdEvents::start() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (thread_.joinable()) return HSA_STATUS_SUCCESS;
   const ProgramSignalsBlocked blocked;
   try {
@@ -67,7 +68,7 @@ Status KfdEvents::start() {
 }
 
 void KfdEvents::stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!thread_.joinable()) return;
   stopping_.store(true, std::memory_order_release);
   interrupt_thread();
@@ -86,15 +87,9 @@ void KfdEvents::listen() noexcept {
   if (!listening_.exchange(true, std::memory_order_relaxed)) interrupt_thread();
 }
 
-// Whether to wait for signals of devices again; decides listening_.
+// Whether to wait for signals of devices again: as long as anybody sleeps until one comes. Decides listening_.
 void KfdEvents::keep_listening() {
-  constexpr int kPatience = 3;  // to begin again costs about as much
-  if (!callbacks_.anyone_waits || callbacks_.anyone_waits()) {
-    in_vain_ = 0;
-    return;
-  }
-  if (++in_vain_ < kPatience) return;
-  in_vain_ = 0;
+  if (!callbacks_.anyone_waits || callbacks_.anyone_waits()) return;
   listening_.store(false, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (callbacks_.anyone_waits()) listening_.store(true, std::memory_order_relaxed);

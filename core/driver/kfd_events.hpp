@@ -6,9 +6,9 @@
 // waits for a signal sleeps on the signal, and this thread wakes it (device_signals.hpp).
 //
 // A wake-up of this thread costs more than many a kernel does, and threads that spin on a signal don't need it.
-// So when devices have signalled often while no thread slept, this thread waits for faults and alarms only,
-// until listen() says that a thread is about to sleep. The event stays set meanwhile, so that changes which were
-// signalled before are seen then.
+// So while no thread sleeps on a signal of a device, this thread waits for faults and alarms only, until listen()
+// says that one is about to. The event stays set meanwhile, so that changes which were signalled before are seen
+// then.
 //
 // The thread starts with `start`, when the first queue is made, and ends with the object. Its callbacks run
 // on it, one at a time, without a lock; they may do what the runtime's threads may, but not end this object.
@@ -20,9 +20,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/driver/kfd.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -79,10 +79,9 @@ class KfdEvents {
   uint32_t control_event_ = 0;  // for the thread, from this process
 
   std::atomic<bool> listening_{true};  // the thread waits for signal_event_ or will
-  int in_vain_ = 0;                    // the thread's: wake-ups in a row that nobody waited for
 
-  std::mutex mutex_;  // guards thread_
-  std::thread thread_;
+  Mutex mutex_;
+  std::thread thread_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_{false};
 };
 

@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel {
 namespace {
 
@@ -65,7 +67,7 @@ void ExtentMap::erase(uintptr_t base, size_t size) noexcept {
 }
 
 Extent* ExtentMap::take_extent() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (Extent* extent = free_extents_) {
     free_extents_ = extent->next;
     extent->next = nullptr;
@@ -79,13 +81,13 @@ Extent* ExtentMap::take_extent() {
 }
 
 void ExtentMap::give_extent(Extent* extent) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   extent->next = free_extents_;
   free_extents_ = extent;
 }
 
 ObjectRecord* ExtentMap::take_records() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_records_.empty()) {
     try {
       record_blocks_.reserve(record_blocks_.size() + 1);
@@ -108,7 +110,7 @@ ObjectRecord* ExtentMap::take_records() {
 
 void ExtentMap::give_records(ObjectRecord* records) noexcept {
   madvise(records, kRecordSlotBytes, MADV_DONTNEED);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_records_.push_back(records);
 }
 

@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/memory/extent.hpp"
 
 namespace rigel {
@@ -69,11 +69,11 @@ class ExtentMap {
   // atomically.
   Extent*** const root_;
 
-  std::mutex mutex_;  // guards what follows
-  std::deque<Extent> extents_;
-  Extent* free_extents_ = nullptr;  // linked through `next`
-  std::vector<void*> record_blocks_;
-  std::vector<ObjectRecord*> free_records_;
+  Mutex mutex_;
+  std::deque<Extent> extents_ RIGEL_GUARDED_BY(mutex_);
+  Extent* free_extents_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // linked through `next`
+  std::vector<void*> record_blocks_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<ObjectRecord*> free_records_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

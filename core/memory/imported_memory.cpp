@@ -1,6 +1,6 @@
 #include "core/memory/imported_memory.hpp"
 
-#include <mutex>
+#include "api/support/mutex.hpp"
 
 namespace rigel {
 
@@ -16,7 +16,7 @@ Result<const std::vector<std::byte>*> ImportedMemory::add(Entry entry) {
   }
   const ImportedBlock block = entry.block;
   try {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     return &entries_.emplace(entry.base, std::move(entry)).first->second.block.metadata;
   } catch (...) {
     importer_->close(block);
@@ -27,7 +27,7 @@ Result<const std::vector<std::byte>*> ImportedMemory::add(Entry entry) {
 bool ImportedMemory::remove(uintptr_t address, hsa_amd_pointer_type_t type) {
   Entry entry;
   {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     const auto found = entries_.find(address);
     if (found == entries_.end() || found->second.type != type) return false;
     entry = std::move(found->second);
@@ -50,7 +50,7 @@ ImportedMemory::Entries::const_iterator ImportedMemory::around(uintptr_t address
 }
 
 std::optional<ImportedMemory::View> ImportedMemory::view(uintptr_t address) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto found = around(address);
   if (found == entries_.end()) return std::nullopt;
   const Entry& entry = found->second;
@@ -66,20 +66,20 @@ std::optional<ImportedMemory::View> ImportedMemory::view(uintptr_t address) cons
 std::optional<Status> ImportedMemory::set_access(uintptr_t address, const AgentSet& agents) {
   ImportedBlock block;
   {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     const auto found = entries_.find(address);
     if (found == entries_.end()) return std::nullopt;
     block = found->second.block;
   }
   const Status status = importer_->set_access(block, agents);
   if (status != HSA_STATUS_SUCCESS) return status;
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (const auto found = entries_.find(address); found != entries_.end()) found->second.agents = agents;
   return status;
 }
 
 bool ImportedMemory::set_user_data(uintptr_t address, void* user_data) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const auto found = entries_.find(address);
   if (found == entries_.end()) return false;
   found->second.user_data = user_data;
@@ -87,7 +87,7 @@ bool ImportedMemory::set_user_data(uintptr_t address, void* user_data) {
 }
 
 bool ImportedMemory::add_callback(const Callback& callback) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const auto found = around(reinterpret_cast<uintptr_t>(callback.ptr));
   if (found == entries_.end()) return false;
   entries_.at(found->first).callbacks.push_back(callback);
@@ -95,7 +95,7 @@ bool ImportedMemory::add_callback(const Callback& callback) {
 }
 
 size_t ImportedMemory::remove_callbacks(const void* ptr, hsa_amd_deallocation_callback_t function) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const auto found = around(reinterpret_cast<uintptr_t>(ptr));
   if (found == entries_.end()) return 0;
   return std::erase_if(entries_.at(found->first).callbacks,

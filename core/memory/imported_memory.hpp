@@ -15,10 +15,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <utility>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/memory/agents.hpp"
 #include "core/memory/provider.hpp"
@@ -83,11 +83,11 @@ class ImportedMemory {
 
  private:
   using Entries = std::map<uintptr_t, Entry>;
-  Entries::const_iterator around(uintptr_t address) const;
+  Entries::const_iterator around(uintptr_t address) const RIGEL_REQUIRES_SHARED(mutex_);
 
   std::unique_ptr<MemoryImporter> importer_;
-  mutable std::shared_mutex mutex_;  // guards entries_
-  Entries entries_;
+  mutable SharedMutex mutex_;
+  Entries entries_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

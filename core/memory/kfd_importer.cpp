@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel {
 namespace {
 
@@ -18,7 +20,7 @@ uint64_t alignment_for(uint64_t size) {
 ImportedBlock KfdImporter::finish(ImportedBlock block, const KfdGpu& gpu, bool host_accessible) {
   block.host_accessible = host_accessible;
   block.owner = agents_.agent_of(gpu.gpu_id);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   mappings_.try_emplace(block.cookie);
   return block;
 }
@@ -81,19 +83,19 @@ Result<ImportedBlock> KfdImporter::open(const MemoryProvider::NamedBlock& named,
 Status KfdImporter::set_access(const ImportedBlock& block, const AgentSet& agents) {
   KfdMapping mapping;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     mapping = mappings_[block.cookie];
   }
   const Status status = mapping.change(agents_.kfd(), block.cookie, agents_.gpus_of(agents));
   if (status != HSA_STATUS_SUCCESS) return status;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   mappings_[block.cookie] = std::move(mapping);
   return status;
 }
 
 void KfdImporter::close(const ImportedBlock& block) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     mappings_.erase(block.cookie);
   }
   agents_.kfd().free({block.address, block.size, block.cookie});

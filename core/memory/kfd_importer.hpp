@@ -1,9 +1,9 @@
 // Memory of other processes and drivers on GPUs of amdkfd: dmabufs, and what the driver has a name for.
 #pragma once
 
-#include <mutex>
 #include <unordered_map>
 
+#include "api/support/mutex.hpp"
 #include "core/memory/kfd_memory.hpp"
 #include "core/memory/provider.hpp"
 
@@ -22,8 +22,8 @@ class KfdImporter final : public MemoryImporter {
   ImportedBlock finish(ImportedBlock block, const KfdGpu& gpu, bool host_accessible);
 
   const KfdAgents& agents_;
-  std::mutex mutex_;                                   // guards what follows
-  std::unordered_map<uint64_t, KfdMapping> mappings_;  // by handle
+  Mutex mutex_;
+  std::unordered_map<uint64_t, KfdMapping> mappings_ RIGEL_GUARDED_BY(mutex_);  // by handle
 };
 
 }  // namespace rigel

@@ -6,6 +6,7 @@
 
 #include <hsa/hsa_ext_amd.h>
 
+#include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 #include "core/memory/kfd_physical.hpp"
 
@@ -76,7 +77,7 @@ KfdHostProvider::KfdHostProvider(const KfdAgents& agents, uint32_t attributes, i
 void KfdHostProvider::unmap(const Backing& backing) noexcept {
   uint64_t handle = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = known_.find(backing.address); found != known_.end()) {
       handle = found->second.handle;
       known_.erase(found);
@@ -92,7 +93,7 @@ Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agent
   // The calls for one block come one at a time; the lock keeps the others' books apart.
   Known known;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = known_.find(backing.address); found != known_.end()) known = found->second;
   }
   if (known.handle == 0) {
@@ -103,7 +104,7 @@ Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agent
     known.handle = *handle;
   }
   const Status status = known.mapping.change(kfd, known.handle, gpus);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   known_[backing.address] = std::move(known);
   return status;
 }
@@ -142,7 +143,7 @@ Result<Backing> KfdLocalProvider::map(const BlockRequest& request) {
   KfdMapping mapping;
   Status status = mapping.change(kfd, block->handle, {gpu_.gpu_id});
   if (status == HSA_STATUS_SUCCESS) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     mappings_.emplace(block->handle, std::move(mapping));
     return Backing{block->address, block->size, block->handle};
   }
@@ -152,7 +153,7 @@ Result<Backing> KfdLocalProvider::map(const BlockRequest& request) {
 
 void KfdLocalProvider::unmap(const Backing& backing) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     mappings_.erase(backing.cookie);
   }
   agents_.kfd().free({backing.address, backing.size, backing.cookie});
@@ -165,11 +166,11 @@ Status KfdLocalProvider::set_access(const Backing& backing, const AgentSet& agen
   }
   KfdMapping mapping;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     mapping = mappings_[backing.cookie];
   }
   const Status status = mapping.change(agents_.kfd(), backing.cookie, gpus);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   mappings_[backing.cookie] = std::move(mapping);
   return status;
 }
@@ -230,7 +231,7 @@ Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, ui
   }
   pin.handle = *handle;
   const uint64_t seen = reinterpret_cast<uint64_t>(pin.addresses) + (start - page);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   pins_.emplace(seen, pin);
   return reinterpret_cast<void*>(seen);
 }
@@ -238,7 +239,7 @@ Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, ui
 void KfdPinner::unpin(void*, size_t, void* agent_address) noexcept {
   Pin pin;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = pins_.find(reinterpret_cast<uint64_t>(agent_address));
     if (found == pins_.end()) return;  // no GPU was let in
     pin = found->second;

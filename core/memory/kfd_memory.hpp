@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/driver/kfd.hpp"
 #include "core/memory/agents.hpp"
 #include "core/memory/host_provider.hpp"
@@ -69,8 +69,8 @@ class KfdHostProvider final : public HostProvider {
   };
   const KfdAgents& agents_;
   const uint32_t attributes_;
-  std::mutex mutex_;  // guards what follows
-  std::unordered_map<void*, Known> known_;
+  Mutex mutex_;
+  std::unordered_map<void*, Known> known_ RIGEL_GUARDED_BY(mutex_);
 };
 
 /// A GPU's own memory.
@@ -95,8 +95,8 @@ class KfdLocalProvider final : public MemoryProvider {
   const KfdGpu& gpu_;
   const uint32_t attributes_;
   const std::function<bool()> reclaim_;
-  std::mutex mutex_;                                   // guards what follows
-  std::unordered_map<uint64_t, KfdMapping> mappings_;  // by handle
+  Mutex mutex_;
+  std::unordered_map<uint64_t, KfdMapping> mappings_ RIGEL_GUARDED_BY(mutex_);  // by handle
 };
 
 /// Locks the application's memory.
@@ -117,8 +117,8 @@ class KfdPinner final : public HostPinner {
                           const std::vector<uint32_t>& gpus) const;
 
   const KfdAgents& agents_;
-  std::mutex mutex_;                             // guards what follows
-  std::unordered_multimap<uint64_t, Pin> pins_;  // by the address that GPUs see
+  Mutex mutex_;
+  std::unordered_multimap<uint64_t, Pin> pins_ RIGEL_GUARDED_BY(mutex_);  // by the address that GPUs see
 };
 
 /// The driver's attributes for memory of a pool.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 
 namespace rigel {
@@ -274,7 +275,7 @@ class KfdSvm::Prefetch {
                   static_cast<unsigned>(status));
     }
     {
-      const std::lock_guard lock(svm_.mutex_);
+      const MutexLock lock(svm_.mutex_);
       svm_.prefetches_.erase(this);
     }
     delete this;
@@ -317,7 +318,7 @@ Status KfdSvm::prefetch_async(void* ptr, size_t size, hsa_agent_t agent, uint32_
   }
   auto prefetch = std::make_unique<Prefetch>(*this, *pages, *location, std::move(dependencies), completion);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     prefetches_.insert(prefetch.get());
   }
   const auto run = [](void* self) { static_cast<Prefetch*>(self)->advance(); };
@@ -325,7 +326,7 @@ Status KfdSvm::prefetch_async(void* ptr, size_t size, hsa_agent_t agent, uint32_
   if (status == HSA_STATUS_SUCCESS) {
     static_cast<void>(prefetch.release());
   } else {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     prefetches_.erase(prefetch.get());
   }
   return status;

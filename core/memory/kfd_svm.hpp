@@ -12,9 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_set>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/memory/agents.hpp"
 #include "core/memory/kfd_memory.hpp"
@@ -51,8 +51,8 @@ class KfdSvm {
   const AgentDirectory& agents_;
   bool complete_ = false;
 
-  std::mutex mutex_;  // guards what follows
-  std::unordered_set<Prefetch*> prefetches_;
+  Mutex mutex_;
+  std::unordered_set<Prefetch*> prefetches_ RIGEL_GUARDED_BY(mutex_);
   AsyncDispatcher dispatcher_;
 };
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/support/mutex.hpp"
 #include "core/memory/memory_manager.hpp"
 
 namespace rigel {
@@ -27,7 +28,7 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
       block.host_accessible = imported->host_accessible;
       const auto allowed = who_may_reach(block, *named, false);
       if (!allowed) return allowed.error();
-      const std::lock_guard changes(access_mutex_);
+      const MutexLock changes(access_mutex_);
       if (const auto status = imported_.set_access(address, *allowed)) return *status;
     }
   }
@@ -48,10 +49,10 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
     allowed.add(agent->index);
   }
 
-  const std::lock_guard changes(access_mutex_);
+  const MutexLock changes(access_mutex_);
   const Status status = allocator->grant(*extent, address, allowed);
   if (status != HSA_STATUS_SUCCESS) return status;
-  const std::lock_guard lock(aside_mutex_);
+  const MutexLock lock(aside_mutex_);
   aside_[address].access = allowed;
   if (allocator->change_marks(*extent, address, kHasAccessList, 0)) return HSA_STATUS_SUCCESS;
   aside_.erase(address);
@@ -183,7 +184,7 @@ Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t*
     address = *result;
   }
   try {
-    const std::unique_lock lock(locked_mutex_);
+    const WriterLock lock(locked_mutex_);
     auto& entry = locked_.insert(start, size, {++lock_serial_, address, &heap, allowed, nullptr, pinned});
     try {
       if (address != host_ptr) locked_elsewhere_.insert(reinterpret_cast<uintptr_t>(address), size, &entry);
@@ -203,7 +204,7 @@ Status MemoryManager::memory_unlock(void* host_ptr) {
   RangeMap<LockedRange>::Entry* latest = nullptr;
   RangeMap<LockedRange>::Entry gone{};
   {
-    const std::unique_lock lock(locked_mutex_);
+    const WriterLock lock(locked_mutex_);
     locked_.visit_starting(reinterpret_cast<uintptr_t>(host_ptr), [&](RangeMap<LockedRange>::Entry& entry) {
       if (latest == nullptr || entry.value.serial > latest->value.serial) latest = &entry;
     });
@@ -221,7 +222,7 @@ Status MemoryManager::memory_unlock(void* host_ptr) {
 }
 
 std::optional<MemoryManager::LockedView> MemoryManager::locked_around(uintptr_t address) const {
-  const std::shared_lock lock(locked_mutex_);
+  const ReaderLock lock(locked_mutex_);
   std::optional<LockedView> latest;
   const auto look = [&](const RangeMap<LockedRange>::Entry& entry, size_t offset) {
     if (!latest || entry.value.serial > latest->value.serial) latest = LockedView{entry, offset};
@@ -239,7 +240,7 @@ AgentSet MemoryManager::accessible_agents(const AllocationView& view) const {
     if (view.heap->access(agents_, agents_[i]) == HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT) set.add(i);
   }
   if ((view.marks & kHasAccessList) != 0) {
-    const std::lock_guard lock(aside_mutex_);
+    const MutexLock lock(aside_mutex_);
     const auto found = aside_.find(view.base);
     if (found != aside_.end() && found->second.access) set |= *found->second.access;
   }
@@ -331,7 +332,7 @@ Status MemoryManager::pointer_info_set_userdata(const void* ptr, void* user_data
   if (virtual_memory_.set_user_data(address, user_data)) return HSA_STATUS_SUCCESS;
   if (imported_.set_user_data(address, user_data)) return HSA_STATUS_SUCCESS;
 
-  const std::unique_lock lock(locked_mutex_);
+  const WriterLock lock(locked_mutex_);
   RangeMap<LockedRange>::Entry* latest = nullptr;
   locked_.visit_starting(address, [&](RangeMap<LockedRange>::Entry& entry) {
     if (latest == nullptr || entry.value.serial > latest->value.serial) latest = &entry;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel {
 namespace {
 
@@ -174,10 +176,10 @@ Status MemoryManager::open_to_devices(HeapSlot& slot, void* ptr) {
   if (devices.empty()) return HSA_STATUS_SUCCESS;
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   Extent* extent = extents_.find(address);
-  const std::lock_guard changes(access_mutex_);
+  const MutexLock changes(access_mutex_);
   const Status status = slot.allocator->grant(*extent, address, devices);
   if (status != HSA_STATUS_SUCCESS) return status;
-  const std::lock_guard lock(aside_mutex_);
+  const MutexLock lock(aside_mutex_);
   aside_[address].access = devices;
   slot.allocator->change_marks(*extent, address, kHasAccessList, 0);
   return HSA_STATUS_SUCCESS;
@@ -216,7 +218,7 @@ Status MemoryManager::memory_free(void* ptr) {
   // yet.
   Aside aside;
   {
-    const std::lock_guard lock(aside_mutex_);
+    const MutexLock lock(aside_mutex_);
     if (auto found = aside_.extract(address)) aside = std::move(found.mapped());
   }
   if (aside.name) withdraw_name(*aside.name);
@@ -242,7 +244,7 @@ Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_dealloca
   }
   PageAllocator* allocator = extent->published.owner.load(std::memory_order_acquire);
 
-  const std::lock_guard lock(aside_mutex_);
+  const MutexLock lock(aside_mutex_);
   auto& callbacks = aside_[view->base].callbacks;
   callbacks.push_back({ptr, callback, user_data});
   if (allocator != nullptr && allocator->change_marks(*extent, view->base, kHasCallbacks, 0)) {
@@ -261,7 +263,7 @@ Status MemoryManager::deregister_deallocation_callback(void* ptr, hsa_amd_deallo
     return imported_.remove_callbacks(ptr, callback) == 0 ? HSA_STATUS_ERROR_INVALID_ARGUMENT
                                                           : HSA_STATUS_SUCCESS;
   }
-  const std::lock_guard lock(aside_mutex_);
+  const MutexLock lock(aside_mutex_);
   const auto found = aside_.find(view->base);
   if (found == aside_.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto matches = [&](const Callback& entry) { return entry.ptr == ptr && entry.function == callback; };

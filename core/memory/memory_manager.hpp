@@ -21,12 +21,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/memory/agents.hpp"
 #include "core/memory/extent_map.hpp"
@@ -256,21 +255,21 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   std::deque<HeapSlot> heaps_;  // addresses are handles
   std::unique_ptr<HostPinner> pinner_;
 
-  mutable std::mutex aside_mutex_;
-  std::unordered_map<uintptr_t, Aside> aside_;
+  mutable Mutex aside_mutex_;
+  std::unordered_map<uintptr_t, Aside> aside_ RIGEL_GUARDED_BY(aside_mutex_);
 
-  std::mutex access_mutex_;  // one change of access at a time
+  Mutex access_mutex_;  // one change of access at a time
 
   VirtualMemory virtual_memory_{agents_, *this};
   ImportedMemory imported_;
   DescriptorServer server_;
   bool prefer_driver_names_ = false;
 
-  mutable std::shared_mutex locked_mutex_;  // guards what follows
-  mutable RangeMap<LockedRange> locked_;
+  mutable SharedMutex locked_mutex_;
+  mutable RangeMap<LockedRange> locked_ RIGEL_GUARDED_BY(locked_mutex_);
   /// Those of `locked_` whose agents' addresses differ, by these.
-  mutable RangeMap<const RangeMap<LockedRange>::Entry*> locked_elsewhere_;
-  uint64_t lock_serial_ = 0;
+  mutable RangeMap<const RangeMap<LockedRange>::Entry*> locked_elsewhere_ RIGEL_GUARDED_BY(locked_mutex_);
+  uint64_t lock_serial_ RIGEL_GUARDED_BY(locked_mutex_) = 0;
 };
 
 }  // namespace rigel

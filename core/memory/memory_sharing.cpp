@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "core/memory/memory_manager.hpp"
 
 namespace rigel {
@@ -236,12 +237,12 @@ Status MemoryManager::ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memor
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not one whole allocation from a pool",
                 len, ptr);
   }
-  const auto known_name = [&]() -> const hsa_amd_ipc_memory_t* {
+  const auto known_name = [&]() RIGEL_REQUIRES(aside_mutex_) -> const hsa_amd_ipc_memory_t* {
     const auto found = aside_.find(address);
     return found != aside_.end() && found->second.name ? &*found->second.name : nullptr;
   };
   {
-    const std::lock_guard lock(aside_mutex_);
+    const MutexLock lock(aside_mutex_);
     if (const auto* known = known_name()) {
       *handle = *known;
       return HSA_STATUS_SUCCESS;
@@ -252,7 +253,7 @@ Status MemoryManager::ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memor
   const auto name = name_of(*exposed);
   if (!name) return name.error();
 
-  const std::lock_guard lock(aside_mutex_);
+  const MutexLock lock(aside_mutex_);
   if (const auto* known = known_name()) {  // another thread was quicker
     withdraw_name(*name);
     *handle = *known;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel {
 namespace {
 
@@ -55,10 +57,10 @@ Result<void*> PageAllocator::allocate(size_t size, uint32_t flags) {
 }
 
 Result<void*> PageAllocator::allocate_object(size_t size, uint32_t size_class) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   List& open = open_[size_class];
   if (open.head == nullptr) {
-    const auto extent = obtain(lock, {.size = kUnitSize, .alignment = kUnitSize});
+    const auto extent = obtain({.size = kUnitSize, .alignment = kUnitSize});
     if (!extent && extent.error() == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
       // What is left may be less than a slab: each of the last objects has a block of its own.
       lock.unlock();
@@ -102,9 +104,8 @@ Result<void*> PageAllocator::allocate_object(size_t size, uint32_t size_class) {
 
 Result<void*> PageAllocator::allocate_block(size_t size, uint32_t flags) {
   const size_t bytes = round_up(size, heap_.facts().granule);
-  std::unique_lock lock(mutex_);
-  const auto extent =
-      obtain(lock, {.size = bytes, .alignment = kUnitSize, .flags = flags, .one_object = true});
+  MutexLock lock(mutex_);
+  const auto extent = obtain({.size = bytes, .alignment = kUnitSize, .flags = flags, .one_object = true});
   if (!extent) return error(extent.error());
   if (!publish_block(*extent, size)) {
     to_reserve(*extent);
@@ -117,7 +118,7 @@ Result<void*> PageAllocator::allocate_block(size_t size, uint32_t flags) {
 }
 
 /// A block in no list: from the reserve or, with the lock open meanwhile, from the provider.
-Result<Extent*> PageAllocator::obtain(std::unique_lock<std::mutex>& lock, const BlockRequest& request) {
+Result<Extent*> PageAllocator::obtain(const BlockRequest& request) {
   for (Extent* extent = reserve_.head; extent != nullptr; extent = extent->next) {
     if (extent->backing.size != request.size || extent->flags != request.flags) continue;
     reserve_.remove(extent);
@@ -126,15 +127,18 @@ Result<Extent*> PageAllocator::obtain(std::unique_lock<std::mutex>& lock, const 
     return extent;
   }
 
-  lock.unlock();
-  auto backing = provider_->map(request);
-  if (!backing && backing.error() == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
-    trim();
+  Result<Backing> backing;
+  Extent* extent = nullptr;
+  {
+    const MutexUnlock unlocked(mutex_);
     backing = provider_->map(request);
+    if (!backing && backing.error() == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
+      trim();
+      backing = provider_->map(request);
+    }
+    if (backing) extent = map_.take_extent();
+    if (backing && extent == nullptr) provider_->unmap(*backing);
   }
-  Extent* extent = backing ? map_.take_extent() : nullptr;
-  if (backing && extent == nullptr) provider_->unmap(*backing);
-  lock.lock();
   if (!backing) return error(backing.error());
   if (extent == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for the books of a block");
   extent->backing = *backing;
@@ -209,7 +213,7 @@ void PageAllocator::unpublish(Extent* extent) noexcept {
   }
 }
 
-/// The record of the live allocation that starts at `base`, or null. Under the lock.
+/// The record of the live allocation that starts at `base`, or null.
 ObjectRecord* PageAllocator::record_at(const Extent& extent, uintptr_t base, uint32_t& index) const noexcept {
   constexpr auto relaxed = std::memory_order_relaxed;
   const auto& published = extent.published;
@@ -225,7 +229,7 @@ ObjectRecord* PageAllocator::record_at(const Extent& extent, uintptr_t base, uin
 }
 
 std::optional<uint32_t> PageAllocator::retire(Extent& extent, uintptr_t base) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   uint32_t index = 0;
   ObjectRecord* record = record_at(extent, base, index);
   if (record == nullptr) return std::nullopt;
@@ -243,7 +247,7 @@ std::optional<uint32_t> PageAllocator::retire(Extent& extent, uintptr_t base) {
 }
 
 void PageAllocator::reclaim(Extent& extent, uintptr_t base) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const size_t offset = base - extent.published.base.load(std::memory_order_relaxed);
   put_back(&extent,
            Extent::object_index(offset, extent.published.object_pages.load(std::memory_order_relaxed)));
@@ -342,14 +346,14 @@ void PageAllocator::release(Extent* surplus) noexcept {
 }
 
 void PageAllocator::trim() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Extent* surplus = take_surplus(true);
   lock.unlock();
   release(surplus);
 }
 
 bool PageAllocator::set_user_data(Extent& extent, uintptr_t base, void* user_data) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uint32_t index = 0;
   ObjectRecord* record = record_at(extent, base, index);
   if (record == nullptr) return false;
@@ -359,7 +363,7 @@ bool PageAllocator::set_user_data(Extent& extent, uintptr_t base, void* user_dat
 }
 
 bool PageAllocator::change_marks(Extent& extent, uintptr_t base, uint32_t set, uint32_t clear) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uint32_t index = 0;
   ObjectRecord* record = record_at(extent, base, index);
   if (record == nullptr) return false;
@@ -369,7 +373,7 @@ bool PageAllocator::change_marks(Extent& extent, uintptr_t base, uint32_t set, u
 }
 
 Status PageAllocator::grant(Extent& extent, uintptr_t address, const AgentSet& agents) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   uint32_t index = 0;
   if (record_at(extent, address, index) == nullptr) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   AgentSet all = extent.granted;
@@ -386,7 +390,7 @@ Status PageAllocator::grant(Extent& extent, uintptr_t address, const AgentSet& a
 }
 
 std::optional<Backing> PageAllocator::expose(Extent& extent, uintptr_t address) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto view = extent.view(address);
   uint32_t index = 0;
   if (!view || record_at(extent, view->base, index) == nullptr) return std::nullopt;
@@ -400,7 +404,7 @@ std::optional<Backing> PageAllocator::expose(Extent& extent, uintptr_t address) 
 }
 
 PageAllocator::Footprint PageAllocator::footprint() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {mapped_bytes_, reserve_bytes_ + idle_slabs_ * kUnitSize, allocations_};
 }
 

@@ -14,9 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/memory/extent_map.hpp"
 #include "core/memory/heap.hpp"
@@ -80,31 +80,32 @@ class PageAllocator {
 
   Result<void*> allocate_object(size_t size, uint32_t size_class);
   Result<void*> allocate_block(size_t size, uint32_t flags);
-  Result<Extent*> obtain(std::unique_lock<std::mutex>& lock, const BlockRequest& request);
+  Result<Extent*> obtain(const BlockRequest& request) RIGEL_REQUIRES(mutex_);
   bool publish_slab(Extent* extent, uint32_t size_class);
   bool publish_block(Extent* extent, size_t size);
   void unpublish(Extent* extent) noexcept;
-  void put_back(Extent* extent, uint32_t index) noexcept;
-  void to_reserve(Extent* extent) noexcept;
-  void to_provider(Extent* extent) noexcept;
-  Extent* take_surplus(bool everything) noexcept;
+  void put_back(Extent* extent, uint32_t index) noexcept RIGEL_REQUIRES(mutex_);
+  void to_reserve(Extent* extent) noexcept RIGEL_REQUIRES(mutex_);
+  void to_provider(Extent* extent) noexcept RIGEL_REQUIRES(mutex_);
+  Extent* take_surplus(bool everything) noexcept RIGEL_REQUIRES(mutex_);
   void release(Extent* surplus) noexcept;
-  ObjectRecord* record_at(const Extent& extent, uintptr_t base, uint32_t& index) const noexcept;
+  ObjectRecord* record_at(const Extent& extent, uintptr_t base, uint32_t& index) const noexcept
+      RIGEL_REQUIRES(mutex_);
 
   const Heap& heap_;
   const std::unique_ptr<MemoryProvider> provider_;
   ExtentMap& map_;
 
-  mutable std::mutex mutex_;                   // guards what follows, and the extents' private parts
-  std::array<List, kClassPages.size()> open_;  // slabs with room, by class
-  List full_;                                  // slabs without room, exposed slabs, single blocks
-  List reserve_;                               // blocks without a slab or allocation, latest first
-  List retired_;                               // blocks that go back to the provider at once
-  size_t reserve_bytes_ = 0;
-  size_t reserve_count_ = 0;
-  size_t idle_slabs_ = 0;  // open slabs without an allocation
-  size_t mapped_bytes_ = 0;
-  size_t allocations_ = 0;
+  mutable Mutex mutex_;  // of what follows, and the extents' private parts
+  std::array<List, kClassPages.size()> open_ RIGEL_GUARDED_BY(mutex_);  // slabs with room, by class
+  List full_ RIGEL_GUARDED_BY(mutex_);     // slabs without room, exposed slabs, single blocks
+  List reserve_ RIGEL_GUARDED_BY(mutex_);  // blocks without a slab or allocation, latest first
+  List retired_ RIGEL_GUARDED_BY(mutex_);  // blocks that go back to the provider at once
+  size_t reserve_bytes_ RIGEL_GUARDED_BY(mutex_) = 0;
+  size_t reserve_count_ RIGEL_GUARDED_BY(mutex_) = 0;
+  size_t idle_slabs_ RIGEL_GUARDED_BY(mutex_) = 0;  // open slabs without an allocation
+  size_t mapped_bytes_ RIGEL_GUARDED_BY(mutex_) = 0;
+  size_t allocations_ RIGEL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace rigel

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 
+#include "api/support/mutex.hpp"
 #include "core/base/handle_table.hpp"
 #include "core/memory/extent.hpp"
 
@@ -98,7 +98,7 @@ Status VirtualMemory::address_reserve_align(void** va, size_t size, uint64_t add
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes of addresses: {}", size, std::strerror(errno));
   }
   try {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     reservations_.emplace(address_of(start), Reservation{size, plain});
   } catch (...) {
     munmap(start, size);
@@ -110,7 +110,7 @@ Status VirtualMemory::address_reserve_align(void** va, size_t size, uint64_t add
 
 Status VirtualMemory::address_free(void* va, size_t size) {
   if (va == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const auto found = reservations_.find(address_of(va));
   if (found == reservations_.end()) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no reservation starts at {}", va);
@@ -170,13 +170,13 @@ Status VirtualMemory::handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa
   }
   auto physical = provider->create_physical(size);
   if (!physical) return physical.error();
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   memory_handle->handle = add(*heap, size, type, std::move(*physical)).id;
   return HSA_STATUS_SUCCESS;
 }
 
 Status VirtualMemory::handle_release(hsa_amd_vmem_alloc_handle_t memory_handle) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   Memory* memory = live(memory_handle);
   if (memory == nullptr) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{:#x} is no memory handle", memory_handle.handle);
@@ -188,7 +188,7 @@ Status VirtualMemory::handle_release(hsa_amd_vmem_alloc_handle_t memory_handle) 
 
 Status VirtualMemory::retain_alloc_handle(hsa_amd_vmem_alloc_handle_t* memory_handle, void* addr) {
   if (memory_handle == nullptr || addr == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const auto mapping = mapping_around(address_of(addr));
   if (mapping == mappings_.end())
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "nothing is mapped at {}", addr);
@@ -201,7 +201,7 @@ Status VirtualMemory::get_alloc_properties_from_handle(hsa_amd_vmem_alloc_handle
                                                        hsa_amd_memory_pool_t* pool,
                                                        hsa_amd_memory_type_t* type) {
   if (pool == nullptr || type == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const Memory* memory = live(memory_handle);
   if (memory == nullptr) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   *pool = memory->heap->pool();
@@ -214,7 +214,7 @@ Status VirtualMemory::export_shareable_handle(int* dmabuf_fd, hsa_amd_vmem_alloc
   if (dmabuf_fd == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   *dmabuf_fd = -1;
   if (flags != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   Memory* memory = live(handle);
   if (memory == nullptr) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   const auto descriptor = memory->physical->export_descriptor();
@@ -232,7 +232,7 @@ Status VirtualMemory::import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "descriptor {}: {}", dmabuf_fd, std::strerror(errno));
   }
   const std::pair<uint64_t, uint64_t> identity{about.st_dev, about.st_ino};
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   for (auto& [id, memory] : memories_) {
     if (memory.identity != identity) continue;
     ++memory.references;
@@ -282,7 +282,7 @@ Status VirtualMemory::map(void* va, size_t size, size_t in_offset, hsa_amd_vmem_
       flags != 0) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   Memory* memory = live(memory_handle);
   if (memory == nullptr || size > memory->size) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is not a handle of {} bytes or more",
@@ -348,7 +348,7 @@ Result<std::vector<VirtualMemory::Mappings::iterator>> VirtualMemory::mappings_o
 
 Status VirtualMemory::unmap(void* va, size_t size) {
   if (va == nullptr || size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (!mappings_.contains(address_of(va))) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no mapping starts at {}", va);
   }
@@ -393,7 +393,7 @@ Status VirtualMemory::set_access(void* va, size_t size, const hsa_amd_memory_acc
                                  size_t desc_cnt) {
   if (va == nullptr || size == 0 || desc == nullptr || desc_cnt == 0)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const uintptr_t start = address_of(va);
   if (reservation_around(start, size) == reservations_.end()) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not in one reservation", size, va);
@@ -428,7 +428,7 @@ Status VirtualMemory::get_access(void* va, hsa_access_permission_t* perms, hsa_a
   if (va == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto* agent = agents_.find(agent_handle);
   if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const auto mapping = mapping_around(address_of(va));
   if (mapping == mappings_.end())
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "nothing is mapped at {}", va);
@@ -439,7 +439,7 @@ Status VirtualMemory::get_access(void* va, hsa_access_permission_t* perms, hsa_a
 
 std::optional<Status> VirtualMemory::allow_access(uintptr_t address, const hsa_agent_t* agents,
                                                   uint32_t count) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   auto mapping = mapping_around(address);
   if (mapping == mappings_.end()) return std::nullopt;
   std::vector<Mappings::iterator> mappings;
@@ -463,7 +463,7 @@ std::optional<Status> VirtualMemory::allow_access(uintptr_t address, const hsa_a
 }
 
 bool VirtualMemory::set_user_data(uintptr_t address, void* user_data) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   const auto mapping = mappings_.find(address);
   if (mapping == mappings_.end()) return false;
   mapping->second.user_data = user_data;
@@ -471,7 +471,7 @@ bool VirtualMemory::set_user_data(uintptr_t address, void* user_data) {
 }
 
 std::optional<VirtualView> VirtualMemory::view(uintptr_t address) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto reservation = reservation_around(address, 1);
   if (reservation == reservations_.end()) return std::nullopt;
   VirtualView view;

@@ -13,10 +13,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <utility>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/memory/agents.hpp"
 #include "core/memory/heap.hpp"
@@ -119,15 +119,17 @@ class VirtualMemory {
   using Mappings = std::map<uintptr_t, Mapping>;
   using Reservations = std::map<uintptr_t, Reservation>;
 
-  Memory* live(hsa_amd_vmem_alloc_handle_t handle) noexcept;
+  Memory* live(hsa_amd_vmem_alloc_handle_t handle) noexcept RIGEL_REQUIRES_SHARED(mutex_);
   Memory& add(const Heap& heap, size_t size, hsa_amd_memory_type_t type,
-              std::unique_ptr<PhysicalMemory> physical);
-  void drop_if_unused(Memory* memory) noexcept;
-  void unmap_one(Mappings::iterator mapping) noexcept;
-  Mappings::iterator mapping_around(uintptr_t address);
-  Reservations::const_iterator reservation_around(uintptr_t address, size_t size) const;
+              std::unique_ptr<PhysicalMemory> physical) RIGEL_REQUIRES(mutex_);
+  void drop_if_unused(Memory* memory) noexcept RIGEL_REQUIRES(mutex_);
+  void unmap_one(Mappings::iterator mapping) noexcept RIGEL_REQUIRES(mutex_);
+  Mappings::iterator mapping_around(uintptr_t address) RIGEL_REQUIRES_SHARED(mutex_);
+  Reservations::const_iterator reservation_around(uintptr_t address, size_t size) const
+      RIGEL_REQUIRES_SHARED(mutex_);
   /// The mappings that make up exactly [start, start + size), or why they do not.
-  Result<std::vector<Mappings::iterator>> mappings_of(uintptr_t start, size_t size);
+  Result<std::vector<Mappings::iterator>> mappings_of(uintptr_t start, size_t size)
+      RIGEL_REQUIRES_SHARED(mutex_);
   Status change_access(const std::vector<Mappings::iterator>& mappings,
                        const std::vector<std::pair<size_t, hsa_access_permission_t>>& changes);
   Status apply(Mappings::iterator mapping, const Permissions& permissions) const;
@@ -136,11 +138,11 @@ class VirtualMemory {
   HeapSource& heaps_;
   AddressSource addresses_from_;
 
-  mutable std::shared_mutex mutex_;  // guards what follows
-  uint64_t next_id_ = 1;
-  std::map<uint64_t, Memory> memories_;
-  Reservations reservations_;
-  Mappings mappings_;
+  mutable SharedMutex mutex_;
+  uint64_t next_id_ RIGEL_GUARDED_BY(mutex_) = 1;
+  std::map<uint64_t, Memory> memories_ RIGEL_GUARDED_BY(mutex_);
+  Reservations reservations_ RIGEL_GUARDED_BY(mutex_);
+  Mappings mappings_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <mutex>
 #include <type_traits>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
 #include "core/driver/board_name.hpp"
@@ -24,7 +24,7 @@ namespace {
 // The process's runtime and its references. Constant-initialised: hsa_init may be called by a constructor
 // that runs before ours would, and hsa_shut_down by a destructor that runs after.
 struct Process {
-  std::mutex mutex;
+  Mutex mutex;
   Runtime* runtime = nullptr;  // owned
   // The runtime comes or goes: tools are loaded, or the last reference is gone and the destructor is at work.
   std::atomic<bool> changing = false;
@@ -44,19 +44,19 @@ Process& process() {
 }
 
 // What other threads may be in the midst of and a child takes over: it would wait for them for ever.
-void before_fork() RIGEL_ACQUIRE(debug_list_mutex(), loaded_files_mutex()) {
+void before_fork() RIGEL_ACQUIRE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
   process().mutex.lock();
   debug_list_mutex().lock();
   loaded_files_mutex().lock();
 }
 
-void after_fork() RIGEL_RELEASE(debug_list_mutex(), loaded_files_mutex()) {
+void after_fork() RIGEL_RELEASE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
   loaded_files_mutex().unlock();
   debug_list_mutex().unlock();
   process().mutex.unlock();
 }
 
-void after_fork_in_child() RIGEL_RELEASE(debug_list_mutex(), loaded_files_mutex()) {
+void after_fork_in_child() RIGEL_RELEASE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
   Process& self = process();
   if (self.gate != nullptr) self.gate->abandon();
   // The parent's runtime is left where it is: the threads that hold its locks are not in this process.
@@ -108,7 +108,7 @@ Runtime* Runtime::current_ = nullptr;
 
 Status Runtime::acquire(const ApiGate& gate) {
   Process& self = process();
-  std::unique_lock lock(self.mutex);
+  MutexLock lock(self.mutex);
   while (self.changing) {
     if (self.changing_thread == ::gettid()) {
       if (self.opening) break;  // a tool that is being loaded
@@ -147,25 +147,27 @@ Status Runtime::acquire(const ApiGate& gate) {
     gate.abandon();           // what has been loaded since
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a process that was forked from within it");
   }
-  if (opened != HSA_STATUS_SUCCESS) end(lock);
+  if (opened != HSA_STATUS_SUCCESS) end(self.mutex);
   end_change(self);
   return opened;
 }
 
-void Runtime::end(std::unique_lock<std::mutex>& lock) {
+void Runtime::end(Mutex& mutex) {
   Process& self = process();
   self.opening = false;
   self.references = 0;
   self.gate->close();
-  lock.unlock();  // a handler that is still running may call in; it gets NOT_INITIALIZED
-  delete self.runtime;
-  lock.lock();
+  {
+    const MutexUnlock unlocked(
+        mutex);  // a handler that is still running may call in; it gets NOT_INITIALIZED
+    delete self.runtime;
+  }
   self.runtime = current_ = nullptr;
 }
 
 Status Runtime::release() {
   Process& self = process();
-  std::unique_lock lock(self.mutex);
+  MutexLock lock(self.mutex);
   if (self.references == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (self.references > 1) {
     --self.references;
@@ -177,7 +179,7 @@ Status Runtime::release() {
   lock.unlock();
   self.gate->leave();
   lock.lock();
-  end(lock);
+  end(self.mutex);
   end_change(self);
   return HSA_STATUS_SUCCESS;
 }

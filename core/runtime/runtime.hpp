@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/backend_report.hpp"
 #include "core/copy/copy_engine.hpp"
 #include "core/executable/executable_registry.hpp"
@@ -108,7 +108,7 @@ class Runtime {
   Runtime() = default;
 
   /// Ends the process's runtime, without the lock of references while it does.
-  static void end(std::unique_lock<std::mutex>& lock);
+  static void end(Mutex& mutex) RIGEL_REQUIRES(mutex);
   Status discover();
   void apply_config();
   void discover_host_nodes();

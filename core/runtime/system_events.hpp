@@ -8,9 +8,9 @@
 #include <hsa/hsa_api_trace.h>
 #include <hsa/hsa_ext_amd.h>
 
-#include <mutex>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 
 namespace rigel {
@@ -19,7 +19,7 @@ class SystemEvents {
  public:
   Status add_handler(hsa_amd_system_event_callback_t callback, void* data) {
     if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the event handler is NULL");
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     handlers_.push_back({callback, data});
     return HSA_STATUS_SUCCESS;
   }
@@ -28,7 +28,7 @@ class SystemEvents {
   bool raise(const hsa_amd_event_t& event) {
     std::vector<Handler> handlers;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       handlers = handlers_;
     }
     bool handled = false;
@@ -40,7 +40,7 @@ class SystemEvents {
   /// HSA_STATUS_ERROR if there is a notifier already.
   Status set_queue_notifier(hsa_amd_runtime_queue_notifier callback, void* data) {
     if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the queue notifier is NULL");
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (notifier_ != nullptr) return fail(HSA_STATUS_ERROR, "there is a queue notifier already");
     notifier_ = callback;
     notifier_data_ = data;
@@ -52,7 +52,7 @@ class SystemEvents {
     hsa_amd_runtime_queue_notifier notifier;
     void* data;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       notifier = notifier_;
       data = notifier_data_;
     }
@@ -64,10 +64,10 @@ class SystemEvents {
     hsa_amd_system_event_callback_t callback;
     void* data;
   };
-  std::mutex mutex_;
-  std::vector<Handler> handlers_;
-  hsa_amd_runtime_queue_notifier notifier_ = nullptr;
-  void* notifier_data_ = nullptr;
+  Mutex mutex_;
+  std::vector<Handler> handlers_ RIGEL_GUARDED_BY(mutex_);
+  hsa_amd_runtime_queue_notifier notifier_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  void* notifier_data_ RIGEL_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace rigel

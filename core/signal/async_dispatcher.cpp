@@ -11,6 +11,7 @@
 #include "core/base/program_signals.hpp"
 #include "core/base/spin.hpp"
 #include "core/signal/handler_thread.hpp"
+#include "core/signal/poll_interval.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 
@@ -23,10 +24,6 @@ namespace {
 // After it has called something, the thread looks for more this long before it sleeps: putting it to sleep
 // and waking it costs it and the signaller more.
 constexpr uint64_t kSpinNs = 5'000;
-
-// Between two looks at signals that change in silence.
-constexpr uint64_t kShortestPollNs = 50'000;
-constexpr uint64_t kLongestPollNs = 1'000'000;
 
 struct Registration : HandlerNode {
   Signal* signal = nullptr;
@@ -147,20 +144,19 @@ class AsyncDispatcher::Worker {
   }
 
   void work() noexcept {
-    uint64_t poll_ns = kShortestPollNs;
+    PollInterval interval;
     bool idle = false;
     while (!stopping()) {
       if (call_what_is_due()) {
         idle = false;
-        poll_ns = kShortestPollNs;
+        interval = {};
       } else if (!idle) {
         spin();
         idle = true;
       } else if (polled_.load() != 0) {
         BellListener bells;
         look_at_silent_signals(bells);
-        sleep(system_time_ns() + poll_ns, bells);
-        poll_ns = std::min(2 * poll_ns, kLongestPollNs);
+        sleep(system_time_ns() + interval.next(), bells);
       } else {
         sleep(UINT64_MAX, {});
       }

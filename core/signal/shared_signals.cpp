@@ -10,10 +10,10 @@
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 
+#include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait_node.hpp"
@@ -51,11 +51,12 @@ constinit std::array<std::atomic<Slab*>, kMaxSlabs> slabs{};
 constinit std::atomic<uint32_t> slab_count{0};
 
 struct Books {
-  std::mutex mutex;
-  std::array<std::array<Place, kPlacesPerSlab>, kMaxSlabs>* places = nullptr;
-  std::deque<uint32_t>* free = nullptr;  // places, those longest empty first: late comers find them empty
-  uint32_t epoch = 0;                    // of the pool's allocator, whose slabs the free places are in
-  DescriptorServer* server = nullptr;
+  Mutex mutex;
+  std::array<std::array<Place, kPlacesPerSlab>, kMaxSlabs>* places RIGEL_GUARDED_BY(mutex) = nullptr;
+  std::deque<uint32_t>* free RIGEL_GUARDED_BY(mutex) =
+      nullptr;  // places, those longest empty first: late comers find them empty
+  uint32_t epoch RIGEL_GUARDED_BY(mutex) = 0;  // of the pool's allocator, whose slabs the free places are in
+  DescriptorServer* server RIGEL_GUARDED_BY(mutex) = nullptr;
 };
 constinit Books books;
 
@@ -78,13 +79,11 @@ std::atomic<Signal*>& half_of(uint32_t place) noexcept {
   return slabs[place / kPlacesPerSlab].load(std::memory_order_relaxed)->halves[place % kPlacesPerSlab];
 }
 
-// What follows is called under the lock.
-
-Place& books_of(uint32_t place) {
+Place& books_of(uint32_t place) RIGEL_REQUIRES(books.mutex) {
   return (*books.places)[place / kPlacesPerSlab][place % kPlacesPerSlab];
 }
 
-bool add_slab() {
+bool add_slab() RIGEL_REQUIRES(books.mutex) {
   const uint32_t count = slab_count.load(std::memory_order_relaxed);
   if (count == kMaxSlabs) return false;
   auto slab = std::make_unique<Slab>();
@@ -96,7 +95,7 @@ bool add_slab() {
   return true;
 }
 
-std::optional<uint32_t> take_place() {
+std::optional<uint32_t> take_place() RIGEL_REQUIRES(books.mutex) {
   if (books.places == nullptr) {
     books.places = new std::array<std::array<Place, kPlacesPerSlab>, kMaxSlabs>;
     books.free = new std::deque<uint32_t>;
@@ -119,7 +118,7 @@ std::optional<uint32_t> take_place() {
 }
 
 // Puts the page of a descriptor, which is the place's from here on, at a place. Null if it does not go.
-SharedPage* put(uint32_t place, int descriptor) {
+SharedPage* put(uint32_t place, int descriptor) RIGEL_REQUIRES(books.mutex) {
   void* const page =
       mmap(address_of(place), kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
   if (page == MAP_FAILED) {
@@ -130,7 +129,7 @@ SharedPage* put(uint32_t place, int descriptor) {
   return static_cast<SharedPage*>(page);
 }
 
-void clear(uint32_t place) {
+void clear(uint32_t place) RIGEL_REQUIRES(books.mutex) {
   // If there is no memory for the mapping that is split, the page stays and is nobody's.
   if (mmap(address_of(place), kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
            0) != MAP_FAILED) {
@@ -180,7 +179,7 @@ Signal* create(int64_t initial_value, uint32_t attributes) noexcept try {
     if (descriptor >= 0) close(descriptor);
     return nullptr;
   }
-  const std::lock_guard lock(books.mutex);
+  const MutexLock lock(books.mutex);
   const auto place = take_place();
   SharedPage* const page = place ? put(*place, descriptor) : nullptr;
   if (page == nullptr) {
@@ -204,7 +203,7 @@ Signal* create(int64_t initial_value, uint32_t attributes) noexcept try {
 bool destroy(Signal& signal) noexcept try {
   const auto place = place_of(&signal);
   if (!place) return false;
-  const std::lock_guard lock(books.mutex);
+  const MutexLock lock(books.mutex);
   if (books_of(*place).descriptor < 0) return false;
   Signal& half = local_half(signal);
   // Handlers whose condition holds are told of the last value.
@@ -217,13 +216,13 @@ bool destroy(Signal& signal) noexcept try {
 }
 
 void use_server(DescriptorServer* server) noexcept {
-  const std::lock_guard lock(books.mutex);
+  const MutexLock lock(books.mutex);
   books.server = server;
 }
 
 Result<hsa_amd_ipc_signal_t> name_of(Signal& signal) {
   const auto place = place_of(&signal);
-  const std::lock_guard lock(books.mutex);
+  const MutexLock lock(books.mutex);
   if (!place || books_of(*place).descriptor < 0) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "signal {:#x} was not made for several processes",
                 signal.handle().handle);
@@ -261,7 +260,7 @@ Result<Signal*> attach(const hsa_amd_ipc_signal_t& name) {
       magic != SharedPage::kMagic) {
     return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT);
   }
-  const std::lock_guard lock(books.mutex);
+  const MutexLock lock(books.mutex);
   const auto place = take_place();
   SharedPage* const page = place ? put(*place, descriptor) : nullptr;
   if (page == nullptr) return refuse(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -269,7 +268,8 @@ Result<Signal*> attach(const hsa_amd_ipc_signal_t& name) {
 }
 
 void reset_after_fork() noexcept {
-  new (&books.mutex) std::mutex;
+  new (&books.mutex) Mutex;
+  const MutexLock lock(books.mutex);
   // The pages stay where they are; the descriptors are the child's to close.
   for (uint32_t i = 0; i < slab_count.load(std::memory_order_relaxed) * kPlacesPerSlab; ++i) {
     if (books_of(i).descriptor >= 0) close(books_of(i).descriptor);

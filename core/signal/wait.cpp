@@ -1,6 +1,5 @@
 #include "core/signal/wait.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,9 +10,8 @@
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
 #include "core/base/spin.hpp"
-#include "core/signal/blocked_spin.hpp"
-#include "core/signal/foresight.hpp"
 #include "core/signal/lent_thread.hpp"
+#include "core/signal/poll_interval.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 
@@ -22,33 +20,9 @@ namespace {
 
 using State = WaitNode::State;
 
-constexpr uint64_t kPoliteAfterNs = 10'000;
-// What is sooner over needs no help.
-constexpr uint64_t kHelpAfterNs = 1'000;
-// Who could help lately looks on: a device that is being helped is soon done, or wants more.
-constexpr uint64_t kLookOnNs = 50'000;
-// But what a thread helps with may be somebody else's, and never end.
-constexpr uint64_t kHelpfulForNs = 20'000'000;
-// Of blocked waits, where there is other work and yields are too dear: the most.
-constexpr uint64_t kImpoliteSpinNs = 50'000;
-// Whoever gets the processor by a yield keeps it for a turn of the scheduler, milliseconds, however low its
-// priority. Where that has happened, there is other work than what is waited for.
-constexpr uint64_t kDearYieldNs = 500'000;
-constexpr uint64_t kNotPoliteForNs = 100'000'000;
-// Between two looks at a signal that changes in silence: short at first, for what is nearly done.
-constexpr uint64_t kShortestPollNs = 50'000;
-constexpr uint64_t kLongestPollNs = 1'000'000;
-
 uint64_t after(uint64_t start, uint64_t ns) noexcept {
   return start + std::min(ns, UINT64_MAX - start);
 }
-
-// Of waits that were told to sleep.
-constinit thread_local BlockedSpin blocked_spin;
-// Of waits that were told to spin and took longer.
-constinit thread_local Foresight foresight;
-// Until then waits of this thread give the processor to nobody.
-constinit thread_local uint64_t polite_from_ns = 0;
 
 bool spinning_is_pointless() noexcept {
   static constinit std::atomic<int> processors{0};
@@ -121,18 +95,7 @@ class Wait {
     if (timeout_ns == 0) return false;
     const uint64_t start = system_time_ns();
     deadline_ = after(start, timeout_ns);
-    const bool blocked = spin.ns == Spin::blocked().ns, foresees = spin.ns == Spin::active().ns;
-    if (blocked || foresees) help_until_ = std::min(deadline_, after(start, kHelpfulForNs));
-    if (blocked) spin.ns = std::min(blocked_spin.ns(), start < polite_from_ns ? kImpoliteSpinNs : UINT64_MAX);
-    if (spin_until(start, std::min(deadline_, after(start, spin.ns)))) {
-      if (blocked && !helped_) blocked_spin.found(looked_at_ - start);
-      return true;
-    }
-    const bool over = (foresees && sleep_until_it_should_end(start)) || sleep(deadline_);
-    const uint64_t took = system_time_ns() - start;
-    if (foresees && over) foresight.took(took);
-    if (blocked) over ? blocked_spin.woken(took) : blocked_spin.in_vain();
-    return over;
+    return look_for_a_while(start, spin) || sleep();
   }
 
  private:
@@ -153,64 +116,41 @@ class Wait {
     return !one_open || (one_met && quantifier_ == Quantifier::kAny);
   }
 
-  bool spin_until(uint64_t start, uint64_t end) noexcept {
+  // Until nothing has changed, and the device has had no use for the thread, for `look_ns`.
+  bool look_for_a_while(uint64_t start, Spin spin) noexcept {
     if (spinning_is_pointless()) return false;
     // Reading the clock is as dear as several looks at a few signals.
     const uint32_t looks =
         std::max<uint32_t>(1, 8 / static_cast<uint32_t>(std::min<size_t>(entries_.size(), 8)));
-    for (uint64_t now = start; now < end; now = system_time_ns()) {
-      looked_at_ = now;
-      // What takes longer may be waiting for this processor.
-      if (now - start > kPoliteAfterNs && now >= polite_from_ns) {
-        sched_yield();
-        const uint64_t back = system_time_ns();
-        if (back - now > kDearYieldNs) polite_from_ns = back + kNotPoliteForNs;
-      }
-      if (now - start > kHelpAfterNs && now < help_until_ && lend_thread()) {
-        helped_ = true;
-        end = std::max(end, std::min(after(system_time_ns(), kLookOnNs), help_until_));
-      }
+    uint64_t end = after(start, spin.look_ns);
+    for (uint64_t now = start; now < std::min(end, deadline_); now = system_time_ns()) {
       for (uint32_t i = 0; i < looks; ++i) {
         cpu_relax();
         if (look()) return true;
       }
+      if (now - start < spin.lend_ns && lend_thread()) end = after(system_time_ns(), spin.look_ns);
     }
     return false;
   }
 
-  // Awake when it should be over, as far as that is foreseen. True if it is.
-  bool sleep_until_it_should_end(uint64_t start) noexcept {
-    const Foresight::Window window = foresight.window();
-    const uint64_t begin = std::min(after(start, window.begin), deadline_);
-    const uint64_t end = std::min(after(start, window.end), deadline_);
-    uint64_t now = system_time_ns();
-    if (end <= now) return false;
-    if (begin > now + Foresight::kWakeUpNs) {
-      if (sleep(begin)) return true;
-      now = system_time_ns();
-    }
-    return spin_until(now, end);
-  }
-
-  bool sleep(uint64_t deadline) noexcept {
+  bool sleep() noexcept {
     for (;;) {
       const bool poll = link();
-      uint64_t poll_ns = kShortestPollNs;
+      PollInterval interval;
       bool posted = false;
       BellListener bells;
       if (poll) listen(bells);
       bool over = look();
       while (!over && !posted) {
-        const uint64_t until = poll ? std::min(deadline, system_time_ns() + poll_ns) : deadline;
+        const uint64_t until = poll ? std::min(deadline_, system_time_ns() + interval.next()) : deadline_;
         posted = parker_.park(until, &bells);
         if (posted) break;
         if (poll) listen(bells);
         over = look();
-        if (!over && system_time_ns() >= deadline) {
+        if (!over && system_time_ns() >= deadline_) {
           unlink();
           return finished();  // what was posted at the last moment counts
         }
-        poll_ns = std::min(2 * poll_ns, kLongestPollNs);
       }
       unlink();
       if (over || finished()) return true;
@@ -276,9 +216,6 @@ class Wait {
   const Quantifier quantifier_;
   bool linked_ = false;
   uint64_t deadline_ = 0;
-  uint64_t looked_at_ = 0;   // about when it last did, while spinning
-  uint64_t help_until_ = 0;  // a device that computes on processors of the host
-  bool helped_ = false;
   Parker parker_{quantifier_ == Quantifier::kAll ? Parker::Until::kLast : Parker::Until::kFirst};
 };
 
@@ -331,7 +268,7 @@ bool wait_by_polling(uint64_t timeout_ns, Look look) noexcept {
     if (look()) return true;
     const uint64_t now = system_time_ns();
     if (now >= deadline) return false;
-    Parker(Parker::Until::kFirst).park(std::min(deadline, now + kLongestPollNs));
+    Parker(Parker::Until::kFirst).park(std::min(deadline, now + PollInterval::kLongestNs));
   }
 }
 

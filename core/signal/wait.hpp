@@ -1,11 +1,14 @@
 // Waiting until signals' values satisfy conditions.
 //
 // Any thread may wait, on any number of signals at once; also an asynchronous handler, for what does not
-// depend on another handler. A wait looks at the values first, then spins for a while, then sleeps in the
-// kernel until a change that satisfies it is announced (signal.hpp says why none is missed). No wait keeps a
-// CPU busy for longer than its spinning, whatever its hint, but for a part of a wait of a few milliseconds
-// (foresight.hpp), and for up to 20 of them with work of a device that has no processors of its own
-// (lent_thread.hpp); the exceptions sleep a millisecond between two looks: signals that are kSignalSilent.
+// depend on another handler. A wait has three stages:
+//
+//   look    at the values, for as long as `Spin` says.
+//   lend    the thread to the device, between two looks, if the device computes on processors of the host
+//           (lent_thread.hpp). As long as the device has work for it, the thread goes on looking and lending, but
+//           not for ever: the work may be somebody else's, and without end.
+//   sleep   in the kernel until a change that satisfies the wait is announced (signal.hpp says why none is
+//           missed). Signals that are kSignalSilent are looked at now and then (poll_interval.hpp).
 //
 // Time is system_time_ns, which is the tick of HSA_SYSTEM_INFO_TIMESTAMP. Values are looked at with acquire
 // order. A value that satisfies only for a moment may be missed, as the specification allows.
@@ -22,15 +25,17 @@ namespace rigel {
 constexpr uint64_t kWaitForever = UINT64_MAX;
 constexpr uint32_t kWaitTimedOut = UINT32_MAX;
 
-/// How long a wait spins before it sleeps, in nanoseconds. Those that follow a hint help devices of software
-/// meanwhile; others only look.
+/// How long a wait is awake before it sleeps, in nanoseconds.
 struct Spin {
-  uint64_t ns;
+  uint64_t look_ns;      ///< without a change, and without work for the device
+  uint64_t lend_ns = 0;  ///< lending the thread, from the beginning of the wait on
 
-  /// HSA_WAIT_STATE_BLOCKED: up to 200 us, less in threads whose waits it did not help (blocked_spin.hpp).
-  static constexpr Spin blocked() { return {UINT64_MAX}; }
-  /// HSA_WAIT_STATE_ACTIVE.
-  static constexpr Spin active() { return {1'000'000}; }
+  static constexpr uint64_t kLendNs = 20'000'000;
+
+  /// HSA_WAIT_STATE_BLOCKED: what is over so soon would only be held up by a sleep.
+  static constexpr Spin blocked() { return {50'000, kLendNs}; }
+  /// HSA_WAIT_STATE_ACTIVE: to be woken takes a tenth of a millisecond, little beside a wait that is longer.
+  static constexpr Spin active() { return {1'000'000, kLendNs}; }
   static constexpr Spin hinted(hsa_wait_state_t hint) {
     return hint == HSA_WAIT_STATE_ACTIVE ? active() : blocked();
   }

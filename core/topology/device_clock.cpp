@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 #include "core/base/program_signals.hpp"
 #include "core/signal/futex.hpp"
@@ -24,12 +25,12 @@ struct KeptMap {
   std::unique_ptr<TickMap> map;
   KeptMap* next;
 };
-constinit std::mutex kept_mutex;
+constinit Mutex kept_mutex;
 constinit KeptMap* kept_maps = nullptr;
 
 TickMap* keep(const std::string& name, const ClockReading& first, const std::vector<ClockReading>& now,
               const std::function<uint64_t()>& ticks_per_second) {
-  const std::lock_guard lock(kept_mutex);
+  const MutexLock lock(kept_mutex);
   KeptMap* kept = kept_maps;
   while (kept != nullptr && kept->name != name) kept = kept->next;
   if (kept != nullptr && kept->map->fits(now)) {
@@ -63,7 +64,7 @@ std::vector<ClockReading> DeviceClock::look() const {
 }
 
 TickMap* DeviceClock::begin() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (TickMap* const map = map_.load(std::memory_order_relaxed)) return map;
   const auto looks = look();
   if (!readable_ || looks.empty()) return nullptr;
@@ -89,7 +90,7 @@ void DeviceClock::reset_after_fork() noexcept {
 }
 
 void ClockKeeper::watch(DeviceClock& clock) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_) return;
   clocks_.push_back(&clock);
   changes_.fetch_add(1, std::memory_order_release);
@@ -109,7 +110,7 @@ void ClockKeeper::stop() {
   stopping_.store(true, std::memory_order_release);
   changes_.fetch_add(1, std::memory_order_release);
   futex_wake_one(&changes_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (thread_.joinable()) thread_.join();
 }
 
@@ -120,8 +121,10 @@ void ClockKeeper::work() {
     const uint32_t changes = changes_.load(std::memory_order_acquire);
     std::vector<DeviceClock*> clocks;
     {
-      const std::unique_lock lock(mutex_, std::try_to_lock);
-      if (lock.owns_lock()) clocks = clocks_;  // else somebody changes them, and says so
+      if (mutex_.try_lock()) {  // else somebody changes them, and says so
+        const MutexLock lock(mutex_, std::adopt_lock);
+        clocks = clocks_;
+      }
     }
     bool asked = false;
     for (DeviceClock* const clock : clocks) {

@@ -10,11 +10,11 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/topology/tick_map.hpp"
 
@@ -59,7 +59,7 @@ class DeviceClock {
   ClockKeeper* const keeper_;
   ClockReading first_;
   bool readable_ = false;
-  std::mutex mutex_;  // one thread begins
+  Mutex mutex_;  // one thread begins
   std::atomic<TickMap*> map_{nullptr};
   uint64_t promised_ = 0;
 };
@@ -80,9 +80,9 @@ class ClockKeeper {
  private:
   void work();
 
-  std::mutex mutex_;  // guards clocks_ and thread_
-  std::vector<DeviceClock*> clocks_;
-  std::thread thread_;
+  Mutex mutex_;
+  std::vector<DeviceClock*> clocks_ RIGEL_GUARDED_BY(mutex_);
+  std::thread thread_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_{false};
   std::atomic<uint32_t> changes_{0};  // the thread sleeps on it
 };

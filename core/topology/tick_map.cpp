@@ -6,6 +6,8 @@
 #include <limits>
 #include <new>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel {
 namespace {
 
@@ -38,6 +40,7 @@ uint64_t TickMap::fixed(double rate) noexcept {
 TickMap::TickMap(const ClockReading& first, std::span<const ClockReading> now,
                  uint64_t ticks_per_second) noexcept
     : origin_(first.ticks), rate_(ticks_per_second == 0 ? 0 : 1e9 / static_cast<double>(ticks_per_second)) {
+  const MutexLock lock(calibrating_);  // nobody else is here yet: it is what the functions below ask for
   const auto distance = static_cast<double>(now.back().ticks - first.ticks);
   if (rate_ == 0)
     rate_ = distance > 0 ? static_cast<double>(now.back().latest_ns - first.latest_ns) / distance : 1;
@@ -135,8 +138,8 @@ double TickMap::rate_between(const Bounds& from, const Bounds& to) const noexcep
 }
 
 void TickMap::calibrate(std::span<const ClockReading> looks) noexcept {
-  const std::unique_lock lock(calibrating_, std::try_to_lock);
-  if (!lock.owns_lock() || looks.empty()) return;
+  if (looks.empty() || !calibrating_.try_lock()) return;
+  const MutexLock lock(calibrating_, std::adopt_lock);
   const Bounds now = together(looks);
   const uint64_t last = last_.load(std::memory_order_relaxed);
   // A clock that has gone back was reset with its device: there is nothing to learn from it.
@@ -164,7 +167,7 @@ void TickMap::calibrate(std::span<const ClockReading> looks) noexcept {
 }
 
 bool TickMap::fits(std::span<const ClockReading> looks) noexcept {
-  const std::lock_guard lock(calibrating_);
+  const MutexLock lock(calibrating_);
   const Bounds now = together(looks);
   const uint64_t last = last_.load(std::memory_order_relaxed), state = state_.load(std::memory_order_relaxed);
   if (now.since < last || now.since > kFarthest) return false;

@@ -15,8 +15,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <span>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel {
 
@@ -110,9 +111,9 @@ class TickMap {
   const Segment& segment_of(uint64_t state, uint64_t since) const noexcept;
   uint64_t before(uint64_t ticks) const noexcept;
   uint64_t promise(uint64_t state, uint64_t since) noexcept;
-  Bounds together(std::span<const ClockReading> looks) const noexcept;
-  double rate_between(const Bounds& from, const Bounds& to) const noexcept;
-  bool append(const Bounds& now, double target_ns) noexcept;
+  Bounds together(std::span<const ClockReading> looks) const noexcept RIGEL_REQUIRES(calibrating_);
+  double rate_between(const Bounds& from, const Bounds& to) const noexcept RIGEL_REQUIRES(calibrating_);
+  bool append(const Bounds& now, double target_ns) noexcept RIGEL_REQUIRES(calibrating_);
   bool make_room(uint32_t index) noexcept;
 
   const uint64_t origin_;  // the first reading's tick
@@ -122,9 +123,9 @@ class TickMap {
   std::array<Segment, kFirstBlock> first_block_;
   std::array<std::atomic<Segment*>, kBlocks> blocks_{};
 
-  std::mutex calibrating_;  // guards what follows
-  double rate_;             // nanoseconds a tick
-  Bounds base_{};           // what the rate is measured from
+  Mutex calibrating_;
+  double rate_ RIGEL_GUARDED_BY(calibrating_);    // nanoseconds a tick
+  Bounds base_ RIGEL_GUARDED_BY(calibrating_){};  // what the rate is measured from
 };
 
 }  // namespace rigel

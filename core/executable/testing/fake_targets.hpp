@@ -7,10 +7,10 @@
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/executable/code_target.hpp"
 
 namespace rigel {
@@ -108,7 +108,7 @@ class GpuTarget : public FakeTarget {
 
   Result<CodeMemory> allocate(uint64_t size, uint64_t alignment) override {
     if (allocate_status != HSA_STATUS_SUCCESS) return error(allocate_status);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     next_address_ = (next_address_ + alignment - 1) / alignment * alignment;
     const uint64_t address = next_address_;
     next_address_ += size;
@@ -116,13 +116,13 @@ class GpuTarget : public FakeTarget {
     return CodeMemory{.device_address = address, .host_address = nullptr, .size = size, .cookie = nullptr};
   }
   void release(const CodeMemory& memory) noexcept override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     device_memory.erase(memory.device_address);
     --live_allocations;
   }
   Status finish(CodeMemory& memory, const FinishedCode& code) override {
     if (finish_status != HSA_STATUS_SUCCESS) return finish_status;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++finished;
     device_memory[memory.device_address].assign(code.contents.begin(), code.contents.end());
     for (const CodeExport& entry : code.exports) exports[std::string(entry.name)] = entry.device_address;
@@ -133,7 +133,7 @@ class GpuTarget : public FakeTarget {
   std::map<std::string, uint64_t> exports;
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   uint64_t next_address_ = 0x7e00'0000'0000;
 };
 
