@@ -19,6 +19,8 @@ refused() {  # <pattern> <argument>...
   expect "$said" "^vgpu-run: .*$pattern" "vgpu-run $*"
 }
 refused "did you mean 'gfx906'" --gpu gfx916 true
+refused "no board is named .'none'" --gpu '' true
+refused "no board is named .'none'" --gpu= true
 refused 'rigel, system or a path' --runtime rocr true
 refused 'no such file' --runtime /no/such/folder true
 refused 'needs a value' --runtime
