@@ -93,7 +93,8 @@ bool counts_elements(std::string_view function) {
         "hsa_amd_memory_async_copy_on_engine", "hsa_amd_memory_async_copy_rect", "hsa_amd_interop_map_buffer",
         "hsa_amd_ipc_memory_attach", "hsa_amd_svm_prefetch_async", "hsa_amd_queue_cu_set_mask",
         "hsa_amd_queue_cu_get_mask", "hsa_amd_memory_async_batch_copy", "hsa_amd_queue_create",
-        "hsa_amd_interop_map_buffer_with_size", "hsa_amd_svm_discard_batch_async"}) {
+        "hsa_amd_interop_map_buffer_with_size", "hsa_amd_svm_discard_batch_async",
+        "hsa_amd_svm_discard_and_prefetch_batch_async"}) {
     if (function == name) return true;
   }
   return false;

@@ -96,6 +96,33 @@ TEST(PcSample, WaveWordIsTheSameForBothMethods) {
   expect_published_wave_word<perf_sample_snapshot_v1_t>();
 }
 
+TEST(LaunchDescriptor, BitsOfItsWordsAreThePublishedOnes) {
+  using Prefetch = amd_data_prefetch_t;
+  EXPECT_EQ(word_after<Prefetch>(0, [](Prefetch& p) { p.cooperative = 1; }), 0x00000001u);
+  EXPECT_EQ(word_after<Prefetch>(0, [](Prefetch& p) { p.temporal = 3; }), 0x00000006u);
+  EXPECT_EQ(word_after<Prefetch>(0, [](Prefetch& p) { p.scope = 3; }), 0x00000018u);
+  EXPECT_EQ(word_after<Prefetch>(0, [](Prefetch& p) { p.burst_size = 0x7ff; }), 0x0000ffe0u);
+  EXPECT_EQ(word_after<Prefetch>(0, [](Prefetch& p) { p.num_burst = 0xffff; }), 0xffff0000u);
+  EXPECT_EQ(word_after<Prefetch>(4, [](Prefetch& p) { p.chunk_size = 0xf; }), 0x0000000fu);
+  EXPECT_EQ(word_after<Prefetch>(4, [](Prefetch& p) { p.translation_permissions = 3; }), 0x00000030u);
+  EXPECT_EQ(word_after<Prefetch>(4, [](Prefetch& p) { p.addr_lo = 0xffffff; }), 0xffffff00u);
+  EXPECT_EQ(word_after<Prefetch>(8, [](Prefetch& p) { p.addr_hi = 0x1ffffff; }), 0x01ffffffu);
+  EXPECT_EQ(word_after<Prefetch>(12, [](Prefetch& p) { p.stride = 0xffffff; }), 0x00ffffffu);
+  EXPECT_EQ(word_after<Prefetch>(12, [](Prefetch& p) { p.mode = 3; }), 0xc0000000u);
+  using Launch = amd_launch_descriptor_t;
+  EXPECT_EQ(word_after<Launch>(4, [](Launch& l) { l.cu_start = 0xf; }), 0x0000000fu);
+  EXPECT_EQ(word_after<Launch>(4, [](Launch& l) { l.cu_count = 0xf; }), 0x000000f0u);
+  EXPECT_EQ(word_after<Launch>(4, [](Launch& l) { l.se_en = 3; }), 0x00000300u);
+  using Kernel = hsa_amd_metadata_kernel_descriptor_t;
+  EXPECT_EQ(word_after<Kernel>(40, [](Kernel& k) { k.kernarg_preload.length = 0x7f; }), 0x007f0000u);
+  EXPECT_EQ(word_after<Kernel>(40, [](Kernel& k) { k.kernarg_preload.offset = 0x1ff; }), 0xff800000u);
+}
+
+static_assert(offsetof(hsa_amd_memory_copy_op_t, wait) == 64);
+static_assert(offsetof(hsa_amd_memory_copy_op_t, wait.mask) == 88);
+static_assert(offsetof(hsa_amd_memory_copy_op_t, signal) == 96);
+static_assert(offsetof(hsa_amd_memory_copy_op_t, signal.data) == 112);
+
 TEST(VendorPackets, AreAsLongAsAnAqlPacket) {
   EXPECT_EQ(sizeof(hsa_amd_barrier_value_packet_t), sizeof(hsa_kernel_dispatch_packet_t));
   EXPECT_EQ(sizeof(hsa_amd_aie_ert_packet_t), sizeof(hsa_kernel_dispatch_packet_t));

@@ -201,7 +201,7 @@ TEST(ApiTables, AContainerStartsWithVersionsAndWithoutFunctions) {
   EXPECT_EQ(tables.core.version.major_id, 2u);
   EXPECT_EQ(tables.core.version.minor_id, sizeof(CoreApiTable));
   EXPECT_EQ(tables.amd_ext.version.major_id, 2u);
-  EXPECT_EQ(tables.amd_ext.version.step_id, 18u);
+  EXPECT_EQ(tables.amd_ext.version.step_id, 19u);
   EXPECT_EQ(tables.finalizer_ext.version.minor_id, sizeof(FinalizerExtTable));
   EXPECT_EQ(tables.image_ext.version.step_id, 1u);
   EXPECT_EQ(tables.tools.version.major_id, 1u);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# check_commands.sh <vgpu-run> <rigel-info>
+# check_commands.sh <vgpu-run> <rigel-info> <docs/packages.md>
 # What a user of vgpu-run asks of it besides a GPU: whose runtime, which boards, variables in place of the command.
 . "$(dirname "$0")/../checks/common.sh"
-run=$1 info=$2
+run=$1 info=$2 recipes=$3
 unset VGPU_RUNTIME VGPU_GPUS LD_PRELOAD LD_LIBRARY_PATH HSA_DRIVER
 libdir=$(cd "$(dirname "$(ldd "$info" | sed -n 's/.*libhsa-runtime64\.so\.1 => \([^ ]*\).*/\1/p')")" && pwd -P)
 
@@ -19,6 +19,8 @@ refused() {  # <pattern> <argument>...
   expect "$said" "^vgpu-run: .*$pattern" "vgpu-run $*"
 }
 refused "did you mean 'gfx906'" --gpu gfx916 true
+refused "no board is named .'none'" --gpu '' true
+refused "no board is named .'none'" --gpu= true
 refused 'rigel, system or a path' --runtime rocr true
 refused 'no such file' --runtime /no/such/folder true
 refused 'needs a value' --runtime
@@ -46,6 +48,17 @@ expect "$(with '' "$info")" '^Agent 1: GPU ' "rigel-info with one variable"
 expect "$(with '--gpu fiji,navi21' "$info --summary")" '^2 +GPU +gfx1030 ' "rigel-info with the boards' variable"
 expect "$(with '' ldd "$program")" "$libdir/libhsa-runtime64.so.1" "whose runtime it is"
 expect_not "$(with '--runtime system' ldd "$program")" "$libdir/libhsa-runtime64.so.1" "whose runtime it is"
+
+# The recipes for CI do that, as they are written.
+github=$(sed -n 's/^- run: \(vgpu-run --env .*\)$/\1/p' "$recipes")
+gitlab=$(sed -n "s/^before_script: \[ '\(.*\)' \]$/\1/p" "$recipes")
+[ -n "$github" ] && [ -n "$gitlab" ] || complain "$recipes has no recipe for GitHub or GitLab"
+job=$(mktemp -d)
+trap 'rm -rf "$job"' EXIT
+(cd "$job" && PATH=$(dirname "$run"):$PATH GITHUB_ENV=$job/variables bash -e -c "$github")
+mapfile -t variables <"$job/variables"
+expect "$(env "${variables[@]}" rocminfo 2>&1)" 'Name: +gfx1030' "GitHub's next step"
+expect "$(PATH=$(dirname "$run"):$PATH sh -e -c "$gitlab; rocminfo" 2>&1)" 'Name: +gfx1030' "GitLab's script"
 
 # Completion, as bash asks for it.
 completions=/usr/share/bash-completion/bash_completion

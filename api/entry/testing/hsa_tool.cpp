@@ -1,4 +1,4 @@
-// A tool of ROCr's ABI, built with the headers of today or of ROCm 5: it counts calls, and behaves as
+// A tool of ROCr's ABI, built with the headers of today or of the system's ROCr: it counts calls, and behaves as
 // RIGEL_TEST_TOOL says. What it has to tell is in the environment, as it knows nobody of the test.
 #include <hsa/hsa_api_trace.h>
 
@@ -38,19 +38,17 @@ hsa_status_t HSA_API pool_info_and_note(hsa_agent_t agent, hsa_amd_memory_pool_t
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const char* const* names) {
-#ifdef RIGEL_TEST_ROCM5
-  // As tools did that looked: the layouts that they were built for, or nothing.
-  const bool fits = version == 1 && table->version.major_id == 1 && table->amd_ext_->version.major_id == 1 &&
-                    table->amd_ext_->version.minor_id == sizeof(AmdExtTable) &&
-                    table->core_->version.minor_id == sizeof(CoreApiTable) &&
-                    table->image_ext_->version.minor_id == sizeof(ImageExtTable) &&
-                    table->version.minor_id == sizeof(HsaApiTable);
-#else
-  const bool fits = version == HSA_API_TABLE_MAJOR_VERSION && table->amd_ext_->version.major_id == 2 &&
-                    table->amd_ext_->version.minor_id >= sizeof(AmdExtTable);
-#endif
+  // As tools that look: the layouts that they were built for, which grow since ROCm 6, or nothing.
+  const auto has = [](const ApiTableVersion& of, uint32_t major, size_t size) {
+    return of.major_id == major && (major == 1 ? of.minor_id == size : of.minor_id >= size);
+  };
+  const bool fits = version == HSA_API_TABLE_MAJOR_VERSION &&
+                    has(table->version, HSA_API_TABLE_MAJOR_VERSION, sizeof(HsaApiTable)) &&
+                    has(table->core_->version, HSA_CORE_API_TABLE_MAJOR_VERSION, sizeof(CoreApiTable)) &&
+                    has(table->amd_ext_->version, HSA_AMD_EXT_API_TABLE_MAJOR_VERSION, sizeof(AmdExtTable)) &&
+                    has(table->image_ext_->version, HSA_IMAGE_API_TABLE_MAJOR_VERSION, sizeof(ImageExtTable));
   if (!fits) return false;
-#ifndef RIGEL_TEST_ROCM5
+#ifndef RIGEL_TEST_INSTALLED_ROCR
   if (is("of 2025")) {
     // As tools of then: a container of their own, whose table ended where ROCm 7's additions begin.
     static HsaApiTableContainer own;

@@ -377,6 +377,7 @@ struct AmdExtTable {
   decltype(hsa_amd_queue_wait_external_semaphore)* hsa_amd_queue_wait_external_semaphore_fn;
   decltype(hsa_amd_image_create_v2)* hsa_amd_image_create_v2_fn;
   decltype(hsa_amd_interop_map_buffer_with_size)* hsa_amd_interop_map_buffer_with_size_fn;
+  decltype(hsa_amd_svm_discard_and_prefetch_batch_async)* hsa_amd_svm_discard_and_prefetch_batch_async_fn;
 };
 
 /**

@@ -34,7 +34,7 @@
 /** Additions to CoreApiTable. */
 #define HSA_CORE_API_TABLE_STEP_VERSION 0x00
 /** Additions to AmdExtTable. */
-#define HSA_AMD_EXT_API_TABLE_STEP_VERSION 0x12
+#define HSA_AMD_EXT_API_TABLE_STEP_VERSION 0x13
 /** Additions to FinalizerExtTable. */
 #define HSA_FINALIZER_API_TABLE_STEP_VERSION 0x00
 /** Additions to ImageExtTable. */

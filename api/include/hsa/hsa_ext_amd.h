@@ -5,7 +5,7 @@
  * The AMD extension of the HSA runtime API: memory pools, copies, locking, sharing, virtual memory, SVM, and
  * what else a ROCm program needs beyond hsa.h.
  *
- * Names, values, layouts and signatures are those of ROCr's interface 1.11 (August 2025), which contains
+ * Names, values, layouts and signatures are those of ROCr's interface 1.32 (September 2026), which contains
  * Debian's 5.2.3 (1.0); a test pins them all. Words and rules are Rigel's. The rules at the top of hsa.h hold
  * here too (`@retval` leaves out HSA_STATUS_ERROR_), and these, unless a function says otherwise:
  *
@@ -24,6 +24,7 @@
 #ifndef HSA_RUNTIME_EXT_AMD_H_
 #define HSA_RUNTIME_EXT_AMD_H_
 
+#include "amd_launch_descriptor.h"
 #include "hsa.h"
 #include "hsa_ext_image.h"
 #include "hsa_ven_amd_pc_sampling.h"
@@ -38,9 +39,10 @@
  * tells flags of the allocation; 1.19 preloading; 1.20 discarding shared virtual memory; 1.21 event of a signal;
  * 1.22 faults of a queue; 1.23 data prefetch regions; 1.24 external semaphores; 1.25 fabric handles; 1.26 queues by
  * descriptors; 1.27 external semaphores in queues; 1.28 dmabufs of host memory; 1.29 images with mipmap levels in
- * vendor layouts, mapping with a size; 1.30 engine of a queue; 1.31 addresses of a queue's indices. */
+ * vendor layouts, mapping with a size; 1.30 engine of a queue; 1.31 addresses of a queue's indices;
+ * 1.32 discarding shared virtual memory and moving it in one. */
 #define HSA_AMD_INTERFACE_VERSION_MAJOR 1
-#define HSA_AMD_INTERFACE_VERSION_MINOR 31
+#define HSA_AMD_INTERFACE_VERSION_MINOR 32
 
 #ifdef __cplusplus
 extern "C" {
@@ -221,6 +223,72 @@ typedef struct hsa_amd_aie_ert_packet_s {
 
 /** @addtogroup status
  * @{ */
+
+/** First bits of the parts of a metadata packet's headers. Facts: H. */
+typedef enum {
+  HSA_AMD_METADATA_PACKET_HEADER_TYPE = 0,           /**< An ::hsa_packet_type_t. */
+  HSA_AMD_METADATA_PACKET_HEADER_RESERVED = 8,       /**< 0. */
+  HSA_AMD_METADATA_PACKET_HEADER_VERSION_MAJOR = 24, /**< HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_*_MAJOR. */
+  HSA_AMD_METADATA_PACKET_HEADER_VERSION_MINOR = 27, /**< The same, MINOR. */
+} hsa_amd_metadata_packet_header_t;
+
+/** How many bits each of them has. Facts: H. */
+typedef enum hsa_amd_metadata_packet_header_width_s {
+  HSA_AMD_METADATA_PACKET_HEADER_WIDTH_TYPE = 8,          /**< Of TYPE. */
+  HSA_AMD_METADATA_PACKET_HEADER_WIDTH_RESERVED = 16,     /**< Of RESERVED. */
+  HSA_AMD_METADATA_PACKET_HEADER_WIDTH_VERSION_MAJOR = 3, /**< Of VERSION_MAJOR. */
+  HSA_AMD_METADATA_PACKET_HEADER_WIDTH_VERSION_MINOR = 5, /**< Of VERSION_MINOR. */
+} hsa_amd_metadata_packet_header_width_t;
+
+/** Which kernel arguments wait in registers when a kernel begins. Facts: H. */
+typedef struct hsa_amd_metadata_preload_s {
+  uint16_t length : 7; /**< Dwords. */
+  uint16_t offset : 9; /**< The first of them. */
+} hsa_amd_metadata_preload_t;
+
+/** What a command processor wants to know of a kernel before its packet is read. Facts: H. */
+typedef struct hsa_amd_metadata_kernel_descriptor_s {
+  int64_t kernel_code_entry_byte_offset;      /**< As in the kernel's descriptor, like the next four. */
+  uint8_t reserved1[20];                      /**< 0. */
+  uint32_t compute_pgm_rsrc3;                 /**< Registers. */
+  uint32_t compute_pgm_rsrc1;                 /**< Registers. */
+  uint32_t compute_pgm_rsrc2;                 /**< Registers. */
+  uint16_t kernel_code_properties;            /**< Bits. */
+  hsa_amd_metadata_preload_t kernarg_preload; /**< Arguments in registers. */
+  uint8_t reserved2[4];                       /**< 0. */
+} hsa_amd_metadata_kernel_descriptor_t;
+
+/** What a queue with a ring of metadata has there for a dispatch, at four times its packet's index. 256 bytes, whose
+ * four headers are alike. No queue of Rigel has such a ring. Facts: H. */
+typedef struct hsa_amd_metadata_kernel_dispatch_packet_s {
+  uint32_t header0;                                       /**< See ::hsa_amd_metadata_packet_header_t. */
+  uint32_t event_id;                                      /**< Of the completion signal. */
+  hsa_amd_metadata_kernel_descriptor_t kernel_descriptor; /**< The kernel. */
+  uint8_t reserved0[8];                                   /**< 0. */
+  uint32_t header1;                                       /**< As header0. */
+  uint32_t kernarg_preload_0_14[15];                      /**< Arguments. */
+  uint32_t header2;                                       /**< As header0. */
+  uint32_t kernarg_preload_15_29[15];                     /**< Arguments. */
+  uint32_t header3;                                       /**< As header0. */
+  uint32_t kernarg_preload_30_31[2];                      /**< Arguments. */
+  __extension__ union {
+    uint8_t reserved1[52];                     /**< 0 for no descriptor. */
+    amd_launch_descriptor_t launch_descriptor; /**< Wishes. */
+  };
+} hsa_amd_metadata_kernel_dispatch_packet_t;
+
+/** The same for a barrier packet. Facts: H. */
+typedef struct hsa_amd_metadata_barrier_packet_s {
+  uint32_t header0;      /**< See ::hsa_amd_metadata_packet_header_t. */
+  uint32_t event_id;     /**< Of the completion signal. */
+  uint8_t reserved0[56]; /**< 0. */
+  uint32_t header1;      /**< As header0. */
+  uint8_t reserved1[60]; /**< 0. */
+  uint32_t header2;      /**< As header0. */
+  uint8_t reserved2[60]; /**< 0. */
+  uint32_t header3;      /**< As header0. */
+  uint8_t reserved3[60]; /**< 0. */
+} hsa_amd_metadata_barrier_packet_t;
 
 /** Statuses of this extension, in the number space of ::hsa_status_t. APERTURE_VIOLATION,
  * ILLEGAL_INSTRUCTION, MEMORY_FAULT and OUT_OF_REGISTERS arrive in the error callback of a queue.
@@ -700,6 +768,9 @@ typedef struct hsa_amd_image_descriptor_s {
   uint32_t deviceID; /**< PCI vendor id << 16 | PCI device id. */
   uint32_t data[1];  /**< The first word of the rest. */
 } hsa_amd_image_descriptor_t;
+
+/** hsa_amd_image_descriptor_s::version of a surface that Windows described. Facts: H. */
+#define HSA_AMD_IMAGE_DESC_VERSION_WDDM_SURFACE_METADATA 0x574D4453u
 
 /** Makes an image over memory that is already laid out in a vendor format, without touching the data; for
  * images shared with a graphics API. The caller ends it with hsa_ext_image_destroy and keeps the memory until
@@ -1854,6 +1925,26 @@ hsa_status_t HSA_API hsa_amd_svm_discard_batch_async(void** ptrs, size_t* sizes,
                                                      uint32_t num_dep_signals,
                                                      const hsa_signal_t* dep_signals,
                                                      hsa_signal_t completion_signal);
+
+/** ::hsa_amd_svm_discard_batch_async, and then ::hsa_amd_svm_prefetch_async of the same ranges, as one operation.
+ *
+ * @param[in] ptrs Starts of the ranges, in memory of ::hsa_amd_vmem_address_reserve.
+ * @param[in] sizes Bytes of each.
+ * @param[in] count How many, not 0.
+ * @param[in] dst_agents Where to; GPUs.
+ * @param[in] num_dst_agents Length of @p dst_agents, not 0.
+ * @param[in] num_dep_signals Length of @p dep_signals.
+ * @param[in] dep_signals Signals to wait for; NULL exactly when the length is 0.
+ * @param[in] completion_signal The signal to decrement; handle 0 for none.
+ * @retval INVALID_ARGUMENT @p ptrs, @p sizes or @p dst_agents is NULL, a length is 0, or the dependencies are
+ *   inconsistent.
+ * @retval INVALID_AGENT One of @p dst_agents is no GPU.
+ * @retval HSA_STATUS_ERROR_XNACK_DISABLED Page faults of the agents are not retried. Here always: ranges stay as and
+ *   where they are.
+ * @since 1.32. Facts: H. */
+hsa_status_t HSA_API hsa_amd_svm_discard_and_prefetch_batch_async(
+    void** ptrs, size_t* sizes, uint32_t count, const hsa_agent_t* dst_agents, uint32_t num_dst_agents,
+    uint32_t num_dep_signals, const hsa_signal_t* dep_signals, hsa_signal_t completion_signal);
 
 /** @} */
 

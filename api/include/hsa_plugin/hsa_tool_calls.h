@@ -241,6 +241,7 @@ enum {
   HSATOOL_ID_hsa_amd_queue_wait_external_semaphore = 0x20058,
   HSATOOL_ID_hsa_amd_image_create_v2 = 0x20059,
   HSATOOL_ID_hsa_amd_interop_map_buffer_with_size = 0x2005a,
+  HSATOOL_ID_hsa_amd_svm_discard_and_prefetch_batch_async = 0x2005b,
   HSATOOL_ID_hsa_ext_program_create = 0x30000,
   HSATOOL_ID_hsa_ext_program_destroy = 0x30001,
   HSATOOL_ID_hsa_ext_program_add_module = 0x30002,
@@ -1597,6 +1598,17 @@ typedef struct hsatool_hsa_amd_interop_map_buffer_with_size_args {
   size_t* metadata_size;
   const void** metadata;
 } hsatool_hsa_amd_interop_map_buffer_with_size_args_t;
+
+typedef struct hsatool_hsa_amd_svm_discard_and_prefetch_batch_async_args {
+  void** ptrs;
+  size_t* sizes;
+  uint32_t count;
+  const hsa_agent_t* dst_agents;
+  uint32_t num_dst_agents;
+  uint32_t num_dep_signals;
+  const hsa_signal_t* dep_signals;
+  hsa_signal_t completion_signal;
+} hsatool_hsa_amd_svm_discard_and_prefetch_batch_async_args_t;
 
 typedef struct hsatool_hsa_ext_program_create_args {
   hsa_machine_model_t machine_model;

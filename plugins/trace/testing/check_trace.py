@@ -250,7 +250,9 @@ def forks():
 
 def killed():
     path = os.path.join(folder, "killed.pftrace")
-    with subprocess.Popen([program, "runs"], env=environment(file=path, flush_ms=1), stdout=subprocess.PIPE) as process:
+    # Buffers are small: by the megabyte that is waited for, each thread's was emptied often.
+    options = environment(file=path, flush_ms=1, buffer_kb=16)
+    with subprocess.Popen([program, "runs"], env=options, stdout=subprocess.PIPE) as process:
         while process.stdout.readline() != b"runs\n":
             assert process.poll() is None
         while os.path.getsize(path) < 1 << 20:

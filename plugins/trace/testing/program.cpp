@@ -240,9 +240,12 @@ int again() {
   return 0;
 }
 
+std::atomic<bool> calling{false};
+
 void call_for_ever() {
   hsa_signal_t signal{};
   hsa_signal_create(0, 0, nullptr, &signal);
+  calling = true;
   for (;;) {
     hsa_signal_add_relaxed(signal, 1);
     hsa_signal_wait_relaxed(signal, HSA_SIGNAL_CONDITION_EQ, 0, 0, HSA_WAIT_STATE_ACTIVE);
@@ -284,6 +287,7 @@ int forks() {
 int runs() {
   CHECK(hsa_init());
   std::thread(call_for_ever).detach();
+  while (!calling) std::this_thread::yield();
   std::puts("runs");
   std::fflush(stdout);
   call_for_ever();

@@ -84,7 +84,10 @@ uint64_t Gpu::visible_bytes() const {
 MachineOr parse_machine(std::string_view boards, PeerLink peers) {
   Machine machine;
   machine.peers = peers;
-  if (boards.empty() || boards == "none") return machine;
+  if (boards == "none") return machine;
+  // What is left of a variable that was not set should not be a machine on which tests find nothing to do.
+  if (boards.empty())
+    return tl::unexpected(std::string("no board is named ('none' asks for a machine without GPUs)"));
   std::string why;
   for (std::string_view text : pieces(boards, ',')) {
     auto gpu = parse_gpu(text);

@@ -1,7 +1,7 @@
 // A machine: the boards that a virtual system has, and how they are linked. Parsed from the text that a user
 // gives:
 //
-//   gfx906,navi21:vram=4G:bar=small,./mine.json     boards, in the order of their nodes; "none" or empty: no GPU
+//   gfx906,navi21:vram=4G:bar=small,./mine.json     boards, in the order of their nodes; "none": no GPU
 //
 // Options of a board: vram=<size, K/M/G> and bar=large|small. Pure functions; any thread.
 #pragma once

@@ -12,7 +12,10 @@ using ::testing::HasSubstr;
 
 TEST(Machine, NoneHasNoGpu) {
   EXPECT_TRUE(parse_machine("none", PeerLink::kPcie)->gpus.empty());
-  EXPECT_TRUE(parse_machine("", PeerLink::kPcie)->gpus.empty());
+}
+
+TEST(Machine, ATextThatNamesNoBoardIsAMistake) {
+  EXPECT_THAT(parse_machine("", PeerLink::kPcie).error(), HasSubstr("no board is named ('none'"));
 }
 
 TEST(Machine, BoardsBecomeNodesInTheirOrder) {

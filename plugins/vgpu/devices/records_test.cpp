@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/vgpu/devices/board.hpp"
 #include "plugins/vgpu/devices/built_in_boards.hpp"
 
 namespace rigel::vgpu {
@@ -95,6 +96,35 @@ TEST(BoardRecords, EveryFactIsAsItWasSeenOrSaysThatItWasNot) {
     }
   }
   for (const auto& row : rows) EXPECT_TRUE(boards.count(row[0])) << "there is no board " << row[0];
+}
+
+// external_revision less the ASIC's: vi_common_early_init, soc15_common_early_init and nv_common_early_init of Linux.
+uint32_t first_external_revision(const Board& board) {
+  const std::map<std::string_view, uint32_t> first = {
+      {"fiji", 0x3c},   {"tonga", 0x14},  {"polaris10", 0x50}, {"rx570", 0x50},  {"vega20", 0x28},
+      {"raven", 0x20},  {"renoir", 0xa1}, {"navi10", 0x01},    {"navi14", 0x14}, {"navi22", 0x32},
+      {"navi23", 0x3c}, {"navi24", 0x46}, {"raphael", 0x01}};
+  const auto found = first.find(board.name);
+  return found != first.end() ? found->second : 0x28;  // the variants of Navi 21
+}
+
+TEST(BoardRecords, WhatTheDriverComputesFollowsFromTheRest) {
+  for (const auto& file : kBuiltInBoards) {
+    const Board board = *read_board(file.json, file.name);
+    const uint32_t version = board.gfx_target_version;
+    if (board.name == "vega10") {
+      EXPECT_EQ(board.external_revision, 1u);
+    } else if (board.name == "rembrandt") {
+      EXPECT_EQ(board.external_revision, 0x20u);  // of device 0x1681
+    } else {
+      EXPECT_EQ(board.external_revision, board.asic_revision + first_external_revision(board)) << board.name;
+    }
+    // kfd_gws_init: what the firmware has learned, or on gfx10.1 what a parameter asks for.
+    const uint32_t least = version < 90000 ? ~0u : version < 100100 ? 0x1b3 : version < 100300 ? 0 : 0x6b;
+    EXPECT_EQ(board.queues.gws, board.firmware.mec >= least ? 64u : 0u) << board.name;
+    // Queues of the first compute engine that the graphics driver leaves.
+    EXPECT_EQ(board.queues.compute, (version < 100300 ? 32u : 16u) - 8u) << board.name;
+  }
 }
 
 }  // namespace

@@ -77,6 +77,9 @@ TEST(Settings, AnErrorOfTheEnvironmentNamesTheVariable) {
   settings.link = "wire";
   EXPECT_THAT(errors_of(R"({"seed": 1})", settings),
               ElementsAre(StartsWith("VGPU_LINK: unknown link"), StartsWith("VGPU_GPUS: no board")));
+  Settings empty;
+  empty.gpus = "";
+  EXPECT_THAT(errors_of("", empty), ElementsAre(StartsWith("VGPU_GPUS: no board is named")));
 }
 
 // The table of docs/configuration.md: what each option is called there, and of which type it is.
