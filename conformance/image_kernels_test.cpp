@@ -1,0 +1,395 @@
+// What kernels see of images that the HSA image API makes, and what it sees of what they wrote: OpenCL C with handles of
+// images and samplers (kernels/images.cl), against formats and filters in plain words.
+#include <hsa/hsa_ext_image.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/dispatch_test.hpp"
+
+namespace conformance {
+namespace {
+
+struct Float4 {
+  float x = 0, y = 0, z = 0, w = 0;
+  float operator[](unsigned i) const { return std::array{x, y, z, w}[i]; }
+};
+
+struct ReadArgs {
+  uint64_t image, sampler;
+  const Float4* at;
+  void* texels;
+  uint32_t count, reserved = 0;
+  uint64_t hidden[8] = {};  // what compilers add: offsets of the grid are 0
+};
+struct WriteArgs {
+  uint64_t image;
+  const Float4* at;
+  const void* texels;
+  uint32_t count, reserved = 0;
+  uint64_t hidden[8] = {};
+};
+
+/// How the bits of a component read.
+enum class Reading { kUnsigned, kSigned, kHalf, kFloat, kUnormalized, kSignedNormalized };
+
+struct ChannelType {
+  uint32_t type;
+  unsigned bits;  // of a component
+  Reading reading;
+};
+constexpr ChannelType kTypes[] = {
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT8, 8, Reading::kSignedNormalized},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT16, 16, Reading::kSignedNormalized},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, 8, Reading::kUnormalized},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT16, 16, Reading::kUnormalized},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT8, 8, Reading::kSigned},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT16, 16, Reading::kSigned},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT32, 32, Reading::kSigned},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT8, 8, Reading::kUnsigned},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT16, 16, Reading::kUnsigned},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT32, 32, Reading::kUnsigned},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_HALF_FLOAT, 16, Reading::kHalf},
+    {HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT, 32, Reading::kFloat},
+};
+
+/// Which component of memory each of red, green, blue and alpha is; -1: 0, -2: 1.
+struct ChannelOrder {
+  uint32_t order;
+  unsigned channels;
+  int from[4];
+};
+constexpr ChannelOrder kOrders[] = {
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_A, 1, {-1, -1, -1, 0}},
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_R, 1, {0, -1, -1, -2}},
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_RG, 2, {0, 1, -1, -2}},
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_RA, 2, {0, -1, -1, 1}},
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA, 4, {0, 1, 2, 3}},
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_BGRA, 4, {2, 1, 0, 3}},
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_ARGB, 4, {1, 2, 3, 0}},
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_INTENSITY, 1, {0, 0, 0, 0}},
+    {HSA_EXT_IMAGE_CHANNEL_ORDER_LUMINANCE, 1, {0, 0, 0, -2}},
+};
+
+bool is_integer(Reading reading) {
+  return reading == Reading::kUnsigned || reading == Reading::kSigned;
+}
+
+int32_t sign_extended(uint32_t value, unsigned bits) {
+  return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits);
+}
+
+uint32_t bits_of(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+float half(uint32_t bits) {
+  const float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
+  const int exponent = static_cast<int>(bits >> 10 & 31);
+  const auto fraction = static_cast<float>(bits & 0x3ff);
+  if (exponent == 0) return sign * std::ldexp(fraction, -24);
+  return sign * std::ldexp(1024 + fraction, exponent - 25);  // infinities and NaNs are not drawn
+}
+
+/// A component as a kernel sees it: a number's bits, or an integer.
+uint32_t seen_as(Reading reading, unsigned bits, uint32_t value) {
+  const auto top = static_cast<double>((uint64_t{1} << bits) - 1);
+  const auto signed_top = static_cast<double>((uint64_t{1} << (bits - 1)) - 1);
+  switch (reading) {
+    case Reading::kUnsigned:
+      return value;
+    case Reading::kSigned:
+      return static_cast<uint32_t>(sign_extended(value, bits));
+    case Reading::kHalf:
+      return bits_of(half(value));
+    case Reading::kFloat:
+      return value;
+    case Reading::kUnormalized:
+      return bits_of(static_cast<float>(value / top));
+    case Reading::kSignedNormalized:
+      break;
+  }
+  return bits_of(static_cast<float>(std::max(sign_extended(value, bits) / signed_top, -1.0)));
+}
+
+class ImageKernels : public DispatchTest {
+ protected:
+  void SetUp() override {
+    DispatchTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    bool has_images = false;
+    EXPECT_HSA(hsa_agent_extension_supported(HSA_EXTENSION_IMAGES, agent(), 1, 0, &has_images));
+    if (!has_images) GTEST_SKIP() << "the agent has no images";
+    std::string reason;
+    auto code = find_code_object(agent(), reason, "_images");
+    if (code.empty()) GTEST_SKIP() << reason;
+    image_kernels_.load(agent(), std::move(code));
+  }
+
+  void TearDown() override {
+    for (const hsa_ext_image_t image : images_) EXPECT_HSA(hsa_ext_image_destroy(agent(), image));
+    for (const hsa_ext_sampler_t sampler : samplers_) EXPECT_HSA(hsa_ext_sampler_destroy(agent(), sampler));
+    DispatchTest::TearDown();
+  }
+
+  hsa_ext_image_t image(const hsa_ext_image_descriptor_t& descriptor) {
+    hsa_ext_image_data_info_t info{};
+    EXPECT_HSA(hsa_ext_image_data_get_info(agent(), &descriptor, HSA_ACCESS_PERMISSION_RW, &info));
+    auto* const memory = shared<unsigned char>(info.size + info.alignment);
+    const auto address = reinterpret_cast<uintptr_t>(memory);
+    hsa_ext_image_t made{};
+    EXPECT_HSA(hsa_ext_image_create(
+        agent(), &descriptor, reinterpret_cast<void*>((address + info.alignment - 1) & ~(info.alignment - 1)),
+        HSA_ACCESS_PERMISSION_RW, &made));
+    if (made.handle != 0) images_.push_back(made);
+    return made;
+  }
+
+  hsa_ext_sampler_t sampler(uint32_t coordinates, uint32_t filter, uint32_t address) {
+    const hsa_ext_sampler_descriptor_t descriptor{coordinates, filter, address};
+    hsa_ext_sampler_t made{};
+    EXPECT_HSA(hsa_ext_sampler_create(agent(), &descriptor, &made));
+    if (made.handle != 0) samplers_.push_back(made);
+    return made;
+  }
+
+  /// What the kernel reads at each place: four registers' bits.
+  std::vector<std::array<uint32_t, 4>> read(const char* kernel, hsa_ext_image_t of, hsa_ext_sampler_t by,
+                                            const std::vector<Float4>& at) {
+    auto* const places = shared<Float4>(at.size());
+    std::copy(at.begin(), at.end(), places);
+    auto* const texels = shared<std::array<uint32_t, 4>>(at.size());
+    const auto count = static_cast<uint32_t>(at.size());
+    EXPECT_TRUE(run(dispatch_packet(image_kernels_.kernel(kernel),
+                                    kernarg(ReadArgs{of.handle, by.handle, places, texels, count}),
+                                    groups_of(count), 64)));
+    return {texels, texels + at.size()};
+  }
+
+  void write(const char* kernel, hsa_ext_image_t to, const std::vector<Float4>& at,
+             const std::vector<std::array<uint32_t, 4>>& texels) {
+    auto* const places = shared<Float4>(at.size());
+    std::copy(at.begin(), at.end(), places);
+    auto* const values = shared<std::array<uint32_t, 4>>(at.size());
+    std::copy(texels.begin(), texels.end(), values);
+    const auto count = static_cast<uint32_t>(at.size());
+    EXPECT_TRUE(
+        run(dispatch_packet(image_kernels_.kernel(kernel),
+                            kernarg(WriteArgs{to.handle, places, values, count}), groups_of(count), 64)));
+  }
+
+  static uint32_t groups_of(uint32_t count) { return (count + 63) / 64 * 64; }
+
+  KernelSet image_kernels_;
+  std::vector<hsa_ext_image_t> images_;
+  std::vector<hsa_ext_sampler_t> samplers_;
+};
+INSTANTIATE_FOR_AGENTS(ImageKernels);
+
+constexpr uint32_t kTexels = HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED;
+constexpr uint32_t kNearest = HSA_EXT_SAMPLER_FILTER_MODE_NEAREST;
+constexpr uint32_t kEdge = HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE;
+
+TEST_P(ImageKernels, SeeEveryGeometry) {
+  constexpr hsa_ext_image_format_t kRgba8{HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8,
+                                          HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA};
+  const struct {
+    const char* kernel;
+    hsa_ext_image_descriptor_t image;
+    hsa_dim3_t size;  // layers of rows in y
+  } kinds[] = {
+      {"read_2d", {HSA_EXT_IMAGE_GEOMETRY_2D, 137, 75, 0, 0, kRgba8}, {137, 75, 1}},
+      {"read_3d", {HSA_EXT_IMAGE_GEOMETRY_3D, 21, 19, 9, 0, kRgba8}, {21, 19, 9}},
+      {"read_2da", {HSA_EXT_IMAGE_GEOMETRY_2DA, 41, 23, 0, 5, kRgba8}, {41, 23, 5}},
+      {"read_1d", {HSA_EXT_IMAGE_GEOMETRY_1D, 301, 0, 0, 0, kRgba8}, {301, 1, 1}},
+      {"read_1da", {HSA_EXT_IMAGE_GEOMETRY_1DA, 97, 0, 0, 6, kRgba8}, {97, 6, 1}},
+  };
+  const hsa_ext_sampler_t by = sampler(kTexels, kNearest, kEdge);
+  for (const auto& kind : kinds) {
+    SCOPED_TRACE(kind.kernel);
+    const hsa_ext_image_t of = image(kind.image);
+    const size_t count = size_t{kind.size.x} * kind.size.y * kind.size.z;
+    auto* const bytes = shared<unsigned char>(count * 4);
+    for (size_t i = 0; i < count * 4; ++i) bytes[i] = static_cast<unsigned char>(i * 31 + i / 251);
+    const hsa_ext_image_region_t all{{0, 0, 0}, kind.size};
+    ASSERT_HSA(hsa_ext_image_import(agent(), bytes, 0, 0, of, &all));
+    std::vector<Float4> at(count);
+    for (size_t i = 0; i < count; ++i) {
+      const auto x = static_cast<float>(i % kind.size.x),
+                 y = static_cast<float>(i / kind.size.x % kind.size.y),
+                 z = static_cast<float>(i / kind.size.x / kind.size.y);
+      const bool layers = kind.image.array_size != 0;
+      at[i] = {x + 0.5f, kind.size.z == 1 && layers ? y : y + 0.5f, layers ? z : z + 0.5f, 0};
+    }
+    const auto seen = read(kind.kernel, of, by, at);
+    for (size_t i = 0; i < count; ++i) {
+      for (unsigned c = 0; c < 4; ++c)
+        ASSERT_EQ(seen[i][c], seen_as(Reading::kUnormalized, 8, bytes[i * 4 + c]))
+            << "texel " << i << ", " << c;
+    }
+  }
+}
+
+TEST_P(ImageKernels, SeeAndWriteEveryFormat) {
+  constexpr uint32_t kWidth = 67, kHeight = 33;
+  const hsa_ext_sampler_t by = sampler(kTexels, kNearest, kEdge);
+  std::vector<Float4> at(kWidth * kHeight);
+  for (uint32_t i = 0; i < at.size(); ++i)
+    at[i] = {static_cast<float>(i % kWidth) + 0.5f, static_cast<float>(i / kWidth) + 0.5f, 0, 0};
+  std::mt19937 random(1);
+  unsigned formats = 0;
+  for (const ChannelOrder& order : kOrders) {
+    for (const ChannelType& type : kTypes) {
+      const hsa_ext_image_format_t format{type.type, order.order};
+      uint32_t capability = 0;
+      ASSERT_HSA(hsa_ext_image_get_capability(agent(), HSA_EXT_IMAGE_GEOMETRY_2D, &format, &capability));
+      if ((capability & HSA_EXT_IMAGE_CAPABILITY_READ_WRITE) == 0) continue;
+      ++formats;
+      SCOPED_TRACE("order " + std::to_string(order.order) + ", type " + std::to_string(type.type));
+      const hsa_ext_image_descriptor_t descriptor{HSA_EXT_IMAGE_GEOMETRY_2D, kWidth, kHeight, 0, 0, format};
+      const hsa_ext_image_t of = image(descriptor), copy = image(descriptor);
+      const size_t component = type.bits / 8, element = component * order.channels;
+      auto* const bytes = shared<unsigned char>(at.size() * element);
+      const auto draw = [&]() -> uint32_t {
+        if (type.reading == Reading::kFloat) return bits_of(static_cast<float>(random() % 2001) / 16 - 60);
+        const auto bits = static_cast<uint32_t>(random());
+        if (type.reading == Reading::kHalf) return bits & 0xbbff;  // neither infinite nor NaN
+        return type.bits == 32 ? bits : bits & ((1u << type.bits) - 1);
+      };
+      std::vector<uint32_t> components(at.size() * order.channels);
+      for (size_t i = 0; i < components.size(); ++i) {
+        components[i] = draw();
+        std::memcpy(bytes + i * component, &components[i], component);
+      }
+      const hsa_ext_image_region_t all{{0, 0, 0}, {kWidth, kHeight, 1}};
+      ASSERT_HSA(hsa_ext_image_import(agent(), bytes, 0, 0, of, &all));
+      const bool integer = is_integer(type.reading);
+      const auto seen = read(integer ? "read_integers" : "read_2d", of, by, at);
+      for (size_t i = 0; i < at.size(); ++i) {
+        for (unsigned c = 0; c < 4; ++c) {
+          const int from = order.from[c];
+          const uint32_t expected = from == -1 ? 0
+                                    : from == -2
+                                        ? (integer ? 1 : bits_of(1.0f))
+                                        : seen_as(type.reading, type.bits,
+                                                  components[i * order.channels + static_cast<size_t>(from)]);
+          ASSERT_EQ(seen[i][c], expected) << "texel " << i << ", component " << c;
+        }
+      }
+      write(integer ? "write_integers" : "write_2d", copy, at, seen);
+      auto* const back = shared<unsigned char>(at.size() * element);
+      ASSERT_HSA(hsa_ext_image_export(agent(), copy, back, 0, 0, &all));
+      for (size_t i = 0; i < components.size(); ++i) {
+        uint32_t written = 0, expected = components[i];
+        std::memcpy(&written, back + i * component, component);
+        // The least of signed numbers is -1 like the one above it, which is what comes back.
+        const uint32_t least = 1u << (type.bits - 1);
+        if (type.reading == Reading::kSignedNormalized && expected == least) expected = least + 1;
+        ASSERT_EQ(written, expected) << "component " << i;
+      }
+    }
+  }
+  EXPECT_GE(formats, 50u);
+}
+
+/// The texel of an address mode, or -1 for the border.
+int addressed(uint32_t mode, int at, int size) {
+  switch (mode) {
+    case HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT:
+      return (at % size + size) % size;
+    case HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT: {
+      const int in_period = (at % (2 * size) + 2 * size) % (2 * size);
+      return in_period < size ? in_period : 2 * size - 1 - in_period;
+    }
+    case HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER:
+      return at >= 0 && at < size ? at : -1;
+    default:
+      return std::clamp(at, 0, size - 1);
+  }
+}
+
+TEST_P(ImageKernels, SeeWhatSamplersSay) {
+  constexpr int kSize[2] = {13, 7};
+  const hsa_ext_image_descriptor_t descriptor{
+      HSA_EXT_IMAGE_GEOMETRY_2D,
+      13,
+      7,
+      0,
+      0,
+      {HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT, HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA}};
+  const hsa_ext_image_t of = image(descriptor);
+  auto* const texels = shared<Float4>(13 * 7);
+  for (int i = 0; i < 13 * 7; ++i) {
+    const auto n = static_cast<float>(i);
+    texels[i] = {n, -n / 2, n * n / 16, 1000 - n};
+  }
+  const hsa_ext_image_region_t all{{0, 0, 0}, {13, 7, 1}};
+  ASSERT_HSA(hsa_ext_image_import(agent(), texels, 0, 0, of, &all));
+  std::mt19937 random(1);
+  for (const uint32_t mode :
+       {HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE, HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER,
+        HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT, HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT}) {
+    for (const bool normalized : {false, true}) {
+      // OpenCL repeats no coordinates in texels.
+      const bool repeats = mode == HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT ||
+                           mode == HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT;
+      if (!normalized && repeats) continue;
+      for (const bool linear : {false, true}) {
+        SCOPED_TRACE("mode " + std::to_string(mode) + (normalized ? ", normalised" : "") +
+                     (linear ? ", linear" : ""));
+        const hsa_ext_sampler_t by =
+            sampler(normalized ? uint32_t{HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED} : kTexels,
+                    linear ? uint32_t{HSA_EXT_SAMPLER_FILTER_MODE_LINEAR} : kNearest, mode);
+        std::vector<Float4> at(2000);
+        for (Float4& place : at) {
+          const auto draw = [&](int size) {
+            const float in_texels =
+                static_cast<float>(random() % 4096) / 4096 * static_cast<float>(3 * size) -
+                static_cast<float>(size);
+            return normalized ? in_texels / static_cast<float>(size) : in_texels;
+          };
+          place = {draw(kSize[0]), draw(kSize[1]), 0, 0};
+        }
+        const auto seen = read("read_2d", of, by, at);
+        for (size_t i = 0; i < at.size(); ++i) {
+          int corner[2][2] = {};
+          double weight[2][2] = {{1, 0}, {1, 0}};
+          for (unsigned axis = 0; axis < 2; ++axis) {
+            const auto coordinate = static_cast<double>(at[i][axis]);
+            const double in_texels =
+                (normalized ? coordinate * kSize[axis] : coordinate) - (linear ? 0.5 : 0);
+            const double low = std::floor(in_texels);
+            corner[axis][0] = addressed(mode, static_cast<int>(low), kSize[axis]);
+            corner[axis][1] = addressed(mode, static_cast<int>(low) + 1, kSize[axis]);
+            if (linear) weight[axis][1] = in_texels - low, weight[axis][0] = 1 - weight[axis][1];
+          }
+          for (unsigned c = 0; c < 4; ++c) {
+            double expected = 0, range = 0;
+            for (unsigned n = 0; n < 4; ++n) {
+              const int x = corner[0][n & 1], y = corner[1][n >> 1];
+              const double value = x < 0 || y < 0 ? 0 : static_cast<double>(texels[y * 13 + x][c]);
+              expected += weight[0][n & 1] * weight[1][n >> 1] * value;
+              range = std::max(range, std::fabs(value));
+            }
+            float actual = 0;
+            std::memcpy(&actual, &seen[i][c], sizeof actual);
+            // Weights have eight bits, which are rounded: half of the last for each axis.
+            const double allowed = linear ? range * 2 / 256 : range * 1e-6;
+            ASSERT_NEAR(static_cast<double>(actual), expected, allowed)
+                << "at " << at[i].x << " " << at[i].y << ", component " << c;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace conformance
