@@ -17,8 +17,8 @@
 //          the width is padded to whole blocks (gfx10.3's PITCH, in word 4, repeats that).
 //
 // Images of one dimension lie in rows from gfx9 on. ROCr makes one level and one sample, no compression, and leaves
-// the low bits of BASE_ADDRESS 0. Drivers of graphics put an exclusive or of pipes and banks there
-// (the base address is aligned to its blocks), and chains of mip levels, whose last ones share a block, the tail.
+// the low bits of BASE_ADDRESS 0. Drivers of graphics have more: the bits of the base address below a block's size are
+// a swizzle, which inverts pipes and banks, and the last levels of a chain share one block, the tail.
 //
 // Sources: Mesa's src/amd/addrlib and ROCr's copy of it (src/image/addrlib); gfx10addrlib.cpp, gfx9addrlib.cpp and
 // {ci,si,egb}addrlib.cpp, whose answers judge this file (layout_test.cpp). Pure functions; any thread.

@@ -109,7 +109,11 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
     // From gfx10.3 on images of one plane tell their pitch where others count planes.
     if (generation == Generation::kGfx10_3) surface.pitch = bits(words[4], 0, 14) + 1;
   }
-  return unknown_layout(surface);
+  if (has_rows(surface)) return unknown_layout(surface);
+  const auto layout = TiledLayout::of(surface);
+  if (!layout) return layout.error();
+  resource.tiled = *layout;
+  return {};
 }
 
 std::string_view decode_sampler(std::span<const uint32_t, 4> words, Sampler& sampler) {

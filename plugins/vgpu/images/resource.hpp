@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "plugins/vgpu/images/layout.hpp"
 #include "plugins/vgpu/images/surface.hpp"
 #include "plugins/vgpu/images/texel_format.hpp"
 
@@ -21,6 +23,7 @@ struct Resource {
   bool is_null = false;  ///< No image: loads give 0, stores do nothing.
   ResourceType type = ResourceType::k2D;
   Surface surface;
+  std::optional<TiledLayout> tiled;  ///< Nothing: the surface lies in rows.
   TexelFormat format;
   uint8_t select[4] = {4, 5, 6, 7};  ///< DST_SEL: 0, 1, or 4 … 7 of memory.
   uint8_t first_level = 0, last_level = 0;
@@ -42,6 +45,10 @@ struct Resource {
     return is_volume() ? extent(surface.planes, level) : last_layer - first_layer + 1;
   }
   uint32_t levels() const { return last_level - first_level + 1u; }
+  /// The address of a texel's first byte.
+  uint64_t address(const TexelPlace& place) const {
+    return tiled ? tiled->address(place) : texel_address(surface, place);
+  }
 
  private:
   uint32_t extent(uint32_t whole, uint32_t level) const {

@@ -53,7 +53,6 @@ bool has_rows(const Surface& surface) {
 
 std::string_view unknown_layout(const Surface& surface) {
   if (surface.samples != 1) return "image of several samples a texel";
-  if (!has_rows(surface)) return "tiled image";
   if (surface.levels != 1 && surface.generation == Generation::kGfx8) return "mip levels in rows on gfx8";
   return {};
 }

@@ -1,6 +1,5 @@
-// Where the texels of an image lie in memory. Resource words are decoded into a Surface (resource.hpp); everything
-// that depends on layouts asks texel_address(). Rows are laid out here; tiled layouts are those of layout.hpp, where
-// the build has them.
+// Where the texels of an image lie in memory. Resource words are decoded into a Surface (resource.hpp), whose rows are
+// laid out here; tiled layouts are those of layout.hpp.
 //
 // Pure functions of their arguments; any thread.
 #pragma once
@@ -51,14 +50,14 @@ struct TexelPlace {
   uint32_t sample = 0;
 };
 
-/// Empty if texel_address() knows the surface's layout, else its name: "tiled image (SW_64KB_S_X)".
-std::string_view unknown_layout(const Surface& surface);
-
-/// The address of the texel's first byte. For surfaces of which unknown_layout() is empty.
-uint64_t texel_address(const Surface& surface, const TexelPlace& place);
-
 /// Whether the texels of each row of a level lie one after the other, so that an address in a row is the first one
 /// and a multiple of element_bytes.
 bool has_rows(const Surface& surface);
+
+/// Of a surface in rows: empty if texel_address() knows the layout, else its name.
+std::string_view unknown_layout(const Surface& surface);
+
+/// The address of the texel's first byte. For surfaces in rows, of which unknown_layout() is empty.
+uint64_t texel_address(const Surface& surface, const TexelPlace& place);
 
 }  // namespace rigel::vgpu::images

@@ -206,8 +206,8 @@ uint64_t find_texels(const ImageAccess& access, const Addresses& addresses, cons
         at[2] >= resource.depth(level)) {
       continue;
     }
-    span.va[lane] = images::texel_address(
-        resource.surface, {resource.first_level + level, at[0], at[1], resource.first_layer + at[2], 0});
+    span.va[lane] =
+        resource.address({resource.first_level + level, at[0], at[1], resource.first_layer + at[2], 0});
     inside |= uint64_t{1} << lane;
   }
   span.all_dwords(inside);
@@ -359,7 +359,7 @@ void find_filter(const ImageAccess& access, const Addresses& addresses, const Re
       if (tap.is_border) {
         filter.border[t] |= uint64_t{1} << lane;
       } else {
-        filter.va[t][lane] = images::texel_address(resource.surface, tap.place);
+        filter.va[t][lane] = resource.address(tap.place);
       }
     }
   }
