@@ -39,8 +39,9 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(RIGEL_WERROR)
   add_compile_options(-Werror)
 endif()
-# For folders whose data says which mutex guards it (api/support/mutex.hpp): clang holds the code to it.
-set(RIGEL_THREAD_SAFETY $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
+# Clang holds the code to what data says of the mutex that guards it (api/support/mutex.hpp), in every build.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
+                    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Werror=thread-safety>)
 
 # Says, before the name of a test, which build it is of: tools/check runs several builds' tests together.
 set(RIGEL_TEST_PREFIX "")

@@ -2,7 +2,7 @@
 // says which lock guards it.
 //
 // The classes are those of the standard library, with attributes and nothing else: same cost, same behaviour. Builds
-// with clang check them (RIGEL_THREAD_SAFETY in cmake/RigelOptions.cmake); GCC does not see the attributes.
+// with clang check them (cmake/RigelOptions.cmake); GCC does not see the attributes.
 //
 //   Mutex mutex_;
 //   std::vector<Job> jobs_ RIGEL_GUARDED_BY(mutex_);       // read and written under mutex_ only

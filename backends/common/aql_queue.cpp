@@ -9,6 +9,7 @@
 #include <hsa/hsa_ext_amd.h>
 #include <hsa_plugin/kfd_abi.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/cu_mask.hpp"
 #include "backends/common/doorbell.hpp"
 #include "backends/common/generation.hpp"
@@ -65,7 +66,10 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   arguments.gpu_id = device_.driver.gpu_id;
   arguments.queue_type = KFD_QUEUE_AQL;
   arguments.queue_percentage = KFD_QUEUE_PERCENTAGE_MAX;
-  arguments.queue_priority = priority_ = kPriorities[HSABE_PRIORITY_NORMAL];
+  {
+    const MutexLock lock(mutex_);
+    arguments.queue_priority = priority_ = kPriorities[HSABE_PRIORITY_NORMAL];
+  }
   arguments.eop_buffer_address = memory_.end_of_pipe.address();
   arguments.eop_buffer_size = memory_.end_of_pipe.size();
   arguments.ctx_save_restore_address = memory_.save_area.address();
@@ -126,7 +130,7 @@ void AqlQueue::fill_in(const hsabe_queue_desc_t& desc) {
   queue_->queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
   if (device_.traps() != nullptr) queue_->queue_properties |= AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER;
   queue_->queue_inactive_signal.handle = inactive_;
-  put_scratch(0, 0, 64, false);
+  take_scratch();
   // A hint: kernels of this much will come, so the first of them need not ask.
   if (desc.private_segment_size != UINT32_MAX && desc.private_segment_size != 0) {
     give_scratch({.private_bytes = desc.private_segment_size});
@@ -143,7 +147,7 @@ AqlQueue::~AqlQueue() {
   if (device_.traps() != nullptr) device_.traps()->remove(*this);
   if (inactive_ != 0) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ending_ = true;
     }
     host->signal->destroy(host->self, inactive_);
@@ -165,7 +169,7 @@ hsabe_status_t AqlQueue::update(uint32_t percentage) {
 }
 
 hsabe_status_t AqlQueue::inactivate() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopped_ = true;
   return update(0);
 }
@@ -182,7 +186,7 @@ hsabe_status_t AqlQueue::set_profiling(bool enabled) {
 
 hsabe_status_t AqlQueue::set_priority(uint32_t priority) {
   if (priority > HSABE_PRIORITY_HIGH) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint32_t before = std::exchange(priority_, kPriorities[priority]);
   const hsabe_status_t status = update(stopped_ ? 0 : KFD_QUEUE_PERCENTAGE_MAX);
   if (status != HSA_STATUS_SUCCESS) priority_ = before;
@@ -247,7 +251,7 @@ class AqlQueue::ScratchEvent {
   ~ScratchEvent() {
     event_.ended = 1;
     if (event_.what == HSABE_SCRATCH_GIVEN) {
-      const std::lock_guard lock(queue_.mutex_);
+      const MutexLock lock(queue_.mutex_);
       const uint32_t properties = queue_.queue_->queue_properties;
       event_.use_once = (properties & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE) != 0;
       event_.bytes = queue_.scratch_ ? queue_.queue_->scratch_backing_memory_byte_size : 0;
@@ -292,7 +296,7 @@ bool AqlQueue::serve(uint64_t reason) {
     stop_with(problem.status == HSA_STATUS_SUCCESS ? HSA_STATUS_ERROR : problem.status);
     return false;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ending_) return false;
   host->signal->store(host->self, inactive_, 0);  // the processor goes on
   return true;
@@ -300,7 +304,7 @@ bool AqlQueue::serve(uint64_t reason) {
 
 void AqlQueue::stop_with(hsa_status_t status) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
     if (std::exchange(error_told_, true)) return;
     update(0);
@@ -326,7 +330,7 @@ AqlQueue::Scratch AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
   Block block;
   {
     // The processor waits for it, so nothing uses what there was.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     block = std::move(scratch_);
   }
   device_.free_scratch(std::move(block));
@@ -340,7 +344,7 @@ AqlQueue::Scratch AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
   if (waves == 0 && device_.scratch().others_hold(*this)) return Scratch::kLater;
   // What does not serve every slot would slow down what comes after.
   const bool give_back = once || waves < need->device_waves;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   scratch_ = std::move(given);
   scratch_waves_ = waves;
   put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, give_back);
@@ -367,7 +371,7 @@ bool AqlQueue::retry_scratch() {
 }
 
 uint64_t AqlQueue::scratch_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return scratch_ ? scratch_.size() : 0;
 }
 
@@ -396,7 +400,7 @@ bool AqlQueue::give_up_scratch(uint64_t more_than) {
 bool AqlQueue::take_idle_scratch(uint64_t more_than) {
   Block freed;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!scratch_ || scratch_.size() <= more_than || stopped_) return false;
     if (update(0) != HSA_STATUS_SUCCESS) return false;
     if (has_packets() || has_waves()) {
@@ -413,7 +417,7 @@ bool AqlQueue::take_idle_scratch(uint64_t more_than) {
 }
 
 void AqlQueue::take_scratch() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   device_.free_scratch(std::move(scratch_));
   put_scratch(0, 0, 64, false);
 }

@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include <hsa/amd_hsa_queue.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/aql_ring.hpp"
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/scratch_need.hpp"
@@ -48,7 +48,7 @@ class AqlQueue {
   bool retry_scratch();
   /// Whether it has been stopped, by the program or by an error.
   bool stopped() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stopped_;
   }
 
@@ -57,7 +57,7 @@ class AqlQueue {
       : device_(device), cookie_(cookie), when_stopped_(std::move(when_stopped)) {}
   hsabe_status_t start(const hsabe_queue_desc_t& desc, void** doorbell);
   void fill_in(const hsabe_queue_desc_t& desc);
-  hsabe_status_t update(uint32_t percentage);
+  hsabe_status_t update(uint32_t percentage) RIGEL_REQUIRES(mutex_);
   static bool on_inactive(hsa_signal_value_t value, void* self);
   static bool on_exceptions(hsa_signal_value_t bits, void* self);
   bool serve(uint64_t reason);
@@ -76,7 +76,7 @@ class AqlQueue {
   bool has_waves() const;
   void take_scratch();
   bool take_idle_scratch(uint64_t more_than);
-  void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once);
+  void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once) RIGEL_REQUIRES(mutex_);
   /// The packet that the processor is at.
   uint64_t current_index() const;
   const hsa_kernel_dispatch_packet_t& current_packet() const;
@@ -94,14 +94,16 @@ class AqlQueue {
   bool created_ = false;
   AqlRing ring_;
 
-  mutable std::mutex mutex_;  // guards what follows, and the driver's idea of the queue
-  uint32_t priority_ = 0;
-  bool stopped_ = false;
-  bool error_told_ = false;
-  bool ending_ = false;       // the inactive signal is no more
-  uint32_t asked_lanes_ = 0;  // of the waves that wait for scratch
-  Block scratch_;
-  uint32_t scratch_waves_ = 0;  // that it is enough for at a time
+  // Of the waves that wait for scratch. The handler stores it before it asks the keeper for another try.
+  uint32_t asked_lanes_ = 0;
+
+  mutable Mutex mutex_;  // of what follows, and the driver's idea of the queue
+  uint32_t priority_ RIGEL_GUARDED_BY(mutex_) = 0;
+  bool stopped_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool error_told_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool ending_ RIGEL_GUARDED_BY(mutex_) = false;  // the inactive signal is no more
+  Block scratch_ RIGEL_GUARDED_BY(mutex_);
+  uint32_t scratch_waves_ RIGEL_GUARDED_BY(mutex_) = 0;  // that it is enough for at a time
 };
 
 }  // namespace rigel::gfx

@@ -15,6 +15,7 @@
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/blit.hpp"
 
 namespace rigel::gfx {
@@ -206,7 +207,7 @@ ServiceQueue* CopyEngines::service() {
 }
 
 hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
-  const std::lock_guard making(making_);
+  const MutexLock making(making_);
   std::vector<std::shared_ptr<ServiceQueue>> stopped;
   std::shared_ptr<ServiceQueue> queue;
   {
@@ -454,7 +455,7 @@ void CopyEngines::service_stopped(hsa_status_t status) {
 void CopyEngines::abandon(hsa_status_t status) {
   std::shared_ptr<ServiceQueue> service, control;
   {
-    const std::lock_guard lock(control_mutex_);
+    const MutexLock lock(control_mutex_);
     control = std::move(control_);
   }
   const std::lock_guard lock(mutex_);
@@ -560,7 +561,7 @@ hsabe_status_t CopyEngines::invalidate_code() {
   // A copy in there may take long, or wait for one that does. So this does not wait for it.
   std::shared_ptr<ServiceQueue> control;
   {
-    const std::lock_guard lock(control_mutex_);
+    const MutexLock lock(control_mutex_);
     if (control_ != nullptr && control_->failed()) control_ = nullptr;
     if (control_ == nullptr) {
       status = ServiceQueue::create(

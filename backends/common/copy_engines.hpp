@@ -21,13 +21,12 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/copies_underway.hpp"
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/sdma_queue.hpp"
@@ -100,7 +99,7 @@ class CopyEngines {
   Device& device_;
   const bool engines_usable_;
 
-  std::mutex making_;  // held while the queue for kernels is made or destroyed; guards blit_code_
+  Mutex making_;  // held while the queue for kernels is made or destroyed; guards blit_code_
   Block blit_code_;
 
   // Never held while a queue for kernels is made or destroyed: who stops one may hold locks that this takes.
@@ -114,8 +113,9 @@ class CopyEngines {
   std::condition_variable_any look_;
   std::thread watcher_;
 
-  std::mutex control_mutex_;               // guards what follows
-  std::shared_ptr<ServiceQueue> control_;  // where nothing waits for the program; made when needed
+  Mutex control_mutex_;
+  std::shared_ptr<ServiceQueue> control_
+      RIGEL_GUARDED_BY(control_mutex_);  // where nothing waits for the program; made when needed
 };
 
 }  // namespace rigel::gfx

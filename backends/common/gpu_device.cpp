@@ -10,6 +10,7 @@
 
 #include <hsa_plugin/kfd_abi.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/copy_engines.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/quirks.hpp"
@@ -167,7 +168,7 @@ hsabe_status_t Device::read_clock(uint64_t* ticks, uint64_t* ticks_per_second) {
     return refuse(host, HSA_STATUS_ERROR, "GET_CLOCK_COUNTERS: %s", std::strerror(-problem));
   }
   *ticks = clocks.gpu_clock_counter;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (frequency_ == 0) frequency_ = measure_frequency();
   *ticks_per_second = frequency_;
   return HSA_STATUS_SUCCESS;
@@ -192,7 +193,7 @@ uint64_t Device::measure_frequency() const {
 
 hsabe_status_t Device::take_queue_memory(uint64_t ring_bytes, QueueMemory& out) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // One with a ring of the size, or else any: the ring is the smaller part.
     auto best = std::find_if(spare_.begin(), spare_.end(),
                              [&](const QueueMemory& one) { return one.ring.size() == ring_bytes; });
@@ -226,7 +227,7 @@ hsabe_status_t Device::take_queue_memory(uint64_t ring_bytes, QueueMemory& out) 
 }
 
 void Device::give_queue_memory(QueueMemory memory) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (spare_.size() < kSpareQueues) spare_.push_back(std::move(memory));
 }
 
@@ -239,7 +240,7 @@ hsabe_status_t Device::allocate_scratch(uint64_t size, Block& out) {
   }
   uint64_t begin = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto next = scratch_used_.begin();
     for (; next != scratch_used_.end() && next->begin - begin < size; ++next) {
       begin = next->begin + next->size;
@@ -250,7 +251,7 @@ hsabe_status_t Device::allocate_scratch(uint64_t size, Block& out) {
   const hsabe_status_t status = Block::allocate_at(host, HSABE_BLOCK_LOCAL, HSABE_BLOCK_EXECUTABLE,
                                                    static_cast<std::byte*>(scratch_pool_) + begin, size, out);
   if (status != HSA_STATUS_SUCCESS) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(scratch_used_, [&](const Span& span) { return span.begin == begin; });
   }
   return status;
@@ -261,7 +262,7 @@ void Device::free_scratch(Block block) {
   const uint64_t begin = block.address() - scratch_base();
   block.reset();
   if (scratch_pool_ == nullptr) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(scratch_used_, [&](const Span& span) { return span.begin == begin; });
 }
 

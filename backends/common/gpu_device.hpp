@@ -6,13 +6,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <hsa_plugin/kfd_abi.h>
 #include <hsa_backend/hsa_backend.hpp>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/chip.hpp"
 #include "backends/common/node_facts.hpp"
 #include "backends/common/save_area.hpp"
@@ -107,8 +107,8 @@ class Device {
          const NodeFacts& node_facts);
   hsabe_status_t reserve_scratch_pool();
 
-  std::mutex mutex_;  // guards what follows
-  std::vector<QueueMemory> spare_;
+  Mutex mutex_;
+  std::vector<QueueMemory> spare_ RIGEL_GUARDED_BY(mutex_);
 
   int32_t read_clocks_together(kfd_get_clock_counters& clocks) const;
   uint64_t measure_frequency() const;

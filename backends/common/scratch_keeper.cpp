@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/aql_queue.hpp"
 #include "backends/common/gpu_device.hpp"
 
@@ -17,7 +18,7 @@ ScratchKeeper::ScratchKeeper(Device& device) : device_(device), limit_(kScratchL
 
 ScratchKeeper::~ScratchKeeper() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
@@ -25,15 +26,15 @@ ScratchKeeper::~ScratchKeeper() {
 }
 
 void ScratchKeeper::add(AqlQueue& queue) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   queues_.push_back(&queue);
 }
 
 void ScratchKeeper::remove(AqlQueue& queue) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase(queues_, &queue);
   std::erase(waiting_, &queue);
-  changed_.wait(lock, [&] { return serving_ != &queue; });
+  while (serving_ == &queue) changed_.wait(lock);
   std::erase(waiting_, &queue);
 }
 
@@ -53,13 +54,12 @@ uint32_t ScratchKeeper::allocate(const AqlQueue& asking, const ScratchNeed& need
 }
 
 bool ScratchKeeper::reclaim(const AqlQueue* except, uint64_t more_than) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bool any = false;
   for (AqlQueue* queue : queues_) any |= queue != except && queue->give_up_scratch(more_than);
   return any;
 }
 
-// Under the lock.
 bool ScratchKeeper::holds(const AqlQueue* except, uint64_t more_than) const {
   return std::any_of(queues_.begin(), queues_.end(), [&](const AqlQueue* queue) {
     return queue != except && queue->scratch_bytes() > more_than;
@@ -67,12 +67,12 @@ bool ScratchKeeper::holds(const AqlQueue* except, uint64_t more_than) const {
 }
 
 bool ScratchKeeper::others_hold(const AqlQueue& asking) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return holds(&asking, 0);
 }
 
 void ScratchKeeper::retry_later(AqlQueue& queue) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // The queue's handler may get here when the queue has been removed and waits for it to end.
   if (std::find(queues_.begin(), queues_.end(), &queue) == queues_.end()) return;
   waiting_.push_back(&queue);
@@ -86,7 +86,7 @@ hsabe_status_t ScratchKeeper::set_limit(uint64_t bytes) {
   for (;;) {
     reclaim(nullptr, bytes);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!holds(nullptr, bytes)) return HSA_STATUS_SUCCESS;
     }
     std::this_thread::sleep_for(kPause);
@@ -94,7 +94,7 @@ hsabe_status_t ScratchKeeper::set_limit(uint64_t bytes) {
 }
 
 void ScratchKeeper::work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!ending_) {
     if (waiting_.empty()) {
       changed_.wait(lock);
@@ -110,7 +110,7 @@ void ScratchKeeper::work() {
       if (done) std::erase(waiting_, queue);
       changed_.notify_all();
     }
-    if (!waiting_.empty()) changed_.wait_for(lock, kPause, [this] { return ending_; });
+    if (!waiting_.empty() && !ending_) changed_.wait_for(lock, kPause);
   }
 }
 

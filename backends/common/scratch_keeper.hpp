@@ -10,14 +10,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include <hsa_backend/hsa_backend.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/scratch_need.hpp"
 
 namespace rigel::gfx {
@@ -56,19 +55,19 @@ class ScratchKeeper {
   hsabe_status_t set_limit(uint64_t bytes);
 
  private:
-  bool holds(const AqlQueue* except, uint64_t more_than) const;
+  bool holds(const AqlQueue* except, uint64_t more_than) const RIGEL_REQUIRES(mutex_);
   void work();
 
   Device& device_;
   std::atomic<uint64_t> limit_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::vector<AqlQueue*> queues_;
-  std::vector<AqlQueue*> waiting_;
-  const AqlQueue* serving_ = nullptr;  // by the thread, without the lock
-  bool ending_ = false;
-  std::thread thread_;  // from the first wait on
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::vector<AqlQueue*> queues_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<AqlQueue*> waiting_ RIGEL_GUARDED_BY(mutex_);
+  const AqlQueue* serving_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // by the thread, without the lock
+  bool ending_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::thread thread_ RIGEL_GUARDED_BY(mutex_);  // from the first wait on
 };
 
 }  // namespace rigel::gfx

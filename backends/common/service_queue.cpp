@@ -7,6 +7,7 @@
 
 #include <hsa/hsa.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/aql_ring.hpp"
 
 namespace rigel::gfx {
@@ -86,7 +87,7 @@ bool ServiceQueue::failed() const {
 
 bool ServiceQueue::has_room(size_t slots) const {
   if (failed()) return true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return next_ + slots <= kPackets + read_index();
 }
 
@@ -107,7 +108,7 @@ hsabe_status_t ServiceQueue::wait_for_read(uint64_t index) const {
 hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::function<void(Entry)>& fill,
                                     uint64_t* end) {
   if (slots == 0 || slots > kSlotsMax) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t first = next_;
   if (only_if_idle && read_index() != first) return HSA_STATUS_SUCCESS;
   if (first + slots > kPackets) {
@@ -159,7 +160,7 @@ hsabe_status_t ServiceQueue::run_pm4(std::span<const uint32_t> words, bool only_
     if (status != HSA_STATUS_SUCCESS) return status;
   }
   uint64_t index = 0;
-  const auto fill = [&](Entry entry) {
+  const auto fill = [&](Entry entry) RIGEL_REQUIRES(mutex_) {
     std::memcpy(entry.place, words.data(), words.size_bytes());
     entry.slot = generation.pm4_slot(reinterpret_cast<uint64_t>(entry.place),
                                      static_cast<uint32_t>(words.size()), done, kBarrierBit);

@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/aql_queue.hpp"
 #include "backends/common/doorbell.hpp"
 #include "backends/common/generation.hpp"
@@ -79,8 +79,8 @@ class ServiceQueue {
   Doorbell doorbell_;
   Block places_;
 
-  mutable std::mutex mutex_;  // guards what follows, and the ring
-  uint64_t next_ = 0;
+  mutable Mutex mutex_;  // of what follows, and the ring
+  uint64_t next_ RIGEL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace rigel::gfx

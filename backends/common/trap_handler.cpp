@@ -7,6 +7,7 @@
 
 #include <hsa_plugin/kfd_abi.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/aql_queue.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/queue_error.hpp"
@@ -40,12 +41,12 @@ TrapHandler::~TrapHandler() {
   const hsabe_host_t* const host = device_.host;
   kfd_set_trap_handler none{0, 0, device_.driver.gpu_id, 0};
   device_.ioctl(KFD_NR_SET_TRAP_HANDLER, none);
-  if (unattributed_ == 0) return;
   uint64_t signal = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::swap(signal, unattributed_);
   }
+  if (signal == 0) return;
   host->signal->destroy(host->self, signal);
   host->signal->settle(host->self);
 }
@@ -67,7 +68,7 @@ hsabe_status_t TrapHandler::watch_unattributed() {
 }
 
 hsabe_status_t TrapHandler::add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint32_t doorbell = trap_doorbell_index(doorbell_offset);
   if (waves_know_queues()) {
     auto& table = *reinterpret_cast<TrapData*>(data_.data());
@@ -80,7 +81,7 @@ hsabe_status_t TrapHandler::add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_
 }
 
 void TrapHandler::remove(AqlQueue& queue) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found =
       std::find_if(queues_.begin(), queues_.end(), [&](const Entry& entry) { return entry.queue == &queue; });
   if (found == queues_.end()) return;
@@ -94,7 +95,7 @@ void TrapHandler::remove(AqlQueue& queue) {
 bool TrapHandler::on_unattributed(hsa_signal_value_t code, void* self) {
   auto& handler = *static_cast<TrapHandler*>(self);
   const hsabe_host_t* const host = handler.device_.host;
-  const std::lock_guard lock(handler.mutex_);
+  const MutexLock lock(handler.mutex_);
   if (handler.unattributed_ == 0) return false;  // it is ending
   const hsa_status_t status = error_of_inactive_code(static_cast<uint64_t>(code)).status;
   for (const Entry& entry : handler.queues_) entry.queue->stop_with(status);

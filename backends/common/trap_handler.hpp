@@ -7,11 +7,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <hsa/hsa.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/trap.hpp"
 
@@ -37,7 +37,7 @@ class TrapHandler {
   explicit TrapHandler(Device& device) : device_(device) {}
   static bool on_unattributed(hsa_signal_value_t code, void* self);
   bool waves_know_queues() const;
-  hsabe_status_t watch_unattributed();  // with the lock
+  hsabe_status_t watch_unattributed() RIGEL_REQUIRES(mutex_);
 
   struct Entry {
     AqlQueue* queue;
@@ -48,9 +48,9 @@ class TrapHandler {
   Block code_;
   Block data_;
 
-  std::mutex mutex_;           // guards what follows, and what is in data_
-  uint64_t unattributed_ = 0;  // signal, gfx8
-  std::vector<Entry> queues_;
+  Mutex mutex_;                                         // of what follows, and what is in data_
+  uint64_t unattributed_ RIGEL_GUARDED_BY(mutex_) = 0;  // signal, gfx8
+  std::vector<Entry> queues_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel::gfx

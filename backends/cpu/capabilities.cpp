@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <string_view>
 
 #include <hsa/hsa.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/cpu/features.hpp"
 
 namespace rigel::cpu {
@@ -31,12 +31,12 @@ hsabe_str_t keep(std::string_view name) noexcept {
     std::array<char, kNameMax + 1> text;
     size_t size;
   };
-  static constinit std::mutex mutex;
+  static constinit Mutex mutex;
   static constinit std::array<Name, 8> names{};
 
   name = name.substr(0, kNameMax);
   if (name.empty()) return hsabe::str("CPU");
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   for (Name& kept : names) {
     if (kept.size == 0) {
       std::copy(name.begin(), name.end(), kept.text.begin());

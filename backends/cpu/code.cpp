@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <mutex>
 #include <string>
 
+#include "api/support/mutex.hpp"
 #include "backends/cpu/capabilities.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/notes.hpp"
@@ -181,7 +181,7 @@ hsabe_status_t CodeStore::load(const hsabe_segment_t& segment, const hsabe_code_
   __builtin___clear_cache(static_cast<char*>(segment.host_address),
                           static_cast<char*>(segment.host_address) + segment.size);
 
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   for (const auto& [type, function] : image->agent_functions) {
     if (agent_functions_.contains(type)) {
       make_writable(*image);
@@ -201,7 +201,7 @@ hsabe_status_t CodeStore::load(const hsabe_segment_t& segment, const hsabe_code_
 void CodeStore::unload(void* opaque) noexcept {
   const std::unique_ptr<Image> image(static_cast<Image*>(opaque));
   {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     for (const Kernel& kernel : image->kernels) kernels_.erase(kernel.object);
     for (const auto& [type, function] : image->agent_functions) agent_functions_.erase(type);
     generation_.fetch_add(1, std::memory_order_release);
@@ -211,7 +211,7 @@ void CodeStore::unload(void* opaque) noexcept {
 }
 
 bool CodeStore::find_kernel(uint64_t object, Kernel* kernel) const noexcept {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto found = kernels_.find(object);
   if (found == kernels_.end()) return false;
   *kernel = found->second;
@@ -219,7 +219,7 @@ bool CodeStore::find_kernel(uint64_t object, Kernel* kernel) const noexcept {
 }
 
 hsa_cpu_agent_function_t CodeStore::find_agent_function(uint16_t type) const noexcept {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto found = agent_functions_.find(type);
   return found == agent_functions_.end() ? nullptr : found->second;
 }

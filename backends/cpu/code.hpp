@@ -8,12 +8,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
 #include <hsa_cpu/abi.h>
 #include <hsa_backend/hsa_backend.hpp>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel::cpu {
 
@@ -52,9 +53,9 @@ class CodeStore {
 
   const hsabe_host_t* const host_;
   std::vector<void*> libraries_;  // what undefined symbols are looked up in
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<uint64_t, Kernel> kernels_;                            // mutex_
-  std::unordered_map<uint16_t, hsa_cpu_agent_function_t> agent_functions_;  // mutex_
+  mutable SharedMutex mutex_;
+  std::unordered_map<uint64_t, Kernel> kernels_ RIGEL_GUARDED_BY(mutex_);
+  std::unordered_map<uint16_t, hsa_cpu_agent_function_t> agent_functions_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_{0};
 };
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel::cpu {
 namespace {
 
@@ -180,7 +182,7 @@ bool Engine::run_shared(Grid& grid, uint64_t done, double ticks_per_group, Worke
 
 void Engine::publish(Grid& grid, uint32_t wanted) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!started_) start_helpers();
     grid.next_shared_ = shared_;
     shared_ = &grid;
@@ -193,7 +195,7 @@ void Engine::publish(Grid& grid, uint32_t wanted) noexcept {
 
 void Engine::retire(Grid& grid, Worker& self) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Grid** link = &shared_;
     while (*link != &grid) link = &(*link)->next_shared_;
     *link = grid.next_shared_;
@@ -240,7 +242,7 @@ void Engine::help() noexcept {
 
 // The most urgent grid that still has work, and among those the one with the fewest threads.
 Grid* Engine::join() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Grid* best = nullptr;
   for (Grid* grid = shared_; grid; grid = grid->next_shared_) {
     if (grid->next_.load(std::memory_order_relaxed) >= grid->groups) continue;

@@ -18,11 +18,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include <hsa_cpu/abi.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/cpu/threads.hpp"
 
 namespace rigel::cpu {
@@ -132,7 +132,7 @@ class Engine {
   void publish(Grid& grid, uint32_t wanted) noexcept;
   void retire(Grid& grid, Worker& self) noexcept;
 
-  void start_helpers() noexcept;
+  void start_helpers() noexcept RIGEL_REQUIRES(mutex_);
   void help() noexcept;
   Grid* join() noexcept;
   static void leave(Grid& grid) noexcept;
@@ -145,10 +145,11 @@ class Engine {
   SharingCost wake_cost_;    // while helpers sleep
   SharingCost notice_cost_;  // while one is looking for work
 
-  std::mutex mutex_;
-  Grid* shared_ = nullptr;  // mutex_: those with work left, and some whose owners are about to retire them
-  std::vector<pthread_t> threads_;  // mutex_ until all are started
-  bool started_ = false;            // mutex_
+  Mutex mutex_;
+  Grid* shared_ RIGEL_GUARDED_BY(mutex_) =
+      nullptr;                      // those with work left, and some whose owners are about to retire them
+  std::vector<pthread_t> threads_;  // under mutex_ until all are started
+  bool started_ RIGEL_GUARDED_BY(mutex_) = false;
 
   // Changes whenever there may be new work: what helpers look at, and sleep on.
   alignas(64) std::atomic<uint32_t> epoch_{0};

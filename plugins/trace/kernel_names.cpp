@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "api/support/mutex.hpp"
+
 namespace trace {
 
 std::string demangled(std::string_view symbol) {
@@ -20,14 +22,14 @@ std::string demangled(std::string_view symbol) {
 }
 
 void KernelNames::add(uint64_t kernel_object, std::string name, uint64_t since) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   auto& all = names_[kernel_object];
   if (!all.empty() && all.back().name == name) return;
   all.push_back({since, std::move(name)});
 }
 
 std::string KernelNames::name(uint64_t kernel_object, uint64_t time) const {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   const auto found = names_.find(kernel_object);
   if (found != names_.end()) {
     for (size_t i = found->second.size(); i-- > 0;) {

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "api/support/mutex.hpp"
 
 namespace trace {
 
@@ -25,8 +26,8 @@ class KernelNames {
     uint64_t since;
     std::string name;
   };
-  mutable std::mutex mutex_;
-  std::unordered_map<uint64_t, std::vector<Named>> names_;
+  mutable rigel::Mutex mutex_;
+  std::unordered_map<uint64_t, std::vector<Named>> names_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trace

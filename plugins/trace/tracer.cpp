@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/trace/markers.hpp"
 
 namespace trace {
@@ -61,7 +62,7 @@ Tracer::Tracer(const hsatool::Host& host)
     : process_(::getpid()), recorder_(describe_functions(host.functions())) {}
 
 void Tracer::start(const hsatool::Host& host) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   if (is_started_) throw std::runtime_error("the process is traced already, by an entry of another name");
   options_ = Options::parse(host.config());
   agents_ = Agents(host.tables(), options_.agents);
@@ -91,7 +92,7 @@ void Tracer::start(const hsatool::Host& host) {
 }
 
 void Tracer::stop() noexcept {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   if (!is_started_) return;
   is_started_ = false;
   if (options_.markers) take_markers(nullptr);

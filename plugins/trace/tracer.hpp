@@ -9,10 +9,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "api/support/mutex.hpp"
 #include "plugins/trace/agents.hpp"
 #include "plugins/trace/options.hpp"
 #include "plugins/trace/output_file.hpp"
@@ -50,7 +50,7 @@ class Tracer {
 
   const pid_t process_;
   Recorder recorder_;
-  std::mutex mutex_;
+  rigel::Mutex mutex_;
   // What follows is changed by start and stop only, while there is no session and no thread.
   bool is_started_ = false;
   uint32_t sessions_ = 0;

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
+
 namespace validate {
 namespace {
 
@@ -88,10 +90,10 @@ bool InFlight::waits_for(const InFlightPacket& from, const InFlightPacket& targe
   if (std::find(visited.begin(), visited.end(), &from) != visited.end()) return false;
   visited.push_back(&from);
   way.push_back(&from);
-  const auto reaches = [&](const InFlightPacket* other) {
+  const auto reaches = [&](const InFlightPacket* other) RIGEL_REQUIRES(mutex_) {
     return other == &target || waits_for(*other, target, visited, way);
   };
-  const auto is_held_by = [&](uint64_t signal) {
+  const auto is_held_by = [&](uint64_t signal) RIGEL_REQUIRES(mutex_) {
     if (value_of_(signal) == 0) return false;
     const auto all = completers(signal);
     return std::any_of(all.begin(), all.end(), reaches);
@@ -111,7 +113,7 @@ bool InFlight::waits_for(const InFlightPacket& from, const InFlightPacket& targe
 
 InFlight::Findings InFlight::add(InFlightPacket packet) {
   Findings out;
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   const uint64_t completion = packet.completion_signal();
   if (const auto same = completions_.find(completion); same != completions_.end())
     out.same_signal = same->second;
@@ -120,9 +122,9 @@ InFlight::Findings InFlight::add(InFlightPacket packet) {
   const InFlightPacket& added = queue.emplace_back(std::move(packet));
 
   const auto waits = added.dependencies();
-  if (dependencies_.contains(completion) || std::any_of(waits.begin(), waits.end(), [&](uint64_t signal) {
-        return completions_.contains(signal);
-      })) {
+  if (dependencies_.contains(completion) ||
+      std::any_of(waits.begin(), waits.end(),
+                  [&](uint64_t signal) RIGEL_REQUIRES(mutex_) { return completions_.contains(signal); })) {
     std::vector<const InFlightPacket*> visited, way;
     if (waits_for(added, added, visited, way)) {
       for (const InFlightPacket* const part : way) out.circle.push_back(part->name());
@@ -148,7 +150,7 @@ InFlight::Findings InFlight::add(InFlightPacket packet) {
 
 std::vector<std::string> InFlight::done(uint64_t queue_id, uint64_t index) {
   std::vector<std::string> changed;
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   const auto found = queues_.find(queue_id);
   if (found == queues_.end()) return changed;
   Queue& queue = found->second;
@@ -169,7 +171,7 @@ std::vector<std::string> InFlight::done(uint64_t queue_id, uint64_t index) {
 }
 
 void InFlight::drop_queue(uint64_t queue_id) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   const auto found = queues_.find(queue_id);
   if (found == queues_.end()) return;
   for (const InFlightPacket& packet : found->second) count(packet, -1);
@@ -177,17 +179,17 @@ void InFlight::drop_queue(uint64_t queue_id) {
 }
 
 void InFlight::add_copy(uint64_t call, Copy copy) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   copies_[call] = std::move(copy);
 }
 
 void InFlight::copy_done(uint64_t call) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   copies_.erase(call);
 }
 
 std::string InFlight::user_of_signal(uint64_t signal) const {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   if (completions_.contains(signal) || dependencies_.contains(signal)) {
     for (const auto& [id, queue] : queues_) {
       for (const InFlightPacket& packet : queue) {
@@ -206,7 +208,7 @@ std::string InFlight::user_of_signal(uint64_t signal) const {
 }
 
 std::string InFlight::user_of_block(uint64_t base, uint64_t size) const {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   if (blocks_.contains(base)) {
     for (const auto& [id, queue] : queues_) {
       for (const InFlightPacket& packet : queue) {
@@ -229,7 +231,7 @@ std::string InFlight::user_of_block(uint64_t base, uint64_t size) const {
 }
 
 void InFlight::forget_block(uint64_t base) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   if (!blocks_.contains(base)) return;
   for (auto& [id, queue] : queues_) {
     for (InFlightPacket& packet : queue) {
@@ -247,7 +249,7 @@ bool InFlight::is_blocked(const InFlightPacket& packet) const {
 }
 
 bool InFlight::may_progress() const {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   if (!copies_.empty()) return true;
   for (const auto& [id, queue] : queues_) {
     // What is behind a barrier packet that is held does not begin.

@@ -13,11 +13,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/validate/kernels.hpp"
 
 namespace validate {
@@ -81,20 +81,23 @@ class InFlight {
 
  private:
   using Queue = std::deque<InFlightPacket>;
-  void count(const InFlightPacket& packet, int32_t change);
+  void count(const InFlightPacket& packet, int32_t change) RIGEL_REQUIRES(mutex_);
   bool is_blocked(const InFlightPacket& packet) const;
   /// Whether `from` can only begin or end when `target` has. `way` is then how.
   bool waits_for(const InFlightPacket& from, const InFlightPacket& target,
-                 std::vector<const InFlightPacket*>& visited, std::vector<const InFlightPacket*>& way) const;
-  std::vector<const InFlightPacket*> completers(uint64_t signal) const;
+                 std::vector<const InFlightPacket*>& visited, std::vector<const InFlightPacket*>& way) const
+      RIGEL_REQUIRES(mutex_);
+  std::vector<const InFlightPacket*> completers(uint64_t signal) const RIGEL_REQUIRES(mutex_);
 
   const std::function<int64_t(uint64_t)> value_of_;
-  mutable std::mutex mutex_;
-  std::map<uint64_t, Queue> queues_;
-  std::unordered_map<uint64_t, uint32_t> completions_;   // packets, by completion signal
-  std::unordered_map<uint64_t, uint32_t> dependencies_;  // packets, by signals that they wait for
-  std::unordered_map<uint64_t, uint32_t> blocks_;        // packets, by base of a block
-  std::unordered_map<uint64_t, Copy> copies_;            // by call
+  mutable rigel::Mutex mutex_;
+  std::map<uint64_t, Queue> queues_ RIGEL_GUARDED_BY(mutex_);
+  std::unordered_map<uint64_t, uint32_t> completions_
+      RIGEL_GUARDED_BY(mutex_);  // packets, by completion signal
+  std::unordered_map<uint64_t, uint32_t> dependencies_
+      RIGEL_GUARDED_BY(mutex_);  // packets, by signals that they wait for
+  std::unordered_map<uint64_t, uint32_t> blocks_ RIGEL_GUARDED_BY(mutex_);  // packets, by base of a block
+  std::unordered_map<uint64_t, Copy> copies_ RIGEL_GUARDED_BY(mutex_);      // by call
 };
 
 }  // namespace validate

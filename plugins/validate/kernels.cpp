@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
+
+#include "api/support/mutex.hpp"
 
 namespace validate {
 namespace {
@@ -145,7 +146,7 @@ void Kernels::add(const hsatool::Host& host, const Topology& topology, Registry&
       ask(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT, &kernel->kernarg_alignment);
       ask(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel->group_size);
       ask(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &kernel->private_size);
-      const std::unique_lock lock(mutex_);
+      const rigel::WriterLock lock(mutex_);
       kernels_[object] = std::move(kernel);
     };
     core.hsa_executable_iterate_agent_symbols_fn(executable, agent->handle,
@@ -154,7 +155,7 @@ void Kernels::add(const hsatool::Host& host, const Topology& topology, Registry&
 }
 
 void Kernels::remove(uint64_t executable, const Event& destroyed) {
-  const std::unique_lock lock(mutex_);
+  const rigel::WriterLock lock(mutex_);
   for (auto& [object, kernel] : kernels_) {
     if (kernel->executable != executable || kernel->destroyed.function != nullptr) continue;
     kernel = std::make_shared<Kernel>(*kernel);  // somebody may be reading it
@@ -163,7 +164,7 @@ void Kernels::remove(uint64_t executable, const Event& destroyed) {
 }
 
 void Kernels::restore(uint64_t executable) {
-  const std::unique_lock lock(mutex_);
+  const rigel::WriterLock lock(mutex_);
   for (auto& [object, kernel] : kernels_) {
     if (kernel->executable != executable) continue;
     kernel = std::make_shared<Kernel>(*kernel);
@@ -172,7 +173,7 @@ void Kernels::restore(uint64_t executable) {
 }
 
 std::shared_ptr<const Kernel> Kernels::find(uint64_t object) const {
-  const std::shared_lock lock(mutex_);
+  const rigel::ReaderLock lock(mutex_);
   const auto found = kernels_.find(object);
   return found == kernels_.end() ? nullptr : found->second;
 }

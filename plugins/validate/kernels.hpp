@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/validate/memory.hpp"
 
 namespace validate {
@@ -66,8 +66,8 @@ class Kernels {
   std::shared_ptr<const Kernel> find(uint64_t object) const;
 
  private:
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<uint64_t, std::shared_ptr<Kernel>> kernels_;
+  mutable rigel::SharedMutex mutex_;
+  std::unordered_map<uint64_t, std::shared_ptr<Kernel>> kernels_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace validate

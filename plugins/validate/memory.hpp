@@ -7,10 +7,10 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/validate/registry.hpp"
 
 namespace validate {
@@ -50,11 +50,11 @@ class MemoryMap {
   std::vector<Block> find_all(std::span<const uint64_t> words) const;
 
  private:
-  const Block* find_locked(uint64_t address) const;
+  const Block* find_locked(uint64_t address) const RIGEL_REQUIRES_SHARED(mutex_);
 
-  mutable std::shared_mutex mutex_;
-  std::map<uint64_t, Block> blocks_;  // by base
-  std::deque<Block> freed_;           // the oldest first
+  mutable rigel::SharedMutex mutex_;
+  std::map<uint64_t, Block> blocks_ RIGEL_GUARDED_BY(mutex_);  // by base
+  std::deque<Block> freed_ RIGEL_GUARDED_BY(mutex_);           // the oldest first
 };
 
 }  // namespace validate

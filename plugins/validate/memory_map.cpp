@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "plugins/validate/memory.hpp"
 
 namespace validate {
@@ -19,7 +19,7 @@ const Block* MemoryMap::find_locked(uint64_t address) const {
 }
 
 void MemoryMap::add(Block block) {
-  const std::unique_lock lock(mutex_);
+  const rigel::WriterLock lock(mutex_);
   std::erase_if(freed_, [&](const Block& old) {
     return old.base < block.base + block.size && block.base < old.base + old.size;
   });
@@ -28,7 +28,7 @@ void MemoryMap::add(Block block) {
 }
 
 bool MemoryMap::remove(uint64_t base, const Event& freed) {
-  const std::unique_lock lock(mutex_);
+  const rigel::WriterLock lock(mutex_);
   const auto found = blocks_.find(base);
   if (found == blocks_.end()) return false;
   found->second.freed = freed;
@@ -39,7 +39,7 @@ bool MemoryMap::remove(uint64_t base, const Event& freed) {
 }
 
 void MemoryMap::restore(uint64_t base) {
-  const std::unique_lock lock(mutex_);
+  const rigel::WriterLock lock(mutex_);
   const auto found =
       std::find_if(freed_.rbegin(), freed_.rend(), [&](const Block& b) { return b.base == base; });
   if (found == freed_.rend()) return;
@@ -48,7 +48,7 @@ void MemoryMap::restore(uint64_t base) {
 }
 
 void MemoryMap::allow(uint64_t address, std::span<const hsa_agent_t> agents) {
-  const std::unique_lock lock(mutex_);
+  const rigel::WriterLock lock(mutex_);
   const Block* const found = find_locked(address);
   if (found == nullptr) return;
   Block& block = blocks_[found->base];
@@ -57,14 +57,14 @@ void MemoryMap::allow(uint64_t address, std::span<const hsa_agent_t> agents) {
 }
 
 std::optional<Block> MemoryMap::find(uint64_t address) const {
-  const std::shared_lock lock(mutex_);
+  const rigel::ReaderLock lock(mutex_);
   const Block* const found = find_locked(address);
   if (found == nullptr) return std::nullopt;
   return *found;
 }
 
 std::optional<Block> MemoryMap::find_freed(uint64_t address) const {
-  const std::shared_lock lock(mutex_);
+  const rigel::ReaderLock lock(mutex_);
   const auto found =
       std::find_if(freed_.rbegin(), freed_.rend(), [&](const Block& b) { return b.contains(address); });
   if (found == freed_.rend()) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<Block> MemoryMap::find_freed(uint64_t address) const {
 
 std::vector<Block> MemoryMap::find_all(std::span<const uint64_t> words) const {
   std::vector<Block> out;
-  const std::shared_lock lock(mutex_);
+  const rigel::ReaderLock lock(mutex_);
   for (const uint64_t word : words) {
     const Block* const found = find_locked(word);
     if (found == nullptr) continue;

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
 #include "plugins/validate/tool.hpp"
 #include "plugins/validate/validator.hpp"
 
@@ -222,7 +223,7 @@ __attribute__((no_sanitize("thread"))) hsatool::Packet read_slot(const hsatool::
 void check_taken(Validator& validator, Queue& queue) {
   constexpr uint64_t kMost = 64;
   const auto& core = *validator.host.tables().core_;
-  const std::lock_guard lock(queue.mutex);
+  const rigel::MutexLock lock(queue.mutex);
   const uint64_t size = queue.copies.size();
   if (size == 0) return;
   for (uint64_t i = queue.taken - std::min({queue.taken, size, kMost}); i < queue.taken; ++i) {
@@ -265,7 +266,7 @@ void doorbell(Validator& validator, hsatool_call_t& call) {
       __atomic_load_n(reinterpret_cast<const uint32_t*>(&queue->ring()[rung & (size - 1)]), __ATOMIC_ACQUIRE);
   if ((first & 0xff) != HSA_PACKET_TYPE_INVALID) return;
   {
-    const std::lock_guard lock(queue->mutex);
+    const rigel::MutexLock lock(queue->mutex);
     if (rung < queue->taken) return;  // by a ring for a later packet
   }
   if (core.hsa_queue_load_read_index_scacquire_fn(queue->queue) > rung) return;
@@ -299,8 +300,8 @@ void creating(Validator&, hsatool_call_t& call) {
   if (arguments.callback == nullptr) return;
   // Never freed: nobody says when a callback is not called any more.
   static auto* const callbacks = new std::list<ErrorCallback>;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  static rigel::Mutex mutex;
+  const rigel::MutexLock lock(mutex);
   arguments.data = &callbacks->emplace_back(ErrorCallback{arguments.callback, arguments.data});
   arguments.callback = queue_failed;
 }

@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
+
 namespace validate {
 namespace {
 
@@ -43,7 +45,7 @@ Place Places::here() {
   stack.count = static_cast<uint32_t>(std::max(0, ::backtrace(stack.frames.data(), most)));
   const uint64_t hash = hash_of(stack);
   Shard& shard = shards_[hash % shards_.size()];
-  const std::lock_guard lock(shard.mutex);
+  const rigel::MutexLock lock(shard.mutex);
   const auto [begin, end] = shard.stacks.equal_range(hash);
   const auto known = std::find_if(begin, end, [&](const auto& entry) { return equal(entry.second, stack); });
   if (known != end) return &known->second;

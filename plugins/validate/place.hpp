@@ -3,9 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <unordered_map>
+
+#include "api/support/mutex.hpp"
 
 namespace validate {
 
@@ -31,8 +32,9 @@ class Places {
 
  private:
   struct Shard {
-    std::mutex mutex;
-    std::unordered_multimap<uint64_t, Stack> stacks;  // by hash; never moved, never removed
+    rigel::Mutex mutex;
+    std::unordered_multimap<uint64_t, Stack> stacks
+        RIGEL_GUARDED_BY(mutex);  // by hash; never moved, never removed
   };
   const uint32_t frames_;
   std::array<Shard, 16> shards_;

@@ -1,14 +1,19 @@
 #include "plugins/validate/queues.hpp"
 
+#include "api/support/mutex.hpp"
+
 namespace validate {
 
 Queue& Queues::add(const hsatool_queue_t& facts, const Agent* agent) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   Queue& queue = *all_.emplace_back(std::make_unique<Queue>());
   queue.queue = facts.queue;
   queue.id = facts.id;
   queue.agent = agent;
-  queue.copies.resize(facts.queue->size);
+  {
+    const rigel::MutexLock own(queue.mutex);
+    queue.copies.resize(facts.queue->size);
+  }
   const uint64_t doorbell = facts.queue->doorbell_signal.handle;
   for (size_t i = 0; i < kSlots; ++i) {
     Slot& slot = slots_[(first_slot(doorbell) + i) % kSlots];
@@ -21,7 +26,7 @@ Queue& Queues::add(const hsatool_queue_t& facts, const Agent* agent) {
 }
 
 void Queues::remove(const hsa_queue_t* handle) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   for (const auto& queue : all_) {
     if (queue->queue != handle || queue->destroyed.load(std::memory_order_relaxed)) continue;
     queue->destroyed.store(true, std::memory_order_release);
@@ -30,7 +35,7 @@ void Queues::remove(const hsa_queue_t* handle) {
       slot.doorbell.store(kLeft, std::memory_order_release);
       slot.queue.store(nullptr, std::memory_order_release);
     }
-    const std::lock_guard own(queue->mutex);
+    const rigel::MutexLock own(queue->mutex);
     queue->copies = {};
   }
 }
@@ -46,7 +51,7 @@ Queue* Queues::of_doorbell(uint64_t signal) const {
 }
 
 Queue* Queues::last_at(const hsa_queue_t* handle) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   for (size_t i = all_.size(); i-- > 0;) {
     if (all_[i]->queue == handle) return all_[i].get();
   }

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/validate/kernels.hpp"
 
 namespace validate {
@@ -23,9 +23,9 @@ struct Queue {
   std::atomic<bool> stopped{false};   ///< it takes no packets any more, and has given up those that it had
   std::atomic<uint64_t> producer{0};  ///< the thread that is in a call of a producer's; 0: none
 
-  std::mutex mutex;                     // of what follows
-  std::vector<hsatool::Packet> copies;  // of packets that have been taken, by slot
-  uint64_t taken = 0;                   // index of the first packet that has not been taken
+  rigel::Mutex mutex;
+  std::vector<hsatool::Packet> copies RIGEL_GUARDED_BY(mutex);  // of packets that have been taken, by slot
+  uint64_t taken RIGEL_GUARDED_BY(mutex) = 0;  // index of the first packet that has not been taken
 
   const hsatool::Packet* ring() const { return static_cast<const hsatool::Packet*>(queue->base_address); }
 };
@@ -53,8 +53,8 @@ class Queues {
   static size_t first_slot(uint64_t doorbell) { return (doorbell * 0x9e3779b97f4a7c15ull) >> 51; }
 
   std::array<Slot, kSlots> slots_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Queue>> all_;
+  rigel::Mutex mutex_;
+  std::vector<std::unique_ptr<Queue>> all_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace validate

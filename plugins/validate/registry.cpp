@@ -1,5 +1,7 @@
 #include "plugins/validate/registry.hpp"
 
+#include "api/support/mutex.hpp"
+
 namespace validate {
 namespace {
 
@@ -106,7 +108,7 @@ uint64_t Registry::hash_of(const Key& key) {
 void Registry::add(Kind kind, uint64_t handle, const Event& made, uint64_t parent, uint64_t bytes) {
   const Key key{kind, handle};
   Shard& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const rigel::MutexLock lock(shard.mutex);
   const auto [entry, is_new] = shard.objects.try_emplace(key);
   Object& object = entry->second;
   if (!is_new && object.live) {
@@ -122,7 +124,7 @@ void Registry::add(Kind kind, uint64_t handle, const Event& made, uint64_t paren
 bool Registry::remove(Kind kind, uint64_t handle, const Event& destroyed) {
   const Key key{kind, handle};
   Shard& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const rigel::MutexLock lock(shard.mutex);
   const auto found = shard.objects.find(key);
   if (found == shard.objects.end() || !found->second.live) return false;
   Object& object = found->second;
@@ -138,7 +140,7 @@ bool Registry::remove(Kind kind, uint64_t handle, const Event& destroyed) {
 void Registry::restore(Kind kind, uint64_t handle) {
   const Key key{kind, handle};
   Shard& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const rigel::MutexLock lock(shard.mutex);
   const auto found = shard.objects.find(key);
   if (found == shard.objects.end()) return;
   found->second.live = true;
@@ -147,7 +149,7 @@ void Registry::restore(Kind kind, uint64_t handle) {
 
 void Registry::remove_children(Kind kind, uint64_t parent, const Event& destroyed) {
   for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const rigel::MutexLock lock(shard.mutex);
     for (auto& [key, object] : shard.objects) {
       if (key.kind != kind || object.parent != parent || !object.live) continue;
       object.live = false;
@@ -162,7 +164,7 @@ void Registry::remove_children(Kind kind, uint64_t parent, const Event& destroye
 
 void Registry::restore_children(Kind kind, uint64_t parent) {
   for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const rigel::MutexLock lock(shard.mutex);
     for (auto& [key, object] : shard.objects) {
       if (key.kind != kind || object.parent != parent || object.live) continue;
       object.live = true;
@@ -186,7 +188,7 @@ State Registry::state(Kind kind, uint64_t handle) {
   Recent& recent = recents[hash >> 32 & (kRecents - 1)];
   const uint64_t epoch = shard.epoch.load(std::memory_order_acquire);
   if (recent.handle == handle && recent.kind == kind && recent.epoch == epoch) return State::kLive;
-  const std::lock_guard lock(shard.mutex);
+  const rigel::MutexLock lock(shard.mutex);
   const auto found = shard.objects.find(key);
   if (found == shard.objects.end()) return State::kUnknown;
   if (!found->second.live) return State::kDestroyed;
@@ -197,7 +199,7 @@ State Registry::state(Kind kind, uint64_t handle) {
 std::optional<Object> Registry::find(Kind kind, uint64_t handle) {
   const Key key{kind, handle};
   Shard& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const rigel::MutexLock lock(shard.mutex);
   const auto found = shard.objects.find(key);
   if (found == shard.objects.end()) return std::nullopt;
   return found->second;
@@ -214,7 +216,7 @@ Kind Registry::other_kind(Kind except, uint64_t handle) {
 void Registry::count_waiter(uint64_t signal, int32_t change) {
   const Key key{Kind::kSignal, signal};
   Shard& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const rigel::MutexLock lock(shard.mutex);
   const auto found = shard.objects.find(key);
   if (found == shard.objects.end()) return;
   uint32_t& waiters = found->second.waiters;
@@ -223,7 +225,7 @@ void Registry::count_waiter(uint64_t signal, int32_t change) {
 
 void Registry::for_each_live(const std::function<void(Kind, uint64_t, const Object&)>& visit) {
   for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const rigel::MutexLock lock(shard.mutex);
     for (const auto& [key, object] : shard.objects) {
       if (object.live) visit(key.kind, key.handle, object);
     }

@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 
+#include "api/support/mutex.hpp"
 #include "plugins/validate/place.hpp"
 
 namespace validate {
@@ -110,14 +110,14 @@ class Registry {
   static uint64_t hash_of(const Key& key);
 
   struct alignas(64) Shard {
-    std::mutex mutex;
+    rigel::Mutex mutex;
     // Differs whenever something may have ceased to live, from all values of all registries: see state().
     std::atomic<uint64_t> epoch;
-    std::unordered_map<Key, Object, Hash> objects;
-    std::deque<Key> destroyed;  // the oldest first; some may live again
+    std::unordered_map<Key, Object, Hash> objects RIGEL_GUARDED_BY(mutex);
+    std::deque<Key> destroyed RIGEL_GUARDED_BY(mutex);  // the oldest first; some may live again
   };
   Shard& shard_of(const Key& key) { return shards_[hash_of(key) >> 58]; }
-  void forget_oldest(Shard& shard);
+  static void forget_oldest(Shard& shard) RIGEL_REQUIRES(shard.mutex);
 
   std::array<Shard, 64> shards_;
 };

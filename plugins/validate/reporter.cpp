@@ -9,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
+
 namespace validate {
 
 Reporter::Reporter(hsatool::Host host, const Options& options)
@@ -53,7 +55,7 @@ void Reporter::report(Rule rule, std::string_view call, std::string_view details
 }
 
 void Reporter::write(std::string_view text) {
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);

@@ -9,11 +9,11 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/validate/options.hpp"
 #include "plugins/validate/rules.hpp"
 
@@ -48,8 +48,8 @@ class Reporter {
   const bool abort_;
   hsa_validate_callback_t callback_ = nullptr;
   std::vector<Counted> rules_;
-  std::mutex mutex_;  // of what is written
-  std::unique_ptr<std::FILE, Close> file_;
+  rigel::Mutex mutex_;  // of what is written
+  std::unique_ptr<std::FILE, Close> file_ RIGEL_PT_GUARDED_BY(mutex_);
 };
 
 }  // namespace validate

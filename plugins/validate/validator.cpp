@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
+
 namespace validate {
 
 const void* argument(const hsatool_call_t& call, uint32_t parameter) {
@@ -112,7 +114,7 @@ void Validator::submit(const hsatool_queue_t& facts, std::span<const hsatool::Pa
   if (queue == nullptr) return;
   for (size_t i = 0; i < packets.size(); ++i) check_packet(*this, *queue, packets[i], index + i);
   // What lies in the ring now is what a later look at these slots must find.
-  const std::lock_guard lock(queue->mutex);
+  const rigel::MutexLock lock(queue->mutex);
   const uint64_t size = facts.queue->size;
   for (uint64_t i = index; i < index + packets.size() && queue->copies.size() == size; ++i)
     queue->copies[i & (size - 1)] = queue->ring()[i & (size - 1)];

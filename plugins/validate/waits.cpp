@@ -12,6 +12,8 @@
 
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
+
 namespace validate {
 
 uint64_t thread_number() {
@@ -27,20 +29,20 @@ Waits::Waits() {
 void Waits::note_thread() {
   static thread_local uint64_t noted = 0;
   if (noted == number_) return;
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   threads_.insert(thread_number());
   noted = number_;
 }
 
 void Waits::begin(Wait wait) {
   wait.thread = thread_number();
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   waits_.push_back(std::move(wait));
 }
 
 std::vector<uint64_t> Waits::end() {
   const uint64_t thread = thread_number();
-  const std::lock_guard lock(mutex_);
+  const rigel::MutexLock lock(mutex_);
   // The innermost, if a thread waits from within a callback.
   const auto found =
       std::find_if(waits_.rbegin(), waits_.rend(), [&](const Wait& wait) { return wait.thread == thread; });
@@ -58,8 +60,12 @@ void Waits::watch(uint32_t stall_seconds, std::function<bool()> may_progress, st
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
   watcher_ = std::thread([=, this] {
     const auto interval = std::chrono::milliseconds(std::max(100u, stall_seconds * 250));
-    std::unique_lock lock(mutex_);
-    while (!stopped_.wait_for(lock, interval, [&] { return stop_; })) {
+    rigel::MutexLock lock(mutex_);
+    for (;;) {
+      const auto end = std::chrono::steady_clock::now() + interval;
+      while (!stop_ && stopped_.wait_until(lock, end) == std::cv_status::no_timeout) {
+      }
+      if (stop_) return;
       lock.unlock();
       look(uint64_t{stall_seconds} * 1'000'000'000, now(), may_progress, report);
       lock.lock();
@@ -70,7 +76,7 @@ void Waits::watch(uint32_t stall_seconds, std::function<bool()> may_progress, st
 
 void Waits::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const rigel::MutexLock lock(mutex_);
     stop_ = true;
   }
   stopped_.notify_all();
@@ -82,7 +88,7 @@ void Waits::look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& m
   std::vector<Wait> endless;
   const auto is_stalled = [&](const Wait& wait) { return wait.endless && wait.since + stall_ns <= now; };
   {
-    const std::lock_guard lock(mutex_);
+    const rigel::MutexLock lock(mutex_);
     for (auto thread = threads_.begin(); thread != threads_.end();) {
       std::error_code error;
       if (!std::filesystem::exists(fmt::format("/proc/self/task/{}", *thread), error)) {
@@ -101,7 +107,7 @@ void Waits::look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& m
   }
   if (endless.empty() || may_progress()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const rigel::MutexLock lock(mutex_);
     for (Wait& wait : waits_) wait.reported = true;
   }
   for (const Wait& wait : endless) report(wait);

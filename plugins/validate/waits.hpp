@@ -5,15 +5,15 @@
 // so for a while.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "api/support/mutex.hpp"
 
 namespace validate {
 
@@ -51,11 +51,11 @@ class Waits {
             const std::function<void(const Wait&)>& report);
 
   uint64_t number_ = 0;  // differs from that of all others of the process
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stop_ = false;
-  std::set<uint64_t> threads_;
-  std::list<Wait> waits_;
+  rigel::Mutex mutex_;
+  rigel::Condition stopped_;
+  bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::set<uint64_t> threads_ RIGEL_GUARDED_BY(mutex_);
+  std::list<Wait> waits_ RIGEL_GUARDED_BY(mutex_);
   std::thread watcher_;
 };
 

@@ -8,6 +8,8 @@
 #include <hsa/hsa.h>
 #include <hsa_plugin/kfd_abi.h>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel::gfx::testing {
 namespace {
 
@@ -55,7 +57,7 @@ struct BackendHostServices {
         return HSA_STATUS_SUCCESS;
       },
       [](void* self, uint64_t signal) {
-        const std::lock_guard lock(of(self).mutex_);
+        const MutexLock lock(of(self).mutex_);
         std::erase_if(of(self).watches_, [&](const auto& watch) { return watch.wait.signal == signal; });
       },
       [](void*, uint64_t signal, int64_t value) { value_of(signal).store(value, std::memory_order_release); },
@@ -74,23 +76,23 @@ struct BackendHostServices {
       },
       [](void* self, const hsabe_wait_t* wait, hsa_amd_signal_handler handler,
          void* argument) -> hsabe_status_t {
-        const std::lock_guard lock(of(self).mutex_);
+        const MutexLock lock(of(self).mutex_);
         of(self).watches_.push_back({*wait, handler, argument});
         return HSA_STATUS_SUCCESS;
       },
-      [](void* self) { const std::lock_guard lock(of(self).handling_); }};
+      [](void* self) { const MutexLock lock(of(self).handling_); }};
 
   static constexpr hsabe_host_events_t kEvents{sizeof(hsabe_host_events_t),
                                                [](void* self, uint64_t cookie, hsabe_status_t status) {
-                                                 const std::lock_guard lock(of(self).mutex_);
+                                                 const MutexLock lock(of(self).mutex_);
                                                  of(self).errors_.emplace_back(cookie, status);
                                                },
                                                [](void* self, hsabe_str_t text) {
-                                                 const std::lock_guard lock(of(self).mutex_);
+                                                 const MutexLock lock(of(self).mutex_);
                                                  of(self).report_ = hsabe::view(text);
                                                },
                                                [](void* self, hsabe_scratch_event_t* event) {
-                                                 const std::lock_guard lock(of(self).mutex_);
+                                                 const MutexLock lock(of(self).mutex_);
                                                  of(self).scratch_events_.push_back(*event);
                                                }};
 
@@ -131,7 +133,7 @@ struct BackendHostServices {
         if (number == KFD_NR_SET_CU_MASK) {
           const auto& mask = *static_cast<const kfd_set_cu_mask*>(argument);
           const auto* const words = reinterpret_cast<const uint32_t*>(mask.cu_mask_ptr);
-          const std::lock_guard lock(host.mutex_);
+          const MutexLock lock(host.mutex_);
           host.cu_mask_.assign(words, words + mask.num_cu_mask / 32);
         }
         return host.gpu_.call(number, argument, size);
@@ -188,17 +190,17 @@ BackendHost::~BackendHost() {
 void BackendHost::look() {
   while (!ending_) {
     {
-      const std::lock_guard handling(handling_);
+      const MutexLock handling(handling_);
       std::vector<Watch> ready;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         for (const Watch& watch : watches_)
           if (holds(watch.wait)) ready.push_back(watch);
       }
       for (const Watch& watch : ready) {
         const bool again = watch.handler(value_of(watch.wait.signal).load(), watch.argument);
         if (again) continue;
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         std::erase_if(watches_, [&](const Watch& other) { return other.argument == watch.argument; });
       }
     }
@@ -207,27 +209,27 @@ void BackendHost::look() {
 }
 
 std::vector<hsabe_scratch_event_t> BackendHost::scratch_events() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return scratch_events_;
 }
 
 std::vector<std::pair<uint64_t, hsabe_status_t>> BackendHost::queue_errors() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return errors_;
 }
 
 void BackendHost::stop_queues(int64_t value) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Watch& watch : watches_) value_of(watch.wait.signal).store(value, std::memory_order_release);
 }
 
 std::vector<uint32_t> BackendHost::cu_mask() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cu_mask_;
 }
 
 std::string BackendHost::last_report() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return report_;
 }
 

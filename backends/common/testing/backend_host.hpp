@@ -5,7 +5,6 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include <hsa_backend/hsa_backend.hpp>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/testing/virtual_gpu.hpp"
 
 namespace rigel::gfx::testing {
@@ -62,13 +62,13 @@ class BackendHost {
   std::atomic<bool> no_engines_{false};
   std::atomic<int> engine_requests_{0};
   std::atomic<bool> ending_{false};
-  mutable std::mutex mutex_;  // guards what follows
-  std::mutex handling_;       // held while a handler runs
-  std::vector<Watch> watches_;
-  std::vector<std::pair<uint64_t, hsabe_status_t>> errors_;
-  std::vector<hsabe_scratch_event_t> scratch_events_;
-  std::string report_;
-  std::vector<uint32_t> cu_mask_;
+  mutable Mutex mutex_;
+  Mutex handling_;  // held while a handler runs
+  std::vector<Watch> watches_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<std::pair<uint64_t, hsabe_status_t>> errors_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<hsabe_scratch_event_t> scratch_events_ RIGEL_GUARDED_BY(mutex_);
+  std::string report_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<uint32_t> cu_mask_ RIGEL_GUARDED_BY(mutex_);
   std::thread thread_;
 
   friend struct BackendHostServices;

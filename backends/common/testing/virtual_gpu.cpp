@@ -14,6 +14,7 @@
 #include <hsa/hsa.h>
 #include <hsa_plugin/kfd_abi.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/save_area.hpp"
 
@@ -30,20 +31,20 @@ constexpr uint64_t kFirstAddress = 0x20'0000'0000;
 class Addresses {
  public:
   void join() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (users_++ == 0) next_ = kFirstAddress;
   }
   void leave() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --users_;
   }
   uint64_t take(uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(next_, next_ + bytes);
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   uint64_t next_ = kFirstAddress;
   uint32_t users_ = 0;
 };
@@ -150,7 +151,7 @@ void* VirtualGpu::reserve(uint64_t bytes) {
 }
 
 void VirtualGpu::keep(void* at, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   shared_.emplace_back(at, bytes);
 }
 
@@ -187,7 +188,7 @@ void VirtualGpu::set_trap_handler(const void* code, const void* data) {
 }
 
 std::byte* VirtualGpu::map_doorbells(uint64_t offset) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (doorbells_ != nullptr) return doorbells_;
   const uint64_t slice = doorbell_slice_bytes(family_);
   void* out = nullptr;

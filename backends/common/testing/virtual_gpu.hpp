@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include <hsa/amd_hsa_signal.h>
 #include <hsa_plugin/hsa_driver.h>
 
+#include "api/support/mutex.hpp"
 #include "backends/common/aql_ring.hpp"
 #include "backends/common/chip.hpp"
 #include "backends/common/sdma.hpp"
@@ -88,9 +88,9 @@ class VirtualGpu {
   std::vector<std::string> names_;
   std::unique_ptr<Node> node_;
   NodeFacts facts_;
-  std::mutex mutex_;
-  std::byte* doorbells_ = nullptr;                  // under mutex_
-  std::vector<std::pair<void*, uint64_t>> shared_;  // under mutex_
+  Mutex mutex_;
+  std::byte* doorbells_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  std::vector<std::pair<void*, uint64_t>> shared_ RIGEL_GUARDED_BY(mutex_);
 };
 
 /// A signal without interrupts.

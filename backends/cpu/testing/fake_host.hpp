@@ -7,16 +7,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include <hsa_backend/hsa_backend.hpp>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel::cpu::testing {
 
@@ -65,11 +65,14 @@ class FakeHost {
     } while (std::chrono::steady_clock::now() < spin_until);
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       if (timeout_ns == HSABE_WAIT_FOREVER) {
-        changed_.wait(lock, holds);
+        while (!holds()) changed_.wait(lock);
       } else {
-        changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), holds);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+        while (!holds() && changed_.wait_until(lock, end) == std::cv_status::no_timeout) {
+        }
+        holds();
       }
     }
     sleepers_.fetch_sub(1);
@@ -84,23 +87,25 @@ class FakeHost {
 
   /// The error of the queue with this cookie; waits for it up to ten seconds.
   std::optional<hsabe_status_t> wait_for_error(uint64_t cookie) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(10), [&] { return errors_.contains(cookie); });
+    MutexLock lock(mutex_);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!errors_.contains(cookie) && changed_.wait_until(lock, end) == std::cv_status::no_timeout) {
+    }
     const auto found = errors_.find(cookie);
     return found == errors_.end() ? std::nullopt : std::optional(found->second);
   }
   size_t error_count() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return error_count_;
   }
   /// What the backend has reported since it was last asked.
   std::string take_report() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(report_, {});
   }
   /// What the backend has warned of since it was last asked, a line each.
   std::string take_warnings() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(warnings_, {});
   }
   int live_signals() const { return live_signals_.load(); }
@@ -126,23 +131,23 @@ class FakeHost {
   }
   void wake() {
     if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
-    { const std::lock_guard lock(mutex_); }
+    { const MutexLock lock(mutex_); }
     changed_.notify_all();
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  Condition changed_;
   std::atomic<int> sleepers_{0};
   std::atomic<int> live_signals_{0};
   std::atomic<int> live_allocations_{0};
-  std::map<uint64_t, hsabe_status_t> errors_;  // mutex_
-  size_t error_count_ = 0;                     // mutex_
-  std::string report_;                         // mutex_
-  std::string warnings_;                       // mutex_
+  std::map<uint64_t, hsabe_status_t> errors_ RIGEL_GUARDED_BY(mutex_);
+  size_t error_count_ RIGEL_GUARDED_BY(mutex_) = 0;
+  std::string report_ RIGEL_GUARDED_BY(mutex_);
+  std::string warnings_ RIGEL_GUARDED_BY(mutex_);
 
   hsabe_host_log_t log_{sizeof(hsabe_host_log_t), [](void*, uint32_t) { return int32_t{0}; },
                         [](void* self, uint32_t level, hsabe_str_t text) {
-                          const std::lock_guard lock(of(self).mutex_);
+                          const MutexLock lock(of(self).mutex_);
                           if (level <= HSABE_LOG_WARN) of(self).warnings_.append(hsabe::view(text)) += '\n';
                         }};
   hsabe_host_memory_t memory_{sizeof(hsabe_host_memory_t),
@@ -175,13 +180,13 @@ class FakeHost {
   hsabe_host_events_t events_{sizeof(hsabe_host_events_t),
                               [](void* self, uint64_t cookie, hsabe_status_t status) {
                                 FakeHost& host = of(self);
-                                const std::lock_guard lock(host.mutex_);
+                                const MutexLock lock(host.mutex_);
                                 host.errors_[cookie] = status;
                                 ++host.error_count_;
                                 host.changed_.notify_all();
                               },
                               [](void* self, hsabe_str_t text) {
-                                const std::lock_guard lock(of(self).mutex_);
+                                const MutexLock lock(of(self).mutex_);
                                 of(self).report_ = hsabe::view(text);
                               },
                               nullptr};  // the CPU has no scratch memory of queues

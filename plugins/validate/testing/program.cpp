@@ -10,12 +10,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <mutex>
+
+#include "api/support/mutex.hpp"
 
 namespace validate::testing {
 namespace {
 
-std::mutex mutex;
+rigel::Mutex mutex;
 std::vector<Report> reports;
 
 void expect_success(hsa_status_t status, const char* what) {
@@ -100,7 +101,7 @@ std::vector<uint32_t> Program::end() {
 }
 
 std::vector<Report> Program::take() {
-  const std::lock_guard lock(mutex);
+  const rigel::MutexLock lock(mutex);
   return std::exchange(reports, {});
 }
 
@@ -223,6 +224,6 @@ void wait(hsa_signal_t signal) {
 /// The tool's option `callback` names it.
 extern "C" __attribute__((visibility("default"))) void note_report(const hsa_validate_report_t* report) {
   using namespace validate::testing;
-  const std::lock_guard lock(mutex);
+  const rigel::MutexLock lock(mutex);
   reports.push_back({report->rule, text(report->call), text(report->text)});
 }

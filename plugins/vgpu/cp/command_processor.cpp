@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <shared_mutex>
 #include <unordered_map>
 
 #include <unistd.h>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/aql_queue.hpp"
 #include "plugins/vgpu/cp/engine.hpp"
 #include "plugins/vgpu/cp/pm4_queue.hpp"
@@ -43,16 +43,16 @@ class CommandProcessor::Impl {
   };
 
   Item find(uint32_t id) {
-    std::shared_lock lock(mutex);
+    const ReaderLock lock(mutex);
     const auto found = queues.find(id);
     return found == queues.end() ? Item{} : found->second;
   }
 
   QueueContext context;
   std::vector<std::unique_ptr<Engine>> engines;  // [0] is the micro engine; constant once built
-  std::shared_mutex mutex;
-  std::unordered_map<uint32_t, Item> queues;  // under mutex
-  std::mt19937_64 random;                     // manual mode
+  SharedMutex mutex;
+  std::unordered_map<uint32_t, Item> queues RIGEL_GUARDED_BY(mutex);
+  std::mt19937_64 random;  // manual mode
   const pid_t process = getpid();
 };
 
@@ -66,7 +66,10 @@ CommandProcessor::~CommandProcessor() {
     return;
   }
   std::vector<uint32_t> ids;
-  for (const auto& [id, item] : impl_->queues) ids.push_back(id);
+  {
+    const ReaderLock lock(impl_->mutex);
+    for (const auto& [id, item] : impl_->queues) ids.push_back(id);
+  }
   for (const uint32_t id : ids) destroy_queue(id);
   for (const auto& engine : impl_->engines) engine->stop();
 }
@@ -97,7 +100,7 @@ QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {
       break;
   }
   {
-    std::unique_lock lock(impl_->mutex);
+    const WriterLock lock(impl_->mutex);
     if (!impl_->queues.try_emplace(config.queue_id, Impl::Item{queue, engine}).second) {
       return QueueRequestError::kIdInUse;
     }
@@ -131,7 +134,7 @@ QueueRequestError CommandProcessor::set_cu_mask(uint32_t queue_id, std::vector<u
 QueueRequestError CommandProcessor::destroy_queue(uint32_t queue_id) {
   Impl::Item item;
   {
-    std::unique_lock lock(impl_->mutex);
+    const WriterLock lock(impl_->mutex);
     const auto found = impl_->queues.find(queue_id);
     if (found == impl_->queues.end()) return QueueRequestError::kNoSuchQueue;
     item = std::move(found->second);
@@ -143,7 +146,7 @@ QueueRequestError CommandProcessor::destroy_queue(uint32_t queue_id) {
 }
 
 void CommandProcessor::ring_doorbell(uint32_t queue_id, uint64_t value) noexcept {
-  std::shared_lock lock(impl_->mutex);
+  const ReaderLock lock(impl_->mutex);
   const auto found = impl_->queues.find(queue_id);
   if (found == impl_->queues.end()) return;
   found->second.queue->ring(value);
@@ -171,7 +174,7 @@ std::string CommandProcessor::describe() {
   const std::vector<DispatchSink::Running> running = impl_->context.sink.describe_running();
   std::map<uint32_t, Impl::Item> items;  // in order
   {
-    std::shared_lock lock(impl_->mutex);
+    const ReaderLock lock(impl_->mutex);
     items.insert(impl_->queues.begin(), impl_->queues.end());
   }
   std::string all;

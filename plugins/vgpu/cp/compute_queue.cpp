@@ -15,19 +15,19 @@ void ComputeQueue::deliver() {
   delivered_.swap(starts_);
   for (const Start& start : delivered_) {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++outstanding_;
     }
     auto self = shared_from_this();
     context_.sink.start(start.dispatch, [self, token = start.token](DispatchResult result) {
       {
-        std::lock_guard lock(self->mutex_);
+        const MutexLock lock(self->mutex_);
         self->finished_.push_back({token, std::move(result)});
         self->finished_count_.fetch_add(1, std::memory_order_release);
       }
       self->wake_();
       // Last: drain() may return, and the engine go away, as soon as this is seen.
-      std::lock_guard lock(self->mutex_);
+      const MutexLock lock(self->mutex_);
       --self->outstanding_;
       self->all_done_.notify_all();
     });
@@ -37,7 +37,7 @@ void ComputeQueue::deliver() {
 std::vector<ComputeQueue::Finished>& ComputeQueue::take_finished() {
   taken_.clear();
   if (!has_finished()) return taken_;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   finished_count_.store(0, std::memory_order_relaxed);
   running_ -= static_cast<uint32_t>(finished_.size());
   taken_.swap(finished_);
@@ -46,12 +46,12 @@ std::vector<ComputeQueue::Finished>& ComputeQueue::take_finished() {
 
 void ComputeQueue::drain() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (outstanding_ == 0) return;
   }
   context_.sink.cancel(id());
-  std::unique_lock lock(mutex_);
-  all_done_.wait(lock, [&] { return outstanding_ == 0; });
+  MutexLock lock(mutex_);
+  while (outstanding_ != 0) all_done_.wait(lock);
 }
 
 }  // namespace rigel::vgpu

@@ -5,9 +5,7 @@
 // thread the shader cores have: its result is put on a list, the engine is woken, and the next step takes it.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/queue.hpp"
 
 namespace rigel::vgpu {
@@ -54,10 +52,10 @@ class ComputeQueue : public Queue, public std::enable_shared_from_this<ComputeQu
   std::vector<Finished> taken_;
   uint32_t running_ = 0;  // begun and not yet taken by take_finished(); the stepping thread's
   std::atomic<uint32_t> finished_count_{0};
-  std::mutex mutex_;
-  std::condition_variable all_done_;
-  uint32_t outstanding_ = 0;        // under mutex_: started and not yet answered
-  std::vector<Finished> finished_;  // under mutex_
+  Mutex mutex_;
+  Condition all_done_;
+  uint32_t outstanding_ RIGEL_GUARDED_BY(mutex_) = 0;  // started and not yet answered
+  std::vector<Finished> finished_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel::vgpu

@@ -72,7 +72,7 @@ Engine::~Engine() {
 
 void Engine::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   wake();
@@ -80,7 +80,7 @@ void Engine::stop() {
 }
 
 void Engine::add(std::shared_ptr<Queue> queue, bool suspended) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended, false, Outcome::kIdle}));
   sort();
   lock.unlock();
@@ -88,7 +88,7 @@ void Engine::add(std::shared_ptr<Queue> queue, bool suspended) {
 }
 
 bool Engine::start() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!context_.config.threads || worker_.joinable()) return true;
   const WorkerSignals signals;
   try {
@@ -101,7 +101,7 @@ bool Engine::start() {
 }
 
 void Engine::remove(const Queue& queue) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const auto& entry) { return entry->queue.get() == &queue; });
   if (found == entries_.end()) return;
@@ -111,9 +111,9 @@ void Engine::remove(const Queue& queue) {
   wait_until_not_running(lock, *entry);
 }
 
-void Engine::wait_until_not_running(std::unique_lock<std::mutex>& lock, const Entry& entry) {
+void Engine::wait_until_not_running(MutexLock& lock, const Entry& entry) {
   ++waiting_;
-  stepped_.wait(lock, [&] { return running_ != &entry; });
+  while (running_ == &entry) stepped_.wait(lock);
   --waiting_;
 }
 
@@ -129,25 +129,25 @@ void Engine::work() {
   const OwnCalls ours;
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // ns: polls are short
   take_short_turns();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Clock::time_point last_progress = Clock::now();
   bool was_progress = true, was_quiet = false, was_woken = false;
   SpinTime spin;
   while (!stop_) {
     const uint32_t seen = alarm_.wakes();
-    Round done = round(lock);
-    done.progress |= lend_thread(lock);
-    if (rounds_ % kRoundsOfLooks == 0) look_at_peers(lock);
+    Round done = round();
+    done.progress |= lend_thread();
+    if (rounds_ % kRoundsOfLooks == 0) look_at_peers();
     if (done.progress) {
       was_woken = false;
       if (was_quiet) spin.found_after(Clock::now() - last_progress);
       was_quiet = false;
       was_progress = true;
-      wake_peers(lock);
+      wake_peers();
       continue;
     }
     if (std::exchange(was_woken, false) && !done.polling) {
-      nap(lock, seen);
+      nap(seen);
       was_progress = true;
       continue;
     }
@@ -162,7 +162,7 @@ void Engine::work() {
       continue;
     }
     const uint32_t before = alarm_.wakes();
-    sleep(lock, seen, done.polling, now - last_progress);
+    sleep(seen, done.polling, now - last_progress);
     if (alarm_.wakes() == before) continue;
     was_woken = true;
     // Something rang: what it was may need a moment to arrive, so that is looked for before the next sleep.
@@ -179,37 +179,34 @@ void Engine::work() {
 }
 
 // Shader cores that have no threads have this one, between packets.
-bool Engine::lend_thread(std::unique_lock<std::mutex>& lock) {
+bool Engine::lend_thread() {
   if (!context_.sink.wants_thread()) return false;
-  lock.unlock();
-  const bool done = context_.sink.lend_thread();
-  lock.lock();
-  return done;
+  const MutexUnlock unlocked(mutex_);
+  return context_.sink.lend_thread();
 }
 
 // What was done may be what another engine's queue waits for.
-void Engine::wake_peers(std::unique_lock<std::mutex>& lock) {
+void Engine::wake_peers() {
   for (const auto& peer : peers_) {
     if (peer.get() == this || !peer->polling_.load(std::memory_order_seq_cst)) continue;
-    lock.unlock();  // it may be waking us
+    const MutexUnlock unlocked(mutex_);  // it may be waking us
     peer->wake();
-    lock.lock();
   }
 }
 
-void Engine::look_at_peers(std::unique_lock<std::mutex>& lock) {
+void Engine::look_at_peers() {
   for (const auto& peer : peers_) {
     if (peer.get() == this || !peer->alarm_.asleep()) continue;
-    lock.unlock();
+    const MutexUnlock unlocked(mutex_);
     peer->wake_if_rung();
-    lock.lock();
   }
 }
 
 void Engine::wake_if_rung() noexcept {
   {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || !any_rung()) return;
+    if (!mutex_.try_lock()) return;
+    const MutexLock lock(mutex_, std::adopt_lock);
+    if (!any_rung()) return;
   }
   wake();
 }
@@ -225,7 +222,7 @@ bool Engine::has_turn(Entry& entry) {
   return !entry.removed && entry.queue->has_work() && !entry.suspended;
 }
 
-Engine::Round Engine::round(std::unique_lock<std::mutex>& lock) {
+Engine::Round Engine::round() {
   Round result;
   ++rounds_;
   const bool everyone = rounds_ % kRoundsOfPriority == 0;
@@ -238,7 +235,7 @@ Engine::Round Engine::round(std::unique_lock<std::mutex>& lock) {
     for (size_t i = 0; i < count; ++i) {
       Entry& entry = *entries[begin + (i + rounds_) % count];
       if (!has_turn(entry)) continue;
-      const Outcome outcome = step_entry(lock, entry, kBudget);
+      const Outcome outcome = step_entry(entry, kBudget);
       result.progress |= outcome == Outcome::kProgress;
       result.polling |= outcome == Outcome::kPolling;
     }
@@ -248,21 +245,24 @@ Engine::Round Engine::round(std::unique_lock<std::mutex>& lock) {
   return result;
 }
 
-Outcome Engine::step_entry(std::unique_lock<std::mutex>& lock, Entry& entry, uint32_t budget) {
+Outcome Engine::step_entry(Entry& entry, uint32_t budget) {
   running_ = &entry;
-  lock.unlock();
-  const Outcome outcome = entry.queue->step(budget);
-  lock.lock();
+  Outcome outcome;
+  {
+    const MutexUnlock unlocked(mutex_);
+    outcome = entry.queue->step(budget);
+  }
   running_ = nullptr;
   entry.last = outcome;
   if (waiting_ != 0) stepped_.notify_all();
   return outcome;
 }
 
-void Engine::sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polling, Clock::duration quiet) {
-  lock.unlock();
-  context_.bus.watch_doorbells();
-  lock.lock();
+void Engine::sleep(uint32_t seen, bool polling, Clock::duration quiet) {
+  {
+    const MutexUnlock unlocked(mutex_);
+    context_.bus.watch_doorbells();
+  }
   polling_.store(polling, std::memory_order_seq_cst);
   alarm_.fall_asleep();
   // A last look: rings stored before the watch began, or called before the sleep. Queues that wait would
@@ -273,7 +273,7 @@ void Engine::sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polli
   const bool stop = stop_;
   const bool kernels_run = std::any_of(entries_.begin(), entries_.end(),
                                        [](const auto& entry) { return entry->queue->runs_kernels(); });
-  lock.unlock();
+  const MutexUnlock unlocked(mutex_);
   if (!rung && !stop) {
     std::optional<std::chrono::nanoseconds> longest;
     if (polling) {
@@ -286,34 +286,32 @@ void Engine::sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polli
   alarm_.wake_up();
   polling_.store(false, std::memory_order_seq_cst);
   context_.bus.doorbells_unwatched();
-  lock.lock();
 }
 
 // The worker was woken and there is nothing to do. A store to a doorbell that is watched comes after the
 // wake-up that it causes, and the worker may have taken the place of the very thread that is about to store:
 // it gets it back. (Going to sleep for good would watch the doorbell again and stop the same store once more:
 // on a host with one processor, for ever.)
-void Engine::nap(std::unique_lock<std::mutex>& lock, uint32_t seen) {
+void Engine::nap(uint32_t seen) {
   alarm_.fall_asleep();
   const bool awake = stop_ || any_rung();
-  lock.unlock();
+  const MutexUnlock unlocked(mutex_);
   if (!awake) alarm_.sleep(seen, kNap);
   alarm_.wake_up();
-  lock.lock();
 }
 
 // Manual mode
 // ------------------------------------------------------------------------------------------------
 
 bool Engine::step(std::mt19937_64& random) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Entries order = entries_;
   std::shuffle(order.begin(), order.end(), random);
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a->queue->priority() > b->queue->priority(); });
   for (const auto& entry : order) {
     if (!has_turn(*entry)) continue;
-    if (step_entry(lock, *entry, 1) == Outcome::kProgress) return true;
+    if (step_entry(*entry, 1) == Outcome::kProgress) return true;
   }
   return false;
 }

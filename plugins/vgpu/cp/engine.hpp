@@ -16,14 +16,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/queue.hpp"
 
 namespace rigel::vgpu {
@@ -50,7 +49,7 @@ class Engine {
   /// Calls `change(queue)` while the queue is not being stepped, then suspends or resumes it.
   template <class Change>
   void change(const Queue& queue, bool suspended, Change&& change) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& entry : entries_) {
       if (entry->queue.get() != &queue) continue;
       wait_until_not_running(lock, *entry);
@@ -67,7 +66,7 @@ class Engine {
   /// Calls `look(queue, suspended, outcome of its last step)` while the queue is not being stepped.
   template <class Look>
   void look(const Queue& queue, Look&& look) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& entry : entries_) {
       if (entry->queue.get() != &queue) continue;
       wait_until_not_running(lock, *entry);
@@ -99,31 +98,31 @@ class Engine {
     bool progress = false;
     bool polling = false;
   };
-  Round round(std::unique_lock<std::mutex>& lock);
+  Round round() RIGEL_REQUIRES(mutex_);
   static bool has_turn(Entry& entry);
-  bool lend_thread(std::unique_lock<std::mutex>& lock);
-  void wake_peers(std::unique_lock<std::mutex>& lock);
-  void look_at_peers(std::unique_lock<std::mutex>& lock);
+  bool lend_thread() RIGEL_REQUIRES(mutex_);
+  void wake_peers() RIGEL_REQUIRES(mutex_);
+  void look_at_peers() RIGEL_REQUIRES(mutex_);
   void wake_if_rung() noexcept;
-  bool any_rung() const noexcept;
-  Outcome step_entry(std::unique_lock<std::mutex>& lock, Entry& entry, uint32_t budget);
-  void sleep(std::unique_lock<std::mutex>& lock, uint32_t seen, bool polling, Clock::duration quiet);
-  void nap(std::unique_lock<std::mutex>& lock, uint32_t seen);
-  void wait_until_not_running(std::unique_lock<std::mutex>& lock, const Entry& entry);
-  void sort();
+  bool any_rung() const noexcept RIGEL_REQUIRES(mutex_);
+  Outcome step_entry(Entry& entry, uint32_t budget) RIGEL_REQUIRES(mutex_);
+  void sleep(uint32_t seen, bool polling, Clock::duration quiet) RIGEL_REQUIRES(mutex_);
+  void nap(uint32_t seen) RIGEL_REQUIRES(mutex_);
+  void wait_until_not_running(MutexLock& lock, const Entry& entry) RIGEL_REQUIRES(mutex_);
+  void sort() RIGEL_REQUIRES(mutex_);
 
   const std::string name_;
   QueueContext& context_;
   const std::vector<std::unique_ptr<Engine>>& peers_;
 
-  std::mutex mutex_;
-  std::condition_variable stepped_;
-  Entries entries_;  // under mutex_; replaced whole, so that a round can go on over the old one
-  const Entry* running_ = nullptr;  // under mutex_
-  uint32_t waiting_ = 0;            // under mutex_: threads in wait_until_not_running()
-  bool stop_ = false;               // under mutex_
-  uint32_t rounds_ = 0;             // the worker's
-  std::thread worker_;              // under mutex_ until it runs
+  Mutex mutex_;
+  Condition stepped_;
+  Entries entries_ RIGEL_GUARDED_BY(mutex_);  // replaced whole, so that a round can go on over the old one
+  const Entry* running_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  uint32_t waiting_ RIGEL_GUARDED_BY(mutex_) = 0;  // threads in wait_until_not_running()
+  bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
+  uint32_t rounds_ = 0;  // the worker's
+  std::thread worker_;   // under mutex_ until it runs
 
   Alarm& alarm_;
   std::atomic<bool> polling_{false};  // asleep, but a queue waits for memory that a peer may write

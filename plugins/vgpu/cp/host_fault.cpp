@@ -11,10 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
+
+#include "api/support/mutex.hpp"
 #endif
 
 namespace rigel::vgpu {
@@ -46,7 +47,7 @@ struct Actions {
   std::atomic<size_t> latest{0};
 };
 constinit Actions actions[2]{};
-constinit std::mutex install_mutex;
+constinit Mutex install_mutex;
 constinit std::atomic<bool> installed{false};
 
 struct Watched {
@@ -56,7 +57,7 @@ struct Watched {
 };
 constinit std::array<Watched, 256> watched{};
 constinit std::atomic<size_t> watched_end{0};
-constinit std::mutex watched_mutex;
+constinit Mutex watched_mutex;
 constinit std::atomic<uint32_t> asking{0};  // threads that are looking for a watcher, or in one
 
 constexpr size_t kSystemSignalBytes = 8;  // _NSIG / 8 of Linux; glibc's sets are larger
@@ -213,7 +214,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 bool catch_host_faults() noexcept {
 #if defined(__x86_64__)
   if (installed.load(std::memory_order_acquire)) return true;
-  const std::lock_guard lock(install_mutex);
+  const MutexLock lock(install_mutex);
   if (installed.load(std::memory_order_relaxed)) return true;
   for (const int signal : kSignals) {
     struct sigaction ours {
@@ -257,7 +258,7 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
   if ((signal != SIGSEGV && signal != SIGBUS) || !installed.load(std::memory_order_acquire)) {
     return real_sigaction(signal, action, old);
   }
-  const std::lock_guard lock(install_mutex);
+  const MutexLock lock(install_mutex);
   const struct sigaction before = program_action(signal);
   if (action != nullptr) set_program_action(signal, *action);
   if (old != nullptr) *old = before;
@@ -276,7 +277,7 @@ const HostFault& last_host_fault() noexcept {
 }
 
 bool watch_stores(std::byte* begin, uint64_t bytes, StoreWatcher watcher) noexcept {
-  const std::lock_guard lock(watched_mutex);
+  const MutexLock lock(watched_mutex);
   for (size_t i = 0; i < watched.size(); ++i) {
     if (watched[i].begin.load(std::memory_order_relaxed) != nullptr) continue;
     watched[i].bytes = bytes;
@@ -290,7 +291,7 @@ bool watch_stores(std::byte* begin, uint64_t bytes, StoreWatcher watcher) noexce
 }
 
 void unwatch_stores(std::byte* begin) noexcept {
-  const std::lock_guard lock(watched_mutex);
+  const MutexLock lock(watched_mutex);
   for (Watched& w : watched) {
     if (w.begin.load(std::memory_order_relaxed) == begin) w.begin.store(nullptr, std::memory_order_seq_cst);
   }
@@ -300,12 +301,12 @@ void await_store_watchers() noexcept {
   while (asking.load(std::memory_order_seq_cst) != 0) sched_yield();
 }
 
-void host_faults_before_fork() noexcept {
+void host_faults_before_fork() noexcept RIGEL_ACQUIRE(install_mutex, watched_mutex) {
   install_mutex.lock();
   watched_mutex.lock();
 }
 
-void host_faults_after_fork(bool in_child) noexcept {
+void host_faults_after_fork(bool in_child) noexcept RIGEL_RELEASE(install_mutex, watched_mutex) {
   if (in_child) {
     for (Watched& w : watched) w.begin.store(nullptr, std::memory_order_relaxed);
     asking.store(0, std::memory_order_relaxed);  // those threads are the parent's

@@ -19,6 +19,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
@@ -69,13 +70,13 @@ DoorbellWatch::DoorbellWatch(Log& log, std::function<void(uint32_t, uint32_t)> w
 
 void DoorbellWatch::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
     tell_thread();
   }
   if (thread_.joinable()) thread_.join();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (Page& page : pages_) {
       disarm(page);
       for (const MappedPages& m : page.mappings) {
@@ -91,14 +92,14 @@ void DoorbellWatch::stop() {
 void DoorbellWatch::add_slot(uint32_t gpu, uint32_t engine, const void* slot, uint64_t offset,
                              uint32_t bytes) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pages_[gpu].slots.push_back({engine, slot, offset, bytes});
   }
   wake_(gpu, engine);  // it may have gone to sleep when there was nothing to watch
 }
 
 void DoorbellWatch::remove_slot(uint32_t gpu, const void* slot) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(pages_[gpu].slots, [&](const Slot& s) { return s.address == slot; });
 }
 
@@ -106,7 +107,7 @@ void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uin
                                 std::byte* device) {
   auto* const at = static_cast<std::byte*>(address);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Page& page = pages_[gpu];
     const auto stop = [](void* watch, std::byte* where, StoppedStore store) {
       return static_cast<DoorbellWatch*>(watch)->stored(where, store);
@@ -122,7 +123,7 @@ void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uin
 
 void DoorbellWatch::remove_mapping(void* address, uint64_t bytes) {
   const auto* const begin = static_cast<std::byte*>(address);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Page& page : pages_) {
     std::erase_if(page.mappings, [&](const MappedPages& m) {
       if (m.address >= begin + bytes || begin >= m.address + m.bytes) return false;
@@ -230,7 +231,7 @@ uint32_t DoorbellWatch::engine_at(const Page& page, uint64_t offset) {
 
 // On the thread that stores, in the handler of its SIGSEGV.
 bool DoorbellWatch::stored(std::byte* address, StoppedStore store) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
     Page& page = pages_[gpu];
     const auto found = page.at(address);
@@ -262,7 +263,7 @@ bool DoorbellWatch::wake_rung(uint32_t gpu, Page& page) {
 
 void DoorbellWatch::look_now() noexcept {
   if (!looks_.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
     Page& page = pages_[gpu];
     if (page.looked_at && page.asleep != 0 && wake_rung(gpu, page)) page.rung = Clock::now();
@@ -270,7 +271,7 @@ void DoorbellWatch::look_now() noexcept {
 }
 
 void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Page& page = pages_[gpu];
   ++page.asleep;
   page.made = 0;
@@ -285,7 +286,7 @@ void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
 }
 
 // Without the lock: the handler that wakes it has it.
-void DoorbellWatch::worker_wakes(uint32_t gpu) noexcept {
+void DoorbellWatch::worker_wakes(uint32_t gpu) noexcept RIGEL_UNCHECKED_LOCKS {
   --pages_[gpu].asleep;
 }
 
@@ -309,17 +310,18 @@ void DoorbellWatch::tell_thread() noexcept {
 }
 
 // For stores that userfaultfd has stopped, kicks, or the end of the time.
-void DoorbellWatch::wait(std::unique_lock<std::mutex>& lock, Clock::duration longest) {
+void DoorbellWatch::wait(Clock::duration longest) {
   pollfd what[] = {{kick_.get(), POLLIN, 0}, {userfaults_.get(), POLLIN, 0}};
   const bool for_ever = longest == Clock::duration::max();
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
   const timespec limit{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
   thread_waits_ = for_ever;
-  lock.unlock();
-  ppoll(what, 2, for_ever ? nullptr : &limit, nullptr);
-  uint64_t kicks = 0;
-  if (what[0].revents != 0) syscall(SYS_read, kick_.get(), &kicks, sizeof kicks);
-  lock.lock();
+  {
+    const MutexUnlock unlocked(mutex_);
+    ppoll(what, 2, for_ever ? nullptr : &limit, nullptr);
+    uint64_t kicks = 0;
+    if (what[0].revents != 0) syscall(SYS_read, kick_.get(), &kicks, sizeof kicks);
+  }
   thread_waits_ = false;
   if (what[1].revents != 0) take_userfaults();
 }
@@ -351,7 +353,7 @@ void DoorbellWatch::look() {
   const OwnCalls ours;
   pthread_setname_np(pthread_self(), "vgpu-doorbells");
   prctl(PR_SET_TIMERSLACK, 1);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop_) {
     auto pause = Clock::duration::max();
     const auto now = Clock::now();
@@ -367,7 +369,7 @@ void DoorbellWatch::look() {
       pause = std::min(pause, std::clamp<Clock::duration>((now - page.rung) / kLooksInAPause, kIdleInterval,
                                                           kLongestIdleInterval));
     }
-    wait(lock, pause);
+    wait(pause);
   }
 }
 

@@ -35,10 +35,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/stopped_store.hpp"
 #include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
@@ -112,28 +112,28 @@ class DoorbellWatch {
   bool protect_by_userfault(const MappedPages& pages, bool on) noexcept;
   bool disarm(Page& page) noexcept;
   bool arm_by_signal(Page& page) noexcept;
-  bool arm_by_userfault(Page& page) noexcept;
-  bool register_userfaults(MappedPages& pages) noexcept;
+  bool arm_by_userfault(Page& page) noexcept RIGEL_REQUIRES(mutex_);
+  bool register_userfaults(MappedPages& pages) noexcept RIGEL_REQUIRES(mutex_);
   bool wake_rung(uint32_t gpu, Page& page);
   static uint32_t engine_at(const Page& page, uint64_t offset);
   void start_thread();
   void tell_thread() noexcept;
-  void wait(std::unique_lock<std::mutex>& lock, Clock::duration longest);
-  void take_userfaults();
+  void wait(Clock::duration longest) RIGEL_REQUIRES(mutex_);
+  void take_userfaults() RIGEL_REQUIRES(mutex_);
   void look();
 
   Log& log_;
   const std::function<void(uint32_t, uint32_t)> wake_;
   const bool allow_signals_;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   InternalFd userfaults_;  // if they can be had
   InternalFd kick_;        // an eventfd, which ends the thread's wait
-  bool tried_userfaults_ = false;
-  bool thread_waits_ = false;         // for as long as nobody kicks it
-  std::array<Page, kMaxGpus> pages_;  // by GPU
-  bool stop_ = false;
-  std::thread thread_;
+  bool tried_userfaults_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool thread_waits_ RIGEL_GUARDED_BY(mutex_) = false;         // for as long as nobody kicks it
+  std::array<Page, kMaxGpus> pages_ RIGEL_GUARDED_BY(mutex_);  // by GPU
+  bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;              // made under mutex_, and by nobody once stop_ is set
   std::atomic<bool> looks_{false};  // there is, or was, that thread
 };
 

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <vector>
 
 #include <pthread.h>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/hsa_driver.h"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/shared_copy.hpp"
@@ -31,28 +31,28 @@ System& system_of(void* driver) {
 
 // Drivers that fork must know of. Constant-initialised; the vector is leaked on purpose: no destructor runs
 // at exit.
-constinit std::mutex drivers_mutex;
+constinit Mutex drivers_mutex;
 constinit std::vector<Driver*>* drivers = nullptr;
 constinit bool fork_handled = false;
 
 void watch_fork(Driver* driver) {
-  const std::lock_guard lock(drivers_mutex);
+  const MutexLock lock(drivers_mutex);
   if (drivers == nullptr) drivers = new std::vector<Driver*>;
   drivers->push_back(driver);
   if (fork_handled) return;
   fork_handled = true;
   pthread_atfork(
-      [] {
+      []() RIGEL_ACQUIRE(drivers_mutex) {
         drivers_mutex.lock();
         for (Driver* d : *drivers) d->system->before_fork();
         host_faults_before_fork();
       },
-      [] {
+      []() RIGEL_RELEASE(drivers_mutex) {
         host_faults_after_fork(false);
         for (Driver* d : *drivers) d->system->after_fork_in_parent();
         drivers_mutex.unlock();
       },
-      [] {
+      []() RIGEL_RELEASE(drivers_mutex) {
         host_faults_after_fork(true);
         forget_shared_copies();
         for (Driver* d : *drivers) d->system->abandon_in_child();
@@ -102,7 +102,7 @@ int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) 
 void close_driver(void* handle) {
   auto* const driver = static_cast<Driver*>(handle);
   {
-    const std::lock_guard lock(drivers_mutex);
+    const MutexLock lock(drivers_mutex);
     std::erase(*drivers, driver);
   }
   delete driver;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "api/support/mutex.hpp"
+
 namespace rigel::vgpu {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr uint32_t kSlotsUnlessMapped = 256;  // what the oldest programs map
 
 // One call of wait(): what its waiters have in common.
 struct Wait {
-  std::condition_variable wake;
+  Condition wake;
 };
 
 std::atomic<uint64_t>* Events::slot(uint32_t id) const {
@@ -26,7 +28,7 @@ std::atomic<uint64_t>* Events::slot(uint32_t id) const {
 }
 
 Errno Events::set_page(std::shared_ptr<MemoryObject> page) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (page_ != nullptr || page->bytes() < KFD_EVENT_PAGE_BYTES) return EINVAL;
   page_ = std::move(page);
   page_from_program_ = true;
@@ -47,14 +49,14 @@ Errno Events::make_page() {
 }
 
 ErrnoOr<std::shared_ptr<MemoryObject>> Events::page_for_mmap(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (page_ == nullptr || page_from_program_ || bytes > KFD_EVENT_PAGE_BYTES) return tl::unexpected(EINVAL);
   slots_ = static_cast<uint32_t>(bytes / sizeof(uint64_t));
   return page_;
 }
 
 ErrnoOr<Events::Created> Events::create(uint32_t type, bool auto_reset) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto event = std::make_shared<Event>();
   event->type = type;
   event->auto_reset = auto_reset;
@@ -82,7 +84,7 @@ ErrnoOr<Events::Created> Events::create(uint32_t type, bool auto_reset) {
 }
 
 Errno Events::destroy(uint32_t id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = events_.find(id);
   if (it == events_.end()) return EINVAL;
   Event& event = *it->second;
@@ -123,7 +125,7 @@ void Events::stop_waiting(Waiter& waiter) {
 }
 
 Errno Events::set(uint32_t id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = events_.find(id);
   if (it == events_.end() || it->second->type != KFD_EVENT_SIGNAL) return EINVAL;
   set_locked(*it->second);
@@ -131,7 +133,7 @@ Errno Events::set(uint32_t id) {
 }
 
 Errno Events::reset(uint32_t id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = events_.find(id);
   if (it == events_.end() || it->second->type != KFD_EVENT_SIGNAL) return EINVAL;
   it->second->signalled = false;
@@ -161,7 +163,7 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
   result = KFD_WAIT_TIMEOUT;
   Wait wait;
   std::vector<Waiter> waiters(count);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (uint32_t i = 0; i < count; ++i) {
     const auto it = events_.find(events[i].event_id);
     if (it == events_.end()) {
@@ -203,7 +205,7 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
       Events& all;
       std::vector<Waiter>& waiters;
       Wait& wait;
-      ~Listed() {
+      ~Listed() RIGEL_UNCHECKED_LOCKS {  // wait() holds the lock
         std::erase(all.waits_, &wait);
         for (Waiter& waiter : waiters) all.stop_waiting(waiter);
       }
@@ -214,11 +216,13 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
       waiter.listed = true;
     }
     waits_.push_back(&wait);
-    const auto ready = [&] { return finished() || closing_; };
-    if (timeout_ms == UINT32_MAX) {
-      wait.wake.wait(lock, ready);
-    } else {
-      wait.wake.wait_until(lock, deadline, ready);
+    while (!finished() && !closing_) {
+      if (timeout_ms == UINT32_MAX) {
+        wait.wake.wait(lock);
+      } else if (wait.wake.wait_until(lock, deadline) == std::cv_status::timeout) {
+        finished();
+        break;
+      }
     }
   }
   if (result == KFD_WAIT_FAIL) return EIO;
@@ -253,7 +257,7 @@ void Events::interrupt_slot(uint32_t id, Event& event) {
 }
 
 void Events::interrupt(uint32_t context_id, unsigned valid_bits) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint32_t mask = valid_bits >= 32 ? ~0u : (1u << valid_bits) - 1;
   const uint32_t id = context_id & mask;
   // A full id names its event. Anything else (an id that is not one, or that lost its high bits) means a look
@@ -272,7 +276,7 @@ void Events::interrupt(uint32_t context_id, unsigned valid_bits) noexcept {
 }
 
 bool Events::memory_fault(const kfd_memory_exception& fault) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bool heard = false;
   for (auto& [id, event] : events_) {
     if (event->type != KFD_EVENT_MEMORY) continue;
@@ -284,7 +288,7 @@ bool Events::memory_fault(const kfd_memory_exception& fault) noexcept {
 }
 
 bool Events::hw_exception(const kfd_hw_exception& exception) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bool heard = false;
   for (auto& [id, event] : events_) {
     if (event->type != KFD_EVENT_HW_EXCEPTION) continue;
@@ -296,12 +300,12 @@ bool Events::hw_exception(const kfd_hw_exception& exception) noexcept {
 }
 
 void Events::signal(uint32_t id) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto it = events_.find(id); it != events_.end()) set_locked(*it->second);
 }
 
 void Events::interrupt_all() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closing_ = true;
   for (Wait* wait : waits_) wait->wake.notify_all();
 }

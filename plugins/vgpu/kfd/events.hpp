@@ -15,13 +15,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/smi_events.hpp"
@@ -111,21 +110,21 @@ class Events {
   bool hears_late(const Event& event, Thread thread) const;
   void note_heard(Event& event, Thread thread) const;
   static bool is_signal(uint32_t type) { return type == KFD_EVENT_SIGNAL || type == KFD_EVENT_DEBUG_EVENT; }
-  std::atomic<uint64_t>* slot(uint32_t id) const;
-  Errno make_page();
-  void set_locked(Event& event);
-  void interrupt_slot(uint32_t id, Event& event);
+  std::atomic<uint64_t>* slot(uint32_t id) const RIGEL_REQUIRES(mutex_);
+  Errno make_page() RIGEL_REQUIRES(mutex_);
+  void set_locked(Event& event) RIGEL_REQUIRES(mutex_);
+  void interrupt_slot(uint32_t id, Event& event) RIGEL_REQUIRES(mutex_);
 
   const Latecomers latecomers_;
-  std::mutex mutex_;
-  std::map<uint32_t, std::shared_ptr<Event>> events_;
-  uint32_t next_signal_ = 1;          // no lower one is free
-  uint32_t next_other_ = 0x40000000;  // no lower one is free
-  std::shared_ptr<MemoryObject> page_;
-  uint32_t slots_ = 0;  // that events may have
-  bool page_from_program_ = false;
-  bool closing_ = false;
-  std::vector<struct Wait*> waits_;
+  Mutex mutex_;
+  std::map<uint32_t, std::shared_ptr<Event>> events_ RIGEL_GUARDED_BY(mutex_);
+  uint32_t next_signal_ RIGEL_GUARDED_BY(mutex_) = 1;          // no lower one is free
+  uint32_t next_other_ RIGEL_GUARDED_BY(mutex_) = 0x40000000;  // no lower one is free
+  std::shared_ptr<MemoryObject> page_ RIGEL_GUARDED_BY(mutex_);
+  uint32_t slots_ RIGEL_GUARDED_BY(mutex_) = 0;  // that events may have
+  bool page_from_program_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool closing_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::vector<struct Wait*> waits_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel::vgpu

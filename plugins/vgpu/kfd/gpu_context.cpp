@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
@@ -130,7 +131,7 @@ void GpuContext::remap(uint64_t va, uint64_t bytes, std::byte* host, PageTable::
 }
 
 ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::doorbells() {
-  const std::lock_guard lock(lazy_);
+  const MutexLock lock(lazy_);
   if (doorbells_ == nullptr) {
     auto page = MemoryObject::allocate(MemoryObject::Kind::kDoorbell, gpu_.board.doorbell_slice_bytes(), 0,
                                        index_, gpu_.gpu_id);
@@ -143,7 +144,7 @@ ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::doorbells() {
 }
 
 ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::mmio_page() {
-  const std::lock_guard lock(lazy_);
+  const MutexLock lock(lazy_);
   if (mmio_ == nullptr) {
     auto page =
         MemoryObject::allocate(MemoryObject::Kind::kMmio, PageTable::kPageBytes, 0, index_, gpu_.gpu_id);
@@ -154,7 +155,7 @@ ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::mmio_page() {
 }
 
 CommandProcessor& GpuContext::processor() {
-  const std::lock_guard lock(lazy_);
+  const MutexLock lock(lazy_);
   if (owned_processor_ == nullptr) {
     const Board& board = gpu_.board;
     DeviceConfig config;
@@ -174,12 +175,12 @@ CommandProcessor& GpuContext::processor() {
 }
 
 void GpuContext::note_queue(uint32_t queue_id, QueueNote note) {
-  const std::lock_guard lock(notes_mutex_);
+  const MutexLock lock(notes_mutex_);
   notes_[queue_id] = note;
 }
 
 void GpuContext::forget_queue(uint32_t queue_id) {
-  const std::lock_guard lock(notes_mutex_);
+  const MutexLock lock(notes_mutex_);
   notes_.erase(queue_id);
 }
 
@@ -194,7 +195,7 @@ DeviceBus::TrapHandler GpuContext::trap_handler() const noexcept {
 }
 
 uint32_t GpuContext::doorbell_index(uint32_t queue_id) noexcept {
-  const std::lock_guard lock(notes_mutex_);
+  const MutexLock lock(notes_mutex_);
   const auto it = notes_.find(queue_id);
   return it == notes_.end() ? 0 : it->second.doorbell_index;
 }
@@ -240,7 +241,7 @@ bool GpuContext::read(uint64_t va, void* to, size_t bytes) {
 bool GpuContext::take_queue_error(uint32_t queue_id, QueueError error) noexcept {
   QueueNote note;
   {
-    const std::lock_guard lock(notes_mutex_);
+    const MutexLock lock(notes_mutex_);
     const auto it = notes_.find(queue_id);
     if (it == notes_.end()) return false;
     note = it->second;

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/command_processor.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
@@ -120,17 +120,17 @@ class GpuContext final : public DeviceBus {
   Scopes scopes_;
   std::atomic<uint64_t> epoch_{1};
 
-  std::mutex lazy_;  // guards the making of the three below
-  std::shared_ptr<MemoryObject> doorbells_;
-  std::shared_ptr<MemoryObject> mmio_;
+  Mutex lazy_;  // guards the making of the three below
+  std::shared_ptr<MemoryObject> doorbells_ RIGEL_GUARDED_BY(lazy_);
+  std::shared_ptr<MemoryObject> mmio_ RIGEL_GUARDED_BY(lazy_);
   std::unique_ptr<DispatchSink> cores_;
   std::unique_ptr<CommandProcessor> owned_processor_;
   std::atomic<CommandProcessor*> processor_{nullptr};
 
   std::atomic<uint64_t> trap_code_{0}, trap_data_{0};
 
-  std::mutex notes_mutex_;
-  std::map<uint32_t, QueueNote> notes_;
+  Mutex notes_mutex_;
+  std::map<uint32_t, QueueNote> notes_ RIGEL_GUARDED_BY(notes_mutex_);
 };
 
 }  // namespace rigel::vgpu

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
@@ -22,7 +23,7 @@ Errno KfdIoctls::create_event(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_create_event>(call);
   if (a.event_page_offset != 0) {
     // Where GPUs have memory of their own, user mode brings the page, as a buffer they can write to.
-    const std::lock_guard lock(process.memory_mutex_);
+    const MutexLock lock(process.memory_mutex_);
     const GpuContext* const gpu = process.gpu_by_id(static_cast<uint32_t>(a.event_page_offset >> 32));
     if (gpu == nullptr || process.event_page_ != 0) return EINVAL;
     if (!gpu->acquired()) return ENODEV;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
@@ -23,8 +24,9 @@ uint64_t pages_up(uint64_t bytes) {
   return bytes / kPage * kPage + (bytes % kPage == 0 ? 0 : kPage);
 }
 
-// The memory behind a new buffer. The memory lock is held.
-ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& a, uint64_t bytes) {
+// The memory behind a new buffer.
+ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& a, uint64_t bytes)
+    RIGEL_REQUIRES(process.memory_mutex()) {
   // Of several kinds the driver takes the first, in the order of the bits.
   switch (a.flags & KFD_MEM_KINDS & (0 - a.flags)) {
     case KFD_MEM_VRAM: {
@@ -57,7 +59,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_alloc_memory>(call);
   if (a.size == 0) return EINVAL;
   a.flags &= ~MemoryObject::kNoHostAccess;  // bits without a meaning are ignored
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   const auto is_shared = [&](uint64_t address) {
     return process.svm_.overlaps(address / kPage, (address + a.size - 1) / kPage + 1);
   };
@@ -115,7 +117,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::free_memory(Process& process, const IoctlCall& call) {
   const uint64_t handle = args<kfd_free_memory>(call).handle;
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   if (handle != 0 && handle == process.event_page_) return EPERM;
   Buffer* const buffer = process.find_buffer(handle);
   if (buffer == nullptr) return EINVAL;
@@ -128,7 +130,7 @@ Errno KfdIoctls::change_mapping(Process& process, kfd_map_memory& a, bool map) {
   if (a.n_devices > kMaxDevices) return ENOMEM;
   const auto ids = array_from_program<uint32_t>(a.device_ids_array_ptr, a.n_devices);
   if (!ids) return ids.error();
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   const GpuContext* const owner = process.gpu_by_id(static_cast<uint32_t>(a.handle >> 32));
   if (owner == nullptr) return EINVAL;
   if (map && !owner->acquired()) return ENODEV;
@@ -160,7 +162,7 @@ Errno KfdIoctls::unmap_memory(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::available_memory(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_available_memory>(call);
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   const GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   a.available = gpu->gpu().vram_bytes - gpu->vram_used;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
@@ -79,7 +80,7 @@ Errno KfdIoctls::acquire_vm(Process& process, const IoctlCall& call) {
   const auto& a = args<kfd_acquire_vm>(call);
   const auto file = process.files_.render_node(static_cast<int>(a.drm_fd));
   if (!file) return EINVAL;
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr || file->gpu_index != gpu->index()) return EINVAL;
   if (gpu->acquired()) return gpu->drm_file() == file->file_id ? 0 : EBUSY;
@@ -142,7 +143,7 @@ Errno KfdIoctls::get_tile_config(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::set_xnack_mode(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_set_xnack_mode>(call);
-  const std::lock_guard lock(process.queue_mutex_);
+  const MutexLock lock(process.queue_mutex_);
   if (a.xnack_enabled >= 0) {
     if (!process.queues_.empty()) return EBUSY;
     if (a.xnack_enabled != 0) return EPERM;  // none of the boards can retry faults of one process only
@@ -154,7 +155,7 @@ Errno KfdIoctls::set_xnack_mode(Process& process, const IoctlCall& call) {
 Errno KfdIoctls::runtime_enable(Process& process, const IoctlCall& call) {
   const auto& a = args<kfd_runtime_enable>(call);
   const bool enable = (a.mode_mask & KFD_RUNTIME_ENABLE_MODE_ENABLE) != 0;
-  const std::lock_guard lock(process.queue_mutex_);
+  const MutexLock lock(process.queue_mutex_);
   if (enable && process.runtime_enabled_) return EBUSY;
   process.runtime_enabled_ = enable;
   process.code_objects_.store(enable ? reinterpret_cast<const void*>(a.r_debug) : nullptr,

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fmt/core.h>
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 
 #include "plugins/vgpu/kfd/ioctl.hpp"
@@ -91,7 +92,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     return EINVAL;
   };
 
-  const std::lock_guard lock(process.queue_mutex_);
+  const MutexLock lock(process.queue_mutex_);
   auto queue = std::make_unique<Process::Queue>();
   queue->type = a.queue_type;
   queue->gpu = gpu;
@@ -103,15 +104,17 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
 
   // The buffers that hardware will read and write on its own must be there, and stay there.
   std::vector<Buffer*> held;
-  const std::lock_guard memory_lock(process.memory_mutex_);
+  const MutexLock memory_lock(process.memory_mutex_);
   if (!gpu->acquired()) return ESRCH;
   const bool doubled = board.driver().maps_aql_rings_twice && a.queue_type == KFD_QUEUE_AQL;
-  const auto hold = [&](uint64_t va, uint64_t bytes) {
+  const auto hold = [&](uint64_t va, uint64_t bytes) RIGEL_REQUIRES(process.memory_mutex_) {
     Buffer* const buffer = process.buffer_at(*gpu, va, bytes);
     if (buffer != nullptr) held.push_back(buffer);
     return buffer != nullptr;
   };
-  const auto hold_page_of = [&](uint64_t va) { return hold(va & ~(kPage - 1), kPage); };
+  const auto hold_page_of = [&](uint64_t va) RIGEL_REQUIRES(process.memory_mutex_) {
+    return hold(va & ~(kPage - 1), kPage);
+  };
   if (!hold_page_of(a.write_pointer_address))
     return warn("the write pointer is not in a buffer of one page, mapped to this GPU");
   if (!hold_page_of(a.read_pointer_address))
@@ -244,7 +247,7 @@ void Process::let_go(Queue& queue, uint64_t handle) {
   if (--uses->second == 0) buffer->queue_uses.erase(uses);
 }
 
-// Under the queue lock; takes the memory lock for what the queue held. The queue is gone afterwards.
+// Takes the memory lock for what the queue held. The queue is gone afterwards.
 void Process::destroy_queue(Queue& queue) {
   GpuContext& gpu = *queue.gpu;
   watch_.remove_slot(gpu.index(), queue.doorbell_slot);
@@ -253,14 +256,14 @@ void Process::destroy_queue(Queue& queue) {
   doorbells_taken_[gpu.index()].reset(queue.doorbell);
   if (queue.sdma) sdma_taken_[gpu.index()].reset(queue.sdma_slot);
   {
-    const std::lock_guard lock(memory_mutex_);
+    const MutexLock lock(memory_mutex_);
     while (!queue.buffers.empty()) let_go(queue, queue.buffers.back());
   }
   queues_.erase(queue.id);
 }
 
 Errno KfdIoctls::destroy_queue(Process& process, const IoctlCall& call) {
-  const std::lock_guard lock(process.queue_mutex_);
+  const MutexLock lock(process.queue_mutex_);
   const auto it = process.queues_.find(args<kfd_destroy_queue>(call).queue_id);
   if (it == process.queues_.end()) return EINVAL;
   process.destroy_queue(*it->second);
@@ -274,7 +277,7 @@ Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
   if (!could_be_programs(a.ring_base_address, 8)) return EFAULT;
   if (a.ring_size != 0 && !std::has_single_bit(a.ring_size)) return EINVAL;
   const uint32_t ring_size = std::max<uint32_t>(a.ring_size, KFD_QUEUE_RING_MIN);
-  const std::lock_guard lock(process.queue_mutex_);
+  const MutexLock lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
   Process::Queue& queue = *it->second;
@@ -282,7 +285,7 @@ Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
   // A null ring is how user mode says "stop": the queue is kept for later.
   const bool new_ring = a.ring_base_address != 0;
   if (new_ring && (a.ring_base_address != queue.ring_va || ring_size != queue.ring_bytes)) {
-    const std::lock_guard memory_lock(process.memory_mutex_);
+    const MutexLock memory_lock(process.memory_mutex_);
     const bool doubled = queue.gpu->gpu().board.driver().maps_aql_rings_twice && queue.type == KFD_QUEUE_AQL;
     Buffer* const ring =
         process.buffer_at(*queue.gpu, a.ring_base_address, doubled ? ring_size / 2 : ring_size);
@@ -311,7 +314,7 @@ Errno KfdIoctls::set_cu_mask(Process& process, const IoctlCall& call) {
   const uint32_t bits = std::min(a.num_cu_mask, kMaxBits);
   auto mask = array_from_program<uint32_t>(a.cu_mask_ptr, bits / 32);
   if (!mask) return mask.error();
-  const std::lock_guard lock(process.queue_mutex_);
+  const MutexLock lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
   const Board& board = it->second->gpu->gpu().board;
@@ -336,7 +339,7 @@ Errno KfdIoctls::set_cu_mask(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_get_queue_wave_state>(call);
-  const std::lock_guard lock(process.queue_mutex_);
+  const MutexLock lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EFAULT;
   const Board& board = it->second->gpu->gpu().board;
@@ -353,7 +356,7 @@ Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::alloc_queue_gws(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_alloc_queue_gws>(call);
-  const std::lock_guard lock(process.queue_mutex_);
+  const MutexLock lock(process.queue_mutex_);
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EINVAL;
   if (it->second->gpu->gpu().board.queues.gws == 0) return ENODEV;

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
@@ -50,7 +51,7 @@ Errno KfdIoctls::get_dmabuf_info(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::import_dmabuf(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_import_dmabuf>(call);
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   if (!gpu->acquired()) return ENODEV;
@@ -68,7 +69,7 @@ Errno KfdIoctls::export_dmabuf(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_export_dmabuf>(call);
   std::shared_ptr<MemoryObject> object;
   {
-    const std::lock_guard lock(process.memory_mutex_);
+    const MutexLock lock(process.memory_mutex_);
     const Buffer* const buffer = process.find_buffer(a.handle);
     if (buffer == nullptr) return EINVAL;
     if (buffer->object->kind() == MemoryObject::Kind::kUserptr) return EPERM;
@@ -83,7 +84,7 @@ Errno KfdIoctls::export_dmabuf(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::ipc_export(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_ipc_export_handle>(call);
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   const Buffer* const buffer = process.find_buffer(a.handle);
   if (buffer == nullptr || process.gpu_by_id(a.gpu_id) == nullptr) return EINVAL;
   if (buffer->object->fd() < 0 || buffer->object->kind() > MemoryObject::Kind::kGtt) return EINVAL;
@@ -97,7 +98,7 @@ Errno KfdIoctls::ipc_import(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_ipc_import_handle>(call);
   ShareHandle handle{};
   std::copy_n(a.share_handle, 4, reinterpret_cast<uint32_t*>(&handle));
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr || !gpu->acquired()) return EINVAL;
   const auto file = MemoryObject::open_of_process(handle.pid, handle.fd, handle.nonce);

@@ -238,7 +238,7 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
 
 Errno KfdIoctls::svm(Process& process, const IoctlCall& call) {
   auto& header = *static_cast<kfd_svm*>(call.arguments);
-  const std::lock_guard lock(process.memory_mutex_);
+  const MutexLock lock(process.memory_mutex_);
   if (header.start_addr % kPage != 0 || header.size % kPage != 0) return EINVAL;
   if (header.start_addr == 0 || header.size == 0) return EINVAL;
   // The attributes follow the header, in the size that the request says.

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
@@ -66,7 +67,7 @@ Process::~Process() {
   events_.interrupt_all();
   watch_.stop();
   {
-    const std::lock_guard lock(queue_mutex_);
+    const MutexLock lock(queue_mutex_);
     while (!queues_.empty()) destroy_queue(*queues_.begin()->second);
   }
   for (const auto& gpu : gpus_) {
@@ -246,7 +247,7 @@ Errno Process::release_buffer(Buffer& buffer) {
 std::string Process::describe_address(const GpuContext& gpu, uint64_t va) {
   std::vector<NearbyBuffer> known;
   {
-    const std::lock_guard lock(memory_mutex_);
+    const MutexLock lock(memory_mutex_);
     for (const auto& [handle, buffer] : buffers_) {
       const MemoryObject::Kind kind = buffer.object->kind();
       if (kind == MemoryObject::Kind::kDoorbell || kind == MemoryObject::Kind::kMmio) continue;
@@ -272,7 +273,7 @@ void Process::drop_mmap_offset(uint64_t offset) {
 }
 
 ErrnoOr<Process::MmapTarget> Process::render_mmap(uint64_t offset, uint64_t bytes) {
-  const std::lock_guard lock(memory_mutex_);
+  const MutexLock lock(memory_mutex_);
   auto it = offsets_.upper_bound(offset);
   if (it == offsets_.begin()) return tl::unexpected(EINVAL);
   --it;
@@ -301,11 +302,10 @@ ErrnoOr<std::shared_ptr<MemoryObject>> Process::kfd_mmap(uint64_t offset, uint64
 }
 
 void Process::doorbells_mapped(const DoorbellMapping& mapping) {
-  const std::lock_guard lock(queue_mutex_);
+  const MutexLock lock(queue_mutex_);
   add_doorbells(mapping);
 }
 
-// Under the queue lock.
 void Process::add_doorbells(const DoorbellMapping& m) {
   doorbell_mappings_.push_back(m);
   if (const auto page = gpus_[m.gpu_index]->doorbells()) {
@@ -317,7 +317,7 @@ Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t by
   auto* const begin = static_cast<std::byte*>(address);
   std::byte* const end = begin + pages_up(bytes);
   DoorbellMappings gone, left;
-  const std::lock_guard lock(queue_mutex_);
+  const MutexLock lock(queue_mutex_);
   std::erase_if(doorbell_mappings_, [&](const DoorbellMapping& m) {
     std::byte* const from = std::max(begin, m.address);
     std::byte* const to = std::min(end, m.address + m.bytes);
@@ -344,7 +344,7 @@ void Process::before_munmap(void* address, uint64_t bytes) {
   const uint64_t end = begin + bytes;
   // Memory of the program that GPUs were given: what the kernel's notifier does. A GPU that still uses it
   // faults.
-  const std::lock_guard lock(memory_mutex_);
+  const MutexLock lock(memory_mutex_);
   const auto acquired = [&] {
     std::vector<const GpuContext*> list;
     for (const auto& gpu : gpus_) {
@@ -394,7 +394,7 @@ void Process::render_node_closed(uint64_t) {
 }
 
 ErrnoOr<Process::DoorbellHook> Process::attach_doorbell(void* address) {
-  const std::lock_guard lock(queue_mutex_);
+  const MutexLock lock(queue_mutex_);
   auto* const at = static_cast<std::byte*>(address);
   for (const DoorbellMapping& mapping : doorbell_mappings_) {
     if (at < mapping.address || at >= mapping.address + mapping.bytes) continue;

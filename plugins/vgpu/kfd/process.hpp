@@ -15,11 +15,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/kfd/activity_reporter.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
@@ -94,7 +94,7 @@ class Process {
   Events& events() { return events_; }
   Log& log() { return log_; }
   const Machine& machine() const { return machine_; }
-  std::mutex& memory_mutex() { return memory_mutex_; }
+  Mutex& memory_mutex() RIGEL_RETURNS_LOCK(memory_mutex_) { return memory_mutex_; }
 
   /// What mmap of /dev/kfd at `offset` shows. `bytes` is the length asked for.
   ErrnoOr<std::shared_ptr<MemoryObject>> kfd_mmap(uint64_t offset, uint64_t bytes);
@@ -105,8 +105,8 @@ class Process {
   };
   ErrnoOr<MmapTarget> render_mmap(uint64_t offset, uint64_t bytes);
   /// Gives an object an offset on the render nodes.
-  uint64_t make_mmap_offset(const std::shared_ptr<MemoryObject>& object);
-  void drop_mmap_offset(uint64_t offset);
+  uint64_t make_mmap_offset(const std::shared_ptr<MemoryObject>& object) RIGEL_REQUIRES(memory_mutex_);
+  void drop_mmap_offset(uint64_t offset) RIGEL_REQUIRES(memory_mutex_);
 
   /// The program has mapped pages of doorbells, or takes [address, address + bytes) away, whatever was there.
   struct DoorbellMapping {
@@ -138,21 +138,22 @@ class Process {
   /// A file was closed for the last time: what belongs to it goes.
   void render_node_closed(uint64_t file_id);
 
-  /// Maps [va, va + bytes) of a GPU to host memory, for the render nodes. Memory lock held. EINVAL if
+  /// Maps [va, va + bytes) of a GPU to host memory, for the render nodes. EINVAL if
   /// something is there or the range is not the GPU's.
-  Errno map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
+  Errno map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights)
+      RIGEL_REQUIRES(memory_mutex_);
   /// The same whatever is there, in one step for each page: nothing that was allowed and stays so is ever
-  /// missing (GpuContext::remap).
+  /// missing (GpuContext::remap). The memory lock is held.
   Errno remap_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
 
   /// The device is about to use memory of the program, which may go away without a word.
   void expect_host_faults() const;
 
-  /// VRAM of a GPU: takes `bytes`, or ENOMEM. Memory lock held.
-  Errno take_vram(GpuContext& gpu, uint64_t bytes);
+  /// VRAM of a GPU: takes `bytes`, or ENOMEM.
+  Errno take_vram(GpuContext& gpu, uint64_t bytes) RIGEL_REQUIRES(memory_mutex_);
   /// Whether GPUs may have `bytes` more of the host's memory, as buffers of the driver or as the program's
-  /// own memory. Memory lock held.
-  bool host_has_room(MemoryObject::Kind kind, uint64_t bytes) const;
+  /// own memory.
+  bool host_has_room(MemoryObject::Kind kind, uint64_t bytes) const RIGEL_REQUIRES(memory_mutex_);
 
  private:
   friend struct KfdIoctls;  // the ioctls' functions, in the files ioctl_*.cpp
@@ -176,20 +177,20 @@ class Process {
     std::vector<uint64_t> buffers;  // that it holds
     uint64_t ring = 0;              // which of them the ring is in
   };
-  Buffer* find_buffer(uint64_t handle);
+  Buffer* find_buffer(uint64_t handle) RIGEL_REQUIRES(memory_mutex_);
   /// The buffer that is mapped to `gpu` at exactly [va, va + bytes).
-  Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes);
-  ErrnoOr<uint64_t> add_buffer(Buffer buffer);
-  Errno map_buffer(Buffer& buffer, GpuContext& gpu);
+  Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) RIGEL_REQUIRES(memory_mutex_);
+  ErrnoOr<uint64_t> add_buffer(Buffer buffer) RIGEL_REQUIRES(memory_mutex_);
+  Errno map_buffer(Buffer& buffer, GpuContext& gpu) RIGEL_REQUIRES(memory_mutex_);
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
-  Errno release_buffer(Buffer& buffer);
+  Errno release_buffer(Buffer& buffer) RIGEL_REQUIRES(memory_mutex_);
   uint64_t* host_bytes_of(const Buffer& buffer);
-  void add_doorbells(const DoorbellMapping& mapping);
-  /// Keeps a buffer where it is for as long as a queue needs it, and lets it go. Both locks held.
+  void add_doorbells(const DoorbellMapping& mapping) RIGEL_REQUIRES(queue_mutex_);
+  /// Keeps a buffer where it is for as long as a queue needs it, and lets it go. Both locks are held.
   static void hold(Queue& queue, Buffer& buffer);
-  void let_go(Queue& queue, uint64_t handle);
-  void destroy_queue(Queue& queue);
-  void apply_svm(uint64_t first_page, uint64_t end_page);
+  void let_go(Queue& queue, uint64_t handle) RIGEL_REQUIRES(memory_mutex_);
+  void destroy_queue(Queue& queue) RIGEL_REQUIRES(queue_mutex_);
+  void apply_svm(uint64_t first_page, uint64_t end_page);  // under the memory lock
   void note_migration(SvmAttributes& range, uint64_t first_page, uint64_t end_page);
   /// Whether all of [va, va + bytes) is shared with `gpu`, and stays mapped to it.
   bool always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const;
@@ -203,31 +204,33 @@ class Process {
   std::vector<std::unique_ptr<GpuContext>> gpus_;
   std::unique_ptr<ActivityReporter> reporter_;  // looks at the GPUs, and so goes first
 
-  std::mutex memory_mutex_;
-  std::unordered_map<uint64_t, Buffer> buffers_;     // by handle
-  std::multimap<uint64_t, uint64_t> buffers_by_va_;  // va → handle
-  uint32_t next_handle_ = 1;
-  uint64_t event_page_ =
+  Mutex memory_mutex_;
+  std::unordered_map<uint64_t, Buffer> buffers_ RIGEL_GUARDED_BY(memory_mutex_);     // by handle
+  std::multimap<uint64_t, uint64_t> buffers_by_va_ RIGEL_GUARDED_BY(memory_mutex_);  // va → handle
+  uint32_t next_handle_ RIGEL_GUARDED_BY(memory_mutex_) = 1;
+  uint64_t event_page_ RIGEL_GUARDED_BY(memory_mutex_) =
       0;  // the handle of the buffer that the program brought for events: it cannot be freed
-  std::multimap<uint64_t, uint64_t> userptrs_;  // program's address → handle
-  uint64_t longest_userptr_ = 0;
-  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;               // of the buffers
-  std::map<uint64_t, std::weak_ptr<MemoryObject>> offsets_;  // mmap offset → object
-  uint64_t next_offset_ = uint64_t{1} << 32;
+  std::multimap<uint64_t, uint64_t> userptrs_ RIGEL_GUARDED_BY(memory_mutex_);  // program's address → handle
+  uint64_t longest_userptr_ RIGEL_GUARDED_BY(memory_mutex_) = 0;
+  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;  // of the buffers
+  std::map<uint64_t, std::weak_ptr<MemoryObject>> offsets_
+      RIGEL_GUARDED_BY(memory_mutex_);  // mmap offset → object
+  uint64_t next_offset_ RIGEL_GUARDED_BY(memory_mutex_) = uint64_t{1} << 32;
   SvmRanges svm_;
 
-  std::mutex queue_mutex_;
-  std::map<uint32_t, std::unique_ptr<Queue>> queues_;    // by id
-  std::array<std::bitset<1024>, 64> doorbells_taken_{};  // by GPU
-  std::array<std::bitset<256>, 64> sdma_taken_{};        // by GPU: engine + engines * queue
-  bool xnack_ = false;
-  bool runtime_enabled_ = false;
+  Mutex queue_mutex_;
+  std::map<uint32_t, std::unique_ptr<Queue>> queues_ RIGEL_GUARDED_BY(queue_mutex_);    // by id
+  std::array<std::bitset<1024>, 64> doorbells_taken_ RIGEL_GUARDED_BY(queue_mutex_){};  // by GPU
+  std::array<std::bitset<256>, 64> sdma_taken_
+      RIGEL_GUARDED_BY(queue_mutex_){};  // by GPU: engine + engines * queue
+  bool xnack_ RIGEL_GUARDED_BY(queue_mutex_) = false;
+  bool runtime_enabled_ RIGEL_GUARDED_BY(queue_mutex_) = false;
 
-  DoorbellMappings doorbell_mappings_;  // under the queue lock
+  DoorbellMappings doorbell_mappings_ RIGEL_GUARDED_BY(queue_mutex_);
 
   static constexpr size_t kFreedRemembered = 256;
-  std::deque<NearbyBuffer> freed_;                  // under the memory lock; the latest first
-  std::atomic<const void*> code_objects_{nullptr};  // the runtime's r_debug
+  std::deque<NearbyBuffer> freed_ RIGEL_GUARDED_BY(memory_mutex_);  // the latest first
+  std::atomic<const void*> code_objects_{nullptr};                  // the runtime's r_debug
 };
 
 }  // namespace rigel::vgpu

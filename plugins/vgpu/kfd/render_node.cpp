@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
@@ -173,7 +174,7 @@ struct DrmIoctls {
 
   static Errno gem_close(RenderNode& node, void* p) {
     const auto& a = *static_cast<drm_gem_close*>(p);
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     const auto it = node.gems_.find(a.handle);
     if (it == node.gems_.end()) return EINVAL;
     node.close_gem(it->second);
@@ -184,7 +185,7 @@ struct DrmIoctls {
   static Errno prime_handle_to_fd(RenderNode& node, void* p) {
     auto& a = *static_cast<drm_prime_handle*>(p);
     if ((a.flags & ~static_cast<uint32_t>(DRM_CLOEXEC | DRM_RDWR)) != 0) return EINVAL;
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     const auto it = node.gems_.find(a.handle);
     if (it == node.gems_.end()) return ENOENT;
     if (it->second.object->fd() < 0) return EPERM;  // the program's own memory
@@ -198,7 +199,7 @@ struct DrmIoctls {
     auto& a = *static_cast<drm_prime_handle*>(p);
     auto object = MemoryObject::import(a.fd);
     if (!object) return object.error();
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     // One buffer has one handle in a file, however often it comes in.
     for (const auto& [handle, gem] : node.gems_) {
       if (gem.object->inode() == (*object)->inode() && gem.object->nonce() == (*object)->nonce()) {
@@ -230,7 +231,7 @@ struct DrmIoctls {
     gem.domain_flags = in.domain_flags;
     gem.alignment = in.alignment;
     if (vram) {
-      const std::lock_guard lock(node.process_.memory_mutex());
+      const MutexLock lock(node.process_.memory_mutex());
       if (const Errno error = node.process_.take_vram(gpu, bytes); error != 0) return error;
       gem.counted = true;
     }
@@ -241,12 +242,12 @@ struct DrmIoctls {
     auto object = MemoryObject::allocate(vram ? MemoryObject::Kind::kVram : MemoryObject::Kind::kGtt, bytes,
                                          flags, node.gpu_index_, gpu.gpu().gpu_id);
     if (!object) {
-      const std::lock_guard lock(node.process_.memory_mutex());
+      const MutexLock lock(node.process_.memory_mutex());
       if (gem.counted) gpu.vram_used -= bytes;
       return object.error();
     }
     gem.object = std::move(*object);
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     a = {};
     a.out.handle = node.add_gem(std::move(gem));
     return 0;
@@ -264,20 +265,20 @@ struct DrmIoctls {
     gem.domains = AMDGPU_GEM_DOMAIN_GTT;
     gem.object = MemoryObject::of_program(reinterpret_cast<std::byte*>(a.addr), a.size,
                                           KFD_MEM_USERPTR | KFD_MEM_WRITABLE, node.gpu_index_, 0);
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     a.handle = node.add_gem(std::move(gem));
     return 0;
   }
 
   static Errno gem_mmap(RenderNode& node, void* p) {
     auto& a = *static_cast<drm_amdgpu_gem_mmap*>(p);
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     const auto it = node.gems_.find(a.in.handle);
     if (it == node.gems_.end()) return ENOENT;
     RenderNode::Gem& gem = it->second;
     if (gem.object->fd() < 0 || (gem.object->flags() & MemoryObject::kNoHostAccess) != 0) return EPERM;
     if (gem.mmap_offset == 0) {
-      const std::lock_guard memory_lock(node.process_.memory_mutex());
+      const MutexLock memory_lock(node.process_.memory_mutex());
       gem.mmap_offset = node.process_.make_mmap_offset(gem.object);
     }
     a = {};
@@ -287,7 +288,7 @@ struct DrmIoctls {
 
   static Errno gem_wait_idle(RenderNode& node, void* p) {
     auto& a = *static_cast<drm_amdgpu_gem_wait_idle*>(p);
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     if (!node.gems_.contains(a.in.handle)) return ENOENT;
     a = {};  // no command stream of this interface ever runs: always idle
     return 0;
@@ -295,7 +296,7 @@ struct DrmIoctls {
 
   static Errno gem_metadata(RenderNode& node, void* p) {
     auto& a = *static_cast<drm_amdgpu_gem_metadata*>(p);
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     const auto it = node.gems_.find(a.handle);
     if (it == node.gems_.end()) return ENOENT;
     RenderNode::Gem& gem = it->second;
@@ -316,7 +317,7 @@ struct DrmIoctls {
 
   static Errno gem_op(RenderNode& node, void* p) {
     const auto& a = *static_cast<drm_amdgpu_gem_op*>(p);
-    const std::lock_guard lock(node.mutex_);
+    const MutexLock lock(node.mutex_);
     const auto it = node.gems_.find(a.handle);
     if (it == node.gems_.end()) return ENOENT;
     RenderNode::Gem& gem = it->second;
@@ -341,12 +342,12 @@ struct DrmIoctls {
     if (a.va_address % kPage != 0 || a.map_size % kPage != 0 || a.offset_in_bo % kPage != 0) return EINVAL;
     if (a.va_address >= uint64_t{1} << 48 || a.map_size > (uint64_t{1} << 48) - a.va_address) return EINVAL;
     GpuContext& gpu = node.process_.gpu(node.gpu_index_);
-    const std::lock_guard lock(node.mutex_);
-    const std::lock_guard memory_lock(node.process_.memory_mutex());
+    const MutexLock lock(node.mutex_);
+    const MutexLock memory_lock(node.process_.memory_mutex());
     // Only pages that buffers of this file put there can be taken away again.
     const uint64_t begin = a.va_address, end = a.va_address + a.map_size;
     // What buffers of this file have in [begin, end), in order.
-    const auto pieces = [&] {
+    const auto pieces = [&]() RIGEL_REQUIRES(node.mutex_) {
       std::map<uint64_t, uint64_t> found;  // begin → end
       for (const auto& [handle, gem] : node.gems_) {
         for (const RenderNode::VaMapping& m : gem.mappings) {
@@ -357,7 +358,7 @@ struct DrmIoctls {
       return found;
     };
     // Takes [begin, end) out of what is noted; what lies beside it stays mapped.
-    const auto forget = [&] {
+    const auto forget = [&]() RIGEL_REQUIRES(node.mutex_) {
       for (auto& [handle, gem] : node.gems_) {
         std::vector<RenderNode::VaMapping> kept;
         for (const RenderNode::VaMapping& m : gem.mappings) {
@@ -473,7 +474,7 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
   const Gpu& facts = gpu.gpu();
   const auto number = [&](uint64_t value) { return give(a, &value, sizeof value); };
   const auto vram_used = [&] {
-    const std::lock_guard lock(node.process_.memory_mutex());
+    const MutexLock lock(node.process_.memory_mutex());
     return gpu.vram_used;
   };
   switch (a.query) {
@@ -651,7 +652,7 @@ uint32_t RenderNode::add_gem(Gem gem) {
 
 void RenderNode::close_gem(Gem& gem) {
   GpuContext& gpu = process_.gpu(gpu_index_);
-  const std::lock_guard lock(process_.memory_mutex());
+  const MutexLock lock(process_.memory_mutex());
   for (const VaMapping& m : gem.mappings) gpu.unmap(m.va, m.bytes);
   if (gem.mmap_offset != 0) process_.drop_mmap_offset(gem.mmap_offset);
   if (gem.counted) gpu.vram_used -= gem.object->bytes();

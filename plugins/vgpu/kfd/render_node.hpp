@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
 
@@ -65,7 +65,7 @@ class RenderNode {
     bool counted = false;  // its VRAM is taken from the GPU's
   };
   void close_gem(Gem& gem);
-  uint32_t add_gem(Gem gem);
+  uint32_t add_gem(Gem gem) RIGEL_REQUIRES(mutex_);
 
   Process& process_;
   OpenFiles& files_;
@@ -73,8 +73,8 @@ class RenderNode {
   const bool card_;
   const uint64_t file_id_;
   std::atomic<bool> has_bus_id_{false};  // that GET_UNIQUE tells
-  std::mutex mutex_;
-  std::map<uint32_t, Gem> gems_;
+  Mutex mutex_;
+  std::map<uint32_t, Gem> gems_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel::vgpu

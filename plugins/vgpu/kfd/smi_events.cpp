@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 
 namespace rigel::vgpu {
@@ -46,7 +47,7 @@ ErrnoOr<InternalFd> SmiEvents::open(uint32_t gpu_index) {
   InternalFd ours(ends[0]), theirs(ends[1]);
   auto high = InternalFd::duplicate(ours.get());
   if (!high) return tl::unexpected(high.error());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(listeners_, [](Listener& listener) { return !update(listener); });
   listeners_.push_back({gpu_index, std::move(*high)});
   return theirs;
@@ -68,7 +69,7 @@ bool SmiEvents::update(Listener& listener) {
 
 template <class... Args>
 void SmiEvents::tell(uint32_t gpu_index, uint32_t event, const char* format, const Args&... args) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (listeners_.empty()) return;
   char line[KFD_SMI_EVENT_MESSAGE_BYTES];
   const int head = std::snprintf(line, sizeof line, "%x ", event);

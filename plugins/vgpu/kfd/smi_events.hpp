@@ -9,9 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 
 namespace rigel::vgpu {
@@ -56,8 +56,8 @@ class SmiEvents {
   /// Takes what the program has written; false if it has closed the file.
   static bool update(Listener& listener);
 
-  std::mutex mutex_;
-  std::vector<Listener> listeners_;
+  Mutex mutex_;
+  std::vector<Listener> listeners_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel::vgpu

@@ -12,11 +12,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <mutex>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
 
@@ -74,20 +74,20 @@ System::System(Machine machine, const ProcessOptions& options, const HostFacts& 
 System::~System() {
   decltype(files_) files;
   {
-    const std::lock_guard lock(files_mutex_);
+    const WriterLock lock(files_mutex_);
     files.swap(files_);
   }
   files.clear();  // render nodes use the process
 }
 
 std::shared_ptr<System::OpenFile> System::find(int fd) const {
-  const std::shared_lock lock(files_mutex_);
+  const ReaderLock lock(files_mutex_);
   const auto it = files_.find(fd);
   return it == files_.end() ? nullptr : it->second;
 }
 
 bool System::has(int fd) const {
-  const std::shared_lock lock(files_mutex_);
+  const ReaderLock lock(files_mutex_);
   return files_.contains(fd);
 }
 
@@ -124,7 +124,7 @@ int System::open(std::string_view path, int flags) {
   file->path = path;
   file->minor = node->minor;
   {
-    const std::lock_guard lock(files_mutex_);
+    const WriterLock lock(files_mutex_);
     file->id = next_file_id_++;
     if (node->kind == FileNode::Kind::kDrmNode) {
       file->node = std::make_unique<vgpu::RenderNode>(process_, node->minor, file->id, *this);
@@ -136,7 +136,7 @@ int System::open(std::string_view path, int flags) {
 }
 
 std::string System::vram_in_use(const FileNode::VramUse& use) {
-  const std::lock_guard lock(process_.memory_mutex());
+  const MutexLock lock(process_.memory_mutex());
   return fmt::format("{}\n", std::min(process_.gpu(use.gpu_index).vram_used, use.most));
 }
 
@@ -147,7 +147,7 @@ void System::leak_if_abandoned(std::shared_ptr<OpenFile>& file) {
 
 void System::forget(int fd) {
   std::shared_ptr<OpenFile> last;  // released outside of the lock: closing a render node takes others
-  const std::lock_guard lock(files_mutex_);
+  const WriterLock lock(files_mutex_);
   const auto it = files_.find(fd);
   if (it == files_.end()) return;
   last = std::move(it->second);
@@ -163,7 +163,7 @@ int System::close(int fd) {
 void System::note_duplicate(int from, int to) {
   if (from == to) return;
   std::shared_ptr<OpenFile> replaced;
-  const std::lock_guard lock(files_mutex_);
+  const WriterLock lock(files_mutex_);
   if (const auto old = files_.find(to); old != files_.end()) {
     replaced = std::move(old->second);
     files_.erase(old);

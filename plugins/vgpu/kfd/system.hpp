@@ -17,11 +17,11 @@
 #include <map>
 #include <memory>
 #include <new>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/kfd/file_tree.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
@@ -85,13 +85,14 @@ class System final : public OpenFiles {
   Process& process() { return process_; }
   Log& log() { return *log_; }
 
-  void before_fork() { files_mutex_.lock(); }
-  void after_fork_in_parent() { files_mutex_.unlock(); }
+  // From the one to the other the lock is held: a fork comes in between, which the analysis does not know.
+  void before_fork() RIGEL_UNCHECKED_LOCKS { files_mutex_.lock(); }
+  void after_fork_in_parent() RIGEL_UNCHECKED_LOCKS { files_mutex_.unlock(); }
   void abandon_in_child() {
     abandoned_.store(true, std::memory_order_release);
     InternalFd::close_in_child();
     // The lock knows its writer by a thread's number, and that is another here: it cannot be unlocked.
-    new (&files_mutex_) std::shared_mutex;
+    new (&files_mutex_) SharedMutex;
   }
 
   // OpenFiles.
@@ -114,9 +115,9 @@ class System final : public OpenFiles {
   const std::shared_ptr<const Hardware> hardware_;
   std::unique_ptr<Log> log_;
   Process process_;
-  mutable std::shared_mutex files_mutex_;
-  std::map<int, std::shared_ptr<OpenFile>> files_;
-  uint64_t next_file_id_ = 1;
+  mutable SharedMutex files_mutex_;
+  std::map<int, std::shared_ptr<OpenFile>> files_ RIGEL_GUARDED_BY(files_mutex_);
+  uint64_t next_file_id_ RIGEL_GUARDED_BY(files_mutex_) = 1;
   std::atomic<dev_t> plain_files_device_{0};  // of the files that stand for them; 0: there were none yet
   std::atomic<bool> abandoned_{false};
 };

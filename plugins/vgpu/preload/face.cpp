@@ -137,19 +137,19 @@ namespace {
 
 // Processes -----------------------------------------------------------------------------------------------
 
-void before_fork() {
+void before_fork() RIGEL_ACQUIRE(folders_mutex) {
   if (System* system = current.load(std::memory_order_acquire)) system->before_fork();
   folders_mutex.lock();
   host_faults_before_fork();
 }
 
-void after_fork_in_parent() {
+void after_fork_in_parent() RIGEL_RELEASE(folders_mutex) {
   host_faults_after_fork(false);
   folders_mutex.unlock();
   if (System* system = current.load(std::memory_order_acquire)) system->after_fork_in_parent();
 }
 
-void after_fork_in_child() {
+void after_fork_in_child() RIGEL_RELEASE(folders_mutex) {
   host_faults_after_fork(true);
   forget_shared_copies();
   folders_mutex.unlock();

@@ -7,9 +7,9 @@
 
 #include <atomic>
 #include <cerrno>
-#include <mutex>
 #include <string>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
 
@@ -20,7 +20,7 @@ namespace rigel::vgpu {
 extern constinit std::atomic<System*> current;  ///< Null: none yet.
 /// After fork: the parent's, whose descriptors are dead here.
 extern constinit std::atomic<System*> inherited;
-extern constinit std::mutex folders_mutex;  ///< Of folders.cpp: no fork comes in between.
+extern constinit Mutex folders_mutex;  ///< Of folders.cpp: no fork comes in between.
 
 using Inside = OwnCalls;
 

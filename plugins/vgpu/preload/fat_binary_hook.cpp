@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/preload/face.hpp"
 #include "plugins/vgpu/preload/fat_binary.hpp"
 
@@ -30,9 +30,9 @@ struct Registered {
 
 // What has been registered before there was a machine. Leaked: programs register before main and until they
 // have ended.
-constinit std::mutex registered_mutex;
-constinit std::vector<Registered>* registered = nullptr;  // under the mutex
-constinit System* told = nullptr;                         // under the mutex
+constinit Mutex registered_mutex;
+constinit std::vector<Registered>* registered RIGEL_GUARDED_BY(registered_mutex) = nullptr;
+constinit System* told RIGEL_GUARDED_BY(registered_mutex) = nullptr;
 
 void warn_of(System& system, const Registered& binary) {
   std::vector<GpuName> gpus;
@@ -51,7 +51,7 @@ void note_fat_binary(const void* data) {
   Registered binary{{}, bundle_targets(static_cast<const std::byte*>(wrapper.bundle))};
   Dl_info info{};
   if (dladdr(data, &info) != 0 && info.dli_fname != nullptr) binary.file = info.dli_fname;
-  const std::lock_guard lock(registered_mutex);
+  const MutexLock lock(registered_mutex);
   if (told != nullptr && current.load(std::memory_order_acquire) == told) return warn_of(*told, binary);
   if (registered == nullptr) registered = new std::vector<Registered>;
   registered->push_back(std::move(binary));
@@ -80,7 +80,7 @@ void** (*next_register())(const void*) {
 }  // namespace
 
 void tell_of_fat_binaries(System& system) {
-  const std::lock_guard lock(registered_mutex);
+  const MutexLock lock(registered_mutex);
   told = &system;
   if (registered == nullptr) return;
   for (const Registered& binary : *registered) warn_of(system, binary);

@@ -11,12 +11,13 @@
 #include <memory>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/preload/face.hpp"
 #include "plugins/vgpu/preload/next.hpp"
 
 namespace rigel::vgpu {
 
-constinit std::mutex folders_mutex;
+constinit Mutex folders_mutex;
 
 namespace {
 
@@ -30,7 +31,7 @@ struct Folder {
 constinit std::vector<Folder*>* folders = nullptr;  // leaked: there is no good moment at exit
 
 Folder* our_folder(DIR* stream) {
-  const std::lock_guard lock(folders_mutex);
+  const MutexLock lock(folders_mutex);
   if (folders == nullptr) return nullptr;
   auto* const folder = reinterpret_cast<Folder*>(stream);
   return std::find(folders->begin(), folders->end(), folder) == folders->end() ? nullptr : folder;
@@ -57,7 +58,7 @@ DIR* open_folder(System& system, const std::string& path, int fd) {
     add(name, static_cast<unsigned char>(IFTODT(status.st_mode)));
   }
   folder->fd = fd;
-  const std::lock_guard lock(folders_mutex);
+  const MutexLock lock(folders_mutex);
   if (folders == nullptr) folders = new std::vector<Folder*>;
   folders->push_back(folder.get());
   return reinterpret_cast<DIR*>(folder.release());
@@ -122,7 +123,7 @@ HOOK int readdir64_r(DIR* stream, dirent64* entry, dirent64** result) {
 HOOK int closedir(DIR* stream) {
   if (Folder* folder = our_folder(stream)) {
     {
-      const std::lock_guard lock(folders_mutex);
+      const rigel::MutexLock lock(folders_mutex);
       std::erase(*folders, folder);
     }
     const int fd = folder->fd;
