@@ -8,7 +8,7 @@
 #include "core/base/log.hpp"
 #include "core/runtime/gpus.hpp"
 #include "core/runtime/runtime.hpp"
-#include "core/signal/host_services.hpp"
+#include "core/signal/backend_signals.hpp"
 
 namespace rigel {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/signal/host_services.hpp"
+#include "core/signal/backend_signals.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"
 

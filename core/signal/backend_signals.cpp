@@ -1,4 +1,4 @@
-#include "core/signal/host_services.hpp"
+#include "core/signal/backend_signals.hpp"
 
 #include "core/base/log.hpp"
 #include "core/signal/signal_pool.hpp"
