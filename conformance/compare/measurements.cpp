@@ -102,8 +102,9 @@ std::vector<char> code_for(const Machine& machine, const std::string& folder, co
   return read_file(folder + "/" + prefix + machine.target + ".hsaco");
 }
 
-// Packets one at a time: submitted, completed, seen.
-double round_trip(const std::string& folder, bool kernel, hsa_wait_state_t wait) {
+// Packets one at a time: submitted, completed, seen. With `groups`, of that many empty work-groups, which takes the
+// device so long that a waiter may sleep, in the median.
+double round_trip(const std::string& folder, bool kernel, hsa_wait_state_t wait, uint32_t groups = 0) {
   const Machine machine;
   uint64_t object = 0;
   if (kernel) {
@@ -114,10 +115,12 @@ double round_trip(const std::string& folder, bool kernel, hsa_wait_state_t wait)
   hsa_queue_t* const queue = machine.create_queue(1024);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
-  const double result = least([&] {
+  const auto timed = [&](auto body) { return groups == 0 ? least(body) : median(body); };
+  const double result = timed([&] {
     hsa_signal_store_relaxed(done, 1);
     if (kernel) {
-      const auto packet = dispatch_packet(object, done);
+      auto packet = dispatch_packet(object, done);
+      if (groups != 0) packet.workgroup_size_x = 64, packet.grid_size_x = 64 * groups;
       submit(queue, &packet);
     } else {
       const auto packet = barrier_packet(done);
@@ -446,6 +449,10 @@ std::vector<Measurement> measurements(const std::string& kernels) {
       {"barrier round trip, blocked", [=] { return round_trip(kernels, false, HSA_WAIT_STATE_BLOCKED); }},
       {"empty kernel round trip, spinning", [=] { return round_trip(kernels, true, HSA_WAIT_STATE_ACTIVE); }},
       {"empty kernel round trip, blocked", [=] { return round_trip(kernels, true, HSA_WAIT_STATE_BLOCKED); }},
+      {"kernel of 2,000 work-groups, blocked (median)",
+       [=] { return round_trip(kernels, true, HSA_WAIT_STATE_BLOCKED, 2'000); }},
+      {"kernel of 90,000 work-groups, spinning (median)",
+       [=] { return round_trip(kernels, true, HSA_WAIT_STATE_ACTIVE, 90'000); }},
       {"packet submitted to a queue that waits", submission},
       {"empty kernel, pipelined", [=] { return pipelined(kernels); }},
       {"times of a kernel", [=] { return times_of_kernel(kernels); }},

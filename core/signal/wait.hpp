@@ -32,10 +32,11 @@ struct Spin {
 
   static constexpr uint64_t kLendNs = 20'000'000;
 
-  /// HSA_WAIT_STATE_BLOCKED: what is over so soon would only be held up by a sleep.
-  static constexpr Spin blocked() { return {50'000, kLendNs}; }
-  /// HSA_WAIT_STATE_ACTIVE: to be woken takes a tenth of a millisecond, little beside a wait that is longer.
-  static constexpr Spin active() { return {1'000'000, kLendNs}; }
+  // To be woken takes a tenth of a millisecond, and several where processors are busy.
+  /// HSA_WAIT_STATE_BLOCKED: long enough for copies of some megabytes and for short kernels.
+  static constexpr Spin blocked() { return {200'000, kLendNs}; }
+  /// HSA_WAIT_STATE_ACTIVE.
+  static constexpr Spin active() { return {2'000'000, kLendNs}; }
   static constexpr Spin hinted(hsa_wait_state_t hint) {
     return hint == HSA_WAIT_STATE_ACTIVE ? active() : blocked();
   }
