@@ -180,6 +180,11 @@ class Process {
   /// The buffer that is mapped to `gpu` at exactly [va, va + bytes).
   Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes);
   ErrnoOr<uint64_t> add_buffer(Buffer buffer);
+  /// Forgets the shared virtual memory in a range of pages. Memory lock held.
+  void forget_shared(uint64_t first_page, uint64_t end_page);
+  /// The same where the program can read nothing any more, before something else is put there. The C library gives memory
+  /// of free() back without before_munmap, and the runtime has reserved the addresses since. Memory lock held.
+  void forget_given_back(uint64_t va, uint64_t bytes);
   Errno map_buffer(Buffer& buffer, GpuContext& gpu);
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
   Errno release_buffer(Buffer& buffer);
