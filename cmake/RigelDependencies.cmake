@@ -1,4 +1,4 @@
-# Everything the build needs, all of it packaged by Debian 12 (tools/dependencies lists the packages).
+# Everything the build needs, all of it packaged by Debian (tools/dependencies lists the packages).
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)

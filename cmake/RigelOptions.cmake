@@ -50,6 +50,11 @@ if(RIGEL_SANITIZE MATCHES "address")
 elseif(RIGEL_SANITIZE MATCHES "thread")
   set(RIGEL_TEST_PREFIX "tsan:")
 endif()
+# What gtest_discover_tests is told of it: newer versions of CMake warn of a prefix that is empty.
+set(RIGEL_DISCOVERED)
+if(RIGEL_TEST_PREFIX)
+  set(RIGEL_DISCOVERED TEST_PREFIX ${RIGEL_TEST_PREFIX})
+endif()
 
 if(RIGEL_SANITIZE)
   add_compile_options(-fsanitize=${RIGEL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

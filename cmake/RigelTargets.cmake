@@ -76,7 +76,7 @@ function(rigel_add_test name)
   if(ARG_ENVIRONMENT)
     set_property(TARGET ${name} PROPERTY CROSSCOMPILING_EMULATOR ${CMAKE_COMMAND} -E env ${ARG_ENVIRONMENT})
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${RIGEL_TEST_PREFIX}" NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
+  gtest_discover_tests(${name} ${RIGEL_DISCOVERED} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
 

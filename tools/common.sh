@@ -17,6 +17,18 @@ as_root() {
   fi
 }
 
+installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+offered() { apt-cache policy "$1" 2>/dev/null | grep -q '^ *Candidate: *[^( ]'; }
+
+# first <test> <name>|...: prints the first of the names that the test holds of.
+first() {
+  local name
+  for name in ${2//|/ }; do
+    if "$1" "$name"; then echo "$name"; return; fi
+  done
+  return 1
+}
+
 # need <purpose>...: installs the packages that tools/dependencies lists for these purposes and that are missing.
 need() {
   local purposes=" $* " purpose package why missing=()
@@ -29,12 +41,14 @@ need() {
     return
   fi
   for package in "${all[@]}"; do
-    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+    first installed "$package" >/dev/null || missing+=("$package")
   done
   [ ${#missing[@]} = 0 ] && return
   command -v apt-get >/dev/null || fail "missing, and there is no apt-get to install them: ${missing[*]}"
   step "Installing ${missing[*]}"
   as_root apt-get -qq update || echo "apt-get update failed; trying with the lists that are there"
+  # Of several names, one that there is.
+  for package in "${!missing[@]}"; do missing[package]=$(first offered "${missing[package]}" || echo "${missing[package]%%|*}"); done
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" ||
     fail "could not install: ${missing[*]} (listed, with reasons, in tools/dependencies)"
 }

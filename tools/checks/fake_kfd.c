@@ -1,11 +1,15 @@
-/* Preloaded by tests: makes /dev/kfd a file that opens and is no KFD. */
+/* Preloaded by tests: makes /dev/kfd a file that opens and is no KFD, and has amdgpu loaded: $FAKE_INITSTATE says "live". */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char* redirect(const char* path) {
+  const char* state = getenv("FAKE_INITSTATE");
+  if (state && strcmp(path, "/sys/module/amdgpu/initstate") == 0) return state;
   return strcmp(path, "/dev/kfd") == 0 ? "/dev/null" : path;
 }
 
@@ -26,3 +30,16 @@ int open(const char* path, int flags, ...);
 int open64(const char* path, int flags, ...);
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
+
+#define WRAP_FOPEN(name)                                                                  \
+  __attribute__((visibility("default"))) FILE* name(const char* path, const char* mode) { \
+    FILE* (*next)(const char*, const char*) = (FILE * (*)(const char*, const char*))0;    \
+    void* found = dlsym(RTLD_NEXT, #name);                                                \
+    memcpy(&next, &found, sizeof next);                                                   \
+    return next(redirect(path), mode);                                                    \
+  }
+
+FILE* fopen(const char* path, const char* mode);
+FILE* fopen64(const char* path, const char* mode);
+WRAP_FOPEN(fopen)
+WRAP_FOPEN(fopen64)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # rocminfo.sh <folder of libhsa-runtime64.so.1> <fake_kfd.so> <rigel-info>
 # Debian's unmodified rocminfo shows the CPU agent when it finds our library first. Before hsa_init it wants amdgpu to be
-# loaded (it asks lsmod) and /dev/kfd to open. Both are made up here; the runtime must see for itself that such a
-# /dev/kfd is none, say so in its report, and go on.
+# loaded (it asks lsmod, from ROCm 6 on sysfs) and /dev/kfd to open. All that is made up here; the runtime must see for
+# itself that such a /dev/kfd is none, say so in its report, and go on.
 . "$(dirname "$0")/common.sh"
 libdir=$1 fake_kfd=$2 info=$3
 command -v rocminfo >/dev/null || skip "rocminfo is not installed"
@@ -11,8 +11,9 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 printf '#!/bin/sh\necho "amdgpu 1 0 - Live"\n' >"$scratch/lsmod"
 chmod +x "$scratch/lsmod"
+echo live >"$scratch/initstate"
 
-run() { env PATH="$scratch:$PATH" LD_LIBRARY_PATH="$libdir" LD_PRELOAD="$fake_kfd" "$@" 2>&1; }
+run() { env FAKE_INITSTATE="$scratch/initstate" PATH="$scratch:$PATH" LD_LIBRARY_PATH="$libdir" LD_PRELOAD="$fake_kfd" "$@" 2>&1; }
 output=$(run rocminfo) || complain "rocminfo failed: $output"
 expect "$output" 'Runtime Version: +1\.1' "the runtime"
 expect "$output" 'Device Type: +CPU' "the agent"

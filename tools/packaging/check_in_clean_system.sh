@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# check_in_clean_system.sh <folder of packages> <list_agents.c>
+# check_in_clean_system.sh <folder of packages> <list_agents.c> <docs/packages.md>
 # Installs the packages in a Debian 12 that debootstrap makes, beside Debian's ROCr, and looks at what a user does there:
 # programs on the virtual GPU, the system's programs on Rigel and back, a program built by pkg-config; then removes
-# them and looks at what is left. Root only.
+# them and looks at what is left. Before that it does, in another such system, what the document's container recipe says,
+# line by line. Root only.
 . "$(dirname "${BASH_SOURCE[0]}")/../checks/common.sh"
-packages=$1 source=$2
+packages=$1 source=$2 document=$3
 base=${RIGEL_PACKAGE_ROOT:-}
 [ "$(id -u)" = 0 ] || { echo "this needs root: it makes a system to change the root to"; exit 1; }
 # What is mounted there is mounted for this script alone, and gone with it.
 [ -n "${RIGEL_OWN_MOUNTS-}" ] || RIGEL_OWN_MOUNTS=1 exec unshare --mount "$0" "$@"
 scratch=$(mktemp -d)
-trap 'umount "$scratch"/system/{proc,sys,dev/shm} 2>/dev/null; rm -rf --one-file-system "$scratch"' EXIT
+trap 'umount "$scratch"/{system,container}/{proc,sys,dev/shm} 2>/dev/null || true; rm -rf --one-file-system "$scratch"' EXIT
 
 mirror=$(sed -n 's/^URIs: *\(.*\/debian\) *$/\1/p; s/^deb *\(\[[^]]*\]\)\? *\(http[^ ]*\/debian\)\/\? .*/\2/p' /etc/apt/sources.list \
   /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)
@@ -24,20 +25,53 @@ if [ ! -e "$base/ready" ]; then
   rm -f "$base/etc/apt/sources.list"
   touch "$base/ready"
 fi
+# A copy of it, whose packages come from where those of the system that is configured here come from.
+make_system() {  # <folder>
+  cp -a "$base" "$1"
+  mkdir -p "$1/packages" "$1/dev/shm"
+  mount -t proc proc "$1/proc"
+  mount -t sysfs sysfs "$1/sys"
+  mount -t tmpfs tmpfs "$1/dev/shm"
+  cp -aT /etc/apt/sources.list.d "$1/etc/apt/sources.list.d" 2>/dev/null || true
+  find "$1/etc/apt/sources.list.d" -type f -not -name 'debian*' -delete
+  cp /etc/resolv.conf "$1/etc/resolv.conf" 2>/dev/null || true
+  # rocminfo asks lsmod for the driver, of which there is none here.
+  printf '#!/bin/sh\necho "amdgpu 1 0 - Live"\n' >"$1/usr/local/bin/lsmod"
+  chmod +x "$1/usr/local/bin/lsmod"
+}
+run_in() {  # <folder> <variable or word>...
+  chroot "$1" /usr/bin/env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "${@:2}" 2>&1
+}
+
+# The container: its file system, copies, commands and variables are the recipe's. No engine takes part.
+container=$scratch/container variables=()
+make_system "$container"
+recipe=$(sed -n '/^```dockerfile$/,/^```$/{/^```/d;p}' "$document" | sed ':a;/\\$/{N;s/\\\n//;ba}')
+while read -r word rest; do
+  case $word in
+    FROM) expect "$rest" '^debian:bookworm' "the recipe's system" ;;
+    COPY)
+      to=${rest##* }
+      # shellcheck disable=SC2086  # patterns are meant
+      (cd "$packages/.." && cp ${rest% *} "$container$to")
+      ;;
+    RUN) run_in "$container" sh -e -c "$rest" >"$scratch/run.log" || { cat "$scratch/run.log"; complain "RUN $rest"; } ;;
+    ENV) read -ra variables <<<"$rest" ;;
+    *) complain "the recipe has a line that is not done here: $word $rest" ;;
+  esac
+done <<<"$recipe"
+[ ${#variables[@]} != 0 ] || complain "the recipe sets no variables"
+expect "$(run_in "$container" "${variables[@]}" rocminfo)" 'Name: +gfx1030' "rocminfo in the container"
+umount "$container"/{proc,sys,dev/shm}
+rm -rf --one-file-system "$container"
+
 system=$scratch/system
-cp -a "$base" "$system"
-mkdir -p "$system/packages" "$system/dev/shm"
-mount -t proc proc "$system/proc"
-mount -t sysfs sysfs "$system/sys"
-mount -t tmpfs tmpfs "$system/dev/shm"
+make_system "$system"
+rm "$system/usr/local/bin/lsmod"
 cp "$packages"/*.deb "$source" "$system/packages/"
 inside() { chroot "$system" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" 2>&1; }
 files() { (cd "$system" && find etc usr var/lib/dpkg/info -not -path '*/ld.so.cache' | sort); }
 
-# Dependencies come from the system that is configured here, whose lists and mirrors the clean one gets.
-cp -aT /etc/apt/sources.list.d "$system/etc/apt/sources.list.d" 2>/dev/null || true
-find "$system/etc/apt/sources.list.d" -type f -not -name 'debian*' -delete
-cp /etc/resolv.conf "$system/etc/resolv.conf" 2>/dev/null || true
 inside apt-get -qq update >"$scratch/update.log" || { cat "$scratch/update.log"; exit 1; }
 files >"$scratch/before"
 inside sh -c 'apt-get -qq install -y --no-install-recommends /packages/*.deb' >"$scratch/install.log" ||

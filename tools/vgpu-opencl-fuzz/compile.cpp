@@ -69,8 +69,9 @@ std::vector<char> Workshop::compile_for(const Build& build, const std::vector<Pr
 
 std::vector<Workshop::HostKernel> Workshop::compile_for_host(const std::vector<Program>& programs) {
   const std::string path = write(programs, false);
-  const std::string error = run(fmt::format("{} -x c -std=gnu11 -DHOST -O1 -fPIC -shared {} -o {}.so {}",
-                                            RIGEL_OPENCL_CLANG, kSameOnBoth, path, path));
+  const std::string error =
+      run(fmt::format("{} -x c -std=gnu11 -DHOST -O1 -fPIC -shared {} {} -o {}.so {}", RIGEL_OPENCL_CLANG,
+                      kSameOnBoth, RIGEL_OPENCL_HOST_OPTIONS, path, path));
   if (!error.empty()) throw std::runtime_error(error);
   void* const library = dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(dlerror());

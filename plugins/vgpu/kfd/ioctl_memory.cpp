@@ -61,6 +61,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   a.flags &= ~MemoryObject::kNoHostAccess;  // bits without a meaning are ignored
   const MutexLock lock(process.memory_mutex_);
   const auto is_shared = [&](uint64_t address) {
+    process.forget_given_back(address, a.size);
     return process.svm_.overlaps(address / kPage, (address + a.size - 1) / kPage + 1);
   };
   const bool needs_no_address = a.va_addr == 0 && (a.flags & KFD_MEM_VRAM) != 0;

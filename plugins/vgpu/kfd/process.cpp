@@ -8,6 +8,7 @@
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
+#include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -200,6 +201,7 @@ Errno Process::map_buffer(Buffer& buffer, GpuContext& gpu) {
   }
   const PageTable::Rights rights{.write = (buffer.flags & KFD_MEM_WRITABLE) != 0,
                                  .execute = (buffer.flags & KFD_MEM_EXECUTABLE) != 0};
+  forget_given_back(buffer.va, buffer.va_bytes);
   const uint64_t piece = buffer.double_mapped() ? buffer.va_bytes / 2 : buffer.va_bytes;
   if (const Errno error = map_range(gpu, buffer.va, piece, object.host(), rights); error != 0) return error;
   if (buffer.double_mapped()) {
@@ -376,7 +378,10 @@ void Process::before_munmap(void* address, uint64_t bytes) {
       for (const GpuContext* gpu : acquired()) events_.smi().queues_restored(gpu->index(), gpu->gpu().gpu_id);
     }
   }
-  const uint64_t first_page = begin / kPage, end_page = pages_up(end) / kPage;
+  forget_shared(begin / kPage, pages_up(end) / kPage);
+}
+
+void Process::forget_shared(uint64_t first_page, uint64_t end_page) {
   if (!svm_.overlaps(first_page, end_page)) return;
   svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t last, const SvmAttributes* attributes) {
     if (attributes == nullptr) return;
@@ -387,6 +392,21 @@ void Process::before_munmap(void* address, uint64_t bytes) {
     }
   });
   svm_.erase(first_page, end_page);
+}
+
+void Process::forget_given_back(uint64_t va, uint64_t bytes) {
+  if (bytes == 0 || va + bytes - 1 < va) return;
+  const uint64_t first_page = va / kPage, end_page = (va + bytes - 1) / kPage + 1;
+  if (!svm_.overlaps(first_page, end_page)) return;
+  std::vector<std::pair<uint64_t, uint64_t>> gone;
+  svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t last, const SvmAttributes* attributes) {
+    if (attributes == nullptr) return;
+    for (uint64_t page = first; page < last; ++page) {
+      if (program_reads(page * kPage)) return;
+    }
+    gone.emplace_back(first, last);
+  });
+  for (const auto& [first, last] : gone) forget_shared(first, last);
 }
 
 void Process::render_node_closed(uint64_t) {

@@ -181,6 +181,11 @@ class Process {
   /// The buffer that is mapped to `gpu` at exactly [va, va + bytes).
   Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) RIGEL_REQUIRES(memory_mutex_);
   ErrnoOr<uint64_t> add_buffer(Buffer buffer) RIGEL_REQUIRES(memory_mutex_);
+  /// Forgets the shared virtual memory in a range of pages. Under the memory lock.
+  void forget_shared(uint64_t first_page, uint64_t end_page);
+  /// The same where the program can read nothing any more, before something else is put there. The C library gives memory
+  /// of free() back without before_munmap, and the runtime has reserved the addresses since. Under the memory lock.
+  void forget_given_back(uint64_t va, uint64_t bytes);
   Errno map_buffer(Buffer& buffer, GpuContext& gpu) RIGEL_REQUIRES(memory_mutex_);
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
   Errno release_buffer(Buffer& buffer) RIGEL_REQUIRES(memory_mutex_);

@@ -81,6 +81,25 @@ TEST(KfdSvm, WhatIsTakenAwayIsGoneAndNothingElse) {
 }
 
 // Everything that may change and leaves the right to read and write, while copies read and write all of it.
+// free() gives memory back without a word to the driver's library, and a runtime reserves the addresses for its own.
+TEST(KfdSvm, WhatTheProgramGaveBackIsNotInTheWay) {
+  TestSystem t;
+  t.acquire();
+  const Pages pages(4 * kPage);
+  const uint64_t va = pages.va();
+  ASSERT_EQ(set(t, va, 4 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
+  EXPECT_EQ(t.allocate(KFD_MEM_GTT, 2 * kPage, va).error, -EADDRINUSE);
+  // The system's own call, which nobody hears of.
+  ASSERT_EQ(::mmap(pages.get(), 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            pages.get());
+  EXPECT_EQ(t.allocate(KFD_MEM_GTT, 4 * kPage, va).error, -EADDRINUSE) << "half of it is still the program's";
+  const auto gtt = t.allocate(KFD_MEM_GTT, 2 * kPage, va);
+  ASSERT_EQ(gtt.error, 0);
+  EXPECT_EQ(t.map(gtt.handle), 0);
+  EXPECT_NE(t.look(va, 8, Access::kRead).host, pages.get());
+  EXPECT_EQ(t.look(va + 2 * kPage, 8, Access::kRead).host, pages.get() + 2 * kPage) << "and stays so";
+}
+
 TEST(KfdSvm, AQueueMayUseARangeWhoseAttributesChange) {
   constexpr uint64_t kHalf = 1 << 20, kPages = 2 * kHalf / kPage;
   Client client("gfx900:vram=64M");

@@ -80,6 +80,13 @@ Errno copy_to_program(uint64_t to, const void* from, size_t bytes) noexcept {
   return 0;
 }
 
+bool program_reads(uint64_t address) noexcept {
+  std::byte byte{};
+  const iovec local{&byte, 1};
+  const iovec remote{reinterpret_cast<void*>(address), 1};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EFAULT;
+}
+
 bool program_has(uint64_t address, uint64_t bytes) noexcept {
   if (!plausible(address, bytes)) return false;
   const uint64_t first = address & ~uint64_t{4095};

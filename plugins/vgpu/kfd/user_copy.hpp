@@ -14,6 +14,8 @@ Errno copy_to_program(uint64_t to, const void* from, size_t bytes) noexcept;
 
 /// Whether all pages of [address, address + bytes) are mapped.
 bool program_has(uint64_t address, uint64_t bytes) noexcept;
+/// Whether the program may read the byte there; true in sandboxes in which that cannot be asked.
+bool program_reads(uint64_t address) noexcept;
 
 template <class T>
 ErrnoOr<std::vector<T>> array_from_program(uint64_t from, size_t count) {

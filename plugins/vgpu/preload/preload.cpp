@@ -213,19 +213,22 @@ HOOK ssize_t __readlinkat_chk(int folder, const char* path, char* buffer, size_t
   return readlinkat(folder, path, buffer, size);
 }
 // Of ours there are no extended attributes: `ls -l` asks for them.
+static bool has_no_attributes(const char* path, LastLink last = LastLink::kFollow) {
+  return static_cast<bool>(our_path_or_parent_at(AT_FDCWD, path, last));
+}
 HOOK ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
-  if (our_path(path)) return to_libc(ssize_t{-EOPNOTSUPP});
+  if (has_no_attributes(path)) return to_libc(ssize_t{-EOPNOTSUPP});
   return NEXT(getxattr)(path, name, value, size);
 }
 HOOK ssize_t lgetxattr(const char* path, const char* name, void* value, size_t size) noexcept {
-  if (our_path(path, LastLink::kKeep)) return to_libc(ssize_t{-EOPNOTSUPP});
+  if (has_no_attributes(path, LastLink::kKeep)) return to_libc(ssize_t{-EOPNOTSUPP});
   return NEXT(lgetxattr)(path, name, value, size);
 }
 HOOK ssize_t listxattr(const char* path, char* list, size_t size) noexcept {
-  return our_path(path) ? 0 : NEXT(listxattr)(path, list, size);
+  return has_no_attributes(path) ? 0 : NEXT(listxattr)(path, list, size);
 }
 HOOK ssize_t llistxattr(const char* path, char* list, size_t size) noexcept {
-  return our_path(path, LastLink::kKeep) ? 0 : NEXT(llistxattr)(path, list, size);
+  return has_no_attributes(path, LastLink::kKeep) ? 0 : NEXT(llistxattr)(path, list, size);
 }
 HOOK char* realpath(const char* path, char* resolved) noexcept {
   if (const OurPath ours = our_path(path)) {

@@ -192,9 +192,11 @@ TEST(SystemPrograms, RocmSmiShowsEveryBoard) {
       run_program({vgpu_run(), "--gpu", "gfx900,gfx1030:vram=2G", "rocm-smi", "--showid", "--showbus",
                    "--showmeminfo", "vram", "--showuniqueid"});
   EXPECT_EQ(result.status, 0) << result.out;
+  // From ROCm 6 on it is the device's ID.
+  EXPECT_THAT(result.out, ContainsRegex("GPU\\[0\\]\t\t: (GPU|Device) ID: +\t*0x6860"));
+  EXPECT_THAT(result.out, ContainsRegex("GPU\\[1\\]\t\t: (GPU|Device) ID: +\t*0x73bf"));
   for (const char* line :
-       {"GPU[0]\t\t: GPU ID: 0x6860", "GPU[1]\t\t: GPU ID: 0x73bf",
-        "GPU[0]\t\t: Unique ID: 0x5247000068600001", "GPU[1]\t\t: Unique ID: 0x5247000073bf0002",
+       {"GPU[0]\t\t: Unique ID: 0x5247000068600001", "GPU[1]\t\t: Unique ID: 0x5247000073bf0002",
         "GPU[0]\t\t: PCI Bus: 0000:03:00.0", "GPU[1]\t\t: PCI Bus: 0000:06:00.0",
         "GPU[1]\t\t: VRAM Total Memory (B): 2147483648", "GPU[1]\t\t: VRAM Total Used Memory (B): 0"}) {
     EXPECT_THAT(result.out, HasSubstr(line));

@@ -100,7 +100,8 @@ TEST_P(Reports, AreThoseOfThePage) {
   for (const char* compiler : {"off", "beforehand"}) {
     int status = 0;
     const std::string report = report_of(mistake.name, mistake.target, compiler, status, mistake.options);
-    EXPECT_EQ(status, mistake.status);
+    EXPECT_EQ(status, mistake.status) << report;
+    if (!MISTAKES_AS_ON_PAGE) continue;
     if (report.find("mistake_kernels.cpp") == report.npos && std::strcmp(mistake.name, "other_gpu") != 0) {
       GTEST_SKIP() << "built without libdw: no source lines\n" << report;
     }
@@ -108,6 +109,7 @@ TEST_P(Reports, AreThoseOfThePage) {
         << "as it was printed, compiler " << compiler << ":\n"
         << report;
   }
+  if (!MISTAKES_AS_ON_PAGE) GTEST_SKIP() << "the page's kernels are clang 15's, and these are another's";
 }
 
 INSTANTIATE_TEST_SUITE_P(, Reports,

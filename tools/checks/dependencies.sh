@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# dependencies.sh <source folder> <scratch folder>
+# What the tools install where packages are missing, on a system that only says what it has and what it offers.
+. "$(dirname "$0")/common.sh"
+sources=$1 scratch=$2
+rm -rf "$scratch"
+mkdir -p "$scratch"/{bin,tools}
+cp "$sources/tools/common.sh" "$scratch/tools/"
+cat >"$scratch/tools/dependencies" <<'END'
+# purpose  package  why
+build  plain                 has one name
+build  old|new               is called otherwise in a newer system
+build  here|there            is there by one of its names
+build  nowhere|neverheard    is not to be had
+test   unasked               is for another purpose
+END
+# <name> <what it does>
+command_that() { printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1"; chmod +x "$scratch/bin/$1"; }
+# shellcheck disable=SC2016  # the variables are those commands'
+{
+  command_that dpkg-query 'for last; do :; done; case " $INSTALLED " in *" $last "*) echo installed ;; *) exit 1 ;; esac'
+  command_that apt-cache 'echo "$2:"; case " $OFFERED " in *" $2 "*) echo "  Candidate: 1.0" ;; *) echo "  Candidate: (none)" ;; esac'
+  command_that apt-get 'echo "$*" >>"$CALLS"'
+  command_that id 'echo 0'
+}
+# installs <installed> <offered>: the packages that are asked of apt-get.
+installs() {
+  : >"$scratch/calls"
+  (INSTALLED=$1 OFFERED=$2 CALLS=$scratch/calls PATH=$scratch/bin:$PATH bash -c '. "$0"; need build' "$scratch/tools/common.sh") >/dev/null
+  sed -n 's/^.* --no-install-recommends //p' "$scratch/calls"
+}
+expect "$(installs 'there' 'plain old new')" '^plain old nowhere$' "a system that offers both names"
+expect "$(installs 'here plain neverheard' 'new')" '^new$' "a system that offers the second name"
+expect "$(installs 'plain new there nowhere' '')." '^\.$' "a system that has everything"
+finish
