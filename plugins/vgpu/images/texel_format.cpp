@@ -143,7 +143,7 @@ uint32_t component(uint32_t bits, unsigned width, Number number) {
     case Number::kFloat:
       break;
   }
-  if (width == 32) return bits;
+  if (width > 16) return bits;
   return std::bit_cast<uint32_t>(width == 16 ? float_from_half(bits) : float_from_small(bits, width));
 }
 
@@ -185,7 +185,7 @@ uint32_t bits_of_component(uint32_t value, unsigned width, Number number) {
     case Number::kFloat:
       break;
   }
-  if (width == 32) return value;
+  if (width > 16) return value & mask;
   return width == 16 ? half_from_float(std::bit_cast<float>(value))
                      : small_from_float(std::bit_cast<float>(value), width);
 }

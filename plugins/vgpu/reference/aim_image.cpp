@@ -115,7 +115,7 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   static constexpr unsigned kTypes[] = {8, 9, 10, 11, 12, 13};
   unsigned type = kTypes[gfx10 ? in.dim : draw.below(6)];
   if (plain && draw.one_in(2)) {
-    in.tfe = in.lwe = in.d16 = in.da = false;
+    in.tfe = in.lwe = in.d16 = in.da = in.a16 = false;
     if (!gfx10) type = 9;
   }
   if (!gfx10 && type == 11) in.da = true;
