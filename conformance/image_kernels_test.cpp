@@ -119,6 +119,8 @@ uint32_t seen_as(Reading reading, unsigned bits, uint32_t value) {
   return bits_of(static_cast<float>(std::max(sign_extended(value, bits) / signed_top, -1.0)));
 }
 
+struct Geometry;
+
 class ImageKernels : public DispatchTest {
  protected:
   void SetUp() override {
@@ -185,6 +187,9 @@ class ImageKernels : public DispatchTest {
                             kernarg(WriteArgs{to.handle, places, values, count}), groups_of(count), 64)));
   }
 
+  /// Every texel that was imported, as the kernel reads it.
+  void expect_texels(const Geometry& of);
+
   static uint32_t groups_of(uint32_t count) { return (count + 63) / 64 * 64; }
 
   KernelSet image_kernels_;
@@ -197,42 +202,89 @@ constexpr uint32_t kTexels = HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED;
 constexpr uint32_t kNearest = HSA_EXT_SAMPLER_FILTER_MODE_NEAREST;
 constexpr uint32_t kEdge = HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE;
 
-TEST_P(ImageKernels, SeeEveryGeometry) {
-  constexpr hsa_ext_image_format_t kRgba8{HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8,
-                                          HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA};
-  const struct {
-    const char* kernel;
-    hsa_ext_image_descriptor_t image;
-    hsa_dim3_t size;  // layers of rows in y
-  } kinds[] = {
-      {"read_2d", {HSA_EXT_IMAGE_GEOMETRY_2D, 137, 75, 0, 0, kRgba8}, {137, 75, 1}},
-      {"read_3d", {HSA_EXT_IMAGE_GEOMETRY_3D, 21, 19, 9, 0, kRgba8}, {21, 19, 9}},
-      {"read_2da", {HSA_EXT_IMAGE_GEOMETRY_2DA, 41, 23, 0, 5, kRgba8}, {41, 23, 5}},
-      {"read_1d", {HSA_EXT_IMAGE_GEOMETRY_1D, 301, 0, 0, 0, kRgba8}, {301, 1, 1}},
-      {"read_1da", {HSA_EXT_IMAGE_GEOMETRY_1DA, 97, 0, 0, 6, kRgba8}, {97, 6, 1}},
+constexpr hsa_ext_image_format_t kRgba8{HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8,
+                                        HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA};
+
+/// An image and the kernel that reads it; layers of rows are counted in y.
+struct Geometry {
+  const char* kernel;
+  hsa_ext_image_descriptor_t image;
+  hsa_dim3_t size;
+};
+constexpr Geometry kPlanes[] = {
+    {"read_2d", {HSA_EXT_IMAGE_GEOMETRY_2D, 137, 75, 0, 0, kRgba8}, {137, 75, 1}},
+    {"read_3d", {HSA_EXT_IMAGE_GEOMETRY_3D, 21, 19, 9, 0, kRgba8}, {21, 19, 9}},
+    {"read_2da", {HSA_EXT_IMAGE_GEOMETRY_2DA, 41, 23, 0, 5, kRgba8}, {41, 23, 5}},
+};
+constexpr Geometry kRows[] = {
+    {"read_1d", {HSA_EXT_IMAGE_GEOMETRY_1D, 301, 0, 0, 0, kRgba8}, {301, 1, 1}},
+    {"read_1da", {HSA_EXT_IMAGE_GEOMETRY_1DA, 97, 0, 0, 6, kRgba8}, {97, 6, 1}},
+};
+
+/// The middle of every texel, in memory's order.
+std::vector<Float4> middles(const Geometry& of) {
+  std::vector<Float4> at(size_t{of.size.x} * of.size.y * of.size.z);
+  for (size_t i = 0; i < at.size(); ++i) {
+    const auto x = static_cast<float>(i % of.size.x), y = static_cast<float>(i / of.size.x % of.size.y),
+               z = static_cast<float>(i / of.size.x / of.size.y);
+    const bool layers = of.image.array_size != 0, rows = of.image.height == 0;
+    at[i] = {x + 0.5f, rows ? y : y + 0.5f, layers ? z : z + 0.5f, 0};
+  }
+  return at;
+}
+
+void ImageKernels::expect_texels(const Geometry& of) {
+  SCOPED_TRACE(of.kernel);
+  const hsa_ext_image_t made = image(of.image);
+  const std::vector<Float4> at = middles(of);
+  auto* const bytes = shared<unsigned char>(at.size() * 4);
+  for (size_t i = 0; i < at.size() * 4; ++i) bytes[i] = static_cast<unsigned char>(i * 31 + i / 251);
+  const hsa_ext_image_region_t all{{0, 0, 0}, of.size};
+  ASSERT_HSA(hsa_ext_image_import(agent(), bytes, 0, 0, made, &all));
+  const auto seen = read(of.kernel, made, sampler(kTexels, kNearest, kEdge), at);
+  for (size_t i = 0; i < at.size(); ++i) {
+    for (unsigned c = 0; c < 4; ++c)
+      ASSERT_EQ(seen[i][c], seen_as(Reading::kUnormalized, 8, bytes[i * 4 + c]))
+          << "texel " << i << ", " << c;
+  }
+}
+
+TEST_P(ImageKernels, SeePlanesAndVolumes) {
+  for (const Geometry& geometry : kPlanes) expect_texels(geometry);
+}
+
+TEST_P(ImageKernels, SeeRows) {
+  for (const Geometry& geometry : kRows) expect_texels(geometry);
+}
+
+TEST_P(ImageKernels, SeeWhatWasCopiedAndCleared) {
+  const Geometry& plane = kPlanes[0];
+  const hsa_ext_image_t from = image(plane.image), to = image(plane.image);
+  const std::vector<Float4> at = middles(plane);
+  auto* const bytes = shared<unsigned char>(at.size() * 4);
+  for (size_t i = 0; i < at.size() * 4; ++i) bytes[i] = static_cast<unsigned char>(i * 7 + i / 253);
+  const hsa_ext_image_region_t all{{0, 0, 0}, plane.size};
+  ASSERT_HSA(hsa_ext_image_import(agent(), bytes, 0, 0, from, &all));
+  const float zero[4] = {}, color[4] = {1, 0.2f, 0.4f, 0.6f};
+  ASSERT_HSA(hsa_ext_image_clear(agent(), to, zero, &all));
+  const hsa_dim3_t source{5, 3, 0}, target{40, 20, 0}, size{61, 33, 1};
+  ASSERT_HSA(hsa_ext_image_copy(agent(), from, &source, to, &target, &size));
+  const hsa_ext_image_region_t block{{60, 30, 0}, {9, 7, 1}};
+  ASSERT_HSA(hsa_ext_image_clear(agent(), to, color, &block));
+  const auto seen = read(plane.kernel, to, sampler(kTexels, kNearest, kEdge), at);
+  const auto is_in = [](uint32_t at_x, uint32_t at_y, const hsa_dim3_t& first, const hsa_dim3_t& range) {
+    return at_x - first.x < range.x && at_y - first.y < range.y;
   };
-  const hsa_ext_sampler_t by = sampler(kTexels, kNearest, kEdge);
-  for (const auto& kind : kinds) {
-    SCOPED_TRACE(kind.kernel);
-    const hsa_ext_image_t of = image(kind.image);
-    const size_t count = size_t{kind.size.x} * kind.size.y * kind.size.z;
-    auto* const bytes = shared<unsigned char>(count * 4);
-    for (size_t i = 0; i < count * 4; ++i) bytes[i] = static_cast<unsigned char>(i * 31 + i / 251);
-    const hsa_ext_image_region_t all{{0, 0, 0}, kind.size};
-    ASSERT_HSA(hsa_ext_image_import(agent(), bytes, 0, 0, of, &all));
-    std::vector<Float4> at(count);
-    for (size_t i = 0; i < count; ++i) {
-      const auto x = static_cast<float>(i % kind.size.x),
-                 y = static_cast<float>(i / kind.size.x % kind.size.y),
-                 z = static_cast<float>(i / kind.size.x / kind.size.y);
-      const bool layers = kind.image.array_size != 0;
-      at[i] = {x + 0.5f, kind.size.z == 1 && layers ? y : y + 0.5f, layers ? z : z + 0.5f, 0};
-    }
-    const auto seen = read(kind.kernel, of, by, at);
-    for (size_t i = 0; i < count; ++i) {
-      for (unsigned c = 0; c < 4; ++c)
-        ASSERT_EQ(seen[i][c], seen_as(Reading::kUnormalized, 8, bytes[i * 4 + c]))
-            << "texel " << i << ", " << c;
+  for (uint32_t i = 0; i < at.size(); ++i) {
+    const uint32_t x = i % plane.size.x, y = i / plane.size.x;
+    for (unsigned c = 0; c < 4; ++c) {
+      uint32_t byte = 0;
+      if (is_in(x, y, block.offset, block.range)) {
+        byte = static_cast<uint32_t>(std::lround(color[c] * 255));
+      } else if (is_in(x, y, target, size)) {
+        byte = bytes[((y - target.y + source.y) * plane.size.x + x - target.x + source.x) * 4 + c];
+      }
+      ASSERT_EQ(seen[i][c], seen_as(Reading::kUnormalized, 8, byte)) << x << " " << y << ", " << c;
     }
   }
 }

@@ -208,6 +208,15 @@ Image image_of(int width, int height, int depth, bool layered = false) {
   return image;
 }
 
+/// On gfx8 an image without a height, which is what HIP makes rows of, ends the process of ROCr.
+bool has_rows() {
+  hipDeviceProp_t properties{};
+  HIP_OK(hipGetDeviceProperties(&properties, 0));
+  const char* const runtime = std::getenv("VGPU_RUNTIME");
+  const bool is_rocr = runtime != nullptr && std::string(runtime) == "system";
+  return !is_rocr || std::string(properties.gcnArchName).rfind("gfx8", 0) != 0;
+}
+
 void check_floats() {
   const struct {
     const char* what;
@@ -219,6 +228,7 @@ void check_floats() {
                {"3D", kHeight, kDepth, false, sample_3d},
                {"2D layers", kHeight, kDepth, true, sample_layers}};
   for (const auto& kind : kinds) {
+    if (kind.height == 1 && !has_rows()) continue;
     const Image image = image_of(kWidth, kind.height, kind.depth, kind.layered);
     const hipArray_t array = array_of(image, image.texels, kind.layered);
     check(kind.what, image, array, kind.kernel, hipReadModeElementType);

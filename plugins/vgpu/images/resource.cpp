@@ -76,8 +76,9 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
     resource.is_null = true;
     return {};
   }
-  if (bytes_of(f.format) == 0)
-    return "image of a format that is not executed: block compression, shared exponents";
+  const bool is_number = f.format.number <= Number::kFloat || f.format.number == Number::kSrgb;
+  if (bytes_of(f.format) == 0 || !is_number)
+    return "image of a format that is not executed: block compression, shared exponents, reserved ones";
   for (unsigned i = 0; i < 4; ++i) resource.select[i] = static_cast<uint8_t>(bits(words[3], 3 * i, 3));
   resource.least_lod = bits(words[1], 8, 12);
   resource.first_level = static_cast<uint8_t>(bits(words[3], 12, 4));

@@ -82,7 +82,12 @@ int32_t sign_extended(uint32_t value, unsigned bits) {
   return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits);
 }
 
-// Unsigned floats of 10 and 11 bits: five bits of exponent, no sign.
+// Unsigned floats of 10 and 11 bits: five bits of exponent, no sign. Components of other widths are no floats, whatever
+// the format says, and stay as they are.
+bool is_small_float(unsigned width) {
+  return width == 10 || width == 11;
+}
+
 float float_from_small(uint32_t value, unsigned bits) {
   return float_from_half(value << (15 - bits));
 }
@@ -143,8 +148,8 @@ uint32_t component(uint32_t bits, unsigned width, Number number) {
     case Number::kFloat:
       break;
   }
-  if (width == 32) return bits;
-  return std::bit_cast<uint32_t>(width == 16 ? float_from_half(bits) : float_from_small(bits, width));
+  if (width == 16) return std::bit_cast<uint32_t>(float_from_half(bits));
+  return is_small_float(width) ? std::bit_cast<uint32_t>(float_from_small(bits, width)) : bits;
 }
 
 // Rounded to the nearest integer and kept within bounds; what is not a number is 0.
@@ -185,9 +190,8 @@ uint32_t bits_of_component(uint32_t value, unsigned width, Number number) {
     case Number::kFloat:
       break;
   }
-  if (width == 32) return value;
-  return width == 16 ? half_from_float(std::bit_cast<float>(value))
-                     : small_from_float(std::bit_cast<float>(value), width);
+  if (width == 16) return half_from_float(std::bit_cast<float>(value));
+  return is_small_float(width) ? small_from_float(std::bit_cast<float>(value), width) : value & mask;
 }
 
 }  // namespace

@@ -41,9 +41,20 @@ constexpr Choice kChoices[] = {
     {12, 4, 69},  {12, 5, 70},  {12, 7, 71},  {14, 4, 75}, {14, 5, 76},  {14, 7, 77}, {16, 0, 133},
     {17, 0, 134}, {18, 0, 135}, {19, 0, 136}, {1, 9, 128}, {3, 9, 129}};
 
-void draw_sampler(Draw& draw, State& state, unsigned code) {
+// What most programs use, and execution has a faster way for.
+constexpr unsigned kPlainChoices[] = {2, 5, 6, 28, 40};
+
+void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
   Bits sampler(state, code, 4);
   const bool same = draw.one_in(2);
+  if (plain) {
+    for (unsigned i = 0; i < 3; ++i) sampler.set(3 * i, 3 * i + 2, draw.one_in(8) ? 6 : draw.below(3));
+    sampler.set(15, 15, draw.one_in(2));
+    sampler.set(27, 27, draw.one_in(4));
+    sampler.set(44, 55, 4095);
+    if (draw.one_in(2)) sampler.set(84, 87, 5);  // linear
+    return;
+  }
   const uint64_t mode = draw.below(8);
   for (unsigned i = 0; i < 3; ++i) sampler.set(3 * i, 3 * i + 2, same ? mode : draw.below(8));
   sampler.set(12, 14, draw.below(8));
@@ -94,6 +105,8 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   unsigned choice = draw.below(std::size(kChoices));
   if (atomic) choice = (wide ? 3 : 0) + (is_float ? 2 : draw.below(2));
   if (compare && draw.one_in(2)) choice = 2;
+  const bool plain = has_sampler && !compare && draw.one_in(3);
+  if (plain) choice = kPlainChoices[draw.below(std::size(kPlainChoices))];
   const Choice& format = kChoices[choice];
   const TypedFormat typed = gfx10 ? typed_format(format.unified) : typed_format(format.data, format.number);
   if (compare && (typed.number == TypedFormat::Number::kUint || typed.number == TypedFormat::Number::kSint))
@@ -101,6 +114,10 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
 
   static constexpr unsigned kTypes[] = {8, 9, 10, 11, 12, 13};
   unsigned type = kTypes[gfx10 ? in.dim : draw.below(6)];
+  if (plain && draw.one_in(2)) {
+    in.tfe = in.lwe = in.d16 = in.da = in.a16 = false;
+    if (!gfx10) type = 9;
+  }
   if (!gfx10 && type == 11) in.da = true;
   const bool rows = type == 8 || type == 12, volume = type == 10, layers = type >= 11;
   const uint32_t width = 1 + draw.below(20), height = rows ? 1 : 1 + draw.below(5);
@@ -156,7 +173,7 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
     }
   }
   if (draw.one_in(32)) Bits(state, in.saddr.code, 8);  // nothing is bound
-  if (has_sampler) draw_sampler(draw, state, in.extra[0].code);
+  if (has_sampler) draw_sampler(draw, state, in.extra[0].code, plain);
 
   ImageForm form;
   if (!image_form(in, state, form)) return false;
@@ -198,7 +215,7 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
       if (volume && plane && !texels) number = fraction() * 3 - 1;
       if (type == 11 && !last) number = plane ? static_cast<float>(draw.below(8)) : 1 + fraction();
       if (draw.one_in(8)) number = std::floor(number * 4) / 4;
-      if (draw.one_in(64)) number = std::bit_cast<float>(draw.value());
+      if (!plain && draw.one_in(64)) number = std::bit_cast<float>(draw.value());
       put(form.body_at, i, form.half_body, number, whole, numbers);
     }
   }

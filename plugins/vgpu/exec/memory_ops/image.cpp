@@ -10,6 +10,7 @@
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/formats.hpp"
+#include "plugins/vgpu/exec/memory_ops/image_plane.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/images/halves.hpp"
@@ -73,6 +74,8 @@ class Addresses {
 
   const Dimension& dimension() const { return dimension_; }
 
+  /// The row of coordinate i, where these have registers of their own.
+  const uint32_t* coordinate(unsigned i) const { return row(registers_, access_.addresses[body_ + i]); }
   /// Coordinate i, or what follows the last one.
   float number(unsigned i, unsigned lane) const {
     return read_number(body_, i, lane, access_.half_addresses);
@@ -408,8 +411,28 @@ void add(images::Reduction reduction, bool is_first, double weight, const uint32
   }
 }
 
+// Planes, whose levels of detail do not matter. False: in the general way.
+bool try_plane(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
+               const Resource& resource, const Sampler& sampler, uint64_t exec) {
+  const Dimension& dimension = addresses.dimension();
+  if (access.shape.verb != ImageVerb::kSample || access.shape.compare || access.shape.offset ||
+      access.half_addresses || access.registers.half || access.status || dimension.space != 2 ||
+      dimension.layer || !is_plane_sample(resource, sampler)) {
+    return false;
+  }
+  PlaneSample sample{resource, sampler, addresses.coordinate(0), addresses.coordinate(1), {}};
+  uint32_t* next = row(wave->registers, access.rows.result);
+  for (unsigned i = 0; i < 4; ++i) {
+    if ((access.dmask >> i & 1) == 0) continue;
+    sample.results[i] = next;
+    next += wave->layout.wave_size;
+  }
+  return sample_plane(op, wave, sample, exec);
+}
+
 bool sample_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
                   const Resource& resource, const Sampler& sampler, uint64_t exec) {
+  if (try_plane(op, wave, access, addresses, resource, sampler, exec)) return true;
   const Results results(access, *wave, resource.format);
   if (resource.is_null) {
     for (uint64_t left = exec; left != 0; left &= left - 1) results.put_all(first_lane(left), {});
