@@ -147,6 +147,8 @@ class KernelBuilder {
     if (offset == kExec * 4 && before_.all_active()) return all_lanes();
     return wave_size_ == 64 ? scalar64(offset) : b_.CreateZExt(scalar(offset), i64());
   }
+  // What EXEC is for the operation under way: within DPP, only the lanes that may write.
+  Value* active_lanes() { return narrowed_ != nullptr ? narrowed_ : mask_at(kExec * 4); }
   void set_mask(uint32_t offset, Value* value) {
     set_scalar(offset, wave_size_ == 64 ? value : b_.CreateTrunc(value, i32()));
   }

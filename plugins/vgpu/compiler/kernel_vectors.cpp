@@ -165,7 +165,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   const unsigned result_rows = step.lanes.result_rows;
   const uint32_t mask_offset = makes_rows ? op.dst2 : op.dst;
   const bool makes_mask = !makes_rows || step.lanes.has_test;
-  Value* const exec = narrowed_ != nullptr ? narrowed_ : mask_at(kExec * 4);
+  Value* const exec = active_lanes();
   std::vector<RowSource> old;
   if (makes_rows) {
     for (unsigned r = 0; r < result_rows; ++r) old.push_back(row_source(dst + r));

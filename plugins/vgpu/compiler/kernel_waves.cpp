@@ -56,7 +56,7 @@ void KernelBuilder::build_wave(const Step& step) {
     const auto offset = static_cast<int32_t>(before_.rows[source_row]->offsets[0]);
     return set_scalar(op.dst, plus(before_bases_[source_row], offset));
   }
-  std::vector<Value*> arguments{mask_at(kExec * 4)};
+  std::vector<Value*> arguments{active_lanes()};
   for (unsigned i = 0; i < frame.sources; ++i) {
     if (is_row(frame, op, i)) {
       for (unsigned v = 0; v < vectors_; ++v) arguments.push_back(value_of(row_index(op.src[i].offset), v));

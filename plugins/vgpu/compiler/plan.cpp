@@ -90,8 +90,9 @@ bool is_known(const MicroOp& op, Op name, SimdLevel level, Step& step) {
     return true;
   }
   step.lanes = identify(level, op.handler);
-  if (step.lanes.kind == LaneOperation::Kind::kOther) return false;
   switch (step.lanes.kind) {
+    case LaneOperation::Kind::kOther:
+      return false;
     case LaneOperation::Kind::kLoadsMode:
       step.kind = Step::Kind::kMode;
       return true;
