@@ -451,6 +451,8 @@ std::vector<Measurement> measurements(const std::string& kernels) {
       {"empty kernel round trip, blocked", [=] { return round_trip(kernels, true, HSA_WAIT_STATE_BLOCKED); }},
       {"kernel of 2,000 work-groups, blocked (median)",
        [=] { return round_trip(kernels, true, HSA_WAIT_STATE_BLOCKED, 2'000); }},
+      {"kernel of 2,000 work-groups, spinning (median)",
+       [=] { return round_trip(kernels, true, HSA_WAIT_STATE_ACTIVE, 2'000); }},
       {"kernel of 90,000 work-groups, spinning (median)",
        [=] { return round_trip(kernels, true, HSA_WAIT_STATE_ACTIVE, 90'000); }},
       {"packet submitted to a queue that waits", submission},

@@ -13,6 +13,10 @@ namespace rigel {
 /// Null where devices have processors of their own. Stays callable once it is set.
 inline constinit std::atomic<hsa_driver_lend_thread_v1_fn> lend_thread_to_device{nullptr};
 
+inline bool device_computes_on_host() noexcept {
+  return lend_thread_to_device.load(std::memory_order_relaxed) != nullptr;
+}
+
 /// True if there was something to do.
 inline bool lend_thread() noexcept {
   const auto lend = lend_thread_to_device.load(std::memory_order_acquire);

@@ -116,19 +116,20 @@ class Wait {
     return !one_open || (one_met && quantifier_ == Quantifier::kAny);
   }
 
-  // Until nothing has changed, and the device has had no use for the thread, for `look_ns`.
+  // Until nothing has changed, and the device has had no use for the thread, for as long as it is to look.
   bool look_for_a_while(uint64_t start, Spin spin) noexcept {
     if (spinning_is_pointless()) return false;
     // Reading the clock is as dear as several looks at a few signals.
     const uint32_t looks =
         std::max<uint32_t>(1, 8 / static_cast<uint32_t>(std::min<size_t>(entries_.size(), 8)));
-    uint64_t end = after(start, spin.look_ns);
+    const uint64_t look_ns = device_computes_on_host() ? spin.look_ns / 10 : spin.look_ns;
+    uint64_t end = after(start, look_ns);
     for (uint64_t now = start; now < std::min(end, deadline_); now = system_time_ns()) {
       for (uint32_t i = 0; i < looks; ++i) {
         cpu_relax();
         if (look()) return true;
       }
-      if (now - start < spin.lend_ns && lend_thread()) end = after(system_time_ns(), spin.look_ns);
+      if (now - start < spin.lend_ns && lend_thread()) end = after(system_time_ns(), look_ns);
     }
     return false;
   }

@@ -3,7 +3,8 @@
 // Any thread may wait, on any number of signals at once; also an asynchronous handler, for what does not
 // depend on another handler. A wait has three stages:
 //
-//   look    at the values, for as long as `Spin` says.
+//   look    at the values, for as long as `Spin` says; a tenth of that where the device computes on processors of
+//           the host, which it could do on the one that looks.
 //   lend    the thread to the device, between two looks, if the device computes on processors of the host
 //           (lent_thread.hpp). As long as the device has work for it, the thread goes on looking and lending, but
 //           not for ever: the work may be somebody else's, and without end.
