@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "plugins/vgpu/compiler/compiler_process.hpp"
-#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
 #include "plugins/vgpu/reference/dispatch.hpp"
@@ -28,37 +27,25 @@ using exec::reference::World;
 
 constexpr uint64_t kMostForModel = 3000;  // instructions of waves
 
-// As much is different from the second dispatch on, when the code has been compiled and the memory is known.
-constexpr int kDispatches = 2;
-
 struct Way {
   exec::SimdLevel level;
-  bool native, whole_groups;
   bool compiled = false;
 };
 
 std::vector<Way> ways_to_run() {
   std::vector<Way> ways;
-  for (const exec::SimdLevel level : exec::simd_levels()) ways.push_back({level, false, false});
-  for (const exec::SimdLevel level : exec::simd_levels()) {
-    if (level == exec::SimdLevel::kBaseline || !exec::native::available()) continue;
-    ways.push_back({level, true, false});
-    ways.push_back({level, true, true});
-  }
+  for (const exec::SimdLevel level : exec::simd_levels()) ways.push_back({level});
   // Compiling takes a tenth of a second or two: only for what the machine would use.
   if (exec::compiler::why_no_compiler().empty() && exec::best_simd_level() != exec::SimdLevel::kBaseline) {
-    ways.push_back({exec::best_simd_level(), false, false, true});
+    ways.push_back({exec::best_simd_level(), true});
   }
   return ways;
 }
 
 std::string name_of(const Way& way) {
   static constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
-  return fmt::format("{} {}{}",
-                     way.compiled ? "compiled for"
-                     : way.native ? "native code for"
-                                  : "handlers of",
-                     kLevels[static_cast<size_t>(way.level)], way.whole_groups ? ", by work-groups" : "");
+  return fmt::format("{} {}", way.compiled ? "compiled for" : "handlers of",
+                     kLevels[static_cast<size_t>(way.level)]);
 }
 
 // Sums begin with what leaves none of the operations without effect.
@@ -156,37 +143,33 @@ Comparison compare(const Board& board, const std::vector<char>& object, const st
   for (const Way& way : ways) {
     exec::Device device = exec::device_of(board);
     device.level = way.level;
-    device.native = way.native;
-    device.whole_groups = way.whole_groups;
     device.compilation = way.compiled ? exec::Compilation::kBeforehand : exec::Compilation::kNone;
     exec::Scheduler scheduler(device, memory, {1, true});
-    for (int round = 0; round < (way.native ? kDispatches : 1); ++round) {
-      std::memcpy(out.host, before.out.data(), before.out.size() * 4);
-      std::memcpy(sums.host, before.sums.data(), before.sums.size() * 4);
-      const DispatchResult result = run_once(scheduler, dispatch);
-      const std::string where = fmt::format("{}, dispatch {}: ", name_of(way), round);
-      if (result.kind != DispatchResult::Kind::kDone) return {where + result.reason};
-      if (!is_judged) {
-        std::memcpy(expected.out.data(), out.host, expected.out.size() * 4);
-        std::memcpy(expected.sums.data(), sums.host, expected.sums.size() * 4);
-        is_judged = true;
-      }
-      const std::string wrong = expected.difference(out.host, sums.host);
-      if (!wrong.empty()) return {where + wrong};
-      if (&way != &first_way || result.instructions > kMostForModel) continue;
-      World world;
-      for (const Region& region : {out, sums, in, kernarg}) add_pages(memory, region.va, world);
-      add_pages(memory, dispatch.entry_va, world);
-      std::memcpy(world.regions[0].bytes.data(), before.out.data(), before.out.size() * 4);
-      std::memcpy(world.regions[1].bytes.data(), before.sums.data(), before.sums.size() * 4);
-      const exec::reference::DispatchRun model = run_dispatch(device.target, dispatch, world);
-      if (!model.failure.empty()) continue;
-      const std::string by_model =
-          expected.difference(reinterpret_cast<std::byte*>(world.regions[0].bytes.data()),
-                              reinterpret_cast<std::byte*>(world.regions[1].bytes.data()));
-      if (!by_model.empty() && !model.is_open) return {"the reference model: " + by_model};
-      comparison.by_model = by_model.empty();
+    std::memcpy(out.host, before.out.data(), before.out.size() * 4);
+    std::memcpy(sums.host, before.sums.data(), before.sums.size() * 4);
+    const DispatchResult result = run_once(scheduler, dispatch);
+    const std::string where = name_of(way) + ": ";
+    if (result.kind != DispatchResult::Kind::kDone) return {where + result.reason};
+    if (!is_judged) {
+      std::memcpy(expected.out.data(), out.host, expected.out.size() * 4);
+      std::memcpy(expected.sums.data(), sums.host, expected.sums.size() * 4);
+      is_judged = true;
     }
+    const std::string wrong = expected.difference(out.host, sums.host);
+    if (!wrong.empty()) return {where + wrong};
+    if (&way != &first_way || result.instructions > kMostForModel) continue;
+    World world;
+    for (const Region& region : {out, sums, in, kernarg}) add_pages(memory, region.va, world);
+    add_pages(memory, dispatch.entry_va, world);
+    std::memcpy(world.regions[0].bytes.data(), before.out.data(), before.out.size() * 4);
+    std::memcpy(world.regions[1].bytes.data(), before.sums.data(), before.sums.size() * 4);
+    const exec::reference::DispatchRun model = run_dispatch(device.target, dispatch, world);
+    if (!model.failure.empty()) continue;
+    const std::string by_model =
+        expected.difference(reinterpret_cast<std::byte*>(world.regions[0].bytes.data()),
+                            reinterpret_cast<std::byte*>(world.regions[1].bytes.data()));
+    if (!by_model.empty() && !model.is_open) return {"the reference model: " + by_model};
+    comparison.by_model = by_model.empty();
   }
   return comparison;
 }

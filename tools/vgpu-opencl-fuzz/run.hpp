@@ -14,7 +14,7 @@
 namespace rigel::vgpu::opencl_fuzz {
 
 struct Comparison {
-  std::string wrong;  ///< "native code for AVX2, dispatch 1: word 5 of the output …"; empty: nothing differs.
+  std::string wrong;      ///< "compiled for AVX2: word 5 of the output …"; empty: nothing differs.
   bool by_model = false;  ///< The reference model has run it as well, and leaves the same.
 };
 

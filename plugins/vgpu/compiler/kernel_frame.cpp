@@ -75,6 +75,10 @@ void KernelBuilder::make_function() {
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
   take_attributes(*function_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
+  // LLVM aligns a frame for vectors in it only if it knows of them before it allocates registers; those that are spilled
+  // would lie across lines of the cache, depending on the caller.
+  function_->addFnAttr(llvm::Attribute::getWithStackAlignment(context_, llvm::Align(64)));
+  function_->addFnAttr("stackrealign");
   wave_ = function_->getArg(0);
   registers_ = function_->getArg(1);
   linkage_ = function_->getArg(3);

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "plugins/vgpu/compiler/aside.hpp"
+#include "plugins/vgpu/compiler/perf_map.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/core.hpp"
-#include "plugins/vgpu/exec/native/perf_map.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
@@ -131,7 +131,6 @@ struct Code::Translation final : Emitter {
     context.level = key.level;
     context.mode = FloatMode::from_mode(mode_of_variant(block.variant));
     context.gathers_exceptions = (block.variant & kExceptionsVariant) != 0;
-    native = key.native && !key.traced && key.level != SimdLevel::kBaseline && !context.gathers_exceptions;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
     context.skip_vector = (block.variant & kSkipVectorVariant) != 0;
     do {
@@ -181,13 +180,6 @@ struct Code::Translation final : Emitter {
     if (!refusal.empty()) {
       emitted.resize(before);
       return refuse(refusal);
-    }
-    if (native) {
-      native::Site& site = sites.emplace_back();
-      site.instruction = instruction;
-      site.op = static_cast<uint32_t>(before);
-      site.op_count = static_cast<uint32_t>(emitted.size() - before);
-      site.is_indexed = context.gpr_index != 0;
     }
     offset += instruction.bytes;
     ++position;
@@ -239,33 +231,6 @@ struct Code::Translation final : Emitter {
   }
 
  public:
-  /// Code of the kernel that begins here, for whole work-groups.
-  native::GroupCode compile_group(native::CodeMemory& memory) {
-    if (sites.empty()) return {};
-    return native::compile_group(request(), memory);
-  }
-
-  native::Request request() {
-    native::Request request{key.target, key.layout, context.mode, sites, {ops, block.op_count}, key.level};
-    request.kernel = &block.code->kernel();
-    request.entry = key.entry_va;
-    return request;
-  }
-
-  /// Puts native code in the place of handlers; says of how many instructions.
-  uint32_t compile(native::CodeMemory& memory) {
-    if (sites.empty()) return 0;
-    std::vector<bool> targets(block.op_count);
-    for (const Link* const way : links) {
-      const MicroOp* const target = way->target.load(std::memory_order_relaxed);
-      if (target != nullptr) targets[static_cast<size_t>(target - ops)] = true;
-    }
-    for (native::Site& site : sites) site.is_target = site.op_count != 0 && targets[site.op];
-    const uint32_t compiled = native::compile(request(), memory);
-    sites = {};
-    return compiled;
-  }
-
   const CodeKey& key;
   Block block;
   bool complete = true;  // all of it could be fetched
@@ -281,8 +246,6 @@ struct Code::Translation final : Emitter {
   std::vector<Link*> links;
   std::unordered_map<uint32_t, Place> places;  // by offset
   std::set<uint64_t> forward;                  // targets of branches that lie ahead
-  std::vector<native::Site> sites;
-  bool native = false;
   MicroOp* ops = nullptr;
   uint32_t offset = 0;
   uint32_t position = 0;
@@ -323,15 +286,8 @@ const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
   if (translation->first_beyond != Translation::kNone && !std::exchange(warned_of_registers_, true)) {
     bus_.warn(describe_beyond(*translation));
   }
-  if (pc == key_.entry_va && group_entry_.load(std::memory_order_relaxed) == nullptr) {
-    group_entry_storage_ = {translation->compile_group(native_memory_), variant};
-    if (group_entry_storage_.code.run != nullptr) {
-      group_entry_.store(&group_entry_storage_, std::memory_order_release);
-    }
-  }
   if (pc == key_.entry_va && key_.compilation == Compilation::kBeforehand) compile(variant);
   if (pc == key_.entry_va && key_.compilation == Compilation::kWhenHot) take_cached(variant);
-  native_instructions_.fetch_add(translation->compile(native_memory_), std::memory_order_relaxed);
   const Block* const block = &translation->block;
   translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);
   blocks_.emplace(BlockKey{pc, variant}, block);
@@ -352,8 +308,7 @@ void Code::compile(uint32_t variant) {
 
 // Kernels of which nothing is on disk must not take longer for it: their code is looked into only if there may be some.
 void Code::take_cached(uint32_t variant) {
-  if (compiled_owner_ != nullptr || key_.traced || group_entry_.load(std::memory_order_relaxed) != nullptr)
-    return;
+  if (compiled_owner_ != nullptr || key_.traced) return;
   if (!compiler::is_cached(compiler::cache_name(request(variant)))) return;
   auto planned = plan(variant);
   if (!planned || (*planned)->plan->calls_often()) return;
@@ -401,9 +356,9 @@ void Code::take(std::shared_ptr<Compiled> planned, compiler::Compiled made) {
     return;
   }
   compiler::attach(*planned->plan, *this, made.run);
-  if (native::perf_map_wanted()) {
-    const native::PerfPiece all{made.memory.get(), made.bytes, key_.entry_va};
-    native::write_perf_map({&all, 1}, kernel_, key_.entry_va);
+  if (compiler::perf_map_wanted()) {
+    const compiler::PerfPiece all{made.memory.get(), made.bytes, key_.entry_va};
+    compiler::write_perf_map({&all, 1}, kernel_, key_.entry_va);
   }
   planned->memory = std::move(made.memory);
   compiled_owner_ = std::move(planned);

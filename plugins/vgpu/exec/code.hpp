@@ -27,7 +27,6 @@
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
-#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu::exec {
@@ -40,8 +39,6 @@ struct CodeKey {
   SimdLevel level = SimdLevel::kBaseline;
   /// Each instruction is preceded by a call of the tracer.
   bool traced = false;
-  /// What can be is compiled to native code (native/native.hpp).
-  bool native = native::available();
   /// The whole kernel is compiled (plugins/vgpu/compiler).
   Compilation compilation = Compilation::kNone;
 
@@ -80,7 +77,7 @@ class Code {
   /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
   void expect(std::shared_ptr<const GroupShape> shape);
   /// Of instructions of waves, what the interpreter executes in about the time that a kernel takes to be compiled.
-  static constexpr uint64_t kHot = 4'000'000;
+  static constexpr uint64_t kHot = 1'000'000;
   /// Waves have executed so many instructions more. True: the kernel is hot now, for the first time, and compile_aside() is
   /// due. Any thread.
   bool becomes_hot(uint64_t instructions) {
@@ -95,13 +92,6 @@ class Code {
   /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
   std::string why_not_compiled();
 
-  /// Code of the whole kernel for a work-group at once, if it has been translated for `variant` and there is
-  /// such code.
-  const native::GroupCode* group_code(uint32_t variant) const {
-    const GroupEntry* const entry = group_entry_.load(std::memory_order_acquire);
-    return entry != nullptr && entry->variant == variant ? &entry->code : nullptr;
-  }
-
   /// Whether memory still has the code that was translated.
   bool is_current();
 
@@ -112,8 +102,6 @@ class Code {
 
   /// How many bytes of code have been translated.
   uint64_t translated_bytes() const { return translated_bytes_.load(std::memory_order_relaxed); }
-  /// How many instructions of it are native code.
-  uint64_t native_instructions() const { return native_instructions_.load(std::memory_order_relaxed); }
 
  private:
   struct Translation;
@@ -124,10 +112,6 @@ class Code {
   };
   struct Hash {
     size_t operator()(const BlockKey& key) const { return hash(key.pc, key.variant); }
-  };
-  struct GroupEntry {
-    native::GroupCode code;
-    uint32_t variant = 0;
   };
   static size_t hash(uint64_t pc, uint32_t variant) {
     return static_cast<size_t>((pc >> 2 ^ uint64_t{variant} << 20) * 0x9e3779b97f4a7c15u >> 32);
@@ -154,17 +138,14 @@ class Code {
   std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: what was looked up last
 
   std::mutex mutex_;
-  native::CodeMemory native_memory_;                         // under mutex_
   std::unordered_map<BlockKey, const Block*, Hash> blocks_;  // under mutex_
   std::vector<std::unique_ptr<Translation>> translations_;   // under mutex_
-  GroupEntry group_entry_storage_;                           // under mutex_
   bool is_searched_ = false;                                 // under mutex_
   bool warned_of_registers_ = false;                         // under mutex_
   std::unique_ptr<Code> successor_owner_;                    // under mutex_
   std::atomic<Code*> successor_{nullptr};
   /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.
   std::atomic<uint32_t> every_variant_{0};
-  std::atomic<const GroupEntry*> group_entry_{nullptr};
   struct Compiled {
     uint32_t variant = 0;
     const MicroOp* entry = nullptr;
@@ -182,7 +163,6 @@ class Code {
   std::atomic<const Compiled*> compiled_{nullptr};
   std::atomic<uint64_t> executed_{0};  // instructions of waves
   std::atomic<uint64_t> translated_bytes_{0};
-  std::atomic<uint64_t> native_instructions_{0};
 };
 
 }  // namespace rigel::vgpu::exec

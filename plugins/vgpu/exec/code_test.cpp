@@ -34,23 +34,20 @@ TEST(Code, IllegalInstructionsStopTheWaveWhereTheyStand) {
 // Section 3.6.1 of the manuals: the write is ignored, and v0 is read.
 TEST(Code, NamesRegistersThatTheWaveDoesNotHave) {
   for (const SimdLevel level : simd_levels()) {
-    for (const bool native : {false, true}) {
-      TestWave t(gfx(9, 0, 0), 64, 8, level);
-      t.allow_native(native);
-      for (uint32_t lane = 0; lane < 64; ++lane) t.v(0, lane) = 100 + lane, t.v(7, lane) = 7;
-      // v_mov_b32 v8, 3; v_mov_b32 v1, v40; v_add_co_u32 v9, vcc, v0, v0; v_mov_b32 v2, 5
-      EXPECT_EQ(t.run({0x7e100283, 0x7e020328, 0x32120100, 0x7e040285}), Stop::kEnd);
-      for (uint32_t lane = 0; lane < 64; ++lane) {
-        EXPECT_EQ(t.v(7, lane), 7u);
-        EXPECT_EQ(t.v(1, lane), 100 + lane) << "v0 in its place";
-        EXPECT_EQ(t.v(2, lane), 5u);
-      }
-      EXPECT_EQ(t.s64(106), 0u) << "what else the instruction writes is ignored as well";
-      const auto warnings = t.bus.warnings();
-      ASSERT_EQ(warnings.size(), 1u) << "said once";
-      EXPECT_NE(warnings[0].find("it has 8 VGPRs and 106 SGPRs"), std::string::npos) << warnings[0];
-      EXPECT_NE(warnings[0].find("v_mov_b32_e32 v8, 3"), std::string::npos) << warnings[0];
+    TestWave t(gfx(9, 0, 0), 64, 8, level);
+    for (uint32_t lane = 0; lane < 64; ++lane) t.v(0, lane) = 100 + lane, t.v(7, lane) = 7;
+    // v_mov_b32 v8, 3; v_mov_b32 v1, v40; v_add_co_u32 v9, vcc, v0, v0; v_mov_b32 v2, 5
+    EXPECT_EQ(t.run({0x7e100283, 0x7e020328, 0x32120100, 0x7e040285}), Stop::kEnd);
+    for (uint32_t lane = 0; lane < 64; ++lane) {
+      EXPECT_EQ(t.v(7, lane), 7u);
+      EXPECT_EQ(t.v(1, lane), 100 + lane) << "v0 in its place";
+      EXPECT_EQ(t.v(2, lane), 5u);
     }
+    EXPECT_EQ(t.s64(106), 0u) << "what else the instruction writes is ignored as well";
+    const auto warnings = t.bus.warnings();
+    ASSERT_EQ(warnings.size(), 1u) << "said once";
+    EXPECT_NE(warnings[0].find("it has 8 VGPRs and 106 SGPRs"), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find("v_mov_b32_e32 v8, 3"), std::string::npos) << warnings[0];
   }
 }
 
@@ -98,29 +95,26 @@ TEST_F(HotCode, HoldsUpNoProgramThatEnds) {
 
 TEST(Code, NamesSgprsThatTheWaveDoesNotHave) {
   for (const SimdLevel level : simd_levels()) {
-    for (const bool native : {false, true}) {
-      TestWave t(gfx(9, 0, 0), 64, 8, level);
-      t.allow_native(native);
-      t.give_sgprs(16);
-      t.s(0) = 100, t.s(1) = 1, t.s(15) = 15;
-      // s_mov_b32 s20, 5; s_mov_b32 s4, s20; s_mov_b32 s5, s15; s_mov_b64 s[6:7], s[16:17]
-      // v_mov_b32 v1, s30; s_add_u32 s16, s0, -1; s_cselect_b32 s2, 7, 9
-      // s_mov_b32 m0, 31; s_movrels_b32 s3, s0; s_movreld_b32 s0, 9
-      EXPECT_EQ(t.run({0xbe940085, 0xbe840014, 0xbe85000f, 0xbe860110, 0x7e02021e, 0x8010c100, 0x85028987,
-                       0xbefc009f, 0xbe832a00, 0xbe802c89}),
-                Stop::kEnd);
-      EXPECT_EQ(t.s(4), 100u) << "s0 in its place";
-      EXPECT_EQ(t.s(5), 15u) << "the last one is there";
-      EXPECT_EQ(t.s64(6), 100u | uint64_t{1} << 32);
-      EXPECT_EQ(t.v(1, 63), 100u);
-      EXPECT_EQ(t.s(2), 7u) << "what else the instruction writes is written";
-      EXPECT_EQ(t.s(3), 100u) << "with an index";
-      EXPECT_EQ(t.s(0), 100u);
-      const auto warnings = t.bus.warnings();
-      ASSERT_EQ(warnings.size(), 1u) << "said once";
-      EXPECT_NE(warnings[0].find("8 VGPRs and 16 SGPRs"), std::string::npos) << warnings[0];
-      EXPECT_NE(warnings[0].find("s_mov_b32 s20, 5"), std::string::npos) << warnings[0];
-    }
+    TestWave t(gfx(9, 0, 0), 64, 8, level);
+    t.give_sgprs(16);
+    t.s(0) = 100, t.s(1) = 1, t.s(15) = 15;
+    // s_mov_b32 s20, 5; s_mov_b32 s4, s20; s_mov_b32 s5, s15; s_mov_b64 s[6:7], s[16:17]
+    // v_mov_b32 v1, s30; s_add_u32 s16, s0, -1; s_cselect_b32 s2, 7, 9
+    // s_mov_b32 m0, 31; s_movrels_b32 s3, s0; s_movreld_b32 s0, 9
+    EXPECT_EQ(t.run({0xbe940085, 0xbe840014, 0xbe85000f, 0xbe860110, 0x7e02021e, 0x8010c100, 0x85028987,
+                     0xbefc009f, 0xbe832a00, 0xbe802c89}),
+              Stop::kEnd);
+    EXPECT_EQ(t.s(4), 100u) << "s0 in its place";
+    EXPECT_EQ(t.s(5), 15u) << "the last one is there";
+    EXPECT_EQ(t.s64(6), 100u | uint64_t{1} << 32);
+    EXPECT_EQ(t.v(1, 63), 100u);
+    EXPECT_EQ(t.s(2), 7u) << "what else the instruction writes is written";
+    EXPECT_EQ(t.s(3), 100u) << "with an index";
+    EXPECT_EQ(t.s(0), 100u);
+    const auto warnings = t.bus.warnings();
+    ASSERT_EQ(warnings.size(), 1u) << "said once";
+    EXPECT_NE(warnings[0].find("8 VGPRs and 16 SGPRs"), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find("s_mov_b32 s20, 5"), std::string::npos) << warnings[0];
   }
 }
 

@@ -1,6 +1,6 @@
 // Any bytes as code: a wave runs them until it ends, stops for a reason, or its turn is over. Never may it
-// crash, hang, or stop without saying why. Where there is native code, a second wave does without: both have
-// to come to the same place with the same registers and memory.
+// crash, hang, or stop without saying why. A second wave runs by the handlers of another SIMD level, where there is
+// one: both have to come to the same place with the same registers and memory.
 //
 //   byte 0      the target and the width of the wave
 //   byte 1      what of EXEC is active
@@ -55,10 +55,9 @@ void fill_registers(TestWave& wave, const rigel::vgpu::testing::Buffer& buffer, 
 
 /// A wave and the memory that it was given.
 struct Run {
-  Run(const Choice& choice, uint8_t active, const uint8_t* code, size_t size, bool native)
-      : wave(gfx(choice.major, choice.minor, choice.stepping), choice.wave_size, kVgprs),
+  Run(const Choice& choice, uint8_t active, const uint8_t* code, size_t size, SimdLevel level)
+      : wave(gfx(choice.major, choice.minor, choice.stepping), choice.wave_size, kVgprs, level),
         buffer(wave.bus.allocate(kBufferBytes)) {
-    wave.allow_native(native);
     fill_registers(wave, buffer, choice.wave_size);
     if (active != 0) wave.set_exec((active * 0x0101010101010101u) & wave.wave.mask());
     std::memcpy(wave.code_buffer.host, code, size);
@@ -72,7 +71,7 @@ struct Run {
 };
 
 [[noreturn]] void differ(const char* what) {
-  std::fprintf(stderr, "native code and handlers differ: %s\n", what);
+  std::fprintf(stderr, "the handlers of two levels differ: %s\n", what);
   std::abort();
 }
 
@@ -96,16 +95,17 @@ void expect_same(Run& a, Run& b) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 6 || size > 4096) return 0;
   const Choice& choice = kChoices[data[0] % (sizeof kChoices / sizeof kChoices[0])];
-  Run run(choice, data[1], data + 2, size - 2, true);
-  std::unique_ptr<Run> handlers;
-  if (native::available()) handlers = std::make_unique<Run>(choice, data[1], data + 2, size - 2, false);
+  Run run(choice, data[1], data + 2, size - 2, best_simd_level());
+  std::unique_ptr<Run> first;
+  if (simd_levels().size() > 1)
+    first = std::make_unique<Run>(choice, data[1], data + 2, size - 2, simd_levels().front());
 
   const Wave& wave = run.wave.wave;
   for (int turn = 0; turn < kTurns && (turn == 0 || wave.stop == Stop::kBudget); ++turn) {
     run.turn(turn == 0);
-    if (handlers == nullptr) continue;
-    handlers->turn(turn == 0);
-    expect_same(run, *handlers);
+    if (first == nullptr) continue;
+    first->turn(turn == 0);
+    expect_same(run, *first);
   }
   // It did something and says why it does no more.
   if (wave.stop == Stop::kRunning) std::abort();

@@ -10,7 +10,6 @@ namespace rigel::vgpu::exec {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr uint32_t kPatience = 16;  // with code for whole work-groups that gives up
 
 constexpr size_t rounded(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -56,7 +55,6 @@ bool Group::reserve(std::shared_ptr<Launch> launch) {
   }
   launch_ = std::move(launch);
   started_ = false;
-  whole_failures_ = 0;
   launch_->prepare_group(work_group_, has_slots_ ? slots_.data() : nullptr);
   return true;
 }
@@ -66,8 +64,7 @@ void Group::start(uint64_t index) {
   index_ = index;
   failed_ = nullptr;
   instructions_ = 0;
-  whole_ = whole_failures_ < kPatience ? launch_->group_code(index) : nullptr;
-  whole_ != nullptr ? launch_->start_whole(work_group_, index) : launch_->start_group(work_group_, index);
+  launch_->start_group(work_group_, index);
   for (State& state : states_) state = State::kReady;
 }
 
@@ -115,30 +112,7 @@ void Group::note_waves(std::vector<WaveAt>& to) const {
   }
 }
 
-// False: nothing has happened, and all waves are about to start.
-bool Group::run_whole(Memory& memory, FloatEnvironment& environment, int64_t turn) {
-  Wave& wave = waves_[0];
-  wave.memory = &memory;
-  wave.budget = turn;
-  environment.enter(wave.mode);
-  running_ = &wave;
-  const native::GroupCode& code = *std::exchange(whole_, nullptr);
-  const uint32_t count = work_group_.wave_count;
-  const bool done = code.run(count * layout_.wave_size, &wave, wave.registers) != 0;
-  environment.clear_upper_halves();
-  if (!done) {
-    ++whole_failures_;
-    launch_->start_group(work_group_, index_);
-    return false;
-  }
-  whole_failures_ = 0;
-  executed_ += int64_t{code.instructions} * count;
-  work_group_.waves_ended = count;
-  return true;
-}
-
 Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn) {
-  if (whole_ != nullptr && run_whole(memory, environment, turn)) return Outcome::kEnded;
   const uint32_t count = work_group_.wave_count;
   Outcome outcome = Outcome::kHalted;
   for (bool again = true; again;) {

@@ -63,7 +63,6 @@ class Group {
   uint64_t last_instructions() const { return last_instructions_; }
 
  private:
-  bool run_whole(Memory& memory, FloatEnvironment& environment, int64_t turn);
   Outcome run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn);
 
   enum class State : uint8_t { kReady, kAtBarrier, kEnded, kHalted };
@@ -78,8 +77,6 @@ class Group {
   WorkGroup work_group_;
   std::shared_ptr<Launch> launch_;
   uint64_t index_ = 0;
-  const native::GroupCode* whole_ = nullptr;  // it is to start as a whole, by this
-  uint32_t whole_failures_ = 0;               // in a row
   bool has_slots_ = false;
   bool started_ = false;
   Wave* running_ = nullptr;

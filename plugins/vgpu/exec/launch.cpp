@@ -89,10 +89,6 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
   full_ = shape_of(dispatch_.work_group_size);
   starts_alike_ = (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
   waves_per_group_ = full_->waves;
-  // In one dimension, and no register tells a wave which one it is.
-  may_go_whole_ = device_.whole_groups && device_.tracer == nullptr && dispatch_.work_group_size[1] == 1 &&
-                  dispatch_.work_group_size[2] == 1 && dispatch_.work_group_size[0] % 64 == 0 &&
-                  (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
 
   uint64_t per_unit = std::max(device_.waves_per_compute_unit / waves_per_group_, 1u);
   if (dispatch_.lds_bytes != 0) {
@@ -145,16 +141,6 @@ void Launch::place_group(WorkGroup& group, uint64_t index) const {
   }
 }
 
-const native::GroupCode* Launch::group_code(uint64_t index) {
-  if (!may_go_whole_ || (ragged_ && index % group_count_[0] + 1 == group_count_[0])) return nullptr;
-  return code_->group_code(variant_of_mode(mode_));
-}
-
-void Launch::start_whole(WorkGroup& group, uint64_t index) {
-  place_group(group, index);
-  start_waves(group, *full_, 1, false);
-}
-
 uint32_t Launch::group_size(const WorkGroup& group, int dimension) const {
   const uint32_t whole = dispatch_.work_group_size[dimension];
   const uint64_t first = uint64_t{group.id[dimension]} * whole;
@@ -188,23 +174,22 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
       shape = smaller.get();
     }
   }
-  start_waves(group, *shape, shape->waves, starts_alike_);
+  start_waves(group, *shape);
 }
 
-// The first `count` waves of a work-group of this shape. `alike`: code that fills their registers by itself may do so.
-void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count, bool alike) {
+void Launch::start_waves(WorkGroup& group, const GroupShape& shape) {
   group.wave_count = shape.waves;
   group.waves_at_barrier = 0;
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape, alike);
+  const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
   uint32_t next = dispatch_.user_sgpr_count;
   for (uint32_t i = 0; i < 3; ++i) {
     if ((rsrc2 >> (7 + i) & 1) != 0) group.scalars[next++] = group.id[i];
   }
-  for (uint32_t w = 0; w < count; ++w) {
+  for (uint32_t w = 0; w < shape.waves; ++w) {
     Wave& wave = group.waves[w];
     wave.op = begin.op;
     wave.scc = 0;

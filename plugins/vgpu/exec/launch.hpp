@@ -35,9 +35,7 @@ struct Device {
   uint32_t lds_bytes_per_compute_unit = 65536;
   SimdLevel level = SimdLevel::kBaseline;
   Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
-  bool native = true;        ///< Code may be compiled to native code, where that can be had.
   Compilation compilation = Compilation::kNone;  ///< Of whole kernels, where a compiler can be had.
-  bool whole_groups = true;  ///< Work-groups may be executed by native code for all their waves at once.
   images::TilingConfig tiling;
   /// Shared by copies of this description, and so by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
@@ -97,16 +95,10 @@ class Launch final : public Core {
   WorkItems work_items(const WorkGroup& group, uint32_t wave) const;
   /// Gives a work-group's waves their initial registers.
   void start_group(WorkGroup& group, uint64_t index);
-  /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough, unless its
-  /// work-groups are executed as a whole, which is as fast. Inside a scope.
+  /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough. Inside a scope.
   void executed(uint64_t instructions) {
-    if (may_go_whole_ && code_->group_code(variant_of_mode(mode_)) != nullptr) return;
     if (code_->becomes_hot(instructions)) compile();
   }
-  /// Code that executes work-group `index` as a whole; null: it goes by waves. Inside a scope.
-  const native::GroupCode* group_code(uint64_t index);
-  /// Makes the first wave what that code wants of it.
-  void start_whole(WorkGroup& group, uint64_t index);
 
   /// Ends it early: no other work-group starts. The first result counts. True: there was no work-group left
   /// that has not ended, and the caller calls finish().
@@ -155,7 +147,7 @@ class Launch final : public Core {
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
   void compile();
-  void start_waves(WorkGroup& group, const GroupShape& shape, uint32_t count, bool alike);
+  void start_waves(WorkGroup& group, const GroupShape& shape);
   /// The registers that a wave starts with; `scalar_count` of the scalars are all waves'.
   void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const;
 
@@ -170,7 +162,6 @@ class Launch final : public Core {
   bool traps_ = false;
   bool starts_alike_ = false;  // no SGPR tells a wave which one it is
   uint32_t group_count_[3] = {};
-  bool may_go_whole_ = false;
   bool ragged_ = false;  // work-groups at the far ends of the grid may be smaller
   uint64_t groups_ = 0;
   uint32_t waves_per_group_ = 0;

@@ -1,20 +1,11 @@
 #include "plugins/vgpu/exec/memory.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/guest_access.hpp"
 
 namespace rigel::vgpu::exec {
-
-// What is not of standard layout has offsets all the same, as long as nothing in it is inherited virtually.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"
-size_t Memory::sites_offset() {
-  return offsetof(Memory, sites_);
-}
-#pragma GCC diagnostic pop
 
 void Memory::forget() {
   sites_.fill(Extent{});

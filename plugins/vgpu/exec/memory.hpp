@@ -29,7 +29,6 @@
 #include <optional>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
-#include "plugins/vgpu/exec/memory_ops/pattern.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -92,9 +91,6 @@ class Memory {
 
   static constexpr size_t kSites = 256;  ///< for each kind of access
 
-  /// For native code, which does what find_again() does: where in the object the extents are that sites used
-  /// last, and which of them is a site's.
-  static size_t sites_offset();
   static size_t slot(const void* site, Access access) {
     return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
   }
@@ -129,9 +125,6 @@ class Memory {
   /// The first byte of [va, va + bytes) that cannot be accessed; nothing if all can.
   std::optional<uint64_t> first_fault(uint64_t va, uint64_t bytes, Access access);
 
-  /// Where the lanes of this worker's waves go.
-  Patterns& patterns() { return *patterns_; }
-
  private:
   static constexpr size_t kExtents = 32;
   static constexpr size_t kKinds = 3;
@@ -159,7 +152,6 @@ class Memory {
   uint64_t epoch_ = ~uint64_t{0};
   std::array<Extent, kSites * kKinds> sites_;
   std::array<Extents, kKinds> extents_;
-  std::unique_ptr<Patterns> patterns_ = std::make_unique<Patterns>();
   LaneFaults lane_faults_;
 };
 

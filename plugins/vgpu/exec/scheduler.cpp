@@ -11,9 +11,9 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/compiler/perf_map.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
-#include "plugins/vgpu/exec/native/perf_map.hpp"
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/thread_name.hpp"
 
@@ -127,20 +127,15 @@ std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uin
 }
 
 std::string Scheduler::name_for_maps(const Launch& launch) const {
-  if (!native::available() || !native::perf_map_wanted()) return {};
+  if (!compiler::perf_map_wanted()) return {};
   Memory memory(bus_);
   const Memory::Scope scope(memory);
   return kernel_of(launch.dispatch(), memory);
 }
 
 std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
-  const CodeKey key{launch.dispatch().entry_va,
-                    device_.target,
-                    launch.layout(),
-                    device_.level,
-                    device_.tracer != nullptr,
-                    device_.native && native::available(),
-                    device_.compilation};
+  const CodeKey key{launch.dispatch().entry_va, device_.target,     launch.layout(), device_.level,
+                    device_.tracer != nullptr,  device_.compilation};
   CodeKey wanted = key;
   wanted.target.wave32 = launch.layout().wave_size == 32;
   const std::string name = name_for_maps(launch);

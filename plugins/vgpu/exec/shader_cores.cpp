@@ -15,11 +15,6 @@ Device device_of(const Board& board) {
                    board.tiling.macro_modes};
   device.level = best_simd_level();
   device.compilation = compiler::asked_for();
-  // With AVX2, the older machine code is faster yet where lanes go to LDS (docs/performance.md).
-  if (device.compilation == Compilation::kWhenHot && device.level != SimdLevel::kAvx512) {
-    device.compilation = Compilation::kNone;
-  }
-  if (device.compilation == Compilation::kBeforehand) device.native = device.whole_groups = false;
   return device;
 }
 

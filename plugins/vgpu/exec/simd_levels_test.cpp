@@ -52,15 +52,5 @@ TEST_P(SimdLevels, AreThereOrItIsSaidWhyNot) {
   GTEST_SKIP() << why;
 }
 
-TEST_P(SimdLevels, HaveNativeCodeOrItIsSaidWhyNot) {
-  const std::string_view why = native::why_none(GetParam());
-  if (GetParam() == best_simd_level()) {
-    EXPECT_EQ(native::available(), why.empty());
-  }
-  if (!why.empty()) GTEST_SKIP() << why;
-  EXPECT_NE(GetParam(), SimdLevel::kBaseline);
-  EXPECT_TRUE(why_absent(GetParam()).empty());
-}
-
 }  // namespace
 }  // namespace rigel::vgpu::exec

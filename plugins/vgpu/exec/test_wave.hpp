@@ -62,9 +62,6 @@ class TestWave final : public Core {
   /// What is translated from here on is of a wave that has so many SGPRs.
   void give_sgprs(uint32_t count) { key_.layout.sgprs = wave.layout.sgprs = count; }
 
-  /// Whether what is translated from here on may become native code, where there is such a thing.
-  void allow_native(bool allowed) { key_.native = allowed && native::available(); }
-
   /// Puts code at an offset of the code buffer.
   void put(const std::vector<uint32_t>& words, uint64_t offset = 0) {
     std::memcpy(code_buffer.host + offset, words.data(), words.size() * 4);

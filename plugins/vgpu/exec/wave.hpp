@@ -32,8 +32,6 @@ struct Wave {
   const MicroOp* op = nullptr;   ///< Where to go on.
   uint64_t travelling_exec = 0;  ///< EXEC on its way from one handler to the next where both return.
   std::byte* registers = nullptr;
-  /// Where the stack was when the wave's turn began: native code looks whether handlers have left frames.
-  const std::byte* stack = nullptr;
   Memory* memory = nullptr;  ///< Of the worker that runs it; set before each turn.
   WorkGroup* group = nullptr;
   Core* core = nullptr;
@@ -120,7 +118,6 @@ inline void leave_at(const MicroOp* op, Wave* wave) {
 inline void run_wave(Wave* wave) {
   wave->stop = Stop::kRunning;
   wave->travelling_exec = wave->exec();
-  wave->stack = static_cast<const std::byte*>(__builtin_frame_address(0));
   do {
     wave->op->handler(wave->op, wave, wave->registers, wave->travelling_exec);
   } while (wave->stop == Stop::kRunning);

@@ -242,12 +242,12 @@ TEST_F(EndlessKernel, LeavesThreadsTheirNamesElse) {
 }
 
 TEST_F(EndlessKernel, IsNamedInTheMapForPerf) {
-  start({"env", "VGPU_NATIVE=perf", vgpu_run(), "--gpu", "gfx900"});
+  start({"env", "VGPU_COMPILER=beforehand", "VGPU_PERF_MAP=1", vgpu_run(), "--gpu", "gfx900"});
   const std::string path = "/tmp/perf-" + std::to_string(pid_) + ".map";
   kill(pid_, SIGQUIT);  // its code has been compiled once it is in the loop
   await("=> 0x");
   std::ifstream map(path);
-  if (!map) GTEST_SKIP() << "no native code on this machine";
+  if (!map) GTEST_SKIP() << "no compiler on this machine";
   int named = 0;
   uint64_t begin = 0, bytes = 0;
   for (std::string line; std::getline(map, line);) {

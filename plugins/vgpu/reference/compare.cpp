@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -76,15 +75,6 @@ Draw draw_for(const Chip& chip) {
               (chip.wave32 ? 8 : 0));
 }
 
-std::vector<Way> ways_to_run() {
-  std::vector<Way> ways;
-  for (const SimdLevel level : simd_levels()) {
-    ways.push_back({level, false});
-    if (native::available() && level != SimdLevel::kBaseline) ways.push_back({level, true});
-  }
-  return ways;
-}
-
 std::string hex(uint64_t x) {
   std::ostringstream text;
   text << "0x" << std::hex << x;
@@ -140,12 +130,11 @@ std::string difference(const isa::Instruction& in, const State& before, const St
   return {};
 }
 
-std::string describe(const isa::Instruction& in, const Chip& chip, Way way, const State& before,
+std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel level, const State& before,
                      const uint32_t (&words)[5]) {
   std::ostringstream text;
   text << isa::name(in.op) << " on " << chip.name << (chip.wave32 ? " wave32" : "") << ", "
-       << (way.native ? "native code" : "handlers of ")
-       << (way.native ? "" : kLevelNames[static_cast<int>(way.level)]) << ": "
+       << "handlers of " << kLevelNames[static_cast<int>(level)] << ": "
        << isa::disassemble(before.target, in) << " [" << hex(words[0]) << " " << hex(words[1]) << "], MODE "
        << hex(before.mode) << ", EXEC " << hex(before.exec());
   if (in.lanes == isa::LaneMode::kDpp)

@@ -42,18 +42,10 @@ uint64_t draws_of_a_line();
 /// What is drawn for the chip: always the same, or another with each RIGEL_SEED.
 Draw draw_for(const Chip& chip);
 
-/// The handlers of one level of vector instructions, or native code.
-struct Way {
-  SimdLevel level;
-  bool native;
-};
-/// Those that this processor has.
-std::vector<Way> ways_to_run();
-
 std::string hex(uint64_t x);
 
 /// "v_add_f32 on gfx900, handlers of avx2: v_add_f32 v1, … [0x… 0x…], MODE …, EXEC …"
-std::string describe(const isa::Instruction& in, const Chip& chip, Way way, const State& before,
+std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel level, const State& before,
                      const uint32_t (&words)[5]);
 
 /// Empty if the registers of the machine's state are ones that the model allows.

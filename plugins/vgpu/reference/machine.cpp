@@ -16,7 +16,6 @@
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
-#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
@@ -176,8 +175,7 @@ class FloatEnvironment {
 
 }  // namespace
 
-MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
-                             State& state, const native::HostFeatures& features) {
+MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, State& state) {
   RegisterLayout layout;
   layout.wave_size = state.wave_size;
   layout.vgprs = static_cast<uint32_t>(state.vgpr.size());
@@ -196,7 +194,6 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   Block block;
   block.pc = state.pc;
   std::vector<MicroOp>& ops = collector.ops();
-  std::vector<native::Site> sites;
   for (isa::Instruction instruction : instructions) {
     const auto first = static_cast<uint32_t>(ops.size());
     context.pc = state.pc + block.bytes;
@@ -207,8 +204,6 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
       return result;
     }
     for (uint32_t i = first; i < ops.size(); ++i) ops[i].code_offset = block.bytes;
-    sites.push_back(
-        {instruction, first, static_cast<uint32_t>(ops.size()) - first, false, context.gpr_index != 0});
     block.bytes += instruction.bytes;
     ++context.position;
   }
@@ -216,11 +211,6 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   for (MicroOp& op : ops) op.block = &block;
   block.ops = ops.data();
   block.op_count = static_cast<uint32_t>(ops.size());
-  native::CodeMemory native_memory;
-  if (native) {
-    result.native = native::compile(
-        {context.target, layout, context.mode, sites, ops, context.level, features}, native_memory);
-  }
 
   const Memory64 registers = allocate64(layout.bytes());
   Wave wave;

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "plugins/vgpu/exec/lowering.hpp"
-#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/reference/model.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -18,12 +17,9 @@ struct MachineResult {
   bool faulted = false;    ///< A memory violation at `fault_va`.
   bool waits = false;      ///< The wave wants to be asked again.
   uint64_t fault_va = 0;
-  uint32_t native = 0;  ///< How many of the instructions were native code.
 };
 
-/// Runs the instructions on `state` in place, one after the other: with the handlers of the level, or as
-/// native code (native/native.hpp) where that can be had.
-MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, bool native,
-                             State& state, const native::HostFeatures& features = native::host_features());
+/// Runs the instructions on `state` in place, one after the other, with the handlers of the level.
+MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, State& state);
 
 }  // namespace rigel::vgpu::exec::reference

@@ -11,7 +11,6 @@
 #include <map>
 #include <set>
 
-#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/reference/aim.hpp"
 #include "plugins/vgpu/reference/compare.hpp"
 #include "plugins/vgpu/reference/expected.hpp"
@@ -24,7 +23,7 @@ using isa::Encoding;
 using isa::Op;
 
 struct Tally {
-  unsigned compared = 0, native = 0, faulted = 0, not_modelled = 0, wrong = 0;
+  unsigned compared = 0, faulted = 0, not_modelled = 0, wrong = 0;
   std::string refusal, first_failure;
 };
 using Tallies = std::map<Op, Tally>;
@@ -68,20 +67,18 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       }
       if (expected.world.open) continue;
       ++done;
-      for (const Way way : ways_to_run()) {
+      for (const SimdLevel level : simd_levels()) {
         State actual = before;
-        const MachineResult result = run_on_machine({&in, 1}, way.level, way.native, actual);
-        if (way.native && result.native == 0) continue;
+        const MachineResult result = run_on_machine({&in, 1}, level, actual);
         if (!result.refusal.empty()) {
           tally.refusal = result.refusal;
           continue;
         }
         ++tally.compared;
-        tally.native += way.native ? 1 : 0;
         if (!expected.world.faults.empty()) ++tally.faulted;
         const std::string wrong = judge(in, before, expected, actual, result);
         if (wrong.empty() || tally.wrong++ != 0) continue;
-        tally.first_failure = describe(in, chip, way, before, words) + "\n" + wrong;
+        tally.first_failure = describe(in, chip, level, before, words) + "\n" + wrong;
       }
     }
   });
@@ -113,14 +110,6 @@ void expect_no_difference(const std::set<Encoding>& encodings) {
 
 TEST(MemoryReference, DataShareInstructionsDoWhatTheManualsSay) {
   expect_no_difference({Encoding::kDs});
-}
-
-TEST(MemoryReference, NativeCodeIsAmongWhatIsCompared) {
-  if (!native::available()) GTEST_SKIP() << "not on this processor";
-  Tallies tallies;
-  run({"gfx900", false}, {Encoding::kGlobal}, tallies);
-  EXPECT_GT(tallies[Op::global_load_dword].native, 0u);
-  EXPECT_GT(tallies[Op::global_store_dwordx2].native, 0u);
 }
 
 TEST(MemoryReference, ScalarMemoryInstructionsDoWhatTheManualsSay) {

@@ -3,7 +3,6 @@
 
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
-#include "plugins/vgpu/exec/memory_ops/pattern_moves.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -22,8 +21,6 @@ struct FlatAccess {
   int32_t global_offset = 0;  // FLAT: of lanes in global memory
   uint32_t flat_scratch = 0;  // FLAT_SCRATCH among the scalars
   bool from_base = false;     // gfx8: its high half counts from the process's scratch base
-  PatternKind kind;
-  uint64_t kind_code = 0;
 };
 
 // Where the wave's private memory begins, as FLAT_SCRATCH has it. What gfx8 has in the low half, the bytes of
@@ -228,66 +225,6 @@ template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase, bool kStor
   return true;
 }
 
-#if RIGEL_SIMD_LEVEL == 2
-// Moves the data of lanes that have a pattern, which begins at `memory`.
-template <bool kStore>
-[[gnu::always_inline]] inline void move_by(const Pattern& pattern, const MicroOp* op, std::byte* registers,
-                                           std::byte* memory) {
-  kStore ? store_by(pattern, registers + op->src[2].offset, memory - pattern.least)
-         : load_by(pattern, memory - pattern.least, registers + op->dst);
-}
-
-// Where in memory a pattern lies whose first lane has this address. False: not in one place.
-template <bool kStore>
-[[gnu::always_inline]] inline bool place_of(const Pattern& pattern, uint32_t start, uint64_t base,
-                                            uint64_t& va, uint64_t& bytes) {
-  // Addresses do not carry from their low halves into the high ones.
-  const int64_t begin = int64_t{start} + pattern.least;
-  va = base + static_cast<uint64_t>(begin);
-  bytes = kStore ? pattern.bytes : std::max(pattern.bytes, Pattern::kVector);
-  return begin >= 0 && begin + pattern.bytes <= int64_t{1} << 32;
-}
-#endif
-
-// The way of lanes that jump about as they did before: true if that was all.
-template <unsigned W, bool kStore>
-[[gnu::noinline]] bool access_known(const MicroOp* op, Wave* wave, const uint32_t* low, uint64_t exec,
-                                    uint64_t base) {
-#if RIGEL_SIMD_LEVEL == 2
-  const Pattern* const pattern =
-      find_pattern<W>(wave->memory->patterns(), op, details<FlatAccess>(op).kind, low, exec);
-  uint64_t va = 0, bytes = 0;
-  if (pattern == nullptr || !place_of<kStore>(*pattern, low[first_lane(exec)], base, va, bytes)) return false;
-  std::byte* const memory = wave->memory->find(op, va, bytes, kStore ? Access::kWrite : Access::kRead);
-  if (memory == nullptr) return false;
-  move_by<kStore>(*pattern, op, wave->registers, memory);
-  return true;
-#else
-  (void)op, (void)wave, (void)low, (void)exec, (void)base;
-  return false;
-#endif
-}
-
-// The same for those that jump about as they did the last time; the rest is left to `kOther`.
-template <Segment kSegment, unsigned W, bool kScalarBase, bool kStore, Handler kOther>
-[[gnu::noinline]] void as_before(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-#if RIGEL_SIMD_LEVEL == 2
-  const uint32_t* const low = row(registers, op->src[0].offset);
-  const Pattern& pattern = *wave->memory->patterns().last(op);
-  uint64_t base = 0, va = 0, bytes = 0;
-  bool known = find_base<kSegment, W, kScalarBase>(op, wave, registers, low, exec, base) &&
-               matches<W>(pattern, details<FlatAccess>(op).kind_code, low, exec) &&
-               place_of<kStore>(pattern, low[first_lane(exec)], base, va, bytes);
-  std::byte* const memory =
-      known ? wave->memory->find_again(op, va, bytes, kStore ? Access::kWrite : Access::kRead) : nullptr;
-  if (memory == nullptr) [[unlikely]] {
-    RIGEL_INSTEAD(kOther, op, wave, registers, exec);
-  }
-  move_by<kStore>(pattern, op, registers, memory);
-#endif
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
 // Loads of lanes that do not follow each other but lie in one piece of memory: all at one place, or anywhere
 // in it. What is none of these goes the general way.
 template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
@@ -295,7 +232,6 @@ template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
   constexpr bool (*kGeneral)(const MicroOp*, Wave*, uint64_t) =
       kSegment == Segment::kFlat ? &flat_general : &global_general;
   if (access_consecutive<kSegment, W, N, kScalarBase, false, false>(op, wave, registers, exec)) {
-    wave->memory->patterns().forget_last(op);
     RIGEL_NEXT(op + 1, wave, registers, exec);
   }
   const uint32_t* const low = row(registers, op->src[0].offset);
@@ -313,38 +249,23 @@ template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
     uint32_t values[N];
     std::memcpy(values, host, sizeof values);
     for (unsigned d = 0; d < N; ++d) fill_row<W>(row(rows, d * W * 4), values[d], exec);
-    wave->memory->patterns().forget_last(op);
     RIGEL_NEXT(op + 1, wave, registers, exec);
   }
-  // A pattern reads the dwords of an element one after the other: what another wave stores to it in between
-  // would be seen in part, as of the flag and the value of a look-back scan.
-  if (N == 1 && access_known<W, false>(op, wave, low, exec, base)) RIGEL_NEXT(op + 1, wave, registers, exec);
   const std::byte* const host = find_all<W>(op, wave, low, exec, base, N * 4, Access::kRead);
   if (host == nullptr) [[unlikely]] {
     RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
   }
-#if RIGEL_SIMD_LEVEL == 2
-  gather<W, N>(row(rows, 0), host, low, exec);
-#else
   load_each<W, N>(row(rows, 0), exec, [&](unsigned lane) { return host + low[lane]; });
-#endif
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// Stores likewise.
+// Stores of lanes that do not follow each other, or not where this instruction found memory the last time.
 template <Segment kSegment, unsigned W, unsigned N, bool kScalarBase>
 [[gnu::noinline]] void store_dwords_apart(const MicroOp* op, Wave* wave, std::byte* registers,
                                           uint64_t exec) {
   constexpr bool (*kGeneral)(const MicroOp*, Wave*, uint64_t) =
       kSegment == Segment::kFlat ? &flat_general : &global_general;
-  if (access_consecutive<kSegment, W, N, kScalarBase, true, false>(op, wave, registers, exec)) {
-    wave->memory->patterns().forget_last(op);
-    RIGEL_NEXT(op + 1, wave, registers, exec);
-  }
-  const uint32_t* const low = row(registers, op->src[0].offset);
-  uint64_t base = 0;
-  if (N != 1 || !find_base<kSegment, W, kScalarBase>(op, wave, registers, low, exec, base) ||
-      !access_known<W, true>(op, wave, low, exec, base)) {
+  if (!access_consecutive<kSegment, W, N, kScalarBase, true, false>(op, wave, registers, exec)) {
     RIGEL_INSTEAD(general_handler<kGeneral>, op, wave, registers, exec);
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -356,9 +277,6 @@ void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) 
   if (exec != 0) [[likely]] {
     constexpr Handler kApart = kStore ? store_dwords_apart<kSegment, W, N, kScalarBase>
                                       : load_dwords_apart<kSegment, W, N, kScalarBase>;
-    if (RIGEL_SIMD_LEVEL == 2 && wave->memory->patterns().last(op) != nullptr) {
-      RIGEL_INSTEAD((as_before<kSegment, W, kScalarBase, kStore, kApart>), op, wave, registers, exec);
-    }
     if (!access_consecutive<kSegment, W, N, kScalarBase, kStore, true>(op, wave, registers, exec)) {
       RIGEL_INSTEAD(kApart, op, wave, registers, exec);
     }
@@ -422,10 +340,6 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   if (instruction.vdst.is_vgpr()) access.rows.result = layout.vgpr_offset(instruction.vdst.vgpr());
   access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
   if (instruction.lds) access.rows.result = layout.temporary_offset(0);
-
-  access.kind = {shape->verb == Verb::kStore, static_cast<uint8_t>(shape->dwords()), false, layout.wave_size,
-                 0};
-  access.kind_code = access.kind.code();
 
   if (instruction.glc && shape->verb == Verb::kLoad && encoding != isa::Encoding::kScratch) out.emit(fence);
   Handler handler = nullptr;

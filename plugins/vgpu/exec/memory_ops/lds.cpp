@@ -13,7 +13,6 @@
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/lds.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
-#include "plugins/vgpu/exec/memory_ops/pattern_moves.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 
@@ -32,8 +31,6 @@ struct LdsAccess {
   bool m0_limits = false;
   bool global = false;  // GDS
   uint32_t mxcsr = FloatEnvironment::kKeepDenormals;
-  PatternKind kind;
-  uint64_t kind_code = 0;
 };
 
 uint32_t limit_of(const Wave* wave, bool m0_limits) {
@@ -240,62 +237,6 @@ bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
   return wave->layout.wave_size == 64 ? lds_any<64>(wave, access, exec) : lds_any<32>(wave, access, exec);
 }
 
-#if RIGEL_SIMD_LEVEL == 2
-// Moves the data of lanes that have a pattern. False if they don't lie in the LDS.
-template <bool kStore, bool kPair>
-[[gnu::always_inline]] inline bool move_by(const Pattern& pattern, const MicroOp* op, Wave* wave,
-                                           std::byte* registers, const uint32_t* addresses, uint32_t limit,
-                                           uint64_t exec) {
-  const uint32_t start = addresses[first_lane(exec)] + op->aux;
-  const int64_t begin = int64_t{start} + pattern.least;
-  if (begin < 0 || begin + pattern.bytes > limit) return false;
-  std::byte* const place = wave->group->lds + start;
-  if constexpr (!kStore) {
-    load_by(pattern, place, registers + op->dst);
-  } else if constexpr (kPair) {
-    store_by(pattern, registers + op->src[2].offset, registers + op->src[1].offset, place);
-  } else {
-    store_by(pattern, registers + op->src[2].offset, place);
-  }
-  return true;
-}
-#endif
-
-// The way of lanes that jump about as they did before: true if that was all.
-template <unsigned W, bool kStore, bool kPair>
-[[gnu::noinline]] bool access_known(const MicroOp* op, Wave* wave, const uint32_t* addresses, uint32_t limit,
-                                    uint64_t exec) {
-#if RIGEL_SIMD_LEVEL == 2
-  const Pattern* const pattern =
-      find_pattern<W>(wave->memory->patterns(), op, details<LdsAccess>(op).kind, addresses, exec);
-  return pattern != nullptr &&
-         move_by<kStore, kPair>(*pattern, op, wave, wave->registers, addresses, limit, exec);
-#else
-  (void)op, (void)wave, (void)addresses, (void)limit, (void)exec;
-  return false;
-#endif
-}
-
-// The same for those that jump about as they did the last time; the rest is left to `Other`.
-template <unsigned W, bool kStore, bool kPair, Handler kOther>
-[[gnu::noinline]] void as_before(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-#if RIGEL_SIMD_LEVEL == 2
-  const auto& access = details<LdsAccess>(op);
-  const uint32_t* const addresses = row(registers, op->src[0].offset);
-  const Pattern* const pattern = wave->memory->patterns().last(op);
-  if (!matches<W>(*pattern, access.kind_code, addresses, exec) ||
-      !move_by<kStore, kPair>(*pattern, op, wave, registers, addresses, limit_of(wave, access.m0_limits),
-                              exec)) [[unlikely]] {
-    RIGEL_INSTEAD(kOther, op, wave, registers, exec);
-  }
-#endif
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-inline bool has_last_way(const MicroOp* op, const Wave* wave) {
-  return RIGEL_SIMD_LEVEL == 2 && wave->memory->patterns().last(op) != nullptr;
-}
-
 // The way of lanes that follow each other: true if that was all.
 template <unsigned W, unsigned N, bool kStore>
 [[gnu::always_inline]] inline bool access_consecutive(std::byte* rows, Wave* wave, const uint32_t* addresses,
@@ -322,11 +263,7 @@ template <unsigned W, unsigned N>
   Offsets offsets;
   for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = addresses[lane] + offset;
   const uint64_t inside = lanes_in_range<W>(offsets.of, exec, kStep, limit);
-#if RIGEL_SIMD_LEVEL == 2
-  if (inside != 0) gather<W, N>(row(rows, 0), lds, offsets.of, inside);
-#else
   load_each<W, N>(row(rows, 0), inside, [&](unsigned lane) { return lds + offsets.of[lane]; });
-#endif
   if (inside == exec) return;
   for (unsigned d = 0; d < N; ++d) fill_row<W>(row(rows, d * W * 4), 0, exec & ~inside);
 }
@@ -347,12 +284,8 @@ template <unsigned W, unsigned N, bool kStore>
   const uint32_t* const addresses = row(registers, op->src[0].offset);
   std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
   const uint32_t limit = wave->group->lds_bytes;
-  if (access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, limit, exec)) {
-    wave->memory->patterns().forget_last(op);
-  } else if (!access_known<W, kStore, false>(op, wave, addresses, limit, exec)) {
-    kStore ? store_element<W, N>(rows, wave, addresses, op->aux, limit, exec)
-           : load_element<W, N>(rows, wave, addresses, op->aux, limit, exec);
-  }
+  kStore ? store_element<W, N>(rows, wave, addresses, op->aux, limit, exec)
+         : load_element<W, N>(rows, wave, addresses, op->aux, limit, exec);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -360,9 +293,6 @@ template <unsigned W, unsigned N, bool kStore>
 template <unsigned W, unsigned N, bool kStore>
 void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (exec != 0) [[likely]] {
-    if (has_last_way(op, wave)) {
-      RIGEL_INSTEAD((as_before<W, kStore, false, scattered_dwords<W, N, kStore>>), op, wave, registers, exec);
-    }
     std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
     const uint32_t* const addresses = row(registers, op->src[0].offset);
     if (!access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, wave->group->lds_bytes, exec)) {
@@ -405,18 +335,14 @@ template <unsigned W, unsigned N, bool kStore>
 [[gnu::noinline]] void scattered_pairs(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const uint32_t limit = limit_of(wave, details<LdsAccess>(op).m0_limits);
   const uint32_t* const own = row(registers, op->src[0].offset);
-  if (pairs_follow<W, N, kStore>(op, wave, registers, limit, exec)) {
-    wave->memory->patterns().forget_last(op);
-  } else if (!access_known<W, kStore, true>(op, wave, own, limit, exec)) {
-    alignas(64) uint32_t addresses[W];  // the result may take their place
-    std::memcpy(addresses, own, sizeof addresses);
-    if constexpr (kStore) {
-      store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, limit, exec);
-      store_element<W, N>(registers + op->src[1].offset, wave, addresses, op->dst2, limit, exec);
-    } else {
-      load_element<W, N>(registers + op->dst, wave, addresses, op->aux, limit, exec);
-      load_element<W, N>(registers + op->dst + N * W * 4, wave, addresses, op->dst2, limit, exec);
-    }
+  alignas(64) uint32_t addresses[W];  // the result may take their place
+  std::memcpy(addresses, own, sizeof addresses);
+  if constexpr (kStore) {
+    store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, limit, exec);
+    store_element<W, N>(registers + op->src[1].offset, wave, addresses, op->dst2, limit, exec);
+  } else {
+    load_element<W, N>(registers + op->dst, wave, addresses, op->aux, limit, exec);
+    load_element<W, N>(registers + op->dst + N * W * 4, wave, addresses, op->dst2, limit, exec);
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
@@ -429,9 +355,6 @@ void pairs(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
     if constexpr (kAligned) {  // gfx8: what is not aligned is another place
       const uint32_t bits = op->aux | op->dst2 | union_of<W>(row(registers, op->src[0].offset), exec);
       if (bits % (N * 4) != 0) RIGEL_INSTEAD(general_handler<lds_general>, op, wave, registers, exec);
-    }
-    if (has_last_way(op, wave)) {
-      RIGEL_INSTEAD((as_before<W, kStore, true, scattered_pairs<W, N, kStore>>), op, wave, registers, exec);
     }
     if (!pairs_follow<W, N, kStore>(op, wave, registers, limit_of(wave, kAligned), exec)) {
       RIGEL_INSTEAD((scattered_pairs<W, N, kStore>), op, wave, registers, exec);
@@ -451,8 +374,7 @@ void aligned_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_
     std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
     if ((op->aux | union_of<W>(addresses, exec)) % kAlignment != 0) {
       lds_general(op, wave, exec);
-    } else if (!access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, limit, exec) &&
-               !access_known<W, kStore, false>(op, wave, addresses, limit, exec)) {
+    } else if (!access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, limit, exec)) {
       kStore ? store_element<W, N>(rows, wave, addresses, op->aux, limit, exec)
              : load_element<W, N>(rows, wave, addresses, op->aux, limit, exec);
     }
@@ -666,10 +588,6 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   access.global = instruction.gds;
   access.m0_limits = m0_limits && !access.global;
   if (m0_limits || shape->verb == Verb::kAtomic) access.alignment = shape->bytes == 12 ? 16 : shape->bytes;
-  access.kind = {shape->verb == Verb::kStore, static_cast<uint8_t>(shape->dwords()), shape->pair,
-                 layout.wave_size,
-                 shape->pair ? static_cast<int32_t>(access.offsets[1] - access.offsets[0]) : 0};
-  access.kind_code = access.kind.code();
   uint8_t denormals = shape->bytes == 8 ? context.mode.denorm64 : context.mode.denorm32;
   if (shape->bytes == 8 && shape->atomic == Atomic::kFloatAdd) denormals = 3;
   access.mxcsr = 0x1f80u | ((denormals & 1) == 0 ? 0x40u : 0u) | ((denormals & 2) == 0 ? 0x8000u : 0u);

@@ -23,7 +23,7 @@ class RandomAlu {
  public:
   explicit RandomAlu(const isa::Target& target);
 
-  /// One of the instructions that every program has (and that are likely to become native code).
+  /// One of the instructions that every program has.
   Words common(reference::Draw& draw, const Registers& registers) const;
   Words vector(reference::Draw& draw, const Registers& registers) const;
   Words scalar(reference::Draw& draw, const Registers& registers) const;

@@ -8,7 +8,6 @@
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
-#include "plugins/vgpu/exec/native/native.hpp"
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
 #include "plugins/vgpu/exec/whole_kernels/model_run.hpp"
 
@@ -29,24 +28,17 @@ std::string text(const char* format, auto... values) {
 std::string name(const Way& way) {
   constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
   const std::string level = kLevels[static_cast<size_t>(way.level)];
-  if (way.compiled) return "compiled for " + level;
-  if (!way.native) return "handlers of " + level;
-  return "native code for " + level + (way.whole_groups ? ", by work-groups" : "");
+  return (way.compiled ? "compiled for " : "handlers of ") + level;
 }
 
 std::vector<Way> ways_to_run() {
   std::vector<Way> ways;
   std::vector<SimdLevel> levels(simd_levels().begin(), simd_levels().end());
   std::sort(levels.begin(), levels.end());
-  for (const SimdLevel level : levels) ways.push_back({level, false, false});
-  for (const SimdLevel level : levels) {
-    if (level == SimdLevel::kBaseline || !native::available()) continue;
-    ways.push_back({level, true, false});
-    ways.push_back({level, true, true});
-  }
+  for (const SimdLevel level : levels) ways.push_back({level, false});
   if (!compiler::why_no_compiler().empty()) return ways;
   for (const SimdLevel level : levels) {
-    if (level != SimdLevel::kBaseline) ways.push_back({level, false, false, true});
+    if (level != SimdLevel::kBaseline) ways.push_back({level, true});
   }
   return ways;
 }
@@ -173,37 +165,30 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
   Device device;
   device.target = kernel.target;
   device.level = way.level;
-  device.native = way.native;
-  device.whole_groups = way.whole_groups;
   device.compilation = way.compiled ? Compilation::kBeforehand : Compilation::kNone;
   CodeKey key;
   key.entry_va = kCodeVa;
   key.target = kernel.target;
   key.layout = {kernel.wave_size(), allocated_vgprs(kernel)};
   key.level = way.level;
-  key.native = way.native;
   key.compilation = device.compilation;
   const auto code = std::make_shared<Code>(key, m.bus);
   Memory memory(m.bus);
   const auto slots =
       kernel.private_bytes == 0 ? nullptr : std::make_shared<ScratchSlots>(m.dispatch.scratch_waves);
-  const bool learns = way.native || way.level == SimdLevel::kAvx512;
-  for (uint32_t round = 0; round < (learns ? options.dispatches : 1); ++round) {
+  for (uint32_t round = 0; round < (way.compiled ? options.dispatches : 1); ++round) {
     reset(kernel);
     const auto launch = std::make_shared<Launch>(
         device, m.bus, m.dispatch, [](DispatchResult) {}, slots);
     launch->set_code(code);
     Group group(*launch);
     if (!group.reserve(launch)) return "there is no scratch for it";
-    bool whole = false;
     uint64_t instructions = 0;
     std::string failure;
     {
       const Memory::Scope scope(memory);
       FloatEnvironment environment(way.level != SimdLevel::kBaseline);
       for (uint64_t index = 0; index < launch->groups() && failure.empty(); ++index) {
-        whole = way.whole_groups && launch->group_code(index) != nullptr;
-        verdict.went_whole |= whole;
         group.start(index);
         clear(*launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
         Group::Outcome outcome = Group::Outcome::kTurnOver;
@@ -234,7 +219,6 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
       verdict.instructions = instructions;
       continue;
     }
-    verdict.native_instructions = std::max(verdict.native_instructions, code->native_instructions());
     if (way.compiled) {
       verdict.not_compiled = code->why_not_compiled();
       verdict.was_compiled = verdict.not_compiled.empty();
@@ -248,7 +232,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
       verdict.what = text("byte %zu of the sums", *atomic) + where + ": expected" +
                      bytes_at(m.expected.atomics, *atomic) + ", is" + bytes_at(m.actual.atomics, *atomic);
     } else if (const auto reg = first_difference(m.expected.registers, m.actual.registers);
-               reg && !whole && !way.whole_groups && !way.compiled) {
+               reg && !way.compiled) {
       verdict.what =
           register_at(*launch, *reg) + where + ": expected" +
           (*reg < m.expected.registers.size() ? text(" %08x", m.expected.registers[*reg]) : " none") +

@@ -1,11 +1,7 @@
 // Runs a whole kernel in every way that there is, and says whether all leave the same memory and registers
 // behind.
 //
-// The ways: by handlers, of each SIMD level; as native code of each level that there is some for, wave by
-// wave; and the same with work-groups as a whole, where the kernel can be. Each way dispatches the kernel
-// several times over with the same memory, as what is learned on the way (where memory is, which way lanes go
-// through it, what has been compiled) changes what is executed from the second work-group and the second
-// dispatch on.
+// The ways: by handlers, of each SIMD level; and compiled, for each level above the first.
 //
 // The judge is the baseline's handlers, which reference/ compares with the manuals, instruction by instruction. Small
 // kernels are run on the reference model as a whole, too: it must leave the same memory, unless some result on the way
@@ -28,9 +24,7 @@ namespace rigel::vgpu::exec::whole {
 
 struct Way {
   SimdLevel level = SimdLevel::kBaseline;
-  bool native = false;
-  bool whole_groups = false;  ///< Work-groups go as a whole where they can.
-  bool compiled = false;      ///< The kernel is compiled, where it can be.
+  bool compiled = false;  ///< The kernel is compiled, where it can be.
 
   bool operator==(const Way&) const = default;
 };
@@ -45,19 +39,17 @@ struct Verdict {
     kInvalid,  ///< It does not end, or not well, in the first way already: nothing is to be compared.
   };
   Kind kind = Kind::kSame;
-  std::string what;                  ///< Differs or is invalid.
-  Way way;                           ///< The first that differs.
-  bool judged = false;               ///< The reference model has the same memory, or may have another.
-  std::string not_judged;            ///< Why the model was of no use, if it was asked.
-  bool was_compiled = false;         ///< It has been compiled …
-  std::string not_compiled;          ///< … or why it has not, if that was to be.
-  bool went_whole = false;           ///< Some work-group of it was executed as a whole.
-  uint64_t instructions = 0;         ///< That waves have executed, in one dispatch.
-  uint64_t native_instructions = 0;  ///< Of the code, by the best level.
+  std::string what;           ///< Differs or is invalid.
+  Way way;                    ///< The first that differs.
+  bool judged = false;        ///< The reference model has the same memory, or may have another.
+  std::string not_judged;     ///< Why the model was of no use, if it was asked.
+  bool was_compiled = false;  ///< It has been compiled …
+  std::string not_compiled;   ///< … or why it has not, if that was to be.
+  uint64_t instructions = 0;  ///< That waves have executed, in one dispatch.
 };
 
 struct RunOptions {
-  uint32_t dispatches = 3;  ///< Of each way that learns.
+  uint32_t dispatches = 2;  ///< Of compiled code, which knows from the second on where memory is.
   std::vector<Way> ways = ways_to_run();
   /// Kernels of no more instructions of waves run on the reference model as well.
   uint64_t judged_instructions = 1500;

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/exec/native/perf_map.hpp"
+#include "plugins/vgpu/compiler/perf_map.hpp"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -9,12 +9,12 @@
 
 #include <fmt/core.h>
 
-namespace rigel::vgpu::exec::native {
+namespace rigel::vgpu::exec::compiler {
 
 bool perf_map_wanted() {
   static const bool wanted = [] {
-    const char* const text = std::getenv("VGPU_NATIVE");
-    return text != nullptr && std::strcmp(text, "perf") == 0;
+    const char* const text = std::getenv("VGPU_PERF_MAP");
+    return text != nullptr && std::strcmp(text, "1") == 0;
   }();
   return wanted;
 }
@@ -37,4 +37,4 @@ void write_perf_map(std::span<const PerfPiece> pieces, const std::string& kernel
   syscall(SYS_close, file);
 }
 
-}  // namespace rigel::vgpu::exec::native
+}  // namespace rigel::vgpu::exec::compiler
