@@ -19,15 +19,9 @@ bool perf_map_wanted() {
   return wanted;
 }
 
-void write_perf_map(std::span<const PerfPiece> pieces, const std::string& kernel, uint64_t entry) {
-  std::string text;
-  for (const PerfPiece& piece : pieces) {
-    text += fmt::format("{:x} {:x} vgpu:", reinterpret_cast<uintptr_t>(piece.code), piece.bytes);
-    // A function that the kernel calls may lie anywhere.
-    text += piece.pc < entry ? fmt::format("{:#x}\n", piece.pc)
-            : kernel.empty() ? fmt::format("{:#x}+{:#x}\n", entry, piece.pc - entry)
-                             : fmt::format("{}+{:#x}\n", kernel, piece.pc - entry);
-  }
+void write_perf_map(std::span<const std::byte> code, const std::string& kernel, uint64_t entry) {
+  const std::string text = fmt::format("{:x} {:x} vgpu:{}\n", reinterpret_cast<uintptr_t>(code.data()),
+                                       code.size(), kernel.empty() ? fmt::format("{:#x}", entry) : kernel);
   const std::string path = fmt::format("/tmp/perf-{}.map", getpid());
   // By number: the preload face stands in front of libc.
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.c_str(),

@@ -357,8 +357,7 @@ void Code::take(std::shared_ptr<Compiled> planned, compiler::Compiled made) {
   }
   compiler::attach(*planned->plan, *this, made.run);
   if (compiler::perf_map_wanted()) {
-    const compiler::PerfPiece all{made.memory.get(), made.bytes, key_.entry_va};
-    compiler::write_perf_map({&all, 1}, kernel_, key_.entry_va);
+    compiler::write_perf_map({made.memory.get(), made.bytes}, kernel_, key_.entry_va);
   }
   planned->memory = std::move(made.memory);
   compiled_owner_ = std::move(planned);

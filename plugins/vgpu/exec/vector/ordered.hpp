@@ -4,7 +4,7 @@
 // out.
 //
 // The manuals say that NaNs of v_div_fixup and v_min are passed on quieted, and nothing of which it is
-// elsewhere; native code and the reference do the same as is done here.
+// elsewhere; compiled code and the reference do the same as is done here.
 #pragma once
 
 #include "plugins/vgpu/exec/vector/lanes.hpp"
