@@ -226,9 +226,7 @@ class KernelBuilder {
   Value* row_list(const std::vector<Value*>& rows);
   std::vector<Value*> rows_from(uint32_t first, unsigned count);
   bool keeps_any(uint32_t node, uint32_t first, unsigned count) const;
-  std::string suffix(unsigned dwords) const {
-    return "_" + std::to_string(wave_size_) + "_" + std::to_string(dwords);
-  }
+  std::string suffix(const isa::MemoryShape& shape) const;
 
   void build_global(uint32_t node);
 

@@ -291,6 +291,7 @@ void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores,
 bool KernelBuilder::build_global_known(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& memory = *isa::memory_shape(in.op);
+  if (memory.bytes < 4 || memory.verb == isa::Verb::kAtomic) return false;
   const bool stores = memory.verb == isa::Verb::kStore;
   const unsigned dwords = memory.dwords();
   const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
@@ -332,6 +333,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
 bool KernelBuilder::build_lds_known(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& memory = *isa::memory_shape(in.op);
+  if (memory.bytes < 4 || memory.verb == isa::Verb::kAtomic) return false;
   const bool stores = memory.verb == isa::Verb::kStore;
   const unsigned dwords = memory.dwords();
   const ShapePointer& low = before_.known(in.vaddr.vgpr());

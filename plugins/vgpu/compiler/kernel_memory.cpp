@@ -66,6 +66,21 @@ bool KernelBuilder::keeps_any(uint32_t node, uint32_t first, unsigned count) con
   return false;
 }
 
+namespace {
+
+// Of code/memory.cpp.
+uint32_t flags_of(const isa::MemoryShape& shape) {
+  return (shape.sign ? 4 : 0) | (shape.d16 ? 8 : 0) | (shape.high ? 16 : 0);
+}
+
+}  // namespace
+
+std::string KernelBuilder::suffix(const isa::MemoryShape& shape) const {
+  const bool narrow = shape.bytes < 4;
+  return (narrow ? "_narrow_" : "_") + std::to_string(wave_size_) + "_" +
+         std::to_string(narrow ? shape.bytes : shape.dwords());
+}
+
 void KernelBuilder::build_global(uint32_t node) {
   if (build_global_known(node)) return;
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
@@ -76,15 +91,24 @@ void KernelBuilder::build_global(uint32_t node) {
   note_place(node);
   Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{in.offset}));
   if (has_base) base = b_.CreateAdd(base, scalar64(in.saddr.code * 4u));
-  const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  const uint32_t flags =
-      (!stores && keeps_any(node, data, dwords) ? 1 : 0) | (in.encoding == isa::Encoding::kFlat ? 2 : 0);
   Value* const none = llvm::ConstantPointerNull::get(pointer());
-  Value* const done =
-      call((stores ? "store_global" : "load_global") + suffix(dwords),
-           {wave_, site_of(node), made_row(in.vaddr.vgpr()), has_base ? none : made_row(in.vaddr.vgpr() + 1u),
-            base, mask_at(kExec * 4), row_list(rows_from(data, dwords)), b_.getInt32(flags)});
-  or_call(node, done);
+  std::vector<Value*> arguments = {
+      wave_, site_of(node),     made_row(in.vaddr.vgpr()), has_base ? none : made_row(in.vaddr.vgpr() + 1u),
+      base,  mask_at(kExec * 4)};
+  uint32_t flags = flags_of(shape) | (in.encoding == isa::Encoding::kFlat ? 2 : 0);
+  if (shape.verb == isa::Verb::kAtomic) {
+    const bool two = isa::has_two_operands(shape.atomic);
+    arguments.push_back(row_list({made_row(in.vdata.vgpr()), two ? made_row(in.vdata.vgpr() + 1u) : none,
+                                  in.glc ? made_row(in.vdst.vgpr()) : none}));
+    arguments.push_back(b_.getInt32(flags));
+    arguments.push_back(b_.getInt32(static_cast<uint32_t>(shape.atomic)));
+    return or_call(node, call("global_atomic_" + std::to_string(wave_size_), arguments));
+  }
+  const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
+  if (!stores && keeps_any(node, data, dwords)) flags |= 1;
+  arguments.push_back(row_list(rows_from(data, dwords)));
+  arguments.push_back(b_.getInt32(flags));
+  or_call(node, call((stores ? "store_global" : "load_global") + suffix(shape), arguments));
 }
 
 Value* KernelBuilder::lds_limit() {
@@ -102,11 +126,11 @@ void KernelBuilder::build_lds(uint32_t node) {
   note_place(node);
   Value* const limit = lds_limit();
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  const uint32_t aligned = plan_.m0_limits_lds ? 2 : 0;
+  const uint32_t always = flags_of(shape) | (plan_.m0_limits_lds ? 2 : 0);
   const auto reach = [&](Value* list, uint32_t offset, uint32_t flags) {
-    return call((stores ? "store_lds" : "load_lds") + suffix(dwords),
+    return call((stores ? "store_lds" : "load_lds") + suffix(shape),
                 {lds_, limit, made_row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
-                 b_.getInt32(flags | aligned)});
+                 b_.getInt32(flags | always)});
   };
   if (!shape.pair) {
     const uint32_t keeps = !stores && keeps_any(node, data, dwords) ? 1 : 0;

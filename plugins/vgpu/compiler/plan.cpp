@@ -155,11 +155,10 @@ bool may_leave(const isa::Instruction& in) {
 
 Site::What what_of(const isa::Instruction& in, const Plan& plan) {
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
-  if (shape == nullptr || shape->bytes < 4 || shape->addtid) return Site::What::kCall;
-  if (shape->verb == isa::Verb::kAtomic) {
-    const bool simple = in.encoding == Encoding::kDs && !in.gds && !shape->source2 && shape->bytes == 4;
-    return simple && !isa::is_float(shape->atomic) ? Site::What::kLdsAtomic : Site::What::kCall;
-  }
+  if (shape == nullptr || shape->bytes == 0 || shape->addtid) return Site::What::kCall;
+  const bool atomic = shape->verb == isa::Verb::kAtomic;
+  if (atomic && (shape->bytes != 4 || shape->source2 || isa::is_float(shape->atomic)))
+    return Site::What::kCall;
   switch (in.encoding) {
     case Encoding::kSmem:
       if (shape->verb != isa::Verb::kLoad || shape->space != isa::Space::kGlobal || in.glc)
@@ -177,7 +176,7 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
     }
     case Encoding::kDs:
       if (in.gds) return Site::What::kCall;
-      return Site::What::kLds;
+      return atomic ? Site::What::kLdsAtomic : Site::What::kLds;
     default:
       return Site::What::kCall;
   }
@@ -198,25 +197,6 @@ bool keep_operations(Plan& plan) {
 }
 
 }  // namespace
-
-bool Plan::calls_often() const {
-  constexpr uint32_t kOften = 16;  // instructions for each that is a call
-  const auto& blocks = graph.blocks;
-  std::vector<bool> in_loop(blocks.size());
-  for (uint32_t block = 0; block < blocks.size(); ++block) {
-    for (const uint32_t next : blocks[block].successors) {
-      for (uint32_t inside = next; inside <= block; ++inside) in_loop[inside] = true;
-    }
-  }
-  uint32_t instructions = 0, calls = 0;
-  for (uint32_t block = 0; block < blocks.size(); ++block) {
-    for (uint32_t node = blocks[block].first; in_loop[block] && node < blocks[block].end; ++node) {
-      instructions += sites[node].what != Site::What::kNothing ? 1 : 0;
-      calls += sites[node].what == Site::What::kCall ? 1 : 0;
-    }
-  }
-  return calls * kOften > instructions;
-}
 
 isa::Registers Plan::wanted_behind(uint32_t node) const {
   const analysis::Block& block = graph.blocks[graph.block_of(node)];

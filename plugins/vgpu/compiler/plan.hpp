@@ -64,7 +64,7 @@ struct Site {
     kNothing,     ///< Nobody can tell that it was executed: waits, hints.
     kInline,      ///< Its steps are all known to the compiler.
     kScalarLoad,  ///< Perhaps done by the compiler; else as a call.
-    kGlobal,      ///< Loads and stores of dwords, likewise.
+    kGlobal,      ///< Loads, stores and atomics, likewise.
     kLds,
     kLdsAtomic,
     kCall,     ///< The interpreter's handlers do it.
@@ -104,8 +104,6 @@ struct Plan {
   /// Those of all sites, one after the other. They begin where Memory's slots begin anew, so that the slot of each follows
   /// from its number alone.
   const MicroOp* operations = nullptr;
-  /// Whether so much of its loops is left to the interpreter's handlers that code which calls them is no gain.
-  bool calls_often() const;
   /// The registers that are wanted behind the node: of vector registers, in lanes that are active there.
   isa::Registers wanted_behind(uint32_t node) const;
   /// What an operation points to beside itself, by its `imm`; nothing: that is a number.

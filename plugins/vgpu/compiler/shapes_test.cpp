@@ -166,13 +166,5 @@ TEST(CompilerPlan, SaysWhatCannotBeCompiled) {
   EXPECT_EQ(plan.error(), "s_setpc_b64 at 0x1000: it goes elsewhere");
 }
 
-TEST(CompilerPlan, KnowsWhetherLoopsCallTheInterpreterOften) {
-  if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
-  EXPECT_FALSE(plan_of({kMove, kAddFour, kLoop})->calls_often());
-  const std::vector<uint32_t> atomic = {0xdd088000, 0x007f0200};  // global_atomic_add v[0:1], v2, off
-  EXPECT_FALSE(plan_of(atomic)->calls_often()) << "no loop";
-  EXPECT_TRUE(plan_of({kMove, atomic[0], atomic[1], 0xbf85fffd})->calls_often());
-}
-
 }  // namespace
 }  // namespace rigel::vgpu::exec::compiler

@@ -311,7 +311,7 @@ void Code::take_cached(uint32_t variant) {
   if (compiled_owner_ != nullptr || key_.traced) return;
   if (!compiler::is_cached(compiler::cache_name(request(variant)))) return;
   auto planned = plan(variant);
-  if (!planned || (*planned)->plan->calls_often()) return;
+  if (!planned) return;
   compiler::Compiled made = compiler::find_cached(*(*planned)->plan, (*planned)->request, (*planned)->images);
   if (made.run == nullptr) return;
   take(std::move(*planned), std::move(made));
@@ -332,8 +332,8 @@ void Code::compile_aside(const std::shared_ptr<Code>& code, uint32_t variant) {
     const std::lock_guard lock(code->mutex_);
     if (code->key_.traced || code->compiled_owner_ != nullptr || !code->why_not_compiled_.empty()) return;
     auto made = code->plan(variant | code->every_variant_.load(std::memory_order_relaxed));
-    if (!made || (*made)->plan->calls_often()) {
-      code->why_not_compiled_ = made ? "its loops would call the interpreter often" : std::move(made.error());
+    if (!made) {
+      code->why_not_compiled_ = std::move(made.error());
       return code->tell_of_compilation();
     }
     planned = std::move(*made);

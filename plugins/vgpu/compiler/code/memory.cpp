@@ -9,6 +9,7 @@
 
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
+#include "plugins/vgpu/exec/memory_ops/span.hpp"
 #include "plugins/vgpu/exec/vector/lanes.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
@@ -193,7 +194,134 @@ constexpr Access access_of(bool stores) {
   return stores ? Access::kWrite : Access::kRead;
 }
 
-// high: the upper halves of addresses; null where `base` is all that there is to be added.
+// Rows to be indexed by the number of a lane that is not known beforehand.
+template <unsigned W>
+[[gnu::always_inline]] inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t less) {
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v)
+    store(reinterpret_cast<std::byte*>(to + v * kLanes), vector_of(from, v) - less);
+}
+template <class Do>
+[[gnu::always_inline]] inline void for_each_lane(uint64_t exec, Do lane) {
+#pragma clang loop unroll(disable)
+  for (uint64_t left = exec; left != 0; left &= left - 1) lane(static_cast<unsigned>(__builtin_ctzll(left)));
+}
+
+template <unsigned W>
+constexpr uint64_t kWholeWave = W == 64 ? ~uint64_t{0} : 0xffffffff;
+
+// Flags of accesses to bytes and words. 1: lanes that are not active keep what they have; 2: FLAT, or of LDS: accesses have
+// to be aligned.
+constexpr uint32_t kSigned = 4, kHalves = 8, kHigh = 16;
+
+// Bytes and words at `base` plus each lane's number, less `less`.
+template <unsigned W, class T, bool kStores>
+[[gnu::always_inline]] inline void move_narrow(std::byte* base, const uint32_t* places, uint32_t less,
+                                               uint64_t exec, uint32_t* row, uint32_t flags) {
+  using Elements [[gnu::vector_size(sizeof(T) * kLanes)]] = T;
+  Shape shape;
+  shape.bytes = sizeof(T);
+  shape.sign = (flags & kSigned) != 0, shape.d16 = (flags & kHalves) != 0, shape.high = (flags & kHigh) != 0;
+  const uint32_t first = places[0] - less;
+  const bool follow = exec == kWholeWave<W> && first <= ~uint32_t{0} - W * sizeof(T) &&
+                      all_are<W>(places, exec, splat<U32>(places[0]) + lane_numbers() * uint32_t{sizeof(T)},
+                                 sizeof(T) * kLanes);
+  alignas(64) uint32_t offsets[W], values[W];
+  copy_row<W>(offsets, places, less);
+  if constexpr (kStores) {
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      const U32 value = narrow_from_register(shape, vector_of(row, v));
+      if (follow) {
+        const Elements elements = __builtin_convertvector(value, Elements);
+        std::memcpy(base + first + v * sizeof elements, &elements, sizeof elements);
+      }
+      store(reinterpret_cast<std::byte*>(values + v * kLanes), value);
+    }
+    if (follow) return;
+    for_each_lane(exec, [&](unsigned lane) {
+      const auto element = static_cast<T>(values[lane]);
+      std::memcpy(base + offsets[lane], &element, sizeof element);
+    });
+  } else {
+    if (!follow) {
+      for_each_lane(exec, [&](unsigned lane) {
+        T element;
+        std::memcpy(&element, base + offsets[lane], sizeof element);
+        values[lane] = element;
+      });
+    }
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      U32 value;
+      if (follow) {
+        Elements elements;
+        std::memcpy(&elements, base + first + v * sizeof elements, sizeof elements);
+        value = __builtin_convertvector(elements, U32);
+      } else {
+        value = load<U32>(reinterpret_cast<const std::byte*>(values + v * kLanes));
+      }
+      put(row, v, narrow_to_register<I32>(shape, value, vector_of(row, v)), bits_of(exec, v),
+          (flags & 1) != 0);
+    }
+  }
+}
+
+// Where lanes' addresses differ in their lower halves alone: what these begin with, added to `base`. high: the upper halves;
+// null where `base` is all that there is to be added.
+template <unsigned W>
+[[gnu::always_inline]] inline bool find_base(const Wave* wave, const uint32_t* high, uint64_t exec, bool flat,
+                                             uint64_t& base) {
+  if (high == nullptr) return true;
+  const uint32_t upper = value_of<W>(high, static_cast<unsigned>(__builtin_ctzll(exec)));
+  if (flat && (upper == wave->shared_aperture_hi || upper == wave->private_aperture_hi)) return false;
+  base += uint64_t{upper} << 32;
+  return all_are<W>(high, exec, splat<U32>(upper), 0);
+}
+
+// The piece of memory that has the `bytes` of each lane, and what lanes' numbers are to be less to be places in it.
+template <unsigned W>
+[[gnu::always_inline]] inline std::byte* find_piece(const Wave* wave, const MicroOp* site,
+                                                    const uint32_t* low, uint64_t base, uint64_t exec,
+                                                    uint32_t bytes, Access access, uint32_t& less) {
+  const Memory::Extent& extent = wave->memory->last_extent(site, access);
+  const uint64_t from = extent.begin - base;
+  if (extent.bytes < bytes || from > 0xffffffff || extent.bytes > 0x7fffffff) return nullptr;
+  less = static_cast<uint32_t>(from);
+  return all_below<W>(low, exec, less, static_cast<uint32_t>(extent.bytes - bytes)) ? extent.host : nullptr;
+}
+
+template <unsigned W, class T, bool kStores>
+[[gnu::always_inline]] inline bool reach_global_narrow(Wave* wave, const MicroOp* site, const uint32_t* low,
+                                                       const uint32_t* high, uint64_t base, uint64_t exec,
+                                                       uint32_t* row, uint32_t flags) {
+  if (exec == 0) return true;
+  if (!find_base<W>(wave, high, exec, (flags & 2) != 0, base)) return false;
+  uint32_t less = 0;
+  std::byte* const piece = find_piece<W>(wave, site, low, base, exec, sizeof(T), access_of(kStores), less);
+  if (piece == nullptr) return false;
+  move_narrow<W, T, kStores>(piece, low, less, exec, row, flags);
+  return true;
+}
+
+template <unsigned W, class T, bool kStores>
+[[gnu::always_inline]] inline bool reach_lds_narrow(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                                    uint32_t offset, uint64_t exec, uint32_t* row,
+                                                    uint32_t flags) {
+  if (exec == 0) return true;
+  if (limit < sizeof(T)) return false;
+  if ((flags & 2) != 0 && sizeof(T) == 2) {
+    uint32_t astray = 0;
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v)
+      astray |= mask_bits(bits_as<I32>(((vector_of(addresses, v) + offset) & 1u) != 0)) & bits_of(exec, v);
+    if (astray != 0) return false;
+  }
+  if (!all_below<W>(addresses, exec, 0 - offset, limit - static_cast<uint32_t>(sizeof(T)))) return false;
+  move_narrow<W, T, kStores>(lds, addresses, 0 - offset, exec, row, flags);
+  return true;
+}
+
 template <unsigned W, unsigned N, bool kStores>
 [[gnu::always_inline]] inline bool reach_global(Wave* wave, const MicroOp* site, const uint32_t* low,
                                                 const uint32_t* high, uint64_t base, uint64_t exec,
@@ -203,12 +331,7 @@ template <unsigned W, unsigned N, bool kStores>
   if (exec == 0) return true;
   const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
   const unsigned last = 63 - static_cast<unsigned>(__builtin_clzll(exec));
-  if (high != nullptr) {
-    const uint32_t upper = value_of<W>(high, first);
-    if (flat && (upper == wave->shared_aperture_hi || upper == wave->private_aperture_hi)) return false;
-    if (!all_are<W>(high, exec, splat<U32>(upper), 0)) return false;
-    base += uint64_t{upper} << 32;
-  }
+  if (!find_base<W>(wave, high, exec, flat, base)) return false;
   const uint32_t start = value_of<W>(low, first);
   const uint32_t begin = start - first * kStep;
   const uint32_t bytes = (last - first + 1) * kStep;
@@ -227,15 +350,13 @@ template <unsigned W, unsigned N, bool kStores>
   if constexpr (kStores) {
 #if RIGEL_SIMD_LEVEL == 2
     if constexpr (N == 1) {
-      const Memory::Extent& extent = wave->memory->last_extent(site, Access::kWrite);
-      const uint64_t from = extent.begin - base;
-      if (extent.bytes < kStep || from > 0xffffffff || extent.bytes > 0x7fffffff) return false;
-      if (!all_below<W>(low, exec, static_cast<uint32_t>(from), static_cast<uint32_t>(extent.bytes - kStep)))
-        return false;
+      uint32_t less = 0;
+      std::byte* const piece = find_piece<W>(wave, site, low, base, exec, kStep, Access::kWrite, less);
+      if (piece == nullptr) return false;
       RIGEL_UNROLL
       for (unsigned v = 0; v < W / kLanes; ++v) {
-        _mm512_mask_i32scatter_epi32(extent.host, static_cast<__mmask16>(bits_of(exec, v)),
-                                     bits_as<__m512i>(vector_of(low, v) - static_cast<uint32_t>(from)),
+        _mm512_mask_i32scatter_epi32(piece, static_cast<__mmask16>(bits_of(exec, v)),
+                                     bits_as<__m512i>(vector_of(low, v) - less),
                                      bits_as<__m512i>(vector_of(rows[0], v)), 1);
       }
       return true;
@@ -250,16 +371,12 @@ template <unsigned W, unsigned N, bool kStores>
       return true;
     }
     if constexpr (N != 1) return false;  // Dwords that another wave stores in between would be seen in part.
-    const Memory::Extent& extent = wave->memory->last_extent(site, Access::kRead);
-    const uint64_t from = extent.begin - base;
-    if (extent.bytes < kStep || from > 0xffffffff || extent.bytes > 0x7fffffff) return false;
-    if (!all_below<W>(low, exec, static_cast<uint32_t>(from), static_cast<uint32_t>(extent.bytes - kStep)))
-      return false;
+    uint32_t less = 0;
+    const std::byte* const piece = find_piece<W>(wave, site, low, base, exec, kStep, Access::kRead, less);
+    if (piece == nullptr) return false;
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v) {
-      put(rows[0], v,
-          gathered(extent.host, vector_of(low, v) - static_cast<uint32_t>(from), bits_of(exec, v)),
-          bits_of(exec, v), keeps);
+      put(rows[0], v, gathered(piece, vector_of(low, v) - less, bits_of(exec, v)), bits_of(exec, v), keeps);
     }
     return true;
   }
@@ -361,13 +478,11 @@ template <unsigned W>
         std::memcpy(place, &is, 4);
         old[i] = was;
       };
-      if (exec == (W == 64 ? ~uint64_t{0} : 0xffffffff)) {
+      if (exec == kWholeWave<W>) {
 #pragma clang loop unroll_count(4)
         for (unsigned i = 0; i < W; ++i) lane(i);
       } else {
-#pragma clang loop unroll(disable)
-        for (uint64_t left = exec; left != 0; left &= left - 1)
-          lane(static_cast<unsigned>(__builtin_ctzll(left)));
+        for_each_lane(exec, lane);
       }
     }
   });
@@ -377,6 +492,37 @@ template <unsigned W>
     store(reinterpret_cast<std::byte*>(rows[2] + v * kLanes),
           load<U32>(reinterpret_cast<const std::byte*>(old + v * kLanes)));
   }
+  return true;
+}
+
+template <unsigned W>
+[[gnu::always_inline]] inline bool global_atomic(Wave* wave, const MicroOp* site, const uint32_t* low,
+                                                 const uint32_t* high, uint64_t base, uint64_t exec,
+                                                 uint32_t* const* rows, uint32_t flags, Atomic atomic) {
+  if (exec == 0) return true;
+  if (!find_base<W>(wave, high, exec, (flags & 2) != 0, base)) return false;
+  uint32_t less = 0;
+  std::byte* const piece = find_piece<W>(wave, site, low, base, exec, 4, Access::kWrite, less);
+  if (piece == nullptr) return false;
+  alignas(64) uint32_t places[W], first[W], second[W], old[W];
+  copy_row<W>(places, low, less);
+  copy_row<W>(first, rows[0], 0);
+  if (has_two_operands(atomic)) copy_row<W>(second, rows[1], 0);
+  if (rows[2] != nullptr) copy_row<W>(old, rows[2], 0);
+  with_atomic(atomic, [&](auto which) {
+    if constexpr (!is_float(which.value)) {
+#pragma clang loop unroll(disable)
+      for (uint64_t left = exec; left != 0;) {
+        const uint32_t place = places[__builtin_ctzll(left)] & ~3u;
+        left &= ~atomically_in_a_row<which.value>(
+            reinterpret_cast<uint32_t*>(piece + place), left, old,
+            [&](unsigned lane) { return (places[lane] & ~3u) == place; },
+            [&](unsigned lane) { return first[lane]; },
+            [&](unsigned lane) { return has_two_operands(which.value) ? second[lane] : 0; });
+      }
+    }
+  });
+  if (rows[2] != nullptr) copy_row<W>(rows[2], old, 0);
   return true;
 }
 
@@ -414,7 +560,43 @@ RIGEL_REACH(32, 2)
 RIGEL_REACH(32, 3)
 RIGEL_REACH(32, 4)
 
+#define RIGEL_REACH_NARROW(W, bytes, T)                                                          \
+  extern "C" [[gnu::used]] bool load_global_narrow_##W##_##bytes(                                \
+      Wave* wave, const MicroOp* site, const uint32_t* low, const uint32_t* high, uint64_t base, \
+      uint64_t exec, uint32_t** rows, uint32_t flags) {                                          \
+    return reach_global_narrow<W, T, false>(wave, site, low, high, base, exec, rows[0], flags);  \
+  }                                                                                              \
+  extern "C" [[gnu::used]] bool store_global_narrow_##W##_##bytes(                               \
+      Wave* wave, const MicroOp* site, const uint32_t* low, const uint32_t* high, uint64_t base, \
+      uint64_t exec, uint32_t** rows, uint32_t flags) {                                          \
+    return reach_global_narrow<W, T, true>(wave, site, low, high, base, exec, rows[0], flags);   \
+  }                                                                                              \
+  extern "C" [[gnu::used]] bool load_lds_narrow_##W##_##bytes(                                   \
+      std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset, uint64_t exec, \
+      uint32_t** rows, uint32_t flags) {                                                         \
+    return reach_lds_narrow<W, T, false>(lds, limit, addresses, offset, exec, rows[0], flags);   \
+  }                                                                                              \
+  extern "C" [[gnu::used]] bool store_lds_narrow_##W##_##bytes(                                  \
+      std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset, uint64_t exec, \
+      uint32_t** rows, uint32_t flags) {                                                         \
+    return reach_lds_narrow<W, T, true>(lds, limit, addresses, offset, exec, rows[0], flags);    \
+  }
+RIGEL_REACH_NARROW(64, 1, uint8_t)
+RIGEL_REACH_NARROW(64, 2, uint16_t)
+RIGEL_REACH_NARROW(32, 1, uint8_t)
+RIGEL_REACH_NARROW(32, 2, uint16_t)
+
 // rows: the operands and the result, or null; atomic: isa::Atomic.
+extern "C" [[gnu::used]] bool global_atomic_64(Wave* wave, const MicroOp* site, const uint32_t* low,
+                                               const uint32_t* high, uint64_t base, uint64_t exec,
+                                               uint32_t** rows, uint32_t flags, uint32_t atomic) {
+  return global_atomic<64>(wave, site, low, high, base, exec, rows, flags, static_cast<Atomic>(atomic));
+}
+extern "C" [[gnu::used]] bool global_atomic_32(Wave* wave, const MicroOp* site, const uint32_t* low,
+                                               const uint32_t* high, uint64_t base, uint64_t exec,
+                                               uint32_t** rows, uint32_t flags, uint32_t atomic) {
+  return global_atomic<32>(wave, site, low, high, base, exec, rows, flags, static_cast<Atomic>(atomic));
+}
 extern "C" [[gnu::used]] bool lds_atomic_64(std::byte* lds, uint32_t limit, const uint32_t* addresses,
                                             uint32_t offset, uint64_t exec, uint32_t** rows,
                                             uint32_t atomic) {

@@ -178,4 +178,31 @@ inline T atomically(T* place, T source, T other) {
   return seen;
 }
 
+/// Does it for the first lane of `left` and for those directly behind it of which `is_there` says that they have the same
+/// place: memory sees one operation that has the effect of theirs in a row, which is one of the orders in which it could
+/// have seen them. `olds` receives what each found; says which lanes these were.
+template <Atomic kAtomic, class T, class IsThere, class Source, class Other>
+inline uint64_t atomically_in_a_row(T* place, uint64_t left, T* olds, IsThere is_there, Source source,
+                                    Other other) {
+  const unsigned first = first_lane(left);
+  uint64_t together = left & (~left + 1);
+  for (left &= left - 1; left != 0 && is_there(first_lane(left)); left &= left - 1)
+    together |= left & (~left + 1);
+  if ((together & (together - 1)) == 0) {
+    olds[first] = atomically<kAtomic>(place, source(first), other(first));
+    return together;
+  }
+  T seen = __atomic_load_n(place, __ATOMIC_RELAXED);
+  T next = 0;
+  do {
+    next = seen;
+    for (uint64_t each = together; each != 0; each &= each - 1) {
+      const unsigned lane = first_lane(each);
+      olds[lane] = next;
+      next = next_value<kAtomic>(next, source(lane), other(lane));
+    }
+  } while (!__atomic_compare_exchange_n(place, &seen, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  return together;
+}
+
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

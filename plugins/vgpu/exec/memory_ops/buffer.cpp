@@ -42,7 +42,7 @@ void zero_results(Wave* wave, const Shape& shape, const DataRows& rows, const ui
     uint32_t* const to = row(wave->registers, rows.result + d * width * 4);
     for (uint64_t left = exec & ~active[d]; left != 0; left &= left - 1) {
       const unsigned lane = first_lane(left);
-      to[lane] = shape.bytes < 4 && shape.verb == Verb::kLoad ? narrow_to_register(shape, 0, to[lane]) : 0;
+      to[lane] = shape.bytes < 4 && shape.verb == Verb::kLoad ? narrow_to_register(shape, 0u, to[lane]) : 0;
     }
   }
 }

@@ -51,7 +51,7 @@ void load_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets
   const auto place = [&](unsigned lane) { return lds + offsets[lane]; };
   if (shape.bytes < 4) {
     load_narrow_each<W>(shape, to, inside, place);
-    for_lanes<W>(exec & ~inside, [&](unsigned lane) { to[lane] = narrow_to_register(shape, 0, to[lane]); });
+    for_lanes<W>(exec & ~inside, [&](unsigned lane) { to[lane] = narrow_to_register(shape, 0u, to[lane]); });
     return;
   }
   with_dwords(shape.dwords(), [&](auto count) { load_each<W, count.value>(to, inside, place); });

@@ -233,8 +233,7 @@ bool atomic_in_pieces(const void* site, Wave* wave, uint64_t va, uint64_t stride
   return write_piece(site, wave, va, &halves[0], 4) && write_piece(site, wave, va + stride, &halves[1], 4);
 }
 
-// Lanes one after the other. Neighbours at the same address go together: memory sees one operation that has
-// the effect of theirs in a row, which is one of the orders in which it could have seen them.
+// Lanes one after the other; neighbours at the same address go together.
 template <Atomic kAtomic, class T>
 bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows& rows, unsigned width) {
   constexpr unsigned kDwords = sizeof(T) / 4;
@@ -253,7 +252,6 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
   for (uint64_t left = span.active[0]; left != 0;) {
     const unsigned first = first_lane(left);
     uint64_t together = left & (~left + 1);
-    left &= left - 1;
     if (kDwords == 2 && span.dword_stride != 4) {
       uint64_t whole = 0;
       if (!atomic_in_pieces<kAtomic>(site, wave, span.va[first] & ~uint64_t{3}, span.dword_stride,
@@ -268,25 +266,12 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
         const Translation found = wave->memory->run(va, sizeof(T), Access::kWrite);
         return stop_with(wave, {va, Access::kWrite, found.reason, 0});
       }
-      for (; left != 0 && (span.va[first_lane(left)] & ~uint64_t{sizeof(T) - 1}) == va; left &= left - 1) {
-        together |= left & (~left + 1);
-      }
-      auto* const place = reinterpret_cast<T*>(host);
-      if ((together & (together - 1)) == 0) {
-        olds[first] = atomically<kAtomic>(place, operand(0, first), other(first));
-      } else {
-        T seen = __atomic_load_n(place, __ATOMIC_RELAXED);
-        T next = 0;
-        do {
-          next = seen;
-          for (uint64_t each = together; each != 0; each &= each - 1) {
-            const unsigned lane = first_lane(each);
-            olds[lane] = next;
-            next = next_value<kAtomic>(next, operand(0, lane), other(lane));
-          }
-        } while (!__atomic_compare_exchange_n(place, &seen, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-      }
+      together = atomically_in_a_row<kAtomic>(
+          reinterpret_cast<T*>(host), left, olds,
+          [&](unsigned lane) { return (span.va[lane] & ~uint64_t{sizeof(T) - 1}) == va; },
+          [&](unsigned lane) { return operand(0, lane); }, other);
     }
+    left &= ~together;
     if (!rows.returns) continue;
     for (; together != 0; together &= together - 1) {
       const unsigned lane = first_lane(together);

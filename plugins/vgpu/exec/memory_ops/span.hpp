@@ -6,6 +6,7 @@
 // and the function answers false. What other lanes did by then stays done, as on hardware.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -82,17 +83,20 @@ inline bool stop_with(Wave* wave, const VmFault& fault) {
 }
 
 /// A sub-dword value of memory as it comes into a register that had `before`.
-inline uint32_t narrow_to_register(const Shape& shape, uint32_t value, uint32_t before) {
+template <class Signed = int32_t, class Unsigned>
+[[gnu::always_inline]] inline Unsigned narrow_to_register(const Shape& shape, Unsigned value,
+                                                          Unsigned before) {
   if (shape.sign) {
-    value = shape.bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(value))
-                             : static_cast<uint32_t>(static_cast<int16_t>(value));
+    const unsigned beside = 32 - 8u * shape.bytes;
+    value = std::bit_cast<Unsigned>(std::bit_cast<Signed>(value << beside) >> beside);
   }
   if (!shape.d16) return value;
   return shape.high ? value << 16 | (before & 0xffff) : (before & 0xffff0000) | (value & 0xffff);
 }
 
 /// What a sub-dword store writes, in its low bits.
-inline uint32_t narrow_from_register(const Shape& shape, uint32_t value) {
+template <class Unsigned>
+[[gnu::always_inline]] inline Unsigned narrow_from_register(const Shape& shape, Unsigned value) {
   return shape.high ? value >> 16 : value;
 }
 
