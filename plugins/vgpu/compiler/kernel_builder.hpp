@@ -229,8 +229,10 @@ class KernelBuilder {
   std::string suffix(const isa::MemoryShape& shape) const;
 
   void build_global(uint32_t node);
+  void build_global_anywhere(uint32_t node);
 
   void build_lds(uint32_t node);
+  void build_lds_anywhere(uint32_t node);
   void build_lds_atomic(uint32_t node);
   Value* lds_limit();
 
@@ -318,8 +320,8 @@ class KernelBuilder {
   // False: nothing is known of the places.
   bool build_global_known(uint32_t node);
 
-  template <class F>
-  void with_call(uint32_t node, Value* reached, F done) {
+  template <class Done, class Otherwise>
+  void with_another_way(Value* reached, Done done, Otherwise do_otherwise) {
     auto* const found = BasicBlock::Create(context_, "reached", function_);
     auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
     auto* const behind = BasicBlock::Create(context_, "behind", function_);
@@ -328,7 +330,7 @@ class KernelBuilder {
     done();
     b_.CreateBr(behind);
     b_.SetInsertPoint(otherwise);
-    build_call(node);
+    do_otherwise();
     b_.CreateBr(behind);
     b_.SetInsertPoint(behind);
   }

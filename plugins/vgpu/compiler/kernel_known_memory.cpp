@@ -326,7 +326,9 @@ bool KernelBuilder::build_global_known(uint32_t node) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  with_call(node, reached, [&] { access_known(node, place, stores, data, dwords); });
+  with_another_way(
+      reached, [&] { access_known(node, place, stores, data, dwords); },
+      [&] { stores&& needs_all_lanes(place, dwords) ? build_global_anywhere(node) : build_call(node); });
   return true;
 }
 
@@ -367,13 +369,16 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
-  with_call(node, reached, [&] {
-    for (unsigned e = 0; e < elements; ++e) {
-      place.begin = b_.CreateGEP(i8(), lds_, begins[e]);
-      const uint32_t data = stores ? (e == 0 ? in.vdata : in.vdata2).vgpr() : in.vdst.vgpr() + e * dwords;
-      access_known(node, place, stores, data, dwords);
-    }
-  });
+  with_another_way(
+      reached,
+      [&] {
+        for (unsigned e = 0; e < elements; ++e) {
+          place.begin = b_.CreateGEP(i8(), lds_, begins[e]);
+          const uint32_t data = stores ? (e == 0 ? in.vdata : in.vdata2).vgpr() : in.vdst.vgpr() + e * dwords;
+          access_known(node, place, stores, data, dwords);
+        }
+      },
+      [&] { stores&& needs_all_lanes(place, dwords) ? build_lds_anywhere(node) : build_call(node); });
   return true;
 }
 

@@ -82,7 +82,10 @@ std::string KernelBuilder::suffix(const isa::MemoryShape& shape) const {
 }
 
 void KernelBuilder::build_global(uint32_t node) {
-  if (build_global_known(node)) return;
+  if (!build_global_known(node)) build_global_anywhere(node);
+}
+
+void KernelBuilder::build_global_anywhere(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& shape = *isa::memory_shape(in.op);
   const bool stores = shape.verb == isa::Verb::kStore;
@@ -117,12 +120,14 @@ Value* KernelBuilder::lds_limit() {
 }
 
 void KernelBuilder::build_lds(uint32_t node) {
-  if (build_lds_known(node)) return;
+  if (!build_lds_known(node)) build_lds_anywhere(node);
+}
+
+void KernelBuilder::build_lds_anywhere(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& shape = *isa::memory_shape(in.op);
   const bool stores = shape.verb == isa::Verb::kStore;
   const unsigned dwords = shape.dwords();
-  if (stores && shape.pair) return build_call(node);
   note_place(node);
   Value* const limit = lds_limit();
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
@@ -137,8 +142,14 @@ void KernelBuilder::build_lds(uint32_t node) {
     or_call(node, reach(row_list(rows_from(data, dwords)), static_cast<uint32_t>(in.offset), keeps));
     return;
   }
-  // Both into rows of their own first: addresses may stand where results go.
   const uint32_t unit = shape.bytes * (shape.far_pair ? 64u : 1u);
+  if (stores) {
+    // What has been stored once may be stored again.
+    Value* const one = reach(row_list(rows_from(data, dwords)), static_cast<uint32_t>(in.offset) * unit, 0);
+    Value* const other = reach(row_list(rows_from(in.vdata2.vgpr(), dwords)), in.offset1 * unit, 0);
+    return or_call(node, b_.CreateAnd(one, other));
+  }
+  // Both into rows of their own first: addresses may stand where results go.
   std::vector<Value*> found;
   for (unsigned i = 0; i < dwords * 2; ++i) {
     found.push_back(variable(llvm::ArrayType::get(i32(), wave_size_), 64, "found"));

@@ -201,14 +201,58 @@ template <unsigned W>
   for (unsigned v = 0; v < W / kLanes; ++v)
     store(reinterpret_cast<std::byte*>(to + v * kLanes), vector_of(from, v) - less);
 }
-template <class Do>
-[[gnu::always_inline]] inline void for_each_lane(uint64_t exec, Do lane) {
-#pragma clang loop unroll(disable)
-  for (uint64_t left = exec; left != 0; left &= left - 1) lane(static_cast<unsigned>(__builtin_ctzll(left)));
-}
-
 template <unsigned W>
 constexpr uint64_t kWholeWave = W == 64 ? ~uint64_t{0} : 0xffffffff;
+
+template <unsigned W, class Do>
+[[gnu::always_inline]] inline void for_each_lane(uint64_t exec, Do lane) {
+  if (exec == kWholeWave<W>) {
+#pragma clang loop unroll_count(4)
+    for (unsigned i = 0; i < W; ++i) lane(i);
+  } else {
+#pragma clang loop unroll(disable)
+    for (uint64_t left = exec; left != 0; left &= left - 1)
+      lane(static_cast<unsigned>(__builtin_ctzll(left)));
+  }
+}
+
+// Elements of dwords at `base` plus each lane's number, less `less`: one lane after the other, and pairs of dwords
+// not torn, as another wave may store them meanwhile.
+template <unsigned W, unsigned N, bool kStores>
+[[gnu::always_inline]] inline void move_each(std::byte* base, const uint32_t* places, uint32_t less,
+                                             uint64_t exec, uint32_t* const* rows, bool keeps) {
+  alignas(64) uint32_t offsets[W], elements[W * N];
+  copy_row<W>(offsets, places, less);
+  const auto part = [&](unsigned v, unsigned d) {
+    return reinterpret_cast<std::byte*>(elements + (v * N + d) * kLanes);
+  };
+  if constexpr (kStores) {
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      U32 stored[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) stored[d] = vector_of(rows[d], v);
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d)
+        store(part(v, d), woven<N>(stored, d, std::make_index_sequence<kLanes>()));
+    }
+    for_each_lane<W>(exec,
+                     [&](unsigned lane) { std::memcpy(base + offsets[lane], elements + lane * N, N * 4); });
+  } else {
+    for_each_lane<W>(exec,
+                     [&](unsigned lane) { std::memcpy(elements + lane * N, base + offsets[lane], N * 4); });
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      U32 loaded[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) loaded[d] = load<U32>(part(v, d));
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) {
+        put(rows[d], v, every<N>(loaded, d, std::make_index_sequence<kLanes>()), bits_of(exec, v), keeps);
+      }
+    }
+  }
+}
 
 // Flags of accesses to bytes and words. 1: lanes that are not active keep what they have; 2: FLAT, or of LDS: accesses have
 // to be aligned.
@@ -239,13 +283,13 @@ template <unsigned W, class T, bool kStores>
       store(reinterpret_cast<std::byte*>(values + v * kLanes), value);
     }
     if (follow) return;
-    for_each_lane(exec, [&](unsigned lane) {
+    for_each_lane<W>(exec, [&](unsigned lane) {
       const auto element = static_cast<T>(values[lane]);
       std::memcpy(base + offsets[lane], &element, sizeof element);
     });
   } else {
     if (!follow) {
-      for_each_lane(exec, [&](unsigned lane) {
+      for_each_lane<W>(exec, [&](unsigned lane) {
         T element;
         std::memcpy(&element, base + offsets[lane], sizeof element);
         values[lane] = element;
@@ -265,6 +309,22 @@ template <unsigned W, class T, bool kStores>
           (flags & 1) != 0);
     }
   }
+}
+
+// Dwords likewise, where the host can.
+template <unsigned W>
+[[gnu::always_inline]] inline void scatter(std::byte* base, const uint32_t* places, uint32_t less,
+                                           uint64_t exec, uint32_t* row) {
+#if RIGEL_SIMD_LEVEL == 2
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    _mm512_mask_i32scatter_epi32(base, static_cast<__mmask16>(bits_of(exec, v)),
+                                 bits_as<__m512i>(vector_of(places, v) - less),
+                                 bits_as<__m512i>(vector_of(row, v)), 1);
+  }
+#else
+  move_each<W, 1, true>(base, places, less, exec, &row, false);
+#endif
 }
 
 // Where lanes' addresses differ in their lower halves alone: what these begin with, added to `base`. high: the upper halves;
@@ -335,9 +395,9 @@ template <unsigned W, unsigned N, bool kStores>
   const uint32_t start = value_of<W>(low, first);
   const uint32_t begin = start - first * kStep;
   const uint32_t bytes = (last - first + 1) * kStep;
-  const bool whole = exec == (W == 64 ? ~uint64_t{0} : 0xffffffff);
-  if (all_are<W>(low, exec, splat<U32>(begin) + lane_numbers() * kStep, kStep * kLanes)) {
-    if ((N != 1 && !whole) || start > 0xffffffff - bytes) return false;
+  const bool whole = exec == kWholeWave<W>;
+  if ((N == 1 || whole) && start <= 0xffffffff - bytes &&
+      all_are<W>(low, exec, splat<U32>(begin) + lane_numbers() * kStep, kStep * kLanes)) {
     std::byte* const host = wave->memory->find_again(site, base + start, bytes, access_of(kStores));
     if (host == nullptr) return false;
     if constexpr (kStores) {
@@ -347,39 +407,28 @@ template <unsigned W, unsigned N, bool kStores>
     }
     return true;
   }
-  if constexpr (kStores) {
-#if RIGEL_SIMD_LEVEL == 2
-    if constexpr (N == 1) {
-      uint32_t less = 0;
-      std::byte* const piece = find_piece<W>(wave, site, low, base, exec, kStep, Access::kWrite, less);
-      if (piece == nullptr) return false;
-      RIGEL_UNROLL
-      for (unsigned v = 0; v < W / kLanes; ++v) {
-        _mm512_mask_i32scatter_epi32(piece, static_cast<__mmask16>(bits_of(exec, v)),
-                                     bits_as<__m512i>(vector_of(low, v) - less),
-                                     bits_as<__m512i>(vector_of(rows[0], v)), 1);
-      }
-      return true;
-    }
-#endif
-    return false;
-  } else {
+  if constexpr (!kStores) {
     if (all_are<W>(low, exec, splat<U32>(start), 0)) {
       const std::byte* const host = wave->memory->find_again(site, base + start, kStep, Access::kRead);
       if (host == nullptr) return false;
       load_one<W, N>(host, exec, rows, keeps);
       return true;
     }
-    if constexpr (N != 1) return false;  // Dwords that another wave stores in between would be seen in part.
-    uint32_t less = 0;
-    const std::byte* const piece = find_piece<W>(wave, site, low, base, exec, kStep, Access::kRead, less);
-    if (piece == nullptr) return false;
+  }
+  uint32_t less = 0;
+  std::byte* const piece = find_piece<W>(wave, site, low, base, exec, kStep, access_of(kStores), less);
+  if (piece == nullptr) return false;
+  if constexpr (N != 1) {
+    move_each<W, N, kStores>(piece, low, less, exec, rows, keeps);
+  } else if constexpr (kStores) {
+    scatter<W>(piece, low, less, exec, rows[0]);
+  } else {
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v) {
       put(rows[0], v, gathered(piece, vector_of(low, v) - less, bits_of(exec, v)), bits_of(exec, v), keeps);
     }
-    return true;
   }
+  return true;
 }
 
 // The work-group's memory, of which `limit` bytes are there. One thread has it, so what order dwords go in is nobody's
@@ -404,7 +453,7 @@ template <unsigned W, unsigned N, bool kStores>
   if (!all_below<W>(addresses, exec, 0 - offset, limit - kStep)) return false;
   const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
   const uint32_t start = value_of<W>(addresses, first);
-  const bool whole = exec == (W == 64 ? ~uint64_t{0} : 0xffffffff);
+  const bool whole = exec == kWholeWave<W>;
   if ((N == 1 || whole) &&
       all_are<W>(addresses, exec, splat<U32>(start - first * kStep) + lane_numbers() * kStep,
                  kStep * kLanes)) {
@@ -417,18 +466,12 @@ template <unsigned W, unsigned N, bool kStores>
     return true;
   }
   if constexpr (kStores) {
-#if RIGEL_SIMD_LEVEL == 2
     if constexpr (N == 1) {
-      RIGEL_UNROLL
-      for (unsigned v = 0; v < W / kLanes; ++v) {
-        _mm512_mask_i32scatter_epi32(lds, static_cast<__mmask16>(bits_of(exec, v)),
-                                     bits_as<__m512i>(vector_of(addresses, v) + offset),
-                                     bits_as<__m512i>(vector_of(rows[0], v)), 1);
-      }
-      return true;
+      scatter<W>(lds, addresses, 0 - offset, exec, rows[0]);
+    } else {
+      move_each<W, N, true>(lds, addresses, 0 - offset, exec, rows, keeps);
     }
-#endif
-    return false;
+    return true;
   } else {
     if (all_are<W>(addresses, exec, splat<U32>(start), 0)) {
       load_one<W, N>(lds + static_cast<uint32_t>(start + offset), exec, rows, keeps);
@@ -478,12 +521,7 @@ template <unsigned W>
         std::memcpy(place, &is, 4);
         old[i] = was;
       };
-      if (exec == kWholeWave<W>) {
-#pragma clang loop unroll_count(4)
-        for (unsigned i = 0; i < W; ++i) lane(i);
-      } else {
-        for_each_lane(exec, lane);
-      }
+      for_each_lane<W>(exec, lane);
     }
   });
   if (rows[2] == nullptr) return true;
