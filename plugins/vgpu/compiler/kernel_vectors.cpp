@@ -165,6 +165,16 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   const unsigned result_rows = step.lanes.result_rows;
   const uint32_t mask_offset = makes_rows ? op.dst2 : op.dst;
   const bool makes_mask = !makes_rows || step.lanes.has_test;
+  const uint32_t code = mask_offset / 4;
+  if (makes_mask && code < 128) {
+    // What overlaps it and is not the same is made before.
+    const uint32_t dwords = wave_size_ / 32;
+    const bool overlaps = std::any_of(unmade_parts_.begin(), unmade_parts_.end(), [&](const auto& unmade) {
+      const uint32_t other = unmade.first / 4;
+      return other != code && other < code + dwords && code < other + dwords;
+    });
+    if (overlaps) flush();
+  }
   Value* const exec = active_lanes();
   std::vector<RowSource> old;
   if (makes_rows) {
@@ -203,18 +213,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     if (makes_mask) (*parts)[v] = b_.CreateAnd(b_.CreateExtractValue(results, field), bits_of(exec, v));
   });
   if (!makes_mask) return;
-  const uint32_t code = mask_offset / 4;
   if (code < 128) {
-    // What overlaps it and is not the same would be made later than this.
-    for (auto it = unmade_parts_.begin(); it != unmade_parts_.end();) {
-      const bool overlaps =
-          it->first != mask_offset && it->first / 4 <= code + 1 && code <= it->first / 4 + 1;
-      if (overlaps) {
-        fail("lane masks that overlap");
-        return;
-      }
-      ++it;
-    }
     unmade_parts_[mask_offset] = parts;
     unmade_.set(code);
     if (wave_size_ == 64) unmade_.set(code + 1);

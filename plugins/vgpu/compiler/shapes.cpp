@@ -221,6 +221,22 @@ bool is_dead(const Plan& plan, uint32_t node, const isa::Operand& scalars) {
   return scalars.is_scalar_register();
 }
 
+// What the instruction is to those who want nothing of its carry: chips without sums that have none (gfx8) use the others.
+Op without_dead_carry(const Plan& plan, uint32_t node) {
+  const isa::Instruction& in = plan.graph.nodes[node].instruction;
+  const bool dead = in.dst[1].exists() && is_dead(plan, node, in.dst[1]);
+  switch (in.op) {
+    case Op::v_add_co_u32:
+      return dead ? Op::v_add_u32 : in.op;
+    case Op::v_sub_co_u32:
+      return dead ? Op::v_sub_u32 : in.op;
+    case Op::v_subrev_co_u32:
+      return dead ? Op::v_subrev_u32 : in.op;
+    default:
+      return in.op;
+  }
+}
+
 // Whether nobody wants the upper half of what the instruction adds up, nor the carry.
 bool is_low_half_alone(const Plan& plan, uint32_t node) {
   const isa::Instruction& in = plan.graph.nodes[node].instruction;
@@ -345,7 +361,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       step.high = scalar_shape();
     }
   } else if (known && lane_step->lanes.result_rows == 1) {
-    switch (in.op) {
+    switch (without_dead_carry(plan, node)) {
       case Op::v_mov_b32:
         one_row(Rule::kSum, s[0]);
         break;
