@@ -14,9 +14,9 @@
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
+#endif
 
 #include "api/support/mutex.hpp"
-#endif
 
 namespace rigel::vgpu {
 namespace {
@@ -81,6 +81,8 @@ int real_sigaction(int signal, const struct sigaction* action, struct sigaction*
   return function != nullptr ? function(signal, action, old) : sigaction(signal, action, old);
 }
 
+#if defined(__x86_64__)
+
 void set_real_action(int signal, const struct sigaction& action) {
   real_sigaction(signal, &action, nullptr);
 }
@@ -121,8 +123,6 @@ void chain(int signal, siginfo_t* info, void* context) {
     action.sa_handler(signal);
   }
 }
-
-#if defined(__x86_64__)
 
 #if defined(RIGEL_VGPU_FIXUPS)
 struct Fixup {

@@ -1,13 +1,25 @@
 // MXCSR for a wave's MODE: the rounding and denormal mode of its single precision. See lowering.hpp.
+//
+// Hosts of other kinds have a register to the same effect, and MXCSR's layout is what the rest of the executor knows. AArch64:
+// FPCR has one bit for denormal operands and results, so of modes that keep only one of the two it keeps neither, and FPSR
+// has what was raised (Arm Architecture Reference Manual, FPCR.FZ and FPSR; FEAT_AFP has a bit for each).
 #pragma once
 
 #include <cstdint>
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 #endif
 
 namespace rigel::vgpu::exec {
+
+/// Whether denormal operands and denormal results can be flushed each without the other, and what was raised is told apart as
+/// MXCSR does it: AArch64 detects tininess before rounding, and says nothing of what it flushes but that it did.
+#if defined(__aarch64__)
+constexpr bool kHasDenormalModes = false;
+#else
+constexpr bool kHasDenormalModes = true;
+#endif
 
 /// All exceptions masked, as MXCSR is when a thread starts.
 constexpr uint32_t kDefaultMxcsr = 0x1f80;
@@ -23,6 +35,13 @@ constexpr uint32_t mxcsr_of(uint32_t mode) {
 inline void set_mxcsr(uint32_t value) {
 #if defined(__x86_64__)
   _mm_setcsr(value);
+#elif defined(__aarch64__)
+  constexpr uint64_t kRounding[] = {0, 2, 1, 3};  // as FPCR counts what MXCSR counts
+  uint64_t control = kRounding[value >> 13 & 3] << 22;
+  if ((value & (1u << 6 | 1u << 15)) != 0) control |= 1u << 24;
+  asm volatile("msr fpcr, %0" ::"r"(control));
+  const uint64_t status = (value & 1) | (value >> 1 & 0x1e) | (value & 2) << 6;
+  asm volatile("msr fpsr, %0" ::"r"(status));
 #else
   (void)value;
 #endif
@@ -31,6 +50,15 @@ inline void set_mxcsr(uint32_t value) {
 inline uint32_t get_mxcsr() {
 #if defined(__x86_64__)
   return _mm_getcsr();
+#elif defined(__aarch64__)
+  constexpr uint32_t kRounding[] = {0, 2, 1, 3};
+  uint64_t control;
+  asm volatile("mrs %0, fpcr" : "=r"(control));
+  const uint32_t flushes = (control >> 24 & 1) != 0 ? 1u << 6 | 1u << 15 : 0;
+  uint64_t status;
+  asm volatile("mrs %0, fpsr" : "=r"(status));
+  const auto raised = static_cast<uint32_t>((status & 1) | (status & 0x1e) << 1 | (status >> 6 & 2));
+  return kDefaultMxcsr | kRounding[control >> 22 & 3] << 13 | flushes | raised;
 #else
   return kDefaultMxcsr;
 #endif

@@ -108,8 +108,8 @@ SimdLevel best_simd_level() {
 
 std::string_view why_absent(SimdLevel level) {
   const Level& built = kLevels[static_cast<size_t>(level)];
-  if (level > host_level()) return "this processor does not have the instructions of the level";
   if (!built.built) return built.why_not;
+  if (level > host_level()) return "this processor does not have the instructions of the level";
   return level > asked_level() ? "VGPU_SIMD names a lower level" : "";
 }
 

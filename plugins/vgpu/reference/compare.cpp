@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -73,6 +75,16 @@ Draw draw_for(const Chip& chip) {
   const isa::Target target = target_of(chip);
   return Draw(number_from_environment("RIGEL_SEED", 1) * 1000 + target.major * 16u + target.stepping +
               (chip.wave32 ? 8 : 0));
+}
+
+void keep_to_host(State& state) {
+  if (kHasDenormalModes) return;
+  for (const unsigned unit : {4u, 6u}) {
+    if ((state.mode >> unit & 3) != 0) state.mode |= 3u << unit;
+  }
+  state.mode &= ~kExceptionEnables;
+  state.gathers_exceptions = false;
+  state.trap_status = 0;
 }
 
 std::string hex(uint64_t x) {

@@ -42,6 +42,9 @@ uint64_t draws_of_a_line();
 /// What is drawn for the chip: always the same, or another with each RIGEL_SEED.
 Draw draw_for(const Chip& chip);
 
+/// Leaves out of the state what handlers cannot do exactly on this kind of host (kHasDenormalModes).
+void keep_to_host(State& state);
+
 std::string hex(uint64_t x);
 
 /// "v_add_f32 on gfx900, handlers of avx2: v_add_f32 v1, … [0x… 0x…], MODE …, EXEC …"

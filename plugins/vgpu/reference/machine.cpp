@@ -1,9 +1,5 @@
 #include "plugins/vgpu/reference/machine.hpp"
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +9,7 @@
 #include "plugins/vgpu/cp/fake_bus.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
@@ -146,33 +143,6 @@ bool accesses_memory(isa::Encoding encoding) {
   return encoding == isa::Encoding::kSmem || encoding >= isa::Encoding::kDs;
 }
 
-/// MXCSR as the scheduler sets it: rounding and denormals of single precision.
-class FloatEnvironment {
- public:
-  explicit FloatEnvironment(const FloatMode& mode) {
-#if defined(__x86_64__)
-    saved_ = _mm_getcsr();
-    static constexpr unsigned kRounding[] = {0, 2, 1, 3};  // nearest, up, down, zero
-    unsigned csr = 0x1f80 | kRounding[mode.round32] << 13;
-    if ((mode.denorm32 & 1) == 0) csr |= 0x0040;  // DAZ
-    if ((mode.denorm32 & 2) == 0) csr |= 0x8000;  // FTZ
-    _mm_setcsr(csr);
-#else
-    (void)mode;
-#endif
-  }
-  ~FloatEnvironment() {
-#if defined(__x86_64__)
-    _mm_setcsr(saved_);
-#endif
-  }
-  FloatEnvironment(const FloatEnvironment&) = delete;
-  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
-
- private:
-  unsigned saved_ = 0;
-};
-
 }  // namespace
 
 MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, State& state) {
@@ -239,7 +209,8 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
     device->put_into(wave, group);
   }
   {
-    const FloatEnvironment environment(context.mode);
+    FloatEnvironment environment(context.level != SimdLevel::kBaseline);
+    environment.enter(state.mode);
     if (device != nullptr) {
       const Memory::Scope scope(device->memory());
       run_wave(&wave);

@@ -60,6 +60,7 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       State before = draw.state(target);
       if (!aim(draw, in, before)) continue;
       if (draw.one_in(8)) draw.go_beyond(in);
+      keep_to_host(before);
       State expected = before;
       if (execute(in, expected) != Outcome::kDone) {
         ++tally.not_modelled;

@@ -90,6 +90,7 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       if (!draw.instruction(target, row, in, words)) continue;
       State before = draw.state(target);
       if (draw.one_in(2)) draw.exceptions(before);
+      keep_to_host(before);
       // Registers that are not there, by their numbers or by an index.
       if (draw.one_in(8)) draw.go_beyond(in);
       if (draw.one_in(8)) before.scalar[isa::code::kM0] |= draw.below(256);
@@ -102,7 +103,6 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       ++(modelled ? tally.modelled : tally.not_modelled);
       if (is_in_list(kNotRun, in.op)) continue;
       for (const SimdLevel level : simd_levels()) {
-        // Native code gathers nothing: it is not made where that is wanted.
         State actual = before;
         actual.pc = 0x1000;
         const MachineResult result = run_on_machine({&in, 1}, level, actual);

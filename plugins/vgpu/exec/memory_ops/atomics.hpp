@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 
@@ -24,10 +25,8 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 class FloatEnvironment {
  public:
   enum Flags : uint32_t { kKeepDenormals = 0x1f80, kFlushDenormals = 0x9fc0 };
-  explicit FloatEnvironment(uint32_t wanted) : before_(__builtin_ia32_stmxcsr()) {
-    __builtin_ia32_ldmxcsr(wanted);
-  }
-  ~FloatEnvironment() { __builtin_ia32_ldmxcsr(before_); }
+  explicit FloatEnvironment(uint32_t wanted) : before_(get_mxcsr()) { set_mxcsr(wanted); }
+  ~FloatEnvironment() { set_mxcsr(before_); }
   FloatEnvironment(const FloatEnvironment&) = delete;
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
@@ -64,7 +63,9 @@ inline T float_sum(T old, T source) {
   const auto sum = std::bit_cast<T>(Bits::number(old) + Bits::number(source));
   if (!Bits::is_nan(sum)) [[likely]]
     return sum;
-  return Bits::is_nan(old) ? old | Bits::kQuiet : Bits::is_nan(source) ? source | Bits::kQuiet : sum;
+  if (Bits::is_nan(old)) return old | Bits::kQuiet;
+  if (Bits::is_nan(source)) return source | Bits::kQuiet;
+  return Bits::kSign | Bits::kInfinity | Bits::kQuiet;
 }
 
 template <bool kMax, class T>

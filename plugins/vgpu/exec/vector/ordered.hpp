@@ -24,6 +24,15 @@ template <class V>
 [[gnu::always_inline]] inline V first_nan(V result, V a) {
   return a != a ? quieted(a) : result;
 }
+// Of no NaN among the sources. AArch64 makes a positive one.
+template <class V>
+[[gnu::always_inline]] inline V made_nan(V result) {
+  if constexpr (sizeof(result[0]) == 4) {
+    return result != result ? bits_as<V>(splat<U32>(0xffc00000)) : result;
+  } else {
+    return result != result ? bits_as<V>(splat<U64>(0xfff8000000000000)) : result;
+  }
+}
 }  // namespace detail
 
 /// `result`, an operation's on these sources in any order, with the first NaN among them in place of any
@@ -31,7 +40,11 @@ template <class V>
 template <class V, class... Sources>
 [[gnu::always_inline]] inline V in_order(V result, V a, Sources... others) {
   if (__builtin_expect(mask_bits(bits_as<LaneMask<V>>(result != result)) == 0, 1)) return result;
-  if constexpr (sizeof...(others) != 0) result = in_order(result, others...);
+  if constexpr (sizeof...(others) != 0) {
+    result = in_order(result, others...);
+  } else {
+    result = detail::made_nan(result);
+  }
   return detail::first_nan(result, a);
 }
 
