@@ -208,13 +208,15 @@ TEST_P(Svm, AFailedPrefetchMakesItsSignalNegative) {
   ASSERT_HSA(hsa_amd_svm_prefetch_async(pages.get(), 4096, agent(), 1, &dependency, done));
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_LT, 0));
   const ScopedSignal unmapped(1);
-  void* gone = nullptr;
-  {
-    const Pages short_lived(4096);
-    gone = short_lived.get();
-  }
+  // In the middle of so large a hole that what other threads map meanwhile does not come to lie there.
+  constexpr size_t kHole = size_t{1} << 30;
+  void* const hole = mmap(nullptr, kHole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(hole, MAP_FAILED);
+  munmap(hole, kHole);
+  void* const gone = static_cast<char*>(hole) + kHole / 2;
   ASSERT_HSA(hsa_amd_svm_prefetch_async(gone, 4096, agent(), 0, nullptr, unmapped));
-  EXPECT_TRUE(wait_for(unmapped, HSA_SIGNAL_CONDITION_LT, 0));
+  EXPECT_TRUE(wait_for(unmapped, HSA_SIGNAL_CONDITION_NE, 1));
+  EXPECT_LT(hsa_signal_load_relaxed(unmapped), 0);
 }
 
 TEST_P(Svm, RefusesWhatIsTwice) {
