@@ -117,6 +117,24 @@ TEST(Liveness, OfInactiveLanesIsOfWhatIsReadWhenTheyAreBack) {
   EXPECT_TRUE(kept(15, 0)) << "half of an address that all lanes store at";
 }
 
+// A coordinate under an `if`, and a sample of it there.
+std::vector<uint32_t> sample_under_if(uint32_t sample) {
+  return {0x7e0002f2,              // v_mov_b32 v0, 1.0
+          0x7e020280,              // v_mov_b32 v1, 0
+          0xbe8c206a,              // s_and_saveexec_b64 s[12:13], vcc
+          sample,     0x00400400,  // image_sample… v[4:7], v[0:1], s[0:7], s[8:11] dmask:0xf
+          0xbf810000};             // s_endpgm
+}
+
+TEST(Liveness, OfInactiveLanesIsOfSamplesThatLookAtTheLanesBeside) {
+  const auto graph = graph_of(sample_under_if(0xf0800f00));  // image_sample
+  ASSERT_TRUE(graph) << graph.error();
+  EXPECT_TRUE(liveness_of(*graph).inactive_behind[0][0]);
+  const auto of_level_zero = graph_of(sample_under_if(0xf09c0f00));  // image_sample_lz
+  ASSERT_TRUE(of_level_zero) << of_level_zero.error();
+  EXPECT_FALSE(liveness_of(*of_level_zero).inactive_behind[0][0]);
+}
+
 TEST(AnalysisText, SaysWhatIsKept) {
   const auto graph = graph_of(kLoop);
   ASSERT_TRUE(graph) << graph.error();

@@ -141,6 +141,7 @@ bool may_leave(const isa::Instruction& in) {
     case Encoding::kScratch:
     case Encoding::kMubuf:
     case Encoding::kMtbuf:
+    case Encoding::kMimg:
     case Encoding::kSmem:
       return false;
     case Encoding::kSop1:
@@ -269,6 +270,12 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   if (!graph) return tl::unexpected(graph.error());
   auto plan = std::make_unique<Plan>();
   plan->graph = std::move(*graph);
+  // Some instructions may have any register: those that waves have.
+  for (analysis::Node& node : plan->graph.nodes) {
+    for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces}) {
+      for (size_t v = request.layout.vgprs; v < set->vgprs.size(); ++v) set->vgprs.reset(v);
+    }
+  }
   plan->live = analysis::liveness_of(plan->graph);
   plan->layout = request.layout;
   plan->level = request.level;

@@ -25,6 +25,23 @@ uint64_t TiledLayout::address(const TexelPlace& place) const {
   return base_ + slice_bytes_ * (place.z >> z_.block_bits) + level.start + (block << block_bits_) + offset;
 }
 
+TiledLayout::Plane::Side TiledLayout::side(const Axis& axis, uint32_t blocks) const {
+  Plane::Side side{axis.block_bits, blocks << block_bits_, 0, {}, {}};
+  for (unsigned bit = 0; bit < 16; ++bit) {
+    if (axis.flips_of_bit(bit) == 0) continue;
+    side.bits[side.count] = static_cast<uint8_t>(bit);
+    side.flips[side.count++] = axis.flips_of_bit(bit);
+  }
+  return side;
+}
+
+TiledLayout::Plane TiledLayout::plane(uint32_t level, uint32_t z) const {
+  const Level& place = levels_[level];
+  const uint32_t turned = ((turn_.first + turn_.step * z) & turn_.mask) << turn_.shift;
+  return {base_ + slice_bytes_ * (z >> z_.block_bits) + place.start,
+          z_.flips_of(z) ^ place.flips ^ base_flips_ ^ turned, side(x_, 1), side(y_, place.row_blocks)};
+}
+
 uint64_t TiledLayout::bytes() const {
   return slice_bytes_ * slices_;
 }

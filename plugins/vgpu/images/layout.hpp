@@ -43,6 +43,22 @@ class TiledLayout {
   /// The address of the texel's first byte. `place` is within the extents of its level.
   uint64_t address(const TexelPlace& place) const;
 
+  /// A slice of a level. An address in it is base + (column.blocks + row.blocks) + (column.flips ^ row.flips ^ flips),
+  /// of which the column's part depends on x alone, and the row's on y.
+  struct Plane {
+    struct Side {
+      uint8_t block_bits = 0;
+      uint32_t block_bytes = 0;  ///< From a block to the next along this side.
+      uint8_t count = 0;         ///< Of the coordinate's bits that invert any of the offset's.
+      std::array<uint8_t, 16> bits{};
+      std::array<uint32_t, 16> flips{};
+    };
+    uint64_t base = 0;
+    uint32_t flips = 0;
+    Side x, y;
+  };
+  Plane plane(uint32_t level, uint32_t z) const;
+
   /// What the surface takes from its base on, whole blocks.
   uint64_t bytes() const;
 
@@ -60,6 +76,7 @@ class TiledLayout {
       for (unsigned value = 0; value < 16; ++value)
         if ((value >> bit % 4 & 1) != 0) flips[bit / 4][value] ^= mask;
     }
+    uint32_t flips_of_bit(unsigned bit) const { return flips[bit / 4][1u << bit % 4]; }
     uint32_t flips_of(uint32_t coordinate) const {
       return flips[0][coordinate & 15] ^ flips[1][coordinate >> 4 & 15] ^ flips[2][coordinate >> 8 & 15] ^
              flips[3][coordinate >> 12 & 15];
@@ -75,6 +92,8 @@ class TiledLayout {
     uint32_t row_blocks = 0;
     uint32_t flips = 0;  ///< Its place in the block of the tail.
   };
+
+  Plane::Side side(const Axis& axis, uint32_t blocks) const;
 
   Axis x_, y_, z_;
   uint8_t block_bits_ = 0;

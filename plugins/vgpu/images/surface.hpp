@@ -21,6 +21,8 @@ struct TilingConfig {
   uint32_t banks = 0, ranks = 0;                ///< gfx8: log2 of the memory's banks / 4 and of its ranks.
   std::array<uint32_t, 32> tile_modes{};        ///< gfx8: GB_TILE_MODE
   std::array<uint32_t, 16> macro_tile_modes{};  ///< gfx8: GB_MACROTILE_MODE
+
+  friend bool operator==(const TilingConfig&, const TilingConfig&) = default;
 };
 
 struct Surface {

@@ -611,6 +611,7 @@ void Reader::size_image_registers() {
   const tables::Image* image = tables::image(row_.op);
   if (image == nullptr || shape_.has(flag::kRay)) return;
 
+  out_.lacks_registers = true;
   unsigned data =
       shape_.has(flag::kGather) ? 4u : std::max(1u, static_cast<unsigned>(std::popcount(out_.dmask)));
   const bool unpacked = family_ == Family::kGfx8 && target_.minor == 0;
@@ -637,6 +638,7 @@ void Reader::size_image_registers() {
     }
   }
   out_.vdst.dwords = static_cast<uint8_t>(data);
+  out_.lacks_registers = false;
 }
 
 bool Reader::exp() {

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "plugins/vgpu/isa/image_shape.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/tables.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
@@ -137,6 +138,9 @@ bool ignores_exec(Op op) {
 }
 
 bool crosses_lanes(const Instruction& in) {
+  // A level of detail is a matter of the lanes beside, whether they are active or not.
+  const ImageShape* const image = image_shape(in.op);
+  if (image != nullptr && image->lod == LodSource::kNeighbours) return true;
   return in.lanes == LaneMode::kDpp || in.lanes == LaneMode::kDpp8 ||
          is_one_of(in.op,
                    {Op::v_readlane_b32, Op::v_readfirstlane_b32, Op::v_writelane_b32, Op::v_permlane16_b32,
@@ -190,7 +194,7 @@ class Reader {
       : in_(in), traits_(traits_of(target)), mask_dwords_(wave_size / 32) {}
 
   Effects run() {
-    if (indexes(in_.op)) {
+    if (indexes(in_.op) || in_.lacks_registers) {
       effects_.reads = effects_.writes = Registers::all();
       effects_.lanes = LaneUse::kAcross;
       return effects_;

@@ -55,7 +55,7 @@ struct Effects {
 };
 
 /// Of an instruction that was decoded for `target`, in a wave of `wave_size` lanes (32 or 64). Instructions that choose
-/// registers by an index at run time (v_movrel, s_movrel) read and write all. While MODE has GPR_IDX_EN (gfx8, gfx9),
+/// registers by an index at run time (v_movrel, s_movrel), and those that have not all that they ask for, read and write all. While MODE has GPR_IDX_EN (gfx8, gfx9),
 /// what vector instructions name is not what they use: that is the caller's to know, from changes_mode.
 Effects effects_of(const Instruction& instruction, const Target& target, unsigned wave_size);
 

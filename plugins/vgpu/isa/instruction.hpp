@@ -169,9 +169,10 @@ struct Instruction {
   // MIMG and EXP keep what only the disassembler needs.
   uint8_t dmask = 0, dim = 0;
   bool unorm = false, a16 = false, d16 = false, r128 = false, lwe = false, da = false;
-  Operand extra[4];       ///< MIMG: SSAMP. EXP: the sources.
-  uint8_t nsa_count = 0;  ///< MIMG of gfx10, NSA form: registers that follow vaddr …
-  uint8_t nsa[12] = {};   ///< … and their numbers.
+  Operand extra[4];              ///< MIMG: SSAMP. EXP: the sources.
+  bool lacks_registers = false;  ///< There is no form with as many registers as it asks for.
+  uint8_t nsa_count = 0;         ///< MIMG of gfx10, NSA form: registers that follow vaddr …
+  uint8_t nsa[12] = {};          ///< … and their numbers.
   // EXP
   uint8_t target = 0, enable = 0;
   bool done = false, compressed = false, valid_mask = false;

@@ -6,6 +6,7 @@
 
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
+#include "plugins/vgpu/exec/vector/lanes.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -28,98 +29,157 @@ bool is_plain(Clamp clamp) {
          clamp == Clamp::kBorder;
 }
 
+// An axis of a filter: a texel of each lane, and with linear filters the next one and how much that counts, in 1/256.
 template <unsigned W>
 struct Axis {
   alignas(64) int32_t texel[2][W];
-  alignas(64) double weight[2][W];
+  alignas(64) int32_t fraction[W];
 };
 
-// The texels of an axis. False: a lane has a coordinate that is far away, or sees the border.
+constexpr int32_t kFarTexels = 1 << 21;  // coordinates whose 1/256 of texels are still 32-bit numbers
+
+// Texel numbers that may be out of range to those that are read.
+template <unsigned W>
+void clamp_texels(Clamp clamp, int32_t size, const int32_t* from, int32_t* to) {
+  const int32_t last = size - 1;
+  if (clamp == Clamp::kLastTexel || clamp == Clamp::kBorder) {
+    for (unsigned lane = 0; lane < W; ++lane) to[lane] = std::min(std::max(from[lane], 0), last);
+    return;
+  }
+  const int32_t period = clamp == Clamp::kMirror ? 2 * size : size;
+  if ((period & (period - 1)) == 0) {
+    for (unsigned lane = 0; lane < W; ++lane) {
+      const int32_t texel = from[lane] & (period - 1);
+      to[lane] = texel <= last ? texel : 2 * last + 1 - texel;
+    }
+    return;
+  }
+  const auto divisor = static_cast<double>(period);
+  for (unsigned lane = 0; lane < W; ++lane) {
+    const double rest = from[lane] - divisor * std::floor(from[lane] / divisor);
+    const auto texel = static_cast<int32_t>(rest);
+    to[lane] = texel <= last ? texel : 2 * last + 1 - texel;
+  }
+}
+
+// The texels of an axis: in range in all lanes, whether these are active or not. False: an active lane has a coordinate
+// that is far away or no number, or sees the border.
 template <unsigned W>
 bool find_axis(const uint32_t* coordinates, uint32_t size, Clamp clamp, const images::Sampler& sampler,
                uint64_t exec, Axis<W>& axis) {
-  constexpr double kFar = 0x1p21;
+  constexpr double kFar = kFarTexels;
   const double scale = sampler.unnormalized ? 1 : size;
   const double half = sampler.truncates ? 0 : 0.5;
   const bool linear = sampler.linear_mag;
   const int32_t back = linear ? 128 : 0, fraction_mask = linear ? 255 : 0;
-  alignas(64) int32_t low[2][W];
-  alignas(64) uint8_t unusual[W];
+  alignas(64) int32_t number[2][W], unusual[W];
   for (unsigned lane = 0; lane < W; ++lane) {
     double texels = static_cast<double>(std::bit_cast<float>(coordinates[lane])) * scale;
-    texels = texels == texels ? texels : 0;
-    unusual[lane] = !(texels > -kFar && texels < kFar);
-    texels = std::min(std::max(texels, -kFar), kFar);
-    const auto at = static_cast<int32_t>(std::floor(texels * 256 + half)) - back;
-    low[0][lane] = at >> 8;
-    low[1][lane] = (at >> 8) + 1;
-    const int32_t fraction = at & fraction_mask;
-    axis.weight[0][lane] = static_cast<double>(256 - fraction) / 256;
-    axis.weight[1][lane] = static_cast<double>(fraction) / 256;
+    texels = texels > -kFar ? texels : -kFar;  // what is no number, too
+    texels = texels < kFar ? texels : kFar;
+    number[0][lane] = static_cast<int32_t>(std::floor(texels * 256 + half));
   }
-  const auto last = static_cast<int32_t>(size) - 1;
-  for (unsigned n = 0; n < 2; ++n) {
-    if (clamp == Clamp::kLastTexel || clamp == Clamp::kBorder) {
-      for (unsigned lane = 0; lane < W; ++lane) {
-        const int32_t texel = std::min(std::max(low[n][lane], 0), last);
-        const bool counts = n == 0 || axis.weight[1][lane] != 0;
-        unusual[lane] |= clamp == Clamp::kBorder && counts && texel != low[n][lane];
-        axis.texel[n][lane] = texel;
-      }
-      continue;
-    }
-    const double period = clamp == Clamp::kMirror ? 2.0 * size : size;
+  for (unsigned lane = 0; lane < W; ++lane) {
+    const int32_t whole = number[0][lane], at = whole - back;
+    unusual[lane] = (whole <= -kFarTexels * 256 ? 1 : 0) | (whole >= kFarTexels * 256 ? 1 : 0);
+    number[0][lane] = at >> 8;
+    number[1][lane] = (at >> 8) + 1;
+    axis.fraction[lane] = at & fraction_mask;
+  }
+  for (unsigned n = 0; n < (linear ? 2 : 1); ++n) {
+    clamp_texels<W>(clamp, static_cast<int32_t>(size), number[n], axis.texel[n]);
+    if (clamp != Clamp::kBorder) continue;
     for (unsigned lane = 0; lane < W; ++lane) {
-      const double rest = low[n][lane] - period * std::floor(low[n][lane] / period);
-      const auto texel = static_cast<int32_t>(rest);
-      axis.texel[n][lane] = texel <= last ? texel : 2 * last + 1 - texel;
+      const int32_t counts = n == 0 || axis.fraction[lane] != 0 ? 1 : 0;
+      unusual[lane] |= axis.texel[n][lane] != number[n][lane] ? counts : 0;
     }
   }
-  uint64_t wrong = 0;
-  for (unsigned lane = 0; lane < W; ++lane) wrong |= uint64_t{unusual[lane] != 0} << lane;
-  return (wrong & exec) == 0;
+  int32_t any = 0;
+  for (unsigned lane = 0; lane < W; ++lane) any |= unusual[lane];
+  if (any == 0) return true;
+  int32_t any_active = 0;
+  for_lanes<W>(exec, [&](unsigned lane) { any_active |= unusual[lane]; });
+  return any_active == 0;
 }
 
-// Where the four texels of each lane lie, from the first of all on; inactive lanes have that one.
+// Where the texels of a plane lie. An offset from its base is a part of x and a part of y: how many bytes the blocks
+// before it take, added up, and which bits are inverted within a block. Rows are blocks of a texel.
+struct PlaneLayout {
+  uint64_t base = 0, bytes = 0;
+  images::TiledLayout::Plane tiled;
+};
+
+bool lay_out(const images::Resource& resource, PlaneLayout& layout) {
+  const uint32_t level = resource.first_level, layer = resource.first_layer;
+  const uint32_t width = resource.width(0), height = resource.height(0);
+  if (resource.tiled) {
+    layout.tiled = resource.tiled->plane(level, layer);
+    layout.base = layout.tiled.base;
+    const auto& [base, flips, x, y] = layout.tiled;
+    layout.bytes = (uint64_t{(height - 1) >> y.block_bits} + 1) * y.block_bytes;
+    layout.bytes =
+        std::max<uint64_t>(layout.bytes, (uint64_t{(width - 1) >> x.block_bits} + 1) * x.block_bytes);
+  } else {
+    const uint32_t element = resource.surface.element_bytes;
+    layout.base = resource.address({level, 0, 0, layer, 0});
+    const uint64_t pitch = height > 1 ? resource.address({level, 0, 1, layer, 0}) - layout.base : 0;
+    layout.bytes = pitch * (height - 1) + uint64_t{width} * element;
+    layout.tiled.x.block_bytes = element;
+    layout.tiled.y.block_bytes = static_cast<uint32_t>(pitch);
+  }
+  return layout.bytes < uint64_t{1} << 32;
+}
+
 template <unsigned W>
-struct Places {
-  alignas(64) uint64_t offset[4][W];
-  uint64_t first = ~uint64_t{0}, end = 0;
+struct Part {
+  alignas(64) uint32_t blocks[W], flips[W];
 };
 
 template <unsigned W>
-void find_places(const images::Resource& resource, const Axis<W>& x, const Axis<W>& y, uint64_t exec,
-                 Places<W>& places) {
-  const uint32_t level = resource.first_level, layer = resource.first_layer;
-  const bool rows = images::has_rows(resource.surface);
-  const uint64_t origin = resource.address({level, 0, 0, layer, 0});
-  const uint64_t pitch =
-      rows && resource.height(0) > 1 ? resource.address({level, 0, 1, layer, 0}) - origin : 0;
-  const uint64_t bytes = resource.surface.element_bytes;
-  for (unsigned n = 0; n < 4; ++n) {
-    const int32_t* const tx = x.texel[n & 1];
-    const int32_t* const ty = y.texel[n >> 1];
-    if (rows) {
-      for (unsigned lane = 0; lane < W; ++lane) {
-        places.offset[n][lane] =
-            origin + static_cast<uint64_t>(ty[lane]) * pitch + static_cast<uint64_t>(tx[lane]) * bytes;
-      }
-    } else {
-      for (uint64_t left = exec; left != 0; left &= left - 1) {
-        const unsigned lane = first_lane(left);
-        places.offset[n][lane] = resource.address(
-            {level, static_cast<uint32_t>(tx[lane]), static_cast<uint32_t>(ty[lane]), layer, 0});
-      }
-    }
-    for (uint64_t left = exec; left != 0; left &= left - 1) {
-      const uint64_t va = places.offset[n][first_lane(left)];
-      places.first = std::min(places.first, va);
-      places.end = std::max(places.end, va + bytes);
-    }
+void find_part(const images::TiledLayout::Plane::Side& side, const int32_t* texel, Part<W>& part) {
+  for (unsigned lane = 0; lane < W; ++lane)
+    part.blocks[lane] = (static_cast<uint32_t>(texel[lane]) >> side.block_bits) * side.block_bytes;
+  for (unsigned lane = 0; lane < W; lane += kLanes) {
+    const auto at = load<U32>(reinterpret_cast<const std::byte*>(texel + lane));
+    U32 flips{};
+    for (unsigned i = 0; i < side.count; ++i)
+      flips ^= bits_as<U32>((at & (1u << side.bits[i])) != 0) & side.flips[i];
+    store(reinterpret_cast<std::byte*>(part.flips + lane), flips);
   }
-  for (unsigned n = 0; n < 4; ++n) {
-    for (unsigned lane = 0; lane < W; ++lane)
-      places.offset[n][lane] = (exec >> lane & 1) != 0 ? places.offset[n][lane] - places.first : 0;
+}
+
+// Where the texels of each lane lie, from the plane's base on.
+template <unsigned W>
+struct Offsets {
+  alignas(64) uint32_t of[4][W];
+};
+
+template <unsigned W>
+void find_offsets(const PlaneLayout& layout, bool tiled, unsigned count, const Axis<W>& x, const Axis<W>& y,
+                  Offsets<W>& offsets) {
+  const auto& side_x = layout.tiled.x;
+  const auto& side_y = layout.tiled.y;
+  if (!tiled) {
+    for (unsigned n = 0; n < count; ++n) {
+      for (unsigned lane = 0; lane < W; ++lane) {
+        offsets.of[n][lane] = static_cast<uint32_t>(x.texel[n & 1][lane]) * side_x.block_bytes +
+                              static_cast<uint32_t>(y.texel[n >> 1][lane]) * side_y.block_bytes;
+      }
+    }
+    return;
+  }
+  Part<W> columns[2], rows[2];
+  for (unsigned n = 0; n < (count == 4 ? 2 : 1); ++n) {
+    find_part<W>(side_x, x.texel[n], columns[n]);
+    find_part<W>(side_y, y.texel[n], rows[n]);
+  }
+  for (unsigned n = 0; n < count; ++n) {
+    const Part<W>& column = columns[n & 1];
+    const Part<W>& line = rows[n >> 1];
+    for (unsigned lane = 0; lane < W; ++lane) {
+      offsets.of[n][lane] = column.blocks[lane] + line.blocks[lane] +
+                            (column.flips[lane] ^ line.flips[lane] ^ layout.tiled.flips);
+    }
   }
 }
 
@@ -129,9 +189,9 @@ struct Texels {
   alignas(64)
       uint32_t words[4][4][W];  // by component and texel; bytes: all components of a texel are in the first
 
-  void load(Kind kind, unsigned bytes, unsigned count, const std::byte* host, const Places<W>& places) {
+  void load(Kind kind, unsigned bytes, unsigned count, const std::byte* host, const Offsets<W>& offsets) {
     for (unsigned n = 0; n < count; ++n) {
-      const uint64_t* const offset = places.offset[n];
+      const uint32_t* const offset = offsets.of[n];
       if (bytes == 1) {
         for (unsigned lane = 0; lane < W; ++lane)
           words[0][n][lane] = static_cast<uint32_t>(host[offset[lane]]);
@@ -143,73 +203,108 @@ struct Texels {
       }
     }
   }
-
-  float number(Kind kind, unsigned component, unsigned n, unsigned lane) const {
-    if (kind == Kind::kFloats) return std::bit_cast<float>(words[component][n][lane]);
-    return static_cast<float>(static_cast<int32_t>(words[0][n][lane] >> 8 * component & 255)) / 255.0f;
-  }
 };
 
-// A component of the results, exact but for one rounding.
-template <unsigned W, Kind kKind>
-void blend(const Texels<W>& texels, unsigned component, unsigned count, const Axis<W>& x, const Axis<W>& y,
-           uint32_t* result) {
+// A byte divided by 255, rounded once: two products, of which the first is exact.
+constexpr float unorm(float byte) {
+  return byte * 0x1.01p-8f + byte * 0x1.010102p-24f;
+}
+static_assert([] {
+  for (int byte = 0; byte < 256; ++byte) {
+    if (unorm(static_cast<float>(byte)) != static_cast<float>(byte) / 255) return false;
+  }
+  return true;
+}());
+
+float unorm(uint32_t word, unsigned component) {
+  return unorm(static_cast<float>(static_cast<int32_t>(word >> 8 * component & 255)));
+}
+
+// A component of the results, exact but for one rounding. Of bytes, all that comes before that is exact in double
+// precision, so that the order of a sum does not matter.
+template <unsigned W>
+void blend_bytes(const Texels<W>& texels, unsigned component, const Axis<W>& x, const Axis<W>& y,
+                 uint32_t* result) {
+  const auto& words = texels.words[0];
+  for (unsigned lane = 0; lane < W; ++lane) {
+    const auto number = [&](unsigned n) { return static_cast<double>(unorm(words[n][lane], component)); };
+    const double right = x.fraction[lane] / 256.0, below = y.fraction[lane] / 256.0;
+    const double first = number(0) + (number(1) - number(0)) * right;
+    const double second = number(2) + (number(3) - number(2)) * right;
+    result[lane] = std::bit_cast<uint32_t>(static_cast<float>(first + (second - first) * below));
+  }
+}
+
+template <unsigned W>
+void blend_floats(const Texels<W>& texels, unsigned component, const Axis<W>& x, const Axis<W>& y,
+                  uint32_t* result) {
   alignas(64) double sum[W] = {};
-  for (unsigned n = 0; n < count; ++n) {
-    const double* const wx = x.weight[n & 1];
-    const double* const wy = y.weight[n >> 1];
+  const auto& words = texels.words[component];
+  for (unsigned n = 0; n < 4; ++n) {
     for (unsigned lane = 0; lane < W; ++lane) {
-      const double weight = wx[lane] * wy[lane];
-      const double part = weight * static_cast<double>(texels.number(kKind, component, n, lane));
+      const int32_t right = x.fraction[lane], below = y.fraction[lane];
+      const double weight =
+          ((n & 1) != 0 ? right : 256 - right) * ((n >> 1) != 0 ? below : 256 - below) / 65536.0;
+      const double part = weight * static_cast<double>(std::bit_cast<float>(words[n][lane]));
       // What does not count is not looked at: it may be infinite.
-      sum[lane] += kKind == Kind::kFloats && weight == 0 ? 0 : part;
+      sum[lane] += weight == 0 ? 0 : part;
     }
   }
   for (unsigned lane = 0; lane < W; ++lane) {
     // A single texel is what it is.
-    const bool single = count == 1 || (x.weight[1][lane] == 0 && y.weight[1][lane] == 0);
-    result[lane] = std::bit_cast<uint32_t>(single ? texels.number(kKind, component, 0, lane)
-                                                  : static_cast<float>(sum[lane]));
+    const bool single = (x.fraction[lane] | y.fraction[lane]) == 0;
+    result[lane] = single ? words[0][lane] : std::bit_cast<uint32_t>(static_cast<float>(sum[lane]));
+  }
+}
+
+template <unsigned W>
+void find_component(Kind kind, bool linear, const Texels<W>& texels, unsigned component, const Axis<W>& x,
+                    const Axis<W>& y, uint32_t* result) {
+  if (linear) {
+    kind == Kind::kBytes ? blend_bytes<W>(texels, component, x, y, result)
+                         : blend_floats<W>(texels, component, x, y, result);
+  } else if (kind == Kind::kBytes) {
+    for (unsigned lane = 0; lane < W; ++lane)
+      result[lane] = std::bit_cast<uint32_t>(unorm(texels.words[0][0][lane], component));
+  } else {
+    std::copy_n(texels.words[component][0], W, result);
   }
 }
 
 template <unsigned W>
 bool sample(const void* site, Wave* wave, const PlaneSample& sample, uint64_t exec) {
   const images::Resource& resource = sample.resource;
+  PlaneLayout layout;
+  if (!lay_out(resource, layout)) return false;
+  const std::byte* const host = wave->memory->find(site, layout.base, layout.bytes, Access::kRead);
+  if (host == nullptr) return false;
   Axis<W> x, y;
   if (!find_axis<W>(sample.x, resource.width(0), sample.sampler.clamp[0], sample.sampler, exec, x))
     return false;
   if (!find_axis<W>(sample.y, resource.height(0), sample.sampler.clamp[1], sample.sampler, exec, y))
     return false;
-  Places<W> places;
-  find_places<W>(resource, x, y, exec, places);
-  const std::byte* const host =
-      wave->memory->find(site, places.first, places.end - places.first, Access::kRead);
-  if (host == nullptr) return false;
 
   const Kind kind = kind_of(resource.format);
   const unsigned components = images::components_of(resource.format);
-  const unsigned count = sample.sampler.linear_mag ? 4 : 1;
+  const bool linear = sample.sampler.linear_mag;
+  const unsigned count = linear ? 4 : 1;
+  Offsets<W> offsets;
+  find_offsets<W>(layout, resource.tiled.has_value(), count, x, y, offsets);
   Texels<W> texels;
-  texels.load(kind, resource.surface.element_bytes, count, host, places);
-  alignas(64) uint32_t memory[4][W];
-  for (unsigned c = 0; c < 4; ++c) {
-    if (c >= components) {
-      std::fill_n(memory[c], W, c == 3 ? images::one(resource.format) : 0);
-    } else if (kind == Kind::kBytes) {
-      blend<W, Kind::kBytes>(texels, c, count, x, y, memory[c]);
-    } else {
-      blend<W, Kind::kFloats>(texels, c, count, x, y, memory[c]);
-    }
-  }
-  alignas(64) uint32_t constant[W];
+  texels.load(kind, resource.surface.element_bytes, count, host, offsets);
+  alignas(64) uint32_t values[W];
   for (unsigned i = 0; i < 4; ++i) {
     uint32_t* const to = sample.results[i];
     if (to == nullptr) continue;
     const uint8_t select = resource.select[i];
-    if (select < 4) std::fill_n(constant, W, select == 1 ? images::one(resource.format) : 0);
-    const uint32_t* const from = select < 4 ? constant : memory[select - 4];
-    for_lanes<W>(exec, [&](unsigned lane) { to[lane] = from[lane]; });
+    const unsigned component = select - 4u;
+    if (select >= 4 && component < components) {
+      find_component<W>(kind, linear, texels, component, x, y, values);
+    } else {
+      const bool is_one = select == 1 || component == 3;
+      std::fill_n(values, W, is_one ? images::one(resource.format) : 0);
+    }
+    for_lanes<W>(exec, [&](unsigned lane) { to[lane] = values[lane]; });
   }
   return true;
 }

@@ -18,15 +18,27 @@ struct Buffer {
   bool output = false;
 };
 
-using Argument = std::variant<Buffer, int32_t, float>;
+/// A picture of four bytes a pixel, row by row, that kernels read as an image of opaque layout.
+struct Picture {
+  Buffer pixels;
+  uint32_t width = 0, height = 0;
+};
+
+/// A sampler: normalised coordinates, the nearest edge, linear.
+struct LinearSampler {};
+
+using Argument = std::variant<Buffer, int32_t, float, Picture, LinearSampler>;
 
 /// How the results of two devices have to agree: in every bit; as floats, but for one in a thousand; as
-/// integers, but for one in twenty.
-enum class Agreement { kExact, kFloat, kMostIntegers };
+/// integers, but for one in twenty; as bytes, but for two: filters weigh texels by fractions of eight bits, or by floats.
+enum class Agreement { kExact, kFloat, kMostIntegers, kBytes };
+
+/// What bounds it: each has a mean of its own.
+enum class Bound { kCompute, kMemory, kTextures };
 
 struct Case {
-  std::string name;             ///< Also the kernel's.
-  bool streaming = false;       ///< Bound by memory: judged by another limit.
+  std::string name;  ///< Also the kernel's.
+  Bound bound = Bound::kCompute;
   size_t grid[3] = {1, 1, 1};   ///< work-items
   size_t group[3] = {1, 1, 1};  ///< work-items
   std::vector<Argument> arguments;

@@ -15,6 +15,7 @@ constexpr int kMandelbrotLimit = 256;
 constexpr int kHistogramPerItem = 16;
 constexpr int kHashes = 1 << 18;
 constexpr int kVolume = 128;
+constexpr int kPicture = 3072, kResized = 4096;
 constexpr int kRows = 1 << 17, kRowEntries = 16;
 
 class Data {
@@ -74,54 +75,76 @@ std::vector<Case> make_cases(const std::function<void*(size_t bytes)>& allocate)
   std::vector<Case> cases;
   const auto add = [&](Case work) { cases.push_back(std::move(work)); };
   const size_t n = kItems;
-  add({"vadd", true, {n, 1, 1}, {256, 1, 1}, {a, b, data.output<float>(n)}});
-  add({"vcopy", true, {n, 1, 1}, {256, 1, 1}, {a, data.output<float>(n)}});
-  add({"saxpy", true, {n, 1, 1}, {256, 1, 1}, {a, b, data.output<float>(n), 1.5f}, Agreement::kFloat});
+  add({"vadd", Bound::kMemory, {n, 1, 1}, {256, 1, 1}, {a, b, data.output<float>(n)}});
+  add({"vcopy", Bound::kMemory, {n, 1, 1}, {256, 1, 1}, {a, data.output<float>(n)}});
+  add({"saxpy",
+       Bound::kMemory,
+       {n, 1, 1},
+       {256, 1, 1},
+       {a, b, data.output<float>(n), 1.5f},
+       Agreement::kFloat});
   add({"sgemm_naive",
-       false,
+       Bound::kCompute,
        {kMatrix, kMatrix, 1},
        {64, 4, 1},
        {matrix_a, matrix_b, data.output<float>(kMatrix * kMatrix), kMatrix},
        Agreement::kFloat});
   add({"sgemm_tiled",
-       false,
+       Bound::kCompute,
        {kMatrix, kMatrix, 1},
        {16, 16, 1},
        {matrix_a, matrix_b, data.output<float>(kMatrix * kMatrix), kMatrix},
        Agreement::kFloat});
   add({"nbody",
-       false,
+       Bound::kCompute,
        {kBodies, 1, 1},
        {256, 1, 1},
        {data.floats(kBodies * 4), data.output<float>(kBodies * 4), kBodies},
        Agreement::kFloat});
   add({"mandelbrot",
-       false,
+       Bound::kCompute,
        {kImage, kImage, 1},
        {64, 4, 1},
        {data.output<int32_t>(kImage * kImage), kImage, kImage, kMandelbrotLimit},
        Agreement::kMostIntegers});
-  add({"reduce", false, {n, 1, 1}, {256, 1, 1}, {a, data.output<float>(n / 256)}, Agreement::kFloat});
+  add({"reduce",
+       Bound::kCompute,
+       {n, 1, 1},
+       {256, 1, 1},
+       {a, data.output<float>(n / 256)},
+       Agreement::kFloat});
   add({"histogram",
-       false,
+       Bound::kCompute,
        {n / kHistogramPerItem, 1, 1},
        {256, 1, 1},
        {keys, data.output<uint32_t>(256), kHistogramPerItem}});
-  add({"bitonic", false, {n / 4, 1, 1}, {256, 1, 1}, {keys, data.output<uint32_t>(n / 2)}});
-  add({"fft64", false, {n / 4, 1, 1}, {128, 1, 1}, {a, data.output<float>(n), roots}, Agreement::kFloat});
-  add({"sha256", false, {kHashes, 1, 1}, {256, 1, 1}, {data.output<uint32_t>(kHashes)}});
+  add({"bitonic", Bound::kCompute, {n / 4, 1, 1}, {256, 1, 1}, {keys, data.output<uint32_t>(n / 2)}});
+  add({"fft64",
+       Bound::kCompute,
+       {n / 4, 1, 1},
+       {128, 1, 1},
+       {a, data.output<float>(n), roots},
+       Agreement::kFloat});
+  add({"sha256", Bound::kCompute, {kHashes, 1, 1}, {256, 1, 1}, {data.output<uint32_t>(kHashes)}});
   add({"stencil3d",
-       true,
+       Bound::kMemory,
        {kVolume, kVolume, kVolume},
        {64, 2, 2},
        {a, data.output<float>(kVolume * kVolume * kVolume), kVolume},
        Agreement::kFloat});
   add({"spmv",
-       true,
+       Bound::kMemory,
        {kRows, 1, 1},
        {256, 1, 1},
        {starts, columns, data.floats(kRows * kRowEntries), a, data.output<float>(kRows)},
        Agreement::kFloat});
+  add({"resize",
+       Bound::kTextures,
+       {kResized, kResized, 1},
+       {64, 4, 1},
+       {Picture{data.words(kPicture * kPicture), kPicture, kPicture}, LinearSampler{},
+        data.output<uint32_t>(kResized * kResized)},
+       Agreement::kBytes});
   return cases;
 }
 

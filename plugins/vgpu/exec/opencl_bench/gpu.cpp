@@ -23,6 +23,8 @@ Gpu::Gpu(const std::string& folder) {
 }
 
 Gpu::~Gpu() {
+  destroy_images();
+  if (sampler_.handle != 0) hsa_ext_sampler_destroy(machine_.agent, sampler_);
   hsa_queue_destroy(queue_);
   hsa_signal_destroy(done_);
   hsa_executable_destroy(executable_);
@@ -34,7 +36,47 @@ void* Gpu::allocate(size_t bytes) {
   return memory;
 }
 
+uint64_t Gpu::create_image(const Picture& picture) {
+  hsa_ext_image_descriptor_t descriptor{};
+  descriptor.geometry = HSA_EXT_IMAGE_GEOMETRY_2D;
+  descriptor.width = picture.width;
+  descriptor.height = picture.height;
+  descriptor.format = {HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA};
+  hsa_ext_image_data_info_t info{};
+  check(hsa_ext_image_data_get_info(machine_.agent, &descriptor, HSA_ACCESS_PERMISSION_RW, &info),
+        "asking how large an image is");
+  Image image;
+  image.memory = machine_.allocate(machine_.device_pool, info.size);  // aligned to pages
+  check(hsa_ext_image_create(machine_.agent, &descriptor, image.memory, HSA_ACCESS_PERMISSION_RW,
+                             &image.handle),
+        "creating an image");
+  const hsa_ext_image_region_t all{{0, 0, 0}, {picture.width, picture.height, 1}};
+  check(hsa_ext_image_import(machine_.agent, picture.pixels.memory, 0, 0, image.handle, &all),
+        "filling an image");
+  images_.push_back(image);
+  return image.handle.handle;
+}
+
+uint64_t Gpu::linear_sampler() {
+  if (sampler_.handle == 0) {
+    const hsa_ext_sampler_descriptor_t descriptor{HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
+                                                  HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
+                                                  HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE};
+    check(hsa_ext_sampler_create(machine_.agent, &descriptor, &sampler_), "creating a sampler");
+  }
+  return sampler_.handle;
+}
+
+void Gpu::destroy_images() {
+  for (const Image& image : images_) {
+    hsa_ext_image_destroy(machine_.agent, image.handle);
+    hsa_amd_memory_pool_free(image.memory);
+  }
+  images_.clear();
+}
+
 void Gpu::prepare(const Case& work) {
+  destroy_images();
   const hsa_executable_symbol_t symbol = machine_.find(executable_, (work.name + ".kd").c_str());
   packet_ = compare::dispatch_packet(0, done_);
   packet_.setup = 3 << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS;
@@ -63,6 +105,12 @@ void Gpu::prepare(const Case& work) {
   for (const Argument& argument : work.arguments) {
     if (const auto* buffer = std::get_if<Buffer>(&argument)) {
       put(&buffer->memory, sizeof buffer->memory);
+    } else if (const auto* picture = std::get_if<Picture>(&argument)) {
+      const uint64_t image = create_image(*picture);
+      put(&image, sizeof image);
+    } else if (std::holds_alternative<LinearSampler>(argument)) {
+      const uint64_t sampler = linear_sampler();
+      put(&sampler, sizeof sampler);
     } else {
       std::visit([&](const auto& value) { put(&value, 4); }, argument);
     }

@@ -3,6 +3,7 @@
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_image.h>
 
 #include "compare/machine.hpp"
 #include "plugins/vgpu/exec/opencl_bench/bench.hpp"
@@ -28,12 +29,24 @@ class Gpu {
   const std::string& target() const { return machine_.target; }
 
  private:
+  uint64_t create_image(const Picture& picture);
+  uint64_t linear_sampler();
+  void destroy_images();
+
   compare::Machine machine_;
   hsa_executable_t executable_{};
   hsa_queue_t* queue_ = nullptr;
   hsa_signal_t done_{};
   hsa_kernel_dispatch_packet_t packet_{};
   std::byte* kernarg_ = nullptr;
+
+  // Of the case that is prepared.
+  struct Image {
+    hsa_ext_image_t handle{};
+    void* memory = nullptr;
+  };
+  std::vector<Image> images_;
+  hsa_ext_sampler_t sampler_{};
 };
 
 }  // namespace rigel::vgpu::bench

@@ -200,3 +200,9 @@ kernel void spmv(global const int* starts, global const int* columns, global con
   for (int i = starts[row]; i < starts[row + 1]; ++i) sum += values[i] * x[columns[i]];
   y[row] = sum;
 }
+
+kernel void resize(read_only image2d_t picture, sampler_t linear, global uchar4* out) {
+  const int x = get_global_id(0), y = get_global_id(1), width = get_global_size(0), height = get_global_size(1);
+  const float2 at = (float2)((x + 0.5f) / width, (y + 0.5f) / height);
+  out[y * width + x] = convert_uchar4_sat_rte(read_imagef(picture, linear, at) * 255.0f);
+}

@@ -43,6 +43,21 @@ void OpenCl::prepare(const Case& work) {
           clCreateBuffer(context_, CL_MEM_USE_HOST_PTR, buffer->bytes, buffer->memory, &status));
       check(status, "clCreateBuffer");
       check(clSetKernelArg(kernel_, index++, sizeof(cl_mem), &buffers_.back()), "clSetKernelArg");
+    } else if (const auto* picture = std::get_if<Picture>(&argument)) {
+      const cl_image_format format{CL_RGBA, CL_UNORM_INT8};
+      cl_image_desc description{};
+      description.image_type = CL_MEM_OBJECT_IMAGE2D;
+      description.image_width = picture->width;
+      description.image_height = picture->height;
+      buffers_.push_back(clCreateImage(context_, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &format,
+                                       &description, picture->pixels.memory, &status));
+      check(status, "clCreateImage");
+      check(clSetKernelArg(kernel_, index++, sizeof(cl_mem), &buffers_.back()), "clSetKernelArg");
+    } else if (std::holds_alternative<LinearSampler>(argument)) {
+      if (sampler_ == nullptr)
+        sampler_ = clCreateSampler(context_, CL_TRUE, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_LINEAR, &status);
+      check(status, "clCreateSampler");
+      check(clSetKernelArg(kernel_, index++, sizeof sampler_, &sampler_), "clSetKernelArg");
     } else {
       std::visit(
           [&](const auto& value) { check(clSetKernelArg(kernel_, index++, 4, &value), "clSetKernelArg"); },

@@ -23,7 +23,8 @@ class OpenCl {
   cl_command_queue queue_ = nullptr;
   cl_program program_ = nullptr;
   cl_kernel kernel_ = nullptr;
-  std::vector<cl_mem> buffers_;
+  std::vector<cl_mem> buffers_;  // and images
+  cl_sampler sampler_ = nullptr;
   size_t grid_[3] = {}, group_[3] = {};
 };
 

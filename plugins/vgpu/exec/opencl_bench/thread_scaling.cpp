@@ -35,20 +35,21 @@ bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
   }
   std::vector<std::vector<std::byte>> memory;
   const auto allocate = [&](size_t bytes) { return memory.emplace_back(bytes).data(); };
-  Mean computing, streaming, all;
+  Mean means[3], all;  // by Bound
   std::printf("elapsed time in milliseconds\n%-12s %10s %10s %8s\n", "kernel", "1 thread", "2 threads",
               "times");
   for (const Case& work : make_cases(allocate)) {
     const auto found = times.find(work.name);
     if (found == times.end()) continue;
     const auto [one, two] = found->second;
-    (work.streaming ? streaming : computing).add(one / two);
+    means[static_cast<size_t>(work.bound)].add(one / two);
     all.add(one / two);
     std::printf("%-12s %10.3f %10.3f %8.2f\n", work.name.c_str(), one, two, one / two);
   }
   memory.clear();
-  std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d), all %.2f\n", computing.value(),
-              computing.count, streaming.value(), streaming.count, all.value());
+  std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d), textures %.2f (%d), all %.2f\n",
+              means[0].value(), means[0].count, means[1].value(), means[1].count, means[2].value(),
+              means[2].count, all.value());
   std::printf("the machine itself: arithmetic %.2f, a triad %.2f\n", arithmetic_scaling(2, kHostRepetitions),
               triad_scaling(2, kHostRepetitions));
   return true;

@@ -41,12 +41,22 @@ U32h to_unsigned(F64 a) {
   return low_dwords(bits_as<U64>(shifted));
 }
 
+// Numbers that are not negative. LLVM knows that they are not and converts them as unsigned ones, which without AVX-512 are
+// a difference: that of 0 is -0 where sums are rounded down. So it is not to know.
+F32 from_positive(U32 a) {
+  I32 number = bits_as<I32>(a);
+#ifdef RIGEL_KERNEL_CODE
+  asm("" : "+v"(number));
+#endif
+  return convert<F32>(number);
+}
+
 F32 from_unsigned(U32 a) {
 #if RIGEL_SIMD_LEVEL == 2
   return convert<F32>(a);
 #else
   // Both parts and the first product are exact; the sum rounds.
-  return convert<F32>(bits_as<I32>(a >> 16)) * 0x1p16f + convert<F32>(bits_as<I32>(a & 0xffff));
+  return from_positive(a >> 16) * 0x1p16f + from_positive(a & 0xffff);
 #endif
 }
 
@@ -56,7 +66,7 @@ F64 from_unsigned(U32h a) {
 
 template <unsigned Byte>
 F32 from_byte(U32 a) {
-  return convert<F32>(bits_as<I32>((a >> (Byte * 8)) & 0xff));
+  return from_positive((a >> (Byte * 8)) & 0xff);
 }
 
 // [-1, 1] to 16 bits, to nearest even.
@@ -142,7 +152,7 @@ constexpr Entry kTable[] = {
     in_single_mode(
         hot<([](F32 a, Control control) { return Half{flushed(a, control)}; })>(Op::v_cvt_f16_f32)),
     hot<([](Half a) { return a.v; })>(Op::v_cvt_f32_f16),
-    rare<([](U16 a) { return Half{convert<F32>(bits_as<I32>(a.v))}; })>(Op::v_cvt_f16_u16),
+    rare<([](U16 a) { return Half{from_positive(a.v)}; })>(Op::v_cvt_f16_u16),
     rare<([](I16 a) { return Half{convert<F32>(a.v)}; })>(Op::v_cvt_f16_i16),
     rare<([](Half a) { return U16{min_of(to_unsigned(a.v), U32{} + 0xffff)}; })>(Op::v_cvt_u16_f16),
     rare<([](Half a) { return I16{limited(to_signed(a.v), -0x8000, 0x7fff)}; })>(Op::v_cvt_i16_f16),

@@ -7,7 +7,9 @@
 
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
 #include "plugins/vgpu/exec/whole_kernels/random_alu.hpp"
+#include "plugins/vgpu/exec/whole_kernels/random_image.hpp"
 #include "plugins/vgpu/exec/whole_kernels/writer.hpp"
+#include "plugins/vgpu/isa/decoder.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {
@@ -35,7 +37,7 @@ struct Place {
 
 class Generator : Writer {
  public:
-  Generator(Kernel& kernel, Draw& draw) : Writer(kernel, draw), alu_(kernel.target) {}
+  Generator(Kernel& kernel, Draw& draw) : Writer(kernel, draw), alu_(kernel.target), image_(kernel.target) {}
   void run();
 
  private:
@@ -69,6 +71,10 @@ class Generator : Writer {
   uint32_t records(bool out, const Field& field, uint32_t count);
   void record();
   void sum();
+  uint32_t image_words(const ImageWords& words);
+  void read_image();
+  void write_image();
+  void sum_image();
   void lds();
   void barrier();
   void scratch();
@@ -89,11 +95,13 @@ class Generator : Writer {
   uint32_t saved_exec(uint32_t depth) const { return sgpr::kSavedExec + 2 * depth; }
 
   RandomAlu alu_;
+  RandomImage image_;
   Flavour flavour_ = Flavour::kEverything;
   bool streams_ =
       false;  // elements of vectors, one behind the other: such work-groups are compiled as a whole
   std::vector<Field> fields_;
   uint32_t scalar_field_ = 0;  // 16 bytes of each work-item, for the first lanes of waves
+  uint32_t image_field_ = 0;   // likewise, a texel in a plane
   std::vector<Place> places_;
   uint32_t total_ = 1;  // work-items, with those that are not there
   uint32_t index_ = 3;  // VGPR: the work-item's number in the grid …
@@ -178,7 +186,10 @@ void Generator::draw_fields() {
     fields_.push_back(field);
   }
   scalar_field_ = static_cast<uint32_t>(at + 15) / 16 * 16;
-  kernel_.out_bytes = scalar_field_ + (flavour_ == Flavour::kMoves ? 0 : total_ * 16);
+  kernel_.out_bytes = scalar_field_;
+  if (flavour_ == Flavour::kMoves) return;
+  image_field_ = (scalar_field_ + total_ * 16 + 255) / 256 * 256;
+  kernel_.out_bytes = image_field_ + (total_ + RandomImage::kRowTexels) * 16;
 }
 
 void Generator::run() {
@@ -360,6 +371,7 @@ void Generator::statement(uint32_t depth) {
   forget_written();
   const bool branches = flavour_ == Flavour::kEverything;
   if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record();
+  if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {
     case 0:
@@ -763,6 +775,57 @@ void Generator::sum() {
   if (data + (wide ? 2 : 1) <= address || data >= address + 2) {
     put(encoder_.flat(op((is_gfx8() || draw_.one_in(3) ? "flat" : "global") + name), address, data, 0));
   }
+}
+
+// The words in registers, the resource's first and the sampler's behind them.
+uint32_t Generator::image_words(const ImageWords& words) {
+  constexpr uint32_t kWords = 12;
+  const uint32_t first = sgpr::kData + 4 * draw_.below((sgpr::kDataEnd - sgpr::kData - kWords) / 4 + 1);
+  for (uint32_t i = 0; i < 8; ++i) s_mov(first + i, words.resource[i]);
+  for (uint32_t i = 0; i < 4; ++i) s_mov(first + 8 + i, words.sampler[i]);
+  return first;
+}
+
+void Generator::read_image() {
+  const uint32_t at = draw_.below((kernel_.in_bytes - RandomImage::kMostBytes) / 256 + 1);
+  const uint32_t words = image_words(image_.reads(draw_, kInVa + uint64_t{at} * 256));
+  const Words read = image_.read(draw_, registers(), words, words + 8);
+  isa::Instruction in;
+  if (isa::decode(encoder_.target(), read.data(), read.size(), in) != isa::DecodeStatus::kOk) return;
+  // Most addresses are on the image or near it.
+  for (uint32_t i = 0; i < 4 && !draw_.one_in(6); ++i) {
+    const uint32_t address = i != 0 && i <= in.nsa_count ? in.nsa[i - 1] : in.vaddr.vgpr() + i;
+    if (address < first_data_ || address >= kernel_.vgprs) continue;
+    v_and_const(address, draw_.one_in(8) ? 31 : 3, address);
+    if (in.extra[0].exists()) put(encoder_.vop1(op("v_cvt_f32_u32"), address, v(address)));
+    if (in.extra[0].exists() && draw_.one_in(2))
+      put(encoder_.vop2(op("v_mul_f32"), address, kLiteral, address, 0x3e000000 + draw_.below(1 << 24)));
+  }
+  put(read);
+  wait();
+}
+
+void Generator::write_image() {
+  const uint32_t dwords = one_of({1u, 2u, 4u, 4u});
+  const uint32_t rows = (total_ + RandomImage::kRowTexels - 1) / RandomImage::kRowTexels;
+  const uint32_t words = image_words(image_.plane(kOutVa + image_field_, dwords, rows));
+  const uint32_t address = data_vgpr(2), data = data_vgpr(dwords);
+  put(encoder_.vop2(op("v_lshrrev_b32"), address + 1, inline_integer(6), index_));
+  v_and_const(address, RandomImage::kRowTexels - 1, index_);
+  put(image_.write(op("image_store"), address, data, (1u << dwords) - 1, words));
+}
+
+// As sum(), of the same places.
+void Generator::sum_image() {
+  static constexpr const char* kKinds[] = {"add", "smin", "smax", "umin", "umax", "and", "or", "xor"};
+  const uint32_t kind = draw_.below(8);
+  const bool wide = draw_.one_in(4);
+  const uint32_t at = kind * 1024 + (wide ? 512 : 0);
+  const uint32_t words = image_words(image_.plane(kAtomicsVa + at, wide ? 2 : 1, 1));
+  const uint32_t address = data_vgpr(2), data = data_vgpr(wide ? 2 : 1);
+  v_and_const(address, draw_.one_in(8) ? 127 : 31, data_vgpr());
+  v_const(address + 1, 0);
+  put(image_.write(op(std::string("image_atomic_") + kKinds[kind]), address, data, wide ? 3 : 1, words));
 }
 
 void Generator::lds() {
