@@ -6,6 +6,7 @@
 #include <hsa_backend/sanitizer.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -22,7 +23,7 @@ using Packet = hsa_barrier_and_packet_t;
 using Writer = std::function<void(const Packet*, uint64_t)>;
 using Handler = std::function<void(const Packet*, uint64_t count, uint64_t index, const Writer&)>;
 
-constexpr uint32_t kSize = 64;
+constexpr uint32_t kSize = 512;  // the agent's ring behind it has twice as many
 
 hsa_agent_t cpu_agent() {
   hsa_agent_t found{};
@@ -169,6 +170,33 @@ TEST_F(Interception, GoesOnByItselfWhenAHeldUpRingHasRoomAgain) {
   EXPECT_TRUE(wait_until(done, 0));
   hsa_signal_destroy(gate);
   hsa_signal_destroy(done);
+}
+
+// The agent's ring has more packets than the application's, and is full: the room that comes at its beginning is used
+// while the agent has still to do with what is at its end.
+TEST_F(Interception, GoesOnBeforeAHeldUpRingIsEmpty) {
+  constexpr uint64_t kPackets = 3 * kSize - 8, kHeldUp = 2 * kSize - 16;
+  Handler pass = [](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    write(packets, count);
+  };
+  add(pass);
+  const hsa_signal_t first_gate = make_signal(1);
+  const hsa_signal_t second_gate = make_signal(1);
+  const hsa_signal_t done = make_signal(kPackets);
+  for (uint64_t i = 0; i < kPackets; ++i) {
+    submit(queue_,
+           i == 0 ? barrier(done, first_gate) : barrier(done, i == kHeldUp ? second_gate : hsa_signal_t{}));
+  }
+  EXPECT_LT(hsa_queue_load_read_index_scacquire(queue_), kPackets);
+  hsa_signal_store_screlease(first_gate, 0);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (hsa_queue_load_read_index_scacquire(queue_) < kPackets && std::chrono::steady_clock::now() < give_up)
+    std::this_thread::yield();
+  EXPECT_EQ(hsa_queue_load_read_index_scacquire(queue_), kPackets);
+  EXPECT_EQ(hsa_signal_load_scacquire(second_gate), 1);
+  hsa_signal_store_screlease(second_gate, 0);
+  EXPECT_TRUE(wait_until(done, 0));
+  for (const hsa_signal_t signal : {first_gate, second_gate, done}) hsa_signal_destroy(signal);
 }
 
 TEST_F(Interception, AHandlerThatDoesNotReturnKeepsItsQueueAlone) {

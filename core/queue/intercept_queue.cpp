@@ -23,8 +23,7 @@ struct Packet {
 static_assert(sizeof(Packet) == 64);
 
 constexpr uint32_t kInvalid = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
-constexpr uint32_t kLeastRing =
-    64;  // packets of the agent's ring: with a slot to spare, and some to work with
+constexpr uint32_t kLeastRing = 1024;  // packets of the agent's: many for each time that room is asked for
 constexpr uint64_t kMostAtOnce = 64;
 
 uint32_t type_of(uint32_t first) {
@@ -113,8 +112,10 @@ class ProxyQueue final : public InterceptQueue {
     room_ = signal_pool::create(0);
     if (room_ == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a signal");
     QueueRequest behind = request_.queue;
-    behind.size = std::clamp(behind.size, std::min(kLeastRing, agent.caps().queue_max_size),
-                             std::max(behind.size, kLeastRing));
+    // Twice as many as the application has: see ask_for_room_early.
+    const uint64_t wanted = std::max<uint64_t>(uint64_t{behind.size} * 2, kLeastRing);
+    behind.size =
+        static_cast<uint32_t>(std::min<uint64_t>(wanted, std::max(behind.size, agent.caps().queue_max_size)));
     behind.callback = [](hsa_status_t status, hsa_queue_t*, void* data) {
       const auto* const self = static_cast<ProxyQueue*>(data);
       if (self->request_.queue.callback == nullptr) {
@@ -181,7 +182,8 @@ class ProxyQueue final : public InterceptQueue {
   // The rest is done by one thread at a time: the one that has found `rings` 0.
 
   void move() noexcept {
-    if (bell_.has_room.exchange(false)) asked_for_room_ = false;
+    if (bell_.has_room.load(std::memory_order_relaxed) && bell_.has_room.exchange(false))
+      asked_for_room_ = false;
     const uint64_t before = written_;
     flush();
     const Handlers& handlers = *handlers_.load(std::memory_order_acquire);
@@ -195,6 +197,7 @@ class ProxyQueue final : public InterceptQueue {
       }
       pass(handlers, handlers.list.size(), &ring_[taken_ & (size_ - 1)], fit, taken_);
       give_slots_back(fit);
+      ask_for_room_early();
     }
     if (!kept_.empty()) ask_for_room();
     if (written_ != before) tell_agent();
@@ -308,7 +311,17 @@ class ProxyQueue final : public InterceptQueue {
     kept_.erase(kept_.begin(), kept_.begin() + static_cast<ptrdiff_t>(done));
   }
 
-  // The ring is full but for one slot. The barrier packet in that slot is over when all before it have begun.
+  // A barrier in the last slot would leave the agent with nothing to do until the handler of its signal has brought
+  // more. In a ring of twice as many packets as the application's there are still some behind a barrier that comes
+  // when the ring is half full; which is looked at rarely, because the read index is in the agent's cache.
+  void ask_for_room_early() {
+    const hsa_queue_t* const queue = behind_->handle();
+    if (asked_for_room_ || written_ - read_ < queue->size / 4 * 3) return;
+    read_ = read_index(queue).load(std::memory_order_acquire);
+    if (written_ - read_ >= queue->size / 2) ask_for_room();
+  }
+
+  // The ring has a slot left, if no other. The barrier packet in that slot is over when all before it have begun.
   void ask_for_room() {
     if (asked_for_room_) return;
     room_->store(1);

@@ -7,13 +7,12 @@
 //   * One thread at a time moves packets. A thread that rings while another does so leaves the work to it and
 //     never waits: the other looks again before it goes.
 //   * Packets are taken in the order of their indices, as far as they are there: a slot whose header is
-//   INVALID ends
-//     it, as it does on hardware. A slot is given back to the application when its packet has been led
-//     through.
+//     INVALID ends it, as it does on hardware. A slot is given back to the application when its packet has
+//     been led through.
 //   * What the handlers hand on and does not fit the agent's ring is kept, in order. Then no more is taken
-//   from the
-//     application, and a barrier packet at the end of the agent's ring says, by a signal with a handler, that
-//     there is room again. The ring always has a slot left for it.
+//     from the application. A barrier packet tells, by a signal with a handler, that there is room again: one
+//     is put into a ring that is half full, so that the agent has still to do while the handler brings more;
+//     or into the last slot, which is always left for it.
 //
 // Order: what the application has written before it rings is visible to the handlers, and what these have
 // written, to the agent. create, add_handler and the operations of Queue: any thread. Handlers: see

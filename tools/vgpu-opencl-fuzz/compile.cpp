@@ -53,6 +53,11 @@ std::string Workshop::run(const std::string& command) {
   return command + "\n" + std::string(said.begin(), said.end());
 }
 
+int Workshop::level(uint64_t turn) {
+  constexpr int kLeast = RIGEL_OPENCL_LEAST_LEVEL, kLevels = 4 - kLeast;
+  return kLeast + static_cast<int>(turn % kLevels);
+}
+
 std::vector<char> Workshop::compile_for(const Build& build, const std::vector<Program>& programs) {
   const std::string path = write(programs, true);
   const std::string error = run(fmt::format(

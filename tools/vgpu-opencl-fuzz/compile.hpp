@@ -24,6 +24,9 @@ class Workshop {
   Workshop(const Workshop&) = delete;
   Workshop& operator=(const Workshop&) = delete;
 
+  /// The level of -O for this turn: of those that this compiler translates as written, one after the other.
+  static int level(uint64_t turn);
+
   /// The code object of programs named k0, k1, …. Throws std::runtime_error with what the compiler says.
   std::vector<char> compile_for(const Build& build, const std::vector<Program>& programs);
 

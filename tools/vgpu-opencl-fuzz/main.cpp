@@ -34,7 +34,7 @@ void report(Workshop& workshop, const Options& options, const Found& found) {
   const Program small = reduce(workshop, *find_board(options.board), found.program, found.build);
   const auto path =
       std::filesystem::path(options.found) / fmt::format("{}_{}.cl", options.board, found.program.seed);
-  std::ofstream(path) << fmt::format("// -O{}{}: {}\n", found.build.level,
+  std::ofstream(path) << fmt::format("/* -O{}{}: {} */\n", found.build.level,
                                      found.build.wide_waves ? " -mwavefrontsize64" : "", found.what)
                       << prelude() << source(small, "k0");
   fmt::print("{}\n{}\n", path.string(), source(small, "k0"));

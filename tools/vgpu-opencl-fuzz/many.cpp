@@ -19,7 +19,7 @@ Count compare_many(Workshop& workshop, const std::string& gpu, uint64_t first, u
       programs.push_back(generate(seed + i));
     const auto hosts = workshop.compile_for_host(programs);
     const uint64_t turn = seed / kOfFile;
-    const Build build{gpu, static_cast<int>(turn % 4), turn / 4 % 2 != 0 && gpu.starts_with("gfx1")};
+    const Build build{gpu, Workshop::level(turn), turn / 4 % 2 != 0 && gpu.starts_with("gfx1")};
     const auto object = workshop.compile_for(build, programs);
     for (size_t i = 0; i < programs.size(); ++i) {
       ++result.compared;

@@ -247,7 +247,7 @@ class Generator {
       case 2:
         return fmt::format("({} * {})", a, h(depth - 1));
       case 3:
-        return fmt::format("(half){}", f(depth - 1));
+        return fmt::format("half_f({})", f(depth - 1));
       default:
         return fmt::format("({} ? {} : {})", condition(depth - 1), a, h(0));
     }
@@ -623,6 +623,13 @@ static inline float4 clean_f4(float4 x) {
   float4 y = {clean_f(x.x), clean_f(x.y), clean_f(x.z), clean_f(x.w)};
   return y;
 }
+// From 16 on clang makes v_fma_mixlo_f16 with an addend of 0 of (half)(a * b), and 0 of -0:
+// github.com/llvm/llvm-project/pull/214544 mends it in 2026.
+#if !defined HOST && __clang_major__ >= 16
+static inline half half_f(float x) { __asm__("" : "+v"(x)); return (half)x; }
+#else
+static inline half half_f(float x) { return (half)x; }
+#endif
 static inline int whole_f(float x) { return x > -2e9f && x < 2e9f ? (int)x : 7; }
 static inline uint lesser(uint a, uint b) { return a < b ? a : b; }
 static inline uint rotated(uint a, uint b) { return a << (b & 31) | a >> (-b & 31); }
