@@ -45,7 +45,10 @@ void check(const Resource& resource, const Taps& taps) {
     const uint32_t level = tap.place.level - resource.first_level;
     require(tap.place.x < resource.width(level) && tap.place.y < resource.height(level));
     require(tap.place.z - resource.first_layer < resource.depth(level));
-    (void)resource.address(tap.place);
+    const uint64_t address = resource.address(tap.place);
+    if (!resource.tiled) continue;
+    const auto plane = resource.tiled->plane(tap.place.level, tap.place.z);
+    require(plane.address(tap.place.x, tap.place.y) == address);
   }
   require(std::fabs(weights - 1) < 1e-9 || taps.count == 4);  // a gather counts all of its four
 }

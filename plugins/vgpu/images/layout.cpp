@@ -26,11 +26,12 @@ uint64_t TiledLayout::address(const TexelPlace& place) const {
 }
 
 TiledLayout::Plane::Side TiledLayout::side(const Axis& axis, uint32_t blocks) const {
+  const uint32_t in_block = (1u << block_bits_) - 1;
   Plane::Side side{axis.block_bits, blocks << block_bits_, 0, {}, {}};
   for (unsigned bit = 0; bit < 16; ++bit) {
     if (axis.flips_of_bit(bit) == 0) continue;
     side.bits[side.count] = static_cast<uint8_t>(bit);
-    side.flips[side.count++] = axis.flips_of_bit(bit);
+    side.flips[side.count++] = axis.flips_of_bit(bit) & in_block;
   }
   return side;
 }
@@ -38,8 +39,19 @@ TiledLayout::Plane::Side TiledLayout::side(const Axis& axis, uint32_t blocks) co
 TiledLayout::Plane TiledLayout::plane(uint32_t level, uint32_t z) const {
   const Level& place = levels_[level];
   const uint32_t turned = ((turn_.first + turn_.step * z) & turn_.mask) << turn_.shift;
-  return {base_ + slice_bytes_ * (z >> z_.block_bits) + place.start,
-          z_.flips_of(z) ^ place.flips ^ base_flips_ ^ turned, side(x_, 1), side(y_, place.row_blocks)};
+  const uint32_t flips = z_.flips_of(z) ^ place.flips ^ base_flips_ ^ turned;
+  return {base_ + slice_bytes_ * (z >> z_.block_bits) + place.start, flips & ((1u << block_bits_) - 1),
+          side(x_, 1), side(y_, place.row_blocks)};
+}
+
+uint64_t TiledLayout::Plane::address(uint32_t column, uint32_t row) const {
+  uint32_t offset = flips;
+  const auto invert = [&](const Side& side, uint32_t at) {
+    for (unsigned i = 0; i < side.count; ++i) offset ^= (at >> side.bits[i] & 1) != 0 ? side.flips[i] : 0;
+  };
+  invert(x, column);
+  invert(y, row);
+  return base + x.blocks_of(column) + y.blocks_of(row) + offset;
 }
 
 uint64_t TiledLayout::bytes() const {

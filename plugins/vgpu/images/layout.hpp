@@ -44,18 +44,23 @@ class TiledLayout {
   uint64_t address(const TexelPlace& place) const;
 
   /// A slice of a level. An address in it is base + (column.blocks + row.blocks) + (column.flips ^ row.flips ^ flips),
-  /// of which the column's part depends on x alone, and the row's on y.
+  /// of which the column's part depends on x alone, and the row's on y. Flips are of bits within a block.
   struct Plane {
     struct Side {
       uint8_t block_bits = 0;
-      uint32_t block_bytes = 0;  ///< From a block to the next along this side.
+      uint32_t block_bytes = 0;  ///< From a block to the next along this side; along x: what a block takes.
       uint8_t count = 0;         ///< Of the coordinate's bits that invert any of the offset's.
       std::array<uint8_t, 16> bits{};
       std::array<uint32_t, 16> flips{};
+
+      uint64_t blocks_of(uint32_t at) const { return uint64_t{at >> block_bits} * block_bytes; }
     };
     uint64_t base = 0;
     uint32_t flips = 0;
     Side x, y;
+
+    /// What address() of the layout says.
+    uint64_t address(uint32_t column, uint32_t row) const;
   };
   Plane plane(uint32_t level, uint32_t z) const;
 

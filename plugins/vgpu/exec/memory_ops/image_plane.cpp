@@ -103,7 +103,7 @@ bool find_axis(const uint32_t* coordinates, uint32_t size, Clamp clamp, const im
 }
 
 // Where the texels of a plane lie. An offset from its base is a part of x and a part of y: how many bytes the blocks
-// before it take, added up, and which bits are inverted within a block. Rows are blocks of a texel.
+// before it take, added up, and which bits are inverted within a block. Rows are blocks of a texel. All is within 4 GiB.
 struct PlaneLayout {
   uint64_t base = 0, bytes = 0;
   images::TiledLayout::Plane tiled;
@@ -116,9 +116,9 @@ bool lay_out(const images::Resource& resource, PlaneLayout& layout) {
     layout.tiled = resource.tiled->plane(level, layer);
     layout.base = layout.tiled.base;
     const auto& [base, flips, x, y] = layout.tiled;
-    layout.bytes = (uint64_t{(height - 1) >> y.block_bits} + 1) * y.block_bytes;
-    layout.bytes =
-        std::max<uint64_t>(layout.bytes, (uint64_t{(width - 1) >> x.block_bits} + 1) * x.block_bytes);
+    // To the end of the last row's last block, within which all inverted bits are.
+    layout.bytes = uint64_t{(height - 1) >> y.block_bits} * y.block_bytes +
+                   (uint64_t{(width - 1) >> x.block_bits} + 1) * x.block_bytes;
   } else {
     const uint32_t element = resource.surface.element_bytes;
     layout.base = resource.address({level, 0, 0, layer, 0});
