@@ -27,6 +27,13 @@ for module in "${modules[@]}"; do
   [ -z "$runtime" ] || complain "$module uses functions of the runtime: $runtime"
 done
 
+# What each thread has of its own, of a module that is loaded late, has to fit into what glibc keeps for such modules: with more the
+# module cannot be loaded at all.
+for file in "$library" "${modules[@]}" "$(dirname "$folder")"/drivers/*.so; do
+  size=$(readelf --segments --wide "$file" | awk '$1 == "TLS" { print $6 }')
+  [ "$((size))" -le 1536 ] || complain "$file has $((size)) bytes of each thread's own"
+done
+
 # No constructors or destructors of ours: the runtime lives in other people's processes. What is in .init_array and
 # .fini_array comes from the compiler's start files: one entry each.
 for file in "$library" "${modules[@]}"; do

@@ -29,6 +29,7 @@
 #include <optional>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/images/decoded_resources.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -120,6 +121,9 @@ class Memory {
 
   DeviceBus& bus() { return bus_; }
 
+  /// Of this worker's waves.
+  images::DecodedResources& decoded_resources() { return *decoded_resources_; }
+
   /// Of the wave that ran last, if an access of its lanes failed: whoever stops a wave for that fills it in.
   LaneFaults& lane_faults() { return lane_faults_; }
   /// The first byte of [va, va + bytes) that cannot be accessed; nothing if all can.
@@ -153,6 +157,7 @@ class Memory {
   std::array<Extent, kSites * kKinds> sites_;
   std::array<Extents, kKinds> extents_;
   LaneFaults lane_faults_;
+  std::unique_ptr<images::DecodedResources> decoded_resources_ = std::make_unique<images::DecodedResources>();
 };
 
 }  // namespace rigel::vgpu::exec

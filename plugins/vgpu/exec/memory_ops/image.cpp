@@ -524,49 +524,12 @@ void tell_sizes(const ImageAccess& access, Wave* wave, const Addresses& addresse
   }
 }
 
-// The resources that a thread has decoded last: waves mostly come with the words of those before them, and a tiled layout
-// takes longer to find out than what it is needed for.
-class DecodedResources {
- public:
-  struct Entry {
-    uint32_t words[8] = {};
-    images::Generation generation{};
-    bool is_filled = false, has_tiling = false;
-    images::TilingConfig tiling;
-    std::string_view refusal;
-    Resource resource;
-  };
-
-  const Entry& find(const uint32_t (&words)[8], images::Generation generation,
-                    const images::TilingConfig* tiling) {
-    Entry& entry = entries_[(words[0] ^ words[0] >> 4) % std::size(entries_)];
-    if (entry.is_filled && std::memcmp(entry.words, words, sizeof words) == 0 &&
-        entry.generation == generation && entry.has_tiling == (tiling != nullptr) &&
-        (tiling == nullptr || entry.tiling == *tiling)) {
-      return entry;
-    }
-    std::memcpy(entry.words, words, sizeof words);
-    entry.generation = generation;
-    entry.is_filled = true;
-    entry.has_tiling = tiling != nullptr;
-    if (tiling != nullptr) entry.tiling = *tiling;
-    entry.refusal = images::decode_resource(entry.words, generation,
-                                            tiling != nullptr ? &entry.tiling : nullptr, entry.resource);
-    return entry;
-  }
-
- private:
-  Entry entries_[4];
-};
-
-constinit thread_local DecodedResources decoded_resources;
-
 [[gnu::noinline]] bool image_general(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<ImageAccess>(op);
   uint32_t words[8];
   std::memcpy(words, wave->registers + access.resource, sizeof words);
-  const DecodedResources::Entry& decoded =
-      decoded_resources.find(words, access.generation, wave->core->tiling());
+  const images::DecodedResources::Entry& decoded =
+      wave->memory->decoded_resources().find(words, access.generation, wave->core->tiling());
   if (!decoded.refusal.empty()) return stop_at_illegal(wave, decoded.refusal);
   const Resource& resource = decoded.resource;
   Sampler sampler;
