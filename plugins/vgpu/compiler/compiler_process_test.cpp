@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,7 @@ class CompilerProcess : public ::testing::Test {
   void SetUp() override {
     if (!why_no_compiler().empty()) GTEST_SKIP() << why_no_compiler();
     if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
+    setenv("VGPU_CACHE", "off", 1);  // for what is on disk there is no process
   }
 
   static Compiled compile_kernel() {

@@ -153,7 +153,10 @@ class KernelBuilder {
     set_scalar(offset, wave_size_ == 64 ? value : b_.CreateTrunc(value, i32()));
   }
   Value* scc_place() { return at(state_, offsetof(Wave, scc)); }
-  Value* wave_field(size_t offset) { return at(wave_, offset); }
+  // The wave that runs, which changes where waves are in a row, and its registers.
+  Value* wave() { return b_.CreateLoad(pointer(), wave_); }
+  Value* registers() { return b_.CreateLoad(pointer(), registers_); }
+  Value* wave_field(size_t offset) { return at(wave(), offset); }
 
   // The bits of a vector's lanes.
   Value* bits_of(Value* mask, unsigned v) {
@@ -194,6 +197,9 @@ class KernelBuilder {
   void load_start(uint32_t node);
 
   void leave(Stop stop, Value* op);
+
+  // Where the next wave of the row goes on, if there is one (wave_row.hpp); else control leaves.
+  void go_on_with_next(const char* next, BasicBlock* to);
 
   // To a block, from the end of another. Loops end a wave's turn where it is over.
   void go_to(uint32_t from, uint32_t to);
@@ -418,10 +424,12 @@ class KernelBuilder {
   llvm::Function* function_ = nullptr;
   BasicBlock* allocas_ = nullptr;
   BasicBlock* start_ = nullptr;
+  BasicBlock *ways_ = nullptr, *beginning_ = nullptr;  ///< By way_; where waves in a row begin, or null
   std::vector<BasicBlock*> blocks_;
   std::map<uint32_t, BasicBlock*> behind_;
-  Value *wave_ = nullptr, *registers_ = nullptr, *linkage_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
-  llvm::AllocaInst *state_ = nullptr, *scalars_ = nullptr, *budget_ = nullptr;
+  Value *linkage_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
+  llvm::AllocaInst *wave_ = nullptr, *registers_ = nullptr, *way_ = nullptr, *state_ = nullptr,
+                   *scalars_ = nullptr, *budget_ = nullptr;
   std::map<uint32_t, llvm::AllocaInst*> rows_;
 
   std::vector<std::function<void(unsigned)>> run_;

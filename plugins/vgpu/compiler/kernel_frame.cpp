@@ -79,15 +79,19 @@ void KernelBuilder::make_function() {
   // would lie across lines of the cache, depending on the caller.
   function_->addFnAttr(llvm::Attribute::getWithStackAlignment(context_, llvm::Align(64)));
   function_->addFnAttr("stackrealign");
-  wave_ = function_->getArg(0);
-  registers_ = function_->getArg(1);
   linkage_ = function_->getArg(3);
   allocas_ = BasicBlock::Create(context_, "variables", function_);
   start_ = BasicBlock::Create(context_, "start", function_);
   state_ = variable(llvm::ArrayType::get(i8(), sizeof(Wave)), 64, "state");
   scalars_ = variable(llvm::ArrayType::get(i8(), kScalarBytes), 64, "scalars");
   budget_ = variable(i64(), 8, "budget");
+  wave_ = variable(pointer(), 8, "wave");
+  registers_ = variable(pointer(), 8, "registers");
+  way_ = variable(i64(), 8, "way");
   b_.SetInsertPoint(start_);
+  b_.CreateStore(function_->getArg(0), wave_);
+  b_.CreateStore(function_->getArg(1), registers_);
+  b_.CreateStore(function_->getArg(2), way_);
   b_.CreateStore(scalars_, at(state_, offsetof(Wave, registers)));
   b_.CreateStore(b_.getInt32(wave_size_),
                  at(state_, offsetof(Wave, layout) + offsetof(RegisterLayout, wave_size)));
@@ -131,12 +135,16 @@ void KernelBuilder::load_start(uint32_t node) {
 void KernelBuilder::make_entries() {
   auto* const invalid = BasicBlock::Create(context_, "invalid", function_);
   llvm::IRBuilder<>(invalid).CreateUnreachable();
-  llvm::SwitchInst* const ways = b_.CreateSwitch(function_->getArg(2), invalid, plan_.entry_count);
+  ways_ = BasicBlock::Create(context_, "ways", function_);
+  b_.CreateBr(ways_);
+  b_.SetInsertPoint(ways_);
+  llvm::SwitchInst* const ways = b_.CreateSwitch(b_.CreateLoad(i64(), way_), invalid, plan_.entry_count);
   for (uint32_t node = 0; node < plan_.sites.size(); ++node) {
     const Site& site = plan_.sites[node];
     const auto enter = [&](int32_t entry, Beginning beginning) {
       auto* const in = BasicBlock::Create(context_, "enter", function_);
       ways->addCase(b_.getInt64(static_cast<uint64_t>(entry)), in);
+      if (beginning == Beginning::kExpected) beginning_ = in;
       b_.SetInsertPoint(in);
       const uint32_t block = plan_.graph.block_of(node);
       before_ = at_[block];
@@ -174,7 +182,7 @@ void KernelBuilder::check_ids(uint32_t node) {
     if (shape == nullptr || before_bases_[index] == nullptr) continue;
     if (shape->base) {
       all = b_.CreateAnd(
-          all, b_.CreateICmpEQ(b_.CreateLoad(i32(), at(registers_, plan_.layout.vgpr_offset(index))),
+          all, b_.CreateICmpEQ(b_.CreateLoad(i32(), at(registers(), plan_.layout.vgpr_offset(index))),
                                b_.getInt32(*shape->base + shape->offsets[0])));
     }
     if (shape->zeros != 0 && !shape->base) {
@@ -184,7 +192,7 @@ void KernelBuilder::check_ids(uint32_t node) {
     }
     for (unsigned v = 0; v < vectors_; ++v) {
       Value* const is = b_.CreateAlignedLoad(
-          vector(), at(registers_, plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4),
+          vector(), at(registers(), plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4),
           llvm::Align(lanes_ * 4));
       all = b_.CreateAnd(
           all, b_.CreateAndReduce(b_.CreateICmpEQ(is, lanes_from(before_bases_[index], *shape, v))));
@@ -201,7 +209,7 @@ void KernelBuilder::check_ids(uint32_t node) {
 void KernelBuilder::hand_over(uint32_t node) {
   b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer()}, false);
-  b_.CreateCall(type, linked(offsetof(Linkage, hand_over)), {operations_at(node), wave_});
+  b_.CreateCall(type, linked(offsetof(Linkage, hand_over)), {operations_at(node), wave()});
   b_.CreateRetVoid();
 }
 
@@ -217,7 +225,7 @@ void KernelBuilder::guard(uint32_t node, Value* holds) {
 
 void KernelBuilder::copy_shaped(uint32_t index, Copy how) {
   const Shape& shape = *before_.rows[index];
-  Value* const waves = at(registers_, plan_.layout.vgpr_offset(index));
+  Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
   switch (how) {
     case Copy::kLoad:
       before_bases_[index] = shape.base
@@ -241,7 +249,7 @@ void KernelBuilder::copy_shaped(uint32_t index, Copy how) {
 void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>& inactive, Copy how) {
   const bool store = how != Copy::kLoad;
   const auto copy = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
-    Value* const waves = at(registers_, offset);
+    Value* const waves = at(registers(), offset);
     const llvm::Align aligned(alignment);
     b_.CreateAlignedStore(b_.CreateAlignedLoad(type, store ? own : waves, aligned), store ? waves : own,
                           aligned);
@@ -286,7 +294,7 @@ Value* KernelBuilder::base_of_active(uint32_t index) {
   Value* const exec = wave_size_ == 64 ? scalar64(kExec * 4) : wide(scalar(kExec * 4));
   Value* const lane = b_.CreateAnd(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, exec, b_.getFalse()),
                                    b_.getInt64(wave_size_ - 1));
-  Value* const waves = at(registers_, plan_.layout.vgpr_offset(index));
+  Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
   return b_.CreateSub(b_.CreateLoad(i32(), b_.CreateInBoundsGEP(i32(), waves, lane)),
                       b_.CreateLoad(i32(), b_.CreateInBoundsGEP(i32(), offsets, lane)));
 }
@@ -296,6 +304,23 @@ void KernelBuilder::leave(Stop stop, Value* op) {
   b_.CreateStore(b_.getInt8(static_cast<uint8_t>(stop)), wave_field(offsetof(Wave, stop)));
   b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
   b_.CreateRetVoid();
+}
+
+void KernelBuilder::go_on_with_next(const char* next, BasicBlock* to) {
+  if (beginning_ == nullptr) return;
+  auto* const on = BasicBlock::Create(context_, "next", function_);
+  auto* const over = BasicBlock::Create(context_, "over", function_);
+  Value* const wave = call(next, {this->wave(), budget_});
+  b_.CreateCondBr(b_.CreateIsNotNull(wave), on, over, likely());
+  b_.SetInsertPoint(on);
+  b_.CreateStore(wave, wave_);
+  b_.CreateStore(b_.CreateLoad(pointer(), wave_field(offsetof(Wave, registers))), registers_);
+  if (to == ways_) {
+    Value* const op = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, op)));
+    b_.CreateStore(wide(b_.CreateLoad(i32(), at(op, offsetof(MicroOp, aux)))), way_);
+  }
+  b_.CreateBr(to);
+  b_.SetInsertPoint(over);
 }
 
 void KernelBuilder::go_to(uint32_t from, uint32_t to) {
@@ -332,6 +357,7 @@ void KernelBuilder::build_block(uint32_t index) {
   const analysis::Block& block = plan_.graph.blocks[index];
   b_.SetInsertPoint(blocks_[index]);
   take_shapes(at_[index]);
+  const bool has_barriers = !behind_.empty();
   bool ended = false;
   uint32_t counted = block.first;
   for (uint32_t node = block.first; node < block.end; ++node) {
@@ -362,6 +388,8 @@ void KernelBuilder::build_block(uint32_t index) {
         count(node + 1 - counted);
         counted = node + 1;
         copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kStoreToLoad);
+        b_.CreateStore(entry_at(site.behind), wave_field(offsetof(Wave, op)));
+        go_on_with_next("after_barrier", ways_);
         leave(Stop::kBarrier, entry_at(site.behind));
         b_.SetInsertPoint(behind_[node]);
         copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kLoad);
@@ -374,6 +402,7 @@ void KernelBuilder::build_block(uint32_t index) {
         break;
       case Site::What::kEnd:
         count(node + 1 - counted);
+        go_on_with_next("after_end", has_barriers ? ways_ : beginning_);
         leave(Stop::kEnd, operations_at(node));
         ended = true;
         break;
@@ -436,7 +465,7 @@ void KernelBuilder::build_call(uint32_t node) {
   copy_live(before, kept, Copy::kStore);
   auto* const type = llvm::FunctionType::get(i1(), {pointer(), pointer(), pointer()}, false);
   Value* const went_on =
-      b_.CreateCall(type, linked(offsetof(Linkage, call)), {operations_at(node), wave_, registers_});
+      b_.CreateCall(type, linked(offsetof(Linkage, call)), {operations_at(node), wave(), registers()});
   auto* const on = BasicBlock::Create(context_, "on", function_);
   auto* const stopped = BasicBlock::Create(context_, "stopped", function_);
   b_.CreateCondBr(went_on, on, stopped, likely());

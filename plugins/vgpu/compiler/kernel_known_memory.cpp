@@ -320,7 +320,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
     }
   }
   place.begin = call(stores ? "place_to_store" : "place_to_load",
-                     {wave_, site_of(node), va, b_.getInt64(span_of(place, dwords * 4))});
+                     {wave(), site_of(node), va, b_.getInt64(span_of(place, dwords * 4))});
   reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));

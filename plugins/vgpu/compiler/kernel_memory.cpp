@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "plugins/vgpu/compiler/access_flags.hpp"
+
 namespace rigel::vgpu::exec::compiler {
 
 void KernelBuilder::build_scalar_load(uint32_t node) {
@@ -19,7 +21,7 @@ void KernelBuilder::build_scalar_load(uint32_t node) {
   if (in.soffset.exists() && !null && in.soffset.is_scalar_register()) {
     va = b_.CreateAdd(va, b_.CreateZExt(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u)), i64()));
   }
-  Value* const place = call("place_to_load", {wave_, site_of(node), va, b_.getInt64(dwords * 4)});
+  Value* const place = call("place_to_load", {wave(), site_of(node), va, b_.getInt64(dwords * 4)});
   auto* const found = BasicBlock::Create(context_, "found", function_);
   auto* const missing = BasicBlock::Create(context_, "missing", function_);
   auto* const behind = BasicBlock::Create(context_, "behind", function_);
@@ -68,9 +70,9 @@ bool KernelBuilder::keeps_any(uint32_t node, uint32_t first, unsigned count) con
 
 namespace {
 
-// Of code/memory.cpp.
 uint32_t flags_of(const isa::MemoryShape& shape) {
-  return (shape.sign ? 4 : 0) | (shape.d16 ? 8 : 0) | (shape.high ? 16 : 0);
+  return (shape.sign ? access_flags::kSigned : 0) | (shape.d16 ? access_flags::kD16 : 0) |
+         (shape.high ? access_flags::kHigh : 0);
 }
 
 }  // namespace
@@ -96,9 +98,9 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
   if (has_base) base = b_.CreateAdd(base, scalar64(in.saddr.code * 4u));
   Value* const none = llvm::ConstantPointerNull::get(pointer());
   std::vector<Value*> arguments = {
-      wave_, site_of(node),     made_row(in.vaddr.vgpr()), has_base ? none : made_row(in.vaddr.vgpr() + 1u),
-      base,  mask_at(kExec * 4)};
-  uint32_t flags = flags_of(shape) | (in.encoding == isa::Encoding::kFlat ? 2 : 0);
+      wave(), site_of(node),     made_row(in.vaddr.vgpr()), has_base ? none : made_row(in.vaddr.vgpr() + 1u),
+      base,   mask_at(kExec * 4)};
+  uint32_t flags = flags_of(shape) | (in.encoding == isa::Encoding::kFlat ? access_flags::kFlat : 0);
   if (shape.verb == isa::Verb::kAtomic) {
     const bool two = isa::has_two_operands(shape.atomic);
     arguments.push_back(row_list({made_row(in.vdata.vgpr()), two ? made_row(in.vdata.vgpr() + 1u) : none,
@@ -108,7 +110,7 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
     return or_call(node, call("global_atomic_" + std::to_string(wave_size_), arguments));
   }
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  if (!stores && keeps_any(node, data, dwords)) flags |= 1;
+  if (!stores && keeps_any(node, data, dwords)) flags |= access_flags::kKeeps;
   arguments.push_back(row_list(rows_from(data, dwords)));
   arguments.push_back(b_.getInt32(flags));
   or_call(node, call((stores ? "store_global" : "load_global") + suffix(shape), arguments));
@@ -131,14 +133,14 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
   note_place(node);
   Value* const limit = lds_limit();
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  const uint32_t always = flags_of(shape) | (plan_.m0_limits_lds ? 2 : 0);
+  const uint32_t always = flags_of(shape) | (plan_.m0_limits_lds ? access_flags::kAligned : 0);
   const auto reach = [&](Value* list, uint32_t offset, uint32_t flags) {
     return call((stores ? "store_lds" : "load_lds") + suffix(shape),
                 {lds_, limit, made_row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
                  b_.getInt32(flags | always)});
   };
   if (!shape.pair) {
-    const uint32_t keeps = !stores && keeps_any(node, data, dwords) ? 1 : 0;
+    const uint32_t keeps = !stores && keeps_any(node, data, dwords) ? access_flags::kKeeps : 0;
     or_call(node, reach(row_list(rows_from(data, dwords)), static_cast<uint32_t>(in.offset), keeps));
     return;
   }

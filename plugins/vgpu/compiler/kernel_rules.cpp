@@ -200,6 +200,9 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       set_row(node, dst, b_.CreateAdd(b_.CreateTrunc(product, i32()), low));
       return set_row(node, dst + 1, b_.CreateTrunc(b_.CreateLShr(first, b_.getInt64(32)), i32()));
     }
+    case Rule::kLowProductSum:
+      build_steps(node);
+      [[fallthrough]];
     case Rule::kProductSum: {
       const bool is_24_bits = in.op == Op::v_mad_u32_u24;
       const auto factor = [&](unsigned i) {
@@ -210,7 +213,11 @@ void KernelBuilder::build_by_rule(uint32_t node) {
         return is_24_bits ? b_.CreateAnd(is, b_.getInt32(0xffffff)) : is;
       };
       Value* const product = b_.CreateMul(factor(0), factor(1));
-      return set_row(node, dst, count > 2 ? b_.CreateAdd(product, number(node, 2)) : product);
+      Value* const total = count > 2 ? b_.CreateAdd(product, number(node, 2)) : product;
+      if (applied_.rule == Rule::kProductSum) return set_row(node, dst, total);
+      const auto& base = shapes_.known(dst)->base;
+      bases_[dst] = base ? static_cast<Value*>(b_.getInt32(*base)) : total;
+      return;
     }
     case Rule::kCountBelow:
       return set_row(node, dst, number(node, 1));

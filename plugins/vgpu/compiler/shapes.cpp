@@ -350,8 +350,9 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   } else if (in.op == Op::v_mad_u64_u32) {
     const ShapePointer a = source(0, 0), b = source(1, 0), low = source(2, 0), high = source(2, 1);
     const bool all_known = a != nullptr && b != nullptr && low != nullptr;
-    if (all_known && is_low_half_alone(plan, node)) {
-      if (ShapePointer product = times(*a, *b, lanes)) one_row(Rule::kProductSum, sum(*product, *low));
+    const ShapePointer product = all_known ? times(*a, *b, lanes) : nullptr;
+    if (product != nullptr && is_low_half_alone(plan, node)) {
+      one_row(Rule::kProductSum, sum(*product, *low));
     } else if (all_known && high != nullptr && a->is_uniform(lanes) && b->is_uniform(lanes) &&
                high->is_uniform(lanes) && is_small(*low, lanes) && in.dst[1].is_scalar_register()) {
       auto made = std::make_shared<Shape>();
@@ -359,6 +360,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       step.rule = Rule::kWideProduct;
       step.result = std::move(made);
       step.high = scalar_shape();
+    } else if (product != nullptr) {
+      one_row(Rule::kLowProductSum, sum(*product, *low));
     }
   } else if (known && lane_step->lanes.result_rows == 1) {
     switch (without_dead_carry(plan, node)) {

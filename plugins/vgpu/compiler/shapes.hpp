@@ -67,8 +67,9 @@ enum class Rule : uint8_t {
   kShiftRight,   ///< src1 >> src0, likewise
   kWideProduct,  ///< src0 * src1 + src2, of 64 bits: the factors and the upper half are the same in all lanes
   kProductSum,  ///< The low 32 bits of src0 * src1 (+ src2), where at most one factor differs from lane to lane.
-  kCountBelow,  ///< v_mbcnt of all lanes: what is known of a lane's number, plus src1
-  kUniform,     ///< All sources are the same in all lanes.
+  kLowProductSum,  ///< The low half of such a sum of 64 bits, of whose upper half nothing is known.
+  kCountBelow,     ///< v_mbcnt of all lanes: what is known of a lane's number, plus src1
+  kUniform,        ///< All sources are the same in all lanes.
 };
 
 struct Applied {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/exec/wave_row.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -59,12 +60,12 @@ bool Group::reserve(std::shared_ptr<Launch> launch) {
   return true;
 }
 
-void Group::start(uint64_t index) {
+void Group::start(uint64_t index, uint64_t end) {
   started_ = true;
   index_ = index;
   failed_ = nullptr;
   instructions_ = 0;
-  launch_->start_group(work_group_, index);
+  launch_->start_group(work_group_, index, end);
   for (State& state : states_) state = State::kReady;
 }
 
@@ -76,6 +77,7 @@ void Group::end() {
 
 Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t turn) {
   executed_ = 0;
+  ended_ = 0;
   Outcome outcome = Outcome::kFailed;
   memory.lane_faults().clear();
   // Memory of the program may go away while a wave uses it. That ends its turn in the middle of an
@@ -83,8 +85,9 @@ Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t
   if (!guarded([&] { outcome = run_waves(memory, environment, turn); },
                [&](std::byte* host) { return memory.knows(host); })) {
     const HostFault& lost = last_host_fault();
-    Wave& wave = *running_;
+    Wave& wave = *work_group_.running;
     environment.put_right(wave.mode);
+    if (work_group_.row.end != 0) leave_row();
     executed_ += turn - wave.budget;
     wave.stop = Stop::kFault;
     wave.fault_va = memory.address_of(lost.address);
@@ -112,8 +115,74 @@ void Group::note_waves(std::vector<WaveAt>& to) const {
   }
 }
 
+void Group::run_row(Memory& memory, FloatEnvironment& environment, int64_t turn) {
+  for (uint32_t i = 0; i < work_group_.wave_count; ++i) {
+    waves_[i].memory = &memory;
+    waves_[i].budget = turn;
+  }
+  work_group_.row.turn = turn;
+  work_group_.row.left = kTurnsOfRow * turn;
+  Wave* const first = work_group_.running = waves_.data();
+  environment.enter(first->mode);
+  first->stop = Stop::kRunning;
+  first->op->handler(first->op, first, first->registers, first->launched_exec);
+  environment.now_is(first->mode);
+  leave_row();
+  executed_ += turn - work_group_.running->budget;
+}
+
+// From here on each wave of the work-group goes on by itself.
+void Group::leave_row() {
+  WorkGroup::Row& row = work_group_.row;
+  executed_ += kTurnsOfRow * row.turn - row.left;
+  const uint64_t ended = work_group_.id[0] - row.first;
+  index_ += ended;
+  ended_ += ended;
+  row.end = 0;
+  const uint32_t before = work_group_.running->id_in_group;
+  for (uint32_t i = 0; i < before; ++i) {
+    states_[i] = work_group_.waves_at_barrier != 0 ? State::kAtBarrier : State::kEnded;
+  }
+}
+
+void Group::take_stop(const Wave& wave) {
+  State& state = states_[wave.id_in_group];
+  switch (wave.stop) {
+    case Stop::kBarrier:
+      state = State::kAtBarrier;
+      ++work_group_.waves_at_barrier;
+      break;
+    case Stop::kEnd:
+      state = State::kEnded;
+      ++work_group_.waves_ended;
+      break;
+    case Stop::kRunning:
+    case Stop::kBudget:
+    case Stop::kSleep:
+      break;
+    case Stop::kHalt:
+      state = State::kHalted;
+      break;
+    case Stop::kFault:
+    case Stop::kIllegal:
+    case Stop::kTrap:
+      failed_ = &wave;
+      break;
+  }
+}
+
 Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn) {
   const uint32_t count = work_group_.wave_count;
+  if (work_group_.row.end != 0) {
+    run_row(memory, environment, turn);
+    if (work_group_.waves_ended != count) take_stop(*work_group_.running);
+    if (failed_ != nullptr) return Outcome::kFailed;
+    if (work_group_.running->stop == Stop::kBudget) return Outcome::kTurnOver;
+    if (work_group_.waves_ended == count) {
+      ++ended_;
+      return Outcome::kEnded;
+    }
+  }
   Outcome outcome = Outcome::kHalted;
   for (bool again = true; again;) {
     again = false;
@@ -125,44 +194,20 @@ Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, i
       wave.memory = &memory;
       wave.budget = turn;
       environment.enter(wave.mode);
-      running_ = &wave;
+      work_group_.running = &wave;
       run_wave(&wave);
       environment.now_is(wave.mode);
       executed_ += turn - wave.budget;
-      if (wave.stop == Stop::kBarrier) [[likely]] {
-        states[i] = State::kAtBarrier;
-        ++work_group_.waves_at_barrier;
-        continue;
-      }
-      switch (wave.stop) {
-        case Stop::kEnd:
-          states[i] = State::kEnded;
-          ++work_group_.waves_ended;
-          break;
-        case Stop::kBarrier:
-          break;
-        case Stop::kRunning:
-        case Stop::kBudget:
-          turn_over = true;
-          break;
-        case Stop::kSleep:
-          sleeping = true;
-          break;
-        case Stop::kHalt:
-          states[i] = State::kHalted;
-          break;
-        case Stop::kFault:
-        case Stop::kIllegal:
-        case Stop::kTrap:
-          failed_ = &wave;
-          break;
-      }
+      take_stop(wave);
       if (failed_ != nullptr) break;
+      turn_over |= wave.stop == Stop::kBudget || wave.stop == Stop::kRunning;
+      sleeping |= wave.stop == Stop::kSleep;
     }
     if (failed_ != nullptr) {
       outcome = Outcome::kFailed;
     } else if (work_group_.waves_ended == count) {
       outcome = Outcome::kEnded;
+      ++ended_;
     } else if (work_group_.waves_at_barrier != 0 &&
                work_group_.waves_at_barrier + work_group_.waves_ended == count) {
       for (State& state : states_) {

@@ -18,6 +18,8 @@ namespace rigel::vgpu::exec {
 
 /// Instructions that a wave executes before the others get a turn.
 constexpr int64_t kTurn = 1 << 14;
+/// So many turns' instructions after which waves in a row give control back.
+constexpr int64_t kTurnsOfRow = 4;
 
 class Group {
  public:
@@ -33,13 +35,14 @@ class Group {
   /// Takes what a work-group of the launch needs. False: there is no scratch for its waves now.
   bool reserve(std::shared_ptr<Launch> launch);
 
-  /// Takes on work-group `index` of the launch. On a worker, inside a scope: code may have to be translated.
-  void start(uint64_t index);
+  /// Takes on work-group `index` of the launch. Once it has ended, run() may go on with those behind it that are less than
+  /// `end`, where compiled code does that by itself. On a worker, inside a scope: code may have to be translated.
+  void start(uint64_t index, uint64_t end);
   bool started() const { return started_; }
   void set_unstarted() { started_ = false; }
 
   enum class Outcome : uint8_t {
-    kEnded,     ///< All waves have ended.
+    kEnded,     ///< All waves have ended, of all work-groups up to index().
     kTurnOver,  ///< A wave has had its turn; there is more to do.
     kSleeping,  ///< All waves that could go on wait for something (s_sleep).
     kHalted,    ///< The waves that are left have been halted: only cancelling helps.
@@ -53,17 +56,24 @@ class Group {
 
   Launch& launch() const { return *launch_; }
   const std::shared_ptr<Launch>& shared_launch() const { return launch_; }
+  /// The work-group that it is, or was last.
   uint64_t index() const { return index_; }
+  /// How many have ended in the last run().
+  uint64_t ended() const { return ended_; }
   WorkGroup& work_group() { return work_group_; }
   const Wave& failed_wave() const { return *failed_; }
   /// Adds where those of its waves are that have not ended. While nobody runs it.
   void note_waves(std::vector<WaveAt>& to) const;
-  /// Instructions that its waves have executed, and those of the last run().
+  /// Instructions that its waves have executed since start(), and those of the last run().
   uint64_t instructions() const { return instructions_; }
   uint64_t last_instructions() const { return last_instructions_; }
 
  private:
+  void run_row(Memory& memory, FloatEnvironment& environment, int64_t turn);
+  void leave_row();
   Outcome run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn);
+  /// What has become of a wave that has stopped.
+  void take_stop(const Wave& wave);
 
   enum class State : uint8_t { kReady, kAtBarrier, kEnded, kHalted };
 
@@ -77,9 +87,9 @@ class Group {
   WorkGroup work_group_;
   std::shared_ptr<Launch> launch_;
   uint64_t index_ = 0;
+  uint64_t ended_ = 0;
   bool has_slots_ = false;
   bool started_ = false;
-  Wave* running_ = nullptr;
   const Wave* failed_ = nullptr;
   int64_t executed_ = 0;  // in this run()
   uint64_t instructions_ = 0;

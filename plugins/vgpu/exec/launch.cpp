@@ -160,7 +160,7 @@ WorkItems Launch::work_items(const WorkGroup& group, uint32_t wave) const {
   return items;
 }
 
-void Launch::start_group(WorkGroup& group, uint64_t index) {
+void Launch::start_group(WorkGroup& group, uint64_t index, uint64_t end) {
   place_group(group, index);
   // At the far ends of the grid work-groups are smaller.
   std::shared_ptr<const GroupShape> smaller;
@@ -174,10 +174,11 @@ void Launch::start_group(WorkGroup& group, uint64_t index) {
       shape = smaller.get();
     }
   }
-  start_waves(group, *shape);
+  start_waves(group, *shape, smaller == nullptr ? end - index - 1 : 0);
 }
 
-void Launch::start_waves(WorkGroup& group, const GroupShape& shape) {
+// followers: how many work-groups behind this one may follow in a row, as far as they are of the same shape.
+void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t followers) {
   group.wave_count = shape.waves;
   group.waves_at_barrier = 0;
   group.waves_ended = 0;
@@ -186,6 +187,14 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape) {
   const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
   uint32_t next = dispatch_.user_sgpr_count;
+  const bool has_first_id = (rsrc2 >> 7 & 1) != 0;
+  group.row = {};
+  if (begin.fills_registers) {
+    const uint32_t first = group.id[0], last = group_count_[0] - (ragged_ ? 1 : 0);
+    const auto most =
+        static_cast<uint32_t>(std::min<uint64_t>(followers, last > first ? last - first - 1 : 0));
+    group.row = {first, first + most + 1, has_first_id ? next : kMostStartScalars, begin.op};
+  }
   for (uint32_t i = 0; i < 3; ++i) {
     if ((rsrc2 >> (7 + i) & 1) != 0) group.scalars[next++] = group.id[i];
   }

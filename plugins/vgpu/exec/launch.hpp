@@ -93,8 +93,8 @@ class Launch final : public Core {
   void prepare_group(WorkGroup& group, const uint32_t* slots);
   /// Who the lanes of a wave of such a work-group are.
   WorkItems work_items(const WorkGroup& group, uint32_t wave) const;
-  /// Gives a work-group's waves their initial registers.
-  void start_group(WorkGroup& group, uint64_t index);
+  /// Gives a work-group's waves their initial registers. Those behind it, less than `end`, may follow in a row.
+  void start_group(WorkGroup& group, uint64_t index, uint64_t end);
   /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough. Inside a scope.
   void executed(uint64_t instructions) {
     if (code_->becomes_hot(instructions)) compile();
@@ -147,7 +147,7 @@ class Launch final : public Core {
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
   void compile();
-  void start_waves(WorkGroup& group, const GroupShape& shape);
+  void start_waves(WorkGroup& group, const GroupShape& shape, uint64_t followers);
   /// The registers that a wave starts with; `scalar_count` of the scalars are all waves'.
   void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const;
 

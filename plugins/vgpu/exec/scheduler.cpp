@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kSlice = 1 << 16;  // instructions of one scope
+constexpr uint64_t kGroupCost = 16;   // of one work-group, if it did nothing, in the time of instructions
 constexpr auto kSpin = 30us;          // before a worker sleeps
 constexpr size_t kSpareGroups = 4;    // that a worker keeps
 constexpr size_t kCachedCodes = 256;
@@ -398,24 +399,26 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
     uint64_t most = 1;  // to be taken at once: as many as go into the slice
     // What has been taken is run, unless it costs far more than those before it did.
     for (uint64_t spent = 0; spent < slice || (!range.empty() && spent < 2 * slice);) {
-      if (!group->started()) {
+      const bool starts = !group->started();
+      if (starts) {
         if (range.empty()) range = launch->take(most, worker_count_);
         if (range.empty() || launch->stopped()) break;
-        group->start(range.begin++);
+        group->start(range.begin, names_threads_ ? range.begin + 1 : range.end);
       }
       if (names_threads_) name_thread(executor, *launch, group->index());
       outcome = group->run(executor.memory, environment, turn);
-      executed += group->last_instructions();
+      if (starts) range.begin = group->index() + 1;
+      executed += group->last_instructions() + kGroupCost * group->ended();
+      ended += group->ended();
       if (outcome != Group::Outcome::kEnded) {
         launch->work_group_waits();
         break;
       }
       if (range.empty() && most > 1) launch->run_went_through();
-      ++ended;
       ended_instructions += group->instructions();
       group->set_unstarted();
-      const uint64_t cost = group->last_instructions() + 16;  // those that do nothing take time as well
-      spent += cost;
+      const uint64_t cost = group->last_instructions() / group->ended() + kGroupCost;
+      spent += cost * group->ended();
       most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, launch->run_length()) : 1;
     }
     launch->executed(executed);

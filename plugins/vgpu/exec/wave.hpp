@@ -95,12 +95,24 @@ struct WorkGroup {
   uint32_t lds_bytes = 0;    ///< As allocated: accesses beyond read 0 and write nothing.
   uint32_t id[3] = {};
   uint32_t place = 0;  ///< Its number in the grid, or what is left of it in 32 bits.
-  /// s0 … that all its waves start with, where they have those in common: for waves that start in compiled code.
-  uint32_t scalars[kMostStartScalars] = {};
+  /// s0 … that all its waves start with, where they have those in common: for waves that start in compiled code. Behind
+  /// the last one, room for an id that no register has.
+  uint32_t scalars[kMostStartScalars + 1] = {};
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
   uint32_t waves_at_barrier = 0;
   uint32_t waves_ended = 0;
+  Wave* running = nullptr;  ///< Or the one that ran last.
+
+  /// For compiled code, which goes from wave to wave by itself (wave_row.hpp).
+  struct Row {
+    uint32_t first = 0, end = 0;     ///< id[0] of its work-groups; `end` 0: there is none.
+    uint32_t id_scalar = 0;          ///< Which of `scalars` is id[0].
+    const MicroOp* begin = nullptr;  ///< Where waves begin.
+    int64_t turn = 0;                ///< Wave::budget, with which each begins
+    int64_t left = 0;                ///< Instructions until the worker has other things to do.
+  };
+  Row row;
 };
 
 /// See RIGEL_NEXT and RIGEL_NEXT_BLOCK.

@@ -5,8 +5,10 @@
 // Rows of registers are arrays of W dwords. They are indexed by constants only, so that they become values.
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "plugins/vgpu/compiler/access_flags.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/span.hpp"
@@ -15,6 +17,8 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
+
+using namespace compiler::access_flags;
 
 constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
 
@@ -254,10 +258,6 @@ template <unsigned W, unsigned N, bool kStores>
   }
 }
 
-// Flags of accesses to bytes and words. 1: lanes that are not active keep what they have; 2: FLAT, or of LDS: accesses have
-// to be aligned.
-constexpr uint32_t kSigned = 4, kHalves = 8, kHigh = 16;
-
 // Bytes and words at `base` plus each lane's number, less `less`.
 template <unsigned W, class T, bool kStores>
 [[gnu::always_inline]] inline void move_narrow(std::byte* base, const uint32_t* places, uint32_t less,
@@ -265,13 +265,13 @@ template <unsigned W, class T, bool kStores>
   using Elements [[gnu::vector_size(sizeof(T) * kLanes)]] = T;
   Shape shape;
   shape.bytes = sizeof(T);
-  shape.sign = (flags & kSigned) != 0, shape.d16 = (flags & kHalves) != 0, shape.high = (flags & kHigh) != 0;
+  shape.sign = (flags & kSigned) != 0, shape.d16 = (flags & kD16) != 0, shape.high = (flags & kHigh) != 0;
   const uint32_t first = places[0] - less;
   const bool follow = exec == kWholeWave<W> && first <= ~uint32_t{0} - W * sizeof(T) &&
                       all_are<W>(places, exec, splat<U32>(places[0]) + lane_numbers() * uint32_t{sizeof(T)},
                                  sizeof(T) * kLanes);
   alignas(64) uint32_t offsets[W], values[W];
-  copy_row<W>(offsets, places, less);
+  if (!follow) copy_row<W>(offsets, places, less);
   if constexpr (kStores) {
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v) {
@@ -306,7 +306,7 @@ template <unsigned W, class T, bool kStores>
         value = load<U32>(reinterpret_cast<const std::byte*>(values + v * kLanes));
       }
       put(row, v, narrow_to_register<I32>(shape, value, vector_of(row, v)), bits_of(exec, v),
-          (flags & 1) != 0);
+          (flags & kKeeps) != 0);
     }
   }
 }
@@ -345,10 +345,14 @@ template <unsigned W>
                                                     const uint32_t* low, uint64_t base, uint64_t exec,
                                                     uint32_t bytes, Access access, uint32_t& less) {
   const Memory::Extent& extent = wave->memory->last_extent(site, access);
-  const uint64_t from = extent.begin - base;
-  if (extent.bytes < bytes || from > 0xffffffff || extent.bytes > 0x7fffffff) return nullptr;
-  less = static_cast<uint32_t>(from);
-  return all_below<W>(low, exec, less, static_cast<uint32_t>(extent.bytes - bytes)) ? extent.host : nullptr;
+  const uint64_t ahead = extent.begin - base, into = base - extent.begin;
+  const bool is_inside = into < extent.bytes;  // `base` itself is
+  if (!is_inside && ahead > 0xffffffff) return nullptr;
+  less = is_inside ? 0 : static_cast<uint32_t>(ahead);
+  // Gathers take lanes' numbers for signed ones.
+  const uint64_t room = std::min<uint64_t>(is_inside ? extent.bytes - into : extent.bytes, 0x7fffffff);
+  if (room < bytes || !all_below<W>(low, exec, less, static_cast<uint32_t>(room) - bytes)) return nullptr;
+  return is_inside ? extent.host + into : extent.host;
 }
 
 template <unsigned W, class T, bool kStores>
@@ -356,7 +360,7 @@ template <unsigned W, class T, bool kStores>
                                                        const uint32_t* high, uint64_t base, uint64_t exec,
                                                        uint32_t* row, uint32_t flags) {
   if (exec == 0) return true;
-  if (!find_base<W>(wave, high, exec, (flags & 2) != 0, base)) return false;
+  if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
   uint32_t less = 0;
   std::byte* const piece = find_piece<W>(wave, site, low, base, exec, sizeof(T), access_of(kStores), less);
   if (piece == nullptr) return false;
@@ -370,7 +374,7 @@ template <unsigned W, class T, bool kStores>
                                                     uint32_t flags) {
   if (exec == 0) return true;
   if (limit < sizeof(T)) return false;
-  if ((flags & 2) != 0 && sizeof(T) == 2) {
+  if ((flags & kAligned) != 0 && sizeof(T) == 2) {
     uint32_t astray = 0;
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v)
@@ -387,7 +391,7 @@ template <unsigned W, unsigned N, bool kStores>
                                                 const uint32_t* high, uint64_t base, uint64_t exec,
                                                 uint32_t* const* rows, uint32_t flags) {
   constexpr uint32_t kStep = N * 4;
-  const bool keeps = (flags & 1) != 0, flat = (flags & 2) != 0;
+  const bool keeps = (flags & kKeeps) != 0, flat = (flags & kFlat) != 0;
   if (exec == 0) return true;
   const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
   const unsigned last = 63 - static_cast<unsigned>(__builtin_clzll(exec));
@@ -438,7 +442,7 @@ template <unsigned W, unsigned N, bool kStores>
                                              uint32_t offset, uint64_t exec, uint32_t* const* rows,
                                              uint32_t flags) {
   constexpr uint32_t kStep = N * 4;
-  const bool keeps = (flags & 1) != 0, aligned = (flags & 2) != 0;
+  const bool keeps = (flags & kKeeps) != 0, aligned = (flags & kAligned) != 0;
   if (exec == 0) return true;
   if (limit < kStep) return false;
   if (aligned) {
@@ -502,18 +506,14 @@ template <unsigned W>
   if (exec == 0) return true;
   if (limit < 4 || !all_below<W>(addresses, exec, 0 - offset, limit - 4)) return false;
   alignas(64) uint32_t places[W], first[W], second[W], old[W];
-  RIGEL_UNROLL
-  for (unsigned v = 0; v < W / kLanes; ++v) {
-    const unsigned at = v * kLanes;
-    store(reinterpret_cast<std::byte*>(places + at), (vector_of(addresses, v) + offset) & ~3u);
-    store(reinterpret_cast<std::byte*>(first + at), vector_of(rows[0], v));
-    if (has_two_operands(atomic)) store(reinterpret_cast<std::byte*>(second + at), vector_of(rows[1], v));
-    if (rows[2] != nullptr) store(reinterpret_cast<std::byte*>(old + at), vector_of(rows[2], v));
-  }
+  copy_row<W>(places, addresses, 0 - offset);
+  copy_row<W>(first, rows[0], 0);
+  if (has_two_operands(atomic)) copy_row<W>(second, rows[1], 0);
+  if (rows[2] != nullptr) copy_row<W>(old, rows[2], 0);
   with_atomic(atomic, [&](auto which) {
     if constexpr (!is_float(which.value)) {
       const auto lane = [&](unsigned i) {
-        std::byte* const place = lds + places[i];
+        std::byte* const place = lds + (places[i] & ~3u);
         uint32_t was;
         std::memcpy(&was, place, 4);
         const uint32_t is =
@@ -524,12 +524,7 @@ template <unsigned W>
       for_each_lane<W>(exec, lane);
     }
   });
-  if (rows[2] == nullptr) return true;
-  RIGEL_UNROLL
-  for (unsigned v = 0; v < W / kLanes; ++v) {
-    store(reinterpret_cast<std::byte*>(rows[2] + v * kLanes),
-          load<U32>(reinterpret_cast<const std::byte*>(old + v * kLanes)));
-  }
+  if (rows[2] != nullptr) copy_row<W>(rows[2], old, 0);
   return true;
 }
 
@@ -538,7 +533,7 @@ template <unsigned W>
                                                  const uint32_t* high, uint64_t base, uint64_t exec,
                                                  uint32_t* const* rows, uint32_t flags, Atomic atomic) {
   if (exec == 0) return true;
-  if (!find_base<W>(wave, high, exec, (flags & 2) != 0, base)) return false;
+  if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
   uint32_t less = 0;
   std::byte* const piece = find_piece<W>(wave, site, low, base, exec, 4, Access::kWrite, less);
   if (piece == nullptr) return false;
@@ -566,8 +561,7 @@ template <unsigned W>
 
 }  // namespace
 
-// The names that kernel_memory.cpp knows. flags of global memory: 1 lanes that are not active keep what they have, 2 FLAT; of
-// LDS: 1 the same, 2 accesses have to be aligned.
+// The names that kernel_memory.cpp knows. flags: access_flags.hpp.
 #define RIGEL_REACH(W, N)                                                                                    \
   extern "C" [[gnu::used]] bool load_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low,  \
                                                       const uint32_t* high, uint64_t base, uint64_t exec,    \

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "plugins/vgpu/analysis/liveness.hpp"
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
@@ -108,6 +109,31 @@ void clear(const Launch& launch, WorkGroup& group, std::byte* scratch) {
   }
 }
 
+// Whether work-groups may follow each other without clear() between them: the kernel reads nothing that nobody has written.
+bool reads_only_what_is_written(const Kernel& kernel, const Launch& launch, std::span<const std::byte> code) {
+  if (kernel.lds_bytes != 0 || kernel.private_bytes != 0) return false;
+  const auto graph = analysis::read_flow_graph(
+      kernel.target, kernel.wave_size(), kCodeVa, [&](uint64_t va, std::span<std::byte> to) -> size_t {
+        const uint64_t at = va - kCodeVa;
+        if (at >= code.size()) return 0;
+        const size_t bytes = std::min<size_t>(to.size(), code.size() - at);
+        std::memcpy(to.data(), code.data() + at, bytes);
+        return bytes;
+      });
+  if (!graph) return false;
+  const isa::Registers wanted = analysis::liveness_of(*graph).before[graph->blocks[graph->entry].first];
+  const uint32_t rsrc2 = launch.dispatch().pgm_rsrc2;
+  for (uint32_t v = (rsrc2 >> 11 & 3) + 1; v < 256; ++v) {
+    if (wanted.vgprs[v]) return false;
+  }
+  uint32_t sgprs = launch.dispatch().user_sgpr_count;
+  for (int i = 0; i < 3; ++i) sgprs += rsrc2 >> (7 + i) & 1;
+  for (uint32_t s = sgprs; s < isa::code::kVccLo; ++s) {
+    if (wanted.scalars[s]) return false;
+  }
+  return true;
+}
+
 void keep_registers(const Launch& launch, const WorkGroup& group, std::vector<uint32_t>& out) {
   const RegisterLayout& layout = launch.layout();
   out.clear();
@@ -181,6 +207,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
     const auto launch = std::make_shared<Launch>(
         device, m.bus, m.dispatch, [](DispatchResult) {}, slots);
     launch->set_code(code);
+    const bool in_a_row = reads_only_what_is_written(kernel, *launch, {m.code.host, kMostCodeBytes});
     Group group(*launch);
     if (!group.reserve(launch)) return "there is no scratch for it";
     uint64_t instructions = 0;
@@ -188,8 +215,8 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
     {
       const Memory::Scope scope(memory);
       FloatEnvironment environment(way.level != SimdLevel::kBaseline);
-      for (uint64_t index = 0; index < launch->groups() && failure.empty(); ++index) {
-        group.start(index);
+      for (uint64_t index = 0; index < launch->groups() && failure.empty(); index = group.index() + 1) {
+        group.start(index, in_a_row ? launch->groups() : index + 1);
         clear(*launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
         Group::Outcome outcome = Group::Outcome::kTurnOver;
         for (uint32_t turn = 0; turn < kPatienceInTurns && outcome == Group::Outcome::kTurnOver; ++turn) {
