@@ -3,7 +3,7 @@
 //
 //   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling] [kernel…]
 //
-// Shows the smallest CPU time (of all threads but the one that waits), how many times as fast the virtual GPU
+// Shows the smallest CPU time (of all threads: the one that waits may be lent to the GPU), how many times as fast the virtual GPU
 // is, millions of instructions that it executes in a second (of waves, so each is 64 or 32 lanes'), and
 // geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
 // time, to see how it scales, and what two threads of the machine itself gain. With --alone: without PoCL,
@@ -22,6 +22,7 @@
 #include <sstream>
 
 #include "plugins/vgpu/exec/opencl_bench/cases.hpp"
+#include "plugins/vgpu/exec/opencl_bench/cpu_time.hpp"
 #include "plugins/vgpu/exec/opencl_bench/gpu.hpp"
 #include "plugins/vgpu/exec/opencl_bench/host_scaling.hpp"
 #include "plugins/vgpu/exec/opencl_bench/instruction_counts.hpp"
@@ -37,9 +38,9 @@ void fail(const std::string& what) {
 
 namespace {
 
-double seconds(clockid_t clock) {
+double elapsed_seconds() {
   timespec now{};
-  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
@@ -57,10 +58,7 @@ struct Options {
 
 template <class Device>
 double run_once(Device& device, bool wall) {
-  const auto cost = [&] {
-    return wall ? seconds(CLOCK_MONOTONIC)
-                : seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID);
-  };
+  const auto cost = [&] { return wall ? elapsed_seconds() : cpu_seconds(); };
   const double begin = cost();
   device.run();
   return (cost() - begin) * 1e3;
