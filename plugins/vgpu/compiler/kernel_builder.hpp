@@ -59,11 +59,16 @@ class KernelBuilder {
   llvm::Function* function() const { return function_; }
 
  private:
+  // The numbers that the lanes of a row have in common; the pitch is null where the row's shape has none.
+  struct Common {
+    Value* base = nullptr;
+    Value* pitch = nullptr;
+  };
   // A row as it is where an instruction stands, for when its run is made.
   struct RowSource {
     uint32_t index = 0;
     ShapePointer shape;
-    Value* base = nullptr;
+    Common common;
     bool all_active = false;   // All lanes of the wave are.
     bool is_narrowed = false;  // DPP lets some of the active lanes not write.
   };
@@ -110,20 +115,33 @@ class KernelBuilder {
     b_.CreateAlignedStore(value, part(index, v), llvm::Align(lanes_ * 4));
   }
 
-  // Registers whose lanes' numbers are known (shapes.hpp): the number in common is a variable from block to block.
+  // Registers whose lanes' numbers are known (shapes.hpp): the numbers in common are variables from block to block.
   llvm::AllocaInst* base_variable(uint32_t index);
+  llvm::AllocaInst* pitch_variable(uint32_t index);
+  void store_common(uint32_t index, const Common& common);
   llvm::Constant* offsets_of(const Shape& shape, unsigned v) {
     std::vector<uint32_t> offsets(shape.offsets.begin() + v * lanes_,
                                   shape.offsets.begin() + (v + 1) * lanes_);
     return llvm::ConstantDataVector::get(context_, offsets);
   }
-  Value* lanes_from(Value* base, const Shape& shape, unsigned v) {
-    return b_.CreateAdd(b_.CreateVectorSplat(lanes_, base), offsets_of(shape, v));
+  Value* lanes_from(const Common& common, const Shape& shape, unsigned v);
+  // The number of one lane, and the least and the greatest of all of them (Shape::ends()).
+  Value* lane_from(const Common& common, const Shape& shape, unsigned lane);
+  Value* least_of(const Common& common, const Shape& shape) {
+    return lane_from(common, shape, (*shape.ends(wave_size_))[0]);
+  }
+  Value* greatest_of(const Common& common, const Shape& shape) {
+    return lane_from(common, shape, (*shape.ends(wave_size_))[1]);
+  }
+  // Whether these two are that.
+  Value* has_ends(const Common& common) {
+    return common.pitch == nullptr ? b_.getTrue()
+                                   : b_.CreateICmpULT(common.pitch, b_.getInt32(Shape::kMostPitch));
   }
   // As it is at the instruction under way, before it.
   Value* value_of(uint32_t index, unsigned v) {
     if (index < 256 && before_.rows[index] != nullptr)
-      return lanes_from(before_bases_[index], *before_.rows[index], v);
+      return lanes_from(before_common_[index], *before_.rows[index], v);
     return load_part(index, v);
   }
   // In its row, where functions and handlers find it.
@@ -247,7 +265,8 @@ class KernelBuilder {
 
   // By rules (shapes.hpp)
 
-  Value* number(uint32_t node, unsigned i, unsigned part = 0);
+  Common common_of(uint32_t node, unsigned i, unsigned part = 0);
+  Value* number(uint32_t node, unsigned i, unsigned part = 0) { return common_of(node, i, part).base; }
   Shape shape_of_source(uint32_t node, unsigned i) const {
     const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
     return operand.is_vgpr() ? *before_.known(operand.vgpr()) : Shape{};
@@ -257,9 +276,9 @@ class KernelBuilder {
     return b_.CreateAdd(value, b_.getInt32(static_cast<uint32_t>(by)));
   }
   // Whether no lane's number goes beyond 2^32 where its neighbour's does not.
-  Value* does_not_wrap(Value* base, const Shape& shape);
+  Value* does_not_wrap(const Common& common, const Shape& shape);
 
-  void set_row(uint32_t node, uint32_t index, Value* base);
+  void set_row(uint32_t node, uint32_t index, Value* base, Value* pitch = nullptr);
 
   // The low bits that offsets of these sources have, where their numbers in common are not known.
   Value* bits_in(uint32_t node, std::initializer_list<unsigned> sources, uint32_t first_shift = 0);
@@ -279,12 +298,16 @@ class KernelBuilder {
   struct Place {
     Value* begin = nullptr;              // where the lane with the least offset is
     std::array<uint32_t, 64> offsets{};  // from there
+    std::array<uint32_t, 64> pitches{};  // times `pitch` more: as many for all lanes of a vector
+    Value* pitch = nullptr;
     bool is_lds = false;
   };
 
   bool follow_each_other(const Place& place, unsigned v, uint32_t step) const;
   // How many bytes loads of such places look at.
   uint32_t span_of(const Place& place, uint32_t bytes) const;
+  // The place of the lanes of one vector.
+  Place of_vector(const Place& place, unsigned v);
 
   std::vector<Value*> load_known(const Place& place, unsigned v, unsigned dwords);
   Value* concatenated(Value* low, Value* high, unsigned each);
@@ -315,9 +338,10 @@ class KernelBuilder {
   // Vectors do not overlap either.
   bool follow_each_other_all(const Place& place, uint32_t step) const;
 
-  Place place_from(const Shape& shape) const;
+  Place place_from(const Shape& shape, Value* pitch) const;
+  bool has_pitches_of_vectors(const Place& place) const;
   static bool is_near(const Shape& shape, unsigned lanes) {
-    return shape.least(lanes) >= -(1 << 24) && shape.greatest(lanes) <= 1 << 24;
+    return shape.ends(lanes) && shape.least(lanes) >= -(1 << 24) && shape.greatest(lanes) <= 1 << 24;
   }
   Value* all_lanes() { return b_.getInt64(wave_size_ == 64 ? ~uint64_t{0} : 0xffffffff); }
 
@@ -359,7 +383,7 @@ class KernelBuilder {
 
   RowSource row_source(uint32_t index);
   Value* get(const RowSource& source, unsigned v) {
-    return source.shape != nullptr ? lanes_from(source.base, *source.shape, v) : load_part(source.index, v);
+    return source.shape != nullptr ? lanes_from(source.common, *source.shape, v) : load_part(source.index, v);
   }
 
   struct Input {
@@ -441,8 +465,8 @@ class KernelBuilder {
   std::vector<Shapes> at_;  // at the beginning of blocks
   Shapes before_, shapes_;  // before the instruction under way, and behind it
   Applied applied_;
-  std::array<Value*, 256> before_bases_{}, bases_{};
-  std::map<uint32_t, llvm::AllocaInst*> base_variables_;
+  std::array<Common, 256> before_common_{}, common_{};
+  std::map<uint32_t, llvm::AllocaInst*> base_variables_, pitch_variables_;
   std::map<uint16_t, Value*> carries_;
 };
 

@@ -47,26 +47,61 @@ llvm::AllocaInst* KernelBuilder::base_variable(uint32_t index) {
   return made;
 }
 
+llvm::AllocaInst* KernelBuilder::pitch_variable(uint32_t index) {
+  llvm::AllocaInst*& made = pitch_variables_[index];
+  if (made == nullptr) made = variable(i32(), 4, "pitch");
+  return made;
+}
+
+void KernelBuilder::store_common(uint32_t index, const Common& common) {
+  b_.CreateStore(common.base, base_variable(index));
+  if (common.pitch != nullptr) b_.CreateStore(common.pitch, pitch_variable(index));
+}
+
+Value* KernelBuilder::lanes_from(const Common& common, const Shape& shape, unsigned v) {
+  const uint8_t* const pitches = shape.pitches.data() + v * lanes_;
+  Value* base = common.base;
+  Value* each = nullptr;
+  if (common.pitch != nullptr) {
+    if (std::all_of(pitches, pitches + lanes_, [&](uint8_t p) { return p == pitches[0]; })) {
+      base = b_.CreateAdd(base, b_.CreateMul(common.pitch, b_.getInt32(pitches[0])));
+    } else {
+      const std::vector<uint32_t> counts(pitches, pitches + lanes_);
+      each = b_.CreateMul(b_.CreateVectorSplat(lanes_, common.pitch),
+                          llvm::ConstantDataVector::get(context_, counts));
+    }
+  }
+  Value* const lanes = b_.CreateAdd(b_.CreateVectorSplat(lanes_, base), offsets_of(shape, v));
+  return each == nullptr ? lanes : b_.CreateAdd(lanes, each);
+}
+
+Value* KernelBuilder::lane_from(const Common& common, const Shape& shape, unsigned lane) {
+  Value* const number = plus(common.base, static_cast<int32_t>(shape.offsets[lane]));
+  if (common.pitch == nullptr) return number;
+  return b_.CreateAdd(number, b_.CreateMul(common.pitch, b_.getInt32(shape.pitches[lane])));
+}
+
 void KernelBuilder::take_shapes(const Shapes& shapes) {
   shapes_ = shapes;
-  bases_.fill(nullptr);
+  common_.fill({});
   for (uint32_t index = 0; index < 256; ++index) {
     const ShapePointer& shape = shapes_.known(index);
     if (shape == nullptr) continue;
-    bases_[index] = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base))
-                                : b_.CreateLoad(i32(), base_variable(index));
+    common_[index].base = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base))
+                                      : b_.CreateLoad(i32(), base_variable(index));
+    if (shape->has_pitch()) common_[index].pitch = b_.CreateLoad(i32(), pitch_variable(index));
   }
   before_ = shapes_;
-  before_bases_ = bases_;
+  before_common_ = common_;
   carries_.clear();
 }
 
 void KernelBuilder::next_node(uint32_t node) {
   before_ = shapes_;
-  before_bases_ = bases_;
+  before_common_ = common_;
   applied_ = apply(plan_, node, shapes_);
   for (uint32_t index = 0; index < 256; ++index) {
-    if (shapes_.known(index) == nullptr) bases_[index] = nullptr;
+    if (shapes_.known(index) == nullptr) common_[index] = {};
   }
 }
 
@@ -127,8 +162,8 @@ void KernelBuilder::load_start(uint32_t node) {
   b_.CreateStore(all_lanes(), scalar_at(kExec * 4));
   b_.CreateStore(b_.getInt32(0), scc_place());
   for (uint32_t row = 0; row < plan_.ids.size(); ++row) {
-    before_bases_[row] = b_.CreateSub(b_.CreateLoad(i32(), at(ids, uint64_t{row} * wave_size_ * 4)),
-                                      b_.getInt32(before_.rows[row]->offsets[0]));
+    before_common_[row].base = b_.CreateSub(b_.CreateLoad(i32(), at(ids, uint64_t{row} * wave_size_ * 4)),
+                                            b_.getInt32(before_.rows[row]->offsets[0]));
   }
 }
 
@@ -156,8 +191,8 @@ void KernelBuilder::make_entries() {
       if (beginning == Beginning::kOfAnyWave) check_ids(node);
       for (uint32_t index = 0; index < 256; ++index) {
         const ShapePointer& shape = before_.known(index);
-        if (shape != nullptr && !shape->base && before_bases_[index] != nullptr) {
-          b_.CreateStore(before_bases_[index], base_variable(index));
+        if (shape != nullptr && !shape->base && before_common_[index].base != nullptr) {
+          store_common(index, before_common_[index]);
         }
       }
       b_.CreateBr(blocks_[block]);
@@ -179,7 +214,7 @@ void KernelBuilder::check_ids(uint32_t node) {
 
   for (uint32_t index = 0; index < 256; ++index) {
     const ShapePointer& shape = before_.rows[index];
-    if (shape == nullptr || before_bases_[index] == nullptr) continue;
+    if (shape == nullptr || before_common_[index].base == nullptr) continue;
     if (shape->base) {
       all = b_.CreateAnd(
           all, b_.CreateICmpEQ(b_.CreateLoad(i32(), at(registers(), plan_.layout.vgpr_offset(index))),
@@ -188,14 +223,14 @@ void KernelBuilder::check_ids(uint32_t node) {
     if (shape->zeros != 0 && !shape->base) {
       const uint32_t low = shape->zeros >= 32 ? ~0u : (1u << shape->zeros) - 1;
       all = b_.CreateAnd(
-          all, b_.CreateICmpEQ(b_.CreateAnd(before_bases_[index], b_.getInt32(low)), b_.getInt32(0)));
+          all, b_.CreateICmpEQ(b_.CreateAnd(before_common_[index].base, b_.getInt32(low)), b_.getInt32(0)));
     }
     for (unsigned v = 0; v < vectors_; ++v) {
       Value* const is = b_.CreateAlignedLoad(
           vector(), at(registers(), plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4),
           llvm::Align(lanes_ * 4));
       all = b_.CreateAnd(
-          all, b_.CreateAndReduce(b_.CreateICmpEQ(is, lanes_from(before_bases_[index], *shape, v))));
+          all, b_.CreateAndReduce(b_.CreateICmpEQ(is, lanes_from(before_common_[index], *shape, v))));
     }
   }
   auto* const others = BasicBlock::Create(context_, "others", function_);
@@ -226,11 +261,24 @@ void KernelBuilder::guard(uint32_t node, Value* holds) {
 void KernelBuilder::copy_shaped(uint32_t index, Copy how) {
   const Shape& shape = *before_.rows[index];
   Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
+  // Lanes that tell the numbers in common.
+  const auto apart = shape.has_pitch() ? shape.pitch_apart(wave_size_) : std::nullopt;
+  const auto without_offset = [&](unsigned lane) {
+    return b_.CreateSub(b_.CreateLoad(i32(), at(waves, lane * 4)), b_.getInt32(shape.offsets[lane]));
+  };
+  Common& common = before_common_[index];
   switch (how) {
     case Copy::kLoad:
-      before_bases_[index] = shape.base
-                                 ? static_cast<Value*>(b_.getInt32(*shape.base))
-                                 : b_.CreateSub(b_.CreateLoad(i32(), waves), b_.getInt32(shape.offsets[0]));
+      common = {};
+      if (shape.base) {
+        common.base = b_.getInt32(*shape.base);
+      } else {
+        common.base = without_offset(0);
+      }
+      if (apart) {
+        common.pitch = b_.CreateSub(without_offset((*apart)[1]), without_offset((*apart)[0]));
+        common.base = b_.CreateSub(common.base, b_.CreateMul(common.pitch, b_.getInt32(shape.pitches[0])));
+      }
       break;
     case Copy::kStore:
       for (unsigned p = 0; p < vectors_; ++p) {
@@ -240,7 +288,11 @@ void KernelBuilder::copy_shaped(uint32_t index, Copy how) {
       break;
     case Copy::kStoreToLoad:
       if (!shape.base) {
-        b_.CreateStore(plus(before_bases_[index], static_cast<int32_t>(shape.offsets[0])), waves);
+        b_.CreateStore(lane_from(common, shape, 0), waves);
+      }
+      if (apart) {
+        for (const unsigned lane : *apart)
+          b_.CreateStore(lane_from(common, shape, lane), at(waves, lane * 4));
       }
       break;
   }
@@ -264,7 +316,7 @@ void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>
   }
   for (uint32_t v = 0; v < 256; ++v) {
     if (!live.vgprs[v] && !inactive[v]) {
-      if (!store) before_bases_[v] = nullptr;
+      if (!store) before_common_[v] = {};
       continue;
     }
     if (before_.rows[v] != nullptr) {
@@ -274,7 +326,7 @@ void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>
     for (unsigned p = 0; p < vectors_; ++p) {
       copy(vector(), part(v, p), plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4, lanes_ * 4);
     }
-    if (!store && before_.active[v] != nullptr) before_bases_[v] = base_of_active(v);
+    if (!store && before_.active[v] != nullptr) before_common_[v] = {base_of_active(v)};
   }
   if (live.scc) {
     Value* const own = scc_place();
@@ -326,7 +378,7 @@ void KernelBuilder::go_on_with_next(const char* next, BasicBlock* to) {
 void KernelBuilder::go_to(uint32_t from, uint32_t to) {
   const uint32_t first = plan_.graph.blocks[to].first;
   before_ = shapes_;
-  before_bases_ = bases_;
+  before_common_ = common_;
   const std::bitset<256> wanted = plan_.live.before[first].vgprs | plan_.live.inactive_before[first];
   for (uint32_t index = 0; index < 256; ++index) {
     const ShapePointer& is = shapes_.known(index);
@@ -337,8 +389,9 @@ void KernelBuilder::go_to(uint32_t from, uint32_t to) {
       return fail("less is known of v" + std::to_string(index) + " than was to be");
     if (at_[to].rows[index] == nullptr) made_row(index);
     if (becomes != nullptr && !becomes->base) {
-      b_.CreateStore(b_.CreateAdd(bases_[index], b_.getInt32(is->offsets[0] - becomes->offsets[0])),
-                     base_variable(index));
+      store_common(index,
+                   {plus(common_[index].base, static_cast<int32_t>(is->offsets[0] - becomes->offsets[0])),
+                    common_[index].pitch});
     }
   }
   if (first > plan_.graph.blocks[from].first) {
@@ -394,9 +447,9 @@ void KernelBuilder::build_block(uint32_t index) {
         b_.SetInsertPoint(behind_[node]);
         copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kLoad);
         for (uint32_t v = 0; v < 256; ++v) {
-          if (before_bases_[v] == nullptr) shapes_.rows[v] = shapes_.active[v] = nullptr;
+          if (before_common_[v].base == nullptr) shapes_.rows[v] = shapes_.active[v] = nullptr;
         }
-        bases_ = before_bases_;
+        common_ = before_common_;
         carries_.clear();
         shapes_.uniform_masks.reset();
         break;
@@ -474,13 +527,13 @@ void KernelBuilder::build_call(uint32_t node) {
   b_.CreateRetVoid();
   b_.SetInsertPoint(on);
   const Shapes known = before_;
-  const auto bases = before_bases_;
+  const auto bases = before_common_;
   for (uint32_t v = 0; v < 256; ++v) {
     if (effects.writes.vgprs[v]) before_.rows[v] = before_.active[v] = nullptr;
   }
   copy_live(effects.writes, {}, Copy::kLoad);
   before_ = known;
-  before_bases_ = bases;
+  before_common_ = bases;
 }
 
 void KernelBuilder::or_call(uint32_t node, Value* done) {

@@ -18,6 +18,14 @@ bool KernelBuilder::follow_each_other(const Place& place, unsigned v, uint32_t s
   return true;
 }
 
+KernelBuilder::Place KernelBuilder::of_vector(const Place& place, unsigned v) {
+  Place of = place;
+  if (place.pitch == nullptr) return of;
+  Value* const rows = b_.CreateMul(place.pitch, b_.getInt32(place.pitches[v * lanes_]));
+  of.begin = b_.CreateGEP(i8(), place.begin, wide(rows));
+  return of;
+}
+
 uint32_t KernelBuilder::span_of(const Place& place, uint32_t bytes) const {
   uint32_t most = 0;
   for (unsigned i = 0; i < wave_size_; ++i) most = std::max(most, place.offsets[i]);
@@ -233,7 +241,7 @@ void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uin
 }
 
 bool KernelBuilder::stores_full_vectors(const Place& place, unsigned dwords) const {
-  if (dwords == 1 || dwords == 3) return false;
+  if (dwords == 1 || dwords == 3 || place.pitch != nullptr) return false;
   for (unsigned v = 0; v < vectors_; ++v) {
     if (!follow_each_other(place, v, dwords * 4)) return false;
   }
@@ -265,11 +273,22 @@ bool KernelBuilder::follow_each_other_all(const Place& place, uint32_t step) con
   return true;
 }
 
-KernelBuilder::Place KernelBuilder::place_from(const Shape& shape) const {
+// Lanes of one vector are as many pitches away.
+bool KernelBuilder::has_pitches_of_vectors(const Place& place) const {
+  for (unsigned i = 0; i < wave_size_; ++i) {
+    if (place.pitches[i] != place.pitches[i / lanes_ * lanes_]) return false;
+  }
+  return true;
+}
+
+KernelBuilder::Place KernelBuilder::place_from(const Shape& shape, Value* pitch) const {
   Place place;
-  const int32_t least = shape.least(wave_size_);
-  for (unsigned i = 0; i < wave_size_; ++i)
-    place.offsets[i] = shape.offsets[i] - static_cast<uint32_t>(least);
+  place.pitch = pitch;
+  const unsigned least = (*shape.ends(wave_size_))[0];
+  for (unsigned i = 0; i < wave_size_; ++i) {
+    place.offsets[i] = shape.offsets[i] - shape.offsets[least];
+    place.pitches[i] = uint32_t{shape.pitches[i]} - shape.pitches[least];
+  }
   return place;
 }
 
@@ -277,12 +296,13 @@ void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores,
                                  unsigned dwords) {
   Value* const exec = stores && needs_all_lanes(place, dwords) ? all_lanes() : mask_at(kExec * 4);
   for (unsigned v = 0; v < vectors_; ++v) {
+    const Place part = of_vector(place, v);
     if (stores) {
       std::vector<Value*> values;
       for (unsigned d = 0; d < dwords; ++d) values.push_back(value_of(data + d, v));
-      store_known(place, v, values, bits_of(exec, v));
+      store_known(part, v, values, bits_of(exec, v));
     } else {
-      const std::vector<Value*> values = load_known(place, v, dwords);
+      const std::vector<Value*> values = load_known(part, v, dwords);
       for (unsigned d = 0; d < dwords; ++d) put(node, row_source(data + d), v, values[d], exec);
     }
   }
@@ -300,17 +320,18 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   if (low == nullptr || !is_near(*low, wave_size_)) return false;
   const ShapePointer& high = before_.known(address_row + 1);
   if (!has_base && (high == nullptr || !high->is_uniform(wave_size_))) return false;
-  Place place = place_from(*low);
+  const Common& common = before_common_[address_row];
+  Place place = place_from(*low, common.pitch);
+  if (!has_pitches_of_vectors(place)) return false;
   if (stores && !can_store_known(place, dwords)) return false;
   note_place(node);
-  Value* const base = before_bases_[address_row];
-  Value* const start = plus(base, low->least(wave_size_));
+  Value* const start = least_of(common, *low);
   Value* va = b_.CreateAdd(wide(start), b_.getInt64(static_cast<uint64_t>(int64_t{in.offset})));
-  Value* reached = does_not_wrap(base, *low);
+  Value* reached = does_not_wrap(common, *low);
   if (has_base) {
     va = b_.CreateAdd(va, scalar64(in.saddr.code * 4u));
   } else {
-    Value* const upper = plus(before_bases_[address_row + 1], static_cast<int32_t>(high->offsets[0]));
+    Value* const upper = plus(before_common_[address_row + 1].base, static_cast<int32_t>(high->offsets[0]));
     va = b_.CreateAdd(va, b_.CreateShl(wide(upper), b_.getInt64(32)));
     if (in.encoding == isa::Encoding::kFlat) {
       for (const size_t aperture :
@@ -319,8 +340,11 @@ bool KernelBuilder::build_global_known(uint32_t node) {
       }
     }
   }
-  place.begin = call(stores ? "place_to_store" : "place_to_load",
-                     {wave(), site_of(node), va, b_.getInt64(span_of(place, dwords * 4))});
+  Value* span = b_.getInt64(span_of(place, dwords * 4));
+  if (common.pitch != nullptr) {
+    span = b_.CreateAdd(wide(b_.CreateSub(greatest_of(common, *low), start)), b_.getInt64(dwords * 4));
+  }
+  place.begin = call(stores ? "place_to_store" : "place_to_load", {wave(), site_of(node), va, span});
   reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
@@ -340,7 +364,8 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   const unsigned dwords = memory.dwords();
   const ShapePointer& low = before_.known(in.vaddr.vgpr());
   if (low == nullptr || !is_near(*low, wave_size_)) return false;
-  Place place = place_from(*low);
+  if (low->has_pitch()) return false;
+  Place place = place_from(*low, nullptr);
   place.is_lds = true;
   if (stores && !can_store_known(place, dwords)) return false;
   const uint32_t unit = memory.pair ? memory.bytes * (memory.far_pair ? 64u : 1u) : 1u;
@@ -350,8 +375,9 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   if (memory.pair && stores && !apart(place, offsets[0], offsets[1], dwords * 4)) return false;
   note_place(node);
   Value* const limit = lds_limit();
-  Value* const start = plus(before_bases_[in.vaddr.vgpr()], low->least(wave_size_));
-  Value* reached = does_not_wrap(before_bases_[in.vaddr.vgpr()], *low);
+  const Common& common = before_common_[in.vaddr.vgpr()];
+  Value* const start = least_of(common, *low);
+  Value* reached = does_not_wrap(common, *low);
   std::array<Value*, 2> begins{};
   for (unsigned e = 0; e < elements; ++e) {
     begins[e] = wide(b_.CreateAdd(start, b_.getInt32(offsets[e])));

@@ -11,22 +11,21 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-Value* KernelBuilder::number(uint32_t node, unsigned i, unsigned part) {
+KernelBuilder::Common KernelBuilder::common_of(uint32_t node, unsigned i, unsigned part) {
   const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
-  if (operand.is_vgpr()) return before_bases_[operand.vgpr() + part];
+  if (operand.is_vgpr()) return before_common_[operand.vgpr() + part];
   const MicroOp& op = *plan_.steps[plan_.sites[node].first_step].micro;
   if ((op.aux & aux::kConstant << i) != 0)
-    return b_.getInt32(static_cast<uint32_t>(op.src[i].constant >> (part * 32)));
+    return {b_.getInt32(static_cast<uint32_t>(op.src[i].constant >> (part * 32)))};
   const uint32_t code = op.src[i].offset / 4 + part;
   if (code < 128 && unmade_[code]) flush();
-  return scalar(op.src[i].offset + part * 4);
+  return {scalar(op.src[i].offset + part * 4)};
 }
 
-Value* KernelBuilder::does_not_wrap(Value* base, const Shape& shape) {
-  const int32_t least = shape.least(wave_size_);
-  const auto span = static_cast<uint32_t>(shape.greatest(wave_size_) - least);
-  if (span == 0) return b_.getTrue();
-  return b_.CreateICmpULE(plus(base, least), b_.getInt32(~span));
+Value* KernelBuilder::does_not_wrap(const Common& common, const Shape& shape) {
+  if (shape.is_uniform(wave_size_)) return b_.getTrue();
+  return b_.CreateAnd(has_ends(common),
+                      b_.CreateICmpULE(least_of(common, shape), greatest_of(common, shape)));
 }
 
 Value* KernelBuilder::bits_in(uint32_t node, std::initializer_list<unsigned> sources, uint32_t first_shift) {
@@ -54,13 +53,14 @@ Value* KernelBuilder::above(uint32_t node, unsigned i, Value* number, Value* low
   return b_.CreateAnd(plus(number, static_cast<int32_t>(shape.offsets[0] << shift)), b_.CreateNot(low));
 }
 
-void KernelBuilder::set_row(uint32_t node, uint32_t index, Value* base) {
+void KernelBuilder::set_row(uint32_t node, uint32_t index, Value* base, Value* pitch) {
   const ShapePointer shape = shapes_.known(index);
-  bases_[index] = base = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : base;
+  const Common common = common_[index] = {shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : base,
+                                          shape->has_pitch() ? pitch : nullptr};
   if (shapes_.rows[index] != nullptr) return;
   // Lanes that are not active keep what they have.
   run_.push_back([=, this, old = row_source(index), exec = mask_at(kExec * 4)](unsigned v) {
-    put(node, old, v, lanes_from(base, *shape, v), exec);
+    put(node, old, v, lanes_from(common, *shape, v), exec);
   });
 }
 
@@ -70,59 +70,71 @@ void KernelBuilder::build_by_rule(uint32_t node) {
   const uint32_t dst = in.dst[0].vgpr();
   const unsigned count = step.lanes.row_sources;
   const auto amount = [&](unsigned i) { return b_.CreateAnd(number(node, i), b_.getInt32(31)); };
+  // At most one of the sources has a pitch.
+  const auto pitch = [&](unsigned i, unsigned part = 0) {
+    return in.src[i].is_vgpr() ? before_common_[in.src[i].vgpr() + part].pitch : nullptr;
+  };
+  const auto either = [](Value* one, Value* other) { return one != nullptr ? one : other; };
+  const auto shifted = [&](Value* of, Value* by) { return of == nullptr ? nullptr : b_.CreateShl(of, by); };
   switch (applied_.rule) {
     case Rule::kNone:
       return;
     case Rule::kSum: {
       Value* total = number(node, 0);
-      for (unsigned i = 1; i < count; ++i) total = b_.CreateAdd(total, number(node, i));
-      return set_row(node, dst, total);
+      Value* of = pitch(0);
+      for (unsigned i = 1; i < count; ++i) {
+        total = b_.CreateAdd(total, number(node, i));
+        of = either(of, pitch(i));
+      }
+      return set_row(node, dst, total, of);
     }
     case Rule::kDifference:
-      return set_row(node, dst, b_.CreateSub(number(node, 0), number(node, 1)));
+      return set_row(node, dst, b_.CreateSub(number(node, 0), number(node, 1)), pitch(0));
     case Rule::kReverseDifference:
-      return set_row(node, dst, b_.CreateSub(number(node, 1), number(node, 0)));
+      return set_row(node, dst, b_.CreateSub(number(node, 1), number(node, 0)), pitch(1));
     case Rule::kShiftSum:
-      return set_row(node, dst, b_.CreateAdd(b_.CreateShl(number(node, 0), amount(1)), number(node, 2)));
+      return set_row(node, dst, b_.CreateAdd(b_.CreateShl(number(node, 0), amount(1)), number(node, 2)),
+                     either(shifted(pitch(0), amount(1)), pitch(2)));
     case Rule::kSumShift:
-      return set_row(node, dst, b_.CreateShl(b_.CreateAdd(number(node, 0), number(node, 1)), amount(2)));
+      return set_row(node, dst, b_.CreateShl(b_.CreateAdd(number(node, 0), number(node, 1)), amount(2)),
+                     shifted(either(pitch(0), pitch(1)), amount(2)));
     case Rule::kShift:
-      return set_row(node, dst, b_.CreateShl(number(node, 1), amount(0)));
+      return set_row(node, dst, b_.CreateShl(number(node, 1), amount(0)), shifted(pitch(1), amount(0)));
     case Rule::kFolded:
       return set_row(node, dst, nullptr);
     case Rule::kSignShift: {
       const Shape shape = shape_of_source(node, 1);
-      Value* const low = b_.CreateAShr(plus(number(node, 1), shape.least(wave_size_)), b_.getInt32(31));
-      Value* const high = b_.CreateAShr(plus(number(node, 1), shape.greatest(wave_size_)), b_.getInt32(31));
+      const Common common = common_of(node, 1);
+      Value* const low = b_.CreateAShr(least_of(common, shape), b_.getInt32(31));
+      Value* const high = b_.CreateAShr(greatest_of(common, shape), b_.getInt32(31));
       flush();
-      guard(node, b_.CreateICmpEQ(low, high));
+      guard(node, b_.CreateAnd(has_ends(common), b_.CreateICmpEQ(low, high)));
       return set_row(node, dst, low);
     }
     case Rule::kWideSignShift: {
       const Shape shape = *before_.known(in.src[1].vgpr() + 1u);
       const auto shift =
           static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(number(node, 0))->getZExtValue()) & 63;
-      Value* const index = number(node, 1, 1);
-      const auto above = [&](int32_t offset) {
-        return b_.CreateAShr(plus(index, offset), b_.getInt32(shift));
-      };
-      Value *const first = above(shape.least(wave_size_)), *const last = above(shape.greatest(wave_size_));
+      const Common index = common_of(node, 1, 1);
+      Value* const first = b_.CreateAShr(least_of(index, shape), b_.getInt32(shift));
+      Value* const last = b_.CreateAShr(greatest_of(index, shape), b_.getInt32(shift));
       flush();
-      guard(node, b_.CreateICmpEQ(first, last));
-      set_row(node, dst, b_.CreateShl(index, b_.getInt32(32 - shift)));
+      guard(node, b_.CreateAnd(has_ends(index), b_.CreateICmpEQ(first, last)));
+      set_row(node, dst, b_.CreateShl(index.base, b_.getInt32(32 - shift)),
+              shifted(index.pitch, b_.getInt32(32 - shift)));
       return set_row(node, dst + 1, first);
     }
     case Rule::kWideShift: {
       const Shape shape = shape_of_source(node, 1);
       const auto shift =
           static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(number(node, 0))->getZExtValue()) & 63;
-      Value* const low = number(node, 1);
-      Value* const first = b_.CreateLShr(plus(low, shape.least(wave_size_)), b_.getInt32(32 - shift));
-      Value* const last = b_.CreateLShr(plus(low, shape.greatest(wave_size_)), b_.getInt32(32 - shift));
+      const Common low = common_of(node, 1);
+      Value* const first = b_.CreateLShr(least_of(low, shape), b_.getInt32(32 - shift));
+      Value* const last = b_.CreateLShr(greatest_of(low, shape), b_.getInt32(32 - shift));
       Value* const high = number(node, 1, 1);
       flush();
       guard(node, b_.CreateAnd(does_not_wrap(low, shape), b_.CreateICmpEQ(first, last)));
-      set_row(node, dst, b_.CreateShl(low, b_.getInt32(shift)));
+      set_row(node, dst, b_.CreateShl(low.base, b_.getInt32(shift)), shifted(low.pitch, b_.getInt32(shift)));
       // Offsets of the upper half's source are all the same, and perhaps not 0.
       const ShapePointer& upper = in.src[1].is_vgpr() ? before_.known(in.src[1].vgpr() + 1u) : nullptr;
       Value* const above = upper == nullptr ? high : plus(high, static_cast<int32_t>(upper->offsets[0]));
@@ -130,17 +142,17 @@ void KernelBuilder::build_by_rule(uint32_t node) {
     }
     case Rule::kCarryOut: {
       const Shape a = shape_of_source(node, 0), c = shape_of_source(node, 1);
-      Value *const x = number(node, 0), *const y = number(node, 1);
-      const auto carry = [&](int32_t of_a, int32_t of_c) {
-        return b_.CreateLShr(b_.CreateAdd(wide(plus(x, of_a)), wide(plus(y, of_c))), b_.getInt64(32));
+      const Common x = common_of(node, 0), y = common_of(node, 1);
+      const auto carry = [&](Value* one, Value* other) {
+        return b_.CreateLShr(b_.CreateAdd(wide(one), wide(other)), b_.getInt64(32));
       };
-      Value* const first = carry(a.least(wave_size_), c.least(wave_size_));
-      Value* const last = carry(a.greatest(wave_size_), c.greatest(wave_size_));
+      Value* const first = carry(least_of(x, a), least_of(y, c));
+      Value* const last = carry(greatest_of(x, a), greatest_of(y, c));
       flush();
       guard(node, b_.CreateAnd(b_.CreateAnd(does_not_wrap(x, a), does_not_wrap(y, c)),
                                b_.CreateICmpEQ(first, last)));
       set_carry(in.dst[1].code, first);
-      return set_row(node, dst, b_.CreateAdd(x, y));
+      return set_row(node, dst, b_.CreateAdd(x.base, y.base), either(x.pitch, y.pitch));
     }
     case Rule::kCarryIn: {
       const Shape a = shape_of_source(node, 0), c = shape_of_source(node, 1);
@@ -166,11 +178,11 @@ void KernelBuilder::build_by_rule(uint32_t node) {
                                              : b_.CreateXor(a, c));
     }
     case Rule::kShiftOr: {
-      Value* const shifted = b_.CreateShl(number(node, 0), amount(1));
+      Value* const left = b_.CreateShl(number(node, 0), amount(1));
       const auto by = static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(amount(1))->getZExtValue());
       Value* const low = bits_in(node, {0, 2}, by);
       return set_row(node, dst,
-                     b_.CreateOr(above(node, 0, shifted, low, by), above(node, 2, number(node, 2), low)));
+                     b_.CreateOr(above(node, 0, left, low, by), above(node, 2, number(node, 2), low)));
     }
     case Rule::kShiftRight:
       return set_row(node, dst, b_.CreateLShr(number(node, 1), amount(0)));
@@ -191,10 +203,10 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       Value *const first = total(shape.least(wave_size_)), *const last = total(shape.greatest(wave_size_));
       flush();
       const auto carry = [&](Value* of) { return b_.CreateICmpULT(of, product); };
-      guard(node,
-            b_.CreateAnd(b_.CreateAnd(does_not_wrap(low, shape), b_.CreateICmpEQ(carry(first), carry(last))),
-                         b_.CreateICmpEQ(b_.CreateLShr(first, b_.getInt64(32)),
-                                         b_.CreateLShr(last, b_.getInt64(32)))));
+      guard(node, b_.CreateAnd(
+                      b_.CreateAnd(does_not_wrap({low}, shape), b_.CreateICmpEQ(carry(first), carry(last))),
+                      b_.CreateICmpEQ(b_.CreateLShr(first, b_.getInt64(32)),
+                                      b_.CreateLShr(last, b_.getInt64(32)))));
       set_carry(in.dst[1].code, wide(carry(first)));
       shapes_.uniform_masks.reset(in.dst[1].code);
       set_row(node, dst, b_.CreateAdd(b_.CreateTrunc(product, i32()), low));
@@ -212,15 +224,23 @@ void KernelBuilder::build_by_rule(uint32_t node) {
                               : number(node, i);
         return is_24_bits ? b_.CreateAnd(is, b_.getInt32(0xffffff)) : is;
       };
-      Value* const product = b_.CreateMul(factor(0), factor(1));
+      Value *const x = factor(0), *const y = factor(1);
+      Value* const product = b_.CreateMul(x, y);
       Value* const total = count > 2 ? b_.CreateAdd(product, number(node, 2)) : product;
-      if (applied_.rule == Rule::kProductSum) return set_row(node, dst, total);
+      Value* of = count > 2 ? pitch(2) : nullptr;
+      if (of == nullptr && applied_.result->has_pitch()) {
+        // The factor that lanes have in common, so many times as the other one had a pitch.
+        const unsigned lane = shape_of_source(node, 0).is_uniform(wave_size_) ? 1 : 0;
+        of = lane == 0 ? y : x;
+        if (pitch(lane) != nullptr) of = b_.CreateMul(of, pitch(lane));
+      }
+      if (applied_.rule == Rule::kProductSum) return set_row(node, dst, total, of);
       const auto& base = shapes_.known(dst)->base;
-      bases_[dst] = base ? static_cast<Value*>(b_.getInt32(*base)) : total;
+      common_[dst] = {base ? static_cast<Value*>(b_.getInt32(*base)) : total, of};
       return;
     }
     case Rule::kCountBelow:
-      return set_row(node, dst, number(node, 1));
+      return set_row(node, dst, number(node, 1), pitch(1));
     case Rule::kUniform:
       return build_uniform(node, step);
   }

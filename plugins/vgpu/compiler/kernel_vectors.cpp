@@ -92,7 +92,7 @@ KernelBuilder::RowSource KernelBuilder::row_source(uint32_t index) {
   source.is_narrowed = narrowed_ != nullptr;
   if (index < 256 && before_.rows[index] != nullptr) {
     source.shape = before_.rows[index];
-    source.base = before_bases_[index];
+    source.common = before_common_[index];
   }
   return source;
 }

@@ -54,7 +54,7 @@ void KernelBuilder::build_wave(const Step& step) {
   if (step.lanes.named == NamedOperation::kReadFirstLane && source_row < 256 &&
       before_.rows[source_row] != nullptr && before_.rows[source_row]->is_uniform(wave_size_)) {
     const auto offset = static_cast<int32_t>(before_.rows[source_row]->offsets[0]);
-    return set_scalar(op.dst, plus(before_bases_[source_row], offset));
+    return set_scalar(op.dst, plus(before_common_[source_row].base, offset));
   }
   std::vector<Value*> arguments{active_lanes()};
   for (unsigned i = 0; i < frame.sources; ++i) {

@@ -2,13 +2,40 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 namespace rigel::vgpu::exec::compiler {
 
 using isa::Op;
 
 bool Shape::is_uniform(unsigned lanes) const {
-  return std::all_of(offsets.begin(), offsets.begin() + lanes, [&](uint32_t o) { return o == offsets[0]; });
+  return std::all_of(offsets.begin(), offsets.begin() + lanes, [&](uint32_t o) { return o == offsets[0]; }) &&
+         std::all_of(pitches.begin(), pitches.begin() + lanes, [&](uint8_t p) { return p == pitches[0]; });
+}
+
+bool Shape::has_pitch() const {
+  return std::any_of(pitches.begin(), pitches.end(), [](uint8_t p) { return p != 0; });
+}
+
+std::optional<std::array<unsigned, 2>> Shape::pitch_apart(unsigned lanes) const {
+  for (unsigned i = 1; i < lanes; ++i) {
+    if (pitches[i] == pitches[0] + 1) return {{0, i}};
+    if (pitches[i] == pitches[i - 1] + 1) return {{i - 1, i}};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::array<unsigned, 2>> Shape::ends(unsigned lanes) const {
+  const auto offset = [&](unsigned lane) { return static_cast<int32_t>(offsets[lane]); };
+  unsigned least = 0, greatest = 0;
+  for (unsigned i = 1; i < lanes; ++i) {
+    if (std::tuple(offset(i), pitches[i]) < std::tuple(offset(least), pitches[least])) least = i;
+    if (std::tuple(offset(i), pitches[i]) > std::tuple(offset(greatest), pitches[greatest])) greatest = i;
+  }
+  for (unsigned i = 0; i < lanes; ++i) {
+    if (pitches[i] < pitches[least] || pitches[i] > pitches[greatest]) return std::nullopt;
+  }
+  return {{least, greatest}};
 }
 
 int32_t Shape::least(unsigned lanes) const {
@@ -59,20 +86,37 @@ ShapePointer combined(const Shape& a, const Shape& b, F f) {
   for (unsigned i = 0; i < 64; ++i) made.offsets[i] = f(a.offsets[i], b.offsets[i]);
   if (a.base && b.base) made.base = f(*a.base, *b.base);
   made.zeros = std::min(a.zeros, b.zeros);
+  made.pitches = a.has_pitch() ? a.pitches : b.pitches;
   return normal(made);
 }
-ShapePointer sum(const Shape& a, const Shape& b) {
-  return combined(a, b, [](uint32_t x, uint32_t y) { return x + y; });
+// These are null where something is null, or the result has two pitches or less than none.
+ShapePointer sum(const ShapePointer& a, const ShapePointer& b) {
+  if (a == nullptr || b == nullptr || (a->has_pitch() && b->has_pitch())) return nullptr;
+  return combined(*a, *b, [](uint32_t x, uint32_t y) { return x + y; });
 }
-ShapePointer difference(const Shape& a, const Shape& b) {
-  return combined(a, b, [](uint32_t x, uint32_t y) { return x - y; });
+ShapePointer difference(const ShapePointer& a, const ShapePointer& b) {
+  if (a == nullptr || b == nullptr || b->has_pitch()) return nullptr;
+  return combined(*a, *b, [](uint32_t x, uint32_t y) { return x - y; });
 }
-ShapePointer shifted(const Shape& a, uint32_t by) {
+ShapePointer shifted(const ShapePointer& a, uint32_t by) {
+  if (a == nullptr) return nullptr;
   Shape made;
-  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = a.offsets[i] << by;
-  if (a.base) made.base = *a.base << by;
-  made.zeros = std::min(a.zeros + by, 32u);
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = a->offsets[i] << by;
+  if (a->base) made.base = *a->base << by;
+  made.zeros = std::min(a->zeros + by, 32u);
+  made.pitches = a->pitches;
   return normal(made);
+}
+
+// The number of a row, times its width: the width becomes the pitch.
+ShapePointer rows(const Shape& numbers, unsigned lanes) {
+  if (numbers.has_pitch()) return nullptr;
+  Shape made;
+  for (unsigned i = 0; i < lanes; ++i) {
+    if (numbers.offsets[i] > Shape::kMostPitches) return nullptr;
+    made.pitches[i] = static_cast<uint8_t>(numbers.offsets[i]);
+  }
+  return made.pitch_apart(lanes) ? std::make_shared<const Shape>(made) : nullptr;
 }
 
 // Null: lanes differ in both, or by what is not known.
@@ -83,17 +127,20 @@ ShapePointer times(const Shape& a, const Shape& b, unsigned lanes) {
   }
   const Shape& factor = a.is_uniform(lanes) ? a : b;
   const Shape& lane = &factor == &a ? b : a;
-  if (!factor.is_uniform(lanes) || !factor.base) return nullptr;
+  if (!factor.is_uniform(lanes)) return nullptr;
+  if (!factor.base) return rows(lane, lanes);
   const uint32_t by = *factor.base + factor.offsets[0];
   Shape made;
   for (unsigned i = 0; i < 64; ++i) made.offsets[i] = lane.offsets[i] * by;
   if (lane.base) made.base = *lane.base * by;
   made.zeros = lane.zeros;
+  made.pitches = lane.pitches;
   return normal(made);
 }
 
 // With offsets from 0 on, and the number in common without bits where they have some; null if that is not known.
 ShapePointer disjoint(const Shape& shape, unsigned bits) {
+  if (shape.has_pitch()) return nullptr;
   Shape made = shape;
   if (shape.base) {
     // All is known: any of its bits may be the offsets'.
@@ -109,8 +156,9 @@ ShapePointer disjoint(const Shape& shape, unsigned bits) {
   }
   return shape.zeros >= bits ? std::make_shared<const Shape>(made) : nullptr;
 }
-// As many low bits as offsets have; 32 if some are negative.
+// As many low bits as offsets have; 32 if some are negative, and more if nobody knows.
 unsigned bits_of(const Shape& shape, unsigned lanes) {
+  if (shape.has_pitch()) return 64;
   unsigned bits = 0;
   for (unsigned i = 0; i < lanes; ++i)
     bits = std::max(bits, static_cast<unsigned>(std::bit_width(shape.offsets[i])));
@@ -246,7 +294,7 @@ bool is_low_half_alone(const Plan& plan, uint32_t node) {
 }
 
 bool is_small(const Shape& shape, unsigned lanes) {
-  return shape.least(lanes) >= -kMostOffset && shape.greatest(lanes) <= kMostOffset;
+  return shape.ends(lanes) && shape.least(lanes) >= -kMostOffset && shape.greatest(lanes) <= kMostOffset;
 }
 
 }  // namespace
@@ -309,6 +357,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   };
   const uint32_t dst = in.dst[0].vgpr();
   const auto one_row = [&](Rule rule, ShapePointer result) {
+    if (result == nullptr) return;
     step.rule = rule;
     step.result = std::move(result);
   };
@@ -320,7 +369,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         below.offsets[lane] = std::clamp(static_cast<int>(lane) - static_cast<int>(micro.imm), 0, 32);
       }
       below.base = 0;
-      one_row(Rule::kCountBelow, sum(below, *more));
+      one_row(Rule::kCountBelow, sum(std::make_shared<const Shape>(below), more));
     }
   } else if (in.op == Op::v_lshlrev_b64) {
     // The amount, the low and the high half.
@@ -330,7 +379,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       const uint32_t shift = (*by->base + by->offsets[0]) & 63;
       if (shift > 0 && shift < 32) {
         step.rule = Rule::kWideShift;
-        step.result = shifted(*low, shift);
+        step.result = shifted(low, shift);
         step.high = scalar_shape();
       }
     }
@@ -343,7 +392,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
       const uint32_t shift = (*by->base + by->offsets[0]) & 63;
       if (shift > 0 && shift < 32) {
         step.rule = Rule::kWideSignShift;
-        step.result = shifted(*high, 32 - shift);
+        step.result = shifted(high, 32 - shift);
         step.high = scalar_shape();
       }
     }
@@ -352,16 +401,17 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     const bool all_known = a != nullptr && b != nullptr && low != nullptr;
     const ShapePointer product = all_known ? times(*a, *b, lanes) : nullptr;
     if (product != nullptr && is_low_half_alone(plan, node)) {
-      one_row(Rule::kProductSum, sum(*product, *low));
+      one_row(Rule::kProductSum, sum(product, low));
     } else if (all_known && high != nullptr && a->is_uniform(lanes) && b->is_uniform(lanes) &&
-               high->is_uniform(lanes) && is_small(*low, lanes) && in.dst[1].is_scalar_register()) {
+               high->is_uniform(lanes) && is_small(*low, lanes) && !low->has_pitch() &&
+               in.dst[1].is_scalar_register()) {
       auto made = std::make_shared<Shape>();
       made->offsets = low->offsets;
       step.rule = Rule::kWideProduct;
       step.result = std::move(made);
       step.high = scalar_shape();
     } else if (product != nullptr) {
-      one_row(Rule::kLowProductSum, sum(*product, *low));
+      one_row(Rule::kLowProductSum, sum(product, low));
     }
   } else if (known && lane_step->lanes.result_rows == 1) {
     switch (without_dead_carry(plan, node)) {
@@ -369,32 +419,32 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         one_row(Rule::kSum, s[0]);
         break;
       case Op::v_add_u32:
-        one_row(Rule::kSum, sum(*s[0], *s[1]));
+        one_row(Rule::kSum, sum(s[0], s[1]));
         break;
       case Op::v_add3_u32:
-        one_row(Rule::kSum, sum(*sum(*s[0], *s[1]), *s[2]));
+        one_row(Rule::kSum, sum(sum(s[0], s[1]), s[2]));
         break;
       case Op::v_sub_u32:
-        one_row(Rule::kDifference, difference(*s[0], *s[1]));
+        one_row(Rule::kDifference, difference(s[0], s[1]));
         break;
       case Op::v_subrev_u32:
-        one_row(Rule::kReverseDifference, difference(*s[1], *s[0]));
+        one_row(Rule::kReverseDifference, difference(s[1], s[0]));
         break;
       case Op::v_lshl_add_u32:
-        if (const auto by = amount(1)) one_row(Rule::kShiftSum, sum(*shifted(*s[0], *by), *s[2]));
+        if (const auto by = amount(1)) one_row(Rule::kShiftSum, sum(shifted(s[0], *by), s[2]));
         break;
       case Op::v_add_lshl_u32:
-        if (const auto by = amount(2)) one_row(Rule::kSumShift, shifted(*sum(*s[0], *s[1]), *by));
+        if (const auto by = amount(2)) one_row(Rule::kSumShift, shifted(sum(s[0], s[1]), *by));
         break;
       case Op::v_lshlrev_b32:
-        if (const auto by = amount(0)) one_row(Rule::kShift, shifted(*s[1], *by));
+        if (const auto by = amount(0)) one_row(Rule::kShift, shifted(s[1], *by));
         break;
       case Op::v_mul_lo_u32:
         if (ShapePointer product = times(*s[0], *s[1], lanes)) one_row(Rule::kProductSum, std::move(product));
         break;
       case Op::v_mad_u32_u24:
         if (s[0]->is_uniform(lanes) && s[1]->is_uniform(lanes) && !all_constant())
-          one_row(Rule::kProductSum, sum(*scalar_shape(), *s[2]));
+          one_row(Rule::kProductSum, sum(scalar_shape(), s[2]));
         break;
       case Op::v_ashrrev_i32:
         if (const auto by = amount(0); by && *by == 31 && is_small(*s[1], lanes))
@@ -402,8 +452,8 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
         break;
       case Op::v_add_co_u32:
         if (in.dst[1].is_scalar_register() && is_small(*s[0], lanes) && is_small(*s[1], lanes)) {
-          ShapePointer result = sum(*s[0], *s[1]);
-          if (is_small(*result, lanes)) one_row(Rule::kCarryOut, std::move(result));
+          ShapePointer result = sum(s[0], s[1]);
+          if (result != nullptr && is_small(*result, lanes)) one_row(Rule::kCarryOut, std::move(result));
         }
         break;
       case Op::v_addc_u32:
@@ -413,9 +463,9 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
           const bool uniform = s[0]->is_uniform(lanes) && s[1]->is_uniform(lanes);
           if (uniform) {
             one_row(Rule::kCarryIn, scalar_shape());
-          } else if (is_dead(plan, node, in.dst[1])) {
+          } else if (is_dead(plan, node, in.dst[1]) && !s[0]->has_pitch() && !s[1]->has_pitch()) {
             auto made = std::make_shared<Shape>();
-            made->offsets = sum(*s[0], *s[1])->offsets;
+            made->offsets = sum(s[0], s[1])->offsets;
             one_row(Rule::kCarryIn, std::move(made));
           }
         }
@@ -455,7 +505,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
           break;
         case Op::v_lshl_or_b32:
           if (const auto by = amount(1)) {
-            if (auto result = bitwise(*shifted(*s[0], *by), *s[2], lanes, either))
+            if (auto result = bitwise(*shifted(s[0], *by), *s[2], lanes, either))
               one_row(Rule::kShiftOr, std::move(result));
           }
           break;
@@ -480,6 +530,11 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   // Lanes that are not active have to keep what they have, if anybody wants it.
   const bool all_active = shapes.all_active();
   forget();
+  // Of some lanes alone a pitch cannot be told where a wave comes from elsewhere.
+  if (step.rule != Rule::kNone && step.result->has_pitch() && !all_active &&
+      plan.live.inactive_behind[node][dst]) {
+    step = {};
+  }
   if (step.rule == Rule::kNone) return step;
   const auto set = [&](uint32_t row, const ShapePointer& result) {
     const bool keeps = !all_active && plan.live.inactive_behind[node][row];
@@ -502,6 +557,8 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
     Shape made;
     for (unsigned i = 0; i < 64; ++i) {
       made.offsets[i] = a->offsets[i] - a->offsets[0];
+      made.pitches[i] = a->pitches[i];
+      if (b->pitches[i] != a->pitches[i]) return nullptr;
       if (b->offsets[i] - b->offsets[0] != made.offsets[i]) return nullptr;
     }
     // Where the first offset is not 0, so much has been added to the number in common.

@@ -1,8 +1,10 @@
 // What is known of vector registers before a kernel runs: that the lanes of one are a number that all lanes have in common
-// plus a number of each lane that never changes, modulo 2^32. Work-items' ids are such, and what addresses are made of.
+// plus a number of each lane that never changes, modulo 2^32. Work-items' ids are such, and what addresses are made of. Where
+// lanes belong to several rows of something whose width the kernel is told, another number in common is added, the pitch,
+// some times for each lane.
 //
-// The numbers of the lanes are found here, going through the code until nothing changes any more; the number in common is a
-// scalar that the compiled code computes (kernel_rules.cpp), which takes the same rule for each instruction. Where a rule holds only
+// The numbers of the lanes are found here, going through the code until nothing changes any more; the numbers in common are
+// scalars that the compiled code computes (kernel_rules.cpp), which takes the same rule for each instruction. Where a rule holds only
 // for some values, the code looks, and leaves the wave to the interpreter otherwise: addresses that cross 4 GiB in the
 // middle of a wave, say.
 //
@@ -21,10 +23,20 @@ namespace rigel::vgpu::exec::compiler {
 
 struct Shape {
   std::array<uint32_t, 64> offsets{};
-  std::optional<uint32_t> base;  ///< The number in common, if it is known as well.
-  unsigned zeros = 0;            ///< That many of its low bits are 0.
+  std::array<uint8_t, 64> pitches{};  ///< How many pitches; all 0 where there is none.
+  std::optional<uint32_t> base;       ///< The number in common, if it is known as well. Never with pitches.
+  unsigned zeros = 0;                 ///< That many of its low bits are 0.
+
+  static constexpr uint8_t kMostPitches = 63;
+  /// Between 0 and this each pitch has to be where the least and the greatest number are asked for.
+  static constexpr uint32_t kMostPitch = 1 << 24;
 
   bool is_uniform(unsigned lanes) const;
+  bool has_pitch() const;
+  /// Two lanes, the second of which has one pitch more; nothing: there are none.
+  std::optional<std::array<unsigned, 2>> pitch_apart(unsigned lanes) const;
+  /// The lanes whose numbers are the least and the greatest for any pitch; nothing: that depends on it.
+  std::optional<std::array<unsigned, 2>> ends(unsigned lanes) const;
   /// The least and the greatest offset, as signed numbers.
   int32_t least(unsigned lanes) const;
   int32_t greatest(unsigned lanes) const;

@@ -22,7 +22,8 @@ constexpr uint32_t kRestoreExec = 0x87fe027e;  // s_or_b64 exec, exec, s[2:3]
 constexpr uint32_t kStore = 0xdc708000;  // global_store_dword v[..], v.., off: its second word says which
 constexpr uint32_t kEnd = 0xbf810000;
 
-std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<unsigned> zeros = {6}) {
+std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<unsigned> zeros = {6},
+                              const GroupShape::Key& group = {{256, 1, 1}, 64, 1, false}) {
   code.push_back(kEnd);
   Request request;
   request.target = *isa::target_of("gfx900");
@@ -37,7 +38,7 @@ std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<unsigned> 
     return bytes;
   };
   if (!zeros.empty()) {
-    auto shape = std::make_shared<GroupShape>(GroupShape::Key{{256, 1, 1}, 64, 1, false});
+    auto shape = std::make_shared<GroupShape>(group);
     shape->zeros = std::move(zeros);
     request.shape = std::move(shape);
   }
@@ -135,6 +136,37 @@ TEST_F(KnownLanes, ProductsWithWhatAllLanesHaveInCommon) {
   const Shapes shapes = behind(*plan_of({0xd2850001, 0x00011900}));  // v_mul_lo_u32 v1, v0, 12
   ASSERT_NE(shapes.rows[1], nullptr);
   for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(shapes.rows[1]->offsets[lane], lane * 12);
+}
+
+// Of work-groups of 16 by 16: v0 is x, v1 is y.
+const GroupShape::Key kSquareGroup = {{16, 16, 1}, 64, 2, false};
+
+TEST_F(KnownLanes, RowsOfSomethingThatTheKernelIsToldTheWidthOf) {
+  // v_mul_lo_u32 v2, v1, s0; v_add_u32 v3, v0, v2; v_lshlrev_b32 v4, 2, v3
+  const auto plan = plan_of({0xd2850002, 0x00000101, 0x68060500, 0x24080682}, {4, 2}, kSquareGroup);
+  const Shapes shapes = behind(*plan);
+  ASSERT_NE(shapes.rows[3], nullptr);
+  ASSERT_NE(shapes.rows[4], nullptr);
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    EXPECT_EQ(shapes.rows[3]->offsets[lane], lane % 16);
+    EXPECT_EQ(shapes.rows[4]->offsets[lane], lane % 16 * 4);
+    EXPECT_EQ(shapes.rows[4]->pitches[lane], lane / 16);
+  }
+  EXPECT_FALSE(shapes.rows[3]->is_uniform(64));
+  EXPECT_EQ(shapes.rows[4]->ends(64), (std::array<unsigned, 2>{0, 63}));
+}
+
+TEST_F(KnownLanes, APitchIsOneAndNotNegative) {
+  // v_mul_lo_u32 v2, v1, s0; v_sub_u32 v5, v0, v2
+  EXPECT_EQ(behind(*plan_of({0xd2850002, 0x00000101, 0x6a0a0500}, {4, 2}, kSquareGroup)).rows[5], nullptr);
+  // v_mul_lo_u32 v2, v1, s0; v_add_u32 v3, v0, v2; v_add_u32 v6, v2, v3
+  const auto twice = plan_of({0xd2850002, 0x00000101, 0x68060500, 0x680c0702}, {4, 2}, kSquareGroup);
+  EXPECT_EQ(behind(*twice).rows[6], nullptr);
+}
+
+TEST_F(KnownLanes, AProductOfTwoThatDifferIsNotKnown) {
+  // v_mul_lo_u32 v7, v0, v1
+  EXPECT_EQ(behind(*plan_of({0xd2850007, 0x00020300}, {4, 2}, kSquareGroup)).rows[7], nullptr);
 }
 
 TEST_F(KnownLanes, NumbersOfLanes) {
