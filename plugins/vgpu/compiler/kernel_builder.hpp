@@ -151,6 +151,11 @@ class KernelBuilder {
     }
     return row(index);
   }
+  // Rows of which the wave's registers hold what they are, at the beginning of blocks: they have been loaded from there, or stored
+  // there, and not been written since. What is wanted long after a barrier then is not copied at each one in between.
+  std::vector<std::bitset<256>> find_stored() const;
+  static std::bitset<256> without_shape(const Shapes& shapes);
+
   void take_shapes(const Shapes& shapes);
   void next_node(uint32_t node);
 
@@ -463,7 +468,9 @@ class KernelBuilder {
   std::map<Wrapper, llvm::Function*> wrappers_;
 
   std::vector<Shapes> at_;  // at the beginning of blocks
-  Shapes before_, shapes_;  // before the instruction under way, and behind it
+  std::vector<std::bitset<256>> stored_at_;
+  std::bitset<256> stored_before_, stored_;  // as `before_` and `shapes_`
+  Shapes before_, shapes_;                   // before the instruction under way, and behind it
   Applied applied_;
   std::array<Common, 256> before_common_{}, common_{};
   std::map<uint32_t, llvm::AllocaInst*> base_variables_, pitch_variables_;

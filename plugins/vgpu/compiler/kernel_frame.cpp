@@ -12,6 +12,7 @@ namespace rigel::vgpu::exec::compiler {
 
 bool KernelBuilder::build() {
   at_ = find_shapes(plan_);
+  stored_at_ = find_stored();
   make_function();
   for (const analysis::Block& block : plan_.graph.blocks) {
     blocks_.push_back(BasicBlock::Create(context_, "block", function_));
@@ -81,6 +82,35 @@ Value* KernelBuilder::lane_from(const Common& common, const Shape& shape, unsign
   return b_.CreateAdd(number, b_.CreateMul(common.pitch, b_.getInt32(shape.pitches[lane])));
 }
 
+std::bitset<256> KernelBuilder::without_shape(const Shapes& shapes) {
+  std::bitset<256> rows;
+  for (uint32_t v = 0; v < 256; ++v) rows[v] = shapes.rows[v] == nullptr;
+  return rows;
+}
+
+std::vector<std::bitset<256>> KernelBuilder::find_stored() const {
+  const auto& blocks = plan_.graph.blocks;
+  std::vector<std::bitset<256>> at(blocks.size(), ~std::bitset<256>());
+  for (size_t row = 0; row < plan_.ids.size(); ++row) at[plan_.graph.entry].reset(row);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      std::bitset<256> stored = at[b];
+      Shapes shapes = at_[b];
+      for (uint32_t node = blocks[b].first; node < blocks[b].end; ++node) {
+        if (plan_.sites[node].what == Site::What::kBarrier) stored.set();
+        apply(plan_, node, shapes);
+        stored &= ~plan_.graph.nodes[node].effects.writes.vgprs & without_shape(shapes);
+      }
+      for (const uint32_t next : blocks[b].successors) {
+        changed |= (at[next] & ~stored).any();
+        at[next] &= stored;
+      }
+    }
+  }
+  return at;
+}
+
 void KernelBuilder::take_shapes(const Shapes& shapes) {
   shapes_ = shapes;
   common_.fill({});
@@ -99,7 +129,9 @@ void KernelBuilder::take_shapes(const Shapes& shapes) {
 void KernelBuilder::next_node(uint32_t node) {
   before_ = shapes_;
   before_common_ = common_;
+  stored_before_ = stored_;
   applied_ = apply(plan_, node, shapes_);
+  stored_ &= ~plan_.graph.nodes[node].effects.writes.vgprs & without_shape(shapes_);
   for (uint32_t index = 0; index < 256; ++index) {
     if (shapes_.known(index) == nullptr) common_[index] = {};
   }
@@ -323,6 +355,7 @@ void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>
       copy_shaped(v, how);
       continue;
     }
+    if (store && stored_before_[v]) continue;
     for (unsigned p = 0; p < vectors_; ++p) {
       copy(vector(), part(v, p), plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4, lanes_ * 4);
     }
@@ -378,6 +411,7 @@ void KernelBuilder::go_on_with_next(const char* next, BasicBlock* to) {
 void KernelBuilder::go_to(uint32_t from, uint32_t to) {
   const uint32_t first = plan_.graph.blocks[to].first;
   before_ = shapes_;
+  stored_before_ = stored_;
   before_common_ = common_;
   const std::bitset<256> wanted = plan_.live.before[first].vgprs | plan_.live.inactive_before[first];
   for (uint32_t index = 0; index < 256; ++index) {
@@ -410,6 +444,7 @@ void KernelBuilder::build_block(uint32_t index) {
   const analysis::Block& block = plan_.graph.blocks[index];
   b_.SetInsertPoint(blocks_[index]);
   take_shapes(at_[index]);
+  stored_ = stored_at_[index];
   const bool has_barriers = !behind_.empty();
   bool ended = false;
   uint32_t counted = block.first;
@@ -450,6 +485,7 @@ void KernelBuilder::build_block(uint32_t index) {
           if (before_common_[v].base == nullptr) shapes_.rows[v] = shapes_.active[v] = nullptr;
         }
         common_ = before_common_;
+        stored_ = without_shape(shapes_) & without_shape(before_);
         carries_.clear();
         shapes_.uniform_masks.reset();
         break;
