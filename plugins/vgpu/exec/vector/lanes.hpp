@@ -96,6 +96,13 @@ template <>
 [[gnu::always_inline]] inline auto lane_mask<U32>(uint32_t bits) {
   return reinterpret_cast<I32>(_mm512_movm_epi32(static_cast<__mmask16>(bits)));
 }
+#elif RIGEL_SIMD_LEVEL == 1 && defined(RIGEL_KERNEL_CODE)
+// Without instructions by name LLVM sees that one operation's bits are the next one's lanes (carries, selects), and makes none.
+using LaneBools = bool __attribute__((ext_vector_type(kLanes)));
+template <>
+[[gnu::always_inline]] inline auto lane_mask<U32>(uint32_t bits) {
+  return -__builtin_convertvector(__builtin_bit_cast(LaneBools, static_cast<uint8_t>(bits)), I32);
+}
 #endif
 
 /// The same for 64-bit lanes.
@@ -129,6 +136,8 @@ template <class V>
 [[gnu::always_inline]] inline uint32_t mask_bits(I32 mask) {
 #if RIGEL_SIMD_LEVEL == 2
   return _mm512_movepi32_mask(reinterpret_cast<__m512i>(mask));
+#elif RIGEL_SIMD_LEVEL == 1 && defined(RIGEL_KERNEL_CODE)
+  return __builtin_bit_cast(uint8_t, __builtin_convertvector(mask, LaneBools));
 #elif RIGEL_SIMD_LEVEL == 1
   return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
 #else
