@@ -4,13 +4,12 @@
 #include <signal.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -19,7 +18,7 @@ namespace {
 class Worker {
  public:
   bool add(std::function<void()> job) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!running_ && !start()) return false;
     jobs_.push_back(std::move(job));
     added_.notify_one();
@@ -28,7 +27,7 @@ class Worker {
 
  private:
   // Signals are for the program's threads.
-  bool start() {
+  bool start() RIGEL_REQUIRES(mutex_) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -44,9 +43,9 @@ class Worker {
   [[noreturn]] void work() {
     pthread_setname_np(pthread_self(), "vgpu-compiler");
     const OwnCalls ours;
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (;;) {
-      added_.wait(lock, [&] { return !jobs_.empty(); });
+      while (jobs_.empty()) added_.wait(lock);
       std::function<void()> job = std::move(jobs_.front());
       jobs_.pop_front();
       lock.unlock();
@@ -56,10 +55,10 @@ class Worker {
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable added_;
-  std::deque<std::function<void()>> jobs_;  // under mutex_
-  bool running_ = false;                    // under mutex_
+  Mutex mutex_;
+  Condition added_;
+  std::deque<std::function<void()>> jobs_ RIGEL_GUARDED_BY(mutex_);
+  bool running_ RIGEL_GUARDED_BY(mutex_) = false;
 };
 
 std::atomic<Worker*> current{nullptr};

@@ -17,9 +17,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <optional>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/compiler/code_cache.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
@@ -207,8 +207,8 @@ struct State {
   const std::vector<std::byte> maker = maker_of(found);
   const CodeCache cache{found.why.empty() ? code_cache_folder() : std::string()};
   const pid_t owner = getpid();
-  std::mutex mutex;
-  std::unique_ptr<Process> process;  // under mutex
+  Mutex mutex;
+  std::unique_ptr<Process> process RIGEL_GUARDED_BY(mutex);
 };
 
 // A child after fork() has a compiler of its own: its copy of the lock may be taken, and the socket is its parent's.
@@ -223,7 +223,7 @@ State& state() {
 }
 
 std::optional<Answer> ask(State& to, std::span<const std::byte> request, std::string& why) {
-  const std::lock_guard lock(to.mutex);
+  const MutexLock lock(to.mutex);
   for (;;) {
     const bool is_new = to.process == nullptr;
     if (is_new) to.process = Process::start(to.found.path, why);

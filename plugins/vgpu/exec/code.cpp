@@ -272,7 +272,7 @@ const MicroOp* Code::find(uint64_t pc, uint32_t variant) {
 }
 
 const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_searched_) {
     is_searched_ = true;
     if (touches_trap_status()) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
@@ -329,7 +329,7 @@ void Code::tell_of_compilation() {
 void Code::compile_aside(const std::shared_ptr<Code>& code, uint32_t variant) {
   std::shared_ptr<Compiled> planned;
   {
-    const std::lock_guard lock(code->mutex_);
+    const MutexLock lock(code->mutex_);
     if (code->key_.traced || code->compiled_owner_ != nullptr || !code->why_not_compiled_.empty()) return;
     auto made = code->plan(variant | code->every_variant_.load(std::memory_order_relaxed));
     if (!made) {
@@ -341,11 +341,11 @@ void Code::compile_aside(const std::shared_ptr<Code>& code, uint32_t variant) {
   // The device may go before this is done: it is not for the job to use.
   const bool begun = compiler::do_aside([code, planned] {
     compiler::Compiled made = compiler::compile(*planned->plan, planned->request, planned->images);
-    const std::lock_guard lock(code->mutex_);
+    const MutexLock lock(code->mutex_);
     code->take(planned, std::move(made));
   });
   if (begun) return;
-  const std::lock_guard lock(code->mutex_);
+  const MutexLock lock(code->mutex_);
   code->why_not_compiled_ = "there is no thread to compile it";
   code->tell_of_compilation();
 }
@@ -412,12 +412,12 @@ tl::expected<std::shared_ptr<Code::Compiled>, std::string> Code::plan(uint32_t v
 
 void Code::expect(std::shared_ptr<const GroupShape> shape) {
   if (compiled_.load(std::memory_order_acquire) != nullptr) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (compiled_owner_ == nullptr) shape_ = std::move(shape);
 }
 
 std::string Code::why_not_compiled() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return why_not_compiled_;
 }
 
@@ -500,7 +500,7 @@ bool Code::touches_trap_status() const {
 }
 
 bool Code::is_current() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& translation : translations_) {
     const Block& block = translation->block;
     if (!translation->complete) return false;  // what was missing may be there now
@@ -537,7 +537,7 @@ Code& Code::newest() {
 void Code::renew() {
   Code& newest_code = newest();
   if (newest_code.is_current()) return;
-  const std::lock_guard lock(newest_code.mutex_);
+  const MutexLock lock(newest_code.mutex_);
   if (newest_code.successor_owner_ != nullptr) return;
   newest_code.successor_owner_ = std::make_unique<Code>(key_, bus_, kernel_);
   newest_code.successor_.store(newest_code.successor_owner_.get(), std::memory_order_release);

@@ -14,7 +14,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -22,6 +21,7 @@
 
 #include <tl/expected.hpp>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
@@ -118,13 +118,13 @@ class Code {
   }
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
-  void compile(uint32_t variant);
-  void take_cached(uint32_t variant);
-  compiler::Request request(uint32_t variant);
+  void compile(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  void take_cached(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  compiler::Request request(uint32_t variant) RIGEL_REQUIRES(mutex_);
   // What a compiler needs, or why it cannot be had.
-  tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint32_t variant);
-  void take(std::shared_ptr<Compiled> planned, compiler::Compiled made);
-  void tell_of_compilation();
+  tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  void take(std::shared_ptr<Compiled> planned, compiler::Compiled made) RIGEL_REQUIRES(mutex_);
+  void tell_of_compilation() RIGEL_REQUIRES(mutex_);
   bool is_in_memory(uint64_t pc, std::span<const std::byte> image);
   bool touches_trap_status() const;
   /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
@@ -137,12 +137,12 @@ class Code {
   static constexpr size_t kCached = 256;
   std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: what was looked up last
 
-  std::mutex mutex_;
-  std::unordered_map<BlockKey, const Block*, Hash> blocks_;  // under mutex_
-  std::vector<std::unique_ptr<Translation>> translations_;   // under mutex_
-  bool is_searched_ = false;                                 // under mutex_
-  bool warned_of_registers_ = false;                         // under mutex_
-  std::unique_ptr<Code> successor_owner_;                    // under mutex_
+  Mutex mutex_;
+  std::unordered_map<BlockKey, const Block*, Hash> blocks_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Translation>> translations_ RIGEL_GUARDED_BY(mutex_);
+  bool is_searched_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool warned_of_registers_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<Code> successor_owner_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<Code*> successor_{nullptr};
   /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.
   std::atomic<uint32_t> every_variant_{0};
@@ -157,9 +157,9 @@ class Code {
     std::vector<compiler::Image> images;  ///< The code that it was made of.
     std::shared_ptr<std::byte> memory;
   };
-  std::shared_ptr<const GroupShape> shape_;   // under mutex_
-  std::shared_ptr<Compiled> compiled_owner_;  // under mutex_
-  std::string why_not_compiled_;              // under mutex_
+  std::shared_ptr<const GroupShape> shape_ RIGEL_GUARDED_BY(mutex_);
+  std::shared_ptr<Compiled> compiled_owner_ RIGEL_GUARDED_BY(mutex_);
+  std::string why_not_compiled_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<const Compiled*> compiled_{nullptr};
   std::atomic<uint64_t> executed_{0};  // instructions of waves
   std::atomic<uint64_t> translated_bytes_{0};

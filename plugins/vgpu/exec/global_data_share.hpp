@@ -8,7 +8,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -25,11 +26,11 @@ class GlobalDataShare {
 
    private:
     GlobalDataShare& share_;
-    const std::lock_guard<std::mutex> lock_;
+    const MutexLock lock_;
   };
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   alignas(64) std::array<std::byte, kBytes + 64> bytes_{};  // under mutex_
 };
 

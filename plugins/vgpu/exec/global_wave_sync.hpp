@@ -8,7 +8,8 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -19,14 +20,14 @@ class GlobalWaveSync {
   /// ds_gws_init: so many waves may arrive before the one that lets all go; or so many may pass the
   /// semaphore.
   void init(uint32_t resource, uint32_t count) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     at(resource).count = count;
   }
 
   /// ds_gws_barrier: arrives. 0: this was the last one, and the next round begins with `count`. Else what to
   /// ask passed() with.
   uint64_t arrive(uint32_t resource, uint32_t count) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Resource& r = at(resource);
     if (r.count != 0) {
       --r.count;
@@ -39,20 +40,20 @@ class GlobalWaveSync {
 
   /// Whether the round that a wave arrived in is over.
   bool passed(uint32_t resource, uint64_t round) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return at(resource).round != round;
   }
 
   /// ds_gws_sema_v, ds_gws_sema_br
   void add(uint32_t resource, uint32_t count) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     at(resource).count += count;
   }
 
   /// ds_gws_sema_p: takes one, if there is one; else the wave is one of those that wait, until it gets one.
   /// `waits` is the caller's note of that.
   bool take(uint32_t resource, bool& waits) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Resource& r = at(resource);
     const bool taken = r.count != 0;
     if (taken) --r.count;
@@ -63,7 +64,7 @@ class GlobalWaveSync {
 
   /// ds_gws_sema_release_all: one for each wave that waits.
   void release_all(uint32_t resource) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Resource& r = at(resource);
     r.count = r.waiting;
   }
@@ -74,10 +75,10 @@ class GlobalWaveSync {
     uint32_t waiting = 0;  // at a semaphore
     uint64_t round = 1;
   };
-  Resource& at(uint32_t resource) { return resources_[resource % kResources]; }
+  Resource& at(uint32_t resource) RIGEL_REQUIRES(mutex_) { return resources_[resource % kResources]; }
 
-  std::mutex mutex_;
-  std::array<Resource, kResources> resources_;  // under mutex_
+  Mutex mutex_;
+  std::array<Resource, kResources> resources_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel::vgpu::exec

@@ -42,7 +42,7 @@ GroupShape::GroupShape(const Key& shape_key) : key(shape_key) {
 }
 
 std::shared_ptr<const GroupShape> GroupShapes::get(const GroupShape::Key& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& shape : latest_) {
     if (shape != nullptr && shape->key == key) return shape;
   }

@@ -6,8 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -44,9 +45,9 @@ class GroupShapes {
   std::shared_ptr<const GroupShape> get(const GroupShape::Key& key);
 
  private:
-  std::mutex mutex_;
-  std::array<std::shared_ptr<const GroupShape>, 8> latest_;  // under mutex_
-  size_t next_ = 0;                                          // under mutex_
+  Mutex mutex_;
+  std::array<std::shared_ptr<const GroupShape>, 8> latest_ RIGEL_GUARDED_BY(mutex_);
+  size_t next_ RIGEL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace rigel::vgpu::exec

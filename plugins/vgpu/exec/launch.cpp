@@ -253,7 +253,7 @@ uint32_t Launch::hardware_id2(const Wave& wave) {
 
 Launch::Range Launch::take(uint64_t most, uint32_t sharers) {
   if (has_returned_.load(std::memory_order_relaxed)) [[unlikely]] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!returned_.empty()) {
       // The first of all, and of those that wait no more than one: others may wait for it.
       const auto range = std::min_element(returned_.begin(), returned_.end(),
@@ -276,7 +276,7 @@ Launch::Range Launch::take(uint64_t most, uint32_t sharers) {
 }
 
 bool Launch::give_back(Range range) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopped_.load(std::memory_order_relaxed)) return false;
   returned_.push_back(range);
   has_returned_.store(true, std::memory_order_relaxed);
@@ -296,7 +296,7 @@ void Launch::work_group_waits() noexcept {
 
 void Launch::set_code(std::shared_ptr<Code> code) {
   if (device_.compilation != Compilation::kNone) code->expect(full_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   code_ = code.get();
   codes_.push_back(std::move(code));
 }
@@ -304,7 +304,7 @@ void Launch::set_code(std::shared_ptr<Code> code) {
 void Launch::compile() {
   std::shared_ptr<Code> code;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     code = codes_.back();
   }
   Code::compile_aside(code, variant_of_mode(mode_));
@@ -313,7 +313,7 @@ void Launch::compile() {
 bool Launch::fail(DispatchResult result) {
   uint64_t dropped = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopped_.load(std::memory_order_relaxed)) return false;
     result_ = std::move(result);
     stopped_.store(true, std::memory_order_relaxed);
@@ -339,7 +339,7 @@ double Launch::seconds() const {
 void Launch::finish() {
   DispatchResult result;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     result = std::move(result_);
   }
   result.instructions = instructions();
@@ -367,7 +367,7 @@ Core::TrapHandler Launch::trap_handler() {
 bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
   constexpr uint32_t kDebugTrap = 3;
   if (id == kDebugTrap || trap_state_.load(std::memory_order_acquire) == kTrapTold) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (trap_state_.load(std::memory_order_relaxed) == kNoTrap) {
     trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group)};
     trap_state_.store(kTrapNoted, std::memory_order_release);
@@ -377,7 +377,7 @@ bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
 
 void Launch::tell_trap(const std::function<void(const Trap&)>& tell) {
   if (trap_state_.load(std::memory_order_acquire) != kTrapNoted) return;
-  const std::lock_guard lock(telling_);
+  const MutexLock lock(telling_);
   if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return;
   tell(*trap_);
   trap_state_.store(kTrapTold, std::memory_order_release);

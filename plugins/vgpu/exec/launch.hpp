@@ -8,10 +8,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/devices/board.hpp"
 #include "plugins/vgpu/exec/code.hpp"
@@ -171,14 +171,14 @@ class Launch final : public Core {
   std::shared_ptr<const GroupShape> full_;  // of work-groups that are not at the far ends of the grid
   void (*copy_lines_)(std::byte* to, const std::byte* from, uint32_t lines) = nullptr;
 
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Code>> codes_;  // under mutex_; waves may be in any of them
+  Mutex mutex_;
+  std::vector<std::shared_ptr<Code>> codes_ RIGEL_GUARDED_BY(mutex_);  // waves may be in any of them
   Code* code_ = nullptr;
-  DispatchResult result_;  // under mutex_
+  DispatchResult result_ RIGEL_GUARDED_BY(mutex_);
 
-  std::vector<Range> returned_;  // under mutex_; see give_back()
-  std::mutex telling_;           // held while the trap is told
-  std::optional<Trap> trap_;     // under mutex_ until it is noted; the first
+  std::vector<Range> returned_ RIGEL_GUARDED_BY(mutex_);  // see give_back()
+  Mutex telling_;                                         // held while the trap is told
+  std::optional<Trap> trap_;                              // under mutex_ until it is noted; the first
 
   // What workers write all the time, a line of the cache apart from what they only read. (Not aligned to
   // lines: the allocator takes several times as long for memory that is.)

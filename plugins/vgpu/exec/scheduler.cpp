@@ -94,7 +94,7 @@ Scheduler::Scheduler(const Device& device, DeviceBus& bus, const SchedulerOption
 Scheduler::~Scheduler() {
   std::vector<LaunchPointer> live;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     live = live_;
   }
   for (const LaunchPointer& launch : live) {
@@ -102,7 +102,7 @@ Scheduler::~Scheduler() {
     result.kind = DispatchResult::Kind::kCancelled;
     stop_launch(launch, std::move(result));
   }
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   stop_ = true;
   news_.fetch_add(1);
   woken_.notify_all();
@@ -116,7 +116,7 @@ Scheduler::~Scheduler() {
 
 std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uint32_t waves_per_group) {
   if (dispatch.scratch_va == 0 || dispatch.private_bytes == 0 || dispatch.scratch_waves == 0) return nullptr;
-  const std::lock_guard lock(code_mutex_);
+  const MutexLock lock(code_mutex_);
   std::erase_if(slots_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<ScratchSlots>& known = slots_[{dispatch.scratch_va, dispatch.scratch_waves}];
   std::shared_ptr<ScratchSlots> slots = known.lock();
@@ -141,7 +141,7 @@ std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
   wanted.target.wave32 = launch.layout().wave_size == 32;
   const std::string name = name_for_maps(launch);
   const TranslationScope scope(bus_);
-  const std::lock_guard lock(code_mutex_);
+  const MutexLock lock(code_mutex_);
   ++code_clock_;
   for (Cached& cached : codes_) {
     if (!(cached.code->key() == wanted)) continue;
@@ -166,7 +166,7 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
       std::make_shared<Launch>(device_, bus_, dispatch, std::move(done), slots_for(dispatch, waves));
   launch->set_code(code_for(*launch));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     live_.push_back(launch);
   }
   const uint64_t size = launch->groups() * launch->waves_per_group();
@@ -174,7 +174,7 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
   if (begin && run_inline(launch) == Inline::kAll) return;
   std::string shortage;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     shortage = start_workers();
     offer(launch);
     for (uint64_t i = 1; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
@@ -183,7 +183,7 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
   if (inline_) help(launch);
 }
 
-// There are work-groups of it to be started. Under the lock.
+// There are work-groups of it to be started.
 void Scheduler::offer(const LaunchPointer& launch) {
   if (std::find(launches_.begin(), launches_.end(), launch) == launches_.end()) launches_.push_back(launch);
   news_.fetch_add(1);
@@ -191,12 +191,12 @@ void Scheduler::offer(const LaunchPointer& launch) {
 }
 
 Scheduler::Inline Scheduler::run_inline(const LaunchPointer& launch) {
-  const std::unique_lock mine(inline_mutex_, std::try_to_lock);
-  if (!mine.owns_lock()) return Inline::kNothing;
+  if (!inline_mutex_.try_lock()) return Inline::kNothing;
+  const MutexLock mine(inline_mutex_, std::adopt_lock);
   if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
   Executor& executor = *inline_executor_;
-  Lock lock(mutex_);
-  GroupPointer group = reserve_group(lock, executor, launch);
+  MutexLock lock(mutex_);
+  GroupPointer group = reserve_group(executor, launch);
   lock.unlock();
   if (group == nullptr) return Inline::kNothing;
   const auto turn = static_cast<int64_t>(kInlineGroup / launch->waves_per_group());
@@ -205,7 +205,7 @@ Scheduler::Inline Scheduler::run_inline(const LaunchPointer& launch) {
 }
 
 bool Scheduler::workers_sleep() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sleeping_ == workers_.size();
 }
 
@@ -216,14 +216,14 @@ void Scheduler::help(const LaunchPointer& launch) {
 }
 
 bool Scheduler::lend_thread() {
-  const std::unique_lock mine(inline_mutex_, std::try_to_lock);
-  if (!mine.owns_lock()) return false;
+  if (!inline_mutex_.try_lock()) return false;
+  const MutexLock mine(inline_mutex_, std::adopt_lock);
   if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
   GroupPointer group;
   {
-    Lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!workers_.empty() || stop_) return false;
-    group = pick(lock, *inline_executor_);
+    group = pick(*inline_executor_);
   }
   if (group == nullptr) return false;
   run_slice(*inline_executor_, std::move(group), kInlineTurn, kInlineSlice);
@@ -233,7 +233,7 @@ bool Scheduler::lend_thread() {
 void Scheduler::cancel(uint32_t queue_id) {
   std::vector<LaunchPointer> found;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const LaunchPointer& launch : live_) {
       if (launch->dispatch().queue_id == queue_id) found.push_back(launch);
     }
@@ -252,7 +252,7 @@ void Scheduler::stop_launch(const LaunchPointer& launch, DispatchResult result) 
   bool last = launch->fail(std::move(result));
   std::vector<GroupPointer> dropped;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto take = [&](auto& list) {
       for (auto it = list.begin(); it != list.end();) {
         if (&(*it)->launch() != launch.get()) {
@@ -276,7 +276,7 @@ void Scheduler::stop_launch(const LaunchPointer& launch, DispatchResult result) 
 
 void Scheduler::finish(const LaunchPointer& launch) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase(live_, launch);
     std::erase(launches_, launch);
   }
@@ -287,7 +287,7 @@ void Scheduler::finish(const LaunchPointer& launch) {
 // Workers
 // ---------------------------------------------------------------------------------------------------
 
-// Under the lock. As many as there may be; where there is none, the next call tries again.
+// As many as there may be; where there is none, the next call tries again.
 std::string Scheduler::start_workers() {
   if (!workers_.empty() || stop_) return {};
   std::string shortage;
@@ -313,10 +313,10 @@ std::string Scheduler::start_workers() {
 
 void Scheduler::work(Executor& executor) {
   const OwnCalls ours;
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop_) {
     const uint64_t seen = news_.load();
-    GroupPointer group = pick(lock, executor);
+    GroupPointer group = pick(executor);
     if (group != nullptr) {
       lock.unlock();
       run_slice(executor, std::move(group), kTurn, kSlice);
@@ -333,17 +333,17 @@ void Scheduler::work(Executor& executor) {
     if (news_.load() != seen || stop_) continue;
     if (std::exchange(executor.named_launch, nullptr) != nullptr) set_thread_name(kIdleThreadName);
     ++sleeping_;
-    woken_.wait(lock, [&] { return stop_ || news_.load() != seen; });
+    while (!stop_ && news_.load() == seen) woken_.wait(lock);
     --sleeping_;
   }
 }
 
-Scheduler::GroupPointer Scheduler::pick(Lock& lock, Executor& executor) {
+Scheduler::GroupPointer Scheduler::pick(Executor& executor) {
   if (pauses_ != 0) return nullptr;
   // In turns, so that neither those that wait for others nor those that others wait for are left behind.
   resume_next_ = !resume_next_;
   if (!resume_next_ || aside_.empty()) {
-    if (GroupPointer group = pick_new(lock, executor)) return group;
+    if (GroupPointer group = pick_new(executor)) return group;
   }
   if (aside_.empty()) return nullptr;
   GroupPointer group = std::move(aside_.front());
@@ -352,26 +352,28 @@ Scheduler::GroupPointer Scheduler::pick(Lock& lock, Executor& executor) {
   return group;
 }
 
-Scheduler::GroupPointer Scheduler::pick_new(Lock& lock, Executor& executor) {
+Scheduler::GroupPointer Scheduler::pick_new(Executor& executor) {
   for (size_t tries = launches_.size(); tries > 0 && !launches_.empty(); --tries) {
     const LaunchPointer launch = std::move(launches_.front());
     launches_.pop_front();
     if (launch->all_taken()) continue;
     launches_.push_back(launch);  // dispatches take turns
-    if (GroupPointer group = reserve_group(lock, executor, launch)) return group;
+    if (GroupPointer group = reserve_group(executor, launch)) return group;
   }
   return nullptr;
 }
 
-Scheduler::GroupPointer Scheduler::reserve_group(Lock& lock, Executor& executor,
-                                                 const LaunchPointer& launch) {
+Scheduler::GroupPointer Scheduler::reserve_group(Executor& executor, const LaunchPointer& launch) {
   if (pauses_ != 0 || launch->resident >= launch->resident_limit()) return nullptr;
   ++launch->resident;
   ++executing_;
-  lock.unlock();
-  GroupPointer group = executor.room_for(*launch);
-  const bool reserved = group->reserve(launch);
-  lock.lock();
+  GroupPointer group;
+  bool reserved = false;
+  {
+    const MutexUnlock meanwhile(mutex_);
+    group = executor.room_for(*launch);
+    reserved = group->reserve(launch);
+  }
   if (reserved) return group;
   --launch->resident;
   comes_to_rest();
@@ -430,7 +432,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   if (outcome == Group::Outcome::kFailed) stop_launch(launch, describe_failure(std::move(failure), bus_));
   if (!range.empty()) {
     if (launch->give_back(range)) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       offer(launch);
     } else {
       last |= launch->groups_ended(range.size(), 0);
@@ -450,7 +452,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   bool alone = false;
   std::string shortage;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     comes_to_rest();
     // Under the lock, so that whoever stops the launch either sees the group here or is seen.
     if (launch->stopped()) {
@@ -482,7 +484,7 @@ void Scheduler::let_go(Executor& executor, GroupPointer group) {
   const LaunchPointer launch = group->shared_launch();
   group->end();
   executor.keep(std::move(group));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --launch->resident;
   comes_to_rest();
   if (!launch->all_taken()) {  // there is room for another
@@ -499,7 +501,7 @@ void Scheduler::comes_to_rest() {
 }
 
 double Scheduler::longest_running() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   double seconds = 0;
   for (const LaunchPointer& launch : live_) seconds = std::max(seconds, launch->seconds());
   return seconds;
@@ -510,8 +512,9 @@ std::vector<DispatchSink::Running> Scheduler::describe_running() {
   {
     // Before the lock, for which workers that wait for something stand in line all the time.
     ++pauses_;
-    Lock lock(mutex_);
-    at_rest_.wait_for(lock, kPatience, [&] { return executing_ == 0; });
+    MutexLock lock(mutex_);
+    const auto until = Clock::now() + kPatience;
+    while (executing_ != 0 && at_rest_.wait_until(lock, until) != std::cv_status::timeout) continue;
     for (const LaunchPointer& launch : live_) {
       Activity activity{launch, launch->seconds(), {}, launch->resident};
       const auto note = [&](const auto& groups) {

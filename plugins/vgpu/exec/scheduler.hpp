@@ -23,15 +23,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
@@ -63,7 +62,6 @@ class Scheduler final : public DispatchSink {
   struct Executor;
   using LaunchPointer = std::shared_ptr<Launch>;
   using GroupPointer = std::unique_ptr<Group>;
-  using Lock = std::unique_lock<std::mutex>;
 
   /// The kernel's name, if somebody wants a map of its code; outside of scopes.
   std::string name_for_maps(const Launch& launch) const;
@@ -74,16 +72,16 @@ class Scheduler final : public DispatchSink {
   Inline run_inline(const LaunchPointer& launch);
   bool workers_sleep();
   void help(const LaunchPointer& launch);
-  void offer(const LaunchPointer& launch);
+  void offer(const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
 
   /// What to warn of when the lock has been let go, if anything.
-  [[nodiscard]] std::string start_workers();
+  [[nodiscard]] std::string start_workers() RIGEL_REQUIRES(mutex_);
   void work(Executor& executor);
   /// The next group to run, to be started or set aside before; null if there is none.
-  GroupPointer pick(Lock& lock, Executor& executor);
-  GroupPointer pick_new(Lock& lock, Executor& executor);
+  GroupPointer pick(Executor& executor) RIGEL_REQUIRES(mutex_);
+  GroupPointer pick_new(Executor& executor) RIGEL_REQUIRES(mutex_);
   /// Room for one of a launch's groups, to be started; null if there is none. Lets the lock go for a while.
-  GroupPointer reserve_group(Lock& lock, Executor& executor, const LaunchPointer& launch);
+  GroupPointer reserve_group(Executor& executor, const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
   /// Runs a group and, when it ends, those after it, until a slice is over; then puts it where it belongs.
   void run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice);
   void set_aside(GroupPointer group);
@@ -94,8 +92,8 @@ class Scheduler final : public DispatchSink {
   /// What this worker's thread is called from now on, if threads have such names. Inside a scope.
   void name_thread(Executor& executor, const Launch& launch, uint64_t group);
 
-  /// A group is not executed any more, until it is picked again. Under the lock.
-  void comes_to_rest();
+  /// A group is not executed any more, until it is picked again.
+  void comes_to_rest() RIGEL_REQUIRES(mutex_);
 
   const Device device_;
   DeviceBus& bus_;
@@ -103,35 +101,36 @@ class Scheduler final : public DispatchSink {
   const bool inline_;
   bool names_threads_ = false;  // set before the workers are made
 
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  std::deque<LaunchPointer> launches_;  // under mutex_; those with work-groups that have not started
-  std::vector<LaunchPointer> live_;     // under mutex_; all that have not ended
-  std::deque<GroupPointer> aside_;      // under mutex_
-  std::vector<GroupPointer> halted_;    // under mutex_
-  bool stop_ = false;                   // under mutex_
-  uint32_t sleeping_ = 0;               // under mutex_
-  uint32_t executing_ = 0;              // under mutex_; groups that a thread has
-  std::atomic<uint32_t> pauses_{0};     // not 0: none is picked
-  std::condition_variable at_rest_;     // executing_ is 0 in a pause
-  bool resume_next_ = false;            // under mutex_; whose turn it is: start a group or resume one
-  std::vector<std::unique_ptr<Executor>> executors_;  // under mutex_
-  std::vector<std::thread> workers_;                  // under mutex_
-  bool warned_of_shortage_ = false;                   // under mutex_
-  std::atomic<bool> wants_thread_{false};             // there could be no worker
-  std::atomic<uint64_t> news_{0};                     // changes when there may be something to pick
+  Mutex mutex_;
+  Condition woken_;
+  std::deque<LaunchPointer> launches_
+      RIGEL_GUARDED_BY(mutex_);                               // those with work-groups that have not started
+  std::vector<LaunchPointer> live_ RIGEL_GUARDED_BY(mutex_);  // all that have not ended
+  std::deque<GroupPointer> aside_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<GroupPointer> halted_ RIGEL_GUARDED_BY(mutex_);
+  bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
+  uint32_t sleeping_ RIGEL_GUARDED_BY(mutex_) = 0;
+  uint32_t executing_ RIGEL_GUARDED_BY(mutex_) = 0;    // groups that a thread has
+  std::atomic<uint32_t> pauses_{0};                    // not 0: none is picked
+  Condition at_rest_;                                  // executing_ is 0 in a pause
+  bool resume_next_ RIGEL_GUARDED_BY(mutex_) = false;  // whose turn it is: start a group or resume one
+  std::vector<std::unique_ptr<Executor>> executors_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<std::thread> workers_ RIGEL_GUARDED_BY(mutex_);
+  bool warned_of_shortage_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> wants_thread_{false};  // there could be no worker
+  std::atomic<uint64_t> news_{0};          // changes when there may be something to pick
 
-  std::mutex code_mutex_;
+  Mutex code_mutex_;
   struct Cached {
     std::shared_ptr<Code> code;
     uint64_t used = 0;
   };
-  std::vector<Cached> codes_;                                                   // under code_mutex_
-  uint64_t code_clock_ = 0;                                                     // under code_mutex_
-  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<ScratchSlots>> slots_;  // under code_mutex_
+  std::vector<Cached> codes_ RIGEL_GUARDED_BY(code_mutex_);
+  uint64_t code_clock_ RIGEL_GUARDED_BY(code_mutex_) = 0;
+  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<ScratchSlots>> slots_ RIGEL_GUARDED_BY(code_mutex_);
 
-  std::mutex inline_mutex_;
-  std::unique_ptr<Executor> inline_executor_;  // under inline_mutex_
+  Mutex inline_mutex_;
+  std::unique_ptr<Executor> inline_executor_ RIGEL_GUARDED_BY(inline_mutex_);
 };
 
 }  // namespace rigel::vgpu::exec

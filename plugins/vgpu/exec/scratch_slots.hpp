@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
+
+#include "api/support/mutex.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -19,7 +20,7 @@ class ScratchSlots {
 
   /// Takes `count` slots, or none.
   bool take(uint32_t count, uint32_t* slots) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (free_.size() < count) return false;
     for (uint32_t i = 0; i < count; ++i) {
       slots[i] = free_.back();
@@ -29,14 +30,14 @@ class ScratchSlots {
   }
 
   void give_back(uint32_t count, const uint32_t* slots) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (uint32_t i = count; i > 0; --i) free_.push_back(slots[i - 1]);
   }
 
  private:
   const uint32_t count_;
-  std::mutex mutex_;
-  std::vector<uint32_t> free_;  // under mutex_
+  Mutex mutex_;
+  std::vector<uint32_t> free_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel::vgpu::exec
