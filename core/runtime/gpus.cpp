@@ -97,6 +97,11 @@ std::vector<size_t> parse_visible_devices(std::string_view list, const std::vect
   return chosen;
 }
 
+void Gpus::check_driver(const RuntimeConfig& config, const LoaderEnvironment& environment,
+                        DiscoveryReport& report) {
+  static_cast<void>(open_transport(config, environment, report));  // it has left its lines, and ends at once
+}
+
 Result<std::unique_ptr<Gpus>> Gpus::open(const RuntimeConfig& config, const LoaderEnvironment& environment,
                                          DiscoveryReport& report) {
   auto opened = open_transport(config, environment, report);

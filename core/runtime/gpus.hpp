@@ -33,6 +33,9 @@ class Gpus {
   /// asked for and cannot be had is an error: INVALID_FILE where the file's options for it are wrong.
   static Result<std::unique_ptr<Gpus>> open(const RuntimeConfig& config, const LoaderEnvironment& environment,
                                             DiscoveryReport& report);
+  /// Reports why the transport of a configuration cannot be had, if so: its library, or its options.
+  static void check_driver(const RuntimeConfig& config, const LoaderEnvironment& environment,
+                           DiscoveryReport& report);
   ~Gpus();
 
   Kfd& kfd() { return *kfd_; }

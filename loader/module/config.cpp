@@ -126,7 +126,8 @@ RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics) {
   return config;
 }
 
-Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, DiscoveryReport& report) {
+Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, DiscoveryReport& report,
+                                  const std::function<void(const RuntimeConfig&)>& check_driver) {
   environment.report_ignored_variables(report);
 
   const char* const named = environment.get("HSA_PLUGIN_CONFIG");
@@ -152,8 +153,11 @@ Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, Discover
   for (const auto& entry : diagnostics.entries()) {
     report.add(Stage::kConfig, entry.is_error ? Outcome::kFailed : Outcome::kWarning, path, entry.text);
   }
-  if (diagnostics.has_errors()) return error(HSA_STATUS_ERROR_INVALID_FILE);
   config.path = *real;
+  if (diagnostics.has_errors()) {
+    if (check_driver && config.driver && !config.driver->library.empty()) check_driver(config);
+    return error(HSA_STATUS_ERROR_INVALID_FILE);
+  }
   report.add(Stage::kConfig, Outcome::kOk, path);
   return config;
 }

@@ -2,6 +2,7 @@
 // The format is described in docs/configuration.md and docs/schemas/runtime-config.json.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,6 +76,10 @@ RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics);
 /// for, and cannot be used is HSA_STATUS_ERROR_INVALID_FILE: half of somebody's wishes would be worse than a
 /// refusal that says why. First step of coming up; also reports the variables that an elevated process
 /// ignores.
-Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, DiscoveryReport& report);
+///
+/// The options of a driver transport are known to it alone. `check_driver` reports what it finds wrong with them, and
+/// is called for a file that has errors besides, so that all are told at once.
+Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, DiscoveryReport& report,
+                                  const std::function<void(const RuntimeConfig&)>& check_driver = {});
 
 }  // namespace rigel

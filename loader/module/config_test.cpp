@@ -182,6 +182,25 @@ TEST_F(LoadConfig, RemembersTheRealPath) {
   EXPECT_EQ(load_config(environment, report)->folder(), root / "other");
 }
 
+TEST_F(LoadConfig, HasTheDriversErrorsToldWithTheOthers) {
+  std::vector<std::string> asked;
+  const auto load = [&](std::string_view members) {
+    write("etc/runtime.json", R"({"config_version": "1.0")" + std::string(members) + "}");
+    asked.clear();
+    return load_config(environment, report, [&](const RuntimeConfig& config) {
+      asked.push_back(config.driver->library + std::string(config.driver->config.json()) + config.path);
+    });
+  };
+  const std::string driver = R"(, "driver": {"library": "libx.so", "config": {"gpus": 1}})";
+  EXPECT_TRUE(load(driver));
+  EXPECT_THAT(asked, IsEmpty()) << "it will be opened";
+  EXPECT_FALSE(load(driver + R"(, "log": 1)"));
+  EXPECT_THAT(asked, ElementsAre(R"(libx.so{"gpus":1})" + (root / "etc/runtime.json").string()));
+  EXPECT_FALSE(load(R"(, "log": 1)"));
+  EXPECT_FALSE(load(R"(, "log": 1, "driver": {"config": {}})")) << "a driver without a library";
+  EXPECT_THAT(asked, IsEmpty());
+}
+
 TEST_F(LoadConfig, RefusesAFileThatWasAskedForAndIsNotThere) {
   write("etc/runtime.json", named("system"));
   variables["HSA_PLUGIN_CONFIG"] = root / "none.json";

@@ -6,16 +6,21 @@ read by the loader (and its driver's options by the driver), every command line 
 are named in the text exist. The info string of a fence decides:
 
   ```json            a configuration file, or the manifest of a backend
-  ```sh              commands, run by a shell in a folder that looks like the root of the sources, with ./program
-  ```sh not run: …   commands that a test cannot run, and why
+  ```sh                    commands, run by a shell in a folder that looks like the root of the sources, with ./program
+  ```sh if <command>       run where that command succeeds, which says that what they need is there
+  ```sh takes <n> minutes  run with RIGEL_DOCUMENTATION_MINUTES=<n or more>; else the programs and their options exist
+  ```sh as in <script>     that script runs each of the commands, with what it needs before and after
+  ```sh as in test <name>  a test does this with its own paths: there is a test of this name
   ```text            what a program prints, grammars, pictures
   ```<language>      anything else that is not run
 """
 
+import collections
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -45,10 +50,11 @@ def blocks(path):
         at += 1
 
 
-def run(command, scratch, bin_folder, **variables):
+def run(command, scratch, bin_folder, timeout=240, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("HSA_", "VGPU_", "ROCR_"))}
     environment |= variables | {"PATH": f"{bin_folder}:{environment['PATH']}", "XDG_CONFIG_HOME": str(scratch)}
-    return subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, timeout=240)
+    return subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, timeout=timeout,
+                          check=False)
 
 
 def check_json(where, text, scratch, bin_folder):
@@ -76,10 +82,96 @@ def check_json(where, text, scratch, bin_folder):
             complain(where, line)
 
 
-def check_commands(where, text, scratch, bin_folder):
-    done = run(["bash", "-euc", text], scratch, bin_folder)
+def check_commands(where, text, scratch, bin_folder, timeout=240):
+    done = run(["bash", "-euc", text], scratch, bin_folder, timeout)
     if done.returncode != 0:
         complain(where, f"exit code {done.returncode}\n{text}{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
+def commands(text):
+    """The words of each command of a block, without comments and the variables that are set for it."""
+    for line in re.sub(r"\\\n", " ", text).split("\n"):
+        for command in line.split("&&"):
+            words = shlex.split(command, comments=True)
+            while words and re.match(r"^\w+=", words[0]):
+                words.pop(0)
+            if words:
+                yield words
+
+
+def check_long(where, text, minutes, scratch, bin_folder):
+    """Runs commands that take so many minutes, or sees whether what they begin with is there and has their options."""
+    if int(os.environ.get("RIGEL_DOCUMENTATION_MINUTES", "0")) >= minutes:
+        return check_commands(where, text, scratch, bin_folder, timeout=minutes * 180)
+    made = set()  # by the block itself, in the folders of its builds
+    for words in commands(text):
+        made.update(words[i + 1] for i, word in enumerate(words[:-1]) if word == "-B")
+        program = words[0]
+        found = scratch / program if "/" in program else shutil.which(program)
+        if not found or not (os.access(found, os.X_OK) or program.split("/")[0] in made):
+            complain(where, f"there is no {program}")
+        elif program.startswith("tools/"):  # its head says what it takes
+            head = re.match(r"(#.*\n)+", pathlib.Path(found).read_text())[0]
+            for word in words[1:]:
+                if re.match(r"^(--)?[a-z][a-z-]*$", word) and not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", head):
+                    complain(where, f"{program} does not say that it takes {word}")
+        elif program.startswith("build-") and program.split("/")[0] not in made:
+            usage = run([str(found), "--help"], scratch, bin_folder)
+            for word in words[1:]:
+                if word.startswith("--") and len(word) > 2 and word not in usage.stdout + usage.stderr \
+                        and word not in run(["vgpu-run", "--help"], scratch, bin_folder).stdout:
+                    complain(where, f"{program} has no option {word}")
+
+
+def check_script(where, text, script, scratch):
+    """Each command is on a line of the script: its words in their order, among others; files by their last name."""
+    path = scratch / script
+    if not path.is_file():
+        return complain(where, f"there is no script {script}")
+    lines = [[word.rsplit("/", 1)[-1] for word in re.sub(r"['\"()$]", " ", line).split()]
+             for line in path.read_text().split("\n")]
+    for words in commands(text):
+        if words[0].startswith("tools/"):  # the tool that the script belongs to
+            if path.name not in (scratch / words[0]).read_text():
+                complain(where, f"{words[0]} does not call {script}")
+            continue
+        wanted = [word.rsplit("/", 1)[-1] for word in words]
+        if not any(all(word in rest for word in wanted) for rest in map(iter, lines)):
+            complain(where, f"{script} does not run '{' '.join(words)}'")
+
+
+def check_test(where, name, build):
+    listed = subprocess.run(["ctest", "--test-dir", str(build), "-N", "-R", f"^{re.escape(name)}$"],
+                            capture_output=True, text=True, check=False)
+    if not re.search(r"Total Tests: 1$", listed.stdout, re.MULTILINE):
+        complain(where, f"there is no test {name}")
+
+
+def check_shell(where, info, text, scratch, bin_folder, build):
+    """A block of commands, by its info string; returns how it was checked."""
+    condition = re.match(r"^sh if (\S.*)$", info)
+    minutes = re.match(r"^sh takes (\d+) minutes$", info)
+    test = re.match(r"^sh as in test (\S+)$", info)
+    script = re.match(r"^sh as in (\S+)$", info)
+    if info == "sh":
+        check_commands(where, text, scratch, bin_folder)
+        return "run"
+    if condition:
+        if run(["bash", "-euc", condition[1]], scratch, bin_folder).returncode != 0:
+            return "not run where something is missing"
+        check_commands(where, text, scratch, bin_folder)
+        return "run"
+    if minutes:
+        check_long(where, text, int(minutes[1]), scratch, bin_folder)
+        return "too long to be run"
+    if test:
+        check_test(where, test[1], build)
+        return "run by other tests"
+    if script:
+        check_script(where, text, script[1], scratch)
+        return "run by other tests"
+    complain(where, f"'{info}': how are these commands checked? The head of this script lists the ways")
+    return "not checked"
 
 
 def check_options(path, help_texts):
@@ -111,7 +203,7 @@ def main():
         (scratch / f"build-{preset}").symlink_to(build)
     (scratch / "program").symlink_to(bin_folder / "rigel-info")  # the reader's
     help_texts = {name: run([name, "--help"], scratch, bin_folder).stdout for name in COMMANDS}
-    counts = {"json": 0, "sh": 0, "not run": 0}
+    counts = collections.Counter()
     for path in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
         check_options(path, help_texts)
         for line, info, text in blocks(path):
@@ -119,17 +211,12 @@ def main():
             if info == "json":
                 check_json(where, text, scratch, bin_folder)
                 counts["json"] += 1
-            elif info == "sh":
-                check_commands(where, text, scratch, bin_folder)
-                counts["sh"] += 1
-            elif info.startswith("sh"):
-                if not re.match(r"^sh not run: \S.{9,}$", info):
-                    complain(where, f"'{info}': commands are run, or say why not: sh not run: <reason>")
-                counts["not run"] += 1
+            elif info == "sh" or info.startswith("sh "):
+                counts[check_shell(where, info, text, scratch, bin_folder, build)] += 1
             elif not info:
                 complain(where, "a block that does not say what it is: json, sh, text or a language")
     print(", ".join(f"{number} {what}" for what, number in counts.items()))
-    if counts["json"] == 0 or counts["sh"] == 0:
+    if counts["json"] == 0 or counts["run"] == 0:
         complain("docs", "nothing was checked")
     for failure in failures:
         print(failure, file=sys.stderr)

@@ -27,8 +27,21 @@ if [ -e "$libdir/hsa/drivers/libhsa_driver_vgpu.so" ]; then
   said=$(HSA_PLUGIN_CONFIG=$work/c.json "$info" 2>&1) || true
   expect "$said" "/driver/config/gpsu: unknown key, did you mean 'gpus'\?" "the other errors"
   expect "$said" "/driver/config/link: unknown link 'xgm', did you mean 'xgmi'\?" "the other errors"
+  printf '{"config_version": "1.0", "log": {"level": 7}, "driver": {"library": "libhsa_driver_vgpu.so",
+    "config": {"gpus": "gfx90O"}}, "plugins": {}}' >"$work/c.json"
+  said=$(HSA_PLUGIN_CONFIG=$work/c.json "$info" 2>&1) && complain "a file with mistakes of all kinds is taken"
+  for mistake in '/log/level: should be a string but is number' '/plugins: should be an array but is object' \
+    "/driver/config/gpus: no board 'gfx90O', did you mean 'gfx900'\?" HSA_STATUS_ERROR_INVALID_FILE; do
+    expect "$said" "$mistake" "mistakes of all kinds"
+  done
   refused "a variable" "VGPU_GPUS: no board 'gfx90O', did you mean 'gfx900'\?" 'hsa_init: HSA_STATUS_ERROR' \
     HSA_DRIVER=libhsa_driver_vgpu.so VGPU_GPUS=gfx90O
+  refused "a variable of seconds" "VGPU_WATCHDOG: 'soon' is no number of seconds" 'hsa_init: HSA_STATUS_ERROR' \
+    HSA_DRIVER=libhsa_driver_vgpu.so VGPU_WATCHDOG=soon
+  code=0
+  said=$(LD_PRELOAD=$libdir/libvgpu_preload.so VGPU_GPUS=gfx90O "$info" 2>&1) || code=$?
+  [ "$code" = 2 ] || complain "a variable with the driver preloaded: exit code $code"
+  expect "$(head -n 1 <<<"$said")" "^vgpu: VGPU_GPUS: no board 'gfx90O', did you mean 'gfx900'\?" "with the driver preloaded"
   configure '{"gpus": "gfx906,gfx1030"}'
   expect "$(HSA_PLUGIN_CONFIG=$work/c.json "$info" --summary)" '^2 +GPU +gfx1030 ' "the GPUs, with an option that is right"
 fi

@@ -20,6 +20,9 @@ refused() {  # <pattern> <argument>...
 }
 refused "did you mean 'gfx906'" --gpu gfx916 true
 refused "no board is named .'none'" --gpu '' true
+refused "did you mean 'xgmi'" --gpu gfx916 --link xgm true  # all mistakes,
+refused "did you mean 'gfx906'" --gpu gfx916 --link xgm true  # in one go
+refused 'soon: is no number of seconds' --watchdog soon true
 refused "no board is named .'none'" --gpu= true
 refused 'rigel, system or a path' --runtime rocr true
 refused 'no such file' --runtime /no/such/folder true

@@ -23,6 +23,7 @@
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
+#include "plugins/vgpu/kfd/settings.hpp"
 #include "runtime.hpp"
 
 namespace {
@@ -32,7 +33,6 @@ namespace vgpu_run = rigel::vgpu_run;
 
 constexpr int kUsage = 2;
 constexpr int kNoProgram = 127;
-constexpr double kLongestWatch = 1e9;  // seconds
 
 constexpr const char* kHelp =
     "usage: vgpu-run [options] program [arguments]\n"
@@ -172,11 +172,8 @@ int main(int argc, char** argv) {
     if (name == "--link") link = value;
     if (name == "--runtime") runtime = value;
     if (name == "--watchdog") {
-      char* end = nullptr;
-      const double seconds = std::strtod(value.c_str(), &end);
-      if (value.empty() || *end != 0 || !(seconds > 0) || seconds > kLongestWatch) {
+      if (!parse_watchdog(value))
         return complain("--watchdog " + value + ": is no number of seconds above 0");
-      }
       setenv("VGPU_WATCHDOG", value.c_str(), 1);
     }
     if (name == "--log") {
@@ -187,9 +184,10 @@ int main(int argc, char** argv) {
     if (name == "--log-file") setenv("VGPU_LOG_FILE", std::filesystem::absolute(value).c_str(), 1);
   }
   const auto peers = parse_peer_link(link);
-  if (!peers) return complain(peers.error());
-  const auto machine = parse_machine(gpus, *peers);
-  if (!machine) return complain(machine.error());
+  if (!peers) complain(peers.error());
+  const auto machine = parse_machine(gpus, peers.value_or(PeerLink::kPcie));
+  if (!machine) complain(machine.error());
+  if (!peers || !machine) return kUsage;
   if (at == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
 
   const std::string libraries = find_libraries();

@@ -59,6 +59,14 @@ std::string variable(const char* name) {
 
 }  // namespace
 
+std::optional<double> parse_watchdog(const std::string& text) {
+  constexpr double kLongest = 1e9;
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != 0 || !(seconds > 0) || seconds > kLongest) return std::nullopt;
+  return seconds;
+}
+
 Settings Settings::from_environment() {
   Settings settings;
   if (secure_getenv("VGPU_GPUS") != nullptr) settings.gpus = variable("VGPU_GPUS");
@@ -67,7 +75,7 @@ Settings Settings::from_environment() {
   settings.log_file = variable("VGPU_LOG_FILE");
   settings.options.signals = variable("VGPU_SIGNALS") != "0";
   settings.options.machine = variable("VGPU_MACHINE");
-  settings.options.watchdog_seconds = std::strtod(variable("VGPU_WATCHDOG").c_str(), nullptr);
+  settings.watchdog = variable("VGPU_WATCHDOG");
   return settings;
 }
 
@@ -78,6 +86,13 @@ void Settings::read_options(std::string_view json, Diagnostics& diagnostics) {
   ObjectReader reader(&**document, "", diagnostics);
   for (const Option& option : kOptions) option.read(reader, option.name, *this);
   reader.refuse_unknown_keys();
+}
+
+double Settings::watchdog_seconds(Diagnostics& diagnostics) const {
+  if (watchdog.empty() || watchdog == "0") return 0;
+  const auto seconds = parse_watchdog(watchdog);
+  if (!seconds) diagnostics.error("VGPU_WATCHDOG", "'" + watchdog + "' is no number of seconds");
+  return seconds.value_or(0);
 }
 
 std::vector<std::string_view> Settings::option_names() {

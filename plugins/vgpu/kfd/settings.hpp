@@ -2,6 +2,7 @@
 // the options of its configuration file, which go before them. Pure but for the environment; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,12 @@
 
 namespace rigel::vgpu {
 
+/// The text of a number of seconds above 0 that a kernel may run; none if it is something else.
+std::optional<double> parse_watchdog(const std::string& text);
+
 struct Settings {
-  /// VGPU_GPUS, VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG and VGPU_LOG_FILE; kDefaultGpus where there is no
-  /// VGPU_GPUS. An elevated process does not ask its environment.
+  /// VGPU_GPUS, VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG, VGPU_LOG_FILE and VGPU_WATCHDOG; kDefaultGpus where
+  /// there is no VGPU_GPUS. An elevated process does not ask its environment.
   static Settings from_environment();
 
   /// Takes over the options of a JSON object (docs/configuration.md lists them); empty text is an object without any.
@@ -24,11 +28,14 @@ struct Settings {
 
   /// The machine that is asked for. Errors begin with the variable or pointer that they are about.
   Machine make_machine(Diagnostics& diagnostics) const;
+  /// How long a kernel may run; 0: for ever. An error as above.
+  double watchdog_seconds(Diagnostics& diagnostics) const;
 
   std::string gpus = kDefaultGpus;
   std::string link;
   std::string log;
   std::string log_file;
+  std::string watchdog;
   ProcessOptions options;
   std::string gpus_source = "VGPU_GPUS";
   std::string link_source = "VGPU_LINK";

@@ -363,9 +363,11 @@ ErrnoOr<int> System::give_to_program(int fd, bool close_on_exec) {
 
 std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics) {
   Machine machine = settings.make_machine(diagnostics);
+  ProcessOptions options = settings.options;
+  options.watchdog_seconds = settings.watchdog_seconds(diagnostics);
   if (diagnostics.has_errors()) return nullptr;
   auto log = std::make_unique<Log>(settings.log.c_str(), settings.log_file.c_str());
-  return std::make_unique<System>(std::move(machine), settings.options, HostFacts::read(), std::move(log));
+  return std::make_unique<System>(std::move(machine), options, HostFacts::read(), std::move(log));
 }
 
 }  // namespace rigel::vgpu

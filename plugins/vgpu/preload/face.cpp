@@ -31,6 +31,26 @@ void say(const char* text) {
   [[maybe_unused]] const auto written = ::write(2, text, std::strlen(text));
 }
 
+// Why there is no machine, and the files that there would be of one. Leaked on purpose.
+struct Refusal {
+  std::string why;
+  FileTree files;
+};
+constinit const Refusal* refusal = nullptr;
+
+// The exit status of a program that cannot have what was asked for: that of vgpu-run, which refuses the same.
+constexpr int kRefusedStatus = 2;
+
+// Without a machine nothing is ours. Who looks for a GPU nevertheless would find none and go on, or crash for want
+// of it; programs that do not look (the shell of a job with such a variable) are left alone.
+void refuse_if_wanted(const char* path, LastLink last) {
+  if (state.load(std::memory_order_acquire) != kOff || refusal == nullptr) return;
+  const Inside guard;
+  if (!refusal->files.owns(refusal->files.canonical(path, last))) return;
+  say(refusal->why.c_str());
+  _exit(kRefusedStatus);
+}
+
 void make() {
   const Inside guard;
   use_sigaction(NEXT(sigaction));  // not our hook of it
@@ -41,7 +61,9 @@ void make() {
   Diagnostics diagnostics;
   auto made = make_system(settings, diagnostics);
   if (!made) {
-    for (const auto& entry : diagnostics.entries()) say(("vgpu: " + entry.text + "\n").c_str());
+    auto* const refused = new Refusal{{}, make_file_tree({}, HostFacts::read())};
+    for (const auto& entry : diagnostics.entries()) refused->why += "vgpu: " + entry.text + "\n";
+    refusal = refused;
     state.store(kOff, std::memory_order_release);
     return;
   }
@@ -101,7 +123,10 @@ OurPath our_path(System& system, std::string_view path, LastLink last) {
 OurPath our_path(const char* path, LastLink last) {
   if (own_calls != 0 || !could_be_ours(path)) return {};
   System* const system = system_for_path();
-  if (system == nullptr) return {};
+  if (system == nullptr) {
+    refuse_if_wanted(path, last);
+    return {};
+  }
   const Inside guard;
   return our_path(*system, path, last);
 }

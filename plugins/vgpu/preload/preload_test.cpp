@@ -128,6 +128,27 @@ TEST_F(VgpuLog, OfACategoryThatThereIsNotIsRefusedBeforeTheProgramBegins) {
   EXPECT_THAT(lines(), ::testing::IsEmpty());
 }
 
+// What was asked for in so many words and cannot be had ends who looks for it, and nobody else.
+TEST(Refusals, EndProgramsThatLookForAGpu) {
+  const auto run = [](std::vector<std::string> program) {
+    std::vector<std::string> command = {vgpu_run(), "env", "VGPU_GPUS=gfx90O,gfx906,vega21", "VGPU_LINK=wire",
+                                        "VGPU_WATCHDOG=soon"};
+    command.insert(command.end(), program.begin(), program.end());
+    return run_program(command);
+  };
+  for (const char* file : {"/dev/kfd", "/sys/class/kfd/kfd/topology/nodes/1/name", "/dev/dri/renderD128"}) {
+    const ProgramResult result = run({"cat", file});
+    EXPECT_EQ(result.status, 2) << file;
+    EXPECT_THAT(result.out, MatchesRegex("vgpu: VGPU_LINK: unknown link 'wire'.*\n"
+                                         "vgpu: VGPU_GPUS: no board 'gfx90O', did you mean 'gfx900'\\?.*\n"
+                                         "vgpu: VGPU_GPUS: no board 'vega21', did you mean 'vega20'\\?.*\n"
+                                         "vgpu: VGPU_WATCHDOG: 'soon' is no number of seconds\n"));
+  }
+  const ProgramResult other = run({"sh", "-c", "cat /dev/null && test -d /sys/class && echo done"});
+  EXPECT_EQ(other.status, 0);
+  EXPECT_EQ(other.out, "done\n");
+}
+
 // The system's programs ------------------------------------------------------------------------------------
 
 std::string said(const std::string& program, const std::string& script) {
