@@ -68,13 +68,12 @@ constexpr bool works_at_any_time(FunctionIndex function) {
     if (tool_thread.in_tool) return next_(__VA_ARGS__);                                                      \
     hsatool_##name##_args_t arguments_{__VA_ARGS__};                                                         \
     Returned<result> returned_;                                                                              \
-    CallFrame frame_(chain_, descriptions[k_##name], &arguments_, returned_.address(),                       \
-                     works_at_any_time(k_##name));                                                           \
-    if (frame_.enter()) {                                                                                    \
+    CallFrame frame_(descriptions[k_##name], &arguments_, returned_.address());                              \
+    if (frame_.enter(chain_, works_at_any_time(k_##name))) {                                                 \
       __VA_OPT__(auto& [__VA_ARGS__] = arguments_;)                                                          \
       returned_.of(next_ __VA_OPT__(, ) __VA_ARGS__);                                                        \
     }                                                                                                        \
-    frame_.exit();                                                                                           \
+    frame_.exit(works_at_any_time(k_##name));                                                                \
     return returned_.get();                                                                                  \
   }
 

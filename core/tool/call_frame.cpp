@@ -19,14 +19,42 @@ void KeepTools::reset_after_fork() noexcept {
   callers_.store(tool_thread.keeping, std::memory_order_relaxed);
 }
 
-bool CallFrame::enter_and_keep() noexcept {
-  const KeepTools keep;
-  return call_tools_in();
+inline bool CallFrame::call_tools_in(const CallChain& chain) noexcept {
+  const uint32_t count = chain.count.load(std::memory_order_relaxed);
+  uint32_t entered = 0;
+  bool answered = false;
+  tool_thread.in_tool = true;
+  for (uint32_t i = 0; i < count && !answered; ++i) {
+    Tool& tool = *chain.tools[i].load(std::memory_order_relaxed);
+    const uint32_t life = tool.life();
+    if (!Tool::is_alive(life)) [[unlikely]]
+      continue;
+    const hsatool_call_ops_t& calls = tool.loaded().calls;
+    call_.data = 0;
+    if (calls.enter != nullptr) [[likely]]
+      tool.guarded("enter", [&] { answered = calls.enter(tool.self(), &call_) == HSATOOL_ANSWERED; });
+    if (calls.exit != nullptr) visits_[entered++] = {&tool, call_.data, life};
+  }
+  tool_thread.in_tool = false;
+  entered_ = entered;
+  return !answered;
 }
 
-void CallFrame::exit_and_keep() noexcept {
+// Apart, so that the frame of KeepTools is no burden of the others.
+[[gnu::noinline]] bool CallFrame::call_tools_in_and_keep(const CallChain& chain) noexcept {
+  const KeepTools keep;
+  return call_tools_in(chain);
+}
+
+void CallFrame::call_tools_out_and_keep() noexcept {
   const KeepTools keep;
   call_tools_out();
+}
+
+bool CallFrame::enter(const CallChain& chain, bool at_any_time) noexcept {
+  if (keeps_tools(at_any_time)) [[unlikely]]
+    return call_tools_in_and_keep(chain);
+  return call_tools_in(chain);
 }
 
 uint64_t CallFrame::new_block() noexcept {

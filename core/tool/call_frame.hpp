@@ -78,12 +78,8 @@ struct CallChain {
 
 class CallFrame {
  public:
-  /// `at_any_time`: the function may be called while the tools are unloaded.
-  CallFrame(const CallChain& chain, const hsatool_function_t& function, void* arguments, void* result,
-            bool at_any_time) noexcept
-      : chain_(chain),
-        keeps_tools_(at_any_time || is_handler_thread()),
-        call_{sizeof call_, &function, next_id(), tool_thread.current_call, arguments, result, 0} {
+  CallFrame(const hsatool_function_t& function, void* arguments, void* result) noexcept
+      : call_{sizeof call_, &function, next_id(), tool_thread.current_call, arguments, result, 0} {
     tool_thread.current_call = call_.id;
   }
   ~CallFrame() { tool_thread.current_call = call_.parent; }
@@ -91,52 +87,42 @@ class CallFrame {
   CallFrame& operator=(const CallFrame&) = delete;
 
   /// Calls the tools on the way in. False: one of them has answered, and the function is not to be called.
-  bool enter() noexcept { return keeps_tools_ ? enter_and_keep() : call_tools_in(); }
-  /// Calls those that have been entered, on the way out.
-  void exit() noexcept { return keeps_tools_ ? exit_and_keep() : call_tools_out(); }
+  /// `at_any_time`: the function may be called while the tools are unloaded.
+  bool enter(const CallChain& chain, bool at_any_time) noexcept;
+  /// Calls those that have been entered and want to know the result, on the way out.
+  void exit(bool at_any_time) noexcept {
+    if (entered_ == 0) return;
+    if (keeps_tools(at_any_time)) [[unlikely]]
+      return call_tools_out_and_keep();
+    call_tools_out();
+  }
 
  private:
+  // A tool that has been entered and has an exit.
   struct Visit {
-    uint32_t life;
+    Tool* tool;
     uint64_t data;
+    uint32_t life;
   };
 
-  bool call_tools_in() noexcept {
-    const uint32_t count = chain_.count.load(std::memory_order_relaxed);
-    tool_thread.in_tool = true;
-    bool answered = false;
-    while (entered_ < count && !answered) {
-      Tool& tool = *chain_.tools[entered_].load(std::memory_order_relaxed);
-      Visit& visit = visits_[entered_++];
-      visit = {tool.life(), 0};
-      if (!Tool::is_alive(visit.life)) continue;
-      const auto callback = tool.loaded().calls.enter;
-      if (callback == nullptr) continue;
-      call_.data = 0;
-      tool.guarded("enter", [&] { answered = callback(tool.self(), &call_) == HSATOOL_ANSWERED; });
-      visit.data = call_.data;
-    }
-    tool_thread.in_tool = false;
-    return !answered;
-  }
+  static bool keeps_tools(bool at_any_time) noexcept { return at_any_time || is_handler_thread(); }
 
+  bool call_tools_in(const CallChain& chain) noexcept;
+  bool call_tools_in_and_keep(const CallChain& chain) noexcept;
+  void call_tools_out_and_keep() noexcept;
   void call_tools_out() noexcept {
     tool_thread.in_tool = true;
-    while (entered_ > 0) {
-      const Visit& visit = visits_[--entered_];
-      Tool& tool = *chain_.tools[entered_].load(std::memory_order_relaxed);
+    for (uint32_t i = entered_; i > 0;) {
+      const Visit& visit = visits_[--i];
+      Tool& tool = *visit.tool;
       // A tool that has ended in the meantime has forgotten the call.
-      if (!Tool::is_alive(visit.life) || tool.life() != visit.life) continue;
-      const auto callback = tool.loaded().calls.exit;
-      if (callback == nullptr) continue;
+      if (tool.life() != visit.life) [[unlikely]]
+        continue;
       call_.data = visit.data;
-      tool.guarded("exit", [&] { callback(tool.self(), &call_); });
+      tool.guarded("exit", [&] { tool.loaded().calls.exit(tool.self(), &call_); });
     }
     tool_thread.in_tool = false;
   }
-
-  bool enter_and_keep() noexcept;
-  void exit_and_keep() noexcept;
 
   // Ids are taken from the process in blocks, so that threads do not meet at every call.
   static constexpr uint64_t kBlock = uint64_t{1} << 24;
@@ -149,8 +135,6 @@ class CallFrame {
   }
   static uint64_t new_block() noexcept;
 
-  const CallChain& chain_;
-  const bool keeps_tools_;
   hsatool_call_t call_;
   uint32_t entered_ = 0;
   Visit visits_[kMaxTools];

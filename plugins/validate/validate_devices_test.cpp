@@ -83,20 +83,20 @@ class DeviceRules : public ::testing::Test {
   std::vector<void*> blocks;
 };
 
-TEST_F(DeviceRules, V402AKernelIsGivenMemoryThatItsAgentMayAccess) {
+TEST_F(DeviceRules, V402IsBrokenByAKernelThatIsGivenMemoryOfAnotherAgent) {
   void* const block = device_memory(gpus[0]);
   submit(queue, given(block));
   EXPECT_THAT(end(), ElementsAre(402));
 }
 
-TEST_F(DeviceRules, V402OrThatItHasBeenAllowedToAccess) {
+TEST_F(DeviceRules, V402IsKeptByAKernelThatIsAllowedToAccessIt) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
   submit(queue, given(block));
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(DeviceRules, V402OneAgentOfACopyMayAccessBothSides) {
+TEST_F(DeviceRules, V402IsBrokenByACopyNoneOfWhoseAgentsMayAccessBothSides) {
   void* const to = device_memory(gpus[0]);
   void* const from = device_memory(gpus[1]);
   // Held for ever by its signal.
@@ -104,7 +104,7 @@ TEST_F(DeviceRules, V402OneAgentOfACopyMayAccessBothSides) {
   EXPECT_THAT(Program::take_numbers(), ElementsAre(402));
 }
 
-TEST_F(DeviceRules, V402OneAgentThatHasBeenAllowedIsEnoughForACopy) {
+TEST_F(DeviceRules, V402IsKeptByACopyOneOfWhoseAgentsIsAllowedTo) {
   void* const to = device_memory(gpus[0]);
   void* const from = device_memory(gpus[1]);
   const hsa_signal_t done = program.signal();
@@ -115,7 +115,7 @@ TEST_F(DeviceRules, V402OneAgentThatHasBeenAllowedIsEnoughForACopy) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(DeviceRules, V403CoarseMemoryIsOneAgentsAtATime) {
+TEST_F(DeviceRules, V403IsBrokenByKernelsOfTwoAgentsAtOnce) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
   submit(queue, given(block));
@@ -125,7 +125,7 @@ TEST_F(DeviceRules, V403CoarseMemoryIsOneAgentsAtATime) {
   EXPECT_THAT(end(), UnorderedElementsAre(207, 403));
 }
 
-TEST_F(DeviceRules, V403AndPassesFromOneToTheOther) {
+TEST_F(DeviceRules, V403IsKeptByKernelsOneAfterTheOther) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
   const hsa_signal_t over = program.signal();
@@ -141,7 +141,7 @@ TEST_F(DeviceRules, V403AndPassesFromOneToTheOther) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST_F(DeviceRules, V212ThePrivateSegmentIsLargeEnough) {
+TEST_F(DeviceRules, V212IsBrokenByNoPrivateSegmentAndV212IsKeptByWhatTheKernelDeclares) {
   std::ifstream file(VALIDATE_GPU_KERNELS, std::ios::binary);
   if (!file) GTEST_SKIP() << "there is no " << VALIDATE_GPU_KERNELS;
   const std::vector<char> code{std::istreambuf_iterator<char>(file), {}};

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -41,7 +43,7 @@ class HeldKernel {
 
 // --- 1xx ---------------------------------------------------------------------------------------------------
 
-TEST(V101, AQueueIsNoSignal) {
+TEST(V101IsBroken, ByAQueueInThePlaceOfASignal) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   hsa_signal_destroy({reinterpret_cast<uint64_t>(queue)});
@@ -50,7 +52,20 @@ TEST(V101, AQueueIsNoSignal) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V102, ADestroyedSignalIsNotUsedAndTheReportSaysWhereItWasDestroyed) {
+TEST(V101IsKept, ByHandlesOfTheirKind) {
+  Program program;
+  char name[64];
+  EXPECT_EQ(hsa_agent_get_info(program.agent(), HSA_AGENT_INFO_NAME, name), HSA_STATUS_SUCCESS);
+  size_t size = 0;
+  EXPECT_EQ(hsa_amd_memory_pool_get_info(program.pool(), HSA_AMD_MEMORY_POOL_INFO_SIZE, &size),
+            HSA_STATUS_SUCCESS);
+  hsa_queue_t* const queue = program.queue();
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(program.signal());
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V102IsBroken, ByTheUseOfADestroyedSignalAndTheReportSaysWhereItWasDestroyed) {
   Program program;
   const hsa_signal_t signal = program.signal();
   hsa_signal_destroy(signal);
@@ -65,7 +80,7 @@ TEST(V102, ADestroyedSignalIsNotUsedAndTheReportSaysWhereItWasDestroyed) {
                     HasSubstr("destroyed by hsa_signal_destroy"), HasSubstr("validate_test+0x")));
 }
 
-TEST(V102, ASymbolGoesWithItsExecutable) {
+TEST(V102IsBroken, ByASymbolOfADestroyedExecutable) {
   Program program;
   program.kernel("add_up");
   hsa_executable_symbol_t symbol{};
@@ -78,7 +93,7 @@ TEST(V102, ASymbolGoesWithItsExecutable) {
   EXPECT_THAT(program.end(), ElementsAre(102));
 }
 
-TEST(V102, AHandleThatIsGivenOutAgainLives) {
+TEST(V102IsKept, ByAHandleThatIsGivenOutAgain) {
   Program program;
   for (int i = 0; i < 100; ++i) {
     const hsa_signal_t signal = program.signal();
@@ -89,7 +104,7 @@ TEST(V102, AHandleThatIsGivenOutAgainLives) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V103, NothingIsDestroyedTwice) {
+TEST(V103IsBroken, ByWhatIsDestroyedTwice) {
   Program program;
   const hsa_signal_t signal = program.signal();
   hsa_signal_destroy(signal);
@@ -100,7 +115,7 @@ TEST(V103, NothingIsDestroyedTwice) {
   EXPECT_THAT(program.end(), ElementsAre(103, 103));
 }
 
-TEST(V103, WhatIsLockedTwiceIsUnlockedTwice) {
+TEST(V103IsKept, ByWhatIsLockedTwiceAndUnlockedTwice) {
   Program program;
   alignas(4096) static char page[4096];
   void* agents_view = nullptr;
@@ -111,19 +126,53 @@ TEST(V103, WhatIsLockedTwiceIsUnlockedTwice) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V104, AHandleComesFromTheRuntime) {
+TEST(V104IsBroken, ByAHandleThatTheProgramMadeUp) {
   Program program;
   char name[64];
   hsa_agent_get_info({0x1234567890}, HSA_AGENT_INFO_NAME, name);
   EXPECT_THAT(program.end(), ElementsAre(104));
 }
 
-TEST(V105, ADoorbellIsTheRuntimes) {
+TEST(V104IsKept, ByHandlesThatIterationsTell) {
+  Program program;
+  hsa_agent_iterate_regions(
+      program.agent(),
+      [](hsa_region_t region, void*) {
+        size_t size = 0;
+        return hsa_region_get_info(region, HSA_REGION_INFO_SIZE, &size);
+      },
+      nullptr);
+  hsa_agent_iterate_isas(
+      program.agent(),
+      [](hsa_isa_t isa, void*) {
+        uint32_t length = 0;
+        return hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length);
+      },
+      nullptr);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V105IsBroken, ByDestroyingADoorbell) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   hsa_signal_destroy(queue->doorbell_signal);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(105));
   hsa_queue_destroy(queue);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V105IsKept, ByStoringToADoorbell) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t done = program.signal(2);
+  submit(queue, barrier(done));
+  const uint64_t index = reserve(queue);
+  const auto packet = barrier(done);
+  write_packet(queue, index, &packet);
+  hsa_signal_store_relaxed(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+  wait(done);
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(done);
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
@@ -165,7 +214,7 @@ TEST_F(PacketRules, ACorrectProgramHearsNothing) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V201TheHeaderIsValidWhenTheDoorbellRings) {
+TEST_F(PacketRules, V201IsBrokenByRingingBeforeTheHeader) {
   const uint64_t index = reserve(queue);
   ring(queue, index);
   const auto packet = good();
@@ -175,7 +224,20 @@ TEST_F(PacketRules, V201TheHeaderIsValidWhenTheDoorbellRings) {
   EXPECT_THAT(end(), ElementsAre(201));
 }
 
-TEST_F(PacketRules, V202TheHeaderIsWrittenLast) {
+TEST_F(PacketRules, V201IsKeptByOneRingForSeveralPackets) {
+  hsa_signal_store_relaxed(done, 3);
+  uint64_t index = 0;
+  for (int i = 0; i < 3; ++i) {
+    index = reserve(queue);
+    const auto packet = good();
+    write_packet(queue, index, &packet);
+  }
+  ring(queue, index);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V202IsBrokenByWhatIsWrittenAfterTheHeader) {
   const uint64_t index = reserve(queue);
   auto packet = good();
   write_packet(queue, index, &packet);
@@ -189,7 +251,7 @@ TEST_F(PacketRules, V202TheHeaderIsWrittenLast) {
   EXPECT_THAT(end(), ElementsAre(202));
 }
 
-TEST_F(PacketRules, V202SlotsMayBeWrittenOnceTheyAreReserved) {
+TEST_F(PacketRules, V202IsKeptByWritingToReservedSlots) {
   for (uint32_t i = 0; i < 3 * queue->size; ++i) {
     hsa_signal_store_relaxed(done, 1);
     const uint64_t index = reserve(queue);
@@ -206,7 +268,7 @@ TEST_F(PacketRules, V202SlotsMayBeWrittenOnceTheyAreReserved) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V203ReservedFieldsAreZero) {
+TEST_F(PacketRules, V203IsBrokenByReservedFields) {
   auto packet = good();
   packet.reserved0 = 1;
   submit(queue, packet);
@@ -219,14 +281,44 @@ TEST_F(PacketRules, V203ReservedFieldsAreZero) {
   EXPECT_THAT(end(), ElementsAre(203, 203));
 }
 
-TEST_F(PacketRules, V204APacketIsOfATypeThatThereIs) {
+TEST_F(PacketRules, V203IsKeptByBitsThatHaveAMeaning) {
+  constexpr auto kAll = static_cast<uint16_t>(
+      1 << HSA_PACKET_HEADER_BARRIER | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+      HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
+  hsa_signal_store_relaxed(done, 2);
+  auto packet = good();
+  packet.header |= kAll;
+  packet.setup = 3;
+  submit(queue, packet);
+  auto fence = barrier(done);
+  fence.header |= kAll;
+  submit(queue, fence);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V204IsBrokenByATypeThatThereIsNot) {
   hsa_agent_dispatch_packet_t packet{};
   packet.header = 77 << HSA_PACKET_HEADER_TYPE;
   submit(queue, packet);
   EXPECT_THAT(end(), ElementsAre(204));
 }
 
-TEST_F(PacketRules, V205ADoorbellNamesAPacketThatIsReserved) {
+TEST_F(PacketRules, V204IsKeptByEachTypeThatTheQueueTakes) {
+  hsa_signal_store_relaxed(done, 4);
+  submit(queue, good());
+  submit(queue, barrier(done));
+  submit(queue, barrier(done, {}, HSA_PACKET_TYPE_BARRIER_OR));
+  hsa_amd_barrier_value_packet_t value{};
+  value.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+  value.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  value.completion_signal = done;
+  submit(queue, value);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V205IsBrokenByRingingForTheNextPacket) {
   const uint64_t index = reserve(queue);
   const auto packet = good();
   write_packet(queue, index, &packet);
@@ -235,7 +327,19 @@ TEST_F(PacketRules, V205ADoorbellNamesAPacketThatIsReserved) {
   EXPECT_THAT(end(), ElementsAre(205));
 }
 
-TEST_F(PacketRules, V206TheRingIsNotOverrun) {
+TEST_F(PacketRules, V205IsKeptByReservingSeveralSlotsAtOnce) {
+  hsa_signal_store_relaxed(done, 2);
+  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 2);
+  const auto packet = good();
+  write_packet(queue, index, &packet);
+  ring(queue, index);
+  write_packet(queue, index + 1, &packet);
+  ring(queue, index + 1);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V206IsBrokenByOnePacketMoreThanTheRingHolds) {
   const hsa_signal_t held = program.signal();
   HeldKernel kernel(program, queue, held);
   // The packets are not rung for, so that none is taken.
@@ -255,7 +359,28 @@ TEST_F(PacketRules, V206TheRingIsNotOverrun) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V207AKernelIsOneOfALivingExecutable) {
+TEST_F(PacketRules, V206IsKeptByAFullRing) {
+  const hsa_signal_t held = program.signal();
+  HeldKernel kernel(program, queue, held);
+  hsa_signal_store_relaxed(done, queue->size);
+  const auto packet = barrier(done);
+  uint64_t index = 0;
+  for (uint32_t i = 0; i < queue->size; ++i) {
+    index = reserve(queue);
+    while (index >= hsa_queue_load_read_index_scacquire(queue) + queue->size) std::this_thread::yield();
+    write_packet(queue, index, &packet);
+  }
+  ring(queue, index);
+  kernel.let_go();
+  wait(done);
+  wait(held);
+  hsa_signal_destroy(held);
+  hsa_amd_memory_pool_free(kernel.args());
+  hsa_amd_memory_pool_free(kernel.words());
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V207IsBrokenByKernelsOfNoLivingExecutable) {
   auto packet = good();
   program.unload_kernels();
   submit(queue, packet);
@@ -265,7 +390,18 @@ TEST_F(PacketRules, V207AKernelIsOneOfALivingExecutable) {
   EXPECT_THAT(Program::take_numbers(), Contains(207));
 }
 
-TEST_F(PacketRules, V208TheArgumentsAreWhole) {
+TEST_F(PacketRules, V207IsKeptByAKernelThatIsLoadedAgain) {
+  submit(queue, good());
+  wait(done);
+  program.unload_kernels();
+  const TestKernel again = program.kernel("add_up");
+  hsa_signal_store_relaxed(done, 1);
+  submit(queue, program.dispatch(again, args, done));
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V208IsBrokenByTooFewBytesOfArguments) {
   auto* const block = static_cast<char*>(program.memory(4096));
   auto packet = good();
   // The last bytes of a block, where only half of the arguments fit.
@@ -278,7 +414,18 @@ TEST_F(PacketRules, V208TheArgumentsAreWhole) {
   EXPECT_THAT(Program::take_numbers(), Contains(208));
 }
 
-TEST_F(PacketRules, V209TheArgumentsAreAligned) {
+TEST_F(PacketRules, V208IsKeptByArgumentsThatEndWithTheirBlock) {
+  auto* const block = static_cast<char*>(program.memory(4096));
+  auto packet = good();
+  packet.kernarg_address = block + 4096 - add_up.kernarg_size;
+  std::memcpy(packet.kernarg_address, args, sizeof *args);
+  submit(queue, packet);
+  wait(done);
+  hsa_amd_memory_pool_free(block);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V209IsBrokenByArgumentsAtEightBytes) {
   auto* const block = static_cast<char*>(program.memory(4096));
   auto packet = good();
   packet.kernarg_address = block + 8;
@@ -287,7 +434,18 @@ TEST_F(PacketRules, V209TheArgumentsAreAligned) {
   EXPECT_THAT(Program::take_numbers(), Contains(209));
 }
 
-TEST_F(PacketRules, V210TheArgumentsKeepTheirContents) {
+TEST_F(PacketRules, V209IsKeptByArgumentsAtSixteenBytes) {
+  auto* const block = static_cast<char*>(program.memory(4096));
+  auto packet = good();
+  packet.kernarg_address = block + 16;
+  std::memcpy(packet.kernarg_address, args, sizeof *args);
+  submit(queue, packet);
+  wait(done);
+  hsa_amd_memory_pool_free(block);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V210IsBrokenByChangingArgumentsOfARunningKernel) {
   HeldKernel kernel(program, queue, done);
   static_cast<HoldArgs*>(kernel.args())->begun = words;
   kernel.let_go();
@@ -297,7 +455,7 @@ TEST_F(PacketRules, V210TheArgumentsKeepTheirContents) {
   EXPECT_THAT(end(), ElementsAre(210));
 }
 
-TEST_F(PacketRules, V210ArgumentsMayChangeWhenTheDispatchIsOver) {
+TEST_F(PacketRules, V210IsKeptByChangingArgumentsWhenTheDispatchIsOver) {
   for (int i = 0; i < 100; ++i) {
     submit(queue, program.dispatch(add_up, args));
     auto fence = barrier(done);
@@ -310,7 +468,7 @@ TEST_F(PacketRules, V210ArgumentsMayChangeWhenTheDispatchIsOver) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V211TheGroupSegmentIsLargeEnough) {
+TEST_F(PacketRules, V211IsBrokenByNoGroupSegment) {
   auto packet = good();
   ASSERT_GT(packet.group_segment_size, 0u);
   packet.group_segment_size = 0;
@@ -319,7 +477,15 @@ TEST_F(PacketRules, V211TheGroupSegmentIsLargeEnough) {
   EXPECT_THAT(Program::take_numbers(), Contains(211));
 }
 
-TEST_F(PacketRules, V213AGridHasOneToThreeDimensions) {
+TEST_F(PacketRules, V211IsKeptByMoreThanTheKernelDeclares) {
+  auto packet = good();
+  packet.group_segment_size += 1024;
+  submit(queue, packet);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V213IsBrokenByDimensionsAndSizesThatDoNotFit) {
   auto packet = good();
   packet.setup = 1;
   packet.grid_size_y = 2;
@@ -336,7 +502,26 @@ TEST_F(PacketRules, V213AGridHasOneToThreeDimensions) {
   EXPECT_THAT(Program::take_numbers(), Contains(213));
 }
 
-TEST_F(PacketRules, V214AWorkGroupIsNoLargerThanTheAgentTakes) {
+TEST_F(PacketRules, V213IsKeptByOneToThreeDimensions) {
+  words[1] = 1;
+  auto* const hold = static_cast<HoldArgs*>(program.memory(sizeof(HoldArgs)));
+  *hold = {&words[0], &words[1]};
+  hsa_signal_store_relaxed(done, 3);
+  for (uint16_t dimensions = 1; dimensions <= 3; ++dimensions) {
+    auto packet = program.dispatch(program.kernel("hold"), hold, done);
+    packet.setup = dimensions;
+    packet.workgroup_size_x = 2;
+    packet.grid_size_x = 3;  // the last work-group is not whole
+    if (dimensions >= 2) packet.workgroup_size_y = 2, packet.grid_size_y = 2;
+    if (dimensions >= 3) packet.workgroup_size_z = 2, packet.grid_size_z = 4;
+    submit(queue, packet);
+  }
+  wait(done);
+  hsa_amd_memory_pool_free(hold);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V214IsBrokenByAWorkGroupThatIsTooLarge) {
   auto packet = good();
   packet.setup = 3;
   packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1024;
@@ -346,9 +531,26 @@ TEST_F(PacketRules, V214AWorkGroupIsNoLargerThanTheAgentTakes) {
   EXPECT_THAT(Program::take_numbers(), Contains(214));
 }
 
+TEST_F(PacketRules, V214IsKeptByTheLargestWorkGroup) {
+  uint16_t most[3]{};
+  uint32_t size = 0;
+  hsa_agent_get_info(program.agent(), HSA_AGENT_INFO_WORKGROUP_MAX_DIM, most);
+  hsa_agent_get_info(program.agent(), HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, &size);
+  words[1] = 1;
+  auto* const hold = static_cast<HoldArgs*>(program.memory(sizeof(HoldArgs)));
+  *hold = {&words[0], &words[1]};
+  auto packet = program.dispatch(program.kernel("hold"), hold, done);
+  packet.workgroup_size_x = static_cast<uint16_t>(std::min<uint32_t>(most[0], size));
+  packet.grid_size_x = packet.workgroup_size_x;
+  submit(queue, packet);
+  wait(done);
+  hsa_amd_memory_pool_free(hold);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
 // --- 3xx ---------------------------------------------------------------------------------------------------
 
-TEST(V301, AWaitForNothingIsNoticed) {
+TEST(V301IsBroken, ByAWaitForNothing) {
   Program program(R"("stall_seconds": 1)");
   const hsa_signal_t signal = program.signal();
   std::atomic<bool> begun{false};
@@ -379,7 +581,31 @@ TEST(V301, AWaitForNothingIsNoticed) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V302, BarriersDoNotWaitForEachOther) {
+TEST(V301IsKept, ByWaitsThatThreadsAndKernelsEnd) {
+  Program program(R"("stall_seconds": 1)");
+  const hsa_signal_t signal = program.signal();
+  std::thread waiter([&] { wait(signal); });
+  // Longer than it takes to be called stalled. This thread does not wait for a signal, and may store to one.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1600));
+  hsa_signal_store_screlease(signal, 0);
+  waiter.join();
+  hsa_queue_t* const queue = program.queue();
+  hsa_signal_store_relaxed(signal, 1);
+  HeldKernel kernel(program, queue, signal);
+  std::thread other([&] {  // a thread that the tool does not know
+    std::this_thread::sleep_for(std::chrono::milliseconds(1600));
+    kernel.let_go();
+  });
+  wait(signal);
+  other.join();
+  hsa_amd_memory_pool_free(kernel.args());
+  hsa_amd_memory_pool_free(kernel.words());
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(signal);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V302IsBroken, ByBarriersThatWaitForEachOther) {
   Program program;
   hsa_queue_t* const one = program.queue();
   hsa_queue_t* const other = program.queue();
@@ -397,7 +623,7 @@ TEST(V302, BarriersDoNotWaitForEachOther) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V302, APacketIsNotWaitedForByWhatIsBeforeIt) {
+TEST(V302IsBroken, ByAWaitForALaterPacketOfTheQueue) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t a = program.signal();
@@ -410,7 +636,7 @@ TEST(V302, APacketIsNotWaitedForByWhatIsBeforeIt) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V302, AnOrBarrierIsHeldByAllItsSignalsOnly) {
+TEST(V302IsKept, ByAnOrBarrierOneOfWhoseSignalsIsNotInTheCircle) {
   Program program;
   hsa_queue_t* const one = program.queue();
   hsa_queue_t* const other = program.queue();
@@ -425,7 +651,7 @@ TEST(V302, AnOrBarrierIsHeldByAllItsSignalsOnly) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V303, ASignalThatIsPendingIsNotUsedAgain) {
+TEST(V303IsBroken, BySharingASignalThatCountsOnePacket) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), done = program.signal(1);
@@ -439,7 +665,7 @@ TEST(V303, ASignalThatIsPendingIsNotUsedAgain) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V303, ASignalMayCountSeveralPackets) {
+TEST(V303IsKept, ByASignalThatCountsItsPackets) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), done = program.signal(3);
@@ -452,7 +678,7 @@ TEST(V303, ASignalMayCountSeveralPackets) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V304, ASignalOfAPacketOnItsWayIsNotDestroyed) {
+TEST(V304IsBroken, ByDestroyingTheSignalOfAPacketOnItsWay) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), done = program.signal();
@@ -466,9 +692,24 @@ TEST(V304, ASignalOfAPacketOnItsWayIsNotDestroyed) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+TEST(V304IsKept, ByDestroyingTheSignalOfAPacketThatIsOver) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  for (int i = 0; i < 100; ++i) {
+    const hsa_signal_t gate = program.signal(), done = program.signal();
+    submit(queue, barrier(done, {gate}));
+    hsa_signal_store_screlease(gate, 0);
+    wait(done);
+    hsa_signal_destroy(done);
+    hsa_signal_destroy(gate);
+  }
+  hsa_queue_destroy(queue);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
 // --- 4xx ---------------------------------------------------------------------------------------------------
 
-TEST(V401, MemoryOfARunningKernelIsNotFreed) {
+TEST(V401IsBroken, ByFreeingMemoryOfARunningKernel) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t done = program.signal();
@@ -491,7 +732,7 @@ TEST(V401, MemoryOfARunningKernelIsNotFreed) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V401, MemoryIsFreedWhenACopyIsOver) {
+TEST(V401IsKept, ByFreeingMemoryWhenTheCopyIsOver) {
   Program program;
   void* const from = program.memory(1 << 20);
   void* const to = program.memory(1 << 20);
@@ -507,7 +748,7 @@ TEST(V401, MemoryIsFreedWhenACopyIsOver) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V404, ACopyStaysInItsBlock) {
+TEST(V404IsBroken, ByACopyBeyondItsBlock) {
   Program program;
   auto* const from = static_cast<char*>(program.memory(8192));
   auto* const to = static_cast<char*>(program.memory(4096));
@@ -519,9 +760,25 @@ TEST(V404, ACopyStaysInItsBlock) {
   EXPECT_THAT(Program::take_numbers(), ElementsAre(404));
 }
 
+TEST(V404IsKept, ByCopiesToTheEndOfABlock) {
+  Program program;
+  auto* const from = static_cast<char*>(program.memory(4096));
+  auto* const to = static_cast<char*>(program.memory(8192));
+  const hsa_signal_t done = program.signal();
+  ASSERT_EQ(
+      hsa_amd_memory_async_copy(to + 4096, program.agent(), from, program.agent(), 4096, 0, nullptr, done),
+      HSA_STATUS_SUCCESS);
+  wait(done);
+  EXPECT_EQ(hsa_memory_copy(to, from + 4095, 1), HSA_STATUS_SUCCESS);
+  hsa_amd_memory_pool_free(from);
+  hsa_amd_memory_pool_free(to);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
 // --- 5xx ---------------------------------------------------------------------------------------------------
 
-TEST(V501, ASingleQueueHasOneProducerAtATime) {
+TEST(V501IsBroken, ByTwoProducersOfASingleQueue) {
   Program program(R"("limit": 1)");
   hsa_queue_t* const queue = program.queue(64, HSA_QUEUE_TYPE_SINGLE);
   std::atomic<bool> heard{false};
@@ -539,7 +796,7 @@ TEST(V501, ASingleQueueHasOneProducerAtATime) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V501, AMultiQueueHasMany) {
+TEST(V501IsKept, ByManyProducersOfAMultiQueue) {
   Program program;
   hsa_queue_t* const queue = program.queue(1024);
   const auto produce = [&] {
@@ -564,7 +821,7 @@ TEST(V501, AMultiQueueHasMany) {
 
 // --- 6xx ---------------------------------------------------------------------------------------------------
 
-TEST(V601, WhatIsLeftIsNamedWithItsPlace) {
+TEST(V601IsBroken, ByWhatIsLeftWhichIsNamedWithItsPlace) {
   Program program;
   for (int i = 0; i < 3; ++i) program.signal();
   program.memory(4096);
@@ -577,8 +834,23 @@ TEST(V601, WhatIsLeftIsNamedWithItsPlace) {
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // which the program's end undoes
 }
 
-TEST(V602, IsAdviceThatIsAskedFor) {
-  uint32_t version = 0;
+TEST(V601IsKept, ByGivingBackOneOfEachKind) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t signal = program.signal();
+  void* const memory = program.memory(4096);
+  program.kernel("add_up");
+  hsa_signal_group_t group{};
+  const hsa_agent_t agent = program.agent();
+  ASSERT_EQ(hsa_signal_group_create(1, &signal, 1, &agent, &group), HSA_STATUS_SUCCESS);
+  hsa_signal_group_destroy(group);
+  hsa_amd_memory_pool_free(memory);
+  hsa_signal_destroy(signal);
+  hsa_queue_destroy(queue);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V602IsBroken, ByADeprecatedFunctionIfItIsAskedFor) {
   bool supported = false;
   const auto call = [&] { hsa_system_extension_supported(HSA_EXTENSION_IMAGES, 1, 0, &supported); };
   {
@@ -589,7 +861,14 @@ TEST(V602, IsAdviceThatIsAskedFor) {
   Program program(R"("on": ["602"])");
   call();
   EXPECT_THAT(program.end(), ElementsAre(602));
-  static_cast<void>(version);
+}
+
+TEST(V602IsKept, ByTheFunctionThatTookItsPlace) {
+  Program program(R"("on": ["602"])");
+  uint16_t minor = 0;
+  bool supported = false;
+  hsa_system_major_extension_supported(HSA_EXTENSION_IMAGES, 1, &minor, &supported);
+  EXPECT_THAT(program.end(), IsEmpty());
 }
 
 // --- All together ------------------------------------------------------------------------------------------

@@ -1,9 +1,19 @@
-# hears_nothing.cmake <TOOL> <WORK> <PROGRAM> [ARGUMENTS]
-# Runs a program under the tool: it must succeed, and the tool must have nothing to say.
+# hears_nothing.cmake <TOOL> <WORK> <PROGRAM> [ARGUMENTS] [OFF]
+# Runs a program under the tool: it must succeed, and the tool must have nothing to say. OFF: rules that are not applied.
+foreach(file ${PROGRAM} ${ARGUMENTS})
+  if(IS_ABSOLUTE "${file}" AND NOT EXISTS ${file})
+    message("${file} is not built")
+    return()
+  endif()
+endforeach()
 string(SHA256 name "${PROGRAM} ${ARGUMENTS}")
+if(OFF)
+  string(REPLACE ";" "\", \"" off "${OFF}")
+  set(off ", \"off\": [\"${off}\"]")
+endif()
 set(reports ${WORK}/${name}.txt)
 file(WRITE ${WORK}/${name}.json "{\"config_version\": \"1.0\", \"plugins\": [{\"name\": \"validate\",
-  \"library\": \"${TOOL}\", \"on_error\": \"fail\", \"config\": {\"file\": \"${reports}\"}}]}")
+  \"library\": \"${TOOL}\", \"on_error\": \"fail\", \"config\": {\"file\": \"${reports}\"${off}}}]}")
 file(REMOVE ${reports})
 set(ENV{HSA_PLUGIN_CONFIG} ${WORK}/${name}.json)
 execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)

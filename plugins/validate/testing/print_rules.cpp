@@ -1,7 +1,8 @@
 // validate_rules [--check] <docs/validate.md>
 // Writes the table of the rules between the two marks of the document, or says whether it is there as it should be.
 // validate_rules --tests <file>...
-// Says which rules none of the files has a test of: one whose name has the rule's number.
+// Says which rules the files have no program of that breaks it, or none that keeps it: tests with V101IsBroken or
+// V101IsKept, for example, in their names.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -35,12 +36,12 @@ int look_for_tests(int count, char** paths) {
   for (int i = 0; i < count; ++i) tests += read(paths[i]);
   int missing = 0;
   for (const validate::RuleText& rule : validate::all_rules()) {
-    const std::string number = "V" + std::to_string(rule.number);
-    if (tests.find("TEST(" + number + ",") != std::string::npos ||
-        tests.find("Rules, " + number) != std::string::npos)
-      continue;
-    std::cerr << "there is no test of " << number << '\n';
-    ++missing;
+    for (const std::string_view what : {"IsBroken", "IsKept"}) {
+      const std::string name = "V" + std::to_string(rule.number) + std::string(what);
+      if (tests.find(name) != std::string::npos) continue;
+      std::cerr << "there is no test whose name has " << name << '\n';
+      ++missing;
+    }
   }
   return missing == 0 ? 0 : 1;
 }
