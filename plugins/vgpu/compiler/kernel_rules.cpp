@@ -213,8 +213,6 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       return set_row(node, dst + 1, b_.CreateTrunc(b_.CreateLShr(first, b_.getInt64(32)), i32()));
     }
     case Rule::kLowProductSum:
-      build_steps(node);
-      [[fallthrough]];
     case Rule::kProductSum: {
       const bool is_24_bits = in.op == Op::v_mad_u32_u24;
       const auto factor = [&](unsigned i) {
@@ -235,6 +233,7 @@ void KernelBuilder::build_by_rule(uint32_t node) {
         if (pitch(lane) != nullptr) of = b_.CreateMul(of, pitch(lane));
       }
       if (applied_.rule == Rule::kProductSum) return set_row(node, dst, total, of);
+      build_steps(node);  // behind what has been read: the carry may go where a factor was
       const auto& base = shapes_.known(dst)->base;
       common_[dst] = {base ? static_cast<Value*>(b_.getInt32(*base)) : total, of};
       return;
