@@ -1,4 +1,5 @@
-// Makes a function of LLVM of a plan: one function of the host for a kernel of the GPU, which runs a wave.
+// Makes a function of LLVM of a plan: one function of the host for a kernel of the GPU, which runs a wave and those that
+// follow it in a row.
 //
 // Registers are variables of the function until LLVM makes values of them: a row of W dwords for each VGPR, the scalar file,
 // SCC. A row is taken a vector of the host at a time. Runs of vector instructions go from vector to vector, each through
@@ -151,8 +152,8 @@ class KernelBuilder {
     }
     return row(index);
   }
-  // Rows of which the wave's registers hold what they are, at the beginning of blocks: they have been loaded from there, or stored
-  // there, and not been written since. What is wanted long after a barrier then is not copied at each one in between.
+  // At the beginning of each block: the rows that have not been written since they were loaded from the wave's registers or
+  // stored there. They need not be stored again, so that what is wanted only in the end is not copied at every barrier.
   std::vector<std::bitset<256>> find_stored() const;
   static std::bitset<256> without_shape(const Shapes& shapes);
 
@@ -211,7 +212,7 @@ class KernelBuilder {
   enum class Copy : uint8_t {
     kLoad,
     kStore,
-    kStoreToLoad,  ///< For nobody but kLoad, where no less is known of lanes: of rows with a shape, the first lane.
+    kStoreToLoad,  ///< For nobody but kLoad, where no less is known of lanes: of rows with a shape, the lanes that tell the numbers in common.
   };
   void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, Copy how);
   void copy_shaped(uint32_t index, Copy how);
@@ -345,9 +346,6 @@ class KernelBuilder {
 
   Place place_from(const Shape& shape, Value* pitch) const;
   bool has_pitches_of_vectors(const Place& place) const;
-  static bool is_near(const Shape& shape, unsigned lanes) {
-    return shape.ends(lanes) && shape.least(lanes) >= -(1 << 24) && shape.greatest(lanes) <= 1 << 24;
-  }
   Value* all_lanes() { return b_.getInt64(wave_size_ == 64 ? ~uint64_t{0} : 0xffffffff); }
 
   void access_known(uint32_t node, const Place& place, bool stores, uint32_t data, unsigned dwords);

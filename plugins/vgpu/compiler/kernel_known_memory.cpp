@@ -317,7 +317,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
   const uint32_t address_row = in.vaddr.vgpr();
   const ShapePointer& low = before_.known(address_row);
-  if (low == nullptr || !is_near(*low, wave_size_)) return false;
+  if (low == nullptr || !low->is_near(wave_size_)) return false;
   const ShapePointer& high = before_.known(address_row + 1);
   if (!has_base && (high == nullptr || !high->is_uniform(wave_size_))) return false;
   const Common& common = before_common_[address_row];
@@ -363,7 +363,7 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   const bool stores = memory.verb == isa::Verb::kStore;
   const unsigned dwords = memory.dwords();
   const ShapePointer& low = before_.known(in.vaddr.vgpr());
-  if (low == nullptr || !is_near(*low, wave_size_)) return false;
+  if (low == nullptr || !low->is_near(wave_size_)) return false;
   if (low->has_pitch()) return false;
   Place place = place_from(*low, nullptr);
   place.is_lds = true;

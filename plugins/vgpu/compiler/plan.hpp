@@ -7,8 +7,9 @@
 // not, and code for none of them stands here.
 //
 // Ways in and out. Control enters at the kernel's beginning, behind barriers and at the heads of loops. Each such place has
-// an operation of its own (`entries`), by which a wave goes on as by any other operation. Compiled code leaves at barriers,
-// where a wave's turn is over, at its end, and where memory fails, with all that is live in the wave's registers.
+// an operation of its own (`entries`), by which a wave goes on as by any other operation. At barriers and
+// at its end a wave is followed by the next one of its row (wave_row.hpp), if there is one; otherwise, where its turn is over and
+// where memory fails, compiled code leaves, with all that is live in the wave's registers.
 //
 // Threads: make_plan() inside a translation scope, since it reads the kernel's code; a plan is constant afterwards.
 #pragma once
@@ -134,7 +135,7 @@ struct Linkage {
   decltype(&resume) hand_over = resume;
 };
 
-/// Code that a wave can be run by: from way in `entry` on, until it stops.
+/// Code that a wave can be run by: from way in `entry` on, until it stops, or the last that follows it in a row.
 using Run = void (*)(Wave* wave, std::byte* registers, uint64_t entry, const Linkage* linkage);
 
 struct Request {

@@ -50,9 +50,12 @@ int32_t Shape::greatest(unsigned lanes) const {
   return found;
 }
 
-namespace {
+bool Shape::is_near(unsigned lanes) const {
+  constexpr int32_t kMostOffset = 1 << 24;
+  return ends(lanes) && least(lanes) >= -kMostOffset && greatest(lanes) <= kMostOffset;
+}
 
-constexpr int32_t kMostOffset = 1 << 24;
+namespace {
 
 unsigned zeros_of(uint32_t value) {
   return static_cast<unsigned>(std::countr_zero(value));
@@ -293,10 +296,6 @@ bool is_low_half_alone(const Plan& plan, uint32_t node) {
   return !wanted.vgprs[high] && !plan.live.inactive_behind[node][high] && is_dead(plan, node, in.dst[1]);
 }
 
-bool is_small(const Shape& shape, unsigned lanes) {
-  return shape.ends(lanes) && shape.least(lanes) >= -kMostOffset && shape.greatest(lanes) <= kMostOffset;
-}
-
 }  // namespace
 
 Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
@@ -375,7 +374,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     // The amount, the low and the high half.
     ShapePointer by = source(0, 0), low = source(1, 0), high = source(1, 1);
     if (by != nullptr && by->base && by->is_uniform(lanes) && low != nullptr && high != nullptr &&
-        high->is_uniform(lanes) && is_small(*low, lanes)) {
+        high->is_uniform(lanes) && low->is_near(lanes)) {
       const uint32_t shift = (*by->base + by->offsets[0]) & 63;
       if (shift > 0 && shift < 32) {
         step.rule = Rule::kWideShift;
@@ -388,7 +387,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     const ShapePointer by = source(0, 0), low = source(1, 0), high = source(1, 1);
     if (by != nullptr && by->base && by->is_uniform(lanes) && low != nullptr && low->is_uniform(lanes) &&
         in.src[1].is_vgpr() && low->base && *low->base + low->offsets[0] == 0 && high != nullptr &&
-        is_small(*high, lanes)) {
+        high->is_near(lanes)) {
       const uint32_t shift = (*by->base + by->offsets[0]) & 63;
       if (shift > 0 && shift < 32) {
         step.rule = Rule::kWideSignShift;
@@ -403,7 +402,7 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     if (product != nullptr && is_low_half_alone(plan, node)) {
       one_row(Rule::kProductSum, sum(product, low));
     } else if (all_known && high != nullptr && a->is_uniform(lanes) && b->is_uniform(lanes) &&
-               high->is_uniform(lanes) && is_small(*low, lanes) && !low->has_pitch() &&
+               high->is_uniform(lanes) && low->is_near(lanes) && !low->has_pitch() &&
                in.dst[1].is_scalar_register()) {
       auto made = std::make_shared<Shape>();
       made->offsets = low->offsets;
@@ -447,13 +446,13 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
           one_row(Rule::kProductSum, sum(scalar_shape(), s[2]));
         break;
       case Op::v_ashrrev_i32:
-        if (const auto by = amount(0); by && *by == 31 && is_small(*s[1], lanes))
+        if (const auto by = amount(0); by && *by == 31 && s[1]->is_near(lanes))
           one_row(Rule::kSignShift, scalar_shape());
         break;
       case Op::v_add_co_u32:
-        if (in.dst[1].is_scalar_register() && is_small(*s[0], lanes) && is_small(*s[1], lanes)) {
+        if (in.dst[1].is_scalar_register() && s[0]->is_near(lanes) && s[1]->is_near(lanes)) {
           ShapePointer result = sum(s[0], s[1]);
-          if (result != nullptr && is_small(*result, lanes)) one_row(Rule::kCarryOut, std::move(result));
+          if (result != nullptr && result->is_near(lanes)) one_row(Rule::kCarryOut, std::move(result));
         }
         break;
       case Op::v_addc_u32:

@@ -40,6 +40,8 @@ struct Shape {
   /// The least and the greatest offset, as signed numbers.
   int32_t least(unsigned lanes) const;
   int32_t greatest(unsigned lanes) const;
+  /// Whether it has ends that are not so far apart that sums of 32 bits could take one for the other.
+  bool is_near(unsigned lanes) const;
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 using ShapePointer = std::shared_ptr<const Shape>;  ///< Null: anything.

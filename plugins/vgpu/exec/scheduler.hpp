@@ -103,9 +103,8 @@ class Scheduler final : public DispatchSink {
 
   Mutex mutex_;
   Condition woken_;
-  std::deque<LaunchPointer> launches_
-      RIGEL_GUARDED_BY(mutex_);                               // those with work-groups that have not started
-  std::vector<LaunchPointer> live_ RIGEL_GUARDED_BY(mutex_);  // all that have not ended
+  std::deque<LaunchPointer> launches_ RIGEL_GUARDED_BY(mutex_);  // with work-groups to be started
+  std::vector<LaunchPointer> live_ RIGEL_GUARDED_BY(mutex_);     // all that have not ended
   std::deque<GroupPointer> aside_ RIGEL_GUARDED_BY(mutex_);
   std::vector<GroupPointer> halted_ RIGEL_GUARDED_BY(mutex_);
   bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
