@@ -4,7 +4,8 @@
 //   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling] [kernel…]
 //
 // Shows the smallest CPU time (of all threads: the one that waits may be lent to the GPU), how many times as fast the virtual GPU
-// is, millions of instructions that it executes in a second (of waves, so each is 64 or 32 lanes'), and
+// is, millions of instructions that it executes in a second (of waves, so each is 64 or 32 lanes'), the time of the same work
+// written with the machine's vectors in C++ where somebody has, and how many times as fast the virtual GPU is as that; and
 // geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
 // time, to see how it scales, and what two threads of the machine itself gain. With --alone: without PoCL,
 // for comparing GPUs with each other. With --scaling, which stands for --wall --alone: how many times as fast
@@ -21,6 +22,7 @@
 #include <optional>
 #include <sstream>
 
+#include "plugins/vgpu/exec/opencl_bench/by_hand.hpp"
 #include "plugins/vgpu/exec/opencl_bench/cases.hpp"
 #include "plugins/vgpu/exec/opencl_bench/cpu_time.hpp"
 #include "plugins/vgpu/exec/opencl_bench/gpu.hpp"
@@ -143,8 +145,10 @@ int run(const Options& options, const std::string& folder) {
   const auto allocate = [&](size_t bytes) { return gpu.allocate(bytes); };
   std::printf("%s and %s, %s in milliseconds\n", gpu.target().c_str(),
               opencl ? opencl->name().c_str() : "nothing else", options.wall ? "elapsed time" : "CPU time");
-  std::printf("%-12s %10s %10s %8s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "times", "M/s");
+  std::printf("%-12s %10s %10s %8s %8s %10s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "times", "M/s",
+              "by hand", "times");
   Mean means[3];  // by Bound
+  Mean to_hand;
   bool right = true;
   for (const Case& work : make_cases(allocate)) {
     if (!options.chosen(work.name)) continue;
@@ -166,17 +170,31 @@ int run(const Options& options, const std::string& folder) {
       best = std::min(best, run_once(gpu, options.wall));
       best_opencl = std::min(best_opencl, run_once(*opencl, options.wall));
     }
-    const bool same = agree(work, reference);
-    right = right && same;
+    bool same = agree(work, reference);
     means[static_cast<size_t>(work.bound)].add(best_opencl / best);
-    std::printf("%-12s %10.3f %10.3f %8.2f %8s%s\n", work.name.c_str(), best, best_opencl, best_opencl / best,
-                rate(instructions, work.name, best).c_str(), same ? "" : "  THE RESULTS DIFFER");
+    std::printf("%-12s %10.3f %10.3f %8.2f %8s", work.name.c_str(), best, best_opencl, best_opencl / best,
+                rate(instructions, work.name, best).c_str());
+    if (has_by_hand(work)) {
+      ByHand by_hand(work);
+      double best_by_hand = INFINITY;
+      for (int i = 0; i < options.repetitions; ++i) {
+        clear_outputs(work);
+        best_by_hand = std::min(best_by_hand, run_once(by_hand, options.wall));
+      }
+      same = same && agree(work, reference);
+      to_hand.add(best_by_hand / best);
+      std::printf(" %10.3f %8.2f", best_by_hand, best_by_hand / best);
+    }
+    std::printf("%s\n", same ? "" : "  THE RESULTS DIFFER");
+    right = right && same;
     std::fflush(stdout);
   }
   if (opencl)
-    std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d), textures %.2f (%d)\n",
-                means[0].value(), means[0].count, means[1].value(), means[1].count, means[2].value(),
-                means[2].count);
+    std::printf(
+        "geometric means: computing %.2f (%d), streaming %.2f (%d), textures %.2f (%d); to the work by hand "
+        "%.2f (%d)\n",
+        means[0].value(), means[0].count, means[1].value(), means[1].count, means[2].value(), means[2].count,
+        to_hand.value(), to_hand.count);
   if (options.wall) {
     std::printf("of this machine two threads are %.2f times as fast as one in a triad, %.2f in arithmetic\n",
                 triad_scaling(2, options.repetitions), arithmetic_scaling(2, options.repetitions));
