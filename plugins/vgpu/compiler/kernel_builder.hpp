@@ -7,8 +7,8 @@
 // needed: memory, scalars that are made of lanes, branches.
 //
 // kernel_frame.cpp has ways in and out, blocks, branches and calls of handlers; kernel_vectors.cpp vector and scalar
-// instructions, kernel_waves.cpp those that take all lanes at once; kernel_rules.cpp those of which shapes.hpp knows the result; kernel_memory.cpp and kernel_known_memory.cpp
-// loads and stores.
+// instructions, kernel_waves.cpp those that take all lanes at once; kernel_rules.cpp and kernel_comparisons.cpp those of which
+// shapes.hpp knows the result; kernel_memory.cpp, kernel_known_memory.cpp and kernel_loads.cpp loads and stores.
 //
 // Threads: one builder belongs to one thread.
 #pragma once
@@ -241,7 +241,8 @@ class KernelBuilder {
   void build_branch(uint32_t from, const analysis::Node& node);
 
   // The interpreter's handlers, for all that is not done here.
-  void build_call(uint32_t node);
+  enum class Results : uint8_t { kTaken, kStayInWave };
+  void build_call(uint32_t node, Results results = Results::kTaken);
 
   // A way that may not do, and the interpreter's where it does not.
   void or_call(uint32_t node, Value* done);
@@ -368,6 +369,29 @@ class KernelBuilder {
     b_.SetInsertPoint(behind);
   }
 
+  // Loads that have been found and not done yet (kernel_loads.cpp)
+  struct PendingLoad {
+    uint32_t node = 0;
+    Place place;
+    uint32_t data = 0;
+    unsigned dwords = 0;
+    Value* exec = nullptr;
+    std::vector<RowSource> old;
+  };
+  // Where the interpreter's results are laid out. In bytes: 64 lanes of 16.
+  static constexpr uint32_t kMostLanding = 1024;
+  bool may_wait(const Place& place, unsigned dwords) const;
+  PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
+  // `reached`: whether the places are memory; if not, the interpreter's handler is called now.
+  void load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
+  Value* landing_of(size_t index);
+  // Whether loads have to be done before the instruction.
+  bool waits_for_loads(uint32_t node) const;
+  void do_load(const PendingLoad& load, unsigned v);
+  void do_loads_in_run();
+  // Where control leaves; they stay pending where it does not.
+  void do_loads_now();
+
   bool build_lds_known(uint32_t node);
   // Whether the elements of the two offsets share no byte.
   bool apart(const Place& place, uint32_t one, uint32_t other, uint32_t bytes) const;
@@ -381,8 +405,11 @@ class KernelBuilder {
   // The operation as a constant of the module, without what only the interpreter wants.
   llvm::Constant* constant(const MicroOp& of);
 
-  // Lane masks that runs of vector instructions make, vector by vector, before they are scalars.
-  using MaskParts = std::array<Value*, 8>;
+  // Lane masks that runs of vector instructions make, vector by vector, before they are scalars; or as a whole, if that is known.
+  struct MaskParts {
+    std::array<Value*, 8> parts{};
+    Value* whole = nullptr;
+  };
 
   RowSource row_source(uint32_t index);
   Value* get(const RowSource& source, unsigned v) {
@@ -399,6 +426,10 @@ class KernelBuilder {
   Input mask_input(uint32_t offset);
 
   void build_lanes(uint32_t node, const Step& step, uint32_t mxcsr);
+
+  // The mask of active lanes for which a comparison holds, from the numbers that its sources' lanes have in common. Null: these are
+  // not known, or it is no comparison.
+  Value* known_comparison(uint32_t node, const Step& step);
 
   // All lanes at once, by the interpreter's handler.
   void build_wave(const Step& step);
@@ -460,6 +491,9 @@ class KernelBuilder {
   std::map<uint32_t, llvm::AllocaInst*> rows_;
 
   std::vector<std::function<void(unsigned)>> run_;
+  std::vector<PendingLoad> pending_;
+  std::bitset<256> pending_rows_;
+  std::vector<Value*> landings_;
   Value* narrowed_ = nullptr;  // What EXEC is within an instruction with DPP.
   std::map<uint32_t, std::shared_ptr<MaskParts>> unmade_parts_;
   std::bitset<128> unmade_;

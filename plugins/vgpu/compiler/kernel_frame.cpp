@@ -285,6 +285,7 @@ void KernelBuilder::guard(uint32_t node, Value* holds) {
   auto* const on = BasicBlock::Create(context_, "guarded", function_);
   b_.CreateCondBr(holds, on, otherwise, likely());
   b_.SetInsertPoint(otherwise);
+  do_loads_now();
   copy_live(plan_.live.before[node], plan_.live.inactive_before[node], Copy::kStore);
   hand_over(node);
   b_.SetInsertPoint(on);
@@ -452,6 +453,7 @@ void KernelBuilder::build_block(uint32_t index) {
     const Site& site = plan_.sites[node];
     const analysis::Node& what = plan_.graph.nodes[node];
     next_node(node);
+    if (waits_for_loads(node)) do_loads_in_run();
     if (site.what == Site::What::kInline) {
       applied_.rule != Rule::kNone ? build_by_rule(node) : build_steps(node);
       if (!failure_.empty()) return;
@@ -507,6 +509,7 @@ void KernelBuilder::build_block(uint32_t index) {
     }
   }
   if (ended) return;
+  do_loads_in_run();
   flush();
   count(block.end - counted);
   if (block.successors.size() != 1) {
@@ -544,7 +547,7 @@ void KernelBuilder::build_branch(uint32_t from, const analysis::Node& node) {
   go_to(from, successors.front());
 }
 
-void KernelBuilder::build_call(uint32_t node) {
+void KernelBuilder::build_call(uint32_t node, Results results) {
   const isa::Effects& effects = plan_.graph.nodes[node].effects;
   const auto& inactive = plan_.live.inactive_behind[node];
   isa::Registers before = effects.reads | (effects.writes - effects.replaces);
@@ -562,6 +565,7 @@ void KernelBuilder::build_call(uint32_t node) {
   b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
   b_.CreateRetVoid();
   b_.SetInsertPoint(on);
+  if (results == Results::kStayInWave) return;
   const Shapes known = before_;
   const auto bases = before_common_;
   for (uint32_t v = 0; v < 256; ++v) {

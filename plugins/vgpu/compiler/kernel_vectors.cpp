@@ -114,6 +114,7 @@ KernelBuilder::Input KernelBuilder::mask_input(uint32_t offset) {
 void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const MicroOp& op = *step.micro;
+  Value* const known = known_comparison(node, step);
   std::vector<Input> inputs;
   Wrapper key = key_of(step, mxcsr == mxcsr_of(plan_.mode) ? 0 : mxcsr);
   for (unsigned i = 0; i < step.lanes.sources; ++i) {
@@ -183,7 +184,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   std::shared_ptr<MaskParts> parts;
   if (makes_mask) {
     parts = std::make_shared<MaskParts>();
-    parts->fill(nullptr);
+    parts->whole = known;
   }
   run_.push_back([=, this, inputs = std::move(inputs)](unsigned v) {
     std::vector<Value*> arguments;
@@ -199,7 +200,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
           arguments.push_back(bits_of(input.value, v));
           break;
         case Input::Kind::kUnmade:
-          arguments.push_back((*input.parts)[v]);
+          arguments.push_back(input.parts->parts[v]);
           break;
       }
     }
@@ -210,7 +211,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
       for (unsigned r = 0; r < result_rows; ++r)
         put(node, old[r], v, b_.CreateExtractValue(results, field++), exec);
     }
-    if (makes_mask) (*parts)[v] = b_.CreateAnd(b_.CreateExtractValue(results, field), bits_of(exec, v));
+    if (makes_mask) parts->parts[v] = b_.CreateAnd(b_.CreateExtractValue(results, field), bits_of(exec, v));
   });
   if (!makes_mask) return;
   if (code < 128) {
@@ -229,10 +230,10 @@ void KernelBuilder::flush() {
   for (unsigned v = 0; v < vectors_; ++v) {
     for (const auto& step : run_) step(v);
   }
-  for (const auto& [offset, parts] : unmade_parts_) {
-    Value* mask = nullptr;
-    for (unsigned v = 0; v < vectors_; ++v) {
-      Value* const bits = v == 0 ? (*parts)[v] : b_.CreateShl((*parts)[v], b_.getInt64(v * lanes_));
+  for (const auto& [offset, unmade] : unmade_parts_) {
+    Value* mask = unmade->whole;
+    for (unsigned v = 0; v < vectors_ && unmade->whole == nullptr; ++v) {
+      Value* const bits = v == 0 ? unmade->parts[v] : b_.CreateShl(unmade->parts[v], b_.getInt64(v * lanes_));
       mask = mask == nullptr ? bits : b_.CreateOr(mask, bits);
     }
     set_mask(offset, mask);

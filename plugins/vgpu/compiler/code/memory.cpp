@@ -640,6 +640,24 @@ extern "C" [[gnu::used]] bool lds_atomic_32(std::byte* lds, uint32_t limit, cons
   return lds_atomic<32>(lds, limit, addresses, offset, exec, rows, static_cast<Atomic>(atomic));
 }
 
+// Puts what a handler has loaded, dwords of each active lane in rows, to where lanes have them in memory: at their offsets.
+template <unsigned W>
+[[gnu::always_inline]] inline void lay_out(const uint32_t* rows, uint32_t dwords, uint64_t exec,
+                                           const uint32_t* offsets, std::byte* memory) {
+  for (unsigned lane = 0; lane < W; ++lane) {
+    if ((exec >> lane & 1) == 0) continue;
+    for (uint32_t d = 0; d < dwords; ++d) std::memcpy(memory + offsets[lane] + d * 4, rows + d * W + lane, 4);
+  }
+}
+extern "C" [[gnu::used, gnu::noinline]] void lay_out_64(const uint32_t* rows, uint32_t dwords, uint64_t exec,
+                                                        const uint32_t* offsets, std::byte* memory) {
+  lay_out<64>(rows, dwords, exec, offsets, memory);
+}
+extern "C" [[gnu::used, gnu::noinline]] void lay_out_32(const uint32_t* rows, uint32_t dwords, uint64_t exec,
+                                                        const uint32_t* offsets, std::byte* memory) {
+  lay_out<32>(rows, dwords, exec, offsets, memory);
+}
+
 // Where an access finds its memory; null: it is for the interpreter to look.
 extern "C" [[gnu::used]] std::byte* place_to_load(Wave* wave, const MicroOp* site, uint64_t va,
                                                   uint64_t bytes) {
