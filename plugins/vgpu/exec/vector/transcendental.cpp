@@ -14,14 +14,11 @@ F reciprocal(F a) {
   return 1 / a;
 }
 
-// 1 / sqrt(a) has the errors of two roundings; one step of Newton's, with the product's error, mends them.
+// 1 / sqrt(a) has the errors of two roundings, which can be more than a unit; a step of Newton's leaves that of a product, halved.
 template <class F>
 F reciprocal_root(F a) {
-  const F root = square_root(a);
-  const F estimate = 1 / root;
-  const F product = a * estimate;
-  const F lost = fused(a, estimate, -product);
-  const F error = fused(-product, estimate, F{} + 1) - lost * estimate;
+  const F estimate = 1 / square_root(a);
+  const F error = fused(-(a * estimate), estimate, F{} + 1);
   const F better = fused(estimate * 0.5f, error, estimate);
   return better == better ? better : estimate;  // zeros, infinities
 }
