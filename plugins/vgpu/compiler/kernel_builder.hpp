@@ -8,7 +8,8 @@
 //
 // kernel_frame.cpp has ways in and out, blocks, branches and calls of handlers; kernel_vectors.cpp vector and scalar
 // instructions, kernel_waves.cpp those that take all lanes at once; kernel_rules.cpp and kernel_comparisons.cpp those of which
-// shapes.hpp knows the result; kernel_memory.cpp, kernel_known_memory.cpp and kernel_loads.cpp loads and stores.
+// shapes.hpp knows the result; kernel_memory.cpp, kernel_known_memory.cpp, kernel_scratch.cpp and
+// kernel_loads.cpp loads and stores.
 //
 // Threads: one builder belongs to one thread.
 #pragma once
@@ -205,8 +206,13 @@ class KernelBuilder {
   // To the interpreter, from before the node on; what is live is in the wave's registers.
   void hand_over(uint32_t node);
 
-  // What a rule takes for granted, or the interpreter goes on.
+  // What a rule takes for granted, or the interpreter goes on. It is looked at once for all that comes before the next
+  // instruction that somebody could notice.
   void guard(uint32_t node, Value* holds);
+  void check_guard();
+  // What stores to the wave's registers what is live now. For a block that this one leads to.
+  std::vector<std::function<void()>> later_stores(const isa::Registers& live,
+                                                  const std::bitset<256>& inactive);
 
   // `before_` says what is known of rows at the place; loading finds the numbers in common.
   enum class Copy : uint8_t {
@@ -261,6 +267,18 @@ class KernelBuilder {
 
   void build_global(uint32_t node);
   void build_global_anywhere(uint32_t node);
+
+  // Scratch by way of buffer instructions (kernel_scratch.cpp)
+  struct Scratch {
+    Value* is_scratch = nullptr;  // Whether the descriptor is one of scratch.
+    Value* base = nullptr;        // where lane 0 has offset 0
+    Value* bytes = nullptr;       // offsets that a lane has
+  };
+  Scratch scratch_of(const isa::Instruction& in);
+  void build_scratch(uint32_t node);
+  void build_scratch_anywhere(uint32_t node, const Scratch& scratch);
+  // Rows for functions that are not inlined. A kernel's own rows would have to stay in memory if such a function saw them.
+  Value* outside_rows();
 
   void build_lds(uint32_t node);
   void build_lds_anywhere(uint32_t node);
@@ -491,9 +509,16 @@ class KernelBuilder {
   std::map<uint32_t, llvm::AllocaInst*> rows_;
 
   std::vector<std::function<void(unsigned)>> run_;
+  struct Guarded {
+    uint32_t node = 0;  // The first one, before which the interpreter goes on.
+    Value* holds = nullptr;
+    std::vector<std::function<void()>> stores;
+  };
+  Guarded guarded_;
   std::vector<PendingLoad> pending_;
   std::bitset<256> pending_rows_;
   std::vector<Value*> landings_;
+  Value* outside_rows_ = nullptr;
   Value* narrowed_ = nullptr;  // What EXEC is within an instruction with DPP.
   std::map<uint32_t, std::shared_ptr<MaskParts>> unmade_parts_;
   std::bitset<128> unmade_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -281,14 +282,63 @@ void KernelBuilder::hand_over(uint32_t node) {
 }
 
 void KernelBuilder::guard(uint32_t node, Value* holds) {
+  if (guarded_.holds != nullptr) {
+    guarded_.holds = b_.CreateAnd(guarded_.holds, holds);
+    return;
+  }
+  flush();
+  guarded_ = {node, holds, later_stores(plan_.live.before[node], plan_.live.inactive_before[node])};
+}
+
+void KernelBuilder::check_guard() {
+  if (guarded_.holds == nullptr) return;
+  const Guarded guarded = std::exchange(guarded_, {});
   auto* const otherwise = BasicBlock::Create(context_, "unguarded", function_);
   auto* const on = BasicBlock::Create(context_, "guarded", function_);
-  b_.CreateCondBr(holds, on, otherwise, likely());
+  b_.CreateCondBr(guarded.holds, on, otherwise, likely());
   b_.SetInsertPoint(otherwise);
   do_loads_now();
-  copy_live(plan_.live.before[node], plan_.live.inactive_before[node], Copy::kStore);
-  hand_over(node);
+  for (const auto& store : guarded.stores) store();
+  hand_over(guarded.node);
   b_.SetInsertPoint(on);
+}
+
+std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Registers& live,
+                                                               const std::bitset<256>& inactive) {
+  std::vector<std::function<void()>> stores;
+  const auto keep = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
+    const llvm::Align aligned(alignment);
+    Value* const value = b_.CreateAlignedLoad(type, own, aligned);
+    stores.emplace_back([=, this] { b_.CreateAlignedStore(value, at(registers(), offset), aligned); });
+  };
+  const auto place = [&](uint32_t index, unsigned v) {
+    return plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4;
+  };
+  std::bitset<128> scalars = live.scalars;
+  scalars.set(kExec).set(kExec + 1);
+  for (uint32_t code = 0; code < 128; ++code) {
+    if (!scalars[code]) continue;
+    const bool pair = code % 2 == 0 && scalars[code + 1];
+    keep(pair ? i64() : i32(), scalar_at(code * 4), code * 4, 4);
+    if (pair) ++code;
+  }
+  for (uint32_t index = 0; index < 256; ++index) {
+    if (!live.vgprs[index] && !inactive[index]) continue;
+    if (before_.rows[index] != nullptr || pending_rows_[index]) {
+      stores.emplace_back([=, this, source = row_source(index)] {
+        for (unsigned v = 0; v < vectors_; ++v)
+          b_.CreateAlignedStore(get(source, v), at(registers(), place(index, v)), llvm::Align(lanes_ * 4));
+      });
+      continue;
+    }
+    if (stored_before_[index]) continue;
+    for (unsigned v = 0; v < vectors_; ++v) keep(vector(), part(index, v), place(index, v), lanes_ * 4);
+  }
+  if (live.scc) {
+    Value* const scc = b_.CreateLoad(i32(), scc_place());
+    stores.emplace_back([=, this] { b_.CreateStore(scc, wave_field(offsetof(Wave, scc))); });
+  }
+  return stores;
 }
 
 void KernelBuilder::copy_shaped(uint32_t index, Copy how) {
@@ -454,6 +504,7 @@ void KernelBuilder::build_block(uint32_t index) {
     const analysis::Node& what = plan_.graph.nodes[node];
     next_node(node);
     if (waits_for_loads(node)) do_loads_in_run();
+    if (site.what != Site::What::kInline && site.what != Site::What::kNothing) check_guard();
     if (site.what == Site::What::kInline) {
       applied_.rule != Rule::kNone ? build_by_rule(node) : build_steps(node);
       if (!failure_.empty()) return;
@@ -467,6 +518,9 @@ void KernelBuilder::build_block(uint32_t index) {
         break;
       case Site::What::kGlobal:
         build_global(node);
+        break;
+      case Site::What::kScratch:
+        build_scratch(node);
         break;
       case Site::What::kLds:
         build_lds(node);
@@ -510,6 +564,7 @@ void KernelBuilder::build_block(uint32_t index) {
   }
   if (ended) return;
   do_loads_in_run();
+  check_guard();
   flush();
   count(block.end - counted);
   if (block.successors.size() != 1) {

@@ -76,10 +76,11 @@ bool KernelBuilder::waits_for_loads(uint32_t node) const {
     case Site::What::kScalarLoad:
       return false;
     case Site::What::kGlobal:
+    case Site::What::kScratch:
     case Site::What::kLds: {
       constexpr size_t kMostPending = 16;
       return isa::memory_shape(what.instruction.op)->verb != isa::Verb::kLoad || takes_some() ||
-             pending_.size() + 2 > kMostPending;
+             pending_.size() + 4 > kMostPending;
     }
     default:  // s_waitcnt is among them
       return true;
@@ -98,6 +99,8 @@ void KernelBuilder::do_loads_now() {
 }
 
 void KernelBuilder::do_loads_in_run() {
+  if (pending_.empty()) return;
+  check_guard();
   for (PendingLoad& load : pending_)
     run_.push_back([this, load = std::move(load)](unsigned v) { do_load(load, v); });
   pending_.clear();

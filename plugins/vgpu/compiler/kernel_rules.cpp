@@ -107,7 +107,6 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       const Common common = common_of(node, 1);
       Value* const low = b_.CreateAShr(least_of(common, shape), b_.getInt32(31));
       Value* const high = b_.CreateAShr(greatest_of(common, shape), b_.getInt32(31));
-      flush();
       guard(node, b_.CreateAnd(has_ends(common), b_.CreateICmpEQ(low, high)));
       return set_row(node, dst, low);
     }
@@ -118,7 +117,6 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       const Common index = common_of(node, 1, 1);
       Value* const first = b_.CreateAShr(least_of(index, shape), b_.getInt32(shift));
       Value* const last = b_.CreateAShr(greatest_of(index, shape), b_.getInt32(shift));
-      flush();
       guard(node, b_.CreateAnd(has_ends(index), b_.CreateICmpEQ(first, last)));
       set_row(node, dst, b_.CreateShl(index.base, b_.getInt32(32 - shift)),
               shifted(index.pitch, b_.getInt32(32 - shift)));
@@ -132,7 +130,6 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       Value* const first = b_.CreateLShr(least_of(low, shape), b_.getInt32(32 - shift));
       Value* const last = b_.CreateLShr(greatest_of(low, shape), b_.getInt32(32 - shift));
       Value* const high = number(node, 1, 1);
-      flush();
       guard(node, b_.CreateAnd(does_not_wrap(low, shape), b_.CreateICmpEQ(first, last)));
       set_row(node, dst, b_.CreateShl(low.base, b_.getInt32(shift)), shifted(low.pitch, b_.getInt32(shift)));
       // Offsets of the upper half's source are all the same, and perhaps not 0.
@@ -148,7 +145,6 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       };
       Value* const first = carry(least_of(x, a), least_of(y, c));
       Value* const last = carry(greatest_of(x, a), greatest_of(y, c));
-      flush();
       guard(node, b_.CreateAnd(b_.CreateAnd(does_not_wrap(x, a), does_not_wrap(y, c)),
                                b_.CreateICmpEQ(first, last)));
       set_carry(in.dst[1].code, first);
@@ -163,7 +159,6 @@ void KernelBuilder::build_by_rule(uint32_t node) {
       Value* const x = wide(plus(number(node, 0), static_cast<int32_t>(a.offsets[0])));
       Value* const y = wide(plus(number(node, 1), static_cast<int32_t>(c.offsets[0])));
       Value* const total = b_.CreateAdd(b_.CreateAdd(x, y), carries_.at(in.src[2].code));
-      if (unmade_.any()) flush();
       set_carry(in.dst[1].code, b_.CreateLShr(total, b_.getInt64(32)));
       shapes_.uniform_masks.reset(in.dst[1].code);
       return set_row(node, dst, b_.CreateTrunc(total, i32()));
@@ -201,7 +196,6 @@ void KernelBuilder::build_by_rule(uint32_t node) {
                             b_.CreateOr(b_.CreateShl(wide(upper), b_.getInt64(32)), wide(plus(low, offset))));
       };
       Value *const first = total(shape.least(wave_size_)), *const last = total(shape.greatest(wave_size_));
-      flush();
       const auto carry = [&](Value* of) { return b_.CreateICmpULT(of, product); };
       guard(node, b_.CreateAnd(
                       b_.CreateAnd(does_not_wrap({low}, shape), b_.CreateICmpEQ(carry(first), carry(last))),
@@ -246,6 +240,7 @@ void KernelBuilder::build_by_rule(uint32_t node) {
 }
 
 void KernelBuilder::set_carry(uint16_t code, Value* carry) {
+  if (unmade_.any()) flush();
   carries_[code] = carry;
   Value* const exec = mask_at(kExec * 4);
   set_mask(code * 4u, b_.CreateSelect(b_.CreateICmpNE(carry, b_.getInt64(0)), exec, b_.getInt64(0)));

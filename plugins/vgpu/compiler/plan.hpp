@@ -66,6 +66,7 @@ struct Site {
     kInline,      ///< Its steps are all known to the compiler.
     kScalarLoad,  ///< Perhaps done by the compiler; else as a call.
     kGlobal,      ///< Loads, stores and atomics, likewise.
+    kScratch,     ///< Loads and stores of dwords by buffer instructions as those of scratch.
     kLds,
     kLdsAtomic,
     kCall,     ///< The interpreter's handlers do it.

@@ -658,6 +658,60 @@ extern "C" [[gnu::used, gnu::noinline]] void lay_out_32(const uint32_t* rows, ui
   lay_out<32>(rows, dwords, exec, offsets, memory);
 }
 
+// Scratch of lanes that have an offset each, in the first row; the dwords are the next ones. `bytes`: how many of a lane there are.
+template <unsigned W, bool kStore>
+[[gnu::always_inline]] inline bool reach_scratch(Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes,
+                                                 uint32_t further, uint64_t exec, uint32_t* rows,
+                                                 uint32_t dwords) {
+  U32 most{}, bits{};
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    const U32 offsets = vector_of(rows, v) & bits_as<U32>(lane_mask<U32>(bits_of(exec, v)));
+    bits |= offsets;
+    most = most > offsets ? most : offsets;
+  }
+  uint32_t all_bits = further, greatest = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    all_bits |= bits[lane];
+    greatest = std::max(greatest, uint32_t{most[lane]});
+  }
+  const uint64_t end = uint64_t{greatest} + further + dwords * 4;
+  constexpr uint64_t kMostBytes = uint64_t{1} << 31;  // of a gather
+  if (all_bits % 4 != 0 || end > bytes || end * W > kMostBytes) return false;
+  std::byte* const host =
+      wave->memory->find_again(site, va, end * W, kStore ? Access::kWrite : Access::kRead);
+  if (host == nullptr) return false;
+  for (uint32_t d = 0; d < dwords; ++d) {
+    std::byte* const dword = host + uint64_t{further + d * 4} * W;
+    uint32_t* const data = rows + (1 + d) * W;
+    if constexpr (kStore) {
+      for (unsigned lane = 0; lane < W; ++lane) {
+        if ((exec >> lane & 1) != 0) std::memcpy(dword + uint64_t{rows[lane]} * W + lane * 4, data + lane, 4);
+      }
+    } else {
+      RIGEL_UNROLL
+      for (unsigned v = 0; v < W / kLanes; ++v) {
+        const U32 places = vector_of(rows, v) * W + lane_numbers() * 4u;
+        put(data, v, gathered(dword + v * kLanes * 4, places, bits_of(exec, v)), 0, false);
+      }
+    }
+  }
+  return true;
+}
+#define RIGEL_SCRATCH(W)                                                                             \
+  extern "C" [[gnu::used, gnu::noinline]] bool load_scratch_##W(                                     \
+      Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes, uint32_t further, uint64_t exec, \
+      uint32_t* rows, uint32_t dwords) {                                                             \
+    return reach_scratch<W, false>(wave, site, va, bytes, further, exec, rows, dwords);              \
+  }                                                                                                  \
+  extern "C" [[gnu::used, gnu::noinline]] bool store_scratch_##W(                                    \
+      Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes, uint32_t further, uint64_t exec, \
+      uint32_t* rows, uint32_t dwords) {                                                             \
+    return reach_scratch<W, true>(wave, site, va, bytes, further, exec, rows, dwords);               \
+  }
+RIGEL_SCRATCH(64)
+RIGEL_SCRATCH(32)
+
 // Where an access finds its memory; null: it is for the interpreter to look.
 extern "C" [[gnu::used]] std::byte* place_to_load(Wave* wave, const MicroOp* site, uint64_t va,
                                                   uint64_t bytes) {

@@ -34,7 +34,7 @@ using Argument = std::variant<Buffer, int32_t, float, Picture, LinearSampler>;
 enum class Agreement { kExact, kFloat, kMostIntegers, kBytes };
 
 /// What bounds it: each has a mean of its own.
-enum class Bound { kCompute, kMemory, kTextures };
+enum class Bound { kCompute, kMemory, kPrivate, kTextures };
 
 struct Case {
   std::string name;  ///< Also the kernel's.

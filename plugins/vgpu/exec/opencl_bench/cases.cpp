@@ -16,6 +16,7 @@ constexpr int kHistogramPerItem = 16;
 constexpr int kHashes = 1 << 18;
 constexpr int kVolume = 128;
 constexpr int kPicture = 3072, kResized = 4096;
+constexpr int kSorters = 1 << 15, kSorted = 24;
 constexpr int kRows = 1 << 17, kRowEntries = 16;
 
 class Data {
@@ -138,6 +139,11 @@ std::vector<Case> make_cases(const std::function<void*(size_t bytes)>& allocate)
        {256, 1, 1},
        {starts, columns, data.floats(kRows * kRowEntries), a, data.output<float>(kRows)},
        Agreement::kFloat});
+  add({"sort_private",
+       Bound::kPrivate,
+       {kSorters, 1, 1},
+       {256, 1, 1},
+       {keys, data.output<uint32_t>(kSorters * kSorted), kSorters}});
   add({"resize",
        Bound::kTextures,
        {kResized, kResized, 1},

@@ -201,6 +201,23 @@ kernel void spmv(global const int* starts, global const int* columns, global con
   y[row] = sum;
 }
 
+// Each work-item sorts numbers in an array of its own, which is indexed by what it finds there.
+#define PRIVATE 24
+kernel void sort_private(global const uint* in, global uint* out, int items) {
+  const int item = get_global_id(0);
+  uint keys[PRIVATE];
+  for (int i = 0; i < PRIVATE; ++i) {
+    const uint key = in[i * items + item];
+    int at = i;
+    while (at > 0 && keys[at - 1] > key) {
+      keys[at] = keys[at - 1];
+      --at;
+    }
+    keys[at] = key;
+  }
+  for (int i = 0; i < PRIVATE; ++i) out[i * items + item] = keys[i];
+}
+
 kernel void resize(read_only image2d_t picture, sampler_t linear, global uchar4* out) {
   const int x = get_global_id(0), y = get_global_id(1), width = get_global_size(0), height = get_global_size(1);
   const float2 at = (float2)((x + 0.5f) / width, (y + 0.5f) / height);

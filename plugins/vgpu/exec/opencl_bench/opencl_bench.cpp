@@ -147,7 +147,7 @@ int run(const Options& options, const std::string& folder) {
               opencl ? opencl->name().c_str() : "nothing else", options.wall ? "elapsed time" : "CPU time");
   std::printf("%-12s %10s %10s %8s %8s %10s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "times", "M/s",
               "by hand", "times");
-  Mean means[3];  // by Bound
+  Mean means[4];  // by Bound
   Mean to_hand;
   bool right = true;
   for (const Case& work : make_cases(allocate)) {
@@ -189,12 +189,13 @@ int run(const Options& options, const std::string& folder) {
     right = right && same;
     std::fflush(stdout);
   }
-  if (opencl)
-    std::printf(
-        "geometric means: computing %.2f (%d), streaming %.2f (%d), textures %.2f (%d); to the work by hand "
-        "%.2f (%d)\n",
-        means[0].value(), means[0].count, means[1].value(), means[1].count, means[2].value(), means[2].count,
-        to_hand.value(), to_hand.count);
+  if (opencl) {
+    constexpr const char* kBounds[] = {"computing", "streaming", "private arrays", "textures"};
+    std::printf("geometric means:");
+    for (size_t i = 0; i < std::size(means); ++i)
+      std::printf(" %s %.2f (%d),", kBounds[i], means[i].value(), means[i].count);
+    std::printf(" to the work by hand %.2f (%d)\n", to_hand.value(), to_hand.count);
+  }
   if (options.wall) {
     std::printf("of this machine two threads are %.2f times as fast as one in a triad, %.2f in arithmetic\n",
                 triad_scaling(2, options.repetitions), arithmetic_scaling(2, options.repetitions));

@@ -1,0 +1,145 @@
+// Scratch by way of buffer instructions: a descriptor that interleaves the dwords of the lanes, so that a dword which all lanes
+// have at the same offset is a row of memory. Private arrays, spilled registers and everything that is compiled without
+// optimisation lie there. Where a descriptor is another one, the interpreter's handler does the instruction.
+#include "plugins/vgpu/compiler/kernel_builder.hpp"
+
+#include <llvm/IR/Constants.h>
+
+namespace rigel::vgpu::exec::compiler {
+
+KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
+  // As BufferResource::in_range(), of a descriptor with swizzle and the lanes' numbers as indices.
+  const isa::BufferRules rules = plan_.traits().buffer;
+  const uint32_t resource = in.saddr.code * 4u;
+  Value* const low = scalar64(resource);
+  Value* const word3 = scalar(resource + 12);
+  Value* soffset = b_.getInt64(0);
+  if (in.soffset.is_scalar_register()) {
+    soffset = wide(scalar(in.soffset.code * 4u));
+  } else if (in.soffset.exists() && in.soffset.code != isa::code::kNull) {
+    soffset = b_.getInt64(in.soffset.code - isa::code::kZero);
+  }
+  constexpr uint32_t kAddTid = 1 << 23, kIndexStride = 3 << 21, kElementSize = 3 << 19;
+  uint32_t mask = kAddTid | kIndexStride, expected = kAddTid | (wave_size_ == 64 ? 3u : 2u) << 21;
+  if (rules == isa::BufferRules::kBySwizzle) mask |= kElementSize, expected |= 1 << 19;
+  Scratch scratch;
+  scratch.is_scratch =
+      b_.CreateAnd(b_.CreateICmpSLT(low, b_.getInt64(0)),
+                   b_.CreateICmpEQ(b_.CreateAnd(word3, b_.getInt32(mask)), b_.getInt32(expected)));
+  scratch.base = b_.CreateAdd(b_.CreateAnd(low, b_.getInt64(0xffffffffffff)), soffset);
+  scratch.bytes = wide(scalar(resource + 8));
+  if (rules == isa::BufferRules::kSelected) {
+    // OOB_SELECT 2: nothing is out of range, unless all is; 3: a range of bytes, if there is no stride.
+    Value* const select = b_.CreateLShr(b_.CreateShl(word3, b_.getInt32(2)), b_.getInt32(30));
+    Value* const is_any = b_.CreateICmpEQ(select, b_.getInt32(2));
+    Value* const is_range =
+        b_.CreateAnd(b_.CreateICmpEQ(select, b_.getInt32(3)),
+                     b_.CreateICmpEQ(b_.CreateAnd(low, b_.getInt64(uint64_t{0x3fff} << 48)), b_.getInt64(0)));
+    scratch.is_scratch = b_.CreateAnd(scratch.is_scratch, b_.CreateOr(is_any, is_range));
+    scratch.bytes = b_.CreateSelect(b_.CreateAnd(is_any, b_.CreateICmpNE(scratch.bytes, b_.getInt64(0))),
+                                    b_.getInt64(uint64_t{1} << 33), scratch.bytes);
+  } else {
+    scratch.bytes = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, scratch.bytes, soffset);
+  }
+  return scratch;
+}
+
+void KernelBuilder::build_scratch(uint32_t node) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  note_place(node);
+  const Scratch scratch = scratch_of(in);
+  Value* offset = b_.getInt64(static_cast<uint32_t>(in.offset));
+  if (in.offen) {
+    const uint32_t row = in.vaddr.vgpr();
+    const ShapePointer& known = before_.known(row);
+    if (known == nullptr || !known->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
+    offset =
+        b_.CreateAdd(offset, wide(plus(before_common_[row].base, static_cast<int32_t>(known->offsets[0]))));
+  }
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  const bool stores = shape.verb == isa::Verb::kStore;
+  const unsigned dwords = shape.dwords();
+  const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
+  const uint32_t row_bytes = wave_size_ * 4;
+  Value* reached =
+      b_.CreateAnd(b_.CreateICmpEQ(b_.CreateAnd(offset, b_.getInt64(3)), b_.getInt64(0)),
+                   b_.CreateICmpULE(b_.CreateAdd(offset, b_.getInt64(dwords * 4)), scratch.bytes));
+  Value* const va = b_.CreateAdd(scratch.base, b_.CreateMul(offset, b_.getInt64(wave_size_)));
+  Value* const begin = call(stores ? "place_to_store" : "place_to_load",
+                            {wave(), site_of(node), va, b_.getInt64(uint64_t{dwords} * row_bytes)});
+  reached = b_.CreateAnd(b_.CreateAnd(scratch.is_scratch, reached), b_.CreateIsNotNull(begin));
+  if (!stores) {
+    std::vector<PendingLoad> loads;
+    Place place;
+    for (unsigned i = 0; i < wave_size_; ++i) place.offsets[i] = i * 4;
+    for (unsigned d = 0; d < dwords; ++d) {
+      place.begin = at(begin, uint64_t{d} * row_bytes);
+      loads.push_back(pending_load(node, place, data + d, 1));
+    }
+    return load_later(node, reached, std::move(loads));
+  }
+  with_another_way(
+      reached,
+      [&] {
+        Value* const exec = mask_at(kExec * 4);
+        for (unsigned v = 0; v < vectors_; ++v) {
+          for (unsigned d = 0; d < dwords; ++d) {
+            Value* const to = at(begin, uint64_t{d} * row_bytes + uint64_t{v} * lanes_ * 4);
+            Value* value = value_of(data + d, v);
+            // Scratch is this wave's alone: what other lanes have there can be stored again.
+            if (!before_.all_active()) {
+              value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value,
+                                      b_.CreateAlignedLoad(vector(), to, llvm::Align(4)));
+            }
+            b_.CreateAlignedStore(value, to, llvm::Align(4));
+          }
+        }
+      },
+      [&] { build_call(node); });
+}
+
+// Each lane at an offset of its own. By a function that is not inlined: kernels with private arrays have hundreds of them.
+void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  const bool stores = shape.verb == isa::Verb::kStore;
+  const unsigned dwords = shape.dwords();
+  const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
+  const auto place = [&](unsigned row, unsigned v) {
+    return at(outside_rows(), uint64_t{row} * wave_size_ * 4 + uint64_t{v} * lanes_ * 4);
+  };
+  const auto pass = [&](unsigned row, uint32_t index) {
+    for (unsigned v = 0; v < vectors_; ++v)
+      b_.CreateAlignedStore(value_of(index, v), place(row, v), llvm::Align(lanes_ * 4));
+  };
+  pass(0, in.vaddr.vgpr());
+  for (unsigned d = 0; d < dwords && stores; ++d) pass(1 + d, data + d);
+  Value* const exec = mask_at(kExec * 4);
+  llvm::Function* const function =
+      operations_.named((stores ? "store_scratch_" : "load_scratch_") + std::to_string(wave_size_));
+  if (function == nullptr) return fail("no function for scratch");
+  Value* const bytes = b_.CreateSelect(scratch.is_scratch, scratch.bytes, b_.getInt64(0));
+  Value* const done = b_.CreateCall(
+      function, {wave(), site_of(node), scratch.base, bytes, b_.getInt32(static_cast<uint32_t>(in.offset)),
+                 exec, outside_rows(), b_.getInt32(dwords)});
+  if (stores) return or_call(node, done);
+  with_another_way(
+      done,
+      [&] {
+        for (unsigned d = 0; d < dwords; ++d) {
+          for (unsigned v = 0; v < vectors_; ++v)
+            put(node, row_source(data + d), v,
+                b_.CreateAlignedLoad(vector(), place(1 + d, v), llvm::Align(lanes_ * 4)), exec);
+        }
+      },
+      [&] { build_call(node); });
+}
+
+Value* KernelBuilder::outside_rows() {
+  constexpr unsigned kRows = 5;  // offsets and four dwords
+  if (outside_rows_ == nullptr)
+    outside_rows_ = variable(llvm::ArrayType::get(i32(), uint64_t{kRows} * wave_size_), 64, "outside");
+  return outside_rows_;
+}
+
+}  // namespace rigel::vgpu::exec::compiler
