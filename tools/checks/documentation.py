@@ -11,6 +11,7 @@ are named in the text exist. The info string of a fence decides:
   ```sh takes <n> minutes  run with RIGEL_DOCUMENTATION_MINUTES=<n or more>; else the programs and their options exist
   ```sh as in <script>     that script runs each of the commands, with what it needs before and after
   ```sh as in test <name>  a test does this with its own paths: there is a test of this name
+  ```cpp of <file>    these lines, one after the other, are in that file
   ```text            what a program prints, grammars, pictures
   ```<language>      anything else that is not run
 """
@@ -55,6 +56,19 @@ def run(command, scratch, bin_folder, timeout=240, **variables):
     environment |= variables | {"PATH": f"{bin_folder}:{environment['PATH']}", "XDG_CONFIG_HOME": str(scratch)}
     return subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, timeout=timeout,
                           check=False)
+
+
+def check_quotation(where, root, name, text):
+    def stripped(of):
+        return [line.strip() for line in of.split("\n") if line.strip()]
+
+    file = root / name
+    if not file.is_file():
+        return complain(where, f"there is no {name}")
+    quoted, lines = stripped(text), stripped(file.read_text())
+    if not any(lines[at:at + len(quoted)] == quoted for at in range(len(lines))):
+        complain(where, f"these lines are not in {name}")
+    return None
 
 
 def check_json(where, text, scratch, bin_folder):
@@ -213,6 +227,9 @@ def main():
                 counts["json"] += 1
             elif info == "sh" or info.startswith("sh "):
                 counts[check_shell(where, info, text, scratch, bin_folder, build)] += 1
+            elif info.startswith("cpp of "):
+                check_quotation(where, root, info.removeprefix("cpp of "), text)
+                counts["quoted"] += 1
             elif not info:
                 complain(where, "a block that does not say what it is: json, sh, text or a language")
     print(", ".join(f"{number} {what}" for what, number in counts.items()))
