@@ -22,6 +22,7 @@
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/compiler/code_cache.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
+#include "plugins/vgpu/exec/lowering.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {
@@ -306,6 +307,7 @@ Compilation asked_for() {
 }
 
 std::string why_no_compiler() {
+  if (best_simd_level() == SimdLevel::kBaseline) return std::string(why_absent(SimdLevel::kAvx2));
   return state().found.why;
 }
 

@@ -55,7 +55,6 @@ class HotCode : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
-    if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
     const uint32_t words[] = {0x7e0a0300, kEnd};  // v_mov_b32_e32 v5, v0
     std::memcpy(memory_.host, words, sizeof words);
     CodeKey key;
