@@ -99,7 +99,7 @@ std::vector<std::bitset<256>> KernelBuilder::find_stored() const {
       std::bitset<256> stored = at[b];
       Shapes shapes = at_[b];
       for (uint32_t node = blocks[b].first; node < blocks[b].end; ++node) {
-        if (plan_.sites[node].what == Site::What::kBarrier) stored.set();
+        if (plan_.sites[node].comes_back()) stored.set();
         apply(plan_, node, shapes);
         stored &= ~plan_.graph.nodes[node].effects.writes.vgprs & without_shape(shapes);
       }
@@ -529,12 +529,15 @@ void KernelBuilder::build_block(uint32_t index) {
         build_lds_atomic(node);
         break;
       case Site::What::kBarrier:
+      case Site::What::kSleep:
         count(node + 1 - counted);
         counted = node + 1;
         copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kStoreToLoad);
-        b_.CreateStore(entry_at(site.behind), wave_field(offsetof(Wave, op)));
-        go_on_with_next("after_barrier", ways_);
-        leave(Stop::kBarrier, entry_at(site.behind));
+        if (site.what == Site::What::kBarrier) {
+          b_.CreateStore(entry_at(site.behind), wave_field(offsetof(Wave, op)));
+          go_on_with_next("after_barrier", ways_);
+        }
+        leave(site.what == Site::What::kBarrier ? Stop::kBarrier : Stop::kSleep, entry_at(site.behind));
         b_.SetInsertPoint(behind_[node]);
         copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kLoad);
         for (uint32_t v = 0; v < 256; ++v) {

@@ -338,6 +338,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     storage.emit(give_back);
     if (in.op == Op::s_barrier) {
       site.what = Site::What::kBarrier;
+    } else if (in.op == Op::s_sleep) {
+      site.what = Site::What::kSleep;
     } else if (in.op == Op::s_endpgm) {
       site.what = Site::What::kEnd;
     } else if (is_branch(in.op)) {
@@ -392,7 +394,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     }
   }
   for (Site& site : plan->sites) {
-    if (site.what == Site::What::kBarrier) site.behind = static_cast<int32_t>(entries++);
+    if (site.comes_back()) site.behind = static_cast<int32_t>(entries++);
   }
   // Where a loop leads back to the beginning, rows there are not what waves start with.
   const bool comes_back = std::any_of(blocks.begin(), blocks.end(), [&](const analysis::Block& block) {

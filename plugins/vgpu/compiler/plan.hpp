@@ -72,6 +72,7 @@ struct Site {
     kCall,     ///< The interpreter's handlers do it.
     kBranch,   ///< The last of its block
     kBarrier,  ///< Control leaves, and comes back to `behind`.
+    kSleep,    ///< Likewise.
     kEnd,
   };
   What what = What::kCall;
@@ -80,7 +81,9 @@ struct Site {
   /// Its operations, the last of them one that gives control back. Where reports look for the place of a fault.
   const MicroOp* operations = nullptr;
   int32_t entry = -1;   ///< The way in that leads to before the instruction …
-  int32_t behind = -1;  ///< … and to behind it, if it is a barrier.
+  int32_t behind = -1;  ///< … and to behind it, if control leaves there.
+
+  bool comes_back() const { return what == What::kBarrier || what == What::kSleep; }
 };
 
 struct Shape;  // shapes.hpp

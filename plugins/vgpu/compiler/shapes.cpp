@@ -312,14 +312,14 @@ Applied apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     const bool counts = only.kind == Step::Kind::kWave && only.lanes.named == NamedOperation::kCountBelow;
     if (computes || counts) lane_step = &only;
   }
-  const bool widens = analysis::widens_exec(what) || site.what == Site::What::kBarrier;
+  const bool widens = analysis::widens_exec(what) || site.comes_back();
   const auto forget = [&] {
     for (uint32_t v = 0; v < 256; ++v) {
       if (what.effects.writes.vgprs[v]) shapes.rows[v] = nullptr;
       if (what.effects.writes.vgprs[v] || widens) shapes.active[v] = nullptr;
     }
     shapes.uniform_masks &= ~what.effects.writes.scalars;
-    if (what.effects.writes.scalars[126] || site.what == Site::What::kBarrier) shapes.uniform_masks.reset();
+    if (what.effects.writes.scalars[126] || site.comes_back()) shapes.uniform_masks.reset();
     shapes.full = full_behind(what, shapes.full, lanes);
   };
   if (lane_step == nullptr || in.lanes != isa::LaneMode::kNone || in.clamp || in.omod != 0 || in.abs != 0 ||

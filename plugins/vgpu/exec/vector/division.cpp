@@ -1,5 +1,7 @@
 // The steps of a division that shaders put together themselves: div_scale, div_fmas, div_fixup. And
 // trig_preop.
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "plugins/vgpu/exec/float_environment.hpp"
@@ -180,6 +182,13 @@ constexpr uint64_t kTwoOverPi[20] = {
     0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
     0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b0000, 0x0000000000000000};
 
+// x * 2^scale with one rounding, for 53 digits before the point. Not by the library's function, which compiled kernels cannot call.
+double scaled_by(double x, int scale) {
+  scale = std::max(scale, -1200);  // below that all is lost anyway
+  const auto power = [](int of) { return std::bit_cast<double>(static_cast<uint64_t>(of + 1023) << 52); };
+  return x * power(scale / 2) * power(scale - scale / 2);
+}
+
 // 53 digits of 2/pi, from where the argument's exponent and the segment say.
 F64 trig_preop(F64 a, U32h segment) {
   F64 result;
@@ -196,7 +205,7 @@ F64 trig_preop(F64 a, U32h segment) {
     }
     int scale = -53 - shift;
     if (exponent >= 1968) scale += 128;
-    result[lane] = __builtin_ldexp(static_cast<double>(digits), scale);
+    result[lane] = scaled_by(static_cast<double>(digits), scale);
   }
   return result;
 }

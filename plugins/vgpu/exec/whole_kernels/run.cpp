@@ -15,7 +15,7 @@
 namespace rigel::vgpu::exec::whole {
 namespace {
 
-constexpr uint32_t kPatienceInTurns = 16;
+constexpr uint32_t kPatienceInTurns = 256;    // each s_sleep ends one
 constexpr uint32_t kRegistersCompared = 128;  // scalars, by source code
 
 std::string text(const char* format, auto... values) {
@@ -219,7 +219,10 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
         group.start(index, in_a_row ? launch->groups() : index + 1);
         clear(*launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
         Group::Outcome outcome = Group::Outcome::kTurnOver;
-        for (uint32_t turn = 0; turn < kPatienceInTurns && outcome == Group::Outcome::kTurnOver; ++turn) {
+        const auto goes_on = [&] {
+          return outcome == Group::Outcome::kTurnOver || outcome == Group::Outcome::kSleeping;
+        };
+        for (uint32_t turn = 0; turn < kPatienceInTurns && goes_on(); ++turn) {
           outcome = group.run(memory, environment);
         }
         instructions += group.instructions();

@@ -110,6 +110,7 @@ void Writer::v_cmp(const char* op_name, uint32_t a, uint32_t b) {
 }
 
 void Writer::wait() {
+  if (draw_.one_in(24)) put(encoder_.sopp(op("s_sleep"), draw_.below(3)));
   if (draw_.one_in(4)) return;  // nothing here needs it
   put(encoder_.sopp(op("s_waitcnt"), draw_.one_in(2) ? 0 : 0xf70));
 }
