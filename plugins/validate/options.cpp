@@ -22,10 +22,24 @@ bool names(std::string_view pattern, uint32_t number) {
   return pattern == digits;
 }
 
-std::string turn(Options& options, const std::string& key, const Json& list, bool applies) {
-  if (!list.is_array()) return fmt::format("option {} is not a list of rules, as [\"203\", \"4*\"]", key);
+/// What is wrong, all of it.
+class Problems {
+ public:
+  void add(const std::string& problem) { text_ += (text_.empty() ? "" : "; ") + problem; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+void turn(Options& options, const std::string& key, const Json& list, bool applies, Problems& problems) {
+  if (!list.is_array())
+    return problems.add(fmt::format("option {} is not a list of rules, as [\"203\", \"4*\"]", key));
   for (const Json& item : list) {
-    if (!item.is_string()) return fmt::format("option {} has an item that is no text: {}", key, item.dump());
+    if (!item.is_string()) {
+      problems.add(fmt::format("option {} has an item that is no text: {}", key, item.dump()));
+      continue;
+    }
     std::string pattern = item.get<std::string>();
     if (pattern.starts_with('V')) pattern.erase(0, 1);
     bool found = false;
@@ -34,22 +48,25 @@ std::string turn(Options& options, const std::string& key, const Json& list, boo
       options.applies[i] = applies;
       found = true;
     }
-    if (!found) return fmt::format("option {}: there is no rule {}", key, item.dump());
+    if (!found) problems.add(fmt::format("option {}: there is no rule {}", key, item.dump()));
   }
-  return {};
 }
 
-std::string read_number(uint32_t& value, const std::string& key, const Json& item, uint32_t most) {
-  if (!item.is_number_unsigned() || item.get<uint64_t>() > most)
-    return fmt::format("option {} is {}: it is a number from 0 to {}", key, item.dump(), most);
-  value = item.get<uint32_t>();
-  return {};
+void read_number(uint32_t& value, const std::string& key, const Json& item, uint32_t most,
+                 Problems& problems) {
+  if (item.is_number_unsigned() && item.get<uint64_t>() <= most) {
+    value = item.get<uint32_t>();
+  } else {
+    problems.add(fmt::format("option {} is {}: it is a number from 0 to {}", key, item.dump(), most));
+  }
 }
 
-std::string read_text(std::string& value, const std::string& key, const Json& item) {
-  if (!item.is_string()) return fmt::format("option {} is {}: it is a text", key, item.dump());
-  value = item.get<std::string>();
-  return {};
+void read_text(std::string& value, const std::string& key, const Json& item, Problems& problems) {
+  if (item.is_string()) {
+    value = item.get<std::string>();
+  } else {
+    problems.add(fmt::format("option {} is {}: it is a text", key, item.dump()));
+  }
 }
 
 }  // namespace
@@ -59,36 +76,32 @@ tl::expected<Options, std::string> parse_options(std::string_view json) {
   for (const RuleText& rule : all_rules()) options.applies.push_back(rule.usual);
   const Json object = Json::parse(json, nullptr, false);
   if (!object.is_object()) return Problem("the options are no JSON object");
+  Problems problems;
   // What is on and off does not depend on the order of the two.
-  if (object.contains("on")) {
-    if (std::string wrong = turn(options, "on", object["on"], true); !wrong.empty()) return Problem(wrong);
-  }
-  if (object.contains("off")) {
-    if (std::string wrong = turn(options, "off", object["off"], false); !wrong.empty()) return Problem(wrong);
-  }
+  if (object.contains("on")) turn(options, "on", object["on"], true, problems);
+  if (object.contains("off")) turn(options, "off", object["off"], false, problems);
   for (const auto& [key, item] : object.items()) {
-    std::string wrong;
     if (key == "file") {
-      wrong = read_text(options.file, key, item);
+      read_text(options.file, key, item, problems);
     } else if (key == "callback") {
-      wrong = read_text(options.callback, key, item);
+      read_text(options.callback, key, item, problems);
     } else if (key == "abort") {
       if (item.is_boolean()) {
         options.abort = item.get<bool>();
       } else {
-        wrong = fmt::format("option abort is {}: it is true or false", item.dump());
+        problems.add(fmt::format("option abort is {}: it is true or false", item.dump()));
       }
     } else if (key == "limit") {
-      wrong = read_number(options.limit, key, item, 1000000);
+      read_number(options.limit, key, item, 1000000, problems);
     } else if (key == "stack") {
-      wrong = read_number(options.stack, key, item, 32);
+      read_number(options.stack, key, item, 32, problems);
     } else if (key == "stall_seconds") {
-      wrong = read_number(options.stall_seconds, key, item, 86400);
+      read_number(options.stall_seconds, key, item, 86400, problems);
     } else if (key != "on" && key != "off") {
       options.unknown.push_back(key);
     }
-    if (!wrong.empty()) return Problem(wrong);
   }
+  if (!problems.text().empty()) return Problem(problems.text());
   for (size_t at = options.file.find("%p"); at != std::string::npos; at = options.file.find("%p"))
     options.file.replace(at, 2, std::to_string(::getpid()));
   return options;

@@ -901,6 +901,10 @@ TEST(Options, ThatAreWrongKeepTheToolAwayAndAreNamed) {
               HasSubstr("option callback: nothing in the process exports the function nobodys_function"));
   EXPECT_THAT(why(R"("file": "/nowhere/at/all")"),
               HasSubstr("option file: /nowhere/at/all cannot be written"));
+  EXPECT_THAT(why(R"("limit": -1, "off": "101", "on": ["999", 1], "abort": 1)"),
+              AllOf(HasSubstr("limit is -1"), HasSubstr("off is not a list"), HasSubstr("no rule \"999\""),
+                    HasSubstr("on has an item"), HasSubstr("abort is 1")))
+      << "all of them, not the first";
 }
 
 TEST(Options, AbortEndsTheProcessWithTheFirstReport) {

@@ -4,42 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <map>
+#include <array>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "plugins/vgpu/devices/board.hpp"
+#include "plugins/vgpu/images/layout_cases.hpp"
 
 namespace rigel::vgpu::images {
 namespace {
-
-std::vector<std::vector<std::string>> read_rows(const std::string& name) {
-  std::ifstream file(RIGEL_LAYOUTS + ("/" + name));
-  std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::vector<std::string> words;
-    std::istringstream row(line);
-    for (std::string word; std::getline(row, word, '\t');) words.push_back(word);
-    rows.push_back(words);
-  }
-  return rows;
-}
-
-uint32_t number(const std::string& text) {
-  return static_cast<uint32_t>(std::stoul(text, nullptr, 0));
-}
-
-Generation generation_of(const std::string& name) {
-  static const std::map<std::string, Generation> kNames = {{"gfx8", Generation::kGfx8},
-                                                           {"gfx9", Generation::kGfx9},
-                                                           {"gfx10.1", Generation::kGfx10_1},
-                                                           {"gfx10.3", Generation::kGfx10_3}};
-  return kNames.at(name);
-}
 
 TilingConfig tiling_of(const Board& board) {
   return {board.gb_addr_config, board.tiling.banks, board.tiling.ranks, board.tiling.modes,
@@ -52,74 +26,38 @@ TilingConfig tiling_of_board(const std::string& name) {
   return tiling_of(*board);
 }
 
-/// The places that layouts.tsv counts.
-class Places {
- public:
-  explicit Places(const Surface& surface) : surface_(surface) {}
-  TexelPlace next() {
-    TexelPlace place;
-    place.level = below(surface_.levels);
-    const auto halved = [&](uint32_t whole) { return std::max(whole >> place.level, 1u); };
-    place.x = below(halved(surface_.width));
-    place.y = below(halved(surface_.height));
-    place.z = below(surface_.volume ? halved(surface_.planes) : surface_.planes);
-    return place;
-  }
-
- private:
-  uint32_t below(uint32_t end) {
-    state_ = state_ * 1664525 + 1013904223;
-    return (state_ >> 8) % end;
-  }
-
-  const Surface& surface_;
-  uint32_t state_ = 1;
-};
-
 TexelPlace last_of(const Surface& surface) {
   return {0, surface.width - 1, surface.height - 1, surface.planes - 1, 0};
 }
 
 TEST(TiledLayouts, AreThoseOfAddrlib) {
-  const auto rows = read_rows("layouts.tsv");
-  ASSERT_GT(rows.size(), 600u);
-  for (const auto& row : rows) {
-    ASSERT_EQ(row.size(), 13u);
-    Surface surface;
-    surface.generation = generation_of(row[0]);
+  const auto cases = read_layout_cases();
+  ASSERT_GT(cases.size(), 600u);
+  for (const LayoutCase& known : cases) {
     TilingConfig tiling;
-    if (surface.generation == Generation::kGfx8) {
-      tiling = tiling_of_board(row[1]);
+    if (known.board.empty()) {
+      tiling.gb_addr_config = known.gb_addr_config;
     } else {
-      tiling.gb_addr_config = number(row[1]);
+      tiling = tiling_of_board(known.board);
     }
+    Surface surface = known.surface;
     surface.tiling = &tiling;
     surface.base = uint64_t{1} << 32;
-    surface.swizzle_mode = static_cast<uint8_t>(number(row[2]));
-    surface.volume = row[3] == "1";
-    surface.element_bytes = number(row[4]);
-    surface.width = number(row[5]);
-    surface.height = number(row[6]);
-    surface.planes = number(row[7]);
-    surface.levels = static_cast<uint8_t>(number(row[8]));
-    surface.pitch = number(row[9]);
-    const std::string name = row[0] + " " + row[1] + ", mode " + row[2] +
-                             (surface.volume ? " of a volume" : "") + ", bytes " + row[4];
     const auto layout = TiledLayout::of(surface);
-    ASSERT_TRUE(layout.has_value()) << name << ": " << layout.error();
-    EXPECT_EQ(layout->bytes(), std::stoull(row[10])) << name;
-    EXPECT_EQ(layout->address(last_of(surface)) - surface.base, std::stoull(row[11])) << name;
-    uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, of whole offsets
+    ASSERT_TRUE(layout.has_value()) << known.name << ": " << layout.error();
+    EXPECT_EQ(layout->bytes(), known.bytes) << known.name;
+    EXPECT_EQ(layout->address(last_of(surface)) - surface.base, known.last_texel) << known.name;
+    OffsetHash hash;
     Places places(surface);
-    for (int count = 0; count < 2000; ++count) {
+    for (int count = 0; count < kPlacesOfACase; ++count) {
       const TexelPlace place = places.next();
       const uint64_t address = layout->address(place);
-      hash = (hash ^ (address - surface.base)) * 0x100000001b3;
+      hash.add(address - surface.base);
       if (count < 100) {
-        ASSERT_EQ(layout->plane(place.level, place.z).address(place.x, place.y), address) << name;
+        ASSERT_EQ(layout->plane(place.level, place.z).address(place.x, place.y), address) << known.name;
       }
     }
-    EXPECT_EQ(hash, std::stoull(row[12], nullptr, 16)) << name;
+    EXPECT_EQ(hash.value(), known.hash) << known.name;
   }
 }
 
@@ -145,13 +83,14 @@ Surface surface_of(const std::array<uint32_t, 8>& words, Generation generation) 
 }
 
 TEST(TiledLayouts, FillWhatStockRocrAsksForItsImages) {
-  const auto rows = read_rows("rocr_images.tsv");
+  const auto rows = read_table("rocr_images.tsv");
   ASSERT_EQ(rows.size(), 60u);
   unsigned tiled = 0;
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), 11u);
     std::array<uint32_t, 8> words{};
-    for (size_t word = 0; word < words.size(); ++word) words[word] = number("0x" + row[3 + word]);
+    for (size_t word = 0; word < words.size(); ++word)
+      words[word] = static_cast<uint32_t>(std::stoul(row[3 + word], nullptr, 16));
     const TilingConfig tiling = tiling_of_board(row[0]);
     const auto board = find_board(row[0]);
     ASSERT_TRUE(board.has_value());

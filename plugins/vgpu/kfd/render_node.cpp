@@ -421,6 +421,7 @@ struct DrmIoctls {
 
   static Errno info(RenderNode& node, void* p);
   static Errno device_info(const GpuContext& gpu, const drm_amdgpu_info& a);
+  static Errno video_bios(const Board& board, const drm_amdgpu_info& a);
 };
 
 Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
@@ -465,6 +466,28 @@ Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
     d.high_va_max = 0xffffffffffe00000;
   }
   return give(a, &d, sizeof d);
+}
+
+// There is no VBIOS; its description says what the board is, as management tools show it.
+Errno DrmIoctls::video_bios(const Board& board, const drm_amdgpu_info& a) {
+  switch (a.vbios_info.type) {
+    case AMDGPU_INFO_VBIOS_SIZE: {
+      const uint32_t none = 0;
+      return give(a, &none, sizeof none);
+    }
+    case AMDGPU_INFO_VBIOS_INFO: {
+      drm_amdgpu_info_vbios bios{};
+      const auto put = [](auto& to, std::string_view text) {
+        std::copy_n(text.begin(), std::min(text.size(), sizeof to - 1), to);
+      };
+      put(bios.name, board.marketing_name);
+      put(bios.vbios_pn, "virtual");
+      put(bios.vbios_ver_str, "none");
+      return give(a, &bios, sizeof bios);
+    }
+    default:  // the image, any of which is behind its end
+      return EINVAL;
+  }
 }
 
 Errno DrmIoctls::info(RenderNode& node, void* p) {
@@ -524,6 +547,8 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
       if (a.query_fw.fw_type == AMDGPU_INFO_FW_SDMA) f.ver = facts.board.firmware.sdma;
       return give(a, &f, sizeof f);
     }
+    case AMDGPU_INFO_VBIOS:
+      return video_bios(facts.board, a);
     case AMDGPU_INFO_READ_MMR_REG: {
       const uint64_t count = a.read_mmr_reg.count;
       if (count > 128 || count * 4 > a.return_size) return EINVAL;

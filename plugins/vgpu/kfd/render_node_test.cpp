@@ -119,6 +119,29 @@ TEST(RenderNodeRegisters, SayHowTheChipIsMade) {
   EXPECT_EQ(read(1, 0xffffffff, 2, values), -EFAULT);
 }
 
+// amdsmi gives up on a board whose VBIOS the driver does not describe.
+TEST_F(RenderNodeOf, AVideoBiosIsDescribedAndEmpty) {
+  const auto ask = [&](uint32_t type, void* to, uint32_t bytes) {
+    drm_amdgpu_info a{};
+    a.return_pointer = reinterpret_cast<uint64_t>(to);
+    a.return_size = bytes;
+    a.query = AMDGPU_INFO_VBIOS;
+    a.vbios_info.type = type;
+    return t.system->ioctl(
+        t.render[0], 1u << 30 | uint64_t{sizeof a} << 16 | 'd' << 8 | (DRM_COMMAND_BASE + DRM_AMDGPU_INFO),
+        &a);
+  };
+  drm_amdgpu_info_vbios bios{};
+  ASSERT_EQ(ask(AMDGPU_INFO_VBIOS_INFO, &bios, sizeof bios), 0);
+  EXPECT_EQ(reinterpret_cast<const char*>(bios.name),
+            t.system->process().gpu(0).gpu().board.marketing_name.substr(0, sizeof bios.name - 1));
+  EXPECT_STREQ(reinterpret_cast<const char*>(bios.vbios_pn), "virtual");
+  uint32_t size = 1;
+  ASSERT_EQ(ask(AMDGPU_INFO_VBIOS_SIZE, &size, sizeof size), 0);
+  EXPECT_EQ(size, 0u);
+  EXPECT_EQ(ask(AMDGPU_INFO_VBIOS_IMAGE, &bios, sizeof bios), -EINVAL);
+}
+
 TEST_F(RenderNodeOf, RequestsThatNeedADisplayOrItsMasterAreForbidden) {
   uint64_t argument[16] = {};
   const auto request = [&](uint32_t number) {

@@ -74,14 +74,16 @@ void fill(Draw& draw, std::vector<uint8_t>& bytes) {
   }
 }
 
-uint64_t map_memory(Draw& draw, World& world) {
-  const uint64_t begin = uint64_t{0x10 + draw.below(16)} << 32 | (draw.one_in(4) ? 0 : draw.below(256) << 12);
-  const uint64_t va = draw.one_in(4) ? begin - kMemoryBytes / 2 : begin;
+uint64_t map_memory(Draw& draw, World& world, uint32_t bytes) {
+  const unsigned unit_bits = bytes % kLargeMemoryUnit == 0 ? 16 : 12;
+  const uint64_t begin =
+      uint64_t{0x10 + draw.below(16)} << 32 | (draw.one_in(4) ? 0 : draw.below(256) << unit_bits);
+  const uint64_t va = draw.one_in(4) ? begin - bytes / 2 : begin;
   const bool writable = !draw.one_in(16);
   for (unsigned i = 0; i < 2; ++i) {
     World::Region region;
-    region.va = va + i * (kMemoryBytes / 2);
-    region.bytes.resize(kMemoryBytes / 2);
+    region.va = va + i * (bytes / 2);
+    region.bytes.resize(bytes / 2);
     region.writable = writable || i == 0;
     fill(draw, region.bytes);
     world.regions.push_back(std::move(region));

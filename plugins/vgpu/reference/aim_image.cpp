@@ -1,4 +1,4 @@
-// Images for image instructions: small ones in rows, of every format, dimension and clamp mode.
+// Images for image instructions: small ones in rows and in tiles, of every format, dimension and clamp mode.
 #include <algorithm>
 #include <bit>
 
@@ -120,7 +120,9 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   }
   if (!gfx10 && type == 11) in.da = true;
   const bool rows = type == 8 || type == 12, volume = type == 10, layers = type >= 11;
-  const uint32_t width = 1 + draw.below(20), height = rows ? 1 : 1 + draw.below(5);
+  const bool may_be_tiled = draw.one_in(3) && (family == Family::kGfx8 || !rows);
+  const bool large = may_be_tiled && draw.one_in(2);  // several blocks
+  const uint32_t width = 1 + draw.below(large ? 300 : 20), height = rows ? 1 : 1 + draw.below(large ? 60 : 5);
   const uint32_t planes = volume ? 1 + draw.below(3) : type == 11 ? 6 : layers ? 1 + draw.below(3) : 1;
   const uint32_t levels = family == Family::kGfx8 || draw.one_in(2) ? 1 : 1 + draw.below(3);
   const uint32_t base_level = draw.below(levels), last_level = base_level + draw.below(levels - base_level);
@@ -130,8 +132,20 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   uint32_t pitch = (width * bytes + unit - 1) / unit * unit / bytes;
 
   World& world = state.world;
-  uint64_t va = map_memory(draw, world);
-  if (draw.one_in(8)) va += kMemoryBytes - 512;  // some rows lie beyond
+  TiledImage tiled{
+      state.target.major, state.target.minor, 0, 0, volume, bytes, width, height, planes, pitch, levels};
+  uint64_t va = 0;
+  const uint32_t tiled_bytes = may_be_tiled ? draw_tiling(draw, tiled, world.tiling) : 0;
+  if (tiled_bytes != 0) {
+    va = map_memory(draw, world, (tiled_bytes + kLargeMemoryUnit - 1) / kLargeMemoryUnit * kLargeMemoryUnit);
+    if (draw.one_in(8)) va += kLargeMemoryUnit / 2;  // some tiles lie beyond
+    va += tiled.base;
+  } else if (width * height > 20 * 5) {
+    return false;  // larger than what is mapped of rows
+  } else {
+    va = map_memory(draw, world);
+    if (draw.one_in(8)) va += kMemoryBytes - 512;  // some rows lie beyond
+  }
   Bits resource(state, in.saddr.code, 8);
   resource.set(0, 39, va >> 8);
   if (draw.one_in(4)) resource.set(40, 51, draw.below(2 * 256));
@@ -144,7 +158,7 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   for (unsigned i = 0; i < 4; ++i) resource.set(96 + 3 * i, 98 + 3 * i, select[i]);
   resource.set(108, 111, base_level);
   resource.set(112, 115, last_level);
-  resource.set(116, 120, family == Family::kGfx8 ? 8 : 0);  // rows
+  resource.set(116, 120, tiled_bytes != 0 ? tiled.mode : family == Family::kGfx8 ? 8 : 0);
   resource.set(124, 127, type);
   const uint32_t last_plane = planes - 1;
   if (gfx10) {

@@ -1,4 +1,4 @@
-// MIMG, lane by lane, of images that lie in rows. Bits of the resource (128 or 256 of them) and of the sampler are
+// MIMG, lane by lane; tiling.hpp has images that do not lie in rows. Bits of the resource (128 or 256 of them) and of the sampler are
 // numbered as in the tables of the ISA manuals ("Image Resource Definition", "Sampler Resource Definition").
 //
 // Sums of a filter are those of doubles, in the order x, y, z, levels, as docs/vgpu-isa.md says; so they are not
@@ -39,6 +39,8 @@ struct Words {
   int64_t min_lod = 0;
   unsigned dst_sel[4] = {};
   unsigned border_swizzle = 0;
+  unsigned tiling = 0;
+  bool in_rows = true;
 };
 
 bool is_gfx10_3(const State& state) {
@@ -55,6 +57,8 @@ Words words_of(const isa::Instruction& in, const State& state) {
   for (unsigned i = 0; i < 4; ++i) w.dst_sel[i] = static_cast<unsigned>(bits(96 + 3 * i, 98 + 3 * i));
   w.base_level = number(108, 111);
   w.last_level = number(112, 115);
+  w.tiling = static_cast<unsigned>(bits(116, 120));
+  w.in_rows = family == Family::kGfx8 ? w.tiling == 8 || w.tiling == 31 : w.tiling == 0;
   w.type = static_cast<unsigned>(bits(124, 127));
   w.height = number(78, 91) + 1;
   const bool array = w.type == k1DArray || w.type == k2DArray || w.type == kCube;
@@ -97,9 +101,29 @@ Extent extent_of(const Words& w, int64_t level) {
            w.type == k3D ? halved(w.depth) : w.depth}};
 }
 
+uint64_t address_in_tiles(const Words& w, const State& state, int64_t level, int64_t x, int64_t y,
+                          int64_t z) {
+  const auto whole = [](int64_t number) { return static_cast<uint64_t>(number); };
+  TiledImage image;
+  image.major = state.target.major;
+  image.minor = state.target.minor;
+  image.base = w.base;
+  image.mode = w.tiling;
+  image.volume = w.type == k3D;
+  image.element_bytes = w.format.bytes();
+  image.width = whole(w.width);
+  image.height = whole(w.height);
+  image.planes = whole(w.type == k3D ? w.depth : w.last_layer + 1);
+  image.pitch = whole(w.pitch);
+  image.levels = whole(w.levels);
+  return tiled_address(image, state.world.tiling, {whole(w.base_level + level), whole(x), whole(y), whole(z)})
+      .value_or(0);
+}
+
 /// Linear surfaces: rows are a multiple of 256 bytes from gfx9 on. A slice has all levels one behind the other; gfx9's
 /// have the rows of the first and begin with it, gfx10's have their own and begin with the smallest.
 uint64_t texel_address(const Words& w, const State& state, int64_t level, int64_t x, int64_t y, int64_t z) {
+  if (!w.in_rows) return address_in_tiles(w, state, level, x, y, z);
   const int64_t bytes = w.format.bytes();
   const int64_t unit = std::max<int64_t>(256 / bytes, 1);
   const auto aligned = [&](int64_t width) { return (width + unit - 1) / unit * unit; };

@@ -69,7 +69,10 @@ class Collector : public Emitter {
 /// The device and the memory behind a wave, as the model's world has them.
 class Device final : public Core {
  public:
-  explicit Device(const World& world) : world_(world), memory_(bus_) {
+  explicit Device(const World& world)
+      : world_(world),
+        tiling_{world.tiling.gb_addr_config, 0, 0, world.tiling.tile_modes, world.tiling.macro_tile_modes},
+        memory_(bus_) {
     for (const World::Region& region : world.regions) {
       buffers_.push_back(bus_.map_at(region.va, region.bytes.size(), region.writable));
       std::memcpy(buffers_.back().host, region.bytes.data(), region.bytes.size());
@@ -126,11 +129,13 @@ class Device final : public Core {
   TrapHandler trap_handler() override { return {}; }
   GlobalWaveSync* global_wave_sync() override { return &sync_; }
   GlobalDataShare* global_data_share() override { return share_.get(); }
+  const images::TilingConfig* tiling() override { return &tiling_; }
 
  private:
   static constexpr size_t kGuard = kLdsSlack;
 
   const World& world_;
+  const images::TilingConfig tiling_;
   vgpu::testing::FakeBus bus_;
   std::vector<vgpu::testing::Buffer> buffers_;
   GlobalWaveSync sync_;

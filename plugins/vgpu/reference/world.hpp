@@ -11,6 +11,8 @@
 #include <set>
 #include <vector>
 
+#include "plugins/vgpu/reference/tiling.hpp"
+
 namespace rigel::vgpu::exec::reference {
 
 enum class Space : uint8_t { kGlobal, kLds, kGds };
@@ -34,6 +36,7 @@ struct World {
   uint32_t scratch_lane_bytes = 0;
   uint64_t shader_clock = 0, reference_clock = 0;
   uint32_t id_in_group = 0;
+  Tiling tiling;
 
   /// Bytes of memory that an instruction asked for in vain. It is not done then, or not as a whole.
   std::set<uint64_t> faults;

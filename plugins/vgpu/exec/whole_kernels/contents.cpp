@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "plugins/vgpu/isa/traits.hpp"
 #include "plugins/vgpu/reference/draw.hpp"
 
 namespace rigel::vgpu::exec::whole {
@@ -62,9 +63,12 @@ void fill_arguments(const Kernel& kernel, std::span<std::byte> to) {
   put_resource(kernel, kOutVa, kernel.out_bytes, at + argument::kOutResource);
 }
 
-uint32_t allocated_vgprs(const Kernel& kernel) {
+RegisterLayout layout_of(const Kernel& kernel) {
   const uint32_t unit = kernel.wave_size() == 32 ? 8 : 4;
-  return (kernel.vgprs + unit - 1) / unit * unit;
+  RegisterLayout layout{kernel.wave_size(), (kernel.vgprs + unit - 1) / unit * unit};
+  if (isa::traits_of(kernel.target).allocates_sgprs)
+    layout.sgprs = std::min((kernel.sgprs + 15) / 16 * 16, kAllSgprs);
+  return layout;
 }
 
 Dispatch dispatch_of(const Kernel& kernel) {
@@ -77,7 +81,8 @@ Dispatch dispatch_of(const Kernel& kernel) {
   d.lds_bytes = kernel.lds_bytes;
   d.private_bytes = kernel.private_bytes;
   const uint32_t unit = kernel.wave_size() == 32 ? 8 : 4;
-  d.pgm_rsrc1 = (allocated_vgprs(kernel) / unit - 1) | 12u << 6 | (kernel.mode & 0xff) << 12 |
+  const uint32_t eights = (kernel.sgprs + 15) / 16 * 2;
+  d.pgm_rsrc1 = (layout_of(kernel).vgprs / unit - 1) | (eights - 1) << 6 | (kernel.mode & 0xff) << 12 |
                 (kernel.mode >> 8 & 1) << 21 | (kernel.mode >> 9 & 1) << 23;
   const bool dimensions = kernel.has_dimensions();
   d.pgm_rsrc2 = (kernel.private_bytes != 0 ? 1u : 0) | 8u << 1 | (dimensions ? 7u : 1u) << 7 |

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "plugins/vgpu/cp/dispatch.hpp"
+#include "plugins/vgpu/exec/registers.hpp"
 #include "plugins/vgpu/exec/whole_kernels/kernel.hpp"
 
 namespace rigel::vgpu::exec::whole {
@@ -21,7 +22,7 @@ void fill_in(const Kernel& kernel, std::span<std::byte> to);
 void fill_out(const Kernel& kernel, std::span<std::byte> to);
 void fill_arguments(const Kernel& kernel, std::span<std::byte> to);
 
-uint32_t allocated_vgprs(const Kernel& kernel);
+RegisterLayout layout_of(const Kernel& kernel);
 Dispatch dispatch_of(const Kernel& kernel);
 
 }  // namespace rigel::vgpu::exec::whole

@@ -88,7 +88,7 @@ class Generator : Writer {
   void inside(uint32_t count, uint32_t depth);
 
   Registers registers() const {
-    return {kernel_.vgprs, first_data_, sgpr::kData, sgpr::kDataEnd, false, true};
+    return {kernel_.vgprs, first_data_, sgpr::kData, sgpr::kDataEnd, false, true, layout_of(kernel_).sgprs};
   }
   uint32_t condition();
   void forget_written();
@@ -149,6 +149,7 @@ void Generator::draw_shape() {
   k.in_bytes = total_ <= 256 && draw_.one_in(2) ? 4096 : 1u << (12 + draw_.below(5));
   const bool plain = flavour_ == Flavour::kMoves;
   k.vgprs = plain && draw_.one_in(2) ? 8 + draw_.below(8) : 20 + draw_.below(28);
+  if (draw_.one_in(2)) k.sgprs = sgpr::kEnd;
   k.mode = draw_.one_in(2)   ? 0x3f0
            : draw_.one_in(2) ? 0x3c0
                              : (draw_.below(16) | draw_.below(16) << 4 | draw_.below(4) << 8);

@@ -21,9 +21,9 @@ struct Property {
   uint32_t Kernel::*value;
 };
 constexpr Property kProperties[] = {
-    {"vgprs", &Kernel::vgprs}, {"lds", &Kernel::lds_bytes}, {"private", &Kernel::private_bytes},
-    {"in", &Kernel::in_bytes}, {"out", &Kernel::out_bytes}, {"limit", &Kernel::limit},
-    {"mode", &Kernel::mode},
+    {"vgprs", &Kernel::vgprs},           {"sgprs", &Kernel::sgprs}, {"lds", &Kernel::lds_bytes},
+    {"private", &Kernel::private_bytes}, {"in", &Kernel::in_bytes}, {"out", &Kernel::out_bytes},
+    {"limit", &Kernel::limit},           {"mode", &Kernel::mode},
 };
 
 }  // namespace

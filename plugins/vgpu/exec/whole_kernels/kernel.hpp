@@ -52,6 +52,7 @@ struct Kernel {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t group[3] = {1, 1, 1};
   uint32_t vgprs = 32;
+  uint32_t sgprs = 106;  ///< Where chips give them by sixteens (gfx8, gfx9); others give all.
   uint32_t lds_bytes = 0;
   uint32_t private_bytes = 0;  ///< Scratch of a lane.
   uint32_t in_bytes = 4096;

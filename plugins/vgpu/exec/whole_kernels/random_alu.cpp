@@ -151,6 +151,8 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
     return registers.first_data + draw.below(registers.vgprs - registers.first_data);
   };
   const auto sgpr = [&]() -> uint32_t {
+    if (registers.sgprs < kFlatScratchSgpr && draw.one_in(32))
+      return registers.sgprs + draw.below(kFlatScratchSgpr - registers.sgprs);
     if (draw.one_in(6)) return isa::code::kVccLo;
     return registers.first_sgpr + draw.below(registers.end_sgpr - registers.first_sgpr);
   };
@@ -240,6 +242,7 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
     const uint32_t dwords = is_mask ? (target_.wave32 ? 1 : 2) : operand.dwords;
     const uint32_t end = operand.code + std::max<uint32_t>(dwords, 1);
     return (operand.code >= registers.first_sgpr && end <= registers.end_sgpr) ||
+           (operand.code >= registers.sgprs && end <= kFlatScratchSgpr) ||
            (operand.code >= isa::code::kVccLo && end <= isa::code::kVccHi + 1u);
   };
   for (const isa::Operand& operand : in.dst) {

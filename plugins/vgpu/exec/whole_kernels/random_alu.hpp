@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plugins/vgpu/exec/registers.hpp"
 #include "plugins/vgpu/exec/whole_kernels/encode.hpp"
 #include "plugins/vgpu/reference/draw.hpp"
 
@@ -17,6 +18,7 @@ struct Registers {
   uint32_t first_sgpr = 28, end_sgpr = 60;  ///< Read and written; VCC as well.
   bool exec = false;                        ///< EXEC may be changed, to fewer lanes (v_cmpx).
   bool exchanges = true;                    ///< Lanes may read others'.
+  uint32_t sgprs = kAllSgprs;               ///< From here on there are none.
 };
 
 class RandomAlu {

@@ -142,6 +142,9 @@ void keep_registers(const Launch& launch, const WorkGroup& group, std::vector<ui
     out.push_back(wave.scc);
     out.push_back(wave.mode);
     out.insert(out.end(), wave.scalars(), wave.scalars() + kRegistersCompared);
+    // Those that the wave does not have nobody reads.
+    const auto scalars = out.end() - kRegistersCompared;
+    if (layout.sgprs < kFlatScratchSgpr) std::fill(scalars + layout.sgprs, scalars + kFlatScratchSgpr, 0);
     const auto* const rows = reinterpret_cast<const uint32_t*>(wave.registers + layout.vgpr_offset(0));
     out.insert(out.end(), rows, rows + size_t{layout.vgprs} * layout.wave_size);
   }
@@ -195,7 +198,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
   CodeKey key;
   key.entry_va = kCodeVa;
   key.target = kernel.target;
-  key.layout = {kernel.wave_size(), allocated_vgprs(kernel)};
+  key.layout = layout_of(kernel);
   key.level = way.level;
   key.compilation = device.compilation;
   const auto code = std::make_shared<Code>(key, m.bus);

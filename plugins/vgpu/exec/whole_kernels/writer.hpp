@@ -22,7 +22,7 @@ constexpr uint32_t kCall = 60, kReturn = 62;
 constexpr uint32_t kSavedExec = 64;  ///< Pairs, by depth.
 constexpr uint32_t kLoopCount = 80;  ///< By depth.
 constexpr uint32_t kTemporary = 88;  ///< Four.
-constexpr uint32_t kScratchOffset = 92;
+constexpr uint32_t kScratchOffset = 92, kEnd = 93;
 }  // namespace sgpr
 
 using reference::Draw;

@@ -1,0 +1,41 @@
+// Chips with all kinds of pipes and banks, and images that are tiled in all ways that are known of them.
+#include "plugins/vgpu/reference/aim.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+constexpr uint32_t kMostBytes = 512 * 1024;
+
+/// A mode of GB_TILE_MODE and of GB_MACROTILE_MODE, as the image's row of both tables.
+void draw_tables(Draw& draw, TiledImage& image, Tiling& chip) {
+  constexpr uint32_t kLinearAligned = 8, kLinearGeneral = 31, kGfx8Config = 0x22011003;
+  chip.gb_addr_config = kGfx8Config;
+  do image.mode = draw.below(32);
+  while (image.mode == kLinearAligned || image.mode == kLinearGeneral);
+  constexpr uint32_t kPipeConfigs[] = {0, 5, 12, 17};
+  const uint32_t array_mode = draw.one_in(4) ? 2 : 4;  // 1D_TILED_THIN1, 2D_TILED_THIN1
+  chip.tile_modes[image.mode] = array_mode << 2 | kPipeConfigs[draw.below(4)] << 6 | draw.below(2) << 22;
+  for (uint32_t& macro : chip.macro_tile_modes) macro = draw.below(256);
+}
+
+}  // namespace
+
+uint32_t draw_tiling(Draw& draw, TiledImage& image, Tiling& chip) {
+  if (image.major == 8) {
+    draw_tables(draw, image, chip);
+  } else {
+    image.mode = 1 + draw.below(31);
+    // Pipes, packers, banks, shader engines.
+    chip.gb_addr_config = draw.below(5) | draw.below(5) << 8 | draw.below(5) << 12 | draw.below(4) << 19;
+  }
+  const auto bytes = tiled_bytes(image, chip);
+  if (!bytes || *bytes > kMostBytes) return 0;
+  // Blocks that are spread over pipes and banks begin at any of them, by the low bits of the address.
+  constexpr uint32_t kLine = 256;
+  const bool spread = image.major == 8 || image.mode >= 16;
+  const uint32_t lines = image.major == 8 || image.mode >= 24 || image.mode < 20 ? 256 : 16;
+  if (spread && draw.one_in(2)) image.base = draw.below(lines) * kLine;
+  return static_cast<uint32_t>(*bytes);
+}
+
+}  // namespace rigel::vgpu::exec::reference

@@ -1,0 +1,419 @@
+#include "plugins/vgpu/reference/tiling.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using Address = std::optional<uint64_t>;
+
+uint64_t field(uint64_t bits, unsigned from, unsigned to) {
+  return bits >> from & ((uint64_t{2} << (to - from)) - 1);
+}
+uint64_t in_units(uint64_t count, uint64_t unit) {
+  return (count + unit - 1) / unit;
+}
+uint64_t halved(uint64_t size, uint64_t times) {
+  return std::max<uint64_t>(in_units(size, uint64_t{1} << times), 1);
+}
+unsigned parity(uint64_t bits) {
+  return static_cast<unsigned>(std::popcount(bits)) & 1;
+}
+
+struct Point {
+  uint64_t x = 0, y = 0, z = 0;
+
+  uint64_t operator[](char axis) const { return axis == 'x' ? x : axis == 'y' ? y : z; }
+};
+
+// The number of a texel's first byte, if one block had the whole image: bits of the coordinates as the smallest tile
+// orders them ("x0y0"), above it the next ones of each, by turns.
+uint64_t number_of(std::string_view tile, std::string_view turns, uint64_t element_bytes, const Point& at) {
+  constexpr unsigned kMostBits = 48;
+  auto to = static_cast<unsigned>(std::countr_zero(element_bytes));
+  uint64_t number = 0;
+  unsigned taken[3] = {};
+  for (; !tile.empty(); tile.remove_prefix(2), ++to) {
+    number |= (at[tile[0]] >> (tile[1] - '0') & 1) << to;
+    ++taken[tile[0] - 'x'];
+  }
+  for (; to < kMostBits; ++to) {
+    const char axis = turns[to % turns.size()];
+    number |= (at[axis] >> taken[axis - 'x']++ & 1) << to;
+  }
+  return number;
+}
+
+// gfx8
+// ---------------------------------------------------------------------------------------------------
+
+constexpr uint64_t kTile = 8;                           // texels, either way
+constexpr unsigned kInterleave = 8;                     // log2 of
+constexpr uint64_t kLine = uint64_t{1} << kInterleave;  // the bytes that follow each other in one pipe
+
+std::string_view tile_of_gfx8(uint64_t micro_tile_mode, uint64_t element_bytes) {
+  if (micro_tile_mode == 1) return "x0y0x1y1x2y2";
+  switch (element_bytes) {  // of displays
+    case 1:
+      return "x0x1x2y1y0y2";
+    case 2:
+      return "x0x1x2y0y1y2";
+    case 4:
+      return "x0x1y0x2y1y2";
+    case 8:
+      return "x0y0x1x2y1y2";
+    default:
+      return "y0x0x1x2y1y2";
+  }
+}
+
+// PIPE_CONFIG: the pipe of a tile, by its column and row.
+std::optional<uint64_t> pipe_of(uint64_t config, uint64_t column, uint64_t row, unsigned& pipe_bits) {
+  const auto x = [&](unsigned bit) { return column >> (bit - 3) & 1; };  // of the texel
+  const auto y = [&](unsigned bit) { return row >> (bit - 3) & 1; };
+  switch (config) {
+    case 0:  // P2
+      pipe_bits = 1;
+      return x(3) ^ y(3);
+    case 5:  // P4_16x16
+      pipe_bits = 2;
+      return (x(3) ^ y(3) ^ x(4)) | (x(4) ^ y(4)) << 1;
+    case 12:  // P8_32x32_16x16
+      pipe_bits = 3;
+      return (x(3) ^ y(3) ^ x(4)) | (x(4) ^ y(4)) << 1 | (x(5) ^ y(5)) << 2;
+    case 17:  // P16_32x32_16x16
+      pipe_bits = 4;
+      return (x(3) ^ y(3) ^ x(4)) | (x(4) ^ y(4)) << 1 | (x(5) ^ y(6)) << 2 | (x(6) ^ y(5)) << 3;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Of 2 to 16 banks, by the column and row of a bank's tiles.
+uint64_t bank_of(unsigned bank_bits, uint64_t column, uint64_t row) {
+  uint64_t bank = 0;
+  for (unsigned bit = 0; bit < bank_bits; ++bit) {
+    uint64_t of_row = row >> (bank_bits - 1 - bit) & 1;
+    // The second of eight and of sixteen has the row's highest bit, too.
+    if (bit == 1 && bank_bits > 2) of_row ^= row >> (bank_bits - 1) & 1;
+    bank |= ((column >> bit & 1) ^ of_row) << bit;
+  }
+  return bank;
+}
+
+// How an image is cut into macro tiles; all is counted in tiles, but the bytes.
+struct MacroTiles {
+  uint64_t micro_tile_mode = 0, tile_bytes = 0;
+  bool single = false;  // each tile by itself: no pipes and banks
+  uint64_t pipe_config = 0;
+  unsigned pipe_bits = 0, bank_bits = 0;
+  uint64_t bank_width = 1, bank_height = 1;
+  uint64_t columns = 1, rows = 1;  // of a macro tile
+  uint64_t row_macros = 1, slice_macros = 1;
+
+  uint64_t pipes() const { return uint64_t{1} << pipe_bits; }
+  uint64_t banks() const { return uint64_t{1} << bank_bits; }
+};
+
+std::optional<MacroTiles> macro_tiles_of(const TiledImage& image, const Tiling& chip) {
+  const uint64_t mode = chip.tile_modes[image.mode % 32], array_mode = field(mode, 2, 5);
+  constexpr uint64_t k1D = 2, k2D = 4;
+  MacroTiles tiles;
+  tiles.micro_tile_mode = field(mode, 22, 24);
+  if (image.levels != 1 || tiles.micro_tile_mode > 1 || (array_mode != k1D && array_mode != k2D))
+    return std::nullopt;
+  tiles.tile_bytes = kTile * kTile * image.element_bytes;
+  tiles.single = array_mode == k1D;
+  if (!tiles.single) {
+    const uint64_t macro =
+        chip.macro_tile_modes[static_cast<unsigned>(std::countr_zero(image.element_bytes))];
+    tiles.pipe_config = field(mode, 6, 10);
+    if (!pipe_of(tiles.pipe_config, 0, 0, tiles.pipe_bits)) return std::nullopt;
+    tiles.bank_bits = static_cast<unsigned>(field(macro, 6, 7)) + 1;
+    tiles.bank_width = uint64_t{1} << field(macro, 0, 1);
+    tiles.bank_height = uint64_t{1} << field(macro, 2, 3);
+    const uint64_t aspect = uint64_t{1} << field(macro, 4, 5);
+    tiles.columns = tiles.bank_width * tiles.pipes() * aspect;
+    tiles.rows = tiles.bank_height * tiles.banks() / aspect;
+    const uint64_t of_a_bank = tiles.tile_bytes * tiles.bank_width * tiles.bank_height;
+    if (tiles.rows == 0 || of_a_bank < kLine) return std::nullopt;
+  }
+  tiles.row_macros = in_units(std::max(image.pitch, image.width), tiles.columns * kTile);
+  tiles.slice_macros = tiles.row_macros * in_units(image.height, tiles.rows * kTile);
+  return tiles;
+}
+
+Address macro_tiled(const TiledImage& image, const Tiling& chip, const Texel& texel) {
+  const auto tiles = macro_tiles_of(image, chip);
+  if (!tiles) return std::nullopt;
+  const Point inside{texel.x % kTile, texel.y % kTile, 0};
+  const uint64_t element =
+      number_of(tile_of_gfx8(tiles->micro_tile_mode, image.element_bytes), "x", image.element_bytes, inside);
+  const uint64_t column = texel.x / kTile, row = texel.y / kTile;
+  const uint64_t macro_tile =
+      texel.z * tiles->slice_macros + row / tiles->rows * tiles->row_macros + column / tiles->columns;
+  if (tiles->single) return image.base + macro_tile * tiles->tile_bytes + element;
+
+  // What one pipe and one bank have of the image, as if there were no others.
+  const uint64_t pipes = tiles->pipes(), banks = tiles->banks();
+  const uint64_t tile = row % tiles->bank_height * tiles->bank_width + column / pipes % tiles->bank_width;
+  const uint64_t own =
+      (macro_tile * tiles->bank_width * tiles->bank_height + tile) * tiles->tile_bytes + element;
+
+  // The low bits of the address turn pipes and banks; slices turn banks as well.
+  const uint64_t turned_pipe = image.base / kLine % pipes;
+  const uint64_t turned_bank = image.base / kLine / pipes + texel.z * (banks / 2 - 1);
+  unsigned pipe_bits = 0;
+  const uint64_t pipe = *pipe_of(tiles->pipe_config, column, row, pipe_bits);
+  const uint64_t bank =
+      bank_of(tiles->bank_bits, column / pipes / tiles->bank_width, row / tiles->bank_height);
+  const uint64_t spread = (pipe ^ turned_pipe) + ((bank ^ turned_bank) % banks) * pipes;
+  const uint64_t base = image.base - image.base % (kLine * pipes * banks);
+  return base + own % kLine + (spread + own / kLine * pipes * banks) * kLine;
+}
+
+// gfx9 and gfx10
+// ---------------------------------------------------------------------------------------------------
+
+enum Order : unsigned { kDepth, kStandard, kDisplay, kRotated };
+
+struct Blocks {
+  std::string_view tile, turns;
+  unsigned bits = 0;  // log2 of their bytes
+  bool thick = false, spread = false, pages = false;
+  unsigned pipes = 0, banks = 0, pipes_of_slices = 0;  // log2
+  Point texels;                                        // of a block
+};
+
+std::string_view tile_of(const TiledImage& image, Order order, bool thick) {
+  const auto row = static_cast<unsigned>(std::countr_zero(image.element_bytes));
+  const auto pick = [&](const std::array<std::string_view, 5>& rows) { return rows[row]; };
+  if (thick && image.major == 10)
+    return pick({"x0x1z0y0z1y1x2z2", "x0z0y0z1y1x1z2", "x0y0z0y1x1z1", "x0z0y0x1z1", "z0y0x0z1"});
+  if (thick && order == kStandard) {
+    return pick(
+        {"x0x1x2x3y0y1z0z1z2y2", "x0x1x2y0y1z0z1z2y2", "x0x1y0y1z0z1y2x2", "x0y0y1z0z1x1x2", "y0y1z0z1x0x1"});
+  }
+  if (thick) {
+    return pick(
+        {"x0y0x1y1z0z1x2z2y2x3", "x0y0x1y1z0z1z2y2x2", "x0y0x1z0y1z1y2x2", "x0y0z0x1z1y1x2", "x0y0z0z1y1x1"});
+  }
+  if (order == kDepth) return pick({"x0y0x1y1x2y2", "x0y0x1y1x2", "x0y0x1y1", "x0y0x1", ""});
+  if (order == kStandard || image.volume)
+    return pick({"x0x1x2x3y0y1y2y3", "x0x1x2y0y1y2x3", "x0x1y0y1y2x2", "x0y0y1x1x2", "y0y1x0x1"});
+  // Displays' tiles differ from chip to chip where a texel has four bytes.
+  const std::string_view of_words = image.major == 9  ? "x0x1y0x2y1y2"
+                                    : image.minor < 3 ? "x0x1y0y1y2x2"
+                                                      : "x0x1y0y1x2y2";
+  return pick({"x0x1x2y1y0y2x3y3", "x0x1x2y0y1y2x3", of_words, "x0y0x1x2y1", "x0y0x1y1"});
+}
+
+std::optional<Blocks> blocks_of(const TiledImage& image, const Tiling& chip) {
+  static constexpr unsigned kBits[] = {8, 12, 16, 0, 16, 12, 16, 0};
+  const unsigned kind = image.mode / 4 % 8;
+  const auto order = static_cast<Order>(image.mode % 4);
+  Blocks blocks;
+  blocks.bits = kBits[kind];
+  blocks.thick = image.volume && order != kDisplay;
+  blocks.spread = kind >= 4;
+  blocks.pages = kind == 4;
+  const bool small = blocks.bits == 8;
+  if (blocks.bits == 0 || order == kRotated) return std::nullopt;
+  if (image.major == 10 && (order == kDepth || (image.volume && !blocks.thick))) return std::nullopt;
+  if (small && (image.volume || order == kDepth)) return std::nullopt;
+  if (small && image.major == 9 && image.levels != 1) return std::nullopt;
+  if (order == kDepth && !blocks.thick && image.element_bytes == 16) return std::nullopt;
+  blocks.tile = tile_of(image, order, blocks.thick);
+  blocks.turns = blocks.thick ? "xzy" : "yx";
+  const uint64_t mask = (uint64_t{1} << blocks.bits) - 1;
+  const auto extent = [&](const Point& all) {
+    const uint64_t number = number_of(blocks.tile, blocks.turns, image.element_bytes, all);
+    return uint64_t{1} << std::popcount(number & mask);
+  };
+  constexpr uint64_t kAll = ~uint64_t{0};
+  blocks.texels = {extent({kAll, 0, 0}), extent({0, kAll, 0}), extent({0, 0, kAll})};
+
+  const unsigned room = blocks.bits - kInterleave;
+  const auto config = [&](unsigned from, unsigned to) {
+    return static_cast<unsigned>(field(chip.gb_addr_config, from, to));
+  };
+  if (image.major == 9) {
+    blocks.pipes = std::min(config(0, 2) + config(19, 20), room);
+    blocks.banks = std::min(config(12, 14), room - blocks.pipes);
+    blocks.pipes_of_slices = blocks.pipes;
+  } else {
+    blocks.pipes = std::min(config(0, 2), room);
+    blocks.pipes_of_slices =
+        image.minor < 3 ? blocks.pipes : std::min(blocks.pipes, std::max(config(8, 10), 1u));
+  }
+  return blocks;
+}
+
+// `count` bits of as many groups of bits: each group's parity, the first group's above all.
+uint64_t mirrored(uint64_t bits, unsigned count, unsigned group = 1) {
+  uint64_t result = 0;
+  for (unsigned i = 0; i < count; ++i)
+    result = result << 1 | parity(bits >> i * group & ((uint64_t{1} << group) - 1));
+  return result;
+}
+
+// What becomes of a block's bytes: which pipe and which bank depends on what lies above them.
+uint64_t spread_out(const Blocks& blocks, uint64_t number, uint64_t z) {
+  const uint64_t block = uint64_t{1} << blocks.bits;
+  if (!blocks.spread) return number % block;
+  const uint64_t above = blocks.pages ? number % block : number;  // pages are all alike
+  const unsigned group = blocks.thick ? 2 : 1, bank = kInterleave + blocks.pipes;
+  uint64_t pipe = mirrored(above >> bank, blocks.pipes, group);
+  uint64_t banks = mirrored(above >> (bank + blocks.banks), blocks.banks, group);
+  if (!blocks.thick && !blocks.pages) {
+    pipe ^= mirrored(z % (uint64_t{1} << blocks.pipes_of_slices), blocks.pipes);
+    banks ^= mirrored(z >> blocks.pipes, blocks.banks);
+  }
+  return number % block ^ pipe << kInterleave ^ banks << bank;
+}
+
+// Where a level is among the blocks of its image.
+struct Place {
+  uint64_t first_block = 0, row_blocks = 0, slice_blocks = 0;
+  bool in_tail = false;
+  uint64_t tail_number = 0;  // of 256 bytes, in the block that the last levels share
+};
+
+// A level's place in the tail, from the smallest that there may be.
+uint64_t tail_number(uint64_t from_last) {
+  return from_last > 6 ? uint64_t{1} << (from_last - 4) : from_last;
+}
+
+Point tail_of(const Blocks& blocks) {
+  Point most = blocks.texels;
+  (blocks.thick && blocks.bits % 3 == 0 ? most.y : most.x) /= 2;
+  return most;
+}
+
+// gfx9: the first level, the second beside it along its shorter side, and so on around.
+std::optional<Place> packed_place(const TiledImage& image, const Blocks& blocks, uint64_t wanted) {
+  const Point first{in_units(image.width, blocks.texels.x), in_units(image.height, blocks.texels.y),
+                    in_units(image.planes, blocks.texels.z)};
+  const bool flat = !blocks.thick;
+  const char longest = first.x >= first.y && (flat || first.x >= first.z)  ? 'x'
+                       : first.x < first.y && (flat || first.y >= first.z) ? 'y'
+                                                                           : 'z';
+  const Point most = tail_of(blocks);
+  const bool all_in_tail =
+      image.width <= most.x && image.height <= most.y && (flat || image.planes <= most.z);
+  uint64_t tail_level = all_in_tail ? 0 : image.levels;
+  Point at, found, size = first;
+  for (uint64_t level = 1; level < image.levels && tail_level == image.levels; ++level) {
+    char along = longest;
+    if (level == 1 || level == 3) along = longest == 'y' ? 'x' : 'y';
+    (along == 'x' ? at.x : along == 'y' ? at.y : at.z) += size[along];
+    if (level <= wanted) found = at;
+    const bool small = flat                   ? size.x == 1 && size.y <= 2
+                       : blocks.bits % 3 == 0 ? size.x <= 2 && size.y == 1 && size.z <= 2
+                                              : size.x == 1 && size.y <= 2 && size.z <= 2;
+    if (small) tail_level = level;
+    size = {in_units(size.x, 2), in_units(size.y, 2), in_units(size.z, 2)};
+  }
+  const uint64_t room = blocks.bits - 4;
+  if (image.levels - tail_level > room) return std::nullopt;
+  Point whole = first;
+  if (!all_in_tail) {
+    uint64_t& side = longest == 'y' ? whole.x : whole.y;
+    uint64_t second = in_units(side, 2);
+    if (second == 1 && std::min(tail_level, image.levels - 1) > 2) second = 2;
+    side += second;
+  }
+  Place place;
+  place.row_blocks = whole.x;
+  place.slice_blocks = whole.x * whole.y;
+  place.first_block = (found.z * whole.y + found.y) * whole.x + found.x;
+  place.in_tail = wanted >= tail_level;
+  if (place.in_tail) place.tail_number = tail_number(room - 1 - (wanted - tail_level));
+  return place;
+}
+
+// gfx10: a slice begins with the tail, and ends with the first level.
+Place stacked_place(const TiledImage& image, const Blocks& blocks, uint64_t wanted) {
+  const unsigned room = blocks.thick ? blocks.bits - (blocks.bits - kInterleave) / 3 : blocks.bits;
+  const uint64_t most_levels = blocks.bits == 8 ? 0 : room <= 11 ? 1 + (1u << (room - 9)) : room - 4;
+  const Point most = tail_of(blocks);
+  uint64_t tail_level = 0;
+  for (; tail_level < image.levels; ++tail_level) {
+    if (halved(image.width, tail_level) <= most.x && halved(image.height, tail_level) <= most.y &&
+        image.levels - tail_level <= most_levels) {
+      break;
+    }
+  }
+  Place place;
+  place.in_tail = wanted >= tail_level;
+  if (place.in_tail) place.tail_number = tail_number(most_levels - 1 - (wanted - tail_level));
+  uint64_t end = tail_level < image.levels ? 1 : 0;
+  for (uint64_t level = tail_level; level-- > 0;) {
+    const uint64_t columns = in_units(halved(image.width, level), blocks.texels.x);
+    if (level == wanted) place.first_block = end, place.row_blocks = columns;
+    end += columns * in_units(halved(image.height, level), blocks.texels.y);
+  }
+  place.slice_blocks = end;
+  return place;
+}
+
+std::optional<Place> place_of(const TiledImage& image, const Blocks& blocks, uint64_t level) {
+  if (image.levels != 1)
+    return image.major == 9 ? packed_place(image, blocks, level) : stacked_place(image, blocks, level);
+  const uint64_t pitch = image.major == 9 ? std::max(image.pitch, image.width) : image.width;
+  const uint64_t columns = in_units(pitch, blocks.texels.x);
+  return Place{0, columns, columns * in_units(image.height, blocks.texels.y), false, 0};
+}
+
+Address block_tiled(const TiledImage& image, const Tiling& chip, const Texel& texel) {
+  const auto blocks = blocks_of(image, chip);
+  if (!blocks) return std::nullopt;
+  const auto place = place_of(image, *blocks, texel.level);
+  if (!place) return std::nullopt;
+
+  Point at{texel.x, texel.y, texel.z};
+  if (place->in_tail && image.major == 10) {
+    // The level begins at a tile of 256 bytes, whose number's bits are those of a row and a column by turns.
+    const auto tiles = [&](const Point& all) {
+      const uint64_t number = number_of(blocks->tile, blocks->turns, image.element_bytes, all);
+      return uint64_t{1} << std::popcount(number % (uint64_t{1} << kInterleave));
+    };
+    const uint64_t width = tiles({~uint64_t{0}, 0, 0}), height = tiles({0, ~uint64_t{0}, 0});
+    for (unsigned bit = 0; bit < 6; ++bit) {
+      at.y += (place->tail_number >> 2 * bit & 1) * height << bit;
+      at.x += (place->tail_number >> (2 * bit + 1) & 1) * width << bit;
+    }
+  }
+  const uint64_t number = number_of(blocks->tile, blocks->turns, image.element_bytes, at);
+  uint64_t inside = spread_out(*blocks, number, texel.z);
+  if (place->in_tail && image.major == 9) inside ^= place->tail_number << kInterleave;
+  const uint64_t block_bytes = uint64_t{1} << blocks->bits;
+  // The low bits of the address of what is spread over pipes are no address, but say over which first.
+  const uint64_t turned = blocks->spread ? image.base % block_bytes : 0;
+  const uint64_t block = place->slice_blocks * (texel.z / blocks->texels.z) + place->first_block +
+                         place->row_blocks * (texel.y / blocks->texels.y) + texel.x / blocks->texels.x;
+  return image.base - turned + block * block_bytes + (inside ^ turned);
+}
+
+}  // namespace
+
+std::optional<uint64_t> tiled_address(const TiledImage& image, const Tiling& chip, const Texel& texel) {
+  return image.major == 8 ? macro_tiled(image, chip, texel) : block_tiled(image, chip, texel);
+}
+
+std::optional<uint64_t> tiled_bytes(const TiledImage& image, const Tiling& chip) {
+  if (image.major == 8) {
+    const auto tiles = macro_tiles_of(image, chip);
+    if (!tiles) return std::nullopt;
+    return tiles->slice_macros * tiles->columns * tiles->rows * tiles->tile_bytes * image.planes;
+  }
+  const auto blocks = blocks_of(image, chip);
+  if (!blocks) return std::nullopt;
+  const auto place = place_of(image, *blocks, 0);
+  if (!place) return std::nullopt;
+  return place->slice_blocks * in_units(image.planes, blocks->texels.z) << blocks->bits;
+}
+
+}  // namespace rigel::vgpu::exec::reference

@@ -1,0 +1,68 @@
+// The model's layouts against AMD's library of addresses, as the executor's are (images/layout_test.cpp).
+#include "plugins/vgpu/reference/tiling.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plugins/vgpu/devices/board.hpp"
+#include "plugins/vgpu/images/layout_cases.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using images::Generation;
+
+TEST(TilingOfTheModel, IsThatOfAddrlib) {
+  const auto cases = images::read_layout_cases();
+  ASSERT_GT(cases.size(), 600u);
+  for (const images::LayoutCase& known : cases) {
+    Tiling chip{known.gb_addr_config, {}, {}};
+    if (!known.board.empty()) {
+      const auto board = find_board(known.board);
+      ASSERT_TRUE(board.has_value()) << known.board;
+      chip = {board->gb_addr_config, board->tiling.modes, board->tiling.macro_modes};
+    }
+    const images::Surface& surface = known.surface;
+    TiledImage image;
+    image.major = surface.generation == Generation::kGfx8   ? 8
+                  : surface.generation == Generation::kGfx9 ? 9
+                                                            : 10;
+    image.minor = surface.generation == Generation::kGfx10_3 ? 3 : 1;
+    image.base = uint64_t{1} << 32;
+    image.mode = surface.swizzle_mode;
+    image.volume = surface.volume;
+    image.element_bytes = surface.element_bytes;
+    image.width = surface.width;
+    image.height = surface.height;
+    image.planes = surface.planes;
+    image.pitch = surface.pitch;
+    image.levels = surface.levels;
+    EXPECT_EQ(tiled_bytes(image, chip), known.bytes) << known.name;
+    const auto offset = [&](const Texel& texel) {
+      const auto address = tiled_address(image, chip, texel);
+      EXPECT_TRUE(address.has_value()) << known.name;
+      return address.value_or(0) - image.base;
+    };
+    EXPECT_EQ(offset({0, image.width - 1, image.height - 1, image.planes - 1}), known.last_texel)
+        << known.name;
+    images::OffsetHash hash;
+    images::Places places(surface);
+    for (int count = 0; count < images::kPlacesOfACase; ++count) {
+      const images::TexelPlace place = places.next();
+      hash.add(offset({place.level, place.x, place.y, place.z}));
+    }
+    EXPECT_EQ(hash.value(), known.hash) << known.name;
+  }
+}
+
+TEST(TilingOfTheModel, DoesNotKnowWhatTheManualsDoNotTell) {
+  TiledImage image;
+  image.mode = 7;  // SW_4KB_R
+  EXPECT_FALSE(tiled_address(image, {}, {}));
+  image.mode = 12;  // SW_VAR_Z
+  EXPECT_FALSE(tiled_address(image, {}, {}));
+  image.mode = 6;  // SW_4KB_D
+  EXPECT_TRUE(tiled_address(image, {}, {}));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::reference
