@@ -14,6 +14,7 @@
 #include "core/driver/device_signals.hpp"
 #include "core/driver/kfd_events.hpp"
 #include "core/driver/testing/boards.hpp"
+#include "core/driver/testing/vgpu.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"
 #include "loader/module/loaded_driver.hpp"
@@ -22,30 +23,8 @@
 namespace rigel {
 namespace {
 
-std::unique_ptr<Transport> start_vgpu(const std::string& gpus) {
-  const auto table = query_module<hsadrv_driver_t>(RIGEL_VGPU_DRIVER, HSADRV_ENTRY_SYMBOL, HSADRV_ABI_MAJOR,
-                                                   HSADRV_ABI_MINOR);
-  if (!table) return nullptr;
-  const auto driver = read_driver_table(*table, RIGEL_VGPU_DRIVER);
-  if (!driver) return nullptr;
-  std::vector<std::string> errors;
-  auto transport = Transport::start(*driver, R"({"gpus": ")" + testing::boards(gpus) + R"("})", errors);
-  return transport ? std::move(*transport) : nullptr;
-}
-
-std::unique_ptr<Kfd> open_vgpu(const std::string& gpus) {
-  auto transport = start_vgpu(gpus);
-  if (transport == nullptr) return nullptr;
-  std::string why;
-  auto kfd = Kfd::open(std::move(transport), why);
-  if (!kfd) return nullptr;
-  const auto topology = read_kfd_topology((*kfd)->transport());
-  if (!topology) return nullptr;
-  for (const KfdNode& node : topology->nodes) {
-    if (node.is_gpu() && !(*kfd)->add_gpu(node, why)) return nullptr;
-  }
-  return std::move(*kfd);
-}
+using testing::open_vgpu;
+using testing::start_vgpu;
 
 /// A transport over a folder of nothing: every file is missing or odd.
 std::string why_not(const char* path) {
