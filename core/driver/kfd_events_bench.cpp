@@ -8,52 +8,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <memory>
 #include <thread>
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "core/driver/device_signals.hpp"
-#include "core/driver/kfd_events.hpp"
-#include "core/driver/testing/vgpu.hpp"
+#include "core/driver/testing/waking_device.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"
 
 namespace rigel {
 namespace {
 
-// A process's GPUs, as far as waking is concerned.
-struct Device {
-  std::unique_ptr<Kfd> kfd = testing::open_vgpu("gfx900:vram=64M");
-  std::unique_ptr<DeviceSignals> signals;
-  std::unique_ptr<KfdEvents> events;
-
-  Device() {
-    auto made = KfdEvents::create(*kfd, {.signalled = [this] { signals->announce(); },
-                                         .anyone_waits = DeviceSignals::anyone_waits,
-                                         .memory_fault = [](const kfd_memory_exception&) {},
-                                         .hardware_failed = [](const kfd_hw_exception&) {}});
-    if (!made) std::abort();
-    events = std::move(*made);
-    auto began = DeviceSignals::begin(*kfd, events->usual(), events->alarm());
-    if (!began) std::abort();
-    signals = std::move(*began);
-    signals->set_listener([](void* self) noexcept { static_cast<KfdEvents*>(self)->listen(); }, events.get());
-    if (events->start() != HSA_STATUS_SUCCESS) std::abort();
-  }
-  ~Device() {
-    events->stop();
-    signals.reset();
-  }
-
-  void change(Signal& signal, int64_t value) const {
-    std::atomic_ref(const_cast<int64_t&>(signal.abi.value)).store(value);
-    std::atomic_ref(*reinterpret_cast<uint64_t*>(events->usual().mailbox)).store(events->usual().event_id);
-    kfd_event_ref interrupt{events->usual().event_id, 0};
-    kfd->call(KFD_NR_SET_EVENT, interrupt);
-  }
-};
+using testing::WakingDevice;
 
 double processor_us() {
   timespec t{};
@@ -62,7 +28,7 @@ double processor_us() {
 }
 
 void WakeUpByADevice(benchmark::State& state) {
-  const Device device;
+  const WakingDevice device;
   struct Sleeper {
     Signal* signal = signal_pool::create(0);
     std::atomic<uint64_t> back = 0;
