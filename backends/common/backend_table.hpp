@@ -7,9 +7,9 @@
 
 #include <hsa_backend/hsa_backend.hpp>
 
-#include "backends/common/aql_queue.hpp"
 #include "backends/common/code_store.hpp"
 #include "backends/common/copy_engines.hpp"
+#include "backends/common/dispatch_queue.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/gpu_device.hpp"
 #include "backends/common/image.hpp"
@@ -21,7 +21,7 @@ namespace rigel::gfx {
 template <const Family& kFamily>
 struct BackendTable {
   static Device& as_device(void* device) { return *static_cast<Device*>(device); }
-  static AqlQueue& as_queue(void* queue) { return *static_cast<AqlQueue*>(queue); }
+  static DispatchQueue& as_queue(void* queue) { return *static_cast<DispatchQueue*>(queue); }
 
   static constexpr hsabe_device_ops_t kDevice = {
       .struct_size = sizeof(hsabe_device_ops_t),
@@ -58,7 +58,7 @@ struct BackendTable {
       .struct_size = sizeof(hsabe_queue_ops_t),
       .create = [](void* device, const hsabe_queue_desc_t* desc, hsabe_queue_info_t* info) -> hsabe_status_t {
         return hsabe::guarded(as_device(device).host,
-                              [&] { return AqlQueue::create(as_device(device), *desc, info); });
+                              [&] { return DispatchQueue::create(as_device(device), *desc, info); });
       },
       .destroy = [](void* queue) { delete &as_queue(queue); },
       .inactivate = [](void* queue) -> hsabe_status_t { return as_queue(queue).inactivate(); },

@@ -1,7 +1,7 @@
 // Code objects on a device: which of them it takes, and what has to happen before they run.
 #pragma once
 
-#include "backends/common/code_target.hpp"
+#include "backends/common/code_fit.hpp"
 #include "backends/common/gpu_device.hpp"
 
 namespace rigel::gfx {

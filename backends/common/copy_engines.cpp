@@ -158,7 +158,7 @@ CopyEngines::Engine* CopyEngines::engine(size_t number) {
   if (device_.has_quirk(kQuirkHostCopyOnEngine0) && number != kToDevice) this->engine(kToDevice);
   const auto now = Clock::now();
   if (engine.asked != Clock::time_point{} && now - engine.asked < kAskAgainAfter) return nullptr;
-  engine.queue = SdmaQueue::create(device_);
+  engine.queue = CopyQueue::create(device_);
   engine.asked = engine.queue == nullptr ? now : Clock::time_point{};
   return engine.queue == nullptr ? nullptr : &engine;
 }
@@ -240,7 +240,7 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
 // -----------------------------------------------------------------------------------------------------
 
 [[gnu::always_inline]] inline void CopyEngines::note(Engine& engine, const hsabe_copy_t& copy) {
-  SdmaQueue& queue = *engine.queue;
+  CopyQueue& queue = *engine.queue;
   if (engine.copies.size() >= kKeptMost) engine.copies.read(queue.read());
   engine.copies.add(copy.completion, queue.written());
   if (copy.width * copy.height * copy.depth > kEngineBytesWithin) engine.large_end = queue.written();
@@ -248,7 +248,7 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
 
 [[gnu::always_inline]] inline CopyEngines::Result CopyEngines::plain_by_engine(Engine& engine,
                                                                                const hsabe_copy_t& copy) {
-  SdmaQueue& queue = *engine.queue;
+  CopyQueue& queue = *engine.queue;
   if (copy.width > queue.encoder().copy_max()) return Result::kNotThisWay;
   if (!queue.plain_copy(copy.destination, copy.source, static_cast<uint32_t>(copy.width), copy.from_host != 0,
                         completion_of(copy)))
@@ -330,7 +330,7 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
     const Result result = plain_by_engine(engine, copy);
     if (result != Result::kNotThisWay) return result;
   }
-  SdmaQueue& queue = *engine.queue;
+  CopyQueue& queue = *engine.queue;
   const SdmaEncoder& encoder = queue.encoder();
   const bool row = is_row(copy);
   const bool flush = copy.from_host != 0;
@@ -342,14 +342,14 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   const size_t body = row        ? encoder.copy_dwords(copy.width)
                       : narrow() ? encoder.rect_dwords(rect_of(copy))
                                  : 0;
-  if (body == 0 || body > SdmaQueue::kDwordsMax / 2) return Result::kNotThisWay;
+  if (body == 0 || body > CopyQueue::kDwordsMax / 2) return Result::kNotThisWay;
 
   size_t waiting = 0;
   for (const Wait& wait : waits.signals) waiting += encoder.wait_zero_dwords(wait.value);
   const size_t stamps = (copy.start_time != 0 ? 1 : 0) + (copy.end_time != 0 ? 1 : 0);
   const size_t dwords = waiting + encoder.begin_dwords(flush) + body + encoder.end_dwords() +
                         stamps * SdmaEncoder::kTimestampDwords + encoder.completion_dwords(completion);
-  if (dwords > SdmaQueue::kDwordsMax) return Result::kNotThisWay;
+  if (dwords > CopyQueue::kDwordsMax) return Result::kNotThisWay;
   uint32_t* to = queue.begin(dwords);
   if (to == nullptr) return Result::kNoRoom;
   for (const Wait& wait : waits.signals)

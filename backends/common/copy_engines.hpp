@@ -28,8 +28,8 @@
 
 #include "api/support/mutex.hpp"
 #include "backends/common/copies_underway.hpp"
+#include "backends/common/copy_queue.hpp"
 #include "backends/common/gpu_device.hpp"
-#include "backends/common/sdma_queue.hpp"
 #include "backends/common/service_queue.hpp"
 #include "backends/common/store_lock.hpp"
 
@@ -56,7 +56,7 @@ class CopyEngines {
   using Lock = std::unique_lock<StoreLock>;
 
   struct Engine {
-    std::unique_ptr<SdmaQueue> queue;
+    std::unique_ptr<CopyQueue> queue;
     CopiesUnderway copies;
     uint64_t large_end = 0;     ///< where the last copy ends that takes long
     Clock::time_point asked{};  ///< when the driver last had none

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "api/support/mutex.hpp"
-#include "backends/common/aql_queue.hpp"
+#include "backends/common/dispatch_queue.hpp"
 #include "backends/common/gpu_device.hpp"
 
 namespace rigel::gfx {
@@ -25,12 +25,12 @@ ScratchKeeper::~ScratchKeeper() {
   if (thread_.joinable()) thread_.join();
 }
 
-void ScratchKeeper::add(AqlQueue& queue) {
+void ScratchKeeper::add(DispatchQueue& queue) {
   const MutexLock lock(mutex_);
   queues_.push_back(&queue);
 }
 
-void ScratchKeeper::remove(AqlQueue& queue) {
+void ScratchKeeper::remove(DispatchQueue& queue) {
   MutexLock lock(mutex_);
   std::erase(queues_, &queue);
   std::erase(waiting_, &queue);
@@ -38,7 +38,7 @@ void ScratchKeeper::remove(AqlQueue& queue) {
   std::erase(waiting_, &queue);
 }
 
-uint32_t ScratchKeeper::allocate(const AqlQueue& asking, const ScratchNeed& need, uint32_t waves,
+uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves,
                                  Block& out) {
   const auto get = [&](uint32_t count) {
     return device_.allocate_scratch(count * need.wave_bytes, out) == HSA_STATUS_SUCCESS;
@@ -53,25 +53,25 @@ uint32_t ScratchKeeper::allocate(const AqlQueue& asking, const ScratchNeed& need
   return waves;
 }
 
-bool ScratchKeeper::reclaim(const AqlQueue* except, uint64_t more_than) {
+bool ScratchKeeper::reclaim(const DispatchQueue* except, uint64_t more_than) {
   const MutexLock lock(mutex_);
   bool any = false;
-  for (AqlQueue* queue : queues_) any |= queue != except && queue->give_up_scratch(more_than);
+  for (DispatchQueue* queue : queues_) any |= queue != except && queue->give_up_scratch(more_than);
   return any;
 }
 
-bool ScratchKeeper::holds(const AqlQueue* except, uint64_t more_than) const {
-  return std::any_of(queues_.begin(), queues_.end(), [&](const AqlQueue* queue) {
+bool ScratchKeeper::holds(const DispatchQueue* except, uint64_t more_than) const {
+  return std::any_of(queues_.begin(), queues_.end(), [&](const DispatchQueue* queue) {
     return queue != except && queue->scratch_bytes() > more_than;
   });
 }
 
-bool ScratchKeeper::others_hold(const AqlQueue& asking) const {
+bool ScratchKeeper::others_hold(const DispatchQueue& asking) const {
   const MutexLock lock(mutex_);
   return holds(&asking, 0);
 }
 
-void ScratchKeeper::retry_later(AqlQueue& queue) {
+void ScratchKeeper::retry_later(DispatchQueue& queue) {
   const MutexLock lock(mutex_);
   // The queue's handler may get here when the queue has been removed and waits for it to end.
   if (std::find(queues_.begin(), queues_.end(), &queue) == queues_.end()) return;
@@ -100,7 +100,7 @@ void ScratchKeeper::work() {
       changed_.wait(lock);
       continue;
     }
-    for (AqlQueue* queue : std::vector<AqlQueue*>(waiting_)) {
+    for (DispatchQueue* queue : std::vector<DispatchQueue*>(waiting_)) {
       if (std::find(waiting_.begin(), waiting_.end(), queue) == waiting_.end()) continue;  // removed since
       serving_ = queue;
       lock.unlock();

@@ -21,7 +21,7 @@
 
 namespace rigel::gfx {
 
-class AqlQueue;
+class DispatchQueue;
 class Block;
 class Device;
 
@@ -35,19 +35,19 @@ class ScratchKeeper {
   ScratchKeeper(const ScratchKeeper&) = delete;
   ScratchKeeper& operator=(const ScratchKeeper&) = delete;
 
-  void add(AqlQueue& queue);
+  void add(DispatchQueue& queue);
   /// Nothing here touches the queue any more when this returns.
-  void remove(AqlQueue& queue);
+  void remove(DispatchQueue& queue);
 
   /// Memory for `waves` waves; else, when there is none to take back either, for fewer. Returns for how many,
   /// 0: there is none.
-  uint32_t allocate(const AqlQueue& asking, const ScratchNeed& need, uint32_t waves, Block& out);
+  uint32_t allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves, Block& out);
   /// Takes back what idle queues have, those that have more than `more_than` bytes: whether it was anything.
-  bool reclaim(const AqlQueue* except = nullptr, uint64_t more_than = 0);
+  bool reclaim(const DispatchQueue* except = nullptr, uint64_t more_than = 0);
   /// Whether another queue has some, which it will not need for ever.
-  bool others_hold(const AqlQueue& asking) const;
+  bool others_hold(const DispatchQueue& asking) const;
   /// Calls queue.retry_scratch() until that returns true, or the queue is removed (or has been).
-  void retry_later(AqlQueue& queue);
+  void retry_later(DispatchQueue& queue);
 
   /// Bytes that one queue may keep.
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
@@ -55,7 +55,7 @@ class ScratchKeeper {
   hsabe_status_t set_limit(uint64_t bytes);
 
  private:
-  bool holds(const AqlQueue* except, uint64_t more_than) const RIGEL_REQUIRES(mutex_);
+  bool holds(const DispatchQueue* except, uint64_t more_than) const RIGEL_REQUIRES(mutex_);
   void work();
 
   Device& device_;
@@ -63,9 +63,9 @@ class ScratchKeeper {
 
   mutable Mutex mutex_;
   Condition changed_;
-  std::vector<AqlQueue*> queues_ RIGEL_GUARDED_BY(mutex_);
-  std::vector<AqlQueue*> waiting_ RIGEL_GUARDED_BY(mutex_);
-  const AqlQueue* serving_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // by the thread, without the lock
+  std::vector<DispatchQueue*> queues_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<DispatchQueue*> waiting_ RIGEL_GUARDED_BY(mutex_);
+  const DispatchQueue* serving_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // by the thread, without the lock
   bool ending_ RIGEL_GUARDED_BY(mutex_) = false;
   std::thread thread_ RIGEL_GUARDED_BY(mutex_);  // from the first wait on
 };

@@ -58,9 +58,9 @@ hsabe_status_t ServiceQueue::create(Device& device, Stopped stopped, std::shared
   desc.group_segment_size = 0;
   hsabe_queue_info_t info{};
   info.struct_size = sizeof(info);
-  status = AqlQueue::create(device, desc, &info, std::move(stopped));
+  status = DispatchQueue::create(device, desc, &info, std::move(stopped));
   if (status != HSA_STATUS_SUCCESS) return status;
-  queue->queue_.reset(static_cast<AqlQueue*>(info.queue));
+  queue->queue_.reset(static_cast<DispatchQueue*>(info.queue));
   queue->queue_->set_profiling(true);  // for who asks a completion signal what it has completed
   queue->amd_ = static_cast<amd_queue_t*>(info.amd_queue);
   queue->doorbell_ = Doorbell(device.family.doorbell, info.doorbell, info.bell);

@@ -18,7 +18,7 @@
 #include <span>
 
 #include "api/support/mutex.hpp"
-#include "backends/common/aql_queue.hpp"
+#include "backends/common/dispatch_queue.hpp"
 #include "backends/common/doorbell.hpp"
 #include "backends/common/generation.hpp"
 
@@ -74,7 +74,7 @@ class ServiceQueue {
 
   Device& device_;
   uint64_t doorbell_signal_ = 0;
-  std::unique_ptr<AqlQueue> queue_;
+  std::unique_ptr<DispatchQueue> queue_;
   amd_queue_t* amd_ = nullptr;
   Doorbell doorbell_;
   Block places_;

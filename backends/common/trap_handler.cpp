@@ -8,7 +8,7 @@
 #include <hsa_plugin/kfd_abi.h>
 
 #include "api/support/mutex.hpp"
-#include "backends/common/aql_queue.hpp"
+#include "backends/common/dispatch_queue.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/queue_error.hpp"
 
@@ -67,7 +67,7 @@ hsabe_status_t TrapHandler::watch_unattributed() {
   return HSA_STATUS_SUCCESS;
 }
 
-hsabe_status_t TrapHandler::add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset) {
+hsabe_status_t TrapHandler::add(DispatchQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset) {
   const MutexLock lock(mutex_);
   const uint32_t doorbell = trap_doorbell_index(doorbell_offset);
   if (waves_know_queues()) {
@@ -80,7 +80,7 @@ hsabe_status_t TrapHandler::add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_
   return HSA_STATUS_SUCCESS;
 }
 
-void TrapHandler::remove(AqlQueue& queue) {
+void TrapHandler::remove(DispatchQueue& queue) {
   const MutexLock lock(mutex_);
   const auto found =
       std::find_if(queues_.begin(), queues_.end(), [&](const Entry& entry) { return entry.queue == &queue; });

@@ -17,7 +17,7 @@
 
 namespace rigel::gfx {
 
-class AqlQueue;
+class DispatchQueue;
 
 class TrapHandler {
  public:
@@ -27,8 +27,8 @@ class TrapHandler {
   TrapHandler(const TrapHandler&) = delete;
 
   /// What the runtime says if there is no signal to be had, or none to be watched.
-  hsabe_status_t add(AqlQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset);
-  void remove(AqlQueue& queue);
+  hsabe_status_t add(DispatchQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset);
+  void remove(DispatchQueue& queue);
 
   /// A TrapData, or on gfx8 a TrapDataGfx8, whose signal is there from the first queue on.
   const void* data() const { return data_.data(); }
@@ -40,7 +40,7 @@ class TrapHandler {
   hsabe_status_t watch_unattributed() RIGEL_REQUIRES(mutex_);
 
   struct Entry {
-    AqlQueue* queue;
+    DispatchQueue* queue;
     uint32_t doorbell;
   };
 

@@ -91,7 +91,7 @@ class SharedCopy final : public CopyTask {
   void run(uint32_t index) noexcept override { copy_piece(box_, index, pieces_); }
   void finish() noexcept override {
     const void* address = done_.address();
-    if (done_.post()) futex_wake_one(address);
+    if (done_.post() == Parker::Wake::kOnWord) futex_wake_one(address);
   }
 
   const Box box_;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "api/support/mutex.hpp"
+#include "core/driver/event_duty.hpp"
 #include "core/signal/signal.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wake_lock.hpp"
@@ -34,9 +35,6 @@ struct Ring {
 };
 constinit WakeLock ring_lock;
 constinit Ring usual_ring{}, alarm_ring{};
-// Under ring_lock.
-void (*listener)(void*) noexcept = nullptr;
-void* listener_context = nullptr;
 
 uint64_t* links_of(uint64_t node) noexcept {
   for (Ring* ring : {&usual_ring, &alarm_ring}) {
@@ -46,8 +44,7 @@ uint64_t* links_of(uint64_t node) noexcept {
 }
 
 void waiting_began(Signal& signal) noexcept {
-  const bool alarm = signal.has_attribute(kSignalAlarm);
-  Ring& ring = alarm ? alarm_ring : usual_ring;
+  Ring& ring = signal.has_attribute(kSignalAlarm) ? alarm_ring : usual_ring;
   const auto head = reinterpret_cast<uint64_t>(&ring);
   const auto self = reinterpret_cast<uint64_t>(&signal);
   const std::lock_guard lock(ring_lock);
@@ -57,7 +54,6 @@ void waiting_began(Signal& signal) noexcept {
   signal.hook_data[1] = head;
   links_of(ring.link[0])[1] = self;
   ring.link[0] = self;
-  if (!alarm && listener != nullptr) listener(listener_context);
 }
 
 void waiting_ended(Signal& signal) noexcept {
@@ -68,7 +64,21 @@ void waiting_ended(Signal& signal) noexcept {
   signal.hook_data[0] = signal.hook_data[1] = 0;
 }
 
-constexpr SignalHooks kHooks{waiting_began, waiting_ended};
+constexpr SignalHooks kHooks{waiting_began,     waiting_ended,     event_duty::watch,
+                             event_duty::sleep, event_duty::awake, event_duty::wake_in_driver};
+
+// Signals' memory stays, so it does not matter that some may have been destroyed since they were found.
+void notify_all(const Ring& ring, std::vector<Signal*>& found) {
+  found.clear();
+  {
+    const std::lock_guard lock(ring_lock);
+    const auto head = reinterpret_cast<uint64_t>(&ring);
+    for (uint64_t node = ring.link[0]; node != 0 && node != head; node = links_of(node)[0]) {
+      found.push_back(reinterpret_cast<Signal*>(node));
+    }
+  }
+  for (Signal* signal : found) signal->notify();
+}
 
 }  // namespace
 
@@ -158,7 +168,6 @@ Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, signal_poo
 }
 
 DeviceSignals::~DeviceSignals() {
-  set_listener(nullptr, nullptr);
   {
     const MutexLock lock(slabs.mutex);
     if (slabs.owner == this) {
@@ -169,29 +178,17 @@ DeviceSignals::~DeviceSignals() {
   for (const uint64_t handle : handles_) kfd_.free_handle(handle);
 }
 
-void DeviceSignals::set_listener(void (*tell)(void*) noexcept, void* context) {
-  const std::lock_guard lock(ring_lock);
-  listener = tell;
-  listener_context = context;
-}
-
 bool DeviceSignals::anyone_waits() noexcept {
   const std::lock_guard lock(ring_lock);
   return usual_ring.link[0] != 0 && usual_ring.link[0] != reinterpret_cast<uint64_t>(&usual_ring);
 }
 
 void DeviceSignals::announce() {
-  {
-    const std::lock_guard lock(ring_lock);
-    waited_for_.clear();
-    for (const Ring* ring : {&usual_ring, &alarm_ring}) {
-      const auto head = reinterpret_cast<uint64_t>(ring);
-      for (uint64_t node = ring->link[0]; node != 0 && node != head; node = links_of(node)[0])
-        waited_for_.push_back(reinterpret_cast<Signal*>(node));
-    }
-  }
-  // Signals' memory stays, so it does not matter that some may have been destroyed since.
-  for (Signal* signal : waited_for_) signal->notify();
+  notify_all(usual_ring, waited_for_);
+}
+
+void DeviceSignals::announce_alarms() {
+  notify_all(alarm_ring, alarms_);
 }
 
 void DeviceSignals::reset_after_fork() noexcept {
@@ -201,7 +198,7 @@ void DeviceSignals::reset_after_fork() noexcept {
   slabs.count = 0;  // the parent's signals are no signals here
   ring_lock.reset_after_fork();
   usual_ring = alarm_ring = {};
-  listener = nullptr;
+  event_duty::reset_after_fork();
 }
 
 }  // namespace rigel

@@ -31,14 +31,13 @@ class DeviceSignals {
   DeviceSignals(const DeviceSignals&) = delete;
   DeviceSignals& operator=(const DeviceSignals&) = delete;
 
-  /// Whom to tell that a first waiter has come, before it sleeps: anyone_waits() is true by then. Under locks
-  /// of signals: `tell` may not touch any. Null ends it; on return nobody is told any more.
-  void set_listener(void (*tell)(void*) noexcept, void* context);
   /// Whether anybody waits for a signal that devices announce by the usual event. Any thread.
   static bool anyone_waits() noexcept;
 
   /// A device says that it has changed a signal: wakes whom it concerns. One thread at a time.
   void announce();
+  /// The same for signals that are kSignalAlarm. One thread at a time, not necessarily the same.
+  void announce_alarms();
 
   /// In a forked child, while it has one thread.
   static void reset_after_fork() noexcept;
@@ -49,8 +48,9 @@ class DeviceSignals {
   Status pin_slab(void* slab);
 
   Kfd& kfd_;
-  std::vector<uint64_t> handles_;  // of pinned slabs, under the slabs' mutex
-  std::vector<class Signal*> waited_for_;
+  std::vector<uint64_t> handles_;          // of pinned slabs, under the slabs' mutex
+  std::vector<class Signal*> waited_for_;  // announce's own
+  std::vector<class Signal*> alarms_;      // and announce_alarms'
 };
 
 }  // namespace rigel

@@ -8,6 +8,7 @@
 
 #include "api/support/mutex.hpp"
 #include "core/base/program_signals.hpp"
+#include "core/driver/event_duty.hpp"
 
 namespace rigel {
 
@@ -29,15 +30,18 @@ Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbac
   const auto hardware = events->create_event(KFD_EVENT_HW_EXCEPTION, 0);
   if (!hardware) return error(hardware.error());
   events->hardware_event_ = *hardware;
-  const auto control = events->create_event(KFD_EVENT_SIGNAL, 0);
-  if (!control) return error(control.error());
-  events->control_event_ = *control;
+  for (uint32_t* const control : {&events->thread_event_, &events->leader_event_}) {
+    const auto event = events->create_event(KFD_EVENT_SIGNAL, 0);
+    if (!event) return error(event.error());
+    *control = *event;
+  }
   return events;
 }
 
 KfdEvents::~KfdEvents() {
   stop();
-  for (const uint32_t id : {control_event_, hardware_event_, memory_event_, alarm_event_, signal_event_}) {
+  for (const uint32_t id :
+       {leader_event_, thread_event_, hardware_event_, memory_event_, alarm_event_, signal_event_}) {
     kfd_event_ref gone{id, 0};
     if (id != 0) kfd_.call(KFD_NR_DESTROY_EVENT, gone);
   }
@@ -64,35 +68,41 @@ Status KfdEvents::start() {
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no thread for the kernel's events: {}", problem.what());
   }
   pthread_setname_np(thread_.native_handle(), "hsa-events");
+  event_duty::begin(*this);
   return HSA_STATUS_SUCCESS;
 }
 
 void KfdEvents::stop() {
   const MutexLock lock(mutex_);
   if (!thread_.joinable()) return;
+  event_duty::end();
   stopping_.store(true, std::memory_order_release);
   interrupt_thread();
   thread_.join();
 }
 
-void KfdEvents::interrupt_thread() noexcept {
-  kfd_event_ref control{control_event_, 0};
-  kfd_.call(KFD_NR_SET_EVENT, control);  // stays set until the thread looks
+void KfdEvents::set(uint32_t event) noexcept {
+  kfd_event_ref of_this_process{event, 0};
+  kfd_.call(KFD_NR_SET_EVENT, of_this_process);  // stays set until somebody waits for it
 }
 
-// Ordered against keep_listening(): either the thread sees who waits, or this sees that it does not listen.
-void KfdEvents::listen() noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (listening_.load(std::memory_order_relaxed)) return;
-  if (!listening_.exchange(true, std::memory_order_relaxed)) interrupt_thread();
+int KfdEvents::wait(std::span<kfd_event_data> events) noexcept {
+  kfd_wait_events wait{reinterpret_cast<uint64_t>(events.data()), static_cast<uint32_t>(events.size()), 0,
+                       UINT32_MAX, 0};
+  const int problem = kfd_.call(KFD_NR_WAIT_EVENTS, wait);
+  // In a forked child, or when the device is gone: nothing will ever come.
+  if (problem != 0) {
+    log_message(LogLevel::kError, LogTopic::kSignal, "the kernel's events cannot be waited for: {}",
+                std::strerror(-problem));
+  }
+  return problem;
 }
 
-// Whether to wait for signals of devices again: as long as anybody sleeps until one comes. Decides listening_.
-void KfdEvents::keep_listening() {
-  if (!callbacks_.anyone_waits || callbacks_.anyone_waits()) return;
-  listening_.store(false, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (callbacks_.anyone_waits()) listening_.store(true, std::memory_order_relaxed);
+bool KfdEvents::wait_for_signals() noexcept {
+  kfd_event_data events[2]{};
+  events[0].event_id = leader_event_;
+  events[1].event_id = signal_event_;
+  return wait(events) == 0;
 }
 
 void KfdEvents::work() {
@@ -100,25 +110,19 @@ void KfdEvents::work() {
     kfd_event_data events[5]{};
     events[0].event_id = memory_event_;
     events[1].event_id = hardware_event_;
-    events[2].event_id = control_event_;
+    events[2].event_id = thread_event_;
     events[3].event_id = alarm_event_;
     events[4].event_id = signal_event_;
-    const uint32_t count = listening_.load(std::memory_order_relaxed) ? 5 : 4;
-    kfd_wait_events wait{reinterpret_cast<uint64_t>(events), count, 0, UINT32_MAX, 0};
-    const int problem = kfd_.call(KFD_NR_WAIT_EVENTS, wait);
-    if (problem != 0) {
-      // In a forked child, or when the device is gone: nothing will ever come.
-      log_message(LogLevel::kError, LogTopic::kSignal, "the kernel's events cannot be waited for: {}",
-                  std::strerror(-problem));
-      return;
-    }
+    const bool on_duty = event_duty::is_of_thread();
+    if (wait({events, on_duty ? 5u : 4u}) != 0) return;
     // Which of them it was is seen by what it left; looking at signals in vain is cheap.
-    callbacks_.signalled();
+    callbacks_.alarmed();
+    if (on_duty) callbacks_.signalled();
     const kfd_memory_exception& fault = events[0].memory_exception;
     if (fault.gpu_id != 0) callbacks_.memory_fault(fault);
     const kfd_hw_exception& failure = events[1].hw_exception;
     if (failure.gpu_id != 0) callbacks_.hardware_failed(failure);
-    if (count == 5) keep_listening();
+    if (on_duty) event_duty::thread_has_looked();
   }
 }
 

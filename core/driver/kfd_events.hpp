@@ -1,17 +1,13 @@
 // What the kernel tells this process: that a device has signalled, that a GPU could not reach memory, that
 // hardware has failed.
 //
-// One thread waits for all of it, and is the only one that ever waits in the kernel's events. With two
-// waiters on an event that resets itself, one could take the other's wake-up; here there is no other. Whoever
-// waits for a signal sleeps on the signal, and this thread wakes it (device_signals.hpp).
+// A thread of its own waits for faults and for alarms, always, and is the only one that does. That devices have
+// changed signals is waited for by whoever has the duty (event_duty.hpp): a thread that sleeps until one changes, or
+// this thread, or nobody while nobody sleeps, because to be woken costs more than many a kernel does. With two waiters
+// on an event that resets itself, one could take the other's wake-up; so each event has one at most.
 //
-// A wake-up of this thread costs more than many a kernel does, and threads that spin on a signal don't need it.
-// So while no thread sleeps on a signal of a device, this thread waits for faults and alarms only, until listen()
-// says that one is about to. The event stays set meanwhile, so that changes which were signalled before are seen
-// then.
-//
-// The thread starts with `start`, when the first queue is made, and ends with the object. Its callbacks run
-// on it, one at a time, without a lock; they may do what the runtime's threads may, but not end this object.
+// The thread starts with `start`, when the first queue is made, and ends with the object. Callbacks run without a lock
+// and may do what the runtime's threads may, but not end this object.
 #pragma once
 
 #include <hsa_plugin/kfd_abi.h>
@@ -20,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <thread>
 
 #include "api/support/mutex.hpp"
@@ -32,10 +29,10 @@ namespace rigel {
 class KfdEvents {
  public:
   struct Callbacks {
-    /// A device has stored to the mailbox and interrupted, perhaps more than once.
+    /// A device has stored to the mailbox and interrupted, perhaps more than once. By the thread that has the duty.
     std::function<void()> signalled;
-    /// Whether anybody sleeps until a device signals, and has called listen() or will. Null: always.
-    std::function<bool()> anyone_waits;
+    // The others by the thread of this object.
+    std::function<void()> alarmed;
     std::function<void(const kfd_memory_exception&)> memory_fault;
     std::function<void(const kfd_hw_exception&)> hardware_failed;
   };
@@ -51,21 +48,28 @@ class KfdEvents {
   /// The same, for what is rare and always listened to.
   signal_pool::Interrupt alarm() const { return {mailbox_of(alarm_event_), alarm_event_}; }
 
-  /// Somebody is about to sleep until a device signals, and anyone_waits() is true from before this call on.
-  /// Any thread, while the object lives; a system call if the thread has to be told.
-  void listen() noexcept;
-
-  /// Starts the thread, if it does not run yet. OUT_OF_RESOURCES if there is none to be had.
+  /// Starts the thread, if it does not run yet, and the waiting for signals. OUT_OF_RESOURCES if there is no thread to
+  /// be had.
   Status start();
-  /// Ends the thread: no callback runs any more. Once, before what they use goes.
+  /// Ends both: no callback runs any more. Once, before what they use goes.
   void stop();
+
+  // For who has the duty.
+
+  /// Waits until a device signals, or until interrupt_leader(). False if that cannot be waited for.
+  bool wait_for_signals() noexcept;
+  void tell_of_signals() const { callbacks_.signalled(); }
+  /// Ends one wait, this one or the next one: of the thread that leads, and of the thread of this object.
+  void interrupt_leader() noexcept { set(leader_event_); }
+  void interrupt_thread() noexcept { set(thread_event_); }
 
  private:
   KfdEvents(Kfd& kfd, Callbacks callbacks) : kfd_(kfd), callbacks_(std::move(callbacks)) {}
   Result<uint32_t> create_event(uint32_t type, uint64_t page_handle);
   void work();
-  void keep_listening();
-  void interrupt_thread() noexcept;
+  void set(uint32_t event) noexcept;
+  /// 0, or a negative errno, which is in the log then.
+  int wait(std::span<kfd_event_data> events) noexcept;
 
   Kfd& kfd_;
   const Callbacks callbacks_;
@@ -76,9 +80,8 @@ class KfdEvents {
   uint32_t alarm_event_ = 0;
   uint32_t memory_event_ = 0;
   uint32_t hardware_event_ = 0;
-  uint32_t control_event_ = 0;  // for the thread, from this process
-
-  std::atomic<bool> listening_{true};  // the thread waits for signal_event_ or will
+  uint32_t thread_event_ = 0;  // for the thread, from this process
+  uint32_t leader_event_ = 0;  // for the thread that leads
 
   Mutex mutex_;
   std::thread thread_ RIGEL_GUARDED_BY(mutex_);

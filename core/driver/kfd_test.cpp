@@ -5,47 +5,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
 #include "core/driver/board_name.hpp"
 #include "core/driver/device_signals.hpp"
-#include "core/driver/kfd_events.hpp"
 #include "core/driver/testing/boards.hpp"
+#include "core/driver/testing/vgpu.hpp"
 #include "core/signal/signal_pool.hpp"
-#include "core/signal/wait.hpp"
 #include "loader/module/loaded_driver.hpp"
 #include "loader/module/module_query.hpp"
 
 namespace rigel {
 namespace {
 
-std::unique_ptr<Transport> start_vgpu(const std::string& gpus) {
-  const auto table = query_module<hsadrv_driver_t>(RIGEL_VGPU_DRIVER, HSADRV_ENTRY_SYMBOL, HSADRV_ABI_MAJOR,
-                                                   HSADRV_ABI_MINOR);
-  if (!table) return nullptr;
-  const auto driver = read_driver_table(*table, RIGEL_VGPU_DRIVER);
-  if (!driver) return nullptr;
-  std::vector<std::string> errors;
-  auto transport = Transport::start(*driver, R"({"gpus": ")" + testing::boards(gpus) + R"("})", errors);
-  return transport ? std::move(*transport) : nullptr;
-}
-
-std::unique_ptr<Kfd> open_vgpu(const std::string& gpus) {
-  auto transport = start_vgpu(gpus);
-  if (transport == nullptr) return nullptr;
-  std::string why;
-  auto kfd = Kfd::open(std::move(transport), why);
-  if (!kfd) return nullptr;
-  const auto topology = read_kfd_topology((*kfd)->transport());
-  if (!topology) return nullptr;
-  for (const KfdNode& node : topology->nodes) {
-    if (node.is_gpu() && !(*kfd)->add_gpu(node, why)) return nullptr;
-  }
-  return std::move(*kfd);
-}
+using testing::open_vgpu;
+using testing::start_vgpu;
 
 /// A transport over a folder of nothing: every file is missing or odd.
 std::string why_not(const char* path) {
@@ -213,102 +188,6 @@ INSTANTIATE_TEST_SUITE_P(All, KfdBoards,
                          ::testing::Values("gfx803:vram=64M", "gfx900:vram=64M", "gfx1030:vram=64M",
                                            "gfx900:vram=64M,gfx803:vram=64M"),
                          testing::board_test_name);
-
-TEST(KfdEvents, WakeWhoWaitsForASignalThatADeviceChanges) {
-  const auto kfd = open_vgpu("gfx900:vram=64M,gfx803:vram=64M");
-  ASSERT_NE(kfd, nullptr);
-  std::atomic<int> woken = 0;
-  std::unique_ptr<DeviceSignals> signals;
-  auto events = KfdEvents::create(*kfd, {.signalled =
-                                             [&] {
-                                               ++woken;
-                                               signals->announce();
-                                             },
-                                         .anyone_waits = {},
-                                         .memory_fault = [](const kfd_memory_exception&) {},
-                                         .hardware_failed = [](const kfd_hw_exception&) {}});
-  ASSERT_TRUE(events);
-  auto began = DeviceSignals::begin(*kfd, (*events)->usual(), (*events)->alarm());
-  ASSERT_TRUE(began);
-  signals = std::move(*began);
-  ASSERT_EQ((*events)->start(), HSA_STATUS_SUCCESS);
-  Signal* const signal = signal_pool::create(1);
-  ASSERT_NE(signal, nullptr);
-  EXPECT_EQ(signal->abi.event_mailbox_ptr, (*events)->usual().mailbox);
-  std::thread device([&] {
-    // The waiter sleeps by then: its wait is what the interrupt has to end.
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    // As a GPU does it: the value, the mailbox, the interrupt. (Nothing else tells the host.)
-    std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).fetch_sub(1);
-    std::atomic_ref(*reinterpret_cast<uint64_t*>((*events)->usual().mailbox))
-        .store((*events)->usual().event_id);
-    kfd_event_ref interrupt{(*events)->usual().event_id, 0};
-    kfd->call(KFD_NR_SET_EVENT, interrupt);
-  });
-  EXPECT_EQ(wait(*signal, HSA_SIGNAL_CONDITION_EQ, 0), 0);
-  device.join();
-  EXPECT_GE(woken, 1);
-  signal_pool::destroy(*signal);
-  (*events)->stop();
-}
-
-TEST(KfdEvents, DoNotWakeTheirThreadForWhatNobodyWaitsFor) {
-  const auto kfd = open_vgpu("gfx900:vram=64M");
-  ASSERT_NE(kfd, nullptr);
-  std::atomic<int> woken = 0;
-  std::unique_ptr<DeviceSignals> signals;
-  auto events = KfdEvents::create(*kfd, {.signalled =
-                                             [&] {
-                                               ++woken;
-                                               signals->announce();
-                                             },
-                                         .anyone_waits = DeviceSignals::anyone_waits,
-                                         .memory_fault = [](const kfd_memory_exception&) {},
-                                         .hardware_failed = [](const kfd_hw_exception&) {}});
-  ASSERT_TRUE(events);
-  auto began = DeviceSignals::begin(*kfd, (*events)->usual(), (*events)->alarm());
-  ASSERT_TRUE(began);
-  signals = std::move(*began);
-  signals->set_listener([](void* self) noexcept { static_cast<KfdEvents*>(self)->listen(); }, events->get());
-  ASSERT_EQ((*events)->start(), HSA_STATUS_SUCCESS);
-  const auto interrupt = [&] {
-    kfd_event_ref event{(*events)->usual().event_id, 0};
-    kfd->call(KFD_NR_SET_EVENT, event);
-  };
-  // Who waits for an alarm, as every queue does, is no reason.
-  Signal* const alarm = signal_pool::create(0, kSignalAlarm);
-  ASSERT_NE(alarm, nullptr);
-  std::thread watch([&] { EXPECT_EQ(wait(*alarm, HSA_SIGNAL_CONDITION_NE, 0), 5); });
-  while ((alarm->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
-  for (int i = 0; i < 200; ++i) {
-    interrupt();
-    // One interrupt after the other, as a device sends them: many at once would be one wake-up.
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_LT(woken, 20);
-  std::atomic_ref(const_cast<int64_t&>(alarm->abi.value)).store(5);
-  kfd_event_ref rare{(*events)->alarm().event_id, 0};
-  kfd->call(KFD_NR_SET_EVENT, rare);
-  watch.join();
-  signal_pool::destroy(*alarm);
-  // And whoever sleeps again is woken, also by what was signalled in between.
-  Signal* const signal = signal_pool::create(1);
-  ASSERT_NE(signal, nullptr);
-  for (int round = 0; round < 20; ++round) {
-    std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).store(1);
-    std::thread device([&] {
-      // Before the wait, as it goes to sleep, and when it sleeps.
-      std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
-      std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).fetch_sub(1);
-      interrupt();
-    });
-    EXPECT_EQ(wait(*signal, HSA_SIGNAL_CONDITION_EQ, 0), 0);
-    device.join();
-    for (int i = 0; i < 20; ++i) interrupt();
-  }
-  signal_pool::destroy(*signal);
-  (*events)->stop();
-}
 
 TEST(KfdSharing, ADmabufIsTheSameMemoryAtAnotherAddress) {
   const auto kfd = open_vgpu("gfx900:vram=64M");

@@ -140,7 +140,7 @@ void Runtime::begin_gpus() {
   if (gpus_ == nullptr) return;
   const Status status =
       gpus_->begin({.signalled = {},
-                    .anyone_waits = {},
+                    .alarmed = {},
                     .memory_fault = [this](const kfd_memory_exception& fault) { memory_fault(fault); },
                     .hardware_failed = [this](const kfd_hw_exception& why) { hardware_failed(why); }});
   if (status == HSA_STATUS_SUCCESS) return;

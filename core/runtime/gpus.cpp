@@ -217,14 +217,13 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
 
 Status Gpus::begin(KfdEvents::Callbacks callbacks) {
   callbacks.signalled = [this] { signals_->announce(); };
-  callbacks.anyone_waits = DeviceSignals::anyone_waits;
+  callbacks.alarmed = [this] { signals_->announce_alarms(); };
   auto events = KfdEvents::create(*kfd_, std::move(callbacks));
   if (!events) return events.error();
   events_ = std::move(*events);
   auto signals = DeviceSignals::begin(*kfd_, events_->usual(), events_->alarm());
   if (!signals) return signals.error();
   signals_ = std::move(*signals);
-  signals_->set_listener([](void* self) noexcept { static_cast<KfdEvents*>(self)->listen(); }, events_.get());
   return HSA_STATUS_SUCCESS;
 }
 

@@ -326,7 +326,7 @@ void AsyncDispatcher::quiesce() noexcept {
   const auto release = [](void* waiting) {
     auto& waiter = *static_cast<Parker*>(waiting);
     const void* const address = waiter.address();
-    if (waiter.post()) futex_wake_one(address);
+    if (waiter.post() == Parker::Wake::kOnWord) futex_wake_one(address);
   };
   if (worker_now->post(release, &parker) == HSA_STATUS_SUCCESS) parker.park(UINT64_MAX);
 }

@@ -24,11 +24,11 @@ class ReadyQueue {
     item.next_ready = newest_.load(std::memory_order_relaxed);
     while (!newest_.compare_exchange_weak(item.next_ready, &item)) {
     }
-    return parker_.post();
+    return poke();
   }
 
   /// Makes the consumer look up. True as for `push`.
-  [[nodiscard]] bool poke() noexcept { return parker_.post(); }
+  [[nodiscard]] bool poke() noexcept { return parker_.post() == Parker::Wake::kOnWord; }
 
   const void* address() const noexcept { return parker_.address(); }
 

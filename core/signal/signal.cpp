@@ -20,13 +20,30 @@ class WakeUps {
  public:
   bool full() const noexcept { return count_ == kCapacity; }
   void add(const void* address) noexcept { addresses_[count_++] = address; }
+  void post(Parker& parker) noexcept {
+    const void* const address = parker.address();
+    switch (parker.post()) {
+      case Parker::Wake::kNobody:
+        break;
+      case Parker::Wake::kOnWord:
+        add(address);
+        break;
+      case Parker::Wake::kInDriver:
+        in_driver_ = true;
+        break;
+    }
+  }
   void send() noexcept {
     for (; count_ != 0; --count_) futex_wake_one(addresses_[count_ - 1]);
+    if (!in_driver_) return;
+    in_driver_ = false;
+    if (const auto* hooks = installed_signal_hooks()) hooks->wake_in_driver();
   }
 
  private:
   static constexpr uint32_t kCapacity = 32;
   uint32_t count_ = 0;
+  bool in_driver_ = false;
   const void* addresses_[kCapacity];
 };
 
@@ -44,7 +61,7 @@ void insert(Signal& signal, WaitNode& node) {
   if (!first) return;
   signal.attention.fetch_or(Signal::kWaiters);
   if (signal.has_attribute(kSignalHooked)) [[unlikely]] {
-    if (const auto* hooks = signal_hooks.load(std::memory_order_acquire)) hooks->waiting_began(signal);
+    if (const auto* hooks = installed_signal_hooks()) hooks->waiting_began(signal);
   }
 }
 
@@ -59,13 +76,13 @@ void remove(Signal& signal, WaitNode& node) {
   signal.attention.fetch_and(~Signal::kWaiters, std::memory_order_relaxed);
   // Who comes late may have begun to wait on a signal that is another's by now, with other attributes.
   if (signal.has_attribute(kSignalHooked) || signal.hook_data[0] != 0) [[unlikely]] {
-    if (const auto* hooks = signal_hooks.load(std::memory_order_acquire)) hooks->waiting_ended(signal);
+    if (const auto* hooks = installed_signal_hooks()) hooks->waiting_ended(signal);
   }
 }
 
 void release_thread(Signal& signal, WaitNode& node, State state, WakeUps& wake_ups) {
   remove(signal, node);
-  if (node.parker->post()) wake_ups.add(node.parker->address());
+  wake_ups.post(*node.parker);
   node.state.store(state, std::memory_order_release);  // the last touch: see wait_node.hpp
 }
 
@@ -144,6 +161,10 @@ void install_signal_hooks(const SignalHooks* hooks) noexcept {
   signal_hooks.store(hooks, std::memory_order_release);
 }
 
+const SignalHooks* installed_signal_hooks() noexcept {
+  return signal_hooks.load(std::memory_order_acquire);
+}
+
 void Signal::notify() noexcept {
   // For signals with kFence this is the signaller's half of the bargain; for others, where it comes after the
   // fact, it orders the caller's change before what is read under the lock.
@@ -216,6 +237,9 @@ bool link_waiter(Signal& signal, WaitNode& node, uint32_t generation) noexcept {
     node.state.store(State::kUnlinked, std::memory_order_relaxed);
   }
   side.wake_lock.unlock();
+  if (live && node.owner == WaitNode::Owner::kHandler && side.is_changed_by_devices()) {
+    if (const auto* hooks = installed_signal_hooks()) hooks->watch();
+  }
   return live;
 }
 

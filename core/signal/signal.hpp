@@ -34,9 +34,16 @@
 // protocol is enumerated exhaustively, with store buffers, in wake_protocol_test.cpp.)
 //
 // Where membarrier is not available, signals are born with kFence in `attention`: every change takes the slow
-// path, which makes the full fence. A device that changes a value does so without looking at `attention`: the
-// runtime calls `notify` when the device's interrupt arrives, or, for signals that change in silence
-// (kSignalSilent), waiters look again every now and then.
+// path, which makes the full fence.
+//
+// A device that changes a value does so without looking at `attention`, and then interrupts. Of those who wait for
+// devices, one is in the driver (SignalHooks); when it returns, it calls `notify` for each signal that anybody waits
+// for. The driver keeps an interrupt that finds nobody there for who comes next, so with D1 (value = v) and D2
+// (interrupt) in the signaller's place, the wake-up is lost only if W3 misses D1 and the thread that takes the
+// interrupt misses W1. If W3 misses D1, W1 is before D1 and so before D2, and whoever takes the interrupt looks at the
+// waiters after that. Who takes it has the duty of looking until it has looked, and nobody else is in the driver as
+// long as it has: so none can take an interrupt and leave. (core/driver/event_duty.hpp. This, and the handing over, is
+// enumerated as well.) For signals that change in silence (kSignalSilent), waiters look again every now and then.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -52,6 +59,7 @@
 
 namespace rigel {
 
+struct DeviceSleeper;
 struct WaitNode;
 
 /// Attributes of a signal: the low half as in hsa_amd_signal_attribute_t, the high half the runtime's own.
@@ -147,6 +155,10 @@ class alignas(128) Signal {
 
   bool has_attribute(SignalAttributes attribute) const noexcept {
     return (attributes.load(std::memory_order_relaxed) & attribute) != 0;
+  }
+  /// Whether hooks have to be told of each who sleeps until it changes.
+  bool is_changed_by_devices() const noexcept {
+    return (attributes.load(std::memory_order_relaxed) & (kSignalHooked | kSignalAlarm)) == kSignalHooked;
   }
 
   template <std::memory_order kOrder = std::memory_order_relaxed>
@@ -296,16 +308,28 @@ static_assert(offsetof(Signal, abi) == 0 && sizeof(amd_signal_t) == 64);
 static_assert(offsetof(Signal, copy_start_ts) % 32 == 0 && offsetof(Signal, copy_end_ts) % 32 == 0);
 static_assert(std::atomic_ref<int64_t>::is_always_lock_free);
 
-/// What the owner of a device may want to know about signals with kSignalHooked, in order to arm interrupts.
-/// Called under the signal's wake lock: must be short, and may not touch signals.
+/// What the owner of devices has to know and to do about signals with kSignalHooked, which they change.
 struct SignalHooks {
-  /// The first waiter or handler has been linked. Before its last look at the value.
+  /// The first waiter or handler has been linked, before its last look at the value; and the last one has gone. Called
+  /// under the signal's wake lock: must be short, and may not touch signals.
   void (*waiting_began)(Signal& signal) noexcept;
-  /// The last one has gone.
   void (*waiting_ended)(Signal& signal) noexcept;
+
+  // The others are called without a lock of signals, and concern those that are not kSignalAlarm.
+
+  /// Somebody has been linked who does not call `sleep`: a handler, or a thread that does not sleep for ever.
+  void (*watch)() noexcept;
+  /// Sleeps until the sleeper's parker is released. After the last look at the value.
+  void (*sleep)(DeviceSleeper& sleeper) noexcept;
+  /// After each `sleep`, once the sleeper is no longer linked to signals.
+  void (*awake)(DeviceSleeper& sleeper) noexcept;
+  /// Wakes whoever is in the driver, because its parker has been released: Parker::Wake::kInDriver.
+  void (*wake_in_driver)() noexcept;
 };
 
 /// Installs hooks, or takes them away (null). The struct must stay valid. Not while hooked signals exist.
 void install_signal_hooks(const SignalHooks* hooks) noexcept;
+/// Those that are installed, or null.
+const SignalHooks* installed_signal_hooks() noexcept;
 
 }  // namespace rigel

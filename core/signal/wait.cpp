@@ -10,6 +10,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
 #include "core/base/spin.hpp"
+#include "core/signal/device_sleeper.hpp"
 #include "core/signal/lent_thread.hpp"
 #include "core/signal/poll_interval.hpp"
 #include "core/signal/shared_signals.hpp"
@@ -137,26 +138,55 @@ class Wait {
   bool sleep() noexcept {
     for (;;) {
       const bool poll = link();
-      PollInterval interval;
-      bool posted = false;
-      BellListener bells;
-      if (poll) listen(bells);
-      bool over = look();
-      while (!over && !posted) {
-        const uint64_t until = poll ? std::min(deadline_, system_time_ns() + interval.next()) : deadline_;
-        posted = parker_.park(until, &bells);
-        if (posted) break;
-        if (poll) listen(bells);
-        over = look();
-        if (!over && system_time_ns() >= deadline_) {
-          unlink();
-          return finished();  // what was posted at the last moment counts
-        }
+      const SignalHooks* const hooks = hooks_of_entries();
+      bool over;
+      if (hooks != nullptr && !poll && deadline_ == UINT64_MAX) {
+        over = sleep_until_posted(*hooks);
+      } else {
+        if (hooks != nullptr) hooks->watch();
+        const Ended ended = sleep_and_look(poll);
+        if (ended == Ended::kTimedOut) return finished();  // what was posted at the last moment counts
+        over = ended == Ended::kOver;
       }
-      unlink();
       if (over || finished()) return true;
       // Posted, but not done: of several signals, one was destroyed. Wait for the rest.
     }
+  }
+
+  // Linked when this begins, and unlinked when it ends. Whether the wait was over at the last look.
+  bool sleep_until_posted(const SignalHooks& hooks) noexcept {
+    const bool over = look();
+    DeviceSleeper sleeper{parker_};
+    if (!over) hooks.sleep(sleeper);
+    unlink();
+    if (!over) hooks.awake(sleeper);
+    return over;
+  }
+
+  // The same for a wait that ends in time, or that looks now and then.
+  enum class Ended : uint8_t { kOver, kPosted, kTimedOut };
+  Ended sleep_and_look(bool poll) noexcept {
+    const auto end = [this](Ended how) {
+      unlink();
+      return how;
+    };
+    PollInterval interval;
+    BellListener bells;
+    for (;;) {
+      if (poll) listen(bells);
+      if (look()) return end(Ended::kOver);
+      const uint64_t now = poll ? system_time_ns() : 0;
+      const uint64_t until = poll ? std::min(deadline_, now + interval.next()) : deadline_;
+      if (parker_.park(until, &bells)) return end(Ended::kPosted);
+      if (system_time_ns() >= deadline_) return end(look() ? Ended::kOver : Ended::kTimedOut);
+    }
+  }
+
+  // Null if devices change none of the signals.
+  const SignalHooks* hooks_of_entries() const noexcept {
+    const bool by_devices = std::ranges::any_of(
+        entries_, [](const Entry& entry) { return entry.open() && entry.signal->is_changed_by_devices(); });
+    return by_devices ? installed_signal_hooks() : nullptr;
   }
 
   // True if the signals have to be polled besides.

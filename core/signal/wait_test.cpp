@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "core/signal/device_sleeper.hpp"
 #include "core/signal/lent_thread.hpp"
 #include "core/signal/signal_pool.hpp"
 
@@ -488,6 +489,9 @@ TEST(Wait, LastLookHappensBeforeTheValueWasSeen) {
 struct Hooked {
   static inline int began = 0;
   static inline int ended = 0;
+  static inline int watched = 0;
+  static inline std::atomic<int> slept = 0;
+  static inline int awake = 0;
 };
 
 TEST(Wait, TellsTheHooksWhenItBeginsAndEnds) {
@@ -498,9 +502,14 @@ TEST(Wait, TellsTheHooksWhenItBeginsAndEnds) {
                                      [](Signal& signal) noexcept {
                                        ++Hooked::ended;
                                        signal.hook_data[0] = 0;
-                                     }};
-  Hooked::began = 0;
-  Hooked::ended = 0;
+                                     },
+                                     []() noexcept { ++Hooked::watched; },
+                                     [](DeviceSleeper& sleeper) noexcept {
+                                       ++Hooked::slept;
+                                       EXPECT_TRUE(sleeper.parker.park(UINT64_MAX));
+                                     },
+                                     [](DeviceSleeper&) noexcept { ++Hooked::awake; },
+                                     []() noexcept { ADD_FAILURE() << "nobody is in a driver"; }};
   install_signal_hooks(&hooks);
   {
     Signals hooked(1, 1, kSignalHooked);
@@ -509,6 +518,8 @@ TEST(Wait, TellsTheHooksWhenItBeginsAndEnds) {
               kWaitTimedOut);
     EXPECT_EQ(Hooked::began, 1) << "once for the signal, not for each waiter";
     EXPECT_EQ(Hooked::ended, 1);
+    EXPECT_EQ(Hooked::watched, 1) << "it does not sleep for ever";
+    EXPECT_EQ(Hooked::slept, 0);
     std::thread sleeper([&] { wait(hooked[0], kEq, 0, kWaitForever, kNoSpin); });
     await_sleeper(hooked[0]);
     {
@@ -520,6 +531,9 @@ TEST(Wait, TellsTheHooksWhenItBeginsAndEnds) {
     EXPECT_EQ(hooked[0].hook_data[0], 0u);
     EXPECT_EQ(Hooked::began, 2);
     EXPECT_EQ(Hooked::ended, 2);
+    EXPECT_EQ(Hooked::watched, 1);
+    EXPECT_EQ(Hooked::slept, 1);
+    EXPECT_EQ(Hooked::awake, 1);
   }
   install_signal_hooks(nullptr);
 }

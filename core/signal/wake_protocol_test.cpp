@@ -1,8 +1,5 @@
-// The wake protocols, as models small enough to try every interleaving.
-//
-// A model is a few threads that take steps on a common state. A CPU's store buffer is part of the state: a
-// plain store goes into it and reaches memory at any later time. The checker visits every state that can be
-// reached. A state in which nothing can move although somebody has not finished is a lost wake-up.
+// The wake protocols, as models small enough to try every interleaving (core/signal/testing/explore.hpp). A CPU's store
+// buffer is part of a model's state: a plain store goes into it and reaches memory at any later time.
 //
 // The models follow Signal::notify, Wait::sleep, Parker, signal_pool::destroy and ReadyQueue step by step;
 // each is also tried with the step left out on which it rests, to show that the checker would notice.
@@ -10,45 +7,14 @@
 
 #include <array>
 #include <cstdint>
-#include <unordered_set>
 #include <vector>
+
+#include "core/signal/testing/explore.hpp"
 
 namespace rigel {
 namespace {
 
-struct Explored {
-  size_t states = 0;
-  size_t stuck = 0;
-  size_t finished = 0;
-};
-
-template <class Model>
-Explored explore(const Model& model) {
-  using State = typename Model::State;
-  struct Hash {
-    size_t operator()(const State& state) const {
-      size_t hash = 0xcbf29ce484222325;
-      for (const uint8_t byte : state) hash = (hash ^ byte) * 0x100000001b3;
-      return hash;
-    }
-  };
-  Explored result;
-  std::unordered_set<State, Hash> seen{model.initial()};
-  std::vector<State> open{model.initial()};
-  std::vector<State> next;
-  while (!open.empty()) {
-    const State state = open.back();
-    open.pop_back();
-    ++result.states;
-    next.clear();
-    model.successors(state, next);
-    if (next.empty()) ++(model.finished(state) ? result.finished : result.stuck);
-    for (const State& successor : next) {
-      if (seen.insert(successor).second) open.push_back(successor);
-    }
-  }
-  return result;
-}
+using testing::explore;
 
 // ---------------------------------------------------------------------------------------------------------------
 // Threads that wait for value >= 1, threads that store 1, and perhaps one that destroys the signal.

@@ -1,7 +1,7 @@
 // Queues of AQL packets, made by the driver and consumed by the chip's own processor.
 //
 // The processor says on the queue's inactive signal why it has stopped. This backend gives no scratch memory,
-// so a kernel with private memory is an error here; backends/common/aql_queue.cpp of the runtime shows how
+// so a kernel with private memory is an error here; backends/common/dispatch_queue.cpp of the runtime shows how
 // to.
 #include <hsa/amd_hsa_queue.h>
 

@@ -1,5 +1,5 @@
 // Queues of an open device: what the processor asks for, and what it and waves complain of.
-#include "backends/common/aql_queue.hpp"
+#include "backends/common/dispatch_queue.hpp"
 
 #include <cstring>
 
@@ -38,7 +38,7 @@ class Queues : public testing::EveryBoard {
     device_.reset();
     host_.reset();
   }
-  void create(uint64_t cookie, std::unique_ptr<AqlQueue>& queue, hsabe_queue_info_t& info) {
+  void create(uint64_t cookie, std::unique_ptr<DispatchQueue>& queue, hsabe_queue_info_t& info) {
     hsabe_queue_desc_t desc{};
     desc.struct_size = sizeof(desc);
     desc.cookie = cookie;
@@ -46,8 +46,8 @@ class Queues : public testing::EveryBoard {
     desc.private_segment_size = desc.group_segment_size = UINT32_MAX;
     info = {};
     info.struct_size = sizeof(info);
-    ASSERT_EQ(AqlQueue::create(*device_, desc, &info), HSA_STATUS_SUCCESS) << host_->last_report();
-    queue.reset(static_cast<AqlQueue*>(info.queue));
+    ASSERT_EQ(DispatchQueue::create(*device_, desc, &info), HSA_STATUS_SUCCESS) << host_->last_report();
+    queue.reset(static_cast<DispatchQueue*>(info.queue));
   }
   amd_queue_t& amd() { return *static_cast<amd_queue_t*>(info_.amd_queue); }
 
@@ -92,7 +92,7 @@ class Queues : public testing::EveryBoard {
 
   std::unique_ptr<testing::BackendHost> host_;
   std::unique_ptr<Device> device_;
-  std::unique_ptr<AqlQueue> queue_;
+  std::unique_ptr<DispatchQueue> queue_;
   hsabe_queue_info_t info_{};
   uint64_t index_ = 0;
 };
@@ -191,7 +191,7 @@ TEST_P(Queues, AreFoundByTheTrapHandler) {
     return;
   }
   // An error that names no queue stops them all, once.
-  std::unique_ptr<AqlQueue> other;
+  std::unique_ptr<DispatchQueue> other;
   hsabe_queue_info_t info;
   create(kCookie + 1, other, info);
   const uint64_t signal = static_cast<const TrapDataGfx8*>(traps->data())->unattributed_signal;

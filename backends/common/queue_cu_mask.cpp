@@ -1,4 +1,4 @@
-#include "backends/common/cu_mask.hpp"
+#include "backends/common/queue_cu_mask.hpp"
 
 #include <algorithm>
 

@@ -23,15 +23,15 @@
 
 namespace rigel::gfx {
 
-class AqlQueue {
+class DispatchQueue {
  public:
   /// `when_stopped` is told of an error instead of the runtime, on the thread that stops the queue, which may
   /// be one of the handler's: it must not destroy the queue.
   static hsabe_status_t create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info,
                                std::function<void(hsa_status_t)> when_stopped = {});
-  ~AqlQueue();
-  AqlQueue(const AqlQueue&) = delete;
-  AqlQueue& operator=(const AqlQueue&) = delete;
+  ~DispatchQueue();
+  DispatchQueue(const DispatchQueue&) = delete;
+  DispatchQueue& operator=(const DispatchQueue&) = delete;
 
   const hsabe_host_t* host() const { return device_.host; }
   hsabe_status_t inactivate();
@@ -53,7 +53,7 @@ class AqlQueue {
   }
 
  private:
-  AqlQueue(Device& device, uint64_t cookie, std::function<void(hsa_status_t)> when_stopped)
+  DispatchQueue(Device& device, uint64_t cookie, std::function<void(hsa_status_t)> when_stopped)
       : device_(device), cookie_(cookie), when_stopped_(std::move(when_stopped)) {}
   hsabe_status_t start(const hsabe_queue_desc_t& desc, void** doorbell);
   void fill_in(const hsabe_queue_desc_t& desc);

@@ -1,4 +1,4 @@
-#include "backends/common/sdma_queue.hpp"
+#include "backends/common/copy_queue.hpp"
 
 #include <cstring>
 #include <utility>
@@ -12,15 +12,15 @@ constexpr uint32_t kPriority = 7;
 
 }  // namespace
 
-SdmaQueue::SdmaQueue(Device& device)
+CopyQueue::CopyQueue(Device& device)
     : device_(device),
       encoder_(device.family.sdma, device.chip.sdma_copy_max, device.quirks),
       plain_{SdmaPlainCopy(encoder_, false, false), SdmaPlainCopy(encoder_, false, true),
              SdmaPlainCopy(encoder_, true, false), SdmaPlainCopy(encoder_, true, true)},
       indices_{device.family.sdma, kRingBytes} {}
 
-std::unique_ptr<SdmaQueue> SdmaQueue::create(Device& device) {
-  std::unique_ptr<SdmaQueue> queue(new SdmaQueue(device));
+std::unique_ptr<CopyQueue> CopyQueue::create(Device& device) {
+  std::unique_ptr<CopyQueue> queue(new CopyQueue(device));
   const hsabe_host_t* const host = device.host;
   const uint32_t flags = HSABE_BLOCK_COHERENT;
   if (Block::allocate(host, HSABE_BLOCK_HOST, flags | HSABE_BLOCK_EXECUTABLE, kRingBytes, queue->ring_) !=
@@ -46,27 +46,27 @@ std::unique_ptr<SdmaQueue> SdmaQueue::create(Device& device) {
   return queue;
 }
 
-SdmaQueue::~SdmaQueue() {
+CopyQueue::~CopyQueue() {
   stop();
 }
 
-void SdmaQueue::stop() {
+void CopyQueue::stop() {
   if (!std::exchange(created_, false)) return;
   kfd_destroy_queue destroy{queue_id_, 0};
   device_.ioctl(KFD_NR_DESTROY_QUEUE, destroy);
 }
 
-uint64_t SdmaQueue::read() {
+uint64_t CopyQueue::read() {
   auto& index = *reinterpret_cast<uint64_t*>(pointers_.data());
   read_ = indices_.read_index(std::atomic_ref(index).load(std::memory_order_acquire), read_);
   return read_;
 }
 
-uint32_t* SdmaQueue::begin(size_t dwords) {
+uint32_t* CopyQueue::begin(size_t dwords) {
   return room_for((dwords + encoder_.padding_dwords(dwords)) * 4);
 }
 
-uint64_t SdmaQueue::submit(size_t dwords) {
+uint64_t CopyQueue::submit(size_t dwords) {
   const uint64_t begin = written_;
   const size_t padding = encoder_.padding_dwords(dwords);
   auto* const end = reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)) + dwords;
@@ -75,7 +75,7 @@ uint64_t SdmaQueue::submit(size_t dwords) {
   return begin;
 }
 
-void SdmaQueue::skip(uint64_t bytes) {
+void CopyQueue::skip(uint64_t bytes) {
   encoder_.nop(reinterpret_cast<uint32_t*>(ring_.data() + indices_.offset(written_)), bytes / 4);
   written_ += bytes;
 }

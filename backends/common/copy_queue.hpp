@@ -17,16 +17,16 @@
 
 namespace rigel::gfx {
 
-class SdmaQueue {
+class CopyQueue {
  public:
   static constexpr uint64_t kRingBytes = 256 * 1024;
   /// What one submission can have.
   static constexpr size_t kDwordsMax = kRingBytes / 4 / 4;
 
   /// Null if the driver has none to give: other processes may have them all.
-  static std::unique_ptr<SdmaQueue> create(Device& device);
-  ~SdmaQueue();
-  SdmaQueue(const SdmaQueue&) = delete;
+  static std::unique_ptr<CopyQueue> create(Device& device);
+  ~CopyQueue();
+  CopyQueue(const CopyQueue&) = delete;
 
   const SdmaEncoder& encoder() const { return encoder_; }
 
@@ -64,7 +64,7 @@ class SdmaQueue {
   /// Apart from the read index: the engine and the host write one each.
   static constexpr uint64_t kWriteIndexAt = 128;
 
-  explicit SdmaQueue(Device& device);
+  explicit CopyQueue(Device& device);
 
   uint32_t* room_for(uint64_t bytes) {
     const uint64_t gap = indices_.gap(written_, bytes);

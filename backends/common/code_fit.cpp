@@ -1,4 +1,4 @@
-#include "backends/common/code_target.hpp"
+#include "backends/common/code_fit.hpp"
 
 #include <cstddef>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "backends/common/aql_queue.hpp"
+#include "backends/common/dispatch_queue.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,9 +10,9 @@
 #include <hsa_plugin/kfd_abi.h>
 
 #include "api/support/mutex.hpp"
-#include "backends/common/cu_mask.hpp"
 #include "backends/common/doorbell.hpp"
 #include "backends/common/generation.hpp"
+#include "backends/common/queue_cu_mask.hpp"
 #include "backends/common/queue_error.hpp"
 #include "backends/common/scratch_keeper.hpp"
 #include "backends/common/trap_handler.hpp"
@@ -25,9 +25,9 @@ constexpr uint32_t kPriorities[] = {0, 7, 15};
 
 }  // namespace
 
-hsabe_status_t AqlQueue::create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info,
-                                std::function<void(hsa_status_t)> when_stopped) {
-  std::unique_ptr<AqlQueue> queue(new AqlQueue(device, desc.cookie, std::move(when_stopped)));
+hsabe_status_t DispatchQueue::create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info,
+                                     std::function<void(hsa_status_t)> when_stopped) {
+  std::unique_ptr<DispatchQueue> queue(new DispatchQueue(device, desc.cookie, std::move(when_stopped)));
   void* doorbell = nullptr;
   if (const auto status = queue->start(desc, &doorbell); status != HSA_STATUS_SUCCESS) return status;
   info->amd_queue = queue->queue_;
@@ -37,7 +37,7 @@ hsabe_status_t AqlQueue::create(Device& device, const hsabe_queue_desc_t& desc, 
   return HSA_STATUS_SUCCESS;
 }
 
-hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) {
+hsabe_status_t DispatchQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) {
   const hsabe_host_t* const host = device_.host;
   ring_ = aql_ring(device_.family, device_.quirks, desc.packets);
   hsabe_status_t status = device_.take_queue_memory(ring_.mapped_bytes, memory_);
@@ -108,7 +108,7 @@ hsabe_status_t AqlQueue::start(const hsabe_queue_desc_t& desc, void** doorbell) 
   return HSA_STATUS_SUCCESS;
 }
 
-void AqlQueue::fill_in(const hsabe_queue_desc_t& desc) {
+void DispatchQueue::fill_in(const hsabe_queue_desc_t& desc) {
   std::memset(memory_.control.data(), 0, memory_.control.size());
   queue_ = reinterpret_cast<amd_queue_t*>(memory_.control.data());
   for (uint32_t i = 0; i < ring_.packets; ++i) {
@@ -137,7 +137,7 @@ void AqlQueue::fill_in(const hsabe_queue_desc_t& desc) {
   }
 }
 
-AqlQueue::~AqlQueue() {
+DispatchQueue::~DispatchQueue() {
   const hsabe_host_t* const host = device_.host;
   device_.scratch().remove(*this);
   if (created_) {
@@ -160,7 +160,7 @@ AqlQueue::~AqlQueue() {
 
 // What can be set ----------------------------------------------------------------------------------------
 
-hsabe_status_t AqlQueue::update(uint32_t percentage) {
+hsabe_status_t DispatchQueue::update(uint32_t percentage) {
   kfd_update_queue arguments{memory_.ring.address(), queue_id_, static_cast<uint32_t>(ring_.announced_bytes),
                              percentage, priority_};
   const int32_t problem = device_.ioctl(KFD_NR_UPDATE_QUEUE, arguments);
@@ -168,13 +168,13 @@ hsabe_status_t AqlQueue::update(uint32_t percentage) {
   return refuse(device_.host, HSA_STATUS_ERROR, "UPDATE_QUEUE: %s", std::strerror(-problem));
 }
 
-hsabe_status_t AqlQueue::inactivate() {
+hsabe_status_t DispatchQueue::inactivate() {
   const MutexLock lock(mutex_);
   stopped_ = true;
   return update(0);
 }
 
-hsabe_status_t AqlQueue::set_profiling(bool enabled) {
+hsabe_status_t DispatchQueue::set_profiling(bool enabled) {
   const std::atomic_ref properties(queue_->queue_properties);
   if (enabled) {
     properties.fetch_or(AMD_QUEUE_PROPERTIES_ENABLE_PROFILING);
@@ -184,7 +184,7 @@ hsabe_status_t AqlQueue::set_profiling(bool enabled) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsabe_status_t AqlQueue::set_priority(uint32_t priority) {
+hsabe_status_t DispatchQueue::set_priority(uint32_t priority) {
   if (priority > HSABE_PRIORITY_HIGH) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const MutexLock lock(mutex_);
   const uint32_t before = std::exchange(priority_, kPriorities[priority]);
@@ -193,7 +193,7 @@ hsabe_status_t AqlQueue::set_priority(uint32_t priority) {
   return status;
 }
 
-hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
+hsabe_status_t DispatchQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
   const uint32_t cus = device_.facts.compute_units();
   CuMask wanted = make_cu_mask({mask, bits / 32}, cus, device_.family.generation->cu_pairs);
   if (wanted.status != HSA_STATUS_SUCCESS) {
@@ -211,36 +211,36 @@ hsabe_status_t AqlQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
 
 // What the processor says --------------------------------------------------------------------------------
 
-bool AqlQueue::on_inactive(hsa_signal_value_t value, void* self) {
-  return static_cast<AqlQueue*>(self)->serve(static_cast<uint64_t>(value));
+bool DispatchQueue::on_inactive(hsa_signal_value_t value, void* self) {
+  return static_cast<DispatchQueue*>(self)->serve(static_cast<uint64_t>(value));
 }
 
 // Page faults come to the runtime by an event of their own, with the address.
-bool AqlQueue::on_exceptions(hsa_signal_value_t bits, void* self) {
-  auto& queue = *static_cast<AqlQueue*>(self);
+bool DispatchQueue::on_exceptions(hsa_signal_value_t bits, void* self) {
+  auto& queue = *static_cast<DispatchQueue*>(self);
   const QueueError problem = error_of_exceptions(static_cast<uint64_t>(bits));
   if (problem.status != static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT))
     queue.stop_with(problem.status == HSA_STATUS_SUCCESS ? HSA_STATUS_ERROR : problem.status);
   return false;
 }
 
-uint64_t AqlQueue::current_index() const {
+uint64_t DispatchQueue::current_index() const {
   return std::atomic_ref(const_cast<uint64_t&>(queue_->read_dispatch_id)).load(std::memory_order_acquire);
 }
 
-const hsa_kernel_dispatch_packet_t& AqlQueue::current_packet() const {
+const hsa_kernel_dispatch_packet_t& DispatchQueue::current_packet() const {
   return reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(
       memory_.ring.data())[current_index() & (queue_->hsa_queue.size - 1)];
 }
 
-void AqlQueue::release_current_packet() {
+void DispatchQueue::release_current_packet() {
   auto& header = const_cast<uint16_t&>(current_packet().header);
   std::atomic_ref(header).store(releasing_to_system(header), std::memory_order_release);
 }
 
-class AqlQueue::ScratchEvent {
+class DispatchQueue::ScratchEvent {
  public:
-  ScratchEvent(const AqlQueue& queue, uint32_t what) : queue_(queue) {
+  ScratchEvent(const DispatchQueue& queue, uint32_t what) : queue_(queue) {
     event_.struct_size = sizeof event_;
     event_.queue_cookie = queue.cookie_;
     event_.what = what;
@@ -270,11 +270,11 @@ class AqlQueue::ScratchEvent {
       host->events->scratch(host->self, &event_);
   }
 
-  const AqlQueue& queue_;
+  const DispatchQueue& queue_;
   hsabe_scratch_event_t event_{};
 };
 
-bool AqlQueue::serve(uint64_t reason) {
+bool DispatchQueue::serve(uint64_t reason) {
   const hsabe_host_t* const host = device_.host;
   if (const uint32_t lanes = scratch_asked_for(reason); lanes != 0) {
     switch (give_scratch_to_current(lanes)) {
@@ -302,7 +302,7 @@ bool AqlQueue::serve(uint64_t reason) {
   return true;
 }
 
-void AqlQueue::stop_with(hsa_status_t status) {
+void DispatchQueue::stop_with(hsa_status_t status) {
   {
     const MutexLock lock(mutex_);
     stopped_ = true;
@@ -313,7 +313,7 @@ void AqlQueue::stop_with(hsa_status_t status) {
   device_.host->events->queue_error(device_.host->self, cookie_, status);
 }
 
-ScratchDispatch AqlQueue::current_dispatch(uint32_t lanes) const {
+ScratchDispatch DispatchQueue::current_dispatch(uint32_t lanes) const {
   const hsa_kernel_dispatch_packet_t& packet = current_packet();
   return {{packet.grid_size_x, packet.grid_size_y, packet.grid_size_z},
           {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z},
@@ -321,12 +321,12 @@ ScratchDispatch AqlQueue::current_dispatch(uint32_t lanes) const {
           lanes};
 }
 
-AqlQueue::Scratch AqlQueue::give_scratch_to_current(uint32_t lanes) {
+DispatchQueue::Scratch DispatchQueue::give_scratch_to_current(uint32_t lanes) {
   const ScratchEvent event(*this, HSABE_SCRATCH_GIVEN);
   return give_scratch(current_dispatch(lanes));
 }
 
-AqlQueue::Scratch AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
+DispatchQueue::Scratch DispatchQueue::give_scratch(const ScratchDispatch& dispatch) {
   Block block;
   {
     // The processor waits for it, so nothing uses what there was.
@@ -352,7 +352,7 @@ AqlQueue::Scratch AqlQueue::give_scratch(const ScratchDispatch& dispatch) {
   return waves != 0 ? Scratch::kGiven : Scratch::kNever;
 }
 
-bool AqlQueue::retry_scratch() {
+bool DispatchQueue::retry_scratch() {
   if (stopped()) return true;
   const Scratch outcome = give_scratch(current_dispatch(asked_lanes_));
   if (outcome == Scratch::kLater) return false;
@@ -370,19 +370,19 @@ bool AqlQueue::retry_scratch() {
   return true;
 }
 
-uint64_t AqlQueue::scratch_bytes() const {
+uint64_t DispatchQueue::scratch_bytes() const {
   const MutexLock lock(mutex_);
   return scratch_ ? scratch_.size() : 0;
 }
 
-bool AqlQueue::has_packets() const {
+bool DispatchQueue::has_packets() const {
   const auto load = [](const volatile uint64_t& index) {
     return std::atomic_ref(const_cast<uint64_t&>(index)).load(std::memory_order_acquire);
   };
   return load(queue_->read_dispatch_id) != load(queue_->write_dispatch_id);
 }
 
-bool AqlQueue::has_waves() const {
+bool DispatchQueue::has_waves() const {
   // Where they cannot be saved they have ended before the driver took the queue off.
   if (device_.has_quirk(kQuirkNoWaveSave)) return false;
   kfd_get_queue_wave_state arguments{memory_.save_area.address(), 0, 0, queue_id_, 0};
@@ -390,14 +390,14 @@ bool AqlQueue::has_waves() const {
   return arguments.ctl_stack_used_size != 0 || arguments.save_area_used_size != 0;
 }
 
-bool AqlQueue::give_up_scratch(uint64_t more_than) {
+bool DispatchQueue::give_up_scratch(uint64_t more_than) {
   if (scratch_bytes() <= more_than) return false;
   const ScratchEvent event(*this, HSABE_SCRATCH_RECLAIMED);
   return take_idle_scratch(more_than);
 }
 
 // The processor reads the queue's structure when it is put back on the device.
-bool AqlQueue::take_idle_scratch(uint64_t more_than) {
+bool DispatchQueue::take_idle_scratch(uint64_t more_than) {
   Block freed;
   {
     const MutexLock lock(mutex_);
@@ -416,13 +416,13 @@ bool AqlQueue::take_idle_scratch(uint64_t more_than) {
   return any;
 }
 
-void AqlQueue::take_scratch() {
+void DispatchQueue::take_scratch() {
   const MutexLock lock(mutex_);
   device_.free_scratch(std::move(scratch_));
   put_scratch(0, 0, 64, false);
 }
 
-void AqlQueue::put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once) {
+void DispatchQueue::put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once) {
   const bool any = scratch_ && bytes != 0;
   ScratchMemory memory;
   if (any) memory = {scratch_.address(), bytes, wave_bytes, lanes};

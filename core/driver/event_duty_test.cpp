@@ -1,0 +1,342 @@
+// Who waits in the driver, with the virtual GPU as an in-process transport. A lost wake-up shows as a hang, which the
+// time limit of the test reports.
+#include "core/driver/event_duty.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "core/driver/testing/waking_device.hpp"
+#include "core/signal/async_dispatcher.hpp"
+#include "core/signal/signal_pool.hpp"
+#include "core/signal/wait.hpp"
+
+namespace rigel {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::WakingDevice;
+
+constexpr auto kEq = HSA_SIGNAL_CONDITION_EQ;
+constexpr auto kNe = HSA_SIGNAL_CONDITION_NE;
+constexpr Spin kNoSpin{0};
+
+// A thread that sleeps until its signal is no longer 0, and which may be asked whether it is the one in the driver.
+class Sleeper {
+ public:
+  explicit Sleeper(uint64_t timeout_ns = kWaitForever) {
+    thread_ = std::thread([this, timeout_ns] { value = wait(*signal, kNe, 0, timeout_ns, kNoSpin); });
+    while ((signal->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
+    // It is linked, and not yet asleep. Nobody tells when a thread is: where this is too short, what is tested is the
+    // other order, which has to end as well.
+    std::this_thread::sleep_for(10ms);
+  }
+  ~Sleeper() {
+    join();
+    signal_pool::destroy(*signal);
+  }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  std::thread::id id() const { return thread_.get_id(); }
+  pthread_t handle() { return thread_.native_handle(); }
+
+  Signal* const signal = signal_pool::create(0);
+  std::atomic<int64_t> value = 0;
+
+ private:
+  std::thread thread_;
+};
+
+// The threads that have taken interrupts.
+class Takers {
+ public:
+  void add() {
+    const std::lock_guard lock(mutex_);
+    ids_.push_back(std::this_thread::get_id());
+  }
+  size_t count() {
+    const std::lock_guard lock(mutex_);
+    return ids_.size();
+  }
+  std::thread::id last() {
+    const std::lock_guard lock(mutex_);
+    return ids_.empty() ? std::thread::id() : ids_.back();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::thread::id> ids_;
+};
+
+TEST(EventDuty, WhoSleepsAloneTakesTheInterruptItself) {
+  Takers takers;
+  WakingDevice device([&] { takers.add(); });
+  Sleeper sleeper;
+  const auto id = sleeper.id();
+  device.change(*sleeper.signal, 1);
+  sleeper.join();
+  EXPECT_EQ(sleeper.value, 1);
+  EXPECT_EQ(takers.last(), id);
+}
+
+TEST(EventDuty, TheLeaderWakesThoseWhoFollow) {
+  Takers takers;
+  WakingDevice device([&] { takers.add(); });
+  Sleeper leader;
+  const auto id = leader.id();
+  {
+    Sleeper follower;
+    device.change(*follower.signal, 1);
+    follower.join();
+    EXPECT_EQ(follower.value, 1);
+    EXPECT_EQ(takers.last(), id);
+  }
+  device.change(*leader.signal, 1);
+}
+
+TEST(EventDuty, ALeaderThatLeavesHandsItToWhoSleeps) {
+  Takers takers;
+  WakingDevice device([&] { takers.add(); });
+  Sleeper follower;  // leads at first: it came first
+  Sleeper other;
+  device.change(*follower.signal, 1);
+  follower.join();
+  const auto id = other.id();
+  device.change(*other.signal, 2);
+  other.join();
+  EXPECT_EQ(other.value, 2);
+  EXPECT_EQ(takers.last(), id);
+}
+
+TEST(EventDuty, AStoreOfThisProcessWakesWhoIsInTheDriver) {
+  const WakingDevice device;
+  Sleeper leader;
+  leader.signal->store<std::memory_order_release>(3);
+  leader.join();
+  EXPECT_EQ(leader.value, 3);
+}
+
+TEST(EventDuty, TheEndOfASignalWakesWhoIsInTheDriver) {
+  const WakingDevice device;
+  Signal* const signal = signal_pool::create(1);
+  std::thread leader([&] { EXPECT_EQ(wait(*signal, kEq, 5, kWaitForever, kNoSpin), 0); });
+  while ((signal->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
+  signal_pool::destroy(*signal);
+  leader.join();
+}
+
+TEST(EventDuty, HandlersAndLimitedWaitsHaveAThreadForIt) {
+  Takers takers;
+  WakingDevice device([&] { takers.add(); });
+  AsyncDispatcher dispatcher;
+  Signal* const signal = signal_pool::create(0);
+  std::atomic<int64_t> seen = 0;
+  const auto handler = [](hsa_signal_value_t value, void* argument) {
+    static_cast<std::atomic<int64_t>*>(argument)->store(value);
+    return false;
+  };
+  ASSERT_EQ(dispatcher.watch(*signal, kNe, 0, handler, &seen), HSA_STATUS_SUCCESS);
+  device.change(*signal, 7);
+  while (seen != 7) std::this_thread::yield();
+  {
+    Sleeper limited(60'000'000'000);
+    const auto id = limited.id();
+    device.change(*limited.signal, 1);
+    limited.join();
+    EXPECT_EQ(limited.value, 1);
+    EXPECT_NE(takers.last(), id);
+  }
+  dispatcher.stop();
+  signal_pool::destroy(*signal);
+}
+
+TEST(EventDuty, AWaitForAnyOfSeveralLeavesNobodyOnDuty) {
+  Takers takers;
+  WakingDevice device([&] { takers.add(); });
+  Signal* const one = signal_pool::create(1);
+  Signal* const other = signal_pool::create(1);
+  const WaitTerm terms[] = {{one, kEq, 0}, {other, kEq, 0}};
+  for (int i = 0; i < 20; ++i) {
+    device.change(*one, 1);
+    std::thread waiter([&] { EXPECT_EQ(wait_any(terms, 2, kWaitForever, kNoSpin, nullptr), 0u); });
+    while ((other->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
+    device.change(*one, 0);
+    waiter.join();
+  }
+  // Interrupts wake nobody now. One that is on its way may still be taken.
+  const size_t before = takers.count();
+  for (int i = 0; i < 20; ++i) {
+    device.interrupt();
+    // One after the other, as a device sends them: many at once would be one wake-up.
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_LE(takers.count(), before + 1);
+  signal_pool::destroy(*one);
+  signal_pool::destroy(*other);
+}
+
+TEST(EventDuty, NobodyIsWokenForWhatNobodyWaitsFor) {
+  Takers takers;
+  WakingDevice device([&] { takers.add(); });
+  // Who waits for an alarm, as every queue does, is no reason.
+  Signal* const alarm = signal_pool::create(0, kSignalAlarm);
+  std::thread watch([&] { EXPECT_EQ(wait(*alarm, kNe, 0, kWaitForever, kNoSpin), 5); });
+  while ((alarm->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
+  for (int i = 0; i < 50; ++i) {
+    device.interrupt();
+    // One after the other, as a device sends them.
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(takers.count(), 0u);
+  device.change(*alarm, 5);
+  watch.join();
+  signal_pool::destroy(*alarm);
+  // Who sleeps afterwards is woken, also by what was signalled in between.
+  Signal* const signal = signal_pool::create(1);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).store(1);
+    std::thread gpu([&] {
+      // Before the wait, as it goes to sleep, and when it sleeps.
+      std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
+      device.change(*signal, 0);
+    });
+    EXPECT_EQ(wait(*signal, kEq, 0), 0);
+    gpu.join();
+    for (int i = 0; i < 20; ++i) device.interrupt();
+  }
+  signal_pool::destroy(*signal);
+}
+
+TEST(EventDuty, WhoSleepsThroughTheEndIsWokenInTheNextLife) {
+  Signal* const signal = [] {
+    const WakingDevice before;
+    return signal_pool::create(0);
+  }();
+  std::thread sleeper;
+  std::thread follower;
+  {
+    const WakingDevice device;
+    sleeper = std::thread([&] { EXPECT_EQ(wait(*signal, kEq, 1, kWaitForever, kNoSpin), 1); });
+    follower = std::thread([&] { EXPECT_EQ(wait(*signal, kEq, 1, kWaitForever, kNoSpin), 1); });
+    while ((signal->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
+    // Both shall be asleep when the device ends; where they are not, they come to sleep without one.
+    std::this_thread::sleep_for(10ms);
+  }
+  {
+    const WakingDevice device;
+    device.change(*signal, 1);
+    sleeper.join();
+    follower.join();
+  }
+  signal_pool::destroy(*signal);
+}
+
+TEST(EventDuty, EndsOnTheThreadThatLeadsToo) {
+  WakingDevice device;
+  static WakingDevice* ended = nullptr;
+  static std::atomic<bool> done = false;
+  ended = &device;
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    ended->stop();
+    done = true;
+  };
+  struct sigaction before {};
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  Sleeper leader;
+  pthread_kill(leader.handle(), SIGUSR1);
+  while (!done) std::this_thread::yield();
+  leader.signal->store<std::memory_order_release>(1);
+  leader.join();
+  EXPECT_EQ(leader.value, 1);
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+// Threads that sleep for ever, for a while, and for any of several, handlers that come and go, a device and a host that
+// change signals, and lives that end in between.
+TEST(EventDuty, LosesNobodyUnderLoad) {
+  constexpr int kThreads = 4;
+  constexpr auto kDuration = 400ms;
+  struct Slot {
+    std::atomic<Signal*> asks = nullptr;
+  };
+  for (int life = 0; life < 3; ++life) {
+    const WakingDevice device;
+    AsyncDispatcher dispatcher;
+    Slot slots[kThreads];
+    std::atomic<bool> stop = false;
+    std::atomic<int> over = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        std::minstd_rand random(static_cast<unsigned>(life * kThreads + i + 1));
+        Signal* const never = signal_pool::create(1);
+        while (!stop) {
+          Signal* const signal = signal_pool::create(1);
+          slots[i].asks.store(signal, std::memory_order_release);
+          switch (random() % 4) {
+            case 0:
+              while (wait(*signal, kEq, 0, random() % 200'000, kNoSpin) != 0) {
+              }
+              break;
+            case 1: {
+              const WaitTerm terms[] = {{never, kEq, 0}, {signal, kEq, 0}};
+              ASSERT_EQ(wait_any(terms, 2, kWaitForever, kNoSpin, nullptr), 1u);
+              break;
+            }
+            case 2: {
+              std::atomic<bool> called = false;
+              const auto handler = [](hsa_signal_value_t, void* argument) {
+                auto& flag = *static_cast<std::atomic<bool>*>(argument);
+                flag = true;
+                flag.notify_all();
+                return false;
+              };
+              ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, handler, &called), HSA_STATUS_SUCCESS);
+              called.wait(false);
+              dispatcher.quiesce();  // the handler has come out of notify_all
+              break;
+            }
+            default:
+              ASSERT_EQ(wait(*signal, kEq, 0, kWaitForever, kNoSpin), 0);
+          }
+          ASSERT_TRUE(signal_pool::destroy(*signal));
+        }
+        signal_pool::destroy(*never);
+        ++over;
+      });
+    }
+    std::thread changer([&] {
+      std::minstd_rand random(99);
+      while (over != kThreads) {
+        for (Slot& slot : slots) {
+          Signal* const signal = slot.asks.exchange(nullptr, std::memory_order_acquire);
+          if (signal == nullptr) continue;
+          // The thread destroys it when it has seen the change, and no sooner: what a device does afterwards is none of
+          // the signal's.
+          if (random() % 3 == 0) {
+            signal->store<std::memory_order_release>(0);
+          } else {
+            device.change(*signal, 0);
+          }
+        }
+        if (random() % 4 == 0) std::this_thread::yield();
+      }
+    });
+    std::this_thread::sleep_for(kDuration);  // of the load
+    stop = true;
+    for (std::thread& thread : threads) thread.join();
+    changer.join();
+  }
+}
+
+}  // namespace
+}  // namespace rigel

@@ -1,0 +1,43 @@
+// The virtual GPU as an in-process transport, for tests and benchmarks of the driver's connection.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/driver/kfd.hpp"
+#include "core/driver/kfd_topology.hpp"
+#include "core/driver/testing/boards.hpp"
+#include "loader/module/loaded_driver.hpp"
+#include "loader/module/module_query.hpp"
+
+namespace rigel::testing {
+
+/// Null if it does not start. `gpus` as of the option of this name.
+inline std::unique_ptr<Transport> start_vgpu(const std::string& gpus) {
+  const auto table = query_module<hsadrv_driver_t>(RIGEL_VGPU_DRIVER, HSADRV_ENTRY_SYMBOL, HSADRV_ABI_MAJOR,
+                                                   HSADRV_ABI_MINOR);
+  if (!table) return nullptr;
+  const auto driver = read_driver_table(*table, RIGEL_VGPU_DRIVER);
+  if (!driver) return nullptr;
+  std::vector<std::string> errors;
+  auto transport = Transport::start(*driver, R"({"gpus": ")" + boards(gpus) + R"("})", errors);
+  return transport ? std::move(*transport) : nullptr;
+}
+
+/// The connection to it, with all of its GPUs.
+inline std::unique_ptr<Kfd> open_vgpu(const std::string& gpus) {
+  auto transport = start_vgpu(gpus);
+  if (transport == nullptr) return nullptr;
+  std::string why;
+  auto kfd = Kfd::open(std::move(transport), why);
+  if (!kfd) return nullptr;
+  const auto topology = read_kfd_topology((*kfd)->transport());
+  if (!topology) return nullptr;
+  for (const KfdNode& node : topology->nodes) {
+    if (node.is_gpu() && !(*kfd)->add_gpu(node, why)) return nullptr;
+  }
+  return std::move(*kfd);
+}
+
+}  // namespace rigel::testing

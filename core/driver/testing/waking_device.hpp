@@ -1,0 +1,69 @@
+// GPUs as far as waking is concerned: their signals, their events, and somebody who plays the device.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "core/driver/device_signals.hpp"
+#include "core/driver/kfd_events.hpp"
+#include "core/driver/testing/vgpu.hpp"
+#include "core/signal/signal.hpp"
+
+namespace rigel::testing {
+
+class WakingDevice {
+ public:
+  /// `on_signalled` is called by whoever takes an interrupt, before it tells anybody.
+  explicit WakingDevice(std::function<void()> on_signalled = [] {})
+      : kfd_(open_vgpu("gfx900:vram=64M")), on_signalled_(std::move(on_signalled)) {
+    auto events = KfdEvents::create(*kfd_, {.signalled =
+                                                [this] {
+                                                  on_signalled_();
+                                                  signals_->announce();
+                                                },
+                                            .alarmed = [this] { signals_->announce_alarms(); },
+                                            .memory_fault = [](const kfd_memory_exception&) {},
+                                            .hardware_failed = [](const kfd_hw_exception&) {}});
+    if (!events) std::abort();
+    events_ = std::move(*events);
+    auto signals = DeviceSignals::begin(*kfd_, events_->usual(), events_->alarm());
+    if (!signals) std::abort();
+    signals_ = std::move(*signals);
+    if (events_->start() != HSA_STATUS_SUCCESS) std::abort();
+  }
+  ~WakingDevice() {
+    stop();
+    signals_.reset();
+  }
+  WakingDevice(const WakingDevice&) = delete;
+  WakingDevice& operator=(const WakingDevice&) = delete;
+
+  /// As when the runtime ends.
+  void stop() { events_->stop(); }
+
+  /// As a GPU does it: the value, the mailbox, the interrupt. Nothing else tells the host.
+  void change(Signal& signal, int64_t value) const {
+    const auto& interrupt = signal.has_attribute(kSignalAlarm) ? events_->alarm() : events_->usual();
+    std::atomic_ref(const_cast<int64_t&>(signal.abi.value)).store(value);
+    std::atomic_ref(*reinterpret_cast<uint64_t*>(interrupt.mailbox)).store(interrupt.event_id);
+    raise(interrupt);
+  }
+  /// An interrupt without a change.
+  void interrupt() const { raise(events_->usual()); }
+
+ private:
+  void raise(const signal_pool::Interrupt& interrupt) const {
+    kfd_event_ref event{interrupt.event_id, 0};
+    kfd_->call(KFD_NR_SET_EVENT, event);
+  }
+
+  const std::unique_ptr<Kfd> kfd_;
+  const std::function<void()> on_signalled_;
+  std::unique_ptr<KfdEvents> events_;
+  std::unique_ptr<DeviceSignals> signals_;
+};
+
+}  // namespace rigel::testing
