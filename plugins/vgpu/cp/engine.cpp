@@ -131,7 +131,7 @@ void Engine::work() {
   take_short_turns();
   MutexLock lock(mutex_);
   Clock::time_point last_progress = Clock::now();
-  bool was_progress = true, was_quiet = false, was_woken = false;
+  bool was_progress = true, was_woken = false;
   SpinTime spin;
   while (!stop_) {
     const uint32_t seen = alarm_.wakes();
@@ -140,8 +140,6 @@ void Engine::work() {
     if (rounds_ % kRoundsOfLooks == 0) look_at_peers();
     if (done.progress) {
       was_woken = false;
-      if (was_quiet) spin.found_after(Clock::now() - last_progress);
-      was_quiet = false;
       was_progress = true;
       wake_peers();
       continue;
@@ -154,7 +152,6 @@ void Engine::work() {
     const auto now = Clock::now();
     if (was_progress) last_progress = now;
     was_progress = false;
-    was_quiet = true;
     if (now - last_progress < spin.length(now)) {
       lock.unlock();
       for (int i = 0; i < 8; ++i) pause_cpu();
@@ -167,14 +164,12 @@ void Engine::work() {
     was_woken = true;
     // Something rang: what it was may need a moment to arrive, so that is looked for before the next sleep.
     const auto woken = Clock::now();
-    spin.found_after(woken - last_progress);
     if (spin.woken_after(woken - now, woken)) {
       lock.unlock();
       step_aside();
       lock.lock();
     }
     was_progress = true;
-    was_quiet = false;
   }
 }
 

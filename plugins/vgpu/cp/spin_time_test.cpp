@@ -9,30 +9,6 @@ using namespace std::chrono_literals;
 using Clock = SpinTime::Clock;
 constexpr Clock::time_point kStart{1h};
 
-TEST(SpinTime, IsLongEnoughForWhoeverComesRegularly) {
-  SpinTime spin;
-  for (int i = 0; i < 10; ++i) spin.found_after(80us);
-  EXPECT_GT(spin.length(kStart), 80us);
-  EXPECT_LE(spin.length(kStart), SpinTime::kLongest);
-}
-
-TEST(SpinTime, OneThatComesEarlyDoesNotShortenItMuch) {
-  SpinTime spin;
-  spin.found_after(90us);
-  spin.found_after(1us);
-  EXPECT_GT(spin.length(kStart), 90us);
-  for (int i = 0; i < 100; ++i) spin.found_after(1us);
-  EXPECT_EQ(spin.length(kStart), SpinTime::kUsual);
-}
-
-TEST(SpinTime, IsShortWhereItNeverHelps) {
-  SpinTime spin;
-  for (int i = 0; i < 10; ++i) spin.found_after(1ms);
-  EXPECT_EQ(spin.length(kStart), SpinTime::kShortest);
-  spin.found_after(10us);
-  EXPECT_EQ(spin.length(kStart), SpinTime::kUsual);
-}
-
 TEST(SpinTime, MovesAwayThenGivesUpForAWhileWhereItIsInTheWay) {
   SpinTime spin;
   int moves = 0;
