@@ -388,6 +388,7 @@ class KernelBuilder {
   }
 
   // Loads that have been found and not done yet (kernel_loads.cpp)
+  static constexpr uint32_t kNoLanding = ~0u;
   struct PendingLoad {
     uint32_t node = 0;
     Place place;
@@ -395,6 +396,9 @@ class KernelBuilder {
     unsigned dwords = 0;
     Value* exec = nullptr;
     std::vector<RowSource> old;
+    uint32_t landing = kNoLanding;
+    uint32_t vm = 0,
+             lgkm = 0;  // The instruction's number among those that s_waitcnt counts so; 0: it does not.
   };
   // Where the interpreter's results are laid out. In bytes: 64 lanes of 16.
   static constexpr uint32_t kMostLanding = 1024;
@@ -402,11 +406,16 @@ class KernelBuilder {
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
   // `reached`: whether the places are memory; if not, the interpreter's handler is called now.
   void load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
-  Value* landing_of(size_t index);
-  // Whether loads have to be done before the instruction.
+  Value* landing_of(uint32_t index);
+  // One that neither a pending load nor one of these takes.
+  uint32_t free_landing(const std::vector<PendingLoad>& others) const;
+  void count_issued(uint32_t node);
+  // Whether all loads have to be done before the instruction, which is no s_waitcnt.
   bool waits_for_loads(uint32_t node) const;
+  void do_due_loads(uint32_t node);
   void do_load(const PendingLoad& load, unsigned v);
-  void do_loads_in_run();
+  void do_loads_in_run() { do_loads_in_run(pending_.end()); }
+  void do_loads_in_run(std::vector<PendingLoad>::iterator end);
   // Where control leaves; they stay pending where it does not.
   void do_loads_now();
 
@@ -517,6 +526,7 @@ class KernelBuilder {
   Guarded guarded_;
   std::vector<PendingLoad> pending_;
   std::bitset<256> pending_rows_;
+  uint32_t issued_vm_ = 0, issued_lgkm_ = 0;
   std::vector<Value*> landings_;
   Value* outside_rows_ = nullptr;
   Value* narrowed_ = nullptr;  // What EXEC is within an instruction with DPP.

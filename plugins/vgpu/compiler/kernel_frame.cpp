@@ -503,7 +503,8 @@ void KernelBuilder::build_block(uint32_t index) {
     const Site& site = plan_.sites[node];
     const analysis::Node& what = plan_.graph.nodes[node];
     next_node(node);
-    if (waits_for_loads(node)) do_loads_in_run();
+    do_due_loads(node);
+    count_issued(node);
     if (site.what != Site::What::kInline && site.what != Site::What::kNothing) check_guard();
     if (site.what == Site::What::kInline) {
       applied_.rule != Rule::kNone ? build_by_rule(node) : build_steps(node);

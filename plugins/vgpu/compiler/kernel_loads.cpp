@@ -1,12 +1,16 @@
 // Loads from known places are done where the wave waits for them. Where they stand, their memory is found; so what lies behind
 // several of them is one run of instructions, each of which takes what it needs from memory, and nothing has to be kept
-// meanwhile. The order is what the GPU warrants: loads are done at s_waitcnt at the latest, before the wave's next store.
+// meanwhile. The order is what the GPU warrants: loads are done at the s_waitcnt that says so at the latest, and before the
+// wave's next store.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <iterator>
+
+#include "plugins/vgpu/isa/wait_counts.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -23,8 +27,9 @@ void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<Pendin
   build_call(node, Results::kStayInWave);
   // The interpreter's results lie in the wave's registers: they are put in memory as the kernel's lie in its own.
   std::vector<Value*> landings;
-  for (const PendingLoad& load : loads) {
-    Value* const landing = landing_of(pending_.size() + landings.size());
+  for (PendingLoad& load : loads) {
+    load.landing = free_landing(loads);
+    Value* const landing = landing_of(load.landing);
     auto* const data = llvm::ConstantDataArray::get(
         context_, llvm::ArrayRef(load.place.offsets.data(), static_cast<size_t>(wave_size_)));
     auto* const offsets = new llvm::GlobalVariable(module_, data->getType(), true,
@@ -53,15 +58,49 @@ void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<Pendin
 
 KernelBuilder::PendingLoad KernelBuilder::pending_load(uint32_t node, const Place& place, uint32_t data,
                                                        unsigned dwords) {
-  PendingLoad load{node, place, data, dwords, mask_at(kExec * 4), {}};
+  PendingLoad load{node, place, data, dwords, mask_at(kExec * 4), {}, kNoLanding, 0, 0};
+  const bool is_flat = plan_.graph.nodes[node].instruction.encoding == isa::Encoding::kFlat;
+  if (!place.is_lds) load.vm = issued_vm_;
+  if (place.is_lds || is_flat) load.lgkm = issued_lgkm_;
   for (unsigned d = 0; d < dwords; ++d) load.old.push_back(row_source(data + d));
   return load;
 }
 
-Value* KernelBuilder::landing_of(size_t index) {
+Value* KernelBuilder::landing_of(uint32_t index) {
   while (landings_.size() <= index)
     landings_.push_back(variable(llvm::ArrayType::get(i8(), kMostLanding), 64, "landing"));
   return landings_[index];
+}
+
+uint32_t KernelBuilder::free_landing(const std::vector<PendingLoad>& others) const {
+  const auto takes = [](const std::vector<PendingLoad>& loads, uint32_t index) {
+    return std::any_of(loads.begin(), loads.end(),
+                       [&](const PendingLoad& load) { return load.landing == index; });
+  };
+  uint32_t index = 0;
+  while (takes(pending_, index) || takes(others, index)) ++index;
+  return index;
+}
+
+// Of each kind, how many instructions have been issued that s_waitcnt counts: too many rather than too few.
+void KernelBuilder::count_issued(uint32_t node) {
+  switch (plan_.sites[node].what) {
+    case Site::What::kScalarLoad:
+      issued_lgkm_ += 2;
+      break;
+    case Site::What::kGlobal:
+      ++issued_lgkm_;  // FLAT
+      ++issued_vm_;
+      break;
+    case Site::What::kScratch:
+      ++issued_vm_;
+      break;
+    case Site::What::kLds:
+      ++issued_lgkm_;
+      break;
+    default:  // all loads are done before
+      break;
+  }
 }
 
 bool KernelBuilder::waits_for_loads(uint32_t node) const {
@@ -82,8 +121,8 @@ bool KernelBuilder::waits_for_loads(uint32_t node) const {
       return isa::memory_shape(what.instruction.op)->verb != isa::Verb::kLoad || takes_some() ||
              pending_.size() + 4 > kMostPending;
     }
-    default:  // s_waitcnt is among them
-      return true;
+    default:
+      return what.instruction.op != Op::s_nop;
   }
 }
 
@@ -98,13 +137,32 @@ void KernelBuilder::do_loads_now() {
   }
 }
 
-void KernelBuilder::do_loads_in_run() {
+void KernelBuilder::do_due_loads(uint32_t node) {
   if (pending_.empty()) return;
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  if (in.op != Op::s_waitcnt) {
+    if (waits_for_loads(node)) do_loads_in_run();
+    return;
+  }
+  const isa::WaitCounts counts = isa::wait_counts(plan_.graph.target.family(), in.simm16);
+  const auto under_way = [&](const PendingLoad& load) {
+    return (load.vm == 0 || issued_vm_ - load.vm < counts.vm) &&
+           (load.lgkm == 0 || issued_lgkm_ - load.lgkm < counts.lgkm);
+  };
+  do_loads_in_run(std::stable_partition(pending_.begin(), pending_.end(),
+                                        [&](const PendingLoad& load) { return !under_way(load); }));
+}
+
+void KernelBuilder::do_loads_in_run(std::vector<PendingLoad>::iterator end) {
+  if (end == pending_.begin()) return;
   check_guard();
-  for (PendingLoad& load : pending_)
-    run_.push_back([this, load = std::move(load)](unsigned v) { do_load(load, v); });
-  pending_.clear();
+  for (auto load = pending_.begin(); load != end; ++load)
+    run_.push_back([this, load = *load](unsigned v) { do_load(load, v); });
+  pending_.erase(pending_.begin(), end);
   pending_rows_.reset();
+  for (const PendingLoad& load : pending_) {
+    for (unsigned d = 0; d < load.dwords; ++d) pending_rows_.set(load.data + d);
+  }
 }
 
 }  // namespace rigel::vgpu::exec::compiler

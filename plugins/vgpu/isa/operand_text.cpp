@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "plugins/vgpu/isa/wait_counts.hpp"
+
 namespace rigel::vgpu::isa {
 
 namespace {
@@ -248,12 +250,9 @@ void append_operand(std::string& text, const Target& target, const Operand& oper
 }
 
 void append_wait_count(std::string& text, Family family, uint16_t value) {
-  const bool wide = family != Family::kGfx8;
-  const unsigned lgkm_width = family == Family::kGfx10 ? 6 : 4;
-  const unsigned vm = bits_of(value, 0, 4) | (wide ? bits_of(value, 14, 2) << 4 : 0);
-  const unsigned exp = bits_of(value, 4, 3);
-  const unsigned lgkm = bits_of(value, 8, lgkm_width);
-  const bool no_vm = vm == (wide ? 63 : 15), no_exp = exp == 7, no_lgkm = lgkm == (1u << lgkm_width) - 1;
+  const WaitCounts counts = wait_counts(family, value);
+  const bool no_vm = counts.vm == counts.most_vm, no_exp = counts.exp == counts.most_exp,
+             no_lgkm = counts.lgkm == counts.most_lgkm;
   const bool all = no_vm && no_exp && no_lgkm;
   const size_t begin = text.size();
   const auto append = [&](std::string_view name, unsigned count) {
@@ -263,9 +262,9 @@ void append_wait_count(std::string& text, Family family, uint16_t value) {
     append_number(text, count);
     text += ')';
   };
-  if (!no_vm || all) append("vmcnt", vm);
-  if (!no_exp || all) append("expcnt", exp);
-  if (!no_lgkm || all) append("lgkmcnt", lgkm);
+  if (!no_vm || all) append("vmcnt", counts.vm);
+  if (!no_exp || all) append("expcnt", counts.exp);
+  if (!no_lgkm || all) append("lgkmcnt", counts.lgkm);
 }
 
 void append_message(std::string& text, Family family, uint16_t value) {

@@ -1,0 +1,26 @@
+// The immediate of s_waitcnt: how many instructions of each kind may still be under way. ISA manuals, SOPP, S_WAITCNT.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/vgpu/isa/target.hpp"
+
+namespace rigel::vgpu::isa {
+
+struct WaitCounts {
+  unsigned vm = 0, exp = 0, lgkm = 0;
+  /// The greatest of each, which are no wait.
+  unsigned most_vm = 0, most_exp = 0, most_lgkm = 0;
+};
+
+constexpr WaitCounts wait_counts(Family family, uint16_t value) {
+  const unsigned most_vm = family == Family::kGfx8 ? 15 : 63, most_lgkm = family == Family::kGfx10 ? 63 : 15;
+  return {(value & 15u) | ((value >> 10 & 0x30u) & most_vm),
+          value >> 4 & 7u,
+          value >> 8 & most_lgkm,
+          most_vm,
+          7,
+          most_lgkm};
+}
+
+}  // namespace rigel::vgpu::isa
