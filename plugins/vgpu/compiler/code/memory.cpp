@@ -349,8 +349,9 @@ template <unsigned W>
   const bool is_inside = into < extent.bytes;  // `base` itself is
   if (!is_inside && ahead > 0xffffffff) return nullptr;
   less = is_inside ? 0 : static_cast<uint32_t>(ahead);
-  // Gathers take lanes' numbers for signed ones.
-  const uint64_t room = std::min<uint64_t>(is_inside ? extent.bytes - into : extent.bytes, 0x7fffffff);
+  // Gathers take lanes' numbers for signed ones; and a number below `less` must not wrap around into the piece.
+  const uint64_t room = std::min<uint64_t>(
+      {is_inside ? extent.bytes - into : extent.bytes, 0x7fffffff, (uint64_t{1} << 32) - less});
   if (room < bytes || !all_below<W>(low, exec, less, static_cast<uint32_t>(room) - bytes)) return nullptr;
   return is_inside ? extent.host + into : extent.host;
 }
