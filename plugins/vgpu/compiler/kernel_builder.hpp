@@ -210,18 +210,31 @@ class KernelBuilder {
   // instruction that somebody could notice.
   void guard(uint32_t node, Value* holds);
   void check_guard();
-  // What stores to the wave's registers what is live now. For a block that this one leads to.
-  std::vector<std::function<void()>> later_stores(const isa::Registers& live,
-                                                  const std::bitset<256>& inactive);
 
-  // `before_` says what is known of rows at the place; loading finds the numbers in common.
-  enum class Copy : uint8_t {
-    kLoad,
-    kStore,
-    kStoreToLoad,  ///< For nobody but kLoad, where no less is known of lanes: of rows with a shape, the lanes that tell the numbers in common.
+  // What is live, from the wave's registers and back. `before_` says what is known of rows at the place; loading finds the
+  // numbers in common.
+  void load_live(const isa::Registers& live, const std::bitset<256>& inactive);
+  void load_shaped(uint32_t index);
+  // Calls `f` with the type and the offset of each scalar, pairs in one.
+  template <class F>
+  void for_each_live_scalar(const isa::Registers& live, F f) {
+    std::bitset<128> scalars = live.scalars;
+    scalars.set(kExec).set(kExec + 1);
+    for (uint32_t code = 0; code < 128; ++code) {
+      if (!scalars[code]) continue;
+      const bool pair = code % 2 == 0 && scalars[code + 1];
+      f(pair ? i64() : i32(), code * 4);
+      if (pair) ++code;
+    }
+  }
+  enum class For : uint8_t {
+    kAnybody,
+    kLoading,  ///< For load_live(), where no less is known of lanes: of rows with a shape, the lanes that tell the numbers in common.
   };
-  void copy_live(const isa::Registers& live, const std::bitset<256>& inactive, Copy how);
-  void copy_shaped(uint32_t index, Copy how);
+  void store_live(const isa::Registers& live, const std::bitset<256>& inactive, For whom = For::kAnybody);
+  // What does that with the numbers that are there now, in a block that this one leads to.
+  std::vector<std::function<void()>> later_stores(const isa::Registers& live,
+                                                  const std::bitset<256>& inactive, For whom);
   Value* base_of_active(uint32_t index);
   enum class Beginning : uint8_t { kNone, kOfAnyWave, kExpected };
   void load_start(uint32_t node);
@@ -397,8 +410,8 @@ class KernelBuilder {
     Value* exec = nullptr;
     std::vector<RowSource> old;
     uint32_t landing = kNoLanding;
-    uint32_t vm = 0,
-             lgkm = 0;  // The instruction's number among those that s_waitcnt counts so; 0: it does not.
+    // The instruction's number among those that s_waitcnt counts so; 0: it does not.
+    uint32_t vm = 0, lgkm = 0;
   };
   // Where the interpreter's results are laid out. In bytes: 64 lanes of 16.
   static constexpr uint32_t kMostLanding = 1024;

@@ -184,7 +184,7 @@ void KernelBuilder::load_start(uint32_t node) {
   for (uint32_t code = 0; code < kMostStartScalars; ++code) others.scalars.reset(code);
   others.scc = false;
   for (uint32_t row = 0; row < plan_.ids.size(); ++row) others.vgprs.reset(row);
-  copy_live(others, plan_.live.inactive_before[node], Copy::kLoad);
+  load_live(others, plan_.live.inactive_before[node]);
   Value* const group = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
   Value* const ids = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, start_ids)));
   for (uint32_t code = 0; code < kMostStartScalars; ++code) {
@@ -219,7 +219,7 @@ void KernelBuilder::make_entries() {
       if (beginning == Beginning::kExpected) {
         load_start(node);
       } else {
-        copy_live(plan_.live.before[node], plan_.live.inactive_before[node], Copy::kLoad);
+        load_live(plan_.live.before[node], plan_.live.inactive_before[node]);
       }
       if (beginning == Beginning::kOfAnyWave) check_ids(node);
       for (uint32_t index = 0; index < 256; ++index) {
@@ -287,7 +287,8 @@ void KernelBuilder::guard(uint32_t node, Value* holds) {
     return;
   }
   flush();
-  guarded_ = {node, holds, later_stores(plan_.live.before[node], plan_.live.inactive_before[node])};
+  guarded_ = {node, holds,
+              later_stores(plan_.live.before[node], plan_.live.inactive_before[node], For::kAnybody)};
 }
 
 void KernelBuilder::check_guard() {
@@ -304,7 +305,7 @@ void KernelBuilder::check_guard() {
 }
 
 std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Registers& live,
-                                                               const std::bitset<256>& inactive) {
+                                                               const std::bitset<256>& inactive, For whom) {
   std::vector<std::function<void()>> stores;
   const auto keep = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
     const llvm::Align aligned(alignment);
@@ -314,25 +315,28 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
   const auto place = [&](uint32_t index, unsigned v) {
     return plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4;
   };
-  std::bitset<128> scalars = live.scalars;
-  scalars.set(kExec).set(kExec + 1);
-  for (uint32_t code = 0; code < 128; ++code) {
-    if (!scalars[code]) continue;
-    const bool pair = code % 2 == 0 && scalars[code + 1];
-    keep(pair ? i64() : i32(), scalar_at(code * 4), code * 4, 4);
-    if (pair) ++code;
-  }
+  for_each_live_scalar(live,
+                       [&](llvm::Type* type, uint32_t offset) { keep(type, scalar_at(offset), offset, 4); });
   for (uint32_t index = 0; index < 256; ++index) {
     if (!live.vgprs[index] && !inactive[index]) continue;
-    if (before_.rows[index] != nullptr || pending_rows_[index]) {
+    const ShapePointer& shape = before_.rows[index];
+    if (shape != nullptr && whom == For::kLoading) {
+      stores.emplace_back([=, this, common = before_common_[index]] {
+        Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
+        if (!shape->base) b_.CreateStore(lane_from(common, *shape, 0), waves);
+        if (!shape->has_pitch()) return;
+        const auto apart = shape->pitch_apart(wave_size_);
+        for (const unsigned lane : *apart)
+          b_.CreateStore(lane_from(common, *shape, lane), at(waves, lane * 4));
+      });
+    } else if (shape != nullptr || pending_rows_[index]) {
       stores.emplace_back([=, this, source = row_source(index)] {
         for (unsigned v = 0; v < vectors_; ++v)
           b_.CreateAlignedStore(get(source, v), at(registers(), place(index, v)), llvm::Align(lanes_ * 4));
       });
-      continue;
+    } else if (!stored_before_[index]) {
+      for (unsigned v = 0; v < vectors_; ++v) keep(vector(), part(index, v), place(index, v), lanes_ * 4);
     }
-    if (stored_before_[index]) continue;
-    for (unsigned v = 0; v < vectors_; ++v) keep(vector(), part(index, v), place(index, v), lanes_ * 4);
   }
   if (live.scc) {
     Value* const scc = b_.CreateLoad(i32(), scc_place());
@@ -341,82 +345,46 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
   return stores;
 }
 
-void KernelBuilder::copy_shaped(uint32_t index, Copy how) {
+void KernelBuilder::store_live(const isa::Registers& live, const std::bitset<256>& inactive, For whom) {
+  for (const auto& store : later_stores(live, inactive, whom)) store();
+}
+
+void KernelBuilder::load_shaped(uint32_t index) {
   const Shape& shape = *before_.rows[index];
   Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
-  // Lanes that tell the numbers in common.
-  const auto apart = shape.has_pitch() ? shape.pitch_apart(wave_size_) : std::nullopt;
   const auto without_offset = [&](unsigned lane) {
     return b_.CreateSub(b_.CreateLoad(i32(), at(waves, lane * 4)), b_.getInt32(shape.offsets[lane]));
   };
-  Common& common = before_common_[index];
-  switch (how) {
-    case Copy::kLoad:
-      common = {};
-      if (shape.base) {
-        common.base = b_.getInt32(*shape.base);
-      } else {
-        common.base = without_offset(0);
-      }
-      if (apart) {
-        common.pitch = b_.CreateSub(without_offset((*apart)[1]), without_offset((*apart)[0]));
-        common.base = b_.CreateSub(common.base, b_.CreateMul(common.pitch, b_.getInt32(shape.pitches[0])));
-      }
-      break;
-    case Copy::kStore:
-      for (unsigned p = 0; p < vectors_; ++p) {
-        b_.CreateAlignedStore(value_of(index, p), at(waves, uint64_t{p} * lanes_ * 4),
-                              llvm::Align(lanes_ * 4));
-      }
-      break;
-    case Copy::kStoreToLoad:
-      if (!shape.base) {
-        b_.CreateStore(lane_from(common, shape, 0), waves);
-      }
-      if (apart) {
-        for (const unsigned lane : *apart)
-          b_.CreateStore(lane_from(common, shape, lane), at(waves, lane * 4));
-      }
-      break;
-  }
+  Common& common = before_common_[index] = {};
+  common.base = shape.base ? static_cast<Value*>(b_.getInt32(*shape.base)) : without_offset(0);
+  if (!shape.has_pitch()) return;
+  const auto apart = shape.pitch_apart(wave_size_);
+  common.pitch = b_.CreateSub(without_offset((*apart)[1]), without_offset((*apart)[0]));
+  common.base = b_.CreateSub(common.base, b_.CreateMul(common.pitch, b_.getInt32(shape.pitches[0])));
 }
 
-void KernelBuilder::copy_live(const isa::Registers& live, const std::bitset<256>& inactive, Copy how) {
-  const bool store = how != Copy::kLoad;
-  const auto copy = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
-    Value* const waves = at(registers(), offset);
+void KernelBuilder::load_live(const isa::Registers& live, const std::bitset<256>& inactive) {
+  const auto load = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
     const llvm::Align aligned(alignment);
-    b_.CreateAlignedStore(b_.CreateAlignedLoad(type, store ? own : waves, aligned), store ? waves : own,
-                          aligned);
+    b_.CreateAlignedStore(b_.CreateAlignedLoad(type, at(registers(), offset), aligned), own, aligned);
   };
-  std::bitset<128> scalars = live.scalars;
-  scalars.set(kExec).set(kExec + 1);
-  for (uint32_t code = 0; code < 128; ++code) {
-    if (!scalars[code]) continue;
-    const bool pair = code % 2 == 0 && scalars[code + 1];
-    copy(pair ? i64() : i32(), scalar_at(code * 4), code * 4, 4);
-    if (pair) ++code;
-  }
-  for (uint32_t v = 0; v < 256; ++v) {
-    if (!live.vgprs[v] && !inactive[v]) {
-      if (!store) before_common_[v] = {};
+  for_each_live_scalar(live,
+                       [&](llvm::Type* type, uint32_t offset) { load(type, scalar_at(offset), offset, 4); });
+  for (uint32_t index = 0; index < 256; ++index) {
+    if (!live.vgprs[index] && !inactive[index]) {
+      before_common_[index] = {};
       continue;
     }
-    if (before_.rows[v] != nullptr) {
-      copy_shaped(v, how);
+    if (before_.rows[index] != nullptr) {
+      load_shaped(index);
       continue;
     }
-    if (store && stored_before_[v]) continue;
-    for (unsigned p = 0; p < vectors_; ++p) {
-      copy(vector(), part(v, p), plan_.layout.vgpr_offset(v) + uint64_t{p} * lanes_ * 4, lanes_ * 4);
+    for (unsigned v = 0; v < vectors_; ++v) {
+      load(vector(), part(index, v), plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4, lanes_ * 4);
     }
-    if (!store && before_.active[v] != nullptr) before_common_[v] = {base_of_active(v)};
+    if (before_.active[index] != nullptr) before_common_[index] = {base_of_active(index)};
   }
-  if (live.scc) {
-    Value* const own = scc_place();
-    Value* const waves = wave_field(offsetof(Wave, scc));
-    b_.CreateStore(b_.CreateLoad(i32(), store ? own : waves), store ? waves : own);
-  }
+  if (live.scc) b_.CreateStore(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scc))), scc_place());
 }
 
 // The number in common, of any lane that is active; if none is, nobody wants to know.
@@ -487,7 +455,7 @@ void KernelBuilder::go_to(uint32_t from, uint32_t to) {
   b_.CreateCondBr(b_.CreateICmpSLT(b_.CreateLoad(i64(), budget_), b_.getInt64(0)), over, blocks_[to],
                   unlikely());
   b_.SetInsertPoint(over);
-  copy_live(plan_.live.before[first], plan_.live.inactive_before[first], Copy::kStore);
+  store_live(plan_.live.before[first], plan_.live.inactive_before[first]);
   leave(Stop::kBudget, entry_at(plan_.sites[first].entry));
 }
 
@@ -533,14 +501,14 @@ void KernelBuilder::build_block(uint32_t index) {
       case Site::What::kSleep:
         count(node + 1 - counted);
         counted = node + 1;
-        copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kStoreToLoad);
+        store_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], For::kLoading);
         if (site.what == Site::What::kBarrier) {
           b_.CreateStore(entry_at(site.behind), wave_field(offsetof(Wave, op)));
           go_on_with_next("after_barrier", ways_);
         }
         leave(site.what == Site::What::kBarrier ? Stop::kBarrier : Stop::kSleep, entry_at(site.behind));
         b_.SetInsertPoint(behind_[node]);
-        copy_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], Copy::kLoad);
+        load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
         for (uint32_t v = 0; v < 256; ++v) {
           if (before_common_[v].base == nullptr) shapes_.rows[v] = shapes_.active[v] = nullptr;
         }
@@ -613,7 +581,7 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   std::bitset<256> kept;
   if (!before_.all_active()) kept = effects.writes.vgprs & inactive;
   if (effects.writes_inactive_lanes) kept |= effects.writes.vgprs;
-  copy_live(before, kept, Copy::kStore);
+  store_live(before, kept);
   auto* const type = llvm::FunctionType::get(i1(), {pointer(), pointer(), pointer()}, false);
   Value* const went_on =
       b_.CreateCall(type, linked(offsetof(Linkage, call)), {operations_at(node), wave(), registers()});
@@ -630,7 +598,7 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   for (uint32_t v = 0; v < 256; ++v) {
     if (effects.writes.vgprs[v]) before_.rows[v] = before_.active[v] = nullptr;
   }
-  copy_live(effects.writes, {}, Copy::kLoad);
+  load_live(effects.writes, {});
   before_ = known;
   before_common_ = bases;
 }

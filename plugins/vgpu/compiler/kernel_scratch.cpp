@@ -13,12 +13,9 @@ KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
   const uint32_t resource = in.saddr.code * 4u;
   Value* const low = scalar64(resource);
   Value* const word3 = scalar(resource + 12);
-  Value* soffset = b_.getInt64(0);
-  if (in.soffset.is_scalar_register()) {
-    soffset = wide(scalar(in.soffset.code * 4u));
-  } else if (in.soffset.exists() && in.soffset.code != isa::code::kNull) {
-    soffset = b_.getInt64(in.soffset.code - isa::code::kZero);
-  }
+  // Where it is no register, it is 0 (what_of() in plan.cpp).
+  Value* const soffset =
+      in.soffset.is_scalar_register() ? wide(scalar(in.soffset.code * 4u)) : b_.getInt64(0);
   constexpr uint32_t kAddTid = 1 << 23, kIndexStride = 3 << 21, kElementSize = 3 << 19;
   uint32_t mask = kAddTid | kIndexStride, expected = kAddTid | (wave_size_ == 64 ? 3u : 2u) << 21;
   if (rules == isa::BufferRules::kBySwizzle) mask |= kElementSize, expected |= 1 << 19;

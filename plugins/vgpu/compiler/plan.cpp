@@ -176,13 +176,13 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
       return Site::What::kGlobal;
     }
     case Encoding::kMubuf: {
-      // Offsets that are constants are 0 in scratch.
-      const bool knows_offset = !in.soffset.exists() || in.soffset.is_scalar_register() ||
-                                in.soffset.code == isa::code::kZero ||
-                                (plan.traits().has_null && in.soffset.code == isa::code::kNull);
+      // Scratch has a register or 0 there.
+      const bool is_scratch_offset = !in.soffset.exists() || in.soffset.is_scalar_register() ||
+                                     in.soffset.code == isa::code::kZero ||
+                                     (plan.traits().has_null && in.soffset.code == isa::code::kNull);
       const bool is_plain = shape->bytes >= 4 && !in.idxen && !in.tfe && !in.lds && !in.glc;
-      return !atomic && is_plain && knows_offset && in.saddr.is_scalar_register() ? Site::What::kScratch
-                                                                                  : Site::What::kCall;
+      return !atomic && is_plain && is_scratch_offset && in.saddr.is_scalar_register() ? Site::What::kScratch
+                                                                                       : Site::What::kCall;
     }
     case Encoding::kDs:
       if (in.gds) return Site::What::kCall;

@@ -33,7 +33,7 @@ struct Shape {
 
   bool is_uniform(unsigned lanes) const;
   bool has_pitch() const;
-  /// Two lanes, the second of which has one pitch more; nothing: there are none.
+  /// Two lanes, the second of which has one pitch more. A shape without pitches has none, any other has some.
   std::optional<std::array<unsigned, 2>> pitch_apart(unsigned lanes) const;
   /// The lanes whose numbers are the least and the greatest for any pitch; nothing: that depends on it.
   std::optional<std::array<unsigned, 2>> ends(unsigned lanes) const;
