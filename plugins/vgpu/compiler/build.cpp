@@ -6,7 +6,7 @@
 namespace rigel::vgpu::exec::compiler {
 
 std::string build(const Plan& plan, llvm::Module& module, llvm::TargetMachine* machine) {
-  Passes passes(machine, plan.level == SimdLevel::kAvx512);
+  Passes passes(machine);
   KernelBuilder builder(plan, module, passes);
   if (!builder.build()) return builder.failure();
   // Only the kernel is wanted, and what it uses.

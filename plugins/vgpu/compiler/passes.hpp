@@ -10,8 +10,8 @@ namespace rigel::vgpu::exec::compiler {
 
 class Passes {
  public:
-  /// What `machine` says of costs is used; it may be null. `has_mask_registers`: whether masks of lanes are registers of the host.
-  Passes(llvm::TargetMachine* machine, bool has_mask_registers);
+  /// What `machine` says of costs is used; it may be null.
+  explicit Passes(llvm::TargetMachine* machine);
   /// Of one function, what it calls being inlined already.
   void simplify(llvm::Function& function) { simplify_.run(function, functions_); }
   /// Inlines what is to be inlined, drops what nobody uses, and simplifies the rest.
@@ -24,7 +24,6 @@ class Passes {
   llvm::ModuleAnalysisManager modules_;
   llvm::PassBuilder builder_;
   llvm::FunctionPassManager simplify_;
-  bool has_mask_registers_;
 };
 
 }  // namespace rigel::vgpu::exec::compiler
