@@ -2,6 +2,7 @@
 // detail by number and by gradients (of arrays, which have one level), surfaces of rows and volumes (of
 // layers, HIP 5.2.3 gives the layer as a level); and which arrays HIP does not make. What kernels see is compared with the texels that they name.
 #include "check.hpp"
+#include "rows.hpp"
 
 namespace {
 
@@ -243,15 +244,6 @@ void check_what_is_not_made() {
   expect(hipMalloc3DArray(&cube, &format, make_hipExtent(16, 16, 6), hipArrayCubemap) == hipErrorNotSupported,
          "a cube can be made now: test it");
   (void)hipGetLastError();
-}
-
-/// On gfx8 an image without a height, which is what HIP makes rows of, ends the process of ROCr.
-bool has_rows() {
-  hipDeviceProp_t properties{};
-  HIP_OK(hipGetDeviceProperties(&properties, 0));
-  const char* const runtime = std::getenv("VGPU_RUNTIME");
-  const bool is_rocr = runtime != nullptr && std::string(runtime) == "system";
-  return !is_rocr || std::string(properties.gcnArchName).rfind("gfx8", 0) != 0;
 }
 
 }  // namespace

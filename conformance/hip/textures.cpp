@@ -3,6 +3,7 @@
 // What kernels see is compared with a plain model on the host, whose filters have weights of eight bits as the hardware
 // has them.
 #include "check.hpp"
+#include "rows.hpp"
 
 // HIP finds it by its name in the code object, which has to be visible there.
 texture<float, hipTextureType2D, hipReadModeElementType> by_reference;
@@ -206,15 +207,6 @@ Image image_of(int width, int height, int depth, bool layered = false) {
     image.texels[i] = make_float4(n, -n * 0.5f, std::sin(n) * 100, 1000 - n);
   }
   return image;
-}
-
-/// On gfx8 an image without a height, which is what HIP makes rows of, ends the process of ROCr.
-bool has_rows() {
-  hipDeviceProp_t properties{};
-  HIP_OK(hipGetDeviceProperties(&properties, 0));
-  const char* const runtime = std::getenv("VGPU_RUNTIME");
-  const bool is_rocr = runtime != nullptr && std::string(runtime) == "system";
-  return !is_rocr || std::string(properties.gcnArchName).rfind("gfx8", 0) != 0;
 }
 
 void check_floats() {
