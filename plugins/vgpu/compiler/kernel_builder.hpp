@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/vgpu/compiler/arguments.hpp"
 #include "plugins/vgpu/compiler/operations.hpp"
 #include "plugins/vgpu/compiler/passes.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
@@ -268,7 +269,12 @@ class KernelBuilder {
 
   void note_place(uint32_t node) { b_.CreateStore(operations_at(node), wave_field(offsetof(Wave, op))); }
 
+  // Scalar loads (kernel_scalar_loads.cpp)
+  // Before any wave: what the waves of a row have in common. Control goes on with `next`.
+  void load_arguments(Value* way, BasicBlock* next);
+  Value* address_from(Value* pointer, int32_t offset);
   void build_scalar_load(uint32_t node);
+  void build_scalar_load_anew(uint32_t node);
 
   Value* call(const std::string& name, std::vector<Value*> arguments);
 
@@ -525,10 +531,13 @@ class KernelBuilder {
   BasicBlock *ways_ = nullptr, *beginning_ = nullptr;  ///< By way_; where waves in a row begin, or null
   std::vector<BasicBlock*> blocks_;
   std::map<uint32_t, BasicBlock*> behind_;
-  Value *linkage_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
+  Value *linkage_ = nullptr, *group_ = nullptr, *memory_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
   llvm::AllocaInst *wave_ = nullptr, *registers_ = nullptr, *way_ = nullptr, *state_ = nullptr,
                    *scalars_ = nullptr, *budget_ = nullptr;
   std::map<uint32_t, llvm::AllocaInst*> rows_;
+  Arguments arguments_;
+  std::map<uint32_t, std::vector<llvm::AllocaInst*>> argument_variables_;  // By node: dwords
+  std::vector<llvm::AllocaInst*> arguments_known_;                         // By region
 
   std::vector<std::function<void(unsigned)>> run_;
   struct Guarded {

@@ -164,9 +164,11 @@ void KernelBuilder::make_function() {
   b_.CreateStore(b_.getInt32(wave_size_),
                  at(state_, offsetof(Wave, layout) + offsetof(RegisterLayout, wave_size)));
   b_.CreateStore(b_.CreateLoad(i64(), wave_field(offsetof(Wave, budget))), budget_);
-  Value* const group = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
-  lds_ = b_.CreateLoad(pointer(), at(group, offsetof(WorkGroup, lds)));
-  lds_bytes_ = b_.CreateLoad(i32(), at(group, offsetof(WorkGroup, lds_bytes)));
+  // Of all waves that control comes to before it leaves.
+  group_ = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
+  memory_ = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, memory)));
+  lds_ = b_.CreateLoad(pointer(), at(group_, offsetof(WorkGroup, lds)));
+  lds_bytes_ = b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, lds_bytes)));
 }
 
 void KernelBuilder::take_attributes(llvm::Function& function) {
@@ -185,11 +187,10 @@ void KernelBuilder::load_start(uint32_t node) {
   others.scc = false;
   for (uint32_t row = 0; row < plan_.ids.size(); ++row) others.vgprs.reset(row);
   load_live(others, plan_.live.inactive_before[node]);
-  Value* const group = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
   Value* const ids = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, start_ids)));
   for (uint32_t code = 0; code < kMostStartScalars; ++code) {
     if (!live.scalars[code]) continue;
-    set_scalar(code * 4, b_.CreateLoad(i32(), at(group, offsetof(WorkGroup, scalars) + code * 4)));
+    set_scalar(code * 4, b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, scalars) + code * 4)));
   }
   b_.CreateStore(b_.getInt64(0), scalar_at(kVcc * 4));
   b_.CreateStore(all_lanes(), scalar_at(kExec * 4));
@@ -204,7 +205,7 @@ void KernelBuilder::make_entries() {
   auto* const invalid = BasicBlock::Create(context_, "invalid", function_);
   llvm::IRBuilder<>(invalid).CreateUnreachable();
   ways_ = BasicBlock::Create(context_, "ways", function_);
-  b_.CreateBr(ways_);
+  load_arguments(function_->getArg(2), ways_);
   b_.SetInsertPoint(ways_);
   llvm::SwitchInst* const ways = b_.CreateSwitch(b_.CreateLoad(i64(), way_), invalid, plan_.entry_count);
   for (uint32_t node = 0; node < plan_.sites.size(); ++node) {

@@ -10,33 +10,6 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-void KernelBuilder::build_scalar_load(uint32_t node) {
-  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  const MicroOp& op = *plan_.sites[node].operations;
-  const uint32_t dwords = in.vdst.dwords;
-  note_place(node);
-  Value* va = b_.CreateAnd(scalar64(op.src[0].offset), b_.getInt64(~uint64_t{3}));
-  va = b_.CreateAdd(va, b_.getInt64(static_cast<uint64_t>(int64_t{static_cast<int32_t>(op.aux)})));
-  const bool null = plan_.traits().has_null && in.soffset.code == isa::code::kNull;
-  if (in.soffset.exists() && !null && in.soffset.is_scalar_register()) {
-    va = b_.CreateAdd(va, b_.CreateZExt(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u)), i64()));
-  }
-  Value* const place = call("place_to_load", {wave(), site_of(node), va, b_.getInt64(dwords * 4)});
-  auto* const found = BasicBlock::Create(context_, "found", function_);
-  auto* const missing = BasicBlock::Create(context_, "missing", function_);
-  auto* const behind = BasicBlock::Create(context_, "behind", function_);
-  b_.CreateCondBr(b_.CreateIsNotNull(place), found, missing, likely());
-  b_.SetInsertPoint(found);
-  for (uint32_t d = 0; d < dwords; ++d) {
-    set_scalar(op.dst + d * 4, b_.CreateAlignedLoad(i32(), at(place, d * 4), llvm::Align(4)));
-  }
-  b_.CreateBr(behind);
-  b_.SetInsertPoint(missing);
-  build_call(node);
-  b_.CreateBr(behind);
-  b_.SetInsertPoint(behind);
-}
-
 Value* KernelBuilder::call(const std::string& name, std::vector<Value*> arguments) {
   llvm::Function* const function = operations_.named(name);
   if (function == nullptr) {

@@ -63,7 +63,7 @@ void KernelBuilder::build_scratch(uint32_t node) {
                    b_.CreateICmpULE(b_.CreateAdd(offset, b_.getInt64(dwords * 4)), scratch.bytes));
   Value* const va = b_.CreateAdd(scratch.base, b_.CreateMul(offset, b_.getInt64(wave_size_)));
   Value* const begin = call(stores ? "place_to_store" : "place_to_load",
-                            {wave(), site_of(node), va, b_.getInt64(uint64_t{dwords} * row_bytes)});
+                            {memory_, site_of(node), va, b_.getInt64(uint64_t{dwords} * row_bytes)});
   reached = b_.CreateAnd(b_.CreateAnd(scratch.is_scratch, reached), b_.CreateIsNotNull(begin));
   if (!stores) {
     std::vector<PendingLoad> loads;

@@ -714,12 +714,12 @@ RIGEL_SCRATCH(64)
 RIGEL_SCRATCH(32)
 
 // Where an access finds its memory; null: it is for the interpreter to look.
-extern "C" [[gnu::used]] std::byte* place_to_load(Wave* wave, const MicroOp* site, uint64_t va,
+extern "C" [[gnu::used]] std::byte* place_to_load(const Memory* memory, const MicroOp* site, uint64_t va,
                                                   uint64_t bytes) {
-  return wave->memory->find_again(site, va, bytes, Access::kRead);
+  return memory->find_again(site, va, bytes, Access::kRead);
 }
-extern "C" [[gnu::used]] std::byte* place_to_store(Wave* wave, const MicroOp* site, uint64_t va,
+extern "C" [[gnu::used]] std::byte* place_to_store(const Memory* memory, const MicroOp* site, uint64_t va,
                                                    uint64_t bytes) {
-  return wave->memory->find_again(site, va, bytes, Access::kWrite);
+  return memory->find_again(site, va, bytes, Access::kWrite);
 }
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

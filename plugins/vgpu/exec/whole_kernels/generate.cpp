@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,8 @@ class Generator : Writer {
   std::vector<Field> fields_;
   uint32_t scalar_field_ = 0;  // 16 bytes of each work-item, for the first lanes of waves
   uint32_t image_field_ = 0;   // likewise, a texel in a plane
+  // Of such texels: rows of others would overlap those of other waves.
+  std::optional<uint32_t> image_dwords_;
   std::vector<Place> places_;
   uint32_t total_ = 1;  // work-items, with those that are not there
   uint32_t index_ = 3;  // VGPR: the work-item's number in the grid …
@@ -807,7 +810,8 @@ void Generator::read_image() {
 }
 
 void Generator::write_image() {
-  const uint32_t dwords = one_of({1u, 2u, 4u, 4u});
+  const uint32_t dwords = image_dwords_.value_or(one_of({1u, 2u, 4u, 4u}));
+  image_dwords_ = dwords;
   const uint32_t rows = (total_ + RandomImage::kRowTexels - 1) / RandomImage::kRowTexels;
   const uint32_t words = image_words(image_.plane(kOutVa + image_field_, dwords, rows));
   const uint32_t address = data_vgpr(2), data = data_vgpr(dwords);

@@ -1,0 +1,93 @@
+#include "plugins/vgpu/compiler/arguments.hpp"
+
+#include <algorithm>
+#include <bitset>
+
+namespace rigel::vgpu::exec::compiler {
+namespace {
+
+using Scalars = std::bitset<128>;
+
+bool makes_loads_differ(const isa::Instruction& in) {
+  if (in.op == isa::Op::s_dcache_inv || in.op == isa::Op::s_dcache_inv_vol) return true;
+  const isa::MemoryShape* const shape = isa::memory_shape(in.op);
+  return in.encoding == isa::Encoding::kSmem && shape != nullptr && shape->verb != isa::Verb::kLoad;
+}
+
+// At the beginning of each block: the scalars that are still what waves start with, whichever way led there.
+std::vector<Scalars> find_unchanged(const Plan& plan) {
+  const auto& blocks = plan.graph.blocks;
+  std::vector<Scalars> at(blocks.size(), ~Scalars());
+  for (uint32_t code = kMostStartScalars; code < 128; ++code) at[plan.graph.entry].reset(code);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      Scalars unchanged = at[b];
+      for (uint32_t n = blocks[b].first; n < blocks[b].end; ++n)
+        unchanged &= ~plan.graph.nodes[n].effects.writes.scalars;
+      for (const uint32_t next : blocks[b].successors) {
+        changed |= (at[next] & ~unchanged).any();
+        at[next] &= unchanged;
+      }
+    }
+  }
+  return at;
+}
+
+bool is_in_loop(const analysis::FlowGraph& graph, uint32_t block) {
+  std::vector<bool> reached(graph.blocks.size());
+  std::vector<uint32_t> left{block};
+  while (!left.empty()) {
+    const uint32_t from = left.back();
+    left.pop_back();
+    for (const uint32_t next : graph.blocks[from].successors) {
+      if (next == block) return true;
+      if (!reached[next]) left.push_back(next);
+      reached[next] = true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool adds_scalar(const Plan& plan, const isa::Instruction& load) {
+  const bool is_null = plan.traits().has_null && load.soffset.code == isa::code::kNull;
+  return load.soffset.exists() && load.soffset.is_scalar_register() && !is_null;
+}
+
+Arguments find_arguments(const Plan& plan) {
+  Arguments found;
+  const auto& nodes = plan.graph.nodes;
+  if (std::any_of(nodes.begin(), nodes.end(),
+                  [](const analysis::Node& node) { return makes_loads_differ(node.instruction); }))
+    return found;
+  const std::vector<Scalars> unchanged_at = find_unchanged(plan);
+  for (uint32_t b = 0; b < plan.graph.blocks.size(); ++b) {
+    const analysis::Block& block = plan.graph.blocks[b];
+    if (is_in_loop(plan.graph, b)) continue;
+    Scalars unchanged = unchanged_at[b];
+    for (uint32_t n = block.first; n < block.end; ++n) {
+      const isa::Instruction& in = nodes[n].instruction;
+      const MicroOp& op = *plan.sites[n].operations;
+      const uint32_t pointer = op.src[0].offset / 4;
+      const bool is_same = plan.sites[n].what == Site::What::kScalarLoad && !adds_scalar(plan, in) &&
+                           unchanged[pointer] && unchanged[pointer + 1];
+      unchanged &= ~nodes[n].effects.writes.scalars;
+      if (!is_same) continue;
+      const int32_t begin = static_cast<int32_t>(op.aux), end = begin + in.vdst.dwords * 4;
+      const auto region = std::find_if(found.regions.begin(), found.regions.end(),
+                                       [&](const auto& other) { return other.pointer == pointer; });
+      found.loads[n] = static_cast<uint32_t>(region - found.regions.begin());
+      if (region == found.regions.end()) {
+        found.regions.push_back({pointer, n, begin, end});
+      } else {
+        region->begin = std::min(region->begin, begin);
+        region->end = std::max(region->end, end);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace rigel::vgpu::exec::compiler

@@ -1,0 +1,95 @@
+// Scalar loads, and those among them that are done once for all waves of a row (arguments.hpp).
+#include <cstddef>
+
+#include "plugins/vgpu/compiler/kernel_builder.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
+  arguments_ = find_arguments(plan_);
+  if (plan_.expected_entry < 0) arguments_ = {};
+  for (const auto& [node, region] : arguments_.loads) {
+    for (uint32_t d = 0; d < plan_.graph.nodes[node].instruction.vdst.dwords; ++d)
+      argument_variables_[node].push_back(variable(i32(), 4, "argument"));
+  }
+  for (size_t i = 0; i < arguments_.regions.size(); ++i) {
+    arguments_known_.push_back(variable(i1(), 1, "known"));
+    b_.CreateStore(b_.getFalse(), arguments_known_[i]);
+  }
+  if (arguments_.regions.empty()) {
+    b_.CreateBr(next);
+    return;
+  }
+  auto* const first = BasicBlock::Create(context_, "arguments", function_);
+  b_.CreateCondBr(b_.CreateICmpEQ(way, b_.getInt64(static_cast<uint64_t>(plan_.expected_entry))), first,
+                  next);
+  b_.SetInsertPoint(first);
+  // The number of the work-group changes along the row.
+  Value* const id_scalar =
+      b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, row) + offsetof(WorkGroup::Row, id_scalar)));
+  for (uint32_t i = 0; i < arguments_.regions.size(); ++i) {
+    const Arguments::Region& region = arguments_.regions[i];
+    const auto bytes = static_cast<uint64_t>(region.end - region.begin);
+    Value* const is_pointer =
+        b_.CreateICmpUGT(b_.CreateSub(id_scalar, b_.getInt32(region.pointer)), b_.getInt32(1));
+    Value* const pointer = b_.CreateAlignedLoad(
+        i64(), at(group_, offsetof(WorkGroup, scalars) + region.pointer * 4), llvm::Align(4));
+    Value* const place = call("place_to_load", {memory_, site_of(region.first_load),
+                                                address_from(pointer, region.begin), b_.getInt64(bytes)});
+    auto* const found = BasicBlock::Create(context_, "found", function_);
+    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(b_.CreateAnd(is_pointer, b_.CreateIsNotNull(place)), found, behind, likely());
+    b_.SetInsertPoint(found);
+    for (const auto& [node, of] : arguments_.loads) {
+      if (of != i) continue;
+      const auto offset = static_cast<int32_t>(plan_.sites[node].operations->aux) - region.begin;
+      for (size_t d = 0; d < argument_variables_[node].size(); ++d) {
+        Value* const from = at(place, static_cast<uint64_t>(offset) + d * 4);
+        b_.CreateStore(b_.CreateAlignedLoad(i32(), from, llvm::Align(4)), argument_variables_[node][d]);
+      }
+    }
+    b_.CreateStore(b_.getTrue(), arguments_known_[i]);
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  }
+  b_.CreateBr(next);
+}
+
+Value* KernelBuilder::address_from(Value* pointer, int32_t offset) {
+  return b_.CreateAdd(b_.CreateAnd(pointer, b_.getInt64(~uint64_t{3})),
+                      b_.getInt64(static_cast<uint64_t>(int64_t{offset})));
+}
+
+void KernelBuilder::build_scalar_load(uint32_t node) {
+  const auto argument = arguments_.loads.find(node);
+  if (argument == arguments_.loads.end()) return build_scalar_load_anew(node);
+  const MicroOp& op = *plan_.sites[node].operations;
+  const auto& variables = argument_variables_[node];
+  with_another_way(
+      b_.CreateLoad(i1(), arguments_known_[argument->second]),
+      [&] {
+        for (uint32_t d = 0; d < variables.size(); ++d)
+          set_scalar(op.dst + d * 4, b_.CreateLoad(i32(), variables[d]));
+      },
+      [&] { build_scalar_load_anew(node); });
+}
+
+void KernelBuilder::build_scalar_load_anew(uint32_t node) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const MicroOp& op = *plan_.sites[node].operations;
+  const uint32_t dwords = in.vdst.dwords;
+  note_place(node);
+  Value* va = address_from(scalar64(op.src[0].offset), static_cast<int32_t>(op.aux));
+  if (adds_scalar(plan_, in))
+    va = b_.CreateAdd(va, wide(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u))));
+  Value* const place = call("place_to_load", {memory_, site_of(node), va, b_.getInt64(dwords * 4)});
+  with_another_way(
+      b_.CreateIsNotNull(place),
+      [&] {
+        for (uint32_t d = 0; d < dwords; ++d)
+          set_scalar(op.dst + d * 4, b_.CreateAlignedLoad(i32(), at(place, d * 4), llvm::Align(4)));
+      },
+      [&] { build_call(node); });
+}
+
+}  // namespace rigel::vgpu::exec::compiler
