@@ -454,8 +454,15 @@ class KernelBuilder {
   // Lane masks that runs of vector instructions make, vector by vector, before they are scalars; or as a whole, if that is known.
   struct MaskParts {
     std::array<Value*, 8> parts{};
+    // As the operation gave them, of lanes that are not active as well: for those of the same EXEC, LLVM makes lanes of them
+    // without any bits between.
+    std::array<Value*, 8> of_any_lanes{};
     Value* whole = nullptr;
+    uint32_t exec_version = kNarrowed;
   };
+  static constexpr uint32_t kNarrowed = ~0u;
+  // Counts what EXEC has been within the block.
+  uint32_t exec_version() const { return narrowed_ != nullptr ? kNarrowed : exec_version_; }
 
   RowSource row_source(uint32_t index);
   Value* get(const RowSource& source, unsigned v) {
@@ -551,6 +558,7 @@ class KernelBuilder {
   uint32_t issued_vm_ = 0, issued_lgkm_ = 0;
   std::vector<Value*> landings_;
   Value* outside_rows_ = nullptr;
+  uint32_t exec_version_ = 0;
   Value* narrowed_ = nullptr;  // What EXEC is within an instruction with DPP.
   std::map<uint32_t, std::shared_ptr<MaskParts>> unmade_parts_;
   std::bitset<128> unmade_;

@@ -128,6 +128,10 @@ void KernelBuilder::take_shapes(const Shapes& shapes) {
 }
 
 void KernelBuilder::next_node(uint32_t node) {
+  if (node > 0) {
+    const auto& written = plan_.graph.nodes[node - 1].effects.writes.scalars;
+    if (written[kExec] || written[kExec + 1]) ++exec_version_;
+  }
   before_ = shapes_;
   before_common_ = common_;
   stored_before_ = stored_;

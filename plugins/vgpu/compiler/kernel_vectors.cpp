@@ -181,10 +181,12 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   if (makes_rows) {
     for (unsigned r = 0; r < result_rows; ++r) old.push_back(row_source(dst + r));
   }
+  const uint32_t version = exec_version();
   std::shared_ptr<MaskParts> parts;
   if (makes_mask) {
     parts = std::make_shared<MaskParts>();
     parts->whole = known;
+    parts->exec_version = version;
   }
   run_.push_back([=, this, inputs = std::move(inputs)](unsigned v) {
     std::vector<Value*> arguments;
@@ -199,9 +201,11 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
         case Input::Kind::kMask:
           arguments.push_back(bits_of(input.value, v));
           break;
-        case Input::Kind::kUnmade:
-          arguments.push_back(input.parts->parts[v]);
+        case Input::Kind::kUnmade: {
+          const bool same = input.parts->exec_version == version && version != kNarrowed;
+          arguments.push_back((same ? input.parts->of_any_lanes : input.parts->parts)[v]);
           break;
+        }
       }
     }
     if (reads_old) arguments.push_back(get(old[0], v));
@@ -211,7 +215,9 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
       for (unsigned r = 0; r < result_rows; ++r)
         put(node, old[r], v, b_.CreateExtractValue(results, field++), exec);
     }
-    if (makes_mask) parts->parts[v] = b_.CreateAnd(b_.CreateExtractValue(results, field), bits_of(exec, v));
+    if (!makes_mask) return;
+    parts->of_any_lanes[v] = b_.CreateExtractValue(results, field);
+    parts->parts[v] = b_.CreateAnd(parts->of_any_lanes[v], bits_of(exec, v));
   });
   if (!makes_mask) return;
   if (code < 128) {

@@ -61,15 +61,44 @@ template <unsigned W>
 #endif
 }
 
+// Whether there is anything wrong with lanes that are active.
+class Wrong {
+ public:
+#if RIGEL_SIMD_LEVEL == 2
+  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, uint32_t bits) {
+    found_ |= ne(a, b) & bits;
+  }
+  [[gnu::always_inline]] bool any() const {
+    return found_ != 0;
+  }
+
+ private:
+  uint32_t found_ = 0;
+#else
+  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, uint32_t bits) {
+    found_ |= (a ^ b) & bits_as<U32>(lane_mask<U32>(bits));
+  }
+  [[gnu::always_inline]] bool any() const {
+    return _mm256_testz_si256(bits_as<__m256i>(found_), bits_as<__m256i>(found_)) == 0;
+  }
+
+ private:
+  U32 found_{};
+#endif
+};
+
+// Where they are not, most often the first ones tell.
 template <unsigned W>
 [[gnu::always_inline]] inline bool all_are(const uint32_t* row, uint64_t exec, U32 expected, uint32_t step) {
-  uint32_t wrong = 0;
+  Wrong first, others;
+  first.where_unequal(vector_of(row, 0), expected, bits_of(exec, 0));
+  if (first.any()) return false;
   RIGEL_UNROLL
-  for (unsigned v = 0; v < W / kLanes; ++v) {
-    wrong |= ne(vector_of(row, v), expected) & bits_of(exec, v);
+  for (unsigned v = 1; v < W / kLanes; ++v) {
     if (step != 0) expected += step;
+    others.where_unequal(vector_of(row, v), expected, bits_of(exec, v));
   }
-  return wrong == 0;
+  return !others.any();
 }
 
 [[gnu::always_inline]] inline U32 masked_load(uint32_t bits, const std::byte* from) {
@@ -173,12 +202,13 @@ template <unsigned W, unsigned N>
 template <unsigned W>
 [[gnu::always_inline]] inline bool all_below(const uint32_t* row, uint64_t exec, uint32_t less,
                                              uint32_t limit) {
-  uint32_t beyond = 0;
+  Wrong beyond;
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
-    beyond |= lt(splat<U32>(limit), vector_of(row, v) - less) & bits_of(exec, v);
+    const U32 place = vector_of(row, v) - less, most = splat<U32>(limit);
+    beyond.where_unequal(place > most ? place : most, most, bits_of(exec, v));
   }
-  return beyond == 0;
+  return !beyond.any();
 }
 
 // Full vectors of lanes within 32 dwords of their first, which is what rows of tiles are, take two loads.

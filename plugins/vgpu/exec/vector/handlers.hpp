@@ -270,7 +270,7 @@ constexpr Entry rare(isa::Op op) {
   entry.half_result = kIsHalf<R>;
   entry.float_sources = P::kAnyFloat;
   entry.float_result = kIsFloat<R>;
-  entry.result_rows = kIs64<R> ? 2 : 1;
+  entry.result_rows = kIs64<R> || std::is_same_v<R, Dwords> ? 2 : 1;
   entry.has_test = ValueOf<ResultOf<Fn>>::kHasTest;
   if constexpr (kIsTest<R>) {
     entry.form = ToExec ? Form::kCompareToExec : Form::kCompare;

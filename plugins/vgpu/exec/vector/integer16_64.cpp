@@ -40,6 +40,26 @@ constexpr Entry sub_u16(Op op) {
       rare<([](U16 a, U16 b) { return U16{a.v - b.v}; })>(op));
 }
 
+// Of what crosses from one half to the other, one of the two amounts is beyond 31, and gives 0.
+Dwords shifted_left(U32 a, Dwords b) {
+  const U32 by = a & 63;
+  return {shift_left(b.low, by),
+          shift_left(b.high, by) | shift_right(b.low, 32 - by) | shift_left(b.low, by - 32)};
+}
+Dwords shifted_right(U32 a, Dwords b) {
+  const U32 by = a & 63;
+  return {shift_right(b.low, by) | shift_left(b.high, 32 - by) | shift_right(b.high, by - 32),
+          shift_right(b.high, by)};
+}
+Dwords shifted_right_signed(U32 a, Dwords b) {
+  const U32 by = a & 63;
+  const Dwords positive = shifted_right(a, b);
+  const U32 sign = bits_as<U32>(bits_as<I32>(b.high) >> 31);
+  // Ones from above, as many as the amount.
+  const U32 ones = shift_left(sign, 32 - by), more = shift_left(sign, 64 - by);
+  return {positive.low | (by > 32 ? more : U32{}), positive.high | (by < 32 ? ones : sign)};
+}
+
 constexpr Entry kTable[] = {
     add_u16(Op::v_add_u16),
     add_u16(Op::v_add_nc_u16),
@@ -70,9 +90,9 @@ constexpr Entry kTable[] = {
     rare<([](I16 a, I16 b, I16 c) { return I16{max_of(max_of(a.v, b.v), c.v)}; })>(Op::v_max3_i16),
     rare<([](I16 a, I16 b, I16 c) { return I16{middle_of(a.v, b.v, c.v)}; })>(Op::v_med3_i16),
 
-    hot<([](U32h a, U64 b) { return b << zero_extended(a & 63); })>(Op::v_lshlrev_b64),
-    hot<([](U32h a, U64 b) { return b >> zero_extended(a & 63); })>(Op::v_lshrrev_b64),
-    hot<([](U32h a, I64 b) { return b >> bits_as<I64>(zero_extended(a & 63)); })>(Op::v_ashrrev_i64),
+    hot<shifted_left>(Op::v_lshlrev_b64),
+    hot<shifted_right>(Op::v_lshrrev_b64),
+    hot<shifted_right_signed>(Op::v_ashrrev_i64),
 };
 
 }  // namespace

@@ -28,6 +28,26 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
   return bits_as<I32>(product - bits_as<U32>((a >> 31) & b) - bits_as<U32>((b >> 31) & a));
 }
 
+// Shifts by any amount: by more than 31, nothing is left.
+[[gnu::always_inline]] inline U32 shift_left(U32 value, U32 by) {
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_maskz_sllv_epi32(0xffff, bits_as<__m512i>(value), bits_as<__m512i>(by)));
+#elif RIGEL_SIMD_LEVEL == 1
+  return bits_as<U32>(_mm256_sllv_epi32(bits_as<__m256i>(value), bits_as<__m256i>(by)));
+#else
+  return by < 32 ? value << (by & 31) : U32{};
+#endif
+}
+[[gnu::always_inline]] inline U32 shift_right(U32 value, U32 by) {
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_maskz_srlv_epi32(0xffff, bits_as<__m512i>(value), bits_as<__m512i>(by)));
+#elif RIGEL_SIMD_LEVEL == 1
+  return bits_as<U32>(_mm256_srlv_epi32(bits_as<__m256i>(value), bits_as<__m256i>(by)));
+#else
+  return by < 32 ? value >> (by & 31) : U32{};
+#endif
+}
+
 /// Products of 32-bit lanes that accompany 64-bit ones.
 [[gnu::always_inline]] inline U64 whole_product(U32h a, U32h b) {
   return even_products(bits_as<U32>(zero_extended(a)), bits_as<U32>(zero_extended(b)));

@@ -4,6 +4,7 @@
 //   U32 I32 F32      a row of 32-bit values
 //   U64 I64 F64      two rows; functions that have such a parameter see half as many lanes at a time, and
 //   U32h I32h F32h   their 32-bit operands are these
+//   Dwords           two rows as well, but as many lanes as of 32 bits
 //   U16 I16 Half     the low or (op_sel) the high half of a row's dwords, extended to 32 bits; halves become
 //                    single precision, and results are rounded once: see half.hpp
 //   HalfBits         a half as it is
@@ -68,6 +69,11 @@ struct Control {
   }
   constexpr bool knows_few_turns() const { return (aux & aux::kFewTurns) != 0; }
   constexpr bool wave64() const { return (aux & aux::kWave64) != 0; }
+};
+
+// The halves of 64-bit operands, for what is less work on dwords.
+struct Dwords {
+  U32 low, high;
 };
 
 // 16-bit operands, extended.
@@ -311,6 +317,17 @@ class Input<T, Kind::kUniform, Modified> {
   T value_;
 };
 
+template <Kind K, bool Modified>
+class Input<Dwords, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : low_(op, registers, index, 0), high_(op, registers, index, 1) {}
+  [[gnu::always_inline]] Dwords at(size_t lane, Control) const { return {low_.at(lane), high_.at(lane)}; }
+
+ private:
+  Lanes<U32, K> low_, high_;
+};
+
 template <class T, Kind K, bool Modified>
 requires kIsHalf<T>
 class Input<T, K, Modified> {
@@ -412,7 +429,7 @@ template <class T, bool Modified>
 class Output {
  public:
   [[gnu::always_inline]] Output(const MicroOp* op, std::byte* registers) : at_(registers + op->dst) {
-    if constexpr (kIs64<T>) high_ = row_bytes(op);
+    if constexpr (kIs64<T> || std::is_same_v<T, Dwords>) high_ = row_bytes(op);
     if constexpr (kIsHalf<T>) {
       shift_ = (op->aux & aux::kHighResult) != 0 ? 16 : 0;
       keep_ = (op->aux & aux::kHighResult) != 0 ? 0xffff : (op->aux & aux::kKeepHigh) != 0 ? 0xffff0000 : 0;
@@ -426,6 +443,9 @@ class Output {
       const U64 whole = bits_as<U64>(value);
       put(at, low_dwords(whole), bits);
       put(at + high_, low_dwords(whole >> 32), bits);
+    } else if constexpr (std::is_same_v<T, Dwords>) {
+      put(at, value.low, bits);
+      put(at + high_, value.high, bits);
     } else if constexpr (kIsHalf<T>) {
       U32 low;
       if constexpr (std::is_same_v<T, HalfBits>) {
