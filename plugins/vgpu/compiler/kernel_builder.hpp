@@ -307,7 +307,7 @@ class KernelBuilder {
   // What an instruction writes to a row; lanes that are not active keep what they have where anybody wants it.
   void put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec);
 
-  // By rules (shapes.hpp)
+  // By rules (rules.hpp)
 
   Common common_of(uint32_t node, unsigned i, unsigned part = 0);
   Value* number(uint32_t node, unsigned i, unsigned part = 0) { return common_of(node, i, part).base; }
@@ -324,19 +324,14 @@ class KernelBuilder {
 
   void set_row(uint32_t node, uint32_t index, Value* base, Value* pitch = nullptr);
 
-  // The low bits that offsets of these sources have, where their numbers in common are not known.
-  Value* bits_in(uint32_t node, std::initializer_list<unsigned> sources, uint32_t first_shift = 0);
-  bool is_known_source(uint32_t node, unsigned i) const;
-  // A source's number in common, without bits that are the offsets'.
-  Value* above(uint32_t node, unsigned i, Value* number, Value* low, uint32_t shift = 0);
-
+  class CommonNumbers;
   void build_by_rule(uint32_t node);
 
   // The lanes' carries are one: the mask is all active lanes, or none.
   void set_carry(uint16_t code, Value* carry);
 
-  // Once for all lanes.
-  void build_uniform(uint32_t node, const Step& step);
+  // Computed once for all lanes, which have all sources in common.
+  Value* uniform_result(uint32_t node);
 
   // Memory at known places: what lanes have apart from each other is known, and where they begin is a scalar.
   struct Place {
@@ -568,7 +563,7 @@ class KernelBuilder {
   std::vector<std::bitset<256>> stored_at_;
   std::bitset<256> stored_before_, stored_;  // as `before_` and `shapes_`
   Shapes before_, shapes_;                   // before the instruction under way, and behind it
-  Applied applied_;
+  bool is_by_rule_ = false;                  // The instruction under way is.
   std::array<Common, 256> before_common_{}, common_{};
   std::map<uint32_t, llvm::AllocaInst*> base_variables_, pitch_variables_;
   std::map<uint16_t, Value*> carries_;

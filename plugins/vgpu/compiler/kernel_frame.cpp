@@ -135,7 +135,7 @@ void KernelBuilder::next_node(uint32_t node) {
   before_ = shapes_;
   before_common_ = common_;
   stored_before_ = stored_;
-  applied_ = apply(plan_, node, shapes_);
+  is_by_rule_ = apply(plan_, node, shapes_);
   stored_ &= ~plan_.graph.nodes[node].effects.writes.vgprs & without_shape(shapes_);
   for (uint32_t index = 0; index < 256; ++index) {
     if (shapes_.known(index) == nullptr) common_[index] = {};
@@ -480,7 +480,7 @@ void KernelBuilder::build_block(uint32_t index) {
     count_issued(node);
     if (site.what != Site::What::kInline && site.what != Site::What::kNothing) check_guard();
     if (site.what == Site::What::kInline) {
-      applied_.rule != Rule::kNone ? build_by_rule(node) : build_steps(node);
+      is_by_rule_ ? build_by_rule(node) : build_steps(node);
       if (!failure_.empty()) return;
       continue;
     }

@@ -4,10 +4,10 @@
 
 #include <cstring>
 
+#include "plugins/vgpu/compiler/test_plans.hpp"
+
 namespace rigel::vgpu::exec::compiler {
 namespace {
-
-constexpr uint64_t kVa = 0x1000;
 
 // gfx900
 constexpr uint32_t kShiftBy2 = 0x24020082;     // v_lshlrev_b32_e32 v1, 2, v0
@@ -20,32 +20,6 @@ constexpr uint32_t kLoop = 0xbf85fffe;         // s_cbranch_scc1 to the instruct
 constexpr uint32_t kSaveExec = 0xbe82206a;     // s_and_saveexec_b64 s[2:3], vcc
 constexpr uint32_t kRestoreExec = 0x87fe027e;  // s_or_b64 exec, exec, s[2:3]
 constexpr uint32_t kStore = 0xdc708000;  // global_store_dword v[..], v.., off: its second word says which
-constexpr uint32_t kEnd = 0xbf810000;
-
-std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<unsigned> zeros = {6},
-                              const GroupShape::Key& group = {{256, 1, 1}, 64, 1, false}) {
-  code.push_back(kEnd);
-  Request request;
-  request.target = *isa::target_of("gfx900");
-  request.layout = {64, 32};
-  request.level = SimdLevel::kAvx2;
-  request.entry_va = kVa;
-  request.read = [code](uint64_t va, std::span<std::byte> to) -> size_t {
-    const size_t at = va - kVa, size = code.size() * 4;
-    if (at >= size) return 0;
-    const size_t bytes = std::min(to.size(), size - at);
-    std::memcpy(to.data(), reinterpret_cast<const std::byte*>(code.data()) + at, bytes);
-    return bytes;
-  };
-  if (!zeros.empty()) {
-    auto shape = std::make_shared<GroupShape>(group);
-    shape->zeros = std::move(zeros);
-    request.shape = std::move(shape);
-  }
-  auto plan = make_plan(request);
-  EXPECT_TRUE(plan) << plan.error();
-  return std::move(*plan);
-}
 
 // What is known behind the last instruction but the end, in a straight piece of code.
 Shapes behind(const Plan& plan) {
@@ -54,12 +28,7 @@ Shapes behind(const Plan& plan) {
   return shapes;
 }
 
-class KnownLanes : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
-  }
-};
+using KnownLanes = PlanTest;
 
 TEST_F(KnownLanes, OfIdsShifted) {
   const Shapes shapes = behind(*plan_of({kShiftBy2}));

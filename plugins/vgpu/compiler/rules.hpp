@@ -1,0 +1,377 @@
+// The rules by which the lanes of results follow from those of their sources (shape.hpp). Each stands here once, for both who
+// ask: find_shapes(), which wants to know how lanes differ, and compiled code, which computes what they have in common.
+//
+// Numbers is what they have in common, of the instruction under way:
+//
+//   Number                            32 or 64 bits, or a condition; arithmetic is as of unsigned numbers
+//   Number base(i, part), pitch(…)    of dword `part` of source i
+//   Number constant(uint32_t)
+//   Number by_operation()             what the instruction gives, where all sources are the same in all lanes
+//   Number carry(code)                of the lane mask in the scalar, in 64 bits
+//   void set_carry(code, Number)
+//   is_below, shifted_signed, widened, narrowed
+//   void guard(Number)                what a rule takes for granted, or the wave is the interpreter's
+//
+// shapes.cpp has it without numbers, kernel_rules.cpp as LLVM's values.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <optional>
+
+#include "plugins/vgpu/compiler/shapes.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+
+/// What lanes have in common and how they differ.
+template <class Number>
+struct Known {
+  ShapePointer shape{};  ///< Null: nothing is known.
+  Number base{};
+  Number pitch{};  ///< Where the shape has one.
+};
+
+template <class Number>
+struct Results {
+  Known<Number> low{}, high{};  ///< `high`: of 64-bit results
+  bool has_carry = false;       ///< Which lanes have in common.
+  bool is_low_alone = false;    ///< Of the rest nothing is known: it is computed lane by lane.
+};
+
+template <class Numbers>
+class Rules {
+  using Number = typename Numbers::Number;
+  using Known = compiler::Known<Number>;
+  using Results = compiler::Results<Number>;
+  using Op = isa::Op;
+
+ public:
+  Rules(const Plan& plan, uint32_t node, const Shapes& shapes, Numbers& numbers)
+      : plan_(plan),
+        node_(node),
+        shapes_(shapes),
+        numbers_(numbers),
+        in_(plan.graph.nodes[node].instruction),
+        lanes_(plan.layout.wave_size),
+        step_(rule_step(plan, node)) {}
+
+  /// Nothing is known where `low` has no shape.
+  Results results() {
+    if (step_ == nullptr) return {};
+    if (step_->kind == Step::Kind::kWave) return {count_below()};
+    switch (in_.op) {
+      case Op::v_lshlrev_b64:
+        return wide_shift_left();
+      case Op::v_ashrrev_i64:
+        return wide_shift_right();
+      case Op::v_mad_u64_u32:
+        return wide_product_sum();
+      default:
+        break;
+    }
+    if (step_->lanes.result_rows != 1 || count() > 3) return {};
+    for (unsigned i = 0; i < count(); ++i) {
+      if (shape(i) == nullptr) return {};
+    }
+    if (Results found = arithmetic(); found.low.shape != nullptr) return found;
+    if (Known found = folded(); found.shape != nullptr) return {found};
+    if (Known found = bits(); found.shape != nullptr) return {found};
+    return {uniform()};
+  }
+
+ private:
+  // Sources
+
+  unsigned count() const { return step_->lanes.row_sources; }
+  ShapePointer shape(unsigned i, unsigned part = 0) const {
+    const isa::Operand& operand = in_.src[i];
+    if (operand.is_vgpr()) return shapes_.known(operand.vgpr() + part);
+    // Constants and registers stand in the operation (bits 0 … 2 of aux: the same in all lanes; 3 … 5: constant).
+    if ((step_->micro->aux >> (3 + i) & 1) != 0)
+      return constant_shape(static_cast<uint32_t>(step_->micro->src[i].constant >> (part * 32)));
+    return scalar_shape();
+  }
+  Known source(unsigned i, unsigned part = 0) {
+    ShapePointer is = shape(i, part);
+    if (is == nullptr) return {};
+    const bool has_pitch = is->has_pitch();
+    return {std::move(is), numbers_.base(i, part), has_pitch ? numbers_.pitch(i, part) : Number{}};
+  }
+  // A number that is the same in all lanes and known.
+  std::optional<uint32_t> number(unsigned i, unsigned part = 0) const {
+    const ShapePointer is = shape(i, part);
+    if (is == nullptr || !is->base || !is->is_uniform(lanes_)) return std::nullopt;
+    return *is->base + is->offsets[0];
+  }
+  std::optional<uint32_t> amount(unsigned i) const {
+    const auto is = number(i);
+    return is ? std::optional(*is & 31) : std::nullopt;
+  }
+  bool is_uniform(unsigned i, unsigned part = 0) const {
+    const ShapePointer is = shape(i, part);
+    return is != nullptr && is->is_uniform(lanes_);
+  }
+  bool is_near(unsigned i, unsigned part = 0) const {
+    const ShapePointer is = shape(i, part);
+    return is != nullptr && is->is_near(lanes_);
+  }
+
+  // Numbers
+
+  Number constant(uint32_t value) { return numbers_.constant(value); }
+  // Of what is the same in all lanes.
+  Number whole(const Known& known) { return known.base + known.shape->offsets[0]; }
+  Number lane(const Known& known, unsigned of) {
+    const Number offset = known.base + known.shape->offsets[of];
+    return known.shape->has_pitch() ? offset + known.pitch * known.shape->pitches[of] : offset;
+  }
+  // The least and the greatest; both are that if control comes behind this.
+  std::array<Number, 2> ends(const Known& known) {
+    if (known.shape->has_pitch()) numbers_.guard(Numbers::is_below(known.pitch, Shape::kMostPitch));
+    const auto [least, greatest] = *known.shape->ends(lanes_);
+    return {lane(known, least), lane(known, greatest)};
+  }
+  // The same, of unsigned numbers: no lane's goes beyond 2^32 where its neighbour's does not.
+  std::array<Number, 2> ends_without_wrap(const Known& known) {
+    if (known.shape->is_uniform(lanes_)) return {lane(known, 0), lane(known, 0)};
+    const std::array<Number, 2> found = ends(known);
+    numbers_.guard(!Numbers::is_below(found[1], found[0]));
+    return found;
+  }
+  // What both ends have in common.
+  Number same(Number first, Number last) {
+    numbers_.guard(first == last);
+    return first;
+  }
+
+  // What several rules are made of. These give nothing where something is not known, or the result has no shape.
+
+  Known sum(const Known& a, const Known& b) {
+    ShapePointer shape = sum_of(a.shape, b.shape);
+    if (shape == nullptr) return {};
+    return {std::move(shape), a.base + b.base, a.shape->has_pitch() ? a.pitch : b.pitch};
+  }
+  Known difference(const Known& a, const Known& b) {
+    ShapePointer shape = difference_of(a.shape, b.shape);
+    if (shape == nullptr) return {};
+    return {std::move(shape), a.base - b.base, a.pitch};
+  }
+  Known shifted(const Known& a, uint32_t by) {
+    if (a.shape == nullptr) return {};
+    return {shifted_left(a.shape, by), a.base << by, a.shape->has_pitch() ? a.pitch << by : Number{}};
+  }
+  Known product(const Known& a, const Known& b) {
+    if (a.shape == nullptr || b.shape == nullptr) return {};
+    ShapePointer shape = product_of(*a.shape, *b.shape, lanes_);
+    if (shape == nullptr) return {};
+    const bool a_is_factor = a.shape->is_uniform(lanes_);
+    const Known &factor = a_is_factor ? a : b, &other = a_is_factor ? b : a;
+    const Number by = whole(factor);
+    const Number base = other.shape->is_uniform(lanes_) ? whole(other) : other.base;
+    // Rows become pitches of so many, and pitches so many times as wide.
+    Number pitch{};
+    if (shape->has_pitch()) pitch = other.shape->has_pitch() ? by * other.pitch : by;
+    return {std::move(shape), base * by, pitch};
+  }
+  // Offsets and the number in common have no bits where the other has some.
+  template <class F>
+  Known bitwise(const Known& a, const Known& b, F f) {
+    const unsigned bits = offset_bits(*a.shape, *b.shape, lanes_);
+    ShapePointer shape = bitwise_of(*a.shape, *b.shape, bits, f);
+    if (shape == nullptr) return {};
+    const auto above = [&](const Known& known) {
+      return known.shape->base ? constant((*known.shape->base + known.shape->offsets[0]) & ~low_bits(bits))
+                               : known.base;
+    };
+    return {std::move(shape), f(above(a), above(b))};
+  }
+
+  // Rules
+
+  Results arithmetic() {
+    switch (without_dead_carry(plan_, node_)) {
+      case Op::v_mov_b32:
+        return {source(0)};
+      case Op::v_add_u32:
+        return {sum(source(0), source(1))};
+      case Op::v_add3_u32:
+        return {sum(sum(source(0), source(1)), source(2))};
+      case Op::v_sub_u32:
+        return {difference(source(0), source(1))};
+      case Op::v_subrev_u32:
+        return {difference(source(1), source(0))};
+      case Op::v_lshl_add_u32:
+        if (const auto by = amount(1)) return {sum(shifted(source(0), *by), source(2))};
+        return {};
+      case Op::v_add_lshl_u32:
+        if (const auto by = amount(2)) return {shifted(sum(source(0), source(1)), *by)};
+        return {};
+      case Op::v_lshlrev_b32:
+        if (const auto by = amount(0)) return {shifted(source(1), *by)};
+        return {};
+      case Op::v_mul_lo_u32:
+        return {product(source(0), source(1))};
+      case Op::v_mad_u32_u24: {
+        if (!is_uniform(0) || !is_uniform(1) || all_known()) return {};
+        const Number factors = (whole(source(0)) & 0xffffffu) * (whole(source(1)) & 0xffffffu);
+        return {sum({scalar_shape(), factors}, source(2))};
+      }
+      case Op::v_ashrrev_i32: {
+        if (const auto by = amount(0); !by || *by != 31 || !is_near(1)) return {};
+        const auto [least, greatest] = ends(source(1));
+        return {{scalar_shape(),
+                 same(Numbers::shifted_signed(least, 31), Numbers::shifted_signed(greatest, 31))}};
+      }
+      case Op::v_add_co_u32:
+        return sum_with_carry();
+      case Op::v_addc_u32:
+        return sum_of_carry();
+      default:
+        return {};
+    }
+  }
+
+  // A sum, and a carry that lanes have in common.
+  Results sum_with_carry() {
+    if (!in_.dst[1].is_scalar_register() || !is_near(0) || !is_near(1)) return {};
+    const ShapePointer shape = sum_of(this->shape(0), this->shape(1));
+    if (shape == nullptr || !shape->is_near(lanes_)) return {};
+    const Known a = source(0), b = source(1);
+    const std::array<Number, 2> x = ends_without_wrap(a), y = ends_without_wrap(b);
+    const auto carry = [&](unsigned end) {
+      return (Numbers::widened(x[end]) + Numbers::widened(y[end])) >> 32;
+    };
+    numbers_.set_carry(in_.dst[1].code, same(carry(0), carry(1)));
+    return {.low = sum(a, b), .has_carry = true};
+  }
+
+  // A sum with such a carry, and one that lanes have in common or nobody looks at.
+  Results sum_of_carry() {
+    const bool is_known = in_.src[2].is_scalar_register() && shapes_.uniform_masks[in_.src[2].code];
+    if (!in_.dst[1].is_scalar_register() || !is_known) return {};
+    if (is_uniform(0) && is_uniform(1)) {
+      const Number total = Numbers::widened(whole(source(0))) + Numbers::widened(whole(source(1))) +
+                           numbers_.carry(in_.src[2].code);
+      numbers_.set_carry(in_.dst[1].code, total >> 32);
+      return {.low = {scalar_shape(), Numbers::narrowed(total)}, .has_carry = true};
+    }
+    const Known a = source(0), b = source(1);
+    if (!is_dead(plan_, node_, in_.dst[1]) || a.shape->has_pitch() || b.shape->has_pitch()) return {};
+    return {{offsets_alone(*sum_of(a.shape, b.shape)),
+             a.base + b.base + Numbers::narrowed(numbers_.carry(in_.src[2].code))}};
+  }
+
+  // v_mbcnt of all lanes: what is known of a lane's number, plus a source.
+  Known count_below() {
+    if (number(0) != ~0u) return {};
+    return sum({lanes_below(step_->micro->imm), constant(0)}, source(1));
+  }
+
+  // The upper half is the same in all lanes.
+  Results wide_shift_left() {
+    const auto by = number(0);
+    if (!by || (*by & 63) == 0 || (*by & 63) > 31 || !is_near(1) || !is_uniform(1, 1)) return {};
+    const uint32_t shift = *by & 63;
+    const Known low = source(1);
+    const auto [first, last] = ends_without_wrap(low);
+    const Number out = same(first >> (32 - shift), last >> (32 - shift));
+    return {shifted(low, shift), {scalar_shape(), whole(source(1, 1)) << shift | out}};
+  }
+
+  // An index in the upper half becomes the distance of elements: v_ashrrev_i64 v[..], 30, v[..]. The result's upper half is the
+  // same in all lanes.
+  Results wide_shift_right() {
+    const auto by = number(0);
+    if (!by || (*by & 63) == 0 || (*by & 63) > 31 || !in_.src[1].is_vgpr() || number(1) != 0u ||
+        !is_near(1, 1))
+      return {};
+    const uint32_t shift = *by & 63;
+    const Known index = source(1, 1);
+    const auto [least, greatest] = ends(index);
+    const Number sign = same(Numbers::shifted_signed(least, shift), Numbers::shifted_signed(greatest, shift));
+    return {shifted(index, 32 - shift), {scalar_shape(), sign}};
+  }
+
+  Results wide_product_sum() {
+    const ShapePointer a = shape(0), b = shape(1), low = shape(2), high = shape(2, 1);
+    if (a == nullptr || b == nullptr || low == nullptr) return {};
+    const bool has_product = product_of(*a, *b, lanes_) != nullptr;
+    const auto low_half = [&] { return sum(product(source(0), source(1)), source(2)); };
+    if (has_product && is_low_half_alone(plan_, node_)) return {low_half()};
+    const bool is_wide = is_uniform(0) && is_uniform(1) && is_uniform(2, 1) && low->is_near(lanes_) &&
+                         !low->has_pitch() && in_.dst[1].is_scalar_register();
+    if (is_wide) return wide_sum();
+    if (has_product) return {.low = low_half(), .is_low_alone = true};
+    return {};
+  }
+
+  // The factors and the upper half are the same in all lanes.
+  Results wide_sum() {
+    const Known low = source(2);
+    const Number factors = Numbers::widened(whole(source(0))) * Numbers::widened(whole(source(1)));
+    const Number upper = Numbers::widened(whole(source(2, 1))) << 32;
+    const auto [least, greatest] = ends_without_wrap(low);
+    const Number first = factors + (upper | Numbers::widened(least)),
+                 last = factors + (upper | Numbers::widened(greatest));
+    numbers_.set_carry(in_.dst[1].code, Numbers::widened(same(Numbers::is_below(first, factors),
+                                                              Numbers::is_below(last, factors))));
+    return {.low = {offsets_alone(*low.shape), Numbers::narrowed(factors) + low.base},
+            .high = {scalar_shape(), Numbers::narrowed(same(first >> 32, last >> 32))},
+            .has_carry = true};
+  }
+
+  bool all_known() const {
+    for (unsigned i = 0; i < count(); ++i) {
+      if (!shape(i)->base) return false;
+    }
+    return true;
+  }
+  Known folded() {
+    if (!all_known()) return {};
+    std::array<ShapePointer, 3> sources{};
+    for (unsigned i = 0; i < count(); ++i) sources[i] = shape(i);
+    return {folded_shape(in_.op, sources)};
+  }
+
+  Known bits() {
+    const auto either = [](auto x, auto y) { return x | y; };
+    switch (in_.op) {
+      case Op::v_and_b32:
+        return bitwise(source(0), source(1), [](auto x, auto y) { return x & y; });
+      case Op::v_or_b32:
+        return bitwise(source(0), source(1), either);
+      case Op::v_xor_b32:
+        return bitwise(source(0), source(1), [](auto x, auto y) { return x ^ y; });
+      case Op::v_lshl_or_b32:
+        if (const auto by = amount(1)) return bitwise(shifted(source(0), *by), source(2), either);
+        return {};
+      case Op::v_lshrrev_b32: {
+        const auto by = amount(0);
+        ShapePointer right = by ? shifted_right(*shape(1), *by, lanes_) : nullptr;
+        if (right == nullptr) return {};
+        return {std::move(right), source(1).base >> *by};
+      }
+      default:
+        return {};
+    }
+  }
+
+  Known uniform() {
+    const LaneOperation& lanes = step_->lanes;
+    if (lanes.has_test || lanes.sources != count() || (step_->micro->aux >> 28 & 3) != 0) return {};
+    for (unsigned i = 0; i < count(); ++i) {
+      if (!is_uniform(i) || in_.src[i].dwords > 1) return {};
+    }
+    return {scalar_shape(), numbers_.by_operation()};
+  }
+
+  const Plan& plan_;
+  const uint32_t node_;
+  const Shapes& shapes_;
+  Numbers& numbers_;
+  const isa::Instruction& in_;
+  const unsigned lanes_;
+  const Step* const step_;
+};
+
+}  // namespace rigel::vgpu::exec::compiler

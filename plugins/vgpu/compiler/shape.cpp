@@ -1,0 +1,265 @@
+#include "plugins/vgpu/compiler/shape.hpp"
+
+#include <bit>
+#include <tuple>
+
+namespace rigel::vgpu::exec::compiler {
+
+using isa::Op;
+
+bool Shape::is_uniform(unsigned lanes) const {
+  return std::all_of(offsets.begin(), offsets.begin() + lanes, [&](uint32_t o) { return o == offsets[0]; }) &&
+         std::all_of(pitches.begin(), pitches.begin() + lanes, [&](uint8_t p) { return p == pitches[0]; });
+}
+
+bool Shape::has_pitch() const {
+  return std::any_of(pitches.begin(), pitches.end(), [](uint8_t p) { return p != 0; });
+}
+
+std::optional<std::array<unsigned, 2>> Shape::pitch_apart(unsigned lanes) const {
+  for (unsigned i = 1; i < lanes; ++i) {
+    if (pitches[i] == pitches[0] + 1) return {{0, i}};
+    if (pitches[i] == pitches[i - 1] + 1) return {{i - 1, i}};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::array<unsigned, 2>> Shape::ends(unsigned lanes) const {
+  const auto offset = [&](unsigned lane) { return static_cast<int32_t>(offsets[lane]); };
+  unsigned least = 0, greatest = 0;
+  for (unsigned i = 1; i < lanes; ++i) {
+    if (std::tuple(offset(i), pitches[i]) < std::tuple(offset(least), pitches[least])) least = i;
+    if (std::tuple(offset(i), pitches[i]) > std::tuple(offset(greatest), pitches[greatest])) greatest = i;
+  }
+  for (unsigned i = 0; i < lanes; ++i) {
+    if (pitches[i] < pitches[least] || pitches[i] > pitches[greatest]) return std::nullopt;
+  }
+  return {{least, greatest}};
+}
+
+int32_t Shape::least(unsigned lanes) const {
+  int32_t found = static_cast<int32_t>(offsets[0]);
+  for (unsigned i = 1; i < lanes; ++i) found = std::min(found, static_cast<int32_t>(offsets[i]));
+  return found;
+}
+
+int32_t Shape::greatest(unsigned lanes) const {
+  int32_t found = static_cast<int32_t>(offsets[0]);
+  for (unsigned i = 1; i < lanes; ++i) found = std::max(found, static_cast<int32_t>(offsets[i]));
+  return found;
+}
+
+bool Shape::is_near(unsigned lanes) const {
+  constexpr int32_t kMostOffset = 1 << 24;
+  return ends(lanes) && least(lanes) >= -kMostOffset && greatest(lanes) <= kMostOffset;
+}
+
+namespace {
+
+unsigned zeros_of(uint32_t value) {
+  return static_cast<unsigned>(std::countr_zero(value));
+}
+
+// Offsets of lane 0 go to the number in common where this is known, so that equal values have equal shapes.
+ShapePointer normal(Shape shape) {
+  if (shape.base) {
+    *shape.base += shape.offsets[0];
+    const uint32_t first = shape.offsets[0];
+    for (uint32_t& offset : shape.offsets) offset -= first;
+    shape.zeros = zeros_of(*shape.base);
+  }
+  return std::make_shared<const Shape>(shape);
+}
+
+template <class F>
+ShapePointer combined(const Shape& a, const Shape& b, F f) {
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = f(a.offsets[i], b.offsets[i]);
+  if (a.base && b.base) made.base = f(*a.base, *b.base);
+  made.zeros = std::min(a.zeros, b.zeros);
+  made.pitches = a.has_pitch() ? a.pitches : b.pitches;
+  return normal(made);
+}
+
+// The number of a row, times its width: the width becomes the pitch.
+ShapePointer rows(const Shape& numbers, unsigned lanes) {
+  if (numbers.has_pitch()) return nullptr;
+  Shape made;
+  for (unsigned i = 0; i < lanes; ++i) {
+    if (numbers.offsets[i] > Shape::kMostPitches) return nullptr;
+    made.pitches[i] = static_cast<uint8_t>(numbers.offsets[i]);
+  }
+  return made.pitch_apart(lanes) ? std::make_shared<const Shape>(made) : nullptr;
+}
+
+unsigned bits_of(const Shape& shape, unsigned lanes) {
+  if (shape.has_pitch()) return 64;
+  unsigned bits = 0;
+  for (unsigned i = 0; i < lanes; ++i)
+    bits = std::max(bits, static_cast<unsigned>(std::bit_width(shape.offsets[i])));
+  return bits;
+}
+std::optional<uint32_t> folded(Op op, uint32_t a, uint32_t b, uint32_t c) {
+  switch (op) {
+    case Op::v_and_b32:
+      return a & b;
+    case Op::v_or_b32:
+      return a | b;
+    case Op::v_xor_b32:
+      return a ^ b;
+    case Op::v_lshrrev_b32:
+      return b >> (a & 31);
+    case Op::v_lshlrev_b32:
+      return b << (a & 31);
+    case Op::v_mul_lo_u32:
+      return a * b;
+    case Op::v_mul_u32_u24:
+      return (a & 0xffffff) * (b & 0xffffff);
+    case Op::v_mad_u32_u24:
+      return (a & 0xffffff) * (b & 0xffffff) + c;
+    case Op::v_lshl_or_b32:
+      return (a << (b & 31)) | c;
+    case Op::v_and_or_b32:
+      return (a & b) | c;
+    case Op::v_bfe_u32:
+      return (a >> (b & 31)) & ((1u << (c & 31)) - 1);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+ShapePointer constant_shape(uint32_t value) {
+  auto made = std::make_shared<Shape>();
+  made->base = value;
+  made->zeros = zeros_of(value);
+  return made;
+}
+
+const ShapePointer& scalar_shape() {
+  static const ShapePointer made = std::make_shared<Shape>();
+  return made;
+}
+
+ShapePointer lanes_below(uint64_t from) {
+  auto made = std::make_shared<Shape>();
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    made->offsets[lane] =
+        static_cast<uint32_t>(std::clamp(static_cast<int>(lane) - static_cast<int>(from), 0, 32));
+  }
+  made->base = 0;
+  return made;
+}
+
+// A result has one pitch at most, and no less than none of them.
+ShapePointer sum_of(const ShapePointer& a, const ShapePointer& b) {
+  if (a == nullptr || b == nullptr || (a->has_pitch() && b->has_pitch())) return nullptr;
+  return combined(*a, *b, [](uint32_t x, uint32_t y) { return x + y; });
+}
+
+ShapePointer difference_of(const ShapePointer& a, const ShapePointer& b) {
+  if (a == nullptr || b == nullptr || b->has_pitch()) return nullptr;
+  return combined(*a, *b, [](uint32_t x, uint32_t y) { return x - y; });
+}
+
+ShapePointer shifted_left(const ShapePointer& a, uint32_t by) {
+  if (a == nullptr) return nullptr;
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = a->offsets[i] << by;
+  if (a->base) made.base = *a->base << by;
+  made.zeros = std::min(a->zeros + by, 32u);
+  made.pitches = a->pitches;
+  return normal(made);
+}
+
+// Where offsets and the number in common share no bits.
+ShapePointer shifted_right(const Shape& a, uint32_t by, unsigned lanes) {
+  if (a.zeros < bits_of(a, lanes)) return nullptr;
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = a.offsets[i] >> by;
+  made.zeros = a.zeros > by ? a.zeros - by : 0;
+  return std::make_shared<const Shape>(made);
+}
+
+// At most one factor may differ from lane to lane, and by what is known.
+ShapePointer product_of(const Shape& a, const Shape& b, unsigned lanes) {
+  if (a.is_uniform(lanes) && b.is_uniform(lanes)) {
+    if (!a.base || !b.base) return scalar_shape();
+    return constant_shape((*a.base + a.offsets[0]) * (*b.base + b.offsets[0]));
+  }
+  const Shape& factor = a.is_uniform(lanes) ? a : b;
+  const Shape& lane = &factor == &a ? b : a;
+  if (!factor.is_uniform(lanes)) return nullptr;
+  if (!factor.base) return rows(lane, lanes);
+  const uint32_t by = *factor.base + factor.offsets[0];
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = lane.offsets[i] * by;
+  if (lane.base) made.base = *lane.base * by;
+  made.zeros = lane.zeros;
+  made.pitches = lane.pitches;
+  return normal(made);
+}
+
+ShapePointer disjoint(const Shape& shape, unsigned bits) {
+  if (shape.has_pitch()) return nullptr;
+  Shape made = shape;
+  if (shape.base) {
+    // All is known: any of its bits may be the offsets'.
+    const uint32_t low = low_bits(bits);
+    for (unsigned i = 0; i < 64; ++i) {
+      const uint32_t value = *shape.base + shape.offsets[i];
+      if ((value & ~low) != ((*shape.base + shape.offsets[0]) & ~low)) return nullptr;
+      made.offsets[i] = value & low;
+    }
+    made.base = (*shape.base + shape.offsets[0]) & ~low;
+    made.zeros = std::max(bits, zeros_of(*made.base));
+    return std::make_shared<const Shape>(made);
+  }
+  return shape.zeros >= bits ? std::make_shared<const Shape>(made) : nullptr;
+}
+unsigned offset_bits(const Shape& a, const Shape& b, unsigned lanes) {
+  unsigned bits = 0;
+  if (!a.base) bits = std::max(bits, bits_of(a, lanes));
+  if (!b.base) bits = std::max(bits, bits_of(b, lanes));
+  return bits;
+}
+
+ShapePointer folded_shape(Op op, const std::array<ShapePointer, 3>& sources) {
+  Shape made;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    std::array<uint32_t, 3> values{};
+    for (unsigned i = 0; i < 3; ++i) {
+      if (sources[i] != nullptr) values[i] = *sources[i]->base + sources[i]->offsets[lane];
+    }
+    const auto result = folded(op, values[0], values[1], values[2]);
+    if (!result) return nullptr;
+    made.offsets[lane] = *result;
+  }
+  made.base = 0;
+  return normal(made);
+}
+
+ShapePointer offsets_alone(const Shape& shape) {
+  auto made = std::make_shared<Shape>();
+  made->offsets = shape.offsets;
+  return made;
+}
+
+ShapePointer met(const ShapePointer& a, const ShapePointer& b) {
+  if (a == nullptr || b == nullptr) return nullptr;
+  if (a == b || *a == *b) return a;
+  // The same steps from lane to lane, from another number on.
+  Shape made;
+  for (unsigned i = 0; i < 64; ++i) {
+    made.offsets[i] = a->offsets[i] - a->offsets[0];
+    made.pitches[i] = a->pitches[i];
+    if (b->pitches[i] != a->pitches[i]) return nullptr;
+    if (b->offsets[i] - b->offsets[0] != made.offsets[i]) return nullptr;
+  }
+  // Where the first offset is not 0, so much has been added to the number in common.
+  made.zeros = std::min({a->zeros, b->zeros, zeros_of(a->offsets[0]), zeros_of(b->offsets[0])});
+  return std::make_shared<const Shape>(made);
+}
+
+}  // namespace rigel::vgpu::exec::compiler
