@@ -1,0 +1,215 @@
+#include "plugins/vgpu/exec/whole_kernels/generator.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace rigel::vgpu::exec::whole {
+
+using isa::code::kLiteral;
+using isa::code::kVccLo;
+
+void Generator::barrier() {
+  wait();
+  put(encoder_.sopp(op("s_barrier"), 0));
+  lds_shared_ = !lds_shared_;
+  const uint32_t count = 1 + draw_.below(3);
+  for (uint32_t i = 0; i < count; ++i) lds();
+}
+
+void Generator::call(uint32_t depth) {
+  if (in_function_ || depth > 2 || functions_.size() >= 2) return arithmetic(3);
+  if (functions_.empty() || draw_.one_in(2)) functions_.push_back(new_label());
+  const uint32_t function = functions_.back();
+  if (!is_gfx8() && draw_.one_in(2)) {
+    put(encoder_.sopk(op("s_call_b64"), sgpr::kReturn, 0));
+    kernel_.items.back().label = function;
+  } else {
+    put(encoder_.sop1(op("s_getpc_b64"), sgpr::kCall, 0));
+    put(encoder_.sop2(op("s_add_u32"), sgpr::kCall, sgpr::kCall, kLiteral, 0));
+    kernel_.items.back().label = function;
+    put(encoder_.sop2(op("s_addc_u32"), sgpr::kCall + 1, sgpr::kCall + 1, inline_integer(0)));
+    put(encoder_.sop1(op("s_swappc_b64"), sgpr::kReturn, sgpr::kCall));
+  }
+  places_.clear();
+}
+
+// Control flow
+// ---------------------------------------------------------------------------------------------------
+
+// Addresses that are worked out inside are good for some lanes, or for one time round.
+void Generator::inside(uint32_t count, uint32_t depth) {
+  forget_written();
+  const std::vector<Place> before = places_;
+  statements(count, depth);
+  forget_written();
+  std::erase_if(places_, [&](const Place& place) {
+    return std::none_of(before.begin(), before.end(), [&](const Place& known) {
+      return known.vgpr == place.vgpr && known.form == place.form && known.out == place.out &&
+             known.bytes == place.bytes && known.constant == place.constant;
+    });
+  });
+}
+
+// A mask that lanes have made: its registers.
+uint32_t Generator::condition() {
+  static constexpr const char* kCompare[] = {"v_cmp_lt_u32", "v_cmp_gt_i32", "v_cmp_eq_u32", "v_cmp_lg_u32",
+                                             "v_cmp_lt_f32", "v_cmp_ge_i32", "v_cmp_ngt_f32"};
+  const char* const name = kCompare[draw_.below(7)];
+  if (draw_.one_in(3)) {
+    const uint32_t to = data_sgpr(2);
+    put(encoder_.vop3(op(name), to, v(data_vgpr()), draw_.one_in(2) ? data_sgpr() : v(data_vgpr())));
+    return to;
+  }
+  v_cmp(name, draw_.one_in(2) ? inline_integer(static_cast<int32_t>(draw_.below(64))) : v(data_vgpr()),
+        draw_.one_in(3) ? item_ : data_vgpr());
+  return kVccLo;
+}
+
+void Generator::region(uint32_t depth, bool with_else) {
+  if (depth >= 4) return arithmetic(2);
+  const uint32_t saved = saved_exec(depth + 1), exec = isa::code::kExecLo;
+  const uint32_t over = new_label();
+  if (draw_.one_in(4)) {  // v_cmpx
+    put(encoder_.sop1(mask_op("s_mov"), saved, exec));
+    put(alu_.narrows(draw_, registers()));
+    if (draw_.one_in(2)) branch("s_cbranch_execz", over);
+    inside(1 + draw_.below(3), depth + 1);
+    put_label(over);
+    put(encoder_.sop1(mask_op("s_mov"), exec, saved));
+    return;
+  }
+  const uint32_t mask = condition();
+  put(encoder_.sop1(mask_op("s_and_saveexec"), saved, mask));
+  put(encoder_.sop2(mask_op("s_xor"), saved, exec, saved));
+  if (!draw_.one_in(3)) branch("s_cbranch_execz", over);
+  inside(1 + draw_.below(3), depth + 1);
+  put_label(over);
+  if (with_else) {
+    const uint32_t end = new_label();
+    put(encoder_.sop1(mask_op("s_or_saveexec"), saved, saved));
+    put(encoder_.sop2(mask_op("s_xor"), exec, exec, saved));
+    if (!draw_.one_in(3)) branch("s_cbranch_execz", end);
+    inside(1 + draw_.below(3), depth + 1);
+    put_label(end);
+  }
+  put(encoder_.sop2(mask_op("s_or"), exec, exec, saved));
+}
+
+void Generator::uniform_branch(uint32_t depth) {
+  const uint32_t over = new_label(), end = new_label();
+  const char* const conditions[] = {"s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz"};
+  const uint32_t which = draw_.below(4);
+  if (which < 2) {
+    static constexpr const char* kCompare[] = {"s_cmp_lt_u32", "s_cmp_gt_i32", "s_cmp_eq_u32",
+                                               "s_cmp_lg_i32"};
+    put(encoder_.sopc(op(kCompare[draw_.below(4)]), data_sgpr(), data_sgpr()));
+  } else if (draw_.one_in(2)) {
+    condition();
+  }
+  branch(conditions[which], over);
+  inside(1 + draw_.below(3), depth + 1);
+  if (draw_.one_in(2)) {
+    put_label(over);
+    return;
+  }
+  branch("s_branch", end);
+  put_label(over);
+  inside(1 + draw_.below(2), depth + 1);
+  put_label(end);
+}
+
+void Generator::uniform_loop(uint32_t depth) {
+  if (depth >= 3 || in_function_) return arithmetic(2);
+  const uint32_t count = sgpr::kLoopCount + depth, again = new_label();
+  s_mov(count, 1 + draw_.below(5));
+  places_.clear();
+  put_label(again);
+  inside(1 + draw_.below(3), depth + 1);
+  places_.clear();
+  switch (draw_.below(3)) {
+    case 0:
+      put(encoder_.sop2(op("s_sub_u32"), count, count, inline_integer(1)));
+      put(encoder_.sopc(op("s_cmp_lg_u32"), count, inline_integer(0)));
+      break;
+    case 1:
+      put(encoder_.sopk(op("s_addk_i32"), count, 0xffff));
+      put(encoder_.sopk(op("s_cmpk_lg_i32"), count, 0));
+      break;
+    default:
+      put(encoder_.sop2(op("s_add_i32"), count, count, inline_integer(-1)));
+      put(encoder_.sopc(op("s_cmp_eq_u32"), count, inline_integer(0)));
+      branch("s_cbranch_scc0", again);
+      return;
+  }
+  branch("s_cbranch_scc1", again);
+}
+
+// Lanes leave it one after the other.
+void Generator::lane_loop(uint32_t depth) {
+  if (depth >= 2 || in_function_) return arithmetic(2);
+  const uint32_t saved = saved_exec(depth + 1), exec = isa::code::kExecLo, count = loop_ + depth;
+  const uint32_t again = new_label();
+  v_and_const(count, one_of({1u, 3u, 7u}), draw_.one_in(2) ? item_ : data_vgpr());
+  put(encoder_.sop1(mask_op("s_mov"), saved, exec));
+  places_.clear();
+  put_label(again);
+  inside(1 + draw_.below(2), depth + 1);
+  places_.clear();
+  v_add_const(count, -1, count);
+  v_cmp("v_cmp_lt_i32", inline_integer(0), count);
+  if (draw_.one_in(2)) {
+    put(encoder_.sop2(mask_op("s_and"), exec, exec, kVccLo));
+    branch("s_cbranch_execnz", again);
+  } else {
+    put(encoder_.sop2(mask_op("s_and"), kVccLo, exec, kVccLo));
+    put(encoder_.sop1(mask_op("s_mov"), exec, kVccLo));
+    branch("s_cbranch_vccnz", again);
+  }
+  put(encoder_.sop1(mask_op("s_mov"), exec, saved));
+}
+
+// EXEC becomes something else for a while, also lanes that are not there: these must not store.
+void Generator::exec_game() {
+  const uint32_t saved = sgpr::kSavedExec + 14, exec = isa::code::kExecLo;
+  forget_written();
+  const std::vector<Place> before = places_;
+  places_.clear();
+  put(encoder_.sop1(mask_op("s_mov"), saved, exec));
+  switch (draw_.below(6)) {
+    case 0:
+      put(encoder_.sop1(mask_op("s_mov"), exec, inline_integer(-1)));
+      break;
+    case 1:
+      put(encoder_.sop1(mask_op("s_mov"), exec, data_sgpr(2)));
+      break;
+    case 2:
+      put(encoder_.sop1(mask_op("s_not"), exec, exec));
+      break;
+    case 3:
+      put(encoder_.sop1(mask_op("s_wqm"), exec, exec));
+      break;
+    case 4:
+      put(encoder_.sop2(mask_op("s_xor"), exec, exec, data_sgpr(2)));
+      break;
+    default:
+      put(encoder_.sop1(
+          mask_op(one_of({"s_or_saveexec", "s_andn2_saveexec", "s_nand_saveexec", "s_xor_saveexec"})),
+          data_sgpr(2), data_sgpr(2)));
+      break;
+  }
+  const uint32_t count = 1 + draw_.below(3);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (draw_.one_in(3)) {
+      access(new_place(false), false);
+    } else if (draw_.one_in(3)) {
+      exchange();
+    } else {
+      arithmetic(3);
+    }
+  }
+  put(encoder_.sop1(mask_op("s_mov"), exec, saved));
+  places_ = before;
+  forget_written();
+}
+
+}  // namespace rigel::vgpu::exec::whole

@@ -1,0 +1,387 @@
+#include "plugins/vgpu/exec/whole_kernels/generator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace rigel::vgpu::exec::whole {
+
+using isa::code::kLiteral;
+
+// An address in registers that were for data until now.
+Place Generator::new_place(bool out) {
+  Place place;
+  place.out = out;
+  const uint32_t offset = data_vgpr();
+  if (out) {
+    const Field& field = fields_[draw_.below(static_cast<uint32_t>(fields_.size()))];
+    place.bytes = field.bytes;
+    if (streams_) return new_stream(true, field.stride, field.base);
+    v_scale(offset, field.stride, index_);
+    if (field.base != 0) {
+      if (field.base < 2048 && field.stride > 0 && draw_.one_in(2)) {
+        place.constant = static_cast<uint32_t>(field.base);
+      } else {
+        v_add_const(offset, field.base, offset);
+      }
+    }
+  } else {
+    const uint32_t in = kernel_.in_bytes;
+    if (streams_ && !draw_.one_in(16)) {
+      const int32_t bytes = one_of({4, 8});
+      return new_stream(false, bytes, static_cast<int32_t>(draw_.below((in - total_ * 8) / 8) * 8));
+    }
+    const uint32_t unit = draw_.one_in(12) ? 1 : draw_.one_in(3) ? 16 : 4;
+    place.bytes = one_of({4u, 16u, 32u, 64u});
+    const int32_t scale =
+        draw_.one_in(5) ? one_of({-4, -8, 0, 64, 100, -1, 36}) : one_of({4, 8, 16, 4, 8, 16, 12, 2, 1, 32});
+    const uint32_t reach = static_cast<uint32_t>(std::abs(scale)) * total_;
+    switch (draw_.below(8)) {
+      case 0:  // wherever
+        v_and_const(offset, (in - 1) & ~(unit - 1), data_vgpr());
+        break;
+      case 1:  // the same for all
+        put(encoder_.sop2(op("s_and_b32"), sgpr::kTemporary, data_sgpr(), kLiteral, (in - 1) & ~(unit - 1)));
+        v_mov(offset, sgpr::kTemporary);
+        break;
+      default: {
+        const bool fits = reach <= in && scale % static_cast<int32_t>(unit == 16 ? 4 : unit) == 0;
+        v_scale(offset, scale, flavour_ != Flavour::kMoves && draw_.one_in(5) ? item_ : index_);
+        if (scale < 0) v_add_const(offset, fits ? static_cast<int32_t>(reach) : 0, offset);
+        if (!fits) v_and_const(offset, (in - 1) & ~(unit - 1), offset);
+      }
+    }
+  }
+  const uint32_t base = out ? sgpr::kOut : sgpr::kIn;
+  const uint32_t what = draw_.below(8);
+  if (what == 0) {
+    place.form = Place::Form::kBuffer;
+    place.vgpr = offset;
+    return place;
+  }
+  if (what <= 2 && !is_gfx8()) {
+    place.form = Place::Form::kGlobalBase;
+    place.vgpr = offset;
+    return place;
+  }
+  place.form = is_gfx8() || what == 3 ? Place::Form::kFlat : Place::Form::kGlobal;
+  place.vgpr = data_vgpr(2);
+  if (place.vgpr + 1 == offset) place.vgpr = offset + 2 <= kernel_.vgprs ? offset : offset - 1;
+  // The upper half first, where the lower one is the offset.
+  if (place.vgpr == offset || draw_.one_in(2)) {
+    if (place.vgpr + 1 == offset) {
+      const uint32_t low = place.vgpr;
+      v_add_co(low, base, offset);
+      v_mov(low + 1, base + 1);
+      v_addc(low + 1, inline_integer(0), low + 1);
+    } else {
+      v_mov(place.vgpr + 1, base + 1);
+      v_add_co(place.vgpr, base, offset);
+      v_addc(place.vgpr + 1, inline_integer(0), place.vgpr + 1);
+    }
+  } else {
+    v_add_co(place.vgpr, base, offset);
+    v_mov(place.vgpr + 1, base + 1);
+    v_addc(place.vgpr + 1, inline_integer(0), place.vgpr + 1);
+  }
+  return place;
+}
+
+// As compilers do it: a shift of 64 bits, and a sum of 64.
+Place Generator::new_stream(bool out, int32_t bytes, int32_t base) {
+  const uint32_t address = data_vgpr(2);
+  const uint32_t shift = static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(bytes)));
+  const uint32_t pointer = out ? sgpr::kOut : sgpr::kIn, start = sgpr::kTemporary;
+  put(encoder_.sop2(op("s_add_u32"), start, pointer, kLiteral, static_cast<uint32_t>(base)));
+  put(encoder_.sop2(op("s_addc_u32"), start + 1, pointer + 1, inline_integer(0)));
+  v_mov(address, v(index_));
+  if (draw_.one_in(2)) {
+    put(encoder_.vop2(op("v_ashrrev_i32"), address + 1, inline_integer(31), index_));
+  } else {
+    v_const(address + 1, 0);
+  }
+  put(encoder_.vop3(op("v_lshlrev_b64"), address, inline_integer(static_cast<int32_t>(shift)), v(address)));
+  const uint32_t high = data_vgpr();
+  if (high != address && high != address + 1) {
+    v_mov(high, start + 1);
+    v_add_co(address, start, address);
+    put(encoder_.vop2(op("v_addc_u32"), address + 1, v(high), address + 1));
+  } else {
+    v_add_co(address, start, address);
+    v_mov(address + 1, start + 1);
+    v_addc(address + 1, inline_integer(0), address + 1);
+  }
+  Place place;
+  place.form = is_gfx8() ? Place::Form::kFlat : Place::Form::kGlobal;
+  place.out = out;
+  place.vgpr = address;
+  place.bytes = static_cast<uint32_t>(bytes);
+  return place;
+}
+
+Place Generator::place(bool out) {
+  forget_written();
+  for (const Place& known : places_) {
+    if (known.out == out && draw_.one_in(2)) return known;
+  }
+  Place made = new_place(out);
+  forget_written();
+  places_.push_back(made);
+  return made;
+}
+
+uint32_t Generator::widest(uint32_t at_most) {
+  const uint32_t widths[] = {4, 8, 12, 16, 4, 8, 16, 1, 2};
+  for (;;) {
+    const uint32_t width = widths[draw_.below(9)];
+    if (width <= at_most) return width;
+  }
+}
+
+// A load to, or a store of, registers for data.
+void Generator::access(const Place& place, bool is_store) {
+  const uint32_t width = streams_ ? std::min(place.bytes, 16u) : widest(place.bytes);
+  const uint32_t unit = std::min(width, 4u);
+  const uint32_t inside_ = draw_.below((place.bytes - width) / unit + 1) * unit;
+  const uint32_t dwords = std::max(width / 4, 1u);
+  std::string what;
+  if (is_store) {
+    constexpr const char* kStores[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
+    what = std::string("_store_") + (width == 1 ? "byte" : width == 2 ? "short" : kStores[dwords - 1]);
+    if (width < 4 && !is_gfx8() && draw_.one_in(3)) what += "_d16_hi";
+  } else {
+    constexpr const char* kLoads[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
+    what = std::string("_load_") + (width == 1   ? one_of({"ubyte", "sbyte"})
+                                    : width == 2 ? one_of({"ushort", "sshort"})
+                                                 : kLoads[dwords - 1]);
+    if (width < 4 && !is_gfx8() && draw_.one_in(3)) {
+      what = width == 2 ? "_load_short_d16" : one_of({"_load_ubyte_d16", "_load_sbyte_d16"});
+      if (draw_.one_in(2)) what += "_hi";
+    }
+  }
+  if (kernel_.vgprs - first_data_ < dwords) return;
+  const uint32_t data = data_vgpr(dwords);
+  const uint32_t offset = inside_ + place.constant;
+  switch (place.form) {
+    case Place::Form::kBuffer:
+      put(encoder_.buffer(op("buffer" + what), place.vgpr, data,
+                          place.out ? sgpr::kOutResource : sgpr::kInResource, offset, inline_integer(0),
+                          {.offen = true}));
+      break;
+    case Place::Form::kGlobalBase:
+      put(encoder_.flat(op("global" + what), place.vgpr, data, static_cast<int32_t>(offset),
+                        place.out ? sgpr::kOut : sgpr::kIn));
+      break;
+    case Place::Form::kGlobal:
+      put(encoder_.flat(op("global" + what), place.vgpr, data, static_cast<int32_t>(offset)));
+      break;
+    case Place::Form::kFlat: {
+      if (offset == 0 || is_gfx9()) {
+        put(encoder_.flat(op("flat" + what), place.vgpr, data, static_cast<int32_t>(offset)));
+        break;
+      }
+      const uint32_t pair = data_vgpr(2);
+      if (pair + 1 == place.vgpr || pair == place.vgpr + 1) break;
+      if (is_store && data < pair + 2 && pair < data + dwords) break;
+      s_mov(sgpr::kTemporary, offset);
+      v_add_co(pair, sgpr::kTemporary, place.vgpr);
+      v_addc(pair + 1, inline_integer(0), place.vgpr + 1);
+      put(encoder_.flat(op("flat" + what), pair, data, 0));
+      break;
+    }
+  }
+}
+
+void Generator::scalar_load() {
+  const uint32_t dwords = one_of({1u, 2u, 4u, 8u, 16u, 1u, 2u});
+  const std::string suffix = dwords == 1 ? "dword" : "dwordx" + std::to_string(dwords);
+  const uint32_t to = data_sgpr(dwords);
+  const bool buffer = draw_.one_in(3);
+  const isa::Op load = op((buffer ? "s_buffer_load_" : "s_load_") + suffix);
+  const uint32_t base = buffer ? sgpr::kInResource : sgpr::kIn;
+  if (draw_.one_in(2)) {
+    put(encoder_.smem(load, to, base, static_cast<int32_t>(draw_.below(1024) * 4)));
+  } else {
+    put(encoder_.sop2(op("s_and_b32"), sgpr::kTemporary, data_sgpr(), kLiteral,
+                      (kernel_.in_bytes - 1) & ~3u));
+    put(encoder_.smem(load, to, base, 0, sgpr::kTemporary));
+  }
+}
+
+// A wave's own place is that of one of its work-items.
+void Generator::scalar_store() {
+  const uint32_t t = sgpr::kTemporary, dwords = one_of({1u, 2u, 4u});
+  const isa::Op store = op(dwords == 1   ? "s_store_dword"
+                           : dwords == 2 ? "s_store_dwordx2"
+                                         : "s_store_dwordx4");
+  if (!encoder_.has(store, isa::Encoding::kSmem)) return;
+  put(encoder_.vop1(op("v_readfirstlane_b32"), t, v(index_)));
+  put(encoder_.sop2(op("s_lshl_b32"), t, t, inline_integer(4)));
+  put(encoder_.sop2(op("s_add_u32"), t, t, kLiteral, scalar_field_));
+  put(encoder_.sop2(op("s_add_u32"), t + 2, sgpr::kOut, t));
+  put(encoder_.sop2(op("s_addc_u32"), t + 3, sgpr::kOut + 1, inline_integer(0)));
+  put(encoder_.smem(store, data_sgpr(dwords), t + 2, static_cast<int32_t>(draw_.below(5 - dwords) * 4)));
+}
+
+// A descriptor of `count` records, in temporaries. Its format is any.
+uint32_t Generator::records(bool out, const Field& field, uint32_t count) {
+  const uint32_t t = sgpr::kTemporary, from = out ? sgpr::kOutResource : sgpr::kInResource;
+  put(encoder_.sop2(op("s_add_u32"), t, from, kLiteral, static_cast<uint32_t>(field.base)));
+  put(encoder_.sop2(op("s_addc_u32"), t + 1, from + 1, inline_integer(0)));
+  put(encoder_.sop2(op("s_or_b32"), t + 1, t + 1, kLiteral, static_cast<uint32_t>(field.stride) << 16));
+  s_mov(t + 2, count);
+  const uint32_t format = is_gfx10() ? (1 + draw_.below(77)) << 12  // what is out of range goes by records
+                                     : draw_.below(8) << 12 | (1 + draw_.below(14)) << 15;
+  s_mov(t + 3, 0xfac | format);
+  return t;
+}
+
+// Typed and untyped access to records of buffers: by the work-item's number, or anything there is.
+void Generator::record() {
+  static constexpr const char* kFormats[] = {"format_x", "format_xy", "format_xyz", "format_xyzw"};
+  const Field& field = fields_[draw_.below(static_cast<uint32_t>(fields_.size()))];
+  const bool out = draw_.one_in(3) && field.stride >= 16 && field.bytes >= 16;
+  const uint32_t stride = one_of({4u, 8u, 16u, 20u, 12u, 1u, 36u});
+  const Field in{0, static_cast<int32_t>(stride), stride};
+  const uint32_t count = kernel_.in_bytes / stride;
+  const uint32_t resource = out ? records(true, field, total_) : records(false, in, count);
+  uint32_t index = index_;
+  if (!out) {
+    index = data_vgpr();
+    v_and_const(index, std::bit_ceil(count) - 1, data_vgpr());  // some are beyond the last
+  }
+  const uint32_t components = draw_.below(4), data = data_vgpr(4);
+  const std::string what = out ? "store_" : "load_";
+  const uint32_t offset = out ? 0 : draw_.below(stride);
+  const bool small = !out && !is_gfx8() && draw_.one_in(4);
+  const std::string format =
+      small ? std::string("format_d16_") + (kFormats[components] + 7) : kFormats[components];
+  switch (draw_.below(3)) {
+    case 0:
+      put(encoder_.buffer(op("buffer_" + what + format), index, data, resource, offset, inline_integer(0),
+                          {.idxen = true}));
+      break;
+    case 1:
+      put(encoder_.typed_buffer(
+          op("tbuffer_" + what + format), index, data, resource, offset, inline_integer(0),
+          is_gfx10() ? 1 + draw_.below(77) : (1 + draw_.below(14)) | draw_.below(8) << 4, {.idxen = true}));
+      break;
+    default: {
+      constexpr const char* kWidths[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
+      put(encoder_.buffer(op("buffer_" + what + kWidths[components]), index, data, resource, offset / 4 * 4,
+                          inline_integer(0), {.idxen = true}));
+      break;
+    }
+  }
+  wait();
+}
+
+// Sums of all work-items: each operation has a place of its own, so that their order does not matter.
+void Generator::sum() {
+  static constexpr const char* kKinds[] = {"add", "smin", "smax", "umin", "umax", "and", "or", "xor"};
+  const uint32_t kind = draw_.below(8);
+  const bool wide = draw_.one_in(4);
+  const uint32_t address = data_vgpr(2), data = data_vgpr(wide ? 2 : 1);
+  v_and_const(address, wide ? 0xf8 : 0xfc, data_vgpr());
+  const uint32_t at = kind * 1024 + (wide ? 512 : 0);
+  const std::string name = std::string("_atomic_") + kKinds[kind] + (wide ? "_x2" : "");
+  s_mov(sgpr::kTemporary + 2, at);
+  put(encoder_.sop2(op("s_add_u32"), sgpr::kTemporary + 2, sgpr::kAtomics, sgpr::kTemporary + 2));
+  v_add_co(address, sgpr::kTemporary + 2, address);
+  v_mov(address + 1, sgpr::kAtomics + 1);
+  v_addc(address + 1, inline_integer(0), address + 1);
+  if (data + (wide ? 2 : 1) <= address || data >= address + 2) {
+    put(encoder_.flat(op((is_gfx8() || draw_.one_in(3) ? "flat" : "global") + name), address, data, 0));
+  }
+}
+
+void Generator::lds() {
+  const auto aligned = [&](uint32_t width) { return lds_own_ % width == 0 && lds_own_ >= width; };
+  uint32_t width = one_of({4u, 4u, 8u, 16u, 1u, 2u, 4u, 8u});
+  if (!aligned(width)) width = 4;
+  const uint32_t dwords = std::max(width / 4, 1u);
+  const uint32_t data = data_vgpr(dwords), data2 = data_vgpr(dwords);
+  const uint32_t offset = draw_.below(lds_own_ / width) * width;
+  const bool two = width >= 4 && width <= 8 && lds_own_ >= 2 * width && draw_.one_in(3);
+  const uint32_t count = lds_own_ / width;
+  const std::string bits = "b" + std::to_string(width * 8);
+  if (!lds_shared_ && draw_.one_in(4)) {  // what all change, and nobody reads before a barrier
+    static constexpr const char* kKinds[] = {"add_u32", "min_i32", "max_i32", "min_u32",
+                                             "max_u32", "and_b32", "or_b32",  "xor_b32"};
+    const uint32_t kind = draw_.below(8), address = data_vgpr();
+    v_and_const(address, 0x1c, data_vgpr());
+    put(encoder_.ds(op(std::string("ds_") + kKinds[kind]), address, data_vgpr(), 0, kind * 32));
+    return;
+  }
+  const bool reads = lds_shared_ || draw_.one_in(2);
+  uint32_t address = slot_;
+  if (lds_shared_ && !draw_.one_in(4)) {
+    address = data_vgpr();
+    const uint32_t range = std::bit_floor(kernel_.lds_bytes);
+    if (draw_.one_in(3)) {
+      v_and_const(address, (range - 1) & ~(width - 1), data_vgpr());
+    } else {  // a neighbour's
+      put(encoder_.vop2(op("v_xor_b32"), address, kLiteral, slot_,
+                        lds_stride_ * one_of({1u, 2u, 16u, 31u, 4u})));
+    }
+  }
+  if (reads) {
+    const uint32_t to = two ? data_vgpr(2 * dwords) : data;
+    if (two) {
+      put(encoder_.ds(op("ds_read2_" + bits), address, to, 0, draw_.below(count), draw_.below(count)));
+    } else {
+      const std::string small = std::string(draw_.one_in(2) ? "i" : "u") + std::to_string(width * 8);
+      put(encoder_.ds(op("ds_read_" + (width < 4 ? small : bits)), address, to, 0, offset & 0xff));
+    }
+    wait();
+  } else if (draw_.one_in(5) && width == 4) {
+    put(encoder_.ds(op("ds_add_rtn_u32"), address, data, data2, offset));
+  } else if (two) {
+    put(encoder_.ds(op("ds_write2_" + bits), address, data, data2, draw_.below(count), draw_.below(count)));
+  } else {
+    put(encoder_.ds(op("ds_write_" + bits), address, data, 0, offset & 0xff));
+  }
+}
+
+void Generator::scratch() {
+  const uint32_t width = one_of({4u, 4u, 8u, 16u, 1u, 2u});
+  const uint32_t dwords = std::max(width / 4, 1u), data = data_vgpr(dwords);
+  const uint32_t last = kernel_.private_bytes - std::max(width, 4u);
+  const uint32_t at = draw_.below(last / 4 + 1) * 4;
+  const bool stores = draw_.one_in(2);
+  constexpr const char* kWidths[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
+  const std::string what =
+      std::string(stores ? "_store_" : "_load_") + (width == 1   ? (stores ? "byte" : "ubyte")
+                                                    : width == 2 ? (stores ? "short" : "ushort")
+                                                                 : kWidths[dwords - 1]);
+  const uint32_t way = draw_.below(is_gfx8() ? 3 : 5);
+  if (way == 3) {  // scratch_*, by an offset in an SGPR
+    const isa::Op scratch = op("scratch" + what);
+    s_mov(sgpr::kTemporary, at);
+    put(encoder_.flat(scratch, 0, data, 0, sgpr::kTemporary));
+    return;
+  }
+  if (way == 0) {
+    put(encoder_.buffer(op("buffer" + what), 0, data, kScratchResource, at, sgpr::kScratchOffset, {}));
+    return;
+  }
+  const uint32_t address = data_vgpr(2);
+  v_and_const(address, (std::bit_floor(kernel_.private_bytes) / 2 - 1) & ~3u & ~(std::bit_ceil(width) - 1),
+              data_vgpr());
+  const uint32_t small = kernel_.private_bytes >= 32 ? at % (kernel_.private_bytes / 2 - 12) / 4 * 4 : 0;
+  if (kernel_.private_bytes < 32) v_const(address, 0);
+  if (way == 1) {
+    put(encoder_.buffer(op("buffer" + what), address, data, kScratchResource, small, sgpr::kScratchOffset,
+                        {.offen = true}));
+    return;
+  }
+  if (way == 4) {
+    put(encoder_.flat(op("scratch" + what), address, data, static_cast<int32_t>(small)));
+    return;
+  }
+  if (address + 2 > data && data + dwords > address && stores) return;
+  v_const(address + 1, kPrivateApertureHigh);
+  put(encoder_.flat(op("flat" + what), address, data, 0));
+}
+
+}  // namespace rigel::vgpu::exec::whole

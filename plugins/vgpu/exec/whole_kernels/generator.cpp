@@ -1,0 +1,398 @@
+#include "plugins/vgpu/exec/whole_kernels/generator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "plugins/vgpu/exec/whole_kernels/generate.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+using isa::code::kLiteral;
+using isa::code::kVccLo;
+
+void Generator::draw_shape() {
+  Kernel& k = kernel_;
+  const uint32_t what = draw_.below(8);
+  flavour_ = what < 3 ? Flavour::kMoves : what < 4 ? Flavour::kArithmetic : Flavour::kEverything;
+  const uint32_t groups = 1 + draw_.below(9);
+  if (flavour_ == Flavour::kMoves || !draw_.one_in(4)) {
+    k.group[0] = draw_.one_in(3)    ? 1 + draw_.below(256)
+                 : draw_.one_in(24) ? 1024
+                                    : one_of({64u, 64u, 64u, 128u, 256u, 32u, 192u});
+    k.grid[0] = k.group[0] * groups;
+    if (draw_.one_in(3)) k.grid[0] -= draw_.below(k.group[0]);
+  } else {
+    const bool three = draw_.one_in(2);
+    k.group[0] = one_of({1u, 3u, 4u, 8u, 16u, 32u, 7u});
+    k.group[1] = one_of({1u, 2u, 5u, 8u, 4u});
+    if (three) k.group[2] = one_of({1u, 2u, 3u, 4u});
+    uint32_t left = groups;
+    for (int i = 0; i < (three ? 3 : 2); ++i) {
+      const uint32_t n = i == 0 ? 1 + draw_.below(left) : 1 + draw_.below(std::max(left, 1u));
+      left = std::max(left / n, 1u);
+      k.grid[i] = k.group[i] * n;
+      if (draw_.one_in(4)) k.grid[i] -= draw_.below(k.group[i]);
+    }
+    if (k.grid[1] == 1 && k.grid[2] == 1 && k.group[1] == 1 && k.group[2] == 1) k.group[1] = 2, k.grid[1] = 2;
+  }
+  uint64_t total = 1;
+  for (int i = 0; i < 3; ++i) total *= (k.grid[i] + k.group[i] - 1) / k.group[i] * k.group[i];
+  total_ = static_cast<uint32_t>(total);
+  const auto items = static_cast<uint32_t>(k.work_items());
+  k.limit = draw_.one_in(2) ? items : 1 + draw_.below(items);
+  k.in_bytes = total_ <= 256 && draw_.one_in(2) ? 4096 : 1u << (12 + draw_.below(5));
+  const bool plain = flavour_ == Flavour::kMoves;
+  k.vgprs = plain && draw_.one_in(2) ? 8 + draw_.below(8) : 20 + draw_.below(28);
+  if (draw_.one_in(2)) k.sgprs = sgpr::kEnd;
+  k.mode = draw_.one_in(2)   ? 0x3f0
+           : draw_.one_in(2) ? 0x3c0
+                             : (draw_.below(16) | draw_.below(16) << 4 | draw_.below(4) << 8);
+  k.data_seed = draw_.bits() >> 24;
+  if (plain && draw_.one_in(2)) {
+    streams_ = true;
+    k.group[0] = one_of({64u, 64u, 128u, 192u, 256u});
+    k.grid[0] = k.group[0] * groups - (draw_.one_in(3) ? draw_.below(k.group[0]) : 0);
+    total_ = k.group[0] * groups;
+    k.limit = draw_.one_in(2) ? k.grid[0] : 1 + draw_.below(k.grid[0]);
+    k.in_bytes = kMostInBytes;
+  }
+  if (plain) {
+    index_ = 0;
+    item_ = 1;  // none of its own
+    first_data_ = 1;
+  }
+}
+
+void Generator::draw_fields() {
+  int32_t at = 0;
+  const uint32_t count = 1 + draw_.below(4);
+  for (uint32_t i = 0; i < count; ++i) {
+    Field field;
+    field.bytes = one_of({4u, 8u, 16u, 4u, 8u, 16u, 12u, 32u, 20u, 2u, 1u});
+    if (streams_) field.bytes = one_of({4u, 8u, 16u, 16u});
+    const uint32_t unit = field.bytes < 4 ? field.bytes : 4;
+    uint32_t stride = field.bytes + (!streams_ && draw_.one_in(3) ? unit * draw_.below(4) : 0);
+    if (uint64_t{stride} * total_ > kMostOutBytes / 8) stride = field.bytes = 4;
+    if (stride % 4 == 0) at = (at + 3) / 4 * 4;
+    const bool down = !streams_ && draw_.one_in(6);
+    field.stride = down ? -static_cast<int32_t>(stride) : static_cast<int32_t>(stride);
+    field.base = down ? at + static_cast<int32_t>(stride * (total_ - 1)) : at;
+    at += static_cast<int32_t>(stride * total_);
+    fields_.push_back(field);
+  }
+  scalar_field_ = static_cast<uint32_t>(at + 15) / 16 * 16;
+  kernel_.out_bytes = scalar_field_;
+  if (flavour_ == Flavour::kMoves) return;
+  image_field_ = (scalar_field_ + total_ * 16 + 255) / 256 * 256;
+  kernel_.out_bytes = image_field_ + (total_ + RandomImage::kRowTexels) * 16;
+}
+
+void Generator::run() {
+  draw_shape();
+  draw_fields();
+  budget_ = flavour_ == Flavour::kMoves ? 4 + draw_.below(8) : 4 + draw_.below(24);
+  end_ = new_label();
+  begin();
+  if (flavour_ == Flavour::kMoves) {
+    const uint32_t loads = 1 + draw_.below(4);
+    for (uint32_t i = 0; i < loads; ++i) load();
+    wait();
+    moves();
+    if (draw_.one_in(3)) arithmetic(3);
+    const uint32_t stores = 1 + draw_.below(4);
+    for (uint32_t i = 0; i < stores; ++i) {
+      if (i != 0 && draw_.one_in(2)) moves();
+      store();
+    }
+  } else {
+    const uint32_t loads = 2 + draw_.below(4);
+    for (uint32_t i = 0; i < loads; ++i) load();
+    wait();
+    statements(budget_, 0);
+  }
+  finish();
+}
+
+// Arguments, and which work-item this is.
+void Generator::begin() {
+  Kernel& k = kernel_;
+  const bool dimensions = k.has_dimensions();
+  const auto s_load = [&](const char* name, uint32_t to, uint32_t at) {
+    put(encoder_.smem(op(name), to, kKernarg, static_cast<int32_t>(at)));
+  };
+  if (draw_.one_in(2)) {
+    s_load("s_load_dwordx4", sgpr::kIn, argument::kIn);
+    s_load("s_load_dwordx2", sgpr::kAtomics, argument::kAtomics);
+  } else {
+    s_load("s_load_dwordx2", sgpr::kOut, argument::kOut);
+    s_load("s_load_dwordx2", sgpr::kAtomics, argument::kAtomics);
+    s_load("s_load_dwordx2", sgpr::kIn, argument::kIn);
+  }
+  s_load("s_load_dword", sgpr::kLimit, argument::kLimit);
+  if (flavour_ != Flavour::kMoves || draw_.one_in(2)) {
+    s_load("s_load_dwordx8", sgpr::kInResource, argument::kInResource);
+  } else {
+    s_load("s_load_dwordx4", sgpr::kInResource, argument::kInResource);
+    s_load("s_load_dwordx4", sgpr::kOutResource, argument::kOutResource);
+  }
+  s_load("s_load_dwordx16", sgpr::kData, argument::kNumbers);
+  s_load("s_load_dwordx16", sgpr::kData + 16, argument::kNumbers + 64);
+  wait();
+  const bool uses_scratch = flavour_ == Flavour::kEverything && draw_.one_in(4);
+  if (uses_scratch) {
+    k.private_bytes = one_of({16u, 32u, 64u, 128u});
+    put(encoder_.sop1(op("s_mov_b32"), sgpr::kScratchOffset, kFirstGroupId + (dimensions ? 3 : 1)));
+    flat_scratch();
+  }
+  if (flavour_ == Flavour::kEverything && draw_.one_in(2)) {
+    lds_own_ = one_of({4u, 8u, 16u, 16u, 32u});
+    lds_stride_ = lds_own_;
+    k.lds_bytes = 256 + k.group[0] * k.group[1] * k.group[2] * lds_stride_;
+    k.lds_bytes = (k.lds_bytes + 511) / 512 * 512;
+  }
+  if (flavour_ != Flavour::kMoves) put(encoder_.sop1(op("s_mov_b32"), isa::code::kM0, inline_integer(-1)));
+
+  const uint32_t t = sgpr::kTemporary;
+  if (!dimensions) {
+    if (item_ > first_data_ || first_data_ > 2) v_mov(item_, v(0));
+    const uint32_t size = k.group[0];
+    if (std::has_single_bit(size) && draw_.one_in(2)) {
+      put(encoder_.sop2(op("s_lshl_b32"), t, kFirstGroupId, inline_integer(std::countr_zero(size))));
+    } else if (has_inline_integer(size)) {
+      put(encoder_.sop2(op("s_mul_i32"), t, kFirstGroupId, inline_integer(static_cast<int32_t>(size))));
+    } else {
+      put(encoder_.sop2(op("s_mul_i32"), t, kFirstGroupId, kLiteral, size));
+    }
+    v_add(index_, t, 0);
+  } else {
+    uint32_t counts[3];
+    for (int i = 0; i < 3; ++i) counts[i] = (k.grid[i] + k.group[i] - 1) / k.group[i] * k.group[i];
+    const auto multiply = [&](uint32_t to, uint32_t by, uint32_t source) {
+      s_mov(t + 1, by);
+      put(encoder_.vop3(op("v_mul_lo_u32"), to, v(source), t + 1));
+    };
+    // (z * Y + y) * X + x, of the work-group and of the grid
+    multiply(item_, k.group[1], 2);
+    v_add(item_, v(1), item_);
+    multiply(item_, k.group[0], item_);
+    v_add(item_, v(0), item_);
+    for (uint32_t i = 0; i < 3; ++i) {
+      put(encoder_.sop2(op("s_mul_i32"), t, kFirstGroupId + i, kLiteral, k.group[i]));
+      v_add(i, t, i);
+    }
+    multiply(index_, counts[1], 2);
+    v_add(index_, v(1), index_);
+    multiply(index_, counts[0], index_);
+    v_add(index_, v(0), index_);
+  }
+  if (lds_stride_ != 0) {
+    v_scale(slot_, static_cast<int32_t>(lds_stride_), item_);
+    v_add_const(slot_, 256, slot_);
+  }
+  // Who has nothing to do leaves.
+  if (!draw_.one_in(4)) {
+    if (draw_.one_in(2)) {
+      v_cmp("v_cmp_gt_u32", sgpr::kLimit, index_);
+    } else {
+      v_cmp("v_cmp_gt_i32", sgpr::kLimit, index_);
+    }
+    if (draw_.one_in(8)) {
+      put(encoder_.sop2(mask_op("s_and"), isa::code::kExecLo, isa::code::kExecLo, kVccLo));
+    } else {
+      put(encoder_.sop1(mask_op("s_and_saveexec"), saved_exec(0), kVccLo));
+    }
+    if (!draw_.one_in(6)) branch("s_cbranch_execz", end_);
+  }
+  if (flavour_ != Flavour::kMoves) {
+    const uint32_t count = 1 + draw_.below(6);
+    for (uint32_t i = 0; i < count; ++i) {
+      v_mov(data_vgpr(), draw_.one_in(2) ? data_sgpr() : v(index_));
+    }
+  }
+  places_.clear();
+  forget_written();
+}
+
+void Generator::flat_scratch() {
+  const uint32_t offset = sgpr::kScratchOffset, init = kFlatScratchInit;
+  if (is_gfx8()) {
+    put(encoder_.sop2(op("s_add_u32"), init, init, offset));
+    put(encoder_.sop2(op("s_lshr_b32"), 103, init, inline_integer(8)));
+    put(encoder_.sop1(op("s_mov_b32"), 102, init + 1));
+    return;
+  }
+  const uint32_t to = is_gfx9() ? 102 : init;
+  put(encoder_.sop2(op("s_add_u32"), to, init, offset));
+  put(encoder_.sop2(op("s_addc_u32"), to + 1, init + 1, inline_integer(0)));
+  if (is_gfx10()) {
+    put(encoder_.sopk(op("s_setreg_b32"), to, 31u << 11 | 20));
+    put(encoder_.sopk(op("s_setreg_b32"), to + 1, 31u << 11 | 21));
+  }
+}
+
+// What registers hold is stored, and functions follow.
+void Generator::finish() {
+  if (flavour_ != Flavour::kMoves) {
+    const uint32_t count = 1 + draw_.below(5);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (draw_.one_in(3)) v_mov(data_vgpr(), draw_.one_in(6) ? kVccLo : data_sgpr());
+      forget_written();
+      store();
+    }
+  }
+  put_label(end_);
+  put(encoder_.sopp(op("s_endpgm"), 0));
+  in_function_ = true;
+  for (const uint32_t function : std::vector<uint32_t>(functions_)) {
+    put_label(function);
+    places_.clear();
+    budget_ = 6;
+    statements(1 + draw_.below(4), 2);
+    put(encoder_.sop1(op("s_setpc_b64"), 0, sgpr::kReturn));
+  }
+}
+
+// Statements
+// ---------------------------------------------------------------------------------------------------
+
+void Generator::statements(uint32_t count, uint32_t depth) {
+  for (uint32_t i = 0; i < count && budget_ > 0; ++i) {
+    --budget_;
+    statement(depth);
+  }
+}
+
+void Generator::statement(uint32_t depth) {
+  forget_written();
+  const bool branches = flavour_ == Flavour::kEverything;
+  if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record();
+  if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
+  const uint32_t what = draw_.below(branches ? 26 : 12);
+  switch (what) {
+    case 0:
+    case 1:
+    case 2:
+      return arithmetic(6);
+    case 3:
+      return moves();
+    case 4:
+    case 5:
+      load();
+      return wait();
+    case 6:
+    case 7:
+      return store();
+    case 8:
+      scalar_load();
+      return wait();
+    case 9:
+      return exchange();
+    case 10:
+      return sum();
+    case 11: {
+      put(alu_.scalar(draw_, registers()));
+      return;
+    }
+    case 12:
+    case 13:
+    case 14:
+      if (kernel_.lds_bytes != 0) return lds();
+      return arithmetic(4);
+    case 15:
+    case 16:
+      if (kernel_.lds_bytes != 0 && depth == 0 && !in_function_) return barrier();
+      return exchange();
+    case 17:
+    case 18:
+      if (kernel_.private_bytes != 0) return scratch();
+      return exec_game();
+    case 19:
+      return exec_game();
+    case 20:
+      return call(depth);
+    case 21:
+    case 22:
+      return region(depth, draw_.one_in(2));
+    case 23:
+      return uniform_branch(depth);
+    case 24:
+      return uniform_loop(depth);
+    default:
+      return lane_loop(depth);
+  }
+}
+
+// Places that registers no longer hold.
+void Generator::forget_written() {
+  std::erase_if(places_, [&](const Place& place) {
+    for (uint32_t i = place.vgpr; i < place.vgpr + place.vgprs(); ++i) {
+      if ((written_[i / 64] >> i % 64 & 1) != 0) return true;
+    }
+    return false;
+  });
+  std::fill(std::begin(written_), std::end(written_), 0);
+}
+
+void Generator::moves() {
+  const uint32_t count = 1 + draw_.below(6);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t near = data_vgpr();
+    const uint32_t to = draw_.one_in(2)
+                            ? std::clamp(near + draw_.below(5), first_data_ + 2, kernel_.vgprs + 1) - 2
+                            : data_vgpr();
+    if (draw_.one_in(8)) {
+      put(encoder_.vop2(op("v_xor_b32"), to, kLiteral, near, 0x80000000));
+    } else {
+      v_mov(to, draw_.one_in(12) ? data_sgpr() : v(near));
+    }
+  }
+}
+
+void Generator::arithmetic(uint32_t most) {
+  const uint32_t count = 1 + draw_.below(most);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (draw_.one_in(8)) {
+      put(alu_.scalar(draw_, registers()));
+    } else {
+      put(draw_.one_in(4) ? alu_.vector(draw_, registers()) : alu_.common(draw_, registers()));
+    }
+  }
+}
+
+void Generator::exchange() {
+  const uint32_t to = data_vgpr(), from = data_vgpr();
+  switch (draw_.below(5)) {
+    case 0:
+      put(encoder_.ds(op("ds_bpermute_b32"), data_vgpr(), from, to, 0));
+      return;
+    case 1:
+      put(encoder_.ds(op("ds_permute_b32"), item_, from, to, 4 * draw_.below(16)));
+      return;
+    case 2:
+      put(encoder_.ds(op("ds_swizzle_b32"), from, to, 0, draw_.below(256), draw_.below(256)));
+      return;
+    case 3:
+      put(encoder_.vop1(op("v_readfirstlane_b32"), data_sgpr(), v(from)));
+      return;
+    default:
+      put(encoder_.vop3(
+          op("v_readlane_b32"), data_sgpr(), v(from),
+          draw_.one_in(2) ? data_sgpr() : inline_integer(static_cast<int32_t>(draw_.below(64)))));
+      return;
+  }
+}
+
+// Memory
+// ---------------------------------------------------------------------------------------------------
+
+Kernel generate(const isa::Target& chip, uint64_t seed) {
+  Draw draw(seed * 0x9e3779b97f4a7c15u + 1);
+  Kernel kernel;
+  kernel.target = chip;
+  kernel.target.wave32 = chip.family() == isa::Family::kGfx10 && draw.one_in(2);
+  Generator(kernel, draw).run();
+  return kernel;
+}
+
+}  // namespace rigel::vgpu::exec::whole

@@ -1,0 +1,118 @@
+// Draws a kernel, statement by statement: generator.cpp has what it begins and ends with and what lies in registers,
+// generate_memory.cpp and generate_images.cpp accesses, generate_control.cpp branches, loops, calls and what is done to EXEC.
+//
+// Threads: one generator belongs to one thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "plugins/vgpu/exec/whole_kernels/contents.hpp"
+#include "plugins/vgpu/exec/whole_kernels/random_alu.hpp"
+#include "plugins/vgpu/exec/whole_kernels/random_image.hpp"
+#include "plugins/vgpu/exec/whole_kernels/writer.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+/// What a work-item has of the output: `bytes` bytes at base + stride * (its number).
+struct Field {
+  int32_t base = 0, stride = 4;
+  uint32_t bytes = 4;
+};
+
+/// An address in registers, good for accesses of [offset, offset + bytes).
+struct Place {
+  enum class Form : uint8_t { kFlat, kGlobal, kGlobalBase, kBuffer };
+  Form form = Form::kFlat;
+  bool out = false;       ///< Else in the input.
+  uint32_t vgpr = 0;      ///< Of the address, or of the offset (kGlobalBase, kBuffer).
+  uint32_t bytes = 0;     ///< That may be accessed from there on.
+  uint32_t constant = 0;  ///< To be added to each access's own offset.
+
+  uint32_t vgprs() const { return form == Form::kFlat || form == Form::kGlobal ? 2 : 1; }
+};
+
+class Generator : Writer {
+ public:
+  Generator(Kernel& kernel, Draw& draw) : Writer(kernel, draw), alu_(kernel.target), image_(kernel.target) {}
+  void run();
+
+ private:
+  enum class Flavour : uint8_t {
+    kMoves,       ///< Loads, elements moved about, stores; little else.
+    kArithmetic,  ///< Without branches.
+    kEverything,
+  };
+
+  void draw_shape();
+  void draw_fields();
+  void begin();
+  void finish();
+  void flat_scratch();
+
+  void statements(uint32_t count, uint32_t depth);
+  void statement(uint32_t depth);
+  void moves();
+  void arithmetic(uint32_t most);
+  void exchange();
+
+  Place new_place(bool out);
+  Place new_stream(bool out, int32_t bytes, int32_t base);
+  Place place(bool out);
+  uint32_t widest(uint32_t at_most);
+  void access(const Place& place, bool store);
+  void load() { access(place(draw_.one_in(8)), false); }
+  void store() { access(place(true), true); }
+  void scalar_load();
+  void scalar_store();
+  uint32_t records(bool out, const Field& field, uint32_t count);
+  void record();
+  void sum();
+  uint32_t image_words(const ImageWords& words);
+  void read_image();
+  void write_image();
+  void sum_image();
+  void lds();
+  void barrier();
+  void scratch();
+  void call(uint32_t depth);
+
+  void region(uint32_t depth, bool with_else);
+  void uniform_branch(uint32_t depth);
+  void uniform_loop(uint32_t depth);
+  void lane_loop(uint32_t depth);
+  void exec_game();
+  void inside(uint32_t count, uint32_t depth);
+
+  Registers registers() const {
+    return {kernel_.vgprs, first_data_, sgpr::kData, sgpr::kDataEnd, false, true, layout_of(kernel_).sgprs};
+  }
+  uint32_t condition();
+  void forget_written();
+  uint32_t saved_exec(uint32_t depth) const { return sgpr::kSavedExec + 2 * depth; }
+
+  RandomAlu alu_;
+  RandomImage image_;
+  Flavour flavour_ = Flavour::kEverything;
+  bool streams_ =
+      false;  // elements of vectors, one behind the other: such work-groups are compiled as a whole
+  std::vector<Field> fields_;
+  uint32_t scalar_field_ = 0;  // 16 bytes of each work-item, for the first lanes of waves
+  uint32_t image_field_ = 0;   // likewise, a texel in a plane
+  // Of such texels: rows of others would overlap those of other waves.
+  std::optional<uint32_t> image_dwords_;
+  std::vector<Place> places_;
+  uint32_t total_ = 1;  // work-items, with those that are not there
+  uint32_t index_ = 3;  // VGPR: the work-item's number in the grid …
+  uint32_t item_ = 4;   // … and in its work-group
+  uint32_t slot_ = 5;   // its place in LDS
+  uint32_t loop_ = 6;   // counters of loops that lanes leave, by depth
+  uint32_t lds_stride_ = 0, lds_own_ = 0;
+  bool lds_shared_ = false;  // LDS may be read anywhere, and not be written
+  bool in_function_ = false;
+  uint32_t budget_ = 0;
+  std::vector<uint32_t> functions_;
+  uint32_t end_ = 0;
+};
+
+}  // namespace rigel::vgpu::exec::whole
