@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/common/generation.hpp"
-#include "backends/common/testing/boards.hpp"
+#include "backends/common/testing/every_board.hpp"
 
 namespace rigel::gfx {
 namespace {

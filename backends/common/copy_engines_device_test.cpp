@@ -12,7 +12,7 @@
 
 #include "backends/common/queue_error.hpp"
 #include "backends/common/testing/backend_host.hpp"
-#include "backends/common/testing/boards.hpp"
+#include "backends/common/testing/every_board.hpp"
 
 namespace rigel::gfx {
 namespace {

@@ -11,7 +11,7 @@
 #include "backends/common/generation.hpp"
 #include "backends/common/queue_error.hpp"
 #include "backends/common/testing/backend_host.hpp"
-#include "backends/common/testing/boards.hpp"
+#include "backends/common/testing/every_board.hpp"
 #include "backends/common/trap_handler.hpp"
 
 namespace rigel::gfx {

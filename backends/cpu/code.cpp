@@ -12,10 +12,10 @@
 
 #include "api/support/mutex.hpp"
 #include "backends/cpu/capabilities.hpp"
+#include "backends/cpu/failure.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/notes.hpp"
 #include "backends/cpu/pages.hpp"
-#include "backends/cpu/report.hpp"
 
 namespace rigel::cpu {
 

@@ -9,7 +9,7 @@
 #include <hsa_backend/hsa_backend.hpp>
 
 #include "backends/cpu/code.hpp"
-#include "backends/cpu/engine.hpp"
+#include "backends/cpu/grid_engine.hpp"
 #include "backends/cpu/threads.hpp"
 
 namespace rigel::cpu {

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "backends/cpu/capabilities.hpp"
-#include "backends/cpu/report.hpp"
+#include "backends/cpu/failure.hpp"
 
 namespace rigel::cpu {
 namespace {

@@ -26,7 +26,7 @@
 #include <hsa_backend/hsa_backend.hpp>
 
 #include "backends/cpu/device.hpp"
-#include "backends/cpu/dispatch.hpp"
+#include "backends/cpu/packet_grid.hpp"
 
 namespace rigel::cpu {
 

@@ -21,8 +21,8 @@
 #include "core/topology/gpu_settings.hpp"
 #include "core/topology/node.hpp"
 #include "loader/module/config.hpp"
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/loader_environment.hpp"
-#include "loader/module/report.hpp"
 
 namespace rigel {
 

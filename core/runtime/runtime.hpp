@@ -31,7 +31,7 @@
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_group.hpp"
 #include "core/topology/agent.hpp"
-#include "loader/module/registry.hpp"
+#include "loader/module/backend_registry.hpp"
 
 namespace rigel {
 

@@ -17,7 +17,7 @@
 #include "core/topology/device_clock.hpp"
 #include "core/topology/isa.hpp"
 #include "core/topology/node.hpp"
-#include "loader/module/capabilities.hpp"
+#include "loader/module/checked_capabilities.hpp"
 #include "loader/module/loaded_backend.hpp"
 
 namespace rigel {

@@ -10,8 +10,8 @@
 
 #include "core/topology/agent_limits.hpp"
 #include "core/topology/cu_mask_list.hpp"
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/loader_environment.hpp"
-#include "loader/module/report.hpp"
 
 namespace rigel {
 

@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/files.hpp"
 #include "loader/module/options_data.hpp"
-#include "loader/module/report.hpp"
 #include "loader/text/json_reader.hpp"
 #include "loader/text/words.hpp"
 

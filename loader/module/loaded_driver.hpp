@@ -9,8 +9,8 @@
 
 #include "core/base/status.hpp"
 #include "loader/module/config.hpp"
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/loader_environment.hpp"
-#include "loader/module/report.hpp"
 
 namespace rigel {
 

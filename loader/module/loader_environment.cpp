@@ -11,8 +11,8 @@
 #include <fmt/core.h>
 
 #include "core/base/environment.hpp"
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/files.hpp"
-#include "loader/module/report.hpp"
 
 namespace rigel {
 namespace {

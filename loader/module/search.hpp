@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "loader/module/config.hpp"
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/loader_environment.hpp"
 #include "loader/module/manifest.hpp"
-#include "loader/module/report.hpp"
 
 namespace rigel {
 

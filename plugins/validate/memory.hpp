@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "plugins/validate/registry.hpp"
+#include "plugins/validate/object_registry.hpp"
 
 namespace validate {
 

@@ -14,9 +14,9 @@
 #include "plugins/validate/in_flight.hpp"
 #include "plugins/validate/kernels.hpp"
 #include "plugins/validate/memory.hpp"
+#include "plugins/validate/object_registry.hpp"
 #include "plugins/validate/options.hpp"
 #include "plugins/validate/queues.hpp"
-#include "plugins/validate/registry.hpp"
 #include "plugins/validate/reporter.hpp"
 #include "plugins/validate/waits.hpp"
 

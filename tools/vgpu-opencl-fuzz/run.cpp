@@ -13,7 +13,7 @@
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
-#include "plugins/vgpu/reference/dispatch.hpp"
+#include "plugins/vgpu/reference/dispatch_run.hpp"
 #include "plugins/vgpu/reference/draw.hpp"
 #include "tools/vgpu-exec/make_dispatch.hpp"
 

@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "loader/text/words.hpp"
-#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
-#include "plugins/vgpu/exec/fidelity.hpp"
+#include "plugins/vgpu/exec/operation_fidelity.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
-#include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
 #include "plugins/vgpu/kfd/settings.hpp"
+#include "plugins/vgpu/kfd/vgpu_log.hpp"
 #include "runtime.hpp"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <map>
 #include <string>
 
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/loader_environment.hpp"
-#include "loader/module/report.hpp"
 
 namespace rigel {
 

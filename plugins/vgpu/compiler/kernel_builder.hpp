@@ -307,7 +307,7 @@ class KernelBuilder {
   // What an instruction writes to a row; lanes that are not active keep what they have where anybody wants it.
   void put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec);
 
-  // By rules (rules.hpp)
+  // By rules (lane_rules.hpp)
 
   Common common_of(uint32_t node, unsigned i, unsigned part = 0);
   Value* number(uint32_t node, unsigned i, unsigned part = 0) { return common_of(node, i, part).base; }

@@ -1,10 +1,10 @@
-// Instructions whose result is known but for a number that all lanes have in common: that number is computed (rules.hpp).
+// Instructions whose result is known but for a number that all lanes have in common: that number is computed (lane_rules.hpp).
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
 
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 #include "plugins/vgpu/compiler/lane_aux.hpp"
-#include "plugins/vgpu/compiler/rules.hpp"
+#include "plugins/vgpu/compiler/lane_rules.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

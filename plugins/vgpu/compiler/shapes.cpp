@@ -1,6 +1,6 @@
 #include "plugins/vgpu/compiler/shapes.hpp"
 
-#include "plugins/vgpu/compiler/rules.hpp"
+#include "plugins/vgpu/compiler/lane_rules.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

@@ -1,7 +1,7 @@
-// What is known of vector registers before a kernel runs, at each place of its code: how their lanes differ (shape.hpp).
+// What is known of vector registers before a kernel runs, at each place of its code: how their lanes differ (lane_shape.hpp).
 //
 // That is found here, going through the code until nothing changes any more; the numbers that lanes have in common are
-// scalars that the compiled code computes (kernel_rules.cpp), by the same rules (rules.hpp). Where a rule holds only for some
+// scalars that the compiled code computes (kernel_rules.cpp), by the same rules (lane_rules.hpp). Where a rule holds only for some
 // values, the code looks, and leaves the wave to the interpreter otherwise: addresses that cross 4 GiB in the middle of a
 // wave, say.
 //
@@ -12,8 +12,8 @@
 #include <bitset>
 #include <vector>
 
+#include "plugins/vgpu/compiler/lane_shape.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
-#include "plugins/vgpu/compiler/shape.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

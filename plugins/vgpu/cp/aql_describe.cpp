@@ -1,6 +1,6 @@
 // What an AQL queue does and waits for, in words: for reports of what runs.
 #include "plugins/vgpu/cp/aql_queue.hpp"
-#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/cp/packet_fidelity.hpp"
 
 namespace rigel::vgpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugins/vgpu/cp/aql_dispatch.hpp"
-#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/cp/packet_fidelity.hpp"
 
 namespace rigel::vgpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugins/vgpu/cp/atomics.hpp"
-#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/cp/pm4_packets.hpp"
 
 namespace rigel::vgpu {

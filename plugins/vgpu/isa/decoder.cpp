@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 
 namespace rigel::vgpu::isa {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plugins/vgpu/isa/disassembler.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 
 namespace rigel::vgpu::isa {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/operand_text.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
 
 namespace rigel::vgpu::isa {
 

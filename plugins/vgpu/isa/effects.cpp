@@ -3,8 +3,8 @@
 #include <initializer_list>
 
 #include "plugins/vgpu/isa/image_shape.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {

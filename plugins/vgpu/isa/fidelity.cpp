@@ -4,8 +4,8 @@
 
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/image_shape.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
 
 namespace rigel::vgpu::isa {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 
 namespace rigel::vgpu::isa {
 namespace {

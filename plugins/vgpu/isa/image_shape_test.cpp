@@ -5,8 +5,8 @@
 
 #include <string_view>
 
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
 
 namespace rigel::vgpu::isa {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "plugins/vgpu/isa/fidelity.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {

@@ -1,4 +1,4 @@
-// What sets one chip's shader cores apart from another's, beside which instructions it has (tables.hpp):
+// What sets one chip's shader cores apart from another's, beside which instructions it has (instruction_tables.hpp):
 // facts by name, a row a chip. Code that executes instructions asks for the fact that it depends on, never
 // for a generation, so that a chip to come is a row. Encodings are the business of decoder and disassembler,
 // which know their families.

@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "plugins/vgpu/kfd/log.hpp"
+#include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 namespace rigel::vgpu {
 

@@ -40,8 +40,8 @@
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/stopped_store.hpp"
-#include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
+#include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 namespace rigel::vgpu {
 

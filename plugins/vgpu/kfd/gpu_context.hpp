@@ -16,10 +16,10 @@
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/kfd/events.hpp"
-#include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/page_table.hpp"
 #include "plugins/vgpu/kfd/scopes.hpp"
+#include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 namespace rigel::vgpu {
 

@@ -25,11 +25,11 @@
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 #include "plugins/vgpu/kfd/events.hpp"
 #include "plugins/vgpu/kfd/gpu_context.hpp"
-#include "plugins/vgpu/kfd/log.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/nearby.hpp"
 #include "plugins/vgpu/kfd/shared_slot.hpp"
 #include "plugins/vgpu/kfd/svm_ranges.hpp"
+#include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 namespace rigel::vgpu {
 

@@ -6,7 +6,7 @@
 
 #include "loader/text/json_reader.hpp"
 #include "loader/text/words.hpp"
-#include "plugins/vgpu/kfd/log.hpp"
+#include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 namespace rigel::vgpu {
 namespace {

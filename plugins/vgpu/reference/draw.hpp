@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/reference/model.hpp"
 
 namespace rigel::vgpu::exec::reference {

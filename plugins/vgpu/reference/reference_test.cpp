@@ -12,7 +12,7 @@
 
 #include "plugins/vgpu/reference/compare.hpp"
 #include "plugins/vgpu/reference/expected.hpp"
-#include "plugins/vgpu/reference/machine.hpp"
+#include "plugins/vgpu/reference/handler_run.hpp"
 
 namespace rigel::vgpu::exec::reference {
 namespace {

@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
 
 namespace rigel::vgpu::exec::whole {
 

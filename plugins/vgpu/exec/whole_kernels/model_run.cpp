@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
-#include "plugins/vgpu/reference/dispatch.hpp"
+#include "plugins/vgpu/reference/dispatch_run.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "plugins/vgpu/isa/decoder.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/reference/expected.hpp"
 
 namespace rigel::vgpu::exec::whole {

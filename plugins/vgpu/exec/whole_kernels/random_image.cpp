@@ -6,7 +6,7 @@
 
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/image_shape.hpp"
-#include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {

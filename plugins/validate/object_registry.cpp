@@ -1,4 +1,4 @@
-#include "plugins/validate/registry.hpp"
+#include "plugins/validate/object_registry.hpp"
 
 #include "api/support/mutex.hpp"
 

@@ -1,4 +1,4 @@
-// The rules by which the lanes of results follow from those of their sources (shape.hpp). Each stands here once, for both who
+// The rules by which the lanes of results follow from those of their sources (lane_shape.hpp). Each stands here once, for both who
 // ask: find_shapes(), which wants to know how lanes differ, and compiled code, which computes what they have in common.
 //
 // Numbers is what they have in common, of the instruction under way:

@@ -1,6 +1,6 @@
 // What discovery costs at start-up: reading the manifests of an ordinary installation, and a module's first
 // opening left out, opening it.
-#include "loader/module/registry.hpp"
+#include "loader/module/backend_registry.hpp"
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/reference/dispatch.hpp"
+#include "plugins/vgpu/reference/dispatch_run.hpp"
 
 #include <algorithm>
 #include <cstring>

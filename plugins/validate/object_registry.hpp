@@ -16,7 +16,7 @@
 #include <unordered_map>
 
 #include "api/support/mutex.hpp"
-#include "plugins/validate/place.hpp"
+#include "plugins/validate/call_places.hpp"
 
 namespace validate {
 

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/isa/tables.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 
 #include <algorithm>
 #include <array>

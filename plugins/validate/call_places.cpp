@@ -1,4 +1,4 @@
-#include "plugins/validate/place.hpp"
+#include "plugins/validate/call_places.hpp"
 
 #include <dlfcn.h>
 #include <execinfo.h>

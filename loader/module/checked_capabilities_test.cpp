@@ -1,4 +1,4 @@
-#include "loader/module/capabilities.hpp"
+#include "loader/module/checked_capabilities.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/reference/machine.hpp"
+#include "plugins/vgpu/reference/handler_run.hpp"
 
 #include <algorithm>
 #include <cstdlib>

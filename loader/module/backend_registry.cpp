@@ -1,4 +1,4 @@
-#include "loader/module/registry.hpp"
+#include "loader/module/backend_registry.hpp"
 
 #include <algorithm>
 

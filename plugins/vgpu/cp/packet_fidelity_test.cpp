@@ -1,5 +1,5 @@
 // The tables of what is known are held against what the code does.
-#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/cp/packet_fidelity.hpp"
 
 #include <set>
 #include <vector>

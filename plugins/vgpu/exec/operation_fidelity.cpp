@@ -1,4 +1,4 @@
-#include "plugins/vgpu/exec/fidelity.hpp"
+#include "plugins/vgpu/exec/operation_fidelity.hpp"
 
 #include <deque>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/cp/fidelity.hpp"
+#include "plugins/vgpu/cp/packet_fidelity.hpp"
 
 namespace rigel::vgpu {
 namespace {

@@ -25,10 +25,10 @@
 
 #include "core/base/status.hpp"
 #include "loader/module/config.hpp"
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/loaded_backend.hpp"
 #include "loader/module/loader_environment.hpp"
 #include "loader/module/manifest.hpp"
-#include "loader/module/report.hpp"
 
 namespace rigel {
 

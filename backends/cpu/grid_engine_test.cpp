@@ -1,4 +1,4 @@
-#include "backends/cpu/engine.hpp"
+#include "backends/cpu/grid_engine.hpp"
 
 #include <gtest/gtest.h>
 

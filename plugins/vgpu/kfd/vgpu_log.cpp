@@ -1,4 +1,4 @@
-#include "plugins/vgpu/kfd/log.hpp"
+#include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

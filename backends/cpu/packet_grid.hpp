@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "backends/cpu/code.hpp"
-#include "backends/cpu/engine.hpp"
+#include "backends/cpu/grid_engine.hpp"
 
 namespace rigel::cpu {
 

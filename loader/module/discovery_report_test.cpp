@@ -1,4 +1,4 @@
-#include "loader/module/report.hpp"
+#include "loader/module/discovery_report.hpp"
 
 #include <gmock/gmock.h>
 

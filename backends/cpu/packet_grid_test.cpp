@@ -1,5 +1,5 @@
 // Grids: every work-item once, with the right numbers, whatever the shape; and the sample kernels.
-#include "backends/cpu/dispatch.hpp"
+#include "backends/cpu/packet_grid.hpp"
 
 #include <gtest/gtest.h>
 

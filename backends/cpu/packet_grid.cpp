@@ -1,4 +1,4 @@
-#include "backends/cpu/dispatch.hpp"
+#include "backends/cpu/packet_grid.hpp"
 
 #include "backends/cpu/capabilities.hpp"
 
