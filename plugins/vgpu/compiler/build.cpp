@@ -4,11 +4,24 @@
 #include "plugins/vgpu/compiler/passes.hpp"
 
 namespace rigel::vgpu::exec::compiler {
+namespace {
+
+// LLVM clears the upper halves of vectors where a function ends, even those that it has just restored (seen with 15 and 19): so not
+// in functions that leave all registers as they are.
+void preserve_all_registers(llvm::Function& function) {
+  const llvm::StringRef features = function.getFnAttribute("target-features").getValueAsString();
+  function.addFnAttr("target-features", (features + ",-vzeroupper").str());
+}
+
+}  // namespace
 
 std::string build(const Plan& plan, llvm::Module& module, llvm::TargetMachine* machine) {
   Passes passes(machine);
   KernelBuilder builder(plan, module, passes);
   if (!builder.build()) return builder.failure();
+  for (llvm::Function& function : module) {
+    if (function.getCallingConv() == llvm::CallingConv::PreserveAll) preserve_all_registers(function);
+  }
   // Only the kernel is wanted, and what it uses.
   for (const char* const kept : {"llvm.used", "llvm.compiler.used"}) {
     if (llvm::GlobalVariable* const list = module.getGlobalVariable(kept, true)) list->eraseFromParent();

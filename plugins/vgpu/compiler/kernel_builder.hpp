@@ -54,7 +54,8 @@ class KernelBuilder {
         b_(context_),
         lanes_(plan.level == SimdLevel::kAvx512 ? 16 : 8),
         wave_size_(plan.layout.wave_size),
-        vectors_(wave_size_ / lanes_) {}
+        vectors_(wave_size_ / lanes_),
+        site_numbers_(number_sites(plan)) {}
 
   bool build();
 
@@ -94,11 +95,11 @@ class KernelBuilder {
   Value* operations_at(uint32_t node) {
     return at(linked(offsetof(Linkage, operations)), plan_.sites[node].first_operation * sizeof(MicroOp));
   }
-  // Where Memory remembers what the instruction used last: as operations_at(), which only this is made of.
+  // By which Memory remembers what the instruction used last. All accesses to scratch share a number.
   Value* site_of(uint32_t node) {
-    const uint64_t number = plan_.sites[node].first_operation % Memory::kSites;
-    return b_.CreateIntToPtr(b_.getInt64(number * sizeof(MicroOp)), pointer());
+    return b_.CreateIntToPtr(b_.getInt64(site_numbers_[node] * sizeof(MicroOp)), pointer());
   }
+  static std::vector<uint64_t> number_sites(const Plan& plan);
   Value* entry_at(int32_t entry) {
     return at(linked(offsetof(Linkage, entries)), static_cast<uint64_t>(entry) * sizeof(MicroOp));
   }
@@ -525,6 +526,7 @@ class KernelBuilder {
   const unsigned lanes_;
   const unsigned wave_size_;
   const unsigned vectors_;
+  const std::vector<uint64_t> site_numbers_;  // by node
   std::string failure_;
 
   llvm::Function* function_ = nullptr;

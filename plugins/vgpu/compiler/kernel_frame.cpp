@@ -587,9 +587,11 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   if (!before_.all_active()) kept = effects.writes.vgprs & inactive;
   if (effects.writes_inactive_lanes) kept |= effects.writes.vgprs;
   store_live(before, kept);
-  auto* const type = llvm::FunctionType::get(i1(), {pointer(), pointer(), pointer()}, false);
-  Value* const went_on =
-      b_.CreateCall(type, linked(offsetof(Linkage, call)), {operations_at(node), wave(), registers()});
+  llvm::Function* const handlers = operations_.named("unlikely_call");
+  if (handlers == nullptr) return fail("no function for calls");
+  llvm::CallInst* const went_on =
+      b_.CreateCall(handlers, {linkage_, operations_at(node), wave(), registers()});
+  went_on->setCallingConv(handlers->getCallingConv());
   auto* const on = BasicBlock::Create(context_, "on", function_);
   auto* const stopped = BasicBlock::Create(context_, "stopped", function_);
   b_.CreateCondBr(went_on, on, stopped, likely());

@@ -344,7 +344,8 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   if (common.pitch != nullptr) {
     span = b_.CreateAdd(wide(b_.CreateSub(greatest_of(common, *low), start)), b_.getInt64(dwords * 4));
   }
-  place.begin = call(stores ? "place_to_store" : "place_to_load", {memory_, site_of(node), va, span});
+  place.begin =
+      call(stores ? "place_to_store" : "place_to_load", {memory_, linkage_, site_of(node), va, span});
   reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));

@@ -10,6 +10,19 @@
 
 namespace rigel::vgpu::exec::compiler {
 
+std::vector<uint64_t> KernelBuilder::number_sites(const Plan& plan) {
+  constexpr uint64_t kScratch = 0;
+  std::vector<uint64_t> numbers(plan.sites.size(), kScratch);
+  uint64_t next = kScratch;
+  for (size_t node = 0; node < numbers.size(); ++node) {
+    const Site::What what = plan.sites[node].what;
+    if (what != Site::What::kGlobal && what != Site::What::kScalarLoad) continue;
+    next = next + 1 == Memory::kSites ? kScratch + 1 : next + 1;
+    numbers[node] = next;
+  }
+  return numbers;
+}
+
 Value* KernelBuilder::call(const std::string& name, std::vector<Value*> arguments) {
   llvm::Function* const function = operations_.named(name);
   if (function == nullptr) {
@@ -70,9 +83,13 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
   Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{in.offset}));
   if (has_base) base = b_.CreateAdd(base, scalar64(in.saddr.code * 4u));
   Value* const none = llvm::ConstantPointerNull::get(pointer());
-  std::vector<Value*> arguments = {
-      wave(), site_of(node),     made_row(in.vaddr.vgpr()), has_base ? none : made_row(in.vaddr.vgpr() + 1u),
-      base,   mask_at(kExec * 4)};
+  std::vector<Value*> arguments = {wave(),
+                                   linkage_,
+                                   site_of(node),
+                                   made_row(in.vaddr.vgpr()),
+                                   has_base ? none : made_row(in.vaddr.vgpr() + 1u),
+                                   base,
+                                   mask_at(kExec * 4)};
   uint32_t flags = flags_of(shape) | (in.encoding == isa::Encoding::kFlat ? access_flags::kFlat : 0);
   if (shape.verb == isa::Verb::kAtomic) {
     const bool two = isa::has_two_operands(shape.atomic);

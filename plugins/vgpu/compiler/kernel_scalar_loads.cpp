@@ -34,7 +34,7 @@ void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
         b_.CreateICmpUGT(b_.CreateSub(id_scalar, b_.getInt32(region.pointer)), b_.getInt32(1));
     Value* const pointer = b_.CreateAlignedLoad(
         i64(), at(group_, offsetof(WorkGroup, scalars) + region.pointer * 4), llvm::Align(4));
-    Value* const place = call("place_to_load", {memory_, site_of(region.first_load),
+    Value* const place = call("place_to_load", {memory_, linkage_, site_of(region.first_load),
                                                 address_from(pointer, region.begin), b_.getInt64(bytes)});
     auto* const found = BasicBlock::Create(context_, "found", function_);
     auto* const behind = BasicBlock::Create(context_, "behind", function_);
@@ -82,7 +82,7 @@ void KernelBuilder::build_scalar_load_anew(uint32_t node) {
   Value* va = address_from(scalar64(op.src[0].offset), static_cast<int32_t>(op.aux));
   if (adds_scalar(plan_, in))
     va = b_.CreateAdd(va, wide(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u))));
-  Value* const place = call("place_to_load", {memory_, site_of(node), va, b_.getInt64(dwords * 4)});
+  Value* const place = call("place_to_load", {memory_, linkage_, site_of(node), va, b_.getInt64(dwords * 4)});
   with_another_way(
       b_.CreateIsNotNull(place),
       [&] {

@@ -62,8 +62,9 @@ void KernelBuilder::build_scratch(uint32_t node) {
       b_.CreateAnd(b_.CreateICmpEQ(b_.CreateAnd(offset, b_.getInt64(3)), b_.getInt64(0)),
                    b_.CreateICmpULE(b_.CreateAdd(offset, b_.getInt64(dwords * 4)), scratch.bytes));
   Value* const va = b_.CreateAdd(scratch.base, b_.CreateMul(offset, b_.getInt64(wave_size_)));
-  Value* const begin = call(stores ? "place_to_store" : "place_to_load",
-                            {memory_, site_of(node), va, b_.getInt64(uint64_t{dwords} * row_bytes)});
+  Value* const begin =
+      call(stores ? "place_to_store" : "place_to_load",
+           {memory_, linkage_, site_of(node), va, b_.getInt64(uint64_t{dwords} * row_bytes)});
   reached = b_.CreateAnd(b_.CreateAnd(scratch.is_scratch, reached), b_.CreateIsNotNull(begin));
   if (!stores) {
     std::vector<PendingLoad> loads;
@@ -117,8 +118,8 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   if (function == nullptr) return fail("no function for scratch");
   Value* const bytes = b_.CreateSelect(scratch.is_scratch, scratch.bytes, b_.getInt64(0));
   Value* const done = b_.CreateCall(
-      function, {wave(), site_of(node), scratch.base, bytes, b_.getInt32(static_cast<uint32_t>(in.offset)),
-                 exec, outside_rows(), b_.getInt32(dwords)});
+      function, {wave(), linkage_, site_of(node), scratch.base, bytes,
+                 b_.getInt32(static_cast<uint32_t>(in.offset)), exec, outside_rows(), b_.getInt32(dwords)});
   if (stores) return or_call(node, done);
   with_another_way(
       done,

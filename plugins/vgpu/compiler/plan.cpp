@@ -193,7 +193,7 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
 }
 
 bool keep_operations(Plan& plan) {
-  constexpr size_t kAlignment = Memory::kSites * sizeof(MicroOp);
+  constexpr size_t kAlignment = alignof(MicroOp);
   const std::vector<MicroOp>& emitted = plan.storage->emitted;
   const size_t bytes = (emitted.size() * sizeof(MicroOp) + kAlignment - 1) / kAlignment * kAlignment;
   auto* const kept = static_cast<MicroOp*>(std::aligned_alloc(kAlignment, bytes));
@@ -240,7 +240,9 @@ uint64_t Plan::digest() const {
   }
   add(entry_count);
   add(static_cast<uint64_t>(expected_entry));
-  for (const size_t size : {sizeof(Wave), sizeof(WorkGroup), sizeof(MicroOp), sizeof(Memory)}) add(size);
+  for (const size_t size :
+       {sizeof(Wave), sizeof(WorkGroup), sizeof(MicroOp), sizeof(Memory), sizeof(Linkage)})
+    add(size);
   return hash;
 }
 
@@ -248,6 +250,10 @@ void resume(const MicroOp* at, Wave* wave) {
   wave->op = find_code(wave, at, pc_of(at));
   wave->travelling_exec = wave->exec();
   wave->stop = Stop::kRunning;
+}
+
+std::byte* find_place(Memory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access) {
+  return memory->find(site, va, bytes, access);
 }
 
 bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {

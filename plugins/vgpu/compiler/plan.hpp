@@ -25,6 +25,7 @@
 #include <tl/expected.hpp>
 
 #include "plugins/vgpu/analysis/liveness.hpp"
+#include "plugins/vgpu/compiler/linkage.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/group_shape.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
@@ -106,8 +107,7 @@ struct Plan {
 
   const isa::Traits& traits() const { return isa::traits_of(graph.target); }
 
-  /// Those of all sites, one after the other. They begin where Memory's slots begin anew, so that the slot of each follows
-  /// from its number alone.
+  /// Those of all sites, one after the other.
   const MicroOp* operations = nullptr;
   /// The registers that are wanted behind the node: of vector registers, in lanes that are active there.
   isa::Registers wanted_behind(uint32_t node) const;
@@ -123,24 +123,6 @@ struct Plan {
   struct Storage;
   std::shared_ptr<Storage> storage;
 };
-
-/// The wave is the interpreter's from this operation's instruction on, until its end.
-void resume(const MicroOp* at, Wave* wave);
-
-/// Runs the operations that stand from `first` on. True: the last one has given control back; false: the wave has
-/// stopped, and why is in it.
-bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers);
-
-/// What compiled code needs of the process that it runs in. Nothing else in it depends on where things lie.
-struct Linkage {
-  const MicroOp* operations = nullptr;  ///< Plan::operations
-  const MicroOp* entries = nullptr;
-  decltype(&call_handlers) call = call_handlers;
-  decltype(&resume) hand_over = resume;
-};
-
-/// Code that a wave can be run by: from way in `entry` on, until it stops, or the last that follows it in a row.
-using Run = void (*)(Wave* wave, std::byte* registers, uint64_t entry, const Linkage* linkage);
 
 struct Request {
   isa::Target target;

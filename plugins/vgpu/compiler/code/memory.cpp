@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "plugins/vgpu/compiler/access_flags.hpp"
+#include "plugins/vgpu/compiler/code/unlikely.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/span.hpp"
@@ -19,6 +20,7 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
 using namespace compiler::access_flags;
+using compiler::Linkage;
 
 constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
 
@@ -369,11 +371,22 @@ template <unsigned W>
   return all_are<W>(high, exec, splat<U32>(upper), 0);
 }
 
+// Where an access finds its memory; null: it is for the interpreter to look. Instructions share what they remember, and the first
+// waves find nothing remembered.
+[[gnu::always_inline]] inline std::byte* place_of(Memory* memory, const Linkage* linkage, const MicroOp* site,
+                                                  uint64_t va, uint64_t bytes, Access access) {
+  std::byte* const last = memory->find_again(site, va, bytes, access);
+  return last != nullptr ? last : compiler::unlikely_find(linkage, memory, site, va, bytes, access);
+}
+
 // The piece of memory that has the `bytes` of each lane, and what lanes' numbers are to be less to be places in it.
 template <unsigned W>
-[[gnu::always_inline]] inline std::byte* find_piece(const Wave* wave, const MicroOp* site,
-                                                    const uint32_t* low, uint64_t base, uint64_t exec,
-                                                    uint32_t bytes, Access access, uint32_t& less) {
+[[gnu::always_inline]] inline std::byte* find_piece(const Wave* wave, const Linkage* linkage,
+                                                    const MicroOp* site, const uint32_t* low, uint64_t base,
+                                                    uint64_t exec, uint32_t bytes, Access access,
+                                                    uint32_t& less) {
+  const uint32_t first = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
+  if (place_of(wave->memory, linkage, site, base + first, bytes, access) == nullptr) return nullptr;
   const Memory::Extent& extent = wave->memory->last_extent(site, access);
   const uint64_t ahead = extent.begin - base, into = base - extent.begin;
   const bool is_inside = into < extent.bytes;  // `base` itself is
@@ -387,13 +400,15 @@ template <unsigned W>
 }
 
 template <unsigned W, class T, bool kStores>
-[[gnu::always_inline]] inline bool reach_global_narrow(Wave* wave, const MicroOp* site, const uint32_t* low,
+[[gnu::always_inline]] inline bool reach_global_narrow(Wave* wave, const Linkage* linkage,
+                                                       const MicroOp* site, const uint32_t* low,
                                                        const uint32_t* high, uint64_t base, uint64_t exec,
                                                        uint32_t* row, uint32_t flags) {
   if (exec == 0) return true;
   if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
   uint32_t less = 0;
-  std::byte* const piece = find_piece<W>(wave, site, low, base, exec, sizeof(T), access_of(kStores), less);
+  std::byte* const piece =
+      find_piece<W>(wave, linkage, site, low, base, exec, sizeof(T), access_of(kStores), less);
   if (piece == nullptr) return false;
   move_narrow<W, T, kStores>(piece, low, less, exec, row, flags);
   return true;
@@ -418,9 +433,9 @@ template <unsigned W, class T, bool kStores>
 }
 
 template <unsigned W, unsigned N, bool kStores>
-[[gnu::always_inline]] inline bool reach_global(Wave* wave, const MicroOp* site, const uint32_t* low,
-                                                const uint32_t* high, uint64_t base, uint64_t exec,
-                                                uint32_t* const* rows, uint32_t flags) {
+[[gnu::always_inline]] inline bool reach_global(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                                const uint32_t* low, const uint32_t* high, uint64_t base,
+                                                uint64_t exec, uint32_t* const* rows, uint32_t flags) {
   constexpr uint32_t kStep = N * 4;
   const bool keeps = (flags & kKeeps) != 0, flat = (flags & kFlat) != 0;
   if (exec == 0) return true;
@@ -433,7 +448,7 @@ template <unsigned W, unsigned N, bool kStores>
   const bool whole = exec == kWholeWave<W>;
   if ((N == 1 || whole) && start <= 0xffffffff - bytes &&
       all_are<W>(low, exec, splat<U32>(begin) + lane_numbers() * kStep, kStep * kLanes)) {
-    std::byte* const host = wave->memory->find_again(site, base + start, bytes, access_of(kStores));
+    std::byte* const host = place_of(wave->memory, linkage, site, base + start, bytes, access_of(kStores));
     if (host == nullptr) return false;
     if constexpr (kStores) {
       store_following<W, N>(host - first * kStep, exec, rows);
@@ -444,14 +459,15 @@ template <unsigned W, unsigned N, bool kStores>
   }
   if constexpr (!kStores) {
     if (all_are<W>(low, exec, splat<U32>(start), 0)) {
-      const std::byte* const host = wave->memory->find_again(site, base + start, kStep, Access::kRead);
+      const std::byte* const host = place_of(wave->memory, linkage, site, base + start, kStep, Access::kRead);
       if (host == nullptr) return false;
       load_one<W, N>(host, exec, rows, keeps);
       return true;
     }
   }
   uint32_t less = 0;
-  std::byte* const piece = find_piece<W>(wave, site, low, base, exec, kStep, access_of(kStores), less);
+  std::byte* const piece =
+      find_piece<W>(wave, linkage, site, low, base, exec, kStep, access_of(kStores), less);
   if (piece == nullptr) return false;
   if constexpr (N != 1) {
     move_each<W, N, kStores>(piece, low, less, exec, rows, keeps);
@@ -560,13 +576,14 @@ template <unsigned W>
 }
 
 template <unsigned W>
-[[gnu::always_inline]] inline bool global_atomic(Wave* wave, const MicroOp* site, const uint32_t* low,
-                                                 const uint32_t* high, uint64_t base, uint64_t exec,
-                                                 uint32_t* const* rows, uint32_t flags, Atomic atomic) {
+[[gnu::always_inline]] inline bool global_atomic(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                                 const uint32_t* low, const uint32_t* high, uint64_t base,
+                                                 uint64_t exec, uint32_t* const* rows, uint32_t flags,
+                                                 Atomic atomic) {
   if (exec == 0) return true;
   if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
   uint32_t less = 0;
-  std::byte* const piece = find_piece<W>(wave, site, low, base, exec, 4, Access::kWrite, less);
+  std::byte* const piece = find_piece<W>(wave, linkage, site, low, base, exec, 4, Access::kWrite, less);
   if (piece == nullptr) return false;
   alignas(64) uint32_t places[W], first[W], second[W], old[W];
   copy_row<W>(places, low, less);
@@ -593,26 +610,26 @@ template <unsigned W>
 }  // namespace
 
 // The names that kernel_memory.cpp knows. flags: access_flags.hpp.
-#define RIGEL_REACH(W, N)                                                                                    \
-  extern "C" [[gnu::used]] bool load_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low,  \
-                                                      const uint32_t* high, uint64_t base, uint64_t exec,    \
-                                                      uint32_t** rows, uint32_t flags) {                     \
-    return reach_global<W, N, false>(wave, site, low, high, base, exec, rows, flags);                        \
-  }                                                                                                          \
-  extern "C" [[gnu::used]] bool store_global_##W##_##N(Wave* wave, const MicroOp* site, const uint32_t* low, \
-                                                       const uint32_t* high, uint64_t base, uint64_t exec,   \
-                                                       uint32_t** rows, uint32_t flags) {                    \
-    return reach_global<W, N, true>(wave, site, low, high, base, exec, rows, flags);                         \
-  }                                                                                                          \
-  extern "C" [[gnu::used]] bool load_lds_##W##_##N(std::byte* lds, uint32_t limit,                           \
-                                                   const uint32_t* addresses, uint32_t offset,               \
-                                                   uint64_t exec, uint32_t** rows, uint32_t flags) {         \
-    return reach_lds<W, N, false>(lds, limit, addresses, offset, exec, rows, flags);                         \
-  }                                                                                                          \
-  extern "C" [[gnu::used]] bool store_lds_##W##_##N(std::byte* lds, uint32_t limit,                          \
-                                                    const uint32_t* addresses, uint32_t offset,              \
-                                                    uint64_t exec, uint32_t** rows, uint32_t flags) {        \
-    return reach_lds<W, N, true>(lds, limit, addresses, offset, exec, rows, flags);                          \
+#define RIGEL_REACH(W, N)                                                                                 \
+  extern "C" [[gnu::used]] bool load_global_##W##_##N(                                                    \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
+      uint64_t base, uint64_t exec, uint32_t** rows, uint32_t flags) {                                    \
+    return reach_global<W, N, false>(wave, linkage, site, low, high, base, exec, rows, flags);            \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool store_global_##W##_##N(                                                   \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
+      uint64_t base, uint64_t exec, uint32_t** rows, uint32_t flags) {                                    \
+    return reach_global<W, N, true>(wave, linkage, site, low, high, base, exec, rows, flags);             \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool load_lds_##W##_##N(std::byte* lds, uint32_t limit,                        \
+                                                   const uint32_t* addresses, uint32_t offset,            \
+                                                   uint64_t exec, uint32_t** rows, uint32_t flags) {      \
+    return reach_lds<W, N, false>(lds, limit, addresses, offset, exec, rows, flags);                      \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool store_lds_##W##_##N(std::byte* lds, uint32_t limit,                       \
+                                                    const uint32_t* addresses, uint32_t offset,           \
+                                                    uint64_t exec, uint32_t** rows, uint32_t flags) {     \
+    return reach_lds<W, N, true>(lds, limit, addresses, offset, exec, rows, flags);                       \
   }
 RIGEL_REACH(64, 1)
 RIGEL_REACH(64, 2)
@@ -623,26 +640,26 @@ RIGEL_REACH(32, 2)
 RIGEL_REACH(32, 3)
 RIGEL_REACH(32, 4)
 
-#define RIGEL_REACH_NARROW(W, bytes, T)                                                          \
-  extern "C" [[gnu::used]] bool load_global_narrow_##W##_##bytes(                                \
-      Wave* wave, const MicroOp* site, const uint32_t* low, const uint32_t* high, uint64_t base, \
-      uint64_t exec, uint32_t** rows, uint32_t flags) {                                          \
-    return reach_global_narrow<W, T, false>(wave, site, low, high, base, exec, rows[0], flags);  \
-  }                                                                                              \
-  extern "C" [[gnu::used]] bool store_global_narrow_##W##_##bytes(                               \
-      Wave* wave, const MicroOp* site, const uint32_t* low, const uint32_t* high, uint64_t base, \
-      uint64_t exec, uint32_t** rows, uint32_t flags) {                                          \
-    return reach_global_narrow<W, T, true>(wave, site, low, high, base, exec, rows[0], flags);   \
-  }                                                                                              \
-  extern "C" [[gnu::used]] bool load_lds_narrow_##W##_##bytes(                                   \
-      std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset, uint64_t exec, \
-      uint32_t** rows, uint32_t flags) {                                                         \
-    return reach_lds_narrow<W, T, false>(lds, limit, addresses, offset, exec, rows[0], flags);   \
-  }                                                                                              \
-  extern "C" [[gnu::used]] bool store_lds_narrow_##W##_##bytes(                                  \
-      std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset, uint64_t exec, \
-      uint32_t** rows, uint32_t flags) {                                                         \
-    return reach_lds_narrow<W, T, true>(lds, limit, addresses, offset, exec, rows[0], flags);    \
+#define RIGEL_REACH_NARROW(W, bytes, T)                                                                   \
+  extern "C" [[gnu::used]] bool load_global_narrow_##W##_##bytes(                                         \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
+      uint64_t base, uint64_t exec, uint32_t** rows, uint32_t flags) {                                    \
+    return reach_global_narrow<W, T, false>(wave, linkage, site, low, high, base, exec, rows[0], flags);  \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool store_global_narrow_##W##_##bytes(                                        \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
+      uint64_t base, uint64_t exec, uint32_t** rows, uint32_t flags) {                                    \
+    return reach_global_narrow<W, T, true>(wave, linkage, site, low, high, base, exec, rows[0], flags);   \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool load_lds_narrow_##W##_##bytes(                                            \
+      std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset, uint64_t exec,          \
+      uint32_t** rows, uint32_t flags) {                                                                  \
+    return reach_lds_narrow<W, T, false>(lds, limit, addresses, offset, exec, rows[0], flags);            \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool store_lds_narrow_##W##_##bytes(                                           \
+      std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset, uint64_t exec,          \
+      uint32_t** rows, uint32_t flags) {                                                                  \
+    return reach_lds_narrow<W, T, true>(lds, limit, addresses, offset, exec, rows[0], flags);             \
   }
 RIGEL_REACH_NARROW(64, 1, uint8_t)
 RIGEL_REACH_NARROW(64, 2, uint16_t)
@@ -650,15 +667,19 @@ RIGEL_REACH_NARROW(32, 1, uint8_t)
 RIGEL_REACH_NARROW(32, 2, uint16_t)
 
 // rows: the operands and the result, or null; atomic: isa::Atomic.
-extern "C" [[gnu::used]] bool global_atomic_64(Wave* wave, const MicroOp* site, const uint32_t* low,
-                                               const uint32_t* high, uint64_t base, uint64_t exec,
-                                               uint32_t** rows, uint32_t flags, uint32_t atomic) {
-  return global_atomic<64>(wave, site, low, high, base, exec, rows, flags, static_cast<Atomic>(atomic));
+extern "C" [[gnu::used]] bool global_atomic_64(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                               const uint32_t* low, const uint32_t* high, uint64_t base,
+                                               uint64_t exec, uint32_t** rows, uint32_t flags,
+                                               uint32_t atomic) {
+  return global_atomic<64>(wave, linkage, site, low, high, base, exec, rows, flags,
+                           static_cast<Atomic>(atomic));
 }
-extern "C" [[gnu::used]] bool global_atomic_32(Wave* wave, const MicroOp* site, const uint32_t* low,
-                                               const uint32_t* high, uint64_t base, uint64_t exec,
-                                               uint32_t** rows, uint32_t flags, uint32_t atomic) {
-  return global_atomic<32>(wave, site, low, high, base, exec, rows, flags, static_cast<Atomic>(atomic));
+extern "C" [[gnu::used]] bool global_atomic_32(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                               const uint32_t* low, const uint32_t* high, uint64_t base,
+                                               uint64_t exec, uint32_t** rows, uint32_t flags,
+                                               uint32_t atomic) {
+  return global_atomic<32>(wave, linkage, site, low, high, base, exec, rows, flags,
+                           static_cast<Atomic>(atomic));
 }
 extern "C" [[gnu::used]] bool lds_atomic_64(std::byte* lds, uint32_t limit, const uint32_t* addresses,
                                             uint32_t offset, uint64_t exec, uint32_t** rows,
@@ -691,9 +712,9 @@ extern "C" [[gnu::used, gnu::noinline]] void lay_out_32(const uint32_t* rows, ui
 
 // Scratch of lanes that have an offset each, in the first row; the dwords are the next ones. `bytes`: how many of a lane there are.
 template <unsigned W, bool kStore>
-[[gnu::always_inline]] inline bool reach_scratch(Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes,
-                                                 uint32_t further, uint64_t exec, uint32_t* rows,
-                                                 uint32_t dwords) {
+[[gnu::always_inline]] inline bool reach_scratch(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                                 uint64_t va, uint64_t bytes, uint32_t further, uint64_t exec,
+                                                 uint32_t* rows, uint32_t dwords) {
   U32 most{}, bits{};
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
@@ -710,7 +731,7 @@ template <unsigned W, bool kStore>
   constexpr uint64_t kMostBytes = uint64_t{1} << 31;  // of a gather
   if (all_bits % 4 != 0 || end > bytes || end * W > kMostBytes) return false;
   std::byte* const host =
-      wave->memory->find_again(site, va, end * W, kStore ? Access::kWrite : Access::kRead);
+      place_of(wave->memory, linkage, site, va, end * W, kStore ? Access::kWrite : Access::kRead);
   if (host == nullptr) return false;
   for (uint32_t d = 0; d < dwords; ++d) {
     std::byte* const dword = host + uint64_t{further + d * 4} * W;
@@ -729,27 +750,26 @@ template <unsigned W, bool kStore>
   }
   return true;
 }
-#define RIGEL_SCRATCH(W)                                                                             \
-  extern "C" [[gnu::used, gnu::noinline]] bool load_scratch_##W(                                     \
-      Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes, uint32_t further, uint64_t exec, \
-      uint32_t* rows, uint32_t dwords) {                                                             \
-    return reach_scratch<W, false>(wave, site, va, bytes, further, exec, rows, dwords);              \
-  }                                                                                                  \
-  extern "C" [[gnu::used, gnu::noinline]] bool store_scratch_##W(                                    \
-      Wave* wave, const MicroOp* site, uint64_t va, uint64_t bytes, uint32_t further, uint64_t exec, \
-      uint32_t* rows, uint32_t dwords) {                                                             \
-    return reach_scratch<W, true>(wave, site, va, bytes, further, exec, rows, dwords);               \
+#define RIGEL_SCRATCH(W)                                                                         \
+  extern "C" [[gnu::used, gnu::noinline]] bool load_scratch_##W(                                 \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, uint64_t va, uint64_t bytes,      \
+      uint32_t further, uint64_t exec, uint32_t* rows, uint32_t dwords) {                        \
+    return reach_scratch<W, false>(wave, linkage, site, va, bytes, further, exec, rows, dwords); \
+  }                                                                                              \
+  extern "C" [[gnu::used, gnu::noinline]] bool store_scratch_##W(                                \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, uint64_t va, uint64_t bytes,      \
+      uint32_t further, uint64_t exec, uint32_t* rows, uint32_t dwords) {                        \
+    return reach_scratch<W, true>(wave, linkage, site, va, bytes, further, exec, rows, dwords);  \
   }
 RIGEL_SCRATCH(64)
 RIGEL_SCRATCH(32)
 
-// Where an access finds its memory; null: it is for the interpreter to look.
-extern "C" [[gnu::used]] std::byte* place_to_load(const Memory* memory, const MicroOp* site, uint64_t va,
-                                                  uint64_t bytes) {
-  return memory->find_again(site, va, bytes, Access::kRead);
+extern "C" [[gnu::used]] std::byte* place_to_load(Memory* memory, const Linkage* linkage, const MicroOp* site,
+                                                  uint64_t va, uint64_t bytes) {
+  return place_of(memory, linkage, site, va, bytes, Access::kRead);
 }
-extern "C" [[gnu::used]] std::byte* place_to_store(const Memory* memory, const MicroOp* site, uint64_t va,
-                                                   uint64_t bytes) {
-  return memory->find_again(site, va, bytes, Access::kWrite);
+extern "C" [[gnu::used]] std::byte* place_to_store(Memory* memory, const Linkage* linkage,
+                                                   const MicroOp* site, uint64_t va, uint64_t bytes) {
+  return place_of(memory, linkage, site, va, bytes, Access::kWrite);
 }
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
