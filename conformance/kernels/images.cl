@@ -28,6 +28,11 @@ kernel void read_2da(read_only image2d_array_t image, sampler_t sampler, global 
   if (ITEM < count) texels[ITEM] = read_imagef(image, sampler, at[ITEM]);
 }
 
+kernel void read_buffer(read_only image1d_buffer_t image, sampler_t sampler, global const float4* at,
+                        global float4* texels, uint count) {
+  if (ITEM < count) texels[ITEM] = read_imagef(image, convert_int(at[ITEM].x));
+}
+
 kernel void read_integers(read_only image2d_t image, sampler_t sampler, global const float4* at, global uint4* texels,
                           uint count) {
   if (ITEM < count) texels[ITEM] = read_imageui(image, sampler, at[ITEM].xy);

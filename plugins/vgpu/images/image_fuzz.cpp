@@ -35,7 +35,7 @@ TilingConfig tiling_of(const char* name) {
 }
 
 void check(const Resource& resource, const Taps& taps) {
-  require(taps.count >= 1 && taps.count <= 16);
+  require(taps.count >= 1 && taps.count <= kMostTaps);
   double weights = 0;
   for (unsigned i = 0; i < taps.count; ++i) {
     const Tap& tap = taps.taps[i];
@@ -70,17 +70,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   unpack(resource.format, input.element, components);
   pack(resource.format, components, element);
   Sampler sampler;
-  if (!decode_sampler(input.sampler, sampler).empty()) return 0;
+  if (!decode_sampler(input.sampler, static_cast<Generation>(generation), sampler).empty()) return 0;
   Lookup lookup;
-  std::memcpy(lookup.at, input.at, sizeof lookup.at);
+  for (unsigned i = 0; i < 3; ++i) lookup.at[i] = static_cast<double>(input.at[i]);
   lookup.layer = input.layer;
   for (unsigned i = 0; i < 3; ++i)
     lookup.offset[i] = static_cast<int32_t>(input.offsets << (26 - 8 * i)) >> 26;
-  lookup.lod =
-      fixed_lod(static_cast<double>(input.lod)) + lod_of_gradients(resource, sampler, input.gradients);
+  lookup.footprint = footprint_of(resource, sampler, input.gradients);
+  require(lookup.footprint.probes >= 1 && lookup.footprint.probes <= most_probes(resource, sampler));
+  lookup.footprint.lod += fixed_lod(static_cast<double>(input.lod));
   Taps taps;
-  find_taps(resource, sampler, lookup, taps);
-  check(resource, taps);
+  for (unsigned probe = 0; probe < lookup.footprint.probes; ++probe) {
+    find_taps(resource, sampler, probe_of(lookup, probe), taps);
+    check(resource, taps);
+  }
   find_gathered(resource, sampler, lookup, taps);
   check(resource, taps);
   border_texel(resource, sampler.border, components);

@@ -117,7 +117,7 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
   return {};
 }
 
-std::string_view decode_sampler(std::span<const uint32_t, 4> words, Sampler& sampler) {
+std::string_view decode_sampler(std::span<const uint32_t, 4> words, Generation generation, Sampler& sampler) {
   for (unsigned i = 0; i < 3; ++i) sampler.clamp[i] = Clamp{static_cast<uint8_t>(bits(words[0], 3 * i, 3))};
   sampler.compare = static_cast<uint8_t>(bits(words[0], 12, 3));
   sampler.unnormalized = bits(words[0], 15, 1) != 0;
@@ -127,8 +127,13 @@ std::string_view decode_sampler(std::span<const uint32_t, 4> words, Sampler& sam
   sampler.least_lod = bits(words[1], 0, 12);
   sampler.most_lod = bits(words[1], 12, 12);
   sampler.lod_bias = static_cast<int32_t>(words[2] << 18) >> 18;
-  sampler.linear_mag = bits(words[2], 20, 1) != 0;  // beside it: anisotropic, of which there is one sample
+  sampler.linear_mag = bits(words[2], 20, 1) != 0;
   sampler.linear_min = bits(words[2], 22, 1) != 0;
+  if (bits(words[2], 21, 1) != 0 || bits(words[2], 23, 1) != 0)  // *_ANISO_*
+    sampler.most_probes = static_cast<uint8_t>(1u << std::min(bits(words[0], 9, 3), 4u));
+  const bool is_gfx10 = generation == Generation::kGfx10_1 || generation == Generation::kGfx10_3;
+  sampler.aniso_override = bits(words[2], is_gfx10 ? 29 : 31, 1) != 0;
+  sampler.seamless = bits(words[0], 28, 1) == 0;
   sampler.z_filter = static_cast<uint8_t>(bits(words[2], 24, 2));
   sampler.mip_filter = static_cast<uint8_t>(bits(words[2], 26, 2));
   sampler.border = static_cast<Border>(words[3] >> 30);

@@ -87,12 +87,15 @@ struct Sampler {
   uint32_t least_lod = 0, most_lod = 0;  ///< In 1/256 of a level
   int32_t lod_bias = 0;                  ///< In 1/256 of a level
   bool linear_mag = false, linear_min = false;
-  uint8_t z_filter = 0;    ///< 0: as the other axes; 1: nearest; 2: linear
-  uint8_t mip_filter = 0;  ///< 0: the first level alone; 1: the nearest; 2: between two
+  uint8_t most_probes = 1;      ///< Of an anisotropic filter: MAX_ANISO_RATIO
+  bool aniso_override = false;  ///< Images of one level have no anisotropic filter.
+  bool seamless = true;         ///< Linear filters of cubes go on to the next face; no clamp modes.
+  uint8_t z_filter = 0;         ///< 0: as the other axes; 1: nearest; 2: linear
+  uint8_t mip_filter = 0;       ///< 0: the first level alone; 1: the nearest; 2: between two
   Border border = Border::kTransparentBlack;
 };
 
 /// Empty, or why instructions cannot use the sampler.
-std::string_view decode_sampler(std::span<const uint32_t, 4> words, Sampler& sampler);
+std::string_view decode_sampler(std::span<const uint32_t, 4> words, Generation generation, Sampler& sampler);
 
 }  // namespace rigel::vgpu::images

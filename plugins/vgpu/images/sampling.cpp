@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "plugins/vgpu/images/cube.hpp"
 
 namespace rigel::vgpu::images {
 namespace {
@@ -14,7 +17,7 @@ struct Axis {
   double weight[2] = {1, 0};
   unsigned count = 1;
 };
-constexpr int64_t kBorderIndex = -1;
+constexpr int64_t kBorderIndex = INT64_MIN;
 
 int64_t modulo(int64_t value, int64_t divisor) {
   const int64_t rest = value % divisor;
@@ -53,7 +56,9 @@ int64_t fixed(double texels, bool truncates) {
   return static_cast<int64_t>(std::floor(truncates ? scaled : scaled + 0.5));
 }
 
-Axis axis_of(double texels, int32_t offset, int64_t size, Clamp clamp, bool truncates, bool linear) {
+// Without a clamp mode, indices are beyond the image where coordinates are.
+Axis axis_of(double texels, int32_t offset, int64_t size, std::optional<Clamp> clamp, bool truncates,
+             bool linear) {
   // Half of the border: coordinates stay on the image, whose outermost half texels blend with the border.
   if (clamp == Clamp::kHalfBorder || clamp == Clamp::kMirrorOnceHalfBorder) {
     if (clamp == Clamp::kMirrorOnceHalfBorder) texels = std::fabs(texels);
@@ -61,61 +66,74 @@ Axis axis_of(double texels, int32_t offset, int64_t size, Clamp clamp, bool trun
     if (!linear) clamp = Clamp::kLastTexel;
   }
   const int64_t at = fixed(texels, truncates) + offset * kOne;
+  const auto index = [&](int64_t texel) { return clamp ? clamped(*clamp, texel, size) : texel; };
   Axis axis;
   if (!linear) {
-    axis.index[0] = clamped(clamp, at >> 8, size);
+    axis.index[0] = index(at >> 8);
     return axis;
   }
   const int64_t low = at - kOne / 2;
   const int64_t fraction = low & (kOne - 1);
-  axis.index[0] = clamped(clamp, low >> 8, size);
-  axis.index[1] = clamped(clamp, (low >> 8) + 1, size);
+  axis.index[0] = index(low >> 8);
+  axis.index[1] = index((low >> 8) + 1);
   axis.weight[0] = static_cast<double>(kOne - fraction) / kOne;
   axis.weight[1] = static_cast<double>(fraction) / kOne;
   axis.count = fraction == 0 ? 1 : 2;
   return axis;
 }
 
-struct Axes {
-  Axis x, y, z;
-};
-
-uint32_t layer_of(const Resource& resource, float layer) {
-  const double whole = std::nearbyint(std::isnan(layer) ? 0.0 : static_cast<double>(layer));
+uint32_t layer_of(const Resource& resource, double layer) {
+  const double whole = std::nearbyint(std::isnan(layer) ? 0.0 : layer);
   const uint32_t count = resource.last_layer - resource.first_layer;
   return resource.first_layer + static_cast<uint32_t>(std::clamp(whole, 0.0, static_cast<double>(count)));
 }
 
-// A cube's faces are counted by eight for each cube.
-float face_layer(float face) {
-  const double whole =
-      std::clamp(std::nearbyint(std::isnan(face) ? 0.0 : static_cast<double>(face)), 0.0, 65535.0);
-  const double cube = std::floor(whole / 8);
-  return static_cast<float>(cube * 6 + std::min(whole - cube * 8, 5.0));
+// Coordinates count a cube's faces by eight for each cube, memory by six.
+struct Face {
+  unsigned cube = 0, face = 0;
+
+  explicit Face(double number) {
+    const auto whole =
+        static_cast<unsigned>(std::clamp(std::nearbyint(std::isnan(number) ? 0.0 : number), 0.0, 65535.0));
+    cube = whole / 8;
+    face = std::min(whole % 8, 5u);
+  }
+  double layer() const { return cube * 6 + face; }
+};
+
+// Whether a linear filter goes on beyond a face's edges; faces that are no squares do not meet.
+bool is_seamless(const Resource& resource, const Sampler& sampler, uint32_t level) {
+  return resource.is_cube() && sampler.seamless && resource.width(level) == resource.height(level);
 }
+
+struct Axes {
+  Axis x, y, z;
+  bool folds = false;  // indices of x and y may lie beyond a cube's face
+};
 
 Axes axes_of(const Resource& resource, const Sampler& sampler, const Lookup& lookup, uint32_t level,
              bool linear) {
   const bool cube = resource.is_cube();
   const auto texels = [&](unsigned i, uint32_t size) {
-    double at = lookup.at[i];
-    if (cube) at -= 1;  // coordinates of faces are from 1 to 2
+    const double at = cube ? lookup.at[i] - 1 : lookup.at[i];  // coordinates of faces are from 1 to 2
     return sampler.unnormalized ? at : at * size;
   };
-  const auto axis = [&](unsigned i, uint32_t size, bool is_linear) {
-    return axis_of(texels(i, size), lookup.offset[i], size, cube ? Clamp::kLastTexel : sampler.clamp[i],
-                   sampler.truncates, is_linear);
-  };
   Axes axes;
+  axes.folds = linear && is_seamless(resource, sampler, level);
+  const auto axis = [&](unsigned i, uint32_t size, bool is_linear) {
+    std::optional<Clamp> clamp = cube && sampler.seamless ? Clamp::kLastTexel : sampler.clamp[i];
+    if (axes.folds) clamp.reset();
+    return axis_of(texels(i, size), lookup.offset[i], size, clamp, sampler.truncates, is_linear);
+  };
   axes.x = axis(0, resource.width(level), linear);
   if (resource.has_height()) axes.y = axis(1, resource.height(level), linear);
   if (resource.is_volume()) {
     const bool z_linear = sampler.z_filter == 0 ? linear : sampler.z_filter == 2;
     axes.z = axis(2, resource.depth(level), z_linear);
   } else {
-    axes.z.index[0] = layer_of(resource, cube                  ? face_layer(lookup.at[2])
-                                         : resource.is_array() ? lookup.layer
-                                                               : 0);
+    axes.z.index[0] = layer_of(resource, cube                  ? Face(lookup.at[2]).layer()
+                                         : resource.is_array() ? static_cast<double>(lookup.layer)
+                                                               : 0.0);
   }
   return axes;
 }
@@ -131,6 +149,29 @@ Tap tap_of(const Resource& resource, uint32_t level, int64_t x, int64_t y, int64
   return tap;
 }
 
+// A texel of a seamless cube that may lie beyond its face.
+Tap cube_tap(const Resource& resource, uint32_t level, const Face& face, int64_t x, int64_t y,
+             double weight) {
+  Face next = face;
+  const CubeTexel texel = folded(resource.width(level), {face.face, x, y});
+  next.face = texel.face;
+  return tap_of(resource, level, texel.x, texel.y, layer_of(resource, next.layer()), weight);
+}
+
+void add_cube_taps(const Resource& resource, uint32_t level, const Face& face, int64_t x, int64_t y,
+                   double weight, Taps& taps) {
+  const int64_t last = resource.width(level) - 1;
+  const int64_t near_x = std::clamp<int64_t>(x, 0, last), near_y = std::clamp<int64_t>(y, 0, last);
+  const auto add = [&](int64_t at_x, int64_t at_y, double share) {
+    taps.taps[taps.count++] = cube_tap(resource, level, face, at_x, at_y, share);
+  };
+  if (x == near_x || y == near_y) return add(x, y, weight);
+  // Beyond a corner there is no texel: the three around it count in its place.
+  add(near_x, near_y, weight / 3);
+  add(x, near_y, weight / 3);
+  add(near_x, y, weight / 3);
+}
+
 void add_level(const Resource& resource, const Sampler& sampler, const Lookup& lookup, uint32_t level,
                bool linear, double share, Taps& taps) {
   const Axes axes = axes_of(resource, sampler, lookup, level, linear);
@@ -138,8 +179,12 @@ void add_level(const Resource& resource, const Sampler& sampler, const Lookup& l
     for (unsigned j = 0; j < axes.y.count; ++j) {
       for (unsigned i = 0; i < axes.x.count; ++i) {
         const double weight = share * axes.x.weight[i] * axes.y.weight[j] * axes.z.weight[k];
-        taps.taps[taps.count++] =
-            tap_of(resource, level, axes.x.index[i], axes.y.index[j], axes.z.index[k], weight);
+        const int64_t x = axes.x.index[i], y = axes.y.index[j];
+        if (axes.folds) {
+          add_cube_taps(resource, level, Face(lookup.at[2]), x, y, weight, taps);
+        } else {
+          taps.taps[taps.count++] = tap_of(resource, level, x, y, axes.z.index[k], weight);
+        }
       }
     }
   }
@@ -152,20 +197,43 @@ int32_t fixed_lod(double lod) {
   return static_cast<int32_t>(std::floor(std::clamp(lod, -64.0, 64.0) * static_cast<double>(kOne) + 0.5));
 }
 
-int32_t lod_of_gradients(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]) {
+unsigned most_probes(const Resource& resource, const Sampler& sampler) {
+  const bool is_isotropic = sampler.unnormalized || is_integer(resource.format) ||
+                            (sampler.aniso_override && resource.levels() == 1);
+  return is_isotropic ? 1 : sampler.most_probes;
+}
+
+Footprint footprint_of(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]) {
   const double extents[] = {static_cast<double>(resource.width(0)), static_cast<double>(resource.height(0)),
                             static_cast<double>(resource.depth(0))};
   const unsigned axes = resource.is_volume() ? 3 : resource.has_height() ? 2 : 1;
-  double longest = 0;
-  for (const float(&gradient)[3] : gradients) {
-    double sum = 0;
+  double squares[2] = {};  // of the gradients' lengths
+  for (unsigned direction = 0; direction < 2; ++direction) {
     for (unsigned i = 0; i < axes; ++i) {
-      const double texels = gradient[i] * (sampler.unnormalized ? 1 : extents[i]);
-      sum += texels * texels;
+      const double texels = gradients[direction][i] * (sampler.unnormalized ? 1 : extents[i]);
+      squares[direction] += texels * texels;
     }
-    longest = std::max(longest, sum);
   }
-  return fixed_lod(std::log2(longest) / 2);
+  const unsigned longer = squares[1] >= squares[0] ? 1 : 0;
+  const double longest = std::max({0.0, squares[0], squares[1]});
+  // How much longer it is than the other one, as far as the sampler goes.
+  const double most = most_probes(resource, sampler);
+  const double ratio = std::sqrt(longest / squares[1 - longer]);
+  const double anisotropy = ratio > 1 ? std::min(ratio, most) : 1;
+  Footprint footprint;
+  footprint.lod = fixed_lod(std::log2(longest) / 2 - std::log2(anisotropy));
+  footprint.probes = static_cast<unsigned>(std::ceil(anisotropy));
+  for (unsigned i = 0; i < axes; ++i) footprint.line[i] = static_cast<double>(gradients[longer][i]);
+  return footprint;
+}
+
+Lookup probe_of(const Lookup& lookup, unsigned probe) {
+  if (lookup.footprint.probes == 1) return lookup;
+  // Evenly along the line, without its ends.
+  const double along = (probe + 1.0) / (lookup.footprint.probes + 1.0) - 0.5;
+  Lookup result = lookup;
+  for (unsigned i = 0; i < 3; ++i) result.at[i] += lookup.footprint.line[i] * along;
+  return result;
 }
 
 int32_t limited_lod(const Resource& resource, const Sampler& sampler, int32_t lod) {
@@ -178,7 +246,7 @@ int32_t limited_lod(const Resource& resource, const Sampler& sampler, int32_t lo
 void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps) {
   taps.count = 0;
   const int32_t lod =
-      sampler.unnormalized ? 0 : limited_lod(resource, sampler, lookup.lod + sampler.lod_bias);
+      sampler.unnormalized ? 0 : limited_lod(resource, sampler, lookup.footprint.lod + sampler.lod_bias);
   const bool linear = (lod <= 0 ? sampler.linear_mag : sampler.linear_min) && !is_integer(resource.format);
   const auto most = static_cast<int32_t>((resource.levels() - 1) * kOne);
   const int32_t within = std::clamp(lod, 0, most);
@@ -203,7 +271,7 @@ void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& l
 void find_gathered(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps) {
   taps.count = 0;
   const int32_t lod =
-      sampler.unnormalized ? 0 : limited_lod(resource, sampler, lookup.lod + sampler.lod_bias);
+      sampler.unnormalized ? 0 : limited_lod(resource, sampler, lookup.footprint.lod + sampler.lod_bias);
   const auto most = static_cast<int32_t>((resource.levels() - 1) * kOne);
   const uint32_t level = sampler.mip_filter == 0
                              ? 0
@@ -211,8 +279,14 @@ void find_gathered(const Resource& resource, const Sampler& sampler, const Looku
   const Axes axes = axes_of(resource, sampler, lookup, level, true);
   constexpr unsigned kOrder[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
   for (const auto& [i, j] : kOrder) {
-    taps.taps[taps.count++] = tap_of(resource, level, axes.x.index[i],
-                                     axes.y.index[resource.has_height() ? j : 0], axes.z.index[0], 1);
+    const int64_t x = axes.x.index[i], y = axes.y.index[resource.has_height() ? j : 0];
+    if (axes.folds) {
+      const unsigned count = taps.count;
+      add_cube_taps(resource, level, Face(lookup.at[2]), x, y, 1, taps);
+      taps.count = count + 1;  // of the three in a corner's place, the one of the face itself
+      continue;
+    }
+    taps.taps[taps.count++] = tap_of(resource, level, x, y, axes.z.index[0], 1);
   }
 }
 

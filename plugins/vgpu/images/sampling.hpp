@@ -5,6 +5,10 @@
 // detail have eight fractional bits as well. That is what the manuals document; how the hardware rounds sums is not, so
 // a sum here is exact up to one rounding, to single precision. docs/vgpu-isa.md lists what is approximate.
 //
+// Anisotropic filters: as the Vulkan specification has them ("Scale Factor Operation", "Texel Anisotropic Filtering"): a
+// sample is the mean of several probes along the longer gradient, each of them a sample of its own at a finer level.
+// Cubes: texels beyond an edge are those of the next face (its "Cube Map Edge Handling").
+//
 // Pure functions; any thread.
 #pragma once
 
@@ -21,29 +25,44 @@ struct Tap {
   double weight = 1;  ///< All of a filter's add up to 1.
 };
 
+constexpr unsigned kMostTaps = 24;  // two levels of four texels of a cube, each of them beyond a corner
+
 struct Taps {
   unsigned count = 0;
-  Tap taps[16];  ///< Two levels of eight each at most.
+  Tap taps[kMostTaps];
+};
+
+/// What a sample covers.
+struct Footprint {
+  int32_t lod = 0;      ///< In 1/256 of a level, without the sampler's bias and limits.
+  unsigned probes = 1;  ///< More than one: their mean is the sample.
+  double line[3] = {};  ///< What they lie along, in coordinates
 };
 
 /// What a lane asks for.
 struct Lookup {
-  float at[3] = {};        ///< x, y, and z of a volume or the face of a cube …
+  double at[3] = {};       ///< x, y, and z of a volume or the face of a cube …
   float layer = 0;         ///< … or the layer of an array.
   int32_t offset[3] = {};  ///< In texels
-  int32_t lod = 0;         ///< In 1/256 of a level, without the sampler's bias and limits.
+  Footprint footprint;
 };
 
 /// In 1/256 of a level; numbers that are none are 0.
 int32_t fixed_lod(double lod);
 
-/// The level of detail of gradients along two directions, in coordinates as the sampler has them.
-int32_t lod_of_gradients(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]);
+/// How many probes a sample may have; 1: its filter is not anisotropic.
+unsigned most_probes(const Resource& resource, const Sampler& sampler);
+
+/// What gradients along two directions cover, in coordinates as the sampler has them.
+Footprint footprint_of(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]);
+
+/// One of the probes of a lookup's footprint.
+Lookup probe_of(const Lookup& lookup, unsigned probe);
 
 /// A lane's level of detail within the limits of sampler and resource; counted from the resource's first level.
 int32_t limited_lod(const Resource& resource, const Sampler& sampler, int32_t lod);
 
-/// The texels of a sample. Integers are not blended: the nearest texel counts.
+/// The texels of a sample, or of one of its probes. Integers are not blended: the nearest texel counts.
 void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps);
 
 /// The four texels of a gather, in the order of its result.

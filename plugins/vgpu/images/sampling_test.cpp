@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace rigel::vgpu::images {
 namespace {
@@ -94,6 +97,261 @@ TEST(Sampling, TheFourOfAGatherGoAroundAgainstTheClock) {
     EXPECT_EQ(taps.taps[i].place.x, kExpected[i][0]) << i;
     EXPECT_EQ(taps.taps[i].place.y, kExpected[i][1]) << i;
   }
+}
+
+// Anisotropic filters
+// ---------------------------------------------------------------------------------------------------
+
+Sampler anisotropic(unsigned ratio) {
+  Sampler sampler;
+  sampler.linear_mag = sampler.linear_min = true;
+  sampler.mip_filter = 2;
+  sampler.most_lod = 4095;
+  sampler.most_probes = static_cast<uint8_t>(ratio);
+  return sampler;
+}
+
+/// Of gradients of so many texels of an image of 64 texels, the first along x, the second along y.
+Footprint footprint(const Sampler& sampler, float x, float y) {
+  const float gradients[2][3] = {{x / 64, 0, 0}, {0, y / 64, 0}};
+  return footprint_of(plane(64, 64), sampler, gradients);
+}
+
+TEST(AnisotropicFilters, TakeAsManySamplesAsOneGradientIsLongerThanTheOther) {
+  const Footprint wide = footprint(anisotropic(16), 8, 2);
+  EXPECT_EQ(wide.probes, 4u);
+  EXPECT_EQ(wide.lod, 256);  // of the shorter one
+  EXPECT_EQ(wide.line[0], 8.0 / 64);
+  EXPECT_EQ(wide.line[1], 0);
+  const Footprint high = footprint(anisotropic(16), 2, 5);
+  EXPECT_EQ(high.probes, 3u);  // two and a half
+  EXPECT_EQ(high.line[1], 5.0 / 64);
+}
+
+TEST(AnisotropicFilters, TakeNoMoreSamplesThanTheSamplerAllows) {
+  EXPECT_EQ(footprint(anisotropic(4), 16, 1).probes, 4u);
+  EXPECT_EQ(footprint(anisotropic(4), 16, 1).lod, 2 * 256);  // 16 texels by 4 samples
+  EXPECT_EQ(footprint(anisotropic(8), 16, 0).probes, 8u);
+}
+
+TEST(AnisotropicFilters, OfARatioOfOneAreTrilinear) {
+  const Footprint plain = footprint(anisotropic(1), 8, 2);
+  EXPECT_EQ(plain.probes, 1u);
+  EXPECT_EQ(plain.lod, 3 * 256);
+  const Footprint even = footprint(anisotropic(16), 4, 4);
+  EXPECT_EQ(even.probes, 1u);
+  EXPECT_EQ(even.lod, 2 * 256);
+  EXPECT_EQ(footprint(anisotropic(16), 0, 0).probes, 1u);
+}
+
+TEST(AnisotropicFilters, TakeTheirSamplesEvenlyAlongTheLongerGradient) {
+  Lookup lookup;
+  lookup.at[0] = 0.5;
+  lookup.at[1] = 0.25;
+  lookup.footprint.probes = 3;
+  lookup.footprint.line[0] = 1;
+  EXPECT_EQ(probe_of(lookup, 0).at[0], 0.25);
+  EXPECT_EQ(probe_of(lookup, 1).at[0], 0.5);
+  EXPECT_EQ(probe_of(lookup, 2).at[0], 0.75);
+  EXPECT_EQ(probe_of(lookup, 2).at[1], 0.25);
+}
+
+TEST(AnisotropicFilters, AreNoneOfIntegersAndOfCoordinatesInTexels) {
+  Sampler sampler = anisotropic(16);
+  Resource resource = plane(64, 64);
+  EXPECT_EQ(most_probes(resource, sampler), 16u);
+  sampler.aniso_override = true;  // one level
+  EXPECT_EQ(most_probes(resource, sampler), 1u);
+  sampler.aniso_override = false;
+  sampler.unnormalized = true;
+  EXPECT_EQ(most_probes(resource, sampler), 1u);
+  sampler.unnormalized = false;
+  resource.format.number = Number::kUint;
+  EXPECT_EQ(most_probes(resource, sampler), 1u);
+}
+
+TEST(Samplers, HaveAnisotropyWhereAFilterAsksForIt) {
+  uint32_t words[4] = {3u << 9, 0, 0, 0};
+  Sampler sampler;
+  EXPECT_EQ(decode_sampler(words, Generation::kGfx9, sampler), "");
+  EXPECT_EQ(sampler.most_probes, 1u);
+  for (const unsigned filter : {21u, 23u}) {
+    words[2] = 1u << filter;
+    sampler = {};
+    EXPECT_EQ(decode_sampler(words, Generation::kGfx9, sampler), "");
+    EXPECT_EQ(sampler.most_probes, 8u);
+    EXPECT_FALSE(sampler.linear_mag || sampler.linear_min);
+  }
+}
+
+TEST(Samplers, HaveTheOverrideOfAnisotropyWhereTheirGenerationHasIt) {
+  for (const auto& [generation, bit] : {std::pair{Generation::kGfx8, 31},
+                                        {Generation::kGfx9, 31},
+                                        {Generation::kGfx10_1, 29},
+                                        {Generation::kGfx10_3, 29}}) {
+    const uint32_t words[4] = {0, 0, 1u << bit, 0};
+    const uint32_t others[4] = {0, 0, ~(1u << bit), 0};
+    Sampler sampler;
+    EXPECT_EQ(decode_sampler(words, generation, sampler), "");
+    EXPECT_TRUE(sampler.aniso_override);
+    EXPECT_EQ(decode_sampler(others, generation, sampler), "");
+    EXPECT_FALSE(sampler.aniso_override);
+  }
+}
+
+// Cubes: faces are those of all graphics interfaces
+// ---------------------------------------------------------------------------------------------------
+
+constexpr int kFaceTexels = 5;
+
+Resource cube() {
+  constexpr uint32_t kLast = kFaceTexels - 1;
+  const uint32_t words[8] = {0x100, 10u << 20, kLast | kLast << 14, 0xfac | 11u << 28, 5 | 63u << 13, 0,
+                             0,     0};
+  Resource resource;
+  EXPECT_EQ(decode_resource(words, Generation::kGfx9, nullptr, resource), "");
+  return resource;
+}
+
+/// The point of a face, from -1 to 1 in both of its directions.
+std::array<double, 3> on_face(unsigned face, double s, double t) {
+  const std::array<double, 3> points[] = {{1, -t, -s}, {-1, -t, s}, {s, 1, t},
+                                          {s, -1, -t}, {s, -t, 1},  {-s, -t, -1}};
+  return points[face];
+}
+
+/// The coordinates of a point on a face: instructions have them from 1 to 2.
+Lookup seen_from(unsigned face, const std::array<double, 3>& point) {
+  const auto& [x, y, z] = point;
+  const double s[] = {-z, z, x, x, x, -x}, t[] = {-y, -y, z, -z, -y, -y};
+  Lookup lookup;
+  lookup.at[0] = 1.5 + s[face] / 2;
+  lookup.at[1] = 1.5 + t[face] / 2;
+  lookup.at[2] = face;
+  return lookup;
+}
+
+template <typename Value>  // of a point
+double sample(const Sampler& sampler, const Lookup& lookup, const Value& value) {
+  const Resource resource = cube();
+  Taps taps;
+  find_taps(resource, sampler, lookup, taps);
+  double sum = 0;
+  for (unsigned i = 0; i < taps.count; ++i) {
+    const TexelPlace& place = taps.taps[i].place;
+    const auto centre = [](uint32_t texel) { return (texel * 2 + 1.0) / kFaceTexels - 1; };
+    sum += taps.taps[i].weight * value(on_face(place.z, centre(place.x), centre(place.y)));
+  }
+  return sum;
+}
+
+Sampler linear() {
+  Sampler sampler;
+  sampler.linear_mag = sampler.linear_min = true;
+  return sampler;
+}
+
+/// Calls `visit(face, face, point)` for points of the cube's edges and corners, and two faces that have each of them.
+template <typename Visit>
+void visit_edges(const Visit& visit) {
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    for (unsigned sides = 0; sides < 4; ++sides) {
+      for (const double along : {-1.0, -0.75, -0.1, 0.0, 0.3, 0.8, 1.0}) {
+        std::array<double, 3> point{};
+        const unsigned first = (axis + 1) % 3, second = (axis + 2) % 3;
+        point[axis] = along;
+        point[first] = (sides & 1) != 0 ? 1 : -1;
+        point[second] = (sides & 2) != 0 ? 1 : -1;
+        visit(2 * first + (point[first] < 0), 2 * second + (point[second] < 0), point);
+      }
+    }
+  }
+}
+
+TEST(Cubes, HaveTheSameValueOnBothSidesOfAnEdge) {
+  // Nothing that is smooth: each texel has a value of its own.
+  const auto value = [](const std::array<double, 3>& p) {
+    return std::sin(57 * p[0] + 91 * p[1] + 133 * p[2]);
+  };
+  visit_edges([&](unsigned face, unsigned other, const std::array<double, 3>& point) {
+    EXPECT_NEAR(sample(linear(), seen_from(face, point), value),
+                sample(linear(), seen_from(other, point), value), 0.01)
+        << point[0] << ' ' << point[1] << ' ' << point[2];
+  });
+}
+
+TEST(Cubes, HaveNoSeamsInWhatIsSmooth) {
+  // Whose slope is at most one: half a texel away it is as much less.
+  const auto value = [](const std::array<double, 3>& p) {
+    return (p[0] + p[1] + p[2]) / (3 * std::sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]));
+  };
+  double worst = 0, worst_of_faces = 0;
+  Sampler by_themselves = linear();
+  by_themselves.seamless = false;
+  for (Clamp& clamp : by_themselves.clamp) clamp = Clamp::kLastTexel;
+  visit_edges([&](unsigned face, unsigned, const std::array<double, 3>& point) {
+    const Lookup lookup = seen_from(face, point);
+    worst = std::max(worst, std::fabs(sample(linear(), lookup, value) - value(point)));
+    worst_of_faces = std::max(worst_of_faces, std::fabs(sample(by_themselves, lookup, value) - value(point)));
+  });
+  EXPECT_LT(worst, 0.05);
+  EXPECT_GT(worst_of_faces, 2 * worst);
+}
+
+TEST(Cubes, HaveClampModesWhereTheSamplerSeparatesTheirFaces) {
+  Sampler sampler = linear();
+  sampler.seamless = false;
+  sampler.clamp[0] = Clamp::kWrap;
+  sampler.clamp[1] = Clamp::kBorder;
+  Lookup lookup;
+  lookup.at[0] = 2;  // between the last column and the first
+  lookup.at[1] = 1.5;
+  lookup.at[2] = 3;
+  Taps taps;
+  find_taps(cube(), sampler, lookup, taps);
+  ASSERT_EQ(taps.count, 2u);
+  EXPECT_EQ(taps.taps[0].place.x, kFaceTexels - 1u);
+  EXPECT_EQ(taps.taps[1].place.x, 0u);
+  EXPECT_EQ(taps.taps[1].place.z, 3u);
+  lookup.at[0] = 1.5;
+  lookup.at[1] = 1;
+  find_taps(cube(), sampler, lookup, taps);
+  ASSERT_EQ(taps.count, 2u);
+  EXPECT_TRUE(taps.taps[0].is_border);
+}
+
+TEST(Cubes, KeepToAFaceWithoutALinearFilter) {
+  Lookup lookup;
+  lookup.at[0] = 2;
+  lookup.at[1] = 1.5;
+  lookup.at[2] = 4;
+  Taps taps;
+  find_taps(cube(), {}, lookup, taps);
+  ASSERT_EQ(taps.count, 1u);
+  EXPECT_EQ(taps.taps[0].place.x, kFaceTexels - 1u);
+  EXPECT_EQ(taps.taps[0].place.z, 4u);
+}
+
+TEST(Cubes, GatherBeyondTheirEdges) {
+  Lookup lookup;
+  lookup.at[0] = 2;  // the right edge of +z, where the left one of +x is
+  lookup.at[1] = 1.5;
+  lookup.at[2] = 4;
+  Taps taps;
+  find_gathered(cube(), {}, lookup, taps);
+  ASSERT_EQ(taps.count, 4u);
+  constexpr uint32_t kExpected[4][3] = {{4, 2, 4}, {0, 2, 0}, {0, 2, 0}, {4, 2, 4}};
+  for (unsigned i = 0; i < 4; ++i) {
+    EXPECT_EQ(taps.taps[i].place.x, kExpected[i][0]) << i;
+    EXPECT_EQ(taps.taps[i].place.z, kExpected[i][2]) << i;
+  }
+  lookup.at[1] = 1;  // a corner
+  find_gathered(cube(), {}, lookup, taps);
+  ASSERT_EQ(taps.count, 4u);
+  EXPECT_EQ(taps.taps[2].place.z, 4u);  // in place of the texel that is not there
+  EXPECT_EQ(taps.taps[2].place.x, 4u);
+  EXPECT_EQ(taps.taps[2].place.y, 0u);
+  EXPECT_EQ(taps.taps[3].place.z, 2u);  // +y
 }
 
 }  // namespace

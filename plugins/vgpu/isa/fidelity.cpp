@@ -112,11 +112,9 @@ std::string_view approximation(Op op) {
   }
   if (const ImageShape* const shape = image_shape(op); shape != nullptr && shape->has_sampler()) {
     return shape->lod == LodSource::kNeighbours || shape->lod == LodSource::kGradients
-               ? "levels of detail by the logarithm of the longest gradient, one sample where filters are "
-                 "anisotropic, faces of cubes by themselves; sums of filters are rounded once"
-               : "one sample where filters are anisotropic, faces of cubes by themselves; sums of filters "
-                 "are "
-                 "rounded once";
+               ? "levels of detail and anisotropic filters by the gradients' lengths, as the Vulkan "
+                 "specification has them; sums of filters are rounded once"
+               : "sums of filters are rounded once";
   }
   return {};
 }

@@ -45,6 +45,7 @@ constexpr Choice kChoices[] = {
 constexpr unsigned kPlainChoices[] = {2, 5, 6, 28, 40};
 
 void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
+  const bool gfx10 = state.target.family() == Family::kGfx10;
   Bits sampler(state, code, 4);
   const bool same = draw.one_in(2);
   if (plain) {
@@ -69,6 +70,13 @@ void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
   sampler.set(86, 87, draw.one_in(4) ? !linear : linear);
   sampler.set(88, 89, draw.one_in(4) ? draw.below(3) : 0);
   sampler.set(90, 91, draw.below(3));
+  if (draw.one_in(4)) {  // anisotropic
+    sampler.set(9, 11, draw.below(8));
+    sampler.set(85, 85, 1);
+    sampler.set(87, 87, draw.below(2));
+    if (draw.one_in(4)) sampler.set(gfx10 ? 93 : 95, gfx10 ? 93 : 95, 1);
+  }
+  sampler.set(28, 28, draw.one_in(4));
   sampler.set(126, 127, draw.below(3));
 }
 
@@ -122,7 +130,8 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   const bool rows = type == 8 || type == 12, volume = type == 10, layers = type >= 11;
   const bool may_be_tiled = draw.one_in(3) && (family == Family::kGfx8 || !rows);
   const bool large = may_be_tiled && draw.one_in(2);  // several blocks
-  const uint32_t width = 1 + draw.below(large ? 300 : 20), height = rows ? 1 : 1 + draw.below(large ? 60 : 5);
+  uint32_t width = 1 + draw.below(large ? 300 : 20), height = rows ? 1 : 1 + draw.below(large ? 60 : 5);
+  if (type == 11 && !draw.one_in(8)) width = height;  // a cube
   const uint32_t planes = volume ? 1 + draw.below(3) : type == 11 ? 6 : layers ? 1 + draw.below(3) : 1;
   const uint32_t levels = family == Family::kGfx8 || draw.one_in(2) ? 1 : 1 + draw.below(3);
   const uint32_t base_level = draw.below(levels), last_level = base_level + draw.below(levels - base_level);
@@ -227,7 +236,8 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
       if (draw.one_in(64)) whole = draw.value();
       float number = (fraction() * 3 - 1) * (texels || plane || last ? static_cast<float>(size) : 1);
       if (volume && plane && !texels) number = fraction() * 3 - 1;
-      if (type == 11 && !last) number = plane ? static_cast<float>(draw.below(8)) : 1 + fraction();
+      if (type == 11 && !last)
+        number = plane ? static_cast<float>(draw.below(8)) : 1.125f * fraction() + 0.9375f;
       if (draw.one_in(8)) number = std::floor(number * 4) / 4;
       if (!plain && draw.one_in(64)) number = std::bit_cast<float>(draw.value());
       put(form.body_at, i, form.half_body, number, whole, numbers);

@@ -1,15 +1,19 @@
 // MIMG, lane by lane; tiling.hpp has images that do not lie in rows. Bits of the resource (128 or 256 of them) and of the sampler are
 // numbered as in the tables of the ISA manuals ("Image Resource Definition", "Sampler Resource Definition").
 //
-// Sums of a filter are those of doubles, in the order x, y, z, levels, as docs/vgpu-isa.md says; so they are not
-// compared where a texel is no number.
+// Sums of a filter are those of doubles, in the order x, y, z, levels, samples of an anisotropic filter, as
+// docs/vgpu-isa.md says; so they are not compared where a texel is no number.
 #include "plugins/vgpu/reference/image.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "plugins/vgpu/reference/buffer_format.hpp"
+#include "plugins/vgpu/reference/cube.hpp"
 #include "plugins/vgpu/reference/element.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -359,11 +363,31 @@ class Lane {
     return static_cast<int64_t>(std::floor(std::fmin(std::fmax(value, -64), 64) * 256 + 0.5));
   }
 
-  /// Without the sampler's bias and limits, in 1/256.
-  int64_t lod() const {
-    if (form_.zero) return 0;
-    if (form_.level) return in_256ths(body(form_.coordinates(), lane_));
-    double longest = 0;
+  /// Pmax, Pmin and N of the anisotropic filter of OpenGL's extension, with Vulkan's quotient.
+  struct Footprint {
+    int64_t lod = 0;  // without the sampler's bias and limits, in 1/256
+    int64_t samples = 1;
+    std::array<double, 3> major{};
+  };
+
+  int64_t most_samples() const {
+    const bool filters = (sampler(84, 87) & 0b1010) != 0;
+    const unsigned override_bit = before_.target.family() == Family::kGfx10 ? 93 : 95;
+    const bool single = w_.last_level == w_.base_level && sampler(override_bit, override_bit) != 0;
+    if (!filters || single || unnormalized() || is_integer(w_.format)) return 1;
+    static constexpr int64_t kRatios[] = {1, 2, 4, 8, 16, 16, 16, 16};
+    return kRatios[sampler(9, 11)];
+  }
+
+  Footprint footprint() const {
+    Footprint result;
+    if (form_.zero) return result;
+    if (form_.level) {
+      result.lod = in_256ths(body(form_.coordinates(), lane_));
+      return result;
+    }
+    std::array<double, 3> slopes[2]{};
+    double lengths[2]{};  // squared
     for (unsigned direction = 0; direction < 2; ++direction) {
       double squares = 0;
       for (unsigned i = 0; i < form_.space; ++i) {
@@ -377,15 +401,22 @@ class Lane {
                                       static_cast<float>(body(i, corner)));
         }
         if (i >= (w_.type == k3D ? 3u : w_.type == k1D || w_.type == k1DArray ? 1u : 2u)) continue;
+        slopes[direction][i] = slope;
         const double texels = slope * (unnormalized() ? 1 : static_cast<double>(extent_of(w_, 0).size[i]));
         squares += texels * texels;
       }
-      longest = std::fmax(longest, squares);
+      lengths[direction] = squares;
       if (std::isnan(squares)) state_.world.open = true;
     }
-    int64_t result = in_256ths(std::log2(longest) / 2);
-    if (form_.bias) result += in_256ths(number(form_.bias_at, 0, form_.half_body, lane_));
-    if (form_.clamp) result = std::max(result, in_256ths(body(form_.coordinates(), lane_)));
+    const bool first = lengths[0] > lengths[1];
+    const double most = lengths[first ? 0 : 1], least = lengths[first ? 1 : 0];
+    double quotient = 1;
+    if (most > least) quotient = std::fmin(std::sqrt(most / least), static_cast<double>(most_samples()));
+    result.samples = static_cast<int64_t>(std::ceil(quotient));
+    result.major = slopes[first ? 0 : 1];
+    result.lod = in_256ths(std::log2(most) / 2 - std::log2(quotient));
+    if (form_.bias) result.lod += in_256ths(number(form_.bias_at, 0, form_.half_body, lane_));
+    if (form_.clamp) result.lod = std::max(result.lod, in_256ths(body(form_.coordinates(), lane_)));
     return result;
   }
   int64_t limited(int64_t value) const {
@@ -401,11 +432,17 @@ class Lane {
     bool linear = false;
   };
 
-  Axis axis(unsigned i, double coordinate, int64_t size, bool linear) const {
+  /// Beyond the edge of a cube's face lies the next one, which a linear filter reaches; texels keep their numbers here.
+  bool wraps(const Extent& extent, bool linear) const {
+    return w_.type == kCube && sampler(28, 28) == 0 && linear && extent.size[0] == extent.size[1];
+  }
+
+  Axis axis(unsigned i, double coordinate, int64_t size, bool linear, bool wraps) const {
     const bool cube = w_.type == kCube;
     if (cube) coordinate -= 1;
     double texels = unnormalized() ? coordinate : coordinate * static_cast<double>(size);
-    int64_t mode = cube ? 2 : sampler(3 * i, 3 * i + 2);
+    constexpr int64_t kNoMode = 8;
+    int64_t mode = wraps ? kNoMode : cube && sampler(28, 28) == 0 ? 2 : sampler(3 * i, 3 * i + 2);
     if (mode == 4 || mode == 5) {  // half of the border
       if (mode == 5) texels = std::fabs(texels);
       texels = std::fmin(std::fmax(texels, 0), static_cast<double>(size));
@@ -432,7 +469,7 @@ class Lane {
       } else if (mode == 1) {
         texel = (texel % (2 * size) + 2 * size) % (2 * size);
         if (texel >= size) texel = 2 * size - 1 - texel;
-      } else {
+      } else if (mode != kNoMode) {
         if ((mode == 3 || mode == 7) && texel < 0) texel = -texel - 1;
         if (mode == 2 || mode == 3) texel = std::min(std::max<int64_t>(texel, 0), size - 1);
         result.border[n] = texel < 0 || texel >= size;
@@ -444,15 +481,33 @@ class Lane {
 
   int64_t layer() const {
     if (!form_.layer || w_.type == k1D || w_.type == k2D) return w_.first_layer;
+    if (w_.type == kCube) return layer_of_face(cube_and_face().first, cube_and_face().second);
     double at = std::nearbyint(body(form_.space, lane_));
     if (std::isnan(at)) at = 0;
-    if (w_.type == kCube) {
-      at = std::fmin(std::fmax(at, 0), 65535);
-      const double cube = std::floor(at / 8);
-      at = cube * 6 + std::fmin(at - cube * 8, 5);
-    }
+    return within_layers(at);
+  }
+  int64_t within_layers(double at) const {
     return w_.first_layer + static_cast<int64_t>(std::fmin(
                                 std::fmax(at, 0), static_cast<double>(w_.last_layer - w_.first_layer)));
+  }
+  std::pair<int64_t, int64_t> cube_and_face() const {
+    if (!form_.layer) return {0, 0};
+    double at = std::nearbyint(body(form_.space, lane_));
+    if (std::isnan(at)) at = 0;
+    const auto whole = static_cast<int64_t>(std::fmin(std::fmax(at, 0), 65535));
+    return {whole / 8, std::min<int64_t>(whole % 8, 5)};
+  }
+  int64_t layer_of_face(int64_t cube, int64_t face) const {
+    return within_layers(static_cast<double>(cube * 6 + face));
+  }
+
+  /// The texels that stand for one of a cube's face, which may lie beyond it.
+  std::vector<Place> on_cube(int64_t level, int64_t size, int64_t x, int64_t y) const {
+    const auto [cube, face] = cube_and_face();
+    std::vector<Place> places;
+    for (const CubeTexel& texel : texels_of_cube(size, {face, x, y}))
+      places.push_back({level, texel.x, texel.y, layer_of_face(cube, texel.face)});
+    return places;
   }
 
   /// A texel as it is seen, or the border.
@@ -488,7 +543,8 @@ class Lane {
   void sample() {
     if (w_.unbound) return put_first({}, form_.kind == Kind::kGather ? 4 : count());
     if (sampler(126, 127) == 3) state_.world.open = true;
-    int64_t lambda = unnormalized() ? 0 : limited(lod() + bias_of_sampler());
+    const Footprint seen = footprint();
+    int64_t lambda = unnormalized() ? 0 : limited(seen.lod + bias_of_sampler());
     const bool integer = is_integer(w_.format);
     const bool linear = (lambda <= 0 ? sampler(84, 84) : sampler(86, 86)) != 0 && !integer;
     lambda = std::min(std::max<int64_t>(lambda, 0), greatest_lod());
@@ -502,68 +558,95 @@ class Lane {
     }
     if (form_.kind == Kind::kGather) return gather(level);
 
-    unsigned texels = 0;
-    double sum[4] = {};
-    uint32_t only[4] = {};
-    const int64_t reduction = sampler(29, 30);
-    for (unsigned n = 0; n < (between != 0 ? 2u : 1u); ++n) {
-      const Extent extent = extent_of(w_, level + n);
-      const double share = static_cast<double>(n == 0 ? 256 - between : between) / 256;
-      const Axis x = axis(0, body(0, lane_), extent.size[0], linear);
-      Axis y, z;
-      if (w_.type != k1D && w_.type != k1DArray)
-        y = axis(1, form_.space > 1 ? body(1, lane_) : 0, extent.size[1], linear);
-      if (w_.type == k3D) {
-        const int64_t filter = sampler(88, 89);
-        z = axis(2, form_.space > 2 ? body(2, lane_) : 0, extent.size[2], filter == 0 ? linear : filter == 2);
-      } else {
-        z.texel[0] = layer();
+    Sum sum;
+    for (int64_t n = 1; n <= seen.samples; ++n) {
+      const double along = static_cast<double>(n) / static_cast<double>(seen.samples + 1) - 0.5;
+      std::array<double, 3> at{};
+      for (unsigned i = 0; i < form_.space; ++i) {
+        at[i] = body(i, lane_);
+        if (seen.samples > 1) at[i] += seen.major[i] * along;
       }
-      for (unsigned k = 0; k < (z.weight != 0 ? 2u : 1u); ++k) {
-        for (unsigned j = 0; j < (y.weight != 0 ? 2u : 1u); ++j) {
-          for (unsigned i = 0; i < (x.weight != 0 ? 2u : 1u); ++i) {
-            const auto part = [](const Axis& of, unsigned which) {
-              return static_cast<double>(which == 0 ? 256 - of.weight : of.weight) / 256;
-            };
-            const double weight = share * part(x, i) * part(y, j) * part(z, k);
-            see(level + n, x.texel[i], y.texel[j], z.texel[k], x.border[i] || y.border[j] || z.border[k],
-                only);
-            for (unsigned c = 0; c < 4; ++c) {
-              const auto value = static_cast<double>(std::bit_cast<float>(only[c]));
-              if (reduction == 1 || reduction == 2) {
-                sum[c] = texels == 0      ? value
-                         : reduction == 1 ? std::fmin(sum[c], value)
-                                          : std::fmax(sum[c], value);
-                if (std::isnan(value)) not_a_number_ = true;
-                if (texels != 0 && value == 0 && sum[c] == 0) not_a_number_ = true;  // the sign of zero
-              } else {
-                sum[c] += weight * value;
-                if (!std::isfinite(value)) not_a_number_ = true;
-              }
+      add_level(sum, level, static_cast<double>(256 - between) / 256, linear, at);
+      if (between != 0) add_level(sum, level + 1, static_cast<double>(between) / 256, linear, at);
+    }
+    if (sum.texels > 1) {
+      if (not_a_number_) state_.world.open = true;
+      const double samples = sampler(29, 30) % 3 == 0 ? static_cast<double>(seen.samples) : 1;
+      for (unsigned c = 0; c < 4; ++c)
+        sum.only[c] = std::bit_cast<uint32_t>(static_cast<float>(sum.of[c] / samples));
+    }
+    put(sum.only);
+  }
+
+  struct Sum {
+    unsigned texels = 0;
+    double of[4] = {};
+    uint32_t only[4] = {};  // the last texel
+  };
+
+  void add_level(Sum& sum, int64_t level, double share, bool linear, const std::array<double, 3>& at) {
+    const Extent extent = extent_of(w_, level);
+    const bool wrapped = wraps(extent, linear);
+    const Axis x = axis(0, at[0], extent.size[0], linear, wrapped);
+    Axis y, z;
+    if (w_.type != k1D && w_.type != k1DArray) y = axis(1, at[1], extent.size[1], linear, wrapped);
+    if (w_.type == k3D) {
+      const int64_t filter = sampler(88, 89);
+      z = axis(2, at[2], extent.size[2], filter == 0 ? linear : filter == 2, false);
+    } else {
+      z.texel[0] = layer();
+    }
+    for (unsigned k = 0; k < (z.weight != 0 ? 2u : 1u); ++k) {
+      for (unsigned j = 0; j < (y.weight != 0 ? 2u : 1u); ++j) {
+        for (unsigned i = 0; i < (x.weight != 0 ? 2u : 1u); ++i) {
+          const auto part = [](const Axis& of, unsigned which) {
+            return static_cast<double>(which == 0 ? 256 - of.weight : of.weight) / 256;
+          };
+          const double weight = share * part(x, i) * part(y, j) * part(z, k);
+          if (wrapped) {
+            const std::vector<Place> places = on_cube(level, extent.size[0], x.texel[i], y.texel[j]);
+            for (const Place& place : places) {
+              see(place.level, place.x, place.y, place.z, false, sum.only);
+              add(sum, places.size() == 1 ? weight : weight / 3);
             }
-            ++texels;
+            continue;
           }
+          see(level, x.texel[i], y.texel[j], z.texel[k], x.border[i] || y.border[j] || z.border[k], sum.only);
+          add(sum, weight);
         }
       }
     }
-    if (texels > 1) {
-      if (not_a_number_) state_.world.open = true;
-      for (unsigned c = 0; c < 4; ++c) only[c] = std::bit_cast<uint32_t>(static_cast<float>(sum[c]));
+  }
+
+  void add(Sum& sum, double weight) {
+    const int64_t reduction = sampler(29, 30);
+    for (unsigned c = 0; c < 4; ++c) {
+      const auto value = static_cast<double>(std::bit_cast<float>(sum.only[c]));
+      double& of = sum.of[c];
+      if (reduction == 1 || reduction == 2) {
+        of = sum.texels == 0 ? value : reduction == 1 ? std::fmin(of, value) : std::fmax(of, value);
+        if (std::isnan(value)) not_a_number_ = true;
+        if (sum.texels != 0 && value == 0 && of == 0) not_a_number_ = true;  // the sign of zero
+      } else {
+        of += weight * value;
+        if (!std::isfinite(value)) not_a_number_ = true;
+      }
     }
-    put(only);
+    ++sum.texels;
   }
 
   void gather(int64_t level) {
     const Extent extent = extent_of(w_, level);
-    const Axis x = axis(0, body(0, lane_), extent.size[0], true);
+    const bool wrapped = wraps(extent, true);
+    const Axis x = axis(0, body(0, lane_), extent.size[0], true, wrapped);
     Axis y;
     const bool has_height = w_.type != k1D && w_.type != k1DArray;
-    if (has_height) y = axis(1, form_.space > 1 ? body(1, lane_) : 0, extent.size[1], true);
+    if (has_height) y = axis(1, form_.space > 1 ? body(1, lane_) : 0, extent.size[1], true, wrapped);
     int64_t z = layer();
     bool border_z = false;
     if (w_.type == k3D) {
       const Axis depth = axis(2, form_.space > 2 ? body(2, lane_) : 0, extent.size[2],
-                              sampler(88, 89) == 0 || sampler(88, 89) == 2);
+                              sampler(88, 89) == 0 || sampler(88, 89) == 2, false);
       z = depth.texel[0];
       border_z = depth.border[0];
     }
@@ -572,7 +655,9 @@ class Lane {
     for (unsigned n = 0; n < 4; ++n) {
       const unsigned i = n == 1 || n == 2 ? 1 : 0, j = n < 2 && has_height ? 1 : 0;
       uint32_t texel[4];
-      see(level, x.texel[i], y.texel[j], z, x.border[i] || y.border[j] || border_z, texel);
+      Place place = {level, x.texel[i], y.texel[j], z};
+      if (wrapped) place = on_cube(level, extent.size[0], place.x, place.y).front();
+      see(level, place.x, place.y, place.z, x.border[i] || y.border[j] || border_z, texel);
       result[n] = texel[component];
     }
     put_first(result, 4);
@@ -598,7 +683,7 @@ class Lane {
     integer_result_ = false;
     uint32_t answer[4] = {};
     if (!w_.unbound) {
-      const int64_t lambda = lod() + bias_of_sampler();
+      const int64_t lambda = footprint().lod + bias_of_sampler();
       const int64_t seen = std::min(std::max<int64_t>(limited(lambda), 0), greatest_lod());
       answer[0] = std::bit_cast<uint32_t>(static_cast<float>(seen) / 256);
       answer[1] = std::bit_cast<uint32_t>(static_cast<float>(lambda) / 256);

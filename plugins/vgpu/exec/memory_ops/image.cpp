@@ -2,7 +2,8 @@
 //
 // An access decodes its resource and its sampler once for the wave. Then each lane's addresses become places of texels;
 // texels are loaded and stored as they are in memory, by way of temporary rows, and converted lane by lane. A sample is
-// as many such loads as its filter has texels at most, summed up in double precision.
+// as many such loads as its filter has texels at most, summed up in double precision; one of an anisotropic filter is
+// several of these.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -294,26 +295,27 @@ bool change_image(const MicroOp* op, Wave* wave, const ImageAccess& access, cons
 struct Filter {
   unsigned count[64] = {};
   unsigned most = 0;
-  uint64_t va[16][64];
-  uint64_t border[16] = {};  // lanes
-  double weight[16][64];
+  uint64_t va[images::kMostTaps][64];
+  uint64_t border[images::kMostTaps] = {};  // lanes
+  double weight[images::kMostTaps][64];
 };
 
-int32_t lod_of(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
-               const Sampler& sampler, unsigned lane) {
-  int32_t lod = 0;
+images::Footprint footprint_of(const ImageAccess& access, const Addresses& addresses,
+                               const Resource& resource, const Sampler& sampler, unsigned lane) {
+  images::Footprint footprint;
   switch (access.shape.lod) {
     case LodSource::kZero:
-      return 0;
+      return footprint;
     case LodSource::kAddress:
-      return images::fixed_lod(static_cast<double>(addresses.last_number(lane)));
+      footprint.lod = images::fixed_lod(static_cast<double>(addresses.last_number(lane)));
+      return footprint;
     case LodSource::kGradients: {
       float gradients[2][3] = {};
       for (unsigned direction = 0; direction < 2; ++direction) {
         for (unsigned i = 0; i < addresses.dimension().space; ++i)
           gradients[direction][i] = addresses.gradient(direction, i, lane);
       }
-      lod = images::lod_of_gradients(resource, sampler, gradients);
+      footprint = images::footprint_of(resource, sampler, gradients);
       break;
     }
     case LodSource::kNeighbours: {
@@ -325,35 +327,42 @@ int32_t lod_of(const ImageAccess& access, const Addresses& addresses, const Reso
           gradients[direction][i] = addresses.number(i, first + 1 + direction) - addresses.number(i, first);
         }
       }
-      lod = images::lod_of_gradients(resource, sampler, gradients);
+      footprint = images::footprint_of(resource, sampler, gradients);
       break;
     }
   }
-  if (access.shape.bias) lod += images::fixed_lod(static_cast<double>(addresses.bias(lane)));
-  if (access.shape.clamp)
-    lod = std::max(lod, images::fixed_lod(static_cast<double>(addresses.last_number(lane))));
-  return lod;
+  if (access.shape.bias) footprint.lod += images::fixed_lod(static_cast<double>(addresses.bias(lane)));
+  if (access.shape.clamp) {
+    footprint.lod =
+        std::max(footprint.lod, images::fixed_lod(static_cast<double>(addresses.last_number(lane))));
+  }
+  return footprint;
 }
 
 Lookup lookup_of(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
                  const Sampler& sampler, unsigned lane) {
   Lookup lookup;
   const Dimension& dimension = addresses.dimension();
-  for (unsigned i = 0; i < dimension.space; ++i) lookup.at[i] = addresses.number(i, lane);
-  if (dimension.layer) lookup.at[2] = lookup.layer = addresses.number(dimension.space, lane);
+  for (unsigned i = 0; i < dimension.space; ++i)
+    lookup.at[i] = static_cast<double>(addresses.number(i, lane));
+  if (dimension.layer) {
+    lookup.layer = addresses.number(dimension.space, lane);
+    lookup.at[2] = static_cast<double>(lookup.layer);
+  }
   if (access.shape.offset) addresses.offsets(lane, lookup.offset);
-  lookup.lod = lod_of(access, addresses, resource, sampler, lane);
+  lookup.footprint = footprint_of(access, addresses, resource, sampler, lane);
+  if (access.shape.verb == ImageVerb::kGather) lookup.footprint.probes = 1;
   return lookup;
 }
 
-void find_filter(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
-                 const Sampler& sampler, uint64_t exec, Filter& filter) {
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
+void find_filter(bool gathers, const Resource& resource, const Sampler& sampler, const Lookup (&lookups)[64],
+                 unsigned probe, uint64_t lanes, Filter& filter) {
+  for (uint64_t left = lanes; left != 0; left &= left - 1) {
     const unsigned lane = first_lane(left);
-    const Lookup lookup = lookup_of(access, addresses, resource, sampler, lane);
+    const Lookup lookup = images::probe_of(lookups[lane], probe);
     images::Taps taps;
-    access.shape.verb == ImageVerb::kGather ? images::find_gathered(resource, sampler, lookup, taps)
-                                            : images::find_taps(resource, sampler, lookup, taps);
+    gathers ? images::find_gathered(resource, sampler, lookup, taps)
+            : images::find_taps(resource, sampler, lookup, taps);
     filter.count[lane] = taps.count;
     filter.most = std::max(filter.most, taps.count);
     for (unsigned t = 0; t < taps.count; ++t) {
@@ -393,6 +402,7 @@ void texel_of(const ImageAccess& access, const Addresses& addresses, const Resou
 
 // Sums of a wave's lanes.
 struct Sums {
+  unsigned count[64] = {};  // of texels
   double value[64][4];
   uint32_t only[64][4];  // of a single texel: as it is
 };
@@ -430,17 +440,10 @@ bool try_plane(const MicroOp* op, Wave* wave, const ImageAccess& access, const A
   return sample_plane(op, wave, sample, exec);
 }
 
-bool sample_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
-                  const Resource& resource, const Sampler& sampler, uint64_t exec) {
-  if (try_plane(op, wave, access, addresses, resource, sampler, exec)) return true;
-  const Results results(access, *wave, resource.format);
-  if (resource.is_null) {
-    for (uint64_t left = exec; left != 0; left &= left - 1) results.put_all(first_lane(left), {});
-    return true;
-  }
-  Filter filter;
-  Sums sums;
-  find_filter(access, addresses, resource, sampler, exec, filter);
+// Adds the texels of a filter to the sums of the lanes, or puts them side by side if it is a gather's.
+bool add_filter(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
+                const Resource& resource, const Sampler& sampler, const Filter& filter, uint64_t exec,
+                Sums& sums) {
   const bool gathers = access.shape.verb == ImageVerb::kGather;
   const unsigned component = static_cast<unsigned>(std::countr_zero(access.dmask));
   const uint32_t temporary = wave->layout.temporary_offset(0);
@@ -463,20 +466,54 @@ bool sample_image(const MicroOp* op, Wave* wave, const ImageAccess& access, cons
                texel);
       if (gathers) {
         sums.only[lane][t] = texel[component];
-      } else if (filter.count[lane] == 1) {
-        std::copy_n(texel, 4, sums.only[lane]);
-      } else {
-        add(sampler.reduction, t == 0, filter.weight[t][lane], texel, sums.value[lane]);
+        continue;
       }
+      const bool is_first = sums.count[lane]++ == 0;
+      if (is_first) std::copy_n(texel, 4, sums.only[lane]);
+      add(sampler.reduction, is_first, filter.weight[t][lane], texel, sums.value[lane]);
     }
+  }
+  return true;
+}
+
+bool sample_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
+                  const Resource& resource, const Sampler& sampler, uint64_t exec) {
+  if (try_plane(op, wave, access, addresses, resource, sampler, exec)) return true;
+  const Results results(access, *wave, resource.format);
+  if (resource.is_null) {
+    for (uint64_t left = exec; left != 0; left &= left - 1) results.put_all(first_lane(left), {});
+    return true;
+  }
+  const bool gathers = access.shape.verb == ImageVerb::kGather;
+  Lookup lookups[64];
+  unsigned probes = 1;
+  for (uint64_t left = exec; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    lookups[lane] = lookup_of(access, addresses, resource, sampler, lane);
+    probes = std::max(probes, lookups[lane].footprint.probes);
+  }
+  Sums sums;
+  for (unsigned probe = 0; probe < probes; ++probe) {
+    uint64_t lanes = 0;
+    for (uint64_t left = exec; left != 0; left &= left - 1) {
+      const unsigned lane = first_lane(left);
+      lanes |= uint64_t{probe < lookups[lane].footprint.probes} << lane;
+    }
+    Filter filter;
+    find_filter(gathers, resource, sampler, lookups, probe, lanes, filter);
+    if (!add_filter(op, wave, access, addresses, resource, sampler, filter, lanes, sums)) return false;
   }
   for (uint64_t left = exec; left != 0; left &= left - 1) {
     const unsigned lane = first_lane(left);
-    if (!gathers && filter.count[lane] != 1) {
-      for (unsigned i = 0; i < 4; ++i)
-        sums.only[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sums.value[lane][i]));
+    if (gathers) {
+      results.put_all(lane, sums.only[lane]);
+      continue;
     }
-    gathers ? results.put_all(lane, sums.only[lane]) : results.put(lane, sums.only[lane]);
+    const bool blends = sampler.reduction == images::Reduction::kBlend;
+    const double divisor = blends ? lookups[lane].footprint.probes : 1;
+    for (unsigned i = 0; i < 4 && sums.count[lane] != 1; ++i)
+      sums.only[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sums.value[lane][i] / divisor));
+    results.put(lane, sums.only[lane]);
   }
   return true;
 }
@@ -492,7 +529,7 @@ void tell_lod(const ImageAccess& access, Wave* wave, const Addresses& addresses,
     const unsigned lane = first_lane(left);
     uint32_t(&answer)[4] = answers[lane];
     if (!resource.is_null) {
-      const int32_t lod = lod_of(access, addresses, resource, sampler, lane) + sampler.lod_bias;
+      const int32_t lod = footprint_of(access, addresses, resource, sampler, lane).lod + sampler.lod_bias;
       const auto most = static_cast<int32_t>((resource.levels() - 1) * 256);
       const int32_t within = std::clamp(images::limited_lod(resource, sampler, lod), 0, most);
       answer[0] = std::bit_cast<uint32_t>(static_cast<float>(within) / 256);
@@ -536,7 +573,8 @@ void tell_sizes(const ImageAccess& access, Wave* wave, const Addresses& addresse
   if (access.shape.has_sampler()) {
     uint32_t sampler_words[4];
     std::memcpy(sampler_words, wave->registers + access.sampler, sizeof sampler_words);
-    if (const std::string_view why = images::decode_sampler(sampler_words, sampler); !why.empty()) {
+    if (const std::string_view why = images::decode_sampler(sampler_words, access.generation, sampler);
+        !why.empty()) {
       return stop_at_illegal(wave, why);
     }
     sampler.unnormalized |= access.unnormalized;

@@ -7,6 +7,7 @@
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/exec/vector/lanes.hpp"
+#include "plugins/vgpu/images/sampling.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -315,7 +316,8 @@ bool is_plane_sample(const images::Resource& resource, const images::Sampler& sa
   return resource.type == images::ResourceType::k2D && !resource.is_null &&
          kind_of(resource.format) != Kind::kOther && sampler.mip_filter == 0 &&
          sampler.linear_mag == sampler.linear_min && sampler.reduction == images::Reduction::kBlend &&
-         is_plain(sampler.clamp[0]) && is_plain(sampler.clamp[1]);
+         is_plain(sampler.clamp[0]) && is_plain(sampler.clamp[1]) &&
+         images::most_probes(resource, sampler) == 1;
 }
 
 bool sample_plane(const void* site, Wave* wave, const PlaneSample& plane, uint64_t exec) {
