@@ -18,9 +18,6 @@
 
 namespace rigel::api {
 
-/// The layout of AmdExtTable and its likes that a tool expects.
-enum class TableLayout : uint8_t { kEither, kRocm5, kCurrent };
-
 /// The libraries of HSA_TOOLS_LIB: separated by spaces; in double quotes a space is part of a name, which the
 /// second quote ends; a backslash makes the next character part of it.
 std::vector<std::string> split_tool_list(std::string_view list);

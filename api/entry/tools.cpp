@@ -31,8 +31,9 @@ class ToolSet {
 
  private:
   void note(ToolFacts facts);
-  bool load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime);
-  bool load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime);
+  bool load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTables& tables, Runtime& runtime);
+  bool load_hsa_tool(const PluginConfig& plugin, const std::string& path, ApiTables& tables,
+                     Runtime& runtime);
   void note_hsa_tools() { is_hsa_tool_.resize(used_ + hsa_tools_.count(), true); }
   void close_layer(ApiTables& tables, Runtime& runtime);
 
@@ -78,47 +79,38 @@ void ToolSet::note(ToolFacts facts) {
   facts_.push_back(std::move(facts));
 }
 
-bool ToolSet::load_hsa_tool(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime) {
-  const auto path = runtime.loader_environment().find_library(plugin.library, runtime.config().folder(),
-                                                              {runtime.loader_environment().plugin_folder});
-  if (!path) {
-    say(runtime, Outcome::kFailed, plugin.name, path.error());
-    note(facts_of(plugin, HSA_VEN_RIGEL_TOOL_FAILED, path.error()));
-    return false;
-  }
-  std::string wrong;
-  const auto table = plugin.config.string("table", "either", &wrong);
-  const auto layout = table == "rocm5"     ? TableLayout::kRocm5
-                      : table == "current" ? TableLayout::kCurrent
-                                           : TableLayout::kEither;
-  if (wrong.empty() && layout == TableLayout::kEither && table != "either")
-    wrong = fmt::format("option table is {}: it can be rocm5, current or either", in_quotes(table));
-  if (!wrong.empty()) say(runtime, Outcome::kWarning, plugin.name, wrong);
+bool ToolSet::load_hsa_tool(const PluginConfig& plugin, const std::string& path, ApiTables& tables,
+                            Runtime& runtime) {
   if (!plugin.intercept.empty()) {
     say(runtime, Outcome::kWarning, plugin.name,
         "intercept has no effect: tools of abi hsa_tools store to the tables themselves");
   }
   const auto before = std::make_unique<const ApiTables>(tables);
-  const auto done = hsa_tools_.load(plugin.name, *path, layout, tables);
+  const auto done = hsa_tools_.load(plugin.name, path, plugin.table, tables);
   say(runtime, done ? Outcome::kOk : Outcome::kFailed, plugin.name, done ? *done : done.error());
   ToolFacts facts = done ? facts_of(plugin, HSA_VEN_RIGEL_TOOL_LOADED)
                          : facts_of(plugin, HSA_VEN_RIGEL_TOOL_FAILED, done.error());
-  facts.library = *path;
+  facts.library = path;
   facts.functions = differing_functions(*before, tables);
   note(std::move(facts));
   note_hsa_tools();
   return done.has_value();
 }
 
-bool ToolSet::load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& runtime) {
+bool ToolSet::load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTables& tables,
+                       Runtime& runtime) {
   const auto refuse = [&](std::string_view why) {
     say(runtime, Outcome::kFailed, plugin.name, why);
     note(facts_of(plugin, HSA_VEN_RIGEL_TOOL_FAILED, std::string(why)));
     return false;
   };
+  if (!opened.refusal.empty()) {
+    note(facts_of(plugin, HSA_VEN_RIGEL_TOOL_FAILED, opened.refusal));
+    return false;
+  }
   if (plugin.abi == PluginAbi::kHsaTools) {
     close_layer(tables, runtime);  // of those that are behind it
-    return load_hsa_tool(plugin, tables, runtime);
+    return load_hsa_tool(plugin, opened.path, tables, runtime);
   }
   if (layer_.size() == kMaxTools) return refuse(fmt::format("more than {} tools in a row", kMaxTools));
   if (layers_ == kMaxToolLayers) {
@@ -126,13 +118,11 @@ bool ToolSet::load_one(const PluginConfig& plugin, ApiTables& tables, Runtime& r
         fmt::format("more than {} groups of tools of abi rigel with others between", kMaxToolLayers));
   }
   log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being loaded: {}", plugin.name, plugin.library);
-  auto loaded = load_tool(plugin, runtime.config(), runtime.loader_environment());
-  if (!loaded) return refuse(loaded.error());
   if (used_ == tools_.size()) tools_.push_back(std::make_unique<Tool>());
   Tool& tool = *tools_[used_];
   const auto functions = tool_functions();
   const auto begun =
-      tool.load(std::move(*loaded), plugin, {&own_tables(), functions.data(), functions.size()});
+      tool.load(std::move(opened.tool), plugin, {&own_tables(), functions.data(), functions.size()});
   if (!begun) return refuse(begun.error());
   ++used_;
   is_hsa_tool_.push_back(false);
@@ -188,6 +178,7 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
   }
   note_hsa_tools();
   const auto& plugins = runtime.config().plugins;
+  auto opened = open_plugins(runtime.config(), runtime.loader_environment(), runtime.report());
   for (size_t i = plugins.size(); i-- > 0 && !abandoned_;) {
     const PluginConfig& plugin = plugins[i];
     if (!plugin.enabled) {
@@ -195,9 +186,9 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
       note(facts_of(plugin, HSA_VEN_RIGEL_TOOL_DISABLED));
       continue;
     }
-    if (load_one(plugin, tables, runtime) || !plugin.fail_on_error) continue;
+    if (load_one(plugin, opened[i], tables, runtime) || !plugin.fail_on_error) continue;
     unload();
-    return HSA_STATUS_ERROR;
+    return opened[i].is_mistaken ? HSA_STATUS_ERROR_INVALID_FILE : HSA_STATUS_ERROR;
   }
   if (abandoned_) return HSA_STATUS_ERROR;
   close_layer(tables, runtime);

@@ -14,6 +14,7 @@ namespace {
 using rigel::testing::ToolChain;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -140,6 +141,52 @@ TEST(Tools, ThatMustNotFailKeepTheRuntimeClosed) {
   EXPECT_THAT(chain.recorder.take(), ElementsAre("good load", "fails load", "good unload"));
   uint64_t time = 0;
   EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time), HSA_STATUS_ERROR_NOT_INITIALIZED);
+}
+
+// Opens the chain and returns what the log says.
+std::string log_of(ToolChain& chain, hsa_status_t& status) {
+  ::testing::internal::CaptureStderr();
+  ::setenv("HSA_LOADER_DEBUG", "error", 1);
+  status = chain.open();
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(Tools, WithWrongOptionsAreNotLoadedAndEachMistakeIsTold) {
+  ToolChain chain{{.name = "a", .options = R"("mistaken": true)"},
+                  {.name = "b"},
+                  {.name = "off", .options = R"("mistaken": true)", .more = R"("enabled": false)"},
+                  {.name = "c", .options = R"("throw_in_check": true)"}};
+  hsa_status_t status = HSA_STATUS_ERROR;
+  const std::string said = log_of(chain, status);
+  EXPECT_EQ(status, HSA_STATUS_SUCCESS);
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("b load"));
+  EXPECT_THAT(said, HasSubstr(chain.path() + " (tool): failed: /plugins/0/config/mistaken: is true\n"));
+  EXPECT_THAT(said, HasSubstr(chain.path() + " (tool): failed: /plugins/0/config: they are of no use\n"));
+  EXPECT_THAT(said,
+              HasSubstr(chain.path() + " (tool): failed: /plugins/3/config: the tool's check throws\n"));
+  EXPECT_THAT(said, Not(HasSubstr("/plugins/1"))) << "which is right";
+  EXPECT_THAT(said, Not(HasSubstr("/plugins/2"))) << "which is not used";
+}
+
+TEST(Tools, ThatMustNotFailAndHaveWrongOptionsKeepTheRuntimeClosed) {
+  ToolChain chain{{.name = "a", .options = R"("mistaken": true)", .more = R"("on_error": "fail")"}};
+  EXPECT_EQ(chain.open(), HSA_STATUS_ERROR_INVALID_FILE);
+  EXPECT_THAT(chain.recorder.take(), IsEmpty());
+}
+
+TEST(Tools, HaveTheirMistakesToldWithThoseOfTheRestOfTheFile) {
+  ToolChain chain{{.name = "a", .options = R"("mistaken": true)"},
+                  {.name = "b", .more = R"("enabled": 1)"},
+                  {.name = "c", .library = "libhsa_tool_nowhere.so"}};
+  hsa_status_t status = HSA_STATUS_ERROR;
+  const std::string said = log_of(chain, status);
+  EXPECT_EQ(status, HSA_STATUS_ERROR_INVALID_FILE);
+  EXPECT_THAT(chain.recorder.take(), IsEmpty());
+  EXPECT_THAT(said, HasSubstr("/plugins/0/config/mistaken: is true"));
+  EXPECT_THAT(said,
+              HasSubstr("/plugins/1/enabled: should be true or false but is number, did you mean true?"));
+  EXPECT_THAT(said, HasSubstr("libhsa_tool_nowhere.so: No such file"));
 }
 
 TEST(Tools, ThatThrowInACallbackAreNotCalledAgain) {

@@ -61,8 +61,9 @@ std::string explain(std::string_view what, hsabe_status_t status) {
 
 Status Runtime::discover() {
   environment_ = LoaderEnvironment::of_process(reinterpret_cast<const void*>(&Runtime::acquire));
-  auto config = load_config(environment_, report_, [this](const RuntimeConfig& with_errors) {
-    Gpus::check_driver(with_errors, environment_, report_);
+  auto config = load_config(environment_, report_, [this](RuntimeConfig with_errors) {
+    config_ = std::move(with_errors);
+    Gpus::check_driver(config_, environment_, report_);
   });
   if (!config) return config.error();
   config_ = std::move(*config);

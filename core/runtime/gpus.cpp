@@ -99,6 +99,7 @@ std::vector<size_t> parse_visible_devices(std::string_view list, const std::vect
 
 void Gpus::check_driver(const RuntimeConfig& config, const LoaderEnvironment& environment,
                         DiscoveryReport& report) {
+  if (!config.driver || config.driver->library.empty()) return;  // without a library it has its line already
   static_cast<void>(open_transport(config, environment, report));  // it has left its lines, and ends at once
 }
 

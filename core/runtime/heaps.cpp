@@ -84,11 +84,8 @@ void Runtime::add_links() {
       facts.info.link_type = static_cast<hsa_amd_link_info_type_t>(
           link.type == 11 ? HSA_AMD_LINK_INFO_TYPE_XGMI : HSA_AMD_LINK_INFO_TYPE_PCIE);
       facts.info.numa_distance = link.weight;
+      // Nothing is said of the way back: where the host, or a peer, sees not all of a GPU's memory, there is none.
       memory_.agents().add_link(link.from, link.to, facts);
-      // The way back is listed where the host sees all of the device, and is the same.
-      if (memory_.agents().link(link.to, link.from) == nullptr) {
-        memory_.agents().add_link(link.to, link.from, facts);
-      }
     }
   }
 }

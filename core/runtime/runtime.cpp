@@ -17,6 +17,7 @@
 #include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_pool.hpp"
+#include "loader/module/loaded_tool.hpp"
 
 namespace rigel {
 namespace {
@@ -133,9 +134,13 @@ Status Runtime::acquire(const ApiGate& gate) {
     }
     self.forks_handled = true;
   }
-  auto runtime = start();
-  if (!runtime) return runtime.error();
-  self.runtime = current_ = runtime->release();
+  std::unique_ptr<Runtime> runtime(new Runtime);
+  if (const Status status = runtime->start(); status != HSA_STATUS_SUCCESS) {
+    lock.unlock();  // the constructors of tools' libraries may call in
+    open_plugins(runtime->config_, runtime->environment_, runtime->report_);  // for its lines in the report
+    return status;
+  }
+  self.runtime = current_ = runtime.release();
   self.gate = &gate;
   self.references = 1;
   const uint32_t forks = self.forks;
@@ -184,13 +189,12 @@ Status Runtime::release() {
   return HSA_STATUS_SUCCESS;
 }
 
-Result<std::unique_ptr<Runtime>> Runtime::start() {
+Status Runtime::start() {
   configure_log(environment("HSA_LOADER_DEBUG"));
-  std::unique_ptr<Runtime> runtime(new Runtime);
-  if (const Status status = runtime->discover(); status != HSA_STATUS_SUCCESS) return error(status);
-  runtime->add_heaps();
-  runtime->start_services();
-  return runtime;
+  if (const Status status = discover(); status != HSA_STATUS_SUCCESS) return status;
+  add_heaps();
+  start_services();
+  return HSA_STATUS_SUCCESS;
 }
 
 void Runtime::start_services() {

@@ -57,8 +57,6 @@ class Runtime {
   /// The running runtime. Only for who holds a reference.
   static Runtime& current() noexcept { return *current_; }
 
-  /// Starts a runtime. `acquire` makes it the process's.
-  static Result<std::unique_ptr<Runtime>> start();
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -107,6 +105,8 @@ class Runtime {
  private:
   Runtime() = default;
 
+  /// Everything but the tools, which the gate loads.
+  Status start();
   /// Ends the process's runtime, without the lock of references while it does.
   static void end(Mutex& mutex) RIGEL_REQUIRES(mutex);
   Status discover();

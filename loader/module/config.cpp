@@ -60,6 +60,14 @@ BackendsConfig read_backends(ObjectReader reader) {
   return backends;
 }
 
+// Tools of ROCr's ABI have no options. What is there says how the runtime treats one.
+TableLayout read_table(ObjectReader reader) {
+  static constexpr std::string_view kTables[] = {"either", "rocm5", "current"};
+  const auto table = static_cast<TableLayout>(choice(reader, "table", kTables));
+  reader.warn_about_unknown_keys();
+  return table;
+}
+
 PluginConfig read_plugin(ObjectReader reader) {
   static constexpr std::string_view kAbis[] = {"rigel", "hsa_tools"};
   static constexpr std::string_view kPolicies[] = {"skip", "fail"};
@@ -70,7 +78,11 @@ PluginConfig read_plugin(ObjectReader reader) {
   plugin.enabled = reader.boolean("enabled", true);
   plugin.fail_on_error = choice(reader, "on_error", kPolicies) == 1;
   plugin.intercept = reader.strings("intercept");
-  plugin.config = read_options(reader, "config");
+  if (plugin.abi == PluginAbi::kHsaTools) {
+    plugin.table = read_table(reader.object("config", ObjectReader::kOptional));
+  } else {
+    plugin.config = read_options(reader, "config");
+  }
   reader.warn_about_unknown_keys();
   return plugin;
 }
@@ -127,7 +139,7 @@ RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics) {
 }
 
 Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, DiscoveryReport& report,
-                                  const std::function<void(const RuntimeConfig&)>& check_driver) {
+                                  const std::function<void(RuntimeConfig)>& with_errors) {
   environment.report_ignored_variables(report);
 
   const char* const named = environment.get("HSA_PLUGIN_CONFIG");
@@ -155,7 +167,7 @@ Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, Discover
   }
   config.path = *real;
   if (diagnostics.has_errors()) {
-    if (check_driver && config.driver && !config.driver->library.empty()) check_driver(config);
+    if (with_errors) with_errors(std::move(config));
     return error(HSA_STATUS_ERROR_INVALID_FILE);
   }
   report.add(Stage::kConfig, Outcome::kOk, path);

@@ -47,14 +47,18 @@ enum class PluginAbi : uint8_t {
   kHsaTools,  // OnLoad and OnUnload, as ROCr's tools have them
 };
 
+/// The layout of AmdExtTable and its likes that a tool of abi hsa_tools expects.
+enum class TableLayout : uint8_t { kEither, kRocm5, kCurrent };
+
 struct PluginConfig {
   std::string name;
   std::string library;
   PluginAbi abi = PluginAbi::kRigel;
   bool enabled = true;
-  bool fail_on_error = false;          // on_error: "fail"; else the plugin is skipped
-  std::vector<std::string> intercept;  // patterns of function names
-  Options config;
+  bool fail_on_error = false;                // on_error: "fail"; else the plugin is skipped
+  std::vector<std::string> intercept;        // patterns of function names
+  Options config;                            // of abi rigel: known to the plugin alone
+  TableLayout table = TableLayout::kEither;  // of abi hsa_tools
 };
 
 struct RuntimeConfig {
@@ -77,9 +81,9 @@ RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics);
 /// refusal that says why. First step of coming up; also reports the variables that an elevated process
 /// ignores.
 ///
-/// The options of a driver transport are known to it alone. `check_driver` reports what it finds wrong with them, and
-/// is called for a file that has errors besides, so that all are told at once.
+/// The options of a driver transport and of tools are known to them alone. `with_errors` is given a file that
+/// has errors, as far as it could be read, so that what else is wrong with it is told at once.
 Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, DiscoveryReport& report,
-                                  const std::function<void(const RuntimeConfig&)>& check_driver = {});
+                                  const std::function<void(RuntimeConfig)>& with_errors = {});
 
 }  // namespace rigel

@@ -107,6 +107,11 @@ TEST(Config, NamesTheMemberThatIsWrong) {
       {"/plugins/0", "x", "/plugins/0: should be an object but is string"},
       {"/plugins/0/enabled", "no",
        "/plugins/0/enabled: should be true or false but is string, did you mean false?"},
+      {"/plugins/1/config", json{{"table", "rocm6"}},
+       "/plugins/1/config/table: should be 'either' or 'rocm5' or 'current' but is 'rocm6', did you mean "
+       "'rocm5'?"},
+      {"/plugins/1/config", json{{"table", 5}},
+       "/plugins/1/config/table: should be a string but is number, did you mean \"5\"?"},
       {"/plugins/0/on_error", "ignore", "/plugins/0/on_error: should be 'skip' or 'fail' but is 'ignore'"},
       {"/plugins/0/on_error", "fial",
        "/plugins/0/on_error: should be 'skip' or 'fail' but is 'fial', did you mean 'fail'?"},
@@ -136,7 +141,10 @@ TEST(Config, WarnsOfKeysItDoesNotKnow) {
               ElementsAre("/plugin: unknown key, did you mean 'plugins'?"));
   EXPECT_THAT(parse_with("/plugins/0/interecpt", json::array()).warnings,
               ElementsAre("/plugins/0/interecpt: unknown key, did you mean 'intercept'?"));
-  EXPECT_THAT(parse_with("/log/file", "x").warnings, ElementsAre("/log/file: unknown key"));
+  EXPECT_THAT(parse_with("/plugins/1/config", json{{"tables", "rocm5"}}).warnings,
+              ElementsAre("/plugins/1/config/tables: unknown key, did you mean 'table'?"));
+  EXPECT_THAT(parse_with("/log/file", "x").warnings,
+              ElementsAre("/log/file: unknown key (there are level, to)"));
 }
 
 class LoadConfig : public ScratchWorld {
@@ -182,23 +190,23 @@ TEST_F(LoadConfig, RemembersTheRealPath) {
   EXPECT_EQ(load_config(environment, report)->folder(), root / "other");
 }
 
-TEST_F(LoadConfig, HasTheDriversErrorsToldWithTheOthers) {
-  std::vector<std::string> asked;
-  const auto load = [&](std::string_view members) {
-    write("etc/runtime.json", R"({"config_version": "1.0")" + std::string(members) + "}");
-    asked.clear();
-    return load_config(environment, report, [&](const RuntimeConfig& config) {
-      asked.push_back(config.driver->library + std::string(config.driver->config.json()) + config.path);
-    });
+TEST_F(LoadConfig, HandsOnWhatItCouldReadOfAFileWithErrors) {
+  std::optional<RuntimeConfig> handed_on;
+  const auto load = [&](std::string_view more) {
+    write("etc/runtime.json",
+          R"({"config_version": "1.0", "driver": {"library": "libx.so", "config": {"gpus": 1}})" +
+              std::string(more) + "}");
+    handed_on.reset();
+    return load_config(environment, report, [&](RuntimeConfig config) { handed_on = std::move(config); });
   };
-  const std::string driver = R"(, "driver": {"library": "libx.so", "config": {"gpus": 1}})";
-  EXPECT_TRUE(load(driver));
-  EXPECT_THAT(asked, IsEmpty()) << "it will be opened";
-  EXPECT_FALSE(load(driver + R"(, "log": 1)"));
-  EXPECT_THAT(asked, ElementsAre(R"(libx.so{"gpus":1})" + (root / "etc/runtime.json").string()));
-  EXPECT_FALSE(load(R"(, "log": 1)"));
-  EXPECT_FALSE(load(R"(, "log": 1, "driver": {"config": {}})")) << "a driver without a library";
-  EXPECT_THAT(asked, IsEmpty());
+  EXPECT_TRUE(load(""));
+  EXPECT_FALSE(handed_on) << "it is returned";
+  EXPECT_FALSE(
+      load(R"(, "log": 1, "plugins": [{"name": "a", "library": "liba.so", "config": {"b": 2}, "abi": 3}])"));
+  ASSERT_TRUE(handed_on && handed_on->driver && handed_on->plugins.size() == 1);
+  EXPECT_EQ(handed_on->driver->config.json(), R"({"gpus":1})");
+  EXPECT_EQ(handed_on->plugins[0].config.json(), R"({"b":2})");
+  EXPECT_EQ(handed_on->path, root / "etc/runtime.json");
 }
 
 TEST_F(LoadConfig, RefusesAFileThatWasAskedForAndIsNotThere) {
@@ -216,7 +224,10 @@ TEST_F(LoadConfig, RefusesABrokenFileWithEachOfItsFaults) {
   EXPECT_THAT(failures(),
               ElementsAre("config ~/etc/runtime.json: /log: should be an object but is number",
                           "config ~/etc/runtime.json: /plugins: should be an array but is number"));
-  EXPECT_THAT(warnings(), ElementsAre("config ~/etc/runtime.json: /colour: unknown key"));
+  EXPECT_THAT(
+      warnings(),
+      ElementsAre("config ~/etc/runtime.json: /colour: unknown key (there are config_version, $schema, "
+                  "log, driver, backends, plugins)"));
 }
 
 TEST_F(LoadConfig, BelievesOnlyTheSystemInAnElevatedProcess) {

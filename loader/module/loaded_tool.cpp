@@ -2,13 +2,23 @@
 
 #include <fmt/core.h>
 
+#include "core/base/log.hpp"
 #include "loader/module/module_query.hpp"
 
 namespace rigel {
 namespace {
 
+constexpr size_t kMaxMistakes = 32;  // of one tool: nobody reads more than these
+
 auto no(std::string why) {
   return tl::unexpected(std::move(why));
+}
+
+Explained<LoadedTool> open_tool(const std::string& path) {
+  const auto table =
+      query_module<hsatool_plugin_t>(path, HSATOOL_ENTRY_SYMBOL, HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR);
+  if (!table) return no(table.error().text);
+  return read_tool_table(*table, path);
 }
 
 // A copy of an optional group; zero if there is none.
@@ -64,14 +74,56 @@ Explained<LoadedTool> read_tool_table(const hsatool_plugin_t* table, std::string
   return tool;
 }
 
-Explained<LoadedTool> load_tool(const PluginConfig& plugin, const RuntimeConfig& config,
-                                const LoaderEnvironment& environment) {
-  const auto path = environment.find_library(plugin.library, config.folder(), {environment.plugin_folder});
-  if (!path) return no(path.error());
-  const auto table =
-      query_module<hsatool_plugin_t>(*path, HSATOOL_ENTRY_SYMBOL, HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR);
-  if (!table) return no(table.error().text);
-  return read_tool_table(*table, *path);
+std::vector<std::string> mistakes_in(const Options& options, const LoadedTool& tool) {
+  std::vector<std::string> found;
+  if (tool.table.check == nullptr) return found;
+  const auto add = [](void* self, hsatool_str_t text) {
+    auto& mistakes = *static_cast<std::vector<std::string>*>(self);
+    if (mistakes.size() < kMaxMistakes) mistakes.emplace_back(text.data, text.size);
+  };
+  const hsatool_mistakes_t mistakes{sizeof mistakes, &found, add};
+  const std::string_view json = options.json();
+  try {
+    tool.table.check({json.data(), json.size()}, &mistakes);
+  } catch (...) {
+    found.emplace_back("the tool's check throws");
+  }
+  return found;
+}
+
+std::vector<OpenedPlugin> open_plugins(const RuntimeConfig& config, const LoaderEnvironment& environment,
+                                       DiscoveryReport& report) {
+  std::vector<OpenedPlugin> all(config.plugins.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const PluginConfig& plugin = config.plugins[i];
+    OpenedPlugin& opened = all[i];
+    if (!plugin.enabled || plugin.library.empty()) continue;  // without a library it has its line already
+    const auto refuse = [&](std::string why) {
+      report.add(Stage::kTool, Outcome::kFailed, plugin.name, why);
+      opened.refusal = std::move(why);
+    };
+    auto path = environment.find_library(plugin.library, config.folder(), {environment.plugin_folder});
+    if (!path) {
+      refuse(path.error());
+      continue;
+    }
+    opened.path = std::move(*path);
+    if (plugin.abi != PluginAbi::kRigel) continue;
+    log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being opened: {}", plugin.name, opened.path);
+    auto tool = open_tool(opened.path);
+    if (!tool) {
+      refuse(tool.error());
+      continue;
+    }
+    opened.tool = std::move(*tool);
+    for (const std::string& mistake : mistakes_in(plugin.config, opened.tool)) {
+      report.add(Stage::kTool, Outcome::kFailed, config.path,
+                 fmt::format("/plugins/{}/config{}{}", i, mistake.starts_with('/') ? "" : ": ", mistake));
+      opened.refusal += (opened.is_mistaken ? "; " : "its options are wrong: ") + mistake;
+      opened.is_mistaken = true;
+    }
+  }
+  return all;
 }
 
 }  // namespace rigel

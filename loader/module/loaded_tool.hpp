@@ -8,8 +8,10 @@
 #include <hsa_plugin/hsa_tool.h>
 
 #include <string>
+#include <vector>
 
 #include "loader/module/config.hpp"
+#include "loader/module/discovery_report.hpp"
 #include "loader/module/loader_environment.hpp"
 #include "loader/text/words.hpp"
 
@@ -29,9 +31,22 @@ struct LoadedTool {
 /// Copies and checks a table as a module's query returned it. `path` is only noted.
 Explained<LoadedTool> read_tool_table(const hsatool_plugin_t* table, std::string path);
 
-/// Loads a plugin of abi `rigel`, whose library is looked for beside the configuration file and in the folder
-/// of installed plugins.
-Explained<LoadedTool> load_tool(const PluginConfig& plugin, const RuntimeConfig& config,
-                                const LoaderEnvironment& environment);
+/// What a tool finds wrong with options, each as "/file: is empty"; nothing if its ABI is before 1.2.
+std::vector<std::string> mistakes_in(const Options& options, const LoadedTool& tool);
+
+/// A plugin of the configuration whose library has been found, and if it is of abi `rigel` opened.
+struct OpenedPlugin {
+  std::string path;          // real path of the library
+  LoadedTool tool = {};      // of abi rigel
+  std::string refusal = {};  // why it cannot be loaded; empty: nothing speaks against it
+  bool is_mistaken = false;  // because its options are wrong
+};
+
+/// Opens the plugins of a configuration, whose libraries are looked for beside its file and in the folder of
+/// installed plugins. Why one cannot be loaded is a line of the report, and each mistake in options one of its
+/// own. There is an element for each plugin; those that are not enabled are not looked at. The caller holds no
+/// lock: the constructors of a library may do whatever they like.
+std::vector<OpenedPlugin> open_plugins(const RuntimeConfig& config, const LoaderEnvironment& environment,
+                                       DiscoveryReport& report);
 
 }  // namespace rigel

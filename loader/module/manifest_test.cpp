@@ -187,8 +187,10 @@ TEST(Manifest, WarnsOfKeysItDoesNotKnow) {
   const auto parsed = parse_with("/backend/pirority", 1);
   EXPECT_THAT(parsed.errors(), IsEmpty());
   EXPECT_THAT(parsed.warnings(), ElementsAre("/backend/pirority: unknown key, did you mean 'priority'?"));
-  EXPECT_THAT(parse_with("/colour", "blue").warnings(), ElementsAre("/colour: unknown key"));
-  EXPECT_THAT(parse_with("/a~1b", "blue").warnings(), ElementsAre("/a~1b: unknown key"));
+  EXPECT_THAT(parse_with("/colour", "blue").warnings(),
+              ElementsAre("/colour: unknown key (there are manifest_version, $schema, backend)"));
+  EXPECT_THAT(parse_with("/a~1b", "blue").warnings(),
+              ElementsAre("/a~1b: unknown key (there are manifest_version, $schema, backend)"));
   EXPECT_THAT(parse_with("/backend/abi/mojor", 0).warnings(),
               ElementsAre("/backend/abi/mojor: unknown key, did you mean 'major'?"));
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "loader/text/words.hpp"
 
@@ -324,7 +325,8 @@ std::span<const json> ObjectReader::array(std::string_view key, Presence presenc
 }
 
 std::string ObjectReader::unknown(std::string_view key) const {
-  return "unknown key" + suggestion(key, known_);
+  const std::string guess = suggestion(key, known_);
+  return "unknown key" + (guess.empty() ? fmt::format(" (there are {})", fmt::join(known_, ", ")) : guess);
 }
 
 void ObjectReader::warn_about_unknown_keys() const {

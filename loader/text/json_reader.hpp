@@ -59,8 +59,8 @@ class ObjectReader {
     }
   }
 
-  /// Members that have not been asked for, each with the known one that is most like it. For formats that may
-  /// grow, and for those that do not.
+  /// Members that have not been asked for, each with the known one that is most like it, or with all if none is. For
+  /// formats that may grow, and for those that do not.
   void warn_about_unknown_keys() const;
   void refuse_unknown_keys() const;
 

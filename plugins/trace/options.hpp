@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "loader/text/diagnostics.hpp"
 #include "plugins/trace/pattern.hpp"
 
 namespace trace {
@@ -24,8 +25,8 @@ struct Options {
   uint32_t buffer_kb = 1024;  ///< of each thread
   uint32_t flush_ms = 20;
 
-  /// Reads the options. Throws std::invalid_argument with every error in its text.
-  static Options parse(std::string_view json);
+  /// Reads the options. If `diagnostics` has errors afterwards, they are not to be used.
+  static Options parse(std::string_view json, rigel::Diagnostics& diagnostics);
 };
 
 /// `pattern` with the process id for %p, and % for %%.

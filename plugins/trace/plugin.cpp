@@ -29,6 +29,12 @@ class Plugin {
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
+  static void check(std::string_view config, hsatool::Mistakes mistakes) {
+    rigel::Diagnostics found;
+    trace::Options::parse(config, found);
+    for (const auto& mistake : found.entries()) mistakes(mistake.text);
+  }
+
   static bool wants(const hsatool_function_t& function) { return tracer_->wants(function); }
   static void enter(hsatool_call_t& call) { tracer_->recorder().enter(call); }
   static void exit(hsatool_call_t& call) { tracer_->recorder().exit(call); }

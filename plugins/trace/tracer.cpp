@@ -64,7 +64,9 @@ Tracer::Tracer(const hsatool::Host& host)
 void Tracer::start(const hsatool::Host& host) {
   const rigel::MutexLock lock(mutex_);
   if (is_started_) throw std::runtime_error("the process is traced already, by an entry of another name");
-  options_ = Options::parse(host.config());
+  rigel::Diagnostics mistakes;
+  options_ = Options::parse(host.config(), mistakes);
+  if (mistakes.has_errors()) throw std::invalid_argument(mistakes.entries().front().text);  // check tells all
   agents_ = Agents(host.tables(), options_.agents);
   const std::string path = expand_path(options_.file, static_cast<uint64_t>(process_));
   file_.open(path, path == path_);  // a trace goes on where the runtime has been started again

@@ -23,11 +23,12 @@ constinit std::atomic<Validator*> current{nullptr};
 hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
   const hsatool::Host host(raw);
   try {
-    const auto options = parse_options(host.config());
-    if (!options) throw std::runtime_error(options.error());
+    rigel::Diagnostics mistakes;
+    const Options options = parse_options(host.config(), mistakes);
+    if (mistakes.has_errors()) throw std::runtime_error(mistakes.entries().front().text);  // check tells all
     // In a forked child the parent's is left behind, as nobody knows what its threads were doing.
     for (Counter& counter : counters) counter.uses.store(0, std::memory_order_relaxed);
-    current.store(new Validator(host, *options));
+    current.store(new Validator(host, options));
     *tool = nullptr;
     return HSA_STATUS_SUCCESS;
   } catch (const std::exception& problem) {
@@ -36,6 +37,12 @@ hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
     host.report("an exception of unknown type");
   }
   return HSA_STATUS_ERROR;
+}
+
+void check(hsatool_str_t config, const hsatool_mistakes_t* mistakes) {
+  rigel::Diagnostics found;
+  parse_options(hsatool::view(config), found);
+  for (const auto& mistake : found.entries()) mistakes->add(mistakes->self, hsatool::str(mistake.text));
 }
 
 void unload(void*) {
@@ -96,7 +103,8 @@ constexpr hsatool_plugin_t kPlugin{sizeof kPlugin,
                                    unload,
                                    &kCalls,
                                    &kPackets,
-                                   &kActivities};
+                                   &kActivities,
+                                   check};
 
 }  // namespace
 

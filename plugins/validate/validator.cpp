@@ -43,8 +43,6 @@ Validator::Validator(hsatool::Host its_host, const Options& its_options)
       }
     }
   }
-  for (const std::string& option : options.unknown)
-    host.log(HSATOOL_LOG_WARN, fmt::format("there is no option {}", option));
   if (reporter.applies(Rule::kEndlessWait)) {
     waits.watch(
         options.stall_seconds, [this] { return in_flight.may_progress(); }, [this] { return host.now(); },

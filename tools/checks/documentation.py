@@ -2,7 +2,7 @@
 """documentation.py <root of the sources> <build folder> <scratch folder>
 
 What the documents show is so: every block of code in README.md and docs/ says in its fence what it is, every JSON block is
-read by the loader (and its driver's options by the driver), every command line is run, and options of our commands that
+read by the loader (and options of drivers and tools by them), every command line is run, and options of our commands that
 are named in the text exist. The info string of a fence decides:
 
   ```json            a configuration file, or the manifest of a backend
@@ -88,7 +88,8 @@ def check_json(where, text, scratch, bin_folder):
     else:
         return complain(where, "neither a configuration nor a manifest")
     done = run(["rigel-info", "--summary"], scratch, bin_folder, **{variable: str(file), "HSA_LOADER_DEBUG": "all"})
-    said = [line for line in done.stderr.split("\n") if re.search(rf"\(({'|'.join(steps)})\): ", line)]
+    steps = "|".join((*(rf"\({step}\)" for step in steps), re.escape(f"{file} (tool)")))  # a tool's options are the file's
+    said = [line for line in done.stderr.split("\n") if re.search(rf"({steps}): ", line)]
     if not any(str(file) in line for line in said):
         complain(where, f"the loader did not read it:\n{done.stderr}")
     for line in said:

@@ -110,6 +110,11 @@ CMAKE
     info=$prefix/bin/rigel-info
     expect "$("$info" --tools 2>/dev/null)" '^refuse: loaded' "rigel-info --tools"
     expect "$("$info" --tools 2>/dev/null)" 'intercepts +2 functions: hsa_memory_allocate, hsa_amd_memory_pool_allocate' "rigel-info --tools"
+    # What it finds wrong with its options comes beside the file's other mistakes.
+    sed 's/"intercept"/"config": {"limit": 1}, "enabled": 1, &/' "$HSA_PLUGIN_CONFIG" >"$scratch/build/mistaken.json"
+    said=$(HSA_PLUGIN_CONFIG=$scratch/build/mistaken.json "$info" 2>&1) && complain "a file with mistakes is taken"
+    expect "$said" 'mistaken.json.*/plugins/1/enabled: should be true or false' "the file's mistake"
+    expect "$said" 'mistaken.json.*/plugins/1/config: there are no options' "the tool's mistake"
     # Installed.
     cmake --install "$scratch/build" >"$scratch/install_tool.log" || { cat "$scratch/install_tool.log"; exit 1; }
     mkdir "$scratch/elsewhere"

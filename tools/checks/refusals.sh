@@ -28,9 +28,16 @@ if [ -e "$libdir/hsa/drivers/libhsa_driver_vgpu.so" ]; then
   expect "$said" "/driver/config/gpsu: unknown key, did you mean 'gpus'\?" "the other errors"
   expect "$said" "/driver/config/link: unknown link 'xgm', did you mean 'xgmi'\?" "the other errors"
   printf '{"config_version": "1.0", "log": {"level": 7}, "driver": {"library": "libhsa_driver_vgpu.so",
-    "config": {"gpus": "gfx90O"}}, "plugins": {}}' >"$work/c.json"
+    "config": {"gpus": "gfx90O"}}, "plugins": [
+    {"name": "t", "library": "libhsa_tool_trace.so", "config": {"file": ["a"], "flush_m": 1}},
+    {"name": "v", "library": "libhsa_tool_validate.so", "config": {"off": "203"}},
+    {"name": "r", "library": "libr.so", "abi": "hsa_tools", "config": {"table": "rocm6"}}]}' >"$work/c.json"
   said=$(HSA_PLUGIN_CONFIG=$work/c.json "$info" 2>&1) && complain "a file with mistakes of all kinds is taken"
-  for mistake in '/log/level: should be a string but is number' '/plugins: should be an array but is object' \
+  for mistake in '/log/level: should be a string but is number' \
+    '/plugins/0/config/file: should be a string but is array, did you mean "a"\?' \
+    "/plugins/0/config/flush_m: unknown key, did you mean 'flush_ms'\?" \
+    '/plugins/1/config/off: should be an array but is string, did you mean \["203"\]\?' \
+    "/plugins/2/config/table: should be 'either' or 'rocm5' or 'current' but is 'rocm6'" \
     "/driver/config/gpus: no board 'gfx90O', did you mean 'gfx900'\?" HSA_STATUS_ERROR_INVALID_FILE; do
     expect "$said" "$mistake" "mistakes of all kinds"
   done

@@ -3,6 +3,8 @@
 #include <hsa_plugin/hsa_tool.h>
 #include <hsa_plugin/hsa_tool_calls.h>
 
+#include <cstdlib>
+
 #include "api/entry/testing/hooks.hpp"
 
 namespace {
@@ -36,6 +38,12 @@ void exit(void*, hsatool_call_t* call) {
 
 const hsatool_call_ops_t kCalls{sizeof kCalls, wants, enter, exit};
 
+// It is a tool of ABI 1.1: what is behind its table is none of the runtime's business.
+constexpr uint64_t kSizeOf11 = HSATOOL_END(hsatool_plugin_t, activities);
+void beyond_the_end(hsatool_str_t, const hsatool_mistakes_t*) {
+  std::abort();
+}
+
 // --- hsa_tools ---------------------------------------------------------------------------------------------
 
 decltype(hsa_signal_load_relaxed)* next_load = nullptr;
@@ -51,8 +59,8 @@ hsa_signal_value_t HSA_API load_relaxed(hsa_signal_t signal) {
 
 EXPORT const hsatool_plugin_t* hsa_tool_query_v1(uint32_t, uint32_t) {
   static const hsatool_plugin_t plugin{
-      sizeof plugin, HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR, {"hooked", 6}, {"1", 1}, HSABE_SANITIZER, 0, load,
-      unload,        &kCalls,           nullptr,           nullptr};
+      kSizeOf11, HSATOOL_ABI_MAJOR, 1,       {"hooked", 6}, {"1", 1},      HSABE_SANITIZER, 0, load,
+      unload,    &kCalls,           nullptr, nullptr,       beyond_the_end};
   return &plugin;
 }
 

@@ -57,6 +57,14 @@ hsatool_status_t load(const hsatool_host_t* host, void** out) {
   return HSA_STATUS_SUCCESS;
 }
 
+void check(hsatool_str_t config, const hsatool_mistakes_t* mistakes) {
+  const auto is = [&](const char* option) { return text(config).find(option) != std::string::npos; };
+  if (is("\"throw_in_check\":true")) throw std::runtime_error("in check");
+  if (!is("\"mistaken\":true")) return;
+  for (const std::string_view mistake : {"/mistaken: is true", "they are of no use"})
+    mistakes->add(mistakes->self, {mistake.data(), mistake.size()});
+}
+
 void unload(void* tool) {
   of(tool).recorder.note(of(tool).name + " unload");
   if (of(tool).is("init_in_unload"))
@@ -140,7 +148,7 @@ const hsatool_call_ops_t kCalls{sizeof kCalls, wants, enter, exit};
 extern "C" __attribute__((visibility("default"))) const hsatool_plugin_t* hsa_tool_query_v1(uint32_t,
                                                                                             uint32_t) {
   static const hsatool_plugin_t plugin{
-      sizeof plugin, HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR, {"test", 4}, {"1", 1}, HSABE_SANITIZER, 0, load,
-      unload,        &kCalls,           &kPackets,         &kActivities};
+      sizeof plugin, HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR, {"test", 4},  {"1", 1}, HSABE_SANITIZER, 0, load,
+      unload,        &kCalls,           &kPackets,         &kActivities, check};
   return &plugin;
 }

@@ -57,6 +57,8 @@ class ToolChain {
     open_ = false;
   }
 
+  std::string path() const { return path_; }
+
   Recorder recorder;
 
  private:

@@ -17,8 +17,8 @@
  *              module, and modules are never unloaded. What is passed to a callback is valid for the call.
  *   Errors     load returns a value of hsa_status_t; the text that explains a failure is given to
  *              `host->services->report` before. Callbacks return no errors.
- *   Threads    load and unload: never two at once for one tool. Callbacks: on whatever thread the application or
- *              the runtime happens to be, many at once. The runtime holds no lock while it calls, except that
+ *   Threads    load and unload: never two at once for one tool. check: any thread. Callbacks: on whatever
+ *              thread the application or the runtime happens to be, many at once. The runtime holds no lock while it calls, except that
  *              `submit` is called by one thread at a time for one queue.
  *   Calls      A callback may call the API. Through `host->tables` such a call goes past all tools; a call of the
  *              exported functions from within a callback does too, as far as tools of this ABI are concerned. The
@@ -27,7 +27,7 @@
  *              again but unload.
  *   Fork       A forked child has no runtime, and so no callbacks. If it calls hsa_init, `load` is called again:
  *              keep state in what load makes, not in variables of the module.
- *   Changes    1.1: hsatool_activity_t.completion.
+ *   Changes    1.1: hsatool_activity_t.completion. 1.2: hsatool_plugin_t.check.
  *   Lifetime   load is called in the first hsa_init, when all agents are there; unload in the last hsa_shut_down,
  *              while they still are, and only if load has succeeded. Both may happen many times in a process. No
  *              callback begins after unload has been called; one that another thread is in goes on.
@@ -49,7 +49,7 @@ extern "C" {
 #endif
 
 #define HSATOOL_ABI_MAJOR 1u
-#define HSATOOL_ABI_MINOR 1u
+#define HSATOOL_ABI_MINOR 2u
 #define HSATOOL_ENTRY_SYMBOL "hsa_tool_query_v1"
 
 /* Where the field `last` of struct T ends. */
@@ -281,6 +281,15 @@ HSATOOL_CHECK(hsatool_activity_ops_t, done);
 
 /* ------------------------------------------------------------------------------------------------------ */
 
+/* Receives what is wrong with a tool's options, one call a mistake. The text begins with the option's JSON
+ * pointer in them, "/file: is empty", before which the runtime puts where they are in its file. */
+typedef struct hsatool_mistakes {
+  uint64_t struct_size;
+  void* self;
+  void (*add)(void* self, hsatool_str_t text);
+} hsatool_mistakes_t;
+HSATOOL_CHECK(hsatool_mistakes_t, add);
+
 typedef struct hsatool_plugin {
   uint64_t struct_size;
   uint32_t abi_major; /* HSATOOL_ABI_MAJOR that the tool was built with */
@@ -296,8 +305,14 @@ typedef struct hsatool_plugin {
   const hsatool_call_ops_t* calls;          /* optional */
   const hsatool_packet_ops_t* packets;      /* optional */
   const hsatool_activity_ops_t* activities; /* optional */
+  /* Optional; since 1.2. Says all that is wrong with options like those of hsatool_host_t.config. It is called
+   * before any tool is loaded, and also where the runtime cannot start for another mistake, so that the user
+   * reads of all mistakes at once. A tool whose options are wrong is not loaded. The function looks at the
+   * options and nothing else: it does not call the API, and what only shows by being done, as that a file can
+   * be opened, is for load to say. A runtime before 1.2 does not call it, so load looks at the options too. */
+  void (*check)(hsatool_str_t config, const hsatool_mistakes_t* mistakes);
 } hsatool_plugin_t;
-HSATOOL_CHECK(hsatool_plugin_t, activities);
+HSATOOL_CHECK(hsatool_plugin_t, check);
 
 /* The module's only export. Pure and re-entrant; returns static storage, or null if it cannot serve a host of
  * this version. */

@@ -19,6 +19,7 @@
 //               hsatool::Writer writer)
 //   uint32_t activities()
 //   void done(const hsatool_activity_t& activity)
+//   static void check(std::string_view config, hsatool::Mistakes mistakes)
 // The constructor is `load`: what it throws is the reason for which the tool is not there. The destructor is
 // `unload`; a callback that another thread is in may go on while it runs and after it, as hsa_tool.h says, so what
 // callbacks use must not be the object's where that can happen. What any other throws ends the process, as it is not
@@ -67,6 +68,16 @@ class Host {
 
  private:
   const hsatool_host_t* host_;
+};
+
+/// Receives what is wrong with options: mistakes("/file: is empty").
+class Mistakes {
+ public:
+  explicit Mistakes(const hsatool_mistakes_t* mistakes) : mistakes_(mistakes) {}
+  void operator()(std::string_view text) const { mistakes_->add(mistakes_->self, str(text)); }
+
+ private:
+  const hsatool_mistakes_t* mistakes_;
 };
 
 /// One packet of a queue, as yet without a type.
@@ -165,6 +176,14 @@ struct Adapter {
     if constexpr (requires(T & t) { t.done(*activity); }) of(tool).done(*activity);
   }
 
+  static void check(hsatool_str_t config, const hsatool_mistakes_t* mistakes) noexcept {
+    if constexpr (requires { T::check(view(config), Mistakes(mistakes)); })
+      T::check(view(config), Mistakes(mistakes));
+  }
+
+  static constexpr bool kChecks = requires(std::string_view config, Mistakes mistakes) {
+    T::check(config, mistakes);
+  };
   static constexpr bool kEnters = requires(T & t, hsatool_call_t& call) { t.enter(call); };
   static constexpr bool kExits = requires(T & t, hsatool_call_t& call) { t.exit(call); };
   static constexpr bool kSubmits =
@@ -191,7 +210,8 @@ struct Adapter {
                                          unload,
                                          kEnters || kExits ? &kCalls : nullptr,
                                          kSubmits ? &kPackets : nullptr,
-                                         kDone ? &kActivities : nullptr};
+                                         kDone ? &kActivities : nullptr,
+                                         kChecks ? check : nullptr};
     return &plugin;
   }
 };

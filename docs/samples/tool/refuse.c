@@ -29,6 +29,13 @@ static int32_t enter(void* tool, hsatool_call_t* call) {
   return HSATOOL_ANSWERED;
 }
 
+/* There are no options: anything but "{}" is a mistake, which the user reads of beside the others of the file. */
+static void check(hsatool_str_t config, const hsatool_mistakes_t* mistakes) {
+  static const char kText[] = "there are no options";
+  const hsatool_str_t text = {kText, sizeof kText - 1};
+  if (config.size != 2) mistakes->add(mistakes->self, text);
+}
+
 static const hsatool_call_ops_t kCalls = {sizeof kCalls, wants, enter, NULL};
 static const hsatool_plugin_t kPlugin = {.struct_size = sizeof kPlugin,
                                          .abi_major = HSATOOL_ABI_MAJOR,
@@ -37,7 +44,8 @@ static const hsatool_plugin_t kPlugin = {.struct_size = sizeof kPlugin,
                                          .version = {"1.0", 3},
                                          .sanitizer = HSABE_SANITIZER,
                                          .load = load,
-                                         .calls = &kCalls};
+                                         .calls = &kCalls,
+                                         .check = check};
 
 __attribute__((visibility("default"))) const hsatool_plugin_t* hsa_tool_query_v1(uint32_t major,
                                                                                  uint32_t minor);

@@ -195,7 +195,8 @@ def filters():
 def options():
     done = run_program("again", files="x", flush_ms=0)
     assert done.returncode == 1, done
-    for text in ("option 'files' is unknown", "option 'flush_ms' should be an integer from 1 to 60000 but is 0"):
+    for text in ("/plugins/0/config/files: unknown key, did you mean 'file'?",
+                 "/plugins/0/config/flush_ms: should be between 1 and 60000 but is 0"):
         assert text in done.stderr, done.stderr
     done = run_program("again", file="/nowhere/at/all")
     assert done.returncode == 1 and "cannot open /nowhere/at/all: No such file" in done.stderr, done

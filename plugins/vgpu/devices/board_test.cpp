@@ -191,7 +191,7 @@ TEST(BoardSchema, AllErrorsOfAFileAreToldAndNotTheFirst) {
       "mine.json: /shader/simd_count: is missing\n"
       "mine.json: /caches/0/type: should be 'data', 'instruction' or 'scalar' but is 'daat', did you mean "
       "'data'?\n"
-      "mine.json: /caches/3/size: unknown key");
+      "mine.json: /caches/3/size: unknown key (there are level, type, size_kb, line_bytes, shared_by_cus)");
 }
 
 TEST(BoardSchema, AnUnknownKeyIsNamed) {

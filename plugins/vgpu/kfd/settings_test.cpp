@@ -66,7 +66,9 @@ TEST(Settings, AnErrorIsNamedByItsPointerWithAGuess) {
 
 TEST(Settings, AllErrorsAreToldAndNotTheFirst) {
   EXPECT_THAT(errors_of(R"({"devices": [], "gpus": "gfx90O,gfx906,vega21", "link": "wire", "seed": -1})"),
-              ElementsAre(StartsWith("/seed: should be between"), "/devices: unknown key",
+              ElementsAre(StartsWith("/seed: should be between"),
+                          "/devices: unknown key (there are gpus, link, log, log_file, threads, seed)",
+
                           StartsWith("/link: unknown link 'wire'"), StartsWith("/gpus: no board 'gfx90O'"),
                           StartsWith("/gpus: no board 'vega21'")));
 }

@@ -687,6 +687,19 @@ TEST(Topology, EveryPropertyIsANumberThatReadersCanParse) {
   EXPECT_GT(files, 10);
 }
 
+// HIP takes a link for the leave to write to a GPU's memory.
+TEST(Topology, TheHostHasALinkToGpusWhoseMemoryItReaches) {
+  TestSystem t("gfx900:bar=small,gfx1030,gfx803:bar=small");
+  const auto& files = t.system->files();
+  const std::string nodes = "/sys/devices/virtual/kfd/kfd/topology/nodes/";
+  EXPECT_THAT(files.find(nodes + "0/properties")->content, ::testing::HasSubstr("\nio_links_count 1\n"));
+  EXPECT_THAT(files.find(nodes + "0/io_links/0/properties")->content, ::testing::HasSubstr("\nnode_to 2\n"));
+  EXPECT_EQ(files.find(nodes + "0/io_links/1/properties"), nullptr);
+  for (const char* gpu : {"1", "2", "3"})
+    EXPECT_THAT(files.find(nodes + gpu + "/io_links/0/properties")->content,
+                ::testing::HasSubstr("\nnode_to 0\n"));
+}
+
 TEST(FileTree, LinksAndDotsLeadToOneName) {
   TestSystem t;
   const FileTree& tree = t.system->files();

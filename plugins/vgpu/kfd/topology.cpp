@@ -179,7 +179,9 @@ FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
   }
   tree.add_file(cpu + "/mem_banks/0/properties", bank(kSystem, host.memory_bytes, 64, 0));
   size_t links = 0;
+  // The host has a link to GPUs alone whose memory it reaches: runtimes and HIP take one for the leave to use it.
   for (const Gpu& gpu : machine.gpus) {
+    if (!gpu.large_bar) continue;
     tree.add_file(fmt::format("{}/io_links/{}/properties", cpu, links++),
                   link(kPciExpress, 0, gpu.node, 20, 31504));
   }

@@ -1,4 +1,4 @@
-// Debian's HIP on the virtual GPU. ROCr loads code objects, HIP's own among them, with a kernel: where there
+// Debian's HIP on the virtual GPU, with ROCr and on this runtime. ROCr loads code objects, HIP's own among them, with a kernel: where there
 // are no shader cores HIP cannot begin.
 #include <cstdlib>
 #include <string>
@@ -18,11 +18,14 @@ std::string vgpu_run() {
 class HipOn : public ::testing::TestWithParam<const char*> {
  protected:
   void passes(const std::string& what) {
-    const ProgramResult result = run_program({vgpu_run(), "--gpu", GetParam(), HIP_PROGRAM, what}, 240);
-    if (result.out.find("no shader cores") != std::string::npos) {
-      GTEST_SKIP() << "this build of the virtual GPU runs no kernels on " << GetParam();
+    for (const char* runtime : {"system", "rigel"}) {
+      const ProgramResult result =
+          run_program({vgpu_run(), "--runtime", runtime, "--gpu", GetParam(), HIP_PROGRAM, what}, 240);
+      if (result.out.find("no shader cores") != std::string::npos) {
+        GTEST_SKIP() << "this build of the virtual GPU runs no kernels on " << GetParam();
+      }
+      EXPECT_EQ(result.status, 0) << runtime << ": " << result.out;
     }
-    EXPECT_EQ(result.status, 0) << result.out;
   }
 };
 
@@ -43,8 +46,12 @@ TEST(Hip, CountsNoDevicesWhereThereIsNoGpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, HipOn, ::testing::Values("gfx803", "gfx900", "gfx906", "gfx1010", "gfx1030"),
-                         [](const auto& row) { return std::string(row.param); });
+INSTANTIATE_TEST_SUITE_P(
+    , HipOn, ::testing::Values("gfx803", "gfx900", "gfx900:bar=small", "gfx906", "gfx1010", "gfx1030"),
+    [](const auto& row) {
+      const std::string board = row.param;
+      return board.substr(0, board.find(':')) + (board.ends_with("small") ? "_small_bar" : "");
+    });
 
 }  // namespace
 }  // namespace rigel::vgpu
