@@ -376,7 +376,9 @@ template <unsigned W>
 [[gnu::always_inline]] inline std::byte* place_of(Memory* memory, const Linkage* linkage, const MicroOp* site,
                                                   uint64_t va, uint64_t bytes, Access access) {
   std::byte* const last = memory->find_again(site, va, bytes, access);
-  return last != nullptr ? last : compiler::unlikely_find(linkage, memory, site, va, bytes, access);
+  if (last != nullptr) [[likely]]
+    return last;
+  return compiler::unlikely_find(linkage, memory, site, va, bytes, access);
 }
 
 // The piece of memory that has the `bytes` of each lane, and what lanes' numbers are to be less to be places in it.
