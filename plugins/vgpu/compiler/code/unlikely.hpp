@@ -1,7 +1,7 @@
 // What compiled code calls where it seldom comes by. These functions leave all registers as they are, vectors among them: for a call
 // that may change them LLVM would have them lie in memory on the way that is taken nearly always.
 //
-// preserve_all_registers() in build.cpp sees to it that they do. Of AVX-512's registers they leave the lower halves alone: there LLVM
+// preserve_all_registers() in build.cpp sees to it that they do. Of AVX-512's registers they keep the lower halves: there LLVM
 // stores what is wanted before the call, on the way that is seldom taken.
 #pragma once
 
