@@ -18,8 +18,8 @@
  *   Errors     load returns a value of hsa_status_t; the text that explains a failure is given to
  *              `host->services->report` before. Callbacks return no errors.
  *   Threads    load and unload: never two at once for one tool. check: any thread. Callbacks: on whatever
- *              thread the application or the runtime happens to be, many at once. The runtime holds no lock while it calls, except that
- *              `submit` is called by one thread at a time for one queue.
+ *              thread the application or the runtime happens to be, many at once. The runtime holds no lock
+ *              while it calls, except that `submit` is called by one thread at a time for one queue.
  *   Calls      A callback may call the API. Through `host->tables` such a call goes past all tools; a call of the
  *              exported functions from within a callback does too, as far as tools of this ABI are concerned. The
  *              calls of threads that the tool has started itself are like the application's: use `host->tables`.

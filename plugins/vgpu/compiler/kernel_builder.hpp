@@ -8,8 +8,8 @@
 //
 // kernel_frame.cpp has ways in and out, blocks, branches and calls of handlers; kernel_vectors.cpp vector and scalar
 // instructions, kernel_waves.cpp those that take all lanes at once; kernel_rules.cpp and kernel_comparisons.cpp those of which
-// shapes.hpp knows the result; kernel_memory.cpp, kernel_known_memory.cpp, kernel_scratch.cpp and
-// kernel_loads.cpp loads and stores.
+// the result is known (shapes.hpp); kernel_memory.cpp, kernel_known_memory.cpp, kernel_scratch.cpp, kernel_loads.cpp and
+// kernel_scalar_loads.cpp loads and stores.
 //
 // Threads: one builder belongs to one thread.
 #pragma once
@@ -21,7 +21,6 @@
 #include <bitset>
 #include <cstddef>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -119,7 +118,7 @@ class KernelBuilder {
     b_.CreateAlignedStore(value, part(index, v), llvm::Align(lanes_ * 4));
   }
 
-  // Registers whose lanes' numbers are known (shapes.hpp): the numbers in common are variables from block to block.
+  // Registers whose lanes' numbers are known (lane_shape.hpp): the numbers in common are variables from block to block.
   llvm::AllocaInst* base_variable(uint32_t index);
   llvm::AllocaInst* pitch_variable(uint32_t index);
   void store_common(uint32_t index, const Common& common);

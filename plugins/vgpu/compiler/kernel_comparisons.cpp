@@ -1,4 +1,4 @@
-// Comparisons of integers of which shapes.hpp knows how lanes differ: their masks follow from one comparison of scalars, by a
+// Comparisons of integers of which it is known how lanes differ (lane_shape.hpp): their masks follow from one comparison of scalars, by a
 // table of the lanes that are below a number.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 

@@ -6,8 +6,8 @@
 namespace rigel::vgpu::exec::compiler {
 
 void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
-  arguments_ = find_arguments(plan_);
-  if (plan_.expected_entry < 0) arguments_ = {};
+  // Only waves of which it is known how they start follow each other in a row.
+  if (plan_.expected_entry >= 0) arguments_ = find_arguments(plan_);
   for (const auto& [node, region] : arguments_.loads) {
     for (uint32_t d = 0; d < plan_.graph.nodes[node].instruction.vdst.dwords; ++d)
       argument_variables_[node].push_back(variable(i32(), 4, "argument"));

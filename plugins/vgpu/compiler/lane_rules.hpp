@@ -9,7 +9,7 @@
 //   Number by_operation()             what the instruction gives, where all sources are the same in all lanes
 //   Number carry(code)                of the lane mask in the scalar, in 64 bits
 //   void set_carry(code, Number)
-//   is_below, shifted_signed, widened, narrowed
+//   is_below (unsigned), shifted_signed (to the right), widened (to 64 bits), narrowed (to 32)
 //   void guard(Number)                what a rule takes for granted, or the wave is the interpreter's
 //
 // shapes.cpp has it without numbers, kernel_rules.cpp as LLVM's values.

@@ -193,10 +193,9 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
 }
 
 bool keep_operations(Plan& plan) {
-  constexpr size_t kAlignment = alignof(MicroOp);
   const std::vector<MicroOp>& emitted = plan.storage->emitted;
-  const size_t bytes = (emitted.size() * sizeof(MicroOp) + kAlignment - 1) / kAlignment * kAlignment;
-  auto* const kept = static_cast<MicroOp*>(std::aligned_alloc(kAlignment, bytes));
+  auto* const kept =
+      static_cast<MicroOp*>(std::aligned_alloc(alignof(MicroOp), emitted.size() * sizeof(MicroOp)));
   if (kept == nullptr) return false;
   std::copy(emitted.begin(), emitted.end(), kept);
   plan.storage->operations.reset(kept);

@@ -87,7 +87,7 @@ struct Site {
   bool comes_back() const { return what == What::kBarrier || what == What::kSleep; }
 };
 
-struct Shape;  // shapes.hpp
+struct Shape;  // lane_shape.hpp
 
 struct Plan {
   analysis::FlowGraph graph;
