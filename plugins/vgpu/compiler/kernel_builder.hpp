@@ -260,6 +260,11 @@ class KernelBuilder {
 
   void build_branch(uint32_t from, const analysis::Node& node);
 
+  // The wave's MODE, and the host's register that goes with it.
+  void set_mode(uint32_t mode);
+  // `more` is memory that the host is to be done with before, and not to look at earlier.
+  void load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> more = {});
+
   // The interpreter's handlers, for all that is not done here.
   enum class Results : uint8_t { kTaken, kStayInWave };
   void build_call(uint32_t node, Results results = Results::kTaken);
@@ -473,6 +478,7 @@ class KernelBuilder {
 
   Input mask_input(uint32_t offset);
 
+  // `mxcsr`: 0, or what the operation wants, other than MODE says.
   void build_lanes(uint32_t node, const Step& step, uint32_t mxcsr);
 
   // The mask of active lanes for which a comparison holds, from the numbers that its sources' lanes have in common. Null: these are
@@ -495,9 +501,10 @@ class KernelBuilder {
     uint64_t imm = 0;
     uint32_t aux = 0;
     uint32_t mxcsr = 0;  ///< 0: what there is
+    uint32_t usual = 0;  ///< … which it is afterwards again
     LaneOperation::Kind kind{};
     bool has_test = false;
-    bool is_float = false;  ///< And more than one instruction of the host, which LLVM does not look into.
+    bool is_float = false;  ///< And nothing that LLVM may look into.
     bool reads_old = false;
     uint8_t result_rows = 1;
     std::array<int8_t, 4> sources{};  ///< Rows, or one of the above; 0: none
@@ -508,7 +515,7 @@ class KernelBuilder {
   // Sums and products without modifiers, which are named instructions of the host (vector/ordered.hpp).
   static bool is_one_instruction(const Step& step);
 
-  static Wrapper key_of(const Step& step, uint32_t mxcsr);
+  Wrapper key_of(const Step& step) const;
 
   llvm::Function* wrapper_of(const Wrapper& key);
 

@@ -522,8 +522,12 @@ void KernelBuilder::build_block(uint32_t index) {
         carries_.clear();
         shapes_.uniform_masks.reset();
         break;
+      case Site::What::kMode:
+        set_mode(plan_.modes[node + 1]);
+        break;
       case Site::What::kEnd:
         count(node + 1 - counted);
+        if (plan_.modes[node] != plan_.mode) set_mode(plan_.mode);
         go_on_with_next("after_end", has_barriers ? ways_ : beginning_);
         leave(Stop::kEnd, operations_at(node));
         ended = true;

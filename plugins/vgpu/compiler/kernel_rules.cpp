@@ -139,7 +139,7 @@ void KernelBuilder::set_carry(uint16_t code, Value* carry) {
 Value* KernelBuilder::uniform_result(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const Step& step = plan_.steps[plan_.sites[node].first_step];
-  Wrapper key = key_of(step, 0);
+  Wrapper key = key_of(step);
   std::vector<Value*> arguments;
   for (unsigned i = 0; i < step.lanes.row_sources; ++i) {
     Value* value = number(node, i);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "plugins/vgpu/compiler/lane_aux.hpp"
+#include "plugins/vgpu/compiler/modes.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -25,15 +26,15 @@ void KernelBuilder::put(uint32_t node, const RowSource& old, unsigned v, Value* 
 
 void KernelBuilder::build_steps(uint32_t node) {
   const Site& site = plan_.sites[node];
-  const uint32_t usual = mxcsr_of(plan_.mode);
-  uint32_t mxcsr = usual;
+  const uint32_t usual = mxcsr_of(plan_.modes[node]);
+  uint32_t mxcsr = 0;
   for (uint32_t i = 0; i < site.step_count; ++i) {
     const Step& step = plan_.steps[site.first_step + i];
     switch (step.kind) {
       case Step::Kind::kTakeExec:
         break;
       case Step::Kind::kMode:
-        mxcsr = step.micro->aux;
+        mxcsr = step.micro->aux == usual ? 0 : step.micro->aux;
         break;
       case Step::Kind::kAlu:
       case Step::Kind::kSaveExec:
@@ -116,7 +117,11 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   const MicroOp& op = *step.micro;
   Value* const known = known_comparison(node, step);
   std::vector<Input> inputs;
-  Wrapper key = key_of(step, mxcsr == mxcsr_of(plan_.mode) ? 0 : mxcsr);
+  Wrapper key = key_of(step);
+  if (mxcsr != 0) {
+    key.mxcsr = mxcsr;
+    key.usual = mxcsr_of(plan_.modes[node]);
+  }
   for (unsigned i = 0; i < step.lanes.sources; ++i) {
     if (i == 3) {  // VCC
       inputs.push_back(mask_input(op.dst2));
@@ -269,17 +274,34 @@ bool KernelBuilder::is_one_instruction(const Step& step) {
   }
 }
 
-KernelBuilder::Wrapper KernelBuilder::key_of(const Step& step, uint32_t mxcsr) {
+void KernelBuilder::set_mode(uint32_t mode) {
+  Value* const place = wave_field(offsetof(Wave, mode));
+  Value* const others = b_.CreateAnd(b_.CreateLoad(i32(), place), b_.getInt32(~kModeOfCode));
+  b_.CreateStore(b_.CreateOr(others, b_.getInt32(mode)), place);
+  load_mxcsr(b_, mxcsr_of(mode));
+}
+
+void KernelBuilder::load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> more) {
+  std::vector<Value*> arguments{new llvm::GlobalVariable(
+      module_, i32(), true, llvm::GlobalValue::PrivateLinkage, b.getInt32(mxcsr), "mxcsr")};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::string constraints = "r";
+  for (size_t i = 1; i < arguments.size(); ++i) constraints += ",r";
+  const std::vector<llvm::Type*> types(arguments.size(), pointer());
+  auto* const type = llvm::FunctionType::get(b.getVoidTy(), types, false);
+  b.CreateCall(llvm::InlineAsm::get(type, "ldmxcsr ($0)", constraints + ",~{memory}", true), arguments);
+}
+
+KernelBuilder::Wrapper KernelBuilder::key_of(const Step& step) const {
   Wrapper key;
   key.op = step.lanes.op;
   key.named = step.lanes.named;
   key.clamped = step.lanes.clamped;
   key.imm = step.micro->imm;
   key.aux = step.micro->aux & ~(7 * aux::kConstant);
-  key.mxcsr = mxcsr;
   key.kind = step.lanes.kind;
   key.has_test = step.lanes.has_test;
-  key.is_float = step.lanes.is_float && !is_one_instruction(step);
+  key.is_float = step.lanes.is_float && (plan_.changes_mode || !is_one_instruction(step));
   key.result_rows = step.lanes.result_rows;
   return key;
 }
@@ -322,12 +344,15 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
   op.imm = key.imm;
   op.dst = kResult;
   op.dst2 = kTest;
-  // LLVM computes with constants as if there were one mode: it must not see any.
+  // LLVM computes with constants as if there were one mode: it must not see any. Nor does it know that what is computed depends on
+  // MXCSR: where that changes, nothing gets past here, in either direction.
   const auto hidden = [&](Value* value) -> Value* {
     if (!key.is_float) return value;
     auto* const identity = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
-    return b.CreateCall(llvm::InlineAsm::get(identity, "", "=v,0", false), {value});
+    const char* const constraints = value->getType()->isVectorTy() ? "=v,0" : "=r,0";
+    return b.CreateCall(llvm::InlineAsm::get(identity, "", constraints, plan_.changes_mode), {value});
   };
+  const auto made_in_order = [&](Value* value) { return plan_.changes_mode ? hidden(value) : value; };
   unsigned argument = 0;
   for (unsigned i = 0; i < 4; ++i) {
     const uint32_t slot = i * kSlot;
@@ -339,10 +364,8 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
       }
     } else if (key.sources[i] < 0) {
       Value* const given = made->getArg(argument++);
-      if (key.sources[i] == Wrapper::kUniformSource && key.is_float) {
-        auto* const identity = llvm::FunctionType::get(i64(), {i64()}, false);
-        b.CreateAlignedStore(b.CreateCall(llvm::InlineAsm::get(identity, "", "=r,0", false), {given}),
-                             place(slot), llvm::Align(8));
+      if (key.sources[i] == Wrapper::kUniformSource) {
+        b.CreateAlignedStore(hidden(given), place(slot), llvm::Align(8));
       } else {
         b.CreateAlignedStore(given, place(i == 3 ? kTest : slot), llvm::Align(8));
       }
@@ -350,31 +373,25 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
   }
   if (!makes_rows) op.dst = kTest;
   if (key.reads_old) b.CreateAlignedStore(made->getArg(argument++), place(kResult), llvm::Align(lanes_ * 4));
-  const auto set_mode = [&](uint32_t mxcsr) {
-    auto* const word = new llvm::GlobalVariable(module_, i32(), true, llvm::GlobalValue::PrivateLinkage,
-                                                b.getInt32(mxcsr), "mxcsr");
-    auto* const code_type = llvm::FunctionType::get(b.getVoidTy(), {pointer(), pointer()}, false);
-    b.CreateCall(llvm::InlineAsm::get(code_type, "ldmxcsr ($0)", "r,r,~{memory}", true), {word, file});
-  };
-  if (key.mxcsr != 0) set_mode(key.mxcsr);
+  if (key.mxcsr != 0) load_mxcsr(b, key.mxcsr, file);
   llvm::CallInst* const call =
       b.CreateCall(operation, {constant(op), llvm::ConstantPointerNull::get(pointer()), file,
                                b.getInt64((uint64_t{1} << lanes_) - 1)});
-  if (key.mxcsr != 0) set_mode(mxcsr_of(plan_.mode));
+  if (key.mxcsr != 0) load_mxcsr(b, key.usual, file);
   Value* result = llvm::UndefValue::get(type->getReturnType());
   unsigned field = 0;
   if (makes_rows) {
     for (uint32_t r = 0; r < key.result_rows; ++r) {
-      result = b.CreateInsertValue(
-          result, b.CreateAlignedLoad(vector(), place(kResult + r * row_bytes), llvm::Align(lanes_ * 4)),
-          field++);
+      Value* const row =
+          b.CreateAlignedLoad(vector(), place(kResult + r * row_bytes), llvm::Align(lanes_ * 4));
+      result = b.CreateInsertValue(result, made_in_order(row), field++);
     }
   }
   if (!makes_rows || key.has_test) {
     Value* const bits = wave_size_ == 64
                             ? b.CreateAlignedLoad(i64(), place(kTest), llvm::Align(8))
                             : b.CreateZExt(b.CreateAlignedLoad(i32(), place(kTest), llvm::Align(8)), i64());
-    result = b.CreateInsertValue(result, bits, field++);
+    result = b.CreateInsertValue(result, made_in_order(bits), field++);
   }
   b.CreateRet(result);
   llvm::InlineFunctionInfo info;

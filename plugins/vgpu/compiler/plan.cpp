@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/compiler/modes.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
@@ -237,6 +238,7 @@ uint64_t Plan::digest() const {
     if (beside.empty()) add(op.imm);
     for (const uint64_t value : {uint64_t{op.dst}, uint64_t{op.dst2}, uint64_t{op.aux}}) add(value);
   }
+  for (const uint32_t at : modes) add(at);
   add(entry_count);
   add(static_cast<uint64_t>(expected_entry));
   for (const size_t size :
@@ -294,6 +296,9 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   plan->layout = request.layout;
   plan->level = request.level;
   plan->mode = mode_of_variant(request.variant);
+  auto modes = modes_of(plan->graph, plan->mode);
+  if (!modes) return tl::unexpected(modes.error());
+  plan->modes = std::move(*modes);
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {
     for (uint32_t i = 0; i < group->key.id_rows; ++i) {
@@ -321,7 +326,6 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   context.target = request.target;
   context.layout = request.layout;
   context.level = request.level;
-  context.mode = FloatMode::from_mode(plan->mode);
   const auto& nodes = plan->graph.nodes;
   plan->sites.resize(nodes.size());
   for (uint32_t i = 0; i < nodes.size(); ++i) {
@@ -331,6 +335,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     const size_t first = storage.emitted.size();
     site.first_operation = static_cast<uint32_t>(first);
     context.pc = nodes[i].pc;
+    context.mode = FloatMode::from_mode(plan->modes[i]);
     const auto refuse = [&](std::string_view why) {
       return tl::unexpected(fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why));
     };
@@ -338,10 +343,13 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     if (bound_registers(bounded, request.layout, 0) != Bounds::kWithin)
       return refuse("registers that the kernel has not");
     if (const Refusal refusal = lower(in, context, storage); !refusal.empty()) return refuse(refusal);
-    if (nodes[i].effects.changes_mode) return refuse("it changes MODE");
     const size_t count = storage.emitted.size() - first;
     storage.emit(give_back);
-    if (in.op == Op::s_barrier) {
+    if (nodes[i].effects.changes_mode) {
+      site.what = Site::What::kMode;
+      plan->changes_mode = true;
+    } else if (in.op == Op::s_barrier) {
+      if (plan->modes[i] != plan->mode) return refuse("MODE is not what waves begin with");
       site.what = Site::What::kBarrier;
     } else if (in.op == Op::s_sleep) {
       site.what = Site::What::kSleep;

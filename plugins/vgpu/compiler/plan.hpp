@@ -74,6 +74,7 @@ struct Site {
     kBranch,   ///< The last of its block
     kBarrier,  ///< Control leaves, and comes back to `behind`.
     kSleep,    ///< Likewise.
+    kMode,     ///< MODE becomes what it is for the next node.
     kEnd,
   };
   What what = What::kCall;
@@ -94,7 +95,10 @@ struct Plan {
   analysis::Liveness live;
   RegisterLayout layout;
   SimdLevel level = SimdLevel::kBaseline;
-  uint32_t mode = 0;  ///< Of MODE, what the code is made for
+  uint32_t mode = 0;  ///< Of MODE, what waves begin with
+  /// What it is before each node (modes.hpp).
+  std::vector<uint32_t> modes;
+  bool changes_mode = false;
   bool m0_limits_lds = false;
   std::vector<Site> sites;
   std::vector<Step> steps;

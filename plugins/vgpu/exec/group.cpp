@@ -126,7 +126,7 @@ void Group::run_row(Memory& memory, FloatEnvironment& environment, int64_t turn)
   environment.enter(first->mode);
   first->stop = Stop::kRunning;
   first->op->handler(first->op, first, first->registers, first->launched_exec);
-  environment.now_is(first->mode);
+  environment.now_is(work_group_.running->mode);
   leave_row();
   executed_ += turn - work_group_.running->budget;
 }

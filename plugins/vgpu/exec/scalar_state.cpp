@@ -3,37 +3,18 @@
 #include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"
+#include "plugins/vgpu/isa/hardware_register.hpp"
 
 namespace rigel::vgpu::exec::scalar {
 namespace {
 
 using isa::Op;
+namespace hwreg = isa::hwreg;
 using u32 = uint32_t;
 using u64 = uint64_t;
 
 // s_getreg, s_setreg
 // ---------------------------------------------------------------------------------------------------
-
-enum HardwareRegister : u32 {
-  kMode = 1,
-  kStatus = 2,
-  kTrapStatus = 3,
-  kHwId = 4,
-  kGprAlloc = 5,
-  kLdsAlloc = 6,
-  kIbStatus = 7,
-  kShMemBases = 15,
-  kTbaLo = 16,
-  kTbaHi = 17,
-  kTmaLo = 18,
-  kTmaHi = 19,
-  kFlatScratchLo = 20,
-  kFlatScratchHi = 21,
-  kXnackMask = 22,
-  kHwId1 = 23,
-  kHwId2 = 24,
-  kShaderCycles = 29,
-};
 
 bool register_exists(u32 id, const isa::Traits& traits) {
   return id < 32 && (traits.hardware_registers >> id & 1) != 0;
@@ -45,42 +26,42 @@ constexpr u32 kPrivileged = 1u << 5, kTrapEnable = 1u << 6, kHalted = 1u << 13;
 u32 read_register(u32 id, Wave* wave, uint64_t exec) {
   const u32* const scalars = wave->scalars();
   switch (id) {
-    case kMode:
+    case hwreg::kMode:
       return wave->mode;
-    case kStatus: {
+    case hwreg::kStatus: {
       u32 status = wave->scc | wave->status;
       if (exec == 0) status |= 1u << 9;
       if ((wave->pair(kVcc) & wave->mask()) == 0) status |= 1u << 10;
       return status | 1u << 16;  // VALID
     }
-    case kTrapStatus:
+    case hwreg::kTrapStatus:
       return wave->trap_status;
-    case kHwId:
-    case kHwId1:
+    case hwreg::kHwId:
+    case hwreg::kHwId1:
       return wave->core->hardware_id(*wave);
-    case kHwId2:
+    case hwreg::kHwId2:
       return wave->core->hardware_id2(*wave);
-    case kGprAlloc: {
+    case hwreg::kGprAlloc: {
       const u32 granule = wave->layout.wave_size == 32 ? 8 : 4;
       return (wave->layout.vgprs / granule - 1) << 8;
     }
-    case kLdsAlloc:
+    case hwreg::kLdsAlloc:
       return (wave->group == nullptr ? 0 : (wave->group->lds_bytes + 511) / 512) << 12;
-    case kShMemBases:
+    case hwreg::kShMemBases:
       return wave->private_aperture_hi >> 16 | (wave->shared_aperture_hi & 0xffff0000);
-    case kTbaLo:
+    case hwreg::kTbaLo:
       return static_cast<u32>(wave->core->trap_handler().code_va >> 8);
-    case kTbaHi:
+    case hwreg::kTbaHi:
       return static_cast<u32>(wave->core->trap_handler().code_va >> 40);
-    case kTmaLo:
+    case hwreg::kTmaLo:
       return static_cast<u32>(wave->core->trap_handler().data_va >> 8);
-    case kTmaHi:
+    case hwreg::kTmaHi:
       return static_cast<u32>(wave->core->trap_handler().data_va >> 40);
-    case kFlatScratchLo:
+    case hwreg::kFlatScratchLo:
       return scalars[kFlatScratchSlot];
-    case kFlatScratchHi:
+    case hwreg::kFlatScratchHi:
       return scalars[kFlatScratchSlot + 1];
-    case kShaderCycles:
+    case hwreg::kShaderCycles:
       return static_cast<u32>(wave->core->shader_clock()) & 0xfffff;
     default:
       return 0;  // IB_STS, XNACK_MASK: nothing is outstanding
@@ -96,21 +77,21 @@ void get_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 
 void put_register(u32 id, Wave* wave, u32 value, u32 mask) {
   switch (id) {
-    case kMode:
+    case hwreg::kMode:
       wave->mode = (wave->mode & ~mask) | (value & mask);
       set_mxcsr(mxcsr_of(wave->mode));
       break;
-    case kStatus:
+    case hwreg::kStatus:
       if ((wave->status & kPrivileged) == 0) break;
       if ((mask & 1) != 0) wave->scc = value & 1;
       if ((mask & kHalted) != 0) wave->status = (wave->status & ~kHalted) | (value & kHalted);
       break;
-    case kTrapStatus:
+    case hwreg::kTrapStatus:
       wave->trap_status = (wave->trap_status & ~mask) | (value & mask);
       break;
-    case kFlatScratchLo:
-    case kFlatScratchHi: {
-      u32& half = wave->scalars()[kFlatScratchSlot + id - kFlatScratchLo];
+    case hwreg::kFlatScratchLo:
+    case hwreg::kFlatScratchHi: {
+      u32& half = wave->scalars()[kFlatScratchSlot + id - hwreg::kFlatScratchLo];
       half = (half & ~mask) | (value & mask);
       break;
     }
@@ -128,10 +109,7 @@ void set_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 }
 
 Refusal lower_register(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const u32 id = instruction.simm16 & 0x3f;
-  const u32 shift = instruction.simm16 >> 6 & 0x1f;
-  const u32 width = (instruction.simm16 >> 11 & 0x1f) + 1;
-  const u32 mask = width == 32 ? ~0u : (1u << width) - 1;
+  const auto [id, shift, mask] = isa::register_field(instruction);
   if (!register_exists(id, context.traits())) return "a hardware register that this GPU does not have";
   if (instruction.op == Op::s_getreg_b32) {
     uint32_t dst = 0;
@@ -156,15 +134,16 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
   MicroOp& op = out.emit(a.place.is_constant ? set_register<true> : set_register<false>);
   op.src[0] = a.place.source;
   op.src[1].constant = shift;
-  op.src[2].constant = id == kMode ? mask & context.traits().mode_bits >> shift : mask;
+  op.src[2].constant = id == hwreg::kMode ? mask & context.traits().mode_bits >> shift : mask;
   op.aux = id;
-  if (id == kMode) emit_change_variant(instruction, context, out);
+  if (id == hwreg::kMode) emit_change_variant(instruction, context, out);
   return {};
 }
 
 // s_round_mode, s_denorm_mode. src[0].constant: the bits; src[1].constant: which.
 void set_mode_bits(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  put_register(kMode, wave, static_cast<u32>(op->src[0].constant), static_cast<u32>(op->src[1].constant));
+  put_register(hwreg::kMode, wave, static_cast<u32>(op->src[0].constant),
+               static_cast<u32>(op->src[1].constant));
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -257,7 +236,7 @@ const MicroOp* enter_trap_handler(const MicroOp* op, Wave* wave, std::byte* regi
                                   const Core::TrapHandler& handler, u64 pc, u32 why) {
   at<u32>(registers, op->dst) = static_cast<u32>(pc);
   at<u32>(registers, op->dst + 4) = static_cast<u32>(pc >> 32 & 0xffff) | why;
-  at<u32>(registers, op->dst2) = read_register(kStatus, wave, exec);
+  at<u32>(registers, op->dst2) = read_register(hwreg::kStatus, wave, exec);
   at<u64>(registers, static_cast<u32>(op->src[0].constant)) = handler.data_va;
   wave->status |= kPrivileged;
   wave->budget -= static_cast<int64_t>(op->imm);

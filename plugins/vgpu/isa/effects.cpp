@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "plugins/vgpu/isa/hardware_register.hpp"
 #include "plugins/vgpu/isa/image_shape.hpp"
 #include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
@@ -148,10 +149,11 @@ bool crosses_lanes(const Instruction& in) {
                     Op::ds_append, Op::ds_consume, Op::ds_ordered_count});
 }
 
-bool changes_mode(Op op) {
-  return is_one_of(op, {Op::s_setreg_b32, Op::s_setreg_imm32_b32, Op::s_round_mode, Op::s_denorm_mode,
-                        Op::s_set_gpr_idx_on, Op::s_set_gpr_idx_off, Op::s_set_gpr_idx_mode, Op::s_setvskip,
-                        Op::s_rfe_b64, Op::s_rfe_restore_b64});
+bool changes_mode(const Instruction& in) {
+  if (in.op == Op::s_setreg_b32 || in.op == Op::s_setreg_imm32_b32)
+    return register_field(in).id == hwreg::kMode;
+  return is_one_of(in.op, {Op::s_round_mode, Op::s_denorm_mode, Op::s_set_gpr_idx_on, Op::s_set_gpr_idx_off,
+                           Op::s_set_gpr_idx_mode, Op::s_setvskip, Op::s_rfe_b64, Op::s_rfe_restore_b64});
 }
 
 bool goes_elsewhere(Op op) {
@@ -213,7 +215,7 @@ class Reader {
     } else if (in_.encoding != Encoding::kSmem) {
       vector();
     }
-    effects_.changes_mode = changes_mode(in_.op);
+    effects_.changes_mode = changes_mode(in_);
     effects_.goes_elsewhere = goes_elsewhere(in_.op);
     return effects_;
   }

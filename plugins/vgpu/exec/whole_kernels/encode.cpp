@@ -76,6 +76,9 @@ Words Encoder::sopc(Op op, uint32_t a, uint32_t b, uint32_t literal) const {
 Words Encoder::sopk(Op op, uint32_t dst, uint32_t immediate) const {
   return first(op, Encoding::kSopk, dst << 16 | (immediate & 0xffff), false, 0);
 }
+Words Encoder::sopk_literal(Op op, uint32_t immediate, uint32_t literal) const {
+  return first(op, Encoding::kSopk, (immediate & 0xffff) | Fields{literal} << 32, false, 0);
+}
 Words Encoder::sopp(Op op, uint32_t immediate) const {
   return first(op, Encoding::kSopp, immediate & 0xffff, false, 0);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "plugins/vgpu/isa/hardware_register.hpp"
+
 namespace rigel::vgpu::exec::whole {
 
 using isa::code::kLiteral;
@@ -166,6 +168,27 @@ void Generator::lane_loop(uint32_t depth) {
     branch("s_cbranch_vccnz", again);
   }
   put(encoder_.sop1(mask_op("s_mov"), exec, saved));
+}
+
+// Numbers are rounded otherwise for a while, or keep their denormals, as for divisions.
+void Generator::mode_game(uint32_t depth) {
+  const uint32_t before = mode_;
+  const uint32_t shift = one_of({0u, 4u, 4u, 8u}), width = shift == 4 ? one_of({2u, 4u}) : shift == 0 ? 8 : 2;
+  const auto set = [&](uint32_t mode) {
+    mode_ = mode;
+    if (is_gfx10() && shift != 8 && draw_.one_in(2)) {
+      put(encoder_.sopp(op("s_round_mode"), mode & 0xf));
+      put(encoder_.sopp(op("s_denorm_mode"), mode >> 4 & 0xf));
+    } else {
+      put(encoder_.sopk_literal(op("s_setreg_imm32_b32"), (width - 1) << 11 | shift << 6 | isa::hwreg::kMode,
+                                mode >> shift));
+    }
+  };
+  set(before ^ draw_.below(1u << width) << shift);
+  const uint32_t count = 1 + draw_.below(3);
+  for (uint32_t i = 0; i < count; ++i) arithmetic(3);
+  if (depth < 3 && draw_.one_in(2)) inside(1 + draw_.below(2), depth + 1);
+  if (depth != 0 || !draw_.one_in(6)) set(before);
 }
 
 // EXEC becomes something else for a while, also lanes that are not there: these must not store.

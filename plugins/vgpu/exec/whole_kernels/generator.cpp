@@ -48,6 +48,7 @@ void Generator::draw_shape() {
   k.mode = draw_.one_in(2)   ? 0x3f0
            : draw_.one_in(2) ? 0x3c0
                              : (draw_.below(16) | draw_.below(16) << 4 | draw_.below(4) << 8);
+  mode_ = k.mode;
   k.data_seed = draw_.bits() >> 24;
   if (plain && draw_.one_in(2)) {
     streams_ = true;
@@ -268,6 +269,7 @@ void Generator::statement(uint32_t depth) {
   const bool branches = flavour_ == Flavour::kEverything;
   if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record();
   if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
+  if (draw_.one_in(20)) return mode_game(depth);
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {
     case 0:

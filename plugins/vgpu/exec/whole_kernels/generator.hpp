@@ -81,6 +81,7 @@ class Generator : Writer {
   void uniform_branch(uint32_t depth);
   void uniform_loop(uint32_t depth);
   void lane_loop(uint32_t depth);
+  void mode_game(uint32_t depth);
   void exec_game();
   void inside(uint32_t count, uint32_t depth);
 
@@ -111,6 +112,7 @@ class Generator : Writer {
   bool lds_shared_ = false;  // LDS may be read anywhere, and not be written
   bool in_function_ = false;
   uint32_t budget_ = 0;
+  uint32_t mode_ = 0;  // MODE at present
   std::vector<uint32_t> functions_;
   uint32_t end_ = 0;
 };

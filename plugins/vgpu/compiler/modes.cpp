@@ -1,0 +1,68 @@
+#include "plugins/vgpu/compiler/modes.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "plugins/vgpu/isa/hardware_register.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+namespace {
+
+using isa::Op;
+
+// Behind an instruction that changes it; nothing: code is not made for that.
+std::optional<uint32_t> mode_behind(const isa::Instruction& in, uint32_t mode, const isa::Traits& traits) {
+  const auto with = [&](uint32_t bits, uint32_t mask) -> std::optional<uint32_t> {
+    if ((mask & ~kModeOfCode) != 0) return {};
+    return (mode & ~mask) | (bits & mask);
+  };
+  switch (in.op) {
+    case Op::s_setreg_imm32_b32: {
+      const auto [id, shift, mask] = isa::register_field(in);
+      return with(in.literal << shift, mask << shift & traits.mode_bits);
+    }
+    case Op::s_round_mode:
+      return with(in.simm16, 0xf);
+    case Op::s_denorm_mode:
+      return with(uint32_t{in.simm16} << 4, 0xf0);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGraph& graph, uint32_t mode) {
+  const isa::Traits& traits = isa::traits_of(graph.target);
+  const auto refuse = [&](const analysis::Node& node, const char* why) {
+    return tl::unexpected(fmt::format("{} at {:#x}: {}", isa::name(node.instruction.op), node.pc, why));
+  };
+  std::vector<uint32_t> modes(graph.nodes.size());
+  std::vector<std::optional<uint32_t>> at(graph.blocks.size());
+  std::vector<uint32_t> to_read{graph.entry};
+  at[graph.entry] = mode;
+  while (!to_read.empty()) {
+    const analysis::Block& block = graph.blocks[to_read.back()];
+    mode = *at[to_read.back()];
+    to_read.pop_back();
+    for (uint32_t i = block.first; i < block.end; ++i) {
+      const analysis::Node& node = graph.nodes[i];
+      modes[i] = mode;
+      if (!node.effects.changes_mode) continue;
+      const auto behind = mode_behind(node.instruction, mode, traits);
+      if (!behind) return refuse(node, "it changes MODE");
+      mode = *behind;
+    }
+    for (const uint32_t next : block.successors) {
+      if (!at[next]) to_read.push_back(next);
+      if (at[next].value_or(mode) != mode)
+        return refuse(graph.nodes[graph.blocks[next].first], "MODE differs from way to way");
+      at[next] = mode;
+    }
+  }
+  return modes;
+}
+
+}  // namespace rigel::vgpu::exec::compiler

@@ -1,0 +1,45 @@
+// Registers of the hardware by their numbers, and the field of one that s_getreg and s_setreg name in SIMM16: AMD's ISA manuals,
+// "Hardware Register Values" and S_SETREG_B32.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/vgpu/isa/instruction.hpp"
+
+namespace rigel::vgpu::isa {
+
+namespace hwreg {
+enum : uint32_t {
+  kMode = 1,
+  kStatus = 2,
+  kTrapStatus = 3,
+  kHwId = 4,
+  kGprAlloc = 5,
+  kLdsAlloc = 6,
+  kIbStatus = 7,
+  kShMemBases = 15,
+  kTbaLo = 16,
+  kTbaHi = 17,
+  kTmaLo = 18,
+  kTmaHi = 19,
+  kFlatScratchLo = 20,
+  kFlatScratchHi = 21,
+  kXnackMask = 22,
+  kHwId1 = 23,
+  kHwId2 = 24,
+  kShaderCycles = 29,
+};
+}  // namespace hwreg
+
+struct RegisterField {
+  uint32_t id = 0;  ///< One of hwreg, or a number that is none.
+  uint32_t shift = 0;
+  uint32_t mask = 0;  ///< Of its width, from bit 0 on.
+};
+
+constexpr RegisterField register_field(const Instruction& instruction) {
+  const uint32_t width = (instruction.simm16 >> 11 & 0x1fu) + 1;
+  return {instruction.simm16 & 0x3fu, instruction.simm16 >> 6 & 0x1fu, width == 32 ? ~0u : (1u << width) - 1};
+}
+
+}  // namespace rigel::vgpu::isa
