@@ -92,6 +92,38 @@ TEST(FlowGraph, LeavesWhereNobodyKnowsWhatIsNext) {
   EXPECT_TRUE(liveness.inactive_before[0].all());
 }
 
+constexpr uint32_t kCall = 0xbe9e1e04;  // s_swappc_b64 s[30:31], s[4:5]
+
+TEST(FlowGraph, ComesBackToBehindCalls) {
+  const auto graph = graph_of({0x7e100280, kCall, 0x7e120308, 0xbf810000});  // v8, the call, v9 = v8
+  ASSERT_TRUE(graph) << graph.error();
+  ASSERT_EQ(graph->blocks.size(), 2u);
+  EXPECT_TRUE(graph->blocks[0].leaves);
+  EXPECT_TRUE(graph->blocks[0].successors.empty());
+  EXPECT_EQ(graph->blocks[0].back, 1u);
+  EXPECT_EQ(graph->blocks[0].followers(), std::vector<uint32_t>{1});
+  EXPECT_FALSE(graph->blocks[1].leaves);
+  EXPECT_NE(text_of(*graph, liveness_of(*graph)).find("anywhere, back to 1"), std::string::npos);
+}
+
+TEST(FlowGraph, ComesBackFromCallsBehindCalls) {
+  const auto graph = graph_of({kCall, kCall, 0xbf810000});
+  ASSERT_TRUE(graph) << graph.error();
+  ASSERT_EQ(graph->blocks.size(), 3u);
+  EXPECT_EQ(graph->blocks[0].back, 1u);
+  EXPECT_EQ(graph->blocks[1].back, 2u);
+}
+
+// Functions that do not return have anything behind them: data, or nothing.
+TEST(FlowGraph, DoesNotComeBackWhereThereIsNoCode) {
+  for (const std::vector<uint32_t>& code : {std::vector<uint32_t>{kCall, 0xffffffff}, {kCall}}) {
+    const auto graph = graph_of(code);
+    ASSERT_TRUE(graph) << graph.error();
+    ASSERT_EQ(graph->blocks.size(), 1u);
+    EXPECT_FALSE(graph->blocks[0].back);
+  }
+}
+
 TEST(Liveness, EndsWithTheLastReader) {
   const auto graph = graph_of(kLoop);
   ASSERT_TRUE(graph) << graph.error();

@@ -19,6 +19,7 @@ struct Next {
   bool falls_through = true;
   bool branches = false;
   bool leaves = false;
+  bool comes_back = false;
 };
 
 Next next_of(const Node& node) {
@@ -45,15 +46,116 @@ Next next_of(const Node& node) {
     case Op::s_trap:
     case Op::s_setkill:
       return {true, false, true};  // a handler may look at everything
+    case Op::s_swappc_b64:
+    case Op::s_call_b64:
+      return {false, false, true, true};
     default:
       return {false, false, true};
   }
+}
+
+uint64_t behind(const Node& node) {
+  return node.pc + node.instruction.bytes;
 }
 
 uint64_t branch_target(const Node& node) {
   const auto dwords = static_cast<int16_t>(node.instruction.simm16);
   return node.pc + node.instruction.bytes + static_cast<uint64_t>(int64_t{dwords} * 4);
 }
+
+class Reader {
+ public:
+  Reader(const isa::Target& target, unsigned wave_size, const ReadCode& read, size_t most_instructions)
+      : target_(target), wave_size_(wave_size), read_(read), most_(most_instructions) {}
+
+  // What can be reached from there. An error: nothing has been added.
+  tl::expected<void, std::string> add(uint64_t entry_va) {
+    std::map<uint64_t, Node> added;
+    std::vector<uint64_t> to_read{entry_va};
+    while (!to_read.empty()) {
+      uint64_t pc = to_read.back();
+      to_read.pop_back();
+      while (!found_.contains(pc) && !added.contains(pc)) {
+        if (found_.size() + added.size() == most_) {
+          return tl::unexpected(fmt::format("more than {} instructions", most_));
+        }
+        auto node = read_at(pc);
+        if (!node) return tl::unexpected(std::move(node.error()));
+        const Next next = next_of(*node);
+        if (next.branches) to_read.push_back(branch_target(*node));
+        pc = behind(*node);
+        added.emplace(node->pc, std::move(*node));
+        if (!next.falls_through) break;
+      }
+    }
+    found_.merge(added);
+    entries_.insert(entry_va);
+    return {};
+  }
+
+  // The address behind a call from which nothing has been tried to be read; nothing: there is none.
+  std::optional<uint64_t> next_way_back() {
+    for (const auto& [pc, node] : found_) {
+      if (next_of(node).comes_back && tried_.insert(pc).second) return behind(node);
+    }
+    return {};
+  }
+
+  FlowGraph graph(uint64_t entry_va) {
+    std::set<uint64_t> leaders = entries_;
+    for (const auto& [pc, node] : found_) {
+      const Next next = next_of(node);
+      if (next.branches) leaders.insert(branch_target(node));
+      if (next.branches || next.leaves || !next.falls_through) leaders.insert(behind(node));
+    }
+    FlowGraph graph;
+    graph.target = target_;
+    graph.wave_size = wave_size_;
+    std::map<uint64_t, uint32_t> block_at;
+    graph.nodes.reserve(found_.size());
+    for (auto& [pc, node] : found_) {
+      const auto index = static_cast<uint32_t>(graph.nodes.size());
+      const bool follows = index != 0 && behind(graph.nodes.back()) == pc;
+      if (!follows || leaders.contains(pc)) {
+        block_at[pc] = static_cast<uint32_t>(graph.blocks.size());
+        graph.blocks.push_back({index, index, {}, false, {}});
+      }
+      graph.nodes.push_back(std::move(node));
+      graph.blocks.back().end = index + 1;
+    }
+    for (Block& block : graph.blocks) {
+      const Node& last = graph.nodes[block.end - 1];
+      const Next next = next_of(last);
+      block.leaves = next.leaves;
+      if (next.falls_through) block.successors.push_back(block_at.at(behind(last)));
+      if (next.branches) block.successors.push_back(block_at.at(branch_target(last)));
+      if (next.comes_back && entries_.contains(behind(last))) block.back = block_at.at(behind(last));
+    }
+    graph.entry = block_at.at(entry_va);
+    return graph;
+  }
+
+ private:
+  tl::expected<Node, std::string> read_at(uint64_t pc) const {
+    uint32_t words[isa::kMaxInstructionDwords] = {};
+    const size_t bytes = read_(pc, std::as_writable_bytes(std::span(words)));
+    Node node;
+    node.pc = pc;
+    const isa::DecodeStatus status = isa::decode(target_, words, bytes / 4, node.instruction);
+    if (status != isa::DecodeStatus::kOk) {
+      return tl::unexpected(fmt::format("at 0x{:x}: {}", pc, isa::reason(status)));
+    }
+    node.effects = isa::effects_of(node.instruction, target_, wave_size_);
+    return node;
+  }
+
+  const isa::Target target_;
+  const unsigned wave_size_;
+  const ReadCode& read_;
+  const size_t most_;
+  std::map<uint64_t, Node> found_;
+  std::set<uint64_t> entries_, tried_;
+};
 
 }  // namespace
 
@@ -66,62 +168,11 @@ uint32_t FlowGraph::block_of(uint32_t node) const {
 tl::expected<FlowGraph, std::string> read_flow_graph(const isa::Target& target, unsigned wave_size,
                                                      uint64_t entry_va, const ReadCode& read,
                                                      size_t most_instructions) {
-  FlowGraph graph;
-  graph.target = target;
-  graph.wave_size = wave_size;
-  std::map<uint64_t, Node> found;
-  std::set<uint64_t> leaders{entry_va};
-  std::vector<uint64_t> to_read{entry_va};
-  while (!to_read.empty()) {
-    uint64_t pc = to_read.back();
-    to_read.pop_back();
-    while (!found.contains(pc)) {
-      if (found.size() == most_instructions) {
-        return tl::unexpected(fmt::format("more than {} instructions", most_instructions));
-      }
-      uint32_t words[isa::kMaxInstructionDwords] = {};
-      const size_t bytes = read(pc, std::as_writable_bytes(std::span(words)));
-      Node node;
-      node.pc = pc;
-      const isa::DecodeStatus status = isa::decode(target, words, bytes / 4, node.instruction);
-      if (status != isa::DecodeStatus::kOk) {
-        return tl::unexpected(fmt::format("at 0x{:x}: {}", pc, isa::reason(status)));
-      }
-      node.effects = isa::effects_of(node.instruction, target, wave_size);
-      const Next next = next_of(node);
-      if (next.branches) {
-        leaders.insert(branch_target(node));
-        to_read.push_back(branch_target(node));
-      }
-      const uint64_t after = pc + node.instruction.bytes;
-      if (next.branches || next.leaves || !next.falls_through) leaders.insert(after);
-      found.emplace(pc, std::move(node));
-      if (!next.falls_through) break;
-      pc = after;
-    }
-  }
-
-  std::map<uint64_t, uint32_t> block_at;
-  graph.nodes.reserve(found.size());
-  for (auto& [pc, node] : found) {
-    const auto index = static_cast<uint32_t>(graph.nodes.size());
-    const bool follows = index != 0 && graph.nodes.back().pc + graph.nodes.back().instruction.bytes == pc;
-    if (!follows || leaders.contains(pc)) {
-      block_at[pc] = static_cast<uint32_t>(graph.blocks.size());
-      graph.blocks.push_back({index, index, {}, false});
-    }
-    graph.nodes.push_back(std::move(node));
-    graph.blocks.back().end = index + 1;
-  }
-  for (Block& block : graph.blocks) {
-    const Node& last = graph.nodes[block.end - 1];
-    const Next next = next_of(last);
-    block.leaves = next.leaves;
-    if (next.falls_through) block.successors.push_back(block_at.at(last.pc + last.instruction.bytes));
-    if (next.branches) block.successors.push_back(block_at.at(branch_target(last)));
-  }
-  graph.entry = block_at.at(entry_va);
-  return graph;
+  Reader reader(target, wave_size, read, most_instructions);
+  if (const auto added = reader.add(entry_va); !added) return tl::unexpected(added.error());
+  // Behind a call that does not come back there may be anything.
+  while (const auto back = reader.next_way_back()) (void)reader.add(*back);
+  return reader.graph(entry_va);
 }
 
 }  // namespace rigel::vgpu::analysis

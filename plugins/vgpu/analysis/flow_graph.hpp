@@ -1,13 +1,15 @@
 // The code of a kernel as a graph: its instructions from the entry on, in blocks, with the edges between them.
 //
 // Only what can be reached is read, so that data between functions is not taken for code. Where control goes is known for
-// branches; behind s_setpc, calls and the like it is not, and such a block has no successors and leaves the graph.
+// branches; behind s_setpc, calls and the like it is not, and such a block has no successors and leaves the graph. From a call
+// control may come back to behind it, if there is code.
 //
 // Threads: a graph is constant once it is made; any.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +32,15 @@ struct Block {
   uint32_t first = 0, end = 0;
   std::vector<uint32_t> successors;  ///< Blocks. The one that a branch goes to is the last.
   bool leaves = false;  ///< Control may go to where nobody knows: any register may be read there.
+  /// The block that control comes back to, from there, with any registers.
+  std::optional<uint32_t> back;
+
+  /// Wherever a wave may go on, sooner or later.
+  std::vector<uint32_t> followers() const {
+    std::vector<uint32_t> blocks = successors;
+    if (back) blocks.push_back(*back);
+    return blocks;
+  }
 };
 
 struct FlowGraph {

@@ -26,6 +26,7 @@ std::string text_of(const FlowGraph& graph, const Liveness& liveness) {
     std::string successors;
     for (const uint32_t successor : block.successors) successors += fmt::format(" {}", successor);
     if (block.leaves) successors += " anywhere";
+    if (block.back) successors += fmt::format(", back to {}", *block.back);
     text += fmt::format("block {}{}  ->{}\n", b, b == graph.entry ? ", the entry" : "",
                         successors.empty() ? " end" : successors);
     const std::string live =

@@ -19,6 +19,9 @@ std::vector<Scalars> find_unchanged(const Plan& plan) {
   const auto& blocks = plan.graph.blocks;
   std::vector<Scalars> at(blocks.size(), ~Scalars());
   for (uint32_t code = kMostStartScalars; code < 128; ++code) at[plan.graph.entry].reset(code);
+  for (const analysis::Block& block : blocks) {
+    if (block.back) at[*block.back].reset();
+  }
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t b = 0; b < blocks.size(); ++b) {
@@ -40,7 +43,7 @@ bool is_in_loop(const analysis::FlowGraph& graph, uint32_t block) {
   while (!left.empty()) {
     const uint32_t from = left.back();
     left.pop_back();
-    for (const uint32_t next : graph.blocks[from].successors) {
+    for (const uint32_t next : graph.blocks[from].followers()) {
       if (next == block) return true;
       if (!reached[next]) left.push_back(next);
       reached[next] = true;

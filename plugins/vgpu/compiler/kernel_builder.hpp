@@ -421,7 +421,7 @@ class KernelBuilder {
   };
   // Where the interpreter's results are laid out. In bytes: 64 lanes of 16.
   static constexpr uint32_t kMostLanding = 1024;
-  bool may_wait(const Place& place, unsigned dwords) const;
+  bool may_wait(uint32_t node, const Place& place, unsigned dwords) const;
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
   // `reached`: whether the places are memory; if not, the interpreter's handler is called now.
   void load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads);

@@ -525,6 +525,10 @@ void KernelBuilder::build_block(uint32_t index) {
       case Site::What::kMode:
         set_mode(plan_.modes[node + 1]);
         break;
+      case Site::What::kLeaves:
+        count(node - counted);
+        store_live(plan_.live.before[node], plan_.live.inactive_before[node]);
+        return hand_over(node);
       case Site::What::kEnd:
         count(node + 1 - counted);
         if (plan_.modes[node] != plan_.mode) set_mode(plan_.mode);

@@ -351,7 +351,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  if (!stores && may_wait(place, dwords)) {
+  if (!stores && may_wait(node, place, dwords)) {
     load_later(node, reached, {pending_load(node, place, data, dwords)});
     return true;
   }
@@ -400,7 +400,7 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
-  if (!stores && may_wait(place, dwords)) {
+  if (!stores && may_wait(node, place, dwords)) {
     std::vector<PendingLoad> loads;
     for (unsigned e = 0; e < elements; ++e) {
       place.begin = b_.CreateGEP(i8(), lds_, begins[e]);

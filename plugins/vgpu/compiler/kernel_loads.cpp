@@ -14,8 +14,15 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-bool KernelBuilder::may_wait(const Place& place, unsigned dwords) const {
-  return place.pitch == nullptr && span_of(place, dwords * 4) <= kMostLanding;
+bool KernelBuilder::may_wait(uint32_t node, const Place& place, unsigned dwords) const {
+  if (place.pitch != nullptr || span_of(place, dwords * 4) > kMostLanding) return false;
+  // At the same address of private memory each lane has something else: that has no place in what is laid out.
+  if (plan_.graph.nodes[node].instruction.encoding != isa::Encoding::kFlat) return true;
+  std::vector<uint32_t> offsets(place.offsets.begin(), place.offsets.begin() + wave_size_);
+  std::sort(offsets.begin(), offsets.end());
+  return std::adjacent_find(offsets.begin(), offsets.end(), [&](uint32_t one, uint32_t next) {
+           return next - one < dwords * 4;
+         }) == offsets.end();
 }
 
 void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads) {

@@ -55,7 +55,8 @@ tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGr
       if (!behind) return refuse(node, "it changes MODE");
       mode = *behind;
     }
-    for (const uint32_t next : block.successors) {
+    // Waves that come back with another one are the interpreter's.
+    for (const uint32_t next : block.followers()) {
       if (!at[next]) to_read.push_back(next);
       if (at[next].value_or(mode) != mode)
         return refuse(graph.nodes[graph.blocks[next].first], "MODE differs from way to way");

@@ -155,6 +155,13 @@ bool may_leave(const isa::Instruction& in) {
   }
 }
 
+// Where sums and products are not rounded to the nearest number, a sign before and behind the rounding are two things, which LLVM
+// takes for one.
+bool has_sign_to_keep(const isa::Instruction& in, uint32_t mode) {
+  constexpr uint32_t kRounding = 0xf;
+  return (mode & kRounding) != 0 && (in.abs | in.neg | in.neg_hi) != 0;
+}
+
 Site::What what_of(const isa::Instruction& in, const Plan& plan) {
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
   if (shape == nullptr || shape->bytes == 0 || shape->addtid) return Site::What::kCall;
@@ -248,7 +255,7 @@ uint64_t Plan::digest() const {
 }
 
 void resume(const MicroOp* at, Wave* wave) {
-  wave->op = find_code(wave, at, pc_of(at));
+  wave->op = find_interpreted(wave, at, pc_of(at));
   wave->travelling_exec = wave->exec();
   wave->stop = Stop::kRunning;
 }
@@ -286,13 +293,26 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   if (!graph) return tl::unexpected(graph.error());
   auto plan = std::make_unique<Plan>();
   plan->graph = std::move(*graph);
-  // Some instructions may have any register: those that waves have.
+  std::vector<bool> is_ignored(plan->graph.nodes.size());
+  for (size_t i = 0; i < is_ignored.size(); ++i) {
+    analysis::Node& node = plan->graph.nodes[i];
+    const Bounds bounds = bound_registers(node.instruction, request.layout, 0);
+    if (bounds == Bounds::kWithin) continue;
+    is_ignored[i] = bounds == Bounds::kIgnored;
+    node.effects = is_ignored[i]
+                       ? isa::Effects{}
+                       : isa::effects_of(node.instruction, request.target, request.layout.wave_size);
+  }
+  // Some instructions, and functions, may have any register: those that waves have.
+  const std::bitset<256> vgprs = ~std::bitset<256>() >> (256 - std::min(request.layout.vgprs, 256u));
   for (analysis::Node& node : plan->graph.nodes) {
-    for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces}) {
-      for (size_t v = request.layout.vgprs; v < set->vgprs.size(); ++v) set->vgprs.reset(v);
-    }
+    for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces})
+      set->vgprs &= vgprs;
   }
   plan->live = analysis::liveness_of(plan->graph);
+  for (isa::Registers& live : plan->live.before) live.vgprs &= vgprs;
+  for (std::bitset<256>& inactive : plan->live.inactive_before) inactive &= vgprs;
+  for (std::bitset<256>& inactive : plan->live.inactive_behind) inactive &= vgprs;
   plan->layout = request.layout;
   plan->level = request.level;
   plan->mode = mode_of_variant(request.variant);
@@ -336,20 +356,23 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     site.first_operation = static_cast<uint32_t>(first);
     context.pc = nodes[i].pc;
     context.mode = FloatMode::from_mode(plan->modes[i]);
-    const auto refuse = [&](std::string_view why) {
-      return tl::unexpected(fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why));
+    const auto text = [&](std::string_view why) {
+      return fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why);
     };
-    isa::Instruction bounded = in;
-    if (bound_registers(bounded, request.layout, 0) != Bounds::kWithin)
-      return refuse("registers that the kernel has not");
-    if (const Refusal refusal = lower(in, context, storage); !refusal.empty()) return refuse(refusal);
+    const auto leave = [&](std::string_view why) {
+      site.what = Site::What::kLeaves;
+      plan->left.push_back(text(why));
+    };
+    const Refusal refusal = is_ignored[i] ? Refusal() : lower(in, context, storage);
     const size_t count = storage.emitted.size() - first;
     storage.emit(give_back);
-    if (nodes[i].effects.changes_mode) {
+    if (!refusal.empty()) {
+      leave(refusal);
+    } else if (nodes[i].effects.changes_mode) {
       site.what = Site::What::kMode;
       plan->changes_mode = true;
     } else if (in.op == Op::s_barrier) {
-      if (plan->modes[i] != plan->mode) return refuse("MODE is not what waves begin with");
+      if (plan->modes[i] != plan->mode) return tl::unexpected(text("MODE is not what waves begin with"));
       site.what = Site::What::kBarrier;
     } else if (in.op == Op::s_sleep) {
       site.what = Site::What::kSleep;
@@ -358,16 +381,16 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     } else if (is_branch(in.op)) {
       site.what = Site::What::kBranch;
     } else if (nodes[i].effects.goes_elsewhere) {
-      return refuse("it goes elsewhere");
+      leave("it goes elsewhere");
     } else if (count == 0) {
       site.what = Site::What::kNothing;
     } else if (may_leave(in)) {
-      return refuse("a wave may stop there");
+      leave("a wave may stop there");
     } else {
       site.what = what_of(in, *plan);
       if (site.what == Site::What::kCall) {
         site.first_step = static_cast<uint32_t>(plan->steps.size());
-        bool known = true, narrowed = false;
+        bool known = !has_sign_to_keep(in, plan->modes[i]), narrowed = false;
         for (size_t s = 0; s < count && known; ++s) {
           Step step;
           step.operation = static_cast<uint32_t>(first + s);
@@ -389,10 +412,20 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       }
     }
   }
-  if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
+  // Nobody comes to what is behind such an instruction from before it.
   for (const analysis::Block& block : plan->graph.blocks) {
-    if (block.leaves) return tl::unexpected(std::string("it calls functions"));
+    bool left = false;
+    for (uint32_t i = block.first; i < block.end; ++i) {
+      left |= plan->sites[i].what == Site::What::kLeaves;
+      if (left) plan->sites[i].what = Site::What::kLeaves;
+    }
   }
+  // What all waves come to at once, and do not come back from, is not worth it.
+  const analysis::Block& first_block = plan->graph.blocks[plan->graph.entry];
+  for (uint32_t i = first_block.first; i < first_block.end && !first_block.back; ++i) {
+    if (plan->sites[i].what == Site::What::kLeaves) return tl::unexpected(plan->left.front());
+  }
+  if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
 
   // Ways in: the beginning, behind barriers, heads of loops.
   uint32_t entries = 0;
@@ -405,14 +438,18 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     for (const uint32_t next : block.successors) {
       if (blocks[next].first <= block.first) add(blocks[next].first);
     }
+    if (!block.back) continue;
+    const uint32_t back = blocks[*block.back].first;
+    add(back);
+    plan->ways_back.push_back({nodes[back].pc, variant_of_mode(plan->modes[back]), plan->sites[back].entry});
   }
   for (Site& site : plan->sites) {
     if (site.comes_back()) site.behind = static_cast<int32_t>(entries++);
   }
   // Where a loop leads back to the beginning, rows there are not what waves start with.
   const bool comes_back = std::any_of(blocks.begin(), blocks.end(), [&](const analysis::Block& block) {
-    return std::find(block.successors.begin(), block.successors.end(), plan->graph.entry) !=
-           block.successors.end();
+    const std::vector<uint32_t> followers = block.followers();
+    return std::find(followers.begin(), followers.end(), plan->graph.entry) != followers.end();
   });
   if (!plan->ids.empty() && !comes_back) plan->expected_entry = static_cast<int32_t>(entries++);
   plan->entry_count = entries;

@@ -75,6 +75,7 @@ struct Site {
     kBarrier,  ///< Control leaves, and comes back to `behind`.
     kSleep,    ///< Likewise.
     kMode,     ///< MODE becomes what it is for the next node.
+    kLeaves,   ///< The interpreter goes on with it. Control may come back to Plan::ways_back.
     kEnd,
   };
   What what = What::kCall;
@@ -108,6 +109,15 @@ struct Plan {
   int32_t expected_entry = -1;
   /// For each way in, what a wave goes on with.
   std::vector<MicroOp> entries;
+  /// Where waves come in that the interpreter has brought behind a call, with the variant (block.hpp) that they have to have.
+  struct WayBack {
+    uint64_t pc = 0;
+    uint32_t variant = 0;
+    int32_t entry = 0;
+  };
+  std::vector<WayBack> ways_back;  ///< By ascending pc.
+  /// What the interpreter goes on with, where a wave comes to it.
+  std::vector<std::string> left;
 
   const isa::Traits& traits() const { return isa::traits_of(graph.target); }
 

@@ -153,6 +153,9 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
   std::vector<bool> reached(blocks.size());
   const uint32_t entry = plan.graph.entry;
   reached[entry] = true;
+  for (const analysis::Block& block : blocks) {
+    if (block.back) reached[*block.back] = true;
+  }
   for (size_t v = 0; v < plan.ids.size(); ++v) at[entry].rows[v] = plan.ids[v];
   if (!plan.ids.empty()) at[entry].full.set(isa::code::kExecLo);
   for (bool changed = true; changed;) {

@@ -17,8 +17,8 @@ constexpr uint32_t kEnd = 0xbf810000;
 
 /// The end is added to the code. zeros: of the work-items' ids, low bits that all waves' first lanes have 0; none: nothing is known
 /// of work-groups.
-inline std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<unsigned> zeros = {6},
-                                     const GroupShape::Key& group = {{256, 1, 1}, 64, 1, false}) {
+inline Request request_of(std::vector<uint32_t> code, std::vector<unsigned> zeros = {6},
+                          const GroupShape::Key& group = {{256, 1, 1}, 64, 1, false}) {
   code.push_back(kEnd);
   Request request;
   request.target = *isa::target_of("gfx900");
@@ -37,7 +37,12 @@ inline std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<uns
     shape->zeros = std::move(zeros);
     request.shape = std::move(shape);
   }
-  auto plan = make_plan(request);
+  return request;
+}
+
+inline std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<unsigned> zeros = {6},
+                                     const GroupShape::Key& group = {{256, 1, 1}, 64, 1, false}) {
+  auto plan = make_plan(request_of(std::move(code), std::move(zeros), group));
   EXPECT_TRUE(plan) << plan.error();
   return std::move(*plan);
 }

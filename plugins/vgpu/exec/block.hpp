@@ -80,7 +80,9 @@ inline uint64_t pc_of(const MicroOp* op) {
 /// that cannot be fetched is an operation that says so when it is executed: never null.
 const MicroOp* follow(Wave* wave, const MicroOp* from, Link* link);
 
-/// The code at `pc` for the wave's present variant.
+/// The code at `pc` for the wave's present variant: compiled, if there is a way in.
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc);
+/// … and not compiled.
+const MicroOp* find_interpreted(Wave* wave, const MicroOp* from, uint64_t pc);
 
 }  // namespace rigel::vgpu::exec

@@ -271,6 +271,14 @@ const MicroOp* Code::find(uint64_t pc, uint32_t variant) {
   return block->ops;
 }
 
+const MicroOp* Code::way_back(uint64_t pc, uint32_t variant) const {
+  const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
+  if (compiled == nullptr) return nullptr;
+  const auto way = std::ranges::lower_bound(compiled->ways_back, pc, {}, &Compiled::WayBack::pc);
+  const bool is_one = way != compiled->ways_back.end() && way->pc == pc && way->variant == variant;
+  return is_one ? way->op : nullptr;
+}
+
 const Block* Code::find_or_translate(uint64_t pc, uint32_t variant) {
   const MutexLock lock(mutex_);
   if (!is_searched_) {
@@ -320,10 +328,11 @@ void Code::take_cached(uint32_t variant) {
 
 void Code::tell_of_compilation() {
   if (!bus_.trace_enabled(TraceTopic::kDispatch)) return;
-  bus_.trace(TraceTopic::kDispatch,
-             why_not_compiled_.empty()
-                 ? fmt::format("the kernel at {:#x} is compiled", key_.entry_va)
-                 : fmt::format("the kernel at {:#x} is interpreted: {}", key_.entry_va, why_not_compiled_));
+  std::string what = why_not_compiled_.empty() ? "compiled" : "interpreted: " + why_not_compiled_;
+  if (compiled_owner_ != nullptr && !compiled_owner_->plan->left.empty()) {
+    what += fmt::format(", and interpreted from {} on", fmt::join(compiled_owner_->plan->left, "; "));
+  }
+  bus_.trace(TraceTopic::kDispatch, fmt::format("the kernel at {:#x} is {}", key_.entry_va, what));
 }
 
 void Code::compile_aside(const std::shared_ptr<Code>& code, uint32_t variant) {
@@ -393,6 +402,8 @@ tl::expected<std::shared_ptr<Code::Compiled>, std::string> Code::plan(uint32_t v
   made->variant = variant;
   made->entry = (*plan)->entries.data();
   made->shape = shape_;
+  for (const compiler::Plan::WayBack& way : (*plan)->ways_back)
+    made->ways_back.push_back({way.pc, way.variant, made->entry + way.entry});
   if (const int32_t expected = (*plan)->expected_entry; expected >= 0)
     made->expected = made->entry + expected;
   for (const analysis::Block& block : (*plan)->graph.blocks) {
@@ -551,6 +562,13 @@ const MicroOp* follow(Wave*, const MicroOp* from, Link* link) {
 }
 
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc) {
+  Code& code = block_of(from).code->newest();
+  const uint32_t variant = variant_of(*wave);
+  const MicroOp* const compiled = code.way_back(pc, variant);
+  return compiled != nullptr ? compiled : code.find(pc, variant);
+}
+
+const MicroOp* find_interpreted(Wave* wave, const MicroOp* from, uint64_t pc) {
   return block_of(from).code->newest().find(pc, variant_of(*wave));
 }
 

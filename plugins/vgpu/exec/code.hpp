@@ -58,6 +58,8 @@ class Code {
 
   /// The first operation of the block at `pc`; never null.
   const MicroOp* find(uint64_t pc, uint32_t variant);
+  /// Where a wave comes back to compiled code at `pc`, behind a call; null: there is no such way.
+  const MicroOp* way_back(uint64_t pc, uint32_t variant) const;
 
   /// Where waves begin.
   struct Beginning {
@@ -152,6 +154,12 @@ class Code {
     /// Waves of such work-groups begin at `expected`, if that is not null.
     std::shared_ptr<const GroupShape> shape;
     const MicroOp* expected = nullptr;
+    struct WayBack {
+      uint64_t pc;
+      uint32_t variant;
+      const MicroOp* op;
+    };
+    std::vector<WayBack> ways_back;
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;
     std::vector<compiler::Image> images;  ///< The code that it was made of.

@@ -71,6 +71,22 @@ class HotCode : public ::testing::Test {
   std::shared_ptr<Code> code_;
 };
 
+TEST_F(HotCode, IsComeBackToBehindCalls) {
+  const uint32_t words[] = {0xbe9e1e04, 0x7e0a0300,
+                            kEnd};  // s_swappc_b64 s[30:31], s[4:5]; v_mov_b32_e32 v5, v0
+  std::memcpy(memory_.host, words, sizeof words);
+  CodeKey key = code_->key();
+  key.compilation = Compilation::kBeforehand;
+  Code code(key, bus_);
+  EXPECT_EQ(code.way_back(memory_.va + 4, 0), nullptr) << "nothing is compiled";
+  code.find(memory_.va, 0);
+  ASSERT_EQ(code.why_not_compiled(), "");
+  EXPECT_NE(code.way_back(memory_.va + 4, 0), nullptr);
+  EXPECT_EQ(code.way_back(memory_.va + 4, 1), nullptr) << "it rounds otherwise";
+  EXPECT_EQ(code.way_back(memory_.va, 0), nullptr);
+  EXPECT_EQ(code.way_back(memory_.va + 8, 0), nullptr);
+}
+
 TEST_F(HotCode, IsCompiledAside) {
   EXPECT_FALSE(code_->becomes_hot(Code::kHot - 1));
   EXPECT_TRUE(code_->becomes_hot(2));

@@ -40,8 +40,11 @@ void report(Runner& runner, const Options& options, const Kernel& kernel, const 
   std::printf("%s: %s\n", title.c_str(), verdict.what.c_str());
   RunOptions run = options.run;
   run.ways = {options.run.ways.front(), verdict.way};
+  // Of what stores anywhere, ways differ for other reasons.
+  const auto faults = [](const Verdict& of) { return of.what.find("a fault") != std::string::npos; };
   const auto differs = [&](const Kernel& candidate) {
-    return runner.run(candidate, run).kind == Verdict::Kind::kDiffers;
+    const Verdict found = runner.run(candidate, run);
+    return found.kind == Verdict::Kind::kDiffers && faults(found) == faults(verdict);
   };
   const bool again = differs(kernel);
   const Kernel small = again ? reduce(kernel, differs) : kernel;

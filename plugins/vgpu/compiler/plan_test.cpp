@@ -1,0 +1,62 @@
+#include "plugins/vgpu/compiler/plan.hpp"
+
+#include "plugins/vgpu/compiler/test_plans.hpp"
+#include "plugins/vgpu/exec/block.hpp"
+
+namespace rigel::vgpu::exec::compiler {
+namespace {
+
+// gfx900
+constexpr uint32_t kMove = 0x7e100280;        // v_mov_b32 v8, 0
+constexpr uint32_t kMoveBeyond = 0x7f000280;  // v_mov_b32 v128, 0
+constexpr uint32_t kCall = 0xbe9e1e04;        // s_swappc_b64 s[30:31], s[4:5]
+constexpr uint32_t kJump = 0xbe801d1e;        // s_setpc_b64 s[30:31]
+constexpr uint32_t kMessage = 0xbf900001;     // s_sendmsg sendmsg(MSG_INTERRUPT)
+constexpr uint32_t kBarrier = 0xbf8a0000;
+constexpr uint32_t kOverOne = 0xbf850001;       // s_cbranch_scc1
+constexpr uint32_t kSetDenormals = 0xba000901;  // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), …
+
+using What = Site::What;
+using Plans = PlanTest;
+
+TEST_F(Plans, LeaveCallsToTheInterpreterAndComeBack) {
+  const auto plan = plan_of({kMove, kCall, kMove});
+  EXPECT_EQ(plan->sites[1].what, What::kLeaves);
+  EXPECT_EQ(plan->sites[2].what, What::kInline);
+  ASSERT_EQ(plan->ways_back.size(), 1u);
+  EXPECT_EQ(plan->ways_back[0].pc, kVa + 8);
+  EXPECT_EQ(plan->ways_back[0].variant, 0u);
+  EXPECT_EQ(plan->ways_back[0].entry, plan->sites[2].entry);
+  EXPECT_EQ(plan->left, std::vector<std::string>{"s_swappc_b64 at 0x1004: it goes elsewhere"});
+}
+
+TEST_F(Plans, ComeBackWithTheModeThatTheyLeftWith) {
+  const auto plan = plan_of({kSetDenormals, 3, kCall, kSetDenormals, 0});
+  ASSERT_EQ(plan->ways_back.size(), 1u);
+  EXPECT_EQ(plan->ways_back[0].variant, variant_of_mode(0x30));
+  EXPECT_TRUE(plan->changes_mode);
+}
+
+TEST_F(Plans, HaveNothingOfWhatIsBehindInstructionsThatLeave) {
+  const auto plan = plan_of({kOverOne, kMove, kMessage, kBarrier, kMove}, {});
+  EXPECT_EQ(plan->sites[2].what, What::kLeaves);
+  EXPECT_EQ(plan->sites[3].what, What::kLeaves) << "no wave comes to the barrier from before it";
+  EXPECT_LT(plan->sites[3].behind, 0);
+}
+
+TEST_F(Plans, AreNoneWhereAllWavesLeaveAtOnce) {
+  for (const uint32_t leaves : {kJump, kMessage}) {
+    const auto plan = make_plan(request_of({kMove, leaves}));
+    ASSERT_FALSE(plan);
+    EXPECT_NE(plan.error().find("at 0x1004"), std::string::npos) << plan.error();
+  }
+}
+
+TEST_F(Plans, TakeRegistersThatWavesDoNotHaveAsTheManualsDo) {
+  const auto plan = plan_of({kMoveBeyond, kMove});
+  EXPECT_EQ(plan->sites[0].what, What::kNothing) << "its result goes nowhere";
+  EXPECT_TRUE(plan->left.empty());
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::compiler
