@@ -62,14 +62,14 @@ hsa_status_t check_operation(const hsa_amd_memory_copy_op_t& op, uint32_t index)
       return refuse(index, "a list is NULL");
   }
   if (op.unused_size != 0) return refuse(index, "what must be 0 is not");
-  if (Runtime::current().find_agent(op.src_agent) == nullptr)
+  if (Runtime::current().machine().find_agent(op.src_agent) == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "operation {}: its source's agent is none", index);
   for (uint32_t entry = 0; entry < std::max<uint32_t>(op.num_entries, 1); ++entry) {
     const void* const destination = has_lists(op) ? op.dst_list[entry] : op.dst;
     const hsa_agent_t agent = has_lists(op) ? op.dst_agent_list[entry] : op.dst_agent;
     if (destination == nullptr || source_of(op, entry) == nullptr) return refuse(index, "a pointer is NULL");
     if (bytes_of(op, entry) == 0) return refuse(index, "no bytes");
-    if (Runtime::current().find_agent(agent) == nullptr)
+    if (Runtime::current().machine().find_agent(agent) == nullptr)
       return fail(HSA_STATUS_ERROR_INVALID_AGENT, "operation {}: its destination's agent is none", index);
   }
   return HSA_STATUS_SUCCESS;

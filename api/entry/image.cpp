@@ -15,7 +15,7 @@ Images& images() {
 /// Calls `function` with the agent of a handle, if it is one.
 template <class Function>
 hsa_status_t with_agent(hsa_agent_t handle, Function function) {
-  const Agent* const agent = Runtime::current().find_agent(handle);
+  const Agent* const agent = Runtime::current().machine().find_agent(handle);
   if (agent == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", handle.handle);
   return function(*agent);
 }

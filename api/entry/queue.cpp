@@ -38,10 +38,10 @@ Result<std::shared_ptr<Queue>> live_or_invalid_queue(const hsa_queue_t* queue) {
 Result<std::shared_ptr<Queue>> create_intercepted(const Agent& agent, const QueueRequest& request,
                                                   uint64_t cookie, bool asked_for) {
   Runtime& runtime = Runtime::current();
-  const auto memory = runtime.allocate_system_memory(intercept_queue_bytes(request.size), 0);
+  const auto memory = runtime.memory().allocate_system(intercept_queue_bytes(request.size));
   if (!memory) return error(memory.error());
   auto created = create_intercept_queue(
-      {request, *memory, [&runtime](void* block) { runtime.free_system_memory(block); },
+      {request, *memory, [&runtime](void* block) { runtime.memory().memory_free(block); },
        &runtime.driver_dispatcher()},
       cookie);
   if (!created) return error(created.error());
@@ -65,7 +65,7 @@ struct QueueTraits {
 Status create_queue(hsa_agent_t agent, const QueueRequest& request, const QueueTraits& traits,
                     hsa_queue_t** queue) {
   if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_queue_create: queue is NULL");
-  const Agent* found = Runtime::current().find_agent(agent);
+  const Agent* found = Runtime::current().machine().find_agent(agent);
   if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
   std::unique_lock<Mutex> one_at_a_time;
   if (request.type == HSA_QUEUE_TYPE_COOPERATIVE) {
@@ -206,7 +206,7 @@ hsa_status_t hsa_amd_counted_queue_acquire(hsa_agent_t agent, hsa_queue_type_t t
                                            hsa_amd_queue_priority_t priority,
                                            void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
                                            uint64_t, hsa_queue_t** queue) {
-  const Agent* found = Runtime::current().find_agent(agent);
+  const Agent* found = Runtime::current().machine().find_agent(agent);
   if (found == nullptr || found->is_cpu())
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no GPU", agent.handle);
   if (type != HSA_QUEUE_TYPE_MULTI) {
@@ -374,7 +374,7 @@ hsa_status_t hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, int enab
 
 hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
                                                  hsa_amd_profiling_dispatch_time_t* time) {
-  const Agent* found = Runtime::current().find_agent(agent);
+  const Agent* found = Runtime::current().machine().find_agent(agent);
   if (found == nullptr || !found->dispatches_kernels()) {
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent that dispatches", agent.handle);
   }
@@ -388,7 +388,7 @@ hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t
 
 hsa_status_t hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint64_t agent_tick,
                                                              uint64_t* system_tick) {
-  const Agent* found = Runtime::current().find_agent(agent);
+  const Agent* found = Runtime::current().machine().find_agent(agent);
   if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
   if (system_tick == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   *system_tick = found->to_system_time(agent_tick);

@@ -74,7 +74,7 @@ Status Runtime::discover() {
   discover_own_devices();
   discovering_.store(false, std::memory_order_relaxed);
   if (const Status status = backends_.conclude(report_); status != HSA_STATUS_SUCCESS) return status;
-  if (!agents_.empty()) return HSA_STATUS_SUCCESS;
+  if (!machine_.agents().empty()) return HSA_STATUS_SUCCESS;
   // Programs take for granted that there is an agent after hsa_init, as there is with ROCr, and crash for want of it.
   const std::string why = backends_.backends().empty()
                               ? fmt::format("no backend was found; those of this library belong in {}",
@@ -147,7 +147,8 @@ void Runtime::begin_gpus() {
   if (status == HSA_STATUS_SUCCESS) return;
   // Without events and signals that they can reach, GPUs are of no use.
   report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events cannot be had: its GPUs are left out");
-  while (!agents_.empty() && agents_.back().node().bus == HSABE_BUS_KFD) agents_.pop_back();
+  while (!machine_.agents().empty() && machine_.agents().back().node().bus == HSABE_BUS_KFD)
+    machine_.drop_last_agent();
   gpus_.reset();
 }
 
@@ -243,12 +244,12 @@ bool Runtime::open_device(const Node& node, const Backend& backend, const Loaded
     if (limits.units_at_first) services.set_own_units(limits.units);
   }
   std::vector<const Isa*> isas;
-  for (const auto isa : capabilities->isa_names) isas.push_back(intern_isa(std::string(isa), caps));
-  Agent& agent = agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities),
-                                      std::move(isas), std::move(limits));
+  for (const auto isa : capabilities->isa_names) isas.push_back(machine_.intern_isa(std::string(isa), caps));
+  Agent& agent = machine_.add_agent(node, loaded, *services.host(), std::move(*capabilities), std::move(isas),
+                                    std::move(limits));
   if (const Status opened = agent.open(); opened != HSA_STATUS_SUCCESS) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
-    agents_.pop_back();
+    machine_.drop_last_agent();
     return false;
   }
   if (gpu != nullptr) {
@@ -270,11 +271,6 @@ void Runtime::limit_scratch(const Agent& agent) const {
   uint64_t most = 0, now = 0;
   agent.scratch_limits(most, now);
   agent.set_scratch_limit(std::min(*wanted, most));
-}
-
-const Isa* Runtime::intern_isa(std::string name, const hsabe_caps_t& caps) {
-  if (const Isa* known = find_isa(name)) return known;
-  return &isas_.emplace_back(std::move(name), caps);
 }
 
 }  // namespace rigel

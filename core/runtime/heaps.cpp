@@ -1,5 +1,4 @@
 // What the memory manager learns of the agents that discovery has opened.
-#include <cstring>
 #include <memory>
 
 #include "core/base/backend_report.hpp"
@@ -127,7 +126,7 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
 
 void Runtime::add_heaps() {
   std::vector<HostNode> hosts;
-  for (const Agent& agent : agents_) {
+  for (const Agent& agent : machine_.agents()) {
     memory_.agents().add(
         {agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type), agent.node().node_id,
          agent.node().bus == HSABE_BUS_KFD ? gpus_->find_node(agent.node().node_id)->property("hive_id")
@@ -163,7 +162,7 @@ void Runtime::add_heaps() {
     const char* legacy = environment("HSA_ENABLE_IPC_MODE_LEGACY");
     memory_.prefer_driver_names(legacy != nullptr && std::string_view(legacy) == "1");
   }
-  for (const Agent& agent : agents_) {
+  for (const Agent& agent : machine_.agents()) {
     if (agent.node().bus == HSABE_BUS_KFD) add_gpu_heaps(agent);
     for (uint32_t i = 0; i < agent.heaps().size(); ++i) {
       const hsabe_heap_t& heap = agent.heaps()[i];
@@ -173,26 +172,6 @@ void Runtime::add_heaps() {
       memory_.add_heap(facts_of(agent, heap), std::move(provider));
     }
   }
-}
-
-Result<void*> Runtime::allocate_system_memory(uint64_t size, uint32_t node) {
-  const Heap* heap = nullptr;
-  for (const Agent& agent : agents_) {
-    if (!agent.is_cpu()) continue;
-    const Heap* candidate =
-        memory_.find_heap_of(agent.handle(), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
-    if (candidate != nullptr && (heap == nullptr || agent.node().node_id == node)) heap = candidate;
-  }
-  if (heap == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "there is no system memory pool");
-  void* memory = nullptr;
-  const Status status = memory_.memory_allocate(heap->region(), size, &memory);  // which all agents reach
-  if (status != HSA_STATUS_SUCCESS) return error(status);
-  std::memset(memory, 0, size);
-  return memory;
-}
-
-void Runtime::free_system_memory(void* pointer) {
-  memory_.memory_free(pointer);
 }
 
 }  // namespace rigel

@@ -11,7 +11,6 @@
 #include "api/support/mutex.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
-#include "core/driver/board_name.hpp"
 #include "core/executable/fork.hpp"
 #include "core/runtime/agent_copier.hpp"
 #include "core/signal/handler_thread.hpp"
@@ -83,24 +82,6 @@ void end_change(Process& self) {
   self.opening = false;
   self.changing = false;
   self.changing.notify_all();
-}
-
-uint64_t available_memory(const Agent& agent, Gpus* gpus) {
-  if (KfdGpu* gpu = gpus == nullptr ? nullptr : gpus->kfd().gpu_of_node(agent.node().node_id);
-      gpu != nullptr && !agent.is_cpu()) {
-    if (const auto available = gpus->kfd().available_memory(*gpu)) return *available;
-    const KfdNode* node = gpus->find_node(agent.node().node_id);  // an older kernel
-    return node == nullptr ? 0 : node->local_bytes();
-  }
-  if (agent.is_cpu()) {
-    return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
-           static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  }
-  uint64_t size = 0;
-  for (const hsabe_heap_t& heap : agent.heaps()) {
-    if (heap.kind == HSABE_HEAP_LOCAL) size += heap.size;
-  }
-  return size;
 }
 
 }  // namespace
@@ -202,17 +183,17 @@ void Runtime::start_services() {
   copies_ = std::make_unique<CopyEngine>(memory_);
   add_copiers();
   images_ = std::make_unique<Images>(
-      *copies_, HandleMemory::Source{[this](size_t size) { return allocate_system_memory(size, 0); },
-                                     [this](void* pointer) { free_system_memory(pointer); }});
+      *copies_, HandleMemory::Source{[this](size_t size) { return memory_.allocate_system(size); },
+                                     [this](void* pointer) { memory_.memory_free(pointer); }});
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
   executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
 }
 
 void Runtime::add_copiers() {
-  for (const Agent& agent : agents_) {
+  for (const Agent& agent : machine_.agents()) {
     if (!agent.backend().has_copy() || agent.is_cpu()) continue;
     const auto make_stage = [this](size_t size) {
-      const auto stage = allocate_system_memory(size, 0);
+      const auto stage = memory_.allocate_system(size);
       return stage ? *stage : nullptr;
     };
     copies_->add_device(agent.handle(), std::make_unique<AgentCopier>(agent, memory_, make_stage));
@@ -232,69 +213,6 @@ Runtime::~Runtime() {
   fault_dispatcher_.stop();
   driver_dispatcher_.stop();
   shared_signals::use_server(nullptr);
-}
-
-const Agent* Runtime::find_agent(hsa_agent_t handle) const {
-  for (const Agent& agent : agents_) {
-    if (agent.handle().handle == handle.handle) return &agent;
-  }
-  return nullptr;
-}
-
-const Isa* Runtime::find_isa(hsa_isa_t handle) const {
-  for (const Isa& isa : isas_) {
-    if (isa.handle().handle == handle.handle) return &isa;
-  }
-  return nullptr;
-}
-
-const Isa* Runtime::find_isa(std::string_view name) const {
-  for (const Isa& isa : isas_) {
-    if (isa.name() == name) return &isa;
-  }
-  return nullptr;
-}
-
-const Isa* Runtime::find_isa_of(hsa_wavefront_t wavefront) const {
-  for (const Isa& isa : isas_) {
-    if (isa.wavefront().handle == wavefront.handle) return &isa;
-  }
-  return nullptr;
-}
-
-const Cache* Runtime::find_cache(hsa_cache_t handle) const {
-  for (const Agent& agent : agents_) {
-    for (const Cache& cache : agent.caches()) {
-      if (reinterpret_cast<uint64_t>(&cache) == handle.handle) return &cache;
-    }
-  }
-  return nullptr;
-}
-
-Status Runtime::agent_info(hsa_agent_t handle, uint32_t attribute, void* value) {
-  const Agent* agent = find_agent(handle);
-  if (agent == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", handle.handle);
-  AgentSurroundings surroundings;
-  for (const Agent& other : agents_) {
-    if (!other.is_cpu()) continue;
-    surroundings.nearest_cpu = other.handle();
-    break;
-  }
-  if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
-    surroundings.memory_available = available_memory(*agent, gpus_.get());
-  std::string product_name;
-  if (agent->node().bus == HSABE_BUS_KFD) {
-    const KfdNode* node = gpus_->find_node(agent->node().node_id);
-    if (attribute == HSA_AMD_AGENT_INFO_PRODUCT_NAME) {
-      product_name = board_name(gpus_->kfd().transport(), *node);
-      surroundings.product_name = product_name;
-    }
-    if (attribute == HSA_AMD_AGENT_INFO_HDP_FLUSH) {
-      surroundings.registers =
-          static_cast<uint32_t*>(gpus_->kfd().registers(*gpus_->kfd().gpu_of_node(node->number)));
-    }
-  }
-  return agent->info(attribute, value, surroundings);
 }
 
 void Runtime::queue_failed(uint64_t cookie, Status status) {

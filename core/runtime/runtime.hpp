@@ -30,7 +30,7 @@
 #include "core/runtime/system_events.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_group.hpp"
-#include "core/topology/agent.hpp"
+#include "core/topology/machine.hpp"
 #include "loader/module/backend_registry.hpp"
 
 namespace rigel {
@@ -61,16 +61,12 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  const std::deque<Agent>& agents() const { return agents_; }
-  /// The agent of a handle, or null: every handle that comes from outside is looked up.
-  const Agent* find_agent(hsa_agent_t handle) const;
-  const Isa* find_isa(hsa_isa_t handle) const;
-  const Isa* find_isa(std::string_view name) const;
-  const Isa* find_isa_of(hsa_wavefront_t wavefront) const;
-  const Cache* find_cache(hsa_cache_t handle) const;
+  // The API's functions on agents in which more than one service has a part. The others are the machine's.
 
-  Status agent_info(hsa_agent_t agent, uint32_t attribute, void* value);
+  Status agent_get_info(hsa_agent_t agent, uint32_t attribute, void* value);
+  Status agent_preload(hsa_agent_t agent, uint64_t flags);
 
+  const Machine& machine() const { return machine_; }
   MemoryManager& memory() { return memory_; }
   CopyEngine& copies() { return *copies_; }
   Images& images() { return *images_; }
@@ -94,9 +90,6 @@ class Runtime {
   void warn(Stage stage, std::string_view subject, std::string_view text) noexcept;
   SystemEvents& system_events() { return system_events_; }
 
-  /// For HostServices: memory that all agents reach, near a NUMA node.
-  Result<void*> allocate_system_memory(uint64_t size, uint32_t node);
-  void free_system_memory(void* pointer);
   /// A backend says that a queue has stopped: the application's callback is run by the dispatcher.
   void queue_failed(uint64_t cookie, Status status);
   /// A backend says what happens to the scratch memory of a queue.
@@ -132,7 +125,6 @@ class Runtime {
   void hardware_failed(const kfd_hw_exception& failure);
   void start_services();
   void add_copiers();
-  const Isa* intern_isa(std::string name, const hsabe_caps_t& caps);
 
   static Runtime* current_;
 
@@ -143,9 +135,8 @@ class Runtime {
   BackendRegistry backends_;
   std::unique_ptr<Gpus> gpus_;  // outlives the agents and the memory
   AsyncDispatcher driver_dispatcher_{backend_report::settle};
-  std::deque<Isa> isas_;
   std::deque<HostServices> services_;
-  std::deque<Agent> agents_;
+  Machine machine_;
   ClockKeeper clocks_;
   MemoryManager memory_;
   AsyncDispatcher dispatcher_;
