@@ -202,7 +202,7 @@ void Runtime::add_copiers() {
 
 Runtime::~Runtime() {
   // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
-  for (const auto& [handle, entry] : queues_.clear()) entry.queue->close();
+  for (const auto& [handle, entry] : queues_.table().clear()) entry.queue->close();
   dispatcher_.stop();
   images_.reset();
   copies_.reset();
@@ -226,7 +226,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
     log_message(LogLevel::kWarn, LogTopic::kQueue, "a queue has stopped with status {:#x}: {}",
                 static_cast<uint32_t>(status), why);
   }
-  auto failed = std::make_unique<Failed>(Failed{queues_, cookie, status});
+  auto failed = std::make_unique<Failed>(Failed{queues_.table(), cookie, status});
   const auto raise = [](void* argument) {
     const std::unique_ptr<Failed> what(static_cast<Failed*>(argument));
     if (const auto queue = what->queues.find_cookie(what->cookie)) queue->raise(what->status);
@@ -242,7 +242,8 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
 
 void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
   // At the end the queue may be on its way out.
-  if (event.ended == 0) event.host = reinterpret_cast<uint64_t>(queues_.handle_of_cookie(event.queue_cookie));
+  if (event.ended == 0)
+    event.host = reinterpret_cast<uint64_t>(queues_.table().handle_of_cookie(event.queue_cookie));
   const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
   if (queue != nullptr) process().gate->tell_scratch(*queue, event);
 }

@@ -23,13 +23,14 @@
 #include "core/image/images.hpp"
 #include "core/memory/kfd_svm.hpp"
 #include "core/memory/memory_manager.hpp"
-#include "core/queue/queue.hpp"
+#include "core/queue/queues.hpp"
 #include "core/runtime/agent_code_target.hpp"
 #include "core/runtime/gpus.hpp"
 #include "core/runtime/host_services.hpp"
 #include "core/runtime/system_events.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_group.hpp"
+#include "core/tool/packet_tools.hpp"
 #include "core/topology/machine.hpp"
 #include "loader/module/backend_registry.hpp"
 
@@ -73,7 +74,7 @@ class Runtime {
   /// Null if no GPU takes part in shared virtual memory.
   KfdSvm* svm() { return svm_.get(); }
   ExecutableRegistry& executables() { return *executables_; }
-  QueueTable& queues() { return queues_; }
+  Queues& queues() { return queues_; }
   AsyncDispatcher& dispatcher() { return dispatcher_; }
   /// For what drivers and devices have to be told of: never held up by a handler of the application.
   AsyncDispatcher& driver_dispatcher() { return driver_dispatcher_; }
@@ -146,7 +147,7 @@ class Runtime {
   std::unique_ptr<KfdSvm> svm_;
   std::unique_ptr<AgentCodeTargets> code_targets_;
   std::unique_ptr<ExecutableRegistry> executables_;
-  QueueTable queues_;
+  Queues queues_{machine_, memory_, driver_dispatcher_, packet_tools()};
   SystemEvents system_events_;
   AsyncDispatcher fault_dispatcher_;
 };
