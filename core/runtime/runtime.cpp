@@ -183,8 +183,9 @@ void Runtime::start_services() {
   copies_ = std::make_unique<CopyEngine>(memory_);
   add_copiers();
   images_ = std::make_unique<Images>(
-      *copies_, HandleMemory::Source{[this](size_t size) { return memory_.allocate_system(size); },
-                                     [this](void* pointer) { memory_.memory_free(pointer); }});
+      machine_, *copies_,
+      HandleMemory::Source{[this](size_t size) { return memory_.allocate_system(size); },
+                           [this](void* pointer) { memory_.memory_free(pointer); }});
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
   executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
 }
