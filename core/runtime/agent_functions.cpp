@@ -55,33 +55,33 @@ Status fill_something(hsa_agent_t agent, MemoryManager& memory, CopyEngine& copi
 }  // namespace
 
 Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* value) {
-  const Agent* agent = machine_.find_agent(handle);
+  const Agent* agent = machine_->find_agent(handle);
   if (agent == nullptr) return no_such_agent(handle);
   AgentSurroundings surroundings;
-  for (const Agent& other : machine_.agents()) {
+  for (const Agent& other : machine_->agents()) {
     if (!other.is_cpu()) continue;
     surroundings.nearest_cpu = other.handle();
     break;
   }
   if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
-    surroundings.memory_available = available_memory(*agent, gpus_.get());
+    surroundings.memory_available = available_memory(*agent, gpus());
   std::string product_name;
   if (agent->node().bus == HSABE_BUS_KFD) {
-    const KfdNode* node = gpus_->find_node(agent->node().node_id);
+    const KfdNode* node = gpus()->find_node(agent->node().node_id);
     if (attribute == HSA_AMD_AGENT_INFO_PRODUCT_NAME) {
-      product_name = board_name(gpus_->kfd().transport(), *node);
+      product_name = board_name(gpus()->kfd().transport(), *node);
       surroundings.product_name = product_name;
     }
     if (attribute == HSA_AMD_AGENT_INFO_HDP_FLUSH) {
       surroundings.registers =
-          static_cast<uint32_t*>(gpus_->kfd().registers(*gpus_->kfd().gpu_of_node(node->number)));
+          static_cast<uint32_t*>(gpus()->kfd().registers(*gpus()->kfd().gpu_of_node(node->number)));
     }
   }
   return agent->info(attribute, value, surroundings);
 }
 
 Status Runtime::agent_preload(hsa_agent_t agent, uint64_t flags) {
-  const Agent* found = machine_.find_agent(agent);
+  const Agent* found = machine_->find_agent(agent);
   if (found == nullptr || found->is_cpu())
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no GPU", agent.handle);
   if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_CLOCK_SYNC) == 0) found->calibrate();

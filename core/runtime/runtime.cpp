@@ -16,6 +16,7 @@
 #include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_pool.hpp"
+#include "core/tool/packet_tools.hpp"
 #include "loader/module/loaded_tool.hpp"
 
 namespace rigel {
@@ -171,8 +172,17 @@ Status Runtime::release() {
 }
 
 Status Runtime::start() {
-  configure_log(environment("HSA_LOADER_DEBUG"));
-  if (const Status status = discover(); status != HSA_STATUS_SUCCESS) return status;
+  if (const Status status = configure(); status != HSA_STATUS_SUCCESS) return status;
+  auto machine =
+      Discovery(*this, environment_, config_, report_, support_, clocks_,
+                {.signalled = {},
+                 .alarmed = {},
+                 .memory_fault = [this](const kfd_memory_exception& fault) { memory_fault(fault); },
+                 .hardware_failed = [this](const kfd_hw_exception& why) { hardware_failed(why); }})
+          .run();
+  discovering_.store(false, std::memory_order_relaxed);
+  if (!machine) return machine.error();
+  machine_ = std::move(*machine);
   add_heaps();
   start_services();
   return HSA_STATUS_SUCCESS;
@@ -183,15 +193,16 @@ void Runtime::start_services() {
   copies_ = std::make_unique<CopyEngine>(memory_);
   add_copiers();
   images_ = std::make_unique<Images>(
-      machine_, *copies_,
+      *machine_, *copies_,
       HandleMemory::Source{[this](size_t size) { return memory_.allocate_system(size); },
                            [this](void* pointer) { memory_.memory_free(pointer); }});
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
   executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
+  queues_ = std::make_unique<Queues>(*machine_, memory_, driver_dispatcher_, packet_tools());
 }
 
 void Runtime::add_copiers() {
-  for (const Agent& agent : machine_.agents()) {
+  for (const Agent& agent : machine_->agents()) {
     if (!agent.backend().has_copy() || agent.is_cpu()) continue;
     const auto make_stage = [this](size_t size) {
       const auto stage = memory_.allocate_system(size);
@@ -203,14 +214,16 @@ void Runtime::add_copiers() {
 
 Runtime::~Runtime() {
   // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
-  for (const auto& [handle, entry] : queues_.table().clear()) entry.queue->close();
+  if (queues_ != nullptr) {
+    for (const auto& [handle, entry] : queues_->table().clear()) entry.queue->close();
+  }
   dispatcher_.stop();
   images_.reset();
   copies_.reset();
   svm_.reset();
   executables_.reset();
   clocks_.stop();
-  if (gpus_ != nullptr) gpus_->stop_listening();
+  if (gpus() != nullptr) gpus()->stop_listening();
   fault_dispatcher_.stop();
   driver_dispatcher_.stop();
   shared_signals::use_server(nullptr);
@@ -227,7 +240,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
     log_message(LogLevel::kWarn, LogTopic::kQueue, "a queue has stopped with status {:#x}: {}",
                 static_cast<uint32_t>(status), why);
   }
-  auto failed = std::make_unique<Failed>(Failed{queues_.table(), cookie, status});
+  auto failed = std::make_unique<Failed>(Failed{queues_->table(), cookie, status});
   const auto raise = [](void* argument) {
     const std::unique_ptr<Failed> what(static_cast<Failed*>(argument));
     if (const auto queue = what->queues.find_cookie(what->cookie)) queue->raise(what->status);
@@ -244,7 +257,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
 void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
   // At the end the queue may be on its way out.
   if (event.ended == 0)
-    event.host = reinterpret_cast<uint64_t>(queues_.table().handle_of_cookie(event.queue_cookie));
+    event.host = reinterpret_cast<uint64_t>(queues_->table().handle_of_cookie(event.queue_cookie));
   const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
   if (queue != nullptr) process().gate->tell_scratch(*queue, event);
 }

@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -25,14 +24,10 @@
 #include "core/memory/memory_manager.hpp"
 #include "core/queue/queues.hpp"
 #include "core/runtime/agent_code_target.hpp"
-#include "core/runtime/gpus.hpp"
-#include "core/runtime/host_services.hpp"
+#include "core/runtime/discovery.hpp"
 #include "core/runtime/system_events.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_group.hpp"
-#include "core/tool/packet_tools.hpp"
-#include "core/topology/machine.hpp"
-#include "loader/module/backend_registry.hpp"
 
 namespace rigel {
 
@@ -67,19 +62,19 @@ class Runtime {
   Status agent_get_info(hsa_agent_t agent, uint32_t attribute, void* value);
   Status agent_preload(hsa_agent_t agent, uint64_t flags);
 
-  const Machine& machine() const { return machine_; }
+  const Machine& machine() const { return *machine_; }
   MemoryManager& memory() { return memory_; }
   CopyEngine& copies() { return *copies_; }
   Images& images() { return *images_; }
   /// Null if no GPU takes part in shared virtual memory.
   KfdSvm* svm() { return svm_.get(); }
   ExecutableRegistry& executables() { return *executables_; }
-  Queues& queues() { return queues_; }
+  Queues& queues() { return *queues_; }
   AsyncDispatcher& dispatcher() { return dispatcher_; }
   /// For what drivers and devices have to be told of: never held up by a handler of the application.
   AsyncDispatcher& driver_dispatcher() { return driver_dispatcher_; }
   /// Null without GPUs of amdkfd.
-  Gpus* gpus() { return gpus_.get(); }
+  Gpus* gpus() { return support_.gpus.get(); }
   SignalGroups& signal_groups() { return signal_groups_; }
   DiscoveryReport& report() { return report_; }
   const RuntimeConfig& config() const { return config_; }
@@ -99,24 +94,13 @@ class Runtime {
  private:
   Runtime() = default;
 
-  /// Everything but the tools, which the gate loads.
+  /// Everything but the tools, which the gate loads: reads the configuration, has the machine discovered, and
+  /// starts the services.
   Status start();
+  Status configure();
+  void apply_log_config();
   /// Ends the process's runtime, without the lock of references while it does.
   static void end(Mutex& mutex) RIGEL_REQUIRES(mutex);
-  Status discover();
-  void apply_config();
-  void discover_host_nodes();
-  Status discover_kfd();
-  void discover_own_devices();
-  /// Finds the backend of a device and opens it: at most one agent, the reasons in the report.
-  void add_device(const Node& node);
-  bool open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
-                   KfdGpu* gpu = nullptr);
-  bool open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded);
-  /// What the topology knows of a GPU and its backend need not say.
-  void complete(Capabilities& capabilities, const KfdNode& node) const;
-  void limit_scratch(const Agent& agent) const;
-  void begin_gpus();
   void add_heaps();
   void add_links();
   void add_gpu_heaps(const Agent& agent);
@@ -133,11 +117,9 @@ class Runtime {
   std::atomic<bool> discovering_{true};
   LoaderEnvironment environment_;
   RuntimeConfig config_;
-  BackendRegistry backends_;
-  std::unique_ptr<Gpus> gpus_;  // outlives the agents and the memory
+  Discovery::Support support_;  // outlives the agents and the memory
   AsyncDispatcher driver_dispatcher_{backend_report::settle};
-  std::deque<HostServices> services_;
-  Machine machine_;
+  std::unique_ptr<const Machine> machine_;
   ClockKeeper clocks_;
   MemoryManager memory_;
   AsyncDispatcher dispatcher_;
@@ -147,7 +129,7 @@ class Runtime {
   std::unique_ptr<KfdSvm> svm_;
   std::unique_ptr<AgentCodeTargets> code_targets_;
   std::unique_ptr<ExecutableRegistry> executables_;
-  Queues queues_{machine_, memory_, driver_dispatcher_, packet_tools()};
+  std::unique_ptr<Queues> queues_;
   SystemEvents system_events_;
   AsyncDispatcher fault_dispatcher_;
 };
