@@ -57,7 +57,7 @@ TEST_P(GpuBoards, WakeASleeperAndAHandler) {
       nullptr);
   submit_barrier(queue, gate, done);
   std::thread opener([&] {
-    // The waits below have begun by then.
+    // The waits below have begun by then: nothing of the API tells.
     std::this_thread::sleep_for(milliseconds(20));
     hsa_signal_store_screlease(gate, 0);
   });
