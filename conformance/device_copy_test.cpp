@@ -282,6 +282,7 @@ TEST_P(DeviceCopy, AnEngineThatWaitsIsNotFree) {
   }
   hsa_signal_store_screlease(before, 0);
   ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
+  // The signal may be there before the engine is free, which nothing tells but this query.
   for (int i = 0; i < 1000 && free != engines; ++i) {
     std::this_thread::sleep_for(1ms);
     static_cast<void>(hsa_amd_memory_copy_engine_status(agent(), host_, &free));

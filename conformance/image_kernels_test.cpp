@@ -136,6 +136,19 @@ uint32_t seen_of(const ChannelOrder& order, const ChannelType& type, const uint3
 
 struct Geometry;
 
+/// An image of random texels: what is in it, component by component in memory's order.
+struct Drawing {
+  const ChannelOrder& order;
+  const ChannelType& type;
+  hsa_ext_image_descriptor_t descriptor;
+  hsa_ext_image_t image;
+  std::vector<uint32_t> components;
+
+  bool is_of_integers() const { return is_integer(type.reading); }
+  const char* reader() const { return is_of_integers() ? "read_integers" : "read_2d"; }
+  const uint32_t* texel(size_t index) const { return &components[index * order.channels]; }
+};
+
 class ImageKernels : public DispatchTest {
  protected:
   void SetUp() override {
@@ -200,6 +213,37 @@ class ImageKernels : public DispatchTest {
     EXPECT_TRUE(
         run(dispatch_packet(image_kernels_.kernel(kernel),
                             kernarg(WriteArgs{to.handle, places, values, count}), groups_of(count), 64)));
+  }
+
+  /// Calls `look(drawing, random)` for each format that kernels may read and write, until it fails.
+  template <class Look>
+  void for_every_format(uint32_t width, uint32_t height, Look&& look) {
+    std::mt19937 random(1);
+    unsigned formats = 0;
+    for (const ChannelOrder& order : kOrders) {
+      for (const ChannelType& type : kTypes) {
+        const hsa_ext_image_format_t format{type.type, order.order};
+        uint32_t capability = 0;
+        ASSERT_HSA(hsa_ext_image_get_capability(agent(), HSA_EXT_IMAGE_GEOMETRY_2D, &format, &capability));
+        if ((capability & HSA_EXT_IMAGE_CAPABILITY_READ_WRITE) == 0) continue;
+        ++formats;
+        SCOPED_TRACE("order " + std::to_string(order.order) + ", type " + std::to_string(type.type));
+        const hsa_ext_image_descriptor_t descriptor{HSA_EXT_IMAGE_GEOMETRY_2D, width, height, 0, 0, format};
+        Drawing drawing{order, type, descriptor, image(descriptor), {}};
+        drawing.components.resize(size_t{width} * height * order.channels);
+        const size_t component = type.bits / 8;
+        auto* const bytes = shared<unsigned char>(drawing.components.size() * component);
+        for (size_t i = 0; i < drawing.components.size(); ++i) {
+          drawing.components[i] = draw_component(type, random);
+          std::memcpy(bytes + i * component, &drawing.components[i], component);
+        }
+        const hsa_ext_image_region_t all{{0, 0, 0}, {width, height, 1}};
+        ASSERT_HSA(hsa_ext_image_import(agent(), bytes, 0, 0, drawing.image, &all));
+        look(drawing, random);
+        if (HasFatalFailure()) return;
+      }
+    }
+    EXPECT_GE(formats, 50u);
   }
 
   /// Every texel that was imported, as the kernel reads it.
@@ -314,49 +358,29 @@ TEST_P(ImageKernels, SeeAndWriteEveryFormat) {
   std::vector<Float4> at(kWidth * kHeight);
   for (uint32_t i = 0; i < at.size(); ++i)
     at[i] = {static_cast<float>(i % kWidth) + 0.5f, static_cast<float>(i / kWidth) + 0.5f, 0, 0};
-  std::mt19937 random(1);
-  unsigned formats = 0;
-  for (const ChannelOrder& order : kOrders) {
-    for (const ChannelType& type : kTypes) {
-      const hsa_ext_image_format_t format{type.type, order.order};
-      uint32_t capability = 0;
-      ASSERT_HSA(hsa_ext_image_get_capability(agent(), HSA_EXT_IMAGE_GEOMETRY_2D, &format, &capability));
-      if ((capability & HSA_EXT_IMAGE_CAPABILITY_READ_WRITE) == 0) continue;
-      ++formats;
-      SCOPED_TRACE("order " + std::to_string(order.order) + ", type " + std::to_string(type.type));
-      const hsa_ext_image_descriptor_t descriptor{HSA_EXT_IMAGE_GEOMETRY_2D, kWidth, kHeight, 0, 0, format};
-      const hsa_ext_image_t of = image(descriptor), copy = image(descriptor);
-      const size_t component = type.bits / 8, element = component * order.channels;
-      auto* const bytes = shared<unsigned char>(at.size() * element);
-      std::vector<uint32_t> components(at.size() * order.channels);
-      for (size_t i = 0; i < components.size(); ++i) {
-        components[i] = draw_component(type, random);
-        std::memcpy(bytes + i * component, &components[i], component);
-      }
-      const hsa_ext_image_region_t all{{0, 0, 0}, {kWidth, kHeight, 1}};
-      ASSERT_HSA(hsa_ext_image_import(agent(), bytes, 0, 0, of, &all));
-      const bool integer = is_integer(type.reading);
-      const auto seen = read(integer ? "read_integers" : "read_2d", of, by, at);
-      for (size_t i = 0; i < at.size(); ++i) {
-        for (unsigned c = 0; c < 4; ++c) {
-          const uint32_t expected = seen_of(order, type, &components[i * order.channels], c);
-          ASSERT_EQ(seen[i][c], expected) << "texel " << i << ", component " << c;
-        }
-      }
-      write(integer ? "write_integers" : "write_2d", copy, at, seen);
-      auto* const back = shared<unsigned char>(at.size() * element);
-      ASSERT_HSA(hsa_ext_image_export(agent(), copy, back, 0, 0, &all));
-      for (size_t i = 0; i < components.size(); ++i) {
-        uint32_t written = 0, expected = components[i];
-        std::memcpy(&written, back + i * component, component);
-        // The least of signed numbers is -1 like the one above it, which is what comes back.
-        const uint32_t least = 1u << (type.bits - 1);
-        if (type.reading == Reading::kSignedNormalized && expected == least) expected = least + 1;
-        ASSERT_EQ(written, expected) << "component " << i;
+  for_every_format(kWidth, kHeight, [&](const Drawing& drawing, std::mt19937&) {
+    const auto seen = read(drawing.reader(), drawing.image, by, at);
+    for (size_t i = 0; i < at.size(); ++i) {
+      for (unsigned c = 0; c < 4; ++c) {
+        const uint32_t expected = seen_of(drawing.order, drawing.type, drawing.texel(i), c);
+        ASSERT_EQ(seen[i][c], expected) << "texel " << i << ", component " << c;
       }
     }
-  }
-  EXPECT_GE(formats, 50u);
+    const hsa_ext_image_t copy = image(drawing.descriptor);
+    write(drawing.is_of_integers() ? "write_integers" : "write_2d", copy, at, seen);
+    const size_t component = drawing.type.bits / 8;
+    auto* const back = shared<unsigned char>(drawing.components.size() * component);
+    const hsa_ext_image_region_t all{{0, 0, 0}, {kWidth, kHeight, 1}};
+    ASSERT_HSA(hsa_ext_image_export(agent(), copy, back, 0, 0, &all));
+    for (size_t i = 0; i < drawing.components.size(); ++i) {
+      uint32_t written = 0, expected = drawing.components[i];
+      std::memcpy(&written, back + i * component, component);
+      // The least of signed numbers is -1 like the one above it, which is what comes back.
+      const uint32_t least = 1u << (drawing.type.bits - 1);
+      if (drawing.type.reading == Reading::kSignedNormalized && expected == least) expected = least + 1;
+      ASSERT_EQ(written, expected) << "component " << i;
+    }
+  });
 }
 
 /// The texel of an address mode, or -1 for the border.
@@ -411,73 +435,52 @@ TEST_P(ImageKernels, SeeWhatSamplersSayOfEveryFormat) {
           {mode, normalized, true, sampler(coordinates, HSA_EXT_SAMPLER_FILTER_MODE_LINEAR, mode)});
     }
   }
-  std::mt19937 random(1);
-  unsigned formats = 0;
-  for (const ChannelOrder& order : kOrders) {
-    for (const ChannelType& type : kTypes) {
-      const hsa_ext_image_format_t format{type.type, order.order};
-      uint32_t capability = 0;
-      ASSERT_HSA(hsa_ext_image_get_capability(agent(), HSA_EXT_IMAGE_GEOMETRY_2D, &format, &capability));
-      if ((capability & HSA_EXT_IMAGE_CAPABILITY_READ_WRITE) == 0) continue;
-      ++formats;
-      const hsa_ext_image_t of = image({HSA_EXT_IMAGE_GEOMETRY_2D, kWidth, kHeight, 0, 0, format});
-      const unsigned channels = order.channels, component = type.bits / 8;
-      auto* const bytes = shared<unsigned char>(size_t{kWidth} * kHeight * channels * component);
-      std::vector<uint32_t> components(size_t{kWidth} * kHeight * channels);
-      for (size_t i = 0; i < components.size(); ++i) {
-        components[i] = draw_component(type, random);
-        std::memcpy(bytes + i * component, &components[i], component);
+  for_every_format(kWidth, kHeight, [&](const Drawing& drawing, std::mt19937& random) {
+    const std::vector<uint32_t> border(drawing.order.channels);
+    for (const auto& [mode, normalized, linear, by] : cases) {
+      if (drawing.is_of_integers() && linear) continue;  // OpenCL does not say what this is
+      SCOPED_TRACE("mode " + std::to_string(mode) + (normalized ? ", normalised" : "") +
+                   (linear ? ", linear" : ""));
+      std::vector<Float4> at(kPlaces);
+      for (Float4& place : at) {
+        const auto draw = [&, is_normalized = normalized](int size) {
+          const float in_texels = static_cast<float>(random() % 4096) / 4096 * static_cast<float>(3 * size) -
+                                  static_cast<float>(size);
+          return is_normalized ? in_texels / static_cast<float>(size) : in_texels;
+        };
+        place = {draw(kWidth), draw(kHeight), 0, 0};
       }
-      const hsa_ext_image_region_t all{{0, 0, 0}, {kWidth, kHeight, 1}};
-      ASSERT_HSA(hsa_ext_image_import(agent(), bytes, 0, 0, of, &all));
-      const bool integer = is_integer(type.reading);
-      const std::vector<uint32_t> border(channels);
-      for (const auto& [mode, normalized, linear, by] : cases) {
-        if (integer && linear) continue;  // OpenCL does not say what this is
-        SCOPED_TRACE("order " + std::to_string(order.order) + ", type " + std::to_string(type.type) +
-                     ", mode " + std::to_string(mode) + (normalized ? ", normalised" : "") +
-                     (linear ? ", linear" : ""));
-        std::vector<Float4> at(kPlaces);
-        for (Float4& place : at) {
-          const auto draw = [&, is_normalized = normalized](int size) {
-            const float in_texels =
-                static_cast<float>(random() % 4096) / 4096 * static_cast<float>(3 * size) -
-                static_cast<float>(size);
-            return is_normalized ? in_texels / static_cast<float>(size) : in_texels;
-          };
-          place = {draw(kWidth), draw(kHeight), 0, 0};
-        }
-        const auto seen = read(integer ? "read_integers" : "read_2d", of, by, at);
-        for (size_t i = 0; i < at.size(); ++i) {
-          const Axis x = axis_of(at[i].x, mode, normalized, linear, kWidth);
-          const Axis y = axis_of(at[i].y, mode, normalized, linear, kHeight);
-          for (unsigned c = 0; c < 4; ++c) {
-            uint32_t bits[4];
-            double expected = 0, range = 0;
-            for (unsigned n = 0; n < 4; ++n) {
-              const int column = x.texel[n & 1], line = y.texel[n >> 1];
-              const size_t texel = static_cast<size_t>(line * kWidth + column) * channels;
-              bits[n] = seen_of(order, type, column < 0 || line < 0 ? border.data() : &components[texel], c);
-              float value = 0;
-              std::memcpy(&value, &bits[n], sizeof value);
-              expected += x.weight[n & 1] * y.weight[n >> 1] * static_cast<double>(value);
-              range = std::max(range, std::fabs(static_cast<double>(value)));
-            }
-            if (!linear) {
-              ASSERT_EQ(seen[i][c], bits[0]) << "at " << at[i].x << " " << at[i].y << ", component " << c;
-              continue;
-            }
-            float actual = 0;
-            std::memcpy(&actual, &seen[i][c], sizeof actual);
-            // Weights have eight bits, which are rounded: half of the last for each axis.
-            ASSERT_NEAR(static_cast<double>(actual), expected, range * 2 / 256)
-                << "at " << at[i].x << " " << at[i].y << ", component " << c;
+      const auto seen = read(drawing.reader(), drawing.image, by, at);
+      for (size_t i = 0; i < at.size(); ++i) {
+        const Axis x = axis_of(at[i].x, mode, normalized, linear, kWidth);
+        const Axis y = axis_of(at[i].y, mode, normalized, linear, kHeight);
+        for (unsigned c = 0; c < 4; ++c) {
+          uint32_t bits[4];
+          double expected = 0, range = 0;
+          for (unsigned n = 0; n < 4; ++n) {
+            const int column = x.texel[n & 1], line = y.texel[n >> 1];
+            const uint32_t* const texel = column < 0 || line < 0
+                                              ? border.data()
+                                              : drawing.texel(static_cast<size_t>(line * kWidth + column));
+            bits[n] = seen_of(drawing.order, drawing.type, texel, c);
+            float value = 0;
+            std::memcpy(&value, &bits[n], sizeof value);
+            expected += x.weight[n & 1] * y.weight[n >> 1] * static_cast<double>(value);
+            range = std::max(range, std::fabs(static_cast<double>(value)));
           }
+          if (!linear) {
+            ASSERT_EQ(seen[i][c], bits[0]) << "at " << at[i].x << " " << at[i].y << ", component " << c;
+            continue;
+          }
+          float actual = 0;
+          std::memcpy(&actual, &seen[i][c], sizeof actual);
+          // Weights have eight bits, which are rounded: half of the last for each axis.
+          ASSERT_NEAR(static_cast<double>(actual), expected, range * 2 / 256)
+              << "at " << at[i].x << " " << at[i].y << ", component " << c;
         }
       }
     }
-  }
-  EXPECT_GE(formats, 50u);
+  });
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST_F(Lifecycle, AHandlerMayInitialiseWhileTheLastReferenceGoes) {
   const auto handler = [](hsa_signal_value_t, void* data) {
     auto& meeting = *static_cast<Meeting*>(data);
     meeting.begun = true;
-    // The other thread is in hsa_shut_down by then.
+    // The other thread is in hsa_shut_down by then: nothing tells.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     meeting.status = hsa_init();
     if (meeting.status == HSA_STATUS_SUCCESS) hsa_shut_down();

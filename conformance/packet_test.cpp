@@ -79,6 +79,7 @@ TEST_P(Barrier, ValueComparesMaskedBits) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     EXPECT_EQ(done.value(), 1) << "condition " << example.condition;
     hsa_signal_store_screlease(watched, example.after);
+    // One or the other comes, and there is no wait for either.
     for (int i = 0; i < 5000 && done.value() != 0 && errors().count == 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -61,6 +61,7 @@ class Scratch : public DispatchTest {
         reinterpret_cast<const amd_queue_t*>(queue.get())->scratch_backing_memory_byte_size;
     return bytes;
   }
+  /// Nothing tells when memory is given back.
   static bool keeps_nothing_soon(const ScopedQueue& queue) {
     const auto deadline = steady_clock::now() + kPatience;
     while (kept_by(queue) != 0 && steady_clock::now() < deadline)
@@ -150,7 +151,7 @@ TEST_P(Scratch, AQueueMayEndWhileItWaits) {
   for (ScopedQueue& queue :
        queues) {  // as it asks, when its handler has heard of it, while it is tried again
     submit(queue.get(), packet(100'000));
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(pause);  // nothing tells how far it is
     queue.destroy();
     EXPECT_EQ(queue.errors().count, 0);
     pause = 2 * pause + std::chrono::microseconds(50);

@@ -1,15 +1,16 @@
 // Copies and fills. The work is in core/copy.
-#include <algorithm>
-#include <atomic>
-#include <memory>
-
 #include "api/entry/functions.hpp"
+#include "core/copy/copy_batches.hpp"
+#include "core/copy/file_copy.hpp"
 #include "core/runtime/runtime.hpp"
-#include "core/signal/signal.hpp"
 #include "core/tool/packet_tools.hpp"
 
 namespace rigel::api {
 namespace {
+
+FileCopies file_copies() {
+  return {Runtime::current().memory(), Runtime::current().copies()};
+}
 
 // Has tools told of the copy, if there are any who want that.
 template <class Submit>
@@ -25,102 +26,6 @@ hsa_status_t observed(hsa_agent_t destination, hsa_agent_t source, uint64_t byte
     end = time.end;
   };
   return packet_tools().copy({source, destination, bytes, completion, times}, submit);
-}
-
-// --- Batches -----------------------------------------------------------------------------------------------
-
-Failure refuse(uint32_t index, const char* what) {
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "operation {} of a batch of copies: {}", index, what);
-}
-
-bool has_lists(const hsa_amd_memory_copy_op_t& op) {
-  return op.num_entries != 0;
-}
-
-size_t bytes_of(const hsa_amd_memory_copy_op_t& op, uint32_t entry) {
-  return has_lists(op) && op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR ? op.size_list[entry] : op.size;
-}
-
-const void* source_of(const hsa_amd_memory_copy_op_t& op, uint32_t entry) {
-  return has_lists(op) && op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR ? op.src_list[entry] : op.src;
-}
-
-hsa_status_t check_operation(const hsa_amd_memory_copy_op_t& op, uint32_t index) {
-  if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION) return refuse(index, "its version is unknown");
-  if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRCDST) return refuse(index, "its type is unknown");
-  if (op.traffic_class != 0 || op.reserved1[0] != 0) return refuse(index, "what must be 0 is not");
-  if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST || op.wait.function != 0 ||
-      op.signal.operation != 0) {
-    return fail(static_cast<Status>(HSA_STATUS_ERROR_NOT_SUPPORTED),
-                "operation {} of a batch does more than copy", index);
-  }
-  const bool broadcast = op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST;
-  if (broadcast && !has_lists(op)) return refuse(index, "a broadcast without destinations");
-  if (has_lists(op)) {
-    if (op.dst_list == nullptr || op.dst_agent_list == nullptr) return refuse(index, "a list is NULL");
-    if (!broadcast && (op.src_list == nullptr || op.size_list == nullptr))
-      return refuse(index, "a list is NULL");
-  }
-  if (op.unused_size != 0) return refuse(index, "what must be 0 is not");
-  if (Runtime::current().find_agent(op.src_agent) == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "operation {}: its source's agent is none", index);
-  for (uint32_t entry = 0; entry < std::max<uint32_t>(op.num_entries, 1); ++entry) {
-    const void* const destination = has_lists(op) ? op.dst_list[entry] : op.dst;
-    const hsa_agent_t agent = has_lists(op) ? op.dst_agent_list[entry] : op.dst_agent;
-    if (destination == nullptr || source_of(op, entry) == nullptr) return refuse(index, "a pointer is NULL");
-    if (bytes_of(op, entry) == 0) return refuse(index, "no bytes");
-    if (Runtime::current().find_agent(agent) == nullptr)
-      return fail(HSA_STATUS_ERROR_INVALID_AGENT, "operation {}: its destination's agent is none", index);
-  }
-  return HSA_STATUS_SUCCESS;
-}
-
-// Several copies that complete as one: `joint` counts them.
-struct Joint {
-  hsa_signal_t joint{};
-  hsa_signal_t completion{};
-  std::atomic<bool> refused{false};  // one of them was: the caller knows
-};
-
-bool complete_joint(hsa_signal_value_t value, void* argument) {
-  const std::unique_ptr<Joint> all(static_cast<Joint*>(argument));
-  if (value < 0) {
-    api::hsa_signal_store_screlease(all->completion, value);
-  } else if (!all->refused.load(std::memory_order_relaxed)) {
-    api::hsa_signal_subtract_screlease(all->completion, 1);
-  }
-  api::hsa_signal_destroy(all->joint);
-  return false;
-}
-
-hsa_status_t submit_operation(const hsa_amd_memory_copy_op_t& op, uint32_t num_dep_signals,
-                              const hsa_signal_t* dep_signals) {
-  if (op.num_entries <= 1) {
-    return api::hsa_amd_memory_async_copy(
-        has_lists(op) ? op.dst_list[0] : op.dst, has_lists(op) ? op.dst_agent_list[0] : op.dst_agent,
-        source_of(op, 0), op.src_agent, bytes_of(op, 0), num_dep_signals, dep_signals, op.completion_signal);
-  }
-  auto made = std::make_unique<Joint>();
-  made->completion = op.completion_signal;
-  hsa_status_t status = api::hsa_signal_create(op.num_entries, 0, nullptr, &made->joint);
-  if (status != HSA_STATUS_SUCCESS) return status;
-  const hsa_signal_t joint = made->joint;
-  status = api::hsa_amd_signal_async_handler(joint, HSA_SIGNAL_CONDITION_LT, 1, &complete_joint, made.get());
-  if (status != HSA_STATUS_SUCCESS) {
-    api::hsa_signal_destroy(joint);
-    return status;
-  }
-  Joint& all = *made.release();  // the handler's, which has not run while one copy is missing
-  for (uint32_t entry = 0; entry < op.num_entries; ++entry) {
-    status = api::hsa_amd_memory_async_copy(op.dst_list[entry], op.dst_agent_list[entry],
-                                            source_of(op, entry), op.src_agent, bytes_of(op, entry),
-                                            num_dep_signals, dep_signals, joint);
-    if (status == HSA_STATUS_SUCCESS) continue;
-    all.refused.store(true, std::memory_order_relaxed);
-    api::hsa_signal_subtract_screlease(joint, op.num_entries - entry);
-    return status;
-  }
-  return HSA_STATUS_SUCCESS;
 }
 
 }  // namespace
@@ -162,21 +67,19 @@ hsa_status_t hsa_amd_memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agen
 
 hsa_status_t hsa_amd_memory_async_batch_copy(const hsa_amd_memory_copy_op_t* copy_ops, uint32_t num_copy_ops,
                                              uint32_t num_dep_signals, const hsa_signal_t* dep_signals) {
-  if (copy_ops == nullptr || num_copy_ops == 0 || (num_dep_signals != 0 && dep_signals == nullptr))
-    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  for (uint32_t i = 0; i < num_copy_ops; ++i) {
-    if (const hsa_status_t status = check_operation(copy_ops[i], i); status != HSA_STATUS_SUCCESS)
-      return status;
-    if (copy_ops[i].completion_signal.handle != copy_ops[0].completion_signal.handle)
-      return refuse(i, "its completion signal is another");
-  }
-  if (Signal::from_handle(copy_ops[0].completion_signal) == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
-  for (uint32_t i = 0; i < num_copy_ops; ++i) {
-    const hsa_status_t status = submit_operation(copy_ops[i], num_dep_signals, dep_signals);
-    if (status != HSA_STATUS_SUCCESS) return status;
-  }
-  return HSA_STATUS_SUCCESS;
+  Runtime& runtime = Runtime::current();
+  return CopyBatches(runtime.memory().agents(), runtime.dispatcher(), api::hsa_amd_memory_async_copy)
+      .copy(copy_ops, num_copy_ops, num_dep_signals, dep_signals);
+}
+
+hsa_status_t hsa_amd_ais_file_write(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,
+                                    int64_t file_offset, uint64_t* size_copied, int32_t* status) {
+  return file_copies().write(handle, devicePtr, size, file_offset, size_copied, status);
+}
+
+hsa_status_t hsa_amd_ais_file_read(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,
+                                   int64_t file_offset, uint64_t* size_copied, int32_t* status) {
+  return file_copies().read(handle, devicePtr, size, file_offset, size_copied, status);
 }
 
 hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t dst_agent, hsa_agent_t src_agent,

@@ -25,10 +25,7 @@ hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_sign
 }
 
 hsa_status_t hsa_amd_signal_get_event_id(hsa_signal_t signal, uint32_t* event_id) {
-  const Signal* const found = Signal::from_handle(signal);
-  if (found == nullptr || event_id == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *event_id = found->abi.event_id;
-  return HSA_STATUS_SUCCESS;
+  return signal_api::event_id(signal, event_id);
 }
 
 hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle) {

@@ -16,6 +16,7 @@
 #include "core/driver/testing/waking_device.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_pool.hpp"
+#include "core/signal/testing/others_asleep.hpp"
 #include "core/signal/wait.hpp"
 
 namespace rigel {
@@ -34,9 +35,7 @@ class Sleeper {
   explicit Sleeper(uint64_t timeout_ns = kWaitForever) {
     thread_ = std::thread([this, timeout_ns] { value = wait(*signal, kNe, 0, timeout_ns, kNoSpin); });
     while ((signal->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
-    // It is linked, and not yet asleep. Nobody tells when a thread is: where this is too short, what is tested is the
-    // other order, which has to end as well.
-    std::this_thread::sleep_for(10ms);
+    testing::await_others_asleep();
   }
   ~Sleeper() {
     join();
@@ -227,8 +226,7 @@ TEST(EventDuty, WhoSleepsThroughTheEndIsWokenInTheNextLife) {
     sleeper = std::thread([&] { EXPECT_EQ(wait(*signal, kEq, 1, kWaitForever, kNoSpin), 1); });
     follower = std::thread([&] { EXPECT_EQ(wait(*signal, kEq, 1, kWaitForever, kNoSpin), 1); });
     while ((signal->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
-    // Both shall be asleep when the device ends; where they are not, they come to sleep without one.
-    std::this_thread::sleep_for(10ms);
+    testing::await_others_asleep();  // both, before the device ends
   }
   {
     const WakingDevice device;

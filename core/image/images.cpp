@@ -1,6 +1,7 @@
 #include "core/image/images.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -33,16 +34,17 @@ Status no_images(Status status) {
 // have is let pass, as ROCr does: HIP makes sRGB views, which are read only, with the permission of their
 // array.
 Status lay_out(const Agent& agent, const hsa_ext_image_descriptor_t& image,
-               hsa_ext_image_data_layout_t data_layout, size_t row_pitch, size_t slice_pitch,
-               hsabe_image_layout_t& layout) {
+               const std::optional<ExplicitLayout>& wanted, hsabe_image_layout_t& layout) {
   if (!agent.backend().has_image()) return no_images(Status(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED));
   if (!is_geometry(image.geometry))
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no geometry",
                 static_cast<uint32_t>(image.geometry));
   layout = {};
   layout.struct_size = sizeof layout;
+  const auto [kind, row_pitch, slice_pitch] =
+      wanted.value_or(ExplicitLayout{HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE});
   const auto status = static_cast<Status>(
-      agent.backend().image.lay_out(agent.device(), &image, data_layout, row_pitch, slice_pitch, &layout));
+      agent.backend().image.lay_out(agent.device(), &image, kind, row_pitch, slice_pitch, &layout));
   if (status == HSA_STATUS_SUCCESS) return status;
   return fail(
       status,
@@ -70,43 +72,76 @@ bool same_but_for_standard(const hsa_ext_image_format_t& a, const hsa_ext_image_
   return a.channel_type == b.channel_type && linear(a.channel_order) == linear(b.channel_order);
 }
 
+Status check_layout(const std::optional<ExplicitLayout>& layout) {
+  if (!layout || layout->kind == HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR) return HSA_STATUS_SUCCESS;
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no explicit layout",
+              static_cast<uint32_t>(layout->kind));
+}
+
+// The descriptor without its levels, of which agents have one.
+Result<hsa_ext_image_descriptor_t> one_level(const hsa_ext_image_descriptor_v2_t* image) {
+  if (image == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the descriptor of an image is NULL");
+  if (image->mipmap_levels > 1) {
+    const size_t largest = std::max({image->width, image->height, image->depth});
+    if (image->mipmap_levels > static_cast<size_t>(std::bit_width(largest))) {
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                  "an image of at most {} elements along an axis has no {} levels", largest,
+                  image->mipmap_levels);
+    }
+    return fail(static_cast<Status>(HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED),
+                "no agent has images of more than one level");
+  }
+  return hsa_ext_image_descriptor_t{image->geometry, image->width,      image->height,
+                                    image->depth,    image->array_size, image->format};
+}
+
 }  // namespace
 
-Images::Images(CopyEngine& copies, HandleMemory::Source memory)
-    : copies_(copies), source_(memory), memory_(std::move(memory)) {}
+Images::Images(const Machine& machine, CopyEngine& copies, HandleMemory::Source memory)
+    : machine_(machine), copies_(copies), source_(memory), memory_(std::move(memory)) {}
 
-Status Images::get_capability(const Agent& agent, hsa_ext_image_geometry_t geometry,
-                              const hsa_ext_image_format_t* format, uint32_t* mask) const {
+Status Images::get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
+                              const hsa_ext_image_format_t* format, uint32_t* mask,
+                              std::optional<ExplicitLayout> layout) const {
+  const Agent* const of = machine_.find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
+  if (const Status status = check_layout(layout); status != HSA_STATUS_SUCCESS) return status;
   if (format == nullptr || mask == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   *mask = HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED;
   if (!is_geometry(geometry))
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no geometry", static_cast<uint32_t>(geometry));
-  if (!agent.backend().has_image()) return HSA_STATUS_SUCCESS;
+  if (!of->backend().has_image()) return HSA_STATUS_SUCCESS;
   hsabe_image_format_t found{};
   found.struct_size = sizeof found;
-  agent.backend().image.format(agent.device(), geometry, format, &found);
+  of->backend().image.format(of->device(), geometry, format, &found);
   *mask = found.capability;
   return HSA_STATUS_SUCCESS;
 }
 
-Status Images::data_get_info(const Agent& agent, const hsa_ext_image_descriptor_t* image,
-                             hsa_access_permission_t permission, hsa_ext_image_data_layout_t data_layout,
-                             size_t row_pitch, size_t slice_pitch, hsa_ext_image_data_info_t* info) const {
+Status Images::data_get_info(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image,
+                             hsa_access_permission_t permission, hsa_ext_image_data_info_t* info,
+                             std::optional<ExplicitLayout> wanted) const {
+  const Agent* const of = machine_.find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
+  if (const Status status = check_layout(wanted); status != HSA_STATUS_SUCCESS) return status;
   if (image == nullptr || info == nullptr || !is_permission(permission))
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   hsabe_image_layout_t layout;
-  const Status status = lay_out(agent, *image, data_layout, row_pitch, slice_pitch, layout);
+  const Status status = lay_out(*of, *image, wanted, layout);
   if (status == HSA_STATUS_SUCCESS) *info = {layout.size, layout.alignment};
   return status;
 }
 
-Status Images::create(const Agent& agent, const hsa_ext_image_descriptor_t* image, const void* data,
-                      hsa_access_permission_t permission, hsa_ext_image_data_layout_t data_layout,
-                      size_t row_pitch, size_t slice_pitch, hsa_ext_image_t* handle) {
+Status Images::create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image, const void* data,
+                      hsa_access_permission_t permission, hsa_ext_image_t* handle,
+                      std::optional<ExplicitLayout> wanted) {
+  const Agent* const of = machine_.find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
+  if (const Status unknown = check_layout(wanted); unknown != HSA_STATUS_SUCCESS) return unknown;
   if (image == nullptr || data == nullptr || handle == nullptr || !is_permission(permission))
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   Image made;
-  Status status = lay_out(agent, *image, data_layout, row_pitch, slice_pitch, made.layout);
+  const Status status = lay_out(*of, *image, wanted, made.layout);
   if (status != HSA_STATUS_SUCCESS) return status;
   const auto address = reinterpret_cast<uint64_t>(data);
   if (address % made.layout.alignment != 0) {
@@ -117,19 +152,21 @@ Status Images::create(const Agent& agent, const hsa_ext_image_descriptor_t* imag
   made.data = const_cast<void*>(data);
   uint32_t words[HSABE_IMAGE_WORDS] = {};
   const hsabe_status_t described =
-      agent.backend().image.describe(agent.device(), image, &made.layout, address, words);
+      of->backend().image.describe(of->device(), image, &made.layout, address, words);
   if (described != HSA_STATUS_SUCCESS) return backend_report::refused("an image is refused", described);
   return publish(made, words, handle);
 }
 
-Status Images::create_foreign(const Agent& agent, const hsa_ext_image_descriptor_t* image,
+Status Images::create_foreign(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image,
                               const hsa_amd_image_descriptor_t* layout, const void* data,
                               hsa_access_permission_t permission, hsa_ext_image_t* handle) {
+  const Agent* const of = machine_.find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
   if (image == nullptr || layout == nullptr || data == nullptr || handle == nullptr ||
       !is_permission(permission) || !is_geometry(image->geometry)) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  if (!agent.backend().has_image() || agent.backend().image.describe_foreign == nullptr)
+  if (!of->backend().has_image() || of->backend().image.describe_foreign == nullptr)
     return no_images(HSA_STATUS_ERROR_INVALID_AGENT);
   Image made;
   made.descriptor = *image;
@@ -138,12 +175,39 @@ Status Images::create_foreign(const Agent& agent, const hsa_ext_image_descriptor
   uint32_t words[HSABE_IMAGE_WORDS] = {};
   const auto address = reinterpret_cast<uint64_t>(data);
   const auto status = static_cast<Status>(
-      agent.backend().image.describe_foreign(agent.device(), image, layout, address, &made.layout, words));
+      of->backend().image.describe_foreign(of->device(), image, layout, address, &made.layout, words));
   if (status != HSA_STATUS_SUCCESS)
     return fail(status, "a layout of version {} for device {:#x} is refused: {}", layout->version,
                 layout->deviceID, backend_report::take());
   if (address % made.layout.alignment != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   return publish(made, words, handle);
+}
+
+Status Images::data_get_info_v2(hsa_agent_t agent, const hsa_ext_image_descriptor_v2_t* image,
+                                hsa_access_permission_t permission, hsa_ext_image_data_info_t* info) const {
+  const auto plain = one_level(image);
+  return plain ? data_get_info(agent, &*plain, permission, info) : plain.error();
+}
+
+Status Images::create_v2(hsa_agent_t agent, const hsa_ext_image_descriptor_v2_t* image, const void* data,
+                         hsa_access_permission_t permission, hsa_ext_image_t* handle) {
+  const auto plain = one_level(image);
+  return plain ? create(agent, &*plain, data, permission, handle) : plain.error();
+}
+
+Status Images::create_foreign_v2(hsa_agent_t agent, const hsa_ext_image_descriptor_v2_t* image,
+                                 const hsa_amd_image_descriptor_t* layout, const void* data,
+                                 hsa_access_permission_t permission, hsa_ext_image_t* handle) {
+  const auto plain = one_level(image);
+  return plain ? create_foreign(agent, &*plain, layout, data, permission, handle) : plain.error();
+}
+
+// No image has more than one level, so none is an array of them.
+Status Images::mipmap_array_get_level(hsa_agent_t agent, const hsa_ext_image_t* array,
+                                      hsa_ext_image_t* level) const {
+  if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
+  if (array == nullptr || level == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the image {:#x} has no levels", array->handle);
 }
 
 Status Images::publish(const Image& image, const uint32_t* words, hsa_ext_image_t* handle) {
@@ -174,7 +238,8 @@ Result<Images::Image> Images::find(hsa_ext_image_t handle) const {
   return found->second;
 }
 
-Status Images::destroy(hsa_ext_image_t handle) {
+Status Images::destroy(hsa_agent_t agent, hsa_ext_image_t handle) {
+  if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
   const MutexLock lock(mutex_);
   if (images_.erase(handle.handle) == 0)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no image", handle.handle);
@@ -189,8 +254,9 @@ Box Images::box_between(const ImageSteps& destination, void* destination_data,
           image_side(source, source_data, source_offset, range), range.x * source.element, range.y, range.z};
 }
 
-Status Images::import(const void* memory, size_t row_pitch, size_t slice_pitch, hsa_ext_image_t handle,
-                      const hsa_ext_image_region_t* region) {
+Status Images::import(hsa_agent_t agent, const void* memory, size_t row_pitch, size_t slice_pitch,
+                      hsa_ext_image_t handle, const hsa_ext_image_region_t* region) {
+  if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
   if (memory == nullptr || region == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto image = find(handle);
   if (!image) return image.error();
@@ -203,8 +269,9 @@ Status Images::import(const void* memory, size_t row_pitch, size_t slice_pitch, 
       box_between(to, image->data, region->offset, *from, const_cast<void*>(memory), kOrigin, *range));
 }
 
-Status Images::export_to(hsa_ext_image_t handle, void* memory, size_t row_pitch, size_t slice_pitch,
-                         const hsa_ext_image_region_t* region) {
+Status Images::export_to(hsa_agent_t agent, hsa_ext_image_t handle, void* memory, size_t row_pitch,
+                         size_t slice_pitch, const hsa_ext_image_region_t* region) {
+  if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
   if (memory == nullptr || region == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto image = find(handle);
   if (!image) return image.error();
@@ -217,8 +284,10 @@ Status Images::export_to(hsa_ext_image_t handle, void* memory, size_t row_pitch,
       box_between(*to, memory, kOrigin, from, image->data, region->offset, *range));
 }
 
-Status Images::copy(hsa_ext_image_t source, const hsa_dim3_t* source_offset, hsa_ext_image_t destination,
-                    const hsa_dim3_t* destination_offset, const hsa_dim3_t* range) {
+Status Images::copy(hsa_agent_t agent, hsa_ext_image_t source, const hsa_dim3_t* source_offset,
+                    hsa_ext_image_t destination, const hsa_dim3_t* destination_offset,
+                    const hsa_dim3_t* range) {
+  if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
   if (source_offset == nullptr || destination_offset == nullptr || range == nullptr)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto from = find(source);
@@ -237,7 +306,9 @@ Status Images::copy(hsa_ext_image_t source, const hsa_dim3_t* source_offset, hsa
                                              *source_offset, *to_range));
 }
 
-Status Images::clear(hsa_ext_image_t handle, const void* value, const hsa_ext_image_region_t* region) {
+Status Images::clear(hsa_agent_t agent, hsa_ext_image_t handle, const void* value,
+                     const hsa_ext_image_region_t* region) {
+  if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
   if (value == nullptr || region == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto image = find(handle);
   if (!image) return image.error();
@@ -280,24 +351,42 @@ Status Images::clear(hsa_ext_image_t handle, const void* value, const hsa_ext_im
   return status;
 }
 
-Status Images::sampler_create(const Agent& agent, const hsa_ext_sampler_descriptor_t* sampler,
+Status Images::sampler_create(hsa_agent_t agent, const hsa_ext_sampler_descriptor_t* sampler,
                               hsa_ext_sampler_t* handle) {
+  const Agent* const of = machine_.find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
   if (sampler == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const hsa_ext_sampler_descriptor_v2_t same{
-      sampler->coordinate_mode,
-      sampler->filter_mode,
-      HSA_EXT_SAMPLER_FILTER_MODE_NONE,
-      {sampler->address_mode, sampler->address_mode, sampler->address_mode}};
-  return sampler_create_v2(agent, &same, handle);
+  return make_sampler(*of,
+                      {sampler->coordinate_mode,
+                       sampler->filter_mode,
+                       HSA_EXT_SAMPLER_FILTER_MODE_NONE,
+                       {sampler->address_mode, sampler->address_mode, sampler->address_mode}},
+                      handle);
 }
 
-Status Images::sampler_create_v2(const Agent& agent, const hsa_ext_sampler_descriptor_v2_t* sampler,
+Status Images::sampler_create_v2(hsa_agent_t agent, const hsa_ext_sampler_descriptor_v2_t* sampler,
                                  hsa_ext_sampler_t* handle) {
-  if (sampler == nullptr || handle == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (sampler == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const Agent* const of = machine_.find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
+  // Until 2025 there was no third word, and the modes of addresses began there. Modes that are no filter tell.
+  const uint32_t third = sampler->mipmap_filter_mode;
+  if (third <= HSA_EXT_SAMPLER_FILTER_MODE_NONE) return make_sampler(*of, *sampler, handle);
+  return make_sampler(*of,
+                      {sampler->coordinate_mode,
+                       sampler->filter_mode,
+                       HSA_EXT_SAMPLER_FILTER_MODE_NONE,
+                       {third, sampler->address_modes[0], sampler->address_modes[1]}},
+                      handle);
+}
+
+Status Images::make_sampler(const Agent& agent, const hsa_ext_sampler_descriptor_v2_t& sampler,
+                            hsa_ext_sampler_t* handle) {
+  if (handle == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (!agent.backend().has_image())
     return no_images(Status(HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED));
   uint32_t words[HSABE_SAMPLER_WORDS] = {};
-  const hsabe_status_t status = agent.backend().image.describe_sampler(agent.device(), sampler, words);
+  const hsabe_status_t status = agent.backend().image.describe_sampler(agent.device(), &sampler, words);
   if (status != HSA_STATUS_SUCCESS) return backend_report::refused("no sampler has those modes", status);
   const auto slot = take(words, HSABE_SAMPLER_WORDS);
   if (!slot) return slot.error();
@@ -307,7 +396,8 @@ Status Images::sampler_create_v2(const Agent& agent, const hsa_ext_sampler_descr
   return HSA_STATUS_SUCCESS;
 }
 
-Status Images::sampler_destroy(hsa_ext_sampler_t handle) {
+Status Images::sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t handle) {
+  if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
   const MutexLock lock(mutex_);
   if (samplers_.erase(handle.handle) == 0)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no sampler", handle.handle);

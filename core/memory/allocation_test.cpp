@@ -62,6 +62,19 @@ TEST_F(Allocation, RegionsAllocateTheSameWay) {
   EXPECT_EQ(memory.memory_free(ptr), HSA_STATUS_SUCCESS);
 }
 
+TEST_F(Allocation, OfTheSystemIsZeroedAndNearANodeIfItCanBe) {
+  for (const auto& [node, owner] :
+       {std::pair{0u, testing::kCpu0}, {1u, testing::kCpu1}, {7u, testing::kCpu0}}) {
+    const auto block = memory.allocate_system(100, node);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(memory.locate(*block).owner.handle, owner.handle) << "node " << node;
+    auto* const bytes = static_cast<unsigned char*>(*block);
+    EXPECT_EQ(std::count(bytes, bytes + 100, 0), 100);
+    std::memset(bytes, 0xff, 100);  // what is used again is zeroed too
+    EXPECT_EQ(memory.memory_free(*block), HSA_STATUS_SUCCESS);
+  }
+}
+
 TEST_F(Allocation, ChecksItsArguments) {
   void* ptr = nullptr;
   EXPECT_EQ(memory.memory_pool_allocate(pool, 0, 0, &ptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);

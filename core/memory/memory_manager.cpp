@@ -1,6 +1,7 @@
 #include "core/memory/memory_manager.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "api/support/mutex.hpp"
@@ -269,6 +270,21 @@ Status MemoryManager::deregister_deallocation_callback(void* ptr, hsa_amd_deallo
   const auto matches = [&](const Callback& entry) { return entry.ptr == ptr && entry.function == callback; };
   return std::erase_if(found->second.callbacks, matches) == 0 ? HSA_STATUS_ERROR_INVALID_ARGUMENT
                                                               : HSA_STATUS_SUCCESS;
+}
+
+Result<void*> MemoryManager::allocate_system(size_t size, uint32_t node) {
+  const Heap* heap = nullptr;
+  for (size_t i = 0; i < agents_.size(); ++i) {
+    if (agents_[i].type != HSA_DEVICE_TYPE_CPU) continue;
+    const Heap* candidate = find_heap_of(agents_[i].handle, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
+    if (candidate != nullptr && (heap == nullptr || agents_[i].node == node)) heap = candidate;
+  }
+  if (heap == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "there is no system memory pool");
+  void* memory = nullptr;
+  const Status status = memory_allocate(heap->region(), size, &memory);
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+  std::memset(memory, 0, size);
+  return memory;
 }
 
 void MemoryManager::trim() {

@@ -1,6 +1,5 @@
 // A queue whose packets a backend processes.
 #include <algorithm>
-#include <bit>
 #include <span>
 #include <thread>
 #include <utility>
@@ -187,31 +186,8 @@ amd_signal_kind_t doorbell_kind(uint32_t doorbell) {
 
 }  // namespace
 
-Status check_queue_request(const Agent& agent, const QueueRequest& request) {
-  const hsabe_caps_t& caps = agent.caps();
-  if (!agent.dispatches_kernels() && (caps.features & HSABE_FEATURE_AGENT_DISPATCH) == 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues");
-  }
-  if (!std::has_single_bit(request.size)) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not a power of two", request.size);
-  }
-  if (request.size < caps.queue_min_size || request.size > caps.queue_max_size) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not between {} and {} packets",
-                request.size, caps.queue_min_size, caps.queue_max_size);
-  }
-  if (request.type > HSA_QUEUE_TYPE_COOPERATIVE) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no queue type {}", request.type);
-  }
-  if ((caps.queue_types & 1u << request.type) == 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues of type {}", request.type);
-  }
-  return HSA_STATUS_SUCCESS;
-}
-
 Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request,
                                                   uint64_t cookie) {
-  if (const Status status = check_queue_request(agent, request); status != HSA_STATUS_SUCCESS)
-    return error(status);
   uint32_t attributes = kSignalOfQueue;
   if (agent.caps().doorbell == HSABE_DOORBELL_DWORDS32_LEGACY) attributes |= kSignalDoorbellInDwords;
   Signal* doorbell = signal_pool::create(-1, attributes, doorbell_kind(agent.caps().doorbell));

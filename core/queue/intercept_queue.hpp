@@ -60,6 +60,18 @@ class InterceptQueue : public Queue {
   virtual Status profile_always() = 0;
 };
 
+/// Who wants to see the packets of queues that programs make: the tools (core/tool/packet_tools.hpp).
+class QueueTools {
+ public:
+  virtual bool wants_queues() const noexcept = 0;
+  /// Whether any tool wants this queue, of which the application does not know yet; then their handlers are
+  /// in it.
+  virtual Result<bool> add_to(InterceptQueue& queue, const Agent& agent) = 0;
+
+ protected:
+  ~QueueTools() = default;
+};
+
 size_t intercept_queue_bytes(uint32_t packets);
 
 /// A queue with a handle, an id and a doorbell, and no agent yet. Memory is given back also on failure.

@@ -2,7 +2,8 @@
 //
 // The packets' path never comes here (core/queue/aql_index.hpp, and the doorbell's signal). A Queue is made
 // by hsa_queue_create, hsa_soft_queue_create or by the runtime itself, found by its hsa_queue_t address, and
-// ended by hsa_queue_destroy. All functions may be called from any thread.
+// ended by hsa_queue_destroy. All functions may be called from any thread. Arguments have been checked, by
+// core/queue/queues.hpp.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -119,11 +120,8 @@ class QueueTable {
   std::atomic<uint64_t> next_cookie_{1};
 };
 
-/// Whether the agent has such queues.
-Status check_queue_request(const Agent& agent, const QueueRequest& request);
-
-/// A queue whose packets the agent's backend processes. Statuses as hsa_queue_create's. The caller has
-/// checked that the agent's limit is not reached, and inserts the result with the same cookie.
+/// A queue whose packets the agent's backend processes. The caller has checked that the agent has such queues
+/// and that its limit is not reached, and inserts the result with the same cookie.
 Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const QueueRequest& request,
                                                   uint64_t cookie);
 

@@ -102,7 +102,7 @@ Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t 
 Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
   constexpr uint64_t kPage = 4096;  // what the system's memory is aligned to
   const uint64_t slack = alignment > kPage ? alignment - kPage : 0;
-  const auto allocated = runtime_.allocate_system_memory(size + slack, agent_.node().node_id);
+  const auto allocated = runtime_.memory().allocate_system(size + slack, agent_.node().node_id);
   if (!allocated) return allocated.error();
   block.host = *allocated;
   memory.device_address = (reinterpret_cast<uint64_t>(*allocated) + slack) & ~(alignment - 1);
@@ -114,7 +114,7 @@ void AgentCodeTarget::release(const CodeMemory& memory) noexcept {
   const std::unique_ptr<Block> block(static_cast<Block*>(memory.cookie));
   if (block->image != nullptr) agent_.backend().code.unload(agent_.device(), block->image);
   if (block->host != nullptr) {
-    runtime_.free_system_memory(block->host);
+    runtime_.memory().memory_free(block->host);
   } else {
     agent_.backend().memory.release(agent_.device(), block->heap, block->local, block->local_size);
   }
@@ -193,7 +193,7 @@ Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
 }
 
 AgentCodeTargets::AgentCodeTargets(Runtime& runtime) : runtime_(runtime) {
-  for (const Agent& agent : runtime.agents()) {
+  for (const Agent& agent : runtime.machine().agents()) {
     if (agent.dispatches_kernels()) targets_.emplace_back(runtime, agent);
   }
 }
@@ -207,13 +207,13 @@ CodeTarget* AgentCodeTargets::target_of(hsa_agent_t agent) {
 
 CodeTarget* AgentCodeTargets::program_target() {
   for (AgentCodeTarget& target : targets_) {
-    if (runtime_.find_agent(target.agent())->is_cpu()) return &target;
+    if (runtime_.machine().find_agent(target.agent())->is_cpu()) return &target;
   }
   return nullptr;
 }
 
 Result<hsa_isa_t> AgentCodeTargets::isa_from_name(std::string_view name) {
-  const Isa* isa = runtime_.find_isa(name);
+  const Isa* isa = runtime_.machine().find_isa(name);
   if (isa == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "no agent has the ISA '{}'", name);
   return isa->handle();
 }

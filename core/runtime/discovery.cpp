@@ -1,19 +1,12 @@
-// Coming up: from manifests and nodes to open agents, each step with its line in the report. One bad backend
-// or device never takes the others down.
-#include <fmt/core.h>
-#include <unistd.h>
+#include "core/runtime/discovery.hpp"
 
-#include <cerrno>
-#include <cstring>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "core/base/backend_report.hpp"
 #include "core/base/clock.hpp"
-#include "core/base/environment.hpp"
-#include "core/base/log.hpp"
-#include "core/runtime/runtime.hpp"
 #include "core/topology/host_nodes.hpp"
 
 namespace rigel {
@@ -28,14 +21,6 @@ std::string subject_of(const Node& node) {
     default:
       return fmt::format("device {} ({})", node.node_id, node.name);
   }
-}
-
-// %p in a path is the process's number.
-std::string with_process_id(std::string path) {
-  for (size_t at = path.find("%p"); at != path.npos; at = path.find("%p", at)) {
-    path.replace(at, 2, std::to_string(::getpid()));
-  }
-  return path;
 }
 
 // The driver reads the GPU's clock first and the system's after it.
@@ -57,114 +42,8 @@ std::string explain(std::string_view what, hsabe_status_t status) {
                      report.empty() ? "" : ": ", report);
 }
 
-}  // namespace
-
-Status Runtime::discover() {
-  environment_ = LoaderEnvironment::of_process(reinterpret_cast<const void*>(&Runtime::acquire));
-  auto config = load_config(environment_, report_, [this](RuntimeConfig with_errors) {
-    config_ = std::move(with_errors);
-    Gpus::check_driver(config_, environment_, report_);
-  });
-  if (!config) return config.error();
-  config_ = std::move(*config);
-  apply_config();
-  backends_.discover(environment_, config_, report_);
-  discover_host_nodes();
-  if (const Status status = discover_kfd(); status != HSA_STATUS_SUCCESS) return status;
-  discover_own_devices();
-  discovering_.store(false, std::memory_order_relaxed);
-  if (const Status status = backends_.conclude(report_); status != HSA_STATUS_SUCCESS) return status;
-  if (!agents_.empty()) return HSA_STATUS_SUCCESS;
-  // Programs take for granted that there is an agent after hsa_init, as there is with ROCr, and crash for want of it.
-  const std::string why = backends_.backends().empty()
-                              ? fmt::format("no backend was found; those of this library belong in {}",
-                                            environment_.manifest_folder)
-                              : std::string("no backend could open a device");
-  report_.add(Stage::kDevice, Outcome::kFailed, "hsa_init",
-              fmt::format("there is no agent: {}. HSA_LOADER_DEBUG=all shows each step", why));
-  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-}
-
-void Runtime::warn(Stage stage, std::string_view subject, std::string_view text) noexcept try {
-  if (is_discovering()) {
-    report_.add(stage, Outcome::kWarning, subject, text);
-  } else {
-    log_message(LogLevel::kWarn, LogTopic::kModule, "{}: {}", subject, text);
-  }
-} catch (...) {
-  log_message(LogLevel::kError, LogTopic::kModule, "no memory for a warning");
-}
-
-void Runtime::apply_config() {
-  if (environment("HSA_LOADER_DEBUG") == nullptr && !config_.log.level.empty()) {
-    configure_log(config_.log.level.c_str());
-  }
-  log_to_stderr();  // wherever an earlier life of the runtime sent it
-  if (!config_.log.to.empty() && config_.log.to != "stderr") {
-    const std::string path = with_process_id(config_.log.to);
-    if (!log_to_file(path.c_str())) {
-      report_.add(Stage::kConfig, Outcome::kWarning, path,
-                  fmt::format("the log stays on stderr: {}", std::strerror(errno)));
-    }
-  }
-}
-
-void Runtime::discover_host_nodes() {
-  for (const Node& node : read_host_nodes()) add_device(node);
-}
-
-Status Runtime::discover_kfd() {
-  auto gpus = Gpus::open(config_, environment_, report_);
-  if (!gpus) return gpus.error();
-  gpus_ = std::move(*gpus);
-  if (gpus_ == nullptr) return HSA_STATUS_SUCCESS;
-  for (const Node& node : gpus_->visible_nodes(report_)) {
-    const std::string subject = subject_of(node);
-    const NodeView view(node);
-    report_.add(Stage::kNode, Outcome::kOk, subject);
-    bool open = false;
-    for (const Backend* backend : backends_.candidates(*view.get(), subject, report_)) {
-      const auto loaded = backends_.open(*backend, report_);
-      open = loaded && open_gpu(node, *backend, **loaded);
-      if (open) break;
-    }
-    if (!open) report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it: it is left out");
-  }
-  gpus_->settings().conclude(gpus_->kfd().gpus().size(), report_);
-  // Nothing is left of a driver without GPUs that are used.
-  if (gpus_->kfd().gpus().empty()) gpus_.reset();
-  begin_gpus();
-  return HSA_STATUS_SUCCESS;
-}
-
-void Runtime::begin_gpus() {
-  if (gpus_ == nullptr) return;
-  const Status status =
-      gpus_->begin({.signalled = {},
-                    .alarmed = {},
-                    .memory_fault = [this](const kfd_memory_exception& fault) { memory_fault(fault); },
-                    .hardware_failed = [this](const kfd_hw_exception& why) { hardware_failed(why); }});
-  if (status == HSA_STATUS_SUCCESS) return;
-  // Without events and signals that they can reach, GPUs are of no use.
-  report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events cannot be had: its GPUs are left out");
-  while (!agents_.empty() && agents_.back().node().bus == HSABE_BUS_KFD) agents_.pop_back();
-  gpus_.reset();
-}
-
-// A device is opened in the end, but needs its place with the driver first, and gives it back if it fails.
-bool Runtime::open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
-  std::string why;
-  const auto gpu = gpus_->kfd().add_gpu(*gpus_->find_node(node.node_id), why);
-  if (!gpu) {
-    report_.add(Stage::kDevice, Outcome::kFailed, subject_of(node), why);
-    return false;
-  }
-  if (open_device(node, backend, loaded, *gpu)) return true;
-  gpus_->kfd().drop_last_gpu();
-  return false;
-}
-
-void Runtime::complete(Capabilities& capabilities, const KfdNode& node) const {
+// What the topology knows of a GPU and its backend need not say.
+void complete(Capabilities& capabilities, const KfdNode& node) {
   hsabe_caps_t& caps = capabilities.caps;
   for (const KfdBank& bank : node.banks) {
     if (bank.heap == KfdBank::kSystem) continue;
@@ -181,9 +60,80 @@ void Runtime::complete(Capabilities& capabilities, const KfdNode& node) const {
   }
 }
 
-void Runtime::discover_own_devices() {
-  for (const Backend* backend : backends_.enumerators()) {
-    const auto loaded = backends_.open(*backend, report_);
+}  // namespace
+
+Result<std::unique_ptr<const Machine>> Discovery::run() {
+  support_.backends.discover(environment_, config_, report_);
+  find_host_nodes();
+  if (const Status status = find_gpus(); status != HSA_STATUS_SUCCESS) return error(status);
+  find_own_devices();
+  if (const Status status = support_.backends.conclude(report_); status != HSA_STATUS_SUCCESS)
+    return error(status);
+  if (!machine_->agents().empty()) return std::unique_ptr<const Machine>(std::move(machine_));
+  // Programs take for granted that there is an agent after hsa_init, as there is with ROCr, and crash for want of it.
+  const std::string why = support_.backends.backends().empty()
+                              ? fmt::format("no backend was found; those of this library belong in {}",
+                                            environment_.manifest_folder)
+                              : std::string("no backend could open a device");
+  report_.add(Stage::kDevice, Outcome::kFailed, "hsa_init",
+              fmt::format("there is no agent: {}. HSA_LOADER_DEBUG=all shows each step", why));
+  return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+}
+
+void Discovery::find_host_nodes() {
+  for (const Node& node : read_host_nodes()) add_device(node);
+}
+
+Status Discovery::find_gpus() {
+  auto gpus = Gpus::open(config_, environment_, report_);
+  if (!gpus) return gpus.error();
+  support_.gpus = std::move(*gpus);
+  if (support_.gpus == nullptr) return HSA_STATUS_SUCCESS;
+  for (const Node& node : support_.gpus->visible_nodes(report_)) {
+    const std::string subject = subject_of(node);
+    const NodeView view(node);
+    report_.add(Stage::kNode, Outcome::kOk, subject);
+    bool open = false;
+    for (const Backend* backend : support_.backends.candidates(*view.get(), subject, report_)) {
+      const auto loaded = support_.backends.open(*backend, report_);
+      open = loaded && open_gpu(node, *backend, **loaded);
+      if (open) break;
+    }
+    if (!open) report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it: it is left out");
+  }
+  support_.gpus->settings().conclude(support_.gpus->kfd().gpus().size(), report_);
+  // Nothing is left of a driver without GPUs that are used.
+  if (support_.gpus->kfd().gpus().empty()) support_.gpus.reset();
+  begin_gpus();
+  return HSA_STATUS_SUCCESS;
+}
+
+void Discovery::begin_gpus() {
+  if (support_.gpus == nullptr) return;
+  if (support_.gpus->begin(std::move(faults_)) == HSA_STATUS_SUCCESS) return;
+  // Without events and signals that they can reach, GPUs are of no use.
+  report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events cannot be had: its GPUs are left out");
+  while (!machine_->agents().empty() && machine_->agents().back().node().bus == HSABE_BUS_KFD)
+    machine_->drop_last_agent();
+  support_.gpus.reset();
+}
+
+// A device is opened in the end, but needs its place with the driver first, and gives it back if it fails.
+bool Discovery::open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
+  std::string why;
+  const auto gpu = support_.gpus->kfd().add_gpu(*support_.gpus->find_node(node.node_id), why);
+  if (!gpu) {
+    report_.add(Stage::kDevice, Outcome::kFailed, subject_of(node), why);
+    return false;
+  }
+  if (open_device(node, backend, loaded, *gpu)) return true;
+  support_.gpus->kfd().drop_last_gpu();
+  return false;
+}
+
+void Discovery::find_own_devices() {
+  for (const Backend* backend : support_.backends.enumerators()) {
+    const auto loaded = support_.backends.open(*backend, report_);
     if (!loaded || (*loaded)->device.enumerate == nullptr) continue;
     std::vector<Node> found;
     const hsabe_node_sink_t sink{&found, [](void* self, const hsabe_node_t* node) {
@@ -191,8 +141,8 @@ void Runtime::discover_own_devices() {
                                    copy.bus = HSABE_BUS_OWN;
                                    static_cast<std::vector<Node>*>(self)->push_back(std::move(copy));
                                  }};
-    services_.emplace_back(*this, backend->manifest.name, backend->options, 0);
-    const hsabe_status_t status = (*loaded)->device.enumerate(services_.back().host(), &sink);
+    support_.services.emplace_back(runtime_, backend->manifest.name, backend->options, 0);
+    const hsabe_status_t status = (*loaded)->device.enumerate(support_.services.back().host(), &sink);
     if (status != HSA_STATUS_SUCCESS) {
       report_.add(Stage::kNode, Outcome::kFailed, backend->manifest.name, explain("enumerate", status));
       continue;
@@ -203,23 +153,23 @@ void Runtime::discover_own_devices() {
   }
 }
 
-void Runtime::add_device(const Node& node) {
+void Discovery::add_device(const Node& node) {
   const std::string subject = subject_of(node);
   const NodeView view(node);
   report_.add(Stage::kNode, Outcome::kOk, subject);
-  for (const Backend* backend : backends_.candidates(*view.get(), subject, report_)) {
-    const auto loaded = backends_.open(*backend, report_);
+  for (const Backend* backend : support_.backends.candidates(*view.get(), subject, report_)) {
+    const auto loaded = support_.backends.open(*backend, report_);
     if (loaded && open_device(node, *backend, **loaded)) return;
   }
   report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it");
 }
 
-bool Runtime::open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
-                          KfdGpu* gpu) {
+bool Discovery::open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
+                            KfdGpu* gpu) {
   const std::string subject = subject_of(node);
   const std::string& name = backend.manifest.name;
-  HostServices& services =
-      services_.emplace_back(*this, name, backend.options, node.bus == HSABE_BUS_CPU ? node.node_id : 0, gpu);
+  HostServices& services = support_.services.emplace_back(runtime_, name, backend.options,
+                                                          node.bus == HSABE_BUS_CPU ? node.node_id : 0, gpu);
   const NodeView view(node);
   hsabe_caps_t caps{};
   caps.struct_size = sizeof caps;
@@ -236,45 +186,40 @@ bool Runtime::open_device(const Node& node, const Backend& backend, const Loaded
   }
   AgentLimits limits;
   if (gpu != nullptr) {
-    complete(*capabilities, *gpus_->find_node(node.node_id));
-    const auto number = static_cast<uint32_t>(gpus_->kfd().gpus().size() - 1);  // it is there already
-    limits = gpus_->settings().restrict(number, capabilities->caps, loaded.queue.set_cu_mask != nullptr,
-                                        subject, report_);
+    complete(*capabilities, *support_.gpus->find_node(node.node_id));
+    const auto number = static_cast<uint32_t>(support_.gpus->kfd().gpus().size() - 1);  // it is there already
+    limits = support_.gpus->settings().restrict(number, capabilities->caps,
+                                                loaded.queue.set_cu_mask != nullptr, subject, report_);
     if (limits.units_at_first) services.set_own_units(limits.units);
   }
   std::vector<const Isa*> isas;
-  for (const auto isa : capabilities->isa_names) isas.push_back(intern_isa(std::string(isa), caps));
-  Agent& agent = agents_.emplace_back(node, loaded, *services.host(), std::move(*capabilities),
-                                      std::move(isas), std::move(limits));
+  for (const auto isa : capabilities->isa_names) isas.push_back(machine_->intern_isa(std::string(isa), caps));
+  Agent& agent = machine_->add_agent(node, loaded, *services.host(), std::move(*capabilities),
+                                     std::move(isas), std::move(limits));
   if (const Status opened = agent.open(); opened != HSA_STATUS_SUCCESS) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
-    agents_.pop_back();
+    machine_->drop_last_agent();
     return false;
   }
   if (gpu != nullptr) {
     limit_scratch(agent);
-    agent.begin_times(clock_reader(gpus_->kfd(), *gpu), &clocks_);
+    agent.begin_times(clock_reader(support_.gpus->kfd(), *gpu), &clocks_);
   } else {
     agent.begin_times(nullptr, &clocks_);
   }
-  backends_.note_device(backend);
+  support_.backends.note_device(backend);
   report_.add(Stage::kDevice, Outcome::kOk, subject,
               fmt::format("open, by {} {}", loaded.name, loaded.version));
   return true;
 }
 
 // HSA_SCRATCH_SINGLE_LIMIT; of more than there can be, all.
-void Runtime::limit_scratch(const Agent& agent) const {
-  const auto& wanted = gpus_->settings().scratch_limit;
+void Discovery::limit_scratch(const Agent& agent) const {
+  const auto& wanted = support_.gpus->settings().scratch_limit;
   if (!wanted || agent.backend().device.set_scratch_limit == nullptr) return;
   uint64_t most = 0, now = 0;
   agent.scratch_limits(most, now);
   agent.set_scratch_limit(std::min(*wanted, most));
-}
-
-const Isa* Runtime::intern_isa(std::string name, const hsabe_caps_t& caps) {
-  if (const Isa* known = find_isa(name)) return known;
-  return &isas_.emplace_back(std::move(name), caps);
 }
 
 }  // namespace rigel

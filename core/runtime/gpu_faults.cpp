@@ -11,10 +11,10 @@
 namespace rigel {
 namespace {
 
-const Agent* agent_of(const std::deque<Agent>& agents, Gpus& gpus, uint32_t gpu_id) {
+const Agent* agent_of(const Machine& machine, Gpus& gpus, uint32_t gpu_id) {
   const KfdGpu* gpu = gpus.kfd().find_gpu(gpu_id);
   if (gpu == nullptr) return nullptr;
-  for (const Agent& agent : agents) {
+  for (const Agent& agent : machine.agents()) {
     if (agent.node().bus == HSABE_BUS_KFD && agent.node().node_id == gpu->node) return &agent;
   }
   return nullptr;
@@ -37,7 +37,7 @@ void abandon_copies(const Agent* agent) {
 }  // namespace
 
 void Runtime::memory_fault(const kfd_memory_exception& fault) {
-  const Agent* agent = agent_of(agents_, *gpus_, fault.gpu_id);
+  const Agent* agent = agent_of(*machine_, *gpus(), fault.gpu_id);
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
   event.memory_fault.agent = agent == nullptr ? hsa_agent_t{} : agent->handle();
@@ -63,7 +63,7 @@ void Runtime::memory_fault(const kfd_memory_exception& fault) {
 }
 
 void Runtime::hardware_failed(const kfd_hw_exception& failure) {
-  const Agent* agent = agent_of(agents_, *gpus_, failure.gpu_id);
+  const Agent* agent = agent_of(*machine_, *gpus(), failure.gpu_id);
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_HW_EXCEPTION_EVENT;
   event.hw_exception.agent = agent == nullptr ? hsa_agent_t{} : agent->handle();

@@ -57,7 +57,7 @@ TEST_P(GpuBoards, WakeASleeperAndAHandler) {
       nullptr);
   submit_barrier(queue, gate, done);
   std::thread opener([&] {
-    // The waits below have begun by then.
+    // The waits below have begun by then: nothing of the API tells.
     std::this_thread::sleep_for(milliseconds(20));
     hsa_signal_store_screlease(gate, 0);
   });
@@ -98,6 +98,7 @@ TEST_P(GpuBoards, MayLoseTheirRuntimeInAQueuesCallback) {
       __atomic_store_n(static_cast<uint16_t*>(queue->base_address), kNoPacketType, __ATOMIC_RELEASE);
       hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
     }
+    // The callback may not touch what it has answered with again, as it would to wake somebody.
     while (ending.status == HSA_STATUS_INFO_BREAK) std::this_thread::sleep_for(milliseconds(1));
     EXPECT_EQ(ending.status, HSA_STATUS_SUCCESS);
     EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
@@ -233,10 +234,9 @@ TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
   hsa_signal_t done{};
   ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
-  // Long enough to be asleep for good, which the loop then makes sure of.
-  std::this_thread::sleep_for(milliseconds(100));
   uint64_t before = sleeps_of_device_threads()["vgpu-doorbells"];
   for (int i = 0; i < 100; ++i) {
+    // A thread that sleeps for good is told from others by what it does in a tenth of a second.
     std::this_thread::sleep_for(milliseconds(100));
     if (std::exchange(before, sleeps_of_device_threads()["vgpu-doorbells"]) == before) break;
   }
@@ -307,12 +307,13 @@ TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
   ASSERT_EQ(hsa_amd_register_system_event_handler(
                 [](const hsa_amd_event_t*, void*) {
                   status = hsa_shut_down();
+                  status.notify_one();
                   return HSA_STATUS_SUCCESS;
                 },
                 nullptr),
             HSA_STATUS_SUCCESS);
   submit_barrier(make_queue(machine.gpus[0]), {0x10000}, {0});
-  while (status == HSA_STATUS_INFO_BREAK) std::this_thread::sleep_for(milliseconds(1));
+  status.wait(HSA_STATUS_INFO_BREAK);
   EXPECT_EQ(status, HSA_STATUS_SUCCESS);
   const Machine next("gfx900:vram=128M");
   ASSERT_FALSE(next.gpus.empty());

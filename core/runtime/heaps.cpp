@@ -1,5 +1,4 @@
 // What the memory manager learns of the agents that discovery has opened.
-#include <cstring>
 #include <memory>
 
 #include "core/base/backend_report.hpp"
@@ -69,7 +68,7 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
 }  // namespace
 
 void Runtime::add_links() {
-  for (const KfdNode& node : gpus_->topology().nodes) {
+  for (const KfdNode& node : gpus()->topology().nodes) {
     for (const KfdLink& link : node.links) {
       constexpr uint32_t kOverride = 1, kNotCoherent = 2, kNo32BitAtomics = 4, kNo64BitAtomics = 8;
       const uint32_t flags = link.flags & kOverride ? link.flags : 0;
@@ -93,8 +92,8 @@ void Runtime::add_links() {
 // A GPU's own memory, as ROCr lists it. The pool of extended scope stays unlisted: HIP up to 5.x takes any
 // pool that is not fine-grained for the ordinary one.
 void Runtime::add_gpu_heaps(const Agent& agent) {
-  const KfdNode& node = *gpus_->find_node(agent.node().node_id);
-  const KfdGpu& gpu = *gpus_->kfd().gpu_of_node(node.number);
+  const KfdNode& node = *gpus()->find_node(agent.node().node_id);
+  const KfdGpu& gpu = *gpus()->kfd().gpu_of_node(node.number);
   HeapFacts facts;
   facts.owner = agent.handle();
   facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
@@ -120,20 +119,20 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
     facts.global_flags = pool.flags;
     facts.visible = pool.visible;
     memory_.add_heap(facts,
-                     std::make_unique<KfdLocalProvider>(gpus_->agents(), gpu, kfd_attributes_of(pool.flags),
+                     std::make_unique<KfdLocalProvider>(gpus()->agents(), gpu, kfd_attributes_of(pool.flags),
                                                         [&agent] { return agent.trim(); }));
   }
 }
 
 void Runtime::add_heaps() {
   std::vector<HostNode> hosts;
-  for (const Agent& agent : agents_) {
+  for (const Agent& agent : machine_->agents()) {
     memory_.agents().add(
         {agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type), agent.node().node_id,
-         agent.node().bus == HSABE_BUS_KFD ? gpus_->find_node(agent.node().node_id)->property("hive_id")
+         agent.node().bus == HSABE_BUS_KFD ? gpus()->find_node(agent.node().node_id)->property("hive_id")
                                            : 0});
     if (agent.node().bus == HSABE_BUS_KFD) {
-      gpus_->agents().add(memory_.agents().size() - 1, *gpus_->kfd().gpu_of_node(agent.node().node_id));
+      gpus()->agents().add(memory_.agents().size() - 1, *gpus()->kfd().gpu_of_node(agent.node().node_id));
     }
     if (agent.is_cpu()) {
       const auto size = agent.node().properties.find("memory_bytes");
@@ -142,16 +141,16 @@ void Runtime::add_heaps() {
                        agent.caps().memory_width_bits, agent.caps().memory_max_clock_mhz});
     }
   }
-  if (gpus_ == nullptr) {
+  if (gpus() == nullptr) {
     memory_.add_host_heaps(hosts);
   } else {
     add_links();
     memory_.add_host_heaps(hosts, [this](uint32_t flags, int numa_node) {
-      return std::make_unique<KfdHostProvider>(gpus_->agents(), kfd_attributes_of(flags), numa_node);
+      return std::make_unique<KfdHostProvider>(gpus()->agents(), kfd_attributes_of(flags), numa_node);
     });
-    memory_.set_pinner(std::make_unique<KfdPinner>(gpus_->agents()));
-    memory_.set_importer(std::make_unique<KfdImporter>(gpus_->agents()));
-    Kfd& kfd = gpus_->kfd();
+    memory_.set_pinner(std::make_unique<KfdPinner>(gpus()->agents()));
+    memory_.set_importer(std::make_unique<KfdImporter>(gpus()->agents()));
+    Kfd& kfd = gpus()->kfd();
     constexpr uint64_t kEverywhere = (uint64_t{1} << 47) - 1;
     if (kfd.address_limit() < kEverywhere) {
       const auto reserve = [](void* from, size_t size, size_t alignment) {
@@ -159,11 +158,11 @@ void Runtime::add_heaps() {
       };
       memory_.virtual_memory().set_address_source({kfd.address_limit(), reserve, &kfd});
     }
-    svm_ = KfdSvm::create(gpus_->agents(), memory_.agents());
+    svm_ = KfdSvm::create(gpus()->agents(), memory_.agents());
     const char* legacy = environment("HSA_ENABLE_IPC_MODE_LEGACY");
     memory_.prefer_driver_names(legacy != nullptr && std::string_view(legacy) == "1");
   }
-  for (const Agent& agent : agents_) {
+  for (const Agent& agent : machine_->agents()) {
     if (agent.node().bus == HSABE_BUS_KFD) add_gpu_heaps(agent);
     for (uint32_t i = 0; i < agent.heaps().size(); ++i) {
       const hsabe_heap_t& heap = agent.heaps()[i];
@@ -173,26 +172,6 @@ void Runtime::add_heaps() {
       memory_.add_heap(facts_of(agent, heap), std::move(provider));
     }
   }
-}
-
-Result<void*> Runtime::allocate_system_memory(uint64_t size, uint32_t node) {
-  const Heap* heap = nullptr;
-  for (const Agent& agent : agents_) {
-    if (!agent.is_cpu()) continue;
-    const Heap* candidate =
-        memory_.find_heap_of(agent.handle(), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
-    if (candidate != nullptr && (heap == nullptr || agent.node().node_id == node)) heap = candidate;
-  }
-  if (heap == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "there is no system memory pool");
-  void* memory = nullptr;
-  const Status status = memory_.memory_allocate(heap->region(), size, &memory);  // which all agents reach
-  if (status != HSA_STATUS_SUCCESS) return error(status);
-  std::memset(memory, 0, size);
-  return memory;
-}
-
-void Runtime::free_system_memory(void* pointer) {
-  memory_.memory_free(pointer);
 }
 
 }  // namespace rigel

@@ -11,12 +11,12 @@
 #include "api/support/mutex.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
-#include "core/driver/board_name.hpp"
 #include "core/executable/fork.hpp"
 #include "core/runtime/agent_copier.hpp"
 #include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_pool.hpp"
+#include "core/tool/packet_tools.hpp"
 #include "loader/module/loaded_tool.hpp"
 
 namespace rigel {
@@ -83,24 +83,6 @@ void end_change(Process& self) {
   self.opening = false;
   self.changing = false;
   self.changing.notify_all();
-}
-
-uint64_t available_memory(const Agent& agent, Gpus* gpus) {
-  if (KfdGpu* gpu = gpus == nullptr ? nullptr : gpus->kfd().gpu_of_node(agent.node().node_id);
-      gpu != nullptr && !agent.is_cpu()) {
-    if (const auto available = gpus->kfd().available_memory(*gpu)) return *available;
-    const KfdNode* node = gpus->find_node(agent.node().node_id);  // an older kernel
-    return node == nullptr ? 0 : node->local_bytes();
-  }
-  if (agent.is_cpu()) {
-    return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
-           static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  }
-  uint64_t size = 0;
-  for (const hsabe_heap_t& heap : agent.heaps()) {
-    if (heap.kind == HSABE_HEAP_LOCAL) size += heap.size;
-  }
-  return size;
 }
 
 }  // namespace
@@ -190,8 +172,17 @@ Status Runtime::release() {
 }
 
 Status Runtime::start() {
-  configure_log(environment("HSA_LOADER_DEBUG"));
-  if (const Status status = discover(); status != HSA_STATUS_SUCCESS) return status;
+  if (const Status status = configure(); status != HSA_STATUS_SUCCESS) return status;
+  auto machine =
+      Discovery(*this, environment_, config_, report_, support_, clocks_,
+                {.signalled = {},
+                 .alarmed = {},
+                 .memory_fault = [this](const kfd_memory_exception& fault) { memory_fault(fault); },
+                 .hardware_failed = [this](const kfd_hw_exception& why) { hardware_failed(why); }})
+          .run();
+  discovering_.store(false, std::memory_order_relaxed);
+  if (!machine) return machine.error();
+  machine_ = std::move(*machine);
   add_heaps();
   start_services();
   return HSA_STATUS_SUCCESS;
@@ -202,17 +193,19 @@ void Runtime::start_services() {
   copies_ = std::make_unique<CopyEngine>(memory_);
   add_copiers();
   images_ = std::make_unique<Images>(
-      *copies_, HandleMemory::Source{[this](size_t size) { return allocate_system_memory(size, 0); },
-                                     [this](void* pointer) { free_system_memory(pointer); }});
+      *machine_, *copies_,
+      HandleMemory::Source{[this](size_t size) { return memory_.allocate_system(size); },
+                           [this](void* pointer) { memory_.memory_free(pointer); }});
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
   executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
+  queues_ = std::make_unique<Queues>(*machine_, memory_, driver_dispatcher_, packet_tools());
 }
 
 void Runtime::add_copiers() {
-  for (const Agent& agent : agents_) {
+  for (const Agent& agent : machine_->agents()) {
     if (!agent.backend().has_copy() || agent.is_cpu()) continue;
     const auto make_stage = [this](size_t size) {
-      const auto stage = allocate_system_memory(size, 0);
+      const auto stage = memory_.allocate_system(size);
       return stage ? *stage : nullptr;
     };
     copies_->add_device(agent.handle(), std::make_unique<AgentCopier>(agent, memory_, make_stage));
@@ -221,80 +214,19 @@ void Runtime::add_copiers() {
 
 Runtime::~Runtime() {
   // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
-  for (const auto& [handle, entry] : queues_.clear()) entry.queue->close();
+  if (queues_ != nullptr) {
+    for (const auto& [handle, entry] : queues_->table().clear()) entry.queue->close();
+  }
   dispatcher_.stop();
   images_.reset();
   copies_.reset();
   svm_.reset();
   executables_.reset();
   clocks_.stop();
-  if (gpus_ != nullptr) gpus_->stop_listening();
+  if (gpus() != nullptr) gpus()->stop_listening();
   fault_dispatcher_.stop();
   driver_dispatcher_.stop();
   shared_signals::use_server(nullptr);
-}
-
-const Agent* Runtime::find_agent(hsa_agent_t handle) const {
-  for (const Agent& agent : agents_) {
-    if (agent.handle().handle == handle.handle) return &agent;
-  }
-  return nullptr;
-}
-
-const Isa* Runtime::find_isa(hsa_isa_t handle) const {
-  for (const Isa& isa : isas_) {
-    if (isa.handle().handle == handle.handle) return &isa;
-  }
-  return nullptr;
-}
-
-const Isa* Runtime::find_isa(std::string_view name) const {
-  for (const Isa& isa : isas_) {
-    if (isa.name() == name) return &isa;
-  }
-  return nullptr;
-}
-
-const Isa* Runtime::find_isa_of(hsa_wavefront_t wavefront) const {
-  for (const Isa& isa : isas_) {
-    if (isa.wavefront().handle == wavefront.handle) return &isa;
-  }
-  return nullptr;
-}
-
-const Cache* Runtime::find_cache(hsa_cache_t handle) const {
-  for (const Agent& agent : agents_) {
-    for (const Cache& cache : agent.caches()) {
-      if (reinterpret_cast<uint64_t>(&cache) == handle.handle) return &cache;
-    }
-  }
-  return nullptr;
-}
-
-Status Runtime::agent_info(hsa_agent_t handle, uint32_t attribute, void* value) {
-  const Agent* agent = find_agent(handle);
-  if (agent == nullptr) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", handle.handle);
-  AgentSurroundings surroundings;
-  for (const Agent& other : agents_) {
-    if (!other.is_cpu()) continue;
-    surroundings.nearest_cpu = other.handle();
-    break;
-  }
-  if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
-    surroundings.memory_available = available_memory(*agent, gpus_.get());
-  std::string product_name;
-  if (agent->node().bus == HSABE_BUS_KFD) {
-    const KfdNode* node = gpus_->find_node(agent->node().node_id);
-    if (attribute == HSA_AMD_AGENT_INFO_PRODUCT_NAME) {
-      product_name = board_name(gpus_->kfd().transport(), *node);
-      surroundings.product_name = product_name;
-    }
-    if (attribute == HSA_AMD_AGENT_INFO_HDP_FLUSH) {
-      surroundings.registers =
-          static_cast<uint32_t*>(gpus_->kfd().registers(*gpus_->kfd().gpu_of_node(node->number)));
-    }
-  }
-  return agent->info(attribute, value, surroundings);
 }
 
 void Runtime::queue_failed(uint64_t cookie, Status status) {
@@ -308,7 +240,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
     log_message(LogLevel::kWarn, LogTopic::kQueue, "a queue has stopped with status {:#x}: {}",
                 static_cast<uint32_t>(status), why);
   }
-  auto failed = std::make_unique<Failed>(Failed{queues_, cookie, status});
+  auto failed = std::make_unique<Failed>(Failed{queues_->table(), cookie, status});
   const auto raise = [](void* argument) {
     const std::unique_ptr<Failed> what(static_cast<Failed*>(argument));
     if (const auto queue = what->queues.find_cookie(what->cookie)) queue->raise(what->status);
@@ -324,7 +256,8 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
 
 void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
   // At the end the queue may be on its way out.
-  if (event.ended == 0) event.host = reinterpret_cast<uint64_t>(queues_.handle_of_cookie(event.queue_cookie));
+  if (event.ended == 0)
+    event.host = reinterpret_cast<uint64_t>(queues_->table().handle_of_cookie(event.queue_cookie));
   const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
   if (queue != nullptr) process().gate->tell_scratch(*queue, event);
 }

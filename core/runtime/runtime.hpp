@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -23,15 +22,12 @@
 #include "core/image/images.hpp"
 #include "core/memory/kfd_svm.hpp"
 #include "core/memory/memory_manager.hpp"
-#include "core/queue/queue.hpp"
+#include "core/queue/queues.hpp"
 #include "core/runtime/agent_code_target.hpp"
-#include "core/runtime/gpus.hpp"
-#include "core/runtime/host_services.hpp"
+#include "core/runtime/discovery.hpp"
 #include "core/runtime/system_events.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_group.hpp"
-#include "core/topology/agent.hpp"
-#include "loader/module/backend_registry.hpp"
 
 namespace rigel {
 
@@ -61,28 +57,24 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  const std::deque<Agent>& agents() const { return agents_; }
-  /// The agent of a handle, or null: every handle that comes from outside is looked up.
-  const Agent* find_agent(hsa_agent_t handle) const;
-  const Isa* find_isa(hsa_isa_t handle) const;
-  const Isa* find_isa(std::string_view name) const;
-  const Isa* find_isa_of(hsa_wavefront_t wavefront) const;
-  const Cache* find_cache(hsa_cache_t handle) const;
+  // The API's functions on agents in which more than one service has a part. The others are the machine's.
 
-  Status agent_info(hsa_agent_t agent, uint32_t attribute, void* value);
+  Status agent_get_info(hsa_agent_t agent, uint32_t attribute, void* value);
+  Status agent_preload(hsa_agent_t agent, uint64_t flags);
 
+  const Machine& machine() const { return *machine_; }
   MemoryManager& memory() { return memory_; }
   CopyEngine& copies() { return *copies_; }
   Images& images() { return *images_; }
   /// Null if no GPU takes part in shared virtual memory.
   KfdSvm* svm() { return svm_.get(); }
   ExecutableRegistry& executables() { return *executables_; }
-  QueueTable& queues() { return queues_; }
+  Queues& queues() { return *queues_; }
   AsyncDispatcher& dispatcher() { return dispatcher_; }
   /// For what drivers and devices have to be told of: never held up by a handler of the application.
   AsyncDispatcher& driver_dispatcher() { return driver_dispatcher_; }
   /// Null without GPUs of amdkfd.
-  Gpus* gpus() { return gpus_.get(); }
+  Gpus* gpus() { return support_.gpus.get(); }
   SignalGroups& signal_groups() { return signal_groups_; }
   DiscoveryReport& report() { return report_; }
   const RuntimeConfig& config() const { return config_; }
@@ -94,9 +86,6 @@ class Runtime {
   void warn(Stage stage, std::string_view subject, std::string_view text) noexcept;
   SystemEvents& system_events() { return system_events_; }
 
-  /// For HostServices: memory that all agents reach, near a NUMA node.
-  Result<void*> allocate_system_memory(uint64_t size, uint32_t node);
-  void free_system_memory(void* pointer);
   /// A backend says that a queue has stopped: the application's callback is run by the dispatcher.
   void queue_failed(uint64_t cookie, Status status);
   /// A backend says what happens to the scratch memory of a queue.
@@ -105,24 +94,13 @@ class Runtime {
  private:
   Runtime() = default;
 
-  /// Everything but the tools, which the gate loads.
+  /// Everything but the tools, which the gate loads: reads the configuration, has the machine discovered, and
+  /// starts the services.
   Status start();
+  Status configure();
+  void apply_log_config();
   /// Ends the process's runtime, without the lock of references while it does.
   static void end(Mutex& mutex) RIGEL_REQUIRES(mutex);
-  Status discover();
-  void apply_config();
-  void discover_host_nodes();
-  Status discover_kfd();
-  void discover_own_devices();
-  /// Finds the backend of a device and opens it: at most one agent, the reasons in the report.
-  void add_device(const Node& node);
-  bool open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
-                   KfdGpu* gpu = nullptr);
-  bool open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded);
-  /// What the topology knows of a GPU and its backend need not say.
-  void complete(Capabilities& capabilities, const KfdNode& node) const;
-  void limit_scratch(const Agent& agent) const;
-  void begin_gpus();
   void add_heaps();
   void add_links();
   void add_gpu_heaps(const Agent& agent);
@@ -132,7 +110,6 @@ class Runtime {
   void hardware_failed(const kfd_hw_exception& failure);
   void start_services();
   void add_copiers();
-  const Isa* intern_isa(std::string name, const hsabe_caps_t& caps);
 
   static Runtime* current_;
 
@@ -140,12 +117,9 @@ class Runtime {
   std::atomic<bool> discovering_{true};
   LoaderEnvironment environment_;
   RuntimeConfig config_;
-  BackendRegistry backends_;
-  std::unique_ptr<Gpus> gpus_;  // outlives the agents and the memory
+  Discovery::Support support_;  // outlives the agents and the memory
   AsyncDispatcher driver_dispatcher_{backend_report::settle};
-  std::deque<Isa> isas_;
-  std::deque<HostServices> services_;
-  std::deque<Agent> agents_;
+  std::unique_ptr<const Machine> machine_;
   ClockKeeper clocks_;
   MemoryManager memory_;
   AsyncDispatcher dispatcher_;
@@ -155,7 +129,7 @@ class Runtime {
   std::unique_ptr<KfdSvm> svm_;
   std::unique_ptr<AgentCodeTargets> code_targets_;
   std::unique_ptr<ExecutableRegistry> executables_;
-  QueueTable queues_;
+  std::unique_ptr<Queues> queues_;
   SystemEvents system_events_;
   AsyncDispatcher fault_dispatcher_;
 };

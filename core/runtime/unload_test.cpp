@@ -6,7 +6,6 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 namespace {
@@ -28,7 +27,7 @@ TEST(Unload, LeavesTheRuntimeAtWork) {
   const auto work = [](void* data) {
     auto& self = *static_cast<Handler*>(data);
     self.begun = true;
-    while (!self.go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    self.go.wait(false);
     self.ended = true;
   };
   ASSERT_EQ(find<decltype(hsa_amd_async_function)>(library, "hsa_amd_async_function")(work, &handler),
@@ -38,11 +37,12 @@ TEST(Unload, LeavesTheRuntimeAtWork) {
     hsa_signal_t signal{};
     find<decltype(hsa_signal_create)>(library, "hsa_signal_create")(0, 0, nullptr, &signal);
     find<decltype(hsa_signal_destroy)>(library, "hsa_signal_destroy")(signal);
-    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    go.wait(false);
   });
   while (!begun) std::this_thread::yield();
   EXPECT_EQ(dlclose(library), 0);
   go = true;
+  go.notify_all();
   other.join();
   while (!ended) std::this_thread::yield();
 

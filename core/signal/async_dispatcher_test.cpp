@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/signal/signal_pool.hpp"
+#include "core/signal/testing/others_asleep.hpp"
 #include "core/signal/wait.hpp"
 
 namespace rigel {
@@ -34,7 +35,7 @@ bool call_body(hsa_signal_value_t value, void* body) {
   return (*static_cast<Body*>(body))(value);
 }
 
-class AsyncHandler : public testing::Test {
+class AsyncHandler : public ::testing::Test {
  protected:
   ~AsyncHandler() override {
     dispatcher_.stop();
@@ -148,8 +149,7 @@ TEST_F(AsyncHandler, SharesASignalWithOthersAndWithSleepingThreads) {
   };
   for (int i = 0; i < 100; ++i) watch(signal, kEq, 0, body);
   std::thread sleeper([&] { EXPECT_EQ(wait(signal, kEq, 0, kWaitForever, Spin{0}), 0); });
-  // The thread sleeps by then; the handlers' being there hides that from us.
-  std::this_thread::sleep_for(1ms);
+  testing::await_others_asleep();
   signal.store(0);
   sleeper.join();
   await(calls, 100);
@@ -262,8 +262,7 @@ TEST_F(AsyncHandler, OfASilentSignalIsCalledWithoutNotification) {
     return false;
   };
   watch(signal, kEq, 0, body);
-  // The dispatcher sleeps by then: nothing wakes it but its own looking.
-  std::this_thread::sleep_for(3ms);
+  testing::await_others_asleep();  // nothing wakes the dispatcher then but its own looking
   signal.silent_store(0);
   await(calls, 1);
 }
@@ -383,9 +382,9 @@ TEST(AsyncDispatcher, StartsNoThreadBeforeItIsNeeded) {
   AsyncDispatcher dispatcher;
   dispatcher.quiesce();
   dispatcher.stop();
-  EXPECT_THAT(before, testing::IsSupersetOf(threads()));
+  EXPECT_THAT(before, ::testing::IsSupersetOf(threads()));
   ASSERT_EQ(dispatcher.post([](void*) {}, nullptr), HSA_STATUS_SUCCESS);
-  EXPECT_THAT(before, testing::Not(testing::IsSupersetOf(threads()))) << "the thread that calls it";
+  EXPECT_THAT(before, ::testing::Not(::testing::IsSupersetOf(threads()))) << "the thread that calls it";
 }
 
 TEST(AsyncDispatcher, StopDropsHandlersAndCallsFunctions) {

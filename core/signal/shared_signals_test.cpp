@@ -14,6 +14,7 @@
 #include "core/base/clock.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_api.hpp"
+#include "core/signal/testing/others_asleep.hpp"
 #include "core/signal/wait.hpp"
 
 namespace rigel {
@@ -77,8 +78,7 @@ TEST_F(SharedSignals, WakeWhoWaitsOnEitherSide) {
   for (const Sides& sides : {Sides{one, other}, {other, one}, {one, one}}) {
     of(one).store(1);
     std::thread waker([&] {
-      // The waiter sleeps by then.
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      testing::await_others_asleep();
       of(sides.stored).store<std::memory_order_release>(0);
     });
     EXPECT_EQ(wait(of(sides.waited), HSA_SIGNAL_CONDITION_EQ, 0), 0);
@@ -183,8 +183,7 @@ TEST_F(SharedSignals, LetGoOfWhoWaitsWhenTheyAreDestroyed) {
   const hsa_signal_t one = create(1);
   const hsa_signal_t other = attach_to(one);
   std::thread waiter([&] { wait(of(one), HSA_SIGNAL_CONDITION_EQ, 0); });
-  // The waiter sleeps by then.
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  testing::await_others_asleep();
   EXPECT_EQ(signal_api::destroy(one), HSA_STATUS_SUCCESS);
   waiter.join();
   EXPECT_EQ(of(other).load(), 1);

@@ -86,6 +86,13 @@ Status value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value) n
   return HSA_STATUS_SUCCESS;
 }
 
+Status event_id(hsa_signal_t signal, uint32_t* id) noexcept {
+  const Signal* const found = Signal::from_handle(signal);
+  if (found == nullptr || id == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  *id = found->abi.event_id;
+  return HSA_STATUS_SUCCESS;
+}
+
 Status ipc_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle) {
   if (handle == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "name of a signal: nowhere to return it");

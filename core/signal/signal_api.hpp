@@ -28,6 +28,9 @@ Status destroy(hsa_signal_t signal) noexcept;
 /// signal.
 Status value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value) noexcept;
 
+/// hsa_amd_signal_get_event_id. INVALID_ARGUMENT for a null pointer and for what is no live signal.
+Status event_id(hsa_signal_t signal, uint32_t* id) noexcept;
+
 /// hsa_amd_ipc_signal_create. INVALID_ARGUMENT for a null pointer, and for a signal without the IPC
 /// attribute; INVALID_SIGNAL for what is no live signal.
 Status ipc_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle);

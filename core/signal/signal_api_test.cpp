@@ -8,6 +8,7 @@
 
 #include "core/signal/backend_signals.hpp"
 #include "core/signal/signal_pool.hpp"
+#include "core/signal/testing/others_asleep.hpp"
 #include "core/signal/wait.hpp"
 
 namespace rigel {
@@ -82,8 +83,7 @@ TEST(SignalApi, ValuePointerIsForSignalsThatChangeInSilence) {
   ASSERT_EQ(signal_api::value_pointer(gpu_only, &value), HSA_STATUS_SUCCESS);
   EXPECT_EQ(*value, 7);
   std::thread writer([&] {
-    // The waiter has begun by then: nothing but its own looking tells it of the store.
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    testing::await_others_asleep();  // nothing but the waiter's own looking tells it of the store
     __atomic_store_n(value, 0, __ATOMIC_RELEASE);
   });
   EXPECT_EQ(signal_api::wait(gpu_only, kEq, 0, UINT64_MAX, kBlocked), 0);
@@ -93,10 +93,10 @@ TEST(SignalApi, ValuePointerIsForSignalsThatChangeInSilence) {
 }
 
 TEST(SignalApi, WaitForAWrongHandleReturnsZero) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(signal_api::wait({0}, kEq, 1, UINT64_MAX, kBlocked), 0);
   EXPECT_EQ(signal_api::wait(a_dead_signal(), kEq, 1, UINT64_MAX, kBlocked), 0);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("no signal"), std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("no signal"), std::string::npos);
 }
 
 TEST(SignalApi, WaitAnySkipsWhatIsNoSignalAndKeepsTheIndices) {
@@ -181,9 +181,9 @@ TEST(HostSignalServices, LetABackendCompleteAndWait) {
   EXPECT_EQ(host.wait_any(nullptr, many.data(), 40, 1000, 0), HSABE_WAIT_TIMED_OUT);
   host.destroy(nullptr, doorbell);
   host.destroy(nullptr, completion);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   host.destroy(nullptr, completion);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("no signal"), std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("no signal"), std::string::npos);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "core/signal/device_sleeper.hpp"
 #include "core/signal/lent_thread.hpp"
 #include "core/signal/signal_pool.hpp"
+#include "core/signal/testing/others_asleep.hpp"
 
 namespace rigel {
 namespace {
@@ -56,10 +57,10 @@ bool all(const std::vector<WaitTerm>& terms, uint64_t timeout = kWaitForever, in
   return wait_all(terms.data(), static_cast<uint32_t>(terms.size()), timeout, kNoSpin, values);
 }
 
-// Until somebody sleeps on the signal.
+// Until somebody sleeps on the signal, for which all other threads of the test are there.
 void await_sleeper(const Signal& signal) {
   while ((signal.attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
-  std::this_thread::sleep_for(2ms);  // from having said so to being asleep, which nothing tells
+  testing::await_others_asleep();
 }
 
 TEST(Wait, ReturnsAtOnceWhatHoldsAlready) {
@@ -90,7 +91,7 @@ struct Change {
   std::function<void(Signal&)> make;
 };
 
-class WaitIsEndedBy : public testing::TestWithParam<Change> {};
+class WaitIsEndedBy : public ::testing::TestWithParam<Change> {};
 
 TEST_P(WaitIsEndedBy, AChange) {
   Signals signal(1, 0b10);
@@ -102,24 +103,24 @@ TEST_P(WaitIsEndedBy, AChange) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, WaitIsEndedBy,
-                         testing::Values(Change{"Store", [](Signal& s) { s.store(0b11); }},
-                                         Change{"Exchange", [](Signal& s) { s.exchange(0b11); }},
-                                         Change{"CompareExchange",
-                                                [](Signal& s) { s.compare_exchange(0b10, 0b11); }},
-                                         Change{"Add", [](Signal& s) { s.add(1); }},
-                                         Change{"Subtract", [](Signal& s) { s.subtract(-1); }},
-                                         Change{"Or", [](Signal& s) { s.bit_or(1); }},
-                                         Change{"Xor", [](Signal& s) { s.bit_xor(1); }},
-                                         Change{"And",
-                                                [](Signal& s) {
-                                                  s.silent_store(0b111);
-                                                  s.bit_and(0b011);
-                                                }},
-                                         Change{"NotifyAfterASilentStore",
-                                                [](Signal& s) {
-                                                  s.silent_store(0b11);
-                                                  s.notify();
-                                                }}),
+                         ::testing::Values(Change{"Store", [](Signal& s) { s.store(0b11); }},
+                                           Change{"Exchange", [](Signal& s) { s.exchange(0b11); }},
+                                           Change{"CompareExchange",
+                                                  [](Signal& s) { s.compare_exchange(0b10, 0b11); }},
+                                           Change{"Add", [](Signal& s) { s.add(1); }},
+                                           Change{"Subtract", [](Signal& s) { s.subtract(-1); }},
+                                           Change{"Or", [](Signal& s) { s.bit_or(1); }},
+                                           Change{"Xor", [](Signal& s) { s.bit_xor(1); }},
+                                           Change{"And",
+                                                  [](Signal& s) {
+                                                    s.silent_store(0b111);
+                                                    s.bit_and(0b011);
+                                                  }},
+                                           Change{"NotifyAfterASilentStore",
+                                                  [](Signal& s) {
+                                                    s.silent_store(0b11);
+                                                    s.notify();
+                                                  }}),
                          [](const auto& test) { return test.param.name; });
 
 TEST(Wait, SleepsThroughChangesThatDoNotSatisfy) {
@@ -267,17 +268,16 @@ TEST_F(WaitForSoftware, SleepsWhenThereIsNothingToDo) {
 TEST(Wait, WakesEverybodyWhomAChangeSatisfies) {
   constexpr int kSleepers = 70;  // more than are woken in one go
   Signals signal(1, 0);
-  std::atomic<int> asleep{0};
+  std::atomic<int> about_to{0};
   std::vector<std::thread> sleepers;
   for (int i = 0; i < kSleepers; ++i) {
     sleepers.emplace_back([&] {
-      ++asleep;
+      ++about_to;
       EXPECT_EQ(wait(signal[0], kEq, 1, kWaitForever, kNoSpin), 1);
     });
   }
-  while (asleep != kSleepers) std::this_thread::yield();
-  // From being about to wait to being asleep, which all of them are only seen to be by waking them.
-  std::this_thread::sleep_for(5ms);
+  while (about_to != kSleepers) std::this_thread::yield();
+  testing::await_others_asleep();
   signal[0].store(1);
   for (auto& sleeper : sleepers) sleeper.join();
 }
@@ -306,7 +306,7 @@ TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyedWhileItSpins) {
     EXPECT_EQ(wait(*signal, kEq, 6, kWaitForever, Spin{1000 * kMillisecond}), 0);
   });
   while (!started) std::this_thread::yield();
-  // It has begun to look by then.
+  // It has begun to look by then: nothing tells, as it does not sleep.
   std::this_thread::sleep_for(1ms);
   EXPECT_TRUE(signal_pool::destroy(*signal));
   spinner.join();
@@ -315,9 +315,9 @@ TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyedWhileItSpins) {
 TEST(Wait, OnADeadSignalOrADoorbellReturnsZero) {
   Signal* signal = signal_pool::create(5);
   signal_pool::destroy(*signal);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(wait(*signal, kEq, 5), 0);
-  testing::internal::GetCapturedStderr();
+  ::testing::internal::GetCapturedStderr();
 }
 
 TEST(WaitAny, ReturnsTheIndexAndValueOfWhatHolds) {
@@ -539,7 +539,7 @@ TEST(Wait, TellsTheHooksWhenItBeginsAndEnds) {
 }
 
 // Without membarrier.
-class WaitWithoutMembarrier : public testing::Test {
+class WaitWithoutMembarrier : public ::testing::Test {
  protected:
   WaitWithoutMembarrier() { asymmetric_fence::refuse_for_tests(true); }
   ~WaitWithoutMembarrier() override { asymmetric_fence::refuse_for_tests(false); }

@@ -114,13 +114,13 @@ void eight_threads_wait_on_ten_thousand_signals() {
             wait_any(mine.data(), kSignals, kWaitForever, some_spin(static_cast<uint32_t>(i)), &value);
         ASSERT_EQ(index, chosen[round - 1]);
         ASSERT_EQ(value, round);
-        ++returned;
+        if (++returned == round * kThreads) returned.notify_one();
       }
     });
   }
   for (int round = 1; round <= kRounds; ++round) {
     terms[chosen[round - 1]].signal->store<kRelease>(round);
-    while (returned != round * kThreads) std::this_thread::sleep_for(100us);
+    for (int seen = returned; seen != round * kThreads; seen = returned) returned.wait(seen);
   }
   for (auto& thread : threads) thread.join();
   for (const auto& term : terms) {

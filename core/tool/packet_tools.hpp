@@ -19,7 +19,7 @@
 
 namespace rigel {
 
-class PacketTools {
+class PacketTools final : public QueueTools {
  public:
   /// The tools of this life of the runtime, the outermost first. `dispatcher` tells of what is over; it
   /// outlives the next call with none.
@@ -28,14 +28,12 @@ class PacketTools {
   /// Without any in a forked child, while it has one thread.
   void abandon() noexcept;
 
-  bool wants_queues() const noexcept { return wants_queues_.load(std::memory_order_acquire); }
+  bool wants_queues() const noexcept override { return wants_queues_.load(std::memory_order_acquire); }
   bool wants_copies() const noexcept {
     return (activities_.load(std::memory_order_acquire) & HSATOOL_ACTIVITY_COPY) != 0;
   }
 
-  /// Whether any tool wants this queue, of which the application does not know yet; then their handlers are
-  /// in it.
-  Result<bool> add_to(InterceptQueue& queue, const Agent& agent);
+  Result<bool> add_to(InterceptQueue& queue, const Agent& agent) override;
 
   struct CopyFacts {
     hsa_agent_t source;

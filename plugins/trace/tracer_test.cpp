@@ -152,6 +152,8 @@ TEST_F(TracerTest, EndsAndBeginsWhileThreadsRecord) {
     }
     tracer.stop();
     tracer.stop();  // once is enough, and twice no harm
+    const auto [calls, lost] = counted();
+    EXPECT_GT(calls + lost, 0u) << "what was recorded in life " << life << " is in its table";
     start();
   }
   over = true;

@@ -92,6 +92,7 @@ TEST_F(HotCode, IsCompiledAside) {
   EXPECT_TRUE(code_->becomes_hot(2));
   EXPECT_FALSE(code_->becomes_hot(Code::kHot)) << "that is said once";
   Code::compile_aside(code_, 0);
+  // Whoever compiles tells nobody: the next wave looks.
   for (int i = 0; i < 6000 && !code_->is_compiled() && code_->why_not_compiled().empty(); ++i) usleep(10'000);
   EXPECT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
 }
@@ -101,6 +102,7 @@ TEST_F(HotCode, HoldsUpNoProgramThatEnds) {
     EXPECT_EXIT(
         {
           Code::compile_aside(code_, 0);
+          // It ends at another point of the compilation each time; nothing tells how far that is.
           usleep(static_cast<useconds_t>(10'000 * i));
           std::exit(7);
         },

@@ -137,6 +137,7 @@ TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
   Client client("gfx900:vram=64M");
   ClientQueue queue(client, 0, false, false);
   std::string rights;
+  // When a page is protected nothing tells.
   for (int i = 0; i < 1000 && rights != "r--s"; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     rights = rights_of(client.doorbells(0));

@@ -86,7 +86,7 @@ TEST(Events, DestroyingAnEventEndsItsWaitWithAnError) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   std::thread other([&] {
-    // The wait has begun by then.
+    // The wait has begun by then, which nothing tells.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     events.destroy(id);
   });

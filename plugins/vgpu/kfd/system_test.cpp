@@ -598,6 +598,7 @@ TEST_F(KfdQueue, ABarrierRungThroughMemoryAndThroughTheHookCompletes) {
     write_index->store(index + 1, std::memory_order_release);
     reinterpret_cast<std::atomic<uint16_t>*>(packet)->store(3 | 1 << 8, std::memory_order_release);
     ring_it(index);
+    // The signal has no mailbox: the device writes its value, and that is all.
     for (int i = 0; i < 200000 && signal->load(std::memory_order_acquire) != 0; ++i) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }

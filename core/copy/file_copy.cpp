@@ -1,4 +1,5 @@
-// Copies between files and memory of agents, through the host.
+#include "core/copy/file_copy.hpp"
+
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -7,21 +8,18 @@
 #include <cstddef>
 #include <memory>
 
-#include "api/entry/functions.hpp"
-#include "core/runtime/runtime.hpp"
-
-namespace rigel::api {
+namespace rigel {
 namespace {
 
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 
+}  // namespace
+
 // Whether all of it lies in one allocation.
-bool is_allocated(const void* pointer, uint64_t size) {
+bool FileCopies::is_allocated(const void* pointer, uint64_t size) {
   hsa_amd_pointer_info_t about{};
   about.size = sizeof about;
-  if (Runtime::current().memory().pointer_info(pointer, &about, nullptr, nullptr, nullptr) !=
-      HSA_STATUS_SUCCESS)
-    return false;
+  if (memory_.pointer_info(pointer, &about, nullptr, nullptr, nullptr) != HSA_STATUS_SUCCESS) return false;
   if (about.type == HSA_EXT_POINTER_TYPE_UNKNOWN || about.type == HSA_EXT_POINTER_TYPE_RESERVED_ADDR)
     return false;
   // Locked memory has two addresses.
@@ -37,9 +35,9 @@ bool is_allocated(const void* pointer, uint64_t size) {
 /// Moves pieces until all are moved, the file ends, or `move` fails: it moves that many bytes between the buffer and the
 /// file at that offset as the system's calls do, and has copied or copies those to or from memory.
 template <class Move>
-hsa_status_t in_pieces(const char* name, hsa_amd_ais_file_handle_t file, void* memory, uint64_t size,
-                       int64_t offset, uint64_t* size_copied, int32_t* problem, Move&& move) {
-  if (size_copied != nullptr) *size_copied = 0;
+Status FileCopies::in_pieces(const char* name, hsa_amd_ais_file_handle_t file, void* memory, uint64_t size,
+                             int64_t offset, uint64_t* copied, int32_t* problem, Move&& move) {
+  if (copied != nullptr) *copied = 0;
   if (problem != nullptr) *problem = 0;
   if (file.fd < 0 || memory == nullptr || size == 0 || offset < 0 ||
       size > static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(offset))
@@ -52,8 +50,8 @@ hsa_status_t in_pieces(const char* name, hsa_amd_ais_file_handle_t file, void* m
   while (done < size) {
     const uint64_t piece = std::min(size - done, kPieceBytes);
     ssize_t moved = 0;
-    const hsa_status_t status = move(buffer.get(), static_cast<std::byte*>(memory) + done, piece,
-                                     static_cast<off_t>(offset + static_cast<int64_t>(done)), moved);
+    const Status status = move(buffer.get(), static_cast<std::byte*>(memory) + done, piece,
+                               static_cast<off_t>(offset + static_cast<int64_t>(done)), moved);
     if (status != HSA_STATUS_SUCCESS) return status;
     if (moved < 0) {
       if (errno == EINTR) continue;
@@ -64,31 +62,29 @@ hsa_status_t in_pieces(const char* name, hsa_amd_ais_file_handle_t file, void* m
     }
     if (moved == 0) break;
     done += static_cast<uint64_t>(moved);
-    if (size_copied != nullptr) *size_copied = done;
+    if (copied != nullptr) *copied = done;
   }
   return HSA_STATUS_SUCCESS;
 }
 
-}  // namespace
-
-hsa_status_t hsa_amd_ais_file_write(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,
-                                    int64_t file_offset, uint64_t* size_copied, int32_t* status) {
-  return in_pieces("hsa_amd_ais_file_write", handle, devicePtr, size, file_offset, size_copied, status,
-                   [&](std::byte* buffer, std::byte* memory, uint64_t bytes, off_t offset, ssize_t& moved) {
-                     const hsa_status_t copied = api::hsa_memory_copy(buffer, memory, bytes);
-                     if (copied == HSA_STATUS_SUCCESS) moved = ::pwrite(handle.fd, buffer, bytes, offset);
-                     return copied;
+Status FileCopies::write(hsa_amd_ais_file_handle_t file, void* memory, uint64_t size, int64_t offset,
+                         uint64_t* copied, int32_t* problem) {
+  return in_pieces("hsa_amd_ais_file_write", file, memory, size, offset, copied, problem,
+                   [&](std::byte* buffer, std::byte* from, uint64_t bytes, off_t at, ssize_t& moved) {
+                     const Status status = copies_.memory_copy(buffer, from, bytes);
+                     if (status == HSA_STATUS_SUCCESS) moved = ::pwrite(file.fd, buffer, bytes, at);
+                     return status;
                    });
 }
 
-hsa_status_t hsa_amd_ais_file_read(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,
-                                   int64_t file_offset, uint64_t* size_copied, int32_t* status) {
-  return in_pieces("hsa_amd_ais_file_read", handle, devicePtr, size, file_offset, size_copied, status,
-                   [&](std::byte* buffer, std::byte* memory, uint64_t bytes, off_t offset, ssize_t& moved) {
-                     moved = ::pread(handle.fd, buffer, bytes, offset);
-                     return moved > 0 ? api::hsa_memory_copy(memory, buffer, static_cast<size_t>(moved))
+Status FileCopies::read(hsa_amd_ais_file_handle_t file, void* memory, uint64_t size, int64_t offset,
+                        uint64_t* copied, int32_t* problem) {
+  return in_pieces("hsa_amd_ais_file_read", file, memory, size, offset, copied, problem,
+                   [&](std::byte* buffer, std::byte* to, uint64_t bytes, off_t at, ssize_t& moved) {
+                     moved = ::pread(file.fd, buffer, bytes, at);
+                     return moved > 0 ? copies_.memory_copy(to, buffer, static_cast<size_t>(moved))
                                       : HSA_STATUS_SUCCESS;
                    });
 }
 
-}  // namespace rigel::api
+}  // namespace rigel

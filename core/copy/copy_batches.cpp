@@ -1,0 +1,125 @@
+#include "core/copy/copy_batches.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "core/signal/signal.hpp"
+#include "core/signal/signal_pool.hpp"
+
+namespace rigel {
+namespace {
+
+Failure refuse(uint32_t index, const char* what) {
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "operation {} of a batch of copies: {}", index, what);
+}
+
+bool has_lists(const hsa_amd_memory_copy_op_t& op) {
+  return op.num_entries != 0;
+}
+
+size_t bytes_of(const hsa_amd_memory_copy_op_t& op, uint32_t entry) {
+  return has_lists(op) && op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR ? op.size_list[entry] : op.size;
+}
+
+const void* source_of(const hsa_amd_memory_copy_op_t& op, uint32_t entry) {
+  return has_lists(op) && op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR ? op.src_list[entry] : op.src;
+}
+
+// Several copies that complete as one: `joint` counts them.
+struct Joint {
+  Signal* joint = nullptr;
+  Signal* completion = nullptr;
+  std::atomic<bool> refused{false};  // one of them was: the caller knows
+};
+
+bool complete_joint(hsa_signal_value_t value, void* argument) {
+  const std::unique_ptr<Joint> all(static_cast<Joint*>(argument));
+  if (value < 0) {
+    all->completion->store<std::memory_order_release>(value);
+  } else if (!all->refused.load(std::memory_order_relaxed)) {
+    all->completion->subtract<std::memory_order_release>(1);
+  }
+  signal_pool::destroy(*all->joint);
+  return false;
+}
+
+}  // namespace
+
+Status CopyBatches::check(const hsa_amd_memory_copy_op_t& op, uint32_t index) const {
+  if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION) return refuse(index, "its version is unknown");
+  if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRCDST) return refuse(index, "its type is unknown");
+  if (op.traffic_class != 0 || op.reserved1[0] != 0) return refuse(index, "what must be 0 is not");
+  if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST || op.wait.function != 0 ||
+      op.signal.operation != 0) {
+    return fail(static_cast<Status>(HSA_STATUS_ERROR_NOT_SUPPORTED),
+                "operation {} of a batch does more than copy", index);
+  }
+  const bool broadcast = op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST;
+  if (broadcast && !has_lists(op)) return refuse(index, "a broadcast without destinations");
+  if (has_lists(op)) {
+    if (op.dst_list == nullptr || op.dst_agent_list == nullptr) return refuse(index, "a list is NULL");
+    if (!broadcast && (op.src_list == nullptr || op.size_list == nullptr))
+      return refuse(index, "a list is NULL");
+  }
+  if (op.unused_size != 0) return refuse(index, "what must be 0 is not");
+  if (agents_.find(op.src_agent) == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "operation {}: its source's agent is none", index);
+  for (uint32_t entry = 0; entry < std::max<uint32_t>(op.num_entries, 1); ++entry) {
+    const void* const destination = has_lists(op) ? op.dst_list[entry] : op.dst;
+    const hsa_agent_t agent = has_lists(op) ? op.dst_agent_list[entry] : op.dst_agent;
+    if (destination == nullptr || source_of(op, entry) == nullptr) return refuse(index, "a pointer is NULL");
+    if (bytes_of(op, entry) == 0) return refuse(index, "no bytes");
+    if (agents_.find(agent) == nullptr)
+      return fail(HSA_STATUS_ERROR_INVALID_AGENT, "operation {}: its destination's agent is none", index);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+Status CopyBatches::submit(const hsa_amd_memory_copy_op_t& op, uint32_t dependency_count,
+                           const hsa_signal_t* dependencies) {
+  if (op.num_entries <= 1) {
+    return begin_(has_lists(op) ? op.dst_list[0] : op.dst,
+                  has_lists(op) ? op.dst_agent_list[0] : op.dst_agent, source_of(op, 0), op.src_agent,
+                  bytes_of(op, 0), dependency_count, dependencies, op.completion_signal);
+  }
+  auto made = std::make_unique<Joint>();
+  made->completion = &Signal::of_live(op.completion_signal);
+  Signal* const joint = made->joint = signal_pool::create(op.num_entries);
+  if (joint == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  Status status = dispatcher_.watch(*joint, HSA_SIGNAL_CONDITION_LT, 1, &complete_joint, made.get());
+  if (status != HSA_STATUS_SUCCESS) {
+    signal_pool::destroy(*joint);
+    return status;
+  }
+  Joint& all = *made.release();  // the handler's, which has not run while one copy is missing
+  for (uint32_t entry = 0; entry < op.num_entries; ++entry) {
+    status = begin_(op.dst_list[entry], op.dst_agent_list[entry], source_of(op, entry), op.src_agent,
+                    bytes_of(op, entry), dependency_count, dependencies, joint->handle());
+    if (status == HSA_STATUS_SUCCESS) continue;
+    all.refused.store(true, std::memory_order_relaxed);
+    joint->subtract<std::memory_order_release>(op.num_entries - entry);
+    return status;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+Status CopyBatches::copy(const hsa_amd_memory_copy_op_t* ops, uint32_t count, uint32_t dependency_count,
+                         const hsa_signal_t* dependencies) {
+  if (ops == nullptr || count == 0 || (dependency_count != 0 && dependencies == nullptr))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (const Status status = check(ops[i], i); status != HSA_STATUS_SUCCESS) return status;
+    if (ops[i].completion_signal.handle != ops[0].completion_signal.handle)
+      return refuse(i, "its completion signal is another");
+  }
+  if (Signal::from_handle(ops[0].completion_signal) == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
+  for (uint32_t i = 0; i < count; ++i) {
+    const Status status = submit(ops[i], dependency_count, dependencies);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace rigel

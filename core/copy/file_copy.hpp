@@ -1,0 +1,36 @@
+// Copies between files and memory of agents, through the host: the functions hsa_amd_ais_file_*, with their
+// checks of arguments.
+//
+// Any thread. A copy is done when the call returns.
+#pragma once
+
+#include <hsa/hsa_ext_amd.h>
+
+#include <cstdint>
+
+#include "core/base/status.hpp"
+#include "core/copy/copy_engine.hpp"
+#include "core/memory/memory_manager.hpp"
+
+namespace rigel {
+
+class FileCopies {
+ public:
+  FileCopies(MemoryManager& memory, CopyEngine& copies) : memory_(memory), copies_(copies) {}
+
+  Status write(hsa_amd_ais_file_handle_t file, void* memory, uint64_t size, int64_t offset, uint64_t* copied,
+               int32_t* problem);
+  Status read(hsa_amd_ais_file_handle_t file, void* memory, uint64_t size, int64_t offset, uint64_t* copied,
+              int32_t* problem);
+
+ private:
+  bool is_allocated(const void* pointer, uint64_t size);
+  template <class Move>
+  Status in_pieces(const char* name, hsa_amd_ais_file_handle_t file, void* memory, uint64_t size,
+                   int64_t offset, uint64_t* copied, int32_t* problem, Move&& move);
+
+  MemoryManager& memory_;
+  CopyEngine& copies_;
+};
+
+}  // namespace rigel

@@ -1,0 +1,112 @@
+// What is asked of queues is checked once, before a backend hears of it.
+#include "core/queue/queues.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace rigel {
+namespace {
+
+std::atomic<int> made;
+amd_queue_t queue_memory;
+
+LoadedBackend backend() {
+  LoadedBackend table;
+  table.queue.struct_size = sizeof table.queue;
+  table.queue.create = [](void*, const hsabe_queue_desc_t*, hsabe_queue_info_t* info) -> hsabe_status_t {
+    ++made;
+    info->queue = info->amd_queue = &queue_memory;
+    return HSA_STATUS_SUCCESS;
+  };
+  table.queue.destroy = [](void*) { --made; };
+  return table;
+}
+
+Capabilities capabilities(uint32_t features) {
+  Capabilities can;
+  can.caps.features = features;
+  can.caps.queue_types = 1u << HSA_QUEUE_TYPE_MULTI;
+  can.caps.queue_min_size = 64;
+  can.caps.queue_max_size = 1024;
+  can.caps.queues_max = 1;
+  can.caps.doorbell = HSABE_DOORBELL_SIGNAL;
+  return can;
+}
+
+struct NoTools final : QueueTools {
+  bool wants_queues() const noexcept override { return false; }
+  Result<bool> add_to(InterceptQueue&, const Agent&) override { return false; }
+};
+
+class QueuesOfTheApi : public ::testing::Test {
+ protected:
+  QueuesOfTheApi() { made = 0; }
+
+  hsa_agent_t add_agent(uint32_t features) {
+    return machine_.add_agent(Node{}, backend_, host_, capabilities(features), std::vector<const Isa*>{})
+        .handle();
+  }
+  Status create(hsa_agent_t agent, const QueueRequest& request) {
+    hsa_queue_t* queue = nullptr;
+    const Status status = queues_.create(agent, request, &queue);
+    EXPECT_EQ(queue != nullptr, status == HSA_STATUS_SUCCESS);
+    return status;
+  }
+
+  const LoadedBackend backend_ = backend();
+  const hsabe_host_t host_{};
+  Machine machine_;
+  MemoryManager memory_;
+  AsyncDispatcher dispatcher_;
+  NoTools tools_;
+  Queues queues_{machine_, memory_, dispatcher_, tools_};
+};
+
+TEST_F(QueuesOfTheApi, AreRefusedBeforeTheirBackendHearsOfThem) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH), mute = add_agent(0);
+  const QueueRequest right{.size = 64};
+  EXPECT_EQ(queues_.create(agent, right, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(create({1}, right), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(create(mute, right), HSA_STATUS_ERROR_INVALID_QUEUE_CREATION);
+  for (const uint32_t size : {0u, 32u, 96u, 2048u})
+    EXPECT_EQ(create(agent, {.size = size}), HSA_STATUS_ERROR_INVALID_ARGUMENT) << size;
+  EXPECT_EQ(create(agent, {.size = 64, .type = 9}), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(create(agent, {.size = 64, .type = HSA_QUEUE_TYPE_SINGLE}),
+            HSA_STATUS_ERROR_INVALID_QUEUE_CREATION);
+  EXPECT_EQ(made, 0);
+}
+
+TEST_F(QueuesOfTheApi, AreAsManyAsTheAgentHas) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(queues_.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(create(agent, {.size = 64}), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_ERROR_INVALID_QUEUE);
+  EXPECT_EQ(made, 0);
+  EXPECT_EQ(create(agent, {.size = 64}), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(QueuesOfTheApi, AreAskedForByTheirHandle) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(queues_.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
+  hsa_queue_t other{};
+  EXPECT_EQ(queues_.inactivate(nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(queues_.inactivate(&other), HSA_STATUS_ERROR_INVALID_QUEUE);
+  // AMD's functions give one status to both.
+  for (hsa_queue_t* const wrong : {static_cast<hsa_queue_t*>(nullptr), &other}) {
+    hsa_agent_t of{};
+    EXPECT_EQ(queues_.get_info(wrong, HSA_AMD_QUEUE_INFO_AGENT, &of), HSA_STATUS_ERROR_INVALID_QUEUE);
+    EXPECT_EQ(queues_.cu_set_mask(wrong, 7, nullptr), HSA_STATUS_ERROR_INVALID_QUEUE);
+  }
+  hsa_agent_t of{};
+  EXPECT_EQ(queues_.get_info(queue, HSA_AMD_QUEUE_INFO_AGENT, &of), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(of.handle, agent.handle);
+  EXPECT_EQ(queues_.get_info(queue, HSA_AMD_QUEUE_INFO_AGENT, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(queues_.cu_set_mask(queue, 7, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace rigel

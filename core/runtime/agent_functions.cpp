@@ -1,0 +1,92 @@
+// The API's functions on agents in which more than one service has a part.
+#include <hsa/hsa_ext_amd.h>
+#include <unistd.h>
+
+#include "core/driver/board_name.hpp"
+#include "core/runtime/runtime.hpp"
+
+namespace rigel {
+namespace {
+
+uint64_t available_memory(const Agent& agent, Gpus* gpus) {
+  if (KfdGpu* gpu = gpus == nullptr ? nullptr : gpus->kfd().gpu_of_node(agent.node().node_id);
+      gpu != nullptr && !agent.is_cpu()) {
+    if (const auto available = gpus->kfd().available_memory(*gpu)) return *available;
+    const KfdNode* node = gpus->find_node(agent.node().node_id);  // an older kernel
+    return node == nullptr ? 0 : node->local_bytes();
+  }
+  if (agent.is_cpu()) {
+    return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
+           static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  }
+  uint64_t size = 0;
+  for (const hsabe_heap_t& heap : agent.heaps()) {
+    if (heap.kind == HSABE_HEAP_LOCAL) size += heap.size;
+  }
+  return size;
+}
+
+/// Makes the agent's queue for copies and fills work, by a fill of memory of its own.
+Status fill_something(hsa_agent_t agent, MemoryManager& memory, CopyEngine& copies) {
+  struct Search {
+    MemoryManager& memory;
+    hsa_amd_memory_pool_t pool;
+  } search{memory, {}};
+  const auto take = [](hsa_amd_memory_pool_t one, void* data) {
+    auto& wanted = *static_cast<Search*>(data);
+    bool allocatable = false;
+    const Status status =
+        wanted.memory.memory_pool_get_info(one, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocatable);
+    if (status != HSA_STATUS_SUCCESS || !allocatable) return HSA_STATUS_SUCCESS;
+    wanted.pool = one;
+    return HSA_STATUS_INFO_BREAK;
+  };
+  if (memory.agent_iterate_memory_pools(agent, take, &search) != HSA_STATUS_INFO_BREAK)
+    return HSA_STATUS_SUCCESS;  // without memory there is nothing to fill
+  constexpr size_t kWords = 16;
+  void* block = nullptr;
+  Status status = memory.memory_pool_allocate(search.pool, kWords * sizeof(uint32_t), 0, &block);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  status = copies.memory_fill(block, 0, kWords);
+  memory.memory_pool_free(block);
+  return status;
+}
+
+}  // namespace
+
+Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* value) {
+  const Agent* agent = machine_->find_agent(handle);
+  if (agent == nullptr) return no_such_agent(handle);
+  AgentSurroundings surroundings;
+  for (const Agent& other : machine_->agents()) {
+    if (!other.is_cpu()) continue;
+    surroundings.nearest_cpu = other.handle();
+    break;
+  }
+  if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
+    surroundings.memory_available = available_memory(*agent, gpus());
+  std::string product_name;
+  if (agent->node().bus == HSABE_BUS_KFD) {
+    const KfdNode* node = gpus()->find_node(agent->node().node_id);
+    if (attribute == HSA_AMD_AGENT_INFO_PRODUCT_NAME) {
+      product_name = board_name(gpus()->kfd().transport(), *node);
+      surroundings.product_name = product_name;
+    }
+    if (attribute == HSA_AMD_AGENT_INFO_HDP_FLUSH) {
+      surroundings.registers =
+          static_cast<uint32_t*>(gpus()->kfd().registers(*gpus()->kfd().gpu_of_node(node->number)));
+    }
+  }
+  return agent->info(attribute, value, surroundings);
+}
+
+Status Runtime::agent_preload(hsa_agent_t agent, uint64_t flags) {
+  const Agent* found = machine_->find_agent(agent);
+  if (found == nullptr || found->is_cpu())
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no GPU", agent.handle);
+  if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_CLOCK_SYNC) == 0) found->calibrate();
+  if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_BLITS) != 0) return HSA_STATUS_SUCCESS;
+  return fill_something(agent, memory_, *copies_);
+}
+
+}  // namespace rigel
