@@ -157,6 +157,7 @@ class KernelBuilder {
   // At the beginning of each block: the rows that have not been written since they were loaded from the wave's registers or
   // stored there. They need not be stored again, so that what is wanted only in the end is not copied at every barrier.
   std::vector<std::bitset<256>> find_stored() const;
+  std::bitset<256> stored_behind(uint32_t node, std::bitset<256> stored, const Shapes& shapes) const;
   static std::bitset<256> without_shape(const Shapes& shapes);
 
   void take_shapes(const Shapes& shapes);

@@ -89,6 +89,15 @@ std::bitset<256> KernelBuilder::without_shape(const Shapes& shapes) {
   return rows;
 }
 
+std::bitset<256> KernelBuilder::stored_behind(uint32_t node, std::bitset<256> stored,
+                                              const Shapes& shapes) const {
+  const isa::Effects& effects = plan_.graph.nodes[node].effects;
+  stored &= ~effects.writes.vgprs;
+  // What a handler takes is stored for it, and what it makes is loaded.
+  if (plan_.sites[node].what == Site::What::kCall) stored |= effects.reads.vgprs | effects.writes.vgprs;
+  return stored & without_shape(shapes);
+}
+
 std::vector<std::bitset<256>> KernelBuilder::find_stored() const {
   const auto& blocks = plan_.graph.blocks;
   std::vector<std::bitset<256>> at(blocks.size(), ~std::bitset<256>());
@@ -101,7 +110,7 @@ std::vector<std::bitset<256>> KernelBuilder::find_stored() const {
       for (uint32_t node = blocks[b].first; node < blocks[b].end; ++node) {
         if (plan_.sites[node].comes_back()) stored.set();
         apply(plan_, node, shapes);
-        stored &= ~plan_.graph.nodes[node].effects.writes.vgprs & without_shape(shapes);
+        stored = stored_behind(node, stored, shapes);
       }
       for (const uint32_t next : blocks[b].successors) {
         changed |= (at[next] & ~stored).any();
@@ -136,7 +145,7 @@ void KernelBuilder::next_node(uint32_t node) {
   before_common_ = common_;
   stored_before_ = stored_;
   is_by_rule_ = apply(plan_, node, shapes_);
-  stored_ &= ~plan_.graph.nodes[node].effects.writes.vgprs & without_shape(shapes_);
+  stored_ = stored_behind(node, stored_, shapes_);
   for (uint32_t index = 0; index < 256; ++index) {
     if (shapes_.known(index) == nullptr) common_[index] = {};
   }

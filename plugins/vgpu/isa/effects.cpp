@@ -128,10 +128,17 @@ bool loads_half(Op op) {
          (shape->high || shape->components == 0 || shape->components % 2 != 0);
 }
 
-bool indexes(Op op) {
-  return is_one_of(op, {Op::s_movrels_b32, Op::s_movrels_b64, Op::s_movreld_b32, Op::s_movreld_b64,
-                        Op::s_movrelsd_2_b32, Op::v_movreld_b32, Op::v_movrels_b32, Op::v_movrelsd_b32,
-                        Op::v_movrelsd_2_b32, Op::v_swaprel_b32});
+bool indexes_scalars(Op op) {
+  return is_one_of(
+      op, {Op::s_movrels_b32, Op::s_movrels_b64, Op::s_movreld_b32, Op::s_movreld_b64, Op::s_movrelsd_2_b32});
+}
+
+bool indexes_source(Op op) {
+  return is_one_of(op, {Op::v_movrels_b32, Op::v_movrelsd_b32, Op::v_movrelsd_2_b32, Op::v_swaprel_b32});
+}
+
+bool indexes_result(Op op) {
+  return is_one_of(op, {Op::v_movreld_b32, Op::v_movrelsd_b32, Op::v_movrelsd_2_b32, Op::v_swaprel_b32});
 }
 
 bool ignores_exec(Op op) {
@@ -196,7 +203,7 @@ class Reader {
       : in_(in), traits_(traits_of(target)), mask_dwords_(wave_size / 32) {}
 
   Effects run() {
-    if (indexes(in_.op) || in_.lacks_registers) {
+    if (indexes_scalars(in_.op) || in_.lacks_registers) {
       effects_.reads = effects_.writes = Registers::all();
       effects_.lanes = LaneUse::kAcross;
       return effects_;
@@ -215,6 +222,7 @@ class Reader {
     } else if (in_.encoding != Encoding::kSmem) {
       vector();
     }
+    index_vgprs();
     effects_.changes_mode = changes_mode(in_);
     effects_.goes_elsewhere = goes_elsewhere(in_.op);
     return effects_;
@@ -281,6 +289,20 @@ class Reader {
 
   bool keeps_part_of_load() const {
     return loads_half(in_.op) || in_.tfe || (in_.encoding == Encoding::kMimg && in_.d16);
+  }
+
+  // By M0.
+  void index_vgprs() {
+    const bool source = indexes_source(in_.op), result = indexes_result(in_.op);
+    if (!source && !result) return;
+    Registers any;
+    any.vgprs.set();
+    effects_.reads.scalars.set(code::kM0);
+    if (source) effects_.reads |= any;
+    if (result) {
+      effects_.writes |= any;
+      effects_.replaces -= any;
+    }
   }
 
   void scalar() {

@@ -55,8 +55,9 @@ struct Effects {
 };
 
 /// Of an instruction that was decoded for `target`, in a wave of `wave_size` lanes (32 or 64). Instructions that choose
-/// registers by an index at run time (v_movrel, s_movrel), and those that have not all that they ask for, read and write all. While MODE has GPR_IDX_EN (gfx8, gfx9),
-/// what vector instructions name is not what they use: that is the caller's to know, from changes_mode.
+/// registers by an index at run time may read or write all VGPRs (v_movrel) or everything (s_movrel), as do those that have not all that
+/// they ask for. While MODE has GPR_IDX_EN (gfx8, gfx9), what vector instructions name is not what they use: that is the caller's to know, from
+/// changes_mode.
 Effects effects_of(const Instruction& instruction, const Target& target, unsigned wave_size);
 
 /// Whether a 16-bit result leaves the other half of its register alone.
