@@ -270,6 +270,7 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record();
   if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
   if (draw_.one_in(20)) return mode_game(depth);
+  if (draw_.one_in(30)) return indexed_moves();
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {
     case 0:
@@ -383,6 +384,25 @@ void Generator::exchange() {
           draw_.one_in(2) ? data_sgpr() : inline_integer(static_cast<int32_t>(draw_.below(64)))));
       return;
   }
+}
+
+// Registers by an index in M0.
+void Generator::indexed_moves() {
+  if (is_gfx9()) return arithmetic(2);
+  const uint32_t count = 1 + draw_.below(3);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t place = data_vgpr(), other = data_vgpr();
+    const uint32_t index = draw_.below(place - first_data_ + 1);
+    s_mov(isa::code::kM0, index);
+    if (draw_.one_in(2)) {
+      put(encoder_.vop1(op("v_movrels_b32"), other, v(place - index)));
+    } else {
+      put(encoder_.vop1(op("v_movreld_b32"), place - index, v(other)));
+    }
+    if (draw_.one_in(2)) arithmetic(2);
+  }
+  s_mov(isa::code::kM0, ~0u);
+  places_.clear();
 }
 
 // Memory

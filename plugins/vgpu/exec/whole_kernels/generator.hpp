@@ -55,6 +55,7 @@ class Generator : Writer {
   void moves();
   void arithmetic(uint32_t most);
   void exchange();
+  void indexed_moves();
 
   Place new_place(bool out);
   Place new_stream(bool out, int32_t bytes, int32_t base);
