@@ -140,7 +140,9 @@ void relocate(const Dynamic& dynamic, const Loaded& loaded) {
   }
 }
 
-nlohmann::json read_metadata(const Image& image) {
+// An object that was linked of several has a note of each, with its kernels.
+nlohmann::json read_kernels(const Image& image) {
+  nlohmann::json kernels = nlohmann::json::array();
   for (const Elf64_Phdr& s : image.segments()) {
     if (s.p_type != PT_NOTE) continue;
     for (uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= s.p_filesz;) {
@@ -150,20 +152,22 @@ nlohmann::json read_metadata(const Image& image) {
       if (note.n_type == kNoteMetadata && note.n_namesz == 7 &&
           std::memcmp(image.bytes(name, 7), "AMDGPU", 7) == 0) {
         const char* const bytes = image.bytes(content, note.n_descsz);
-        return nlohmann::json::from_msgpack(bytes, bytes + note.n_descsz);
+        const auto metadata = nlohmann::json::from_msgpack(bytes, bytes + note.n_descsz);
+        const auto& of_note = metadata.at("amdhsa.kernels");
+        kernels.insert(kernels.end(), of_note.begin(), of_note.end());
       }
       at = content + (note.n_descsz + 3) / 4 * 4 - s.p_offset;
     }
   }
-  fail("no metadata (code object version 3 or later)");
+  if (kernels.empty()) fail("no kernels in metadata (code object version 3 or later)");
+  return kernels;
 }
 
 }  // namespace
 
 Kernel load_kernel(const std::vector<char>& file, const std::string& name, MemoryBus& memory) {
   const Image image(file);
-  const nlohmann::json metadata = read_metadata(image);
-  const auto& kernels = metadata.at("amdhsa.kernels");
+  const nlohmann::json kernels = read_kernels(image);
   const nlohmann::json* found = nullptr;
   std::string names;
   for (const auto& kernel : kernels) {

@@ -92,6 +92,43 @@ TEST(FlowGraph, LeavesWhereNobodyKnowsWhatIsNext) {
   EXPECT_TRUE(liveness.inactive_before[0].all());
 }
 
+// A long branch as Tensile writes it, over what is no instruction.
+const std::vector<uint32_t> kLongBranch = {
+    0xbe841c00,              // s_getpc_b64 s[4:5]
+    0x810684ff, 0x00000014,  // s_add_i32 s6, 20, 4
+    0x80040604,              // s_add_u32 s4, s4, s6
+    0x82058005,              // s_addc_u32 s5, s5, 0
+    0xbe801d04,              // s_setpc_b64 s[4:5]
+    0xffffffff,
+    0xbf810000,  // s_endpgm
+};
+
+TEST(FlowGraph, FollowsALongBranch) {
+  const auto graph = graph_of(kLongBranch);
+  ASSERT_TRUE(graph) << graph.error();
+  ASSERT_EQ(graph->blocks.size(), 2u);
+  EXPECT_FALSE(graph->blocks[0].leaves);
+  EXPECT_EQ(graph->blocks[0].successors, (std::vector<uint32_t>{1}));
+  EXPECT_EQ(graph->nodes[graph->blocks[1].first].pc, kEntry + 28);
+  EXPECT_FALSE(liveness_of(*graph).before[0].vgprs.any());
+}
+
+TEST(FlowGraph, FollowsNoLongBranchThatSomethingElseComesIntoTheMiddleOf) {
+  std::vector<uint32_t> code = kLongBranch;
+  code.insert(code.begin(), 0xbf840003);  // s_cbranch_scc0: to s_add_u32
+  const auto graph = graph_of(code);
+  ASSERT_TRUE(graph) << graph.error();
+  EXPECT_TRUE(graph->blocks[graph->block_of(node_at(*graph, 6))].leaves);
+}
+
+TEST(FlowGraph, FollowsNoLongBranchOfOtherNumbers) {
+  std::vector<uint32_t> code = kLongBranch;
+  code[3] = 0x80040704;  // s_add_u32 s4, s4, s7
+  const auto graph = graph_of(code);
+  ASSERT_TRUE(graph) << graph.error();
+  EXPECT_TRUE(graph->blocks[0].leaves);
+}
+
 constexpr uint32_t kCall = 0xbe9e1e04;  // s_swappc_b64 s[30:31], s[4:5]
 
 TEST(FlowGraph, ComesBackToBehindCalls) {

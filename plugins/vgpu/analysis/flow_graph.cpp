@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
@@ -13,6 +14,8 @@ namespace rigel::vgpu::analysis {
 namespace {
 
 using isa::Op;
+
+using Nodes = std::map<uint64_t, Node>;
 
 /// Where control goes behind an instruction.
 struct Next {
@@ -63,6 +66,76 @@ uint64_t branch_target(const Node& node) {
   return node.pc + node.instruction.bytes + static_cast<uint64_t>(int64_t{dwords} * 4);
 }
 
+/// A branch that SIMM16 is too narrow for: s_getpc, sums of what it gave and of constants, and s_setpc.
+struct LongBranch {
+  uint64_t getpc;   ///< Where it begins.
+  uint64_t target;  ///< Holds if nothing else comes to what is behind that.
+};
+
+// The scalars that sums have made of constants.
+class Sums {
+ public:
+  bool add(const Node& node) {
+    const isa::Instruction& in = node.instruction;
+    if (in.op == Op::s_getpc_b64) {
+      put(in.dst[0].code, node.pc + in.bytes);
+      return true;
+    }
+    const bool with_carry = in.op == Op::s_addc_u32, is_signed = in.op == Op::s_add_i32;
+    if (!with_carry && !is_signed && in.op != Op::s_add_u32) return false;
+    const auto a = value(in, 0), b = value(in, 1);
+    if (!a || !b || (with_carry && !carry_)) return false;
+    const uint64_t sum = uint64_t{*a} + *b + (with_carry ? *carry_ : 0u);
+    known_[in.dst[0].code] = static_cast<uint32_t>(sum);
+    carry_ = is_signed ? std::nullopt : std::optional(static_cast<uint32_t>(sum >> 32));
+    return true;
+  }
+
+  std::optional<uint64_t> address(const isa::Operand& of) const {
+    const auto low = known_.find(of.code), high = known_.find(static_cast<uint16_t>(of.code + 1));
+    if (low == known_.end() || high == known_.end()) return std::nullopt;
+    return (uint64_t{high->second} << 32 | low->second) & ~uint64_t{3};
+  }
+
+ private:
+  void put(uint16_t code, uint64_t pair) {
+    known_[code] = static_cast<uint32_t>(pair);
+    known_[static_cast<uint16_t>(code + 1)] = static_cast<uint32_t>(pair >> 32);
+  }
+
+  std::optional<uint32_t> value(const isa::Instruction& in, size_t index) const {
+    constexpr uint16_t kMostInline = isa::code::kZero + 64;
+    const uint16_t code = in.src[index].code;
+    if (code == isa::code::kLiteral) return in.literal;
+    if (code >= isa::code::kZero && code <= kMostInline) return code - isa::code::kZero;
+    const auto found = known_.find(code);
+    return found == known_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  std::map<uint16_t, uint32_t> known_;
+  std::optional<uint32_t> carry_;
+};
+
+// Of an s_setpc behind what has been read.
+std::optional<LongBranch> long_branch_of(const Nodes& found, const Node& jump) {
+  constexpr int kMostSums = 3;
+  auto at = found.lower_bound(jump.pc);
+  uint64_t behind = jump.pc;
+  for (int i = 0; i <= kMostSums && at != found.begin(); ++i) {
+    --at;
+    if (at->first + at->second.instruction.bytes != behind) return std::nullopt;
+    behind = at->first;
+    if (at->second.instruction.op != Op::s_getpc_b64) continue;
+    Sums sums;
+    for (auto next = at; next != found.end() && next->first < jump.pc; ++next) {
+      if (!sums.add(next->second)) return std::nullopt;
+    }
+    const auto target = sums.address(jump.instruction.src[0]);
+    return target ? std::optional(LongBranch{at->first, *target}) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 class Reader {
  public:
   Reader(const isa::Target& target, unsigned wave_size, const ReadCode& read, size_t most_instructions)
@@ -70,7 +143,7 @@ class Reader {
 
   // What can be reached from there. An error: nothing has been added.
   tl::expected<void, std::string> add(uint64_t entry_va) {
-    std::map<uint64_t, Node> added;
+    Nodes added;
     std::vector<uint64_t> to_read{entry_va};
     while (!to_read.empty()) {
       uint64_t pc = to_read.back();
@@ -83,6 +156,12 @@ class Reader {
         if (!node) return tl::unexpected(std::move(node.error()));
         const Next next = next_of(*node);
         if (next.branches) to_read.push_back(branch_target(*node));
+        if (node->instruction.op == Op::s_setpc_b64) {
+          if (const auto branch = long_branch_of(added, *node)) {
+            long_branches_.emplace(pc, *branch);
+            to_read.push_back(branch->target);
+          }
+        }
         pc = behind(*node);
         added.emplace(node->pc, std::move(*node));
         if (!next.falls_through) break;
@@ -103,6 +182,7 @@ class Reader {
 
   FlowGraph graph(uint64_t entry_va) {
     std::set<uint64_t> leaders = entries_;
+    for (const auto& [pc, branch] : long_branches_) leaders.insert(branch.target);
     for (const auto& [pc, node] : found_) {
       const Next next = next_of(node);
       if (next.branches) leaders.insert(branch_target(node));
@@ -126,6 +206,11 @@ class Reader {
     for (Block& block : graph.blocks) {
       const Node& last = graph.nodes[block.end - 1];
       const Next next = next_of(last);
+      const auto branch = long_branches_.find(last.pc);
+      if (branch != long_branches_.end() && graph.nodes[block.first].pc <= branch->second.getpc) {
+        block.successors.push_back(block_at.at(branch->second.target));
+        continue;
+      }
       block.leaves = next.leaves;
       if (next.falls_through) block.successors.push_back(block_at.at(behind(last)));
       if (next.branches) block.successors.push_back(block_at.at(branch_target(last)));
@@ -153,7 +238,8 @@ class Reader {
   const unsigned wave_size_;
   const ReadCode& read_;
   const size_t most_;
-  std::map<uint64_t, Node> found_;
+  Nodes found_;
+  std::map<uint64_t, LongBranch> long_branches_;  // by the address of their s_setpc
   std::set<uint64_t> entries_, tried_;
 };
 

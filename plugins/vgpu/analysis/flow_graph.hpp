@@ -1,8 +1,8 @@
 // The code of a kernel as a graph: its instructions from the entry on, in blocks, with the edges between them.
 //
 // Only what can be reached is read, so that data between functions is not taken for code. Where control goes is known for
-// branches; behind s_setpc, calls and the like it is not, and such a block has no successors and leaves the graph. From a call
-// control may come back to behind it, if there is code.
+// branches, also long ones; behind other s_setpc, calls and the like it is not: such a block has no successors and leaves. From a
+// call control may come back to behind it, if there is code.
 //
 // Threads: a graph is constant once it is made; any.
 #pragma once

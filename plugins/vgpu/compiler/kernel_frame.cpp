@@ -570,7 +570,7 @@ void KernelBuilder::build_block(uint32_t index) {
 
 void KernelBuilder::build_branch(uint32_t from, const analysis::Node& node) {
   const auto& successors = plan_.graph.blocks[from].successors;
-  if (node.instruction.op == Op::s_branch) return go_to(from, successors.back());
+  if (successors.size() == 1) return go_to(from, successors.back());
   Value* taken = nullptr;
   switch (node.instruction.op) {
     case Op::s_cbranch_scc0:

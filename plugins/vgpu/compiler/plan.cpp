@@ -121,6 +121,10 @@ bool is_branch(Op op) {
   }
 }
 
+bool is_long_branch(const analysis::FlowGraph& graph, uint32_t node) {
+  return graph.nodes[node].instruction.op == Op::s_setpc_b64 && !graph.blocks[graph.block_of(node)].leaves;
+}
+
 // Instructions after which a wave may have stopped without having failed, or that want its code or its time.
 bool may_leave(const isa::Instruction& in) {
   switch (isa::op_class(in.op)) {
@@ -378,7 +382,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       site.what = Site::What::kSleep;
     } else if (in.op == Op::s_endpgm) {
       site.what = Site::What::kEnd;
-    } else if (is_branch(in.op)) {
+    } else if (is_branch(in.op) || is_long_branch(plan->graph, i)) {
       site.what = Site::What::kBranch;
     } else if (nodes[i].effects.goes_elsewhere) {
       leave("it goes elsewhere");
