@@ -98,6 +98,17 @@ TEST_F(CompilerProcess, IsReplacedWhenSomebodyEndsIt) {
   EXPECT_NE(compilers()[0], first);
 }
 
+// As its timer does.
+TEST_F(CompilerProcess, SaysWhenItTakesTooLong) {
+  ASSERT_NE(compile_kernel().run, nullptr);
+  ASSERT_EQ(compilers().size(), 1u);
+  const pid_t slow = compilers()[0];
+  ASSERT_EQ(kill(slow, SIGPROF), 0);
+  EXPECT_TRUE(ends(slow));
+  EXPECT_EQ(compile_kernel().error, "the compiler takes too long");
+  EXPECT_NE(compile_kernel().run, nullptr) << "the next one is asked";
+}
+
 TEST_F(CompilerProcess, OfAChildIsItsOwnAndEndsWithIt) {
   ASSERT_NE(compile_kernel().run, nullptr);
   int pipes[2];

@@ -2,6 +2,7 @@
 // to on its standard input, a socket. Not for use by hand.
 #include <poll.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -33,6 +34,27 @@ bool receive(void* to, size_t size) {
 }
 bool send(const void* from, size_t size) {
   return move_all(write, static_cast<const char*>(from), size);
+}
+
+// Of the processor, for a kernel. On a busy machine that is a long time.
+constexpr time_t kMostSeconds = 60;
+
+bool send_message(const std::vector<std::byte>& message) {
+  const uint64_t length = message.size();
+  return send(&length, sizeof length) && send(message.data(), message.size());
+}
+
+std::vector<std::byte> too_long;
+
+// LLVM cannot be told to stop.
+void give_up(int) {
+  send_message(too_long);
+  _exit(0);
+}
+
+void give_up_after(time_t seconds) {
+  const itimerval left{{}, {seconds, 0}};
+  setitimer(ITIMER_PROF, &left, nullptr);
 }
 
 Answer answer_to(std::span<const std::byte> message) {
@@ -69,14 +91,19 @@ int main() {
     while (poll(&other_end, 1, -1) < 0 && errno == EINTR) continue;
     _exit(0);
   }).detach();
+  Answer late;
+  late.error = "the compiler takes too long";
+  too_long = to_message(late);
+  signal(SIGPROF, give_up);
   uint64_t size = 0;
   while (receive(&size, sizeof size)) {
     if (size > kMostMessageBytes) return 1;
     std::vector<std::byte> message(size);
     if (!receive(message.data(), message.size())) return 1;
+    give_up_after(kMostSeconds);
     const std::vector<std::byte> answer = to_message(answer_to(message));
-    const uint64_t length = answer.size();
-    if (!send(&length, sizeof length) || !send(answer.data(), answer.size())) return 1;
+    give_up_after(0);
+    if (!send_message(answer)) return 1;
   }
   return 0;
 }
