@@ -14,7 +14,7 @@ class OpenClPrograms : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OpenClPrograms, AreTheSameInEveryWayAndOnTheHost) {
   const char* const text = std::getenv("RIGEL_PROGRAMS");
-  const uint64_t count = text == nullptr ? 32 : std::strtoull(text, nullptr, 10);
+  const uint64_t count = text == nullptr ? 20 : std::strtoull(text, nullptr, 10);
   Workshop workshop;
   const Count result = compare_many(
       workshop, GetParam(), 0, count,
