@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace rigel::vgpu::exec::compiler {
 namespace {
@@ -98,14 +100,30 @@ TEST_F(CompilerProcess, IsReplacedWhenSomebodyEndsIt) {
   EXPECT_NE(compilers()[0], first);
 }
 
-// As its timer does.
+// Its timer's signal comes while a kernel is waited for.
 TEST_F(CompilerProcess, SaysWhenItTakesTooLong) {
   ASSERT_NE(compile_kernel().run, nullptr);
   ASSERT_EQ(compilers().size(), 1u);
   const pid_t slow = compilers()[0];
-  ASSERT_EQ(kill(slow, SIGPROF), 0);
+  ASSERT_EQ(kill(slow, SIGSTOP), 0);
+  std::atomic<pid_t> asks{0};
+  std::string error;
+  std::thread thread([&] {
+    asks = gettid();
+    error = compile_kernel().error;
+  });
+  const auto sleeps = [&] {
+    std::ifstream stat("/proc/self/task/" + std::to_string(asks) + "/stat");
+    std::string pid, name, is;
+    return asks != 0 && stat >> pid >> name >> is && is == "S";
+  };
+  // Asleep twice in a row: it has asked, and waits for the answer.
+  for (int asleep = 0; asleep < 2; usleep(10'000)) asleep = sleeps() ? asleep + 1 : 0;
+  EXPECT_EQ(kill(slow, SIGPROF), 0);
+  EXPECT_EQ(kill(slow, SIGCONT), 0);
+  thread.join();
+  EXPECT_EQ(error, "the compiler takes too long");
   EXPECT_TRUE(ends(slow));
-  EXPECT_EQ(compile_kernel().error, "the compiler takes too long");
   EXPECT_NE(compile_kernel().run, nullptr) << "the next one is asked";
 }
 

@@ -1,16 +1,12 @@
 #include "plugins/vgpu/compiler/modes.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
+#include "plugins/vgpu/compiler/test_plans.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
-constexpr uint64_t kVa = 0x1000;
 constexpr uint32_t kFlushing = 0x3c0, kKeeping = 0x3f0;  // denormals of single precision
-constexpr uint32_t kNop = 0xbf800000, kEnd = 0xbf810000;
+constexpr uint32_t kNop = 0xbf800000;
 constexpr uint32_t kIfScc = 0xbf850000;            // s_cbranch_scc1, with the words that it skips
 constexpr uint32_t kSetDenormals = 0xba000901;     // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), …
 constexpr uint32_t kSetException = 0xba000301;     // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 1), …
@@ -20,17 +16,9 @@ constexpr uint32_t kRound = 0xbfa40000;            // s_round_mode (gfx10)
 constexpr uint32_t kKeepDenormals = 0xbfa50000;    // s_denorm_mode (gfx10)
 constexpr uint32_t kIndexOff = 0xbf9c0000;         // s_set_gpr_idx_off
 
-tl::expected<std::vector<uint32_t>, std::string> modes(std::vector<uint32_t> code,
+tl::expected<std::vector<uint32_t>, std::string> modes(const std::vector<uint32_t>& code,
                                                        const char* chip = "gfx803") {
-  code.push_back(kEnd);
-  const auto read = [&](uint64_t va, std::span<std::byte> to) -> size_t {
-    const size_t at = va - kVa, size = code.size() * 4;
-    if (at >= size) return 0;
-    const size_t bytes = std::min(to.size(), size - at);
-    std::memcpy(to.data(), reinterpret_cast<const std::byte*>(code.data()) + at, bytes);
-    return bytes;
-  };
-  auto graph = analysis::read_flow_graph(*isa::target_of(chip), 64, kVa, read);
+  const auto graph = analysis::read_flow_graph(*isa::target_of(chip), 64, kVa, request_of(code).read);
   EXPECT_TRUE(graph) << graph.error();
   return modes_of(*graph, kFlushing);
 }

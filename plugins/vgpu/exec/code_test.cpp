@@ -71,7 +71,7 @@ class HotCode : public ::testing::Test {
   std::shared_ptr<Code> code_;
 };
 
-TEST_F(HotCode, IsComeBackToBehindCalls) {
+TEST_F(HotCode, HasAWayBackBehindCalls) {
   const uint32_t words[] = {0xbe9e1e04, 0x7e0a0300,
                             kEnd};  // s_swappc_b64 s[30:31], s[4:5]; v_mov_b32_e32 v5, v0
   std::memcpy(memory_.host, words, sizeof words);
