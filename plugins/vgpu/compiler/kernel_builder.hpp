@@ -6,6 +6,9 @@
 // the whole run, so that what lies between two of them stays in the host's registers; a run ends where all lanes are
 // needed: memory, scalars that are made of lanes, branches.
 //
+// In a large kernel (Plan::is_large) a run is a loop over the vectors of a row, so rows stay in memory, and functions that load and
+// store are called in place of being inlined.
+//
 // kernel_frame.cpp has ways in and out, blocks, branches and calls of handlers; kernel_vectors.cpp vector and scalar
 // instructions, kernel_waves.cpp those that take all lanes at once; kernel_rules.cpp and kernel_comparisons.cpp those of which
 // the result is known (shapes.hpp); kernel_memory.cpp, kernel_known_memory.cpp, kernel_scratch.cpp, kernel_loads.cpp and
@@ -110,24 +113,36 @@ class KernelBuilder {
 
   Value* row(uint32_t index);
   uint32_t row_index(uint32_t offset) const { return (offset - kScalarBytes) / plan_.layout.row_bytes(); }
-  Value* part(uint32_t index, unsigned v) { return at(row(index), uint64_t{v} * lanes_ * 4); }
-  Value* load_part(uint32_t index, unsigned v) {
-    return b_.CreateAlignedLoad(vector(), part(index, v), llvm::Align(lanes_ * 4));
+  // Which vector of a row: a known one, or in a loop over all of them the one that the loop is at.
+  struct VectorIndex {
+    VectorIndex(unsigned known) : number(known) {}
+    explicit VectorIndex(Value* in_loop) : bytes(in_loop) {}
+
+    unsigned number = 0;
+    Value* bytes = nullptr;  ///< From the row's beginning; null: by the number.
+  };
+  Value* part_at(Value* row, VectorIndex v) {
+    return v.bytes != nullptr ? b_.CreateInBoundsGEP(i8(), row, v.bytes)
+                              : at(row, uint64_t{v.number} * lanes_ * 4);
   }
-  void store_part(uint32_t index, unsigned v, Value* value) {
-    b_.CreateAlignedStore(value, part(index, v), llvm::Align(lanes_ * 4));
+  void copy_row(Value* to, Value* from) {
+    b_.CreateMemCpy(to, llvm::Align(64), from, llvm::Align(64), uint64_t{wave_size_} * 4);
   }
+  Value* part(uint32_t index, VectorIndex v) { return part_at(row(index), v); }
+  Value* load_part(uint32_t index, VectorIndex v);
+  void store_part(uint32_t index, VectorIndex v, Value* value);
 
   // Registers whose lanes' numbers are known (lane_shape.hpp): the numbers in common are variables from block to block.
   llvm::AllocaInst* base_variable(uint32_t index);
   llvm::AllocaInst* pitch_variable(uint32_t index);
   void store_common(uint32_t index, const Common& common);
-  llvm::Constant* offsets_of(const Shape& shape, unsigned v) {
-    std::vector<uint32_t> offsets(shape.offsets.begin() + v * lanes_,
-                                  shape.offsets.begin() + (v + 1) * lanes_);
-    return llvm::ConstantDataVector::get(context_, offsets);
+  // A number for each lane, those of one vector.
+  template <class T>
+  Value* lane_numbers(const std::array<T, 64>& numbers, VectorIndex v) {
+    return numbers_of(std::vector<uint32_t>(numbers.begin(), numbers.begin() + wave_size_), v);
   }
-  Value* lanes_from(const Common& common, const Shape& shape, unsigned v);
+  Value* numbers_of(const std::vector<uint32_t>& numbers, VectorIndex v);
+  Value* lanes_from(const Common& common, const Shape& shape, VectorIndex v);
   // The number of one lane, and the least and the greatest of all of them (Shape::ends()).
   Value* lane_from(const Common& common, const Shape& shape, unsigned lane);
   Value* least_of(const Common& common, const Shape& shape) {
@@ -142,16 +157,15 @@ class KernelBuilder {
                                    : b_.CreateICmpULT(common.pitch, b_.getInt32(Shape::kMostPitch));
   }
   // As it is at the instruction under way, before it.
-  Value* value_of(uint32_t index, unsigned v) {
+  Value* value_of(uint32_t index, VectorIndex v) {
     if (index < 256 && before_.rows[index] != nullptr)
       return lanes_from(before_common_[index], *before_.rows[index], v);
     return load_part(index, v);
   }
   // In its row, where functions and handlers find it.
   Value* made_row(uint32_t index) {
-    if (index < 256 && before_.rows[index] != nullptr) {
-      for (unsigned v = 0; v < vectors_; ++v) store_part(index, v, value_of(index, v));
-    }
+    if (index < 256 && before_.rows[index] != nullptr)
+      for_each_vector(true, [&](VectorIndex v) { store_part(index, v, value_of(index, v)); });
     return row(index);
   }
   // At the beginning of each block: the rows that have not been written since they were loaded from the wave's registers or
@@ -186,9 +200,11 @@ class KernelBuilder {
   Value* wave_field(size_t offset) { return at(wave(), offset); }
 
   // The bits of a vector's lanes.
-  Value* bits_of(Value* mask, unsigned v) {
-    return b_.CreateAnd(v == 0 ? mask : b_.CreateLShr(mask, b_.getInt64(v * lanes_)),
-                        b_.getInt64((uint64_t{1} << lanes_) - 1));
+  Value* bits_of(Value* mask, VectorIndex v) {
+    return b_.CreateAnd(b_.CreateLShr(mask, first_lane(v)), b_.getInt64((uint64_t{1} << lanes_) - 1));
+  }
+  Value* first_lane(VectorIndex v) {
+    return v.bytes != nullptr ? b_.CreateLShr(v.bytes, b_.getInt64(2)) : b_.getInt64(v.number * lanes_);
   }
   Value* lanes_of(Value* bits) {
     return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(lanes_)), mask_vector());
@@ -282,7 +298,10 @@ class KernelBuilder {
   void build_scalar_load(uint32_t node);
   void build_scalar_load_anew(uint32_t node);
 
+  llvm::Function* named(const std::string& name, llvm::Attribute::AttrKind inlining);
+  // A function, which is inlined; and one that is inlined in small kernels alone.
   Value* call(const std::string& name, std::vector<Value*> arguments);
+  Value* call_access(const std::string& name, std::vector<Value*> arguments);
 
   // Pointers to rows, as functions of memory want them.
   Value* row_list(const std::vector<Value*>& rows);
@@ -311,7 +330,7 @@ class KernelBuilder {
   Value* lds_limit();
 
   // What an instruction writes to a row; lanes that are not active keep what they have where anybody wants it.
-  void put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec);
+  void put(uint32_t node, const RowSource& old, VectorIndex v, Value* value, Value* exec);
 
   // By rules (lane_rules.hpp)
 
@@ -351,10 +370,13 @@ class KernelBuilder {
   bool follow_each_other(const Place& place, unsigned v, uint32_t step) const;
   // How many bytes loads of such places look at.
   uint32_t span_of(const Place& place, uint32_t bytes) const;
-  // The place of the lanes of one vector.
-  Place of_vector(const Place& place, unsigned v);
+  // The place of the lanes of one vector, which are its first ones.
+  Place of_vector(const Place& place, VectorIndex v);
+  // Whether the vectors differ in nothing but in how far they are from the first, by the same for each.
+  bool is_same_for_all(const Place& place) const;
 
-  std::vector<Value*> load_known(const Place& place, unsigned v, unsigned dwords);
+  // Of one vector (of_vector())
+  std::vector<Value*> load_known(const Place& place, unsigned dwords);
   Value* concatenated(Value* low, Value* high, unsigned each);
   // Where the lanes of a vector are: the least and the greatest offset, how many there are, and how many vectors it takes
   // to reach them all. 0: not all are whole units apart.
@@ -373,7 +395,7 @@ class KernelBuilder {
   std::vector<Value*> halves_of(Value* pairs);
   Value* pairs_of(const std::vector<Value*>& halves);
 
-  void store_known(const Place& place, unsigned v, const std::vector<Value*>& values, Value* bits);
+  void store_known(const Place& place, bool are_full_vectors, const std::vector<Value*>& values, Value* bits);
   void store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit, Value* value,
                    Value* mask);
   // Whether stores of so many dwords are of vectors without gaps, for which all lanes have to be active.
@@ -433,7 +455,7 @@ class KernelBuilder {
   // Whether all loads have to be done before the instruction, which is no s_waitcnt.
   bool waits_for_loads(uint32_t node) const;
   void do_due_loads(uint32_t node);
-  void do_load(const PendingLoad& load, unsigned v);
+  void do_load(const PendingLoad& load, VectorIndex v);
   void do_loads_in_run() { do_loads_in_run(pending_.end()); }
   void do_loads_in_run(std::vector<PendingLoad>::iterator end);
   // Where control leaves; they stay pending where it does not.
@@ -459,6 +481,7 @@ class KernelBuilder {
     // without any bits between.
     std::array<Value*, 8> of_any_lanes{};
     Value* whole = nullptr;
+    bool is_looped_over = false;  // `whole` has been made of the parts, which are gone.
     uint32_t exec_version = kNarrowed;
   };
   static constexpr uint32_t kNarrowed = ~0u;
@@ -466,7 +489,7 @@ class KernelBuilder {
   uint32_t exec_version() const { return narrowed_ != nullptr ? kNarrowed : exec_version_; }
 
   RowSource row_source(uint32_t index);
-  Value* get(const RowSource& source, unsigned v) {
+  Value* get(const RowSource& source, VectorIndex v) {
     return source.shape != nullptr ? lanes_from(source.common, *source.shape, v) : load_part(source.index, v);
   }
 
@@ -490,8 +513,39 @@ class KernelBuilder {
   void build_wave(const Step& step);
   llvm::Function* wave_wrapper(const MicroOp& op, NamedOperation operation);
 
+  struct RunStep {
+    std::function<void(VectorIndex)> build;
+    bool is_same_for_all = true;        // For each vector the same code.
+    std::shared_ptr<MaskParts> mask{};  // That it makes, or null.
+  };
   // Makes all that is to be made, one vector of lanes after the other.
   void flush();
+  void loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end);
+  // Code for all vectors of rows: once for each; in large kernels, where it is the same for all of them, in a loop.
+  template <class F>
+  void for_each_vector(bool is_same_for_all, F build) {
+    if (is_same_for_all && plan_.is_large) return loop(build);
+    for (unsigned v = 0; v < vectors_; ++v) build(VectorIndex(v));
+  }
+  template <class F>
+  void loop(F build) {
+    BasicBlock* const before = b_.GetInsertBlock();
+    auto* const body = BasicBlock::Create(context_, "vectors", function_);
+    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateBr(body);
+    b_.SetInsertPoint(body);
+    llvm::PHINode* const bytes = b_.CreatePHI(i64(), 2);
+    bytes->addIncoming(b_.getInt64(0), before);
+    build(VectorIndex(bytes));
+    Value* const next = b_.CreateAdd(bytes, b_.getInt64(lanes_ * 4));
+    bytes->addIncoming(next, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpEQ(next, b_.getInt64(wave_size_ * 4)), behind, body);
+    b_.SetInsertPoint(behind);
+  }
+  Value* mask_part(const MaskParts& mask, bool of_any_lanes, VectorIndex v) {
+    if (mask.is_looped_over) return bits_of(mask.whole, v);
+    return (of_any_lanes ? mask.of_any_lanes : mask.parts)[v.number];
+  }
 
   // An operation on one vector of lanes, by values
   struct Wrapper {
@@ -550,7 +604,16 @@ class KernelBuilder {
   std::map<uint32_t, std::vector<llvm::AllocaInst*>> argument_variables_;  // By node: dwords
   std::vector<llvm::AllocaInst*> arguments_known_;                         // By region
 
-  std::vector<std::function<void(unsigned)>> run_;
+  std::vector<RunStep> run_;
+  // In a loop: what rows are in the vector that it is at, and whether that is to be stored.
+  struct Current {
+    Value* value = nullptr;
+    bool is_new = false;
+  };
+  std::map<uint32_t, Current> current_;
+  bool is_in_loop_ = false;
+  uint32_t node_ = 0;  // The one under way.
+  std::map<std::vector<uint32_t>, llvm::GlobalVariable*> tables_;
   struct Guarded {
     uint32_t node = 0;  // The first one, before which the interpreter goes on.
     Value* holds = nullptr;

@@ -60,20 +60,35 @@ void KernelBuilder::store_common(uint32_t index, const Common& common) {
   if (common.pitch != nullptr) b_.CreateStore(common.pitch, pitch_variable(index));
 }
 
-Value* KernelBuilder::lanes_from(const Common& common, const Shape& shape, unsigned v) {
-  const uint8_t* const pitches = shape.pitches.data() + v * lanes_;
+Value* KernelBuilder::numbers_of(const std::vector<uint32_t>& numbers, VectorIndex v) {
+  const auto first = numbers.begin() + v.number * lanes_;
+  const bool all_same =
+      std::all_of(numbers.begin(), numbers.end(), [&](uint32_t n) { return n == numbers[0]; });
+  if (v.bytes == nullptr || all_same)
+    return llvm::ConstantDataVector::get(context_, std::vector<uint32_t>(first, first + lanes_));
+  llvm::GlobalVariable*& table = tables_[numbers];
+  if (table == nullptr) {
+    auto* const data = llvm::ConstantDataArray::get(context_, numbers);
+    table = new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data,
+                                     "numbers");
+    table->setAlignment(llvm::Align(lanes_ * 4));
+  }
+  return b_.CreateAlignedLoad(vector(), b_.CreateInBoundsGEP(i8(), table, v.bytes), llvm::Align(lanes_ * 4));
+}
+
+Value* KernelBuilder::lanes_from(const Common& common, const Shape& shape, VectorIndex v) {
+  const uint8_t* const pitches = shape.pitches.data() + v.number * lanes_;
   Value* base = common.base;
   Value* each = nullptr;
   if (common.pitch != nullptr) {
-    if (std::all_of(pitches, pitches + lanes_, [&](uint8_t p) { return p == pitches[0]; })) {
+    const unsigned count = v.bytes == nullptr ? lanes_ : wave_size_;
+    if (std::all_of(pitches, pitches + count, [&](uint8_t p) { return p == pitches[0]; })) {
       base = b_.CreateAdd(base, b_.CreateMul(common.pitch, b_.getInt32(pitches[0])));
     } else {
-      const std::vector<uint32_t> counts(pitches, pitches + lanes_);
-      each = b_.CreateMul(b_.CreateVectorSplat(lanes_, common.pitch),
-                          llvm::ConstantDataVector::get(context_, counts));
+      each = b_.CreateMul(b_.CreateVectorSplat(lanes_, common.pitch), lane_numbers(shape.pitches, v));
     }
   }
-  Value* const lanes = b_.CreateAdd(b_.CreateVectorSplat(lanes_, base), offsets_of(shape, v));
+  Value* const lanes = b_.CreateAdd(b_.CreateVectorSplat(lanes_, base), lane_numbers(shape.offsets, v));
   return each == nullptr ? lanes : b_.CreateAdd(lanes, each);
 }
 
@@ -137,6 +152,7 @@ void KernelBuilder::take_shapes(const Shapes& shapes) {
 }
 
 void KernelBuilder::next_node(uint32_t node) {
+  node_ = node;
   if (node > 0) {
     const auto& written = plan_.graph.nodes[node - 1].effects.writes.scalars;
     if (written[kExec] || written[kExec + 1]) ++exec_version_;
@@ -321,6 +337,7 @@ void KernelBuilder::check_guard() {
 std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Registers& live,
                                                                const std::bitset<256>& inactive, For whom) {
   std::vector<std::function<void()>> stores;
+  std::vector<RowSource> made_then;
   const auto keep = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
     const llvm::Align aligned(alignment);
     Value* const value = b_.CreateAlignedLoad(type, own, aligned);
@@ -344,13 +361,24 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
           b_.CreateStore(lane_from(common, *shape, lane), at(waves, lane * 4));
       });
     } else if (shape != nullptr || pending_rows_[index]) {
-      stores.emplace_back([=, this, source = row_source(index)] {
-        for (unsigned v = 0; v < vectors_; ++v)
-          b_.CreateAlignedStore(get(source, v), at(registers(), place(index, v)), llvm::Align(lanes_ * 4));
-      });
-    } else if (!stored_before_[index]) {
+      made_then.push_back(row_source(index));
+    } else if (stored_before_[index]) {
+      continue;
+    } else if (plan_.is_large) {
+      stores.emplace_back([=, this] { copy_row(at(registers(), place(index, 0)), row(index)); });
+    } else {
       for (unsigned v = 0; v < vectors_; ++v) keep(vector(), part(index, v), place(index, v), lanes_ * 4);
     }
+  }
+  if (!made_then.empty()) {
+    stores.emplace_back([=, this] {
+      for_each_vector(true, [&](VectorIndex v) {
+        for (const RowSource& source : made_then) {
+          Value* const waves = at(registers(), plan_.layout.vgpr_offset(source.index));
+          b_.CreateAlignedStore(get(source, v), part_at(waves, v), llvm::Align(lanes_ * 4));
+        }
+      });
+    });
   }
   if (live.scc) {
     Value* const scc = b_.CreateLoad(i32(), scc_place());
@@ -393,9 +421,7 @@ void KernelBuilder::load_live(const isa::Registers& live, const std::bitset<256>
       load_shaped(index);
       continue;
     }
-    for (unsigned v = 0; v < vectors_; ++v) {
-      load(vector(), part(index, v), plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4, lanes_ * 4);
-    }
+    copy_row(row(index), at(registers(), plan_.layout.vgpr_offset(index)));
     if (before_.active[index] != nullptr) before_common_[index] = {base_of_active(index)};
   }
   if (live.scc) b_.CreateStore(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scc))), scc_place());

@@ -18,12 +18,28 @@ bool KernelBuilder::follow_each_other(const Place& place, unsigned v, uint32_t s
   return true;
 }
 
-KernelBuilder::Place KernelBuilder::of_vector(const Place& place, unsigned v) {
+KernelBuilder::Place KernelBuilder::of_vector(const Place& place, VectorIndex v) {
   Place of = place;
+  if (v.bytes != nullptr) {
+    const uint32_t apart = place.offsets[lanes_] - place.offsets[0];
+    Value* const vectors = b_.CreateUDiv(v.bytes, b_.getInt64(lanes_ * 4));
+    of.begin = b_.CreateInBoundsGEP(i8(), place.begin, b_.CreateMul(vectors, b_.getInt64(apart)));
+    return of;
+  }
+  std::copy_n(place.offsets.begin() + v.number * lanes_, lanes_, of.offsets.begin());
   if (place.pitch == nullptr) return of;
-  Value* const rows = b_.CreateMul(place.pitch, b_.getInt32(place.pitches[v * lanes_]));
+  Value* const rows = b_.CreateMul(place.pitch, b_.getInt32(place.pitches[v.number * lanes_]));
   of.begin = b_.CreateGEP(i8(), place.begin, wide(rows));
   return of;
+}
+
+bool KernelBuilder::is_same_for_all(const Place& place) const {
+  if (place.pitch != nullptr) return false;
+  for (unsigned i = lanes_; i < wave_size_; ++i) {
+    const uint32_t before = place.offsets[i - lanes_], apart = place.offsets[lanes_] - place.offsets[0];
+    if (place.offsets[i] < before || place.offsets[i] - before != apart) return false;
+  }
+  return true;
 }
 
 uint32_t KernelBuilder::span_of(const Place& place, uint32_t bytes) const {
@@ -32,8 +48,8 @@ uint32_t KernelBuilder::span_of(const Place& place, uint32_t bytes) const {
   return most + bytes;
 }
 
-std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned v, unsigned dwords) {
-  const uint32_t* const offsets = place.offsets.data() + v * lanes_;
+std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned dwords) {
+  const uint32_t* const offsets = place.offsets.data();
   const auto load = [&](llvm::Type* type, uint32_t offset) {
     return b_.CreateAlignedLoad(type, at(place.begin, offset), llvm::Align(4));
   };
@@ -51,7 +67,7 @@ std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned v, un
     for (Value* const part : parts) values.push_back(b_.CreateVectorSplat(lanes_, part));
     return values;
   }
-  if (follow_each_other(place, v, dwords * 4)) {
+  if (follow_each_other(place, 0, dwords * 4)) {
     std::vector<Value*> loaded;
     for (unsigned d = 0; d < dwords; ++d) loaded.push_back(load(vector(), offsets[0] + d * lanes_ * 4));
     if (dwords == 1) return loaded;
@@ -165,16 +181,16 @@ Value* KernelBuilder::load_pieces(const Place& place, const uint32_t* offsets, u
                                 concatenated(pieces[2], pieces[3], lanes_), picks);
 }
 
-void KernelBuilder::store_known(const Place& place, unsigned v, const std::vector<Value*>& values,
+void KernelBuilder::store_known(const Place& place, bool are_full_vectors, const std::vector<Value*>& values,
                                 Value* bits) {
-  const uint32_t* const offsets = place.offsets.data() + v * lanes_;
+  const uint32_t* const offsets = place.offsets.data();
   Value* const mask = lanes_of(bits);
   const auto dwords = static_cast<unsigned>(values.size());
-  if (dwords == 1 && follow_each_other(place, v, 4)) {
+  if (dwords == 1 && follow_each_other(place, 0, 4)) {
     b_.CreateMaskedStore(values[0], at(place.begin, offsets[0]), llvm::Align(4), mask);
     return;
   }
-  if (!stores_full_vectors(place, dwords)) {
+  if (!are_full_vectors) {
     if (dwords == 2) return store_apart(place, offsets, 0, 8, pairs_of(values), mask);
     for (unsigned d = 0; d < dwords; ++d) store_apart(place, offsets, d * 4, 4, values[d], mask);
     return;
@@ -295,17 +311,18 @@ KernelBuilder::Place KernelBuilder::place_from(const Shape& shape, Value* pitch)
 void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores, uint32_t data,
                                  unsigned dwords) {
   Value* const exec = stores && needs_all_lanes(place, dwords) ? all_lanes() : mask_at(kExec * 4);
-  for (unsigned v = 0; v < vectors_; ++v) {
+  const bool are_full_vectors = stores && stores_full_vectors(place, dwords);
+  for_each_vector(is_same_for_all(place), [&](VectorIndex v) {
     const Place part = of_vector(place, v);
     if (stores) {
       std::vector<Value*> values;
       for (unsigned d = 0; d < dwords; ++d) values.push_back(value_of(data + d, v));
-      store_known(part, v, values, bits_of(exec, v));
+      store_known(part, are_full_vectors, values, bits_of(exec, v));
     } else {
-      const std::vector<Value*> values = load_known(part, v, dwords);
+      const std::vector<Value*> values = load_known(part, dwords);
       for (unsigned d = 0; d < dwords; ++d) put(node, row_source(data + d), v, values[d], exec);
     }
-  }
+  });
 }
 
 bool KernelBuilder::build_global_known(uint32_t node) {

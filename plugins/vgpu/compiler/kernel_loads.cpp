@@ -133,15 +133,14 @@ bool KernelBuilder::waits_for_loads(uint32_t node) const {
   }
 }
 
-void KernelBuilder::do_load(const PendingLoad& load, unsigned v) {
-  const std::vector<Value*> values = load_known(load.place, v, load.dwords);
+void KernelBuilder::do_load(const PendingLoad& load, VectorIndex v) {
+  const std::vector<Value*> values = load_known(of_vector(load.place, v), load.dwords);
   for (unsigned d = 0; d < load.dwords; ++d) put(load.node, load.old[d], v, values[d], load.exec);
 }
 
 void KernelBuilder::do_loads_now() {
-  for (const PendingLoad& load : pending_) {
-    for (unsigned v = 0; v < vectors_; ++v) do_load(load, v);
-  }
+  for (const PendingLoad& load : pending_)
+    for_each_vector(is_same_for_all(load.place), [&](VectorIndex v) { do_load(load, v); });
 }
 
 void KernelBuilder::do_due_loads(uint32_t node) {
@@ -164,7 +163,7 @@ void KernelBuilder::do_loads_in_run(std::vector<PendingLoad>::iterator end) {
   if (end == pending_.begin()) return;
   check_guard();
   for (auto load = pending_.begin(); load != end; ++load)
-    run_.push_back([this, load = *load](unsigned v) { do_load(load, v); });
+    run_.push_back({[this, load = *load](VectorIndex v) { do_load(load, v); }, is_same_for_all(load->place)});
   pending_.erase(pending_.begin(), end);
   pending_rows_.reset();
   for (const PendingLoad& load : pending_) {

@@ -23,14 +23,27 @@ std::vector<uint64_t> KernelBuilder::number_sites(const Plan& plan) {
   return numbers;
 }
 
-Value* KernelBuilder::call(const std::string& name, std::vector<Value*> arguments) {
+llvm::Function* KernelBuilder::named(const std::string& name, llvm::Attribute::AttrKind inlining) {
   llvm::Function* const function = operations_.named(name);
   if (function == nullptr) {
     fail("no function " + name);
-    return llvm::UndefValue::get(i1());
+    return nullptr;
   }
-  function->addFnAttr(llvm::Attribute::AlwaysInline);
   function->removeFnAttr(llvm::Attribute::NoInline);
+  function->addFnAttr(inlining);
+  return function;
+}
+
+Value* KernelBuilder::call(const std::string& name, std::vector<Value*> arguments) {
+  llvm::Function* const function = named(name, llvm::Attribute::AlwaysInline);
+  if (function == nullptr) return llvm::UndefValue::get(i1());
+  return b_.CreateCall(function, arguments);
+}
+
+Value* KernelBuilder::call_access(const std::string& name, std::vector<Value*> arguments) {
+  if (!plan_.is_large) return call(name, std::move(arguments));
+  llvm::Function* const function = named(name, llvm::Attribute::NoInline);
+  if (function == nullptr) return llvm::UndefValue::get(i1());
   return b_.CreateCall(function, arguments);
 }
 
@@ -97,13 +110,13 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
                                   in.glc ? made_row(in.vdst.vgpr()) : none}));
     arguments.push_back(b_.getInt32(flags));
     arguments.push_back(b_.getInt32(static_cast<uint32_t>(shape.atomic)));
-    return or_call(node, call("global_atomic_" + std::to_string(wave_size_), arguments));
+    return or_call(node, call_access("global_atomic_" + std::to_string(wave_size_), arguments));
   }
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
   if (!stores && keeps_any(node, data, dwords)) flags |= access_flags::kKeeps;
   arguments.push_back(row_list(rows_from(data, dwords)));
   arguments.push_back(b_.getInt32(flags));
-  or_call(node, call((stores ? "store_global" : "load_global") + suffix(shape), arguments));
+  or_call(node, call_access((stores ? "store_global" : "load_global") + suffix(shape), arguments));
 }
 
 Value* KernelBuilder::lds_limit() {
@@ -125,9 +138,9 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
   const uint32_t always = flags_of(shape) | (plan_.m0_limits_lds ? access_flags::kAligned : 0);
   const auto reach = [&](Value* list, uint32_t offset, uint32_t flags) {
-    return call((stores ? "store_lds" : "load_lds") + suffix(shape),
-                {lds_, limit, made_row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
-                 b_.getInt32(flags | always)});
+    return call_access((stores ? "store_lds" : "load_lds") + suffix(shape),
+                       {lds_, limit, made_row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
+                        b_.getInt32(flags | always)});
   };
   if (!shape.pair) {
     const uint32_t keeps = !stores && keeps_any(node, data, dwords) ? access_flags::kKeeps : 0;
@@ -159,13 +172,12 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
   b_.CreateCondBr(reach(row_list(half(1)), in.offset1 * unit, 0), both, otherwise, likely());
   b_.SetInsertPoint(both);
   Value* const exec = mask_at(kExec * 4);
-  for (unsigned i = 0; i < dwords * 2; ++i) {
-    for (unsigned v = 0; v < vectors_; ++v) {
-      Value* const value =
-          b_.CreateAlignedLoad(vector(), at(found[i], uint64_t{v} * lanes_ * 4), llvm::Align(lanes_ * 4));
+  for_each_vector(true, [&](VectorIndex v) {
+    for (unsigned i = 0; i < dwords * 2; ++i) {
+      Value* const value = b_.CreateAlignedLoad(vector(), part_at(found[i], v), llvm::Align(lanes_ * 4));
       put(node, row_source(data + i), v, value, exec);
     }
-  }
+  });
   b_.CreateBr(behind);
   b_.SetInsertPoint(otherwise);
   build_call(node);
@@ -181,10 +193,10 @@ void KernelBuilder::build_lds_atomic(uint32_t node) {
   const bool two = isa::has_two_operands(shape.atomic);
   Value* const rows = row_list({made_row(in.vdata.vgpr()), two ? made_row(in.vdata2.vgpr()) : none,
                                 shape.returns ? made_row(in.vdst.vgpr()) : none});
-  or_call(node,
-          call("lds_atomic_" + std::to_string(wave_size_),
-               {lds_, lds_limit(), made_row(in.vaddr.vgpr()), b_.getInt32(static_cast<uint32_t>(in.offset)),
-                mask_at(kExec * 4), rows, b_.getInt32(static_cast<uint32_t>(shape.atomic))}));
+  or_call(node, call_access("lds_atomic_" + std::to_string(wave_size_),
+                            {lds_, lds_limit(), made_row(in.vaddr.vgpr()),
+                             b_.getInt32(static_cast<uint32_t>(in.offset)), mask_at(kExec * 4), rows,
+                             b_.getInt32(static_cast<uint32_t>(shape.atomic))}));
 }
 
 }  // namespace rigel::vgpu::exec::compiler

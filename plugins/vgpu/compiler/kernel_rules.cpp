@@ -109,9 +109,9 @@ void KernelBuilder::set_row(uint32_t node, uint32_t index, Value* base, Value* p
                                           shape->has_pitch() ? pitch : nullptr};
   if (shapes_.rows[index] != nullptr) return;
   // Lanes that are not active keep what they have.
-  run_.push_back([=, this, old = row_source(index), exec = mask_at(kExec * 4)](unsigned v) {
+  run_.push_back({[=, this, old = row_source(index), exec = mask_at(kExec * 4)](VectorIndex v) {
     put(node, old, v, lanes_from(common, *shape, v), exec);
-  });
+  }});
 }
 
 void KernelBuilder::build_by_rule(uint32_t node) {

@@ -16,7 +16,7 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-void KernelBuilder::put(uint32_t node, const RowSource& old, unsigned v, Value* value, Value* exec) {
+void KernelBuilder::put(uint32_t node, const RowSource& old, VectorIndex v, Value* value, Value* exec) {
   const bool keeps = old.index < 256 && !old.all_active && plan_.live.inactive_behind[node][old.index];
   if (keeps || old.is_narrowed) {
     value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value, get(old, v));
@@ -193,7 +193,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     parts->whole = known;
     parts->exec_version = version;
   }
-  run_.push_back([=, this, inputs = std::move(inputs)](unsigned v) {
+  auto build = [=, this, inputs = std::move(inputs)](VectorIndex v) {
     std::vector<Value*> arguments;
     for (const Input& input : inputs) {
       switch (input.kind) {
@@ -208,7 +208,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
           break;
         case Input::Kind::kUnmade: {
           const bool same = input.parts->exec_version == version && version != kNarrowed;
-          arguments.push_back((same ? input.parts->of_any_lanes : input.parts->parts)[v]);
+          arguments.push_back(mask_part(*input.parts, same, v));
           break;
         }
       }
@@ -221,9 +221,10 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
         put(node, old[r], v, b_.CreateExtractValue(results, field++), exec);
     }
     if (!makes_mask) return;
-    parts->of_any_lanes[v] = b_.CreateExtractValue(results, field);
-    parts->parts[v] = b_.CreateAnd(parts->of_any_lanes[v], bits_of(exec, v));
-  });
+    Value* const any = parts->of_any_lanes[v.number] = b_.CreateExtractValue(results, field);
+    parts->parts[v.number] = b_.CreateAnd(any, bits_of(exec, v));
+  };
+  run_.push_back({std::move(build), true, parts});
   if (!makes_mask) return;
   if (code < 128) {
     unmade_parts_[mask_offset] = parts;
@@ -236,10 +237,66 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   }
 }
 
+Value* KernelBuilder::load_part(uint32_t index, VectorIndex v) {
+  const auto load = [&] { return b_.CreateAlignedLoad(vector(), part(index, v), llvm::Align(lanes_ * 4)); };
+  if (!is_in_loop_) return load();
+  Current& current = current_[index];
+  if (current.value == nullptr) current.value = load();
+  return current.value;
+}
+
+void KernelBuilder::store_part(uint32_t index, VectorIndex v, Value* value) {
+  if (is_in_loop_) {
+    current_[index] = {value, true};
+  } else {
+    b_.CreateAlignedStore(value, part(index, v), llvm::Align(lanes_ * 4));
+  }
+}
+
+void KernelBuilder::loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end) {
+  const isa::Effects& effects = plan_.graph.nodes[node_].effects;
+  const std::bitset<256> wanted = plan_.live.before[node_].vgprs | plan_.live.inactive_before[node_] |
+                                  effects.reads.vgprs | effects.writes.vgprs | pending_rows_;
+  BasicBlock* const before = b_.GetInsertBlock();
+  loop([&](VectorIndex v) {
+    std::vector<std::pair<MaskParts*, llvm::PHINode*>> masks;
+    for (auto step = begin; step != end; ++step) {
+      if (step->mask == nullptr) continue;
+      masks.emplace_back(step->mask.get(), b_.CreatePHI(i64(), 2));
+      masks.back().second->addIncoming(b_.getInt64(0), before);
+    }
+    is_in_loop_ = true;
+    for (auto step = begin; step != end; ++step) step->build(v);
+    is_in_loop_ = false;
+    for (const auto& [index, current] : current_) {
+      if (current.is_new && (index >= wanted.size() || wanted[index])) store_part(index, v, current.value);
+    }
+    current_.clear();
+    for (const auto& [mask, sum] : masks) {
+      Value* const whole = b_.CreateOr(sum, b_.CreateShl(mask->parts[0], first_lane(v)));
+      sum->addIncoming(whole, b_.GetInsertBlock());
+      if (mask->whole == nullptr) mask->whole = whole;
+      mask->is_looped_over = true;
+    }
+  });
+}
+
 void KernelBuilder::flush() {
+  // What the guard found in rows has to be there if it fails.
+  if (plan_.is_large) check_guard();
   if (run_.empty()) return;
-  for (unsigned v = 0; v < vectors_; ++v) {
-    for (const auto& step : run_) step(v);
+  for (auto begin = run_.begin(); begin != run_.end();) {
+    const auto end = std::find_if(begin, run_.end(), [&](const RunStep& step) {
+      return step.is_same_for_all != begin->is_same_for_all;
+    });
+    if (begin->is_same_for_all && plan_.is_large) {
+      loop_over(begin, end);
+    } else {
+      for (unsigned v = 0; v < vectors_; ++v) {
+        for (auto step = begin; step != end; ++step) step->build(v);
+      }
+    }
+    begin = end;
   }
   for (const auto& [offset, unmade] : unmade_parts_) {
     Value* mask = unmade->whole;

@@ -72,6 +72,7 @@ std::vector<std::byte> to_message(const Request& request, std::span<const Image>
   writer.value(request.layout);
   writer.value(static_cast<uint8_t>(request.level));
   writer.value(request.variant);
+  writer.value(uint8_t{request.as_large});
   writer.value(request.entry_va);
   writer.value(uint8_t{request.shape != nullptr});
   if (request.shape != nullptr) {
@@ -103,6 +104,7 @@ std::optional<ReceivedRequest> request_from(std::span<const std::byte> message) 
   if (level > static_cast<uint8_t>(SimdLevel::kAvx512)) return std::nullopt;
   request.level = static_cast<SimdLevel>(level);
   request.variant = reader.value<uint32_t>();
+  request.as_large = reader.value<uint8_t>() != 0;
   request.entry_va = reader.value<uint64_t>();
   if (reader.value<uint8_t>() != 0) {
     GroupShape::Key key;

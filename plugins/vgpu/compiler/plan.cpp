@@ -51,7 +51,7 @@ struct Plan::Storage final : Emitter {
 
 namespace {
 
-constexpr size_t kMostInstructions = 4000;
+constexpr size_t kMostInstructions = 16000;
 
 void give_back(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   RIGEL_LEAVE(op, wave);
@@ -323,6 +323,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   auto modes = modes_of(plan->graph, plan->mode);
   if (!modes) return tl::unexpected(modes.error());
   plan->modes = std::move(*modes);
+  plan->is_large = request.as_large || plan->graph.nodes.size() > kSmallKernel;
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {
     for (uint32_t i = 0; i < group->key.id_rows; ++i) {

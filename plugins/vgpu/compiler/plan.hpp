@@ -101,6 +101,8 @@ struct Plan {
   std::vector<uint32_t> modes;
   bool changes_mode = false;
   bool m0_limits_lds = false;
+  /// It has more than kSmallKernel instructions, or is to be compiled as if it had.
+  bool is_large = false;
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
@@ -138,12 +140,17 @@ struct Plan {
   std::shared_ptr<Storage> storage;
 };
 
+/// Instructions of a kernel that LLVM gets unrolled and inlined. Of larger ones it would have to read hundreds for each that the GPU
+/// has, and take minutes.
+constexpr size_t kSmallKernel = 800;
+
 struct Request {
   isa::Target target;
   RegisterLayout layout;
   SimdLevel level = SimdLevel::kBaseline;
   uint32_t variant = 0;  ///< block.hpp
   uint64_t entry_va = 0;
+  bool as_large = false;  ///< Compiled as large kernels are, whatever its size: for tests.
   analysis::ReadCode read;
   /// Of the work-groups that most waves will be of; null if that is not known.
   std::shared_ptr<const GroupShape> shape;

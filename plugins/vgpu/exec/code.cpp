@@ -379,6 +379,7 @@ compiler::Request Code::request(uint32_t variant) {
   request.layout = key_.layout;
   request.level = key_.level;
   request.variant = variant;
+  request.as_large = key_.as_large;
   request.entry_va = key_.entry_va;
   request.read = [this](uint64_t va, std::span<std::byte> to) -> size_t {
     size_t done = 0;

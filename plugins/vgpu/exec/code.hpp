@@ -41,6 +41,7 @@ struct CodeKey {
   bool traced = false;
   /// The whole kernel is compiled (plugins/vgpu/compiler).
   Compilation compilation = Compilation::kNone;
+  bool as_large = false;  ///< As large kernels are (compiler::Request).
 
   friend bool operator==(const CodeKey&, const CodeKey&) = default;
 };

@@ -40,6 +40,7 @@ void report(Runner& runner, const Options& options, const Kernel& kernel, const 
   std::printf("%s: %s\n", title.c_str(), verdict.what.c_str());
   RunOptions run = options.run;
   run.ways = {options.run.ways.front(), verdict.way};
+  run.by_turns = false;
   // Of what stores anywhere, ways differ for other reasons.
   const auto faults = [](const Verdict& of) { return of.what.find("a fault") != std::string::npos; };
   const auto differs = [&](const Kernel& candidate) {
@@ -132,11 +133,11 @@ int run_many(const Options& options) {
   for (const auto& [why, count] : why_invalid)
     std::printf("not run to the end, %u times: %s\n", count, why.c_str());
   std::printf(
-      "%s, seeds from %llu on: %llu kernels the same in %zu ways, %llu differ, %llu could not be compared; "
+      "%s, seeds from %llu on: %llu kernels the same in every way, %llu differ, %llu could not be compared; "
       "%llu were judged by the reference model; %llu were compiled; %.1f million instructions of waves "
       "in a way, %.1f s\n",
       options.board.c_str(), static_cast<unsigned long long>(options.seed),
-      static_cast<unsigned long long>(same), options.run.ways.size(), static_cast<unsigned long long>(differ),
+      static_cast<unsigned long long>(same), static_cast<unsigned long long>(differ),
       static_cast<unsigned long long>(invalid), static_cast<unsigned long long>(judged),
       static_cast<unsigned long long>(compiled), static_cast<double>(instructions) * 1e-6, took());
   return differ == 0 ? 0 : 1;

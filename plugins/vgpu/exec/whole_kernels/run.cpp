@@ -29,7 +29,8 @@ std::string text(const char* format, auto... values) {
 std::string name(const Way& way) {
   constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
   const std::string level = kLevels[static_cast<size_t>(way.level)];
-  return (way.compiled ? "compiled for " : "handlers of ") + level;
+  if (!way.compiled) return "handlers of " + level;
+  return "compiled for " + level + (way.as_large ? " as a large kernel" : "");
 }
 
 std::vector<Way> ways_to_run() {
@@ -39,7 +40,9 @@ std::vector<Way> ways_to_run() {
   for (const SimdLevel level : levels) ways.push_back({level, false});
   if (!compiler::why_no_compiler().empty()) return ways;
   for (const SimdLevel level : levels) {
-    if (level != SimdLevel::kBaseline) ways.push_back({level, true});
+    if (level == SimdLevel::kBaseline) continue;
+    ways.push_back({level, true, false});
+    ways.push_back({level, true, true});
   }
   return ways;
 }
@@ -201,6 +204,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
   key.layout = layout_of(kernel);
   key.level = way.level;
   key.compilation = device.compilation;
+  key.as_large = way.as_large;
   const auto code = std::make_shared<Code>(key, m.bus);
   Memory memory(m.bus);
   const auto slots =
@@ -316,6 +320,8 @@ Verdict Runner::run(const Kernel& kernel, const RunOptions& options) {
   m.expected = {};
   for (const Way& way : options.ways) {
     const bool first = way == options.ways.front();
+    const bool turn_of_large = kernel.data_seed % 2 != 0;
+    if (way.compiled && options.by_turns && way.as_large != turn_of_large) continue;
     verdict.way = way;
     const std::string failure = run_in(kernel, way, options, verdict);
     if (!failure.empty()) {

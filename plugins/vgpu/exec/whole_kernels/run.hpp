@@ -1,7 +1,7 @@
 // Runs a whole kernel in every way that there is, and says whether all leave the same memory and registers
 // behind.
 //
-// The ways: by handlers, of each SIMD level; and compiled, for each level above the first.
+// The ways: by handlers, of each SIMD level; and compiled, for each level above the first, as small kernels are and as large ones.
 //
 // The judge is the baseline's handlers, which reference/ compares with the manuals, instruction by instruction. Small
 // kernels are run on the reference model as a whole, too: it must leave the same memory, unless some result on the way
@@ -25,6 +25,7 @@ namespace rigel::vgpu::exec::whole {
 struct Way {
   SimdLevel level = SimdLevel::kBaseline;
   bool compiled = false;  ///< The kernel is compiled, where it can be.
+  bool as_large = false;  ///< … as kernels are that have many instructions.
 
   bool operator==(const Way&) const = default;
 };
@@ -51,6 +52,8 @@ struct Verdict {
 struct RunOptions {
   uint32_t dispatches = 2;  ///< Of compiled code, which knows from the second on where memory is.
   std::vector<Way> ways = ways_to_run();
+  bool by_turns =
+      true;  ///< Some kernels are compiled as small ones, the others as large ones; if not, each in all ways.
   /// Kernels of no more instructions of waves run on the reference model as well.
   uint64_t judged_instructions = 1500;
 };

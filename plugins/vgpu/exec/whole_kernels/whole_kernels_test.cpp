@@ -70,6 +70,8 @@ INSTANTIATE_TEST_SUITE_P(On, WholeKernels, ::testing::Values("gfx803", "gfx900",
 
 TEST(WholeKernelsFound, NeverDifferAgain) {
   Runner runner;
+  RunOptions options;
+  options.by_turns = false;
   unsigned count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(RIGEL_WHOLE_KERNELS)) {
     if (entry.path().extension() != ".kernel") continue;
@@ -78,7 +80,7 @@ TEST(WholeKernelsFound, NeverDifferAgain) {
     Kernel kernel;
     std::string error;
     ASSERT_TRUE(from_text(text, kernel, error)) << entry.path() << ": " << error;
-    const Verdict verdict = runner.run(kernel);
+    const Verdict verdict = runner.run(kernel, options);
     EXPECT_EQ(verdict.kind, Kind::kSame) << entry.path() << ": " << verdict.what;
     ++count;
   }
