@@ -279,6 +279,7 @@ class KernelBuilder {
 
   // The wave's MODE, and the host's register that goes with it.
   void set_mode(uint32_t mode);
+  void set_index(const isa::Instruction& in);
   // `more` is memory that the host is to be done with before, and not to look at earlier.
   void load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> more = {});
 

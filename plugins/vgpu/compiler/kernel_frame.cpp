@@ -1,5 +1,6 @@
 // The frame of a compiled kernel: its variables, ways in and out, blocks, branches, and calls of the interpreter.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
+#include "plugins/vgpu/compiler/modes.hpp"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
@@ -558,7 +559,8 @@ void KernelBuilder::build_block(uint32_t index) {
         shapes_.uniform_masks.reset();
         break;
       case Site::What::kMode:
-        set_mode(plan_.modes[node + 1]);
+        indexes_registers(what.instruction.op) ? set_index(what.instruction)
+                                               : set_mode(plan_.modes[node + 1]);
         break;
       case Site::What::kLeaves:
         count(node - counted);

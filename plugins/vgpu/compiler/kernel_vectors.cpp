@@ -334,8 +334,27 @@ bool KernelBuilder::is_one_instruction(const Step& step) {
 void KernelBuilder::set_mode(uint32_t mode) {
   Value* const place = wave_field(offsetof(Wave, mode));
   Value* const others = b_.CreateAnd(b_.CreateLoad(i32(), place), b_.getInt32(~kModeOfCode));
-  b_.CreateStore(b_.CreateOr(others, b_.getInt32(mode)), place);
+  b_.CreateStore(b_.CreateOr(others, b_.getInt32(mode & kModeOfCode)), place);
   load_mxcsr(b_, mxcsr_of(mode));
+}
+
+// As gpr_index_on() and its kind (exec/scalar_mask.cpp): handlers of what is indexed look in M0.
+void KernelBuilder::set_index(const isa::Instruction& in) {
+  const auto with = [&](Value* value, uint32_t without, Value* bits) {
+    return b_.CreateOr(b_.CreateAnd(value, b_.getInt32(~without)), bits);
+  };
+  if (in.op != Op::s_set_gpr_idx_off) {
+    constexpr uint32_t kIndex = 0xff, kIndexed = 0xf000;
+    Value* m0 = with(scalar(kM0 * 4), kIndexed, b_.getInt32((in.simm16 & 0xfu) << 12));
+    if (in.op == Op::s_set_gpr_idx_on) {
+      m0 = with(m0, kIndex, b_.CreateAnd(scalar(in.src[0].code * 4u), b_.getInt32(kIndex)));
+    }
+    set_scalar(kM0 * 4, m0);
+  }
+  if (in.op == Op::s_set_gpr_idx_mode) return;
+  Value* const place = wave_field(offsetof(Wave, mode));
+  const uint32_t enable = in.op == Op::s_set_gpr_idx_on ? kGprIndexEnable : 0;
+  b_.CreateStore(with(b_.CreateLoad(i32(), place), kGprIndexEnable, b_.getInt32(enable)), place);
 }
 
 void KernelBuilder::load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> more) {

@@ -18,7 +18,16 @@ std::optional<uint32_t> mode_behind(const isa::Instruction& in, uint32_t mode, c
     if ((mask & ~kModeOfCode) != 0) return {};
     return (mode & ~mask) | (bits & mask);
   };
+  constexpr uint32_t kIndexing = kGprIndexEnable | 0xfu << kIndexedShift;
+  const uint32_t indexed = (in.simm16 & 0xfu) << kIndexedShift;
   switch (in.op) {
+    case Op::s_set_gpr_idx_on:
+      if (!in.src[0].is_scalar_register()) return {};
+      return (mode & ~kIndexing) | kGprIndexEnable | indexed;
+    case Op::s_set_gpr_idx_mode:
+      return (mode & kGprIndexEnable) == 0 ? mode : (mode & ~kIndexing) | kGprIndexEnable | indexed;
+    case Op::s_set_gpr_idx_off:
+      return mode & ~kIndexing;
     case Op::s_setreg_imm32_b32: {
       const auto [id, shift, mask] = isa::register_field(in);
       return with(in.literal << shift, mask << shift & traits.mode_bits);
@@ -33,6 +42,10 @@ std::optional<uint32_t> mode_behind(const isa::Instruction& in, uint32_t mode, c
 }
 
 }  // namespace
+
+bool indexes_registers(Op op) {
+  return op == Op::s_set_gpr_idx_on || op == Op::s_set_gpr_idx_off || op == Op::s_set_gpr_idx_mode;
+}
 
 tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGraph& graph, uint32_t mode) {
   const isa::Traits& traits = isa::traits_of(graph.target);
@@ -50,11 +63,17 @@ tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGr
     for (uint32_t i = block.first; i < block.end; ++i) {
       const analysis::Node& node = graph.nodes[i];
       modes[i] = mode;
+      const Op op = node.instruction.op;
+      const bool writes_m0 = node.effects.writes.scalars[isa::code::kM0];
+      if (writes_m0 && (mode & kGprIndexEnable) != 0 && !indexes_registers(op) && op != Op::s_set_gpr_idx_idx)
+        return refuse(node, "it changes what is indexed");
       if (!node.effects.changes_mode) continue;
       const auto behind = mode_behind(node.instruction, mode, traits);
       if (!behind) return refuse(node, "it changes MODE");
       mode = *behind;
     }
+    if (block.back && (mode & kGprIndexEnable) != 0)
+      return refuse(graph.nodes[block.end - 1], "it is called with indices switched on");
     // Waves that come back with another one are the interpreter's.
     for (const uint32_t next : block.followers()) {
       if (!at[next]) to_read.push_back(next);

@@ -7,14 +7,20 @@ namespace {
 
 constexpr uint32_t kFlushing = 0x3c0, kKeeping = 0x3f0;  // denormals of single precision
 constexpr uint32_t kNop = 0xbf800000;
-constexpr uint32_t kIfScc = 0xbf850000;            // s_cbranch_scc1, with the words that it skips
-constexpr uint32_t kSetDenormals = 0xba000901;     // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), …
-constexpr uint32_t kSetException = 0xba000301;     // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 1), …
-constexpr uint32_t kSetFromRegister = 0xb9000901;  // s_setreg_b32 hwreg(HW_REG_MODE, 4, 2), s0
-constexpr uint32_t kSetFlatScratch = 0xb900f814;   // s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s0 (gfx10)
-constexpr uint32_t kRound = 0xbfa40000;            // s_round_mode (gfx10)
-constexpr uint32_t kKeepDenormals = 0xbfa50000;    // s_denorm_mode (gfx10)
-constexpr uint32_t kIndexOff = 0xbf9c0000;         // s_set_gpr_idx_off
+constexpr uint32_t kIfScc = 0xbf850000;              // s_cbranch_scc1, with the words that it skips
+constexpr uint32_t kSetDenormals = 0xba000901;       // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), …
+constexpr uint32_t kSetException = 0xba000301;       // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 1), …
+constexpr uint32_t kSetFromRegister = 0xb9000901;    // s_setreg_b32 hwreg(HW_REG_MODE, 4, 2), s0
+constexpr uint32_t kSetFlatScratch = 0xb900f814;     // s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s0 (gfx10)
+constexpr uint32_t kRound = 0xbfa40000;              // s_round_mode (gfx10)
+constexpr uint32_t kKeepDenormals = 0xbfa50000;      // s_denorm_mode (gfx10)
+constexpr uint32_t kIndexOn = 0xbf110000;            // s_set_gpr_idx_on s0, …
+constexpr uint32_t kIndexOnByConstant = 0xbf110081;  // s_set_gpr_idx_on 1, gpr_idx()
+constexpr uint32_t kIndexMode = 0xbf9d0000;          // s_set_gpr_idx_mode …
+constexpr uint32_t kIndexOff = 0xbf9c0000;           // s_set_gpr_idx_off
+constexpr uint32_t kSetIndex = 0xbe803200;           // s_set_gpr_idx_idx s0
+constexpr uint32_t kMoveToM0 = 0xbefc0000;           // s_mov_b32 m0, s0
+constexpr uint32_t kCall = 0xbe9e1e04;               // s_swappc_b64 s[30:31], s[4:5]
 
 tl::expected<std::vector<uint32_t>, std::string> modes(const std::vector<uint32_t>& code,
                                                        const char* chip = "gfx803") {
@@ -48,7 +54,24 @@ TEST(Modes, AreTheSameOnAllWaysOrNone) {
 TEST(Modes, AreNotKnownWhereCodeIsNotMadeForThem) {
   EXPECT_EQ(modes({kSetFromRegister}).error(), "s_setreg_b32 at 0x1000: it changes MODE");
   EXPECT_FALSE(modes({kSetException, 1}));
-  EXPECT_FALSE(modes({kIndexOff}));
+  EXPECT_EQ(modes({kIndexOnByConstant}).error(), "s_set_gpr_idx_on at 0x1000: it changes MODE");
+}
+
+TEST(Modes, SayWhatIsIndexed) {
+  const uint32_t destination = kFlushing | kGprIndexEnable | 8u << kIndexedShift;
+  const uint32_t sources = kFlushing | kGprIndexEnable | 3u << kIndexedShift;
+  EXPECT_EQ(modes({kIndexOn | 8 << 8, kSetIndex, kIndexMode | 3, kNop, kIndexOff}),
+            (std::vector<uint32_t>{kFlushing, destination, destination, sources, sources, kFlushing}));
+  EXPECT_EQ(modes({kIndexMode | 3, kIndexOff, kMoveToM0}), (std::vector<uint32_t>(4, kFlushing)))
+      << "nothing has been switched on";
+  EXPECT_EQ(indexed_of(sources), 3);
+}
+
+TEST(Modes, AreNotKnownWhereWhatIsIndexedMayBeAnything) {
+  EXPECT_EQ(modes({kIndexOn, kMoveToM0}).error(), "s_mov_b32 at 0x1004: it changes what is indexed");
+  EXPECT_EQ(modes({kIfScc | 1, kIndexOn}).error(), "s_endpgm at 0x1008: MODE differs from way to way");
+  EXPECT_EQ(modes({kIndexOn, kCall}).error(),
+            "s_swappc_b64 at 0x1004: it is called with indices switched on");
 }
 
 }  // namespace

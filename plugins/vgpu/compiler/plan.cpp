@@ -106,6 +106,35 @@ bool is_known(const MicroOp& op, Op name, SimdLevel level, Step& step) {
   }
 }
 
+bool is_vector_alu(isa::Encoding encoding) {
+  switch (encoding) {
+    case isa::Encoding::kVop1:
+    case isa::Encoding::kVop2:
+    case isa::Encoding::kVopc:
+    case isa::Encoding::kVop3:
+    case isa::Encoding::kVop3p:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What an instruction uses while registers are indexed: with any of those behind that it names.
+void add_indexed(analysis::Node& node, uint8_t indexed) {
+  const isa::Instruction& in = node.instruction;
+  if (!is_vector_alu(in.encoding)) return;
+  isa::Effects& effects = node.effects;
+  effects.reads.scalars.set(isa::code::kM0);
+  const auto from = [](const isa::Operand& operand) { return ~std::bitset<256>() << operand.vgpr(); };
+  for (unsigned i = 0; i < 3; ++i) {
+    if ((indexed >> i & 1) != 0 && in.src[i].is_vgpr()) effects.reads.vgprs |= from(in.src[i]);
+  }
+  if ((indexed & 8) == 0 || !in.dst[0].is_vgpr()) return;
+  effects.reads.vgprs |= from(in.dst[0]);
+  effects.writes.vgprs |= from(in.dst[0]);
+  effects.replaces.vgprs.reset();
+}
+
 bool is_branch(Op op) {
   switch (op) {
     case Op::s_branch:
@@ -297,15 +326,22 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   if (!graph) return tl::unexpected(graph.error());
   auto plan = std::make_unique<Plan>();
   plan->graph = std::move(*graph);
+  plan->mode = mode_of_variant(request.variant);
+  auto modes = modes_of(plan->graph, plan->mode);
+  if (!modes) return tl::unexpected(modes.error());
+  plan->modes = std::move(*modes);
   std::vector<bool> is_ignored(plan->graph.nodes.size());
   for (size_t i = 0; i < is_ignored.size(); ++i) {
     analysis::Node& node = plan->graph.nodes[i];
-    const Bounds bounds = bound_registers(node.instruction, request.layout, 0);
-    if (bounds == Bounds::kWithin) continue;
+    const uint8_t indexed = indexed_of(plan->modes[i]);
+    const Bounds bounds = bound_registers(node.instruction, request.layout, indexed);
     is_ignored[i] = bounds == Bounds::kIgnored;
-    node.effects = is_ignored[i]
-                       ? isa::Effects{}
-                       : isa::effects_of(node.instruction, request.target, request.layout.wave_size);
+    if (bounds != Bounds::kWithin) {
+      node.effects = is_ignored[i]
+                         ? isa::Effects{}
+                         : isa::effects_of(node.instruction, request.target, request.layout.wave_size);
+    }
+    if (indexed != 0 && !is_ignored[i]) add_indexed(node, indexed);
   }
   // Some instructions, and functions, may have any register: those that waves have.
   const std::bitset<256> vgprs = ~std::bitset<256>() >> (256 - std::min(request.layout.vgprs, 256u));
@@ -319,10 +355,6 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   for (std::bitset<256>& inactive : plan->live.inactive_behind) inactive &= vgprs;
   plan->layout = request.layout;
   plan->level = request.level;
-  plan->mode = mode_of_variant(request.variant);
-  auto modes = modes_of(plan->graph, plan->mode);
-  if (!modes) return tl::unexpected(modes.error());
-  plan->modes = std::move(*modes);
   plan->is_large = request.as_large || plan->graph.nodes.size() > kSmallKernel;
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {
@@ -361,6 +393,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     site.first_operation = static_cast<uint32_t>(first);
     context.pc = nodes[i].pc;
     context.mode = FloatMode::from_mode(plan->modes[i]);
+    context.gpr_index = indexed_of(plan->modes[i]);
     const auto text = [&](std::string_view why) {
       return fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why);
     };
@@ -375,7 +408,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       leave(refusal);
     } else if (nodes[i].effects.changes_mode) {
       site.what = Site::What::kMode;
-      plan->changes_mode = true;
+      plan->changes_mode |= !indexes_registers(in.op);
     } else if (in.op == Op::s_barrier) {
       if (plan->modes[i] != plan->mode) return tl::unexpected(text("MODE is not what waves begin with"));
       site.what = Site::What::kBarrier;

@@ -52,6 +52,22 @@ TEST_F(Plans, AreNoneWhereAllWavesLeaveAtOnce) {
   }
 }
 
+TEST_F(Plans, KnowThatIndexedRegistersAreAnyBehindTheOneThatIsNamed) {
+  constexpr uint32_t kIndexDestination = 0xbf110804;  // s_set_gpr_idx_on s4, gpr_idx(DST)
+  constexpr uint32_t kIndexOff = 0xbf9c0000;
+  const auto plan = plan_of({kIndexDestination, kMove, kIndexOff, kMove});
+  EXPECT_EQ(plan->sites[0].what, What::kMode);
+  EXPECT_FALSE(plan->changes_mode) << "nothing is rounded otherwise";
+  EXPECT_EQ(plan->sites[1].what, What::kCall);
+  const isa::Effects& effects = plan->graph.nodes[1].effects;
+  EXPECT_FALSE(effects.writes.vgprs[7]);
+  for (const uint32_t row : {8u, 9u, 31u}) EXPECT_TRUE(effects.writes.vgprs[row]) << row;
+  EXPECT_FALSE(effects.writes.vgprs[32]) << "the wave has no more";
+  EXPECT_TRUE(effects.replaces.vgprs.none());
+  EXPECT_TRUE(effects.reads.scalars[isa::code::kM0]);
+  EXPECT_EQ(plan->sites[3].what, What::kInline);
+}
+
 TEST_F(Plans, TakeRegistersThatWavesDoNotHaveAsTheManualsDo) {
   const auto plan = plan_of({kMoveBeyond, kMove});
   EXPECT_EQ(plan->sites[0].what, What::kNothing) << "its result goes nowhere";

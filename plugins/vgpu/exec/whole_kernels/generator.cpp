@@ -388,7 +388,8 @@ void Generator::exchange() {
 
 // Registers by an index in M0.
 void Generator::indexed_moves() {
-  if (is_gfx9()) return arithmetic(2);
+  const bool is_gfx8 = kernel_.target.family() == isa::Family::kGfx8;
+  if (is_gfx9() || (is_gfx8 && draw_.one_in(2))) return indexed_arithmetic();
   const uint32_t count = 1 + draw_.below(3);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t place = data_vgpr(), other = data_vgpr();
@@ -401,6 +402,28 @@ void Generator::indexed_moves() {
     }
     if (draw_.one_in(2)) arithmetic(2);
   }
+  s_mov(isa::code::kM0, ~0u);
+  places_.clear();
+}
+
+// Of what M0[15:12] names, sources and the result are as many registers further on.
+void Generator::indexed_arithmetic() {
+  const uint32_t index = draw_.below(6), from = data_sgpr();
+  s_mov(from, index);
+  put(encoder_.sopc(op("s_set_gpr_idx_on"), from, draw_.below(16)));
+  const uint32_t count = 1 + draw_.below(3);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t place = data_vgpr();
+    const uint32_t to = place - std::min(place - first_data_, index);
+    if (draw_.one_in(2)) {
+      put(encoder_.vop1(op("v_mov_b32"), to, v(data_vgpr())));
+    } else {
+      put(encoder_.vop2(op("v_xor_b32"), to, v(data_vgpr()), data_vgpr()));
+    }
+    if (draw_.one_in(4)) put(encoder_.sopp(op("s_set_gpr_idx_mode"), draw_.below(16)));
+    if (draw_.one_in(4)) put(encoder_.sop1(op("s_set_gpr_idx_idx"), 0, from));
+  }
+  put(encoder_.sopp(op("s_set_gpr_idx_off"), 0));
   s_mov(isa::code::kM0, ~0u);
   places_.clear();
 }

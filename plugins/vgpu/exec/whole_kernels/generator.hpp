@@ -56,6 +56,7 @@ class Generator : Writer {
   void arithmetic(uint32_t most);
   void exchange();
   void indexed_moves();
+  void indexed_arithmetic();
 
   Place new_place(bool out);
   Place new_stream(bool out, int32_t bytes, int32_t base);
