@@ -164,8 +164,9 @@ class KernelBuilder {
   }
   // In its row, where functions and handlers find it.
   Value* made_row(uint32_t index) {
-    if (index < 256 && before_.rows[index] != nullptr)
-      for_each_vector(true, [&](VectorIndex v) { store_part(index, v, value_of(index, v)); });
+    if (index < 256 && before_.rows[index] != nullptr) {
+      for (unsigned v = 0; v < vectors_; ++v) store_part(index, v, value_of(index, v));
+    }
     return row(index);
   }
   // At the beginning of each block: the rows that have not been written since they were loaded from the wave's registers or
@@ -516,13 +517,18 @@ class KernelBuilder {
 
   struct RunStep {
     std::function<void(VectorIndex)> build;
+    uint32_t instructions = 4;          // Of LLVM's, about.
     bool is_same_for_all = true;        // For each vector the same code.
     std::shared_ptr<MaskParts> mask{};  // That it makes, or null.
   };
   // Makes all that is to be made, one vector of lanes after the other.
   void flush();
+  // Loops cost some instructions for each vector, and LLVM less time.
+  bool is_worth_a_loop(std::vector<RunStep>::const_iterator begin,
+                       std::vector<RunStep>::const_iterator end) const;
   void loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end);
-  // Code for all vectors of rows: once for each; in large kernels, where it is the same for all of them, in a loop.
+  // Code for all vectors of rows: once for each; in large kernels, if it is the same for all of them, in a loop. For places that control
+  // rarely comes to.
   template <class F>
   void for_each_vector(bool is_same_for_all, F build) {
     if (is_same_for_all && plan_.is_large) return loop(build);

@@ -312,7 +312,7 @@ void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores,
                                  unsigned dwords) {
   Value* const exec = stores && needs_all_lanes(place, dwords) ? all_lanes() : mask_at(kExec * 4);
   const bool are_full_vectors = stores && stores_full_vectors(place, dwords);
-  for_each_vector(is_same_for_all(place), [&](VectorIndex v) {
+  for (unsigned v = 0; v < vectors_; ++v) {
     const Place part = of_vector(place, v);
     if (stores) {
       std::vector<Value*> values;
@@ -322,7 +322,7 @@ void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores,
       const std::vector<Value*> values = load_known(part, dwords);
       for (unsigned d = 0; d < dwords; ++d) put(node, row_source(data + d), v, values[d], exec);
     }
-  });
+  }
 }
 
 bool KernelBuilder::build_global_known(uint32_t node) {

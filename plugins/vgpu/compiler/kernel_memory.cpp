@@ -172,12 +172,12 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
   b_.CreateCondBr(reach(row_list(half(1)), in.offset1 * unit, 0), both, otherwise, likely());
   b_.SetInsertPoint(both);
   Value* const exec = mask_at(kExec * 4);
-  for_each_vector(true, [&](VectorIndex v) {
-    for (unsigned i = 0; i < dwords * 2; ++i) {
+  for (unsigned i = 0; i < dwords * 2; ++i) {
+    for (unsigned v = 0; v < vectors_; ++v) {
       Value* const value = b_.CreateAlignedLoad(vector(), part_at(found[i], v), llvm::Align(lanes_ * 4));
       put(node, row_source(data + i), v, value, exec);
     }
-  });
+  }
   b_.CreateBr(behind);
   b_.SetInsertPoint(otherwise);
   build_call(node);

@@ -80,9 +80,9 @@ void KernelBuilder::build_scratch(uint32_t node) {
       reached,
       [&] {
         Value* const exec = mask_at(kExec * 4);
-        for_each_vector(true, [&](VectorIndex v) {
+        for (unsigned v = 0; v < vectors_; ++v) {
           for (unsigned d = 0; d < dwords; ++d) {
-            Value* const to = part_at(at(begin, uint64_t{d} * row_bytes), v);
+            Value* const to = at(begin, uint64_t{d} * row_bytes + uint64_t{v} * lanes_ * 4);
             Value* value = value_of(data + d, v);
             // Scratch is this wave's alone: what other lanes have there can be stored again.
             if (!before_.all_active()) {
@@ -91,7 +91,7 @@ void KernelBuilder::build_scratch(uint32_t node) {
             }
             b_.CreateAlignedStore(value, to, llvm::Align(4));
           }
-        });
+        }
       },
       [&] { build_call(node); });
 }
@@ -103,13 +103,12 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   const bool stores = shape.verb == isa::Verb::kStore;
   const unsigned dwords = shape.dwords();
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  const auto place = [&](unsigned row, VectorIndex v) {
-    return part_at(at(outside_rows(), uint64_t{row} * wave_size_ * 4), v);
+  const auto place = [&](unsigned row, unsigned v) {
+    return at(outside_rows(), uint64_t{row} * wave_size_ * 4 + uint64_t{v} * lanes_ * 4);
   };
   const auto pass = [&](unsigned row, uint32_t index) {
-    for_each_vector(true, [&](VectorIndex v) {
+    for (unsigned v = 0; v < vectors_; ++v)
       b_.CreateAlignedStore(value_of(index, v), place(row, v), llvm::Align(lanes_ * 4));
-    });
   };
   pass(0, in.vaddr.vgpr());
   for (unsigned d = 0; d < dwords && stores; ++d) pass(1 + d, data + d);
@@ -125,12 +124,11 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   with_another_way(
       done,
       [&] {
-        for_each_vector(true, [&](VectorIndex v) {
-          for (unsigned d = 0; d < dwords; ++d) {
+        for (unsigned d = 0; d < dwords; ++d) {
+          for (unsigned v = 0; v < vectors_; ++v)
             put(node, row_source(data + d), v,
                 b_.CreateAlignedLoad(vector(), place(1 + d, v), llvm::Align(lanes_ * 4)), exec);
-          }
-        });
+        }
       },
       [&] { build_call(node); });
 }

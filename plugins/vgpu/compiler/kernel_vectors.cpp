@@ -224,7 +224,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     Value* const any = parts->of_any_lanes[v.number] = b_.CreateExtractValue(results, field);
     parts->parts[v.number] = b_.CreateAnd(any, bits_of(exec, v));
   };
-  run_.push_back({std::move(build), true, parts});
+  run_.push_back({std::move(build), wrapper->getInstructionCount(), true, parts});
   if (!makes_mask) return;
   if (code < 128) {
     unmade_parts_[mask_offset] = parts;
@@ -281,6 +281,14 @@ void KernelBuilder::loop_over(std::vector<RunStep>::iterator begin, std::vector<
   });
 }
 
+bool KernelBuilder::is_worth_a_loop(std::vector<RunStep>::const_iterator begin,
+                                    std::vector<RunStep>::const_iterator end) const {
+  constexpr uint32_t kFewInstructions = 50;
+  uint32_t instructions = 0;
+  for (auto step = begin; step != end; ++step) instructions += step->instructions;
+  return plan_.is_large && begin->is_same_for_all && instructions > kFewInstructions;
+}
+
 void KernelBuilder::flush() {
   // What the guard found in rows has to be there if it fails.
   if (plan_.is_large) check_guard();
@@ -289,7 +297,7 @@ void KernelBuilder::flush() {
     const auto end = std::find_if(begin, run_.end(), [&](const RunStep& step) {
       return step.is_same_for_all != begin->is_same_for_all;
     });
-    if (begin->is_same_for_all && plan_.is_large) {
+    if (is_worth_a_loop(begin, end)) {
       loop_over(begin, end);
     } else {
       for (unsigned v = 0; v < vectors_; ++v) {
