@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <type_traits>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/base/log.hpp"
 #include "core/executable/fork.hpp"
 #include "core/runtime/agent_copier.hpp"
+#include "core/runtime/caller_quirks.hpp"
 #include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -107,6 +109,7 @@ Status Runtime::acquire(const ApiGate& gate) {
   }
   if (self.references > 0) {
     if (self.references == INT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
+    if (const Status status = current_->suits_callers(); status != HSA_STATUS_SUCCESS) return status;
     ++self.references;
     return HSA_STATUS_SUCCESS;
   }
@@ -183,9 +186,19 @@ Status Runtime::start() {
   discovering_.store(false, std::memory_order_relaxed);
   if (!machine) return machine.error();
   machine_ = std::move(*machine);
+  if (const Status status = suits_callers(); status != HSA_STATUS_SUCCESS) return status;
   add_heaps();
   start_services();
   return HSA_STATUS_SUCCESS;
+}
+
+Status Runtime::suits_callers() const {
+  const auto& agents = machine_->agents();
+  const bool has_gpu =
+      std::any_of(agents.begin(), agents.end(), [](const Agent& agent) { return !agent.is_cpu(); });
+  if (has_gpu || !has_hip_that_needs_a_gpu()) return HSA_STATUS_SUCCESS;
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+              "hsa_init without a GPU in a process with a HIP up to 5.x, which would crash for want of one");
 }
 
 void Runtime::start_services() {

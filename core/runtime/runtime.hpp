@@ -108,6 +108,8 @@ class Runtime {
   /// Has the application's handlers called; ends the process with the text if none deals with it.
   void tell_of(const hsa_amd_event_t& event, const Agent* agent, std::string otherwise);
   void hardware_failed(const kfd_hw_exception& failure);
+  /// Not, without a GPU, callers that cannot do without (caller_quirks.hpp).
+  Status suits_callers() const;
   void start_services();
   void add_copiers();
 

@@ -369,7 +369,8 @@ bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
   if (id == kDebugTrap || trap_state_.load(std::memory_order_acquire) == kTrapTold) return false;
   const MutexLock lock(mutex_);
   if (trap_state_.load(std::memory_order_relaxed) == kNoTrap) {
-    trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group)};
+    trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group),
+                 StoppedWave(wave, code_->key().target, exec)};
     trap_state_.store(kTrapNoted, std::memory_order_release);
   }
   return true;

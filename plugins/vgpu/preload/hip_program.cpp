@@ -1,7 +1,7 @@
 // A HIP program that knows nothing of the virtual GPU: copies in every direction, streams and events, with
 // the data checked. It has no kernels of its own; HIP and ROCr bring theirs.
 //
-//   hip_program copies|streams|no_gpu
+//   hip_program copies|streams|no_gpu|memory_without_gpu
 //
 // Exit status 0: all was as it should be.
 #include <hip/hip_runtime_api.h>
@@ -118,6 +118,20 @@ void no_gpu() {
   std::exit(1);
 }
 
+// … or go on regardless, and look at what each call answers.
+void memory_without_gpu() {
+  void* memory = nullptr;
+  hipStream_t stream = nullptr;
+  size_t free = 0, all = 0;
+  for (const hipError_t status :
+       {hipMalloc(&memory, 64), hipHostMalloc(&memory, 64, 0), hipStreamCreate(&stream),
+        hipMemGetInfo(&free, &all), hipSetDevice(0), hipDeviceSynchronize()}) {
+    if (status == hipErrorInvalidDevice || status == hipErrorNoDevice) continue;
+    std::printf("without a GPU: %s\n", hipGetErrorName(status));
+    std::exit(1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,6 +142,8 @@ int main(int argc, char** argv) {
     streams();
   } else if (what == "no_gpu") {
     no_gpu();
+  } else if (what == "memory_without_gpu") {
+    memory_without_gpu();
   } else {
     std::printf("what?\n");
     return 2;

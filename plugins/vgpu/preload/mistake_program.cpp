@@ -1,6 +1,6 @@
 // A program for whatever HSA runtime it is given, which makes a mistake that a GPU finds.
 //
-//   mistake_program out_of_bounds|use_after_free|trap|undefined|endless|other_gpu CODE_OBJECT
+//   mistake_program out_of_bounds|use_after_free|trap|assert|undefined|endless|other_gpu CODE_OBJECT
 //   mistake_program stuck_queues
 //
 // It goes on until the queue has an error or the kernel has ended, and prints which of the two; queues that are
@@ -97,6 +97,7 @@ const std::map<std::string, Mistake> kMistakes = {
     {"out_of_bounds", {"_Z5shift16MistakeArguments.kd", kLarge, kLarge / 4 - 100}},
     {"use_after_free", {"_Z5shift16MistakeArguments.kd", kHuge, 0}},
     {"trap", {"_Z5check16MistakeArguments.kd", 4096, 0}},
+    {"assert", {"_Z11check_calls16MistakeArguments.kd", 4096, 0}},
     {"undefined", {"_Z9undefined16MistakeArguments.kd", 4096, 1}},
     {"endless", {"_Z8wait_for16MistakeArguments.kd", 4096, 1}},
     {"other_gpu", {"_Z5shift16MistakeArguments.kd", 4096, 0}},

@@ -104,21 +104,51 @@ std::vector<char> read_memory(uint64_t offset, uint64_t size) {
   return out;
 }
 
-bool has_address(const std::vector<char>& file, uint64_t address) {
+template <class T>
+bool copy_at(std::span<const char> file, uint64_t at, T& to) {
+  if (at > file.size() || file.size() - at < sizeof to) return false;
+  std::memcpy(&to, file.data() + at, sizeof to);
+  return true;
+}
+
+bool read_header(std::span<const char> file, Elf64_Ehdr& header) {
+  return copy_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         header.e_phentsize == sizeof(Elf64_Phdr);
+}
+
+// The segment that is loaded where `address` is.
+std::optional<Elf64_Phdr> segment_of(std::span<const char> file, uint64_t address) {
   Elf64_Ehdr header;
-  if (file.size() < sizeof header) return false;
-  std::memcpy(&header, file.data(), sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(Elf64_Phdr)) {
-    return false;
-  }
+  if (!read_header(file, header)) return std::nullopt;
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
-    const uint64_t at = header.e_phoff + i * sizeof(Elf64_Phdr);
-    if (at > file.size() || file.size() - at < sizeof(Elf64_Phdr)) return false;
     Elf64_Phdr segment;
-    std::memcpy(&segment, file.data() + at, sizeof segment);
-    if (segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_memsz) return true;
+    if (!copy_at(file, header.e_phoff + i * sizeof segment, segment)) return std::nullopt;
+    if (segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_memsz) return segment;
   }
-  return false;
+  return std::nullopt;
+}
+
+std::string text_at(std::span<const char> file, uint64_t at) {
+  std::string text;
+  for (; at < file.size() && file[at] != 0; ++at) text += file[at];
+  return text;
+}
+
+// The function of one table of symbols.
+std::optional<Function> function_in(std::span<const char> file, const Elf64_Shdr& table, uint64_t strings,
+                                    uint64_t address) {
+  for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+    Elf64_Sym symbol;
+    if (!copy_at(file, table.sh_offset + at, symbol)) return std::nullopt;
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || address - symbol.st_value >= symbol.st_size) continue;
+    const auto segment = segment_of(file, symbol.st_value);
+    if (!segment) return std::nullopt;
+    const uint64_t begin = symbol.st_value - segment->p_vaddr + segment->p_offset;
+    if (begin > file.size() || symbol.st_size > file.size() - begin) return std::nullopt;
+    return Function{symbol.st_value, file.subspan(begin, symbol.st_size),
+                    text_at(file, strings + symbol.st_name)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -155,8 +185,21 @@ std::optional<LoadedCodeObject> find_code_object(const void* list, uint64_t pc) 
   }
   if (!best) return std::nullopt;
   LoadedCodeObject found{best->l_addr, read_uri(copy_text(best->l_name))};
-  if (!has_address(found.contents, pc - found.base)) return std::nullopt;
+  if (!segment_of(found.contents, pc - found.base)) return std::nullopt;
   return found;
+}
+
+std::optional<Function> function_at(std::span<const char> file, uint64_t address) {
+  Elf64_Ehdr header;
+  if (!read_header(file, header) || header.e_shentsize != sizeof(Elf64_Shdr)) return std::nullopt;
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr table, strings;
+    if (!copy_at(file, header.e_shoff + i * sizeof table, table)) return std::nullopt;
+    if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) continue;
+    if (!copy_at(file, header.e_shoff + uint64_t{table.sh_link} * sizeof strings, strings)) continue;
+    if (auto found = function_in(file, table, strings.sh_offset, address)) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace rigel::vgpu::exec

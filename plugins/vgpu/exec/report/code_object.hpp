@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,17 @@ struct LoadedCodeObject {
 /// The code object that has `pc`. `list` is the runtime's r_debug; null: the one that the process's libraries
 /// show. Nothing if there is no such list or entry, or its file cannot be read.
 std::optional<LoadedCodeObject> find_code_object(const void* list, uint64_t pc);
+
+/// A function of a code object.
+struct Function {
+  uint64_t begin = 0;
+  std::span<const char> code;  ///< Inside the file.
+  std::string name;            ///< As the file's symbols have it.
+};
+
+/// The function that has `address`, one of `file`, an ELF file. Nothing if no symbol says so: kernels have them always,
+/// others unless the file was stripped.
+std::optional<Function> function_at(std::span<const char> file, uint64_t address);
 
 /// The bytes that a URI of such a list names: `file://PATH[#offset=N&size=N]`, `memory://PID#offset=N&size=N`
 /// of this process. Empty: it names none that can be read.

@@ -3,9 +3,6 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
-#include <cstdlib>
-#include <utility>
-
 #include "plugins/vgpu/exec/report/source_lines.hpp"
 
 namespace rigel::vgpu::exec {
@@ -19,8 +16,8 @@ namespace {
   X(dwarf_end)            \
   X(dwarf_get_units)      \
   X(dwarf_haspc)          \
-  X(dwarf_getscopes)      \
-  X(dwarf_getscopes_die)  \
+  X(dwarf_child)          \
+  X(dwarf_siblingof)      \
   X(dwarf_tag)            \
   X(dwarf_attr)           \
   X(dwarf_attr_integrate) \
@@ -58,8 +55,8 @@ const Libdw* libdw() {
 
 class DwarfInformation final : public DebugInformation {
  public:
-  DwarfInformation(const Libdw& dw, std::vector<char> contents) : dw_(dw), contents_(std::move(contents)) {
-    elf_ = dw_.elf_memory(contents_.data(), contents_.size());
+  DwarfInformation(const Libdw& dw, std::span<char> contents) : dw_(dw) {
+    elf_ = dw_.elf_memory(contents.data(), contents.size());
     if (elf_ != nullptr) dwarf_ = dw_.dwarf_begin_elf(elf_, DWARF_C_READ, nullptr);
   }
   ~DwarfInformation() override {
@@ -90,26 +87,38 @@ class DwarfInformation final : public DebugInformation {
       dw_.dwarf_lineno(line, &at.line);
       dw_.dwarf_linecol(line, &at.column);
     }
-    Dwarf_Die* innermost = nullptr;
-    Dwarf_Die* chain = nullptr;
-    int count = dw_.dwarf_getscopes(&unit, address, &innermost);
-    // Behind an inlined function the first list goes on with where that was defined; wanted is where it is.
-    if (count > 0) count = dw_.dwarf_getscopes_die(&innermost[0], &chain);
-    for (int i = 0; i < count; ++i) {
-      const int tag = dw_.dwarf_tag(&chain[i]);
-      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-      at.function = name_of(chain[i]);
+    std::vector<Dwarf_Die> scopes;
+    find_scopes(unit, address, scopes);
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
+      const int tag = dw_.dwarf_tag(&*scope);
+      if (tag == DW_TAG_lexical_block) continue;
+      at.function = name_of(*scope);
       frames.push_back(at);
       if (tag == DW_TAG_subprogram) break;
       at = {};
-      at.file = call_file(unit, chain[i]);
-      at.line = static_cast<int>(number_of(chain[i], DW_AT_call_line));
-      at.column = static_cast<int>(number_of(chain[i], DW_AT_call_column));
+      at.file = call_file(unit, *scope);
+      at.line = static_cast<int>(number_of(*scope, DW_AT_call_line));
+      at.column = static_cast<int>(number_of(*scope, DW_AT_call_column));
     }
-    std::free(chain);
-    std::free(innermost);
     if (frames.empty() && !at.file.empty()) frames.push_back(at);
     return frames;
+  }
+
+  // Those inside of `parent` that have the address, the outermost first. (dwarf_getscopes finds none in namespaces, which
+  // have no addresses themselves.)
+  bool find_scopes(Dwarf_Die& parent, uint64_t address, std::vector<Dwarf_Die>& scopes) const {
+    Dwarf_Die die;
+    for (int none = dw_.dwarf_child(&parent, &die); none == 0; none = dw_.dwarf_siblingof(&die, &die)) {
+      const int tag = dw_.dwarf_tag(&die);
+      if (tag == DW_TAG_namespace && find_scopes(die, address, scopes)) return true;
+      if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block)
+        continue;
+      if (dw_.dwarf_haspc(&die, address) <= 0) continue;
+      scopes.push_back(die);
+      find_scopes(die, address, scopes);
+      return true;
+    }
+    return false;
   }
 
   std::string name_of(Dwarf_Die& die) const {
@@ -138,17 +147,16 @@ class DwarfInformation final : public DebugInformation {
   }
 
   const Libdw& dw_;
-  std::vector<char> contents_;
   Elf* elf_ = nullptr;
   Dwarf* dwarf_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<DebugInformation> open_debug_information(std::vector<char> contents) {
+std::unique_ptr<DebugInformation> open_debug_information(std::span<char> contents) {
   const Libdw* const dw = libdw();
   if (dw == nullptr) return nullptr;
-  auto information = std::make_unique<DwarfInformation>(*dw, std::move(contents));
+  auto information = std::make_unique<DwarfInformation>(*dw, contents);
   if (!information->is_open()) return nullptr;
   return information;
 }

@@ -121,6 +121,35 @@ WorkItems items_of(const Wave& wave, const Launch& launch) {
   return launch.work_items(*wave.group, wave.id_in_group);
 }
 
+// Lines: where that is, and the calls that led there.
+std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave, DeviceBus& bus) {
+  SourceLines lines(bus.code_objects());
+  const auto known_of = [&](uint64_t address) {
+    std::vector<SourceFrame> frames = lines.frames(address);
+    if (!frames.empty()) return frames;
+    // A library's function, whose caller is what matters. The kernel's name is there already.
+    if (const auto function = lines.function(address); function && function->begin != entry) {
+      frames.push_back({demangled(function->name), {}});
+    }
+    return frames;
+  };
+  std::string text = lines_of(known_of(pc));
+  std::vector<uint64_t> calls;
+  {
+    Memory memory(bus);
+    const auto read = [&](uint64_t va) -> std::optional<uint32_t> {
+      const Memory::Scope scope(memory);
+      uint32_t dword = 0;
+      VmFault fault;
+      if (!memory.read(va, &dword, sizeof dword, fault)) return std::nullopt;
+      return dword;
+    };
+    calls = calls_to(pc, entry, wave, {[&](uint64_t at) { return lines.function(at); }, read});
+  }
+  for (const uint64_t call : calls) text += lines_of(known_of(call), "called from");
+  return text;
+}
+
 }  // namespace
 
 std::string kernel_of(const Dispatch& dispatch, Memory& memory) {
@@ -173,6 +202,7 @@ Failure examine_failure(const Group& group, Memory& memory) {
   failure.kernel = kernel_of(dispatch, memory);
   failure.pc = pc_of(wave.op);
   failure.entry = dispatch.entry_va;
+  failure.wave = StoppedWave(wave, block.code->key().target, const_cast<Wave&>(wave).exec());
   failure.pc_is_late = wave.left_in_handler;
   failure.code = code_around(wave.op);
   failure.registers = registers_read(wave, lanes);
@@ -183,7 +213,7 @@ DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
   std::string& text = failure.result.reason;
   text = std::move(failure.what);
   text += line("kernel", failure.kernel);
-  text += lines_of(SourceLines(bus.code_objects()).frames(failure.pc));
+  text += place_and_calls(failure.pc, failure.entry, failure.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}{}", text_of(failure.items.group),
                                          failure.items.wave, text_of_pc(failure.pc, failure.entry),
                                          failure.pc_is_late ? " or a little later" : ""));
@@ -207,7 +237,7 @@ std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus
   std::string text = fmt::format("queue {}: trap {}{}", launch.dispatch().queue_id, trap.id,
                                  trap.id == 2 ? ", as of abort(), assert() and __builtin_trap()" : "");
   text += line("kernel", kernel);
-  text += lines_of(SourceLines(bus.code_objects()).frames(trap.pc));
+  text += place_and_calls(trap.pc, launch.dispatch().entry_va, trap.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(trap.items.group), trap.items.wave,
                                          text_of_pc(trap.pc, launch.dispatch().entry_va)));
   for (const std::string& item : work_items(trap.items, trap.exec, nullptr)) text += line("work-item", item);

@@ -10,6 +10,7 @@
 
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/report/call_stack.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
 
 namespace rigel::vgpu::exec {
@@ -26,6 +27,7 @@ struct Failure {
   WorkItems items;
   uint64_t pc = 0;
   uint64_t entry = 0;
+  StoppedWave wave;
   bool pc_is_late = false;              ///< It may have been a little before `pc`.
   std::vector<std::string> work_items;  ///< A line for each that failed.
   std::string address;                  ///< What is known of the address without asking anybody.
@@ -36,7 +38,7 @@ struct Failure {
 /// Why a work-group's wave failed. Inside a scope of `memory`.
 Failure examine_failure(const Group& group, Memory& memory);
 
-/// The result, whose reason has it all.
+/// The result, whose reason has it all. Before the wave's scratch memory is another's.
 DispatchResult describe_failure(Failure failure, DeviceBus& bus);
 
 /// A wave that executed s_trap, which its runtime's trap handler deals with.
@@ -45,8 +47,9 @@ struct Trap {
   uint64_t pc = 0;
   uint64_t exec = 0;
   WorkItems items;
+  StoppedWave wave;
 };
-/// For the log: the kernel, the place and the work-items. Outside of scopes.
+/// For the log: the kernel, the place and the work-items. Outside of scopes, before the wave goes on.
 std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus);
 
 /// The kernel of a dispatch, as it was written; "without a name" if it has none. Inside a scope of `memory`.

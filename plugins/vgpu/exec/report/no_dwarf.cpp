@@ -3,7 +3,7 @@
 
 namespace rigel::vgpu::exec {
 
-std::unique_ptr<DebugInformation> open_debug_information(std::vector<char>) {
+std::unique_ptr<DebugInformation> open_debug_information(std::span<char>) {
   return nullptr;
 }
 

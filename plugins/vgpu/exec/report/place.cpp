@@ -30,9 +30,9 @@ std::string text_of_pc(uint64_t pc, uint64_t entry) {
   return fmt::format("pc {:#x} (entry + {:#x})", pc, pc - entry);
 }
 
-std::string lines_of(const std::vector<SourceFrame>& frames) {
+std::string lines_of(const std::vector<SourceFrame>& frames, std::string_view first) {
   std::string text;
-  for (const SourceFrame& frame : frames) text += line(text.empty() ? "at" : "inlined into", text_of(frame));
+  for (const SourceFrame& frame : frames) text += line(text.empty() ? first : "inlined into", text_of(frame));
   return text;
 }
 

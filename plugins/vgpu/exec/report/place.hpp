@@ -17,9 +17,9 @@ namespace rigel::vgpu::exec {
 /// A line of a report: what it is about, then that.
 std::string line(std::string_view about, std::string_view text);
 
-/// Lines: "at f(int) at a.cpp:3:7", and one for each function that it was inlined into; empty if nothing is
-/// known.
-std::string lines_of(const std::vector<SourceFrame>& frames);
+/// Lines: "at f(int) at a.cpp:3:7" (or another word than the first "at"), and one for each function that it was inlined
+/// into; empty if nothing is known.
+std::string lines_of(const std::vector<SourceFrame>& frames, std::string_view first = "at");
 
 /// "pc 0x7f0010 (entry + 0x10)".
 std::string text_of_pc(uint64_t pc, uint64_t entry);

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/exec/report/call_stack.hpp"
 #include "plugins/vgpu/exec/report/code_object.hpp"
 #include "plugins/vgpu/exec/report/source_lines.hpp"
 #include "plugins/vgpu/exec/report/thread_name.hpp"
@@ -89,6 +90,73 @@ TEST(SourceLines, AreThoseOfTheInlinedFunctionAndOfItsCaller) {
   EXPECT_EQ(frames[1].line, line_of_call);
 }
 
+TEST(CodeObject, KnowsTheFunctionThatHasAnAddress) {
+  const Listed listed;
+  const auto file = read_uri(listed.uri);
+  const uint64_t address = reinterpret_cast<uint64_t>(&as_text) - listed.map.l_addr;
+  const auto function = function_at(file, address + 1);
+  ASSERT_TRUE(function);
+  EXPECT_EQ(function->begin, address);
+  EXPECT_NE(function->name.find("as_text"), std::string::npos) << function->name;
+  EXPECT_EQ(std::memcmp(function->code.data(), reinterpret_cast<const void*>(&as_text), 16), 0);
+  EXPECT_FALSE(function_at(file, 1));
+  for (size_t size = 0; size < 4096; size += 8) {  // files that lack the rest
+    EXPECT_FALSE(function_at(std::span(file).first(size), address)) << size;
+  }
+}
+
+// Code of gfx900 that calls, and what a wave had in its registers when it stopped in there.
+struct Called {
+  static constexpr uint64_t kKernel = 0x1000, kCalled = 0x2000;
+  static constexpr uint32_t kCall = 0xbe9e1e10;  // s_swappc_b64 s[30:31], s[16:17]
+  static constexpr uint32_t kTrap = 0xbf920002;
+  std::vector<uint32_t> kernel{kCall, 0xbf810000}, called;
+  StoppedWave wave;
+
+  explicit Called(std::vector<uint32_t> code) : called(std::move(code)) {
+    wave.layout.vgprs = 24;
+    wave.registers.resize(wave.layout.bytes());
+  }
+  void set(uint32_t offset, uint32_t value) { std::memcpy(wave.registers.data() + offset, &value, 4); }
+  std::vector<uint64_t> calls(uint64_t pc) const {
+    const auto function_at = [&](uint64_t at) -> std::optional<Function> {
+      for (const auto& [begin, code] : {std::pair(kKernel, &kernel), std::pair(kCalled, &called)}) {
+        if (at - begin < code->size() * 4) {
+          return Function{begin, {reinterpret_cast<const char*>(code->data()), code->size() * 4}, {}};
+        }
+      }
+      return std::nullopt;
+    };
+    return calls_to(pc, kKernel, wave, {function_at, [](uint64_t) { return std::nullopt; }});
+  }
+};
+
+TEST(CallStack, IsByTheReturnAddressWhereItWasLeft) {
+  Called leaf({Called::kTrap});
+  leaf.set(scalar_offset(30), Called::kKernel + 4);
+  EXPECT_EQ(leaf.calls(Called::kCalled), std::vector<uint64_t>{Called::kKernel});
+  EXPECT_TRUE(leaf.calls(Called::kKernel).empty()) << "nobody called the kernel";
+}
+
+TEST(CallStack, IsByTheLanesThatKeepTheReturnAddress) {
+  // v_writelane_b32 v23, s30, 0; v_writelane_b32 v23, s31, 1
+  Called calls({0xd28a0017, 0x0001001e, 0xd28a0017, 0x0001021f, Called::kCall, Called::kTrap});
+  calls.set(calls.wave.layout.vgpr_offset(23), Called::kKernel + 4);
+  calls.set(scalar_offset(30), Called::kCalled + 20);
+  EXPECT_EQ(calls.calls(Called::kCalled + 20), std::vector<uint64_t>{Called::kKernel});
+}
+
+TEST(CallStack, EndsWhereNoCallIs) {
+  Called leaf({Called::kTrap});
+  for (const uint64_t back : {uint64_t{0}, Called::kKernel, Called::kKernel + 8, uint64_t{0x5000}}) {
+    leaf.set(scalar_offset(30), static_cast<uint32_t>(back));
+    EXPECT_TRUE(leaf.calls(Called::kCalled).empty()) << back;
+  }
+  Called forgets({Called::kCall, Called::kTrap});  // it has not kept where it returns to
+  forgets.set(scalar_offset(30), Called::kKernel + 4);
+  EXPECT_TRUE(forgets.calls(Called::kCalled + 4).empty());
+}
+
 TEST(SourceLines, AreNoneOfWhatNobodyKnows) {
   Listed listed;
   EXPECT_TRUE(SourceLines(&listed.list).frames(16).empty());
@@ -98,7 +166,8 @@ TEST(SourceLines, AreNoneOfWhatNobodyKnows) {
   listed.list.r_map = reinterpret_cast<link_map*>(8);  // a list that is being changed
   EXPECT_TRUE(SourceLines(&listed.list).frames(here()).empty());
   EXPECT_TRUE(open_debug_information({}) == nullptr);
-  EXPECT_TRUE(open_debug_information(std::vector<char>(1000, 'x')) == nullptr);
+  std::vector<char> nonsense(1000, 'x');
+  EXPECT_TRUE(open_debug_information(nonsense) == nullptr);
 }
 
 TEST(SourceLines, NamesAreAsTheyWereWritten) {

@@ -6,36 +6,42 @@
 #include <cstdlib>
 #include <utility>
 
-#include "plugins/vgpu/exec/report/code_object.hpp"
-
 namespace rigel::vgpu::exec {
 
 struct SourceLines::Known {
-  uint64_t base = 0;
-  uint64_t bytes = 0;
-  std::unique_ptr<DebugInformation> information;
+  LoadedCodeObject object;
+  std::unique_ptr<DebugInformation> information;  // of object.contents; null: there is none
 };
 
 SourceLines::SourceLines(const void* list) : list_(list) {}
 
 SourceLines::~SourceLines() = default;
 
-std::vector<SourceFrame> SourceLines::frames(uint64_t pc) {
+SourceLines::Known* SourceLines::known_at(uint64_t pc) {
   for (const auto& known : known_) {
-    if (pc - known->base >= known->bytes) continue;
-    return known->information == nullptr ? std::vector<SourceFrame>()
-                                         : known->information->frames(pc - known->base);
+    // What is loaded is hardly ever longer than its file, which has more in it.
+    if (pc - known->object.base < known->object.contents.size()) return known.get();
   }
   auto object = find_code_object(list_, pc);
-  if (!object) return {};
+  if (!object) return nullptr;
   auto known = std::make_unique<Known>();
-  known->base = object->base;
-  // What is loaded is hardly ever longer than its file, which has more in it.
-  known->bytes = object->contents.size();
-  known->information = open_debug_information(std::move(object->contents));
-  known_.push_back(std::move(known));
-  auto& information = known_.back()->information;
-  return information == nullptr ? std::vector<SourceFrame>() : information->frames(pc - known_.back()->base);
+  known->object = std::move(*object);
+  known->information = open_debug_information(known->object.contents);
+  return known_.emplace_back(std::move(known)).get();
+}
+
+std::vector<SourceFrame> SourceLines::frames(uint64_t pc) {
+  Known* const known = known_at(pc);
+  if (known == nullptr || known->information == nullptr) return {};
+  return known->information->frames(pc - known->object.base);
+}
+
+std::optional<Function> SourceLines::function(uint64_t pc) {
+  Known* const known = known_at(pc);
+  if (known == nullptr) return std::nullopt;
+  auto found = function_at(known->object.contents, pc - known->object.base);
+  if (found) found->begin += known->object.base;
+  return found;
 }
 
 std::string demangled(const std::string& name) {

@@ -10,8 +10,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "plugins/vgpu/exec/report/code_object.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -31,8 +35,8 @@ class DebugInformation {
   virtual std::vector<SourceFrame> frames(uint64_t address) = 0;
 };
 
-/// `contents` is an ELF file. Null: there is no libdw, or no debugging information in the file.
-std::unique_ptr<DebugInformation> open_debug_information(std::vector<char> contents);
+/// `contents` is an ELF file, which the caller keeps. Null: there is no libdw, or no debugging information in the file.
+std::unique_ptr<DebugInformation> open_debug_information(std::span<char> contents);
 
 /// Frames of addresses where they were loaded, for one report: a code object is read once.
 class SourceLines {
@@ -41,9 +45,12 @@ class SourceLines {
   explicit SourceLines(const void* list);
   ~SourceLines();
   std::vector<SourceFrame> frames(uint64_t pc);
+  /// The function that has `pc`, its beginning where it was loaded.
+  std::optional<Function> function(uint64_t pc);
 
  private:
   struct Known;
+  Known* known_at(uint64_t pc);
   const void* const list_;
   std::vector<std::unique_ptr<Known>> known_;
 };

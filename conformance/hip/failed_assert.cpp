@@ -1,0 +1,28 @@
+// A failed assert, in a function that is called by another one that is called. The virtual GPU tells all three with the
+// lines that were written, though the trap is in HIP's own function.
+#undef NDEBUG
+#include <cassert>
+
+#include "check.hpp"
+
+__device__ __noinline__ void put(int* to, int value) {
+  assert(value != 70);
+  *to = value;
+}
+
+__device__ __noinline__ int put_all(int* to, int first) {
+  put(to, first);
+  return first + 1;
+}
+
+__global__ void numbers(int* out) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  out[i] += put_all(out + i, i);
+}
+
+int main() {
+  const DeviceArray<int> out(512, 0);
+  numbers<<<2, 256>>>(out.data());
+  HIP_FINISH();
+  return 0;
+}
