@@ -9,6 +9,7 @@
 #include "core/runtime/gpus.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/signal/backend_signals.hpp"
+#include "core/signal/signal_api.hpp"
 
 namespace rigel {
 namespace {
@@ -59,10 +60,11 @@ void memory_release(void* self, void* pointer) {
 
 hsabe_status_t signal_watch(void* self, const hsabe_wait_t* wait, hsa_amd_signal_handler handler,
                             void* argument) {
-  Signal* const signal = Signal::from_handle({wait->signal});
-  if (signal == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
-  return services(self).runtime().driver_dispatcher().watch(*signal, wait->condition, wait->value, handler,
-                                                            argument);
+  hsa_signal_condition_t condition;
+  static_assert(sizeof condition == sizeof wait->condition);
+  std::memcpy(&condition, &wait->condition, sizeof condition);
+  return signal_api::watch(services(self).runtime().driver_dispatcher(), {wait->signal}, condition,
+                           wait->value, handler, argument);
 }
 
 void signal_settle(void* self) {
