@@ -207,17 +207,17 @@ auto read_option(void* self, Read&& read) {
 }
 
 int64_t get_integer(void* self, hsabe_str_t key, int64_t fallback) {
-  return read_option(self, [&](const Options& options, std::string* wrong) {
+  return read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
     return options.integer(view(key), fallback, wrong);
   });
 }
 int32_t get_boolean(void* self, hsabe_str_t key, int32_t fallback) {
-  return read_option(self, [&](const Options& options, std::string* wrong) {
+  return read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
     return options.boolean(view(key), fallback != 0, wrong);
   });
 }
 hsabe_str_t get_string(void* self, hsabe_str_t key, hsabe_str_t fallback) {
-  return str(read_option(self, [&](const Options& options, std::string* wrong) {
+  return str(read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
     return options.string(view(key), view(fallback), wrong);
   }));
 }
@@ -233,7 +233,8 @@ constexpr hsabe_host_config_t kConfig{sizeof kConfig, get_integer, get_boolean, 
 
 }  // namespace
 
-HostServices::HostServices(Runtime& runtime, std::string backend, Options options, uint32_t node, KfdGpu* gpu)
+HostServices::HostServices(Runtime& runtime, std::string backend, ModuleOptions options, uint32_t node,
+                           KfdGpu* gpu)
     : runtime_(runtime),
       backend_(std::move(backend)),
       options_(std::move(options)),

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "plugins/vgpu/exec/report/code_object.hpp"
+#include "plugins/vgpu/exec/report/loaded_code_objects.hpp"
 
 namespace rigel::vgpu::exec {
 
