@@ -99,7 +99,7 @@ hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condit
 }
 
 hsa_status_t hsa_amd_async_function(void (*callback)(void* arg), void* arg) {
-  return Runtime::current().dispatcher().post(callback, arg);
+  return signal_api::call_aside(Runtime::current().dispatcher(), callback, arg);
 }
 
 }  // namespace rigel::api

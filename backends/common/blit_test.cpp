@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "backends/gfx10/chips.hpp"
-#include "backends/gfx10/code.hpp"
-#include "backends/gfx8/code.hpp"
+#include "backends/gfx10/device_code.hpp"
+#include "backends/gfx8/device_code.hpp"
 #include "backends/gfx9/chips.hpp"
-#include "backends/gfx9/code.hpp"
+#include "backends/gfx9/device_code.hpp"
 
 namespace rigel::gfx {
 namespace {

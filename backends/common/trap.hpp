@@ -1,5 +1,5 @@
 // The trap handler's side of the agreement with the runtime. The code is common/kernels/trap.s, as words for
-// each generation; backends/gfx*/code.hpp has them. amdkfd is told of code and data with SET_TRAP_HANDLER.
+// each generation; backends/gfx*/device_code.hpp has them. amdkfd is told of code and data with SET_TRAP_HANDLER.
 //
 // Ownership and order: code and data are memory that every queue of the device can read; the data also by the
 // host, which stores a queue in its place before the queue's first packet, and null before it frees the

@@ -2,7 +2,7 @@
 #include "backends/cpu/backend.hpp"
 
 #include "backends/cpu/capabilities.hpp"
-#include "backends/cpu/code.hpp"
+#include "backends/cpu/code_store.hpp"
 #include "backends/cpu/device.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/queue.hpp"

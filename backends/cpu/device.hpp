@@ -8,7 +8,7 @@
 
 #include <hsa_backend/hsa_backend.hpp>
 
-#include "backends/cpu/code.hpp"
+#include "backends/cpu/code_store.hpp"
 #include "backends/cpu/grid_engine.hpp"
 #include "backends/cpu/threads.hpp"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "backends/cpu/code.hpp"
+#include "backends/cpu/code_store.hpp"
 #include "backends/cpu/grid_engine.hpp"
 
 namespace rigel::cpu {

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "backends/cpu/capabilities.hpp"
-#include "backends/cpu/failure.hpp"
+#include "backends/cpu/refusal.hpp"
 
 namespace rigel::cpu {
 namespace {

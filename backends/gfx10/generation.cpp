@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/gfx10/code.hpp"
+#include "backends/gfx10/device_code.hpp"
 #include "backends/gfx10/image.hpp"
 
 namespace rigel::gfx10 {

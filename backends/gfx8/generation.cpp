@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/gfx8/code.hpp"
+#include "backends/gfx8/device_code.hpp"
 #include "backends/gfx8/image.hpp"
 
 namespace rigel::gfx8 {

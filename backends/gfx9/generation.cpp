@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/gfx9/code.hpp"
+#include "backends/gfx9/device_code.hpp"
 #include "backends/gfx9/image.hpp"
 
 namespace rigel::gfx9 {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "compare/machine.hpp"
+#include "compare/measured_agent.hpp"
 
 namespace compare {
 namespace {
@@ -72,12 +72,12 @@ double init_and_shut_down() {
 }
 
 double queue_create_and_destroy() {
-  const Machine machine;
+  const MeasuredAgent machine;
   return least([&] { check(hsa_queue_destroy(machine.create_queue(1024)), "hsa_queue_destroy"); });
 }
 
 double signal_create_and_destroy() {
-  const Machine machine;
+  const MeasuredAgent machine;
   return least(
       [] {
         hsa_signal_t signal{};
@@ -87,8 +87,8 @@ double signal_create_and_destroy() {
       1000);
 }
 
-double allocate_and_free(hsa_amd_memory_pool_t Machine::*pool, size_t bytes) {
-  const Machine machine;
+double allocate_and_free(hsa_amd_memory_pool_t MeasuredAgent::*pool, size_t bytes) {
+  const MeasuredAgent machine;
   return least(
       [&] {
         void* memory = nullptr;
@@ -98,14 +98,14 @@ double allocate_and_free(hsa_amd_memory_pool_t Machine::*pool, size_t bytes) {
       50);
 }
 
-std::vector<char> code_for(const Machine& machine, const std::string& folder, const char* prefix) {
+std::vector<char> code_for(const MeasuredAgent& machine, const std::string& folder, const char* prefix) {
   return read_file(folder + "/" + prefix + machine.target + ".hsaco");
 }
 
 // Packets one at a time: submitted, completed, seen. With `groups`, of that many empty work-groups, which takes the
 // device so long that a waiter may sleep, in the median.
 double round_trip(const std::string& folder, bool kernel, hsa_wait_state_t wait, uint32_t groups = 0) {
-  const Machine machine;
+  const MeasuredAgent machine;
   uint64_t object = 0;
   if (kernel) {
     const auto code = code_for(machine, folder, "conformance_");
@@ -136,7 +136,7 @@ double round_trip(const std::string& folder, bool kernel, hsa_wait_state_t wait,
 
 // The times of a kernel, as profilers ask for them: two ticks of the device become times of the system.
 double times_of_kernel(const std::string& folder) {
-  const Machine machine;
+  const MeasuredAgent machine;
   const auto code = code_for(machine, folder, "conformance_");
   if (code.empty()) return -1;
   hsa_queue_t* const queue = machine.create_queue(1024);
@@ -160,7 +160,7 @@ double times_of_kernel(const std::string& folder) {
 
 // Empty kernels without waiting in between: time of one.
 double pipelined(const std::string& folder) {
-  const Machine machine;
+  const MeasuredAgent machine;
   const auto code = code_for(machine, folder, "conformance_");
   if (code.empty()) return -1;
   const uint64_t object = machine.load(code, "empty.kd").object;
@@ -190,7 +190,7 @@ void wait_for(hsa_signal_t done) {
 
 // What it takes to give a queue a packet, without what the device does with it: the queue waits meanwhile.
 double submission() {
-  const Machine machine;
+  const MeasuredAgent machine;
   hsa_queue_t* const queue = machine.create_queue(4096);
   hsa_signal_t go{}, done{};
   check(hsa_signal_create(0, 0, nullptr, &go), "signal");
@@ -222,7 +222,7 @@ double submission() {
 enum class Way { kToDevice, kToHost, kWithinDevice };
 
 struct CopySides {
-  CopySides(const Machine& machine, size_t bytes, Way way)
+  CopySides(const MeasuredAgent& machine, size_t bytes, Way way)
       : to_agent(way == Way::kToHost ? machine.cpu : machine.agent),
         from_agent(way == Way::kToDevice ? machine.cpu : machine.agent),
         to(machine.allocate(way == Way::kToHost ? machine.host_pool : machine.device_pool, bytes)),
@@ -255,7 +255,7 @@ void begin(const CopySides& sides, size_t bytes, hsa_signal_t done) {
 // By copy engines or, if `kernels`, without.
 double copy(size_t bytes, Way way, bool kernels) {
   if (kernels) setenv("HSA_ENABLE_SDMA", "0", 1);
-  const Machine machine;
+  const MeasuredAgent machine;
   const CopySides sides(machine, bytes, way);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
@@ -269,7 +269,7 @@ double copy(size_t bytes, Way way, bool kernels) {
 
 // Waited for by a thread that does not ask for spinning.
 double blocked_copy(size_t bytes) {
-  const Machine machine;
+  const MeasuredAgent machine;
   const CopySides sides(machine, bytes, Way::kToDevice);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
@@ -286,7 +286,7 @@ double blocked_copy(size_t bytes) {
 // What the call takes that begins a copy, without the copy.
 double copy_submission() {
   constexpr int kCopies = 64;
-  const Machine machine;
+  const MeasuredAgent machine;
   const CopySides sides(machine, 4096, Way::kToDevice);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
@@ -310,7 +310,7 @@ double copy_submission() {
 // Copies of 4 KiB to the device and back, each waiting for the one before: time of one.
 double chained_copies() {
   constexpr size_t kLinks = 16;
-  const Machine machine;
+  const MeasuredAgent machine;
   const CopySides out(machine, 4096, Way::kToDevice), back(machine, 4096, Way::kToHost);
   hsa_signal_t done[kLinks];
   for (auto& signal : done) check(hsa_signal_create(0, 0, nullptr, &signal), "signal");
@@ -330,7 +330,7 @@ double chained_copies() {
 
 // An empty kernel, and a copy of its results that waits for it.
 double copy_behind_kernel(const std::string& folder) {
-  const Machine machine;
+  const MeasuredAgent machine;
   const auto code = code_for(machine, folder, "conformance_");
   if (code.empty()) return -1;
   const uint64_t object = machine.load(code, "empty.kd").object;
@@ -357,7 +357,7 @@ double copy_behind_kernel(const std::string& folder) {
 
 // What one call of hsa_memory_copy takes: from memory of the program's own, which no agent knows.
 double plain_copy(size_t bytes, bool to_device) {
-  const Machine machine;
+  const MeasuredAgent machine;
   void* const device = machine.allocate(machine.device_pool, bytes);
   std::vector<char> own(bytes, 1);
   const double result = least([&] {
@@ -368,7 +368,7 @@ double plain_copy(size_t bytes, bool to_device) {
 }
 
 double fill(size_t bytes) {
-  const Machine machine;
+  const MeasuredAgent machine;
   void* const device = machine.allocate(machine.device_pool, bytes);
   const double result = least([&] { check(hsa_amd_memory_fill(device, 0x5a5a5a5a, bytes / 4), "fill"); });
   hsa_amd_memory_pool_free(device);
@@ -376,7 +376,7 @@ double fill(size_t bytes) {
 }
 
 double load_code(const std::string& folder, const char* prefix, const char* kernel) {
-  const Machine machine;
+  const MeasuredAgent machine;
   const auto code = code_for(machine, folder, prefix);
   if (code.empty()) return -1;
   return least([&] {
@@ -388,14 +388,14 @@ double load_code(const std::string& folder, const char* prefix, const char* kern
 double first_kernel(const std::string& folder) {
   std::string target;
   {
-    const Machine machine;
+    const MeasuredAgent machine;
     target = machine.target;
   }
   const auto code = read_file(folder + "/conformance_" + target + ".hsaco");
   if (code.empty()) return -1;
   return least(
       [&] {
-        const Machine machine;
+        const MeasuredAgent machine;
         const LoadedKernel loaded = machine.load(code, "empty.kd");
         hsa_queue_t* const queue = machine.create_queue(1024);
         hsa_signal_t done{};
@@ -441,10 +441,11 @@ std::vector<Measurement> measurements(const std::string& kernels) {
       {"hsa_init to the end of the first kernel", [=] { return first_kernel(kernels); }},
       {"queue create+destroy", queue_create_and_destroy},
       {"signal create+destroy", signal_create_and_destroy},
-      {"host pool alloc+free 4 KiB", [] { return allocate_and_free(&Machine::host_pool, 4096); }},
-      {"host pool alloc+free 2 MiB", [] { return allocate_and_free(&Machine::host_pool, 2 << 20); }},
-      {"device pool alloc+free 4 KiB", [] { return allocate_and_free(&Machine::device_pool, 4096); }},
-      {"device pool alloc+free 2 MiB", [] { return allocate_and_free(&Machine::device_pool, 2 << 20); }},
+      {"host pool alloc+free 4 KiB", [] { return allocate_and_free(&MeasuredAgent::host_pool, 4096); }},
+      {"host pool alloc+free 2 MiB", [] { return allocate_and_free(&MeasuredAgent::host_pool, 2 << 20); }},
+      {"device pool alloc+free 4 KiB", [] { return allocate_and_free(&MeasuredAgent::device_pool, 4096); }},
+      {"device pool alloc+free 2 MiB",
+       [] { return allocate_and_free(&MeasuredAgent::device_pool, 2 << 20); }},
       {"barrier round trip, spinning", [=] { return round_trip(kernels, false, HSA_WAIT_STATE_ACTIVE); }},
       {"barrier round trip, blocked", [=] { return round_trip(kernels, false, HSA_WAIT_STATE_BLOCKED); }},
       {"empty kernel round trip, spinning", [=] { return round_trip(kernels, true, HSA_WAIT_STATE_ACTIVE); }},

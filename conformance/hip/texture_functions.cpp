@@ -2,7 +2,7 @@
 // detail by number and by gradients (of arrays, which have one level), surfaces of rows and volumes (of
 // layers, HIP 5.2.3 gives the layer as a level); and which arrays HIP does not make. What kernels see is compared with the texels that they name.
 #include "check.hpp"
-#include "rows.hpp"
+#include "one_row_images.hpp"
 
 namespace {
 

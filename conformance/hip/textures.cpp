@@ -3,7 +3,7 @@
 // What kernels see is compared with a plain model on the host, whose filters have weights of eight bits as the hardware
 // has them.
 #include "check.hpp"
-#include "rows.hpp"
+#include "one_row_images.hpp"
 
 // HIP finds it by its name in the code object, which has to be visible there.
 texture<float, hipTextureType2D, hipReadModeElementType> by_reference;

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "core/runtime/testing/faulty_driver.hpp"
-#include "core/runtime/testing/machine.hpp"
+#include "core/runtime/testing/test_machine.hpp"
 
 namespace {
 
 using rigel::testing::coarse_pool;
 using rigel::testing::FaultyDriver;
-using rigel::testing::Machine;
+using rigel::testing::TestMachine;
 
 size_t open_files() {
   const std::filesystem::directory_iterator files("/proc/self/fd");
@@ -49,7 +49,7 @@ class FaultyMachine : public testing::TestWithParam<const char*> {
   }
 
   /// What a program does: memory, copies, queues and signals of every GPU. Statuses are documented ones.
-  void use(const Machine& machine) {
+  void use(const TestMachine& machine) {
     for (const hsa_agent_t gpu : machine.gpus) {
       use_memory(gpu);
       use_queue(gpu);
@@ -94,7 +94,7 @@ class FaultyMachine : public testing::TestWithParam<const char*> {
   /// Everything works, on as many GPUs as the machine has.
   void expect_healthy(size_t gpus) {
     driver_->heal();
-    const Machine machine(GetParam());
+    const TestMachine machine(GetParam());
     ASSERT_EQ(machine.status, HSA_STATUS_SUCCESS);
     ASSERT_EQ(machine.gpus.size(), gpus);
     for (const hsa_agent_t gpu : machine.gpus) EXPECT_TRUE(rigel::testing::runs_a_barrier(gpu));
@@ -102,7 +102,7 @@ class FaultyMachine : public testing::TestWithParam<const char*> {
   }
 
   size_t count_gpus() {
-    const Machine machine(GetParam());
+    const TestMachine machine(GetParam());
     return machine.gpus.size();
   }
 
@@ -119,7 +119,7 @@ TEST_P(FaultyMachine, ComesUpAgainAfterAnyOperationFailed) {
     SCOPED_TRACE("operation " + std::to_string(first));
     driver_->fail(first);
     {
-      const Machine machine(GetParam());
+      const TestMachine machine(GetParam());
       EXPECT_TRUE(is_documented(machine.status));
       least = std::min(least, static_cast<uint32_t>(machine.gpus.size()));
       use(machine);
@@ -143,7 +143,7 @@ TEST_P(FaultyMachine, ComesUpAgainAfterAllFromOneOnFailed) {
     SCOPED_TRACE("operation " + std::to_string(first));
     driver_->fail(first, UINT32_MAX);
     {
-      const Machine machine(GetParam());
+      const TestMachine machine(GetParam());
       EXPECT_TRUE(is_documented(machine.status));
       use(machine);
     }
@@ -158,7 +158,7 @@ TEST_P(FaultyMachine, WithoutEventsHasNoGpus) {
   const size_t gpus = count_gpus();
   driver_->fail(1, UINT32_MAX, KFD_NR_CREATE_EVENT, ENOSPC);
   {
-    const Machine machine(GetParam());
+    const TestMachine machine(GetParam());
     EXPECT_EQ(machine.status, HSA_STATUS_SUCCESS);
     EXPECT_TRUE(machine.gpus.empty());
     EXPECT_FALSE(machine.hosts.empty());
@@ -170,7 +170,7 @@ TEST_P(FaultyMachine, WithoutQueuesSaysSoAndCopies) {
   const size_t gpus = count_gpus();
   driver_->fail(1, UINT32_MAX, KFD_NR_CREATE_QUEUE, ENOSPC);
   {
-    const Machine machine(GetParam());
+    const TestMachine machine(GetParam());
     ASSERT_EQ(machine.gpus.size(), gpus);
     for (const hsa_agent_t gpu : machine.gpus) {
       hsa_queue_t* queue = nullptr;
@@ -192,7 +192,7 @@ TEST_P(FaultyMachine, CopiesWithKernelsWhereAtomicsDoNotReachTheHost) {
     SCOPED_TRACE(lacks);
     driver_->lacks_atomics = lacks;
     driver_->copy_queues = 0;
-    const Machine machine(GetParam());
+    const TestMachine machine(GetParam());
     ASSERT_FALSE(machine.gpus.empty());
     use(machine);
     EXPECT_EQ(driver_->copy_queues == 0, lacks);
@@ -203,7 +203,7 @@ TEST_P(FaultyMachine, RetriesFaultsAsTheEnvironmentSays) {
   const auto check = [&](const char* wanted, bool is_on) {
     SCOPED_TRACE(wanted);
     const rigel::testing::Variable xnack("HSA_XNACK", wanted);
-    const Machine machine(GetParam());
+    const TestMachine machine(GetParam());
     ASSERT_FALSE(machine.gpus.empty());
     bool enabled = !is_on;
     EXPECT_EQ(

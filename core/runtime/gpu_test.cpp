@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/runtime/testing/machine.hpp"
+#include "core/runtime/testing/test_machine.hpp"
 
 namespace {
 
@@ -32,7 +32,7 @@ class GpuBoards : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GpuBoards, RunPacketsInEveryLifeOfTheRuntime) {
   for (int life = 0; life < 3; ++life) {
-    const Machine machine(GetParam());
+    const TestMachine machine(GetParam());
     ASSERT_EQ(machine.status, HSA_STATUS_SUCCESS);
     ASSERT_FALSE(machine.gpus.empty());
     for (const hsa_agent_t gpu : machine.gpus) EXPECT_TRUE(runs_a_barrier(gpu));
@@ -40,7 +40,7 @@ TEST_P(GpuBoards, RunPacketsInEveryLifeOfTheRuntime) {
 }
 
 TEST_P(GpuBoards, WakeASleeperAndAHandler) {
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
   hsa_signal_t gate{}, done{};
@@ -79,7 +79,7 @@ TEST_P(GpuBoards, MayLoseTheirRuntimeInAQueuesCallback) {
       std::atomic<hsa_status_t> status{HSA_STATUS_INFO_BREAK};
     } ending{destroys};
     {
-      Machine machine(GetParam());
+      TestMachine machine(GetParam());
       ASSERT_FALSE(machine.gpus.empty());
       machine.status = HSA_STATUS_ERROR;  // the callback shuts down
       hsa_queue_t* queue = nullptr;
@@ -102,14 +102,14 @@ TEST_P(GpuBoards, MayLoseTheirRuntimeInAQueuesCallback) {
     while (ending.status == HSA_STATUS_INFO_BREAK) std::this_thread::sleep_for(milliseconds(1));
     EXPECT_EQ(ending.status, HSA_STATUS_SUCCESS);
     EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
-    const Machine next(GetParam());
+    const TestMachine next(GetParam());
     ASSERT_FALSE(next.gpus.empty());
     EXPECT_TRUE(runs_a_barrier(next.gpus[0]));
   }
 }
 
 TEST_P(GpuBoards, CopyMemoryThatTheyWereNotLetInto) {
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   for (const size_t size : {size_t{1}, size_t{1000}, size_t{300'000}, size_t{1} << 20, size_t{3'000'001}}) {
     std::vector<unsigned char> from(size), to(size);
@@ -126,7 +126,7 @@ TEST_P(GpuBoards, CopyMemoryThatTheyWereNotLetInto) {
 }
 
 TEST_P(GpuBoards, CopyWhenTheSignalsSayAndStampTheTime) {
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   constexpr size_t kSize = 1 << 20;
   const hsa_agent_t gpu = machine.gpus[0];
@@ -161,7 +161,7 @@ TEST_P(GpuBoards, CopyWhenTheSignalsSayAndStampTheTime) {
 }
 
 TEST_P(GpuBoards, SayThatTheirMemoryIsUsedUp) {
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   const hsa_amd_memory_pool_t pool = coarse_pool(machine.gpus[0]);
   std::vector<void*> blocks;
@@ -211,7 +211,7 @@ bool can_protect_pages() {
 // Threads that poll, however seldom, show in every such time.
 TEST_P(GpuBoards, LookAtNothingWhileNobodyRings) {
   if (!can_protect_pages()) GTEST_SKIP() << "no userfaultfd: doorbells that programs store to are looked at";
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   EXPECT_TRUE(runs_a_barrier(machine.gpus[0]));  // the runtime's own queues stay
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
@@ -229,7 +229,7 @@ TEST_P(GpuBoards, LookAtNothingWhileNobodyRings) {
 // A store would be stopped by userfaultfd, and the thread that then lets it go would have woken.
 TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
   if (!can_protect_pages()) GTEST_SKIP() << "no userfaultfd: a store would not be seen";
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
   hsa_signal_t done{};
@@ -254,7 +254,7 @@ TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
 }
 
 TEST(Gpus, LockedMemoryIsElsewhereForThem) {
-  const Machine machine("gfx900:vram=128M");
+  const TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   std::vector<char> mine(100'000, 'x'), back(mine.size());
   hsa_agent_t gpu = machine.gpus[0];
@@ -276,7 +276,7 @@ TEST(Gpus, LockedMemoryIsElsewhereForThem) {
 }
 
 TEST(Gpus, AFaultGoesToWhoAskedToBeTold) {
-  const Machine machine("gfx900:vram=128M");
+  const TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   static std::atomic<uint64_t> address;
   address = 0;
@@ -299,7 +299,7 @@ TEST(Gpus, AFaultGoesToWhoAskedToBeTold) {
 
 // As one that calls exit() does, by what others do when the process ends.
 TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
-  Machine machine("gfx900:vram=128M");
+  TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   machine.status = HSA_STATUS_ERROR;  // the handler shuts down
   static std::atomic<hsa_status_t> status;
@@ -315,7 +315,7 @@ TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
   submit_barrier(make_queue(machine.gpus[0]), {0x10000}, {0});
   status.wait(HSA_STATUS_INFO_BREAK);
   EXPECT_EQ(status, HSA_STATUS_SUCCESS);
-  const Machine next("gfx900:vram=128M");
+  const TestMachine next("gfx900:vram=128M");
   ASSERT_FALSE(next.gpus.empty());
   EXPECT_TRUE(runs_a_barrier(next.gpus[0]));
 }
@@ -323,7 +323,7 @@ TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
 TEST(Gpus, AreThereForAForkedChildAndStillForItsParent) {
   // The child would wait for ever for a lock of the allocator that a thread of its parent held.
   if (kAddressSanitizer) GTEST_SKIP() << "AddressSanitizer does not guard its allocator when it forks";
-  const Machine machine("gfx900:vram=128M");
+  const TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   EXPECT_TRUE(runs_a_barrier(machine.gpus[0]));
   const pid_t child = fork();
@@ -332,7 +332,7 @@ TEST(Gpus, AreThereForAForkedChildAndStillForItsParent) {
     if (hsa_shut_down() != HSA_STATUS_ERROR_NOT_INITIALIZED) _exit(1);
     bool right = false;
     {
-      const Machine own("gfx900:vram=128M");
+      const TestMachine own("gfx900:vram=128M");
       right = own.gpus.size() == 1 && runs_a_barrier(own.gpus[0]);
     }
     _exit(right ? 0 : 2);
@@ -346,21 +346,21 @@ TEST(Gpus, AreThereForAForkedChildAndStillForItsParent) {
 TEST(Gpus, AreChosenByTheEnvironment) {
   ::setenv("ROCR_VISIBLE_DEVICES", "2,0,7,1", 1);
   {
-    const Machine machine("gfx803:vram=64M,gfx900:vram=64M,gfx1030:vram=64M");
+    const TestMachine machine("gfx803:vram=64M,gfx900:vram=64M,gfx1030:vram=64M");
     ASSERT_EQ(machine.gpus.size(), 2u) << "the list ends at the first that is none";
     char name[64] = {};
     hsa_agent_get_info(machine.gpus[0], HSA_AGENT_INFO_NAME, name);
     EXPECT_STREQ(name, "gfx1030");
   }
   ::setenv("ROCR_VISIBLE_DEVICES", "", 1);
-  EXPECT_TRUE(Machine("gfx900:vram=64M").gpus.empty());
+  EXPECT_TRUE(TestMachine("gfx900:vram=64M").gpus.empty());
   ::unsetenv("ROCR_VISIBLE_DEVICES");
 }
 
 TEST(Gpus, KeepAsMuchScratchAsTheEnvironmentSays) {
   const auto limit = [](const char* text) {
     ::setenv("HSA_SCRATCH_SINGLE_LIMIT", text, 1);
-    const Machine machine("gfx900:vram=64M");
+    const TestMachine machine("gfx900:vram=64M");
     uint64_t bytes = 0;
     if (machine.gpus.empty()) return bytes;
     hsa_agent_get_info(machine.gpus[0],
@@ -398,7 +398,7 @@ uint64_t all_units_of(hsa_agent_t gpu) {
 }
 
 TEST_P(GpuBoards, TellTheComputeUnitsThatAQueueHas) {
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   for (const hsa_agent_t gpu : machine.gpus) {
     hsa_queue_t* const queue = make_queue(gpu);
     const uint64_t all = all_units_of(gpu);
@@ -420,7 +420,7 @@ TEST_P(GpuBoards, TellTheComputeUnitsThatAQueueHas) {
 
 TEST_P(GpuBoards, KeepToTheComputeUnitsOfTheEnvironment) {
   const Variable mask("HSA_CU_MASK", "0-9:0-3");
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   for (const hsa_agent_t gpu : machine.gpus) {
     hsa_queue_t* const queue = make_queue(gpu);
@@ -445,7 +445,7 @@ TEST_P(GpuBoards, KeepToTheComputeUnitsOfTheEnvironment) {
 TEST_P(GpuBoards, BeginWithAllComputeUnitsWhereTheEnvironmentSaysSo) {
   const Variable mask("HSA_CU_MASK", "0-9:0-3"), skip("HSA_CU_MASK_SKIP_INIT", "1");
   const Variable cooperative("HSA_COOP_CU_COUNT", "1");
-  const Machine machine(GetParam());
+  const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   for (const hsa_agent_t gpu : machine.gpus) {
     hsa_queue_t* const queue = make_queue(gpu);
@@ -459,7 +459,7 @@ TEST_P(GpuBoards, BeginWithAllComputeUnitsWhereTheEnvironmentSaysSo) {
 
 TEST(Gpus, AreMaskedAsTheyAreNumberedForTheProgram) {
   const Variable visible("ROCR_VISIBLE_DEVICES", "1,0"), mask("HSA_CU_MASK", "0:0x30;1:0-1,4-5,9;7:1");
-  const Machine machine("gfx900:vram=64M,gfx1030:vram=64M");
+  const TestMachine machine("gfx900:vram=64M,gfx1030:vram=64M");
   ASSERT_EQ(machine.gpus.size(), 2u);
   const uint64_t expected[] = {0x30, 0x233};
   for (size_t i = 0; i < 2; ++i) {
@@ -471,7 +471,7 @@ TEST(Gpus, AreMaskedAsTheyAreNumberedForTheProgram) {
 
 TEST(Gpus, IgnoreMasksThatTheyCannotHave) {
   const Variable mask("HSA_CU_MASK", "0:0-2;1:0-2,,");
-  const Machine machine("gfx1030:vram=64M,gfx900:vram=64M");
+  const TestMachine machine("gfx1030:vram=64M,gfx900:vram=64M");
   ASSERT_EQ(machine.gpus.size(), 2u);
   for (const hsa_agent_t gpu : machine.gpus) {
     hsa_queue_t* const queue = make_queue(gpu);
@@ -481,20 +481,20 @@ TEST(Gpus, IgnoreMasksThatTheyCannotHave) {
 }
 
 TEST(Gpus, HaveNoMoreQueuesThanTheEnvironmentSays) {
-  const auto queues = [](const Machine& machine) {
+  const auto queues = [](const TestMachine& machine) {
     uint32_t count = 0;
     hsa_agent_get_info(machine.gpus.at(0), HSA_AGENT_INFO_QUEUES_MAX, &count);
     return count;
   };
   uint32_t usual = 0;
   {
-    const Machine machine("gfx900:vram=64M");
+    const TestMachine machine("gfx900:vram=64M");
     usual = queues(machine);
   }
   ASSERT_GT(usual, 2u);
   {
     const Variable most("HSA_MAX_QUEUES", "2");
-    const Machine machine("gfx900:vram=64M");
+    const TestMachine machine("gfx900:vram=64M");
     EXPECT_EQ(queues(machine), 2u);
     hsa_queue_t* const first = make_queue(machine.gpus[0]);
     hsa_queue_t* const second = make_queue(machine.gpus[0]);
@@ -511,14 +511,14 @@ TEST(Gpus, HaveNoMoreQueuesThanTheEnvironmentSays) {
   }
   for (const char* text : {"0", "1000", "few"}) {
     const Variable most("HSA_MAX_QUEUES", text);
-    EXPECT_EQ(queues(Machine("gfx900:vram=64M")), usual) << text;
+    EXPECT_EQ(queues(TestMachine("gfx900:vram=64M")), usual) << text;
   }
 }
 
 TEST(Gpus, AreTakenToHaveEccAsTheEnvironmentSays) {
   const auto isa = [](const char* text) {
     const Variable ecc("HSA_ENABLE_SRAMECC", text);
-    const Machine machine("gfx906:vram=64M");
+    const TestMachine machine("gfx906:vram=64M");
     return isa_name(machine.gpus.at(0));
   };
   const std::string as_it_is = isa("");
@@ -530,7 +530,7 @@ TEST(Gpus, AreTakenToHaveEccAsTheEnvironmentSays) {
 TEST(Gpus, DoNotRetryFaultsWhereTheDriverRefuses) {
   for (const char* text : {"0", "1", "on"}) {
     const Variable xnack("HSA_XNACK", text);
-    const Machine machine("gfx900:vram=64M");
+    const TestMachine machine("gfx900:vram=64M");
     ASSERT_EQ(machine.gpus.size(), 1u);
     EXPECT_EQ(isa_name(machine.gpus[0]), "amdgcn-amd-amdhsa--gfx900:xnack-");
     bool enabled = true;
@@ -541,7 +541,7 @@ TEST(Gpus, DoNotRetryFaultsWhereTheDriverRefuses) {
 
 TEST(Gpus, ThatNoBackendKnowsTakeNobodyDown) {
   ::setenv("HSA_OVERRIDE_GFX_VERSION_1", "63.0.0", 1);
-  const Machine machine("gfx900:vram=64M,gfx906:vram=64M");
+  const TestMachine machine("gfx900:vram=64M,gfx906:vram=64M");
   ::unsetenv("HSA_OVERRIDE_GFX_VERSION_1");
   EXPECT_EQ(machine.status, HSA_STATUS_SUCCESS);
   EXPECT_EQ(machine.gpus.size(), 1u) << "the other one is left out";

@@ -9,6 +9,7 @@
 #include "core/runtime/gpus.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/signal/backend_signals.hpp"
+#include "core/signal/signal_api.hpp"
 
 namespace rigel {
 namespace {
@@ -59,10 +60,11 @@ void memory_release(void* self, void* pointer) {
 
 hsabe_status_t signal_watch(void* self, const hsabe_wait_t* wait, hsa_amd_signal_handler handler,
                             void* argument) {
-  Signal* const signal = Signal::from_handle({wait->signal});
-  if (signal == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
-  return services(self).runtime().driver_dispatcher().watch(*signal, wait->condition, wait->value, handler,
-                                                            argument);
+  hsa_signal_condition_t condition;
+  static_assert(sizeof condition == sizeof wait->condition);
+  std::memcpy(&condition, &wait->condition, sizeof condition);
+  return signal_api::watch(services(self).runtime().driver_dispatcher(), {wait->signal}, condition,
+                           wait->value, handler, argument);
 }
 
 void signal_settle(void* self) {
@@ -205,17 +207,17 @@ auto read_option(void* self, Read&& read) {
 }
 
 int64_t get_integer(void* self, hsabe_str_t key, int64_t fallback) {
-  return read_option(self, [&](const Options& options, std::string* wrong) {
+  return read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
     return options.integer(view(key), fallback, wrong);
   });
 }
 int32_t get_boolean(void* self, hsabe_str_t key, int32_t fallback) {
-  return read_option(self, [&](const Options& options, std::string* wrong) {
+  return read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
     return options.boolean(view(key), fallback != 0, wrong);
   });
 }
 hsabe_str_t get_string(void* self, hsabe_str_t key, hsabe_str_t fallback) {
-  return str(read_option(self, [&](const Options& options, std::string* wrong) {
+  return str(read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
     return options.string(view(key), view(fallback), wrong);
   }));
 }
@@ -231,7 +233,8 @@ constexpr hsabe_host_config_t kConfig{sizeof kConfig, get_integer, get_boolean, 
 
 }  // namespace
 
-HostServices::HostServices(Runtime& runtime, std::string backend, Options options, uint32_t node, KfdGpu* gpu)
+HostServices::HostServices(Runtime& runtime, std::string backend, ModuleOptions options, uint32_t node,
+                           KfdGpu* gpu)
     : runtime_(runtime),
       backend_(std::move(backend)),
       options_(std::move(options)),

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/driver/kfd.hpp"
-#include "loader/module/options.hpp"
+#include "loader/module/module_options.hpp"
 
 namespace rigel {
 
@@ -22,7 +22,8 @@ class HostServices {
  public:
   /// `node` is the NUMA node that the device's host memory comes from; `gpu` the device if it is one of
   /// amdkfd's.
-  HostServices(Runtime& runtime, std::string backend, Options options, uint32_t node, KfdGpu* gpu = nullptr);
+  HostServices(Runtime& runtime, std::string backend, ModuleOptions options, uint32_t node,
+               KfdGpu* gpu = nullptr);
   HostServices(const HostServices&) = delete;
   HostServices& operator=(const HostServices&) = delete;
 
@@ -30,7 +31,7 @@ class HostServices {
 
   Runtime& runtime() const { return runtime_; }
   const std::string& backend() const { return backend_; }
-  const Options& options() const { return options_; }
+  const ModuleOptions& options() const { return options_; }
   uint32_t node() const { return node_; }
   KfdGpu* gpu() const { return gpu_; }
   /// The compute units that queues of the backend's own begin with, one bit each; empty: all. Before the
@@ -41,7 +42,7 @@ class HostServices {
  private:
   Runtime& runtime_;
   const std::string backend_;
-  const Options options_;
+  const ModuleOptions options_;
   const uint32_t node_;
   KfdGpu* const gpu_;
   std::vector<uint32_t> own_units_;

@@ -301,15 +301,12 @@ std::shared_ptr<AsyncDispatcher::Worker> AsyncDispatcher::worker() noexcept {
 
 Status AsyncDispatcher::watch(Signal& signal, SignalCondition condition, int64_t compare,
                               hsa_amd_signal_handler handler, void* argument) noexcept {
-  if (handler == nullptr || condition > HSA_SIGNAL_CONDITION_GTE) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (signal.kind() != AMD_SIGNAL_KIND_USER) return HSA_STATUS_ERROR_INVALID_SIGNAL;
   const auto worker_now = worker();
   if (worker_now == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   return worker_now->watch(signal, condition, compare, handler, argument);
 }
 
 Status AsyncDispatcher::post(void (*function)(void*), void* argument) noexcept {
-  if (function == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto worker_now = worker();
   if (worker_now == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   return worker_now->post(function, argument);

@@ -44,12 +44,12 @@ class AsyncDispatcher {
   ~AsyncDispatcher() { stop(); }
 
   /// Calls `handler(value, argument)` when the signal's value satisfies the condition, which may be at once.
-  /// INVALID_SIGNAL if the signal is not alive or is a doorbell; INVALID_ARGUMENT if the handler is null or
-  /// the condition is none; OUT_OF_RESOURCES if there is no memory or no thread to be had.
+  /// The arguments are right: signal_api checks those of programs. INVALID_SIGNAL if the signal is destroyed
+  /// meanwhile; OUT_OF_RESOURCES if there is no memory or no thread to be had.
   Status watch(Signal& signal, SignalCondition condition, int64_t compare, hsa_amd_signal_handler handler,
                void* argument) noexcept;
 
-  /// Calls `function(argument)` once. INVALID_ARGUMENT if it is null; OUT_OF_RESOURCES as for watch.
+  /// Calls `function(argument)` once. OUT_OF_RESOURCES as for watch.
   Status post(void (*function)(void*), void* argument) noexcept;
 
   /// Returns when everything that was due before the call has been called: in particular, when handlers of a

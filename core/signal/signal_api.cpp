@@ -148,11 +148,22 @@ uint32_t wait_all(uint32_t count, const hsa_signal_t* signals, const hsa_signal_
 Status watch(AsyncDispatcher& dispatcher, hsa_signal_t signal, const hsa_signal_condition_t& condition,
              hsa_signal_value_t value, hsa_amd_signal_handler handler, void* argument) noexcept {
   if (handler == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "asynchronous handler: it is null");
+  const SignalCondition wanted = condition_of(condition);
   Signal* found = Signal::from_handle(signal);
-  if (found == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "asynchronous handler: {:#x} is no signal", signal.handle);
+  if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER) {
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "asynchronous handler: {:#x} is {}", signal.handle,
+                found == nullptr ? "no signal" : "a doorbell");
   }
-  return dispatcher.watch(*found, condition_of(condition), value, handler, argument);
+  if (wanted > HSA_SIGNAL_CONDITION_GTE) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "asynchronous handler: condition {} is none", wanted);
+  }
+  return dispatcher.watch(*found, wanted, value, handler, argument);
+}
+
+Status call_aside(AsyncDispatcher& dispatcher, void (*function)(void*), void* argument) noexcept {
+  if (function == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "asynchronous function: it is null");
+  return dispatcher.post(function, argument);
 }
 
 }  // namespace rigel::signal_api

@@ -56,8 +56,12 @@ uint32_t wait_all(uint32_t count, const hsa_signal_t* signals, const hsa_signal_
                   const hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t hint,
                   hsa_signal_value_t* satisfying_values) noexcept;
 
-/// hsa_amd_signal_async_handler. INVALID_SIGNAL for a wrong handle; otherwise as AsyncDispatcher::watch.
+/// hsa_amd_signal_async_handler. INVALID_ARGUMENT if the handler is null or the condition is none;
+/// INVALID_SIGNAL if the signal is none or a doorbell; otherwise as AsyncDispatcher::watch.
 Status watch(AsyncDispatcher& dispatcher, hsa_signal_t signal, const hsa_signal_condition_t& condition,
              hsa_signal_value_t value, hsa_amd_signal_handler handler, void* argument) noexcept;
+
+/// hsa_amd_async_function. INVALID_ARGUMENT if the function is null; otherwise as AsyncDispatcher::post.
+Status call_aside(AsyncDispatcher& dispatcher, void (*function)(void*), void* argument) noexcept;
 
 }  // namespace rigel::signal_api

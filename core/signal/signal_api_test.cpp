@@ -156,9 +156,24 @@ TEST(SignalApi, WatchChecksItsArguments) {
   EXPECT_EQ(signal_api::watch(dispatcher, {0}, kEq, 0, handler, nullptr), HSA_STATUS_ERROR_INVALID_SIGNAL);
   EXPECT_EQ(signal_api::watch(dispatcher, a_dead_signal(), kEq, 0, handler, nullptr),
             HSA_STATUS_ERROR_INVALID_SIGNAL);
+  EXPECT_EQ(signal_api::watch(dispatcher, signal, no_condition(), 0, handler, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  Signal* doorbell = signal_pool::create(-1, 0, AMD_SIGNAL_KIND_DOORBELL);
+  EXPECT_EQ(signal_api::watch(dispatcher, doorbell->handle(), kEq, 0, handler, nullptr),
+            HSA_STATUS_ERROR_INVALID_SIGNAL);
+  signal_pool::destroy(*doorbell);
   EXPECT_EQ(signal_api::watch(dispatcher, signal, kEq, 0, handler, nullptr), HSA_STATUS_SUCCESS);
   dispatcher.stop();
   signal_api::destroy(signal);
+}
+
+TEST(SignalApi, CallAsideChecksItsFunction) {
+  AsyncDispatcher dispatcher;
+  EXPECT_EQ(signal_api::call_aside(dispatcher, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(signal_api::call_aside(
+                dispatcher, [](void*) {}, nullptr),
+            HSA_STATUS_SUCCESS);
+  dispatcher.stop();
 }
 
 TEST(HostSignalServices, LetABackendCompleteAndWait) {

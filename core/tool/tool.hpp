@@ -76,7 +76,7 @@ class Tool {
   std::string name_;
   LoadedTool loaded_;
   std::vector<std::string> intercept_;
-  Options options_;
+  ModuleOptions options_;
   std::string failure_;  // what load has reported; while it runs
   bool loading_ = false;
   bool loaded_well_ = false;  // unload is due

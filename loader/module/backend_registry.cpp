@@ -24,7 +24,7 @@ std::vector<std::string_view> names_of(const std::vector<const Backend*>& backen
 
 // A mistyped option would be ignored in silence by a backend that asks only for what it knows. Options that
 // the manifest does not list may still be good, so only near misses are mentioned.
-void warn_about_options(const Manifest& manifest, const Options& given, DiscoveryReport& report) {
+void warn_about_options(const Manifest& manifest, const ModuleOptions& given, DiscoveryReport& report) {
   const auto known = manifest.config.keys();
   for (const auto key : given.keys()) {
     if (manifest.config.has(key)) continue;
@@ -55,7 +55,7 @@ void BackendRegistry::discover(const LoaderEnvironment& environment, const Runti
   environment_ = environment;
   required_ = config.backends.required;
   for (auto& found : find_manifests(environment, config.backends, report)) {
-    const Options given = config.backends.options_of(found.manifest.name);
+    const ModuleOptions given = config.backends.options_of(found.manifest.name);
     warn_about_options(found.manifest, given, report);
     auto entry = std::make_unique<Entry>();
     entry->backend.options = found.manifest.config.overlaid_by(given);

@@ -37,7 +37,7 @@ struct Backend {
   Manifest manifest;
   std::string file;       // the manifest, as it was found
   std::string real_file;  // the same without symbolic links
-  Options options;        // the manifest's, overlaid by the configuration's: for hsabe_host_config_t
+  ModuleOptions options;  // the manifest's, overlaid by the configuration's: for hsabe_host_config_t
 };
 
 class BackendRegistry {

@@ -6,7 +6,7 @@
 
 #include "loader/module/discovery_report.hpp"
 #include "loader/module/files.hpp"
-#include "loader/module/options_data.hpp"
+#include "loader/module/module_options_data.hpp"
 #include "loader/text/json_reader.hpp"
 #include "loader/text/words.hpp"
 
@@ -98,10 +98,10 @@ std::string find_config(const LoaderEnvironment& environment) {
 
 }  // namespace
 
-Options BackendsConfig::options_of(std::string_view name) const {
+ModuleOptions BackendsConfig::options_of(std::string_view name) const {
   const auto found = std::find_if(options.begin(), options.end(),
                                   [&](const BackendOptions& one) { return one.name == name; });
-  return found == options.end() ? Options() : found->options;
+  return found == options.end() ? ModuleOptions() : found->options;
 }
 
 std::string RuntimeConfig::folder() const {

@@ -10,7 +10,7 @@
 
 #include "core/base/status.hpp"
 #include "loader/module/loader_environment.hpp"
-#include "loader/module/options.hpp"
+#include "loader/module/module_options.hpp"
 
 namespace rigel {
 
@@ -25,12 +25,12 @@ struct LogConfig {
 /// What stands between the runtime and the hardware instead of /dev/kfd.
 struct DriverConfig {
   std::string library;
-  Options config;
+  ModuleOptions config;
 };
 
 struct BackendOptions {
   std::string name;
-  Options options;
+  ModuleOptions options;
 };
 
 struct BackendsConfig {
@@ -39,7 +39,7 @@ struct BackendsConfig {
   std::vector<BackendOptions> options;
 
   /// The options given to the backend `name`; none if it is not mentioned.
-  Options options_of(std::string_view name) const;
+  ModuleOptions options_of(std::string_view name) const;
 };
 
 enum class PluginAbi : uint8_t {
@@ -57,7 +57,7 @@ struct PluginConfig {
   bool enabled = true;
   bool fail_on_error = false;                // on_error: "fail"; else the plugin is skipped
   std::vector<std::string> intercept;        // patterns of function names
-  Options config;                            // of abi rigel: known to the plugin alone
+  ModuleOptions config;                      // of abi rigel: known to the plugin alone
   TableLayout table = TableLayout::kEither;  // of abi hsa_tools
 };
 

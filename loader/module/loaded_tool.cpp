@@ -74,7 +74,7 @@ Explained<LoadedTool> read_tool_table(const hsatool_plugin_t* table, std::string
   return tool;
 }
 
-std::vector<std::string> mistakes_in(const Options& options, const LoadedTool& tool) {
+std::vector<std::string> mistakes_in(const ModuleOptions& options, const LoadedTool& tool) {
   std::vector<std::string> found;
   if (tool.table.check == nullptr) return found;
   const auto add = [](void* self, hsatool_str_t text) {

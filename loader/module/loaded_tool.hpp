@@ -32,7 +32,7 @@ struct LoadedTool {
 Explained<LoadedTool> read_tool_table(const hsatool_plugin_t* table, std::string path);
 
 /// What a tool finds wrong with options, each as "/file: is empty"; nothing if its ABI is before 1.2.
-std::vector<std::string> mistakes_in(const Options& options, const LoadedTool& tool);
+std::vector<std::string> mistakes_in(const ModuleOptions& options, const LoadedTool& tool);
 
 /// A plugin of the configuration whose library has been found, and if it is of abi `rigel` opened.
 struct OpenedPlugin {

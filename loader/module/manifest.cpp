@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "loader/module/options_data.hpp"
+#include "loader/module/module_options_data.hpp"
 #include "loader/text/json_reader.hpp"
 
 namespace rigel {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "loader/module/options.hpp"
+#include "loader/module/module_options.hpp"
 #include "loader/text/words.hpp"
 
 namespace rigel {
@@ -43,7 +43,7 @@ struct Manifest {
   std::string disable_environment;
   std::vector<std::string> dependencies;
   std::string build_id;
-  Options config;
+  ModuleOptions config;
 
   bool claims_bus(uint32_t bus) const;
   bool claims_node(uint32_t bus, GfxVersion version) const;

@@ -1,6 +1,6 @@
 // One life of the tool: what it knows of the program, and the rules for each function of the API.
 //
-// The rules are in files by chapter (rules.inc): handles.cpp, packets.cpp, signals.cpp, memory.cpp, threads.cpp,
+// The rules are in files by chapter (rules.inc): handles.cpp, packets.cpp, signals.cpp, memory.cpp, concurrent_calls.cpp,
 // shutdown.cpp. A chapter gives a list of hooks: what to do before and after a call of certain functions.
 #pragma once
 

@@ -29,9 +29,9 @@
 #include "plugins/vgpu/analysis/text.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
-#include "tools/vgpu-exec/code_object.hpp"
+#include "tools/vgpu-exec/instruction_tracer.hpp"
+#include "tools/vgpu-exec/load_kernel.hpp"
 #include "tools/vgpu-exec/make_dispatch.hpp"
-#include "tools/vgpu-exec/tracer.hpp"
 
 namespace rigel::vgpu::runner {
 namespace {
@@ -211,7 +211,7 @@ int run(const Options& options) {
                          : options.trace == "-" ? stdout
                                                 : std::fopen(options.trace.c_str(), "w");
   if (!options.trace.empty() && out == nullptr) throw std::runtime_error("cannot write " + options.trace);
-  Tracer tracer(out, device.target, memory);
+  InstructionTracer tracer(out, device.target, memory);
   if (out != nullptr) device.tracer = &tracer;
   exec::Scheduler scheduler(device, memory, {out != nullptr ? 1 : options.threads, false});
   DispatchResult result;

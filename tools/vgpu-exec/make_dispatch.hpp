@@ -3,7 +3,7 @@
 
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
-#include "tools/vgpu-exec/code_object.hpp"
+#include "tools/vgpu-exec/load_kernel.hpp"
 
 namespace rigel::vgpu::runner {
 

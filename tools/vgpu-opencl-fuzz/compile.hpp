@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/vgpu-opencl-fuzz/program.hpp"
+#include "tools/vgpu-opencl-fuzz/random_program.hpp"
 
 namespace rigel::vgpu::opencl_fuzz {
 

@@ -24,7 +24,7 @@
 #include "plugins/vgpu/kfd/render_node.hpp"
 #include "plugins/vgpu/kfd/settings.hpp"
 #include "plugins/vgpu/kfd/vgpu_log.hpp"
-#include "runtime.hpp"
+#include "runtime_library.hpp"
 
 namespace {
 

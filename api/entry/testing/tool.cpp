@@ -9,15 +9,15 @@
 #include <stdexcept>
 #include <string>
 
-#include "api/entry/testing/recorder.hpp"
+#include "api/entry/testing/tool_notes.hpp"
 
 namespace {
 
-using rigel::testing::Recorder;
+using rigel::testing::ToolNotes;
 
 struct Tool {
   const hsatool_host_t* host;
-  Recorder& recorder;
+  ToolNotes& recorder;
   std::string name;
   std::string options;
   std::atomic<uint64_t> entered{0};
@@ -37,7 +37,7 @@ std::string text(hsatool_str_t str) {
 }
 
 hsatool_status_t load(const hsatool_host_t* host, void** out) {
-  auto tool = std::unique_ptr<Tool>(new Tool{host, Recorder::of({host->config.data, host->config.size}),
+  auto tool = std::unique_ptr<Tool>(new Tool{host, ToolNotes::of({host->config.data, host->config.size}),
                                              text(host->name), text(host->config)});
   tool->recorder.tables = host->tables;
   tool->recorder.note(tool->name + " load");

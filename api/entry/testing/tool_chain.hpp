@@ -11,7 +11,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "api/entry/testing/recorder.hpp"
+#include "api/entry/testing/tool_notes.hpp"
 
 namespace rigel::testing {
 
@@ -59,7 +59,7 @@ class ToolChain {
 
   std::string path() const { return path_; }
 
-  Recorder recorder;
+  ToolNotes recorder;
 
  private:
   std::filesystem::path path_;

@@ -1,4 +1,4 @@
-// What an access to memory is told beside its places: code/memory.cpp, which kernel_memory.cpp calls.
+// What an access to memory is told beside its places: code/accesses.cpp, which kernel_memory.cpp calls.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,8 @@
 #include "plugins/vgpu/compiler/passes.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

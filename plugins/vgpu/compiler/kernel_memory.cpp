@@ -1,4 +1,4 @@
-// Loads and stores at places that are found when they are executed (code/memory.cpp).
+// Loads and stores at places that are found when they are executed (code/accesses.cpp).
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -17,7 +17,7 @@ std::vector<uint64_t> KernelBuilder::number_sites(const Plan& plan) {
   for (size_t node = 0; node < numbers.size(); ++node) {
     const Site::What what = plan.sites[node].what;
     if (what != Site::What::kGlobal && what != Site::What::kScalarLoad) continue;
-    next = next + 1 == Memory::kSites ? kScratch + 1 : next + 1;
+    next = next + 1 == WaveMemory::kSites ? kScratch + 1 : next + 1;
     numbers[node] = next;
   }
   return numbers;

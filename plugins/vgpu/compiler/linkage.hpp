@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -20,7 +20,7 @@ bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers);
 
 /// Where [va, va + bytes) is, which the instruction did not use last; it has, afterwards. Null: what is to be done about that is
 /// the interpreter's business.
-std::byte* find_place(Memory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access);
+std::byte* find_place(WaveMemory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access);
 
 /// What compiled code needs of the process that it runs in. Nothing else in it depends on where things lie.
 struct Linkage {

@@ -9,10 +9,10 @@
 
 #include "plugins/vgpu/compiler/modes.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -282,7 +282,7 @@ uint64_t Plan::digest() const {
   add(entry_count);
   add(static_cast<uint64_t>(expected_entry));
   for (const size_t size :
-       {sizeof(Wave), sizeof(WorkGroup), sizeof(MicroOp), sizeof(Memory), sizeof(Linkage)})
+       {sizeof(Wave), sizeof(WorkGroup), sizeof(MicroOp), sizeof(WaveMemory), sizeof(Linkage)})
     add(size);
   return hash;
 }
@@ -293,7 +293,7 @@ void resume(const MicroOp* at, Wave* wave) {
   wave->stop = Stop::kRunning;
 }
 
-std::byte* find_place(Memory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access) {
+std::byte* find_place(WaveMemory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access) {
   return memory->find(site, va, bytes, access);
 }
 
@@ -307,7 +307,7 @@ bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {
   return wave->stop == Stop::kRunning;
 }
 
-void attach(Plan& plan, Code& code, Run run) {
+void attach(Plan& plan, TranslatedCode& code, Run run) {
   plan.storage->block.code = &code;
   plan.storage->linkage.operations = plan.operations;
   plan.storage->linkage.entries = plan.entries.data();

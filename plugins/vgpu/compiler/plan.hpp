@@ -161,7 +161,7 @@ struct Request {
 tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request);
 
 /// Makes the operations of `plan.entries` lead to code that was made from such a plan.
-void attach(Plan& plan, Code& code, Run run);
+void attach(Plan& plan, TranslatedCode& code, Run run);
 
 }  // namespace compiler
 }  // namespace rigel::vgpu::exec

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "plugins/vgpu/cp/aql_packets.hpp"
-#include "plugins/vgpu/cp/queue.hpp"
+#include "plugins/vgpu/cp/hardware_queue.hpp"
 
 namespace rigel::vgpu {
 

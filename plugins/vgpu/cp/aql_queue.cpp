@@ -18,7 +18,7 @@ AqlQueue::AqlQueue(QueueContext& context, const QueueConfig& config, std::functi
       pm4_(*this) {}
 
 void AqlQueue::set_ring(uint64_t va, uint64_t bytes) {
-  Queue::set_ring(va, bytes);
+  HardwareQueue::set_ring(va, bytes);
   slots_ = bytes / aql::kPacketBytes;
 }
 

@@ -38,7 +38,7 @@ class CommandProcessor::Impl {
   }
 
   struct Item {
-    std::shared_ptr<Queue> queue;
+    std::shared_ptr<HardwareQueue> queue;
     Engine* engine = nullptr;
   };
 
@@ -86,7 +86,7 @@ QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {
   }
   Engine* engine = impl_->engines[engine_of(config.kind, config.sdma_engine)].get();
   if (!engine->start()) return QueueRequestError::kNoThread;
-  std::shared_ptr<Queue> queue;
+  std::shared_ptr<HardwareQueue> queue;
   const auto wake = [engine] { engine->wake(); };
   switch (config.kind) {
     case QueueKind::kAql:
@@ -116,7 +116,7 @@ QueueRequestError CommandProcessor::update_queue(uint32_t queue_id, uint64_t rin
   if (item.queue == nullptr) return QueueRequestError::kNoSuchQueue;
   if (priority > kHighestPriority || percentage > 100) return QueueRequestError::kBadValue;
   if (ring_bytes != 0 && !ring_is_good(ring_va, ring_bytes)) return QueueRequestError::kBadRing;
-  item.engine->change(*item.queue, percentage == 0, [&](Queue& queue) {
+  item.engine->change(*item.queue, percentage == 0, [&](HardwareQueue& queue) {
     queue.set_priority(priority);
     if (ring_bytes != 0) queue.set_ring(ring_va, ring_bytes);
   });
@@ -127,7 +127,8 @@ QueueRequestError CommandProcessor::set_cu_mask(uint32_t queue_id, std::vector<u
   const Impl::Item item = impl_->find(queue_id);
   if (item.queue == nullptr) return QueueRequestError::kNoSuchQueue;
   auto shared = std::make_shared<const std::vector<uint32_t>>(std::move(mask));
-  item.engine->look(*item.queue, [&](Queue& queue, bool, Outcome) { queue.set_cu_mask(std::move(shared)); });
+  item.engine->look(*item.queue,
+                    [&](HardwareQueue& queue, bool, Outcome) { queue.set_cu_mask(std::move(shared)); });
   return QueueRequestError::kNone;
 }
 
@@ -179,7 +180,7 @@ std::string CommandProcessor::describe() {
   }
   std::string all;
   for (const auto& [id, item] : items) {
-    item.engine->look(*item.queue, [&, id = id](Queue& queue, bool suspended, Outcome last) {
+    item.engine->look(*item.queue, [&, id = id](HardwareQueue& queue, bool suspended, Outcome last) {
       std::string_view state;
       if (queue.stopped()) {
         state = " (stopped by an error)";

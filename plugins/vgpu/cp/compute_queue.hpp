@@ -6,15 +6,15 @@
 #pragma once
 
 #include "api/support/mutex.hpp"
-#include "plugins/vgpu/cp/queue.hpp"
+#include "plugins/vgpu/cp/hardware_queue.hpp"
 
 namespace rigel::vgpu {
 
-class ComputeQueue : public Queue, public std::enable_shared_from_this<ComputeQueue> {
+class ComputeQueue : public HardwareQueue, public std::enable_shared_from_this<ComputeQueue> {
  public:
   /// `wake` wakes the engine that steps this queue; called from any thread until drain() returns.
   ComputeQueue(QueueContext& context, const QueueConfig& config, std::function<void()> wake)
-      : Queue(context, config), wake_(std::move(wake)) {}
+      : HardwareQueue(context, config), wake_(std::move(wake)) {}
 
   void drain() override;
 

@@ -79,7 +79,7 @@ void Engine::stop() {
   if (worker_.joinable()) worker_.join();
 }
 
-void Engine::add(std::shared_ptr<Queue> queue, bool suspended) {
+void Engine::add(std::shared_ptr<HardwareQueue> queue, bool suspended) {
   MutexLock lock(mutex_);
   entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended, false, Outcome::kIdle}));
   sort();
@@ -100,7 +100,7 @@ bool Engine::start() {
   return true;
 }
 
-void Engine::remove(const Queue& queue) {
+void Engine::remove(const HardwareQueue& queue) {
   MutexLock lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const auto& entry) { return entry->queue.get() == &queue; });

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "plugins/vgpu/cp/queue.hpp"
+#include "plugins/vgpu/cp/hardware_queue.hpp"
 
 namespace rigel::vgpu {
 
@@ -41,14 +41,14 @@ class Engine {
   bool start();
 
   /// After start().
-  void add(std::shared_ptr<Queue> queue, bool suspended);
+  void add(std::shared_ptr<HardwareQueue> queue, bool suspended);
 
   /// On return the queue is not stepped any more.
-  void remove(const Queue& queue);
+  void remove(const HardwareQueue& queue);
 
   /// Calls `change(queue)` while the queue is not being stepped, then suspends or resumes it.
   template <class Change>
-  void change(const Queue& queue, bool suspended, Change&& change) {
+  void change(const HardwareQueue& queue, bool suspended, Change&& change) {
     MutexLock lock(mutex_);
     for (const auto& entry : entries_) {
       if (entry->queue.get() != &queue) continue;
@@ -65,7 +65,7 @@ class Engine {
 
   /// Calls `look(queue, suspended, outcome of its last step)` while the queue is not being stepped.
   template <class Look>
-  void look(const Queue& queue, Look&& look) {
+  void look(const HardwareQueue& queue, Look&& look) {
     MutexLock lock(mutex_);
     for (const auto& entry : entries_) {
       if (entry->queue.get() != &queue) continue;
@@ -84,7 +84,7 @@ class Engine {
 
  private:
   struct Entry {
-    std::shared_ptr<Queue> queue;
+    std::shared_ptr<HardwareQueue> queue;
     bool suspended = false;
     bool removed = false;  // for a round that goes over an older list
     Outcome last = Outcome::kIdle;

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "plugins/vgpu/cp/atomics.hpp"
 #include "plugins/vgpu/cp/fake_bus.hpp"
+#include "plugins/vgpu/cp/packet_atomics.hpp"
 #include "plugins/vgpu/cp/stream_copy.hpp"
 
 namespace rigel::vgpu::testing {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "plugins/vgpu/cp/atomics.hpp"
+#include "plugins/vgpu/cp/packet_atomics.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/cp/pm4_packets.hpp"
 

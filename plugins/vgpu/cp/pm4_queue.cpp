@@ -10,7 +10,7 @@ Pm4Queue::Pm4Queue(QueueContext& context, const QueueConfig& config, std::functi
 }
 
 void Pm4Queue::set_ring(uint64_t va, uint64_t bytes) {
-  Queue::set_ring(va, bytes);
+  HardwareQueue::set_ring(va, bytes);
   interpreter_.move_ring(va, ring_dwords());
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plugins/vgpu/cp/atomics.hpp"
+#include "plugins/vgpu/cp/packet_atomics.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/cp/pm4_packets.hpp"
 
@@ -18,7 +18,7 @@ uint64_t address(const std::array<uint32_t, sdma::kMaxFixedDwords>& words, size_
 
 }  // namespace
 
-SdmaQueue::SdmaQueue(QueueContext& context, const QueueConfig& config) : Queue(context, config) {}
+SdmaQueue::SdmaQueue(QueueContext& context, const QueueConfig& config) : HardwareQueue(context, config) {}
 
 void SdmaQueue::ring(uint64_t value) noexcept {
   rung_.store(value, std::memory_order_release);

@@ -7,12 +7,12 @@
 
 #include <array>
 
-#include "plugins/vgpu/cp/queue.hpp"
+#include "plugins/vgpu/cp/hardware_queue.hpp"
 #include "plugins/vgpu/cp/sdma_packets.hpp"
 
 namespace rigel::vgpu {
 
-class SdmaQueue final : public Queue {
+class SdmaQueue final : public HardwareQueue {
  public:
   SdmaQueue(QueueContext& context, const QueueConfig& config);
 

@@ -3,7 +3,7 @@
 // A block is what was translated in one go from one address on: a stretch of code with everything in it that
 // branches inside it reach. Its micro-operations lie one after the other. Branches within a block have their
 // links filled in when it is made; a link that leaves it is filled in when it is first followed. Blocks are
-// immutable otherwise, and live as long as their Code (code.hpp).
+// immutable otherwise, and live as long as their code (translated_code.hpp).
 //
 // Threads: any number of waves on any threads. A link's target is stored with release and loaded with
 // acquire.
@@ -18,7 +18,7 @@
 
 namespace rigel::vgpu::exec {
 
-class Code;
+class TranslatedCode;
 
 /// What code is translated for: FloatMode's bits of MODE, what s_set_gpr_idx_on has switched on, and whether
 /// vector instructions are skipped.
@@ -50,7 +50,7 @@ inline uint32_t variant_of(Wave& wave) {
 }
 
 struct Block {
-  Code* code = nullptr;
+  TranslatedCode* code = nullptr;
   uint64_t pc = 0;       ///< Of the first instruction.
   uint32_t bytes = 0;    ///< From the first to the end of the last instruction.
   uint32_t variant = 0;  ///< See variant_of().

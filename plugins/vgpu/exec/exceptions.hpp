@@ -2,7 +2,7 @@
 // that follows if MODE enables it (EXCP_EN) and there is a handler.
 //
 // It costs nothing where nobody looks. Code is translated with it (LoweringContext::gathers_exceptions) for
-// waves whose MODE enables an exception, and for kernels that read or write TRAPSTS (Code). Then each vector
+// waves whose MODE enables an exception, and for kernels that read or write TRAPSTS (TranslatedCode). Then each vector
 // instruction that can raise any is preceded by a micro-operation that works out which, one lane after the
 // other, from its sources as they are after DPP, SDWA and selection; and followed by one that goes to the
 // trap handler. So the instruction has been executed by then; TTMP1 says how many dwords ago it began.

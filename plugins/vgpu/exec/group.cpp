@@ -75,7 +75,7 @@ void Group::end() {
   launch_.reset();
 }
 
-Group::Outcome Group::run(Memory& memory, FloatEnvironment& environment, int64_t turn) {
+Group::Outcome Group::run(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
   executed_ = 0;
   ended_ = 0;
   Outcome outcome = Outcome::kFailed;
@@ -115,7 +115,7 @@ void Group::note_waves(std::vector<WaveAt>& to) const {
   }
 }
 
-void Group::run_row(Memory& memory, FloatEnvironment& environment, int64_t turn) {
+void Group::run_row(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
   for (uint32_t i = 0; i < work_group_.wave_count; ++i) {
     waves_[i].memory = &memory;
     waves_[i].budget = turn;
@@ -171,7 +171,7 @@ void Group::take_stop(const Wave& wave) {
   }
 }
 
-Group::Outcome Group::run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn) {
+Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
   const uint32_t count = work_group_.wave_count;
   if (work_group_.row.end != 0) {
     run_row(memory, environment, turn);

@@ -10,9 +10,9 @@
 
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/report/activity.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -49,7 +49,7 @@ class Group {
     kFailed     ///< A wave failed: `failed_wave()`.
   };
   /// A turn of at most about `turn` instructions a wave, on this thread. Inside a scope of `memory`.
-  Outcome run(Memory& memory, FloatEnvironment& environment, int64_t turn = kTurn);
+  Outcome run(WaveMemory& memory, FloatEnvironment& environment, int64_t turn = kTurn);
 
   /// Gives up what it holds for its launch.
   void end();
@@ -69,9 +69,9 @@ class Group {
   uint64_t last_instructions() const { return last_instructions_; }
 
  private:
-  void run_row(Memory& memory, FloatEnvironment& environment, int64_t turn);
+  void run_row(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
   void leave_row();
-  Outcome run_waves(Memory& memory, FloatEnvironment& environment, int64_t turn);
+  Outcome run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
   /// What has become of a wave that has stopped.
   void take_stop(const Wave& wave);
 

@@ -184,7 +184,7 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t fol
   group.waves_ended = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const Code::Beginning begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
+  const TranslatedCode::Beginning begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
   uint32_t next = dispatch_.user_sgpr_count;
   const bool has_first_id = (rsrc2 >> 7 & 1) != 0;
@@ -294,7 +294,7 @@ void Launch::work_group_waits() noexcept {
   if (!waits_.load(std::memory_order_relaxed)) waits_.store(true, std::memory_order_relaxed);
 }
 
-void Launch::set_code(std::shared_ptr<Code> code) {
+void Launch::set_code(std::shared_ptr<TranslatedCode> code) {
   if (device_.compilation != Compilation::kNone) code->expect(full_);
   const MutexLock lock(mutex_);
   code_ = code.get();
@@ -302,12 +302,12 @@ void Launch::set_code(std::shared_ptr<Code> code) {
 }
 
 void Launch::compile() {
-  std::shared_ptr<Code> code;
+  std::shared_ptr<TranslatedCode> code;
   {
     const MutexLock lock(mutex_);
     code = codes_.back();
   }
-  Code::compile_aside(code, variant_of_mode(mode_));
+  TranslatedCode::compile_aside(code, variant_of_mode(mode_));
 }
 
 bool Launch::fail(DispatchResult result) {

@@ -14,7 +14,6 @@
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/devices/board.hpp"
-#include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
@@ -22,6 +21,7 @@
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
 #include "plugins/vgpu/exec/scratch_slots.hpp"
+#include "plugins/vgpu/exec/translated_code.hpp"
 #include "plugins/vgpu/images/surface.hpp"
 
 namespace rigel::vgpu::exec {
@@ -59,8 +59,8 @@ class Launch final : public Core {
   ScratchSlots* scratch() { return scratch_.get(); }
 
   /// The code, checked against memory. Set before the first wave starts.
-  void set_code(std::shared_ptr<Code> code);
-  Code& code() { return *code_; }
+  void set_code(std::shared_ptr<TranslatedCode> code);
+  TranslatedCode& code() { return *code_; }
 
   /// Work-groups one after the other.
   struct Range {
@@ -172,8 +172,9 @@ class Launch final : public Core {
   void (*copy_lines_)(std::byte* to, const std::byte* from, uint32_t lines) = nullptr;
 
   Mutex mutex_;
-  std::vector<std::shared_ptr<Code>> codes_ RIGEL_GUARDED_BY(mutex_);  // waves may be in any of them
-  Code* code_ = nullptr;
+  std::vector<std::shared_ptr<TranslatedCode>> codes_
+      RIGEL_GUARDED_BY(mutex_);  // waves may be in any of them
+  TranslatedCode* code_ = nullptr;
   DispatchResult result_ RIGEL_GUARDED_BY(mutex_);
 
   std::vector<Range> returned_ RIGEL_GUARDED_BY(mutex_);  // see give_back()

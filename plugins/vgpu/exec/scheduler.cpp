@@ -76,7 +76,7 @@ struct Scheduler::Executor {
     spare.push_back(std::move(group));
   }
 
-  Memory memory;
+  WaveMemory memory;
   const bool is_worker;  // or the thread of a caller
   std::vector<GroupPointer> spare;
   uint32_t idle_slices = 0;  // in a row in which waves only waited
@@ -129,12 +129,12 @@ std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uin
 
 std::string Scheduler::name_for_maps(const Launch& launch) const {
   if (!compiler::perf_map_wanted()) return {};
-  Memory memory(bus_);
-  const Memory::Scope scope(memory);
+  WaveMemory memory(bus_);
+  const WaveMemory::Scope scope(memory);
   return kernel_of(launch.dispatch(), memory);
 }
 
-std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
+std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
   const CodeKey key{launch.dispatch().entry_va, device_.target,     launch.layout(), device_.level,
                     device_.tracer != nullptr,  device_.compilation};
   CodeKey wanted = key;
@@ -145,7 +145,7 @@ std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
   ++code_clock_;
   for (Cached& cached : codes_) {
     if (!(cached.code->key() == wanted)) continue;
-    if (!cached.code->is_current()) cached.code = std::make_shared<Code>(wanted, bus_, name);
+    if (!cached.code->is_current()) cached.code = std::make_shared<TranslatedCode>(wanted, bus_, name);
     cached.used = code_clock_;
     return cached.code;
   }
@@ -154,7 +154,7 @@ std::shared_ptr<Code> Scheduler::code_for(const Launch& launch) {
                                          [](const Cached& a, const Cached& b) { return a.used < b.used; });
     codes_.erase(oldest);
   }
-  codes_.push_back({std::make_shared<Code>(wanted, bus_, name), code_clock_});
+  codes_.push_back({std::make_shared<TranslatedCode>(wanted, bus_, name), code_clock_});
   return codes_.back().code;
 }
 
@@ -396,7 +396,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   Failure failure;
   Launch::Range range;  // work-groups that this worker is about to start
   {
-    const Memory::Scope scope(executor.memory);
+    const WaveMemory::Scope scope(executor.memory);
     FloatEnvironment environment(device_.level != SimdLevel::kBaseline);
     uint64_t most = 1;  // to be taken at once: as many as go into the slice
     // What has been taken is run, unless it costs far more than those before it did.

@@ -65,7 +65,7 @@ class Scheduler final : public DispatchSink {
 
   /// The kernel's name, if somebody wants a map of its code; outside of scopes.
   std::string name_for_maps(const Launch& launch) const;
-  std::shared_ptr<Code> code_for(const Launch& launch);
+  std::shared_ptr<TranslatedCode> code_for(const Launch& launch);
   std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch, uint32_t waves_per_group);
   enum class Inline : uint8_t { kNothing, kSome, kAll };
   /// Runs work-groups of a dispatch on this thread. kAll: there is none left to be started.
@@ -121,7 +121,7 @@ class Scheduler final : public DispatchSink {
 
   Mutex code_mutex_;
   struct Cached {
-    std::shared_ptr<Code> code;
+    std::shared_ptr<TranslatedCode> code;
     uint64_t used = 0;
   };
   std::vector<Cached> codes_ RIGEL_GUARDED_BY(code_mutex_);

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
-#include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
-#include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/translated_code.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec::testing {
 
@@ -71,13 +71,13 @@ class TestWave final : public Core {
   Stop run(std::vector<uint32_t> words) {
     words.push_back(0xbf810000);
     put(words);
-    code = std::make_unique<Code>(key_, bus);
+    code = std::make_unique<TranslatedCode>(key_, bus);
     return run_at(code_buffer.va);
   }
 
   Stop run_at(uint64_t pc, int64_t budget = 1 << 20) {
-    if (code == nullptr) code = std::make_unique<Code>(key_, bus);
-    const Memory::Scope scope(memory_);
+    if (code == nullptr) code = std::make_unique<TranslatedCode>(key_, bus);
+    const WaveMemory::Scope scope(memory_);
     wave.op = code->find(pc, variant_of(wave));
     return go_on(budget);
   }
@@ -119,7 +119,7 @@ class TestWave final : public Core {
 
   vgpu::testing::FakeBus bus;
   vgpu::testing::Buffer code_buffer;
-  std::unique_ptr<Code> code;
+  std::unique_ptr<TranslatedCode> code;
   Wave wave;
   WorkGroup group;
   std::vector<uint32_t> messages;
@@ -130,7 +130,7 @@ class TestWave final : public Core {
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };
-  Memory memory_;
+  WaveMemory memory_;
   GlobalWaveSync sync_;
   std::unique_ptr<GlobalDataShare> share_ = std::make_unique<GlobalDataShare>();
   CodeKey key_;

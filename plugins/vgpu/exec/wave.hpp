@@ -11,8 +11,8 @@
 
 namespace rigel::vgpu::exec {
 
-class Memory;  // memory.hpp: GPU addresses to host pointers, one for each worker
-class Core;    // what handlers ask of the device: blocks, messages, clocks
+class WaveMemory;  // wave_memory.hpp: GPU addresses to host pointers, one for each worker
+class Core;        // what handlers ask of the device: blocks, messages, clocks
 struct WorkGroup;
 
 /// Why a wave gave control back.
@@ -32,7 +32,7 @@ struct Wave {
   const MicroOp* op = nullptr;   ///< Where to go on.
   uint64_t travelling_exec = 0;  ///< EXEC on its way from one handler to the next where both return.
   std::byte* registers = nullptr;
-  Memory* memory = nullptr;  ///< Of the worker that runs it; set before each turn.
+  WaveMemory* memory = nullptr;  ///< Of the worker that runs it; set before each turn.
   WorkGroup* group = nullptr;
   Core* core = nullptr;
   uint32_t scc = 0;          ///< 0 or 1

@@ -2,7 +2,7 @@
 // the grid's first dimension, without coming back to its caller.
 //
 // Such waves all start alike: in the same code, with all lanes, with the scalars of their work-group and the ids of their
-// place in it (Code::Beginning::fills_registers). Nothing else has to be made for the next one. All waves of a work-group
+// place in it (TranslatedCode::Beginning::fills_registers). Nothing else has to be made for the next one. All waves of a work-group
 // take the same way: to a barrier, or to their end; where one does not, or has to be interpreted, or has used up its time, the
 // row is over, and each wave of that work-group goes on by itself (Group::leave_row()).
 //

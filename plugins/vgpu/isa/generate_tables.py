@@ -4,7 +4,7 @@
   llvm-tblgen-19 -I llvm/include -I llvm/lib/Target/AMDGPU llvm/lib/Target/AMDGPU/AMDGPU.td --dump-json > amdgpu.json
   generate_tables.py amdgpu.json
 
-writes op.inc (operations), memory.inc (what memory operations move), shapes.inc (what instructions look alike in) and
+writes op.inc (operations), memory_shapes.inc (what memory operations move), instruction_shapes.inc (what instructions look alike in) and
 instructions.inc (one line an instruction, encoding and generation). They are checked in, so that a build needs neither
 LLVM nor this program.
 
@@ -545,7 +545,7 @@ def write_images(folder, dump, rows):
             "// coordinates, LOD or clamp or mip level; numbers of data registers that gfx8 and gfx9, gfx90a, gfx10 have,",
             "// numbers of address registers that gfx10 has, in a group and one by one; one bit a number)"]
     text += [f"RIGEL_IMAGE({op}, {', '.join(map(str, facts))})" for op, facts in sorted(lines.items())]
-    (folder / "images.inc").write_text("\n".join(text) + "\n")
+    (folder / "image_shapes.inc").write_text("\n".join(text) + "\n")
 
 
 # What the description doesn't say, by the words of an operation's name: elements of less than a dword, and what an
@@ -648,7 +648,7 @@ def write_memory(folder, dump, instructions, operations):
             "// element, flags); RIGEL_ATOMIC(operation, space, what it does, bytes of an element, flags)"]
     text += [f"{'RIGEL_ATOMIC' if len(columns) == 4 else 'RIGEL_MOVE'}({op}, {', '.join(map(str, columns))})"
              for op, columns in sorted(lines.items()) if columns]
-    (folder / "memory.inc").write_text("\n".join(text) + "\n")
+    (folder / "memory_shapes.inc").write_text("\n".join(text) + "\n")
 
 
 def value_types_of(dump):
@@ -704,7 +704,7 @@ def write_tables(folder, dump, instructions, operations):
         spelled = ", ".join(f"RIGEL_OPERAND({s[0]}, {s[1]}, {s[2]})" if s else "RIGEL_NO_OPERAND" for s in slots)
         text.append(f"RIGEL_SHAPE({name}, {encoding}, {dwords}, {mask:#018x}, {live:#018x}, {spelled}, "
                     f"{' | '.join('flag::' + f for f in flags) or 0})")
-    (folder / "shapes.inc").write_text("\n".join(text) + "\n")
+    (folder / "instruction_shapes.inc").write_text("\n".join(text) + "\n")
     print(f"{len(lines)} instructions, {len(shapes)} shapes, {len(set(operations.values()))} operations")
 
 

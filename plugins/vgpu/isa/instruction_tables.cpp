@@ -19,13 +19,13 @@ namespace {
 constexpr Shape kShapes[] = {
 #define RIGEL_SHAPE(name, encoding, dwords, mask, live, dst0, dst1, src0, src1, src2, flags) \
   {Encoding::encoding, dwords, mask, live, {dst0, dst1}, {src0, src1, src2}, flags},
-#include "plugins/vgpu/isa/shapes.inc"
+#include "plugins/vgpu/isa/instruction_shapes.inc"
 #undef RIGEL_SHAPE
 };
 
 enum ShapeIndex : uint16_t {
 #define RIGEL_SHAPE(name, ...) name,
-#include "plugins/vgpu/isa/shapes.inc"
+#include "plugins/vgpu/isa/instruction_shapes.inc"
 #undef RIGEL_SHAPE
 };
 
@@ -45,7 +45,7 @@ constexpr std::string_view kMnemonics[] = {
 constexpr Image kImages[] = {
 #define RIGEL_IMAGE(op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses, nsa) \
   {Op::op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses, nsa},
-#include "plugins/vgpu/isa/images.inc"
+#include "plugins/vgpu/isa/image_shapes.inc"
 #undef RIGEL_IMAGE
 };
 

@@ -1,5 +1,5 @@
-// The instruction tables as the decoder and the disassembler read them. The lines are in shapes.inc,
-// instructions.inc and images.inc, made by generate_tables.py; what is here gives them a form and an index.
+// The instruction tables as the decoder and the disassembler read them. The lines are in instruction_shapes.inc,
+// instructions.inc and image_shapes.inc, made by generate_tables.py; what is here gives them a form and an index.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ constexpr Row kRows[] = {
   row(Op::op, Space::space, Verb::verb, Atomic{}, components, bytes, flags),
 #define RIGEL_ATOMIC(op, space, atomic, bytes, flags) \
   row(Op::op, Space::space, Verb::kAtomic, Atomic::atomic, 0, bytes, flags),
-#include "plugins/vgpu/isa/memory.inc"
+#include "plugins/vgpu/isa/memory_shapes.inc"
 #undef RIGEL_MOVE
 #undef RIGEL_ATOMIC
 };

@@ -1,4 +1,4 @@
-// What a memory operation moves, apart from where: a row of memory.inc. All addressing modes share it, and most
+// What a memory operation moves, apart from where: a row of memory_shapes.inc. All addressing modes share it, and most
 // operations that differ in how they address: global_load_ushort, buffer_load_ushort and flat_load_ushort are one
 // shape of three spaces.
 //
@@ -80,7 +80,7 @@ struct MemoryShape {
 };
 
 /// The operation's row; nullptr if it moves nothing between memory and registers (caches, permutations, counters
-/// of lanes, synchronisation), and of images, which images.inc describes.
+/// of lanes, synchronisation), and of images, which image_shapes.inc describes.
 const MemoryShape* memory_shape(Op op);
 
 }  // namespace rigel::vgpu::isa

@@ -1,4 +1,4 @@
-// The rows of memory.inc, held against a reading of the names that knows nothing of LLVM's records, and against the
+// The rows of memory_shapes.inc, held against a reading of the names that knows nothing of LLVM's records, and against the
 // registers that the decoder gives the same operations (which llvm_test.cpp holds against LLVM's tools).
 #include "plugins/vgpu/isa/memory_shape.hpp"
 

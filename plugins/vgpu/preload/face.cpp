@@ -13,7 +13,7 @@
 #include "plugins/vgpu/cp/shared_copy.hpp"
 #include "plugins/vgpu/preload/fat_binary_hook.hpp"
 #include "plugins/vgpu/preload/next.hpp"
-#include "plugins/vgpu/preload/signals.hpp"
+#include "plugins/vgpu/preload/posix_signals.hpp"
 
 namespace rigel::vgpu {
 

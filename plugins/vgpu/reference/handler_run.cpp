@@ -12,9 +12,9 @@
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec::reference {
 namespace {
@@ -120,7 +120,7 @@ class Device final : public Core {
     return true;
   }
 
-  Memory& memory() { return memory_; }
+  WaveMemory& memory() { return memory_; }
 
   uint64_t reference_clock() override { return world_.reference_clock; }
   uint64_t shader_clock() override { return world_.shader_clock; }
@@ -141,7 +141,7 @@ class Device final : public Core {
   GlobalWaveSync sync_;
   std::unique_ptr<GlobalDataShare> share_;
   Memory64 lds_;
-  Memory memory_;
+  WaveMemory memory_;
 };
 
 bool accesses_memory(isa::Encoding encoding) {
@@ -217,7 +217,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
     FloatEnvironment environment(context.level != SimdLevel::kBaseline);
     environment.enter(state.mode);
     if (device != nullptr) {
-      const Memory::Scope scope(device->memory());
+      const WaveMemory::Scope scope(device->memory());
       run_wave(&wave);
     } else {
       run_wave(&wave);

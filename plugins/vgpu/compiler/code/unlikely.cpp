@@ -3,7 +3,8 @@
 namespace rigel::vgpu::exec::compiler {
 
 extern "C" [[gnu::used, gnu::noinline, clang::preserve_all]] std::byte* unlikely_find(
-    const Linkage* linkage, Memory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access) {
+    const Linkage* linkage, WaveMemory* memory, const MicroOp* site, uint64_t va, uint64_t bytes,
+    Access access) {
   return linkage->find(memory, site, va, bytes, access);
 }
 extern "C" [[gnu::used, gnu::noinline, clang::preserve_all]] bool unlikely_call(const Linkage* linkage,

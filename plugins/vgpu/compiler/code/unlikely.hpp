@@ -10,7 +10,7 @@
 namespace rigel::vgpu::exec::compiler {
 
 /// Linkage::find, Linkage::call.
-extern "C" [[clang::preserve_all]] std::byte* unlikely_find(const Linkage* linkage, Memory* memory,
+extern "C" [[clang::preserve_all]] std::byte* unlikely_find(const Linkage* linkage, WaveMemory* memory,
                                                             const MicroOp* site, uint64_t va, uint64_t bytes,
                                                             Access access);
 extern "C" [[clang::preserve_all]] bool unlikely_call(const Linkage* linkage, const MicroOp* first,

@@ -25,7 +25,7 @@ void run(benchmark::State& state, Machine& m, const Instruction& instruction) {
     wave->stop = Stop::kEnd;
     leave_at(op, wave);
   });
-  const Memory::Scope scope(m.memory);
+  const WaveMemory::Scope scope(m.memory);
   for (auto _ : state) {
     m.wave.op = out.ops.data();
     run_wave(&m.wave);

@@ -185,7 +185,8 @@ template <unsigned W>
 [[gnu::always_inline]] inline const std::byte* find_all(const MicroOp* op, Wave* wave, const uint32_t* low,
                                                         uint64_t exec, uint64_t base, uint32_t bytes,
                                                         Access access) {
-  const Memory::Extent extent = wave->memory->find_extent(op, base + low[first_lane(exec)], bytes, access);
+  const WaveMemory::Extent extent =
+      wave->memory->find_extent(op, base + low[first_lane(exec)], bytes, access);
   if (extent.host == nullptr) return nullptr;
   // The low halves for which it holds lie between two numbers: the first lane's does, so there are some.
   const auto begin = std::max(static_cast<int64_t>(extent.begin - base), int64_t{0});

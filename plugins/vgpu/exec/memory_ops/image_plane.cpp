@@ -4,9 +4,9 @@
 #include <bit>
 #include <cmath>
 
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/exec/vector/lanes.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 #include "plugins/vgpu/images/sampling.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {

@@ -22,7 +22,7 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
 Refusal lower_gws(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// A full fence: see memory.hpp.
+/// A full fence: see wave_memory.hpp.
 void fence(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 
 /// Accesses the work-group's LDS at these byte offsets; each element in whole, or not at all where it does

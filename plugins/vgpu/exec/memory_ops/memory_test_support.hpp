@@ -13,8 +13,8 @@
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec::testing {
 
@@ -144,14 +144,14 @@ class Machine {
       stopped->stop = Stop::kEnd;
       leave_at(op, stopped);
     });
-    const Memory::Scope scope(memory);
+    const WaveMemory::Scope scope(memory);
     wave.op = out.ops.data();
     run_wave(&wave);
     return wave.stop;
   }
 
   FakeBus bus;
-  Memory memory{bus};
+  WaveMemory memory{bus};
   TestCore core;
   WorkGroup group;
   Wave wave;

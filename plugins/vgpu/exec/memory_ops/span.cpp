@@ -20,7 +20,7 @@ template <unsigned W>
 std::optional<uint64_t> find_all(const void* site, Wave* wave, const Span& span, uint64_t bytes,
                                  Access access) {
   const uint64_t exec = span.active[0];
-  const Memory::Extent extent = wave->memory->find_extent(site, span.va[first_lane(exec)], bytes, access);
+  const WaveMemory::Extent extent = wave->memory->find_extent(site, span.va[first_lane(exec)], bytes, access);
   if (extent.host == nullptr) return std::nullopt;
   if ((exec & ~lanes_up_to<W>(span.va, extent.begin, extent.bytes - bytes)) != 0) return std::nullopt;
   return reinterpret_cast<uintptr_t>(extent.host) - extent.begin;
@@ -131,7 +131,7 @@ unsigned piece_dwords(const Shape& shape, const Span& span, unsigned d, unsigned
 
 // A lane could not do its access: which of them all cannot. False, as the access is.
 bool name_lanes(Wave* wave, const Shape& shape, const Span& span, Access access) {
-  Memory& memory = *wave->memory;
+  WaveMemory& memory = *wave->memory;
   LaneFaults& faults = memory.lane_faults();
   faults.clear();
   faults.bytes = shape.bytes;

@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 #include "plugins/vgpu/exec/simd.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 

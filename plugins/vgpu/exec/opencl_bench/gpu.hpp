@@ -5,7 +5,7 @@
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>
 
-#include "compare/machine.hpp"
+#include "compare/measured_agent.hpp"
 #include "plugins/vgpu/exec/opencl_bench/bench.hpp"
 
 namespace rigel::vgpu::bench {
@@ -33,7 +33,7 @@ class Gpu {
   uint64_t linear_sampler();
   void destroy_images();
 
-  compare::Machine machine_;
+  compare::MeasuredAgent machine_;
   hsa_executable_t executable_{};
   hsa_queue_t* queue_ = nullptr;
   hsa_signal_t done_{};

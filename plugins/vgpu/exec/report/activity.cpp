@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "plugins/vgpu/exec/launch.hpp"
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/exec/report/source_lines.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -41,8 +41,8 @@ std::string describe_activity(const Activity& activity, DeviceBus& bus) {
   const Dispatch& dispatch = launch.dispatch();
   std::string kernel;
   {
-    Memory memory(bus);
-    const Memory::Scope scope(memory);
+    WaveMemory memory(bus);
+    const WaveMemory::Scope scope(memory);
     kernel = kernel_of(dispatch, memory);
   }
   std::string text = line("kernel", kernel);

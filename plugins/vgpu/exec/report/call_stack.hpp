@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "plugins/vgpu/exec/registers.hpp"
-#include "plugins/vgpu/exec/report/code_object.hpp"
+#include "plugins/vgpu/exec/report/loaded_code_objects.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu::exec {

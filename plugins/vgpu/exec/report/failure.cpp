@@ -7,10 +7,10 @@
 #include <cstring>
 
 #include "plugins/vgpu/exec/block.hpp"
-#include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/report/kernel_name.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
+#include "plugins/vgpu/exec/translated_code.hpp"
 #include "plugins/vgpu/isa/operand_text.hpp"
 
 namespace rigel::vgpu::exec {
@@ -136,9 +136,9 @@ std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave
   std::string text = lines_of(known_of(pc));
   std::vector<uint64_t> calls;
   {
-    Memory memory(bus);
+    WaveMemory memory(bus);
     const auto read = [&](uint64_t va) -> std::optional<uint32_t> {
-      const Memory::Scope scope(memory);
+      const WaveMemory::Scope scope(memory);
       uint32_t dword = 0;
       VmFault fault;
       if (!memory.read(va, &dword, sizeof dword, fault)) return std::nullopt;
@@ -152,12 +152,12 @@ std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave
 
 }  // namespace
 
-std::string kernel_of(const Dispatch& dispatch, Memory& memory) {
+std::string kernel_of(const Dispatch& dispatch, WaveMemory& memory) {
   const std::string name = kernel_name(memory, dispatch.kernel_object_va);
   return name.empty() ? "without a name" : demangled(name);
 }
 
-Failure examine_failure(const Group& group, Memory& memory) {
+Failure examine_failure(const Group& group, WaveMemory& memory) {
   const Wave& wave = group.failed_wave();
   const Launch& launch = group.launch();
   const Dispatch& dispatch = launch.dispatch();
@@ -230,8 +230,8 @@ DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
 std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus) {
   std::string kernel;
   {
-    Memory memory(bus);
-    const Memory::Scope scope(memory);
+    WaveMemory memory(bus);
+    const WaveMemory::Scope scope(memory);
     kernel = kernel_of(launch.dispatch(), memory);
   }
   std::string text = fmt::format("queue {}: trap {}{}", launch.dispatch().queue_id, trap.id,

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "plugins/vgpu/cp/dispatch.hpp"
-#include "plugins/vgpu/exec/memory.hpp"
 #include "plugins/vgpu/exec/report/call_stack.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -36,7 +36,7 @@ struct Failure {
 };
 
 /// Why a work-group's wave failed. Inside a scope of `memory`.
-Failure examine_failure(const Group& group, Memory& memory);
+Failure examine_failure(const Group& group, WaveMemory& memory);
 
 /// The result, whose reason has it all. Before the wave's scratch memory is another's.
 DispatchResult describe_failure(Failure failure, DeviceBus& bus);
@@ -53,7 +53,7 @@ struct Trap {
 std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus);
 
 /// The kernel of a dispatch, as it was written; "without a name" if it has none. Inside a scope of `memory`.
-std::string kernel_of(const Dispatch& dispatch, Memory& memory);
+std::string kernel_of(const Dispatch& dispatch, WaveMemory& memory);
 
 /// Lines for the trace.
 std::string describe_end(const Launch& launch);

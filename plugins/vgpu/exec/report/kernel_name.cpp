@@ -13,13 +13,13 @@ constexpr uint32_t kMostSymbols = 1 << 20;
 constexpr size_t kLongestName = 512;
 
 template <class T>
-bool read(Memory& memory, uint64_t va, T& out) {
+bool read(WaveMemory& memory, uint64_t va, T& out) {
   VmFault fault;
   return memory.read(va, &out, sizeof out, fault);
 }
 
 // The page with the ELF header of a code object, or 0.
-uint64_t find_header(Memory& memory, uint64_t va) {
+uint64_t find_header(WaveMemory& memory, uint64_t va) {
   const uint64_t first = va & ~(kPage - 1);
   for (uint64_t back = 0; back <= kFarthest && back <= first; back += kPage) {
     unsigned char ident[EI_NIDENT];
@@ -29,7 +29,7 @@ uint64_t find_header(Memory& memory, uint64_t va) {
   return 0;
 }
 
-std::string read_name(Memory& memory, uint64_t va) {
+std::string read_name(WaveMemory& memory, uint64_t va) {
   std::string name;
   for (char c = 0; name.size() < kLongestName && read(memory, va + name.size(), c) && c != 0;) name += c;
   if (name.ends_with(".kd")) name.resize(name.size() - 3);
@@ -38,7 +38,7 @@ std::string read_name(Memory& memory, uint64_t va) {
 
 }  // namespace
 
-std::string kernel_name(Memory& memory, uint64_t kernel_object_va) {
+std::string kernel_name(WaveMemory& memory, uint64_t kernel_object_va) {
   const uint64_t base = find_header(memory, kernel_object_va);
   Elf64_Ehdr header;
   if (base == 0 || !read(memory, base, header) || header.e_phentsize != sizeof(Elf64_Phdr)) return {};

@@ -6,11 +6,11 @@
 
 #include <string>
 
-#include "plugins/vgpu/exec/memory.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec {
 
 /// Empty if there is no such symbol. Reads only what is mapped. Inside a scope of `memory`.
-std::string kernel_name(Memory& memory, uint64_t kernel_object_va);
+std::string kernel_name(WaveMemory& memory, uint64_t kernel_object_va);
 
 }  // namespace rigel::vgpu::exec

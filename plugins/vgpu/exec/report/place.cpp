@@ -6,8 +6,8 @@
 #include <cstring>
 #include <deque>
 
-#include "plugins/vgpu/exec/code.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
+#include "plugins/vgpu/exec/translated_code.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 
 namespace rigel::vgpu::exec {

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 
 #include "plugins/vgpu/exec/report/call_stack.hpp"
-#include "plugins/vgpu/exec/report/code_object.hpp"
+#include "plugins/vgpu/exec/report/loaded_code_objects.hpp"
 #include "plugins/vgpu/exec/report/source_lines.hpp"
 #include "plugins/vgpu/exec/report/thread_name.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"

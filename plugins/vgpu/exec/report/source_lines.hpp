@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/vgpu/exec/report/code_object.hpp"
+#include "plugins/vgpu/exec/report/loaded_code_objects.hpp"
 
 namespace rigel::vgpu::exec {
 

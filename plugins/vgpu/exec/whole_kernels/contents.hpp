@@ -7,7 +7,7 @@
 
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/registers.hpp"
-#include "plugins/vgpu/exec/whole_kernels/kernel.hpp"
+#include "plugins/vgpu/exec/whole_kernels/whole_kernel.hpp"
 
 namespace rigel::vgpu::exec::whole {
 

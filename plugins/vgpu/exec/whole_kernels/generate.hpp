@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "plugins/vgpu/exec/whole_kernels/kernel.hpp"
+#include "plugins/vgpu/exec/whole_kernels/whole_kernel.hpp"
 
 namespace rigel::vgpu::exec::whole {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
+#include "plugins/vgpu/exec/whole_kernels/instruction_writer.hpp"
 #include "plugins/vgpu/exec/whole_kernels/random_alu.hpp"
 #include "plugins/vgpu/exec/whole_kernels/random_image.hpp"
-#include "plugins/vgpu/exec/whole_kernels/writer.hpp"
 
 namespace rigel::vgpu::exec::whole {
 
@@ -32,9 +32,10 @@ struct Place {
   uint32_t vgprs() const { return form == Form::kFlat || form == Form::kGlobal ? 2 : 1; }
 };
 
-class Generator : Writer {
+class Generator : InstructionWriter {
  public:
-  Generator(Kernel& kernel, Draw& draw) : Writer(kernel, draw), alu_(kernel.target), image_(kernel.target) {}
+  Generator(Kernel& kernel, Draw& draw)
+      : InstructionWriter(kernel, draw), alu_(kernel.target), image_(kernel.target) {}
   void run();
 
  private:

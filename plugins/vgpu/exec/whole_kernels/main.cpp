@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "plugins/vgpu/exec/whole_kernels/generate.hpp"
-#include "plugins/vgpu/exec/whole_kernels/reduce.hpp"
+#include "plugins/vgpu/exec/whole_kernels/reducer.hpp"
 #include "plugins/vgpu/exec/whole_kernels/run.hpp"
 
 namespace rigel::vgpu::exec::whole {

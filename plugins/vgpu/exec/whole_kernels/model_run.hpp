@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/vgpu/exec/whole_kernels/kernel.hpp"
+#include "plugins/vgpu/exec/whole_kernels/whole_kernel.hpp"
 
 namespace rigel::vgpu::exec::whole {
 

@@ -205,8 +205,8 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
   key.level = way.level;
   key.compilation = device.compilation;
   key.as_large = way.as_large;
-  const auto code = std::make_shared<Code>(key, m.bus);
-  Memory memory(m.bus);
+  const auto code = std::make_shared<TranslatedCode>(key, m.bus);
+  WaveMemory memory(m.bus);
   const auto slots =
       kernel.private_bytes == 0 ? nullptr : std::make_shared<ScratchSlots>(m.dispatch.scratch_waves);
   for (uint32_t round = 0; round < (way.compiled ? options.dispatches : 1); ++round) {
@@ -220,7 +220,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
     uint64_t instructions = 0;
     std::string failure;
     {
-      const Memory::Scope scope(memory);
+      const WaveMemory::Scope scope(memory);
       FloatEnvironment environment(way.level != SimdLevel::kBaseline);
       for (uint64_t index = 0; index < launch->groups() && failure.empty(); index = group.index() + 1) {
         group.start(index, in_a_row ? launch->groups() : index + 1);

@@ -18,7 +18,7 @@
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
-#include "plugins/vgpu/exec/whole_kernels/kernel.hpp"
+#include "plugins/vgpu/exec/whole_kernels/whole_kernel.hpp"
 
 namespace rigel::vgpu::exec::whole {
 

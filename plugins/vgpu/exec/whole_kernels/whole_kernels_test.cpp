@@ -11,7 +11,7 @@
 
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/whole_kernels/generate.hpp"
-#include "plugins/vgpu/exec/whole_kernels/reduce.hpp"
+#include "plugins/vgpu/exec/whole_kernels/reducer.hpp"
 #include "plugins/vgpu/exec/whole_kernels/run.hpp"
 #include "plugins/vgpu/reference/compare.hpp"
 

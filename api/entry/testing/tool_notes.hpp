@@ -1,0 +1,38 @@
+// What a test and its tools share: the tools are told the recorder's address by their options.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rigel::testing {
+
+struct ToolNotes {
+  void note(std::string text) {
+    const std::lock_guard lock(mutex);
+    lines.push_back(std::move(text));
+  }
+  std::vector<std::string> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(lines, {});
+  }
+  std::string as_option() const {
+    return "\"recorder\": \"" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "\"";
+  }
+  /// The recorder of whoever was given these options.
+  static ToolNotes& of(std::string_view json) {
+    constexpr std::string_view kKey = "\"recorder\":\"";
+    const std::string digits(json.substr(json.find(kKey) + kKey.size()));
+    return *reinterpret_cast<ToolNotes*>(std::strtoull(digits.c_str(), nullptr, 10));
+  }
+
+  const void* tables = nullptr;  ///< HsaApiTable of the runtime's own
+  std::mutex mutex;
+  std::vector<std::string> lines;
+};
+
+}  // namespace rigel::testing

@@ -1,0 +1,23 @@
+// What is behind ModuleOptions, for the files of this folder that read JSON.
+#pragma once
+
+#include <string>
+
+#include "loader/module/module_options.hpp"
+#include "loader/text/json_document.hpp"
+#include "loader/text/json_reader.hpp"
+
+namespace rigel {
+
+struct ModuleOptions::Data {
+  JsonDocument object;
+  std::string text;
+};
+
+/// `object` must be a JSON object.
+ModuleOptions make_options(JsonDocument object);
+
+/// The object that is the member `key`; no options if it is absent, or of another type, which is said.
+ModuleOptions read_options(ObjectReader& reader, std::string_view key);
+
+}  // namespace rigel

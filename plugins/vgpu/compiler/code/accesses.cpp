@@ -1,0 +1,778 @@
+// How compiled kernels load and store what lies well: lanes that follow each other, lanes that all load from one place,
+// lanes anywhere in one piece of memory. Compiled to LLVM's bitcode and inlined where an instruction stands (kernel_memory.cpp).
+// What is none of these is the interpreter's: false is the answer then, and nothing has happened.
+//
+// Rows of registers are arrays of W dwords. They are indexed by constants only, so that they become values.
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "plugins/vgpu/compiler/access_flags.hpp"
+#include "plugins/vgpu/compiler/code/unlikely.hpp"
+#include "plugins/vgpu/exec/memory_ops/atomics.hpp"
+#include "plugins/vgpu/exec/memory_ops/span.hpp"
+#include "plugins/vgpu/exec/vector/lanes.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
+
+namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
+namespace {
+
+using namespace compiler::access_flags;
+using compiler::Linkage;
+
+constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
+
+[[gnu::always_inline]] inline U32 vector_of(const uint32_t* row, unsigned vector) {
+  return load<U32>(reinterpret_cast<const std::byte*>(row + vector * kLanes));
+}
+[[gnu::always_inline]] inline uint32_t bits_of(uint64_t exec, unsigned vector) {
+  return static_cast<uint32_t>(exec >> (vector * kLanes)) & kAllOf;
+}
+
+// Results of lanes that are active; of others, what they had, if anybody wants to know.
+[[gnu::always_inline]] inline void put(uint32_t* row, unsigned vector, U32 value, uint32_t bits, bool keeps) {
+  std::byte* const at = reinterpret_cast<std::byte*>(row + vector * kLanes);
+  store(at, keeps ? blended(bits, value, load<U32>(at)) : value);
+}
+
+[[gnu::always_inline]] inline U32 lane_numbers() {
+  U32 numbers;
+  for (int lane = 0; lane < kLanes; ++lane) numbers[lane] = static_cast<uint32_t>(lane);
+  return numbers;
+}
+
+// The value of a lane that is not known beforehand; without an index into memory.
+template <unsigned W>
+[[gnu::always_inline]] inline uint32_t value_of(const uint32_t* row, unsigned lane) {
+  if (lane == 0) [[likely]]
+    return row[0];
+  U32 vector = vector_of(row, 0);
+  RIGEL_UNROLL
+  for (unsigned v = 1; v < W / kLanes; ++v) {
+    const U32 here = splat<U32>(0 - uint32_t{lane / kLanes >= v});
+    vector = (vector_of(row, v) & here) | (vector & ~here);
+  }
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(lane % kLanes)),
+                                               bits_as<__m512i>(vector)))[0];
+#else
+  return bits_as<U32>(_mm256_permutevar8x32_epi32(bits_as<__m256i>(vector),
+                                                  _mm256_set1_epi32(static_cast<int>(lane % kLanes))))[0];
+#endif
+}
+
+// Whether there is anything wrong with lanes that are active.
+class Wrong {
+ public:
+#if RIGEL_SIMD_LEVEL == 2
+  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, uint32_t bits) {
+    found_ |= ne(a, b) & bits;
+  }
+  [[gnu::always_inline]] bool any() const {
+    return found_ != 0;
+  }
+
+ private:
+  uint32_t found_ = 0;
+#else
+  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, uint32_t bits) {
+    found_ |= (a ^ b) & bits_as<U32>(lane_mask<U32>(bits));
+  }
+  [[gnu::always_inline]] bool any() const {
+    return _mm256_testz_si256(bits_as<__m256i>(found_), bits_as<__m256i>(found_)) == 0;
+  }
+
+ private:
+  U32 found_{};
+#endif
+};
+
+// Where they are not, most often the first ones tell.
+template <unsigned W>
+[[gnu::always_inline]] inline bool all_are(const uint32_t* row, uint64_t exec, U32 expected, uint32_t step) {
+  Wrong first, others;
+  first.where_unequal(vector_of(row, 0), expected, bits_of(exec, 0));
+  if (first.any()) return false;
+  RIGEL_UNROLL
+  for (unsigned v = 1; v < W / kLanes; ++v) {
+    if (step != 0) expected += step;
+    others.where_unequal(vector_of(row, v), expected, bits_of(exec, v));
+  }
+  return !others.any();
+}
+
+[[gnu::always_inline]] inline U32 masked_load(uint32_t bits, const std::byte* from) {
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(bits), from));
+#else
+  if (bits == kAllOf) [[likely]]
+    return load<U32>(from);
+  return bits_as<U32>(
+      _mm256_maskload_epi32(reinterpret_cast<const int*>(from), bits_as<__m256i>(lane_mask<U32>(bits))));
+#endif
+}
+[[gnu::always_inline]] inline void masked_store(uint32_t bits, std::byte* to, U32 value) {
+#if RIGEL_SIMD_LEVEL == 2
+  _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(bits), bits_as<__m512i>(value));
+#else
+  if (bits == kAllOf) [[likely]]
+    return store(to, value);
+  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), bits_as<__m256i>(lane_mask<U32>(bits)),
+                         bits_as<__m256i>(value));
+#endif
+}
+
+// Dwords d, d + N, … of N vectors.
+template <unsigned N, size_t... I>
+[[gnu::always_inline]] inline U32 every(const U32 (&from)[N], unsigned d, std::index_sequence<I...>) {
+  U32 result{};
+  ((result[I] = from[(I * N + d) / kLanes][(I * N + d) % kLanes]), ...);
+  return result;
+}
+template <unsigned N, size_t... I>
+[[gnu::always_inline]] inline U32 woven(const U32 (&from)[N], unsigned vector, std::index_sequence<I...>) {
+  U32 result{};
+  ((result[I] = from[(vector * kLanes + I) % N][(vector * kLanes + I) / N]), ...);
+  return result;
+}
+
+// Lanes one after the other from `at` on, where lane 0 is or would be.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void load_following(const std::byte* at, uint64_t exec, uint32_t* const* rows,
+                                                  bool keeps) {
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    const std::byte* const from = at + v * kLanes * N * 4;
+    if constexpr (N == 1) {
+      put(rows[0], v, masked_load(bits_of(exec, v), from), bits_of(exec, v), keeps);
+    } else {
+      U32 loaded[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) loaded[d] = load<U32>(from + d * kLanes * 4);
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) {
+        put(rows[d], v, every<N>(loaded, d, std::make_index_sequence<kLanes>()), bits_of(exec, v), keeps);
+      }
+    }
+  }
+}
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void store_following(std::byte* at, uint64_t exec, uint32_t* const* rows) {
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    std::byte* const to = at + v * kLanes * N * 4;
+    if constexpr (N == 1) {
+      masked_store(bits_of(exec, v), to, vector_of(rows[0], v));
+    } else {
+      U32 stored[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) stored[d] = vector_of(rows[d], v);
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) {
+        store(to + d * kLanes * 4, woven<N>(stored, d, std::make_index_sequence<kLanes>()));
+      }
+    }
+  }
+}
+
+// Of one element: pairs are not torn.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void load_one(const std::byte* at, uint64_t exec, uint32_t* const* rows,
+                                            bool keeps) {
+  uint32_t values[N];
+  std::memcpy(values, at, sizeof values);
+  RIGEL_UNROLL
+  for (unsigned d = 0; d < N; ++d) {
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) put(rows[d], v, splat<U32>(values[d]), bits_of(exec, v), keeps);
+  }
+}
+
+[[gnu::always_inline]] inline U32 gathered(const std::byte* base, U32 offsets, uint32_t bits) {
+#if RIGEL_SIMD_LEVEL == 2
+  return bits_as<U32>(_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), static_cast<__mmask16>(bits),
+                                                  bits_as<__m512i>(offsets), base, 1));
+#else
+  return bits_as<U32>(_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), reinterpret_cast<const int*>(base),
+                                                  bits_as<__m256i>(offsets),
+                                                  bits_as<__m256i>(lane_mask<U32>(bits)), 1));
+#endif
+}
+
+template <unsigned W>
+[[gnu::always_inline]] inline bool all_below(const uint32_t* row, uint64_t exec, uint32_t less,
+                                             uint32_t limit) {
+  Wrong beyond;
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    const U32 place = vector_of(row, v) - less, most = splat<U32>(limit);
+    beyond.where_unequal(place > most ? place : most, most, bits_of(exec, v));
+  }
+  return !beyond.any();
+}
+
+// Full vectors of lanes within 32 dwords of their first, which is what rows of tiles are, take two loads.
+[[gnu::always_inline]] inline U32 near_or_gathered(const std::byte* base, U32 offsets, uint32_t bits) {
+#if RIGEL_SIMD_LEVEL == 2
+  const U32 apart = offsets - splat<U32>(offsets[0]);
+  if (bits == kAllOf && mask_bits(bits_as<I32>((apart & ~uint32_t{0x7c}) != 0)) == 0) {
+    const std::byte* const at = base + offsets[0];
+    return bits_as<U32>(_mm512_permutex2var_epi32(_mm512_loadu_si512(at), bits_as<__m512i>(apart >> 2),
+                                                  _mm512_loadu_si512(at + 64)));
+  }
+#endif
+  return gathered(base, offsets, bits);
+}
+
+constexpr Access access_of(bool stores) {
+  return stores ? Access::kWrite : Access::kRead;
+}
+
+// Rows to be indexed by the number of a lane that is not known beforehand.
+template <unsigned W>
+[[gnu::always_inline]] inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t less) {
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v)
+    store(reinterpret_cast<std::byte*>(to + v * kLanes), vector_of(from, v) - less);
+}
+template <unsigned W>
+constexpr uint64_t kWholeWave = W == 64 ? ~uint64_t{0} : 0xffffffff;
+
+template <unsigned W, class Do>
+[[gnu::always_inline]] inline void for_each_lane(uint64_t exec, Do lane) {
+  if (exec == kWholeWave<W>) {
+#pragma clang loop unroll_count(4)
+    for (unsigned i = 0; i < W; ++i) lane(i);
+  } else {
+#pragma clang loop unroll(disable)
+    for (uint64_t left = exec; left != 0; left &= left - 1)
+      lane(static_cast<unsigned>(__builtin_ctzll(left)));
+  }
+}
+
+// Elements of dwords at `base` plus each lane's number, less `less`: one lane after the other, and pairs of dwords
+// not torn, as another wave may store them meanwhile.
+template <unsigned W, unsigned N, bool kStores>
+[[gnu::always_inline]] inline void move_each(std::byte* base, const uint32_t* places, uint32_t less,
+                                             uint64_t exec, uint32_t* const* rows, bool keeps) {
+  alignas(64) uint32_t offsets[W], elements[W * N];
+  copy_row<W>(offsets, places, less);
+  const auto part = [&](unsigned v, unsigned d) {
+    return reinterpret_cast<std::byte*>(elements + (v * N + d) * kLanes);
+  };
+  if constexpr (kStores) {
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      U32 stored[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) stored[d] = vector_of(rows[d], v);
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d)
+        store(part(v, d), woven<N>(stored, d, std::make_index_sequence<kLanes>()));
+    }
+    for_each_lane<W>(exec,
+                     [&](unsigned lane) { std::memcpy(base + offsets[lane], elements + lane * N, N * 4); });
+  } else {
+    for_each_lane<W>(exec,
+                     [&](unsigned lane) { std::memcpy(elements + lane * N, base + offsets[lane], N * 4); });
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      U32 loaded[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) loaded[d] = load<U32>(part(v, d));
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) {
+        put(rows[d], v, every<N>(loaded, d, std::make_index_sequence<kLanes>()), bits_of(exec, v), keeps);
+      }
+    }
+  }
+}
+
+// Bytes and words at `base` plus each lane's number, less `less`.
+template <unsigned W, class T, bool kStores>
+[[gnu::always_inline]] inline void move_narrow(std::byte* base, const uint32_t* places, uint32_t less,
+                                               uint64_t exec, uint32_t* row, uint32_t flags) {
+  using Elements [[gnu::vector_size(sizeof(T) * kLanes)]] = T;
+  Shape shape;
+  shape.bytes = sizeof(T);
+  shape.sign = (flags & kSigned) != 0, shape.d16 = (flags & kD16) != 0, shape.high = (flags & kHigh) != 0;
+  const uint32_t first = places[0] - less;
+  const bool follow = exec == kWholeWave<W> && first <= ~uint32_t{0} - W * sizeof(T) &&
+                      all_are<W>(places, exec, splat<U32>(places[0]) + lane_numbers() * uint32_t{sizeof(T)},
+                                 sizeof(T) * kLanes);
+  alignas(64) uint32_t offsets[W], values[W];
+  if (!follow) copy_row<W>(offsets, places, less);
+  if constexpr (kStores) {
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      const U32 value = narrow_from_register(shape, vector_of(row, v));
+      if (follow) {
+        const Elements elements = __builtin_convertvector(value, Elements);
+        std::memcpy(base + first + v * sizeof elements, &elements, sizeof elements);
+      }
+      store(reinterpret_cast<std::byte*>(values + v * kLanes), value);
+    }
+    if (follow) return;
+    for_each_lane<W>(exec, [&](unsigned lane) {
+      const auto element = static_cast<T>(values[lane]);
+      std::memcpy(base + offsets[lane], &element, sizeof element);
+    });
+  } else {
+    if (!follow) {
+      for_each_lane<W>(exec, [&](unsigned lane) {
+        T element;
+        std::memcpy(&element, base + offsets[lane], sizeof element);
+        values[lane] = element;
+      });
+    }
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      U32 value;
+      if (follow) {
+        Elements elements;
+        std::memcpy(&elements, base + first + v * sizeof elements, sizeof elements);
+        value = __builtin_convertvector(elements, U32);
+      } else {
+        value = load<U32>(reinterpret_cast<const std::byte*>(values + v * kLanes));
+      }
+      put(row, v, narrow_to_register<I32>(shape, value, vector_of(row, v)), bits_of(exec, v),
+          (flags & kKeeps) != 0);
+    }
+  }
+}
+
+// Dwords likewise, where the host can.
+template <unsigned W>
+[[gnu::always_inline]] inline void scatter(std::byte* base, const uint32_t* places, uint32_t less,
+                                           uint64_t exec, uint32_t* row) {
+#if RIGEL_SIMD_LEVEL == 2
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    _mm512_mask_i32scatter_epi32(base, static_cast<__mmask16>(bits_of(exec, v)),
+                                 bits_as<__m512i>(vector_of(places, v) - less),
+                                 bits_as<__m512i>(vector_of(row, v)), 1);
+  }
+#else
+  move_each<W, 1, true>(base, places, less, exec, &row, false);
+#endif
+}
+
+// Where lanes' addresses differ in their lower halves alone: what these begin with, added to `base`. high: the upper halves;
+// null where `base` is all that there is to be added.
+template <unsigned W>
+[[gnu::always_inline]] inline bool find_base(const Wave* wave, const uint32_t* high, uint64_t exec, bool flat,
+                                             uint64_t& base) {
+  if (high == nullptr) return true;
+  const uint32_t upper = value_of<W>(high, static_cast<unsigned>(__builtin_ctzll(exec)));
+  if (flat && (upper == wave->shared_aperture_hi || upper == wave->private_aperture_hi)) return false;
+  base += uint64_t{upper} << 32;
+  return all_are<W>(high, exec, splat<U32>(upper), 0);
+}
+
+// Where an access finds its memory; null: it is for the interpreter to look. Instructions share what they remember, and the first
+// waves find nothing remembered.
+[[gnu::always_inline]] inline std::byte* place_of(WaveMemory* memory, const Linkage* linkage,
+                                                  const MicroOp* site, uint64_t va, uint64_t bytes,
+                                                  Access access) {
+  std::byte* const last = memory->find_again(site, va, bytes, access);
+  if (last != nullptr) [[likely]]
+    return last;
+  return compiler::unlikely_find(linkage, memory, site, va, bytes, access);
+}
+
+// The piece of memory that has the `bytes` of each lane, and what lanes' numbers are to be less to be places in it.
+template <unsigned W>
+[[gnu::always_inline]] inline std::byte* find_piece(const Wave* wave, const Linkage* linkage,
+                                                    const MicroOp* site, const uint32_t* low, uint64_t base,
+                                                    uint64_t exec, uint32_t bytes, Access access,
+                                                    uint32_t& less) {
+  const uint32_t first = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
+  if (place_of(wave->memory, linkage, site, base + first, bytes, access) == nullptr) return nullptr;
+  const WaveMemory::Extent& extent = wave->memory->last_extent(site, access);
+  const uint64_t ahead = extent.begin - base, into = base - extent.begin;
+  const bool is_inside = into < extent.bytes;  // `base` itself is
+  if (!is_inside && ahead > 0xffffffff) return nullptr;
+  less = is_inside ? 0 : static_cast<uint32_t>(ahead);
+  // Gathers take lanes' numbers for signed ones; and a number below `less` must not wrap around into the piece.
+  const uint64_t room = std::min<uint64_t>(
+      {is_inside ? extent.bytes - into : extent.bytes, 0x7fffffff, (uint64_t{1} << 32) - less});
+  if (room < bytes || !all_below<W>(low, exec, less, static_cast<uint32_t>(room) - bytes)) return nullptr;
+  return is_inside ? extent.host + into : extent.host;
+}
+
+template <unsigned W, class T, bool kStores>
+[[gnu::always_inline]] inline bool reach_global_narrow(Wave* wave, const Linkage* linkage,
+                                                       const MicroOp* site, const uint32_t* low,
+                                                       const uint32_t* high, uint64_t base, uint64_t exec,
+                                                       uint32_t* row, uint32_t flags) {
+  if (exec == 0) return true;
+  if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
+  uint32_t less = 0;
+  std::byte* const piece =
+      find_piece<W>(wave, linkage, site, low, base, exec, sizeof(T), access_of(kStores), less);
+  if (piece == nullptr) return false;
+  move_narrow<W, T, kStores>(piece, low, less, exec, row, flags);
+  return true;
+}
+
+template <unsigned W, class T, bool kStores>
+[[gnu::always_inline]] inline bool reach_lds_narrow(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                                    uint32_t offset, uint64_t exec, uint32_t* row,
+                                                    uint32_t flags) {
+  if (exec == 0) return true;
+  if (limit < sizeof(T)) return false;
+  if ((flags & kAligned) != 0 && sizeof(T) == 2) {
+    uint32_t astray = 0;
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v)
+      astray |= mask_bits(bits_as<I32>(((vector_of(addresses, v) + offset) & 1u) != 0)) & bits_of(exec, v);
+    if (astray != 0) return false;
+  }
+  if (!all_below<W>(addresses, exec, 0 - offset, limit - static_cast<uint32_t>(sizeof(T)))) return false;
+  move_narrow<W, T, kStores>(lds, addresses, 0 - offset, exec, row, flags);
+  return true;
+}
+
+template <unsigned W, unsigned N, bool kStores>
+[[gnu::always_inline]] inline bool reach_global(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                                const uint32_t* low, const uint32_t* high, uint64_t base,
+                                                uint64_t exec, uint32_t* const* rows, uint32_t flags) {
+  constexpr uint32_t kStep = N * 4;
+  const bool keeps = (flags & kKeeps) != 0, flat = (flags & kFlat) != 0;
+  if (exec == 0) return true;
+  const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
+  const unsigned last = 63 - static_cast<unsigned>(__builtin_clzll(exec));
+  if (!find_base<W>(wave, high, exec, flat, base)) return false;
+  const uint32_t start = value_of<W>(low, first);
+  const uint32_t begin = start - first * kStep;
+  const uint32_t bytes = (last - first + 1) * kStep;
+  const bool whole = exec == kWholeWave<W>;
+  if ((N == 1 || whole) && start <= 0xffffffff - bytes &&
+      all_are<W>(low, exec, splat<U32>(begin) + lane_numbers() * kStep, kStep * kLanes)) {
+    std::byte* const host = place_of(wave->memory, linkage, site, base + start, bytes, access_of(kStores));
+    if (host == nullptr) return false;
+    if constexpr (kStores) {
+      store_following<W, N>(host - first * kStep, exec, rows);
+    } else {
+      load_following<W, N>(host - first * kStep, exec, rows, keeps);
+    }
+    return true;
+  }
+  if constexpr (!kStores) {
+    if (all_are<W>(low, exec, splat<U32>(start), 0)) {
+      const std::byte* const host = place_of(wave->memory, linkage, site, base + start, kStep, Access::kRead);
+      if (host == nullptr) return false;
+      load_one<W, N>(host, exec, rows, keeps);
+      return true;
+    }
+  }
+  uint32_t less = 0;
+  std::byte* const piece =
+      find_piece<W>(wave, linkage, site, low, base, exec, kStep, access_of(kStores), less);
+  if (piece == nullptr) return false;
+  if constexpr (N != 1) {
+    move_each<W, N, kStores>(piece, low, less, exec, rows, keeps);
+  } else if constexpr (kStores) {
+    scatter<W>(piece, low, less, exec, rows[0]);
+  } else {
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      put(rows[0], v, gathered(piece, vector_of(low, v) - less, bits_of(exec, v)), bits_of(exec, v), keeps);
+    }
+  }
+  return true;
+}
+
+// The work-group's memory, of which `limit` bytes are there. One thread has it, so what order dwords go in is nobody's
+// business.
+template <unsigned W, unsigned N, bool kStores>
+[[gnu::always_inline]] inline bool reach_lds(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                             uint32_t offset, uint64_t exec, uint32_t* const* rows,
+                                             uint32_t flags) {
+  constexpr uint32_t kStep = N * 4;
+  const bool keeps = (flags & kKeeps) != 0, aligned = (flags & kAligned) != 0;
+  if (exec == 0) return true;
+  if (limit < kStep) return false;
+  if (aligned) {
+    uint32_t astray = 0;
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      const U32 low_bits = (vector_of(addresses, v) + offset) & ((N == 3 ? 16u : kStep) - 1);
+      astray |= mask_bits(bits_as<I32>(low_bits != 0)) & bits_of(exec, v);
+    }
+    if (astray != 0) return false;
+  }
+  if (!all_below<W>(addresses, exec, 0 - offset, limit - kStep)) return false;
+  const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
+  const uint32_t start = value_of<W>(addresses, first);
+  const bool whole = exec == kWholeWave<W>;
+  if ((N == 1 || whole) &&
+      all_are<W>(addresses, exec, splat<U32>(start - first * kStep) + lane_numbers() * kStep,
+                 kStep * kLanes)) {
+    std::byte* const at = lds + static_cast<int64_t>(start + offset) - int64_t{first} * kStep;
+    if constexpr (kStores) {
+      store_following<W, N>(at, exec, rows);
+    } else {
+      load_following<W, N>(at, exec, rows, keeps);
+    }
+    return true;
+  }
+  if constexpr (kStores) {
+    if constexpr (N == 1) {
+      scatter<W>(lds, addresses, 0 - offset, exec, rows[0]);
+    } else {
+      move_each<W, N, true>(lds, addresses, 0 - offset, exec, rows, keeps);
+    }
+    return true;
+  } else {
+    if (all_are<W>(addresses, exec, splat<U32>(start), 0)) {
+      load_one<W, N>(lds + static_cast<uint32_t>(start + offset), exec, rows, keeps);
+      return true;
+    }
+    RIGEL_UNROLL
+    for (unsigned v = 0; v < W / kLanes; ++v) {
+      const U32 offsets = vector_of(addresses, v) + offset;
+      const uint32_t bits = bits_of(exec, v);
+      U32 values[N];
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) {
+        values[d] =
+            d == 0 && N == 1 ? near_or_gathered(lds, offsets, bits) : gathered(lds + d * 4, offsets, bits);
+      }
+      RIGEL_UNROLL
+      for (unsigned d = 0; d < N; ++d) put(rows[d], v, values[d], bits, keeps);
+    }
+    return true;
+  }
+}
+
+// Lanes one after the other, as they may meet. By an index into memory, since code for each of them would be long.
+template <unsigned W>
+[[gnu::always_inline]] inline bool lds_atomic(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                              uint32_t offset, uint64_t exec, uint32_t* const* rows,
+                                              Atomic atomic) {
+  if (exec == 0) return true;
+  if (limit < 4 || !all_below<W>(addresses, exec, 0 - offset, limit - 4)) return false;
+  alignas(64) uint32_t places[W], first[W], second[W], old[W];
+  copy_row<W>(places, addresses, 0 - offset);
+  copy_row<W>(first, rows[0], 0);
+  if (has_two_operands(atomic)) copy_row<W>(second, rows[1], 0);
+  if (rows[2] != nullptr) copy_row<W>(old, rows[2], 0);
+  with_atomic(atomic, [&](auto which) {
+    if constexpr (!is_float(which.value)) {
+      const auto lane = [&](unsigned i) {
+        std::byte* const place = lds + (places[i] & ~3u);
+        uint32_t was;
+        std::memcpy(&was, place, 4);
+        const uint32_t is =
+            next_in_lds<which.value, uint32_t>(was, first[i], has_two_operands(which.value) ? second[i] : 0);
+        std::memcpy(place, &is, 4);
+        old[i] = was;
+      };
+      for_each_lane<W>(exec, lane);
+    }
+  });
+  if (rows[2] != nullptr) copy_row<W>(rows[2], old, 0);
+  return true;
+}
+
+template <unsigned W>
+[[gnu::always_inline]] inline bool global_atomic(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                                 const uint32_t* low, const uint32_t* high, uint64_t base,
+                                                 uint64_t exec, uint32_t* const* rows, uint32_t flags,
+                                                 Atomic atomic) {
+  if (exec == 0) return true;
+  if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
+  uint32_t less = 0;
+  std::byte* const piece = find_piece<W>(wave, linkage, site, low, base, exec, 4, Access::kWrite, less);
+  if (piece == nullptr) return false;
+  alignas(64) uint32_t places[W], first[W], second[W], old[W];
+  copy_row<W>(places, low, less);
+  copy_row<W>(first, rows[0], 0);
+  if (has_two_operands(atomic)) copy_row<W>(second, rows[1], 0);
+  if (rows[2] != nullptr) copy_row<W>(old, rows[2], 0);
+  with_atomic(atomic, [&](auto which) {
+    if constexpr (!is_float(which.value)) {
+#pragma clang loop unroll(disable)
+      for (uint64_t left = exec; left != 0;) {
+        const uint32_t place = places[__builtin_ctzll(left)] & ~3u;
+        left &= ~atomically_in_a_row<which.value>(
+            reinterpret_cast<uint32_t*>(piece + place), left, old,
+            [&](unsigned lane) { return (places[lane] & ~3u) == place; },
+            [&](unsigned lane) { return first[lane]; },
+            [&](unsigned lane) { return has_two_operands(which.value) ? second[lane] : 0; });
+      }
+    }
+  });
+  if (rows[2] != nullptr) copy_row<W>(rows[2], old, 0);
+  return true;
+}
+
+}  // namespace
+
+// The names that kernel_memory.cpp knows. flags: access_flags.hpp.
+#define RIGEL_REACH(W, N)                                                                                 \
+  extern "C" [[gnu::used]] bool load_global_##W##_##N(                                                    \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
+      uint64_t base, uint64_t exec, uint32_t** rows, uint32_t flags) {                                    \
+    return reach_global<W, N, false>(wave, linkage, site, low, high, base, exec, rows, flags);            \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool store_global_##W##_##N(                                                   \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
+      uint64_t base, uint64_t exec, uint32_t** rows, uint32_t flags) {                                    \
+    return reach_global<W, N, true>(wave, linkage, site, low, high, base, exec, rows, flags);             \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool load_lds_##W##_##N(std::byte* lds, uint32_t limit,                        \
+                                                   const uint32_t* addresses, uint32_t offset,            \
+                                                   uint64_t exec, uint32_t** rows, uint32_t flags) {      \
+    return reach_lds<W, N, false>(lds, limit, addresses, offset, exec, rows, flags);                      \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool store_lds_##W##_##N(std::byte* lds, uint32_t limit,                       \
+                                                    const uint32_t* addresses, uint32_t offset,           \
+                                                    uint64_t exec, uint32_t** rows, uint32_t flags) {     \
+    return reach_lds<W, N, true>(lds, limit, addresses, offset, exec, rows, flags);                       \
+  }
+RIGEL_REACH(64, 1)
+RIGEL_REACH(64, 2)
+RIGEL_REACH(64, 3)
+RIGEL_REACH(64, 4)
+RIGEL_REACH(32, 1)
+RIGEL_REACH(32, 2)
+RIGEL_REACH(32, 3)
+RIGEL_REACH(32, 4)
+
+#define RIGEL_REACH_NARROW(W, bytes, T)                                                                   \
+  extern "C" [[gnu::used]] bool load_global_narrow_##W##_##bytes(                                         \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
+      uint64_t base, uint64_t exec, uint32_t** rows, uint32_t flags) {                                    \
+    return reach_global_narrow<W, T, false>(wave, linkage, site, low, high, base, exec, rows[0], flags);  \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool store_global_narrow_##W##_##bytes(                                        \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
+      uint64_t base, uint64_t exec, uint32_t** rows, uint32_t flags) {                                    \
+    return reach_global_narrow<W, T, true>(wave, linkage, site, low, high, base, exec, rows[0], flags);   \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool load_lds_narrow_##W##_##bytes(                                            \
+      std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset, uint64_t exec,          \
+      uint32_t** rows, uint32_t flags) {                                                                  \
+    return reach_lds_narrow<W, T, false>(lds, limit, addresses, offset, exec, rows[0], flags);            \
+  }                                                                                                       \
+  extern "C" [[gnu::used]] bool store_lds_narrow_##W##_##bytes(                                           \
+      std::byte* lds, uint32_t limit, const uint32_t* addresses, uint32_t offset, uint64_t exec,          \
+      uint32_t** rows, uint32_t flags) {                                                                  \
+    return reach_lds_narrow<W, T, true>(lds, limit, addresses, offset, exec, rows[0], flags);             \
+  }
+RIGEL_REACH_NARROW(64, 1, uint8_t)
+RIGEL_REACH_NARROW(64, 2, uint16_t)
+RIGEL_REACH_NARROW(32, 1, uint8_t)
+RIGEL_REACH_NARROW(32, 2, uint16_t)
+
+// rows: the operands and the result, or null; atomic: isa::Atomic.
+extern "C" [[gnu::used]] bool global_atomic_64(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                               const uint32_t* low, const uint32_t* high, uint64_t base,
+                                               uint64_t exec, uint32_t** rows, uint32_t flags,
+                                               uint32_t atomic) {
+  return global_atomic<64>(wave, linkage, site, low, high, base, exec, rows, flags,
+                           static_cast<Atomic>(atomic));
+}
+extern "C" [[gnu::used]] bool global_atomic_32(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                               const uint32_t* low, const uint32_t* high, uint64_t base,
+                                               uint64_t exec, uint32_t** rows, uint32_t flags,
+                                               uint32_t atomic) {
+  return global_atomic<32>(wave, linkage, site, low, high, base, exec, rows, flags,
+                           static_cast<Atomic>(atomic));
+}
+extern "C" [[gnu::used]] bool lds_atomic_64(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                            uint32_t offset, uint64_t exec, uint32_t** rows,
+                                            uint32_t atomic) {
+  return lds_atomic<64>(lds, limit, addresses, offset, exec, rows, static_cast<Atomic>(atomic));
+}
+extern "C" [[gnu::used]] bool lds_atomic_32(std::byte* lds, uint32_t limit, const uint32_t* addresses,
+                                            uint32_t offset, uint64_t exec, uint32_t** rows,
+                                            uint32_t atomic) {
+  return lds_atomic<32>(lds, limit, addresses, offset, exec, rows, static_cast<Atomic>(atomic));
+}
+
+// Puts what a handler has loaded, dwords of each active lane in rows, to where lanes have them in memory: at their offsets.
+template <unsigned W>
+[[gnu::always_inline]] inline void lay_out(const uint32_t* rows, uint32_t dwords, uint64_t exec,
+                                           const uint32_t* offsets, std::byte* memory) {
+  for (unsigned lane = 0; lane < W; ++lane) {
+    if ((exec >> lane & 1) == 0) continue;
+    for (uint32_t d = 0; d < dwords; ++d) std::memcpy(memory + offsets[lane] + d * 4, rows + d * W + lane, 4);
+  }
+}
+extern "C" [[gnu::used, gnu::noinline]] void lay_out_64(const uint32_t* rows, uint32_t dwords, uint64_t exec,
+                                                        const uint32_t* offsets, std::byte* memory) {
+  lay_out<64>(rows, dwords, exec, offsets, memory);
+}
+extern "C" [[gnu::used, gnu::noinline]] void lay_out_32(const uint32_t* rows, uint32_t dwords, uint64_t exec,
+                                                        const uint32_t* offsets, std::byte* memory) {
+  lay_out<32>(rows, dwords, exec, offsets, memory);
+}
+
+// Scratch of lanes that have an offset each, in the first row; the dwords are the next ones. `bytes`: how many of a lane there are.
+template <unsigned W, bool kStore>
+[[gnu::always_inline]] inline bool reach_scratch(Wave* wave, const Linkage* linkage, const MicroOp* site,
+                                                 uint64_t va, uint64_t bytes, uint32_t further, uint64_t exec,
+                                                 uint32_t* rows, uint32_t dwords) {
+  U32 most{}, bits{};
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    const U32 offsets = vector_of(rows, v) & bits_as<U32>(lane_mask<U32>(bits_of(exec, v)));
+    bits |= offsets;
+    most = most > offsets ? most : offsets;
+  }
+  uint32_t all_bits = further, greatest = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    all_bits |= bits[lane];
+    greatest = std::max(greatest, uint32_t{most[lane]});
+  }
+  const uint64_t end = uint64_t{greatest} + further + dwords * 4;
+  constexpr uint64_t kMostBytes = uint64_t{1} << 31;  // of a gather
+  if (all_bits % 4 != 0 || end > bytes || end * W > kMostBytes) return false;
+  std::byte* const host =
+      place_of(wave->memory, linkage, site, va, end * W, kStore ? Access::kWrite : Access::kRead);
+  if (host == nullptr) return false;
+  for (uint32_t d = 0; d < dwords; ++d) {
+    std::byte* const dword = host + uint64_t{further + d * 4} * W;
+    uint32_t* const data = rows + (1 + d) * W;
+    if constexpr (kStore) {
+      for (unsigned lane = 0; lane < W; ++lane) {
+        if ((exec >> lane & 1) != 0) std::memcpy(dword + uint64_t{rows[lane]} * W + lane * 4, data + lane, 4);
+      }
+    } else {
+      RIGEL_UNROLL
+      for (unsigned v = 0; v < W / kLanes; ++v) {
+        const U32 places = vector_of(rows, v) * W + lane_numbers() * 4u;
+        put(data, v, gathered(dword + v * kLanes * 4, places, bits_of(exec, v)), 0, false);
+      }
+    }
+  }
+  return true;
+}
+#define RIGEL_SCRATCH(W)                                                                         \
+  extern "C" [[gnu::used, gnu::noinline]] bool load_scratch_##W(                                 \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, uint64_t va, uint64_t bytes,      \
+      uint32_t further, uint64_t exec, uint32_t* rows, uint32_t dwords) {                        \
+    return reach_scratch<W, false>(wave, linkage, site, va, bytes, further, exec, rows, dwords); \
+  }                                                                                              \
+  extern "C" [[gnu::used, gnu::noinline]] bool store_scratch_##W(                                \
+      Wave* wave, const Linkage* linkage, const MicroOp* site, uint64_t va, uint64_t bytes,      \
+      uint32_t further, uint64_t exec, uint32_t* rows, uint32_t dwords) {                        \
+    return reach_scratch<W, true>(wave, linkage, site, va, bytes, further, exec, rows, dwords);  \
+  }
+RIGEL_SCRATCH(64)
+RIGEL_SCRATCH(32)
+
+extern "C" [[gnu::used]] std::byte* place_to_load(WaveMemory* memory, const Linkage* linkage,
+                                                  const MicroOp* site, uint64_t va, uint64_t bytes) {
+  return place_of(memory, linkage, site, va, bytes, Access::kRead);
+}
+extern "C" [[gnu::used]] std::byte* place_to_store(WaveMemory* memory, const Linkage* linkage,
+                                                   const MicroOp* site, uint64_t va, uint64_t bytes) {
+  return place_of(memory, linkage, site, va, bytes, Access::kWrite);
+}
+}  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

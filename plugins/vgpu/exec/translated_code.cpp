@@ -1,0 +1,576 @@
+#include "plugins/vgpu/exec/translated_code.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory_resource>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plugins/vgpu/compiler/aside.hpp"
+#include "plugins/vgpu/compiler/perf_map.hpp"
+#include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/register_bounds.hpp"
+#include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/disassembler.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+constexpr uint32_t kMaxInstructions = 2048;  // of a block; then another begins
+
+// What stands for code that cannot be executed
+// ---------------------------------------------------------------------------------------------------
+
+void illegal(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kIllegal;
+  wave->illegal_reason = reinterpret_cast<const char*>(op->imm);
+  RIGEL_LEAVE(op, wave);
+}
+
+void unfetchable(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kFault;
+  wave->fault_va = op->imm;
+  wave->fault_access = static_cast<uint8_t>(Access::kExecute);
+  wave->fault_reason = static_cast<uint8_t>(op->aux);
+  RIGEL_LEAVE(op, wave);
+}
+
+void go_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  Link* const link = reinterpret_cast<Link*>(op->imm);
+  const MicroOp* next = link->target.load(std::memory_order_acquire);
+  if (next == nullptr) next = follow(wave, op, link);
+  wave->budget -= link->cost;
+  RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+void trace_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->core->trace(*wave, pc_of(op));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Bytes of code
+// ---------------------------------------------------------------------------------------------------
+
+// Reads code from memory as far as it is needed, and remembers what it read.
+class Fetcher {
+ public:
+  Fetcher(DeviceBus& bus, uint64_t pc) : bus_(bus), pc_(pc) {}
+
+  /// Makes [offset, offset + bytes) readable as far as memory goes; says how much of it is.
+  size_t fetch(size_t offset, size_t bytes) {
+    while (image_.size() < offset + bytes) {
+      // A line at a time, so that little more is read than is executed.
+      const Translation found = bus_.translate(pc_ + image_.size(), 64, Access::kExecute);
+      if (found.host == nullptr) {
+        reason_ = found.reason == FaultReason::kNone ? FaultReason::kNotPresent : found.reason;
+        break;
+      }
+      std::byte line[64];
+      if (!guarded_read(line, found.host, found.bytes)) {
+        reason_ = last_host_fault().reason;
+        break;
+      }
+      image_.insert(image_.end(), line, line + found.bytes);
+    }
+    return image_.size() <= offset ? 0 : std::min(bytes, image_.size() - offset);
+  }
+  const std::byte* at(size_t offset) const { return image_.data() + offset; }
+  FaultReason reason() const { return reason_; }
+
+ private:
+  DeviceBus& bus_;
+  const uint64_t pc_;
+  std::vector<std::byte> image_;
+  FaultReason reason_ = FaultReason::kNotPresent;
+};
+
+}  // namespace
+
+// One translation
+// ---------------------------------------------------------------------------------------------------
+
+struct TranslatedCode::Translation final : Emitter {
+  Translation(const CodeKey& code_key, DeviceBus& bus, uint64_t pc, uint32_t variant)
+      : key(code_key), fetcher(bus, pc) {
+    block.pc = pc;
+    block.variant = variant;
+  }
+
+  MicroOp& emit(Handler handler) override {
+    MicroOp& op = emitted.emplace_back();
+    op.handler = handler;
+    op.code_offset = offset;
+    op.block = &block;
+    return op;
+  }
+
+  void* allocate(uint64_t bytes, uint64_t alignment) override { return arena.allocate(bytes, alignment); }
+
+  Link* link(uint64_t pc) override {
+    Link* const made = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
+    made->pc = pc;
+    made->cost = int64_t{position} + 1;
+    links.push_back(made);
+    if (pc > block.pc + offset) forward.insert(pc);
+    return made;
+  }
+
+  const char* keep(std::string_view text) {
+    char* const copy = static_cast<char*>(arena.allocate(text.size() + 1, 1));
+    std::memcpy(copy, text.data(), text.size());
+    copy[text.size()] = 0;
+    return copy;
+  }
+
+  void run() {
+    context.target = key.target;
+    context.layout = key.layout;
+    context.level = key.level;
+    context.mode = FloatMode::from_mode(mode_of_variant(block.variant));
+    context.gathers_exceptions = (block.variant & kExceptionsVariant) != 0;
+    context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
+    context.skip_vector = (block.variant & kSkipVectorVariant) != 0;
+    do {
+      if (position == kMaxInstructions) {
+        emit_go_to(block.pc + offset);
+        if (!skip_to_next_path()) break;
+      }
+    } while (step());
+    finish();
+  }
+
+ private:
+  struct Place {
+    uint32_t op = 0;
+    uint32_t position = 0;
+  };
+
+  /// One instruction. False: the block ends here.
+  bool step() {
+    forward.erase(block.pc + offset);
+    places.emplace(offset, Place{static_cast<uint32_t>(emitted.size()), position});
+    const size_t available = fetcher.fetch(offset, isa::kMaxInstructionDwords * 4);
+    if (available < 4) {
+      MicroOp& op = emit(unfetchable);
+      op.imm = block.pc + offset + available;
+      op.aux = static_cast<uint32_t>(fetcher.reason());
+      complete = false;
+      return skip_to_next_path();
+    }
+    uint32_t words[isa::kMaxInstructionDwords] = {};
+    std::memcpy(words, fetcher.at(offset), available);
+    isa::Instruction instruction;
+    const isa::DecodeStatus status = isa::decode(key.target, words, available / 4, instruction);
+    if (status != isa::DecodeStatus::kOk) {
+      end = std::max(end, offset + 4);
+      return refuse(isa::reason(status));
+    }
+    end = std::max(end, offset + instruction.bytes);
+    if (key.traced) emit(trace_instruction);
+    const size_t before = emitted.size();
+    context.pc = block.pc + offset;
+    context.position = position;
+    context.ends_block = false;
+    const Bounds bounds = bound_registers(instruction, key.layout, context.gpr_index);
+    if (bounds != Bounds::kWithin && first_beyond == kNone) first_beyond = offset;
+    const Refusal refusal = bounds == Bounds::kIgnored ? Refusal() : lower(instruction, context, *this);
+    if (!refusal.empty()) {
+      emitted.resize(before);
+      return refuse(refusal);
+    }
+    offset += instruction.bytes;
+    ++position;
+    return !context.ends_block || skip_to_next_path();
+  }
+
+  bool refuse(std::string_view why) {
+    emit(illegal).imm = reinterpret_cast<uint64_t>(keep(why));
+    return skip_to_next_path();
+  }
+
+  // After a way out: goes on where the nearest branch over it leads, if that is near.
+  bool skip_to_next_path() {
+    constexpr uint64_t kNear = 256;
+    const auto next = forward.lower_bound(block.pc + offset);
+    if (position >= kMaxInstructions || next == forward.end() || *next - (block.pc + offset) > kNear) {
+      return false;
+    }
+    offset = static_cast<uint32_t>(*next - block.pc);
+    return true;
+  }
+
+  void emit_go_to(uint64_t pc) {
+    Link* const out = link(pc);
+    out->cost = position;
+    emit(go_to).imm = reinterpret_cast<uint64_t>(out);
+  }
+
+  void finish() {
+    ops = static_cast<MicroOp*>(arena.allocate(emitted.size() * sizeof(MicroOp), alignof(MicroOp)));
+    std::copy(emitted.begin(), emitted.end(), ops);
+    block.ops = ops;
+    block.op_count = static_cast<uint32_t>(emitted.size());
+    block.bytes = end;
+    std::byte* const image = static_cast<std::byte*>(arena.allocate(std::max<size_t>(end, 1), 8));
+    const size_t fetched = fetcher.fetch(0, end);
+    if (fetched != 0) std::memcpy(image, fetcher.at(0), fetched);
+    block.bytes = static_cast<uint32_t>(fetched);
+    block.image = image;
+    for (Link* const way : links) {
+      const auto place = places.find(static_cast<uint32_t>(way->pc - block.pc));
+      if (way->pc < block.pc || way->pc - block.pc > UINT32_MAX || place == places.end()) continue;
+      way->target.store(ops + place->second.op, std::memory_order_relaxed);
+      way->cost -= place->second.position;
+    }
+    emitted = {};
+    places = {};
+    forward = {};
+  }
+
+ public:
+  const CodeKey& key;
+  Block block;
+  bool complete = true;  // all of it could be fetched
+  static constexpr uint32_t kNone = ~0u;
+  // Where the first instruction is that names a register which waves do not have.
+  uint32_t first_beyond = kNone;
+
+ private:
+  Fetcher fetcher;
+  LoweringContext context;
+  std::pmr::monotonic_buffer_resource arena;
+  std::vector<MicroOp> emitted;
+  std::vector<Link*> links;
+  std::unordered_map<uint32_t, Place> places;  // by offset
+  std::set<uint64_t> forward;                  // targets of branches that lie ahead
+  MicroOp* ops = nullptr;
+  uint32_t offset = 0;
+  uint32_t position = 0;
+  uint32_t end = 0;
+};
+
+// TranslatedCode
+// ---------------------------------------------------------------------------------------------------
+
+TranslatedCode::TranslatedCode(const CodeKey& key, DeviceBus& bus, std::string kernel)
+    : key_(key), kernel_(std::move(kernel)), bus_(bus) {}
+
+TranslatedCode::~TranslatedCode() = default;
+
+const MicroOp* TranslatedCode::find(uint64_t pc, uint32_t variant) {
+  variant |= every_variant_.load(std::memory_order_relaxed);
+  std::atomic<const Block*>& cached = cache_[hash(pc, variant) % kCached];
+  const Block* block = cached.load(std::memory_order_acquire);
+  if (block == nullptr || block->pc != pc || block->variant != variant) {
+    block = find_or_translate(pc, variant);
+    cached.store(block, std::memory_order_release);
+  }
+  return block->ops;
+}
+
+const MicroOp* TranslatedCode::way_back(uint64_t pc, uint32_t variant) const {
+  const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
+  if (compiled == nullptr) return nullptr;
+  const auto way = std::ranges::lower_bound(compiled->ways_back, pc, {}, &Compiled::WayBack::pc);
+  const bool is_one = way != compiled->ways_back.end() && way->pc == pc && way->variant == variant;
+  return is_one ? way->op : nullptr;
+}
+
+const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
+  const MutexLock lock(mutex_);
+  if (!is_searched_) {
+    is_searched_ = true;
+    if (touches_trap_status()) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
+  }
+  variant |= every_variant_.load(std::memory_order_relaxed);
+  const auto found = blocks_.find({pc, variant});
+  if (found != blocks_.end()) return found->second;
+  auto translation = std::make_unique<Translation>(key_, bus_, pc, variant);
+  translation->block.code = this;
+  translation->run();
+  if (translation->first_beyond != Translation::kNone && !std::exchange(warned_of_registers_, true)) {
+    bus_.warn(describe_beyond(*translation));
+  }
+  if (pc == key_.entry_va && key_.compilation == Compilation::kBeforehand) compile(variant);
+  if (pc == key_.entry_va && key_.compilation == Compilation::kWhenHot) take_cached(variant);
+  const Block* const block = &translation->block;
+  translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);
+  blocks_.emplace(BlockKey{pc, variant}, block);
+  translations_.push_back(std::move(translation));
+  return block;
+}
+
+void TranslatedCode::compile(uint32_t variant) {
+  if (compiled_owner_ != nullptr || !why_not_compiled_.empty() || key_.traced) return;
+  if (auto planned = plan(variant); !planned) {
+    why_not_compiled_ = planned.error();
+  } else {
+    compiler::Compiled made = compiler::compile(*(*planned)->plan, (*planned)->request, (*planned)->images);
+    take(std::move(*planned), std::move(made));
+  }
+  tell_of_compilation();
+}
+
+// Kernels of which nothing is on disk must not take longer for it: their code is looked into only if there may be some.
+void TranslatedCode::take_cached(uint32_t variant) {
+  if (compiled_owner_ != nullptr || key_.traced) return;
+  if (!compiler::is_cached(compiler::cache_name(request(variant)))) return;
+  auto planned = plan(variant);
+  if (!planned) return;
+  compiler::Compiled made = compiler::find_cached(*(*planned)->plan, (*planned)->request, (*planned)->images);
+  if (made.run == nullptr) return;
+  take(std::move(*planned), std::move(made));
+  tell_of_compilation();
+}
+
+void TranslatedCode::tell_of_compilation() {
+  if (!bus_.trace_enabled(TraceTopic::kDispatch)) return;
+  std::string what = why_not_compiled_.empty() ? "compiled" : "interpreted: " + why_not_compiled_;
+  if (compiled_owner_ != nullptr && !compiled_owner_->plan->left.empty()) {
+    what += fmt::format(", and interpreted from {} on", fmt::join(compiled_owner_->plan->left, "; "));
+  }
+  bus_.trace(TraceTopic::kDispatch, fmt::format("the kernel at {:#x} is {}", key_.entry_va, what));
+}
+
+void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
+  std::shared_ptr<Compiled> planned;
+  {
+    const MutexLock lock(code->mutex_);
+    if (code->key_.traced || code->compiled_owner_ != nullptr || !code->why_not_compiled_.empty()) return;
+    auto made = code->plan(variant | code->every_variant_.load(std::memory_order_relaxed));
+    if (!made) {
+      code->why_not_compiled_ = std::move(made.error());
+      return code->tell_of_compilation();
+    }
+    planned = std::move(*made);
+  }
+  // The device may go before this is done: it is not for the job to use.
+  const bool begun = compiler::do_aside([code, planned] {
+    compiler::Compiled made = compiler::compile(*planned->plan, planned->request, planned->images);
+    const MutexLock lock(code->mutex_);
+    code->take(planned, std::move(made));
+  });
+  if (begun) return;
+  const MutexLock lock(code->mutex_);
+  code->why_not_compiled_ = "there is no thread to compile it";
+  code->tell_of_compilation();
+}
+
+void TranslatedCode::take(std::shared_ptr<Compiled> planned, compiler::Compiled made) {
+  if (made.run == nullptr) {
+    why_not_compiled_ = made.error;
+    return;
+  }
+  compiler::attach(*planned->plan, *this, made.run);
+  if (compiler::perf_map_wanted()) {
+    compiler::write_perf_map({made.memory.get(), made.bytes}, kernel_, key_.entry_va);
+  }
+  planned->memory = std::move(made.memory);
+  compiled_owner_ = std::move(planned);
+  compiled_.store(compiled_owner_.get(), std::memory_order_release);
+}
+
+compiler::Request TranslatedCode::request(uint32_t variant) {
+  compiler::Request request;
+  request.target = key_.target;
+  request.layout = key_.layout;
+  request.level = key_.level;
+  request.variant = variant;
+  request.as_large = key_.as_large;
+  request.entry_va = key_.entry_va;
+  request.read = [this](uint64_t va, std::span<std::byte> to) -> size_t {
+    size_t done = 0;
+    while (done < to.size()) {
+      const vgpu::Translation found = bus_.translate(va + done, to.size() - done, Access::kExecute);
+      if (found.host == nullptr || !guarded_read(to.data() + done, found.host, found.bytes)) break;
+      done += found.bytes;
+    }
+    return done;
+  };
+  request.shape = shape_;
+  return request;
+}
+
+tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedCode::plan(uint32_t variant) {
+  compiler::Request request = this->request(variant);
+  request.cache_name = compiler::cache_name(request);
+  auto plan = compiler::make_plan(request);
+  if (!plan) return tl::unexpected(std::move(plan.error()));
+  auto made = std::make_shared<Compiled>();
+  made->variant = variant;
+  made->entry = (*plan)->entries.data();
+  made->shape = shape_;
+  for (const compiler::Plan::WayBack& way : (*plan)->ways_back)
+    made->ways_back.push_back({way.pc, way.variant, made->entry + way.entry});
+  if (const int32_t expected = (*plan)->expected_entry; expected >= 0)
+    made->expected = made->entry + expected;
+  for (const analysis::Block& block : (*plan)->graph.blocks) {
+    const analysis::Node& first = (*plan)->graph.nodes[block.first];
+    const analysis::Node& last = (*plan)->graph.nodes[block.end - 1];
+    compiler::Image image{first.pc, std::vector<std::byte>(last.pc + last.instruction.bytes - first.pc)};
+    if (request.read(image.va, image.bytes) != image.bytes.size()) {
+      return tl::unexpected(std::string("its code has gone"));
+    }
+    made->images.push_back(std::move(image));
+  }
+  made->plan = std::move(*plan);
+  made->request = std::move(request);
+  made->request.read = nullptr;
+  return made;
+}
+
+void TranslatedCode::expect(std::shared_ptr<const GroupShape> shape) {
+  if (compiled_.load(std::memory_order_acquire) != nullptr) return;
+  const MutexLock lock(mutex_);
+  if (compiled_owner_ == nullptr) shape_ = std::move(shape);
+}
+
+std::string TranslatedCode::why_not_compiled() {
+  const MutexLock lock(mutex_);
+  return why_not_compiled_;
+}
+
+std::string TranslatedCode::describe_beyond(const Translation& translation) const {
+  const uint32_t offset = translation.first_beyond;
+  uint32_t words[isa::kMaxInstructionDwords] = {};
+  const size_t bytes = std::min<size_t>(sizeof words, translation.block.bytes - offset);
+  std::memcpy(words, translation.block.image + offset, bytes);
+  isa::Instruction instruction;
+  isa::decode(key_.target, words, bytes / 4, instruction);
+  return fmt::format(
+      "the kernel at {:#x} names registers that it has not been given: it has {} VGPRs and {} SGPRs, and at "
+      "{:#x} is {}; such results are dropped, and v0 or s0 is read in place of such sources",
+      key_.entry_va, key_.layout.vgprs, key_.layout.sgprs, translation.block.pc + offset,
+      isa::disassemble(key_.target, instruction));
+}
+
+// Whether anything that branches lead to from the entry on reads or writes TRAPSTS. Functions that are called
+// by their address are not looked into.
+bool TranslatedCode::touches_trap_status() const {
+  using isa::Op;
+  constexpr uint16_t kRegister = 0x3f, kTrapStatus = 3;
+  constexpr uint32_t kMostSearched = 1 << 18;  // instructions: what never ends is no kernel
+  uint32_t searched = 0;
+  Fetcher fetcher(bus_, key_.entry_va);
+  std::vector<bool> seen;
+  std::vector<uint64_t> starts{0};
+  while (!starts.empty()) {
+    uint64_t offset = starts.back();
+    starts.pop_back();
+    for (bool ends = false; !ends && searched != kMostSearched; ++searched) {
+      const size_t dword = offset / 4;
+      if (dword >= seen.size()) seen.resize(dword + 1024);
+      if (seen[dword]) break;
+      seen[dword] = true;
+      const size_t available = fetcher.fetch(offset, isa::kMaxInstructionDwords * 4);
+      if (available < 4) break;
+      uint32_t words[isa::kMaxInstructionDwords] = {};
+      std::memcpy(words, fetcher.at(offset), available);
+      isa::Instruction instruction;
+      if (isa::decode(key_.target, words, available / 4, instruction) != isa::DecodeStatus::kOk) break;
+      const auto branches = [&] {
+        const int64_t target =
+            static_cast<int64_t>(offset) + 4 + int64_t{static_cast<int16_t>(instruction.simm16)} * 4;
+        if (target >= 0) starts.push_back(static_cast<uint64_t>(target));
+      };
+      switch (instruction.op) {
+        case Op::s_getreg_b32:
+        case Op::s_setreg_b32:
+        case Op::s_setreg_imm32_b32:
+          if ((instruction.simm16 & kRegister) == kTrapStatus) return true;
+          break;
+        case Op::s_branch:
+          branches();
+          ends = true;
+          break;
+        case Op::s_cbranch_scc0:
+        case Op::s_cbranch_scc1:
+        case Op::s_cbranch_vccz:
+        case Op::s_cbranch_vccnz:
+        case Op::s_cbranch_execz:
+        case Op::s_cbranch_execnz:
+        case Op::s_cbranch_i_fork:
+        case Op::s_subvector_loop_begin:
+        case Op::s_call_b64:
+          branches();
+          break;
+        case Op::s_endpgm:
+        case Op::s_setpc_b64:
+        case Op::s_rfe_b64:
+          ends = true;
+          break;
+        default:
+          break;
+      }
+      offset += instruction.bytes;
+    }
+  }
+  return false;
+}
+
+bool TranslatedCode::is_current() {
+  const MutexLock lock(mutex_);
+  for (const auto& translation : translations_) {
+    const Block& block = translation->block;
+    if (!translation->complete) return false;  // what was missing may be there now
+    if (!is_in_memory(block.pc, {block.image, block.bytes})) return false;
+  }
+  if (compiled_owner_ == nullptr) return true;
+  for (const compiler::Image& image : compiled_owner_->images) {
+    if (!is_in_memory(image.va, image.bytes)) return false;
+  }
+  return true;
+}
+
+bool TranslatedCode::is_in_memory(uint64_t pc, std::span<const std::byte> image) {
+  for (size_t done = 0; done < image.size();) {
+    const vgpu::Translation memory = bus_.translate(pc + done, image.size() - done, Access::kExecute);
+    if (memory.host == nullptr) return false;
+    bool same = false;
+    const auto compare = [&] { same = std::memcmp(memory.host, image.data() + done, memory.bytes) == 0; };
+    const auto is_code = [&](const std::byte* at) {
+      return at >= memory.host && at < memory.host + memory.bytes;
+    };
+    if (!guarded(compare, is_code) || !same) return false;
+    done += memory.bytes;
+  }
+  return true;
+}
+
+TranslatedCode& TranslatedCode::newest() {
+  TranslatedCode* code = this;
+  while (TranslatedCode* const next = code->successor_.load(std::memory_order_acquire)) code = next;
+  return *code;
+}
+
+void TranslatedCode::renew() {
+  TranslatedCode& newest_code = newest();
+  if (newest_code.is_current()) return;
+  const MutexLock lock(newest_code.mutex_);
+  if (newest_code.successor_owner_ != nullptr) return;
+  newest_code.successor_owner_ = std::make_unique<TranslatedCode>(key_, bus_, kernel_);
+  newest_code.successor_.store(newest_code.successor_owner_.get(), std::memory_order_release);
+}
+
+const MicroOp* follow(Wave*, const MicroOp* from, Link* link) {
+  const Block& block = block_of(from);
+  const MicroOp* const target = block.code->find(link->pc, block.variant);
+  link->target.store(target, std::memory_order_release);
+  return target;
+}
+
+const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc) {
+  TranslatedCode& code = block_of(from).code->newest();
+  const uint32_t variant = variant_of(*wave);
+  const MicroOp* const compiled = code.way_back(pc, variant);
+  return compiled != nullptr ? compiled : code.find(pc, variant);
+}
+
+const MicroOp* find_interpreted(Wave* wave, const MicroOp* from, uint64_t pc) {
+  return block_of(from).code->newest().find(pc, variant_of(*wave));
+}
+
+}  // namespace rigel::vgpu::exec

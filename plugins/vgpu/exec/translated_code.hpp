@@ -1,0 +1,177 @@
+// The translated code of one kernel: its blocks, found from the entry on as they are executed.
+//
+// Code is decoded along the paths that it takes, never past an unconditional branch that nothing jumps
+// behind: what lies between functions is not code. An instruction that cannot be decoded or executed is
+// translated to an operation that says so when a wave gets there.
+//
+// Stale code. A program may free a kernel and load another one to the same address. So what was translated is
+// compared with memory before each dispatch (is_current()); it is a few cache lines for most kernels.
+//
+// Threads: find() and follow() from any worker inside a translation scope; they take a lock when something
+// has to be translated. Blocks live as long as the TranslatedCode, which its dispatches keep.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "api/support/mutex.hpp"
+#include "plugins/vgpu/compiler/compiler_process.hpp"
+#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/isa/target.hpp"
+
+namespace rigel::vgpu::exec {
+
+/// What translations of one kernel have in common.
+struct CodeKey {
+  uint64_t entry_va = 0;
+  isa::Target target;
+  RegisterLayout layout;
+  SimdLevel level = SimdLevel::kBaseline;
+  /// Each instruction is preceded by a call of the tracer.
+  bool traced = false;
+  /// The whole kernel is compiled (plugins/vgpu/compiler).
+  Compilation compilation = Compilation::kNone;
+  bool as_large = false;  ///< As large kernels are (compiler::Request).
+
+  friend bool operator==(const CodeKey&, const CodeKey&) = default;
+};
+
+class TranslatedCode {
+  struct Compiled;
+
+ public:
+  /// `kernel`: its name, for maps; may be empty.
+  TranslatedCode(const CodeKey& key, DeviceBus& bus, std::string kernel = {});
+  ~TranslatedCode();
+
+  const CodeKey& key() const { return key_; }
+  const std::string& kernel() const { return kernel_; }
+
+  /// The first operation of the block at `pc`; never null.
+  const MicroOp* find(uint64_t pc, uint32_t variant);
+  /// Where a wave comes back to compiled code at `pc`, behind a call; null: there is no such way.
+  const MicroOp* way_back(uint64_t pc, uint32_t variant) const;
+
+  /// Where waves begin.
+  struct Beginning {
+    const MicroOp* op = nullptr;
+    /// The code does by itself: from WorkGroup::scalars and Wave::start_ids.
+    bool fills_registers = false;
+  };
+  /// … of `variant`, of a work-group of this shape: in compiled code, if there is some. `alike`: waves start with the same
+  /// scalars.
+  Beginning begin(uint32_t variant, const GroupShape& shape, bool alike) {
+    const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
+    if (compiled == nullptr || compiled->variant != variant) return {find(key_.entry_va, variant)};
+    if (alike && compiled->shape.get() == &shape && compiled->expected != nullptr)
+      return {compiled->expected, true};
+    return {compiled->entry};
+  }
+  /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
+  void expect(std::shared_ptr<const GroupShape> shape);
+  /// Of instructions of waves, what the interpreter executes in about the time that a kernel takes to be compiled.
+  static constexpr uint64_t kHot = 1'000'000;
+  /// Waves have executed so many instructions more. True: the kernel is hot now, for the first time, and compile_aside() is
+  /// due. Any thread.
+  bool becomes_hot(uint64_t instructions) {
+    if (key_.compilation != Compilation::kWhenHot) return false;
+    const uint64_t before = executed_.fetch_add(instructions, std::memory_order_relaxed);
+    return before < kHot && before + instructions >= kHot;
+  }
+  /// Compiles it on another thread. Waves go on as before until it is done; those that start afterwards run the compiled
+  /// code. Inside a translation scope.
+  static void compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant);
+  bool is_compiled() const { return compiled_.load(std::memory_order_acquire) != nullptr; }
+  /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
+  std::string why_not_compiled();
+
+  /// Whether memory still has the code that was translated.
+  bool is_current();
+
+  /// For s_icache_inv: if memory has other code by now, find_code() goes on with that.
+  void renew();
+  /// This, or what renew() replaced it with.
+  TranslatedCode& newest();
+
+  /// How many bytes of code have been translated.
+  uint64_t translated_bytes() const { return translated_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Translation;
+  struct BlockKey {
+    uint64_t pc;
+    uint32_t variant;
+    bool operator==(const BlockKey&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const BlockKey& key) const { return hash(key.pc, key.variant); }
+  };
+  static size_t hash(uint64_t pc, uint32_t variant) {
+    return static_cast<size_t>((pc >> 2 ^ uint64_t{variant} << 20) * 0x9e3779b97f4a7c15u >> 32);
+  }
+
+  const Block* find_or_translate(uint64_t pc, uint32_t variant);
+  void compile(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  void take_cached(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  compiler::Request request(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  // What a compiler needs, or why it cannot be had.
+  tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  void take(std::shared_ptr<Compiled> planned, compiler::Compiled made) RIGEL_REQUIRES(mutex_);
+  void tell_of_compilation() RIGEL_REQUIRES(mutex_);
+  bool is_in_memory(uint64_t pc, std::span<const std::byte> image);
+  bool touches_trap_status() const;
+  /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
+  std::string describe_beyond(const Translation& translation) const;
+
+  const CodeKey key_;
+  const std::string kernel_;
+  DeviceBus& bus_;
+
+  static constexpr size_t kCached = 256;
+  std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: what was looked up last
+
+  Mutex mutex_;
+  std::unordered_map<BlockKey, const Block*, Hash> blocks_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Translation>> translations_ RIGEL_GUARDED_BY(mutex_);
+  bool is_searched_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool warned_of_registers_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<TranslatedCode> successor_owner_ RIGEL_GUARDED_BY(mutex_);
+  std::atomic<TranslatedCode*> successor_{nullptr};
+  /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.
+  std::atomic<uint32_t> every_variant_{0};
+  struct Compiled {
+    uint32_t variant = 0;
+    const MicroOp* entry = nullptr;
+    /// Waves of such work-groups begin at `expected`, if that is not null.
+    std::shared_ptr<const GroupShape> shape;
+    const MicroOp* expected = nullptr;
+    struct WayBack {
+      uint64_t pc;
+      uint32_t variant;
+      const MicroOp* op;
+    };
+    std::vector<WayBack> ways_back;
+    std::unique_ptr<compiler::Plan> plan;
+    compiler::Request request;
+    std::vector<compiler::Image> images;  ///< The code that it was made of.
+    std::shared_ptr<std::byte> memory;
+  };
+  std::shared_ptr<const GroupShape> shape_ RIGEL_GUARDED_BY(mutex_);
+  std::shared_ptr<Compiled> compiled_owner_ RIGEL_GUARDED_BY(mutex_);
+  std::string why_not_compiled_ RIGEL_GUARDED_BY(mutex_);
+  std::atomic<const Compiled*> compiled_{nullptr};
+  std::atomic<uint64_t> executed_{0};  // instructions of waves
+  std::atomic<uint64_t> translated_bytes_{0};
+};
+
+}  // namespace rigel::vgpu::exec

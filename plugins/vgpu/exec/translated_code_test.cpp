@@ -1,0 +1,210 @@
+// The translator: paths through code, links, what happens to code that is not there or changes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "plugins/vgpu/exec/test_wave.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+using testing::gfx;
+using testing::TestWave;
+
+constexpr uint32_t kEnd = 0xbf810000;
+
+TEST(TranslatedCode, IsNotDecodedWhereNothingLeads) {
+  TestWave t(gfx(9, 0, 0));
+  // A branch over a word that is no instruction.
+  EXPECT_EQ(t.run({0xbf068080, 0xbf850001, 0xffffffff, 0xbe800083}), Stop::kEnd);
+  EXPECT_EQ(t.s(0), 3u);
+}
+
+TEST(TranslatedCode, IllegalInstructionsStopTheWaveWhereTheyStand) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xbe800083, 0xffffffff}), Stop::kIllegal);
+  EXPECT_EQ(t.s(0), 3u) << "what came before was executed";
+  EXPECT_EQ(pc_of(t.wave.op), t.code_buffer.va + 4);
+  EXPECT_NE(t.wave.illegal_reason, nullptr);
+}
+
+// Section 3.6.1 of the manuals: the write is ignored, and v0 is read.
+TEST(TranslatedCode, NamesRegistersThatTheWaveDoesNotHave) {
+  for (const SimdLevel level : simd_levels()) {
+    TestWave t(gfx(9, 0, 0), 64, 8, level);
+    for (uint32_t lane = 0; lane < 64; ++lane) t.v(0, lane) = 100 + lane, t.v(7, lane) = 7;
+    // v_mov_b32 v8, 3; v_mov_b32 v1, v40; v_add_co_u32 v9, vcc, v0, v0; v_mov_b32 v2, 5
+    EXPECT_EQ(t.run({0x7e100283, 0x7e020328, 0x32120100, 0x7e040285}), Stop::kEnd);
+    for (uint32_t lane = 0; lane < 64; ++lane) {
+      EXPECT_EQ(t.v(7, lane), 7u);
+      EXPECT_EQ(t.v(1, lane), 100 + lane) << "v0 in its place";
+      EXPECT_EQ(t.v(2, lane), 5u);
+    }
+    EXPECT_EQ(t.s64(106), 0u) << "what else the instruction writes is ignored as well";
+    const auto warnings = t.bus.warnings();
+    ASSERT_EQ(warnings.size(), 1u) << "said once";
+    EXPECT_NE(warnings[0].find("it has 8 VGPRs and 106 SGPRs"), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find("v_mov_b32_e32 v8, 3"), std::string::npos) << warnings[0];
+  }
+}
+
+class HotCode : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
+    const uint32_t words[] = {0x7e0a0300, kEnd};  // v_mov_b32_e32 v5, v0
+    std::memcpy(memory_.host, words, sizeof words);
+    CodeKey key;
+    key.entry_va = memory_.va;
+    key.target = gfx(9, 0, 0);
+    key.layout.vgprs = 8;
+    key.level = SimdLevel::kAvx2;
+    key.compilation = Compilation::kWhenHot;
+    code_ = std::make_shared<TranslatedCode>(key, bus_);
+  }
+
+  vgpu::testing::FakeBus bus_;
+  const vgpu::testing::Buffer memory_ = bus_.allocate(4096);
+  std::shared_ptr<TranslatedCode> code_;
+};
+
+TEST_F(HotCode, HasAWayBackBehindCalls) {
+  const uint32_t words[] = {0xbe9e1e04, 0x7e0a0300,
+                            kEnd};  // s_swappc_b64 s[30:31], s[4:5]; v_mov_b32_e32 v5, v0
+  std::memcpy(memory_.host, words, sizeof words);
+  CodeKey key = code_->key();
+  key.compilation = Compilation::kBeforehand;
+  TranslatedCode code(key, bus_);
+  EXPECT_EQ(code.way_back(memory_.va + 4, 0), nullptr) << "nothing is compiled";
+  code.find(memory_.va, 0);
+  ASSERT_EQ(code.why_not_compiled(), "");
+  EXPECT_NE(code.way_back(memory_.va + 4, 0), nullptr);
+  EXPECT_EQ(code.way_back(memory_.va + 4, 1), nullptr) << "it rounds otherwise";
+  EXPECT_EQ(code.way_back(memory_.va, 0), nullptr);
+  EXPECT_EQ(code.way_back(memory_.va + 8, 0), nullptr);
+}
+
+TEST_F(HotCode, IsCompiledAside) {
+  EXPECT_FALSE(code_->becomes_hot(TranslatedCode::kHot - 1));
+  EXPECT_TRUE(code_->becomes_hot(2));
+  EXPECT_FALSE(code_->becomes_hot(TranslatedCode::kHot)) << "that is said once";
+  TranslatedCode::compile_aside(code_, 0);
+  // Whoever compiles tells nobody: the next wave looks.
+  for (int i = 0; i < 6000 && !code_->is_compiled() && code_->why_not_compiled().empty(); ++i) usleep(10'000);
+  EXPECT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
+}
+
+TEST_F(HotCode, HoldsUpNoProgramThatEnds) {
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EXIT(
+        {
+          TranslatedCode::compile_aside(code_, 0);
+          // It ends at another point of the compilation each time; nothing tells how far that is.
+          usleep(static_cast<useconds_t>(10'000 * i));
+          std::exit(7);
+        },
+        ::testing::ExitedWithCode(7), "");
+  }
+}
+
+TEST(TranslatedCode, NamesSgprsThatTheWaveDoesNotHave) {
+  for (const SimdLevel level : simd_levels()) {
+    TestWave t(gfx(9, 0, 0), 64, 8, level);
+    t.give_sgprs(16);
+    t.s(0) = 100, t.s(1) = 1, t.s(15) = 15;
+    // s_mov_b32 s20, 5; s_mov_b32 s4, s20; s_mov_b32 s5, s15; s_mov_b64 s[6:7], s[16:17]
+    // v_mov_b32 v1, s30; s_add_u32 s16, s0, -1; s_cselect_b32 s2, 7, 9
+    // s_mov_b32 m0, 31; s_movrels_b32 s3, s0; s_movreld_b32 s0, 9
+    EXPECT_EQ(t.run({0xbe940085, 0xbe840014, 0xbe85000f, 0xbe860110, 0x7e02021e, 0x8010c100, 0x85028987,
+                     0xbefc009f, 0xbe832a00, 0xbe802c89}),
+              Stop::kEnd);
+    EXPECT_EQ(t.s(4), 100u) << "s0 in its place";
+    EXPECT_EQ(t.s(5), 15u) << "the last one is there";
+    EXPECT_EQ(t.s64(6), 100u | uint64_t{1} << 32);
+    EXPECT_EQ(t.v(1, 63), 100u);
+    EXPECT_EQ(t.s(2), 7u) << "what else the instruction writes is written";
+    EXPECT_EQ(t.s(3), 100u) << "with an index";
+    EXPECT_EQ(t.s(0), 100u);
+    const auto warnings = t.bus.warnings();
+    ASSERT_EQ(warnings.size(), 1u) << "said once";
+    EXPECT_NE(warnings[0].find("8 VGPRs and 16 SGPRs"), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find("s_mov_b32 s20, 5"), std::string::npos) << warnings[0];
+  }
+}
+
+// A load whose result has no place is issued for no lanes: it does not fault.
+TEST(TranslatedCode, LoadsNothingToRegistersThatTheWaveDoesNotHave) {
+  TestWave t(gfx(9, 0, 0), 64, 8);
+  for (uint32_t lane = 0; lane < 64; ++lane) t.v(7, lane) = 7;
+  // global_load_dwordx2 v[7:8], v[0:1], off, at address 0
+  EXPECT_EQ(t.run({0xdc548000, 0x077f0000}), Stop::kEnd);
+  for (uint32_t lane = 0; lane < 64; ++lane) EXPECT_EQ(t.v(7, lane), 7u);
+}
+
+TEST(TranslatedCode, ThatCannotBeFetchedIsAFault) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run_at(0x10), Stop::kFault);
+  EXPECT_EQ(t.wave.fault_va, 0x10u);
+  EXPECT_EQ(static_cast<Access>(t.wave.fault_access), Access::kExecute);
+}
+
+TEST(TranslatedCode, MayRunOffTheEndOfItsMemory) {
+  TestWave t(gfx(9, 0, 0));
+  t.put({0xbe800083}, t.code_buffer.bytes - 4);
+  EXPECT_EQ(t.run_at(t.code_buffer.va + t.code_buffer.bytes - 4), Stop::kFault);
+  EXPECT_EQ(t.wave.fault_va, t.code_buffer.va + t.code_buffer.bytes);
+  EXPECT_EQ(t.s(0), 3u);
+}
+
+TEST(TranslatedCode, SpinningWavesLeaveWhenTheirTurnIsOver) {
+  TestWave t(gfx(9, 0, 0));
+  t.put({0xbf82ffff});
+  EXPECT_EQ(t.run_at(t.code_buffer.va, 1000), Stop::kBudget);
+  EXPECT_EQ(t.executed, 1001);
+  EXPECT_EQ(t.go_on(10), Stop::kBudget) << "and go on";
+}
+
+TEST(TranslatedCode, BlocksAreLinkedWherePathsAreLong) {
+  TestWave t(gfx(9, 0, 0));
+  // 5000 times s_add_u32 s0, s0, 1: more than a block holds.
+  std::vector<uint32_t> words(5000, 0x80008100);
+  EXPECT_EQ(t.run(words), Stop::kEnd);
+  EXPECT_EQ(t.s(0), 5000u);
+  EXPECT_EQ(t.executed, 5001);
+}
+
+TEST(TranslatedCode, ThatChangesIsNoticed) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xbe800083}), Stop::kEnd);
+  EXPECT_TRUE(t.code->is_current());
+  t.put({0xbe800084});
+  EXPECT_FALSE(t.code->is_current());
+  t.put({0xbe800083});
+  EXPECT_TRUE(t.code->is_current());
+  t.put({kEnd}, 8);
+  EXPECT_TRUE(t.code->is_current()) << "what lies behind the end does not matter";
+}
+
+TEST(TranslatedCode, ThatAWaveHasReplacedIsSeenAfterAnInvalidation) {
+  TestWave t(gfx(9, 0, 0));
+  // s_sleep; s_icache_inv; s_mov_b32 s0, 3
+  t.put({0xbf8e0001, 0xbf930000, 0xbe800083, kEnd});
+  EXPECT_EQ(t.run_at(t.code_buffer.va), Stop::kSleep);
+  t.put({0xbe800084}, 8);
+  EXPECT_EQ(t.go_on(), Stop::kEnd);
+  EXPECT_EQ(t.s(0), 4u);
+}
+
+TEST(TranslatedCode, IsTranslatedForEachFloatMode) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xbe800083}), Stop::kEnd);
+  const MicroOp* const one = t.code->find(t.code_buffer.va, 0x3f0);
+  EXPECT_EQ(t.code->find(t.code_buffer.va, 0x3f0), one);
+  EXPECT_NE(t.code->find(t.code_buffer.va, 0x300), one);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec

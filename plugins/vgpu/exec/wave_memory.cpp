@@ -1,0 +1,147 @@
+#include "plugins/vgpu/exec/wave_memory.hpp"
+
+#include <algorithm>
+
+#include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/exec/guest_access.hpp"
+
+namespace rigel::vgpu::exec {
+
+void WaveMemory::forget() {
+  sites_.fill(Extent{});
+  extents_.fill(Extents{});
+}
+
+// The extent that has `va`, made if it has to be; null if it cannot be accessed.
+WaveMemory::Extent* WaveMemory::cover(uint64_t va, Access access) {
+  Extents& extents = extents_[static_cast<size_t>(access)];
+  for (Extent& extent : extents.list) {
+    if (va - extent.begin < extent.bytes) return &extent;
+  }
+  // The region as a whole first, so that walking downwards finds large extents as well; if it does not begin
+  // accessible, what there is from this page on.
+  const uint64_t region = va & ~(kRegionBytes - 1);
+  uint64_t begin = region;
+  Translation found = bus_.translate(begin, kRegionBytes, access);
+  if (found.host == nullptr || va - begin >= found.bytes) {
+    begin = va & ~uint64_t{0xfff};
+    found = bus_.translate(begin, region + (kRegionBytes - 1) - begin + 1, access);
+    if (found.host == nullptr || va - begin >= found.bytes) return nullptr;
+  }
+  return merge(extents, Extent{begin, found.bytes, found.host});
+}
+
+// From GPU address to host address.
+uint64_t WaveMemory::distance(const Extent& extent) {
+  return reinterpret_cast<uintptr_t>(extent.host) - extent.begin;
+}
+
+// Puts an extent into the list, together with what is contiguous with it there.
+WaveMemory::Extent* WaveMemory::merge(Extents& extents, const Extent& found) {
+  Extent whole = found;
+  Extent* place = nullptr;
+  for (Extent& other : extents.list) {
+    if (other.bytes == 0 || distance(other) != distance(whole)) continue;
+    const uint64_t end = std::max(other.begin + other.bytes, whole.begin + whole.bytes);
+    const uint64_t begin = std::min(other.begin, whole.begin);
+    if (end - begin > other.bytes + whole.bytes) continue;  // a gap between them
+    whole.host -= whole.begin - begin;
+    whole.begin = begin;
+    whole.bytes = end - begin;
+    if (place != nullptr) *place = Extent{};
+    place = &other;
+  }
+  if (place == nullptr) place = &extents.list[extents.next++ % kExtents];
+  *place = whole;
+  return place;
+}
+
+std::byte* WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, Access access) {
+  if (va + bytes < va) return nullptr;
+  Extent* extent = cover(va, access);
+  while (extent != nullptr && bytes > extent->bytes - (va - extent->begin)) {
+    const uint64_t end = extent->begin + extent->bytes;
+    if (cover(end, access) == nullptr) return nullptr;
+    extent = cover(va, access);  // merging moves extents, and may have pushed this one out
+    if (extent == nullptr || extent->begin + extent->bytes <= end) return nullptr;
+  }
+  if (extent == nullptr) return nullptr;
+  sites_[slot(site, access)] = *extent;
+  return extent->host + (va - extent->begin);
+}
+
+const WaveMemory::Extent* WaveMemory::extent_with(const std::byte* host) const {
+  const auto has = [&](const Extent& extent) {
+    return host >= extent.host && host < extent.host + extent.bytes;
+  };
+  for (const Extent& extent : sites_) {
+    if (has(extent)) return &extent;
+  }
+  for (const Extents& extents : extents_) {
+    for (const Extent& extent : extents.list) {
+      if (has(extent)) return &extent;
+    }
+  }
+  return nullptr;
+}
+
+bool WaveMemory::knows(const std::byte* host) {
+  if (extent_with(host) != nullptr) return true;
+  // The program's own memory is nearly always at the same address for both.
+  return bus_.translate(reinterpret_cast<uintptr_t>(host), 1, Access::kRead).host == host;
+}
+
+uint64_t WaveMemory::address_of(const std::byte* host) const {
+  const Extent* const extent = extent_with(host);
+  if (extent == nullptr) return reinterpret_cast<uintptr_t>(host);
+  return extent->begin + static_cast<uint64_t>(host - extent->host);
+}
+
+std::optional<uint64_t> WaveMemory::first_fault(uint64_t va, uint64_t bytes, Access access) {
+  while (bytes != 0) {
+    const Translation found = run(va, bytes, access);
+    if (found.host == nullptr) return va;
+    va += found.bytes, bytes -= found.bytes;
+  }
+  return std::nullopt;
+}
+
+bool WaveMemory::read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access) {
+  const GuestAccess guest;
+  auto* out = static_cast<std::byte*>(to);
+  while (bytes != 0) {
+    const Translation found = run(va, bytes, access);
+    if (found.host == nullptr) {
+      fault = {va, access, found.reason, 0};
+      return false;
+    }
+    if (!guarded_read(out, found.host, found.bytes)) {
+      fault = {va + static_cast<uint64_t>(last_host_fault().address - found.host), access,
+               last_host_fault().reason, 0};
+      return false;
+    }
+    out += found.bytes, va += found.bytes, bytes -= found.bytes;
+  }
+  return true;
+}
+
+bool WaveMemory::write(uint64_t va, const void* from, uint64_t bytes, VmFault& fault) {
+  const GuestAccess guest;
+  const auto* in = static_cast<const std::byte*>(from);
+  while (bytes != 0) {
+    const Translation found = run(va, bytes, Access::kWrite);
+    if (found.host == nullptr) {
+      fault = {va, Access::kWrite, found.reason, 0};
+      return false;
+    }
+    if (!guarded_write(found.host, in, found.bytes)) {
+      fault = {va + static_cast<uint64_t>(last_host_fault().address - found.host), Access::kWrite,
+               last_host_fault().reason, 0};
+      return false;
+    }
+    in += found.bytes, va += found.bytes, bytes -= found.bytes;
+  }
+  return true;
+}
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,163 @@
+// Memory as the waves of one worker see it: GPU addresses to host pointers, over a DeviceBus.
+//
+// One object belongs to one worker thread, which uses it inside a WaveMemory::Scope (a turn of a wave, or a few).
+// Only the worker's own thread touches it; what keeps pointers valid is the scope, and what other threads
+// unmap shows as a new epoch when the next scope begins, which empties the tables.
+//
+// Two tables. The first is indexed by who asks: an instruction of a kernel walks one object, so the extent
+// that it used last is nearly always the one it needs, and a hit costs two comparisons, whatever the number
+// of buffers. Behind it lies a list of extents, searched in full. Extents are as large as what was asked for
+// so far lies in one piece: they start with 2 MiB and grow when neighbours turn out to be contiguous, so that
+// one lookup serves all lanes of a gather over a large buffer.
+//
+// Memory order. Waves access memory by ordinary x86 loads and stores; read-modify-writes are host atomics. So
+// all that the memory model of AMDGPU orders by waiting (s_waitcnt before a release, after an acquire) holds
+// already: x86 keeps loads in order, stores in order, and a store after every earlier load; waits and
+// write-backs do nothing. What x86 does let pass is a load before an earlier store to another place. Programs
+// that rely on that order have sequentially consistent operations, and code generators make of these
+//  - read-modify-writes: lock-prefixed here, which is a full fence;
+//  - a wait and then a load with GLC, as all loads of agent or system scope are: those fence before they
+//  load;
+//  - a fence, which ends in an invalidation of caches (buffer_wbinvl1*, buffer_gl1_inv): a full fence here.
+// Work-groups run on one thread, so nothing narrower than that can be out of order. Naturally aligned dwords
+// and pairs of dwords are accessed by instructions that don't tear them: vector loads and stores, gathers of
+// elements as wide as the access.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/images/decoded_resources.hpp"
+
+namespace rigel::vgpu::exec {
+
+/// Which lanes of a wave could not do a vector access, and at which address each.
+struct LaneFaults {
+  uint64_t lanes = 0;
+  uint32_t bytes = 0;  ///< Of each lane's access; 0: unknown.
+  uint64_t va[64];     ///< The first byte that could not be accessed; only those of `lanes` count.
+
+  void clear() { lanes = 0, bytes = 0; }
+  void add(unsigned lane, uint64_t address) {
+    lanes |= uint64_t{1} << lane;
+    va[lane] = address;
+  }
+};
+
+class WaveMemory {
+ public:
+  explicit WaveMemory(DeviceBus& bus) : bus_(bus) { forget(); }
+  WaveMemory(const WaveMemory&) = delete;
+  WaveMemory& operator=(const WaveMemory&) = delete;
+
+  class Scope {
+   public:
+    explicit Scope(WaveMemory& memory) : scope_(memory.bus_) { memory.refresh(); }
+
+   private:
+    TranslationScope scope_;
+  };
+
+  /// Host address of [va, va + bytes) if all of it may be accessed and lies in one piece; else null, which is
+  /// not yet a fault: ask run(). `site` tells instructions apart; any pointer will do, or none.
+  [[gnu::always_inline]] std::byte* find(const void* site, uint64_t va, uint64_t bytes, Access access) {
+    const Extent& extent = sites_[slot(site, access)];
+    const uint64_t into = va - extent.begin;
+    if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]] {
+      return extent.host + into;
+    }
+    return find_slow(site, va, bytes, access);
+  }
+
+  /// find() as far as it goes without asking anybody: null as well if another place was the last one. For
+  /// handlers that have a slower way, which finds it.
+  [[gnu::always_inline]] std::byte* find_again(const void* site, uint64_t va, uint64_t bytes,
+                                               Access access) const {
+    const Extent& extent = sites_[slot(site, access)];
+    const uint64_t into = va - extent.begin;
+    return into < extent.bytes && bytes <= extent.bytes - into ? extent.host + into : nullptr;
+  }
+
+  /// A piece of memory: GPU addresses from `begin` on are host addresses from `host` on.
+  struct Extent {
+    uint64_t begin = 0;
+    uint64_t bytes = 0;
+    std::byte* host = nullptr;
+  };
+
+  /// The extent that an instruction used last.
+  const Extent& last_extent(const void* site, Access access) const { return sites_[slot(site, access)]; }
+
+  static constexpr size_t kSites = 256;  ///< for each kind of access
+
+  static size_t slot(const void* site, Access access) {
+    return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
+  }
+
+  /// The extent that [va, va + bytes) lies in, as far as it is known; `host` is null where find()'s would be.
+  [[gnu::always_inline]] Extent find_extent(const void* site, uint64_t va, uint64_t bytes, Access access) {
+    if (find(site, va, bytes, access) == nullptr) return {};
+    return sites_[slot(site, access)];
+  }
+
+  /// What lies at `va` in one piece, `bytes` of it at most, or why it cannot be accessed.
+  Translation run(uint64_t va, uint64_t bytes, Access access) {
+    Translation found = bus_.translate(va, bytes, access);
+    if (found.host == nullptr && found.reason == FaultReason::kNone) found.reason = FaultReason::kNotPresent;
+    return found;
+  }
+
+  /// Copies, of any length and alignment, across objects. False: `fault` has the first byte that cannot be
+  /// accessed; what lies before it has been copied.
+  bool read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access = Access::kRead);
+  bool write(uint64_t va, const void* from, uint64_t bytes, VmFault& fault);
+
+  /// Whether a host address is one that find() gave, and which address of the GPU it is: for faults of the
+  /// host (plugins/vgpu/cp/host_fault.hpp). knows() may be called by the handler of a signal.
+  bool knows(const std::byte* host);
+  uint64_t address_of(const std::byte* host) const;
+
+  DeviceBus& bus() { return bus_; }
+
+  /// Of this worker's waves.
+  images::DecodedResources& decoded_resources() { return *decoded_resources_; }
+
+  /// Of the wave that ran last, if an access of its lanes failed: whoever stops a wave for that fills it in.
+  LaneFaults& lane_faults() { return lane_faults_; }
+  /// The first byte of [va, va + bytes) that cannot be accessed; nothing if all can.
+  std::optional<uint64_t> first_fault(uint64_t va, uint64_t bytes, Access access);
+
+ private:
+  static constexpr size_t kExtents = 32;
+  static constexpr size_t kKinds = 3;
+  static constexpr uint64_t kRegionBytes = uint64_t{2} << 20;
+
+  struct Extents {
+    std::array<Extent, kExtents> list;
+    size_t next = 0;  // the one that gives way
+  };
+
+  void refresh() {
+    const uint64_t now = bus_.translation_epoch();
+    if (now == epoch_) return;
+    forget();
+    epoch_ = now;
+  }
+  void forget();
+  const Extent* extent_with(const std::byte* host) const;
+  std::byte* find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
+  Extent* cover(uint64_t va, Access access);
+  static uint64_t distance(const Extent& extent);
+  static Extent* merge(Extents& extents, const Extent& found);
+
+  DeviceBus& bus_;
+  uint64_t epoch_ = ~uint64_t{0};
+  std::array<Extent, kSites * kKinds> sites_;
+  std::array<Extents, kKinds> extents_;
+  LaneFaults lane_faults_;
+  std::unique_ptr<images::DecodedResources> decoded_resources_ = std::make_unique<images::DecodedResources>();
+};
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,118 @@
+#include "plugins/vgpu/exec/whole_kernels/instruction_writer.hpp"
+
+#include <bit>
+
+#include "plugins/vgpu/isa/decoder.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+using isa::Encoding;
+using isa::code::kLiteral;
+
+bool InstructionWriter::put(Words words) {
+  if (words.empty()) return false;
+  isa::Instruction in;
+  if (isa::decode(encoder_.target(), words.data(), words.size(), in) == isa::DecodeStatus::kOk) {
+    for (const isa::Operand* operand : {&in.dst[0], &in.dst[1], &in.vdst}) {
+      if (!operand->is_vgpr()) continue;
+      for (uint32_t i = operand->vgpr(); i < operand->vgpr() + operand->dwords && i < 256; ++i) {
+        written_[i / 64] |= uint64_t{1} << i % 64;
+      }
+    }
+  }
+  kernel_.items.push_back({std::move(words), kNoLabel});
+  return true;
+}
+
+void InstructionWriter::put_label(uint32_t label) {
+  kernel_.items.push_back({{}, label});
+}
+
+void InstructionWriter::branch(const char* op_name, uint32_t label) {
+  if (put(encoder_.sopp(op(op_name), 0))) kernel_.items.back().label = label;
+}
+
+void InstructionWriter::s_mov(uint32_t dst, uint32_t value) {
+  if (has_inline_integer(static_cast<int32_t>(value))) {
+    put(encoder_.sop1(op("s_mov_b32"), dst, inline_integer(static_cast<int32_t>(value))));
+  } else if (static_cast<int32_t>(value) == static_cast<int16_t>(value) && draw_.one_in(2)) {
+    put(encoder_.sopk(op("s_movk_i32"), dst, value));
+  } else {
+    put(encoder_.sop1(op("s_mov_b32"), dst, kLiteral, value));
+  }
+}
+
+void InstructionWriter::v_const(uint32_t dst, uint32_t value) {
+  const bool is_inline = has_inline_integer(static_cast<int32_t>(value));
+  put(encoder_.vop1(op("v_mov_b32"), dst, is_inline ? inline_integer(static_cast<int32_t>(value)) : kLiteral,
+                    value));
+}
+
+void InstructionWriter::v_add_co(uint32_t dst, uint32_t a, uint32_t b) {
+  if (!put(encoder_.vop2(op("v_add_co_u32"), dst, a, b))) {
+    put(encoder_.vop3(op("v_add_co_u32"), dst, a, v(b), 0, isa::code::kVccLo));
+  }
+}
+
+void InstructionWriter::v_addc(uint32_t dst, uint32_t a, uint32_t b) {
+  put(encoder_.vop2(op("v_addc_u32"), dst, a, b));
+}
+
+void InstructionWriter::v_add(uint32_t dst, uint32_t a, uint32_t b) {
+  if (is_gfx8() || draw_.one_in(4)) return v_add_co(dst, a, b);
+  put(encoder_.vop2(op("v_add_u32"), dst, a, b));
+}
+
+void InstructionWriter::v_add_const(uint32_t dst, int32_t value, uint32_t b) {
+  if (has_inline_integer(value)) return v_add(dst, inline_integer(value), b);
+  if (!is_gfx8()) {
+    put(encoder_.vop2(op("v_add_u32"), dst, kLiteral, b, static_cast<uint32_t>(value)));
+  } else {
+    put(encoder_.vop2(op("v_add_co_u32"), dst, kLiteral, b, static_cast<uint32_t>(value)));
+  }
+}
+
+void InstructionWriter::v_and_const(uint32_t dst, uint32_t value, uint32_t b) {
+  const bool is_inline = has_inline_integer(static_cast<int32_t>(value));
+  put(encoder_.vop2(op("v_and_b32"), dst, is_inline ? inline_integer(static_cast<int32_t>(value)) : kLiteral,
+                    b, value));
+}
+
+void InstructionWriter::v_scale(uint32_t dst, int32_t factor, uint32_t source) {
+  const auto bits = static_cast<uint32_t>(factor);
+  if (factor == 0) return v_const(dst, 0);
+  if (factor == 1 && draw_.one_in(2)) return v_mov(dst, v(source));
+  if (factor > 0 && std::has_single_bit(bits) && !draw_.one_in(4)) {
+    put(encoder_.vop2(op("v_lshlrev_b32"), dst, inline_integer(std::countr_zero(bits)), source));
+    return;
+  }
+  const bool is_inline = has_inline_integer(factor);
+  const uint32_t operand = is_inline ? inline_integer(factor) : kLiteral;
+  switch (draw_.below(3)) {
+    case 0:
+      if (factor > 0) {
+        put(encoder_.vop2(op("v_mul_u32_u24"), dst, operand, source, bits));
+        return;
+      }
+      [[fallthrough]];
+    case 1:
+      put(encoder_.vop2(op("v_mul_i32_i24"), dst, operand, source, bits));
+      return;
+    default:
+      break;
+  }
+  if (!is_inline) s_mov(sgpr::kTemporary, bits);
+  put(encoder_.vop3(op("v_mul_lo_u32"), dst, v(source), is_inline ? operand : sgpr::kTemporary));
+}
+
+void InstructionWriter::v_cmp(const char* op_name, uint32_t a, uint32_t b) {
+  put(encoder_.vopc(op(op_name), a, b));
+}
+
+void InstructionWriter::wait() {
+  if (draw_.one_in(24)) put(encoder_.sopp(op("s_sleep"), draw_.below(3)));
+  if (draw_.one_in(4)) return;  // nothing here needs it
+  put(encoder_.sopp(op("s_waitcnt"), draw_.one_in(2) ? 0 : 0xf70));
+}
+
+}  // namespace rigel::vgpu::exec::whole

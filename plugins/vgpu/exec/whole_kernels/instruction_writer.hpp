@@ -1,0 +1,87 @@
+// Writes the instructions of a generated kernel, and knows which registers may be changed.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/vgpu/exec/whole_kernels/encode.hpp"
+#include "plugins/vgpu/exec/whole_kernels/whole_kernel.hpp"
+#include "plugins/vgpu/reference/draw.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+// Scalar registers of generated kernels, behind those that waves start with.
+namespace sgpr {
+constexpr uint32_t kIn = 12, kOut = 14, kAtomics = 16, kLimit = 18;  ///< The arguments, in their order.
+constexpr uint32_t kInResource = 20, kOutResource = 24;
+constexpr uint32_t kData = 28, kDataEnd = 60;  ///< For whatever.
+constexpr uint32_t kCall = 60, kReturn = 62;
+constexpr uint32_t kSavedExec = 64;  ///< Pairs, by depth.
+constexpr uint32_t kLoopCount = 80;  ///< By depth.
+constexpr uint32_t kTemporary = 88;  ///< Four.
+constexpr uint32_t kScratchOffset = 92, kEnd = 93;
+}  // namespace sgpr
+
+using reference::Draw;
+
+class InstructionWriter {
+ public:
+  InstructionWriter(Kernel& kernel, Draw& draw) : draw_(draw), encoder_(kernel.target), kernel_(kernel) {}
+
+ protected:
+  // Emission. An instruction that the chip does not have is not written: false.
+  bool put(Words words);
+  void put_label(uint32_t label);
+  uint32_t new_label() { return labels_++; }
+  void branch(const char* op, uint32_t label);
+  static isa::Op op(std::string_view name) { return op_named(name); }
+  /// The name for the wave's masks: "s_and" is s_and_b32 or s_and_b64.
+  isa::Op mask_op(const std::string& name) const {
+    return op_named(name + (encoder_.target().wave32 ? "_b32" : "_b64"));
+  }
+
+  // Arithmetic of addresses.
+  bool is_gfx8() const { return encoder_.target().family() == isa::Family::kGfx8; }
+  bool is_gfx9() const { return encoder_.target().family() == isa::Family::kGfx9; }
+  bool is_gfx10() const { return encoder_.target().family() == isa::Family::kGfx10; }
+  void s_mov(uint32_t dst, uint32_t value);
+  void v_mov(uint32_t dst, uint32_t source) { put(encoder_.vop1(op("v_mov_b32"), dst, source)); }
+  void v_const(uint32_t dst, uint32_t value);
+  /// dst = a + b, with a carry to VCC or without. `a` is a source, `b` a VGPR.
+  void v_add_co(uint32_t dst, uint32_t a, uint32_t b);
+  void v_addc(uint32_t dst, uint32_t a, uint32_t b);
+  void v_add(uint32_t dst, uint32_t a, uint32_t b);
+  void v_add_const(uint32_t dst, int32_t value, uint32_t b);
+  void v_and_const(uint32_t dst, uint32_t value, uint32_t b);
+  /// dst = source * factor, in one of the ways.
+  void v_scale(uint32_t dst, int32_t factor, uint32_t source);
+  void v_cmp(const char* op_name, uint32_t a, uint32_t b);
+  void wait();
+
+  // Choice.
+  template <class T>
+  T one_of(std::initializer_list<T> list) {
+    return *(list.begin() + draw_.below(static_cast<uint32_t>(list.size())));
+  }
+  uint32_t data_vgpr(uint32_t dwords = 1) {
+    return first_data_ + draw_.below(kernel_.vgprs - first_data_ - dwords + 1);
+  }
+  uint32_t data_sgpr(uint32_t dwords = 1) {
+    const uint32_t unit = dwords == 1 ? 1 : dwords == 2 ? 2 : 4;
+    return sgpr::kData + draw_.below((sgpr::kDataEnd - sgpr::kData - dwords) / unit + 1) * unit;
+  }
+
+  Draw& draw_;
+  Encoder encoder_;
+  Kernel& kernel_;
+  uint32_t first_data_ = 8;   ///< VGPRs before it are not for whatever.
+  uint64_t written_[4] = {};  ///< VGPRs that were written since it was cleared.
+
+ private:
+  uint32_t labels_ = 0;
+};
+
+}  // namespace rigel::vgpu::exec::whole

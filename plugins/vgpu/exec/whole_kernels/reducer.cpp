@@ -1,0 +1,142 @@
+#include "plugins/vgpu/exec/whole_kernels/reducer.hpp"
+
+#include <algorithm>
+#include <bitset>
+#include <utility>
+
+#include "plugins/vgpu/isa/decoder.hpp"
+
+namespace rigel::vgpu::exec::whole {
+namespace {
+
+// In the order of the text, which is that of execution but for loops and functions.
+bool reads_unwritten_scalars(const Kernel& kernel) {
+  std::bitset<128> written;
+  for (uint32_t i = 0; i < 12; ++i) written.set(i);
+  for (uint32_t i = isa::code::kVccLo; i < 128; ++i) written.set(i);
+  for (const Item& item : kernel.items) {
+    if (item.is_label()) continue;
+    isa::Instruction in;
+    if (isa::decode(kernel.target, item.words.data(), item.words.size(), in) != isa::DecodeStatus::kOk)
+      continue;
+    for (const isa::Operand* operand : {&in.src[0], &in.src[1], &in.src[2], &in.saddr, &in.soffset}) {
+      if (!operand->is_scalar_register()) continue;
+      const uint32_t dwords = operand->type == isa::Type::kMask ? kernel.wave_size() / 32 : operand->dwords;
+      for (uint32_t i = operand->code; i < operand->code + dwords && i < 128; ++i) {
+        if (!written[i]) return true;
+      }
+    }
+    for (const isa::Operand* operand : {&in.dst[0], &in.dst[1], &in.vdst}) {
+      if (!operand->is_scalar_register()) continue;
+      const uint32_t dwords = operand->type == isa::Type::kMask ? kernel.wave_size() / 32 : operand->dwords;
+      for (uint32_t i = operand->code; i < operand->code + dwords && i < 128; ++i) written.set(i);
+    }
+  }
+  return false;
+}
+
+class Reducer {
+ public:
+  Reducer(Kernel kernel, const std::function<bool(const Kernel&)>& differs)
+      : kernel_(std::move(kernel)), differs_(differs) {}
+
+  Kernel run() {
+    for (bool smaller = true; smaller;) {
+      smaller = fewer_items();
+      smaller |= shapes();
+    }
+    drop_labels();
+    return kernel_;
+  }
+
+ private:
+  bool attempt(Kernel candidate) {
+    if (reads_unwritten_scalars(candidate) || !differs_(candidate)) return false;
+    kernel_ = std::move(candidate);
+    return true;
+  }
+
+  // Runs of instructions, long ones first.
+  bool fewer_items() {
+    bool any = false;
+    for (size_t length = std::max<size_t>(kernel_.items.size() / 2, 1); length > 0; length /= 2) {
+      for (size_t at = 0; at < kernel_.items.size();) {
+        Kernel candidate = kernel_;
+        auto& items = candidate.items;
+        const size_t end = std::min(at + length, items.size());
+        const auto gone = std::remove_if(items.begin() + static_cast<ptrdiff_t>(at),
+                                         items.begin() + static_cast<ptrdiff_t>(end),
+                                         [](const Item& item) { return !item.is_label(); });
+        const bool none = gone == items.begin() + static_cast<ptrdiff_t>(end);
+        items.erase(gone, items.begin() + static_cast<ptrdiff_t>(end));
+        if (!none && attempt(std::move(candidate))) {
+          any = true;
+        } else {
+          at += length;
+        }
+      }
+    }
+    return any;
+  }
+
+  bool shapes() {
+    bool any = false;
+    const auto attempt_with = [&](auto change) {
+      for (bool again = true; again;) {
+        Kernel candidate = kernel_;
+        again = change(candidate) && attempt(std::move(candidate));
+        any |= again;
+      }
+    };
+    for (int i = 2; i >= 0; --i) {
+      attempt_with([i](Kernel& k) {
+        if (k.grid[i] <= k.group[i]) return false;
+        k.grid[i] = std::max(k.grid[i] / 2 / k.group[i] * k.group[i], k.group[i]);
+        return true;
+      });
+      attempt_with([i](Kernel& k) {
+        if (k.grid[i] <= k.group[i]) return false;
+        k.grid[i] -= k.group[i];
+        return k.grid[i] != 0;
+      });
+      attempt_with([i](Kernel& k) {
+        if (k.grid[i] % k.group[i] == 0) return false;
+        k.grid[i] = (k.grid[i] + k.group[i] - 1) / k.group[i] * k.group[i];
+        return true;
+      });
+    }
+    attempt_with([](Kernel& k) {
+      if (k.mode == 0x3f0) return false;
+      k.mode = 0x3f0;
+      return true;
+    });
+    attempt_with([](Kernel& k) {
+      const auto items = static_cast<uint32_t>(k.work_items());
+      if (k.limit == items) return false;
+      k.limit = items;
+      return true;
+    });
+    attempt_with([](Kernel& k) { return std::exchange(k.private_bytes, 0) != 0; });
+    attempt_with([](Kernel& k) { return std::exchange(k.lds_bytes, 0) != 0; });
+    return any;
+  }
+
+  void drop_labels() {
+    std::erase_if(kernel_.items, [&](const Item& label) {
+      return label.is_label() &&
+             std::none_of(kernel_.items.begin(), kernel_.items.end(),
+                          [&](const Item& item) { return !item.is_label() && item.label == label.label; });
+    });
+  }
+
+  Kernel kernel_;
+  const std::function<bool(const Kernel&)>& differs_;
+};
+
+}  // namespace
+
+Kernel reduce(Kernel kernel, const std::function<bool(const Kernel&)>& differs) {
+  return Reducer(std::move(kernel), differs).run();
+}
+
+}  // namespace rigel::vgpu::exec::whole

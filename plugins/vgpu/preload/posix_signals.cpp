@@ -1,0 +1,103 @@
+// The preload face, for signals: the virtual GPU has handlers of SIGSEGV and SIGBUS
+// (plugins/vgpu/cp/host_fault.hpp), and the program does not know. What it sets is called for its own faults,
+// what it asks for is what it has set, and it cannot block them: a thread that rings a doorbell that is
+// watched, with SIGSEGV blocked, would be ended by the system. That holds from the beginning, since threads
+// may be there, with all signals blocked, before the program opens a GPU.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/preload/next.hpp"
+#include "plugins/vgpu/preload/posix_signals.hpp"
+
+#define HOOK extern "C" __attribute__((visibility("default")))
+
+using namespace rigel::vgpu;
+
+namespace {
+
+bool is_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS;
+}
+
+// What signal(3) and its kind do, by sigaction.
+sighandler_t set_handler(int signal, sighandler_t handler, int flags) {
+  struct sigaction action {
+  }, old{};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigemptyset(&action.sa_mask);
+  if ((flags & static_cast<int>(SA_NODEFER)) == 0) sigaddset(&action.sa_mask, signal);
+  return program_sigaction(signal, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+constinit bool kept_unblocked = false;  // constant once threads are there
+
+sigset_t without_faults(const sigset_t& set) {
+  sigset_t without = set;
+  sigdelset(&without, SIGSEGV);
+  sigdelset(&without, SIGBUS);
+  return without;
+}
+
+int change_mask(decltype(&pthread_sigmask) next, int how, const sigset_t* set, sigset_t* old) {
+  if (set == nullptr || how == SIG_UNBLOCK || !kept_unblocked) return next(how, set, old);
+  const sigset_t without = without_faults(*set);
+  return next(how, &without, old);
+}
+
+}  // namespace
+
+void keep_faults_unblocked() noexcept {
+  const char* const setting = secure_getenv("VGPU_SIGNALS");
+  if (setting != nullptr && std::strcmp(setting, "0") == 0) return;
+  kept_unblocked = true;
+  sigset_t faults;
+  sigemptyset(&faults);
+  sigaddset(&faults, SIGSEGV);
+  sigaddset(&faults, SIGBUS);
+  NEXT(pthread_sigmask)(SIG_UNBLOCK, &faults, nullptr);  // whoever made this process may have blocked them
+}
+
+HOOK int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
+  if (!is_fault(signal)) {
+    if (action == nullptr || !kept_unblocked) return NEXT(sigaction)(signal, action, old);
+    // A store to a doorbell can be a fault, which ends a process that has blocked it, as a handler may.
+    struct sigaction open = *action;
+    open.sa_mask = without_faults(action->sa_mask);
+    return NEXT(sigaction)(signal, &open, old);
+  }
+  use_sigaction(NEXT(sigaction));
+  return program_sigaction(signal, action, old);
+}
+HOOK sighandler_t signal(int signal, sighandler_t handler) noexcept {
+  if (!is_fault(signal) || !host_faults_wanted()) return NEXT(signal)(signal, handler);
+  return set_handler(signal, handler, SA_RESTART);
+}
+HOOK sighandler_t ssignal(int number, sighandler_t handler) noexcept {
+  return ::signal(number, handler);
+}
+HOOK sighandler_t __sysv_signal(int signal, sighandler_t handler) noexcept {
+  if (!is_fault(signal) || !host_faults_wanted()) return NEXT(__sysv_signal)(signal, handler);
+  return set_handler(signal, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER));
+}
+HOOK sighandler_t sysv_signal(int signal, sighandler_t handler) noexcept {
+  return __sysv_signal(signal, handler);
+}
+
+HOOK int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  return change_mask(NEXT(pthread_sigmask), how, set, old);
+}
+HOOK int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  return change_mask(NEXT(sigprocmask), how, set, old);
+}
+HOOK int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
+  if (set == nullptr || !kept_unblocked) return NEXT(pthread_attr_setsigmask_np)(attributes, set);
+  const sigset_t without = without_faults(*set);
+  return NEXT(pthread_attr_setsigmask_np)(attributes, &without);
+}

@@ -1,0 +1,6 @@
+// What the preload face does to signals: see posix_signals.cpp.
+#pragma once
+
+/// From now on no thread of the program can block SIGSEGV or SIGBUS, unless VGPU_SIGNALS says that they are
+/// none of ours. Before there are other threads.
+void keep_faults_unblocked() noexcept;

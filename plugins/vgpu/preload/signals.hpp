@@ -1,6 +1,0 @@
-// What the preload face does to signals: see signals.cpp.
-#pragma once
-
-/// From now on no thread of the program can block SIGSEGV or SIGBUS, unless VGPU_SIGNALS says that they are
-/// none of ours. Before there are other threads.
-void keep_faults_unblocked() noexcept;

@@ -1,0 +1,42 @@
+// Writes each instruction that a wave executes, with the registers that it changed.
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <vector>
+
+#include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+#include "plugins/vgpu/isa/target.hpp"
+#include "tools/vgpu-exec/memory_bus.hpp"
+
+namespace rigel::vgpu::runner {
+
+/// One thread calls it: the scheduler has one worker.
+class InstructionTracer final : public exec::Tracer {
+ public:
+  InstructionTracer(std::FILE* out, isa::Target target, MemoryBus& memory)
+      : out_(out), target_(target), memory_(memory) {}
+
+  void before(exec::Wave& wave, uint64_t pc) override;
+  /// Writes what is still to be written.
+  void finish();
+
+ private:
+  struct Seen {
+    uint64_t pc = 0;
+    uint32_t scc = 0;
+    uint32_t group[3] = {};
+    uint32_t id = 0;
+    std::vector<uint32_t> registers;
+    exec::RegisterLayout layout;
+  };
+  void write(const Seen& seen, const exec::Wave* now);
+
+  std::FILE* const out_;
+  const isa::Target target_;
+  MemoryBus& memory_;
+  std::map<const exec::Wave*, Seen> waves_;
+};
+
+}  // namespace rigel::vgpu::runner

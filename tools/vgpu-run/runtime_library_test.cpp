@@ -1,0 +1,61 @@
+#include "runtime_library.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace rigel::vgpu_run {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class RuntimeFolder : public testing::Test {
+ protected:
+  RuntimeFolder() {
+    char name[] = "/tmp/rigel_runtime_XXXXXX";
+    root = fs::canonical(mkdtemp(name));
+    for (const char* folder : {"ours", "other", "empty"}) fs::create_directory(root / folder);
+    for (const char* folder : {"ours", "other"}) {
+      std::ofstream(root / folder / "libhsa-runtime64.so.1.0.1") << folder;
+      fs::create_symlink("libhsa-runtime64.so.1.0.1", root / folder / "libhsa-runtime64.so.1");
+    }
+    std::ofstream(root / "other/libhsa-runtime64.so.1.0.2") << "newer";
+  }
+  ~RuntimeFolder() override { fs::remove_all(root); }
+
+  auto folder(const std::string& what) const { return runtime_folder(what, root / "ours"); }
+  fs::path root;
+};
+
+TEST_F(RuntimeFolder, IsTheOneThatThisProgramCameWith) {
+  EXPECT_EQ(folder("rigel"), (root / "ours").string());
+  EXPECT_THAT(runtime_folder("rigel", root / "empty").error(), HasSubstr("--runtime system"));
+}
+
+TEST_F(RuntimeFolder, IsNoneForTheSystems) {
+  EXPECT_EQ(folder("system"), "");
+}
+
+TEST_F(RuntimeFolder, IsWhereAPathLeads) {
+  EXPECT_EQ(folder(root / "other"), (root / "other").string());
+  EXPECT_EQ(folder(root / "other/"), (root / "other").string());
+  EXPECT_EQ(folder(root / "other/libhsa-runtime64.so.1"), (root / "other").string());
+  EXPECT_EQ(folder(root / "other/libhsa-runtime64.so.1.0.1"), (root / "other").string())
+      << "by its real name";
+  fs::create_directory_symlink("other", root / "link");
+  EXPECT_EQ(folder(root / "link"), (root / "other").string());
+}
+
+TEST_F(RuntimeFolder, SaysWhatIsWrongWithAPath) {
+  EXPECT_THAT(folder("rocr").error(), HasSubstr("rigel, system or a path"));
+  EXPECT_THAT(folder(root / "nowhere").error(), HasSubstr("no such file"));
+  EXPECT_THAT(folder(root / "empty").error(), HasSubstr("no libhsa-runtime64.so.1"));
+  EXPECT_THAT(folder(root / "other/libhsa-runtime64.so.1.0.2").error(), HasSubstr("another file"));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu_run
