@@ -127,7 +127,9 @@ void add_indexed(analysis::Node& node, uint8_t indexed) {
   effects.reads.scalars.set(isa::code::kM0);
   const auto from = [](const isa::Operand& operand) { return ~std::bitset<256>() << operand.vgpr(); };
   for (unsigned i = 0; i < 3; ++i) {
-    if ((indexed >> i & 1) != 0 && in.src[i].is_vgpr()) effects.reads.vgprs |= from(in.src[i]);
+    if ((indexed >> i & 1) == 0 || !in.src[i].is_vgpr()) continue;
+    effects.reads.vgprs |= from(in.src[i]);
+    effects.reads.vgprs.set(0);  // is read where there is none of that number
   }
   if ((indexed & 8) == 0 || !in.dst[0].is_vgpr()) return;
   effects.reads.vgprs |= from(in.dst[0]);

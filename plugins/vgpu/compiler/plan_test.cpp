@@ -68,6 +68,15 @@ TEST_F(Plans, KnowThatIndexedRegistersAreAnyBehindTheOneThatIsNamed) {
   EXPECT_EQ(plan->sites[3].what, What::kInline);
 }
 
+TEST_F(Plans, KnowThatTheFirstRegisterIsReadForIndexedOnesThatWavesDoNotHave) {
+  constexpr uint32_t kIndexSource = 0xbf110104;   // s_set_gpr_idx_on s4, gpr_idx(SRC0)
+  constexpr uint32_t kMoveRegister = 0x7e10031e;  // v_mov_b32 v8, v30
+  const auto plan = plan_of({kIndexSource, kMoveRegister});
+  const isa::Registers& reads = plan->graph.nodes[1].effects.reads;
+  for (const uint32_t row : {0u, 30u, 31u}) EXPECT_TRUE(reads.vgprs[row]) << row;
+  EXPECT_FALSE(reads.vgprs[1]);
+}
+
 TEST_F(Plans, TakeRegistersThatWavesDoNotHaveAsTheManualsDo) {
   const auto plan = plan_of({kMoveBeyond, kMove});
   EXPECT_EQ(plan->sites[0].what, What::kNothing) << "its result goes nowhere";
