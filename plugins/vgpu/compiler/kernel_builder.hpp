@@ -6,8 +6,8 @@
 // the whole run, so that what lies between two of them stays in the host's registers; a run ends where all lanes are
 // needed: memory, scalars that are made of lanes, branches.
 //
-// In a large kernel (Plan::is_large) a run is a loop over the vectors of a row, so rows stay in memory, and functions that load and
-// store are called in place of being inlined.
+// In a large kernel (Plan::is_large) a run of more than a few instructions is a loop over the vectors of a row, so rows stay in memory,
+// and functions that load and store are called in place of being inlined.
 //
 // kernel_frame.cpp has ways in and out, blocks, branches and calls of handlers; kernel_vectors.cpp vector and scalar
 // instructions, kernel_waves.cpp those that take all lanes at once; kernel_rules.cpp and kernel_comparisons.cpp those of which
@@ -300,9 +300,10 @@ class KernelBuilder {
   void build_scalar_load(uint32_t node);
   void build_scalar_load_anew(uint32_t node);
 
-  llvm::Function* named(const std::string& name, llvm::Attribute::AttrKind inlining);
-  // A function, which is inlined; and one that is inlined in small kernels alone.
-  Value* call(const std::string& name, std::vector<Value*> arguments);
+  // A function of the bitcode.
+  Value* call(const std::string& name, std::vector<Value*> arguments,
+              llvm::Attribute::AttrKind inlining = llvm::Attribute::AlwaysInline);
+  // One that loads or stores, which is inlined in small kernels alone.
   Value* call_access(const std::string& name, std::vector<Value*> arguments);
 
   // Pointers to rows, as functions of memory want them.
@@ -523,7 +524,7 @@ class KernelBuilder {
   };
   // Makes all that is to be made, one vector of lanes after the other.
   void flush();
-  // Loops cost some instructions for each vector, and LLVM less time.
+  // A loop costs the host some instructions for each vector, which must be few beside those of the run.
   bool is_worth_a_loop(std::vector<RunStep>::const_iterator begin,
                        std::vector<RunStep>::const_iterator end) const;
   void loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end);

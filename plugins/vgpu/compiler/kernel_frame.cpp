@@ -1,6 +1,5 @@
 // The frame of a compiled kernel: its variables, ways in and out, blocks, branches, and calls of the interpreter.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
-#include "plugins/vgpu/compiler/modes.hpp"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
@@ -9,6 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+
+#include "plugins/vgpu/compiler/modes.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -338,7 +339,7 @@ void KernelBuilder::check_guard() {
 std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Registers& live,
                                                                const std::bitset<256>& inactive, For whom) {
   std::vector<std::function<void()>> stores;
-  std::vector<RowSource> made_then;
+  std::vector<RowSource> without_memory;  // Rows that are made where they are stored.
   const auto keep = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
     const llvm::Align aligned(alignment);
     Value* const value = b_.CreateAlignedLoad(type, own, aligned);
@@ -362,7 +363,7 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
           b_.CreateStore(lane_from(common, *shape, lane), at(waves, lane * 4));
       });
     } else if (shape != nullptr || pending_rows_[index]) {
-      made_then.push_back(row_source(index));
+      without_memory.push_back(row_source(index));
     } else if (stored_before_[index]) {
       continue;
     } else if (plan_.is_large) {
@@ -371,10 +372,10 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
       for (unsigned v = 0; v < vectors_; ++v) keep(vector(), part(index, v), place(index, v), lanes_ * 4);
     }
   }
-  if (!made_then.empty()) {
+  if (!without_memory.empty()) {
     stores.emplace_back([=, this] {
       for_each_vector(true, [&](VectorIndex v) {
-        for (const RowSource& source : made_then) {
+        for (const RowSource& source : without_memory) {
           Value* const waves = at(registers(), plan_.layout.vgpr_offset(source.index));
           b_.CreateAlignedStore(get(source, v), part_at(waves, v), llvm::Align(lanes_ * 4));
         }

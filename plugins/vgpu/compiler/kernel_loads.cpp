@@ -162,9 +162,11 @@ void KernelBuilder::do_due_loads(uint32_t node) {
 void KernelBuilder::do_loads_in_run(std::vector<PendingLoad>::iterator end) {
   if (end == pending_.begin()) return;
   check_guard();
-  for (auto load = pending_.begin(); load != end; ++load)
-    run_.push_back(
-        {[this, load = *load](VectorIndex v) { do_load(load, v); }, 4, is_same_for_all(load->place)});
+  for (auto load = pending_.begin(); load != end; ++load) {
+    RunStep& step = run_.emplace_back();
+    step.build = [this, load = *load](VectorIndex v) { do_load(load, v); };
+    step.is_same_for_all = is_same_for_all(load->place);
+  }
   pending_.erase(pending_.begin(), end);
   pending_rows_.reset();
   for (const PendingLoad& load : pending_) {

@@ -23,28 +23,21 @@ std::vector<uint64_t> KernelBuilder::number_sites(const Plan& plan) {
   return numbers;
 }
 
-llvm::Function* KernelBuilder::named(const std::string& name, llvm::Attribute::AttrKind inlining) {
+Value* KernelBuilder::call(const std::string& name, std::vector<Value*> arguments,
+                           llvm::Attribute::AttrKind inlining) {
   llvm::Function* const function = operations_.named(name);
   if (function == nullptr) {
     fail("no function " + name);
-    return nullptr;
+    return llvm::UndefValue::get(i1());
   }
   function->removeFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(inlining);
-  return function;
-}
-
-Value* KernelBuilder::call(const std::string& name, std::vector<Value*> arguments) {
-  llvm::Function* const function = named(name, llvm::Attribute::AlwaysInline);
-  if (function == nullptr) return llvm::UndefValue::get(i1());
   return b_.CreateCall(function, arguments);
 }
 
 Value* KernelBuilder::call_access(const std::string& name, std::vector<Value*> arguments) {
-  if (!plan_.is_large) return call(name, std::move(arguments));
-  llvm::Function* const function = named(name, llvm::Attribute::NoInline);
-  if (function == nullptr) return llvm::UndefValue::get(i1());
-  return b_.CreateCall(function, arguments);
+  return call(name, std::move(arguments),
+              plan_.is_large ? llvm::Attribute::NoInline : llvm::Attribute::AlwaysInline);
 }
 
 Value* KernelBuilder::row_list(const std::vector<Value*>& rows) {
