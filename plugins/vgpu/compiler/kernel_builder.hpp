@@ -451,6 +451,7 @@ class KernelBuilder {
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
   // `reached`: whether the places are memory; if not, the interpreter's handler is called now.
   void load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
+  void add_pending(PendingLoad load);
   Value* landing_of(uint32_t index);
   // One that neither a pending load nor one of these takes.
   uint32_t free_landing(const std::vector<PendingLoad>& others) const;
@@ -461,10 +462,33 @@ class KernelBuilder {
   void do_load(const PendingLoad& load, VectorIndex v);
   void do_loads_in_run() { do_loads_in_run(pending_.end()); }
   void do_loads_in_run(std::vector<PendingLoad>::iterator end);
-  // Where control leaves; they stay pending where it does not.
-  void do_loads_now();
+  // The first ones, where control leaves; they stay pending where it does not.
+  void do_loads_now(size_t count);
 
+  // Where an access of LDS finds its elements, one or two for each lane.
+  struct LdsPlaces {
+    Place place;  // `begin` is not known.
+    unsigned dwords = 0;
+    uint32_t span = 0;  // From the first lane's element to the end of the last one's.
+    std::vector<uint32_t> offsets;
+    uint32_t alignment = 0;  // That the hardware asks for; 0: none.
+  };
+  // Nothing: too little is known of the places.
+  std::optional<LdsPlaces> lds_places(uint32_t node) const;
   bool build_lds_known(uint32_t node);
+  // Loads from one address, of which one guard says that all their places are there.
+  bool is_waiting_lds_load(uint32_t node) const;
+  std::vector<uint32_t> lds_loads_from(uint32_t node) const;
+  bool is_guarded_lds_load(uint32_t node) const;
+  struct GuardedLds {
+    uint32_t address = 0;  // The row.
+    Value* base = nullptr;
+    ShapePointer shape;
+    uint32_t last = 0;  // The last load that the guard is for.
+  };
+  std::vector<GuardedLds>::const_iterator guarded_lds(uint32_t node) const;
+  void guard_lds(uint32_t node);
+  void build_guarded_lds_load(uint32_t node);
   // Whether the elements of the two offsets share no byte.
   bool apart(const Place& place, uint32_t one, uint32_t other, uint32_t bytes) const;
 
@@ -626,8 +650,10 @@ class KernelBuilder {
     uint32_t node = 0;  // The first one, before which the interpreter goes on.
     Value* holds = nullptr;
     std::vector<std::function<void()>> stores;
+    size_t pending = 0;  // Loads that were pending there.
   };
   Guarded guarded_;
+  std::vector<GuardedLds> guarded_lds_;  // In the block under way.
   std::vector<PendingLoad> pending_;
   std::bitset<256> pending_rows_;
   uint32_t issued_vm_ = 0, issued_lgkm_ = 0;

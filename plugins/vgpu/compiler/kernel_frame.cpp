@@ -320,7 +320,8 @@ void KernelBuilder::guard(uint32_t node, Value* holds) {
   }
   flush();
   guarded_ = {node, holds,
-              later_stores(plan_.live.before[node], plan_.live.inactive_before[node], For::kAnybody)};
+              later_stores(plan_.live.before[node], plan_.live.inactive_before[node], For::kAnybody),
+              pending_.size()};
 }
 
 void KernelBuilder::check_guard() {
@@ -330,7 +331,7 @@ void KernelBuilder::check_guard() {
   auto* const on = BasicBlock::Create(context_, "guarded", function_);
   b_.CreateCondBr(guarded.holds, on, otherwise, likely());
   b_.SetInsertPoint(otherwise);
-  do_loads_now();
+  do_loads_now(guarded.pending);
   for (const auto& store : guarded.stores) store();
   hand_over(guarded.node);
   b_.SetInsertPoint(on);
@@ -506,6 +507,7 @@ void KernelBuilder::build_block(uint32_t index) {
   b_.SetInsertPoint(blocks_[index]);
   take_shapes(at_[index]);
   stored_ = stored_at_[index];
+  guarded_lds_.clear();
   const bool has_barriers = !behind_.empty();
   bool ended = false;
   uint32_t counted = block.first;
@@ -515,6 +517,10 @@ void KernelBuilder::build_block(uint32_t index) {
     next_node(node);
     do_due_loads(node);
     count_issued(node);
+    if (is_guarded_lds_load(node)) {
+      build_guarded_lds_load(node);
+      continue;
+    }
     if (site.what != Site::What::kInline && site.what != Site::What::kNothing) check_guard();
     if (site.what == Site::What::kInline) {
       is_by_rule_ ? build_by_rule(node) : build_steps(node);

@@ -378,49 +378,141 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   return true;
 }
 
-bool KernelBuilder::build_lds_known(uint32_t node) {
+std::optional<KernelBuilder::LdsPlaces> KernelBuilder::lds_places(uint32_t node) const {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& memory = *isa::memory_shape(in.op);
-  if (memory.bytes < 4 || memory.verb == isa::Verb::kAtomic) return false;
+  if (memory.bytes < 4 || memory.verb == isa::Verb::kAtomic) return std::nullopt;
   const bool stores = memory.verb == isa::Verb::kStore;
-  const unsigned dwords = memory.dwords();
   const ShapePointer& low = before_.known(in.vaddr.vgpr());
-  if (low == nullptr || !low->is_near(wave_size_)) return false;
-  if (low->has_pitch()) return false;
-  Place place = place_from(*low, nullptr);
-  place.is_lds = true;
-  if (stores && !can_store_known(place, dwords)) return false;
+  if (low == nullptr || !low->is_near(wave_size_) || low->has_pitch()) return std::nullopt;
+  LdsPlaces places;
+  places.place = place_from(*low, nullptr);
+  places.place.is_lds = true;
+  places.dwords = memory.dwords();
+  places.span = span_of(places.place, places.dwords * 4);
   const uint32_t unit = memory.pair ? memory.bytes * (memory.far_pair ? 64u : 1u) : 1u;
-  const uint32_t offsets[2] = {static_cast<uint32_t>(in.offset) * unit, in.offset1 * unit};
-  const unsigned elements = memory.pair ? 2 : 1;
-  const uint32_t span = span_of(place, dwords * 4);
-  if (memory.pair && stores && !apart(place, offsets[0], offsets[1], dwords * 4)) return false;
+  places.offsets.push_back(static_cast<uint32_t>(in.offset) * unit);
+  if (memory.pair) places.offsets.push_back(in.offset1 * unit);
+  if (stores) {
+    if (!can_store_known(places.place, places.dwords)) return std::nullopt;
+    if (memory.pair && !apart(places.place, places.offsets[0], places.offsets[1], places.dwords * 4))
+      return std::nullopt;
+  }
+  if (plan_.m0_limits_lds) {
+    places.alignment = places.dwords == 3 ? 16 : places.dwords * 4;
+    for (const uint32_t offset : places.place.offsets) {
+      if (offset % places.alignment != 0) return std::nullopt;
+    }
+  }
+  return places;
+}
+
+bool KernelBuilder::is_waiting_lds_load(uint32_t node) const {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  if (plan_.sites[node].what != Site::What::kLds || isa::memory_shape(in.op)->verb != isa::Verb::kLoad)
+    return false;
+  const auto places = lds_places(node);
+  return places && may_wait(node, places->place, places->dwords);
+}
+
+// In the same block, while it is the same address and the same limit.
+std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
+  const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
+  const analysis::Block& block = plan_.graph.blocks[plan_.graph.block_of(node)];
+  std::vector<uint32_t> loads;
+  for (uint32_t next = node; next < block.end; ++next) {
+    const Site::What what = plan_.sites[next].what;
+    if (what == Site::What::kBarrier || what == Site::What::kSleep || what == Site::What::kLeaves) break;
+    const analysis::Node& other = plan_.graph.nodes[next];
+    if (what == Site::What::kLds && other.instruction.vaddr.vgpr() == address && is_waiting_lds_load(next))
+      loads.push_back(next);
+    const isa::Registers& written = other.effects.writes;
+    if (written.vgprs[address] || (plan_.m0_limits_lds && written.scalars[kM0])) break;
+  }
+  return loads;
+}
+
+// One alone is checked by itself: where lanes that are not active have no place in LDS, which is when checks fail, the instruction
+// alone is the interpreter's then, and not the rest of the block. In a large kernel what a guard stores is too much code.
+bool KernelBuilder::is_guarded_lds_load(uint32_t node) const {
+  if (plan_.is_large || !is_waiting_lds_load(node)) return false;
+  return guarded_lds(node) != guarded_lds_.end() || lds_loads_from(node).size() > 1;
+}
+
+std::vector<KernelBuilder::GuardedLds>::const_iterator KernelBuilder::guarded_lds(uint32_t node) const {
+  const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
+  return std::find_if(guarded_lds_.begin(), guarded_lds_.end(), [&](const GuardedLds& guarded) {
+    return guarded.address == address && guarded.base == before_common_[address].base &&
+           guarded.shape == before_.known(address) && node <= guarded.last;
+  });
+}
+
+void KernelBuilder::guard_lds(uint32_t node) {
+  const std::vector<uint32_t> loads = lds_loads_from(node);
+  const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
+  const ShapePointer& low = before_.known(address);
+  const Common& common = before_common_[address];
+  Value* const start = wide(least_of(common, *low));
+  Value* holds = does_not_wrap(common, *low);
+  uint32_t end = 0;
+  for (const uint32_t load : loads) {
+    const LdsPlaces places = *lds_places(load);
+    for (const uint32_t offset : places.offsets) {
+      end = std::max(end, offset + places.span);
+      if (places.alignment == 0) continue;
+      Value* const first = b_.CreateAdd(start, b_.getInt64(offset));
+      Value* const astray = b_.CreateAnd(first, b_.getInt64(places.alignment - 1));
+      holds = b_.CreateAnd(holds, b_.CreateICmpEQ(astray, b_.getInt64(0)));
+    }
+  }
+  Value* const is_there = b_.CreateICmpULE(b_.CreateAdd(start, b_.getInt64(end)), wide(lds_limit()));
+  guard(node, b_.CreateAnd(holds, is_there));
+  guarded_lds_.push_back({address, common.base, low, loads.back()});
+}
+
+void KernelBuilder::build_guarded_lds_load(uint32_t node) {
+  flush();
+  if (guarded_lds(node) == guarded_lds_.end()) guard_lds(node);
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const uint32_t address = in.vaddr.vgpr();
+  Value* const start = wide(least_of(before_common_[address], *before_.known(address)));
+  LdsPlaces places = *lds_places(node);
+  for (uint32_t e = 0; e < places.offsets.size(); ++e) {
+    places.place.begin = b_.CreateGEP(i8(), lds_, b_.CreateAdd(start, b_.getInt64(places.offsets[e])));
+    add_pending(pending_load(node, places.place, in.vdst.vgpr() + e * places.dwords, places.dwords));
+  }
+}
+
+bool KernelBuilder::build_lds_known(uint32_t node) {
+  const auto places = lds_places(node);
+  if (!places) return false;
   note_place(node);
-  Value* const limit = lds_limit();
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const bool stores = isa::memory_shape(in.op)->verb == isa::Verb::kStore;
+  const unsigned dwords = places->dwords;
+  Place place = places->place;
+  Value* const limit = wide(lds_limit());
   const Common& common = before_common_[in.vaddr.vgpr()];
+  const ShapePointer& low = before_.known(in.vaddr.vgpr());
   Value* const start = least_of(common, *low);
   Value* reached = does_not_wrap(common, *low);
-  std::array<Value*, 2> begins{};
-  for (unsigned e = 0; e < elements; ++e) {
-    begins[e] = wide(b_.CreateAdd(start, b_.getInt32(offsets[e])));
-    reached =
-        b_.CreateAnd(reached, b_.CreateICmpULE(b_.CreateAdd(begins[e], b_.getInt64(span)), wide(limit)));
-    if (plan_.m0_limits_lds) {
-      const uint32_t alignment = (dwords == 3 ? 16u : dwords * 4) - 1;
-      for (const uint32_t offset : place.offsets) {
-        if ((offset & alignment) != 0) return false;
-      }
-      reached = b_.CreateAnd(
-          reached, b_.CreateICmpEQ(b_.CreateAnd(begins[e], b_.getInt64(alignment)), b_.getInt64(0)));
+  std::vector<Value*> begins;
+  for (const uint32_t offset : places->offsets) {
+    Value* const begin = wide(b_.CreateAdd(start, b_.getInt32(offset)));
+    reached = b_.CreateAnd(reached, b_.CreateICmpULE(b_.CreateAdd(begin, b_.getInt64(places->span)), limit));
+    if (places->alignment != 0) {
+      Value* const astray = b_.CreateAnd(begin, b_.getInt64(places->alignment - 1));
+      reached = b_.CreateAnd(reached, b_.CreateICmpEQ(astray, b_.getInt64(0)));
     }
+    begins.push_back(b_.CreateGEP(i8(), lds_, begin));
   }
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
   if (!stores && may_wait(node, place, dwords)) {
     std::vector<PendingLoad> loads;
-    for (unsigned e = 0; e < elements; ++e) {
-      place.begin = b_.CreateGEP(i8(), lds_, begins[e]);
+    for (uint32_t e = 0; e < begins.size(); ++e) {
+      place.begin = begins[e];
       loads.push_back(pending_load(node, place, in.vdst.vgpr() + e * dwords, dwords));
     }
     load_later(node, reached, std::move(loads));
@@ -429,8 +521,8 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   with_another_way(
       reached,
       [&] {
-        for (unsigned e = 0; e < elements; ++e) {
-          place.begin = b_.CreateGEP(i8(), lds_, begins[e]);
+        for (uint32_t e = 0; e < begins.size(); ++e) {
+          place.begin = begins[e];
           const uint32_t data = stores ? (e == 0 ? in.vdata : in.vdata2).vgpr() : in.vdst.vgpr() + e * dwords;
           access_known(node, place, stores, data, dwords);
         }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "plugins/vgpu/isa/wait_counts.hpp"
 
@@ -57,10 +58,12 @@ void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<Pendin
     begin->addIncoming(landings[i], end);
     load.place.begin = begin;
   }
-  for (PendingLoad& load : loads) {
-    for (unsigned d = 0; d < load.dwords; ++d) pending_rows_.set(load.data + d);
-    pending_.push_back(std::move(load));
-  }
+  for (PendingLoad& load : loads) add_pending(std::move(load));
+}
+
+void KernelBuilder::add_pending(PendingLoad load) {
+  for (unsigned d = 0; d < load.dwords; ++d) pending_rows_.set(load.data + d);
+  pending_.push_back(std::move(load));
 }
 
 KernelBuilder::PendingLoad KernelBuilder::pending_load(uint32_t node, const Place& place, uint32_t data,
@@ -138,8 +141,8 @@ void KernelBuilder::do_load(const PendingLoad& load, VectorIndex v) {
   for (unsigned d = 0; d < load.dwords; ++d) put(load.node, load.old[d], v, values[d], load.exec);
 }
 
-void KernelBuilder::do_loads_now() {
-  for (const PendingLoad& load : pending_)
+void KernelBuilder::do_loads_now(size_t count) {
+  for (const PendingLoad& load : std::span(pending_).first(count))
     for_each_vector(is_same_for_all(load.place), [&](VectorIndex v) { do_load(load, v); });
 }
 

@@ -36,6 +36,9 @@ Group::Group(const Launch& launch)
   slots_.resize(waves);
   for (uint32_t i = 0; i < waves; ++i) waves_[i].registers = memory_ + wave_bytes * i;
   work_group_.lds = memory_ + wave_bytes * waves;
+  // What is read beyond the end is 0, and not because 0 is there.
+  const uint32_t lds_end = launch.dispatch().lds_bytes;
+  std::memset(work_group_.lds + lds_end, 0xa5, lds_room_ - lds_end);
   work_group_.waves = waves_.data();
 }
 

@@ -295,6 +295,21 @@ void Generator::sum() {
   }
 }
 
+void Generator::lds_load(uint32_t address, uint32_t width) {
+  const uint32_t dwords = std::max(width / 4, 1u), count = lds_own_ / width;
+  const std::string bits = "b" + std::to_string(width * 8);
+  if (width >= 4 && width <= 8 && count >= 2 && draw_.one_in(3)) {
+    const uint32_t to = data_vgpr(2 * dwords);
+    put(encoder_.ds(op("ds_read2_" + bits), address, to, 0, draw_.below(count), draw_.below(count)));
+    return;
+  }
+  uint32_t offset = draw_.below(count) * width & 0xff;
+  if (draw_.one_in(12)) offset = 0x10000 - width * (1 + draw_.below(8));  // beyond the end
+  const std::string small = std::string(draw_.one_in(2) ? "i" : "u") + std::to_string(width * 8);
+  put(encoder_.ds(op("ds_read_" + (width < 4 ? small : bits)), address, data_vgpr(dwords), 0, offset & 0xff,
+                  offset >> 8));
+}
+
 void Generator::lds() {
   const auto aligned = [&](uint32_t width) { return lds_own_ % width == 0 && lds_own_ >= width; };
   uint32_t width = one_of({4u, 4u, 8u, 16u, 1u, 2u, 4u, 8u});
@@ -326,13 +341,9 @@ void Generator::lds() {
     }
   }
   if (reads) {
-    const uint32_t to = two ? data_vgpr(2 * dwords) : data;
-    if (two) {
-      put(encoder_.ds(op("ds_read2_" + bits), address, to, 0, draw_.below(count), draw_.below(count)));
-    } else {
-      const std::string small = std::string(draw_.one_in(2) ? "i" : "u") + std::to_string(width * 8);
-      put(encoder_.ds(op("ds_read_" + (width < 4 ? small : bits)), address, to, 0, offset & 0xff));
-    }
+    // Several from one address: these are checked together. None of theirs may change it.
+    const uint32_t loads = address == slot_ && draw_.one_in(3) ? 2 + draw_.below(3) : 1;
+    for (uint32_t i = 0; i < loads; ++i) lds_load(address, width);
     wait();
   } else if (draw_.one_in(5) && width == 4) {
     put(encoder_.ds(op("ds_add_rtn_u32"), address, data, data2, offset));

@@ -76,6 +76,7 @@ class Generator : InstructionWriter {
   void write_image();
   void sum_image();
   void lds();
+  void lds_load(uint32_t address, uint32_t width);
   void barrier();
   void scratch();
   void call(uint32_t depth);

@@ -68,7 +68,9 @@ int run_file(const Options& options) {
     return 2;
   }
   Runner runner;
-  const Verdict verdict = runner.run(kernel, options.run);
+  RunOptions in_all_ways = options.run;
+  in_all_ways.by_turns = false;
+  const Verdict verdict = runner.run(kernel, in_all_ways);
   if (verdict.kind == Verdict::Kind::kSame) {
     std::printf("no difference\n");
     return 0;
