@@ -475,6 +475,10 @@ class KernelBuilder {
   };
   // Nothing: too little is known of the places.
   std::optional<LdsPlaces> lds_places(uint32_t node) const;
+  enum class Outside : uint8_t { kNobody, kInactiveLanes };
+  // Whether accesses by one address find memory; and who may be up to kLdsMargin outside, where reading harms nobody.
+  Value* are_lds_places_there(const std::vector<uint32_t>& accesses, Outside outside);
+  Value* lds_place(uint32_t node, uint32_t offset);
   bool build_lds_known(uint32_t node);
   // Loads from one address, of which one guard says that all their places are there.
   bool is_waiting_lds_load(uint32_t node) const;
@@ -487,7 +491,6 @@ class KernelBuilder {
     uint32_t last = 0;  // The last load that the guard is for.
   };
   std::vector<GuardedLds>::const_iterator guarded_lds(uint32_t node) const;
-  void guard_lds(uint32_t node);
   void build_guarded_lds_load(uint32_t node);
   // Whether the elements of the two offsets share no byte.
   bool apart(const Place& place, uint32_t one, uint32_t other, uint32_t bytes) const;

@@ -415,7 +415,7 @@ bool KernelBuilder::is_waiting_lds_load(uint32_t node) const {
   return places && may_wait(node, places->place, places->dwords);
 }
 
-// In the same block, while it is the same address and the same limit.
+// In the same block, while it is the same address, for the same lanes, and with the same limit.
 std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
   const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
   const analysis::Block& block = plan_.graph.blocks[plan_.graph.block_of(node)];
@@ -427,7 +427,8 @@ std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
     if (what == Site::What::kLds && other.instruction.vaddr.vgpr() == address && is_waiting_lds_load(next))
       loads.push_back(next);
     const isa::Registers& written = other.effects.writes;
-    if (written.vgprs[address] || (plan_.m0_limits_lds && written.scalars[kM0])) break;
+    if (written.vgprs[address] || written.scalars[kExec] || written.scalars[kExec + 1]) break;
+    if (plan_.m0_limits_lds && written.scalars[kM0]) break;
   }
   return loads;
 }
@@ -447,38 +448,72 @@ std::vector<KernelBuilder::GuardedLds>::const_iterator KernelBuilder::guarded_ld
   });
 }
 
-void KernelBuilder::guard_lds(uint32_t node) {
-  const std::vector<uint32_t> loads = lds_loads_from(node);
-  const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
+// Lanes that are not active are often a little outside, at the edges of a tile. Then the others are looked at one by one.
+Value* KernelBuilder::are_lds_places_there(const std::vector<uint32_t>& accesses, Outside outside) {
+  const uint32_t address = plan_.graph.nodes[accesses.front()].instruction.vaddr.vgpr();
   const ShapePointer& low = before_.known(address);
   const Common& common = before_common_[address];
-  Value* const start = wide(least_of(common, *low));
-  Value* holds = does_not_wrap(common, *low);
-  uint32_t end = 0;
-  for (const uint32_t load : loads) {
-    const LdsPlaces places = *lds_places(load);
+  Value* const start = least_of(common, *low);
+  Value* const limit = lds_limit();
+  Value* aligned = b_.getTrue();
+  uint32_t end = 0, end_of_one = 0;
+  for (const uint32_t access : accesses) {
+    const LdsPlaces places = *lds_places(access);
     for (const uint32_t offset : places.offsets) {
       end = std::max(end, offset + places.span);
+      end_of_one = std::max(end_of_one, offset + places.dwords * 4);
       if (places.alignment == 0) continue;
-      Value* const first = b_.CreateAdd(start, b_.getInt64(offset));
-      Value* const astray = b_.CreateAnd(first, b_.getInt64(places.alignment - 1));
-      holds = b_.CreateAnd(holds, b_.CreateICmpEQ(astray, b_.getInt64(0)));
+      Value* const astray = b_.CreateAnd(plus(start, static_cast<int32_t>(offset)), places.alignment - 1);
+      aligned = b_.CreateAnd(aligned, b_.CreateICmpEQ(astray, b_.getInt32(0)));
     }
   }
-  Value* const is_there = b_.CreateICmpULE(b_.CreateAdd(start, b_.getInt64(end)), wide(lds_limit()));
-  guard(node, b_.CreateAnd(holds, is_there));
-  guarded_lds_.push_back({address, common.base, low, loads.back()});
+  Value* const is_inside = b_.CreateICmpULE(b_.CreateAdd(wide(start), b_.getInt64(end)), wide(limit));
+  Value* const all = b_.CreateAnd(does_not_wrap(common, *low), is_inside);
+  if (outside == Outside::kNobody || before_.all_active()) return b_.CreateAnd(all, aligned);
+  BasicBlock* const before = b_.GetInsertBlock();
+  auto* const some = BasicBlock::Create(context_, "outside", function_);
+  auto* const behind = BasicBlock::Create(context_, "inside", function_);
+  b_.CreateCondBr(all, behind, some, likely());
+  b_.SetInsertPoint(some);
+  Value* const first = b_.CreateSExt(start, i64());
+  Value* const last = b_.CreateAdd(first, b_.getInt64(end));
+  Value* near = b_.CreateAnd(b_.CreateICmpSGE(first, b_.getInt64(-int64_t{kLdsMargin})),
+                             b_.CreateICmpSLE(last, b_.CreateAdd(wide(limit), b_.getInt64(kLdsMargin))));
+  near = b_.CreateAnd(near, b_.CreateICmpUGE(limit, b_.getInt32(end_of_one)));
+  Value* const most = b_.CreateVectorSplat(lanes_, b_.CreateSub(limit, b_.getInt32(end_of_one)));
+  Value* beyond = llvm::Constant::getNullValue(mask_vector());
+  for (unsigned v = 0; v < vectors_; ++v) {
+    Value* const is_beyond = b_.CreateICmpUGT(lanes_from(common, *low, v), most);
+    beyond = b_.CreateOr(beyond, b_.CreateAnd(is_beyond, lanes_of(bits_of(mask_at(kExec * 4), v))));
+  }
+  near = b_.CreateAnd(near, b_.CreateNot(b_.CreateOrReduce(beyond)));
+  BasicBlock* const from = b_.GetInsertBlock();
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(behind);
+  llvm::PHINode* const there = b_.CreatePHI(i1(), 2);
+  there->addIncoming(b_.getTrue(), before);
+  there->addIncoming(near, from);
+  return b_.CreateAnd(there, aligned);
+}
+
+Value* KernelBuilder::lds_place(uint32_t node, uint32_t offset) {
+  const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
+  Value* const start = b_.CreateSExt(least_of(before_common_[address], *before_.known(address)), i64());
+  return b_.CreateGEP(i8(), lds_, b_.CreateAdd(start, b_.getInt64(offset)));
 }
 
 void KernelBuilder::build_guarded_lds_load(uint32_t node) {
   flush();
-  if (guarded_lds(node) == guarded_lds_.end()) guard_lds(node);
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const uint32_t address = in.vaddr.vgpr();
-  Value* const start = wide(least_of(before_common_[address], *before_.known(address)));
+  if (guarded_lds(node) == guarded_lds_.end()) {
+    const std::vector<uint32_t> loads = lds_loads_from(node);
+    guard(node, are_lds_places_there(loads, Outside::kInactiveLanes));
+    guarded_lds_.push_back({address, before_common_[address].base, before_.known(address), loads.back()});
+  }
   LdsPlaces places = *lds_places(node);
   for (uint32_t e = 0; e < places.offsets.size(); ++e) {
-    places.place.begin = b_.CreateGEP(i8(), lds_, b_.CreateAdd(start, b_.getInt64(places.offsets[e])));
+    places.place.begin = lds_place(node, places.offsets[e]);
     add_pending(pending_load(node, places.place, in.vdst.vgpr() + e * places.dwords, places.dwords));
   }
 }
@@ -491,21 +526,10 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   const bool stores = isa::memory_shape(in.op)->verb == isa::Verb::kStore;
   const unsigned dwords = places->dwords;
   Place place = places->place;
-  Value* const limit = wide(lds_limit());
-  const Common& common = before_common_[in.vaddr.vgpr()];
-  const ShapePointer& low = before_.known(in.vaddr.vgpr());
-  Value* const start = least_of(common, *low);
-  Value* reached = does_not_wrap(common, *low);
+  Value* reached =
+      are_lds_places_there({node}, stores || plan_.is_large ? Outside::kNobody : Outside::kInactiveLanes);
   std::vector<Value*> begins;
-  for (const uint32_t offset : places->offsets) {
-    Value* const begin = wide(b_.CreateAdd(start, b_.getInt32(offset)));
-    reached = b_.CreateAnd(reached, b_.CreateICmpULE(b_.CreateAdd(begin, b_.getInt64(places->span)), limit));
-    if (places->alignment != 0) {
-      Value* const astray = b_.CreateAnd(begin, b_.getInt64(places->alignment - 1));
-      reached = b_.CreateAnd(reached, b_.CreateICmpEQ(astray, b_.getInt64(0)));
-    }
-    begins.push_back(b_.CreateGEP(i8(), lds_, begin));
-  }
+  for (const uint32_t offset : places->offsets) begins.push_back(lds_place(node, offset));
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }

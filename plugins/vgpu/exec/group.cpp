@@ -17,7 +17,8 @@ constexpr size_t rounded(size_t bytes) {
 }
 
 size_t lds_bytes(const Launch& launch) {
-  return rounded(launch.dispatch().lds_bytes + kLdsSlack);
+  static_assert(kLdsSlack <= kLdsMargin && kLdsMargin % kAlignment == 0);
+  return rounded(kLdsMargin + launch.dispatch().lds_bytes + kLdsMargin);
 }
 
 }  // namespace
@@ -35,10 +36,11 @@ Group::Group(const Launch& launch)
   states_.resize(waves);
   slots_.resize(waves);
   for (uint32_t i = 0; i < waves; ++i) waves_[i].registers = memory_ + wave_bytes * i;
-  work_group_.lds = memory_ + wave_bytes * waves;
-  // What is read beyond the end is 0, and not because 0 is there.
-  const uint32_t lds_end = launch.dispatch().lds_bytes;
-  std::memset(work_group_.lds + lds_end, 0xa5, lds_room_ - lds_end);
+  std::byte* const lds_room = memory_ + wave_bytes * waves;
+  work_group_.lds = lds_room + kLdsMargin;
+  // What is read outside is 0, and not because 0 is there.
+  std::memset(lds_room, 0xa5, lds_room_);
+  std::memset(work_group_.lds, 0, launch.dispatch().lds_bytes);
   work_group_.waves = waves_.data();
 }
 
