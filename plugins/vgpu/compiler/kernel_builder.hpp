@@ -219,8 +219,8 @@ class KernelBuilder {
 
   void make_entries();
 
-  // Waves that start with other work-items than those that the code is made for are the interpreter's.
-  void check_ids(uint32_t node);
+  // Waves that are not what is known of waves at the place are the interpreter's.
+  void check_known(uint32_t node);
 
   // To the interpreter, from before the node on; what is live is in the wave's registers.
   void hand_over(uint32_t node);

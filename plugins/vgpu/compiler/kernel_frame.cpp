@@ -253,7 +253,7 @@ void KernelBuilder::make_entries() {
       } else {
         load_live(plan_.live.before[node], plan_.live.inactive_before[node]);
       }
-      if (beginning == Beginning::kOfAnyWave) check_ids(node);
+      if (beginning == Beginning::kOfAnyWave) check_known(node);
       for (uint32_t index = 0; index < 256; ++index) {
         const ShapePointer& shape = before_.known(index);
         if (shape != nullptr && !shape->base && before_common_[index].base != nullptr) {
@@ -263,6 +263,7 @@ void KernelBuilder::make_entries() {
       b_.CreateBr(blocks_[block]);
     };
     if (site.entry >= 0) enter(site.entry, site.entry == 0 ? Beginning::kOfAnyWave : Beginning::kNone);
+    if (site.looking >= 0) enter(site.looking, Beginning::kOfAnyWave);
     if (site.entry == 0 && plan_.expected_entry >= 0) enter(plan_.expected_entry, Beginning::kExpected);
     if (site.behind >= 0) {
       auto* const in = BasicBlock::Create(context_, "behind", function_);
@@ -272,30 +273,32 @@ void KernelBuilder::make_entries() {
   }
 }
 
-void KernelBuilder::check_ids(uint32_t node) {
-  if (!before_.all_active()) return;
-  Value* const exec = wave_size_ == 64 ? scalar64(kExec * 4) : wide(scalar(kExec * 4));
-  Value* all = b_.CreateICmpEQ(exec, all_lanes());
-
+void KernelBuilder::check_known(uint32_t node) {
+  const isa::Registers& live = plan_.live.before[node];
+  Value* all = b_.getTrue();
+  const auto expect = [&](Value* holds) { all = b_.CreateAnd(all, holds); };
+  const auto mask_of = [&](uint32_t code) {
+    return wave_size_ == 64 ? scalar64(code * 4) : wide(scalar(code * 4));
+  };
+  for (uint32_t code = 0; code < before_.full.size(); ++code) {
+    if (before_.full[code] && (code == kExec || live.scalars[code]))
+      expect(b_.CreateICmpEQ(mask_of(code), all_lanes()));
+  }
   for (uint32_t index = 0; index < 256; ++index) {
-    const ShapePointer& shape = before_.rows[index];
-    if (shape == nullptr || before_common_[index].base == nullptr) continue;
-    if (shape->base) {
-      all = b_.CreateAnd(
-          all, b_.CreateICmpEQ(b_.CreateLoad(i32(), at(registers(), plan_.layout.vgpr_offset(index))),
-                               b_.getInt32(*shape->base + shape->offsets[0])));
-    }
+    const ShapePointer& shape = before_.known(index);
+    const Common& common = before_common_[index];
+    if (shape == nullptr || common.base == nullptr) continue;
     if (shape->zeros != 0 && !shape->base) {
       const uint32_t low = shape->zeros >= 32 ? ~0u : (1u << shape->zeros) - 1;
-      all = b_.CreateAnd(
-          all, b_.CreateICmpEQ(b_.CreateAnd(before_common_[index].base, b_.getInt32(low)), b_.getInt32(0)));
+      expect(b_.CreateICmpEQ(b_.CreateAnd(common.base, b_.getInt32(low)), b_.getInt32(0)));
     }
+    Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
     for (unsigned v = 0; v < vectors_; ++v) {
-      Value* const is = b_.CreateAlignedLoad(
-          vector(), at(registers(), plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4),
-          llvm::Align(lanes_ * 4));
-      all = b_.CreateAnd(
-          all, b_.CreateAndReduce(b_.CreateICmpEQ(is, lanes_from(before_common_[index], *shape, v))));
+      Value* const is = b_.CreateAlignedLoad(vector(), part_at(waves, v), llvm::Align(lanes_ * 4));
+      Value* same = b_.CreateICmpEQ(is, lanes_from(common, *shape, v));
+      if (before_.rows[index] == nullptr)
+        same = b_.CreateOr(same, b_.CreateNot(lanes_of(bits_of(mask_of(kExec), v))));
+      expect(b_.CreateAndReduce(same));
     }
   }
   auto* const others = BasicBlock::Create(context_, "others", function_);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory_resource>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -474,15 +475,27 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     if (plan->sites[node].entry < 0) plan->sites[node].entry = static_cast<int32_t>(entries++);
   };
   add(blocks[plan->graph.entry].first);
+  const auto add_way_in = [&](uint32_t node, int32_t entry) {
+    plan->ways_in.push_back({nodes[node].pc, variant_of_mode(plan->modes[node]), entry});
+  };
+  std::set<uint32_t> heads;
   for (const analysis::Block& block : blocks) {
     for (const uint32_t next : block.successors) {
-      if (blocks[next].first <= block.first) add(blocks[next].first);
+      if (blocks[next].first <= block.first) heads.insert(blocks[next].first);
     }
     if (!block.back) continue;
     const uint32_t back = blocks[*block.back].first;
     add(back);
-    plan->ways_back.push_back({nodes[back].pc, variant_of_mode(plan->modes[back]), plan->sites[back].entry});
+    add_way_in(back, plan->sites[back].entry);
   }
+  for (const uint32_t head : heads) {
+    const bool is_way_in = plan->sites[head].entry > 0;
+    add(head);
+    if (is_way_in || plan->sites[head].what == Site::What::kLeaves) continue;
+    plan->sites[head].looking = static_cast<int32_t>(entries++);
+    add_way_in(head, plan->sites[head].looking);
+  }
+  std::ranges::sort(plan->ways_in, {}, &Plan::WayIn::pc);
   for (Site& site : plan->sites) {
     if (site.comes_back()) site.behind = static_cast<int32_t>(entries++);
   }
@@ -505,6 +518,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   make_entry(plan->expected_entry, nodes[blocks[plan->graph.entry].first].pc);
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     make_entry(plan->sites[i].entry, nodes[i].pc);
+    make_entry(plan->sites[i].looking, nodes[i].pc);
     make_entry(plan->sites[i].behind, nodes[i].pc + nodes[i].instruction.bytes);
   }
   return plan;

@@ -75,7 +75,7 @@ struct Site {
     kBarrier,  ///< Control leaves, and comes back to `behind`.
     kSleep,    ///< Likewise.
     kMode,     ///< MODE becomes what it is for the next node.
-    kLeaves,   ///< The interpreter goes on with it. Control may come back to Plan::ways_back.
+    kLeaves,   ///< The interpreter goes on with it. Control may come back to Plan::ways_in.
     kEnd,
   };
   What what = What::kCall;
@@ -85,6 +85,9 @@ struct Site {
   const MicroOp* operations = nullptr;
   int32_t entry = -1;   ///< The way in that leads to before the instruction …
   int32_t behind = -1;  ///< … and to behind it, if control leaves there.
+  /// The way in to before it for waves that the interpreter has had, of which it is looked whether they are what is known of waves
+  /// there.
+  int32_t looking = -1;
 
   bool comes_back() const { return what == What::kBarrier || what == What::kSleep; }
 };
@@ -111,13 +114,14 @@ struct Plan {
   int32_t expected_entry = -1;
   /// For each way in, what a wave goes on with.
   std::vector<MicroOp> entries;
-  /// Where waves come in that the interpreter has brought behind a call, with the variant (block.hpp) that they have to have.
-  struct WayBack {
+  /// Where waves come in that the interpreter has had: behind calls and at heads of loops, with the variant (block.hpp) that they
+  /// have to have.
+  struct WayIn {
     uint64_t pc = 0;
     uint32_t variant = 0;
     int32_t entry = 0;
   };
-  std::vector<WayBack> ways_back;  ///< By ascending pc.
+  std::vector<WayIn> ways_in;  ///< By ascending pc.
   /// What the interpreter goes on with, where a wave comes to it.
   std::vector<std::string> left;
 

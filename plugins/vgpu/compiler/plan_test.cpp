@@ -23,17 +23,17 @@ TEST_F(Plans, LeaveCallsToTheInterpreterAndComeBack) {
   const auto plan = plan_of({kMove, kCall, kMove});
   EXPECT_EQ(plan->sites[1].what, What::kLeaves);
   EXPECT_EQ(plan->sites[2].what, What::kInline);
-  ASSERT_EQ(plan->ways_back.size(), 1u);
-  EXPECT_EQ(plan->ways_back[0].pc, kVa + 8);
-  EXPECT_EQ(plan->ways_back[0].variant, 0u);
-  EXPECT_EQ(plan->ways_back[0].entry, plan->sites[2].entry);
+  ASSERT_EQ(plan->ways_in.size(), 1u);
+  EXPECT_EQ(plan->ways_in[0].pc, kVa + 8);
+  EXPECT_EQ(plan->ways_in[0].variant, 0u);
+  EXPECT_EQ(plan->ways_in[0].entry, plan->sites[2].entry);
   EXPECT_EQ(plan->left, std::vector<std::string>{"s_swappc_b64 at 0x1004: it goes elsewhere"});
 }
 
 TEST_F(Plans, ComeBackWithTheModeThatTheyLeftWith) {
   const auto plan = plan_of({kSetDenormals, 3, kCall, kSetDenormals, 0});
-  ASSERT_EQ(plan->ways_back.size(), 1u);
-  EXPECT_EQ(plan->ways_back[0].variant, variant_of_mode(0x30));
+  ASSERT_EQ(plan->ways_in.size(), 1u);
+  EXPECT_EQ(plan->ways_in[0].variant, variant_of_mode(0x30));
   EXPECT_TRUE(plan->changes_mode);
 }
 

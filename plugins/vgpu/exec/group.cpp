@@ -200,6 +200,7 @@ Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environmen
       wave.budget = turn;
       environment.enter(wave.mode);
       work_group_.running = &wave;
+      if (wave.stop == Stop::kBudget) go_on_compiled(wave);
       run_wave(&wave);
       environment.now_is(wave.mode);
       executed_ += turn - wave.budget;

@@ -271,11 +271,11 @@ const MicroOp* TranslatedCode::find(uint64_t pc, uint32_t variant) {
   return block->ops;
 }
 
-const MicroOp* TranslatedCode::way_back(uint64_t pc, uint32_t variant) const {
+const MicroOp* TranslatedCode::way_in(uint64_t pc, uint32_t variant) const {
   const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
   if (compiled == nullptr) return nullptr;
-  const auto way = std::ranges::lower_bound(compiled->ways_back, pc, {}, &Compiled::WayBack::pc);
-  const bool is_one = way != compiled->ways_back.end() && way->pc == pc && way->variant == variant;
+  const auto way = std::ranges::lower_bound(compiled->ways_in, pc, {}, &Compiled::WayIn::pc);
+  const bool is_one = way != compiled->ways_in.end() && way->pc == pc && way->variant == variant;
   return is_one ? way->op : nullptr;
 }
 
@@ -403,8 +403,8 @@ tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedC
   made->variant = variant;
   made->entry = (*plan)->entries.data();
   made->shape = shape_;
-  for (const compiler::Plan::WayBack& way : (*plan)->ways_back)
-    made->ways_back.push_back({way.pc, way.variant, made->entry + way.entry});
+  for (const compiler::Plan::WayIn& way : (*plan)->ways_in)
+    made->ways_in.push_back({way.pc, way.variant, made->entry + way.entry});
   if (const int32_t expected = (*plan)->expected_entry; expected >= 0)
     made->expected = made->entry + expected;
   for (const analysis::Block& block : (*plan)->graph.blocks) {
@@ -565,8 +565,16 @@ const MicroOp* follow(Wave*, const MicroOp* from, Link* link) {
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc) {
   TranslatedCode& code = block_of(from).code->newest();
   const uint32_t variant = variant_of(*wave);
-  const MicroOp* const compiled = code.way_back(pc, variant);
+  const MicroOp* const compiled = code.way_in(pc, variant);
   return compiled != nullptr ? compiled : code.find(pc, variant);
+}
+
+void go_on_compiled(Wave& wave) {
+  const Block& block = block_of(wave.op);
+  const bool is_interpreted = block.ops != nullptr;
+  if (!is_interpreted || !block.code->is_compiled()) return;
+  const MicroOp* const compiled = block.code->way_in(pc_of(wave.op), variant_of(wave));
+  if (compiled != nullptr) wave.op = compiled;
 }
 
 const MicroOp* find_interpreted(Wave* wave, const MicroOp* from, uint64_t pc) {

@@ -59,8 +59,8 @@ class TranslatedCode {
 
   /// The first operation of the block at `pc`; never null.
   const MicroOp* find(uint64_t pc, uint32_t variant);
-  /// Where a wave comes back to compiled code at `pc`, behind a call; null: there is no such way.
-  const MicroOp* way_back(uint64_t pc, uint32_t variant) const;
+  /// Where a wave that the interpreter has had comes to compiled code at `pc`; null: there is no such way.
+  const MicroOp* way_in(uint64_t pc, uint32_t variant) const;
 
   /// Where waves begin.
   struct Beginning {
@@ -88,8 +88,8 @@ class TranslatedCode {
     const uint64_t before = executed_.fetch_add(instructions, std::memory_order_relaxed);
     return before < kHot && before + instructions >= kHot;
   }
-  /// Compiles it on another thread. Waves go on as before until it is done; those that start afterwards run the compiled
-  /// code. Inside a translation scope.
+  /// Compiles it on another thread. Waves go on as before until it is done; afterwards they come to compiled code where they
+  /// start, and at the head of a loop after each turn (go_on_compiled()). Inside a translation scope.
   static void compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant);
   bool is_compiled() const { return compiled_.load(std::memory_order_acquire) != nullptr; }
   /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
@@ -155,12 +155,12 @@ class TranslatedCode {
     /// Waves of such work-groups begin at `expected`, if that is not null.
     std::shared_ptr<const GroupShape> shape;
     const MicroOp* expected = nullptr;
-    struct WayBack {
+    struct WayIn {
       uint64_t pc;
       uint32_t variant;
       const MicroOp* op;
     };
-    std::vector<WayBack> ways_back;
+    std::vector<WayIn> ways_in;
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;
     std::vector<compiler::Image> images;  ///< The code that it was made of.
@@ -173,5 +173,8 @@ class TranslatedCode {
   std::atomic<uint64_t> executed_{0};  // instructions of waves
   std::atomic<uint64_t> translated_bytes_{0};
 };
+
+/// For a wave of the interpreter whose turn is over: it goes on in compiled code, if there is some by now and a way in where it is.
+void go_on_compiled(Wave& wave);
 
 }  // namespace rigel::vgpu::exec

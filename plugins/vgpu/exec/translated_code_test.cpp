@@ -78,13 +78,39 @@ TEST_F(HotCode, HasAWayBackBehindCalls) {
   CodeKey key = code_->key();
   key.compilation = Compilation::kBeforehand;
   TranslatedCode code(key, bus_);
-  EXPECT_EQ(code.way_back(memory_.va + 4, 0), nullptr) << "nothing is compiled";
+  EXPECT_EQ(code.way_in(memory_.va + 4, 0), nullptr) << "nothing is compiled";
   code.find(memory_.va, 0);
   ASSERT_EQ(code.why_not_compiled(), "");
-  EXPECT_NE(code.way_back(memory_.va + 4, 0), nullptr);
-  EXPECT_EQ(code.way_back(memory_.va + 4, 1), nullptr) << "it rounds otherwise";
-  EXPECT_EQ(code.way_back(memory_.va, 0), nullptr);
-  EXPECT_EQ(code.way_back(memory_.va + 8, 0), nullptr);
+  EXPECT_NE(code.way_in(memory_.va + 4, 0), nullptr);
+  EXPECT_EQ(code.way_in(memory_.va + 4, 1), nullptr) << "it rounds otherwise";
+  EXPECT_EQ(code.way_in(memory_.va, 0), nullptr);
+  EXPECT_EQ(code.way_in(memory_.va + 8, 0), nullptr);
+}
+
+TEST_F(HotCode, HasAWayInAtHeadsOfLoops) {
+  const uint32_t words[] = {
+      0xbe800085, 0x80808100, 0xbf078000, 0xbf85fffd,
+      kEnd};  // s_mov_b32 s0, 5; s_sub_u32 s0, s0, 1; s_cmp_lg_u32 s0, 0; s_cbranch_scc1 -3
+  std::memcpy(memory_.host, words, sizeof words);
+  const uint64_t head = memory_.va + 4;
+  Wave wave;
+  wave.op = code_->find(head, 0);
+  const MicroOp* const interpreted = wave.op;
+  go_on_compiled(wave);
+  EXPECT_EQ(wave.op, interpreted) << "nothing is compiled";
+  TranslatedCode::compile_aside(code_, 0);
+  for (int i = 0; i < 6000 && !code_->is_compiled() && code_->why_not_compiled().empty(); ++i) usleep(10'000);
+  ASSERT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
+  go_on_compiled(wave);
+  EXPECT_NE(wave.op, interpreted);
+  EXPECT_EQ(wave.op, code_->way_in(head, 0));
+  const MicroOp* const compiled = wave.op;
+  go_on_compiled(wave);
+  EXPECT_EQ(wave.op, compiled) << "it is there already";
+  wave.op = code_->find(memory_.va + 8, 0);
+  const MicroOp* const within = wave.op;
+  go_on_compiled(wave);
+  EXPECT_EQ(wave.op, within) << "that is no head of a loop";
 }
 
 TEST_F(HotCode, IsCompiledAside) {

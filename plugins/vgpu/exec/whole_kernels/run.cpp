@@ -5,6 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include <unistd.h>
+
 #include "plugins/vgpu/analysis/liveness.hpp"
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/group.hpp"
@@ -15,7 +17,8 @@
 namespace rigel::vgpu::exec::whole {
 namespace {
 
-constexpr uint32_t kPatienceInTurns = 256;    // each s_sleep ends one
+constexpr int64_t kPatienceInTurns = 256;  // each s_sleep ends one
+constexpr int64_t kShortTurn = 40;
 constexpr uint32_t kRegistersCompared = 128;  // scalars, by source code
 
 std::string text(const char* format, auto... values) {
@@ -189,6 +192,14 @@ std::string bytes_at(const std::vector<std::byte>& memory, size_t at) {
 
 }  // namespace
 
+// The code of waves that have begun in the interpreter, if that has not been done.
+void compile(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
+  const auto is_done = [&] { return code->is_compiled() || !code->why_not_compiled().empty(); };
+  if (is_done()) return;
+  TranslatedCode::compile_aside(code, variant);
+  while (!is_done()) usleep(200);
+}
+
 // Why it failed; empty if it ran, and the verdict if something differs.
 std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOptions& options,
                            Verdict& verdict) {
@@ -197,7 +208,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
   Device device;
   device.target = kernel.target;
   device.level = way.level;
-  device.compilation = way.compiled ? Compilation::kBeforehand : Compilation::kNone;
+  device.compilation = way.compiled ? Compilation::kWhenHot : Compilation::kNone;
   CodeKey key;
   key.entry_va = kCodeVa;
   key.target = kernel.target;
@@ -225,12 +236,14 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
       for (uint64_t index = 0; index < launch->groups() && failure.empty(); index = group.index() + 1) {
         group.start(index, in_a_row ? launch->groups() : index + 1);
         clear(*launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
+        if (way.compiled) compile(code, variant_of_mode(kernel.mode));
         Group::Outcome outcome = Group::Outcome::kTurnOver;
         const auto goes_on = [&] {
           return outcome == Group::Outcome::kTurnOver || outcome == Group::Outcome::kSleeping;
         };
-        for (uint32_t turn = 0; turn < kPatienceInTurns && goes_on(); ++turn) {
-          outcome = group.run(memory, environment);
+        const int64_t turn = round == 0 && way.compiled ? kShortTurn : kTurn;
+        for (int64_t i = 0; i < kPatienceInTurns * (kTurn / turn) && goes_on(); ++i) {
+          outcome = group.run(memory, environment, turn);
         }
         instructions += group.instructions();
         group.set_unstarted();

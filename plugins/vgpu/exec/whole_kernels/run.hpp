@@ -50,7 +50,9 @@ struct Verdict {
 };
 
 struct RunOptions {
-  uint32_t dispatches = 2;  ///< Of compiled code, which knows from the second on where memory is.
+  /// Of compiled code. In the first one the interpreter begins, with turns so short that waves come in at the heads of loops; from
+  /// the third on code knows where memory is.
+  uint32_t dispatches = 3;
   std::vector<Way> ways = ways_to_run();
   bool by_turns =
       true;  ///< Some kernels are compiled as small ones, the others as large ones; if not, each in all ways.
