@@ -433,8 +433,7 @@ std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
   return loads;
 }
 
-// One alone is checked by itself: where lanes that are not active have no place in LDS, which is when checks fail, the instruction
-// alone is the interpreter's then, and not the rest of the block. In a large kernel what a guard stores is too much code.
+// One alone is checked by itself: a guard stores all registers where it fails, which is more code. In a large kernel it is too much.
 bool KernelBuilder::is_guarded_lds_load(uint32_t node) const {
   if (plan_.is_large || !is_waiting_lds_load(node)) return false;
   return guarded_lds(node) != guarded_lds_.end() || lds_loads_from(node).size() > 1;

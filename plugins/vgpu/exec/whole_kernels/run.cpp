@@ -190,8 +190,6 @@ std::string bytes_at(const std::vector<std::byte>& memory, size_t at) {
   return line;
 }
 
-}  // namespace
-
 // The code of waves that have begun in the interpreter, if that has not been done.
 void compile(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
   const auto is_done = [&] { return code->is_compiled() || !code->why_not_compiled().empty(); };
@@ -199,6 +197,8 @@ void compile(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
   TranslatedCode::compile_aside(code, variant);
   while (!is_done()) usleep(200);
 }
+
+}  // namespace
 
 // Why it failed; empty if it ran, and the verdict if something differs.
 std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOptions& options,
