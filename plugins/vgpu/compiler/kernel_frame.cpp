@@ -263,7 +263,7 @@ void KernelBuilder::make_entries() {
       b_.CreateBr(blocks_[block]);
     };
     if (site.entry >= 0) enter(site.entry, site.entry == 0 ? Beginning::kOfAnyWave : Beginning::kNone);
-    if (site.looking >= 0) enter(site.looking, Beginning::kOfAnyWave);
+    if (site.from_interpreter >= 0) enter(site.from_interpreter, Beginning::kOfAnyWave);
     if (site.entry == 0 && plan_.expected_entry >= 0) enter(plan_.expected_entry, Beginning::kExpected);
     if (site.behind >= 0) {
       auto* const in = BasicBlock::Create(context_, "behind", function_);

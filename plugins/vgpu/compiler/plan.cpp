@@ -492,8 +492,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     const bool is_way_in = plan->sites[head].entry > 0;
     add(head);
     if (is_way_in || plan->sites[head].what == Site::What::kLeaves) continue;
-    plan->sites[head].looking = static_cast<int32_t>(entries++);
-    add_way_in(head, plan->sites[head].looking);
+    plan->sites[head].from_interpreter = static_cast<int32_t>(entries++);
+    add_way_in(head, plan->sites[head].from_interpreter);
   }
   std::ranges::sort(plan->ways_in, {}, &Plan::WayIn::pc);
   for (Site& site : plan->sites) {
@@ -518,7 +518,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   make_entry(plan->expected_entry, nodes[blocks[plan->graph.entry].first].pc);
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     make_entry(plan->sites[i].entry, nodes[i].pc);
-    make_entry(plan->sites[i].looking, nodes[i].pc);
+    make_entry(plan->sites[i].from_interpreter, nodes[i].pc);
     make_entry(plan->sites[i].behind, nodes[i].pc + nodes[i].instruction.bytes);
   }
   return plan;

@@ -85,9 +85,8 @@ struct Site {
   const MicroOp* operations = nullptr;
   int32_t entry = -1;   ///< The way in that leads to before the instruction …
   int32_t behind = -1;  ///< … and to behind it, if control leaves there.
-  /// The way in to before it for waves that the interpreter has had, of which it is looked whether they are what is known of waves
-  /// there.
-  int32_t looking = -1;
+  /// The way in to before it for waves that the interpreter has had: it compares their registers with what is known of them there.
+  int32_t from_interpreter = -1;
 
   bool comes_back() const { return what == What::kBarrier || what == What::kSleep; }
 };
