@@ -207,9 +207,9 @@ class KernelBuilder {
   Value* first_lane(VectorIndex v) {
     return v.bytes != nullptr ? b_.CreateLShr(v.bytes, b_.getInt64(2)) : b_.getInt64(v.number * lanes_);
   }
-  Value* lanes_of(Value* bits) {
-    return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(lanes_)), mask_vector());
-  }
+  // The same, a truth for each lane. AVX2 has no masks of bits, and LLVM makes lanes one at a time of bits that come from another
+  // block: so each lane is compared.
+  Value* lanes_of(Value* mask, VectorIndex v);
 
   // Ways in and out
 
@@ -398,7 +398,7 @@ class KernelBuilder {
   std::vector<Value*> halves_of(Value* pairs);
   Value* pairs_of(const std::vector<Value*>& halves);
 
-  void store_known(const Place& place, bool are_full_vectors, const std::vector<Value*>& values, Value* bits);
+  void store_known(const Place& place, bool are_full_vectors, const std::vector<Value*>& values, Value* mask);
   void store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit, Value* value,
                    Value* mask);
   // Whether stores of so many dwords are of vectors without gaps, for which all lanes have to be active.

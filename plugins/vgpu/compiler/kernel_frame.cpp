@@ -296,8 +296,7 @@ void KernelBuilder::check_known(uint32_t node) {
     for (unsigned v = 0; v < vectors_; ++v) {
       Value* const is = b_.CreateAlignedLoad(vector(), part_at(waves, v), llvm::Align(lanes_ * 4));
       Value* same = b_.CreateICmpEQ(is, lanes_from(common, *shape, v));
-      if (before_.rows[index] == nullptr)
-        same = b_.CreateOr(same, b_.CreateNot(lanes_of(bits_of(mask_of(kExec), v))));
+      if (before_.rows[index] == nullptr) same = b_.CreateOr(same, b_.CreateNot(lanes_of(mask_of(kExec), v)));
       expect(b_.CreateAndReduce(same));
     }
   }

@@ -182,9 +182,8 @@ Value* KernelBuilder::load_pieces(const Place& place, const uint32_t* offsets, u
 }
 
 void KernelBuilder::store_known(const Place& place, bool are_full_vectors, const std::vector<Value*>& values,
-                                Value* bits) {
+                                Value* mask) {
   const uint32_t* const offsets = place.offsets.data();
-  Value* const mask = lanes_of(bits);
   const auto dwords = static_cast<unsigned>(values.size());
   if (dwords == 1 && follow_each_other(place, 0, 4)) {
     b_.CreateMaskedStore(values[0], at(place.begin, offsets[0]), llvm::Align(4), mask);
@@ -317,7 +316,7 @@ void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores,
     if (stores) {
       std::vector<Value*> values;
       for (unsigned d = 0; d < dwords; ++d) values.push_back(value_of(data + d, v));
-      store_known(part, are_full_vectors, values, bits_of(exec, v));
+      store_known(part, are_full_vectors, values, lanes_of(exec, v));
     } else {
       const std::vector<Value*> values = load_known(part, dwords);
       for (unsigned d = 0; d < dwords; ++d) put(node, row_source(data + d), v, values[d], exec);
@@ -483,7 +482,7 @@ Value* KernelBuilder::are_lds_places_there(const std::vector<uint32_t>& accesses
   Value* beyond = llvm::Constant::getNullValue(mask_vector());
   for (unsigned v = 0; v < vectors_; ++v) {
     Value* const is_beyond = b_.CreateICmpUGT(lanes_from(common, *low, v), most);
-    beyond = b_.CreateOr(beyond, b_.CreateAnd(is_beyond, lanes_of(bits_of(mask_at(kExec * 4), v))));
+    beyond = b_.CreateOr(beyond, b_.CreateAnd(is_beyond, lanes_of(mask_at(kExec * 4), v)));
   }
   near = b_.CreateAnd(near, b_.CreateNot(b_.CreateOrReduce(beyond)));
   BasicBlock* const from = b_.GetInsertBlock();

@@ -86,7 +86,7 @@ void KernelBuilder::build_scratch(uint32_t node) {
             Value* value = value_of(data + d, v);
             // Scratch is this wave's alone: what other lanes have there can be stored again.
             if (!before_.all_active()) {
-              value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value,
+              value = b_.CreateSelect(lanes_of(exec, v), value,
                                       b_.CreateAlignedLoad(vector(), to, llvm::Align(4)));
             }
             b_.CreateAlignedStore(value, to, llvm::Align(4));

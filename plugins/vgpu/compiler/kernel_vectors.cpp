@@ -16,10 +16,24 @@
 
 namespace rigel::vgpu::exec::compiler {
 
+Value* KernelBuilder::lanes_of(Value* mask, VectorIndex v) {
+  if (lanes_ != 8) {
+    return b_.CreateBitCast(b_.CreateTrunc(bits_of(mask, v), b_.getIntNTy(lanes_)), mask_vector());
+  }
+  // The half of the mask that has them, in all lanes; each looks at its own bit.
+  const unsigned first = v.bytes != nullptr ? 0 : v.number * lanes_ % 32;
+  Value* const half = v.bytes != nullptr ? bits_of(mask, v) : b_.CreateLShr(mask, v.number * lanes_ - first);
+  std::array<uint32_t, 8> own{};
+  for (unsigned lane = 0; lane < 8; ++lane) own[lane] = uint32_t{1} << (first + lane);
+  Value* const bits = llvm::ConstantDataVector::get(context_, own);
+  Value* const all = b_.CreateVectorSplat(lanes_, b_.CreateTrunc(half, i32()));
+  return b_.CreateICmpEQ(b_.CreateAnd(all, bits), bits);
+}
+
 void KernelBuilder::put(uint32_t node, const RowSource& old, VectorIndex v, Value* value, Value* exec) {
   const bool keeps = old.index < 256 && !old.all_active && plan_.live.inactive_behind[node][old.index];
   if (keeps || old.is_narrowed) {
-    value = b_.CreateSelect(lanes_of(bits_of(exec, v)), value, get(old, v));
+    value = b_.CreateSelect(lanes_of(exec, v), value, get(old, v));
   }
   store_part(old.index, v, value);
 }

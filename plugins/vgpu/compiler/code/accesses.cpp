@@ -31,10 +31,32 @@ constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
   return static_cast<uint32_t>(exec >> (vector * kLanes)) & kAllOf;
 }
 
+// Which lanes of a vector are active. LLVM makes lanes one at a time of bits that come from another block, but not of a comparison.
+struct Active {
+  [[gnu::always_inline]] Active(uint64_t exec, unsigned vector) : bits(bits_of(exec, vector)) {
+#if RIGEL_SIMD_LEVEL == 1
+    const unsigned first = vector * kLanes % 32;
+    U32 own;
+    for (unsigned lane = 0; lane < kLanes; ++lane) own[lane] = uint32_t{1} << (first + lane);
+    lanes = bits_as<U32>((splat<U32>(static_cast<uint32_t>(exec >> (vector * kLanes - first))) & own) == own);
+#endif
+  }
+
+  uint32_t bits;
+#if RIGEL_SIMD_LEVEL == 1
+  U32 lanes;
+#endif
+};
+
 // Results of lanes that are active; of others, what they had, if anybody wants to know.
-[[gnu::always_inline]] inline void put(uint32_t* row, unsigned vector, U32 value, uint32_t bits, bool keeps) {
+[[gnu::always_inline]] inline void put(uint32_t* row, unsigned vector, U32 value, const Active& active,
+                                       bool keeps) {
   std::byte* const at = reinterpret_cast<std::byte*>(row + vector * kLanes);
-  store(at, keeps ? blended(bits, value, load<U32>(at)) : value);
+#if RIGEL_SIMD_LEVEL == 2
+  store(at, keeps ? blended(active.bits, value, load<U32>(at)) : value);
+#else
+  store(at, keeps ? select(active.lanes, value, load<U32>(at)) : value);
+#endif
 }
 
 [[gnu::always_inline]] inline U32 lane_numbers() {
@@ -43,32 +65,30 @@ constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
   return numbers;
 }
 
-// The value of a lane that is not known beforehand; without an index into memory.
+// A row to be indexed by the number of a lane that is not known beforehand.
+template <unsigned W>
+[[gnu::always_inline]] inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t less) {
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v)
+    store(reinterpret_cast<std::byte*>(to + v * kLanes), vector_of(from, v) - less);
+}
+
+// The value of a lane that is not known beforehand; most often it is the first one.
 template <unsigned W>
 [[gnu::always_inline]] inline uint32_t value_of(const uint32_t* row, unsigned lane) {
   if (lane == 0) [[likely]]
     return row[0];
-  U32 vector = vector_of(row, 0);
-  RIGEL_UNROLL
-  for (unsigned v = 1; v < W / kLanes; ++v) {
-    const U32 here = splat<U32>(0 - uint32_t{lane / kLanes >= v});
-    vector = (vector_of(row, v) & here) | (vector & ~here);
-  }
-#if RIGEL_SIMD_LEVEL == 2
-  return bits_as<U32>(_mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(lane % kLanes)),
-                                               bits_as<__m512i>(vector)))[0];
-#else
-  return bits_as<U32>(_mm256_permutevar8x32_epi32(bits_as<__m256i>(vector),
-                                                  _mm256_set1_epi32(static_cast<int>(lane % kLanes))))[0];
-#endif
+  alignas(64) uint32_t values[W];
+  copy_row<W>(values, row, 0);
+  return values[lane];
 }
 
 // Whether there is anything wrong with lanes that are active.
 class Wrong {
  public:
 #if RIGEL_SIMD_LEVEL == 2
-  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, uint32_t bits) {
-    found_ |= ne(a, b) & bits;
+  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, const Active& active) {
+    found_ |= ne(a, b) & active.bits;
   }
   [[gnu::always_inline]] bool any() const {
     return found_ != 0;
@@ -77,8 +97,8 @@ class Wrong {
  private:
   uint32_t found_ = 0;
 #else
-  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, uint32_t bits) {
-    found_ |= (a ^ b) & bits_as<U32>(lane_mask<U32>(bits));
+  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, const Active& active) {
+    found_ |= (a ^ b) & active.lanes;
   }
   [[gnu::always_inline]] bool any() const {
     return _mm256_testz_si256(bits_as<__m256i>(found_), bits_as<__m256i>(found_)) == 0;
@@ -93,34 +113,31 @@ class Wrong {
 template <unsigned W>
 [[gnu::always_inline]] inline bool all_are(const uint32_t* row, uint64_t exec, U32 expected, uint32_t step) {
   Wrong first, others;
-  first.where_unequal(vector_of(row, 0), expected, bits_of(exec, 0));
+  first.where_unequal(vector_of(row, 0), expected, Active(exec, 0));
   if (first.any()) return false;
   RIGEL_UNROLL
   for (unsigned v = 1; v < W / kLanes; ++v) {
-    if (step != 0) expected += step;
-    others.where_unequal(vector_of(row, v), expected, bits_of(exec, v));
+    expected += step;
+    others.where_unequal(vector_of(row, v), expected, Active(exec, v));
   }
   return !others.any();
 }
 
-[[gnu::always_inline]] inline U32 masked_load(uint32_t bits, const std::byte* from) {
+[[gnu::always_inline]] inline U32 masked_load(const Active& active, const std::byte* from) {
 #if RIGEL_SIMD_LEVEL == 2
-  return bits_as<U32>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(bits), from));
+  return bits_as<U32>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(active.bits), from));
 #else
-  if (bits == kAllOf) [[likely]]
-    return load<U32>(from);
   return bits_as<U32>(
-      _mm256_maskload_epi32(reinterpret_cast<const int*>(from), bits_as<__m256i>(lane_mask<U32>(bits))));
+      _mm256_maskload_epi32(reinterpret_cast<const int*>(from), bits_as<__m256i>(active.lanes)));
 #endif
 }
-[[gnu::always_inline]] inline void masked_store(uint32_t bits, std::byte* to, U32 value) {
+[[gnu::always_inline]] inline void masked_store(const Active& active, std::byte* to, U32 value) {
 #if RIGEL_SIMD_LEVEL == 2
-  _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(bits), bits_as<__m512i>(value));
+  _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(active.bits), bits_as<__m512i>(value));
 #else
-  if (bits == kAllOf) [[likely]]
+  if (active.bits == kAllOf) [[likely]]
     return store(to, value);
-  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), bits_as<__m256i>(lane_mask<U32>(bits)),
-                         bits_as<__m256i>(value));
+  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), bits_as<__m256i>(active.lanes), bits_as<__m256i>(value));
 #endif
 }
 
@@ -146,14 +163,14 @@ template <unsigned W, unsigned N>
   for (unsigned v = 0; v < W / kLanes; ++v) {
     const std::byte* const from = at + v * kLanes * N * 4;
     if constexpr (N == 1) {
-      put(rows[0], v, masked_load(bits_of(exec, v), from), bits_of(exec, v), keeps);
+      put(rows[0], v, masked_load(Active(exec, v), from), Active(exec, v), keeps);
     } else {
       U32 loaded[N];
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) loaded[d] = load<U32>(from + d * kLanes * 4);
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) {
-        put(rows[d], v, every<N>(loaded, d, std::make_index_sequence<kLanes>()), bits_of(exec, v), keeps);
+        put(rows[d], v, every<N>(loaded, d, std::make_index_sequence<kLanes>()), Active(exec, v), keeps);
       }
     }
   }
@@ -164,7 +181,7 @@ template <unsigned W, unsigned N>
   for (unsigned v = 0; v < W / kLanes; ++v) {
     std::byte* const to = at + v * kLanes * N * 4;
     if constexpr (N == 1) {
-      masked_store(bits_of(exec, v), to, vector_of(rows[0], v));
+      masked_store(Active(exec, v), to, vector_of(rows[0], v));
     } else {
       U32 stored[N];
       RIGEL_UNROLL
@@ -186,18 +203,18 @@ template <unsigned W, unsigned N>
   RIGEL_UNROLL
   for (unsigned d = 0; d < N; ++d) {
     RIGEL_UNROLL
-    for (unsigned v = 0; v < W / kLanes; ++v) put(rows[d], v, splat<U32>(values[d]), bits_of(exec, v), keeps);
+    for (unsigned v = 0; v < W / kLanes; ++v) put(rows[d], v, splat<U32>(values[d]), Active(exec, v), keeps);
   }
 }
 
-[[gnu::always_inline]] inline U32 gathered(const std::byte* base, U32 offsets, uint32_t bits) {
+[[gnu::always_inline]] inline U32 gathered(const std::byte* base, U32 offsets, const Active& active) {
 #if RIGEL_SIMD_LEVEL == 2
-  return bits_as<U32>(_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), static_cast<__mmask16>(bits),
+  return bits_as<U32>(_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), static_cast<__mmask16>(active.bits),
                                                   bits_as<__m512i>(offsets), base, 1));
 #else
   return bits_as<U32>(_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), reinterpret_cast<const int*>(base),
-                                                  bits_as<__m256i>(offsets),
-                                                  bits_as<__m256i>(lane_mask<U32>(bits)), 1));
+                                                  bits_as<__m256i>(offsets), bits_as<__m256i>(active.lanes),
+                                                  1));
 #endif
 }
 
@@ -208,35 +225,28 @@ template <unsigned W>
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
     const U32 place = vector_of(row, v) - less, most = splat<U32>(limit);
-    beyond.where_unequal(place > most ? place : most, most, bits_of(exec, v));
+    beyond.where_unequal(place > most ? place : most, most, Active(exec, v));
   }
   return !beyond.any();
 }
 
 // Full vectors of lanes within 32 dwords of their first, which is what rows of tiles are, take two loads.
-[[gnu::always_inline]] inline U32 near_or_gathered(const std::byte* base, U32 offsets, uint32_t bits) {
+[[gnu::always_inline]] inline U32 near_or_gathered(const std::byte* base, U32 offsets, const Active& active) {
 #if RIGEL_SIMD_LEVEL == 2
   const U32 apart = offsets - splat<U32>(offsets[0]);
-  if (bits == kAllOf && mask_bits(bits_as<I32>((apart & ~uint32_t{0x7c}) != 0)) == 0) {
+  if (active.bits == kAllOf && mask_bits(bits_as<I32>((apart & ~uint32_t{0x7c}) != 0)) == 0) {
     const std::byte* const at = base + offsets[0];
     return bits_as<U32>(_mm512_permutex2var_epi32(_mm512_loadu_si512(at), bits_as<__m512i>(apart >> 2),
                                                   _mm512_loadu_si512(at + 64)));
   }
 #endif
-  return gathered(base, offsets, bits);
+  return gathered(base, offsets, active);
 }
 
 constexpr Access access_of(bool stores) {
   return stores ? Access::kWrite : Access::kRead;
 }
 
-// Rows to be indexed by the number of a lane that is not known beforehand.
-template <unsigned W>
-[[gnu::always_inline]] inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t less) {
-  RIGEL_UNROLL
-  for (unsigned v = 0; v < W / kLanes; ++v)
-    store(reinterpret_cast<std::byte*>(to + v * kLanes), vector_of(from, v) - less);
-}
 template <unsigned W>
 constexpr uint64_t kWholeWave = W == 64 ? ~uint64_t{0} : 0xffffffff;
 
@@ -252,41 +262,69 @@ template <unsigned W, class Do>
   }
 }
 
-// Elements of dwords at `base` plus each lane's number, less `less`: one lane after the other, and pairs of dwords
-// not torn, as another wave may store them meanwhile.
-template <unsigned W, unsigned N, bool kStores>
-[[gnu::always_inline]] inline void move_each(std::byte* base, const uint32_t* places, uint32_t less,
-                                             uint64_t exec, uint32_t* const* rows, bool keeps) {
-  alignas(64) uint32_t offsets[W], elements[W * N];
+// Elements at `base` plus each lane's number, less `less`: one lane after the other, and pairs of dwords are not torn, as another
+// wave may store them meanwhile. `elements` has them as if lanes followed each other.
+template <unsigned W, size_t kBytes>
+[[gnu::always_inline]] inline void collect(std::byte* elements, const std::byte* base, const uint32_t* places,
+                                           uint32_t less, uint64_t exec) {
+  alignas(64) uint32_t offsets[W];
   copy_row<W>(offsets, places, less);
-  const auto part = [&](unsigned v, unsigned d) {
-    return reinterpret_cast<std::byte*>(elements + (v * N + d) * kLanes);
-  };
-  if constexpr (kStores) {
+  for_each_lane<W>(
+      exec, [&](unsigned lane) { std::memcpy(elements + lane * kBytes, base + offsets[lane], kBytes); });
+}
+template <unsigned W, size_t kBytes>
+[[gnu::always_inline]] inline void distribute(const std::byte* elements, std::byte* base,
+                                              const uint32_t* places, uint32_t less, uint64_t exec) {
+  alignas(64) uint32_t offsets[W];
+  copy_row<W>(offsets, places, less);
+  for_each_lane<W>(
+      exec, [&](unsigned lane) { std::memcpy(base + offsets[lane], elements + lane * kBytes, kBytes); });
+}
+
+// How the elements of lanes that are active lie to each other.
+enum class Arrangement : uint8_t { kFollowing, kSame, kApart };
+
+// Of elements of N dwords, the first active lane's at `start`. The wave's first two lanes tell what the others have to keep to.
+template <unsigned W, unsigned N, bool kStores>
+[[gnu::always_inline]] inline Arrangement arrangement_of(const uint32_t* places, uint32_t start,
+                                                         unsigned first, uint64_t exec) {
+  const bool same = !kStores && (exec & 3) == 3 && places[1] == start;
+  if (N != 1 && !same && exec != kWholeWave<W>) return Arrangement::kApart;
+  const uint32_t step = same ? 0 : N * 4;
+  const U32 expected = splat<U32>(start - first * step) + lane_numbers() * step;
+  if (!all_are<W>(places, exec, expected, step * kLanes)) return Arrangement::kApart;
+  return same ? Arrangement::kSame : Arrangement::kFollowing;
+}
+
+// Between rows and memory: `at` is where lane 0 is or would be, where all are, or what each lane's number, less `less`, is
+// added to.
+template <unsigned W, unsigned N>
+[[gnu::always_inline]] inline void store_rows(Arrangement how, std::byte* at, const uint32_t* places,
+                                              uint32_t less, uint64_t exec, uint32_t* const* rows) {
+  alignas(64) std::byte elements[W * N * 4];
+  const bool apart = how == Arrangement::kApart;
+  store_following<W, N>(apart ? elements : at, apart ? kWholeWave<W> : exec, rows);
+  if (apart) distribute<W, N * 4>(elements, at, places, less, exec);
+}
+template <unsigned W, unsigned N, bool kInLds>
+[[gnu::always_inline]] inline void load_rows(Arrangement how, const std::byte* at, const uint32_t* places,
+                                             uint32_t less, uint64_t exec, uint32_t* const* rows,
+                                             bool keeps) {
+  if (how == Arrangement::kSame) return load_one<W, N>(at, exec, rows, keeps);
+  if constexpr (N == 1) {
+    if (how == Arrangement::kFollowing) return load_following<W, N>(at, exec, rows, keeps);
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v) {
-      U32 stored[N];
-      RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d) stored[d] = vector_of(rows[d], v);
-      RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d)
-        store(part(v, d), woven<N>(stored, d, std::make_index_sequence<kLanes>()));
+      const U32 offsets = vector_of(places, v) - less;
+      const Active active(exec, v);
+      put(rows[0], v, kInLds ? near_or_gathered(at, offsets, active) : gathered(at, offsets, active), active,
+          keeps);
     }
-    for_each_lane<W>(exec,
-                     [&](unsigned lane) { std::memcpy(base + offsets[lane], elements + lane * N, N * 4); });
   } else {
-    for_each_lane<W>(exec,
-                     [&](unsigned lane) { std::memcpy(elements + lane * N, base + offsets[lane], N * 4); });
-    RIGEL_UNROLL
-    for (unsigned v = 0; v < W / kLanes; ++v) {
-      U32 loaded[N];
-      RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d) loaded[d] = load<U32>(part(v, d));
-      RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d) {
-        put(rows[d], v, every<N>(loaded, d, std::make_index_sequence<kLanes>()), bits_of(exec, v), keeps);
-      }
-    }
+    alignas(64) std::byte elements[W * N * 4];
+    const bool apart = how == Arrangement::kApart;
+    if (apart) collect<W, N * 4>(elements, at, places, less, exec);
+    load_following<W, N>(apart ? elements : at, exec, rows, keeps);
   }
 }
 
@@ -302,61 +340,24 @@ template <unsigned W, class T, bool kStores>
   const bool follow = exec == kWholeWave<W> && first <= ~uint32_t{0} - W * sizeof(T) &&
                       all_are<W>(places, exec, splat<U32>(places[0]) + lane_numbers() * uint32_t{sizeof(T)},
                                  sizeof(T) * kLanes);
-  alignas(64) uint32_t offsets[W], values[W];
-  if (!follow) copy_row<W>(offsets, places, less);
-  if constexpr (kStores) {
-    RIGEL_UNROLL
-    for (unsigned v = 0; v < W / kLanes; ++v) {
-      const U32 value = narrow_from_register(shape, vector_of(row, v));
-      if (follow) {
-        const Elements elements = __builtin_convertvector(value, Elements);
-        std::memcpy(base + first + v * sizeof elements, &elements, sizeof elements);
-      }
-      store(reinterpret_cast<std::byte*>(values + v * kLanes), value);
-    }
-    if (follow) return;
-    for_each_lane<W>(exec, [&](unsigned lane) {
-      const auto element = static_cast<T>(values[lane]);
-      std::memcpy(base + offsets[lane], &element, sizeof element);
-    });
-  } else {
-    if (!follow) {
-      for_each_lane<W>(exec, [&](unsigned lane) {
-        T element;
-        std::memcpy(&element, base + offsets[lane], sizeof element);
-        values[lane] = element;
-      });
-    }
-    RIGEL_UNROLL
-    for (unsigned v = 0; v < W / kLanes; ++v) {
-      U32 value;
-      if (follow) {
-        Elements elements;
-        std::memcpy(&elements, base + first + v * sizeof elements, sizeof elements);
-        value = __builtin_convertvector(elements, U32);
-      } else {
-        value = load<U32>(reinterpret_cast<const std::byte*>(values + v * kLanes));
-      }
-      put(row, v, narrow_to_register<I32>(shape, value, vector_of(row, v)), bits_of(exec, v),
+  alignas(64) std::byte apart[W * sizeof(T)];
+  std::byte* const at = follow ? base + first : apart;
+  if (!kStores && !follow) collect<W, sizeof(T)>(apart, base, places, less, exec);
+  RIGEL_UNROLL
+  for (unsigned v = 0; v < W / kLanes; ++v) {
+    Elements elements;
+    std::byte* const part = at + v * sizeof elements;
+    if constexpr (kStores) {
+      elements = __builtin_convertvector(narrow_from_register(shape, vector_of(row, v)), Elements);
+      std::memcpy(part, &elements, sizeof elements);
+    } else {
+      std::memcpy(&elements, part, sizeof elements);
+      const U32 value = __builtin_convertvector(elements, U32);
+      put(row, v, narrow_to_register<I32>(shape, value, vector_of(row, v)), Active(exec, v),
           (flags & kKeeps) != 0);
     }
   }
-}
-
-// Dwords likewise, where the host can.
-template <unsigned W>
-[[gnu::always_inline]] inline void scatter(std::byte* base, const uint32_t* places, uint32_t less,
-                                           uint64_t exec, uint32_t* row) {
-#if RIGEL_SIMD_LEVEL == 2
-  RIGEL_UNROLL
-  for (unsigned v = 0; v < W / kLanes; ++v) {
-    _mm512_mask_i32scatter_epi32(base, static_cast<__mmask16>(bits_of(exec, v)),
-                                 bits_as<__m512i>(vector_of(places, v) - less),
-                                 bits_as<__m512i>(vector_of(row, v)), 1);
-  }
-#else
-  move_each<W, 1, true>(base, places, less, exec, &row, false);
-#endif
+  if (kStores && !follow) distribute<W, sizeof(T)>(apart, base, places, less, exec);
 }
 
 // Where lanes' addresses differ in their lower halves alone: what these begin with, added to `base`. high: the upper halves;
@@ -382,13 +383,13 @@ template <unsigned W>
   return compiler::unlikely_find(linkage, memory, site, va, bytes, access);
 }
 
-// The piece of memory that has the `bytes` of each lane, and what lanes' numbers are to be less to be places in it.
+// The piece of memory that has the `bytes` of each lane, and what lanes' numbers are to be less to be places in it. `first`: the
+// number of one of them.
 template <unsigned W>
 [[gnu::always_inline]] inline std::byte* find_piece(const Wave* wave, const Linkage* linkage,
-                                                    const MicroOp* site, const uint32_t* low, uint64_t base,
-                                                    uint64_t exec, uint32_t bytes, Access access,
-                                                    uint32_t& less) {
-  const uint32_t first = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
+                                                    const MicroOp* site, const uint32_t* low, uint32_t first,
+                                                    uint64_t base, uint64_t exec, uint32_t bytes,
+                                                    Access access, uint32_t& less) {
   if (place_of(wave->memory, linkage, site, base + first, bytes, access) == nullptr) return nullptr;
   const WaveMemory::Extent& extent = wave->memory->last_extent(site, access);
   const uint64_t ahead = extent.begin - base, into = base - extent.begin;
@@ -410,8 +411,9 @@ template <unsigned W, class T, bool kStores>
   if (exec == 0) return true;
   if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
   uint32_t less = 0;
+  const uint32_t first = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
   std::byte* const piece =
-      find_piece<W>(wave, linkage, site, low, base, exec, sizeof(T), access_of(kStores), less);
+      find_piece<W>(wave, linkage, site, low, first, base, exec, sizeof(T), access_of(kStores), less);
   if (piece == nullptr) return false;
   move_narrow<W, T, kStores>(piece, low, less, exec, row, flags);
   return true;
@@ -424,11 +426,11 @@ template <unsigned W, class T, bool kStores>
   if (exec == 0) return true;
   if (limit < sizeof(T)) return false;
   if ((flags & kAligned) != 0 && sizeof(T) == 2) {
-    uint32_t astray = 0;
+    Wrong astray;
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v)
-      astray |= mask_bits(bits_as<I32>(((vector_of(addresses, v) + offset) & 1u) != 0)) & bits_of(exec, v);
-    if (astray != 0) return false;
+      astray.where_unequal((vector_of(addresses, v) + offset) & 1u, U32{}, Active(exec, v));
+    if (astray.any()) return false;
   }
   if (!all_below<W>(addresses, exec, 0 - offset, limit - static_cast<uint32_t>(sizeof(T)))) return false;
   move_narrow<W, T, kStores>(lds, addresses, 0 - offset, exec, row, flags);
@@ -440,47 +442,28 @@ template <unsigned W, unsigned N, bool kStores>
                                                 const uint32_t* low, const uint32_t* high, uint64_t base,
                                                 uint64_t exec, uint32_t* const* rows, uint32_t flags) {
   constexpr uint32_t kStep = N * 4;
-  const bool keeps = (flags & kKeeps) != 0, flat = (flags & kFlat) != 0;
   if (exec == 0) return true;
+  if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
   const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
   const unsigned last = 63 - static_cast<unsigned>(__builtin_clzll(exec));
-  if (!find_base<W>(wave, high, exec, flat, base)) return false;
   const uint32_t start = value_of<W>(low, first);
-  const uint32_t begin = start - first * kStep;
-  const uint32_t bytes = (last - first + 1) * kStep;
-  const bool whole = exec == kWholeWave<W>;
-  if ((N == 1 || whole) && start <= 0xffffffff - bytes &&
-      all_are<W>(low, exec, splat<U32>(begin) + lane_numbers() * kStep, kStep * kLanes)) {
-    std::byte* const host = place_of(wave->memory, linkage, site, base + start, bytes, access_of(kStores));
-    if (host == nullptr) return false;
-    if constexpr (kStores) {
-      store_following<W, N>(host - first * kStep, exec, rows);
-    } else {
-      load_following<W, N>(host - first * kStep, exec, rows, keeps);
-    }
-    return true;
-  }
-  if constexpr (!kStores) {
-    if (all_are<W>(low, exec, splat<U32>(start), 0)) {
-      const std::byte* const host = place_of(wave->memory, linkage, site, base + start, kStep, Access::kRead);
-      if (host == nullptr) return false;
-      load_one<W, N>(host, exec, rows, keeps);
-      return true;
-    }
-  }
+  const Arrangement how = arrangement_of<W, N, kStores>(low, start, first, exec);
   uint32_t less = 0;
-  std::byte* const piece =
-      find_piece<W>(wave, linkage, site, low, base, exec, kStep, access_of(kStores), less);
-  if (piece == nullptr) return false;
-  if constexpr (N != 1) {
-    move_each<W, N, kStores>(piece, low, less, exec, rows, keeps);
-  } else if constexpr (kStores) {
-    scatter<W>(piece, low, less, exec, rows[0]);
+  std::byte* at = nullptr;
+  if (how == Arrangement::kApart) {
+    at = find_piece<W>(wave, linkage, site, low, start, base, exec, kStep, access_of(kStores), less);
+    if (at == nullptr) return false;
   } else {
-    RIGEL_UNROLL
-    for (unsigned v = 0; v < W / kLanes; ++v) {
-      put(rows[0], v, gathered(piece, vector_of(low, v) - less, bits_of(exec, v)), bits_of(exec, v), keeps);
-    }
+    const uint32_t bytes = how == Arrangement::kSame ? kStep : (last - first + 1) * kStep;
+    if (start > 0xffffffff - bytes) return false;
+    at = place_of(wave->memory, linkage, site, base + start, bytes, access_of(kStores));
+    if (at == nullptr) return false;
+    if (how == Arrangement::kFollowing) at -= first * kStep;
+  }
+  if constexpr (kStores) {
+    store_rows<W, N>(how, at, low, less, exec, rows);
+  } else {
+    load_rows<W, N, false>(how, at, low, less, exec, rows, (flags & kKeeps) != 0);
   }
   return true;
 }
@@ -492,60 +475,29 @@ template <unsigned W, unsigned N, bool kStores>
                                              uint32_t offset, uint64_t exec, uint32_t* const* rows,
                                              uint32_t flags) {
   constexpr uint32_t kStep = N * 4;
-  const bool keeps = (flags & kKeeps) != 0, aligned = (flags & kAligned) != 0;
   if (exec == 0) return true;
   if (limit < kStep) return false;
-  if (aligned) {
-    uint32_t astray = 0;
+  if ((flags & kAligned) != 0) {
+    constexpr uint32_t kLowBits = (N == 3 ? 16 : kStep) - 1;
+    Wrong astray;
     RIGEL_UNROLL
-    for (unsigned v = 0; v < W / kLanes; ++v) {
-      const U32 low_bits = (vector_of(addresses, v) + offset) & ((N == 3 ? 16u : kStep) - 1);
-      astray |= mask_bits(bits_as<I32>(low_bits != 0)) & bits_of(exec, v);
-    }
-    if (astray != 0) return false;
+    for (unsigned v = 0; v < W / kLanes; ++v)
+      astray.where_unequal((vector_of(addresses, v) + offset) & kLowBits, U32{}, Active(exec, v));
+    if (astray.any()) return false;
   }
   if (!all_below<W>(addresses, exec, 0 - offset, limit - kStep)) return false;
   const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
   const uint32_t start = value_of<W>(addresses, first);
-  const bool whole = exec == kWholeWave<W>;
-  if ((N == 1 || whole) &&
-      all_are<W>(addresses, exec, splat<U32>(start - first * kStep) + lane_numbers() * kStep,
-                 kStep * kLanes)) {
-    std::byte* const at = lds + static_cast<int64_t>(start + offset) - int64_t{first} * kStep;
-    if constexpr (kStores) {
-      store_following<W, N>(at, exec, rows);
-    } else {
-      load_following<W, N>(at, exec, rows, keeps);
-    }
-    return true;
-  }
+  const Arrangement how = arrangement_of<W, N, kStores>(addresses, start, first, exec);
+  std::byte* at = lds;
+  if (how != Arrangement::kApart) at += static_cast<uint32_t>(start + offset);
+  if (how == Arrangement::kFollowing) at -= first * kStep;
   if constexpr (kStores) {
-    if constexpr (N == 1) {
-      scatter<W>(lds, addresses, 0 - offset, exec, rows[0]);
-    } else {
-      move_each<W, N, true>(lds, addresses, 0 - offset, exec, rows, keeps);
-    }
-    return true;
+    store_rows<W, N>(how, at, addresses, 0 - offset, exec, rows);
   } else {
-    if (all_are<W>(addresses, exec, splat<U32>(start), 0)) {
-      load_one<W, N>(lds + static_cast<uint32_t>(start + offset), exec, rows, keeps);
-      return true;
-    }
-    RIGEL_UNROLL
-    for (unsigned v = 0; v < W / kLanes; ++v) {
-      const U32 offsets = vector_of(addresses, v) + offset;
-      const uint32_t bits = bits_of(exec, v);
-      U32 values[N];
-      RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d) {
-        values[d] =
-            d == 0 && N == 1 ? near_or_gathered(lds, offsets, bits) : gathered(lds + d * 4, offsets, bits);
-      }
-      RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d) put(rows[d], v, values[d], bits, keeps);
-    }
-    return true;
+    load_rows<W, N, true>(how, at, addresses, 0 - offset, exec, rows, (flags & kKeeps) != 0);
   }
+  return true;
 }
 
 // Lanes one after the other, as they may meet. By an index into memory, since code for each of them would be long.
@@ -586,7 +538,9 @@ template <unsigned W>
   if (exec == 0) return true;
   if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
   uint32_t less = 0;
-  std::byte* const piece = find_piece<W>(wave, linkage, site, low, base, exec, 4, Access::kWrite, less);
+  const uint32_t start = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
+  std::byte* const piece =
+      find_piece<W>(wave, linkage, site, low, start, base, exec, 4, Access::kWrite, less);
   if (piece == nullptr) return false;
   alignas(64) uint32_t places[W], first[W], second[W], old[W];
   copy_row<W>(places, low, less);
@@ -747,7 +701,7 @@ template <unsigned W, bool kStore>
       RIGEL_UNROLL
       for (unsigned v = 0; v < W / kLanes; ++v) {
         const U32 places = vector_of(rows, v) * W + lane_numbers() * 4u;
-        put(data, v, gathered(dword + v * kLanes * 4, places, bits_of(exec, v)), 0, false);
+        put(data, v, gathered(dword + v * kLanes * 4, places, Active(exec, v)), Active(exec, v), false);
       }
     }
   }
