@@ -16,6 +16,14 @@
 
 namespace rigel::vgpu::exec::compiler {
 
+namespace {
+
+// Instructions of LLVM. What has more (the steps of divisions) takes longer than a call does, and would stand in a kernel eight times
+// for each instruction of the GPU.
+constexpr unsigned kMostInlined = 100;
+
+}  // namespace
+
 Value* KernelBuilder::lanes_of(Value* mask, VectorIndex v) {
   if (lanes_ != 8) {
     return b_.CreateBitCast(b_.CreateTrunc(bits_of(mask, v), b_.getIntNTy(lanes_)), mask_vector());
@@ -495,6 +503,10 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
   llvm::InlineFunctionInfo info;
   llvm::InlineFunction(*call, info);
   passes_.simplify(*made);
+  if (made->getInstructionCount() > kMostInlined) {
+    made->removeFnAttr(llvm::Attribute::AlwaysInline);
+    made->addFnAttr(llvm::Attribute::NoInline);
+  }
   wrappers_[key] = made;
   return made;
 }
