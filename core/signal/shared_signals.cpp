@@ -131,8 +131,9 @@ SharedPage* put(uint32_t place, int descriptor) RIGEL_REQUIRES(books.mutex) {
 }
 
 void clear(uint32_t place) RIGEL_REQUIRES(books.mutex) {
-  // Who comes late, or sleeps, may look at the signal meanwhile: there is a page throughout. ThreadSanitizer takes mmap() for a write
-  // of it, so it is called past it. If there is no memory for the mapping that is split, the page stays and is nobody's.
+  // Who comes late, or wakes, may look at the signal meanwhile: there is a page throughout. ThreadSanitizer would take mmap() for a
+  // write of that page, but does not see the system call. If there is no memory for the mapping that is split, the page stays and
+  // is nobody's.
   constexpr long kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
   if (syscall(SYS_mmap, address_of(place), kPage, kProtection, kFlags, -1L, 0L) != -1) {
     books.free->push_back(place);

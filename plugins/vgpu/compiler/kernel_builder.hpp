@@ -207,8 +207,8 @@ class KernelBuilder {
   Value* first_lane(VectorIndex v) {
     return v.bytes != nullptr ? b_.CreateLShr(v.bytes, b_.getInt64(2)) : b_.getInt64(v.number * lanes_);
   }
-  // The same, a truth for each lane. AVX2 has no masks of bits, and LLVM makes lanes one at a time of bits that come from another
-  // block: so each lane is compared.
+  // The same as an i1 for each lane. Without AVX-512's masks, LLVM makes lanes one at a time of bits that come from another block: so
+  // each lane is compared with its bit.
   Value* lanes_of(Value* mask, VectorIndex v);
 
   // Ways in and out
