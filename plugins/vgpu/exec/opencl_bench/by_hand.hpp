@@ -8,7 +8,7 @@ namespace rigel::vgpu::bench {
 /// Whether somebody has written this case by hand.
 bool has_by_hand(const Case& work);
 
-/// A case on one thread, with the widest vectors of the machine that this was compiled on. The algorithm is the kernel's, with
+/// A case on one thread, with the widest vectors of the machine that this runs on. The algorithm is the kernel's, with
 /// its loops as a programmer would arrange them.
 class ByHand {
  public:

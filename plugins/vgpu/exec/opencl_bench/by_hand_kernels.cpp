@@ -1,0 +1,234 @@
+// The work by hand. Compiled once for each width of vectors, into the namespace RIGEL_BY_HAND: whatever the machine that builds, each of
+// them is built.
+#include "plugins/vgpu/exec/opencl_bench/by_hand_kernels.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
+namespace rigel::vgpu::bench::RIGEL_BY_HAND {
+namespace {
+
+#ifdef __AVX512F__
+constexpr int kWidth = 16;
+#else
+constexpr int kWidth = 8;
+#endif
+using Floats = float __attribute__((vector_size(kWidth * sizeof(float))));
+
+Floats load(const float* from) {
+  Floats values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+void store(float* to, Floats values) {
+  std::memcpy(to, &values, sizeof values);
+}
+Floats all(float value) {
+  return Floats{} + value;
+}
+
+const float* input(const Case& work, size_t index) {
+  return static_cast<const float*>(std::get<Buffer>(work.arguments[index]).memory);
+}
+float* output(const Case& work, size_t index) {
+  return static_cast<float*>(std::get<Buffer>(work.arguments[index]).memory);
+}
+int number(const Case& work, size_t index) {
+  return std::get<int32_t>(work.arguments[index]);
+}
+
+void vadd(const Case& work) {
+  const float *a = input(work, 0), *b = input(work, 1);
+  float* c = output(work, 2);
+  for (size_t i = 0; i < work.grid[0]; i += kWidth) store(c + i, load(a + i) + load(b + i));
+}
+
+void saxpy(const Case& work) {
+  const float *x = input(work, 0), *y = input(work, 1);
+  float* out = output(work, 2);
+  const Floats a = all(std::get<float>(work.arguments[3]));
+  for (size_t i = 0; i < work.grid[0]; i += kWidth) store(out + i, a * load(x + i) + load(y + i));
+}
+
+// A tile of the result stays in registers, four rows at a time, while tiles of the factors go by.
+void sgemm_tiled(const Case& work) {
+  constexpr int kTile = 16, kRows = 4, kParts = kTile / kWidth;
+  const float *a = input(work, 0), *b = input(work, 1);
+  float* c = output(work, 2);
+  const int n = number(work, 3);
+  for (int row = 0; row < n; row += kRows) {
+    for (int column = 0; column < n; column += kTile) {
+      Floats sums[kRows][kParts] = {};
+      for (int k = 0; k < n; ++k) {
+        for (int part = 0; part < kParts; ++part) {
+          const Floats factors = load(b + k * n + column + part * kWidth);
+          for (int r = 0; r < kRows; ++r) sums[r][part] += all(a[(row + r) * n + k]) * factors;
+        }
+      }
+      for (int r = 0; r < kRows; ++r) {
+        for (int part = 0; part < kParts; ++part)
+          store(c + (row + r) * n + column + part * kWidth, sums[r][part]);
+      }
+    }
+  }
+}
+
+// As native_rsqrt(): the machine's estimate, made better once.
+Floats reciprocal_root(Floats x) {
+#if defined(__AVX512F__)
+  // Masked, as GCC 12 warns of the undefined lanes in the plain form.
+  const Floats guess = reinterpret_cast<Floats>(_mm512_maskz_rsqrt14_ps(0xffff, reinterpret_cast<__m512>(x)));
+#elif defined(__AVX__)
+  const Floats guess = reinterpret_cast<Floats>(_mm256_rsqrt_ps(reinterpret_cast<__m256>(x)));
+#else
+  Floats guess;
+  for (int lane = 0; lane < kWidth; ++lane) guess[lane] = 1 / std::sqrt(x[lane]);
+#endif
+  return guess * (1.5f - 0.5f * x * guess * guess);
+}
+
+// Two vectors of bodies at a time, so that one's chain of operations hides the other's.
+void nbody(const Case& work) {
+  constexpr int kChains = 2;
+  const float* bodies = input(work, 0);
+  float* forces = output(work, 1);
+  const int n = number(work, 2);
+  for (int first = 0; first < n; first += kChains * kWidth) {
+    Floats self[kChains][3], force[kChains][3] = {};
+    for (int chain = 0; chain < kChains; ++chain) {
+      for (int axis = 0; axis < 3; ++axis) {
+        float lanes[kWidth];
+        for (int lane = 0; lane < kWidth; ++lane)
+          lanes[lane] = bodies[(first + chain * kWidth + lane) * 4 + axis];
+        self[chain][axis] = load(lanes);
+      }
+    }
+    for (int j = 0; j < n; ++j) {
+      for (int chain = 0; chain < kChains; ++chain) {
+        Floats apart[3], distance2 = all(0.01f);
+        for (int axis = 0; axis < 3; ++axis) {
+          apart[axis] = all(bodies[j * 4 + axis]) - self[chain][axis];
+          distance2 += apart[axis] * apart[axis];
+        }
+        const Floats inverse = reciprocal_root(distance2);
+        const Floats strength = all(bodies[j * 4 + 3]) * inverse * inverse * inverse;
+        for (int axis = 0; axis < 3; ++axis) force[chain][axis] += strength * apart[axis];
+      }
+    }
+    for (int chain = 0; chain < kChains; ++chain) {
+      for (int lane = 0; lane < kWidth; ++lane) {
+        for (int axis = 0; axis < 4; ++axis)
+          forces[(first + chain * kWidth + lane) * 4 + axis] = axis < 3 ? force[chain][axis][lane] : 0;
+      }
+    }
+  }
+}
+
+// Every second of the elements of two vectors, from the first or from the second on.
+template <int kFrom>
+Floats every_second(Floats low, Floats high) {
+#ifdef __AVX512F__
+  return __builtin_shufflevector(low, high, kFrom, kFrom + 2, kFrom + 4, kFrom + 6, kFrom + 8, kFrom + 10,
+                                 kFrom + 12, kFrom + 14, kFrom + 16, kFrom + 18, kFrom + 20, kFrom + 22,
+                                 kFrom + 24, kFrom + 26, kFrom + 28, kFrom + 30);
+#else
+  return __builtin_shufflevector(low, high, kFrom, kFrom + 2, kFrom + 4, kFrom + 6, kFrom + 8, kFrom + 10,
+                                 kFrom + 12, kFrom + 14);
+#endif
+}
+
+constexpr int kPoints = 64, kHalf = kPoints / 2, kStages = 6;
+
+struct Complexes {
+  alignas(64) float re[kPoints], im[kPoints];
+};
+
+// Radix 2 in constant geometry (Pease): each stage takes neighbours and leaves its results half of the points apart, so that
+// all stages load and store whole vectors.
+void fft64(const Case& work) {
+  const float* in = input(work, 0);
+  float* out = output(work, 1);
+  const float* roots = input(work, 2);
+  alignas(64) float root_re[kStages][kHalf], root_im[kStages][kHalf];
+  for (int stage = 0; stage < kStages; ++stage) {
+    for (int j = 0; j < kHalf; ++j) {
+      const int root = (j >> (5 - stage)) * (kHalf >> stage);
+      root_re[stage][j] = roots[root * 2];
+      root_im[stage][j] = roots[root * 2 + 1];
+    }
+  }
+  int reversed[kPoints] = {};
+  for (int k = 0; k < kPoints; ++k) {
+    for (int bit = 0; bit < kStages; ++bit) reversed[k] |= ((k >> bit) & 1) << (kStages - 1 - bit);
+  }
+  const size_t transforms = work.grid[0] / kHalf;
+  for (size_t transform = 0; transform < transforms; ++transform) {
+    Complexes values[2];
+    const float* from = in + transform * kPoints * 2;
+    for (int k = 0; k < kPoints; ++k) {
+      values[0].re[k] = from[reversed[k] * 2];
+      values[0].im[k] = from[reversed[k] * 2 + 1];
+    }
+    for (int stage = 0; stage < kStages; ++stage) {
+      const Complexes& x = values[stage % 2];
+      Complexes& y = values[(stage + 1) % 2];
+      for (int j = 0; j < kHalf; j += kWidth) {
+        const Floats re_low = load(x.re + 2 * j), re_high = load(x.re + 2 * j + kWidth);
+        const Floats im_low = load(x.im + 2 * j), im_high = load(x.im + 2 * j + kWidth);
+        const Floats a_re = every_second<0>(re_low, re_high), b_re = every_second<1>(re_low, re_high);
+        const Floats a_im = every_second<0>(im_low, im_high), b_im = every_second<1>(im_low, im_high);
+        const Floats w_re = load(root_re[stage] + j), w_im = load(root_im[stage] + j);
+        const Floats t_re = b_re * w_re - b_im * w_im, t_im = b_re * w_im + b_im * w_re;
+        store(y.re + j, a_re + t_re);
+        store(y.im + j, a_im + t_im);
+        store(y.re + j + kHalf, a_re - t_re);
+        store(y.im + j + kHalf, a_im - t_im);
+      }
+    }
+    float* to = out + transform * kPoints * 2;
+    for (int k = 0; k < kPoints; ++k) {
+      to[k * 2] = values[0].re[k];
+      to[k * 2 + 1] = values[0].im[k];
+    }
+  }
+}
+
+void stencil3d(const Case& work) {
+  const float* in = input(work, 0);
+  float* out = output(work, 1);
+  const int n = number(work, 2);
+  for (int z = 0; z < n; ++z) {
+    for (int y = 0; y < n; ++y) {
+      const int row = (z * n + y) * n;
+      if (z == 0 || y == 0 || z == n - 1 || y == n - 1) {
+        std::memcpy(out + row, in + row, n * sizeof(float));
+        continue;
+      }
+      // The ends of a row are mended after it: the vectors that hold them read what lies beside the row.
+      for (int x = 0; x < n; x += kWidth) {
+        const float* at = in + row + x;
+        const Floats around =
+            load(at - 1) + load(at + 1) + load(at - n) + load(at + n) + load(at - n * n) + load(at + n * n);
+        store(out + row + x, 0.4f * load(at) + 0.1f * around);
+      }
+      out[row] = in[row];
+      out[row + n - 1] = in[row + n - 1];
+    }
+  }
+}
+
+constexpr std::array kKernels = {
+    KernelByHand{"vadd", vadd},   KernelByHand{"saxpy", saxpy}, KernelByHand{"sgemm_tiled", sgemm_tiled},
+    KernelByHand{"nbody", nbody}, KernelByHand{"fft64", fft64}, KernelByHand{"stencil3d", stencil3d}};
+
+}  // namespace
+
+std::span<const KernelByHand> kernels() {
+  return kKernels;
+}
+
+}  // namespace rigel::vgpu::bench::RIGEL_BY_HAND
