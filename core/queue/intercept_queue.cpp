@@ -36,8 +36,13 @@ class ProxyQueue;
 // another destroys the queue, and must find that there is none, or a younger one, for which a ring too many
 // is nothing.
 struct Bell {
+  enum class Work : uint32_t {
+    kNone,
+    kUnderWay,   // by a thread that has rung
+    kLooksAgain  // and there was a ring since it looked last
+  };
   std::atomic<ProxyQueue*> queue{nullptr};
-  std::atomic<uint64_t> rings{0};  // since the thread at work has begun; 0: none is at work
+  std::atomic<Work> work{Work::kNone};
   std::atomic<bool> has_room{false};
   Bell* next_free = nullptr;
 };
@@ -173,13 +178,13 @@ class ProxyQueue final : public InterceptQueue {
       log_message(LogLevel::kError, LogTopic::kQueue, "queue {} is destroyed by a handler of its packets",
                   handle()->id);
     } else {
-      // Whoever found the queue before is at work for as long as `rings` is not 0.
-      while (bell_.rings.load() != 0) std::this_thread::yield();
+      // Whoever found the queue before is at work until there is none.
+      while (bell_.work.load() != Bell::Work::kNone) std::this_thread::yield();
     }
     if (behind_ != nullptr) behind_->close();
   }
 
-  // The rest is done by one thread at a time: the one that has found `rings` 0.
+  // The rest is done by one thread at a time: the one whose ring found no work under way.
 
   void move() noexcept {
     if (bell_.has_room.load(std::memory_order_relaxed) && bell_.has_room.exchange(false))
@@ -368,13 +373,23 @@ class ProxyQueue final : public InterceptQueue {
 };
 
 void ring(void* context, uint64_t) noexcept {
+  using Work = Bell::Work;
   Bell& bell = *static_cast<Bell*>(context);
-  if (bell.rings.fetch_add(1) != 0) return;  // the thread at work looks again
-  uint64_t seen = 1;
-  do {
-    seen = bell.rings.load();
+  Work before = bell.work.load(std::memory_order_relaxed);
+  // Where many produce, the thread at work looks again anyway: then they leave the line in everybody's cache.
+  if (before == Work::kLooksAgain) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (bell.work.load(std::memory_order_relaxed) == Work::kLooksAgain) return;
+  }
+  const bool is_first = before == Work::kNone && bell.work.compare_exchange_strong(before, Work::kUnderWay);
+  if (!is_first && bell.work.exchange(Work::kLooksAgain) != Work::kNone) return;
+  for (;;) {
     if (ProxyQueue* const queue = bell.queue.load()) queue->move();
-  } while (!bell.rings.compare_exchange_strong(seen, 0));
+    before = Work::kUnderWay;
+    if (bell.work.compare_exchange_strong(before, Work::kNone)) return;
+    bell.work.exchange(Work::kUnderWay);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
 }
 
 }  // namespace
