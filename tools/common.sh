@@ -18,7 +18,8 @@ as_root() {
 }
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
-offered() { apt-cache policy "$1" 2>/dev/null | grep -q '^ *Candidate: *[^( ]'; }
+# No grep -q, which closes the pipe before apt-cache has written all: that fails, now and then.
+offered() { apt-cache policy "$1" 2>/dev/null | grep '^ *Candidate: *[^( ]' >/dev/null; }
 
 # first <test> <name>|...: prints the first of the names that the test holds of.
 first() {

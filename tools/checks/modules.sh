@@ -14,7 +14,7 @@ allowed() {  # <file> <pattern>
 
 system='lib(c|m|stdc\+\+|gcc_s|pthread|dl|rt)\.so\.[0-9]+|ld-linux.*\.so\.[0-9]+'
 allowed "$library" "$system|libelf\.so\.1|libdrm(_amdgpu)?\.so\.[0-9]+|libzstd\.so\.1"
-readelf --dynamic --wide "$library" | grep -q 'SONAME.*\[libhsa-runtime64.so.1\]' || complain "$library: SONAME"
+readelf --dynamic --wide "$library" | grep 'SONAME.*\[libhsa-runtime64.so.1\]' >/dev/null || complain "$library: SONAME"
 
 shopt -s nullglob
 modules=("$folder"/*.so)

@@ -35,7 +35,7 @@ has vgpu 'share/rigel/boards/vega20.json'
 [ -z "$(find "$scratch/runtime" -name '*.h')" ] || complain "the runtime has headers"
 # No file tells where it was built but debugging information, which packages have none of.
 while IFS= read -r file; do
-  ! objdump -s -j .rodata -j .dynstr "$file" 2>/dev/null | awk '{ print $NF }' | tr -d '\n' | grep -qF "$build" || complain "$file knows $build"
+  ! objdump -s -j .rodata -j .dynstr "$file" 2>/dev/null | awk '{ print $NF }' | tr -d '\n' | grep -F "$build" >/dev/null || complain "$file knows $build"
 done < <(find "$scratch/runtime" "$scratch/vgpu" "$scratch/compiler" -type f \( -name '*.so*' -o -path '*/bin/*' \))
 # Each entry of the changelog, and so each package, is of the project's version.
 root=$(cd "$(dirname "$0")/../.." && pwd)
