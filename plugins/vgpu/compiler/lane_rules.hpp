@@ -89,7 +89,7 @@ class Rules {
     // Constants and registers stand in the operation (bits 0 … 2 of aux: the same in all lanes; 3 … 5: constant).
     if ((step_->micro->aux >> (3 + i) & 1) != 0)
       return constant_shape(static_cast<uint32_t>(step_->micro->src[i].constant >> (part * 32)));
-    return scalar_shape();
+    return scalar_shape(operand.is_scalar_register() && part == 0 ? shapes_.scalar_zeros[operand.code] : 0);
   }
   Known source(unsigned i, unsigned part = 0) {
     ShapePointer is = shape(i, part);
@@ -146,19 +146,23 @@ class Rules {
 
   // What several rules are made of. These give nothing where something is not known, or the result has no shape.
 
+  Known made(ShapePointer shape, Number base, Number pitch = {}) {
+    if (shape->base) base = constant(*shape->base);
+    return {std::move(shape), base, pitch};
+  }
   Known sum(const Known& a, const Known& b) {
     ShapePointer shape = sum_of(a.shape, b.shape);
     if (shape == nullptr) return {};
-    return {std::move(shape), a.base + b.base, a.shape->has_pitch() ? a.pitch : b.pitch};
+    return made(std::move(shape), a.base + b.base, a.shape->has_pitch() ? a.pitch : b.pitch);
   }
   Known difference(const Known& a, const Known& b) {
     ShapePointer shape = difference_of(a.shape, b.shape);
     if (shape == nullptr) return {};
-    return {std::move(shape), a.base - b.base, a.pitch};
+    return made(std::move(shape), a.base - b.base, a.pitch);
   }
   Known shifted(const Known& a, uint32_t by) {
     if (a.shape == nullptr) return {};
-    return {shifted_left(a.shape, by), a.base << by, a.shape->has_pitch() ? a.pitch << by : Number{}};
+    return made(shifted_left(a.shape, by), a.base << by, a.shape->has_pitch() ? a.pitch << by : Number{});
   }
   Known product(const Known& a, const Known& b) {
     if (a.shape == nullptr || b.shape == nullptr) return {};
@@ -171,19 +175,19 @@ class Rules {
     // Rows become pitches of so many, and pitches so many times as wide.
     Number pitch{};
     if (shape->has_pitch()) pitch = other.shape->has_pitch() ? by * other.pitch : by;
-    return {std::move(shape), base * by, pitch};
+    return made(std::move(shape), base * by, pitch);
   }
   // Offsets and the number in common have no bits where the other has some.
   template <class F>
-  Known bitwise(const Known& a, const Known& b, F f) {
+  Known bitwise(const Known& a, const Known& b, F f, bool keeps_zeros = false) {
     const unsigned bits = offset_bits(*a.shape, *b.shape, lanes_);
-    ShapePointer shape = bitwise_of(*a.shape, *b.shape, bits, f);
+    ShapePointer shape = bitwise_of(*a.shape, *b.shape, bits, f, keeps_zeros);
     if (shape == nullptr) return {};
     const auto above = [&](const Known& known) {
       return known.shape->base ? constant((*known.shape->base + known.shape->offsets[0]) & ~low_bits(bits))
                                : known.base;
     };
-    return {std::move(shape), f(above(a), above(b))};
+    return made(std::move(shape), f(above(a), above(b)));
   }
 
   // Rules
@@ -337,7 +341,8 @@ class Rules {
     const auto either = [](auto x, auto y) { return x | y; };
     switch (in_.op) {
       case Op::v_and_b32:
-        return bitwise(source(0), source(1), [](auto x, auto y) { return x & y; });
+        return bitwise(
+            source(0), source(1), [](auto x, auto y) { return x & y; }, true);
       case Op::v_or_b32:
         return bitwise(source(0), source(1), either);
       case Op::v_xor_b32:

@@ -60,8 +60,10 @@ unsigned zeros_of(uint32_t value) {
   return static_cast<unsigned>(std::countr_zero(value));
 }
 
-// Offsets of lane 0 go to the number in common where this is known, so that equal values have equal shapes.
+}  // namespace
+
 ShapePointer normal(Shape shape) {
+  if (shape.zeros >= 32) shape.base = 0;
   if (shape.base) {
     *shape.base += shape.offsets[0];
     const uint32_t first = shape.offsets[0];
@@ -70,6 +72,8 @@ ShapePointer normal(Shape shape) {
   }
   return std::make_shared<const Shape>(shape);
 }
+
+namespace {
 
 template <class F>
 ShapePointer combined(const Shape& a, const Shape& b, F f) {
@@ -137,9 +141,17 @@ ShapePointer constant_shape(uint32_t value) {
   return made;
 }
 
-const ShapePointer& scalar_shape() {
-  static const ShapePointer made = std::make_shared<Shape>();
-  return made;
+const ShapePointer& scalar_shape(unsigned zeros) {
+  static const auto made = [] {
+    std::array<ShapePointer, 33> shapes;
+    for (unsigned i = 0; i < shapes.size(); ++i) {
+      Shape shape;
+      shape.zeros = i;
+      shapes[i] = normal(shape);
+    }
+    return shapes;
+  }();
+  return made[zeros];
 }
 
 ShapePointer lanes_below(uint64_t from) {
@@ -218,11 +230,17 @@ ShapePointer disjoint(const Shape& shape, unsigned bits) {
   }
   return shape.zeros >= bits ? std::make_shared<const Shape>(made) : nullptr;
 }
+
 unsigned offset_bits(const Shape& a, const Shape& b, unsigned lanes) {
-  unsigned bits = 0;
-  if (!a.base) bits = std::max(bits, bits_of(a, lanes));
-  if (!b.base) bits = std::max(bits, bits_of(b, lanes));
-  return bits;
+  const auto of = [&](const Shape& shape) {
+    if (!shape.base) return bits_of(shape, lanes);
+    uint32_t different = 0;
+    for (unsigned i = 0; i < lanes; ++i) {
+      different |= (*shape.base + shape.offsets[i]) ^ (*shape.base + shape.offsets[0]);
+    }
+    return static_cast<unsigned>(std::bit_width(different));
+  };
+  return std::max(of(a), of(b));
 }
 
 ShapePointer folded_shape(Op op, const std::array<ShapePointer, 3>& sources) {

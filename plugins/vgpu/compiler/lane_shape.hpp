@@ -40,10 +40,14 @@ struct Shape {
 };
 using ShapePointer = std::shared_ptr<const Shape>;  ///< Null: anything.
 
+/// As shapes are kept, so that equal values have equal ones: a number in common that has to be 0 is known, and the first lane's offset goes to
+/// one that is known.
+ShapePointer normal(Shape shape);
+
 /// What results' lanes are, but for the numbers in common: these are null where a source is, or the result is of no such kind.
 ShapePointer constant_shape(uint32_t value);
-/// The same in all lanes, whatever it is.
-const ShapePointer& scalar_shape();
+/// The same in all lanes, whatever it is; that many of its low bits are 0.
+const ShapePointer& scalar_shape(unsigned zeros = 0);
 /// The lanes with a lower number, of `from` and the 31 behind it (v_mbcnt).
 ShapePointer lanes_below(uint64_t from);
 ShapePointer sum_of(const ShapePointer& a, const ShapePointer& b);
@@ -58,8 +62,8 @@ ShapePointer offsets_alone(const Shape& shape);
 /// Of two ways to one place.
 ShapePointer met(const ShapePointer& a, const ShapePointer& b);
 
-/// As many low bits as offsets have of what has a number in common that is not known; 32 if some are negative, and more if
-/// nobody knows.
+/// As many low bits as lanes differ in, and offsets have of what has a number in common that is not known; 32 if some are negative, and
+/// more if nobody knows.
 unsigned offset_bits(const Shape& a, const Shape& b, unsigned lanes);
 constexpr uint32_t low_bits(unsigned count) {
   return count >= 32 ? ~0u : (1u << count) - 1;
@@ -67,14 +71,15 @@ constexpr uint32_t low_bits(unsigned count) {
 /// With offsets of these bits alone, and the number in common without them.
 ShapePointer disjoint(const Shape& shape, unsigned bits);
 
+/// f(a, b) of each lane, where f takes bits apart from each other. `keeps_zeros`: a bit is 0 where one of them has 0.
 template <class F>
-ShapePointer bitwise_of(const Shape& a, const Shape& b, unsigned bits, F f) {
+ShapePointer bitwise_of(const Shape& a, const Shape& b, unsigned bits, F f, bool keeps_zeros) {
   const ShapePointer x = disjoint(a, bits), y = disjoint(b, bits);
   if (x == nullptr || y == nullptr) return nullptr;
   Shape made;
   for (unsigned i = 0; i < 64; ++i) made.offsets[i] = f(x->offsets[i], y->offsets[i]);
-  made.zeros = std::min(x->zeros, y->zeros);
-  return std::make_shared<const Shape>(made);
+  made.zeros = keeps_zeros ? std::max(x->zeros, y->zeros) : std::min(x->zeros, y->zeros);
+  return normal(made);
 }
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -1,6 +1,11 @@
 #include "plugins/vgpu/compiler/shapes.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <optional>
+
 #include "plugins/vgpu/compiler/lane_rules.hpp"
+#include "plugins/vgpu/exec/operands.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -54,6 +59,53 @@ std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, 
   if (exec) full[isa::code::kExecLo] = *exec;
   if (result && in.dst[0].is_scalar_register()) full[in.dst[0].code] = *result;
   return full;
+}
+
+// How many low bits of scalars are 0 behind the instruction: where work-groups begin, these are multiples of what they have.
+std::array<uint8_t, 128> zeros_behind(const analysis::Node& node, std::array<uint8_t, 128> zeros) {
+  const isa::Instruction& in = node.instruction;
+  const auto constant = [&](unsigned i) -> std::optional<uint32_t> {
+    uint64_t bits = 0;
+    if (!constant_of(in.src[i], in, bits)) return std::nullopt;
+    return static_cast<uint32_t>(bits);
+  };
+  const auto of = [&](unsigned i) -> unsigned {
+    if (in.src[i].is_scalar_register()) return zeros[in.src[i].code];
+    const auto value = constant(i);
+    return value ? static_cast<unsigned>(std::countr_zero(*value)) : 0;
+  };
+  unsigned result = 0;
+  switch (in.op) {
+    case Op::s_mov_b32:
+    case Op::s_mov_b64:
+      result = of(0);
+      break;
+    case Op::s_lshl_b32:
+    case Op::s_lshl_b64:
+      result = of(0) + (constant(1).value_or(0) & (in.op == Op::s_lshl_b64 ? 63 : 31));
+      break;
+    case Op::s_and_b32:
+      result = std::max(of(0), of(1));
+      break;
+    case Op::s_or_b32:
+    case Op::s_xor_b32:
+    case Op::s_add_u32:
+    case Op::s_add_i32:
+    case Op::s_sub_u32:
+    case Op::s_sub_i32:
+      result = std::min(of(0), of(1));
+      break;
+    case Op::s_mul_i32:
+      result = of(0) + of(1);
+      break;
+    default:
+      break;
+  }
+  for (unsigned code = 0; code < zeros.size(); ++code) {
+    if (node.effects.writes.scalars[code]) zeros[code] = 0;
+  }
+  if (in.dst[0].is_scalar_register()) zeros[in.dst[0].code] = static_cast<uint8_t>(std::min(result, 32u));
+  return zeros;
 }
 
 // Where only shapes are looked for, all numbers are 0.
@@ -132,6 +184,7 @@ bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   shapes.uniform_masks &= ~what.effects.writes.scalars;
   if (what.effects.writes.scalars[isa::code::kExecLo] || site.comes_back()) shapes.uniform_masks.reset();
   shapes.full = full_behind(what, shapes.full, plan.layout.wave_size);
+  shapes.scalar_zeros = zeros_behind(what, shapes.scalar_zeros);
   if (results.low.shape == nullptr) return false;
   // Lanes that are not active have to keep what they have, if anybody wants it. Of some lanes alone a pitch cannot be told
   // where a wave comes from elsewhere.
@@ -174,6 +227,12 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
         }
         if (const auto both = at[next].full & shapes.full; both != at[next].full) {
           at[next].full = both;
+          changed = true;
+        }
+        for (unsigned code = 0; code < shapes.scalar_zeros.size(); ++code) {
+          uint8_t& zeros = at[next].scalar_zeros[code];
+          if (shapes.scalar_zeros[code] >= zeros) continue;
+          zeros = shapes.scalar_zeros[code];
           changed = true;
         }
         const auto replace = [&](ShapePointer& old, ShapePointer met) {

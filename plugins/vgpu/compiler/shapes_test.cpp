@@ -147,6 +147,55 @@ TEST_F(KnownLanes, NumbersOfLanes) {
     EXPECT_EQ(*shapes.rows[1]->base + shapes.rows[1]->offsets[lane], lane);
 }
 
+constexpr uint32_t kShiftScalar = 0x8e018800;    // s_lshl_b32 s1, s0, 8
+constexpr uint32_t kOrAligned = 0x28020001;      // v_or_b32_e32 v1, s1, v0
+constexpr uint32_t kOrScalar = 0x28020000;       // v_or_b32_e32 v1, s0, v0
+constexpr uint32_t kAnd31 = 0x2604009f;          // v_and_b32_e32 v2, 31, v0
+constexpr uint32_t kShiftRightBy5 = 0x200c0085;  // v_lshrrev_b32_e32 v6, 5, v0
+constexpr uint32_t kOrLow = 0x280c0506;          // v_or_b32_e32 v6, v6, v2
+constexpr uint32_t kSkipOne = 0xbf850001;        // s_cbranch_scc1 behind the next
+
+TEST_F(KnownLanes, BitsBelowThoseOfAScalarAreAddedToIt) {
+  const Shapes shapes = behind(*plan_of({kShiftScalar, kOrAligned}));
+  ASSERT_NE(shapes.rows[1], nullptr);
+  for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(shapes.rows[1]->offsets[lane], lane);
+  EXPECT_EQ(shapes.rows[1]->zeros, 6u);
+  // s_mul_i32 s1, s0, 0x180 ends with seven zeros, s_and_b32 s1, s0, 15 with none.
+  EXPECT_NE(behind(*plan_of({0x9201ff00, 0x180, kOrAligned})).rows[1], nullptr);
+  EXPECT_EQ(behind(*plan_of({0x86018f00, kOrAligned})).rows[1], nullptr);
+}
+
+TEST_F(KnownLanes, BitsOfAScalarThatNobodyKnowsAreNot) {
+  EXPECT_EQ(behind(*plan_of({kOrScalar})).rows[1], nullptr);
+  // s_lshl_b32 s1, s0, 8; s_add_u32 s1, s1, s0
+  EXPECT_EQ(behind(*plan_of({kShiftScalar, 0x80010001, kOrAligned})).rows[1], nullptr);
+}
+
+TEST_F(KnownLanes, AScalarIsAlignedWhereItIsOnAllWays) {
+  const auto skipped = plan_of({kSkipOne, kShiftScalar, kOrAligned});
+  EXPECT_EQ(find_shapes(*skipped)[skipped->graph.block_of(2)].scalar_zeros[1], 0u);
+  // The other way s_lshl_b32 s1, s0, 4 stands before.
+  const auto both = plan_of({0x8e018400, kSkipOne, kShiftScalar, kOrAligned});
+  EXPECT_EQ(find_shapes(*both)[both->graph.block_of(3)].scalar_zeros[1], 4u);
+}
+
+TEST_F(KnownLanes, WhatIsMaskedIsKnown) {
+  const Shapes shapes = behind(*plan_of({kAnd31}));
+  ASSERT_NE(shapes.rows[2], nullptr);
+  ASSERT_TRUE(shapes.rows[2]->base) << "nothing but the lanes' own bits is left";
+  for (unsigned lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(*shapes.rows[2]->base + shapes.rows[2]->offsets[lane], lane % 32);
+}
+
+TEST_F(KnownLanes, HalvesOfAWaveInRowsOfTheirOwn) {
+  // … v_lshl_or_b32 v6, v6, 6, s1; v_or_b32 v6, v6, v2
+  const Shapes shapes =
+      behind(*plan_of({kShiftScalar, kAnd31, kShiftRightBy5, 0xd2000006, 0x00050d06, kOrLow}));
+  ASSERT_NE(shapes.rows[6], nullptr);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(shapes.rows[6]->offsets[lane], lane / 32 * 64 + lane % 32);
+}
+
 TEST(CompilerPlan, SaysWhatCannotBeCompiled) {
   if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
   Request request;

@@ -141,18 +141,46 @@ template <unsigned W>
 #endif
 }
 
-// Dwords d, d + N, … of N vectors.
-template <unsigned N, size_t... I>
-[[gnu::always_inline]] inline U32 every(const U32 (&from)[N], unsigned d, std::index_sequence<I...>) {
-  U32 result{};
-  ((result[I] = from[(I * N + d) / kLanes][(I * N + d) % kLanes]), ...);
-  return result;
+using Two [[gnu::vector_size(2 * sizeof(U32))]] = uint32_t;
+using Four [[gnu::vector_size(4 * sizeof(U32))]] = uint32_t;
+using Numbers = std::make_index_sequence<kLanes>;
+
+#pragma clang diagnostic ignored "-Wpsabi"  // nothing here is called
+
+// Between N vectors with a dword of each lane and N with all dwords of a lane, one lane after the other. As shuffles of all of them at once:
+// LLVM makes a dozen of moves of single dwords.
+template <size_t... I>
+[[gnu::always_inline]] inline Two joined(U32 low, U32 high, std::index_sequence<I...>) {
+  return __builtin_shufflevector(low, high, I...);
 }
-template <unsigned N, size_t... I>
-[[gnu::always_inline]] inline U32 woven(const U32 (&from)[N], unsigned vector, std::index_sequence<I...>) {
-  U32 result{};
-  ((result[I] = from[(vector * kLanes + I) % N][(vector * kLanes + I) / N]), ...);
-  return result;
+template <size_t... I>
+[[gnu::always_inline]] inline Four joined(Two low, Two high, std::index_sequence<I...>) {
+  return __builtin_shufflevector(low, high, I...);
+}
+template <unsigned N>
+[[gnu::always_inline]] inline auto joined(const U32 (&vectors)[N]) {
+  constexpr std::make_index_sequence<2 * kLanes> kTwo;
+  const Two low = joined(vectors[0], vectors[1], kTwo);
+  if constexpr (N == 2) {
+    return low;
+  } else {
+    return joined(low, joined(vectors[2], vectors[N - 1], kTwo), std::make_index_sequence<4 * kLanes>());
+  }
+}
+template <unsigned N, size_t d, class All, size_t... I>
+[[gnu::always_inline]] inline U32 every(const All& elements, std::index_sequence<I...>) {
+  return __builtin_shufflevector(elements, elements, (I * N + d)...);
+}
+template <unsigned N, size_t kPart, class All, size_t... I>
+[[gnu::always_inline]] inline U32 woven(const All& rows, std::index_sequence<I...>) {
+  return __builtin_shufflevector(rows, rows,
+                                 ((kPart * kLanes + I) % N * kLanes + (kPart * kLanes + I) / N)...);
+}
+
+// Calls f with each of the numbers, as a constant.
+template <size_t... I, class F>
+[[gnu::always_inline]] inline void with_each(std::index_sequence<I...>, F f) {
+  (f(std::integral_constant<size_t, I>()), ...);
 }
 
 // Lanes one after the other from `at` on, where lane 0 is or would be.
@@ -168,10 +196,9 @@ template <unsigned W, unsigned N>
       U32 loaded[N];
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) loaded[d] = load<U32>(from + d * kLanes * 4);
-      RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d) {
-        put(rows[d], v, every<N>(loaded, d, std::make_index_sequence<kLanes>()), Active(exec, v), keeps);
-      }
+      with_each(std::make_index_sequence<N>(), [&](auto d) {
+        put(rows[d], v, every<N, d>(joined(loaded), Numbers()), Active(exec, v), keeps);
+      });
     }
   }
 }
@@ -186,10 +213,8 @@ template <unsigned W, unsigned N>
       U32 stored[N];
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) stored[d] = vector_of(rows[d], v);
-      RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d) {
-        store(to + d * kLanes * 4, woven<N>(stored, d, std::make_index_sequence<kLanes>()));
-      }
+      with_each(std::make_index_sequence<N>(),
+                [&](auto part) { store(to + part * kLanes * 4, woven<N, part>(joined(stored), Numbers())); });
     }
   }
 }

@@ -1,5 +1,6 @@
 // Draws a kernel, statement by statement: generator.cpp has what it begins and ends with and what lies in registers,
-// generate_memory.cpp and generate_images.cpp accesses, generate_control.cpp branches, loops, calls and what is done to EXEC.
+// generate_numbers.cpp what becomes of work-items' numbers, generate_memory.cpp and generate_images.cpp accesses,
+// generate_control.cpp branches, loops, calls and what is done to EXEC.
 //
 // Threads: one generator belongs to one thread.
 #pragma once
@@ -56,6 +57,8 @@ class Generator : InstructionWriter {
   void moves();
   void arithmetic(uint32_t most);
   void exchange();
+  uint32_t aligned_scalar();
+  void numbers();
   void indexed_moves();
   void indexed_arithmetic();
 

@@ -1,0 +1,80 @@
+// Numbers of work-items taken apart and put together as compilers do it for addresses: masks, shifts, and ORs of bits that
+// are apart, or not.
+#include <bit>
+
+#include "plugins/vgpu/exec/whole_kernels/generator.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+using isa::code::kLiteral;
+
+// A scalar of which some low bits are 0.
+uint32_t Generator::aligned_scalar() {
+  const uint32_t to = data_sgpr(), from = draw_.one_in(2) ? kFirstGroupId : data_sgpr();
+  const auto shift = static_cast<int32_t>(draw_.one_in(12) ? draw_.below(65) : draw_.below(12));
+  switch (draw_.below(6)) {
+    case 0:
+      put(encoder_.sop2(op("s_and_b32"), to, from, kLiteral, ~uint32_t{0} << draw_.below(10)));
+      break;
+    case 1:
+      put(encoder_.sop2(op("s_mul_i32"), to, from, inline_integer(one_of({4, 12, 16, 48, 64, 24}))));
+      break;
+    case 2:
+      put(encoder_.sop2(op("s_lshl_b64"), to & ~1u, from & ~1u, inline_integer(shift)));
+      return to & ~1u;
+    default:
+      put(encoder_.sop2(op("s_lshl_b32"), to, from, inline_integer(shift)));
+      break;
+  }
+  if (draw_.one_in(3)) {
+    put(encoder_.sop2(op(one_of({"s_add_u32", "s_or_b32", "s_xor_b32", "s_sub_i32"})), to, to,
+                      draw_.one_in(2) ? data_sgpr() : inline_integer(one_of({16, 32, 64}))));
+  }
+  return to;
+}
+
+void Generator::numbers() {
+  const uint32_t parts[] = {data_vgpr(), data_vgpr(), data_vgpr()};
+  for (const uint32_t part : parts) {
+    if (draw_.one_in(3)) {
+      v_and_const(part, one_of({1u, 3u, 7u, 15u, 31u, 62u, 63u, 127u, 255u, ~31u}), index_);
+    } else {
+      v_mov(part, v(draw_.one_in(2) ? index_ : item_));
+    }
+  }
+  const auto part = [&] { return one_of({parts[0], parts[1], parts[2]}); };
+  const auto shift = [&] { return inline_integer(static_cast<int32_t>(draw_.below(10))); };
+  const uint32_t count = 2 + draw_.below(7);
+  for (uint32_t i = 0; i < count; ++i) {
+    switch (draw_.below(9)) {
+      case 0:
+        v_and_const(part(), draw_.one_in(2) ? 63u >> draw_.below(6) : draw_.bits() >> 48 & 0xfff, part());
+        break;
+      case 1:
+        put(encoder_.vop2(op("v_lshrrev_b32"), part(), shift(), part()));
+        break;
+      case 2:
+        put(encoder_.vop2(op("v_lshlrev_b32"), part(), shift(), part()));
+        break;
+      case 3:
+        put(encoder_.vop2(op(one_of({"v_or_b32", "v_xor_b32", "v_and_b32"})), part(), v(part()), part()));
+        break;
+      case 4:
+        put(encoder_.vop3(op("v_lshl_or_b32"), part(), v(part()), shift(),
+                          draw_.one_in(2) ? v(part()) : aligned_scalar()));
+        break;
+      case 5:
+        v_add(part(), draw_.one_in(2) ? v(part()) : aligned_scalar(), part());
+        break;
+      case 6:
+        put(encoder_.vop3(op("v_lshl_add_u32"), part(), v(part()), shift(), v(part())));
+        break;
+      default:
+        put(encoder_.vop2(op(draw_.one_in(6) ? "v_and_b32" : "v_or_b32"), part(), aligned_scalar(), part()));
+        break;
+    }
+  }
+  if (draw_.one_in(2)) v_cmp(one_of({"v_cmp_gt_u32", "v_cmp_eq_u32", "v_cmp_gt_i32"}), data_sgpr(), part());
+}
+
+}  // namespace rigel::vgpu::exec::whole
