@@ -138,8 +138,8 @@ uint32_t Generator::widest(uint32_t at_most) {
   }
 }
 
-// A load to, or a store of, registers for data.
-void Generator::access(const Place& place, bool is_store) {
+// A load to, or a store of, registers for data, or the one that is wanted.
+void Generator::access(const Place& place, bool is_store, std::optional<uint32_t> wanted) {
   const uint32_t width = streams_ ? std::min(place.bytes, 16u) : widest(place.bytes);
   const uint32_t unit = std::min(width, 4u);
   const uint32_t inside_ = draw_.below((place.bytes - width) / unit + 1) * unit;
@@ -160,7 +160,7 @@ void Generator::access(const Place& place, bool is_store) {
     }
   }
   if (kernel_.vgprs - first_data_ < dwords) return;
-  const uint32_t data = data_vgpr(dwords);
+  const uint32_t data = wanted ? std::min(*wanted, kernel_.vgprs - dwords) : data_vgpr(dwords);
   const uint32_t offset = inside_ + place.constant;
   switch (place.form) {
     case Place::Form::kBuffer:

@@ -11,7 +11,7 @@ using isa::code::kLiteral;
 // A scalar of which some low bits are 0.
 uint32_t Generator::aligned_scalar() {
   const uint32_t to = data_sgpr(), from = draw_.one_in(2) ? kFirstGroupId : data_sgpr();
-  const auto shift = static_cast<int32_t>(draw_.one_in(12) ? draw_.below(65) : draw_.below(12));
+  const auto shift = static_cast<int32_t>(draw_.one_in(12) ? draw_.below(65) : 3 + draw_.below(7));
   switch (draw_.below(6)) {
     case 0:
       put(encoder_.sop2(op("s_and_b32"), to, from, kLiteral, ~uint32_t{0} << draw_.below(10)));
@@ -26,7 +26,7 @@ uint32_t Generator::aligned_scalar() {
       put(encoder_.sop2(op("s_lshl_b32"), to, from, inline_integer(shift)));
       break;
   }
-  if (draw_.one_in(3)) {
+  if (draw_.one_in(2)) {
     put(encoder_.sop2(op(one_of({"s_add_u32", "s_or_b32", "s_xor_b32", "s_sub_i32"})), to, to,
                       draw_.one_in(2) ? data_sgpr() : inline_integer(one_of({16, 32, 64}))));
   }
@@ -75,6 +75,7 @@ void Generator::numbers() {
     }
   }
   if (draw_.one_in(2)) v_cmp(one_of({"v_cmp_gt_u32", "v_cmp_eq_u32", "v_cmp_gt_i32"}), data_sgpr(), part());
+  if (draw_.one_in(2)) access(place(true), true, part());
 }
 
 }  // namespace rigel::vgpu::exec::whole

@@ -66,7 +66,7 @@ class Generator : InstructionWriter {
   Place new_stream(bool out, int32_t bytes, int32_t base);
   Place place(bool out);
   uint32_t widest(uint32_t at_most);
-  void access(const Place& place, bool store);
+  void access(const Place& place, bool store, std::optional<uint32_t> wanted = {});
   void load() { access(place(draw_.one_in(8)), false); }
   void store() { access(place(true), true); }
   void scalar_load();
