@@ -376,7 +376,8 @@ void ring(void* context, uint64_t) noexcept {
   using Work = Bell::Work;
   Bell& bell = *static_cast<Bell*>(context);
   Work before = bell.work.load(std::memory_order_relaxed);
-  // Where many produce, the thread at work looks again anyway: then they leave the line in everybody's cache.
+  // Where many produce, the thread at work most often looks again anyway. To find that out, producers need not take the cache line
+  // from each other. The fence comes between the packet and the look, as one does between the exchange below and the look at packets.
   if (before == Work::kLooksAgain) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (bell.work.load(std::memory_order_relaxed) == Work::kLooksAgain) return;
