@@ -674,6 +674,10 @@ class KernelBuilder {
   Shapes before_, shapes_;                   // before the instruction under way, and behind it
   bool is_by_rule_ = false;                  // The instruction under way is.
   std::array<Common, 256> before_common_{}, common_{};
+  // Scalars, and rows with a shape, that a wave's registers have had since the last barrier of the block: they need not be stored at
+  // the next.
+  std::bitset<128> kept_scalars_;
+  std::bitset<256> kept_rows_;
   std::map<uint32_t, llvm::AllocaInst*> base_variables_, pitch_variables_;
   std::map<uint16_t, Value*> carries_;
 };

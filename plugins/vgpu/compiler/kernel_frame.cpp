@@ -156,8 +156,10 @@ void KernelBuilder::take_shapes(const Shapes& shapes) {
 void KernelBuilder::next_node(uint32_t node) {
   node_ = node;
   if (node > 0) {
-    const auto& written = plan_.graph.nodes[node - 1].effects.writes.scalars;
-    if (written[kExec] || written[kExec + 1]) ++exec_version_;
+    const isa::Registers& written = plan_.graph.nodes[node - 1].effects.writes;
+    if (written.scalars[kExec] || written.scalars[kExec + 1]) ++exec_version_;
+    kept_scalars_ &= ~written.scalars;
+    kept_rows_ &= ~written.vgprs;
   }
   before_ = shapes_;
   before_common_ = common_;
@@ -351,12 +353,17 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
   const auto place = [&](uint32_t index, unsigned v) {
     return plan_.layout.vgpr_offset(index) + uint64_t{v} * lanes_ * 4;
   };
-  for_each_live_scalar(live,
-                       [&](llvm::Type* type, uint32_t offset) { keep(type, scalar_at(offset), offset, 4); });
+  for_each_live_scalar(live, [&](llvm::Type* type, uint32_t offset) {
+    const uint32_t code = offset / 4;
+    const bool is_kept = kept_scalars_[code] && (type == i32() || kept_scalars_[code + 1]);
+    if (whom == For::kLoading && is_kept) return;
+    keep(type, scalar_at(offset), offset, 4);
+  });
   for (uint32_t index = 0; index < 256; ++index) {
     if (!live.vgprs[index] && !inactive[index]) continue;
     const ShapePointer& shape = before_.rows[index];
     if (shape != nullptr && whom == For::kLoading) {
+      if (kept_rows_[index]) continue;
       stores.emplace_back([=, this, common = before_common_[index]] {
         Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
         if (!shape->base) b_.CreateStore(lane_from(common, *shape, 0), waves);
@@ -510,6 +517,8 @@ void KernelBuilder::build_block(uint32_t index) {
   take_shapes(at_[index]);
   stored_ = stored_at_[index];
   guarded_lds_.clear();
+  kept_scalars_.reset();
+  kept_rows_.reset();
   const bool has_barriers = !behind_.empty();
   bool ended = false;
   uint32_t counted = block.first;
@@ -559,8 +568,11 @@ void KernelBuilder::build_block(uint32_t index) {
         leave(site.what == Site::What::kBarrier ? Stop::kBarrier : Stop::kSleep, entry_at(site.behind));
         b_.SetInsertPoint(behind_[node]);
         load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
+        kept_scalars_ = plan_.live.before[node + 1].scalars;
+        kept_scalars_.set(kExec).set(kExec + 1);
         for (uint32_t v = 0; v < 256; ++v) {
           if (before_common_[v].base == nullptr) shapes_.rows[v] = shapes_.active[v] = nullptr;
+          kept_rows_[v] = shapes_.rows[v] != nullptr;
         }
         common_ = before_common_;
         stored_ = without_shape(shapes_) & without_shape(before_);
