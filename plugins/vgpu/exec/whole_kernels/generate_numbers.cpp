@@ -33,7 +33,7 @@ uint32_t Generator::aligned_scalar() {
   return to;
 }
 
-void Generator::numbers() {
+void Generator::numbers(uint32_t depth) {
   const uint32_t parts[] = {data_vgpr(), data_vgpr(), data_vgpr()};
   for (const uint32_t part : parts) {
     if (draw_.one_in(3)) {
@@ -46,6 +46,8 @@ void Generator::numbers() {
   const auto shift = [&] { return inline_integer(static_cast<int32_t>(draw_.below(10))); };
   const uint32_t count = 2 + draw_.below(7);
   for (uint32_t i = 0; i < count; ++i) {
+    // What is kept at one may have changed at the next.
+    if (depth == 0 && !in_function_ && draw_.one_in(4)) put(encoder_.sopp(op("s_barrier"), 0));
     switch (draw_.below(9)) {
       case 0:
         v_and_const(part(), draw_.one_in(2) ? 63u >> draw_.below(6) : draw_.bits() >> 48 & 0xfff, part());

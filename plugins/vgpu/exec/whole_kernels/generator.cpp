@@ -271,7 +271,7 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
   if (draw_.one_in(20)) return mode_game(depth);
   if (draw_.one_in(30)) return indexed_moves();
-  if (draw_.one_in(6)) return numbers();
+  if (draw_.one_in(6)) return numbers(depth);
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {
     case 0:

@@ -58,7 +58,7 @@ class Generator : InstructionWriter {
   void arithmetic(uint32_t most);
   void exchange();
   uint32_t aligned_scalar();
-  void numbers();
+  void numbers(uint32_t depth);
   void indexed_moves();
   void indexed_arithmetic();
 
