@@ -40,8 +40,8 @@ struct Shape {
 };
 using ShapePointer = std::shared_ptr<const Shape>;  ///< Null: anything.
 
-/// As shapes are kept, so that equal values have equal ones: a number in common that has to be 0 is known, and the first lane's offset goes to
-/// one that is known.
+/// Of equal values there is one shape: a number in common that has to be 0 counts as known, and where it is known the first lane's offset
+/// is 0.
 ShapePointer normal(Shape shape);
 
 /// What results' lanes are, but for the numbers in common: these are null where a source is, or the result is of no such kind.

@@ -61,7 +61,8 @@ std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, 
   return full;
 }
 
-// How many low bits of scalars are 0 behind the instruction: where work-groups begin, these are multiples of what they have.
+// How many low bits of scalars are 0 behind the instruction, at least. The number of a work-group's first work-item is a multiple of the
+// group's size, which most often is a power of two.
 std::array<uint8_t, 128> zeros_behind(const analysis::Node& node, std::array<uint8_t, 128> zeros) {
   const isa::Instruction& in = node.instruction;
   const auto constant = [&](unsigned i) -> std::optional<uint32_t> {

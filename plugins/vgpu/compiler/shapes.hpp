@@ -26,7 +26,7 @@ struct Shapes {
   std::bitset<128> uniform_masks;
   /// Scalars (of waves of 64: the lower halves of pairs) that have a bit for each lane of the wave, EXEC among them.
   std::bitset<128> full;
-  /// How many of each scalar's low bits are 0.
+  /// At least that many of each scalar's low bits are 0.
   std::array<uint8_t, 128> scalar_zeros{};
 
   /// Of active lanes, at least.

@@ -1,7 +1,5 @@
 // Numbers of work-items taken apart and put together as compilers do it for addresses: masks, shifts, and ORs of bits that
 // are apart, or not.
-#include <bit>
-
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
 namespace rigel::vgpu::exec::whole {
@@ -27,8 +25,8 @@ uint32_t Generator::aligned_scalar() {
       break;
   }
   if (draw_.one_in(2)) {
-    put(encoder_.sop2(op(one_of({"s_add_u32", "s_or_b32", "s_xor_b32", "s_sub_i32"})), to, to,
-                      draw_.one_in(2) ? data_sgpr() : inline_integer(one_of({16, 32, 64}))));
+    const uint32_t other = draw_.one_in(2) ? data_sgpr() : inline_integer(one_of({16, 32, 64}));
+    put(encoder_.sop2(op(one_of({"s_add_u32", "s_or_b32", "s_xor_b32", "s_sub_i32"})), to, to, other));
   }
   return to;
 }
@@ -43,41 +41,44 @@ void Generator::numbers(uint32_t depth) {
     }
   }
   const auto part = [&] { return one_of({parts[0], parts[1], parts[2]}); };
-  const auto shift = [&] { return inline_integer(static_cast<int32_t>(draw_.below(10))); };
   const uint32_t count = 2 + draw_.below(7);
   for (uint32_t i = 0; i < count; ++i) {
     // What is kept at one may have changed at the next.
     if (depth == 0 && !in_function_ && draw_.one_in(4)) put(encoder_.sopp(op("s_barrier"), 0));
+    // One draw after the other: compilers evaluate arguments in any order, and a seed means one kernel.
+    const uint32_t to = part(), a = part(), b = part();
+    const uint32_t shift = inline_integer(static_cast<int32_t>(draw_.below(10)));
+    const bool is_scalar = draw_.one_in(2);
     switch (draw_.below(9)) {
       case 0:
-        v_and_const(part(), draw_.one_in(2) ? 63u >> draw_.below(6) : draw_.bits() >> 48 & 0xfff, part());
+        v_and_const(to, is_scalar ? 63u >> draw_.below(6) : draw_.below(0x1000), a);
         break;
       case 1:
-        put(encoder_.vop2(op("v_lshrrev_b32"), part(), shift(), part()));
+        put(encoder_.vop2(op("v_lshrrev_b32"), to, shift, a));
         break;
       case 2:
-        put(encoder_.vop2(op("v_lshlrev_b32"), part(), shift(), part()));
+        put(encoder_.vop2(op("v_lshlrev_b32"), to, shift, a));
         break;
       case 3:
-        put(encoder_.vop2(op(one_of({"v_or_b32", "v_xor_b32", "v_and_b32"})), part(), v(part()), part()));
+        put(encoder_.vop2(op(one_of({"v_or_b32", "v_xor_b32", "v_and_b32"})), to, v(a), b));
         break;
       case 4:
-        put(encoder_.vop3(op("v_lshl_or_b32"), part(), v(part()), shift(),
-                          draw_.one_in(2) ? v(part()) : aligned_scalar()));
+        put(encoder_.vop3(op("v_lshl_or_b32"), to, v(a), shift, is_scalar ? aligned_scalar() : v(b)));
         break;
       case 5:
-        v_add(part(), draw_.one_in(2) ? v(part()) : aligned_scalar(), part());
+        v_add(to, is_scalar ? aligned_scalar() : v(a), b);
         break;
       case 6:
-        put(encoder_.vop3(op("v_lshl_add_u32"), part(), v(part()), shift(), v(part())));
+        put(encoder_.vop3(op("v_lshl_add_u32"), to, v(a), shift, v(b)));
         break;
       default:
-        put(encoder_.vop2(op(draw_.one_in(6) ? "v_and_b32" : "v_or_b32"), part(), aligned_scalar(), part()));
+        put(encoder_.vop2(op(is_scalar ? "v_or_b32" : "v_and_b32"), to, aligned_scalar(), a));
         break;
     }
   }
-  if (draw_.one_in(2)) v_cmp(one_of({"v_cmp_gt_u32", "v_cmp_eq_u32", "v_cmp_gt_i32"}), data_sgpr(), part());
-  if (draw_.one_in(2)) access(place(true), true, part());
+  const uint32_t seen = part();
+  if (draw_.one_in(2)) v_cmp(one_of({"v_cmp_gt_u32", "v_cmp_eq_u32", "v_cmp_gt_i32"}), sgpr::kLimit, seen);
+  if (draw_.one_in(2)) access(place(true), true, seen);
 }
 
 }  // namespace rigel::vgpu::exec::whole
