@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include <unistd.h>
@@ -195,7 +196,7 @@ void compile(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
   const auto is_done = [&] { return code->is_compiled() || !code->why_not_compiled().empty(); };
   if (is_done()) return;
   TranslatedCode::compile_aside(code, variant);
-  while (!is_done()) usleep(200);
+  while (!is_done()) usleep(2000);
 }
 
 }  // namespace
@@ -331,10 +332,11 @@ Verdict Runner::run(const Kernel& kernel, const RunOptions& options) {
   Memories& m = *memories_;
   prepare(kernel, code);
   m.expected = {};
+  const auto compiled = std::count_if(options.ways.begin(), options.ways.end(), std::mem_fn(&Way::compiled));
+  uint64_t before_its_turn = compiled == 0 ? 0 : kernel.data_seed % static_cast<uint64_t>(compiled);
   for (const Way& way : options.ways) {
     const bool first = way == options.ways.front();
-    const bool turn_of_large = kernel.data_seed % 2 != 0;
-    if (way.compiled && options.by_turns && way.as_large != turn_of_large) continue;
+    if (way.compiled && options.by_turns && before_its_turn-- != 0) continue;
     verdict.way = way;
     const std::string failure = run_in(kernel, way, options, verdict);
     if (!failure.empty()) {

@@ -55,7 +55,7 @@ struct RunOptions {
   uint32_t dispatches = 3;
   std::vector<Way> ways = ways_to_run();
   bool by_turns =
-      true;  ///< Some kernels are compiled as small ones, the others as large ones; if not, each in all ways.
+      true;  ///< Each kernel is compiled in one of the ways, which its data_seed says; if not, in all.
   /// Kernels of no more instructions of waves run on the reference model as well.
   uint64_t judged_instructions = 1500;
 };
