@@ -69,6 +69,7 @@ class KernelBuilder {
   struct Common {
     Value* base = nullptr;
     Value* pitch = nullptr;
+    bool is_ordered = false;  // as in Known
   };
   // A row as it is where an instruction stands, for when its run is made.
   struct RowSource {
@@ -350,7 +351,7 @@ class KernelBuilder {
   // Whether no lane's number goes beyond 2^32 where its neighbour's does not.
   Value* does_not_wrap(const Common& common, const Shape& shape);
 
-  void set_row(uint32_t node, uint32_t index, Value* base, Value* pitch = nullptr);
+  void set_row(uint32_t node, uint32_t index, Common common);
 
   class CommonNumbers;
   void build_by_rule(uint32_t node);
@@ -417,13 +418,22 @@ class KernelBuilder {
   // False: nothing is known of the places.
   bool build_global_known(uint32_t node);
 
+  // Conditions are checked one after the other: LLVM sees then that the last, whether a place is there, need not be asked where it has
+  // just been found.
+  void branch_if_all(const std::vector<Value*>& conditions, BasicBlock* then, BasicBlock* otherwise) {
+    for (size_t i = 0; i < conditions.size(); ++i) {
+      BasicBlock* const next =
+          i + 1 == conditions.size() ? then : BasicBlock::Create(context_, "and", function_);
+      b_.CreateCondBr(conditions[i], next, otherwise, likely());
+      b_.SetInsertPoint(next);
+    }
+  }
   template <class Done, class Otherwise>
-  void with_another_way(Value* reached, Done done, Otherwise do_otherwise) {
+  void with_another_way(const std::vector<Value*>& reached, Done done, Otherwise do_otherwise) {
     auto* const found = BasicBlock::Create(context_, "reached", function_);
     auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
     auto* const behind = BasicBlock::Create(context_, "behind", function_);
-    b_.CreateCondBr(reached, found, otherwise, likely());
-    b_.SetInsertPoint(found);
+    branch_if_all(reached, found, otherwise);
     done();
     b_.CreateBr(behind);
     b_.SetInsertPoint(otherwise);
@@ -450,7 +460,7 @@ class KernelBuilder {
   bool may_wait(uint32_t node, const Place& place, unsigned dwords) const;
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
   // `reached`: whether the places are memory; if not, the interpreter's handler is called now.
-  void load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
+  void load_later(uint32_t node, const std::vector<Value*>& reached, std::vector<PendingLoad> loads);
   void add_pending(PendingLoad load);
   Value* landing_of(uint32_t index);
   // One that neither a pending load nor one of these takes.

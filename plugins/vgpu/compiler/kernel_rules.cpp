@@ -77,6 +77,7 @@ class KernelBuilder::CommonNumbers {
   Expression by_operation() { return made(builder_.uniform_result(node_)); }
   Expression carry(uint16_t code) { return made(builder_.carries_.at(code)); }
   void set_carry(uint16_t code, Expression carry) { builder_.set_carry(code, carry.value); }
+  bool is_ordered(unsigned i, unsigned part) { return builder_.common_of(node_, i, part).is_ordered; }
   void guard(Expression holds) { builder_.guard(node_, holds.value); }
 
  private:
@@ -98,15 +99,16 @@ KernelBuilder::Common KernelBuilder::common_of(uint32_t node, unsigned i, unsign
 }
 
 Value* KernelBuilder::does_not_wrap(const Common& common, const Shape& shape) {
-  if (shape.is_uniform(wave_size_)) return b_.getTrue();
+  if (shape.is_uniform(wave_size_) || common.is_ordered) return b_.getTrue();
   return b_.CreateAnd(has_ends(common),
                       b_.CreateICmpULE(least_of(common, shape), greatest_of(common, shape)));
 }
 
-void KernelBuilder::set_row(uint32_t node, uint32_t index, Value* base, Value* pitch) {
+void KernelBuilder::set_row(uint32_t node, uint32_t index, Common common) {
   const ShapePointer shape = shapes_.known(index);
-  const Common common = common_[index] = {shape->base ? static_cast<Value*>(b_.getInt32(*shape->base)) : base,
-                                          shape->has_pitch() ? pitch : nullptr};
+  if (shape->base) common.base = b_.getInt32(*shape->base);
+  if (!shape->has_pitch()) common.pitch = nullptr;
+  common_[index] = common;
   if (shapes_.rows[index] != nullptr) return;
   // Lanes that are not active keep what they have.
   run_.push_back({[=, this, old = row_source(index), exec = mask_at(kExec * 4)](VectorIndex v) {
@@ -118,15 +120,15 @@ void KernelBuilder::build_by_rule(uint32_t node) {
   const uint32_t dst = plan_.graph.nodes[node].instruction.dst[0].vgpr();
   CommonNumbers numbers(*this, node);
   const auto results = Rules<CommonNumbers>(plan_, node, before_, numbers).results();
-  const Common low{results.low.base.value, results.low.pitch.value};
+  const Common low{results.low.base.value, results.low.pitch.value, results.low.is_ordered};
   if (results.is_low_alone) {
     build_steps(node);  // behind what has been read: the carry may go where a source was
     const auto& base = shapes_.known(dst)->base;
     common_[dst] = {base ? static_cast<Value*>(b_.getInt32(*base)) : low.base, low.pitch};
     return;
   }
-  set_row(node, dst, low.base, low.pitch);
-  if (results.high.shape != nullptr) set_row(node, dst + 1, results.high.base.value);
+  set_row(node, dst, low);
+  if (results.high.shape != nullptr) set_row(node, dst + 1, {results.high.base.value});
 }
 
 void KernelBuilder::set_carry(uint16_t code, Value* carry) {

@@ -9,6 +9,7 @@
 //   Number by_operation()             what the instruction gives, where all sources are the same in all lanes
 //   Number carry(code)                of the lane mask in the scalar, in 64 bits
 //   void set_carry(code, Number)
+//   bool is_ordered(i, part)          as in Known
 //   is_below (unsigned), shifted_signed (to the right), widened (to 64 bits), narrowed (to 32)
 //   void guard(Number)                what a rule takes for granted, or the wave is the interpreter's
 //
@@ -29,6 +30,8 @@ struct Known {
   ShapePointer shape{};  ///< Null: nothing is known.
   Number base{};
   Number pitch{};  ///< Where the shape has one.
+  /// No lane's number goes beyond 2^32 where another's with a smaller offset does not: some guard has seen to that. Without pitches.
+  bool is_ordered = false;
 };
 
 template <class Number>
@@ -95,7 +98,8 @@ class Rules {
     ShapePointer is = shape(i, part);
     if (is == nullptr) return {};
     const bool has_pitch = is->has_pitch();
-    return {std::move(is), numbers_.base(i, part), has_pitch ? numbers_.pitch(i, part) : Number{}};
+    return {std::move(is), numbers_.base(i, part), has_pitch ? numbers_.pitch(i, part) : Number{},
+            numbers_.is_ordered(i, part)};
   }
   // A number that is the same in all lanes and known.
   std::optional<uint32_t> number(unsigned i, unsigned part = 0) const {
@@ -135,8 +139,16 @@ class Rules {
   std::array<Number, 2> ends_without_wrap(const Known& known) {
     if (known.shape->is_uniform(lanes_)) return {lane(known, 0), lane(known, 0)};
     const std::array<Number, 2> found = ends(known);
-    numbers_.guard(!Numbers::is_below(found[1], found[0]));
+    if (!known.is_ordered) numbers_.guard(!Numbers::is_below(found[1], found[0]));
     return found;
+  }
+  static Known ordered(Known known) {
+    known.is_ordered = known.shape != nullptr && !known.shape->has_pitch();
+    return known;
+  }
+  // Both ends have the same bits from `bit` on. As one comparison, so that LLVM makes one of several.
+  void guard_same_from(unsigned bit, const std::array<Number, 2>& ends) {
+    numbers_.guard(Numbers::is_below(ends[0] ^ ends[1], 1u << bit));
   }
   // What both ends have in common.
   Number same(Number first, Number last) {
@@ -222,9 +234,9 @@ class Rules {
       }
       case Op::v_ashrrev_i32: {
         if (const auto by = amount(0); !by || *by != 31 || !is_near(1)) return {};
-        const auto [least, greatest] = ends(source(1));
-        return {{scalar_shape(),
-                 same(Numbers::shifted_signed(least, 31), Numbers::shifted_signed(greatest, 31))}};
+        const auto both = ends(source(1));
+        guard_same_from(31, both);
+        return {{scalar_shape(), Numbers::shifted_signed(both[0], 31)}};
       }
       case Op::v_add_co_u32:
         return sum_with_carry();
@@ -242,11 +254,10 @@ class Rules {
     if (shape == nullptr || !shape->is_near(lanes_)) return {};
     const Known a = source(0), b = source(1);
     const std::array<Number, 2> x = ends_without_wrap(a), y = ends_without_wrap(b);
-    const auto carry = [&](unsigned end) {
-      return (Numbers::widened(x[end]) + Numbers::widened(y[end])) >> 32;
-    };
-    numbers_.set_carry(in_.dst[1].code, same(carry(0), carry(1)));
-    return {.low = sum(a, b), .has_carry = true};
+    // The ends are near each other: if the sums of both have the order of the ends, both have a carry or none has.
+    numbers_.guard(!Numbers::is_below(x[1] + y[1], x[0] + y[0]));
+    numbers_.set_carry(in_.dst[1].code, (Numbers::widened(x[0]) + Numbers::widened(y[0])) >> 32);
+    return {.low = ordered(sum(a, b)), .has_carry = true};
   }
 
   // A sum with such a carry, and one that lanes have in common or nobody looks at.
@@ -277,9 +288,10 @@ class Rules {
     if (!by || (*by & 63) == 0 || (*by & 63) > 31 || !is_near(1) || !is_uniform(1, 1)) return {};
     const uint32_t shift = *by & 63;
     const Known low = source(1);
-    const auto [first, last] = ends_without_wrap(low);
-    const Number out = same(first >> (32 - shift), last >> (32 - shift));
-    return {shifted(low, shift), {scalar_shape(), whole(source(1, 1)) << shift | out}};
+    const auto both = ends(low);
+    guard_same_from(32 - shift, both);
+    const Number out = both[0] >> (32 - shift);
+    return {ordered(shifted(low, shift)), {scalar_shape(), whole(source(1, 1)) << shift | out}};
   }
 
   // An index in the upper half becomes the distance of elements: v_ashrrev_i64 v[..], 30, v[..]. The result's upper half is the
@@ -291,9 +303,9 @@ class Rules {
       return {};
     const uint32_t shift = *by & 63;
     const Known index = source(1, 1);
-    const auto [least, greatest] = ends(index);
-    const Number sign = same(Numbers::shifted_signed(least, shift), Numbers::shifted_signed(greatest, shift));
-    return {shifted(index, 32 - shift), {scalar_shape(), sign}};
+    const auto both = ends(index);
+    guard_same_from(shift, both);
+    return {ordered(shifted(index, 32 - shift)), {scalar_shape(), Numbers::shifted_signed(both[0], shift)}};
   }
 
   Results wide_product_sum() {
@@ -319,7 +331,7 @@ class Rules {
                  last = factors + (upper | Numbers::widened(greatest));
     numbers_.set_carry(in_.dst[1].code, Numbers::widened(same(Numbers::is_below(first, factors),
                                                               Numbers::is_below(last, factors))));
-    return {.low = {offsets_alone(*low.shape), Numbers::narrowed(factors) + low.base},
+    return {.low = ordered({offsets_alone(*low.shape), Numbers::narrowed(factors) + low.base}),
             .high = {scalar_shape(), Numbers::narrowed(same(first >> 32, last >> 32))},
             .has_carry = true};
   }

@@ -402,9 +402,13 @@ template <unsigned W>
 [[gnu::always_inline]] inline std::byte* place_of(WaveMemory* memory, const Linkage* linkage,
                                                   const MicroOp* site, uint64_t va, uint64_t bytes,
                                                   Access access) {
-  std::byte* const last = memory->find_again(site, va, bytes, access);
-  if (last != nullptr) [[likely]]
-    return last;
+  const WaveMemory::Extent& extent = memory->last_extent(site, access);
+  const uint64_t into = va - extent.begin;
+  if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]] {
+    std::byte* const host = extent.host;
+    __builtin_assume(host != nullptr);  // so that nobody asks again whether there is a place
+    return host + into;
+  }
   return compiler::unlikely_find(linkage, memory, site, va, bytes, access);
 }
 
