@@ -59,7 +59,9 @@ uint32_t Generator::condition() {
   const char* const name = kCompare[draw_.below(7)];
   if (draw_.one_in(3)) {
     const uint32_t to = data_sgpr(2);
-    put(encoder_.vop3(op(name), to, v(data_vgpr()), draw_.one_in(2) ? data_sgpr() : v(data_vgpr())));
+    const uint32_t one = v(data_vgpr());
+    const uint32_t other = draw_.one_in(2) ? data_sgpr() : v(data_vgpr());
+    put(encoder_.vop3(op(name), to, one, other));
     return to;
   }
   v_cmp(name, draw_.one_in(2) ? inline_integer(static_cast<int32_t>(draw_.below(64))) : v(data_vgpr()),
@@ -104,7 +106,9 @@ void Generator::uniform_branch(uint32_t depth) {
   if (which < 2) {
     static constexpr const char* kCompare[] = {"s_cmp_lt_u32", "s_cmp_gt_i32", "s_cmp_eq_u32",
                                                "s_cmp_lg_i32"};
-    put(encoder_.sopc(op(kCompare[draw_.below(4)]), data_sgpr(), data_sgpr()));
+    const char* const compare = kCompare[draw_.below(4)];
+    const uint32_t one = data_sgpr(), other = data_sgpr();
+    put(encoder_.sopc(op(compare), one, other));
   } else if (draw_.one_in(2)) {
     condition();
   }
@@ -151,7 +155,8 @@ void Generator::lane_loop(uint32_t depth) {
   if (depth >= 2 || in_function_) return arithmetic(2);
   const uint32_t saved = saved_exec(depth + 1), exec = isa::code::kExecLo, count = loop_ + depth;
   const uint32_t again = new_label();
-  v_and_const(count, one_of({1u, 3u, 7u}), draw_.one_in(2) ? item_ : data_vgpr());
+  const uint32_t most = one_of({1u, 3u, 7u});
+  v_and_const(count, most, draw_.one_in(2) ? item_ : data_vgpr());
   put(encoder_.sop1(mask_op("s_mov"), saved, exec));
   places_.clear();
   put_label(again);

@@ -220,7 +220,8 @@ void Generator::scalar_store() {
   put(encoder_.sop2(op("s_add_u32"), t, t, kLiteral, scalar_field_));
   put(encoder_.sop2(op("s_add_u32"), t + 2, sgpr::kOut, t));
   put(encoder_.sop2(op("s_addc_u32"), t + 3, sgpr::kOut + 1, inline_integer(0)));
-  put(encoder_.smem(store, data_sgpr(dwords), t + 2, static_cast<int32_t>(draw_.below(5 - dwords) * 4)));
+  const uint32_t stored = data_sgpr(dwords);
+  put(encoder_.smem(store, stored, t + 2, static_cast<int32_t>(draw_.below(5 - dwords) * 4)));
 }
 
 // A descriptor of `count` records, in temporaries. Its format is any.
@@ -300,7 +301,8 @@ void Generator::lds_load(uint32_t address, uint32_t width) {
   const std::string bits = "b" + std::to_string(width * 8);
   if (width >= 4 && width <= 8 && count >= 2 && draw_.one_in(3)) {
     const uint32_t to = data_vgpr(2 * dwords);
-    put(encoder_.ds(op("ds_read2_" + bits), address, to, 0, draw_.below(count), draw_.below(count)));
+    const uint32_t one = draw_.below(count), other = draw_.below(count);
+    put(encoder_.ds(op("ds_read2_" + bits), address, to, 0, one, other));
     return;
   }
   uint32_t offset = draw_.below(count) * width & 0xff;
@@ -348,7 +350,8 @@ void Generator::lds() {
   } else if (draw_.one_in(5) && width == 4) {
     put(encoder_.ds(op("ds_add_rtn_u32"), address, data, data2, offset));
   } else if (two) {
-    put(encoder_.ds(op("ds_write2_" + bits), address, data, data2, draw_.below(count), draw_.below(count)));
+    const uint32_t one = draw_.below(count), other = draw_.below(count);
+    put(encoder_.ds(op("ds_write2_" + bits), address, data, data2, one, other));
   } else {
     put(encoder_.ds(op("ds_write_" + bits), address, data, 0, offset & 0xff));
   }

@@ -208,7 +208,8 @@ void Generator::begin() {
   if (flavour_ != Flavour::kMoves) {
     const uint32_t count = 1 + draw_.below(6);
     for (uint32_t i = 0; i < count; ++i) {
-      v_mov(data_vgpr(), draw_.one_in(2) ? data_sgpr() : v(index_));
+      const uint32_t to = data_vgpr();
+      v_mov(to, draw_.one_in(2) ? data_sgpr() : v(index_));
     }
   }
   places_.clear();
@@ -237,7 +238,10 @@ void Generator::finish() {
   if (flavour_ != Flavour::kMoves) {
     const uint32_t count = 1 + draw_.below(5);
     for (uint32_t i = 0; i < count; ++i) {
-      if (draw_.one_in(3)) v_mov(data_vgpr(), draw_.one_in(6) ? kVccLo : data_sgpr());
+      if (draw_.one_in(3)) {
+        const uint32_t to = data_vgpr();
+        v_mov(to, draw_.one_in(6) ? kVccLo : data_sgpr());
+      }
       forget_written();
       store();
     }
@@ -373,17 +377,21 @@ void Generator::exchange() {
     case 1:
       put(encoder_.ds(op("ds_permute_b32"), item_, from, to, 4 * draw_.below(16)));
       return;
-    case 2:
-      put(encoder_.ds(op("ds_swizzle_b32"), from, to, 0, draw_.below(256), draw_.below(256)));
+    case 2: {
+      const uint32_t low = draw_.below(256);
+      put(encoder_.ds(op("ds_swizzle_b32"), from, to, 0, low, draw_.below(256)));
       return;
+    }
     case 3:
       put(encoder_.vop1(op("v_readfirstlane_b32"), data_sgpr(), v(from)));
       return;
-    default:
-      put(encoder_.vop3(
-          op("v_readlane_b32"), data_sgpr(), v(from),
-          draw_.one_in(2) ? data_sgpr() : inline_integer(static_cast<int32_t>(draw_.below(64)))));
+    default: {
+      const uint32_t scalar = data_sgpr();
+      const uint32_t lane =
+          draw_.one_in(2) ? data_sgpr() : inline_integer(static_cast<int32_t>(draw_.below(64)));
+      put(encoder_.vop3(op("v_readlane_b32"), scalar, v(from), lane));
       return;
+    }
   }
 }
 
@@ -419,7 +427,8 @@ void Generator::indexed_arithmetic() {
     if (draw_.one_in(2)) {
       put(encoder_.vop1(op("v_mov_b32"), to, v(data_vgpr())));
     } else {
-      put(encoder_.vop2(op("v_xor_b32"), to, v(data_vgpr()), data_vgpr()));
+      const uint32_t other = v(data_vgpr());
+      put(encoder_.vop2(op("v_xor_b32"), to, other, data_vgpr()));
     }
     if (draw_.one_in(4)) put(encoder_.sopp(op("s_set_gpr_idx_mode"), draw_.below(16)));
     if (draw_.one_in(4)) put(encoder_.sop1(op("s_set_gpr_idx_idx"), 0, from));

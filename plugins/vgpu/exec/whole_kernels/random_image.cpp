@@ -105,7 +105,10 @@ ImageWords RandomImage::reads(Draw& draw, uint64_t va) const {
   ImageWords words;
   put_resource(target_, va, format, image, words.resource);
   std::array<uint32_t, 4> selects = {4, 5, 6, 7};
-  if (draw.one_in(2)) std::swap(selects[draw.below(4)], selects[draw.below(4)]);
+  if (draw.one_in(2)) {
+    uint32_t& select = selects[draw.below(4)];
+    std::swap(select, selects[draw.below(4)]);
+  }
   if (draw.one_in(4)) selects[draw.below(4)] = draw.below(2);
   put_selects(words.resource, selects);
 
