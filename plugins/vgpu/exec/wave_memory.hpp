@@ -71,15 +71,6 @@ class WaveMemory {
     return find_slow(site, va, bytes, access);
   }
 
-  /// find() as far as it goes without asking anybody: null as well if another place was the last one. For
-  /// handlers that have a slower way, which finds it.
-  [[gnu::always_inline]] std::byte* find_again(const void* site, uint64_t va, uint64_t bytes,
-                                               Access access) const {
-    const Extent& extent = sites_[slot(site, access)];
-    const uint64_t into = va - extent.begin;
-    return into < extent.bytes && bytes <= extent.bytes - into ? extent.host + into : nullptr;
-  }
-
   /// A piece of memory: GPU addresses from `begin` on are host addresses from `host` on.
   struct Extent {
     uint64_t begin = 0;

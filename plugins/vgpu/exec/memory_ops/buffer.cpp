@@ -10,8 +10,7 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-// Details; fast handlers have in the MicroOp: src[0] the offsets, src[1] the descriptor, src[2] the data, dst
-// the result, aux the offset.
+// Details of an instruction.
 struct BufferAccess {
   Shape shape;
   DataRows rows;
@@ -98,11 +97,12 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   SwizzledSpan span;
   span.element_bytes = resource.element_bytes;
   span.element_stride = uint64_t{resource.element_bytes} * resource.index_stride;
+  const uint64_t interleaved = resource.index_stride, stride = resource.stride * interleaved;
+  const uint64_t element = resource.element_bytes;
+  const int group_bits = std::countr_zero(interleaved);
   for (unsigned lane = 0; lane < W; ++lane) {
-    const uint64_t group = indices[lane] / resource.index_stride,
-                   in_group = indices[lane] % resource.index_stride;
     span.base[lane] =
-        base + group * resource.stride * resource.index_stride + in_group * resource.element_bytes;
+        base + (indices[lane] >> group_bits) * stride + (indices[lane] & (interleaved - 1)) * element;
     span.offset[lane] = offsets[lane];
   }
   std::copy_n(active, 4, span.active);
@@ -195,113 +195,6 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   return true;
 }
 
-// Dwords of descriptors that compilers and libraries use most: a range of bytes, of which lanes access what
-// follows each other; and scratch, of which they access the same place each in its own. What is in range must
-// be so in whole; everything else is left to the general way.
-template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::BufferRules kRules>
-[[gnu::always_inline]] inline bool try_dwords(const MicroOp* op, Wave* wave, std::byte* registers,
-                                              uint64_t exec) {
-  constexpr uint32_t kStep = N * 4;
-  constexpr bool kSelected = kRules == isa::BufferRules::kSelected;
-  const auto& access = details<BufferAccess>(op);
-  const std::byte* const words = registers + op->src[1].offset;
-  const uint64_t low = load_as<uint64_t>(words), high = load_as<uint64_t>(words + 8);
-  const auto word3 = static_cast<uint32_t>(high >> 32);
-  uint64_t records = high & 0xffffffff;
-  const uint64_t soffset = access.soffset.read(registers);
-  const uint64_t base = (low & 0xffffffffffff) + soffset;
-  const uint64_t counted = kSelected ? 0 : soffset;  // of the scalar offset in the range
-  const bool swizzled = (low >> 63) != 0, add_tid = (word3 >> 23 & 1) != 0;
-  const unsigned first = first_lane(exec);
-  if constexpr (kSelected) {  // OOB_SELECT: 3 a range of bytes; 2 nothing is out of range, unless all is
-    const unsigned select = word3 >> 28 & 3;
-    if (select == 2 && records != 0) records = ~uint64_t{0};
-    if (select < 2) return false;
-  }
-  const uint32_t* const own = row(registers, op->src[0].offset);
-  const uint64_t offset = uint64_t{op->aux} + (kOffset ? own[first] : 0);
-  constexpr Access kKind = kStore ? Access::kWrite : Access::kRead;
-  if (!swizzled && !add_tid) {
-    if constexpr (!kOffset) return false;
-    const uint64_t bytes = (last_lane(exec) - first + 1) * kStep;
-    if (offset + bytes + counted > records || offset + bytes > 0xffffffff) return false;
-    if (!is_ramp<W>(own, exec, own[first] - first * kStep, kStep)) return false;
-    std::byte* const host = wave->memory->find_again(op, base + offset, bytes, kKind);
-    if (host == nullptr) return false;
-    if constexpr (kStore) {
-      store_consecutive<W, N>(registers + op->src[2].offset, host - first * kStep, exec);
-    } else {
-      load_consecutive<W, N>(registers + op->dst, host - first * kStep, exec);
-    }
-    return true;
-  }
-  // Elements of four bytes, as many interleaved as the wave has lanes: all are in the first group, and a
-  // stride does not matter.
-  const bool scratch = swizzled && add_tid && (8u << (word3 >> 21 & 3)) == W &&
-                       (kRules != isa::BufferRules::kBySwizzle || (word3 >> 19 & 3) == 1) &&
-                       (!kSelected || (word3 >> 28 & 3) == 2 || (low >> 48 & 0x3fff) == 0);
-  if (!scratch || offset % 4 != 0 || offset + kStep + counted > records) return false;
-  if (kOffset && !is_uniform<W>(own, exec, own[first])) return false;
-  const uint64_t bytes = (N - 1) * W * 4 + (last_lane(exec) - first + 1) * 4;
-  std::byte* const host = wave->memory->find_again(op, base + offset * W + first * 4, bytes, kKind);
-  if (host == nullptr) return false;
-  for (unsigned d = 0; d < N; ++d) {
-    std::byte* const lane0 = host + d * W * 4 - first * 4;
-    if constexpr (kStore) {
-      store_consecutive<W, 1>(registers + op->src[2].offset + d * W * 4, lane0, exec);
-    } else {
-      load_consecutive<W, 1>(registers + op->dst + d * W * 4, lane0, exec);
-    }
-  }
-  return true;
-}
-
-template <unsigned W, unsigned N, bool kOffset, bool kStore, isa::BufferRules kRules>
-void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (exec != 0 && !try_dwords<W, N, kOffset, kStore, kRules>(op, wave, registers, exec)) [[unlikely]] {
-    RIGEL_INSTEAD(general_handler<buffer_general>, op, wave, registers, exec);
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-template <unsigned W, bool kOffset, bool kStore, isa::BufferRules kRules>
-Handler of_count(unsigned count) {
-  static constexpr Handler kHandlers[] = {
-      dwords<W, 1, kOffset, kStore, kRules>, dwords<W, 2, kOffset, kStore, kRules>,
-      dwords<W, 3, kOffset, kStore, kRules>, dwords<W, 4, kOffset, kStore, kRules>};
-  return kHandlers[count - 1];
-}
-
-template <isa::BufferRules kRules>
-Handler dwords_handler(const BufferAccess& access, uint32_t wave_size) {
-  const unsigned count = access.shape.dwords();
-  const bool store = access.shape.verb == Verb::kStore;
-  const auto of_width = [&]<unsigned W>() {
-    if (access.has_offset) {
-      return store ? of_count<W, true, true, kRules>(count) : of_count<W, true, false, kRules>(count);
-    }
-    return store ? of_count<W, false, true, kRules>(count) : of_count<W, false, false, kRules>(count);
-  };
-  if constexpr (kRules != isa::BufferRules::kSelected) {
-    return of_width.template operator()<64>();
-  } else {
-    return wave_size == 64 ? of_width.template operator()<64>() : of_width.template operator()<32>();
-  }
-}
-
-Handler dwords_handler(const BufferAccess& access, uint32_t wave_size) {
-  if (wave_size == 32) return dwords_handler<isa::BufferRules::kSelected>(access, wave_size);
-  switch (access.rules) {
-    case isa::BufferRules::kBySwizzle:
-      return dwords_handler<isa::BufferRules::kBySwizzle>(access, wave_size);
-    case isa::BufferRules::kByIndex:
-      return dwords_handler<isa::BufferRules::kByIndex>(access, wave_size);
-    case isa::BufferRules::kSelected:
-      break;
-  }
-  return dwords_handler<isa::BufferRules::kSelected>(access, wave_size);
-}
-
 bool is_cache_operation(isa::Op op) {
   using isa::Op;
   return op == Op::buffer_wbinvl1 || op == Op::buffer_wbinvl1_vol || op == Op::buffer_gl0_inv ||
@@ -367,18 +260,10 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
     handler = general_handler<buffer_format>;
   } else if (lds) {
     handler = general_handler<buffer_lds>;
-  } else if (verb != Verb::kAtomic && access.shape.bytes >= 4 && !access.has_index && !access.tfe) {
-    handler = dwords_handler(access, layout.wave_size);
   } else {
     handler = general_handler<buffer_general>;
   }
-  MicroOp& op = out.emit(handler);
-  op.src[0].offset = access.offset_row;
-  op.src[1].offset = access.resource;
-  op.src[2].offset = access.rows.data;
-  op.dst = access.rows.result;
-  op.aux = access.offset;
-  op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
+  out.emit(handler).imm = reinterpret_cast<uint64_t>(&allocate(out, access));
   return {};
 }
 

@@ -82,8 +82,9 @@ struct BufferResource {
 
   /// Whether offsets alone decide, for instructions without an index.
   constexpr bool is_range_of_bytes(bool has_index, isa::BufferRules rules) const {
-    return !swizzled && !add_tid && !has_index &&
-           (rules != isa::BufferRules::kSelected || out_of_bounds >= 2);
+    if (has_index || swizzled != add_tid) return false;  // Where both are, it is scratch.
+    if (rules != isa::BufferRules::kSelected) return true;
+    return out_of_bounds == 2 || (out_of_bounds == 3 && (!swizzled || stride == 0));
   }
 
   /// Of such: how many offsets, from 0 on, have at least `size` bytes in range.

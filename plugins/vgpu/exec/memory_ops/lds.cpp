@@ -19,8 +19,7 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-// Details; fast handlers have in the MicroOp: src[0] the addresses, src[2] the data, dst the result, aux the
-// offset.
+// Details.
 struct LdsAccess {
   Shape shape;
   DataRows rows;
@@ -43,33 +42,34 @@ uint64_t lanes_in_range(const uint32_t* offsets, uint64_t exec, uint32_t bytes, 
   return limit < bytes ? 0 : exec & lanes_up_to<W>(offsets, limit - bytes);
 }
 
+// Lanes' elements as a span of the work-group's memory, of which `load_there` and `store_there` take what is to be added to addresses.
+template <unsigned W>
+Span span_of(const uint32_t* offsets, uint64_t inside) {
+  Span span;
+  for (unsigned lane = 0; lane < W; ++lane) span.va[lane] = offsets[lane];
+  span.all_dwords(inside);
+  return span;
+}
+
 template <unsigned W>
 void load_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                    uint64_t inside, uint32_t result) {
-  const std::byte* const lds = wave->group->lds;
+  load_there(shape, span_of<W>(offsets, inside), reinterpret_cast<uintptr_t>(wave->group->lds), W,
+             wave->registers + result);
+  if (inside == exec) return;
   uint32_t* const to = row(wave->registers, result);
-  const auto place = [&](unsigned lane) { return lds + offsets[lane]; };
   if (shape.bytes < 4) {
-    load_narrow_each<W>(shape, to, inside, place);
     for_lanes<W>(exec & ~inside, [&](unsigned lane) { to[lane] = narrow_to_register(shape, 0u, to[lane]); });
     return;
   }
-  with_dwords(shape.dwords(), [&](auto count) { load_each<W, count.value>(to, inside, place); });
-  if (inside == exec) return;
   for (unsigned d = 0; d < shape.dwords(); ++d) fill_row<W>(to + d * W, 0, exec & ~inside);
 }
 
 template <unsigned W>
 void store_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t inside,
                     uint32_t data) {
-  std::byte* const lds = wave->group->lds;
-  const uint32_t* const from = row(wave->registers, data);
-  const auto place = [&](unsigned lane) { return lds + offsets[lane]; };
-  if (shape.bytes < 4) {
-    store_narrow_each<W>(shape, from, inside, place);
-  } else {
-    with_dwords(shape.dwords(), [&](auto count) { store_each<W, count.value>(from, inside, place); });
-  }
+  store_there(shape, span_of<W>(offsets, inside), reinterpret_cast<uintptr_t>(wave->group->lds), W,
+              wave->registers + data);
 }
 
 template <class T>
@@ -235,188 +235,6 @@ bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
 [[gnu::noinline]] bool lds_general(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<LdsAccess>(op);
   return wave->layout.wave_size == 64 ? lds_any<64>(wave, access, exec) : lds_any<32>(wave, access, exec);
-}
-
-// The way of lanes that follow each other: true if that was all.
-template <unsigned W, unsigned N, bool kStore>
-[[gnu::always_inline]] inline bool access_consecutive(std::byte* rows, Wave* wave, const uint32_t* addresses,
-                                                      uint32_t offset, uint32_t limit, uint64_t exec) {
-  constexpr uint32_t kStep = N * 4;
-  const unsigned first = first_lane(exec);
-  const uint32_t start = addresses[first] + offset;
-  const uint32_t bytes = (last_lane(exec) - first + 1) * kStep;
-  if (bytes > limit || start > limit - bytes ||
-      !is_ramp<W>(addresses, exec, addresses[first] - first * kStep, kStep)) {
-    return false;
-  }
-  std::byte* const lane0 = wave->group->lds + start - first * kStep;
-  kStore ? store_consecutive<W, N>(rows, lane0, exec) : load_consecutive<W, N>(rows, lane0, exec);
-  return true;
-}
-
-// One element of each lane, wherever, where nothing has to be aligned down.
-template <unsigned W, unsigned N>
-[[gnu::always_inline]] inline void load_element(std::byte* rows, Wave* wave, const uint32_t* addresses,
-                                                uint32_t offset, uint32_t limit, uint64_t exec) {
-  constexpr uint32_t kStep = N * 4;
-  const std::byte* const lds = wave->group->lds;
-  Offsets offsets;
-  for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = addresses[lane] + offset;
-  const uint64_t inside = lanes_in_range<W>(offsets.of, exec, kStep, limit);
-  load_each<W, N>(row(rows, 0), inside, [&](unsigned lane) { return lds + offsets.of[lane]; });
-  if (inside == exec) return;
-  for (unsigned d = 0; d < N; ++d) fill_row<W>(row(rows, d * W * 4), 0, exec & ~inside);
-}
-
-template <unsigned W, unsigned N>
-[[gnu::always_inline]] inline void store_element(std::byte* rows, Wave* wave, const uint32_t* addresses,
-                                                 uint32_t offset, uint32_t limit, uint64_t exec) {
-  constexpr uint32_t kStep = N * 4;
-  std::byte* const lds = wave->group->lds;
-  Offsets offsets;
-  for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = addresses[lane] + offset;
-  const uint64_t inside = lanes_in_range<W>(offsets.of, exec, kStep, limit);
-  store_each<W, N>(row(rows, 0), inside, [&](unsigned lane) { return lds + offsets.of[lane]; });
-}
-
-template <unsigned W, unsigned N, bool kStore>
-[[gnu::noinline]] void scattered_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const uint32_t* const addresses = row(registers, op->src[0].offset);
-  std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
-  const uint32_t limit = wave->group->lds_bytes;
-  kStore ? store_element<W, N>(rows, wave, addresses, op->aux, limit, exec)
-         : load_element<W, N>(rows, wave, addresses, op->aux, limit, exec);
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-// gfx9 and later.
-template <unsigned W, unsigned N, bool kStore>
-void dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (exec != 0) [[likely]] {
-    std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
-    const uint32_t* const addresses = row(registers, op->src[0].offset);
-    if (!access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, wave->group->lds_bytes, exec)) {
-      RIGEL_INSTEAD((scattered_dwords<W, N, kStore>), op, wave, registers, exec);
-    }
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-// Two elements of each lane that follows the one before: true if that was all.
-template <unsigned W, unsigned N, bool kStore>
-[[gnu::always_inline]] inline bool pairs_follow(const MicroOp* op, Wave* wave, std::byte* registers,
-                                                uint32_t limit, uint64_t exec) {
-  const uint32_t* const addresses = row(registers, op->src[0].offset);
-  const unsigned first = first_lane(exec);
-  const uint32_t lanes = last_lane(exec) - first + 1;
-  const uint32_t start = addresses[first];
-  const bool joined = !kStore && op->dst2 == op->aux + N * 4;
-  const uint32_t step = joined ? N * 8 : N * 4;
-  const uint32_t one = start + op->aux, other = start + op->dst2;
-  if (lanes * step > limit || one > limit - lanes * step || (!joined && other > limit - lanes * step) ||
-      !is_ramp<W>(addresses, exec, start - first * step, step)) {
-    return false;
-  }
-  std::byte* const lane0 = wave->group->lds - first * step;
-  if constexpr (kStore) {
-    store_consecutive<W, N>(registers + op->src[2].offset, lane0 + one, exec);
-    store_consecutive<W, N>(registers + op->src[1].offset, lane0 + other, exec);
-  } else if (joined) {
-    load_consecutive<W, N * 2>(registers + op->dst, lane0 + one, exec);
-  } else {
-    load_consecutive<W, N>(registers + op->dst, lane0 + one, exec);
-    load_consecutive<W, N>(registers + op->dst + N * W * 4, lane0 + other, exec);
-  }
-  return true;
-}
-
-// Two elements of each lane, one after the other.
-template <unsigned W, unsigned N, bool kStore>
-[[gnu::noinline]] void scattered_pairs(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const uint32_t limit = limit_of(wave, details<LdsAccess>(op).m0_limits);
-  const uint32_t* const own = row(registers, op->src[0].offset);
-  alignas(64) uint32_t addresses[W];  // the result may take their place
-  std::memcpy(addresses, own, sizeof addresses);
-  if constexpr (kStore) {
-    store_element<W, N>(registers + op->src[2].offset, wave, addresses, op->aux, limit, exec);
-    store_element<W, N>(registers + op->src[1].offset, wave, addresses, op->dst2, limit, exec);
-  } else {
-    load_element<W, N>(registers + op->dst, wave, addresses, op->aux, limit, exec);
-    load_element<W, N>(registers + op->dst + N * W * 4, wave, addresses, op->dst2, limit, exec);
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-// Two elements of each lane: aux and dst2 are their offsets, src[1] and src[2] their data. Where they follow
-// each other and lanes do, they are one of twice the size; where lanes alone do, two of them.
-template <unsigned W, unsigned N, bool kStore, bool kAligned = false>
-void pairs(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (exec != 0) [[likely]] {
-    if constexpr (kAligned) {  // gfx8: what is not aligned is another place
-      const uint32_t bits = op->aux | op->dst2 | union_of<W>(row(registers, op->src[0].offset), exec);
-      if (bits % (N * 4) != 0) RIGEL_INSTEAD(general_handler<lds_general>, op, wave, registers, exec);
-    }
-    if (!pairs_follow<W, N, kStore>(op, wave, registers, limit_of(wave, kAligned), exec)) {
-      RIGEL_INSTEAD((scattered_pairs<W, N, kStore>), op, wave, registers, exec);
-    }
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-// gfx8: M0 limits, and what is not aligned is another place.
-template <unsigned N, bool kStore>
-void aligned_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  constexpr unsigned W = 64;
-  constexpr uint32_t kAlignment = N == 3 ? 16 : N * 4;
-  if (exec != 0) [[likely]] {
-    const uint32_t limit = limit_of(wave, true);
-    const uint32_t* const addresses = row(registers, op->src[0].offset);
-    std::byte* const rows = registers + (kStore ? op->src[2].offset : op->dst);
-    if ((op->aux | union_of<W>(addresses, exec)) % kAlignment != 0) {
-      lds_general(op, wave, exec);
-    } else if (!access_consecutive<W, N, kStore>(rows, wave, addresses, op->aux, limit, exec)) {
-      kStore ? store_element<W, N>(rows, wave, addresses, op->aux, limit, exec)
-             : load_element<W, N>(rows, wave, addresses, op->aux, limit, exec);
-    }
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-template <bool kStore>
-Handler aligned_handler(unsigned count) {
-  static constexpr Handler kHandlers[] = {aligned_dwords<1, kStore>, aligned_dwords<2, kStore>,
-                                          aligned_dwords<3, kStore>, aligned_dwords<4, kStore>};
-  return kHandlers[count - 1];
-}
-
-template <unsigned W, bool kStore>
-Handler dwords_handler(unsigned count) {
-  static constexpr Handler kHandlers[] = {dwords<W, 1, kStore>, dwords<W, 2, kStore>, dwords<W, 3, kStore>,
-                                          dwords<W, 4, kStore>};
-  return kHandlers[count - 1];
-}
-
-template <unsigned W>
-Handler pairs_handler(const Shape& shape) {
-  const bool store = shape.verb == Verb::kStore;
-  if (shape.bytes == 4) return store ? pairs<W, 1, true> : pairs<W, 1, false>;
-  return store ? pairs<W, 2, true> : pairs<W, 2, false>;
-}
-
-Handler handler_for(const LdsAccess& access, uint32_t wave_size) {
-  const Shape& shape = access.shape;
-  if (shape.verb == Verb::kAtomic || shape.bytes < 4 || shape.addtid) return general_handler<lds_general>;
-  const bool store = shape.verb == Verb::kStore;
-  if (access.m0_limits) {
-    if (shape.pair && shape.bytes == 4) return store ? pairs<64, 1, true, true> : pairs<64, 1, false, true>;
-    if (shape.pair) return store ? pairs<64, 2, true, true> : pairs<64, 2, false, true>;
-    return store ? aligned_handler<true>(shape.dwords()) : aligned_handler<false>(shape.dwords());
-  }
-  if (shape.pair) return wave_size == 64 ? pairs_handler<64>(shape) : pairs_handler<32>(shape);
-  if (wave_size == 64) {
-    return store ? dwords_handler<64, true>(shape.dwords()) : dwords_handler<64, false>(shape.dwords());
-  }
-  return store ? dwords_handler<32, true>(shape.dwords()) : dwords_handler<32, false>(shape.dwords());
 }
 
 // Append and consume: the number of active lanes is added to or taken from a counter, whose address M0 has;
@@ -592,15 +410,8 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   if (shape->bytes == 8 && shape->atomic == Atomic::kFloatAdd) denormals = 3;
   access.mxcsr = 0x1f80u | ((denormals & 1) == 0 ? 0x40u : 0u) | ((denormals & 2) == 0 ? 0x8000u : 0u);
 
-  MicroOp& op =
-      out.emit(access.global ? general_handler<gds_general> : handler_for(access, layout.wave_size));
-  op.src[0].offset = access.address;
-  op.src[2].offset = access.rows.data;
-  op.dst = access.rows.result;
-  op.src[1].offset = access.second_data;
-  op.dst2 = access.offsets[1];
-  op.aux = access.offsets[0];
-  op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
+  out.emit(access.global ? general_handler<gds_general> : general_handler<lds_general>).imm =
+      reinterpret_cast<uint64_t>(&allocate(out, access));
   return {};
 }
 

@@ -1,8 +1,6 @@
 // The parts of lower_memory(), by kind of memory, and what they share.
 #pragma once
 
-#include <hsa_backend/sanitizer.h>
-
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -85,14 +83,6 @@ inline bool scalar_source(const isa::Operand& operand, const isa::Traits& traits
   }
   return true;
 }
-
-// End of a handler that leaves its instruction to another one, without a frame of its own.
-#if defined(__clang__) && HSABE_SANITIZER == HSABE_SANITIZER_NONE && defined(__OPTIMIZE__)
-#define RIGEL_INSTEAD(handler, op, wave, registers, exec) \
-  [[clang::musttail]] return handler((op), (wave), (registers), (exec))
-#else
-#define RIGEL_INSTEAD(handler, op, wave, registers, exec) return handler((op), (wave), (registers), (exec))
-#endif
 
 constexpr const char* kRefuseRegister = "memory instruction names a register that the wave does not have";
 

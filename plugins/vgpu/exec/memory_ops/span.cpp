@@ -34,71 +34,65 @@ std::byte* host_at(uint64_t va, uint64_t distance) {
 template <unsigned W>
 bool lanes_follow(const Span& span) {
   const unsigned first = first_lane(span.active[0]);
-  return (span.active[0] & lanes_off_ramp<W>(span.va, span.va[first] - first * uint64_t{4}, 4)) == 0;
+  return is_ramp<W>(span.va, span.active[0], span.va[first] - first * uint64_t{4}, 4);
 }
 
+template <unsigned W>
+bool all_at_one_place(const Span& span) {
+  return is_ramp<W>(span.va, span.active[0], span.va[first_lane(span.active[0])], 0);
+}
+
+// What a lane accesses is all in one piece, and so is every other's.
 bool all_the_same(const Span& span, unsigned dwords) {
   return span.dword_stride == 4 && span.active[dwords - 1] == span.active[0];
 }
 
 template <unsigned W>
-void load_dwords(const Shape& shape, const Span& span, uint64_t distance, std::byte* to) {
+void load_all(const Shape& shape, const Span& span, uint64_t distance, std::byte* to) {
+  if (span.active[0] == 0) return;
+  const auto place = [&](unsigned lane) { return host_at(span.va[lane], distance); };
+  if (shape.bytes < 4) return load_narrow_each<W>(shape, row(to, 0), span.active[0], place);
   const unsigned dwords = shape.dwords();
-  if (lanes_follow<W>(span) && (dwords == 1 || span.dword_stride != 4)) {
-    const unsigned first = first_lane(span.active[0]);
-    const uint64_t lane0 = span.va[first] - first * uint64_t{4};
+  const uint64_t first = span.va[first_lane(span.active[0])];
+  const bool follow = lanes_follow<W>(span) && (dwords == 1 || span.dword_stride != 4);
+  if (follow || all_at_one_place<W>(span)) {
+    const uint64_t lane0 = first - (follow ? first_lane(span.active[0]) * uint64_t{4} : 0);
     for (unsigned d = 0; d < dwords; ++d) {
-      load_consecutive<W, 1>(to + d * W * 4, host_at(lane0 + d * span.dword_stride, distance),
-                             span.active[d]);
+      uint32_t* const dword = row(to, d * W * 4);
+      const std::byte* const from = host_at(lane0 + d * span.dword_stride, distance);
+      follow ? load_consecutive<W>(dword, from, span.active[d])
+             : fill_row<W>(dword, load_as<uint32_t>(from), span.active[d]);
     }
   } else if (all_the_same(span, dwords)) {
-    with_dwords(dwords, [&](auto count) {
-      load_each<W, count.value>(row(to, 0), span.active[0],
-                                [&](unsigned lane) { return host_at(span.va[lane], distance); });
-    });
+    with_dwords(dwords, [&](auto count) { load_each<W, count.value>(row(to, 0), span.active[0], place); });
   } else {
     for (unsigned d = 0; d < dwords; ++d) {
-      load_each<W, 1>(row(to, d * W * 4), span.active[d], [&](unsigned lane) {
-        return host_at(span.va[lane] + d * span.dword_stride, distance);
-      });
+      load_each<W, 1>(row(to, d * W * 4), span.active[d],
+                      [&](unsigned lane) { return place(lane) + d * span.dword_stride; });
     }
   }
 }
 
 template <unsigned W>
-void store_dwords(const Shape& shape, const Span& span, uint64_t distance, std::byte* from) {
+void store_all(const Shape& shape, const Span& span, uint64_t distance, std::byte* from) {
+  if (span.active[0] == 0) return;
+  const auto place = [&](unsigned lane) { return host_at(span.va[lane], distance); };
+  if (shape.bytes < 4) return store_narrow_each<W>(shape, row(from, 0), span.active[0], place);
   const unsigned dwords = shape.dwords();
   if (lanes_follow<W>(span) && (dwords == 1 || span.dword_stride >= W * 4)) {
     const unsigned first = first_lane(span.active[0]);
-    const uint64_t lane0 = span.va[first] - first * uint64_t{4};
     for (unsigned d = 0; d < dwords; ++d) {
-      store_consecutive<W, 1>(from + d * W * 4, host_at(lane0 + d * span.dword_stride, distance),
-                              span.active[d]);
+      store_consecutive<W>(row(from, d * W * 4), place(first) - first * size_t{4} + d * span.dword_stride,
+                           span.active[d]);
     }
   } else if (all_the_same(span, dwords)) {
-    with_dwords(dwords, [&](auto count) {
-      store_each<W, count.value>(row(from, 0), span.active[0],
-                                 [&](unsigned lane) { return host_at(span.va[lane], distance); });
-    });
+    with_dwords(dwords, [&](auto count) { store_each<W, count.value>(row(from, 0), span.active[0], place); });
   } else {
     for (unsigned d = 0; d < dwords; ++d) {
-      store_each<W, 1>(row(from, d * W * 4), span.active[d], [&](unsigned lane) {
-        return host_at(span.va[lane] + d * span.dword_stride, distance);
-      });
+      store_each<W, 1>(row(from, d * W * 4), span.active[d],
+                       [&](unsigned lane) { return place(lane) + d * span.dword_stride; });
     }
   }
-}
-
-template <unsigned W>
-void load_narrow(const Shape& shape, const Span& span, uint64_t distance, uint32_t* to) {
-  load_narrow_each<W>(shape, to, span.active[0],
-                      [&](unsigned lane) { return host_at(span.va[lane], distance); });
-}
-
-template <unsigned W>
-void store_narrow(const Shape& shape, const Span& span, uint64_t distance, const uint32_t* from) {
-  store_narrow_each<W>(shape, from, span.active[0],
-                       [&](unsigned lane) { return host_at(span.va[lane], distance); });
 }
 
 // One lane's piece of memory that may cross pages.
@@ -200,8 +194,7 @@ bool load_lanes(const void* site, Wave* wave, const Shape& shape, const Span& sp
     return load_scattered(site, wave, shape, span, row(to, 0), W) ||
            name_lanes(wave, shape, span, Access::kRead);
   }
-  shape.bytes < 4 ? load_narrow<W>(shape, span, *distance, row(to, 0))
-                  : load_dwords<W>(shape, span, *distance, to);
+  load_all<W>(shape, span, *distance, to);
   return true;
 }
 
@@ -213,8 +206,7 @@ bool store_lanes(const void* site, Wave* wave, const Shape& shape, const Span& s
     return store_scattered(site, wave, shape, span, row(from, 0), W) ||
            name_lanes(wave, shape, span, Access::kWrite);
   }
-  shape.bytes < 4 ? store_narrow<W>(shape, span, *distance, row(from, 0))
-                  : store_dwords<W>(shape, span, *distance, from);
+  store_all<W>(shape, span, *distance, from);
   return true;
 }
 
@@ -284,6 +276,13 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
 
 }  // namespace
 
+void load_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* to) {
+  width == 64 ? load_all<64>(shape, span, distance, to) : load_all<32>(shape, span, distance, to);
+}
+void store_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* from) {
+  width == 64 ? store_all<64>(shape, span, distance, from) : store_all<32>(shape, span, distance, from);
+}
+
 bool load_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
   return wave->layout.wave_size == 64 ? load_lanes<64>(site, wave, shape, span, rows)
                                       : load_lanes<32>(site, wave, shape, span, rows);
@@ -345,37 +344,35 @@ bool access_bytes(const void* site, Wave* wave, const Shape& shape, const Swizzl
   return true;
 }
 
-}  // namespace
-
-bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& swizzled,
+template <unsigned W>
+bool access_elements(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& swizzled,
                      const DataRows& rows) {
-  const unsigned width = wave->layout.wave_size;
   uint64_t straddling = 0;
   if (shape.verb != Verb::kAtomic) {
     const unsigned piece = shape.bytes < 4 ? shape.bytes : 4;
-    for (uint64_t left = swizzled.active[0]; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
-      if (swizzled.element_bytes < 4 || swizzled.offset[lane] % 4 + piece > 4) {
-        straddling |= uint64_t{1} << lane;
-      }
-    }
+    alignas(64) uint64_t in_dword[W];
+    for (unsigned lane = 0; lane < W; ++lane) in_dword[lane] = swizzled.offset[lane] % 4;
+    const bool small = swizzled.element_bytes < 4;
+    straddling = swizzled.active[0] & (small ? ~uint64_t{0} : ~lanes_up_to<W>(in_dword, 0, 4 - piece));
   }
   // All dwords at once if they are equally far apart, else one after the other.
   const bool even = shape.dwords() == 1 || swizzled.element_bytes == 4 || shape.verb == Verb::kAtomic;
   Shape part = shape;
   if (!even) part.bytes = 4;
+  const uint64_t whole = shape.verb == Verb::kAtomic ? ~uint64_t{3} : ~uint64_t{0};
+  const uint64_t stride = swizzled.element_stride, in_element = swizzled.element_bytes - 1;
+  const int element_bits = std::countr_zero(swizzled.element_bytes);
   for (unsigned d = 0; d < (even ? 1 : shape.dwords()); ++d) {
     Span span;
-    for (uint64_t left = swizzled.active[d]; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
-      const uint64_t offset = swizzled.offset[lane] + d * 4;
-      span.va[lane] = swizzled.address(lane, shape.verb == Verb::kAtomic ? offset & ~uint64_t{3} : offset);
+    for (unsigned lane = 0; lane < W; ++lane) {
+      const uint64_t offset = (swizzled.offset[lane] + d * 4) & whole;
+      span.va[lane] = swizzled.base[lane] + (offset >> element_bits) * stride + (offset & in_element);
     }
     span.dword_stride = even && swizzled.element_bytes == 4 ? swizzled.element_stride : 4;
     for (unsigned i = 0; i < 4; ++i) {
       span.active[i] = swizzled.active[even ? i : d] & ~straddling;
     }
-    const DataRows moved = {rows.data + d * width * 4, rows.result + d * width * 4, rows.returns};
+    const DataRows moved = {rows.data + d * W * 4, rows.result + d * W * 4, rows.returns};
     if (!access_span(site, wave, part, span, moved)) return false;
   }
   for (; straddling != 0; straddling &= straddling - 1) {
@@ -386,6 +383,14 @@ bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const Swi
     return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& swizzled,
+                     const DataRows& rows) {
+  return wave->layout.wave_size == 64 ? access_elements<64>(site, wave, shape, swizzled, rows)
+                                      : access_elements<32>(site, wave, shape, swizzled, rows);
 }
 
 // Finite sums of two halves fit a single without rounding, but for exponents far apart, where the rounded

@@ -1,6 +1,5 @@
-// The general way to do a vector memory instruction: first every lane's address is worked out (a Span), by
-// whatever addressing the instruction has; then one of three functions moves the data. Handlers of common
-// forms try something faster first and come here with what is left.
+// How a vector memory instruction is done: first every lane's address is worked out (a Span), by whatever addressing the
+// instruction has; then one of three functions moves the data.
 //
 // A lane that faults stops the wave: Wave::fault_* name the lowest lane's first byte that cannot be accessed,
 // and the function answers false. What other lanes did by then stays done, as on hardware.
@@ -30,14 +29,14 @@ struct Span {
 
 /// Lanes in swizzled memory: elements of one lane lie `element_stride` apart, its neighbours' in between.
 struct SwizzledSpan {
-  uint64_t base[64];    ///< Of the lane's byte 0.
-  uint64_t offset[64];  ///< In the lane's own memory.
+  alignas(64) uint64_t base[64];    ///< Of the lane's byte 0. Those of all lanes are read.
+  alignas(64) uint64_t offset[64];  ///< In the lane's own memory.
   uint64_t active[4] = {};
   uint64_t element_bytes = 4;  ///< A power of two.
   uint64_t element_stride = 4;
 
   uint64_t address(unsigned lane, uint64_t at) const {
-    return base[lane] + at / element_bytes * element_stride + at % element_bytes;
+    return base[lane] + (at >> std::countr_zero(element_bytes)) * element_stride + at % element_bytes;
   }
 };
 
@@ -48,6 +47,11 @@ struct DataRows {
   uint32_t result = 0;
   bool returns = false;
 };
+
+/// Between a wave's rows and memory that has the bytes of all lanes: at the host's address `distance` behind the lane's. Lanes that follow
+/// each other, or are all at one place, take few loads and stores.
+void load_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* to);
+void store_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* from);
 
 /// Loads to `result`. Lanes of active[0] that are not in active[k] are left alone.
 bool load_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
