@@ -5,6 +5,7 @@
 #include <map>
 #include <memory_resource>
 #include <set>
+#include <span>
 
 #include <fmt/core.h>
 
@@ -105,6 +106,42 @@ bool is_known(const MicroOp& op, Op name, SimdLevel level, Step& step) {
       step.kind = Step::Kind::kLanes;
       return true;
   }
+}
+
+// Nobody can tell which of a barrier and such an instruction is executed first, and control does not leave there.
+bool may_pass_barrier(const Plan& plan, const Site& site) {
+  if (site.what == Site::What::kNothing) return true;
+  if (site.what != Site::What::kInline) return false;
+  const std::span<const Step> steps(plan.steps.data() + site.first_step, site.step_count);
+  return std::ranges::all_of(steps, [](const Step& step) {
+    return step.kind == Step::Kind::kLanes && step.lanes.kind == LaneOperation::Kind::kComputes &&
+           !step.lanes.has_test && step.lanes.is_float;
+  });
+}
+
+// Compilers for RDNA load from LDS, wait, and have a barrier before they compute with all of what has been loaded. What compiled code
+// keeps at a barrier goes to memory and back; so the barrier comes when the arithmetic behind it has left the fewest registers. In a
+// block's beginning it stays: there waves come in from the interpreter. True: the order of nodes has changed.
+bool put_off_barriers(Plan& plan) {
+  const auto kept = [&](uint32_t node) {
+    return (plan.live.before[node].vgprs | plan.live.inactive_before[node]).count();
+  };
+  bool any = false;
+  for (const analysis::Block& block : plan.graph.blocks) {
+    for (uint32_t barrier = block.first + 1; barrier + 1 < block.end; ++barrier) {
+      if (plan.sites[barrier].what != Site::What::kBarrier) continue;
+      uint32_t best = barrier + 1;
+      for (uint32_t next = best; next + 1 < block.end && may_pass_barrier(plan, plan.sites[next]); ++next) {
+        if (kept(next + 1) < kept(best)) best = next + 1;
+      }
+      if (best == barrier + 1) continue;
+      std::rotate(&plan.graph.nodes[barrier], &plan.graph.nodes[barrier + 1], &plan.graph.nodes[best]);
+      std::rotate(&plan.sites[barrier], &plan.sites[barrier + 1], &plan.sites[best]);
+      any = true;
+      barrier = best - 1;
+    }
+  }
+  return any;
 }
 
 bool is_vector_alu(isa::Encoding encoding) {
@@ -352,10 +389,13 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces})
       set->vgprs &= vgprs;
   }
-  plan->live = analysis::liveness_of(plan->graph);
-  for (isa::Registers& live : plan->live.before) live.vgprs &= vgprs;
-  for (std::bitset<256>& inactive : plan->live.inactive_before) inactive &= vgprs;
-  for (std::bitset<256>& inactive : plan->live.inactive_behind) inactive &= vgprs;
+  const auto find_liveness = [&] {
+    plan->live = analysis::liveness_of(plan->graph);
+    for (isa::Registers& live : plan->live.before) live.vgprs &= vgprs;
+    for (std::bitset<256>& inactive : plan->live.inactive_before) inactive &= vgprs;
+    for (std::bitset<256>& inactive : plan->live.inactive_behind) inactive &= vgprs;
+  };
+  find_liveness();
   plan->layout = request.layout;
   plan->level = request.level;
   plan->is_large = request.as_large || plan->graph.nodes.size() > kSmallKernel;
@@ -466,6 +506,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   for (uint32_t i = first_block.first; i < first_block.end && !first_block.back; ++i) {
     if (plan->sites[i].what == Site::What::kLeaves) return tl::unexpected(plan->left.front());
   }
+  if (put_off_barriers(*plan)) find_liveness();
   if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
 
   // Ways in: the beginning, behind barriers, heads of loops.
@@ -519,7 +560,9 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     make_entry(plan->sites[i].entry, nodes[i].pc);
     make_entry(plan->sites[i].from_interpreter, nodes[i].pc);
-    make_entry(plan->sites[i].behind, nodes[i].pc + nodes[i].instruction.bytes);
+    if (plan->sites[i].behind < 0) continue;
+    const bool is_last = i + 1 == nodes.size();
+    make_entry(plan->sites[i].behind, is_last ? nodes[i].pc + nodes[i].instruction.bytes : nodes[i + 1].pc);
   }
   return plan;
 }

@@ -94,7 +94,7 @@ struct Site {
 struct Shape;  // lane_shape.hpp
 
 struct Plan {
-  analysis::FlowGraph graph;
+  analysis::FlowGraph graph;  ///< Its nodes are executed in their order: some barriers are put off.
   analysis::Liveness live;
   RegisterLayout layout;
   SimdLevel level = SimdLevel::kBaseline;

@@ -83,5 +83,34 @@ TEST_F(Plans, TakeRegistersThatWavesDoNotHaveAsTheManualsDo) {
   EXPECT_TRUE(plan->left.empty());
 }
 
+// A barrier with `arithmetic` behind it, of whose result alone something is stored.
+std::vector<uint32_t> barrier_before(uint32_t arithmetic) {
+  return {kMove, kBarrier, arithmetic, 0xdc708000, 0x007f0304};  // …, global_store_dword v[4:5], v3, off
+}
+constexpr uint32_t kFloatSum = 0x02060501;    // v_add_f32 v3, v1, v2
+constexpr uint32_t kIntegerSum = 0x68060501;  // v_add_u32 v3, v1, v2
+
+TEST_F(Plans, HaveABarrierWhenArithmeticHasLeftFewerRegisters) {
+  const auto plan = plan_of(barrier_before(kFloatSum));
+  EXPECT_EQ(plan->graph.nodes[1].instruction.op, isa::Op::v_add_f32);
+  EXPECT_EQ(plan->sites[1].what, What::kInline);
+  ASSERT_EQ(plan->sites[2].what, What::kBarrier);
+  const auto behind = static_cast<size_t>(plan->sites[2].behind);
+  EXPECT_EQ(pc_of(&plan->entries[behind]), kVa + 12) << "what has been executed is not executed again";
+  EXPECT_TRUE(plan->live.before[2].vgprs[3]);
+  EXPECT_FALSE(plan->live.before[2].vgprs[1]) << "the sources are not kept";
+}
+
+TEST_F(Plans, HaveABarrierWhereItStandsIfControlMayLeaveBehindIt) {
+  const auto plan = plan_of(barrier_before(kIntegerSum));
+  EXPECT_EQ(plan->sites[1].what, What::kBarrier) << "sums may be guarded";
+}
+
+TEST_F(Plans, HaveABarrierInABlocksBeginningWhereItStands) {
+  std::vector<uint32_t> code = barrier_before(kFloatSum);
+  code.erase(code.begin());
+  EXPECT_EQ(plan_of(code)->sites[0].what, What::kBarrier) << "waves may come in there";
+}
+
 }  // namespace
 }  // namespace rigel::vgpu::exec::compiler
