@@ -18,6 +18,37 @@ void Generator::barrier() {
   for (uint32_t i = 0; i < count; ++i) lds();
 }
 
+// What is at hand is multiplied and added up behind a barrier, once or time after time, as of tiles.
+void Generator::products() {
+  const uint32_t sum = data_vgpr(), count = sgpr::kLoopCount, again = new_label();
+  const bool loops = draw_.one_in(2);
+  if (loops) {
+    s_mov(count, 1 + draw_.below(4));
+    places_.clear();
+    put_label(again);
+  }
+  if (draw_.one_in(2)) arithmetic(2);
+  put(encoder_.sopp(op("s_barrier"), 0));
+  const uint32_t steps = 1 + draw_.below(6);
+  for (uint32_t i = 0; i < steps; ++i) {
+    const uint32_t a = data_vgpr(), b = data_vgpr();
+    const uint32_t to = draw_.one_in(4) ? data_vgpr() : sum;
+    if (draw_.one_in(3)) {
+      put(encoder_.vop2(op(one_of({"v_mul_f32", "v_add_f32", "v_max_f32"})), to, v(a), b));
+    } else {
+      put(encoder_.vop3(op("v_fma_f32"), to, v(a), v(b), v(sum)));
+    }
+  }
+  if (draw_.one_in(2)) wait();
+  if (loops) {
+    put(encoder_.sop2(op("s_sub_u32"), count, count, inline_integer(1)));
+    put(encoder_.sopc(op("s_cmp_lg_u32"), count, inline_integer(0)));
+    branch("s_cbranch_scc1", again);
+  }
+  forget_written();
+  access(place(true), true, sum);
+}
+
 void Generator::call(uint32_t depth) {
   if (in_function_ || depth > 2 || functions_.size() >= 2) return arithmetic(3);
   if (functions_.empty() || draw_.one_in(2)) functions_.push_back(new_label());

@@ -276,6 +276,7 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(20)) return mode_game(depth);
   if (draw_.one_in(30)) return indexed_moves();
   if (draw_.one_in(6)) return numbers(depth);
+  if (branches && depth == 0 && !in_function_ && draw_.one_in(10)) return products();
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {
     case 0:

@@ -81,6 +81,7 @@ class Generator : InstructionWriter {
   void lds();
   void lds_load(uint32_t address, uint32_t width);
   void barrier();
+  void products();
   void scratch();
   void call(uint32_t depth);
 
