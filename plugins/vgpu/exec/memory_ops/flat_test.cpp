@@ -1,5 +1,7 @@
 // FLAT, GLOBAL and SCRATCH against the plainest possible model.
+#include <atomic>
 #include <bit>
+#include <thread>
 
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
@@ -96,6 +98,31 @@ TEST_P(Flat, LoadsOfEveryWidthAndPattern) {
 }
 TEST_P(Flat, LoadsThatAreNotAlignedAndCrossPages) {
   check_loads(GetParam(), Base::kVector, 17, 1);
+}
+// Another thread stores pairs of dwords that are equal, all lanes load the same pair or each its own.
+TEST_P(Flat, LoadsOfPairsAreInOnePiece) {
+  for (const uint32_t apart : {0u, 8u, 24u}) {
+    Machine m(GetParam());
+    const Buffer buffer = m.bus.allocate(kPage);
+    for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
+      m.set_address(kAddress, lane, buffer.va + lane * apart);
+    std::atomic<bool> stop = false;
+    std::thread writer([&] {
+      for (uint64_t value = 0; !stop; value = ~value) {
+        for (unsigned lane = 0; lane < 64; ++lane)
+          __atomic_store_n(reinterpret_cast<uint64_t*>(buffer.host + lane * apart), value, __ATOMIC_RELAXED);
+      }
+    });
+    unsigned torn = 0;
+    for (int time = 0; time < 2000; ++time) {
+      ASSERT_EQ(m.run(global(Op::global_load_dwordx2)), Stop::kEnd);
+      for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
+        torn += m.vgpr(kResult)[lane] != m.vgpr(kResult + 1)[lane] ? 1 : 0;
+    }
+    stop = true;
+    writer.join();
+    EXPECT_EQ(torn, 0u) << apart << " bytes apart";
+  }
 }
 TEST_P(Flat, LoadsFromAScalarBase) {
   check_loads(GetParam(), Base::kScalar, 0, 0);

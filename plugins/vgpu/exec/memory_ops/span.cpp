@@ -53,18 +53,19 @@ void load_all(const Shape& shape, const Span& span, uint64_t distance, std::byte
   const auto place = [&](unsigned lane) { return host_at(span.va[lane], distance); };
   if (shape.bytes < 4) return load_narrow_each<W>(shape, row(to, 0), span.active[0], place);
   const unsigned dwords = shape.dwords();
-  const uint64_t first = span.va[first_lane(span.active[0])];
-  const bool follow = lanes_follow<W>(span) && (dwords == 1 || span.dword_stride != 4);
-  if (follow || all_at_one_place<W>(span)) {
-    const uint64_t lane0 = first - (follow ? first_lane(span.active[0]) * uint64_t{4} : 0);
+  const unsigned first = first_lane(span.active[0]);
+  if (lanes_follow<W>(span) && (dwords == 1 || span.dword_stride != 4)) {
     for (unsigned d = 0; d < dwords; ++d) {
-      uint32_t* const dword = row(to, d * W * 4);
-      const std::byte* const from = host_at(lane0 + d * span.dword_stride, distance);
-      follow ? load_consecutive<W>(dword, from, span.active[d])
-             : fill_row<W>(dword, load_as<uint32_t>(from), span.active[d]);
+      load_consecutive<W>(row(to, d * W * 4), place(first) - first * size_t{4} + d * span.dword_stride,
+                          span.active[d]);
     }
   } else if (all_the_same(span, dwords)) {
-    with_dwords(dwords, [&](auto count) { load_each<W, count.value>(row(to, 0), span.active[0], place); });
+    with_dwords(dwords, [&](auto count) {
+      if (!all_at_one_place<W>(span)) return load_each<W, count.value>(row(to, 0), span.active[0], place);
+      uint32_t values[count.value];
+      std::memcpy(values, place(first), sizeof values);  // pairs in one piece
+      for (unsigned d = 0; d < count.value; ++d) fill_row<W>(row(to, d * W * 4), values[d], span.active[0]);
+    });
   } else {
     for (unsigned d = 0; d < dwords; ++d) {
       load_each<W, 1>(row(to, d * W * 4), span.active[d],
