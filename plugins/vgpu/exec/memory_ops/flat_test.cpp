@@ -107,14 +107,15 @@ TEST_P(Flat, LoadsOfPairsAreInOnePiece) {
     for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
       m.set_address(kAddress, lane, buffer.va + lane * apart);
     std::atomic<bool> stop = false;
+    std::atomic<uint64_t> rounds = 0;
     std::thread writer([&] {
-      for (uint64_t value = 0; !stop; value = ~value) {
+      for (uint64_t value = 0; !stop; value = ~value, ++rounds) {
         for (unsigned lane = 0; lane < 64; ++lane)
           __atomic_store_n(reinterpret_cast<uint64_t*>(buffer.host + lane * apart), value, __ATOMIC_RELAXED);
       }
     });
     unsigned torn = 0;
-    for (int time = 0; time < 2000; ++time) {
+    for (int time = 0; time < 2000 || rounds < 20000; ++time) {
       ASSERT_EQ(m.run(global(Op::global_load_dwordx2)), Stop::kEnd);
       for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
         torn += m.vgpr(kResult)[lane] != m.vgpr(kResult + 1)[lane] ? 1 : 0;
