@@ -418,22 +418,13 @@ class KernelBuilder {
   // False: nothing is known of the places.
   bool build_global_known(uint32_t node);
 
-  // Conditions are checked one after the other: LLVM sees then that the last, whether a place is there, need not be asked where it has
-  // just been found.
-  void branch_if_all(const std::vector<Value*>& conditions, BasicBlock* then, BasicBlock* otherwise) {
-    for (size_t i = 0; i < conditions.size(); ++i) {
-      BasicBlock* const next =
-          i + 1 == conditions.size() ? then : BasicBlock::Create(context_, "and", function_);
-      b_.CreateCondBr(conditions[i], next, otherwise, likely());
-      b_.SetInsertPoint(next);
-    }
-  }
   template <class Done, class Otherwise>
-  void with_another_way(const std::vector<Value*>& reached, Done done, Otherwise do_otherwise) {
+  void with_another_way(Value* reached, Done done, Otherwise do_otherwise) {
     auto* const found = BasicBlock::Create(context_, "reached", function_);
     auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
     auto* const behind = BasicBlock::Create(context_, "behind", function_);
-    branch_if_all(reached, found, otherwise);
+    b_.CreateCondBr(reached, found, otherwise, likely());
+    b_.SetInsertPoint(found);
     done();
     b_.CreateBr(behind);
     b_.SetInsertPoint(otherwise);
@@ -460,7 +451,7 @@ class KernelBuilder {
   bool may_wait(uint32_t node, const Place& place, unsigned dwords) const;
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
   // `reached`: whether the places are memory; if not, the interpreter's handler is called now.
-  void load_later(uint32_t node, const std::vector<Value*>& reached, std::vector<PendingLoad> loads);
+  void load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
   void add_pending(PendingLoad load);
   Value* landing_of(uint32_t index);
   // One that neither a pending load nor one of these takes.

@@ -362,17 +362,17 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   }
   place.begin =
       call(stores ? "place_to_store" : "place_to_load", {memory_, linkage_, site_of(node), va, span});
+  reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
-  const std::vector<Value*> is_reached = {reached, b_.CreateIsNotNull(place.begin)};
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
   if (!stores && may_wait(node, place, dwords)) {
-    load_later(node, is_reached, {pending_load(node, place, data, dwords)});
+    load_later(node, reached, {pending_load(node, place, data, dwords)});
     return true;
   }
   with_another_way(
-      is_reached, [&] { access_known(node, place, stores, data, dwords); },
+      reached, [&] { access_known(node, place, stores, data, dwords); },
       [&] { stores&& needs_all_lanes(place, dwords) ? build_global_anywhere(node) : build_call(node); });
   return true;
 }
@@ -537,11 +537,11 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
       place.begin = begins[e];
       loads.push_back(pending_load(node, place, in.vdst.vgpr() + e * dwords, dwords));
     }
-    load_later(node, {reached}, std::move(loads));
+    load_later(node, reached, std::move(loads));
     return true;
   }
   with_another_way(
-      {reached},
+      reached,
       [&] {
         for (uint32_t e = 0; e < begins.size(); ++e) {
           place.begin = begins[e];

@@ -26,13 +26,11 @@ bool KernelBuilder::may_wait(uint32_t node, const Place& place, unsigned dwords)
          }) == offsets.end();
 }
 
-void KernelBuilder::load_later(uint32_t node, const std::vector<Value*>& reached,
-                               std::vector<PendingLoad> loads) {
-  auto* const found = BasicBlock::Create(context_, "reached", function_);
+void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads) {
+  BasicBlock* const from = b_.GetInsertBlock();
   auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
   auto* const behind = BasicBlock::Create(context_, "behind", function_);
-  branch_if_all(reached, found, otherwise);
-  b_.CreateBr(behind);
+  b_.CreateCondBr(reached, behind, otherwise, likely());
   b_.SetInsertPoint(otherwise);
   build_call(node, Results::kStayInWave);
   // The interpreter's results lie in the wave's registers: they are put in memory as the kernel's lie in its own.
@@ -56,7 +54,7 @@ void KernelBuilder::load_later(uint32_t node, const std::vector<Value*>& reached
   for (size_t i = 0; i < loads.size(); ++i) {
     PendingLoad& load = loads[i];
     llvm::PHINode* const begin = b_.CreatePHI(pointer(), 2);
-    begin->addIncoming(load.place.begin, found);
+    begin->addIncoming(load.place.begin, from);
     begin->addIncoming(landings[i], end);
     load.place.begin = begin;
   }

@@ -66,7 +66,7 @@ void KernelBuilder::build_scalar_load(uint32_t node) {
   const MicroOp& op = *plan_.sites[node].operations;
   const auto& variables = argument_variables_[node];
   with_another_way(
-      {b_.CreateLoad(i1(), arguments_known_[argument->second])},
+      b_.CreateLoad(i1(), arguments_known_[argument->second]),
       [&] {
         for (uint32_t d = 0; d < variables.size(); ++d)
           set_scalar(op.dst + d * 4, b_.CreateLoad(i32(), variables[d]));
@@ -84,7 +84,7 @@ void KernelBuilder::build_scalar_load_anew(uint32_t node) {
     va = b_.CreateAdd(va, wide(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u))));
   Value* const place = call("place_to_load", {memory_, linkage_, site_of(node), va, b_.getInt64(dwords * 4)});
   with_another_way(
-      {b_.CreateIsNotNull(place)},
+      b_.CreateIsNotNull(place),
       [&] {
         for (uint32_t d = 0; d < dwords; ++d)
           set_scalar(op.dst + d * 4, b_.CreateAlignedLoad(i32(), at(place, d * 4), llvm::Align(4)));

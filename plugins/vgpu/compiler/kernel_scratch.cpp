@@ -58,15 +58,14 @@ void KernelBuilder::build_scratch(uint32_t node) {
   const unsigned dwords = shape.dwords();
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
   const uint32_t row_bytes = wave_size_ * 4;
-  Value* const reached =
+  Value* reached =
       b_.CreateAnd(b_.CreateICmpEQ(b_.CreateAnd(offset, b_.getInt64(3)), b_.getInt64(0)),
                    b_.CreateICmpULE(b_.CreateAdd(offset, b_.getInt64(dwords * 4)), scratch.bytes));
   Value* const va = b_.CreateAdd(scratch.base, b_.CreateMul(offset, b_.getInt64(wave_size_)));
   Value* const begin =
       call(stores ? "place_to_store" : "place_to_load",
            {memory_, linkage_, site_of(node), va, b_.getInt64(uint64_t{dwords} * row_bytes)});
-  const std::vector<Value*> is_reached = {b_.CreateAnd(scratch.is_scratch, reached),
-                                          b_.CreateIsNotNull(begin)};
+  reached = b_.CreateAnd(b_.CreateAnd(scratch.is_scratch, reached), b_.CreateIsNotNull(begin));
   if (!stores) {
     std::vector<PendingLoad> loads;
     Place place;
@@ -75,10 +74,10 @@ void KernelBuilder::build_scratch(uint32_t node) {
       place.begin = at(begin, uint64_t{d} * row_bytes);
       loads.push_back(pending_load(node, place, data + d, 1));
     }
-    return load_later(node, is_reached, std::move(loads));
+    return load_later(node, reached, std::move(loads));
   }
   with_another_way(
-      is_reached,
+      reached,
       [&] {
         Value* const exec = mask_at(kExec * 4);
         for (unsigned v = 0; v < vectors_; ++v) {
@@ -123,7 +122,7 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
                  b_.getInt32(static_cast<uint32_t>(in.offset)), exec, outside_rows(), b_.getInt32(dwords)});
   if (stores) return or_call(node, done);
   with_another_way(
-      {done},
+      done,
       [&] {
         for (unsigned d = 0; d < dwords; ++d) {
           for (unsigned v = 0; v < vectors_; ++v)

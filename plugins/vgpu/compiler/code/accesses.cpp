@@ -404,11 +404,8 @@ template <unsigned W>
                                                   Access access) {
   const WaveMemory::Extent& extent = memory->last_extent(site, access);
   const uint64_t into = va - extent.begin;
-  if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]] {
-    std::byte* const host = extent.host;
-    __builtin_assume(host != nullptr);  // so that nobody asks again whether there is a place
-    return host + into;
-  }
+  if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]]
+    return extent.host + into;
   return compiler::unlikely_find(linkage, memory, site, va, bytes, access);
 }
 
