@@ -55,10 +55,12 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   const uint32_t* const own_offset = row(wave->registers, access.offset_row);
   const uint32_t* const own_index = row(wave->registers, access.index_row);
   alignas(64) uint64_t offsets[64], indices[64];
+  // Whatever has no part in it counts for nothing, so that the loop is one of vectors.
+  const uint64_t offset = access.offset, lanes_count = resource.add_tid ? 1 : 0;
+  const uint32_t has_offset = access.has_offset ? ~0u : 0, has_index = access.has_index ? ~0u : 0;
   for (unsigned lane = 0; lane < W; ++lane) {
-    offsets[lane] = access.offset + (access.has_offset ? uint64_t{own_offset[lane]} : 0);
-    indices[lane] =
-        (access.has_index ? uint64_t{own_index[lane]} : 0) + (resource.add_tid ? uint64_t{lane} : 0);
+    offsets[lane] = offset + (own_offset[lane] & has_offset);
+    indices[lane] = (own_index[lane] & has_index) + lanes_count * lane;
   }
   uint64_t active[4] = {};
   const auto end_of = [&](unsigned d) -> uint64_t {

@@ -1,6 +1,5 @@
-// Rows of a wave against memory: the loops over lanes that memory handlers are made of, with AVX-512 forms
-// of those that matter. A row is W dwords, one a lane, aligned to 64 bytes. Included by files that are
-// compiled for each SIMD level.
+// Rows of a wave against memory: the loops over lanes that memory handlers are made of. A row is W dwords, one a
+// lane, aligned to 64 bytes. Included by files that are compiled for each SIMD level.
 //
 // `host` is always the address of something that all active lanes lie within; what inactive lanes would
 // touch is not touched.
@@ -24,6 +23,8 @@
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 #endif
+
+#include "plugins/vgpu/exec/vector/lanes.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
@@ -72,17 +73,23 @@ template <unsigned W, class Each>
   }
 }
 
+/// The bits of one vector's lanes, of which `lane` is the first.
+template <class V>
+[[gnu::always_inline]] inline uint32_t bits_from(uint64_t exec, unsigned lane) {
+  return static_cast<uint32_t>(exec >> lane) & ((uint32_t{1} << kCount<V>)-1);
+}
+template <class V>
+[[gnu::always_inline]] inline V vector_at(const auto* values, unsigned lane) {
+  return load<V>(reinterpret_cast<const std::byte*>(values + lane));
+}
+
 template <unsigned W>
 [[gnu::always_inline]] inline void fill_row(uint32_t* to, uint32_t value, uint64_t exec) {
-#if RIGEL_SIMD_LEVEL == 2
   RIGEL_UNROLL
-  for (unsigned i = 0; i < W; i += 16) {
-    _mm512_mask_store_epi32(to + i, static_cast<__mmask16>(exec >> i),
-                            _mm512_set1_epi32(static_cast<int>(value)));
+  for (unsigned i = 0; i < W; i += kLanes) {
+    store(reinterpret_cast<std::byte*>(to + i),
+          blended(bits_from<U32>(exec, i), splat<U32>(value), vector_at<U32>(to, i)));
   }
-#else
-  for_lanes<W>(exec, [&](unsigned lane) { to[lane] = value; });
-#endif
 }
 
 /// Loads a dword of each lane from consecutive places: lane 0's would be at `host`.
@@ -123,16 +130,9 @@ template <unsigned W>
 template <unsigned W>
 [[gnu::always_inline]] inline uint64_t lanes_up_to(const uint32_t* values, uint32_t limit) {
   uint64_t lanes = 0;
-#if RIGEL_SIMD_LEVEL == 2
   RIGEL_UNROLL
-  for (unsigned i = 0; i < W; i += 16) {
-    const __mmask16 below =
-        _mm512_cmple_epu32_mask(_mm512_load_si512(values + i), _mm512_set1_epi32(static_cast<int>(limit)));
-    lanes |= uint64_t{below} << i;
-  }
-#else
-  for (unsigned lane = 0; lane < W; ++lane) lanes |= uint64_t{values[lane] <= limit} << lane;
-#endif
+  for (unsigned i = 0; i < W; i += kLanes)
+    lanes |= uint64_t{le(vector_at<U32>(values, i), splat<U32>(limit))} << i;
   return lanes;
 }
 
@@ -140,17 +140,9 @@ template <unsigned W>
 template <unsigned W>
 [[gnu::always_inline]] inline uint64_t lanes_up_to(const uint64_t* values, uint64_t base, uint64_t limit) {
   uint64_t lanes = 0;
-#if RIGEL_SIMD_LEVEL == 2
   RIGEL_UNROLL
-  for (unsigned i = 0; i < W; i += 8) {
-    const __m512i from =
-        _mm512_sub_epi64(_mm512_load_si512(values + i), _mm512_set1_epi64(static_cast<long long>(base)));
-    const __mmask8 below = _mm512_cmple_epu64_mask(from, _mm512_set1_epi64(static_cast<long long>(limit)));
-    lanes |= uint64_t{below} << i;
-  }
-#else
-  for (unsigned lane = 0; lane < W; ++lane) lanes |= uint64_t{values[lane] - base <= limit} << lane;
-#endif
+  for (unsigned i = 0; i < W; i += kCount<U64>)
+    lanes |= uint64_t{le(vector_at<U64>(values, i) - base, splat<U64>(limit))} << i;
   return lanes;
 }
 
@@ -158,24 +150,19 @@ template <unsigned W>
 template <unsigned W>
 [[gnu::always_inline]] inline bool is_ramp(const uint64_t* values, uint64_t exec, uint64_t start,
                                            uint64_t step) {
-#if RIGEL_SIMD_LEVEL == 2
-  __m512i expected = _mm512_add_epi64(_mm512_set1_epi64(static_cast<long long>(start)),
-                                      _mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0),
-                                                         _mm512_set1_epi64(static_cast<long long>(step))));
-  __m512i wrong = _mm512_setzero_si512();
-  RIGEL_UNROLL
-  for (unsigned i = 0; i < W; i += 8) {
-    const auto mask = static_cast<__mmask8>(exec >> i);
-    wrong = _mm512_or_si512(wrong, _mm512_maskz_xor_epi64(mask, _mm512_load_si512(values + i), expected));
-    expected = _mm512_add_epi64(expected, _mm512_set1_epi64(static_cast<long long>(step * 8)));
-  }
-  return _mm512_test_epi64_mask(wrong, wrong) == 0;
-#else
-  uint64_t wrong = 0;
-  for (unsigned lane = 0; lane < W; ++lane)
-    wrong |= (values[lane] ^ (start + lane * step)) & (0 - (exec >> lane & 1));
-  return wrong == 0;
-#endif
+  U64 expected, wrong{};
+  for (int lane = 0; lane < kCount<U64>; ++lane) expected[lane] = start + static_cast<unsigned>(lane) * step;
+  const auto compare = [&](auto of_all) {
+    RIGEL_UNROLL
+    for (unsigned i = 0; i < W; i += kCount<U64>) {
+      U64 differs = vector_at<U64>(values, i) ^ expected;
+      if constexpr (!of_all.value) differs &= bits_as<U64>(lane_mask64(bits_from<U64>(exec, i)));
+      wrong |= differs;
+      expected += step * kCount<U64>;
+    }
+  };
+  exec == kAllLanes<W> ? compare(std::true_type()) : compare(std::false_type());
+  return ne(wrong, U64{}) == 0;
 }
 
 /// Loads N dwords of each lane, by pairs that are not torn, from where `place(lane)` says. One lane after the
