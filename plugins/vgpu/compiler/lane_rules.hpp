@@ -142,8 +142,11 @@ class Rules {
     if (!known.is_ordered) numbers_.guard(!Numbers::is_below(found[1], found[0]));
     return found;
   }
-  static Known ordered(Known known) {
-    known.is_ordered = known.shape != nullptr && !known.shape->has_pitch();
+  // What has come of `of` by a guarded step, whose lanes it keeps in order: where offsets have the order that they had. A shift may take
+  // bits away from some of them.
+  Known ordered_as(const Known& of, Known known) {
+    known.is_ordered = known.shape != nullptr && !known.shape->has_pitch() &&
+                       known.shape->ends(lanes_) == of.shape->ends(lanes_);
     return known;
   }
   // Both ends have the same bits from `bit` on. As one comparison, so that LLVM makes one of several.
@@ -257,7 +260,8 @@ class Rules {
     // The ends are near each other: if the sums of both have the order of the ends, both have a carry or none has.
     numbers_.guard(!Numbers::is_below(x[1] + y[1], x[0] + y[0]));
     numbers_.set_carry(in_.dst[1].code, (Numbers::widened(x[0]) + Numbers::widened(y[0])) >> 32);
-    return {.low = ordered(sum(a, b)), .has_carry = true};
+    const Known low = sum(a, b);
+    return {.low = ordered_as(low, low), .has_carry = true};
   }
 
   // A sum with such a carry, and one that lanes have in common or nobody looks at.
@@ -291,7 +295,7 @@ class Rules {
     const auto both = ends(low);
     guard_same_from(32 - shift, both);
     const Number out = both[0] >> (32 - shift);
-    return {ordered(shifted(low, shift)), {scalar_shape(), whole(source(1, 1)) << shift | out}};
+    return {ordered_as(low, shifted(low, shift)), {scalar_shape(), whole(source(1, 1)) << shift | out}};
   }
 
   // An index in the upper half becomes the distance of elements: v_ashrrev_i64 v[..], 30, v[..]. The result's upper half is the
@@ -305,7 +309,8 @@ class Rules {
     const Known index = source(1, 1);
     const auto both = ends(index);
     guard_same_from(shift, both);
-    return {ordered(shifted(index, 32 - shift)), {scalar_shape(), Numbers::shifted_signed(both[0], shift)}};
+    return {ordered_as(index, shifted(index, 32 - shift)),
+            {scalar_shape(), Numbers::shifted_signed(both[0], shift)}};
   }
 
   Results wide_product_sum() {
@@ -331,7 +336,7 @@ class Rules {
                  last = factors + (upper | Numbers::widened(greatest));
     numbers_.set_carry(in_.dst[1].code, Numbers::widened(same(Numbers::is_below(first, factors),
                                                               Numbers::is_below(last, factors))));
-    return {.low = ordered({offsets_alone(*low.shape), Numbers::narrowed(factors) + low.base}),
+    return {.low = ordered_as(low, {offsets_alone(*low.shape), Numbers::narrowed(factors) + low.base}),
             .high = {scalar_shape(), Numbers::narrowed(same(first >> 32, last >> 32))},
             .has_carry = true};
   }

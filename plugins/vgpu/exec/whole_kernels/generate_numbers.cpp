@@ -8,6 +8,11 @@ using isa::code::kLiteral;
 
 // A scalar of which some low bits are 0.
 uint32_t Generator::aligned_scalar() {
+  if (draw_.one_in(6)) {  // sums with it go beyond 2^31 or 2^32 in the middle of a wave
+    const uint32_t close = data_sgpr();
+    s_mov(close, one_of({~63u, ~31u, 0xffffff00u, 0x7fffffe0u, 0x80000000u, 0x3fffffc0u}));
+    return close;
+  }
   const uint32_t to = data_sgpr(), from = draw_.one_in(2) ? kFirstGroupId : data_sgpr();
   const auto shift = static_cast<int32_t>(draw_.one_in(12) ? draw_.below(65) : 3 + draw_.below(7));
   switch (draw_.below(6)) {
@@ -31,6 +36,26 @@ uint32_t Generator::aligned_scalar() {
   return to;
 }
 
+// As an address of 64 bits is made of an index; its halves become one number.
+void Generator::wide_number(uint32_t to, uint32_t from) {
+  const uint32_t low = data_vgpr(2), high = low + 1;
+  v_mov(low, v(from));
+  if (draw_.one_in(2)) {
+    put(encoder_.vop2(op("v_ashrrev_i32"), high, inline_integer(31), low));
+  } else {
+    v_mov(high, inline_integer(0));
+  }
+  const auto shift = static_cast<int32_t>(draw_.one_in(3) ? draw_.below(32) : 1 + draw_.below(4));
+  if (!draw_.one_in(4)) put(encoder_.vop3(op("v_lshlrev_b64"), low, inline_integer(shift), v(low)));
+  const uint32_t steps = 1 + draw_.below(2);
+  for (uint32_t i = 0; i < steps; ++i) {
+    const uint32_t scalar = aligned_scalar();
+    v_add_co(low, scalar, low);
+    v_addc(high, inline_integer(0), high);
+  }
+  put(encoder_.vop2(op("v_xor_b32"), to, v(low), high));
+}
+
 void Generator::numbers(uint32_t depth) {
   const uint32_t parts[] = {data_vgpr(), data_vgpr(), data_vgpr()};
   for (const uint32_t part : parts) {
@@ -47,9 +72,9 @@ void Generator::numbers(uint32_t depth) {
     if (depth == 0 && !in_function_ && draw_.one_in(4)) put(encoder_.sopp(op("s_barrier"), 0));
     // One draw after the other: compilers evaluate arguments in any order, and a seed means one kernel.
     const uint32_t to = part(), a = part(), b = part();
-    const uint32_t shift = inline_integer(static_cast<int32_t>(draw_.below(10)));
+    const uint32_t shift = inline_integer(static_cast<int32_t>(draw_.below(draw_.one_in(6) ? 32 : 10)));
     const bool is_scalar = draw_.one_in(2);
-    switch (draw_.below(9)) {
+    switch (draw_.below(11)) {
       case 0:
         v_and_const(to, is_scalar ? 63u >> draw_.below(6) : draw_.below(0x1000), a);
         break;
@@ -70,6 +95,10 @@ void Generator::numbers(uint32_t depth) {
         break;
       case 6:
         put(encoder_.vop3(op("v_lshl_add_u32"), to, v(a), shift, v(b)));
+        break;
+      case 7:
+      case 8:
+        wide_number(to, a);
         break;
       default:
         put(encoder_.vop2(op(is_scalar ? "v_or_b32" : "v_and_b32"), to, aligned_scalar(), a));

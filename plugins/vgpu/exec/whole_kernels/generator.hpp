@@ -58,6 +58,7 @@ class Generator : InstructionWriter {
   void arithmetic(uint32_t most);
   void exchange();
   uint32_t aligned_scalar();
+  void wide_number(uint32_t to, uint32_t from);
   void numbers(uint32_t depth);
   void indexed_moves();
   void indexed_arithmetic();
