@@ -6,13 +6,16 @@ namespace rigel::vgpu::exec::whole {
 
 using isa::code::kLiteral;
 
+// A scalar with which sums go beyond 2^30, 2^31 or 2^32 in the middle of a wave.
+uint32_t Generator::close_scalar() {
+  const uint32_t to = data_sgpr();
+  s_mov(to, one_of({~15u, ~31u, 0xffffff00u, 0x7fffffe0u, 0x3ffffff0u, 0x3fffffe0u}));
+  return to;
+}
+
 // A scalar of which some low bits are 0.
 uint32_t Generator::aligned_scalar() {
-  if (draw_.one_in(6)) {  // sums with it go beyond 2^31 or 2^32 in the middle of a wave
-    const uint32_t close = data_sgpr();
-    s_mov(close, one_of({~63u, ~31u, 0xffffff00u, 0x7fffffe0u, 0x80000000u, 0x3fffffc0u}));
-    return close;
-  }
+  if (draw_.one_in(6)) return close_scalar();
   const uint32_t to = data_sgpr(), from = draw_.one_in(2) ? kFirstGroupId : data_sgpr();
   const auto shift = static_cast<int32_t>(draw_.one_in(12) ? draw_.below(65) : 3 + draw_.below(7));
   switch (draw_.below(6)) {
@@ -39,14 +42,19 @@ uint32_t Generator::aligned_scalar() {
 // As an address of 64 bits is made of an index; its halves become one number.
 void Generator::wide_number(uint32_t to, uint32_t from) {
   const uint32_t low = data_vgpr(2), high = low + 1;
-  v_mov(low, v(from));
+  if (draw_.one_in(2)) {
+    v_mov(low, v(from));
+  } else {
+    const uint32_t close = close_scalar();
+    v_add(low, close, draw_.one_in(2) ? item_ : from);
+  }
   if (draw_.one_in(2)) {
     put(encoder_.vop2(op("v_ashrrev_i32"), high, inline_integer(31), low));
   } else {
     v_mov(high, inline_integer(0));
   }
   const auto shift = static_cast<int32_t>(draw_.one_in(3) ? draw_.below(32) : 1 + draw_.below(4));
-  if (!draw_.one_in(4)) put(encoder_.vop3(op("v_lshlrev_b64"), low, inline_integer(shift), v(low)));
+  if (draw_.one_in(2)) put(encoder_.vop3(op("v_lshlrev_b64"), low, inline_integer(shift), v(low)));
   const uint32_t steps = 1 + draw_.below(2);
   for (uint32_t i = 0; i < steps; ++i) {
     const uint32_t scalar = aligned_scalar();
@@ -54,6 +62,8 @@ void Generator::wide_number(uint32_t to, uint32_t from) {
     v_addc(high, inline_integer(0), high);
   }
   put(encoder_.vop2(op("v_xor_b32"), to, v(low), high));
+  forget_written();
+  if (draw_.one_in(2)) access(place(true), true, to);
 }
 
 void Generator::numbers(uint32_t depth) {

@@ -57,6 +57,7 @@ class Generator : InstructionWriter {
   void moves();
   void arithmetic(uint32_t most);
   void exchange();
+  uint32_t close_scalar();
   uint32_t aligned_scalar();
   void wide_number(uint32_t to, uint32_t from);
   void numbers(uint32_t depth);
