@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Mistake{"out_of_bounds", "gfx900", {}, 3}, Mistake{"use_after_free", "gfx900", {}, 3},
                       Mistake{"trap", "gfx900", {}, 3}, Mistake{"assert", "gfx900", {}, 3},
                       Mistake{"undefined", "gfx900", {}, 3}, Mistake{"other_gpu", "gfx1030", {}, 1},
-                      Mistake{"endless", "gfx900", {"--watchdog", "2"}, 124}),
+                      Mistake{"endless", "gfx900", {"--watchdog", "2.5"}, 124}),
     [](const auto& row) { return std::string(row.param.name); });
 
 // A program that is told something while it runs a kernel without an end.
