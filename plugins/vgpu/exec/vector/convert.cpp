@@ -202,6 +202,7 @@ constexpr Entry kAccumulating[] = {[] {
   Entry entry{Op::v_cvt_pkaccum_u8_f32};
   entry.sources = entry.row_sources = 2;
   entry.float_sources = true;
+  entry.reads_destination = true;
   entry.generic = accumulate_byte;
   return entry;
 }()};

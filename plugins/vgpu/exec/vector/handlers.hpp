@@ -49,12 +49,13 @@ struct Entry {
   bool float_result = false;   ///< omod and clamp are of floating point.
   bool has_test = false;       ///< dst[1] is a lane mask.
   uint8_t result_rows = 1;
-  bool takes_clamp = false;    ///< The handler looks at kClamp itself.
-  bool whole_sources = false;  ///< kPacked without op_sel.
-  uint32_t fixed_aux = 0;      ///< Fields of aux that the operation always has.
-  Handler generic = nullptr;   ///< Any kinds of sources, any modifiers.
-  Handler clamped = nullptr;   ///< The same with saturation: integer operations with clamp.
-  Handler fast[8] = {};        ///< No modifiers; bit i of the index: source i is uniform. May be null.
+  bool takes_clamp = false;        ///< The handler looks at kClamp itself.
+  bool whole_sources = false;      ///< kPacked without op_sel.
+  bool reads_destination = false;  ///< The result has something of what was there before.
+  uint32_t fixed_aux = 0;          ///< Fields of aux that the operation always has.
+  Handler generic = nullptr;       ///< Any kinds of sources, any modifiers.
+  Handler clamped = nullptr;       ///< The same with saturation: integer operations with clamp.
+  Handler fast[8] = {};            ///< No modifiers; bit i of the index: source i is uniform. May be null.
 };
 
 // kPacked: the fast handlers, for vector rows and the usual modes.

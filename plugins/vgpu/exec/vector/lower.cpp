@@ -354,6 +354,7 @@ LaneOperation lower_identify(Handler handler) {
       operation.kind = part ? LaneOperation::Kind::kComputes : LaneOperation::Kind::kWave;
       operation.named = entry.operation;
       operation.sources = operation.row_sources = part ? 1 : 0;
+      operation.reads_destination = entry.operation == NamedOperation::kInsert;
       return operation;
     }
   }
@@ -370,6 +371,7 @@ LaneOperation lower_identify(Handler handler) {
   operation.row_sources = entry.row_sources;
   operation.result_rows = entry.result_rows;
   operation.has_test = entry.has_test;
+  operation.reads_destination = entry.reads_destination;
   operation.is_float = entry.float_sources || entry.float_result || entry.unit != FloatUnit::kNone;
   return operation;
 }
