@@ -1,7 +1,7 @@
 // Arithmetic whose result may be one of several NaNs: it is the first that stands in the operation, quieted.
-// Compilers take sums, products and fused operations for commutative and would make it any of them. The
-// host's instructions have the order that is wanted, so they are named here; without them NaNs are picked
-// out.
+// Compilers take sums, products and fused operations for commutative and would make it any of them, and 1 / -a for -1 / a, which
+// leaves a NaN its sign. The host's instructions have the order that is wanted, so they are named here; without them NaNs
+// are picked out.
 //
 // The manuals say that NaNs of v_div_fixup and v_min are passed on quieted, and nothing of which it is
 // elsewhere; compiled code and the reference do the same as is done here.
@@ -72,6 +72,11 @@ template <class V, class... Sources>
     asm(RIGEL_AS_WRITTEN "vmul" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
     return result;                                                                     \
   }                                                                                    \
+  [[gnu::always_inline]] inline V quotient(V a, V b) {                                 \
+    V result;                                                                          \
+    asm("vdiv" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));                  \
+    return result;                                                                     \
+  }                                                                                    \
   /* a * b + c, rounded once */                                                        \
   [[gnu::always_inline]] inline V product_sum(V a, V b, V c) {                         \
     asm("vfmadd231" suffix " %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));                  \
@@ -93,6 +98,10 @@ inline V difference(V a, V b) {
 template <class V>
 inline V product(V a, V b) {
   return in_order(V(a * b), a, b);
+}
+template <class V>
+inline V quotient(V a, V b) {
+  return in_order(V(a / b), a, b);
 }
 /// a * b + c, rounded once
 template <class V>

@@ -3,6 +3,7 @@
 // double. What is of order 1e-9 or below in the polynomials' comments is the relative error.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
+#include "plugins/vgpu/exec/vector/ordered.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -11,13 +12,13 @@ using isa::Op;
 
 template <class F>
 F reciprocal(F a) {
-  return 1 / a;
+  return quotient(F{} + 1, a);
 }
 
 // 1 / sqrt(a) has the errors of two roundings, which can be more than a unit; a step of Newton's leaves that of a product, halved.
 template <class F>
 F reciprocal_root(F a) {
-  const F estimate = 1 / square_root(a);
+  const F estimate = quotient(F{} + 1, square_root(a));
   const F error = fused(-(a * estimate), estimate, F{} + 1);
   const F better = fused(estimate * 0.5f, error, estimate);
   return better == better ? better : estimate;  // zeros, infinities
