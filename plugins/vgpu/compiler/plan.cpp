@@ -239,7 +239,7 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
   if (shape == nullptr || shape->bytes == 0 || shape->addtid) return Site::What::kCall;
   const bool atomic = shape->verb == isa::Verb::kAtomic;
-  if (atomic && (shape->bytes != 4 || shape->source2 || isa::is_float(shape->atomic)))
+  if (atomic && (shape->bytes != 4 || shape->pair || shape->source2 || isa::is_float(shape->atomic)))
     return Site::What::kCall;
   switch (in.encoding) {
     case Encoding::kSmem:
