@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "plugins/vgpu/exec/whole_kernels/whole_kernel.hpp"
 
@@ -20,5 +21,12 @@ namespace rigel::vgpu::exec::whole {
 
 /// A kernel for the chip, with waves of 32 or 64 lanes where it has both.
 Kernel generate(const isa::Target& chip, uint64_t seed);
+
+/// Kernels that have every instruction of arithmetic and memory once (each row of the tables, images apart), in an order and with
+/// operands that the seed says. They keep what each of them leaves in its destinations, in SCC and in memory. What is drawn above
+/// has the rare ones rarely, or never.
+std::vector<Kernel> generate_every_instruction(const isa::Target& chip, uint64_t seed);
+/// The rows that these are.
+std::vector<uint16_t> rows_of_every_instruction(const isa::Target& chip);
 
 }  // namespace rigel::vgpu::exec::whole

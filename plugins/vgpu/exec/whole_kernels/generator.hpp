@@ -50,7 +50,6 @@ class Generator : InstructionWriter {
   void draw_fields();
   void begin();
   void finish();
-  void flat_scratch();
 
   void statements(uint32_t count, uint32_t depth);
   void statement(uint32_t depth);

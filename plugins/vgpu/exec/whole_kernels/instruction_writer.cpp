@@ -109,6 +109,23 @@ void InstructionWriter::v_cmp(const char* op_name, uint32_t a, uint32_t b) {
   put(encoder_.vopc(op(op_name), a, b));
 }
 
+void InstructionWriter::flat_scratch() {
+  const uint32_t offset = sgpr::kScratchOffset, init = kFlatScratchInit;
+  if (is_gfx8()) {
+    put(encoder_.sop2(op("s_add_u32"), init, init, offset));
+    put(encoder_.sop2(op("s_lshr_b32"), 103, init, inline_integer(8)));
+    put(encoder_.sop1(op("s_mov_b32"), 102, init + 1));
+    return;
+  }
+  const uint32_t to = is_gfx9() ? 102 : init;
+  put(encoder_.sop2(op("s_add_u32"), to, init, offset));
+  put(encoder_.sop2(op("s_addc_u32"), to + 1, init + 1, inline_integer(0)));
+  if (is_gfx10()) {
+    put(encoder_.sopk(op("s_setreg_b32"), to, 31u << 11 | 20));
+    put(encoder_.sopk(op("s_setreg_b32"), to + 1, 31u << 11 | 21));
+  }
+}
+
 void InstructionWriter::wait() {
   if (draw_.one_in(24)) put(encoder_.sopp(op("s_sleep"), draw_.below(3)));
   if (draw_.one_in(4)) return;  // nothing here needs it

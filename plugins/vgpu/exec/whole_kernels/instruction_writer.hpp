@@ -60,6 +60,8 @@ class InstructionWriter {
   void v_scale(uint32_t dst, int32_t factor, uint32_t source);
   void v_cmp(const char* op_name, uint32_t a, uint32_t b);
   void wait();
+  /// FLAT_SCRATCH, from what waves start with and sgpr::kScratchOffset.
+  void flat_scratch();
 
   // Choice.
   template <class T>

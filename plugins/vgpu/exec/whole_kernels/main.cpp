@@ -1,8 +1,9 @@
 // vgpu_kernel_fuzz: whole kernels at random, run in every way that there is; what differs is made small and
 // written down.
 //
-//   vgpu_kernel_fuzz [--board gfx900] [--seed FIRST] [--count N | --seconds S] [--dispatches N] [--found
-//   FOLDER] vgpu_kernel_fuzz --from FILE      runs a kernel of a file, and makes it smaller if it differs
+//   vgpu_kernel_fuzz [--board gfx900] [--seed FIRST] [--count N | --seconds S] [--dispatches N] [--found FOLDER]
+//   vgpu_kernel_fuzz --every-instruction …   the kernels of a seed have every instruction once: they are 40 to 60
+//   vgpu_kernel_fuzz --from FILE      runs a kernel of a file, and makes it smaller if it differs
 //   vgpu_kernel_fuzz --print          the kernel of --seed, without running it
 //
 // Kernel number n of a board is always the same. A kernel that differs is written to the folder as
@@ -30,7 +31,7 @@ struct Options {
   std::string board = "gfx900", from, found = ".";
   uint64_t seed = 1, count = 0;
   double seconds = 0;
-  bool print = false;
+  bool print = false, every_instruction = false;
   RunOptions run;
 };
 
@@ -83,6 +84,11 @@ int run_file(const Options& options) {
   return 1;
 }
 
+std::vector<Kernel> kernels_of(const Options& options, const isa::Target& chip, uint64_t seed) {
+  if (options.every_instruction) return generate_every_instruction(chip, seed);
+  return {generate(chip, seed)};
+}
+
 int run_many(const Options& options) {
   const auto chip = isa::target_of(options.board);
   if (!chip) {
@@ -90,7 +96,8 @@ int run_many(const Options& options) {
     return 2;
   }
   if (options.print) {
-    std::fputs(to_text(generate(*chip, options.seed)).c_str(), stdout);
+    for (const Kernel& kernel : kernels_of(options, *chip, options.seed))
+      std::fputs(to_text(kernel).c_str(), stdout);
     return 0;
   }
   Runner runner;
@@ -100,32 +107,35 @@ int run_many(const Options& options) {
   const auto took = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   for (uint64_t n = 0; options.count != 0 ? n < options.count : took() < options.seconds; ++n) {
     const uint64_t seed = options.seed + n;
-    const Kernel kernel = generate(*chip, seed);
-    const Verdict verdict = runner.run(kernel, options.run);
-    judged += verdict.judged ? 1 : 0;
-    compiled += verdict.was_compiled ? 1 : 0;
-    if (!verdict.not_compiled.empty()) {
-      // The instruction, without where it stands.
-      const size_t place = verdict.not_compiled.find(" at 0x");
-      ++why_not_compiled[verdict.not_compiled.substr(0, place) +
-                         (place == std::string::npos
-                              ? ""
-                              : verdict.not_compiled.substr(verdict.not_compiled.find(':', place)))];
-    }
-    if (!verdict.not_judged.empty() && why_not_judged.size() < 20) ++why_not_judged[verdict.not_judged];
-    instructions += verdict.instructions;
-    switch (verdict.kind) {
-      case Verdict::Kind::kSame:
-        ++same;
-        break;
-      case Verdict::Kind::kInvalid:
-        ++invalid;
-        if (why_invalid.size() < 20) ++why_invalid[verdict.what];
-        break;
-      case Verdict::Kind::kDiffers:
-        ++differ;
-        report(runner, options, kernel, verdict, options.board + "_" + std::to_string(seed));
-        break;
+    std::string title = options.board + "_" + std::to_string(seed);
+    for (const Kernel& kernel : kernels_of(options, *chip, seed)) {
+      const Verdict verdict = runner.run(kernel, options.run);
+      judged += verdict.judged ? 1 : 0;
+      compiled += verdict.was_compiled ? 1 : 0;
+      if (!verdict.not_compiled.empty()) {
+        // The instruction, without where it stands.
+        const size_t place = verdict.not_compiled.find(" at 0x");
+        ++why_not_compiled[verdict.not_compiled.substr(0, place) +
+                           (place == std::string::npos
+                                ? ""
+                                : verdict.not_compiled.substr(verdict.not_compiled.find(':', place)))];
+      }
+      if (!verdict.not_judged.empty() && why_not_judged.size() < 20) ++why_not_judged[verdict.not_judged];
+      instructions += verdict.instructions;
+      switch (verdict.kind) {
+        case Verdict::Kind::kSame:
+          ++same;
+          break;
+        case Verdict::Kind::kInvalid:
+          ++invalid;
+          if (why_invalid.size() < 20) ++why_invalid[verdict.what];
+          break;
+        case Verdict::Kind::kDiffers:
+          ++differ;
+          report(runner, options, kernel, verdict, title);
+          title += "_";
+          break;
+      }
     }
   }
   for (const auto& [why, count] : why_not_judged)
@@ -157,6 +167,8 @@ int main(int argc, char** argv) {
     const bool more = i + 1 < argc;
     if (option == "--print") {
       options.print = true;
+    } else if (option == "--every-instruction") {
+      options.every_instruction = true;
     } else if (!more) {
       bad = true;
     } else if (option == "--board") {
@@ -183,7 +195,7 @@ int main(int argc, char** argv) {
     std::fputs(
         "usage: vgpu_kernel_fuzz [--board CHIP] [--seed FIRST] [--count N | --seconds S] [--dispatches N]\n"
         "                        [--judged-instructions N]\n"
-        "                        [--found FOLDER] [--from FILE] [--print]\n",
+        "                        [--found FOLDER] [--from FILE] [--print] [--every-instruction]\n",
         stderr);
     return 2;
   }

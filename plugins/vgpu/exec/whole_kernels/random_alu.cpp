@@ -73,7 +73,8 @@ bool has_clamp(const isa::Instruction& in) {
   return false;
 }
 
-constexpr uint32_t kBeyond = 64;  // VGPRs that no generated kernel is given
+constexpr uint32_t kDpp8 = 233, kDpp8FetchInactive = 234;  // where SRC0 would be
+constexpr uint32_t kBeyond = 64;                           // VGPRs that no generated kernel is given
 
 bool reads_lanes(Op op) {
   const std::string_view name = isa::name(op);
@@ -118,6 +119,17 @@ Words RandomAlu::narrows(Draw& draw, const Registers& registers) const {
   Registers also_exec = registers;
   also_exec.exec = true;
   return draw_from(narrows_, draw, also_exec);
+}
+
+RandomAlu::Rows RandomAlu::all() const {
+  Rows rows = scalar_;
+  rows.insert(rows.end(), vector_.begin(), vector_.end());
+  rows.insert(rows.end(), narrows_.begin(), narrows_.end());
+  return rows;
+}
+
+Words RandomAlu::of_row(uint16_t row, Draw& draw, const Registers& registers) const {
+  return draw_from({row}, draw, registers);
 }
 
 Words RandomAlu::draw_from(const Rows& rows, Draw& draw, const Registers& registers) const {
@@ -204,6 +216,7 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
         if (!draw.one_in(3)) set(56, 8, 0xff);
         if (draw.one_in(2)) set(52, 4, 0);
       }
+      if (shape.has(flag::kDpp8)) set(0, 9, draw.one_in(2) ? kDpp8 : kDpp8FetchInactive);
       if (shape.has(flag::kSdwa) && draw.one_in(2)) set(60, 4, 0);
       break;
     case Encoding::kVop3:

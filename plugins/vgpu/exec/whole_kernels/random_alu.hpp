@@ -32,8 +32,13 @@ class RandomAlu {
   /// A v_cmpx.
   Words narrows(reference::Draw& draw, const Registers& registers) const;
 
+  using Rows = std::vector<uint16_t>;  ///< Of the tables.
+  /// All that vector() and scalar() choose from, and v_cmpx.
+  Rows all() const;
+  /// An instruction of the row, or nothing if none has been found that the registers allow.
+  Words of_row(uint16_t row, reference::Draw& draw, const Registers& registers) const;
+
  private:
-  using Rows = std::vector<uint16_t>;
   Words draw_from(const Rows& rows, reference::Draw& draw, const Registers& registers) const;
   bool attempt(uint16_t row, reference::Draw& draw, const Registers& registers, Words& words) const;
   bool is_allowed(const isa::Instruction& in, const Registers& registers) const;

@@ -8,11 +8,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/whole_kernels/generate.hpp"
 #include "plugins/vgpu/exec/whole_kernels/reducer.hpp"
 #include "plugins/vgpu/exec/whole_kernels/run.hpp"
+#include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/reference/compare.hpp"
 
 namespace rigel::vgpu::exec::whole {
@@ -63,6 +66,24 @@ TEST_P(WholeKernels, AreTheSameWhenCompiled) {
     compiled += verdict.was_compiled ? 1 : 0;
   }
   EXPECT_GT(compiled * 2, count) << "most of them can be compiled";
+}
+
+TEST_P(WholeKernels, OfEveryInstructionAreTheSame) {
+  const isa::Target chip = *isa::target_of(GetParam());
+  const std::vector<uint16_t> rows = rows_of_every_instruction(chip);
+  std::set<uint16_t> missing(rows.begin(), rows.end());
+  Runner runner;
+  for (const Kernel& kernel : generate_every_instruction(chip, 1)) {
+    const Verdict verdict = runner.run(kernel);
+    EXPECT_EQ(verdict.kind, Kind::kSame) << verdict.what << "\nvgpu_kernel_fuzz --board " << GetParam()
+                                         << " --every-instruction --seed 1 --count 1 reduces it";
+    for (const Item& item : kernel.items) {
+      isa::Instruction in;
+      if (isa::decode(kernel.target, item.words.data(), item.words.size(), in) == isa::DecodeStatus::kOk)
+        missing.erase(in.row);
+    }
+  }
+  for (const uint16_t row : missing) ADD_FAILURE() << "none of " << isa::name(isa::tables::rows()[row].op);
 }
 
 INSTANTIATE_TEST_SUITE_P(On, WholeKernels, ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030"),

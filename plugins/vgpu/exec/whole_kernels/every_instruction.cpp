@@ -1,0 +1,245 @@
+// Straight-line kernels of every instruction of arithmetic and memory that a chip has, one behind the other.
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "plugins/vgpu/exec/whole_kernels/contents.hpp"
+#include "plugins/vgpu/exec/whole_kernels/generate.hpp"
+#include "plugins/vgpu/exec/whole_kernels/instruction_writer.hpp"
+#include "plugins/vgpu/exec/whole_kernels/random_access.hpp"
+#include "plugins/vgpu/exec/whole_kernels/random_alu.hpp"
+#include "plugins/vgpu/isa/decoder.hpp"
+
+namespace rigel::vgpu::exec::whole {
+namespace {
+
+using isa::code::kExecLo;
+using isa::code::kLiteral;
+using isa::code::kVccLo;
+
+// A row of the tables, and who makes an instruction of it.
+struct Wanted {
+  uint16_t row = 0;
+  bool is_access = false;
+};
+
+class EveryInstruction : InstructionWriter {
+ public:
+  EveryInstruction(Kernel& kernel, Draw& draw)
+      : InstructionWriter(kernel, draw), alu_(kernel.target), access_(kernel.target) {
+    first_data_ = 12;
+  }
+
+  void run(std::span<const Wanted> wanted) {
+    begin();
+    for (const Wanted& one : wanted) {
+      const Words words =
+          one.is_access ? access_.of_row(one.row, draw_, places()) : alu_.of_row(one.row, draw_, registers());
+      if (!words.empty()) add(words);
+    }
+    finish();
+  }
+
+ private:
+  static constexpr uint32_t kGroups = 2;
+  static constexpr uint32_t kVgprs = 40;
+  // VGPRs before those for data. The address is a pair: of the item's place, and of other memory before and afterwards.
+  static constexpr uint32_t kIndex = 3, kSums = 4, kSlot = 5, kAddress = 6, kOffset = 8, kScratch = 9;
+  // Of the output, for each item: its place, the sums, and the VGPRs for data. Behind all of that waves have theirs.
+  static constexpr uint32_t kSumsAt = AccessRegisters::kBytes, kDataAt = kSumsAt + 16;
+  static constexpr uint32_t kItemBytes = 192, kWaveBytes = 1024;
+  static constexpr uint32_t kSlotsAt = 256;  // in LDS
+  // SGPRs beside InstructionWriter's.
+  static constexpr uint32_t kWavePlace = 66, kWaveOffset = 68, kScratchScalar = 69;
+
+  Registers registers() const {
+    return {kVgprs, first_data_, sgpr::kData, sgpr::kDataEnd, true, true, layout_of(kernel_).sgprs};
+  }
+  AccessRegisters places() const {
+    AccessRegisters to;
+    to.first_data = first_data_;
+    to.vgprs = kVgprs;
+    to.slot = kSlot;
+    to.items = kernel_.group[0];
+    to.place = kAddress;
+    to.offset = kOffset;
+    to.base = sgpr::kOut;
+    to.resource = sgpr::kOutResource;
+    to.scratch_offset = kScratch;
+    to.scratch_scalar = kScratchScalar;
+    to.scratch_resource = kScratchResource;
+    to.scratch_wave = sgpr::kScratchOffset;
+    to.first_scalar = sgpr::kData;
+    to.end_scalar = sgpr::kDataEnd;
+    to.constant_base = sgpr::kIn;
+    to.constant_resource = sgpr::kInResource;
+    to.wave_place = kWavePlace;
+    to.wave_offset = kWaveOffset;
+    return to;
+  }
+
+  // Each lane's registers for data come from the input, its scalars from the arguments.
+  void begin() {
+    Kernel& k = kernel_;
+    k.vgprs = kVgprs;
+    k.sgprs = sgpr::kEnd;
+    k.group[0] = k.wave_size();
+    k.grid[0] = kGroups * k.group[0];
+    k.limit = k.grid[0];
+    k.in_bytes = kMostInBytes / 2;
+    const uint32_t waves_at = k.grid[0] * kItemBytes;
+    k.out_bytes = waves_at + kGroups * kWaveBytes;
+    k.lds_bytes = kSlotsAt + 4 * AccessRegisters::kBytes * k.group[0];
+    k.private_bytes = 2 * AccessRegisters::kBytes;
+    k.mode = draw_.one_in(2) ? 0x3f0 : draw_.below(16) | draw_.below(16) << 4 | draw_.below(4) << 8;
+    k.data_seed = draw_.bits() >> 24;
+    const auto s_load = [&](const char* name, uint32_t to, uint32_t at) {
+      put(encoder_.smem(op(name), to, kKernarg, static_cast<int32_t>(at)));
+    };
+    s_load("s_load_dwordx4", sgpr::kIn, argument::kIn);
+    s_load("s_load_dwordx8", sgpr::kInResource, argument::kInResource);
+    s_load("s_load_dwordx16", sgpr::kData, argument::kNumbers);
+    s_load("s_load_dwordx16", sgpr::kData + 16, argument::kNumbers + 64);
+    put(encoder_.sopp(op("s_waitcnt"), 0));
+    put(encoder_.sop1(op("s_mov_b32"), sgpr::kScratchOffset, kFirstGroupId + 1));
+    flat_scratch();
+    put(encoder_.sop1(op("s_mov_b32"), isa::code::kM0, inline_integer(-1)));
+    put(encoder_.sop2(op("s_mul_i32"), kWaveOffset, kFirstGroupId, kLiteral, kWaveBytes));
+    put(encoder_.sop2(op("s_add_u32"), kWaveOffset, kWaveOffset, kLiteral, waves_at));
+    put(encoder_.sop2(op("s_add_u32"), kWavePlace, sgpr::kOut, kWaveOffset));
+    put(encoder_.sop2(op("s_addc_u32"), kWavePlace + 1, sgpr::kOut + 1, inline_integer(0)));
+    s_mov(kScratchScalar, draw_.below(AccessRegisters::kBytes / 4) * 4);
+    put(encoder_.sop2(op("s_mul_i32"), sgpr::kTemporary, kFirstGroupId, kLiteral, k.group[0]));
+    v_add(kIndex, sgpr::kTemporary, 0);
+    each_quad([&](uint32_t vgpr, uint32_t at) {
+      address(sgpr::kIn, at);
+      put(encoder_.flat(op("flat_load_dwordx4"), kAddress, vgpr, 0));
+    });
+    address(sgpr::kOut, 0);
+    multiply(kOffset, kIndex, kItemBytes);
+    multiply(kSlot, 0, AccessRegisters::kBytes);
+    v_add_const(kSlot, kSlotsAt, kSlot);
+    if (draw_.one_in(2)) {
+      v_const(kScratch, draw_.below(AccessRegisters::kBytes / 4) * 4);
+    } else {
+      put(encoder_.vop2(op("v_and_b32"), kScratch, inline_integer(60), 0));
+    }
+    v_const(kSums, 0);
+    put(encoder_.sopp(op("s_waitcnt"), 0));
+    put(encoder_.sop1(mask_op("s_mov"), kVccLo, sgpr::kData));
+  }
+
+  // What is in LDS and in scratch, and the registers.
+  void finish() {
+    for (uint32_t at = 0; at < AccessRegisters::kBytes; at += 4) {
+      put(encoder_.ds(op("ds_read_b32"), kSlot, kIndex, 0, at));
+      put(encoder_.sopp(op("s_waitcnt"), 0));
+      take(v(kIndex));
+    }
+    for (uint32_t at = 0; at < kernel_.private_bytes; at += 4) {
+      put(encoder_.buffer(op("buffer_load_dword"), 0, kIndex, kScratchResource, at, sgpr::kScratchOffset,
+                          {}));
+      put(encoder_.sopp(op("s_waitcnt"), 0));
+      take(v(kIndex));
+    }
+    put(encoder_.sop2(op("s_mul_i32"), sgpr::kTemporary, kFirstGroupId, kLiteral, kernel_.group[0]));
+    v_add(kIndex, sgpr::kTemporary, 0);
+    each_quad([&](uint32_t vgpr, uint32_t at) {
+      address(sgpr::kOut, kDataAt + at);
+      put(encoder_.flat(op("flat_store_dwordx4"), kAddress, vgpr, 0));
+    });
+    address(sgpr::kOut, kSumsAt);
+    put(encoder_.flat(op("flat_store_dword"), kAddress, kSums, 0));
+    put(encoder_.sopp(op("s_endpgm"), 0));
+  }
+
+  template <class F>
+  void each_quad(F f) {
+    for (uint32_t vgpr = first_data_; vgpr < kVgprs; vgpr += 4) f(vgpr, (vgpr - first_data_) * 4);
+  }
+
+  void multiply(uint32_t to, uint32_t vgpr, uint32_t by) {
+    s_mov(sgpr::kTemporary, by);
+    put(encoder_.vop3(op("v_mul_lo_u32"), to, v(vgpr), sgpr::kTemporary));
+  }
+
+  void address(uint32_t base, uint32_t offset) {
+    multiply(kAddress, kIndex, kItemBytes);
+    v_add_const(kAddress, static_cast<int32_t>(offset), kAddress);
+    v_mov(kAddress + 1, base + 1);
+    v_add_co(kAddress, base, kAddress);
+    v_addc(kAddress + 1, inline_integer(0), kAddress + 1);
+  }
+
+  // All lanes or some execute it, and all take in what it left.
+  void add(const Words& words) {
+    isa::Instruction in;
+    isa::decode(kernel_.target, words.data(), words.size(), in);
+    if (draw_.one_in(4)) put(encoder_.sop1(mask_op("s_mov"), kExecLo, data_sgpr(2)));
+    put(words);
+    const bool narrows = isa::name(in.op).find("cmpx") != std::string_view::npos;
+    const uint32_t dwords_of_mask = kernel_.wave_size() / 32;
+    if (narrows) put(encoder_.sop1(mask_op("s_mov"), sgpr::kSavedExec, kExecLo));
+    put(encoder_.sop1(mask_op("s_mov"), kExecLo, inline_integer(-1)));
+    for (uint32_t i = 0; narrows && i < dwords_of_mask; ++i) take(sgpr::kSavedExec + i);
+    if (changes_scc(in.encoding)) {
+      put(encoder_.sop2(op("s_cselect_b32"), sgpr::kTemporary, inline_integer(1), inline_integer(0)));
+      take(sgpr::kTemporary);
+    }
+    if (in.vdst.exists()) put(encoder_.sopp(op("s_waitcnt"), 0));
+    for (const isa::Operand& operand : {in.dst[0], in.dst[1], in.vdst}) {
+      if (!operand.exists() || operand.code == kExecLo) continue;
+      const bool is_mask = operand.type == isa::Type::kMask;
+      const uint32_t dwords = is_mask ? dwords_of_mask : std::max<uint32_t>(operand.dwords, 1);
+      const uint32_t end = operand.is_vgpr() ? v(kVgprs) : 128;  // there may be none of that number
+      for (uint32_t code = operand.code; code < std::min(operand.code + dwords, end); ++code) take(code);
+    }
+  }
+
+  static bool changes_scc(isa::Encoding encoding) {
+    return encoding == isa::Encoding::kSop1 || encoding == isa::Encoding::kSop2 ||
+           encoding == isa::Encoding::kSopk || encoding == isa::Encoding::kSopc;
+  }
+
+  void take(uint32_t source) {
+    put(encoder_.vop3(op("v_alignbit_b32"), kSums, v(kSums), v(kSums), inline_integer(27)));
+    put(encoder_.vop2(op("v_xor_b32"), kSums, source, kSums));
+  }
+
+  RandomAlu alu_;
+  RandomAccess access_;
+};
+
+}  // namespace
+
+std::vector<uint16_t> rows_of_every_instruction(const isa::Target& chip) {
+  std::vector<uint16_t> rows = RandomAlu(chip).all();
+  const RandomAccess access(chip);
+  rows.insert(rows.end(), access.all().begin(), access.all().end());
+  return rows;
+}
+
+std::vector<Kernel> generate_every_instruction(const isa::Target& chip, uint64_t seed) {
+  constexpr size_t kInstructions = 32;
+  Draw draw(seed * 0x9e3779b97f4a7c15u + 2);
+  std::vector<Wanted> wanted;
+  const RandomAccess access(chip);
+  for (const uint16_t row : RandomAlu(chip).all()) wanted.push_back({row, false});
+  for (const uint16_t row : access.all()) wanted.push_back({row, true});
+  for (size_t i = wanted.size(); i > 1; --i)
+    std::swap(wanted[i - 1], wanted[draw.below(static_cast<uint32_t>(i))]);
+  std::vector<Kernel> kernels;
+  for (std::span<const Wanted> left = wanted; !left.empty();) {
+    const size_t count = std::min(kInstructions, left.size());
+    Kernel kernel;
+    kernel.target = chip;
+    kernel.target.wave32 = chip.family() == isa::Family::kGfx10 && draw.one_in(2);
+    EveryInstruction(kernel, draw).run(left.first(count));
+    kernels.push_back(std::move(kernel));
+    left = left.subspan(count);
+  }
+  return kernels;
+}
+
+}  // namespace rigel::vgpu::exec::whole

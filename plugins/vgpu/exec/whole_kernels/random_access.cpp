@@ -1,0 +1,180 @@
+#include "plugins/vgpu/exec/whole_kernels/random_access.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/memory_shape.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+using isa::Encoding;
+using isa::Family;
+using isa::Op;
+using isa::Space;
+using isa::Verb;
+using reference::Draw;
+
+namespace {
+
+// Waves wait there for others, memory goes to LDS without a register, or the place is not the item's own.
+bool is_left_out(Op op) {
+  const std::string_view name = isa::name(op);
+  for (const char* part : {"gws", "ordered", "lds_dword", "probe", "time"}) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+RandomAccess::RandomAccess(const isa::Target& target) : target_(target), encoder_(target) {
+  const auto rows = isa::tables::rows();
+  for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
+    if ((rows[row].chips & isa::chip_bit(target)) == 0 || is_left_out(rows[row].op)) continue;
+    switch (isa::tables::shapes()[rows[row].shape].encoding) {
+      case Encoding::kDs:
+        rows_.push_back(row);
+        break;
+      case Encoding::kFlat:
+      case Encoding::kGlobal:
+      case Encoding::kScratch:
+      case Encoding::kMubuf:
+      case Encoding::kMtbuf:
+      case Encoding::kSmem:
+        if (isa::memory_shape(rows[row].op) != nullptr) rows_.push_back(row);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+Words RandomAccess::of_row(uint16_t row, Draw& draw, const AccessRegisters& registers) const {
+  for (int i = 0; i < 200; ++i) {
+    if (Words words = attempt(row, draw, registers); !words.empty()) return words;
+  }
+  return {};
+}
+
+// Random fields, but for those that say where; what comes out is decoded and looked at.
+Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& registers) const {
+  const isa::tables::Row& entry = isa::tables::rows()[row];
+  const isa::tables::Shape& shape = isa::tables::shapes()[entry.shape];
+  const isa::MemoryShape* const memory = isa::memory_shape(entry.op);
+  if (shape.encoding == Encoding::kSmem) return scalar(entry.op, draw, registers);
+  uint64_t fields = draw.bits();
+  const auto set = [&](unsigned low, unsigned width, uint64_t value) {
+    const uint64_t mask = ((uint64_t{1} << width) - 1) << low;
+    fields = (fields & ~mask) | (value << low & mask);
+  };
+  constexpr uint32_t kMostDwords = 4;
+  const auto data = [&] {
+    return registers.first_data + draw.below(registers.vgprs - registers.first_data - kMostDwords + 1);
+  };
+  // Of 16 bytes, where formats say how many there are; atomics are aligned.
+  const uint32_t bytes = memory == nullptr || memory->bytes == 0 ? 16 : memory->bytes;
+  const bool is_atomic = memory != nullptr && memory->verb == Verb::kAtomic;
+  const auto distance = [&](uint32_t room) {
+    const uint32_t unit = is_atomic ? bytes : !draw.one_in(8) ? std::min(bytes, 4u) : 1;
+    return draw.below((room - bytes) / unit + 1) * unit;
+  };
+  set(32, 8, registers.place);
+  set(40, 8, data());
+  set(48, 8, data());
+  set(56, 8, data());
+  const bool is_gfx8 = target_.family() == Family::kGfx8, is_gfx10 = target_.family() == Family::kGfx10;
+  switch (shape.encoding) {
+    case Encoding::kDs: {
+      set(32, 8, registers.slot);
+      set(is_gfx10 ? 17 : 16, 1, 0);  // not GDS
+      if (memory != nullptr && memory->pair) {
+        const uint32_t all = AccessRegisters::kBytes * registers.items;
+        const uint32_t one = memory->far_pair ? all / (64 * bytes) : 1;
+        const uint32_t count = memory->far_pair ? 3 : AccessRegisters::kBytes / bytes;
+        set(0, 8, draw.below(count) * one);
+        set(8, 8, draw.below(count) * one);
+      } else {
+        const uint32_t unit = std::min(bytes, 4u);
+        set(0, 16, draw.below((AccessRegisters::kBytes - bytes) / unit + 1) * unit);
+      }
+      break;
+    }
+    case Encoding::kFlat:
+    case Encoding::kGlobal:
+    case Encoding::kScratch: {
+      // gfx10 drops the offset of these.
+      const auto has_no_offset = [&](Encoding encoding) {
+        return is_gfx8 || (is_gfx10 && encoding == Encoding::kFlat);
+      };
+      if (!is_gfx8) set(13, 1, 0);  // not to LDS
+      const uint32_t none = is_gfx10 ? isa::code::kNull : 0x7fu;
+      if (!is_gfx8) set(48, 7, none);
+      set(0, is_gfx10 ? 12 : 13, has_no_offset(shape.encoding) ? 0 : distance(AccessRegisters::kBytes));
+      if (shape.encoding == Encoding::kGlobal && memory->addtid) {
+        set(48, 7, registers.wave_place);
+      } else if (shape.encoding == Encoding::kGlobal && draw.one_in(2)) {
+        set(32, 8, registers.offset);
+        set(48, 7, registers.base);
+      } else if (shape.encoding == Encoding::kScratch) {
+        const bool by_scalar = draw.one_in(2);
+        set(32, 8, registers.scratch_offset);
+        if (by_scalar) set(48, 7, registers.scratch_scalar);
+      }
+      break;
+    }
+    case Encoding::kMubuf:
+    case Encoding::kMtbuf: {
+      const bool is_scratch = shape.encoding == Encoding::kMubuf && draw.one_in(3);
+      set(0, 12, distance(AccessRegisters::kBytes));
+      set(12, 2, 1);                                          // OFFEN
+      if (shape.encoding == Encoding::kMubuf) set(16, 1, 0);  // not to LDS
+      set(32, 8, is_scratch ? registers.scratch_offset : registers.offset);
+      set(48, 5, (is_scratch ? registers.scratch_resource : registers.resource) / 4);
+      set(55, 1, 0);  // TFE
+      set(56, 8, is_scratch ? registers.scratch_wave : isa::code::kZero);
+      break;
+    }
+    default:
+      return {};
+  }
+  const uint64_t bits = entry.value | (fields & shape.live & ~shape.mask);
+  Words words{static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
+  isa::Instruction in;
+  if (isa::decode(target_, words.data(), words.size(), in) != isa::DecodeStatus::kOk || in.row != row ||
+      in.bytes != 8 || !is_allowed(in, registers))
+    return {};
+  return words;
+}
+
+Words RandomAccess::scalar(Op op, Draw& draw, const AccessRegisters& registers) const {
+  const isa::MemoryShape& memory = *isa::memory_shape(op);
+  const uint32_t dwords = std::max(memory.dwords(), 1u) * (memory.verb == Verb::kAtomic ? 2 : 1);
+  const uint32_t unit = dwords == 1 ? 1 : dwords == 2 ? 2 : 4;
+  const uint32_t to = registers.first_scalar +
+                      draw.below((registers.end_scalar - registers.first_scalar - dwords) / unit + 1) * unit;
+  const bool is_buffer = memory.space == Space::kBuffer;
+  if (memory.verb == Verb::kLoad && memory.space != Space::kScratch) {
+    return encoder_.smem(op, to, is_buffer ? registers.constant_resource : registers.constant_base,
+                         static_cast<int32_t>(draw.below(AccessRegisters::kBytes / 4) * 4));
+  }
+  Words words = is_buffer ? encoder_.smem(op, to, registers.resource, 0, registers.wave_offset)
+                          : encoder_.smem(op, to, registers.wave_place, 0);
+  constexpr uint32_t kGlc = 1 << 16;
+  if (memory.verb == Verb::kAtomic && !words.empty() && draw.one_in(2)) words[0] |= kGlc;
+  return words;
+}
+
+bool RandomAccess::is_allowed(const isa::Instruction& in, const AccessRegisters& registers) const {
+  if (in.tfe || in.lds || in.gds) return false;
+  for (const isa::Operand* const operand : {&in.vdata, &in.vdata2, &in.vdst}) {
+    if (!operand->exists()) continue;
+    if (!operand->is_vgpr() || operand->vgpr() < registers.first_data ||
+        operand->vgpr() + operand->dwords > registers.vgprs)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace rigel::vgpu::exec::whole

@@ -1,0 +1,50 @@
+// Accesses to memory at random: any instruction of the tables that moves data between memory and registers, or has to do with LDS, at a
+// place that is the work-item's own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plugins/vgpu/exec/whole_kernels/encode.hpp"
+#include "plugins/vgpu/reference/draw.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+/// Where an access may go, and which registers say so. Each place has `kBytes` bytes.
+struct AccessRegisters {
+  static constexpr uint32_t kBytes = 64;
+  uint32_t first_data = 0, vgprs = 0;  ///< VGPRs that may be stored, and loaded to.
+  uint32_t slot = 0;    ///< VGPR: the item's place in LDS. Places there are as far apart as they are large;
+  uint32_t items = 0;   ///< so many of them are followed by as many bytes twice more.
+  uint32_t place = 0;   ///< Two VGPRs: the address of the item's place in memory …
+  uint32_t offset = 0;  ///< … and a VGPR with its distance from `base` and in `resource`.
+  uint32_t base = 0, resource = 0;                    ///< SGPRs.
+  uint32_t scratch_offset = 0;                        ///< VGPR: into scratch, which has twice as many bytes.
+  uint32_t scratch_scalar = 0;                        ///< SGPR, likewise
+  uint32_t scratch_resource = 0, scratch_wave = 0;    ///< SGPRs: the descriptor, and the wave's offset.
+  uint32_t first_scalar = 0, end_scalar = 0;          ///< SGPRs for data.
+  uint32_t constant_base = 0, constant_resource = 0;  ///< SGPRs: of what is only read
+  uint32_t wave_place = 0;   ///< Two SGPRs: the address of 1,024 bytes that are the wave's …
+  uint32_t wave_offset = 0;  ///< … and an SGPR with their distance in `resource`.
+};
+
+class RandomAccess {
+ public:
+  explicit RandomAccess(const isa::Target& target);
+
+  using Rows = std::vector<uint16_t>;  ///< Of the tables.
+  const Rows& all() const { return rows_; }
+  /// An instruction of the row, or nothing if none has been found.
+  Words of_row(uint16_t row, reference::Draw& draw, const AccessRegisters& registers) const;
+
+ private:
+  Words attempt(uint16_t row, reference::Draw& draw, const AccessRegisters& registers) const;
+  Words scalar(isa::Op op, reference::Draw& draw, const AccessRegisters& registers) const;
+  bool is_allowed(const isa::Instruction& in, const AccessRegisters& registers) const;
+
+  isa::Target target_;
+  Encoder encoder_;
+  Rows rows_;
+};
+
+}  // namespace rigel::vgpu::exec::whole
