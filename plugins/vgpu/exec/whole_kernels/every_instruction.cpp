@@ -127,6 +127,9 @@ class EveryInstruction : InstructionWriter {
     }
     v_const(kSums, 0);
     put(encoder_.sopp(op("s_waitcnt"), 0));
+    for (uint32_t vgpr = first_data_; vgpr < kVgprs; ++vgpr) {
+      if (draw_.one_in(2)) make_regular(vgpr);
+    }
     put(encoder_.sop1(mask_op("s_mov"), kVccLo, sgpr::kData));
   }
 
@@ -154,6 +157,22 @@ class EveryInstruction : InstructionWriter {
     put(encoder_.sopp(op("s_endpgm"), 0));
   }
 
+  // The same for all lanes, or growing from lane to lane: compiled code has other ways to do with that.
+  void make_regular(uint32_t vgpr) {
+    switch (draw_.below(4)) {
+      case 0:
+        return v_mov(vgpr, data_sgpr());
+      case 1:
+        return v_const(vgpr, draw_.value());
+      case 2:
+        return v_scale(vgpr, one_of({1, 2, 4, -4, 12, 64}), kIndex);
+      default:
+        v_scale(vgpr, one_of({1, 3, 8, -1, 4}), 0);
+        put(encoder_.vop2(op(one_of({"v_xor_b32", "v_or_b32", "v_min_u32"})), vgpr, data_sgpr(), vgpr));
+        return;
+    }
+  }
+
   template <class F>
   void each_quad(F f) {
     for (uint32_t vgpr = first_data_; vgpr < kVgprs; vgpr += 4) f(vgpr, (vgpr - first_data_) * 4);
@@ -176,6 +195,10 @@ class EveryInstruction : InstructionWriter {
   void add(const Words& words) {
     isa::Instruction in;
     isa::decode(kernel_.target, words.data(), words.size(), in);
+    for (const isa::Operand& operand : {in.src[0], in.src[1], in.src[2], in.vdata, in.vdata2}) {
+      const uint32_t vgpr = operand.is_vgpr() ? operand.vgpr() : 0;
+      if (vgpr >= first_data_ && vgpr < kVgprs && draw_.one_in(6)) make_regular(vgpr);
+    }
     if (draw_.one_in(4)) put(encoder_.sop1(mask_op("s_mov"), kExecLo, data_sgpr(2)));
     put(words);
     const bool narrows = isa::name(in.op).find("cmpx") != std::string_view::npos;
