@@ -184,8 +184,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     inputs.push_back(input);
   }
   const bool makes_rows = step.lanes.kind == LaneOperation::Kind::kComputes;
-  const bool reads_old = makes_rows && (step.lanes.reads_destination ||
-                                        (op.aux & (aux::kHighResult | aux::kKeepHigh)) != 0);
+  const bool reads_old = makes_rows && step.lanes.reads_destination;
   key.reads_old = reads_old;
   llvm::Function* const wrapper = wrapper_of(key);
   if (wrapper == nullptr) return;

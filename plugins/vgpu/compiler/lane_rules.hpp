@@ -380,7 +380,7 @@ class Rules {
 
   Known uniform() {
     const LaneOperation& lanes = step_->lanes;
-    if (lanes.has_test || lanes.sources != count() || (step_->micro->aux >> 28 & 3) != 0) return {};
+    if (lanes.has_test || lanes.sources != count() || lanes.reads_destination) return {};
     for (unsigned i = 0; i < count(); ++i) {
       if (!is_uniform(i) || in_.src[i].dwords > 1) return {};
     }

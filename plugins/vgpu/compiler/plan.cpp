@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/compiler/lane_aux.hpp"
 #include "plugins/vgpu/compiler/modes.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
@@ -104,6 +105,7 @@ bool is_known(const MicroOp& op, Op name, SimdLevel level, Step& step) {
       return true;
     default:
       step.kind = Step::Kind::kLanes;
+      step.lanes.reads_destination |= (op.aux & (aux::kHighResult | aux::kKeepHigh)) != 0;
       return true;
   }
 }

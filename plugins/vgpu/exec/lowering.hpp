@@ -154,7 +154,7 @@ struct LaneOperation {
   bool has_test = false;
   /// Computes with floating point, in the host's mode of rounding and denormals.
   bool is_float = false;
-  /// Its result has something of what was in the row before, whatever `aux` says.
+  /// Its result has something of what was in the row before.
   bool reads_destination = false;
   uint8_t sources = 0;
   uint8_t row_sources = 0;  ///< Without lane masks, which come last.

@@ -35,18 +35,21 @@ struct Options {
   RunOptions run;
 };
 
-// Makes it smaller, in the way that it differs and the first one.
+// Makes it smaller, in the way that it differs and the first one; where compiled code differs, handlers of its level must not.
 void report(Runner& runner, const Options& options, const Kernel& kernel, const Verdict& verdict,
             const std::string& title) {
   std::printf("%s: %s\n", title.c_str(), verdict.what.c_str());
   RunOptions run = options.run;
-  run.ways = {options.run.ways.front(), verdict.way};
+  run.ways = {options.run.ways.front()};
+  if (verdict.way.compiled) run.ways.push_back({verdict.way.level, false});
+  run.ways.push_back(verdict.way);
   run.by_turns = false;
   // Of what stores anywhere, ways differ for other reasons.
   const auto faults = [](const Verdict& of) { return of.what.find("a fault") != std::string::npos; };
   const auto differs = [&](const Kernel& candidate) {
     const Verdict found = runner.run(candidate, run);
-    return found.kind == Verdict::Kind::kDiffers && faults(found) == faults(verdict);
+    return found.kind == Verdict::Kind::kDiffers && found.way == verdict.way &&
+           faults(found) == faults(verdict);
   };
   const bool again = differs(kernel);
   const Kernel small = again ? reduce(kernel, differs) : kernel;
