@@ -140,16 +140,17 @@ void DispatchQueue::fill_in(const hsabe_queue_desc_t& desc) {
 DispatchQueue::~DispatchQueue() {
   const hsabe_host_t* const host = device_.host;
   device_.scratch().remove(*this);
+  {
+    // As soon as the driver has destroyed it, its number may be another queue's, which somebody who is told of an error now would stop.
+    const MutexLock lock(mutex_);
+    ending_ = true;
+  }
   if (created_) {
     kfd_destroy_queue arguments{queue_id_, 0};
     device_.ioctl(KFD_NR_DESTROY_QUEUE, arguments);
   }
   if (device_.traps() != nullptr) device_.traps()->remove(*this);
   if (inactive_ != 0) {
-    {
-      const MutexLock lock(mutex_);
-      ending_ = true;
-    }
     host->signal->destroy(host->self, inactive_);
     if (exceptions_ != 0) host->signal->destroy(host->self, exceptions_);
     host->signal->settle(host->self);
@@ -161,6 +162,7 @@ DispatchQueue::~DispatchQueue() {
 // What can be set ----------------------------------------------------------------------------------------
 
 hsabe_status_t DispatchQueue::update(uint32_t percentage) {
+  if (ending_) return HSA_STATUS_ERROR;
   kfd_update_queue arguments{memory_.ring.address(), queue_id_, static_cast<uint32_t>(ring_.announced_bytes),
                              percentage, priority_};
   const int32_t problem = device_.ioctl(KFD_NR_UPDATE_QUEUE, arguments);
@@ -306,7 +308,7 @@ void DispatchQueue::stop_with(hsa_status_t status) {
   {
     const MutexLock lock(mutex_);
     stopped_ = true;
-    if (std::exchange(error_told_, true)) return;
+    if (ending_ || std::exchange(error_told_, true)) return;
     update(0);
   }
   if (when_stopped_) return when_stopped_(status);

@@ -101,7 +101,7 @@ class DispatchQueue {
   uint32_t priority_ RIGEL_GUARDED_BY(mutex_) = 0;
   bool stopped_ RIGEL_GUARDED_BY(mutex_) = false;
   bool error_told_ RIGEL_GUARDED_BY(mutex_) = false;
-  bool ending_ RIGEL_GUARDED_BY(mutex_) = false;  // the inactive signal is no more
+  bool ending_ RIGEL_GUARDED_BY(mutex_) = false;  // the driver's queue and the inactive signal may be no more
   Block scratch_ RIGEL_GUARDED_BY(mutex_);
   uint32_t scratch_waves_ RIGEL_GUARDED_BY(mutex_) = 0;  // that it is enough for at a time
 };

@@ -177,6 +177,25 @@ TEST_P(Queues, AreStoppedByAnIllegalInstruction) {
               ElementsAre(Pair(kCookie, static_cast<hsabe_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION))));
 }
 
+// The driver gives the number of a queue that it has destroyed to the next one.
+TEST_P(Queues, AreNotStoppedByErrorsOfOneThatHadTheirNumber) {
+  const uint64_t before = amd().queue_inactive_signal.handle;
+  std::unique_ptr<DispatchQueue> next;
+  hsabe_queue_info_t next_info{};
+  host_->set_after_destroying([&] {
+    create(kCookie + 1, next, next_info);
+    host_->stop_queue(before, kInactiveIllegalInstruction);
+  });
+  queue_.reset();
+  ASSERT_NE(next, nullptr);
+  queue_ = std::move(next);
+  info_ = next_info;
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({kEnd}), 0, done);
+  EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_THAT(host_->queue_errors(), IsEmpty());
+}
+
 TEST_P(Queues, AreFoundByTheTrapHandler) {
   TrapHandler* const traps = device_->traps();
   ASSERT_EQ(traps != nullptr, has_trap_handler());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
@@ -136,7 +137,10 @@ struct BackendHostServices {
           const MutexLock lock(host.mutex_);
           host.cu_mask_.assign(words, words + mask.num_cu_mask / 32);
         }
-        return host.gpu_.call(number, argument, size);
+        const int32_t result = host.gpu_.call(number, argument, size);
+        if (number == KFD_NR_DESTROY_QUEUE && host.after_destroying_)
+          std::exchange(host.after_destroying_, {})();
+        return result;
       },
       [](void* self, uint32_t, uint32_t flags, uint64_t size, uint64_t,
          hsabe_block_t* out) -> hsabe_status_t { return allocate(of(self), flags, size, out); },
@@ -216,6 +220,16 @@ std::vector<hsabe_scratch_event_t> BackendHost::scratch_events() const {
 std::vector<std::pair<uint64_t, hsabe_status_t>> BackendHost::queue_errors() const {
   const MutexLock lock(mutex_);
   return errors_;
+}
+
+void BackendHost::stop_queue(uint64_t inactive_signal, int64_t value) {
+  value_of(inactive_signal).store(value, std::memory_order_release);
+  eventually([&] {
+    const MutexLock handling(handling_);
+    const MutexLock lock(mutex_);
+    return std::ranges::none_of(watches_,
+                                [&](const Watch& watch) { return watch.wait.signal == inactive_signal; });
+  });
 }
 
 void BackendHost::stop_queues(int64_t value) {

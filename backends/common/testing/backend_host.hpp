@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,6 +41,10 @@ class BackendHost {
   std::string last_report() const;
   /// Stores a value in every signal that is watched, as a processor does that stops its queues.
   void stop_queues(int64_t value);
+  /// Stores it in one of them, and returns when its handler has been called.
+  void stop_queue(uint64_t inactive_signal, int64_t value);
+  /// Is called when the driver has destroyed the next queue, by who asked for that.
+  void set_after_destroying(std::function<void()> call) { after_destroying_ = std::move(call); }
   /// From now on CREATE_QUEUE fails for copy engines.
   void refuse_engines() { no_engines_ = true; }
   /// CREATE_QUEUEs of copy engines so far.
@@ -59,6 +64,7 @@ class BackendHost {
   std::vector<std::pair<std::string, std::string>> options_;
   std::vector<uint32_t> own_units_;
   bool knows_own_units_ = true;
+  std::function<void()> after_destroying_;
   std::atomic<bool> no_engines_{false};
   std::atomic<int> engine_requests_{0};
   std::atomic<bool> ending_{false};
