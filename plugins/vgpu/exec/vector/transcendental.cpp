@@ -19,7 +19,8 @@ F reciprocal(F a) {
 template <class F>
 F reciprocal_root(F a) {
   const F estimate = quotient(F{} + 1, square_root(a));
-  const F error = fused(-(a * estimate), estimate, F{} + 1);
+  // Not -(a * estimate), of which LLVM makes -a * estimate, which is rounded otherwise where MODE does not round to nearest.
+  const F error = fused(a * estimate, -estimate, F{} + 1);
   const F better = fused(estimate * 0.5f, error, estimate);
   return better == better ? better : estimate;  // zeros, infinities
 }

@@ -33,12 +33,15 @@ class EveryInstruction : InstructionWriter {
 
   void run(std::span<const Wanted> wanted) {
     begin();
+    kernel_.kept_in_front = static_cast<uint32_t>(kernel_.items.size());
     for (const Wanted& one : wanted) {
       const Words words =
           one.is_access ? access_.of_row(one.row, draw_, places()) : alu_.of_row(one.row, draw_, registers());
       if (!words.empty()) add(words);
     }
+    const size_t before = kernel_.items.size();
     finish();
+    kernel_.kept_behind = static_cast<uint32_t>(kernel_.items.size() - before);
   }
 
  private:

@@ -60,10 +60,10 @@ class Reducer {
   bool fewer_items() {
     bool any = false;
     for (size_t length = std::max<size_t>(kernel_.items.size() / 2, 1); length > 0; length /= 2) {
-      for (size_t at = 0; at < kernel_.items.size();) {
+      for (size_t at = kernel_.kept_in_front; at + kernel_.kept_behind < kernel_.items.size();) {
         Kernel candidate = kernel_;
         auto& items = candidate.items;
-        const size_t end = std::min(at + length, items.size());
+        const size_t end = std::min(at + length, items.size() - kernel_.kept_behind);
         const auto gone = std::remove_if(items.begin() + static_cast<ptrdiff_t>(at),
                                          items.begin() + static_cast<ptrdiff_t>(end),
                                          [](const Item& item) { return !item.is_label(); });

@@ -61,6 +61,9 @@ struct Kernel {
   uint32_t mode = 0x3f0;   ///< FP_ROUND, FP_DENORM, DX10_CLAMP and IEEE of MODE.
   uint64_t data_seed = 0;  ///< Of what is in the buffers.
   std::vector<Item> items;
+  /// Items at the beginning and at the end that are not left out when it is made smaller, since the rest would do something else
+  /// without them. Not in its text.
+  uint32_t kept_in_front = 0, kept_behind = 0;
 
   uint32_t wave_size() const { return target.wave32 ? 32 : 64; }
   bool has_dimensions() const { return group[1] != 1 || group[2] != 1 || grid[1] != 1 || grid[2] != 1; }
