@@ -19,8 +19,13 @@ using reference::Draw;
 namespace {
 
 // Waves wait there for others, memory goes to LDS without a register, or the place is not the item's own.
-bool is_left_out(Op op) {
-  const std::string_view name = isa::name(op);
+bool is_left_out(const isa::tables::Row& row) {
+  const isa::tables::Shape& shape = isa::tables::shapes()[row.shape];
+  const uint32_t to_lds = shape.encoding == Encoding::kMubuf ? 1 << 16 : 1 << 13;
+  const bool moves = shape.encoding == Encoding::kMubuf || shape.encoding == Encoding::kGlobal ||
+                     shape.encoding == Encoding::kScratch;
+  if (moves && (row.value & shape.mask & to_lds) != 0) return true;
+  const std::string_view name = isa::name(row.op);
   for (const char* part : {"gws", "ordered", "lds_dword", "probe", "time"}) {
     if (name.find(part) != std::string_view::npos) return true;
   }
@@ -32,7 +37,7 @@ bool is_left_out(Op op) {
 RandomAccess::RandomAccess(const isa::Target& target) : target_(target), encoder_(target) {
   const auto rows = isa::tables::rows();
   for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
-    if ((rows[row].chips & isa::chip_bit(target)) == 0 || is_left_out(rows[row].op)) continue;
+    if ((rows[row].chips & isa::chip_bit(target)) == 0 || is_left_out(rows[row])) continue;
     switch (isa::tables::shapes()[rows[row].shape].encoding) {
       case Encoding::kDs:
         rows_.push_back(row);
