@@ -109,7 +109,7 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
     case Encoding::kFlat:
     case Encoding::kGlobal:
     case Encoding::kScratch: {
-      // gfx10 drops the offset of these.
+      // FLAT has none on gfx8, and gfx10.1 drops it.
       const auto has_no_offset = [&](Encoding encoding) {
         return is_gfx8 || (is_gfx10 && encoding == Encoding::kFlat);
       };

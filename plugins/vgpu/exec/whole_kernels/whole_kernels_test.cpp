@@ -30,6 +30,16 @@ std::vector<Way> ways(bool compiled) {
   return all;
 }
 
+// AArch64 flushes denormal operands and results, or neither: float_environment.hpp.
+bool host_has_mode([[maybe_unused]] const Kernel& kernel) {
+#if defined(__aarch64__)
+  for (const unsigned denormals : {kernel.mode >> 4 & 3, kernel.mode >> 6 & 3}) {
+    if (denormals == 1 || denormals == 2) return false;
+  }
+#endif
+  return true;
+}
+
 class WholeKernels : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(WholeKernels, AreTheSameInEveryWay) {
@@ -79,14 +89,15 @@ TEST_P(WholeKernels, OfEveryInstructionAreTheSame) {
   const bool is_compiled = name == "gfx900" || name == "gfx1030";
   if (!is_compiled) options.ways = ways(false);
   for (const Kernel& kernel : generate_every_instruction(chip, 1)) {
-    const Verdict verdict = runner.run(kernel, options);
-    EXPECT_EQ(verdict.kind, Kind::kSame) << verdict.what << "\nvgpu_kernel_fuzz --board " << GetParam()
-                                         << " --every-instruction --seed 1 --count 1 reduces it";
     for (const Item& item : kernel.items) {
       isa::Instruction in;
       if (isa::decode(kernel.target, item.words.data(), item.words.size(), in) == isa::DecodeStatus::kOk)
         missing.erase(in.row);
     }
+    if (!host_has_mode(kernel)) continue;
+    const Verdict verdict = runner.run(kernel, options);
+    EXPECT_EQ(verdict.kind, Kind::kSame) << verdict.what << "\nvgpu_kernel_fuzz --board " << GetParam()
+                                         << " --every-instruction --seed 1 --count 1 reduces it";
   }
   for (const uint16_t row : missing) ADD_FAILURE() << "none of " << isa::name(isa::tables::rows()[row].op);
 }
