@@ -141,7 +141,7 @@ DispatchQueue::~DispatchQueue() {
   const hsabe_host_t* const host = device_.host;
   device_.scratch().remove(*this);
   {
-    // As soon as the driver has destroyed it, its number may be another queue's, which somebody who is told of an error now would stop.
+    // The driver gives its number to the next queue. A handler that is under way must ask for nothing more by that number.
     const MutexLock lock(mutex_);
     ending_ = true;
   }

@@ -95,7 +95,7 @@ class EveryInstruction : InstructionWriter {
     k.out_bytes = waves_at + kGroups * kWaveBytes;
     k.lds_bytes = kSlotsAt + 4 * AccessRegisters::kBytes * k.group[0];
     k.private_bytes = 2 * AccessRegisters::kBytes;
-    k.mode = draw_.one_in(2) ? 0x3f0 : draw_.below(16) | draw_.below(16) << 4 | draw_.below(4) << 8;
+    k.mode = draw_.one_in(2) ? 0x3f0 : any_mode();
     k.data_seed = draw_.bits() >> 24;
     const auto s_load = [&](const char* name, uint32_t to, uint32_t at) {
       put(encoder_.smem(op(name), to, kKernarg, static_cast<int32_t>(at)));
@@ -169,10 +169,12 @@ class EveryInstruction : InstructionWriter {
         return v_const(vgpr, draw_.value());
       case 2:
         return v_scale(vgpr, one_of({1, 2, 4, -4, 12, 64}), kIndex);
-      default:
+      default: {
         v_scale(vgpr, one_of({1, 3, 8, -1, 4}), 0);
-        put(encoder_.vop2(op(one_of({"v_xor_b32", "v_or_b32", "v_min_u32"})), vgpr, data_sgpr(), vgpr));
+        const uint32_t scalar = data_sgpr();
+        put(encoder_.vop2(op(one_of({"v_xor_b32", "v_or_b32", "v_min_u32"})), vgpr, scalar, vgpr));
         return;
+      }
     }
   }
 

@@ -45,9 +45,7 @@ void Generator::draw_shape() {
   const bool plain = flavour_ == Flavour::kMoves;
   k.vgprs = plain && draw_.one_in(2) ? 8 + draw_.below(8) : 20 + draw_.below(28);
   if (draw_.one_in(2)) k.sgprs = sgpr::kEnd;
-  k.mode = draw_.one_in(2)   ? 0x3f0
-           : draw_.one_in(2) ? 0x3c0
-                             : (draw_.below(16) | draw_.below(16) << 4 | draw_.below(4) << 8);
+  k.mode = draw_.one_in(2) ? 0x3f0 : draw_.one_in(2) ? 0x3c0 : any_mode();
   mode_ = k.mode;
   k.data_seed = draw_.bits() >> 24;
   if (plain && draw_.one_in(2)) {

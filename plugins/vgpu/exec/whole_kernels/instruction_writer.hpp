@@ -68,6 +68,11 @@ class InstructionWriter {
   T one_of(std::initializer_list<T> list) {
     return *(list.begin() + draw_.below(static_cast<uint32_t>(list.size())));
   }
+  /// Of MODE, what kernels may begin with: the roundings, denormals, and DX10_CLAMP and IEEE.
+  uint32_t any_mode() {
+    const uint32_t roundings = draw_.below(16), denormals = draw_.below(16), others = draw_.below(4);
+    return roundings | denormals << 4 | others << 8;
+  }
   uint32_t data_vgpr(uint32_t dwords = 1) {
     return first_data_ + draw_.below(kernel_.vgprs - first_data_ - dwords + 1);
   }

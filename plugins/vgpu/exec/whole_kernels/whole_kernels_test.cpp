@@ -1,5 +1,5 @@
 // Whole kernels in every way that there is: what the generator makes of fixed seeds, and reduced ones that
-// once differed (tests/, each with its reason in its first lines).
+// once differed (tests/, each with its reason in its first lines), and every instruction once.
 //
 // RIGEL_KERNELS is how many are made for each chip (default 150; tools/stress kernels makes them for hours), and
 // RIGEL_COMPILED_KERNELS how many of them are compiled as well (default 25: that takes a tenth of a second each).
@@ -98,6 +98,9 @@ TEST_P(WholeKernels, OfEveryInstructionAreTheSame) {
     const Verdict verdict = runner.run(kernel, options);
     EXPECT_EQ(verdict.kind, Kind::kSame) << verdict.what << "\nvgpu_kernel_fuzz --board " << GetParam()
                                          << " --every-instruction --seed 1 --count 1 reduces it";
+    if (is_compiled && compiler::why_no_compiler().empty()) {
+      EXPECT_TRUE(verdict.was_compiled) << verdict.not_compiled;
+    }
   }
   for (const uint16_t row : missing) ADD_FAILURE() << "none of " << isa::name(isa::tables::rows()[row].op);
 }
