@@ -131,7 +131,7 @@ Axes axes_of(const Resource& resource, const Sampler& sampler, const Lookup& loo
     const bool z_linear = sampler.z_filter == 0 ? linear : sampler.z_filter == 2;
     axes.z = axis(2, resource.depth(level), z_linear);
   } else {
-    axes.z.index[0] = layer_of(resource, cube                  ? Face(lookup.at[2]).layer()
+    axes.z.index[0] = layer_of(resource, cube                  ? Face(lookup.layer).layer()
                                          : resource.is_array() ? static_cast<double>(lookup.layer)
                                                                : 0.0);
   }
@@ -181,7 +181,7 @@ void add_level(const Resource& resource, const Sampler& sampler, const Lookup& l
         const double weight = share * axes.x.weight[i] * axes.y.weight[j] * axes.z.weight[k];
         const int64_t x = axes.x.index[i], y = axes.y.index[j];
         if (axes.folds) {
-          add_cube_taps(resource, level, Face(lookup.at[2]), x, y, weight, taps);
+          add_cube_taps(resource, level, Face(lookup.layer), x, y, weight, taps);
         } else {
           taps.taps[taps.count++] = tap_of(resource, level, x, y, axes.z.index[k], weight);
         }
@@ -282,7 +282,7 @@ void find_gathered(const Resource& resource, const Sampler& sampler, const Looku
     const int64_t x = axes.x.index[i], y = axes.y.index[resource.has_height() ? j : 0];
     if (axes.folds) {
       const unsigned count = taps.count;
-      add_cube_taps(resource, level, Face(lookup.at[2]), x, y, 1, taps);
+      add_cube_taps(resource, level, Face(lookup.layer), x, y, 1, taps);
       taps.count = count + 1;  // of the three in a corner's place, the one of the face itself
       continue;
     }

@@ -41,8 +41,8 @@ struct Footprint {
 
 /// What a lane asks for.
 struct Lookup {
-  double at[3] = {};       ///< x, y, and z of a volume or the face of a cube …
-  float layer = 0;         ///< … or the layer of an array.
+  double at[3] = {};  ///< x, y, and z of a volume, …
+  float layer = 0;    ///< … or the layer of an array, or the face of a cube; 0: the instruction has none.
   int32_t offset[3] = {};  ///< In texels
   Footprint footprint;
 };

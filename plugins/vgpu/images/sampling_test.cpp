@@ -227,7 +227,7 @@ Lookup seen_from(unsigned face, const std::array<double, 3>& point) {
   Lookup lookup;
   lookup.at[0] = 1.5 + s[face] / 2;
   lookup.at[1] = 1.5 + t[face] / 2;
-  lookup.at[2] = face;
+  lookup.layer = face;
   return lookup;
 }
 
@@ -306,7 +306,7 @@ TEST(Cubes, HaveClampModesWhereTheSamplerSeparatesTheirFaces) {
   Lookup lookup;
   lookup.at[0] = 2;  // between the last column and the first
   lookup.at[1] = 1.5;
-  lookup.at[2] = 3;
+  lookup.layer = 3;
   Taps taps;
   find_taps(cube(), sampler, lookup, taps);
   ASSERT_EQ(taps.count, 2u);
@@ -324,7 +324,7 @@ TEST(Cubes, KeepToAFaceWithoutALinearFilter) {
   Lookup lookup;
   lookup.at[0] = 2;
   lookup.at[1] = 1.5;
-  lookup.at[2] = 4;
+  lookup.layer = 4;
   Taps taps;
   find_taps(cube(), {}, lookup, taps);
   ASSERT_EQ(taps.count, 1u);
@@ -336,7 +336,7 @@ TEST(Cubes, GatherBeyondTheirEdges) {
   Lookup lookup;
   lookup.at[0] = 2;  // the right edge of +z, where the left one of +x is
   lookup.at[1] = 1.5;
-  lookup.at[2] = 4;
+  lookup.layer = 4;
   Taps taps;
   find_gathered(cube(), {}, lookup, taps);
   ASSERT_EQ(taps.count, 4u);

@@ -345,10 +345,7 @@ Lookup lookup_of(const ImageAccess& access, const Addresses& addresses, const Re
   const Dimension& dimension = addresses.dimension();
   for (unsigned i = 0; i < dimension.space; ++i)
     lookup.at[i] = static_cast<double>(addresses.number(i, lane));
-  if (dimension.layer) {
-    lookup.layer = addresses.number(dimension.space, lane);
-    lookup.at[2] = static_cast<double>(lookup.layer);
-  }
+  if (dimension.layer) lookup.layer = addresses.number(dimension.space, lane);
   if (access.shape.offset) addresses.offsets(lane, lookup.offset);
   lookup.footprint = footprint_of(access, addresses, resource, sampler, lane);
   if (access.shape.verb == ImageVerb::kGather) lookup.footprint.probes = 1;
