@@ -275,6 +275,8 @@ void KernelBuilder::store_part(uint32_t index, VectorIndex v, Value* value) {
 }
 
 void KernelBuilder::loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end) {
+  const bool is_last =
+      end == run_.end();  // If it is not, what nobody wants behind the run may be wanted in it.
   const isa::Effects& effects = plan_.graph.nodes[node_].effects;
   const std::bitset<256> wanted = plan_.live.before[node_].vgprs | plan_.live.inactive_before[node_] |
                                   effects.reads.vgprs | effects.writes.vgprs | pending_rows_;
@@ -290,7 +292,8 @@ void KernelBuilder::loop_over(std::vector<RunStep>::iterator begin, std::vector<
     for (auto step = begin; step != end; ++step) step->build(v);
     is_in_loop_ = false;
     for (const auto& [index, current] : current_) {
-      if (current.is_new && (index >= wanted.size() || wanted[index])) store_part(index, v, current.value);
+      const bool is_wanted = !is_last || index >= plan_.layout.vgprs || wanted[index];
+      if (current.is_new && is_wanted) store_part(index, v, current.value);
     }
     current_.clear();
     for (const auto& [mask, sum] : masks) {
