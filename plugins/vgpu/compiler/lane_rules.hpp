@@ -334,10 +334,12 @@ class Rules {
     const auto [least, greatest] = ends_without_wrap(low);
     const Number first = factors + (upper | Numbers::widened(least)),
                  last = factors + (upper | Numbers::widened(greatest));
-    numbers_.set_carry(in_.dst[1].code, Numbers::widened(same(Numbers::is_below(first, factors),
-                                                              Numbers::is_below(last, factors))));
+    // What is taken for granted stands before the carry is set, which may be where a factor was.
+    const Number carry = same(Numbers::is_below(first, factors), Numbers::is_below(last, factors));
+    const Number sum_above = same(first >> 32, last >> 32);
+    numbers_.set_carry(in_.dst[1].code, Numbers::widened(carry));
     return {.low = ordered_as(low, {offsets_alone(*low.shape), Numbers::narrowed(factors) + low.base}),
-            .high = {scalar_shape(), Numbers::narrowed(same(first >> 32, last >> 32))},
+            .high = {scalar_shape(), Numbers::narrowed(sum_above)},
             .has_carry = true};
   }
 
