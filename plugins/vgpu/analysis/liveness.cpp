@@ -27,10 +27,6 @@ struct Wanted {
   friend bool operator==(const Wanted&, const Wanted&) = default;
 };
 
-Wanted everything() {
-  return {isa::Registers::all(), std::bitset<256>().set()};
-}
-
 // What is wanted before the node, from what is wanted behind it.
 Wanted before(const Node& node, Wanted after) {
   const isa::Effects& effects = node.effects;
@@ -47,9 +43,9 @@ Wanted before(const Node& node, Wanted after) {
   return after;
 }
 
-Wanted behind(const Block& block, const std::vector<Wanted>& at_block) {
+Wanted behind(const Block& block, const std::vector<Wanted>& at_block, const isa::Registers& elsewhere) {
   Wanted wanted;
-  if (block.leaves) wanted = everything();
+  if (block.leaves) wanted = {elsewhere, elsewhere.vgprs};
   for (const uint32_t successor : block.successors) wanted |= at_block[successor];
   return wanted;
 }
@@ -77,13 +73,13 @@ bool widens_exec(const Node& node) {
   }
 }
 
-Liveness liveness_of(const FlowGraph& graph) {
+Liveness liveness_of(const FlowGraph& graph, const isa::Registers& elsewhere) {
   std::vector<Wanted> at_block(graph.blocks.size());
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t b = graph.blocks.size(); b-- > 0;) {
       const Block& block = graph.blocks[b];
-      Wanted wanted = behind(block, at_block);
+      Wanted wanted = behind(block, at_block, elsewhere);
       for (uint32_t n = block.end; n-- > block.first;) wanted = before(graph.nodes[n], std::move(wanted));
       if (wanted == at_block[b]) continue;
       at_block[b] = std::move(wanted);
@@ -95,7 +91,7 @@ Liveness liveness_of(const FlowGraph& graph) {
   liveness.inactive_before.resize(graph.nodes.size());
   liveness.inactive_behind.resize(graph.nodes.size());
   for (const Block& block : graph.blocks) {
-    Wanted wanted = behind(block, at_block);
+    Wanted wanted = behind(block, at_block, elsewhere);
     for (uint32_t n = block.end; n-- > block.first;) {
       const Wanted behind_node = wanted;
       wanted = before(graph.nodes[n], std::move(wanted));

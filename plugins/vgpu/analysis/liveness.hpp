@@ -27,7 +27,8 @@ struct Liveness {
   std::vector<std::bitset<256>> inactive_behind;
 };
 
-Liveness liveness_of(const FlowGraph& graph);
+/// `elsewhere`: what may be wanted where control goes that the graph does not have.
+Liveness liveness_of(const FlowGraph& graph, const isa::Registers& elsewhere = isa::Registers::all());
 
 /// Whether lanes that were not active may be active behind the node.
 bool widens_exec(const Node& node);

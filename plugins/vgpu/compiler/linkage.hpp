@@ -11,7 +11,7 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// The wave is the interpreter's from this operation's instruction on, until its end or until it comes behind a call.
+/// The wave is the interpreter's from this operation's instruction on, until it comes to a way in (Plan::ways_in).
 void resume(const MicroOp* at, Wave* wave);
 
 /// Runs the operations that stand from `first` on. True: the last one has given control back; false: the wave has

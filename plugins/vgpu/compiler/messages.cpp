@@ -73,6 +73,7 @@ std::vector<std::byte> to_message(const Request& request, std::span<const Image>
   writer.value(static_cast<uint8_t>(request.level));
   writer.value(request.variant);
   writer.value(uint8_t{request.as_large});
+  writer.value(uint8_t{request.is_function});
   writer.value(request.entry_va);
   writer.value(uint8_t{request.shape != nullptr});
   if (request.shape != nullptr) {
@@ -105,6 +106,7 @@ std::optional<ReceivedRequest> request_from(std::span<const std::byte> message) 
   request.level = static_cast<SimdLevel>(level);
   request.variant = reader.value<uint32_t>();
   request.as_large = reader.value<uint8_t>() != 0;
+  request.is_function = reader.value<uint8_t>() != 0;
   request.entry_va = reader.value<uint64_t>();
   if (reader.value<uint8_t>() != 0) {
     GroupShape::Key key;

@@ -177,6 +177,24 @@ void add_indexed(analysis::Node& node, uint8_t indexed) {
   effects.replaces.vgprs.reset();
 }
 
+// What compiled code may have that the wave's registers have not: what waves begin with, and what the code writes.
+isa::Registers registers_at_hand(const analysis::FlowGraph& graph, bool is_function) {
+  isa::Registers registers;
+  if (!is_function) {
+    for (uint32_t code = 0; code < kMostStartScalars; ++code) registers.scalars.set(code);
+    registers.scalars.set(isa::code::kVccLo).set(isa::code::kVccHi);
+    for (uint32_t id = 0; id < 3; ++id) registers.vgprs.set(id);
+    registers.scc = true;
+  }
+  for (const analysis::Block& block : graph.blocks) {
+    for (uint32_t node = block.first; node < block.end; ++node) {
+      const bool is_elsewhere = block.leaves && node + 1 == block.end;
+      if (!is_elsewhere) registers |= graph.nodes[node].effects.writes;
+    }
+  }
+  return registers;
+}
+
 bool is_branch(Op op) {
   switch (op) {
     case Op::s_branch:
@@ -391,8 +409,9 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces})
       set->vgprs &= vgprs;
   }
+  const isa::Registers elsewhere = registers_at_hand(plan->graph, request.is_function);
   const auto find_liveness = [&] {
-    plan->live = analysis::liveness_of(plan->graph);
+    plan->live = analysis::liveness_of(plan->graph, elsewhere);
     for (isa::Registers& live : plan->live.before) live.vgprs &= vgprs;
     for (std::bitset<256>& inactive : plan->live.inactive_before) inactive &= vgprs;
     for (std::bitset<256>& inactive : plan->live.inactive_behind) inactive &= vgprs;
@@ -400,7 +419,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   find_liveness();
   plan->layout = request.layout;
   plan->level = request.level;
-  plan->is_large = request.as_large || plan->graph.nodes.size() > kSmallKernel;
+  plan->is_large = request.as_large || request.is_function || plan->graph.nodes.size() > kSmallKernel;
+  plan->is_function = request.is_function;
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {
     for (uint32_t i = 0; i < group->key.id_rows; ++i) {
@@ -503,15 +523,16 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       if (left) plan->sites[i].what = Site::What::kLeaves;
     }
   }
-  // What all waves come to at once, and do not come back from, is not worth it.
+  // What all waves come to at once, and do not come back from, is not worth it; functions end so, but have something before.
   const analysis::Block& first_block = plan->graph.blocks[plan->graph.entry];
-  for (uint32_t i = first_block.first; i < first_block.end && !first_block.back; ++i) {
-    if (plan->sites[i].what == Site::What::kLeaves) return tl::unexpected(plan->left.front());
+  for (uint32_t i = first_block.first; i < first_block.end; ++i) {
+    const bool is_worth_it = request.is_function ? i != first_block.first : first_block.back.has_value();
+    if (plan->sites[i].what == Site::What::kLeaves && !is_worth_it) return tl::unexpected(plan->left.front());
   }
   if (put_off_barriers(*plan)) find_liveness();
   if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
 
-  // Ways in: the beginning, behind barriers, heads of loops.
+  // Ways in: the beginning, behind barriers and calls, heads of loops.
   uint32_t entries = 0;
   const auto& blocks = plan->graph.blocks;
   const auto add = [&](uint32_t node) {
@@ -519,7 +540,15 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   };
   add(blocks[plan->graph.entry].first);
   const auto add_way_in = [&](uint32_t node, int32_t entry) {
+    // Waves that index registers have another variant.
+    if (indexed_of(plan->modes[node]) != 0) return;
     plan->ways_in.push_back({nodes[node].pc, variant_of_mode(plan->modes[node]), entry});
+  };
+  const uint32_t beginning = blocks[plan->graph.entry].first;
+  if (request.is_function) add_way_in(beginning, plan->sites[beginning].entry);
+  const auto is_way_in = [&](uint32_t node) {
+    return std::ranges::any_of(plan->ways_in,
+                               [&](const Plan::WayIn& way) { return way.pc == nodes[node].pc; });
   };
   std::set<uint32_t> heads;
   for (const analysis::Block& block : blocks) {
@@ -529,12 +558,11 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     if (!block.back) continue;
     const uint32_t back = blocks[*block.back].first;
     add(back);
-    add_way_in(back, plan->sites[back].entry);
+    if (!is_way_in(back)) add_way_in(back, plan->sites[back].entry);
   }
   for (const uint32_t head : heads) {
-    const bool is_way_in = plan->sites[head].entry > 0;
     add(head);
-    if (is_way_in || plan->sites[head].what == Site::What::kLeaves) continue;
+    if (is_way_in(head) || plan->sites[head].what == Site::What::kLeaves) continue;
     plan->sites[head].from_interpreter = static_cast<int32_t>(entries++);
     add_way_in(head, plan->sites[head].from_interpreter);
   }

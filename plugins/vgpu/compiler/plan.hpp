@@ -6,7 +6,10 @@
 // interpreter's handlers, and loads what they wrote. So there is no instruction that one of the two has and the other has
 // not, and code for none of them stands here.
 //
-// Ways in and out. Control enters at the kernel's beginning, behind barriers and at the heads of loops. Each such place has
+// Functions that a kernel calls are plans of their own, which begin with registers of which nothing is known: a wave goes from one
+// to another by the interpreter, which executes the call and the return.
+//
+// Ways in and out. Control enters at the beginning, behind barriers and calls and at the heads of loops. Each such place has
 // an operation of its own (`entries`), by which a wave goes on as by any other operation. At barriers and
 // at its end a wave is followed by the next one of its row (wave_row.hpp), if there is one; otherwise, where its turn is over and
 // where memory fails, compiled code leaves, with all that is live in the wave's registers.
@@ -103,8 +106,9 @@ struct Plan {
   std::vector<uint32_t> modes;
   bool changes_mode = false;
   bool m0_limits_lds = false;
-  /// It has more than kSmallKernel instructions, or is to be compiled as if it had.
+  /// It has more than kSmallKernel instructions, or is a function, to which control comes often and from which it soon goes.
   bool is_large = false;
+  bool is_function = false;
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
@@ -113,8 +117,8 @@ struct Plan {
   int32_t expected_entry = -1;
   /// For each way in, what a wave goes on with.
   std::vector<MicroOp> entries;
-  /// Where waves come in that the interpreter has had: behind calls and at heads of loops, with the variant (block.hpp) that they
-  /// have to have.
+  /// Where waves come in that the interpreter has had: behind calls, at heads of loops and where functions begin, with the
+  /// variant (block.hpp) that they have to have.
   struct WayIn {
     uint64_t pc = 0;
     uint32_t variant = 0;
@@ -154,6 +158,8 @@ struct Request {
   uint32_t variant = 0;  ///< block.hpp
   uint64_t entry_va = 0;
   bool as_large = false;  ///< Compiled as large kernels are, whatever its size: for tests.
+  bool is_function =
+      false;  ///< Which a kernel of that layout calls: waves come to it with any registers. It has no `shape`.
   analysis::ReadCode read;
   /// Of the work-groups that most waves will be of; null if that is not known.
   std::shared_ptr<const GroupShape> shape;

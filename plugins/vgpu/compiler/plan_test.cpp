@@ -52,6 +52,32 @@ TEST_F(Plans, AreNoneWhereAllWavesLeaveAtOnce) {
   }
 }
 
+TEST_F(Plans, OfFunctionsBeginWithAnyRegistersAndEndWhereTheyReturn) {
+  Request request = request_of({kMove, kJump}, {});
+  request.is_function = true;
+  const auto plan = make_plan(request);
+  ASSERT_TRUE(plan) << plan.error();
+  EXPECT_EQ((*plan)->sites[1].what, What::kLeaves);
+  EXPECT_LT((*plan)->expected_entry, 0);
+  ASSERT_EQ((*plan)->ways_in.size(), 1u);
+  EXPECT_EQ((*plan)->ways_in[0].pc, kVa);
+  EXPECT_EQ((*plan)->ways_in[0].entry, (*plan)->sites[0].entry);
+  EXPECT_TRUE((*plan)->live.before[1].vgprs[8]) << "the caller may want it";
+  EXPECT_FALSE((*plan)->live.before[0].vgprs[9]) << "nobody writes it: the wave has it";
+  request = request_of({kJump}, {});
+  request.is_function = true;
+  EXPECT_FALSE(make_plan(request)) << "there is nothing to be compiled";
+}
+
+TEST_F(Plans, OfFunctionsThatAreLoopsHaveOneWayIn) {
+  constexpr uint32_t kBack = 0xbf85fffe;  // s_cbranch_scc1, to the beginning
+  Request request = request_of({kMove, kBack, kJump}, {});
+  request.is_function = true;
+  const auto plan = make_plan(request);
+  ASSERT_TRUE(plan) << plan.error();
+  EXPECT_EQ((*plan)->ways_in.size(), 1u);
+}
+
 TEST_F(Plans, KnowThatIndexedRegistersAreAnyBehindTheOneThatIsNamed) {
   constexpr uint32_t kIndexDestination = 0xbf110804;  // s_set_gpr_idx_on s4, gpr_idx(DST)
   constexpr uint32_t kIndexOff = 0xbf9c0000;

@@ -2,10 +2,10 @@
 //
 // A block is what was translated in one go from one address on: a stretch of code with everything in it that
 // branches inside it reach. Its micro-operations lie one after the other. Branches within a block have their
-// links filled in when it is made; a link that leaves it is filled in when it is first followed. Blocks are
-// immutable otherwise, and live as long as their code (translated_code.hpp).
+// links filled in when it is made; a link that leaves it is filled in when it is first followed, and where compiled code
+// begins once there is some. Blocks are immutable otherwise, and live as long as their code (translated_code.hpp).
 //
-// Threads: any number of waves on any threads. A link's target is stored with release and loaded with
+// Threads: any number of waves on any threads. A link's target, and compiled code, are stored with release and loaded with
 // acquire.
 #pragma once
 
@@ -57,6 +57,9 @@ struct Block {
   const MicroOp* ops = nullptr;
   uint32_t op_count = 0;
   const std::byte* image = nullptr;  ///< The bytes that were translated.
+  /// Where a wave that the interpreter has had goes on instead; null: there is no such compiled code.
+  mutable std::atomic<const MicroOp*> compiled{nullptr};
+  mutable std::atomic<bool> is_called{false};  ///< As a function, by a wave that was interpreted.
 };
 
 struct Link {
@@ -82,6 +85,8 @@ const MicroOp* follow(Wave* wave, const MicroOp* from, Link* link);
 
 /// The code at `pc` for the wave's present variant: compiled, if there is a way in.
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc);
+/// … of a function that is called, which is compiled when its kernel is.
+const MicroOp* find_function(Wave* wave, const MicroOp* from, uint64_t pc);
 /// … and not compiled.
 const MicroOp* find_interpreted(Wave* wave, const MicroOp* from, uint64_t pc);
 

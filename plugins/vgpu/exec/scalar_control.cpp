@@ -75,9 +75,10 @@ uint64_t branch_target(const isa::Instruction& instruction, const LoweringContex
 // ---------------------------------------------------------------------------------------------------
 
 // imm: instructions executed since the block began.
+template <bool kCalls>
 void jump_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u64 pc = at<u64>(registers, op->src[0].offset) & ~u64{3};
-  const MicroOp* const next = find_code(wave, op, pc);
+  const MicroOp* const next = kCalls ? find_function(wave, op, pc) : find_code(wave, op, pc);
   wave->budget -= static_cast<int64_t>(op->imm);
   if (wave->budget < 0) {
     wave->stop = Stop::kBudget;
@@ -98,6 +99,7 @@ void copy_address(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 
 Refusal lower_address(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const bool reads = instruction.op == Op::s_setpc_b64 || instruction.op == Op::s_swappc_b64;
+  const bool calls = instruction.op == Op::s_call_b64 || instruction.op == Op::s_swappc_b64;
   uint32_t target = scalar_offset(kScalarTemporary + 4);
   if (reads) {
     const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
@@ -119,10 +121,12 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
     if (touches_exec(dst, 2)) out.emit(take_exec);
   }
   if (instruction.op == Op::s_call_b64) {
-    emit_branch(branch<When::kAlways>, branch_target(instruction, context), context, out);
-    context.ends_block = true;
-  } else if (reads) {
-    MicroOp& op = out.emit(jump_to);
+    MicroOp& op = out.emit(put_address);
+    op.dst = target;
+    op.src[0].constant = branch_target(instruction, context);
+  }
+  if (calls || reads) {
+    MicroOp& op = out.emit(calls ? jump_to<true> : jump_to<false>);
     op.src[0].offset = target;
     op.imm = context.position + 1;
     context.ends_block = true;

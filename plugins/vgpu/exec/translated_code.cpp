@@ -260,7 +260,7 @@ TranslatedCode::TranslatedCode(const CodeKey& key, DeviceBus& bus, std::string k
 
 TranslatedCode::~TranslatedCode() = default;
 
-const MicroOp* TranslatedCode::find(uint64_t pc, uint32_t variant) {
+const Block& TranslatedCode::block_at(uint64_t pc, uint32_t variant) {
   variant |= every_variant_.load(std::memory_order_relaxed);
   std::atomic<const Block*>& cached = cache_[hash(pc, variant) % kCached];
   const Block* block = cached.load(std::memory_order_acquire);
@@ -268,15 +268,42 @@ const MicroOp* TranslatedCode::find(uint64_t pc, uint32_t variant) {
     block = find_or_translate(pc, variant);
     cached.store(block, std::memory_order_release);
   }
-  return block->ops;
+  return *block;
 }
 
-const MicroOp* TranslatedCode::way_in(uint64_t pc, uint32_t variant) const {
-  const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
-  if (compiled == nullptr) return nullptr;
-  const auto way = std::ranges::lower_bound(compiled->ways_in, pc, {}, &Compiled::WayIn::pc);
-  const bool is_one = way != compiled->ways_in.end() && way->pc == pc && way->variant == variant;
-  return is_one ? way->op : nullptr;
+const MicroOp* TranslatedCode::find(uint64_t pc, uint32_t variant) {
+  return block_at(pc, variant).ops;
+}
+
+const MicroOp* TranslatedCode::find_best(uint64_t pc, uint32_t variant) {
+  const Block& block = block_at(pc, variant);
+  const MicroOp* const compiled = block.compiled.load(std::memory_order_acquire);
+  return compiled != nullptr ? compiled : block.ops;
+}
+
+const MicroOp* TranslatedCode::find_function(uint64_t pc, uint32_t variant) {
+  const Block& block = block_at(pc, variant);
+  if (const MicroOp* const compiled = block.compiled.load(std::memory_order_acquire)) return compiled;
+  const bool is_no_function = key_.compilation == Compilation::kNone || key_.traced || pc == key_.entry_va;
+  if (is_no_function || block.is_called.exchange(true, std::memory_order_relaxed)) return block.ops;
+  add_function(block);
+  return find_best(pc, variant);
+}
+
+void TranslatedCode::add_function(const Block& block) {
+  if (!compiler::why_no_compiler().empty()) return;
+  const MutexLock lock(mutex_);
+  if (key_.compilation == Compilation::kBeforehand) return compile(block.pc, block.variant);
+  take_cached(block.pc, block.variant);
+  if (block.compiled.load(std::memory_order_relaxed) != nullptr) return;
+  functions_.push_back({block.pc, block.variant});
+  calls_others_.store(true, std::memory_order_relaxed);
+}
+
+const MicroOp* TranslatedCode::way_in(uint64_t pc, uint32_t variant) {
+  const MutexLock lock(mutex_);
+  const auto way = ways_in_.find({pc, variant});
+  return way == ways_in_.end() ? nullptr : way->second;
 }
 
 const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
@@ -294,93 +321,132 @@ const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   if (translation->first_beyond != Translation::kNone && !std::exchange(warned_of_registers_, true)) {
     bus_.warn(describe_beyond(*translation));
   }
-  if (pc == key_.entry_va && key_.compilation == Compilation::kBeforehand) compile(variant);
-  if (pc == key_.entry_va && key_.compilation == Compilation::kWhenHot) take_cached(variant);
+  if (pc == key_.entry_va && key_.compilation == Compilation::kBeforehand) compile(pc, variant);
+  if (pc == key_.entry_va && key_.compilation == Compilation::kWhenHot) take_cached(pc, variant);
   const Block* const block = &translation->block;
   translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);
   blocks_.emplace(BlockKey{pc, variant}, block);
+  const auto way = ways_in_.find({pc, variant});
+  if (way != ways_in_.end()) block->compiled.store(way->second, std::memory_order_release);
   translations_.push_back(std::move(translation));
   return block;
 }
 
-void TranslatedCode::compile(uint32_t variant) {
-  if (compiled_owner_ != nullptr || !why_not_compiled_.empty() || key_.traced) return;
-  if (auto planned = plan(variant); !planned) {
-    why_not_compiled_ = planned.error();
-  } else {
-    compiler::Compiled made = compiler::compile(*(*planned)->plan, (*planned)->request, (*planned)->images);
-    take(std::move(*planned), std::move(made));
-  }
-  tell_of_compilation();
+void TranslatedCode::compile(uint64_t pc, uint32_t variant) {
+  if (key_.traced || (pc == key_.entry_va && std::exchange(is_planned_, true))) return;
+  auto planned = plan(pc, variant);
+  if (!planned) return refuse(pc, std::move(planned.error()));
+  compiler::Compiled made = compiler::compile(*(*planned)->plan, (*planned)->request, (*planned)->images);
+  if (made.run == nullptr) return refuse(pc, std::move(made.error));
+  take(*planned, std::move(made));
+  tell(**planned);
 }
 
 // Kernels of which nothing is on disk must not take longer for it: their code is looked into only if there may be some.
-void TranslatedCode::take_cached(uint32_t variant) {
-  if (compiled_owner_ != nullptr || key_.traced) return;
-  if (!compiler::is_cached(compiler::cache_name(request(variant)))) return;
-  auto planned = plan(variant);
+void TranslatedCode::take_cached(uint64_t pc, uint32_t variant) {
+  if (key_.traced || (pc == key_.entry_va && is_planned_)) return;
+  if (!compiler::is_cached(compiler::cache_name(request(pc, variant)))) return;
+  auto planned = plan(pc, variant);
   if (!planned) return;
   compiler::Compiled made = compiler::find_cached(*(*planned)->plan, (*planned)->request, (*planned)->images);
   if (made.run == nullptr) return;
-  take(std::move(*planned), std::move(made));
-  tell_of_compilation();
+  if (pc == key_.entry_va) is_planned_ = true;
+  take(*planned, std::move(made));
+  tell(**planned);
 }
 
-void TranslatedCode::tell_of_compilation() {
+void TranslatedCode::tell(const Compiled& compiled) {
+  std::string what = "compiled";
+  if (!compiled.plan->left.empty())
+    what += fmt::format(", and interpreted from {} on", fmt::join(compiled.plan->left, "; "));
+  tell(compiled.request.entry_va, what);
+}
+
+void TranslatedCode::tell(uint64_t pc, std::string_view what) {
   if (!bus_.trace_enabled(TraceTopic::kDispatch)) return;
-  std::string what = why_not_compiled_.empty() ? "compiled" : "interpreted: " + why_not_compiled_;
-  if (compiled_owner_ != nullptr && !compiled_owner_->plan->left.empty()) {
-    what += fmt::format(", and interpreted from {} on", fmt::join(compiled_owner_->plan->left, "; "));
-  }
-  bus_.trace(TraceTopic::kDispatch, fmt::format("the kernel at {:#x} is {}", key_.entry_va, what));
+  const char* const which = pc == key_.entry_va ? "kernel" : "function";
+  bus_.trace(TraceTopic::kDispatch, fmt::format("the {} at {:#x} is {}", which, pc, what));
+}
+
+void TranslatedCode::refuse(uint64_t pc, std::string why) {
+  tell(pc, "interpreted: " + why);
+  if (pc == key_.entry_va) why_not_compiled_ = std::move(why);
+}
+
+bool TranslatedCode::is_to_be_compiled() {
+  const MutexLock lock(mutex_);
+  return !key_.traced && (!is_planned_ || !functions_.empty());
 }
 
 void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
-  std::shared_ptr<Compiled> planned;
+  std::vector<std::shared_ptr<Compiled>> all;
   {
     const MutexLock lock(code->mutex_);
-    if (code->key_.traced || code->compiled_owner_ != nullptr || !code->why_not_compiled_.empty()) return;
-    auto made = code->plan(variant | code->every_variant_.load(std::memory_order_relaxed));
-    if (!made) {
-      code->why_not_compiled_ = std::move(made.error());
-      return code->tell_of_compilation();
+    if (code->key_.traced) return;
+    std::vector<BlockKey> wanted = std::exchange(code->functions_, {});
+    code->calls_others_.store(false, std::memory_order_relaxed);
+    if (!std::exchange(code->is_planned_, true)) {
+      variant |= code->every_variant_.load(std::memory_order_relaxed);
+      wanted.insert(wanted.begin(), {code->key_.entry_va, variant});
     }
-    planned = std::move(*made);
+    for (const BlockKey& one : wanted) {
+      auto planned = code->plan(one.pc, one.variant);
+      if (planned) {
+        all.push_back(std::move(*planned));
+        code->underway_.fetch_add(1, std::memory_order_relaxed);
+      } else {
+        code->refuse(one.pc, std::move(planned.error()));
+      }
+    }
   }
-  // The device may go before this is done: it is not for the job to use.
-  const bool begun = compiler::do_aside([code, planned] {
-    compiler::Compiled made = compiler::compile(*planned->plan, planned->request, planned->images);
+  for (const std::shared_ptr<Compiled>& planned : all) {
+    // The device may go before this is done: it is not for the job to use.
+    const bool begun = compiler::do_aside([code, planned] {
+      compiler::Compiled made = compiler::compile(*planned->plan, planned->request, planned->images);
+      const MutexLock lock(code->mutex_);
+      code->take(planned, std::move(made));
+      code->underway_.fetch_sub(1, std::memory_order_release);
+    });
+    if (begun) continue;
     const MutexLock lock(code->mutex_);
-    code->take(planned, std::move(made));
-  });
-  if (begun) return;
-  const MutexLock lock(code->mutex_);
-  code->why_not_compiled_ = "there is no thread to compile it";
-  code->tell_of_compilation();
+    code->refuse(planned->request.entry_va, "there is no thread to compile it");
+    code->underway_.fetch_sub(1, std::memory_order_release);
+  }
 }
 
+// By any thread, also when the device has gone.
 void TranslatedCode::take(std::shared_ptr<Compiled> planned, compiler::Compiled made) {
+  const bool is_function = planned->request.is_function;
   if (made.run == nullptr) {
-    why_not_compiled_ = made.error;
+    if (!is_function) why_not_compiled_ = std::move(made.error);
     return;
   }
   compiler::attach(*planned->plan, *this, made.run);
   if (compiler::perf_map_wanted()) {
-    compiler::write_perf_map({made.memory.get(), made.bytes}, kernel_, key_.entry_va);
+    compiler::write_perf_map({made.memory.get(), made.bytes}, is_function ? std::string() : kernel_,
+                             planned->request.entry_va);
   }
   planned->memory = std::move(made.memory);
-  compiled_owner_ = std::move(planned);
-  compiled_.store(compiled_owner_.get(), std::memory_order_release);
+  for (const compiler::Plan::WayIn& way : planned->plan->ways_in) {
+    const BlockKey key{way.pc, way.variant};
+    const MicroOp* const op = ways_in_.try_emplace(key, planned->entry + way.entry).first->second;
+    const auto block = blocks_.find(key);
+    if (block != blocks_.end()) block->second->compiled.store(op, std::memory_order_release);
+  }
+  if (!is_function) compiled_.store(planned.get(), std::memory_order_release);
+  all_compiled_.push_back(std::move(planned));
+  has_compiled_.store(true, std::memory_order_release);
 }
 
-compiler::Request TranslatedCode::request(uint32_t variant) {
+compiler::Request TranslatedCode::request(uint64_t pc, uint32_t variant) {
   compiler::Request request;
   request.target = key_.target;
   request.layout = key_.layout;
   request.level = key_.level;
   request.variant = variant;
   request.as_large = key_.as_large;
-  request.entry_va = key_.entry_va;
+  request.entry_va = pc;
+  request.is_function = pc != key_.entry_va;
   request.read = [this](uint64_t va, std::span<std::byte> to) -> size_t {
     size_t done = 0;
     while (done < to.size()) {
@@ -390,21 +456,20 @@ compiler::Request TranslatedCode::request(uint32_t variant) {
     }
     return done;
   };
-  request.shape = shape_;
+  if (!request.is_function) request.shape = shape_;
   return request;
 }
 
-tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedCode::plan(uint32_t variant) {
-  compiler::Request request = this->request(variant);
+tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedCode::plan(uint64_t pc,
+                                                                                          uint32_t variant) {
+  compiler::Request request = this->request(pc, variant);
   request.cache_name = compiler::cache_name(request);
   auto plan = compiler::make_plan(request);
   if (!plan) return tl::unexpected(std::move(plan.error()));
   auto made = std::make_shared<Compiled>();
   made->variant = variant;
   made->entry = (*plan)->entries.data();
-  made->shape = shape_;
-  for (const compiler::Plan::WayIn& way : (*plan)->ways_in)
-    made->ways_in.push_back({way.pc, way.variant, made->entry + way.entry});
+  made->shape = request.shape;
   if (const int32_t expected = (*plan)->expected_entry; expected >= 0)
     made->expected = made->entry + expected;
   for (const analysis::Block& block : (*plan)->graph.blocks) {
@@ -425,7 +490,7 @@ tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedC
 void TranslatedCode::expect(std::shared_ptr<const GroupShape> shape) {
   if (compiled_.load(std::memory_order_acquire) != nullptr) return;
   const MutexLock lock(mutex_);
-  if (compiled_owner_ == nullptr) shape_ = std::move(shape);
+  if (compiled_.load(std::memory_order_relaxed) == nullptr) shape_ = std::move(shape);
 }
 
 std::string TranslatedCode::why_not_compiled() {
@@ -518,9 +583,10 @@ bool TranslatedCode::is_current() {
     if (!translation->complete) return false;  // what was missing may be there now
     if (!is_in_memory(block.pc, {block.image, block.bytes})) return false;
   }
-  if (compiled_owner_ == nullptr) return true;
-  for (const compiler::Image& image : compiled_owner_->images) {
-    if (!is_in_memory(image.va, image.bytes)) return false;
+  for (const auto& compiled : all_compiled_) {
+    for (const compiler::Image& image : compiled->images) {
+      if (!is_in_memory(image.va, image.bytes)) return false;
+    }
   }
   return true;
 }
@@ -563,16 +629,17 @@ const MicroOp* follow(Wave*, const MicroOp* from, Link* link) {
 }
 
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc) {
-  TranslatedCode& code = block_of(from).code->newest();
-  const uint32_t variant = variant_of(*wave);
-  const MicroOp* const compiled = code.way_in(pc, variant);
-  return compiled != nullptr ? compiled : code.find(pc, variant);
+  return block_of(from).code->newest().find_best(pc, variant_of(*wave));
+}
+
+const MicroOp* find_function(Wave* wave, const MicroOp* from, uint64_t pc) {
+  return block_of(from).code->newest().find_function(pc, variant_of(*wave));
 }
 
 void go_on_compiled(Wave& wave) {
   const Block& block = block_of(wave.op);
   const bool is_interpreted = block.ops != nullptr;
-  if (!is_interpreted || !block.code->is_compiled()) return;
+  if (!is_interpreted || !block.code->has_compiled()) return;
   const MicroOp* const compiled = block.code->way_in(pc_of(wave.op), variant_of(wave));
   if (compiled != nullptr) wave.op = compiled;
 }

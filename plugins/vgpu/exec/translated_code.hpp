@@ -59,8 +59,12 @@ class TranslatedCode {
 
   /// The first operation of the block at `pc`; never null.
   const MicroOp* find(uint64_t pc, uint32_t variant);
+  /// The same for a wave that comes from elsewhere; compiled, if there is a way in.
+  const MicroOp* find_best(uint64_t pc, uint32_t variant);
+  /// … to a function that it calls, which becomes one of those to be compiled.
+  const MicroOp* find_function(uint64_t pc, uint32_t variant);
   /// Where a wave that the interpreter has had comes to compiled code at `pc`; null: there is no such way.
-  const MicroOp* way_in(uint64_t pc, uint32_t variant) const;
+  const MicroOp* way_in(uint64_t pc, uint32_t variant);
 
   /// Where waves begin.
   struct Beginning {
@@ -81,17 +85,24 @@ class TranslatedCode {
   void expect(std::shared_ptr<const GroupShape> shape);
   /// Of instructions of waves, what the interpreter executes in about the time that a kernel takes to be compiled.
   static constexpr uint64_t kHot = 1'000'000;
-  /// Waves have executed so many instructions more. True: the kernel is hot now, for the first time, and compile_aside() is
-  /// due. Any thread.
+  /// Waves have executed so many instructions more. True: the kernel is hot now, for the first time, or has called functions
+  /// for the first time since it is: compile_aside() is due. Any thread.
   bool becomes_hot(uint64_t instructions) {
     if (key_.compilation != Compilation::kWhenHot) return false;
     const uint64_t before = executed_.fetch_add(instructions, std::memory_order_relaxed);
-    return before < kHot && before + instructions >= kHot;
+    return before + instructions >= kHot && (before < kHot || calls_others_.load(std::memory_order_relaxed));
   }
-  /// Compiles it on another thread. Waves go on as before until it is done; afterwards they come to compiled code where they
-  /// start, and at the head of a loop after each turn (go_on_compiled()). Inside a translation scope.
+  /// Compiles it, and the functions that it has called, on another thread. Waves go on as before until that is done; afterwards
+  /// they come to compiled code where they start, where they call and return, and at the head of a loop after each turn
+  /// (go_on_compiled()). Inside a translation scope.
   static void compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant);
   bool is_compiled() const { return compiled_.load(std::memory_order_acquire) != nullptr; }
+  /// … or a function that it calls.
+  bool has_compiled() const { return has_compiled_.load(std::memory_order_acquire); }
+  /// Whether compile_aside() has begun what is not done.
+  bool is_being_compiled() const { return underway_.load(std::memory_order_acquire) != 0; }
+  /// Whether compile_aside() would have something to do.
+  bool is_to_be_compiled();
   /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
   std::string why_not_compiled();
 
@@ -121,13 +132,19 @@ class TranslatedCode {
   }
 
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
-  void compile(uint32_t variant) RIGEL_REQUIRES(mutex_);
-  void take_cached(uint32_t variant) RIGEL_REQUIRES(mutex_);
-  compiler::Request request(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  const Block& block_at(uint64_t pc, uint32_t variant);
+  void add_function(const Block& block);
+  // The kernel, or a function: what begins at `pc`.
+  void compile(uint64_t pc, uint32_t variant) RIGEL_REQUIRES(mutex_);
+  void take_cached(uint64_t pc, uint32_t variant) RIGEL_REQUIRES(mutex_);
+  compiler::Request request(uint64_t pc, uint32_t variant) RIGEL_REQUIRES(mutex_);
   // What a compiler needs, or why it cannot be had.
-  tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint32_t variant) RIGEL_REQUIRES(mutex_);
+  tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint64_t pc, uint32_t variant)
+      RIGEL_REQUIRES(mutex_);
   void take(std::shared_ptr<Compiled> planned, compiler::Compiled made) RIGEL_REQUIRES(mutex_);
-  void tell_of_compilation() RIGEL_REQUIRES(mutex_);
+  void refuse(uint64_t pc, std::string why) RIGEL_REQUIRES(mutex_);
+  void tell(const Compiled& compiled) RIGEL_REQUIRES(mutex_);
+  void tell(uint64_t pc, std::string_view what) RIGEL_REQUIRES(mutex_);
   bool is_in_memory(uint64_t pc, std::span<const std::byte> image);
   bool touches_trap_status() const;
   /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
@@ -155,22 +172,22 @@ class TranslatedCode {
     /// Waves of such work-groups begin at `expected`, if that is not null.
     std::shared_ptr<const GroupShape> shape;
     const MicroOp* expected = nullptr;
-    struct WayIn {
-      uint64_t pc;
-      uint32_t variant;
-      const MicroOp* op;
-    };
-    std::vector<WayIn> ways_in;
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;
     std::vector<compiler::Image> images;  ///< The code that it was made of.
     std::shared_ptr<std::byte> memory;
   };
   std::shared_ptr<const GroupShape> shape_ RIGEL_GUARDED_BY(mutex_);
-  std::shared_ptr<Compiled> compiled_owner_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Compiled>> all_compiled_ RIGEL_GUARDED_BY(mutex_);  // the kernel and functions
+  std::unordered_map<BlockKey, const MicroOp*, Hash> ways_in_ RIGEL_GUARDED_BY(mutex_);
+  bool is_planned_ RIGEL_GUARDED_BY(mutex_) = false;          // Somebody compiles the kernel, or has.
+  std::vector<BlockKey> functions_ RIGEL_GUARDED_BY(mutex_);  // that have been called, and are to be compiled
   std::string why_not_compiled_ RIGEL_GUARDED_BY(mutex_);
-  std::atomic<const Compiled*> compiled_{nullptr};
-  std::atomic<uint64_t> executed_{0};  // instructions of waves
+  std::atomic<const Compiled*> compiled_{nullptr};  // the kernel
+  std::atomic<bool> has_compiled_{false};           // That, or a function
+  std::atomic<uint32_t> underway_{0};
+  std::atomic<bool> calls_others_{false};  // There are some of functions_.
+  std::atomic<uint64_t> executed_{0};      // instructions of waves
   std::atomic<uint64_t> translated_bytes_{0};
 };
 

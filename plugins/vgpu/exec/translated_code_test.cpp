@@ -123,6 +123,29 @@ TEST_F(HotCode, IsCompiledAside) {
   EXPECT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
 }
 
+TEST_F(HotCode, HasFunctionsOfItsOwn) {
+  const uint64_t function = memory_.va + 64;
+  const uint32_t words[] = {0x7e0a0300, 0xbe801d1e};  // v_mov_b32_e32 v5, v0; s_setpc_b64 s[30:31]
+  std::memcpy(memory_.host + 64, words, sizeof words);
+  EXPECT_TRUE(code_->becomes_hot(TranslatedCode::kHot));
+  TranslatedCode::compile_aside(code_, 0);
+  const MicroOp* const interpreted = code_->find(function, 0);
+  EXPECT_EQ(code_->find_best(function, 0), interpreted);
+  EXPECT_FALSE(code_->becomes_hot(1)) << "nobody calls it";
+  EXPECT_EQ(code_->find_function(function, 0), interpreted);
+  EXPECT_TRUE(code_->becomes_hot(1)) << "it is to be compiled, too";
+  TranslatedCode::compile_aside(code_, 0);
+  EXPECT_FALSE(code_->becomes_hot(1)) << "that is said once";
+  for (int i = 0; i < 6000 && code_->is_being_compiled(); ++i) usleep(10'000);
+  const MicroOp* const compiled = code_->find_best(function, 0);
+  EXPECT_NE(compiled, interpreted);
+  EXPECT_EQ(code_->find_function(function, 0), compiled);
+  EXPECT_EQ(code_->find_best(function, 1), code_->find(function, 1)) << "it rounds otherwise";
+  EXPECT_EQ(code_->find(function, 0), interpreted) << "for waves that compiled code has handed over";
+  std::memset(memory_.host + 64, 0, 4);
+  EXPECT_FALSE(code_->is_current()) << "its code is the kernel's";
+}
+
 TEST_F(HotCode, HoldsUpNoProgramThatEnds) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_EXIT(

@@ -191,12 +191,11 @@ std::string bytes_at(const std::vector<std::byte>& memory, size_t at) {
   return line;
 }
 
-// The code of waves that have begun in the interpreter, if that has not been done.
+// The code of waves that have begun in the interpreter, and functions that they have called, if that has not been done.
 void compile(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
-  const auto is_done = [&] { return code->is_compiled() || !code->why_not_compiled().empty(); };
-  if (is_done()) return;
+  if (!code->is_to_be_compiled()) return;
   TranslatedCode::compile_aside(code, variant);
-  while (!is_done()) usleep(2000);
+  while (code->is_being_compiled()) usleep(2000);
 }
 
 }  // namespace
