@@ -7,7 +7,7 @@
 // needed: memory, scalars that are made of lanes, branches.
 //
 // In a large kernel (Plan::is_large) a run of more than a few instructions is a loop over the vectors of a row, so rows stay in memory,
-// and functions that load and store are called in place of being inlined.
+// which are the wave's own registers then, and functions that load and store are called in place of being inlined.
 //
 // kernel_frame.cpp has ways in and out, blocks, branches and calls of handlers; kernel_vectors.cpp vector and scalar
 // instructions, kernel_waves.cpp those that take all lanes at once; kernel_rules.cpp and kernel_comparisons.cpp those of which
@@ -102,6 +102,7 @@ class KernelBuilder {
   Value* site_of(uint32_t node) {
     return b_.CreateIntToPtr(b_.getInt64(site_numbers_[node] * sizeof(MicroOp)), pointer());
   }
+  Value* scratch_site() { return llvm::ConstantPointerNull::get(pointer()); }
   static std::vector<uint64_t> number_sites(const Plan& plan);
   Value* entry_at(int32_t entry) {
     return at(linked(offsetof(Linkage, entries)), static_cast<uint64_t>(entry) * sizeof(MicroOp));
@@ -113,6 +114,8 @@ class KernelBuilder {
   // Registers
 
   Value* row(uint32_t index);
+  // In the wave's own registers: where rows stay in memory, copies of them would only be made to be copied back.
+  bool is_in_place(uint32_t index) const { return plan_.is_large && index < plan_.layout.vgprs; }
   uint32_t row_index(uint32_t offset) const { return (offset - kScalarBytes) / plan_.layout.row_bytes(); }
   // Which vector of a row: a known one, or in a loop over all of them the one that the loop is at.
   struct VectorIndex {
@@ -290,7 +293,19 @@ class KernelBuilder {
   void build_call(uint32_t node, Results results = Results::kTaken);
 
   // A way that may not do, and the interpreter's where it does not.
-  void or_call(uint32_t node, Value* done);
+  void or_call(uint32_t node, Value* done) {
+    or_otherwise(done, [&] { build_call(node); });
+  }
+  template <class F>
+  void or_otherwise(Value* done, F otherwise) {
+    auto* const other = BasicBlock::Create(context_, "otherwise", function_);
+    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(done, behind, other, likely());
+    b_.SetInsertPoint(other);
+    otherwise();
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  }
 
   void note_place(uint32_t node) { b_.CreateStore(operations_at(node), wave_field(offsetof(Wave, op))); }
 
@@ -315,6 +330,10 @@ class KernelBuilder {
 
   void build_global(uint32_t node);
   void build_global_anywhere(uint32_t node);
+  // FLAT, of dwords at an address that all active lanes have in common.
+  bool has_one_flat_address(uint32_t node) const;
+  // What is not global memory, or not found: a lane's own memory, or the interpreter's business.
+  void build_global_otherwise(uint32_t node);
 
   // Scratch by way of buffer instructions (kernel_scratch.cpp)
   struct Scratch {
@@ -323,8 +342,13 @@ class KernelBuilder {
     Value* bytes = nullptr;       // offsets that a lane has
   };
   Scratch scratch_of(const isa::Instruction& in);
+  // By way of FLAT, if all active lanes name private memory.
+  Scratch private_of(const isa::Instruction& in);
   void build_scratch(uint32_t node);
   void build_scratch_anywhere(uint32_t node, const Scratch& scratch);
+  enum class Loads : uint8_t { kLater, kNow };
+  void build_scratch_rows(uint32_t node, const Scratch& scratch, Value* offset, Loads when);
+  void build_private(uint32_t node, const Scratch& scratch);
   // Rows for functions that are not inlined. A kernel's own rows would have to stay in memory if such a function saw them.
   Value* outside_rows();
 

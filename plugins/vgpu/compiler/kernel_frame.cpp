@@ -40,6 +40,7 @@ llvm::AllocaInst* KernelBuilder::variable(llvm::Type* type, uint64_t alignment, 
 }
 
 Value* KernelBuilder::row(uint32_t index) {
+  if (is_in_place(index)) return at(registers(), plan_.layout.vgpr_offset(index));
   const auto found = rows_.find(index);
   if (found != rows_.end()) return found->second;
   return rows_[index] = variable(llvm::ArrayType::get(i32(), wave_size_), 64, "row");
@@ -286,6 +287,12 @@ void KernelBuilder::check_known(uint32_t node) {
     if (before_.full[code] && (code == kExec || live.scalars[code]))
       expect(b_.CreateICmpEQ(mask_of(code), all_lanes()));
   }
+  for (uint32_t code = 0; code < before_.scalar_zeros.size(); ++code) {
+    const unsigned zeros = before_.scalar_zeros[code];
+    if (zeros == 0 || !live.scalars[code]) continue;
+    const uint32_t low = zeros >= 32 ? ~0u : (1u << zeros) - 1;
+    expect(b_.CreateICmpEQ(b_.CreateAnd(scalar(code * 4), b_.getInt32(low)), b_.getInt32(0)));
+  }
   for (uint32_t index = 0; index < 256; ++index) {
     const ShapePointer& shape = before_.known(index);
     const Common& common = before_common_[index];
@@ -374,10 +381,8 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
       });
     } else if (shape != nullptr || pending_rows_[index]) {
       without_memory.push_back(row_source(index));
-    } else if (stored_before_[index]) {
+    } else if (stored_before_[index] || is_in_place(index)) {
       continue;
-    } else if (plan_.is_large) {
-      stores.emplace_back([=, this] { copy_row(at(registers(), place(index, 0)), row(index)); });
     } else {
       for (unsigned v = 0; v < vectors_; ++v) keep(vector(), part(index, v), place(index, v), lanes_ * 4);
     }
@@ -433,7 +438,7 @@ void KernelBuilder::load_live(const isa::Registers& live, const std::bitset<256>
       load_shaped(index);
       continue;
     }
-    copy_row(row(index), at(registers(), plan_.layout.vgpr_offset(index)));
+    if (!is_in_place(index)) copy_row(row(index), at(registers(), plan_.layout.vgpr_offset(index)));
     if (before_.active[index] != nullptr) before_common_[index] = {base_of_active(index)};
   }
   if (live.scc) b_.CreateStore(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scc))), scc_place());
@@ -662,6 +667,13 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   auto* const stopped = BasicBlock::Create(context_, "stopped", function_);
   b_.CreateCondBr(went_on, on, stopped, likely());
   b_.SetInsertPoint(stopped);
+  // Reports tell by whom the function was called from the scalars that the wave has then.
+  if (plan_.is_function) {
+    for_each_live_scalar(plan_.live.before[node], [&](llvm::Type* type, uint32_t offset) {
+      Value* const value = b_.CreateAlignedLoad(type, scalar_at(offset), llvm::Align(4));
+      b_.CreateAlignedStore(value, at(registers(), offset), llvm::Align(4));
+    });
+  }
   b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
   b_.CreateRetVoid();
   b_.SetInsertPoint(on);
@@ -674,16 +686,6 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   load_live(effects.writes, {});
   before_ = known;
   before_common_ = bases;
-}
-
-void KernelBuilder::or_call(uint32_t node, Value* done) {
-  auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
-  auto* const behind = BasicBlock::Create(context_, "behind", function_);
-  b_.CreateCondBr(done, behind, otherwise, likely());
-  b_.SetInsertPoint(otherwise);
-  build_call(node);
-  b_.CreateBr(behind);
-  b_.SetInsertPoint(behind);
 }
 
 }  // namespace rigel::vgpu::exec::compiler

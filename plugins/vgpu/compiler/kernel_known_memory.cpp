@@ -373,7 +373,9 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   }
   with_another_way(
       reached, [&] { access_known(node, place, stores, data, dwords); },
-      [&] { stores&& needs_all_lanes(place, dwords) ? build_global_anywhere(node) : build_call(node); });
+      [&] {
+        stores&& needs_all_lanes(place, dwords) ? build_global_anywhere(node) : build_global_otherwise(node);
+      });
   return true;
 }
 

@@ -76,7 +76,25 @@ std::string KernelBuilder::suffix(const isa::MemoryShape& shape) const {
 }
 
 void KernelBuilder::build_global(uint32_t node) {
-  if (!build_global_known(node)) build_global_anywhere(node);
+  const auto build = [&] {
+    if (!build_global_known(node)) build_global_anywhere(node);
+  };
+  if (!has_one_flat_address(node)) return build();
+  note_place(node);
+  const Scratch scratch = private_of(plan_.graph.nodes[node].instruction);
+  with_another_way(
+      scratch.is_scratch, [&] { build_private(node, scratch); }, build);
+}
+
+bool KernelBuilder::has_one_flat_address(uint32_t node) const {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  if (in.encoding != isa::Encoding::kFlat || shape.bytes < 4 || shape.verb == isa::Verb::kAtomic)
+    return false;
+  const auto is_uniform = [&](uint32_t row) {
+    return before_.known(row) != nullptr && before_.known(row)->is_uniform(wave_size_);
+  };
+  return is_uniform(in.vaddr.vgpr()) && is_uniform(in.vaddr.vgpr() + 1u);
 }
 
 void KernelBuilder::build_global_anywhere(uint32_t node) {
@@ -109,7 +127,16 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
   if (!stores && keeps_any(node, data, dwords)) flags |= access_flags::kKeeps;
   arguments.push_back(row_list(rows_from(data, dwords)));
   arguments.push_back(b_.getInt32(flags));
-  or_call(node, call_access((stores ? "store_global" : "load_global") + suffix(shape), arguments));
+  or_otherwise(call_access((stores ? "store_global" : "load_global") + suffix(shape), arguments),
+               [&] { build_global_otherwise(node); });
+}
+
+void KernelBuilder::build_global_otherwise(uint32_t node) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  const bool may_be_private =
+      in.encoding == isa::Encoding::kFlat && shape.bytes >= 4 && !has_one_flat_address(node);
+  may_be_private ? build_private(node, private_of(in)) : build_call(node);
 }
 
 Value* KernelBuilder::lds_limit() {

@@ -1,6 +1,7 @@
-// Scratch by way of buffer instructions: a descriptor that interleaves the dwords of the lanes, so that a dword which all lanes
-// have at the same offset is a row of memory. Private arrays, spilled registers and everything that is compiled without
-// optimisation lie there. Where a descriptor is another one, the interpreter's handler does the instruction.
+// Scratch by way of buffer instructions and of FLAT. It interleaves the dwords of the lanes, so that a dword which all lanes have at
+// the same offset is a row of memory. Private arrays, spilled registers and everything that is compiled without optimisation
+// lie there. Where a buffer's descriptor is another one, or addresses are of several kinds, the interpreter's handler does the
+// instruction.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -53,6 +54,22 @@ void KernelBuilder::build_scratch(uint32_t node) {
     offset =
         b_.CreateAdd(offset, wide(plus(before_common_[row].base, static_cast<int32_t>(known->offsets[0]))));
   }
+  build_scratch_rows(node, scratch, offset, Loads::kLater);
+}
+
+void KernelBuilder::build_private(uint32_t node, const Scratch& scratch) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  const ShapePointer& known = before_.known(in.vaddr.vgpr());
+  if (known == nullptr || !known->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
+  Value* const base = before_common_[in.vaddr.vgpr()].base;
+  Value* const offset = b_.CreateAdd(wide(plus(base, static_cast<int32_t>(known->offsets[0]))),
+                                     b_.getInt64(static_cast<uint32_t>(in.offset)));
+  build_scratch_rows(node, scratch, offset, Loads::kNow);
+}
+
+// All lanes have the same offset.
+void KernelBuilder::build_scratch_rows(uint32_t node, const Scratch& scratch, Value* offset, Loads when) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& shape = *isa::memory_shape(in.op);
   const bool stores = shape.verb == isa::Verb::kStore;
   const unsigned dwords = shape.dwords();
@@ -64,17 +81,28 @@ void KernelBuilder::build_scratch(uint32_t node) {
   Value* const va = b_.CreateAdd(scratch.base, b_.CreateMul(offset, b_.getInt64(wave_size_)));
   Value* const begin =
       call(stores ? "place_to_store" : "place_to_load",
-           {memory_, linkage_, site_of(node), va, b_.getInt64(uint64_t{dwords} * row_bytes)});
+           {memory_, linkage_, scratch_site(), va, b_.getInt64(uint64_t{dwords} * row_bytes)});
   reached = b_.CreateAnd(b_.CreateAnd(scratch.is_scratch, reached), b_.CreateIsNotNull(begin));
-  if (!stores) {
+  Place place;
+  for (unsigned i = 0; i < wave_size_; ++i) place.offsets[i] = i * 4;
+  if (!stores && when == Loads::kLater) {
     std::vector<PendingLoad> loads;
-    Place place;
-    for (unsigned i = 0; i < wave_size_; ++i) place.offsets[i] = i * 4;
     for (unsigned d = 0; d < dwords; ++d) {
       place.begin = at(begin, uint64_t{d} * row_bytes);
       loads.push_back(pending_load(node, place, data + d, 1));
     }
     return load_later(node, reached, std::move(loads));
+  }
+  if (!stores) {
+    return with_another_way(
+        reached,
+        [&] {
+          for (unsigned d = 0; d < dwords; ++d) {
+            place.begin = at(begin, uint64_t{d} * row_bytes);
+            access_known(node, place, false, data + d, 1);
+          }
+        },
+        [&] { build_call(node); });
   }
   with_another_way(
       reached,
@@ -94,6 +122,36 @@ void KernelBuilder::build_scratch(uint32_t node) {
         }
       },
       [&] { build_call(node); });
+}
+
+KernelBuilder::Scratch KernelBuilder::private_of(const isa::Instruction& in) {
+  const isa::Traits& traits = plan_.traits();
+  Value* const aperture = b_.CreateLoad(i32(), wave_field(offsetof(Wave, private_aperture_hi)));
+  Value* const exec = mask_at(kExec * 4);
+  Scratch scratch;
+  const uint32_t upper = in.vaddr.vgpr() + 1u;
+  const ShapePointer& known = before_.known(upper);
+  if (known != nullptr && known->is_uniform(wave_size_)) {
+    const auto offset = static_cast<int32_t>(known->offsets[0]);
+    scratch.is_scratch = b_.CreateICmpEQ(plus(before_common_[upper].base, offset), aperture);
+  } else {
+    scratch.is_scratch = b_.getTrue();
+    for (unsigned v = 0; v < vectors_; ++v) {
+      Value* is = b_.CreateICmpEQ(value_of(upper, v), b_.CreateVectorSplat(lanes_, aperture));
+      if (!before_.all_active()) is = b_.CreateOr(is, b_.CreateNot(lanes_of(exec, v)));
+      scratch.is_scratch = b_.CreateAnd(scratch.is_scratch, b_.CreateAndReduce(is));
+    }
+  }
+  Value* const place =
+      traits.flat_scratch_is_hidden ? at(registers(), kFlatScratchSlot * 4) : scalar_at(kFlatScratchSgpr * 4);
+  scratch.base = b_.CreateAlignedLoad(i64(), place, llvm::Align(4));
+  if (traits.flat_scratch_counts_from_base) {
+    Value* const units = b_.CreateLShr(scratch.base, b_.getInt64(32));
+    scratch.base = b_.CreateAdd(b_.CreateLoad(i64(), wave_field(offsetof(Wave, scratch_base))),
+                                b_.CreateShl(units, b_.getInt64(8)));
+  }
+  scratch.bytes = wide(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scratch_lane_bytes))));
+  return scratch;
 }
 
 // Each lane at an offset of its own. By a function that is not inlined: kernels with private arrays have hundreds of them.
@@ -118,7 +176,7 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   if (function == nullptr) return fail("no function for scratch");
   Value* const bytes = b_.CreateSelect(scratch.is_scratch, scratch.bytes, b_.getInt64(0));
   Value* const done = b_.CreateCall(
-      function, {wave(), linkage_, site_of(node), scratch.base, bytes,
+      function, {wave(), linkage_, scratch_site(), scratch.base, bytes,
                  b_.getInt32(static_cast<uint32_t>(in.offset)), exec, outside_rows(), b_.getInt32(dwords)});
   if (stores) return or_call(node, done);
   with_another_way(

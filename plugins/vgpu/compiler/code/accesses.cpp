@@ -716,6 +716,23 @@ template <unsigned W, bool kStore>
   std::byte* const host =
       place_of(wave->memory, linkage, site, va, end * W, kStore ? Access::kWrite : Access::kRead);
   if (host == nullptr) return false;
+  if (all_are<W>(rows, exec, splat<U32>(greatest), 0)) {
+    for (uint32_t d = 0; d < dwords; ++d) {
+      std::byte* const dword = host + uint64_t{greatest + further + d * 4} * W;
+      uint32_t* const data = rows + (1 + d) * W;
+      RIGEL_UNROLL
+      for (unsigned v = 0; v < W / kLanes; ++v) {
+        const Active active(exec, v);
+        std::byte* const at = dword + v * kLanes * 4;
+        if constexpr (kStore) {
+          masked_store(active, at, vector_of(data, v));
+        } else {
+          put(data, v, masked_load(active, at), active, false);
+        }
+      }
+    }
+    return true;
+  }
   for (uint32_t d = 0; d < dwords; ++d) {
     std::byte* const dword = host + uint64_t{further + d * 4} * W;
     uint32_t* const data = rows + (1 + d) * W;
