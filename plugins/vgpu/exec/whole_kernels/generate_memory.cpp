@@ -384,6 +384,7 @@ void Generator::scratch() {
               data_vgpr());
   const uint32_t small = kernel_.private_bytes >= 32 ? at % (kernel_.private_bytes / 2 - 12) / 4 * 4 : 0;
   if (kernel_.private_bytes < 32) v_const(address, 0);
+  if (draw_.one_in(3)) v_const(address, at / 2 & ~(std::bit_ceil(width) - 1));
   if (way == 1) {
     put(encoder_.buffer(op("buffer" + what), address, data, kScratchResource, small, sgpr::kScratchOffset,
                         {.offen = true}));
