@@ -55,6 +55,8 @@ struct Plan::Storage final : Emitter {
 namespace {
 
 constexpr size_t kMostInstructions = 16000;
+// Behind calls, in a kernel that has rows of its own: LLVM takes minutes for many more.
+constexpr size_t kMostRowsCopied = 512;
 
 void give_back(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   RIGEL_LEAVE(op, wave);
@@ -419,7 +421,10 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   find_liveness();
   plan->layout = request.layout;
   plan->level = request.level;
-  plan->is_large = request.as_large || request.is_function || plan->graph.nodes.size() > kSmallKernel;
+  const auto calls =
+      std::ranges::count_if(plan->graph.blocks, [](const auto& block) { return block.back.has_value(); });
+  plan->is_large = request.as_large || request.is_function || plan->graph.nodes.size() > kSmallKernel ||
+                   static_cast<size_t>(calls) * request.layout.vgprs > kMostRowsCopied;
   plan->is_function = request.is_function;
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {

@@ -106,7 +106,7 @@ struct Plan {
   std::vector<uint32_t> modes;
   bool changes_mode = false;
   bool m0_limits_lds = false;
-  /// It has more than kSmallKernel instructions, or is a function, to which control comes often and from which it soon goes.
+  /// It has more than kSmallKernel instructions, or control comes and goes often: functions, and kernels that call many.
   bool is_large = false;
   bool is_function = false;
   std::vector<Site> sites;
