@@ -294,17 +294,8 @@ class KernelBuilder {
 
   // A way that may not do, and the interpreter's where it does not.
   void or_call(uint32_t node, Value* done) {
-    or_otherwise(done, [&] { build_call(node); });
-  }
-  template <class F>
-  void or_otherwise(Value* done, F otherwise) {
-    auto* const other = BasicBlock::Create(context_, "otherwise", function_);
-    auto* const behind = BasicBlock::Create(context_, "behind", function_);
-    b_.CreateCondBr(done, behind, other, likely());
-    b_.SetInsertPoint(other);
-    otherwise();
-    b_.CreateBr(behind);
-    b_.SetInsertPoint(behind);
+    with_another_way(
+        done, [] {}, [&] { build_call(node); });
   }
 
   void note_place(uint32_t node) { b_.CreateStore(operations_at(node), wave_field(offsetof(Wave, op))); }

@@ -127,8 +127,9 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
   if (!stores && keeps_any(node, data, dwords)) flags |= access_flags::kKeeps;
   arguments.push_back(row_list(rows_from(data, dwords)));
   arguments.push_back(b_.getInt32(flags));
-  or_otherwise(call_access((stores ? "store_global" : "load_global") + suffix(shape), arguments),
-               [&] { build_global_otherwise(node); });
+  with_another_way(
+      call_access((stores ? "store_global" : "load_global") + suffix(shape), arguments), [] {},
+      [&] { build_global_otherwise(node); });
 }
 
 void KernelBuilder::build_global_otherwise(uint32_t node) {
