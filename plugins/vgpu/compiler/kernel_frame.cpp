@@ -283,24 +283,23 @@ void KernelBuilder::check_known(uint32_t node) {
   const auto mask_of = [&](uint32_t code) {
     return wave_size_ == 64 ? scalar64(code * 4) : wide(scalar(code * 4));
   };
+  const auto expect_zeros = [&](Value* number, unsigned zeros) {
+    const uint32_t low = zeros >= 32 ? ~0u : (1u << zeros) - 1;
+    expect(b_.CreateICmpEQ(b_.CreateAnd(number, b_.getInt32(low)), b_.getInt32(0)));
+  };
   for (uint32_t code = 0; code < before_.full.size(); ++code) {
     if (before_.full[code] && (code == kExec || live.scalars[code]))
       expect(b_.CreateICmpEQ(mask_of(code), all_lanes()));
   }
   for (uint32_t code = 0; code < before_.scalar_zeros.size(); ++code) {
     const unsigned zeros = before_.scalar_zeros[code];
-    if (zeros == 0 || !live.scalars[code]) continue;
-    const uint32_t low = zeros >= 32 ? ~0u : (1u << zeros) - 1;
-    expect(b_.CreateICmpEQ(b_.CreateAnd(scalar(code * 4), b_.getInt32(low)), b_.getInt32(0)));
+    if (zeros != 0 && live.scalars[code]) expect_zeros(scalar(code * 4), zeros);
   }
   for (uint32_t index = 0; index < 256; ++index) {
     const ShapePointer& shape = before_.known(index);
     const Common& common = before_common_[index];
     if (shape == nullptr || common.base == nullptr) continue;
-    if (shape->zeros != 0 && !shape->base) {
-      const uint32_t low = shape->zeros >= 32 ? ~0u : (1u << shape->zeros) - 1;
-      expect(b_.CreateICmpEQ(b_.CreateAnd(common.base, b_.getInt32(low)), b_.getInt32(0)));
-    }
+    if (shape->zeros != 0 && !shape->base) expect_zeros(common.base, shape->zeros);
     Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
     for (unsigned v = 0; v < vectors_; ++v) {
       Value* const is = b_.CreateAlignedLoad(vector(), part_at(waves, v), llvm::Align(lanes_ * 4));

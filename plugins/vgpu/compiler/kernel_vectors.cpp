@@ -275,8 +275,8 @@ void KernelBuilder::store_part(uint32_t index, VectorIndex v, Value* value) {
 }
 
 void KernelBuilder::loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end) {
-  const bool is_last =
-      end == run_.end();  // If it is not, what nobody wants behind the run may be wanted in it.
+  // What nobody wants behind the run may be wanted within it.
+  const bool is_last = end == run_.end();
   const isa::Effects& effects = plan_.graph.nodes[node_].effects;
   const std::bitset<256> wanted = plan_.live.before[node_].vgprs | plan_.live.inactive_before[node_] |
                                   effects.reads.vgprs | effects.writes.vgprs | pending_rows_;

@@ -158,8 +158,8 @@ struct Request {
   uint32_t variant = 0;  ///< block.hpp
   uint64_t entry_va = 0;
   bool as_large = false;  ///< Compiled as large kernels are, whatever its size: for tests.
-  bool is_function =
-      false;  ///< Which a kernel of that layout calls: waves come to it with any registers. It has no `shape`.
+  /// Which a kernel of that layout calls: waves come to it with any registers. It has no `shape`.
+  bool is_function = false;
   analysis::ReadCode read;
   /// Of the work-groups that most waves will be of; null if that is not known.
   std::shared_ptr<const GroupShape> shape;

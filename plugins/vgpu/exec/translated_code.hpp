@@ -7,7 +7,7 @@
 // Stale code. A program may free a kernel and load another one to the same address. So what was translated is
 // compared with memory before each dispatch (is_current()); it is a few cache lines for most kernels.
 //
-// Threads: find() and follow() from any worker inside a translation scope; they take a lock when something
+// Threads: functions that find code, and follow(), from any worker inside a translation scope; they take a lock when something
 // has to be translated. Blocks live as long as the TranslatedCode, which its dispatches keep.
 #pragma once
 
