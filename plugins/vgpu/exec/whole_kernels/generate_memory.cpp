@@ -322,6 +322,10 @@ void Generator::lds() {
   const bool two = width >= 4 && width <= 8 && lds_own_ >= 2 * width && draw_.one_in(3);
   const uint32_t count = lds_own_ / width;
   const std::string bits = "b" + std::to_string(width * 8);
+  if (in_function_) {  // It is called between any barriers: what others read or write is not for it.
+    lds_load(slot_, width);
+    return wait();
+  }
   if (!lds_shared_ && draw_.one_in(4)) {  // what all change, and nobody reads before a barrier
     static constexpr const char* kKinds[] = {"add_u32", "min_i32", "max_i32", "min_u32",
                                              "max_u32", "and_b32", "or_b32",  "xor_b32"};
