@@ -2,6 +2,7 @@
 // alignment and box, every engine, and orders that only signals make.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstring>
@@ -120,6 +121,63 @@ TEST_P(DeviceCopy, OfAnySizeAndAlignmentMatchesTheHost) {
   EXPECT_EQ(std::memcmp(staging.get(), at_device.data(), kRoom), 0);
   EXPECT_EQ(std::memcmp(own.data(), at_locked.data(), kRoom), 0);
   EXPECT_HSA(hsa_amd_memory_unlock(own.data()));
+}
+
+// What a program copies may be locked in part only, or be under the hands of several threads.
+TEST_P(DeviceCopy, OfMemoryThatIsLockedInPartTakesAllOfIt) {
+  constexpr size_t kBytes = 3 << 19;
+  const PoolMemory device = on_device(kBytes);
+  const std::vector<unsigned char> own = noise(kBytes, 5);
+  std::vector<unsigned char> back(kBytes);
+  void* locked = nullptr;
+  hsa_agent_t gpu = agent();
+  auto* const start = const_cast<unsigned char*>(own.data());
+  ASSERT_HSA(hsa_amd_memory_lock(start, 4096, &gpu, 1, &locked));
+  EXPECT_HSA(hsa_memory_copy(device.get(), own.data(), kBytes));
+  EXPECT_HSA(hsa_memory_copy(back.data(), device.get(), kBytes));
+  EXPECT_EQ(back, own);
+  EXPECT_HSA(hsa_amd_memory_unlock(start));
+}
+
+TEST_P(DeviceCopy, OfOneBufferByManyThreadsLeavesEachItsOwn) {
+  constexpr size_t kBytes = 2 << 20;
+  const std::vector<unsigned char> own = noise(kBytes, 6);
+  const auto copy = [&] {
+    const PoolMemory device = on_device(kBytes);
+    std::vector<unsigned char> back(kBytes);
+    for (int turn = 0; turn < 20; ++turn) {
+      EXPECT_HSA(hsa_memory_copy(device.get(), own.data(), kBytes));
+      std::fill(back.begin(), back.end(), 0);
+      EXPECT_HSA(hsa_memory_copy(back.data(), device.get(), kBytes));
+      EXPECT_EQ(back, own);
+    }
+  };
+  std::thread other(copy);
+  copy();
+  other.join();
+}
+
+TEST_P(DeviceCopy, OfLockedMemoryGoesOnWhereAnotherThreadUnlocks) {
+  constexpr size_t kBytes = 1 << 20;
+  std::vector<unsigned char> own = noise(kBytes, 7);
+  const PoolMemory device = on_device(kBytes);
+  std::atomic<bool> done{false};
+  hsa_agent_t gpu = agent();
+  std::thread other([&] {
+    while (!done) {
+      void* locked = nullptr;
+      EXPECT_HSA(hsa_amd_memory_lock(own.data(), own.size(), &gpu, 1, &locked));
+      EXPECT_HSA(hsa_amd_memory_unlock(own.data()));
+    }
+  });
+  for (int turn = 0; turn < 20; ++turn) {
+    void* locked = nullptr;
+    ASSERT_HSA(hsa_amd_memory_lock(own.data(), own.size(), &gpu, 1, &locked));
+    copy_now(device.get(), agent(), locked, host_, kBytes);
+    EXPECT_HSA(hsa_amd_memory_unlock(own.data()));
+  }
+  done = true;
+  other.join();
 }
 
 struct BoxCase {

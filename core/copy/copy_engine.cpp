@@ -292,7 +292,7 @@ inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t 
     DeviceCopier* const device = agent.handle == from.owner.handle ? reader
                                  : agent.handle == to.owner.handle ? writer
                                                                    : device_of(agent);
-    return !peers || (memory_.reaches(agent, dst) && memory_.reaches(agent, src)) ? device : nullptr;
+    return !peers || (memory_.reach(agent, dst, size) && memory_.reach(agent, src, size)) ? device : nullptr;
   };
   DeviceCopier* device = copier(src_agent);
   if (device == nullptr) device = copier(dst_agent);
@@ -356,8 +356,10 @@ Status CopyEngine::memory_copy_box(const Box& box) {
   const bool from_device = device_of(from.owner) != nullptr;
   const hsa_agent_t agent = from_device ? from.owner : to.owner;
   if (DeviceCopier* device = device_of(agent)) {
-    if (memory_.reaches(agent, box.destination.start) && memory_.reaches(agent, box.source.start))
-      return device->copy_box(box);
+    // Held while it copies: another thread may unlock what it has locked.
+    const auto written = memory_.reach(agent, box.destination.start, box.destination.extent);
+    const auto read = memory_.reach(agent, box.source.start, box.source.extent);
+    if (written && read) return device->copy_box(box);
   } else if (to.host_accessible && from.host_accessible) {
     Box of_host = box;
     of_host.destination.start += to.to_host;

@@ -121,17 +121,20 @@ Status MemoryManager::coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_ty
   return HSA_STATUS_SUCCESS;
 }
 
-Status MemoryManager::memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
-                                  void** agent_ptr) {
-  // Without a pool, accesses are as in the first host's coarse-grained memory.
-  const Heap* heap = nullptr;
+const Heap* MemoryManager::heap_of_locks() const noexcept {
+  const Heap* first = nullptr;
   for (const HeapSlot& slot : heaps_) {
     if (!slot.heap.is_system()) continue;
-    if (heap == nullptr) heap = &slot.heap;
-    if ((slot.heap.facts().global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) == 0) continue;
-    heap = &slot.heap;
-    break;
+    if ((slot.heap.facts().global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) != 0)
+      return &slot.heap;
+    if (first == nullptr) first = &slot.heap;
   }
+  return first;
+}
+
+Status MemoryManager::memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
+                                  void** agent_ptr) {
+  const Heap* heap = heap_of_locks();
   if (heap == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   return lock_range(host_ptr, size, agents, num_agent, *heap, agent_ptr);
 }
@@ -147,7 +150,7 @@ Status MemoryManager::memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent
 Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent,
                                  const Heap& heap, void** agent_ptr) {
   const auto start = reinterpret_cast<uintptr_t>(host_ptr);
-  if (size == 0 || host_ptr == nullptr || agent_ptr == nullptr || num_agent < 0 ||
+  if (size == 0 || size > PTRDIFF_MAX || host_ptr == nullptr || agent_ptr == nullptr || num_agent < 0 ||
       (agents == nullptr) != (num_agent == 0) || start + size < start) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
@@ -167,65 +170,114 @@ Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t*
     devices |= agent->facts.type != HSA_DEVICE_TYPE_CPU;
   }
 
+  {
+    // Threads that copy from one buffer lock it time and again.
+    const WriterLock lock(locked_mutex_);
+    RangeMap<LockedRange>::Entry* same = nullptr;
+    locked_.visit_starting(start, [&](RangeMap<LockedRange>::Entry& entry) {
+      if (entry.size == size && entry.value.heap == &heap && entry.value.agents == allowed) same = &entry;
+    });
+    if (same != nullptr) {
+      ++same->value.locks;
+      *agent_ptr = same->value.agent_address;
+      return HSA_STATUS_SUCCESS;
+    }
+  }
+
+  LockedRange range{0, host_ptr, &heap, allowed, nullptr, nullptr, 1};
+  const auto pinned = pin_range(host_ptr, size, devices ? allowed : AgentSet(), heap);
+  if (!pinned) return pinned.error();
+  range.pinned = *pinned;
+  if (range.pinned != nullptr) range.agent_address = range.pinned->address();
+  const WriterLock lock(locked_mutex_);
+  range.serial = ++lock_serial_;
+  auto& entry = locked_.insert(start, size, range);
+  try {
+    if (range.agent_address != host_ptr)
+      locked_elsewhere_.insert(reinterpret_cast<uintptr_t>(range.agent_address), size, &entry);
+  } catch (...) {
+    locked_.erase(entry);
+    throw;
+  }
+  *agent_ptr = range.agent_address;
+  return HSA_STATUS_SUCCESS;
+}
+
+/// Null where no agent is meant that has to be let in.
+Result<std::shared_ptr<const PinnedMemory>> MemoryManager::pin_range(void* host_ptr, size_t size,
+                                                                     const AgentSet& agents,
+                                                                     const Heap& heap) const {
   // Locking what is not there would only be found out when an agent touches it. This asks the kernel for
   // every mapping of the range and does nothing else.
+  const uintptr_t start = reinterpret_cast<uintptr_t>(host_ptr);
   const uintptr_t first_page = start & ~(kPageSize - 1);
   const size_t span = (start + size - first_page + kPageSize - 1) & ~(kPageSize - 1);
   if (msync(reinterpret_cast<void*>(first_page), span, MS_ASYNC) != 0) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes at {} cannot be locked: {}", size, host_ptr,
-                std::strerror(errno));
+    return fail(Status(HSA_STATUS_ERROR_OUT_OF_RESOURCES), "{} bytes at {} cannot be locked: {}", size,
+                host_ptr, std::strerror(errno));
   }
+  if (agents.count() == 0 || pinner_ == nullptr) return std::shared_ptr<const PinnedMemory>();
+  const auto pinned = std::make_shared<PinnedMemory>(*pinner_, host_ptr, size);
+  const Status status = pinned->pin(agents, heap.facts().global_flags);
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+  return pinned;
+}
 
-  void* address = host_ptr;
-  const bool pinned = devices && pinner_ != nullptr;
-  if (pinned) {
-    const auto result = pinner_->pin(host_ptr, size, allowed, heap.facts().global_flags);
-    if (!result) return result.error();
-    address = *result;
-  }
-  try {
-    const WriterLock lock(locked_mutex_);
-    auto& entry = locked_.insert(start, size, {++lock_serial_, address, &heap, allowed, nullptr, pinned});
-    try {
-      if (address != host_ptr) locked_elsewhere_.insert(reinterpret_cast<uintptr_t>(address), size, &entry);
-    } catch (...) {
-      locked_.erase(entry);
-      throw;
-    }
-  } catch (...) {
-    if (pinned) pinner_->unpin(host_ptr, size, address);
-    throw;
-  }
-  *agent_ptr = address;
-  return HSA_STATUS_SUCCESS;
+Result<MemoryManager::Reached> MemoryManager::pin(hsa_agent_t agent, void* host_ptr, size_t size) {
+  const auto* entry = agents_.find(agent);
+  const Heap* heap = heap_of_locks();
+  if (entry == nullptr) return error(HSA_STATUS_ERROR_INVALID_AGENT);
+  if (heap == nullptr) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  AgentSet allowed;
+  allowed.add(entry->index);
+  const auto pinned = pin_range(host_ptr, size, allowed, *heap);
+  if (!pinned) return error(pinned.error());
+  return Reached{*pinned == nullptr ? host_ptr : (*pinned)->address(), *pinned};
 }
 
 Status MemoryManager::memory_unlock(void* host_ptr) {
-  RangeMap<LockedRange>::Entry* latest = nullptr;
-  RangeMap<LockedRange>::Entry gone{};
+  const auto start = reinterpret_cast<uintptr_t>(host_ptr);
   {
     const WriterLock lock(locked_mutex_);
-    locked_.visit_starting(reinterpret_cast<uintptr_t>(host_ptr), [&](RangeMap<LockedRange>::Entry& entry) {
-      if (latest == nullptr || entry.value.serial > latest->value.serial) latest = &entry;
+    RangeMap<LockedRange>::Entry* held = nullptr;
+    locked_.visit_starting(start, [&](RangeMap<LockedRange>::Entry& entry) {
+      if (entry.value.locks != 0) held = &entry;
     });
-    if (latest == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not locked", host_ptr);
-    gone = *latest;
-    decltype(locked_elsewhere_)::Entry* elsewhere = nullptr;
-    locked_elsewhere_.visit_starting(reinterpret_cast<uintptr_t>(gone.value.agent_address), [&](auto& entry) {
-      if (entry.value == latest) elsewhere = &entry;
-    });
-    if (elsewhere != nullptr) locked_elsewhere_.erase(*elsewhere);
-    locked_.erase(*latest);
+    if (held == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not locked", host_ptr);
+    --held->value.locks;
   }
-  if (gone.value.pinned) pinner_->unpin(host_ptr, gone.size, gone.value.agent_address);
+  // One after the other: what was pinned is let go where nobody waits for the lock.
+  while (take_unlocked(start)) {
+  }
   return HSA_STATUS_SUCCESS;
 }
 
-std::optional<MemoryManager::LockedView> MemoryManager::locked_around(uintptr_t address) const {
+std::optional<MemoryManager::LockedRange> MemoryManager::take_unlocked(uintptr_t start) {
+  const WriterLock lock(locked_mutex_);
+  RangeMap<LockedRange>::Entry* any = nullptr;
+  size_t locks = 0;
+  locked_.visit_starting(start, [&](RangeMap<LockedRange>::Entry& entry) {
+    locks += entry.value.locks;
+    any = &entry;
+  });
+  if (any == nullptr || locks != 0) return std::nullopt;
+  decltype(locked_elsewhere_)::Entry* elsewhere = nullptr;
+  locked_elsewhere_.visit_starting(reinterpret_cast<uintptr_t>(any->value.agent_address), [&](auto& entry) {
+    if (entry.value == any) elsewhere = &entry;
+  });
+  if (elsewhere != nullptr) locked_elsewhere_.erase(*elsewhere);
+  std::optional<LockedRange> taken(std::move(any->value));
+  locked_.erase(*any);
+  return taken;
+}
+
+std::optional<MemoryManager::LockedView> MemoryManager::locked_around(uintptr_t address, size_t size,
+                                                                      std::optional<size_t> agent) const {
   const ReaderLock lock(locked_mutex_);
   std::optional<LockedView> latest;
   const auto look = [&](const RangeMap<LockedRange>::Entry& entry, size_t offset) {
-    if (!latest || entry.value.serial > latest->value.serial) latest = LockedView{entry, offset};
+    if (size > entry.size - offset || (agent && !entry.value.agents.has(*agent))) return;
+    if (!latest || entry.value.serial > latest->value.serial) latest.emplace(LockedView{entry, offset});
   };
   locked_.visit_around(address, [&](const auto& entry) { look(entry, address - entry.start); });
   if (latest) return latest;
@@ -342,15 +394,33 @@ Status MemoryManager::pointer_info_set_userdata(const void* ptr, void* user_data
   return HSA_STATUS_SUCCESS;
 }
 
-bool MemoryManager::reaches(hsa_agent_t agent, const void* ptr) const {
+std::optional<MemoryManager::Reached> MemoryManager::reach(hsa_agent_t agent, const void* ptr,
+                                                           size_t size) const {
   const auto* entry = agents_.find(agent);
-  if (entry == nullptr) return false;
+  if (entry == nullptr) return std::nullopt;
   const auto address = reinterpret_cast<uintptr_t>(ptr);
-  if (const auto view = extents_.view(address)) return accessible_agents(*view).has(entry->index);
-  if (const auto mapped = virtual_memory_.view(address)) return mapped->agents.has(entry->index);
-  if (const auto imported = imported_.view(address)) return imported->agents.has(entry->index);
-  const auto locked = locked_around(address);
-  return locked && locked->value.agents.has(entry->index);
+  // Those of a view that begins at `base` and is of `length` bytes.
+  const auto if_reached = [&](uintptr_t base, size_t length, const AgentSet& agents) {
+    const bool reached = agents.has(entry->index) && size <= length - (address - base);
+    return reached ? std::optional(Reached{const_cast<void*>(ptr), nullptr}) : std::nullopt;
+  };
+  if (const auto view = extents_.view(address))
+    return if_reached(view->base, view->size, accessible_agents(*view));
+  if (const auto first = virtual_memory_.view(address)) {
+    // Each mapping has its own agents.
+    size_t length = 0;
+    for (auto mapped = first; mapped && mapped->agents.has(entry->index);) {
+      length = mapped->base + mapped->size - first->base;
+      if (size <= length - (address - first->base)) break;
+      mapped = virtual_memory_.view(first->base + length);
+    }
+    return length == 0 ? std::nullopt : if_reached(first->base, length, first->agents);
+  }
+  if (const auto imported = imported_.view(address))
+    return if_reached(imported->base, imported->size, imported->agents);
+  const auto locked = locked_around(address, size, entry->index);
+  if (!locked) return std::nullopt;
+  return Reached{static_cast<std::byte*>(locked->value.agent_address) + locked->offset, locked->value.pinned};
 }
 
 void* MemoryManager::host_address(const void* ptr) const {
@@ -358,15 +428,6 @@ void* MemoryManager::host_address(const void* ptr) const {
   if (!extents_.view(address) && !virtual_memory_.view(address)) {
     if (const auto locked = locked_around(address))
       return reinterpret_cast<void*>(locked->start + locked->offset);
-  }
-  return const_cast<void*>(ptr);
-}
-
-void* MemoryManager::device_address(const void* ptr) const {
-  const auto address = reinterpret_cast<uintptr_t>(ptr);
-  if (!extents_.view(address) && !virtual_memory_.view(address)) {
-    if (const auto locked = locked_around(address))
-      return static_cast<std::byte*>(locked->value.agent_address) + locked->offset;
   }
   return const_cast<void*>(ptr);
 }

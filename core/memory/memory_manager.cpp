@@ -13,14 +13,6 @@ constexpr uint32_t kHostAllocationFlags = HSA_AMD_MEMORY_POOL_PCIE_FLAG | HSA_AM
 
 }  // namespace
 
-MemoryManager::~MemoryManager() {
-  if (pinner_ == nullptr) return;
-  locked_.visit_all([this](RangeMap<LockedRange>::Entry& entry) {
-    if (!entry.value.pinned) return;
-    pinner_->unpin(reinterpret_cast<void*>(entry.start), entry.size, entry.value.agent_address);
-  });
-}
-
 const Heap& MemoryManager::add_heap(const HeapFacts& facts, std::unique_ptr<MemoryProvider> provider) {
   HeapFacts actual = facts;
   actual.allocatable = provider != nullptr;

@@ -64,7 +64,6 @@ struct Placement {
 class MemoryManager final : private VirtualMemory::HeapSource {
  public:
   MemoryManager() = default;
-  ~MemoryManager() override;
   MemoryManager(const MemoryManager&) = delete;
   MemoryManager& operator=(const MemoryManager&) = delete;
 
@@ -139,7 +138,8 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   Status memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent, void** agent_ptr);
   Status memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
                              hsa_amd_memory_pool_t pool, uint32_t flags, void** agent_ptr);
-  /// Undoes the latest lock that starts at `host_ptr`. Not locked: HSA_STATUS_ERROR_INVALID_ALLOCATION.
+  /// Nobody can say which of several locks that start at `host_ptr` is meant, so these all hold until there have
+  /// been as many unlocks as locks. Not locked: HSA_STATUS_ERROR_INVALID_ALLOCATION.
   Status memory_unlock(void* host_ptr);
 
   // Pointers.
@@ -189,10 +189,16 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   }
   /// Where the host has what `ptr` is to an agent: elsewhere only in locked memory.
   void* host_address(const void* ptr) const;
-  /// Where devices address what the host has at `ptr`: elsewhere only in locked memory, and not always there.
-  void* device_address(const void* ptr) const;
-  /// Whether the agent, no host, can access what is at `ptr` now.
-  bool reaches(hsa_agent_t agent, const void* ptr) const;
+  /// Memory as an agent addresses it, and what keeps that so.
+  struct Reached {
+    void* address = nullptr;
+    std::shared_ptr<const PinnedMemory> pinned;  ///< null where it is not locked
+  };
+  /// Where the agent, no host, can access `size` bytes from `ptr` on now; nothing if it cannot access all of them.
+  std::optional<Reached> reach(hsa_agent_t agent, const void* ptr, size_t size) const;
+  /// Lets an agent, no host, reach the application's memory for as long as the result lives, and unlike a lock
+  /// tells nobody else. Statuses are those of `memory_lock`.
+  Result<Reached> pin(hsa_agent_t agent, void* host_ptr, size_t size);
   /// The first visible heap of `agent` with all of `global_flags`, or null.
   const Heap* find_heap_of(hsa_agent_t agent, uint32_t global_flags) const noexcept;
   /// Zeroed memory of the host that all agents reach, on a CPU agent's node if it is one; for memory_free.
@@ -226,7 +232,8 @@ class MemoryManager final : private VirtualMemory::HeapSource {
     const Heap* heap;
     AgentSet agents;
     void* user_data;
-    bool pinned;  // a device was asked for, so the pinner was
+    std::shared_ptr<const PinnedMemory> pinned;  // null where no device was asked for
+    size_t locks;                                // less the unlocks
   };
 
   Entry heap(uint64_t handle) noexcept override;
@@ -235,14 +242,22 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   HeapSlot* find_slot(uint64_t handle) noexcept;
   Status allocate(HeapSlot& slot, size_t size, uint32_t flags, void** ptr);
   Status open_to_devices(HeapSlot& slot, void* ptr);
+  /// Without a pool, accesses are as in the first host's coarse-grained memory.
+  const Heap* heap_of_locks() const noexcept;
   Status lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent, const Heap& heap,
                     void** agent_ptr);
+  Result<std::shared_ptr<const PinnedMemory>> pin_range(void* host_ptr, size_t size, const AgentSet& agents,
+                                                        const Heap& heap) const;
+  /// Takes one range out that starts there, if all that do have been unlocked.
+  std::optional<LockedRange> take_unlocked(uintptr_t start);
   /// The latest lock around an address, and how far into it the address is.
   struct LockedView : RangeMap<LockedRange>::Entry {
     size_t offset;
   };
-  /// By the host's address; what is nobody's there is looked for by agents' addresses.
-  std::optional<LockedView> locked_around(uintptr_t address) const;
+  /// By the host's address; what is nobody's there is looked for by agents' addresses. Only locks that have all of
+  /// the bytes and, if it is given, are for the agent.
+  std::optional<LockedView> locked_around(uintptr_t address, size_t size = 1,
+                                          std::optional<size_t> agent = std::nullopt) const;
   [[gnu::cold]] Placement locate_elsewhere(uintptr_t address) const;
   AgentSet accessible_agents(const AllocationView& view) const;
   Result<Exposed> expose(uintptr_t address);

@@ -196,7 +196,7 @@ TEST_F(Pointers, LockToAPoolTakesThePoolsProperties) {
   EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Pointers, LocksOverlapAndEachIsUndoneAlone) {
+TEST_F(Pointers, LocksThatOverlapHoldUntilAllOfOneStartAreUndone) {
   std::vector<unsigned char> own(3000);
   void* agent_ptr = nullptr;
   ASSERT_EQ(memory.memory_lock(own.data(), 3000, nullptr, 0, &agent_ptr), HSA_STATUS_SUCCESS);
@@ -205,8 +205,8 @@ TEST_F(Pointers, LocksOverlapAndEachIsUndoneAlone) {
   EXPECT_EQ(info(own.data() + 1200).sizeInBytes, 2000u) << "the latest lock is in front";
   EXPECT_EQ(info(own.data() + 2500).sizeInBytes, 3000u);
   EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(info(own.data() + 1200).sizeInBytes, 500u);
-  EXPECT_EQ(info(own.data() + 1500).sizeInBytes, 3000u);
+  EXPECT_EQ(info(own.data() + 1200).sizeInBytes, 2000u) << "which of the two was meant is not known";
+  EXPECT_EQ(info(own.data() + 2500).sizeInBytes, 3000u);
   EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info(own.data() + 10).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
   EXPECT_EQ(info(own.data() + 1200).sizeInBytes, 500u);
@@ -235,6 +235,9 @@ TEST_F(Pointers, LockChecksItsArguments) {
   EXPECT_EQ(memory.memory_lock(own, 64, nullptr, 1, &out), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(memory.memory_lock(own, 64, &agent, -1, &out), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(memory.memory_lock(own, ~size_t{0}, nullptr, 0, &out), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.memory_lock(reinterpret_cast<void*>(1), ~size_t{0} - 1, nullptr, 0, &out),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT)
+      << "its pages are more than there are";
   EXPECT_EQ(memory.memory_lock(own, 64, &nobody, 1, &out), HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(memory.memory_lock_to_pool(own, 64, nullptr, 0, {5}, 0, &out),
             static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL));
@@ -297,6 +300,61 @@ TEST(Locking, AsksTheDriverWhenADeviceIsMeant) {
   EXPECT_TRUE(pins.empty()) << "the end of memory management undoes what is left";
 }
 
+// Two threads that copy from one buffer: the first to be done must not take it away from the other.
+TEST(Locking, SaysTheSameAddressUntilAsManyUnlocksAsLocks) {
+  std::vector<std::pair<void*, size_t>> pins;
+  MemoryManager memory;
+  testing::add_agents(memory);
+  testing::add_hosts(memory);
+  memory.set_pinner(std::make_unique<FakePinner>(pins));
+  unsigned char own[64];
+  hsa_agent_t gpu = kGpu0, other = kGpu1;
+  void *first = nullptr, *second = nullptr;
+  ASSERT_EQ(memory.memory_lock(own, 64, &gpu, 1, &first), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.memory_lock(own, 64, &gpu, 1, &second), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(pins.size(), 1u);
+  ASSERT_EQ(memory.memory_lock(own, 64, &other, 1, &second), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.memory_lock(own, 32, &gpu, 1, &second), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(pins.size(), 3u);
+  for (int unlocks = 0; unlocks < 3; ++unlocks) {
+    EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(pins.size(), 3u);
+  }
+  EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_SUCCESS);
+  EXPECT_TRUE(pins.empty());
+  EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+// A copy of the runtime's own.
+TEST(Locking, IsNotWhatPinningIs) {
+  std::vector<std::pair<void*, size_t>> pins;
+  MemoryManager memory;
+  testing::add_agents(memory);
+  testing::add_hosts(memory);
+  memory.set_pinner(std::make_unique<FakePinner>(pins));
+  unsigned char own[64];
+  {
+    const auto pinned = memory.pin(kGpu0, own, 64);
+    ASSERT_TRUE(pinned);
+    EXPECT_EQ(pins.size(), 1u);
+    EXPECT_EQ(pinned->address, reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) + kAlias));
+    EXPECT_FALSE(memory.reach(kGpu0, own, 64)) << "nobody else knows of it";
+    EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+
+    hsa_agent_t gpu = kGpu0;
+    void* locked = nullptr;
+    ASSERT_EQ(memory.memory_lock(own, 32, &gpu, 1, &locked), HSA_STATUS_SUCCESS);
+    EXPECT_TRUE(memory.reach(kGpu0, own, 32));
+    EXPECT_FALSE(memory.reach(kGpu0, own + 1, 32)) << "the lock ends before";
+    EXPECT_FALSE(memory.reach(kGpu1, own, 32));
+    const auto held = memory.reach(kGpu0, own, 32);
+    EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(pins.size(), 2u) << "a copy that goes on holds it";
+  }
+  EXPECT_TRUE(pins.empty());
+}
+
 TEST_F(Pointers, OfLockedMemoryAreKnownAsAgentsSeeThemToo) {
   std::vector<std::pair<void*, size_t>> pins;
   memory.set_pinner(std::make_unique<FakePinner>(pins));
@@ -314,9 +372,11 @@ TEST_F(Pointers, OfLockedMemoryAreKnownAsAgentsSeeThemToo) {
     EXPECT_EQ(answer.sizeInBytes, own.size());
     EXPECT_THAT(accessible(ptr), UnorderedElementsAre(kCpu0.handle, kCpu1.handle, kGpu0.handle));
     EXPECT_EQ(memory.host_address(ptr), own.data() + 200);
-    EXPECT_EQ(memory.device_address(ptr), agents + 200);
-    EXPECT_TRUE(memory.reaches(kGpu0, ptr));
-    EXPECT_FALSE(memory.reaches(kGpu1, ptr));
+    const auto reached = memory.reach(kGpu0, ptr, 2800);
+    ASSERT_TRUE(reached);
+    EXPECT_EQ(reached->address, agents + 200);
+    EXPECT_FALSE(memory.reach(kGpu0, ptr, 2801));
+    EXPECT_FALSE(memory.reach(kGpu1, ptr, 1));
     const Placement placement = memory.locate(ptr);
     EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(ptr - 200));
     EXPECT_EQ(ptr + placement.to_host, own.data() + 200);
@@ -324,7 +384,7 @@ TEST_F(Pointers, OfLockedMemoryAreKnownAsAgentsSeeThemToo) {
   EXPECT_EQ(info(agents + 99).sizeInBytes, 100u) << "the latest lock is in front";
   EXPECT_EQ(memory.memory_free(agents), HSA_STATUS_ERROR_INVALID_ARGUMENT) << "it is the application's";
   EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(info(agents + 99).sizeInBytes, 3000u);
+  EXPECT_EQ(info(agents + 99).sizeInBytes, 100u);
   EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info(agents + 99).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
 }

@@ -113,6 +113,34 @@ class HostPinner {
   virtual void unpin(void* host, size_t size, void* agent_address) noexcept = 0;
 };
 
+/// The application's memory, which devices reach for as long as this lives.
+class PinnedMemory {
+ public:
+  PinnedMemory(HostPinner& pinner, void* host, size_t size) noexcept
+      : pinner_(pinner), host_(host), size_(size) {}
+  ~PinnedMemory() {
+    if (address_ != nullptr) pinner_.unpin(host_, size_, address_);
+  }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  /// Once.
+  Status pin(const AgentSet& agents, uint32_t global_flags) {
+    const auto seen = pinner_.pin(host_, size_, agents, global_flags);
+    if (!seen) return seen.error();
+    address_ = *seen;
+    return HSA_STATUS_SUCCESS;
+  }
+  /// Of its first byte, as agents see it.
+  void* address() const noexcept { return address_; }
+
+ private:
+  HostPinner& pinner_;
+  void* const host_;
+  const size_t size_;
+  void* address_ = nullptr;
+};
+
 /// A block of memory that another process or driver made.
 struct ImportedBlock {
   void* address = nullptr;  ///< for agents, and for the host if it has access

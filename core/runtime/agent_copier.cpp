@@ -38,14 +38,19 @@ class Done {
 
 }  // namespace
 
+void* AgentCopier::seen(void* ptr, size_t size) const {
+  const auto reached = memory_.reach(agent_.handle(), ptr, size);
+  return reached ? reached->address : ptr;
+}
+
 hsabe_copy_t AgentCopier::plan(const Box& box, const CopySides& sides) const {
-  const auto address = [&](unsigned char* of) {
-    return reinterpret_cast<uint64_t>(sides.direct ? of : memory_.device_address(of));
+  const auto address = [&](const BoxSide& side) {
+    return reinterpret_cast<uint64_t>(sides.direct ? side.start : seen(side.start, side.extent));
   };
   hsabe_copy_t copy{};
   copy.struct_size = sizeof copy;
-  copy.destination = address(box.destination.start);
-  copy.source = address(box.source.start);
+  copy.destination = address(box.destination);
+  copy.source = address(box.source);
   copy.width = box.width;
   copy.height = box.height;
   copy.depth = box.depth;
@@ -95,32 +100,30 @@ Status AgentCopier::copy_box(const Box& box) {
 Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   auto* to = static_cast<unsigned char*>(destination);
   auto* from = static_cast<unsigned char*>(const_cast<void*>(source));
-  hsabe_copy_t copy = plan({{to, size, 0, size}, {from, size, 0, size}, size, 1, 1});
-  const bool reads = memory_.reaches(agent_.handle(), source);
-  const bool writes = memory_.reaches(agent_.handle(), destination);
-  if (reads && writes) return run(copy);
+  auto read = memory_.reach(agent_.handle(), from, size);
+  auto written = memory_.reach(agent_.handle(), to, size);
   // Locked for other agents, and named as they see it.
-  if (!reads) source = from = static_cast<unsigned char*>(memory_.host_address(from));
-  if (!writes) destination = to = static_cast<unsigned char*>(memory_.host_address(to));
-  if (reads != writes && size <= kStagedMost) return copy_staged(copy, destination, source, writes);
-  hsa_agent_t agent = agent_.handle();
-  void* seen = nullptr;
-  Status status = HSA_STATUS_SUCCESS;
-  if (!reads) {
-    status = memory_.memory_lock(from, size, &agent, 1, &seen);
-    if (status != HSA_STATUS_SUCCESS) return status;
-    copy.source = reinterpret_cast<uint64_t>(seen);
+  if (!read) from = static_cast<unsigned char*>(memory_.host_address(from));
+  if (!written) to = static_cast<unsigned char*>(memory_.host_address(to));
+  const CopySides sides{true, memory_.locate(from).in_host, memory_.locate(to).in_host, true};
+  hsabe_copy_t copy = plan({{to, size, 0, size}, {from, size, 0, size}, size, 1, 1}, sides);
+  if (read) copy.source = reinterpret_cast<uint64_t>(read->address);
+  if (written) copy.destination = reinterpret_cast<uint64_t>(written->address);
+  if (read.has_value() != written.has_value() && size <= kStagedMost)
+    return copy_staged(copy, to, from, written.has_value());
+  if (!read) {
+    const auto pinned = memory_.pin(agent_.handle(), from, size);
+    if (!pinned) return pinned.error();
+    read = *pinned;
+    copy.source = reinterpret_cast<uint64_t>(read->address);
   }
-  if (!writes) {
-    status = memory_.memory_lock(to, size, &agent, 1, &seen);
-    copy.destination = reinterpret_cast<uint64_t>(seen);
+  if (!written) {
+    const auto pinned = memory_.pin(agent_.handle(), to, size);
+    if (!pinned) return pinned.error();
+    written = *pinned;
+    copy.destination = reinterpret_cast<uint64_t>(written->address);
   }
-  if (status == HSA_STATUS_SUCCESS) {
-    status = run(copy);
-    if (!writes) memory_.memory_unlock(to);
-  }
-  if (!reads) memory_.memory_unlock(from);
-  return status;
+  return run(copy);
 }
 
 Status AgentCopier::copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device) {
@@ -202,9 +205,9 @@ Result<bool> AgentCopier::submit_row(void* destination, const void* source, size
   // longer to begin than all of this.
   hsabe_copy_t copy;
   copy.struct_size = sizeof copy;
-  copy.destination =
-      reinterpret_cast<uint64_t>(sides.direct ? destination : memory_.device_address(destination));
-  copy.source = reinterpret_cast<uint64_t>(sides.direct ? source : memory_.device_address(source));
+  auto* const from = const_cast<void*>(source);
+  copy.destination = reinterpret_cast<uint64_t>(sides.direct ? destination : seen(destination, size));
+  copy.source = reinterpret_cast<uint64_t>(sides.direct ? from : seen(from, size));
   copy.width = size;
   copy.height = 1;
   copy.depth = 1;

@@ -29,6 +29,8 @@ class AgentCopier final : public DeviceCopier {
   uint64_t to_system_time(uint64_t ticks) const override { return agent_.to_system_time(ticks); }
 
  private:
+  /// As the device addresses it, if it reaches that.
+  void* seen(void* ptr, size_t size) const;
   /// A copy between addresses of the device.
   hsabe_copy_t plan(const Box& box, const CopySides& sides = {}) const;
   Status begin(hsabe_copy_t& copy, Signal& completion);
