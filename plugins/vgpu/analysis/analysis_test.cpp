@@ -65,6 +65,19 @@ TEST(FlowGraph, HasABlockForEachPlaceThatControlComesTo) {
   EXPECT_EQ(graph->block_of(node_at(*graph, 7)), 2u);
 }
 
+TEST(FlowGraph, GoesOnBehindAnInstructionThatOthersBranchInto) {
+  const auto graph = graph_of({0xbf060404,              // s_cmp_eq_u32 s4, s4
+                               0xbf850001,              // s_cbranch_scc1 1
+                               0xbe9400ff, 0xbf800001,  // s_mov_b32 s20, 0xbf800001, which is s_nop 1
+                               0xbf810000});            // s_endpgm
+  ASSERT_TRUE(graph) << graph.error();
+  const uint32_t move = graph->block_of(node_at(*graph, 2)), inside = graph->block_of(node_at(*graph, 3));
+  const uint32_t end = graph->block_of(node_at(*graph, 4));
+  EXPECT_EQ(graph->blocks[graph->entry].successors, (std::vector<uint32_t>{move, inside}));
+  EXPECT_EQ(graph->blocks[move].successors, (std::vector<uint32_t>{end}));
+  EXPECT_EQ(graph->blocks[inside].successors, (std::vector<uint32_t>{end}));
+}
+
 TEST(FlowGraph, ReadsNothingBehindTheEnd) {
   std::vector<uint32_t> code = kLoop;
   code.push_back(0xffffffff);  // no instruction
@@ -184,6 +197,22 @@ TEST(Liveness, OfInactiveLanesIsOfWhatIsReadWhenTheyAreBack) {
   EXPECT_FALSE(kept(5, 9)) << "of one round";
   EXPECT_FALSE(kept(7, 2)) << "the index, which nobody reads behind the loop";
   EXPECT_TRUE(kept(15, 0)) << "half of an address that all lanes store at";
+}
+
+TEST(Liveness, KnowsWhatMakesLanesActive) {
+  const auto widens = [](std::vector<uint32_t> instruction) {
+    instruction.push_back(0xbf810000);  // s_endpgm
+    const auto graph = graph_of(instruction);
+    if (!graph) ADD_FAILURE() << graph.error();
+    return graph && widens_exec(graph->nodes[0]);
+  };
+  EXPECT_FALSE(widens({0xd0d90002, 0x00020300})) << "v_cmpx_lt_u32_e64 s[2:3], v0, v1";
+  EXPECT_FALSE(widens({0x86fe027e})) << "s_and_b64 exec, exec, s[2:3]";
+  EXPECT_FALSE(widens({0x89fe027e})) << "s_andn2_b64 exec, exec, s[2:3]";
+  EXPECT_FALSE(widens({0x867f147f})) << "s_and_b32 exec_hi, exec_hi, s20";
+  EXPECT_TRUE(widens({0x867f147e})) << "s_and_b32 exec_hi, exec_lo, s20";
+  EXPECT_TRUE(widens({0xd289007e, 0x00010104})) << "v_readlane_b32 exec_lo, v4, 0";
+  EXPECT_TRUE(widens({0x87fe027e})) << "s_or_b64 exec, exec, s[2:3]";
 }
 
 // A coordinate under an `if`, and a sample of it there.

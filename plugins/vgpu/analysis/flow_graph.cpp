@@ -186,7 +186,10 @@ class Reader {
     for (const auto& [pc, node] : found_) {
       const Next next = next_of(node);
       if (next.branches) leaders.insert(branch_target(node));
-      if (next.branches || next.leaves || !next.falls_through) leaders.insert(behind(node));
+      // Where somebody has branched into the middle of an instruction, what is behind it need not be what follows.
+      const auto following = found_.upper_bound(pc);
+      const bool is_followed = following != found_.end() && following->first == behind(node);
+      if (next.branches || next.leaves || !next.falls_through || !is_followed) leaders.insert(behind(node));
     }
     FlowGraph graph;
     graph.target = target_;

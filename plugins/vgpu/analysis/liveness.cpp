@@ -64,12 +64,13 @@ bool widens_exec(const Node& node) {
       return names_exec(in.dst[0]);
     case Op::s_and_b32:
     case Op::s_and_b64:
-      return !names_exec(in.src[0]) && !names_exec(in.src[1]);
+      return in.src[0].code != in.dst[0].code && in.src[1].code != in.dst[0].code;
     case Op::s_andn2_b32:
     case Op::s_andn2_b64:
-      return !names_exec(in.src[0]);
-    default:
-      return in.encoding != isa::Encoding::kVopc && in.encoding != isa::Encoding::kVop3;
+      return in.src[0].code != in.dst[0].code;
+    default:  // What compares gives active lanes alone a bit.
+      return in.encoding != isa::Encoding::kVopc &&
+             !(in.encoding == isa::Encoding::kVop3 && in.dst[0].type == isa::Type::kMask);
   }
 }
 

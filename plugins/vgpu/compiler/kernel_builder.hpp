@@ -285,6 +285,7 @@ class KernelBuilder {
   // The wave's MODE, and the host's register that goes with it.
   void set_mode(uint32_t mode);
   void set_index(const isa::Instruction& in);
+  void enable_index(bool enable);
   // `more` is memory that the host is to be done with before, and not to look at earlier.
   void load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> more = {});
 
@@ -464,6 +465,10 @@ class KernelBuilder {
   // Where the interpreter's results are laid out. In bytes: 64 lanes of 16.
   static constexpr uint32_t kMostLanding = 1024;
   bool may_wait(uint32_t node, const Place& place, unsigned dwords) const;
+  // Between the places of two lanes, or of two that are not the same; nothing: all are.
+  std::optional<uint32_t> least_distance(const Place& place, bool of_others) const;
+  // Some lanes have parts of what others have. Where one of two is not there, or is elsewhere, what each gets cannot be laid out.
+  bool overlaps_in_part(const Place& place, unsigned dwords) const;
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
   // `reached`: whether the places are memory; if not, the interpreter's handler is called now.
   void load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
@@ -527,9 +532,10 @@ class KernelBuilder {
     // without any bits between.
     std::array<Value*, 8> of_any_lanes{};
     Value* whole = nullptr;
-    bool is_looped_over = false;  // `whole` has been made of the parts, which are gone.
+    bool has_whole_alone = false;  // `whole` has been made of the parts, which are gone.
     uint32_t exec_version = kNarrowed;
   };
+  Value* whole_of(const MaskParts& mask);
   static constexpr uint32_t kNarrowed = ~0u;
   // Counts what EXEC has been within the block.
   uint32_t exec_version() const { return narrowed_ != nullptr ? kNarrowed : exec_version_; }
@@ -594,7 +600,7 @@ class KernelBuilder {
     b_.SetInsertPoint(behind);
   }
   Value* mask_part(const MaskParts& mask, bool of_any_lanes, VectorIndex v) {
-    if (mask.is_looped_over) return bits_of(mask.whole, v);
+    if (mask.has_whole_alone) return bits_of(mask.whole, v);
     return (of_any_lanes ? mask.of_any_lanes : mask.parts)[v.number];
   }
 

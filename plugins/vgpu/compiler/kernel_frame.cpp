@@ -594,6 +594,7 @@ void KernelBuilder::build_block(uint32_t index) {
       case Site::What::kEnd:
         count(node + 1 - counted);
         if (plan_.modes[node] != plan_.mode) set_mode(plan_.mode);
+        if ((plan_.modes[node] & kGprIndexEnable) != 0) enable_index(false);
         go_on_with_next("after_end", has_barriers ? ways_ : beginning_);
         leave(Stop::kEnd, operations_at(node));
         ended = true;

@@ -341,6 +341,11 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   if (!has_pitches_of_vectors(place)) return false;
   if (stores && !can_store_known(place, dwords)) return false;
   note_place(node);
+  // Of those that overlap, one would be 4 GiB away.
+  if (!stores && has_base && overlaps_in_part(place, dwords)) {
+    guard(node, does_not_wrap(common, *low));
+    check_guard();
+  }
   Value* const start = least_of(common, *low);
   Value* va = b_.CreateAdd(wide(start), b_.getInt64(static_cast<uint64_t>(int64_t{in.offset})));
   Value* reached = does_not_wrap(common, *low);
@@ -533,7 +538,7 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
-  if (!stores && may_wait(node, place, dwords)) {
+  if (!stores && may_wait(node, place, dwords) && !overlaps_in_part(place, dwords)) {
     std::vector<PendingLoad> loads;
     for (uint32_t e = 0; e < begins.size(); ++e) {
       place.begin = begins[e];

@@ -15,15 +15,27 @@
 
 namespace rigel::vgpu::exec::compiler {
 
+std::optional<uint32_t> KernelBuilder::least_distance(const Place& place, bool of_others) const {
+  std::vector<uint32_t> offsets(place.offsets.begin(), place.offsets.begin() + wave_size_);
+  std::sort(offsets.begin(), offsets.end());
+  std::optional<uint32_t> least;
+  for (unsigned i = 1; i < wave_size_; ++i) {
+    const uint32_t distance = offsets[i] - offsets[i - 1];
+    if (distance == 0 && of_others) continue;
+    least = std::min(least.value_or(distance), distance);
+  }
+  return least;
+}
+
 bool KernelBuilder::may_wait(uint32_t node, const Place& place, unsigned dwords) const {
   if (place.pitch != nullptr || span_of(place, dwords * 4) > kMostLanding) return false;
   // At the same address of private memory each lane has something else: that has no place in what is laid out.
-  if (plan_.graph.nodes[node].instruction.encoding != isa::Encoding::kFlat) return true;
-  std::vector<uint32_t> offsets(place.offsets.begin(), place.offsets.begin() + wave_size_);
-  std::sort(offsets.begin(), offsets.end());
-  return std::adjacent_find(offsets.begin(), offsets.end(), [&](uint32_t one, uint32_t next) {
-           return next - one < dwords * 4;
-         }) == offsets.end();
+  const bool is_flat = plan_.graph.nodes[node].instruction.encoding == isa::Encoding::kFlat;
+  return !is_flat || *least_distance(place, false) >= dwords * 4;
+}
+
+bool KernelBuilder::overlaps_in_part(const Place& place, unsigned dwords) const {
+  return least_distance(place, true).value_or(UINT32_MAX) < dwords * 4;
 }
 
 void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads) {
@@ -154,12 +166,13 @@ void KernelBuilder::do_due_loads(uint32_t node) {
     return;
   }
   const isa::WaitCounts counts = isa::wait_counts(plan_.graph.target.family(), in.simm16);
-  const auto under_way = [&](const PendingLoad& load) {
-    return (load.vm == 0 || issued_vm_ - load.vm < counts.vm) &&
-           (load.lgkm == 0 || issued_lgkm_ - load.lgkm < counts.lgkm);
+  const auto is_due = [&](const PendingLoad& load) {
+    return (load.vm != 0 && issued_vm_ - load.vm >= counts.vm) ||
+           (load.lgkm != 0 && issued_lgkm_ - load.lgkm >= counts.lgkm);
   };
-  do_loads_in_run(std::stable_partition(pending_.begin(), pending_.end(),
-                                        [&](const PendingLoad& load) { return !under_way(load); }));
+  if (std::none_of(pending_.begin(), pending_.end(), is_due)) return;
+  check_guard();  // It knows by their number those before it.
+  do_loads_in_run(std::stable_partition(pending_.begin(), pending_.end(), is_due));
 }
 
 void KernelBuilder::do_loads_in_run(std::vector<PendingLoad>::iterator end) {

@@ -132,6 +132,7 @@ void KernelBuilder::build_by_rule(uint32_t node) {
 }
 
 void KernelBuilder::set_carry(uint16_t code, Value* carry) {
+  if (code == isa::code::kNull) return;
   if (unmade_.any()) flush();
   carries_[code] = carry;
   Value* const exec = mask_at(kExec * 4);

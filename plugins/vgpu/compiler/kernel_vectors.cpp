@@ -300,7 +300,7 @@ void KernelBuilder::loop_over(std::vector<RunStep>::iterator begin, std::vector<
       Value* const whole = b_.CreateOr(sum, b_.CreateShl(mask->parts[0], first_lane(v)));
       sum->addIncoming(whole, b_.GetInsertBlock());
       if (mask->whole == nullptr) mask->whole = whole;
-      mask->is_looped_over = true;
+      mask->has_whole_alone = true;
     }
   });
 }
@@ -311,6 +311,14 @@ bool KernelBuilder::is_worth_a_loop(std::vector<RunStep>::const_iterator begin,
   uint32_t instructions = 0;
   for (auto step = begin; step != end; ++step) instructions += step->instructions;
   return plan_.is_large && begin->is_same_for_all && instructions > kFewInstructions;
+}
+
+Value* KernelBuilder::whole_of(const MaskParts& mask) {
+  if (mask.whole != nullptr) return mask.whole;
+  Value* whole = mask.parts[0];
+  for (unsigned v = 1; v < vectors_; ++v)
+    whole = b_.CreateOr(whole, b_.CreateShl(mask.parts[v], b_.getInt64(v * lanes_)));
+  return whole;
 }
 
 void KernelBuilder::flush() {
@@ -327,17 +335,16 @@ void KernelBuilder::flush() {
       for (unsigned v = 0; v < vectors_; ++v) {
         for (auto step = begin; step != end; ++step) step->build(v);
       }
+      // A loop cannot say by its number which vector's part it wants.
+      for (auto step = begin; plan_.is_large && end != run_.end() && step != end; ++step) {
+        if (step->mask == nullptr) continue;
+        step->mask->whole = whole_of(*step->mask);
+        step->mask->has_whole_alone = true;
+      }
     }
     begin = end;
   }
-  for (const auto& [offset, unmade] : unmade_parts_) {
-    Value* mask = unmade->whole;
-    for (unsigned v = 0; v < vectors_ && unmade->whole == nullptr; ++v) {
-      Value* const bits = v == 0 ? unmade->parts[v] : b_.CreateShl(unmade->parts[v], b_.getInt64(v * lanes_));
-      mask = mask == nullptr ? bits : b_.CreateOr(mask, bits);
-    }
-    set_mask(offset, mask);
-  }
+  for (const auto& [offset, unmade] : unmade_parts_) set_mask(offset, whole_of(*unmade));
   run_.clear();
   unmade_parts_.clear();
   unmade_.reset();
@@ -383,10 +390,13 @@ void KernelBuilder::set_index(const isa::Instruction& in) {
     }
     set_scalar(kM0 * 4, m0);
   }
-  if (in.op == Op::s_set_gpr_idx_mode) return;
+  if (in.op != Op::s_set_gpr_idx_mode) enable_index(in.op == Op::s_set_gpr_idx_on);
+}
+
+void KernelBuilder::enable_index(bool enable) {
   Value* const place = wave_field(offsetof(Wave, mode));
-  const uint32_t enable = in.op == Op::s_set_gpr_idx_on ? kGprIndexEnable : 0;
-  b_.CreateStore(with(b_.CreateLoad(i32(), place), kGprIndexEnable, b_.getInt32(enable)), place);
+  Value* const others = b_.CreateAnd(b_.CreateLoad(i32(), place), b_.getInt32(~kGprIndexEnable));
+  b_.CreateStore(b_.CreateOr(others, b_.getInt32(enable ? kGprIndexEnable : 0)), place);
 }
 
 void KernelBuilder::load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> more) {

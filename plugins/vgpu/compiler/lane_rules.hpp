@@ -250,9 +250,11 @@ class Rules {
     }
   }
 
+  bool makes_carry() const { return in_.dst[1].is_scalar_register() || in_.dst[1].is_null(); }
+
   // A sum, and a carry that lanes have in common.
   Results sum_with_carry() {
-    if (!in_.dst[1].is_scalar_register() || !is_near(0) || !is_near(1)) return {};
+    if (!makes_carry() || !is_near(0) || !is_near(1)) return {};
     const ShapePointer shape = sum_of(this->shape(0), this->shape(1));
     if (shape == nullptr || !shape->is_near(lanes_)) return {};
     const Known a = source(0), b = source(1);
@@ -267,7 +269,7 @@ class Rules {
   // A sum with such a carry, and one that lanes have in common or nobody looks at.
   Results sum_of_carry() {
     const bool is_known = in_.src[2].is_scalar_register() && shapes_.uniform_masks[in_.src[2].code];
-    if (!in_.dst[1].is_scalar_register() || !is_known) return {};
+    if (!makes_carry() || !is_known) return {};
     if (is_uniform(0) && is_uniform(1)) {
       const Number total = Numbers::widened(whole(source(0))) + Numbers::widened(whole(source(1))) +
                            numbers_.carry(in_.src[2].code);
@@ -320,7 +322,7 @@ class Rules {
     const auto low_half = [&] { return sum(product(source(0), source(1)), source(2)); };
     if (has_product && is_low_half_alone(plan_, node_)) return {low_half()};
     const bool is_wide = is_uniform(0) && is_uniform(1) && is_uniform(2, 1) && low->is_near(lanes_) &&
-                         !low->has_pitch() && in_.dst[1].is_scalar_register();
+                         !low->has_pitch() && makes_carry();
     if (is_wide) return wide_sum();
     if (has_product) return {.low = low_half(), .is_low_alone = true};
     return {};

@@ -129,6 +129,7 @@ struct NoNumbers {
 }  // namespace
 
 bool is_dead(const Plan& plan, uint32_t node, const isa::Operand& scalars) {
+  if (scalars.is_null()) return true;
   const isa::Registers wanted = plan.wanted_behind(node);
   for (uint32_t part = 0; part < scalars.dwords; ++part) {
     if (wanted.scalars[scalars.code + part]) return false;
@@ -184,6 +185,8 @@ bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
     if (what.effects.writes.vgprs[v] || widens) shapes.active[v] = nullptr;
   }
   shapes.uniform_masks &= ~what.effects.writes.scalars;
+  if (plan.layout.wave_size == 64)
+    shapes.uniform_masks &= ~(what.effects.writes.scalars >> 1);  // upper halves
   if (what.effects.writes.scalars[isa::code::kExecLo] || site.comes_back()) shapes.uniform_masks.reset();
   shapes.full = full_behind(what, shapes.full, plan.layout.wave_size);
   shapes.scalar_zeros = zeros_behind(what, shapes.scalar_zeros);
@@ -198,7 +201,7 @@ bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   };
   set(dst, results.low.shape);
   if (results.high.shape != nullptr) set(dst + 1, results.high.shape);
-  if (results.has_carry) shapes.uniform_masks.set(in.dst[1].code);
+  if (results.has_carry && in.dst[1].is_scalar_register()) shapes.uniform_masks.set(in.dst[1].code);
   return true;
 }
 

@@ -114,7 +114,7 @@ PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instru
     result.place.source.offset = context.layout.vgpr_offset(operand.vgpr());
     return result;
   }
-  if (operand.code == code::kNull) {
+  if (operand.is_null()) {
     result.ok = context.traits().has_null;
     result.place.is_constant = true;
     return result;
@@ -159,11 +159,11 @@ bool destination_offset(const isa::Operand& operand, const LoweringContext& cont
     offset = context.layout.vgpr_offset(operand.vgpr());
     return operand.vgpr() + (operand.dwords == 0 ? 1u : operand.dwords) <= context.layout.vgprs;
   }
-  if (!operand.is_scalar_register()) return false;
-  if (operand.code == code::kNull) {
+  if (operand.is_null()) {
     offset = scalar_offset(kSinkSlot);
     return context.traits().has_null;
   }
+  if (!operand.is_scalar_register()) return false;
   offset = scalar_offset(operand.code);
   return true;
 }

@@ -327,6 +327,13 @@ class Reader {
       case Op::s_cbranch_execnz:
         read_mask(code::kExecLo);
         break;
+      case Op::s_getreg_b32:
+        // It says whether EXEC and VCC are 0, and SCC.
+        if (register_field(in_).id != hwreg::kStatus) break;
+        read_mask(code::kVccLo);
+        read_mask(code::kExecLo);
+        effects_.reads.scc = true;
+        break;
       case Op::s_set_gpr_idx_on:
       case Op::s_set_gpr_idx_idx:
       case Op::s_set_gpr_idx_mode:

@@ -91,7 +91,9 @@ struct Operand {
   constexpr bool exists() const { return code != code::kNone; }
   constexpr bool is_vgpr() const { return code >= code::kVgpr && code < code::kAgpr; }
   constexpr bool is_agpr() const { return code >= code::kAgpr && code != code::kNone; }
-  constexpr bool is_scalar_register() const { return code < code::kZero; }
+  /// On chips that have it: 0 as a source, and as a destination nowhere. Others have no such register.
+  constexpr bool is_null() const { return code == code::kNull; }
+  constexpr bool is_scalar_register() const { return code < code::kZero && !is_null(); }
   constexpr bool is_literal() const { return code == code::kLiteral; }
   constexpr uint16_t vgpr() const { return static_cast<uint16_t>(code - code::kVgpr); }
 };

@@ -567,7 +567,8 @@ template <unsigned W>
   const uint32_t start = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
   std::byte* const piece =
       find_piece<W>(wave, linkage, site, low, start, base, exec, 4, Access::kWrite, less);
-  if (piece == nullptr) return false;
+  // Below, the lanes' parts of their addresses alone are rounded down to dwords.
+  if (piece == nullptr || reinterpret_cast<uintptr_t>(piece) % 4 != 0) return false;
   alignas(64) uint32_t places[W], first[W], second[W], old[W];
   copy_row<W>(places, low, less);
   copy_row<W>(first, rows[0], 0);
