@@ -48,8 +48,8 @@ namespace compiler {
 /// One of the interpreter's operations.
 struct Step {
   enum class Kind : uint8_t {
-    kAlu,       ///< Slot of kOperations in scalar_alu.cpp
-    kSaveExec,  ///< … of kSaveExecs in scalar_mask.cpp
+    kAlu,       ///< Slot of an Operation in scalar_alu.cpp
+    kSaveExec,  ///< … of a SavesExec in scalar_mask.cpp
     kTakeExec,  ///< EXEC is where it always is: nothing to do
     kMode,      ///< MXCSR becomes aux
     kLanes,     ///< `lanes` says what

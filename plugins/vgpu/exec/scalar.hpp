@@ -40,6 +40,12 @@ inline T read(const MicroOp* op, unsigned i, std::byte* registers) {
   return at<T>(registers, op->src[i].offset);
 }
 
+/// Which of two operations is the one on values of T.
+template <class T>
+constexpr isa::Op by_size(isa::Op b32, isa::Op b64) {
+  return sizeof(T) == 4 ? b32 : b64;
+}
+
 /// Whether `dwords` scalars from byte `offset` on include a half of EXEC.
 constexpr bool touches_exec(uint32_t offset, uint32_t dwords) {
   return offset + dwords * 4 > scalar_offset(kExec) && offset < scalar_offset(kExec + 2);
