@@ -51,6 +51,12 @@ constexpr bool touches_exec(uint32_t offset, uint32_t dwords) {
   return offset + dwords * 4 > scalar_offset(kExec) && offset < scalar_offset(kExec + 2);
 }
 
+/// The constant in src[0] goes to dst and behind it, as 64 bits.
+void put_constant(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
+
+/// The same source for a handler that reads registers alone: a constant is put into the scalar temporary.
+PlaceOf register_place(PlaceOf source, Emitter& out, uint32_t temporary);
+
 /// The travelling EXEC becomes what the scalar file says.
 void take_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 

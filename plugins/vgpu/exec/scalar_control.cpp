@@ -87,11 +87,6 @@ void jump_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec)
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
-void put_address(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  at<u64>(registers, op->dst) = op->src[0].constant;
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
 void copy_address(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   at<u64>(registers, op->dst) = at<u64>(registers, op->src[0].offset);
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -115,13 +110,13 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
   if (instruction.op != Op::s_setpc_b64) {
     uint32_t dst = 0;
     if (!destination_offset(instruction.dst[0], context, dst)) return "a destination that is no register";
-    MicroOp& op = out.emit(put_address);
+    MicroOp& op = out.emit(put_constant);
     op.dst = dst;
     op.src[0].constant = context.pc + instruction.bytes;
     if (touches_exec(dst, 2)) out.emit(take_exec);
   }
   if (instruction.op == Op::s_call_b64) {
-    MicroOp& op = out.emit(put_address);
+    MicroOp& op = out.emit(put_constant);
     op.dst = target;
     op.src[0].constant = branch_target(instruction, context);
   }
@@ -145,15 +140,11 @@ uint32_t* top_entry(Wave* wave) {
   return wave->scalars() + (wave->mode >> kCspShift) * 4;
 }
 
-enum ForkFlags : u32 { kConstantMask = 1, kConstantTarget = 2 };
-
 // src[0] the lanes that branch, src[1] where to, src[2] the instruction behind; imm: instructions since the
-// block began; aux: ForkFlags.
+// block began.
 void fork(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const u64 mask =
-      (op->aux & kConstantMask) != 0 ? op->src[0].constant : at<u64>(registers, op->src[0].offset);
-  const u64 target =
-      (op->aux & kConstantTarget) != 0 ? op->src[1].constant : at<u64>(registers, op->src[1].offset);
+  const u64 mask = at<u64>(registers, op->src[0].offset);
+  const u64 target = at<u64>(registers, op->src[1].offset);
   const u64 behind = op->src[2].constant;
   const u64 pass = exec & mask, fail = exec & ~mask;
   u64 pc = target;
@@ -174,9 +165,8 @@ void fork(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
 }
 
 // src[0] where the stack was before the fork.
-template <bool kConstant>
 void join(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (wave->mode >> kCspShift == (read<u32, kConstant>(op, 0, registers) & 7)) {
+  if (wave->mode >> kCspShift == (at<u32>(registers, op->src[0].offset) & 7)) {
     RIGEL_NEXT(op + 1, wave, registers, exec);
   }
   wave->mode -= 1u << kCspShift;
@@ -195,26 +185,27 @@ void join(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
 Refusal lower_fork(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const bool immediate = instruction.op == Op::s_cbranch_i_fork;
   const isa::Operand& lanes = instruction.src[0].exists() ? instruction.src[0] : instruction.dst[0];
-  const PlaceOf mask = source_place(lanes, instruction, context, out, 0);
+  const PlaceOf mask = register_place(source_place(lanes, instruction, context, out, 0), out, 0);
   PlaceOf target;
   target.place.is_constant = true;
   target.place.source.constant = branch_target(instruction, context);
   if (!immediate) target = source_place(instruction.src[1], instruction, context, out, 2);
-  if (!mask.ok || (!immediate && !target.ok)) return "a source that this GPU does not have";
+  target = register_place(target, out, 2);
+  if (!mask.ok || !target.ok) return "a source that this GPU does not have";
   MicroOp& op = out.emit(fork);
   op.src[0] = mask.place.source;
   op.src[1] = target.place.source;
   op.src[2].constant = context.pc + instruction.bytes;
-  op.aux = (mask.place.is_constant ? kConstantMask : 0u) | (target.place.is_constant ? kConstantTarget : 0u);
   op.imm = context.position + 1;
   context.ends_block = true;
   return {};
 }
 
 Refusal lower_join(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const PlaceOf saved = source_place(instruction.src[0], instruction, context, out, 0);
+  const PlaceOf saved =
+      register_place(source_place(instruction.src[0], instruction, context, out, 0), out, 0);
   if (!saved.ok) return "a source that this GPU does not have";
-  MicroOp& op = out.emit(saved.place.is_constant ? join<true> : join<false>);
+  MicroOp& op = out.emit(join);
   op.src[0] = saved.place.source;
   op.imm = context.position + 1;
   return {};

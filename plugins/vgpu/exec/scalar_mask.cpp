@@ -1,7 +1,5 @@
 // Scalar operations that work on EXEC, or whose destination is a source as well, or is chosen at run time.
-#include <algorithm>
-#include <iterator>
-#include <type_traits>
+#include <span>
 
 #include "plugins/vgpu/exec/scalar.hpp"
 
@@ -20,39 +18,11 @@ using u64 = uint64_t;
 // D = EXEC; EXEC = S0 op EXEC; SCC = EXEC != 0. The wrexec forms give the new EXEC to D as well.
 // ---------------------------------------------------------------------------------------------------
 
-enum class Combine : uint8_t { kAnd, kOr, kXor, kAndn2, kOrn2, kNand, kNor, kXnor, kAndn1, kOrn1 };
-
-template <Combine kHow, class T>
-T combine(T a, T exec) {
-  switch (kHow) {
-    case Combine::kAnd:
-      return a & exec;
-    case Combine::kOr:
-      return a | exec;
-    case Combine::kXor:
-      return a ^ exec;
-    case Combine::kAndn2:
-      return a & static_cast<T>(~exec);
-    case Combine::kOrn2:
-      return a | static_cast<T>(~exec);
-    case Combine::kNand:
-      return ~(a & exec);
-    case Combine::kNor:
-      return ~(a | exec);
-    case Combine::kXnor:
-      return ~(a ^ exec);
-    case Combine::kAndn1:
-      return static_cast<T>(~a) & exec;
-    case Combine::kOrn1:
-      return static_cast<T>(~a) | exec;
-  }
-}
-
-template <class T, Combine kHow, bool kConstant, bool kKeepNew>
+template <class T, auto Fn, bool kConstant, bool kKeepNew>
 void save_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
   T& slot = at<T>(registers, scalar_offset(kExec));
   const T old = slot;
-  const T now = combine<kHow, T>(read<T, kConstant>(op, 0, registers), old);
+  const T now = Fn(read<T, kConstant>(op, 0, registers), old);
   slot = now;
   at<T>(registers, op->dst) = kKeepNew ? now : old;
   wave->scc = now != 0;
@@ -66,42 +36,39 @@ struct SavesExec {
   Handler handlers[2] = {};  // of a source in registers, and of a constant
 };
 
-template <class T, Combine kHow, bool kKeepNew = false>
-constexpr SavesExec saves_exec(Op op) {
-  return {op, sizeof(T) / 4, {save_exec<T, kHow, false, kKeepNew>, save_exec<T, kHow, true, kKeepNew>}};
+template <auto Fn, bool kKeepNew = false>
+constexpr SavesExec saves_exec(Op b32, Op b64) {
+  using T = decltype(Fn(0, 0));
+  return {by_size<T>(b32, b64),
+          sizeof(T) / 4,
+          {save_exec<T, Fn, false, kKeepNew>, save_exec<T, Fn, true, kKeepNew>}};
 }
 
+template <class T>  // u32, u64
 constexpr SavesExec kSaveExecs[] = {
-    saves_exec<u32, Combine::kAnd>(Op::s_and_saveexec_b32),
-    saves_exec<u64, Combine::kAnd>(Op::s_and_saveexec_b64),
-    saves_exec<u32, Combine::kOr>(Op::s_or_saveexec_b32),
-    saves_exec<u64, Combine::kOr>(Op::s_or_saveexec_b64),
-    saves_exec<u32, Combine::kXor>(Op::s_xor_saveexec_b32),
-    saves_exec<u64, Combine::kXor>(Op::s_xor_saveexec_b64),
-    saves_exec<u32, Combine::kAndn2>(Op::s_andn2_saveexec_b32),
-    saves_exec<u64, Combine::kAndn2>(Op::s_andn2_saveexec_b64),
-    saves_exec<u32, Combine::kOrn2>(Op::s_orn2_saveexec_b32),
-    saves_exec<u64, Combine::kOrn2>(Op::s_orn2_saveexec_b64),
-    saves_exec<u32, Combine::kNand>(Op::s_nand_saveexec_b32),
-    saves_exec<u64, Combine::kNand>(Op::s_nand_saveexec_b64),
-    saves_exec<u32, Combine::kNor>(Op::s_nor_saveexec_b32),
-    saves_exec<u64, Combine::kNor>(Op::s_nor_saveexec_b64),
-    saves_exec<u32, Combine::kXnor>(Op::s_xnor_saveexec_b32),
-    saves_exec<u64, Combine::kXnor>(Op::s_xnor_saveexec_b64),
-    saves_exec<u32, Combine::kAndn1>(Op::s_andn1_saveexec_b32),
-    saves_exec<u64, Combine::kAndn1>(Op::s_andn1_saveexec_b64),
-    saves_exec<u32, Combine::kOrn1>(Op::s_orn1_saveexec_b32),
-    saves_exec<u64, Combine::kOrn1>(Op::s_orn1_saveexec_b64),
-    saves_exec<u32, Combine::kAndn1, true>(Op::s_andn1_wrexec_b32),
-    saves_exec<u64, Combine::kAndn1, true>(Op::s_andn1_wrexec_b64),
-    saves_exec<u32, Combine::kAndn2, true>(Op::s_andn2_wrexec_b32),
-    saves_exec<u64, Combine::kAndn2, true>(Op::s_andn2_wrexec_b64),
+    saves_exec<([](T a, T exec) { return a & exec; })>(Op::s_and_saveexec_b32, Op::s_and_saveexec_b64),
+    saves_exec<([](T a, T exec) { return a | exec; })>(Op::s_or_saveexec_b32, Op::s_or_saveexec_b64),
+    saves_exec<([](T a, T exec) { return a ^ exec; })>(Op::s_xor_saveexec_b32, Op::s_xor_saveexec_b64),
+    saves_exec<([](T a, T exec) { return a & ~exec; })>(Op::s_andn2_saveexec_b32, Op::s_andn2_saveexec_b64),
+    saves_exec<([](T a, T exec) { return a | ~exec; })>(Op::s_orn2_saveexec_b32, Op::s_orn2_saveexec_b64),
+    saves_exec<([](T a, T exec) { return ~(a & exec); })>(Op::s_nand_saveexec_b32, Op::s_nand_saveexec_b64),
+    saves_exec<([](T a, T exec) { return ~(a | exec); })>(Op::s_nor_saveexec_b32, Op::s_nor_saveexec_b64),
+    saves_exec<([](T a, T exec) { return ~(a ^ exec); })>(Op::s_xnor_saveexec_b32, Op::s_xnor_saveexec_b64),
+    saves_exec<([](T a, T exec) { return ~a & exec; })>(Op::s_andn1_saveexec_b32, Op::s_andn1_saveexec_b64),
+    saves_exec<([](T a, T exec) { return ~a | exec; })>(Op::s_orn1_saveexec_b32, Op::s_orn1_saveexec_b64),
+    saves_exec<([](T a, T exec) { return ~a & exec; }), true>(Op::s_andn1_wrexec_b32, Op::s_andn1_wrexec_b64),
+    saves_exec<([](T a, T exec) { return a & ~exec; }), true>(Op::s_andn2_wrexec_b32, Op::s_andn2_wrexec_b64),
 };
 
+constexpr std::span<const SavesExec> kTables[] = {kSaveExecs<u32>, kSaveExecs<u64>};
+
 const SavesExec* find_save_exec(Op op) {
-  const auto* const found = std::find_if(std::begin(kSaveExecs), std::end(kSaveExecs),
-                                         [&](const SavesExec& s) { return s.op == op; });
-  return found == std::end(kSaveExecs) ? nullptr : found;
+  for (const std::span<const SavesExec> table : kTables) {
+    for (const SavesExec& saves : table) {
+      if (saves.op == op) return &saves;
+    }
+  }
+  return nullptr;
 }
 
 Refusal lower_save_exec(const SavesExec& saves, const isa::Instruction& instruction, LoweringContext& context,
@@ -120,22 +87,22 @@ Refusal lower_save_exec(const SavesExec& saves, const isa::Instruction& instruct
 // The destination as a source
 // ---------------------------------------------------------------------------------------------------
 
-template <class T, bool kConstant>
+template <class T>
 void conditional_move(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (wave->scc != 0) at<T>(registers, op->dst) = read<T, kConstant>(op, 0, registers);
+  if (wave->scc != 0) at<T>(registers, op->dst) = at<T>(registers, op->src[0].offset);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-template <class T, T kBit, bool kConstant>
+template <class T, T kBit>
 void set_bit(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const u32 index = read<u32, kConstant>(op, 0, registers) & (sizeof(T) * 8 - 1);
+  const u32 index = at<u32>(registers, op->src[0].offset) & (sizeof(T) * 8 - 1);
   T& slot = at<T>(registers, op->dst);
   slot = static_cast<T>((slot & ~(T{1} << index)) | kBit << index);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 Refusal lower_in_place(const isa::Instruction& instruction, LoweringContext& context, Emitter& out,
-                       uint32_t dwords, Handler constant, Handler variable) {
+                       uint32_t dwords, Handler handler) {
   PlaceOf a;
   if (instruction.encoding == isa::Encoding::kSopk) {
     a.place.is_constant = true;
@@ -145,7 +112,8 @@ Refusal lower_in_place(const isa::Instruction& instruction, LoweringContext& con
   }
   uint32_t dst = 0;
   if (!a.ok || !destination_offset(instruction.dst[0], context, dst)) return "an operand that does not exist";
-  MicroOp& op = out.emit(a.place.is_constant ? constant : variable);
+  a = register_place(a, out, 0);
+  MicroOp& op = out.emit(handler);
   op.src[0] = a.place.source;
   op.dst = dst;
   if (touches_exec(dst, dwords)) out.emit(take_exec);
@@ -176,10 +144,10 @@ void move_relative_source(const MicroOp* op, Wave* wave, std::byte* registers, u
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-template <class T, bool kConstant>
+template <class T>
 void move_relative_destination(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u32 to = relative_destination<T>(op, wave->scalars()[kM0]);
-  at<T>(registers, to) = read<T, kConstant>(op, 0, registers);
+  at<T>(registers, to) = at<T>(registers, op->src[0].offset);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -192,12 +160,13 @@ void move_relative_both(const MicroOp* op, Wave* wave, std::byte* registers, uin
 }
 
 Refusal lower_move_relative(const isa::Instruction& instruction, LoweringContext& context, Emitter& out,
-                            Handler constant, Handler variable) {
-  const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
+                            Handler handler, bool takes_constants) {
+  PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
   uint32_t dst = 0;
   if (!a.ok || !destination_offset(instruction.dst[0], context, dst)) return "an operand that does not exist";
-  if (a.place.is_constant && constant == nullptr) return "a constant as the base of a relative source";
-  MicroOp& op = out.emit(a.place.is_constant ? constant : variable);
+  if (a.place.is_constant && !takes_constants) return "a constant as the base of a relative source";
+  a = register_place(a, out, 0);
+  MicroOp& op = out.emit(handler);
   op.src[0] = a.place.source;
   op.dst = dst;
   // VCC lies behind the last of all SGPRs.
@@ -209,11 +178,13 @@ Refusal lower_move_relative(const isa::Instruction& instruction, LoweringContext
 // VGPR indexing (gfx8, gfx9): M0[7:0] is the index, M0[15:12] what it applies to.
 // ---------------------------------------------------------------------------------------------------
 
-template <bool kConstant>
-void gpr_index_on(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+// M0's bits that src[1] has become those of src[0], the index, and of src[2]; aux: what MODE gets.
+void gpr_index(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const u32 mask = static_cast<u32>(op->src[1].constant);
+  const u32 index = at<u32>(registers, op->src[0].offset) & mask & 0xff;
   u32& m0 = wave->scalars()[kM0];
-  m0 = (m0 & ~0xf0ffu) | (read<u32, kConstant>(op, 0, registers) & 0xff) | op->aux << 12;
-  wave->mode |= kGprIndexEnable;
+  m0 = (m0 & ~mask) | index | static_cast<u32>(op->src[2].constant);
+  wave->mode |= op->aux;
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -222,43 +193,23 @@ void gpr_index_off(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-void gpr_index_mode(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  u32& m0 = wave->scalars()[kM0];
-  m0 = (m0 & ~0xf000u) | op->aux << 12;
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-template <bool kConstant>
-void gpr_index_set(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  u32& m0 = wave->scalars()[kM0];
-  m0 = (m0 & ~0xffu) | (read<u32, kConstant>(op, 0, registers) & 0xff);
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
 Refusal lower_gpr_index(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  switch (instruction.op) {
-    case Op::s_set_gpr_idx_on: {
-      const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
-      if (!a.ok) return "an operand that does not exist";
-      MicroOp& op = out.emit(a.place.is_constant ? gpr_index_on<true> : gpr_index_on<false>);
-      op.src[0] = a.place.source;
-      op.aux = instruction.simm16 & 15;
-      break;
-    }
-    case Op::s_set_gpr_idx_idx: {
-      const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
-      if (!a.ok) return "an operand that does not exist";
-      out.emit(a.place.is_constant ? gpr_index_set<true> : gpr_index_set<false>).src[0] = a.place.source;
-      return {};
-    }
-    case Op::s_set_gpr_idx_off:
-      out.emit(gpr_index_off);
-      break;
-    default:
-      out.emit(gpr_index_mode).aux = instruction.simm16 & 15;
-      break;
+  if (instruction.op == Op::s_set_gpr_idx_off) {
+    out.emit(gpr_index_off);
+    emit_change_variant(instruction, context, out);
+    return {};
   }
-  emit_change_variant(instruction, context, out);
+  const bool has_index = instruction.op != Op::s_set_gpr_idx_mode;
+  const bool has_mode = instruction.op != Op::s_set_gpr_idx_idx;
+  PlaceOf a;
+  if (has_index) a = register_place(source_place(instruction.src[0], instruction, context, out, 0), out, 0);
+  if (!a.ok) return "an operand that does not exist";
+  MicroOp& op = out.emit(gpr_index);
+  op.src[0] = a.place.source;
+  op.src[1].constant = (has_index ? 0xffu : 0u) | (has_mode ? 0xf000u : 0u);
+  op.src[2].constant = has_mode ? (instruction.simm16 & 15u) << 12 : 0u;
+  op.aux = instruction.op == Op::s_set_gpr_idx_on ? kGprIndexEnable : 0;
+  if (has_mode) emit_change_variant(instruction, context, out);
   return {};
 }
 
@@ -276,30 +227,28 @@ Refusal lower_mask(const isa::Instruction& instruction, LoweringContext& context
   switch (i.op) {
     case Op::s_cmov_b32:
     case Op::s_cmovk_i32:
-      return lower_in_place(i, context, out, 1, conditional_move<u32, true>, conditional_move<u32, false>);
+      return lower_in_place(i, context, out, 1, conditional_move<u32>);
     case Op::s_cmov_b64:
-      return lower_in_place(i, context, out, 2, conditional_move<u64, true>, conditional_move<u64, false>);
+      return lower_in_place(i, context, out, 2, conditional_move<u64>);
     case Op::s_bitset0_b32:
-      return lower_in_place(i, context, out, 1, set_bit<u32, 0, true>, set_bit<u32, 0, false>);
+      return lower_in_place(i, context, out, 1, set_bit<u32, 0>);
     case Op::s_bitset1_b32:
-      return lower_in_place(i, context, out, 1, set_bit<u32, 1, true>, set_bit<u32, 1, false>);
+      return lower_in_place(i, context, out, 1, set_bit<u32, 1>);
     case Op::s_bitset0_b64:
-      return lower_in_place(i, context, out, 2, set_bit<u64, 0, true>, set_bit<u64, 0, false>);
+      return lower_in_place(i, context, out, 2, set_bit<u64, 0>);
     case Op::s_bitset1_b64:
-      return lower_in_place(i, context, out, 2, set_bit<u64, 1, true>, set_bit<u64, 1, false>);
+      return lower_in_place(i, context, out, 2, set_bit<u64, 1>);
 
     case Op::s_movrels_b32:
-      return lower_move_relative(i, context, out, nullptr, move_relative_source<u32>);
+      return lower_move_relative(i, context, out, move_relative_source<u32>, false);
     case Op::s_movrels_b64:
-      return lower_move_relative(i, context, out, nullptr, move_relative_source<u64>);
+      return lower_move_relative(i, context, out, move_relative_source<u64>, false);
     case Op::s_movreld_b32:
-      return lower_move_relative(i, context, out, move_relative_destination<u32, true>,
-                                 move_relative_destination<u32, false>);
+      return lower_move_relative(i, context, out, move_relative_destination<u32>, true);
     case Op::s_movreld_b64:
-      return lower_move_relative(i, context, out, move_relative_destination<u64, true>,
-                                 move_relative_destination<u64, false>);
+      return lower_move_relative(i, context, out, move_relative_destination<u64>, true);
     case Op::s_movrelsd_2_b32:
-      return lower_move_relative(i, context, out, nullptr, move_relative_both);
+      return lower_move_relative(i, context, out, move_relative_both, false);
 
     case Op::s_set_gpr_idx_on:
     case Op::s_set_gpr_idx_off:

@@ -100,11 +100,10 @@ void put_register(u32 id, Wave* wave, u32 value, u32 mask) {
   }
 }
 
-template <bool kConstant>
 void set_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u32 shift = static_cast<u32>(op->src[1].constant);
   const u32 mask = static_cast<u32>(op->src[2].constant) << shift;
-  put_register(op->aux, wave, read<u32, kConstant>(op, 0, registers) << shift, mask);
+  put_register(op->aux, wave, at<u32>(registers, op->src[0].offset) << shift, mask);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -131,7 +130,8 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
     a = source_place(source, instruction, context, out, 0);
     if (!a.ok) return "a source that this GPU does not have";
   }
-  MicroOp& op = out.emit(a.place.is_constant ? set_register<true> : set_register<false>);
+  a = register_place(a, out, 0);
+  MicroOp& op = out.emit(set_register);
   op.src[0] = a.place.source;
   op.src[1].constant = shift;
   op.src[2].constant = id == hwreg::kMode ? mask & context.traits().mode_bits >> shift : mask;
@@ -148,21 +148,17 @@ void set_mode_bits(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t
 }
 
 // VSKIP = S0[S1[4:0]]
-template <bool kConstant0, bool kConstant1>
 void set_skip_vector(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const u32 bits = read<u32, kConstant0>(op, 0, registers), bit = read<u32, kConstant1>(op, 1, registers);
+  const u32 bits = at<u32>(registers, op->src[0].offset), bit = at<u32>(registers, op->src[1].offset);
   wave->mode = (bits >> (bit & 31) & 1) != 0 ? wave->mode | kSkipVector : wave->mode & ~kSkipVector;
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 Refusal lower_skip_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
-  const PlaceOf b = source_place(instruction.src[1], instruction, context, out, 2);
+  const PlaceOf a = register_place(source_place(instruction.src[0], instruction, context, out, 0), out, 0);
+  const PlaceOf b = register_place(source_place(instruction.src[1], instruction, context, out, 2), out, 2);
   if (!a.ok || !b.ok) return "a source that this GPU does not have";
-  MicroOp& op =
-      out.emit(a.place.is_constant
-                   ? (b.place.is_constant ? set_skip_vector<true, true> : set_skip_vector<true, false>)
-                   : (b.place.is_constant ? set_skip_vector<false, true> : set_skip_vector<false, false>));
+  MicroOp& op = out.emit(set_skip_vector);
   op.src[0] = a.place.source;
   op.src[1] = b.place.source;
   emit_change_variant(instruction, context, out);
