@@ -10,6 +10,12 @@ using isa::Op;
 using u32 = uint32_t;
 using u64 = uint64_t;
 
+bool turn_is_over(Wave* wave) {
+  const bool over = wave->budget < 0;
+  if (over) wave->stop = Stop::kBudget;
+  return over;
+}
+
 // Following a link
 // ---------------------------------------------------------------------------------------------------
 
@@ -19,38 +25,15 @@ using u64 = uint64_t;
   const MicroOp* next = link->target.load(std::memory_order_acquire);
   if (next == nullptr) next = follow(wave, op, link);
   wave->budget -= link->cost;
-  if (wave->budget < 0) {
-    wave->stop = Stop::kBudget;
-    RIGEL_LEAVE(next, wave);
-  }
+  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
-enum class When : uint8_t { kAlways, kScc0, kScc1, kVccz, kVccnz, kExecz, kExecnz };
-
-template <When kWhen>
-bool taken(Wave* wave, std::byte* registers, uint64_t exec, uint64_t mask) {
-  switch (kWhen) {
-    case When::kAlways:
-      return true;
-    case When::kScc0:
-      return wave->scc == 0;
-    case When::kScc1:
-      return wave->scc != 0;
-    case When::kVccz:
-      return (at<u64>(registers, scalar_offset(kVcc)) & mask) == 0;
-    case When::kVccnz:
-      return (at<u64>(registers, scalar_offset(kVcc)) & mask) != 0;
-    case When::kExecz:
-      return exec == 0;
-    case When::kExecnz:
-      return exec != 0;
-  }
-}
-
-template <When kWhen>
+// src[0]: the lanes that there are.
+template <auto kTaken>
 void branch(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (!taken<kWhen>(wave, registers, exec, op->src[0].constant)) RIGEL_NEXT(op + 1, wave, registers, exec);
+  const u64 vcc = at<u64>(registers, scalar_offset(kVcc)) & op->src[0].constant;
+  if (!kTaken(*wave, vcc, exec)) RIGEL_NEXT(op + 1, wave, registers, exec);
   Link* const link = reinterpret_cast<Link*>(op->imm);
   const MicroOp* const next = link->target.load(std::memory_order_acquire);
   const int64_t left = wave->budget - link->cost;
@@ -80,10 +63,7 @@ void jump_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec)
   const u64 pc = at<u64>(registers, op->src[0].offset) & ~u64{3};
   const MicroOp* const next = kCalls ? find_function(wave, op, pc) : find_code(wave, op, pc);
   wave->budget -= static_cast<int64_t>(op->imm);
-  if (wave->budget < 0) {
-    wave->stop = Stop::kBudget;
-    RIGEL_LEAVE(next, wave);
-  }
+  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
@@ -175,10 +155,7 @@ void join(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   at<u64>(registers, scalar_offset(kExec)) = later[0];
   wave->budget -= static_cast<int64_t>(op->imm);
   const MicroOp* const next = find_code(wave, op, later[1] & ~u64{3});
-  if (wave->budget < 0) {
-    wave->stop = Stop::kBudget;
-    RIGEL_LEAVE(next, wave);
-  }
+  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, wave->exec());
 }
 
@@ -282,19 +259,19 @@ Refusal lower_control(const isa::Instruction& instruction, LoweringContext& cont
   switch (instruction.op) {
     case Op::s_branch:
       context.ends_block = true;
-      return conditional(branch<When::kAlways>);
+      return conditional(branch<([](const Wave&, u64, u64) { return true; })>);
     case Op::s_cbranch_scc0:
-      return conditional(branch<When::kScc0>);
+      return conditional(branch<([](const Wave& wave, u64, u64) { return wave.scc == 0; })>);
     case Op::s_cbranch_scc1:
-      return conditional(branch<When::kScc1>);
+      return conditional(branch<([](const Wave& wave, u64, u64) { return wave.scc != 0; })>);
     case Op::s_cbranch_vccz:
-      return conditional(branch<When::kVccz>);
+      return conditional(branch<([](const Wave&, u64 vcc, u64) { return vcc == 0; })>);
     case Op::s_cbranch_vccnz:
-      return conditional(branch<When::kVccnz>);
+      return conditional(branch<([](const Wave&, u64 vcc, u64) { return vcc != 0; })>);
     case Op::s_cbranch_execz:
-      return conditional(branch<When::kExecz>);
+      return conditional(branch<([](const Wave&, u64, u64 exec) { return exec == 0; })>);
     case Op::s_cbranch_execnz:
-      return conditional(branch<When::kExecnz>);
+      return conditional(branch<([](const Wave&, u64, u64 exec) { return exec != 0; })>);
     case Op::s_cbranch_cdbgsys:
     case Op::s_cbranch_cdbguser:
     case Op::s_cbranch_cdbgsys_or_user:
@@ -322,13 +299,11 @@ Refusal lower_control(const isa::Instruction& instruction, LoweringContext& cont
       op.dst = dst;
       return {};
     }
-    case Op::s_endpgm:
-    case Op::s_endpgm_saved:
-      out.emit(end_program).imm = context.position + 1;
-      context.ends_block = true;
-      return {};
     case Op::s_setkill:  // the wave ends, whether or not it is at its end
       if ((instruction.simm16 & 1) == 0) return {};
+      [[fallthrough]];
+    case Op::s_endpgm:
+    case Op::s_endpgm_saved:
       out.emit(end_program).imm = context.position + 1;
       context.ends_block = true;
       return {};
