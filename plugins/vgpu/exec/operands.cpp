@@ -1,7 +1,5 @@
 #include "plugins/vgpu/exec/operands.hpp"
 
-#include <bit>
-
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec {
@@ -38,36 +36,26 @@ bool is_packed(Type type) {
   return type == Type::kV2B16 || type == Type::kV2I16 || type == Type::kV2U16 || type == Type::kV2F16;
 }
 
-uint32_t& scalar_at(std::byte* registers, uint32_t offset) {
-  return *reinterpret_cast<uint32_t*>(registers + offset);
-}
-
-void put(std::byte* registers, const MicroOp* op, uint32_t value) {
-  scalar_at(registers, op->dst) = value;
-  scalar_at(registers, op->dst + 4) = 0;
-}
-
-void copy_scc(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  put(registers, op, wave->scc);
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-void copy_execz(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  put(registers, op, exec == 0 ? 1 : 0);
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-void copy_vccz(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  put(registers, op, (wave->pair(code::kVccLo) & wave->mask()) == 0 ? 1 : 0);
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-// Apertures are 4 GiB each, aligned to that: bases end in 32 zeros, limits in 32 ones.
-void copy_aperture(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const bool shared = op->aux == code::kSharedBase || op->aux == code::kSharedLimit;
-  const bool limit = op->aux == code::kSharedLimit || op->aux == code::kPrivateLimit;
-  scalar_at(registers, op->dst) = limit ? ~0u : 0;
-  scalar_at(registers, op->dst + 4) = shared ? wave->shared_aperture_hi : wave->private_aperture_hi;
+// aux: which. Apertures are 4 GiB each, aligned to that: bases end in 32 zeros, limits in 32 ones.
+void copy_special(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  uint32_t value[2] = {};
+  switch (op->aux) {
+    case code::kScc:
+      value[0] = wave->scc;
+      break;
+    case code::kExecz:
+      value[0] = exec == 0 ? 1 : 0;
+      break;
+    case code::kVccz:
+      value[0] = (wave->pair(code::kVccLo) & wave->mask()) == 0 ? 1 : 0;
+      break;
+    default:
+      const bool shared = op->aux == code::kSharedBase || op->aux == code::kSharedLimit;
+      const bool limit = op->aux == code::kSharedLimit || op->aux == code::kPrivateLimit;
+      value[0] = limit ? ~0u : 0;
+      value[1] = shared ? wave->shared_aperture_hi : wave->private_aperture_hi;
+  }
+  std::memcpy(registers + op->dst, value, sizeof value);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -123,31 +111,23 @@ PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instru
     result.place.source.offset = scalar_offset(operand.code);
     return result;
   }
-  Handler handler = nullptr;
   switch (operand.code) {
     case code::kScc:
-      handler = copy_scc;
-      break;
     case code::kExecz:
-      handler = copy_execz;
-      break;
     case code::kVccz:
-      handler = copy_vccz;
       break;
     case code::kSharedBase:
     case code::kSharedLimit:
     case code::kPrivateBase:
     case code::kPrivateLimit:
-      if (context.traits().has_aperture_operands) handler = copy_aperture;
+      result.ok = context.traits().has_aperture_operands;
       break;
     default:
+      result.ok = false;
       break;
   }
-  if (handler == nullptr) {
-    result.ok = false;
-    return result;
-  }
-  MicroOp& op = out.emit(handler);
+  if (!result.ok) return result;
+  MicroOp& op = out.emit(copy_special);
   op.dst = scalar_offset(kScalarTemporary + temporary);
   op.aux = operand.code;
   result.place.source.offset = op.dst;
