@@ -197,8 +197,7 @@ inline uint64_t atomically_in_a_row(T* place, uint64_t left, T* olds, IsThere is
   T next = 0;
   do {
     next = seen;
-    for (uint64_t each = together; each != 0; each &= each - 1) {
-      const unsigned lane = first_lane(each);
+    for (const unsigned lane : lanes_of(together)) {
       olds[lane] = next;
       next = next_value<kAtomic>(next, source(lane), other(lane));
     }

@@ -32,20 +32,6 @@ BufferResource resource_of(const BufferAccess& access, const std::byte* register
   return BufferResource::decode(words, access.rules);
 }
 
-// Loads and atomics of what is out of range give 0.
-void zero_results(Wave* wave, const Shape& shape, const DataRows& rows, const uint64_t (&active)[4],
-                  uint64_t exec) {
-  const unsigned width = wave->layout.wave_size;
-  for (unsigned d = 0; d < shape.dwords(); ++d) {
-    if (exec == active[d]) continue;
-    uint32_t* const to = row(wave->registers, rows.result + d * width * 4);
-    for (uint64_t left = exec & ~active[d]; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
-      to[lane] = shape.bytes < 4 && shape.verb == Verb::kLoad ? narrow_to_register(shape, 0u, to[lane]) : 0;
-    }
-  }
-}
-
 // Everything that addresses can be, with `shape` and `rows` for the data. `inside` becomes the lanes of which
 // something was accessed.
 template <unsigned W>
@@ -72,8 +58,7 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
       if (count != 0) active[d] = exec & lanes_up_to<W>(offsets, 0, count - 1);
     }
   } else {
-    for (uint64_t left = exec; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
+    for (const unsigned lane : lanes_of(exec)) {
       const uint64_t bytes =
           resource.in_range(indices[lane], offsets[lane], scalar_offset, access.has_index, access.rules);
       for (unsigned d = 0; d < shape.dwords(); ++d) {
@@ -84,7 +69,7 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   for (unsigned d = shape.dwords(); d < 4; ++d) active[d] = active[shape.dwords() - 1];
   if (inside != nullptr) *inside = active[0];
   if (shape.verb == Verb::kLoad || (shape.verb == Verb::kAtomic && rows.returns)) {
-    zero_results(wave, shape, rows, active, exec);
+    zero_results(wave, shape, rows.result, active, exec);
   }
   if (active[0] == 0) return true;
   const uint64_t base = resource.base + scalar_offset;
@@ -125,7 +110,7 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   if (access.tfe) {
     uint32_t* const status =
         row(wave->registers, access.rows.result + access.shape.dwords() * wave->layout.row_bytes());
-    for (uint64_t left = exec; left != 0; left &= left - 1) status[first_lane(left)] = 0;
+    for (const unsigned lane : lanes_of(exec)) status[lane] = 0;
   }
   return true;
 }
@@ -173,8 +158,7 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   if (raw.verb == Verb::kStore) {
     if (bytes == 0) return true;  // no format: nothing is bound
     const uint32_t* const data = row(wave->registers, access.rows.data);
-    for (uint64_t left = exec; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
+    for (const unsigned lane : lanes_of(exec)) {
       uint32_t values[4] = {}, packed[4] = {};
       for (unsigned i = 0; i < registers_of(format); ++i) values[i] = data[i * width + lane];
       pack(format, values, packed);
@@ -185,8 +169,7 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   uint64_t inside = 0;
   if (bytes != 0 && !access_buffer(op, wave, access, resource, raw, rows, exec, &inside)) return false;
   uint32_t* const result = row(wave->registers, access.rows.result);
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
+  for (const unsigned lane : lanes_of(exec)) {
     uint32_t packed[4] = {}, values[4] = {};
     for (unsigned d = 0; d < raw.dwords(); ++d) packed[d] = memory[d * width + lane];
     for (unsigned i = 0; i < registers_of(format); ++i) values[i] = result[i * width + lane];

@@ -34,8 +34,7 @@ bool stop_beyond_private(Wave* wave, const Shape& shape, const uint32_t* offsets
   LaneFaults& faults = wave->memory->lane_faults();
   faults.clear();
   faults.bytes = shape.bytes;
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
+  for (const unsigned lane : lanes_of(exec)) {
     if (uint64_t{offsets[lane]} + shape.bytes <= wave->scratch_lane_bytes) continue;
     faults.add(lane, uint64_t{wave->private_aperture_hi} << 32 | offsets[lane]);
   }
@@ -47,8 +46,8 @@ bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, con
                     uint64_t exec) {
   SwizzledSpan span;
   const uint64_t base = private_memory(access, wave);
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    if (uint64_t{offsets[first_lane(left)]} + access.shape.bytes > wave->scratch_lane_bytes) {
+  for (const unsigned lane : lanes_of(exec)) {
+    if (uint64_t{offsets[lane]} + access.shape.bytes > wave->scratch_lane_bytes) {
       return stop_beyond_private(wave, access.shape, offsets, exec);
     }
   }
@@ -113,8 +112,7 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
   Span span;
   global_addresses(access, wave, access.offset, span);
   uint64_t shared = 0, own = 0;
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
+  for (const unsigned lane : lanes_of(exec)) {
     const auto high = static_cast<uint32_t>(span.va[lane] >> 32);
     if (high == wave->shared_aperture_hi) shared |= uint64_t{1} << lane;
     if (high == wave->private_aperture_hi) own |= uint64_t{1} << lane;
@@ -123,9 +121,7 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
   if ((shared | own) != 0) {
     alignas(64) uint32_t offsets[64];
     for (unsigned lane = 0; lane < 64; ++lane) offsets[lane] = 0;
-    for (uint64_t left = shared | own; left != 0; left &= left - 1) {
-      offsets[first_lane(left)] = static_cast<uint32_t>(span.va[first_lane(left)]);
-    }
+    for (const unsigned lane : lanes_of(shared | own)) offsets[lane] = static_cast<uint32_t>(span.va[lane]);
     // The data may be where the addresses are; both are still to be read by lanes of their own only.
     if (shared != 0) {
       access_lds(wave, access.shape, offsets, shared, wave->group->lds_bytes, access.rows);

@@ -175,8 +175,8 @@ void source2(Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t limit)
   std::optional<FloatEnvironment> environment;
   if (is_float(access.shape.atomic)) environment.emplace(access.mxcsr);
   std::byte* const lds = wave->group->lds;
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const uint32_t address = addresses[first_lane(left)];
+  for (const unsigned lane : lanes_of(exec)) {
+    const uint32_t address = addresses[lane];
     const uint32_t place = (access.offsets[0] & 0x8000) != 0 ? address & 0x1ffff : address;
     const uint32_t b = (place + second_source(address, access.offsets[0])) & ~(bytes - 1);
     const uint32_t a = place & ~(bytes - 1);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 #include "plugins/vgpu/exec/micro_op.hpp"
@@ -59,8 +60,22 @@ inline void store_as(std::byte* host, T value) {
   std::memcpy(host, &value, sizeof value);
 }
 
-inline unsigned first_lane(uint64_t exec) {
+constexpr unsigned first_lane(uint64_t exec) {
   return static_cast<unsigned>(std::countr_zero(exec));
+}
+
+/// The lanes of a mask, lowest first: a range of their numbers.
+struct LanesOf {
+  uint64_t left = 0;
+
+  constexpr LanesOf begin() const { return *this; }
+  static constexpr std::default_sentinel_t end() { return {}; }
+  constexpr unsigned operator*() const { return first_lane(left); }
+  constexpr void operator++() { left &= left - 1; }
+  constexpr bool operator==(std::default_sentinel_t) const { return left == 0; }
+};
+constexpr LanesOf lanes_of(uint64_t exec) {
+  return {exec};
 }
 
 /// Calls `each(lane)` for the active lanes, lowest first.
@@ -69,7 +84,7 @@ template <unsigned W, class Each>
   if (exec == kAllLanes<W>) {
     for (unsigned lane = 0; lane < W; ++lane) each(lane);
   } else {
-    for (uint64_t left = exec; left != 0; left &= left - 1) each(first_lane(left));
+    for (const unsigned lane : lanes_of(exec)) each(lane);
   }
 }
 

@@ -130,8 +130,7 @@ bool name_lanes(Wave* wave, const Shape& shape, const Span& span, Access access)
   LaneFaults& faults = memory.lane_faults();
   faults.clear();
   faults.bytes = shape.bytes;
-  for (uint64_t left = span.active[0]; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
+  for (const unsigned lane : lanes_of(span.active[0])) {
     const uint64_t piece = std::min<uint64_t>(shape.bytes, 4);
     for (unsigned d = 0; d < shape.dwords() && (span.active[d] >> lane & 1) != 0; ++d) {
       uint64_t va = span.va[lane] + d * span.dword_stride;
@@ -150,8 +149,7 @@ bool name_lanes(Wave* wave, const Shape& shape, const Span& span, Access access)
 // Lane by lane, each where it is.
 bool load_scattered(const void* site, Wave* wave, const Shape& shape, const Span& span, uint32_t* to,
                     unsigned width) {
-  for (uint64_t left = span.active[0]; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
+  for (const unsigned lane : lanes_of(span.active[0])) {
     if (shape.bytes < 4) {
       uint32_t value = 0;
       if (!read_piece(site, wave, span.va[lane], &value, shape.bytes)) return false;
@@ -170,8 +168,7 @@ bool load_scattered(const void* site, Wave* wave, const Shape& shape, const Span
 
 bool store_scattered(const void* site, Wave* wave, const Shape& shape, const Span& span, const uint32_t* from,
                      unsigned width) {
-  for (uint64_t left = span.active[0]; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
+  for (const unsigned lane : lanes_of(span.active[0])) {
     if (shape.bytes < 4) {
       const uint32_t value = narrow_from_register(shape, from[lane]);
       if (!write_piece(site, wave, span.va[lane], &value, shape.bytes)) return false;
@@ -266,8 +263,7 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
     }
     left &= ~together;
     if (!rows.returns) continue;
-    for (; together != 0; together &= together - 1) {
-      const unsigned lane = first_lane(together);
+    for (const unsigned lane : lanes_of(together)) {
       result[lane] = static_cast<uint32_t>(olds[lane]);
       if constexpr (kDwords == 2) result[width + lane] = static_cast<uint32_t>(olds[lane] >> 32);
     }
@@ -376,8 +372,7 @@ bool access_elements(const void* site, Wave* wave, const Shape& shape, const Swi
     const DataRows moved = {rows.data + d * W * 4, rows.result + d * W * 4, rows.returns};
     if (!access_span(site, wave, part, span, moved)) return false;
   }
-  for (; straddling != 0; straddling &= straddling - 1) {
-    const unsigned lane = first_lane(straddling);
+  for (const unsigned lane : lanes_of(straddling)) {
     if (access_bytes(site, wave, shape, swizzled, lane, rows)) continue;
     wave->memory->lane_faults().clear();
     wave->memory->lane_faults().add(lane, wave->fault_va);
@@ -392,6 +387,16 @@ bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const Swi
                      const DataRows& rows) {
   return wave->layout.wave_size == 64 ? access_elements<64>(site, wave, shape, swizzled, rows)
                                       : access_elements<32>(site, wave, shape, swizzled, rows);
+}
+
+void zero_results(const Wave* wave, const Shape& shape, uint32_t result, const uint64_t (&active)[4],
+                  uint64_t exec) {
+  const unsigned width = wave->layout.wave_size;
+  for (unsigned d = 0; d < shape.dwords(); ++d) {
+    uint32_t* const to = row(wave->registers, result + d * width * 4);
+    for (const unsigned lane : lanes_of(exec & ~active[d]))
+      to[lane] = shape.bytes < 4 && shape.verb == Verb::kLoad ? narrow_to_register(shape, 0u, to[lane]) : 0;
+  }
 }
 
 // Finite sums of two halves fit a single without rounding, but for exponents far apart, where the rounded

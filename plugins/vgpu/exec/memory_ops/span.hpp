@@ -77,6 +77,10 @@ inline bool access_span(const void* site, Wave* wave, const Shape& shape, const 
 bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& swizzled,
                      const DataRows& rows);
 
+/// What loads and atomics of lanes give that are out of range, that is, in `exec` and not in `active`: 0.
+void zero_results(const Wave* wave, const Shape& shape, uint32_t result, const uint64_t (&active)[4],
+                  uint64_t exec);
+
 /// Notes a fault in the wave, and is false.
 inline bool stop_with(Wave* wave, const VmFault& fault) {
   wave->stop = Stop::kFault;
