@@ -6,7 +6,6 @@
 // several of these.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
@@ -169,235 +168,7 @@ class Results {
   uint32_t* const to_;
 };
 
-// What a result has of an element's components.
-void select(const Resource& resource, const uint32_t (&memory)[4], uint32_t (&result)[4]) {
-  for (unsigned i = 0; i < 4; ++i) {
-    const uint8_t from = resource.select[i];
-    result[i] = from >= 4 ? memory[from - 4] : from == 1 ? images::one(resource.format) : 0;
-  }
-}
-
-Shape raw_shape(const Resource& resource, Verb verb) {
-  Shape shape;
-  shape.bytes = static_cast<uint8_t>(resource.surface.element_bytes);
-  shape.verb = verb;
-  return shape;
-}
-
-void element_of(const Wave& wave, uint32_t temporary, const Shape& raw, unsigned lane,
-                uint32_t (&element)[4]) {
-  const uint32_t* const memory = row(wave.registers, temporary);
-  for (unsigned d = 0; d < 4; ++d)
-    element[d] = d < raw.dwords() ? memory[d * wave.layout.wave_size + lane] : 0;
-}
-
-// Loads, stores, atomics: texels by their numbers
-// ---------------------------------------------------------------------------------------------------
-
-// Lanes whose texels are in range, and where these are.
-uint64_t find_texels(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
-                     uint64_t exec, Span& span) {
-  if (resource.is_null) return 0;
-  const Dimension& dimension = addresses.dimension();
-  uint64_t inside = 0;
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    uint32_t at[3] = {};
-    for (unsigned i = 0; i < dimension.space; ++i) at[i] = addresses.integer(i, lane);
-    if (dimension.layer) at[2] = addresses.integer(dimension.space, lane);
-    const uint32_t level = access.shape.lod == LodSource::kAddress ? addresses.last_integer(lane) : 0;
-    if (level >= resource.levels() || at[0] >= resource.width(level) || at[1] >= resource.height(level) ||
-        at[2] >= resource.depth(level)) {
-      continue;
-    }
-    span.va[lane] =
-        resource.address({resource.first_level + level, at[0], at[1], resource.first_layer + at[2], 0});
-    inside |= uint64_t{1} << lane;
-  }
-  span.all_dwords(inside);
-  return inside;
-}
-
-bool load_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
-                const Resource& resource, uint64_t exec) {
-  Span span;
-  const uint64_t inside = find_texels(access, addresses, resource, exec, span);
-  const uint32_t temporary = wave->layout.temporary_offset(0);
-  const Shape raw = raw_shape(resource, Verb::kLoad);
-  if (!access_span(op, wave, raw, span, {temporary, temporary, false})) return false;
-  const Results results(access, *wave, resource.format);
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    uint32_t element[4], memory[4] = {}, result[4];
-    if ((inside >> lane & 1) != 0) {
-      element_of(*wave, temporary, raw, lane, element);
-      images::unpack(resource.format, element, memory);
-    }
-    select(resource, memory, result);
-    if (resource.is_null) std::fill_n(result, 4, 0u);
-    results.put(lane, result);
-  }
-  return true;
-}
-
-bool store_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
-                 const Resource& resource, uint64_t exec) {
-  Span span;
-  const uint64_t inside = find_texels(access, addresses, resource, exec, span);
-  const uint32_t temporary = wave->layout.temporary_offset(0);
-  const Shape raw = raw_shape(resource, Verb::kStore);
-  const unsigned width = wave->layout.wave_size;
-  FormatAccess form = access.registers;
-  form.format = resource.format;
-  const uint32_t* const data = row(wave->registers, access.rows.data);
-  uint32_t* const to = row(wave->registers, temporary);
-  for (uint64_t left = inside; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    uint32_t values[4] = {}, given[4] = {}, memory[4] = {}, element[4];
-    for (unsigned i = 0; i < registers_of(form); ++i) values[i] = data[i * width + lane];
-    from_registers(form, values, given);
-    // Components that DMASK does not name are zero.
-    unsigned next = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-      const uint32_t value = (access.dmask >> i & 1) != 0 ? given[next++] : 0;
-      if (resource.select[i] >= 4) memory[resource.select[i] - 4] = value;
-    }
-    images::pack(resource.format, memory, element);
-    for (unsigned d = 0; d < raw.dwords(); ++d) to[d * width + lane] = element[d];
-  }
-  return access_span(op, wave, raw, span, {temporary, temporary, false});
-}
-
-bool change_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
-                  const Resource& resource, uint64_t exec) {
-  if (!resource.is_null && resource.surface.element_bytes != access.atomic.bytes) {
-    return stop_at_illegal(wave, "image atomic on texels of another size");
-  }
-  Span span;
-  const uint64_t inside = find_texels(access, addresses, resource, exec, span);
-  if (access.rows.returns) {
-    const unsigned width = wave->layout.wave_size;
-    uint32_t* const result = row(wave->registers, access.rows.result);
-    for (uint64_t left = exec; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
-      for (unsigned d = 0; d < access.atomic.dwords(); ++d) {
-        if ((inside >> lane & 1) == 0) result[d * width + lane] = 0;
-      }
-    }
-  }
-  return access_span(op, wave, access.atomic, span, access.rows);
-}
-
-// Samples and gathers
-// ---------------------------------------------------------------------------------------------------
-
-// The filters of a wave: what each lane reads.
-struct Filter {
-  unsigned count[64] = {};
-  unsigned most = 0;
-  uint64_t va[images::kMostTaps][64];
-  uint64_t border[images::kMostTaps] = {};  // lanes
-  double weight[images::kMostTaps][64];
-};
-
-images::Footprint footprint_of(const ImageAccess& access, const Addresses& addresses,
-                               const Resource& resource, const Sampler& sampler, unsigned lane) {
-  images::Footprint footprint;
-  switch (access.shape.lod) {
-    case LodSource::kZero:
-      return footprint;
-    case LodSource::kAddress:
-      footprint.lod = images::fixed_lod(static_cast<double>(addresses.last_number(lane)));
-      return footprint;
-    case LodSource::kGradients: {
-      float gradients[2][3] = {};
-      for (unsigned direction = 0; direction < 2; ++direction) {
-        for (unsigned i = 0; i < addresses.dimension().space; ++i)
-          gradients[direction][i] = addresses.gradient(direction, i, lane);
-      }
-      footprint = images::footprint_of(resource, sampler, gradients);
-      break;
-    }
-    case LodSource::kNeighbours: {
-      // One level for four lanes: from the first to the one beside it, and to the one below.
-      const unsigned first = lane & ~3u;
-      float gradients[2][3] = {};
-      for (unsigned direction = 0; direction < 2; ++direction) {
-        for (unsigned i = 0; i < addresses.dimension().space; ++i) {
-          gradients[direction][i] = addresses.number(i, first + 1 + direction) - addresses.number(i, first);
-        }
-      }
-      footprint = images::footprint_of(resource, sampler, gradients);
-      break;
-    }
-  }
-  if (access.shape.bias) footprint.lod += images::fixed_lod(static_cast<double>(addresses.bias(lane)));
-  if (access.shape.clamp) {
-    footprint.lod =
-        std::max(footprint.lod, images::fixed_lod(static_cast<double>(addresses.last_number(lane))));
-  }
-  return footprint;
-}
-
-Lookup lookup_of(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
-                 const Sampler& sampler, unsigned lane) {
-  Lookup lookup;
-  const Dimension& dimension = addresses.dimension();
-  for (unsigned i = 0; i < dimension.space; ++i)
-    lookup.at[i] = static_cast<double>(addresses.number(i, lane));
-  if (dimension.layer) lookup.layer = addresses.number(dimension.space, lane);
-  if (access.shape.offset) addresses.offsets(lane, lookup.offset);
-  lookup.footprint = footprint_of(access, addresses, resource, sampler, lane);
-  if (access.shape.verb == ImageVerb::kGather) lookup.footprint.probes = 1;
-  return lookup;
-}
-
-void find_filter(bool gathers, const Resource& resource, const Sampler& sampler, const Lookup (&lookups)[64],
-                 unsigned probe, uint64_t lanes, Filter& filter) {
-  for (uint64_t left = lanes; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    const Lookup lookup = images::probe_of(lookups[lane], probe);
-    images::Taps taps;
-    gathers ? images::find_gathered(resource, sampler, lookup, taps)
-            : images::find_taps(resource, sampler, lookup, taps);
-    filter.count[lane] = taps.count;
-    filter.most = std::max(filter.most, taps.count);
-    for (unsigned t = 0; t < taps.count; ++t) {
-      const images::Tap& tap = taps.taps[t];
-      filter.weight[t][lane] = tap.weight;
-      if (tap.is_border) {
-        filter.border[t] |= uint64_t{1} << lane;
-      } else {
-        filter.va[t][lane] = resource.address(tap.place);
-      }
-    }
-  }
-}
-
-// A texel as the result has it. A comparison makes a number of its first component.
-void texel_of(const ImageAccess& access, const Addresses& addresses, const Resource& resource,
-              const Sampler& sampler, unsigned lane, bool is_border, const uint32_t (&element)[4],
-              uint32_t (&result)[4]) {
-  uint32_t memory[4];
-  if (is_border) {
-    images::border_texel(resource, sampler.border, memory);
-  } else {
-    images::unpack(resource.format, element, memory);
-  }
-  if (access.shape.compare) {
-    float reference = addresses.reference(lane);
-    if (resource.format.number == images::Number::kUnorm) reference = std::clamp(reference, 0.0f, 1.0f);
-    const bool passes = images::compares(sampler.compare, reference, std::bit_cast<float>(memory[0]));
-    memory[0] = passes ? 0x3f800000 : 0;
-  }
-  select(resource, memory, result);
-  if (!is_border || !resource.border_as_seen) return;
-  for (unsigned i = 0; i < 4; ++i) {
-    if (resource.select[i] >= 4 && !access.shape.compare) result[i] = memory[i];
-  }
-}
-
-// Sums of a wave's lanes.
+// Sums of texels of a wave's lanes.
 struct Sums {
   unsigned count[64] = {};  // of texels
   double value[64][4];
@@ -418,145 +189,342 @@ void add(images::Reduction reduction, bool is_first, double weight, const uint32
   }
 }
 
-// Planes, whose levels of detail do not matter. False: in the general way.
-bool try_plane(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
-               const Resource& resource, const Sampler& sampler, uint64_t exec) {
-  const Dimension& dimension = addresses.dimension();
-  if (access.shape.verb != ImageVerb::kSample || access.shape.compare || access.shape.offset ||
-      access.half_addresses || access.registers.half || access.status || dimension.space != 2 ||
-      dimension.layer || !is_plane_sample(resource, sampler)) {
-    return false;
-  }
-  PlaneSample sample{resource, sampler, addresses.coordinate(0), addresses.coordinate(1), {}};
-  uint32_t* next = row(wave->registers, access.rows.result);
-  for (unsigned i = 0; i < 4; ++i) {
-    if ((access.dmask >> i & 1) == 0) continue;
-    sample.results[i] = next;
-    next += wave->layout.wave_size;
-  }
-  return sample_plane(op, wave, sample, exec);
-}
+// The filters of a wave: what each lane reads.
+struct Filter {
+  unsigned count[64] = {};
+  unsigned most = 0;
+  uint64_t va[images::kMostTaps][64];
+  uint64_t border[images::kMostTaps] = {};  // lanes
+  double weight[images::kMostTaps][64];
+};
 
-// Adds the texels of a filter to the sums of the lanes, or puts them side by side if it is a gather's.
-bool add_filter(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
-                const Resource& resource, const Sampler& sampler, const Filter& filter, uint64_t exec,
-                Sums& sums) {
-  const bool gathers = access.shape.verb == ImageVerb::kGather;
-  const unsigned component = static_cast<unsigned>(std::countr_zero(access.dmask));
-  const uint32_t temporary = wave->layout.temporary_offset(0);
-  const Shape raw = raw_shape(resource, Verb::kLoad);
-  for (unsigned t = 0; t < filter.most; ++t) {
-    uint64_t lanes = 0;
-    for (uint64_t left = exec; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
-      lanes |= uint64_t{t < filter.count[lane]} << lane;
+// An instruction as a wave executes it.
+struct ImageRun {
+  const MicroOp* const op;
+  Wave* const wave;
+  const ImageAccess& access;
+  const Addresses& addresses;
+  const Resource& resource;
+  const Sampler& sampler;
+  const uint64_t exec;
+
+  // Texels as they are in memory lie in temporary rows.
+  Shape raw_shape(Verb verb) const {
+    Shape shape;
+    shape.bytes = static_cast<uint8_t>(resource.surface.element_bytes);
+    shape.verb = verb;
+    return shape;
+  }
+  uint32_t* raw_rows() const { return row(wave->registers, wave->layout.temporary_offset(0)); }
+  bool access_raw(const Shape& raw, const Span& span) const {
+    const uint32_t temporary = wave->layout.temporary_offset(0);
+    return access_span(op, wave, raw, span, {temporary, temporary, false});
+  }
+  void element_of(const Shape& raw, unsigned lane, uint32_t (&element)[4]) const {
+    const uint32_t* const memory = raw_rows();
+    for (unsigned d = 0; d < 4; ++d)
+      element[d] = d < raw.dwords() ? memory[d * wave->layout.wave_size + lane] : 0;
+  }
+
+  // What a result has of an element's components.
+  void select(const uint32_t (&memory)[4], uint32_t (&result)[4]) const {
+    for (unsigned i = 0; i < 4; ++i) {
+      const uint8_t from = resource.select[i];
+      result[i] = from >= 4 ? memory[from - 4] : from == 1 ? images::one(resource.format) : 0;
     }
+  }
+
+  // Loads, stores, atomics: texels by their numbers
+  // -------------------------------------------------------------------------------------------------
+
+  // Lanes whose texels are in range, and where these are.
+  Span find_texels() const {
     Span span;
-    std::copy_n(filter.va[t], 64, span.va);
-    span.all_dwords(lanes & ~filter.border[t]);
-    if (!access_span(op, wave, raw, span, {temporary, temporary, false})) return false;
-    for (uint64_t left = lanes; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
-      uint32_t element[4], texel[4];
-      element_of(*wave, temporary, raw, lane, element);
-      texel_of(access, addresses, resource, sampler, lane, (filter.border[t] >> lane & 1) != 0, element,
-               texel);
-      if (gathers) {
-        sums.only[lane][t] = texel[component];
+    if (resource.is_null) return span;
+    const Dimension& dimension = addresses.dimension();
+    uint64_t inside = 0;
+    for (const unsigned lane : lanes_of(exec)) {
+      uint32_t at[3] = {};
+      for (unsigned i = 0; i < dimension.space; ++i) at[i] = addresses.integer(i, lane);
+      if (dimension.layer) at[2] = addresses.integer(dimension.space, lane);
+      const uint32_t level = access.shape.lod == LodSource::kAddress ? addresses.last_integer(lane) : 0;
+      if (level >= resource.levels() || at[0] >= resource.width(level) || at[1] >= resource.height(level) ||
+          at[2] >= resource.depth(level)) {
         continue;
       }
-      const bool is_first = sums.count[lane]++ == 0;
-      if (is_first) std::copy_n(texel, 4, sums.only[lane]);
-      add(sampler.reduction, is_first, filter.weight[t][lane], texel, sums.value[lane]);
+      span.va[lane] =
+          resource.address({resource.first_level + level, at[0], at[1], resource.first_layer + at[2], 0});
+      inside |= uint64_t{1} << lane;
     }
+    span.all_dwords(inside);
+    return span;
   }
-  return true;
-}
 
-bool sample_image(const MicroOp* op, Wave* wave, const ImageAccess& access, const Addresses& addresses,
-                  const Resource& resource, const Sampler& sampler, uint64_t exec) {
-  if (try_plane(op, wave, access, addresses, resource, sampler, exec)) return true;
-  const Results results(access, *wave, resource.format);
-  if (resource.is_null) {
-    for (uint64_t left = exec; left != 0; left &= left - 1) results.put_all(first_lane(left), {});
+  bool load() const {
+    const Span span = find_texels();
+    const Shape raw = raw_shape(Verb::kLoad);
+    if (!access_raw(raw, span)) return false;
+    const Results results(access, *wave, resource.format);
+    for (const unsigned lane : lanes_of(exec)) {
+      uint32_t element[4], memory[4] = {}, result[4];
+      if ((span.active[0] >> lane & 1) != 0) {
+        element_of(raw, lane, element);
+        images::unpack(resource.format, element, memory);
+      }
+      select(memory, result);
+      if (resource.is_null) std::fill_n(result, 4, 0u);
+      results.put(lane, result);
+    }
     return true;
   }
-  const bool gathers = access.shape.verb == ImageVerb::kGather;
-  Lookup lookups[64];
-  unsigned probes = 1;
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    lookups[lane] = lookup_of(access, addresses, resource, sampler, lane);
-    probes = std::max(probes, lookups[lane].footprint.probes);
-  }
-  Sums sums;
-  for (unsigned probe = 0; probe < probes; ++probe) {
-    uint64_t lanes = 0;
-    for (uint64_t left = exec; left != 0; left &= left - 1) {
-      const unsigned lane = first_lane(left);
-      lanes |= uint64_t{probe < lookups[lane].footprint.probes} << lane;
-    }
-    Filter filter;
-    find_filter(gathers, resource, sampler, lookups, probe, lanes, filter);
-    if (!add_filter(op, wave, access, addresses, resource, sampler, filter, lanes, sums)) return false;
-  }
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    if (gathers) {
-      results.put_all(lane, sums.only[lane]);
-      continue;
-    }
-    const bool blends = sampler.reduction == images::Reduction::kBlend;
-    const double divisor = blends ? lookups[lane].footprint.probes : 1;
-    for (unsigned i = 0; i < 4 && sums.count[lane] != 1; ++i)
-      sums.only[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sums.value[lane][i] / divisor));
-    results.put(lane, sums.only[lane]);
-  }
-  return true;
-}
 
-// Questions
-// ---------------------------------------------------------------------------------------------------
+  bool store() const {
+    const Span span = find_texels();
+    const Shape raw = raw_shape(Verb::kStore);
+    const unsigned width = wave->layout.wave_size;
+    FormatAccess form = access.registers;
+    form.format = resource.format;
+    const uint32_t* const data = row(wave->registers, access.rows.data);
+    uint32_t* const to = raw_rows();
+    for (const unsigned lane : lanes_of(span.active[0])) {
+      uint32_t values[4] = {}, given[4] = {}, memory[4] = {}, element[4];
+      for (unsigned i = 0; i < registers_of(form); ++i) values[i] = data[i * width + lane];
+      from_registers(form, values, given);
+      // Components that DMASK does not name are zero.
+      unsigned next = 0;
+      for (unsigned i = 0; i < 4; ++i) {
+        const uint32_t value = (access.dmask >> i & 1) != 0 ? given[next++] : 0;
+        if (resource.select[i] >= 4) memory[resource.select[i] - 4] = value;
+      }
+      images::pack(resource.format, memory, element);
+      for (unsigned d = 0; d < raw.dwords(); ++d) to[d * width + lane] = element[d];
+    }
+    return access_raw(raw, span);
+  }
 
-void tell_lod(const ImageAccess& access, Wave* wave, const Addresses& addresses, const Resource& resource,
-              const Sampler& sampler, uint64_t exec) {
-  const Results results(access, *wave, {4, images::Number::kFloat});
-  uint32_t answers[64][4] = {};  // coordinates of other lanes are still to be read
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    uint32_t(&answer)[4] = answers[lane];
-    if (!resource.is_null) {
-      const int32_t lod = footprint_of(access, addresses, resource, sampler, lane).lod + sampler.lod_bias;
+  bool change() const {
+    if (!resource.is_null && resource.surface.element_bytes != access.atomic.bytes) {
+      return stop_at_illegal(wave, "image atomic on texels of another size");
+    }
+    const Span span = find_texels();
+    if (access.rows.returns) zero_results(wave, access.atomic, access.rows.result, span.active, exec);
+    return access_span(op, wave, access.atomic, span, access.rows);
+  }
+
+  // Samples and gathers
+  // -------------------------------------------------------------------------------------------------
+
+  bool gathers() const { return access.shape.verb == ImageVerb::kGather; }
+
+  // By the coordinates' gradients, which `gradient(direction, coordinate)` tells.
+  template <class Gradient>
+  images::Footprint footprint_by(Gradient gradient) const {
+    float gradients[2][3] = {};
+    for (unsigned direction = 0; direction < 2; ++direction) {
+      for (unsigned i = 0; i < addresses.dimension().space; ++i)
+        gradients[direction][i] = gradient(direction, i);
+    }
+    return images::footprint_of(resource, sampler, gradients);
+  }
+
+  images::Footprint footprint_of(unsigned lane) const {
+    images::Footprint footprint;
+    switch (access.shape.lod) {
+      case LodSource::kZero:
+        return footprint;
+      case LodSource::kAddress:
+        footprint.lod = images::fixed_lod(static_cast<double>(addresses.last_number(lane)));
+        return footprint;
+      case LodSource::kGradients:
+        footprint = footprint_by(
+            [&](unsigned direction, unsigned i) { return addresses.gradient(direction, i, lane); });
+        break;
+      case LodSource::kNeighbours: {
+        // One level for four lanes: from the first to the one beside it, and to the one below.
+        const unsigned first = lane & ~3u;
+        footprint = footprint_by([&](unsigned direction, unsigned i) {
+          return addresses.number(i, first + 1 + direction) - addresses.number(i, first);
+        });
+        break;
+      }
+    }
+    if (access.shape.bias) footprint.lod += images::fixed_lod(static_cast<double>(addresses.bias(lane)));
+    if (access.shape.clamp) {
+      footprint.lod =
+          std::max(footprint.lod, images::fixed_lod(static_cast<double>(addresses.last_number(lane))));
+    }
+    return footprint;
+  }
+
+  Lookup lookup_of(unsigned lane) const {
+    Lookup lookup;
+    const Dimension& dimension = addresses.dimension();
+    for (unsigned i = 0; i < dimension.space; ++i)
+      lookup.at[i] = static_cast<double>(addresses.number(i, lane));
+    if (dimension.layer) lookup.layer = addresses.number(dimension.space, lane);
+    if (access.shape.offset) addresses.offsets(lane, lookup.offset);
+    lookup.footprint = footprint_of(lane);
+    if (gathers()) lookup.footprint.probes = 1;
+    return lookup;
+  }
+
+  void find_filter(const Lookup (&lookups)[64], unsigned probe, uint64_t lanes, Filter& filter) const {
+    for (const unsigned lane : lanes_of(lanes)) {
+      const Lookup lookup = images::probe_of(lookups[lane], probe);
+      images::Taps taps;
+      gathers() ? images::find_gathered(resource, sampler, lookup, taps)
+                : images::find_taps(resource, sampler, lookup, taps);
+      filter.count[lane] = taps.count;
+      filter.most = std::max(filter.most, taps.count);
+      for (unsigned t = 0; t < taps.count; ++t) {
+        const images::Tap& tap = taps.taps[t];
+        filter.weight[t][lane] = tap.weight;
+        if (tap.is_border) {
+          filter.border[t] |= uint64_t{1} << lane;
+        } else {
+          filter.va[t][lane] = resource.address(tap.place);
+        }
+      }
+    }
+  }
+
+  // A texel as the result has it. A comparison makes a number of its first component.
+  void texel_of(unsigned lane, bool is_border, const uint32_t (&element)[4], uint32_t (&result)[4]) const {
+    uint32_t memory[4];
+    if (is_border) {
+      images::border_texel(resource, sampler.border, memory);
+    } else {
+      images::unpack(resource.format, element, memory);
+    }
+    if (access.shape.compare) {
+      float reference = addresses.reference(lane);
+      if (resource.format.number == images::Number::kUnorm) reference = std::clamp(reference, 0.0f, 1.0f);
+      const bool passes = images::compares(sampler.compare, reference, std::bit_cast<float>(memory[0]));
+      memory[0] = passes ? 0x3f800000 : 0;
+    }
+    select(memory, result);
+    if (!is_border || !resource.border_as_seen) return;
+    for (unsigned i = 0; i < 4; ++i) {
+      if (resource.select[i] >= 4 && !access.shape.compare) result[i] = memory[i];
+    }
+  }
+
+  // Planes, whose levels of detail do not matter. False: in the general way.
+  bool try_plane() const {
+    const Dimension& dimension = addresses.dimension();
+    if (access.shape.verb != ImageVerb::kSample || access.shape.compare || access.shape.offset ||
+        access.half_addresses || access.registers.half || access.status || dimension.space != 2 ||
+        dimension.layer || !is_plane_sample(resource, sampler)) {
+      return false;
+    }
+    PlaneSample plane{resource, sampler, addresses.coordinate(0), addresses.coordinate(1), {}};
+    uint32_t* next = row(wave->registers, access.rows.result);
+    for (unsigned i = 0; i < 4; ++i) {
+      if ((access.dmask >> i & 1) == 0) continue;
+      plane.results[i] = next;
+      next += wave->layout.wave_size;
+    }
+    return sample_plane(op, wave, plane, exec);
+  }
+
+  // Adds the texels of a filter to the sums of the lanes, or puts them side by side if it is a gather's.
+  bool add_filter(const Filter& filter, uint64_t probed, Sums& sums) const {
+    const unsigned component = static_cast<unsigned>(std::countr_zero(access.dmask));
+    const Shape raw = raw_shape(Verb::kLoad);
+    for (unsigned t = 0; t < filter.most; ++t) {
+      uint64_t lanes = 0;
+      for (const unsigned lane : lanes_of(probed)) lanes |= uint64_t{t < filter.count[lane]} << lane;
+      Span span;
+      std::copy_n(filter.va[t], 64, span.va);
+      span.all_dwords(lanes & ~filter.border[t]);
+      if (!access_raw(raw, span)) return false;
+      for (const unsigned lane : lanes_of(lanes)) {
+        uint32_t element[4], texel[4];
+        element_of(raw, lane, element);
+        texel_of(lane, (filter.border[t] >> lane & 1) != 0, element, texel);
+        if (gathers()) {
+          sums.only[lane][t] = texel[component];
+          continue;
+        }
+        const bool is_first = sums.count[lane]++ == 0;
+        if (is_first) std::copy_n(texel, 4, sums.only[lane]);
+        add(sampler.reduction, is_first, filter.weight[t][lane], texel, sums.value[lane]);
+      }
+    }
+    return true;
+  }
+
+  bool sample() const {
+    if (try_plane()) return true;
+    const Results results(access, *wave, resource.format);
+    if (resource.is_null) {
+      for (const unsigned lane : lanes_of(exec)) results.put_all(lane, {});
+      return true;
+    }
+    Lookup lookups[64];
+    unsigned probes = 1;
+    for (const unsigned lane : lanes_of(exec)) {
+      lookups[lane] = lookup_of(lane);
+      probes = std::max(probes, lookups[lane].footprint.probes);
+    }
+    Sums sums;
+    for (unsigned probe = 0; probe < probes; ++probe) {
+      uint64_t lanes = 0;
+      for (const unsigned lane : lanes_of(exec))
+        lanes |= uint64_t{probe < lookups[lane].footprint.probes} << lane;
+      Filter filter;
+      find_filter(lookups, probe, lanes, filter);
+      if (!add_filter(filter, lanes, sums)) return false;
+    }
+    for (const unsigned lane : lanes_of(exec)) {
+      if (gathers()) {
+        results.put_all(lane, sums.only[lane]);
+        continue;
+      }
+      const bool blends = sampler.reduction == images::Reduction::kBlend;
+      const double divisor = blends ? lookups[lane].footprint.probes : 1;
+      for (unsigned i = 0; i < 4 && sums.count[lane] != 1; ++i)
+        sums.only[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sums.value[lane][i] / divisor));
+      results.put(lane, sums.only[lane]);
+    }
+    return true;
+  }
+
+  // Questions
+  // -------------------------------------------------------------------------------------------------
+
+  void tell_lod() const {
+    const Results results(access, *wave, {4, images::Number::kFloat});
+    uint32_t answers[64][4] = {};  // coordinates of other lanes are still to be read
+    for (const unsigned lane : lanes_of(resource.is_null ? 0 : exec)) {
+      const int32_t lod = footprint_of(lane).lod + sampler.lod_bias;
       const auto most = static_cast<int32_t>((resource.levels() - 1) * 256);
       const int32_t within = std::clamp(images::limited_lod(resource, sampler, lod), 0, most);
-      answer[0] = std::bit_cast<uint32_t>(static_cast<float>(within) / 256);
-      answer[1] = std::bit_cast<uint32_t>(static_cast<float>(lod) / 256);
+      answers[lane][0] = std::bit_cast<uint32_t>(static_cast<float>(within) / 256);
+      answers[lane][1] = std::bit_cast<uint32_t>(static_cast<float>(lod) / 256);
     }
+    for (const unsigned lane : lanes_of(exec)) results.put(lane, answers[lane]);
   }
-  for (uint64_t left = exec; left != 0; left &= left - 1)
-    results.put(first_lane(left), answers[first_lane(left)]);
-}
 
-void tell_sizes(const ImageAccess& access, Wave* wave, const Addresses& addresses, const Resource& resource,
-                uint64_t exec) {
-  const Results results(access, *wave, {4, images::Number::kUint});
-  for (uint64_t left = exec; left != 0; left &= left - 1) {
-    const unsigned lane = first_lane(left);
-    uint32_t answer[4] = {};
-    if (!resource.is_null) {
-      const uint32_t level = addresses.last_integer(lane);
-      if (level < resource.levels()) {
-        answer[0] = resource.width(level);
-        // An array of rows has its layers where others have their height.
-        answer[1] =
-            resource.type == images::ResourceType::k1DArray ? resource.depth(level) : resource.height(level);
-        answer[2] = resource.type == images::ResourceType::k1DArray ? 1 : resource.depth(level);
+  void tell_sizes() const {
+    const Results results(access, *wave, {4, images::Number::kUint});
+    for (const unsigned lane : lanes_of(exec)) {
+      uint32_t answer[4] = {};
+      if (!resource.is_null) {
+        const uint32_t level = addresses.last_integer(lane);
+        if (level < resource.levels()) {
+          answer[0] = resource.width(level);
+          // An array of rows has its layers where others have their height.
+          answer[1] = resource.type == images::ResourceType::k1DArray ? resource.depth(level)
+                                                                      : resource.height(level);
+          answer[2] = resource.type == images::ResourceType::k1DArray ? 1 : resource.depth(level);
+        }
+        answer[3] = resource.levels();
       }
-      answer[3] = resource.levels();
+      results.put(lane, answer);
     }
-    results.put(lane, answer);
   }
-}
+};
 
 [[gnu::noinline]] bool image_general(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<ImageAccess>(op);
@@ -578,23 +546,24 @@ void tell_sizes(const ImageAccess& access, Wave* wave, const Addresses& addresse
   }
   const FloatEnvironment environment(FloatEnvironment::kKeepDenormals);
   const Addresses addresses(access, *wave, dimension_of(access, resource));
+  const ImageRun run{op, wave, access, addresses, resource, sampler, exec};
   switch (access.shape.verb) {
     case ImageVerb::kLoad:
-      return load_image(op, wave, access, addresses, resource, exec);
+      return run.load();
     case ImageVerb::kStore:
-      return store_image(op, wave, access, addresses, resource, exec);
+      return run.store();
     case ImageVerb::kAtomic:
-      return change_image(op, wave, access, addresses, resource, exec);
+      return run.change();
     case ImageVerb::kSample:
     case ImageVerb::kGather:
-      return sample_image(op, wave, access, addresses, resource, sampler, exec);
+      return run.sample();
     case ImageVerb::kLod:
-      tell_lod(access, wave, addresses, resource, sampler, exec);
+      run.tell_lod();
       return true;
     case ImageVerb::kSizes:
       break;
   }
-  tell_sizes(access, wave, addresses, resource, exec);
+  run.tell_sizes();
   return true;
 }
 
