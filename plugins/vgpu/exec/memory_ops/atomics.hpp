@@ -131,6 +131,22 @@ inline T next_in_lds(T old, T first, T second) {
   return next_value<kAtomic>(old, first, second);
 }
 
+/// An operand of a lane from where its rows begin, of which a result has as many.
+template <class T>
+inline T operand(const uint32_t* data, unsigned lane, unsigned width) {
+  if constexpr (sizeof(T) == 4) {
+    return data[lane];
+  } else {
+    return data[lane] | uint64_t{data[width + lane]} << 32;
+  }
+}
+
+template <class T>
+inline void put_result(uint32_t* to, unsigned lane, unsigned width, T value) {
+  to[lane] = static_cast<uint32_t>(value);
+  if constexpr (sizeof(T) == 8) to[width + lane] = static_cast<uint32_t>(value >> 32);
+}
+
 /// Calls `with(std::integral_constant<Atomic, …>)` for the operation.
 template <class With>
 inline void with_atomic(Atomic atomic, With with) {

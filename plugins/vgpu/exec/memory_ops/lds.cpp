@@ -72,21 +72,6 @@ void store_elements(const Wave* wave, const Shape& shape, const uint32_t* offset
               wave->registers + data);
 }
 
-template <class T>
-T operand(const uint32_t* data, unsigned lane, unsigned width) {
-  if constexpr (sizeof(T) == 4) {
-    return data[lane];
-  } else {
-    return data[lane] | uint64_t{data[width + lane]} << 32;
-  }
-}
-
-template <class T>
-void put_result(uint32_t* to, unsigned lane, unsigned width, T value) {
-  to[lane] = static_cast<uint32_t>(value);
-  if constexpr (sizeof(T) == 8) to[width + lane] = static_cast<uint32_t>(value >> 32);
-}
-
 struct LdsOperands {
   uint32_t first = 0;  // rows
   uint32_t second = 0;

@@ -96,27 +96,31 @@ void store_all(const Shape& shape, const Span& span, uint64_t distance, std::byt
   }
 }
 
-// One lane's piece of memory that may cross pages.
-bool read_piece(const void* site, Wave* wave, uint64_t va, void* to, uint64_t bytes) {
-  if (const std::byte* host = wave->memory->find(site, va, bytes, Access::kRead)) {
-    bytes == 8   ? store_as(static_cast<std::byte*>(to), load_as<uint64_t>(host))
-    : bytes == 4 ? store_as(static_cast<std::byte*>(to), load_as<uint32_t>(host))
-                 : static_cast<void>(std::memcpy(to, host, bytes));
+// Between memory and one lane's `data`: a piece that may cross pages.
+template <Access kAccess>
+bool move_piece(const void* site, Wave* wave, uint64_t va, void* data, uint64_t bytes) {
+  constexpr bool kStores = kAccess == Access::kWrite;
+  if (std::byte* const host = wave->memory->find(site, va, bytes, kAccess)) {
+    auto* const own = static_cast<std::byte*>(data);
+    std::byte* const to = kStores ? host : own;
+    const std::byte* const from = kStores ? own : host;
+    bytes == 8   ? store_as(to, load_as<uint64_t>(from))
+    : bytes == 4 ? store_as(to, load_as<uint32_t>(from))
+                 : static_cast<void>(std::memcpy(to, from, bytes));
     return true;
   }
   VmFault fault;
-  return wave->memory->read(va, to, bytes, fault) || stop_with(wave, fault);
+  const bool done =
+      kStores ? wave->memory->write(va, data, bytes, fault) : wave->memory->read(va, data, bytes, fault);
+  return done || stop_with(wave, fault);
 }
 
-bool write_piece(const void* site, Wave* wave, uint64_t va, const void* from, uint64_t bytes) {
-  if (std::byte* host = wave->memory->find(site, va, bytes, Access::kWrite)) {
-    bytes == 8   ? store_as(host, load_as<uint64_t>(static_cast<const std::byte*>(from)))
-    : bytes == 4 ? store_as(host, load_as<uint32_t>(static_cast<const std::byte*>(from)))
-                 : static_cast<void>(std::memcpy(host, from, bytes));
-    return true;
-  }
-  VmFault fault;
-  return wave->memory->write(va, from, bytes, fault) || stop_with(wave, fault);
+// What is loaded as it comes into a register that had `before`, and what a register's store writes.
+uint32_t to_register(const Shape& shape, uint32_t value, uint32_t before) {
+  return shape.bytes < 4 ? narrow_to_register(shape, value, before) : value;
+}
+uint32_t from_register(const Shape& shape, uint32_t value) {
+  return shape.bytes < 4 ? narrow_from_register(shape, value) : value;
 }
 
 // How many dwords from `d` on one lane moves at once: two where they are neighbours.
@@ -147,64 +151,43 @@ bool name_lanes(Wave* wave, const Shape& shape, const Span& span, Access access)
 }
 
 // Lane by lane, each where it is.
-bool load_scattered(const void* site, Wave* wave, const Shape& shape, const Span& span, uint32_t* to,
+template <Access kAccess>
+bool move_scattered(const void* site, Wave* wave, const Shape& shape, const Span& span, uint32_t* rows,
                     unsigned width) {
+  constexpr bool kStores = kAccess == Access::kWrite;
   for (const unsigned lane : lanes_of(span.active[0])) {
-    if (shape.bytes < 4) {
-      uint32_t value = 0;
-      if (!read_piece(site, wave, span.va[lane], &value, shape.bytes)) return false;
-      to[lane] = narrow_to_register(shape, value, to[lane]);
-      continue;
-    }
     for (unsigned d = 0; d < shape.dwords() && (span.active[d] >> lane & 1) != 0;) {
       const unsigned count = piece_dwords(shape, span, d, lane);
-      uint32_t values[2];
-      if (!read_piece(site, wave, span.va[lane] + d * span.dword_stride, values, count * 4)) return false;
-      for (unsigned i = 0; i < count; ++i, ++d) to[d * width + lane] = values[i];
-    }
-  }
-  return true;
-}
-
-bool store_scattered(const void* site, Wave* wave, const Shape& shape, const Span& span, const uint32_t* from,
-                     unsigned width) {
-  for (const unsigned lane : lanes_of(span.active[0])) {
-    if (shape.bytes < 4) {
-      const uint32_t value = narrow_from_register(shape, from[lane]);
-      if (!write_piece(site, wave, span.va[lane], &value, shape.bytes)) return false;
-      continue;
-    }
-    for (unsigned d = 0; d < shape.dwords() && (span.active[d] >> lane & 1) != 0;) {
-      const unsigned count = piece_dwords(shape, span, d, lane);
-      const uint32_t values[2] = {from[d * width + lane], count == 2 ? from[(d + 1) * width + lane] : 0};
-      if (!write_piece(site, wave, span.va[lane] + d * span.dword_stride, values, count * 4)) return false;
+      const uint64_t va = span.va[lane] + d * span.dword_stride;
+      uint32_t* const own = rows + d * width + lane;
+      uint32_t values[2] = {};
+      if constexpr (kStores) {
+        for (unsigned i = 0; i < count; ++i) values[i] = from_register(shape, own[i * width]);
+      }
+      if (!move_piece<kAccess>(site, wave, va, values, shape.bytes < 4 ? shape.bytes : count * 4))
+        return false;
+      if constexpr (!kStores) {
+        for (unsigned i = 0; i < count; ++i) own[i * width] = to_register(shape, values[i], own[i * width]);
+      }
       d += count;
     }
   }
   return true;
 }
 
-template <unsigned W>
-bool load_lanes(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
-  const auto distance = find_all<W>(site, wave, span, bytes_of_lane(shape, span), Access::kRead);
-  std::byte* const to = wave->registers + rows.result;
+template <unsigned W, Access kAccess>
+bool move_lanes(const void* site, Wave* wave, const Shape& shape, const Span& span, uint32_t first_row) {
+  const auto distance = find_all<W>(site, wave, span, bytes_of_lane(shape, span), kAccess);
+  std::byte* const rows = wave->registers + first_row;
   if (!distance) {
-    return load_scattered(site, wave, shape, span, row(to, 0), W) ||
-           name_lanes(wave, shape, span, Access::kRead);
+    return move_scattered<kAccess>(site, wave, shape, span, row(rows, 0), W) ||
+           name_lanes(wave, shape, span, kAccess);
   }
-  load_all<W>(shape, span, *distance, to);
-  return true;
-}
-
-template <unsigned W>
-bool store_lanes(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
-  const auto distance = find_all<W>(site, wave, span, bytes_of_lane(shape, span), Access::kWrite);
-  std::byte* const from = wave->registers + rows.data;
-  if (!distance) {
-    return store_scattered(site, wave, shape, span, row(from, 0), W) ||
-           name_lanes(wave, shape, span, Access::kWrite);
+  if constexpr (kAccess == Access::kWrite) {
+    store_all<W>(shape, span, *distance, rows);
+  } else {
+    load_all<W>(shape, span, *distance, rows);
   }
-  store_all<W>(shape, span, *distance, from);
   return true;
 }
 
@@ -214,13 +197,15 @@ template <Atomic kAtomic>
 bool atomic_in_pieces(const void* site, Wave* wave, uint64_t va, uint64_t stride, uint64_t source,
                       uint64_t other, uint64_t& old) {
   uint32_t halves[2];
-  if (!read_piece(site, wave, va, &halves[0], 4) || !read_piece(site, wave, va + stride, &halves[1], 4)) {
+  if (!move_piece<Access::kRead>(site, wave, va, &halves[0], 4) ||
+      !move_piece<Access::kRead>(site, wave, va + stride, &halves[1], 4)) {
     return false;
   }
   old = halves[0] | uint64_t{halves[1]} << 32;
   const uint64_t next = next_value<kAtomic, uint64_t>(old, source, other);
   halves[0] = static_cast<uint32_t>(next), halves[1] = static_cast<uint32_t>(next >> 32);
-  return write_piece(site, wave, va, &halves[0], 4) && write_piece(site, wave, va + stride, &halves[1], 4);
+  return move_piece<Access::kWrite>(site, wave, va, &halves[0], 4) &&
+         move_piece<Access::kWrite>(site, wave, va + stride, &halves[1], 4);
 }
 
 // Lanes one after the other; neighbours at the same address go together.
@@ -229,15 +214,10 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
   constexpr unsigned kDwords = sizeof(T) / 4;
   const uint32_t* const data = row(wave->registers, rows.data);
   uint32_t* const result = row(wave->registers, rows.result);
-  const auto operand = [&](unsigned index, unsigned lane) -> T {
-    const uint32_t* const from = data + index * kDwords * width + lane;
-    if constexpr (kDwords == 1) {
-      return *from;
-    } else {
-      return from[0] | uint64_t{from[width]} << 32;
-    }
+  const auto source = [&](unsigned lane) { return operand<T>(data, lane, width); };
+  const auto other = [&](unsigned lane) -> T {
+    return has_two_operands(kAtomic) ? operand<T>(data + kDwords * width, lane, width) : 0;
   };
-  const auto other = [&](unsigned lane) -> T { return has_two_operands(kAtomic) ? operand(1, lane) : 0; };
   T olds[64];
   for (uint64_t left = span.active[0]; left != 0;) {
     const unsigned first = first_lane(left);
@@ -245,7 +225,7 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
     if (kDwords == 2 && span.dword_stride != 4) {
       uint64_t whole = 0;
       if (!atomic_in_pieces<kAtomic>(site, wave, span.va[first] & ~uint64_t{3}, span.dword_stride,
-                                     operand(0, first), other(first), whole)) {
+                                     source(first), other(first), whole)) {
         return false;
       }
       olds[first] = static_cast<T>(whole);
@@ -258,38 +238,16 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
       }
       together = atomically_in_a_row<kAtomic>(
           reinterpret_cast<T*>(host), left, olds,
-          [&](unsigned lane) { return (span.va[lane] & ~uint64_t{sizeof(T) - 1}) == va; },
-          [&](unsigned lane) { return operand(0, lane); }, other);
+          [&](unsigned lane) { return (span.va[lane] & ~uint64_t{sizeof(T) - 1}) == va; }, source, other);
     }
     left &= ~together;
     if (!rows.returns) continue;
-    for (const unsigned lane : lanes_of(together)) {
-      result[lane] = static_cast<uint32_t>(olds[lane]);
-      if constexpr (kDwords == 2) result[width + lane] = static_cast<uint32_t>(olds[lane] >> 32);
-    }
+    for (const unsigned lane : lanes_of(together)) put_result(result, lane, width, olds[lane]);
   }
   return true;
 }
 
-}  // namespace
-
-void load_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* to) {
-  width == 64 ? load_all<64>(shape, span, distance, to) : load_all<32>(shape, span, distance, to);
-}
-void store_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* from) {
-  width == 64 ? store_all<64>(shape, span, distance, from) : store_all<32>(shape, span, distance, from);
-}
-
-bool load_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
-  return wave->layout.wave_size == 64 ? load_lanes<64>(site, wave, shape, span, rows)
-                                      : load_lanes<32>(site, wave, shape, span, rows);
-}
-
-bool store_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
-  return wave->layout.wave_size == 64 ? store_lanes<64>(site, wave, shape, span, rows)
-                                      : store_lanes<32>(site, wave, shape, span, rows);
-}
-
+// Atomic against everybody; lanes one after the other. Addresses are aligned down, as memory does.
 bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
   std::optional<FloatEnvironment> environment;
   if (is_float(shape.atomic)) {
@@ -306,37 +264,41 @@ bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& s
   return done || name_lanes(wave, shape, span, Access::kWrite);
 }
 
-namespace {
+template <unsigned W>
+bool access_lanes(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
+  switch (shape.verb) {
+    case Verb::kLoad:
+      return move_lanes<W, Access::kRead>(site, wave, shape, span, rows.result);
+    case Verb::kStore:
+      return move_lanes<W, Access::kWrite>(site, wave, shape, span, rows.data);
+    case Verb::kAtomic:
+      break;
+  }
+  return atomic_span(site, wave, shape, span, rows);
+}
 
 // A lane's bytes one by one: elements of swizzled memory that are not aligned lie in several places.
 bool access_bytes(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& span, unsigned lane,
                   const DataRows& rows) {
   const unsigned width = wave->layout.wave_size;
-  uint8_t bytes[16] = {};
+  const bool stores = shape.verb == Verb::kStore;
+  uint32_t* const own = row(wave->registers, stores ? rows.data : rows.result) + lane;
+  uint32_t values[4] = {};
   unsigned count = 0;  // dwords may be left out from some on
   while (count < shape.dwords() && (span.active[count] >> lane & 1) != 0) ++count;
-  const unsigned size = shape.bytes < 4 ? shape.bytes : count * 4;
-  const auto address = [&](unsigned i) { return span.address(lane, span.offset[lane] + i); };
-  if (shape.verb == Verb::kStore) {
-    const uint32_t* const from = row(wave->registers, rows.data);
-    for (unsigned d = 0; d < count; ++d) {
-      const uint32_t value =
-          shape.bytes < 4 ? narrow_from_register(shape, from[lane]) : from[d * width + lane];
-      std::memcpy(bytes + d * 4, &value, 4);
-    }
-    for (unsigned i = 0; i < size; ++i) {
-      if (!write_piece(site, wave, address(i), bytes + i, 1)) return false;
-    }
-    return true;
+  if (stores) {
+    for (unsigned d = 0; d < count; ++d) values[d] = from_register(shape, own[d * width]);
   }
-  for (unsigned i = 0; i < size; ++i) {
-    if (!read_piece(site, wave, address(i), bytes + i, 1)) return false;
+  for (unsigned i = 0; i < (shape.bytes < 4 ? shape.bytes : count * 4); ++i) {
+    const uint64_t va = span.address(lane, span.offset[lane] + i);
+    std::byte* const byte = reinterpret_cast<std::byte*>(values) + i;
+    if (!(stores ? move_piece<Access::kWrite>(site, wave, va, byte, 1)
+                 : move_piece<Access::kRead>(site, wave, va, byte, 1))) {
+      return false;
+    }
   }
-  uint32_t* const to = row(wave->registers, rows.result);
-  for (unsigned d = 0; d < count; ++d) {
-    uint32_t value;
-    std::memcpy(&value, bytes + d * 4, 4);
-    to[d * width + lane] = shape.bytes < 4 ? narrow_to_register(shape, value, to[lane]) : value;
+  if (!stores) {
+    for (unsigned d = 0; d < count; ++d) own[d * width] = to_register(shape, values[d], own[d * width]);
   }
   return true;
 }
@@ -383,6 +345,19 @@ bool access_elements(const void* site, Wave* wave, const Shape& shape, const Swi
 
 }  // namespace
 
+void load_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* to) {
+  width == 64 ? load_all<64>(shape, span, distance, to) : load_all<32>(shape, span, distance, to);
+}
+void store_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* from) {
+  width == 64 ? store_all<64>(shape, span, distance, from) : store_all<32>(shape, span, distance, from);
+}
+
+bool access_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
+  if (span.active[0] == 0) return true;
+  return wave->layout.wave_size == 64 ? access_lanes<64>(site, wave, shape, span, rows)
+                                      : access_lanes<32>(site, wave, shape, span, rows);
+}
+
 bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& swizzled,
                      const DataRows& rows) {
   return wave->layout.wave_size == 64 ? access_elements<64>(site, wave, shape, swizzled, rows)
@@ -394,8 +369,7 @@ void zero_results(const Wave* wave, const Shape& shape, uint32_t result, const u
   const unsigned width = wave->layout.wave_size;
   for (unsigned d = 0; d < shape.dwords(); ++d) {
     uint32_t* const to = row(wave->registers, result + d * width * 4);
-    for (const unsigned lane : lanes_of(exec & ~active[d]))
-      to[lane] = shape.bytes < 4 && shape.verb == Verb::kLoad ? narrow_to_register(shape, 0u, to[lane]) : 0;
+    for (const unsigned lane : lanes_of(exec & ~active[d])) to[lane] = to_register(shape, 0, to[lane]);
   }
 }
 

@@ -1,5 +1,5 @@
 // How a vector memory instruction is done: first every lane's address is worked out (a Span), by whatever addressing the
-// instruction has; then one of three functions moves the data.
+// instruction has; then access_span() moves the data.
 //
 // A lane that faults stops the wave: Wave::fault_* name the lowest lane's first byte that cannot be accessed,
 // and the function answers false. What other lanes did by then stays done, as on hardware.
@@ -53,25 +53,9 @@ struct DataRows {
 void load_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* to);
 void store_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* from);
 
-/// Loads to `result`. Lanes of active[0] that are not in active[k] are left alone.
-bool load_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
-bool store_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
-/// Atomic against everybody; lanes one after the other. Addresses are aligned down, as memory does.
-bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
-
-inline bool access_span(const void* site, Wave* wave, const Shape& shape, const Span& span,
-                        const DataRows& rows) {
-  if (span.active[0] == 0) return true;
-  switch (shape.verb) {
-    case Verb::kLoad:
-      return load_span(site, wave, shape, span, rows);
-    case Verb::kStore:
-      return store_span(site, wave, shape, span, rows);
-    case Verb::kAtomic:
-      break;
-  }
-  return atomic_span(site, wave, shape, span, rows);
-}
+/// Loads to `result`, where lanes of active[0] that are not in active[k] are left alone; stores `data`; or does an
+/// atomic operation: atomic against everybody, lanes one after the other, addresses aligned down as memory does.
+bool access_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
 
 /// The same in swizzled memory; accesses need not be aligned.
 bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& swizzled,
