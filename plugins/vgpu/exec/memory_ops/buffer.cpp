@@ -121,17 +121,12 @@ bool buffer_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
   const BufferResource resource = resource_of(access, wave->registers);
   const uint32_t temporary = wave->layout.temporary_offset(0);
   const DataRows rows = {temporary, temporary, true};
-  const uint32_t base = (scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff) + access.offset;
-  alignas(64) uint32_t offsets[64];
-  for (uint32_t lane = 0; lane < 64; ++lane) offsets[lane] = base + lane * 4;
-  Shape dword;
   if (access.shape.verb == Verb::kStore) {
-    access_lds(wave, dword, offsets, exec, wave->group->lds_bytes, rows);
+    access_lds_in_order(wave, Verb::kLoad, access.offset, exec, temporary);
     return access_buffer(op, wave, access, resource, access.shape, rows, exec);
   }
   if (!access_buffer(op, wave, access, resource, access.shape, rows, exec)) return false;
-  dword.verb = Verb::kStore;
-  access_lds(wave, dword, offsets, exec, wave->group->lds_bytes, rows);
+  access_lds_in_order(wave, Verb::kStore, access.offset, exec, temporary);
   return true;
 }
 

@@ -119,12 +119,11 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
   }
   const uint64_t global = exec & ~shared & ~own;
   if ((shared | own) != 0) {
-    alignas(64) uint32_t offsets[64];
-    for (unsigned lane = 0; lane < 64; ++lane) offsets[lane] = 0;
+    alignas(64) uint32_t offsets[64] = {};
     for (const unsigned lane : lanes_of(shared | own)) offsets[lane] = static_cast<uint32_t>(span.va[lane]);
     // The data may be where the addresses are; both are still to be read by lanes of their own only.
     if (shared != 0) {
-      access_lds(wave, access.shape, offsets, shared, wave->group->lds_bytes, access.rows);
+      access_lds(wave, access.shape, offsets, shared, access.rows);
     }
     if (own != 0 && !access_private(op, wave, access, offsets, own)) return false;
     if (global == 0) return true;
@@ -143,14 +142,7 @@ template <bool (*kGeneral)(const MicroOp*, Wave*, uint64_t)>
 bool load_to_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<FlatAccess>(op);
   if (!kGeneral(op, wave, exec)) return false;
-  const uint32_t base = (scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff) +
-                        static_cast<uint32_t>(access.offset);
-  alignas(64) uint32_t offsets[64];
-  for (uint32_t lane = 0; lane < 64; ++lane) offsets[lane] = base + lane * 4;
-  Shape dword;
-  dword.verb = Verb::kStore;
-  access_lds(wave, dword, offsets, exec, wave->group->lds_bytes,
-             {access.rows.result, access.rows.result, false});
+  access_lds_in_order(wave, Verb::kStore, static_cast<uint32_t>(access.offset), exec, access.rows.result);
   return true;
 }
 

@@ -51,74 +51,56 @@ Span span_of(const uint32_t* offsets, uint64_t inside) {
   return span;
 }
 
-template <unsigned W>
-void load_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
-                   uint64_t inside, uint32_t result) {
-  load_there(shape, span_of<W>(offsets, inside), reinterpret_cast<uintptr_t>(wave->group->lds), W,
-             wave->registers + result);
-  if (inside == exec) return;
-  uint32_t* const to = row(wave->registers, result);
-  if (shape.bytes < 4) {
-    for_lanes<W>(exec & ~inside, [&](unsigned lane) { to[lane] = narrow_to_register(shape, 0u, to[lane]); });
-    return;
-  }
-  for (unsigned d = 0; d < shape.dwords(); ++d) fill_row<W>(to + d * W, 0, exec & ~inside);
-}
-
-template <unsigned W>
-void store_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t inside,
-                    uint32_t data) {
-  store_there(shape, span_of<W>(offsets, inside), reinterpret_cast<uintptr_t>(wave->group->lds), W,
-              wave->registers + data);
-}
-
 struct LdsOperands {
   uint32_t first = 0;  // rows
   uint32_t second = 0;
   uint32_t result = 0;
   bool returns = false;
   bool reversed = true;  // see next_in_lds; FLAT is not
+  uint32_t mxcsr = FloatEnvironment::kKeepDenormals;
 };
 
-template <unsigned W, Atomic kAtomic, class T, bool kReturns>
+template <unsigned W, Atomic kAtomic, class T>
 void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t inside,
                      const LdsOperands& operands) {
   std::byte* const lds = wave->group->lds;
   const uint32_t* const first = row(wave->registers, operands.first);
   const uint32_t* const second = row(wave->registers, operands.second);
   uint32_t* const result = row(wave->registers, operands.result);
+  const bool returns = operands.returns, reversed = operands.reversed;
   for_lanes<W>(inside, [&](unsigned lane) {
     std::byte* const place = lds + offsets[lane];
     const T a = operand<T>(first, lane, W);
     const T b = has_two_operands(kAtomic) ? operand<T>(second, lane, W) : 0;
     const T old = load_as<T>(place);
-    store_as(place,
-             operands.reversed ? next_in_lds<kAtomic, T>(old, a, b) : next_value<kAtomic, T>(old, a, b));
-    if constexpr (kReturns) put_result(result, lane, W, old);
+    store_as(place, reversed ? next_in_lds<kAtomic, T>(old, a, b) : next_value<kAtomic, T>(old, a, b));
+    if (returns) put_result(result, lane, W, old);
   });
 }
 
-template <unsigned W, Atomic kAtomic, class T>
-void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t exec, uint64_t inside,
-                     const LdsOperands& operands) {
-  if (!operands.returns) return atomic_elements<W, kAtomic, T, false>(wave, offsets, inside, operands);
-  atomic_elements<W, kAtomic, T, true>(wave, offsets, inside, operands);
-  uint32_t* const result = row(wave->registers, operands.result);
-  for_lanes<W>(exec & ~inside, [&](unsigned lane) { put_result<T>(result, lane, W, 0); });
-}
-
+// An element of each lane.
 template <unsigned W>
-void atomic_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
-                     uint64_t inside, const LdsOperands& operands, uint32_t mxcsr) {
-  std::optional<FloatEnvironment> environment;
-  if (is_float(shape.atomic)) environment.emplace(mxcsr);
-  with_atomic(shape.atomic, [&](auto atomic) {
-    if (shape.bytes == 8) {
-      atomic_elements<W, atomic.value, uint64_t>(wave, offsets, exec, inside, operands);
-    } else {
-      atomic_elements<W, atomic.value, uint32_t>(wave, offsets, exec, inside, operands);
+void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
+                     uint32_t limit, const LdsOperands& operands) {
+  const uint64_t inside = lanes_in_range<W>(offsets, exec, shape.bytes, limit);
+  const auto lds = reinterpret_cast<uintptr_t>(wave->group->lds);
+  switch (shape.verb) {
+    case Verb::kLoad:
+      load_there(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.result);
+      break;
+    case Verb::kStore:
+      return store_there(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.first);
+    case Verb::kAtomic: {
+      std::optional<FloatEnvironment> environment;
+      if (is_float(shape.atomic)) environment.emplace(operands.mxcsr);
+      with_atomic(shape.atomic, [&](auto atomic) {
+        shape.bytes == 8 ? atomic_elements<W, atomic.value, uint64_t>(wave, offsets, inside, operands)
+                         : atomic_elements<W, atomic.value, uint32_t>(wave, offsets, inside, operands);
+      });
+      if (!operands.returns) return;
     }
-  });
+  }
+  if (inside != exec) zero_results(wave, shape, operands.result, {inside, inside, inside, inside}, exec);
 }
 
 struct Offsets {
@@ -142,7 +124,6 @@ void make_offsets(const Wave* wave, const LdsAccess& access, unsigned which, Off
     const uint32_t* const own = row(wave->registers, access.address);
     for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = (base + own[lane]) & mask;
   }
-  for (unsigned lane = W; lane < 64; ++lane) offsets.of[lane] = 0;
 }
 
 // How far behind the result of a src2 instruction its operand lies. If the offset does not say it, the upper
@@ -153,8 +134,7 @@ uint32_t second_source(uint32_t address, uint32_t offset) {
   return static_cast<uint32_t>(relative) * 4;
 }
 
-template <unsigned W>
-void source2(Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t limit) {
+void source2(const Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t limit) {
   const uint32_t bytes = access.shape.bytes;
   const uint32_t* const addresses = row(wave->registers, access.address);
   std::optional<FloatEnvironment> environment;
@@ -181,13 +161,10 @@ void source2(Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t limit)
 }
 
 template <unsigned W>
-bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
+void lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
   const uint32_t limit = limit_of(wave, access.m0_limits);
   const Shape& shape = access.shape;
-  if (shape.source2) {
-    source2<W>(wave, access, exec, limit);
-    return true;
-  }
+  if (shape.source2) return source2(wave, access, exec, limit);
   const unsigned elements = shape.pair ? 2 : 1;
   Offsets offsets[2];
   for (unsigned i = 0; i < elements; ++i) make_offsets<W>(wave, access, i, offsets[i]);
@@ -198,28 +175,16 @@ bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
                 shape.dwords() * wave->layout.row_bytes());
   }
   for (unsigned i = 0; i < elements; ++i) {
-    const uint64_t inside = lanes_in_range<W>(offsets[i].of, exec, shape.bytes, limit);
-    const uint32_t data = i == 0 ? access.rows.data : second_data;
-    const uint32_t result = access.rows.result + i * shape.dwords() * W * 4;
-    switch (shape.verb) {
-      case Verb::kLoad:
-        load_elements<W>(wave, shape, offsets[i].of, exec, inside, result);
-        break;
-      case Verb::kStore:
-        store_elements<W>(wave, shape, offsets[i].of, inside, data);
-        break;
-      case Verb::kAtomic:
-        atomic_elements<W>(wave, shape, offsets[i].of, exec, inside,
-                           {data, second_data, result, shape.returns, true}, access.mxcsr);
-        break;
-    }
+    access_elements<W>(wave, shape, offsets[i].of, exec, limit,
+                       {i == 0 ? access.rows.data : second_data, second_data,
+                        access.rows.result + i * shape.dwords() * W * 4, shape.returns, true, access.mxcsr});
   }
-  return true;
 }
 
 [[gnu::noinline]] bool lds_general(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<LdsAccess>(op);
-  return wave->layout.wave_size == 64 ? lds_any<64>(wave, access, exec) : lds_any<32>(wave, access, exec);
+  wave->layout.wave_size == 64 ? lds_any<64>(wave, access, exec) : lds_any<32>(wave, access, exec);
+  return true;
 }
 
 // Append and consume: the number of active lanes is added to or taken from a counter, whose address M0 has;
@@ -324,29 +289,29 @@ Refusal lower_ordered_count(const isa::Instruction& instruction, const LoweringC
 }  // namespace
 
 template <unsigned W>
-void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, uint32_t limit,
+void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                 const DataRows& rows) {
   Offsets aligned;
   const uint32_t mask = shape.verb == Verb::kAtomic ? ~(shape.bytes - 1u) : ~0u;
   for (unsigned lane = 0; lane < W; ++lane) aligned.of[lane] = offsets[lane] & mask;
-  const uint64_t inside = lanes_in_range<W>(aligned.of, exec, shape.bytes, limit);
-  switch (shape.verb) {
-    case Verb::kLoad:
-      return load_elements<W>(wave, shape, aligned.of, exec, inside, rows.result);
-    case Verb::kStore:
-      return store_elements<W>(wave, shape, aligned.of, inside, rows.data);
-    case Verb::kAtomic:
-      break;
-  }
-  atomic_elements<W>(wave, shape, aligned.of, exec, inside,
-                     {rows.data, rows.data + shape.dwords() * W * 4, rows.result, rows.returns, false},
-                     FloatEnvironment::kKeepDenormals);
+  access_elements<W>(wave, shape, aligned.of, exec, wave->group->lds_bytes,
+                     {rows.data, rows.data + shape.dwords() * W * 4, rows.result, rows.returns, false,
+                      FloatEnvironment::kKeepDenormals});
 }
 
-void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, uint32_t limit,
+void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                 const DataRows& rows) {
-  wave->layout.wave_size == 64 ? access_lds<64>(wave, shape, offsets, exec, limit, rows)
-                               : access_lds<32>(wave, shape, offsets, exec, limit, rows);
+  wave->layout.wave_size == 64 ? access_lds<64>(wave, shape, offsets, exec, rows)
+                               : access_lds<32>(wave, shape, offsets, exec, rows);
+}
+
+void access_lds_in_order(Wave* wave, Verb verb, uint32_t offset, uint64_t exec, uint32_t data) {
+  const uint32_t base = (scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff) + offset;
+  alignas(64) uint32_t offsets[64];
+  for (uint32_t lane = 0; lane < 64; ++lane) offsets[lane] = base + lane * 4;
+  Shape dword;
+  dword.verb = verb;
+  access_lds(wave, dword, offsets, exec, {data, data, false});
 }
 
 Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
