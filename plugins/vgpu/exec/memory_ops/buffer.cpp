@@ -218,7 +218,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
       !in_file(instruction.vdst, (verb == Verb::kAtomic ? access.shape.dwords() : registers) + access.tfe,
                layout) ||
       !in_file(instruction.vdata, registers, layout) || !instruction.saddr.is_scalar_register() ||
-      (!lds && !data.is_vgpr()) || !scalar_source(instruction.soffset, context.traits(), access.soffset)) {
+      (!lds && !data.is_vgpr()) || !scalar_source(instruction, context.traits(), access.soffset)) {
     return kRefuseRegister;
   }
   access.resource = scalar_offset(instruction.saddr.code);

@@ -8,6 +8,7 @@
 #include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 #include "plugins/vgpu/exec/memory_ops/span.hpp"
+#include "plugins/vgpu/exec/operands.hpp"
 #include "plugins/vgpu/exec/simd.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
@@ -62,27 +63,20 @@ struct ScalarSource {
   }
 };
 
-/// Absent operands and NULL are 0. False: something that memory instructions cannot have.
-inline bool scalar_source(const isa::Operand& operand, const isa::Traits& traits, ScalarSource& source) {
-  const uint16_t code = operand.code;
+/// SOFFSET; an absent one and NULL are 0. False: something that memory instructions cannot have.
+inline bool scalar_source(const isa::Instruction& instruction, const isa::Traits& traits,
+                          ScalarSource& source) {
+  const isa::Operand& operand = instruction.soffset;
   source = {};
-  if (!operand.exists() || (traits.has_null && code == isa::code::kNull)) return true;
+  if (!operand.exists() || (traits.has_null && operand.code == isa::code::kNull)) return true;
   if (operand.is_scalar_register()) {
-    source.offset = scalar_offset(code);
+    source.offset = scalar_offset(operand.code);
     source.is_register = true;
     return true;
   }
-  if (code <= 192) {
-    source.constant = code - 128u;
-  } else if (code <= 208) {
-    source.constant = 192u - code;
-  } else if (code >= 240 && code <= 248) {
-    constexpr uint32_t kFloats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
-                                    0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-    source.constant = kFloats[code - 240];
-  } else {
-    return false;
-  }
+  uint64_t bits = 0;
+  if (operand.is_literal() || !constant_of(operand, instruction, bits)) return false;
+  source.constant = static_cast<uint32_t>(bits);
   return true;
 }
 

@@ -189,7 +189,7 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   access.buffer = shape->space == isa::Space::kBuffer;
   access.returns = instruction.glc;
   access.offset = instruction.offset;
-  if (!scalar_source(instruction.soffset, context.traits(), access.soffset)) return kRefuseRegister;
+  if (!scalar_source(instruction, context.traits(), access.soffset)) return kRefuseRegister;
   if (shape->space == isa::Space::kScratch) access.soffset_scale = 64;
 
   Handler handler = nullptr;
