@@ -25,15 +25,13 @@ using compiler::Linkage;
 constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
 
 [[gnu::always_inline]] inline U32 vector_of(const uint32_t* row, unsigned vector) {
-  return load<U32>(reinterpret_cast<const std::byte*>(row + vector * kLanes));
-}
-[[gnu::always_inline]] inline uint32_t bits_of(uint64_t exec, unsigned vector) {
-  return static_cast<uint32_t>(exec >> (vector * kLanes)) & kAllOf;
+  return vector_at<U32>(row, vector * kLanes);
 }
 
 // Which lanes of a vector are active. LLVM makes lanes one at a time of bits that come from another block, but not of a comparison.
 struct Active {
-  [[gnu::always_inline]] Active(uint64_t exec, unsigned vector) : bits(bits_of(exec, vector)) {
+  [[gnu::always_inline]] Active(uint64_t exec, unsigned vector)
+      : bits(bits_from<U32>(exec, vector * kLanes)) {
 #if RIGEL_SIMD_LEVEL == 1
     const unsigned first = vector * kLanes % 32;
     U32 own;
@@ -702,7 +700,7 @@ template <unsigned W, bool kStore>
   U32 most{}, bits{};
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
-    const U32 offsets = vector_of(rows, v) & bits_as<U32>(lane_mask<U32>(bits_of(exec, v)));
+    const U32 offsets = vector_of(rows, v) & bits_as<U32>(lane_mask<U32>(bits_from<U32>(exec, v * kLanes)));
     bits |= offsets;
     most = most > offsets ? most : offsets;
   }

@@ -1,6 +1,4 @@
 // MUBUF and MTBUF.
-#include <cmath>
-
 #include "plugins/vgpu/exec/memory_ops/buffer_resource.hpp"
 #include "plugins/vgpu/exec/memory_ops/formats.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"

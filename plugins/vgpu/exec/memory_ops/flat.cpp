@@ -1,7 +1,4 @@
 // FLAT, GLOBAL and SCRATCH.
-#include <algorithm>
-
-#include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "plugins/vgpu/images/texel_format.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
-#include "plugins/vgpu/isa/target.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::exec {

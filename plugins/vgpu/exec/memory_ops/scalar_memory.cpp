@@ -127,13 +127,9 @@ void whole(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-void memtime(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  store_as<uint64_t>(registers + op->dst, wave->core->shader_clock());
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-void memrealtime(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  store_as<uint64_t>(registers + op->dst, wave->core->reference_clock());
+template <uint64_t (Core::*kClock)()>
+void read_clock(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  store_as<uint64_t>(registers + op->dst, (wave->core->*kClock)());
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -166,10 +162,10 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
     case Op::s_atc_probe_buffer:
       return {};
     case Op::s_memtime:
-      to_scalar(memtime);
+      to_scalar(read_clock<&Core::shader_clock>);
       return {};
     case Op::s_memrealtime:
-      to_scalar(memrealtime);
+      to_scalar(read_clock<&Core::reference_clock>);
       return {};
     case Op::s_get_waveid_in_workgroup:
       to_scalar(wave_id_in_group);
