@@ -66,9 +66,7 @@ class Addresses {
     if (access.shape.bias) bias_ = next++;
     if (access.shape.compare) compare_ = next++;
     gradients_ = next;
-    if (access.shape.lod == LodSource::kGradients) {
-      next += 2 * (access.half_gradients ? (dimension.space + 1u) / 2 : dimension.space);
-    }
+    if (access.shape.lod == LodSource::kGradients) next += 2 * gradient_words();
     body_ = next;
   }
 
@@ -95,11 +93,13 @@ class Addresses {
   float bias(unsigned lane) const { return read_number(bias_, 0, lane, access_.half_addresses); }
   float reference(unsigned lane) const { return std::bit_cast<float>(word(compare_, lane)); }
   float gradient(unsigned direction, unsigned i, unsigned lane) const {
-    const unsigned words = access_.half_gradients ? (dimension_.space + 1u) / 2 : dimension_.space;
-    return read_number(gradients_ + direction * words, i, lane, access_.half_gradients);
+    return read_number(gradients_ + direction * gradient_words(), i, lane, access_.half_gradients);
   }
 
  private:
+  unsigned gradient_words() const {
+    return access_.half_gradients ? (dimension_.space + 1u) / 2 : dimension_.space;
+  }
   uint32_t word(unsigned i, unsigned lane) const { return row(registers_, access_.addresses[i])[lane]; }
   uint32_t half(unsigned first, unsigned i, unsigned lane) const {
     return word(first + i / 2, lane) >> (i % 2 * 16) & 0xffff;
@@ -141,27 +141,24 @@ class Results {
 
   /// All four components of a result, of which those are written that are asked for.
   void put(unsigned lane, const uint32_t (&components)[4]) const {
-    uint32_t asked[4] = {}, values[4] = {};
+    uint32_t asked[4] = {};
     unsigned count = 0;
     for (unsigned i = 0; i < 4; ++i) {
       if ((access_.dmask >> i & 1) != 0) asked[count++] = components[i];
     }
-    put_asked(lane, asked, values);
+    put_all(lane, asked);
   }
+  /// Those that are written, one after the other.
   void put_all(unsigned lane, const uint32_t (&components)[4]) const {
     uint32_t values[4] = {};
-    put_asked(lane, components, values);
-  }
-
- private:
-  void put_asked(unsigned lane, const uint32_t (&asked)[4], uint32_t (&values)[4]) const {
     const unsigned registers = registers_of(form_);
     for (unsigned i = 0; i < registers; ++i) values[i] = to_[i * width_ + lane];
-    to_registers(form_, asked, values);
+    to_registers(form_, components, values);
     for (unsigned i = 0; i < registers; ++i) to_[i * width_ + lane] = values[i];
     if (access_.status) to_[registers * width_ + lane] = 0;
   }
 
+ private:
   const ImageAccess& access_;
   FormatAccess form_;
   const unsigned width_;
