@@ -131,7 +131,7 @@ inline T next_in_lds(T old, T first, T second) {
   return next_value<kAtomic>(old, first, second);
 }
 
-/// An operand of a lane from where its rows begin, of which a result has as many.
+/// A lane's operand, in one row or two from `data` on, and its result likewise.
 template <class T>
 inline T operand(const uint32_t* data, unsigned lane, unsigned width) {
   if constexpr (sizeof(T) == 4) {

@@ -68,7 +68,7 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   }
   for (unsigned d = shape.dwords(); d < 4; ++d) active[d] = active[shape.dwords() - 1];
   if (inside != nullptr) *inside = active[0];
-  if (shape.verb == Verb::kLoad || (shape.verb == Verb::kAtomic && rows.returns)) {
+  if (active[3] != exec && (shape.verb == Verb::kLoad || (shape.verb == Verb::kAtomic && rows.returns))) {
     zero_results(wave, shape, rows.result, active, exec);
   }
   if (active[0] == 0) return true;

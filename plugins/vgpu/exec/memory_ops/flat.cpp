@@ -119,9 +119,7 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
     alignas(64) uint32_t offsets[64] = {};
     for (const unsigned lane : lanes_of(shared | own)) offsets[lane] = static_cast<uint32_t>(span.va[lane]);
     // The data may be where the addresses are; both are still to be read by lanes of their own only.
-    if (shared != 0) {
-      access_lds(wave, access.shape, offsets, shared, access.rows);
-    }
+    if (shared != 0) access_lds(wave, access.shape, offsets, shared, access.rows);
     if (own != 0 && !access_private(op, wave, access, offsets, own)) return false;
     if (global == 0) return true;
   }

@@ -205,7 +205,7 @@ struct ImageRun {
   const Sampler& sampler;
   const uint64_t exec;
 
-  // Texels as they are in memory lie in temporary rows.
+  // Texels as they are in memory, which lie in temporary rows.
   Shape raw_shape(Verb verb) const {
     Shape shape;
     shape.bytes = static_cast<uint8_t>(resource.surface.element_bytes);

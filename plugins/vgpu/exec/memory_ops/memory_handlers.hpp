@@ -28,7 +28,7 @@ void fence(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 /// not fit (loads give 0).
 void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, const DataRows& rows);
 
-/// Moves the row `data`, the dword of each lane to or from that of its number, counted from M0 and the offset on.
+/// Moves a row, each lane's dword to or from the dword of LDS that has the lane's number, from M0 and the offset on.
 void access_lds_in_order(Wave* wave, Verb verb, uint32_t offset, uint64_t exec, uint32_t data);
 
 /// Memory of the block for a handler's details.
