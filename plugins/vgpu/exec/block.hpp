@@ -81,7 +81,7 @@ inline uint64_t pc_of(const MicroOp* op) {
 
 /// The code that a link of `from`'s block leads to, translated if it has to be; the link remembers it. Code
 /// that cannot be fetched is an operation that says so when it is executed: never null.
-const MicroOp* follow(Wave* wave, const MicroOp* from, Link* link);
+const MicroOp* follow(const MicroOp* from, Link* link);
 
 /// The code at `pc` for the wave's present variant: compiled, if there is a way in.
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc);

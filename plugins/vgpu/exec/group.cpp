@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
-#include "plugins/vgpu/exec/wave_row.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -17,7 +16,7 @@ constexpr size_t rounded(size_t bytes) {
 }
 
 size_t lds_bytes(const Launch& launch) {
-  static_assert(kLdsSlack <= kLdsMargin && kLdsMargin % kAlignment == 0);
+  static_assert(kLdsMargin % kAlignment == 0);
   return rounded(kLdsMargin + launch.dispatch().lds_bytes + kLdsMargin);
 }
 

@@ -1,7 +1,6 @@
 #include "plugins/vgpu/exec/launch.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <ctime>
 

@@ -50,7 +50,6 @@ class Launch final : public Core {
          std::shared_ptr<ScratchSlots> scratch);
 
   const Dispatch& dispatch() const { return dispatch_; }
-  const Device& device() const { return device_; }
   const RegisterLayout& layout() const { return layout_; }
   uint64_t groups() const { return groups_; }
   uint32_t waves_per_group() const { return waves_per_group_; }
@@ -60,7 +59,6 @@ class Launch final : public Core {
 
   /// The code, checked against memory. Set before the first wave starts.
   void set_code(std::shared_ptr<TranslatedCode> code);
-  TranslatedCode& code() { return *code_; }
 
   /// Work-groups one after the other.
   struct Range {

@@ -53,7 +53,6 @@ struct FloatMode {
             (mode >> 9 & 1) != 0,
             (mode & kFiniteHalves) != 0};
   }
-  friend constexpr bool operator==(const FloatMode&, const FloatMode&) = default;
 };
 
 struct Link;  // block.hpp

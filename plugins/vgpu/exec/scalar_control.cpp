@@ -23,7 +23,7 @@ bool turn_is_over(Wave* wave) {
 [[gnu::noinline]] void branch_slowly(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   Link* const link = reinterpret_cast<Link*>(op->imm);
   const MicroOp* next = link->target.load(std::memory_order_acquire);
-  if (next == nullptr) next = follow(wave, op, link);
+  if (next == nullptr) next = follow(op, link);
   wave->budget -= link->cost;
   if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);

@@ -84,7 +84,6 @@ class Scheduler final : public DispatchSink {
   GroupPointer reserve_group(Executor& executor, const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
   /// Runs a group and, when it ends, those after it, until a slice is over; then puts it where it belongs.
   void run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice);
-  void set_aside(GroupPointer group);
   void let_go(Executor& executor, GroupPointer group);
   /// Ends a launch early, with the groups of it that are not running.
   void stop_launch(const LaunchPointer& launch, DispatchResult result);

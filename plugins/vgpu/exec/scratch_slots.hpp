@@ -11,12 +11,10 @@ namespace rigel::vgpu::exec {
 
 class ScratchSlots {
  public:
-  explicit ScratchSlots(uint32_t count) : count_(count) {
+  explicit ScratchSlots(uint32_t count) {
     free_.reserve(count);
     for (uint32_t i = count; i > 0; --i) free_.push_back(i - 1);
   }
-
-  uint32_t count() const { return count_; }
 
   /// Takes `count` slots, or none.
   bool take(uint32_t count, uint32_t* slots) {
@@ -35,7 +33,6 @@ class ScratchSlots {
   }
 
  private:
-  const uint32_t count_;
   Mutex mutex_;
   std::vector<uint32_t> free_ RIGEL_GUARDED_BY(mutex_);
 };

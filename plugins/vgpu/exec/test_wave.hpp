@@ -41,8 +41,8 @@ class TestWave final : public Core {
     key_.entry_va = code_buffer.va;
     registers_.reset(static_cast<std::byte*>(std::aligned_alloc(64, (key_.layout.bytes() + 63) / 64 * 64)));
     std::memset(registers_.get(), 0, key_.layout.bytes());
-    lds_.reset(static_cast<std::byte*>(std::aligned_alloc(64, 65536 + kLdsSlack)));
-    std::memset(lds_.get(), 0, 65536 + kLdsSlack);
+    lds_.reset(static_cast<std::byte*>(std::aligned_alloc(64, 65536 + kLdsMargin)));
+    std::memset(lds_.get(), 0, 65536 + kLdsMargin);
     group.lds = lds_.get();
     group.lds_bytes = 65536;
     group.waves = &wave;

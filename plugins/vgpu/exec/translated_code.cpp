@@ -41,7 +41,7 @@ void unfetchable(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
 void go_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   Link* const link = reinterpret_cast<Link*>(op->imm);
   const MicroOp* next = link->target.load(std::memory_order_acquire);
-  if (next == nullptr) next = follow(wave, op, link);
+  if (next == nullptr) next = follow(op, link);
   wave->budget -= link->cost;
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
@@ -324,7 +324,6 @@ const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   if (pc == key_.entry_va && key_.compilation == Compilation::kBeforehand) compile(pc, variant);
   if (pc == key_.entry_va && key_.compilation == Compilation::kWhenHot) take_cached(pc, variant);
   const Block* const block = &translation->block;
-  translated_bytes_.fetch_add(block->bytes, std::memory_order_relaxed);
   blocks_.emplace(BlockKey{pc, variant}, block);
   const auto way = ways_in_.find({pc, variant});
   if (way != ways_in_.end()) block->compiled.store(way->second, std::memory_order_release);
@@ -621,7 +620,7 @@ void TranslatedCode::renew() {
   newest_code.successor_.store(newest_code.successor_owner_.get(), std::memory_order_release);
 }
 
-const MicroOp* follow(Wave*, const MicroOp* from, Link* link) {
+const MicroOp* follow(const MicroOp* from, Link* link) {
   const Block& block = block_of(from);
   const MicroOp* const target = block.code->find(link->pc, block.variant);
   link->target.store(target, std::memory_order_release);

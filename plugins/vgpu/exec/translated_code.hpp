@@ -114,9 +114,6 @@ class TranslatedCode {
   /// This, or what renew() replaced it with.
   TranslatedCode& newest();
 
-  /// How many bytes of code have been translated.
-  uint64_t translated_bytes() const { return translated_bytes_.load(std::memory_order_relaxed); }
-
  private:
   struct Translation;
   struct BlockKey {
@@ -188,7 +185,6 @@ class TranslatedCode {
   std::atomic<uint32_t> underway_{0};
   std::atomic<bool> calls_others_{false};  // There are some of functions_.
   std::atomic<uint64_t> executed_{0};      // instructions of waves
-  std::atomic<uint64_t> translated_bytes_{0};
 };
 
 /// For a wave of the interpreter whose turn is over: it goes on in compiled code, if there is some by now and a way in where it is.

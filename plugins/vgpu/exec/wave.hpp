@@ -84,16 +84,14 @@ struct Wave {
   uint64_t mask() const { return layout.wave_size == 64 ? ~uint64_t{0} : 0xffffffffu; }
 };
 
-/// Bytes behind the LDS that can be read, and stored as they were, though no wave sees them.
-constexpr uint32_t kLdsSlack = 256;
-/// Bytes before and behind the LDS that compiled code may read, for lanes that are not active.
+/// Bytes before and behind the LDS that can be read, though no wave sees them: compiled code does, for lanes that are not active.
 constexpr uint32_t kLdsMargin = 4096;
 
 /// User SGPRs, and the ids of the work-group behind them.
 constexpr uint32_t kMostStartScalars = 32 + 3;
 
 struct WorkGroup {
-  std::byte* lds = nullptr;  ///< Aligned to 64 bytes; kLdsSlack bytes follow, and around it lies the margin.
+  std::byte* lds = nullptr;  ///< Aligned to 64 bytes, with kLdsMargin around it.
   uint32_t lds_bytes = 0;    ///< As allocated: accesses beyond read 0 and write nothing.
   uint32_t id[3] = {};
   uint32_t place = 0;  ///< Its number in the grid, or what is left of it in 32 bits.

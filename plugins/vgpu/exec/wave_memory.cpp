@@ -106,17 +106,17 @@ std::optional<uint64_t> WaveMemory::first_fault(uint64_t va, uint64_t bytes, Acc
   return std::nullopt;
 }
 
-bool WaveMemory::read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access) {
+bool WaveMemory::read(uint64_t va, void* to, uint64_t bytes, VmFault& fault) {
   const GuestAccess guest;
   auto* out = static_cast<std::byte*>(to);
   while (bytes != 0) {
-    const Translation found = run(va, bytes, access);
+    const Translation found = run(va, bytes, Access::kRead);
     if (found.host == nullptr) {
-      fault = {va, access, found.reason, 0};
+      fault = {va, Access::kRead, found.reason, 0};
       return false;
     }
     if (!guarded_read(out, found.host, found.bytes)) {
-      fault = {va + static_cast<uint64_t>(last_host_fault().address - found.host), access,
+      fault = {va + static_cast<uint64_t>(last_host_fault().address - found.host), Access::kRead,
                last_host_fault().reason, 0};
       return false;
     }

@@ -102,15 +102,13 @@ class WaveMemory {
 
   /// Copies, of any length and alignment, across objects. False: `fault` has the first byte that cannot be
   /// accessed; what lies before it has been copied.
-  bool read(uint64_t va, void* to, uint64_t bytes, VmFault& fault, Access access = Access::kRead);
+  bool read(uint64_t va, void* to, uint64_t bytes, VmFault& fault);
   bool write(uint64_t va, const void* from, uint64_t bytes, VmFault& fault);
 
   /// Whether a host address is one that find() gave, and which address of the GPU it is: for faults of the
   /// host (plugins/vgpu/cp/host_fault.hpp). knows() may be called by the handler of a signal.
   bool knows(const std::byte* host);
   uint64_t address_of(const std::byte* host) const;
-
-  DeviceBus& bus() { return bus_; }
 
   /// Of this worker's waves.
   images::DecodedResources& decoded_resources() { return *decoded_resources_; }

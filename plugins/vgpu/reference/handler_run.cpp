@@ -132,7 +132,7 @@ class Device final : public Core {
   const images::TilingConfig* tiling() override { return &tiling_; }
 
  private:
-  static constexpr size_t kGuard = kLdsSlack;
+  static constexpr size_t kGuard = 256;
 
   const World& world_;
   const images::TilingConfig tiling_;

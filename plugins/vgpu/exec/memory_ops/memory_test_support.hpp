@@ -86,8 +86,8 @@ class Machine {
     wave.layout = {level.wave_size, kVgprs};
     registers_.reset(static_cast<std::byte*>(std::aligned_alloc(64, wave.layout.bytes())));
     std::memset(registers_.get(), 0, wave.layout.bytes());
-    lds_.reset(static_cast<std::byte*>(std::aligned_alloc(64, kLdsBytes + kLdsSlack)));
-    std::memset(lds_.get(), 0, kLdsBytes + kLdsSlack);
+    lds_.reset(static_cast<std::byte*>(std::aligned_alloc(64, kLdsBytes + kLdsMargin)));
+    std::memset(lds_.get(), 0, kLdsBytes + kLdsMargin);
     group.lds = lds_.get();
     group.lds_bytes = kLdsBytes;
     wave.registers = registers_.get();

@@ -8,7 +8,6 @@
 // Threads: any, outside of translation scopes; nothing is locked.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
