@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "plugins/vgpu/cp/device_bus.hpp"
+
 namespace rigel::vgpu::images {
 struct TilingConfig;
 }
@@ -39,11 +41,8 @@ class Core {
   /// s_icache_inv: from here on, code that was written since the dispatch began is seen.
   virtual void invalidate_instructions(Wave& wave) = 0;
 
-  /// Where traps go, 0 if the process has no handler, and its data.
-  struct TrapHandler {
-    uint64_t code_va = 0;  ///< TBA
-    uint64_t data_va = 0;  ///< TMA
-  };
+  /// What TBA and TMA have: zeros if the process has no handler.
+  using TrapHandler = DeviceBus::TrapHandler;
   virtual TrapHandler trap_handler() = 0;
 
   /// A wave takes trap `id` at `pc`, with these lanes: it is in the hands of that handler now. True: its turn

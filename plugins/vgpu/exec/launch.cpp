@@ -295,18 +295,7 @@ void Launch::work_group_waits() noexcept {
 
 void Launch::set_code(std::shared_ptr<TranslatedCode> code) {
   if (device_.compilation != Compilation::kNone) code->expect(full_);
-  const MutexLock lock(mutex_);
-  code_ = code.get();
-  codes_.push_back(std::move(code));
-}
-
-void Launch::compile() {
-  std::shared_ptr<TranslatedCode> code;
-  {
-    const MutexLock lock(mutex_);
-    code = codes_.back();
-  }
-  TranslatedCode::compile_aside(code, variant_of_mode(mode_));
+  code_ = std::move(code);
 }
 
 bool Launch::fail(DispatchResult result) {
@@ -356,11 +345,6 @@ void Launch::send_interrupt(Wave&, uint32_t payload) {
   bus_.raise_interrupt(InterruptSource::kWaveMessage, payload, dispatch_.queue_id);
 }
 
-Core::TrapHandler Launch::trap_handler() {
-  const DeviceBus::TrapHandler handler = bus_.trap_handler();
-  return {handler.code_va, handler.data_va};
-}
-
 // A kernel that traps does so in many waves, of which one is enough to be told of. Trap 3 is a debugger's
 // (llvm.debugtrap): without one the wave goes on. Until the trap has been told all waves that trap wait.
 bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
@@ -368,8 +352,8 @@ bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
   if (id == kDebugTrap || trap_state_.load(std::memory_order_acquire) == kTrapTold) return false;
   const MutexLock lock(mutex_);
   if (trap_state_.load(std::memory_order_relaxed) == kNoTrap) {
-    trap_ = Trap{id, pc, exec, work_items(*wave.group, wave.id_in_group),
-                 StoppedWave(wave, code_->key().target, exec)};
+    trap_ =
+        Trap{id, pc, work_items(*wave.group, wave.id_in_group), StoppedWave(wave, code_->key().target, exec)};
     trap_state_.store(kTrapNoted, std::memory_order_release);
   }
   return true;

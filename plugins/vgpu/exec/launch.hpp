@@ -57,7 +57,7 @@ class Launch final : public Core {
   uint64_t resident_limit() const { return resident_limit_; }
   ScratchSlots* scratch() { return scratch_.get(); }
 
-  /// The code, checked against memory. Set before the first wave starts.
+  /// The code, checked against memory. Set once, before others know of the launch.
   void set_code(std::shared_ptr<TranslatedCode> code);
 
   /// Work-groups one after the other.
@@ -95,7 +95,7 @@ class Launch final : public Core {
   void start_group(WorkGroup& group, uint64_t index, uint64_t end);
   /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough. Inside a scope.
   void executed(uint64_t instructions) {
-    if (code_->becomes_hot(instructions)) compile();
+    if (code_->becomes_hot(instructions)) TranslatedCode::compile_aside(code_, variant_of_mode(mode_));
   }
 
   /// Ends it early: no other work-group starts. The first result counts. True: there was no work-group left
@@ -120,7 +120,7 @@ class Launch final : public Core {
   void trace(Wave& wave, uint64_t pc) override { device_.tracer->before(wave, pc); }
   void send_interrupt(Wave& wave, uint32_t payload) override;
   void invalidate_instructions(Wave& wave) override;
-  TrapHandler trap_handler() override;
+  TrapHandler trap_handler() override { return bus_.trap_handler(); }
   bool trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) override;
   uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
   uint32_t hardware_id(const Wave& wave) override;
@@ -144,7 +144,6 @@ class Launch final : public Core {
   /// At the far ends of the grid less than elsewhere.
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
-  void compile();
   void start_waves(WorkGroup& group, const GroupShape& shape, uint64_t followers);
   /// The registers that a wave starts with; `scalar_count` of the scalars are all waves'.
   void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const;
@@ -167,12 +166,10 @@ class Launch final : public Core {
   std::vector<uint16_t> units_;  // of the device's, if it may not have all
   const int64_t begin_ns_;
   std::shared_ptr<const GroupShape> full_;  // of work-groups that are not at the far ends of the grid
+  std::shared_ptr<TranslatedCode> code_;
   void (*copy_lines_)(std::byte* to, const std::byte* from, uint32_t lines) = nullptr;
 
   Mutex mutex_;
-  std::vector<std::shared_ptr<TranslatedCode>> codes_
-      RIGEL_GUARDED_BY(mutex_);  // waves may be in any of them
-  TranslatedCode* code_ = nullptr;
   DispatchResult result_ RIGEL_GUARDED_BY(mutex_);
 
   std::vector<Range> returned_ RIGEL_GUARDED_BY(mutex_);  // see give_back()

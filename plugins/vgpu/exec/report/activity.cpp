@@ -12,7 +12,6 @@
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/exec/report/source_lines.hpp"
-#include "plugins/vgpu/exec/wave_memory.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -39,13 +38,7 @@ std::string waves_text(const std::vector<const WaveAt*>& waves) {
 std::string describe_activity(const Activity& activity, DeviceBus& bus) {
   const Launch& launch = *activity.launch;
   const Dispatch& dispatch = launch.dispatch();
-  std::string kernel;
-  {
-    WaveMemory memory(bus);
-    const WaveMemory::Scope scope(memory);
-    kernel = kernel_of(dispatch, memory);
-  }
-  std::string text = line("kernel", kernel);
+  std::string text = line("kernel", kernel_of(dispatch, bus));
   text += line("dispatch", fmt::format("packet {}, running for {:.1f} s: of {} work-groups {} have ended{}",
                                        dispatch.packet_id, activity.seconds, launch.groups(),
                                        launch.groups_done(), launch.stopped() ? ", being stopped" : ""));

@@ -157,6 +157,12 @@ std::string kernel_of(const Dispatch& dispatch, WaveMemory& memory) {
   return name.empty() ? "without a name" : demangled(name);
 }
 
+std::string kernel_of(const Dispatch& dispatch, DeviceBus& bus) {
+  WaveMemory memory(bus);
+  const WaveMemory::Scope scope(memory);
+  return kernel_of(dispatch, memory);
+}
+
 Failure examine_failure(const Group& group, WaveMemory& memory) {
   const Wave& wave = group.failed_wave();
   const Launch& launch = group.launch();
@@ -228,19 +234,14 @@ DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
 }
 
 std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus) {
-  std::string kernel;
-  {
-    WaveMemory memory(bus);
-    const WaveMemory::Scope scope(memory);
-    kernel = kernel_of(launch.dispatch(), memory);
-  }
   std::string text = fmt::format("queue {}: trap {}{}", launch.dispatch().queue_id, trap.id,
                                  trap.id == 2 ? ", as of abort(), assert() and __builtin_trap()" : "");
-  text += line("kernel", kernel);
+  text += line("kernel", kernel_of(launch.dispatch(), bus));
   text += place_and_calls(trap.pc, launch.dispatch().entry_va, trap.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(trap.items.group), trap.items.wave,
                                          text_of_pc(trap.pc, launch.dispatch().entry_va)));
-  for (const std::string& item : work_items(trap.items, trap.exec, nullptr)) text += line("work-item", item);
+  for (const std::string& item : work_items(trap.items, trap.wave.exec, nullptr))
+    text += line("work-item", item);
   return text;
 }
 

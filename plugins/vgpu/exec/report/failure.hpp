@@ -45,7 +45,6 @@ DispatchResult describe_failure(Failure failure, DeviceBus& bus);
 struct Trap {
   uint32_t id = 0;
   uint64_t pc = 0;
-  uint64_t exec = 0;
   WorkItems items;
   StoppedWave wave;
 };
@@ -54,6 +53,8 @@ std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus
 
 /// The kernel of a dispatch, as it was written; "without a name" if it has none. Inside a scope of `memory`.
 std::string kernel_of(const Dispatch& dispatch, WaveMemory& memory);
+/// … outside of scopes.
+std::string kernel_of(const Dispatch& dispatch, DeviceBus& bus);
 
 /// Lines for the trace.
 std::string describe_end(const Launch& launch);
