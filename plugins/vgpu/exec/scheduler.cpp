@@ -92,16 +92,7 @@ Scheduler::Scheduler(const Device& device, DeviceBus& bus, const SchedulerOption
       inline_(options.inline_dispatches) {}
 
 Scheduler::~Scheduler() {
-  std::vector<LaunchPointer> live;
-  {
-    const MutexLock lock(mutex_);
-    live = live_;
-  }
-  for (const LaunchPointer& launch : live) {
-    DispatchResult result;
-    result.kind = DispatchResult::Kind::kCancelled;
-    stop_launch(launch, std::move(result));
-  }
+  cancel_all([](const Launch&) { return true; });
   MutexLock lock(mutex_);
   stop_ = true;
   news_.fetch_add(1);
@@ -127,25 +118,17 @@ std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uin
   return slots;
 }
 
-std::string Scheduler::name_for_maps(const Launch& launch) const {
-  if (!compiler::perf_map_wanted()) return {};
-  WaveMemory memory(bus_);
-  const WaveMemory::Scope scope(memory);
-  return kernel_of(launch.dispatch(), memory);
-}
-
 std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
-  const CodeKey key{launch.dispatch().entry_va, device_.target,     launch.layout(), device_.level,
-                    device_.tracer != nullptr,  device_.compilation};
-  CodeKey wanted = key;
-  wanted.target.wave32 = launch.layout().wave_size == 32;
-  const std::string name = name_for_maps(launch);
+  CodeKey key{launch.dispatch().entry_va, device_.target,     launch.layout(), device_.level,
+              device_.tracer != nullptr,  device_.compilation};
+  key.target.wave32 = launch.layout().wave_size == 32;
+  const std::string name = compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "";
   const TranslationScope scope(bus_);
   const MutexLock lock(code_mutex_);
   ++code_clock_;
   for (Cached& cached : codes_) {
-    if (!(cached.code->key() == wanted)) continue;
-    if (!cached.code->is_current()) cached.code = std::make_shared<TranslatedCode>(wanted, bus_, name);
+    if (!(cached.code->key() == key)) continue;
+    if (!cached.code->is_current()) cached.code = std::make_shared<TranslatedCode>(key, bus_, name);
     cached.used = code_clock_;
     return cached.code;
   }
@@ -154,7 +137,7 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
                                          [](const Cached& a, const Cached& b) { return a.used < b.used; });
     codes_.erase(oldest);
   }
-  codes_.push_back({std::make_shared<TranslatedCode>(wanted, bus_, name), code_clock_});
+  codes_.push_back({std::make_shared<TranslatedCode>(key, bus_, name), code_clock_});
   return codes_.back().code;
 }
 
@@ -231,11 +214,18 @@ bool Scheduler::lend_thread() {
 }
 
 void Scheduler::cancel(uint32_t queue_id) {
+  cancel_all([&](const Launch& launch) { return launch.dispatch().queue_id == queue_id; });
+}
+
+// Ending them
+// ---------------------------------------------------------------------------------------------------
+
+void Scheduler::cancel_all(const std::function<bool(const Launch&)>& which) {
   std::vector<LaunchPointer> found;
   {
     const MutexLock lock(mutex_);
     for (const LaunchPointer& launch : live_) {
-      if (launch->dispatch().queue_id == queue_id) found.push_back(launch);
+      if (which(*launch)) found.push_back(launch);
     }
   }
   for (const LaunchPointer& launch : found) {
@@ -244,9 +234,6 @@ void Scheduler::cancel(uint32_t queue_id) {
     stop_launch(launch, std::move(result));
   }
 }
-
-// Ending them
-// ---------------------------------------------------------------------------------------------------
 
 void Scheduler::stop_launch(const LaunchPointer& launch, DispatchResult result) {
   bool last = launch->fail(std::move(result));

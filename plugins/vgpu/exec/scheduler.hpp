@@ -24,6 +24,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -63,8 +64,6 @@ class Scheduler final : public DispatchSink {
   using LaunchPointer = std::shared_ptr<Launch>;
   using GroupPointer = std::unique_ptr<Group>;
 
-  /// The kernel's name, if somebody wants a map of its code; outside of scopes.
-  std::string name_for_maps(const Launch& launch) const;
   std::shared_ptr<TranslatedCode> code_for(const Launch& launch);
   std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch, uint32_t waves_per_group);
   enum class Inline : uint8_t { kNothing, kSome, kAll };
@@ -85,6 +84,7 @@ class Scheduler final : public DispatchSink {
   /// Runs a group and, when it ends, those after it, until a slice is over; then puts it where it belongs.
   void run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice);
   void let_go(Executor& executor, GroupPointer group);
+  void cancel_all(const std::function<bool(const Launch&)>& which);
   /// Ends a launch early, with the groups of it that are not running.
   void stop_launch(const LaunchPointer& launch, DispatchResult result);
   void finish(const LaunchPointer& launch);
