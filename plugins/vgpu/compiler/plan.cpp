@@ -148,23 +148,10 @@ bool put_off_barriers(Plan& plan) {
   return any;
 }
 
-bool is_vector_alu(isa::Encoding encoding) {
-  switch (encoding) {
-    case isa::Encoding::kVop1:
-    case isa::Encoding::kVop2:
-    case isa::Encoding::kVopc:
-    case isa::Encoding::kVop3:
-    case isa::Encoding::kVop3p:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // What an instruction uses while registers are indexed: with any of those behind that it names.
 void add_indexed(analysis::Node& node, uint8_t indexed) {
   const isa::Instruction& in = node.instruction;
-  if (!is_vector_alu(in.encoding)) return;
+  if (!isa::is_vector_alu(in.encoding)) return;
   isa::Effects& effects = node.effects;
   effects.reads.scalars.set(isa::code::kM0);
   const auto from = [](const isa::Operand& operand) { return ~std::bitset<256>() << operand.vgpr(); };
@@ -217,37 +204,10 @@ bool is_long_branch(const analysis::FlowGraph& graph, uint32_t node) {
 }
 
 // Instructions after which a wave may have stopped without having failed, or that want its code or its time.
+// Scalar instructions that change MODE or go elsewhere say so themselves.
 bool may_leave(const isa::Instruction& in) {
-  switch (isa::op_class(in.op)) {
-    case isa::OpClass::kGlobalSync:
-      return true;
-    default:
-      break;
-  }
-  if (in.op == Op::ds_ordered_count) return true;
-  switch (in.encoding) {
-    case Encoding::kVop1:
-    case Encoding::kVop2:
-    case Encoding::kVopc:
-    case Encoding::kVop3:
-    case Encoding::kVop3p:
-    case Encoding::kDs:
-    case Encoding::kFlat:
-    case Encoding::kGlobal:
-    case Encoding::kScratch:
-    case Encoding::kMubuf:
-    case Encoding::kMtbuf:
-    case Encoding::kMimg:
-    case Encoding::kSmem:
-      return false;
-    case Encoding::kSop1:
-    case Encoding::kSop2:
-    case Encoding::kSopc:
-    case Encoding::kSopk:
-      return false;  // those that change MODE or go elsewhere say so themselves
-    default:
-      return true;
-  }
+  return isa::op_class(in.op) == isa::OpClass::kGlobalSync || in.op == Op::ds_ordered_count ||
+         in.encoding == Encoding::kSopp || isa::is_graphics(in.encoding);
 }
 
 // Where sums and products are not rounded to the nearest number, a sign before and behind the rounding are two things, which LLVM

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "plugins/vgpu/exec/scalar.hpp"
+
 namespace rigel::vgpu::exec {
 namespace {
 
@@ -30,59 +32,36 @@ SimdLevel asked_level() {
   return asked == "avx2" ? SimdLevel::kAvx2 : SimdLevel::kAvx512;
 }
 
-enum class Part : uint8_t { kScalar, kVector, kMemory, kNone };
-
-Part part_of(isa::Encoding encoding) {
-  using isa::Encoding;
-  switch (encoding) {
-    case Encoding::kSop1:
-    case Encoding::kSop2:
-    case Encoding::kSopk:
-    case Encoding::kSopc:
-    case Encoding::kSopp:
-      return Part::kScalar;
-    case Encoding::kVop1:
-    case Encoding::kVop2:
-    case Encoding::kVopc:
-    case Encoding::kVop3:
-    case Encoding::kVop3p:
-      return Part::kVector;
-    case Encoding::kSmem:
-    case Encoding::kDs:
-    case Encoding::kFlat:
-    case Encoding::kGlobal:
-    case Encoding::kScratch:
-    case Encoding::kMubuf:
-    case Encoding::kMtbuf:
-    case Encoding::kMimg:
-      return Part::kMemory;
-    case Encoding::kVintrp:
-    case Encoding::kExp:
-      return Part::kNone;
+Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  for (const auto part :
+       {scalar::lower_alu, scalar::lower_control, scalar::lower_mask, scalar::lower_state}) {
+    const Refusal refusal = part(instruction, context, out);
+    if (refusal != scalar::kNotMine) return refusal;
   }
-  return Part::kNone;
+  return "a scalar instruction that is not executed";
 }
 
 using Lower = Refusal (*)(const isa::Instruction&, LoweringContext&, Emitter&);
 
 struct Level {
   bool built = false;
-  Lower parts[3] = {};
+  Lower vector = nullptr;
+  Lower memory = nullptr;
   std::string_view why_not = {};
 };
 
 // By SimdLevel. Which are built is CMakeLists.txt's choice.
 constexpr Level kLevels[] = {
-    {true, {lower_scalar, simd_baseline::lower_vector, simd_baseline::lower_memory}},
+    {true, simd_baseline::lower_vector, simd_baseline::lower_memory},
 #if RIGEL_BUILDS_AVX2
-    {true, {lower_scalar, simd_avx2::lower_vector, simd_avx2::lower_memory}},
+    {true, simd_avx2::lower_vector, simd_avx2::lower_memory},
 #else
-    {false, {}, RIGEL_LEVEL_LEFT_OUT},
+    {false, nullptr, nullptr, RIGEL_LEVEL_LEFT_OUT},
 #endif
 #if RIGEL_BUILDS_AVX512
-    {true, {lower_scalar, simd_avx512::lower_vector, simd_avx512::lower_memory}},
+    {true, simd_avx512::lower_vector, simd_avx512::lower_memory},
 #else
-    {false, {}, RIGEL_LEVEL_LEFT_OUT},
+    {false, nullptr, nullptr, RIGEL_LEVEL_LEFT_OUT},
 #endif
 };
 
@@ -114,12 +93,13 @@ std::string_view why_absent(SimdLevel level) {
 }
 
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const Part part = part_of(instruction.encoding);
-  const bool scalar = part == Part::kScalar || instruction.encoding == isa::Encoding::kSmem;
-  if (context.skip_vector && !scalar) return {};
-  if (part == Part::kNone) return "graphics instructions are not executed";
-  return kLevels[static_cast<size_t>(context.level)].parts[static_cast<size_t>(part)](instruction, context,
-                                                                                      out);
+  const isa::Encoding encoding = instruction.encoding;
+  const bool scalar = isa::is_scalar_alu(encoding);
+  if (context.skip_vector && !scalar && encoding != isa::Encoding::kSmem) return {};
+  if (isa::is_graphics(encoding)) return "graphics instructions are not executed";
+  if (scalar) return lower_scalar(instruction, context, out);
+  const Level& level = kLevels[static_cast<size_t>(context.level)];
+  return (isa::is_vector_alu(encoding) ? level.vector : level.memory)(instruction, context, out);
 }
 
 }  // namespace rigel::vgpu::exec

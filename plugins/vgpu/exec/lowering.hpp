@@ -107,8 +107,6 @@ SimdLevel best_simd_level();
 /// above the one that VGPU_SIMD names. Empty: it is one, or the build left it out without a word.
 std::string_view why_absent(SimdLevel level);
 
-Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
-
 /// Operations that no instruction has to itself, or that are not a function of a lane.
 enum class NamedOperation : uint8_t {
   kNone,

@@ -45,16 +45,6 @@ bool is_one_of(Op op, std::initializer_list<Op> list) {
   return false;
 }
 
-bool is_scalar_alu(Encoding encoding) {
-  return encoding == Encoding::kSop1 || encoding == Encoding::kSop2 || encoding == Encoding::kSopk ||
-         encoding == Encoding::kSopc || encoding == Encoding::kSopp;
-}
-
-bool is_vector_alu(Encoding encoding) {
-  return encoding == Encoding::kVop1 || encoding == Encoding::kVop2 || encoding == Encoding::kVopc ||
-         encoding == Encoding::kVop3 || encoding == Encoding::kVop3p || encoding == Encoding::kVintrp;
-}
-
 bool reads_scc(Op op) {
   return is_one_of(op, {Op::s_addc_u32, Op::s_subb_u32, Op::s_cselect_b32, Op::s_cselect_b64, Op::s_cmov_b32,
                         Op::s_cmov_b64, Op::s_cmovk_i32, Op::s_cbranch_scc0, Op::s_cbranch_scc1});
@@ -377,7 +367,7 @@ class Reader {
     if (in_.encoding == Encoding::kFlat || in_.encoding == Encoding::kScratch) {
       if (!traits_.flat_scratch_is_hidden) effects_.reads.scalars.set(102).set(103);
     }
-    if (!is_vector_alu(in_.encoding) && (in_.tfe || in_.lwe)) {
+    if (in_.tfe || in_.lwe) {
       // The dword behind what is loaded says whether it was there.
       Operand status = in_.vdst.exists() ? in_.vdst : in_.vdata;
       status.code = static_cast<uint16_t>(status.code + status.dwords);

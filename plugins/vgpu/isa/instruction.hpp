@@ -34,6 +34,19 @@ enum class Encoding : uint8_t {
   kExp
 };
 
+constexpr bool is_scalar_alu(Encoding encoding) {
+  return encoding == Encoding::kSop1 || encoding == Encoding::kSop2 || encoding == Encoding::kSopk ||
+         encoding == Encoding::kSopc || encoding == Encoding::kSopp;
+}
+constexpr bool is_vector_alu(Encoding encoding) {
+  return encoding == Encoding::kVop1 || encoding == Encoding::kVop2 || encoding == Encoding::kVopc ||
+         encoding == Encoding::kVop3 || encoding == Encoding::kVop3p;
+}
+/// Interpolation and exports, which compute kernels have no use for.
+constexpr bool is_graphics(Encoding encoding) {
+  return encoding == Encoding::kVintrp || encoding == Encoding::kExp;
+}
+
 /// How a value of an operand is to be read: decides what an inline constant means and how wide it is.
 enum class Type : uint8_t {
   kNone,

@@ -147,12 +147,6 @@ void write_scalar(const isa::Operand& operand, uint64_t value, State& state) {
 
 namespace {
 
-bool is_vector(isa::Encoding encoding) {
-  using isa::Encoding;
-  return encoding == Encoding::kVop1 || encoding == Encoding::kVop2 || encoding == Encoding::kVopc ||
-         encoding == Encoding::kVop3 || encoding == Encoding::kVop3p;
-}
-
 // Waves of tests do not have v255, which stands for all that are further on.
 void move_on(isa::Operand& operand, uint32_t by) {
   operand.code = static_cast<uint16_t>(isa::code::kVgpr + std::min<uint32_t>(operand.vgpr() + by, 255));
@@ -163,7 +157,7 @@ void move_on(isa::Operand& operand, uint32_t by) {
 // VGPR indexing of gfx8 and gfx9: M0[7:0] is added to the numbers of the VGPRs that M0[15:12] name: the three
 // sources and the destination.
 isa::Instruction with_indices(isa::Instruction in, const State& state) {
-  if (!state.indexes_vgprs() || !is_vector(in.encoding)) return in;
+  if (!state.indexes_vgprs() || !isa::is_vector_alu(in.encoding)) return in;
   const uint32_t m0 = state.scalar[isa::code::kM0];
   for (unsigned i = 0; i < 3; ++i) {
     if ((m0 >> (12 + i) & 1) != 0 && in.src[i].is_vgpr()) move_on(in.src[i], m0 & 0xff);

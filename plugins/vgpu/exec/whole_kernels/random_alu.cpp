@@ -93,11 +93,8 @@ RandomAlu::RandomAlu(const isa::Target& target) : target_(target) {
     const isa::tables::Shape& shape = isa::tables::shapes()[rows[row].shape];
     const bool has_modifiers =
         shape.has(isa::tables::flag::kSdwa | isa::tables::flag::kDpp | isa::tables::flag::kDpp8);
-    const bool is_scalar = shape.encoding == Encoding::kSop1 || shape.encoding == Encoding::kSop2 ||
-                           shape.encoding == Encoding::kSopk || shape.encoding == Encoding::kSopc;
-    const bool is_vector = shape.encoding == Encoding::kVop1 || shape.encoding == Encoding::kVop2 ||
-                           shape.encoding == Encoding::kVopc || shape.encoding == Encoding::kVop3 ||
-                           shape.encoding == Encoding::kVop3p;
+    const bool is_scalar = isa::is_scalar_alu(shape.encoding) && shape.encoding != Encoding::kSopp;
+    const bool is_vector = isa::is_vector_alu(shape.encoding);
     if (is_vector && isa::name(op).find("cmpx") != std::string_view::npos) narrows_.push_back(row);
     if (is_left_out(op)) continue;
     if (is_scalar) scalar_.push_back(row);

@@ -1,7 +1,6 @@
 #include "plugins/vgpu/exec/scalar.hpp"
 
-namespace rigel::vgpu::exec {
-namespace scalar {
+namespace rigel::vgpu::exec::scalar {
 
 void put_constant(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   at<uint64_t>(registers, op->dst) = op->src[0].constant;
@@ -18,15 +17,4 @@ PlaceOf register_place(PlaceOf source, Emitter& out, uint32_t temporary) {
   return result;
 }
 
-}  // namespace scalar
-
-Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  for (const auto part :
-       {scalar::lower_alu, scalar::lower_control, scalar::lower_mask, scalar::lower_state}) {
-    const Refusal refusal = part(instruction, context, out);
-    if (refusal != scalar::kNotMine) return refusal;
-  }
-  return "a scalar instruction that is not executed";
-}
-
-}  // namespace rigel::vgpu::exec
+}  // namespace rigel::vgpu::exec::scalar
