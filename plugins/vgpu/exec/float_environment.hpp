@@ -21,8 +21,10 @@ constexpr bool kHasDenormalModes = false;
 constexpr bool kHasDenormalModes = true;
 #endif
 
-/// All exceptions masked, as MXCSR is when a thread starts.
+/// All exceptions masked, to nearest even, denormals kept: as MXCSR is when a thread starts.
 constexpr uint32_t kDefaultMxcsr = 0x1f80;
+/// The same, but denormal operands and results are zero.
+constexpr uint32_t kFlushingMxcsr = kDefaultMxcsr | 1u << 6 | 1u << 15;
 
 constexpr uint32_t mxcsr_of(uint32_t mode) {
   constexpr uint32_t kRounding[] = {0, 2, 1, 3};  // nearest, +inf, -inf, zero as MXCSR counts them
@@ -63,6 +65,18 @@ inline uint32_t get_mxcsr() {
   return kDefaultMxcsr;
 #endif
 }
+
+/// MXCSR of an operation that does not follow the wave's MODE; puts the wave's back.
+class MxcsrScope {
+ public:
+  explicit MxcsrScope(uint32_t wanted) : before_(get_mxcsr()) { set_mxcsr(wanted); }
+  ~MxcsrScope() { set_mxcsr(before_); }
+  MxcsrScope(const MxcsrScope&) = delete;
+  MxcsrScope& operator=(const MxcsrScope&) = delete;
+
+ private:
+  const uint32_t before_;
+};
 
 /// While one lives, its thread runs waves: MXCSR is theirs, and vector registers may be left as handlers
 /// leave them. Both are put right when it goes.

@@ -21,19 +21,6 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// Sets the floating-point environment for a memory operation, and puts the wave's back.
-class FloatEnvironment {
- public:
-  enum Flags : uint32_t { kKeepDenormals = 0x1f80, kFlushDenormals = 0x9fc0 };
-  explicit FloatEnvironment(uint32_t wanted) : before_(get_mxcsr()) { set_mxcsr(wanted); }
-  ~FloatEnvironment() { set_mxcsr(before_); }
-  FloatEnvironment(const FloatEnvironment&) = delete;
-  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
-
- private:
-  const uint32_t before_;
-};
-
 /// The parts of a floating-point number of T's size.
 template <class T>
 struct FloatBits {

@@ -149,7 +149,7 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   raw.bytes = static_cast<uint8_t>(bytes);
   raw.verb = access.shape.verb;
   uint32_t* const memory = row(wave->registers, temporary);
-  const FloatEnvironment environment(FloatEnvironment::kKeepDenormals);
+  const MxcsrScope environment(kDefaultMxcsr);
   if (raw.verb == Verb::kStore) {
     if (bytes == 0) return true;  // no format: nothing is bound
     const uint32_t* const data = row(wave->registers, access.rows.data);

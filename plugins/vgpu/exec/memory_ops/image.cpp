@@ -541,7 +541,7 @@ struct ImageRun {
     }
     sampler.unnormalized |= access.unnormalized;
   }
-  const FloatEnvironment environment(FloatEnvironment::kKeepDenormals);
+  const MxcsrScope environment(kDefaultMxcsr);
   const Addresses addresses(access, *wave, dimension_of(access, resource));
   const ImageRun run{op, wave, access, addresses, resource, sampler, exec};
   switch (access.shape.verb) {

@@ -29,7 +29,7 @@ struct LdsAccess {
   uint32_t alignment = 1;
   bool m0_limits = false;
   bool global = false;  // GDS
-  uint32_t mxcsr = FloatEnvironment::kKeepDenormals;
+  uint32_t mxcsr = kDefaultMxcsr;
 };
 
 uint32_t limit_of(const Wave* wave, bool m0_limits) {
@@ -57,7 +57,7 @@ struct LdsOperands {
   uint32_t result = 0;
   bool returns = false;
   bool reversed = true;  // see next_in_lds; FLAT is not
-  uint32_t mxcsr = FloatEnvironment::kKeepDenormals;
+  uint32_t mxcsr = kDefaultMxcsr;
 };
 
 template <unsigned W, Atomic kAtomic, class T>
@@ -91,7 +91,7 @@ void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offse
     case Verb::kStore:
       return store_there(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.first);
     case Verb::kAtomic: {
-      std::optional<FloatEnvironment> environment;
+      std::optional<MxcsrScope> environment;
       if (is_float(shape.atomic)) environment.emplace(operands.mxcsr);
       with_atomic(shape.atomic, [&](auto atomic) {
         shape.bytes == 8 ? atomic_elements<W, atomic.value, uint64_t>(wave, offsets, inside, operands)
@@ -137,7 +137,7 @@ uint32_t second_source(uint32_t address, uint32_t offset) {
 void source2(const Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t limit) {
   const uint32_t bytes = access.shape.bytes;
   const uint32_t* const addresses = row(wave->registers, access.address);
-  std::optional<FloatEnvironment> environment;
+  std::optional<MxcsrScope> environment;
   if (is_float(access.shape.atomic)) environment.emplace(access.mxcsr);
   std::byte* const lds = wave->group->lds;
   for (const unsigned lane : lanes_of(exec)) {
@@ -294,9 +294,9 @@ void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_
   Offsets aligned;
   const uint32_t mask = shape.verb == Verb::kAtomic ? ~(shape.bytes - 1u) : ~0u;
   for (unsigned lane = 0; lane < W; ++lane) aligned.of[lane] = offsets[lane] & mask;
-  access_elements<W>(wave, shape, aligned.of, exec, wave->group->lds_bytes,
-                     {rows.data, rows.data + shape.dwords() * W * 4, rows.result, rows.returns, false,
-                      FloatEnvironment::kKeepDenormals});
+  access_elements<W>(
+      wave, shape, aligned.of, exec, wave->group->lds_bytes,
+      {rows.data, rows.data + shape.dwords() * W * 4, rows.result, rows.returns, false, kDefaultMxcsr});
 }
 
 void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,

@@ -249,11 +249,10 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
 
 // Atomic against everybody; lanes one after the other. Addresses are aligned down, as memory does.
 bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
-  std::optional<FloatEnvironment> environment;
+  std::optional<MxcsrScope> environment;
   if (is_float(shape.atomic)) {
-    environment.emplace(shape.bytes == 4 && shape.atomic == Atomic::kFloatAdd
-                            ? FloatEnvironment::kFlushDenormals
-                            : FloatEnvironment::kKeepDenormals);
+    environment.emplace(shape.bytes == 4 && shape.atomic == Atomic::kFloatAdd ? kFlushingMxcsr
+                                                                              : kDefaultMxcsr);
   }
   const unsigned width = wave->layout.wave_size;
   bool done = false;
