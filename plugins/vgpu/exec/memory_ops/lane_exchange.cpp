@@ -1,6 +1,5 @@
 // ds_swizzle, ds_permute and ds_bpermute. A lane that takes from an inactive one gets 0. On gfx10 the two
 // halves of a wave of 64 are apart: lanes take from and give to their own half only.
-#include "plugins/vgpu/exec/memory_ops/lds.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/exec/vector/lower.hpp"

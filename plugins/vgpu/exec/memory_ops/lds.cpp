@@ -11,7 +11,6 @@
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
-#include "plugins/vgpu/exec/memory_ops/lds.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"

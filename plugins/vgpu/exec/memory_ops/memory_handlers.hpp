@@ -21,6 +21,12 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
 Refusal lower_gws(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
+/// DS instructions that move data between lanes and touch no memory: permutations and swizzles.
+constexpr bool is_lane_exchange(isa::Op op) {
+  return op == isa::Op::ds_swizzle_b32 || op == isa::Op::ds_permute_b32 || op == isa::Op::ds_bpermute_b32;
+}
+Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
+
 /// A full fence: see wave_memory.hpp.
 void fence(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 
